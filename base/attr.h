@@ -1,0 +1,18 @@
+/*
+ * base/attr.h - compiler attributes, the only place that spells them.
+ *
+ * For:            every folder.
+ * Must not know:  anything else of the project.
+ * Invariant:      the code means the same where the compiler ignores an attribute.
+ */
+#ifndef VS_BASE_ATTR_H
+#define VS_BASE_ATTR_H
+
+#define VS_MUST_USE __attribute__((warn_unused_result))
+#define VS_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define VS_NORETURN _Noreturn
+#define VS_UNUSED __attribute__((unused))
+#define VS_LIKELY(x) __builtin_expect(!!(x), 1)
+#define VS_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+#endif

@@ -1,0 +1,88 @@
+/*
+ * base/error.c - see error.h.
+ *
+ * Must not know:  anything but the C library.
+ * Invariant:      text is always terminated.
+ */
+#include "base/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct status_row {
+    const char *name;
+    const char *text;
+};
+
+static const struct status_row STATUS_ROWS[VS_STATUS_COUNT] = {
+    [VS_OK] = {"VS_OK", "done"},
+/* clang-format off */
+#define VS_STATUS(name, text) [name] = {#name, text},
+#include "base/status.def"
+#undef VS_STATUS
+    /* clang-format on */
+};
+
+/* The one hook of base/ (see docs/conventions.md): the terminal must be restored before the message. */
+static void (*die_hook)(void);
+
+enum vs_status vs_failv(struct vs_error *err, enum vs_status status, const char *fmt, va_list ap)
+{
+    err->status = status;
+    vsnprintf(err->text, sizeof(err->text), fmt, ap);
+    return status;
+}
+
+enum vs_status vs_fail(struct vs_error *err, enum vs_status status, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vs_failv(err, status, fmt, ap);
+    va_end(ap);
+    return status;
+}
+
+void vs_error_prefix(struct vs_error *err, const char *fmt, ...)
+{
+    char old[VS_ERROR_TEXT_MAX];
+    va_list ap;
+    size_t used;
+
+    memcpy(old, err->text, sizeof(old));
+    va_start(ap, fmt);
+    vsnprintf(err->text, sizeof(err->text), fmt, ap);
+    va_end(ap);
+    used = strlen(err->text);
+    snprintf(err->text + used, sizeof(err->text) - used, ": %s", old);
+}
+
+const char *vs_status_name(enum vs_status status)
+{
+    return (unsigned)status < VS_STATUS_COUNT ? STATUS_ROWS[status].name : "VS_E_?";
+}
+
+const char *vs_status_text(enum vs_status status)
+{
+    return (unsigned)status < VS_STATUS_COUNT ? STATUS_ROWS[status].text : "unknown status";
+}
+
+void vs_die_hook_set(void (*hook)(void))
+{
+    die_hook = hook;
+}
+
+void vs_die(const char *fmt, ...)
+{
+    va_list ap;
+
+    if (die_hook)
+        die_hook();
+    fputs("vramscope: ", stderr);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+    abort();
+}

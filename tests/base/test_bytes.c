@@ -1,0 +1,83 @@
+/*
+ * tests/base/test_bytes.c - checked byte arithmetic and its texts.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/bytes.h"
+
+static void a_sum_that_does_not_fit_is_refused(void **state)
+{
+    uint64_t out = 7;
+
+    (void)state;
+    assert_false(vs_bytes_add(UINT64_MAX, 1, &out));
+    assert_int_equal(out, 7);
+    assert_true(vs_bytes_add(UINT64_MAX, 0, &out));
+    assert_true(out == UINT64_MAX);
+}
+
+static void a_product_that_does_not_fit_is_refused(void **state)
+{
+    uint64_t out = 7;
+
+    (void)state;
+    assert_false(vs_bytes_mul(UINT64_C(1) << 33, UINT64_C(1) << 31, &out));
+    assert_int_equal(out, 7);
+    assert_true(vs_bytes_mul(UINT64_C(1) << 32, UINT64_C(1) << 31, &out));
+    assert_true(out == UINT64_C(1) << 63);
+    assert_true(vs_bytes_mul(0, UINT64_MAX, &out));
+    assert_int_equal(out, 0);
+}
+
+static void texts_change_unit_where_people_expect_it(void **state)
+{
+    char buf[VS_BYTES_TEXT_MAX];
+
+    (void)state;
+    assert_string_equal(vs_bytes_text(0, buf), "0 B");
+    assert_string_equal(vs_bytes_text(1023, buf), "1023 B");
+    assert_string_equal(vs_bytes_text(1024, buf), "1.0 KiB");
+    assert_string_equal(vs_bytes_text(8519680, buf), "8.1 MiB");
+    assert_string_equal(vs_bytes_text(1024 * 1024 - 1, buf), "1.0 MiB");
+    assert_string_equal(vs_bytes_text(UINT64_MAX, buf), "16.0 EiB");
+    assert_string_equal(vs_bytes_delta_text(-1536, buf), "-1.5 KiB");
+    assert_string_equal(vs_bytes_delta_text(INT64_MIN, buf), "-8.0 EiB");
+    assert_string_equal(vs_bytes_exact_text(1229753640, buf), "1,229,753,640");
+    assert_string_equal(vs_bytes_exact_text(12, buf), "12");
+}
+
+static void sizes_are_read_as_users_type_them(void **state)
+{
+    uint64_t out = 0;
+
+    (void)state;
+    assert_true(vs_bytes_parse("8G", &out));
+    assert_true(out == UINT64_C(8) << 30);
+    assert_true(vs_bytes_parse("1.5 MiB", &out));
+    assert_int_equal(out, 1572864);
+    assert_true(vs_bytes_parse("4096", &out));
+    assert_int_equal(out, 4096);
+    assert_true(vs_bytes_parse("20mb", &out) == false);
+    assert_true(vs_bytes_parse("20mB", &out));
+    assert_false(vs_bytes_parse("", &out));
+    assert_false(vs_bytes_parse("-1", &out));
+    assert_false(vs_bytes_parse("8X", &out));
+    assert_false(vs_bytes_parse("99999999T", &out));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sum_that_does_not_fit_is_refused),
+        cmocka_unit_test(a_product_that_does_not_fit_is_refused),
+        cmocka_unit_test(texts_change_unit_where_people_expect_it),
+        cmocka_unit_test(sizes_are_read_as_users_type_them),
+    };
+
+    return cmocka_run_group_tests_name("base/bytes", tests, NULL, NULL);
+}
