@@ -1,0 +1,56 @@
+/*
+ * engine/autograd.h - nodes, saved tensors, and the backward run.
+ *
+ * For:            ops (through op.c), custom functions and checkpoint (through lang/), the loop.
+ * Must not know:  which ops exist.
+ * Invariant:      the order in which nodes run, gradients join and saved tensors go is PyTorch's; see the .c file.
+ */
+#ifndef ENG_AUTOGRAD_H
+#define ENG_AUTOGRAD_H
+
+#include "engine/tensor.h"
+
+struct eng_checkpoint; /* a non-reentrant checkpointed call, see checkpoint.h */
+
+/*
+ * Backward from `tensors`: gradients (NULL: ones, for a scalar) flow to all leaves that require grad.
+ * Refuses what PyTorch refuses (VS_E_AUTOGRAD), naming the op: nothing requires grad, not a scalar, saved tensors already freed,
+ * a saved tensor that was overwritten (VS_E_INPLACE, with both versions and the op that saved it).
+ */
+void eng_backward(struct eng *e, struct eng_tensor *const *tensors, struct eng_tensor *const *grads, int count, bool retain_graph);
+/* As eng_backward, but gives the gradients of `inputs` in out[] (caller's; NULL where unused) and accumulates nowhere. */
+void eng_grad(struct eng *e, struct eng_tensor *const *outputs, struct eng_tensor *const *grads, int count,
+              struct eng_tensor *const *inputs, int input_count, bool retain_graph, struct eng_tensor **out);
+
+/* t.detach_() on a result that must not keep its history; t.requires_grad_(on) on a leaf. */
+void eng_set_requires_grad(struct eng *e, struct eng_tensor *t, bool on);
+
+/*
+ * A custom function's node (torch.autograd.Function). The callbacks run the net's code.
+ *
+ * backward   grads_in: one per output (NULL: undefined); grads_out: one per input, to be filled with references (NULL: none).
+ *            Returns false on failure (noted in the engine).
+ * free_user  called once when the node goes or releases what it saved
+ */
+struct eng_custom {
+    const char *name; /* "SwishBackward"; copied */
+    void *user;
+    bool (*backward)(void *user, struct eng_node *node, struct eng_tensor **grads_in, int in_count, struct eng_tensor **grads_out, int out_count);
+    void (*free_user)(void *user);
+};
+/*
+ * inputs: the tensor arguments in order (NULL for non-tensors); when grad mode is on and one requires grad, `outputs`
+ * (aliases are made where an output is an input) get the new node as grad_fn; otherwise returns NULL and the outputs stay as they are.
+ * The returned node is borrowed (the outputs hold it).
+ */
+struct eng_node *eng_custom_node(struct eng *e, const struct eng_custom *custom, struct eng_tensor *const *inputs, int input_count,
+                                 struct eng_tensor **outputs, int output_count);
+/* ctx.save_for_backward and ctx.saved_tensors. Unpacked references are the caller's. */
+void eng_node_save(struct eng *e, struct eng_node *node, struct eng_tensor *const *tensors, int count);
+int eng_node_saved_count(const struct eng_node *node);
+struct eng_tensor *eng_node_saved(struct eng *e, struct eng_node *node, int i);
+bool eng_node_needs_input_grad(const struct eng_node *node, int i);
+
+const char *eng_node_name(const struct eng_node *node);
+
+#endif

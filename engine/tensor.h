@@ -1,0 +1,108 @@
+/*
+ * engine/tensor.h - tensors: counted references over counted storages, with sizes, strides and a version.
+ *
+ * For:            everyone who touches a tensor: ops, autograd, the net language's values.
+ * Must not know:  how ops compute, what Python is.
+ * Invariant:      a block is given back to the allocator at the very moment the last reference to its storage goes;
+ *                 nothing is ever freed later or earlier. Lifetimes are the product.
+ *
+ * A tensor object and its storage are counted apart, as in PyTorch (TensorImpl, StorageImpl): whether a gradient may be
+ * stolen or added to in place depends on both counts.
+ */
+#ifndef ENG_TENSOR_H
+#define ENG_TENSOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/dtype.h"
+#include "base/event.h"
+
+struct eng;
+struct eng_block;
+struct eng_node;
+
+/* Memory of one or more tensors. */
+struct eng_storage {
+    struct eng *eng;
+    struct eng_block *block; /* device storage: the allocator's block; NULL on the host and for 0 bytes */
+    void *data;              /* the values; NULL on meta and for 0 bytes */
+    uint64_t bytes;          /* requested bytes */
+    uint64_t block_id;       /* id in the trace, from 1; 0 on the host and for 0 bytes */
+    uint32_t refs;
+    uint32_t saved_count; /* saved slots and checkpoint inputs that hold it now */
+    uint8_t category;     /* enum vs_category */
+    bool on_host;
+};
+
+/* The counter that a tensor, its views and its detached twins share; in-place ops raise it. */
+struct eng_version {
+    uint32_t refs;
+    uint32_t value;
+};
+
+struct eng_tensor {
+    struct eng_storage *storage;
+    struct eng_version *version;
+    struct eng_node *grad_fn;     /* node that made it; NULL for a leaf. Counted. */
+    struct eng_node *accumulator; /* a leaf's gradient accumulator while one is alive. Not counted. */
+    struct eng_tensor *grad;      /* .grad, counted; NULL is None */
+    struct eng_tensor *base;      /* the tensor this is a differentiable view of, counted; NULL otherwise */
+    uint64_t offset;              /* elements from the storage's start */
+    uint32_t refs;
+    uint32_t id;      /* id in the trace, from 1; 0 until first mentioned */
+    uint32_t name;    /* string id of its name ("layer1.0.conv1.weight"), 0 without */
+    uint16_t output_nr;
+    uint8_t dtype; /* enum vs_dtype */
+    uint8_t ndim;
+    bool requires_grad; /* asked for on a leaf; a result with a grad_fn counts as requiring it, see eng_requires_grad */
+    bool is_parameter;
+    bool is_wrapped_number; /* a Python number on its way through an op: does not take part in promotion with its own kind */
+    int64_t sizes[VS_MAX_DIMS];
+    int64_t strides[VS_MAX_DIMS];
+};
+
+/* References. All accept NULL (unref does nothing, ref returns NULL). */
+struct eng_tensor *eng_ref(struct eng_tensor *t);
+void eng_unref(struct eng_tensor *t);
+
+/* Replace what `slot` holds; the old one goes after the new one is in place, as a Python name is rebound. Takes over t's reference. */
+void eng_slot_set(struct eng_tensor **slot, struct eng_tensor *t);
+
+int64_t eng_numel(const struct eng_tensor *t);
+uint64_t eng_nbytes(const struct eng_tensor *t); /* numel * itemsize of the view, not of its storage */
+bool eng_requires_grad(const struct eng_tensor *t);
+bool eng_is_contiguous(const struct eng_tensor *t);                /* row-major, dims of size 1 ignored */
+bool eng_is_channels_last(const struct eng_tensor *t);             /* 4-D, NHWC strides */
+bool eng_is_non_overlapping_and_dense(const struct eng_tensor *t); /* a permutation of row-major */
+bool eng_same_sizes(const struct eng_tensor *a, const struct eng_tensor *b);
+bool eng_is_view_of_same_storage(const struct eng_tensor *a, const struct eng_tensor *b);
+
+/*
+ * A new tensor with memory of its own. Fails (NULL, see eng_failed) on device out-of-memory or overflow.
+ * sizes   ndim of them, each >= 0; strides row-major unless given
+ */
+struct eng_tensor *eng_empty(struct eng *e, const int64_t *sizes, int ndim, enum vs_dtype dtype, bool on_host) VS_MUST_USE;
+struct eng_tensor *eng_empty_strided(struct eng *e, const int64_t *sizes, const int64_t *strides, int ndim, enum vs_dtype dtype,
+                                     bool on_host) VS_MUST_USE;
+/* A tensor object over t's storage: same version counter, no autograd history. (`alias`: PyTorch's detach without dispatch.) */
+struct eng_tensor *eng_alias(struct eng_tensor *t) VS_MUST_USE;
+/* As eng_alias with other sizes, strides and offset (elements from the storage's start). */
+struct eng_tensor *eng_as_strided(struct eng_tensor *t, const int64_t *sizes, const int64_t *strides, int ndim, uint64_t offset)
+    VS_MUST_USE;
+/* `p.data = t`: p shows t's memory from now on; what it showed before is let go of. */
+void eng_set_data(struct eng_tensor *p, struct eng_tensor *t);
+
+/* Row-major strides for sizes. */
+void eng_contiguous_strides(const int64_t *sizes, int ndim, int64_t *strides);
+/* "[2, 3, 224, 224]"; buf of ENG_SHAPE_TEXT_MAX bytes, returns buf. */
+#define ENG_SHAPE_TEXT_MAX 200
+const char *eng_shape_text(const struct eng_tensor *t, char *buf);
+
+/* Say what a block is for. A change is an event. */
+void eng_set_category(struct eng_tensor *t, enum vs_category category);
+/* Give a tensor its name in the trace (parameter or buffer name). */
+void eng_set_name(struct eng_tensor *t, const char *name);
+
+#endif
