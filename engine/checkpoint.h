@@ -14,22 +14,28 @@
 struct eng_checkpoint;
 
 /*
- * rerun      runs the function again with grad on; results are thrown away. Returns false on failure or when it was told to stop
- *            early (eng_checkpoint_stopping is then true and the failure in the engine is VS_E_STOPPED, which the engine clears).
- * free_user  when no placeholder needs the function any more; lets go of the arguments
+ * rerun      runs the function again on `inputs` (count of them, borrowed; the tensor arguments given to eng_checkpoint_begin, in that order),
+ *            grad mode and autocast as in the first run, random state put back by the engine; results are to be thrown away. Returns
+ *            false on failure, or when an op failed with VS_E_STOPPED: then every tensor needed has been saved, the function is
+ *            to be left at once without running anything more, and the engine clears the failure.
+ * free_user  when no placeholder needs the function any more; lets go of the other arguments
+ * name       of the function, for the trace; must stay valid until free_user
  */
 struct eng_checkpoint_calls {
     void *user;
-    bool (*rerun)(void *user);
+    bool (*rerun)(void *user, struct eng_tensor *const *inputs, int count);
     void (*free_user)(void *user);
-    const char *name; /* of the function, for the trace */
+    const char *name;
 };
 
-/* Until eng_checkpoint_end, everything autograd saves is replaced by a placeholder of this call. May nest. */
-struct eng_checkpoint *eng_checkpoint_begin(struct eng *e, const struct eng_checkpoint_calls *calls, bool early_stop, bool preserve_rng);
+/*
+ * Until eng_checkpoint_end, everything autograd saves is replaced by a placeholder of this call. May nest. With grad mode off
+ * nothing is saved and the call costs nothing. The engine keeps references to `inputs` (NULL entries allowed) until the re-run is no
+ * longer possible, as the saved tensors of a node: inside another checkpoint they are placeholders of that one.
+ */
+struct eng_checkpoint *eng_checkpoint_begin(struct eng *e, const struct eng_checkpoint_calls *calls, struct eng_tensor *const *inputs,
+                                            int count, bool early_stop, bool preserve_rng);
 void eng_checkpoint_end(struct eng *e, struct eng_checkpoint *checkpoint);
-/* Note a tensor kept for the re-run (an argument), for the accounting of saved bytes. */
-void eng_checkpoint_keeps(struct eng *e, struct eng_tensor *t, bool on);
 
 /* For the reentrant form: ops between these count as recomputed. */
 void eng_recompute_begin(struct eng *e, const char *name);
