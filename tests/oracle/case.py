@@ -1,0 +1,78 @@
+"""One case in a process of its own: an empty allocator, and no case disturbs the next."""
+import json
+import os
+import signal
+import sys
+import traceback
+
+import torch
+
+import netfile
+import recompute
+import record
+import toggles as tg
+
+SECONDS = 600
+
+
+def in_child(work):
+    """work() in a forked child; its JSON-able result, or {"error": ...}."""
+    reader, writer = os.pipe()
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reader)
+        signal.alarm(SECONDS)
+        try:
+            result = work()
+        except tg.Refused as refused:
+            result = {"error": str(refused), "refused": True}
+        except Exception as error:
+            result = {"error": "%s: %s" % (type(error).__name__, str(error).split("\n")[0]),
+                      "trace": traceback.format_exc()}
+        with os.fdopen(writer, "w") as f:
+            json.dump(result, f)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as f:
+        text = f.read()
+    os.waitpid(pid, 0)
+    return json.loads(text) if text else {"error": "the case died"}
+
+
+def _memory(path, given, keep_scratch):
+    net = netfile.NetFile(path)
+    toggles = tg.settle(given, net)
+    report = record.run(net, toggles, keep_scratch)
+    report["toggles"] = toggles
+    report["event_list"] = [e.row() for e in report["event_list"]]
+    return report
+
+
+def _counts(path, given):
+    counter = recompute.Counter()
+    counter.install()
+    net = netfile.NetFile(path)
+    return recompute.run(net, tg.settle(given, net), counter)
+
+
+def has_checkpoint(path, given):
+    with open(path) as f:
+        return given.get("checkpoint", "off") != "off" or "checkpoint" in f.read()
+
+
+def memory(path, given, keep_scratch=False):
+    """The memory report of one net file with some toggles."""
+    report = in_child(lambda: _memory(path, given, keep_scratch))
+    if "error" in report:
+        return report
+    if has_checkpoint(path, given):
+        counts = in_child(lambda: _counts(path, given))
+        if "error" in counts:
+            return counts
+    else:
+        zeros = [0] * report["toggles"]["steps"]
+        counts = {"recomputed_ops": zeros, "recomputed_kernels": zeros}
+    report.update(counts)
+    report["torch"] = torch.__version__
+    return report

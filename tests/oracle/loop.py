@@ -1,0 +1,106 @@
+"""The built-in training loop of the net language, on any device.
+
+One function, so that names live and die as the page says; `observer.phase(name)` is called at
+the end of every phase, `observer.loss(l)` after every loss. Both must keep no tensor.
+"""
+import torch
+
+from toggles import AMP_DTYPE
+
+
+class Identity:
+    """The scaler where there is no fp16."""
+
+    def scale(self, loss):
+        return loss
+
+    def step(self, optimizer):
+        return optimizer.step()
+
+    def update(self):
+        pass
+
+
+def to_device(value, device):
+    if isinstance(value, torch.Tensor):
+        return value.to(device)
+    if isinstance(value, (list, tuple)):
+        return type(value)([to_device(v, device) for v in value])
+    if isinstance(value, dict):
+        return {k: to_device(v, device) for k, v in value.items()}
+    return value
+
+
+def to_half(value):
+    if isinstance(value, torch.Tensor):
+        return value.half() if value.is_floating_point() else value
+    if isinstance(value, (list, tuple)):
+        return type(value)([to_half(v) for v in value])
+    if isinstance(value, dict):
+        return {k: to_half(v) for k, v in value.items()}
+    return value
+
+
+def host_batch(net, toggles):
+    pair = net.batch(toggles["batch"] // toggles["accumulate"])
+    return to_half(pair) if toggles["half"] == "on" else pair
+
+
+def autocast(toggles, device):
+    if toggles["amp"] == "off":
+        return torch.autocast(device, enabled=False)
+    return torch.autocast(device, dtype=AMP_DTYPE[toggles["amp"]])
+
+
+def make_scaler(toggles, device):
+    if toggles["amp"] == "fp16":
+        return torch.amp.GradScaler(device)
+    return Identity()
+
+
+def train(net, model, optimizer, scaler, toggles, device, observer):
+    """All steps of a case; `model` is on `device` and prepared. Ends with the names alive."""
+    accumulate, grad = toggles["accumulate"], toggles["grad"]
+    once = toggles["data"] == "once"
+    own_step = net.train_step is not None and grad == "train"
+    if once:
+        inputs, targets = to_device(host_batch(net, toggles), device)
+    observer.phase("setup")
+    for step in range(toggles["steps"]):
+        observer.step(step)
+        for micro in range(accumulate):
+            if not once:
+                inputs, targets = to_device(host_batch(net, toggles), device)
+            observer.phase("data")
+            if own_step:
+                l = net.train_step(model, optimizer, scaler, inputs, targets)
+                observer.loss(l)
+                observer.phase("forward")
+                continue
+            with torch.set_grad_enabled(grad != "no_grad"), autocast(toggles, device):
+                output = model(inputs)
+                observer.phase("forward")
+                if accumulate > 1:
+                    l = net.loss(output, targets) / accumulate
+                else:
+                    l = net.loss(output, targets)
+            observer.loss(l)
+            if grad != "train":
+                if toggles["drop-outputs"] == "on":
+                    del output, l
+                observer.phase("loss")
+                continue
+            observer.phase("loss")
+            scaler.scale(l).backward()
+            if toggles["drop-outputs"] == "on":
+                del output, l
+            observer.phase("backward")
+        if grad != "train":
+            continue
+        if not own_step:
+            scaler.step(optimizer)
+            scaler.update()
+        observer.phase("optimizer")
+        optimizer.zero_grad(set_to_none=toggles["zero-grad"] == "none")
+        observer.phase("zero_grad")
+    observer.finish()

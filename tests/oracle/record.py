@@ -1,0 +1,227 @@
+"""One case on CUDA (a GPU, or the stand-in): events, phases, peaks, saved tensors."""
+import weakref
+
+import torch
+
+import events as ev
+import loop
+import toggles as tg
+from allocator import Allocator
+from netfile import no_initialisation
+
+HISTORY = 20_000_000
+
+
+class Marks:
+    """Where each phase ended, as a number of events, and the allocator's own counters there."""
+
+    def __init__(self):
+        self.rows = []
+        self.now = -1
+        self.base = self.count()
+
+    @staticmethod
+    def count():
+        s = torch.cuda.memory_stats()
+        return s.get("allocation.all.allocated", 0) + s.get("allocation.all.freed", 0)
+
+    def phase(self, name):
+        s = torch.cuda.memory_stats()
+        counters = {k: s.get(v, 0) for k, v in (
+            ("allocated_end", "allocated_bytes.all.current"),
+            ("allocated_peak", "allocated_bytes.all.peak"),
+            ("requested_end", "requested_bytes.all.current"),
+            ("requested_peak", "requested_bytes.all.peak"),
+            ("reserved_end", "reserved_bytes.all.current"),
+            ("reserved_peak", "reserved_bytes.all.peak"))}
+        self.rows.append((self.now, name, self.count() - self.base, counters))
+        torch.cuda.reset_peak_memory_stats()
+
+    def step(self, index):
+        self.now = index
+
+    def loss(self, value):
+        pass
+
+    def finish(self):
+        pass
+
+
+class Saved:
+    """Counts the distinct storages autograd holds after a loss."""
+
+    def __init__(self, model, batch):
+        self.entries = []
+        self.own = {key(t) for t in list(model.parameters()) + list(model.buffers())}
+        self.own |= {key(t) for t in tensors_of(batch)}
+
+    def pack(self, tensor):
+        held = Held(tensor)
+        if tensor.device.type == "cuda":
+            self.entries.append((weakref.ref(held), key(tensor)))
+        return held
+
+    @staticmethod
+    def unpack(held):
+        return held.tensor
+
+    def report(self):
+        found = {k for alive, k in self.entries if alive() is not None}
+        mine = [k for k in found if k not in self.own]
+        return {"tensors": len(mine), "bytes": sum(k[1] for k in mine),
+                "bytes_all": sum(k[1] for k in found)}
+
+
+class Held:
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+
+def key(tensor):
+    storage = tensor.untyped_storage()
+    return storage.data_ptr(), storage.nbytes()
+
+
+def tensors_of(value):
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for v in value:
+            yield from tensors_of(v)
+    elif isinstance(value, dict):
+        for v in value.values():
+            yield from tensors_of(v)
+
+
+def measure_saved(net, model, optimizer, scaler, toggles):
+    """One more forward and loss with hooks on every saved tensor."""
+    batch = loop.to_device(loop.host_batch(net, toggles), "cuda")
+    inputs, targets = batch
+    counter = Saved(model, batch)
+    own_step = net.train_step is not None and toggles["grad"] == "train"
+    with torch.autograd.graph.saved_tensors_hooks(counter.pack, counter.unpack):
+        if own_step:
+            kept = net.train_step(model, optimizer, scaler, inputs, targets)
+        else:
+            with torch.set_grad_enabled(toggles["grad"] != "no_grad"), \
+                    loop.autocast(toggles, "cuda"):
+                output = model(inputs)
+                kept = net.loss(output, targets)
+                if toggles["accumulate"] > 1:
+                    kept = kept / toggles["accumulate"]
+    return counter.report()
+
+
+def make(net, toggles):
+    """Model, optimizer and scaler of a case, the model on the device."""
+    torch.manual_seed(0)
+    with no_initialisation():
+        model = net.model()
+    notes = tg.prepare(model, toggles, net)
+    model.to("cuda")
+    if net.optimizer is not None:
+        optimizer = net.optimizer(model)
+    elif toggles["grad"] == "train":
+        optimizer = tg.make_optimizer(model, toggles)
+    else:
+        optimizer = None
+    return model, optimizer, loop.make_scaler(toggles, "cuda"), notes
+
+
+def run(net, toggles, keep_scratch=False):
+    """The report of one case, with the event list under "event_list"."""
+    torch.cuda.init()
+    torch.cuda.memory._record_memory_history("all", context="all", stacks="all",
+                                             max_entries=HISTORY)
+    marks = Marks()
+    model, optimizer, scaler, notes = make(net, toggles)
+    loop.train(net, model, optimizer, scaler, toggles, "cuda", marks)
+    trace = torch.cuda.memory._snapshot()["device_traces"][0]
+    torch.cuda.memory._record_memory_history(None)
+    events = ev.read(trace)[:marks.rows[-1][2]]
+    report = figures(events, marks.rows, keep_scratch)
+    report["parameters"] = sum(p.numel() for p in model.parameters())
+    report["applied"] = notes
+    report["saved"] = measure_saved(net, model, optimizer, scaler, toggles)
+    return report
+
+
+def place(events, rows):
+    """Gives every event the step and phase it fell into."""
+    at = 0
+    for step, phase, end, counters in rows:
+        for event in events[at:end]:
+            event.step, event.phase = step, phase
+        at = end
+
+
+def figures(events, rows, keep_scratch):
+    """Phase ends and peaks, from a replay of the events through the allocator's rules."""
+    place(events, rows)
+    check = replay(events, rows)
+    real = [row[3] for row in rows]
+    model_is_exact = all(p[k] == r[k] for p, r in zip(check["rows"], real) for k in r)
+    if not keep_scratch:
+        left_out = [e for e in events if e.scratch and e.kind == "alloc"]
+        kept = [(e, e.step, e.phase) for e in events if not e.scratch]
+        ends, at = [], 0
+        for step, phase, end, counters in rows:
+            at += sum(1 for e in events[len(ends) and rows[len(ends) - 1][2]:end] if not e.scratch)
+            ends.append((step, phase, at, counters))
+        events = ev.without_scratch(events)
+        rows = ends
+        result = replay(events, rows)
+    else:
+        left_out = []
+        result = check
+    return {
+        "peak": result["peak"], "steps": by_step(result["rows"], rows),
+        "events": len(events), "event_list": events,
+        "allocator_matches": model_is_exact,
+        "scratch": {"allocations": len(left_out), "largest": max((e.bytes for e in left_out),
+                                                                 default=0)},
+    }
+
+
+def replay(events, rows):
+    """Runs the allocator's rules over the events; one dict per phase row, and the peak."""
+    memory = Allocator()
+    blocks, requested = {}, 0
+    out, at = [], 0
+    peak = {"allocated": -1, "requested": 0, "reserved": 0}
+    for step, phase, end, counters in rows:
+        high = [memory.allocated, requested, memory.reserved]
+        while at < end:
+            e = events[at]
+            if e.kind == "alloc":
+                blocks[e.id] = memory.malloc(e.bytes)
+                requested += e.bytes
+                high = [max(high[0], memory.allocated), max(high[1], requested),
+                        max(high[2], memory.reserved)]
+                peak["requested"] = max(peak["requested"], requested)
+                if memory.allocated > peak["allocated"]:
+                    peak.update(allocated=memory.allocated, event=at, step=step, phase=phase,
+                                op=e.op)
+            else:
+                memory.free(blocks.pop(e.id))
+                requested -= e.bytes
+            at += 1
+        out.append({"phase": phase, "allocated_end": memory.allocated, "allocated_peak": high[0],
+                    "requested_end": requested, "requested_peak": high[1],
+                    "reserved_end": memory.reserved, "reserved_peak": high[2]})
+    peak["reserved"] = memory.reserved
+    return {"rows": out, "peak": peak}
+
+
+def by_step(phases, rows):
+    """Rows grouped by step; with several micro-steps a phase is its last end, highest peak."""
+    steps = {}
+    for row, (step, phase, end, counters) in zip(phases, rows):
+        seen = steps.setdefault(step, {})
+        old = seen.get(phase)
+        new = dict(row)
+        if old is not None:
+            for k in ("allocated_peak", "requested_peak", "reserved_peak"):
+                new[k] = max(new[k], old[k])
+        seen[phase] = new
+    return [{"step": step, "phases": list(found.values())} for step, found in steps.items()]

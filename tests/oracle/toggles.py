@@ -1,0 +1,252 @@
+"""What each toggle does to a model, as the net language page defines it ("Toggles, exactly")."""
+import torch
+import torch.nn as nn
+from torch.utils import checkpoint as ckpt
+
+from netfile import DEFAULT_LR, DEFAULTS
+
+VALUES = {  # name: the default first, then what else is legal; None: any text or number
+    "batch": None, "steps": None, "accumulate": None, "lr": None, "data": ("fresh", "once"),
+    "inplace": None, "amp": ("off", "fp16", "bf16"), "half": ("off", "on"),
+    "checkpoint": None, "checkpoint-impl": ("non-reentrant", "reentrant"),
+    "preserve-rng": ("on", "off"), "optimizer": ("sgd", "momentum", "adam", "adamw"),
+    "foreach": ("auto", "off"), "zero-grad": ("none", "zeros"), "drop-outputs": ("off", "on"),
+    "grad": ("train", "eval", "no_grad"), "freeze": None,
+}
+IN_PLACE = (nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.ELU, nn.CELU, nn.SELU, nn.SiLU, nn.Mish,
+            nn.Hardswish, nn.Hardsigmoid, nn.Hardtanh, nn.RReLU, nn.Threshold,
+            nn.Dropout, nn.Dropout2d, nn.Dropout3d)
+AMP_DTYPE = {"fp16": torch.float16, "bf16": torch.bfloat16}
+
+
+class Refused(Exception):
+    """The toggle does not apply to this net."""
+
+
+def settle(given, net):
+    """All toggles with their values: the command line's, else the file's, else the default."""
+    t = {"accumulate": 1, "inplace": "off", "checkpoint": "off", "freeze": ""}
+    t.update((n, v[0]) for n, v in VALUES.items() if v)
+    t.update(DEFAULTS)
+    t.update((n, v) for n, v in net.defaults.items() if n in VALUES)
+    for name, value in given.items():
+        if name not in VALUES:
+            raise SystemExit("unknown toggle: " + name)
+        if VALUES[name] and value not in VALUES[name]:
+            raise SystemExit("%s: one of %s, not %s" % (name, ", ".join(VALUES[name]), value))
+        t[name] = value
+    for name in ("batch", "steps", "accumulate"):
+        t[name] = int(t[name])
+    if "lr" in given:
+        t["lr"] = float(given["lr"])
+    elif "optimizer" in given or "lr" not in net.defaults:
+        t["lr"] = DEFAULT_LR[t["optimizer"]]
+    return t
+
+
+def prepare(model, toggles, net):
+    """Apply what is applied on the host, in the order the page gives; returns notes."""
+    notes = {}
+    if toggles["half"] == "on":
+        model.half()
+    if toggles["inplace"] == "on":
+        notes["inplace"] = decide_inplace(net, toggles)
+        switch_inplace(model, notes["inplace"]["on"])
+    elif toggles["inplace"] != "off":
+        switch_inplace(model, toggles["inplace"].split(","))
+    if toggles["grad"] != "train":
+        model.eval()
+    if toggles["checkpoint"] != "off":
+        notes["checkpoint"] = wrap_checkpoint(model, toggles)
+    freeze(model, toggles["freeze"])
+    return notes
+
+
+# ---- checkpoint ----
+
+
+def _with_gradient(args):
+    """Reentrant checkpoint needs one argument that requires grad."""
+    tensors = [a for a in args if isinstance(a, torch.Tensor)]
+    if any(a.requires_grad for a in tensors):
+        return args
+    return tuple(a.detach().requires_grad_()
+                 if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in args)
+
+
+def _checkpoint_words(toggles):
+    return dict(use_reentrant=toggles["checkpoint-impl"] == "reentrant",
+                preserve_rng_state=toggles["preserve-rng"] == "on")
+
+
+def _wrap_block(module, words):
+    plain = module.forward
+
+    def forward(*args):
+        if not torch.is_grad_enabled():
+            return plain(*args)
+        if words["use_reentrant"]:
+            args = _with_gradient(args)
+        return ckpt.checkpoint(plain, *args, **words)
+
+    module.forward = forward
+
+
+def _wrap_segments(module, count, words):
+    plain = module.forward
+    children = list(module.children())
+
+    def forward(x):
+        if not torch.is_grad_enabled():
+            return plain(x)
+        if words["use_reentrant"] and count > 1:
+            x, = _with_gradient((x,))
+        return ckpt.checkpoint_sequential(children, count, x, **words)
+
+    module.forward = forward
+
+
+def blocks_of(model):
+    """Children with children of the outermost Sequential or ModuleList containers."""
+    found = []
+
+    def has_children(m):
+        return next(m.children(), None) is not None
+
+    def enter(m, name):
+        container = isinstance(m, (nn.Sequential, nn.ModuleList))
+        for child_name, child in m.named_children():
+            path = name + "." + child_name if name else child_name
+            if container and has_children(child) and not isinstance(
+                    child, (nn.ModuleList, nn.ModuleDict)):
+                found.append((path, child))
+            elif has_children(child):
+                enter(child, path)
+
+    enter(model, "")
+    return found
+
+
+def segment_target(model):
+    if isinstance(model, nn.Sequential):
+        return "", model
+    outer = []
+
+    def enter(m, name):
+        for child_name, child in m.named_children():
+            path = name + "." + child_name if name else child_name
+            if isinstance(child, nn.Sequential):
+                outer.append((path, child))
+            else:
+                enter(child, path)
+
+    enter(model, "")
+    if not outer:
+        raise Refused("no nn.Sequential for checkpoint_sequential")
+    return max(outer, key=lambda found: len(found[1]))
+
+
+def wrap_checkpoint(model, toggles):
+    kind, words = toggles["checkpoint"], _checkpoint_words(toggles)
+    if kind == "blocks":
+        found = blocks_of(model)
+        for path, module in found:
+            _wrap_block(module, words)
+        return [path for path, module in found]
+    if kind == "sqrt" or kind.startswith("segments="):
+        path, target = segment_target(model)
+        count = max(1, round(len(target) ** 0.5)) if kind == "sqrt" else int(kind.split("=")[1])
+        if count > len(target):
+            raise Refused("%d segments of %d children" % (count, len(target)))
+        _wrap_segments(target, count, words)
+        return ["%s: %d of %d" % (path or "(model)", count, len(target))]
+    paths = kind.split(",")
+    for path in paths:
+        _wrap_block(model.get_submodule(path), words)
+    return paths
+
+
+# ---- in place, freeze, optimizer ----
+
+
+def switch_inplace(model, paths):
+    for path in paths:
+        model.get_submodule(path).inplace = True
+
+
+def _trial(net, toggles, paths):
+    """Loss and gradients of one step on the host with `paths` in place, as bytes; or the error."""
+    torch.manual_seed(1)
+    model = net.model()
+    switch_inplace(model, paths)
+    if toggles["checkpoint"] != "off":
+        wrap_checkpoint(model, toggles)
+    inputs, targets = net.batch(2)
+    try:
+        loss = net.loss(model(inputs), targets)
+        loss.backward()
+    except RuntimeError as error:
+        return str(error).split("\n")[0]
+    found = [loss] + [p.grad for p in model.parameters() if p.grad is not None]
+    return [f.detach().clone() for f in found]
+
+
+def _same(a, b):
+    return len(a) == len(b) and all(torch.equal(x.view(-1).view(torch.uint8),
+                                                y.view(-1).view(torch.uint8))
+                                    for x, y in zip(map(torch.Tensor.contiguous, a),
+                                                    map(torch.Tensor.contiguous, b)))
+
+
+def decide_inplace(net, toggles):
+    """Which candidates may be in place: those whose trial neither raises nor changes a bit."""
+    candidates = [n for n, m in net.model().named_modules()
+                  if isinstance(m, IN_PLACE) and not m.inplace]
+    if not candidates:
+        return {"on": [], "refused": {}}
+    plain = _trial(net, toggles, [])
+
+    def clean(paths):
+        result = _trial(net, toggles, paths)
+        if isinstance(result, str):
+            return result
+        return None if _same(plain, result) else "the old value is read again"
+
+    if clean(candidates) is None:
+        return {"on": candidates, "refused": {}}
+    kept, refused = [], {}
+    for path in candidates:
+        reason = clean(kept + [path])
+        if reason is None:
+            kept.append(path)
+        else:
+            refused[path] = reason
+    return {"on": kept, "refused": refused}
+
+
+def freeze(model, value):
+    if not value:
+        return
+    if value == "half":
+        params = list(model.parameters())
+        for p in params[:len(params) // 2]:
+            p.requires_grad_(False)
+        return
+    for path in value.split(","):
+        for p in model.get_submodule(path).parameters():
+            p.requires_grad_(False)
+
+
+def make_optimizer(model, toggles):
+    params = [p for p in model.parameters() if p.requires_grad]
+    if not params:
+        raise Refused("no parameter requires grad")
+    words = dict(lr=toggles["lr"], foreach=None if toggles["foreach"] == "auto" else False)
+    kind = toggles["optimizer"]
+    if kind == "sgd":
+        return torch.optim.SGD(params, **words)
+    if kind == "momentum":
+        return torch.optim.SGD(params, momentum=0.9, **words)
+    if kind == "adam":
+        return torch.optim.Adam(params, **words)
+    return torch.optim.AdamW(params, weight_decay=0.01, **words)
