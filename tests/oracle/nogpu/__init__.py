@@ -67,7 +67,7 @@ def _compile(folder, name, text, *flags):
 
 def build():
     """The folder with the stand-in libraries, built on first use."""
-    with open(os.path.join(HERE, "runtime.c")) as f:
+    with open(os.path.join(HERE, "runtime.c.in")) as f:
         runtime = f.read()
     with open(os.path.abspath(__file__)) as f:
         key = runtime + f.read() + "".join("%s %d" % (p, os.path.getsize(p))
