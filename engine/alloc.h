@@ -38,7 +38,8 @@ struct eng_block;
  *
  * segment_alloc   cudaMalloc: `bytes` (a multiple of 2 MiB unless large_segment_size_mb is odd). False: out of memory
  * segment_free    cudaFree of a whole segment
- * range_reserve   address space without memory behind it, `bytes` long. NULL, with the next three: expandable segments are refused
+ * range_reserve   address space without memory behind it, `bytes` long. NULL, with the next three: expandable segments must not
+ *                 be asked for
  * range_release   gives address space back; nothing in it is mapped
  * range_map       memory for [address, address + bytes), whole granules. False: out of memory, and nothing stays mapped
  * range_unmap     takes that memory back
@@ -180,7 +181,7 @@ void eng_alloc_record_stream(struct eng_alloc *alloc, struct eng_block *block, u
 void eng_alloc_stream_reached(struct eng_alloc *alloc, uint64_t stream);
 void eng_alloc_put_complete(struct eng_alloc *alloc, struct eng_block *block);
 
-/* torch.cuda.empty_cache(): wait for the device, then return to the driver what can be returned. */
+/* torch.cuda.empty_cache(): wait for the device, then return to the driver what can be returned. No pool region is open. */
 void eng_alloc_empty_cache(struct eng_alloc *alloc);
 
 /* torch.cuda.set_per_process_memory_fraction. 0 <= fraction <= 1 of the device's total; 1.0 lifts the limit. */
@@ -216,7 +217,7 @@ void eng_block_set_user(struct eng_block *block, void *user);
 
 enum eng_stat_pool { ENG_STAT_ALL, ENG_STAT_SMALL, ENG_STAT_LARGE, ENG_STAT_POOLS };
 
-/* allocated and freed are lifetime sums of increases and decreases; current = allocated - freed. */
+/* allocated and freed are lifetime sums of increases and decreases (until reset). */
 struct eng_alloc_stat {
     uint64_t current;
     uint64_t peak;
@@ -261,8 +262,10 @@ struct eng_alloc_stats {
 
 /* Borrowed, valid as long as the allocator, always up to date. */
 const struct eng_alloc_stats *eng_alloc_stats_get(const struct eng_alloc *alloc);
-void eng_alloc_reset_peak(struct eng_alloc *alloc);        /* reset_peak_memory_stats: peak = current */
-void eng_alloc_reset_accumulated(struct eng_alloc *alloc); /* reset_accumulated_memory_stats: sums and counters to 0 */
+/* torch.cuda.reset_peak_memory_stats: peak = current. */
+void eng_alloc_reset_peak(struct eng_alloc *alloc);
+/* torch.cuda.reset_accumulated_memory_stats: sums, retries and OOMs to 0. */
+void eng_alloc_reset_accumulated(struct eng_alloc *alloc);
 
 /* ---- private pools (CUDA graphs, torch.cuda.MemPool) ---- */
 
@@ -316,7 +319,7 @@ const struct eng_block *eng_block_next(const struct eng_block *block);
 struct eng_block *eng_alloc_find(struct eng_alloc *alloc, uint64_t address);
 
 /* Would a request be served from the cache, without the driver? Changes nothing. */
-bool eng_alloc_is_cached(const struct eng_alloc *alloc, uint64_t bytes, uint64_t stream);
+bool eng_alloc_is_cached(struct eng_alloc *alloc, uint64_t bytes, uint64_t stream);
 
 /* The block size a request of `bytes` (> 0) is rounded to, and the segment the driver would be asked for (PyTorch's rules 3, 4). */
 uint64_t eng_alloc_round_bytes(const struct eng_alloc_conf *conf, uint64_t bytes);

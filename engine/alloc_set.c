@@ -1,0 +1,173 @@
+/*
+ * engine/alloc_set.c - ordered sets as treaps with parent links.
+ *
+ * For:            engine/alloc_set.h.
+ * Must not know:  what the elements are.
+ * Invariant:      left < node < right by key; no child has a higher priority than its parent.
+ */
+#include "engine/alloc_set.h"
+
+#include "base/error.h"
+
+static int key_compare(const struct eng_set_key *a, const struct eng_set_key *b)
+{
+    for (int i = 0; i < 3; i++) {
+        if (a->word[i] != b->word[i])
+            return a->word[i] < b->word[i] ? -1 : 1;
+    }
+    return 0;
+}
+
+/* A mix of the key's words (multiply and fold), so that runs of neighbouring keys get unrelated priorities. */
+static uint32_t key_priority(const struct eng_set_key *key)
+{
+    uint64_t h = key->word[0] * UINT64_C(0x9e3779b97f4a7c15);
+
+    h = (h ^ (h >> 32) ^ key->word[1]) * UINT64_C(0xbf58476d1ce4e5b9);
+    h = (h ^ (h >> 29) ^ key->word[2]) * UINT64_C(0x94d049bb133111eb);
+    h ^= h >> 32;
+    return (uint32_t)(h * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
+/* `child` takes the place of `old` under old's parent. */
+static void replace(struct eng_set *set, struct eng_set_node *old, struct eng_set_node *child)
+{
+    struct eng_set_node *parent = old->parent;
+
+    if (!parent)
+        set->root = child;
+    else if (parent->left == old)
+        parent->left = child;
+    else
+        parent->right = child;
+    if (child)
+        child->parent = parent;
+}
+
+/* Lifts `node` above its parent, keeping the order. */
+static void rotate_up(struct eng_set *set, struct eng_set_node *node)
+{
+    struct eng_set_node *parent = node->parent;
+
+    replace(set, parent, node);
+    if (parent->left == node) {
+        parent->left = node->right;
+        if (node->right)
+            node->right->parent = parent;
+        node->right = parent;
+    } else {
+        parent->right = node->left;
+        if (node->left)
+            node->left->parent = parent;
+        node->left = parent;
+    }
+    parent->parent = node;
+}
+
+void eng_set_insert(struct eng_set *set, struct eng_set_node *node, struct eng_set_key key)
+{
+    struct eng_set_node **link = &set->root;
+    struct eng_set_node *parent = NULL;
+
+    node->key = key;
+    node->priority = key_priority(&key);
+    node->left = node->right = NULL;
+    while (*link) {
+        int order = key_compare(&key, &(*link)->key);
+
+        VS_ASSERT(order != 0);
+        parent = *link;
+        link = order < 0 ? &parent->left : &parent->right;
+    }
+    *link = node;
+    node->parent = parent;
+    while (node->parent && node->priority > node->parent->priority)
+        rotate_up(set, node);
+    set->count++;
+}
+
+void eng_set_remove(struct eng_set *set, struct eng_set_node *node)
+{
+    VS_ASSERT(set->count > 0 && (node->parent || set->root == node));
+    while (node->left && node->right)
+        rotate_up(set, node->left->priority > node->right->priority ? node->left : node->right);
+    replace(set, node, node->left ? node->left : node->right);
+    node->parent = node->left = node->right = NULL;
+    set->count--;
+}
+
+struct eng_set_node *eng_set_ceil(const struct eng_set *set, const struct eng_set_key *key)
+{
+    struct eng_set_node *best = NULL;
+
+    for (struct eng_set_node *at = set->root; at;) {
+        if (key_compare(&at->key, key) >= 0) {
+            best = at;
+            at = at->left;
+        } else {
+            at = at->right;
+        }
+    }
+    return best;
+}
+
+struct eng_set_node *eng_set_floor(const struct eng_set *set, const struct eng_set_key *key)
+{
+    struct eng_set_node *best = NULL;
+
+    for (struct eng_set_node *at = set->root; at;) {
+        if (key_compare(&at->key, key) <= 0) {
+            best = at;
+            at = at->right;
+        } else {
+            at = at->left;
+        }
+    }
+    return best;
+}
+
+struct eng_set_node *eng_set_first(const struct eng_set *set)
+{
+    struct eng_set_node *at = set->root;
+
+    while (at && at->left)
+        at = at->left;
+    return at;
+}
+
+struct eng_set_node *eng_set_last(const struct eng_set *set)
+{
+    struct eng_set_node *at = set->root;
+
+    while (at && at->right)
+        at = at->right;
+    return at;
+}
+
+struct eng_set_node *eng_set_next(const struct eng_set_node *node)
+{
+    if (node->right) {
+        struct eng_set_node *at = node->right;
+
+        while (at->left)
+            at = at->left;
+        return at;
+    }
+    while (node->parent && node->parent->right == node)
+        node = node->parent;
+    return node->parent;
+}
+
+struct eng_set_node *eng_set_prev(const struct eng_set_node *node)
+{
+    if (node->left) {
+        struct eng_set_node *at = node->left;
+
+        while (at->right)
+            at = at->right;
+        return at;
+    }
+    while (node->parent && node->parent->left == node)
+        node = node->parent;
+    return node->parent;
+}

@@ -1,0 +1,91 @@
+/*
+ * engine/alloc_stats.c - counting what the allocator does.
+ *
+ * For:            every other file of the allocator; torch.cuda.memory_stats().
+ * Must not know:  why a figure changes.
+ * Invariant:      current <= peak; the figure of all pools is that of the small one plus that of the large one.
+ */
+#include "engine/alloc_internal.h"
+
+static void up(struct eng_alloc_stat *stat, uint64_t n)
+{
+    stat->current += n;
+    stat->allocated += n;
+    if (stat->current > stat->peak)
+        stat->peak = stat->current;
+}
+
+static void down(struct eng_alloc_stat *stat, uint64_t n)
+{
+    VS_ASSERT(stat->current >= n);
+    stat->current -= n;
+    stat->freed += n;
+}
+
+void eng_stat_up(struct eng_alloc_stat stat[ENG_STAT_POOLS], bool is_small, uint64_t n)
+{
+    up(&stat[ENG_STAT_ALL], n);
+    up(&stat[is_small ? ENG_STAT_SMALL : ENG_STAT_LARGE], n);
+}
+
+void eng_stat_down(struct eng_alloc_stat stat[ENG_STAT_POOLS], bool is_small, uint64_t n)
+{
+    down(&stat[ENG_STAT_ALL], n);
+    down(&stat[is_small ? ENG_STAT_SMALL : ENG_STAT_LARGE], n);
+}
+
+void eng_stat_one_up(struct eng_alloc_stat *stat)
+{
+    up(stat, 1);
+}
+
+void eng_stat_one_down(struct eng_alloc_stat *stat)
+{
+    down(stat, 1);
+}
+
+const struct eng_alloc_stats *eng_alloc_stats_get(const struct eng_alloc *alloc)
+{
+    return &alloc->stats;
+}
+
+/* The nine statistics with a figure per pool, for the resets. */
+static void each_stat(struct eng_alloc_stats *stats, void (*change)(struct eng_alloc_stat *stat))
+{
+    struct eng_alloc_stat *const arrays[] = {
+        stats->allocation,     stats->segment,         stats->active,
+        stats->inactive_split, stats->allocated_bytes, stats->reserved_bytes,
+        stats->active_bytes,   stats->requested_bytes, stats->inactive_split_bytes,
+    };
+
+    for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++) {
+        for (int pool = 0; pool < ENG_STAT_POOLS; pool++)
+            change(&arrays[i][pool]);
+    }
+    change(&stats->oversize_allocations);
+    change(&stats->oversize_segments);
+}
+
+static void forget_peak(struct eng_alloc_stat *stat)
+{
+    stat->peak = stat->current;
+}
+
+static void forget_sums(struct eng_alloc_stat *stat)
+{
+    stat->allocated = 0;
+    stat->freed = 0;
+}
+
+void eng_alloc_reset_peak(struct eng_alloc *alloc)
+{
+    each_stat(&alloc->stats, forget_peak);
+}
+
+void eng_alloc_reset_accumulated(struct eng_alloc *alloc)
+{
+    each_stat(&alloc->stats, forget_sums);
+    alloc->stats.num_alloc_retries = 0;
+    alloc->stats.num_ooms = 0;
+    alloc->stats.num_oom_rejections = 0;
+}
