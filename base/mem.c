@@ -186,6 +186,7 @@ char *vs_arena_printf(struct vs_arena *arena, const char *fmt, ...)
     char *text;
     int len;
 
+    VS_ASSERT(fmt);
     va_start(ap, fmt);
     va_copy(again, ap);
     len = vsnprintf(NULL, 0, fmt, ap);

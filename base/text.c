@@ -1,0 +1,138 @@
+/*
+ * base/text.c - see text.h.
+ *
+ * Must not know:  what the text says.
+ * Invariant:      cap is 0 or larger than len.
+ */
+#include "base/text.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#define WORD_MAX 63
+
+/* Room for `more` letters and the NUL. */
+static void reserve(struct vs_text *text, size_t more)
+{
+    size_t cap = text->cap ? text->cap : 64;
+
+    VS_ASSERT(more < SIZE_MAX / 4 && text->len < SIZE_MAX / 4);
+    while (cap < text->len + more + 1)
+        cap *= 2;
+    if (cap == text->cap)
+        return;
+    text->data = vs_realloc(text->data, cap, 1);
+    text->cap = cap;
+}
+
+void vs_text_release(struct vs_text *text)
+{
+    vs_free(text->data);
+    *text = (struct vs_text){NULL, 0, 0};
+}
+
+void vs_text_clear(struct vs_text *text)
+{
+    text->len = 0;
+    if (text->data)
+        text->data[0] = '\0';
+}
+
+void vs_text_add_n(struct vs_text *text, const char *more, size_t len)
+{
+    reserve(text, len);
+    memcpy(text->data + text->len, more, len);
+    text->len += len;
+    text->data[text->len] = '\0';
+}
+
+void vs_text_add(struct vs_text *text, const char *more)
+{
+    vs_text_add_n(text, more, strlen(more));
+}
+
+void vs_text_add_char(struct vs_text *text, char c)
+{
+    vs_text_add_n(text, &c, 1);
+}
+
+void vs_text_add_fill(struct vs_text *text, char c, int count)
+{
+    if (count <= 0)
+        return;
+    reserve(text, (size_t)count);
+    memset(text->data + text->len, c, (size_t)count);
+    text->len += (size_t)count;
+    text->data[text->len] = '\0';
+}
+
+void vs_text_addfv(struct vs_text *text, const char *fmt, va_list ap)
+{
+    va_list again;
+    int need;
+
+    va_copy(again, ap);
+    VS_ASSERT(fmt);
+    need = vsnprintf(NULL, 0, fmt, ap);
+    VS_ASSERT(need >= 0);
+    reserve(text, (size_t)need);
+    vsnprintf(text->data + text->len, (size_t)need + 1, fmt, again);
+    va_end(again);
+    text->len += (size_t)need;
+}
+
+void vs_text_addf(struct vs_text *text, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vs_text_addfv(text, fmt, ap);
+    va_end(ap);
+}
+
+const char *vs_text_get(const struct vs_text *text)
+{
+    return text->data ? text->data : "";
+}
+
+char *vs_text_take(struct vs_text *text)
+{
+    char *out = text->data ? text->data : vs_strdup("");
+
+    *text = (struct vs_text){NULL, 0, 0};
+    return out;
+}
+
+unsigned vs_word_distance(const char *a, const char *b)
+{
+    unsigned row[WORD_MAX + 1];
+    size_t a_len = strnlen(a, WORD_MAX);
+    size_t b_len = strnlen(b, WORD_MAX);
+
+    for (size_t j = 0; j <= b_len; j++)
+        row[j] = (unsigned)j;
+    for (size_t i = 1; i <= a_len; i++) {
+        unsigned diagonal = row[0];
+
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= b_len; j++) {
+            unsigned replaced = diagonal + (a[i - 1] != b[j - 1]);
+            unsigned least = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
+
+            diagonal = row[j];
+            row[j] = replaced < least ? replaced : least;
+        }
+    }
+    return row[b_len];
+}
+
+unsigned vs_word_distance_limit(const char *word)
+{
+    size_t len = strnlen(word, WORD_MAX);
+
+    return len < 4 ? 1 : len < 8 ? 2 : 3;
+}
