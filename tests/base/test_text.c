@@ -1,0 +1,73 @@
+/*
+ * tests/base/test_text.c - the growing text, and how alike words are.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+
+static void pieces_join_in_order(void **state)
+{
+    struct vs_text text = {NULL, 0, 0};
+    char *taken;
+
+    (void)state;
+    assert_string_equal(vs_text_get(&text), "");
+    vs_text_add(&text, "ab");
+    vs_text_add_n(&text, "cdef", 2);
+    vs_text_add_fill(&text, '-', 3);
+    vs_text_add_fill(&text, '-', -3);
+    vs_text_add_char(&text, '!');
+    vs_text_addf(&text, "%d%s", 7, "x");
+    assert_string_equal(vs_text_get(&text), "abcd---!7x");
+    assert_int_equal(text.len, 10);
+    taken = vs_text_take(&text);
+    assert_string_equal(taken, "abcd---!7x");
+    assert_string_equal(vs_text_get(&text), "");
+    vs_free(taken);
+    taken = vs_text_take(&text);
+    assert_string_equal(taken, "");
+    vs_free(taken);
+}
+
+static void it_grows_past_any_first_size(void **state)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    (void)state;
+    for (int i = 0; i < 5000; i++)
+        vs_text_addf(&text, "%04d", i);
+    assert_int_equal(text.len, 20000);
+    assert_int_equal(strlen(vs_text_get(&text)), 20000);
+    assert_int_equal(memcmp(text.data + 4 * 4321, "4321", 4), 0);
+    vs_text_clear(&text);
+    assert_string_equal(vs_text_get(&text), "");
+    vs_text_release(&text);
+}
+
+static void distance_counts_the_letters_to_change(void **state)
+{
+    (void)state;
+    assert_int_equal(vs_word_distance("kitten", "sitting"), 3);
+    assert_int_equal(vs_word_distance("", "abc"), 3);
+    assert_int_equal(vs_word_distance("abc", ""), 3);
+    assert_int_equal(vs_word_distance("amp", "amp"), 0);
+    assert_int_equal(vs_word_distance("zero_grad", "zero-grad"), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_join_in_order),
+        cmocka_unit_test(it_grows_past_any_first_size),
+        cmocka_unit_test(distance_counts_the_letters_to_change),
+    };
+
+    return cmocka_run_group_tests_name("base/text", tests, NULL, NULL);
+}
