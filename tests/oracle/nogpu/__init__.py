@@ -111,6 +111,7 @@ def enter():
     folder = build()
     env = dict(os.environ)
     env[VARIABLE] = "1"
+    env.setdefault("TORCH_SYMBOLIZE_MODE", "dladdr")  # frames need no line numbers
     env["LD_PRELOAD"] = os.path.join(folder, "libnogpu.so")
     env["LD_LIBRARY_PATH"] = folder + os.pathsep + env.get("LD_LIBRARY_PATH", "")
     os.execve(sys.executable, [sys.executable, *sys.argv], env)

@@ -1,0 +1,30 @@
+# y += b
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Parameter(torch.randn(7, 90))
+        self.b = nn.Parameter(torch.randn(7, 90))
+
+    def forward(self, inputs):
+        y = self.a * 2
+        y += self.b
+        return y
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(7, 90)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)

@@ -1,0 +1,28 @@
+# addcmul
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Parameter(torch.randn(7, 90))
+        self.b = nn.Parameter(torch.randn(7, 90))
+
+    def forward(self, inputs):
+        return torch.addcmul(self.a, self.a, self.b, value=0.5)
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(7, 90)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)

@@ -1,0 +1,28 @@
+# batch_norm1d: nn.BatchNorm1d(30)
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.randn(7, 30))
+        self.op = nn.BatchNorm1d(30)
+
+    def forward(self, inputs):
+        return self.op(self.x)
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(7, 30)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)

@@ -1,0 +1,28 @@
+# binary_cross_entropy
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.randn(7, 90))
+
+    def forward(self, inputs):
+        return self.x * 2
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.rand(7, 90)
+
+
+def loss(output, target):
+    return F.binary_cross_entropy(torch.sigmoid(output), target)
+
+
+defaults = dict(batch=2, steps=2)

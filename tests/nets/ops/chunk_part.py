@@ -1,0 +1,27 @@
+# one chunk of three used: the others' gradients are zeros
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.randn(6, 90))
+
+    def forward(self, inputs):
+        return torch.exp(torch.chunk(self.x, 3, dim=1)[1])
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(6, 30)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)

@@ -1,0 +1,28 @@
+# conv2d_1x1: nn.Conv2d(4, 6, 1)
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.randn(2, 4, 9, 9))
+        self.op = nn.Conv2d(4, 6, 1)
+
+    def forward(self, inputs):
+        return self.op(self.x)
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(2, 6, 9, 9)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)

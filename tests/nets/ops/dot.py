@@ -1,0 +1,28 @@
+# dot
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Parameter(torch.randn(300))
+        self.b = nn.Parameter(torch.randn(300))
+
+    def forward(self, inputs):
+        return torch.dot(self.a, self.b)
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(1)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)

@@ -1,0 +1,27 @@
+# gather
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.randn(6, 90))
+
+    def forward(self, inputs):
+        return torch.gather(self.x, 1, inputs)
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randint(0, 90, (6, 4)), torch.randn(6, 4)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)

@@ -1,0 +1,28 @@
+# interpolate_bilinear_corners
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.randn(2, 4, 9, 9))
+
+    def forward(self, inputs):
+        return F.interpolate(self.x, scale_factor=2, mode="bilinear", align_corners=True)
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(2, 4, 18, 18)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)

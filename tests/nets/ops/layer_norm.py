@@ -1,0 +1,28 @@
+# layer_norm: nn.LayerNorm(30)
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.randn(2, 7, 30))
+        self.op = nn.LayerNorm(30)
+
+    def forward(self, inputs):
+        return self.op(self.x)
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(2, 7, 30)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)

@@ -1,0 +1,28 @@
+# linear_1out: nn.Linear(20, 1)
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.randn(7, 20))
+        self.op = nn.Linear(20, 1)
+
+    def forward(self, inputs):
+        return self.op(self.x)
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(7, 1)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)

@@ -1,0 +1,28 @@
+# linear with bias of a transposed 3-D input
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.randn(7, 2, 20))
+        self.op = nn.Linear(20, 30)
+
+    def forward(self, inputs):
+        return self.op(self.x.transpose(0, 1))
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(2, 7, 30)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)

@@ -1,0 +1,29 @@
+# masked_fill_ of an op's result
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.randn(7, 90))
+
+    def forward(self, inputs):
+        y = self.x * 2
+        y.masked_fill_(self.x > 0, 3.0)
+        return y
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(7, 90)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)

@@ -1,0 +1,28 @@
+# mse_loss
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.randn(7, 90))
+
+    def forward(self, inputs):
+        return self.x * 2
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(7, 90)
+
+
+def loss(output, target):
+    return F.mse_loss(output, target)
+
+
+defaults = dict(batch=2, steps=2)

@@ -1,0 +1,29 @@
+# a skip: the gradients join in place at y
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.randn(7, 90))
+
+    def forward(self, inputs):
+        y = self.x * 2
+        return F.relu(y) + y
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(7, 90)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)

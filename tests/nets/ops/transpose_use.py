@@ -1,0 +1,27 @@
+# transpose_use
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.randn(6, 5, 18))
+
+    def forward(self, inputs):
+        return torch.exp(self.x.transpose(0, 2))
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(18, 5, 6)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)

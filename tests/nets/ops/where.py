@@ -1,0 +1,28 @@
+# where
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Parameter(torch.randn(7, 90))
+        self.b = nn.Parameter(torch.randn(7, 90))
+
+    def forward(self, inputs):
+        return torch.where(self.a > 0, self.a, self.b)
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(7, 90)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)
