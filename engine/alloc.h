@@ -291,11 +291,13 @@ void eng_alloc_pool_release(struct eng_alloc *alloc, struct eng_pool_id id);
 
 /*
  * One segment as a memory snapshot shows it; of an expandable segment one contiguous mapped range.
- * `first` is its first block; eng_block_next gives the others in address order.
+ * `first` is its first block; eng_block_next gives the others in address order. `area_address` is where the address space it lies in
+ * begins: of an expandable segment the reservation, else `address`.
  */
 struct eng_segment {
     uint64_t address;
     uint64_t bytes;
+    uint64_t area_address;
     uint64_t allocated_bytes;
     uint64_t active_bytes;
     uint64_t requested_bytes; /* of active blocks */

@@ -50,18 +50,21 @@ static struct eng_event_queue *queue_of(struct eng_alloc *alloc, uint64_t stream
     return &alloc->queues[alloc->queue_count++];
 }
 
+void eng_events_expect(struct eng_alloc *alloc, struct eng_block *block, uint64_t stream)
+{
+    struct eng_event_queue *queue = queue_of(alloc, stream);
+
+    if (queue->first == queue->count)
+        queue->first = queue->count = queue->reached_count = 0;
+    queue->blocks = vs_grow(queue->blocks, queue->count, &queue->cap, sizeof(struct eng_block *));
+    queue->blocks[queue->count++] = block;
+    block->event_count++;
+}
+
 static void record(struct eng_alloc *alloc, struct eng_block *block)
 {
-    for (const struct eng_stream_use *use = block->uses; use; use = use->next) {
-        struct eng_event_queue *queue = queue_of(alloc, use->stream);
-
-        if (queue->first == queue->count)
-            queue->first = queue->count = queue->reached_count = 0;
-        queue->blocks =
-            vs_grow(queue->blocks, queue->count, &queue->cap, sizeof(struct eng_block *));
-        queue->blocks[queue->count++] = block;
-        block->event_count++;
-    }
+    for (const struct eng_stream_use *use = block->uses; use; use = use->next)
+        eng_events_expect(alloc, block, use->stream);
     drop_uses(block);
 }
 

@@ -26,8 +26,13 @@ struct eng_area *eng_expandable_area_new(struct eng_alloc *alloc, struct eng_poo
     return area;
 }
 
+uint64_t eng_expandable_granule(const struct eng_alloc *alloc, const struct eng_pool *pool)
+{
+    return pool->is_small ? ENG_SMALL_SEGMENT_BYTES : alloc->conf.large_segment_bytes;
+}
+
 /* Nine eighths of the device, or what the settings say, in whole granules. */
-static uint64_t reserve_bytes(const struct eng_alloc *alloc, uint64_t granule)
+uint64_t eng_expandable_reserve_bytes(const struct eng_alloc *alloc, uint64_t granule)
 {
     const uint64_t total = alloc->total_bytes;
     const uint64_t most = total + total / 8;
@@ -56,9 +61,8 @@ static bool has_room(const struct eng_block *block, uint64_t bytes)
 static struct eng_block *find_place(struct eng_alloc *alloc, const struct eng_request *req)
 {
     const struct eng_set_key key = {{req->stream, 0, 0}};
-    const uint64_t granule =
-        req->pool->is_small ? ENG_SMALL_SEGMENT_BYTES : alloc->conf.large_segment_bytes;
-    const uint64_t bytes = reserve_bytes(alloc, granule);
+    const uint64_t granule = eng_expandable_granule(alloc, req->pool);
+    const uint64_t bytes = eng_expandable_reserve_bytes(alloc, granule);
     struct eng_set_node *node = eng_set_ceil(&req->pool->unmapped, &key);
     uint64_t address;
 

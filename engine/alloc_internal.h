@@ -198,6 +198,8 @@ void eng_events_process(struct eng_alloc *alloc); /* at the start of an allocati
 void eng_events_synchronize(struct eng_alloc *alloc); /* everything is done now */
 void eng_events_forget(struct eng_alloc *alloc,
                        struct eng_block *block); /* as if all of the block's events were done */
+/* `block` waits for `stream`, from now on. */
+void eng_events_expect(struct eng_alloc *alloc, struct eng_block *block, uint64_t stream);
 void eng_events_release(struct eng_alloc *alloc);
 
 /* ---- alloc_cache.c ---- */
@@ -212,6 +214,9 @@ void eng_cache_release_all(struct eng_alloc *alloc);
 struct eng_block *eng_expandable_grow(struct eng_alloc *alloc, const struct eng_request *req);
 /* Gives back the whole granules inside a free block; the area too, where nothing of it is left. */
 void eng_expandable_shrink(struct eng_alloc *alloc, struct eng_block *block);
+/* What maps and unmaps in a pool's new areas, and how much address space an area gets. */
+uint64_t eng_expandable_granule(const struct eng_alloc *alloc, const struct eng_pool *pool);
+uint64_t eng_expandable_reserve_bytes(const struct eng_alloc *alloc, uint64_t granule);
 /* The area reserved for `pool` and `stream`, one unmapped block. */
 struct eng_area *eng_expandable_area_new(struct eng_alloc *alloc, struct eng_pool *pool,
                                          uint64_t stream, uint64_t address, uint64_t bytes,

@@ -95,6 +95,7 @@ bool eng_alloc_segment_next(const struct eng_alloc *alloc, struct eng_segment *i
     if (!first)
         return false;
     *it = (struct eng_segment){.address = first->address,
+                               .area_address = first->area->address,
                                .stream = first->stream,
                                .is_small = first->pool->is_small,
                                .is_expandable = first->area->is_expandable,

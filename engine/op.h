@@ -11,9 +11,9 @@
  * name       PyTorch's; an overload has a suffix ("max.dim"), tried in the table's order until the arguments fit
  * signature  "(Tensor input, Tensor? bias=None, int[2] stride=1, *, Scalar alpha=1)": PyTorch's names, order, defaults.
  *            Types: Tensor, Tensor?, Tensor[], Scalar (a number), Operand (a tensor or a number), int, int?, int[] (or one int),
- *            int[2] (one int stands for two), float, float?, bool, dtype?, str, str?, device?, index (what stands in x[...])
+ *            int[2] (one int stands for two), float[], float, float?, bool, dtype?, str, str?, device?, index (what stands in x[...])
  * where      where PyTorch has it: T torch.name, F torch.nn.functional.name, M tensor method, I also the in-place twin
- *            name_ (method, and torch.name_ / F.name_ where T / F), P internal (called by other rows or the prelude only, as torch._name)
+ *            name_ (method, and torch.name_ / F.name_ where T / F), P internal: bound as torch.NAME and torch.NAME_ (in place), for the prelude and the bindings only
  * kind       LEAF one aten op with a derivative; VIEW likewise, sharing its input's memory; COMPOSITE made of other rows; NODIFF no derivative
  * autocast   NONE, LOW (cast to the autocast dtype), FP32, FP32_OUT (dtype=float32 if none given), PROMOTE (widest)
  * node       PyTorch's name of the backward node
@@ -33,6 +33,7 @@ enum eng_arg_kind {
     ENG_A_SCALAR, /* int, float or bool given for int, float, bool, Scalar, Operand */
     ENG_A_BOOL,
     ENG_A_INTS,
+    ENG_A_FLOATS,
     ENG_A_DTYPE,
     ENG_A_STR,
     ENG_A_DEVICE, /* i: 1 host, 0 device */
@@ -61,6 +62,7 @@ struct eng_arg {
         struct eng_scalar scalar;
         bool flag;
         const int64_t *ints;
+        const double *floats;
         enum vs_dtype dtype;
         const char *str;
         bool on_host;
@@ -82,7 +84,7 @@ void eng_ret_release(struct eng_ret *ret); /* lets go of the tensors still in it
 
 enum eng_param_type {
     ENG_P_TENSOR, ENG_P_TENSOR_OPT, ENG_P_TENSORS, ENG_P_SCALAR, ENG_P_OPERAND, ENG_P_INT, ENG_P_INT_OPT,
-    ENG_P_INTS, ENG_P_FLOAT, ENG_P_FLOAT_OPT, ENG_P_BOOL, ENG_P_DTYPE, ENG_P_STR, ENG_P_DEVICE, ENG_P_INDEX
+    ENG_P_INTS, ENG_P_FLOATS, ENG_P_FLOAT, ENG_P_FLOAT_OPT, ENG_P_BOOL, ENG_P_DTYPE, ENG_P_STR, ENG_P_DEVICE, ENG_P_INDEX
 };
 
 /* One parameter of a signature. */

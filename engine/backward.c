@@ -1,0 +1,507 @@
+/*
+ * engine/backward.c - the backward run: which node is next, how gradients join, what is freed when.
+ *
+ * Must not know:  which ops exist.
+ * Invariant:      for each node: incoming gradients live until its formulas and the checks of its results are done, then they go, then
+ *                 its saved tensors, then the results move on to the next nodes, where they join what waits there.
+ *
+ * Ready nodes run by descending creation number; accumulators come before all others. Equal numbers keep the order of the C++
+ * library's binary heap, because PyTorch's queue is one (std::push_heap, std::pop_heap).
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "engine/engine_internal.h"
+#include "engine/op_internal.h"
+
+/* A node as one backward run sees it. */
+struct task_node {
+    struct eng_node *node; /* counted */
+    struct eng_task *outer_task; /* what node->task and node->task_slot were before: a re-run inside a run */
+    uint32_t outer_slot;
+    uint32_t waits_for;          /* gradients still to come */
+    bool has_buffer;
+    struct eng_tensor **buffer;  /* node->output_count gradients */
+    struct eng_tensor **capture; /* eng_grad: where the gradient of result capture_nr goes; NULL otherwise */
+    uint16_t capture_nr;
+};
+
+struct eng_task {
+    struct eng *e;
+    struct task_node *nodes;
+    size_t count, cap;
+    uint32_t *heap;
+    size_t heap_count, heap_cap;
+    bool retain_graph;
+    bool captures; /* eng_grad: nothing is accumulated */
+};
+
+/* ---- the nodes of a run ---- */
+
+static uint32_t task_slot(struct eng_task *task, struct eng_node *n)
+{
+    struct task_node *tn;
+
+    if (n->task == task)
+        return n->task_slot;
+    task->nodes = vs_grow(task->nodes, task->count, &task->cap, sizeof(*task->nodes));
+    tn = &task->nodes[task->count];
+    memset(tn, 0, sizeof(*tn));
+    tn->node = eng_node_ref(n);
+    tn->outer_task = n->task;
+    tn->outer_slot = n->task_slot;
+    n->task = task;
+    n->task_slot = (uint32_t)task->count;
+    return (uint32_t)task->count++;
+}
+
+/* Count how many gradients each reachable node will get. Breadth does not matter, only the counts. */
+static void count_dependencies(struct eng_task *task)
+{
+    for (size_t i = 0; i < task->count; i++) {
+        struct eng_node *n = task->nodes[i].node;
+
+        for (int k = 0; k < n->edge_count; k++) {
+            if (n->edges[k].node) {
+                uint32_t slot = task_slot(task, n->edges[k].node);
+
+                task->nodes[slot].waits_for++;
+            }
+        }
+    }
+}
+
+static void task_release(struct eng_task *task)
+{
+    for (size_t i = 0; i < task->count; i++) {
+        struct task_node *tn = &task->nodes[i];
+
+        for (int k = 0; tn->buffer && k < tn->node->output_count; k++)
+            eng_unref(tn->buffer[k]);
+        vs_free(tn->buffer);
+        tn->node->task = tn->outer_task;
+        tn->node->task_slot = tn->outer_slot;
+    }
+    for (size_t i = 0; i < task->count; i++)
+        eng_node_unref(task->nodes[i].node);
+    vs_free(task->nodes);
+    vs_free(task->heap);
+}
+
+/* ---- the ready queue ---- */
+
+static bool runs_later(const struct eng_task *task, uint32_t a, uint32_t b)
+{
+    return task->nodes[a].node->seq < task->nodes[b].node->seq;
+}
+
+static void heap_sift_up(struct eng_task *task, size_t hole, size_t top, uint32_t value)
+{
+    while (hole > top && runs_later(task, task->heap[(hole - 1) / 2], value)) {
+        task->heap[hole] = task->heap[(hole - 1) / 2];
+        hole = (hole - 1) / 2;
+    }
+    task->heap[hole] = value;
+}
+
+static void heap_push(struct eng_task *task, uint32_t value)
+{
+    task->heap = vs_grow(task->heap, task->heap_count, &task->heap_cap, sizeof(*task->heap));
+    heap_sift_up(task, task->heap_count++, 0, value);
+}
+
+static uint32_t heap_pop(struct eng_task *task)
+{
+    uint32_t first = task->heap[0];
+    size_t len = --task->heap_count;
+    uint32_t value = task->heap[len];
+    size_t hole = 0;
+    size_t child = 0;
+
+    if (!len)
+        return first;
+    while (child < (len - 1) / 2) {
+        child = 2 * (child + 1);
+        if (runs_later(task, task->heap[child], task->heap[child - 1]))
+            child--;
+        task->heap[hole] = task->heap[child];
+        hole = child;
+    }
+    if (!(len & 1) && child == (len - 2) / 2) {
+        child = 2 * (child + 1);
+        task->heap[hole] = task->heap[child - 1];
+        hole = child - 1;
+    }
+    heap_sift_up(task, hole, 0, value);
+    return first;
+}
+
+/* ---- joining gradients ---- */
+
+/* Takes over `var`. PyTorch adds into what waits only when nobody else can see it. */
+static void buffer_add(struct eng *e, struct eng_tensor **slot, struct eng_tensor *var)
+{
+    struct eng_tensor *old = *slot;
+    struct eng_tensor *sum;
+
+    if (!var)
+        return;
+    if (!old) {
+        *slot = var;
+        return;
+    }
+    if (!e->grad_enabled && old->refs == 1 && old->storage->refs == 1 && eng_is_non_overlapping_and_dense(old)) {
+        sum = eng_add_(e, old, var);
+        eng_unref(sum);
+    } else {
+        *slot = eng_add(e, old, var);
+        eng_unref(old);
+    }
+    eng_unref(var);
+}
+
+/* ---- leaves ---- */
+
+static bool obeys_layout(const struct eng_tensor *grad, const struct eng_tensor *variable)
+{
+    if (!eng_is_non_overlapping_and_dense(variable))
+        return eng_is_contiguous(grad);
+    for (int i = 0; i < grad->ndim; i++) {
+        if (grad->sizes[i] != 1 && grad->strides[i] != variable->strides[i])
+            return false;
+    }
+    return true;
+}
+
+static struct eng_tensor *clone_in_layout(struct eng *e, struct eng_tensor *grad, const struct eng_tensor *variable)
+{
+    struct eng_tensor *copy;
+
+    if (eng_is_non_overlapping_and_dense(variable))
+        copy = eng_empty_strided(e, variable->sizes, variable->strides, variable->ndim, (enum vs_dtype)grad->dtype,
+                                 grad->storage->on_host);
+    else
+        copy = eng_empty(e, grad->sizes, grad->ndim, (enum vs_dtype)grad->dtype, grad->storage->on_host);
+    if (copy)
+        eng_copy_into(e, copy, grad);
+    return copy;
+}
+
+static void hold_grad(struct eng *e, struct eng_tensor *variable)
+{
+    if (variable->grad->storage->category != VS_CAT_PARAMETER)
+        eng_set_category(variable->grad, VS_CAT_GRADIENT);
+    if (e->observer) {
+        struct vs_event ev = {0};
+
+        if (!variable->grad->storage->block)
+            return;
+        ev.kind = VS_EV_HOLD;
+        ev.a = variable->grad->storage->block_id;
+        ev.b = eng_tensor_id(e, variable->grad);
+        ev.c = variable->name;
+        ev.aux = VS_HOLD_GRAD;
+        eng_emit(e, &ev);
+    }
+}
+
+/* Takes over `grad`. */
+static void accumulate(struct eng *e, struct eng_tensor *variable, struct eng_tensor *grad)
+{
+    if (!grad)
+        return;
+    if (variable->grad) {
+        struct eng_tensor *same = eng_add_(e, variable->grad, grad);
+
+        eng_unref(same);
+        eng_unref(grad);
+        return;
+    }
+    if (grad->refs == 1 && obeys_layout(grad, variable)) {
+        variable->grad = eng_alias(grad);
+        eng_unref(grad);
+    } else {
+        struct eng_tensor *copy = clone_in_layout(e, grad, variable);
+
+        eng_unref(grad);
+        variable->grad = copy;
+    }
+    if (variable->grad)
+        hold_grad(e, variable);
+}
+
+/* ---- one node ---- */
+
+static bool any_defined(struct eng_tensor *const *g, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (g[i])
+            return true;
+    }
+    return false;
+}
+
+/* What PyTorch checks of each result: broadcast gradients are summed, dtypes brought back. */
+static void validate(struct eng *e, const struct eng_node *n, struct eng_tensor **out)
+{
+    for (int i = 0; i < n->edge_count && !e->failed; i++) {
+        const struct eng_edge *edge = &n->edges[i];
+
+        if (!out[i] || !edge->node)
+            continue;
+        if (out[i]->ndim != edge->ndim || memcmp(out[i]->sizes, edge->sizes, sizeof(*edge->sizes) * edge->ndim) != 0)
+            eng_slot_set(&out[i], eng_sum_to(e, out[i], edge->sizes, edge->ndim));
+        if (out[i] && out[i]->dtype != edge->dtype)
+            eng_slot_set(&out[i], eng_to_dtype(e, out[i], (enum vs_dtype)edge->dtype));
+    }
+}
+
+void eng_run_op_backward(struct eng *e, struct eng_node *n, struct eng_tensor **g, struct eng_tensor **out)
+{
+    struct eng_bw b = {.e = e, .node = n, .g = g, .a = n->args, .out = out};
+    int depth = e->backward_depth;
+
+    e->backward_depth = 0; /* unpacking may run a checkpointed function again, which is forward work */
+    for (int i = 0; i < n->saved_count; i++)
+        b.saved[i] = eng_node_unpack(n, i);
+    e->backward_depth = depth;
+    if (!e->failed)
+        eng_op_get(n->op)->backward(&b);
+    for (int i = n->saved_count - 1; i >= 0; i--)
+        eng_unref(b.saved[i]);
+}
+
+/* Run a node's formulas; `g` stays the caller's. */
+static void run_node(struct eng *e, struct eng_node *n, struct eng_tensor **g, struct eng_tensor **out)
+{
+    switch (n->kind) {
+    case ENG_NODE_OP:
+        if (any_defined(g, n->output_count))
+            eng_run_op_backward(e, n, g, out);
+        break;
+    case ENG_NODE_CUSTOM:
+        if (!n->custom.backward(n->custom.user, n, g, n->output_count, out, n->edge_count))
+            VS_ASSERT(e->failed);
+        break;
+    case ENG_NODE_COPY_SLICES:
+        if (any_defined(g, n->output_count))
+            eng_copy_slices_run(e, n, g[0], out);
+        break;
+    case ENG_NODE_ACCUMULATE:
+        break;
+    }
+}
+
+static void emit_node(struct eng *e, enum vs_event_kind kind, const struct eng_node *n)
+{
+    struct vs_event ev = {0};
+
+    if (!e->observer)
+        return;
+    ev.kind = (uint8_t)kind;
+    ev.a = eng_string_id(e, n->name);
+    ev.b = n->id;
+    ev.aux = 1;
+    eng_emit(e, &ev);
+}
+
+/* Where the program is while a node runs: where its forward ran. */
+struct place_before {
+    const char *op, *module, *func;
+    uint32_t line;
+};
+
+static struct place_before place_enter(struct eng *e, const struct eng_node *n)
+{
+    struct place_before before = {eng_set_op(e, n->name), e->module, e->func, e->line};
+
+    if (n->kind != ENG_NODE_ACCUMULATE) {
+        eng_place_module(e, n->module);
+        eng_place_func(e, n->func);
+        eng_place_line(e, n->line);
+    }
+    return before;
+}
+
+static void place_leave(struct eng *e, const struct place_before *before)
+{
+    eng_set_op(e, before->op);
+    eng_place_module(e, before->module);
+    eng_place_func(e, before->func);
+    eng_place_line(e, before->line);
+}
+
+static void deliver(struct eng_task *task, struct eng_node *n, struct eng_tensor **out)
+{
+    for (int i = 0; i < n->edge_count; i++) {
+        struct eng_node *next = n->edges[i].node;
+        struct task_node *tn;
+
+        if (!next)
+            continue;
+        tn = &task->nodes[task_slot(task, next)];
+        if (!tn->buffer)
+            tn->buffer = vs_calloc(next->output_count, sizeof(*tn->buffer));
+        VS_ASSERT(n->edges[i].input_nr < next->output_count);
+        buffer_add(task->e, &tn->buffer[n->edges[i].input_nr], out[i]);
+        out[i] = NULL;
+        VS_ASSERT(tn->waits_for > 0);
+        if (!--tn->waits_for)
+            heap_push(task, n->edges[i].node->task_slot);
+    }
+}
+
+static void evaluate(struct eng_task *task, uint32_t slot)
+{
+    struct eng *e = task->e;
+    struct eng_node *n = task->nodes[slot].node;
+    struct eng_tensor **g = task->nodes[slot].buffer;
+    struct eng_tensor *few[8] = {0};
+    struct eng_tensor **out = n->edge_count <= 8 ? few : vs_calloc(n->edge_count, sizeof(*out));
+    struct place_before before;
+
+    task->nodes[slot].buffer = NULL;
+    before = place_enter(e, n);
+    emit_node(e, VS_EV_OP_BEGIN, n);
+    if (task->nodes[slot].capture && g)
+        *task->nodes[slot].capture = eng_ref(g[task->nodes[slot].capture_nr]);
+    if (n->kind == ENG_NODE_ACCUMULATE) {
+        struct eng_tensor *grad = g ? g[0] : NULL;
+
+        if (g)
+            g[0] = NULL;
+        if (task->captures)
+            eng_unref(grad);
+        else
+            accumulate(e, n->variable, grad);
+    } else if (g) {
+        run_node(e, n, g, out);
+        validate(e, n, out);
+    }
+    for (int i = 0; g && i < n->output_count; i++)
+        eng_unref(g[i]);
+    vs_free(g);
+    if (!task->retain_graph && !e->failed)
+        eng_node_release_saved(n);
+    emit_node(e, VS_EV_OP_END, n);
+    if (!e->failed)
+        deliver(task, n, out);
+    for (int i = 0; i < n->edge_count; i++)
+        eng_unref(out[i]);
+    if (out != few)
+        vs_free(out);
+    place_leave(e, &before);
+}
+
+/* ---- entry ---- */
+
+static bool roots_legal(struct eng *e, struct eng_tensor *const *tensors, struct eng_tensor *const *grads, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (!eng_requires_grad(tensors[i])) {
+            eng_fail(e, VS_E_AUTOGRAD, "backward: element %d of the tensors does not require grad and does not have a grad_fn", i);
+            return false;
+        }
+        if ((!grads || !grads[i]) && eng_numel(tensors[i]) != 1) {
+            char shape[ENG_SHAPE_TEXT_MAX];
+
+            eng_fail(e, VS_E_AUTOGRAD, "backward: grad can be implicitly created only for scalar outputs, this one has shape %s",
+                     eng_shape_text(tensors[i], shape));
+            return false;
+        }
+    }
+    return true;
+}
+
+static void run(struct eng_task *task, struct eng_tensor *const *tensors, struct eng_tensor *const *grads, int count)
+{
+    struct eng *e = task->e;
+    bool grad_mode = eng_set_grad_enabled(e, false);
+    struct eng_checkpoint *collecting = e->checkpoint;
+    int depth = e->backward_depth;
+
+    e->checkpoint = NULL;
+    e->backward_depth++;
+    for (int i = 0; i < count; i++) {
+        struct eng_node *n = eng_gradient_node(tensors[i]);
+
+        task_slot(task, n);
+        eng_node_unref(n);
+    }
+    count_dependencies(task);
+    for (int i = 0; i < count; i++) {
+        struct eng_node *n = tensors[i]->grad_fn ? tensors[i]->grad_fn : tensors[i]->accumulator;
+        struct task_node *tn = &task->nodes[n->task_slot];
+        unsigned nr = tensors[i]->grad_fn ? tensors[i]->output_nr : 0;
+
+        if (!tn->buffer)
+            tn->buffer = vs_calloc(n->output_count, sizeof(*tn->buffer));
+        buffer_add(e, &tn->buffer[nr], eng_ref(grads[i]));
+    }
+    /* Roots that other roots lead to wait for them. */
+    for (size_t i = 0; i < task->count; i++) {
+        if (!task->nodes[i].waits_for && task->nodes[i].buffer)
+            heap_push(task, (uint32_t)i);
+    }
+    while (task->heap_count && !e->failed)
+        evaluate(task, heap_pop(task));
+    e->backward_depth = depth;
+    e->checkpoint = collecting;
+    eng_set_grad_enabled(e, grad_mode);
+}
+
+void eng_grad(struct eng *e, struct eng_tensor *const *outputs, struct eng_tensor *const *grads, int count,
+              struct eng_tensor *const *inputs, int input_count, bool retain_graph, struct eng_tensor **out)
+{
+    struct eng_task task = {.e = e, .retain_graph = retain_graph, .captures = inputs != NULL};
+    struct eng_tensor **roots;
+
+    for (int i = 0; i < input_count; i++)
+        out[i] = NULL;
+    if (e->failed || !roots_legal(e, outputs, grads, count))
+        return;
+    roots = vs_calloc((size_t)count, sizeof(*roots));
+    for (int i = 0; i < count; i++)
+        roots[i] = grads && grads[i] ? eng_ref(grads[i]) : eng_ones_like(e, outputs[i]);
+    if (!e->failed) {
+        for (int i = 0; i < input_count; i++) {
+            struct eng_node *n = eng_gradient_node(inputs[i]);
+
+            if (n) {
+                uint32_t slot = task_slot(&task, n);
+
+                task.nodes[slot].capture = &out[i];
+                task.nodes[slot].capture_nr = inputs[i]->grad_fn ? inputs[i]->output_nr : 0;
+                eng_node_unref(n);
+            }
+        }
+        run(&task, outputs, roots, count);
+    }
+    task_release(&task);
+    for (int i = 0; i < count; i++)
+        eng_unref(roots[i]);
+    vs_free(roots);
+}
+
+void eng_backward(struct eng *e, struct eng_tensor *const *tensors, struct eng_tensor *const *grads, int count, bool retain_graph)
+{
+    eng_grad(e, tensors, grads, count, NULL, 0, retain_graph, NULL);
+}
+
+void eng_set_requires_grad(struct eng *e, struct eng_tensor *t, bool on)
+{
+    if (!t)
+        return;
+    if (t->grad_fn) {
+        if (!on)
+            eng_fail(e, VS_E_AUTOGRAD, "requires_grad can only be changed on leaf tensors: use .detach() to get a tensor without history");
+        return;
+    }
+    if (on && !vs_dtype_is_floating((enum vs_dtype)t->dtype)) {
+        eng_fail(e, VS_E_AUTOGRAD, "only tensors of floating point dtype can require gradients, this one is %s",
+                 vs_dtype_name((enum vs_dtype)t->dtype));
+        return;
+    }
+    t->requires_grad = on;
+}

@@ -1,0 +1,185 @@
+/*
+ * engine/device/cpu/cpu_internal.h - what the files of the CPU device share: number types, threads, scratch, GEMM.
+ *
+ * For:            the files of this folder and their tests.
+ * Must not know:  tensors, autograd, the allocator.
+ * Invariant:      a value depends on the operands alone: how work is cut into tasks never depends on the number of
+ *                 threads, and a row function gives element i the same bits wherever the row was cut.
+ */
+#ifndef ENG_DEVICE_CPU_INTERNAL_H
+#define ENG_DEVICE_CPU_INTERNAL_H
+
+#include <stddef.h>
+
+#include "engine/device/kernels.h"
+
+/* ---- arithmetic on rows ---------------------------------------------------------------------------------------- */
+
+/* What a fold does with each element; param is the mean for SQDEV, the maximum for SUMEXP. */
+enum cpu_fold {
+    CPU_FOLD_SUM,
+    CPU_FOLD_PROD,
+    CPU_FOLD_MAX, /* a NaN stays */
+    CPU_FOLD_MIN,
+    CPU_FOLD_ANY, /* 0 or 1 */
+    CPU_FOLD_ALL,
+    CPU_FOLD_SQDEV,
+    CPU_FOLD_SUMEXP
+};
+
+/*
+ * A type that arithmetic is done in (float, double or int64_t) and what can be done to contiguous rows of it. Rows of
+ * other dtypes are read into such a row and written from it. Byte strides; pointers of one call do not overlap.
+ *
+ * load, store     convert; store rounds to nearest even, float to int truncates, anything to bool is != 0
+ * round_to        a row to the precision of f16 or bf16, in place; NULL for int64_t
+ * fold_row        *acc (double, or int64_t for int64_t) op= every element, order fixed; param: one acc value
+ * fold_cols       acc[i] op= x[i]; param: a row, or NULL where the fold has none
+ *
+ * The rest is for float and double alone (NULL for int64_t); sums are accumulated in double.
+ * sum, dot        of x, of x*y
+ * sq_dev          sum of (x-mean)^2
+ * dot_dev         sum of g*(x-mean)
+ * exp_sub         y = exp(x - max); returns its sum. y may be NULL
+ * scale           y = x*a
+ * affine          y = x*a + b
+ * axpy            y = y + x*a
+ * bn_back         y = (g - mg - (x-mean)*k) * a
+ * ln_apply        y = (x-mean)*rstd*w + b; w and b may be NULL
+ * ln_sums         sums[0] += g*w*x-mean, sums[1] += g*w
+ * ln_back         y = (g*w - c0 - (x-mean)*c1) * rstd
+ * ln_params       gw += g*(x-mean)*rstd, gb += g, in double; either may be NULL
+ * log_softmax_back y = g - exp(o)*sum ; softmax_back y = o*(g - sum)
+ */
+struct cpu_num {
+    enum vs_dtype dtype;
+    size_t size;
+    void (*load)(enum vs_dtype from, const char *src, int64_t stride, int64_t n, void *dst);
+    void (*store)(const void *src, int64_t n, enum vs_dtype to, char *dst, int64_t stride);
+    void (*round_to)(enum vs_dtype to, int64_t n, void *x);
+    void (*unary)(enum eng_unary op, int64_t n, const void *x, void *y, const double *p);
+    void (*binary)(enum eng_binary op, int64_t n, const void *a, const void *b, void *y, const double *p);
+    void (*ternary)(enum eng_ternary op, int64_t n, const void *a, const void *b, const void *c, void *y,
+                    const double *p);
+    void (*fold_row)(enum cpu_fold op, int64_t n, const void *x, const void *param, void *acc);
+    void (*fold_cols)(enum cpu_fold op, int64_t n, const void *x, const void *param, void *acc);
+
+    double (*sum)(int64_t n, const void *x);
+    double (*dot)(int64_t n, const void *x, const void *y);
+    double (*sq_dev)(int64_t n, const void *x, double mean);
+    double (*dot_dev)(int64_t n, const void *g, const void *x, double mean);
+    double (*exp_sub)(int64_t n, const void *x, double max, void *y);
+    void (*scale)(int64_t n, const void *x, double a, void *y);
+    void (*affine)(int64_t n, const void *x, double a, double b, void *y);
+    void (*axpy)(int64_t n, const void *x, double a, void *y);
+    void (*bn_back)(int64_t n, const void *g, const void *x, double mean, double k, double mg, double a, void *y);
+    void (*ln_apply)(int64_t n, const void *x, double mean, double rstd, const void *w, const void *b, void *y);
+    void (*ln_sums)(int64_t n, const void *g, const void *x, const void *w, double mean, double *sums);
+    void (*ln_back)(int64_t n, const void *g, const void *x, const void *w, double mean, double rstd, double c0,
+                    double c1, void *y);
+    void (*ln_params)(int64_t n, const void *g, const void *x, double mean, double rstd, double *gw, double *gb);
+    void (*softmax_back)(int64_t n, const void *g, const void *o, double sum, void *y);
+    void (*log_softmax_back)(int64_t n, const void *g, const void *o, double sum, void *y);
+};
+
+/* The number types compiled for one instruction set. */
+struct cpu_rows {
+    const char *isa;
+    const struct cpu_num *f32;
+    const struct cpu_num *f64;
+    const struct cpu_num *i64;
+};
+
+/* The table for the processor that runs this, and the tables there are (for tests): NULL where it cannot run. */
+const struct cpu_rows *cpu_rows(void);
+const struct cpu_rows *cpu_rows_variant(int idx); /* 0 base, 1 AVX2, 2 AVX-512; NULL also from 3 on */
+
+/* The type that a dtype is computed in: f64 itself, the other floating ones in float, the rest in int64_t. */
+const struct cpu_num *cpu_num_of(enum vs_dtype dtype);
+
+#define CPU_CHUNK 1024 /* elements of a converted piece of a row: a few of them fit L1 */
+
+/* n elements at p as a row of `num`: p itself where it already is one, else converted into buf. */
+static inline const void *cpu_read(const struct cpu_num *num, enum vs_dtype dtype, const char *p, int64_t stride,
+                                   int64_t n, void *buf)
+{
+    if (dtype == num->dtype && stride == (int64_t)num->size)
+        return p;
+    num->load(dtype, p, stride, n, buf);
+    return buf;
+}
+
+/* Where to compute n elements that belong at p: p itself or buf; cpu_write_end then stores buf. */
+static inline void *cpu_write(const struct cpu_num *num, enum vs_dtype dtype, char *p, int64_t stride, void *buf)
+{
+    return dtype == num->dtype && stride == (int64_t)num->size ? p : buf;
+}
+
+static inline void cpu_write_end(const struct cpu_num *num, enum vs_dtype dtype, char *p, int64_t stride, int64_t n,
+                                 const void *buf)
+{
+    if (!(dtype == num->dtype && stride == (int64_t)num->size))
+        num->store(buf, n, dtype, p, stride);
+}
+
+/* ---- views ------------------------------------------------------------------------------------------------------ */
+
+int64_t cpu_numel(const struct eng_view *v);
+/* Byte stride of dim d. */
+static inline int64_t cpu_stride(const struct eng_view *v, int d)
+{
+    return v->strides[d] * (int64_t)vs_dtype_bytes(v->dtype);
+}
+/* One element as a double or integer; p points at it. */
+double cpu_get_f64(enum vs_dtype dtype, const char *p);
+int64_t cpu_get_i64(enum vs_dtype dtype, const char *p);
+void cpu_set_f64(enum vs_dtype dtype, char *p, double value);
+void cpu_set_i64(enum vs_dtype dtype, char *p, int64_t value);
+
+static inline int64_t cpu_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+static inline int64_t cpu_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- threads, scratch ------------------------------------------------------------------------------------------- */
+
+typedef void cpu_task_fn(void *ctx, int64_t task);
+
+/*
+ * fn(ctx, 0 … tasks-1), each once, in any order and on several threads; returns when all are done. Tasks write to
+ * places of their own. A call from inside a task, or while another thread is in here, runs on the calling thread.
+ */
+void cpu_parallel(int64_t tasks, cpu_task_fn *fn, void *ctx);
+int cpu_thread_count(void);
+
+/* Memory of the device and scratch of kernels come from one cache of freed buffers. 64-byte aligned; bytes > 0. */
+void *cpu_mem_get(uint64_t bytes);
+void cpu_mem_put(void *data, uint64_t bytes);
+/* Gives back to the system what the cache keeps. */
+void cpu_mem_trim(void);
+/* Bytes in use, and bytes kept for reuse. */
+void cpu_mem_stats(uint64_t *in_use, uint64_t *cached);
+
+/* ---- GEMM ------------------------------------------------------------------------------------------------------- */
+
+/* A matrix of float or double: strides in elements, one of them 1 (or that side of size 1). */
+struct cpu_mat {
+    void *data;
+    int64_t row_stride;
+    int64_t col_stride;
+};
+
+/* c[m,n] = beta*c + alpha * a[m,k] b[k,n], on the calling thread. is_double: all three of double, else float. */
+void cpu_gemm(bool is_double, int64_t m, int64_t n, int64_t k, double alpha, struct cpu_mat a, struct cpu_mat b,
+              double beta, struct cpu_mat c);
+/* The same, cut over the threads. */
+void cpu_gemm_parallel(bool is_double, int64_t m, int64_t n, int64_t k, double alpha, struct cpu_mat a,
+                       struct cpu_mat b, double beta, struct cpu_mat c);
+/* Can cpu_gemm take a rows x cols matrix of these strides as it is? */
+bool cpu_mat_is_direct(int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride);
+
+#endif

@@ -1,0 +1,325 @@
+/*
+ * engine/engine.c - the context: see engine.h.
+ *
+ * Must not know:  ops, the net language.
+ * Invariant:      a place id is made only when an event needs one.
+ */
+#include "engine/engine.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "engine/engine_internal.h"
+#include "engine/op_signature.h"
+
+/* What a device without a stated capacity has: more than any net asks for. */
+#define UNBOUNDED_DEVICE (UINT64_C(16) << 40)
+
+static void on_alloc_event(void *user, const struct eng_alloc_event *ev)
+{
+    static const uint8_t KINDS[ENG_ALLOC_EV_COUNT] = {
+        [ENG_ALLOC_EV_SEGMENT_ALLOC] = VS_EV_SEGMENT_ALLOC,
+        [ENG_ALLOC_EV_SEGMENT_FREE] = VS_EV_SEGMENT_FREE,
+        [ENG_ALLOC_EV_SEGMENT_MAP] = VS_EV_SEGMENT_MAP,
+        [ENG_ALLOC_EV_SEGMENT_UNMAP] = VS_EV_SEGMENT_UNMAP,
+    };
+    struct eng *e = user;
+    struct vs_event out = {0};
+
+    /* alloc, free and oom are told by tensor.c, which knows the tensor */
+    if (!e->observer || !KINDS[ev->kind])
+        return;
+    out.kind = KINDS[ev->kind];
+    out.b = ev->bytes;
+    out.d = ev->address;
+    out.aux = ev->is_small ? 1 : 2;
+    eng_emit(e, &out);
+}
+
+enum vs_status eng_new(const struct eng_options *options, struct eng **out, struct vs_error *err)
+{
+    struct eng_alloc_conf conf;
+    struct eng *e;
+    enum vs_status st;
+
+    *out = NULL;
+    eng_alloc_conf_init(&conf);
+    if (options->alloc_conf) {
+        st = eng_alloc_conf_parse(options->alloc_conf, &conf, err);
+        if (st)
+            return st;
+    }
+    e = vs_calloc(1, sizeof(*e));
+    e->kernels = options->kernels;
+    e->observer = options->observer;
+    e->sim = eng_sim_driver_new(
+        &(struct eng_sim_options){.total_bytes = options->capacity ? options->capacity : UNBOUNDED_DEVICE});
+    e->alloc = eng_alloc_new(&(struct eng_alloc_options){
+        .driver = eng_sim_driver_get(e->sim),
+        .conf = &conf,
+        .listener = {.user = e, .event = on_alloc_event},
+    });
+    e->signatures = eng_signatures_new();
+    e->grad_enabled = true;
+    e->autocast.dtype = VS_F16;
+    e->autocast.cache_enabled = true;
+    e->rng.seed = options->seed;
+    e->place_dirty = true;
+    e->step = -1;
+    e->phase = VS_PHASE_SETUP;
+    e->category = VS_CATEGORY_COUNT;
+    *out = e;
+    return VS_OK;
+}
+
+void eng_free(struct eng *e)
+{
+    if (!e)
+        return;
+    eng_cast_cache_clear(e);
+    vs_free(e->cast_cache);
+    eng_alloc_free(e->alloc);
+    eng_sim_driver_free(e->sim);
+    eng_signatures_free(e->signatures);
+    vs_free(e);
+}
+
+const struct vs_error *eng_failed(const struct eng *e)
+{
+    return e->failed ? &e->error : NULL;
+}
+
+enum vs_status eng_failure_take(struct eng *e, struct vs_error *err)
+{
+    if (!e->failed)
+        return VS_OK;
+    e->failed = false;
+    *err = e->error;
+    return err->status;
+}
+
+void *eng_fail(struct eng *e, enum vs_status status, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (e->failed)
+        return NULL;
+    e->failed = true;
+    va_start(ap, fmt);
+    vs_failv(&e->error, status, fmt, ap);
+    va_end(ap);
+    return NULL;
+}
+
+bool eng_has_data(const struct eng *e)
+{
+    return e->kernels != NULL;
+}
+
+const struct eng_kernels *eng_kernels_get(const struct eng *e)
+{
+    return e->kernels;
+}
+
+struct eng_alloc *eng_alloc_of(struct eng *e)
+{
+    return e->alloc;
+}
+
+bool eng_oom_get(const struct eng *e, struct eng_oom *out)
+{
+    if (e->has_oom)
+        *out = e->oom;
+    return e->has_oom;
+}
+
+bool eng_grad_enabled(const struct eng *e)
+{
+    return e->grad_enabled;
+}
+
+bool eng_set_grad_enabled(struct eng *e, bool on)
+{
+    bool before = e->grad_enabled;
+
+    e->grad_enabled = on;
+    return before;
+}
+
+struct eng_rng_state eng_rng_get(const struct eng *e)
+{
+    return e->rng;
+}
+
+void eng_rng_set(struct eng *e, struct eng_rng_state state)
+{
+    e->rng = state;
+}
+
+struct eng_counters eng_counters_get(const struct eng *e)
+{
+    return e->counters;
+}
+
+enum vs_category eng_category_default(struct eng *e, enum vs_category category)
+{
+    enum vs_category before = e->category;
+
+    e->category = category;
+    return before;
+}
+
+void eng_empty_cache(struct eng *e)
+{
+    eng_alloc_empty_cache(e->alloc);
+}
+
+/* ---- places and events ---- */
+
+uint32_t eng_string_id(struct eng *e, const char *text)
+{
+    struct eng_string_cache *slot;
+
+    if (!text || !e->observer)
+        return 0;
+    slot = &e->strings[((uintptr_t)text >> 3) % ENG_STRING_CACHE];
+    if (slot->text != text) {
+        slot->text = text;
+        slot->id = e->observer->string(e->observer->user, text);
+    }
+    return slot->id;
+}
+
+uint32_t eng_place_id(struct eng *e)
+{
+    struct vs_place place;
+
+    if (!e->place_dirty)
+        return e->place_id;
+    place.phase = (uint32_t)e->phase;
+    place.module = eng_string_id(e, e->module);
+    place.func = eng_string_id(e, e->func);
+    place.line = e->line;
+    place.op = eng_string_id(e, e->op);
+    e->place_id = e->observer->place(e->observer->user, &place);
+    e->place_dirty = false;
+    return e->place_id;
+}
+
+void eng_emit(struct eng *e, struct vs_event *event)
+{
+    event->place = eng_place_id(e);
+    e->observer->emit(e->observer->user, event);
+}
+
+void eng_place_phase(struct eng *e, enum vs_phase phase)
+{
+    struct vs_event ev = {.kind = VS_EV_PHASE, .a = (uint64_t)phase};
+
+    e->phase = phase;
+    e->place_dirty = true;
+    if (e->observer)
+        eng_emit(e, &ev);
+}
+
+void eng_place_step(struct eng *e, int64_t step)
+{
+    struct vs_event ev = {.kind = VS_EV_STEP, .a = (uint64_t)(step + 1)};
+
+    e->step = step;
+    if (e->observer)
+        eng_emit(e, &ev);
+}
+
+const char *eng_place_module(struct eng *e, const char *path)
+{
+    const char *before = e->module;
+
+    e->place_dirty |= before != path;
+    e->module = path;
+    return before;
+}
+
+const char *eng_place_func(struct eng *e, const char *qualname)
+{
+    const char *before = e->func;
+
+    e->place_dirty |= before != qualname;
+    e->func = qualname;
+    return before;
+}
+
+uint32_t eng_place_line(struct eng *e, uint32_t line)
+{
+    uint32_t before = e->line;
+
+    e->place_dirty |= before != line;
+    e->line = line;
+    return before;
+}
+
+enum vs_phase eng_phase_get(const struct eng *e)
+{
+    return e->phase;
+}
+
+const char *eng_set_op(struct eng *e, const char *op)
+{
+    const char *before = e->op;
+
+    e->place_dirty |= before != op;
+    e->op = op;
+    return before;
+}
+
+static void emit_holder(struct eng *e, enum vs_event_kind kind, struct eng_tensor *t, enum vs_holder holder, const char *name,
+                        const char *scope)
+{
+    struct vs_event ev = {0};
+
+    if (!e->observer || !t || !t->storage->block)
+        return;
+    ev.kind = (uint8_t)kind;
+    ev.a = t->storage->block_id;
+    ev.b = eng_tensor_id(e, t);
+    ev.c = eng_string_id(e, name);
+    ev.d = eng_string_id(e, scope);
+    ev.aux = (uint8_t)holder;
+    eng_emit(e, &ev);
+}
+
+void eng_hold(struct eng *e, struct eng_tensor *t, enum vs_holder holder, const char *name, const char *scope)
+{
+    emit_holder(e, VS_EV_HOLD, t, holder, name, scope);
+}
+
+void eng_drop(struct eng *e, struct eng_tensor *t, enum vs_holder holder, const char *name, const char *scope)
+{
+    emit_holder(e, VS_EV_DROP, t, holder, name, scope);
+}
+
+bool eng_item(struct eng *e, struct eng_tensor *t, struct eng_scalar *out)
+{
+    struct eng_view view;
+
+    memset(out, 0, sizeof(*out));
+    if (e->failed || !t)
+        return false;
+    if (eng_numel(t) != 1) {
+        char shape[ENG_SHAPE_TEXT_MAX];
+
+        eng_fail(e, VS_E_VALUE, "a tensor of shape %s has no single value: only one-element tensors can be turned into a number",
+                 eng_shape_text(t, shape));
+        return false;
+    }
+    if (!t->storage->data) {
+        out->is_int = !vs_dtype_is_floating((enum vs_dtype)t->dtype);
+        out->f = out->is_int ? 0.0 : NAN;
+        return true;
+    }
+    eng_view_of(t, &view);
+    *out = e->kernels->item(&view);
+    return true;
+}

@@ -1,0 +1,198 @@
+/*
+ * engine/engine_internal.h - the inside of a context, for the engine's own files.
+ *
+ * For:            engine/ only.
+ * Must not know:  anything above the engine.
+ * Invariant:      `failed` is set once and stays until it is taken; while it is set nothing is allocated.
+ */
+#ifndef ENG_ENGINE_INTERNAL_H
+#define ENG_ENGINE_INTERNAL_H
+
+#include "engine/alloc_driver.h"
+#include "engine/autograd.h"
+#include "engine/checkpoint.h"
+#include "engine/device/kernels.h"
+#include "engine/engine.h"
+#include "engine/op.h"
+
+/* Interned string ids by pointer: places are set with the same few pointers over and over. */
+struct eng_string_cache {
+    const char *text;
+    uint32_t id;
+};
+#define ENG_STRING_CACHE 512
+
+/* A signature taken apart. */
+struct eng_signature {
+    struct eng_param params[ENG_MAX_ARGS];
+    int count;
+    /* what `saves` says, per entry: index of the argument, or -1-k for result k; condition: argument index or -1 */
+    struct eng_save_rule {
+        int8_t source;
+        int8_t condition;
+        bool inplace_result;
+    } saves[ENG_MAX_SAVES];
+    int save_count;
+    int first_tensor; /* index of the first tensor parameter, -1: none */
+};
+
+#define ENG_RECOMPUTE_MAX 64
+
+struct eng_cast_entry {
+    struct eng_tensor *key; /* counted, so that its address is not met again as another tensor's */
+    struct eng_tensor *cast;
+};
+
+struct eng {
+    const struct eng_kernels *kernels;
+    const struct eng_observer *observer;
+    struct eng_sim_driver *sim;
+    struct eng_alloc *alloc;
+    struct eng_signature *signatures; /* ENG_OP_COUNT of them */
+
+    bool failed;
+    struct vs_error error;
+    bool has_oom;
+    struct eng_oom oom;
+
+    bool grad_enabled;
+    struct eng_autocast autocast;
+    int autocast_depth;
+    struct eng_cast_entry *cast_cache;
+    size_t cast_count, cast_cap;
+    struct eng_rng_state rng;
+
+    /* where the program is; place_id is valid while !place_dirty */
+    struct vs_place place;
+    uint32_t place_id;
+    bool place_dirty;
+    const char *module;
+    const char *func;
+    uint32_t line;
+    const char *op;
+    int64_t step;
+    enum vs_phase phase;
+    enum vs_category category; /* VS_CATEGORY_COUNT: by phase */
+    struct eng_string_cache strings[ENG_STRING_CACHE];
+
+    uint64_t next_block_id;
+    uint32_t next_tensor_id;
+    uint64_t next_seq;
+    uint64_t next_node_id;
+    int kernel_depth;   /* > 0 inside an op's forward: no autograd, no autocast, not counted */
+    int backward_depth; /* > 0 inside a backward node's formula */
+    int recompute_depth;
+    int recompute_outer[ENG_RECOMPUTE_MAX]; /* backward_depth outside each running re-run */
+    struct eng_checkpoint *checkpoint; /* innermost collecting one */
+    struct eng_counters counters;
+    uint64_t live_storages;
+};
+
+/* A saved tensor in a node. */
+struct eng_saved {
+    struct eng_tensor *tensor;         /* counted; NULL when absent, released, or a placeholder */
+    struct eng_checkpoint *checkpoint; /* counted; not NULL for a placeholder */
+    uint32_t index;                    /* the placeholder's number in its checkpoint */
+    uint32_t version;
+    bool is_output;
+};
+
+/* Shape of what flows along an edge. */
+struct eng_edge {
+    struct eng_node *node; /* counted; NULL: nobody wants this gradient */
+    uint16_t input_nr;
+    uint8_t dtype;
+    uint8_t ndim;
+    bool on_host;
+    bool is_defined; /* there was a tensor in this argument */
+    int64_t sizes[VS_MAX_DIMS];
+};
+
+enum eng_node_kind { ENG_NODE_OP, ENG_NODE_ACCUMULATE, ENG_NODE_CUSTOM, ENG_NODE_COPY_SLICES };
+
+struct eng_node {
+    uint32_t refs;
+    enum eng_node_kind kind;
+    uint64_t seq; /* UINT64_MAX for accumulators */
+    uint64_t id;  /* in the trace */
+    struct eng *eng;
+    enum eng_op_id op;
+    const char *name; /* "MulBackward0" */
+    uint16_t output_count; /* of the forward op = gradients coming in */
+    uint16_t edge_count;
+    uint16_t saved_count;
+    uint16_t arg_count;
+    bool released;
+    bool is_inplace;
+    struct eng_edge *edges;
+    struct eng_saved *saved;
+    struct eng_arg *args;      /* the call's arguments; tensors are replaced by none; ints are copies */
+    uint8_t *arg_edge;         /* first edge of each argument */
+    struct eng_tensor *variable; /* accumulators: the leaf, not counted while it has the accumulator alone; see node.c */
+    struct eng_custom custom;
+    struct eng_copy_slices *slices;
+    /* where the forward ran, so that backward's events name the line */
+    const char *module;
+    const char *func;
+    uint32_t line;
+    /* the running backward, see backward.c */
+    struct eng_task *task;
+    uint32_t task_slot;
+};
+
+/* ---- engine.c ---- */
+uint32_t eng_string_id(struct eng *e, const char *text); /* 0 for NULL or without observer */
+uint32_t eng_place_id(struct eng *e);
+void eng_emit(struct eng *e, struct vs_event *event); /* fills place; observer must be there */
+const char *eng_set_op(struct eng *e, const char *op);
+
+/* ---- tensor.c ---- */
+struct eng_storage *eng_storage_new(struct eng *e, uint64_t bytes, bool on_host);
+struct eng_storage *eng_storage_ref(struct eng_storage *s);
+void eng_storage_unref(struct eng_storage *s);
+struct eng_tensor *eng_tensor_on(struct eng_storage *s_taken, struct eng_version *version_taken);
+uint32_t eng_tensor_id(struct eng *e, struct eng_tensor *t); /* announces it to the observer */
+void eng_view_of(const struct eng_tensor *t, struct eng_view *out);
+void eng_saved_hold(struct eng *e, struct eng_tensor *t, uint64_t node_id, bool is_checkpoint);
+void eng_saved_drop(struct eng *e, struct eng_tensor *t, uint64_t node_id, bool is_checkpoint);
+
+/* ---- node.c ---- */
+struct eng_node *eng_node_new(struct eng *e, enum eng_node_kind kind, const char *name, int edges, int saves, int args);
+struct eng_node *eng_node_ref(struct eng_node *n);
+void eng_node_unref(struct eng_node *n);
+void eng_node_release_saved(struct eng_node *n);
+/* The accumulator of a leaf that requires grad, or the grad_fn of a result (a new reference), NULL where no gradient is wanted. */
+struct eng_node *eng_gradient_node(struct eng_tensor *t);
+void eng_edge_set(struct eng_edge *edge, struct eng_tensor *t);
+void eng_node_save_at(struct eng_node *n, int i, struct eng_tensor *t, bool is_output);
+/* A new reference, or NULL (absent, or failed). */
+struct eng_tensor *eng_node_unpack(struct eng_node *n, int i);
+void eng_set_history(struct eng_tensor *t, struct eng_node *n, int output_nr);
+/* t was overwritten by the op of n: its history continues through n; where t is a view, its base's history does too. */
+void eng_inplace_history(struct eng_tensor *t, struct eng_node *n);
+
+/* ---- op_signature.c ---- */
+const char *eng_str_word(const char *text); /* the table's own copy of a word such as "mean"; NULL: not a known word */
+
+/* ---- copy_slices.c ---- */
+void eng_copy_slices_run(struct eng *e, struct eng_node *n, struct eng_tensor *grad, struct eng_tensor **out);
+void eng_copy_slices_free(struct eng_copy_slices *slices);
+
+/* ---- backward.c ---- */
+/* Run the formulas of one op node on given gradients; fills out[], one per edge. */
+void eng_run_op_backward(struct eng *e, struct eng_node *n, struct eng_tensor **g, struct eng_tensor **out);
+
+/* ---- checkpoint.c ---- */
+struct eng_checkpoint *eng_checkpoint_ref(struct eng_checkpoint *c);
+void eng_checkpoint_unref(struct eng_checkpoint *c);
+uint32_t eng_checkpoint_pack(struct eng *e, struct eng_checkpoint *c, struct eng_tensor *t);
+bool eng_checkpoint_is_rerun(const struct eng_checkpoint *c);
+struct eng_tensor *eng_checkpoint_unpack(struct eng *e, struct eng_checkpoint *c, uint32_t index);
+void eng_checkpoint_forget(struct eng_checkpoint *c, uint32_t index); /* its placeholder is gone */
+
+/* ---- autocast.c ---- */
+bool eng_autocast_call(struct eng *e, enum eng_op_id id, const struct eng_arg *args, bool inplace, struct eng_ret *ret);
+bool eng_op_run(struct eng *e, enum eng_op_id id, const struct eng_arg *args, bool inplace, struct eng_ret *ret);
+void eng_cast_cache_clear(struct eng *e);
+
+#endif

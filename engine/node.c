@@ -1,0 +1,238 @@
+/*
+ * engine/node.c - autograd's nodes: edges, saved tensors, and how a graph is taken down.
+ *
+ * Must not know:  what nodes compute.
+ * Invariant:      a graph of any depth is freed without recursion: a node first lets go of its saved tensors, then of its edges,
+ *                 the last edge's node next, as PyTorch does.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "engine/engine_internal.h"
+
+struct eng_node *eng_node_new(struct eng *e, enum eng_node_kind kind, const char *name, int edges, int saves, int args)
+{
+    struct eng_node *n = vs_calloc(1, sizeof(*n));
+
+    VS_ASSERT(edges < 65536);
+    n->refs = 1;
+    n->kind = kind;
+    n->eng = e;
+    n->name = name;
+    n->seq = kind == ENG_NODE_ACCUMULATE ? UINT64_MAX : e->next_seq++;
+    n->id = ++e->next_node_id;
+    n->edge_count = (uint16_t)edges;
+    n->saved_count = (uint16_t)saves;
+    n->arg_count = (uint16_t)args;
+    n->output_count = 1;
+    n->module = e->module;
+    n->func = e->func;
+    n->line = e->line;
+    if (edges)
+        n->edges = vs_calloc((size_t)edges, sizeof(*n->edges));
+    if (saves)
+        n->saved = vs_calloc((size_t)saves, sizeof(*n->saved));
+    if (args) {
+        n->args = vs_calloc((size_t)args, sizeof(*n->args));
+        n->arg_edge = vs_calloc((size_t)args, sizeof(*n->arg_edge));
+    }
+    return n;
+}
+
+struct eng_node *eng_node_ref(struct eng_node *n)
+{
+    if (n)
+        n->refs++;
+    return n;
+}
+
+static void saved_release(struct eng_node *n, struct eng_saved *s)
+{
+    if (s->tensor) {
+        struct eng_tensor *t = s->tensor;
+
+        s->tensor = NULL;
+        eng_saved_drop(n->eng, t, n->id, false);
+        eng_unref(t);
+    }
+    if (s->checkpoint) {
+        struct eng_checkpoint *c = s->checkpoint;
+
+        s->checkpoint = NULL;
+        eng_checkpoint_forget(c, s->index);
+        eng_checkpoint_unref(c);
+    }
+}
+
+void eng_node_release_saved(struct eng_node *n)
+{
+    n->released = true;
+    for (int i = 0; i < n->saved_count; i++)
+        saved_release(n, &n->saved[i]);
+    if (n->kind == ENG_NODE_CUSTOM && n->custom.free_user) {
+        void (*free_user)(void *) = n->custom.free_user;
+
+        (void)free_user; /* plain attributes of ctx outlive backward, as in PyTorch: they go with the node */
+    }
+}
+
+static void node_delete(struct eng_node *n)
+{
+    if (n->kind == ENG_NODE_CUSTOM && n->custom.free_user)
+        n->custom.free_user(n->custom.user);
+    if (n->variable) {
+        if (n->variable->accumulator == n)
+            n->variable->accumulator = NULL;
+        eng_unref(n->variable);
+    }
+    for (int i = 0; i < n->arg_count; i++) {
+        if (n->args[i].kind == ENG_A_INTS) {
+            int64_t *ints = (int64_t *)(uintptr_t)n->args[i].v.ints; /* made by arg_keep, ours to free */
+
+            vs_free(ints);
+        }
+    }
+    eng_copy_slices_free(n->slices);
+    vs_free(n->edges);
+    vs_free(n->saved);
+    vs_free(n->args);
+    vs_free(n->arg_edge);
+    vs_free(n);
+}
+
+/* A stack of nodes about to go, kept outside the C stack. */
+struct node_stack {
+    struct eng_node **items;
+    size_t count, cap;
+};
+
+/* Let go of what a dying node holds; nodes that nobody else holds are put on the stack. */
+static void node_gather(struct eng_node *n, struct node_stack *stack)
+{
+    eng_node_release_saved(n);
+    for (int i = 0; i < n->edge_count; i++) {
+        struct eng_node *next = n->edges[i].node;
+
+        if (!next)
+            continue;
+        n->edges[i].node = NULL;
+        if (next->refs > 1) {
+            next->refs--;
+            continue;
+        }
+        stack->items = vs_grow(stack->items, stack->count, &stack->cap, sizeof(*stack->items));
+        stack->items[stack->count++] = next;
+    }
+}
+
+void eng_node_unref(struct eng_node *n)
+{
+    struct node_stack stack = {0};
+
+    if (!n || --n->refs)
+        return;
+    node_gather(n, &stack);
+    node_delete(n);
+    while (stack.count) {
+        n = stack.items[--stack.count];
+        node_gather(n, &stack);
+        node_delete(n);
+    }
+    vs_free(stack.items);
+}
+
+struct eng_node *eng_gradient_node(struct eng_tensor *t)
+{
+    if (!t)
+        return NULL;
+    if (t->grad_fn)
+        return eng_node_ref(t->grad_fn);
+    if (!t->requires_grad)
+        return NULL;
+    if (t->accumulator)
+        return eng_node_ref(t->accumulator);
+    t->accumulator = eng_node_new(t->storage->eng, ENG_NODE_ACCUMULATE, "AccumulateGrad", 0, 0, 0);
+    t->accumulator->variable = eng_ref(t);
+    return t->accumulator;
+}
+
+void eng_edge_set(struct eng_edge *edge, struct eng_tensor *t)
+{
+    if (!t)
+        return;
+    edge->node = eng_gradient_node(t);
+    edge->input_nr = t->grad_fn ? t->output_nr : 0;
+    edge->dtype = t->dtype;
+    edge->ndim = t->ndim;
+    edge->on_host = t->storage->on_host;
+    edge->is_defined = true;
+    memcpy(edge->sizes, t->sizes, sizeof(edge->sizes));
+}
+
+void eng_node_save_at(struct eng_node *n, int i, struct eng_tensor *t, bool is_output)
+{
+    struct eng *e = n->eng;
+    struct eng_saved *s = &n->saved[i];
+
+    if (!t || e->failed)
+        return;
+    s->version = t->version->value;
+    s->is_output = is_output;
+    if (e->checkpoint && !eng_checkpoint_is_rerun(e->checkpoint)) {
+        s->checkpoint = eng_checkpoint_ref(e->checkpoint);
+        s->index = eng_checkpoint_pack(e, e->checkpoint, t);
+        return;
+    }
+    if (e->checkpoint) /* a re-run hands a twin to the placeholder of the first run; it may stop here */
+        eng_checkpoint_pack(e, e->checkpoint, t);
+    if (e->failed)
+        return;
+    /* A saved result must not hold its own node: it is kept as a twin without history over the same memory. */
+    s->tensor = is_output && t->grad_fn ? eng_alias(t) : eng_ref(t);
+    eng_saved_hold(e, s->tensor, n->id, false);
+}
+
+struct eng_tensor *eng_node_unpack(struct eng_node *n, int i)
+{
+    struct eng *e = n->eng;
+    struct eng_saved *s = &n->saved[i];
+
+    if (e->failed)
+        return NULL;
+    if (s->checkpoint)
+        return eng_checkpoint_unpack(e, s->checkpoint, s->index);
+    if (!s->tensor) {
+        if (n->released)
+            eng_fail(e, VS_E_AUTOGRAD,
+                     "%s (line %" PRIu32 "): backward through the graph a second time: the saved tensors were freed by the first backward; "
+                     "give backward retain_graph=True if it must run twice",
+                     n->name, n->line);
+        return NULL;
+    }
+    if (s->tensor->version->value != s->version) {
+        char shape[ENG_SHAPE_TEXT_MAX];
+
+        eng_fail(e, VS_E_INPLACE,
+                 "a tensor %s needed for the gradient of %s (line %" PRIu32
+                 ") was changed by an in-place operation: it is at version %" PRIu32 ", version %" PRIu32 " was saved",
+                 eng_shape_text(s->tensor, shape), n->name, n->line, s->tensor->version->value, s->version);
+        return NULL;
+    }
+    return eng_ref(s->tensor);
+}
+
+void eng_set_history(struct eng_tensor *t, struct eng_node *n, int output_nr)
+{
+    if (!t)
+        return;
+    eng_node_ref(n);
+    eng_node_unref(t->grad_fn);
+    t->grad_fn = n;
+    t->output_nr = (uint16_t)output_nr;
+}
+
+const char *eng_node_name(const struct eng_node *node)
+{
+    return node->name;
+}

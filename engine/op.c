@@ -1,0 +1,479 @@
+/*
+ * engine/op.c - running an op: see op.h.
+ *
+ * Must not know:  what any single op computes.
+ * Invariant:      the order of a call is PyTorch's: autocast, then the node with its saved inputs, then the kernel, then the
+ *                 history and the saved results.
+ */
+#include "engine/op.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "engine/engine_internal.h"
+#include "engine/op_internal.h"
+#include "engine/ops/ops.h"
+
+static const struct eng_op OPS[ENG_OP_COUNT] = {
+/* clang-format off */
+#define NO NULL
+#define OP(id, name, signature, where, kind, autocast, node, saves, forward, backward) \
+    [ENG_OP_##id] = {name, signature, where, ENG_##kind, ENG_AC_##autocast, node, saves, forward, backward},
+#include "engine/op.def"
+#undef OP
+#undef NO
+    /* clang-format on */
+};
+
+const struct eng_op *eng_op_get(enum eng_op_id id)
+{
+    return &OPS[id];
+}
+
+const struct eng_param *eng_op_params(const struct eng *e, enum eng_op_id id, int *param_count)
+{
+    *param_count = e->signatures[id].count;
+    return e->signatures[id].params;
+}
+
+/* ---- results ---- */
+
+void eng_ret_release(struct eng_ret *ret)
+{
+    for (uint32_t i = 0; i < ret->count; i++)
+        eng_unref(ret->tensors[i]);
+    if (ret->tensors != ret->few)
+        vs_free(ret->tensors);
+    ret->tensors = ret->few;
+    ret->count = 0;
+}
+
+void eng_c_give(struct eng_op_call *c, struct eng_tensor *t)
+{
+    VS_ASSERT(c->ret->count < sizeof(c->ret->few) / sizeof(c->ret->few[0]));
+    c->ret->few[c->ret->count++] = t;
+}
+
+void eng_c_give_list(struct eng_op_call *c, struct eng_tensor **ts, uint32_t count)
+{
+    c->ret->is_list = true;
+    c->ret->count = count;
+    if (count > sizeof(c->ret->few) / sizeof(c->ret->few[0]))
+        c->ret->tensors = vs_alloc(sizeof(*ts) * count);
+    memcpy(c->ret->tensors, ts, sizeof(*ts) * count);
+}
+
+/* ---- the node of a call ---- */
+
+static bool arg_requires_grad(const struct eng_arg *a)
+{
+    if (a->kind == ENG_A_TENSOR)
+        return eng_requires_grad(a->v.tensor);
+    if (a->kind == ENG_A_TENSORS) {
+        for (uint32_t i = 0; i < a->count; i++) {
+            if (eng_requires_grad(a->v.tensors[i]))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool any_requires_grad(const struct eng_arg *args, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (arg_requires_grad(&args[i]))
+            return true;
+    }
+    return false;
+}
+
+static int count_edges(const struct eng_arg *args, int count)
+{
+    int edges = 0;
+
+    for (int i = 0; i < count; i++) {
+        if (args[i].kind == ENG_A_TENSOR)
+            edges++;
+        else if (args[i].kind == ENG_A_TENSORS)
+            edges += (int)args[i].count;
+        else if (args[i].kind == ENG_A_NONE)
+            edges++; /* an absent tensor keeps its place */
+    }
+    return edges;
+}
+
+/* Keep what backward needs of an argument that is no tensor. */
+static void arg_keep(struct eng_arg *out, const struct eng_arg *in)
+{
+    *out = *in;
+    switch (in->kind) {
+    case ENG_A_TENSOR:
+        out->v.tensor = NULL;
+        break;
+    case ENG_A_TENSORS:
+        out->v.tensors = NULL;
+        break;
+    case ENG_A_INTS: {
+        int64_t *copy = vs_alloc(sizeof(*copy) * (in->count ? in->count : 1));
+
+        memcpy(copy, in->v.ints, sizeof(*copy) * in->count);
+        out->v.ints = copy;
+        break;
+    }
+    case ENG_A_STR:
+        out->v.str = eng_str_word(in->v.str);
+        break;
+    case ENG_A_FLOATS:
+    case ENG_A_INDEX:
+        vs_die("an op with a derivative takes an index or a list of numbers");
+    case ENG_A_NONE:
+    case ENG_A_SCALAR:
+    case ENG_A_BOOL:
+    case ENG_A_DTYPE:
+    case ENG_A_DEVICE:
+        break;
+    }
+}
+
+static struct eng_node *call_node(struct eng *e, enum eng_op_id id, const struct eng_signature *sig, const struct eng_arg *args)
+{
+    struct eng_node *n = eng_node_new(e, ENG_NODE_OP, OPS[id].node, count_edges(args, sig->count), sig->save_count, sig->count);
+    int edge = 0;
+
+    n->op = id;
+    for (int i = 0; i < sig->count; i++) {
+        arg_keep(&n->args[i], &args[i]);
+        n->arg_edge[i] = (uint8_t)edge;
+        if (args[i].kind == ENG_A_TENSOR) {
+            eng_edge_set(&n->edges[edge++], args[i].v.tensor);
+        } else if (args[i].kind == ENG_A_TENSORS) {
+            for (uint32_t k = 0; k < args[i].count; k++)
+                eng_edge_set(&n->edges[edge++], args[i].v.tensors[k]);
+        } else if (args[i].kind == ENG_A_NONE) {
+            edge++;
+        }
+    }
+    return n;
+}
+
+static bool condition_holds(const struct eng_node *n, int arg)
+{
+    return arg < 0 || n->edges[n->arg_edge[arg]].node != NULL;
+}
+
+/* Before the kernel: inputs. In place, an input that will be overwritten is saved as a clone (or its result is, later). */
+static void save_inputs(struct eng *e, struct eng_node *n, const struct eng_signature *sig, const struct eng_arg *args, bool inplace)
+{
+    for (int i = 0; i < sig->save_count && !e->failed; i++) {
+        const struct eng_save_rule *rule = &sig->saves[i];
+        struct eng_tensor *t;
+
+        if (rule->source < 0 || !condition_holds(n, rule->condition))
+            continue;
+        t = args[rule->source].kind == ENG_A_TENSOR ? args[rule->source].v.tensor : NULL;
+        if (!t || (inplace && rule->inplace_result))
+            continue;
+        if (inplace && rule->source == 0) {
+            struct eng_tensor *copy;
+            bool grad = eng_set_grad_enabled(e, false);
+
+            copy = eng_clone(e, t);
+            eng_set_grad_enabled(e, grad);
+            eng_node_save_at(n, i, copy, false);
+            eng_unref(copy);
+            continue;
+        }
+        eng_node_save_at(n, i, t, false);
+    }
+}
+
+static void save_results(struct eng *e, struct eng_node *n, const struct eng_signature *sig, const struct eng_ret *ret, bool inplace)
+{
+    for (int i = 0; i < sig->save_count && !e->failed; i++) {
+        const struct eng_save_rule *rule = &sig->saves[i];
+        uint32_t k;
+
+        if (!condition_holds(n, rule->condition))
+            continue;
+        if (rule->source < 0)
+            k = (uint32_t)(-1 - rule->source);
+        else if (inplace && rule->inplace_result)
+            k = 0;
+        else
+            continue;
+        if (k < ret->count && ret->tensors[k])
+            eng_node_save_at(n, i, ret->tensors[k], true);
+    }
+}
+
+static void set_histories(struct eng_node *n, const struct eng_ret *ret)
+{
+    uint32_t differentiable = ret->is_list ? ret->count : 1;
+
+    n->output_count = (uint16_t)ret->count;
+    for (uint32_t i = 0; i < differentiable && i < ret->count; i++) {
+        struct eng_tensor *t = ret->tensors[i];
+
+        if (t && vs_dtype_is_floating((enum vs_dtype)t->dtype))
+            eng_set_history(t, n, (int)i);
+    }
+}
+
+/* A differentiable view remembers what it is a view of, so that an in-place op on it reaches its base. */
+static void set_bases(const struct eng_arg *self, const struct eng_ret *ret)
+{
+    struct eng_tensor *base = self->v.tensor->base ? self->v.tensor->base : self->v.tensor;
+
+    for (uint32_t i = 0; i < ret->count; i++) {
+        struct eng_tensor *t = ret->tensors[i];
+
+        if (t && t != self->v.tensor && t->storage == base->storage && !t->base)
+            t->base = eng_ref(base);
+    }
+}
+
+/* ---- in place ---- */
+
+static bool inplace_allowed(struct eng *e, const struct eng_op *op, const struct eng_tensor *t, bool differentiates)
+{
+    if (!e->grad_enabled || !(differentiates || eng_requires_grad(t)))
+        return true;
+    if (t->requires_grad && !t->grad_fn) {
+        eng_fail(e, VS_E_AUTOGRAD, "%s_: a leaf tensor that requires grad is being used in an in-place operation", op->name);
+        return false;
+    }
+    if (t->base && t->base->requires_grad && !t->base->grad_fn) {
+        eng_fail(e, VS_E_AUTOGRAD, "%s_: a view of a leaf tensor that requires grad is being used in an in-place operation", op->name);
+        return false;
+    }
+    return true;
+}
+
+/* ---- events around a call ---- */
+
+static void emit_use(struct eng *e, struct eng_tensor *t)
+{
+    struct vs_event ev = {0};
+
+    if (!t || !t->storage->block)
+        return;
+    ev.kind = VS_EV_USE;
+    ev.a = t->storage->block_id;
+    ev.b = eng_tensor_id(e, t);
+    ev.c = eng_string_id(e, e->op);
+    eng_emit(e, &ev);
+}
+
+static void emit_op(struct eng *e, enum vs_event_kind kind, const char *name, uint64_t node_id, uint64_t flops)
+{
+    struct vs_event ev = {0};
+
+    ev.kind = (uint8_t)kind;
+    ev.a = eng_string_id(e, name);
+    ev.b = node_id;
+    ev.c = flops;
+    ev.aux = (uint8_t)(e->backward_depth ? 1 : e->recompute_depth ? 2 : 0);
+    eng_emit(e, &ev);
+}
+
+static void emit_uses(struct eng *e, const struct eng_arg *args, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (args[i].kind == ENG_A_TENSOR)
+            emit_use(e, args[i].v.tensor);
+        else if (args[i].kind == ENG_A_TENSORS)
+            for (uint32_t k = 0; k < args[i].count; k++)
+                emit_use(e, args[i].v.tensors[k]);
+    }
+}
+
+/* PyTorch counts what is dispatched: views too, detach and empty results not. */
+static void count_op(struct eng *e, enum eng_op_id id, const struct eng_ret *ret)
+{
+    if (!e->recompute_depth || e->backward_depth || id == ENG_OP_detach)
+        return;
+    if (ret->count == 1 && ret->tensors[0] && !ret->tensors[0]->storage->bytes)
+        return;
+    e->counters.recomputed_ops++;
+    e->counters.recomputed_kernels += OPS[id].kind != ENG_VIEW;
+}
+
+/* ---- the call ---- */
+
+static bool args_complete(struct eng *e, const struct eng_signature *sig, const struct eng_arg *args)
+{
+    for (int i = 0; i < sig->count; i++) {
+        if (sig->params[i].type == ENG_P_TENSOR && (args[i].kind != ENG_A_TENSOR || !args[i].v.tensor)) {
+            VS_ASSERT(e->failed); /* bindings check types; only a failure makes a NULL */
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Below autograd: the kernel alone. */
+static bool run_kernel(struct eng_op_call *c)
+{
+    struct eng *e = c->e;
+
+    e->kernel_depth++;
+    OPS[c->id].forward(c);
+    e->kernel_depth--;
+    if (e->failed) {
+        eng_ret_release(c->ret);
+        return false;
+    }
+    if (c->inplace)
+        c->inplace->version->value++;
+    return true;
+}
+
+static bool run_leaf(struct eng *e, enum eng_op_id id, const struct eng_signature *sig, const struct eng_arg *args, bool inplace,
+                     struct eng_ret *ret)
+{
+    const struct eng_op *op = &OPS[id];
+    struct eng_op_call c = {.e = e, .id = id, .a = args, .inplace = inplace ? args[0].v.tensor : NULL, .ret = ret};
+    uint64_t flops = e->counters.total_flops;
+    const char *outer;
+    struct eng_node *n = NULL;
+    bool ok;
+
+    if (e->kernel_depth)
+        return run_kernel(&c);
+    outer = e->backward_depth ? e->op : eng_set_op(e, op->name);
+    if (e->grad_enabled && op->backward && any_requires_grad(args, sig->count))
+        n = call_node(e, id, sig, args);
+    if (e->observer) {
+        emit_op(e, VS_EV_OP_BEGIN, op->name, n ? n->id : 0, 0);
+        emit_uses(e, args, sig->count);
+    }
+    ok = !inplace || inplace_allowed(e, op, args[0].v.tensor, n != NULL);
+    if (ok && n) {
+        n->is_inplace = inplace;
+        save_inputs(e, n, sig, args, inplace);
+    }
+    c.needs_grad = n != NULL;
+    ok = ok && !e->failed && run_kernel(&c);
+    if (ok && n) {
+        if (inplace)
+            eng_inplace_history(args[0].v.tensor, n);
+        else
+            set_histories(n, ret);
+        n->output_count = (uint16_t)ret->count;
+        save_results(e, n, sig, ret, inplace);
+        ok = !e->failed;
+        if (!ok)
+            eng_ret_release(ret);
+    }
+    if (ok && op->kind == ENG_VIEW && e->grad_enabled && !ret->is_list && args[0].kind == ENG_A_TENSOR)
+        set_bases(&args[0], ret);
+    if (ok)
+        count_op(e, id, ret);
+    eng_node_unref(n);
+    if (e->observer)
+        emit_op(e, VS_EV_OP_END, op->name, 0, e->counters.total_flops - flops);
+    if (!e->backward_depth)
+        eng_set_op(e, outer);
+    return ok;
+}
+
+bool eng_op_run(struct eng *e, enum eng_op_id id, const struct eng_arg *args, bool inplace, struct eng_ret *ret)
+{
+    const struct eng_signature *sig = &e->signatures[id];
+
+    if (OPS[id].kind == ENG_COMPOSITE) {
+        struct eng_op_call c = {.e = e, .id = id, .a = args, .inplace = inplace ? args[0].v.tensor : NULL, .ret = ret};
+
+        OPS[id].forward(&c);
+        if (!e->failed)
+            return true;
+        eng_ret_release(ret);
+        return false;
+    }
+    return run_leaf(e, id, sig, args, inplace, ret);
+}
+
+static bool call(struct eng *e, enum eng_op_id id, const struct eng_arg *args, bool inplace, struct eng_ret *ret)
+{
+    ret->count = 0;
+    ret->is_list = false;
+    ret->tensors = ret->few;
+    if (e->failed || !args_complete(e, &e->signatures[id], args))
+        return false;
+    if (e->autocast.enabled && !e->kernel_depth && OPS[id].autocast != ENG_AC_NONE)
+        return eng_autocast_call(e, id, args, inplace, ret);
+    return eng_op_run(e, id, args, inplace, ret);
+}
+
+bool eng_call(struct eng *e, enum eng_op_id id, const struct eng_arg *args, struct eng_ret *ret)
+{
+    return call(e, id, args, false, ret);
+}
+
+bool eng_call_inplace(struct eng *e, enum eng_op_id id, const struct eng_arg *args, struct eng_ret *ret)
+{
+    return call(e, id, args, true, ret);
+}
+
+struct eng_tensor *eng_call1(struct eng *e, enum eng_op_id id, const struct eng_arg *args)
+{
+    struct eng_ret ret;
+
+    if (!eng_call(e, id, args, &ret))
+        return NULL;
+    VS_ASSERT(ret.count == 1 && !ret.is_list);
+    return ret.few[0];
+}
+
+/* ---- literals ---- */
+
+struct eng_arg eng_at(struct eng_tensor *t)
+{
+    return (struct eng_arg){.kind = ENG_A_TENSOR, .v.tensor = t};
+}
+
+struct eng_arg eng_ai(int64_t i)
+{
+    return (struct eng_arg){.kind = ENG_A_SCALAR, .v.scalar = {.is_int = true, .i = i, .f = (double)i}};
+}
+
+struct eng_arg eng_af(double f)
+{
+    return (struct eng_arg){.kind = ENG_A_SCALAR, .v.scalar = {.i = fabs(f) < 0x1p62 ? (int64_t)f : 0, .f = f}};
+}
+
+struct eng_arg eng_ab(bool b)
+{
+    return (struct eng_arg){.kind = ENG_A_BOOL, .v.flag = b};
+}
+
+struct eng_arg eng_ad(enum vs_dtype dtype)
+{
+    return (struct eng_arg){.kind = ENG_A_DTYPE, .v.dtype = dtype};
+}
+
+struct eng_arg eng_as(const char *text)
+{
+    return (struct eng_arg){.kind = ENG_A_STR, .v.str = text};
+}
+
+struct eng_arg eng_aints(const int64_t *ints, int count)
+{
+    return (struct eng_arg){.kind = ENG_A_INTS, .count = (uint32_t)count, .v.ints = ints};
+}
+
+struct eng_arg eng_atensors(struct eng_tensor *const *tensors, int count)
+{
+    return (struct eng_arg){.kind = ENG_A_TENSORS, .count = (uint32_t)count, .v.tensors = tensors};
+}
+
+struct eng_arg eng_anone(void)
+{
+    return (struct eng_arg){.kind = ENG_A_NONE};
+}
+
+struct eng_arg eng_ahost(bool on_host)
+{
+    return (struct eng_arg){.kind = ENG_A_DEVICE, .v.on_host = on_host};
+}
