@@ -1,6 +1,7 @@
 # vramscope: one Makefile, output under $(B). `make help` lists the targets.
 #
 # Knobs: B=dir  CC=gcc|clang  DEBUG=1  SAN=address,undefined|thread  STRESS=1  V=1  PREFIX=/usr/local
+# On a bare Debian machine `make demo`, `make test` and `make check` first install what is missing (tools/setup.sh).
 B       ?= build
 CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
 PREFIX  ?= /usr/local
@@ -13,11 +14,12 @@ WARN := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -W
 OPT  := $(if $(DEBUG),-O0 -g -DVS_DEBUG,-O2 -g) $(if $(STRESS),-DVS_STRESS) \
         $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 # The kernels of the CPU device are compiled for a few instruction sets and picked at run time; see engine/device/cpu/.
-BLAS_CFLAGS := $(shell pkg-config --cflags openblas 2>/dev/null)
-BLAS_LIBS   := $(shell pkg-config --libs openblas 2>/dev/null || echo -lopenblas)
+# Asked for at the first compilation, not before: set-up may have to come first.
+BLAS_CFLAGS = $(eval BLAS_CFLAGS := $$(shell pkg-config --cflags openblas 2>/dev/null))$(BLAS_CFLAGS)
+BLAS_LIBS   = $(eval BLAS_LIBS := $$(shell pkg-config --libs openblas 2>/dev/null || echo -lopenblas))$(BLAS_LIBS)
 CPPFLAGS += -I. -I$(B)/gen $(patsubst -I%,-isystem %,$(BLAS_CFLAGS))
 CFLAGS   += $(WARN) $(OPT) -pthread
-LDLIBS   += $(BLAS_LIBS) -lsqlite3 -lm
+LDLIBS   += $(BLAS_LIBS) -lsqlite3 -lm $(if $(wildcard tui/*.c),-lncursesw -ltinfo)
 LDFLAGS  += -pthread $(if $(SAN),-fsanitize=$(SAN))
 
 Q := $(if $(V),,@)
@@ -33,10 +35,18 @@ CLI_OBJ  := $(CLI_SRC:%.c=$(B)/%.o)
 HELP_OBJ := $(HELP_SRC:%.c=$(B)/%.o)
 TESTS    := $(TEST_SRC:%.c=$(B)/%)
 BENCHES  := $(BENCH_SRC:%.c=$(B)/%)
+FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 PRELUDE  := $(sort $(wildcard lang/prelude/*.py))
+HEADERS  := $(sort $(shell find $(FOLDERS) cli tests -name '*.h' 2>/dev/null))
+FORMATTED:= $(sort $(shell find $(FOLDERS) cli tests bench -name '*.[ch]' ! -path 'tests/oracle/*' 2>/dev/null))
+
+# Goals for a machine that may lack the tools bring them in before the first compilation.
+SETUP := $(if $(filter demo test check setup,$(MAKECMDGOALS)),$(B)/setup.done)
+# CUDA is optional and nothing needs it; only told by `make help`.
+NVCC := $(firstword $(wildcard $(addsuffix /nvcc,$(subst :, ,$(PATH)) $(CUDA_HOME)/bin /usr/local/cuda/bin)))
 
 .PHONY: all demo test tests check help install setup clean format format-check hdr-check layer-check \
-        globals-check bench golden
+        globals-check bench golden fuzz test-threads
 .SECONDARY:
 
 all: $(B)/vramscope ## build the program
@@ -49,10 +59,19 @@ $(B)/libvramscope.a: $(LIB_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(B)/%.o: %.c
+$(B)/%.o: %.c | $(SETUP)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# Kernels of the CPU device: -O3 for the loops; the row functions once more for AVX2 and AVX-512, picked at run time.
+# The last three keep IEEE arithmetic and its values (no -ffast-math): nobody reads errno or traps, nothing is contracted.
+CPU_DIR := $(B)/engine/device/cpu
+$(CPU_DIR)/%.o: CFLAGS += $(if $(DEBUG),,-O3) -fno-math-errno -fno-trapping-math -ffp-contract=off
+ifeq ($(shell uname -m),x86_64)
+$(CPU_DIR)/cpu_rows_v3.o: CFLAGS += -mavx2 -mfma -mf16c
+$(CPU_DIR)/cpu_rows_v4.o: CFLAGS += -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512
+endif
 
 # The standard library of the net language is written in the net language and compiled in as text.
 $(B)/gen/prelude.inc: $(PRELUDE) lang/prelude/embed.sh
@@ -71,5 +90,81 @@ $(B)/bench/%: $(B)/bench/%.o $(B)/libvramscope.a
 
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(HELP_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d) $(BENCH_SRC:%.c=$(B)/%.d)
 
+tests: $(TESTS)
+
+demo: $(B)/vramscope ## set up, build, train a small net on the CPU and show where its memory went
+	@mkdir -p $(B)/demo
+	$(B)/vramscope record sample_nets/lenet.py -o $(B)/demo/lenet.db --device cpu --force
+	$(B)/vramscope report $(B)/demo/lenet.db
+	$(B)/vramscope whatif $(B)/demo/lenet.db --each
+
+test: $(B)/vramscope $(TESTS) ## set up, build and run every test
+	@VRAMSCOPE=$(abspath $(B))/vramscope sh tools/run-tests.sh $(B) $(TESTS)
+
+# Where threads meet: under SAN=thread these are the ones that matter, and the others would take long.
+test-threads: $(B)/vramscope $(filter $(B)/tests/tracer/%,$(TESTS))
+	@VRAMSCOPE=$(abspath $(B))/vramscope sh tools/run-tests.sh $(B) $(filter $(B)/tests/tracer/%,$(TESTS))
+
+check: ## the gate: gcc, clang, tests, sanitizers, layers, headers, globals, format
+	@sh tools/check.sh "$(MAKE)" $(B)
+
+setup: $(B)/setup.done ## install what building and checking need (Debian; as root or with sudo)
+
+# Touched anew when the list of needs changes.
+$(B)/setup.done: tools/setup.sh
+	@sh tools/setup.sh
+	@mkdir -p $(@D) && touch $@
+
+hdr-check: $(HEADERS:%=$(B)/hdr/%.ok) ## each header compiles alone
+
+$(B)/hdr/%.ok: % | $(SETUP)
+	@mkdir -p $(@D)
+	$(Q)printf '#include "%s"\n#include "%s"\n' $< $< | $(CC) $(CPPFLAGS) $(WARN) -MMD -MP -MT $@ -MF $(@:.ok=.d) -x c -fsyntax-only - && touch $@
+-include $(HEADERS:%=$(B)/hdr/%.d)
+
+layer-check: ## the table of allowed includes in docs/conventions.md
+	@sh tools/layer-check.sh
+
+globals-check: $(B)/libvramscope.a $(CLI_OBJ) ## no writable globals but the known ones
+	@sh tools/globals-check.sh $^
+
+format: ## lay the C files out
+	clang-format-14 -i $(if $(FILES),$(FILES),$(FORMATTED))
+
+format-check: ## is every C file laid out?
+	@clang-format-14 --dry-run -Werror $(FORMATTED)
+
+bench: $(BENCHES) ## run the benchmarks: ratios against a named peer
+	@for b in $(BENCHES); do echo "== $$b"; $$b || exit 1; done
+
+golden: $(TESTS) ## rewrite the expected screens in tests/golden; review the difference
+	@VRAMSCOPE_GOLDEN=write sh tools/run-tests.sh $(B) $(filter $(B)/tests/tui/%,$(TESTS))
+
+# The fuzzers need clang; each runs for FUZZ_SECONDS on a copy of its seeds, crashing inputs stay in $(B)/fuzz.
+FUZZ_SECONDS ?= 60
+fuzz: $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzz/%) ## fuzz what reads strangers' bytes, FUZZ_SECONDS=60 each
+	@for f in $^; do name=$${f##*/fuzz_}; mkdir -p $$f.corpus; echo "== $$name"; \
+	  (cd $(B)/fuzz && $(abspath $(B))/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -print_final_stats=0 -verbosity=0 \
+	    $(abspath $(B))/fuzz/fuzz_$$name.corpus $$(ls -d $(CURDIR)/tests/fuzz/seeds/$$name 2>/dev/null)) || exit 1; done
+
+FUZZ_OBJS := $(B)/fuzz/objs
+$(FUZZ_OBJS)/libvramscope.a: $(LIB_SRC)
+	@$(MAKE) --no-print-directory B=$(FUZZ_OBJS) CC=clang SAN=address,undefined,fuzzer-no-link $@
+$(B)/fuzz/%: tests/fuzz/%.c $(FUZZ_OBJS)/libvramscope.a
+	$(call say,FUZZ,$@)
+	$(Q)clang $(CPPFLAGS) $(WARN) -O1 -g -pthread -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+	  -o $@ $< $(FUZZ_OBJS)/libvramscope.a $(LDLIBS)
+
+install: $(B)/vramscope ## copy the program and the sample nets to DESTDIR and PREFIX
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/vramscope/sample_nets
+	install -m 755 $(B)/vramscope $(DESTDIR)$(PREFIX)/bin/vramscope
+	install -m 644 sample_nets/*.py $(DESTDIR)$(PREFIX)/share/vramscope/sample_nets
+
+clean: ## remove what was built
+	rm -rf $(B)
+
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t16
+	@echo
+	@echo 'Knobs: B=dir CC=gcc|clang DEBUG=1 SAN=address,undefined|thread STRESS=1 V=1 PREFIX=/usr/local DESTDIR='
+	@echo 'CUDA:  $(if $(NVCC),compiler found ($(NVCC)); nothing uses it yet,not found; nothing needs it)'

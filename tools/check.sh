@@ -1,0 +1,23 @@
+#!/bin/sh
+# check.sh MAKE OUT: everything that must hold before a commit. Stops at the first thing that does not.
+set -eu
+make=$1
+out=$2
+
+step() {
+    echo "== $*"
+}
+step layers, headers, layout
+$make B="$out" layer-check hdr-check format-check
+step gcc
+$make B="$out" all tests globals-check
+$make B="$out" test
+step clang
+$make B="$out/clang" CC=clang all tests
+step sanitizers: address, undefined
+$make B="$out/asan" SAN=address,undefined test
+step sanitizer: thread
+$make B="$out/tsan" SAN=thread test-threads
+step edges: small rings, blocks and intervals
+$make B="$out/stress" STRESS=1 test
+echo "check: all of it holds"

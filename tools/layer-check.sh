@@ -1,0 +1,71 @@
+#!/bin/sh
+# Holds every #include of the project against the table of allowed ones in docs/conventions.md.
+set -u
+bad=0
+
+complain() {
+    echo "layer-check: $1" >&2
+    bad=1
+}
+
+# own FOLDER ALLOWED…: what files of FOLDER may include of the project; "x/" is the folder, anything else one file.
+own() {
+    folder=$1
+    shift
+    [ -d "$folder" ] || return 0
+    grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' --include='*.[ch]' "$folder" | while IFS= read -r line; do
+        file=${line%%:*}
+        target=$(printf '%s' "$line" | sed 's/.*"\(.*\)".*/\1/')
+        # the tables lie beside the files that include them; generated text has no folder
+        case $target in *.inc) continue ;; esac
+        for allowed in "$folder/" "$@"; do
+            case $allowed in
+            */) case $target in "$allowed"*) continue 2 ;; esac ;;
+            *=*) [ "$file" = "${allowed%%=*}" ] && case $target in "${allowed#*=}"*) continue 2 ;; esac ;;
+            *) [ "$target" = "$allowed" ] && continue 2 ;;
+            esac
+        done
+        echo "$line"
+    done >"$found"
+    while IFS= read -r line; do
+        complain "$folder may not include this: $line"
+    done <"$found"
+}
+
+# foreign HEADER-PATTERN FILE-PATTERN…: only these files may include a foreign header.
+foreign() {
+    header=$1
+    shift
+    grep -rnE "^[[:space:]]*#[[:space:]]*include[[:space:]]*<$header>" --include='*.[ch]' \
+        base engine lang store tracer replay tui cli 2>/dev/null | while IFS= read -r line; do
+        file=${line%%:*}
+        for allowed in "$@"; do
+            # shellcheck disable=SC2254
+            case $file in $allowed) continue 2 ;; esac
+        done
+        echo "$line"
+    done >"$found"
+    while IFS= read -r line; do
+        complain "only $* may include <$header>: $line"
+    done <"$found"
+}
+
+found=$(mktemp)
+trap 'rm -f "$found"' EXIT
+
+own base
+own engine base/
+own lang base/ engine/
+own store base/
+own tracer base/ engine/observer.h store/writer.h
+own replay base/ store/reader.h replay/whatif.c=lang/ replay/whatif.c=engine/
+own tui base/ replay/
+own cli base/ engine/ lang/ store/ tracer/ replay/ tui/
+foreign 'sqlite3\.h' 'store/*'
+foreign '(n?curses|term)[a-z_]*\.h' tui/surface_curses.c tui/term.c
+foreign 'pthread\.h' 'tracer/*' 'engine/device/cpu/*'
+foreign 'stdatomic\.h' 'tracer/ring*' 'tracer/gate*' 'engine/device/cpu/*'
+foreign 'cblas\.h' 'engine/device/cpu/*'
+foreign '(cu|cupti|nv)[a-zA-Z_]*\.h' 'engine/device/cuda/*' tracer/cupti.c
+foreign '(cmocka|setjmp)\.h' 'tests/*'
+exit $bad

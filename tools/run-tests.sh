@@ -1,0 +1,51 @@
+#!/bin/sh
+# run-tests.sh OUT PROGRAM…: runs the test programs, as many at a time as there are processors. Prints each one's closing lines, the whole
+# of what a failing one said, and at the end one line with the totals. Exit status 1 if anything failed.
+set -u
+out=$1
+shift
+logs=$out/test-logs
+rm -rf "$logs"
+mkdir -p "$logs"
+
+# A program that hangs is a failure, not a reason to wait for ever.
+printf '%s\n' "$@" | xargs -P "$(nproc 2>/dev/null || echo 2)" -I{} sh -c '
+    name=$(printf %s "${1#"$2"/tests/}" | tr / -)
+    timeout "${TEST_TIMEOUT:-600}" "$1" >"$3/$name.log" 2>&1
+    echo $? >"$3/$name.status"' run {} "$out" "$logs"
+
+passed=0
+failed=0
+skipped=0
+count() { # count WORD LOG: the number in the last line "[  WORD  ] N test(s)"
+    sed -n "s/^\[  $1 *\] \([0-9]*\) test(s).*/\1/p" "$2" | tail -n 1
+}
+for program in "$@"; do
+    name=$(printf %s "${program#"$out"/tests/}" | tr / -)
+    log=$logs/$name.log
+    status=$(cat "$logs/$name.status" 2>/dev/null || echo none)
+    ok=$(count PASSED "$log")
+    bad=$(count FAILED "$log")
+    left=$(count SKIPPED "$log")
+    ok=${ok:-0}
+    bad=${bad:-0}
+    left=${left:-0}
+    if [ "$status" != 0 ] && [ "$bad" = 0 ]; then
+        bad=1 # it ended before it could say so
+    fi
+    if [ "$bad" != 0 ]; then
+        echo "---- $program: exit status $status"
+        cat "$log"
+    else
+        echo "$program"
+        grep -E '^\[=+\] [0-9]+ test\(s\) run|^\[  (PASSED|SKIPPED) *\] [0-9]+ test' "$log"
+    fi
+    passed=$((passed + ok))
+    failed=$((failed + bad))
+    skipped=$((skipped + left))
+done
+if [ "$skipped" != 0 ]; then
+    echo "$skipped skipped"
+fi
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ] && [ "$passed" != 0 ]
