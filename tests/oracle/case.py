@@ -15,6 +15,12 @@ import toggles as tg
 SECONDS = 600
 
 
+def warm():
+    """Reads the libraries' symbols once, here, and not again in every child."""
+    frames = torch._C._profiler.gather_traceback(True, True, True)
+    torch._C._profiler.symbolize_tracebacks([frames])
+
+
 def in_child(work):
     """work() in a forked child; its JSON-able result, or {"error": ...}."""
     reader, writer = os.pipe()

@@ -101,6 +101,7 @@ def main():
         raise SystemExit(__doc__)
     nogpu.enter()
     import case
+    case.warm()
     for word in words:
         makers[word](case, lambda net: pattern.search(net) is not None)
     return 0

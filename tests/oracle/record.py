@@ -57,7 +57,7 @@ class Saved:
 
     def pack(self, tensor):
         held = Held(tensor)
-        if tensor.device.type == "cuda":
+        if tensor.device.type == "cuda" and tensor.untyped_storage().nbytes() > 0:
             self.entries.append((weakref.ref(held), key(tensor)))
         return held
 
