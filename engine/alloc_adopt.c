@@ -15,32 +15,6 @@
 /* A made-up stream that a recorded pending block waits for; no real handle looks like it. */
 #define UNKNOWN_STREAM (ENG_ANY_STREAM - 1)
 
-static enum vs_status check_segment(const struct eng_record_state *state, size_t idx,
-                                    struct vs_error *err)
-{
-    const struct eng_record_segment *seg = &state->segments[idx];
-    uint64_t bytes = 0;
-
-    if (idx > 0 && seg->address < seg[-1].address + seg[-1].bytes)
-        return vs_fail(err, VS_E_DAMAGED, "segment at 0x%" PRIx64 " overlaps the one at 0x%" PRIx64,
-                       seg->address, seg[-1].address);
-    for (size_t i = 0; i < seg->block_count; i++) {
-        const struct eng_record_block *block = &state->blocks[seg->first_block + i];
-
-        if (block->bytes == 0 || block->bytes % ENG_MIN_BLOCK_BYTES != 0 ||
-            (block->state != ENG_BLOCK_INACTIVE && block->requested_bytes > block->bytes) ||
-            !vs_bytes_add(bytes, block->bytes, &bytes))
-            return vs_fail(err, VS_E_DAMAGED,
-                           "segment at 0x%" PRIx64 ": block %zu of %" PRIu64 " bytes cannot be",
-                           seg->address, i, block->bytes);
-    }
-    if (bytes == 0 || bytes != seg->bytes)
-        return vs_fail(err, VS_E_DAMAGED,
-                       "segment at 0x%" PRIx64 " has %" PRIu64 " bytes, its blocks %" PRIu64,
-                       seg->address, seg->bytes, bytes);
-    return VS_OK;
-}
-
 /* The statistics of a block that is in use. */
 static void book_active(struct eng_alloc *alloc, const struct eng_block *block)
 {
@@ -56,6 +30,15 @@ static void book_active(struct eng_alloc *alloc, const struct eng_block *block)
     eng_stat_up(stats->allocated_bytes, is_small, block->bytes);
     if (block->bytes >= alloc->conf.max_split_bytes)
         eng_stat_one_up(&stats->oversize_allocations);
+}
+
+static struct eng_area *area_at(const struct eng_alloc *alloc, uint64_t address)
+{
+    const struct eng_set_key key = {{address, 0, 0}};
+    struct eng_set_node *node = eng_set_ceil(&alloc->areas, &key);
+
+    /* the node is the first member */
+    return node && node->key.word[0] == address ? (struct eng_area *)(void *)node : NULL;
 }
 
 /* Puts the blocks of `seg` between `prev` and `next` (either may be NULL: an end of the area). */
@@ -88,15 +71,21 @@ static void adopt_blocks(struct eng_alloc *alloc, struct eng_area *area,
     }
 }
 
-static void adopt_plain(struct eng_alloc *alloc, struct eng_pool *pool,
-                        const struct eng_record_state *state, const struct eng_record_segment *seg)
+static enum vs_status adopt_plain(struct eng_alloc *alloc, struct eng_pool *pool,
+                                  const struct eng_record_state *state,
+                                  const struct eng_record_segment *seg, struct vs_error *err)
 {
-    struct eng_area *area = eng_area_new(alloc, pool, seg->address, seg->bytes);
+    struct eng_area *area;
 
+    if (area_at(alloc, seg->address))
+        return vs_fail(err, VS_E_DAMAGED,
+                       "segment at 0x%" PRIx64 " is where an expandable one begins", seg->address);
+    area = eng_area_new(alloc, pool, seg->address, seg->bytes);
     adopt_blocks(alloc, area, state, seg, NULL, NULL);
     eng_stat_up(alloc->stats.segment, seg->is_small, 1);
     if (seg->bytes >= alloc->conf.max_split_bytes)
         eng_stat_one_up(&alloc->stats.oversize_segments);
+    return VS_OK;
 }
 
 static struct eng_block *last_block(struct eng_area *area)
@@ -117,15 +106,13 @@ static enum vs_status adopt_range(struct eng_alloc *alloc, struct eng_pool *pool
                                   const struct eng_record_segment *seg, struct vs_error *err)
 {
     const uint64_t base = seg->area_address ? seg->area_address : seg->address;
-    const struct eng_set_key key = {{base, 0, 0}};
-    struct eng_set_node *node = eng_set_floor(&alloc->areas, &key);
-    struct eng_area *area = (struct eng_area *)(void *)node; /* the node is the first member */
+    struct eng_area *area = area_at(alloc, base);
     const uint64_t granule = eng_expandable_granule(alloc, pool);
     struct eng_block *hole;
     struct eng_block *rest;
     uint64_t end;
 
-    if (!area || area->address != base)
+    if (!area)
         area = eng_expandable_area_new(alloc, pool, seg->stream, base,
                                        eng_expandable_reserve_bytes(alloc, granule), granule);
     hole = last_block(area);
@@ -162,22 +149,23 @@ static enum vs_status adopt_range(struct eng_alloc *alloc, struct eng_pool *pool
 enum vs_status eng_alloc_adopt(struct eng_alloc *alloc, const struct eng_record_state *state,
                                struct vs_error *err)
 {
+    enum vs_status st = eng_record_state_check(state, err);
+
     VS_ASSERT(alloc->areas.count == 0);
-    for (size_t i = 0; i < state->segment_count; i++) {
+    for (size_t i = 0; i < state->segment_count && !st; i++) {
         const struct eng_record_segment *seg = &state->segments[i];
         const bool is_private = seg->pool.graph != 0 || seg->pool.user != 0;
         struct eng_private_pool *owner = is_private ? eng_private_pool_get(alloc, seg->pool) : NULL;
         struct eng_pool *pool = owner ? (seg->is_small ? &owner->small : &owner->large)
                                       : (seg->is_small ? &alloc->small : &alloc->large);
-        enum vs_status st = check_segment(state, i, err);
 
-        if (!st && seg->is_expandable)
-            st = adopt_range(alloc, pool, state, seg, err);
-        else if (!st)
-            adopt_plain(alloc, pool, state, seg);
+        if (owner && owner->use_count == 0)
+            owner->use_count = 1; /* whoever made it is taken to be still there */
+        st = seg->is_expandable ? adopt_range(alloc, pool, state, seg, err)
+                                : adopt_plain(alloc, pool, state, seg, err);
         if (st)
-            return st;
+            break;
         eng_stat_up(alloc->stats.reserved_bytes, seg->is_small, seg->bytes);
     }
-    return VS_OK;
+    return st;
 }

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 
+#include "base/bytes.h"
 #include "base/mem.h"
 
 void eng_record_state_release(struct eng_record_state *state)
@@ -64,6 +65,42 @@ void eng_record_state_of(const struct eng_alloc *alloc, struct eng_record_state 
                                                .requested_bytes = eng_block_requested_bytes(b),
                                                .state = eng_block_state(b)});
     }
+}
+
+static enum vs_status check_segment(const struct eng_record_state *state, size_t idx,
+                                    struct vs_error *err)
+{
+    const struct eng_record_segment *seg = &state->segments[idx];
+    uint64_t bytes = 0;
+    uint64_t end;
+
+    if (idx > 0 && seg->address < seg[-1].address + seg[-1].bytes)
+        return vs_fail(err, VS_E_DAMAGED, "segment at 0x%" PRIx64 " overlaps the one at 0x%" PRIx64,
+                       seg->address, seg[-1].address);
+    for (size_t i = 0; i < seg->block_count; i++) {
+        const struct eng_record_block *block = &state->blocks[seg->first_block + i];
+
+        if (block->bytes == 0 || block->bytes % 512 != 0 ||
+            (block->state != ENG_BLOCK_INACTIVE && block->requested_bytes > block->bytes) ||
+            !vs_bytes_add(bytes, block->bytes, &bytes))
+            return vs_fail(err, VS_E_DAMAGED,
+                           "segment at 0x%" PRIx64 ": block %zu of %" PRIu64 " bytes cannot be",
+                           seg->address, i, block->bytes);
+    }
+    if (bytes == 0 || bytes != seg->bytes || !vs_bytes_add(seg->address, bytes, &end))
+        return vs_fail(err, VS_E_DAMAGED,
+                       "segment at 0x%" PRIx64 " has %" PRIu64 " bytes, its blocks %" PRIu64,
+                       seg->address, seg->bytes, bytes);
+    return VS_OK;
+}
+
+enum vs_status eng_record_state_check(const struct eng_record_state *state, struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    for (size_t i = 0; i < state->segment_count && !st; i++)
+        st = check_segment(state, i, err);
+    return st;
 }
 
 static bool is_same_segment(const struct eng_record_segment *a, const struct eng_record_segment *b)

@@ -70,6 +70,13 @@ const char *eng_record_event_name(unsigned kind);
 void eng_record_state_of(const struct eng_alloc *alloc, struct eng_record_state *out);
 
 /*
+ * Can `state` be? VS_E_DAMAGED: blocks that do not tile their segment, sizes that are not multiples of 512, more asked for than
+ * a block has, segments that overlap or are out of order.
+ */
+VS_MUST_USE enum vs_status eng_record_state_check(const struct eng_record_state *state,
+                                                  struct vs_error *err);
+
+/*
  * Are the two the same: segments (with stream, pool, kind), blocks, their states and what was asked for?
  * VS_E_VALUE: no; `err` names the first difference as `a_name` has it and as `b_name` has it.
  */
@@ -82,8 +89,8 @@ VS_MUST_USE enum vs_status eng_record_state_compare(const struct eng_record_stat
  * Fill a new allocator (nothing allocated yet) with `state`. The driver is not called and no event is sent; the statistics are
  * as if everything had just been allocated. Pending blocks wait until eng_alloc_put_complete or a synchronisation.
  *
- * VS_E_DAMAGED: blocks that do not tile their segment, sizes that are not multiples of 512, segments that overlap or
- * are out of order; the allocator is then good for nothing but eng_alloc_free.
+ * VS_E_DAMAGED: as eng_record_state_check, or an expandable segment outside its address space; the allocator is then good for
+ * nothing but eng_alloc_free.
  */
 VS_MUST_USE enum vs_status eng_alloc_adopt(struct eng_alloc *alloc,
                                            const struct eng_record_state *state,
