@@ -364,8 +364,8 @@ int main(void)
     int failed;
 
     while (count < MAX_ROWS && alloc_facts_read(count, &facts[count], &err) == VS_OK) {
-        snprintf(names[count], sizeof(names[count]), "replay of %s, device %u", facts[count].file,
-                 (unsigned)facts[count].device);
+        snprintf(names[count], sizeof(names[count]), "replay of %.60s, device %u",
+                 facts[count].file, (unsigned)facts[count].device);
         tests[count] = (struct CMUnitTest){
             .name = names[count],
             .test_func = a_recorded_run_is_replayed_without_a_difference,
