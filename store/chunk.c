@@ -1,0 +1,295 @@
+/*
+ * store/chunk.c - the events of an open trace, decoded chunk by chunk.
+ *
+ * For:            store/chunk_internal.h says.
+ * Must not know:  strings, places, tensors.
+ * Invariant:      what is copied out was decoded whole: every event of its chunk was there exactly once.
+ */
+#include "store/chunk_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "store/codec.h"
+
+/* A chunk as the list knows it: number in the file, first event, how many. */
+struct chunk {
+    uint64_t idx;
+    uint64_t first_seq;
+    uint64_t count;
+};
+
+/*
+ * list                 in order of first_seq, without gaps
+ * events, event_count  the chunk list[current], decoded; current is list_count where there is none
+ */
+struct sto_chunks {
+    const struct sto_db *db;
+    sqlite3_stmt *list_stmt;
+    sqlite3_stmt *block_stmt;
+    sqlite3_stmt *column_stmt;
+    struct sto_codec *codec;
+    struct vs_arena *bytes; /* columns of the chunk being decoded */
+    struct chunk *list;
+    size_t list_count;
+    size_t list_cap;
+    size_t current;
+    struct vs_event *events;
+    bool *is_filled;
+};
+
+static enum vs_status fail_damaged(const struct sto_chunks *c, uint64_t seq, const char *what,
+                                   struct vs_error *err)
+{
+    return vs_fail(err, VS_E_DAMAGED, "%s: the trace is damaged: %s at event %" PRIu64 "; record it again",
+                   c->db->path, what, seq);
+}
+
+static enum vs_status list_load(struct sto_chunks *c, struct vs_error *err)
+{
+    uint64_t next_seq = 1;
+
+    for (;;) {
+        bool has_row = false;
+        struct chunk chunk;
+        enum vs_status st = sto_db_row(c->db, c->list_stmt, &has_row, err);
+
+        if (st || !has_row)
+            return st;
+        chunk.idx = (uint64_t)sqlite3_column_int64(c->list_stmt, 0);
+        chunk.first_seq = (uint64_t)sqlite3_column_int64(c->list_stmt, 1);
+        chunk.count = (uint64_t)sqlite3_column_int64(c->list_stmt, 2);
+        if (chunk.first_seq != next_seq || chunk.count < 1 || chunk.count > STO_CHUNK_EVENTS_MAX)
+            return fail_damaged(c, next_seq, "a part is missing", err);
+        next_seq += chunk.count;
+        c->list = vs_grow(c->list, c->list_count, &c->list_cap, sizeof(*c->list));
+        c->list[c->list_count++] = chunk;
+    }
+}
+
+enum vs_status sto_chunks_open(const struct sto_db *db, struct sto_chunks **out,
+                               struct vs_error *err)
+{
+    struct sto_chunks *c = vs_calloc(1, sizeof(*c));
+    enum vs_status st;
+
+    *out = NULL;
+    c->db = db;
+    c->codec = sto_codec_new();
+    c->bytes = vs_arena_new();
+    c->events = vs_alloc(STO_CHUNK_EVENTS_MAX * sizeof(*c->events));
+    c->is_filled = vs_alloc(STO_CHUNK_EVENTS_MAX * sizeof(*c->is_filled));
+    st = sto_db_prepare(db,
+                        "SELECT id / 64, min(first_seq), sum(count) FROM event_block GROUP BY id / 64 "
+                        "ORDER BY id / 64",
+                        &c->list_stmt, err);
+    if (!st)
+        st = sto_db_prepare(db, "SELECT id, count FROM event_block WHERE id BETWEEN ? AND ?",
+                            &c->block_stmt, err);
+    if (!st)
+        st = sto_db_prepare(db,
+                            "SELECT id, base, step, unit, width, dict_width, dict, data FROM event_column "
+                            "WHERE id BETWEEN ? AND ?",
+                            &c->column_stmt, err);
+    if (!st)
+        st = list_load(c, err);
+    c->current = c->list_count;
+    if (!st) {
+        *out = c;
+        c = NULL; /* handed over */
+    }
+    sto_chunks_close(c);
+    return st;
+}
+
+void sto_chunks_close(struct sto_chunks *c)
+{
+    if (!c)
+        return;
+    sqlite3_finalize(c->list_stmt);
+    sqlite3_finalize(c->block_stmt);
+    sqlite3_finalize(c->column_stmt);
+    sto_codec_free(c->codec);
+    vs_arena_free(c->bytes);
+    vs_free(c->list);
+    vs_free(c->events);
+    vs_free(c->is_filled);
+    vs_free(c);
+}
+
+uint64_t sto_chunks_event_count(const struct sto_chunks *c)
+{
+    const struct chunk *last;
+
+    if (c->list_count == 0)
+        return 0;
+    last = &c->list[c->list_count - 1];
+    return last->first_seq + last->count - 1;
+}
+
+static const uint8_t *bytes_keep(struct vs_arena *bytes, const void *from, size_t count)
+{
+    uint8_t *to;
+
+    if (!from)
+        return NULL;
+    to = vs_arena_alloc(bytes, count);
+    memcpy(to, from, count);
+    return to;
+}
+
+/* Fill a column from the current row of column_stmt. Its bytes live in `bytes`, as the row does not. */
+static void column_take(sqlite3_stmt *stmt, struct vs_arena *bytes, struct sto_column *col)
+{
+    const void *dict = sqlite3_column_blob(stmt, 6);
+    const void *data = sqlite3_column_blob(stmt, 7);
+
+    *col = (struct sto_column){
+        .is_stored = true,
+        .base = sqlite3_column_int64(stmt, 1),
+        .step = sqlite3_column_int64(stmt, 2),
+        .unit = sqlite3_column_int64(stmt, 3),
+        .width = (uint32_t)sqlite3_column_int64(stmt, 4),
+        .dict_width = (uint32_t)sqlite3_column_int64(stmt, 5),
+        .dict_bytes = (size_t)sqlite3_column_bytes(stmt, 6),
+        .data_bytes = (size_t)sqlite3_column_bytes(stmt, 7),
+    };
+    col->dict = bytes_keep(bytes, dict, col->dict_bytes);
+    col->data = bytes_keep(bytes, data, col->data_bytes);
+}
+
+/* The columns of the block with id `block_id`, into `block`. */
+static enum vs_status columns_load(struct sto_chunks *c, sqlite3_int64 block_id,
+                                   struct sto_block *block, struct vs_error *err)
+{
+    sqlite3_stmt *stmt = c->column_stmt;
+    bool has_row = true;
+    enum vs_status st = VS_OK;
+
+    sqlite3_bind_int64(stmt, 1, block_id * STO_COLUMN_IDS);
+    sqlite3_bind_int64(stmt, 2, block_id * STO_COLUMN_IDS + STO_FIELD_COUNT - 1);
+    while (!st) {
+        st = sto_db_row(c->db, stmt, &has_row, err);
+        if (st || !has_row)
+            break;
+        column_take(stmt, c->bytes,
+                    &block->columns[sqlite3_column_int64(stmt, 0) - block_id * STO_COLUMN_IDS]);
+    }
+    sqlite3_reset(stmt);
+    return st;
+}
+
+/* The blocks of a chunk as they are in the file now. *event_count is how many events they have together. */
+static enum vs_status blocks_load(struct sto_chunks *c, const struct chunk *chunk,
+                                  struct sto_block *blocks, size_t *block_count,
+                                  uint64_t *event_count, struct vs_error *err)
+{
+    sqlite3_stmt *stmt = c->block_stmt;
+    sqlite3_int64 first_id = (sqlite3_int64)chunk->idx * STO_BLOCK_IDS;
+    bool has_row = true;
+    enum vs_status st = VS_OK;
+
+    *block_count = 0;
+    *event_count = 0;
+    sqlite3_bind_int64(stmt, 1, first_id);
+    sqlite3_bind_int64(stmt, 2, first_id + VS_EVENT_KIND_COUNT - 1);
+    while (!st) {
+        sqlite3_int64 id;
+        sqlite3_int64 count;
+
+        st = sto_db_row(c->db, stmt, &has_row, err);
+        if (st || !has_row)
+            break;
+        id = sqlite3_column_int64(stmt, 0);
+        count = sqlite3_column_int64(stmt, 1);
+        if (count < 1 || count > STO_CHUNK_EVENTS_MAX) {
+            st = fail_damaged(c, chunk->first_seq, "a block of no possible length", err);
+            break;
+        }
+        blocks[*block_count] = (struct sto_block){.kind = (enum vs_event_kind)(id - first_id),
+                                                  .count = (uint32_t)count};
+        st = columns_load(c, id, &blocks[*block_count], err);
+        ++*block_count;
+        *event_count += (uint64_t)count;
+    }
+    sqlite3_reset(stmt);
+    return st;
+}
+
+static enum vs_status chunk_decode(struct sto_chunks *c, size_t at, struct vs_error *err)
+{
+    struct sto_block blocks[VS_EVENT_KIND_COUNT];
+    const struct chunk *chunk = &c->list[at];
+    size_t block_count;
+    uint64_t count;
+    enum vs_status st;
+
+    vs_arena_clear(c->bytes);
+    c->current = c->list_count;
+    st = sto_db_exec(c->db, "BEGIN", err);
+    if (st)
+        return st;
+    st = blocks_load(c, chunk, blocks, &block_count, &count, err);
+    if (st) {
+        sqlite3_exec(c->db->handle, "ROLLBACK", NULL, NULL, NULL); /* the first failure is told */
+        return st;
+    }
+    st = sto_db_exec(c->db, "COMMIT", err);
+    if (st)
+        return st;
+    if (count < chunk->count || count > STO_CHUNK_EVENTS_MAX)
+        return fail_damaged(c, chunk->first_seq, "events are missing", err);
+    memset(c->is_filled, 0, (size_t)count * sizeof(*c->is_filled));
+    for (size_t i = 0; i < block_count; i++)
+        if (!sto_codec_decode(c->codec, &blocks[i], c->events, c->is_filled, (size_t)count))
+            return fail_damaged(c, chunk->first_seq, "a block cannot be decoded", err);
+    c->current = at;
+    return VS_OK;
+}
+
+/* Number in the list of the chunk that holds event `seq`. */
+static size_t chunk_find(const struct sto_chunks *c, uint64_t seq)
+{
+    size_t low = 0;
+    size_t high = c->list_count;
+
+    if (c->current < c->list_count && seq >= c->list[c->current].first_seq &&
+        seq - c->list[c->current].first_seq < c->list[c->current].count)
+        return c->current;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (c->list[middle].first_seq <= seq)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+enum vs_status sto_chunks_read(struct sto_chunks *c, uint64_t first_seq, size_t count,
+                               struct vs_event *out, struct vs_error *err)
+{
+    uint64_t total = sto_chunks_event_count(c);
+
+    VS_ASSERT(first_seq >= 1 && first_seq <= total + 1 && count <= total + 1 - first_seq);
+    while (count > 0) {
+        size_t at = chunk_find(c, first_seq);
+        uint64_t offset = first_seq - c->list[at].first_seq;
+        uint64_t take = c->list[at].count - offset;
+
+        if (at != c->current) {
+            enum vs_status st = chunk_decode(c, at, err);
+
+            if (st)
+                return st;
+        }
+        take = take < count ? take : count;
+        memcpy(out, c->events + offset, (size_t)take * sizeof(*out));
+        out += take;
+        first_seq += take;
+        count -= (size_t)take;
+    }
+    return VS_OK;
+}

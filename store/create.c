@@ -1,0 +1,145 @@
+/*
+ * store/create.c - an empty trace at a path.
+ *
+ * For:            store/create.h says.
+ * Must not know:  rows.
+ * Invariant:      as in the header.
+ */
+#include "store/create.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "store/db_internal.h"
+#include "store/migrate.h"
+
+static char *text_join(const char *a, const char *b)
+{
+    size_t len = strlen(a);
+    char *text = vs_alloc(len + strlen(b) + 1);
+
+    memcpy(text, a, len);
+    strcpy(text + len, b);
+    return text;
+}
+
+static enum vs_status fail_exists(const char *path, struct vs_error *err)
+{
+    return vs_fail(err, VS_E_EXISTS, "%s: there is a file already; choose another name, or say --force to replace it",
+                   path);
+}
+
+static enum vs_status fail_errno(const char *path, struct vs_error *err)
+{
+    return vs_fail(err, VS_E_IO, "%s: cannot be created: %s", path, strerror(errno));
+}
+
+static enum vs_status path_check(const char *path, bool is_forced, struct vs_error *err)
+{
+    struct stat st;
+
+    if (lstat(path, &st) != 0)
+        return errno == ENOENT ? VS_OK : fail_errno(path, err);
+    if (!is_forced)
+        return fail_exists(path, err);
+    if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+        return vs_fail(err, VS_E_IO, "%s: not a regular file; choose another name", path);
+    return VS_OK;
+}
+
+/* An empty file of our own beside `path`, with the rights that a new file gets. */
+static enum vs_status temp_create(const char *path, char **out, struct vs_error *err)
+{
+    char *temp = text_join(path, ".new-XXXXXX");
+    mode_t mask = umask(0);
+    int fd;
+
+    umask(mask);
+    fd = mkstemp(temp);
+    if (fd < 0) {
+        vs_free(temp);
+        return fail_errno(path, err);
+    }
+    fchmod(fd, 0666 & ~mask);
+    close(fd);
+    *out = temp;
+    return VS_OK;
+}
+
+static enum vs_status temp_fill(const char *temp, const char *path, struct vs_error *err)
+{
+    struct sto_db db = {0};
+    enum vs_status st;
+
+    st = sto_db_open(&db, temp, true, err);
+    if (st)
+        return st;
+    db.path = path; /* the name the user knows */
+    st = sto_db_exec(&db, "PRAGMA page_size = 8192; PRAGMA journal_mode = MEMORY", err);
+    if (!st)
+        st = sto_migrate_create(&db, err);
+    sto_db_close(&db);
+    return st;
+}
+
+/* Journals of a file that was here once would be taken for ours. */
+static void journals_remove(const char *path)
+{
+    static const char *const ends[] = {"-journal", "-wal", "-shm"};
+
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        char *journal = text_join(path, ends[i]);
+
+        unlink(journal);
+        vs_free(journal);
+    }
+}
+
+static enum vs_status temp_rename(const char *temp, const char *path, bool is_forced,
+                                  struct vs_error *err)
+{
+    int rc;
+
+    journals_remove(path);
+    if (is_forced) {
+        rc = rename(temp, path);
+    } else {
+        rc = renameat2(AT_FDCWD, temp, AT_FDCWD, path, RENAME_NOREPLACE);
+        if (rc != 0 && (errno == EINVAL || errno == ENOSYS)) { /* a file system without that flag */
+            rc = link(temp, path);
+            if (rc == 0)
+                unlink(temp);
+        }
+    }
+    if (rc == 0)
+        return VS_OK;
+    return errno == EEXIST ? fail_exists(path, err) : fail_errno(path, err);
+}
+
+enum vs_status sto_create(const char *path, bool is_forced, struct vs_error *err)
+{
+    char *temp = NULL;
+    enum vs_status st;
+
+    st = path_check(path, is_forced, err);
+    if (st)
+        goto out;
+    st = temp_create(path, &temp, err);
+    if (st)
+        goto out;
+    st = temp_fill(temp, path, err);
+    if (st)
+        goto out;
+    st = temp_rename(temp, path, is_forced, err);
+out:
+    if (st && temp)
+        unlink(temp);
+    vs_free(temp);
+    return st;
+}

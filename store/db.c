@@ -1,0 +1,173 @@
+/*
+ * store/db.c - SQLite's calls with our errors.
+ *
+ * For:            store/db_internal.h says.
+ * Must not know:  what the tables hold.
+ * Invariant:      every failure of SQLite passes through sto_db_fail.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "store/db_internal.h"
+
+#include "base/bytes.h"
+
+#define BUSY_TIMEOUT_MS 60000
+
+/* Of SQLite's file header: where the page size and the number of pages stand, both big-endian. */
+#define HEADER_BYTES 100
+#define HEADER_PAGE_SIZE_AT 16
+#define HEADER_PAGE_COUNT_AT 28
+
+enum vs_status sto_db_open(struct sto_db *db, const char *path, bool is_writable,
+                           struct vs_error *err)
+{
+    int flags = is_writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
+
+    *db = (struct sto_db){NULL, path};
+    if (sqlite3_open_v2(path, &db->handle, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
+        enum vs_status st = sto_db_fail(db, err);
+
+        sto_db_close(db);
+        return st;
+    }
+    sqlite3_extended_result_codes(db->handle, 1);
+    sqlite3_busy_timeout(db->handle, BUSY_TIMEOUT_MS);
+    return VS_OK;
+}
+
+void sto_db_close(struct sto_db *db)
+{
+    int rc = sqlite3_close(db->handle);
+
+    VS_ASSERT(rc == SQLITE_OK);
+    db->handle = NULL;
+}
+
+static uint32_t big_endian(const unsigned char *at, int bytes)
+{
+    uint32_t n = 0;
+
+    for (int i = 0; i < bytes; i++)
+        n = n << 8 | at[i];
+    return n;
+}
+
+/* How long the file's own header says it is; 0 where that cannot be read. */
+static uint64_t header_file_bytes(const struct sto_db *db)
+{
+    unsigned char head[HEADER_BYTES];
+    sqlite3_file *file = NULL;
+    uint64_t page_size;
+
+    if (sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||
+        !file || !file->pMethods || file->pMethods->xRead(file, head, HEADER_BYTES, 0) != SQLITE_OK)
+        return 0;
+    page_size = big_endian(head + HEADER_PAGE_SIZE_AT, 2);
+    if (page_size == 1)
+        page_size = 65536;
+    return page_size * big_endian(head + HEADER_PAGE_COUNT_AT, 4);
+}
+
+static enum vs_status fail_damaged(const struct sto_db *db, struct vs_error *err)
+{
+    uint64_t should = header_file_bytes(db);
+    struct stat st;
+
+    if (stat(db->path, &st) == 0 && should > (uint64_t)st.st_size)
+        return vs_fail(err, VS_E_DAMAGED,
+                       "%s: the trace is cut off: %" PRIu64 " of %" PRIu64
+                       " bytes are there; copy it again, or record again",
+                       db->path, (uint64_t)st.st_size, should);
+    return vs_fail(err, VS_E_DAMAGED, "%s: the trace is damaged (%s); copy it again, or record again",
+                   db->path, sqlite3_errmsg(db->handle));
+}
+
+enum vs_status sto_db_fail(const struct sto_db *db, struct vs_error *err)
+{
+    int code = sqlite3_extended_errcode(db->handle);
+    int cause = sqlite3_system_errno(db->handle);
+
+    if (code == SQLITE_FULL || cause == ENOSPC || cause == EDQUOT)
+        return vs_fail(err, VS_E_IO, "%s: the disk is full; make room, or write to another disk",
+                       db->path);
+    if (code == SQLITE_READONLY_ROLLBACK || code == SQLITE_READONLY_RECOVERY)
+        return vs_fail(err, VS_E_IO,
+                       "%s: its recorder was killed while it wrote, and undoing that needs leave to write here; "
+                       "copy the file and %s-journal to a folder of yours",
+                       db->path, db->path);
+    switch (code & 0xff) {
+    case SQLITE_NOTADB:
+        return vs_fail(err, VS_E_FORMAT, "%s: not a trace of vramscope", db->path);
+    case SQLITE_CORRUPT:
+        return fail_damaged(db, err);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return vs_fail(err, VS_E_IO, "%s: another program keeps it locked; close that one", db->path);
+    case SQLITE_CANTOPEN:
+        return vs_fail(err, VS_E_IO, "%s: cannot be opened: %s", db->path,
+                       cause ? strerror(cause) : sqlite3_errmsg(db->handle));
+    default:
+        break;
+    }
+    return vs_fail(err, VS_E_IO, "%s: %s%s%s", db->path, sqlite3_errmsg(db->handle),
+                   cause ? ": " : "", cause ? strerror(cause) : "");
+}
+
+enum vs_status sto_db_exec(const struct sto_db *db, const char *sql, struct vs_error *err)
+{
+    if (sqlite3_exec(db->handle, sql, NULL, NULL, NULL) != SQLITE_OK)
+        return sto_db_fail(db, err);
+    return VS_OK;
+}
+
+enum vs_status sto_db_prepare(const struct sto_db *db, const char *sql, sqlite3_stmt **out,
+                              struct vs_error *err)
+{
+    *out = NULL;
+    if (sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, out, NULL) != SQLITE_OK)
+        return sto_db_fail(db, err);
+    return VS_OK;
+}
+
+enum vs_status sto_db_run(const struct sto_db *db, sqlite3_stmt *stmt, struct vs_error *err)
+{
+    bool has_row = true;
+    enum vs_status st = VS_OK;
+
+    while (!st && has_row)
+        st = sto_db_row(db, stmt, &has_row, err);
+    return st;
+}
+
+enum vs_status sto_db_row(const struct sto_db *db, sqlite3_stmt *stmt, bool *has_row,
+                          struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+    int rc = sqlite3_step(stmt);
+
+    *has_row = rc == SQLITE_ROW;
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        st = sto_db_fail(db, err);
+    if (rc != SQLITE_ROW)
+        sqlite3_reset(stmt);
+    return st;
+}
+
+enum vs_status sto_db_number(const struct sto_db *db, const char *sql, sqlite3_int64 *out,
+                             struct vs_error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    bool has_row = false;
+    enum vs_status st;
+
+    st = sto_db_prepare(db, sql, &stmt, err);
+    if (!st)
+        st = sto_db_row(db, stmt, &has_row, err);
+    if (!st)
+        *out = has_row ? sqlite3_column_int64(stmt, 0) : 0;
+    sqlite3_finalize(stmt);
+    return st;
+}

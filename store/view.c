@@ -1,0 +1,179 @@
+/*
+ * store/view.c - the text of the views.
+ *
+ * For:            store/view.h says.
+ * Must not know:  connections, files.
+ * Invariant:      only functions that every SQLite since 3.25 has.
+ *
+ * event_number decodes the columns of store/codec.h. unicode() gives the value of a byte below 128, but NULL for 0.
+ * Reading several columns costs only those: each is its own LEFT JOIN by rowid, which SQLite leaves out when unused,
+ * and the whole is flattened into the query around it.
+ */
+#include "store/view.h"
+
+#include <sqlite3.h>
+
+#include "base/error.h"
+
+#include "store/codec.h"
+
+static const char *const field_names[STO_FIELD_COUNT] = {
+    [STO_FIELD_SEQ] = "seq", [STO_FIELD_TIME] = "time_ns", [STO_FIELD_PLACE] = "place",
+    [STO_FIELD_A] = "a",     [STO_FIELD_B] = "b",          [STO_FIELD_C] = "c",
+    [STO_FIELD_D] = "d",     [STO_FIELD_E] = "e",          [STO_FIELD_AUX] = "aux",
+};
+
+/*
+ * The number of `width` bytes that starts at byte `at` (from 0) of the blob `data`, all three SQL expressions. One
+ * branch a width that the codec uses: SQLite's parser refuses to nest deeply, and the narrow ones are the frequent ones.
+ */
+static void number_append(sqlite3_str *sql, const char *data, const char *at, const char *width)
+{
+    sqlite3_str_appendf(sql, "CASE %s", width);
+    for (unsigned w = 1; w <= STO_WIDTH_MAX; w++) {
+        if (!sto_codec_width_is_legal(w))
+            continue;
+        sqlite3_str_appendf(sql, " WHEN %u THEN ", w);
+        for (unsigned k = 0; k < w; k++)
+            sqlite3_str_appendf(sql, "%sifnull(unicode(substr(%s, %s + %u, 1)), 0) << %u",
+                                k ? " | " : "", data, at, k + 1, STO_GROUP_BITS * k);
+    }
+    sqlite3_str_appendall(sql, " ELSE 0 END");
+}
+
+/* One row an event, its fields still as codes: the inner part of event_number. */
+static void codes_append(sqlite3_str *sql)
+{
+    sqlite3_str_appendall(sql, "SELECT b.first_seq AS first_seq, b.kind AS kind, "
+                               "hi.i * 128 + lo.i AS i");
+    for (int f = 0; f < STO_FIELD_COUNT; f++) {
+        char data[64];
+        char at[64];
+        char width[16];
+
+        sqlite3_str_appendf(sql,
+                            ",\n c%d.base AS base%d, c%d.step AS step%d, c%d.unit AS unit%d, "
+                            "c%d.dict AS dict%d, c%d.dict_width AS dw%d,\n ",
+                            f, f, f, f, f, f, f, f, f, f);
+        if (f == STO_FIELD_C)
+            sqlite3_snprintf(sizeof(data), data, "ifnull(c%d.data, c%d.data)", f, STO_FIELD_B);
+        else
+            sqlite3_snprintf(sizeof(data), data, "c%d.data", f);
+        sqlite3_snprintf(sizeof(at), at, "(hi.i * 128 + lo.i) * c%d.width", f);
+        sqlite3_snprintf(sizeof(width), width, "c%d.width", f);
+        number_append(sql, data, at, width);
+        sqlite3_str_appendf(sql, " AS code%d", f);
+    }
+    sqlite3_str_appendall(sql, "\nFROM event_block b");
+    for (int f = 0; f < STO_FIELD_COUNT; f++)
+        sqlite3_str_appendf(sql, "\n LEFT JOIN event_column c%d ON c%d.id = b.id * 16 + %d", f, f, f);
+    sqlite3_str_appendall(sql, "\n CROSS JOIN number hi ON hi.i * 128 < b.count"
+                               "\n CROSS JOIN number lo ON lo.i < b.count - hi.i * 128");
+}
+
+static void event_number_append(sqlite3_str *sql)
+{
+    sqlite3_str_appendall(sql, "CREATE VIEW event_number AS SELECT kind");
+    for (int f = 0; f < STO_FIELD_COUNT; f++) {
+        char at[32];
+        char dict[16];
+        char width[16];
+
+        sqlite3_snprintf(sizeof(dict), dict, "dict%d", f);
+        sqlite3_snprintf(sizeof(at), at, "code%d * dw%d", f, f);
+        sqlite3_snprintf(sizeof(width), width, "dw%d", f);
+        sqlite3_str_appendf(sql, ",\n %sifnull(base%d + step%d * i + unit%d * ",
+                            f == STO_FIELD_SEQ ? "first_seq + " : "", f, f, f);
+        if (f == STO_FIELD_SEQ || f == STO_FIELD_TIME) {
+            sqlite3_str_appendf(sql, "(code%d), 0) AS %s", f, field_names[f]);
+            continue;
+        }
+        sqlite3_str_appendf(sql, "(CASE WHEN dict%d IS NULL THEN code%d ELSE ", f, f);
+        number_append(sql, dict, at, width);
+        sqlite3_str_appendf(sql, " END), 0) AS %s", field_names[f]);
+    }
+    sqlite3_str_appendall(sql, "\nFROM (");
+    codes_append(sql);
+    sqlite3_str_appendall(sql, ");\n");
+}
+
+/* What each field means for which kinds: the table at struct vs_event in base/event.h, as SQL. */
+#define TEXT_OF(id) "(SELECT text FROM string WHERE string.id = " id ")"
+#define FOR(kinds, value) "CASE WHEN k.name IN (" kinds ") THEN " value " END"
+#define BLOCKS "'alloc','free'"
+#define SEGMENTS "'segment_alloc','segment_free','segment_map','segment_unmap'"
+#define SAVES "'save','unsave'"
+#define HOLDS "'hold','drop'"
+#define OPS "'op_begin','op_end'"
+
+static const char event_select[] =
+    "SELECT n.seq AS seq, n.time_ns AS time_ns,\n"
+    " (SELECT s.step FROM step s WHERE s.first_seq <= n.seq ORDER BY s.first_seq DESC LIMIT 1) AS step,\n"
+    " k.name AS kind,\n"
+    " CASE WHEN k.name = 'phase' THEN (SELECT name FROM phase WHERE phase.id = n.a) ELSE"
+    " (SELECT name FROM phase WHERE phase.id = p.phase) END AS phase,\n"
+    " " TEXT_OF("p.module") " AS module,\n"
+    " " TEXT_OF("p.func") " AS func,\n"
+    " nullif(p.line, 0) AS line,\n"
+    " CASE WHEN k.name IN (" OPS ") THEN " TEXT_OF("n.a") " WHEN k.name = 'use' THEN " TEXT_OF("n.c")
+    " ELSE " TEXT_OF("p.op") " END AS op,\n"
+    " " FOR(BLOCKS "," SAVES "," HOLDS ",'category','cast','use'", "n.a") " AS block,\n"
+    " CASE WHEN k.name IN (" SAVES "," HOLDS ",'use') THEN n.b WHEN k.name = 'alloc' THEN nullif(n.e, 0)"
+    " END AS tensor,\n"
+    " " FOR(BLOCKS "," SEGMENTS ",'oom'", "n.b") " AS size,\n"
+    " " FOR(BLOCKS ",'oom'", "n.c") " AS block_size,\n"
+    " " FOR(BLOCKS "," SEGMENTS, "n.d") " AS address,\n"
+    " " FOR("'alloc','category'", "(SELECT name FROM category WHERE category.id = n.aux)")
+    " AS category,\n"
+    " " FOR(SEGMENTS, "CASE n.aux WHEN 1 THEN 'small' WHEN 2 THEN 'large' END") " AS pool,\n"
+    " CASE WHEN k.name IN (" SAVES ") THEN n.c WHEN k.name IN (" OPS ") THEN nullif(n.b, 0) END AS node,\n"
+    " " FOR(OPS, "n.c") " AS flops,\n"
+    " CASE WHEN k.name IN (" OPS ") THEN CASE n.aux WHEN 0 THEN 'forward' WHEN 1 THEN 'backward'"
+    " WHEN 2 THEN 'recompute' END WHEN k.name IN (" SAVES ") THEN CASE n.aux WHEN 0 THEN 'node'"
+    " WHEN 1 THEN 'checkpoint' END END AS role,\n"
+    " CASE WHEN k.name IN (" HOLDS ") THEN " TEXT_OF("n.c")
+    " WHEN k.name IN ('recompute_begin','recompute_end') THEN " TEXT_OF("n.a") " END AS name,\n"
+    " " FOR(HOLDS, TEXT_OF("n.d")) " AS scope,\n"
+    " " FOR(HOLDS, "(SELECT name FROM holder WHERE holder.id = n.aux)") " AS holder,\n"
+    " " FOR("'cast'", "n.b") " AS from_block,\n"
+    " " FOR("'cast'", "(SELECT name FROM dtype WHERE dtype.id = n.c)") " AS from_dtype,\n"
+    " " FOR("'cast'", "(SELECT name FROM dtype WHERE dtype.id = n.d)") " AS to_dtype,\n"
+    " " FOR("'scale'", "n.a") " AS scale,\n"
+    " " FOR("'scale'", "n.b") " AS old_scale,\n"
+    " " FOR("'oom'", "n.d") " AS device_free,\n"
+    " nullif(n.place, 0) AS place\n";
+
+static const char other_views[] =
+    "CREATE VIEW tensor AS SELECT t.id AS id, nullif(t.block, 0) AS block, n.text AS name,\n"
+    " d.name AS dtype, s.sizes AS sizes, s.strides AS strides, t.offset AS offset\n"
+    " FROM tensor_row t JOIN shape s ON s.id = t.shape LEFT JOIN dtype d ON d.id = s.dtype\n"
+    " LEFT JOIN string n ON n.id = t.name;\n"
+    "CREATE VIEW block AS WITH\n"
+    " freed(block, seq) AS MATERIALIZED (SELECT n.a, n.seq FROM event_kind k CROSS JOIN event_number n\n"
+    "  ON n.kind = k.id WHERE k.name = 'free')\n"
+    " SELECT a.block AS id, a.seq AS alloc_seq, freed.seq AS free_seq, a.size AS size,\n"
+    " a.block_size AS block_size, a.address AS address, a.category AS category, a.tensor AS tensor,\n"
+    " a.step AS step, a.phase AS phase, a.module AS module, a.func AS func, a.line AS line, a.op AS op\n"
+    " FROM event a LEFT JOIN freed ON freed.block = a.block WHERE a.kind = 'alloc';\n";
+
+const char *sto_view_event_select(void)
+{
+    return event_select;
+}
+
+char *sto_view_sql(void)
+{
+    sqlite3_str *sql = sqlite3_str_new(NULL);
+    char *text;
+
+    event_number_append(sql);
+    sqlite3_str_appendf(sql,
+                        "CREATE VIEW event AS %sFROM event_kind k\n CROSS JOIN event_number n ON n.kind = k.id\n"
+                        " LEFT JOIN place p ON p.id = n.place;\n",
+                        event_select);
+    sqlite3_str_appendall(sql, other_views);
+    text = sqlite3_str_finish(sql);
+    if (!text)
+        vs_die("out of memory");
+    return text;
+}

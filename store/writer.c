@@ -1,0 +1,473 @@
+/*
+ * store/writer.c - writes a trace.
+ *
+ * For:            store/writer.h says.
+ * Must not know:  threads.
+ * Invariant:      a transaction is always open, from sto_writer_open to the commit in sto_writer_close. The chunk that
+ *                 is being filled is written at every commit, over what the commit before wrote of it.
+ */
+#include "store/writer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/dtype.h"
+#include "base/mem.h"
+#include "store/codec.h"
+#include "store/create.h"
+#include "store/db_internal.h"
+#include "store/phases.h"
+#include "store/shape.h"
+
+/* A commit happens by itself when this much is waiting for one: it is all in memory. */
+#define PENDING_BYTES_MAX (64u << 20)
+
+/* clang-format off */
+enum statement {
+    ST_META, ST_SOURCE, ST_TOGGLE, ST_STRING, ST_PLACE, ST_SHAPE, ST_TENSOR, ST_STEP, ST_LOSS, ST_PHASE,
+    ST_BLOCK, ST_COLUMN, ST_COUNT
+};
+/* clang-format on */
+
+static const char *const statement_sql[ST_COUNT] = {
+    [ST_META] = "INSERT OR REPLACE INTO meta VALUES (?, ?)",
+    [ST_SOURCE] = "INSERT OR REPLACE INTO source VALUES (?, ?)",
+    [ST_TOGGLE] = "INSERT OR REPLACE INTO toggle VALUES (?, ?, ?)",
+    [ST_STRING] = "INSERT OR REPLACE INTO string VALUES (?, ?)",
+    [ST_PLACE] = "INSERT OR REPLACE INTO place VALUES (?, ?, ?, ?, ?, ?)",
+    [ST_SHAPE] = "INSERT INTO shape VALUES (?, ?, ?, ?)",
+    [ST_TENSOR] = "INSERT OR REPLACE INTO tensor_row VALUES (?, ?, ?, ?, ?)",
+    [ST_STEP] = "INSERT OR REPLACE INTO step VALUES (?, ?, ?, ?)",
+    [ST_LOSS] = "UPDATE step SET loss = ? WHERE step = ?",
+    [ST_PHASE] = "INSERT OR REPLACE INTO phase_stat VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    [ST_BLOCK] = "INSERT OR REPLACE INTO event_block VALUES (?, ?, ?, ?)",
+    [ST_COLUMN] = "INSERT OR REPLACE INTO event_column VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+};
+
+/*
+ * event_count    events given, those in `chunk` included
+ * chunk          the last chunk_count of them, which do not fill a chunk yet
+ * chunk_idx      number of that chunk
+ * pending_bytes  encoded since the last commit
+ * failure        the first; VS_OK as long as there was none
+ */
+struct sto_writer {
+    struct sto_db db;
+    char *path;
+    sqlite3_stmt *statements[ST_COUNT];
+    struct sto_codec *codec;
+    struct sto_shapes *shapes;
+    struct sto_phases phases;
+    struct vs_event *chunk;
+    size_t chunk_count;
+    uint64_t chunk_idx;
+    uint64_t event_count;
+    size_t pending_bytes;
+    struct vs_error failure;
+};
+
+static enum vs_status keep_failure(struct sto_writer *w, enum vs_status st, struct vs_error *err)
+{
+    if (st && !w->failure.status)
+        w->failure = *err;
+    return st;
+}
+
+static enum vs_status told_again(const struct sto_writer *w, struct vs_error *err)
+{
+    *err = w->failure;
+    return w->failure.status;
+}
+
+static void bind_text(sqlite3_stmt *stmt, int at, const char *text)
+{
+    sqlite3_bind_text(stmt, at, text, -1, SQLITE_STATIC);
+}
+
+/* All our numbers are below 2^63, but for addresses and counters that a stranger's file may bring: kept as signed. */
+static void bind_u64(sqlite3_stmt *stmt, int at, uint64_t n)
+{
+    sqlite3_bind_int64(stmt, at, (sqlite3_int64)n);
+}
+
+static enum vs_status run(struct sto_writer *w, enum statement which, struct vs_error *err)
+{
+    return keep_failure(w, sto_db_run(&w->db, w->statements[which], err), err);
+}
+
+static void writer_free(struct sto_writer *w)
+{
+    if (!w)
+        return;
+    for (int i = 0; i < ST_COUNT; i++)
+        sqlite3_finalize(w->statements[i]);
+    sto_db_close(&w->db);
+    sto_codec_free(w->codec);
+    sto_shapes_free(w->shapes);
+    vs_free(w->chunk);
+    vs_free(w->path);
+    vs_free(w);
+}
+
+/*
+ * The journal is one that is deleted at each commit, and pages go to the file at a commit only: so the file alone is a
+ * valid database at any moment but inside a commit, and then the journal beside it brings back the one before.
+ */
+static enum vs_status connection_prepare(struct sto_writer *w, struct vs_error *err)
+{
+    enum vs_status st;
+
+    st = sto_db_exec(&w->db,
+                     "PRAGMA journal_mode = DELETE; PRAGMA synchronous = NORMAL; PRAGMA cache_spill = 0;"
+                     "PRAGMA cache_size = -65536; BEGIN IMMEDIATE",
+                     err);
+    for (int i = 0; !st && i < ST_COUNT; i++)
+        st = sto_db_prepare(&w->db, statement_sql[i], &w->statements[i], err);
+    return st;
+}
+
+static enum vs_status first_meta_set(struct sto_writer *w, struct vs_error *err)
+{
+    char text[32];
+    time_t now = time(NULL);
+    struct tm tm;
+    enum vs_status st;
+
+    gmtime_r(&now, &tm);
+    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+    st = sto_writer_meta_set(w, "complete", "0", err);
+    if (!st)
+        st = sto_writer_meta_set(w, "created", text, err);
+    return st;
+}
+
+enum vs_status sto_writer_open(const char *path, const struct sto_writer_options *options,
+                               struct sto_writer **out, struct vs_error *err)
+{
+    struct sto_writer *w = NULL;
+    enum vs_status st;
+
+    *out = NULL;
+    st = sto_create(path, options && options->force, err);
+    if (st)
+        return st;
+    w = vs_calloc(1, sizeof(*w));
+    w->path = vs_strdup(path);
+    w->codec = sto_codec_new();
+    w->shapes = sto_shapes_new();
+    w->chunk = vs_alloc(STO_CHUNK_EVENTS * sizeof(*w->chunk));
+    sto_phases_init(&w->phases);
+    st = sto_db_open(&w->db, w->path, true, err);
+    if (st)
+        goto out;
+    st = connection_prepare(w, err);
+    if (st)
+        goto out;
+    st = first_meta_set(w, err);
+    if (st)
+        goto out;
+    st = sto_writer_commit(w, err);
+    if (st)
+        goto out;
+    *out = w;
+    w = NULL; /* handed over */
+out:
+    writer_free(w);
+    return st;
+}
+
+enum vs_status sto_writer_meta_set(struct sto_writer *w, const char *key, const char *value,
+                                   struct vs_error *err)
+{
+    if (w->failure.status)
+        return told_again(w, err);
+    bind_text(w->statements[ST_META], 1, key);
+    bind_text(w->statements[ST_META], 2, value);
+    return run(w, ST_META, err);
+}
+
+enum vs_status sto_writer_source_add(struct sto_writer *w, const char *name, const char *text,
+                                     struct vs_error *err)
+{
+    if (w->failure.status)
+        return told_again(w, err);
+    bind_text(w->statements[ST_SOURCE], 1, name);
+    bind_text(w->statements[ST_SOURCE], 2, text);
+    return run(w, ST_SOURCE, err);
+}
+
+enum vs_status sto_writer_toggle_add(struct sto_writer *w, const char *name, const char *value,
+                                     bool is_default, struct vs_error *err)
+{
+    if (w->failure.status)
+        return told_again(w, err);
+    bind_text(w->statements[ST_TOGGLE], 1, name);
+    bind_text(w->statements[ST_TOGGLE], 2, value);
+    sqlite3_bind_int(w->statements[ST_TOGGLE], 3, is_default);
+    return run(w, ST_TOGGLE, err);
+}
+
+enum vs_status sto_writer_string(struct sto_writer *w, uint32_t id, const char *text,
+                                 struct vs_error *err)
+{
+    if (w->failure.status)
+        return told_again(w, err);
+    bind_u64(w->statements[ST_STRING], 1, id);
+    bind_text(w->statements[ST_STRING], 2, text);
+    return run(w, ST_STRING, err);
+}
+
+enum vs_status sto_writer_place(struct sto_writer *w, uint32_t id, const struct vs_place *place,
+                                struct vs_error *err)
+{
+    sqlite3_stmt *stmt = w->statements[ST_PLACE];
+
+    if (w->failure.status)
+        return told_again(w, err);
+    bind_u64(stmt, 1, id);
+    bind_u64(stmt, 2, place->phase);
+    bind_u64(stmt, 3, place->module);
+    bind_u64(stmt, 4, place->func);
+    bind_u64(stmt, 5, place->line);
+    bind_u64(stmt, 6, place->op);
+    return run(w, ST_PLACE, err);
+}
+
+static enum vs_status shape_write(struct sto_writer *w, uint32_t id, const struct sto_shape *shape,
+                                  struct vs_error *err)
+{
+    char sizes[STO_SHAPE_TEXT_MAX];
+    char strides[STO_SHAPE_TEXT_MAX];
+    sqlite3_stmt *stmt = w->statements[ST_SHAPE];
+
+    bind_u64(stmt, 1, id);
+    bind_u64(stmt, 2, shape->dtype);
+    bind_text(stmt, 3, sto_shape_text(shape->sizes, shape->ndim, sizes));
+    bind_text(stmt, 4, sto_shape_text(shape->strides, shape->ndim, strides));
+    return run(w, ST_SHAPE, err);
+}
+
+enum vs_status sto_writer_tensor(struct sto_writer *w, const struct vs_tensor_desc *desc,
+                                 struct vs_error *err)
+{
+    sqlite3_stmt *stmt = w->statements[ST_TENSOR];
+    struct sto_shape shape;
+    bool is_new = false;
+    uint32_t shape_id;
+    enum vs_status st;
+
+    if (w->failure.status)
+        return told_again(w, err);
+    shape_id = sto_shapes_intern(w->shapes, desc, &shape, &is_new);
+    if (is_new) {
+        st = shape_write(w, shape_id, &shape, err);
+        if (st)
+            return st;
+    }
+    bind_u64(stmt, 1, desc->id);
+    bind_u64(stmt, 2, desc->block);
+    bind_u64(stmt, 3, shape_id);
+    bind_u64(stmt, 4, desc->name);
+    bind_u64(stmt, 5, desc->offset_elems);
+    return run(w, ST_TENSOR, err);
+}
+
+static enum vs_status step_write(struct sto_writer *w, const struct sto_step *step,
+                                 struct vs_error *err)
+{
+    sqlite3_stmt *stmt = w->statements[ST_STEP];
+
+    bind_u64(stmt, 1, step->first_seq);
+    bind_u64(stmt, 2, step->last_seq);
+    sqlite3_bind_int64(stmt, 3, step->step);
+    if (isnan(step->loss))
+        sqlite3_bind_null(stmt, 4);
+    else
+        sqlite3_bind_double(stmt, 4, step->loss);
+    return run(w, ST_STEP, err);
+}
+
+static enum vs_status phase_write(struct sto_writer *w, const struct sto_phase_stat *s,
+                                  struct vs_error *err)
+{
+    sqlite3_stmt *stmt = w->statements[ST_PHASE];
+
+    bind_u64(stmt, 1, s->first_seq);
+    bind_u64(stmt, 2, s->last_seq);
+    sqlite3_bind_int64(stmt, 3, s->step);
+    sqlite3_bind_int(stmt, 4, (int)s->phase);
+    bind_u64(stmt, 5, s->allocated_end);
+    bind_u64(stmt, 6, s->allocated_peak);
+    bind_u64(stmt, 7, s->requested_end);
+    bind_u64(stmt, 8, s->requested_peak);
+    bind_u64(stmt, 9, s->reserved_end);
+    bind_u64(stmt, 10, s->reserved_peak);
+    bind_u64(stmt, 11, s->peak_seq);
+    return run(w, ST_PHASE, err);
+}
+
+static enum vs_status column_write(struct sto_writer *w, uint64_t id, const struct sto_column *col,
+                                   struct vs_error *err)
+{
+    sqlite3_stmt *stmt = w->statements[ST_COLUMN];
+
+    bind_u64(stmt, 1, id);
+    sqlite3_bind_int64(stmt, 2, col->base);
+    sqlite3_bind_int64(stmt, 3, col->step);
+    sqlite3_bind_int64(stmt, 4, col->unit);
+    bind_u64(stmt, 5, col->width);
+    bind_u64(stmt, 6, col->dict_width);
+    sqlite3_bind_blob64(stmt, 7, col->dict, col->dict_bytes, SQLITE_STATIC);
+    sqlite3_bind_blob64(stmt, 8, col->data, col->data_bytes, SQLITE_STATIC);
+    w->pending_bytes += col->dict_bytes + col->data_bytes;
+    return run(w, ST_COLUMN, err);
+}
+
+static enum vs_status block_write(struct sto_writer *w, const struct sto_block *block,
+                                  struct vs_error *err)
+{
+    sqlite3_stmt *stmt = w->statements[ST_BLOCK];
+    uint64_t id = w->chunk_idx * STO_BLOCK_IDS + (uint64_t)block->kind;
+    enum vs_status st;
+
+    bind_u64(stmt, 1, id);
+    bind_u64(stmt, 2, w->event_count - w->chunk_count + 1);
+    sqlite3_bind_int(stmt, 3, (int)block->kind);
+    bind_u64(stmt, 4, block->count);
+    st = run(w, ST_BLOCK, err);
+    for (uint64_t f = 0; !st && f < STO_FIELD_COUNT; f++)
+        if (block->columns[f].is_stored)
+            st = column_write(w, id * STO_COLUMN_IDS + f, &block->columns[f], err);
+    return st;
+}
+
+/* Write the chunk as far as it goes, over what was written of it before. It stays. */
+static enum vs_status chunk_write(struct sto_writer *w, struct vs_error *err)
+{
+    struct sto_block blocks[VS_EVENT_KIND_COUNT];
+    size_t count;
+    enum vs_status st = VS_OK;
+
+    if (w->chunk_count == 0)
+        return VS_OK;
+    count = sto_codec_encode(w->codec, w->chunk, w->chunk_count, blocks);
+    for (size_t i = 0; !st && i < count; i++)
+        st = block_write(w, &blocks[i], err);
+    return st;
+}
+
+static enum vs_status chunk_finish(struct sto_writer *w, struct vs_error *err)
+{
+    enum vs_status st;
+
+    st = chunk_write(w, err);
+    w->chunk_count = 0;
+    w->chunk_idx++;
+    if (!st && w->pending_bytes > PENDING_BYTES_MAX)
+        st = sto_writer_commit(w, err);
+    return st;
+}
+
+static enum vs_status border_pass(struct sto_writer *w, const struct vs_event *event,
+                                  struct vs_error *err)
+{
+    struct sto_phases_ended ended;
+    enum vs_status st = VS_OK;
+
+    sto_phases_border(&w->phases, w->event_count, event, &ended);
+    if (ended.has_stat)
+        st = phase_write(w, &ended.stat, err);
+    if (!st && ended.has_step)
+        st = step_write(w, &ended.step, err);
+    return st;
+}
+
+enum vs_status sto_writer_events(struct sto_writer *w, const struct vs_event *events, size_t count,
+                                 struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    if (w->failure.status)
+        return told_again(w, err);
+    for (size_t i = 0; !st && i < count; i++) {
+        const struct vs_event *event = &events[i];
+
+        VS_ASSERT(event->kind < VS_EVENT_KIND_COUNT);
+        w->chunk[w->chunk_count++] = *event;
+        w->event_count++;
+        if (sto_phases_is_border((enum vs_event_kind)event->kind))
+            st = border_pass(w, event, err);
+        else
+            sto_phases_count(&w->phases, w->event_count, event);
+        if (!st && w->chunk_count == STO_CHUNK_EVENTS)
+            st = chunk_finish(w, err);
+    }
+    return st;
+}
+
+enum vs_status sto_writer_step(struct sto_writer *w, int64_t step, double loss,
+                               struct vs_error *err)
+{
+    sqlite3_stmt *stmt = w->statements[ST_LOSS];
+
+    if (w->failure.status)
+        return told_again(w, err);
+    if (step == w->phases.step.step) {
+        w->phases.step.loss = loss;
+        return VS_OK;
+    }
+    if (isnan(loss))
+        sqlite3_bind_null(stmt, 1);
+    else
+        sqlite3_bind_double(stmt, 1, loss);
+    sqlite3_bind_int64(stmt, 2, step);
+    return run(w, ST_LOSS, err);
+}
+
+enum vs_status sto_writer_commit(struct sto_writer *w, struct vs_error *err)
+{
+    char events[24];
+    enum vs_status st;
+
+    if (w->failure.status)
+        return told_again(w, err);
+    st = chunk_write(w, err);
+    if (!st && w->event_count > 0)
+        st = phase_write(w, &w->phases.stat, err);
+    if (!st && w->event_count > 0)
+        st = step_write(w, &w->phases.step, err);
+    snprintf(events, sizeof(events), "%llu", (unsigned long long)w->event_count);
+    if (!st)
+        st = sto_writer_meta_set(w, "events", events, err);
+    if (!st)
+        st = keep_failure(w, sto_db_exec(&w->db, "COMMIT; BEGIN IMMEDIATE", err), err);
+    w->pending_bytes = 0;
+    return st;
+}
+
+uint64_t sto_writer_event_count(const struct sto_writer *w)
+{
+    return w->event_count;
+}
+
+enum vs_status sto_writer_close(struct sto_writer *w, bool complete, struct vs_error *err)
+{
+    enum vs_status st;
+
+    if (!w)
+        return VS_OK;
+    if (w->failure.status) {
+        st = told_again(w, err);
+        goto out;
+    }
+    st = sto_writer_meta_set(w, "complete", complete ? "1" : "0", err);
+    if (!st)
+        st = sto_writer_commit(w, err);
+    if (!st)
+        st = sto_db_exec(&w->db, "COMMIT", err);
+out:
+    writer_free(w);
+    return st;
+}

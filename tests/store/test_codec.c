@@ -1,0 +1,184 @@
+/*
+ * tests/store/test_codec.c - events to columns and back.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "store/codec.h"
+#include "tests/store/sample_events.h"
+
+static void round_trip_check(struct sto_codec *codec, const struct vs_event *events, size_t count)
+{
+    struct sto_block blocks[VS_EVENT_KIND_COUNT];
+    struct sto_codec *decoder = sto_codec_new();
+    struct vs_event *got = vs_calloc(count, sizeof(*got));
+    bool *is_filled = vs_calloc(count, sizeof(*is_filled));
+    size_t block_count = sto_codec_encode(codec, events, count, blocks);
+    size_t total = 0;
+
+    for (size_t i = 0; i < block_count; i++) {
+        assert_true(sto_codec_decode(decoder, &blocks[i], got, is_filled, count));
+        total += blocks[i].count;
+    }
+    assert_int_equal(total, count);
+    for (size_t i = 0; i < count; i++)
+        assert_memory_equal(&got[i], &events[i], sizeof(got[i]));
+    vs_free(got);
+    vs_free(is_filled);
+    sto_codec_free(decoder);
+}
+
+static void wild_events_come_back_as_they_were(void **state)
+{
+    static const size_t counts[] = {1, 2, 3, 17, 127, 129, 1000, 5000, STO_CHUNK_EVENTS_MAX};
+    struct sample_random rnd = {20250101};
+    struct vs_event *events = vs_alloc(STO_CHUNK_EVENTS_MAX * sizeof(*events));
+    struct sto_codec *codec = sto_codec_new();
+
+    (void)state;
+    for (int round = 0; round < 30; round++)
+        for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]) - (round > 2); i++) {
+            sample_events_wild(&rnd, events, counts[i]);
+            round_trip_check(codec, events, counts[i]);
+        }
+    sto_codec_free(codec);
+    vs_free(events);
+}
+
+static void a_training_run_takes_few_bytes(void **state)
+{
+    struct sample_random rnd = {7};
+    size_t count = STO_CHUNK_EVENTS_MAX;
+    struct vs_event *events = vs_alloc(count * sizeof(*events));
+    struct sto_codec *codec = sto_codec_new();
+    struct sto_block blocks[VS_EVENT_KIND_COUNT];
+    size_t block_count;
+    size_t bytes = 0;
+
+    (void)state;
+    sample_events_training(&rnd, events, count);
+    round_trip_check(codec, events, count);
+    block_count = sto_codec_encode(codec, events, count, blocks);
+    for (size_t i = 0; i < block_count; i++)
+        for (int f = 0; f < STO_FIELD_COUNT; f++)
+            bytes += blocks[i].columns[f].data_bytes + blocks[i].columns[f].dict_bytes;
+    if (bytes > 14 * count)
+        fail_msg("%zu bytes for %zu events", bytes, count);
+    sto_codec_free(codec);
+    vs_free(events);
+}
+
+/* One event field by field: what counts up by the same amount needs no byte an event. */
+static void a_counter_needs_no_data(void **state)
+{
+    struct vs_event events[100] = {{0}};
+    struct sto_codec *codec = sto_codec_new();
+    struct sto_block blocks[VS_EVENT_KIND_COUNT];
+
+    (void)state;
+    for (size_t i = 0; i < 100; i++)
+        events[i] = (struct vs_event){.kind = VS_EV_ALLOC, .a = 1000 + 3 * i, .time_ns = 5};
+    assert_int_equal(sto_codec_encode(codec, events, 100, blocks), 1);
+    assert_int_equal(blocks[0].count, 100);
+    assert_int_equal(blocks[0].columns[STO_FIELD_A].base, 1000);
+    assert_int_equal(blocks[0].columns[STO_FIELD_A].step, 3);
+    assert_int_equal(blocks[0].columns[STO_FIELD_A].width, 0);
+    assert_int_equal(blocks[0].columns[STO_FIELD_TIME].base, 5);
+    assert_false(blocks[0].columns[STO_FIELD_B].is_stored);
+    sto_codec_free(codec);
+}
+
+/* Change a block in every way a damaged file could: the decoder refuses or gives something, and stays inside. */
+static void damaged_blocks_are_refused_or_harmless(void **state)
+{
+    struct sample_random rnd = {99};
+    size_t count = 600;
+    struct vs_event *events = vs_alloc(count * sizeof(*events));
+    bool *is_filled = vs_calloc(count, sizeof(*is_filled));
+    struct sto_codec *codec = sto_codec_new();
+    struct sto_codec *decoder = sto_codec_new();
+    int refused = 0;
+
+    (void)state;
+    for (int round = 0; round < 3000; round++) {
+        struct sto_block blocks[VS_EVENT_KIND_COUNT];
+        size_t block_count;
+        struct sto_block *block;
+        struct sto_column *col;
+
+        sample_events_training(&rnd, events, count);
+        block_count = sto_codec_encode(codec, events, count, blocks);
+        block = &blocks[sample_random_below(&rnd, block_count)];
+        col = &block->columns[sample_random_below(&rnd, STO_FIELD_COUNT)];
+        switch (sample_random_below(&rnd, 9)) {
+        case 0:
+            block->count = (uint32_t)sample_random_below(&rnd, 2 * count);
+            break;
+        case 1:
+            col->width = (uint32_t)sample_random_below(&rnd, 14);
+            break;
+        case 2:
+            col->dict_width = (uint32_t)sample_random_below(&rnd, 14);
+            break;
+        case 3:
+            col->data_bytes /= 2;
+            break;
+        case 4:
+            col->dict_bytes /= 2;
+            break;
+        case 5:
+            col->data = NULL;
+            break;
+        case 6:
+            col->dict = NULL;
+            break;
+        case 7:
+            col->base = (int64_t)sample_random_next(&rnd);
+            col->step = (int64_t)sample_random_next(&rnd);
+            col->unit = (int64_t)sample_random_next(&rnd);
+            break;
+        default:
+            col->is_stored = !col->is_stored;
+            break;
+        }
+        memset(is_filled, 0, count * sizeof(*is_filled));
+        refused += !sto_codec_decode(decoder, block, events, is_filled, count);
+    }
+    assert_true(refused > 500);
+    sto_codec_free(decoder);
+    sto_codec_free(codec);
+    vs_free(is_filled);
+    vs_free(events);
+}
+
+static void a_block_that_names_an_event_twice_is_refused(void **state)
+{
+    struct vs_event events[4] = {{0}};
+    bool is_filled[4] = {false};
+    struct sto_codec *codec = sto_codec_new();
+    struct sto_block block = {.kind = VS_EV_FREE, .count = 2};
+
+    (void)state;
+    /* column SEQ is not stored: both events say that they are number 0 */
+    assert_false(sto_codec_decode(codec, &block, events, is_filled, 4));
+    sto_codec_free(codec);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wild_events_come_back_as_they_were),
+        cmocka_unit_test(a_training_run_takes_few_bytes),
+        cmocka_unit_test(a_counter_needs_no_data),
+        cmocka_unit_test(damaged_blocks_are_refused_or_harmless),
+        cmocka_unit_test(a_block_that_names_an_event_twice_is_refused),
+    };
+
+    return cmocka_run_group_tests_name("store/codec", tests, NULL, NULL);
+}

@@ -1,0 +1,446 @@
+/*
+ * tracer/recorder.c - records what an engine does into a trace.
+ *
+ * For:            tracer/recorder.h says.
+ * Must not know:  SQL.
+ * Invariant:      strings, places, tensors and everything else travel through the same ring as the events, so that
+ *                 all arrives in the order in which it was said. Only the writer thread touches the writer.
+ */
+#include "tracer/recorder.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "store/writer.h"
+#include "tracer/intern.h"
+#include "tracer/ring.h"
+
+#ifdef VS_STRESS
+#define RING_SLOTS 16
+#else
+#define RING_SLOTS (1u << 18)
+#endif
+#define COMMIT_MS 500
+#define IDLE_NAP_NS 1000000
+
+/* Slots handled between two looks at the clock. */
+#define RUN_MAX 4096
+
+/*
+ * Records in the ring that are no events; `kind` of their slot. Pointers travel as numbers.
+ *
+ * string   e: id, a: text, which the intern table keeps
+ * place    e: id, a: phase, b: module, c: func, d: line, place: op
+ * tensor   e: id, a: block, b: offset, place: name, aux: dtype, pad[0]: ndim; as many slots follow as 2 * ndim numbers
+ *          take, which hold nothing but sizes and strides
+ * meta     a: key, b: value; source: a: name, b: text; toggle: a: name, b: value, aux: is_default. Freed on arrival.
+ * step     a: step, b: the bits of the loss
+ * stop     the writer thread ends
+ */
+enum record {
+    RECORD_STRING = 192,
+    RECORD_PLACE,
+    RECORD_TENSOR,
+    RECORD_META,
+    RECORD_SOURCE,
+    RECORD_TOGGLE,
+    RECORD_STEP,
+    RECORD_STOP
+};
+
+/* What the writer thread alone uses. */
+struct consumer {
+    struct sto_writer *writer;
+    uint64_t commit_ns;
+    uint64_t last_commit_ns;
+    bool has_uncommitted;
+    bool is_stopped;
+    /* the tensor whose slots are still coming */
+    struct vs_tensor_desc tensor;
+    size_t tensor_bytes_missing;
+    int64_t tensor_dims[2 * VS_MAX_DIMS];
+    size_t tensor_bytes_got;
+    struct vs_error failure;
+};
+
+struct trc_recorder {
+    struct eng_observer observer;
+    struct trc_ring *ring;
+    struct trc_intern *intern;
+    uint64_t start_ns;
+    uint64_t event_count;
+    pthread_t thread;
+    struct consumer consumer;
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static uint64_t pointer_pack(const void *ptr)
+{
+    return (uint64_t)(uintptr_t)ptr;
+}
+
+static char *text_unpack(uint64_t word)
+{
+    return (char *)(uintptr_t)word;
+}
+
+/* ---- the writer thread ---- */
+
+static void tensor_begin(struct consumer *c, const struct vs_event *slot)
+{
+    c->tensor = (struct vs_tensor_desc){
+        .block = slot->a,
+        .id = slot->e,
+        .name = slot->place,
+        .dtype = slot->aux,
+        .ndim = slot->pad[0],
+        .offset_elems = slot->b,
+    };
+    c->tensor_bytes_got = 0;
+    c->tensor_bytes_missing = 2 * sizeof(int64_t) * c->tensor.ndim;
+}
+
+static enum vs_status tensor_end(struct consumer *c, struct vs_error *err)
+{
+    size_t ndim = c->tensor.ndim;
+
+    memcpy(c->tensor.sizes, c->tensor_dims, ndim * sizeof(int64_t));
+    memcpy(c->tensor.strides, c->tensor_dims + ndim, ndim * sizeof(int64_t));
+    return sto_writer_tensor(c->writer, &c->tensor, err);
+}
+
+static enum vs_status tensor_go_on(struct consumer *c, const struct vs_event *slot,
+                                   struct vs_error *err)
+{
+    size_t part = sizeof(*slot) < c->tensor_bytes_missing ? sizeof(*slot) : c->tensor_bytes_missing;
+
+    memcpy((char *)c->tensor_dims + c->tensor_bytes_got, slot, part);
+    c->tensor_bytes_got += part;
+    c->tensor_bytes_missing -= part;
+    return c->tensor_bytes_missing == 0 ? tensor_end(c, err) : VS_OK;
+}
+
+/* Two texts that were copied for the journey. */
+static enum vs_status texts_write(struct consumer *c, const struct vs_event *slot,
+                                  struct vs_error *err)
+{
+    char *first = text_unpack(slot->a);
+    char *second = text_unpack(slot->b);
+    enum vs_status st;
+
+    if (c->failure.status)
+        st = VS_OK;
+    else if (slot->kind == RECORD_META)
+        st = sto_writer_meta_set(c->writer, first, second, err);
+    else if (slot->kind == RECORD_SOURCE)
+        st = sto_writer_source_add(c->writer, first, second, err);
+    else
+        st = sto_writer_toggle_add(c->writer, first, second, slot->aux, err);
+    vs_free(first);
+    vs_free(second);
+    return st;
+}
+
+static enum vs_status place_write(struct consumer *c, const struct vs_event *slot,
+                                  struct vs_error *err)
+{
+    struct vs_place place = {(uint32_t)slot->a, (uint32_t)slot->b, (uint32_t)slot->c,
+                             (uint32_t)slot->d, slot->place};
+
+    return sto_writer_place(c->writer, slot->e, &place, err);
+}
+
+static enum vs_status loss_write(struct consumer *c, const struct vs_event *slot,
+                                 struct vs_error *err)
+{
+    double loss;
+
+    memcpy(&loss, &slot->b, sizeof(loss));
+    return sto_writer_step(c->writer, (int64_t)slot->a, loss, err);
+}
+
+/* A slot that is no event. After a failure only what must be freed or counted is looked at. */
+static enum vs_status record_take(struct consumer *c, const struct vs_event *slot,
+                                  struct vs_error *err)
+{
+    if (c->tensor_bytes_missing > 0)
+        return tensor_go_on(c, slot, err);
+    switch ((enum record)slot->kind) {
+    case RECORD_STRING:
+        return sto_writer_string(c->writer, slot->e, text_unpack(slot->a), err);
+    case RECORD_PLACE:
+        return place_write(c, slot, err);
+    case RECORD_TENSOR:
+        tensor_begin(c, slot);
+        return c->tensor_bytes_missing == 0 ? tensor_end(c, err) : VS_OK;
+    case RECORD_META:
+    case RECORD_SOURCE:
+    case RECORD_TOGGLE:
+        return texts_write(c, slot, err);
+    case RECORD_STEP:
+        return loss_write(c, slot, err);
+    case RECORD_STOP:
+        c->is_stopped = true;
+        return VS_OK;
+    }
+    vs_die("tracer: a record of an unknown kind %d", slot->kind);
+}
+
+static void failure_keep(struct trc_recorder *rec, enum vs_status st, const struct vs_error *err)
+{
+    struct consumer *c = &rec->consumer;
+
+    if (!st || c->failure.status)
+        return;
+    c->failure = *err;
+    trc_ring_give_up(rec->ring);
+}
+
+/* Handle the first slots of a run: as many events as stand there, or one other record. Returns how many. */
+static size_t run_take(struct trc_recorder *rec, const struct vs_event *slots, size_t count)
+{
+    struct consumer *c = &rec->consumer;
+    struct vs_error err = VS_ERROR_INIT;
+    size_t events = 0;
+
+    if (c->tensor_bytes_missing == 0)
+        while (events < count && slots[events].kind < VS_EVENT_KIND_COUNT)
+            events++;
+    if (events == 0) {
+        failure_keep(rec, record_take(c, slots, &err), &err);
+        return 1;
+    }
+    if (!c->failure.status)
+        failure_keep(rec, sto_writer_events(c->writer, slots, events, &err), &err);
+    return events;
+}
+
+static void commit_if_due(struct trc_recorder *rec)
+{
+    struct consumer *c = &rec->consumer;
+    struct vs_error err = VS_ERROR_INIT;
+    uint64_t now = now_ns();
+
+    if (!c->has_uncommitted || c->failure.status || now - c->last_commit_ns < c->commit_ns)
+        return;
+    failure_keep(rec, sto_writer_commit(c->writer, &err), &err);
+    c->last_commit_ns = now_ns();
+    c->has_uncommitted = false;
+}
+
+static void *writer_thread(void *arg)
+{
+    struct trc_recorder *rec = arg;
+    struct consumer *c = &rec->consumer;
+    const struct timespec nap = {0, IDLE_NAP_NS};
+
+    while (!c->is_stopped) {
+        size_t count;
+        size_t done = 0;
+        const struct vs_event *slots = trc_ring_peek(rec->ring, &count);
+
+        count = count < RUN_MAX ? count : RUN_MAX;
+        while (done < count)
+            done += run_take(rec, slots + done, count - done);
+        trc_ring_consume(rec->ring, count);
+        c->has_uncommitted |= count > 0;
+        commit_if_due(rec);
+        if (count == 0)
+            nanosleep(&nap, NULL);
+    }
+    return NULL;
+}
+
+/* ---- the training thread ---- */
+
+static void on_emit(void *user, const struct vs_event *event)
+{
+    struct trc_recorder *rec = user;
+    struct vs_event *slot = trc_ring_slot(rec->ring);
+
+    *slot = *event;
+    slot->time_ns = now_ns() - rec->start_ns;
+    trc_ring_publish(rec->ring);
+    rec->event_count++;
+}
+
+static void record_send(struct trc_recorder *rec, const struct vs_event *record)
+{
+    *trc_ring_slot(rec->ring) = *record;
+    trc_ring_publish(rec->ring);
+}
+
+static uint32_t on_string(void *user, const char *text)
+{
+    struct trc_recorder *rec = user;
+    const char *new_text;
+    uint32_t id = trc_intern_string(rec->intern, text, &new_text);
+
+    if (VS_UNLIKELY(new_text))
+        record_send(rec, &(struct vs_event){.kind = RECORD_STRING, .e = id, .a = pointer_pack(new_text)});
+    return id;
+}
+
+static uint32_t on_place(void *user, const struct vs_place *place)
+{
+    struct trc_recorder *rec = user;
+    bool is_new;
+    uint32_t id = trc_intern_place(rec->intern, place, &is_new);
+
+    if (VS_UNLIKELY(is_new))
+        record_send(rec, &(struct vs_event){.kind = RECORD_PLACE,
+                                            .e = id,
+                                            .a = place->phase,
+                                            .b = place->module,
+                                            .c = place->func,
+                                            .d = place->line,
+                                            .place = place->op});
+    return id;
+}
+
+static void on_tensor(void *user, const struct vs_tensor_desc *desc)
+{
+    struct trc_recorder *rec = user;
+    int64_t dims[2 * VS_MAX_DIMS];
+    size_t ndim = desc->ndim;
+    size_t bytes = 2 * ndim * sizeof(dims[0]);
+
+    VS_ASSERT(ndim <= VS_MAX_DIMS);
+    record_send(rec, &(struct vs_event){.kind = RECORD_TENSOR,
+                                        .e = desc->id,
+                                        .a = desc->block,
+                                        .b = desc->offset_elems,
+                                        .place = desc->name,
+                                        .aux = desc->dtype,
+                                        .pad = {desc->ndim}});
+    memcpy(dims, desc->sizes, ndim * sizeof(dims[0]));
+    memcpy(dims + ndim, desc->strides, ndim * sizeof(dims[0]));
+    for (size_t at = 0; at < bytes; at += sizeof(struct vs_event)) {
+        size_t left = bytes - at;
+
+        memcpy(trc_ring_slot(rec->ring), (const char *)dims + at,
+               left < sizeof(struct vs_event) ? left : sizeof(struct vs_event));
+        trc_ring_publish(rec->ring);
+    }
+}
+
+static void recorder_free(struct trc_recorder *rec)
+{
+    trc_ring_free(rec->ring);
+    trc_intern_free(rec->intern);
+    vs_free(rec);
+}
+
+enum vs_status trc_recorder_open(const char *path, const struct trc_recorder_options *options,
+                                 struct trc_recorder **out, struct vs_error *err)
+{
+    static const struct trc_recorder_options defaults;
+    struct sto_writer_options writer_options = {0};
+    struct trc_recorder *rec = NULL;
+    enum vs_status st;
+    int rc;
+
+    *out = NULL;
+    if (!options)
+        options = &defaults;
+    writer_options.force = options->force;
+    rec = vs_calloc(1, sizeof(*rec));
+    rec->ring = trc_ring_new(options->ring_slots ? options->ring_slots : RING_SLOTS);
+    rec->intern = trc_intern_new();
+    rec->observer = (struct eng_observer){rec, on_emit, on_string, on_place, on_tensor};
+    st = sto_writer_open(path, &writer_options, &rec->consumer.writer, err);
+    if (st)
+        goto out;
+    rec->consumer.commit_ns = UINT64_C(1000000) * (options->commit_ms ? options->commit_ms : COMMIT_MS);
+    rec->consumer.last_commit_ns = rec->start_ns = now_ns();
+    rc = pthread_create(&rec->thread, NULL, writer_thread, rec);
+    if (rc != 0) {
+        st = vs_fail(err, VS_E_IO, "%s: no thread to write it with: %s", path, strerror(rc));
+        goto out;
+    }
+    *out = rec;
+    rec = NULL; /* handed over */
+out:
+    if (rec) {
+        struct vs_error ignored = VS_ERROR_INIT;
+
+        if (sto_writer_close(rec->consumer.writer, false, &ignored))
+            ignored.status = VS_OK; /* the first failure is the one to tell */
+        recorder_free(rec);
+    }
+    return st;
+}
+
+const struct eng_observer *trc_recorder_observer(struct trc_recorder *rec)
+{
+    return &rec->observer;
+}
+
+static void texts_send(struct trc_recorder *rec, enum record kind, const char *first,
+                       const char *second, bool flag)
+{
+    record_send(rec, &(struct vs_event){.kind = (uint8_t)kind,
+                                        .a = pointer_pack(vs_strdup(first)),
+                                        .b = pointer_pack(vs_strdup(second)),
+                                        .aux = flag});
+}
+
+void trc_recorder_meta_set(struct trc_recorder *rec, const char *key, const char *value)
+{
+    texts_send(rec, RECORD_META, key, value, false);
+}
+
+void trc_recorder_source_add(struct trc_recorder *rec, const char *name, const char *text)
+{
+    texts_send(rec, RECORD_SOURCE, name, text, false);
+}
+
+void trc_recorder_toggle_add(struct trc_recorder *rec, const char *name, const char *value,
+                             bool is_default)
+{
+    texts_send(rec, RECORD_TOGGLE, name, value, is_default);
+}
+
+void trc_recorder_step(struct trc_recorder *rec, int64_t step, double loss)
+{
+    struct vs_event record = {.kind = RECORD_STEP, .a = (uint64_t)step};
+
+    memcpy(&record.b, &loss, sizeof(loss));
+    record_send(rec, &record);
+}
+
+void trc_recorder_stats(const struct trc_recorder *rec, struct trc_recorder_stats *out)
+{
+    out->events = rec->event_count;
+    out->failed = trc_ring_is_given_up(rec->ring);
+    trc_ring_waits(rec->ring, &out->waits, &out->wait_ns);
+}
+
+enum vs_status trc_recorder_close(struct trc_recorder *rec, bool complete, struct vs_error *err)
+{
+    struct vs_error failure = VS_ERROR_INIT;
+    enum vs_status st;
+
+    if (!rec)
+        return VS_OK;
+    record_send(rec, &(struct vs_event){.kind = RECORD_STOP});
+    pthread_join(rec->thread, NULL);
+    failure = rec->consumer.failure;
+    st = sto_writer_close(rec->consumer.writer, complete && !failure.status,
+                          failure.status ? &(struct vs_error)VS_ERROR_INIT : err);
+    if (failure.status) {
+        *err = failure;
+        st = failure.status;
+    }
+    recorder_free(rec);
+    return st;
+}
