@@ -1,0 +1,209 @@
+# torch.amp: GradScaler (autocast is native).
+#
+# For:       net files and the built-in loop.
+# Invariant: the scaler's small device tensors appear, are copied and die where PyTorch's do: scale and growth tracker at the
+#            first scale(), and per step the reciprocal's two double temporaries, the inverse scale and the flag, each with
+#            the copy made for the device, of which the flag's lives until update().
+#
+# The factor is also kept as a number on the host, so that what is told of it is the same without data.
+import torch
+
+
+class _MultiDeviceReplicator:
+    # PyTorch's: hands out a copy of a scalar per device. There is one device, and still a copy.
+    def __init__(self, master_tensor):
+        self.master = master_tensor
+        self._per_device_tensors = {}
+
+    def get(self, device):
+        retval = self._per_device_tensors.get(device)
+        if retval is None:
+            retval = self.master.to(device=device, non_blocking=True, copy=True)
+            self._per_device_tensors[device] = retval
+        return retval
+
+
+class GradScaler:
+    def __init__(self, device="cuda", init_scale=2.0 ** 16, growth_factor=2.0, backoff_factor=0.5,
+                 growth_interval=2000, enabled=True):
+        if not isinstance(device, str):
+            # torch.cuda.amp.GradScaler has no `device`: its first argument is init_scale
+            init_scale = device
+        self._enabled = enabled
+        if not enabled:
+            return
+        if growth_factor <= 1.0:
+            raise AssertionError("The growth factor must be > 1.0.")
+        if backoff_factor >= 1.0:
+            raise AssertionError("The backoff factor must be < 1.0.")
+        self._init_scale = init_scale
+        self._scale = None
+        self._growth_factor = growth_factor
+        self._backoff_factor = backoff_factor
+        self._growth_interval = growth_interval
+        self._growth_tracker = None
+        self._per_optimizer_states = {}
+        self._known_scale = init_scale
+        self._known_tracker = 0
+
+    def _check_made(self, funcname):
+        if self._scale is None:
+            raise AssertionError(f"Attempted {funcname} but _scale is None.  This may indicate your script did not use "
+                                 "scaler.scale(loss or outputs) earlier in the iteration.")
+
+    def _state_of(self, optimizer):
+        if optimizer not in self._per_optimizer_states:
+            self._per_optimizer_states[optimizer] = {"stage": "ready", "found_inf_per_device": {}}
+        return self._per_optimizer_states[optimizer]
+
+    def _make(self, device):
+        self._scale = torch.full((), self._init_scale, dtype=torch.float32, device=device)
+        self._growth_tracker = torch.full((), 0, dtype=torch.int32, device=device)
+
+    def scale(self, outputs):
+        if not self._enabled:
+            return outputs
+        if isinstance(outputs, torch.Tensor):
+            if self._scale is None:
+                self._make(outputs.device)
+            scale = self._scale
+            return outputs * scale.to(device=outputs.device, non_blocking=True)
+        return self._scale_nested(outputs, [])
+
+    def _scale_nested(self, val, stash):
+        if isinstance(val, torch.Tensor):
+            if len(stash) == 0:
+                if self._scale is None:
+                    self._make(val.device)
+                stash.append(_MultiDeviceReplicator(self._scale))
+            return val * stash[0].get(val.device)
+        if isinstance(val, tuple):
+            return tuple([self._scale_nested(v, stash) for v in val])
+        if isinstance(val, list):
+            return [self._scale_nested(v, stash) for v in val]
+        raise ValueError("outputs must be a Tensor or an iterable of Tensors")
+
+    def _unscale_grads_(self, optimizer, inv_scale, found_inf):
+        per_device_inv_scale = _MultiDeviceReplicator(inv_scale)
+        per_device_found_inf = _MultiDeviceReplicator(found_inf)
+        per_dtype_grads = {}
+        with torch.no_grad():
+            for group in optimizer.param_groups:
+                for param in group["params"]:
+                    if param.grad is None:
+                        continue
+                    if param.grad.dtype == torch.float16:
+                        raise ValueError("Attempting to unscale FP16 gradients.")
+                    to_unscale = param.grad
+                    per_dtype_grads.setdefault(to_unscale.dtype, []).append(to_unscale)
+            for grads in per_dtype_grads.values():
+                torch._amp_foreach_non_finite_check_and_unscale_(
+                    grads, per_device_found_inf.get(found_inf.device),
+                    per_device_inv_scale.get(found_inf.device))
+        return per_device_found_inf._per_device_tensors
+
+    def unscale_(self, optimizer):
+        if not self._enabled:
+            return
+        self._check_made("unscale_")
+        optimizer_state = self._state_of(optimizer)
+        if optimizer_state["stage"] == "unscaled":
+            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+        if optimizer_state["stage"] == "stepped":
+            raise RuntimeError("unscale_() is being called after step().")
+        inv_scale = self._scale.double().reciprocal().float()
+        found_inf = torch.full((), 0.0, dtype=torch.float32, device=self._scale.device)
+        optimizer_state["found_inf_per_device"] = self._unscale_grads_(optimizer, inv_scale, found_inf)
+        optimizer_state["stage"] = "unscaled"
+
+    def step(self, optimizer, *args, **kwargs):
+        if not self._enabled:
+            return optimizer.step(*args, **kwargs)
+        if "closure" in kwargs:
+            raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+        self._check_made("step")
+        optimizer_state = self._state_of(optimizer)
+        if optimizer_state["stage"] == "stepped":
+            raise RuntimeError("step() has already been called since the last update().")
+        retval = None
+        if optimizer_state["stage"] == "ready":
+            self.unscale_(optimizer)
+        if len(optimizer_state["found_inf_per_device"]) == 0:
+            raise AssertionError("No inf checks were recorded for this optimizer.")
+        found = sum([torch._found_inf(v) for v in optimizer_state["found_inf_per_device"].values()])
+        optimizer_state["found"] = found
+        if found:
+            torch._event_skip()
+        else:
+            retval = optimizer.step(*args, **kwargs)
+        optimizer_state["stage"] = "stepped"
+        return retval
+
+    def update(self, new_scale=None):
+        if not self._enabled:
+            return
+        self._check_made("update")
+        before = self._known_scale
+        if new_scale is not None:
+            if isinstance(new_scale, torch.Tensor):
+                self._scale.copy_(new_scale)
+                self._known_scale = new_scale.item()
+            else:
+                self._scale.fill_(new_scale)
+                self._known_scale = new_scale
+        else:
+            self._update_from_flags()
+        if self._known_scale != before:
+            torch._event_scale(self._known_scale, before)
+        self._per_optimizer_states = {}
+
+    def _update_from_flags(self):
+        _scale = self._scale
+        found_infs = [found_inf.to(device=_scale.device, non_blocking=True)
+                      for state in self._per_optimizer_states.values()
+                      for found_inf in state["found_inf_per_device"].values()]
+        if len(found_infs) == 0:
+            raise AssertionError("No inf checks were recorded prior to update.")
+        found_inf_combined = found_infs[0]
+        for i in range(1, len(found_infs)):
+            found_inf_combined += found_infs[i]
+        torch._amp_update_scale_(_scale, self._growth_tracker, found_inf_combined, self._growth_factor,
+                                 self._backoff_factor, self._growth_interval)
+        if any([self._found(state) for state in self._per_optimizer_states.values()]):
+            self._known_scale = self._known_scale * self._backoff_factor
+            self._known_tracker = 0
+        else:
+            self._known_tracker = self._known_tracker + 1
+            if self._known_tracker == self._growth_interval:
+                self._known_scale = self._known_scale * self._growth_factor
+                self._known_tracker = 0
+
+    def _found(self, state):
+        # unscale_() without step(): nobody has read the flag yet
+        if "found" in state:
+            return state["found"]
+        return sum([torch._found_inf(v) for v in state["found_inf_per_device"].values()])
+
+    def get_scale(self):
+        return self._known_scale if self._enabled else 1.0
+
+    def is_enabled(self):
+        return self._enabled
+
+    def get_growth_factor(self):
+        return self._growth_factor
+
+    def set_growth_factor(self, new_factor):
+        self._growth_factor = new_factor
+
+    def get_backoff_factor(self):
+        return self._backoff_factor
+
+    def set_backoff_factor(self, new_factor):
+        self._backoff_factor = new_factor
+
+    def get_growth_interval(self):
+        return self._growth_interval
+
+    def set_growth_interval(self, new_interval):
+        self._growth_interval = new_interval

@@ -1,0 +1,139 @@
+# torch.utils.checkpoint: both forms of activation checkpointing.
+#
+# For:       net files, toggles.py.
+# Invariant: what a checkpointed call keeps, and for how long, is PyTorch's. The reentrant form is an autograd.Function
+#            whose backward holds the saved inputs, the run-again outputs and the incoming gradients in its frame until
+#            it returns; the non-reentrant form is native (engine/checkpoint.h).
+import torch
+
+
+def _detach_all(inputs):
+    out = []
+    for inp in inputs:
+        if not isinstance(inp, torch.Tensor):
+            out.append(inp)
+            continue
+        x = inp.detach()
+        x.requires_grad = inp.requires_grad
+        out.append(x)
+    return tuple(out)
+
+
+class CheckpointFunction(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, run_function, preserve_rng_state, *args):
+        if not any([a.requires_grad for a in args if isinstance(a, torch.Tensor)]):
+            torch._warn("None of the inputs have requires_grad=True. Gradients will be None")
+        ctx.run_function = run_function
+        ctx.preserve_rng_state = preserve_rng_state
+        ctx.autocast = (torch.is_autocast_enabled("cuda"), torch.get_autocast_dtype("cuda"),
+                        torch.is_autocast_cache_enabled())
+        if preserve_rng_state:
+            ctx.rng_state = torch._rng_get()
+        ctx.inputs = []
+        ctx.tensor_indices = []
+        tensor_inputs = []
+        for i, arg in enumerate(args):
+            if isinstance(arg, torch.Tensor):
+                tensor_inputs.append(arg)
+                ctx.tensor_indices.append(i)
+                ctx.inputs.append(None)
+            else:
+                ctx.inputs.append(arg)
+        ctx.save_for_backward(*tensor_inputs)
+        with torch.no_grad():
+            outputs = run_function(*args)
+        return outputs
+
+    @staticmethod
+    def backward(ctx, *args):
+        if not torch._checkpoint_is_valid():
+            raise RuntimeError("When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an "
+                               "`inputs` parameter to .backward(). To resolve this error, you can either set "
+                               "use_reentrant=False, or call .backward() without passing the `inputs` argument.")
+        inputs = list(ctx.inputs)
+        tensor_indices = ctx.tensor_indices
+        tensors = ctx.saved_tensors
+        for i, idx in enumerate(tensor_indices):
+            inputs[idx] = tensors[i]
+        if ctx.preserve_rng_state:
+            surrounding = torch._rng_get()
+            torch._rng_set(ctx.rng_state)
+        detached_inputs = _detach_all(tuple(inputs))
+        enabled, dtype, cache_enabled = ctx.autocast
+        torch._recompute_begin(ctx.run_function)
+        with torch.enable_grad(), torch.autocast("cuda", dtype=dtype, enabled=enabled, cache_enabled=cache_enabled):
+            outputs = ctx.run_function(*detached_inputs)
+        torch._recompute_end(ctx.run_function)
+        if ctx.preserve_rng_state:
+            torch._rng_set(surrounding)
+        if isinstance(outputs, torch.Tensor):
+            outputs = (outputs,)
+        outputs_with_grad = []
+        args_with_grad = []
+        for i in range(len(outputs)):
+            if isinstance(outputs[i], torch.Tensor) and outputs[i].requires_grad:
+                outputs_with_grad.append(outputs[i])
+                args_with_grad.append(args[i])
+        if len(outputs_with_grad) == 0:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        torch.autograd.backward(outputs_with_grad, args_with_grad)
+        grads = tuple([inp.grad if isinstance(inp, torch.Tensor) else None for inp in detached_inputs])
+        return (None, None) + grads
+
+
+def _refuse_options(context_fn, debug, determinism_check):
+    if context_fn is not None:
+        raise NotImplementedError("checkpoint: context_fn is not supported here; leave it out")
+    if debug:
+        raise NotImplementedError("checkpoint: debug=True is not supported here; leave it out")
+    if determinism_check not in ("default", "none"):
+        raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
+
+
+def _default_reentrant(name):
+    torch._warn(f"{name}: the use_reentrant parameter should be passed explicitly. In a future release, calling checkpoint "
+                "without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to "
+                "preserve the current default behavior, you can pass use_reentrant=True.")
+    return True
+
+
+def checkpoint(function, *args, use_reentrant=None, preserve_rng_state=True, context_fn=None,
+               determinism_check="default", debug=False, early_stop=True, **kwargs):
+    _refuse_options(context_fn, debug, determinism_check)
+    if use_reentrant is None:
+        use_reentrant = _default_reentrant("torch.utils.checkpoint")
+    if use_reentrant:
+        if len(kwargs) > 0:
+            raise ValueError("Unexpected keyword arguments: " + ",".join([name for name in kwargs]))
+        return CheckpointFunction.apply(function, preserve_rng_state, *args)
+    if not torch.is_grad_enabled():
+        return function(*args, **kwargs)
+    return torch._checkpoint_run(function, args, kwargs, preserve_rng_state, early_stop)
+
+
+def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
+    if use_reentrant is None:
+        use_reentrant = _default_reentrant("torch.utils.checkpoint.checkpoint_sequential")
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if len(kwargs) > 0:
+        raise ValueError("Unexpected keyword arguments: " + ",".join([name for name in kwargs]))
+
+    def run_function(start, end, functions):
+        def forward(input):
+            for j in range(start, end + 1):
+                input = functions[j](input)
+            return input
+
+        return forward
+
+    if isinstance(functions, torch.nn.Sequential):
+        functions = list(functions.children())
+    segment_size = len(functions) // segments
+    # the last segment takes what is left and is not checkpointed
+    end = -1
+    for start in range(0, segment_size * (segments - 1), segment_size):
+        end = start + segment_size - 1
+        input = checkpoint(run_function(start, end, functions), input, use_reentrant=use_reentrant,
+                           preserve_rng_state=preserve)
+    return run_function(end + 1, len(functions) - 1, functions)(input)

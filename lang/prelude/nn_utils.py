@@ -1,0 +1,68 @@
+# torch.nn.utils: clipping gradients.
+#
+# For:       net files with a train_step of their own.
+# Invariant: a norm is one small tensor per gradient, then one stacked vector, then the total; gradients are
+#            scaled in place.
+import torch
+from torch.optim import _buckets
+
+
+def _on_device(tensors):
+    return all([t.is_cuda for t in tensors])
+
+
+@torch.no_grad()
+def _total_norm(tensors, foreach):
+    if len(tensors) == 0:
+        return torch.tensor(0.0)
+    first_device = tensors[0].device
+    grouped_tensors = _buckets([tensors])
+    norms = []
+    for device_tensors, indices in grouped_tensors:
+        if foreach or (foreach is None and _on_device(device_tensors)):
+            norms.extend(torch._foreach_norm(device_tensors))
+        else:
+            norms.extend([torch._op._vector_norm(g) for g in device_tensors])
+    total_norm = torch._op._vector_norm(torch.stack([norm.to(first_device) for norm in norms]))
+    return total_norm
+
+
+@torch.no_grad()
+def _scale_to(parameters, max_norm, total_norm, foreach):
+    grads = [p.grad for p in parameters if p.grad is not None]
+    if len(grads) == 0:
+        return
+    grouped_grads = _buckets([grads])
+    clip_coef = max_norm / (total_norm + 1e-6)
+    clip_coef_clamped = torch.clamp(clip_coef, max=1.0)
+    for device_grads, indices in grouped_grads:
+        if foreach or (foreach is None and _on_device(device_grads)):
+            torch._foreach_mul_(device_grads, clip_coef_clamped.to(device_grads[0].device))
+        else:
+            clip_coef_clamped_device = clip_coef_clamped.to(device_grads[0].device)
+            for g in device_grads:
+                g.mul_(clip_coef_clamped_device)
+
+
+@torch.no_grad()
+def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    if norm_type != 2:
+        raise NotImplementedError(f"clip_grad_norm_: norm_type={norm_type} is not supported here; use norm_type=2")
+    if isinstance(parameters, torch.Tensor):
+        parameters = [parameters]
+    else:
+        parameters = list(parameters)
+    grads = [p.grad for p in parameters if p.grad is not None]
+    total_norm = _total_norm(grads, foreach)
+    _scale_to(parameters, float(max_norm), total_norm, foreach)
+    return total_norm
+
+
+@torch.no_grad()
+def clip_grad_value_(parameters, clip_value, foreach=None):
+    if isinstance(parameters, torch.Tensor):
+        parameters = [parameters]
+    clip_value = float(clip_value)
+    grads = [p.grad for p in parameters if p.grad is not None]
+    for grad in grads:
+        grad.clamp_(min=-clip_value, max=clip_value)

@@ -1,0 +1,204 @@
+# How each toggle changes a model, on the host, before it moves to the device.
+#
+# For:       train.py.
+# Invariant: the rules are those of the net language page ("Toggles, exactly"); what PyTorch refuses is refused with
+#            its reason, what does not fit the net with ours.
+import math
+
+import torch
+import torch.nn as nn
+import torch.utils.checkpoint
+
+_IN_PLACE = (nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.ELU, nn.CELU, nn.SELU, nn.SiLU, nn.Mish, nn.Hardswish,
+             nn.Hardsigmoid, nn.Hardtanh, nn.RReLU, nn.Threshold, nn.Dropout, nn.Dropout2d, nn.Dropout3d)
+
+
+def prepare(model, settings):
+    # `inplace` has been decided by now: settings["inplace_paths"]
+    if settings["half"] == "on":
+        model.half()
+    set_inplace(model, settings["inplace_paths"])
+    if settings["grad"] != "train":
+        model.eval()
+    wrap_checkpoint(model, settings)
+    freeze(model, settings["freeze"])
+
+
+# ---- in place ----
+
+
+def inplace_candidates(model):
+    return [path for path, m in model.named_modules() if isinstance(m, _IN_PLACE) and not m.inplace]
+
+
+def _module_at(model, path, toggle):
+    for name, m in model.named_modules():
+        if name == path:
+            return m
+    raise ValueError(f"{toggle}={path}: the model has no module '{path}'")
+
+
+def set_inplace(model, paths):
+    for path in paths:
+        m = _module_at(model, path, "inplace")
+        if not hasattr(m, "inplace"):
+            raise ValueError(f"inplace={path}: {type(m).__name__} has no in-place form")
+        m.inplace = True
+
+
+def decide_inplace(model, value):
+    # -> paths of the modules to set; the others are told with the reason why not
+    if value == "off":
+        return []
+    if value != "on":
+        return value.split(",")
+    candidates = inplace_candidates(model)
+    if len(candidates) == 0:
+        return []
+    why = torch._inplace_trial([])
+    if why is not None:
+        for path in candidates:
+            torch._note_refused("inplace", path, "trial failed: " + why)
+        return []
+    if torch._inplace_trial(candidates) is None:
+        return candidates
+    kept = []
+    for path in candidates:
+        why = torch._inplace_trial(kept + [path])
+        if why is None:
+            kept.append(path)
+        else:
+            torch._note_refused("inplace", path, why)
+    return kept
+
+
+# ---- checkpoint ----
+
+
+def wrap_checkpoint(model, settings):
+    value = settings["checkpoint"]
+    reentrant = settings["checkpoint-impl"] == "reentrant"
+    preserve = settings["preserve-rng"] == "on"
+    if value == "off":
+        return
+    if value == "sqrt" or value.startswith("segments="):
+        path, target = _segment_target(model)
+        if target is None:
+            raise ValueError(f"checkpoint={value}: the model has no nn.Sequential")
+        if value == "sqrt":
+            segments = max(1, round(math.sqrt(len(target))))
+        else:
+            segments = int(value.split("=")[1])
+        if segments > len(target):
+            raise ValueError(f"checkpoint={value}: '{path}' has only {len(target)} children")
+        target.forward = _segmented(target.forward, list(target.children()), segments, reentrant, preserve)
+        return
+    if value == "blocks":
+        blocks = _blocks_of(model)
+    else:
+        blocks = [_module_at(model, path, "checkpoint") for path in value.split(",")]
+    for m in blocks:
+        m.forward = _checkpointed(m.forward, reentrant, preserve)
+
+
+def _with_gradient(args):
+    # Reentrant checkpointing gives a segment no gradients unless an argument requires grad.
+    if any([a.requires_grad for a in args if isinstance(a, torch.Tensor)]):
+        return args
+    return tuple([a.detach().requires_grad_() if isinstance(a, torch.Tensor) and a.is_floating_point() else a
+                  for a in args])
+
+
+def _checkpointed(plain, reentrant, preserve):
+    def forward(*args, **kwargs):
+        if not torch.is_grad_enabled():
+            return plain(*args, **kwargs)
+        if reentrant:
+            args = _with_gradient(args)
+        return torch.utils.checkpoint.checkpoint(plain, *args, use_reentrant=reentrant,
+                                                 preserve_rng_state=preserve, **kwargs)
+
+    return forward
+
+
+def _segmented(plain, children, segments, reentrant, preserve):
+    def forward(x):
+        if not torch.is_grad_enabled():
+            return plain(x)
+        if reentrant and segments > 1:
+            x = _with_gradient((x,))[0]
+        return torch.utils.checkpoint.checkpoint_sequential(children, segments, x, use_reentrant=reentrant,
+                                                            preserve_rng_state=preserve)
+
+    return forward
+
+
+def _blocks_of(model):
+    # children with children of the outermost Sequential and ModuleList containers
+    found = []
+    _find_blocks(model, found)
+    return found
+
+
+def _find_blocks(m, found):
+    is_container = isinstance(m, (nn.Sequential, nn.ModuleList))
+    for child in m.children():
+        has_children = len(list(child.children())) > 0
+        if is_container and has_children and not isinstance(child, (nn.ModuleList, nn.ModuleDict)):
+            found.append(child)
+        elif has_children:
+            _find_blocks(child, found)
+
+
+def _segment_target(model):
+    # the model, or of the outermost Sequentials the one with the most children, the first if equal
+    if isinstance(model, nn.Sequential):
+        return "", model
+    found = []
+    _find_sequentials(model, "", found)
+    best = (None, None)
+    for path, m in found:
+        if best[1] is None or len(m) > len(best[1]):
+            best = (path, m)
+    return best
+
+
+def _find_sequentials(m, path, found):
+    for name, child in m.named_children():
+        at = path + "." + name if path else name
+        if isinstance(child, nn.Sequential):
+            found.append((at, child))
+        else:
+            _find_sequentials(child, at, found)
+
+
+# ---- freeze, optimizer ----
+
+
+def freeze(model, value):
+    if value == "none":
+        return
+    if value == "half":
+        parameters = list(model.parameters())
+        for p in parameters[:len(parameters) // 2]:
+            p.requires_grad_(False)
+        return
+    for path in value.split(","):
+        for p in _module_at(model, path, "freeze").parameters():
+            p.requires_grad_(False)
+
+
+def make_optimizer(model, settings):
+    params = [p for p in model.parameters() if p.requires_grad]
+    if len(params) == 0:
+        raise ValueError("no parameter requires grad: there is nothing to train")
+    kind = settings["optimizer"]
+    lr = settings["lr"]
+    foreach = None if settings["foreach"] == "auto" else False
+    if kind == "sgd":
+        return torch.optim.SGD(params, lr=lr, foreach=foreach)
+    if kind == "momentum":
+        return torch.optim.SGD(params, lr=lr, momentum=0.9, foreach=foreach)
+    if kind == "adam":
+        return torch.optim.Adam(params, lr=lr, foreach=foreach)
+    return torch.optim.AdamW(params, lr=lr, weight_decay=0.01, foreach=foreach)

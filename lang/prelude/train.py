@@ -1,0 +1,295 @@
+# The built-in loop.
+#
+# For:       lang/run.c, which calls run() for a recording or a what-if and trial() for an in-place trial.
+# Invariant: the names in train() are those of the net language page, and live and die as they do there: `output` and `l`
+#            of a step stay until the next step binds them again. Nothing else here holds a tensor of a step.
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+import _toggles as toggles
+
+
+class _Identity:
+    # the scaler where there is no fp16
+    def scale(self, outputs):
+        return outputs
+
+    def unscale_(self, optimizer):
+        return None
+
+    def step(self, optimizer):
+        return optimizer.step()
+
+    def update(self, new_scale=None):
+        return None
+
+    def get_scale(self):
+        return 1.0
+
+    def is_enabled(self):
+        return False
+
+
+# ---- the batch ----
+
+
+def to_device(value):
+    if isinstance(value, torch.Tensor):
+        moved = value.to("cuda")
+        torch._set_category(moved, "input")
+        return moved
+    if isinstance(value, tuple):
+        return tuple([to_device(v) for v in value])
+    if isinstance(value, list):
+        return [to_device(v) for v in value]
+    if isinstance(value, dict):
+        return {k: to_device(v) for k, v in value.items()}
+    return value
+
+
+def to_half(value):
+    if isinstance(value, torch.Tensor):
+        return value.half() if value.is_floating_point() else value
+    if isinstance(value, tuple):
+        return tuple([to_half(v) for v in value])
+    if isinstance(value, list):
+        return [to_half(v) for v in value]
+    if isinstance(value, dict):
+        return {k: to_half(v) for k, v in value.items()}
+    return value
+
+
+def host_batch(net, count, settings):
+    if settings["formula"]:
+        settings["random"] = 1000001
+    pair = net.batch(count)
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise ValueError("batch(n) must return a pair: inputs and targets")
+    return to_half(pair) if settings["half"] == "on" else pair
+
+
+# ---- the model ----
+
+
+def make_model(net, settings):
+    if settings["formula"]:
+        settings["random"] = 2000001
+        _use_formula(settings)
+    model = net.model()
+    if not isinstance(model, nn.Module):
+        raise ValueError("model() must return an nn.Module")
+    if settings["formula"]:
+        _fill_by_formula(model)
+    return model
+
+
+def move(model):
+    for name, p in model.named_parameters():
+        torch._set_name(p, name)
+    for name, b in model.named_buffers():
+        torch._set_name(b, name)
+    model.to("cuda")
+    for p in model.parameters():
+        torch._set_category(p, "parameter")
+    for b in model.buffers():
+        torch._set_category(b, "buffer")
+
+
+def default_loss(net):
+    return net.loss if hasattr(net, "loss") else F.cross_entropy
+
+
+# ---- the loop ----
+
+
+def run(net, settings):
+    torch._step(-1)
+    torch._phase("setup")
+    model = make_model(net, settings)
+    settings["inplace_paths"] = toggles.decide_inplace(model, settings["inplace"])
+    torch._note_inplace(settings["inplace_paths"])
+    toggles.prepare(model, settings)
+    move(model)
+    torch._note_parameters(sum([p.numel() for p in model.parameters()]))
+    if hasattr(net, "optimizer"):
+        optimizer = net.optimizer(model)
+    elif settings["grad"] == "train":
+        optimizer = toggles.make_optimizer(model, settings)
+    else:
+        optimizer = None
+    scaler = torch.amp.GradScaler("cuda") if settings["amp"] == "fp16" else _Identity()
+    own_step = hasattr(net, "train_step") and settings["grad"] == "train"
+    train(net, model, default_loss(net), net.train_step if own_step else None, optimizer, scaler, settings)
+
+
+def autocast(settings):
+    if settings["amp"] == "off":
+        return torch.autocast("cuda", enabled=False)
+    return torch.autocast("cuda", dtype=torch.float16 if settings["amp"] == "fp16" else torch.bfloat16)
+
+
+def end(phase, micro, settings):
+    if settings["empty-cache"] == "phase":
+        torch.cuda.empty_cache()
+    torch._mark(phase, micro)
+
+
+def train(source, net, loss, train_step, optimizer, scaler, settings):
+    n = settings["batch"]
+    steps = settings["steps"]
+    accumulate = settings["accumulate"]
+    once = settings["data"] == "once"
+    grad = settings["grad"]
+    drop_outputs = settings["drop-outputs"] == "on"
+    detach_loss = settings["detach-loss"] == "on"
+    epoch_loss = 0.0
+    if once:
+        inputs, targets = to_device(host_batch(source, n // accumulate, settings))
+    end("setup", 0, settings)
+    for step in range(steps):
+        torch._step(step)
+        for micro in range(accumulate):
+            torch._phase("data")
+            if not once:
+                inputs, targets = to_device(host_batch(source, n // accumulate, settings))
+            end("data", micro, settings)
+            torch._phase("forward")
+            if train_step is not None:
+                l = train_step(net, optimizer, scaler, inputs, targets)
+                torch._note_loss(l)
+                if not detach_loss and l is not None:
+                    epoch_loss += l
+                end("forward", micro, settings)
+                continue
+            with torch.set_grad_enabled(grad != "no_grad"), autocast(settings):
+                output = net(inputs)
+                end("forward", micro, settings)
+                torch._phase("loss")
+                if accumulate > 1:
+                    l = loss(output, targets) / accumulate
+                else:
+                    l = loss(output, targets)
+            torch._note_loss(l)
+            if step == steps - 1 and micro == accumulate - 1:
+                torch._note_saved()
+            if grad != "train":
+                if not detach_loss:
+                    epoch_loss += l
+                if drop_outputs:
+                    del output, l
+                end("loss", micro, settings)
+                continue
+            end("loss", micro, settings)
+            torch._phase("backward")
+            scaler.scale(l).backward()
+            if not detach_loss:
+                epoch_loss += l
+            if drop_outputs:
+                del output, l
+            end("backward", micro, settings)
+        if grad == "train":
+            torch._phase("optimizer")
+            if train_step is None:
+                if settings["dump"] and step == 0:
+                    dump_gradients(net, scaler)
+                scaler.step(optimizer)
+                scaler.update()
+            end("optimizer", 0, settings)
+            torch._phase("zero_grad")
+            optimizer.zero_grad(set_to_none=settings["zero-grad"] == "none")
+            end("zero_grad", 0, settings)
+        if settings["empty-cache"] == "step":
+            torch.cuda.empty_cache()
+    if settings["dump"]:
+        for name, p in net.named_parameters():
+            torch._dump("parameter", name, p, 1.0)
+    torch._done()
+
+
+# ---- in-place trials ----
+
+
+def trial(net, settings, paths):
+    # a forward, loss and backward in float32, without autocast
+    settings["half"] = "off"
+    model = make_model(net, settings)
+    model.train()
+    toggles.wrap_checkpoint(model, settings)
+    for path in paths:
+        torch._watch_inplace(toggles._module_at(model, path, "inplace"), path)
+    toggles.set_inplace(model, paths)
+    model.to("cuda")
+    inputs, targets = to_device(net.batch(2))
+    output = model(inputs)
+    l = default_loss(net)(output, targets)
+    l.backward()
+
+
+# ---- reproducible values, for tests: see tests/oracle/README.md ----
+
+
+def dump_gradients(model, scaler):
+    scale = scaler.get_scale()
+    for name, p in model.named_parameters():
+        if p.grad is not None:
+            torch._dump("gradient", name, p.grad, scale)
+
+
+def _size_of(size):
+    if len(size) == 1 and isinstance(size[0], (tuple, list)):
+        return tuple(size[0])
+    return tuple(size)
+
+
+def _use_formula(settings):
+    # random numbers of the net become numbers of a formula, the k-th call since settings["random"] was set
+    def next_key():
+        settings["random"] = settings["random"] + 1
+        return settings["random"] - 1
+
+    def randn(*size, dtype=None, device=None, requires_grad=False):
+        t = torch.empty(_size_of(size), dtype=torch.float32)
+        torch._op._fill_formula_(t, next_key(), 0.0, 1.0)
+        return t if dtype is None else t.to(dtype)
+
+    def rand(*size, dtype=None, device=None, requires_grad=False):
+        return (randn(*size, dtype=dtype) + 1) * 0.5
+
+    def randint(*args, dtype=None, device=None):
+        size = tuple(args[len(args) - 1])
+        low = args[0] if len(args) == 3 else 0
+        high = args[1] if len(args) == 3 else args[0]
+        t = torch.empty(size, dtype=torch.int64)
+        torch._op._fill_formula_int_(t, next_key(), low, high)
+        return t if dtype is None else t.to(dtype)
+
+    def dropout(input, p=0.5, training=True, inplace=False):
+        return input
+
+    torch.randn = randn
+    torch.rand = rand
+    torch.randint = randint
+    F.dropout = dropout
+
+
+def _fill_by_formula(model):
+    for m in model.modules():
+        if isinstance(m, nn._DropoutNd):
+            m.p = 0.0
+        if isinstance(m, nn._BatchNorm):
+            m.reset_running_stats()
+    key = 0
+    for name, p in model.named_parameters():
+        key = key + 1
+        leaf = name.split(".")[-1]
+        offset = 0.0
+        scale = 0.1
+        if leaf == "weight" and p.dim() >= 2:
+            scale = (6.0 / (p.numel() // p.shape[0])) ** 0.5
+        elif leaf == "weight" and p.dim() == 1:
+            offset = 1.0
+        elif leaf == "bias":
+            scale = 0.05
+        with torch.no_grad():
+            torch._op._fill_formula_(p, key, offset, scale)
