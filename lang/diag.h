@@ -47,6 +47,9 @@ VS_MUST_USE enum vs_status lang_source_new(const char *file, const char *text, s
 /* Line `line` (from 1) without its line ending; *len bytes. Borrowed. An empty text where there is no such line. */
 const char *lang_source_line(const struct lang_source *source, uint32_t line, size_t *len);
 
+/* The span of the bytes from start to end of the text (end <= len). */
+struct lang_span lang_source_span(const struct lang_source *source, uint32_t start, uint32_t end);
+
 /*
  * Fill `err` with a message in the layout above and return `status`.
  *

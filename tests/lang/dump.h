@@ -1,0 +1,22 @@
+/*
+ * tests/lang/dump.h - trees and slots as text, for comparing with what Python says about the same source.
+ *
+ * The same text is written by tests/oracle/lang_ast.py and tests/oracle/varnames.py.
+ */
+#ifndef TESTS_LANG_DUMP_H
+#define TESTS_LANG_DUMP_H
+
+#include <stdio.h>
+
+#include "lang/ast.h"
+
+/* One line a statement, indented by its depth. */
+void dump_tree(FILE *out, const struct lang_module *module);
+
+/* One line a code: "qualname: locals | own cells | captured", names in the order of slots. */
+void dump_codes(FILE *out, const struct lang_module *module);
+
+/* One expression on one line. */
+void dump_expr(FILE *out, const struct lang_expr *expr);
+
+#endif
