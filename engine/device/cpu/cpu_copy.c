@@ -23,9 +23,9 @@ struct copy {
 };
 
 /* Loops of one element size: n elements from s to d. */
-#define MOVE(T)                                                                                                        \
-    for (int64_t i = 0; i < n; i++)                                                                                    \
-        *(T *)(void *)(d + i * ds) = *(const T *)(const void *)(s + i * ss);                                           \
+#define MOVE(T)                                                                                    \
+    for (int64_t i = 0; i < n; i++)                                                                \
+        *(T *)(void *)(d + i * ds) = *(const T *)(const void *)(s + i * ss);                       \
     break
 
 static void move_row(size_t size, int64_t n, const char *s, int64_t ss, char *d, int64_t ds)
@@ -102,8 +102,8 @@ static void transpose_tile(void *ctx, int64_t task)
         s += i * it->strides[1][k];
     }
     for (int64_t j = 0; j < nb; j++)
-        move_row(t->size, na, s + j * it->strides[1][1], it->strides[1][0], d + j * it->strides[0][1],
-                 it->strides[0][0]);
+        move_row(t->size, na, s + j * it->strides[1][1], it->strides[1][0],
+                 d + j * it->strides[0][1], it->strides[0][0]);
 }
 
 struct transpose_run {
@@ -151,14 +151,16 @@ static bool find_transpose(struct cpu_iter *it, size_t size)
 void cpu_copy(const struct eng_view *src, const struct eng_view *dst)
 {
     const struct eng_view *views[] = {dst, src};
-    struct copy c = {via(src->dtype, dst->dtype), src->dtype, dst->dtype, (size_t)vs_dtype_bytes(src->dtype)};
+    struct copy c = {via(src->dtype, dst->dtype), src->dtype, dst->dtype,
+                     (size_t)vs_dtype_bytes(src->dtype)};
     struct cpu_iter it;
 
     cpu_iter_init(&it, 2, views, CPU_ORDER_ANY);
     if (it.total == 0)
         return;
     if (!c.num && find_transpose(&it, c.size)) {
-        struct transpose_run r = {.t = {&it, c.size, (it.sizes[0] + TILE - 1) / TILE, (it.sizes[1] + TILE - 1) / TILE}};
+        struct transpose_run r = {
+            .t = {&it, c.size, (it.sizes[0] + TILE - 1) / TILE, (it.sizes[1] + TILE - 1) / TILE}};
 
         r.tiles = r.t.tiles_a * r.t.tiles_b * (it.total / (it.sizes[0] * it.sizes[1]));
         r.group = PIECE / (TILE * TILE);

@@ -74,7 +74,8 @@ void cpu_max_dim(const struct eng_view *x, int dim, bool is_max, const struct en
                  const struct eng_view *indices)
 {
     const struct eng_view *views[] = {x, values, indices};
-    struct dim_job j = {wide(x->dtype), {x->dtype, values->dtype, indices->dtype}, line_size(x, dim), is_max};
+    struct dim_job j = {
+        wide(x->dtype), {x->dtype, values->dtype, indices->dtype}, line_size(x, dim), is_max};
 
     if (j.n == 0)
         return;
@@ -122,7 +123,8 @@ struct item {
 };
 
 /* Stable merge of neighbouring sorted runs, doubling: from a into b and back. Returns where the result is. */
-static struct item *merge_sort(struct item *a, struct item *b, int64_t n, bool is_int, bool descending)
+static struct item *merge_sort(struct item *a, struct item *b, int64_t n, bool is_int,
+                               bool descending)
 {
     for (int64_t w = 1; w < n; w *= 2) {
         struct item *t = a;
@@ -166,7 +168,8 @@ void cpu_sort(const struct eng_view *x, int dim, bool descending, const struct e
               const struct eng_view *indices)
 {
     const struct eng_view *views[] = {x, values, indices};
-    struct dim_job j = {wide(x->dtype), {x->dtype, values->dtype, indices->dtype}, line_size(x, dim), descending};
+    struct dim_job j = {
+        wide(x->dtype), {x->dtype, values->dtype, indices->dtype}, line_size(x, dim), descending};
 
     if (j.n == 0)
         return;

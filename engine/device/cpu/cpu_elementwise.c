@@ -84,14 +84,15 @@ static void map(struct map *m, enum vs_dtype compute, const struct eng_view *con
     m->round_to = compute;
     for (int k = 0; k < m->operands; k++) {
         m->dtype[k] = views[k]->dtype;
-        m->rounds[k] = k > 0 && (compute == VS_F16 || compute == VS_BF16) && views[k]->dtype != compute &&
-                       views[k]->dtype != VS_BOOL;
+        m->rounds[k] = k > 0 && (compute == VS_F16 || compute == VS_BF16) &&
+                       views[k]->dtype != compute && views[k]->dtype != VS_BOOL;
     }
     cpu_iter_init(&it, m->operands, views, CPU_ORDER_ANY);
     cpu_iter_run(&it, PIECE, map_row, m);
 }
 
-void cpu_unary(enum eng_unary op, const struct eng_view *x, const struct eng_view *out, const double *p)
+void cpu_unary(enum eng_unary op, const struct eng_view *x, const struct eng_view *out,
+               const double *p)
 {
     const struct eng_view *views[] = {out, x};
     enum vs_dtype compute = x->dtype;
@@ -105,8 +106,8 @@ void cpu_unary(enum eng_unary op, const struct eng_view *x, const struct eng_vie
     map(&m, compute, views);
 }
 
-void cpu_binary(enum eng_binary op, enum vs_dtype compute, const struct eng_view *a, const struct eng_view *b,
-                const struct eng_view *out, const double *p)
+void cpu_binary(enum eng_binary op, enum vs_dtype compute, const struct eng_view *a,
+                const struct eng_view *b, const struct eng_view *out, const double *p)
 {
     const struct eng_view *views[] = {out, a, b};
     struct map m = {.operands = 3, .op = (int)op, .p = p};
@@ -115,8 +116,9 @@ void cpu_binary(enum eng_binary op, enum vs_dtype compute, const struct eng_view
     map(&m, compute, views);
 }
 
-void cpu_ternary(enum eng_ternary op, enum vs_dtype compute, const struct eng_view *a, const struct eng_view *b,
-                 const struct eng_view *c, const struct eng_view *out, const double *p)
+void cpu_ternary(enum eng_ternary op, enum vs_dtype compute, const struct eng_view *a,
+                 const struct eng_view *b, const struct eng_view *c, const struct eng_view *out,
+                 const double *p)
 {
     const struct eng_view *views[] = {out, a, b, c};
     struct map m = {.operands = 4, .op = (int)op, .p = p};
@@ -132,7 +134,8 @@ struct unscale {
     unsigned char *bad; /* one flag a task-sized piece */
 };
 
-static void unscale_row(void *ctx, int64_t index, int64_t n, char *const *data, const int64_t *strides)
+static void unscale_row(void *ctx, int64_t index, int64_t n, char *const *data,
+                        const int64_t *strides)
 {
     const struct unscale *u = ctx;
     int64_t buf[2][CPU_CHUNK];
@@ -152,7 +155,8 @@ static void unscale_row(void *ctx, int64_t index, int64_t n, char *const *data, 
         u->bad[index / PIECE] = 1;
 }
 
-void cpu_unscale(const struct eng_view *g, const struct eng_view *inv_scale, const struct eng_view *found_inf)
+void cpu_unscale(const struct eng_view *g, const struct eng_view *inv_scale,
+                 const struct eng_view *found_inf)
 {
     const struct eng_view *views[] = {g};
     struct unscale u = {.num = cpu_num_of(g->dtype), .dtype = g->dtype};

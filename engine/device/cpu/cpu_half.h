@@ -64,7 +64,8 @@ static inline uint16_t cpu_f32_to_f16(float f)
     uint32_t nan = 0x7e00u | ((mag >> 13) & 0x3ffu);
     uint32_t r = mag < 0x38800000u ? small : normal;
 
-    r = mag >= 0x47800000u ? 0x7c00u : r; /* 2^16 and above; from 65520 `normal` carries by itself */
+    r = mag >= 0x47800000u ? 0x7c00u
+                           : r; /* 2^16 and above; from 65520 `normal` carries by itself */
     r = mag > 0x7f800000u ? nan : r;
     return (uint16_t)(sign | r);
 }

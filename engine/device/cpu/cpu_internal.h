@@ -27,6 +27,13 @@ enum cpu_fold {
     CPU_FOLD_SUMEXP
 };
 
+/* An output row or column between two of the input: (1 - weight) of the first, weight of the second. */
+struct cpu_tap {
+    int64_t first;
+    int64_t second;
+    double weight;
+};
+
 /*
  * A type that arithmetic is done in (float, double or int64_t) and what can be done to contiguous rows of it. Rows of
  * other dtypes are read into such a row and written from it. Byte strides; pointers of one call do not overlap.
@@ -50,6 +57,12 @@ enum cpu_fold {
  * ln_back         y = (g*w - c0 - (x-mean)*c1) * rstd
  * ln_params       gw += g*(x-mean)*rstd, gb += g, in double; either may be NULL
  * log_softmax_back y = g - exp(o)*sum ; softmax_back y = o*(g - sum)
+ * uniform, normal, bernoulli: numbers first … of the stream (cpu_random.h) that starts at `start`
+ *
+ * Contiguous planes, x of h*w and y of ho*wo; "back" adds to x:
+ * max_pool, adaptive_pool also give the position of each maximum; adaptive_pool without idx averages
+ * scatter_plane   x[idx[i]] += g[i]
+ * resample        linear interpolation, taps given for each output row and column
  */
 struct cpu_num {
     enum vs_dtype dtype;
@@ -58,9 +71,10 @@ struct cpu_num {
     void (*store)(const void *src, int64_t n, enum vs_dtype to, char *dst, int64_t stride);
     void (*round_to)(enum vs_dtype to, int64_t n, void *x);
     void (*unary)(enum eng_unary op, int64_t n, const void *x, void *y, const double *p);
-    void (*binary)(enum eng_binary op, int64_t n, const void *a, const void *b, void *y, const double *p);
-    void (*ternary)(enum eng_ternary op, int64_t n, const void *a, const void *b, const void *c, void *y,
-                    const double *p);
+    void (*binary)(enum eng_binary op, int64_t n, const void *a, const void *b, void *y,
+                   const double *p);
+    void (*ternary)(enum eng_ternary op, int64_t n, const void *a, const void *b, const void *c,
+                    void *y, const double *p);
     void (*fold_row)(enum cpu_fold op, int64_t n, const void *x, const void *param, void *acc);
     void (*fold_cols)(enum cpu_fold op, int64_t n, const void *x, const void *param, void *acc);
 
@@ -72,14 +86,33 @@ struct cpu_num {
     void (*scale)(int64_t n, const void *x, double a, void *y);
     void (*affine)(int64_t n, const void *x, double a, double b, void *y);
     void (*axpy)(int64_t n, const void *x, double a, void *y);
-    void (*bn_back)(int64_t n, const void *g, const void *x, double mean, double k, double mg, double a, void *y);
-    void (*ln_apply)(int64_t n, const void *x, double mean, double rstd, const void *w, const void *b, void *y);
-    void (*ln_sums)(int64_t n, const void *g, const void *x, const void *w, double mean, double *sums);
-    void (*ln_back)(int64_t n, const void *g, const void *x, const void *w, double mean, double rstd, double c0,
-                    double c1, void *y);
-    void (*ln_params)(int64_t n, const void *g, const void *x, double mean, double rstd, double *gw, double *gb);
+    void (*bn_back)(int64_t n, const void *g, const void *x, double mean, double k, double mg,
+                    double a, void *y);
+    void (*ln_apply)(int64_t n, const void *x, double mean, double rstd, const void *w,
+                     const void *b, void *y);
+    void (*ln_sums)(int64_t n, const void *g, const void *x, const void *w, double mean,
+                    double *sums);
+    void (*ln_back)(int64_t n, const void *g, const void *x, const void *w, double mean,
+                    double rstd, double c0, double c1, void *y);
+    void (*ln_params)(int64_t n, const void *g, const void *x, double mean, double rstd, double *gw,
+                      double *gb);
     void (*softmax_back)(int64_t n, const void *g, const void *o, double sum, void *y);
     void (*log_softmax_back)(int64_t n, const void *g, const void *o, double sum, void *y);
+
+    void (*uniform)(uint64_t start, uint64_t first, int64_t n, double low, double high, void *y);
+    void (*normal)(uint64_t start, uint64_t first, int64_t n, double mean, double std, void *y);
+    void (*bernoulli)(uint64_t start, uint64_t first, int64_t n, double p, void *y);
+
+    void (*max_pool)(const void *x, int64_t h, int64_t w, void *y, int64_t *idx, int64_t ho,
+                     int64_t wo, const struct eng_pool2d *p);
+    void (*avg_pool)(void *x, int64_t h, int64_t w, void *y, int64_t ho, int64_t wo,
+                     const struct eng_pool2d *p, bool backward);
+    void (*adaptive_pool)(const void *x, int64_t h, int64_t w, void *y, int64_t *idx, int64_t ho,
+                          int64_t wo);
+    void (*adaptive_avg_back)(void *x, int64_t h, int64_t w, const void *y, int64_t ho, int64_t wo);
+    void (*scatter_plane)(int64_t n, const void *g, const int64_t *idx, void *x);
+    void (*resample)(void *x, int64_t w, void *y, int64_t ho, int64_t wo,
+                     const struct cpu_tap *rows, const struct cpu_tap *cols, bool backward);
 };
 
 /* The number types compiled for one instruction set. */
@@ -92,7 +125,8 @@ struct cpu_rows {
 
 /* The table for the processor that runs this, and the tables there are (for tests): NULL where it cannot run. */
 const struct cpu_rows *cpu_rows(void);
-const struct cpu_rows *cpu_rows_variant(int idx); /* 0 base, 1 AVX2, 2 AVX-512; NULL also from 3 on */
+const struct cpu_rows *
+cpu_rows_variant(int idx); /* 0 base, 1 AVX2, 2 AVX-512; NULL also from 3 on */
 
 /* The type that a dtype is computed in: f64 itself, the other floating ones in float, the rest in int64_t. */
 const struct cpu_num *cpu_num_of(enum vs_dtype dtype);
@@ -100,8 +134,8 @@ const struct cpu_num *cpu_num_of(enum vs_dtype dtype);
 #define CPU_CHUNK 1024 /* elements of a converted piece of a row: a few of them fit L1 */
 
 /* n elements at p as a row of `num`: p itself where it already is one, else converted into buf. */
-static inline const void *cpu_read(const struct cpu_num *num, enum vs_dtype dtype, const char *p, int64_t stride,
-                                   int64_t n, void *buf)
+static inline const void *cpu_read(const struct cpu_num *num, enum vs_dtype dtype, const char *p,
+                                   int64_t stride, int64_t n, void *buf)
 {
     if (dtype == num->dtype && stride == (int64_t)num->size)
         return p;
@@ -110,13 +144,14 @@ static inline const void *cpu_read(const struct cpu_num *num, enum vs_dtype dtyp
 }
 
 /* Where to compute n elements that belong at p: p itself or buf; cpu_write_end then stores buf. */
-static inline void *cpu_write(const struct cpu_num *num, enum vs_dtype dtype, char *p, int64_t stride, void *buf)
+static inline void *cpu_write(const struct cpu_num *num, enum vs_dtype dtype, char *p,
+                              int64_t stride, void *buf)
 {
     return dtype == num->dtype && stride == (int64_t)num->size ? p : buf;
 }
 
-static inline void cpu_write_end(const struct cpu_num *num, enum vs_dtype dtype, char *p, int64_t stride, int64_t n,
-                                 const void *buf)
+static inline void cpu_write_end(const struct cpu_num *num, enum vs_dtype dtype, char *p,
+                                 int64_t stride, int64_t n, const void *buf)
 {
     if (!(dtype == num->dtype && stride == (int64_t)num->size))
         num->store(buf, n, dtype, p, stride);
@@ -174,11 +209,11 @@ struct cpu_mat {
 };
 
 /* c[m,n] = beta*c + alpha * a[m,k] b[k,n], on the calling thread. is_double: all three of double, else float. */
-void cpu_gemm(bool is_double, int64_t m, int64_t n, int64_t k, double alpha, struct cpu_mat a, struct cpu_mat b,
-              double beta, struct cpu_mat c);
+void cpu_gemm(bool is_double, int64_t m, int64_t n, int64_t k, double alpha, struct cpu_mat a,
+              struct cpu_mat b, double beta, struct cpu_mat c);
 /* The same, cut over the threads. */
-void cpu_gemm_parallel(bool is_double, int64_t m, int64_t n, int64_t k, double alpha, struct cpu_mat a,
-                       struct cpu_mat b, double beta, struct cpu_mat c);
+void cpu_gemm_parallel(bool is_double, int64_t m, int64_t n, int64_t k, double alpha,
+                       struct cpu_mat a, struct cpu_mat b, double beta, struct cpu_mat c);
 /* Can cpu_gemm take a rows x cols matrix of these strides as it is? */
 bool cpu_mat_is_direct(int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride);
 

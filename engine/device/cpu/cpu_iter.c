@@ -80,7 +80,8 @@ static void join_dims(struct cpu_iter *it)
     it->ndim = n + 1;
 }
 
-void cpu_iter_init(struct cpu_iter *it, int operands, const struct eng_view *const *views, enum cpu_order order)
+void cpu_iter_init(struct cpu_iter *it, int operands, const struct eng_view *const *views,
+                   enum cpu_order order)
 {
     int ndim = views[0]->ndim;
 
@@ -114,7 +115,8 @@ void cpu_iter_init(struct cpu_iter *it, int operands, const struct eng_view *con
     join_dims(it);
 }
 
-void cpu_iter_range(const struct cpu_iter *it, int64_t begin, int64_t end, cpu_row_fn *fn, void *ctx)
+void cpu_iter_range(const struct cpu_iter *it, int64_t begin, int64_t end, cpu_row_fn *fn,
+                    void *ctx)
 {
     int64_t strides[CPU_OPERANDS];
 

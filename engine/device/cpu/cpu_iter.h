@@ -28,12 +28,15 @@ enum cpu_order {
 };
 
 /* n elements along the innermost dim, the first of them number `index`. */
-typedef void cpu_row_fn(void *ctx, int64_t index, int64_t n, char *const *data, const int64_t *strides);
+typedef void cpu_row_fn(void *ctx, int64_t index, int64_t n, char *const *data,
+                        const int64_t *strides);
 
 /* views[0 … operands-1], all of the same sizes. */
-void cpu_iter_init(struct cpu_iter *it, int operands, const struct eng_view *const *views, enum cpu_order order);
+void cpu_iter_init(struct cpu_iter *it, int operands, const struct eng_view *const *views,
+                   enum cpu_order order);
 /* fn over elements [begin, end), in order, on this thread. */
-void cpu_iter_range(const struct cpu_iter *it, int64_t begin, int64_t end, cpu_row_fn *fn, void *ctx);
+void cpu_iter_range(const struct cpu_iter *it, int64_t begin, int64_t end, cpu_row_fn *fn,
+                    void *ctx);
 /* fn over all of them, in pieces of `piece` elements over the threads. */
 void cpu_iter_run(const struct cpu_iter *it, int64_t piece, cpu_row_fn *fn, void *ctx);
 

@@ -21,7 +21,8 @@ struct row_ctx {
     void *scratch;
 };
 
-static void lines_row(void *arg, int64_t index, int64_t n, char *const *data, const int64_t *strides)
+static void lines_row(void *arg, int64_t index, int64_t n, char *const *data,
+                      const int64_t *strides)
 {
     const struct row_ctx *r = arg;
     struct cpu_line line = {.scratch = r->scratch};
@@ -47,8 +48,8 @@ static void lines_task(void *arg, int64_t task)
         cpu_mem_put(r.scratch, l->scratch_bytes);
 }
 
-void cpu_lines_run(int operands, const struct eng_view *const *views, int dim, int64_t cost, size_t scratch_bytes,
-                   cpu_line_fn *fn, void *ctx)
+void cpu_lines_run(int operands, const struct eng_view *const *views, int dim, int64_t cost,
+                   size_t scratch_bytes, cpu_line_fn *fn, void *ctx)
 {
     struct lines l = {.scratch_bytes = scratch_bytes, .fn = fn, .ctx = ctx};
     struct eng_view flat[CPU_OPERANDS];

@@ -28,7 +28,7 @@ typedef void cpu_line_fn(void *ctx, const struct cpu_line *line);
  * fn for each line along `dim` of views (all of the same sizes but along dim), `cost` elements of work each;
  * scratch_bytes may be 0.
  */
-void cpu_lines_run(int operands, const struct eng_view *const *views, int dim, int64_t cost, size_t scratch_bytes,
-                   cpu_line_fn *fn, void *ctx);
+void cpu_lines_run(int operands, const struct eng_view *const *views, int dim, int64_t cost,
+                   size_t scratch_bytes, cpu_line_fn *fn, void *ctx);
 
 #endif

@@ -21,7 +21,8 @@
 #define CPU_FMAF(a, b, c) ((a) * (b) + (c))
 #endif
 
-#define CPU_ROUND_MAGIC 12582912.0f /* 1.5 * 2^23: adding it leaves the nearest integer in the low bits */
+#define CPU_ROUND_MAGIC                                                                            \
+    12582912.0f /* 1.5 * 2^23: adding it leaves the nearest integer in the low bits */
 
 /* x = n ln 2 + r, |r| <= ln 2 / 2; returns r. n comes as a float and as an integer (modulo 2^32 where x is NaN). */
 static inline float cpu_reduce_ln2(float x, uint32_t *n_int, float *n)
@@ -65,7 +66,8 @@ static inline float cpu_expf(float x)
     x = x > 89.0f ? 89.0f : x;
     r = cpu_reduce_ln2(x, &n_int, &n);
     y = CPU_FMAF(cpu_exp_tail(r) * r, r, r) + 1.0f;
-    half = (uint32_t)((int32_t)n_int >> 1); /* two factors, so that subnormals and infinity come out */
+    half =
+        (uint32_t)((int32_t)n_int >> 1); /* two factors, so that subnormals and infinity come out */
     return y * cpu_pow2(half) * cpu_pow2(n_int - half);
 }
 
@@ -168,6 +170,24 @@ static inline float cpu_erff(float x)
     big = 1.0f - cpu_expf(-c * c) * p / (c + 2.0f);
     big = x < 0.0f ? -big : big;
     return a < 0.9f ? cpu_erf_small(x) : big;
+}
+
+/* cos(2 pi t) for t in [-1, 1): sin(2 pi (1/4 - |t|)), t brought to [-1/2, 1/2], by the Taylor series of the sine. */
+static inline float cpu_cos2pif(float t)
+{
+    float a = t < 0.0f ? -t : t;
+    float y;
+    float z;
+    float p = -2.50521084e-8f;
+
+    a = a > 0.5f ? 1.0f - a : a;
+    y = 6.28318531f * (0.25f - a);
+    z = y * y;
+    p = CPU_FMAF(p, z, 2.75573192e-6f);
+    p = CPU_FMAF(p, z, -1.98412698e-4f);
+    p = CPU_FMAF(p, z, 8.33333333e-3f);
+    p = CPU_FMAF(p, z, -1.66666667e-1f);
+    return CPU_FMAF(p * z, y, y);
 }
 
 #endif

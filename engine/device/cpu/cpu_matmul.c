@@ -42,8 +42,8 @@ static struct cpu_mat transposed(struct cpu_mat m)
     return (struct cpu_mat){m.data, m.col_stride, m.row_stride};
 }
 
-void cpu_gemm(bool is_double, int64_t m, int64_t n, int64_t k, double alpha, struct cpu_mat a, struct cpu_mat b,
-              double beta, struct cpu_mat c)
+void cpu_gemm(bool is_double, int64_t m, int64_t n, int64_t k, double alpha, struct cpu_mat a,
+              struct cpu_mat b, double beta, struct cpu_mat c)
 {
     blasint lda;
     blasint ldb;
@@ -60,11 +60,11 @@ void cpu_gemm(bool is_double, int64_t m, int64_t n, int64_t k, double alpha, str
     ta = by_rows(m, k, a, &lda) ? CblasNoTrans : CblasTrans;
     tb = by_rows(k, n, b, &ldb) ? CblasNoTrans : CblasTrans;
     if (is_double)
-        cblas_dgemm(CblasRowMajor, ta, tb, (blasint)m, (blasint)n, (blasint)k, alpha, a.data, lda, b.data, ldb, beta,
-                    c.data, ldc);
+        cblas_dgemm(CblasRowMajor, ta, tb, (blasint)m, (blasint)n, (blasint)k, alpha, a.data, lda,
+                    b.data, ldb, beta, c.data, ldc);
     else
-        cblas_sgemm(CblasRowMajor, ta, tb, (blasint)m, (blasint)n, (blasint)k, (float)alpha, a.data, lda, b.data, ldb,
-                    (float)beta, c.data, ldc);
+        cblas_sgemm(CblasRowMajor, ta, tb, (blasint)m, (blasint)n, (blasint)k, (float)alpha, a.data,
+                    lda, b.data, ldb, (float)beta, c.data, ldc);
 }
 
 /* ---- a product cut over threads ---- */
@@ -96,12 +96,13 @@ static void product_block(void *ctx, int64_t task)
     int64_t i = task / p->blocks_n * p->block_m;
     int64_t j = task % p->blocks_n * p->block_n;
 
-    cpu_gemm(p->is_double, cpu_min(p->block_m, p->m - i), cpu_min(p->block_n, p->n - j), p->k, p->alpha,
-             at(p->a, p->is_double, i, 0), at(p->b, p->is_double, 0, j), p->beta, at(p->c, p->is_double, i, j));
+    cpu_gemm(p->is_double, cpu_min(p->block_m, p->m - i), cpu_min(p->block_n, p->n - j), p->k,
+             p->alpha, at(p->a, p->is_double, i, 0), at(p->b, p->is_double, 0, j), p->beta,
+             at(p->c, p->is_double, i, j));
 }
 
-void cpu_gemm_parallel(bool is_double, int64_t m, int64_t n, int64_t k, double alpha, struct cpu_mat a,
-                       struct cpu_mat b, double beta, struct cpu_mat c)
+void cpu_gemm_parallel(bool is_double, int64_t m, int64_t n, int64_t k, double alpha,
+                       struct cpu_mat a, struct cpu_mat b, double beta, struct cpu_mat c)
 {
     struct product p = {is_double, m, n, k, alpha, beta, a, b, c, m, n, 1};
     double flops = 2.0 * (double)m * (double)n * (double)k;
@@ -145,22 +146,23 @@ static void batch_direct(void *ctx, int64_t i)
 {
     const struct batched *t = ctx;
 
-    cpu_gemm_parallel(t->is_double, t->c.sizes[1], t->c.sizes[2], t->a.sizes[2], t->alpha, mat_of(&t->a, i),
-                      mat_of(&t->b, i), t->beta, mat_of(&t->c, i));
+    cpu_gemm_parallel(t->is_double, t->c.sizes[1], t->c.sizes[2], t->a.sizes[2], t->alpha,
+                      mat_of(&t->a, i), mat_of(&t->b, i), t->beta, mat_of(&t->c, i));
 }
 
 /* A panel of a matrix as contiguous rows of `num`, converted. */
-static struct cpu_mat panel(const struct cpu_num *num, const struct eng_view *v, int64_t batch, int64_t row,
-                            int64_t col, int64_t rows, int64_t cols, char *buf)
+static struct cpu_mat panel(const struct cpu_num *num, const struct eng_view *v, int64_t batch,
+                            int64_t row, int64_t col, int64_t rows, int64_t cols, char *buf)
 {
-    const char *p = (const char *)v->data + batch * cpu_stride(v, 0) + row * cpu_stride(v, 1) + col * cpu_stride(v, 2);
+    const char *p = (const char *)v->data + batch * cpu_stride(v, 0) + row * cpu_stride(v, 1) +
+                    col * cpu_stride(v, 2);
     bool rowwise = v->strides[2] <= v->strides[1] || v->strides[1] == 0;
     int64_t outer = rowwise ? rows : cols;
     int64_t inner = rowwise ? cols : rows;
 
     for (int64_t r = 0; r < outer; r++)
-        num->load(v->dtype, p + r * cpu_stride(v, rowwise ? 1 : 2), cpu_stride(v, rowwise ? 2 : 1), inner,
-                  buf + (size_t)(r * inner) * num->size);
+        num->load(v->dtype, p + r * cpu_stride(v, rowwise ? 1 : 2), cpu_stride(v, rowwise ? 2 : 1),
+                  inner, buf + (size_t)(r * inner) * num->size);
     return (struct cpu_mat){buf, rowwise ? cols : 1, rowwise ? 1 : rows};
 }
 
@@ -179,8 +181,8 @@ static void converted_tile(void *ctx, int64_t task)
     char *scratch = cpu_mem_get(3 * bytes);
     char *sum = scratch + 2 * bytes;
     struct cpu_mat c = {sum, n, 1};
-    const char *dst = (const char *)t->c.data + batch * cpu_stride(&t->c, 0) + i * cpu_stride(&t->c, 1) +
-                      j * cpu_stride(&t->c, 2);
+    char *dst = (char *)t->c.data + batch * cpu_stride(&t->c, 0) + i * cpu_stride(&t->c, 1) +
+                j * cpu_stride(&t->c, 2);
 
     for (int64_t r = 0; r < m; r++) {
         char *row = sum + (size_t)(r * n) * num->size;
@@ -199,44 +201,31 @@ static void converted_tile(void *ctx, int64_t task)
         cpu_gemm(t->is_double, m, n, d, t->alpha, a, b, 1.0, c);
     }
     for (int64_t r = 0; r < m; r++)
-        num->store(sum + (size_t)(r * n) * num->size, n, t->c.dtype,
-                   (char *)t->c.data + (dst - (const char *)t->c.data) + r * cpu_stride(&t->c, 1),
+        num->store(sum + (size_t)(r * n) * num->size, n, t->c.dtype, dst + r * cpu_stride(&t->c, 1),
                    cpu_stride(&t->c, 2));
     cpu_mem_put(scratch, 3 * bytes);
 }
 
 static bool is_direct(const struct batched *t, const struct eng_view *v)
 {
-    return v->dtype == t->num->dtype && cpu_mat_is_direct(v->sizes[1], v->sizes[2], v->strides[1], v->strides[2]);
+    return v->dtype == t->num->dtype &&
+           cpu_mat_is_direct(v->sizes[1], v->sizes[2], v->strides[1], v->strides[2]);
 }
 
-/* c = beta*c, for an empty k */
-static void scale_only(const struct batched *t)
+void cpu_matmul(const struct eng_view *a, const struct eng_view *b, const struct eng_view *c,
+                double alpha, double beta)
 {
-    struct eng_scalar zero = {.is_int = false};
-
-    if (t->beta == 0.0)
-        cpu_fill(&t->c, zero);
-    else
-        cpu_unary(ENG_U_HARDTANH, &t->c, &t->c, (const double[]){-__builtin_inf(), __builtin_inf()});
-}
-
-void cpu_matmul(const struct eng_view *a, const struct eng_view *b, const struct eng_view *c, double alpha,
-                double beta)
-{
-    struct batched t = {.num = cpu_num_of(c->dtype), .a = *a, .b = *b, .c = *c, .alpha = alpha, .beta = beta};
+    struct batched t = {
+        .num = cpu_num_of(c->dtype), .a = *a, .b = *b, .c = *c, .alpha = alpha, .beta = beta};
 
     VS_ASSERT(a->ndim == 3 && b->ndim == 3 && c->ndim == 3 && vs_dtype_is_floating(c->dtype));
-    VS_ASSERT(a->sizes[1] == c->sizes[1] && b->sizes[2] == c->sizes[2] && a->sizes[2] == b->sizes[1]);
+    VS_ASSERT(a->sizes[1] == c->sizes[1] && b->sizes[2] == c->sizes[2] &&
+              a->sizes[2] == b->sizes[1]);
     VS_ASSERT(a->sizes[0] == c->sizes[0] && b->sizes[0] == c->sizes[0]);
     t.is_double = c->dtype == VS_F64;
     if (cpu_numel(c) == 0)
         return;
-    if (a->sizes[2] == 0) {
-        scale_only(&t);
-        return;
-    }
-    if (is_direct(&t, a) && is_direct(&t, b) && is_direct(&t, c)) {
+    if (a->sizes[2] > 0 && is_direct(&t, a) && is_direct(&t, b) && is_direct(&t, c)) {
         if (c->sizes[0] == 1)
             batch_direct(&t, 0);
         else

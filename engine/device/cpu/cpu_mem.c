@@ -28,9 +28,9 @@
 #define KEEP 1
 #endif
 
-#define STEPS 8                /* size classes between two powers of two: at most 1/8 is wasted */
+#define STEPS 8 /* size classes between two powers of two: at most 1/8 is wasted */
 #define CLASSES (64 * STEPS)
-#define HUGE_BYTES (2u << 20)  /* a page of the large kind */
+#define HUGE_BYTES (2u << 20) /* a page of the large kind */
 #define SLACK (64u << 20)
 
 struct kept { /* lies at the start of a kept buffer */
@@ -70,7 +70,8 @@ static void *fresh(uint64_t bytes)
     void *p = NULL;
 
     if (posix_memalign(&p, align, bytes) != 0)
-        vs_die("out of host memory: %llu bytes for a tensor of the cpu device", (unsigned long long)bytes);
+        vs_die("out of host memory: %llu bytes for a tensor of the cpu device",
+               (unsigned long long)bytes);
     if (align == HUGE_BYTES)
         (void)madvise(p, bytes, MADV_HUGEPAGE); /* fewer page faults; nothing depends on it */
     return p;

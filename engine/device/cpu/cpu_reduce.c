@@ -35,8 +35,8 @@ struct job {
     enum cpu_fold fold;
     int64_t first; /* outputs of this block */
     int64_t count;
-    int64_t pieces;       /* parts of a reduction across */
-    int64_t group;        /* units of work in a task */
+    int64_t pieces; /* parts of a reduction across */
+    int64_t group;  /* units of work in a task */
     const union acc *param;
     union acc *result;
     union acc *partial; /* [count][pieces], where pieces > 1 */
@@ -84,7 +84,8 @@ static union acc identity(const struct job *j)
 static union acc join(const struct job *j, union acc a, union acc b)
 {
     const struct cpu_num *n = j->num->dtype == VS_I64 ? j->num : cpu_rows()->f64;
-    enum cpu_fold fold = j->fold == CPU_FOLD_SQDEV || j->fold == CPU_FOLD_SUMEXP ? CPU_FOLD_SUM : j->fold;
+    enum cpu_fold fold =
+        j->fold == CPU_FOLD_SQDEV || j->fold == CPU_FOLD_SUMEXP ? CPU_FOLD_SUM : j->fold;
 
     n->fold_row(fold, 1, &b, NULL, &a);
     return a;
@@ -110,7 +111,8 @@ struct fold_ctx {
     int64_t col_stride;
 };
 
-static void fold_across(void *ctx, int64_t index, int64_t n, char *const *data, const int64_t *strides)
+static void fold_across(void *ctx, int64_t index, int64_t n, char *const *data,
+                        const int64_t *strides)
 {
     struct fold_ctx *f = ctx;
     int64_t buf[CPU_CHUNK];
@@ -118,20 +120,23 @@ static void fold_across(void *ctx, int64_t index, int64_t n, char *const *data, 
     (void)index;
     for (int64_t at = 0; at < n; at += CPU_CHUNK) {
         int64_t c = cpu_min(CPU_CHUNK, n - at);
-        const void *x = cpu_read(f->j->num, f->j->dtype, data[0] + at * strides[0], strides[0], c, buf);
+        const void *x =
+            cpu_read(f->j->num, f->j->dtype, data[0] + at * strides[0], strides[0], c, buf);
 
         f->j->num->fold_row(f->j->fold, c, x, f->param, f->acc);
     }
 }
 
-static void fold_down(void *ctx, int64_t index, int64_t n, char *const *data, const int64_t *strides)
+static void fold_down(void *ctx, int64_t index, int64_t n, char *const *data,
+                      const int64_t *strides)
 {
     struct fold_ctx *f = ctx;
     int64_t buf[COLS];
 
     (void)index;
     for (int64_t r = 0; r < n; r++) {
-        const void *x = cpu_read(f->j->num, f->j->dtype, data[0] + r * strides[0], f->col_stride, f->cols, buf);
+        const void *x =
+            cpu_read(f->j->num, f->j->dtype, data[0] + r * strides[0], f->col_stride, f->cols, buf);
 
         f->j->num->fold_cols(f->j->fold, f->cols, x, f->param, f->acc);
     }
@@ -217,7 +222,8 @@ static void pass(struct job *j, enum cpu_fold fold, const union acc *param, unio
 }
 
 /* What the second pass gets from the first, and the passes of each reduction. */
-static void reduce_block(struct job *j, enum eng_reduce op, union acc *result, union acc *param, double correction)
+static void reduce_block(struct job *j, enum eng_reduce op, union acc *result, union acc *param,
+                         double correction)
 {
     double n = (double)j->gone.total;
 
@@ -285,14 +291,16 @@ static struct eng_view part_of(const struct eng_view *x, uint32_t dims, bool kep
     return v;
 }
 
-static void job_init(struct job *j, const struct eng_view *x, const struct eng_view *out, uint32_t dims)
+static void job_init(struct job *j, const struct eng_view *x, const struct eng_view *out,
+                     uint32_t dims)
 {
     struct eng_view kept = part_of(x, dims, true);
     struct eng_view gone = part_of(x, dims, false);
     const struct eng_view *outs[] = {&kept, out};
     const struct eng_view *ins[] = {&gone};
 
-    cpu_iter_init(&j->kept, 2, outs, CPU_ORDER_ANY); /* walked along the input; operands swapped below */
+    cpu_iter_init(&j->kept, 2, outs,
+                  CPU_ORDER_ANY); /* walked along the input; operands swapped below */
     for (int d = 0; d < j->kept.ndim; d++) {
         int64_t s = j->kept.strides[0][d];
 
@@ -303,9 +311,12 @@ static void job_init(struct job *j, const struct eng_view *x, const struct eng_v
     j->kept.data[1] = x->data;
     cpu_iter_init(&j->gone, 1, ins, CPU_ORDER_ANY);
     j->dtype = x->dtype;
-    j->down = j->kept.sizes[0] > 1 && (j->gone.total <= 1 || j->kept.strides[1][0] < j->gone.strides[0][0]) &&
+    j->down = j->kept.sizes[0] > 1 &&
+              (j->gone.total <= 1 || j->kept.strides[1][0] < j->gone.strides[0][0]) &&
               j->kept.strides[1][0] > 0;
-    j->pieces = !j->down && j->gone.total > 2 * PIECE && j->kept.total < 64 ? (j->gone.total + PIECE - 1) / PIECE : 1;
+    j->pieces = !j->down && j->gone.total > 2 * PIECE && j->kept.total < 64
+                    ? (j->gone.total + PIECE - 1) / PIECE
+                    : 1;
 }
 
 static void write_block(const struct job *j, const struct eng_view *out, const union acc *result)
@@ -318,16 +329,19 @@ static void write_block(const struct job *j, const struct eng_view *out, const u
         int64_t index = j->first + o;
         int64_t n = cpu_min(j->count - o, j->kept.sizes[0] - index % j->kept.sizes[0]);
 
-        num->store(result + o, n, out->dtype, j->kept.data[0] + offset_of(&j->kept, 0, index), stride);
+        num->store(result + o, n, out->dtype, j->kept.data[0] + offset_of(&j->kept, 0, index),
+                   stride);
         o += n;
     }
 }
 
-void cpu_reduce(enum eng_reduce op, const struct eng_view *x, const struct eng_view *out, uint32_t dims,
-                const double *p)
+void cpu_reduce(enum eng_reduce op, const struct eng_view *x, const struct eng_view *out,
+                uint32_t dims, const double *p)
 {
-    struct job j = {.num = cpu_num_of(vs_dtype_is_floating(out->dtype) && !vs_dtype_is_floating(x->dtype) ? out->dtype
-                                                                                                          : x->dtype)};
+    struct job j = {
+        .num = cpu_num_of(vs_dtype_is_floating(out->dtype) && !vs_dtype_is_floating(x->dtype)
+                              ? out->dtype
+                              : x->dtype)};
     int64_t block;
     size_t bytes;
     union acc *scratch;

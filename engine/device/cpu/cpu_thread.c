@@ -90,7 +90,8 @@ static void start(void)
 
     pool.started = true;
     pool.threads = 1;
-    openblas_set_num_threads(1); /* products are cut here: two pools would fight for the processors */
+    openblas_set_num_threads(
+        1); /* products are cut here: two pools would fight for the processors */
     if (pthread_attr_init(&attr) != 0)
         return;
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
@@ -118,17 +119,14 @@ int cpu_thread_count(void)
 
 void cpu_parallel(int64_t tasks, cpu_task_fn *fn, void *ctx)
 {
-    bool alone = tasks <= 1;
+    bool alone;
 
-    if (!alone) {
-        pthread_mutex_lock(&pool.lock);
-        if (!pool.started)
-            start();
-        alone = pool.busy || pool.threads == 1;
-        if (alone)
-            pthread_mutex_unlock(&pool.lock);
-    }
+    pthread_mutex_lock(&pool.lock);
+    if (!pool.started)
+        start();
+    alone = tasks <= 1 || pool.busy || pool.threads == 1;
     if (alone) {
+        pthread_mutex_unlock(&pool.lock);
         for (int64_t i = 0; i < tasks; i++)
             fn(ctx, i);
         return;
