@@ -32,7 +32,7 @@ class Block(nn.Module):
     def forward(self, x):
         features = [x]
         for layer in self.layers:
-            features.append(layer(features))
+            features = features + [layer(features)]
         return torch.cat(features, 1)
 
 

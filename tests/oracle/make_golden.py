@@ -1,7 +1,13 @@
 #!/usr/bin/env python3
 """Writes tests/golden/oracle/ from real PyTorch.
 
-    python3 tests/oracle/make_golden.py ops|ops_amp|grid|events|numbers ... [--only REGEX]
+    python3 tests/oracle/make_golden.py PART ... [--only REGEX]
+
+ops, ops_amp  every event of one step of each net below tests/nets/ops
+grid          phase figures, peaks, saved, recomputed: every net with every toggle alone
+events        every event of three steps of some nets
+numbers       losses, gradients and updated weights (real arithmetic on the CPU)
+numbers_ops   the same for tests/nets/ops, sgd only
 
 One JSON object a line, sorted, each with the net file, the toggles given and the torch version.
 With --only the lines of matching nets are replaced, the others kept.
@@ -62,12 +68,144 @@ def make_ops_amp(case, only):
     write("ops_amp.jsonl.gz", lines, only)
 
 
+# ---- every net, every toggle alone ----
+
+OPTIMIZERS = ("sgd", "momentum", "adam", "adamw")
+CHECKPOINTS = ("blocks", "segments=2", "segments=4", "sqrt")
+COLUMNS = ("allocated_end", "allocated_peak", "requested_end", "requested_peak", "reserved_end",
+           "reserved_peak")
+
+
+def toggle_sets():
+    yield {}
+    yield {"batch": "2"}
+    yield {"inplace": "on"}
+    for amp in ("fp16", "bf16"):
+        yield {"amp": amp}
+    yield {"half": "on"}
+    for kind in CHECKPOINTS:
+        yield {"checkpoint": kind}
+        yield {"checkpoint": kind, "checkpoint-impl": "reentrant"}
+    for kind in OPTIMIZERS:
+        yield {"optimizer": kind}
+        yield {"optimizer": kind, "foreach": "off"}
+    yield {"accumulate": "2"}
+    yield {"zero-grad": "zeros"}
+    yield {"drop-outputs": "on"}
+    for mode in ("eval", "no_grad"):
+        yield {"grad": mode}
+    yield {"freeze": "half"}
+    yield {"checkpoint": "blocks", "amp": "fp16"}
+    yield {"checkpoint": "blocks", "inplace": "on"}
+    yield {"amp": "fp16", "optimizer": "adam", "zero-grad": "zeros"}
+    yield {"amp": "bf16", "accumulate": "2"}
+    yield {"half": "on", "optimizer": "adam"}
+
+
+def grid_line(case, net, given):
+    report = case.memory(os.path.join(ROOT, net), given)
+    line = {"net": net, "toggles": given}
+    if "error" in report:
+        if not report.get("refused"):
+            progress("%s %s: %s" % (net, given, report["error"]))
+        return dict(line, **failed(report))
+    for k in ("torch", "parameters", "peak", "saved", "recomputed_ops", "recomputed_kernels",
+              "applied", "events"):
+        line[k] = report[k]
+    line["phases"] = [[step["step"], p["phase"]] + [p[c] for c in COLUMNS]
+                      for step in report["steps"] for p in step["phases"]]
+    if not report["allocator_matches"]:
+        progress("%s %s: the allocator model differs from the allocator" % (net, given))
+    return line
+
+
+def make_grid(case, only):
+    for net in nets("sample_nets") + nets("tests/nets"):
+        if only(net):
+            name = os.path.join("grid", os.path.basename(net)[:-3] + ".jsonl")
+            lines = [grid_line(case, net, given) for given in toggle_sets()]
+            write(name, lines, lambda n: True)
+
+
+# ---- every event of some nets ----
+
+EVENT_NETS = (
+    ("sample_nets/lenet.py", {}), ("sample_nets/resnet18.py", {"batch": "2"}),
+    ("sample_nets/unet.py", {"batch": "1"}), ("sample_nets/mlp_swish.py", {"zero-grad": "zeros"}),
+    ("sample_nets/mlp_swish_custom.py", {}), ("sample_nets/mlp_swish_fused.py", {}),
+    ("sample_nets/linear100.py", {"checkpoint": "segments=4"}),
+    ("sample_nets/variables.py", {}), ("sample_nets/variables.py", {"grad": "no_grad"}),
+    ("sample_nets/variables_rebind.py", {"grad": "no_grad"}),
+)
+EVENT_TOGGLES = (
+    {}, {"amp": "fp16"}, {"amp": "bf16"}, {"half": "on"}, {"checkpoint": "blocks"},
+    {"checkpoint": "blocks", "checkpoint-impl": "reentrant"}, {"checkpoint": "segments=2"},
+    {"optimizer": "adam"}, {"optimizer": "adamw", "foreach": "off"}, {"optimizer": "momentum"},
+    {"accumulate": "2"}, {"zero-grad": "zeros"}, {"drop-outputs": "on"}, {"freeze": "half"},
+    {"grad": "eval"}, {"grad": "no_grad"}, {"inplace": "on"},
+)
+
+
+def event_line(case, net, given):
+    report = case.memory(os.path.join(ROOT, net), given)
+    line = {"net": net, "toggles": given}
+    if "error" in report:
+        if not report.get("refused"):
+            progress("%s %s: %s" % (net, given, report["error"]))
+        return dict(line, **failed(report))
+    line["torch"] = report["torch"]
+    line["events"] = report["event_list"]
+    return line
+
+
+def make_events(case, only):
+    cases = list(EVENT_NETS) + [(n, t) for n in nets("tests/nets") for t in EVENT_TOGGLES]
+    write("events.jsonl.gz", [event_line(case, n, t) for n, t in cases if only(n)], only)
+
+
+# ---- numbers ----
+
+NUMBER_TOGGLES = (
+    {"optimizer": "sgd"}, {"optimizer": "momentum"}, {"optimizer": "adam"}, {"optimizer": "adamw"},
+    {"accumulate": "2"}, {"freeze": "half"}, {"grad": "eval"}, {"checkpoint": "blocks"},
+    {"inplace": "on"},
+)
+NUMBER_NETS = ("sample_nets/lenet.py", "sample_nets/variables.py")
+
+
+def number_line(case, net, given):
+    import numbers_cpu
+    path = os.path.join(ROOT, net)
+    report = case.in_child(lambda: numbers_cpu.run(path, given))
+    line = {"net": net, "toggles": given}
+    if "error" in report:
+        if not report.get("refused"):
+            progress("%s %s: %s" % (net, given, report["error"]))
+        return dict(line, **failed(report))
+    del report["toggles"]
+    return dict(line, **report)
+
+
+def make_numbers(case, only):
+    lines = []
+    for net in nets("tests/nets") + list(NUMBER_NETS):
+        if only(net):
+            small = {"batch": "4"} if net.startswith("sample") else {}
+            lines += [number_line(case, net, dict(given, **small)) for given in NUMBER_TOGGLES]
+    write("numbers.jsonl", lines, only)
+
+
+def make_numbers_ops(case, only):
+    write("numbers_ops.jsonl",
+          [number_line(case, n, {}) for n in nets("tests/nets/ops") if only(n)], only)
+
+
 # ---- files ----
 
 
 def write(name, lines, only):
-    os.makedirs(GOLDEN, exist_ok=True)
     path = os.path.join(GOLDEN, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     if os.path.exists(path):
         lines = lines + [l for l in read(path) if not only(l["net"])]
     lines.sort(key=lambda l: (l["net"], json.dumps(l["toggles"], sort_keys=True)))

@@ -37,12 +37,12 @@ def arguments(words):
 
 def main():
     net, given, options = arguments(sys.argv[1:])
+    nogpu.enter()
+    import case
     if options["setting"] == "cpu":
         import numbers_cpu
-        report = numbers_cpu.run(net, given)
+        report = case.in_child(lambda: numbers_cpu.run(net, given))
     else:
-        nogpu.enter()
-        import case
         report = case.memory(net, given, options["scratch"])
         if not options["events"]:
             report.pop("event_list", None)

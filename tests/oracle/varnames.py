@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""The slots that CPython 3.12 gives to the variables of every code of a source, in the text of tests/lang/dump.h.
+
+    python3.12 tests/oracle/varnames.py FILE... > tests/golden/lang/varnames.txt
+
+One line a code, the module first, then in the order in which the compiler makes them:
+    qualname: co_varnames | co_cellvars | co_freevars
+The C test (tests/lang/test_resolve.c) compares.
+"""
+import sys
+import types
+
+
+def names(code):
+    """Locals and cells in the order of slots: co_varnames and co_cellvars are in that order already."""
+    return " ".join(
+        [code.co_qualname + ":"] + list(code.co_varnames) + ["|"] + list(code.co_cellvars) + ["|"] + list(code.co_freevars)
+    )
+
+
+def codes(code):
+    """A code and those inside it. Constants come in the order in which they are first needed."""
+    yield code
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield from codes(const)
+
+
+def dump(source):
+    return "".join(names(code) + "\n" for code in codes(compile(source, "source", "exec")))
+
+
+if __name__ == "__main__":
+    assert sys.version_info[:2] == (3, 12), "the order of slots is that of 3.12"
+    for path in sys.argv[1:]:
+        with open(path, encoding="utf-8") as file:
+            print("== " + path.rsplit("/", 1)[-1])
+            print(dump(file.read()), end="")
