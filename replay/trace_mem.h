@@ -1,0 +1,73 @@
+/*
+ * replay/trace_mem.h - the tables of a trace that is kept in memory.
+ *
+ * For:            replay/trace.c only.
+ * Must not know:  files, what events mean (but for `step`).
+ * Invariant:      ids count from 1 without gaps; clearing keeps the memory, so that one run after another costs no allocation.
+ */
+#ifndef RPL_TRACE_MEM_H
+#define RPL_TRACE_MEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/event.h"
+#include "base/mem.h"
+#include "replay/trace.h"
+
+/* A few pairs in the order they came, key by key unique. */
+struct rpl_mem_pair {
+    char *key;
+    char *value;
+    bool is_default;
+};
+struct rpl_mem_pairs {
+    struct rpl_mem_pair *items;
+    size_t count;
+    size_t cap;
+};
+
+struct rpl_mem_string {
+    const char *text; /* in the arena */
+    uint64_t hash;
+};
+
+struct rpl_mem {
+    struct vs_arena *arena;
+    struct vs_event *events;
+    size_t event_count;
+    size_t event_cap;
+    struct rpl_mem_string *strings;
+    size_t string_count;
+    size_t string_cap;
+    uint32_t *string_slots; /* open addressing: id, 0 is free; a power of two, at most half full */
+    size_t string_slot_count;
+    struct vs_place *places;
+    size_t place_count;
+    size_t place_cap;
+    uint32_t *place_slots;
+    size_t place_slot_count;
+    struct vs_tensor_desc *tensors;
+    size_t tensor_count;
+    size_t tensor_cap;
+    struct rpl_step *steps;
+    size_t step_count;
+    size_t step_cap;
+    struct rpl_mem_pairs meta;
+    struct rpl_mem_pairs toggles;
+    struct rpl_mem_pairs source;
+};
+
+struct rpl_mem *rpl_mem_new(void) VS_MUST_USE;
+void rpl_mem_free(struct rpl_mem *mem);
+void rpl_mem_clear(struct rpl_mem *mem);
+uint32_t rpl_mem_string(struct rpl_mem *mem, const char *text);
+uint32_t rpl_mem_place(struct rpl_mem *mem, const struct vs_place *place);
+void rpl_mem_tensor(struct rpl_mem *mem, const struct vs_tensor_desc *desc);
+void rpl_mem_event(struct rpl_mem *mem, const struct vs_event *event);
+void rpl_mem_pair(struct rpl_mem_pairs *pairs, const char *key, const char *value, bool is_default);
+/* NULL where there is no such key. */
+const char *rpl_mem_pair_get(const struct rpl_mem_pairs *pairs, const char *key);
+
+#endif

@@ -1,0 +1,132 @@
+/*
+ * tests/replay/make_trace.c - see make_trace.h.
+ */
+#include "tests/replay/make_trace.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/dtype.h"
+
+void make_init(struct make *m)
+{
+    memset(m, 0, sizeof(*m));
+    m->trace = rpl_trace_new();
+    m->func = m->module = m->op = "";
+}
+
+static uint32_t string_id(struct make *m, const char *text)
+{
+    return *text ? rpl_trace_add_string(m->trace, text) : 0;
+}
+
+uint64_t make_event(struct make *m, struct vs_event event)
+{
+    struct vs_place place = {
+        .phase = (uint32_t)m->phase,
+        .module = string_id(m, m->module),
+        .func = string_id(m, m->func),
+        .line = m->line,
+        .op = string_id(m, m->op),
+    };
+
+    event.place = rpl_trace_add_place(m->trace, &place);
+    rpl_trace_add_event(m->trace, &event);
+    return rpl_trace_event_count(m->trace);
+}
+
+uint64_t make_step(struct make *m, int64_t step)
+{
+    return make_event(m, (struct vs_event){.kind = VS_EV_STEP, .a = (uint64_t)(step + 1)});
+}
+
+uint64_t make_phase(struct make *m, enum vs_phase phase)
+{
+    m->phase = phase;
+    return make_event(m, (struct vs_event){.kind = VS_EV_PHASE, .a = (uint64_t)phase});
+}
+
+uint64_t make_alloc(struct make *m, uint64_t bytes, enum vs_category category)
+{
+    struct vs_tensor_desc desc = {
+        .id = ++m->tensors,
+        .block = ++m->blocks,
+        .dtype = VS_F32,
+        .ndim = 1,
+        .sizes = {(int64_t)(bytes / 4)},
+        .strides = {1},
+    };
+
+    rpl_trace_add_tensor(m->trace, &desc);
+    return make_event(m, (struct vs_event){
+                             .kind = VS_EV_ALLOC,
+                             .a = m->blocks,
+                             .b = bytes,
+                             .c = vs_bytes_round_up(bytes, 512),
+                             .d = 0x1000 * m->blocks,
+                             .e = m->tensors,
+                             .aux = (uint8_t)category,
+                         });
+}
+
+uint64_t make_free(struct make *m, uint64_t block, uint64_t bytes)
+{
+    return make_event(m, (struct vs_event){
+                             .kind = VS_EV_FREE,
+                             .a = block,
+                             .b = bytes,
+                             .c = vs_bytes_round_up(bytes, 512),
+                             .d = 0x1000 * block,
+                         });
+}
+
+uint64_t make_segment(struct make *m, enum vs_event_kind kind, uint64_t bytes)
+{
+    return make_event(
+        m, (struct vs_event){.kind = (uint8_t)kind, .b = bytes, .d = 0x100000, .aux = 1});
+}
+
+uint64_t make_hold(struct make *m, enum vs_event_kind kind, uint64_t block, enum vs_holder holder,
+                   const char *name, const char *scope)
+{
+    return make_event(m, (struct vs_event){
+                             .kind = (uint8_t)kind,
+                             .a = block,
+                             .b = block,
+                             .c = string_id(m, name),
+                             .d = string_id(m, scope),
+                             .aux = (uint8_t)holder,
+                         });
+}
+
+uint64_t make_save(struct make *m, enum vs_event_kind kind, uint64_t block, uint64_t node,
+                   bool is_checkpoint)
+{
+    return make_event(
+        m, (struct vs_event){
+               .kind = (uint8_t)kind, .a = block, .b = block, .c = node, .aux = is_checkpoint});
+}
+
+uint64_t make_use(struct make *m, uint64_t block)
+{
+    return make_event(m, (struct vs_event){.kind = VS_EV_USE, .a = block, .b = block});
+}
+
+uint64_t make_op(struct make *m, enum vs_event_kind kind, const char *name, uint64_t node,
+                 unsigned aux, uint64_t flops)
+{
+    uint64_t seq;
+
+    if (kind == VS_EV_OP_BEGIN)
+        m->op = name;
+    seq = make_event(m, (struct vs_event){
+                            .kind = (uint8_t)kind,
+                            .a = string_id(m, name),
+                            .b = node,
+                            .c = flops,
+                            .aux = (uint8_t)aux,
+                        });
+    if (kind == VS_EV_OP_END)
+        m->op = "";
+    return seq;
+}
