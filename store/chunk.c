@@ -2,7 +2,7 @@
  * store/chunk.c - the events of an open trace, decoded chunk by chunk.
  *
  * For:            store/chunk_internal.h says.
- * Must not know:  strings, places, tensors.
+ * Must not know:  strings, places, what the tensors' blocks mean.
  * Invariant:      what is copied out was decoded whole: every event of its chunk was there exactly once.
  */
 #include "store/chunk_internal.h"
@@ -81,15 +81,15 @@ enum vs_status sto_chunks_open(const struct sto_db *db, struct sto_chunks **out,
     c->events = vs_alloc(STO_CHUNK_EVENTS_MAX * sizeof(*c->events));
     c->is_filled = vs_alloc(STO_CHUNK_EVENTS_MAX * sizeof(*c->is_filled));
     st = sto_db_prepare(db,
-                        "SELECT id / 64, min(first_seq), sum(count) FROM event_block GROUP BY id / 64 "
-                        "ORDER BY id / 64",
+                        "SELECT id / 64, min(first_seq), sum(count) FROM event_block WHERE id % 64 <> 63 "
+                        "GROUP BY id / 64 ORDER BY id / 64",
                         &c->list_stmt, err);
     if (!st)
         st = sto_db_prepare(db, "SELECT id, count FROM event_block WHERE id BETWEEN ? AND ?",
                             &c->block_stmt, err);
     if (!st)
         st = sto_db_prepare(db,
-                            "SELECT id, base, step, unit, width, dict_width, dict, data FROM event_column "
+                            "SELECT id, base, step, unit, width, dict_width, codes, dict, data FROM event_column "
                             "WHERE id BETWEEN ? AND ?",
                             &c->column_stmt, err);
     if (!st)
@@ -142,8 +142,8 @@ static const uint8_t *bytes_keep(struct vs_arena *bytes, const void *from, size_
 /* Fill a column from the current row of column_stmt. Its bytes live in `bytes`, as the row does not. */
 static void column_take(sqlite3_stmt *stmt, struct vs_arena *bytes, struct sto_column *col)
 {
-    const void *dict = sqlite3_column_blob(stmt, 6);
-    const void *data = sqlite3_column_blob(stmt, 7);
+    const void *dict = sqlite3_column_blob(stmt, 7);
+    const void *data = sqlite3_column_blob(stmt, 8);
 
     *col = (struct sto_column){
         .is_stored = true,
@@ -152,8 +152,9 @@ static void column_take(sqlite3_stmt *stmt, struct vs_arena *bytes, struct sto_c
         .unit = sqlite3_column_int64(stmt, 3),
         .width = (uint32_t)sqlite3_column_int64(stmt, 4),
         .dict_width = (uint32_t)sqlite3_column_int64(stmt, 5),
-        .dict_bytes = (size_t)sqlite3_column_bytes(stmt, 6),
-        .data_bytes = (size_t)sqlite3_column_bytes(stmt, 7),
+        .codes = (enum sto_field)sqlite3_column_int(stmt, 6),
+        .dict_bytes = (size_t)sqlite3_column_bytes(stmt, 7),
+        .data_bytes = (size_t)sqlite3_column_bytes(stmt, 8),
     };
     col->dict = bytes_keep(bytes, dict, col->dict_bytes);
     col->data = bytes_keep(bytes, data, col->data_bytes);
@@ -207,7 +208,7 @@ static enum vs_status blocks_load(struct sto_chunks *c, const struct chunk *chun
             st = fail_damaged(c, chunk->first_seq, "a block of no possible length", err);
             break;
         }
-        blocks[*block_count] = (struct sto_block){.kind = (enum vs_event_kind)(id - first_id),
+        blocks[*block_count] = (struct sto_block){.kind = (uint32_t)(id - first_id),
                                                   .count = (uint32_t)count};
         st = columns_load(c, id, &blocks[*block_count], err);
         ++*block_count;
@@ -292,4 +293,20 @@ enum vs_status sto_chunks_read(struct sto_chunks *c, uint64_t first_seq, size_t 
         count -= (size_t)take;
     }
     return VS_OK;
+}
+
+enum vs_status sto_chunks_block_read(struct sto_chunks *c, int64_t block_id, size_t count,
+                                     struct vs_event *out, struct vs_error *err)
+{
+    struct sto_block block = {.kind = (uint32_t)(block_id % STO_BLOCK_IDS), .count = (uint32_t)count};
+    enum vs_status st;
+
+    VS_ASSERT(count <= STO_CHUNK_EVENTS_MAX);
+    vs_arena_clear(c->bytes);
+    memset(c->is_filled, 0, count * sizeof(*c->is_filled));
+    st = columns_load(c, block_id, &block, err);
+    if (!st && !sto_codec_decode(c->codec, &block, out, c->is_filled, count))
+        st = vs_fail(err, VS_E_DAMAGED, "%s: the trace is damaged: block %lld cannot be decoded; record it again",
+                     c->db->path, (long long)block_id);
+    return st;
 }

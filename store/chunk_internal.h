@@ -2,7 +2,7 @@
  * store/chunk_internal.h - the events of an open trace, decoded chunk by chunk.
  *
  * For:            store/reader.c, store/vtab.c.
- * Must not know:  strings, places, tensors.
+ * Must not know:  strings, places, what the tensors' blocks mean.
  * Invariant:      the chunk read last stays decoded. A chunk that has grown in the file since the open is cut to the
  *                 events it had then.
  */
@@ -33,5 +33,10 @@ uint64_t sto_chunks_event_count(const struct sto_chunks *chunks);
 VS_MUST_USE enum vs_status sto_chunks_read(struct sto_chunks *chunks, uint64_t first_seq,
                                            size_t count, struct vs_event *out,
                                            struct vs_error *err);
+
+/* The records of one block alone, in their own order: out[0 … count - 1]; count <= STO_CHUNK_EVENTS_MAX. */
+VS_MUST_USE enum vs_status sto_chunks_block_read(struct sto_chunks *chunks, int64_t block_id,
+                                                 size_t count, struct vs_event *out,
+                                                 struct vs_error *err);
 
 #endif

@@ -17,10 +17,17 @@
 /* Wider than this is STO_WIDTH_MAX. */
 #define WIDTH_SHORT_MAX 5
 
+/* Two bytes number all entries that a dictionary of a chunk can have. */
+#define CODE_WIDTH_MAX 2
+
 /* Values beyond this are stored as they are, so that no sum of the others can overflow in SQL's signed arithmetic. */
 #define PLAIN_LIMIT (INT64_C(1) << 60)
 
 static_assert(sizeof(struct vs_event) == 56, "a new member of struct vs_event needs a field here");
+static_assert(STO_CHUNK_EVENTS_MAX <= 1 << (CODE_WIDTH_MAX * STO_GROUP_BITS), "codes too short");
+static_assert(VS_EVENT_KIND_COUNT <= STO_KIND_TENSOR && STO_KIND_TENSOR < STO_BLOCK_IDS,
+               "block ids would collide");
+static_assert(STO_FIELD_COUNT <= STO_COLUMN_IDS, "column ids would collide");
 static_assert(STO_CHUNK_EVENTS <= STO_CHUNK_EVENTS_MAX, "SQL could not count the events of a chunk");
 
 struct dict_slot {
@@ -29,19 +36,28 @@ struct dict_slot {
     uint32_t code;
 };
 
+/* Codes that other columns may share: one an event, below `count`; count 0: there are none. */
+struct code_source {
+    enum sto_field field;
+    uint32_t width;
+    uint32_t count;
+    uint32_t *codes;
+};
+
 /*
  * values  one array a field, the events of a kind side by side
  * words   what is left of a column's values without base, step and unit
- * codes   a column's words as numbers of dictionary entries; b_codes: those of column B, where it has a dictionary
+ * codes   a column's words as numbers of dictionary entries; by_place, by_b: those that later columns may share
  * bytes   where encoded columns lie; at most STO_WIDTH_MAX bytes of data and as many of dictionary an event and field
  */
 struct sto_codec {
     int64_t *values[STO_FIELD_COUNT];
     uint64_t *words;
     uint32_t *codes;
-    uint32_t *b_codes;
-    uint32_t b_dict_count; /* 0: column B has no dictionary */
+    struct code_source by_place;
+    struct code_source by_b;
     uint64_t *dict_words;
+    bool *is_seen;
     struct dict_slot *slots;
     uint32_t stamp;
     uint8_t *bytes;
@@ -59,7 +75,9 @@ struct sto_codec *sto_codec_new(void)
         codec->values[f] = vs_alloc(n * sizeof(int64_t));
     codec->words = vs_alloc(n * sizeof(*codec->words));
     codec->codes = vs_alloc(n * sizeof(*codec->codes));
-    codec->b_codes = vs_alloc(n * sizeof(*codec->b_codes));
+    codec->by_place.codes = vs_alloc(n * sizeof(*codec->by_place.codes));
+    codec->by_b.codes = vs_alloc(n * sizeof(*codec->by_b.codes));
+    codec->is_seen = vs_alloc(n * sizeof(*codec->is_seen));
     codec->dict_words = vs_alloc(n * sizeof(*codec->dict_words));
     codec->slots = vs_calloc(SLOT_COUNT_MAX, sizeof(*codec->slots));
     codec->bytes = vs_alloc((size_t)2 * STO_WIDTH_MAX * STO_FIELD_COUNT * n);
@@ -74,7 +92,9 @@ void sto_codec_free(struct sto_codec *codec)
         vs_free(codec->values[f]);
     vs_free(codec->words);
     vs_free(codec->codes);
-    vs_free(codec->b_codes);
+    vs_free(codec->by_place.codes);
+    vs_free(codec->by_b.codes);
+    vs_free(codec->is_seen);
     vs_free(codec->dict_words);
     vs_free(codec->slots);
     vs_free(codec->bytes);
@@ -284,40 +304,61 @@ static void dict_put(struct sto_codec *codec, uint32_t count, struct sto_column 
     col->dict = dict;
 }
 
-/* True, and the column written as a dictionary alone, where equal codes of column B always come with equal words. */
-static bool column_put_shared(struct sto_codec *codec, size_t n, struct sto_column *col)
+/*
+ * True, and the column written as a dictionary alone, where equal codes of `from` always come with equal words and
+ * the dictionary is shorter than codes of its own would be.
+ */
+static bool column_put_shared(struct sto_codec *codec, const struct code_source *from, size_t n,
+                              struct sto_column *col)
 {
-    uint32_t seen = 0;
-
+    if (from->count == 0 || (size_t)from->count * col->width >= n)
+        return false;
+    memset(codec->is_seen, 0, from->count * sizeof(*codec->is_seen));
     for (size_t i = 0; i < n; i++) {
-        uint32_t code = codec->b_codes[i];
+        uint32_t code = from->codes[i];
 
-        if (code == seen) /* codes are numbered in order of appearance */
-            codec->dict_words[seen++] = codec->words[i];
-        else if (codec->dict_words[code] != codec->words[i])
+        if (!codec->is_seen[code]) {
+            codec->is_seen[code] = true;
+            codec->dict_words[code] = codec->words[i];
+        } else if (codec->dict_words[code] != codec->words[i]) {
             return false;
+        }
     }
-    dict_put(codec, seen, col);
-    col->width = word_width(codec->b_dict_count - 1);
+    for (uint32_t code = 0; code < from->count; code++)
+        if (!codec->is_seen[code])
+            codec->dict_words[code] = 0;
+    dict_put(codec, from->count, col);
+    col->codes = from->field;
+    col->width = from->width;
     return true;
 }
 
-static void column_encode(struct sto_codec *codec, enum sto_field field, const int64_t *v, size_t n,
-                          struct sto_column *col)
+/* Let other columns of the block use the codes of this one: its dictionary's, or its words where they are short. */
+static void source_keep(struct sto_codec *codec, struct code_source *source, enum sto_field field,
+                        size_t n, const struct sto_column *col, uint32_t dict_count)
 {
-    uint32_t dict_count = 0;
+    uint32_t max = 0;
+
+    source->field = field;
+    source->width = col->width;
+    if (dict_count > 0) {
+        memcpy(source->codes, codec->codes, n * sizeof(*source->codes));
+        source->count = dict_count;
+        return;
+    }
+    if (col->width > CODE_WIDTH_MAX)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        source->codes[i] = (uint32_t)codec->words[i];
+        max = source->codes[i] > max ? source->codes[i] : max;
+    }
+    source->count = max + 1;
+}
+
+static void column_put(struct sto_codec *codec, uint32_t dict_count, size_t n, struct sto_column *col)
+{
     uint8_t *data;
 
-    *col = (struct sto_column){0};
-    words_split(codec, v, n, col);
-    col->is_stored = col->width > 0 || col->base != 0 || col->step != 0;
-    if (col->width == 0)
-        return;
-    if (field == STO_FIELD_C && codec->b_dict_count > 1 && column_put_shared(codec, n, col))
-        return;
-    /* Numbers of events and times hardly repeat. */
-    if (col->width > 1 && field != STO_FIELD_SEQ && field != STO_FIELD_TIME)
-        dict_count = dict_build(codec, n, col->width);
     if (dict_count > 0) {
         dict_put(codec, dict_count, col);
         col->width = word_width(dict_count - 1);
@@ -329,13 +370,45 @@ static void column_encode(struct sto_codec *codec, enum sto_field field, const i
     else
         words_put(data, codec->words, n, col->width);
     col->data = data;
-    if (field == STO_FIELD_B && dict_count > 0) {
-        uint32_t *codes = codec->b_codes;
+}
 
-        codec->b_codes = codec->codes;
-        codec->codes = codes;
-        codec->b_dict_count = dict_count;
+static void column_encode(struct sto_codec *codec, enum sto_field field, const int64_t *v, size_t n,
+                          struct sto_column *col)
+{
+    uint32_t dict_count = 0;
+
+    *col = (struct sto_column){.codes = field};
+    words_split(codec, v, n, col);
+    col->is_stored = col->width > 0 || col->base != 0 || col->step != 0;
+    if (col->width == 0)
+        return;
+    /* Numbers of events and times hardly repeat. */
+    if (field != STO_FIELD_SEQ && field != STO_FIELD_TIME) {
+        if (column_put_shared(codec, &codec->by_place, n, col) ||
+            column_put_shared(codec, &codec->by_b, n, col))
+            return;
+        if (col->width > 1)
+            dict_count = dict_build(codec, n, col->width);
     }
+    column_put(codec, dict_count, n, col);
+    if (field == STO_FIELD_PLACE)
+        source_keep(codec, &codec->by_place, field, n, col, dict_count);
+    else if (field == STO_FIELD_B)
+        source_keep(codec, &codec->by_b, field, n, col, dict_count);
+}
+
+/* Put an event into row `at` of codec->values. */
+static void values_put(struct sto_codec *codec, size_t at, size_t seq, const struct vs_event *e)
+{
+    codec->values[STO_FIELD_SEQ][at] = (int64_t)seq;
+    codec->values[STO_FIELD_TIME][at] = (int64_t)e->time_ns;
+    codec->values[STO_FIELD_PLACE][at] = e->place;
+    codec->values[STO_FIELD_A][at] = (int64_t)e->a;
+    codec->values[STO_FIELD_B][at] = (int64_t)e->b;
+    codec->values[STO_FIELD_C][at] = (int64_t)e->c;
+    codec->values[STO_FIELD_D][at] = (int64_t)e->d;
+    codec->values[STO_FIELD_E][at] = e->e;
+    codec->values[STO_FIELD_AUX][at] = e->aux;
 }
 
 /* The events of each kind side by side in codec->values; starts[k] is where those of kind k begin. */
@@ -351,20 +424,20 @@ static void events_sort(struct sto_codec *codec, const struct vs_event *events, 
     for (size_t k = 0; k < VS_EVENT_KIND_COUNT; k++)
         next[k + 1] += next[k];
     memcpy(starts, next, sizeof(next));
-    for (size_t i = 0; i < count; i++) {
-        const struct vs_event *e = &events[i];
-        size_t at = next[e->kind]++;
+    for (size_t i = 0; i < count; i++)
+        values_put(codec, next[events[i].kind]++, i, &events[i]);
+}
 
-        codec->values[STO_FIELD_SEQ][at] = (int64_t)i;
-        codec->values[STO_FIELD_TIME][at] = (int64_t)e->time_ns;
-        codec->values[STO_FIELD_PLACE][at] = e->place;
-        codec->values[STO_FIELD_A][at] = (int64_t)e->a;
-        codec->values[STO_FIELD_B][at] = (int64_t)e->b;
-        codec->values[STO_FIELD_C][at] = (int64_t)e->c;
-        codec->values[STO_FIELD_D][at] = (int64_t)e->d;
-        codec->values[STO_FIELD_E][at] = e->e;
-        codec->values[STO_FIELD_AUX][at] = e->aux;
-    }
+/* Encode rows start … start + count - 1 of codec->values. */
+static void block_encode(struct sto_codec *codec, size_t start, size_t count, uint32_t kind,
+                         struct sto_block *block)
+{
+    block->kind = kind;
+    block->count = (uint32_t)count;
+    codec->by_place.count = 0;
+    codec->by_b.count = 0;
+    for (int f = 0; f < STO_FIELD_COUNT; f++)
+        column_encode(codec, (enum sto_field)f, codec->values[f] + start, count, &block->columns[f]);
 }
 
 size_t sto_codec_encode(struct sto_codec *codec, const struct vs_event *events, size_t count,
@@ -376,33 +449,39 @@ size_t sto_codec_encode(struct sto_codec *codec, const struct vs_event *events, 
     VS_ASSERT(count > 0 && count <= STO_CHUNK_EVENTS_MAX);
     codec->bytes_used = 0;
     events_sort(codec, events, count, starts);
-    for (size_t k = 0; k < VS_EVENT_KIND_COUNT; k++) {
-        size_t n = starts[k + 1] - starts[k];
-        struct sto_block *block = &blocks[block_count];
-
-        if (n == 0)
-            continue;
-        block->kind = (enum vs_event_kind)k;
-        block->count = (uint32_t)n;
-        codec->b_dict_count = 0;
-        for (int f = 0; f < STO_FIELD_COUNT; f++)
-            column_encode(codec, (enum sto_field)f, codec->values[f] + starts[k], n,
-                          &block->columns[f]);
-        block_count++;
-    }
+    for (uint32_t k = 0; k < VS_EVENT_KIND_COUNT; k++)
+        if (starts[k + 1] > starts[k])
+            block_encode(codec, starts[k], starts[k + 1] - starts[k], k, &blocks[block_count++]);
     return block_count;
 }
 
-/* Are the lengths of `col` what its widths and the block's count ask for? `data` is what holds its codes. */
-static bool column_is_sound(const struct sto_column *col, const uint8_t *data, size_t data_bytes,
-                            uint32_t count)
+void sto_codec_encode_block(struct sto_codec *codec, const struct vs_event *events, size_t count,
+                            uint32_t kind, struct sto_block *block)
 {
-    if (!sto_codec_width_is_legal(col->width) || !sto_codec_width_is_legal(col->dict_width))
-        return false;
-    if (col->width > 0 && (!data || data_bytes != (size_t)count * col->width))
-        return false;
-    return !col->dict ||
-           (col->width > 0 && col->dict_width > 0 && col->dict_bytes % col->dict_width == 0);
+    VS_ASSERT(count > 0 && count <= STO_CHUNK_EVENTS_MAX);
+    codec->bytes_used = 0;
+    for (size_t i = 0; i < count; i++)
+        values_put(codec, i, i, &events[i]);
+    block_encode(codec, 0, count, kind, block);
+}
+
+/* The column whose data hold the codes or words of `col`; NULL where the lengths are not what they must be. */
+static const struct sto_column *column_source(const struct sto_block *block,
+                                              const struct sto_column *col)
+{
+    const struct sto_column *from;
+
+    if (col->codes >= STO_FIELD_COUNT || !sto_codec_width_is_legal(col->width) ||
+        !sto_codec_width_is_legal(col->dict_width))
+        return NULL;
+    if (col->dict && (col->width == 0 || col->width > CODE_WIDTH_MAX || col->dict_width == 0 ||
+                      col->dict_bytes % col->dict_width != 0))
+        return NULL;
+    from = col->dict ? &block->columns[col->codes] : col;
+    if (col->width > 0 && (!from->is_stored || !from->data || from->width != col->width ||
+                           from->data_bytes != (size_t)block->count * col->width))
+        return NULL;
+    return from;
 }
 
 /* out[i] = base + step * i + unit * word(i), wrapping: a damaged column gives odd values, never undefined behaviour. */
@@ -414,34 +493,29 @@ static void column_line(const struct sto_column *col, uint64_t word, size_t i, i
 bool sto_codec_column(const struct sto_block *block, enum sto_field field, int64_t *out)
 {
     const struct sto_column *col = &block->columns[field];
-    const uint8_t *data = col->data;
-    size_t data_bytes = col->data_bytes;
-    uint32_t width = col->width;
+    const struct sto_column *from;
     uint64_t dict_count;
 
     if (!col->is_stored) {
         memset(out, 0, block->count * sizeof(*out));
         return true;
     }
-    if (!data && col->dict && field == STO_FIELD_C) {
-        data = block->columns[STO_FIELD_B].data;
-        data_bytes = block->columns[STO_FIELD_B].data_bytes;
-    }
-    if (!column_is_sound(col, data, data_bytes, block->count))
+    from = column_source(block, col);
+    if (!from)
         return false;
-    if (width == 0 && !col->dict) {
+    if (col->width == 0) {
         for (size_t i = 0; i < block->count; i++)
             column_line(col, 0, i, &out[i]);
         return true;
     }
     if (!col->dict) {
         for (size_t i = 0; i < block->count; i++)
-            column_line(col, word_get(data + i * width, width), i, &out[i]);
+            column_line(col, word_get(col->data + i * col->width, col->width), i, &out[i]);
         return true;
     }
     dict_count = col->dict_bytes / col->dict_width;
     for (size_t i = 0; i < block->count; i++) {
-        uint64_t code = word_get(data + i * width, width);
+        uint64_t code = word_get(from->data + i * col->width, col->width);
 
         if (code >= dict_count)
             return false;

@@ -10,11 +10,12 @@
  * throughout is a column. With i counting the events of the block from 0, a column's value is
  *
  *     base + step * i + unit * word(i)            in 64-bit two's complement
- *     word(i) = number(data, i, width)            or, with a dictionary, number(dict, number(data, i, width), dict_width)
+ *     word(i) = number(data, i, width)            or, with a dictionary, number(dict, number(data, i, width), dict_width),
+ *                                               where data may be that of another column
  *     number(bytes, i, width) = sum over k < width of bytes[i * width + k] << 7 * k
  *
  * so every byte is below 128 (SQL's unicode() reads such a byte) and a width of 0 means the number 0. Widths are 0 to 5,
- * and 10 for what is longer: each one costs a branch in SQL. base, step and unit are such that no sum overflows.
+ * and 10 for what is longer, as each one costs a branch in SQL; a column with a dictionary has 1 or 2. base, step and unit are such that no sum overflows.
  */
 #ifndef STO_CODEC_H
 #define STO_CODEC_H
@@ -44,6 +45,12 @@
 #define STO_BLOCK_IDS 64
 #define STO_COLUMN_IDS 16
 
+/*
+ * Tensors go the way of events, in blocks of this kind with chunk numbers of their own: a is the block, b the shape,
+ * c the name, d the offset, e the id; SEQ counts from 0 in each block.
+ */
+#define STO_KIND_TENSOR 63
+
 /* Fields of an event, numbered as in a trace. SEQ counts from the first event of the chunk, from 0. */
 enum sto_field {
     STO_FIELD_SEQ,
@@ -62,7 +69,8 @@ enum sto_field {
  * One column; see the head of this file for how it is read.
  *
  * is_stored   false: every value is 0, and nothing else here counts
- * data        width bytes an event; NULL with width > 0 and a dictionary: the codes are those of the block's column B
+ * codes       with a dictionary: the column whose data number its entries; its width is `width`. Mostly this one
+ * data        width bytes an event; NULL where `codes` is another column
  * dict        NULL: data holds the words themselves
  * Lifetime of data and dict: that of the codec's next call, or what the caller put there.
  */
@@ -73,14 +81,16 @@ struct sto_column {
     int64_t unit;
     uint32_t width;
     uint32_t dict_width;
+    enum sto_field codes;
     const uint8_t *data;
     size_t data_bytes;
     const uint8_t *dict;
     size_t dict_bytes;
 };
 
+/* kind: enum vs_event_kind, or STO_KIND_TENSOR */
 struct sto_block {
-    enum vs_event_kind kind;
+    uint32_t kind;
     uint32_t count;
     struct sto_column columns[STO_FIELD_COUNT];
 };
@@ -100,6 +110,10 @@ void sto_codec_free(struct sto_codec *codec);
  */
 size_t sto_codec_encode(struct sto_codec *codec, const struct vs_event *events, size_t count,
                         struct sto_block *blocks) VS_MUST_USE;
+
+/* Encode `count` records as one block of `kind`, whatever their own kinds are. As sto_codec_encode otherwise. */
+void sto_codec_encode_block(struct sto_codec *codec, const struct vs_event *events, size_t count,
+                            uint32_t kind, struct sto_block *block);
 
 /*
  * Decode one block into the events of its chunk: event number s of the chunk goes to events[s].

@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "store/chunk_internal.h"
+#include "store/codec.h"
 #include "store/db_internal.h"
 #include "store/migrate.h"
 #include "store/shape.h"
@@ -23,7 +24,7 @@ struct meta_row {
     const char *value;
 };
 
-/* A tensor as tensor_row has it; id 0: there is none with that id. */
+/* A tensor as its record has it; id 0: there is none with that id. */
 struct tensor_row {
     uint64_t block;
     uint64_t offset;
@@ -190,16 +191,16 @@ static bool shape_take(struct sto_reader *r, sqlite3_stmt *stmt)
     return true;
 }
 
-static bool tensor_take(struct sto_reader *r, sqlite3_stmt *stmt)
+static bool tensor_add(struct sto_reader *r, const struct vs_event *record)
 {
-    struct tensor_row *row = row_at_id(&r->tensors, sqlite3_column_int64(stmt, 0), sizeof(*row));
+    struct tensor_row *row = row_at_id(&r->tensors, record->e, sizeof(*row));
 
     if (row)
-        *row = (struct tensor_row){.id = column_u32(stmt, 0),
-                                   .block = column_u64(stmt, 1),
-                                   .shape = column_u32(stmt, 2),
-                                   .name = column_u32(stmt, 3),
-                                   .offset = column_u64(stmt, 4)};
+        *row = (struct tensor_row){.id = record->e,
+                                   .block = record->a,
+                                   .shape = (uint32_t)record->b,
+                                   .name = (uint32_t)record->c,
+                                   .offset = record->d};
     return row && row->shape >= 1 && row->shape <= r->shapes.count;
 }
 
@@ -240,8 +241,44 @@ static const struct {
      "reserved_end, reserved_peak, peak_seq FROM phase_stat ORDER BY first_seq",
      phase_take},
     {"SELECT id, dtype, sizes, strides FROM shape ORDER BY id", shape_take},
-    {"SELECT id, block, shape, name, offset FROM tensor_row ORDER BY id", tensor_take},
 };
+
+/* The tensors of one block of them. `records` has room for a chunk. */
+static enum vs_status tensor_block_load(struct sto_reader *r, sqlite3_stmt *stmt,
+                                        struct vs_event *records, struct vs_error *err)
+{
+    sqlite3_int64 count = sqlite3_column_int64(stmt, 1);
+    enum vs_status st;
+
+    if (count < 1 || count > STO_CHUNK_EVENTS_MAX)
+        return vs_fail(err, VS_E_DAMAGED, "%s: the trace is damaged (a block of no possible length); record it again",
+                       r->path);
+    st = sto_chunks_block_read(r->chunks, sqlite3_column_int64(stmt, 0), (size_t)count, records, err);
+    for (sqlite3_int64 i = 0; !st && i < count; i++)
+        if (!tensor_add(r, &records[i]))
+            st = vs_fail(err, VS_E_DAMAGED, "%s: the trace is damaged (a tensor makes no sense); record it again",
+                         r->path);
+    return st;
+}
+
+static enum vs_status tensors_load(struct sto_reader *r, struct vs_error *err)
+{
+    struct vs_event *records = vs_alloc(STO_CHUNK_EVENTS_MAX * sizeof(*records));
+    sqlite3_stmt *stmt = NULL;
+    bool has_row = true;
+    enum vs_status st;
+
+    st = sto_db_prepare(&r->db, "SELECT id, count FROM event_block WHERE id % 64 = 63 ORDER BY id", &stmt, err);
+    while (!st) {
+        st = sto_db_row(&r->db, stmt, &has_row, err);
+        if (st || !has_row)
+            break;
+        st = tensor_block_load(r, stmt, records, err);
+    }
+    sqlite3_finalize(stmt);
+    vs_free(records);
+    return st;
+}
 
 static enum vs_status all_load(struct sto_reader *r, struct vs_error *err)
 {
@@ -252,6 +289,8 @@ static enum vs_status all_load(struct sto_reader *r, struct vs_error *err)
         st = rows_load(r, loads[i].sql, loads[i].take, err);
     if (!st)
         st = sto_chunks_open(&r->db, &r->chunks, err);
+    if (!st)
+        st = tensors_load(r, err);
     if (!st)
         st = sto_db_exec(&r->db, "COMMIT", err);
     return st;

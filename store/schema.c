@@ -75,18 +75,10 @@ static const char *const tables[] = {
     ")",
 
     "CREATE TABLE shape (\n"
-    "    id      INTEGER PRIMARY KEY, -- number by which tensor_row mentions the shape\n"
+    "    id      INTEGER PRIMARY KEY, -- number by which tensors mention the shape\n"
     "    dtype   INTEGER NOT NULL,    -- dtype.id\n"
     "    sizes   TEXT NOT NULL,       -- a JSON array: elements along each dimension; [] for a scalar\n"
     "    strides TEXT NOT NULL        -- a JSON array: distance of neighbours along each dimension, in elements\n"
-    ")",
-
-    "CREATE TABLE tensor_row (\n"
-    "    id     INTEGER PRIMARY KEY, -- number by which events mention the tensor\n"
-    "    block  INTEGER NOT NULL,    -- block of its storage, as in event.block; 0: on the host\n"
-    "    shape  INTEGER NOT NULL,    -- shape.id\n"
-    "    name   INTEGER NOT NULL,    -- string.id of the parameter's or buffer's name; 0: neither\n"
-    "    offset INTEGER NOT NULL     -- elements between the storage's start and the tensor's\n"
     ")",
 
     "CREATE TABLE step (\n"
@@ -112,8 +104,8 @@ static const char *const tables[] = {
 
     "CREATE TABLE event_block (\n"
     "    id        INTEGER PRIMARY KEY, -- number of the chunk, from 0, * 64 + kind\n"
-    "    first_seq INTEGER NOT NULL,    -- first event of the chunk, over all kinds\n"
-    "    kind      INTEGER NOT NULL,    -- event_kind.id: a block holds the chunk's events of one kind\n"
+    "    first_seq INTEGER NOT NULL,    -- first event of the chunk, over all kinds; of tensors: the first one's number\n"
+    "    kind      INTEGER NOT NULL,    -- event_kind.id: a block holds the chunk's events of one kind; 63: tensors\n"
     "    count     INTEGER NOT NULL     -- how many these are\n"
     ")",
 
@@ -124,8 +116,9 @@ static const char *const tables[] = {
     "    unit       INTEGER NOT NULL,    -- see base\n"
     "    width      INTEGER NOT NULL,    -- bytes an event in data, least significant first, 7 bits each; 0: word is 0\n"
     "    dict_width INTEGER NOT NULL,    -- bytes an entry in dict; 0: no dict\n"
+    "    codes      INTEGER NOT NULL,    -- with a dict: field whose data number its entries, mostly the row's own\n"
     "    dict       BLOB,                -- words that data gives the numbers of; NULL: data holds the words\n"
-    "    data       BLOB                 -- width bytes an event; NULL in field 5 with a dict: those of field 4\n"
+    "    data       BLOB                 -- width bytes an event; NULL where another field's data are used\n"
     ")",
 
     "CREATE TABLE number (\n"

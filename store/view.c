@@ -5,11 +5,13 @@
  * Must not know:  connections, files.
  * Invariant:      only functions that every SQLite since 3.25 has.
  *
- * event_number decodes the columns of store/codec.h. unicode() gives the value of a byte below 128, but NULL for 0.
+ * `cell` decodes the columns of store/codec.h. unicode() gives the value of a byte below 128, but NULL for 0.
  * Reading several columns costs only those: each is its own LEFT JOIN by rowid, which SQLite leaves out when unused,
  * and the whole is flattened into the query around it.
  */
 #include "store/view.h"
+
+#include <stdbool.h>
 
 #include <sqlite3.h>
 
@@ -26,6 +28,7 @@ static const char *const field_names[STO_FIELD_COUNT] = {
 /*
  * The number of `width` bytes that starts at byte `at` (from 0) of the blob `data`, all three SQL expressions. One
  * branch a width that the codec uses: SQLite's parser refuses to nest deeply, and the narrow ones are the frequent ones.
+ * In SQL `|` and `<<` bind equally, hence the parentheses.
  */
 static void number_append(sqlite3_str *sql, const char *data, const char *at, const char *width)
 {
@@ -35,65 +38,89 @@ static void number_append(sqlite3_str *sql, const char *data, const char *at, co
             continue;
         sqlite3_str_appendf(sql, " WHEN %u THEN ", w);
         for (unsigned k = 0; k < w; k++)
-            sqlite3_str_appendf(sql, "%sifnull(unicode(substr(%s, %s + %u, 1)), 0) << %u",
+            sqlite3_str_appendf(sql, "%s(ifnull(unicode(substr(%s, %s + %u, 1)), 0) << %u)",
                                 k ? " | " : "", data, at, k + 1, STO_GROUP_BITS * k);
     }
     sqlite3_str_appendall(sql, " ELSE 0 END");
 }
 
-/* One row an event, its fields still as codes: the inner part of event_number. */
-static void codes_append(sqlite3_str *sql)
+static bool has_dict(int field)
 {
+    return field != STO_FIELD_SEQ && field != STO_FIELD_TIME;
+}
+
+/* Where the numbers of dictionary entries of field `f` stand: in its own data, or in those of place or of b. */
+static void codes_name(int f, char *out, int size)
+{
+    if (f == STO_FIELD_PLACE)
+        sqlite3_snprintf(size, out, "c%d.data", f);
+    else if (f <= STO_FIELD_B)
+        sqlite3_snprintf(size, out, "ifnull(c%d.data, c%d.data)", f, STO_FIELD_PLACE);
+    else
+        sqlite3_snprintf(size, out, "CASE c%d.codes WHEN %d THEN c%d.data WHEN %d THEN c%d.data ELSE c%d.data END",
+                         f, f, f, STO_FIELD_PLACE, STO_FIELD_PLACE, STO_FIELD_B);
+}
+
+/* One row an event, with the columns it comes from, and the numbers of its dictionary entries (two bytes at most). */
+static void inner_append(sqlite3_str *sql)
+{
+    static const char byte[] = "ifnull(unicode(substr(%s, (hi.i * 128 + lo.i) * %d + %d, 1)), 0)";
+
     sqlite3_str_appendall(sql, "SELECT b.first_seq AS first_seq, b.kind AS kind, "
                                "hi.i * 128 + lo.i AS i");
     for (int f = 0; f < STO_FIELD_COUNT; f++) {
-        char data[64];
-        char at[64];
-        char width[16];
+        char data[96];
 
         sqlite3_str_appendf(sql,
                             ",\n c%d.base AS base%d, c%d.step AS step%d, c%d.unit AS unit%d, "
-                            "c%d.dict AS dict%d, c%d.dict_width AS dw%d,\n ",
+                            "c%d.width AS width%d, c%d.data AS data%d",
                             f, f, f, f, f, f, f, f, f, f);
-        if (f == STO_FIELD_C)
-            sqlite3_snprintf(sizeof(data), data, "ifnull(c%d.data, c%d.data)", f, STO_FIELD_B);
-        else
-            sqlite3_snprintf(sizeof(data), data, "c%d.data", f);
-        sqlite3_snprintf(sizeof(at), at, "(hi.i * 128 + lo.i) * c%d.width", f);
-        sqlite3_snprintf(sizeof(width), width, "c%d.width", f);
-        number_append(sql, data, at, width);
-        sqlite3_str_appendf(sql, " AS code%d", f);
+        if (!has_dict(f))
+            continue;
+        codes_name(f, data, sizeof(data));
+        sqlite3_str_appendf(sql, ",\n c%d.dict AS dict%d, c%d.dict_width AS dict_width%d,", f, f, f, f);
+        sqlite3_str_appendf(sql, " CASE c%d.width WHEN 1 THEN ", f);
+        sqlite3_str_appendf(sql, byte, data, 1, 1);
+        sqlite3_str_appendall(sql, " ELSE ");
+        sqlite3_str_appendf(sql, byte, data, 2, 1);
+        sqlite3_str_appendall(sql, " | (");
+        sqlite3_str_appendf(sql, byte, data, 2, 2);
+        sqlite3_str_appendf(sql, " << %d) END AS code%d", STO_GROUP_BITS, f);
     }
     sqlite3_str_appendall(sql, "\nFROM event_block b");
     for (int f = 0; f < STO_FIELD_COUNT; f++)
-        sqlite3_str_appendf(sql, "\n LEFT JOIN event_column c%d ON c%d.id = b.id * 16 + %d", f, f, f);
+        sqlite3_str_appendf(sql, "\n LEFT JOIN event_column c%d ON c%d.id = b.id * %d + %d", f, f,
+                            STO_COLUMN_IDS, f);
     sqlite3_str_appendall(sql, "\n CROSS JOIN number hi ON hi.i * 128 < b.count"
                                "\n CROSS JOIN number lo ON lo.i < b.count - hi.i * 128");
 }
 
-static void event_number_append(sqlite3_str *sql)
+static void cell_append(sqlite3_str *sql)
 {
-    sqlite3_str_appendall(sql, "CREATE VIEW event_number AS SELECT kind");
+    sqlite3_str_appendall(sql, "CREATE VIEW cell AS SELECT kind");
     for (int f = 0; f < STO_FIELD_COUNT; f++) {
+        char data[16];
         char at[32];
-        char dict[16];
         char width[16];
 
-        sqlite3_snprintf(sizeof(dict), dict, "dict%d", f);
-        sqlite3_snprintf(sizeof(at), at, "code%d * dw%d", f, f);
-        sqlite3_snprintf(sizeof(width), width, "dw%d", f);
-        sqlite3_str_appendf(sql, ",\n %sifnull(base%d + step%d * i + unit%d * ",
+        sqlite3_str_appendf(sql, ",\n %sifnull(base%d + step%d * i + unit%d * (",
                             f == STO_FIELD_SEQ ? "first_seq + " : "", f, f, f);
-        if (f == STO_FIELD_SEQ || f == STO_FIELD_TIME) {
-            sqlite3_str_appendf(sql, "(code%d), 0) AS %s", f, field_names[f]);
-            continue;
+        if (has_dict(f)) {
+            sqlite3_snprintf(sizeof(data), data, "dict%d", f);
+            sqlite3_snprintf(sizeof(at), at, "code%d * dict_width%d", f, f);
+            sqlite3_snprintf(sizeof(width), width, "dict_width%d", f);
+            sqlite3_str_appendf(sql, "CASE WHEN dict%d NOT NULL THEN ", f);
+            number_append(sql, data, at, width);
+            sqlite3_str_appendall(sql, " ELSE ");
         }
-        sqlite3_str_appendf(sql, "(CASE WHEN dict%d IS NULL THEN code%d ELSE ", f, f);
-        number_append(sql, dict, at, width);
-        sqlite3_str_appendf(sql, " END), 0) AS %s", field_names[f]);
+        sqlite3_snprintf(sizeof(data), data, "data%d", f);
+        sqlite3_snprintf(sizeof(at), at, "i * width%d", f);
+        sqlite3_snprintf(sizeof(width), width, "width%d", f);
+        number_append(sql, data, at, width);
+        sqlite3_str_appendf(sql, "%s), 0) AS %s", has_dict(f) ? " END" : "", field_names[f]);
     }
     sqlite3_str_appendall(sql, "\nFROM (");
-    codes_append(sql);
+    inner_append(sql);
     sqlite3_str_appendall(sql, ");\n");
 }
 
@@ -143,10 +170,16 @@ static const char event_select[] =
     " " FOR("'oom'", "n.d") " AS device_free,\n"
     " nullif(n.place, 0) AS place\n";
 
+#define TEXT(x) #x
+#define NUMBER_TEXT(x) TEXT(x)
+#define TENSOR_KIND NUMBER_TEXT(STO_KIND_TENSOR)
+
 static const char other_views[] =
-    "CREATE VIEW tensor AS SELECT t.id AS id, nullif(t.block, 0) AS block, n.text AS name,\n"
+    "CREATE VIEW tensor AS WITH t AS MATERIALIZED\n"
+    " (SELECT e AS id, a AS block, b AS shape, c AS name, d AS offset FROM cell WHERE kind = " TENSOR_KIND ")\n"
+    " SELECT t.id AS id, nullif(t.block, 0) AS block, n.text AS name,\n"
     " d.name AS dtype, s.sizes AS sizes, s.strides AS strides, t.offset AS offset\n"
-    " FROM tensor_row t JOIN shape s ON s.id = t.shape LEFT JOIN dtype d ON d.id = s.dtype\n"
+    " FROM t JOIN shape s ON s.id = t.shape LEFT JOIN dtype d ON d.id = s.dtype\n"
     " LEFT JOIN string n ON n.id = t.name;\n"
     "CREATE VIEW block AS WITH\n"
     " freed(block, seq) AS MATERIALIZED (SELECT n.a, n.seq FROM event_kind k CROSS JOIN event_number n\n"
@@ -166,7 +199,8 @@ char *sto_view_sql(void)
     sqlite3_str *sql = sqlite3_str_new(NULL);
     char *text;
 
-    event_number_append(sql);
+    cell_append(sql);
+    sqlite3_str_appendall(sql, "CREATE VIEW event_number AS SELECT * FROM cell WHERE kind <> " TENSOR_KIND ";\n");
     sqlite3_str_appendf(sql,
                         "CREATE VIEW event AS %sFROM event_kind k\n CROSS JOIN event_number n ON n.kind = k.id\n"
                         " LEFT JOIN place p ON p.id = n.place;\n",

@@ -26,7 +26,7 @@
 
 /* clang-format off */
 enum statement {
-    ST_META, ST_SOURCE, ST_TOGGLE, ST_STRING, ST_PLACE, ST_SHAPE, ST_TENSOR, ST_STEP, ST_LOSS, ST_PHASE,
+    ST_META, ST_SOURCE, ST_TOGGLE, ST_STRING, ST_PLACE, ST_SHAPE, ST_STEP, ST_LOSS, ST_PHASE,
     ST_BLOCK, ST_COLUMN, ST_COUNT
 };
 /* clang-format on */
@@ -38,18 +38,18 @@ static const char *const statement_sql[ST_COUNT] = {
     [ST_STRING] = "INSERT OR REPLACE INTO string VALUES (?, ?)",
     [ST_PLACE] = "INSERT OR REPLACE INTO place VALUES (?, ?, ?, ?, ?, ?)",
     [ST_SHAPE] = "INSERT INTO shape VALUES (?, ?, ?, ?)",
-    [ST_TENSOR] = "INSERT OR REPLACE INTO tensor_row VALUES (?, ?, ?, ?, ?)",
     [ST_STEP] = "INSERT OR REPLACE INTO step VALUES (?, ?, ?, ?)",
     [ST_LOSS] = "UPDATE step SET loss = ? WHERE step = ?",
     [ST_PHASE] = "INSERT OR REPLACE INTO phase_stat VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [ST_BLOCK] = "INSERT OR REPLACE INTO event_block VALUES (?, ?, ?, ?)",
-    [ST_COLUMN] = "INSERT OR REPLACE INTO event_column VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    [ST_COLUMN] = "INSERT OR REPLACE INTO event_column VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 };
 
 /*
  * event_count    events given, those in `chunk` included
  * chunk          the last chunk_count of them, which do not fill a chunk yet
  * chunk_idx      number of that chunk
+ * tensors, tensor_count, tensor_idx  the same for tensors; see STO_KIND_TENSOR
  * pending_bytes  encoded since the last commit
  * failure        the first; VS_OK as long as there was none
  */
@@ -63,6 +63,9 @@ struct sto_writer {
     struct vs_event *chunk;
     size_t chunk_count;
     uint64_t chunk_idx;
+    struct vs_event *tensors;
+    size_t tensor_count;
+    uint64_t tensor_idx;
     uint64_t event_count;
     size_t pending_bytes;
     struct vs_error failure;
@@ -107,6 +110,7 @@ static void writer_free(struct sto_writer *w)
     sto_codec_free(w->codec);
     sto_shapes_free(w->shapes);
     vs_free(w->chunk);
+    vs_free(w->tensors);
     vs_free(w->path);
     vs_free(w);
 }
@@ -158,6 +162,7 @@ enum vs_status sto_writer_open(const char *path, const struct sto_writer_options
     w->codec = sto_codec_new();
     w->shapes = sto_shapes_new();
     w->chunk = vs_alloc(STO_CHUNK_EVENTS * sizeof(*w->chunk));
+    w->tensors = vs_alloc(STO_CHUNK_EVENTS * sizeof(*w->tensors));
     sto_phases_init(&w->phases);
     st = sto_db_open(&w->db, w->path, true, err);
     if (st)
@@ -249,31 +254,6 @@ static enum vs_status shape_write(struct sto_writer *w, uint32_t id, const struc
     return run(w, ST_SHAPE, err);
 }
 
-enum vs_status sto_writer_tensor(struct sto_writer *w, const struct vs_tensor_desc *desc,
-                                 struct vs_error *err)
-{
-    sqlite3_stmt *stmt = w->statements[ST_TENSOR];
-    struct sto_shape shape;
-    bool is_new = false;
-    uint32_t shape_id;
-    enum vs_status st;
-
-    if (w->failure.status)
-        return told_again(w, err);
-    shape_id = sto_shapes_intern(w->shapes, desc, &shape, &is_new);
-    if (is_new) {
-        st = shape_write(w, shape_id, &shape, err);
-        if (st)
-            return st;
-    }
-    bind_u64(stmt, 1, desc->id);
-    bind_u64(stmt, 2, desc->block);
-    bind_u64(stmt, 3, shape_id);
-    bind_u64(stmt, 4, desc->name);
-    bind_u64(stmt, 5, desc->offset_elems);
-    return run(w, ST_TENSOR, err);
-}
-
 static enum vs_status step_write(struct sto_writer *w, const struct sto_step *step,
                                  struct vs_error *err)
 {
@@ -319,22 +299,24 @@ static enum vs_status column_write(struct sto_writer *w, uint64_t id, const stru
     sqlite3_bind_int64(stmt, 4, col->unit);
     bind_u64(stmt, 5, col->width);
     bind_u64(stmt, 6, col->dict_width);
-    sqlite3_bind_blob64(stmt, 7, col->dict, col->dict_bytes, SQLITE_STATIC);
-    sqlite3_bind_blob64(stmt, 8, col->data, col->data_bytes, SQLITE_STATIC);
+    sqlite3_bind_int(stmt, 7, (int)col->codes);
+    sqlite3_bind_blob64(stmt, 8, col->dict, col->dict_bytes, SQLITE_STATIC);
+    sqlite3_bind_blob64(stmt, 9, col->data, col->data_bytes, SQLITE_STATIC);
     w->pending_bytes += col->dict_bytes + col->data_bytes;
     return run(w, ST_COLUMN, err);
 }
 
-static enum vs_status block_write(struct sto_writer *w, const struct sto_block *block,
-                                  struct vs_error *err)
+/* `idx` is the number of the block's chunk, `first_seq` the chunk's first event. */
+static enum vs_status block_write(struct sto_writer *w, uint64_t idx, uint64_t first_seq,
+                                  const struct sto_block *block, struct vs_error *err)
 {
     sqlite3_stmt *stmt = w->statements[ST_BLOCK];
-    uint64_t id = w->chunk_idx * STO_BLOCK_IDS + (uint64_t)block->kind;
+    uint64_t id = idx * STO_BLOCK_IDS + block->kind;
     enum vs_status st;
 
     bind_u64(stmt, 1, id);
-    bind_u64(stmt, 2, w->event_count - w->chunk_count + 1);
-    sqlite3_bind_int(stmt, 3, (int)block->kind);
+    bind_u64(stmt, 2, first_seq);
+    bind_u64(stmt, 3, block->kind);
     bind_u64(stmt, 4, block->count);
     st = run(w, ST_BLOCK, err);
     for (uint64_t f = 0; !st && f < STO_FIELD_COUNT; f++)
@@ -354,7 +336,7 @@ static enum vs_status chunk_write(struct sto_writer *w, struct vs_error *err)
         return VS_OK;
     count = sto_codec_encode(w->codec, w->chunk, w->chunk_count, blocks);
     for (size_t i = 0; !st && i < count; i++)
-        st = block_write(w, &blocks[i], err);
+        st = block_write(w, w->chunk_idx, w->event_count - w->chunk_count + 1, &blocks[i], err);
     return st;
 }
 
@@ -367,6 +349,41 @@ static enum vs_status chunk_finish(struct sto_writer *w, struct vs_error *err)
     w->chunk_idx++;
     if (!st && w->pending_bytes > PENDING_BYTES_MAX)
         st = sto_writer_commit(w, err);
+    return st;
+}
+
+/* As chunk_write, for the tensors. */
+static enum vs_status tensors_write(struct sto_writer *w, struct vs_error *err)
+{
+    struct sto_block block;
+
+    if (w->tensor_count == 0)
+        return VS_OK;
+    sto_codec_encode_block(w->codec, w->tensors, w->tensor_count, STO_KIND_TENSOR, &block);
+    return block_write(w, w->tensor_idx, w->tensor_idx * STO_CHUNK_EVENTS + 1, &block, err);
+}
+
+enum vs_status sto_writer_tensor(struct sto_writer *w, const struct vs_tensor_desc *desc,
+                                 struct vs_error *err)
+{
+    struct sto_shape shape;
+    bool is_new = false;
+    uint32_t shape_id;
+    enum vs_status st = VS_OK;
+
+    if (w->failure.status)
+        return told_again(w, err);
+    VS_ASSERT(desc->id > 0);
+    shape_id = sto_shapes_intern(w->shapes, desc, &shape, &is_new);
+    if (is_new)
+        st = shape_write(w, shape_id, &shape, err);
+    w->tensors[w->tensor_count++] = (struct vs_event){
+        .a = desc->block, .b = shape_id, .c = desc->name, .d = desc->offset_elems, .e = desc->id};
+    if (!st && w->tensor_count == STO_CHUNK_EVENTS) {
+        st = tensors_write(w, err);
+        w->tensor_count = 0;
+        w->tensor_idx++;
+    }
     return st;
 }
 
@@ -434,6 +451,8 @@ enum vs_status sto_writer_commit(struct sto_writer *w, struct vs_error *err)
     if (w->failure.status)
         return told_again(w, err);
     st = chunk_write(w, err);
+    if (!st)
+        st = tensors_write(w, err);
     if (!st && w->event_count > 0)
         st = phase_write(w, &w->phases.stat, err);
     if (!st && w->event_count > 0)

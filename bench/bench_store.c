@@ -1,0 +1,479 @@
+/*
+ * bench/bench_store.c - what recording costs: on the training thread, in the writer, on the disk.
+ *
+ * For:            `make bench`. Peer: the same events as plain rows, inserted with a prepared statement into an indexed
+ *                 by rowid table of ten columns, with the same journal and page size, in the same run.
+ * Must not know:  the engine: an invented training run of LAYERS layers makes the events, as an engine would.
+ * Invariant:      every figure is the median of ROUNDS rounds, ours and the peer's taken in turn.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sqlite3.h>
+
+#include "base/dtype.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "engine/observer.h"
+#include "store/writer.h"
+#include "tracer/intern.h"
+#include "tracer/recorder.h"
+
+#define LAYERS 60
+#define ROUNDS 5
+#define EVENTS 2000000
+#define BATCH 4096
+
+/* ---- an invented training run ---- */
+
+struct layer {
+    uint32_t module;
+    uint32_t op;
+    uint32_t backward_op;
+    uint64_t bytes;
+    uint64_t address[2]; /* of the activation, in even and odd steps */
+    uint64_t block;
+    uint32_t tensor;
+};
+
+struct run {
+    const struct eng_observer *obs;
+    struct layer layers[LAYERS];
+    uint32_t func;
+    uint32_t step_func;
+    uint32_t adam;
+    uint32_t phase;
+    uint64_t next_block;
+    uint32_t next_tensor;
+    uint64_t step;
+    uint64_t emitted;
+};
+
+static void emit(struct run *run, struct vs_event event)
+{
+    run->obs->emit(run->obs->user, &event);
+    run->emitted++;
+}
+
+static uint32_t place(struct run *run, const struct layer *l, uint32_t line, uint32_t op)
+{
+    return run->obs->place(run->obs->user,
+                           &(struct vs_place){run->phase, l->module, run->func, line, op});
+}
+
+static void run_init(struct run *run, const struct eng_observer *obs)
+{
+    static const char *const ops[] = {"conv2d", "batch_norm", "relu", "add", "linear"};
+    static const char *const backward_ops[] = {"ConvolutionBackward0", "NativeBatchNormBackward0",
+                                               "ReluBackward0", "AddBackward0", "AddmmBackward0"};
+    char name[64];
+
+    memset(run, 0, sizeof(*run));
+    run->obs = obs;
+    run->next_block = 1;
+    run->next_tensor = 1;
+    run->func = obs->string(obs->user, "Net.forward");
+    run->step_func = obs->string(obs->user, "train_step");
+    run->adam = obs->string(obs->user, "adam");
+    for (int i = 0; i < LAYERS; i++) {
+        struct layer *l = &run->layers[i];
+
+        snprintf(name, sizeof(name), "layer%d.%d.conv%d", i / 12, i / 4 % 3, i % 4);
+        l->module = obs->string(obs->user, name);
+        l->op = obs->string(obs->user, ops[i % 5]);
+        l->backward_op = obs->string(obs->user, backward_ops[i % 5]);
+        l->bytes = UINT64_C(64) * 56 * 56 * 4 * (uint64_t)(1 + i / 12) + (uint64_t)(i % 12) * 768;
+        l->address[0] = UINT64_C(0x7f1200000000) + (uint64_t)i * (UINT64_C(1) << 25);
+        l->address[1] = l->address[0] + (UINT64_C(1) << 24);
+    }
+}
+
+static void alloc(struct run *run, struct layer *l, uint32_t at, uint8_t category, uint64_t address)
+{
+    struct vs_tensor_desc desc = {.block = run->next_block++,
+                                  .id = run->next_tensor++,
+                                  .dtype = VS_F32,
+                                  .ndim = 4,
+                                  .sizes = {32, 64, 56, (int64_t)(l->bytes % 1000)},
+                                  .strides = {200704, 3136, 56, 1}};
+
+    l->block = desc.block;
+    l->tensor = desc.id;
+    run->obs->tensor(run->obs->user, &desc);
+    emit(run, (struct vs_event){.kind = VS_EV_ALLOC, .place = at, .aux = category, .a = desc.block,
+                                .b = l->bytes, .c = (l->bytes + 511) & ~UINT64_C(511), .d = address, .e = desc.id});
+}
+
+static void free_block(struct run *run, const struct layer *l, uint32_t at, uint64_t block, uint64_t address)
+{
+    emit(run, (struct vs_event){.kind = VS_EV_FREE, .place = at, .a = block, .b = l->bytes,
+                                .c = (l->bytes + 511) & ~UINT64_C(511), .d = address});
+}
+
+static void about(struct run *run, uint8_t kind, const struct layer *l, uint32_t at, uint64_t c,
+                  uint64_t d, uint8_t aux)
+{
+    emit(run, (struct vs_event){.kind = kind, .place = at, .a = l->block, .b = l->tensor, .c = c, .d = d, .aux = aux});
+}
+
+static void op(struct run *run, uint8_t kind, uint32_t at, uint32_t name, uint64_t node, uint64_t flops,
+               uint8_t pass)
+{
+    emit(run, (struct vs_event){.kind = kind, .place = at, .a = name, .b = node, .c = flops, .aux = pass});
+}
+
+static void forward(struct run *run, int i)
+{
+    struct layer *l = &run->layers[i];
+    const struct layer *before = &run->layers[i ? i - 1 : 0];
+    const struct eng_observer *obs = run->obs;
+    uint32_t line = 20 + (uint32_t)i;
+    uint32_t at = place(run, l, line, l->op);
+    uint64_t node = run->next_tensor;
+
+    op(run, VS_EV_OP_BEGIN, at, l->op, node, l->bytes * 1152, 0);
+    about(run, VS_EV_USE, before, at, l->op, 0, 0);
+    alloc(run, l, at, VS_CAT_ACTIVATION, l->address[run->step & 1]);
+    about(run, VS_EV_SAVE, before, at, node, 0, 0);
+    emit(run, (struct vs_event){.kind = VS_EV_CATEGORY, .place = at, .a = before->block, .aux = VS_CAT_SAVED});
+    op(run, VS_EV_OP_END, at, l->op, node, l->bytes * 1152, 0);
+    at = place(run, l, line, 0);
+    about(run, VS_EV_HOLD, l, at, obs->string(obs->user, "x"), run->func, VS_HOLD_LOCAL);
+    about(run, VS_EV_DROP, before, at, obs->string(obs->user, "x"), run->func, VS_HOLD_LOCAL);
+}
+
+static void backward(struct run *run, int i)
+{
+    struct layer *l = &run->layers[i];
+    struct layer kept = *l;
+    uint32_t at = place(run, l, 20 + (uint32_t)i, l->backward_op);
+
+    op(run, VS_EV_OP_BEGIN, at, l->backward_op, l->tensor, 2 * l->bytes * 1152, 1);
+    about(run, VS_EV_USE, l, at, l->backward_op, 0, 0);
+    alloc(run, l, at, VS_CAT_GRADIENT, l->address[~run->step & 1]);
+    about(run, VS_EV_HOLD, l, at, l->backward_op, 0, VS_HOLD_GRAPH);
+    about(run, VS_EV_UNSAVE, &kept, at, l->tensor, 0, 0);
+    free_block(run, l, at, kept.block, l->address[run->step & 1]);
+    about(run, VS_EV_DROP, l, at, l->backward_op, 0, VS_HOLD_GRAPH);
+    op(run, VS_EV_OP_END, at, l->backward_op, l->tensor, 2 * l->bytes * 1152, 1);
+    free_block(run, l, at, l->block, l->address[~run->step & 1]);
+}
+
+static void optimizer(struct run *run, int i)
+{
+    struct layer *l = &run->layers[i];
+    uint32_t at = place(run, l, 60, run->adam);
+
+    op(run, VS_EV_OP_BEGIN, at, run->adam, 0, l->bytes, 0);
+    alloc(run, l, at, VS_CAT_TEMPORARY, l->address[0]);
+    free_block(run, l, at, l->block, l->address[0]);
+    op(run, VS_EV_OP_END, at, run->adam, 0, l->bytes, 0);
+}
+
+static void step(struct run *run)
+{
+    static const uint32_t phases[] = {VS_PHASE_FORWARD, VS_PHASE_BACKWARD, VS_PHASE_OPTIMIZER};
+
+    emit(run, (struct vs_event){.kind = VS_EV_STEP, .a = ++run->step});
+    for (int p = 0; p < 3; p++) {
+        run->phase = phases[p];
+        emit(run, (struct vs_event){.kind = VS_EV_PHASE, .a = phases[p]});
+        for (int i = 0; i < LAYERS; i++) {
+            if (p == 0)
+                forward(run, i);
+            else if (p == 1)
+                backward(run, LAYERS - 1 - i);
+            else
+                optimizer(run, i);
+        }
+    }
+}
+
+/* ---- observers ---- */
+
+static void none_emit(void *user, const struct vs_event *event)
+{
+    (void)user;
+    (void)event;
+}
+
+static uint32_t none_string(void *user, const char *text)
+{
+    (void)user;
+    return (uint32_t)strlen(text);
+}
+
+static uint32_t none_place(void *user, const struct vs_place *at)
+{
+    (void)user;
+    return at->line + at->op;
+}
+
+static void none_tensor(void *user, const struct vs_tensor_desc *desc)
+{
+    (void)user;
+    (void)desc;
+}
+
+/* Keeps the events, about 800 ns apart. */
+struct keeper {
+    struct trc_intern *intern;
+    struct vs_event *events;
+    size_t count;
+    uint64_t time_ns;
+    uint64_t random;
+};
+
+static void keep_emit(void *user, const struct vs_event *event)
+{
+    struct keeper *k = user;
+
+    if (k->count == EVENTS)
+        return;
+    k->random = k->random * UINT64_C(6364136223846793005) + 1442695040888963407;
+    k->time_ns += 300 + (k->random >> 54);
+    k->events[k->count] = *event;
+    k->events[k->count++].time_ns = k->time_ns;
+}
+
+static uint32_t keep_string(void *user, const char *text)
+{
+    struct keeper *k = user;
+    const char *new_text;
+
+    return trc_intern_string(k->intern, text, &new_text);
+}
+
+static uint32_t keep_place(void *user, const struct vs_place *at)
+{
+    struct keeper *k = user;
+    bool is_new;
+
+    return trc_intern_place(k->intern, at, &is_new);
+}
+
+/* ---- plain rows, the peer ---- */
+
+struct plain {
+    sqlite3 *db;
+    sqlite3_stmt *stmt;
+    uint64_t seq;
+};
+
+static void check(int is_fine, const char *what)
+{
+    if (!is_fine)
+        vs_die("bench_store: %s", what);
+}
+
+static void plain_open(struct plain *p, const char *path)
+{
+    unlink(path);
+    p->seq = 0;
+    check(sqlite3_open(path, &p->db) == SQLITE_OK, "peer: open");
+    check(sqlite3_exec(p->db,
+                       "PRAGMA page_size = 8192; PRAGMA journal_mode = DELETE; PRAGMA synchronous = NORMAL;"
+                       "PRAGMA cache_size = -65536;"
+                       "CREATE TABLE event (seq INTEGER PRIMARY KEY, time_ns, kind, place, a, b, c, d, e, aux);"
+                       "BEGIN",
+                       NULL, NULL, NULL) == SQLITE_OK,
+          "peer: schema");
+    check(sqlite3_prepare_v2(p->db, "INSERT INTO event VALUES (?,?,?,?,?,?,?,?,?,?)", -1, &p->stmt,
+                             NULL) == SQLITE_OK,
+          "peer: prepare");
+}
+
+static void plain_emit(void *user, const struct vs_event *event)
+{
+    struct plain *p = user;
+    const uint64_t values[] = {++p->seq, event->time_ns, event->kind, event->place, event->a,
+                               event->b, event->c,       event->d,    event->e,     event->aux};
+
+    for (int i = 0; i < 10; i++)
+        sqlite3_bind_int64(p->stmt, i + 1, (sqlite3_int64)values[i]);
+    check(sqlite3_step(p->stmt) == SQLITE_DONE, "peer: insert");
+    sqlite3_reset(p->stmt);
+}
+
+static void plain_close(struct plain *p)
+{
+    check(sqlite3_exec(p->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK, "peer: commit");
+    sqlite3_finalize(p->stmt);
+    sqlite3_close(p->db);
+}
+
+/* ---- measuring ---- */
+
+static double now(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *values)
+{
+    qsort(values, ROUNDS, sizeof(*values), compare);
+    return values[ROUNDS / 2];
+}
+
+static double file_bytes(const char *path)
+{
+    struct stat st;
+
+    check(stat(path, &st) == 0, "stat");
+    return (double)st.st_size;
+}
+
+static void ok(enum vs_status st, const struct vs_error *err)
+{
+    if (st)
+        vs_die("bench_store: %s", err->text);
+}
+
+/* Seconds that EVENTS events (about) take with this observer. */
+static double run_time(const struct eng_observer *obs, uint64_t *emitted)
+{
+    struct run run;
+    double start;
+
+    run_init(&run, obs);
+    start = now();
+    while (run.emitted < EVENTS)
+        step(&run);
+    *emitted = run.emitted;
+    return now() - start;
+}
+
+static double none_time(void)
+{
+    const struct eng_observer obs = {NULL, none_emit, none_string, none_place, none_tensor};
+    uint64_t emitted;
+    double seconds = run_time(&obs, &emitted);
+
+    return seconds / (double)emitted * 1e9;
+}
+
+/* ns an event on the training thread, the run's own time included; *waits and *bytes of the trace per event. */
+static double recorder_time(const char *path, struct trc_recorder_stats *stats, double *bytes)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    const struct trc_recorder_options options = {.force = true};
+    struct trc_recorder *rec;
+    uint64_t emitted;
+    double seconds;
+
+    ok(trc_recorder_open(path, &options, &rec, &err), &err);
+    seconds = run_time(trc_recorder_observer(rec), &emitted);
+    trc_recorder_stats(rec, stats);
+    ok(trc_recorder_close(rec, true, &err), &err);
+    *bytes = file_bytes(path) / (double)emitted;
+    return seconds / (double)emitted * 1e9;
+}
+
+static double plain_run_time(const char *path)
+{
+    struct plain p;
+    const struct eng_observer obs = {&p, plain_emit, none_string, none_place, none_tensor};
+    uint64_t emitted;
+    double seconds;
+
+    plain_open(&p, path);
+    seconds = run_time(&obs, &emitted);
+    plain_close(&p);
+    return seconds / (double)emitted * 1e9;
+}
+
+static double writer_rate(const char *path, const struct keeper *k)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    const struct sto_writer_options options = {.force = true};
+    struct sto_writer *w;
+    double start;
+
+    ok(sto_writer_open(path, &options, &w, &err), &err);
+    start = now();
+    for (size_t i = 0; i < k->count; i += BATCH)
+        ok(sto_writer_events(w, k->events + i, k->count - i < BATCH ? k->count - i : BATCH, &err), &err);
+    ok(sto_writer_close(w, true, &err), &err);
+    return (double)k->count / (now() - start) / 1e6;
+}
+
+static double plain_rate(const char *path, const struct keeper *k)
+{
+    struct plain p;
+    double start;
+
+    plain_open(&p, path);
+    start = now();
+    for (size_t i = 0; i < k->count; i++)
+        plain_emit(&p, &k->events[i]);
+    plain_close(&p);
+    return (double)k->count / (now() - start) / 1e6;
+}
+
+static void line(const char *what, double ours, double peer, const char *unit, bool more_is_better)
+{
+    printf("%-46s %8.1f %8.1f %-12s %6.1fx\n", what, ours, peer, unit,
+           more_is_better ? ours / peer : peer / ours);
+}
+
+static void events_keep(struct keeper *k)
+{
+    const struct eng_observer obs = {k, keep_emit, keep_string, keep_place, none_tensor};
+    struct run run;
+
+    *k = (struct keeper){.intern = trc_intern_new(), .events = vs_alloc(EVENTS * sizeof(*k->events))};
+    run_init(&run, &obs);
+    while (k->count < EVENTS)
+        step(&run);
+}
+
+int main(int argc, char **argv)
+{
+    const char *path = argc > 1 ? argv[1] : "bench_store.db";
+    double none[ROUNDS], ours[ROUNDS], peer[ROUNDS], rate[ROUNDS], plain[ROUNDS];
+    struct trc_recorder_stats stats = {0};
+    double trace_bytes = 0;
+    double event_bytes = 0;
+    double plain_bytes = 0;
+    struct keeper k;
+
+    events_keep(&k);
+    for (int i = 0; i < ROUNDS; i++) {
+        none[i] = none_time();
+        ours[i] = recorder_time(path, &stats, &trace_bytes);
+        peer[i] = plain_run_time(path);
+        rate[i] = writer_rate(path, &k);
+        event_bytes = file_bytes(path) / (double)k.count;
+        plain[i] = plain_rate(path, &k);
+        plain_bytes = file_bytes(path) / (double)k.count;
+    }
+    unlink(path);
+    printf("%d events of an invented run of %d layers; peer: plain rows by a prepared statement; medians of %d\n",
+           EVENTS, LAYERS, ROUNDS);
+    printf("%-46s %8s %8s\n", "", "ours", "peer");
+    line("recording, on the training thread", median(ours) - median(none), median(peer) - none[ROUNDS / 2],
+         "ns/event", false);
+    line("writer, events alone", median(rate), median(plain), "M events/s", true);
+    line("file, events alone", event_bytes, plain_bytes, "bytes/event", false);
+    printf("%-46s %8.1f          %s\n", "file, with tensors, places and strings", trace_bytes, "bytes/event");
+    printf("%-46s %8llu          %.1f ms in all\n", "ring found full in the last round",
+           (unsigned long long)stats.waits, (double)stats.wait_ns / 1e6);
+    vs_free(k.events);
+    trc_intern_free(k.intern);
+    return 0;
+}

@@ -1,0 +1,112 @@
+/*
+ * tests/store/test_view.c - the views, decoded by SQLite alone, against the events that were written.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "base/mem.h"
+#include "store/codec.h"
+#include "store/view.h"
+#include "store/writer.h"
+#include "tests/store/sample_events.h"
+#include "tests/store/trace_file.h"
+
+static void trace_write(const char *path, const struct vs_event *events, size_t count)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct sto_writer *w;
+
+    if (sto_writer_open(path, &(struct sto_writer_options){.force = true}, &w, &err) ||
+        sto_writer_events(w, events, count, &err) || sto_writer_close(w, true, &err))
+        fail_msg("%s", err.text);
+}
+
+static sqlite3 *db_open(const char *path)
+{
+    sqlite3 *db;
+
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    return db;
+}
+
+static sqlite3_stmt *prepare(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *stmt;
+
+    if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    return stmt;
+}
+
+static void numbers_check(sqlite3 *db, const struct vs_event *events, size_t count)
+{
+    sqlite3_stmt *stmt = prepare(db, "SELECT seq, kind, time_ns, place, a, b, c, d, e, aux FROM event_number");
+    size_t rows = 0;
+    bool *is_seen = vs_calloc(count, sizeof(*is_seen));
+
+    while (sqlite3_step(stmt) == SQLITE_ROW) {
+        uint64_t seq = (uint64_t)sqlite3_column_int64(stmt, 0);
+        struct vs_event got = {
+            .kind = (uint8_t)sqlite3_column_int(stmt, 1),
+            .time_ns = (uint64_t)sqlite3_column_int64(stmt, 2),
+            .place = (uint32_t)sqlite3_column_int64(stmt, 3),
+            .a = (uint64_t)sqlite3_column_int64(stmt, 4),
+            .b = (uint64_t)sqlite3_column_int64(stmt, 5),
+            .c = (uint64_t)sqlite3_column_int64(stmt, 6),
+            .d = (uint64_t)sqlite3_column_int64(stmt, 7),
+            .e = (uint32_t)sqlite3_column_int64(stmt, 8),
+            .aux = (uint8_t)sqlite3_column_int(stmt, 9),
+        };
+
+        assert_in_range(seq, 1, count);
+        assert_false(is_seen[seq - 1]);
+        is_seen[seq - 1] = true;
+        for (int i = 1; i < 10; i++)
+            assert_int_equal(sqlite3_column_type(stmt, i), SQLITE_INTEGER);
+        assert_memory_equal(&got, &events[seq - 1], sizeof(got));
+        rows++;
+    }
+    assert_int_equal(rows, count);
+    sqlite3_finalize(stmt);
+    vs_free(is_seen);
+}
+
+static void sql_decodes_what_was_written(void **state)
+{
+    static const size_t counts[] = {1, 500, 16384, 20000};
+    char path[4096];
+    struct sample_random rnd = {31337};
+    struct vs_event *events = vs_alloc(20000 * sizeof(*events));
+
+    trace_path(state, "view.db", path, sizeof(path));
+    for (int round = 0; round < 12; round++) {
+        size_t count = counts[round % 4];
+        sqlite3 *db;
+
+        if (round < 8)
+            sample_events_wild(&rnd, events, count);
+        else
+            sample_events_training(&rnd, events, count);
+        trace_write(path, events, count);
+        db = db_open(path);
+        numbers_check(db, events, count);
+        sqlite3_close(db);
+    }
+    vs_free(events);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sql_decodes_what_was_written),
+    };
+
+    return cmocka_run_group_tests_name("store/view", tests, trace_folder_setup,
+                                       trace_folder_teardown);
+}
