@@ -352,6 +352,7 @@ static void the_best_fit_is_the_smallest_then_the_lowest(void **state)
 {
     struct rig rig;
     struct eng_block *b[4];
+    uint64_t at[4];
 
     (void)state;
     rig_init(&rig, 80 * GIB, "");
@@ -359,10 +360,12 @@ static void the_best_fit_is_the_smallest_then_the_lowest(void **state)
     b[1] = get(&rig, 20 * MIB);
     b[2] = get(&rig, 20 * MIB);
     b[3] = get(&rig, 18 * MIB);
-    for (int i = 3; i >= 0; i--)
+    for (int i = 3; i >= 0; i--) {
+        at[i] = eng_block_address(b[i]);
         put(&rig, b[i]);
-    assert_u64(eng_block_address(get(&rig, 19 * MIB)), eng_block_address(b[1]));
-    assert_u64(eng_block_address(get(&rig, 19 * MIB)), eng_block_address(b[2]));
+    }
+    assert_u64(eng_block_address(get(&rig, 19 * MIB)), at[1]);
+    assert_u64(eng_block_address(get(&rig, 19 * MIB)), at[2]);
     assert_u64(eng_block_bytes(get(&rig, 17 * MIB)), 18 * MIB);
     rig_release(&rig);
 }
