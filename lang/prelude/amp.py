@@ -68,20 +68,23 @@ class GradScaler:
                 self._make(outputs.device)
             scale = self._scale
             return outputs * scale.to(device=outputs.device, non_blocking=True)
-        return self._scale_nested(outputs, [])
+        # apply_scale calls itself, so it holds itself, and with it the copy in stash: both outlive the call, as in PyTorch
+        stash = []
 
-    def _scale_nested(self, val, stash):
-        if isinstance(val, torch.Tensor):
-            if len(stash) == 0:
-                if self._scale is None:
-                    self._make(val.device)
-                stash.append(_MultiDeviceReplicator(self._scale))
-            return val * stash[0].get(val.device)
-        if isinstance(val, tuple):
-            return tuple([self._scale_nested(v, stash) for v in val])
-        if isinstance(val, list):
-            return [self._scale_nested(v, stash) for v in val]
-        raise ValueError("outputs must be a Tensor or an iterable of Tensors")
+        def apply_scale(val):
+            if isinstance(val, torch.Tensor):
+                if len(stash) == 0:
+                    if self._scale is None:
+                        self._make(val.device)
+                    stash.append(_MultiDeviceReplicator(self._scale))
+                return val * stash[0].get(val.device)
+            if isinstance(val, tuple):
+                return tuple([apply_scale(v) for v in val])
+            if isinstance(val, list):
+                return [apply_scale(v) for v in val]
+            raise ValueError("outputs must be a Tensor or an iterable of Tensors")
+
+        return apply_scale(outputs)
 
     def _unscale_grads_(self, optimizer, inv_scale, found_inf):
         per_device_inv_scale = _MultiDeviceReplicator(inv_scale)

@@ -289,9 +289,9 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
     input_reshaped = input.contiguous().view([1, batch * channels] + list(input.shape[2:]))
     out = torch._op.batch_norm(input_reshaped, weight_, bias_, running_mean_, running_var_,
                                use_input_stats, momentum, eps)
-    if running_mean is not None:
+    if use_input_stats and running_mean is not None:
         running_mean.copy_(running_mean_.view(batch, channels).mean(0, False))
-    if running_var is not None:
+    if use_input_stats and running_var is not None:
         running_var.copy_(running_var_.view(batch, channels).mean(0, False))
     return out.view(input.shape)
 

@@ -43,13 +43,6 @@ def _reduced(values, reduction):
     raise ValueError(f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.")
 
 
-def _weighted(errors, weight, reduction):
-    weighted = errors * weight
-    if reduction == "mean":
-        return torch.sum(weighted) / torch.sum(weight)
-    return _reduced(weighted, reduction)
-
-
 def _check_weight(weight, input):
     if weight.shape != input.shape:
         raise ValueError("Weights and input must have the same size.")
@@ -75,7 +68,10 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
     if weight is not None:
         _check_weight(weight, input)
         squared_errors = torch.pow(expanded_input - expanded_target, 2)
-        return _weighted(squared_errors, weight, reduction)
+        weighted_squared_errors = squared_errors * weight
+        if reduction == "mean":
+            return torch.sum(weighted_squared_errors) / torch.sum(weight)
+        return _reduced(weighted_squared_errors, reduction)
     return torch._op._mse_loss(expanded_input, expanded_target, _number(reduction))
 
 
@@ -86,7 +82,10 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
     if weight is not None:
         _check_weight(weight, input)
         absolute_errors = torch.abs(expanded_input - expanded_target)
-        return _weighted(absolute_errors, weight, reduction)
+        weighted_absolute_errors = absolute_errors * weight
+        if reduction == "mean":
+            return torch.sum(weighted_absolute_errors) / torch.sum(weight)
+        return _reduced(weighted_absolute_errors, reduction)
     return torch._op._l1_loss(expanded_input, expanded_target, _number(reduction))
 
 

@@ -1,7 +1,8 @@
 # torch.nn: normalisation layers.
 #
 # For:       net files.
-# Invariant: as nn_layers.py. A training forward of a BatchNorm counts its batch before the op runs.
+# Invariant: as nn_layers.py. A training forward of a BatchNorm counts its batch before the op runs; the count is also
+#            kept on the host, because without data the tensor cannot be read.
 import torch
 import torch.nn.functional as F
 import torch.nn.init as init
@@ -33,6 +34,7 @@ class _NormBase(Module):
         self.reset_parameters()
 
     def reset_running_stats(self):
+        self._batches_tracked = 0
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
@@ -55,8 +57,9 @@ class _BatchNorm(_NormBase):
             exponential_average_factor = self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
+            self._batches_tracked = self._batches_tracked + 1
             if self.momentum is None:
-                exponential_average_factor = 1.0 / float(self.num_batches_tracked)
+                exponential_average_factor = 1.0 / self._batches_tracked
         if self.training:
             bn_training = True
         else:

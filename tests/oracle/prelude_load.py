@@ -118,4 +118,15 @@ def load(given=None):
                 space.setdefault(name, getattr(spaces[module]._behind, name))
         with open(path) as f:
             exec(compile(f.read(), path, "exec"), space)
+    top.train_module = spaces["_train"]
+    top.find = find
     return top
+
+
+def net_file(top, path):
+    """A net file whose torch is the prelude."""
+    net = types.ModuleType("net")
+    net.__dict__["__builtins__"] = dict(vars(builtins), __import__=top.find)
+    with open(path) as f:
+        exec(compile(f.read(), path, "exec"), net.__dict__)
+    return net
