@@ -7,6 +7,7 @@ import traceback
 
 import torch
 
+import events
 import netfile
 import recompute
 import record
@@ -51,7 +52,8 @@ def _memory(path, given, keep_scratch):
     toggles = tg.settle(given, net)
     report = record.run(net, toggles, keep_scratch)
     report["toggles"] = toggles
-    report["event_list"] = [e.row() for e in report["event_list"]]
+    rows = [e.row() for e in report["event_list"]]
+    report["event_list"] = rows if toggles["amp"] == "off" else events.settle_casts(rows)
     return report
 
 

@@ -76,3 +76,17 @@ def without_scratch(events):
         e.id = ids[e.id]
         kept.append(e)
     return kept
+
+
+def settle_casts(rows):
+    """Sorts runs of frees of autocast's copies by id: PyTorch walks a table keyed by addresses."""
+    made_by = {r[3]: r[2] for r in rows if r[0] == "alloc"}
+    out, run = [], []
+    for row in rows:
+        if row[0] == "free" and made_by[row[3]].endswith("_to_copy"):
+            run.append(row)
+            continue
+        out += sorted(run, key=lambda r: r[3])
+        run = []
+        out.append(row)
+    return out + sorted(run, key=lambda r: r[3])

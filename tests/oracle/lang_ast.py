@@ -78,6 +78,8 @@ class Dump:
     def fstring(self, node):
         out = ["(fstring"]
         for part in node.values:
+            if isinstance(part, ast.Constant) and not part.value:
+                continue  # 3.12 puts an empty text behind some specs
             if isinstance(part, ast.Constant):
                 out.append(self.text(part.value))
                 continue

@@ -7,15 +7,16 @@ One line a code, the module first, then in the order in which the compiler makes
     qualname: co_varnames | co_cellvars | co_freevars
 The C test (tests/lang/test_resolve.c) compares.
 """
+import inspect
 import sys
 import types
 
 
 def names(code):
-    """Locals and cells in the order of slots: co_varnames and co_cellvars are in that order already."""
-    return " ".join(
-        [code.co_qualname + ":"] + list(code.co_varnames) + ["|"] + list(code.co_cellvars) + ["|"] + list(code.co_freevars)
-    )
+    """co_varnames and co_cellvars are in the order of slots already. Locals only of functions, see tests/lang/dump.h."""
+    is_function = code.co_flags & inspect.CO_OPTIMIZED
+    local = code.co_varnames if is_function else ()
+    return " ".join([code.co_qualname + ":", *local, "|", *code.co_cellvars, "|", *code.co_freevars])
 
 
 def codes(code):
