@@ -80,9 +80,17 @@ $(B)/gen/prelude.inc: $(PRELUDE) lang/prelude/embed.sh
 	$(Q)sh lang/prelude/embed.sh $(PRELUDE) > $@.tmp && mv $@.tmp $@
 $(B)/lang/prelude.o: $(B)/gen/prelude.inc
 
-$(B)/tests/%: $(B)/tests/%.o $(HELP_OBJ) $(B)/libvramscope.a
+# Archives, so that a test takes from them only what it uses.
+$(B)/libcli.a: $(filter-out $(B)/cli/main.o,$(CLI_OBJ))
+$(B)/libhelp.a: $(HELP_OBJ)
+$(B)/libcli.a $(B)/libhelp.a:
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+TEST_LIBS := $(B)/libhelp.a $(B)/libcli.a $(B)/libvramscope.a
+$(B)/tests/%: $(B)/tests/%.o $(TEST_LIBS)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $< $(HELP_OBJ) $(B)/libvramscope.a -lcmocka $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $< $(TEST_LIBS) -lcmocka $(LDLIBS)
 
 $(B)/bench/%: $(B)/bench/%.o $(B)/libvramscope.a
 	$(call say,LINK,$@)

@@ -1,0 +1,277 @@
+/*
+ * cli/args.c - see args.h.
+ *
+ * Must not know:  what an option means.
+ * Invariant:      every option that is kept points into its command's table.
+ */
+#include "cli/args.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+#define HELP_COLUMN 28
+#define HELP_WIDTH 100
+
+static const struct cli_option *option_by_name(const struct cli_cmd *cmd, const char *name,
+                                               size_t len)
+{
+    for (const struct cli_option *o = cmd->options; o->name; o++)
+        if (strlen(o->name) == len && memcmp(o->name, name, len) == 0)
+            return o;
+    return NULL;
+}
+
+static const struct cli_option *option_by_letter(const struct cli_cmd *cmd, char letter)
+{
+    for (const struct cli_option *o = cmd->options; o->name; o++)
+        if (o->letter == letter)
+            return o;
+    return NULL;
+}
+
+/* The option or toggle of this command that `name` was probably meant to be, or NULL. */
+static const char *nearest(const struct cli_cmd *cmd, const char *name)
+{
+    unsigned best = vs_word_distance_limit(name) + 1;
+    const char *found = NULL;
+
+    for (const struct cli_option *o = cmd->options; o->name; o++) {
+        if (vs_word_distance(name, o->name) < best) {
+            best = vs_word_distance(name, o->name);
+            found = o->name;
+        }
+    }
+    for (size_t i = 0; cmd->toggles && i < VS_TOGGLE_COUNT; i++) {
+        const char *toggle = vs_toggle_info((enum vs_toggle)i)->name;
+
+        if (vs_word_distance(name, toggle) < best) {
+            best = vs_word_distance(name, toggle);
+            found = toggle;
+        }
+    }
+    return found;
+}
+
+static enum vs_status unknown_option(const struct cli_cmd *cmd, const char *arg, const char *name,
+                                     struct vs_error *err)
+{
+    const char *meant = nearest(cmd, name);
+
+    if (meant)
+        return vs_fail(err, VS_E_USAGE, "%s: there is no option %s; did you mean --%s?", cmd->name,
+                       arg, meant);
+    return vs_fail(err, VS_E_USAGE, "%s: there is no option %s; `vramscope %s --help` lists them",
+                   cmd->name, arg, cmd->name);
+}
+
+static enum vs_status keep(struct cli_args *args, const struct cli_option *option,
+                           const char *value, struct vs_error *err)
+{
+    if (!option->many && cli_args_has(args, option->name))
+        return vs_fail(err, VS_E_USAGE, "%s: --%s is given twice", args->cmd->name, option->name);
+    args->given = vs_grow(args->given, args->given_count, &args->given_cap, sizeof(*args->given));
+    args->given[args->given_count++] = (struct cli_given){option, value};
+    return VS_OK;
+}
+
+/* `-n VALUE`, `-nVALUE` or `-n`; *i is the argument's number and moves over a value of its own. */
+static enum vs_status short_option(struct cli_args *args, int argc, char *const *argv, int *i,
+                                   struct vs_error *err)
+{
+    const char *arg = argv[*i];
+    const struct cli_option *option = option_by_letter(args->cmd, arg[1]);
+
+    if (!option)
+        return unknown_option(args->cmd, arg, arg + 1, err);
+    if (!option->value) {
+        if (arg[2])
+            return vs_fail(err, VS_E_USAGE, "%s: -%c takes no value", args->cmd->name, arg[1]);
+        return keep(args, option, NULL, err);
+    }
+    if (arg[2])
+        return keep(args, option, arg + 2, err);
+    if (*i + 1 == argc)
+        return vs_fail(err, VS_E_USAGE, "%s: -%c needs a value: %s", args->cmd->name, arg[1],
+                       option->value);
+    return keep(args, option, argv[++*i], err);
+}
+
+/* `--name VALUE`, `--name=VALUE` or `--name`, an option or a toggle. */
+static enum vs_status long_option(struct cli_args *args, int argc, char *const *argv, int *i,
+                                  struct vs_error *err)
+{
+    const char *name = argv[*i] + 2;
+    size_t len = strcspn(name, "=");
+    const char *value = name[len] ? name + len + 1 : NULL;
+    const struct cli_option *option = option_by_name(args->cmd, name, len);
+    char *word = vs_strndup(name, len);
+    enum vs_toggle toggle = VS_TOGGLE_COUNT;
+    bool is_toggle = !option && args->cmd->toggles && vs_toggle_find(word, &toggle);
+    enum vs_status st = VS_OK;
+
+    if (!option && !is_toggle) {
+        st = unknown_option(args->cmd, argv[*i], word, err);
+        goto out;
+    }
+    if (option && !option->value) {
+        st = value ? vs_fail(err, VS_E_USAGE, "%s: --%s takes no value", args->cmd->name, word)
+                   : keep(args, option, NULL, err);
+        goto out;
+    }
+    if (!value && *i + 1 == argc) {
+        st = vs_fail(err, VS_E_USAGE, "%s: --%s needs a value", args->cmd->name, word);
+        goto out;
+    }
+    if (!value)
+        value = argv[++*i];
+    if (option)
+        st = keep(args, option, value, err);
+    else if (vs_toggles_is_set(&args->toggles, toggle))
+        st = vs_fail(err, VS_E_USAGE, "%s: --%s is given twice", args->cmd->name, word);
+    else
+        st = vs_toggles_set(&args->toggles, toggle, value, err);
+out:
+    vs_free(word);
+    return st;
+}
+
+static enum vs_status positional(struct cli_args *args, const char *value, struct vs_error *err)
+{
+    const struct cli_cmd *cmd = args->cmd;
+
+    if (args->positional_count == cmd->positionals_max)
+        return vs_fail(err, VS_E_USAGE, "%s: `%s` is one argument too many; usage: vramscope %s %s",
+                       cmd->name, value, cmd->name, cmd->usage);
+    args->positionals = vs_grow(args->positionals, args->positional_count, &args->positional_cap,
+                                sizeof(*args->positionals));
+    args->positionals[args->positional_count++] = value;
+    return VS_OK;
+}
+
+enum vs_status cli_args_parse(const struct cli_cmd *cmd, int argc, char *const *argv,
+                              struct cli_args *out, struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+    bool only_positionals = false;
+
+    memset(out, 0, sizeof(*out));
+    out->cmd = cmd;
+    for (int i = 0; i < argc && !st; i++) {
+        const char *arg = argv[i];
+
+        if (only_positionals || arg[0] != '-' || !arg[1]) {
+            st = positional(out, arg, err);
+        } else if (strcmp(arg, "--") == 0) {
+            only_positionals = true;
+        } else if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
+            out->wants_help = true;
+            return VS_OK;
+        } else if (arg[1] == '-') {
+            st = long_option(out, argc, argv, &i, err);
+        } else {
+            st = short_option(out, argc, argv, &i, err);
+        }
+    }
+    if (!st && out->positional_count < cmd->positionals_min)
+        st = vs_fail(err, VS_E_USAGE, "%s: an argument is missing; usage: vramscope %s %s",
+                     cmd->name, cmd->name, cmd->usage);
+    return st;
+}
+
+void cli_args_release(struct cli_args *args)
+{
+    vs_free(args->positionals);
+    vs_free(args->given);
+    vs_toggles_release(&args->toggles);
+    memset(args, 0, sizeof(*args));
+}
+
+bool cli_args_has(const struct cli_args *args, const char *name)
+{
+    for (size_t i = 0; i < args->given_count; i++)
+        if (strcmp(args->given[i].option->name, name) == 0)
+            return true;
+    return false;
+}
+
+const char *cli_args_value_at(const struct cli_args *args, const char *name, size_t i)
+{
+    for (size_t k = 0; k < args->given_count; k++)
+        if (strcmp(args->given[k].option->name, name) == 0 && i-- == 0)
+            return args->given[k].value;
+    return NULL;
+}
+
+const char *cli_args_value(const struct cli_args *args, const char *name)
+{
+    return cli_args_value_at(args, name, 0);
+}
+
+/* `text` broken at blanks, each line from column HELP_COLUMN on. */
+static void add_wrapped(struct vs_text *out, const char *text)
+{
+    size_t room = HELP_WIDTH - HELP_COLUMN;
+
+    while (strlen(text) > room) {
+        size_t len = room;
+
+        while (len && text[len] != ' ')
+            len--;
+        if (!len)
+            len = strcspn(text, " ");
+        vs_text_add_n(out, text, len);
+        vs_text_add_char(out, '\n');
+        vs_text_add_fill(out, ' ', HELP_COLUMN);
+        text += len + (text[len] == ' ');
+    }
+    vs_text_add(out, text);
+    vs_text_add_char(out, '\n');
+}
+
+/* "  -o, --out FILE" up to the column where the help begins. */
+static void add_option(struct vs_text *out, char letter, const char *name, const char *value)
+{
+    size_t start = out->len;
+
+    if (letter)
+        vs_text_addf(out, "  -%c, --%s", letter, name);
+    else
+        vs_text_addf(out, "      --%s", name);
+    if (value)
+        vs_text_addf(out, " %s", value);
+    if (out->len - start >= HELP_COLUMN) {
+        vs_text_add_char(out, '\n');
+        start = out->len;
+    }
+    vs_text_add_fill(out, ' ', (int)(HELP_COLUMN - (out->len - start)));
+}
+
+void cli_args_help(const struct cli_cmd *cmd, struct vs_text *out)
+{
+    vs_text_addf(out, "usage: vramscope %s %s\n\n%s.\n", cmd->name, cmd->usage, cmd->summary);
+    if (cmd->help)
+        vs_text_addf(out, "\n%s", cmd->help);
+    vs_text_add(out, "\noptions:\n");
+    for (const struct cli_option *o = cmd->options; o->name; o++) {
+        add_option(out, o->letter, o->name, o->value);
+        add_wrapped(out, o->help);
+    }
+    add_option(out, 'h', "help", NULL);
+    add_wrapped(out, "this text");
+    if (!cmd->toggles)
+        return;
+    vs_text_add(out,
+                "\ntoggles, how the net is trained (`vramscope toggles` says what each costs):\n");
+    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++) {
+        const struct vs_toggle_info *info = vs_toggle_info((enum vs_toggle)i);
+        struct vs_text line = {NULL, 0, 0};
+        char legal[VS_TOGGLE_LEGAL_MAX];
+
+        add_option(out, 0, info->name, "VALUE");
+        vs_text_addf(&line, "%s: %s (default %s)", info->help,
+                     vs_toggle_legal_text((enum vs_toggle)i, legal), info->initial);
+        add_wrapped(out, vs_text_get(&line));
+        vs_text_release(&line);
+    }
+}

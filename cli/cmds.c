@@ -1,0 +1,61 @@
+/*
+ * cli/cmds.c - see cmds.h.
+ *
+ * Must not know:  what a command does.
+ * Invariant:      results go to stdout, messages to stderr.
+ */
+#include "cli/cmds.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct cli_cmd *const CMDS[] = {
+    &cli_cmd_record, &cli_cmd_report, &cli_cmd_whatif, &cli_cmd_sql, &cli_cmd_toggles, &cli_cmd_ops,
+};
+#define CMD_COUNT (sizeof(CMDS) / sizeof(CMDS[0]))
+
+const struct cli_cmd *cli_cmd_at(size_t i)
+{
+    return i < CMD_COUNT ? CMDS[i] : NULL;
+}
+
+const struct cli_cmd *cli_cmd_find(const char *name)
+{
+    for (size_t i = 0; i < CMD_COUNT; i++)
+        if (strcmp(CMDS[i]->name, name) == 0)
+            return CMDS[i];
+    return NULL;
+}
+
+const struct cli_cmd *cli_cmd_nearest(const char *name)
+{
+    unsigned best = vs_word_distance_limit(name) + 1;
+    const struct cli_cmd *found = NULL;
+
+    for (size_t i = 0; i < CMD_COUNT; i++) {
+        unsigned distance = vs_word_distance(name, CMDS[i]->name);
+
+        if (distance < best) {
+            best = distance;
+            found = CMDS[i];
+        }
+    }
+    return found;
+}
+
+int cli_fail(const struct vs_error *err)
+{
+    fprintf(stderr, "vramscope: %s\n", err->text);
+    return err->status == VS_E_USAGE ? 2 : 1;
+}
+
+int cli_print(const struct vs_text *text)
+{
+    size_t written = fwrite(vs_text_get(text), 1, text->len, stdout);
+
+    if (written == text->len && fflush(stdout) == 0)
+        return 0;
+    fprintf(stderr, "vramscope: cannot write the result: %s\n", strerror(errno));
+    return 1;
+}

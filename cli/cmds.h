@@ -1,0 +1,31 @@
+/*
+ * cli/cmds.h - the table of commands.
+ *
+ * For:            main.c and the help text.
+ * Must not know:  what a command does.
+ * Invariant:      one row a command; adding one is its file and its row in cmds.c.
+ */
+#ifndef CLI_CMDS_H
+#define CLI_CMDS_H
+
+#include "cli/args.h"
+
+extern const struct cli_cmd cli_cmd_record;
+extern const struct cli_cmd cli_cmd_report;
+extern const struct cli_cmd cli_cmd_whatif;
+extern const struct cli_cmd cli_cmd_sql;
+extern const struct cli_cmd cli_cmd_toggles;
+extern const struct cli_cmd cli_cmd_ops;
+
+/* Command number `i` (from 0), in the order of the help; NULL past the end. */
+const struct cli_cmd *cli_cmd_at(size_t i);
+const struct cli_cmd *cli_cmd_find(const char *name);
+/* The command that `name` was probably meant to be, or NULL. */
+const struct cli_cmd *cli_cmd_nearest(const char *name);
+
+/* The exit status that a failure means: 2 where the arguments were wrong, else 1. Prints "vramscope: text" on stderr. */
+int cli_fail(const struct vs_error *err);
+/* Write a result to stdout. Returns the exit status: 1 where it could not be written (said on stderr). */
+int cli_print(const struct vs_text *text);
+
+#endif

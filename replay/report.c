@@ -1,0 +1,84 @@
+/*
+ * replay/report.c - gathers what a report says; see report.h.
+ *
+ * Must not know:  how it is laid out.
+ * Invariant:      every list is sorted by bytes, equal ones in order of allocation.
+ */
+#include "replay/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "replay/live.h"
+
+static int by_bytes(const void *a, const void *b)
+{
+    const struct rpl_block *x = a;
+    const struct rpl_block *y = b;
+
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* What is alive at report->at: by category, and the `top` largest. */
+static enum vs_status contents_fill(struct rpl_report *report, size_t top, struct vs_error *err)
+{
+    struct rpl_live live;
+    enum vs_status st;
+
+    rpl_live_init(&live);
+    st = rpl_live_read(&live, report->trace, report->at, err);
+    if (st)
+        goto out;
+    memcpy(report->by_category, live.by_category, sizeof(report->by_category));
+    for (size_t i = 0; i < live.block_count; i++)
+        report->blocks_by_category[live.blocks[i].category]++;
+    if (live.block_count)
+        qsort(live.blocks, live.block_count, sizeof(*live.blocks), by_bytes);
+    report->largest_count = live.block_count < top ? live.block_count : top;
+    report->largest = vs_calloc(report->largest_count + 1, sizeof(*report->largest));
+    for (size_t i = 0; i < report->largest_count; i++)
+        report->largest[i].id = live.blocks[i].id;
+out:
+    rpl_live_release(&live);
+    return st;
+}
+
+enum vs_status rpl_report_fill(struct rpl_report *out, struct rpl_trace *trace, size_t top,
+                               struct vs_error *err)
+{
+    enum vs_status st;
+
+    out->trace = trace;
+    st = rpl_summary_fill(&out->sum, trace, err);
+    if (st)
+        return st;
+    out->at = out->sum.oom.event ? out->sum.oom.event : out->sum.peak.event;
+    if (!out->at)
+        return VS_OK;
+    st = contents_fill(out, top, err);
+    if (!st)
+        st = rpl_why_fill(trace, out->at, out->largest, out->largest_count, err);
+    if (!st)
+        st = rpl_kept_fill(&out->kept, trace, out->at, err);
+    if (st)
+        return st;
+    out->kept_why = vs_calloc(out->kept.count + 1, sizeof(*out->kept_why));
+    for (size_t i = 0; i < out->kept.count; i++)
+        out->kept_why[i].id = out->kept.items[i].block.id;
+    return rpl_why_fill(trace, out->at, out->kept_why, out->kept.count, err);
+}
+
+void rpl_report_release(struct rpl_report *report)
+{
+    for (size_t i = 0; report->largest && i < report->largest_count; i++)
+        rpl_why_release(&report->largest[i]);
+    for (size_t i = 0; report->kept_why && i < report->kept.count; i++)
+        rpl_why_release(&report->kept_why[i]);
+    vs_free(report->largest);
+    vs_free(report->kept_why);
+    rpl_summary_release(&report->sum);
+    memset(report, 0, sizeof(*report));
+}

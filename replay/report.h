@@ -1,0 +1,59 @@
+/*
+ * replay/report.h - the report on a trace: what filled the device at its worst moment, who held it, what need not be held.
+ *
+ * For:            `vramscope report`, and the record command after an out-of-memory.
+ * Must not know:  terminals, arguments, where the text goes.
+ * Invariant:      a pure function of the trace: the same trace gives the same text, byte for byte.
+ */
+#ifndef RPL_REPORT_H
+#define RPL_REPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "replay/kept.h"
+#include "replay/summary.h"
+#include "replay/trace.h"
+#include "replay/why.h"
+
+/*
+ * trace     borrowed; must outlive the report
+ * at        the event everything below is about: the refused allocation where there was one, else the peak; 0: nothing was allocated
+ * by_category  allocated bytes right after `at`
+ * largest   largest_count blocks alive at `at`, the largest first
+ * kept_why  one for each of kept.items
+ */
+struct rpl_report {
+    struct rpl_trace *trace;
+    struct rpl_summary sum;
+    uint64_t at;
+    uint64_t by_category[VS_CATEGORY_COUNT];
+    uint64_t blocks_by_category[VS_CATEGORY_COUNT];
+    struct rpl_why *largest;
+    size_t largest_count;
+    struct rpl_kept_list kept;
+    struct rpl_why *kept_why;
+};
+
+/*
+ * Make the report; `top` is how many of the largest tensors to look at. Zero-initialise `out`; release it also after a failure.
+ * Reads the trace five times. Errors: those of reading it.
+ */
+VS_MUST_USE enum vs_status rpl_report_fill(struct rpl_report *out, struct rpl_trace *trace,
+                                           size_t top, struct vs_error *err);
+void rpl_report_release(struct rpl_report *report);
+
+/* For people, 100 columns wide where names allow it. `name` is what to call the trace in the first line. */
+void rpl_report_text(const struct rpl_report *report, const char *name, struct vs_text *out);
+/* For programs: the fields are listed in docs/json.md. */
+void rpl_report_json(const struct rpl_report *report, struct vs_text *out);
+
+/* The object `peak` of the JSON answers: {"allocated": …, "by_category": {…}}. */
+void rpl_peak_json(const struct rpl_trace *trace, const struct rpl_peak *peak,
+                   struct vs_json *json);
+
+#endif

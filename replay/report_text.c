@@ -1,0 +1,333 @@
+/*
+ * replay/report_text.c - the report for people; see report.h.
+ *
+ * Must not know:  terminals, where the text goes. No colour: the text is the same in a file.
+ * Invariant:      a figure stands beside its unit, and once exactly where it is the answer.
+ */
+#include "replay/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/bytes.h"
+
+#define BAR_WIDTH 24
+#define HOLDERS_SHOWN 4
+#define STEPS_SHOWN 6
+#define KEPT_SHOWN 8
+
+static void add_bytes(struct vs_text *out, int width, uint64_t bytes)
+{
+    char buf[VS_BYTES_TEXT_MAX];
+
+    vs_text_addf(out, "%*s", width, vs_bytes_text(bytes, buf));
+}
+
+static void add_exact(struct vs_text *out, uint64_t n)
+{
+    char buf[VS_BYTES_TEXT_MAX];
+
+    vs_text_add(out, vs_bytes_exact_text(n, buf));
+}
+
+/* "step 1" or "setup" */
+static void add_step(struct vs_text *out, int64_t step)
+{
+    if (step < 0)
+        vs_text_add(out, "setup");
+    else
+        vs_text_addf(out, "step %" PRId64, step);
+}
+
+static void add_head(const struct rpl_report *report, const char *name, struct vs_text *out)
+{
+    struct rpl_trace *trace = report->trace;
+    const char *net = rpl_trace_source_name(trace);
+    const char *device = rpl_trace_meta(trace, "device");
+    size_t given = 0;
+
+    vs_text_addf(out, "%s: %s on %s, ", name, net ? net : "no net",
+                 device ? device : "an unknown device");
+    add_exact(out, report->sum.parameters);
+    vs_text_add(out, " parameters, ");
+    add_exact(out, report->sum.events);
+    vs_text_add(out, " events");
+    if (!rpl_trace_is_complete(trace))
+        vs_text_add(out, "; the recording was cut off, what follows is true of what there is");
+    vs_text_add(out, "\ntoggles:");
+    for (size_t i = 0; i < rpl_trace_toggle_count(trace); i++) {
+        struct rpl_toggle toggle = rpl_trace_toggle(trace, i);
+
+        if (toggle.is_default)
+            continue;
+        vs_text_addf(out, " %s=%s", toggle.name, toggle.value);
+        given++;
+    }
+    vs_text_add(out, given ? "\n" : " none set\n");
+}
+
+/* "  in `op` of module, line 24 of Net.forward" and the line itself. */
+static void add_place(const struct rpl_trace *trace, uint32_t id, struct vs_text *out)
+{
+    const struct vs_place *place = rpl_trace_place(trace, id);
+    const char *op = rpl_trace_string(trace, place->op);
+    const char *module = rpl_trace_string(trace, place->module);
+    const char *func = rpl_trace_string(trace, place->func);
+    const char *line;
+    size_t len;
+
+    if (*op || *module || place->line) {
+        vs_text_addf(out, "  %s", *op ? "in " : "between ops");
+        vs_text_add(out, op);
+        if (*module)
+            vs_text_addf(out, " of %s", module);
+        if (place->line)
+            vs_text_addf(out, ", line %" PRIu32, place->line);
+        if (*func)
+            vs_text_addf(out, " in %s", func);
+        vs_text_add_char(out, '\n');
+    }
+    line = rpl_trace_source_line(trace, place->line, &len);
+    if (len) {
+        vs_text_addf(out, "    %" PRIu32 " | ", place->line);
+        vs_text_add_n(out, line, len);
+        vs_text_add_char(out, '\n');
+    }
+}
+
+static void add_peak(const struct rpl_report *report, struct vs_text *out)
+{
+    const struct rpl_peak *peak = &report->sum.peak;
+
+    vs_text_add(out, "\nPeak: ");
+    add_bytes(out, 0, peak->allocated);
+    vs_text_add(out, " allocated (");
+    add_exact(out, peak->allocated);
+    vs_text_add(out, " bytes) at event ");
+    add_exact(out, peak->event);
+    vs_text_add(out, ", ");
+    add_step(out, peak->step);
+    vs_text_addf(out, ", %s%s\n", vs_phase_name(peak->phase),
+                 peak->is_recompute ? ", in a checkpoint's re-run" : "");
+    add_place(report->trace, peak->place, out);
+    vs_text_add(out, "  requested ");
+    add_bytes(out, 0, peak->requested_there);
+    vs_text_add(out, ", reserved ");
+    add_bytes(out, 0, peak->reserved_there);
+    vs_text_add(out, ": ");
+    add_bytes(out, 0, peak->reserved_there - peak->allocated);
+    vs_text_add(out, " of the segments not in use\n");
+}
+
+static void add_oom(const struct rpl_report *report, struct vs_text *out)
+{
+    const struct rpl_oom *oom = &report->sum.oom;
+
+    vs_text_add(out, "\nOut of memory: ");
+    add_bytes(out, 0, oom->requested);
+    vs_text_add(out, " (");
+    add_exact(out, oom->requested);
+    vs_text_add(out, " bytes) were refused at event ");
+    add_exact(out, oom->event);
+    vs_text_add(out, ", ");
+    add_step(out, oom->step);
+    vs_text_addf(out, ", %s\n", vs_phase_name(oom->phase));
+    add_place(report->trace, oom->place, out);
+    vs_text_add(out, "  a segment of ");
+    add_bytes(out, 0, oom->segment);
+    vs_text_add(out, " was asked for with ");
+    add_bytes(out, 0, oom->device_free);
+    vs_text_add(out, " free on the device; ");
+    add_bytes(out, 0, oom->allocated);
+    vs_text_add(out, " were allocated, ");
+    add_bytes(out, 0, oom->reserved);
+    vs_text_add(out, " reserved\n");
+}
+
+/* The categories, the largest first, with their share. */
+static void add_categories(const struct rpl_report *report, struct vs_text *out)
+{
+    uint64_t total = 0;
+    bool is_done[VS_CATEGORY_COUNT] = {false};
+
+    for (size_t i = 0; i < VS_CATEGORY_COUNT; i++)
+        total += report->by_category[i];
+    vs_text_add(out, "\nWhat fills it\n");
+    for (;;) {
+        size_t next = VS_CATEGORY_COUNT;
+        double share;
+
+        for (size_t i = 0; i < VS_CATEGORY_COUNT; i++)
+            if (!is_done[i] && report->by_category[i] &&
+                (next == VS_CATEGORY_COUNT || report->by_category[i] > report->by_category[next]))
+                next = i;
+        if (next == VS_CATEGORY_COUNT)
+            return;
+        is_done[next] = true;
+        share = (double)report->by_category[next] / (double)total;
+        vs_text_addf(out, "  %-11s", vs_category_name((enum vs_category)next));
+        add_bytes(out, 11, report->by_category[next]);
+        vs_text_addf(out, "  %5.1f %%  %5" PRIu64 " block%s  ", 100.0 * share,
+                     report->blocks_by_category[next],
+                     report->blocks_by_category[next] == 1 ? " " : "s");
+        vs_text_add_fill(out, '#', (int)lround(BAR_WIDTH * share));
+        vs_text_add_char(out, '\n');
+    }
+}
+
+/* "read last at line 25, never again" */
+static void add_uses(const struct rpl_report *report, const struct rpl_why *why,
+                     struct vs_text *out)
+{
+    const struct rpl_block *block = &why->block;
+    const struct vs_place *last = rpl_trace_place(report->trace, block->last_use_place);
+    const struct vs_place *next = rpl_trace_place(report->trace, why->next_use_place);
+
+    if (!block->last_use_seq)
+        vs_text_add(out, "not read so far");
+    else if (last->line)
+        vs_text_addf(out, "read last at line %" PRIu32, last->line);
+    else
+        vs_text_addf(out, "read last at event %" PRIu64, block->last_use_seq);
+    if (!why->next_use_seq)
+        vs_text_add(out, ", never again");
+    else
+        vs_text_addf(out, ", next by %s", rpl_trace_string(report->trace, next->op));
+    if (why->next_use_seq && next->line)
+        vs_text_addf(out, " of line %" PRIu32, next->line);
+}
+
+static void add_holders(const struct rpl_report *report, const struct rpl_why *why,
+                        struct vs_text *out)
+{
+    size_t shown = why->holder_count <= HOLDERS_SHOWN ? why->holder_count : HOLDERS_SHOWN - 1;
+
+    for (size_t i = 0; i < shown; i++) {
+        vs_text_add(out, "               ");
+        rpl_holder_text(report->trace, &why->holders[i], out);
+        vs_text_add_char(out, '\n');
+    }
+    if (shown < why->holder_count)
+        vs_text_addf(out, "               and %zu more holders\n", why->holder_count - shown);
+    if (!why->holder_count)
+        vs_text_add(out, "               held by the op that is running, or by the library\n");
+}
+
+/* Two lines and one a holder. */
+static void add_tensor(const struct rpl_report *report, const struct rpl_why *why,
+                       struct vs_text *out)
+{
+    add_bytes(out, 11, why->block.bytes);
+    vs_text_addf(out, "  %-10s ", vs_category_name((enum vs_category)why->block.category));
+    rpl_shape_text(report->trace, why->block.tensor, out);
+    vs_text_add(out, "  ");
+    rpl_block_text(report->trace, why, out);
+    vs_text_add(out, "\n               ");
+    add_uses(report, why, out);
+    vs_text_add_char(out, '\n');
+    add_holders(report, why, out);
+}
+
+static void add_kept(const struct rpl_report *report, struct vs_text *out)
+{
+    const struct rpl_kept_list *kept = &report->kept;
+
+    if (!kept->count) {
+        vs_text_add(out, "\nNothing is kept past its last use there.\n");
+        return;
+    }
+    vs_text_addf(out, "\nKept past the last use: %" PRIu64 " tensor%s, ", kept->total_count,
+                 kept->total_count == 1 ? "" : "s");
+    add_bytes(out, 0, kept->total);
+    vs_text_add(out, "; the peak would fall by ");
+    add_bytes(out, 0, kept->gain);
+    vs_text_add(out, kept->count < kept->total_count ? " without the largest of them\n"
+                                                     : " without them\n");
+    for (size_t i = 0; i < kept->count && i < KEPT_SHOWN; i++) {
+        add_tensor(report, &report->kept_why[i], out);
+        vs_text_add(out, "               gone in time: the peak falls by ");
+        add_bytes(out, 0, kept->items[i].gain);
+        vs_text_add_char(out, '\n');
+    }
+}
+
+static void add_step_rows(const struct rpl_step_figures *step, struct vs_text *out)
+{
+    for (size_t i = 0; i < step->phase_count; i++) {
+        const struct rpl_phase *phase = &step->phases[i];
+
+        if (step->step < 0)
+            vs_text_add(out, "     -");
+        else
+            vs_text_addf(out, "%6" PRId64, step->step);
+        vs_text_addf(out, "  %-10s", vs_phase_name(phase->phase));
+        add_bytes(out, 12, phase->allocated_end);
+        add_bytes(out, 12, phase->allocated_peak);
+        add_bytes(out, 12, phase->requested_end);
+        add_bytes(out, 12, phase->reserved_end);
+        if (phase->phase == VS_PHASE_LOSS && !isnan(step->loss))
+            vs_text_addf(out, "   %.6g", step->loss);
+        vs_text_add_char(out, '\n');
+    }
+}
+
+/* All steps where they are few, else the first ones and the last. */
+static void add_steps(const struct rpl_summary *sum, struct vs_text *out)
+{
+    size_t head = sum->step_count <= STEPS_SHOWN ? sum->step_count : STEPS_SHOWN - 1;
+
+    vs_text_add(
+        out,
+        "\n  step  phase      allocated:   at end     highest   requested    reserved   loss\n");
+    for (size_t i = 0; i < head; i++)
+        add_step_rows(&sum->steps[i], out);
+    if (head == sum->step_count)
+        return;
+    vs_text_addf(out, "   ...  %zu more step%s\n", sum->step_count - head - 1,
+                 sum->step_count - head - 1 == 1 ? "" : "s");
+    add_step_rows(&sum->steps[sum->step_count - 1], out);
+}
+
+static void add_tail(const struct rpl_summary *sum, struct vs_text *out)
+{
+    uint64_t recomputed = 0;
+
+    vs_text_add(out, "\nSaved by autograd when the last loss ends: ");
+    add_exact(out, sum->saved.tensors);
+    vs_text_add(out, " tensors, ");
+    add_bytes(out, 0, sum->saved.bytes);
+    vs_text_add(out, " (");
+    add_bytes(out, 0, sum->saved.bytes_all);
+    vs_text_add(out, " with parameters, buffers and batch)\n");
+    for (size_t i = 0; i < sum->step_count; i++)
+        recomputed += sum->steps[i].recomputed_ops;
+    if (!recomputed)
+        return;
+    vs_text_add(out, "Recomputed ops a step:");
+    for (size_t i = 0; i < sum->step_count; i++)
+        if (sum->steps[i].step >= 0)
+            vs_text_addf(out, " %" PRIu64, sum->steps[i].recomputed_ops);
+    vs_text_addf(out, " (%.1f %% of all arithmetic)\n",
+                 sum->flops ? 100.0 * (double)sum->recompute_flops / (double)sum->flops : 0.0);
+}
+
+void rpl_report_text(const struct rpl_report *report, const char *name, struct vs_text *out)
+{
+    add_head(report, name, out);
+    if (!report->at) {
+        vs_text_add(out, "\nNothing was allocated.\n");
+        return;
+    }
+    if (report->sum.oom.event)
+        add_oom(report, out);
+    else
+        add_peak(report, out);
+    add_categories(report, out);
+    vs_text_add(out, "\nLargest tensors there\n");
+    for (size_t i = 0; i < report->largest_count; i++)
+        add_tensor(report, &report->largest[i], out);
+    add_kept(report, out);
+    add_steps(&report->sum, out);
+    add_tail(&report->sum, out);
+}

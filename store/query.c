@@ -1,0 +1,104 @@
+/*
+ * store/query.c - see query.h.
+ *
+ * Must not know:  what the statement asks for.
+ * Invariant:      the connection can only read.
+ */
+#include "store/query.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "store/db_internal.h"
+#include "store/reader.h"
+
+/* The one statement of `sql`, which may only read. */
+static enum vs_status statement_get(const struct sto_db *db, const char *sql, sqlite3_stmt **out,
+                                    struct vs_error *err)
+{
+    const char *rest = NULL;
+
+    if (sqlite3_prepare_v2(db->handle, sql, -1, out, &rest) != SQLITE_OK)
+        return vs_fail(err, VS_E_USAGE, "sql: %s", sqlite3_errmsg(db->handle));
+    if (!*out)
+        return vs_fail(err, VS_E_USAGE,
+                       "sql: there is no statement in it; try \"select * from meta\"");
+    if (rest[strspn(rest, " \t\r\n;")])
+        return vs_fail(err, VS_E_USAGE, "sql: one statement at a time");
+    if (!sqlite3_stmt_readonly(*out))
+        return vs_fail(err, VS_E_USAGE, "sql: a trace is only read; select is what works here");
+    return VS_OK;
+}
+
+static struct sto_value value_get(sqlite3_stmt *stmt, int column)
+{
+    static const enum sto_value_kind KINDS[] = {
+        [SQLITE_INTEGER] = STO_VALUE_INTEGER, [SQLITE_FLOAT] = STO_VALUE_REAL,
+        [SQLITE_TEXT] = STO_VALUE_TEXT,       [SQLITE_BLOB] = STO_VALUE_BLOB,
+        [SQLITE_NULL] = STO_VALUE_NULL,
+    };
+    struct sto_value value = {.kind = KINDS[sqlite3_column_type(stmt, column)], .text = ""};
+
+    if (value.kind == STO_VALUE_INTEGER)
+        value.integer = sqlite3_column_int64(stmt, column);
+    if (value.kind == STO_VALUE_REAL)
+        value.real = sqlite3_column_double(stmt, column);
+    if (value.kind == STO_VALUE_BLOB)
+        value.text = sqlite3_column_blob(stmt, column);
+    else if (value.kind != STO_VALUE_NULL)
+        value.text = (const char *)sqlite3_column_text(stmt, column);
+    if (!value.text)
+        value.text = "";
+    value.len = (size_t)sqlite3_column_bytes(stmt, column);
+    return value;
+}
+
+static enum vs_status rows_give(const struct sto_db *db, sqlite3_stmt *stmt,
+                                const struct sto_query_sink *sink, struct vs_error *err)
+{
+    size_t count = (size_t)sqlite3_column_count(stmt);
+    const char **names = vs_calloc(count + 1, sizeof(*names));
+    struct sto_value *values = vs_calloc(count + 1, sizeof(*values));
+    enum vs_status st = VS_OK;
+    bool has_row = true;
+
+    for (size_t i = 0; i < count; i++)
+        names[i] = sqlite3_column_name(stmt, (int)i);
+    sink->columns(sink->user, count, names);
+    while (!st) {
+        st = sto_db_row(db, stmt, &has_row, err);
+        if (st || !has_row)
+            break;
+        for (size_t i = 0; i < count; i++)
+            values[i] = value_get(stmt, (int)i);
+        sink->row(sink->user, count, values);
+    }
+    vs_free(names);
+    vs_free(values);
+    return st;
+}
+
+enum vs_status sto_query(const char *path, const char *sql, const struct sto_query_sink *sink,
+                         struct vs_error *err)
+{
+    struct sto_reader *reader = NULL;
+    struct sto_db db = {NULL, NULL};
+    sqlite3_stmt *stmt = NULL;
+    enum vs_status st;
+
+    /* the reader says what is wrong with a file, and brings an old one up to date */
+    st = sto_reader_open(path, &reader, err);
+    if (st)
+        return st;
+    st = sto_db_open(&db, path, false, err);
+    if (!st)
+        st = sto_db_exec(&db, "PRAGMA query_only = 1", err);
+    if (!st)
+        st = statement_get(&db, sql, &stmt, err);
+    if (!st)
+        st = rows_give(&db, stmt, sink, err);
+    sqlite3_finalize(stmt);
+    sto_db_close(&db);
+    sto_reader_close(reader);
+    return st;
+}

@@ -1,0 +1,53 @@
+/*
+ * store/query.h - one SQL statement on a trace, row by row.
+ *
+ * For:            `vramscope sql`, where no sqlite3 shell is at hand.
+ * Must not know:  how rows are shown.
+ * Invariant:      the trace is never changed: a statement that would write is refused before it runs.
+ */
+#ifndef STO_QUERY_H
+#define STO_QUERY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/error.h"
+
+enum sto_value_kind {
+    STO_VALUE_NULL,
+    STO_VALUE_INTEGER,
+    STO_VALUE_REAL,
+    STO_VALUE_TEXT,
+    STO_VALUE_BLOB,
+};
+
+/* A field. text: as SQLite writes it, NUL-terminated, "" for NULL; of a blob its bytes, `len` of them. */
+struct sto_value {
+    enum sto_value_kind kind;
+    int64_t integer;
+    double real;
+    const char *text;
+    size_t len;
+};
+
+/*
+ * columns  called once, before the first row, with the names
+ * row      called for each row; the values are only valid during the call
+ */
+struct sto_query_sink {
+    void *user;
+    void (*columns)(void *user, size_t count, const char *const *names);
+    void (*row)(void *user, size_t count, const struct sto_value *values);
+};
+
+/*
+ * Run `sql` on the trace at `path`.
+ *
+ * VS_E_USAGE: not exactly one statement, not valid SQL, or one that writes; the text is SQLite's. Errors of the file: those of
+ * sto_reader_open. Rows that were given before a failure stand.
+ */
+VS_MUST_USE enum vs_status sto_query(const char *path, const char *sql,
+                                     const struct sto_query_sink *sink, struct vs_error *err);
+
+#endif
