@@ -191,20 +191,44 @@ struct span {
     uint64_t bits;
 };
 
-static struct span span_of(const int64_t *v, size_t n, int64_t step)
+static struct span span_level(const int64_t *v, size_t n)
+{
+    struct span s = {v[0], v[0], 0};
+
+    for (size_t i = 1; i < n; i++) {
+        s.min = v[i] < s.min ? v[i] : s.min;
+        s.max = v[i] > s.max ? v[i] : s.max;
+        s.bits |= (uint64_t)v[i] - (uint64_t)v[0];
+    }
+    return s;
+}
+
+static struct span span_line(const int64_t *v, size_t n, int64_t step)
 {
     struct span s = {v[0], v[0], 0};
     int64_t drift = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        int64_t x = v[i] - drift;
+    for (size_t i = 1; i < n; i++) {
+        int64_t x;
 
+        drift += step;
+        x = v[i] - drift;
         s.min = x < s.min ? x : s.min;
         s.max = x > s.max ? x : s.max;
         s.bits |= (uint64_t)x - (uint64_t)v[0];
-        drift += step;
     }
     return s;
+}
+
+static bool is_level(const int64_t *v, size_t n)
+{
+    uint64_t bits = 0;
+
+    if (v[n / 2] != v[0] || v[n - 1] != v[0]) /* mostly told at once */
+        return false;
+    for (size_t i = 1; i < n; i++)
+        bits |= (uint64_t)v[i] ^ (uint64_t)v[0];
+    return bits == 0;
 }
 
 static uint32_t span_width(const struct span *s)
@@ -214,48 +238,67 @@ static uint32_t span_width(const struct span *s)
     return range == 0 ? 0 : word_width(range >> __builtin_ctzll(s->bits));
 }
 
+/* Fields that tend to grow with time: numbers of events, blocks, tensors and nodes, and the clock. */
+static bool may_climb(enum sto_field field)
+{
+    return field != STO_FIELD_PLACE && field != STO_FIELD_D && field != STO_FIELD_AUX;
+}
+
+/* What is left of the values when the line is taken away. */
+static void words_fill(struct sto_codec *codec, const int64_t *v, size_t n, int shift,
+                       const struct sto_column *col)
+{
+    int64_t drift = col->base;
+
+    if (col->step == 0) {
+        for (size_t i = 0; i < n; i++)
+            codec->words[i] = ((uint64_t)v[i] - (uint64_t)drift) >> shift;
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        codec->words[i] = ((uint64_t)v[i] - (uint64_t)drift) >> shift;
+        drift += col->step;
+    }
+}
+
 /*
  * Fill base, step, unit and width of `col`, and codec->words. Values far out, where a sum might overflow, are kept as
  * they are; otherwise a straight line through the first and the last value is tried against a level one.
  */
-static void words_split(struct sto_codec *codec, const int64_t *v, size_t n, struct sto_column *col)
+static void words_split(struct sto_codec *codec, enum sto_field field, const int64_t *v, size_t n,
+                        struct sto_column *col)
 {
-    struct span level;
+    struct span best;
+    int shift;
 
-    level = span_of(v, n, 0);
-    col->base = 0;
-    col->step = 0;
     col->unit = 1;
-    if (level.min != level.max && (level.min <= -PLAIN_LIMIT || level.max >= PLAIN_LIMIT)) {
+    if (is_level(v, n)) {
+        col->base = v[0];
+        return;
+    }
+    best = span_level(v, n);
+    if (best.min <= -PLAIN_LIMIT || best.max >= PLAIN_LIMIT) {
         col->width = STO_WIDTH_MAX;
         memcpy(codec->words, v, n * sizeof(*v));
         return;
     }
-    col->width = span_width(&level);
-    if (col->width > 0) {
+    col->width = span_width(&best);
+    if (may_climb(field) && (col->width > 1 || v[1] != v[0])) {
         int64_t slope = (v[n - 1] - v[0]) / (int64_t)(n - 1);
+        struct span line = span_line(v, n, slope);
 
-        if (slope != 0) {
-            struct span line = span_of(v, n, slope);
-
-            if (span_width(&line) < col->width) {
-                level = line;
-                col->step = slope;
-                col->width = span_width(&line);
-            }
+        if (span_width(&line) < col->width) {
+            best = line;
+            col->step = slope;
+            col->width = span_width(&line);
         }
     }
-    col->base = level.min;
-    if (col->width > 0) {
-        int shift = __builtin_ctzll(level.bits);
-        int64_t drift = level.min;
-
-        col->unit = INT64_C(1) << shift;
-        for (size_t i = 0; i < n; i++) {
-            codec->words[i] = ((uint64_t)v[i] - (uint64_t)drift) >> shift;
-            drift += col->step;
-        }
-    }
+    col->base = best.min;
+    if (col->width == 0)
+        return;
+    shift = __builtin_ctzll(best.bits);
+    col->unit = INT64_C(1) << shift;
+    words_fill(codec, v, n, shift, col);
 }
 
 /*
@@ -378,7 +421,7 @@ static void column_encode(struct sto_codec *codec, enum sto_field field, const i
     uint32_t dict_count = 0;
 
     *col = (struct sto_column){.codes = field};
-    words_split(codec, v, n, col);
+    words_split(codec, field, v, n, col);
     col->is_stored = col->width > 0 || col->base != 0 || col->step != 0;
     if (col->width == 0)
         return;

@@ -81,7 +81,7 @@ static enum vs_status temp_fill(const char *temp, const char *path, struct vs_er
     if (st)
         return st;
     db.path = path; /* the name the user knows */
-    st = sto_db_exec(&db, "PRAGMA page_size = 2048; PRAGMA journal_mode = MEMORY", err);
+    st = sto_db_exec(&db, "PRAGMA page_size = 4096; PRAGMA journal_mode = MEMORY", err);
     if (!st)
         st = sto_migrate_create(&db, err);
     sto_db_close(&db);
