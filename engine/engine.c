@@ -316,7 +316,7 @@ bool eng_item(struct eng *e, struct eng_tensor *t, struct eng_scalar *out)
     }
     if (!t->storage->data) {
         out->is_int = !vs_dtype_is_floating((enum vs_dtype)t->dtype);
-        out->f = out->is_int ? 0.0 : NAN;
+        out->f = out->is_int ? 0.0 : (double)NAN;
         return true;
     }
     eng_view_of(t, &view);

@@ -106,6 +106,7 @@ struct eng_edge {
     bool on_host;
     bool is_defined; /* there was a tensor in this argument */
     int64_t sizes[VS_MAX_DIMS];
+    int64_t strides[VS_MAX_DIMS];
 };
 
 enum eng_node_kind { ENG_NODE_OP, ENG_NODE_ACCUMULATE, ENG_NODE_CUSTOM, ENG_NODE_COPY_SLICES };

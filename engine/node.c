@@ -168,6 +168,7 @@ void eng_edge_set(struct eng_edge *edge, struct eng_tensor *t)
     edge->on_host = t->storage->on_host;
     edge->is_defined = true;
     memcpy(edge->sizes, t->sizes, sizeof(edge->sizes));
+    memcpy(edge->strides, t->strides, sizeof(edge->strides));
 }
 
 void eng_node_save_at(struct eng_node *n, int i, struct eng_tensor *t, bool is_output)

@@ -136,9 +136,25 @@ static void arg_keep(struct eng_arg *out, const struct eng_arg *in)
     }
 }
 
+/* Slots that rule i takes: a list of tensors takes one each. */
+static int rule_slots(const struct eng_save_rule *rule, const struct eng_arg *args)
+{
+    return rule->source >= 0 && args[rule->source].kind == ENG_A_TENSORS ? (int)args[rule->source].count : 1;
+}
+
+static int count_slots(const struct eng_signature *sig, const struct eng_arg *args)
+{
+    int slots = 0;
+
+    for (int i = 0; i < sig->save_count; i++)
+        slots += rule_slots(&sig->saves[i], args);
+    return slots;
+}
+
 static struct eng_node *call_node(struct eng *e, enum eng_op_id id, const struct eng_signature *sig, const struct eng_arg *args)
 {
-    struct eng_node *n = eng_node_new(e, ENG_NODE_OP, OPS[id].node, count_edges(args, sig->count), sig->save_count, sig->count);
+    struct eng_node *n = eng_node_new(e, ENG_NODE_OP, OPS[id].node, count_edges(args, sig->count), count_slots(sig, args),
+                                     sig->count);
     int edge = 0;
 
     n->op = id;
@@ -165,12 +181,19 @@ static bool condition_holds(const struct eng_node *n, int arg)
 /* Before the kernel: inputs. In place, an input that will be overwritten is saved as a clone (or its result is, later). */
 static void save_inputs(struct eng *e, struct eng_node *n, const struct eng_signature *sig, const struct eng_arg *args, bool inplace)
 {
-    for (int i = 0; i < sig->save_count && !e->failed; i++) {
+    int slot = 0;
+
+    for (int i = 0; i < sig->save_count && !e->failed; slot += rule_slots(&sig->saves[i], args), i++) {
         const struct eng_save_rule *rule = &sig->saves[i];
         struct eng_tensor *t;
 
         if (rule->source < 0 || !condition_holds(n, rule->condition))
             continue;
+        if (args[rule->source].kind == ENG_A_TENSORS) {
+            for (uint32_t k = 0; k < args[rule->source].count; k++)
+                eng_node_save_at(n, slot + (int)k, args[rule->source].v.tensors[k], false);
+            continue;
+        }
         t = args[rule->source].kind == ENG_A_TENSOR ? args[rule->source].v.tensor : NULL;
         if (!t || (inplace && rule->inplace_result))
             continue;
@@ -180,17 +203,20 @@ static void save_inputs(struct eng *e, struct eng_node *n, const struct eng_sign
 
             copy = eng_clone(e, t);
             eng_set_grad_enabled(e, grad);
-            eng_node_save_at(n, i, copy, false);
+            eng_node_save_at(n, slot, copy, false);
             eng_unref(copy);
             continue;
         }
-        eng_node_save_at(n, i, t, false);
+        eng_node_save_at(n, slot, t, false);
     }
 }
 
-static void save_results(struct eng *e, struct eng_node *n, const struct eng_signature *sig, const struct eng_ret *ret, bool inplace)
+static void save_results(struct eng *e, struct eng_node *n, const struct eng_signature *sig, const struct eng_arg *args,
+                         const struct eng_ret *ret, bool inplace)
 {
-    for (int i = 0; i < sig->save_count && !e->failed; i++) {
+    int slot = 0;
+
+    for (int i = 0; i < sig->save_count && !e->failed; slot += rule_slots(&sig->saves[i], args), i++) {
         const struct eng_save_rule *rule = &sig->saves[i];
         uint32_t k;
 
@@ -203,7 +229,7 @@ static void save_results(struct eng *e, struct eng_node *n, const struct eng_sig
         else
             continue;
         if (k < ret->count && ret->tensors[k])
-            eng_node_save_at(n, i, ret->tensors[k], true);
+            eng_node_save_at(n, slot, ret->tensors[k], true);
     }
 }
 
@@ -361,7 +387,7 @@ static bool run_leaf(struct eng *e, enum eng_op_id id, const struct eng_signatur
         else
             set_histories(n, ret);
         n->output_count = (uint16_t)ret->count;
-        save_results(e, n, sig, ret, inplace);
+        save_results(e, n, sig, args, ret, inplace);
         ok = !e->failed;
         if (!ok)
             eng_ret_release(ret);

@@ -63,6 +63,14 @@ struct eng_tensor *eng_c_elementwise_out(struct eng_op_call *c, struct eng_tenso
 /* Views for kernels: of t as it is, or broadcast to the sizes of `out`. */
 struct eng_view eng_v(const struct eng_tensor *t);
 struct eng_view eng_v_expand(const struct eng_tensor *t, const struct eng_tensor *out);
+/* A number as a kernel's operand: one element seen at every index of `out`. The cell must outlive the view. */
+struct eng_cell {
+    double f;
+    int64_t i;
+};
+struct eng_view eng_v_scalar(struct eng_scalar value, const struct eng_tensor *out, struct eng_cell *cell);
+/* The view of a Tensor or number argument, broadcast to `out`. */
+struct eng_view eng_v_operand(const struct eng_arg *arg, const struct eng_tensor *out, struct eng_cell *cell);
 /* May the kernels run on these: data is there on every one (not meta, and after no failure). */
 bool eng_c_computes(const struct eng_op_call *c);
 
@@ -135,6 +143,12 @@ struct eng_tensor *eng_sum_to(struct eng *e, struct eng_tensor *a, const int64_t
 struct eng_tensor *eng_zeros(struct eng *e, const int64_t *sizes, int ndim, enum vs_dtype dtype, bool on_host);
 struct eng_tensor *eng_ones_like(struct eng *e, struct eng_tensor *a);
 struct eng_tensor *eng_detach(struct eng *e, struct eng_tensor *a);
+struct eng_tensor *eng_full(struct eng *e, const int64_t *sizes, int ndim, double value, enum vs_dtype dtype, bool on_host);
 void eng_copy_into(struct eng *e, struct eng_tensor *dst, struct eng_tensor *src); /* dst.copy_(src) */
+void eng_fill_zero(struct eng *e, struct eng_tensor *t);                           /* t.zero_() */
+/* Any op with one or two tensors and nothing else. */
+struct eng_tensor *eng_op1(struct eng *e, enum eng_op_id id, struct eng_tensor *a);
+struct eng_tensor *eng_op2(struct eng *e, enum eng_op_id id, struct eng_tensor *a, struct eng_tensor *b);
+struct eng_tensor *eng_op2s(struct eng *e, enum eng_op_id id, struct eng_tensor *a, double value); /* the second is a number */
 
 #endif

@@ -1,0 +1,509 @@
+/*
+ * engine/ops/attention.c - scaled_dot_product_attention: which kernel PyTorch would take, and what that kernel keeps.
+ *
+ * Must not know:  models.
+ * Invariant:      flash for half types without a mask, memory-efficient otherwise where the head dimension is aligned, else composed
+ *                 ("math"); the sizes are those of compute capability 8.0.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "engine/op_internal.h"
+#include "engine/ops/ops.h"
+
+static int64_t round_up(int64_t n, int64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+static bool is_half(const struct eng_tensor *t)
+{
+    return t->dtype == VS_F16 || t->dtype == VS_BF16;
+}
+
+static bool check_shapes(struct eng_op_call *c, const struct eng_tensor *q, const struct eng_tensor *k, const struct eng_tensor *v)
+{
+    char tq[ENG_SHAPE_TEXT_MAX], tk[ENG_SHAPE_TEXT_MAX], tv[ENG_SHAPE_TEXT_MAX];
+
+    if (q->ndim >= 2 && q->ndim == k->ndim && k->ndim == v->ndim && q->sizes[q->ndim - 1] == k->sizes[k->ndim - 1] &&
+        k->sizes[k->ndim - 2] == v->sizes[v->ndim - 2] && q->dtype == k->dtype && k->dtype == v->dtype)
+        return true;
+    eng_fail(c->e, VS_E_SHAPE, "scaled_dot_product_attention: query %s, key %s and value %s do not fit together", eng_shape_text(q, tq), eng_shape_text(k, tk),
+             eng_shape_text(v, tv));
+    return false;
+}
+
+/* ---- the composed form ---- */
+
+static struct eng_tensor *mask_of_causal(struct eng_op_call *c, const struct eng_tensor *q, const struct eng_tensor *k)
+{
+    struct eng *e = c->e;
+    int64_t sizes[2] = {q->sizes[q->ndim - 2], k->sizes[k->ndim - 2]};
+    struct eng_arg ones[] = {eng_aints(sizes, 2), eng_ad(VS_BOOL), eng_ahost(q->storage->on_host)};
+    struct eng_tensor *full = eng_call1(e, ENG_OP_ones, ones);
+    struct eng_arg args[] = {eng_at(full), eng_ai(0)};
+    struct eng_tensor *lower = full ? eng_call1(e, ENG_OP_tril, args) : NULL;
+
+    eng_unref(full);
+    return lower;
+}
+
+/* A bool mask as numbers to add: 0 where it takes part, -inf elsewhere. A new reference. */
+static struct eng_tensor *additive(struct eng_op_call *c, struct eng_tensor *mask, const struct eng_tensor *q)
+{
+    struct eng_tensor *zero, *minus, *out;
+
+    if (!mask || mask->dtype != VS_BOOL)
+        return eng_ref(mask);
+    zero = eng_full(c->e, NULL, 0, 0, (enum vs_dtype)q->dtype, q->storage->on_host);
+    minus = eng_full(c->e, NULL, 0, -HUGE_VAL, (enum vs_dtype)q->dtype, q->storage->on_host);
+    {
+        struct eng_arg args[] = {eng_at(mask), eng_at(zero), eng_at(minus)};
+
+        out = zero && minus ? eng_call1(c->e, ENG_OP_where, args) : NULL;
+    }
+    eng_unref(minus);
+    eng_unref(zero);
+    return out;
+}
+
+/* softmax whose fully masked rows give zeros: the checks for them are temporaries of the op */
+void eng_f_safe_softmax(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, 0);
+    int dim = x->ndim - 1;
+    struct eng_tensor *out = eng_c_empty(c, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x);
+    struct eng_tensor *masked = out ? eng_c_empty(c, x->sizes, x->ndim, VS_BOOL, x) : NULL;
+    int64_t rows[VS_MAX_DIMS];
+    struct eng_tensor *all, *zero;
+
+    memcpy(rows, x->sizes, sizeof(rows));
+    rows[dim] = 1;
+    all = masked ? eng_c_empty(c, rows, x->ndim, VS_BOOL, x) : NULL;
+    zero = all ? eng_c_empty(c, NULL, 0, (enum vs_dtype)x->dtype, x) : NULL;
+    if (zero && eng_c_computes(c)) {
+        struct eng_tensor *dense = eng_contiguous(c->e, x);
+        struct eng_cell cell;
+        double none[4] = {0};
+
+        if (dense) {
+            struct eng_view vx = eng_v(dense), vo = eng_v(out), vm = eng_v(masked), va = eng_v(all), vr, vz;
+            struct eng_view inf = eng_v_scalar((struct eng_scalar){false, 0, -HUGE_VAL}, masked, &cell);
+
+            c->e->kernels->softmax(&vx, dim, false, &vo);
+            c->e->kernels->binary(ENG_B_EQ, (enum vs_dtype)x->dtype, &vx, &inf, &vm, none);
+            c->e->kernels->reduce(ENG_R_ALL, &vm, &va, 1U << dim, none);
+            vr = eng_v_expand(all, out);
+            vz = eng_v_scalar((struct eng_scalar){true, 0, 0}, out, &cell);
+            c->e->kernels->ternary(ENG_T_WHERE, vo.dtype, &vr, &vz, &vo, &vo, none);
+        }
+        eng_unref(dense);
+    }
+    eng_unref(zero);
+    eng_unref(all);
+    eng_unref(masked);
+    eng_c_give(c, out);
+}
+
+static void attention_math(struct eng_op_call *c, struct eng_tensor *q, struct eng_tensor *k, struct eng_tensor *v, struct eng_tensor *mask, double scale)
+{
+    struct eng *e = c->e;
+    double dropout_p = eng_c_float(c, 4);
+    bool low = is_half(q);
+    struct eng_tensor *q32 = low ? eng_to_dtype(e, q, VS_F32) : eng_ref(q);
+    struct eng_tensor *k32 = low ? eng_to_dtype(e, k, VS_F32) : eng_ref(k);
+    struct eng_tensor *v32 = low ? eng_to_dtype(e, v, VS_F32) : eng_ref(v);
+    struct eng_tensor *causal = eng_c_bool(c, 5) ? mask_of_causal(c, q, k) : NULL;
+    struct eng_tensor *bias, *qs, *kt, *ks, *scores, *attn, *out;
+
+    qs = eng_mul_scalar(e, q32, sqrt(scale));
+    bias = additive(c, causal ? causal : mask, q32);
+    kt = eng_transpose(e, k32, -2, -1);
+    ks = eng_mul_scalar(e, kt, sqrt(scale));
+    scores = eng_op2(e, ENG_OP_matmul, qs, ks);
+    if (bias && scores) {
+        struct eng_tensor *same = eng_add_(e, scores, bias);
+
+        eng_unref(same);
+    }
+    attn = eng_op1(e, ENG_OP_safe_softmax, scores);
+    eng_unref(scores);
+    if (dropout_p > 0 && attn) {
+        struct eng_arg args[] = {eng_at(attn), eng_af(dropout_p), eng_ab(true)};
+
+        eng_slot_set(&attn, eng_call1(e, ENG_OP_dropout, args));
+    }
+    out = eng_op2(e, ENG_OP_matmul, attn, v32);
+    if (low)
+        eng_slot_set(&out, eng_to_dtype(e, out, (enum vs_dtype)q->dtype));
+    eng_unref(attn);
+    eng_unref(ks);
+    eng_unref(kt);
+    eng_unref(bias);
+    eng_unref(qs);
+    eng_unref(causal);
+    eng_unref(v32);
+    eng_unref(k32);
+    eng_unref(q32);
+    eng_c_give(c, out);
+}
+
+/* ---- the choice ---- */
+
+static bool fits_efficient(const struct eng_tensor *q, const struct eng_tensor *v)
+{
+    int64_t align = is_half(q) ? 8 : 4;
+
+    return q->ndim == 4 && !q->storage->on_host && q->dtype != VS_F64 && q->sizes[3] % align == 0 && v->sizes[3] % align == 0;
+}
+
+static bool fits_flash(const struct eng_tensor *q, const struct eng_tensor *v, const struct eng_tensor *mask)
+{
+    return q->ndim == 4 && !q->storage->on_host && is_half(q) && !mask && q->sizes[3] <= 256 && q->sizes[3] == v->sizes[3];
+}
+
+static void attention_flash(struct eng_op_call *c, double scale)
+{
+    struct eng *e = c->e;
+    struct eng_tensor *t[3];
+    struct eng_ret ret;
+    int64_t width = eng_c_tensor(c, 0)->sizes[3];
+    int64_t pad[2] = {0, round_up(width, 8) - width};
+
+    for (int i = 0; i < 3; i++) {
+        struct eng_arg args[] = {c->a[i], eng_aints(pad, 2), eng_ai(0)};
+
+        t[i] = pad[1] ? eng_call1(e, ENG_OP_pad, args) : eng_ref(eng_c_tensor(c, i));
+    }
+    {
+        struct eng_arg args[] = {eng_at(t[0]), eng_at(t[1]), eng_at(t[2]), c->a[4], c->a[5], eng_af(scale)};
+
+        if (t[2] && !e->failed && eng_call(e, ENG_OP_sdpa_flash, args, &ret)) {
+            struct eng_tensor *out = ret.few[0];
+
+            ret.few[0] = NULL;
+            eng_ret_release(&ret);
+            if (pad[1])
+                eng_slot_set(&out, eng_narrow(e, out, 3, 0, width));
+            eng_c_give(c, out);
+        }
+    }
+    for (int i = 0; i < 3; i++)
+        eng_unref(t[i]);
+}
+
+/* The kernel reads the mask in steps of 8 elements: one that is not so wide is padded. A new reference, expanded to [B,H,L,S]. */
+static struct eng_tensor *aligned_mask(struct eng_op_call *c, struct eng_tensor *mask, const struct eng_tensor *q, const struct eng_tensor *k)
+{
+    struct eng *e = c->e;
+    struct eng_tensor *bias = additive(c, mask, q), *out;
+    int64_t sizes[4] = {q->sizes[0], q->sizes[1], q->sizes[2], k->sizes[2]};
+    int64_t width;
+
+    if (!bias)
+        return NULL;
+    width = bias->sizes[bias->ndim - 1];
+    if (width % 8) {
+        int64_t pad[2] = {0, 8 - width % 8};
+        struct eng_arg args[] = {eng_at(bias), eng_aints(pad, 2), eng_ai(0)};
+        struct eng_tensor *padded = eng_call1(e, ENG_OP_pad, args);
+
+        eng_slot_set(&bias, eng_narrow(e, padded, -1, 0, width));
+        eng_unref(padded);
+    }
+    out = eng_expand(e, bias, sizes, 4);
+    eng_unref(bias);
+    return out;
+}
+
+static void attention_efficient(struct eng_op_call *c, struct eng_tensor *mask, double scale)
+{
+    struct eng *e = c->e;
+    struct eng_tensor *bias = aligned_mask(c, mask, eng_c_tensor(c, 0), eng_c_tensor(c, 1));
+    bool needs_grad = e->grad_enabled && (eng_requires_grad(eng_c_tensor(c, 0)) || eng_requires_grad(eng_c_tensor(c, 1)) ||
+                                          eng_requires_grad(eng_c_tensor(c, 2)) || eng_requires_grad(bias));
+    struct eng_arg args[] = {c->a[0], c->a[1], c->a[2], bias ? eng_at(bias) : eng_anone(), eng_ab(needs_grad), c->a[4], c->a[5], eng_af(scale)};
+    struct eng_ret ret;
+
+    if (!e->failed && eng_call(e, ENG_OP_sdpa_efficient, args, &ret)) {
+        struct eng_tensor *out = ret.few[0];
+
+        ret.few[0] = NULL;
+        eng_ret_release(&ret);
+        eng_c_give(c, out);
+    }
+    eng_unref(bias);
+}
+
+/* (query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa) */
+void eng_f_sdpa(struct eng_op_call *c)
+{
+    struct eng_tensor *q = eng_c_tensor(c, 0), *k = eng_c_tensor(c, 1), *v = eng_c_tensor(c, 2), *mask = eng_c_tensor(c, 3);
+    double scale;
+
+    if (!check_shapes(c, q, k, v))
+        return;
+    if (mask && eng_c_bool(c, 5)) {
+        eng_fail(c->e, VS_E_VALUE, "scaled_dot_product_attention: explicit attn_mask should not be set when is_causal=True");
+        return;
+    }
+    if (eng_c_bool(c, 7)) {
+        eng_fail(c->e, VS_E_UNSUPPORTED, "scaled_dot_product_attention: enable_gqa=True is not supported: repeat the key and value heads");
+        return;
+    }
+    scale = eng_c_has(c, 6) ? eng_c_float(c, 6) : 1.0 / sqrt((double)q->sizes[q->ndim - 1]);
+    if (fits_flash(q, v, mask))
+        attention_flash(c, scale);
+    else if (fits_efficient(q, v))
+        attention_efficient(c, mask, scale);
+    else
+        attention_math(c, q, k, v, mask, scale);
+}
+
+/* ---- the fused kernels ---- */
+
+static void count_flops(struct eng *e, const struct eng_tensor *q, const struct eng_tensor *k, const struct eng_tensor *v, uint64_t products)
+{
+    uint64_t rows = (uint64_t)(q->sizes[0] * q->sizes[1] * q->sizes[2] * k->sizes[2]);
+
+    eng_add_flops(e, rows * (uint64_t)(q->sizes[3] + v->sizes[3]) * products);
+}
+
+static struct eng_rng_key take_key(struct eng *e, double dropout_p)
+{
+    struct eng_rng_key key = {e->rng.seed ^ UINT64_C(0xA0761D6478BD642F), e->rng.device_offset};
+
+    if (dropout_p > 0)
+        e->rng.device_offset++;
+    return key;
+}
+
+/* Where the backward finds the key again: the RNG state tensors are the size of PyTorch's; on the CPU device they hold ours. */
+static void store_key(struct eng_op_call *c, struct eng_tensor *state, struct eng_rng_key key)
+{
+    if (state && eng_c_computes(c)) {
+        struct eng_view v = eng_v(state);
+
+        v.dtype = VS_I64;
+        v.ndim = 0;
+        c->e->kernels->fill(&v, (struct eng_scalar){true, (int64_t)key.offset, (double)key.offset});
+    }
+}
+
+static void compute_forward(struct eng_op_call *c, const struct eng_tensor *mask, double dropout_p, bool causal, double scale, struct eng_rng_key key,
+                            const struct eng_tensor *out, const struct eng_tensor *lse)
+{
+    struct eng_view vq, vk, vv, vo, vm, vl;
+
+    if (!eng_c_computes(c))
+        return;
+    vq = eng_v(eng_c_tensor(c, 0));
+    vk = eng_v(eng_c_tensor(c, 1));
+    vv = eng_v(eng_c_tensor(c, 2));
+    vo = eng_v(out);
+    if (mask)
+        vm = eng_v(mask);
+    if (lse) {
+        vl = eng_v(lse);
+        vl.sizes[2] = out->sizes[2]; /* the rest is padding */
+    }
+    c->e->kernels->sdpa(&vq, &vk, &vv, mask ? &vm : NULL, causal, scale, dropout_p, key, &vo, lse && eng_numel(lse) ? &vl : NULL);
+}
+
+/* An output of [B,H,L,D] laid out as [B,L,H,D]. */
+static struct eng_tensor *heads_inside(struct eng *e, int64_t b, int64_t h, int64_t l, int64_t d, enum vs_dtype dtype, bool on_host)
+{
+    int64_t sizes[4] = {b, h, l, d}, strides[4] = {l * h * d, d, h * d, 1};
+
+    return eng_empty_strided(e, sizes, strides, 4, dtype, on_host);
+}
+
+/* (out, logsumexp, rng_state, unused): out has the query's strides */
+void eng_f_sdpa_flash(struct eng_op_call *c)
+{
+    struct eng_tensor *q = eng_c_tensor(c, 0), *k = eng_c_tensor(c, 1), *v = eng_c_tensor(c, 2);
+    double dropout_p = eng_c_float(c, 3);
+    struct eng_rng_key key = take_key(c->e, dropout_p);
+    struct eng_tensor *out = eng_c_empty_like(c, q, (enum vs_dtype)q->dtype), *lse, *state, *unused;
+    int64_t two = 2;
+
+    lse = out ? eng_c_empty(c, q->sizes, 3, VS_F32, q) : NULL;
+    state = lse ? eng_c_empty(c, &two, 1, VS_I64, q) : NULL;
+    unused = state ? eng_c_empty(c, NULL, 0, VS_I64, q) : NULL;
+    if (unused) {
+        count_flops(c->e, q, k, v, 2);
+        store_key(c, state, key);
+        compute_forward(c, NULL, dropout_p, eng_c_bool(c, 4), eng_c_float(c, 5), key, out, lse);
+    }
+    eng_c_give(c, out);
+    eng_c_give(c, lse);
+    eng_c_give(c, state);
+    eng_c_give(c, unused);
+}
+
+static struct eng_rng_key load_key(const struct eng_bw *b, const struct eng_tensor *state)
+{
+    struct eng_rng_key key = {b->e->rng.seed ^ UINT64_C(0xA0761D6478BD642F), 0};
+
+    if (state && state->storage->data) {
+        struct eng_view v = eng_v(state);
+
+        v.dtype = VS_I64;
+        v.ndim = 0;
+        key.offset = (uint64_t)b->e->kernels->item(&v).i;
+    }
+    return key;
+}
+
+struct sdpa_bw {
+    struct eng_tensor *g, *q, *k, *v, *mask, *out, *lse;
+    struct eng_tensor *gq, *gk, *gv;
+    bool causal;
+    double scale, dropout_p;
+    struct eng_rng_key key;
+};
+
+static void compute_backward(struct eng *e, const struct sdpa_bw *s)
+{
+    struct eng_view g, q, k, v, m, o, l, gq, gk, gv;
+
+    if (!e->kernels || e->failed || !s->gv)
+        return;
+    g = eng_v(s->g);
+    q = eng_v(s->q);
+    k = eng_v(s->k);
+    v = eng_v(s->v);
+    o = eng_v(s->out);
+    l = eng_v(s->lse);
+    l.sizes[2] = s->out->sizes[2];
+    gq = eng_v(s->gq);
+    gk = eng_v(s->gk);
+    gv = eng_v(s->gv);
+    if (s->mask)
+        m = eng_v(s->mask);
+    e->kernels->sdpa_backward(&g, &q, &k, &v, s->mask ? &m : NULL, s->causal, s->scale, s->dropout_p, s->key, &o, &l, &gq, &gk, &gv);
+}
+
+/* t seen as [B,L,H,D] made dense; NULL where it is dense already. The copy is scratch of the op. */
+static struct eng_tensor *rows_copy(struct eng *e, struct eng_tensor *t)
+{
+    int64_t sizes[4] = {t->sizes[0], t->sizes[2], t->sizes[1], t->sizes[3]};
+    struct eng_tensor turned = *t;
+
+    memcpy(turned.sizes, sizes, sizeof(sizes));
+    turned.strides[1] = t->strides[2];
+    turned.strides[2] = t->strides[1];
+    if (eng_is_contiguous(&turned))
+        return NULL;
+    return eng_empty(e, sizes, 4, (enum vs_dtype)t->dtype, t->storage->on_host);
+}
+
+/* saved: key, query, value, logsumexp, out, rng_state, unused */
+void eng_b_sdpa_flash(struct eng_bw *b)
+{
+    struct eng *e = b->e;
+    struct sdpa_bw s = {.g = b->g[0], .k = b->saved[0], .q = b->saved[1], .v = b->saved[2], .lse = b->saved[3], .out = b->saved[4]};
+    struct eng_op_call c = {.e = e, .id = b->node->op};
+    struct eng_tensor *g_copy, *out_copy, *sums, *accumulator;
+    int64_t sum_sizes[3], acc_sizes[4];
+
+    if (!s.q || !s.k || !s.v || !s.out || !s.lse)
+        return;
+    s.dropout_p = b->a[3].v.scalar.f;
+    s.causal = b->a[4].v.flag;
+    s.scale = b->a[5].v.scalar.f;
+    s.key = load_key(b, b->saved[5]);
+    g_copy = rows_copy(e, s.g);
+    out_copy = rows_copy(e, s.out);
+    s.gq = eng_c_empty_like(&c, s.q, (enum vs_dtype)s.q->dtype);
+    s.gk = eng_c_empty_like(&c, s.k, (enum vs_dtype)s.k->dtype);
+    s.gv = eng_c_empty_like(&c, s.v, (enum vs_dtype)s.v->dtype);
+    memcpy(sum_sizes, (int64_t[]){s.q->sizes[0], s.q->sizes[1], round_up(s.q->sizes[2], 128)}, sizeof(sum_sizes));
+    memcpy(acc_sizes, (int64_t[]){s.q->sizes[0], round_up(s.q->sizes[2], 128), s.q->sizes[1], round_up(s.q->sizes[3], 32)}, sizeof(acc_sizes));
+    sums = eng_empty(e, sum_sizes, 3, VS_F32, s.q->storage->on_host);
+    accumulator = eng_empty(e, acc_sizes, 4, VS_F32, s.q->storage->on_host);
+    count_flops(e, s.q, s.k, s.v, 5);
+    compute_backward(e, &s);
+    eng_unref(accumulator);
+    eng_unref(sums);
+    eng_unref(out_copy);
+    eng_unref(g_copy);
+    eng_b_give(b, 0, s.gq);
+    eng_b_give(b, 1, s.gk);
+    eng_b_give(b, 2, s.gv);
+}
+
+/* (out [B,H,L,D] laid out [B,L,H,D], logsumexp [B,H,L rounded to 32], seed, offset); without dropout seed and offset are made first */
+void eng_f_sdpa_efficient(struct eng_op_call *c)
+{
+    struct eng_tensor *q = eng_c_tensor(c, 0), *k = eng_c_tensor(c, 1), *v = eng_c_tensor(c, 2);
+    double dropout_p = eng_c_float(c, 5);
+    bool with_lse = eng_c_bool(c, 4);
+    int64_t lse_sizes[3] = {q->sizes[0], q->sizes[1], with_lse ? round_up(q->sizes[2], 32) : 0};
+    struct eng_rng_key key = take_key(c->e, dropout_p);
+    bool state_on_host = q->storage->on_host || dropout_p > 0;
+    struct eng_tensor *seed, *offset, *out, *lse;
+
+    seed = eng_empty(c->e, NULL, 0, VS_I64, state_on_host);
+    offset = seed ? eng_empty(c->e, NULL, 0, VS_I64, state_on_host) : NULL;
+    out = offset ? heads_inside(c->e, q->sizes[0], q->sizes[1], q->sizes[2], v->sizes[3], (enum vs_dtype)q->dtype, q->storage->on_host) : NULL;
+    lse = out ? eng_c_empty(c, lse_sizes, 3, VS_F32, q) : NULL;
+    if (lse) {
+        count_flops(c->e, q, k, v, 2);
+        store_key(c, offset, key);
+        compute_forward(c, eng_c_tensor(c, 3), dropout_p, eng_c_bool(c, 6), eng_c_float(c, 7), key, out, lse);
+    }
+    eng_c_give(c, out);
+    eng_c_give(c, lse);
+    eng_c_give(c, seed);
+    eng_c_give(c, offset);
+}
+
+/*
+ * Scratch of the memory-efficient backward: per batch and head, a tile of 64x64 floats and a lock of 16 bytes for each block of 64 queries and 64
+ * columns of the head. Measured, see docs/oracle-findings.md.
+ */
+static int64_t efficient_workspace(const struct eng_tensor *q)
+{
+    int64_t tiles = (round_up(q->sizes[2], 64) / 64) * (round_up(q->sizes[3], 64) / 64);
+
+    return q->sizes[0] * q->sizes[1] * tiles * (64 * 64 * 4 + 16);
+}
+
+/* saved: attn_bias, key, query, value, logsumexp, out, offset, seed */
+void eng_b_sdpa_efficient(struct eng_bw *b)
+{
+    struct eng *e = b->e;
+    struct sdpa_bw s = {.g = b->g[0], .mask = b->saved[0], .k = b->saved[1], .q = b->saved[2], .v = b->saved[3], .lse = b->saved[4], .out = b->saved[5]};
+    struct eng_tensor *g_copy, *product, *sum, *delta, *workspace;
+    int64_t l, h;
+    bool on_host;
+
+    if (!s.q || !s.k || !s.v || !s.out || !s.lse)
+        return;
+    on_host = s.q->storage->on_host;
+    l = s.q->sizes[2];
+    h = s.q->sizes[1];
+    s.dropout_p = b->a[5].v.scalar.f;
+    s.causal = b->a[6].v.flag;
+    s.scale = b->a[7].v.scalar.f;
+    s.key = load_key(b, b->saved[6]);
+    g_copy = rows_copy(e, s.g);
+    s.gq = heads_inside(e, s.q->sizes[0], h, l, s.q->sizes[3], (enum vs_dtype)s.q->dtype, on_host);
+    s.gk = heads_inside(e, s.k->sizes[0], s.k->sizes[1], s.k->sizes[2], s.k->sizes[3], (enum vs_dtype)s.k->dtype, on_host);
+    s.gv = heads_inside(e, s.v->sizes[0], s.v->sizes[1], s.v->sizes[2], s.v->sizes[3], (enum vs_dtype)s.v->dtype, on_host);
+    product = eng_empty(e, (int64_t[]){s.q->sizes[0], l, h, s.v->sizes[3]}, 4, VS_F32, on_host);
+    sum = eng_empty(e, (int64_t[]){s.q->sizes[0], l, h}, 3, VS_F32, on_host);
+    delta = eng_empty(e, (int64_t[]){s.q->sizes[0], h, l}, 3, VS_F32, on_host);
+    eng_unref(sum);
+    eng_unref(product);
+    workspace = on_host ? NULL : eng_workspace(e, (uint64_t)efficient_workspace(s.q));
+    count_flops(e, s.q, s.k, s.v, 5);
+    compute_backward(e, &s);
+    eng_unref(delta);
+    eng_unref(workspace);
+    eng_unref(g_copy);
+    eng_b_give(b, 0, s.gq);
+    eng_b_give(b, 1, s.gk);
+    eng_b_give(b, 2, s.gv);
+}

@@ -1,0 +1,563 @@
+/*
+ * engine/ops/common.c - what ops share: outputs, broadcasting, promotion, views for kernels, and ops as C functions.
+ *
+ * Must not know:  any single op's formula.
+ * Invariant:      the strides of an elementwise result are those that PyTorch's TensorIterator chooses, because later copies
+ *                 (contiguous, reshape, gradient accumulation) depend on them.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/op_internal.h"
+
+/* ---- outputs ---- */
+
+struct eng_tensor *eng_c_empty(struct eng_op_call *c, const int64_t *sizes, int ndim, enum vs_dtype dtype, const struct eng_tensor *like)
+{
+    return eng_empty(c->e, sizes, ndim, dtype, like->storage->on_host);
+}
+
+struct eng_tensor *eng_c_empty_like(struct eng_op_call *c, const struct eng_tensor *like, enum vs_dtype dtype)
+{
+    if (!like)
+        return NULL;
+    if (eng_is_non_overlapping_and_dense(like))
+        return eng_empty_strided(c->e, like->sizes, like->strides, like->ndim, dtype, like->storage->on_host);
+    return eng_c_elementwise_out(c, (struct eng_tensor *[]){(struct eng_tensor *)(uintptr_t)like}, 1, dtype);
+}
+
+/* Sizes of the broadcast of all inputs; false (and failed) where two do not fit. */
+static bool broadcast_all(struct eng *e, struct eng_tensor *const *inputs, int count, int64_t *sizes, int *ndim)
+{
+    const struct eng_tensor *first = NULL;
+
+    *ndim = 0;
+    for (int i = 0; i < count; i++) {
+        const struct eng_tensor *t = inputs[i];
+        int64_t merged[VS_MAX_DIMS];
+        int n;
+
+        if (!t)
+            continue;
+        n = t->ndim > *ndim ? t->ndim : *ndim;
+        for (int d = 0; d < n; d++) {
+            int from_a = d - (n - *ndim);
+            int from_t = d - (n - t->ndim);
+            int64_t a = from_a >= 0 ? sizes[from_a] : 1;
+            int64_t b = from_t >= 0 ? t->sizes[from_t] : 1;
+
+            if (a != b && a != 1 && b != 1) {
+                char ta[ENG_SHAPE_TEXT_MAX], tb[ENG_SHAPE_TEXT_MAX];
+
+                eng_fail(e, VS_E_SHAPE, "shapes %s and %s cannot be broadcast: %" PRId64 " and %" PRId64 " at dimension %d", eng_shape_text(first, ta),
+                         eng_shape_text(t, tb), a, b, d);
+                return false;
+            }
+            merged[d] = a == 1 ? b : a;
+        }
+        memcpy(sizes, merged, sizeof(*sizes) * (size_t)n);
+        *ndim = n;
+        if (!first || first->ndim < t->ndim)
+            first = t;
+    }
+    return true;
+}
+
+bool eng_broadcast(struct eng *e, const struct eng_tensor *a, const struct eng_tensor *b, int64_t *sizes, int *ndim)
+{
+    struct eng_tensor *both[] = {(struct eng_tensor *)(uintptr_t)a, (struct eng_tensor *)(uintptr_t)b}; /* only read */
+
+    return broadcast_all(e, both, 2, sizes, ndim);
+}
+
+/* Stride of input t along dim d of a result with n dims: 0 where it is broadcast. */
+static int64_t broadcast_stride(const struct eng_tensor *t, const int64_t *sizes, int n, int d)
+{
+    int own = d - (n - t->ndim);
+
+    if (own < 0 || (t->sizes[own] == 1 && sizes[d] != 1))
+        return 0;
+    return t->strides[own];
+}
+
+/* > 0: dim a must be outside dim b; < 0: inside; 0: no input says. */
+static int compare_dims(struct eng_tensor *const *inputs, int count, const int64_t *sizes, int n, int a, int b)
+{
+    for (int i = 0; i < count; i++) {
+        int64_t sa, sb;
+
+        if (!inputs[i])
+            continue;
+        sa = broadcast_stride(inputs[i], sizes, n, a);
+        sb = broadcast_stride(inputs[i], sizes, n, b);
+        if (!sa || !sb)
+            continue;
+        if (sa != sb)
+            return sa < sb ? -1 : 1;
+        if (sizes[a] > sizes[b])
+            return 1;
+    }
+    return 0;
+}
+
+static bool all_alike(struct eng_tensor *const *inputs, int count, const int64_t *sizes, int n, bool (*test)(const struct eng_tensor *))
+{
+    for (int i = 0; i < count; i++) {
+        const struct eng_tensor *t = inputs[i];
+
+        if (t && (t->ndim != n || memcmp(t->sizes, sizes, sizeof(*sizes) * (size_t)n) != 0 || !test(t)))
+            return false;
+    }
+    return true;
+}
+
+static void result_strides(struct eng_tensor *const *inputs, int count, const int64_t *sizes, int n, int64_t *strides)
+{
+    int perm[VS_MAX_DIMS];
+    int64_t stride = 1;
+
+    if (all_alike(inputs, count, sizes, n, eng_is_contiguous)) {
+        eng_contiguous_strides(sizes, n, strides);
+        return;
+    }
+    for (int i = 0; i < n; i++)
+        perm[i] = n - 1 - i; /* fastest first */
+    for (int i = 1; i < n; i++) {
+        int moving = i;
+
+        for (int k = i - 1; k >= 0; k--) {
+            int order = compare_dims(inputs, count, sizes, n, perm[k], perm[moving]);
+
+            if (order > 0) {
+                int swap = perm[k];
+
+                perm[k] = perm[moving];
+                perm[moving] = swap;
+                moving = k;
+            } else if (order < 0) {
+                break;
+            }
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        strides[perm[i]] = stride;
+        stride *= sizes[perm[i]] > 1 ? sizes[perm[i]] : 1;
+    }
+}
+
+/* The side the result lives on: the device as soon as one input with dimensions does. False: two sides are mixed. */
+static bool result_side(struct eng *e, struct eng_tensor *const *inputs, int count, bool *on_host)
+{
+    bool host_dims = false;
+    bool device = false;
+
+    for (int i = 0; i < count; i++) {
+        if (!inputs[i])
+            continue;
+        if (!inputs[i]->storage->on_host)
+            device = true;
+        else if (inputs[i]->ndim)
+            host_dims = true;
+    }
+    if (device && host_dims) {
+        eng_fail(e, VS_E_VALUE, "expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu: move one with .to()");
+        return false;
+    }
+    *on_host = !device;
+    return true;
+}
+
+static struct eng_tensor *inplace_out(struct eng_op_call *c, const int64_t *sizes, int ndim, enum vs_dtype dtype)
+{
+    struct eng_tensor *t = c->inplace;
+    char have[ENG_SHAPE_TEXT_MAX];
+
+    if (t->ndim != ndim || memcmp(t->sizes, sizes, sizeof(*sizes) * (size_t)ndim) != 0)
+        return eng_fail(c->e, VS_E_SHAPE, "%s_: the result's shape does not fit the tensor it is written to, %s", eng_op_get(c->id)->name,
+                        eng_shape_text(t, have));
+    if (vs_dtype_is_floating(dtype) && !vs_dtype_is_floating((enum vs_dtype)t->dtype))
+        return eng_fail(c->e, VS_E_TYPE, "%s_: a result of type %s cannot be written to a tensor of type %s", eng_op_get(c->id)->name,
+                        vs_dtype_name(dtype), vs_dtype_name((enum vs_dtype)t->dtype));
+    return eng_ref(t);
+}
+
+struct eng_tensor *eng_c_elementwise_out(struct eng_op_call *c, struct eng_tensor *const *inputs, int count, enum vs_dtype dtype)
+{
+    int64_t sizes[VS_MAX_DIMS], strides[VS_MAX_DIMS];
+    bool on_host;
+    int ndim;
+
+    if (!broadcast_all(c->e, inputs, count, sizes, &ndim) || !result_side(c->e, inputs, count, &on_host))
+        return NULL;
+    if (c->inplace)
+        return inplace_out(c, sizes, ndim, dtype);
+    result_strides(inputs, count, sizes, ndim, strides);
+    return eng_empty_strided(c->e, sizes, strides, ndim, dtype, on_host);
+}
+
+/* ---- promotion ---- */
+
+enum vs_dtype eng_result_dtype(struct eng_tensor *const *inputs, int count, const struct eng_arg *scalar)
+{
+    int dims = -1, zero = -1, number = -1;
+    int lower;
+
+    for (int i = 0; i < count; i++) {
+        const struct eng_tensor *t = inputs[i];
+        int *slot;
+
+        if (!t)
+            continue;
+        slot = t->ndim ? &dims : &zero;
+        *slot = *slot < 0 ? t->dtype : (int)vs_dtype_promote((enum vs_dtype)*slot, (enum vs_dtype)t->dtype);
+    }
+    if (scalar && scalar->kind == ENG_A_BOOL)
+        number = VS_BOOL;
+    else if (scalar && scalar->kind == ENG_A_SCALAR)
+        number = scalar->v.scalar.is_int ? VS_I64 : VS_F32;
+    /* a lower kind only counts where it raises the category: bool < integer < floating */
+    for (int step = 0; step < 2; step++) {
+        int *higher = step ? &dims : &zero;
+
+        lower = step ? zero : number;
+        if (*higher < 0)
+            *higher = lower;
+        else if (lower >= 0 && !vs_dtype_is_floating((enum vs_dtype)*higher) &&
+                 (*higher == VS_BOOL || vs_dtype_is_floating((enum vs_dtype)lower)))
+            *higher = (int)vs_dtype_promote((enum vs_dtype)*higher, (enum vs_dtype)lower);
+    }
+    return dims < 0 ? VS_F32 : (enum vs_dtype)dims;
+}
+
+/* ---- views for kernels ---- */
+
+struct eng_view eng_v(const struct eng_tensor *t)
+{
+    struct eng_view v;
+
+    eng_view_of(t, &v);
+    return v;
+}
+
+struct eng_view eng_v_expand(const struct eng_tensor *t, const struct eng_tensor *out)
+{
+    struct eng_view v;
+
+    eng_view_of(t, &v);
+    v.ndim = out->ndim;
+    memcpy(v.sizes, out->sizes, sizeof(v.sizes));
+    for (int d = 0; d < out->ndim; d++)
+        v.strides[d] = broadcast_stride(t, out->sizes, out->ndim, d);
+    return v;
+}
+
+struct eng_view eng_v_scalar(struct eng_scalar value, const struct eng_tensor *out, struct eng_cell *cell)
+{
+    struct eng_view v = {.ndim = out->ndim};
+
+    cell->f = value.f;
+    cell->i = value.i;
+    v.dtype = value.is_int ? VS_I64 : VS_F64;
+    v.data = value.is_int ? (void *)&cell->i : (void *)&cell->f;
+    memcpy(v.sizes, out->sizes, sizeof(v.sizes));
+    return v;
+}
+
+struct eng_view eng_v_operand(const struct eng_arg *arg, const struct eng_tensor *out, struct eng_cell *cell)
+{
+    if (arg->kind == ENG_A_TENSOR)
+        return eng_v_expand(arg->v.tensor, out);
+    if (arg->kind == ENG_A_BOOL)
+        return eng_v_scalar((struct eng_scalar){true, arg->v.flag, (double)arg->v.flag}, out, cell);
+    return eng_v_scalar(arg->v.scalar, out, cell);
+}
+
+bool eng_c_computes(const struct eng_op_call *c)
+{
+    return c->e->kernels && !c->e->failed;
+}
+
+bool eng_wrap_dim(struct eng *e, int64_t dim, int ndim, int *out)
+{
+    int64_t n = ndim ? ndim : 1;
+
+    if (dim < -n || dim >= n) {
+        eng_fail(e, VS_E_VALUE, "dimension out of range (expected to be in range of [%" PRId64 ", %" PRId64 "], but got %" PRId64 ")", -n, n - 1, dim);
+        return false;
+    }
+    *out = (int)(dim < 0 ? dim + n : dim);
+    return true;
+}
+
+void eng_add_flops(struct eng *e, uint64_t flops)
+{
+    e->counters.total_flops += flops;
+    if (e->recompute_depth && !e->backward_depth)
+        e->counters.recompute_flops += flops;
+}
+
+struct eng_tensor *eng_workspace(struct eng *e, uint64_t bytes)
+{
+    enum vs_category before;
+    struct eng_tensor *t;
+    int64_t size = (int64_t)bytes;
+
+    if (!bytes)
+        return NULL;
+    before = eng_category_default(e, VS_CAT_WORKSPACE);
+    t = eng_empty(e, &size, 1, VS_U8, false);
+    eng_category_default(e, before);
+    return t;
+}
+
+/* ---- ops as C functions ---- */
+
+struct eng_tensor *eng_op1(struct eng *e, enum eng_op_id id, struct eng_tensor *a)
+{
+    struct eng_arg args[ENG_MAX_ARGS] = {eng_at(a)};
+
+    return a ? eng_call1(e, id, args) : NULL;
+}
+
+struct eng_tensor *eng_op2(struct eng *e, enum eng_op_id id, struct eng_tensor *a, struct eng_tensor *b)
+{
+    struct eng_arg args[ENG_MAX_ARGS] = {eng_at(a), eng_at(b)};
+
+    return a && b ? eng_call1(e, id, args) : NULL;
+}
+
+struct eng_tensor *eng_op2s(struct eng *e, enum eng_op_id id, struct eng_tensor *a, double value)
+{
+    struct eng_arg args[ENG_MAX_ARGS] = {eng_at(a), eng_af(value)};
+
+    return a ? eng_call1(e, id, args) : NULL;
+}
+
+static struct eng_tensor *with_alpha(struct eng *e, enum eng_op_id id, struct eng_tensor *a, struct eng_arg b, bool inplace)
+{
+    struct eng_arg args[] = {eng_at(a), b, eng_ai(1)};
+    struct eng_ret ret;
+    bool ok;
+
+    if (!a || (b.kind == ENG_A_TENSOR && !b.v.tensor))
+        return NULL;
+    ok = inplace ? eng_call_inplace(e, id, args, &ret) : eng_call(e, id, args, &ret);
+    return ok ? ret.few[0] : NULL;
+}
+
+struct eng_tensor *eng_add(struct eng *e, struct eng_tensor *a, struct eng_tensor *b)
+{
+    return with_alpha(e, ENG_OP_add, a, eng_at(b), false);
+}
+
+struct eng_tensor *eng_add_(struct eng *e, struct eng_tensor *a, struct eng_tensor *b)
+{
+    return with_alpha(e, ENG_OP_add, a, eng_at(b), true);
+}
+
+struct eng_tensor *eng_add_scalar(struct eng *e, struct eng_tensor *a, double value)
+{
+    return with_alpha(e, ENG_OP_add, a, eng_af(value), false);
+}
+
+struct eng_tensor *eng_sub(struct eng *e, struct eng_tensor *a, struct eng_tensor *b)
+{
+    return with_alpha(e, ENG_OP_sub, a, eng_at(b), false);
+}
+
+struct eng_tensor *eng_mul(struct eng *e, struct eng_tensor *a, struct eng_tensor *b)
+{
+    return eng_op2(e, ENG_OP_mul, a, b);
+}
+
+struct eng_tensor *eng_mul_scalar(struct eng *e, struct eng_tensor *a, double value)
+{
+    return eng_op2s(e, ENG_OP_mul, a, value);
+}
+
+struct eng_tensor *eng_div(struct eng *e, struct eng_tensor *a, struct eng_tensor *b)
+{
+    return eng_op2(e, ENG_OP_div, a, b);
+}
+
+struct eng_tensor *eng_div_scalar(struct eng *e, struct eng_tensor *a, double value)
+{
+    return eng_op2s(e, ENG_OP_div, a, value);
+}
+
+struct eng_tensor *eng_neg(struct eng *e, struct eng_tensor *a)
+{
+    return eng_op1(e, ENG_OP_neg, a);
+}
+
+struct eng_tensor *eng_pow_scalar(struct eng *e, struct eng_tensor *a, double exponent)
+{
+    return eng_op2s(e, ENG_OP_pow, a, exponent);
+}
+
+struct eng_tensor *eng_to_dtype(struct eng *e, struct eng_tensor *a, enum vs_dtype dtype)
+{
+    struct eng_arg args[] = {eng_at(a), eng_ad(dtype), eng_anone()};
+
+    if (!a || a->dtype == dtype)
+        return eng_ref(a);
+    return eng_call1(e, ENG_OP_to_copy, args);
+}
+
+struct eng_tensor *eng_contiguous(struct eng *e, struct eng_tensor *a)
+{
+    if (!a || eng_is_contiguous(a))
+        return eng_ref(a);
+    return eng_op1(e, ENG_OP_contiguous, a);
+}
+
+struct eng_tensor *eng_clone(struct eng *e, struct eng_tensor *a)
+{
+    return eng_op1(e, ENG_OP_clone, a);
+}
+
+struct eng_tensor *eng_mm(struct eng *e, struct eng_tensor *a, struct eng_tensor *b)
+{
+    return eng_op2(e, ENG_OP_mm, a, b);
+}
+
+struct eng_tensor *eng_bmm(struct eng *e, struct eng_tensor *a, struct eng_tensor *b)
+{
+    return eng_op2(e, ENG_OP_bmm, a, b);
+}
+
+struct eng_tensor *eng_t(struct eng *e, struct eng_tensor *a)
+{
+    return eng_op1(e, ENG_OP_t, a);
+}
+
+struct eng_tensor *eng_transpose(struct eng *e, struct eng_tensor *a, int64_t d0, int64_t d1)
+{
+    struct eng_arg args[] = {eng_at(a), eng_ai(d0), eng_ai(d1)};
+
+    return a ? eng_call1(e, ENG_OP_transpose, args) : NULL;
+}
+
+static struct eng_tensor *with_ints(struct eng *e, enum eng_op_id id, struct eng_tensor *a, const int64_t *ints, int count)
+{
+    struct eng_arg args[ENG_MAX_ARGS] = {eng_at(a), eng_aints(ints, count)};
+
+    return a ? eng_call1(e, id, args) : NULL;
+}
+
+struct eng_tensor *eng_reshape(struct eng *e, struct eng_tensor *a, const int64_t *sizes, int ndim)
+{
+    return with_ints(e, ENG_OP_reshape, a, sizes, ndim);
+}
+
+struct eng_tensor *eng_expand(struct eng *e, struct eng_tensor *a, const int64_t *sizes, int ndim)
+{
+    return with_ints(e, ENG_OP_expand, a, sizes, ndim);
+}
+
+struct eng_tensor *eng_permute(struct eng *e, struct eng_tensor *a, const int64_t *dims, int ndim)
+{
+    return with_ints(e, ENG_OP_permute, a, dims, ndim);
+}
+
+struct eng_tensor *eng_squeeze(struct eng *e, struct eng_tensor *a, int64_t dim)
+{
+    return with_ints(e, ENG_OP_squeeze, a, &dim, 1);
+}
+
+struct eng_tensor *eng_unsqueeze(struct eng *e, struct eng_tensor *a, int64_t dim)
+{
+    struct eng_arg args[] = {eng_at(a), eng_ai(dim)};
+
+    return a ? eng_call1(e, ENG_OP_unsqueeze, args) : NULL;
+}
+
+struct eng_tensor *eng_narrow(struct eng *e, struct eng_tensor *a, int64_t dim, int64_t start, int64_t length)
+{
+    struct eng_arg args[] = {eng_at(a), eng_ai(dim), eng_ai(start), eng_ai(length)};
+
+    return a ? eng_call1(e, ENG_OP_narrow, args) : NULL;
+}
+
+struct eng_tensor *eng_sum_dims(struct eng *e, struct eng_tensor *a, const int64_t *dims, int count, bool keepdim)
+{
+    struct eng_arg args[] = {eng_at(a), eng_aints(dims, count), eng_ab(keepdim), eng_anone()};
+
+    return a ? eng_call1(e, ENG_OP_sum, args) : NULL;
+}
+
+struct eng_tensor *eng_sum_to(struct eng *e, struct eng_tensor *a, const int64_t *sizes, int ndim)
+{
+    int64_t dims[VS_MAX_DIMS];
+    struct eng_tensor *sum;
+    int lead, count = 0;
+
+    if (!a)
+        return NULL;
+    lead = a->ndim - ndim;
+    if (!ndim && a->ndim) { /* sum() of everything */
+        struct eng_arg args[] = {eng_at(a), eng_anone()};
+
+        return eng_call1(e, ENG_OP_sum_all, args);
+    }
+    for (int d = 0; d < a->ndim; d++) {
+        if (d < lead || (sizes[d - lead] == 1 && a->sizes[d] != 1))
+            dims[count++] = d;
+    }
+    sum = count ? eng_sum_dims(e, a, dims, count, true) : eng_ref(a);
+    if (lead > 0 && sum) {
+        struct eng_arg args[] = {eng_at(sum), eng_aints(sizes, ndim)};
+        struct eng_tensor *shaped = eng_call1(e, ENG_OP_view, args);
+
+        eng_unref(sum);
+        return shaped;
+    }
+    return sum;
+}
+
+struct eng_tensor *eng_full(struct eng *e, const int64_t *sizes, int ndim, double value, enum vs_dtype dtype, bool on_host)
+{
+    struct eng_arg args[] = {eng_aints(sizes, ndim), eng_af(value), eng_ad(dtype), eng_ahost(on_host)};
+
+    return eng_call1(e, ENG_OP_full, args);
+}
+
+struct eng_tensor *eng_zeros(struct eng *e, const int64_t *sizes, int ndim, enum vs_dtype dtype, bool on_host)
+{
+    struct eng_arg args[] = {eng_aints(sizes, ndim), eng_ad(dtype), eng_ahost(on_host)};
+
+    return eng_call1(e, ENG_OP_zeros, args);
+}
+
+struct eng_tensor *eng_ones_like(struct eng *e, struct eng_tensor *a)
+{
+    struct eng_arg args[] = {eng_at(a), eng_anone(), eng_anone()};
+
+    return a ? eng_call1(e, ENG_OP_ones_like, args) : NULL;
+}
+
+struct eng_tensor *eng_detach(struct eng *e, struct eng_tensor *a)
+{
+    return eng_op1(e, ENG_OP_detach, a);
+}
+
+static void inplace2(struct eng *e, enum eng_op_id id, struct eng_tensor *a, struct eng_arg b)
+{
+    struct eng_arg args[] = {eng_at(a), b};
+    struct eng_ret ret;
+
+    if (a && eng_call_inplace(e, id, args, &ret))
+        eng_ret_release(&ret);
+}
+
+void eng_copy_into(struct eng *e, struct eng_tensor *dst, struct eng_tensor *src)
+{
+    if (src)
+        inplace2(e, ENG_OP_copy_, dst, eng_at(src));
+}
+
+void eng_fill_zero(struct eng *e, struct eng_tensor *t)
+{
+    inplace2(e, ENG_OP_zero_, t, eng_anone());
+}

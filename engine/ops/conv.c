@@ -1,0 +1,347 @@
+/*
+ * engine/ops/conv.c - convolutions, plain and transposed, in one and two dimensions.
+ *
+ * Must not know:  models, algorithms of cuDNN.
+ * Invariant:      input and weight are always saved; the bias is added in place on the result; gradients come in the order input,
+ *                 weight, bias (weight, input, bias for depthwise, which PyTorch gives to its own kernel).
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "engine/op_internal.h"
+#include "engine/ops/ops.h"
+
+/* ---- the entries: lists brought to one length, then the leaf ---- */
+
+static void convolve(struct eng_op_call *c, const struct eng_arg *stride, const struct eng_arg *padding, const struct eng_arg *dilation,
+                     const struct eng_arg *output_padding, int64_t groups, bool transposed)
+{
+    struct eng_tensor *x = eng_c_tensor(c, 0), *w = eng_c_tensor(c, 1);
+    static const int64_t ZEROS[2] = {0, 0};
+    int spatial = c->id == ENG_OP_conv1d || c->id == ENG_OP_conv_transpose1d ? 1 : 2;
+    struct eng_tensor *batch, *out;
+
+    if ((x->ndim != spatial + 2 && x->ndim != spatial + 1) || w->ndim != spatial + 2) {
+        char tx[ENG_SHAPE_TEXT_MAX], tw[ENG_SHAPE_TEXT_MAX];
+
+        eng_fail(c->e, VS_E_SHAPE, "%s: expected an input of %d dimensions (or %d without a batch) and a weight of %d, got input %s and weight %s",
+                 eng_op_get(c->id)->name, spatial + 2, spatial + 1, spatial + 2, eng_shape_text(x, tx), eng_shape_text(w, tw));
+        return;
+    }
+    batch = x->ndim == spatial + 1 ? eng_unsqueeze(c->e, x, 0) : eng_ref(x);
+    {
+        struct eng_arg args[] = {eng_at(batch), c->a[1], c->a[2], *stride, *padding, *dilation, eng_ab(transposed),
+                                 output_padding ? *output_padding : eng_aints(ZEROS, spatial), eng_ai(groups)};
+
+        out = batch ? eng_call1(c->e, ENG_OP_convolution, args) : NULL;
+    }
+    if (batch != x && out)
+        eng_slot_set(&out, eng_squeeze(c->e, out, 0));
+    eng_unref(batch);
+    eng_c_give(c, out);
+}
+
+void eng_f_conv(struct eng_op_call *c)
+{
+    convolve(c, &c->a[3], &c->a[4], &c->a[5], NULL, eng_c_int(c, 6), false);
+}
+
+void eng_f_conv_transpose(struct eng_op_call *c)
+{
+    convolve(c, &c->a[3], &c->a[4], &c->a[7], &c->a[5], eng_c_int(c, 6), true);
+}
+
+/* ---- geometry ---- */
+
+static void conv_params(const struct eng_arg *a, int spatial, struct eng_conv2d *p)
+{
+    memset(p, 0, sizeof(*p));
+    p->stride[0] = p->dilation[0] = 1;
+    for (int k = 0; k < spatial; k++) {
+        int at = 2 - spatial + k;
+
+        p->stride[at] = a[3].v.ints[a[3].count > 1 ? k : 0];
+        p->padding[at] = a[4].v.ints[a[4].count > 1 ? k : 0];
+        p->dilation[at] = a[5].v.ints[a[5].count > 1 ? k : 0];
+    }
+    p->groups = a[8].v.scalar.i;
+}
+
+/* A 1-D image [N,C,L] (or weight) as [N,C,1,L]. */
+static struct eng_view as_2d(const struct eng_tensor *t)
+{
+    struct eng_view v = eng_v(t);
+
+    if (t->ndim == 4)
+        return v;
+    v.ndim = 4;
+    v.sizes[3] = v.sizes[2];
+    v.strides[3] = v.strides[2];
+    v.sizes[2] = 1;
+    v.strides[2] = v.sizes[3] * v.strides[3];
+    return v;
+}
+
+static bool check_shapes(struct eng_op_call *c, const struct eng_tensor *x, const struct eng_tensor *w, const struct eng_tensor *bias, int64_t groups,
+                         bool transposed)
+{
+    int64_t in = transposed ? w->sizes[0] : w->sizes[1] * groups;
+    int64_t out = transposed ? w->sizes[1] * groups : w->sizes[0];
+    char tx[ENG_SHAPE_TEXT_MAX], tw[ENG_SHAPE_TEXT_MAX];
+
+    if (x->sizes[1] != in || groups < 1 || (!transposed && w->sizes[0] % groups)) {
+        eng_fail(c->e, VS_E_SHAPE, "convolution: given groups=%" PRId64 ", weight of size %s expects an input with %" PRId64 " channels, but got %s", groups,
+                 eng_shape_text(w, tw), in, eng_shape_text(x, tx));
+        return false;
+    }
+    if (bias && (bias->ndim != 1 || bias->sizes[0] != out)) {
+        eng_fail(c->e, VS_E_SHAPE, "convolution: weight of size %s expects a bias of %" PRId64 " elements, got %s", eng_shape_text(w, tw), out,
+                 eng_shape_text(bias, tx));
+        return false;
+    }
+    if (x->dtype != w->dtype) {
+        eng_fail(c->e, VS_E_TYPE, "convolution: input type (%s) and weight type (%s) should be the same", vs_dtype_name((enum vs_dtype)x->dtype),
+                 vs_dtype_name((enum vs_dtype)w->dtype));
+        return false;
+    }
+    return true;
+}
+
+/* Sizes of the result; false where the kernel is larger than the padded input. */
+static bool conv_sizes(struct eng *e, const struct eng_arg *a, const struct eng_tensor *x, const struct eng_tensor *w, bool transposed, int64_t *sizes)
+{
+    int spatial = x->ndim - 2;
+    struct eng_conv2d p;
+
+    conv_params(a, spatial, &p);
+    sizes[0] = x->sizes[0];
+    sizes[1] = transposed ? w->sizes[1] * p.groups : w->sizes[0];
+    for (int k = 0; k < spatial; k++) {
+        int at = 2 - spatial + k;
+        int64_t reach = p.dilation[at] * (w->sizes[2 + k] - 1) + 1;
+        int64_t extra = a[7].count ? a[7].v.ints[a[7].count > 1 ? k : 0] : 0;
+
+        if (transposed)
+            sizes[2 + k] = (x->sizes[2 + k] - 1) * p.stride[at] - 2 * p.padding[at] + reach + extra;
+        else
+            sizes[2 + k] = (x->sizes[2 + k] + 2 * p.padding[at] - reach) / p.stride[at] + 1;
+        if (p.stride[at] < 1 || p.dilation[at] < 1 || (!transposed && x->sizes[2 + k] + 2 * p.padding[at] < reach) || sizes[2 + k] < 1) {
+            char tx[ENG_SHAPE_TEXT_MAX], tw[ENG_SHAPE_TEXT_MAX];
+
+            eng_fail(e, VS_E_SHAPE, "convolution: kernel of weight %s does not fit into the padded input %s", eng_shape_text(w, tw), eng_shape_text(x, tx));
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint64_t conv_flops(const struct eng_tensor *w, const struct eng_tensor *small, int64_t groups)
+{
+    uint64_t per_position = 2 * (uint64_t)eng_numel(w);
+    uint64_t positions = (uint64_t)small->sizes[0];
+
+    (void)groups; /* the weight holds channels / groups already */
+    for (int d = 2; d < small->ndim; d++)
+        positions *= (uint64_t)small->sizes[d];
+    return per_position * positions;
+}
+
+static bool is_depthwise(const struct eng_tensor *x, const struct eng_tensor *w, int64_t groups)
+{
+    return x->ndim == 4 && groups > 1 && x->sizes[1] == groups && w->sizes[0] % x->sizes[1] == 0 && x->dtype == VS_F32;
+}
+
+/* x dense in the layout the kernel runs in: a copy only where it is neither row-major nor channels-last. A new reference. */
+static struct eng_tensor *dense_image(struct eng *e, struct eng_tensor *t)
+{
+    return eng_is_channels_last(t) ? eng_ref(t) : eng_contiguous(e, t);
+}
+
+static bool runs_channels_last(const struct eng_tensor *x, const struct eng_tensor *w)
+{
+    bool x_last = eng_is_channels_last(x) && !eng_is_contiguous(x);
+    bool w_last = eng_is_channels_last(w) && !eng_is_contiguous(w);
+
+    return x->ndim == 4 && (x_last || w_last);
+}
+
+static void channels_last_strides(const int64_t *sizes, int64_t *strides)
+{
+    strides[1] = 1;
+    strides[3] = sizes[1];
+    strides[2] = sizes[1] * sizes[3];
+    strides[0] = sizes[1] * sizes[3] * sizes[2];
+}
+
+/* t in channels-last order: itself or a copy. A new reference. */
+static struct eng_tensor *to_channels_last(struct eng *e, struct eng_tensor *t)
+{
+    int64_t strides[4];
+    struct eng_tensor *copy;
+
+    if (!t || eng_is_channels_last(t))
+        return eng_ref(t);
+    channels_last_strides(t->sizes, strides);
+    copy = eng_empty_strided(e, t->sizes, strides, 4, (enum vs_dtype)t->dtype, t->storage->on_host);
+    if (copy && e->kernels) {
+        struct eng_view vt = eng_v(t), vc = eng_v(copy);
+
+        e->kernels->copy(&vt, &vc);
+    }
+    return copy;
+}
+
+static struct eng_tensor *image_empty(struct eng *e, const int64_t *sizes, int ndim, enum vs_dtype dtype, bool on_host, bool channels_last)
+{
+    int64_t strides[4];
+
+    if (!channels_last)
+        return eng_empty(e, sizes, ndim, dtype, on_host);
+    channels_last_strides(sizes, strides);
+    return eng_empty_strided(e, sizes, strides, ndim, dtype, on_host);
+}
+
+/* ---- forward ---- */
+
+static void add_bias(struct eng_op_call *c, struct eng_tensor *out, const struct eng_tensor *bias)
+{
+    struct eng_view vo, vb;
+    double one[4] = {1};
+
+    if (!bias || !eng_c_computes(c))
+        return;
+    vo = eng_v(out);
+    vb = vo;
+    vb.data = eng_v(bias).data;
+    vb.dtype = (enum vs_dtype)bias->dtype;
+    for (int d = 0; d < out->ndim; d++)
+        vb.strides[d] = d == 1 ? bias->strides[0] : 0;
+    c->e->kernels->binary(ENG_B_ADD, (enum vs_dtype)out->dtype, &vo, &vb, &vo, one);
+}
+
+/* x [N,C,…], w [Co,C/g,…] (transposed: [C,Co/g,…]), bias [Co] */
+void eng_f_convolution(struct eng_op_call *c)
+{
+    struct eng *e = c->e;
+    struct eng_tensor *x = eng_c_tensor(c, 0), *w = eng_c_tensor(c, 1), *bias = eng_c_tensor(c, 2);
+    bool transposed = eng_c_bool(c, 6);
+    bool last = runs_channels_last(x, w);
+    int64_t sizes[VS_MAX_DIMS];
+    struct eng_tensor *out, *dx, *dw;
+    struct eng_conv2d p;
+
+    if (!check_shapes(c, x, w, bias, eng_c_int(c, 8), transposed) || !conv_sizes(e, c->a, x, w, transposed, sizes))
+        return;
+    conv_params(c->a, x->ndim - 2, &p);
+    out = image_empty(e, sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host, last);
+    dx = last ? to_channels_last(e, x) : dense_image(e, x);
+    dw = last ? to_channels_last(e, w) : dense_image(e, w);
+    if (out)
+        eng_add_flops(e, conv_flops(w, transposed ? x : out, p.groups));
+    if (out && dx && dw && eng_c_computes(c)) {
+        struct eng_view vx = as_2d(dx), vw = as_2d(dw), vo = as_2d(out), vb;
+
+        if (transposed) {
+            e->kernels->conv2d_backward_input(&vx, &vw, &vo, &p);
+            add_bias(c, out, bias);
+        } else {
+            if (bias)
+                vb = eng_v(bias);
+            e->kernels->conv2d(&vx, &vw, bias ? &vb : NULL, &vo, &p);
+        }
+    }
+    eng_unref(dw);
+    eng_unref(dx);
+    eng_c_give(c, out);
+}
+
+/* ---- backward ---- */
+
+struct conv_bw {
+    struct eng *e;
+    struct eng_tensor *g, *x, *w; /* dense */
+    bool transposed, last;
+    struct eng_conv2d p;
+};
+
+static struct eng_tensor *input_gradient(const struct conv_bw *k)
+{
+    struct eng *e = k->e;
+    struct eng_tensor *gx = image_empty(e, k->x->sizes, k->x->ndim, (enum vs_dtype)k->g->dtype, k->g->storage->on_host, k->last);
+    struct eng_tensor *w = k->last ? to_channels_last(e, k->w) : eng_ref(k->w);
+
+    eng_add_flops(e, conv_flops(k->w, k->transposed ? k->x : k->g, k->p.groups));
+    if (gx && w && e->kernels) {
+        struct eng_view vg = as_2d(k->g), vw = as_2d(w), vo = as_2d(gx);
+
+        if (k->transposed)
+            e->kernels->conv2d(&vg, &vw, NULL, &vo, &k->p);
+        else
+            e->kernels->conv2d_backward_input(&vg, &vw, &vo, &k->p);
+    }
+    eng_unref(w);
+    return gx;
+}
+
+static struct eng_tensor *weight_gradient(const struct conv_bw *k)
+{
+    struct eng *e = k->e;
+    struct eng_tensor *gw = image_empty(e, k->w->sizes, k->w->ndim, (enum vs_dtype)k->g->dtype, k->g->storage->on_host, k->last);
+    struct eng_tensor *x = k->last ? to_channels_last(e, k->x) : dense_image(e, k->x);
+
+    eng_add_flops(e, conv_flops(k->w, k->transposed ? k->x : k->g, k->p.groups));
+    if (gw && x && e->kernels) {
+        struct eng_view vg = as_2d(k->g), vx = as_2d(x), vo = as_2d(gw);
+
+        if (k->transposed)
+            e->kernels->conv2d_backward_weight(&vx, &vg, &vo, &k->p);
+        else
+            e->kernels->conv2d_backward_weight(&vg, &vx, &vo, &k->p);
+    }
+    eng_unref(x);
+    return gw;
+}
+
+static struct eng_tensor *bias_gradient(const struct conv_bw *k, const struct eng_edge *edge)
+{
+    struct eng *e = k->e;
+    struct eng_tensor *gb = eng_empty(e, edge->sizes, 1, (enum vs_dtype)k->g->dtype, k->g->storage->on_host);
+
+    if (gb && e->kernels) {
+        struct eng_view vg = eng_v(k->g), vo = vg;
+        double p[4] = {0};
+
+        vo.data = eng_v(gb).data;
+        for (int d = 0; d < vo.ndim; d++) {
+            vo.strides[d] = d == 1 ? 1 : 0;
+            vo.sizes[d] = d == 1 ? vg.sizes[1] : 1;
+        }
+        e->kernels->reduce(ENG_R_SUM, &vg, &vo, ((1U << vg.ndim) - 1) & ~2U, p);
+    }
+    return gb;
+}
+
+/* saved: input, weight */
+void eng_b_convolution(struct eng_bw *b)
+{
+    struct conv_bw k = {.e = b->e, .x = b->saved[0], .w = b->saved[1], .transposed = b->a[6].v.flag};
+    bool weight_first;
+
+    if (!k.x || !k.w)
+        return;
+    k.last = runs_channels_last(k.x, k.w);
+    conv_params(b->a, k.x->ndim - 2, &k.p);
+    k.g = k.last ? to_channels_last(b->e, b->g[0]) : dense_image(b->e, b->g[0]);
+    if (!k.g)
+        return;
+    weight_first = is_depthwise(k.x, k.w, k.p.groups) && !k.transposed;
+    if (weight_first && eng_b_needs(b, 1))
+        eng_b_give(b, 1, weight_gradient(&k));
+    if (eng_b_needs(b, 0))
+        eng_b_give(b, 0, input_gradient(&k));
+    if (!weight_first && eng_b_needs(b, 1))
+        eng_b_give(b, 1, weight_gradient(&k));
+    if (b->a[2].kind == ENG_A_TENSOR && eng_b_needs(b, 2))
+        eng_b_give(b, 2, bias_gradient(&k, eng_b_edge(b, 2, 0)));
+    eng_unref(k.g);
+}

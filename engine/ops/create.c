@@ -1,0 +1,477 @@
+/*
+ * engine/ops/create.c - ops that make or refill tensors: constants, ranges, random numbers, copies, casts, moves.
+ *
+ * Must not know:  models.
+ * Invariant:      a random op takes one number from its side's counter, so a re-run after putting the counter back repeats it.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "engine/op_internal.h"
+#include "engine/ops/ops.h"
+
+static enum vs_dtype dtype_or(const struct eng_op_call *c, int arg, enum vs_dtype otherwise)
+{
+    return c->a[arg].kind == ENG_A_DTYPE ? c->a[arg].v.dtype : otherwise;
+}
+
+static bool host_or(const struct eng_op_call *c, int arg, bool otherwise)
+{
+    return c->a[arg].kind == ENG_A_DEVICE ? c->a[arg].v.on_host : otherwise;
+}
+
+static struct eng_rng_key rng_key(struct eng *e, bool on_host)
+{
+    uint64_t *offset = on_host ? &e->rng.host_offset : &e->rng.device_offset;
+    struct eng_rng_key key = {e->rng.seed + (on_host ? 0 : UINT64_C(0x9E3779B97F4A7C15)), *offset};
+
+    (*offset)++;
+    return key;
+}
+
+static struct eng_scalar scalar_of(const struct eng_arg *arg)
+{
+    if (arg->kind == ENG_A_BOOL)
+        return (struct eng_scalar){true, arg->v.flag, (double)arg->v.flag};
+    return arg->v.scalar;
+}
+
+static enum vs_dtype scalar_dtype(const struct eng_arg *arg)
+{
+    return arg->kind == ENG_A_BOOL ? VS_BOOL : arg->v.scalar.is_int ? VS_I64 : VS_F32;
+}
+
+static void fill(struct eng_op_call *c, struct eng_tensor *t, struct eng_scalar value)
+{
+    if (t && eng_c_computes(c)) {
+        struct eng_view v = eng_v(t);
+
+        c->e->kernels->fill(&v, value);
+    }
+}
+
+/* Which constant a row makes; `value` is its fill_value argument, if it has one. */
+static void fill_for(struct eng_op_call *c, struct eng_tensor *t, const struct eng_arg *value)
+{
+    switch (c->id) {
+    case ENG_OP_zeros:
+    case ENG_OP_zeros_like:
+    case ENG_OP_new_zeros:
+        fill(c, t, (struct eng_scalar){true, 0, 0});
+        break;
+    case ENG_OP_ones:
+    case ENG_OP_ones_like:
+    case ENG_OP_new_ones:
+        fill(c, t, (struct eng_scalar){true, 1, 1});
+        break;
+    case ENG_OP_full:
+    case ENG_OP_full_like:
+    case ENG_OP_new_full:
+        fill(c, t, scalar_of(value));
+        break;
+    default: /* empty: as the memory was; zeros keep runs reproducible */
+        fill(c, t, (struct eng_scalar){true, 0, 0});
+        break;
+    }
+}
+
+/* empty, zeros, ones, full: (size[, value], dtype, device) */
+void eng_f_full(struct eng_op_call *c)
+{
+    bool has_value = c->id == ENG_OP_full;
+    enum vs_dtype dtype = dtype_or(c, has_value ? 2 : 1, has_value ? scalar_dtype(&c->a[1]) : VS_F32);
+    struct eng_tensor *t = eng_empty(c->e, c->a[0].v.ints, (int)c->a[0].count, dtype, host_or(c, has_value ? 3 : 2, true));
+
+    fill_for(c, t, &c->a[1]);
+    if (t)
+        eng_c_give(c, t);
+}
+
+/* …_like: (input[, value], dtype, device); keeps the strides of a dense input */
+void eng_f_full_like(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, 0);
+    int at = c->id == ENG_OP_full_like ? 2 : 1;
+    bool on_host = host_or(c, at + 1, x->storage->on_host);
+    enum vs_dtype dtype = dtype_or(c, at, (enum vs_dtype)x->dtype);
+    struct eng_tensor *t;
+
+    if (eng_is_non_overlapping_and_dense(x))
+        t = eng_empty_strided(c->e, x->sizes, x->strides, x->ndim, dtype, on_host);
+    else
+        t = on_host == x->storage->on_host ? eng_c_empty_like(c, x, dtype) : eng_empty(c->e, x->sizes, x->ndim, dtype, on_host);
+    fill_for(c, t, &c->a[1]);
+    if (t)
+        eng_c_give(c, t);
+}
+
+/* new_…: (input, size[, value], dtype, device) */
+void eng_f_new_full(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, 0);
+    int at = c->id == ENG_OP_new_full ? 3 : 2;
+    struct eng_tensor *t = eng_empty(c->e, c->a[1].v.ints, (int)c->a[1].count, dtype_or(c, at, (enum vs_dtype)x->dtype),
+                                     host_or(c, at + 1, x->storage->on_host));
+
+    fill_for(c, t, &c->a[2]);
+    if (t)
+        eng_c_give(c, t);
+}
+
+void eng_f_eye(struct eng_op_call *c)
+{
+    int64_t sizes[2] = {eng_c_int(c, 0), eng_c_has(c, 1) ? eng_c_int(c, 1) : eng_c_int(c, 0)};
+    struct eng_tensor *t = eng_empty(c->e, sizes, 2, dtype_or(c, 2, VS_F32), host_or(c, 3, true));
+
+    fill(c, t, (struct eng_scalar){true, 0, 0});
+    if (t && eng_c_computes(c)) {
+        struct eng_view v = eng_v(t);
+
+        v.ndim = 1;
+        v.sizes[0] = sizes[0] < sizes[1] ? sizes[0] : sizes[1];
+        v.strides[0] = sizes[1] + 1;
+        c->e->kernels->fill(&v, (struct eng_scalar){true, 1, 1});
+    }
+    if (t)
+        eng_c_give(c, t);
+}
+
+/* arange(end), arange(start, end[, step]) */
+void eng_f_arange(struct eng_op_call *c)
+{
+    bool one = !eng_c_has(c, 1);
+    double start = one ? 0 : eng_c_float(c, 0);
+    double end = one ? eng_c_float(c, 0) : eng_c_float(c, 1);
+    double step = eng_c_float(c, 2);
+    bool ints = c->a[0].v.scalar.is_int && (one || c->a[1].v.scalar.is_int) && c->a[2].v.scalar.is_int;
+    int64_t count;
+    struct eng_tensor *t;
+
+    if (step == 0 || (end - start) / step < 0) {
+        eng_fail(c->e, VS_E_VALUE, "arange: upper bound and lower bound are inconsistent with the sign of the step");
+        return;
+    }
+    count = (int64_t)ceil((end - start) / step);
+    t = eng_empty(c->e, &count, 1, dtype_or(c, 3, ints ? VS_I64 : VS_F32), host_or(c, 4, true));
+    if (!t)
+        return;
+    if (eng_c_computes(c)) {
+        struct eng_view v = eng_v(t);
+
+        c->e->kernels->arange(&v, start, step);
+    }
+    eng_c_give(c, t);
+}
+
+void eng_f_linspace(struct eng_op_call *c)
+{
+    double start = eng_c_float(c, 0);
+    double end = eng_c_float(c, 1);
+    int64_t steps = eng_c_int(c, 2);
+    struct eng_tensor *t = eng_empty(c->e, &steps, 1, dtype_or(c, 3, VS_F32), host_or(c, 4, true));
+
+    if (!t)
+        return;
+    if (eng_c_computes(c)) {
+        struct eng_view v = eng_v(t);
+
+        c->e->kernels->arange(&v, start, steps > 1 ? (end - start) / (double)(steps - 1) : 0);
+    }
+    eng_c_give(c, t);
+}
+
+static void random_fill(struct eng_op_call *c, struct eng_tensor *t, bool normal)
+{
+    struct eng_rng_key key;
+
+    if (!t)
+        return;
+    key = rng_key(c->e, t->storage->on_host);
+    if (eng_c_computes(c)) {
+        struct eng_view v = eng_v(t);
+
+        if (normal)
+            c->e->kernels->random_normal(&v, 0, 1, key);
+        else
+            c->e->kernels->random_uniform(&v, 0, 1, key);
+    }
+    eng_c_give(c, t);
+}
+
+void eng_f_random(struct eng_op_call *c)
+{
+    random_fill(c, eng_empty(c->e, c->a[0].v.ints, (int)c->a[0].count, dtype_or(c, 1, VS_F32), host_or(c, 2, true)), c->id == ENG_OP_randn);
+}
+
+void eng_f_random_like(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, 0);
+
+    random_fill(c, eng_c_empty_like(c, x, dtype_or(c, 1, (enum vs_dtype)x->dtype)), c->id == ENG_OP_randn_like);
+}
+
+/* randint(high, size), randint(low, high, size) */
+void eng_f_randint(struct eng_op_call *c)
+{
+    int at = c->id == ENG_OP_randint ? 2 : 1;
+    int64_t low = at == 2 ? eng_c_int(c, 0) : 0;
+    int64_t high = eng_c_int(c, at - 1);
+    bool on_host = host_or(c, at + 2, true);
+    struct eng_rng_key key = rng_key(c->e, on_host);
+    struct eng_tensor *t;
+
+    if (high <= low) {
+        eng_fail(c->e, VS_E_VALUE, "randint: the range [%" PRId64 ", %" PRId64 ") is empty", low, high);
+        return;
+    }
+    t = eng_empty(c->e, c->a[at].v.ints, (int)c->a[at].count, dtype_or(c, at + 1, VS_I64), on_host);
+    if (!t)
+        return;
+    if (eng_c_computes(c)) {
+        struct eng_view v = eng_v(t);
+
+        c->e->kernels->random_int(&v, low, high, key);
+    }
+    eng_c_give(c, t);
+}
+
+/* A permutation of 0..n-1: the order of n random numbers. */
+void eng_f_randperm(struct eng_op_call *c)
+{
+    int64_t n = eng_c_int(c, 0);
+    bool on_host = host_or(c, 2, true);
+    struct eng_rng_key key = rng_key(c->e, on_host);
+    struct eng_tensor *t = eng_empty(c->e, &n, 1, dtype_or(c, 1, VS_I64), on_host);
+
+    if (!t)
+        return;
+    if (eng_c_computes(c)) {
+        struct eng_tensor *noise = eng_empty(c->e, &n, 1, VS_F64, true);
+        struct eng_tensor *sorted = eng_empty(c->e, &n, 1, VS_F64, true);
+
+        if (noise && sorted) {
+            struct eng_view vn = eng_v(noise);
+            struct eng_view vs = eng_v(sorted);
+            struct eng_view vo = eng_v(t);
+
+            c->e->kernels->random_uniform(&vn, 0, 1, key);
+            c->e->kernels->sort(&vn, 0, false, &vs, &vo);
+        }
+        eng_unref(sorted);
+        eng_unref(noise);
+    }
+    eng_c_give(c, t);
+}
+
+/* Ops that overwrite their first argument; called in place. */
+void eng_f_refill(struct eng_op_call *c)
+{
+    struct eng_tensor *t = eng_c_tensor(c, 0);
+    struct eng_rng_key key = {0, 0};
+    struct eng_view v;
+
+    if (!c->inplace) {
+        eng_fail(c->e, VS_E_TYPE, "%s exists only as an in-place operation", eng_op_get(c->id)->name);
+        return;
+    }
+    if (c->id == ENG_OP_normal_ || c->id == ENG_OP_uniform_ || c->id == ENG_OP_bernoulli_)
+        key = rng_key(c->e, t->storage->on_host);
+    eng_c_give(c, eng_ref(t));
+    if (!eng_c_computes(c))
+        return;
+    v = eng_v(t);
+    switch (c->id) {
+    case ENG_OP_normal_:
+        c->e->kernels->random_normal(&v, eng_c_float(c, 1), eng_c_float(c, 2), key);
+        break;
+    case ENG_OP_uniform_:
+        c->e->kernels->random_uniform(&v, eng_c_float(c, 1), eng_c_float(c, 2), key);
+        break;
+    case ENG_OP_bernoulli_:
+        c->e->kernels->random_bernoulli(&v, eng_c_float(c, 1), key);
+        break;
+    case ENG_OP_fill_formula:
+        c->e->kernels->fill_formula(&v, (uint32_t)eng_c_int(c, 1), eng_c_float(c, 2), eng_c_float(c, 3));
+        break;
+    case ENG_OP_fill_formula_int:
+        c->e->kernels->fill_formula_int(&v, (uint32_t)eng_c_int(c, 1), eng_c_int(c, 2), eng_c_int(c, 3));
+        break;
+    case ENG_OP_fill_:
+        c->e->kernels->fill(&v, scalar_of(&c->a[1]));
+        break;
+    case ENG_OP_zero_:
+        c->e->kernels->fill(&v, (struct eng_scalar){true, 0, 0});
+        break;
+    default:
+        vs_die("%s does not refill", eng_op_get(c->id)->name);
+    }
+}
+
+/* ---- copies ---- */
+
+static void copy_values(struct eng_op_call *c, struct eng_tensor *dst, const struct eng_tensor *src)
+{
+    if (dst && eng_c_computes(c)) {
+        struct eng_view vs = eng_v_expand(src, dst);
+        struct eng_view vd = eng_v(dst);
+
+        c->e->kernels->copy(&vs, &vd);
+    }
+}
+
+/* dst.copy_(src): src broadcasts to dst */
+void eng_f_copy_(struct eng_op_call *c)
+{
+    struct eng_tensor *dst = eng_c_tensor(c, 0);
+    struct eng_tensor *src = eng_c_tensor(c, 1);
+    int64_t sizes[VS_MAX_DIMS];
+    int ndim;
+
+    if (!eng_broadcast(c->e, dst, src, sizes, &ndim))
+        return;
+    if (ndim != dst->ndim || memcmp(sizes, dst->sizes, sizeof(*sizes) * (size_t)ndim) != 0) {
+        char ta[ENG_SHAPE_TEXT_MAX], tb[ENG_SHAPE_TEXT_MAX];
+
+        eng_fail(c->e, VS_E_SHAPE, "copy_: a tensor of shape %s does not fit into one of shape %s", eng_shape_text(src, ta), eng_shape_text(dst, tb));
+        return;
+    }
+    copy_values(c, dst, src);
+    eng_c_give(c, eng_ref(dst));
+}
+
+/* src: g (cast back by the checks); input: zeros, nothing of the old value is left */
+void eng_b_copy_(struct eng_bw *b)
+{
+    struct eng_arg args[] = {eng_at(b->g[0]), eng_anone(), eng_anone()};
+
+    if (eng_b_needs(b, 0))
+        eng_b_give(b, 0, eng_call1(b->e, ENG_OP_zeros_like, args));
+    if (eng_b_needs(b, 1))
+        eng_b_give(b, 1, eng_ref(b->g[0]));
+}
+
+void eng_f_clone(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *out = eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
+
+    copy_values(c, out, x);
+    if (out)
+        eng_c_give(c, out);
+}
+
+/* A dense row-major copy: what clone(memory_format=contiguous) gives; the row `clone` with a result of its own strides. */
+void eng_f_contiguous(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *out;
+
+    if (eng_is_contiguous(x)) {
+        eng_c_give(c, eng_ref(x));
+        return;
+    }
+    out = eng_op1(c->e, ENG_OP_clone_contiguous, x);
+    if (out)
+        eng_c_give(c, out);
+}
+
+void eng_f_clone_contiguous(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *out = eng_c_empty(c, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x);
+
+    copy_values(c, out, x);
+    if (out)
+        eng_c_give(c, out);
+}
+
+/* A copy in another dtype or on the other side; dense inputs keep their strides. */
+void eng_f_to_copy(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, 0);
+    enum vs_dtype dtype = dtype_or(c, 1, (enum vs_dtype)x->dtype);
+    bool on_host = host_or(c, 2, x->storage->on_host);
+    struct eng_tensor *out;
+
+    if (eng_is_non_overlapping_and_dense(x))
+        out = eng_empty_strided(c->e, x->sizes, x->strides, x->ndim, dtype, on_host);
+    else if (on_host == x->storage->on_host)
+        out = eng_c_empty_like(c, x, dtype);
+    else
+        out = eng_empty(c->e, x->sizes, x->ndim, dtype, on_host);
+    copy_values(c, out, x);
+    if (out)
+        eng_c_give(c, out);
+}
+
+/* g in the input's dtype and on its side */
+void eng_b_to_copy(struct eng_bw *b)
+{
+    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    struct eng_arg args[] = {eng_at(b->g[0]), eng_ad((enum vs_dtype)edge->dtype), eng_ahost(edge->on_host)};
+
+    if (b->g[0]->dtype == edge->dtype && b->g[0]->storage->on_host == edge->on_host)
+        eng_b_give(b, 0, eng_ref(b->g[0]));
+    else
+        eng_b_give(b, 0, eng_call1(b->e, ENG_OP_to_copy, args));
+}
+
+/* tensor.to(...): itself where nothing changes */
+void eng_f_to(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, 0);
+    enum vs_dtype dtype = dtype_or(c, 1, (enum vs_dtype)x->dtype);
+    bool on_host = host_or(c, 2, x->storage->on_host);
+
+    if (dtype == (enum vs_dtype)x->dtype && on_host == x->storage->on_host && !eng_c_bool(c, 3)) {
+        eng_c_give(c, eng_ref(x));
+        return;
+    }
+    {
+        struct eng_arg args[] = {eng_at(x), eng_ad(dtype), eng_ahost(on_host)};
+        struct eng_tensor *out = eng_call1(c->e, ENG_OP_to_copy, args);
+
+        if (out)
+            eng_c_give(c, out);
+    }
+}
+
+/* Same memory, same version counter, no history. */
+void eng_f_detach(struct eng_op_call *c)
+{
+    eng_c_give(c, eng_alias(eng_c_tensor(c, 0)));
+}
+
+/* ---- triangles ---- */
+
+static struct eng_tensor *triangle(struct eng_op_call *c, struct eng_tensor *x, int64_t diagonal, bool is_upper)
+{
+    struct eng_tensor *out;
+
+    if (x->ndim < 2)
+        return eng_fail(c->e, VS_E_SHAPE, "%s: the input must have at least 2 dimensions", eng_op_get(c->id)->name);
+    out = c->inplace ? eng_ref(x) : eng_c_empty(c, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x);
+    if (out && eng_c_computes(c)) {
+        struct eng_view vx = eng_v(x);
+        struct eng_view vo = eng_v(out);
+
+        c->e->kernels->triangle(&vx, &vo, diagonal, is_upper);
+    }
+    return out;
+}
+
+void eng_f_triangle(struct eng_op_call *c)
+{
+    struct eng_tensor *out = triangle(c, eng_c_tensor(c, 0), eng_c_int(c, 1), c->id == ENG_OP_triu);
+
+    if (out)
+        eng_c_give(c, out);
+}
+
+void eng_b_triangle(struct eng_bw *b)
+{
+    struct eng_arg args[] = {eng_at(b->g[0]), b->a[1]};
+
+    eng_b_give(b, 0, eng_call1(b->e, b->node->op, args));
+}

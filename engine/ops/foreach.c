@@ -1,0 +1,214 @@
+/*
+ * engine/ops/foreach.c - ops over lists of tensors, as optimizers use them, and the gradient scaler's two.
+ *
+ * Must not know:  optimizers.
+ * Invariant:      out of place: one new tensor an element, in the order of the list; in place: nothing is allocated.
+ */
+#include <math.h>
+
+#include "base/mem.h"
+#include "engine/op_internal.h"
+#include "engine/ops/ops.h"
+
+/* What a row does to one element. */
+struct foreach_row {
+    enum { UNARY, BINARY, TERNARY, COPY, ZERO, NORM } shape;
+    int kernel;
+};
+
+static struct foreach_row row_of(enum eng_op_id id)
+{
+    switch (id) {
+    case ENG_OP_foreach_mul:
+    case ENG_OP_foreach_mul_list:
+    case ENG_OP_foreach_mul_tensor:
+    case ENG_OP_foreach_mul_scalars:
+        return (struct foreach_row){BINARY, ENG_B_MUL};
+    case ENG_OP_foreach_div:
+    case ENG_OP_foreach_div_list:
+    case ENG_OP_foreach_div_scalars:
+        return (struct foreach_row){BINARY, ENG_B_DIV};
+    case ENG_OP_foreach_maximum:
+        return (struct foreach_row){BINARY, ENG_B_MAXIMUM};
+    case ENG_OP_foreach_lerp:
+        return (struct foreach_row){TERNARY, ENG_T_LERP};
+    case ENG_OP_foreach_addcmul:
+        return (struct foreach_row){TERNARY, ENG_T_ADDCMUL};
+    case ENG_OP_foreach_addcdiv:
+    case ENG_OP_foreach_addcdiv_scalars:
+        return (struct foreach_row){TERNARY, ENG_T_ADDCDIV};
+    case ENG_OP_foreach_neg:
+        return (struct foreach_row){UNARY, ENG_U_NEG};
+    case ENG_OP_foreach_sqrt:
+        return (struct foreach_row){UNARY, ENG_U_SQRT};
+    case ENG_OP_foreach_zero:
+        return (struct foreach_row){ZERO, 0};
+    case ENG_OP_foreach_copy:
+        return (struct foreach_row){COPY, 0};
+    case ENG_OP_foreach_norm:
+        return (struct foreach_row){NORM, 0};
+    default:
+        return (struct foreach_row){BINARY, ENG_B_ADD};
+    }
+}
+
+static struct eng_tensor *element(const struct eng_arg *a, uint32_t i)
+{
+    return a->kind == ENG_A_TENSORS ? a->v.tensors[i] : a->kind == ENG_A_TENSOR ? a->v.tensor : NULL;
+}
+
+/* The second operand of element i: a tensor, or a number. */
+static struct eng_view operand(const struct eng_arg *a, uint32_t i, const struct eng_tensor *out, struct eng_cell *cell)
+{
+    if (a->kind == ENG_A_FLOATS)
+        return eng_v_scalar((struct eng_scalar){false, 0, a->v.floats[i]}, out, cell);
+    if (a->kind == ENG_A_TENSORS)
+        return eng_v_expand(a->v.tensors[i], out);
+    return eng_v_operand(a, out, cell);
+}
+
+static double weight_of(const struct eng_op_call *c, int arg, uint32_t i)
+{
+    if (arg >= c->e->signatures[c->id].count || c->a[arg].kind == ENG_A_NONE)
+        return 1;
+    return c->a[arg].kind == ENG_A_FLOATS ? c->a[arg].v.floats[i] : eng_c_float(c, arg);
+}
+
+static void compute(struct eng_op_call *c, struct foreach_row row, uint32_t i, struct eng_tensor *x, struct eng_tensor *out)
+{
+    const struct eng_kernels *k = c->e->kernels;
+    enum vs_dtype dtype = (enum vs_dtype)out->dtype;
+    struct eng_view vx = eng_v(x), vo = eng_v(out), va, vb;
+    struct eng_cell ca, cb;
+    double p[4] = {0};
+
+    switch (row.shape) {
+    case UNARY:
+        k->unary((enum eng_unary)row.kernel, &vx, &vo, p);
+        break;
+    case BINARY:
+        p[0] = weight_of(c, 2, i);
+        va = operand(&c->a[1], i, out, &ca);
+        k->binary((enum eng_binary)row.kernel, dtype, &vx, &va, &vo, p);
+        break;
+    case TERNARY:
+        p[0] = weight_of(c, c->id == ENG_OP_foreach_lerp ? 2 : 3, i);
+        va = operand(&c->a[1], i, out, &ca);
+        vb = c->id == ENG_OP_foreach_lerp ? va : operand(&c->a[2], i, out, &cb);
+        k->ternary((enum eng_ternary)row.kernel, dtype, &vx, &va, &vb, &vo, p);
+        break;
+    case COPY:
+        va = operand(&c->a[1], i, out, &ca);
+        k->copy(&va, &vo);
+        break;
+    case ZERO:
+        k->fill(&vo, (struct eng_scalar){true, 0, 0});
+        break;
+    case NORM: {
+        struct eng_view keep = vo;
+
+        keep.ndim = vx.ndim;
+        for (int d = 0; d < vx.ndim; d++) {
+            keep.sizes[d] = 1;
+            keep.strides[d] = 0;
+        }
+        k->reduce(ENG_R_NORM2, &vx, &keep, (1U << vx.ndim) - 1, p);
+        break;
+    }
+    }
+}
+
+void eng_f_foreach(struct eng_op_call *c)
+{
+    uint32_t count = c->a[0].count;
+    struct foreach_row row = row_of(c->id);
+    struct eng_tensor **outs;
+
+    for (int a = 1; a < c->e->signatures[c->id].count; a++) {
+        if ((c->a[a].kind == ENG_A_TENSORS || c->a[a].kind == ENG_A_FLOATS) && c->a[a].count != count) {
+            eng_fail(c->e, VS_E_VALUE, "%s: the lists must have the same length, got %u and %u", eng_op_get(c->id)->name, count, c->a[a].count);
+            return;
+        }
+    }
+    outs = vs_calloc(count + 1, sizeof(*outs));
+    for (uint32_t i = 0; i < count && !c->e->failed; i++) {
+        struct eng_tensor *x = element(&c->a[0], i);
+
+        if (c->inplace)
+            outs[i] = eng_ref(x);
+        else if (row.shape == NORM)
+            outs[i] = eng_c_empty(c, NULL, 0, (enum vs_dtype)x->dtype, x);
+        else
+            outs[i] = eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
+    }
+    for (uint32_t i = 0; i < count && !c->e->failed; i++) {
+        if (c->e->kernels)
+            compute(c, row, i, element(&c->a[0], i), outs[i]);
+        if (c->inplace && i)
+            outs[i]->version->value++; /* the first is counted by the caller */
+    }
+    eng_c_give_list(c, outs, count);
+    vs_free(outs);
+}
+
+/* Every gradient times inv_scale in place; found_inf set where one was not finite. */
+void eng_f_amp_unscale(struct eng_op_call *c)
+{
+    struct eng_tensor *found = eng_c_tensor(c, 1), *scale = eng_c_tensor(c, 2);
+
+    for (uint32_t i = 0; i < c->a[0].count && !c->e->failed; i++) {
+        struct eng_tensor *g = c->a[0].v.tensors[i];
+
+        g->version->value++;
+        if (eng_c_computes(c)) {
+            struct eng_view vg = eng_v(g), vs = eng_v(scale), vf = eng_v(found);
+
+            vs.ndim = vf.ndim = 0;
+            c->e->kernels->unscale(&vg, &vs, &vf);
+        }
+    }
+    eng_c_give_list(c, NULL, 0);
+}
+
+static double read_number(struct eng_op_call *c, struct eng_tensor *t)
+{
+    struct eng_view v = eng_v(t);
+
+    v.ndim = 0;
+    return c->e->kernels->item(&v).f;
+}
+
+static void write_number(struct eng_op_call *c, struct eng_tensor *t, double value)
+{
+    struct eng_view v = eng_v(t);
+
+    c->e->kernels->fill(&v, (struct eng_scalar){false, (int64_t)value, value});
+}
+
+/* (scale, growth_tracker, found_inf, growth_factor, backoff_factor, growth_interval), in place */
+void eng_f_amp_update_scale(struct eng_op_call *c)
+{
+    struct eng_tensor *scale = eng_c_tensor(c, 0), *tracker = eng_c_tensor(c, 1);
+
+    if (eng_c_computes(c)) {
+        double current = read_number(c, scale);
+
+        if (read_number(c, eng_c_tensor(c, 2)) != 0) {
+            write_number(c, scale, current * eng_c_float(c, 4));
+            write_number(c, tracker, 0);
+        } else {
+            double successful = read_number(c, tracker) + 1;
+
+            if (successful == (double)eng_c_int(c, 5)) {
+                double grown = current * eng_c_float(c, 3);
+
+                if (isfinite((float)grown))
+                    write_number(c, scale, grown);
+                write_number(c, tracker, 0);
+            } else {
+                write_number(c, tracker, successful);
+            }
+        }
+    }
+    eng_c_give(c, eng_ref(scale));
+}

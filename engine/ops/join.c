@@ -1,0 +1,443 @@
+/*
+ * engine/ops/join.c - ops that lay tensors together or repeat, flip, roll and pad them.
+ *
+ * Must not know:  models.
+ * Invariant:      the backward of cat and stack are views of the gradient: nothing is copied.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "engine/op_internal.h"
+#include "engine/ops/ops.h"
+
+static void copy_part(struct eng_op_call *c, struct eng_tensor *out, int dim, int64_t start, const struct eng_tensor *x)
+{
+    struct eng_view vx, vo;
+
+    if (!eng_c_computes(c))
+        return;
+    vx = eng_v(x);
+    vo = eng_v(out);
+    vo.data = vo.data ? (char *)vo.data + (uint64_t)(start * vo.strides[dim]) * vs_dtype_bytes(vo.dtype) : NULL;
+    vo.sizes[dim] = x->sizes[dim];
+    c->e->kernels->copy(&vx, &vo);
+}
+
+/* PyTorch skips inputs of shape [0] whatever the others' shape is. */
+static bool is_skipped(const struct eng_tensor *t)
+{
+    return t->ndim == 1 && t->sizes[0] == 0;
+}
+
+/* tensors of equal sizes but along dim -> one */
+void eng_f_cat(struct eng_op_call *c)
+{
+    struct eng_tensor *const *ts = c->a[0].v.tensors;
+    uint32_t count = c->a[0].count;
+    const struct eng_tensor *first = NULL;
+    int64_t sizes[VS_MAX_DIMS];
+    struct eng_tensor *out;
+    enum vs_dtype dtype;
+    int64_t at = 0;
+    int dim = 0;
+
+    if (!count) {
+        eng_fail(c->e, VS_E_VALUE, "cat: expected a non-empty list of tensors");
+        return;
+    }
+    for (uint32_t i = 0; i < count && !first; i++)
+        first = is_skipped(ts[i]) ? NULL : ts[i];
+    if (!first)
+        first = ts[0];
+    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), first->ndim, &dim))
+        return;
+    memcpy(sizes, first->sizes, sizeof(sizes));
+    sizes[dim] = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (is_skipped(ts[i]))
+            continue;
+        for (int d = 0; d < first->ndim || d < ts[i]->ndim; d++) {
+            if (first->ndim != ts[i]->ndim || (d != dim && ts[i]->sizes[d] != first->sizes[d])) {
+                char ta[ENG_SHAPE_TEXT_MAX], tb[ENG_SHAPE_TEXT_MAX];
+
+                eng_fail(c->e, VS_E_SHAPE, "cat: sizes of tensors must match except in dimension %d: %s and %s", dim, eng_shape_text(first, ta),
+                         eng_shape_text(ts[i], tb));
+                return;
+            }
+        }
+        sizes[dim] += ts[i]->sizes[dim];
+    }
+    dtype = eng_result_dtype(ts, (int)count, NULL);
+    out = eng_c_empty(c, sizes, first->ndim, dtype, first);
+    if (!out)
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        if (is_skipped(ts[i]))
+            continue;
+        copy_part(c, out, dim, at, ts[i]);
+        at += ts[i]->sizes[dim];
+    }
+    eng_c_give(c, out);
+}
+
+/* each input's gradient is a slice of g */
+void eng_b_cat(struct eng_bw *b)
+{
+    int count = (int)b->a[0].count;
+    int64_t dim = b->a[1].v.scalar.i;
+    int64_t at = 0;
+
+    dim = dim < 0 ? dim + b->g[0]->ndim : dim;
+    for (int i = 0; i < count; i++) {
+        const struct eng_edge *edge = eng_b_edge(b, 0, i);
+        int64_t length;
+
+        if (edge->ndim == 1 && edge->sizes[0] == 0)
+            continue;
+        length = edge->sizes[dim];
+        if (edge->node)
+            eng_b_give_at(b, 0, i, eng_narrow(b->e, b->g[0], dim, at, length));
+        at += length;
+    }
+}
+
+void eng_f_stack(struct eng_op_call *c)
+{
+    struct eng_tensor *const *ts = c->a[0].v.tensors;
+    uint32_t count = c->a[0].count;
+    int64_t sizes[VS_MAX_DIMS];
+    struct eng_tensor *out;
+    int dim, n = 0;
+
+    if (!count) {
+        eng_fail(c->e, VS_E_VALUE, "stack expects a non-empty list of tensors");
+        return;
+    }
+    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), ts[0]->ndim + 1, &dim))
+        return;
+    for (int d = 0; d <= ts[0]->ndim; d++) {
+        if (d == dim)
+            sizes[n++] = count;
+        if (d < ts[0]->ndim)
+            sizes[n++] = ts[0]->sizes[d];
+    }
+    out = eng_c_empty(c, sizes, n, eng_result_dtype(ts, (int)count, NULL), ts[0]);
+    if (!out)
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        struct eng_view vx, vo;
+
+        if (!eng_same_sizes(ts[i], ts[0])) {
+            char ta[ENG_SHAPE_TEXT_MAX], tb[ENG_SHAPE_TEXT_MAX];
+
+            eng_fail(c->e, VS_E_SHAPE, "stack expects each tensor to be equal size, but got %s and %s", eng_shape_text(ts[0], ta), eng_shape_text(ts[i], tb));
+            eng_unref(out);
+            return;
+        }
+        if (!eng_c_computes(c))
+            continue;
+        vx = eng_v(ts[i]);
+        vo = eng_v(out);
+        vo.data = (char *)vo.data + (uint64_t)((int64_t)i * vo.strides[dim]) * vs_dtype_bytes(vo.dtype);
+        for (int d = dim; d + 1 < n; d++) {
+            vo.sizes[d] = vo.sizes[d + 1];
+            vo.strides[d] = vo.strides[d + 1];
+        }
+        vo.ndim = n - 1;
+        c->e->kernels->copy(&vx, &vo);
+    }
+    eng_c_give(c, out);
+}
+
+void eng_b_stack(struct eng_bw *b)
+{
+    struct eng_arg args[] = {eng_at(b->g[0]), b->a[1]};
+    struct eng_ret ret;
+
+    if (!eng_call(b->e, ENG_OP_unbind, args, &ret))
+        return;
+    for (uint32_t i = 0; i < ret.count; i++)
+        eng_b_give_at(b, 0, (int)i, ret.tensors[i]);
+    ret.count = 0; /* handed over */
+    eng_ret_release(&ret);
+}
+
+/* out[i] = x[i mod size] in every dim */
+void eng_f_repeat(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, 0);
+    int n = (int)c->a[1].count;
+    int lead = n - x->ndim;
+    int64_t sizes[VS_MAX_DIMS];
+    struct eng_tensor *out;
+
+    if (lead < 0 || n * 2 > VS_MAX_DIMS * 2 || n > VS_MAX_DIMS) {
+        eng_fail(c->e, VS_E_SHAPE, "repeat: the number of repeats cannot be smaller than the number of dimensions of the tensor (%d)", x->ndim);
+        return;
+    }
+    for (int d = 0; d < n; d++)
+        sizes[d] = c->a[1].v.ints[d] * (d >= lead ? x->sizes[d - lead] : 1);
+    out = eng_c_empty(c, sizes, n, (enum vs_dtype)x->dtype, x);
+    if (!out)
+        return;
+    if (eng_c_computes(c) && eng_numel(out)) {
+        /* every copy of x is a block of out; walk over the blocks */
+        int64_t at[VS_MAX_DIMS] = {0};
+
+        for (;;) {
+            struct eng_view vx = eng_v(x);
+            struct eng_view vo = eng_v(out);
+            int d;
+
+            for (d = 0; d < n; d++) {
+                int64_t size = d >= lead ? x->sizes[d - lead] : 1;
+
+                vo.data = (char *)vo.data + (uint64_t)(at[d] * size * vo.strides[d]) * vs_dtype_bytes(vo.dtype);
+                vo.sizes[d] = size;
+            }
+            for (d = 0; d < x->ndim; d++) {
+                vo.sizes[d] = vo.sizes[d + lead];
+                vo.strides[d] = vo.strides[d + lead];
+            }
+            vo.ndim = x->ndim;
+            c->e->kernels->copy(&vx, &vo);
+            for (d = n - 1; d >= 0 && ++at[d] == c->a[1].v.ints[d]; d--)
+                at[d] = 0;
+            if (d < 0)
+                break;
+        }
+    }
+    eng_c_give(c, out);
+}
+
+/* g seen as [r0, s0, r1, s1, …], summed over the r */
+void eng_b_repeat(struct eng_bw *b)
+{
+    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    int n = (int)b->a[1].count;
+    int lead = n - edge->ndim;
+    int64_t sizes[2 * VS_MAX_DIMS], dims[VS_MAX_DIMS];
+    struct eng_tensor *folded, *sum;
+    int k = 0, m = 0;
+
+    for (int d = 0; d < n; d++) {
+        int64_t r = b->a[1].v.ints[d];
+
+        if (d < lead || r != 1) {
+            dims[m++] = k;
+            sizes[k++] = r;
+        }
+        if (d >= lead)
+            sizes[k++] = edge->sizes[d - lead];
+    }
+    if (k > VS_MAX_DIMS) {
+        eng_fail(b->e, VS_E_UNSUPPORTED, "repeat: the gradient needs more than %d dimensions", VS_MAX_DIMS);
+        return;
+    }
+    if (!m) {
+        eng_b_give(b, 0, eng_ref(b->g[0]));
+        return;
+    }
+    folded = eng_reshape(b->e, b->g[0], sizes, k);
+    sum = eng_sum_dims(b->e, folded, dims, m, false);
+    eng_unref(folded);
+    eng_b_give(b, 0, sum);
+}
+
+/* ---- flip, roll ---- */
+
+/* Copy with dims mirrored or rotated, one slice of the moving dim at a time. */
+static void shuffle_dim(struct eng_op_call *c, const struct eng_view *vx, const struct eng_view *vo, int dim, int64_t shift, bool mirror)
+{
+    int64_t size = vx->sizes[dim];
+
+    for (int64_t i = 0; i < size; i++) {
+        struct eng_view from = *vx;
+        struct eng_view to = *vo;
+        int64_t target = mirror ? size - 1 - i : ((i + shift) % size + size) % size;
+
+        from.data = (char *)from.data + (uint64_t)(i * from.strides[dim]) * vs_dtype_bytes(from.dtype);
+        to.data = (char *)to.data + (uint64_t)(target * to.strides[dim]) * vs_dtype_bytes(to.dtype);
+        from.sizes[dim] = 1;
+        to.sizes[dim] = 1;
+        c->e->kernels->copy(&from, &to);
+    }
+}
+
+static void shuffled(struct eng_op_call *c, const int64_t *dims, const int64_t *shifts, uint32_t count, bool mirror)
+{
+    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *out = eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
+
+    if (!out)
+        return;
+    if (eng_c_computes(c) && eng_numel(x)) {
+        struct eng_tensor *from = eng_ref(x);
+
+        for (uint32_t i = 0; i < count; i++) {
+            struct eng_tensor *to = i + 1 == count ? eng_ref(out) : eng_empty(c->e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, true);
+            struct eng_view vf = eng_v(from);
+            struct eng_view vt;
+            int dim;
+
+            if (!to || !eng_wrap_dim(c->e, dims[i], x->ndim, &dim)) {
+                eng_unref(to);
+                break;
+            }
+            vt = eng_v(to);
+            shuffle_dim(c, &vf, &vt, dim, shifts ? shifts[i] : 0, mirror);
+            eng_unref(from);
+            from = to;
+        }
+        eng_unref(from);
+    }
+    eng_c_give(c, out);
+}
+
+void eng_f_flip(struct eng_op_call *c)
+{
+    shuffled(c, c->a[1].v.ints, NULL, c->a[1].count, true);
+}
+
+void eng_b_flip(struct eng_bw *b)
+{
+    struct eng_arg args[] = {eng_at(b->g[0]), b->a[1]};
+
+    eng_b_give(b, 0, eng_call1(b->e, ENG_OP_flip, args));
+}
+
+void eng_f_roll(struct eng_op_call *c)
+{
+    if (c->a[1].count != c->a[2].count)
+        eng_fail(c->e, VS_E_VALUE, "roll: shifts and dims must have the same length");
+    else
+        shuffled(c, c->a[2].v.ints, c->a[1].v.ints, c->a[1].count, false);
+}
+
+void eng_b_roll(struct eng_bw *b)
+{
+    int64_t back[VS_MAX_DIMS];
+    struct eng_arg args[] = {eng_at(b->g[0]), eng_aints(back, (int)b->a[1].count), b->a[2]};
+
+    for (uint32_t i = 0; i < b->a[1].count; i++)
+        back[i] = -b->a[1].v.ints[i];
+    eng_b_give(b, 0, eng_call1(b->e, ENG_OP_roll, args));
+}
+
+/* ---- padding ---- */
+
+/* pad: (last dim before, after, the one before it …); negative numbers cut off. */
+void eng_f_pad(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, 0);
+    const int64_t *pad = c->a[1].v.ints;
+    int pairs = (int)c->a[1].count / 2;
+    int64_t sizes[VS_MAX_DIMS];
+    struct eng_tensor *out;
+    struct eng_view vx, vo;
+
+    if (c->a[1].count % 2 || pairs > x->ndim) {
+        eng_fail(c->e, VS_E_VALUE, "pad: length of pad must be even and at most twice the input's dimensions (%d)", x->ndim);
+        return;
+    }
+    memcpy(sizes, x->sizes, sizeof(sizes));
+    for (int k = 0; k < pairs; k++)
+        sizes[x->ndim - 1 - k] += pad[2 * k] + pad[2 * k + 1];
+    out = eng_c_empty(c, sizes, x->ndim, (enum vs_dtype)x->dtype, x);
+    if (!out)
+        return;
+    if (eng_c_computes(c)) {
+        bool empty = false;
+
+        vx = eng_v(x);
+        vo = eng_v(out);
+        c->e->kernels->fill(&vo, c->a[2].v.scalar);
+        for (int k = 0; k < pairs; k++) {
+            int d = x->ndim - 1 - k;
+            int64_t before = pad[2 * k];
+            int64_t from = before < 0 ? -before : 0;
+            int64_t to = before > 0 ? before : 0;
+            int64_t length = x->sizes[d] - from + (pad[2 * k + 1] < 0 ? pad[2 * k + 1] : 0);
+
+            vx.data = (char *)vx.data + (uint64_t)(from * vx.strides[d]) * vs_dtype_bytes(vx.dtype);
+            vo.data = (char *)vo.data + (uint64_t)(to * vo.strides[d]) * vs_dtype_bytes(vo.dtype);
+            vx.sizes[d] = vo.sizes[d] = length;
+            empty = empty || length <= 0;
+        }
+        if (!empty)
+            c->e->kernels->copy(&vx, &vo);
+    }
+    eng_c_give(c, out);
+}
+
+void eng_b_pad(struct eng_bw *b)
+{
+    int64_t back[2 * VS_MAX_DIMS];
+    struct eng_arg args[] = {eng_at(b->g[0]), eng_aints(back, (int)b->a[1].count), eng_ai(0)};
+
+    for (uint32_t i = 0; i < b->a[1].count; i++)
+        back[i] = -b->a[1].v.ints[i];
+    eng_b_give(b, 0, eng_call1(b->e, ENG_OP_pad, args));
+}
+
+/* [N, C*r*r, H, W] -> [N, C, H*r, W*r] */
+void eng_f_pixel_shuffle(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, 0);
+    int64_t r = eng_c_int(c, 1);
+    int64_t sizes[4];
+    struct eng_tensor *out;
+
+    if (x->ndim != 4 || r <= 0 || x->sizes[1] % (r * r)) {
+        char shape[ENG_SHAPE_TEXT_MAX];
+
+        eng_fail(c->e, VS_E_SHAPE, "pixel_shuffle: expects a 4-D input whose channels are divisible by %" PRId64 ", got %s", r * r, eng_shape_text(x, shape));
+        return;
+    }
+    sizes[0] = x->sizes[0];
+    sizes[1] = x->sizes[1] / (r * r);
+    sizes[2] = x->sizes[2] * r;
+    sizes[3] = x->sizes[3] * r;
+    out = eng_c_empty(c, sizes, 4, (enum vs_dtype)x->dtype, x);
+    if (!out)
+        return;
+    if (eng_c_computes(c)) {
+        struct eng_view vx = eng_v(x);
+        struct eng_view vo = eng_v(out);
+
+        /* both seen as [N, C, r, r, H, W] */
+        vx.ndim = vo.ndim = 6;
+        memcpy(vx.sizes, (int64_t[]){sizes[0], sizes[1], r, r, x->sizes[2], x->sizes[3]}, sizeof(int64_t) * 6);
+        memcpy(vo.sizes, vx.sizes, sizeof(int64_t) * 6);
+        memcpy(vx.strides, (int64_t[]){x->strides[0], x->strides[1] * r * r, x->strides[1] * r, x->strides[1], x->strides[2], x->strides[3]},
+               sizeof(int64_t) * 6);
+        memcpy(vo.strides, (int64_t[]){out->strides[0], out->strides[1], out->strides[2], out->strides[3], out->strides[2] * r, out->strides[3] * r},
+               sizeof(int64_t) * 6);
+        c->e->kernels->copy(&vx, &vo);
+    }
+    eng_c_give(c, out);
+}
+
+/* the way back: one copy of g's size */
+void eng_b_pixel_shuffle(struct eng_bw *b)
+{
+    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    struct eng_tensor *g = b->g[0];
+    struct eng_tensor *out = eng_empty(b->e, edge->sizes, edge->ndim, (enum vs_dtype)g->dtype, g->storage->on_host);
+    int64_t r = b->a[1].v.scalar.i;
+
+    if (out && b->e->kernels) {
+        struct eng_view vg = eng_v(g);
+        struct eng_view vo = eng_v(out);
+
+        vg.ndim = vo.ndim = 6;
+        memcpy(vg.sizes, (int64_t[]){g->sizes[0], g->sizes[1], r, r, edge->sizes[2], edge->sizes[3]}, sizeof(int64_t) * 6);
+        memcpy(vo.sizes, vg.sizes, sizeof(int64_t) * 6);
+        memcpy(vo.strides, (int64_t[]){out->strides[0], out->strides[1] * r * r, out->strides[1] * r, out->strides[1], out->strides[2], out->strides[3]},
+               sizeof(int64_t) * 6);
+        memcpy(vg.strides, (int64_t[]){g->strides[0], g->strides[1], g->strides[2], g->strides[3], g->strides[2] * r, g->strides[3] * r},
+               sizeof(int64_t) * 6);
+        b->e->kernels->copy(&vg, &vo);
+    }
+    eng_b_give(b, 0, out);
+}

@@ -1,0 +1,615 @@
+/*
+ * engine/ops/reduce.c - sums, means, extrema, variances and their gradients.
+ *
+ * Must not know:  models.
+ * Invariant:      the gradient of a sum is a view; that of a mean is one tensor of the input's size.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "engine/op_internal.h"
+#include "engine/ops/ops.h"
+
+/* Bit mask of dims; an empty list means all. False: failed. */
+static bool dim_mask(struct eng *e, const struct eng_arg *arg, int ndim, uint32_t *mask)
+{
+    *mask = 0;
+    if (arg->kind != ENG_A_INTS || !arg->count) {
+        *mask = (1U << ndim) - 1;
+        return true;
+    }
+    for (uint32_t i = 0; i < arg->count; i++) {
+        int d;
+
+        if (!eng_wrap_dim(e, arg->v.ints[i], ndim, &d))
+            return false;
+        *mask |= ndim ? 1U << d : 0;
+    }
+    return true;
+}
+
+/* Sizes after reducing the dims of mask. */
+static int reduced_sizes(const struct eng_tensor *x, uint32_t mask, bool keepdim, int64_t *sizes)
+{
+    int n = 0;
+
+    for (int d = 0; d < x->ndim; d++) {
+        if (!(mask >> d & 1))
+            sizes[n++] = x->sizes[d];
+        else if (keepdim)
+            sizes[n++] = 1;
+    }
+    return n;
+}
+
+/* out seen with size-1 dims where x was reduced. */
+static struct eng_view keepdim_view(const struct eng_tensor *out, const struct eng_tensor *x, uint32_t mask, bool keepdim)
+{
+    struct eng_view v = eng_v(out);
+    int k = 0;
+
+    if (keepdim)
+        return v;
+    v.ndim = x->ndim;
+    for (int d = 0; d < x->ndim; d++) {
+        bool gone = mask >> d & 1;
+
+        v.sizes[d] = gone ? 1 : x->sizes[d];
+        v.strides[d] = gone ? 0 : out->strides[k];
+        k += !gone;
+    }
+    return v;
+}
+
+static struct eng_tensor *run_reduce(struct eng_op_call *c, enum eng_reduce kernel, struct eng_tensor *x, uint32_t mask, bool keepdim,
+                                     enum vs_dtype dtype, double p0)
+{
+    int64_t sizes[VS_MAX_DIMS];
+    int n = reduced_sizes(x, mask, keepdim, sizes);
+    struct eng_tensor *out = eng_c_empty(c, sizes, n, dtype, x);
+
+    if (out && eng_c_computes(c)) {
+        struct eng_view vx = eng_v(x);
+        struct eng_view vo = keepdim_view(out, x, mask, keepdim);
+        double p[4] = {p0};
+
+        c->e->kernels->reduce(kernel, &vx, &vo, mask, p);
+    }
+    return out;
+}
+
+static enum eng_reduce kernel_of(enum eng_op_id id)
+{
+    switch (id) {
+    case ENG_OP_mean_all:
+    case ENG_OP_mean:
+        return ENG_R_MEAN;
+    case ENG_OP_prod_all:
+        return ENG_R_PROD;
+    case ENG_OP_max_all:
+    case ENG_OP_amax:
+        return ENG_R_AMAX;
+    case ENG_OP_min_all:
+    case ENG_OP_amin:
+        return ENG_R_AMIN;
+    case ENG_OP_any_all:
+        return ENG_R_ANY;
+    case ENG_OP_all_all:
+        return ENG_R_ALL;
+    case ENG_OP_logsumexp:
+        return ENG_R_LOGSUMEXP;
+    case ENG_OP_norm:
+        return ENG_R_NORM2;
+    default:
+        return ENG_R_SUM;
+    }
+}
+
+/* Integers are summed and multiplied in int64; tests give bool; everything else keeps the dtype, or takes the one asked for. */
+static enum vs_dtype result_dtype(const struct eng_op_call *c, const struct eng_tensor *x, int dtype_arg)
+{
+    enum eng_reduce kernel = kernel_of(c->id);
+
+    if (kernel == ENG_R_ANY || kernel == ENG_R_ALL)
+        return VS_BOOL;
+    if (dtype_arg >= 0 && c->a[dtype_arg].kind == ENG_A_DTYPE)
+        return c->a[dtype_arg].v.dtype;
+    if ((kernel == ENG_R_SUM || kernel == ENG_R_PROD) && !vs_dtype_is_floating((enum vs_dtype)x->dtype))
+        return VS_I64;
+    return (enum vs_dtype)x->dtype;
+}
+
+static bool needs_floating(struct eng_op_call *c, const struct eng_tensor *x, enum vs_dtype dtype)
+{
+    if (kernel_of(c->id) != ENG_R_MEAN || vs_dtype_is_floating(dtype))
+        return true;
+    eng_fail(c->e, VS_E_TYPE, "mean(): input dtype must be floating point, got %s: convert with .float()", vs_dtype_name((enum vs_dtype)x->dtype));
+    return false;
+}
+
+void eng_f_reduce_all(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, 0);
+    bool has_dtype = c->e->signatures[c->id].count > 1;
+    enum vs_dtype dtype = result_dtype(c, x, has_dtype ? 1 : -1);
+    struct eng_tensor *out;
+
+    if (!needs_floating(c, x, dtype))
+        return;
+    out = run_reduce(c, kernel_of(c->id), x, (1U << x->ndim) - 1, false, dtype, 0);
+    if (out)
+        eng_c_give(c, out);
+}
+
+/* Temporaries of logsumexp: the maxima, which of them are infinite, and the exponentials. */
+static struct eng_tensor *logsumexp_scratch_begin(struct eng_op_call *c, struct eng_tensor *x, uint32_t mask, int64_t *sizes, int n)
+{
+    struct eng_tensor *maxima = eng_c_empty(c, sizes, n, (enum vs_dtype)x->dtype, x);
+    struct eng_tensor *finite = eng_c_empty(c, sizes, n, (enum vs_dtype)x->dtype, x);
+    struct eng_tensor *test = eng_c_empty(c, sizes, n, VS_BOOL, x);
+    struct eng_tensor *powers;
+
+    (void)mask;
+    eng_unref(test);
+    eng_unref(finite);
+    powers = eng_c_empty(c, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x);
+    {
+        struct eng_tensor *out = eng_c_empty(c, sizes, n, (enum vs_dtype)x->dtype, x);
+
+        eng_unref(powers);
+        eng_unref(maxima);
+        return out;
+    }
+}
+
+void eng_f_reduce(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, 0);
+    bool keepdim = eng_c_bool(c, 2);
+    bool has_dtype = c->e->signatures[c->id].count > 3;
+    enum vs_dtype dtype = result_dtype(c, x, has_dtype ? 3 : -1);
+    struct eng_tensor *out;
+    uint32_t mask;
+
+    if (!dim_mask(c->e, &c->a[1], x->ndim, &mask) || !needs_floating(c, x, dtype))
+        return;
+    if (c->id == ENG_OP_logsumexp) {
+        int64_t sizes[VS_MAX_DIMS];
+        int n = reduced_sizes(x, mask, keepdim, sizes);
+
+        out = logsumexp_scratch_begin(c, x, mask, sizes, n);
+        if (out && eng_c_computes(c)) {
+            struct eng_view vx = eng_v(x);
+            struct eng_view vo = keepdim_view(out, x, mask, keepdim);
+            double p[4] = {0};
+
+            c->e->kernels->reduce(ENG_R_LOGSUMEXP, &vx, &vo, mask, p);
+        }
+    } else {
+        out = run_reduce(c, kernel_of(c->id), x, mask, keepdim, dtype, 0);
+    }
+    if (out)
+        eng_c_give(c, out);
+}
+
+/* ---- sum and mean ---- */
+
+/* t with size-1 dims put back where the reduction took them. Takes over t. */
+static struct eng_tensor *unsqueezed(struct eng *e, struct eng_tensor *t, uint32_t mask, int ndim, bool keepdim)
+{
+    for (int d = 0; !keepdim && d < ndim && t; d++) {
+        if (mask >> d & 1) {
+            struct eng_tensor *next = eng_unsqueeze(e, t, d);
+
+            eng_unref(t);
+            t = next;
+        }
+    }
+    return t;
+}
+
+static struct eng_tensor *spread(struct eng_bw *b, struct eng_tensor *t_taken, uint32_t mask, bool keepdim)
+{
+    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    struct eng_tensor *t = unsqueezed(b->e, t_taken, mask, edge->ndim, keepdim);
+    struct eng_tensor *out = eng_expand(b->e, t, edge->sizes, edge->ndim);
+
+    eng_unref(t);
+    return out;
+}
+
+static uint32_t mask_of(const struct eng_bw *b, int arg)
+{
+    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    uint32_t mask = 0;
+
+    if (b->a[arg].kind != ENG_A_INTS || !b->a[arg].count)
+        return (1U << edge->ndim) - 1;
+    for (uint32_t i = 0; edge->ndim && i < b->a[arg].count; i++) {
+        int64_t d = b->a[arg].v.ints[i];
+
+        mask |= 1U << (d < 0 ? d + edge->ndim : d);
+    }
+    return mask;
+}
+
+static int64_t reduced_count(const struct eng_edge *edge, uint32_t mask)
+{
+    int64_t n = 1;
+
+    for (int d = 0; d < edge->ndim; d++) {
+        if (mask >> d & 1)
+            n *= edge->sizes[d];
+    }
+    return n;
+}
+
+/* g expanded: a view of one element */
+void eng_b_sum_all(struct eng_bw *b)
+{
+    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+
+    eng_b_give(b, 0, eng_expand(b->e, b->g[0], edge->sizes, edge->ndim));
+}
+
+void eng_b_sum(struct eng_bw *b)
+{
+    eng_b_give(b, 0, spread(b, eng_ref(b->g[0]), mask_of(b, 1), b->a[2].v.flag));
+}
+
+/* g expanded, divided by the count: one tensor of the input's size */
+static void divided(struct eng_bw *b, struct eng_tensor *expanded, int64_t count)
+{
+    struct eng_arg args[] = {eng_at(expanded), eng_ai(count), eng_anone()};
+
+    if (expanded)
+        eng_b_give(b, 0, eng_call1(b->e, ENG_OP_div, args));
+    eng_unref(expanded);
+}
+
+void eng_b_mean_all(struct eng_bw *b)
+{
+    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+
+    divided(b, eng_expand(b->e, b->g[0], edge->sizes, edge->ndim), reduced_count(edge, UINT32_MAX));
+}
+
+void eng_b_mean(struct eng_bw *b)
+{
+    uint32_t mask = mask_of(b, 1);
+
+    divided(b, spread(b, eng_ref(b->g[0]), mask, b->a[2].v.flag), reduced_count(eng_b_edge(b, 0, 0), mask));
+}
+
+/* g * result / input: exact where no factor is zero */
+void eng_b_prod_all(struct eng_bw *b)
+{
+    struct eng_tensor *scaled = eng_mul(b->e, b->g[0], b->saved[1]);
+
+    eng_b_give(b, 0, eng_div(b->e, scaled, b->saved[0]));
+    eng_unref(scaled);
+}
+
+/* ---- variance ---- */
+
+static bool is_std(enum eng_op_id id)
+{
+    return id == ENG_OP_std || id == ENG_OP_std_correction;
+}
+
+/* var(dim, unbiased, keepdim): the form with a correction */
+void eng_f_var(struct eng_op_call *c)
+{
+    struct eng_arg args[] = {c->a[0], c->a[1], eng_ai(eng_c_bool(c, 2) ? 1 : 0), c->a[3]};
+
+    eng_c_give(c, eng_call1(c->e, is_std(c->id) ? ENG_OP_std_correction : ENG_OP_var_correction, args));
+}
+
+void eng_f_var_correction(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *out;
+    uint32_t mask;
+
+    if (!dim_mask(c->e, &c->a[1], x->ndim, &mask))
+        return;
+    if (!vs_dtype_is_floating((enum vs_dtype)x->dtype)) {
+        eng_fail(c->e, VS_E_TYPE, "%s only support floating point dtypes, got %s", eng_op_get(c->id)->name, vs_dtype_name((enum vs_dtype)x->dtype));
+        return;
+    }
+    out = run_reduce(c, is_std(c->id) ? ENG_R_STD : ENG_R_VAR, x, mask, eng_c_bool(c, 3), (enum vs_dtype)x->dtype, eng_c_float(c, 2));
+    if (out)
+        eng_c_give(c, out);
+}
+
+/* (2 / (n - correction)) * g * (x - mean(x)). Takes over g. */
+static struct eng_tensor *var_gradient(struct eng_bw *b, struct eng_tensor *g, uint32_t mask, bool keepdim)
+{
+    struct eng *e = b->e;
+    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    double n = (double)reduced_count(edge, mask) - b->a[2].v.scalar.f;
+    struct eng_tensor *x = b->saved[0];
+    struct eng_tensor *mean, *centred, *scaled, *out;
+    bool all = b->a[1].kind != ENG_A_INTS || !b->a[1].count;
+
+    if (!all)
+        g = unsqueezed(e, g, mask, edge->ndim, keepdim);
+    if (all) {
+        struct eng_arg args[] = {eng_at(x), eng_anone()};
+
+        mean = x ? eng_call1(e, ENG_OP_mean_all, args) : NULL;
+    } else {
+        struct eng_arg args[] = {eng_at(x), b->a[1], eng_ab(true), eng_anone()};
+
+        mean = x ? eng_call1(e, ENG_OP_mean, args) : NULL;
+    }
+    centred = eng_sub(e, x, mean);
+    scaled = eng_mul_scalar(e, g, 2.0 / n);
+    out = eng_mul(e, scaled, centred);
+    eng_unref(scaled);
+    eng_unref(centred);
+    eng_unref(mean);
+    eng_unref(g);
+    return out;
+}
+
+void eng_b_var(struct eng_bw *b)
+{
+    eng_b_give(b, 0, var_gradient(b, eng_ref(b->g[0]), mask_of(b, 1), b->a[3].v.flag));
+}
+
+/* the variance's, of g / (2 * result), zero where the result is */
+void eng_b_std(struct eng_bw *b)
+{
+    struct eng *e = b->e;
+    struct eng_tensor *twice = eng_mul_scalar(e, b->saved[1], 2);
+    struct eng_tensor *ratio = eng_div(e, b->g[0], twice);
+    struct eng_tensor *flat = eng_op2s(e, ENG_OP_eq, b->saved[1], 0);
+    struct eng_arg args[] = {eng_at(ratio), eng_at(flat), eng_ai(0)};
+    struct eng_ret ret;
+
+    if (ratio && flat && eng_call_inplace(e, ENG_OP_masked_fill, args, &ret))
+        eng_ret_release(&ret);
+    eng_unref(flat);
+    eng_unref(twice);
+    eng_b_give(b, 0, var_gradient(b, ratio, mask_of(b, 1), b->a[3].v.flag));
+}
+
+/* ---- extrema ---- */
+
+/* (values, indices) along dim */
+void eng_f_max_dim(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, 0);
+    bool keepdim = eng_c_bool(c, 2);
+    struct eng_tensor *values, *indices;
+    int64_t sizes[VS_MAX_DIMS];
+    uint32_t mask;
+    int dim, n;
+
+    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim))
+        return;
+    mask = x->ndim ? 1U << dim : 0;
+    n = reduced_sizes(x, mask, keepdim, sizes);
+    values = eng_c_empty(c, sizes, n, (enum vs_dtype)x->dtype, x);
+    indices = values ? eng_c_empty(c, sizes, n, VS_I64, x) : NULL;
+    if (indices && eng_c_computes(c)) {
+        struct eng_view vx = eng_v(x);
+        struct eng_view vv = keepdim_view(values, x, mask, keepdim);
+        struct eng_view vi = keepdim_view(indices, x, mask, keepdim);
+
+        c->e->kernels->max_dim(&vx, dim, c->id == ENG_OP_max_dim, &vv, &vi);
+    }
+    eng_c_give(c, values);
+    eng_c_give(c, indices);
+}
+
+/* zeros with g written at the indices. saved: indices */
+void eng_b_max_dim(struct eng_bw *b)
+{
+    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    struct eng_tensor *zeros = eng_zeros(b->e, edge->sizes, edge->ndim, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
+    int64_t dim = b->a[1].v.scalar.i;
+    struct eng_tensor *index = eng_ref(b->saved[0]);
+    struct eng_tensor *g = eng_ref(b->g[0]);
+    struct eng_arg args[4];
+    struct eng_ret ret;
+
+    if (!b->a[2].v.flag && edge->ndim) {
+        eng_slot_set(&g, eng_unsqueeze(b->e, g, dim));
+        eng_slot_set(&index, eng_unsqueeze(b->e, index, dim));
+    }
+    args[0] = eng_at(zeros);
+    args[1] = eng_ai(dim);
+    args[2] = eng_at(index);
+    args[3] = eng_at(g);
+    if (zeros && index && g && eng_call_inplace(b->e, ENG_OP_scatter, args, &ret))
+        eng_ret_release(&ret);
+    eng_unref(g);
+    eng_unref(index);
+    eng_b_give(b, 0, zeros);
+}
+
+void eng_f_argmax(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, 0);
+    bool all = !eng_c_has(c, 1);
+    bool keepdim = eng_c_bool(c, 2) && !all;
+    int64_t sizes[VS_MAX_DIMS];
+    struct eng_tensor *out;
+    uint32_t mask;
+    int dim = 0, n;
+
+    if (!all && !eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim))
+        return;
+    mask = all ? (1U << x->ndim) - 1 : x->ndim ? 1U << dim : 0;
+    n = reduced_sizes(x, mask, keepdim, sizes);
+    out = eng_c_empty(c, sizes, n, VS_I64, x);
+    if (out && eng_c_computes(c)) {
+        int64_t flat = eng_numel(x);
+        struct eng_tensor *dense = eng_empty(c->e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, true);
+        struct eng_tensor *values = eng_empty(c->e, sizes, n, (enum vs_dtype)x->dtype, true);
+
+        if (dense && values) {
+            struct eng_view vx = eng_v(x), vd = eng_v(dense), vv, vo;
+
+            c->e->kernels->copy(&vx, &vd);
+            vv = keepdim_view(values, x, mask, keepdim);
+            vo = keepdim_view(out, x, mask, keepdim);
+            if (all) {
+                vd.ndim = vv.ndim = vo.ndim = 1;
+                vd.sizes[0] = flat;
+                vd.strides[0] = 1;
+                vv.sizes[0] = vo.sizes[0] = 1;
+            }
+            c->e->kernels->max_dim(&vd, dim, c->id == ENG_OP_argmax, &vv, &vo);
+        }
+        eng_unref(values);
+        eng_unref(dense);
+    }
+    eng_c_give(c, out);
+}
+
+/* Count of true elements of mask, as sum() of a bool does it on the device: the count, and a widened copy of the mask that goes at once. */
+static struct eng_tensor *mask_count(struct eng_bw *b, struct eng_tensor *test, const struct eng_arg *dims, bool keepdim)
+{
+    struct eng *e = b->e;
+    struct eng_tensor *wide, *count;
+    int64_t sizes[VS_MAX_DIMS];
+    uint32_t mask;
+    int n;
+
+    if (!test || !dim_mask(e, dims, test->ndim, &mask))
+        return NULL;
+    n = reduced_sizes(test, mask, keepdim, sizes);
+    count = eng_empty(e, sizes, n, VS_I64, test->storage->on_host);
+    wide = eng_empty(e, test->sizes, test->ndim, VS_I64, test->storage->on_host);
+    if (count && wide && e->kernels) {
+        struct eng_view vt = eng_v(test), vc = keepdim_view(count, test, mask, keepdim);
+        double p[4] = {0};
+
+        e->kernels->reduce(ENG_R_SUM, &vt, &vc, mask, p);
+    }
+    eng_unref(wide);
+    return count;
+}
+
+/* mask * (g / count of the mask). Takes over nothing. */
+static struct eng_tensor *evenly(struct eng *e, struct eng_tensor *g, struct eng_tensor *test, struct eng_tensor *count)
+{
+    struct eng_tensor *share = eng_div(e, g, count);
+    struct eng_tensor *out = eng_mul(e, test, share);
+
+    eng_unref(share);
+    return out;
+}
+
+/* max(x), min(x): g shared among the elements that have the value. saved: input, result */
+void eng_b_max_all(struct eng_bw *b)
+{
+    struct eng *e = b->e;
+    struct eng_tensor *nan_x = eng_op1(e, ENG_OP_isnan, b->saved[0]);
+    struct eng_tensor *nan_value = eng_op1(e, ENG_OP_isnan, b->saved[1]);
+    struct eng_tensor *same = eng_op2(e, ENG_OP_eq, b->saved[0], b->saved[1]);
+    struct eng_arg all = eng_anone();
+    struct eng_tensor *count = mask_count(b, same, &all, false);
+
+    eng_b_give(b, 0, evenly(e, b->g[0], same, count));
+    eng_unref(count);
+    eng_unref(same);
+    eng_unref(nan_value);
+    eng_unref(nan_x);
+}
+
+void eng_b_amax(struct eng_bw *b)
+{
+    struct eng *e = b->e;
+    uint32_t mask = mask_of(b, 1);
+    int ndim = eng_b_edge(b, 0, 0)->ndim;
+    bool keepdim = b->a[2].v.flag;
+    struct eng_tensor *g = unsqueezed(e, eng_ref(b->g[0]), mask, ndim, keepdim);
+    struct eng_tensor *result = unsqueezed(e, eng_ref(b->saved[1]), mask, ndim, keepdim);
+    struct eng_tensor *same = eng_op2(e, ENG_OP_eq, b->saved[0], result);
+    struct eng_tensor *count = mask_count(b, same, &b->a[1], true);
+
+    eng_b_give(b, 0, evenly(e, g, same, count));
+    eng_unref(count);
+    eng_unref(same);
+    eng_unref(result);
+    eng_unref(g);
+}
+
+/* ---- logsumexp, norm, cumsum ---- */
+
+/* g * exp(x - result). saved: input, result */
+void eng_b_logsumexp(struct eng_bw *b)
+{
+    struct eng *e = b->e;
+    uint32_t mask = mask_of(b, 1);
+    int ndim = eng_b_edge(b, 0, 0)->ndim;
+    struct eng_tensor *g = unsqueezed(e, eng_ref(b->g[0]), mask, ndim, b->a[2].v.flag);
+    struct eng_tensor *result = unsqueezed(e, eng_ref(b->saved[1]), mask, ndim, b->a[2].v.flag);
+    struct eng_tensor *shifted = eng_sub(e, b->saved[0], result);
+    struct eng_tensor *power = eng_op1(e, ENG_OP_exp, shifted);
+
+    eng_b_give(b, 0, eng_mul(e, g, power));
+    eng_unref(power);
+    eng_unref(shifted);
+    eng_unref(result);
+    eng_unref(g);
+}
+
+/* g * (x / norm), zero where the norm is. saved: input, result */
+void eng_b_norm(struct eng_bw *b)
+{
+    struct eng *e = b->e;
+    uint32_t mask = mask_of(b, 1);
+    int ndim = eng_b_edge(b, 0, 0)->ndim;
+    struct eng_tensor *g = unsqueezed(e, eng_ref(b->g[0]), mask, ndim, b->a[2].v.flag);
+    struct eng_tensor *norm = unsqueezed(e, eng_ref(b->saved[1]), mask, ndim, b->a[2].v.flag);
+    struct eng_tensor *ratio = eng_div(e, b->saved[0], norm);
+    struct eng_tensor *flat = eng_op2s(e, ENG_OP_eq, norm, 0);
+    struct eng_arg args[] = {eng_at(ratio), eng_at(flat), eng_ai(0)};
+    struct eng_ret ret;
+
+    if (ratio && flat && eng_call_inplace(e, ENG_OP_masked_fill, args, &ret))
+        eng_ret_release(&ret);
+    eng_b_give(b, 0, eng_mul(e, ratio, g));
+    eng_unref(flat);
+    eng_unref(ratio);
+    eng_unref(norm);
+    eng_unref(g);
+}
+
+void eng_f_cumsum(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, 0);
+    enum vs_dtype dtype = vs_dtype_is_floating((enum vs_dtype)x->dtype) ? (enum vs_dtype)x->dtype : VS_I64;
+    struct eng_tensor *out;
+    int dim;
+
+    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim))
+        return;
+    out = eng_c_empty(c, x->sizes, x->ndim, dtype, x);
+    if (out && eng_c_computes(c)) {
+        struct eng_view vx = eng_v(x), vo = eng_v(out);
+
+        c->e->kernels->cumsum(&vx, dim, &vo);
+    }
+    eng_c_give(c, out);
+}
+
+/* flip, cumsum, flip */
+void eng_b_cumsum(struct eng_bw *b)
+{
+    int64_t dim = b->a[1].v.scalar.i;
+    struct eng_arg flip[] = {eng_at(b->g[0]), eng_aints(&dim, 1)};
+    struct eng_tensor *flipped = eng_call1(b->e, ENG_OP_flip, flip);
+    struct eng_arg sum[] = {eng_at(flipped), eng_ai(dim)};
+    struct eng_tensor *summed = flipped ? eng_call1(b->e, ENG_OP_cumsum, sum) : NULL;
+    struct eng_arg back[] = {eng_at(summed), eng_aints(&dim, 1)};
+
+    eng_b_give(b, 0, summed ? eng_call1(b->e, ENG_OP_flip, back) : NULL);
+    eng_unref(summed);
+    eng_unref(flipped);
+}
