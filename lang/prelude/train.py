@@ -85,6 +85,7 @@ def make_model(net, settings):
 
 
 def move(model):
+    torch._name_modules(model)
     for name, p in model.named_parameters():
         torch._set_name(p, name)
     for name, b in model.named_buffers():
@@ -216,8 +217,6 @@ def trial(net, settings, paths):
     model = make_model(net, settings)
     model.train()
     toggles.wrap_checkpoint(model, settings)
-    for path in paths:
-        torch._watch_inplace(toggles._module_at(model, path, "inplace"), path)
     toggles.set_inplace(model, paths)
     model.to("cuda")
     inputs, targets = to_device(net.batch(2))

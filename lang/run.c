@@ -1,0 +1,393 @@
+/*
+ * lang/run.c - see run.h.
+ *
+ * Must not know:  traces, terminals.
+ * Invariant:      an observer hears nothing of the clearing up after the last step, or after the device ran out of memory.
+ */
+#include "lang/run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "lang/object.h"
+#include "lang/run_internal.h"
+#include "lang/vm.h"
+
+/* ---- between the engine and the observer ---- */
+
+static void tell_event(void *user, const struct vs_event *event)
+{
+    struct lang_run_state *run = user;
+
+    if (run->is_muted)
+        return;
+    run->last_place = event->place;
+    run->settings->observer->emit(run->settings->observer->user, event);
+    if (event->kind == VS_EV_OOM)
+        run->is_muted = true;
+}
+
+static uint32_t tell_string(void *user, const char *text)
+{
+    struct lang_run_state *run = user;
+
+    return run->is_muted ? 0 : run->settings->observer->string(run->settings->observer->user, text);
+}
+
+static uint32_t tell_place(void *user, const struct vs_place *place)
+{
+    struct lang_run_state *run = user;
+
+    return run->is_muted ? 0 : run->settings->observer->place(run->settings->observer->user, place);
+}
+
+static void tell_tensor(void *user, const struct vs_tensor_desc *desc)
+{
+    struct lang_run_state *run = user;
+
+    if (!run->is_muted)
+        run->settings->observer->tensor(run->settings->observer->user, desc);
+}
+
+/* ---- toggles ---- */
+
+/* A value of the file's `defaults` as text: words as they are, numbers in digits, booleans as on and off. */
+static bool default_text(struct lang_value value, char *buf, size_t size)
+{
+    if (value.kind == LANG_BOOL)
+        snprintf(buf, size, "%s", value.as.i ? "on" : "off");
+    else if (value.kind == LANG_INT)
+        snprintf(buf, size, "%" PRId64, value.as.i);
+    else if (value.kind == LANG_STR)
+        snprintf(buf, size, "%s", lang_value_text(value));
+    else
+        return false;
+    return true;
+}
+
+/* "zero_grad" or "zero-grad". */
+static void toggle_name(const char *key, char *buf, size_t size)
+{
+    snprintf(buf, size, "%s", key);
+    for (char *p = buf; *p; p++) {
+        if (*p == '_')
+            *p = '-';
+    }
+}
+
+static enum vs_status default_apply(struct lang_run_state *run, const struct lang_entry *entry,
+                                    double *lr, struct vs_error *err)
+{
+    const char *file = run->settings->file_name;
+    const char *key = lang_value_text(entry->key);
+    char name[64];
+    char text[VS_TOGGLE_VALUE_MAX];
+    enum vs_toggle toggle;
+    enum vs_status st;
+
+    if (key == NULL)
+        return vs_fail(err, VS_E_VALUE, "%s: a key of `defaults` is not a string", file);
+    if (strcmp(key, "lr") == 0) {
+        if (!lang_is_number(entry->value))
+            return vs_fail(err, VS_E_VALUE, "%s: defaults: lr is not a number", file);
+        *lr = lang_number(entry->value);
+        return VS_OK;
+    }
+    toggle_name(key, name, sizeof(name));
+    if (vs_toggle_find(name, &toggle) && vs_toggles_is_set(&run->result->toggles, toggle))
+        return VS_OK; /* set explicitly */
+    if (!default_text(entry->value, text, sizeof(text)))
+        return vs_fail(err, VS_E_VALUE, "%s: defaults: %s is neither a word nor a whole number",
+                       file, key);
+    st = vs_toggles_set_named(&run->result->toggles, name, text, err);
+    if (st)
+        vs_error_prefix(err, "%s: defaults", file);
+    return st;
+}
+
+static double default_lr(const struct vs_toggles *toggles)
+{
+    return vs_toggles_is(toggles, VS_TOGGLE_OPTIMIZER, "adam") ||
+                   vs_toggles_is(toggles, VS_TOGGLE_OPTIMIZER, "adamw")
+               ? 0.001
+               : 0.01;
+}
+
+static const char *alloc_conf_of(const struct vs_toggles *toggles)
+{
+    return vs_toggles_is(toggles, VS_TOGGLE_ALLOC_CONF, "default")
+               ? NULL
+               : vs_toggles_get(toggles, VS_TOGGLE_ALLOC_CONF);
+}
+
+/* The allocator's settings of the file: the engine was made before it was read. */
+static enum vs_status alloc_conf_apply(struct lang_run_state *run, struct vs_error *err)
+{
+    const char *text = alloc_conf_of(&run->result->toggles);
+    struct eng_alloc_conf conf;
+    enum vs_status st;
+
+    if (text == NULL ||
+        (run->settings->toggles && vs_toggles_is_set(run->settings->toggles, VS_TOGGLE_ALLOC_CONF)))
+        return VS_OK;
+    eng_alloc_conf_init(&conf);
+    st = eng_alloc_conf_parse(text, &conf, err);
+    if (st)
+        vs_error_prefix(err, "%s: defaults: alloc-conf", run->settings->file_name);
+    else
+        eng_alloc_set_conf(eng_alloc_of(run->eng), &conf);
+    return st;
+}
+
+/* What was set explicitly, then the file's `defaults`, then the table. */
+static enum vs_status settle(struct lang_run_state *run, struct lang_net *net, struct vs_error *err)
+{
+    struct lang_result *result = run->result;
+    struct lang_value defaults = lang_global(run->vm, net, "defaults");
+    bool own_optimizer = vs_toggles_is_set(&result->toggles, VS_TOGGLE_OPTIMIZER);
+    enum vs_status st = VS_OK;
+    double lr = -1.0;
+    uint32_t at = 0;
+
+    if (lang_is_bound(defaults) && defaults.kind != LANG_DICT)
+        st = vs_fail(err, VS_E_VALUE, "%s: `defaults` is not a dict", run->settings->file_name);
+    while (!st && defaults.kind == LANG_DICT) {
+        const struct lang_entry *entry = lang_dict_next(defaults.as.dict, &at);
+
+        if (entry == NULL)
+            break;
+        st = default_apply(run, entry, &lr, err);
+    }
+    lang_drop(run->vm, defaults);
+    if (st)
+        return st;
+    /* a rate that was meant for the file's optimizer is none for another one */
+    result->lr = lr < 0 || own_optimizer ? default_lr(&result->toggles) : lr;
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++)
+        result->is_default[i] = !vs_toggles_is_set(&result->toggles, (enum vs_toggle)i);
+    st = alloc_conf_apply(run, err);
+    if (!st && run->settings->started)
+        run->settings->started(run->settings->user, &result->toggles, result->is_default);
+    return st;
+}
+
+struct lang_value lang_run_settings_dict(struct lang_vm *vm, const struct vs_toggles *toggles,
+                                         double lr, bool formula, bool dump)
+{
+    struct lang_value dict = lang_value_dict(vm);
+
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++) {
+        enum vs_toggle toggle = (enum vs_toggle)i;
+        const struct vs_toggle_info *info = vs_toggle_info(toggle);
+        const char *value = vs_toggles_get(toggles, toggle);
+
+        if (strcmp(info->legal, "N") == 0)
+            lang_value_set(vm, dict, info->name,
+                           lang_int((int64_t)vs_toggles_count(toggles, toggle)));
+        else
+            lang_value_set(vm, dict, info->name, lang_value_str(vm, value));
+    }
+    lang_value_set(vm, dict, "lr", lang_float(lr));
+    lang_value_set(vm, dict, "formula", lang_bool(formula));
+    lang_value_set(vm, dict, "dump", lang_bool(dump));
+    lang_value_set(vm, dict, "random", lang_int(0));
+    lang_value_set(vm, dict, "inplace_paths", lang_value_list(vm));
+    return dict;
+}
+
+/* ---- running ---- */
+
+static void hear_print(void *user, const char *text, size_t len)
+{
+    const struct lang_settings *settings = user;
+
+    if (settings->print)
+        settings->print(settings->user, text, len);
+    else
+        fwrite(text, 1, len, stdout);
+}
+
+static void hear_warning(void *user, const char *text)
+{
+    const struct lang_settings *settings = user;
+
+    if (settings->warn)
+        settings->warn(settings->user, text);
+}
+
+static void hear_nothing(void *user, const char *text, size_t len)
+{
+    (void)user, (void)text, (void)len;
+}
+
+/* Call a function of the loop's file with (net, settings) and, where bound, a third argument (lent). */
+static enum vs_status call_loop(struct lang_vm *vm, const char *function, struct lang_net *net,
+                                struct lang_value settings, struct lang_value third,
+                                struct vs_error *err)
+{
+    struct lang_value library = lang_library(vm, "_train");
+    struct lang_value callable = lang_unbound();
+    struct lang_value args[3] = {lang_net_value(vm, net), settings, third};
+    struct lang_value out = lang_unbound();
+    enum vs_status st = lang_get(vm, library, function, &callable, err);
+
+    if (!st)
+        st = lang_call(vm, callable, args, lang_is_bound(third) ? 3 : 2, &out, err);
+    lang_drop(vm, out);
+    lang_drop(vm, args[0]);
+    lang_drop(vm, callable);
+    lang_drop(vm, library);
+    return st;
+}
+
+static enum vs_status check_net(struct lang_run_state *run, struct lang_net *net,
+                                struct vs_error *err)
+{
+    static const char *const required[] = {"model", "batch"};
+
+    for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++) {
+        struct lang_value value = lang_global(run->vm, net, required[i]);
+        bool is_there = lang_is_bound(value);
+
+        lang_drop(run->vm, value);
+        if (!is_there)
+            return vs_fail(err, VS_E_NAME,
+                           "%s: there is no `def %s(%s):`; see docs/net-language.md",
+                           run->settings->file_name, required[i], i == 0 ? "" : "n");
+    }
+    return VS_OK;
+}
+
+static enum vs_status run_net(struct lang_run_state *run, struct vs_error *err)
+{
+    const struct lang_settings *settings = run->settings;
+    struct lang_value dict = lang_unbound();
+    struct lang_net *net = NULL;
+    enum vs_status st;
+
+    st = lang_load(run->vm, settings->file_name, settings->text, settings->len, &net, err);
+    if (!st)
+        st = check_net(run, net, err);
+    if (!st)
+        st = settle(run, net, err);
+    if (st)
+        return st;
+    dict = lang_run_settings_dict(run->vm, &run->result->toggles, run->result->lr,
+                                  settings->formula, settings->dump != NULL);
+    st = call_loop(run->vm, "run", net, dict, lang_unbound(), err);
+    lang_drop(run->vm, dict);
+    return st;
+}
+
+enum vs_status lang_run(const struct lang_settings *settings, struct lang_result *result,
+                        struct vs_error *err)
+{
+    struct lang_run_state run = {.settings = settings, .result = result, .step = -1};
+    struct lang_options options = {.user = NULL,
+                                   .print = hear_print,
+                                   .warn = hear_warning,
+                                   .observed = settings->observer != NULL};
+    struct eng_options eng_options = {
+        .kernels = settings->kernels, .capacity = settings->capacity, .seed = settings->seed};
+    struct lang_settings copy = *settings; /* callbacks want a pointer that is not const */
+    struct eng_counters counters;
+    enum vs_status st;
+
+    VS_ASSERT(settings->text != NULL && settings->file_name != NULL);
+    result->peak_phase = SIZE_MAX;
+    if (settings->toggles)
+        vs_toggles_copy(&result->toggles, settings->toggles);
+    if (settings->observer) {
+        run.observer =
+            (struct eng_observer){&run, tell_event, tell_string, tell_place, tell_tensor};
+        eng_options.observer = &run.observer;
+    }
+    eng_options.alloc_conf = alloc_conf_of(&result->toggles);
+    options.user = &copy;
+    st = eng_new(&eng_options, &run.eng, err);
+    if (st)
+        return st;
+    st = lang_vm_new(run.eng, &options, &run.vm, err);
+    if (!st) {
+        lang_run_natives_register(&run);
+        st = run_net(&run, err);
+        lang_run_step_close(&run);
+        counters = eng_counters_get(run.eng);
+        result->recompute_flops = counters.recompute_flops;
+        result->total_flops = counters.total_flops;
+        result->has_oom = eng_oom_get(run.eng, &result->oom);
+    }
+    run.is_muted = true;
+    lang_vm_free(run.vm);
+    eng_free(run.eng);
+    return st;
+}
+
+/* ---- trials ---- */
+
+/* A list of the strings in `paths`, in another vm. */
+static struct lang_value copy_paths(struct lang_vm *vm, struct lang_value paths)
+{
+    struct lang_value list = lang_value_list(vm);
+    struct lang_value *items = NULL;
+    uint32_t count = 0;
+
+    if (lang_items(paths, &items, &count)) {
+        for (uint32_t i = 0; i < count; i++)
+            lang_value_append(vm, list, lang_value_str(vm, lang_value_text(items[i])));
+    }
+    return list;
+}
+
+enum vs_status lang_run_trial(const struct lang_settings *settings,
+                              const struct vs_toggles *toggles, struct lang_value paths,
+                              struct vs_error *err)
+{
+    struct eng_options eng_options = {.seed = settings->seed};
+    struct lang_options options = {.print = hear_nothing};
+    struct lang_value dict = lang_unbound();
+    struct lang_value list = lang_unbound();
+    struct lang_net *net = NULL;
+    struct lang_vm *vm = NULL;
+    struct eng *eng = NULL;
+    enum vs_status st;
+
+    st = eng_new(&eng_options, &eng, err);
+    if (st)
+        return st;
+    st = lang_vm_new(eng, &options, &vm, err);
+    if (!st)
+        st = lang_load(vm, settings->file_name, settings->text, settings->len, &net, err);
+    if (!st) {
+        dict = lang_run_settings_dict(vm, toggles, 0.0, false, false);
+        list = copy_paths(vm, paths);
+        st = call_loop(vm, "trial", net, dict, list, err);
+        lang_drop(vm, list);
+        lang_drop(vm, dict);
+    }
+    lang_vm_free(vm);
+    eng_free(eng);
+    return st;
+}
+
+/* ---- results ---- */
+
+void lang_result_release(struct lang_result *result)
+{
+    vs_toggles_release(&result->toggles);
+    for (size_t i = 0; i < result->refusal_count; i++) {
+        vs_free(result->refusals[i].toggle);
+        vs_free(result->refusals[i].path);
+        vs_free(result->refusals[i].reason);
+    }
+    for (size_t i = 0; i < result->inplace_count; i++)
+        vs_free(result->inplace[i]);
+    vs_free(result->inplace);
+    vs_free(result->refusals);
+    vs_free(result->losses);
+    vs_free(result->steps);
+    vs_free(result->phases);
+    memset(result, 0, sizeof(*result));
+}
