@@ -90,7 +90,7 @@ $(B)/libcli.a $(B)/libhelp.a:
 TEST_LIBS := $(B)/libhelp.a $(B)/libcli.a $(B)/libvramscope.a
 $(B)/tests/%: $(B)/tests/%.o $(TEST_LIBS)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $< $(TEST_LIBS) -lcmocka $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $< $(TEST_LIBS) -lcmocka -lz $(LDLIBS)
 
 $(B)/bench/%: $(B)/bench/%.o $(B)/libvramscope.a
 	$(call say,LINK,$@)
