@@ -71,7 +71,7 @@ static uint64_t header_file_bytes(const struct sto_db *db)
     return page_size * big_endian(head + HEADER_PAGE_COUNT_AT, 4);
 }
 
-static enum vs_status fail_damaged(const struct sto_db *db, struct vs_error *err)
+enum vs_status sto_db_length_check(const struct sto_db *db, struct vs_error *err)
 {
     uint64_t should = header_file_bytes(db);
     struct stat st;
@@ -81,6 +81,15 @@ static enum vs_status fail_damaged(const struct sto_db *db, struct vs_error *err
                        "%s: the trace is cut off: %" PRIu64 " of %" PRIu64
                        " bytes are there; copy it again, or record again",
                        db->path, (uint64_t)st.st_size, should);
+    return VS_OK;
+}
+
+static enum vs_status fail_damaged(const struct sto_db *db, struct vs_error *err)
+{
+    enum vs_status st = sto_db_length_check(db, err);
+
+    if (st)
+        return st;
     return vs_fail(err, VS_E_DAMAGED, "%s: the trace is damaged (%s); copy it again, or record again",
                    db->path, sqlite3_errmsg(db->handle));
 }

@@ -33,6 +33,12 @@ void sto_db_close(struct sto_db *db);
 /* Turn the connection's last failure into an error. Never returns VS_OK. */
 enum vs_status sto_db_fail(const struct sto_db *db, struct vs_error *err);
 
+/*
+ * Is the file as long as its header says? SQLite itself only looks at whole pages, and only at those it needs.
+ * To be called inside a transaction that has read something. VS_E_DAMAGED: it is cut off.
+ */
+VS_MUST_USE enum vs_status sto_db_length_check(const struct sto_db *db, struct vs_error *err);
+
 /* Run statements that give no rows, or whose rows do not matter. */
 VS_MUST_USE enum vs_status sto_db_exec(const struct sto_db *db, const char *sql,
                                        struct vs_error *err);

@@ -288,6 +288,8 @@ static enum vs_status all_load(struct sto_reader *r, struct vs_error *err)
     for (size_t i = 0; !st && i < sizeof(loads) / sizeof(loads[0]); i++)
         st = rows_load(r, loads[i].sql, loads[i].take, err);
     if (!st)
+        st = sto_db_length_check(&r->db, err);
+    if (!st)
         st = sto_chunks_open(&r->db, &r->chunks, err);
     if (!st)
         st = tensors_load(r, err);
