@@ -16,12 +16,12 @@
 #include "tests/golden_check/golden.h"
 
 /* Of several parts of a step PyTorch's line has one: the end of the last, the highest peak. */
-static bool phase_find(const struct lang_result *r, int64_t step, const char *name, struct lang_phase *out)
+static bool phase_find(const struct lang_result *r, int64_t step, const char *name, struct lang_run_phase *out)
 {
     bool found = false;
 
     for (size_t i = 0; i < r->phase_count; i++) {
-        const struct lang_phase *p = &r->phases[i];
+        const struct lang_run_phase *p = &r->phases[i];
 
         if (p->step != step || strcmp(vs_phase_name(p->phase), name) != 0)
             continue;
@@ -47,7 +47,7 @@ static bool phases_are_equal(const struct lang_result *r, const struct json *pha
     for (const struct json *p = phases->first; p; p = p->next) {
         int64_t step = json_at(p, 0)->integer;
         const char *name = json_text(json_at(p, 1));
-        struct lang_phase ours;
+        struct lang_run_phase ours;
         uint64_t values[6];
 
         if (!phase_find(r, step, name, &ours)) {
