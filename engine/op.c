@@ -173,9 +173,10 @@ static struct eng_node *call_node(struct eng *e, enum eng_op_id id, const struct
     return n;
 }
 
+/* A number (mul by 2) has no edge and wants no gradient. */
 static bool condition_holds(const struct eng_node *n, int arg)
 {
-    return arg < 0 || n->edges[n->arg_edge[arg]].node != NULL;
+    return arg < 0 || (n->args[arg].kind == ENG_A_TENSOR && n->edges[n->arg_edge[arg]].node != NULL);
 }
 
 /* Before the kernel: inputs. In place, an input that will be overwritten is saved as a clone (or its result is, later). */
