@@ -235,6 +235,7 @@ static struct lang_expr *brace(struct lang_parser *p)
     size_t mark = p->scratch_len;
     struct lang_dict_item item = {NULL, NULL};
     struct lang_expr *first;
+    bool is_walrus;
 
     parser_advance(p);
     if (parser_accept(p, LANG_TOK_RBRACE))
@@ -243,9 +244,9 @@ static struct lang_expr *brace(struct lang_parser *p)
         dict_item(p, &item);
         return dict_rest(p, item, start);
     }
+    is_walrus = parser_is_at_walrus(p);
     first = parser_star_expr(p, true);
-    if (first->kind != LANG_EXPR_STARRED && first->kind != LANG_EXPR_NAMED &&
-        parser_accept(p, LANG_TOK_COLON)) {
+    if (first->kind != LANG_EXPR_STARRED && !is_walrus && parser_accept(p, LANG_TOK_COLON)) {
         item.key = first;
         item.value = parser_expr(p);
         return dict_rest(p, item, start);

@@ -404,9 +404,15 @@ struct lang_expr *parser_annotation(struct lang_parser *p)
     return expr;
 }
 
+bool parser_is_at_walrus(const struct lang_parser *p)
+{
+    return parser_is(p, LANG_TOK_NAME) && parser_next_kind(p) == LANG_TOK_WALRUS;
+}
+
 struct lang_expr *parser_named_expr(struct lang_parser *p)
 {
     struct lang_span start = p->tok->span;
+    bool is_walrus = parser_is_at_walrus(p);
     struct lang_expr *target = parser_expr(p);
     struct lang_expr *expr;
 
@@ -414,7 +420,7 @@ struct lang_expr *parser_named_expr(struct lang_parser *p)
         return target;
     if (p->in_annotation)
         parser_fail(p, p->tok->span, "assign it on a line before", "`:=` inside an annotation");
-    if (target->kind != LANG_EXPR_NAME)
+    if (!is_walrus)
         parser_fail(p, target->span, NULL, "`:=` binds a plain name only");
     else
         parser_check_bound(p, target->u.name.name, target->span);

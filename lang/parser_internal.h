@@ -132,6 +132,7 @@ parser_expr(struct lang_parser *p); /* lambda, conditional; no walrus, no commas
 struct lang_expr *parser_named_expr(struct lang_parser *p); /* the same or `name := expr` */
 struct lang_expr *parser_or(struct lang_parser *p);         /* below the conditional */
 struct lang_expr *parser_binary(struct lang_parser *p);     /* operators only: no comparison */
+bool parser_is_at_walrus(const struct lang_parser *p);      /* `name :=` */
 struct lang_expr *parser_annotation(struct lang_parser *p);
 /* `*x` or an expression; is_named: a walrus may stand there. */
 struct lang_expr *parser_star_expr(struct lang_parser *p, bool is_named);

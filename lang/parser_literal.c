@@ -300,12 +300,11 @@ static char conversion(struct lang_parser *p)
     return *s;
 }
 
-/* From `{` to behind `}`. The text before it has been flushed. */
-static void field(struct lang_parser *p)
+/* From `{` to behind `}`. The text from text_mark on, which stands before it, becomes a part of its own. */
+static void field(struct lang_parser *p, size_t text_mark)
 {
     struct lang_fpart part = {NULL, NULL, 0, NULL};
     uint32_t text_start = p->tok->end;
-    size_t text_mark = p->text_len;
     bool is_debug = false;
 
     parser_advance(p);
@@ -316,8 +315,8 @@ static void field(struct lang_parser *p)
     if (parser_accept(p, LANG_TOK_ASSIGN)) {
         is_debug = true;
         add_bytes(p, p->source->text + text_start, p->failed ? 0 : p->tok->start - text_start);
-        flush_text(p, text_mark);
     }
+    flush_text(p, text_mark);
     if (parser_accept(p, LANG_TOK_EXCLAM))
         part.conversion = conversion(p);
     if (parser_accept(p, LANG_TOK_COLON))
@@ -340,8 +339,7 @@ static void fstring_pieces(struct lang_parser *p, enum lang_token_kind end, size
         if (parser_is(p, LANG_TOK_LBRACE)) {
             if (!parser_enter(p))
                 return;
-            flush_text(p, text_mark);
-            field(p);
+            field(p, text_mark);
             parser_leave(p);
         } else if (parser_is(p, LANG_TOK_FSTRING_TEXT)) {
             parser_advance(p);

@@ -54,7 +54,8 @@ static void note_walrus(struct collector *c, const struct lang_expr *target)
 
     for (; scope->is_comp; scope = scope->parent) {
         sym = resolve_find(c->r, scope, name);
-        if (sym && (sym->flags & RESOLVE_ITERATION))
+        if (sym && (sym->flags & RESOLVE_ITERATION) &&
+            (sym->flags & (RESOLVE_LOCAL | RESOLVE_GLOBAL)))
             resolve_fail(c->r, target->span, "give it another name",
                          "`:=` cannot bind `%s`, the variable of the comprehension", name->text);
     }

@@ -33,6 +33,7 @@ static const struct lang_str *qualname(struct walker *w, const struct lang_code 
                                        const struct lang_str *bound)
 {
     const struct lang_code *around = code->parent;
+    bool has_locals = around && (around->kind == LANG_CODE_DEF || around->kind == LANG_CODE_LAMBDA);
     const struct resolve_symbol *sym;
     char *text;
 
@@ -42,7 +43,7 @@ static const struct lang_str *qualname(struct walker *w, const struct lang_code 
     if (sym && sym->where == RESOLVE_IS_DECLARED_GLOBAL)
         return code->name;
     text = vs_arena_printf(w->r->scratch, "%s%s.%s", around->qualname->text,
-                           around->kind == LANG_CODE_CLASS ? "" : ".<locals>", code->name->text);
+                           has_locals ? ".<locals>" : "", code->name->text);
     return lang_strs_get(w->r->strs, text, strlen(text));
 }
 

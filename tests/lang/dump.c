@@ -4,7 +4,7 @@
 #include "tests/lang/dump.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
+#include <stdbool.h>
 #include <string.h>
 
 static void dump_str(FILE *out, const struct lang_str *str)
@@ -517,38 +517,23 @@ void dump_tree(FILE *out, const struct lang_module *module)
 
 /* ---- slots ---- */
 
-static int by_text(const void *a, const void *b)
-{
-    const char *const *x = a;
-    const char *const *y = b;
-
-    return strcmp(*x, *y);
-}
-
-/* CPython lists the cells of a code in one order (by slot), whether they are parameters or not. */
 void dump_codes(FILE *out, const struct lang_module *module)
 {
     for (uint32_t i = 0; i < module->code_count; i++) {
         const struct lang_code *code = module->codes[i];
-        const char **cells = calloc(code->slot_count + 1, sizeof(*cells));
-        size_t cell_count = 0;
+        bool is_function = code->kind != LANG_CODE_MODULE && code->kind != LANG_CODE_CLASS;
 
         fprintf(out, "%s:", code->qualname->text);
-        for (uint32_t k = 0; k < code->local_count; k++)
+        for (uint32_t k = 0; is_function && k < code->local_count; k++)
             fprintf(out, " %s", code->slots[k].name->text);
-        for (uint32_t k = 0; k < code->slot_count && cells; k++)
-            if (code->slots[k].is_cell)
-                cells[cell_count++] = code->slots[k].name->text;
         fputs(" |", out);
-        if (code->kind == LANG_CODE_CLASS && cells)
-            qsort(cells, cell_count, sizeof(*cells), by_text);
-        for (size_t k = 0; k < cell_count; k++)
-            fprintf(out, " %s", cells[k]);
+        for (uint32_t k = 0; k < code->slot_count; k++)
+            if (code->slots[k].is_cell)
+                fprintf(out, " %s", code->slots[k].name->text);
         fputs(" |", out);
         for (uint32_t k = 0; k < code->slot_count; k++)
             if (code->slots[k].is_free)
                 fprintf(out, " %s", code->slots[k].name->text);
         fputc('\n', out);
-        free(cells);
     }
 }
