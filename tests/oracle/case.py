@@ -9,11 +9,13 @@ import torch
 
 import events
 import netfile
+import nogpu
 import recompute
 import record
 import toggles as tg
 
 SECONDS = 600
+decisions = {}  # what inplace=on comes to, by net file and checkpoint
 
 
 def warm():
@@ -47,21 +49,36 @@ def in_child(work):
     return json.loads(text) if text else {"error": "the case died"}
 
 
-def _memory(path, given, keep_scratch):
+def _decide(path, given):
+    net = netfile.NetFile(path)
+    return tg.decide_inplace(net, tg.settle(given, net), "cuda" if nogpu.active() else None)
+
+
+def decide(path, given):
+    """The toggle inplace=on settled, in a process of its own; once for each checkpoint."""
+    if given.get("inplace") != "on":
+        return None
+    key = (path, given.get("checkpoint"), given.get("checkpoint-impl"))
+    if key not in decisions:
+        decisions[key] = in_child(lambda: _decide(path, given))
+    return decisions[key]
+
+
+def _memory(path, given, decided, keep_scratch):
     net = netfile.NetFile(path)
     toggles = tg.settle(given, net)
-    report = record.run(net, toggles, keep_scratch)
+    report = record.run(net, toggles, decided, keep_scratch)
     report["toggles"] = toggles
     rows = [e.row() for e in report["event_list"]]
     report["event_list"] = rows if toggles["amp"] == "off" else events.settle_casts(rows)
     return report
 
 
-def _counts(path, given):
+def _counts(path, given, decided):
     counter = recompute.Counter()
     counter.install()
     net = netfile.NetFile(path)
-    return recompute.run(net, tg.settle(given, net), counter)
+    return recompute.run(net, tg.settle(given, net), decided, counter)
 
 
 def has_checkpoint(path, given):
@@ -71,11 +88,14 @@ def has_checkpoint(path, given):
 
 def memory(path, given, keep_scratch=False):
     """The memory report of one net file with some toggles."""
-    report = in_child(lambda: _memory(path, given, keep_scratch))
+    decided = decide(path, given)
+    if decided is not None and "error" in decided:
+        return decided
+    report = in_child(lambda: _memory(path, given, decided, keep_scratch))
     if "error" in report:
         return report
     if has_checkpoint(path, given):
-        counts = in_child(lambda: _counts(path, given))
+        counts = in_child(lambda: _counts(path, given, decided))
         if "error" in counts:
             return counts
     else:

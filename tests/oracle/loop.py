@@ -5,6 +5,7 @@ the end of every phase, `observer.loss(l)` after every loss. Both must keep no t
 """
 import torch
 
+from netfile import to_device
 from toggles import AMP_DTYPE
 
 
@@ -19,16 +20,6 @@ class Identity:
 
     def update(self):
         pass
-
-
-def to_device(value, device):
-    if isinstance(value, torch.Tensor):
-        return value.to(device)
-    if isinstance(value, (list, tuple)):
-        return type(value)([to_device(v, device) for v in value])
-    if isinstance(value, dict):
-        return {k: to_device(v, device) for k, v in value.items()}
-    return value
 
 
 def to_half(value):

@@ -36,3 +36,13 @@ class no_initialisation:
     def __exit__(self, *e):
         for n, f in self.kept.items():
             setattr(torch.nn.init, n, f)
+
+
+def to_device(value, device):
+    if isinstance(value, torch.Tensor):
+        return value.to(device)
+    if isinstance(value, (list, tuple)):
+        return type(value)([to_device(v, device) for v in value])
+    if isinstance(value, dict):
+        return {k: to_device(v, device) for k, v in value.items()}
+    return value

@@ -168,7 +168,8 @@ def short(value):
 def train(net, toggles, dtype):
     precise = Precise(net, dtype)
     model = precise.model()
-    notes = tg.prepare(model, toggles, precise)
+    decided = tg.decide_inplace(precise, toggles) if toggles["inplace"] == "on" else None
+    notes = tg.prepare(model, toggles, decided)
     if net.optimizer is not None:
         optimizer = net.optimizer(model)
     elif toggles["grad"] == "train":

@@ -43,8 +43,8 @@ class Counter:
         ckpt.checkpoint = checkpoint
 
     def call(self, function, args, kwargs):
-        outside = not self.ops or torch._C._current_graph_task_id() == -1
-        if outside or self.inside:  # a trial of the toggles, or a forward, or nested
+        in_forward = torch._C._current_graph_task_id() == -1
+        if in_forward or self.inside:
             return function(*args, **kwargs)
         self.inside = True
         try:
@@ -69,9 +69,9 @@ class Counter:
         pass
 
 
-def run(net, toggles, counter):
+def run(net, toggles, decided, counter):
     """`counter` was installed before `net` was loaded."""
     torch.cuda.init()
-    model, optimizer, scaler, notes = record.make(net, toggles)
+    model, optimizer, scaler, notes = record.make(net, toggles, decided)
     loop.train(net, model, optimizer, scaler, toggles, "cuda", counter)
     return {"recomputed_ops": counter.ops, "recomputed_kernels": counter.kernels}

@@ -7,7 +7,7 @@ import events as ev
 import loop
 import toggles as tg
 from allocator import Allocator
-from netfile import no_initialisation
+from netfile import no_initialisation, to_device
 
 HISTORY = 20_000_000
 
@@ -95,7 +95,7 @@ def tensors_of(value):
 
 def measure_saved(net, model, optimizer, scaler, toggles):
     """One more forward and loss with hooks on every saved tensor."""
-    batch = loop.to_device(loop.host_batch(net, toggles), "cuda")
+    batch = to_device(loop.host_batch(net, toggles), "cuda")
     inputs, targets = batch
     counter = Saved(model, batch)
     own_step = net.train_step is not None and toggles["grad"] == "train"
@@ -112,12 +112,12 @@ def measure_saved(net, model, optimizer, scaler, toggles):
     return counter.report()
 
 
-def make(net, toggles):
+def make(net, toggles, decided):
     """Model, optimizer and scaler of a case, the model on the device."""
     torch.manual_seed(0)
     with no_initialisation():
         model = net.model()
-    notes = tg.prepare(model, toggles, net)
+    notes = tg.prepare(model, toggles, decided)
     model.to("cuda")
     if net.optimizer is not None:
         optimizer = net.optimizer(model)
@@ -128,13 +128,13 @@ def make(net, toggles):
     return model, optimizer, loop.make_scaler(toggles, "cuda"), notes
 
 
-def run(net, toggles, keep_scratch=False):
+def run(net, toggles, decided=None, keep_scratch=False):
     """The report of one case, with the event list under "event_list"."""
     torch.cuda.init()
     torch.cuda.memory._record_memory_history("all", context="all", stacks="all",
                                              max_entries=HISTORY)
     marks = Marks()
-    model, optimizer, scaler, notes = make(net, toggles)
+    model, optimizer, scaler, notes = make(net, toggles, decided)
     loop.train(net, model, optimizer, scaler, toggles, "cuda", marks)
     trace = torch.cuda.memory._snapshot()["device_traces"][0]
     torch.cuda.memory._record_memory_history(None)

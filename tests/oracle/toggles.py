@@ -3,7 +3,7 @@ import torch
 import torch.nn as nn
 from torch.utils import checkpoint as ckpt
 
-from netfile import DEFAULT_LR, DEFAULTS
+from netfile import DEFAULT_LR, DEFAULTS, no_initialisation, to_device
 
 VALUES = {  # name: the default first, then what else is legal; None: any text or number
     "batch": None, "steps": None, "accumulate": None, "lr": None, "data": ("fresh", "once"),
@@ -44,14 +44,17 @@ def settle(given, net):
     return t
 
 
-def prepare(model, toggles, net):
-    """Apply what is applied on the host, in the order the page gives; returns notes."""
+def prepare(model, toggles, decided=None):
+    """Apply what is applied on the host, in the order the page gives; returns notes.
+
+    `decided` is what decide_inplace gave, where the toggle inplace is "on".
+    """
     notes = {}
     if toggles["half"] == "on":
         model.half()
     if toggles["inplace"] == "on":
-        notes["inplace"] = decide_inplace(net, toggles)
-        switch_inplace(model, notes["inplace"]["on"])
+        notes["inplace"] = decided
+        switch_inplace(model, decided["on"])
     elif toggles["inplace"] != "off":
         switch_inplace(model, toggles["inplace"].split(","))
     if toggles["grad"] != "train":
@@ -169,26 +172,45 @@ def wrap_checkpoint(model, toggles):
 # ---- in place, freeze, optimizer ----
 
 
-def switch_inplace(model, paths):
+def switch_inplace(model, paths, value=True):
     for path in paths:
-        model.get_submodule(path).inplace = True
+        model.get_submodule(path).inplace = value
 
 
-def _trial(net, toggles, paths):
-    """Loss and gradients of one step on the host with `paths` in place, as bytes; or the error."""
-    torch.manual_seed(1)
-    model = net.model()
-    switch_inplace(model, paths)
-    if toggles["checkpoint"] != "off":
-        wrap_checkpoint(model, toggles)
-    inputs, targets = net.batch(2)
-    try:
-        loss = net.loss(model(inputs), targets)
-        loss.backward()
-    except RuntimeError as error:
-        return str(error).split("\n")[0]
-    found = [loss] + [p.grad for p in model.parameters() if p.grad is not None]
-    return [f.detach().clone() for f in found]
+class Trials:
+    """Steps of one net with some modules in place, on one device."""
+
+    def __init__(self, net, toggles, device):
+        torch.manual_seed(0)
+        if device == "cpu":
+            self.model = net.model()
+        else:  # values do not matter there
+            with no_initialisation():
+                self.model = net.model()
+        self.model.to(device)
+        if toggles["checkpoint"] != "off":
+            wrap_checkpoint(self.model, toggles)
+        self.net, self.device = net, device
+        self.buffers = {n: b.clone() for n, b in self.model.named_buffers()}
+
+    def run(self, paths):
+        """Loss and gradients with `paths` in place; or PyTorch's message."""
+        with torch.no_grad():
+            for n, b in self.model.named_buffers():
+                b.copy_(self.buffers[n])
+        self.model.zero_grad()
+        switch_inplace(self.model, paths)
+        torch.manual_seed(1)
+        inputs, targets = to_device(self.net.batch(2), self.device)
+        try:
+            loss = self.net.loss(self.model(inputs), targets)
+            loss.backward()
+        except RuntimeError as error:
+            return str(error).split("\n")[0].split(" Hint:")[0]
+        finally:
+            switch_inplace(self.model, paths, False)
+        found = [loss] + [p.grad for p in self.model.parameters() if p.grad is not None]
+        return [f.detach().clone() for f in found]
 
 
 def _same(a, b):
@@ -198,30 +220,48 @@ def _same(a, b):
                                                     map(torch.Tensor.contiguous, b)))
 
 
-def decide_inplace(net, toggles):
-    """Which candidates may be in place: those whose trial neither raises nor changes a bit."""
-    candidates = [n for n, m in net.model().named_modules()
-                  if isinstance(m, IN_PLACE) and not m.inplace]
-    if not candidates:
-        return {"on": [], "refused": {}}
-    plain = _trial(net, toggles, [])
-
-    def clean(paths):
-        result = _trial(net, toggles, paths)
-        if isinstance(result, str):
-            return result
-        return None if _same(plain, result) else "the old value is read again"
-
-    if clean(candidates) is None:
-        return {"on": candidates, "refused": {}}
+def _greedy(candidates, verdict):
+    """One after the other in order; verdict(paths) is None where all is well."""
     kept, refused = [], {}
     for path in candidates:
-        reason = clean(kept + [path])
+        reason = verdict(kept + [path])
         if reason is None:
             kept.append(path)
         else:
             refused[path] = reason
-    return {"on": kept, "refused": refused}
+    return kept, refused
+
+
+def decide_inplace(net, toggles, device=None):
+    """Which candidates may be in place: those whose trial neither raises nor changes a bit.
+
+    `device`, a device that computes nothing, sorts out those that raise; it is quick. What is
+    left is tried with real arithmetic, all together and, if that fails, one after the other.
+    """
+    with no_initialisation():
+        candidates = [n for n, m in net.model().named_modules()
+                      if isinstance(m, IN_PLACE) and not m.inplace]
+    refused = {}
+    if candidates and device is not None:
+        quick = Trials(net, toggles, device)
+        raised = lambda paths: (lambda r: r if isinstance(r, str) else None)(quick.run(paths))
+        if raised(candidates) is not None:
+            candidates, refused = _greedy(candidates, raised)
+    if not candidates:
+        return {"on": [], "refused": refused}
+    exact = Trials(net, toggles, "cpu")
+    plain = exact.run([])
+
+    def clean(paths):
+        result = exact.run(paths)
+        if isinstance(result, str):
+            return result
+        return None if _same(plain, result) else "the old value is read again"
+
+    if clean(candidates) is not None:
+        candidates, more = _greedy(candidates, clean)
+        refused.update(more)
+    return {"on": candidates, "refused": refused}
 
 
 def freeze(model, value):
