@@ -26,6 +26,7 @@ static const struct {
     const char *module;
 } order[] = {
     {"torch_functions.py", "torch"},
+    {"linalg.py", "torch.linalg"},
     {"init.py", "torch.nn.init"},
     {"functional.py", "torch.nn.functional"},
     {"functional_loss.py", "torch.nn.functional"},

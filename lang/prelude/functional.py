@@ -366,6 +366,9 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
         raise ValueError("Input and output must have the same number of spatial dimensions, but got "
                          f"input with {dims} and output size of {output_size}.")
     scale_h, scale_w = scale_factors if scale_factors is not None and dims == 2 else (None, None)
+    if mode == "linear" and dims == 1:
+        scale = None if scale_factors is None else scale_factors[0]
+        return torch._op._upsample_linear1d(input, output_size, bool(align_corners), scale)
     if mode == "nearest" and dims == 2:
         return torch._op._upsample_nearest2d(input, output_size, scale_h, scale_w)
     if mode == "bilinear" and dims == 2:

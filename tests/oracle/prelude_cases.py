@@ -18,7 +18,6 @@ class Case:
 
 MODULES = (  # text after nn., input shape, then what is not on the CPU
     ("Linear(12, 7)", (5, 12)), ("Linear(12, 7, bias=False)", (3, 4, 12)), ("Identity(3, x=1)", (2, 3)),
-    ("Bilinear(4, 5, 6)", ((3, 4), (3, 5))),
     ("Conv1d(4, 6, 3, padding=1)", (2, 4, 20)), ("Conv1d(4, 6, 3, padding='same')", (2, 4, 20)),
     ("Conv1d(4, 6, 4, padding='same')", (2, 4, 20)), ("Conv2d(4, 6, 3, stride=2)", (2, 4, 12, 12)),
     ("Conv2d(4, 6, (3, 4), padding='same', dilation=(1, 1))", (2, 4, 12, 12)),
@@ -62,7 +61,7 @@ MODULES = (  # text after nn., input shape, then what is not on the CPU
     ("UpsamplingBilinear2d(scale_factor=2)", (2, 3, 4, 4)), ("UpsamplingNearest2d(scale_factor=2)", (2, 3, 4, 4)),
     ("ZeroPad2d(2)", (2, 3, 4, 4)), ("ZeroPad1d((1, 2))", (2, 3, 4)),
     ("ConstantPad2d((1, 2, 3, 4), 0.5)", (2, 3, 4, 4)), ("ConstantPad1d(2, 1.0)", (2, 3, 4)),
-    ("PixelShuffle(2)", (2, 8, 3, 3)), ("PixelUnshuffle(2)", (2, 3, 4, 4)),
+    ("PixelShuffle(2)", (2, 8, 3, 3)),
     ("Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 4), nn.Dropout(0.2))", (3, 6)),
 )
 TOKENS = ("Embedding(20, 8)", "Embedding(20, 8, padding_idx=3)", "Embedding(20, 8, padding_idx=-1)")
@@ -149,6 +148,10 @@ FUNCTIONS = {
     "huber with weight": lambda lib, x: lib.nn.functional.huber_loss(x, x * 2, weight=torch.ones_like(x)),
     "bce with weight": lambda lib, x: lib.nn.functional.binary_cross_entropy(
         x.sigmoid(), torch.ones_like(x), weight=torch.ones_like(x[0])),
+    "interpolate linear": lambda lib, x: lib.nn.functional.interpolate(x[None], scale_factor=2.5, mode="linear"),
+    "interpolate linear to size": lambda lib, x: lib.nn.functional.interpolate(
+        x[None], size=9, mode="linear", align_corners=True),
+    "vector_norm": lambda lib, x: lib.linalg.vector_norm(x, dim=1),
     "interpolate area": lambda lib, x: lib.nn.functional.interpolate(x[None, None], size=2, mode="area"),
 }
 

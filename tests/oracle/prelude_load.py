@@ -12,7 +12,7 @@ import torch
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 FILES = (
-    ("torch_functions.py", "torch"), ("init.py", "torch.nn.init"),
+    ("torch_functions.py", "torch"), ("linalg.py", "torch.linalg"), ("init.py", "torch.nn.init"),
     ("functional.py", "torch.nn.functional"), ("functional_loss.py", "torch.nn.functional"),
     ("functional_attention.py", "torch.nn.functional"),
     ("nn_container.py", "torch.nn"), ("nn_layers.py", "torch.nn"), ("nn_conv.py", "torch.nn"),
@@ -22,9 +22,9 @@ FILES = (
     ("checkpoint.py", "torch.utils.checkpoint"), ("toggles.py", "_toggles"), ("train.py", "_train"),
 )
 NATIVE_NN = ("Module", "Parameter", "Buffer")
-NATIVE_F = ("linear", "gelu", "softplus", "logsigmoid", "prelu", "glu", "bilinear", "layer_norm",
+NATIVE_F = ("linear", "gelu", "softplus", "logsigmoid", "prelu", "glu", "layer_norm",
             "rms_norm", "avg_pool1d", "avg_pool2d", "adaptive_avg_pool1d", "conv_transpose1d",
-            "conv_transpose2d", "pixel_shuffle", "pixel_unshuffle", "one_hot", "tanh", "sigmoid",
+            "conv_transpose2d", "pixel_shuffle", "one_hot", "tanh", "sigmoid",
             "scaled_dot_product_attention")
 
 
@@ -64,6 +64,8 @@ def _op():
             dtype=dtype),
         _upsample_nearest2d=lambda x, size, h, w: a.upsample_nearest2d.vec(
             x, size if h is None else None, None if h is None else [h, w]),
+        _upsample_linear1d=lambda x, size, corners, w: a.upsample_linear1d.vec(
+            x, size if w is None else None, corners, None if w is None else [w]),
         _upsample_bilinear2d=lambda x, size, corners, h, w: a.upsample_bilinear2d.vec(
             x, size if h is None else None, corners, None if h is None else [h, w]),
     )
@@ -79,7 +81,7 @@ def load(given=None):
     top = Proxy("torch", torch)
     spaces = {"torch": top}
     for name, behind, only in (
-            ("torch.nn", torch.nn, NATIVE_NN), ("torch.nn.init", None, ()),
+            ("torch.linalg", None, ()), ("torch.nn", torch.nn, NATIVE_NN), ("torch.nn.init", None, ()),
             ("torch.nn.functional", torch.nn.functional, NATIVE_F),
             ("torch.nn.utils", None, ()), ("torch.optim", None, ()), ("torch.amp", torch.amp, ("autocast",)),
             ("torch.utils", torch.utils, None), ("torch.utils.checkpoint", None, ()),
