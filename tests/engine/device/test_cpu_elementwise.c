@@ -670,7 +670,7 @@ static void unscale_multiplies_and_tells_of_what_is_not_finite(void **state)
     float found = 0;
     struct eng_view vi = {&inv, VS_F32, 0, {0}, {0}};
     struct eng_view vf = {&found, VS_F32, 0, {0}, {0}};
-    static const double bad[] = {0, INFINITY, -INFINITY, NAN};
+    static const double bad[] = {0, INF, -INF, (double)NAN};
 
     (void)state;
     for (int t = 0; t < 8; t++) {
