@@ -7,6 +7,7 @@
 #include "replay/summary.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/dtype.h"
@@ -249,6 +250,32 @@ static void losses_fill(struct rpl_summary *out, const struct rpl_trace *trace)
     }
 }
 
+/*
+ * What the run said of itself, where the trace has it: it knows what cannot be seen in the events, such as the very moment at which the
+ * loss was there, or an op whose result was empty.
+ */
+static void notes_take(struct rpl_summary *out, const struct rpl_trace *trace)
+{
+    const char *ops = rpl_trace_meta(trace, "recomputed_ops");
+    uint64_t n;
+
+    if (rpl_trace_meta_uint(trace, "parameters", &n))
+        out->parameters = n;
+    if (rpl_trace_meta_uint(trace, "saved_tensors", &n))
+        out->saved.tensors = n;
+    if (rpl_trace_meta_uint(trace, "saved_bytes", &n))
+        out->saved.bytes = n;
+    if (rpl_trace_meta_uint(trace, "saved_bytes_all", &n))
+        out->saved.bytes_all = n;
+    for (size_t i = 0; ops && i < out->step_count; i++) {
+        if (out->steps[i].step < 0)
+            continue;
+        out->steps[i].recomputed_ops = strtoull(ops, NULL, 10);
+        ops = strchr(ops, ',');
+        ops = ops ? ops + 1 : NULL;
+    }
+}
+
 enum vs_status rpl_summary_fill(struct rpl_summary *out, struct rpl_trace *trace,
                                 struct vs_error *err)
 {
@@ -281,6 +308,7 @@ enum vs_status rpl_summary_fill(struct rpl_summary *out, struct rpl_trace *trace
     out->end_segments = pass.live.segments;
     out->end_blocks = pass.live.block_count;
     losses_fill(out, trace);
+    notes_take(out, trace);
 out:
     rpl_live_release(&pass.live);
     vs_free(scan);

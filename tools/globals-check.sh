@@ -5,6 +5,7 @@ set -u
 allowed='
 error.o die_hook
 log.o log_state
+cmd_record.o interrupted
 '
 bad=0
 found=$(mktemp)

@@ -1,0 +1,391 @@
+/*
+ * cli/cmd_record.c - trains a net and records it.
+ *
+ * For:            `vramscope record`.
+ * Must not know:  how a net is run, or a trace written: lang/run.h and tracer/recorder.h do.
+ * Invariant:      a net that is wrong is found out before any file is touched: one step without data and without a file comes first.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "cli/cmds.h"
+#include "cli/netfile.h"
+#include "cli/progress.h"
+#include "engine/device/kernels.h"
+#include "lang/run.h"
+#include "replay/report.h"
+#include "replay/whatif.h"
+#include "tracer/recorder.h"
+
+#define OUT_DEFAULT "trace.db"
+#define TOP_AT_OOM 10
+
+static const struct cli_option OPTIONS[] = {
+    {"out", 'o', "FILE", false, "the trace to write (default " OUT_DEFAULT ")"},
+    {"force", 'f', NULL, false, "replace the trace if it exists"},
+    {"device", 0, "DEVICE", false,
+     "cpu: real arithmetic; meta: shapes and lifetimes only, no losses; auto: the best there is "
+     "(default)"},
+    {"capacity", 0, "SIZE", false,
+     "memory of the device, such as 8G (default: as much as is asked for)"},
+    {"seed", 0, "N", false, "of all random numbers (default 0)"},
+    {"json", 0, NULL, false, "print what was recorded as JSON"},
+    {NULL, 0, NULL, false, NULL},
+};
+
+/* Set by ^C, read between phases. A handler has no other way to tell; tools/globals-check.sh knows it. */
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal)
+{
+    (void)signal;
+    interrupted = 1;
+}
+
+/* What the options say. */
+struct plan {
+    const struct cli_args *args;
+    const char *out;
+    bool force;
+    bool has_data;
+    uint64_t capacity;
+    uint64_t seed;
+};
+
+/*
+ * A recording that is going on.
+ *
+ * state  the last thing that was heard of it
+ */
+struct recording {
+    const struct plan *plan;
+    struct trc_recorder *rec;
+    struct cli_progress progress;
+    struct cli_progress_state state;
+};
+
+static enum vs_status plan_fill(const struct cli_args *args, struct plan *plan,
+                                struct vs_error *err)
+{
+    const char *device = cli_args_value(args, "device");
+    const char *capacity = cli_args_value(args, "capacity");
+    const char *seed = cli_args_value(args, "seed");
+    char *end = NULL;
+
+    memset(plan, 0, sizeof(*plan));
+    plan->args = args;
+    plan->out = cli_args_has(args, "out") ? cli_args_value(args, "out") : OUT_DEFAULT;
+    plan->force = cli_args_has(args, "force");
+    plan->has_data = !device || strcmp(device, "meta") != 0;
+    if (device && strcmp(device, "auto") != 0 && strcmp(device, "cpu") != 0 &&
+        strcmp(device, "meta") != 0)
+        return vs_fail(err, VS_E_USAGE, "record: --device cannot be `%s`; legal: auto, cpu, meta",
+                       device);
+    if (capacity && (!vs_bytes_parse(capacity, &plan->capacity) || !plan->capacity))
+        return vs_fail(err, VS_E_USAGE,
+                       "record: --capacity cannot be `%s`; a size such as 8G or 512M is right",
+                       capacity);
+    if (seed && (*seed < '0' || *seed > '9'))
+        return vs_fail(err, VS_E_USAGE, "record: --seed cannot be `%s`; a number from 0 is right",
+                       seed);
+    plan->seed = seed ? strtoull(seed, &end, 10) : 0;
+    if (seed && *end)
+        return vs_fail(err, VS_E_USAGE, "record: --seed cannot be `%s`; a number from 0 is right",
+                       seed);
+    return VS_OK;
+}
+
+static void settings_fill(struct lang_settings *settings, const struct plan *plan,
+                          const struct cli_netfile *net)
+{
+    memset(settings, 0, sizeof(*settings));
+    settings->file_name = net->name;
+    settings->text = net->text;
+    settings->len = net->len;
+    settings->seed = plan->seed;
+    settings->capacity = plan->capacity;
+}
+
+/* ---- the rehearsal ---- */
+
+static void print_nothing(void *user, const char *text, size_t len)
+{
+    (void)user;
+    (void)text;
+    (void)len;
+}
+
+/* One step without data and without a file: whatever is wrong with the net or its toggles comes out here. */
+static enum vs_status rehearse(const struct plan *plan, const struct cli_netfile *net,
+                               struct vs_error *err)
+{
+    struct lang_settings settings;
+    struct lang_result result;
+    struct vs_toggles toggles = {{NULL}};
+    enum vs_status st;
+
+    memset(&result, 0, sizeof(result));
+    settings_fill(&settings, plan, net);
+    vs_toggles_copy(&toggles, &plan->args->toggles);
+    st = vs_toggles_set(&toggles, VS_TOGGLE_STEPS, "1", err);
+    if (st)
+        goto out;
+    settings.toggles = &toggles;
+    settings.print = print_nothing;
+    st = lang_run(&settings, &result, err);
+    if (st == VS_E_OOM)
+        st = VS_OK; /* that is for the recording to show */
+    VS_LOG(VS_LOG_CLI, 1, "rehearsal: %" PRIu64 " events, peak %" PRIu64, result.events,
+           result.peak_allocated);
+out:
+    lang_result_release(&result);
+    vs_toggles_release(&toggles);
+    return st;
+}
+
+/* ---- the recording ---- */
+
+static void on_started(void *user, const struct vs_toggles *in_force, const bool *is_default)
+{
+    struct recording *recording = user;
+
+    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++)
+        trc_recorder_toggle_add(recording->rec, vs_toggle_info((enum vs_toggle)i)->name,
+                                vs_toggles_get(in_force, (enum vs_toggle)i), is_default[i]);
+}
+
+static bool on_progress(void *user, const struct lang_progress *progress)
+{
+    struct recording *recording = user;
+    struct cli_progress_state *state = &recording->state;
+    struct trc_recorder_stats stats;
+
+    if (progress->step != state->step && state->step >= 0)
+        cli_progress_step(&recording->progress, state);
+    trc_recorder_stats(recording->rec, &stats);
+    *state = (struct cli_progress_state){
+        .step = progress->step,
+        .steps = progress->steps,
+        .phase = vs_phase_name(progress->phase),
+        .phase_number = (int)progress->phase,
+        .phase_count = VS_PHASE_COUNT,
+        .loss = progress->loss_known ? progress->loss : (double)NAN,
+        .events = stats.events,
+    };
+    cli_progress_show(&recording->progress, state);
+    return !interrupted;
+}
+
+static void on_warn(void *user, const char *text)
+{
+    struct recording *recording = user;
+
+    cli_progress_end(&recording->progress);
+    fprintf(stderr, "vramscope: warning: %s\n", text);
+}
+
+static void on_print(void *user, const char *text, size_t len)
+{
+    struct recording *recording = user;
+
+    cli_progress_end(&recording->progress);
+    fwrite(text, 1, len, stdout);
+}
+
+static void on_note(void *user, const char *key, const char *value)
+{
+    trc_recorder_meta_set(user, key, value);
+}
+
+static void meta_number(struct trc_recorder *rec, const char *key, uint64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%" PRIu64, value);
+    trc_recorder_meta_set(rec, key, text);
+}
+
+/* What is known before the run. */
+static void recorder_begin(struct trc_recorder *rec, const struct plan *plan,
+                           const struct cli_netfile *net)
+{
+    trc_recorder_meta_set(rec, "device", plan->has_data ? "cpu" : "meta");
+    trc_recorder_meta_set(rec, "source_kind", "net");
+    meta_number(rec, "seed", plan->seed);
+    if (plan->capacity)
+        meta_number(rec, "capacity", plan->capacity);
+    trc_recorder_source_add(rec, net->name, net->text);
+}
+
+/* And after it: losses, and what the run says of itself. */
+static void recorder_end(struct trc_recorder *rec, const struct lang_result *result,
+                         enum vs_status st)
+{
+    for (size_t i = 0; i < result->step_count; i++)
+        if (result->steps[i].loss_known)
+            trc_recorder_step(rec, result->steps[i].step, result->steps[i].loss);
+    rpl_run_notes(result, on_note, rec);
+    trc_recorder_meta_set(rec, "outcome",
+                          st == VS_E_OOM       ? "oom"
+                          : st == VS_E_STOPPED ? "stopped"
+                                               : "done");
+}
+
+/*
+ * Run and record. Returns how the run went; the trace is closed. VS_E_OOM and VS_E_STOPPED leave a trace that can be read, other
+ * failures leave none.
+ */
+static enum vs_status record(const struct plan *plan, const struct cli_netfile *net,
+                             struct vs_error *err)
+{
+    struct trc_recorder_options options = {.force = plan->force};
+    struct recording recording = {.plan = plan, .state = {.step = -1, .loss = (double)NAN}};
+    struct lang_settings settings;
+    struct lang_result result;
+    struct vs_error close_err = VS_ERROR_INIT;
+    enum vs_status st;
+    enum vs_status closed;
+
+    memset(&result, 0, sizeof(result));
+    st = trc_recorder_open(plan->out, &options, &recording.rec, err);
+    if (st)
+        return st;
+    recorder_begin(recording.rec, plan, net);
+    cli_progress_init(&recording.progress, stderr);
+    settings_fill(&settings, plan, net);
+    settings.toggles = &plan->args->toggles;
+    settings.kernels = plan->has_data ? eng_kernels_cpu() : NULL;
+    settings.observer = trc_recorder_observer(recording.rec);
+    settings.user = &recording;
+    settings.started = on_started;
+    settings.progress = on_progress;
+    settings.warn = on_warn;
+    settings.print = on_print;
+    st = lang_run(&settings, &result, err);
+    cli_progress_step(&recording.progress, &recording.state);
+    cli_progress_end(&recording.progress);
+    recorder_end(recording.rec, &result, st);
+    closed = trc_recorder_close(recording.rec, st == VS_OK || st == VS_E_OOM, &close_err);
+    if (closed && (st == VS_OK || st == VS_E_OOM || st == VS_E_STOPPED)) {
+        st = closed;
+        *err = close_err;
+    } else if (st && st != VS_E_OOM && st != VS_E_STOPPED) {
+        unlink(plan->out);
+    }
+    lang_result_release(&result);
+    return st;
+}
+
+/* ---- what to say about it ---- */
+
+static void add_result(const struct plan *plan, const struct rpl_report *report,
+                       struct vs_text *out)
+{
+    const struct rpl_summary *sum = &report->sum;
+    char bytes[VS_BYTES_TEXT_MAX];
+    char events[VS_BYTES_TEXT_MAX];
+
+    vs_text_addf(out, "%s: %s events, peak %s in %s; `vramscope report %s` shows what fills it\n",
+                 plan->out, vs_bytes_exact_text(sum->events, events),
+                 vs_bytes_text(sum->peak.allocated, bytes), vs_phase_name(sum->peak.phase),
+                 plan->out);
+}
+
+static void add_result_json(const struct plan *plan, const struct rpl_report *report,
+                            struct vs_text *out)
+{
+    struct vs_json json;
+
+    vs_json_init(&json, out);
+    vs_json_object(&json);
+    vs_json_put_string(&json, "trace", plan->out);
+    vs_json_put_string(&json, "outcome", rpl_trace_meta(report->trace, "outcome"));
+    vs_json_put_uint(&json, "events", report->sum.events);
+    vs_json_key(&json, "peak");
+    rpl_peak_json(report->trace, &report->sum.peak, &json);
+    vs_json_end(&json);
+}
+
+/* Look at what was recorded: one line, or after an out-of-memory the report on what filled the device. */
+static int show(const struct plan *plan, bool is_oom)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_text text = {NULL, 0, 0};
+    struct rpl_report report = {.trace = NULL};
+    struct rpl_trace *trace = NULL;
+    int status;
+
+    if (rpl_trace_open(plan->out, &trace, &err) ||
+        rpl_report_fill(&report, trace, is_oom ? TOP_AT_OOM : 0, &err)) {
+        status = cli_fail(&err);
+    } else {
+        if (cli_args_has(plan->args, "json"))
+            add_result_json(plan, &report, &text);
+        else if (is_oom)
+            rpl_report_text(&report, plan->out, &text);
+        else
+            add_result(plan, &report, &text);
+        status = cli_print(&text);
+    }
+    vs_text_release(&text);
+    rpl_report_release(&report);
+    rpl_trace_free(trace);
+    return status;
+}
+
+static int run(const struct cli_args *args)
+{
+    struct sigaction action = {
+        .sa_handler = on_interrupt,
+        .sa_flags = (int)SA_RESETHAND}; /* the second ^C kills; the flag is the sign bit */
+    struct vs_error err = VS_ERROR_INIT;
+    struct cli_netfile net = {NULL, NULL, 0};
+    struct plan plan;
+    enum vs_status st;
+    int status = 0;
+
+    st = plan_fill(args, &plan, &err);
+    if (!st && !plan.force && access(plan.out, F_OK) == 0)
+        st = vs_fail(&err, VS_E_EXISTS,
+                     "%s: it exists already; --force replaces it, -o names another file", plan.out);
+    if (!st)
+        st = cli_netfile_read(args->positionals[0], &net, &err);
+    if (!st)
+        st = rehearse(&plan, &net, &err);
+    if (!st) {
+        sigaction(SIGINT, &action, NULL);
+        st = record(&plan, &net, &err);
+    }
+    if (st == VS_E_STOPPED)
+        vs_fail(&err, VS_E_STOPPED, "stopped; %s holds what happened so far", plan.out);
+    if (st == VS_E_OOM)
+        show(&plan, true);
+    if (st)
+        status = cli_fail(&err);
+    else
+        status = show(&plan, false);
+    cli_netfile_release(&net);
+    return status;
+}
+
+const struct cli_cmd cli_cmd_record = {
+    .name = "record",
+    .usage = "NET [-o trace.db] [--device DEVICE] [--TOGGLE VALUE …]",
+    .summary = "Train a net for a few steps and record every memory event",
+    .help = "NET is a net file, or a folder that holds net.py. Where the device runs out of "
+            "memory, what filled it is printed,\n"
+            "and the trace ends there.\n\n"
+            "  vramscope record sample_nets/lenet.py --batch 128 --checkpoint blocks -o lenet.db\n",
+    .options = OPTIONS,
+    .positionals_min = 1,
+    .positionals_max = 1,
+    .toggles = true,
+    .run = run,
+};

@@ -1,0 +1,449 @@
+/*
+ * cli/cmd_whatif.c - what a recorded net would need with other toggles.
+ *
+ * For:            `vramscope whatif`.
+ * Must not know:  how the answer is found; that is replay/whatif.h.
+ * Invariant:      the trace is only read, nothing is written anywhere.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/bytes.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "cli/cmds.h"
+#include "replay/report.h"
+#include "replay/whatif.h"
+
+static const struct cli_option OPTIONS[] = {
+    {"set", 's', "TOGGLE=VALUE", true, "a toggle to change; may be given more than once"},
+    {"each", 0, NULL, false, "try every toggle alone, on top of what --set says"},
+    {"json", 0, NULL, false, "print JSON; docs/json.md lists the fields"},
+    {NULL, 0, NULL, false, NULL},
+};
+
+/*
+ * One answer. label: what was changed ("checkpoint=blocks"); failed: it could not be run, err says why.
+ */
+struct answer {
+    char *label;
+    bool failed;
+    struct vs_error err;
+    struct rpl_summary sum;
+    char *refused;
+    double milliseconds;
+};
+
+/* trace: as recorded; memory: of the last what-if; set: of --set. */
+struct session {
+    struct rpl_trace *trace;
+    struct rpl_trace *memory;
+    struct rpl_summary baseline;
+    struct vs_toggles set;
+    struct answer *answers;
+    size_t answer_count;
+    size_t answer_cap;
+};
+
+static double now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+/* Run with `set` and keep the answer as `label`. */
+static struct answer *ask(struct session *s, const struct vs_toggles *set, const char *label)
+{
+    struct answer *answer;
+    double start = now_ms();
+    const char *refused;
+
+    s->answers = vs_grow(s->answers, s->answer_count, &s->answer_cap, sizeof(*s->answers));
+    answer = &s->answers[s->answer_count++];
+    memset(answer, 0, sizeof(*answer));
+    answer->label = vs_strdup(label);
+    answer->failed = rpl_whatif_run(s->trace, set, s->memory, &answer->err) ||
+                     rpl_summary_fill(&answer->sum, s->memory, &answer->err);
+    answer->milliseconds = now_ms() - start;
+    refused = answer->failed ? NULL : rpl_trace_meta(s->memory, "refused");
+    answer->refused = refused ? vs_strdup(refused) : NULL;
+    return answer;
+}
+
+/* "a=1 b=2": what is set, in the order of the table. */
+static void add_set(const struct vs_toggles *set, struct vs_text *out)
+{
+    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++)
+        if (vs_toggles_is_set(set, (enum vs_toggle)i))
+            vs_text_addf(out, "%s%s=%s", out->len ? " " : "",
+                         vs_toggle_info((enum vs_toggle)i)->name,
+                         vs_toggles_get(set, (enum vs_toggle)i));
+}
+
+/* The value in force in the recording. */
+static const char *recorded_value(const struct session *s, enum vs_toggle toggle)
+{
+    const char *name = vs_toggle_info(toggle)->name;
+
+    if (vs_toggles_is_set(&s->set, toggle))
+        return vs_toggles_get(&s->set, toggle);
+    for (size_t i = 0; i < rpl_trace_toggle_count(s->trace); i++)
+        if (strcmp(rpl_trace_toggle(s->trace, i).name, name) == 0)
+            return rpl_trace_toggle(s->trace, i).value;
+    return vs_toggle_info(toggle)->initial;
+}
+
+/* Called after each run, while the trace in memory is still that of the answer. */
+typedef void each_fn(struct session *s, const struct answer *answer, void *user);
+
+static void ask_each(struct session *s, each_fn *each, void *user)
+{
+    char value[VS_TOGGLE_VALUE_MAX];
+
+    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++) {
+        enum vs_toggle toggle = (enum vs_toggle)i;
+        const char *now = recorded_value(s, toggle);
+
+        for (size_t n = 0; vs_toggle_try(toggle, now, n, value); n++) {
+            struct vs_toggles set = {{NULL}};
+            struct vs_error err = VS_ERROR_INIT;
+            struct vs_text label = {NULL, 0, 0};
+            enum vs_status st;
+
+            vs_toggles_copy(&set, &s->set);
+            st = vs_toggles_set(&set, toggle, value, &err);
+            VS_ASSERT(st == VS_OK); /* what the table tries is legal: tests/base/test_toggle.c */
+            vs_text_addf(&label, "%s=%s", vs_toggle_info(toggle)->name, value);
+            each(s, ask(s, &set, vs_text_get(&label)), user);
+            vs_text_release(&label);
+            vs_toggles_release(&set);
+        }
+    }
+}
+
+static int64_t delta_of(const struct session *s, const struct answer *answer)
+{
+    return (int64_t)(answer->sum.peak.allocated - s->baseline.peak.allocated);
+}
+
+/* ---- JSON ---- */
+
+static void answer_json(const struct session *s, const struct answer *answer, struct vs_json *json)
+{
+    if (answer->failed) {
+        vs_json_put_string(json, "error", answer->err.text);
+        return;
+    }
+    vs_json_key(json, "result");
+    rpl_peak_json(s->memory, &answer->sum.peak, json);
+    vs_json_put_int(json, "delta_allocated", delta_of(s, answer));
+    vs_json_put_bool(json, "out_of_memory", answer->sum.oom.event != 0);
+    vs_json_put_uint(json, "recompute_flops", answer->sum.recompute_flops);
+    vs_json_put_uint(json, "total_flops", answer->sum.flops);
+    vs_json_put_uint(json, "events", answer->sum.events);
+    vs_json_put_double(json, "milliseconds", answer->milliseconds);
+    vs_json_put_string(json, "refused", answer->refused);
+}
+
+static void baseline_json(const struct session *s, struct vs_json *json)
+{
+    vs_json_key(json, "baseline");
+    rpl_peak_json(s->trace, &s->baseline.peak, json);
+}
+
+static void set_json(const struct vs_toggles *set, struct vs_json *json)
+{
+    vs_json_key(json, "set");
+    vs_json_object_flat(json);
+    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++)
+        if (vs_toggles_is_set(set, (enum vs_toggle)i))
+            vs_json_put_string(json, vs_toggle_info((enum vs_toggle)i)->name,
+                               vs_toggles_get(set, (enum vs_toggle)i));
+    vs_json_end(json);
+}
+
+/* ---- text ---- */
+
+static void add_row(struct vs_text *out, const char *name, uint64_t before, uint64_t after)
+{
+    char a[VS_BYTES_TEXT_MAX];
+    char b[VS_BYTES_TEXT_MAX];
+    char d[VS_BYTES_TEXT_MAX];
+
+    vs_text_addf(out, "  %-14s%14s%14s%14s", name, vs_bytes_text(before, a),
+                 vs_bytes_text(after, b), vs_bytes_delta_text((int64_t)(after - before), d));
+    if (before)
+        vs_text_addf(out, "  %+6.1f %%", 100.0 * ((double)after - (double)before) / (double)before);
+    vs_text_add_char(out, '\n');
+}
+
+static void add_where(const struct rpl_trace *trace, const struct rpl_peak *peak, const char *word,
+                      struct vs_text *out)
+{
+    const struct vs_place *place = rpl_trace_place(trace, peak->place);
+    const char *module = rpl_trace_string(trace, place->module);
+
+    vs_text_addf(out, "  %s: step %" PRId64 ", %s, %s", word, peak->step,
+                 vs_phase_name(peak->phase), rpl_trace_string(trace, place->op));
+    if (*module)
+        vs_text_addf(out, " of %s", module);
+    if (place->line)
+        vs_text_addf(out, ", line %" PRIu32, place->line);
+    vs_text_add(out, peak->is_recompute ? ", in a checkpoint's re-run\n" : "\n");
+}
+
+static void add_arithmetic(const struct answer *answer, struct vs_text *out)
+{
+    const struct rpl_summary *sum = &answer->sum;
+
+    if (sum->recompute_flops)
+        vs_text_addf(out, "arithmetic: %.3g GFLOP, of these %.3g (%.1f %%) done a second time\n",
+                     (double)sum->flops / 1e9, (double)sum->recompute_flops / 1e9,
+                     100.0 * (double)sum->recompute_flops / (double)sum->flops);
+    else
+        vs_text_addf(out, "arithmetic: %.3g GFLOP, nothing done twice\n", (double)sum->flops / 1e9);
+}
+
+static void add_refused(const struct answer *answer, struct vs_text *out)
+{
+    const char *line = answer->refused;
+
+    if (!line)
+        return;
+    vs_text_add(out, "not applied:\n");
+    while (*line) {
+        size_t len = strcspn(line, "\n");
+
+        vs_text_addf(out, "  %.*s\n", (int)len, line);
+        line += len + (line[len] == '\n');
+    }
+}
+
+static void add_answer(const struct session *s, const struct answer *answer, struct vs_text *out)
+{
+    const struct rpl_peak *before = &s->baseline.peak;
+    const struct rpl_peak *after = &answer->sum.peak;
+
+    vs_text_addf(out, "%s\n\n  %-14s%14s%14s%14s\n", answer->label, "peak", "as recorded",
+                 "what if", "change");
+    add_row(out, "allocated", before->allocated, after->allocated);
+    add_row(out, "requested", before->requested, after->requested);
+    add_row(out, "reserved", before->reserved, after->reserved);
+    vs_text_add(out, "\n");
+    for (size_t i = 0; i < VS_CATEGORY_COUNT; i++)
+        if (before->by_category[i] || after->by_category[i])
+            add_row(out, vs_category_name((enum vs_category)i), before->by_category[i],
+                    after->by_category[i]);
+    vs_text_add(out, "\n");
+    add_where(s->trace, before, "was at", out);
+    add_where(s->memory, after, "now at", out);
+    if (answer->sum.oom.event)
+        vs_text_add(out, "  the device runs out of memory there\n");
+    vs_text_add(out, "\n");
+    add_arithmetic(answer, out);
+    add_refused(answer, out);
+    vs_text_addf(out, "%" PRIu64 " events in %.1f ms\n", answer->sum.events, answer->milliseconds);
+}
+
+static int by_peak(const void *a, const void *b)
+{
+    const struct answer *x = a;
+    const struct answer *y = b;
+
+    if (x->failed != y->failed)
+        return x->failed ? 1 : -1;
+    if (x->sum.peak.allocated != y->sum.peak.allocated)
+        return x->sum.peak.allocated < y->sum.peak.allocated ? -1 : 1;
+    return strcmp(x->label, y->label);
+}
+
+static void add_each(const struct session *s, struct vs_text *out)
+{
+    char a[VS_BYTES_TEXT_MAX];
+    char d[VS_BYTES_TEXT_MAX];
+
+    vs_text_addf(out, "as recorded: peak %s%s", vs_bytes_text(s->baseline.peak.allocated, a),
+                 s->answer_count ? "; each line is one change to it\n\n" : "\n");
+    vs_text_addf(out, "  %-34s%12s%14s%10s%12s%13s\n", "toggle", "peak", "change", "", "reserved",
+                 "recomputed");
+    for (size_t i = 0; i < s->answer_count; i++) {
+        const struct answer *answer = &s->answers[i];
+        double base = (double)s->baseline.peak.allocated;
+
+        if (answer->failed) {
+            vs_text_addf(out, "  %-34s%.*s\n", answer->label, (int)strcspn(answer->err.text, "\n"),
+                         answer->err.text);
+            continue;
+        }
+        vs_text_addf(out, "  %-34s%12s%14s", answer->label,
+                     vs_bytes_text(answer->sum.peak.allocated, a),
+                     vs_bytes_delta_text(delta_of(s, answer), d));
+        vs_text_addf(out, "  %+6.1f %%",
+                     base > 0.0 ? 100.0 * (double)delta_of(s, answer) / base : 0.0);
+        vs_text_addf(out, "%12s", vs_bytes_text(answer->sum.peak.reserved, a));
+        if (answer->sum.recompute_flops)
+            vs_text_addf(out, "%11.1f %%",
+                         100.0 * (double)answer->sum.recompute_flops / (double)answer->sum.flops);
+        vs_text_add(out, answer->sum.oom.event ? "  out of memory\n" : "\n");
+    }
+}
+
+/* ---- the command ---- */
+
+static void each_json(struct session *s, const struct answer *answer, void *user)
+{
+    struct vs_json *json = user;
+
+    vs_json_object(json);
+    vs_json_put_string(json, "toggle", answer->label);
+    answer_json(s, answer, json);
+    vs_json_end(json);
+}
+
+static void each_kept(struct session *s, const struct answer *answer, void *user)
+{
+    (void)s;
+    (void)answer;
+    (void)user;
+}
+
+static void print_each(struct session *s, bool json, struct vs_text *out)
+{
+    struct vs_json j;
+
+    if (!json) {
+        ask_each(s, each_kept, NULL);
+        qsort(s->answers, s->answer_count, sizeof(*s->answers), by_peak);
+        add_each(s, out);
+        return;
+    }
+    vs_json_init(&j, out);
+    vs_json_object(&j);
+    set_json(&s->set, &j);
+    baseline_json(s, &j);
+    vs_json_key(&j, "each");
+    vs_json_array(&j);
+    ask_each(s, each_json, &j);
+    vs_json_end(&j);
+    vs_json_end(&j);
+}
+
+static void print_one(struct session *s, const struct answer *answer, bool json,
+                      struct vs_text *out)
+{
+    struct vs_json j;
+
+    if (!json) {
+        add_answer(s, answer, out);
+        return;
+    }
+    vs_json_init(&j, out);
+    vs_json_object(&j);
+    set_json(&s->set, &j);
+    baseline_json(s, &j);
+    answer_json(s, answer, &j);
+    vs_json_end(&j);
+}
+
+static enum vs_status session_open(const struct cli_args *args, struct session *s,
+                                   struct vs_error *err)
+{
+    const char *pair;
+    enum vs_status st = VS_OK;
+
+    memset(s, 0, sizeof(*s));
+    for (size_t i = 0; (pair = cli_args_value_at(args, "set", i)) != NULL && !st; i++)
+        st = vs_toggles_set_pair(&s->set, pair, err);
+    if (st) {
+        err->status = VS_E_USAGE;
+        return VS_E_USAGE;
+    }
+    if (!cli_args_has(args, "each") && !cli_args_has(args, "set"))
+        return vs_fail(err, VS_E_USAGE,
+                       "whatif: --set TOGGLE=VALUE says what to change; --each tries every toggle");
+    st = rpl_trace_open(args->positionals[0], &s->trace, err);
+    if (!st)
+        st = rpl_summary_fill(&s->baseline, s->trace, err);
+    s->memory = rpl_trace_new();
+    return st;
+}
+
+static void answers_release(struct session *s)
+{
+    for (size_t i = 0; i < s->answer_count; i++) {
+        vs_free(s->answers[i].label);
+        vs_free(s->answers[i].refused);
+        rpl_summary_release(&s->answers[i].sum);
+    }
+    s->answer_count = 0;
+}
+
+static void session_close(struct session *s)
+{
+    answers_release(s);
+    vs_free(s->answers);
+    rpl_summary_release(&s->baseline);
+    vs_toggles_release(&s->set);
+    rpl_trace_free(s->memory);
+    rpl_trace_free(s->trace);
+}
+
+static int run(const struct cli_args *args)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_text text = {NULL, 0, 0};
+    struct vs_text label = {NULL, 0, 0};
+    struct session s;
+    bool json = cli_args_has(args, "json");
+    int status;
+
+    if (session_open(args, &s, &err)) {
+        status = cli_fail(&err);
+        goto out;
+    }
+    if (cli_args_has(args, "each")) {
+        /* a net that cannot be run at all is said once */
+        const struct answer *first = ask(&s, &s.set, "");
+
+        if (first->failed) {
+            status = cli_fail(&first->err);
+            goto out;
+        }
+        answers_release(&s);
+        print_each(&s, json, &text);
+    } else {
+        const struct answer *answer;
+
+        add_set(&s.set, &label);
+        answer = ask(&s, &s.set, vs_text_get(&label));
+        if (answer->failed) {
+            status = cli_fail(&answer->err);
+            goto out;
+        }
+        print_one(&s, answer, json, &text);
+    }
+    status = cli_print(&text);
+out:
+    vs_text_release(&text);
+    vs_text_release(&label);
+    session_close(&s);
+    return status;
+}
+
+const struct cli_cmd cli_cmd_whatif = {
+    .name = "whatif",
+    .usage = "TRACE --set TOGGLE=VALUE … | --each [--json]",
+    .summary = "Show the peak the recorded net would have with other toggles",
+    .help = "The net stored in the trace is run again without data, with its toggles, seed and "
+            "capacity and what --set changes. The\n"
+            "answer equals a new recording, event for event.\n\n"
+            "  vramscope whatif trace.db --set checkpoint=blocks --set amp=bf16\n",
+    .options = OPTIONS,
+    .positionals_min = 1,
+    .positionals_max = 1,
+    .run = run,
+};

@@ -1,0 +1,87 @@
+/*
+ * cli/netfile.c - see netfile.h.
+ *
+ * Must not know:  the net language.
+ * Invariant:      text ends with a NUL that is not counted.
+ */
+#include "cli/netfile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#define NET_BYTES_MAX (16u << 20)
+
+/* The file itself: `path`, or net.py in it where it is a folder. */
+static enum vs_status name_get(const char *path, char **out, struct vs_error *err)
+{
+    struct vs_text name = {NULL, 0, 0};
+    struct stat st;
+
+    if (stat(path, &st) != 0)
+        return errno == ENOENT ? vs_fail(err, VS_E_NOT_FOUND,
+                                         "%s: there is no such file; give a net file, or a folder "
+                                         "that holds net.py",
+                                         path)
+                               : vs_fail(err, VS_E_IO, "%s: %s", path, strerror(errno));
+    vs_text_add(&name, path);
+    if (S_ISDIR(st.st_mode)) {
+        vs_text_add(&name, path[strlen(path) - 1] == '/' ? "net.py" : "/net.py");
+        if (stat(vs_text_get(&name), &st) != 0) {
+            vs_text_release(&name);
+            return vs_fail(err, VS_E_NOT_FOUND,
+                           "%s: this folder holds no net.py; name the net file", path);
+        }
+    }
+    *out = vs_text_take(&name);
+    return VS_OK;
+}
+
+static enum vs_status text_read(FILE *file, const char *name, struct vs_text *text,
+                                struct vs_error *err)
+{
+    char buffer[65536];
+    size_t n;
+
+    while ((n = fread(buffer, 1, sizeof(buffer), file)) > 0) {
+        if (memchr(buffer, 0, n))
+            return vs_fail(err, VS_E_FORMAT, "%s: this is no text file; give a net file", name);
+        if (text->len + n > NET_BYTES_MAX)
+            return vs_fail(err, VS_E_FORMAT, "%s: larger than any net file (16 MiB)", name);
+        vs_text_add_n(text, buffer, n);
+    }
+    if (ferror(file))
+        return vs_fail(err, VS_E_IO, "%s: cannot be read: %s", name, strerror(errno));
+    return VS_OK;
+}
+
+enum vs_status cli_netfile_read(const char *path, struct cli_netfile *out, struct vs_error *err)
+{
+    struct vs_text text = {NULL, 0, 0};
+    FILE *file = NULL;
+    enum vs_status st;
+
+    memset(out, 0, sizeof(*out));
+    st = name_get(path, &out->name, err);
+    if (st)
+        return st;
+    file = fopen(out->name, "rb");
+    if (!file)
+        return vs_fail(err, VS_E_IO, "%s: cannot be read: %s", out->name, strerror(errno));
+    st = text_read(file, out->name, &text, err);
+    fclose(file);
+    out->len = text.len;
+    out->text = vs_text_take(&text);
+    return st;
+}
+
+void cli_netfile_release(struct cli_netfile *file)
+{
+    vs_free(file->name);
+    vs_free(file->text);
+    memset(file, 0, sizeof(*file));
+}

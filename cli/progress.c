@@ -1,0 +1,104 @@
+/*
+ * cli/progress.c - see progress.h.
+ *
+ * Must not know:  what runs.
+ * Invariant:      a bar never wraps: it is cut to the width of the terminal.
+ */
+#include "cli/progress.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+#define BAR_WIDTH 24
+#define COLUMNS_DEFAULT 80
+#define REDRAW_NS UINT64_C(50000000)
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+void cli_progress_init(struct cli_progress *progress, FILE *out)
+{
+    const char *term = getenv("TERM");
+    struct winsize size;
+
+    memset(progress, 0, sizeof(*progress));
+    progress->out = out;
+    progress->is_terminal = isatty(fileno(out)) && term && strcmp(term, "dumb") != 0;
+    progress->columns = COLUMNS_DEFAULT;
+    if (progress->is_terminal && ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col)
+        progress->columns = size.ws_col;
+    progress->step_said = -1;
+}
+
+static void add_state(struct vs_text *text, const struct cli_progress_state *state)
+{
+    if (state->step < 0)
+        vs_text_add(text, "setup");
+    else
+        vs_text_addf(text, "step %" PRId64 "/%" PRId64, state->step + 1, state->steps);
+    if (state->phase)
+        vs_text_addf(text, " %s", state->phase);
+    if (!isnan(state->loss))
+        vs_text_addf(text, ", loss %.5g", state->loss);
+    vs_text_addf(text, ", %" PRIu64 " events", state->events);
+}
+
+void cli_progress_show(struct cli_progress *progress, const struct cli_progress_state *state)
+{
+    struct vs_text text = {NULL, 0, 0};
+    uint64_t now;
+    double done = 0.0;
+    int filled;
+
+    if (!progress->is_terminal)
+        return;
+    now = now_ns();
+    if (progress->is_drawn && now - progress->drawn_ns < REDRAW_NS)
+        return;
+    if (state->step >= 0 && state->steps > 0)
+        done = ((double)state->step + (double)state->phase_number / state->phase_count) /
+               (double)state->steps;
+    filled = (int)lround(BAR_WIDTH * (done < 1.0 ? done : 1.0));
+    vs_text_add(&text, "recording [");
+    vs_text_add_fill(&text, '#', filled);
+    vs_text_add_fill(&text, '.', BAR_WIDTH - filled);
+    vs_text_add(&text, "] ");
+    add_state(&text, state);
+    fprintf(progress->out, "\r\033[K%.*s", progress->columns - 1, vs_text_get(&text));
+    fflush(progress->out);
+    vs_text_release(&text);
+    progress->is_drawn = true;
+    progress->drawn_ns = now;
+}
+
+void cli_progress_step(struct cli_progress *progress, const struct cli_progress_state *state)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    if (progress->is_terminal || state->step <= progress->step_said)
+        return;
+    progress->step_said = state->step;
+    add_state(&text, state);
+    fprintf(progress->out, "%s\n", vs_text_get(&text));
+    vs_text_release(&text);
+}
+
+void cli_progress_end(struct cli_progress *progress)
+{
+    if (progress->is_drawn)
+        fprintf(progress->out, "\r\033[K");
+    fflush(progress->out);
+    progress->is_drawn = false;
+}

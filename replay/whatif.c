@@ -1,0 +1,227 @@
+/*
+ * replay/whatif.c - see whatif.h.
+ *
+ * Must not know:  files, clocks.
+ * Invariant:      the only file of replay/ that knows the engine and the net language.
+ */
+#include "replay/whatif.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "engine/observer.h"
+#include "lang/run.h"
+
+/* ---- the engine's observer, into a trace in memory ---- */
+
+static void on_event(void *user, const struct vs_event *event)
+{
+    rpl_trace_add_event(user, event);
+}
+
+static uint32_t on_string(void *user, const char *text)
+{
+    return rpl_trace_add_string(user, text);
+}
+
+static uint32_t on_place(void *user, const struct vs_place *place)
+{
+    return rpl_trace_add_place(user, place);
+}
+
+static void on_tensor(void *user, const struct vs_tensor_desc *desc)
+{
+    rpl_trace_add_tensor(user, desc);
+}
+
+static void on_started(void *user, const struct vs_toggles *in_force, const bool *is_default)
+{
+    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++)
+        rpl_trace_set_toggle(user, vs_toggle_info((enum vs_toggle)i)->name,
+                             vs_toggles_get(in_force, (enum vs_toggle)i), is_default[i]);
+}
+
+/* What the net prints was printed when it was recorded. */
+static void on_print(void *user, const char *text, size_t len)
+{
+    (void)user;
+    (void)text;
+    (void)len;
+}
+
+static void on_note(void *user, const char *key, const char *value)
+{
+    rpl_trace_set_meta(user, key, value);
+}
+
+/* ---- notes ---- */
+
+static void note_uint(rpl_note_fn *note, void *user, const char *key, uint64_t value)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    vs_text_addf(&text, "%" PRIu64, value);
+    note(user, key, vs_text_get(&text));
+    vs_text_release(&text);
+}
+
+/* One count a step, with commas between. */
+static void note_recomputed(const struct lang_result *result, rpl_note_fn *note, void *user)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    for (size_t i = 0; i < result->step_count; i++)
+        vs_text_addf(&text, "%s%" PRIu64, i ? "," : "", result->steps[i].recomputed_ops);
+    if (result->step_count)
+        note(user, "recomputed_ops", vs_text_get(&text));
+    vs_text_release(&text);
+}
+
+static void note_inplace(const struct lang_result *result, rpl_note_fn *note, void *user)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    for (size_t i = 0; i < result->inplace_count; i++)
+        vs_text_addf(&text, "%s%s", i ? "," : "", result->inplace[i]);
+    if (result->inplace_count)
+        note(user, "inplace", vs_text_get(&text));
+    vs_text_clear(&text);
+    for (size_t i = 0; i < result->refusal_count; i++)
+        vs_text_addf(&text, "%s%s %s: %s", i ? "\n" : "", result->refusals[i].toggle,
+                     result->refusals[i].path, result->refusals[i].reason);
+    if (result->refusal_count)
+        note(user, "refused", vs_text_get(&text));
+    vs_text_release(&text);
+}
+
+void rpl_run_notes(const struct lang_result *result, rpl_note_fn *note, void *user)
+{
+    note_uint(note, user, "parameters", result->parameters);
+    if (result->saved_known) {
+        note_uint(note, user, "saved_tensors", result->saved_tensors);
+        note_uint(note, user, "saved_bytes", result->saved_bytes);
+        note_uint(note, user, "saved_bytes_all", result->saved_bytes_all);
+    }
+    note_recomputed(result, note, user);
+    note_inplace(result, note, user);
+}
+
+/* ---- the run ---- */
+
+enum vs_status rpl_whatif_toggles(const struct rpl_trace *base, struct vs_toggles *out,
+                                  struct vs_error *err)
+{
+    for (size_t i = 0; i < rpl_trace_toggle_count(base); i++) {
+        struct rpl_toggle toggle = rpl_trace_toggle(base, i);
+        enum vs_status st = VS_OK;
+
+        if (!toggle.is_default)
+            st = vs_toggles_set_named(out, toggle.name, toggle.value, err);
+        if (st) {
+            vs_error_prefix(err, "the trace");
+            return st;
+        }
+    }
+    return VS_OK;
+}
+
+/* The steps that a GradScaler skipped: without data a run cannot find out by itself. *out is the caller's, by vs_free. */
+static enum vs_status skipped_steps(struct rpl_trace *base, int64_t **out, size_t *count,
+                                    struct vs_error *err)
+{
+    struct rpl_scan *scan = vs_alloc(sizeof(*scan));
+    const struct vs_event *event;
+    uint64_t events = rpl_trace_event_count(base);
+    enum vs_status st = VS_OK;
+    int64_t step = -1;
+    size_t cap = 0;
+
+    *out = NULL;
+    *count = 0;
+    if (events)
+        rpl_scan_init(scan, base, 1, events);
+    while (events && (event = rpl_scan_next(scan, err)) != NULL) {
+        if (event->kind == VS_EV_STEP)
+            step = (int64_t)event->a - 1;
+        if (event->kind != VS_EV_SKIP_STEP)
+            continue;
+        *out = vs_grow(*out, *count, &cap, sizeof(**out));
+        (*out)[(*count)++] = step;
+    }
+    if (events)
+        st = scan->status;
+    vs_free(scan);
+    return st;
+}
+
+/* Toggles, seed, capacity and source of the new trace, for whoever reads it. */
+static void out_begin(struct rpl_trace *out, const struct rpl_trace *base)
+{
+    static const char *const KEPT[] = {"seed", "capacity", "source_kind"};
+
+    rpl_trace_clear(out);
+    rpl_trace_set_source(out, rpl_trace_source_name(base), rpl_trace_source_text(base));
+    rpl_trace_set_meta(out, "device", "meta");
+    for (size_t i = 0; i < sizeof(KEPT) / sizeof(KEPT[0]); i++)
+        if (rpl_trace_meta(base, KEPT[i]))
+            rpl_trace_set_meta(out, KEPT[i], rpl_trace_meta(base, KEPT[i]));
+}
+
+/* `set` over what the recording had. */
+static enum vs_status toggles_merge(const struct rpl_trace *base, const struct vs_toggles *set,
+                                    struct vs_toggles *out, struct vs_error *err)
+{
+    enum vs_status st = rpl_whatif_toggles(base, out, err);
+
+    for (size_t i = 0; i < VS_TOGGLE_COUNT && !st; i++)
+        if (set && vs_toggles_is_set(set, (enum vs_toggle)i))
+            st =
+                vs_toggles_set(out, (enum vs_toggle)i, vs_toggles_get(set, (enum vs_toggle)i), err);
+    return st;
+}
+
+enum vs_status rpl_whatif_run(struct rpl_trace *base, const struct vs_toggles *set,
+                              struct rpl_trace *out, struct vs_error *err)
+{
+    struct eng_observer observer = {out, on_event, on_string, on_place, on_tensor};
+    struct vs_toggles toggles = {{NULL}};
+    struct lang_settings settings = {.observer = &observer, .toggles = &toggles, .user = out};
+    struct lang_result result;
+    int64_t *skips = NULL;
+    enum vs_status st;
+
+    memset(&result, 0, sizeof(result));
+    settings.file_name = rpl_trace_source_name(base);
+    settings.text = rpl_trace_source_text(base);
+    if (!settings.text)
+        return vs_fail(
+            err, VS_E_UNSUPPORTED,
+            "this trace carries no net (it was imported), so no toggle can be tried on it; record "
+            "the net itself to ask what if");
+    settings.len = strlen(settings.text);
+    settings.started = on_started;
+    settings.print = on_print;
+    st = toggles_merge(base, set, &toggles, err);
+    if (!st)
+        st = skipped_steps(base, &skips, &settings.skip_count, err);
+    if (st)
+        goto out;
+    settings.skip_steps = skips;
+    if (!rpl_trace_meta_uint(base, "capacity", &settings.capacity))
+        settings.capacity = 0;
+    if (!rpl_trace_meta_uint(base, "seed", &settings.seed))
+        settings.seed = 0;
+    out_begin(out, base);
+    st = lang_run(&settings, &result, err);
+    if (st == VS_E_OOM && result.has_oom)
+        st = VS_OK;
+    rpl_run_notes(&result, on_note, out);
+out:
+    lang_result_release(&result);
+    vs_toggles_release(&toggles);
+    vs_free(skips);
+    return st;
+}

@@ -1,0 +1,42 @@
+/*
+ * replay/whatif.h - what would change if the net had been trained otherwise: runs it again, without data, with other toggles.
+ *
+ * For:            `vramscope whatif`, the TUI's panel; notes of a run for the record command.
+ * Must not know:  how the answer is shown.
+ * Invariant:      the answer is a recording: event for event what recording again with these toggles would give.
+ */
+#ifndef RPL_WHATIF_H
+#define RPL_WHATIF_H
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "base/toggle.h"
+#include "replay/trace.h"
+
+struct lang_result;
+
+/*
+ * The toggles of a recording that are not defaults, as they would be given again. VS_E_VALUE: the trace has a value this program
+ * does not know. `out` is zeroed or released before; the caller releases it.
+ */
+VS_MUST_USE enum vs_status rpl_whatif_toggles(const struct rpl_trace *base, struct vs_toggles *out,
+                                              struct vs_error *err);
+
+/*
+ * Run the net of `base` on `meta`, with its toggles, seed and capacity and, over them, those of `set`. `out`, a trace in memory, is
+ * cleared and then holds the run. A device that runs out of memory is an answer, not a failure: `out` ends with an `oom` event.
+ *
+ * VS_E_UNSUPPORTED: `base` carries no net (it was imported), so there is nothing to run. VS_E_VALUE: a toggle does not fit this net.
+ * Others: as lang_run; the message speaks of the net's lines. `out` then holds nothing of use.
+ */
+VS_MUST_USE enum vs_status rpl_whatif_run(struct rpl_trace *base, const struct vs_toggles *set,
+                                          struct rpl_trace *out, struct vs_error *err);
+
+/*
+ * What a run says of itself that its events do not: `note` is called with a key of the meta table and its value, for each
+ * (docs/trace-format.md lists them).
+ */
+typedef void rpl_note_fn(void *user, const char *key, const char *value);
+void rpl_run_notes(const struct lang_result *result, rpl_note_fn *note, void *user);
+
+#endif
