@@ -184,6 +184,10 @@ static void add_uses(const struct rpl_report *report, const struct rpl_why *why,
     const struct vs_place *last = rpl_trace_place(report->trace, block->last_use_place);
     const struct vs_place *next = rpl_trace_place(report->trace, why->next_use_place);
 
+    if (!block->last_use_seq && !why->next_use_seq) {
+        vs_text_add(out, "never read");
+        return;
+    }
     if (!block->last_use_seq)
         vs_text_add(out, "not read so far");
     else if (last->line)

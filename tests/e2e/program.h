@@ -1,0 +1,39 @@
+/*
+ * tests/e2e/program.h - runs the built program and reads what it says.
+ */
+#ifndef TESTS_E2E_PROGRAM_H
+#define TESTS_E2E_PROGRAM_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* status: exit status, or 128 + the signal. out, err: what it printed, heap memory. */
+struct program {
+    int status;
+    char *out;
+    char *err;
+};
+
+/* A folder of the test's own; program_cleanup removes it with all that is in it. */
+const char *program_folder(void);
+/* A path in it, one of a few buffers that are used in turn. */
+const char *program_path(const char *name);
+void program_cleanup(void);
+/* Write a file there; returns its path. */
+const char *program_file(const char *name, const char *text);
+
+/* Run `vramscope` with these arguments, NULL at the end. The program is $VRAMSCOPE, or build/vramscope. */
+struct program program_run(const char *argument, ...);
+void program_release(struct program *p);
+/* Start it without waiting. */
+pid_t program_start(const char *argument, ...);
+
+/* The value at a path of JSON ("$.peak.allocated"), as text; NULL where there is none. Heap memory. Fails the test where it is no JSON. */
+char *json_text(const char *json, const char *path);
+int64_t json_int(const char *json, const char *path);
+/* The one value that `sql` gives on a database. */
+int64_t sql_int(const char *path, const char *sql);
+/* Run a statement that changes it. */
+void sql_run(const char *path, const char *sql);
+
+#endif

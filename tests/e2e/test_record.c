@@ -1,0 +1,465 @@
+/*
+ * tests/e2e/test_record.c - record and report, as a user runs them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/e2e/program.h"
+
+#define LENET "sample_nets/lenet.py"
+
+static int cleanup(void **state)
+{
+    (void)state;
+    program_cleanup();
+    return 0;
+}
+
+/* Record and expect success; returns the path of the trace. */
+static const char *record_lenet(const char *name, const char *device)
+{
+    const char *trace = program_path(name);
+    struct program p =
+        program_run("record", LENET, "-o", trace, "--device", device, "--batch", "8", NULL);
+
+    if (p.status)
+        fail_msg("status %d: %s", p.status, p.err);
+    program_release(&p);
+    return trace;
+}
+
+static struct program report_of(const char *trace)
+{
+    struct program p = program_run("report", trace, "--json", NULL);
+
+    if (p.status)
+        fail_msg("status %d: %s", p.status, p.err);
+    return p;
+}
+
+static void assert_contains(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("\"%s\" is not in: %s", part, text);
+}
+
+static void the_report_has_the_contracts_fields(void **state)
+{
+    static const char *const FIELDS[] = {
+        "$.format",
+        "$.source.kind",
+        "$.source.name",
+        "$.device",
+        "$.toggles.batch",
+        "$.events",
+        "$.parameters",
+        "$.peak.allocated",
+        "$.peak.requested",
+        "$.peak.active",
+        "$.peak.reserved",
+        "$.peak.event",
+        "$.peak.step",
+        "$.peak.phase",
+        "$.peak.module",
+        "$.peak.op",
+        "$.peak.recompute",
+        "$.peak.by_category.parameter",
+        "$.steps[1].step",
+        "$.steps[1].loss",
+        "$.steps[1].phases[0].phase",
+        "$.steps[1].phases[0].allocated_end",
+        "$.steps[1].phases[0].allocated_peak",
+        "$.steps[1].phases[0].requested_end",
+        "$.steps[1].phases[0].requested_peak",
+        "$.steps[1].phases[0].reserved_end",
+        "$.saved.tensors",
+        "$.saved.bytes",
+        "$.saved.bytes_all",
+        "$.recomputed_ops",
+        "$.devices[0].device",
+        "$.devices[0].events",
+        "$.devices[0].segments",
+        "$.devices[0].blocks",
+        "$.devices[0].reserved",
+        "$.devices[0].allocated",
+        "$.devices[0].peak_allocated",
+        "$.devices[0].peak_requested",
+        "$.devices[0].peak_reserved",
+    };
+    struct program p = report_of(record_lenet("fields.db", "cpu"));
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(FIELDS) / sizeof(FIELDS[0]); i++) {
+        char *value = json_text(p.out, FIELDS[i]);
+
+        if (!value)
+            fail_msg("%s is missing", FIELDS[i]);
+        free(value);
+    }
+    assert_int_equal(json_int(p.out, "$.format"), 1);
+    assert_int_equal(json_int(p.out, "$.parameters"), 61706);
+    assert_int_equal(json_int(p.out, "$.steps[0].step"), -1);
+    program_release(&p);
+}
+
+static void the_reports_figures_equal_those_of_sql(void **state)
+{
+    const char *trace = record_lenet("sql.db", "cpu");
+    struct program p = report_of(trace);
+    char sql[512];
+
+    (void)state;
+    assert_int_equal(json_int(p.out, "$.events"), sql_int(trace, "select count(*) from event"));
+    snprintf(sql, sizeof(sql),
+             "select sum(case kind when 'alloc' then block_size else -block_size end) from event "
+             "where kind in ('alloc', 'free') and seq <= %lld",
+             (long long)json_int(p.out, "$.peak.event"));
+    assert_int_equal(json_int(p.out, "$.peak.allocated"), sql_int(trace, sql));
+    snprintf(sql, sizeof(sql),
+             "with t as (select sum(case kind when 'alloc' then block_size else -block_size end) "
+             "over (order by seq) as live from event where kind in ('alloc', 'free')) select "
+             "max(live) from t");
+    assert_int_equal(json_int(p.out, "$.peak.allocated"), sql_int(trace, sql));
+    snprintf(sql, sizeof(sql),
+             "with t as (select sum(case kind when 'alloc' then size else -size end) "
+             "over (order by seq) as live from event where kind in ('alloc', 'free')) select "
+             "max(live) from t");
+    assert_int_equal(json_int(p.out, "$.peak.requested"), sql_int(trace, sql));
+    assert_int_equal(
+        json_int(p.out, "$.peak.reserved"),
+        sql_int(trace,
+                "select sum(case kind when 'segment_alloc' then size else -size end) from event "
+                "where kind in ('segment_alloc', 'segment_free')"));
+    program_release(&p);
+}
+
+static void categories_add_up_to_the_peak(void **state)
+{
+    struct program p = report_of(record_lenet("categories.db", "meta"));
+    char *sum;
+
+    (void)state;
+    sum = json_text(p.out, "$.peak.by_category");
+    assert_non_null(sum);
+    free(sum);
+    assert_int_equal(json_int(p.out, "$.peak.by_category.parameter") +
+                         json_int(p.out, "$.peak.by_category.buffer") +
+                         json_int(p.out, "$.peak.by_category.gradient") +
+                         json_int(p.out, "$.peak.by_category.optimizer") +
+                         json_int(p.out, "$.peak.by_category.input") +
+                         json_int(p.out, "$.peak.by_category.activation") +
+                         json_int(p.out, "$.peak.by_category.saved") +
+                         json_int(p.out, "$.peak.by_category.checkpoint") +
+                         json_int(p.out, "$.peak.by_category.cast") +
+                         json_int(p.out, "$.peak.by_category.temporary") +
+                         json_int(p.out, "$.peak.by_category.workspace") +
+                         json_int(p.out, "$.peak.by_category.other"),
+                     json_int(p.out, "$.peak.allocated"));
+    program_release(&p);
+}
+
+static void cpu_and_meta_record_the_same_events(void **state)
+{
+    const char *cpu = record_lenet("same-cpu.db", "cpu");
+    const char *meta = record_lenet("same-meta.db", "meta");
+
+    (void)state;
+    assert_int_equal(sql_int(cpu, "select count(*) from event"),
+                     sql_int(meta, "select count(*) from event"));
+    for (int part = 0; part < 4; part++) {
+        static const char *const SUMS[] = {
+            "select sum(seq * block) from event where kind = 'alloc'",
+            "select sum(seq * block) from event where kind = 'free'",
+            "select sum(seq * size) from event where kind = 'alloc'",
+            "select sum(seq * line) from event where kind in ('hold', 'drop')",
+        };
+
+        assert_int_equal(sql_int(cpu, SUMS[part]), sql_int(meta, SUMS[part]));
+    }
+}
+
+static void the_text_names_the_line_of_the_peak(void **state)
+{
+    const char *trace = record_lenet("text.db", "cpu");
+    struct program json = report_of(trace);
+    struct program p = program_run("report", trace, NULL);
+    char *line = json_text(json.out, "$.peak.source_line");
+
+    (void)state;
+    assert_int_equal(p.status, 0);
+    assert_contains(p.out, "Peak: ");
+    assert_contains(p.out, "What fills it");
+    assert_contains(p.out, "Largest tensors there");
+    assert_non_null(line);
+    if (*line)
+        assert_contains(p.out, line);
+    free(line);
+    program_release(&p);
+    program_release(&json);
+}
+
+static void an_existing_trace_is_only_replaced_with_force(void **state)
+{
+    const char *trace = program_file("precious.db", "not to be lost");
+    struct program p = program_run("record", LENET, "-o", trace, "--device", "meta", NULL);
+    char back[32] = "";
+    FILE *file;
+
+    (void)state;
+    assert_int_equal(p.status, 1);
+    assert_contains(p.err, "precious.db: it exists already; --force replaces it");
+    assert_string_equal(p.out, "");
+    program_release(&p);
+    file = fopen(trace, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(back, sizeof(back), file));
+    fclose(file);
+    assert_string_equal(back, "not to be lost");
+    p = program_run("record", LENET, "-o", trace, "--device", "meta", "--force", NULL);
+    assert_int_equal(p.status, 0);
+    program_release(&p);
+    p = report_of(trace);
+    program_release(&p);
+}
+
+/* A net that is wrong: exit status 1, this in the message, and no file left behind. */
+static void assert_net_refused(const char *text, const char *message)
+{
+    const char *net = program_file("wrong.py", text);
+    const char *trace = program_path("wrong.db");
+    struct program p = program_run("record", net, "-o", trace, NULL);
+
+    assert_int_equal(p.status, 1);
+    assert_contains(p.err, "vramscope: ");
+    assert_contains(p.err, message);
+    assert_string_equal(p.out, "");
+    assert_int_not_equal(access(trace, F_OK), 0);
+    program_release(&p);
+}
+
+#define NET_HEAD "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
+#define NET_TAIL                                                                                   \
+    "def model():\n    return Net()\n"                                                             \
+    "def batch(n):\n    return torch.randn(n, 4), torch.randint(0, 3, (n,))\n"
+#define NET(body)                                                                                  \
+    NET_HEAD "class Net(nn.Module):\n"                                                             \
+             "    def __init__(self):\n"                                                           \
+             "        super().__init__()\n"                                                        \
+             "        self.fc = nn.Linear(4, 3)\n"                                                 \
+             "    def forward(self, x):\n" body NET_TAIL
+
+static void a_wrong_net_is_refused_at_its_line(void **state)
+{
+    (void)state;
+    assert_net_refused(NET("        return self.fc(x\n"), "wrong.py:");
+    assert_net_refused(
+        NET("        try:\n            return self.fc(x)\n        except:\n            pass\n"),
+        "wrong.py:9:9: ");
+    assert_net_refused(NET("        return torch.frobnicate(self.fc(x))\n"), "frobnicate");
+    assert_net_refused(NET("        return self.fc(x.flatten(0))\n"), "wrong.py:9");
+    assert_net_refused(NET("        return self.fc(y)\n"), "wrong.py:9");
+    assert_net_refused(NET_HEAD "def batch(n):\n    return 1, 2\n", "model");
+}
+
+static void a_net_that_is_not_there_is_named(void **state)
+{
+    struct program p = program_run("record", program_path("no-such.py"), NULL);
+
+    (void)state;
+    assert_int_equal(p.status, 1);
+    assert_contains(p.err, "no-such.py: there is no such file");
+    program_release(&p);
+    p = program_run("record", program_folder(), NULL);
+    assert_int_equal(p.status, 1);
+    assert_contains(p.err, "this folder holds no net.py");
+    program_release(&p);
+}
+
+static void a_folder_with_net_py_is_a_net(void **state)
+{
+    struct program p;
+    const char *trace = program_path("folder.db");
+
+    (void)state;
+    assert_int_equal(mkdir(program_path("net"), 0700), 0);
+    program_file("net/net.py", NET("        return self.fc(x)\n"));
+    p = program_run("record", program_path("net"), "-o", trace, NULL);
+    if (p.status)
+        fail_msg("%s", p.err);
+    program_release(&p);
+    p = report_of(trace);
+    assert_int_equal(json_int(p.out, "$.parameters"), 15);
+    program_release(&p);
+}
+
+static void wrong_usage_is_exit_status_2(void **state)
+{
+    static const char *const CASES[][4] = {
+        {"record", LENET, "--amp", "fp8"},    {"record", LENET, "--chekpoint", "blocks"},
+        {"record", LENET, "--device", "tpu"}, {"record", LENET, "--capacity", "lots"},
+        {"record", LENET, "--seed", "-1"},    {"whatif", "x.db", "--set", "amp=fp8"},
+        {"whatif", "x.db", "--set", "amp"},   {"whatif", "x.db", NULL, NULL},
+        {"report", NULL, NULL, NULL},         {"report", "a", "b", NULL},
+        {"frobnicate", NULL, NULL, NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+        struct program p = program_run(CASES[i][0], CASES[i][1], CASES[i][1] ? CASES[i][2] : NULL,
+                                       CASES[i][1] && CASES[i][2] ? CASES[i][3] : NULL, NULL);
+
+        if (p.status != 2 || strncmp(p.err, "vramscope: ", 11) != 0)
+            fail_msg("case %zu: status %d, %s", i, p.status, p.err);
+        assert_string_equal(p.out, "");
+        program_release(&p);
+    }
+}
+
+static void what_is_no_trace_is_said_to_be_none(void **state)
+{
+    struct program p = program_run("report", program_file("text.txt", "hello"), NULL);
+
+    (void)state;
+    assert_int_equal(p.status, 1);
+    assert_contains(p.err, "text.txt");
+    program_release(&p);
+    p = program_run("report", program_path("missing.db"), NULL);
+    assert_int_equal(p.status, 1);
+    assert_contains(p.err, "missing.db");
+    program_release(&p);
+}
+
+static void a_cut_off_or_newer_trace_is_refused(void **state)
+{
+    const char *trace = record_lenet("cut.db", "meta");
+    struct stat size;
+    struct program p;
+
+    (void)state;
+    assert_int_equal(stat(trace, &size), 0);
+    assert_int_equal(truncate(trace, size.st_size / 2), 0);
+    p = program_run("report", trace, NULL);
+    assert_int_equal(p.status, 1);
+    assert_contains(p.err, "cut.db");
+    program_release(&p);
+    trace = record_lenet("newer.db", "meta");
+    sql_run(trace, "pragma user_version = 9999");
+    p = program_run("report", trace, NULL);
+    assert_int_equal(p.status, 1);
+    assert_contains(p.err, "newer");
+    program_release(&p);
+}
+
+static void a_full_device_ends_the_run_with_what_fills_it(void **state)
+{
+    const char *trace = program_path("oom.db");
+    struct program p = program_run("record", LENET, "-o", trace, "--device", "meta", "--batch",
+                                   "4096", "--capacity", "64M", NULL);
+
+    (void)state;
+    assert_int_equal(p.status, 1);
+    assert_contains(p.err, "memory");
+    assert_contains(p.out, "Out of memory: ");
+    assert_contains(p.out, "What fills it");
+    program_release(&p);
+    assert_int_equal(sql_int(trace, "select count(*) from event where kind = 'oom'"), 1);
+    p = report_of(trace);
+    assert_int_equal(json_int(p.out, "$.complete"), 1);
+    assert_true(json_int(p.out, "$.oom.event") > 0);
+    assert_true(json_int(p.out, "$.peak.reserved") <= 64 << 20);
+    program_release(&p);
+}
+
+static void a_killed_recorder_leaves_a_trace_that_opens(void **state)
+{
+    const struct timespec nap = {0, 20000000};
+    const char *trace = program_path("killed.db");
+    struct program p;
+    pid_t pid;
+    int status = 0;
+
+    (void)state;
+    pid =
+        program_start("record", LENET, "-o", trace, "--device", "cpu", "--steps", "1000000", NULL);
+    /* until something has been committed; the recorder does so twice a second */
+    for (int i = 0; i < 3000; i++) {
+        struct stat wal;
+        char name[200];
+
+        snprintf(name, sizeof(name), "%s-wal", trace);
+        if ((stat(trace, &wal) == 0 && wal.st_size > 200000) ||
+            (stat(name, &wal) == 0 && wal.st_size > 400000))
+            break;
+        nanosleep(&nap, NULL);
+    }
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    p = report_of(trace);
+    assert_int_equal(json_int(p.out, "$.complete"), 0);
+    assert_true(json_int(p.out, "$.events") > 100);
+    program_release(&p);
+    p = program_run("report", trace, NULL);
+    assert_int_equal(p.status, 0);
+    assert_contains(p.out, "cut off");
+    program_release(&p);
+}
+
+static void an_interrupted_recording_keeps_what_it_has(void **state)
+{
+    const struct timespec nap = {0, 20000000};
+    const char *trace = program_path("stopped.db");
+    struct program p;
+    pid_t pid;
+    int status = 0;
+
+    (void)state;
+    pid =
+        program_start("record", LENET, "-o", trace, "--device", "cpu", "--steps", "1000000", NULL);
+    for (int i = 0; i < 3000 && access(trace, F_OK) != 0; i++)
+        nanosleep(&nap, NULL);
+    nanosleep(&(struct timespec){0, 300000000}, NULL);
+    assert_int_equal(kill(pid, SIGINT), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 1);
+    p = report_of(trace);
+    assert_int_equal(json_int(p.out, "$.complete"), 0);
+    assert_true(json_int(p.out, "$.events") > 100);
+    program_release(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_report_has_the_contracts_fields),
+        cmocka_unit_test(the_reports_figures_equal_those_of_sql),
+        cmocka_unit_test(categories_add_up_to_the_peak),
+        cmocka_unit_test(cpu_and_meta_record_the_same_events),
+        cmocka_unit_test(the_text_names_the_line_of_the_peak),
+        cmocka_unit_test(an_existing_trace_is_only_replaced_with_force),
+        cmocka_unit_test(a_wrong_net_is_refused_at_its_line),
+        cmocka_unit_test(a_net_that_is_not_there_is_named),
+        cmocka_unit_test(a_folder_with_net_py_is_a_net),
+        cmocka_unit_test(wrong_usage_is_exit_status_2),
+        cmocka_unit_test(what_is_no_trace_is_said_to_be_none),
+        cmocka_unit_test(a_cut_off_or_newer_trace_is_refused),
+        cmocka_unit_test(a_full_device_ends_the_run_with_what_fills_it),
+        cmocka_unit_test(a_killed_recorder_leaves_a_trace_that_opens),
+        cmocka_unit_test(an_interrupted_recording_keeps_what_it_has),
+    };
+
+    return cmocka_run_group_tests_name("e2e/record", tests, NULL, cleanup);
+}

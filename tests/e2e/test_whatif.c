@@ -1,0 +1,241 @@
+/*
+ * tests/e2e/test_whatif.c - what-if against recording again, and the commands that print tables.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/toggle.h"
+#include "tests/e2e/program.h"
+
+static int cleanup(void **state)
+{
+    (void)state;
+    program_cleanup();
+    return 0;
+}
+
+static const char *record(const char *net, const char *name, const char *toggle, const char *value)
+{
+    const char *trace = program_path(name);
+    struct program p =
+        program_run("record", net, "-o", trace, "--device", "meta", toggle, value, NULL);
+
+    if (p.status)
+        fail_msg("%s %s %s: status %d: %s", net, toggle ? toggle : "", value ? value : "", p.status,
+                 p.err);
+    program_release(&p);
+    return trace;
+}
+
+static void assert_same(const char *a, const char *path_a, const char *b, const char *path_b)
+{
+    char *x = json_text(a, path_a);
+    char *y = json_text(b, path_b);
+
+    if (!x || !y || strcmp(x, y) != 0)
+        fail_msg("%s is %s, but %s is %s", path_a, x ? x : "missing", path_b, y ? y : "missing");
+    free(x);
+    free(y);
+}
+
+/* What-if with toggle=value on a plain recording says what recording with --toggle value gives. */
+static void assert_equals_recording(const char *net, const char *toggle, const char *value)
+{
+    const char *plain = record(net, "plain.db", "--force", NULL);
+    char option[64];
+    char pair[128];
+    const char *again = program_path("again.db");
+    struct program recorded;
+    struct program asked;
+    struct program p;
+
+    snprintf(option, sizeof(option), "--%s", toggle);
+    snprintf(pair, sizeof(pair), "%s=%s", toggle, value);
+    p = program_run("record", net, "-o", again, "--device", "meta", "--force", option, value, NULL);
+    if (p.status)
+        fail_msg("%s: %s", pair, p.err);
+    program_release(&p);
+    recorded = program_run("report", again, "--json", NULL);
+    asked = program_run("whatif", plain, "--set", pair, "--json", NULL);
+    if (asked.status)
+        fail_msg("%s: %s", pair, asked.err);
+    assert_same(asked.out, "$.result", recorded.out, "$.peak");
+    assert_same(asked.out, "$.events", recorded.out, "$.events");
+    assert_same(asked.out, "$.recompute_flops", recorded.out, "$.recompute_flops");
+    assert_same(asked.out, "$.total_flops", recorded.out, "$.total_flops");
+    assert_int_equal(json_int(asked.out, "$.delta_allocated"),
+                     json_int(asked.out, "$.result.allocated") -
+                         json_int(asked.out, "$.baseline.allocated"));
+    program_release(&recorded);
+    program_release(&asked);
+}
+
+static void a_what_if_equals_recording_again(void **state)
+{
+    (void)state;
+    assert_equals_recording("sample_nets/lenet.py", "batch", "16");
+    assert_equals_recording("sample_nets/lenet.py", "inplace", "on");
+    assert_equals_recording("sample_nets/lenet.py", "optimizer", "adam");
+    assert_equals_recording("sample_nets/lenet.py", "amp", "fp16");
+    assert_equals_recording("sample_nets/lenet.py", "accumulate", "2");
+    assert_equals_recording("sample_nets/lenet.py", "grad", "no_grad");
+    assert_equals_recording("sample_nets/resnet18.py", "checkpoint", "blocks");
+    assert_equals_recording("sample_nets/resnet18.py", "zero-grad", "zeros");
+    assert_equals_recording("sample_nets/resnet18.py", "alloc-conf", "expandable_segments:True");
+}
+
+static void a_what_if_of_nothing_equals_the_recording(void **state)
+{
+    const char *trace = program_path("data.db");
+    struct program p = program_run("record", "sample_nets/lenet.py", "-o", trace, "--device", "cpu",
+                                   "--amp", "fp16", "--batch", "4", NULL);
+    struct program asked;
+
+    (void)state;
+    if (p.status)
+        fail_msg("%s", p.err);
+    program_release(&p);
+    asked = program_run("whatif", trace, "--set", "batch=4", "--json", NULL);
+    if (asked.status)
+        fail_msg("%s", asked.err);
+    assert_same(asked.out, "$.result", asked.out, "$.baseline");
+    assert_int_equal(json_int(asked.out, "$.delta_allocated"), 0);
+    program_release(&asked);
+}
+
+static void each_tries_every_toggle_alone(void **state)
+{
+    const char *trace = record("sample_nets/lenet.py", "each.db", NULL, NULL);
+    struct program p = program_run("whatif", trace, "--each", NULL);
+    struct program json = program_run("whatif", trace, "--each", "--json", NULL);
+    char value[VS_TOGGLE_VALUE_MAX];
+
+    (void)state;
+    if (p.status || json.status)
+        fail_msg("%s%s", p.err, json.err);
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++) {
+        const struct vs_toggle_info *info = vs_toggle_info((enum vs_toggle)i);
+        const char *now = i == VS_TOGGLE_BATCH ? "64" : info->initial;
+
+        for (size_t n = 0; vs_toggle_try((enum vs_toggle)i, now, n, value); n++) {
+            char label[VS_TOGGLE_VALUE_MAX + 64];
+
+            snprintf(label, sizeof(label), "%s=%s", info->name, value);
+            if (!strstr(p.out, label) || !strstr(json.out, label))
+                fail_msg("%s is missing in: %s", label, p.out);
+        }
+    }
+    assert_true(json_int(json.out, "$.baseline.allocated") > 0);
+    program_release(&p);
+    program_release(&json);
+}
+
+static void a_toggle_that_does_not_fit_the_net_is_refused(void **state)
+{
+    const char *trace = record("sample_nets/lenet.py", "fit.db", NULL, NULL);
+    struct program p = program_run("whatif", trace, "--set", "checkpoint=no.such.module", NULL);
+
+    (void)state;
+    assert_int_equal(p.status, 1);
+    if (!strstr(p.err, "no.such.module"))
+        fail_msg("%s", p.err);
+    program_release(&p);
+    p = program_run("whatif", trace, "--set", "alloc-conf=nonsense:1", NULL);
+    assert_int_equal(p.status, 1);
+    if (!strstr(p.err, "nonsense"))
+        fail_msg("%s", p.err);
+    program_release(&p);
+}
+
+static void sql_answers_and_never_writes(void **state)
+{
+    const char *trace = record("sample_nets/lenet.py", "ask.db", NULL, NULL);
+    struct program p = program_run("sql", trace, "select count(*) as n, 'x' as t from event", NULL);
+    int64_t count = sql_int(trace, "select count(*) from event");
+    char want[64];
+
+    (void)state;
+    assert_int_equal(p.status, 0);
+    snprintf(want, sizeof(want), "n|t\n%lld|x\n", (long long)count);
+    assert_string_equal(p.out, want);
+    program_release(&p);
+    p = program_run("sql", trace, "select count(*) as n, null as m from event", "--json", NULL);
+    assert_int_equal(json_int(p.out, "$[0].n"), count);
+    program_release(&p);
+    p = program_run("sql", trace, "delete from meta", NULL);
+    assert_int_equal(p.status, 2);
+    program_release(&p);
+    p = program_run("sql", trace, "select 1; select 2", NULL);
+    assert_int_equal(p.status, 2);
+    program_release(&p);
+    p = program_run("sql", trace, "select nothing", NULL);
+    assert_int_equal(p.status, 2);
+    if (!strstr(p.err, "no such column"))
+        fail_msg("%s", p.err);
+    program_release(&p);
+    assert_int_equal(sql_int(trace, "select count(*) from event"), count);
+}
+
+static void every_command_has_help(void **state)
+{
+    static const char *const COMMANDS[] = {"record", "report", "whatif", "sql", "toggles", "ops"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(COMMANDS) / sizeof(COMMANDS[0]); i++) {
+        struct program p = program_run(COMMANDS[i], "--help", NULL);
+
+        assert_int_equal(p.status, 0);
+        assert_string_equal(p.err, "");
+        if (!strstr(p.out, "usage: vramscope ") || !strstr(p.out, COMMANDS[i]))
+            fail_msg("%s", p.out);
+        program_release(&p);
+    }
+}
+
+static void the_tables_are_printed_whole(void **state)
+{
+    struct program p = program_run("toggles", "--json", NULL);
+    char path[32];
+    char *name;
+
+    (void)state;
+    snprintf(path, sizeof(path), "$[%d].name", VS_TOGGLE_COUNT - 1);
+    assert_int_equal(p.status, 0);
+    name = json_text(p.out, path);
+    assert_non_null(name);
+    assert_string_equal(name, vs_toggle_info((enum vs_toggle)(VS_TOGGLE_COUNT - 1))->name);
+    free(name);
+    program_release(&p);
+    p = program_run("ops", "--json", NULL);
+    assert_int_equal(p.status, 0);
+    name = json_text(p.out, "$[0].signature");
+    assert_non_null(name);
+    free(name);
+    program_release(&p);
+    p = program_run("ops", NULL);
+    assert_int_equal(p.status, 0);
+    assert_non_null(strstr(p.out, "F.conv2d"));
+    program_release(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_what_if_equals_recording_again),
+        cmocka_unit_test(a_what_if_of_nothing_equals_the_recording),
+        cmocka_unit_test(each_tries_every_toggle_alone),
+        cmocka_unit_test(a_toggle_that_does_not_fit_the_net_is_refused),
+        cmocka_unit_test(sql_answers_and_never_writes),
+        cmocka_unit_test(every_command_has_help),
+        cmocka_unit_test(the_tables_are_printed_whole),
+    };
+
+    return cmocka_run_group_tests_name("e2e/whatif", tests, NULL, cleanup);
+}
