@@ -46,6 +46,31 @@ out:
     return st;
 }
 
+static enum vs_status kept_fill(struct rpl_report *report, struct vs_error *err)
+{
+    enum vs_status st = rpl_kept_fill(&report->kept, report->trace, report->at, err);
+
+    if (st)
+        return st;
+    report->kept_why = vs_calloc(report->kept.count + 1, sizeof(*report->kept_why));
+    for (size_t i = 0; i < report->kept.count; i++)
+        report->kept_why[i].id = report->kept.items[i].block.id;
+    return rpl_why_fill(report->trace, report->at, report->kept_why, report->kept.count, err);
+}
+
+static enum vs_status leak_fill(struct rpl_report *report, struct vs_error *err)
+{
+    enum vs_status st = rpl_leak_fill(&report->leak, report->trace, err);
+
+    if (st || !report->leak.block_count)
+        return st;
+    report->leak_why = vs_calloc(report->leak.block_count, sizeof(*report->leak_why));
+    for (size_t i = 0; i < report->leak.block_count; i++)
+        report->leak_why[i].id = report->leak.blocks[i].id;
+    return rpl_why_fill(report->trace, report->leak.at, report->leak_why, report->leak.block_count,
+                        err);
+}
+
 enum vs_status rpl_report_fill(struct rpl_report *out, struct rpl_trace *trace, size_t top,
                                struct vs_error *err)
 {
@@ -60,15 +85,13 @@ enum vs_status rpl_report_fill(struct rpl_report *out, struct rpl_trace *trace, 
         return VS_OK;
     st = contents_fill(out, top, err);
     if (!st)
-        st = rpl_why_fill(trace, out->at, out->largest, out->largest_count, err);
+        if (!st)
+            st = rpl_why_fill(trace, out->at, out->largest, out->largest_count, err);
     if (!st)
-        st = rpl_kept_fill(&out->kept, trace, out->at, err);
-    if (st)
-        return st;
-    out->kept_why = vs_calloc(out->kept.count + 1, sizeof(*out->kept_why));
-    for (size_t i = 0; i < out->kept.count; i++)
-        out->kept_why[i].id = out->kept.items[i].block.id;
-    return rpl_why_fill(trace, out->at, out->kept_why, out->kept.count, err);
+        st = kept_fill(out, err);
+    if (!st)
+        st = leak_fill(out, err);
+    return st;
 }
 
 void rpl_report_release(struct rpl_report *report)
@@ -77,8 +100,11 @@ void rpl_report_release(struct rpl_report *report)
         rpl_why_release(&report->largest[i]);
     for (size_t i = 0; report->kept_why && i < report->kept.count; i++)
         rpl_why_release(&report->kept_why[i]);
+    for (size_t i = 0; report->leak_why && i < report->leak.block_count; i++)
+        rpl_why_release(&report->leak_why[i]);
     vs_free(report->largest);
     vs_free(report->kept_why);
+    vs_free(report->leak_why);
     rpl_summary_release(&report->sum);
     memset(report, 0, sizeof(*report));
 }

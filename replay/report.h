@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "replay/kept.h"
+#include "replay/leak.h"
 #include "replay/summary.h"
 #include "replay/trace.h"
 #include "replay/why.h"
@@ -25,7 +26,7 @@
  * at        the event everything below is about: the refused allocation where there was one, else the peak; 0: nothing was allocated
  * by_category  allocated bytes right after `at`
  * largest   largest_count blocks alive at `at`, the largest first
- * kept_why  one for each of kept.items
+ * kept_why  one for each of kept.items; leak_why: of leak.blocks, at leak.at
  */
 struct rpl_report {
     struct rpl_trace *trace;
@@ -37,11 +38,13 @@ struct rpl_report {
     size_t largest_count;
     struct rpl_kept_list kept;
     struct rpl_why *kept_why;
+    struct rpl_leak leak;
+    struct rpl_why *leak_why;
 };
 
 /*
  * Make the report; `top` is how many of the largest tensors to look at. Zero-initialise `out`; release it also after a failure.
- * Reads the trace five times. Errors: those of reading it.
+ * Reads the trace seven times. Errors: those of reading it.
  */
 VS_MUST_USE enum vs_status rpl_report_fill(struct rpl_report *out, struct rpl_trace *trace,
                                            size_t top, struct vs_error *err);

@@ -226,6 +226,43 @@ static void head_json(const struct rpl_report *report, struct vs_json *json)
     vs_json_put_uint(json, "parameters", report->sum.parameters);
 }
 
+static void kept_json(const struct rpl_report *report, struct vs_json *json)
+{
+    vs_json_key(json, "kept");
+    vs_json_object(json);
+    vs_json_put_uint(json, "tensors", report->kept.total_count);
+    vs_json_put_uint(json, "bytes", report->kept.total);
+    vs_json_put_uint(json, "gain", report->kept.gain);
+    vs_json_key(json, "list");
+    vs_json_array(json);
+    for (size_t i = 0; i < report->kept.count; i++)
+        tensor_json(report->trace, &report->kept_why[i], report->kept.items[i].gain, json);
+    vs_json_end(json);
+    vs_json_end(json);
+}
+
+static void leak_json(const struct rpl_report *report, struct vs_json *json)
+{
+    const struct rpl_leak *leak = &report->leak;
+
+    vs_json_key(json, "leak");
+    if (!leak->at) {
+        vs_json_null(json);
+        return;
+    }
+    vs_json_object(json);
+    vs_json_put_uint(json, "blocks", leak->count);
+    vs_json_put_uint(json, "bytes", leak->bytes);
+    vs_json_put_uint(json, "steps", leak->steps);
+    vs_json_put_uint(json, "bytes_per_step", leak->bytes / leak->steps);
+    vs_json_key(json, "list");
+    vs_json_array(json);
+    for (size_t i = 0; i < leak->block_count; i++)
+        tensor_json(report->trace, &report->leak_why[i], UINT64_MAX, json);
+    vs_json_end(json);
+    vs_json_end(json);
+}
+
 void rpl_report_json(const struct rpl_report *report, struct vs_text *out)
 {
     const struct rpl_summary *sum = &report->sum;
@@ -247,16 +284,7 @@ void rpl_report_json(const struct rpl_report *report, struct vs_text *out)
     for (size_t i = 0; i < report->largest_count; i++)
         tensor_json(report->trace, &report->largest[i], UINT64_MAX, &json);
     vs_json_end(&json);
-    vs_json_key(&json, "kept");
-    vs_json_object(&json);
-    vs_json_put_uint(&json, "tensors", report->kept.total_count);
-    vs_json_put_uint(&json, "bytes", report->kept.total);
-    vs_json_put_uint(&json, "gain", report->kept.gain);
-    vs_json_key(&json, "list");
-    vs_json_array(&json);
-    for (size_t i = 0; i < report->kept.count; i++)
-        tensor_json(report->trace, &report->kept_why[i], report->kept.items[i].gain, &json);
-    vs_json_end(&json);
-    vs_json_end(&json);
+    kept_json(report, &json);
+    leak_json(report, &json);
     vs_json_end(&json);
 }

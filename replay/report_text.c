@@ -256,6 +256,29 @@ static void add_kept(const struct rpl_report *report, struct vs_text *out)
     }
 }
 
+static void add_leak(const struct rpl_report *report, struct vs_text *out)
+{
+    const struct rpl_leak *leak = &report->leak;
+
+    if (!leak->at) {
+        vs_text_add(out, "\nWhether steps leak cannot be told from fewer than three whole ones.\n");
+        return;
+    }
+    if (!leak->count) {
+        vs_text_add(out, "\nNo step leaves anything behind.\n");
+        return;
+    }
+    vs_text_add(out, "\nLeak: ");
+    add_bytes(out, 0, leak->bytes / leak->steps);
+    vs_text_addf(out,
+                 " a step; %" PRIu64 " block%s that %" PRIu64
+                 " step%s made %s still alive a step later\n",
+                 leak->count, leak->count == 1 ? "" : "s", leak->steps, leak->steps == 1 ? "" : "s",
+                 leak->count == 1 ? "is" : "are");
+    for (size_t i = 0; i < leak->block_count; i++)
+        add_tensor(report, &report->leak_why[i], out);
+}
+
 static void add_step_rows(const struct rpl_step_figures *step, struct vs_text *out)
 {
     for (size_t i = 0; i < step->phase_count; i++) {
@@ -332,6 +355,7 @@ void rpl_report_text(const struct rpl_report *report, const char *name, struct v
     for (size_t i = 0; i < report->largest_count; i++)
         add_tensor(report, &report->largest[i], out);
     add_kept(report, out);
+    add_leak(report, out);
     add_steps(&report->sum, out);
     add_tail(&report->sum, out);
 }
