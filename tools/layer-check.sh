@@ -8,7 +8,8 @@ complain() {
     bad=1
 }
 
-# own FOLDER ALLOWED…: what files of FOLDER may include of the project; "x/" is the folder, anything else one file.
+# own FOLDER ALLOWED…: what files of FOLDER may include of the project: "x/" is a folder, "file=x/" a folder for that file alone,
+# anything else one header.
 own() {
     folder=$1
     shift
@@ -20,8 +21,8 @@ own() {
         case $target in *.inc) continue ;; esac
         for allowed in "$folder/" "$@"; do
             case $allowed in
-            */) case $target in "$allowed"*) continue 2 ;; esac ;;
             *=*) [ "$file" = "${allowed%%=*}" ] && case $target in "${allowed#*=}"*) continue 2 ;; esac ;;
+            */) case $target in "$allowed"*) continue 2 ;; esac ;;
             *) [ "$target" = "$allowed" ] && continue 2 ;;
             esac
         done
