@@ -104,26 +104,40 @@ static void alloc(struct run *run, struct layer *l, uint32_t at, uint8_t categor
     l->block = desc.block;
     l->tensor = desc.id;
     run->obs->tensor(run->obs->user, &desc);
-    emit(run, (struct vs_event){.kind = VS_EV_ALLOC, .place = at, .aux = category, .a = desc.block,
-                                .b = l->bytes, .c = (l->bytes + 511) & ~UINT64_C(511), .d = address, .e = desc.id});
+    emit(run, (struct vs_event){.kind = VS_EV_ALLOC,
+                                .place = at,
+                                .aux = category,
+                                .a = desc.block,
+                                .b = l->bytes,
+                                .c = (l->bytes + 511) & ~UINT64_C(511),
+                                .d = address,
+                                .e = desc.id});
 }
 
-static void free_block(struct run *run, const struct layer *l, uint32_t at, uint64_t block, uint64_t address)
+static void free_block(struct run *run, const struct layer *l, uint32_t at, uint64_t block,
+                       uint64_t address)
 {
-    emit(run, (struct vs_event){.kind = VS_EV_FREE, .place = at, .a = block, .b = l->bytes,
-                                .c = (l->bytes + 511) & ~UINT64_C(511), .d = address});
+    emit(run, (struct vs_event){.kind = VS_EV_FREE,
+                                .place = at,
+                                .a = block,
+                                .b = l->bytes,
+                                .c = (l->bytes + 511) & ~UINT64_C(511),
+                                .d = address});
 }
 
 static void about(struct run *run, uint8_t kind, const struct layer *l, uint32_t at, uint64_t c,
                   uint64_t d, uint8_t aux)
 {
-    emit(run, (struct vs_event){.kind = kind, .place = at, .a = l->block, .b = l->tensor, .c = c, .d = d, .aux = aux});
+    emit(run,
+         (struct vs_event){
+             .kind = kind, .place = at, .a = l->block, .b = l->tensor, .c = c, .d = d, .aux = aux});
 }
 
-static void op(struct run *run, uint8_t kind, uint32_t at, uint32_t name, uint64_t node, uint64_t flops,
-               uint8_t pass)
+static void op(struct run *run, uint8_t kind, uint32_t at, uint32_t name, uint64_t node,
+               uint64_t flops, uint8_t pass)
 {
-    emit(run, (struct vs_event){.kind = kind, .place = at, .a = name, .b = node, .c = flops, .aux = pass});
+    emit(run, (struct vs_event){
+                  .kind = kind, .place = at, .a = name, .b = node, .c = flops, .aux = pass});
 }
 
 static void forward(struct run *run, int i)
@@ -139,7 +153,8 @@ static void forward(struct run *run, int i)
     about(run, VS_EV_USE, before, at, l->op, 0, 0);
     alloc(run, l, at, VS_CAT_ACTIVATION, l->address[run->step & 1]);
     about(run, VS_EV_SAVE, before, at, node, 0, 0);
-    emit(run, (struct vs_event){.kind = VS_EV_CATEGORY, .place = at, .a = before->block, .aux = VS_CAT_SAVED});
+    emit(run, (struct vs_event){
+                  .kind = VS_EV_CATEGORY, .place = at, .a = before->block, .aux = VS_CAT_SAVED});
     op(run, VS_EV_OP_END, at, l->op, node, l->bytes * 1152, 0);
     at = place(run, l, line, 0);
     about(run, VS_EV_HOLD, l, at, obs->string(obs->user, "x"), run->func, VS_HOLD_LOCAL);
@@ -275,12 +290,14 @@ static void plain_open(struct plain *p, const char *path)
     unlink(path);
     p->seq = 0;
     check(sqlite3_open(path, &p->db) == SQLITE_OK, "peer: open");
-    check(sqlite3_exec(p->db,
-                       "PRAGMA page_size = 8192; PRAGMA journal_mode = DELETE; PRAGMA synchronous = NORMAL;"
-                       "PRAGMA cache_size = -65536;"
-                       "CREATE TABLE event (seq INTEGER PRIMARY KEY, time_ns, kind, place, a, b, c, d, e, aux);"
-                       "BEGIN",
-                       NULL, NULL, NULL) == SQLITE_OK,
+    check(sqlite3_exec(
+              p->db,
+              "PRAGMA page_size = 8192; PRAGMA journal_mode = DELETE; PRAGMA synchronous = NORMAL;"
+              "PRAGMA cache_size = -65536;"
+              "CREATE TABLE event (seq INTEGER PRIMARY KEY, time_ns, kind, place, a, b, c, d, e, "
+              "aux);"
+              "BEGIN",
+              NULL, NULL, NULL) == SQLITE_OK,
           "peer: schema");
     check(sqlite3_prepare_v2(p->db, "INSERT INTO event VALUES (?,?,?,?,?,?,?,?,?,?)", -1, &p->stmt,
                              NULL) == SQLITE_OK,
@@ -407,7 +424,8 @@ static double writer_rate(const char *path, const struct keeper *k)
     ok(sto_writer_open(path, &options, &w, &err), &err);
     start = now();
     for (size_t i = 0; i < k->count; i += BATCH)
-        ok(sto_writer_events(w, k->events + i, k->count - i < BATCH ? k->count - i : BATCH, &err), &err);
+        ok(sto_writer_events(w, k->events + i, k->count - i < BATCH ? k->count - i : BATCH, &err),
+           &err);
     ok(sto_writer_close(w, true, &err), &err);
     return (double)k->count / (now() - start) / 1e6;
 }
@@ -436,7 +454,8 @@ static void events_keep(struct keeper *k)
     const struct eng_observer obs = {k, keep_emit, keep_string, keep_place, none_tensor};
     struct run run;
 
-    *k = (struct keeper){.intern = trc_intern_new(), .events = vs_alloc(EVENTS * sizeof(*k->events))};
+    *k = (struct keeper){.intern = trc_intern_new(),
+                         .events = vs_alloc(EVENTS * sizeof(*k->events))};
     run_init(&run, &obs);
     while (k->count < EVENTS)
         step(&run);
@@ -463,14 +482,16 @@ int main(int argc, char **argv)
         plain_bytes = file_bytes(path) / (double)k.count;
     }
     unlink(path);
-    printf("%d events of an invented run of %d layers; peer: plain rows by a prepared statement; medians of %d\n",
+    printf("%d events of an invented run of %d layers; peer: plain rows by a prepared statement; "
+           "medians of %d\n",
            EVENTS, LAYERS, ROUNDS);
     printf("%-46s %8s %8s\n", "", "ours", "peer");
-    line("recording, on the training thread", median(ours) - median(none), median(peer) - none[ROUNDS / 2],
-         "ns/event", false);
+    line("recording, on the training thread", median(ours) - median(none),
+         median(peer) - none[ROUNDS / 2], "ns/event", false);
     line("writer, events alone", median(rate), median(plain), "M events/s", true);
     line("file, events alone", event_bytes, plain_bytes, "bytes/event", false);
-    printf("%-46s %8.1f          %s\n", "file, with tensors, places and strings", trace_bytes, "bytes/event");
+    printf("%-46s %8.1f          %s\n", "file, with tensors, places and strings", trace_bytes,
+           "bytes/event");
     printf("%-46s %8llu          %.1f ms in all\n", "ring found full in the last round",
            (unsigned long long)stats.waits, (double)stats.wait_ns / 1e6);
     vs_free(k.events);

@@ -42,7 +42,8 @@ struct sto_chunks {
 static enum vs_status fail_damaged(const struct sto_chunks *c, uint64_t seq, const char *what,
                                    struct vs_error *err)
 {
-    return vs_fail(err, VS_E_DAMAGED, "%s: the trace is damaged: %s at event %" PRIu64 "; record it again",
+    return vs_fail(err, VS_E_DAMAGED,
+                   "%s: the trace is damaged: %s at event %" PRIu64 "; record it again",
                    c->db->path, what, seq);
 }
 
@@ -80,18 +81,20 @@ enum vs_status sto_chunks_open(const struct sto_db *db, struct sto_chunks **out,
     c->bytes = vs_arena_new();
     c->events = vs_alloc(STO_CHUNK_EVENTS_MAX * sizeof(*c->events));
     c->is_filled = vs_alloc(STO_CHUNK_EVENTS_MAX * sizeof(*c->is_filled));
-    st = sto_db_prepare(db,
-                        "SELECT id / 64, min(first_seq), sum(count) FROM event_block WHERE id % 64 <> 63 "
-                        "GROUP BY id / 64 ORDER BY id / 64",
-                        &c->list_stmt, err);
+    st = sto_db_prepare(
+        db,
+        "SELECT id / 64, min(first_seq), sum(count) FROM event_block WHERE id % 64 <> 63 "
+        "GROUP BY id / 64 ORDER BY id / 64",
+        &c->list_stmt, err);
     if (!st)
         st = sto_db_prepare(db, "SELECT id, count FROM event_block WHERE id BETWEEN ? AND ?",
                             &c->block_stmt, err);
     if (!st)
-        st = sto_db_prepare(db,
-                            "SELECT id, base, step, unit, width, dict_width, codes, dict, data FROM event_column "
-                            "WHERE id BETWEEN ? AND ?",
-                            &c->column_stmt, err);
+        st = sto_db_prepare(
+            db,
+            "SELECT id, base, step, unit, width, dict_width, codes, dict, data FROM event_column "
+            "WHERE id BETWEEN ? AND ?",
+            &c->column_stmt, err);
     if (!st)
         st = list_load(c, err);
     c->current = c->list_count;
@@ -208,8 +211,8 @@ static enum vs_status blocks_load(struct sto_chunks *c, const struct chunk *chun
             st = fail_damaged(c, chunk->first_seq, "a block of no possible length", err);
             break;
         }
-        blocks[*block_count] = (struct sto_block){.kind = (uint32_t)(id - first_id),
-                                                  .count = (uint32_t)count};
+        blocks[*block_count] =
+            (struct sto_block){.kind = (uint32_t)(id - first_id), .count = (uint32_t)count};
         st = columns_load(c, id, &blocks[*block_count], err);
         ++*block_count;
         *event_count += (uint64_t)count;
@@ -298,7 +301,8 @@ enum vs_status sto_chunks_read(struct sto_chunks *c, uint64_t first_seq, size_t 
 enum vs_status sto_chunks_block_read(struct sto_chunks *c, int64_t block_id, size_t count,
                                      struct vs_event *out, struct vs_error *err)
 {
-    struct sto_block block = {.kind = (uint32_t)(block_id % STO_BLOCK_IDS), .count = (uint32_t)count};
+    struct sto_block block = {.kind = (uint32_t)(block_id % STO_BLOCK_IDS),
+                              .count = (uint32_t)count};
     enum vs_status st;
 
     VS_ASSERT(count <= STO_CHUNK_EVENTS_MAX);
@@ -306,7 +310,8 @@ enum vs_status sto_chunks_block_read(struct sto_chunks *c, int64_t block_id, siz
     memset(c->is_filled, 0, count * sizeof(*c->is_filled));
     st = columns_load(c, block_id, &block, err);
     if (!st && !sto_codec_decode(c->codec, &block, out, c->is_filled, count))
-        st = vs_fail(err, VS_E_DAMAGED, "%s: the trace is damaged: block %lld cannot be decoded; record it again",
+        st = vs_fail(err, VS_E_DAMAGED,
+                     "%s: the trace is damaged: block %lld cannot be decoded; record it again",
                      c->db->path, (long long)block_id);
     return st;
 }

@@ -31,7 +31,8 @@ static char *text_join(const char *a, const char *b)
 
 static enum vs_status fail_exists(const char *path, struct vs_error *err)
 {
-    return vs_fail(err, VS_E_EXISTS, "%s: there is a file already; choose another name, or say --force to replace it",
+    return vs_fail(err, VS_E_EXISTS,
+                   "%s: there is a file already; choose another name, or say --force to replace it",
                    path);
 }
 

@@ -90,8 +90,9 @@ static enum vs_status fail_damaged(const struct sto_db *db, struct vs_error *err
 
     if (st)
         return st;
-    return vs_fail(err, VS_E_DAMAGED, "%s: the trace is damaged (%s); copy it again, or record again",
-                   db->path, sqlite3_errmsg(db->handle));
+    return vs_fail(err, VS_E_DAMAGED,
+                   "%s: the trace is damaged (%s); copy it again, or record again", db->path,
+                   sqlite3_errmsg(db->handle));
 }
 
 enum vs_status sto_db_fail(const struct sto_db *db, struct vs_error *err)
@@ -104,7 +105,8 @@ enum vs_status sto_db_fail(const struct sto_db *db, struct vs_error *err)
                        db->path);
     if (code == SQLITE_READONLY_ROLLBACK || code == SQLITE_READONLY_RECOVERY)
         return vs_fail(err, VS_E_IO,
-                       "%s: its recorder was killed while it wrote, and undoing that needs leave to write here; "
+                       "%s: its recorder was killed while it wrote, and undoing that needs leave "
+                       "to write here; "
                        "copy the file and %s-journal to a folder of yours",
                        db->path, db->path);
     switch (code & 0xff) {
@@ -114,7 +116,8 @@ enum vs_status sto_db_fail(const struct sto_db *db, struct vs_error *err)
         return fail_damaged(db, err);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return vs_fail(err, VS_E_IO, "%s: another program keeps it locked; close that one", db->path);
+        return vs_fail(err, VS_E_IO, "%s: another program keeps it locked; close that one",
+                       db->path);
     case SQLITE_CANTOPEN:
         return vs_fail(err, VS_E_IO, "%s: cannot be opened: %s", db->path,
                        cause ? strerror(cause) : sqlite3_errmsg(db->handle));

@@ -35,10 +35,12 @@ enum vs_status sto_migrate_version(const struct sto_db *db, int newest, int *ver
     if (st)
         return st;
     if (id != STO_APPLICATION_ID || found < 1)
-        return vs_fail(err, VS_E_FORMAT, "%s: an SQLite file, but not a trace of vramscope", db->path);
+        return vs_fail(err, VS_E_FORMAT, "%s: an SQLite file, but not a trace of vramscope",
+                       db->path);
     if (found > newest)
         return vs_fail(err, VS_E_VERSION,
-                       "%s: the trace has format %lld, this vramscope reads up to format %d; use a newer vramscope",
+                       "%s: the trace has format %lld, this vramscope reads up to format %d; use a "
+                       "newer vramscope",
                        db->path, (long long)found, newest);
     *version = (int)found;
     return VS_OK;
@@ -60,7 +62,8 @@ static enum vs_status step_apply(const struct sto_db *db, const struct sto_migra
     if (!st)
         st = sto_db_exec(db, "COMMIT", err);
     if (st)
-        sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL); /* the first failure is the one to tell */
+        sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL,
+                     NULL); /* the first failure is the one to tell */
     return st;
 }
 

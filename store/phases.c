@@ -114,7 +114,8 @@ void sto_phases_border(struct sto_phases *p, uint64_t seq, const struct vs_event
     if (event->kind == VS_EV_STEP) {
         out->has_stat = p->stat.last_seq > 0;
         out->has_step = p->step.last_seq > 0;
-        p->step = (struct sto_step){.step = (int64_t)event->a - 1, .first_seq = seq, .loss = (double)NAN};
+        p->step = (struct sto_step){
+            .step = (int64_t)(event->a - 1), .first_seq = seq, .loss = (double)NAN};
         stat_begin(p, seq, p->stat.phase);
     } else if (p->is_bare) {
         stat_begin(p, p->stat.first_seq, (enum vs_phase)event->a);

@@ -151,8 +151,8 @@ static bool step_take(struct sto_reader *r, sqlite3_stmt *stmt)
     row->first_seq = column_u64(stmt, 0);
     row->last_seq = column_u64(stmt, 1);
     row->step = sqlite3_column_int64(stmt, 2);
-    row->loss = sqlite3_column_type(stmt, 3) == SQLITE_NULL ? (double)NAN
-                                                            : sqlite3_column_double(stmt, 3);
+    row->loss =
+        sqlite3_column_type(stmt, 3) == SQLITE_NULL ? (double)NAN : sqlite3_column_double(stmt, 3);
     return true;
 }
 
@@ -237,7 +237,8 @@ static const struct {
     {"SELECT id, text FROM string ORDER BY id", string_take},
     {"SELECT id, phase, module, func, line, op FROM place ORDER BY id", place_take},
     {"SELECT first_seq, last_seq, step, loss FROM step ORDER BY first_seq", step_take},
-    {"SELECT first_seq, last_seq, step, phase, allocated_end, allocated_peak, requested_end, requested_peak, "
+    {"SELECT first_seq, last_seq, step, phase, allocated_end, allocated_peak, requested_end, "
+     "requested_peak, "
      "reserved_end, reserved_peak, peak_seq FROM phase_stat ORDER BY first_seq",
      phase_take},
     {"SELECT id, dtype, sizes, strides FROM shape ORDER BY id", shape_take},
@@ -251,12 +252,15 @@ static enum vs_status tensor_block_load(struct sto_reader *r, sqlite3_stmt *stmt
     enum vs_status st;
 
     if (count < 1 || count > STO_CHUNK_EVENTS_MAX)
-        return vs_fail(err, VS_E_DAMAGED, "%s: the trace is damaged (a block of no possible length); record it again",
+        return vs_fail(err, VS_E_DAMAGED,
+                       "%s: the trace is damaged (a block of no possible length); record it again",
                        r->path);
-    st = sto_chunks_block_read(r->chunks, sqlite3_column_int64(stmt, 0), (size_t)count, records, err);
+    st = sto_chunks_block_read(r->chunks, sqlite3_column_int64(stmt, 0), (size_t)count, records,
+                               err);
     for (sqlite3_int64 i = 0; !st && i < count; i++)
         if (!tensor_add(r, &records[i]))
-            st = vs_fail(err, VS_E_DAMAGED, "%s: the trace is damaged (a tensor makes no sense); record it again",
+            st = vs_fail(err, VS_E_DAMAGED,
+                         "%s: the trace is damaged (a tensor makes no sense); record it again",
                          r->path);
     return st;
 }
@@ -268,7 +272,8 @@ static enum vs_status tensors_load(struct sto_reader *r, struct vs_error *err)
     bool has_row = true;
     enum vs_status st;
 
-    st = sto_db_prepare(&r->db, "SELECT id, count FROM event_block WHERE id % 64 = 63 ORDER BY id", &stmt, err);
+    st = sto_db_prepare(&r->db, "SELECT id, count FROM event_block WHERE id % 64 = 63 ORDER BY id",
+                        &stmt, err);
     while (!st) {
         st = sto_db_row(&r->db, stmt, &has_row, err);
         if (st || !has_row)

@@ -215,10 +215,11 @@ static enum vs_status name_tables_fill(const struct sto_db *db, struct vs_error 
     if (!st)
         st = names_insert(db, "INSERT INTO dtype VALUES (?, ?, ?)", dtype_row, VS_DTYPE_COUNT, err);
     if (!st)
-        st = sto_db_exec(db,
-                         "WITH RECURSIVE n(i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n WHERE i < 127) "
-                         "INSERT INTO number SELECT i FROM n",
-                         err);
+        st = sto_db_exec(
+            db,
+            "WITH RECURSIVE n(i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n WHERE i < 127) "
+            "INSERT INTO number SELECT i FROM n",
+            err);
     return st;
 }
 

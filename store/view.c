@@ -3,7 +3,7 @@
  *
  * For:            store/view.h says.
  * Must not know:  connections, files.
- * Invariant:      only functions that every SQLite since 3.25 has.
+ * Invariant:      only what every SQLite since 3.35 has.
  *
  * `cell` decodes the columns of store/codec.h. unicode() gives the value of a byte below 128, but NULL for 0.
  * Reading several columns costs only those: each is its own LEFT JOIN by rowid, which SQLite leaves out when unused,
@@ -57,8 +57,10 @@ static void codes_name(int f, char *out, int size)
     else if (f <= STO_FIELD_B)
         sqlite3_snprintf(size, out, "ifnull(c%d.data, c%d.data)", f, STO_FIELD_PLACE);
     else
-        sqlite3_snprintf(size, out, "CASE c%d.codes WHEN %d THEN c%d.data WHEN %d THEN c%d.data ELSE c%d.data END",
-                         f, f, f, STO_FIELD_PLACE, STO_FIELD_PLACE, STO_FIELD_B);
+        sqlite3_snprintf(
+            size, out,
+            "CASE c%d.codes WHEN %d THEN c%d.data WHEN %d THEN c%d.data ELSE c%d.data END", f, f, f,
+            STO_FIELD_PLACE, STO_FIELD_PLACE, STO_FIELD_B);
 }
 
 /* One row an event, with the columns it comes from, and the numbers of its dictionary entries (two bytes at most). */
@@ -78,7 +80,8 @@ static void inner_append(sqlite3_str *sql)
         if (!has_dict(f))
             continue;
         codes_name(f, data, sizeof(data));
-        sqlite3_str_appendf(sql, ",\n c%d.dict AS dict%d, c%d.dict_width AS dict_width%d,", f, f, f, f);
+        sqlite3_str_appendf(sql, ",\n c%d.dict AS dict%d, c%d.dict_width AS dict_width%d,", f, f, f,
+                            f);
         sqlite3_str_appendf(sql, " CASE c%d.width WHEN 1 THEN ", f);
         sqlite3_str_appendf(sql, byte, data, 1, 1);
         sqlite3_str_appendall(sql, " ELSE ");
@@ -126,73 +129,93 @@ static void cell_append(sqlite3_str *sql)
 
 /* What each field means for which kinds: the table at struct vs_event in base/event.h, as SQL. */
 #define TEXT_OF(id) "(SELECT text FROM string WHERE string.id = " id ")"
+#define NAME_OF(table, id) "(SELECT name FROM " table " WHERE " table ".id = " id ")"
 #define FOR(kinds, value) "CASE WHEN k.name IN (" kinds ") THEN " value " END"
-#define BLOCKS "'alloc','free'"
-#define SEGMENTS "'segment_alloc','segment_free','segment_map','segment_unmap'"
-#define SAVES "'save','unsave'"
-#define HOLDS "'hold','drop'"
-#define OPS "'op_begin','op_end'"
+#define BLOCKS "'alloc', 'free'"
+#define SEGMENTS "'segment_alloc', 'segment_free', 'segment_map', 'segment_unmap'"
+#define SAVES "'save', 'unsave'"
+#define HOLDS "'hold', 'drop'"
+#define OPS "'op_begin', 'op_end'"
+#define RECOMPUTES "'recompute_begin', 'recompute_end'"
+#define STEP_OF_SEQ                                                                                \
+    "(SELECT s.step FROM step s WHERE s.first_seq <= n.seq ORDER BY s.first_seq DESC LIMIT 1)"
 
-static const char event_select[] =
-    "SELECT n.seq AS seq, n.time_ns AS time_ns,\n"
-    " (SELECT s.step FROM step s WHERE s.first_seq <= n.seq ORDER BY s.first_seq DESC LIMIT 1) AS step,\n"
-    " k.name AS kind,\n"
-    " CASE WHEN k.name = 'phase' THEN (SELECT name FROM phase WHERE phase.id = n.a) ELSE"
-    " (SELECT name FROM phase WHERE phase.id = p.phase) END AS phase,\n"
-    " " TEXT_OF("p.module") " AS module,\n"
-    " " TEXT_OF("p.func") " AS func,\n"
-    " nullif(p.line, 0) AS line,\n"
-    " CASE WHEN k.name IN (" OPS ") THEN " TEXT_OF("n.a") " WHEN k.name = 'use' THEN " TEXT_OF("n.c")
-    " ELSE " TEXT_OF("p.op") " END AS op,\n"
-    " " FOR(BLOCKS "," SAVES "," HOLDS ",'category','cast','use'", "n.a") " AS block,\n"
-    " CASE WHEN k.name IN (" SAVES "," HOLDS ",'use') THEN n.b WHEN k.name = 'alloc' THEN nullif(n.e, 0)"
-    " END AS tensor,\n"
-    " " FOR(BLOCKS "," SEGMENTS ",'oom'", "n.b") " AS size,\n"
-    " " FOR(BLOCKS ",'oom'", "n.c") " AS block_size,\n"
-    " " FOR(BLOCKS "," SEGMENTS, "n.d") " AS address,\n"
-    " " FOR("'alloc','category'", "(SELECT name FROM category WHERE category.id = n.aux)")
-    " AS category,\n"
-    " " FOR(SEGMENTS, "CASE n.aux WHEN 1 THEN 'small' WHEN 2 THEN 'large' END") " AS pool,\n"
-    " CASE WHEN k.name IN (" SAVES ") THEN n.c WHEN k.name IN (" OPS ") THEN nullif(n.b, 0) END AS node,\n"
-    " " FOR(OPS, "n.c") " AS flops,\n"
-    " CASE WHEN k.name IN (" OPS ") THEN CASE n.aux WHEN 0 THEN 'forward' WHEN 1 THEN 'backward'"
-    " WHEN 2 THEN 'recompute' END WHEN k.name IN (" SAVES ") THEN CASE n.aux WHEN 0 THEN 'node'"
-    " WHEN 1 THEN 'checkpoint' END END AS role,\n"
-    " CASE WHEN k.name IN (" HOLDS ") THEN " TEXT_OF("n.c")
-    " WHEN k.name IN ('recompute_begin','recompute_end') THEN " TEXT_OF("n.a") " END AS name,\n"
-    " " FOR(HOLDS, TEXT_OF("n.d")) " AS scope,\n"
-    " " FOR(HOLDS, "(SELECT name FROM holder WHERE holder.id = n.aux)") " AS holder,\n"
-    " " FOR("'cast'", "n.b") " AS from_block,\n"
-    " " FOR("'cast'", "(SELECT name FROM dtype WHERE dtype.id = n.c)") " AS from_dtype,\n"
-    " " FOR("'cast'", "(SELECT name FROM dtype WHERE dtype.id = n.d)") " AS to_dtype,\n"
-    " " FOR("'scale'", "n.a") " AS scale,\n"
-    " " FOR("'scale'", "n.b") " AS old_scale,\n"
-    " " FOR("'oom'", "n.d") " AS device_free,\n"
-    " nullif(n.place, 0) AS place\n";
+static const struct {
+    const char *name;
+    const char *value;
+} event_columns[] = {
+    /* clang-format off */
+    {"seq", "n.seq"},
+    {"time_ns", "n.time_ns"},
+    {"step", STEP_OF_SEQ},
+    {"kind", "k.name"},
+    {"phase", "CASE k.name WHEN 'phase' THEN " NAME_OF("phase", "n.a") " ELSE " NAME_OF("phase", "p.phase") " END"},
+    {"module", TEXT_OF("p.module")},
+    {"func", TEXT_OF("p.func")},
+    {"line", "nullif(p.line, 0)"},
+    {"op", "CASE WHEN k.name IN (" OPS ") THEN " TEXT_OF("n.a") " WHEN k.name = 'use' THEN " TEXT_OF("n.c")
+           " ELSE " TEXT_OF("p.op") " END"},
+    {"block", FOR(BLOCKS ", " SAVES ", " HOLDS ", 'category', 'cast', 'use'", "n.a")},
+    {"tensor", "CASE WHEN k.name IN (" SAVES ", " HOLDS ", 'use') THEN n.b"
+               " WHEN k.name = 'alloc' THEN nullif(n.e, 0) END"},
+    {"size", FOR(BLOCKS ", " SEGMENTS ", 'oom'", "n.b")},
+    {"block_size", FOR(BLOCKS ", 'oom'", "n.c")},
+    {"address", FOR(BLOCKS ", " SEGMENTS, "n.d")},
+    {"category", FOR("'alloc', 'category'", NAME_OF("category", "n.aux"))},
+    {"pool", FOR(SEGMENTS, "CASE n.aux WHEN 1 THEN 'small' WHEN 2 THEN 'large' END")},
+    {"node", "CASE WHEN k.name IN (" SAVES ") THEN n.c WHEN k.name IN (" OPS ") THEN nullif(n.b, 0) END"},
+    {"flops", FOR(OPS, "n.c")},
+    {"role", "CASE WHEN k.name IN (" OPS ") THEN"
+             " CASE n.aux WHEN 0 THEN 'forward' WHEN 1 THEN 'backward' WHEN 2 THEN 'recompute' END"
+             " WHEN k.name IN (" SAVES ") THEN CASE n.aux WHEN 0 THEN 'node' WHEN 1 THEN 'checkpoint' END END"},
+    {"name", "CASE WHEN k.name IN (" HOLDS ") THEN " TEXT_OF("n.c")
+             " WHEN k.name IN (" RECOMPUTES ") THEN " TEXT_OF("n.a") " END"},
+    {"scope", FOR(HOLDS, TEXT_OF("n.d"))},
+    {"holder", FOR(HOLDS, NAME_OF("holder", "n.aux"))},
+    {"from_block", FOR("'cast'", "n.b")},
+    {"from_dtype", FOR("'cast'", NAME_OF("dtype", "n.c"))},
+    {"to_dtype", FOR("'cast'", NAME_OF("dtype", "n.d"))},
+    {"scale", FOR("'scale'", "n.a")},
+    {"old_scale", FOR("'scale'", "n.b")},
+    {"device_free", FOR("'oom'", "n.d")},
+    {"place", "nullif(n.place, 0)"},
+    /* clang-format on */
+};
 
-#define TEXT(x) #x
-#define NUMBER_TEXT(x) TEXT(x)
-#define TENSOR_KIND NUMBER_TEXT(STO_KIND_TENSOR)
-
-static const char other_views[] =
-    "CREATE VIEW tensor AS WITH t AS MATERIALIZED\n"
-    " (SELECT e AS id, a AS block, b AS shape, c AS name, d AS offset FROM cell WHERE kind = " TENSOR_KIND ")\n"
-    " SELECT t.id AS id, nullif(t.block, 0) AS block, n.text AS name,\n"
-    " d.name AS dtype, s.sizes AS sizes, s.strides AS strides, t.offset AS offset\n"
-    " FROM t JOIN shape s ON s.id = t.shape LEFT JOIN dtype d ON d.id = s.dtype\n"
-    " LEFT JOIN string n ON n.id = t.name;\n"
-    "CREATE VIEW block AS WITH\n"
-    " freed(block, seq) AS MATERIALIZED (SELECT n.a, n.seq FROM event_kind k CROSS JOIN event_number n\n"
-    "  ON n.kind = k.id WHERE k.name = 'free')\n"
-    " SELECT a.block AS id, a.seq AS alloc_seq, freed.seq AS free_seq, a.size AS size,\n"
-    " a.block_size AS block_size, a.address AS address, a.category AS category, a.tensor AS tensor,\n"
-    " a.step AS step, a.phase AS phase, a.module AS module, a.func AS func, a.line AS line, a.op AS op\n"
-    " FROM event a LEFT JOIN freed ON freed.block = a.block WHERE a.kind = 'alloc';\n";
-
-const char *sto_view_event_select(void)
+static void event_append(sqlite3_str *sql)
 {
-    return event_select;
+    sqlite3_str_appendall(sql, "CREATE VIEW event AS SELECT");
+    for (size_t i = 0; i < sizeof(event_columns) / sizeof(event_columns[0]); i++)
+        sqlite3_str_appendf(sql, "%s\n %s AS %s", i ? "," : "", event_columns[i].value,
+                            event_columns[i].name);
+    sqlite3_str_appendall(sql, "\nFROM event_kind k CROSS JOIN event_number n ON n.kind = k.id"
+                               " LEFT JOIN place p ON p.id = n.place;\n");
 }
+
+static void tensor_append(sqlite3_str *sql)
+{
+    sqlite3_str_appendf(
+        sql,
+        "CREATE VIEW tensor AS WITH t AS MATERIALIZED\n"
+        " (SELECT e AS id, a AS block, b AS shape, c AS name, d AS offset\n"
+        "  FROM cell WHERE kind = %d)\n"
+        " SELECT t.id AS id, nullif(t.block, 0) AS block, n.text AS name,\n"
+        " d.name AS dtype, s.sizes AS sizes, s.strides AS strides,\n"
+        " t.offset AS offset\n"
+        " FROM t JOIN shape s ON s.id = t.shape LEFT JOIN dtype d ON d.id = s.dtype\n"
+        " LEFT JOIN string n ON n.id = t.name;\n",
+        STO_KIND_TENSOR);
+}
+
+static const char block_view[] =
+    "CREATE VIEW block AS WITH freed(block, seq) AS MATERIALIZED\n"
+    " (SELECT n.a, n.seq FROM event_kind k CROSS JOIN event_number n ON n.kind = k.id\n"
+    "  WHERE k.name = 'free')\n"
+    " SELECT a.block AS id, a.seq AS alloc_seq, freed.seq AS free_seq, a.size AS size,\n"
+    " a.block_size AS block_size, a.address AS address, a.category AS category,\n"
+    " a.tensor AS tensor, a.step AS step, a.phase AS phase, a.module AS module,\n"
+    " a.func AS func, a.line AS line, a.op AS op\n"
+    " FROM event a LEFT JOIN freed ON freed.block = a.block WHERE a.kind = 'alloc';\n";
 
 char *sto_view_sql(void)
 {
@@ -200,12 +223,11 @@ char *sto_view_sql(void)
     char *text;
 
     cell_append(sql);
-    sqlite3_str_appendall(sql, "CREATE VIEW event_number AS SELECT * FROM cell WHERE kind <> " TENSOR_KIND ";\n");
-    sqlite3_str_appendf(sql,
-                        "CREATE VIEW event AS %sFROM event_kind k\n CROSS JOIN event_number n ON n.kind = k.id\n"
-                        " LEFT JOIN place p ON p.id = n.place;\n",
-                        event_select);
-    sqlite3_str_appendall(sql, other_views);
+    sqlite3_str_appendf(sql, "CREATE VIEW event_number AS SELECT * FROM cell WHERE kind <> %d;\n",
+                        STO_KIND_TENSOR);
+    event_append(sql);
+    tensor_append(sql);
+    sqlite3_str_appendall(sql, block_view);
     text = sqlite3_str_finish(sql);
     if (!text)
         vs_die("out of memory");

@@ -13,7 +13,4 @@
 /* The statements that create all views. The caller frees the text with sqlite3_free; dies where memory is gone. */
 char *sto_view_sql(void) VS_MUST_USE;
 
-/* The select behind the view `event`, over a table that has the columns of event_number. Static text. */
-const char *sto_view_event_select(void);
-
 #endif

@@ -123,10 +123,11 @@ static enum vs_status connection_prepare(struct sto_writer *w, struct vs_error *
 {
     enum vs_status st;
 
-    st = sto_db_exec(&w->db,
-                     "PRAGMA journal_mode = DELETE; PRAGMA synchronous = NORMAL; PRAGMA cache_spill = 0;"
-                     "PRAGMA cache_size = -65536; BEGIN IMMEDIATE",
-                     err);
+    st = sto_db_exec(
+        &w->db,
+        "PRAGMA journal_mode = DELETE; PRAGMA synchronous = NORMAL; PRAGMA cache_spill = 0;"
+        "PRAGMA cache_size = -65536; BEGIN IMMEDIATE",
+        err);
     for (int i = 0; !st && i < ST_COUNT; i++)
         st = sto_db_prepare(&w->db, statement_sql[i], &w->statements[i], err);
     return st;

@@ -69,9 +69,8 @@ VS_MUST_USE enum vs_status sto_writer_string(struct sto_writer *w, uint32_t id, 
                                              struct vs_error *err);
 VS_MUST_USE enum vs_status sto_writer_place(struct sto_writer *w, uint32_t id,
                                             const struct vs_place *place, struct vs_error *err);
-VS_MUST_USE enum vs_status sto_writer_tensor(struct sto_writer *w,
-                                             const struct vs_tensor_desc *desc,
-                                             struct vs_error *err);
+VS_MUST_USE enum vs_status
+sto_writer_tensor(struct sto_writer *w, const struct vs_tensor_desc *desc, struct vs_error *err);
 
 /* The loss of step `step` (-1: setup), which has begun. NaN is kept as "no loss". */
 VS_MUST_USE enum vs_status sto_writer_step(struct sto_writer *w, int64_t step, double loss,

@@ -286,7 +286,8 @@ static uint32_t on_string(void *user, const char *text)
     uint32_t id = trc_intern_string(rec->intern, text, &new_text);
 
     if (VS_UNLIKELY(new_text))
-        record_send(rec, &(struct vs_event){.kind = RECORD_STRING, .e = id, .a = pointer_pack(new_text)});
+        record_send(
+            rec, &(struct vs_event){.kind = RECORD_STRING, .e = id, .a = pointer_pack(new_text)});
     return id;
 }
 
@@ -360,7 +361,8 @@ enum vs_status trc_recorder_open(const char *path, const struct trc_recorder_opt
     st = sto_writer_open(path, &writer_options, &rec->consumer.writer, err);
     if (st)
         goto out;
-    rec->consumer.commit_ns = UINT64_C(1000000) * (options->commit_ms ? options->commit_ms : COMMIT_MS);
+    rec->consumer.commit_ns =
+        UINT64_C(1000000) * (options->commit_ms ? options->commit_ms : COMMIT_MS);
     rec->consumer.last_commit_ns = rec->start_ns = now_ns();
     rc = pthread_create(&rec->thread, NULL, writer_thread, rec);
     if (rc != 0) {

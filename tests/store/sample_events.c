@@ -131,15 +131,26 @@ void sample_events_training(struct sample_random *rnd, struct vs_event *out, siz
             *l = (struct live){next_id++, 4096 * (1 + in_step % 7) - 100, 0, 0};
             l->address = UINT64_C(0x7f0000000000) + 65536 * live_count;
             l->tensor = (uint32_t)l->id + 10;
-            *e = (struct vs_event){.time_ns = time, .place = e->place, .kind = VS_EV_ALLOC,
-                                   .a = l->id, .b = l->size, .c = l->size + 100, .d = l->address,
-                                   .e = l->tensor, .aux = VS_CAT_ACTIVATION};
+            *e = (struct vs_event){.time_ns = time,
+                                   .place = e->place,
+                                   .kind = VS_EV_ALLOC,
+                                   .a = l->id,
+                                   .b = l->size,
+                                   .c = l->size + 100,
+                                   .d = l->address,
+                                   .e = l->tensor,
+                                   .aux = VS_CAT_ACTIVATION};
             live_count++;
         } else if (i % 5 == 4 && live_count > 20) {
             const struct live *l = &live[--live_count];
 
-            *e = (struct vs_event){.time_ns = time, .place = e->place, .kind = VS_EV_FREE,
-                                   .a = l->id, .b = l->size, .c = l->size + 100, .d = l->address};
+            *e = (struct vs_event){.time_ns = time,
+                                   .place = e->place,
+                                   .kind = VS_EV_FREE,
+                                   .a = l->id,
+                                   .b = l->size,
+                                   .c = l->size + 100,
+                                   .d = l->address};
         } else if (live_count > 0) {
             const struct live *l = &live[sample_random_below(rnd, live_count)];
 

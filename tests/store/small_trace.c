@@ -87,48 +87,72 @@ static void phase(struct build *b, enum vs_phase which)
 }
 
 /* A block with its tensor, which has the same number. */
-static uint64_t alloc(struct build *b, uint32_t place, uint64_t bytes, uint8_t category, uint32_t name)
+static uint64_t alloc(struct build *b, uint32_t place, uint64_t bytes, uint8_t category,
+                      uint32_t name)
 {
     struct vs_error err = VS_ERROR_INIT;
     uint64_t id = b->next_block++;
-    struct vs_tensor_desc tensor = {
-        .block = id, .id = (uint32_t)id, .name = name, .dtype = VS_F32, .ndim = 2,
-        .sizes = {2, (int64_t)(bytes - ROUNDING) / 8}, .strides = {(int64_t)(bytes - ROUNDING) / 8, 1}};
+    struct vs_tensor_desc tensor = {.block = id,
+                                    .id = (uint32_t)id,
+                                    .name = name,
+                                    .dtype = VS_F32,
+                                    .ndim = 2,
+                                    .sizes = {2, (int64_t)(bytes - ROUNDING) / 8},
+                                    .strides = {(int64_t)(bytes - ROUNDING) / 8, 1}};
 
     b->bytes[id] = bytes;
     b->address[id] = b->next_address;
     b->next_address += bytes;
     ok(sto_writer_tensor(b->w, &tensor, &err), &err);
-    event(b, (struct vs_event){.kind = VS_EV_ALLOC, .place = place, .a = id, .b = bytes - ROUNDING, .c = bytes,
-                               .d = b->address[id], .e = tensor.id, .aux = category});
+    event(b, (struct vs_event){.kind = VS_EV_ALLOC,
+                               .place = place,
+                               .a = id,
+                               .b = bytes - ROUNDING,
+                               .c = bytes,
+                               .d = b->address[id],
+                               .e = tensor.id,
+                               .aux = category});
     return id;
 }
 
 static void release(struct build *b, uint32_t place, uint64_t id)
 {
-    event(b, (struct vs_event){.kind = VS_EV_FREE, .place = place, .a = id, .b = b->bytes[id] - ROUNDING,
-                               .c = b->bytes[id], .d = b->address[id]});
+    event(b, (struct vs_event){.kind = VS_EV_FREE,
+                               .place = place,
+                               .a = id,
+                               .b = b->bytes[id] - ROUNDING,
+                               .c = b->bytes[id],
+                               .d = b->address[id]});
 }
 
 static void op(struct build *b, uint8_t kind, uint32_t place, uint64_t flops, uint8_t role)
 {
-    event(b, (struct vs_event){.kind = kind, .place = place, .a = places[place].op, .c = flops, .aux = role});
+    event(b, (struct vs_event){
+                 .kind = kind, .place = place, .a = places[place].op, .c = flops, .aux = role});
 }
 
 static void save(struct build *b, uint8_t kind, uint32_t place, uint64_t block, uint64_t node)
 {
     event(b, (struct vs_event){.kind = kind, .place = place, .a = block, .b = block, .c = node});
     if (kind == VS_EV_SAVE)
-        event(b, (struct vs_event){.kind = VS_EV_CATEGORY, .place = place, .a = block, .aux = VS_CAT_SAVED});
+        event(b, (struct vs_event){
+                     .kind = VS_EV_CATEGORY, .place = place, .a = block, .aux = VS_CAT_SAVED});
 }
 
-static void hold(struct build *b, uint8_t kind, uint32_t place, uint64_t block, uint32_t name, uint32_t scope,
-                 uint8_t holder)
+static void hold(struct build *b, uint8_t kind, uint32_t place, uint64_t block, uint32_t name,
+                 uint32_t scope, uint8_t holder)
 {
-    event(b, (struct vs_event){.kind = kind, .place = place, .a = block, .b = block, .c = name, .d = scope, .aux = holder});
+    event(b, (struct vs_event){.kind = kind,
+                               .place = place,
+                               .a = block,
+                               .b = block,
+                               .c = name,
+                               .d = scope,
+                               .aux = holder});
 }
 
-static uint64_t forward_op(struct build *b, uint32_t place, uint64_t bytes, uint64_t input, uint64_t flops)
+static uint64_t forward_op(struct build *b, uint32_t place, uint64_t bytes, uint64_t input,
+                           uint64_t flops)
 {
     uint64_t out;
 
@@ -139,8 +163,8 @@ static uint64_t forward_op(struct build *b, uint32_t place, uint64_t bytes, uint
     return out;
 }
 
-static uint64_t backward_op(struct build *b, uint32_t place, uint64_t bytes, uint64_t saved, uint64_t node,
-                            uint64_t grad, uint64_t flops)
+static uint64_t backward_op(struct build *b, uint32_t place, uint64_t bytes, uint64_t saved,
+                            uint64_t node, uint64_t grad, uint64_t flops)
 {
     uint64_t out;
 
@@ -209,7 +233,11 @@ void small_trace_write(const char *path)
         ok(sto_writer_string(w, i, strings[i], &err), &err);
     for (uint32_t i = 1; i < P_COUNT; i++)
         ok(sto_writer_place(w, i, &places[i], &err), &err);
-    event(&b, (struct vs_event){.kind = VS_EV_SEGMENT_ALLOC, .place = P_SETUP, .b = 2097152, .d = b.next_address, .aux = 1});
+    event(&b, (struct vs_event){.kind = VS_EV_SEGMENT_ALLOC,
+                                .place = P_SETUP,
+                                .b = 2097152,
+                                .d = b.next_address,
+                                .aux = 1});
     alloc(&b, P_SETUP, 4096, VS_CAT_PARAMETER, S_FC1_WEIGHT);
     alloc(&b, P_SETUP, 1024, VS_CAT_PARAMETER, S_FC2_WEIGHT);
     train_step(&b, 0, 2.5);

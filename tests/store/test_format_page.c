@@ -126,10 +126,11 @@ static void the_page_names_every_table_view_and_column(void **state)
     sqlite3_stmt *stmt;
     int count = 0;
 
-    assert_int_equal(sqlite3_prepare_v2(db,
-                                        "SELECT s.name, c.name FROM sqlite_schema s, pragma_table_info(s.name) c "
-                                        "WHERE s.type IN ('table', 'view') AND s.name <> 'cell'",
-                                        -1, &stmt, NULL),
+    assert_int_equal(sqlite3_prepare_v2(
+                         db,
+                         "SELECT s.name, c.name FROM sqlite_schema s, pragma_table_info(s.name) c "
+                         "WHERE s.type IN ('table', 'view') AND s.name <> 'cell'",
+                         -1, &stmt, NULL),
                      SQLITE_OK);
     while (sqlite3_step(stmt) == SQLITE_ROW) {
         const char *table = (const char *)sqlite3_column_text(stmt, 0);
@@ -152,11 +153,12 @@ static void every_column_has_a_comment_in_the_file(void **state)
     sqlite3_stmt *stmt;
     int count = 0;
 
-    assert_int_equal(sqlite3_prepare_v2(db,
-                                        "SELECT s.name, s.sql, (SELECT count(*) FROM pragma_table_info(s.name)) "
-                                        "FROM sqlite_schema s WHERE s.type = 'table'",
-                                        -1, &stmt, NULL),
-                     SQLITE_OK);
+    assert_int_equal(
+        sqlite3_prepare_v2(db,
+                           "SELECT s.name, s.sql, (SELECT count(*) FROM pragma_table_info(s.name)) "
+                           "FROM sqlite_schema s WHERE s.type = 'table'",
+                           -1, &stmt, NULL),
+        SQLITE_OK);
     while (sqlite3_step(stmt) == SQLITE_ROW) {
         const char *line = strchr((const char *)sqlite3_column_text(stmt, 1), '\n');
         int columns = 0;
@@ -166,7 +168,8 @@ static void every_column_has_a_comment_in_the_file(void **state)
             const char *end = strchr(line + 1, '\n');
 
             if (!comment || !end || comment > end || end - comment < 6)
-                fail_msg("a column of %s has no comment: %s", sqlite3_column_text(stmt, 0), line + 1);
+                fail_msg("a column of %s has no comment: %s", sqlite3_column_text(stmt, 0),
+                         line + 1);
             columns++;
         }
         assert_int_equal(columns, sqlite3_column_int(stmt, 2));

@@ -58,8 +58,8 @@ static void trace_write(const char *path, size_t count)
 
     sample_events_training(&rnd, events, count);
     if (sto_writer_open(path, &(struct sto_writer_options){.force = true}, &w, &err) ||
-        sto_writer_meta_set(w, "net", "some net", &err) || sto_writer_events(w, events, count, &err) ||
-        sto_writer_close(w, true, &err))
+        sto_writer_meta_set(w, "net", "some net", &err) ||
+        sto_writer_events(w, events, count, &err) || sto_writer_close(w, true, &err))
         fail_msg("%s", err.text);
     vs_free(events);
 }
@@ -82,7 +82,8 @@ static void open_fails(const char *path, enum vs_status status, const char *part
     enum vs_status st = sto_reader_open(path, &r, &err);
 
     assert_null(r);
-    if (st != status || !strstr(err.text, part) || !strstr(err.text, path) || strchr(err.text, '\n'))
+    if (st != status || !strstr(err.text, part) || !strstr(err.text, path) ||
+        strchr(err.text, '\n'))
         fail_msg("%s: %s", vs_status_name(st), err.text);
 }
 
@@ -92,7 +93,8 @@ static int files_in(void **state, const char *name_part)
     FILE *pipe;
     int count = -1;
 
-    snprintf(command, sizeof(command), "ls '%s' | grep -c -- '%s'", (const char *)*state, name_part);
+    snprintf(command, sizeof(command), "ls '%s' | grep -c -- '%s'", (const char *)*state,
+             name_part);
     pipe = popen(command, "r");
     assert_non_null(pipe);
     assert_int_equal(fscanf(pipe, "%d", &count), 1);
@@ -153,7 +155,8 @@ static void what_cannot_be_created_says_why_and_leaves_nothing(void **state)
     assert_int_equal(sto_writer_open(path, NULL, &w, &err), VS_E_IO);
     assert_non_null(strstr(err.text, "No such file or directory"));
     assert_int_equal(sto_writer_open(*state, NULL, &w, &err), VS_E_EXISTS);
-    assert_int_equal(sto_writer_open(*state, &(struct sto_writer_options){.force = true}, &w, &err), VS_E_IO);
+    assert_int_equal(sto_writer_open(*state, &(struct sto_writer_options){.force = true}, &w, &err),
+                     VS_E_IO);
     assert_non_null(strstr(err.text, "not a regular file"));
     assert_int_equal(files_in(state, ".new-"), 0);
 }
@@ -189,7 +192,8 @@ static void a_newer_trace_is_refused_with_both_versions(void **state)
     trace_path(state, "newer.db", path, sizeof(path));
     trace_write(path, 100);
     sql_run(path, "PRAGMA user_version = 4711");
-    snprintf(part, sizeof(part), "format 4711, this vramscope reads up to format %d", sto_migrate_current());
+    snprintf(part, sizeof(part), "format 4711, this vramscope reads up to format %d",
+             sto_migrate_current());
     open_fails(path, VS_E_VERSION, part);
 }
 
@@ -260,8 +264,10 @@ static void a_trace_with_wrong_bytes_never_takes_the_reader_along(void **state)
 static void parts_that_are_missing_are_noticed(void **state)
 {
     static const char *const losses[] = {
-        "DELETE FROM event_column WHERE id IN (SELECT id FROM event_column WHERE id % 16 = 0 LIMIT 1)",
-        "DELETE FROM event_block WHERE id IN (SELECT max(id) FROM event_block WHERE kind = 0 AND id < 64)",
+        "DELETE FROM event_column WHERE id IN (SELECT id FROM event_column WHERE id % 16 = 0 LIMIT "
+        "1)",
+        "DELETE FROM event_block WHERE id IN (SELECT max(id) FROM event_block WHERE kind = 0 AND "
+        "id < 64)",
         "DELETE FROM event_block WHERE id < 64",
         "UPDATE event_block SET count = count + 1 WHERE kind = 1",
         "UPDATE event_block SET count = -5 WHERE kind = 1",

@@ -92,10 +92,26 @@ static void everything_but_events_comes_back(void **state)
 {
     static const struct vs_place places[] = {{1, 2, 3, 14, 5}, {4, 0, UINT32_MAX, 0, 1}};
     static const struct vs_tensor_desc tensors[] = {
-        {.block = 7, .id = 1, .name = 2, .dtype = VS_F16, .ndim = 4, .sizes = {64, 3, 7, 7}, .strides = {147, 49, 7, 1}},
+        {.block = 7,
+         .id = 1,
+         .name = 2,
+         .dtype = VS_F16,
+         .ndim = 4,
+         .sizes = {64, 3, 7, 7},
+         .strides = {147, 49, 7, 1}},
         {.block = 0, .id = 2, .dtype = VS_I64, .ndim = 0, .offset_elems = 12},
-        {.block = 9, .id = 4, .dtype = VS_F32, .ndim = 8, .sizes = {1, 2, 3, 4, 5, 6, 7, INT64_MAX}, .strides = {0, -1, INT64_MIN, 4, 3, 2, 1, 0}},
-        {.block = 8, .id = 5, .dtype = VS_F16, .ndim = 4, .sizes = {64, 3, 7, 7}, .strides = {147, 49, 7, 1}},
+        {.block = 9,
+         .id = 4,
+         .dtype = VS_F32,
+         .ndim = 8,
+         .sizes = {1, 2, 3, 4, 5, 6, 7, INT64_MAX},
+         .strides = {0, -1, INT64_MIN, 4, 3, 2, 1, 0}},
+        {.block = 8,
+         .id = 5,
+         .dtype = VS_F16,
+         .ndim = 4,
+         .sizes = {64, 3, 7, 7},
+         .strides = {147, 49, 7, 1}},
     };
     char path[4096];
     struct vs_error err = VS_ERROR_INIT;
@@ -171,18 +187,18 @@ static struct vs_event free_event(uint64_t block, uint64_t requested, uint64_t b
 static void steps_and_phases_are_kept_from_the_events(void **state)
 {
     const struct vs_event events[] = {
-        {.kind = VS_EV_SEGMENT_ALLOC, .b = 4096},  /* 1: setup */
-        alloc_event(1, 100, 512),                   /* 2 */
-        {.kind = VS_EV_STEP, .a = 1},               /* 3: step 0 */
-        {.kind = VS_EV_PHASE, .a = VS_PHASE_DATA},  /* 4 */
-        alloc_event(2, 700, 1024),                  /* 5 */
+        {.kind = VS_EV_SEGMENT_ALLOC, .b = 4096},     /* 1: setup */
+        alloc_event(1, 100, 512),                     /* 2 */
+        {.kind = VS_EV_STEP, .a = 1},                 /* 3: step 0 */
+        {.kind = VS_EV_PHASE, .a = VS_PHASE_DATA},    /* 4 */
+        alloc_event(2, 700, 1024),                    /* 5 */
         {.kind = VS_EV_PHASE, .a = VS_PHASE_FORWARD}, /* 6 */
-        alloc_event(3, 10, 512),                    /* 7: 2048 live */
-        free_event(3, 10, 512),                     /* 8 */
-        alloc_event(4, 20, 512),                    /* 9: 2048 again */
-        free_event(2, 700, 1024),                   /* 10 */
-        {.kind = VS_EV_STEP, .a = 2},               /* 11: step 1 */
-        free_event(4, 20, 512),                     /* 12: before any phase event of its own */
+        alloc_event(3, 10, 512),                      /* 7: 2048 live */
+        free_event(3, 10, 512),                       /* 8 */
+        alloc_event(4, 20, 512),                      /* 9: 2048 again */
+        free_event(2, 700, 1024),                     /* 10 */
+        {.kind = VS_EV_STEP, .a = 2},                 /* 11: step 1 */
+        free_event(4, 20, 512),                       /* 12: before any phase event of its own */
     };
     static const struct sto_phase_stat wanted[] = {
         {-1, VS_PHASE_SETUP, 1, 2, 512, 512, 100, 100, 4096, 4096, 2},

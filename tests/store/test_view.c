@@ -46,7 +46,8 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *sql)
 
 static void numbers_check(sqlite3 *db, const struct vs_event *events, size_t count)
 {
-    sqlite3_stmt *stmt = prepare(db, "SELECT seq, kind, time_ns, place, a, b, c, d, e, aux FROM event_number");
+    sqlite3_stmt *stmt =
+        prepare(db, "SELECT seq, kind, time_ns, place, a, b, c, d, e, aux FROM event_number");
     size_t rows = 0;
     bool *is_seen = vs_calloc(count, sizeof(*is_seen));
 
@@ -79,25 +80,70 @@ static void numbers_check(sqlite3 *db, const struct vs_event *events, size_t cou
 
 static void sql_decodes_what_was_written(void **state)
 {
-    static const size_t counts[] = {1, 500, 16384, 20000};
+    static const struct {
+        size_t count;
+        bool is_wild;
+    } rounds[] = {{1, true}, {300, true}, {300, true}, {2500, true}, {50, false}, {17000, false}};
     char path[4096];
     struct sample_random rnd = {31337};
     struct vs_event *events = vs_alloc(20000 * sizeof(*events));
 
     trace_path(state, "view.db", path, sizeof(path));
-    for (int round = 0; round < 12; round++) {
-        size_t count = counts[round % 4];
+    for (size_t i = 0; i < sizeof(rounds) / sizeof(rounds[0]); i++) {
         sqlite3 *db;
 
-        if (round < 8)
-            sample_events_wild(&rnd, events, count);
+        if (rounds[i].is_wild)
+            sample_events_wild(&rnd, events, rounds[i].count);
         else
-            sample_events_training(&rnd, events, count);
-        trace_write(path, events, count);
+            sample_events_training(&rnd, events, rounds[i].count);
+        trace_write(path, events, rounds[i].count);
         db = db_open(path);
-        numbers_check(db, events, count);
+        numbers_check(db, events, rounds[i].count);
         sqlite3_close(db);
     }
+    vs_free(events);
+}
+
+/* The answer to `sql`, one number. */
+static sqlite3_int64 number_of(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *stmt = prepare(db, sql);
+    sqlite3_int64 n;
+
+    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+    n = sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    return n;
+}
+
+static void sums_over_the_view_are_those_of_the_events(void **state)
+{
+    char path[4096];
+    struct sample_random rnd = {8};
+    size_t count = 5000;
+    struct vs_event *events = vs_alloc(count * sizeof(*events));
+    sqlite3_int64 bytes = 0;
+    sqlite3_int64 live = 0;
+    sqlite3_int64 holds = 0;
+    sqlite3 *db;
+
+    trace_path(state, "sums.db", path, sizeof(path));
+    sample_events_training(&rnd, events, count);
+    for (size_t i = 0; i < count; i++) {
+        bytes += events[i].kind == VS_EV_ALLOC ? (sqlite3_int64)events[i].b : 0;
+        live += (events[i].kind == VS_EV_ALLOC) - (events[i].kind == VS_EV_FREE);
+        holds += events[i].kind == VS_EV_HOLD;
+    }
+    trace_write(path, events, count);
+    db = db_open(path);
+    assert_int_equal(number_of(db, "SELECT sum(size) FROM event WHERE kind = 'alloc'"), bytes);
+    assert_int_equal(number_of(db, "SELECT count(*) FROM block WHERE free_seq IS NULL"), live);
+    assert_int_equal(
+        number_of(db, "SELECT count(*) FROM event WHERE holder = 'local' AND kind = 'hold'"),
+        holds);
+    assert_int_equal(number_of(db, "SELECT max(step) FROM event"),
+                     (sqlite3_int64)(count - 1) / 2000 - 1);
+    sqlite3_close(db);
     vs_free(events);
 }
 
@@ -105,6 +151,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sql_decodes_what_was_written),
+        cmocka_unit_test(sums_over_the_view_are_those_of_the_events),
     };
 
     return cmocka_run_group_tests_name("store/view", tests, trace_folder_setup,

@@ -1,0 +1,412 @@
+/*
+ * store/codec_encode.c - events to columns.
+ *
+ * For:            store/codec.h says.
+ * Must not know:  SQLite, files.
+ * Invariant:      of the forms a column can have the shortest of those tried is taken; each gives the same values back.
+ */
+#include "store/codec.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "store/codec_internal.h"
+
+/* Values beyond this are stored as they are, so that no sum of the others can overflow in SQL's signed arithmetic. */
+#define PLAIN_LIMIT (INT64_C(1) << 60)
+
+/* The shortest width that holds `word`; 0 for 0. */
+static uint32_t word_width(uint64_t word)
+{
+    uint32_t width;
+
+    if (word == 0)
+        return 0;
+    width = (64U - (uint32_t)__builtin_clzll(word) + STO_GROUP_BITS - 1) / STO_GROUP_BITS;
+    return width <= STO_WIDTH_SHORT_MAX ? width : STO_WIDTH_MAX;
+}
+
+static void word_put(uint8_t *out, uint64_t word, uint32_t width)
+{
+    for (uint32_t k = 0; k < width; k++) {
+        out[k] = (uint8_t)(word & 0x7f);
+        word >>= STO_GROUP_BITS;
+    }
+}
+
+/* `count` words at `out`, for the widths that occur all the time with the loop unrolled. */
+static void words_put(uint8_t *out, const uint64_t *words, size_t count, uint32_t width)
+{
+    switch (width) {
+    case 0:
+        break;
+    case 1:
+        for (size_t i = 0; i < count; i++)
+            out[i] = (uint8_t)words[i];
+        break;
+    case 2:
+        for (size_t i = 0; i < count; i++)
+            word_put(out + 2 * i, words[i], 2);
+        break;
+    case 3:
+        for (size_t i = 0; i < count; i++)
+            word_put(out + 3 * i, words[i], 3);
+        break;
+    case 4:
+        for (size_t i = 0; i < count; i++)
+            word_put(out + 4 * i, words[i], 4);
+        break;
+    default:
+        for (size_t i = 0; i < count; i++)
+            word_put(out + width * i, words[i], width);
+        break;
+    }
+}
+
+static void codes_put(uint8_t *out, const uint32_t *codes, size_t count, uint32_t width)
+{
+    if (width == 1) {
+        for (size_t i = 0; i < count; i++)
+            out[i] = (uint8_t)codes[i];
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        word_put(out + width * i, codes[i], width);
+}
+
+static uint8_t *bytes_take(struct sto_codec *codec, size_t count)
+{
+    uint8_t *at = codec->bytes + codec->bytes_used;
+
+    codec->bytes_used += count;
+    VS_ASSERT(codec->bytes_used <=
+              (size_t)2 * STO_WIDTH_MAX * STO_FIELD_COUNT * STO_CHUNK_EVENTS_MAX);
+    return at;
+}
+
+/* Lowest and highest of v[i] - step * i, and all bits in which two of them differ from the first. */
+struct span {
+    int64_t min;
+    int64_t max;
+    uint64_t bits;
+};
+
+static struct span span_level(const int64_t *v, size_t n)
+{
+    struct span s = {v[0], v[0], 0};
+
+    for (size_t i = 1; i < n; i++) {
+        s.min = v[i] < s.min ? v[i] : s.min;
+        s.max = v[i] > s.max ? v[i] : s.max;
+        s.bits |= (uint64_t)v[i] - (uint64_t)v[0];
+    }
+    return s;
+}
+
+static struct span span_line(const int64_t *v, size_t n, int64_t step)
+{
+    struct span s = {v[0], v[0], 0};
+    int64_t drift = 0;
+
+    for (size_t i = 1; i < n; i++) {
+        int64_t x;
+
+        drift += step;
+        x = v[i] - drift;
+        s.min = x < s.min ? x : s.min;
+        s.max = x > s.max ? x : s.max;
+        s.bits |= (uint64_t)x - (uint64_t)v[0];
+    }
+    return s;
+}
+
+static bool is_level(const int64_t *v, size_t n)
+{
+    uint64_t bits = 0;
+
+    if (v[n / 2] != v[0] || v[n - 1] != v[0]) /* mostly told at once */
+        return false;
+    for (size_t i = 1; i < n; i++)
+        bits |= (uint64_t)v[i] ^ (uint64_t)v[0];
+    return bits == 0;
+}
+
+static uint32_t span_width(const struct span *s)
+{
+    uint64_t range = (uint64_t)s->max - (uint64_t)s->min;
+
+    return range == 0 ? 0 : word_width(range >> __builtin_ctzll(s->bits));
+}
+
+/* Fields that tend to grow with time: numbers of events, blocks, tensors and nodes, and the clock. */
+static bool may_climb(enum sto_field field)
+{
+    return field != STO_FIELD_PLACE && field != STO_FIELD_D && field != STO_FIELD_AUX;
+}
+
+/* What is left of the values when the line is taken away. */
+static void words_fill(struct sto_codec *codec, const int64_t *v, size_t n, int shift,
+                       const struct sto_column *col)
+{
+    int64_t drift = col->base;
+
+    if (col->step == 0) {
+        for (size_t i = 0; i < n; i++)
+            codec->words[i] = ((uint64_t)v[i] - (uint64_t)drift) >> shift;
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        codec->words[i] = ((uint64_t)v[i] - (uint64_t)drift) >> shift;
+        drift += col->step;
+    }
+}
+
+/*
+ * Fill base, step, unit and width of `col`, and codec->words. Values far out, where a sum might overflow, are kept as
+ * they are; otherwise a straight line through the first and the last value is tried against a level one.
+ */
+static void words_split(struct sto_codec *codec, enum sto_field field, const int64_t *v, size_t n,
+                        struct sto_column *col)
+{
+    struct span best;
+    int shift;
+
+    col->unit = 1;
+    if (is_level(v, n)) {
+        col->base = v[0];
+        return;
+    }
+    best = span_level(v, n);
+    if (best.min <= -PLAIN_LIMIT || best.max >= PLAIN_LIMIT) {
+        col->width = STO_WIDTH_MAX;
+        memcpy(codec->words, v, n * sizeof(*v));
+        return;
+    }
+    col->width = span_width(&best);
+    if (may_climb(field) && (col->width > 1 || v[1] != v[0])) {
+        int64_t slope = (v[n - 1] - v[0]) / (int64_t)(n - 1);
+        struct span line = span_line(v, n, slope);
+
+        if (span_width(&line) < col->width) {
+            best = line;
+            col->step = slope;
+            col->width = span_width(&line);
+        }
+    }
+    col->base = best.min;
+    if (col->width == 0)
+        return;
+    shift = __builtin_ctzll(best.bits);
+    col->unit = INT64_C(1) << shift;
+    words_fill(codec, v, n, shift, col);
+}
+
+/*
+ * Number the distinct words of codec->words in order of appearance: codec->codes, codec->dict_words. Returns how
+ * many there are, or 0 as soon as it is clear that a dictionary would not be shorter than the words.
+ */
+static uint32_t dict_build(struct sto_codec *codec, size_t n, uint32_t width)
+{
+    size_t mask = 16;
+    uint32_t count = 0;
+    uint32_t count_max;
+
+    while (mask < 2 * n)
+        mask *= 2;
+    mask--;
+    codec->stamp++;
+    /* count * width + n * (bytes a code) < n * width, with one byte a code: refined when there are more than 128 */
+    count_max = (uint32_t)(n * (width - 1) / width);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t word = codec->words[i];
+        size_t at = (size_t)((word * UINT64_C(0x9E3779B97F4A7C15)) >> 40) & mask;
+
+        while (codec->slots[at].stamp == codec->stamp && codec->slots[at].word != word)
+            at = (at + 1) & mask;
+        if (codec->slots[at].stamp != codec->stamp) {
+            if (count == 128)
+                count_max = (uint32_t)(n * (width - 2) / width);
+            if (count >= count_max)
+                return 0;
+            codec->slots[at] = (struct sto_dict_slot){word, codec->stamp, count};
+            codec->dict_words[count++] = word;
+        }
+        codec->codes[i] = codec->slots[at].code;
+    }
+    return count;
+}
+
+static void dict_put(struct sto_codec *codec, uint32_t count, struct sto_column *col)
+{
+    uint8_t *dict;
+
+    col->dict_width = col->width;
+    col->dict_bytes = (size_t)count * col->dict_width;
+    dict = bytes_take(codec, col->dict_bytes);
+    words_put(dict, codec->dict_words, count, col->dict_width);
+    col->dict = dict;
+}
+
+/*
+ * True, and the column written as a dictionary alone, where equal codes of `from` always come with equal words and
+ * the dictionary is shorter than codes of its own would be.
+ */
+static bool column_put_shared(struct sto_codec *codec, const struct sto_code_source *from, size_t n,
+                              struct sto_column *col)
+{
+    if (from->count == 0 || (size_t)from->count * col->width >= n)
+        return false;
+    memset(codec->is_seen, 0, from->count * sizeof(*codec->is_seen));
+    for (size_t i = 0; i < n; i++) {
+        uint32_t code = from->codes[i];
+
+        if (!codec->is_seen[code]) {
+            codec->is_seen[code] = true;
+            codec->dict_words[code] = codec->words[i];
+        } else if (codec->dict_words[code] != codec->words[i]) {
+            return false;
+        }
+    }
+    for (uint32_t code = 0; code < from->count; code++)
+        if (!codec->is_seen[code])
+            codec->dict_words[code] = 0;
+    dict_put(codec, from->count, col);
+    col->codes = from->field;
+    col->width = from->width;
+    return true;
+}
+
+/* Let other columns of the block use the codes of this one: its dictionary's, or its words where they are short. */
+static void source_keep(struct sto_codec *codec, struct sto_code_source *source,
+                        enum sto_field field, size_t n, const struct sto_column *col,
+                        uint32_t dict_count)
+{
+    uint32_t max = 0;
+
+    source->field = field;
+    source->width = col->width;
+    if (dict_count > 0) {
+        memcpy(source->codes, codec->codes, n * sizeof(*source->codes));
+        source->count = dict_count;
+        return;
+    }
+    if (col->width > STO_CODE_WIDTH_MAX)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        source->codes[i] = (uint32_t)codec->words[i];
+        max = source->codes[i] > max ? source->codes[i] : max;
+    }
+    source->count = max + 1;
+}
+
+static void column_put(struct sto_codec *codec, uint32_t dict_count, size_t n,
+                       struct sto_column *col)
+{
+    uint8_t *data;
+
+    if (dict_count > 0) {
+        dict_put(codec, dict_count, col);
+        col->width = word_width(dict_count - 1);
+    }
+    col->data_bytes = n * col->width;
+    data = bytes_take(codec, col->data_bytes);
+    if (dict_count > 0)
+        codes_put(data, codec->codes, n, col->width);
+    else
+        words_put(data, codec->words, n, col->width);
+    col->data = data;
+}
+
+static void column_encode(struct sto_codec *codec, enum sto_field field, const int64_t *v, size_t n,
+                          struct sto_column *col)
+{
+    uint32_t dict_count = 0;
+
+    *col = (struct sto_column){.codes = field};
+    words_split(codec, field, v, n, col);
+    col->is_stored = col->width > 0 || col->base != 0 || col->step != 0;
+    if (col->width == 0)
+        return;
+    /* Numbers of events and times hardly repeat. */
+    if (field != STO_FIELD_SEQ && field != STO_FIELD_TIME) {
+        if (column_put_shared(codec, &codec->by_place, n, col) ||
+            column_put_shared(codec, &codec->by_b, n, col))
+            return;
+        if (col->width > 1)
+            dict_count = dict_build(codec, n, col->width);
+    }
+    column_put(codec, dict_count, n, col);
+    if (field == STO_FIELD_PLACE)
+        source_keep(codec, &codec->by_place, field, n, col, dict_count);
+    else if (field == STO_FIELD_B)
+        source_keep(codec, &codec->by_b, field, n, col, dict_count);
+}
+
+/* Put an event into row `at` of codec->values. */
+static void values_put(struct sto_codec *codec, size_t at, size_t seq, const struct vs_event *e)
+{
+    codec->values[STO_FIELD_SEQ][at] = (int64_t)seq;
+    codec->values[STO_FIELD_TIME][at] = (int64_t)e->time_ns;
+    codec->values[STO_FIELD_PLACE][at] = e->place;
+    codec->values[STO_FIELD_A][at] = (int64_t)e->a;
+    codec->values[STO_FIELD_B][at] = (int64_t)e->b;
+    codec->values[STO_FIELD_C][at] = (int64_t)e->c;
+    codec->values[STO_FIELD_D][at] = (int64_t)e->d;
+    codec->values[STO_FIELD_E][at] = e->e;
+    codec->values[STO_FIELD_AUX][at] = e->aux;
+}
+
+/* The events of each kind side by side in codec->values; starts[k] is where those of kind k begin. */
+static void events_sort(struct sto_codec *codec, const struct vs_event *events, size_t count,
+                        size_t *starts)
+{
+    size_t next[VS_EVENT_KIND_COUNT + 1] = {0};
+
+    for (size_t i = 0; i < count; i++) {
+        VS_ASSERT(events[i].kind < VS_EVENT_KIND_COUNT);
+        next[events[i].kind + 1]++;
+    }
+    for (size_t k = 0; k < VS_EVENT_KIND_COUNT; k++)
+        next[k + 1] += next[k];
+    memcpy(starts, next, sizeof(next));
+    for (size_t i = 0; i < count; i++)
+        values_put(codec, next[events[i].kind]++, i, &events[i]);
+}
+
+/* Encode rows start … start + count - 1 of codec->values. */
+static void block_encode(struct sto_codec *codec, size_t start, size_t count, uint32_t kind,
+                         struct sto_block *block)
+{
+    block->kind = kind;
+    block->count = (uint32_t)count;
+    codec->by_place.count = 0;
+    codec->by_b.count = 0;
+    for (int f = 0; f < STO_FIELD_COUNT; f++)
+        column_encode(codec, (enum sto_field)f, codec->values[f] + start, count,
+                      &block->columns[f]);
+}
+
+size_t sto_codec_encode(struct sto_codec *codec, const struct vs_event *events, size_t count,
+                        struct sto_block *blocks)
+{
+    size_t starts[VS_EVENT_KIND_COUNT + 1];
+    size_t block_count = 0;
+
+    VS_ASSERT(count > 0 && count <= STO_CHUNK_EVENTS_MAX);
+    codec->bytes_used = 0;
+    events_sort(codec, events, count, starts);
+    for (uint32_t k = 0; k < VS_EVENT_KIND_COUNT; k++)
+        if (starts[k + 1] > starts[k])
+            block_encode(codec, starts[k], starts[k + 1] - starts[k], k, &blocks[block_count++]);
+    return block_count;
+}
+
+void sto_codec_encode_block(struct sto_codec *codec, const struct vs_event *events, size_t count,
+                            uint32_t kind, struct sto_block *block)
+{
+    VS_ASSERT(count > 0 && count <= STO_CHUNK_EVENTS_MAX);
+    codec->bytes_used = 0;
+    for (size_t i = 0; i < count; i++)
+        values_put(codec, i, i, &events[i]);
+    block_encode(codec, 0, count, kind, block);
+}

@@ -1,0 +1,346 @@
+/*
+ * tests/tracer/test_recorder.c - what an observer is told stands in the trace; what goes wrong is told at the end.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/dtype.h"
+#include "base/mem.h"
+#include "store/reader.h"
+#include "tests/store/sample_events.h"
+#include "tests/store/trace_file.h"
+#include "tracer/recorder.h"
+
+#define PATH_SIZE 4096
+
+static void ok(enum vs_status st, const struct vs_error *err)
+{
+    if (st)
+        fail_msg("%s: %s", vs_status_name(st), err->text);
+}
+
+static struct trc_recorder *recorder_open(const char *path, size_t ring_slots, uint32_t commit_ms)
+{
+    const struct trc_recorder_options options = {.ring_slots = ring_slots, .commit_ms = commit_ms};
+    struct vs_error err = VS_ERROR_INIT;
+    struct trc_recorder *rec;
+
+    ok(trc_recorder_open(path, &options, &rec, &err), &err);
+    return rec;
+}
+
+static struct sto_reader *reader_open(const char *path)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct sto_reader *r;
+
+    ok(sto_reader_open(path, &r, &err), &err);
+    return r;
+}
+
+/* A tensor whose every member follows from its id. */
+static struct vs_tensor_desc tensor_of(uint32_t id)
+{
+    struct vs_tensor_desc desc = {.block = id * UINT64_C(3),
+                                  .id = id,
+                                  .name = id % 7,
+                                  .dtype = VS_F32,
+                                  .ndim = (uint8_t)(id % (VS_MAX_DIMS + 1)),
+                                  .offset_elems = id % 5};
+
+    for (uint32_t i = 0; i < desc.ndim; i++) {
+        desc.sizes[i] = id % 11 + i;
+        desc.strides[i] = id % 13 * (i + 1);
+    }
+    return desc;
+}
+
+static struct vs_event event_of(uint64_t i, uint32_t place)
+{
+    return (struct vs_event){.kind = (uint8_t)(i % VS_EVENT_KIND_COUNT),
+                             .a = i,
+                             .b = i * i,
+                             .c = i / 3,
+                             .d = i << 9,
+                             .e = (uint32_t)i,
+                             .place = place,
+                             .aux = (uint8_t)(i % 3)};
+}
+
+static void tell(const struct eng_observer *obs, uint64_t first, uint64_t count)
+{
+    char text[32];
+
+    for (uint64_t i = first; i < first + count; i++) {
+        struct vs_place place = {.line = (uint32_t)(i % 100)};
+        struct vs_event event;
+
+        snprintf(text, sizeof(text), "module%d", (int)(i % 50));
+        place.module = obs->string(obs->user, text);
+        event = event_of(i, obs->place(obs->user, &place));
+        if (i % 4 == 0) {
+            struct vs_tensor_desc desc = tensor_of((uint32_t)(i / 4 + 1));
+
+            obs->tensor(obs->user, &desc);
+        }
+        obs->emit(obs->user, &event);
+    }
+}
+
+static void told_check(struct sto_reader *r, uint64_t count)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    uint64_t last_time = 0;
+    char text[32];
+
+    for (uint64_t i = 0; i < count; i++) {
+        struct vs_event got;
+        struct vs_event wanted;
+        const struct vs_place *place;
+
+        ok(sto_reader_events(r, i + 1, 1, &got, &err), &err);
+        assert_true(got.time_ns >= last_time);
+        last_time = got.time_ns;
+        wanted = event_of(i, got.place);
+        wanted.time_ns = got.time_ns;
+        assert_memory_equal(&got, &wanted, sizeof(got));
+        place = sto_reader_place(r, got.place);
+        assert_int_equal(place->line, i % 100);
+        snprintf(text, sizeof(text), "module%d", (int)(i % 50));
+        assert_string_equal(sto_reader_string(r, place->module), text);
+        if (i % 4 == 0) {
+            struct vs_tensor_desc desc = tensor_of((uint32_t)(i / 4 + 1));
+            struct vs_tensor_desc tensor;
+
+            ok(sto_reader_tensor(r, desc.id, &tensor, &err), &err);
+            assert_int_equal(tensor.block, desc.block);
+            assert_int_equal(tensor.name, desc.name);
+            assert_int_equal(tensor.offset_elems, desc.offset_elems);
+            assert_int_equal(tensor.ndim, desc.ndim);
+            assert_memory_equal(tensor.sizes, desc.sizes, sizeof(desc.sizes));
+            assert_memory_equal(tensor.strides, desc.strides, sizeof(desc.strides));
+        }
+    }
+}
+
+static void record_and_check(void **state, const char *name, size_t ring_slots, uint64_t count)
+{
+    char path[PATH_SIZE];
+    struct vs_error err = VS_ERROR_INIT;
+    struct trc_recorder_stats stats;
+    struct trc_recorder *rec =
+        recorder_open(trace_path(state, name, path, sizeof(path)), ring_slots, 20);
+    struct sto_reader *r;
+
+    tell(trc_recorder_observer(rec), 0, count);
+    trc_recorder_stats(rec, &stats);
+    assert_int_equal(stats.events, count);
+    assert_false(stats.failed);
+    ok(trc_recorder_close(rec, true, &err), &err);
+    r = reader_open(path);
+    assert_true(sto_reader_is_complete(r));
+    assert_int_equal(sto_reader_event_count(r), count);
+    told_check(r, count);
+    sto_reader_close(r);
+}
+
+static void what_is_told_stands_in_the_trace(void **state)
+{
+    record_and_check(state, "told.db", 0, 50000);
+}
+
+static void a_ring_that_is_always_full_loses_nothing(void **state)
+{
+    record_and_check(state, "tiny_ring.db", 2, 2000);
+    record_and_check(state, "small_ring.db", 16, 20000);
+}
+
+static void facts_and_losses_travel_with_the_events(void **state)
+{
+    char path[PATH_SIZE];
+    char text[] = "value";
+    struct vs_error err = VS_ERROR_INIT;
+    struct trc_recorder *rec =
+        recorder_open(trace_path(state, "facts.db", path, sizeof(path)), 0, 0);
+    const struct eng_observer *obs = trc_recorder_observer(rec);
+    struct sto_reader *r;
+
+    trc_recorder_meta_set(rec, "net", text);
+    strcpy(text, "?????"); /* it was copied */
+    trc_recorder_source_add(rec, "net.py", "class Net: ...\n");
+    trc_recorder_toggle_add(rec, "amp", "bf16", false);
+    for (uint64_t step = 0; step < 3; step++) {
+        obs->emit(obs->user, &(struct vs_event){.kind = VS_EV_STEP, .a = step + 1});
+        trc_recorder_step(rec, (int64_t)step, 0.5 * (double)step);
+    }
+    ok(trc_recorder_close(rec, false, &err), &err);
+    r = reader_open(path);
+    assert_false(sto_reader_is_complete(r));
+    assert_string_equal(sto_reader_meta(r, "net"), "value");
+    assert_string_equal(sto_reader_source_at(r, 0)->text, "class Net: ...\n");
+    assert_string_equal(sto_reader_toggle_at(r, 0)->value, "bf16");
+    assert_false(sto_reader_toggle_at(r, 0)->is_default);
+    assert_int_equal(sto_reader_step_count(r), 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(sto_reader_step_at(r, i)->loss == 0.5 * (double)i);
+    sto_reader_close(r);
+}
+
+static void a_file_that_exists_is_told_at_the_start(void **state)
+{
+    char path[PATH_SIZE];
+    struct vs_error err = VS_ERROR_INIT;
+    struct trc_recorder *rec =
+        recorder_open(trace_path(state, "twice.db", path, sizeof(path)), 0, 0);
+
+    ok(trc_recorder_close(rec, true, &err), &err);
+    assert_int_equal(trc_recorder_open(path, NULL, &rec, &err), VS_E_EXISTS);
+    assert_null(rec);
+    assert_int_equal(trc_recorder_close(NULL, true, &err), VS_OK);
+}
+
+static void a_full_disk_is_told_at_the_end_and_disturbs_nothing(void **state)
+{
+    char path[PATH_SIZE];
+    struct rlimit old;
+    struct rlimit tight = {300000, 300000};
+    struct vs_error err = VS_ERROR_INIT;
+    struct trc_recorder_stats stats;
+    struct trc_recorder *rec =
+        recorder_open(trace_path(state, "full.db", path, sizeof(path)), 256, 5);
+    struct sto_reader *r;
+    uint64_t count = 0;
+
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    tight.rlim_max = old.rlim_max;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    do {
+        tell(trc_recorder_observer(rec), count, 1000);
+        count += 1000;
+        trc_recorder_stats(rec, &stats);
+    } while (!stats.failed && count < 10000000);
+    assert_true(stats.failed);
+    tell(trc_recorder_observer(rec), count, 5000);
+    trc_recorder_meta_set(rec, "late", "fact");
+    assert_int_equal(trc_recorder_close(rec, true, &err), VS_E_IO);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_non_null(strstr(err.text, path));
+    r = reader_open(path);
+    assert_false(sto_reader_is_complete(r));
+    assert_true(sto_reader_event_count(r) < count);
+    told_check(r, sto_reader_event_count(r));
+    sto_reader_close(r);
+}
+
+/* In a child: record without end, and write the number of events told to `out` now and then. */
+static void record_until_killed(const char *path, int out)
+{
+    const struct trc_recorder_options options = {.commit_ms = 1};
+    struct vs_error err = VS_ERROR_INIT;
+    struct trc_recorder *rec;
+    uint64_t count = 0;
+
+    if (trc_recorder_open(path, &options, &rec, &err))
+        _exit(3);
+    for (;;) {
+        tell(trc_recorder_observer(rec), count, 100);
+        count += 100;
+        if (write(out, &count, sizeof(count)) != sizeof(count))
+            _exit(4);
+    }
+}
+
+static void kill_and_check(const char *path, uint64_t after)
+{
+    int ends[2];
+    uint64_t told = 0;
+    struct sto_reader *r;
+    pid_t child;
+    int status;
+
+    assert_int_equal(pipe(ends), 0);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        close(ends[0]);
+        record_until_killed(path, ends[1]);
+    }
+    close(ends[1]);
+    while (told < after)
+        assert_int_equal(read(ends[0], &told, sizeof(told)), sizeof(told));
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    while (read(ends[0], &told, sizeof(told)) == sizeof(told))
+        ;
+    close(ends[0]);
+    r = reader_open(path);
+    assert_false(sto_reader_is_complete(r));
+    assert_true(sto_reader_event_count(r) <= told + 100);
+    told_check(r, sto_reader_event_count(r));
+    sto_reader_close(r);
+}
+
+static void killed_at_any_moment_the_trace_holds_a_prefix(void **state)
+{
+    char path[PATH_SIZE];
+    char name[32];
+    struct sample_random rnd = {20240229};
+
+    for (int round = 0; round < 12; round++) {
+        snprintf(name, sizeof(name), "killed%d.db", round);
+        trace_path(state, name, path, sizeof(path));
+        kill_and_check(path, sample_random_below(&rnd, 30000));
+    }
+}
+
+static void a_commit_comes_by_itself_while_events_come(void **state)
+{
+    char path[PATH_SIZE];
+    struct vs_error err = VS_ERROR_INIT;
+    struct trc_recorder *rec =
+        recorder_open(trace_path(state, "live.db", path, sizeof(path)), 0, 1);
+    uint64_t there = 0;
+
+    tell(trc_recorder_observer(rec), 0, 1000);
+    for (int tries = 0; tries < 2000 && there < 1000; tries++) {
+        struct sto_reader *r = reader_open(path);
+
+        there = sto_reader_event_count(r);
+        told_check(r, there);
+        sto_reader_close(r);
+        nanosleep(&(struct timespec){0, 5000000}, NULL);
+    }
+    assert_int_equal(there, 1000);
+    ok(trc_recorder_close(rec, true, &err), &err);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_told_stands_in_the_trace),
+        cmocka_unit_test(a_ring_that_is_always_full_loses_nothing),
+        cmocka_unit_test(facts_and_losses_travel_with_the_events),
+        cmocka_unit_test(a_file_that_exists_is_told_at_the_start),
+        cmocka_unit_test(a_full_disk_is_told_at_the_end_and_disturbs_nothing),
+        cmocka_unit_test(killed_at_any_moment_the_trace_holds_a_prefix),
+        cmocka_unit_test(a_commit_comes_by_itself_while_events_come),
+    };
+
+    return cmocka_run_group_tests_name("tracer/recorder", tests, trace_folder_setup,
+                                       trace_folder_teardown);
+}
