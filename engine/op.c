@@ -61,7 +61,8 @@ void eng_c_give_list(struct eng_op_call *c, struct eng_tensor **ts, uint32_t cou
     c->ret->count = count;
     if (count > sizeof(c->ret->few) / sizeof(c->ret->few[0]))
         c->ret->tensors = vs_alloc(sizeof(*ts) * count);
-    memcpy(c->ret->tensors, ts, sizeof(*ts) * count);
+    if (count)
+        memcpy(c->ret->tensors, ts, sizeof(*ts) * count);
 }
 
 /* ---- the node of a call ---- */

@@ -266,6 +266,16 @@ void eng_contiguous_strides(const int64_t *sizes, int ndim, int64_t *strides)
     }
 }
 
+/* sizes and strides of a 0-dim tensor may be NULL */
+static void dims_set(struct eng_tensor *t, const int64_t *sizes, const int64_t *strides, int ndim)
+{
+    t->ndim = (uint8_t)ndim;
+    for (int d = 0; d < ndim; d++) {
+        t->sizes[d] = sizes[d];
+        t->strides[d] = strides[d];
+    }
+}
+
 /* Bytes that sizes and strides span; false on overflow. */
 static bool span_bytes(const int64_t *sizes, const int64_t *strides, int ndim, enum vs_dtype dtype, uint64_t *out)
 {
@@ -319,9 +329,7 @@ struct eng_tensor *eng_empty_strided(struct eng *e, const int64_t *sizes, const 
         return NULL;
     t = eng_tensor_on(s, NULL);
     t->dtype = (uint8_t)dtype;
-    t->ndim = (uint8_t)ndim;
-    memcpy(t->sizes, sizes, sizeof(*sizes) * (size_t)ndim);
-    memcpy(t->strides, strides, sizeof(*strides) * (size_t)ndim);
+    dims_set(t, sizes, strides, ndim);
     if (e->observer && s->block)
         announce_alloc(e, t);
     return t;
@@ -344,9 +352,7 @@ struct eng_tensor *eng_as_strided(struct eng_tensor *t, const int64_t *sizes, co
     t->version->refs++;
     view = eng_tensor_on(eng_storage_ref(t->storage), t->version);
     view->dtype = t->dtype;
-    view->ndim = (uint8_t)ndim;
-    memcpy(view->sizes, sizes, sizeof(*sizes) * (size_t)ndim);
-    memcpy(view->strides, strides, sizeof(*strides) * (size_t)ndim);
+    dims_set(view, sizes, strides, ndim);
     view->offset = offset;
     return view;
 }
