@@ -159,6 +159,8 @@ def train(source, net, loss, train_step, optimizer, scaler, settings):
             if train_step is not None:
                 l = train_step(net, optimizer, scaler, inputs, targets)
                 torch._note_loss(l)
+                if step == steps - 1 and micro == accumulate - 1:
+                    torch._note_saved()
                 if not detach_loss and l is not None:
                     epoch_loss += l
                 end("forward", micro, settings)
