@@ -162,6 +162,10 @@ def batch(n):
     return torch.randint(0, VOCAB, (n, LENGTH)), ()
 
 
+def loss(output, target):
+    return output.mean()
+
+
 def train_step(model, optimizer, scaler, inputs, targets):
     model(inputs)
     return None
