@@ -146,7 +146,7 @@ static void shape_json(const struct rpl_trace *trace, uint32_t tensor, struct vs
 {
     struct vs_tensor_desc desc;
 
-    if (!tensor || !rpl_trace_tensor(trace, tensor, &desc) || desc.dtype >= VS_DTYPE_COUNT) {
+    if (!rpl_trace_tensor(trace, tensor, &desc)) {
         vs_json_put_string(json, "dtype", NULL);
         vs_json_put_string(json, "shape", NULL);
         return;
@@ -154,7 +154,7 @@ static void shape_json(const struct rpl_trace *trace, uint32_t tensor, struct vs
     vs_json_put_string(json, "dtype", vs_dtype_name((enum vs_dtype)desc.dtype));
     vs_json_key(json, "shape");
     vs_json_array_flat(json);
-    for (unsigned i = 0; i < desc.ndim && i < VS_MAX_DIMS; i++)
+    for (unsigned i = 0; i < desc.ndim; i++)
         vs_json_int(json, desc.sizes[i]);
     vs_json_end(json);
 }

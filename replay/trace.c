@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dtype.h"
 #include "base/mem.h"
 #include "replay/trace_mem.h"
 #include "store/reader.h"
@@ -143,12 +144,15 @@ bool rpl_trace_tensor(const struct rpl_trace *trace, uint32_t id, struct vs_tens
 {
     struct vs_error ignored = VS_ERROR_INIT;
 
-    if (!trace->mem)
-        return sto_reader_tensor(trace->reader, id, out, &ignored) == VS_OK;
-    if (!id || id > trace->mem->tensor_count)
-        return false;
-    *out = trace->mem->tensors[id - 1];
-    return true;
+    if (!trace->mem) {
+        if (sto_reader_tensor(trace->reader, id, out, &ignored))
+            return false;
+    } else {
+        if (!id || id > trace->mem->tensor_count)
+            return false;
+        *out = trace->mem->tensors[id - 1];
+    }
+    return out->dtype < VS_DTYPE_COUNT && out->ndim <= VS_MAX_DIMS;
 }
 
 const char *rpl_trace_meta(const struct rpl_trace *trace, const char *key)

@@ -283,8 +283,7 @@ void rpl_shape_text(const struct rpl_trace *trace, uint32_t tensor, struct vs_te
 {
     struct vs_tensor_desc desc;
 
-    if (!tensor || !rpl_trace_tensor(trace, tensor, &desc) || desc.dtype >= VS_DTYPE_COUNT ||
-        desc.ndim > VS_MAX_DIMS)
+    if (!rpl_trace_tensor(trace, tensor, &desc))
         return;
     vs_text_addf(out, "%s[", vs_dtype_text((enum vs_dtype)desc.dtype));
     for (unsigned i = 0; i < desc.ndim; i++)

@@ -244,6 +244,21 @@ static void a_file_reads_as_the_memory_it_was_written_from(void **state)
     unlink(path);
 }
 
+static void a_tensor_of_no_known_dtype_or_rank_is_not_given(void **state)
+{
+    struct rpl_trace *trace = rpl_trace_new();
+    struct vs_tensor_desc desc = {.id = 1, .dtype = 152};
+    struct vs_tensor_desc out;
+
+    (void)state;
+    rpl_trace_add_tensor(trace, &desc);
+    desc = (struct vs_tensor_desc){.id = 2, .ndim = VS_MAX_DIMS + 1};
+    rpl_trace_add_tensor(trace, &desc);
+    assert_false(rpl_trace_tensor(trace, 1, &out));
+    assert_false(rpl_trace_tensor(trace, 2, &out));
+    rpl_trace_free(trace);
+}
+
 static void a_file_that_is_not_there_is_named(void **state)
 {
     struct rpl_trace *file = NULL;
@@ -263,6 +278,7 @@ int main(void)
         cmocka_unit_test(lines_of_the_source_come_without_indentation),
         cmocka_unit_test(numbers_in_meta_are_read_whole_or_not_at_all),
         cmocka_unit_test(a_file_reads_as_the_memory_it_was_written_from),
+        cmocka_unit_test(a_tensor_of_no_known_dtype_or_rank_is_not_given),
         cmocka_unit_test(a_file_that_is_not_there_is_named),
     };
 
