@@ -158,29 +158,30 @@ def place(events, rows):
 def figures(events, rows, keep_scratch):
     """Phase ends and peaks, from a replay of the events through the allocator's rules."""
     place(events, rows)
-    check = replay(events, rows)
-    real = [row[3] for row in rows]
-    model_is_exact = all(p[k] == r[k] for p, r in zip(check["rows"], real) for k in r)
+    everything = replay(events, rows)
+    matches = all(ours[k] == counters[k] for ours, (step, phase, end, counters)
+                  in zip(everything["rows"], rows) for k in counters)
+    scratch = [e.bytes for e in events if e.scratch and e.kind == "alloc"]
+    result = everything
     if not keep_scratch:
-        left_out = [e for e in events if e.scratch and e.kind == "alloc"]
-        kept = [(e, e.step, e.phase) for e in events if not e.scratch]
-        ends, at = [], 0
-        for step, phase, end, counters in rows:
-            at += sum(1 for e in events[len(ends) and rows[len(ends) - 1][2]:end] if not e.scratch)
-            ends.append((step, phase, at, counters))
+        rows = ends_without_scratch(events, rows)
         events = ev.without_scratch(events)
-        rows = ends
         result = replay(events, rows)
-    else:
-        left_out = []
-        result = check
     return {
         "peak": result["peak"], "steps": by_step(result["rows"], rows),
-        "events": len(events), "event_list": events,
-        "allocator_matches": model_is_exact,
-        "scratch": {"allocations": len(left_out), "largest": max((e.bytes for e in left_out),
-                                                                 default=0)},
+        "events": len(events), "event_list": events, "allocator_matches": matches,
+        "scratch": {"allocations": len(scratch), "largest": max(scratch, default=0)},
     }
+
+
+def ends_without_scratch(events, rows):
+    """The same phases, their ends counted in events of tensors."""
+    out, at, tensors = [], 0, 0
+    for step, phase, end, counters in rows:
+        tensors += sum(1 for e in events[at:end] if not e.scratch)
+        at = end
+        out.append((step, phase, tensors, counters))
+    return out
 
 
 def replay(events, rows):
