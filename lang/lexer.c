@@ -31,7 +31,6 @@ static const struct {
 };
 
 enum {
-    FIRST_KEYWORD = LANG_TOK_FALSE,
     LONGEST_KEYWORD = 8,
     TAB_WIDTH = 8,
 };
@@ -66,9 +65,10 @@ static void place(struct lexer *lx, uint32_t offset, uint32_t *line, uint32_t *c
 {
     const uint32_t *starts = lx->source->line_starts;
 
-    if (offset < lx->col_offset) { /* back: only for messages */
-        lx->line = 1;
-        lx->col_offset = 0;
+    if (offset < lx->col_offset) { /* back: by a token at most, but for messages */
+        while (starts[lx->line - 1] > offset)
+            lx->line--;
+        lx->col_offset = starts[lx->line - 1];
         lx->col = 1;
     }
     while (lx->line < lx->source->line_count && starts[lx->line] <= offset) {
@@ -202,14 +202,27 @@ static void fail_char(struct lexer *lx)
 
 /* ---- names and operators ---- */
 
-static enum lang_token_kind keyword_kind(const char *text, size_t len)
+static void index_kinds(struct lexer *lx)
 {
-    if (len < 2 || len > LONGEST_KEYWORD)
+    for (int kind = LANG_TOK_LPAREN; kind < LANG_TOKEN_KIND_COUNT; kind++) {
+        unsigned char c = (unsigned char)token_infos[kind].text[0];
+
+        lx->next[kind] = lx->first[c];
+        lx->first[c] = (uint8_t)kind;
+    }
+}
+
+/* The name of `len` bytes, at least one, that starts with ASCII may be a keyword. */
+static enum lang_token_kind keyword_kind(const struct lexer *lx, const char *text, size_t len)
+{
+    unsigned char c = (unsigned char)text[0];
+
+    if (len < 2 || len > LONGEST_KEYWORD || c >= 128)
         return LANG_TOK_NAME;
-    for (int kind = FIRST_KEYWORD; kind < LANG_TOKEN_KIND_COUNT; kind++) {
+    for (int kind = lx->first[c]; kind; kind = lx->next[kind]) {
         const char *word = token_infos[kind].text;
 
-        if (word[0] == text[0] && strncmp(word, text, len) == 0 && word[len] == '\0')
+        if (strncmp(word, text, len) == 0 && word[len] == '\0')
             return (enum lang_token_kind)kind;
     }
     return LANG_TOK_NAME;
@@ -240,7 +253,7 @@ static void name_or_string(struct lexer *lx)
         lexer_string(lx, start);
         return;
     }
-    kind = keyword_kind(lx->text + start, n);
+    kind = keyword_kind(lx, lx->text + start, n);
     token = lexer_emit(lx, kind, start, lx->pos);
     if (kind == LANG_TOK_NAME)
         token->name = lang_strs_get(lx->strs, lx->text + start, n);
@@ -285,16 +298,16 @@ void lexer_close(struct lexer *lx, enum lang_token_kind kind)
 /* The longest operator at `pos`, or LANG_TOK_ERROR. */
 static enum lang_token_kind operator_at(const struct lexer *lx)
 {
+    unsigned char c = (unsigned char)lx->text[lx->pos];
     enum lang_token_kind best = LANG_TOK_ERROR;
     size_t best_len = 0;
 
-    for (int kind = LANG_TOK_LPAREN; kind < FIRST_KEYWORD; kind++) {
+    if (c >= 128)
+        return best;
+    for (int kind = lx->first[c]; kind; kind = lx->next[kind]) {
         const char *text = token_infos[kind].text;
-        size_t n;
+        size_t n = strlen(text);
 
-        if (text[0] != lx->text[lx->pos])
-            continue;
-        n = strlen(text);
         if (n > best_len && n <= lx->len - lx->pos && memcmp(text, lx->text + lx->pos, n) == 0) {
             best = (enum lang_token_kind)kind;
             best_len = n;
@@ -537,6 +550,7 @@ void lang_tokens_init(struct lang_tokens *tokens, const struct lang_source *sour
     lx.line = 1;
     lx.col = 1;
     lx.indent_count = 1;
+    index_kinds(&lx);
     whole_text(&lx);
 }
 

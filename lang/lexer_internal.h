@@ -19,6 +19,7 @@ struct lexer_bracket {
 /*
  * indents  columns of the open blocks, counted with tabs to 8 (col) and as one column (alt): both must agree on what is
  *          deeper, or the meaning would depend on the width of a tab
+ * first, next  the spelled kinds by their first character: first[c] is one of them, next[kind] the one after; 0: none
  * line     number of the line that line_offset is the start of; the last place asked for
  * col_offset, col  a place on that line whose column is known
  */
@@ -31,6 +32,8 @@ struct lexer {
     uint32_t pos;
     bool is_ascii;
     bool failed;
+    uint8_t first[128];
+    uint8_t next[LANG_TOKEN_KIND_COUNT];
     uint32_t line;
     uint32_t col_offset;
     uint32_t col;

@@ -13,6 +13,9 @@
 #include "lang/parser_internal.h"
 #include "lang/resolve.h"
 
+/* A longer name is not repeated in a message. */
+#define SHOWN_TOKEN 40
+
 static const struct lang_token end_token = {.kind = LANG_TOK_END};
 
 /* ---- failing ---- */
@@ -45,12 +48,25 @@ static void fail_as_lexer(struct lang_parser *p)
     stop(p);
 }
 
+/* What `tok` is, as it is written where that says more. */
+static const char *found_text(const struct lang_parser *p, char buf[SHOWN_TOKEN + 3])
+{
+    const struct lang_token *tok = p->tok;
+    uint32_t len = tok->end - tok->start;
+
+    if ((tok->kind != LANG_TOK_NAME && tok->kind != LANG_TOK_NUMBER &&
+         tok->kind < LANG_TOK_LPAREN) ||
+        len > SHOWN_TOKEN)
+        return lang_token_info((enum lang_token_kind)tok->kind)->text;
+    (void)snprintf(buf, SHOWN_TOKEN + 3, "`%.*s`", (int)len, p->source->text + tok->start);
+    return buf;
+}
+
 void parser_unexpected(struct lang_parser *p, const char *wanted)
 {
     const struct lang_token *tok = p->tok;
-    const struct lang_token_info *info = lang_token_info((enum lang_token_kind)tok->kind);
-    bool is_spelled = tok->kind >= LANG_TOK_LPAREN;
     const char *hint = NULL;
+    char found[SHOWN_TOKEN + 3];
 
     if (p->failed || parser_refuse_keyword(p, tok))
         return;
@@ -67,8 +83,7 @@ void parser_unexpected(struct lang_parser *p, const char *wanted)
         hint = "print is a function: print(...)";
     else if (tok->kind == LANG_TOK_ASSIGN)
         hint = "`==` compares, `=` assigns and stands alone";
-    parser_fail(p, tok->span, hint, "expected %s, found %s%s%s", wanted, is_spelled ? "`" : "",
-                info->text, is_spelled ? "`" : "");
+    parser_fail(p, tok->span, hint, "expected %s, found %s", wanted, found_text(p, found));
 }
 
 /* ---- tokens ---- */

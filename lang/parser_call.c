@@ -73,11 +73,20 @@ static void keyword(struct lang_parser *p, struct arg_state *state, struct lang_
 static void check_repeated(struct lang_parser *p, const struct lang_keyword *keywords,
                            uint32_t count)
 {
-    for (uint32_t i = 1; i < count; i++)
-        for (uint32_t k = 0; k < i && keywords[i].name; k++)
-            if (keywords[k].name == keywords[i].name)
-                parser_fail(p, keywords[i].span, NULL, "the argument `%s` is given twice",
-                            keywords[i].name->text);
+    bool *is_seen;
+
+    if (count < 2)
+        return;
+    is_seen = vs_calloc(p->strs->count, sizeof(*is_seen));
+    for (uint32_t i = 0; i < count; i++) {
+        if (!keywords[i].name)
+            continue;
+        if (is_seen[keywords[i].name->id])
+            parser_fail(p, keywords[i].span, NULL, "the argument `%s` is given twice",
+                        keywords[i].name->text);
+        is_seen[keywords[i].name->id] = true;
+    }
+    vs_free(is_seen);
 }
 
 /*

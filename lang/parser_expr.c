@@ -172,6 +172,19 @@ static struct lang_expr *chain(struct lang_parser *p, enum lang_expr_kind kind,
     return expr;
 }
 
+/* What `operand` reads, one level deeper. */
+static struct lang_expr *deeper(struct lang_parser *p,
+                                struct lang_expr *(*operand)(struct lang_parser *))
+{
+    struct lang_expr *expr;
+
+    if (!parser_enter(p))
+        return parser_expr_new(p, LANG_EXPR_NONE, p->tok->span);
+    expr = operand(p);
+    parser_leave(p);
+    return expr;
+}
+
 /* `**` binds from the right, and stronger than a sign to its left. */
 static struct lang_expr *power(struct lang_parser *p)
 {
@@ -184,7 +197,7 @@ static struct lang_expr *power(struct lang_parser *p)
     step.op = LANG_OP_POW;
     step.at = p->tok->span;
     parser_advance(p);
-    step.operand = unary(p);
+    step.operand = deeper(p, unary);
     parser_push(p, &step, sizeof(step));
     return chain(p, LANG_EXPR_BINARY, base, mark);
 }
@@ -198,7 +211,7 @@ static struct lang_expr *prefixed(struct lang_parser *p, enum lang_op op,
     struct lang_expr *child;
 
     parser_advance(p);
-    child = operand(p);
+    child = deeper(p, operand);
     expr = parser_expr_new(p, LANG_EXPR_UNARY, start);
     expr->u.unary.op = op;
     expr->u.unary.operand = child;
@@ -208,20 +221,13 @@ static struct lang_expr *prefixed(struct lang_parser *p, enum lang_op op,
 
 static struct lang_expr *unary(struct lang_parser *p)
 {
-    struct lang_expr *expr;
-
-    if (!parser_enter(p))
-        return parser_expr_new(p, LANG_EXPR_NONE, p->tok->span);
     if (parser_is(p, LANG_TOK_MINUS))
-        expr = prefixed(p, LANG_OP_NEG, unary);
-    else if (parser_is(p, LANG_TOK_PLUS))
-        expr = prefixed(p, LANG_OP_POS, unary);
-    else if (parser_is(p, LANG_TOK_TILDE))
-        expr = prefixed(p, LANG_OP_INVERT, unary);
-    else
-        expr = power(p);
-    parser_leave(p);
-    return expr;
+        return prefixed(p, LANG_OP_NEG, unary);
+    if (parser_is(p, LANG_TOK_PLUS))
+        return prefixed(p, LANG_OP_POS, unary);
+    if (parser_is(p, LANG_TOK_TILDE))
+        return prefixed(p, LANG_OP_INVERT, unary);
+    return power(p);
 }
 
 /* Operators of at least `strength`; those of one strength in a row become one node. */
@@ -292,15 +298,7 @@ static struct lang_expr *comparison(struct lang_parser *p)
 
 static struct lang_expr *inversion(struct lang_parser *p)
 {
-    struct lang_expr *expr;
-
-    if (!parser_is(p, LANG_TOK_NOT))
-        return comparison(p);
-    if (!parser_enter(p))
-        return parser_expr_new(p, LANG_EXPR_NONE, p->tok->span);
-    expr = prefixed(p, LANG_OP_NOT, inversion);
-    parser_leave(p);
-    return expr;
+    return parser_is(p, LANG_TOK_NOT) ? prefixed(p, LANG_OP_NOT, inversion) : comparison(p);
 }
 
 /* One operand, or several joined by the keyword `word` into one node. */
@@ -382,15 +380,14 @@ static struct lang_expr *conditional(struct lang_parser *p)
     return expr;
 }
 
+static struct lang_expr *any(struct lang_parser *p)
+{
+    return parser_is(p, LANG_TOK_LAMBDA) ? lambda(p) : conditional(p);
+}
+
 struct lang_expr *parser_expr(struct lang_parser *p)
 {
-    struct lang_expr *expr;
-
-    if (!parser_enter(p))
-        return parser_expr_new(p, LANG_EXPR_NONE, p->tok->span);
-    expr = parser_is(p, LANG_TOK_LAMBDA) ? lambda(p) : conditional(p);
-    parser_leave(p);
-    return expr;
+    return deeper(p, any);
 }
 
 struct lang_expr *parser_annotation(struct lang_parser *p)
@@ -419,7 +416,7 @@ struct lang_expr *parser_named_expr(struct lang_parser *p)
     if (!parser_is(p, LANG_TOK_WALRUS))
         return target;
     if (p->in_annotation)
-        parser_fail(p, p->tok->span, "assign it on a line before", "`:=` inside an annotation");
+        parser_refuse(p, PARSER_REFUSE_WALRUS_ANNOTATION, p->tok->span);
     if (!is_walrus)
         parser_fail(p, target->span, NULL, "`:=` binds a plain name only");
     else

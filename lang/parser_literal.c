@@ -143,9 +143,14 @@ static uint32_t hex_escape(struct lang_parser *p, uint32_t escape, uint32_t end,
         }
         value = value * 16 + (uint32_t)digit;
     }
-    if (value > 0x10FFFF || (value >= 0xD800 && value < 0xE000)) {
+    if (value > 0x10FFFF) {
         parser_fail(p, lang_source_span(p->source, escape, escape + 2 + digits), NULL,
-                    "U+%04X is no character", value);
+                    "U+%X is no character", value);
+        return 0;
+    }
+    if (value >= 0xD800 && value < 0xE000) {
+        parser_refuse(p, PARSER_REFUSE_SURROGATE,
+                      lang_source_span(p->source, escape, escape + 2 + digits));
         return 0;
     }
     return value;
@@ -319,8 +324,11 @@ static void field(struct lang_parser *p, size_t text_mark)
     flush_text(p, text_mark);
     if (parser_accept(p, LANG_TOK_EXCLAM))
         part.conversion = conversion(p);
-    if (parser_accept(p, LANG_TOK_COLON))
+    if (parser_is(p, LANG_TOK_COLON) && parser_enter(p)) {
+        parser_advance(p);
         part.spec = format_spec(p);
+        parser_leave(p);
+    }
     if (is_debug && !part.spec && !part.conversion)
         part.conversion = 'r';
     parser_expect(p, LANG_TOK_RBRACE);
@@ -337,10 +345,7 @@ static void fstring_pieces(struct lang_parser *p, enum lang_token_kind end, size
         const struct lang_token *tok = p->tok;
 
         if (parser_is(p, LANG_TOK_LBRACE)) {
-            if (!parser_enter(p))
-                return;
             field(p, text_mark);
-            parser_leave(p);
         } else if (parser_is(p, LANG_TOK_FSTRING_TEXT)) {
             parser_advance(p);
             add_decoded(p, tok->start, tok->end, tok->is_raw, !tok->is_spec);

@@ -57,6 +57,11 @@ static const struct refusal refusals[] = {
          "write a list comprehension: [... for ... in ...]" SEE},
     [PARSER_REFUSE_STAR_ANNOTATION] = {"a starred annotation is not part of the net language",
                                        "leave it out: annotations are not looked at" SEE},
+    [PARSER_REFUSE_WALRUS_ANNOTATION] =
+        {"`:=` inside an annotation is not part of the net language",
+         "assign it on a line before" SEE},
+    [PARSER_REFUSE_SURROGATE] = {"half of a surrogate pair is not part of the net language",
+                                 "write the character itself, or \\U with its number" SEE},
 };
 static_assert(sizeof(refusals) / sizeof(refusals[0]) == PARSER_REFUSAL_COUNT, "a row each");
 
