@@ -1,8 +1,8 @@
 /*
  * bench/bench_store.c - what recording costs: on the training thread, in the writer, on the disk.
  *
- * For:            `make bench`. Peer: the same events as plain rows, inserted with a prepared statement into an indexed
- *                 by rowid table of ten columns, with the same journal and page size, in the same run.
+ * For:            `make bench`. Peer: the same events as plain rows of ten columns, inserted with a prepared statement,
+ *                 with the same journal and page size, in the same run.
  * Must not know:  the engine: an invented training run of LAYERS layers makes the events, as an engine would.
  * Invariant:      every figure is the median of ROUNDS rounds, ours and the peer's taken in turn.
  */
@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "engine/observer.h"
+#include "store/reader.h"
 #include "store/writer.h"
 #include "tracer/intern.h"
 #include "tracer/recorder.h"
@@ -292,7 +293,7 @@ static void plain_open(struct plain *p, const char *path)
     check(sqlite3_open(path, &p->db) == SQLITE_OK, "peer: open");
     check(sqlite3_exec(
               p->db,
-              "PRAGMA page_size = 8192; PRAGMA journal_mode = DELETE; PRAGMA synchronous = NORMAL;"
+              "PRAGMA page_size = 4096; PRAGMA journal_mode = DELETE; PRAGMA synchronous = NORMAL;"
               "PRAGMA cache_size = -65536;"
               "CREATE TABLE event (seq INTEGER PRIMARY KEY, time_ns, kind, place, a, b, c, d, e, "
               "aux);"
@@ -325,12 +326,35 @@ static void plain_close(struct plain *p)
 
 /* ---- measuring ---- */
 
-static double now(void)
+/* What something took, in ns an event: by the clock, and in CPU time, which other programs hardly move. */
+struct took {
+    double wall[ROUNDS];
+    double cpu[ROUNDS];
+};
+
+struct stopwatch {
+    double wall;
+    double cpu;
+};
+
+static double seconds(clockid_t clock)
 {
     struct timespec ts;
 
-    clock_gettime(CLOCK_MONOTONIC, &ts);
+    clock_gettime(clock, &ts);
     return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+}
+
+static struct stopwatch stopwatch_start(void)
+{
+    return (struct stopwatch){seconds(CLOCK_MONOTONIC), seconds(CLOCK_THREAD_CPUTIME_ID)};
+}
+
+static void stopwatch_stop(const struct stopwatch *watch, uint64_t events, struct took *took,
+                           int round)
+{
+    took->wall[round] = (seconds(CLOCK_MONOTONIC) - watch->wall) / (double)events * 1e9;
+    took->cpu[round] = (seconds(CLOCK_THREAD_CPUTIME_ID) - watch->cpu) / (double)events * 1e9;
 }
 
 static int compare(const void *a, const void *b)
@@ -341,10 +365,13 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median(double *values)
+static double median(const double *values)
 {
-    qsort(values, ROUNDS, sizeof(*values), compare);
-    return values[ROUNDS / 2];
+    double sorted[ROUNDS];
+
+    memcpy(sorted, values, sizeof(sorted));
+    qsort(sorted, ROUNDS, sizeof(*sorted), compare);
+    return sorted[ROUNDS / 2];
 }
 
 static double file_bytes(const char *path)
@@ -361,92 +388,133 @@ static void ok(enum vs_status st, const struct vs_error *err)
         vs_die("bench_store: %s", err->text);
 }
 
-/* Seconds that EVENTS events (about) take with this observer. */
-static double run_time(const struct eng_observer *obs, uint64_t *emitted)
+/* Let the invented run make EVENTS events (about) for this observer. Returns how many it were. */
+static uint64_t run_time(const struct eng_observer *obs, struct took *took, int round)
 {
+    struct stopwatch watch;
     struct run run;
-    double start;
 
     run_init(&run, obs);
-    start = now();
+    watch = stopwatch_start();
     while (run.emitted < EVENTS)
         step(&run);
-    *emitted = run.emitted;
-    return now() - start;
+    stopwatch_stop(&watch, run.emitted, took, round);
+    return run.emitted;
 }
 
-static double none_time(void)
+static void none_time(struct took *took, int round)
 {
     const struct eng_observer obs = {NULL, none_emit, none_string, none_place, none_tensor};
-    uint64_t emitted;
-    double seconds = run_time(&obs, &emitted);
 
-    return seconds / (double)emitted * 1e9;
+    run_time(&obs, took, round);
 }
 
-/* ns an event on the training thread, the run's own time included; *waits and *bytes of the trace per event. */
-static double recorder_time(const char *path, struct trc_recorder_stats *stats, double *bytes)
+/* Also *stats of the recording, and the bytes of its file an event. */
+static void recorder_time(const char *path, struct took *took, int round,
+                          struct trc_recorder_stats *stats, double *bytes)
 {
     struct vs_error err = VS_ERROR_INIT;
     const struct trc_recorder_options options = {.force = true};
     struct trc_recorder *rec;
     uint64_t emitted;
-    double seconds;
 
     ok(trc_recorder_open(path, &options, &rec, &err), &err);
-    seconds = run_time(trc_recorder_observer(rec), &emitted);
+    emitted = run_time(trc_recorder_observer(rec), took, round);
     trc_recorder_stats(rec, stats);
     ok(trc_recorder_close(rec, true, &err), &err);
     *bytes = file_bytes(path) / (double)emitted;
-    return seconds / (double)emitted * 1e9;
 }
 
-static double plain_run_time(const char *path)
+static void plain_run_time(const char *path, struct took *took, int round)
 {
     struct plain p;
     const struct eng_observer obs = {&p, plain_emit, none_string, none_place, none_tensor};
-    uint64_t emitted;
-    double seconds;
 
     plain_open(&p, path);
-    seconds = run_time(&obs, &emitted);
+    run_time(&obs, took, round);
     plain_close(&p);
-    return seconds / (double)emitted * 1e9;
 }
 
-static double writer_rate(const char *path, const struct keeper *k)
+static void writer_time(const char *path, const struct keeper *k, struct took *took, int round)
 {
     struct vs_error err = VS_ERROR_INIT;
     const struct sto_writer_options options = {.force = true};
+    struct stopwatch watch;
     struct sto_writer *w;
-    double start;
 
     ok(sto_writer_open(path, &options, &w, &err), &err);
-    start = now();
+    watch = stopwatch_start();
     for (size_t i = 0; i < k->count; i += BATCH)
         ok(sto_writer_events(w, k->events + i, k->count - i < BATCH ? k->count - i : BATCH, &err),
            &err);
     ok(sto_writer_close(w, true, &err), &err);
-    return (double)k->count / (now() - start) / 1e6;
+    stopwatch_stop(&watch, k->count, took, round);
 }
 
-static double plain_rate(const char *path, const struct keeper *k)
+static void plain_time(const char *path, const struct keeper *k, struct took *took, int round)
 {
+    struct stopwatch watch;
     struct plain p;
-    double start;
 
     plain_open(&p, path);
-    start = now();
+    watch = stopwatch_start();
     for (size_t i = 0; i < k->count; i++)
         plain_emit(&p, &k->events[i]);
     plain_close(&p);
-    return (double)k->count / (now() - start) / 1e6;
+    stopwatch_stop(&watch, k->count, took, round);
 }
 
-static void line(const char *what, double ours, double peer, const char *unit, bool more_is_better)
+static void reader_time(const char *path, const struct keeper *k, struct took *took, int round)
 {
-    printf("%-46s %8.1f %8.1f %-12s %6.1fx\n", what, ours, peer, unit,
-           more_is_better ? ours / peer : peer / ours);
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_event *batch = vs_alloc(BATCH * sizeof(*batch));
+    struct stopwatch watch = stopwatch_start();
+    struct sto_reader *r;
+
+    ok(sto_reader_open(path, &r, &err), &err);
+    check(sto_reader_event_count(r) == k->count, "events were lost");
+    for (size_t i = 0; i < k->count; i += BATCH)
+        ok(sto_reader_events(r, i + 1, k->count - i < BATCH ? k->count - i : BATCH, batch, &err),
+           &err);
+    stopwatch_stop(&watch, k->count, took, round);
+    sto_reader_close(r);
+    vs_free(batch);
+}
+
+/* A query that SQLite answers from the file alone; ns for each event that the trace has. */
+static void query_time(const char *path, const char *sql, const struct keeper *k, struct took *took,
+                       int round)
+{
+    struct stopwatch watch;
+    sqlite3_stmt *stmt;
+    sqlite3 *db;
+
+    check(sqlite3_open(path, &db) == SQLITE_OK, "query: open");
+    watch = stopwatch_start();
+    check(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK, "query: prepare");
+    check(sqlite3_step(stmt) == SQLITE_ROW, "query: step");
+    stopwatch_stop(&watch, k->count, took, round);
+    sqlite3_finalize(stmt);
+    sqlite3_close(db);
+}
+
+static void line(const char *what, double ours, double peer, const char *unit)
+{
+    printf("%-44s %9.1f %9.1f %-12s %6.1fx\n", what, ours, peer, unit, peer / ours);
+}
+
+/* Two lines: by the clock and in CPU time, `none` taken away. */
+static void lines(const char *what, const struct took *ours, const struct took *peer,
+                  const struct took *none)
+{
+    double wall = none ? median(none->wall) : 0;
+    double cpu = none ? median(none->cpu) : 0;
+    char text[64];
+
+    snprintf(text, sizeof(text), "%s, clock", what);
+    line(text, median(ours->wall) - wall, median(peer->wall) - wall, "ns/event");
+    snprintf(text, sizeof(text), "%s, CPU", what);
+    line(text, median(ours->cpu) - cpu, median(peer->cpu) - cpu, "ns/event");
 }
 
 static void events_keep(struct keeper *k)
@@ -463,36 +531,49 @@ static void events_keep(struct keeper *k)
 
 int main(int argc, char **argv)
 {
-    const char *path = argc > 1 ? argv[1] : "bench_store.db";
-    double none[ROUNDS], ours[ROUNDS], peer[ROUNDS], rate[ROUNDS], plain[ROUNDS];
+    static const char sum[] = "SELECT sum(size) FROM event WHERE kind = 'alloc'";
+    static const char plain_sum[] = "SELECT sum(b) FROM event WHERE kind = 0";
+    const char *folder = getenv("TMPDIR");
+    char default_path[4096];
+    const char *path = argc > 1 ? argv[1] : default_path;
+    struct took none, ours, peer, writer, plain, reader, query, plain_query;
     struct trc_recorder_stats stats = {0};
     double trace_bytes = 0;
     double event_bytes = 0;
     double plain_bytes = 0;
     struct keeper k;
 
+    snprintf(default_path, sizeof(default_path), "%s/vramscope-bench-store.db",
+             folder && *folder ? folder : "/tmp");
     events_keep(&k);
     for (int i = 0; i < ROUNDS; i++) {
-        none[i] = none_time();
-        ours[i] = recorder_time(path, &stats, &trace_bytes);
-        peer[i] = plain_run_time(path);
-        rate[i] = writer_rate(path, &k);
+        none_time(&none, i);
+        recorder_time(path, &ours, i, &stats, &trace_bytes);
+        plain_run_time(path, &peer, i);
+        writer_time(path, &k, &writer, i);
         event_bytes = file_bytes(path) / (double)k.count;
-        plain[i] = plain_rate(path, &k);
+        reader_time(path, &k, &reader, i);
+        query_time(path, sum, &k, &query, i);
+        plain_time(path, &k, &plain, i);
         plain_bytes = file_bytes(path) / (double)k.count;
+        query_time(path, plain_sum, &k, &plain_query, i);
     }
     unlink(path);
-    printf("%d events of an invented run of %d layers; peer: plain rows by a prepared statement; "
+    printf("%d events of an invented run of %d layers; peer: plain rows, prepared statement; "
            "medians of %d\n",
            EVENTS, LAYERS, ROUNDS);
-    printf("%-46s %8s %8s\n", "", "ours", "peer");
-    line("recording, on the training thread", median(ours) - median(none),
-         median(peer) - none[ROUNDS / 2], "ns/event", false);
-    line("writer, events alone", median(rate), median(plain), "M events/s", true);
-    line("file, events alone", event_bytes, plain_bytes, "bytes/event", false);
-    printf("%-46s %8.1f          %s\n", "file, with tensors, places and strings", trace_bytes,
-           "bytes/event");
-    printf("%-46s %8llu          %.1f ms in all\n", "ring found full in the last round",
+    printf("%-44s %9s %9s\n", "", "ours", "peer");
+    lines("recording, on the training thread", &ours, &peer, &none);
+    lines("writer, events alone", &writer, &plain, NULL);
+    line("file, events alone", event_bytes, plain_bytes, "bytes/event");
+    lines("sum(size) of all allocs in SQL", &query, &plain_query, NULL);
+    printf("%-44s %9.1f           bytes/event\n", "file, with tensors, places, strings",
+           trace_bytes);
+    printf("%-44s %9.1f           M events/s (CPU: %.1f)\n", "writer", 1e3 / median(writer.wall),
+           1e3 / median(writer.cpu));
+    printf("%-44s %9.1f           M events/s (CPU: %.1f)\n", "reader", 1e3 / median(reader.wall),
+           1e3 / median(reader.cpu));
+    printf("%-44s %9llu           times, %.1f ms in all\n", "ring found full in the last round",
            (unsigned long long)stats.waits, (double)stats.wait_ns / 1e6);
     vs_free(k.events);
     trc_intern_free(k.intern);

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,6 +17,9 @@
 #include "base/mem.h"
 #include "store/db_internal.h"
 #include "store/migrate.h"
+
+/* Names tried before giving up: others may be at work on the same path. */
+#define TEMP_TRIES 100
 
 static char *text_join(const char *a, const char *b)
 {
@@ -57,20 +59,24 @@ static enum vs_status path_check(const char *path, bool is_forced, struct vs_err
 /* An empty file of our own beside `path`, with the rights that a new file gets. */
 static enum vs_status temp_create(const char *path, char **out, struct vs_error *err)
 {
-    char *temp = text_join(path, ".new-XXXXXX");
-    mode_t mask = umask(0);
-    int fd;
+    for (int i = 0; i < TEMP_TRIES; i++) {
+        char end[48];
+        char *temp;
+        int fd;
 
-    umask(mask);
-    fd = mkstemp(temp);
-    if (fd < 0) {
+        snprintf(end, sizeof(end), ".new-%ld-%d", (long)getpid(), i);
+        temp = text_join(path, end);
+        fd = open(temp, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+        if (fd >= 0) {
+            close(fd);
+            *out = temp;
+            return VS_OK;
+        }
         vs_free(temp);
-        return fail_errno(path, err);
+        if (errno != EEXIST)
+            break;
     }
-    fchmod(fd, 0666 & ~mask);
-    close(fd);
-    *out = temp;
-    return VS_OK;
+    return fail_errno(path, err);
 }
 
 static enum vs_status temp_fill(const char *temp, const char *path, struct vs_error *err)

@@ -26,8 +26,14 @@ enum vs_status sto_db_open(struct sto_db *db, const char *path, bool is_writable
 {
     int flags = is_writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
 
+    /* SQLite gives names such as ":memory:" and "file:x" a meaning of their own, but not with a folder before them. */
+    char *name = sqlite3_mprintf("%s%s", path[0] == '/' ? "" : "./", path);
+    int rc;
+
     *db = (struct sto_db){NULL, path};
-    if (sqlite3_open_v2(path, &db->handle, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
+    rc = sqlite3_open_v2(name, &db->handle, flags | SQLITE_OPEN_NOMUTEX, NULL);
+    sqlite3_free(name);
+    if (rc != SQLITE_OK) {
         enum vs_status st = sto_db_fail(db, err);
 
         sto_db_close(db);

@@ -253,7 +253,8 @@ static void *writer_thread(void *arg)
             done += run_take(rec, slots + done, count - done);
         trc_ring_consume(rec->ring, count);
         c->has_uncommitted |= count > 0;
-        commit_if_due(rec);
+        if (!c->is_stopped) /* the writer may not even be there then */
+            commit_if_due(rec);
         if (count == 0)
             nanosleep(&nap, NULL);
     }
@@ -341,6 +342,12 @@ static void recorder_free(struct trc_recorder *rec)
     vs_free(rec);
 }
 
+static void thread_stop(struct trc_recorder *rec)
+{
+    record_send(rec, &(struct vs_event){.kind = RECORD_STOP});
+    pthread_join(rec->thread, NULL);
+}
+
 enum vs_status trc_recorder_open(const char *path, const struct trc_recorder_options *options,
                                  struct trc_recorder **out, struct vs_error *err)
 {
@@ -358,28 +365,23 @@ enum vs_status trc_recorder_open(const char *path, const struct trc_recorder_opt
     rec->ring = trc_ring_new(options->ring_slots ? options->ring_slots : RING_SLOTS);
     rec->intern = trc_intern_new();
     rec->observer = (struct eng_observer){rec, on_emit, on_string, on_place, on_tensor};
-    st = sto_writer_open(path, &writer_options, &rec->consumer.writer, err);
-    if (st)
-        goto out;
     rec->consumer.commit_ns =
         UINT64_C(1000000) * (options->commit_ms ? options->commit_ms : COMMIT_MS);
     rec->consumer.last_commit_ns = rec->start_ns = now_ns();
+    /* The thread first: it touches the writer when the first record comes, and without it no file shall be made. */
     rc = pthread_create(&rec->thread, NULL, writer_thread, rec);
     if (rc != 0) {
-        st = vs_fail(err, VS_E_IO, "%s: no thread to write it with: %s", path, strerror(rc));
-        goto out;
+        recorder_free(rec);
+        return vs_fail(err, VS_E_IO, "%s: no thread to write it with: %s", path, strerror(rc));
+    }
+    st = sto_writer_open(path, &writer_options, &rec->consumer.writer, err);
+    if (st) {
+        thread_stop(rec);
+        recorder_free(rec);
+        return st;
     }
     *out = rec;
-    rec = NULL; /* handed over */
-out:
-    if (rec) {
-        struct vs_error ignored = VS_ERROR_INIT;
-
-        if (sto_writer_close(rec->consumer.writer, false, &ignored))
-            ignored.status = VS_OK; /* the first failure is the one to tell */
-        recorder_free(rec);
-    }
-    return st;
+    return VS_OK;
 }
 
 const struct eng_observer *trc_recorder_observer(struct trc_recorder *rec)
@@ -434,8 +436,7 @@ enum vs_status trc_recorder_close(struct trc_recorder *rec, bool complete, struc
 
     if (!rec)
         return VS_OK;
-    record_send(rec, &(struct vs_event){.kind = RECORD_STOP});
-    pthread_join(rec->thread, NULL);
+    thread_stop(rec);
     failure = rec->consumer.failure;
     st = sto_writer_close(rec->consumer.writer, complete && !failure.status,
                           failure.status ? &(struct vs_error)VS_ERROR_INIT : err);

@@ -6,8 +6,9 @@
  * Invariant:      nothing that goes wrong here reaches the observed program: the first failure is kept, recording
  *                 stops, and trc_recorder_close reports it.
  *
- * The observer's callbacks and all functions below are called from one thread, that of the training. They allocate
- * only when a string or place is new, take no lock and do no I/O; a second thread, owned by the recorder, writes.
+ * The observer's callbacks and all functions below are called from one thread, that of the training. The callbacks
+ * allocate only when a string or place is new, take no lock and do no I/O; a second thread, owned by the recorder,
+ * writes.
  */
 #ifndef TRC_RECORDER_H
 #define TRC_RECORDER_H
@@ -51,7 +52,7 @@ struct trc_recorder_stats {
 /*
  * Create the trace at `path` and start the writer thread. `options` may be NULL. The clock of the trace starts here.
  *
- * Errors: those of sto_writer_open; VS_E_IO where no thread can be started (then no file is left).
+ * Errors: those of sto_writer_open; VS_E_IO where no thread can be started (then no file is made).
  * The caller owns *out until trc_recorder_close; *out is NULL on failure.
  */
 VS_MUST_USE enum vs_status trc_recorder_open(const char *path,

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -280,12 +281,36 @@ static void a_reader_keeps_what_it_saw_while_the_writer_goes_on(void **state)
     vs_free(events);
 }
 
+/* In the folder of the test, as such names have a meaning only without a folder before them. */
+static void names_that_sqlite_reads_otherwise_are_names_of_files(void **state)
+{
+    static const char *const names[] = {":memory:", "file:x?mode=memory", "with space%41"};
+    char old[4096];
+
+    assert_non_null(getcwd(old, sizeof(old)));
+    assert_int_equal(chdir(*state), 0);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct vs_error err = VS_ERROR_INIT;
+        struct sto_writer *w = writer_open(names[i]);
+        struct sto_reader *r;
+
+        ok(sto_writer_meta_set(w, "net", names[i], &err), &err);
+        ok(sto_writer_close(w, true, &err), &err);
+        assert_int_equal(access(names[i], R_OK), 0);
+        r = reader_open(names[i]);
+        assert_string_equal(sto_reader_meta(r, "net"), names[i]);
+        sto_reader_close(r);
+    }
+    assert_int_equal(chdir(old), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wild_events_come_back_by_any_range),
         cmocka_unit_test(everything_but_events_comes_back),
         cmocka_unit_test(steps_and_phases_are_kept_from_the_events),
+        cmocka_unit_test(names_that_sqlite_reads_otherwise_are_names_of_files),
         cmocka_unit_test(a_reader_keeps_what_it_saw_while_the_writer_goes_on),
     };
 
