@@ -37,26 +37,27 @@ bool parser_starts_expr(const struct lang_parser *p)
 
 /* ---- attribute, call, index ---- */
 
-static struct lang_expr *attribute(struct lang_parser *p, struct lang_expr *value)
+static struct lang_expr *attribute(struct lang_parser *p, struct lang_expr *value,
+                                   struct lang_span start)
 {
     const struct lang_token *name;
     struct lang_expr *expr;
 
     parser_advance(p);
     name = p->tok;
-    expr = parser_expr_new(p, LANG_EXPR_ATTR, value->span);
+    expr = parser_expr_new(p, LANG_EXPR_ATTR, start);
     expr->u.attr.value = value;
     expr->u.attr.at = name->span;
     expr->u.attr.name = parser_private(p, parser_name(p, "a name after the dot"));
     return expr;
 }
 
-static struct lang_expr *call(struct lang_parser *p, struct lang_expr *func)
+static struct lang_expr *call(struct lang_parser *p, struct lang_expr *func, struct lang_span start)
 {
     struct lang_expr *expr;
 
     parser_advance(p);
-    expr = parser_expr_new(p, LANG_EXPR_CALL, func->span);
+    expr = parser_expr_new(p, LANG_EXPR_CALL, start);
     expr->u.call.func = func;
     parser_args(p, expr);
     return expr;
@@ -113,12 +114,13 @@ static struct lang_expr *subscripts(struct lang_parser *p)
     return tuple;
 }
 
-static struct lang_expr *index_of(struct lang_parser *p, struct lang_expr *value)
+static struct lang_expr *index_of(struct lang_parser *p, struct lang_expr *value,
+                                  struct lang_span start)
 {
     struct lang_expr *expr;
 
     parser_advance(p);
-    expr = parser_expr_new(p, LANG_EXPR_INDEX, value->span);
+    expr = parser_expr_new(p, LANG_EXPR_INDEX, start);
     expr->u.index.value = value;
     if (parser_is(p, LANG_TOK_RBRACKET))
         parser_unexpected(p, "an index");
@@ -130,20 +132,21 @@ static struct lang_expr *index_of(struct lang_parser *p, struct lang_expr *value
 
 static struct lang_expr *postfix(struct lang_parser *p)
 {
+    struct lang_span start = p->tok->span; /* with the bracket of `(a + b).c` */
     struct lang_expr *expr = parser_atom(p);
 
     for (;;) {
         struct lang_expr *base = expr;
 
         if (parser_is(p, LANG_TOK_DOT))
-            expr = attribute(p, base);
+            expr = attribute(p, base, start);
         else if (parser_is(p, LANG_TOK_LPAREN))
-            expr = call(p, base);
+            expr = call(p, base, start);
         else if (parser_is(p, LANG_TOK_LBRACKET))
-            expr = index_of(p, base);
+            expr = index_of(p, base, start);
         else
             return expr;
-        expr->span = parser_span_from(p, base->span);
+        expr->span = parser_span_from(p, start);
         parser_adopt(p, expr, base);
     }
 }
@@ -151,9 +154,9 @@ static struct lang_expr *postfix(struct lang_parser *p)
 /* ---- operators ---- */
 
 static struct lang_expr *chain(struct lang_parser *p, enum lang_expr_kind kind,
-                               struct lang_expr *first, size_t mark)
+                               struct lang_expr *first, size_t mark, struct lang_span start)
 {
-    struct lang_expr *expr = parser_expr_new(p, kind, first->span);
+    struct lang_expr *expr = parser_expr_new(p, kind, start);
     uint32_t count;
     struct lang_step *steps = parser_take(p, mark, sizeof(*steps), &count);
 
@@ -188,6 +191,7 @@ static struct lang_expr *deeper(struct lang_parser *p,
 /* `**` binds from the right, and stronger than a sign to its left. */
 static struct lang_expr *power(struct lang_parser *p)
 {
+    struct lang_span start = p->tok->span;
     struct lang_expr *base = postfix(p);
     size_t mark = p->scratch_len;
     struct lang_step step;
@@ -199,7 +203,7 @@ static struct lang_expr *power(struct lang_parser *p)
     parser_advance(p);
     step.operand = deeper(p, unary);
     parser_push(p, &step, sizeof(step));
-    return chain(p, LANG_EXPR_BINARY, base, mark);
+    return chain(p, LANG_EXPR_BINARY, base, mark, start);
 }
 
 /* After its operator has been seen: read it, and the operand with `operand`. */
@@ -233,6 +237,7 @@ static struct lang_expr *unary(struct lang_parser *p)
 /* Operators of at least `strength`; those of one strength in a row become one node. */
 static struct lang_expr *binary_from(struct lang_parser *p, uint8_t strength)
 {
+    struct lang_span start = p->tok->span;
     struct lang_expr *left = unary(p);
 
     for (;;) {
@@ -252,7 +257,7 @@ static struct lang_expr *binary_from(struct lang_parser *p, uint8_t strength)
             parser_push(p, &step, sizeof(step));
             info = lang_token_info((enum lang_token_kind)p->tok->kind);
         }
-        left = chain(p, LANG_EXPR_BINARY, left, mark);
+        left = chain(p, LANG_EXPR_BINARY, left, mark, start);
     }
 }
 
@@ -285,6 +290,7 @@ static bool comparison_op(struct lang_parser *p, struct lang_step *step)
 
 static struct lang_expr *comparison(struct lang_parser *p)
 {
+    struct lang_span start = p->tok->span;
     struct lang_expr *first = parser_binary(p);
     size_t mark = p->scratch_len;
     struct lang_step step;
@@ -293,7 +299,7 @@ static struct lang_expr *comparison(struct lang_parser *p)
         step.operand = parser_binary(p);
         parser_push(p, &step, sizeof(step));
     }
-    return p->scratch_len == mark ? first : chain(p, LANG_EXPR_COMPARE, first, mark);
+    return p->scratch_len == mark ? first : chain(p, LANG_EXPR_COMPARE, first, mark, start);
 }
 
 static struct lang_expr *inversion(struct lang_parser *p)
@@ -306,8 +312,8 @@ static struct lang_expr *joined(struct lang_parser *p, enum lang_token_kind word
                                 enum lang_expr_kind kind,
                                 struct lang_expr *(*operand)(struct lang_parser *))
 {
+    struct lang_span start = p->tok->span;
     struct lang_expr *item = operand(p);
-    struct lang_span start = item->span;
     size_t mark = p->scratch_len;
     struct lang_expr *expr;
 
@@ -359,6 +365,7 @@ static struct lang_expr *lambda(struct lang_parser *p)
 
 static struct lang_expr *conditional(struct lang_parser *p)
 {
+    struct lang_span start = p->tok->span;
     struct lang_expr *then = parser_or(p);
     struct lang_expr *test;
     struct lang_expr *expr;
@@ -369,11 +376,11 @@ static struct lang_expr *conditional(struct lang_parser *p)
     if (!parser_is(p, LANG_TOK_ELSE))
         parser_unexpected(p, "`else`");
     parser_advance(p);
-    expr = parser_expr_new(p, LANG_EXPR_COND, then->span);
+    expr = parser_expr_new(p, LANG_EXPR_COND, start);
     expr->u.cond.test = test;
     expr->u.cond.then = then;
     expr->u.cond.otherwise = parser_expr(p);
-    expr->span = parser_span_from(p, then->span);
+    expr->span = parser_span_from(p, start);
     parser_adopt(p, expr, test);
     parser_adopt(p, expr, then);
     parser_adopt(p, expr, expr->u.cond.otherwise);

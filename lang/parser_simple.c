@@ -26,9 +26,10 @@ static bool is_at_end(const struct lang_parser *p)
 
 /* ---- expressions and assignments ---- */
 
-static struct lang_stmt *assign(struct lang_parser *p, struct lang_expr *first)
+static struct lang_stmt *assign(struct lang_parser *p, struct lang_expr *first,
+                                struct lang_span start)
 {
-    struct lang_stmt *stmt = parser_stmt_new(p, LANG_STMT_ASSIGN, first->span);
+    struct lang_stmt *stmt = parser_stmt_new(p, LANG_STMT_ASSIGN, start);
     size_t mark = p->scratch_len;
     struct lang_expr *value = first;
 
@@ -45,9 +46,10 @@ static struct lang_stmt *assign(struct lang_parser *p, struct lang_expr *first)
     return stmt;
 }
 
-static struct lang_stmt *annotate(struct lang_parser *p, struct lang_expr *target, bool is_simple)
+static struct lang_stmt *annotate(struct lang_parser *p, struct lang_expr *target, bool is_simple,
+                                  struct lang_span start)
 {
-    struct lang_stmt *stmt = parser_stmt_new(p, LANG_STMT_ANNOTATE, target->span);
+    struct lang_stmt *stmt = parser_stmt_new(p, LANG_STMT_ANNOTATE, start);
 
     parser_check_target(p, target, PARSER_TARGET_ANNOTATE);
     parser_advance(p);
@@ -59,9 +61,10 @@ static struct lang_stmt *annotate(struct lang_parser *p, struct lang_expr *targe
     return stmt;
 }
 
-static struct lang_stmt *augment(struct lang_parser *p, struct lang_expr *target)
+static struct lang_stmt *augment(struct lang_parser *p, struct lang_expr *target,
+                                 struct lang_span start)
 {
-    struct lang_stmt *stmt = parser_stmt_new(p, LANG_STMT_AUGMENT, target->span);
+    struct lang_stmt *stmt = parser_stmt_new(p, LANG_STMT_AUGMENT, start);
 
     parser_check_target(p, target, PARSER_TARGET_AUGMENT);
     stmt->u.augment.target = target;
@@ -107,19 +110,20 @@ static struct lang_stmt *expression(struct lang_parser *p)
         parser_refuse(p, PARSER_REFUSE_TYPE_ALIAS, first->span);
     expr = parser_star_exprs(p);
     if (parser_is(p, LANG_TOK_ASSIGN))
-        return assign(p, expr);
+        return assign(p, expr, first->span);
     if (parser_is(p, LANG_TOK_COLON)) {
         if (is_match && parser_next_kind(p) == LANG_TOK_NEWLINE)
             parser_refuse(p, PARSER_REFUSE_MATCH, first->span);
-        return annotate(p, expr, expr->kind == LANG_EXPR_NAME && first->kind == LANG_TOK_NAME);
+        return annotate(p, expr, expr->kind == LANG_EXPR_NAME && first->kind == LANG_TOK_NAME,
+                        first->span);
     }
     if (p->tok->kind >= LANG_TOK_PIPE_ASSIGN && p->tok->kind <= LANG_TOK_DOUBLESTAR_ASSIGN)
-        return augment(p, expr);
+        return augment(p, expr, first->span);
     if (expr->kind == LANG_EXPR_STARRED)
         parser_fail(p, expr->span, NULL, "a starred expression cannot stand alone");
     if (parser_is(p, LANG_TOK_WALRUS))
         parser_fail(p, p->tok->span, "write `=`", "`:=` cannot stand alone");
-    stmt = parser_stmt_new(p, LANG_STMT_EXPR, expr->span);
+    stmt = parser_stmt_new(p, LANG_STMT_EXPR, first->span);
     stmt->u.expr = expr;
     return stmt;
 }
