@@ -268,18 +268,18 @@ static void add_each(const struct session *s, struct vs_text *out)
 
     vs_text_addf(out, "as recorded: peak %s%s", vs_bytes_text(s->baseline.peak.allocated, a),
                  s->answer_count ? "; each line is one change to it\n\n" : "\n");
-    vs_text_addf(out, "  %-34s%12s%14s%10s%12s%13s\n", "toggle", "peak", "change", "", "reserved",
+    vs_text_addf(out, "  %-36s%12s%14s%10s%12s%13s\n", "toggle", "peak", "change", "", "reserved",
                  "recomputed");
     for (size_t i = 0; i < s->answer_count; i++) {
         const struct answer *answer = &s->answers[i];
         double base = (double)s->baseline.peak.allocated;
 
         if (answer->failed) {
-            vs_text_addf(out, "  %-34s%.*s\n", answer->label, (int)strcspn(answer->err.text, "\n"),
+            vs_text_addf(out, "  %-36s%.*s\n", answer->label, (int)strcspn(answer->err.text, "\n"),
                          answer->err.text);
             continue;
         }
-        vs_text_addf(out, "  %-34s%12s%14s", answer->label,
+        vs_text_addf(out, "  %-36s%12s%14s", answer->label,
                      vs_bytes_text(answer->sum.peak.allocated, a),
                      vs_bytes_delta_text(delta_of(s, answer), d));
         vs_text_addf(out, "  %+6.1f %%",

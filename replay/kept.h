@@ -18,7 +18,8 @@
 
 /*
  * block   as it was at the event; last_use_seq 0: it was never read at all
- * gain    by how much the highest allocated bytes of the trace would fall if this one went right after its last use
+ * gain    by how much the highest allocated bytes of the trace would fall if this one went right after its last use, and likewise
+ *         every other block that was made at the same place with the same size: those of the other steps
  */
 struct rpl_kept {
     struct rpl_block block;
@@ -42,7 +43,7 @@ struct rpl_kept_list {
 
 /*
  * At event `at` of the trace. Parameters, buffers and the state of the optimizer are never listed: the next step reads them.
- * Reads the trace twice. Errors: those of reading it.
+ * Reads the trace three times. Errors: those of reading it.
  */
 VS_MUST_USE enum vs_status rpl_kept_fill(struct rpl_kept_list *out, struct rpl_trace *trace,
                                          uint64_t at, struct vs_error *err);

@@ -176,7 +176,16 @@ static void add_categories(const struct rpl_report *report, struct vs_text *out)
     }
 }
 
-/* "read last at line 25, never again" */
+/* "read last by relu of line 25" */
+static void add_reader(const struct rpl_report *report, const char *words,
+                       const struct vs_place *place, struct vs_text *out)
+{
+    vs_text_addf(out, "%s %s", words, rpl_trace_string(report->trace, place->op));
+    if (place->line)
+        vs_text_addf(out, " of line %" PRIu32, place->line);
+}
+
+/* "read last by relu of line 25, never again" */
 static void add_uses(const struct rpl_report *report, const struct rpl_why *why,
                      struct vs_text *out)
 {
@@ -188,18 +197,14 @@ static void add_uses(const struct rpl_report *report, const struct rpl_why *why,
         vs_text_add(out, "never read");
         return;
     }
-    if (!block->last_use_seq)
+    if (block->last_use_seq)
+        add_reader(report, "read last by", last, out);
+    else
         vs_text_add(out, "not read so far");
-    else if (last->line)
-        vs_text_addf(out, "read last at line %" PRIu32, last->line);
+    if (why->next_use_seq)
+        add_reader(report, ", next by", next, out);
     else
-        vs_text_addf(out, "read last at event %" PRIu64, block->last_use_seq);
-    if (!why->next_use_seq)
         vs_text_add(out, ", never again");
-    else
-        vs_text_addf(out, ", next by %s", rpl_trace_string(report->trace, next->op));
-    if (why->next_use_seq && next->line)
-        vs_text_addf(out, " of line %" PRIu32, next->line);
 }
 
 static void add_holders(const struct rpl_report *report, const struct rpl_why *why,
@@ -250,7 +255,7 @@ static void add_kept(const struct rpl_report *report, struct vs_text *out)
                                                      : " without them\n");
     for (size_t i = 0; i < kept->count && i < KEPT_SHOWN; i++) {
         add_tensor(report, &report->kept_why[i], out);
-        vs_text_add(out, "               gone in time: the peak falls by ");
+        vs_text_add(out, "               gone in time, in every step: the peak falls by ");
         add_bytes(out, 0, kept->items[i].gain);
         vs_text_add_char(out, '\n');
     }
@@ -322,7 +327,7 @@ static void add_tail(const struct rpl_summary *sum, struct vs_text *out)
 
     vs_text_add(out, "\nSaved by autograd when the last loss ends: ");
     add_exact(out, sum->saved.tensors);
-    vs_text_add(out, " tensors, ");
+    vs_text_add(out, sum->saved.tensors == 1 ? " tensor, " : " tensors, ");
     add_bytes(out, 0, sum->saved.bytes);
     vs_text_add(out, " (");
     add_bytes(out, 0, sum->saved.bytes_all);

@@ -84,7 +84,7 @@ static void the_text_says_where_and_what(void **state)
         "    1.0 MiB  activation f32[262144]  made by conv2d in conv, line 3\n"
         "               never read\n"
         "               local `y` of `Net.forward`, line 3\n"
-        "               gone in time: the peak falls by 1.0 MiB\n");
+        "               gone in time, in every step: the peak falls by 1.0 MiB\n");
     vs_text_release(&text);
     rpl_report_release(&report);
     rpl_trace_free(trace);

@@ -236,6 +236,40 @@ static void a_gain_ends_where_the_next_peak_begins(void **state)
     rpl_trace_free(trace);
 }
 
+static void a_gain_counts_the_same_block_of_every_step(void **state)
+{
+    struct rpl_kept_list list;
+    struct vs_error err = VS_ERROR_INIT;
+    struct make m;
+    uint64_t peak = 0;
+
+    (void)state;
+    make_init(&m);
+    /* each step: y of 2048 is read and kept while z of 4096 is made: 6144, twice the same height */
+    for (int64_t step = 0; step < 2; step++) {
+        make_step(&m, step);
+        m.line = 10;
+        make_alloc(&m, 2048, VS_CAT_ACTIVATION);
+        make_op(&m, VS_EV_OP_BEGIN, "a", 0, 0, 0);
+        make_use(&m, m.blocks);
+        make_op(&m, VS_EV_OP_END, "a", 0, 0, 0);
+        m.line = 11;
+        make_op(&m, VS_EV_OP_BEGIN, "b", 0, 0, 0);
+        make_alloc(&m, 4096, VS_CAT_ACTIVATION);
+        if (!step)
+            peak = rpl_trace_event_count(m.trace);
+        make_free(&m, m.blocks, 4096);
+        make_op(&m, VS_EV_OP_END, "b", 0, 0, 0);
+        make_free(&m, m.blocks - 1, 2048);
+    }
+    assert_int_equal(rpl_kept_fill(&list, m.trace, peak, &err), VS_OK);
+    assert_int_equal(list.count, 1);
+    assert_int_equal(list.items[0].block.id, 1);
+    assert_int_equal(list.items[0].gain, 2048);
+    assert_int_equal(list.gain, 2048);
+    rpl_trace_free(m.trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +280,7 @@ int main(void)
         cmocka_unit_test(a_block_is_called_by_its_parameter_name_or_where_it_was_made),
         cmocka_unit_test(kept_is_what_nothing_reads_again),
         cmocka_unit_test(a_gain_ends_where_the_next_peak_begins),
+        cmocka_unit_test(a_gain_counts_the_same_block_of_every_step),
     };
 
     return cmocka_run_group_tests_name("replay/why", tests, NULL, NULL);
