@@ -217,13 +217,15 @@ struct lang_hidden {
 /*
  * Comprehensions.
  *
- * LIST, DICT: run in the frame around them, as in CPython 3.12. Evaluate the first clause's iterable; then, for each of `hidden` in order, take
- * what the slot holds (a value, a cell or nothing) aside and leave it empty; run the loops; then put what was there back, last one
- * first, which releases what the comprehension left in the slot. Names inside already point to these slots.
+ * LIST, DICT: run in the frame around them, as in CPython 3.12. Evaluate the first clause's iterable; then, for each of
+ * `hidden` in order, take what the slot holds (a value, a cell or nothing) aside and leave it empty; run the loops; then put
+ * what was there back, last one first, which releases what the comprehension left in the slot. Names inside already point to
+ * these slots. Of the hidden ones some may stay empty: variables of comprehensions further inside, and names bound by a
+ * walrus that are global.
  *
- * GENERATOR: a frame of its own, `code`, whose slot 0 (named ".0") is the iterator of the first clause. The first iterable is
- * evaluated in the frame around it, everything else inside. `hidden` is empty.
- * It stands only as an argument of a call, alone or in parentheses, or starred there.
+ * GENERATOR: a frame of its own, `code`, whose slot 0 (named ".0") is the iterator of the first clause. The first iterable
+ * is evaluated in the frame around it, everything else inside. `hidden` is empty. It stands only as an argument of a call,
+ * bare or in brackets, or starred there.
  */
 struct lang_comp {
     enum lang_comp_kind kind;
@@ -481,20 +483,21 @@ struct lang_slot {
 /*
  * A function, lambda, class body, generator expression or the module.
  *
- * params   in the order of their slots, which is CPython's co_varnames: positional-only and positional, then keyword-only, then *args,
- *          then **kwargs. params[i] lives in slot i.
+ * params   in the order of their slots, which is CPython's co_varnames: positional-only and positional, then keyword-only,
+ *          then *args, then **kwargs. params[i] lives in slot i.
  * slots    slot_count of them, in CPython's order of localsplus, the order in which a frame lets go:
- *            0 .. local_count - 1                      co_varnames: parameters, then locals in the order in which the compiler meets
- *                                                      them (the value before the target). A parameter that is a cell stays here (is_cell), and
- *                                                      so does a comprehension's variable that a nested function captures.
- *            local_count .. local_count + cell_count - 1  the other own cells, by name (is_cell)
- *            slot_count - free_count .. slot_count - 1    captured cells, by name (is_free)
- *          The module and class bodies keep their names in dicts; their slots are only those of their comprehensions' variables,
- *          captured cells, and a class's `__class__`.
- * captures free_count entries: the slot of the frame *around* whose cell goes to slot (slot_count - free_count + i) when the function is made.
- * class_cell  slot of the cell `__class__`: in a method that mentions super or __class__ a captured one (bare super() takes the
- *          class from it and the object from slot 0, which may itself be a cell); in a class body the own cell that gets the class
- *          once it is made; LANG_NO_SLOT where there is none
+ *            local_count locals: co_varnames, that is parameters, then locals in the order in which the compiler meets them
+ *              (the value before the target). A parameter that is a cell stays here (is_cell), and so does the variable of a
+ *              comprehension that a nested function captures.
+ *            cell_count other own cells, by name (is_cell)
+ *            free_count captured cells, by name (is_free)
+ *          The module and class bodies keep their names in dicts; their slots are only those of their comprehensions'
+ *          variables, captured cells, and a class's `__class__`.
+ * captures free_count entries: the slot of the frame *around* whose cell goes to slot (slot_count - free_count + i) when
+ *          the function is made
+ * class_cell  slot of the cell `__class__`: in a method that mentions super or __class__ a captured one (bare super() takes
+ *          the class from it and the object from slot 0, which may itself be a cell); in a class body the own cell that
+ *          gets the class once it is made; LANG_NO_SLOT where there is none
  * makes_cells      some own slot is a cell: frames of this code need the step that makes them
  * is_method_like   the code around is a class body
  */
@@ -535,7 +538,7 @@ struct lang_code {
  * A file.
  *
  * strs   every string of the file by id
- * codes  every code of the file in the order of the text, the module first
+ * codes  every code of the file that can run, the module first, then in the order in which functions are made
  */
 struct lang_module {
     const struct lang_source *source;
