@@ -22,8 +22,12 @@ void eng_backward(struct eng *e, struct eng_tensor *const *tensors, struct eng_t
 void eng_grad(struct eng *e, struct eng_tensor *const *outputs, struct eng_tensor *const *grads, int count,
               struct eng_tensor *const *inputs, int input_count, bool retain_graph, struct eng_tensor **out);
 
-/* t.detach_() on a result that must not keep its history; t.requires_grad_(on) on a leaf. */
+/* t.requires_grad_(on) on a leaf; only off is refused on a result. */
 void eng_set_requires_grad(struct eng *e, struct eng_tensor *t, bool on);
+/* t.detach_(): t forgets its history and requires no grad any more. A view is refused, as in PyTorch. */
+void eng_detach_(struct eng *e, struct eng_tensor *t);
+/* t.grad = grad (its reference is taken over; NULL: None). The old one is let go of, which is told. */
+void eng_set_grad(struct eng *e, struct eng_tensor *t, struct eng_tensor *grad);
 
 /*
  * A custom function's node (torch.autograd.Function). The callbacks run the net's code.

@@ -505,3 +505,37 @@ void eng_set_requires_grad(struct eng *e, struct eng_tensor *t, bool on)
     }
     t->requires_grad = on;
 }
+
+void eng_detach_(struct eng *e, struct eng_tensor *t)
+{
+    if (!t)
+        return;
+    if (t->base) {
+        eng_fail(e, VS_E_AUTOGRAD, "cannot detach a view in place: use .detach() instead of .detach_()");
+        return;
+    }
+    eng_node_unref(t->grad_fn);
+    t->grad_fn = NULL;
+    t->output_nr = 0;
+    t->requires_grad = false;
+}
+
+void eng_set_grad(struct eng *e, struct eng_tensor *t, struct eng_tensor *grad)
+{
+    struct eng_tensor *old = t->grad;
+
+    t->grad = grad;
+    if (old && e->observer && old->storage->block) {
+        struct vs_event ev = {0};
+
+        ev.kind = VS_EV_DROP;
+        ev.a = old->storage->block_id;
+        ev.b = eng_tensor_id(e, old);
+        ev.c = t->name;
+        ev.aux = VS_HOLD_GRAD;
+        eng_emit(e, &ev);
+    }
+    if (grad)
+        hold_grad(e, t);
+    eng_unref(old);
+}

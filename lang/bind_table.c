@@ -1,0 +1,135 @@
+/*
+ * lang/bind_table.c - the op table's names put where PyTorch has them.
+ *
+ * For:            lang/bind.h.
+ * Must not know:  how arguments are matched.
+ * Invariant:      every row of op.def is found as torch._op.NAME; rows that users may call stand where the row says, and nowhere else.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lang/bind.h"
+
+/* "max.dim" is "max". */
+static size_t base_length(const char *name)
+{
+    const char *dot = strchr(name, '.');
+
+    return dot == NULL ? strlen(name) : (size_t)(dot - name);
+}
+
+static bool same_base(const char *a, const char *b)
+{
+    size_t len = base_length(a);
+
+    return len == base_length(b) && memcmp(a, b, len) == 0;
+}
+
+static struct lang_namespace *space(struct lang_vm *vm, const char *name)
+{
+    struct lang_value *v = lang_dict_find(vm->spaces, lang_intern_text(vm, name));
+
+    VS_ASSERT(v != NULL);
+    return v->as.space;
+}
+
+/* The rows with the base name of `first` that stand in `place` ('T', 'F', 'M', or 0: anywhere). */
+static struct lang_op_set *set_new(struct lang_vm *vm, enum eng_op_id first, char place,
+                                   bool in_place, const char *name)
+{
+    struct lang_op_set *set = vs_calloc(1, sizeof(*set));
+    const char *base = eng_op_get(first)->name;
+
+    set->name = name;
+    set->in_place = in_place;
+    set->is_method = place == 'M';
+    for (int id = (int)first; id < ENG_OP_COUNT; id++) {
+        const struct eng_op *op = eng_op_get((enum eng_op_id)id);
+
+        if (!same_base(op->name, base) || (place != 0 && strchr(op->where, place) == NULL))
+            continue;
+        if (in_place && strchr(op->where, 'I') == NULL && strchr(op->where, 'P') == NULL)
+            continue;
+        VS_ASSERT(set->count < LANG_MAX_OVERLOADS);
+        set->ids[set->count++] = (enum eng_op_id)id;
+    }
+    vm->op_sets = vs_grow(vm->op_sets, vm->op_set_count, &vm->op_set_cap, sizeof(*vm->op_sets));
+    vm->op_sets[vm->op_set_count++] = set;
+    return set;
+}
+
+static void put(struct lang_vm *vm, struct lang_dict *names, enum eng_op_id id, char place,
+                bool in_place, const char *prefix, size_t skip)
+{
+    const char *base = eng_op_get(id)->name;
+    int len = (int)base_length(base);
+    char text[128];
+    struct lang_string *name;
+    struct lang_builtin *b;
+
+    (void)snprintf(text, sizeof(text), "%.*s%s", len - (int)skip, base + skip, in_place ? "_" : "");
+    name = lang_intern_text(vm, text);
+    if (lang_dict_find(names, name) != NULL)
+        return;
+    (void)snprintf(text, sizeof(text), "%s%s", prefix, name->text);
+    b = lang_builtin_new(vm, lang_intern_text(vm, text)->text, lang_op_native, NULL);
+    b->data = set_new(vm, id, place, in_place, b->name);
+    if (place == 'M')
+        b->head.flags = LANG_BUILTIN_BINDS;
+    lang_dict_put(vm, names, name, lang_object(b));
+}
+
+/* The first row of each base name that stands in `place` brings in the others. */
+static void put_all(struct lang_vm *vm, struct lang_dict *names, char place, const char *prefix)
+{
+    for (int id = 0; id < ENG_OP_COUNT; id++) {
+        const char *where = eng_op_get((enum eng_op_id)id)->where;
+
+        if (strchr(where, place) == NULL)
+            continue;
+        put(vm, names, (enum eng_op_id)id, place, false, prefix, 0);
+        if (strchr(where, 'I') != NULL)
+            put(vm, names, (enum eng_op_id)id, place, true, prefix, 0);
+    }
+}
+
+/* Everything under its own name; then, for rows named "_x" where nothing is called "x", as "x", too. */
+static void put_internal(struct lang_vm *vm, struct lang_dict *ops, struct lang_dict *torch)
+{
+    for (int skip = 0; skip < 2; skip++) {
+        for (int id = 0; id < ENG_OP_COUNT; id++) {
+            const struct eng_op *op = eng_op_get((enum eng_op_id)id);
+            bool twin = strchr(op->where, 'I') != NULL || strchr(op->where, 'P') != NULL;
+
+            if (skip == 1 && op->name[0] != '_')
+                continue;
+            put(vm, ops, (enum eng_op_id)id, 0, false, "torch._op.", (size_t)skip);
+            if (twin)
+                put(vm, ops, (enum eng_op_id)id, 0, true, "torch._op.", (size_t)skip);
+            if (skip == 0 && op->name[0] == '_') {
+                put(vm, torch, (enum eng_op_id)id, 0, false, "torch.", 0);
+                put(vm, torch, (enum eng_op_id)id, 0, true, "torch.", 0);
+            }
+        }
+    }
+}
+
+void lang_bind_register(struct lang_vm *vm)
+{
+    struct lang_dict *torch = space(vm, "torch")->names;
+    struct lang_namespace *ops = lang_namespace_new(vm, "torch._op");
+
+    put_all(vm, torch, 'T', "torch.");
+    put_all(vm, space(vm, "torch.nn.functional")->names, 'F', "F.");
+    put_all(vm, vm->cls.tensor->names, 'M', "Tensor.");
+    put_internal(vm, ops->names, torch);
+    lang_dict_put(vm, torch, lang_intern_text(vm, "_op"), lang_object(ops));
+    lang_class_changed(vm);
+}
+
+void lang_bind_release(struct lang_vm *vm)
+{
+    for (size_t i = 0; i < vm->op_set_count; i++)
+        vs_free(vm->op_sets[i]);
+    vs_free(vm->op_sets);
+}

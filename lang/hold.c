@@ -1,0 +1,174 @@
+/*
+ * lang/hold.c - telling the trace which name holds which tensor.
+ *
+ * For:            lang/hold.h.
+ * Must not know:  frames.
+ * Invariant:      the walk that tells a hold and the one that tells the drop visit the same tensors under the same names, because
+ *                 everything that changes a container in between tells the difference.
+ */
+#include "lang/hold.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static void walk(struct lang_vm *vm, struct lang_value v, enum vs_holder holder, const char *name,
+                 const char *scope, uint32_t depth, bool on);
+
+/* "feats" and 2 give "feats[2]"; the text lives as long as the vm. */
+static const char *item_name(struct lang_vm *vm, const char *container, struct lang_value key)
+{
+    char buf[160];
+    int len;
+
+    if (key.kind == LANG_STR)
+        len = snprintf(buf, sizeof(buf), "%.60s['%.60s']", container, key.as.str->text);
+    else if (lang_is_int(key))
+        len = snprintf(buf, sizeof(buf), "%.100s[%" PRId64 "]", container, key.as.i);
+    else
+        len = snprintf(buf, sizeof(buf), "%.100s[...]", container);
+    return lang_intern(vm, buf, (size_t)len)->text;
+}
+
+static struct lang_holding **holdings_of(struct lang_value v)
+{
+    if (v.kind == LANG_LIST)
+        return &v.as.list->held_by;
+    if (v.kind == LANG_TUPLE)
+        return &v.as.tuple->held_by;
+    return &v.as.dict->held_by;
+}
+
+static void holding_add(struct lang_holding **list, const char *name, const char *scope,
+                        uint32_t depth)
+{
+    struct lang_holding *h = vs_alloc(sizeof(*h));
+
+    h->name = name;
+    h->scope = scope;
+    h->depth = depth;
+    h->next = *list;
+    *list = h;
+}
+
+/* Names are interned, so equal names are equal pointers. True when there was such a record. */
+static bool holding_remove(struct lang_holding **list, const char *name, const char *scope)
+{
+    for (struct lang_holding **at = list; *at != NULL; at = &(*at)->next) {
+        struct lang_holding *h = *at;
+
+        if (h->name == name && h->scope == scope) {
+            *at = h->next;
+            vs_free(h);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Sizes and strings need no record: nothing can be put into them later. */
+static bool worth_a_walk(struct lang_value v)
+{
+    if (v.kind != LANG_TUPLE)
+        return true;
+    for (uint32_t i = 0; i < v.as.tuple->count; i++) {
+        if (lang_can_hold(v.as.tuple->items[i]))
+            return true;
+    }
+    return false;
+}
+
+static void walk_items(struct lang_vm *vm, struct lang_value v, const char *name, const char *scope,
+                       uint32_t depth, bool on)
+{
+    struct lang_value *items;
+    struct lang_entry *e;
+    uint32_t count;
+    uint32_t at = 0;
+
+    if (lang_items(v, &items, &count)) {
+        for (uint32_t i = 0; i < count; i++) {
+            if (lang_can_hold(items[i]))
+                walk(vm, items[i], VS_HOLD_ITEM, item_name(vm, name, lang_int(i)), scope, depth,
+                     on);
+        }
+        return;
+    }
+    while ((e = lang_dict_next(v.as.dict, &at)) != NULL) {
+        if (lang_can_hold(e->value))
+            walk(vm, e->value, VS_HOLD_ITEM, item_name(vm, name, e->key), scope, depth, on);
+    }
+}
+
+static void walk(struct lang_vm *vm, struct lang_value v, enum vs_holder holder, const char *name,
+                 const char *scope, uint32_t depth, bool on)
+{
+    if (v.kind == LANG_TENSOR) {
+        if (on)
+            eng_hold(vm->eng, v.as.tensor, holder, name, scope);
+        else
+            eng_drop(vm->eng, v.as.tensor, holder, name, scope);
+        return;
+    }
+    if (!lang_can_hold(v) || depth >= LANG_HOLD_DEPTH || !worth_a_walk(v))
+        return;
+    if (on)
+        holding_add(holdings_of(v), name, scope, depth + 1);
+    else if (!holding_remove(holdings_of(v), name, scope))
+        return;
+    walk_items(vm, v, name, scope, depth + 1, on);
+}
+
+void lang_hold(struct lang_vm *vm, struct lang_value v, enum vs_holder holder, const char *name,
+               const char *scope)
+{
+    walk(vm, v, holder, name, scope, 0, true);
+}
+
+void lang_unhold(struct lang_vm *vm, struct lang_value v, enum vs_holder holder, const char *name,
+                 const char *scope)
+{
+    walk(vm, v, holder, name, scope, 0, false);
+}
+
+void lang_hold_item(struct lang_vm *vm, struct lang_holding *held_by, struct lang_value key,
+                    struct lang_value item)
+{
+    if (!lang_can_hold(item))
+        return;
+    for (struct lang_holding *h = held_by; h != NULL; h = h->next)
+        walk(vm, item, VS_HOLD_ITEM, item_name(vm, h->name, key), h->scope, h->depth, true);
+}
+
+void lang_unhold_item(struct lang_vm *vm, struct lang_holding *held_by, struct lang_value key,
+                      struct lang_value item)
+{
+    if (!lang_can_hold(item))
+        return;
+    for (struct lang_holding *h = held_by; h != NULL; h = h->next)
+        walk(vm, item, VS_HOLD_ITEM, item_name(vm, h->name, key), h->scope, h->depth, false);
+}
+
+void lang_hold_items(struct lang_vm *vm, struct lang_list *list)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        lang_hold_item(vm, list->held_by, lang_int(i), list->items[i]);
+}
+
+void lang_unhold_items(struct lang_vm *vm, struct lang_list *list)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        lang_unhold_item(vm, list->held_by, lang_int(i), list->items[i]);
+}
+
+void lang_holding_forget(struct lang_holding **held_by)
+{
+    while (*held_by != NULL) {
+        struct lang_holding *h = *held_by;
+
+        *held_by = h->next;
+        vs_free(h);
+    }
+}

@@ -1,0 +1,263 @@
+/*
+ * lang/interp_comp.c - comprehensions, and generator expressions one item at a time.
+ *
+ * For:            lang/interp.h, lang/iter.h.
+ * Must not know:  statements.
+ * Invariant:      a comprehension's variables live in the frame around it (CPython 3.12) and are put back before its result is used;
+ *                 a generator expression evaluates nothing before its first item is asked for.
+ */
+#include "base/error.h"
+#include "lang/interp.h"
+#include "lang/iter.h"
+#include "lang/ops.h"
+
+static bool push_iter(struct lang_vm *vm, struct lang_frame *f, const struct lang_expr *iterable)
+{
+    struct lang_value it;
+
+    if (!lang_eval(vm, f, iterable))
+        return false;
+    lang_at(vm, f, iterable);
+    if (!lang_iter_of(vm, vm->sp[-1], &it))
+        return false;
+    lang_replace(vm, 1, it);
+    return true;
+}
+
+/* The conditions of one clause. */
+static bool pass_conds(struct lang_vm *vm, struct lang_frame *f, const struct lang_comp_for *clause,
+                       bool *out)
+{
+    *out = true;
+    for (uint32_t i = 0; i < clause->conds.count && *out; i++) {
+        if (!lang_eval_test(vm, f, clause->conds.items[i], out))
+            return false;
+    }
+    return true;
+}
+
+/* ---- list and dict comprehensions ---- */
+
+static bool add_element(struct lang_vm *vm, struct lang_frame *f, const struct lang_comp *comp,
+                        struct lang_value result)
+{
+    if (!lang_eval(vm, f, comp->elt))
+        return false;
+    if (comp->kind == LANG_COMP_LIST) {
+        lang_list_append(vm, result.as.list, lang_pop(vm));
+        return true;
+    }
+    if (!lang_eval(vm, f, comp->value))
+        return false;
+    f->at = comp->elt;
+    if (!lang_dict_store(vm, result.as.dict, vm->sp[-2], lang_keep(vm->sp[-1])))
+        return false;
+    lang_drop(vm, lang_pop(vm));
+    lang_drop(vm, lang_pop(vm));
+    return true;
+}
+
+/* Run the clauses from `level` on; the iterator of this level is at `it` and goes when it is exhausted. */
+static bool run_clauses(struct lang_vm *vm, struct lang_frame *f, const struct lang_comp *comp,
+                        uint32_t level, struct lang_value *it, struct lang_value result)
+{
+    const struct lang_comp_for *clause = &comp->fors[level];
+    struct lang_value item;
+    bool pass;
+
+    for (;;) {
+        lang_at(vm, f, clause->iter);
+        if (!lang_iter_next(vm, *it, &item))
+            return false;
+        if (!lang_is_bound(item))
+            break;
+        lang_push(vm, item);
+        if (!lang_store(vm, f, clause->target) || !pass_conds(vm, f, clause, &pass))
+            return false;
+        if (!pass)
+            continue;
+        if (level + 1 == comp->for_count) {
+            if (!add_element(vm, f, comp, result))
+                return false;
+            continue;
+        }
+        if (!push_iter(vm, f, comp->fors[level + 1].iter) ||
+            !run_clauses(vm, f, comp, level + 1, vm->sp - 1, result))
+            return false;
+        vm->sp--; /* its iterator has gone */
+    }
+    lang_drop(vm, *it);
+    *it = lang_unbound();
+    return true;
+}
+
+static void hide_slots(struct lang_vm *vm, struct lang_frame *f, const struct lang_comp *comp)
+{
+    for (uint32_t i = 0; i < comp->hidden_count; i++) {
+        uint32_t slot = comp->hidden[i].slot;
+
+        lang_push(vm, f->slots[slot]);
+        f->slots[slot] = comp->hidden[i].make_cell
+                             ? lang_object(lang_slot_cell(vm, f->code, slot, lang_unbound()))
+                             : lang_unbound();
+    }
+}
+
+/* What was in the slots comes back; what the comprehension left there goes. */
+static void restore_slots(struct lang_vm *vm, struct lang_frame *f, const struct lang_comp *comp,
+                          const struct lang_value *saved)
+{
+    for (uint32_t i = comp->hidden_count; i-- > 0;) {
+        uint32_t slot = comp->hidden[i].slot;
+        struct lang_value left = f->slots[slot];
+
+        f->slots[slot] = saved[i];
+        if (vm->observed && lang_can_hold(left))
+            lang_unhold(vm, left, VS_HOLD_LOCAL, f->code->slot_names[slot]->text, f->code->scope);
+        lang_drop(vm, left);
+    }
+}
+
+static bool eval_inline(struct lang_vm *vm, struct lang_frame *f, const struct lang_comp *comp)
+{
+    struct lang_value *at = vm->sp; /* [iterator, hidden values…, result] */
+    struct lang_value result;
+
+    if (!lang_room(vm, comp->hidden_count + LANG_HEADROOM) || !push_iter(vm, f, comp->fors[0].iter))
+        return false;
+    hide_slots(vm, f, comp);
+    result = comp->kind == LANG_COMP_LIST ? lang_object(lang_list_new(vm, 0))
+                                          : lang_object(lang_dict_new(vm));
+    lang_push(vm, result);
+    if (!run_clauses(vm, f, comp, 0, at, result))
+        return false;
+    restore_slots(vm, f, comp, at + 1);
+    *at = result;
+    vm->sp = at + 1;
+    return true;
+}
+
+/* ---- generator expressions ---- */
+
+static bool make_generator(struct lang_vm *vm, struct lang_frame *f, const struct lang_comp *comp)
+{
+    const struct lang_rtcode *code = lang_net_code(f->net, comp->code);
+    uint32_t slot_count = comp->code->slot_count;
+    uint32_t first_free = slot_count - comp->code->free_count;
+    struct lang_generator *g = lang_obj_new(vm, LANG_GENERATOR, sizeof(*g));
+
+    g->code = code;
+    g->slots = vs_calloc(slot_count, sizeof(g->slots[0]));
+    g->loops = vs_calloc(comp->for_count, sizeof(g->loops[0]));
+    for (uint32_t i = 0; i < comp->code->free_count; i++)
+        g->slots[first_free + i] = lang_keep(f->slots[comp->code->captures[i]]);
+    lang_push(vm, lang_object(g));
+    if (!push_iter(vm, f, comp->fors[0].iter))
+        return false;
+    g->slots[0] = lang_pop(vm);
+    for (uint32_t i = 1; i < first_free; i++) {
+        if (comp->code->slots[i].is_cell)
+            g->slots[i] = lang_object(lang_slot_cell(vm, code, i, lang_unbound()));
+    }
+    return true;
+}
+
+/* Go on until an element is on the stack (*found), or all loops have ended. */
+static bool resume(struct lang_vm *vm, struct lang_frame *f, struct lang_generator *g,
+                   const struct lang_comp *comp, bool *found)
+{
+    struct lang_value item;
+    bool pass;
+
+    *found = false;
+    if (g->loop_count == 0)
+        g->loops[g->loop_count++] = lang_keep(g->slots[0]);
+    while (g->loop_count > 0) {
+        uint32_t level = g->loop_count - 1;
+        const struct lang_comp_for *clause = &comp->fors[level];
+
+        lang_at(vm, f, clause->iter);
+        if (!lang_iter_next(vm, g->loops[level], &item))
+            return false;
+        if (!lang_is_bound(item)) {
+            g->loop_count--;
+            lang_drop(vm, g->loops[level]);
+            continue;
+        }
+        lang_push(vm, item);
+        if (!lang_store(vm, f, clause->target) || !pass_conds(vm, f, clause, &pass))
+            return false;
+        if (!pass)
+            continue;
+        if (level + 1 == comp->for_count) {
+            *found = true;
+            return lang_eval(vm, f, comp->elt);
+        }
+        if (!push_iter(vm, f, comp->fors[level + 1].iter))
+            return false;
+        g->loops[g->loop_count++] = lang_pop(vm);
+    }
+    return true;
+}
+
+void lang_generator_finish(struct lang_vm *vm, struct lang_generator *g)
+{
+    uint32_t slot_count = g->code->code->slot_count;
+
+    g->is_done = true;
+    while (g->loop_count > 0)
+        lang_drop(vm, g->loops[--g->loop_count]);
+    for (uint32_t i = 0; i < slot_count; i++) {
+        struct lang_value v = g->slots[i];
+
+        g->slots[i] = lang_unbound();
+        if (vm->observed && lang_can_hold(v))
+            lang_unhold(vm, v, VS_HOLD_LOCAL, g->code->slot_names[i]->text, g->code->scope);
+        lang_drop(vm, v);
+    }
+}
+
+void lang_generator_free(struct lang_vm *vm, struct lang_generator *g)
+{
+    lang_generator_finish(vm, g);
+    vs_free(g->slots);
+    vs_free(g->loops);
+    lang_obj_release_memory(vm, &g->head, sizeof(*g));
+}
+
+bool lang_generator_next(struct lang_vm *vm, struct lang_generator *g, struct lang_value *out)
+{
+    const struct lang_comp *comp = &g->code->code->value->u.comp;
+    struct lang_value *at = vm->sp;
+    struct lang_frame f;
+    bool found;
+    bool ok;
+
+    *out = lang_unbound();
+    if (g->is_done)
+        return true;
+    if (g->is_running)
+        return lang_fail(vm, VS_E_VALUE, "this generator is already running");
+    if (!lang_frame_enter(vm, &f, g->code, g->slots))
+        return false;
+    g->is_running = true;
+    g->head.refs++;
+    ok = resume(vm, &f, g, comp, &found);
+    if (!ok)
+        lang_unwind(vm, at);
+    else if (found)
+        *out = lang_pop(vm);
+    lang_frame_pop(vm, &f);
+    g->is_running = false;
+    if (!ok || !found)
+        lang_generator_finish(vm, g);
+    lang_drop_obj(vm, g);
+    return ok;
+}
+
+bool lang_eval_comp(struct lang_vm *vm, struct lang_frame *f, const struct lang_expr *e)
+{
+    if (e->u.comp.kind == LANG_COMP_GENERATOR)
+        return make_generator(vm, f, &e->u.comp);
+    return eval_inline(vm, f, &e->u.comp);
+}

@@ -1,0 +1,181 @@
+/*
+ * lang/vm_fail.c - noting a failure where it happened, and making room on the stack.
+ *
+ * For:            lang/vm.h.
+ * Must not know:  what failed.
+ * Invariant:      the place shown is the innermost line of a net file; a failure inside the library shows the user's call of it.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "lang/diag.h"
+#include "lang/vm.h"
+
+#define CHAIN_MAX 5
+
+/* The innermost frame of a net file; without one, the innermost frame. */
+static const struct lang_frame *place_of_failure(const struct lang_vm *vm)
+{
+    for (const struct lang_frame *f = vm->frame; f != NULL; f = f->prev) {
+        if (f->is_user)
+            return f;
+    }
+    return vm->frame;
+}
+
+static struct lang_span span_of(const struct lang_frame *f)
+{
+    struct lang_span span = {0, 0, 0, 0};
+
+    if (f->at != NULL)
+        return f->at->span;
+    if (f->stmt != NULL)
+        span = f->stmt->span;
+    return span;
+}
+
+/* "  called from `Net.forward`, net.py:20", for the frames of the net file outside `f`. */
+static void append_chain(struct lang_vm *vm, const struct lang_frame *f)
+{
+    size_t len = strlen(vm->err.text);
+    int shown = 0;
+
+    for (f = f->prev; f != NULL && shown < CHAIN_MAX; f = f->prev) {
+        struct lang_span span = span_of(f);
+
+        if (!f->is_user)
+            continue;
+        if (len < sizeof(vm->err.text))
+            len += (size_t)snprintf(vm->err.text + len, sizeof(vm->err.text) - len,
+                                    "\n  called from `%s`, %s:%" PRIu32, f->code->qualname->text,
+                                    f->net->module->source->file, span.line);
+        shown++;
+    }
+}
+
+static void failv(struct lang_vm *vm, enum vs_status status, const char *hint, const char *fmt,
+                  va_list ap) VS_PRINTF(4, 0);
+static void failv(struct lang_vm *vm, enum vs_status status, const char *hint, const char *fmt,
+                  va_list ap)
+{
+    const struct lang_frame *f = place_of_failure(vm);
+
+    if (vm->failed)
+        return;
+    vm->failed = true;
+    if (f == NULL) {
+        (void)vs_failv(&vm->err, status, fmt, ap);
+        return;
+    }
+    (void)lang_diagv(&vm->err, status, f->net->module->source, span_of(f), hint, fmt, ap);
+    append_chain(vm, f);
+}
+
+void lang_fail_note(struct lang_vm *vm, enum vs_status status, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    failv(vm, status, NULL, fmt, ap);
+    va_end(ap);
+}
+
+void lang_fail_hint_note(struct lang_vm *vm, enum vs_status status, const char *hint,
+                         const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    failv(vm, status, hint, fmt, ap);
+    va_end(ap);
+}
+
+bool lang_fail_engine(struct lang_vm *vm)
+{
+    struct vs_error err = VS_ERROR_INIT;
+
+    VS_ASSERT(eng_failed(vm->eng) != NULL);
+    if (eng_failed(vm->eng)->status == VS_E_STOPPED) {
+        /* the re-run of a checkpoint has all it needs: the engine clears this one itself */
+        if (!vm->failed)
+            (void)vs_fail(&vm->err, VS_E_STOPPED, "stopped");
+        vm->failed = true;
+        return false;
+    }
+    (void)eng_failure_take(vm->eng, &err);
+    return lang_fail(vm, err.status, "%s", err.text);
+}
+
+bool lang_check_engine(struct lang_vm *vm)
+{
+    return eng_failed(vm->eng) == NULL ? true : lang_fail_engine(vm);
+}
+
+enum vs_status lang_failure_take(struct lang_vm *vm, struct vs_error *err)
+{
+    struct vs_error unused = VS_ERROR_INIT;
+
+    VS_ASSERT(vm->failed);
+    *err = vm->err;
+    vm->failed = false;
+    vm->err = (struct vs_error)VS_ERROR_INIT;
+    (void)eng_failure_take(vm->eng, &unused);
+    return err->status;
+}
+
+/* ---- names that were meant ---- */
+
+const char *lang_suggest(struct lang_vm *vm, const struct lang_dict *names, const char *wrong)
+{
+    unsigned limit = vs_word_distance_limit(wrong) + 1; /* one more than is taken */
+    const char *best = NULL;
+    struct lang_entry *e;
+    uint32_t at = 0;
+    char text[128];
+    int len;
+
+    while (names != NULL && (e = lang_dict_next(names, &at)) != NULL) {
+        unsigned d;
+
+        if (e->key.kind != LANG_STR || e->key.as.str->text[0] == '_')
+            continue;
+        d = vs_word_distance(wrong, e->key.as.str->text);
+        if (d < limit) {
+            best = e->key.as.str->text;
+            limit = d;
+        }
+    }
+    if (best == NULL)
+        return NULL;
+    len = snprintf(text, sizeof(text), "did you mean `%.80s`?", best);
+    return lang_intern(vm, text, (size_t)len)->text;
+}
+
+/* ---- the stack ---- */
+
+bool lang_room(struct lang_vm *vm, size_t count)
+{
+    if ((size_t)(vm->stack_end - vm->sp) > count)
+        return true;
+    return lang_fail(vm, VS_E_UNSUPPORTED, "too many values at once: the machine's stack is full");
+}
+
+void lang_unwind(struct lang_vm *vm, struct lang_value *at)
+{
+    while (vm->sp > at)
+        lang_drop(vm, *--vm->sp);
+}
+
+bool lang_check_depth(struct lang_vm *vm)
+{
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    uintptr_t bottom = (uintptr_t)vm->c_stack;
+    uintptr_t used = here < bottom ? bottom - here : here - bottom;
+
+    if (vm->depth < LANG_MAX_DEPTH && used < LANG_MAX_C_STACK)
+        return true;
+    return lang_fail(vm, VS_E_RAISED, "functions call each other too deeply (%u calls)", vm->depth);
+}
