@@ -340,6 +340,19 @@ static bool args_complete(struct eng *e, const struct eng_signature *sig, const 
     return true;
 }
 
+static void bump_versions(const struct eng_arg *written)
+{
+    if (written->kind == ENG_A_TENSOR)
+        written->v.tensor->version->value++;
+    for (uint32_t i = 0; written->kind == ENG_A_TENSORS && i < written->count; i++)
+        written->v.tensors[i]->version->value++;
+}
+
+static struct eng_tensor *written_tensor(const struct eng_arg *args, bool inplace)
+{
+    return inplace && args[0].kind == ENG_A_TENSOR ? args[0].v.tensor : NULL;
+}
+
 /* Below autograd: the kernel alone. */
 static bool run_kernel(struct eng_op_call *c)
 {
@@ -352,8 +365,8 @@ static bool run_kernel(struct eng_op_call *c)
         eng_ret_release(c->ret);
         return false;
     }
-    if (c->inplace)
-        c->inplace->version->value++;
+    if (c->is_inplace)
+        bump_versions(&c->a[0]);
     return true;
 }
 
@@ -361,7 +374,7 @@ static bool run_leaf(struct eng *e, enum eng_op_id id, const struct eng_signatur
                      struct eng_ret *ret)
 {
     const struct eng_op *op = &OPS[id];
-    struct eng_op_call c = {.e = e, .id = id, .a = args, .inplace = inplace ? args[0].v.tensor : NULL, .ret = ret};
+    struct eng_op_call c = {.e = e, .id = id, .a = args, .inplace = written_tensor(args, inplace), .is_inplace = inplace, .ret = ret};
     uint64_t flops = e->counters.total_flops;
     const char *outer;
     struct eng_node *n = NULL;
@@ -376,7 +389,7 @@ static bool run_leaf(struct eng *e, enum eng_op_id id, const struct eng_signatur
         emit_op(e, VS_EV_OP_BEGIN, op->name, n ? n->id : 0, 0);
         emit_uses(e, args, sig->count);
     }
-    ok = !inplace || inplace_allowed(e, op, args[0].v.tensor, n != NULL);
+    ok = !c.inplace || inplace_allowed(e, op, c.inplace, n != NULL);
     if (ok && n) {
         n->is_inplace = inplace;
         save_inputs(e, n, sig, args, inplace);
@@ -411,7 +424,7 @@ bool eng_op_run(struct eng *e, enum eng_op_id id, const struct eng_arg *args, bo
     const struct eng_signature *sig = &e->signatures[id];
 
     if (OPS[id].kind == ENG_COMPOSITE) {
-        struct eng_op_call c = {.e = e, .id = id, .a = args, .inplace = inplace ? args[0].v.tensor : NULL, .ret = ret};
+        struct eng_op_call c = {.e = e, .id = id, .a = args, .inplace = written_tensor(args, inplace), .is_inplace = inplace, .ret = ret};
 
         OPS[id].forward(&c);
         if (!e->failed)

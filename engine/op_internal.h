@@ -19,7 +19,8 @@ struct eng_op_call {
     struct eng *e;
     enum eng_op_id id;
     const struct eng_arg *a;
-    struct eng_tensor *inplace; /* the tensor to overwrite, or NULL */
+    struct eng_tensor *inplace; /* the tensor to overwrite, or NULL (also where a list is overwritten) */
+    bool is_inplace;
     struct eng_ret *ret;
     bool needs_grad; /* a node was made: the result will be differentiated */
 };

@@ -134,7 +134,7 @@ void eng_f_foreach(struct eng_op_call *c)
     for (uint32_t i = 0; i < count && !c->e->failed; i++) {
         struct eng_tensor *x = element(&c->a[0], i);
 
-        if (c->inplace)
+        if (c->is_inplace)
             outs[i] = eng_ref(x);
         else if (row.shape == NORM)
             outs[i] = eng_c_empty(c, NULL, 0, (enum vs_dtype)x->dtype, x);
@@ -144,8 +144,6 @@ void eng_f_foreach(struct eng_op_call *c)
     for (uint32_t i = 0; i < count && !c->e->failed; i++) {
         if (c->e->kernels)
             compute(c, row, i, element(&c->a[0], i), outs[i]);
-        if (c->inplace && i)
-            outs[i]->version->value++; /* the first is counted by the caller */
     }
     eng_c_give_list(c, outs, count);
     vs_free(outs);
@@ -159,7 +157,6 @@ void eng_f_amp_unscale(struct eng_op_call *c)
     for (uint32_t i = 0; i < c->a[0].count && !c->e->failed; i++) {
         struct eng_tensor *g = c->a[0].v.tensors[i];
 
-        g->version->value++;
         if (eng_c_computes(c)) {
             struct eng_view vg = eng_v(g), vs = eng_v(scale), vf = eng_v(found);
 
