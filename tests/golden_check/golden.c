@@ -139,7 +139,7 @@ void golden_run_net(const char *net, const struct json *toggles, int64_t steps, 
         return;
     }
     for (const struct json *t = toggles ? toggles->first : NULL; t && !out->status; t = t->next)
-        out->status = vs_toggles_set_named(&set, t->key, json_text(t), &out->error);
+        out->status = vs_toggles_set_named(&set, t->key, json_str(t), &out->error);
     if (steps && !out->status) {
         char count[24];
 
@@ -196,10 +196,10 @@ bool golden_events_equal(const struct golden_run *run, const struct json *events
     bool equal;
 
     for (const struct json *e = events->first; e; e = e->next, i++) {
-        theirs[i].is_alloc = !strcmp(json_text(json_at(e, 0)), "alloc");
+        theirs[i].is_alloc = !strcmp(json_str(json_at(e, 0)), "alloc");
         theirs[i].bytes = json_u64(json_at(e, 1));
         theirs[i].id = (uint32_t)json_u64(json_at(e, 3));
-        snprintf(theirs[i].op, sizeof(theirs[i].op), "%.39s", json_text(json_at(e, 2)));
+        snprintf(theirs[i].op, sizeof(theirs[i].op), "%.39s", json_str(json_at(e, 2)));
         if (theirs[i].is_alloc)
             cast[theirs[i].id] = strstr(theirs[i].op, "_to_copy") != NULL;
     }
@@ -228,10 +228,10 @@ bool golden_events_equal(const struct golden_run *run, const struct json *events
 static void cell_name(const char *path, const struct json *line, char *buf, size_t size)
 {
     const char *file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    size_t used = (size_t)snprintf(buf, size, "%s %s", file, json_text(json_get(line, "net")));
+    size_t used = (size_t)snprintf(buf, size, "%s %s", file, json_str(json_get(line, "net")));
 
     for (const struct json *t = json_get(line, "toggles") ? json_get(line, "toggles")->first : NULL; t && used < size; t = t->next)
-        used += (size_t)snprintf(buf + used, size - used, " %s=%s", t->key, json_text(t));
+        used += (size_t)snprintf(buf + used, size - used, " %s=%s", t->key, json_str(t));
 }
 
 /* Is the cell in the list of known differences (first column of tests/golden/known.tsv)? */

@@ -141,7 +141,7 @@ const struct json *json_at(const struct json *value, size_t i)
     return m;
 }
 
-const char *json_text(const struct json *value)
+const char *json_str(const struct json *value)
 {
     return value && value->kind == JSON_STRING ? value->text : "";
 }

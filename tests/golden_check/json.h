@@ -32,7 +32,7 @@ const struct json *json_parse(struct vs_arena *arena, const char *text);
 /* Member `key` of an object, item `i` of an array; NULL where there is none (also for a NULL value). */
 const struct json *json_get(const struct json *value, const char *key);
 const struct json *json_at(const struct json *value, size_t i);
-const char *json_text(const struct json *value); /* "" for what is no string */
+const char *json_str(const struct json *value); /* "" for what is no string */
 uint64_t json_u64(const struct json *value);     /* 0 for what is no number */
 
 #endif

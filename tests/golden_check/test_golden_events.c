@@ -19,7 +19,7 @@ static bool events_are_equal(const struct json *line, char *why, size_t why_size
     struct golden_run run;
     bool equal;
 
-    golden_run_net(json_text(json_get(line, "net")), toggles, 0, false, &run);
+    golden_run_net(json_str(json_get(line, "net")), toggles, 0, false, &run);
     if (!events || !events->count) {
         equal = run.status != VS_OK;
         snprintf(why, why_size, "PyTorch refuses it, ours runs");
@@ -29,7 +29,7 @@ static bool events_are_equal(const struct json *line, char *why, size_t why_size
         for (char *p = why; *p; p++)
             *p = *p == '\n' ? '|' : *p;
     } else {
-        equal = golden_events_equal(&run, events, json_get(toggles, "amp") != NULL || strstr(json_text(json_get(line, "net")), "amp") != NULL, why,
+        equal = golden_events_equal(&run, events, json_get(toggles, "amp") != NULL || strstr(json_str(json_get(line, "net")), "amp") != NULL, why,
                                     why_size);
     }
     golden_run_release(&run);

@@ -46,7 +46,7 @@ static bool phases_are_equal(const struct lang_result *r, const struct json *pha
 
     for (const struct json *p = phases->first; p; p = p->next) {
         int64_t step = json_at(p, 0)->integer;
-        const char *name = json_text(json_at(p, 1));
+        const char *name = json_str(json_at(p, 1));
         struct lang_run_phase ours;
         uint64_t values[6];
 
@@ -99,7 +99,7 @@ static bool cell_is_equal(const struct json *line, char *why, size_t why_size)
     struct golden_run run;
     bool equal;
 
-    golden_run_net(json_text(json_get(line, "net")), json_get(line, "toggles"), 0, false, &run);
+    golden_run_net(json_str(json_get(line, "net")), json_get(line, "toggles"), 0, false, &run);
     if (!phases) {
         equal = run.status != VS_OK;
         snprintf(why, why_size, "PyTorch refuses it, ours runs");

@@ -21,7 +21,7 @@ static bool events_are_equal(const struct json *line, char *why, size_t why_size
     struct golden_run run;
     bool equal;
 
-    golden_run_net(json_text(json_get(line, "net")), toggles, 1, false, &run);
+    golden_run_net(json_str(json_get(line, "net")), toggles, 1, false, &run);
     if (!events || !events->count) {
         equal = run.status != VS_OK;
         snprintf(why, why_size, "PyTorch refuses it, ours runs");
