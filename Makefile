@@ -68,9 +68,11 @@ $(B)/%.o: %.c | $(SETUP)
 # The last three keep IEEE arithmetic and its values (no -ffast-math): nobody reads errno or traps, nothing is contracted.
 CPU_DIR := $(B)/engine/device/cpu
 $(CPU_DIR)/%.o: CFLAGS += $(if $(DEBUG),,-O3) -fno-math-errno -fno-trapping-math -ffp-contract=off
+# Blocks of products may fuse: the order of their operations is written out, and they are the same wherever they stand.
+$(CPU_DIR)/cpu_tile_%.o: CFLAGS += -ffp-contract=fast
 ifeq ($(shell uname -m),x86_64)
-$(CPU_DIR)/cpu_rows_v3.o: CFLAGS += -mavx2 -mfma -mf16c
-$(CPU_DIR)/cpu_rows_v4.o: CFLAGS += -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512
+$(CPU_DIR)/cpu_%_v3.o: CFLAGS += -mavx2 -mfma -mf16c
+$(CPU_DIR)/cpu_%_v4.o: CFLAGS += -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512
 endif
 
 # The standard library of the net language is written in the net language and compiled in as text.

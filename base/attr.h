@@ -11,6 +11,8 @@
 #define VS_MUST_USE __attribute__((warn_unused_result))
 #define VS_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #define VS_NORETURN _Noreturn
+/* A type of `bytes` bytes of the elements it is put on, added and multiplied as one. */
+#define VS_VECTOR(bytes) __attribute__((vector_size(bytes)))
 #define VS_UNUSED __attribute__((unused))
 #define VS_LIKELY(x) __builtin_expect(!!(x), 1)
 #define VS_UNLIKELY(x) __builtin_expect(!!(x), 0)

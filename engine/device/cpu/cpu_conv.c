@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "engine/device/cpu/cpu_conv_internal.h"
+#include "engine/device/cpu/cpu_conv_winograd.h"
 #include "engine/device/cpu/cpu_kernels.h"
 
 #define TILE_BYTES (1 << 20) /* of patches: about L2 */
@@ -165,9 +166,13 @@ void cpu_conv2d(const struct eng_view *x, const struct eng_view *w, const struct
     if (cpu_numel(out) == 0)
         return;
     j.weights = cpu_conv_weights(j.c.num, w, &scratch, &bytes);
-    j.tile = tile_positions(&j.c, j.c.ci * j.c.taps);
-    j.tiles = (j.c.positions + j.tile - 1) / j.tile;
-    cpu_parallel(j.c.batch * j.c.groups * j.tiles, forward_tile, &j);
+    if (cpu_winograd_fits(&j.c)) {
+        cpu_winograd_forward(&j.c, x, j.weights, bias, out);
+    } else {
+        j.tile = tile_positions(&j.c, j.c.ci * j.c.taps);
+        j.tiles = (j.c.positions + j.tile - 1) / j.tile;
+        cpu_parallel(j.c.batch * j.c.groups * j.tiles, forward_tile, &j);
+    }
     if (scratch)
         cpu_mem_put(scratch, bytes);
 }
@@ -222,13 +227,17 @@ void cpu_conv2d_backward_input(const struct eng_view *g, const struct eng_view *
         return;
     }
     j.weights = cpu_conv_weights(j.c.num, w, &scratch, &bytes);
-    /* channels so that the planes of a block take about half a tile */
-    j.block =
-        cpu_min(j.c.ci, cpu_max(1, TILE_BYTES / 2 / (int64_t)j.c.num->size / (j.c.h * j.c.w)));
-    j.block = cpu_max(1, cpu_min(j.block, 576 / j.c.taps));
-    j.blocks = (j.c.ci + j.block - 1) / j.block;
-    j.tile = tile_positions(&j.c, j.block * j.c.taps);
-    cpu_parallel(j.c.batch * j.c.groups * j.blocks, input_block, &j);
+    if (cpu_winograd_fits(&j.c)) {
+        cpu_winograd_input(&j.c, g, j.weights, gx);
+    } else {
+        /* channels so that the planes of a block take about half a tile */
+        j.block =
+            cpu_min(j.c.ci, cpu_max(1, TILE_BYTES / 2 / (int64_t)j.c.num->size / (j.c.h * j.c.w)));
+        j.block = cpu_max(1, cpu_min(j.block, 576 / j.c.taps));
+        j.blocks = (j.c.ci + j.block - 1) / j.block;
+        j.tile = tile_positions(&j.c, j.block * j.c.taps);
+        cpu_parallel(j.c.batch * j.c.groups * j.blocks, input_block, &j);
+    }
     if (scratch)
         cpu_mem_put(scratch, bytes);
 }
@@ -305,6 +314,10 @@ void cpu_conv2d_backward_weight(const struct eng_view *g, const struct eng_view 
         return;
     if (cpu_numel(g) == 0) {
         cpu_fill(gw, zero);
+        return;
+    }
+    if (cpu_winograd_fits(&j.c)) {
+        cpu_winograd_weight(&j.c, g, x, gw);
         return;
     }
     j.block = cpu_min(j.c.ci, cpu_max(1, 288 / j.c.taps));

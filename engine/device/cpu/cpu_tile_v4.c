@@ -1,0 +1,12 @@
+/*
+ * engine/device/cpu/cpu_tile_v4.c - blocks of products for avx512 (see the Makefile).
+ *
+ * For:            cpu_tile.c, which picks a table at run time.
+ * Must not know:  anything; all is in cpu_tile.inc.
+ * Invariant:      only called where the processor can run it.
+ */
+#define CPU_TILE cpu_tile_v4
+#define CPU_ISA "avx512"
+#define VEC_BYTES 64
+#define MR 12
+#include "engine/device/cpu/cpu_tile.inc"
