@@ -126,9 +126,9 @@ bool eng_autocast_call(struct eng *e, enum eng_op_id id, const struct eng_arg *a
         e->autocast.enabled = true;
         return ok;
     }
-    /* the casts themselves are not autocast */
+    /* the casts themselves are not autocast; the last argument is cast first, as PyTorch's builds evaluate them */
     e->autocast.enabled = false;
-    for (int i = 0; i < count; i++) {
+    for (int i = count - 1; i >= 0; i--) {
         if (args[i].kind == ENG_A_TENSOR) {
             cast[i].v.tensor = cast_get(e, args[i].v.tensor, to);
         } else if (args[i].kind == ENG_A_TENSORS) {

@@ -248,7 +248,10 @@ static void set_histories(struct eng_node *n, const struct eng_ret *ret)
     }
 }
 
-/* A differentiable view remembers what it is a view of, so that an in-place op on it reaches its base. */
+/*
+ * A view holds what it is a view of, in every grad mode: an in-place op on it reaches its base, and a gradient that is a view is not
+ * the only owner of its memory, so nothing is added into it.
+ */
 static void set_bases(const struct eng_arg *self, const struct eng_ret *ret)
 {
     struct eng_tensor *base = self->v.tensor->base ? self->v.tensor->base : self->v.tensor;
@@ -407,7 +410,7 @@ static bool run_leaf(struct eng *e, enum eng_op_id id, const struct eng_signatur
         if (!ok)
             eng_ret_release(ret);
     }
-    if (ok && op->kind == ENG_VIEW && e->grad_enabled && !ret->is_list && args[0].kind == ENG_A_TENSOR)
+    if (ok && op->kind == ENG_VIEW && id != ENG_OP_unsafe_view)
         set_bases(&args[0], ret);
     if (ok)
         count_op(e, id, ret);

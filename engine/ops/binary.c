@@ -289,17 +289,17 @@ void eng_b_rsub(struct eng_bw *b)
         eng_b_give(b, 0, times(b->e, eng_neg(b->e, b->g[0]), number_or(b, 2, 1)));
 }
 
-/* saved: 0 input, 1 other */
+/* saved: other, input (PyTorch calls it self, so it comes after) */
 void eng_b_mul(struct eng_bw *b)
 {
     if (wants(b, 1))
-        eng_b_give(b, 1, eng_mul(b->e, b->g[0], b->saved[0]));
+        eng_b_give(b, 1, eng_mul(b->e, b->g[0], b->saved[1]));
     if (wants(b, 0))
-        eng_b_give(b, 0, b->a[1].kind == ENG_A_TENSOR ? eng_mul(b->e, b->g[0], b->saved[1])
+        eng_b_give(b, 0, b->a[1].kind == ENG_A_TENSOR ? eng_mul(b->e, b->g[0], b->saved[0])
                                                        : eng_mul_scalar(b->e, b->g[0], number_or(b, 1, 1)));
 }
 
-/* other: -g * ((input / other) / other); input: g / other. saved: 0 input, 1 other */
+/* other: -g * ((input / other) / other); input: g / other. saved: other, input */
 void eng_b_div(struct eng_bw *b)
 {
     struct eng *e = b->e;
@@ -309,8 +309,8 @@ void eng_b_div(struct eng_bw *b)
         return;
     }
     if (wants(b, 1)) {
-        struct eng_tensor *once = eng_div(e, b->saved[0], b->saved[1]);
-        struct eng_tensor *twice = eng_div(e, once, b->saved[1]);
+        struct eng_tensor *once = eng_div(e, b->saved[1], b->saved[0]);
+        struct eng_tensor *twice = eng_div(e, once, b->saved[0]);
         struct eng_tensor *minus = eng_neg(e, b->g[0]);
 
         eng_b_give(b, 1, eng_mul(e, minus, twice));
@@ -319,7 +319,7 @@ void eng_b_div(struct eng_bw *b)
         eng_unref(once);
     }
     if (wants(b, 0))
-        eng_b_give(b, 0, b->a[1].kind == ENG_A_TENSOR ? eng_div(e, b->g[0], b->saved[1])
+        eng_b_give(b, 0, b->a[1].kind == ENG_A_TENSOR ? eng_div(e, b->g[0], b->saved[0])
                                                        : eng_div_scalar(e, b->g[0], number_or(b, 1, 1)));
 }
 
@@ -389,11 +389,11 @@ void eng_b_rpow(struct eng_bw *b)
 static struct eng_tensor *extremum_side(struct eng_bw *b, enum eng_op_id loses)
 {
     struct eng *e = b->e;
-    struct eng_tensor *same = eng_op2(e, ENG_OP_eq, b->saved[0], b->saved[1]);
+    struct eng_tensor *same = eng_op2(e, ENG_OP_eq, b->saved[1], b->saved[0]);
     struct eng_tensor *half = eng_div_scalar(e, b->g[0], 2);
     struct eng_arg pick[] = {eng_at(same), eng_at(half), eng_at(b->g[0])};
     struct eng_tensor *shared = same && half ? eng_call1(e, ENG_OP_where, pick) : NULL;
-    struct eng_tensor *mask = eng_op2(e, loses, b->saved[0], b->saved[1]);
+    struct eng_tensor *mask = eng_op2(e, loses, b->saved[1], b->saved[0]);
     struct eng_arg fill[] = {eng_at(shared), eng_at(mask), eng_ai(0)};
     struct eng_tensor *out = shared && mask ? eng_call1(e, ENG_OP_masked_fill, fill) : NULL;
 

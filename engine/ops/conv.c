@@ -233,8 +233,8 @@ void eng_f_convolution(struct eng_op_call *c)
     if (!check_shapes(c, x, w, bias, eng_c_int(c, 8), transposed) || !conv_sizes(e, c->a, x, w, transposed, sizes))
         return;
     conv_params(c->a, x->ndim - 2, &p);
-    out = image_empty(e, sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host, last);
     dx = last ? to_channels_last(e, x) : dense_image(e, x);
+    out = image_empty(e, sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host, last);
     dw = last ? to_channels_last(e, w) : dense_image(e, w);
     if (out)
         eng_add_flops(e, conv_flops(w, transposed ? x : out, p.groups));
@@ -341,7 +341,8 @@ void eng_b_convolution(struct eng_bw *b)
         eng_b_give(b, 0, input_gradient(&k));
     if (!weight_first && eng_b_needs(b, 1))
         eng_b_give(b, 1, weight_gradient(&k));
+    eng_unref(k.g);
+    k.g = b->g[0]; /* the bias is summed from the gradient as it came */
     if (b->a[2].kind == ENG_A_TENSOR && eng_b_needs(b, 2))
         eng_b_give(b, 2, bias_gradient(&k, eng_b_edge(b, 2, 0)));
-    eng_unref(k.g);
 }

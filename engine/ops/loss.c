@@ -507,11 +507,11 @@ void eng_f_bce_logits(struct eng_op_call *c)
     eng_c_give(c, out);
 }
 
-/* g * (sigmoid(x) - target) * weight [/ count], made in place on the sigmoid. saved: input, pos_weight, target, weight */
+/* g * (sigmoid(x) - target) * weight [/ count], made in place on the sigmoid. saved: pos_weight, input, target, weight */
 void eng_b_bce_logits(struct eng_bw *b)
 {
     struct eng *e = b->e;
-    struct eng_tensor *x = b->saved[0], *pos_weight = b->saved[1], *target = b->saved[2], *weight = b->saved[3];
+    struct eng_tensor *x = b->saved[1], *pos_weight = b->saved[0], *target = b->saved[2], *weight = b->saved[3];
     double norm = b->a[4].v.scalar.i == REDUCE_MEAN && x ? 1.0 / (double)eng_numel(x) : 1.0;
     struct eng_tensor *scaled_target = NULL;
     struct eng_tensor *gx;

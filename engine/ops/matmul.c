@@ -243,13 +243,13 @@ static struct eng_tensor *right_gradient(struct eng *e, const struct eng_edge *e
     return times(e, out, alpha);
 }
 
-/* saved: input, mat2. The second operand's gradient is made first. */
+/* saved: mat2, input. The second operand's gradient is made first. */
 void eng_b_mm(struct eng_bw *b)
 {
     if (eng_b_needs(b, 1))
-        eng_b_give(b, 1, right_gradient(b->e, eng_b_edge(b, 1, 0), b->g[0], b->saved[0], 1));
+        eng_b_give(b, 1, right_gradient(b->e, eng_b_edge(b, 1, 0), b->g[0], b->saved[1], 1));
     if (eng_b_needs(b, 0))
-        eng_b_give(b, 0, left_gradient(b->e, eng_b_edge(b, 0, 0), b->g[0], b->saved[1], 1));
+        eng_b_give(b, 0, left_gradient(b->e, eng_b_edge(b, 0, 0), b->g[0], b->saved[0], 1));
 }
 
 static struct eng_tensor *batch_gradient(struct eng *e, struct eng_tensor *a, struct eng_tensor *z, bool turn_left, double alpha)
@@ -261,13 +261,13 @@ static struct eng_tensor *batch_gradient(struct eng *e, struct eng_tensor *a, st
     return times(e, out, alpha);
 }
 
-/* saved: input, mat2 */
+/* saved: mat2, input */
 void eng_b_bmm(struct eng_bw *b)
 {
     if (eng_b_needs(b, 1))
-        eng_b_give(b, 1, batch_gradient(b->e, b->saved[0], b->g[0], true, 1));
+        eng_b_give(b, 1, batch_gradient(b->e, b->saved[1], b->g[0], true, 1));
     if (eng_b_needs(b, 0))
-        eng_b_give(b, 0, batch_gradient(b->e, b->g[0], b->saved[1], false, 1));
+        eng_b_give(b, 0, batch_gradient(b->e, b->g[0], b->saved[0], false, 1));
 }
 
 /* saved: mat1, mat2. Order: mat1, mat2, input (its broadcast is summed after the node). */

@@ -391,14 +391,12 @@ void eng_f_clamp(struct eng_op_call *c)
     eng_c_give(c, out);
 }
 
-/* where(mask, g, 0): the zero is a scalar tensor made first. Takes over mask. */
+/* where(mask, g, 0): the zero is a scalar tensor made first. */
 static struct eng_tensor *where_grad(struct eng_bw *b, struct eng_tensor *mask, struct eng_tensor *zero)
 {
     struct eng_arg args[] = {eng_at(mask), eng_at(b->g[0]), eng_at(zero)};
-    struct eng_tensor *out = mask && zero ? eng_call1(b->e, ENG_OP_where, args) : NULL;
 
-    eng_unref(mask);
-    return out;
+    return mask && zero ? eng_call1(b->e, ENG_OP_where, args) : NULL;
 }
 
 static struct eng_tensor *scalar_zero(struct eng_bw *b)
@@ -425,11 +423,13 @@ void eng_b_clamp(struct eng_bw *b)
             eng_ret_release(&ret);
         give(b, where_grad(b, mask, zero));
         eng_unref(high);
+        eng_unref(mask);
     } else {
         bool low = b->a[1].kind != ENG_A_NONE;
 
         mask = eng_op2s(e, low ? ENG_OP_ge : ENG_OP_le, b->saved[0], b->a[low ? 1 : 2].v.scalar.f);
         give(b, where_grad(b, mask, zero));
+        eng_unref(mask);
     }
     eng_unref(zero);
 }
