@@ -364,6 +364,8 @@ static void evaluate(struct eng_task *task, uint32_t slot)
     task->nodes[slot].buffer = NULL;
     before = place_enter(e, n);
     emit_node(e, VS_EV_OP_BEGIN, n);
+    for (int i = 0; g && i < n->output_count; i++)
+        eng_emit_use(e, g[i]);
     if (task->nodes[slot].capture && g)
         *task->nodes[slot].capture = eng_ref(g[task->nodes[slot].capture_nr]);
     if (n->kind == ENG_NODE_ACCUMULATE) {
@@ -421,7 +423,10 @@ static void run(struct eng_task *task, struct eng_tensor *const *tensors, struct
     struct eng_checkpoint *collecting = e->checkpoint;
     int depth = e->backward_depth;
 
+    uint64_t outer_task = e->task_id;
+
     e->checkpoint = NULL;
+    e->task_id = ++e->next_task_id;
     e->backward_depth++;
     for (int i = 0; i < count; i++) {
         struct eng_node *n = eng_gradient_node(tensors[i]);
@@ -447,6 +452,7 @@ static void run(struct eng_task *task, struct eng_tensor *const *tensors, struct
     while (task->heap_count && !e->failed)
         evaluate(task, heap_pop(task));
     e->backward_depth = depth;
+    e->task_id = outer_task;
     e->checkpoint = collecting;
     eng_set_grad_enabled(e, grad_mode);
 }

@@ -34,6 +34,7 @@ struct eng_checkpoint {
     bool early_stop, preserve_rng;
     struct eng_rng_state rng;
     struct eng_autocast autocast;
+    uint64_t task_id; /* of the backward that the holders were filled for */
     /* during a re-run */
     bool is_rerun;
     size_t next; /* index of the next save */
@@ -84,9 +85,13 @@ struct eng_checkpoint *eng_checkpoint_begin(struct eng *e, const struct eng_chec
     c->input_count = count;
     /* Before this call collects: inside another checkpoint the arguments are that one's placeholders. */
     c->inputs = eng_node_new(e, ENG_NODE_CUSTOM, "NoopSaveInputs", 0, count, 0);
-    for (int i = 0; i < count; i++) {
-        if (inputs[i])
-            eng_node_save_at(c->inputs, i, inputs[i], false);
+    for (int i = 0; i < count && e->grad_enabled; i++) {
+        if (!inputs[i])
+            continue;
+        eng_node_save_at(c->inputs, i, inputs[i], false);
+        c->inputs->saved[i].grad_fn = eng_node_ref(inputs[i]->grad_fn);
+        c->inputs->saved[i].output_nr = inputs[i]->output_nr;
+        c->inputs->saved[i].requires_grad = inputs[i]->requires_grad;
     }
     c->outer = e->checkpoint;
     e->checkpoint = c;
@@ -165,9 +170,15 @@ void eng_checkpoint_forget(struct eng_checkpoint *c, uint32_t index)
 static bool inputs_get(struct eng *e, struct eng_checkpoint *c, struct eng_tensor **inputs)
 {
     for (int i = 0; i < c->input_count; i++) {
-        bool is_there = c->inputs->saved[i].tensor || c->inputs->saved[i].checkpoint;
+        const struct eng_saved *s = &c->inputs->saved[i];
+        bool is_placeholder = s->checkpoint != NULL;
 
-        inputs[i] = is_there ? eng_node_unpack(c->inputs, i) : NULL;
+        inputs[i] = s->tensor || is_placeholder ? eng_node_unpack(c->inputs, i) : NULL;
+        if (inputs[i] && is_placeholder) { /* a twin without history: it gets back what the argument had */
+            inputs[i]->requires_grad = s->requires_grad;
+            if (s->grad_fn)
+                eng_set_history(inputs[i], s->grad_fn, s->output_nr);
+        }
     }
     return !e->failed;
 }
@@ -216,11 +227,30 @@ out:
     vs_free(inputs);
 }
 
+static void holders_clear(struct eng_checkpoint *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        struct holder *h = &c->holders[i];
+        struct eng_tensor *t = h->tensor;
+
+        h->tensor = NULL;
+        h->is_filled = false;
+        if (t) {
+            eng_saved_drop(c->eng, t, c->inputs->id, false);
+            eng_unref(t);
+        }
+    }
+}
+
 struct eng_tensor *eng_checkpoint_unpack(struct eng *e, struct eng_checkpoint *c, uint32_t index)
 {
     struct holder *h = &c->holders[index];
     struct eng_tensor *t;
 
+    if (c->task_id != e->task_id) { /* another backward: everything is recomputed for it */
+        holders_clear(c);
+        c->task_id = e->task_id;
+    }
     if (!h->is_filled) {
         eng_checkpoint_ref(c);
         rerun(e, c);

@@ -79,6 +79,8 @@ struct eng {
     uint32_t next_tensor_id;
     uint64_t next_seq;
     uint64_t next_node_id;
+    uint64_t task_id;      /* of the running backward; 0 outside */
+    uint64_t next_task_id;
     int kernel_depth;   /* > 0 inside an op's forward: no autograd, no autocast, not counted */
     int backward_depth; /* > 0 inside a backward node's formula */
     int recompute_depth;
@@ -93,6 +95,9 @@ struct eng_saved {
     struct eng_tensor *tensor;         /* counted; NULL when absent, released, or a placeholder */
     struct eng_checkpoint *checkpoint; /* counted; not NULL for a placeholder */
     uint32_t index;                    /* the placeholder's number in its checkpoint */
+    struct eng_node *grad_fn;          /* of a checkpoint's argument, counted: a recomputed twin gets it back */
+    uint16_t output_nr;
+    bool requires_grad;
     uint32_t version;
     bool is_output;
 };
@@ -171,6 +176,9 @@ struct eng_tensor *eng_node_unpack(struct eng_node *n, int i);
 void eng_set_history(struct eng_tensor *t, struct eng_node *n, int output_nr);
 /* t was overwritten by the op of n: its history continues through n; where t is a view, its base's history does too. */
 void eng_inplace_history(struct eng_tensor *t, struct eng_node *n);
+
+/* ---- op.c ---- */
+void eng_emit_use(struct eng *e, struct eng_tensor *t); /* the running op or node reads t; NULL: nothing */
 
 /* ---- op_signature.c ---- */
 const char *eng_str_word(const char *text); /* the table's own copy of a word such as "mean"; NULL: not a known word */

@@ -63,6 +63,12 @@ static void saved_release(struct eng_node *n, struct eng_saved *s)
         eng_checkpoint_forget(c, s->index);
         eng_checkpoint_unref(c);
     }
+    if (s->grad_fn) {
+        struct eng_node *fn = s->grad_fn;
+
+        s->grad_fn = NULL;
+        eng_node_unref(fn);
+    }
 }
 
 void eng_node_release_saved(struct eng_node *n)
@@ -194,7 +200,7 @@ void eng_node_save_at(struct eng_node *n, int i, struct eng_tensor *t, bool is_o
     eng_saved_hold(e, s->tensor, n->id, false);
 }
 
-struct eng_tensor *eng_node_unpack(struct eng_node *n, int i)
+static struct eng_tensor *unpack(struct eng_node *n, int i)
 {
     struct eng *e = n->eng;
     struct eng_saved *s = &n->saved[i];
@@ -221,6 +227,14 @@ struct eng_tensor *eng_node_unpack(struct eng_node *n, int i)
         return NULL;
     }
     return eng_ref(s->tensor);
+}
+
+struct eng_tensor *eng_node_unpack(struct eng_node *n, int i)
+{
+    struct eng_tensor *t = unpack(n, i);
+
+    eng_emit_use(n->eng, t);
+    return t;
 }
 
 void eng_set_history(struct eng_tensor *t, struct eng_node *n, int output_nr)

@@ -283,11 +283,11 @@ static bool inplace_allowed(struct eng *e, const struct eng_op *op, const struct
 
 /* ---- events around a call ---- */
 
-static void emit_use(struct eng *e, struct eng_tensor *t)
+void eng_emit_use(struct eng *e, struct eng_tensor *t)
 {
     struct vs_event ev = {0};
 
-    if (!t || !t->storage->block)
+    if (!e->observer || !t || !t->storage->block)
         return;
     ev.kind = VS_EV_USE;
     ev.a = t->storage->block_id;
@@ -312,10 +312,10 @@ static void emit_uses(struct eng *e, const struct eng_arg *args, int count)
 {
     for (int i = 0; i < count; i++) {
         if (args[i].kind == ENG_A_TENSOR)
-            emit_use(e, args[i].v.tensor);
+            eng_emit_use(e, args[i].v.tensor);
         else if (args[i].kind == ENG_A_TENSORS)
             for (uint32_t k = 0; k < args[i].count; k++)
-                emit_use(e, args[i].v.tensors[k]);
+                eng_emit_use(e, args[i].v.tensors[k]);
     }
 }
 

@@ -137,6 +137,8 @@ void eng_f_rpow(struct eng_op_call *c)
 
         c->e->kernels->unary(ENG_U_SCALAR_POW, &vx, &vo, p);
     }
+    /* the base goes to the device as a number of 8 bytes, and is gone when the op returns */
+    eng_unref(eng_empty(c->e, NULL, 0, VS_F64, x->storage->on_host));
     eng_c_give(c, out);
 }
 
@@ -351,29 +353,70 @@ void eng_b_pow(struct eng_bw *b)
     eng_unref(power);
 }
 
-/* exponent: g * (result * log(input)); input: g * (exponent * input^(exponent-1)). saved: exponent, input, result */
-void eng_b_pow_tensor(struct eng_bw *b)
+static struct eng_tensor *scalar_zero(struct eng_bw *b)
+{
+    return eng_zeros(b->e, NULL, 0, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
+}
+
+static struct eng_tensor *where3(struct eng *e, struct eng_tensor *test, struct eng_tensor *a, struct eng_tensor *z)
+{
+    struct eng_arg args[] = {eng_at(test), eng_at(a), eng_at(z)};
+
+    return test && a && z ? eng_call1(e, ENG_OP_where, args) : NULL;
+}
+
+/* g * where(input == 0 and exponent >= 0, 0, result * log(input)). saved: exponent, input, result */
+static struct eng_tensor *exponent_gradient(struct eng_bw *b)
 {
     struct eng *e = b->e;
+    struct eng_tensor *positive = eng_op2s(e, ENG_OP_ge, b->saved[0], 0);
+    struct eng_tensor *zero_base = eng_op2s(e, ENG_OP_eq, b->saved[1], 0);
+    struct eng_tensor *both = eng_op2(e, ENG_OP_logical_and, zero_base, positive);
+    struct eng_tensor *log, *product, *zero, *picked, *out;
 
-    if (wants(b, 1)) {
-        struct eng_tensor *log = eng_op1(e, ENG_OP_log, b->saved[1]);
-        struct eng_tensor *product = eng_mul(e, b->saved[2], log);
+    eng_unref(zero_base);
+    eng_unref(positive);
+    log = eng_op1(e, ENG_OP_log, b->saved[1]);
+    product = eng_mul(e, b->saved[2], log);
+    zero = scalar_zero(b);
+    picked = where3(e, both, zero, product);
+    out = eng_mul(e, b->g[0], picked);
+    eng_unref(picked);
+    eng_unref(zero);
+    eng_unref(product);
+    eng_unref(log);
+    eng_unref(both);
+    return out;
+}
 
-        eng_b_give(b, 1, eng_mul(e, b->g[0], product));
-        eng_unref(product);
-        eng_unref(log);
-    }
-    if (wants(b, 0)) {
-        struct eng_tensor *less = eng_add_scalar(e, b->saved[0], -1);
-        struct eng_tensor *power = eng_op2(e, ENG_OP_pow_tensor, b->saved[1], less);
-        struct eng_tensor *scaled = eng_mul(e, b->saved[0], power);
+/* where(exponent == 0, 0, g * (exponent * input^(exponent-1))) */
+static struct eng_tensor *base_gradient(struct eng_bw *b)
+{
+    struct eng *e = b->e;
+    struct eng_arg minus_one[] = {eng_at(b->saved[0]), eng_ai(1), eng_ai(1)};
+    struct eng_tensor *less = b->saved[0] ? eng_call1(e, ENG_OP_sub, minus_one) : NULL;
+    struct eng_tensor *power = eng_op2(e, ENG_OP_pow_tensor, b->saved[1], less);
+    struct eng_tensor *scaled = eng_mul(e, b->saved[0], power);
+    struct eng_tensor *product = eng_mul(e, b->g[0], scaled);
+    struct eng_tensor *zero = scalar_zero(b);
+    struct eng_tensor *test = eng_op2s(e, ENG_OP_eq, b->saved[0], 0);
+    struct eng_tensor *out = where3(e, test, zero, product);
 
-        eng_b_give(b, 0, eng_mul(e, b->g[0], scaled));
-        eng_unref(scaled);
-        eng_unref(power);
-        eng_unref(less);
-    }
+    eng_unref(test);
+    eng_unref(zero);
+    eng_unref(product);
+    eng_unref(scaled);
+    eng_unref(power);
+    eng_unref(less);
+    return out;
+}
+
+void eng_b_pow_tensor(struct eng_bw *b)
+{
+    if (wants(b, 1))
+        eng_b_give(b, 1, exponent_gradient(b));
+    if (wants(b, 0))
+        eng_b_give(b, 0, base_gradient(b));
 }
 
 /* g * (result * log(base)). saved: exponent, result */
@@ -385,22 +428,26 @@ void eng_b_rpow(struct eng_bw *b)
     eng_unref(scaled);
 }
 
-/* where(input == other, g / 2, g), zero where the other one won. `loses` is the test under which this operand gets nothing. */
+/*
+ * where(input == other, g / 2, g), zero where the other one won. `loses` is the test under which this operand gets nothing. Made in the order in which
+ * C++ evaluates the arguments: the test, the half, the comparison.
+ */
 static struct eng_tensor *extremum_side(struct eng_bw *b, enum eng_op_id loses)
 {
     struct eng *e = b->e;
-    struct eng_tensor *same = eng_op2(e, ENG_OP_eq, b->saved[1], b->saved[0]);
-    struct eng_tensor *half = eng_div_scalar(e, b->g[0], 2);
-    struct eng_arg pick[] = {eng_at(same), eng_at(half), eng_at(b->g[0])};
-    struct eng_tensor *shared = same && half ? eng_call1(e, ENG_OP_where, pick) : NULL;
     struct eng_tensor *mask = eng_op2(e, loses, b->saved[1], b->saved[0]);
-    struct eng_arg fill[] = {eng_at(shared), eng_at(mask), eng_ai(0)};
-    struct eng_tensor *out = shared && mask ? eng_call1(e, ENG_OP_masked_fill, fill) : NULL;
+    struct eng_tensor *half = eng_div_scalar(e, b->g[0], 2);
+    struct eng_tensor *same = eng_op2(e, ENG_OP_eq, b->saved[1], b->saved[0]);
+    struct eng_arg pick[] = {eng_at(same), eng_at(half), eng_at(b->g[0])};
+    struct eng_tensor *out = same && half ? eng_call1(e, ENG_OP_where, pick) : NULL;
+    struct eng_arg fill[] = {eng_at(out), eng_at(mask), eng_ai(0)};
+    struct eng_ret ret;
 
-    eng_unref(mask);
-    eng_unref(shared);
-    eng_unref(half);
+    if (out && mask && eng_call_inplace(e, ENG_OP_masked_fill, fill, &ret))
+        eng_ret_release(&ret);
     eng_unref(same);
+    eng_unref(half);
+    eng_unref(mask);
     return out;
 }
 

@@ -287,18 +287,16 @@ static struct eng_tensor *weight_gradient(const struct conv_bw *k)
 {
     struct eng *e = k->e;
     struct eng_tensor *gw = image_empty(e, k->w->sizes, k->w->ndim, (enum vs_dtype)k->g->dtype, k->g->storage->on_host, k->last);
-    struct eng_tensor *x = k->last ? to_channels_last(e, k->x) : dense_image(e, k->x);
 
     eng_add_flops(e, conv_flops(k->w, k->transposed ? k->x : k->g, k->p.groups));
-    if (gw && x && e->kernels) {
-        struct eng_view vg = as_2d(k->g), vx = as_2d(x), vo = as_2d(gw);
+    if (gw && e->kernels) {
+        struct eng_view vg = as_2d(k->g), vx = as_2d(k->x), vo = as_2d(gw);
 
         if (k->transposed)
             e->kernels->conv2d_backward_weight(&vx, &vg, &vo, &k->p);
         else
             e->kernels->conv2d_backward_weight(&vg, &vx, &vo, &k->p);
     }
-    eng_unref(x);
     return gw;
 }
 
@@ -331,9 +329,13 @@ void eng_b_convolution(struct eng_bw *b)
         return;
     k.last = runs_channels_last(k.x, k.w);
     conv_params(b->a, k.x->ndim - 2, &k.p);
+    k.x = k.last ? to_channels_last(b->e, k.x) : dense_image(b->e, k.x);
     k.g = k.last ? to_channels_last(b->e, b->g[0]) : dense_image(b->e, b->g[0]);
-    if (!k.g)
+    if (!k.g || !k.x) {
+        eng_unref(k.g);
+        eng_unref(k.x);
         return;
+    }
     weight_first = is_depthwise(k.x, k.w, k.p.groups) && !k.transposed;
     if (weight_first && eng_b_needs(b, 1))
         eng_b_give(b, 1, weight_gradient(&k));
@@ -342,6 +344,7 @@ void eng_b_convolution(struct eng_bw *b)
     if (!weight_first && eng_b_needs(b, 1))
         eng_b_give(b, 1, weight_gradient(&k));
     eng_unref(k.g);
+    eng_unref(k.x);
     k.g = b->g[0]; /* the bias is summed from the gradient as it came */
     if (b->a[2].kind == ENG_A_TENSOR && eng_b_needs(b, 2))
         eng_b_give(b, 2, bias_gradient(&k, eng_b_edge(b, 2, 0)));

@@ -284,15 +284,10 @@ static void index_put_scratch(struct eng *e, int64_t n, int indices)
         struct eng_tensor *scaled = eng_empty(e, &n, 1, VS_I64, false);
 
         eng_unref(wrapped);
-        if (linear) {
-            struct eng_tensor *sum = eng_empty(e, &n, 1, VS_I64, false);
-
-            eng_unref(scaled);
-            eng_unref(linear);
-            linear = sum;
-        } else {
+        if (linear)
+            eng_unref(scaled); /* added into the first */
+        else
             linear = scaled;
-        }
     }
     for (int i = 0; i < 3; i++)
         sorted[i] = eng_empty(e, &n, 1, VS_I64, false);
@@ -584,7 +579,10 @@ void eng_f_embedding(struct eng_op_call *c)
     eng_c_give(c, out);
 }
 
-/* Scratch of the sorted path, taken above 3072 indices. See docs/oracle-findings.md. */
+/*
+ * Scratch of the sorted path, taken above 3072 indices: sorted and original positions (kept), a range. After the table: counts, and buffers a
+ * segment and a partial segment. Measured without a device, see docs/oracle-findings.md.
+ */
 static void embedding_sort_scratch(struct eng *e, int64_t n, struct eng_tensor **kept)
 {
     enum vs_category before = eng_category_default(e, VS_CAT_WORKSPACE);
@@ -594,6 +592,23 @@ static void embedding_sort_scratch(struct eng *e, int64_t n, struct eng_tensor *
     kept[1] = eng_empty(e, &n, 1, VS_I64, false);
     range = eng_empty(e, &n, 1, VS_I64, false);
     eng_unref(range);
+    eng_category_default(e, before);
+}
+
+#define ROWS_PER_PARTIAL_SEGMENT 10
+
+static void embedding_segment_scratch(struct eng *e, int64_t n, int64_t rows)
+{
+    enum vs_category before = eng_category_default(e, VS_CAT_WORKSPACE);
+    int64_t segments = n < rows ? n : rows;
+    int64_t partials = n / ROWS_PER_PARTIAL_SEGMENT + segments;
+    const int64_t sizes[] = {n, 1, segments, segments, 1, partials, partials};
+    struct eng_tensor *scratch[7];
+
+    for (int i = 0; i < 7; i++)
+        scratch[i] = eng_empty(e, &sizes[i], 1, VS_I64, false);
+    for (int i = 6; i >= 0; i--)
+        eng_unref(scratch[i]);
     eng_category_default(e, before);
 }
 
@@ -629,6 +644,8 @@ void eng_b_embedding(struct eng_bw *b)
         b->e->kernels->embedding_backward(&vg, &vi, b->a[2].v.scalar.i, &vt);
         eng_unref(dense);
     }
+    if (sorted[0])
+        embedding_segment_scratch(b->e, n, edge->sizes[0]);
     eng_unref(sorted[1]);
     eng_unref(sorted[0]);
     eng_unref(g);

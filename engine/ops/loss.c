@@ -183,25 +183,25 @@ static void cross_entropy_smoothed(struct eng_op_call *c, struct eng_tensor *log
 
         if (reduction == REDUCE_SUM) {
             reduced = filled ? eng_call1(e, ENG_OP_sum_all, args) : NULL;
-        } else { /* over the targets that are not ignored */
-            struct eng_tensor *sum = filled ? eng_call1(e, ENG_OP_sum_all, args) : NULL;
-            struct eng_tensor *kept = eng_op1(e, ENG_OP_logical_not, ignored);
+        } else { /* over the targets that are not ignored; the divisor is made first */
+            struct eng_tensor *kept = eng_op1(e, ENG_OP_bitwise_not, ignored);
             struct eng_arg count_args[] = {eng_at(kept), eng_anone()};
             struct eng_tensor *count = kept ? eng_call1(e, ENG_OP_sum_all, count_args) : NULL;
+            struct eng_tensor *sum = filled ? eng_call1(e, ENG_OP_sum_all, args) : NULL;
 
             reduced = eng_div(e, sum, count);
+            eng_unref(sum);
             eng_unref(count);
             eng_unref(kept);
-            eng_unref(sum);
         }
     }
     {
-        struct eng_tensor *a = eng_mul_scalar(e, nll, 1 - smoothing);
         struct eng_tensor *z = eng_mul_scalar(e, reduced, smoothing / (double)logp->sizes[class_dim]);
+        struct eng_tensor *a = eng_mul_scalar(e, nll, 1 - smoothing);
 
         minus = eng_add(e, a, z);
-        eng_unref(z);
         eng_unref(a);
+        eng_unref(z);
     }
     eng_unref(reduced);
     eng_unref(ignored);
@@ -318,11 +318,16 @@ void eng_f_nll_loss(struct eng_op_call *c)
         eng_fail(c->e, VS_E_SHAPE, "nll_loss: input %s and target %s do not fit together", eng_shape_text(x, tx), eng_shape_text(target, tt));
         return;
     }
-    out = eng_c_empty(c, target->sizes, keeps ? target->ndim : 0, (enum vs_dtype)x->dtype, x);
-    total = out ? eng_c_empty(c, NULL, 0, (enum vs_dtype)x->dtype, x) : NULL;
+    if (c->id == ENG_OP_nll_loss2d) { /* this one makes the total first */
+        total = eng_c_empty(c, NULL, 0, (enum vs_dtype)x->dtype, x);
+        out = eng_c_empty(c, target->sizes, keeps ? target->ndim : 0, (enum vs_dtype)x->dtype, x);
+    } else {
+        out = eng_c_empty(c, target->sizes, keeps ? target->ndim : 0, (enum vs_dtype)x->dtype, x);
+        total = eng_c_empty(c, NULL, 0, (enum vs_dtype)x->dtype, x);
+    }
     dx = eng_contiguous(c->e, x);
     dt = eng_contiguous(c->e, target);
-    if (total && dx && dt && eng_c_computes(c)) {
+    if (out && total && dx && dt && eng_c_computes(c)) {
         struct eng_view vx = fold_classes(dx, true), vt = fold_classes(dt, false);
         struct eng_view vo = keeps ? fold_classes(out, false) : eng_v(out), vtot = eng_v(total), vw;
 
@@ -341,20 +346,22 @@ void eng_f_nll_loss(struct eng_op_call *c)
 void eng_b_nll_loss(struct eng_bw *b)
 {
     struct eng_tensor *x = b->saved[0];
-    struct eng_tensor *gx, *target;
+    struct eng_tensor *gx, *target, *g;
 
     if (!x || !b->saved[1] || !b->saved[3])
         return;
     gx = eng_zeros(b->e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host);
     target = eng_contiguous(b->e, b->saved[1]);
-    if (gx && target && b->e->kernels) {
-        struct eng_view vg = b->g[0]->ndim ? fold_classes(b->g[0], false) : eng_v(b->g[0]);
+    g = eng_contiguous(b->e, b->g[0]);
+    if (gx && target && g && b->e->kernels) {
+        struct eng_view vg = g->ndim ? fold_classes(g, false) : eng_v(g);
         struct eng_view vt = fold_classes(target, false), vo = fold_classes(gx, true), vtot = eng_v(b->saved[3]), vw;
 
         if (b->saved[2])
             vw = eng_v(b->saved[2]);
         b->e->kernels->nll_loss_backward(&vg, &vt, b->saved[2] ? &vw : NULL, (int)b->a[3].v.scalar.i, b->a[4].v.scalar.i, &vtot, &vo);
     }
+    eng_unref(g);
     eng_unref(target);
     eng_b_give(b, 0, gx);
 }
@@ -444,6 +451,37 @@ void eng_f_l1_loss(struct eng_op_call *c)
 
 /* ---- binary cross entropy with logits ---- */
 
+static void inplace(struct eng *e, enum eng_op_id id, struct eng_tensor *t, struct eng_arg other)
+{
+    struct eng_arg args[] = {eng_at(t), other, eng_ai(1)};
+    struct eng_ret ret;
+
+    if (t && eng_call_inplace(e, id, args, &ret))
+        eng_ret_release(&ret);
+}
+
+static void add_one(struct eng *e, struct eng_tensor *t)
+{
+    inplace(e, ENG_OP_add, t, eng_ai(1));
+}
+
+static void mul_into(struct eng *e, struct eng_tensor *t, struct eng_tensor *other)
+{
+    if (other)
+        inplace(e, ENG_OP_mul, t, eng_at(other));
+}
+
+static void sub_into(struct eng *e, struct eng_tensor *t, struct eng_tensor *other)
+{
+    if (other)
+        inplace(e, ENG_OP_sub, t, eng_at(other));
+}
+
+static void scale_into(struct eng *e, struct eng_tensor *t, double factor)
+{
+    inplace(e, ENG_OP_mul, t, eng_af(factor));
+}
+
 static struct eng_tensor *weighted(struct eng_op_call *c, struct eng_tensor *t_taken, struct eng_tensor *weight)
 {
     struct eng_tensor *out = weight ? eng_mul(c->e, t_taken, weight) : eng_ref(t_taken);
@@ -470,16 +508,14 @@ void eng_f_bce_logits(struct eng_op_call *c)
         return;
     }
     log_sigmoid = eng_op1(e, ENG_OP_logsigmoid, x);
-    if (pos_weight) {
+    if (pos_weight) { /* log_sigmoid times (pos_weight - 1) * target + 1, in place */
         struct eng_tensor *less = eng_add_scalar(e, pos_weight, -1);
-        struct eng_tensor *scaled = eng_mul(e, less, target);
-        struct eng_tensor *log_weight;
+        struct eng_tensor *factor = eng_mul(e, less, target);
 
         eng_unref(less);
-        log_weight = eng_add_scalar(e, scaled, 1);
-        eng_unref(scaled);
-        eng_slot_set(&log_sigmoid, eng_mul(e, log_sigmoid, log_weight));
-        eng_unref(log_weight);
+        add_one(e, factor);
+        mul_into(e, log_sigmoid, factor);
+        eng_unref(factor);
     }
     values = log_sigmoid ? eng_c_empty_like(c, target, (enum vs_dtype)x->dtype) : NULL;
     if (values && eng_c_computes(c)) {
@@ -513,39 +549,29 @@ void eng_b_bce_logits(struct eng_bw *b)
     struct eng *e = b->e;
     struct eng_tensor *x = b->saved[1], *pos_weight = b->saved[0], *target = b->saved[2], *weight = b->saved[3];
     double norm = b->a[4].v.scalar.i == REDUCE_MEAN && x ? 1.0 / (double)eng_numel(x) : 1.0;
-    struct eng_tensor *scaled_target = NULL;
     struct eng_tensor *gx;
 
     if (!x || !target)
         return;
-    if (pos_weight)
-        scaled_target = eng_mul(e, pos_weight, target);
-    gx = eng_op1(e, ENG_OP_sigmoid, x);
-    if (gx && e->kernels) {
-        struct eng_view vg = eng_v_expand(b->g[0], gx), vo = eng_v(gx), vt = eng_v_expand(target, gx), vx = eng_v(x);
-        double p[4] = {norm};
+    if (pos_weight) { /* ((t + 1 - target) * sigmoid(x) - t) * g, t = pos_weight * target, made in place on t + 1 */
+        struct eng_tensor *t = eng_mul(e, pos_weight, target);
+        struct eng_tensor *sigmoid;
 
-        if (scaled_target) { /* ((t + 1 - target) * sigmoid(x) - t) * g, t = pos_weight * target */
-            struct eng_view vs = eng_v_expand(scaled_target, gx);
-            double one[4] = {1};
-            struct eng_tensor *factor = eng_empty(e, gx->sizes, gx->ndim, (enum vs_dtype)gx->dtype, true);
-            struct eng_cell cell;
+        gx = eng_add_scalar(e, t, 1);
+        sub_into(e, gx, target);
+        sigmoid = eng_op1(e, ENG_OP_sigmoid, x);
+        mul_into(e, gx, sigmoid);
+        eng_unref(sigmoid);
+        sub_into(e, gx, t);
+        mul_into(e, gx, b->g[0]);
+        scale_into(e, gx, norm);
+        eng_unref(t);
+    } else {
+        gx = eng_op1(e, ENG_OP_sigmoid, x);
+        if (gx && e->kernels) {
+            struct eng_view vg = eng_v_expand(b->g[0], gx), vo = eng_v(gx), vt = eng_v_expand(target, gx), vx = eng_v(x);
+            double p[4] = {norm};
 
-            if (factor) {
-                struct eng_view vf = eng_v(factor), v1 = eng_v_scalar((struct eng_scalar){true, 1, 1}, gx, &cell);
-                struct eng_view vn;
-                struct eng_cell norm_cell;
-
-                e->kernels->binary(ENG_B_SUB, (enum vs_dtype)gx->dtype, &vs, &vt, &vf, one);
-                e->kernels->binary(ENG_B_ADD, (enum vs_dtype)gx->dtype, &vf, &v1, &vf, one);
-                e->kernels->binary(ENG_B_MUL, (enum vs_dtype)gx->dtype, &vo, &vf, &vo, one);
-                e->kernels->binary(ENG_B_SUB, (enum vs_dtype)gx->dtype, &vo, &vs, &vo, one);
-                vn = eng_v_scalar((struct eng_scalar){false, 0, norm}, gx, &norm_cell);
-                e->kernels->binary(ENG_B_MUL, (enum vs_dtype)gx->dtype, &vo, &vn, &vo, one);
-                e->kernels->binary(ENG_B_MUL, (enum vs_dtype)gx->dtype, &vo, &vg, &vo, one);
-            }
-            eng_unref(factor);
-        } else {
             e->kernels->ternary(ENG_T_BCE_LOGITS_BACKWARD, (enum vs_dtype)gx->dtype, &vg, &vx, &vt, &vo, p);
         }
     }
@@ -556,7 +582,6 @@ void eng_b_bce_logits(struct eng_bw *b)
         if (eng_call_inplace(e, ENG_OP_mul, args, &ret))
             eng_ret_release(&ret);
     }
-    eng_unref(scaled_target);
     if (eng_b_needs(b, 0))
         eng_b_give(b, 0, gx);
     else

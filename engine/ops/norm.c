@@ -306,8 +306,8 @@ void eng_f_layer_norm(struct eng_op_call *c)
 
     if (!eng_call(c->e, ENG_OP_native_layer_norm, c->a, &ret))
         return;
-    eng_unref(ret.few[2]);
     eng_unref(ret.few[1]);
+    eng_unref(ret.few[2]);
     eng_c_give(c, ret.few[0]);
 }
 
@@ -461,8 +461,8 @@ void eng_f_group_norm(struct eng_op_call *c)
         struct eng_arg args[] = {eng_at(input), c->a[2], c->a[3], c->a[1], c->a[4]};
 
         if (input && eng_call(c->e, ENG_OP_native_group_norm, args, &ret)) {
-            eng_unref(ret.few[2]);
             eng_unref(ret.few[1]);
+            eng_unref(ret.few[2]);
             eng_c_give(c, ret.few[0]);
         }
     }

@@ -68,6 +68,9 @@ static struct eng_tensor *run_reduce(struct eng_op_call *c, enum eng_reduce kern
     int n = reduced_sizes(x, mask, keepdim, sizes);
     struct eng_tensor *out = eng_c_empty(c, sizes, n, dtype, x);
 
+    /* integers and bools are widened to a copy first, which goes when the op returns */
+    if (out && kernel == ENG_R_SUM && x->dtype != dtype && !vs_dtype_is_floating((enum vs_dtype)x->dtype))
+        eng_unref(eng_c_empty(c, x->sizes, x->ndim, dtype, x));
     if (out && eng_c_computes(c)) {
         struct eng_view vx = eng_v(x);
         struct eng_view vo = keepdim_view(out, x, mask, keepdim);

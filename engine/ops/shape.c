@@ -692,9 +692,17 @@ void eng_b_unbind(struct eng_bw *b)
 
     for (int i = 0; i < count && !like; i++)
         like = b->g[i];
-    for (int i = 0; i < count; i++)
-        pieces[i] = b->g[i] ? eng_ref(b->g[i])
-                            : eng_zeros(b->e, like->sizes, like->ndim, (enum vs_dtype)like->dtype, like->storage->on_host);
+    for (int i = 0; i < count; i++) {
+        struct eng_tensor *zero;
+
+        if (b->g[i]) {
+            pieces[i] = eng_ref(b->g[i]);
+            continue;
+        }
+        zero = eng_zeros(b->e, NULL, 0, (enum vs_dtype)like->dtype, like->storage->on_host);
+        pieces[i] = eng_expand(b->e, zero, like->sizes, like->ndim);
+        eng_unref(zero);
+    }
     if (!b->e->failed) {
         int64_t dim = b->a[1].v.scalar.i;
         struct eng_arg args[] = {eng_atensors(pieces, count), eng_ai(dim < 0 ? dim + edge->ndim : dim)};

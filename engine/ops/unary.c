@@ -320,6 +320,38 @@ void eng_b_logsigmoid(struct eng_bw *b)
     fused1(b, ENG_B_LOG_SIGMOID_BACKWARD, 0, 0, 0, 0);
 }
 
+/* ---- threshold: input > threshold ? input : value ---- */
+
+void eng_f_threshold(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *out = eng_c_elementwise_out(c, &x, 1, (enum vs_dtype)x->dtype);
+
+    if (!out)
+        return;
+    if (eng_c_computes(c)) {
+        struct eng_tensor *mask = eng_empty(c->e, x->sizes, x->ndim, VS_BOOL, true);
+        struct eng_cell bound, other;
+        double none[4] = {0};
+
+        if (mask) {
+            struct eng_view vx = eng_v(x), vo = eng_v(out), vm = eng_v(mask);
+            struct eng_view vb = eng_v_scalar((struct eng_scalar){false, 0, eng_c_float(c, 1)}, mask, &bound);
+            struct eng_view vv = eng_v_scalar((struct eng_scalar){false, 0, eng_c_float(c, 2)}, out, &other);
+
+            c->e->kernels->binary(ENG_B_GT, vx.dtype, &vx, &vb, &vm, none);
+            c->e->kernels->ternary(ENG_T_WHERE, vo.dtype, &vm, &vx, &vv, &vo, none);
+        }
+        eng_unref(mask);
+    }
+    eng_c_give(c, out);
+}
+
+void eng_b_threshold(struct eng_bw *b)
+{
+    fused1(b, ENG_B_THRESHOLD_BACKWARD, b->a[1].v.scalar.f, 0, 0, 0);
+}
+
 /* ---- made of others ---- */
 
 static void run_composite(struct eng_op_call *c, enum eng_op_id id, const struct eng_arg *args)

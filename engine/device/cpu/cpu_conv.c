@@ -10,10 +10,12 @@
 
 #include "base/error.h"
 #include "engine/device/cpu/cpu_conv_internal.h"
+#include "engine/device/cpu/cpu_conv_panel.h"
 #include "engine/device/cpu/cpu_conv_winograd.h"
 #include "engine/device/cpu/cpu_kernels.h"
 
 #define TILE_BYTES (1 << 20) /* of patches: about L2 */
+#define MAX_PHASES 9         /* beyond, each would be too small a product */
 
 struct conv_job {
     struct cpu_conv c;
@@ -168,6 +170,8 @@ void cpu_conv2d(const struct eng_view *x, const struct eng_view *w, const struct
     j.weights = cpu_conv_weights(j.c.num, w, &scratch, &bytes);
     if (cpu_winograd_fits(&j.c)) {
         cpu_winograd_forward(&j.c, x, j.weights, bias, out);
+    } else if (j.c.num->dtype == VS_F32) {
+        cpu_panel_forward(&j.c, x, j.weights, bias, out);
     } else {
         j.tile = tile_positions(&j.c, j.c.ci * j.c.taps);
         j.tiles = (j.c.positions + j.tile - 1) / j.tile;
@@ -229,6 +233,8 @@ void cpu_conv2d_backward_input(const struct eng_view *g, const struct eng_view *
     j.weights = cpu_conv_weights(j.c.num, w, &scratch, &bytes);
     if (cpu_winograd_fits(&j.c)) {
         cpu_winograd_input(&j.c, g, j.weights, gx);
+    } else if (j.c.num->dtype == VS_F32 && p->stride[0] * p->stride[1] <= MAX_PHASES) {
+        cpu_panel_input(&j.c, g, j.weights, gx);
     } else {
         /* channels so that the planes of a block take about half a tile */
         j.block =
