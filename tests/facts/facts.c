@@ -1,0 +1,317 @@
+/*
+ * tests/facts/facts.c - see facts.h.
+ */
+#include "tests/facts/facts.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "engine/device/kernels.h"
+
+/* ---- nets ---- */
+
+struct facts_net facts_net_read(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    char *text;
+    long size;
+
+    if (!file)
+        fail_msg("%s cannot be opened; tests run in the repository's root", path);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    size = ftell(file);
+    assert_true(size >= 0);
+    rewind(file);
+    text = vs_alloc((size_t)size + 1);
+    assert_int_equal(fread(text, 1, (size_t)size, file), size);
+    text[size] = '\0';
+    fclose(file);
+    return (struct facts_net){path, text};
+}
+
+struct facts_net facts_net_of(const char *name, const char *text)
+{
+    return (struct facts_net){name, vs_strdup(text)};
+}
+
+void facts_net_set(struct facts_net *net, const char *name, uint64_t value)
+{
+    char start[64];
+    char *line;
+    char *rest;
+    char *text;
+    size_t size;
+
+    snprintf(start, sizeof(start), "\n%s = ", name);
+    line = strstr(net->text, start);
+    if (!line || strstr(line + 1, start))
+        fail_msg("%s: there is not one line \"%s = …\"", net->path, name);
+    rest = strchr(line + 1, '\n');
+    assert_non_null(rest);
+    size = strlen(net->text) + 32;
+    text = vs_alloc(size);
+    *line = '\0';
+    snprintf(text, size, "%s%s%" PRIu64 "%s", net->text, start, value, rest);
+    vs_free(net->text);
+    net->text = text;
+}
+
+void facts_net_release(struct facts_net *net)
+{
+    vs_free(net->text);
+    net->text = NULL;
+}
+
+/* ---- running ---- */
+
+static void on_event(void *user, const struct vs_event *event)
+{
+    rpl_trace_add_event(user, event);
+}
+
+static uint32_t on_string(void *user, const char *text)
+{
+    return rpl_trace_add_string(user, text);
+}
+
+static uint32_t on_place(void *user, const struct vs_place *place)
+{
+    return rpl_trace_add_place(user, place);
+}
+
+static void on_tensor(void *user, const struct vs_tensor_desc *desc)
+{
+    rpl_trace_add_tensor(user, desc);
+}
+
+static void on_started(void *user, const struct vs_toggles *in_force, const bool *is_default)
+{
+    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++)
+        rpl_trace_set_toggle(user, vs_toggle_info((enum vs_toggle)i)->name,
+                             vs_toggles_get(in_force, (enum vs_toggle)i), is_default[i]);
+}
+
+static void quiet(void *user, const char *text, size_t len)
+{
+    (void)user;
+    (void)text;
+    (void)len;
+}
+
+void facts_toggles(const char *pairs, struct vs_toggles *out)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    char *copy = vs_strdup(pairs);
+    char *rest = NULL;
+
+    for (char *pair = strtok_r(copy, " ", &rest); pair; pair = strtok_r(NULL, " ", &rest))
+        if (vs_toggles_set_pair(out, pair, &err))
+            fail_msg("%s: %s", pairs, err.text);
+    vs_free(copy);
+}
+
+bool facts_try_net(const struct facts_net *net, const char *toggles, bool has_data,
+                   const struct facts_run *like, struct facts_run *out, struct vs_error *err)
+{
+    struct vs_toggles set = {{NULL}};
+    struct eng_observer observer = {NULL, on_event, on_string, on_place, on_tensor};
+    struct lang_settings settings = {.file_name = net->path, .text = net->text};
+    size_t likes = like ? like->result.step_count : 0;
+    int64_t *skips = vs_alloc((likes + 1) * sizeof(*skips));
+    enum vs_status st;
+
+    memset(out, 0, sizeof(*out));
+    out->trace = rpl_trace_new();
+    facts_toggles(toggles, &set);
+    rpl_trace_set_source(out->trace, net->path, net->text);
+    rpl_trace_set_meta(out->trace, "source_kind", "net");
+    observer.user = out->trace;
+    settings.len = strlen(net->text);
+    settings.kernels = has_data ? eng_kernels_cpu() : NULL;
+    settings.observer = &observer;
+    settings.toggles = &set;
+    settings.skip_steps = skips;
+    for (size_t i = 0; i < likes; i++)
+        if (like->result.steps[i].skipped)
+            skips[settings.skip_count++] = like->result.steps[i].step;
+    settings.user = out->trace;
+    settings.started = on_started;
+    settings.print = quiet;
+    st = lang_run(&settings, &out->result, err);
+    vs_toggles_release(&set);
+    vs_free(skips);
+    if (st)
+        facts_run_release(out);
+    return st == VS_OK;
+}
+
+struct facts_run facts_run_net(const struct facts_net *net, const char *toggles, bool has_data,
+                               const struct facts_run *like)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct facts_run run;
+
+    if (!facts_try_net(net, toggles, has_data, like, &run, &err))
+        fail_msg("%s [%s]: %s", net->path, toggles, err.text);
+    return run;
+}
+
+void facts_run_release(struct facts_run *run)
+{
+    rpl_trace_free(run->trace);
+    lang_result_release(&run->result);
+    memset(run, 0, sizeof(*run));
+}
+
+const struct lang_run_phase *facts_phase(const struct facts_run *run, int64_t step,
+                                         enum vs_phase phase)
+{
+    const struct lang_run_phase *found = NULL;
+
+    for (size_t i = 0; i < run->result.phase_count; i++)
+        if (run->result.phases[i].step == step && run->result.phases[i].phase == phase)
+            found = &run->result.phases[i];
+    if (!found)
+        fail_msg("step %" PRId64 " has no phase %s", step, vs_phase_name(phase));
+    return found;
+}
+
+/* ---- comparing ---- */
+
+const char *facts_event_text(const struct rpl_trace *trace, uint64_t seq,
+                             const struct vs_event *event, char *out)
+{
+    const struct vs_place *place = rpl_trace_place(trace, event->place);
+    const char *name = "";
+
+    if (event->kind == VS_EV_OP_BEGIN || event->kind == VS_EV_OP_END)
+        name = rpl_trace_string(trace, (uint32_t)event->a);
+    if (event->kind == VS_EV_HOLD || event->kind == VS_EV_DROP)
+        name = rpl_trace_string(trace, (uint32_t)event->c);
+    snprintf(out, FACTS_EVENT_MAX,
+             "%" PRIu64 " %s a=%" PRIu64 " b=%" PRIu64 " c=%" PRIu64 " d=%" PRIu64
+             " e=%u aux=%u %s | %s %s %s:%u %s",
+             seq, vs_event_kind_name((enum vs_event_kind)event->kind), event->a, event->b, event->c,
+             event->d, event->e, event->aux, name, vs_phase_name((enum vs_phase)place->phase),
+             rpl_trace_string(trace, place->module), rpl_trace_string(trace, place->func),
+             place->line, rpl_trace_string(trace, place->op));
+    return out;
+}
+
+static bool is_same_event(const struct vs_event *a, const struct vs_event *b)
+{
+    return a->kind == b->kind && a->a == b->a && a->b == b->b && a->c == b->c && a->d == b->d &&
+           a->e == b->e && a->aux == b->aux && a->place == b->place;
+}
+
+static void print_around(struct rpl_trace *trace, const char *name, uint64_t seq)
+{
+    struct rpl_scan *scan = vs_alloc(sizeof(*scan));
+    struct vs_error err = VS_ERROR_INIT;
+    const struct vs_event *event;
+    uint64_t count = rpl_trace_event_count(trace);
+    char text[FACTS_EVENT_MAX];
+
+    rpl_scan_init(scan, trace, seq > 6 ? seq - 6 : 1, seq + 4 < count ? seq + 4 : count);
+    print_error("%s:\n", name);
+    while ((event = rpl_scan_next(scan, &err)) != NULL)
+        print_error("  %s\n", facts_event_text(trace, scan->seq, event, text));
+    vs_free(scan);
+}
+
+/* Equal ids mean the same only where the tables that give ids are equal. */
+static void same_tables(const char *what, const struct rpl_trace *a, const struct rpl_trace *b,
+                        uint32_t strings, uint32_t places)
+{
+    uint32_t tensors = rpl_trace_tensor_count(a);
+
+    for (uint32_t id = 1; id <= strings; id++)
+        if (strcmp(rpl_trace_string(a, id), rpl_trace_string(b, id)) != 0)
+            fail_msg("%s: string %u is \"%s\" and \"%s\"", what, id, rpl_trace_string(a, id),
+                     rpl_trace_string(b, id));
+    for (uint32_t id = 1; id <= places; id++)
+        if (memcmp(rpl_trace_place(a, id), rpl_trace_place(b, id), sizeof(struct vs_place)) != 0)
+            fail_msg("%s: place %u differs", what, id);
+    assert_int_equal(rpl_trace_tensor_count(b), tensors);
+    for (uint32_t id = 1; id <= tensors; id++) {
+        struct vs_tensor_desc x;
+        struct vs_tensor_desc y;
+
+        assert_true(rpl_trace_tensor(a, id, &x) && rpl_trace_tensor(b, id, &y));
+        if (x.block != y.block || x.id != y.id || x.name != y.name || x.dtype != y.dtype ||
+            x.ndim != y.ndim || x.offset_elems != y.offset_elems ||
+            memcmp(x.sizes, y.sizes, sizeof(x.sizes[0]) * x.ndim) != 0 ||
+            memcmp(x.strides, y.strides, sizeof(x.strides[0]) * x.ndim) != 0)
+            fail_msg("%s: tensor %u differs", what, id);
+    }
+}
+
+/* The highest string id that an event or a place can mean is bounded by what the run announced; see same_tables. */
+static uint32_t greater(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint32_t highest_string(const struct rpl_trace *trace, uint32_t places)
+{
+    uint32_t highest = 0;
+
+    for (uint32_t id = 1; id <= places; id++) {
+        const struct vs_place *place = rpl_trace_place(trace, id);
+
+        highest = greater(highest, greater(place->module, greater(place->func, place->op)));
+    }
+    return highest;
+}
+
+void facts_same(const char *what, struct rpl_trace *a, const char *a_name, struct rpl_trace *b,
+                const char *b_name)
+{
+    struct rpl_scan *scans = vs_alloc(2 * sizeof(*scans));
+    struct vs_error err = VS_ERROR_INIT;
+    uint64_t counts[2] = {rpl_trace_event_count(a), rpl_trace_event_count(b)};
+    uint64_t shorter = counts[0] < counts[1] ? counts[0] : counts[1];
+    uint64_t seq = 0;
+    uint32_t strings = 0;
+    uint32_t places = 0;
+    bool same = shorter > 0;
+
+    if (same) {
+        rpl_scan_init(&scans[0], a, 1, shorter);
+        rpl_scan_init(&scans[1], b, 1, shorter);
+    }
+    while (same && seq < shorter) {
+        const struct vs_event *x = rpl_scan_next(&scans[0], &err);
+        const struct vs_event *y = rpl_scan_next(&scans[1], &err);
+
+        if (!x || !y)
+            fail_msg("%s: %s", what, err.text);
+        seq++;
+        same = is_same_event(x, y);
+        places = greater(places, x->place);
+        if (x->kind == VS_EV_OP_BEGIN || x->kind == VS_EV_RECOMPUTE_BEGIN)
+            strings = greater(strings, (uint32_t)x->a);
+        if (x->kind == VS_EV_HOLD)
+            strings = greater(strings, greater((uint32_t)x->c, (uint32_t)x->d));
+        if (x->kind == VS_EV_USE)
+            strings = greater(strings, (uint32_t)x->c);
+    }
+    vs_free(scans);
+    if (!same || counts[0] != counts[1]) {
+        if (!same)
+            seq--;
+        print_around(a, a_name, seq + 1 < counts[0] ? seq + 1 : counts[0]);
+        print_around(b, b_name, seq + 1 < counts[1] ? seq + 1 : counts[1]);
+        fail_msg("%s: %s has %" PRIu64 " events, %s %" PRIu64 "; the first %" PRIu64
+                 " are the same",
+                 what, a_name, counts[0], b_name, counts[1], seq);
+    }
+    same_tables(what, a, b, greater(strings, highest_string(a, places)), places);
+}

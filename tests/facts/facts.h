@@ -1,0 +1,66 @@
+/*
+ * tests/facts/facts.h - runs net files into traces in memory and compares them, event for event.
+ *
+ * For:            the tests of the facts in docs/architecture.md, and of figures known from elsewhere.
+ * Must not know:  files of traces, the program.
+ * Invariant:      facts_same looks at every event of every kind, and at everything an event names, but the clock.
+ *
+ * All functions fail the running test with a message where something goes wrong. Paths are from the repository's root.
+ */
+#ifndef TESTS_FACTS_FACTS_H
+#define TESTS_FACTS_FACTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lang/run.h"
+#include "replay/trace.h"
+
+/* A net file's text, which may be changed before it runs. */
+struct facts_net {
+    const char *path;
+    char *text;
+};
+
+struct facts_net facts_net_read(const char *path);
+/* A text of the test's own; `name` is for messages. */
+struct facts_net facts_net_of(const char *name, const char *text);
+/* The constant of the line "NAME = …" becomes `value`; the line must be there, once. */
+void facts_net_set(struct facts_net *net, const char *name, uint64_t value);
+void facts_net_release(struct facts_net *net);
+
+/* A run: its trace, and what it says of itself. */
+struct facts_run {
+    struct rpl_trace *trace;
+    struct lang_result result;
+};
+
+/* A part of a toggle's name and value: "batch=2 amp=fp16"; "" is nothing. */
+void facts_toggles(const char *pairs, struct vs_toggles *out);
+
+/*
+ * Train `net` with `toggles` ("batch=2 steps=2"). has_data: on `cpu`, else on `meta`, where the optimizer steps are skipped that
+ * `like` skipped (NULL: none).
+ */
+struct facts_run facts_run_net(const struct facts_net *net, const char *toggles, bool has_data,
+                               const struct facts_run *like);
+/* The same; false where the net or the toggles are refused, and `err` says why. */
+bool facts_try_net(const struct facts_net *net, const char *toggles, bool has_data,
+                   const struct facts_run *like, struct facts_run *out, struct vs_error *err);
+void facts_run_release(struct facts_run *run);
+
+/* Fails where the two traces differ in anything but time; `what` is said, and the events around the first difference. */
+void facts_same(const char *what, struct rpl_trace *a, const char *a_name, struct rpl_trace *b,
+                const char *b_name);
+
+/* An event in words, for messages; `out` has FACTS_EVENT_MAX bytes. Returns out. */
+#define FACTS_EVENT_MAX 320
+const char *facts_event_text(const struct rpl_trace *trace, uint64_t seq,
+                             const struct vs_event *event, char *out);
+
+/* The figures of phase `phase` in step `step` (its last part). */
+const struct lang_run_phase *facts_phase(const struct facts_run *run, int64_t step,
+                                         enum vs_phase phase);
+
+#endif
