@@ -163,6 +163,8 @@ def train(source, net, loss, train_step, optimizer, scaler, settings):
                     torch._note_saved()
                 if not detach_loss and l is not None:
                     epoch_loss += l
+                if settings["dump"] and step == 0 and micro == accumulate - 1:
+                    dump_gradients(net, scaler)
                 end("forward", micro, settings)
                 continue
             with torch.set_grad_enabled(grad != "no_grad"), autocast(settings):
@@ -207,6 +209,8 @@ def train(source, net, loss, train_step, optimizer, scaler, settings):
     if settings["dump"]:
         for name, p in net.named_parameters():
             torch._dump("parameter", name, p, 1.0)
+        for name, b in net.named_buffers():
+            torch._dump("buffer", name, b, 1.0)
     torch._done()
 
 

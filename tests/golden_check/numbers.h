@@ -1,0 +1,59 @@
+/*
+ * tests/golden_check/numbers.h - runs a net with arithmetic on the CPU and keeps its numbers.
+ *
+ * For:            the tests of numbers: against PyTorch's, and of a toggle against another.
+ * Must not know:  how PyTorch was measured.
+ * Invariant:      what is kept is a copy; nothing of the run outlives numbers_run.
+ */
+#ifndef TESTS_GOLDEN_CHECK_NUMBERS_H
+#define TESTS_GOLDEN_CHECK_NUMBERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/dtype.h"
+#include "lang/run.h"
+#include "tests/golden_check/json.h"
+
+/* A tensor of a run: gradient of the first step, parameter or buffer after the last. Values in row-major order, gradients unscaled. */
+struct numbers_tensor {
+    char *kind; /* "gradient", "parameter", "buffer" */
+    char *name;
+    enum vs_dtype dtype;
+    size_t count;
+    double *values;
+};
+
+struct numbers {
+    struct numbers_tensor *tensors;
+    size_t count, cap;
+    struct lang_result result;
+    enum vs_status status;
+    struct vs_error error;
+};
+
+/*
+ * Run the text of a net.
+ *
+ * file_name  for messages
+ * toggles    "name=value" words, a NULL at the end, or NULL
+ * formula    weights and data by formula, dropout off; otherwise random from `seed`
+ */
+void numbers_run_text(const char *file_name, const char *text, const char *const *toggles, bool formula, uint64_t seed, struct numbers *out);
+/* The same with a net file (a path from the repository's root) and the toggles of a golden line. */
+void numbers_run_line(const struct json *line, struct numbers *out);
+void numbers_release(struct numbers *numbers);
+
+/* The text of a file; the caller frees it. NULL: it is not there. */
+char *numbers_read_file(const char *path);
+
+const struct numbers_tensor *numbers_find(const struct numbers *numbers, const char *kind, const char *name);
+double numbers_norm(const struct numbers_tensor *t); /* l2 */
+
+/* Losses, gradients, parameters and buffers of both runs, bit for bit. False: `why` names the first that differs. */
+bool numbers_identical(const struct numbers *a, const struct numbers *b, char *why, size_t why_size);
+/* Losses a step, gradients and parameters within `relative` of each tensor's norm. */
+bool numbers_close(const struct numbers *a, const struct numbers *b, double relative, char *why, size_t why_size);
+
+#endif
