@@ -14,6 +14,7 @@
 /* A type of `bytes` bytes of the elements it is put on, added and multiplied as one. */
 #define VS_VECTOR(bytes) __attribute__((vector_size(bytes)))
 #define VS_UNUSED __attribute__((unused))
+#define VS_ALWAYS_INLINE inline __attribute__((always_inline))
 #define VS_LIKELY(x) __builtin_expect(!!(x), 1)
 #define VS_UNLIKELY(x) __builtin_expect(!!(x), 0)
 

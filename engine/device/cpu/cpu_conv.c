@@ -10,12 +10,10 @@
 
 #include "base/error.h"
 #include "engine/device/cpu/cpu_conv_internal.h"
-#include "engine/device/cpu/cpu_conv_panel.h"
 #include "engine/device/cpu/cpu_conv_winograd.h"
 #include "engine/device/cpu/cpu_kernels.h"
 
 #define TILE_BYTES (1 << 20) /* of patches: about L2 */
-#define MAX_PHASES 9         /* beyond, each would be too small a product */
 
 struct conv_job {
     struct cpu_conv c;
@@ -170,8 +168,6 @@ void cpu_conv2d(const struct eng_view *x, const struct eng_view *w, const struct
     j.weights = cpu_conv_weights(j.c.num, w, &scratch, &bytes);
     if (cpu_winograd_fits(&j.c)) {
         cpu_winograd_forward(&j.c, x, j.weights, bias, out);
-    } else if (j.c.num->dtype == VS_F32) {
-        cpu_panel_forward(&j.c, x, j.weights, bias, out);
     } else {
         j.tile = tile_positions(&j.c, j.c.ci * j.c.taps);
         j.tiles = (j.c.positions + j.tile - 1) / j.tile;
@@ -182,6 +178,34 @@ void cpu_conv2d(const struct eng_view *x, const struct eng_view *w, const struct
 }
 
 /* ---- gradient of the input ---- */
+
+/* A tile of a 1x1 convolution's input: w' g, without patches. */
+static void input_pointwise(void *ctx, int64_t task)
+{
+    const struct conv_job *j = ctx;
+    const struct cpu_conv *c = &j->c;
+    const struct cpu_num *num = c->num;
+    int64_t first = task % j->tiles * j->tile;
+    int64_t group = task / j->tiles % c->groups;
+    int64_t n = task / j->tiles / c->groups;
+    int64_t count = cpu_min(j->tile, c->positions - first);
+    size_t g_bytes = (size_t)(c->co * count) * num->size;
+    size_t bytes = g_bytes + (size_t)(c->ci * count) * num->size;
+    char *scratch = cpu_mem_get(bytes);
+    bool flat = cpu_conv_is_flat(num, &j->x) && (c->ci == 1 || j->x.strides[1] >= c->positions);
+    struct cpu_mat w = mat_at(num, j->weights, group * c->co, 0);
+    struct cpu_mat wt = {w.data, w.col_stride, w.row_stride};
+    struct cpu_mat g = planes_read(c, &j->y, n, group * c->co, c->co, first, count, scratch);
+    struct cpu_mat dst = {scratch + g_bytes, count, 1};
+
+    if (flat)
+        dst = (struct cpu_mat){plane_of(&j->x, n, group * c->ci) + (size_t)first * num->size,
+                               c->ci == 1 ? count : j->x.strides[1], 1};
+    cpu_gemm(num->dtype == VS_F64, c->ci, count, c->co, 1.0, wt, g, 0.0, dst);
+    if (!flat)
+        planes_write(c, &j->x, n, group * c->ci, c->ci, first, count, dst.data);
+    cpu_mem_put(scratch, bytes);
+}
 
 /* Input channels of one block of one group of one image. */
 static void input_block(void *ctx, int64_t task)
@@ -233,8 +257,10 @@ void cpu_conv2d_backward_input(const struct eng_view *g, const struct eng_view *
     j.weights = cpu_conv_weights(j.c.num, w, &scratch, &bytes);
     if (cpu_winograd_fits(&j.c)) {
         cpu_winograd_input(&j.c, g, j.weights, gx);
-    } else if (j.c.num->dtype == VS_F32 && p->stride[0] * p->stride[1] <= MAX_PHASES) {
-        cpu_panel_input(&j.c, g, j.weights, gx);
+    } else if (j.c.is_pointwise) {
+        j.tile = tile_positions(&j.c, j.c.co);
+        j.tiles = (j.c.positions + j.tile - 1) / j.tile;
+        cpu_parallel(j.c.batch * j.c.groups * j.tiles, input_pointwise, &j);
     } else {
         /* channels so that the planes of a block take about half a tile */
         j.block =

@@ -147,10 +147,10 @@ static void product_task(void *ctx, int64_t task)
 
     for (int64_t i = 0; i < b->x.panels; i++) {
         for (int64_t o = from; o < to; o++)
-            b->tile->gemm(b->rows * b->tx, b->g.out + (k * b->g.panels + o) * b->most * mr,
-                          b->x.out + (k * b->x.panels + i) * b->most * nr,
-                          b->c + (k * b->co_pad + o * mr) * b->ci_pad + i * nr, b->ci_pad,
-                          b->first > 0);
+            b->tile->gemm(
+                b->co - o * mr, b->rows * b->tx, b->g.out + (k * b->g.panels + o) * b->most * mr,
+                b->x.out + (k * b->x.panels + i) * b->most * nr,
+                b->c + (k * b->co_pad + o * mr) * b->ci_pad + i * nr, b->ci_pad, b->first > 0);
     }
 }
 

@@ -173,7 +173,7 @@ static void multiply(const struct wino *j, int64_t rows, int64_t a, int64_t coun
             const float *u = j->u + (k * j->panels + a + i) * j->ci * mr;
 
             for (int64_t q = 0; q < columns; q++)
-                j->tile->gemm(j->ci, u, v + (k * j->columns + q) * j->ci * nr,
+                j->tile->gemm(j->co - (a + i) * mr, j->ci, u, v + (k * j->columns + q) * j->ci * nr,
                               m + (k * j->group + i) * mr * j->pitch + q * nr, j->pitch, false);
         }
     }

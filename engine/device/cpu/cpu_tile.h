@@ -31,8 +31,12 @@ struct cpu_tile {
     int64_t nr;    /* columns: two vectors */
     int64_t lanes; /* floats of a vector */
 
-    /* c[mr][nr] = or += a b; a: k groups of mr, b: k groups of nr; rows of c ldc apart. */
-    void (*gemm)(int64_t k, const float *a, const float *b, float *c, int64_t ldc, bool add);
+    /*
+     * c[rows][nr] = or += a b; a: k groups of mr, b: k groups of nr; rows of c ldc apart. Up to mr rows are written, so c
+     * has room for them, and a numbers for them.
+     */
+    void (*gemm)(int64_t rows, int64_t k, const float *a, const float *b, float *c, int64_t ldc,
+                 bool add);
 
     /*
      * `tiles` tiles of one row of tiles: v[p*stride + t] = position p of B' x B of tile t. even and odd hold the even and

@@ -9,4 +9,6 @@
 #define CPU_ISA "base"
 #define VEC_BYTES 16
 #define MR 4
+#define MR_SOME 3
+#define MR_FEW 2
 #include "engine/device/cpu/cpu_tile.inc"

@@ -9,4 +9,6 @@
 #define CPU_ISA "avx2"
 #define VEC_BYTES 32
 #define MR 6
+#define MR_SOME 4
+#define MR_FEW 2
 #include "engine/device/cpu/cpu_tile.inc"

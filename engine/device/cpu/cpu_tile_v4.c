@@ -9,4 +9,6 @@
 #define CPU_ISA "avx512"
 #define VEC_BYTES 64
 #define MR 12
+#define MR_SOME 8
+#define MR_FEW 4
 #include "engine/device/cpu/cpu_tile.inc"
