@@ -14,7 +14,7 @@ import recompute
 import record
 import toggles as tg
 
-SECONDS = 600
+SECONDS = 3600
 decisions = {}  # what inplace=on comes to, by net file and checkpoint
 
 
