@@ -75,6 +75,7 @@ struct eng {
     enum vs_category category; /* VS_CATEGORY_COUNT: by phase */
     struct eng_string_cache strings[ENG_STRING_CACHE];
 
+    uint64_t tensors_born;
     uint64_t next_block_id;
     uint32_t next_tensor_id;
     uint64_t next_seq;

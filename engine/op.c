@@ -343,6 +343,23 @@ static bool args_complete(struct eng *e, const struct eng_signature *sig, const 
     return true;
 }
 
+/* False, and failed, where an argument is an old name of a value that was overwritten (eng_overwritten). */
+static bool reads_allowed(struct eng *e, const struct eng_op *op, const struct eng_arg *args, int count)
+{
+    for (int i = 0; i < count; i++) {
+        struct eng_tensor *const *tensors = args[i].kind == ENG_A_TENSOR ? &args[i].v.tensor : args[i].v.tensors;
+        uint32_t n = args[i].kind == ENG_A_TENSOR ? 1 : args[i].kind == ENG_A_TENSORS ? args[i].count : 0;
+
+        for (uint32_t k = 0; k < n; k++) {
+            if (tensors[k] && tensors[k]->born < tensors[k]->storage->overwritten) {
+                eng_fail(e, VS_E_INPLACE, "the old value is read again by %s", op->name);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static void bump_versions(const struct eng_arg *written)
 {
     if (written->kind == ENG_A_TENSOR)
@@ -392,7 +409,8 @@ static bool run_leaf(struct eng *e, enum eng_op_id id, const struct eng_signatur
         emit_op(e, VS_EV_OP_BEGIN, op->name, n ? n->id : 0, 0);
         emit_uses(e, args, sig->count);
     }
-    ok = !c.inplace || inplace_allowed(e, op, c.inplace, n != NULL);
+    ok = (e->backward_depth || reads_allowed(e, op, args, sig->count)) &&
+         (!c.inplace || inplace_allowed(e, op, c.inplace, n != NULL));
     if (ok && n) {
         n->is_inplace = inplace;
         save_inputs(e, n, sig, args, inplace);
