@@ -86,6 +86,15 @@ VS_MUST_USE bool lang_eval_call(struct lang_vm *vm, struct lang_frame *f,
                                 const struct lang_expr *e);
 VS_MUST_USE bool lang_eval_comp(struct lang_vm *vm, struct lang_frame *f,
                                 const struct lang_expr *e);
+/*
+ * A comprehension whose value goes straight into a local (`x = [...]`): CPython's compiler exchanges that with the first of the
+ * instructions that put the comprehension's variables back (apply_static_swaps in 3.12's flowgraph.c). `binds_first` says
+ * whether it does, `first` evaluates and binds.
+ */
+bool lang_comp_binds_first(const struct lang_expr *value, const struct lang_expr *target);
+VS_MUST_USE bool lang_eval_comp_first(struct lang_vm *vm, struct lang_frame *f,
+                                      const struct lang_expr *value,
+                                      const struct lang_expr *target);
 VS_MUST_USE bool lang_eval_fstring(struct lang_vm *vm, struct lang_frame *f,
                                    const struct lang_expr *e);
 VS_MUST_USE bool lang_eval_function(struct lang_vm *vm, struct lang_frame *f,

@@ -103,22 +103,20 @@ static void hide_slots(struct lang_vm *vm, struct lang_frame *f, const struct la
     }
 }
 
-/* What was in the slots comes back; what the comprehension left there goes. */
-static void restore_slots(struct lang_vm *vm, struct lang_frame *f, const struct lang_comp *comp,
-                          const struct lang_value *saved)
+/* What was in a slot comes back; what the comprehension left there goes. */
+static void restore_slot(struct lang_vm *vm, struct lang_frame *f, uint32_t slot,
+                         struct lang_value saved)
 {
-    for (uint32_t i = comp->hidden_count; i-- > 0;) {
-        uint32_t slot = comp->hidden[i].slot;
-        struct lang_value left = f->slots[slot];
+    struct lang_value left = f->slots[slot];
 
-        f->slots[slot] = saved[i];
-        if (vm->observed && lang_can_hold(left))
-            lang_unhold(vm, left, VS_HOLD_LOCAL, f->code->slot_names[slot]->text, f->code->scope);
-        lang_drop(vm, left);
-    }
+    f->slots[slot] = saved;
+    if (vm->observed && lang_can_hold(left))
+        lang_unhold(vm, left, VS_HOLD_LOCAL, f->code->slot_names[slot]->text, f->code->scope);
+    lang_drop(vm, left);
 }
 
-static bool eval_inline(struct lang_vm *vm, struct lang_frame *f, const struct lang_comp *comp)
+/* Run it: the stack is left as [nothing, hidden values…, result]. */
+static bool run_inline(struct lang_vm *vm, struct lang_frame *f, const struct lang_comp *comp)
 {
     struct lang_value *at = vm->sp; /* [iterator, hidden values…, result] */
     struct lang_value result;
@@ -129,11 +127,55 @@ static bool eval_inline(struct lang_vm *vm, struct lang_frame *f, const struct l
     result = comp->kind == LANG_COMP_LIST ? lang_object(lang_list_new(vm, 0))
                                           : lang_object(lang_dict_new(vm));
     lang_push(vm, result);
-    if (!run_clauses(vm, f, comp, 0, at, result))
+    return run_clauses(vm, f, comp, 0, at, result);
+}
+
+static bool eval_inline(struct lang_vm *vm, struct lang_frame *f, const struct lang_comp *comp)
+{
+    struct lang_value *at = vm->sp;
+    struct lang_value result;
+
+    if (!run_inline(vm, f, comp))
         return false;
-    restore_slots(vm, f, comp, at + 1);
+    result = lang_pop(vm);
+    for (uint32_t i = comp->hidden_count; i-- > 0;)
+        restore_slot(vm, f, comp->hidden[i].slot, at[1 + i]);
     *at = result;
     vm->sp = at + 1;
+    return true;
+}
+
+bool lang_comp_binds_first(const struct lang_expr *value, const struct lang_expr *target)
+{
+    const struct lang_comp *comp = &value->u.comp;
+
+    if (value->kind != LANG_EXPR_COMP || comp->kind == LANG_COMP_GENERATOR ||
+        comp->hidden_count == 0)
+        return false;
+    if (target->kind != LANG_EXPR_NAME || target->u.name.scope != LANG_SCOPE_LOCAL ||
+        target->span.line != value->span.line)
+        return false;
+    for (uint32_t i = 0; i < comp->hidden_count; i++) {
+        if (comp->hidden[i].slot == target->u.name.slot)
+            return false;
+    }
+    return true;
+}
+
+bool lang_eval_comp_first(struct lang_vm *vm, struct lang_frame *f, const struct lang_expr *value,
+                          const struct lang_expr *target)
+{
+    const struct lang_comp *comp = &value->u.comp;
+    uint32_t last = comp->hidden_count - 1;
+    struct lang_value *at = vm->sp;
+
+    if (!run_inline(vm, f, comp))
+        return false;
+    lang_slot_set(vm, f, target->u.name.slot, lang_pop(vm));
+    for (uint32_t i = last; i-- > 0;)
+        restore_slot(vm, f, comp->hidden[i].slot, at[1 + i]);
+    restore_slot(vm, f, comp->hidden[last].slot, at[1 + last]);
+    vm->sp = at;
     return true;
 }
 

@@ -90,14 +90,18 @@ static bool exec_swap(struct lang_vm *vm, struct lang_frame *f, const struct lan
                       const struct lang_exprs *values)
 {
     uint32_t n = values->count;
+    bool backwards = binds_backwards(targets);
+    bool is_bound = backwards && lang_comp_binds_first(values->items[n - 1], targets->items[n - 1]);
     struct lang_value first;
 
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n - is_bound; i++) {
         if (!lang_eval(vm, f, values->items[i]))
             return false;
     }
-    if (binds_backwards(targets)) {
-        for (uint32_t i = n; i-- > 0;) {
+    if (is_bound && !lang_eval_comp_first(vm, f, values->items[n - 1], targets->items[n - 1]))
+        return false;
+    if (backwards) {
+        for (uint32_t i = n - is_bound; i-- > 0;) {
             if (!lang_store(vm, f, targets->items[i]))
                 return false;
         }
@@ -119,6 +123,8 @@ static bool exec_assign(struct lang_vm *vm, struct lang_frame *f, const struct l
 
     if (targets->count == 1 && is_swap(targets->items[0], s->u.assign.value))
         return exec_swap(vm, f, &targets->items[0]->u.list, &s->u.assign.value->u.list);
+    if (targets->count == 1 && lang_comp_binds_first(s->u.assign.value, targets->items[0]))
+        return lang_eval_comp_first(vm, f, s->u.assign.value, targets->items[0]);
     if (!lang_eval(vm, f, s->u.assign.value))
         return false;
     for (uint32_t i = 0; i < targets->count; i++) {
@@ -242,6 +248,8 @@ static bool run_simple(struct lang_vm *vm, struct lang_frame *f, const struct la
     case LANG_STMT_ANNOTATE:
         if (s->u.annotate.value == NULL)
             return true;
+        if (lang_comp_binds_first(s->u.annotate.value, s->u.annotate.target))
+            return lang_eval_comp_first(vm, f, s->u.annotate.value, s->u.annotate.target);
         return lang_eval(vm, f, s->u.annotate.value) && lang_store(vm, f, s->u.annotate.target);
     case LANG_STMT_DEL:
         for (uint32_t i = 0; i < s->u.targets.count; i++) {
