@@ -124,6 +124,7 @@ struct eng_tensor *eng_tensor_on(struct eng_storage *s_taken, struct eng_version
 
     t->refs = 1;
     t->storage = s_taken;
+    t->born = ++s_taken->eng->tensors_born;
     if (version_taken) {
         t->version = version_taken;
     } else {
@@ -360,6 +361,20 @@ struct eng_tensor *eng_as_strided(struct eng_tensor *t, const int64_t *sizes, co
 struct eng_tensor *eng_alias(struct eng_tensor *t)
 {
     return t ? eng_as_strided(t, t->sizes, t->strides, t->ndim, t->offset) : NULL;
+}
+
+struct eng_tensor *eng_overwritten(struct eng_tensor *t)
+{
+    struct eng_tensor *fresh = eng_alias(t);
+
+    if (!fresh)
+        return NULL;
+    fresh->grad_fn = eng_node_ref(t->grad_fn);
+    fresh->output_nr = t->output_nr;
+    fresh->requires_grad = t->requires_grad;
+    fresh->base = eng_ref(t->base);
+    fresh->storage->overwritten = fresh->born;
+    return fresh;
 }
 
 void eng_set_data(struct eng_tensor *p, struct eng_tensor *t)

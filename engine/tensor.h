@@ -30,6 +30,7 @@ struct eng_storage {
     void *data;              /* the values; NULL on meta and for 0 bytes */
     uint64_t bytes;          /* requested bytes */
     uint64_t block_id;       /* id in the trace, from 1; 0 on the host and for 0 bytes */
+    uint64_t overwritten;    /* tensors born before this must not be read any more (eng_overwritten); 0: none */
     uint32_t refs;
     uint32_t saved_count; /* saved slots and checkpoint inputs that hold it now */
     uint8_t category;     /* enum vs_category */
@@ -50,6 +51,7 @@ struct eng_tensor {
     struct eng_tensor *grad;      /* .grad, counted; NULL is None */
     struct eng_tensor *base;      /* the tensor this is a differentiable view of, counted; NULL otherwise */
     uint64_t offset;              /* elements from the storage's start */
+    uint64_t born;                /* number of the tensor object in its context, from 1 */
     uint32_t refs;
     uint32_t id;      /* id in the trace, from 1; 0 until first mentioned */
     uint32_t name;    /* string id of its name ("layer1.0.conv1.weight"), 0 without */
@@ -88,6 +90,12 @@ struct eng_tensor *eng_empty_strided(struct eng *e, const int64_t *sizes, const 
                                      bool on_host) VS_MUST_USE;
 /* A tensor object over t's storage: same version counter, no autograd history. (`alias`: PyTorch's detach without dispatch.) */
 struct eng_tensor *eng_alias(struct eng_tensor *t) VS_MUST_USE;
+/*
+ * An in-place op whose result is `t` has changed a value that its old names must not be read for any more: another object like t,
+ * history included. From now on an op (outside of backward formulas) that reads an older tensor of the same storage fails with VS_E_INPLACE. For
+ * finding out which modules may work in place.
+ */
+struct eng_tensor *eng_overwritten(struct eng_tensor *t) VS_MUST_USE;
 /* As eng_alias with other sizes, strides and offset (elements from the storage's start). */
 struct eng_tensor *eng_as_strided(struct eng_tensor *t, const int64_t *sizes, const int64_t *strides, int ndim, uint64_t offset)
     VS_MUST_USE;

@@ -359,6 +359,8 @@ enum vs_status lang_run_trial(const struct lang_settings *settings,
         return st;
     st = lang_vm_new(eng, &options, &vm, err);
     if (!st)
+        lang_run_trial_natives_register(vm);
+    if (!st)
         st = lang_load(vm, settings->file_name, settings->text, settings->len, &net, err);
     if (!st) {
         dict = lang_run_settings_dict(vm, toggles, 0.0, false, false);

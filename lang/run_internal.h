@@ -36,6 +36,9 @@ struct lang_run_state {
 /* Adds the loop's functions to the module torch of run->vm. They hold `run`, which must outlive the vm. */
 void lang_run_natives_register(struct lang_run_state *run);
 
+/* The same for the vm of a trial: what watches in-place modules. */
+void lang_run_trial_natives_register(struct lang_vm *vm);
+
 /* The step that is open is over: what was counted in it is its. */
 void lang_run_step_close(struct lang_run_state *run);
 

@@ -304,6 +304,21 @@ static bool native_event_skip(struct lang_vm *vm, const struct lang_call *call,
 
 /* ---- trials, tests ---- */
 
+/* The message behind "file:line:col: ", which points into the trial's own code. */
+static const char *without_place(const char *text)
+{
+    const char *p = text + strcspn(text, ": ");
+
+    for (int i = 0; i < 2; i++) {
+        size_t digits = *p == ':' ? strspn(p + 1, "0123456789") : 0;
+
+        if (digits == 0)
+            return text;
+        p += 1 + digits;
+    }
+    return strncmp(p, ": ", 2) == 0 ? p + 2 : text;
+}
+
 static bool native_inplace_trial(struct lang_vm *vm, const struct lang_call *call,
                                  struct lang_value *out)
 {
@@ -317,7 +332,29 @@ static bool native_inplace_trial(struct lang_vm *vm, const struct lang_call *cal
         return true;
     }
     why.text[strcspn(why.text, "\n")] = '\0';
-    *out = lang_value_str(vm, why.text);
+    *out = lang_value_str(vm, without_place(why.text));
+    return true;
+}
+
+static bool native_overwritten(struct lang_vm *vm, const struct lang_call *call,
+                               struct lang_value *out)
+{
+    if (!lang_args_exact(vm, call, "_overwritten", 1))
+        return false;
+    if (call->args[0].kind != LANG_TENSOR)
+        return lang_fail(vm, VS_E_TYPE, "_overwritten: not a tensor");
+    *out = lang_tensor(eng_overwritten(call->args[0].as.tensor));
+    return true;
+}
+
+static bool native_version_of(struct lang_vm *vm, const struct lang_call *call,
+                              struct lang_value *out)
+{
+    if (!lang_args_exact(vm, call, "_version_of", 1))
+        return false;
+    if (call->args[0].kind != LANG_TENSOR)
+        return lang_fail(vm, VS_E_TYPE, "_version_of: not a tensor");
+    *out = lang_int(call->args[0].as.tensor->version->value);
     return true;
 }
 
@@ -335,12 +372,41 @@ static bool native_dump(struct lang_vm *vm, const struct lang_call *call, struct
     return true;
 }
 
+struct native {
+    const char *name;
+    lang_native_fn *fn;
+};
+
+/* Adds functions to the module torch; each holds `closure` (lent). */
+static void natives_add(struct lang_vm *vm, const struct native *table, size_t count,
+                        struct lang_value closure)
+{
+    struct lang_value torch = lang_library(vm, "torch");
+
+    VS_ASSERT(torch.kind == LANG_NAMESPACE);
+    for (size_t i = 0; i < count; i++) {
+        struct lang_builtin *builtin = lang_builtin_new(vm, table[i].name, table[i].fn, NULL);
+
+        builtin->closure = lang_keep(closure);
+        lang_dict_put(vm, torch.as.space->names, lang_intern_text(vm, table[i].name),
+                      lang_object(builtin));
+    }
+    lang_drop(vm, torch);
+}
+
+void lang_run_trial_natives_register(struct lang_vm *vm)
+{
+    static const struct native table[] = {
+        {"_overwritten", native_overwritten},
+        {"_version_of", native_version_of},
+    };
+
+    natives_add(vm, table, sizeof(table) / sizeof(table[0]), lang_none());
+}
+
 void lang_run_natives_register(struct lang_run_state *run)
 {
-    static const struct {
-        const char *name;
-        lang_native_fn *fn;
-    } table[] = {
+    static const struct native table[] = {
         {"_step", native_step},
         {"_phase", native_phase},
         {"_mark", native_mark},
@@ -356,18 +422,8 @@ void lang_run_natives_register(struct lang_run_state *run)
         {"_inplace_trial", native_inplace_trial},
         {"_dump", native_dump},
     };
-    struct lang_vm *vm = run->vm;
-    struct lang_value torch = lang_library(vm, "torch");
-    struct lang_opaque *held = lang_opaque_new(vm, "run", run, NULL);
+    struct lang_opaque *held = lang_opaque_new(run->vm, "run", run, NULL);
 
-    VS_ASSERT(torch.kind == LANG_NAMESPACE);
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-        struct lang_builtin *builtin = lang_builtin_new(vm, table[i].name, table[i].fn, NULL);
-
-        builtin->closure = lang_keep(lang_object(held));
-        lang_dict_put(vm, torch.as.space->names, lang_intern_text(vm, table[i].name),
-                      lang_object(builtin));
-    }
-    lang_drop_obj(vm, held);
-    lang_drop(vm, torch);
+    natives_add(run->vm, table, sizeof(table) / sizeof(table[0]), lang_object(held));
+    lang_drop_obj(run->vm, held);
 }

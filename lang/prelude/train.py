@@ -217,6 +217,16 @@ def train(source, net, loss, train_step, optimizer, scaler, settings):
 # ---- in-place trials ----
 
 
+def watched(plain):
+    # what was overwritten must not be read again by its old names: it would be another value
+    def forward(input):
+        before = torch._version_of(input)
+        result = plain(input)
+        return result if torch._version_of(input) == before else torch._overwritten(result)
+
+    return forward
+
+
 def trial(net, settings, paths):
     # a forward, loss and backward in float32, without autocast
     settings["half"] = "off"
@@ -224,6 +234,9 @@ def trial(net, settings, paths):
     model.train()
     toggles.wrap_checkpoint(model, settings)
     toggles.set_inplace(model, paths)
+    for path in paths:
+        m = toggles._module_at(model, path, "inplace")
+        m.forward = watched(m.forward)
     model.to("cuda")
     inputs, targets = to_device(net.batch(2))
     output = model(inputs)
