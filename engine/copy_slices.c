@@ -95,6 +95,7 @@ void eng_copy_slices_run(struct eng *e, struct eng_node *n, struct eng_tensor *g
     inner = vs_calloc(n->edge_count, sizeof(*inner));
     if (!e->failed)
         eng_run_op_backward(e, s->fn, &copy, inner);
+    eng_unref(copy);
     for (int i = 1; i < n->edge_count; i++) {
         out[i] = inner[i];
         inner[i] = NULL;
@@ -108,7 +109,6 @@ void eng_copy_slices_run(struct eng *e, struct eng_node *n, struct eng_tensor *g
     }
     eng_unref(inner[0]);
     vs_free(inner);
-    eng_unref(copy);
     eng_unref(slice);
     eng_unref(result);
 }

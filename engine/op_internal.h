@@ -75,6 +75,10 @@ struct eng_view eng_v_operand(const struct eng_arg *arg, const struct eng_tensor
 /* May the kernels run on these: data is there on every one (not meta, and after no failure). */
 bool eng_c_computes(const struct eng_op_call *c);
 
+/* Strides of a channels-last image, and a 4-D image in that order: itself or a copy, a new reference. */
+void eng_channels_last_strides(const int64_t *sizes, int64_t *strides);
+struct eng_tensor *eng_to_channels_last(struct eng *e, struct eng_tensor *t);
+
 /* dtype of a op b by PyTorch's promotion: dimensioned tensors before 0-dim ones before Python numbers. Any may be NULL/none. */
 enum vs_dtype eng_result_dtype(struct eng_tensor *const *inputs, int count, const struct eng_arg *scalar);
 /* sizes of the broadcast of a and b; false (and failed, naming both) where they do not fit. */

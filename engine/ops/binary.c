@@ -90,6 +90,35 @@ void eng_f_rsub(struct eng_op_call *c)
     run_binary(c, ENG_B_SUB, &c->a[1], &c->a[0], compute, compute, p);
 }
 
+/* The quotient's integer part: |a| / |b| rounded down, with its sign back. Scratch of the host. */
+static void run_trunc(struct eng_op_call *c, enum vs_dtype compute, struct eng_tensor *out)
+{
+    struct eng_tensor *a = eng_empty(c->e, out->sizes, out->ndim, compute, true);
+    struct eng_tensor *z = eng_empty(c->e, out->sizes, out->ndim, compute, true);
+
+    if (a && z && eng_c_computes(c)) {
+        const struct eng_kernels *k = c->e->kernels;
+        bool floats = vs_dtype_is_floating(compute);
+        struct eng_cell ca, cz;
+        struct eng_view from_a = eng_v_operand(&c->a[0], out, &ca), from_z = eng_v_operand(&c->a[1], out, &cz);
+        struct eng_view va = eng_v(a), vz = eng_v(z), vo = eng_v(out);
+        double p[4] = {1};
+
+        k->copy(&from_a, &va);
+        k->copy(&from_z, &vz);
+        k->binary(ENG_B_DIV, floats ? compute : VS_F64, &va, &vz, &vo, p); /* only its sign counts */
+        k->unary(ENG_U_ABS, &va, &va, p);
+        k->unary(ENG_U_ABS, &vz, &vz, p);
+        k->binary(floats ? ENG_B_DIV : ENG_B_FLOOR_DIV, compute, &va, &vz, &va, p);
+        if (floats)
+            k->unary(ENG_U_FLOOR, &va, &va, p);
+        k->unary(ENG_U_SIGN, &vo, &vo, p);
+        k->binary(ENG_B_MUL, compute, &vo, &va, &vo, p);
+    }
+    eng_unref(z);
+    eng_unref(a);
+}
+
 /* True division gives a floating result also for integers; rounding_mode "floor" and "trunc" do not. */
 void eng_f_div(struct eng_op_call *c)
 {
@@ -97,6 +126,15 @@ void eng_f_div(struct eng_op_call *c)
     enum eng_binary kernel = ENG_B_DIV;
     double p[4] = {0};
 
+    if (c->a[2].kind == ENG_A_STR && c->a[2].v.str[0] == 't') {
+        struct eng_tensor *pair[] = {eng_c_tensor(c, 0), eng_c_tensor(c, 1)};
+        struct eng_tensor *out = eng_c_elementwise_out(c, pair, 2, compute);
+
+        if (out)
+            run_trunc(c, compute, out);
+        eng_c_give(c, out);
+        return;
+    }
     if (c->a[2].kind == ENG_A_STR)
         kernel = ENG_B_FLOOR_DIV;
     else if (!vs_dtype_is_floating(compute))
@@ -307,7 +345,12 @@ void eng_b_div(struct eng_bw *b)
     struct eng *e = b->e;
 
     if (b->a[2].kind == ENG_A_STR) { /* rounded: piecewise constant */
-        eng_b_zero_like(b);
+        for (int i = 1; i >= 0; i--) {
+            struct eng_arg args[] = {eng_at(b->g[0]), eng_anone(), eng_anone()};
+
+            if (wants(b, i))
+                eng_b_give(b, i, eng_call1(e, ENG_OP_zeros_like, args));
+        }
         return;
     }
     if (wants(b, 1)) {
@@ -515,24 +558,27 @@ void eng_b_addcdiv(struct eng_bw *b)
     if (wants(b, 0))
         eng_b_give(b, 0, eng_ref(b->g[0]));
     if (wants(b, 1)) {
-        struct eng_tensor *inverse = eng_op1(e, ENG_OP_reciprocal, b->saved[1]);
-        struct eng_tensor *scaled = eng_mul_scalar(e, inverse, value);
+        struct eng_arg fill[] = {eng_at(b->saved[1]), eng_af(value), eng_anone(), eng_anone()};
+        struct eng_tensor *ratio = b->saved[1] ? eng_call1(e, ENG_OP_full_like, fill) : NULL;
+        struct eng_arg by[] = {eng_at(ratio), eng_at(b->saved[1]), eng_anone()};
+        struct eng_ret ret;
 
-        eng_b_give(b, 1, eng_mul(e, b->g[0], scaled));
-        eng_unref(scaled);
-        eng_unref(inverse);
+        if (ratio && eng_call_inplace(e, ENG_OP_div, by, &ret))
+            eng_ret_release(&ret);
+        eng_b_give(b, 1, eng_mul(e, b->g[0], ratio));
+        eng_unref(ratio);
     }
     if (wants(b, 2)) {
-        struct eng_tensor *scaled = eng_mul_scalar(e, b->saved[0], value);
         struct eng_tensor *squared = eng_mul(e, b->saved[1], b->saved[1]);
+        struct eng_tensor *scaled = eng_mul_scalar(e, b->saved[0], value);
         struct eng_tensor *ratio = eng_div(e, scaled, squared);
         struct eng_tensor *minus = eng_neg(e, b->g[0]);
 
         eng_b_give(b, 2, eng_mul(e, minus, ratio));
         eng_unref(minus);
         eng_unref(ratio);
-        eng_unref(squared);
         eng_unref(scaled);
+        eng_unref(squared);
     }
 }
 

@@ -196,6 +196,33 @@ struct eng_tensor *eng_c_elementwise_out(struct eng_op_call *c, struct eng_tenso
     return eng_empty_strided(c->e, sizes, strides, ndim, dtype, on_host);
 }
 
+/* ---- images ---- */
+
+void eng_channels_last_strides(const int64_t *sizes, int64_t *strides)
+{
+    strides[1] = 1;
+    strides[3] = sizes[1];
+    strides[2] = sizes[1] * sizes[3];
+    strides[0] = sizes[1] * sizes[3] * sizes[2];
+}
+
+struct eng_tensor *eng_to_channels_last(struct eng *e, struct eng_tensor *t)
+{
+    int64_t strides[4];
+    struct eng_tensor *copy;
+
+    if (!t || eng_is_channels_last(t))
+        return eng_ref(t);
+    eng_channels_last_strides(t->sizes, strides);
+    copy = eng_empty_strided(e, t->sizes, strides, 4, (enum vs_dtype)t->dtype, t->storage->on_host);
+    if (copy && e->kernels) {
+        struct eng_view from = eng_v(t), to = eng_v(copy);
+
+        e->kernels->copy(&from, &to);
+    }
+    return copy;
+}
+
 /* ---- promotion ---- */
 
 enum vs_dtype eng_result_dtype(struct eng_tensor *const *inputs, int count, const struct eng_arg *scalar)

@@ -165,39 +165,13 @@ static bool runs_channels_last(const struct eng_tensor *x, const struct eng_tens
     return x->ndim == 4 && (x_last || w_last);
 }
 
-static void channels_last_strides(const int64_t *sizes, int64_t *strides)
-{
-    strides[1] = 1;
-    strides[3] = sizes[1];
-    strides[2] = sizes[1] * sizes[3];
-    strides[0] = sizes[1] * sizes[3] * sizes[2];
-}
-
-/* t in channels-last order: itself or a copy. A new reference. */
-static struct eng_tensor *to_channels_last(struct eng *e, struct eng_tensor *t)
-{
-    int64_t strides[4];
-    struct eng_tensor *copy;
-
-    if (!t || eng_is_channels_last(t))
-        return eng_ref(t);
-    channels_last_strides(t->sizes, strides);
-    copy = eng_empty_strided(e, t->sizes, strides, 4, (enum vs_dtype)t->dtype, t->storage->on_host);
-    if (copy && e->kernels) {
-        struct eng_view vt = eng_v(t), vc = eng_v(copy);
-
-        e->kernels->copy(&vt, &vc);
-    }
-    return copy;
-}
-
 static struct eng_tensor *image_empty(struct eng *e, const int64_t *sizes, int ndim, enum vs_dtype dtype, bool on_host, bool channels_last)
 {
     int64_t strides[4];
 
     if (!channels_last)
         return eng_empty(e, sizes, ndim, dtype, on_host);
-    channels_last_strides(sizes, strides);
+    eng_channels_last_strides(sizes, strides);
     return eng_empty_strided(e, sizes, strides, ndim, dtype, on_host);
 }
 
@@ -233,9 +207,9 @@ void eng_f_convolution(struct eng_op_call *c)
     if (!check_shapes(c, x, w, bias, eng_c_int(c, 8), transposed) || !conv_sizes(e, c->a, x, w, transposed, sizes))
         return;
     conv_params(c->a, x->ndim - 2, &p);
-    dx = last ? to_channels_last(e, x) : dense_image(e, x);
+    dx = last ? eng_to_channels_last(e, x) : dense_image(e, x);
     out = image_empty(e, sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host, last);
-    dw = last ? to_channels_last(e, w) : dense_image(e, w);
+    dw = last ? eng_to_channels_last(e, w) : dense_image(e, w);
     if (out)
         eng_add_flops(e, conv_flops(w, transposed ? x : out, p.groups));
     if (out && dx && dw && eng_c_computes(c)) {
@@ -259,26 +233,34 @@ void eng_f_convolution(struct eng_op_call *c)
 
 struct conv_bw {
     struct eng *e;
-    struct eng_tensor *g, *x, *w; /* dense */
+    struct eng_tensor *g; /* in the layout of the run, but not always dense: each gradient copies it for itself */
+    struct eng_tensor *x, *w; /* dense */
     bool transposed, last;
     struct eng_conv2d p;
 };
+
+static struct eng_tensor *dense_in(const struct conv_bw *k, struct eng_tensor *t)
+{
+    return k->last ? eng_to_channels_last(k->e, t) : dense_image(k->e, t);
+}
 
 static struct eng_tensor *input_gradient(const struct conv_bw *k)
 {
     struct eng *e = k->e;
     struct eng_tensor *gx = image_empty(e, k->x->sizes, k->x->ndim, (enum vs_dtype)k->g->dtype, k->g->storage->on_host, k->last);
-    struct eng_tensor *w = k->last ? to_channels_last(e, k->w) : eng_ref(k->w);
+    struct eng_tensor *w = dense_in(k, k->w);
+    struct eng_tensor *g = dense_in(k, k->g);
 
     eng_add_flops(e, conv_flops(k->w, k->transposed ? k->x : k->g, k->p.groups));
-    if (gx && w && e->kernels) {
-        struct eng_view vg = as_2d(k->g), vw = as_2d(w), vo = as_2d(gx);
+    if (gx && w && g && e->kernels) {
+        struct eng_view vg = as_2d(g), vw = as_2d(w), vo = as_2d(gx);
 
         if (k->transposed)
             e->kernels->conv2d(&vg, &vw, NULL, &vo, &k->p);
         else
             e->kernels->conv2d_backward_input(&vg, &vw, &vo, &k->p);
     }
+    eng_unref(g);
     eng_unref(w);
     return gx;
 }
@@ -286,17 +268,19 @@ static struct eng_tensor *input_gradient(const struct conv_bw *k)
 static struct eng_tensor *weight_gradient(const struct conv_bw *k)
 {
     struct eng *e = k->e;
+    struct eng_tensor *g = dense_in(k, k->g);
     struct eng_tensor *gw = image_empty(e, k->w->sizes, k->w->ndim, (enum vs_dtype)k->g->dtype, k->g->storage->on_host, k->last);
 
     eng_add_flops(e, conv_flops(k->w, k->transposed ? k->x : k->g, k->p.groups));
-    if (gw && e->kernels) {
-        struct eng_view vg = as_2d(k->g), vx = as_2d(k->x), vo = as_2d(gw);
+    if (gw && g && e->kernels) {
+        struct eng_view vg = as_2d(g), vx = as_2d(k->x), vo = as_2d(gw);
 
         if (k->transposed)
             e->kernels->conv2d_backward_weight(&vx, &vg, &vo, &k->p);
         else
             e->kernels->conv2d_backward_weight(&vg, &vx, &vo, &k->p);
     }
+    eng_unref(g);
     return gw;
 }
 
@@ -329,8 +313,8 @@ void eng_b_convolution(struct eng_bw *b)
         return;
     k.last = runs_channels_last(k.x, k.w);
     conv_params(b->a, k.x->ndim - 2, &k.p);
-    k.x = k.last ? to_channels_last(b->e, k.x) : dense_image(b->e, k.x);
-    k.g = k.last ? to_channels_last(b->e, b->g[0]) : dense_image(b->e, b->g[0]);
+    k.x = k.last ? eng_to_channels_last(b->e, k.x) : dense_image(b->e, k.x);
+    k.g = k.last ? eng_to_channels_last(b->e, b->g[0]) : eng_ref(b->g[0]);
     if (!k.g || !k.x) {
         eng_unref(k.g);
         eng_unref(k.x);

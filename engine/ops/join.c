@@ -92,8 +92,11 @@ void eng_b_cat(struct eng_bw *b)
         const struct eng_edge *edge = eng_b_edge(b, 0, i);
         int64_t length;
 
-        if (edge->ndim == 1 && edge->sizes[0] == 0)
+        if (edge->ndim == 1 && edge->sizes[0] == 0) {
+            if (edge->node)
+                eng_b_give_at(b, 0, i, eng_zeros(b->e, edge->sizes, 1, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host));
             continue;
+        }
         length = edge->sizes[dim];
         if (edge->node)
             eng_b_give_at(b, 0, i, eng_narrow(b->e, b->g[0], dim, at, length));
@@ -210,38 +213,40 @@ void eng_f_repeat(struct eng_op_call *c)
     eng_c_give(c, out);
 }
 
-/* g seen as [r0, s0, r1, s1, …], summed over the r */
+/* new dims summed one by one, then g seen as [r0, s0, r1, s1, …] and summed over the r that are not 1 */
 void eng_b_repeat(struct eng_bw *b)
 {
     const struct eng_edge *edge = eng_b_edge(b, 0, 0);
     int n = (int)b->a[1].count;
     int lead = n - edge->ndim;
     int64_t sizes[2 * VS_MAX_DIMS], dims[VS_MAX_DIMS];
-    struct eng_tensor *folded, *sum;
+    struct eng_tensor *g = eng_ref(b->g[0]), *folded;
+    int64_t first = 0;
     int k = 0, m = 0;
 
-    for (int d = 0; d < n; d++) {
+    for (int d = 0; d < lead; d++)
+        eng_slot_set(&g, eng_sum_dims(b->e, g, &first, 1, false));
+    for (int d = lead; d < n; d++) {
         int64_t r = b->a[1].v.ints[d];
 
-        if (d < lead || r != 1) {
+        if (r != 1) {
             dims[m++] = k;
             sizes[k++] = r;
         }
-        if (d >= lead)
-            sizes[k++] = edge->sizes[d - lead];
+        sizes[k++] = edge->sizes[d - lead];
     }
     if (k > VS_MAX_DIMS) {
         eng_fail(b->e, VS_E_UNSUPPORTED, "repeat: the gradient needs more than %d dimensions", VS_MAX_DIMS);
+        eng_unref(g);
         return;
     }
-    if (!m) {
-        eng_b_give(b, 0, eng_ref(b->g[0]));
-        return;
+    if (m) {
+        folded = eng_reshape(b->e, g, sizes, k);
+        eng_slot_set(&g, NULL);
+        g = eng_sum_dims(b->e, folded, dims, m, false);
+        eng_unref(folded);
     }
-    folded = eng_reshape(b->e, b->g[0], sizes, k);
-    sum = eng_sum_dims(b->e, folded, dims, m, false);
-    eng_unref(folded);
-    eng_b_give(b, 0, sum);
+    eng_b_give(b, 0, g);
 }
 
 /* ---- flip, roll ---- */
@@ -264,39 +269,43 @@ static void shuffle_dim(struct eng_op_call *c, const struct eng_view *vx, const 
     }
 }
 
-static void shuffled(struct eng_op_call *c, const int64_t *dims, const int64_t *shifts, uint32_t count, bool mirror)
-{
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    struct eng_tensor *out = eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
-
-    if (!out)
-        return;
-    if (eng_c_computes(c) && eng_numel(x)) {
-        struct eng_tensor *from = eng_ref(x);
-
-        for (uint32_t i = 0; i < count; i++) {
-            struct eng_tensor *to = i + 1 == count ? eng_ref(out) : eng_empty(c->e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, true);
-            struct eng_view vf = eng_v(from);
-            struct eng_view vt;
-            int dim;
-
-            if (!to || !eng_wrap_dim(c->e, dims[i], x->ndim, &dim)) {
-                eng_unref(to);
-                break;
-            }
-            vt = eng_v(to);
-            shuffle_dim(c, &vf, &vt, dim, shifts ? shifts[i] : 0, mirror);
-            eng_unref(from);
-            from = to;
-        }
-        eng_unref(from);
-    }
-    eng_c_give(c, out);
-}
-
+/* Mirrored along the dims. The steps between two dims are scratch of the host. */
 void eng_f_flip(struct eng_op_call *c)
 {
-    shuffled(c, c->a[1].v.ints, NULL, c->a[1].count, true);
+    struct eng_tensor *x = eng_c_tensor(c, 0);
+    uint32_t count = c->a[1].count;
+    struct eng_tensor *out, *from;
+    int dims[VS_MAX_DIMS];
+
+    if (count > VS_MAX_DIMS) {
+        eng_fail(c->e, VS_E_VALUE, "flip: a dim is repeated");
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!eng_wrap_dim(c->e, c->a[1].v.ints[i], x->ndim, &dims[i]))
+            return;
+    }
+    out = eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
+    if (!out)
+        return;
+    from = eng_ref(x);
+    for (uint32_t i = 0; i < count && from && eng_c_computes(c) && x->ndim; i++) {
+        struct eng_tensor *to = i + 1 == count ? eng_ref(out) : eng_empty(c->e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, true);
+
+        if (to) {
+            struct eng_view vf = eng_v(from), vt = eng_v(to);
+
+            shuffle_dim(c, &vf, &vt, dims[i], 0, true);
+        }
+        eng_slot_set(&from, to);
+    }
+    if ((!count || !x->ndim) && eng_c_computes(c)) {
+        struct eng_view vx = eng_v(x), vo = eng_v(out);
+
+        c->e->kernels->copy(&vx, &vo);
+    }
+    eng_unref(from);
+    eng_c_give(c, out);
 }
 
 void eng_b_flip(struct eng_bw *b)
@@ -306,12 +315,43 @@ void eng_b_flip(struct eng_bw *b)
     eng_b_give(b, 0, eng_call1(b->e, ENG_OP_flip, args));
 }
 
+static struct eng_tensor *rolled(struct eng_op_call *c, struct eng_tensor *x, int dim, int64_t shift)
+{
+    struct eng_tensor *dense = eng_contiguous(c->e, x);
+    struct eng_tensor *out = x ? eng_c_empty(c, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x) : NULL;
+
+    if (dense && out && eng_c_computes(c)) {
+        struct eng_view vx = eng_v(dense), vo = eng_v(out);
+
+        shuffle_dim(c, &vx, &vo, dim, shift, false);
+    }
+    eng_unref(dense);
+    return out;
+}
+
+/* One dim after the other; the steps in between go when the op returns, the last first. */
 void eng_f_roll(struct eng_op_call *c)
 {
-    if (c->a[1].count != c->a[2].count)
+    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *step[VS_MAX_DIMS + 1] = {x};
+    uint32_t count = c->a[1].count;
+
+    if (count != c->a[2].count || !count || count > VS_MAX_DIMS) {
         eng_fail(c->e, VS_E_VALUE, "roll: shifts and dims must have the same length");
-    else
-        shuffled(c, c->a[2].v.ints, c->a[1].v.ints, c->a[1].count, false);
+        return;
+    }
+    for (uint32_t i = 0; i < count && step[i]; i++) {
+        int dim;
+
+        if (!x->ndim || !eng_wrap_dim(c->e, c->a[2].v.ints[i], x->ndim, &dim)) {
+            eng_fail(c->e, VS_E_VALUE, "roll: a 0-dim tensor has no dim to roll along");
+            break;
+        }
+        step[i + 1] = rolled(c, step[i], dim, c->a[1].v.ints[i]);
+    }
+    eng_c_give(c, eng_ref(step[count]));
+    for (uint32_t i = count; i > 0; i--)
+        eng_unref(step[i]);
 }
 
 void eng_b_roll(struct eng_bw *b)

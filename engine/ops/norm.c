@@ -16,7 +16,17 @@ static enum vs_dtype stat_dtype(const struct eng_tensor *x)
     return x->dtype == VS_F64 ? VS_F64 : VS_F32;
 }
 
-/* [N, C, ...] as [N, C, L]; t is dense in row-major or channels-last order. */
+/* Can t be seen as [N, C, L]: do its image dims lie one after the other in memory? */
+static bool is_mergeable(const struct eng_tensor *t)
+{
+    for (int d = 2; d + 1 < t->ndim; d++) {
+        if (t->sizes[d] != 1 && t->strides[d] != t->strides[d + 1] * t->sizes[d + 1])
+            return false;
+    }
+    return true;
+}
+
+/* [N, C, ...] as [N, C, L], t being mergeable. */
 static struct eng_view channels(const struct eng_tensor *t)
 {
     struct eng_view v = eng_v(t);
@@ -33,6 +43,32 @@ static struct eng_view channels(const struct eng_tensor *t)
 static struct eng_tensor *dense(struct eng *e, struct eng_tensor *t)
 {
     return t && t->ndim == 4 && eng_is_channels_last(t) ? eng_ref(t) : eng_contiguous(e, t);
+}
+
+/* t, or a row-major copy on the host where it is not mergeable: the kernels of this device ask for it, PyTorch's do not. A new reference. */
+static struct eng_tensor *merged(struct eng *e, struct eng_tensor *t)
+{
+    struct eng_tensor *copy;
+
+    if (!t || is_mergeable(t))
+        return eng_ref(t);
+    copy = eng_empty(e, t->sizes, t->ndim, (enum vs_dtype)t->dtype, true);
+    if (copy && e->kernels) {
+        struct eng_view from = eng_v(t), to = eng_v(copy);
+
+        e->kernels->copy(&from, &to);
+    }
+    return copy;
+}
+
+/* What was computed into the copy goes to where it belongs. */
+static void merged_store(struct eng *e, const struct eng_tensor *copy, struct eng_tensor *t)
+{
+    if (copy && t && copy != t && e->kernels) {
+        struct eng_view from = eng_v(copy), to = eng_v(t);
+
+        e->kernels->copy(&from, &to);
+    }
 }
 
 /* ---- batch norm ---- */
@@ -107,16 +143,15 @@ void eng_f_batch_norm_leaf(struct eng_op_call *c)
     bool training = eng_c_bool(c, 5);
     bool native = c->id == ENG_OP_native_batch_norm;
     int64_t stats = training || native ? x->sizes[1] : 0;
-    struct eng_tensor *out, *mean, *invstd, *dx;
+    struct eng_tensor *out, *mean, *invstd, *mx, *mo;
 
     out = eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
-    if (!training && !native)
-        stats = 0;
     mean = out ? eng_c_empty(c, &stats, 1, stat_dtype(x), x) : NULL;
     invstd = mean ? eng_c_empty(c, &stats, 1, stat_dtype(x), x) : NULL;
-    dx = dense(c->e, x);
-    if (invstd && dx && eng_c_computes(c)) {
-        struct eng_view vx = channels(dx), vo = channels(out), vm = eng_v(mean), vi = eng_v(invstd), w, b, rm, rv;
+    mx = merged(c->e, x);
+    mo = merged(c->e, out);
+    if (invstd && mx && mo && eng_c_computes(c)) {
+        struct eng_view vx = channels(mx), vo = channels(mo), vm = eng_v(mean), vi = eng_v(invstd), w, b, rm, rv;
 
         if (training)
             c->e->kernels->batch_norm_train(&vx, opt_view(eng_c_tensor(c, 1), &w), opt_view(eng_c_tensor(c, 2), &b),
@@ -125,8 +160,10 @@ void eng_f_batch_norm_leaf(struct eng_op_call *c)
         else
             c->e->kernels->batch_norm_eval(&vx, opt_view(eng_c_tensor(c, 1), &w), opt_view(eng_c_tensor(c, 2), &b),
                                            opt_view(eng_c_tensor(c, 3), &rm), opt_view(eng_c_tensor(c, 4), &rv), eng_c_float(c, 7), &vo);
+        merged_store(c->e, mo, out);
     }
-    eng_unref(dx);
+    eng_unref(mo);
+    eng_unref(mx);
     eng_c_give(c, out);
     eng_c_give(c, mean);
     eng_c_give(c, invstd);
@@ -135,39 +172,52 @@ void eng_f_batch_norm_leaf(struct eng_op_call *c)
 struct bn_bw {
     struct eng_bw *b;
     struct eng_tensor *x, *g, *w, *mean, *var; /* var: the saved inverse deviation in training, the running variance else */
-    bool training;
+    struct eng_tensor *gx, *gw, *gb;
+    enum vs_dtype param;
+    bool training, want_x, want_w, want_b;
 };
 
-/* mean and 1/sqrt(var + eps) of the running statistics, on the host side of the kernels. */
-static void bn_compute(struct bn_bw *k, struct eng_tensor *gx, struct eng_tensor *gw, struct eng_tensor *gb)
+/* 1/sqrt(var + eps) of the running variance, on the host. */
+static struct eng_tensor *running_invstd(struct bn_bw *k)
 {
     struct eng *e = k->b->e;
-    struct eng_view vx, vg, vw, vm, vi, vgx, vgw, vgb;
-    struct eng_tensor *invstd = NULL;
+    struct eng_tensor *invstd = eng_empty(e, k->var->sizes, 1, (enum vs_dtype)k->var->dtype, true);
+    double none[4] = {1};
+    struct eng_cell cell;
+
+    if (invstd) {
+        struct eng_view vi = eng_v(invstd), vv = eng_v(k->var);
+        struct eng_view ve = eng_v_scalar((struct eng_scalar){false, 0, k->b->a[7].v.scalar.f}, invstd, &cell);
+
+        e->kernels->binary(ENG_B_ADD, vi.dtype, &vv, &ve, &vi, none);
+        e->kernels->unary(ENG_U_RSQRT, &vi, &vi, none);
+    }
+    return invstd;
+}
+
+static void bn_compute(struct bn_bw *k)
+{
+    struct eng *e = k->b->e;
+    struct eng_tensor *x, *g, *gx, *invstd;
 
     if (!e->kernels || e->failed)
         return;
-    vx = channels(k->x);
-    vg = channels(k->g);
-    vm = eng_v(k->mean);
-    if (k->training) {
-        vi = eng_v(k->var);
-    } else {
-        double eps[4] = {1};
-        struct eng_cell cell;
-        struct eng_view vv = eng_v(k->var), ve;
+    invstd = k->training ? eng_ref(k->var) : running_invstd(k);
+    x = merged(e, k->x);
+    g = merged(e, k->g);
+    gx = merged(e, k->gx);
+    if (!e->failed) {
+        struct eng_view vx = channels(x), vg = channels(g), vm = eng_v(k->mean), vi = eng_v(invstd), vw, vgx, vgw, vgb;
 
-        invstd = eng_empty(e, k->var->sizes, 1, (enum vs_dtype)k->var->dtype, true);
-        if (!invstd)
-            return;
-        vi = eng_v(invstd);
-        ve = eng_v_scalar((struct eng_scalar){false, 0, k->b->a[7].v.scalar.f}, invstd, &cell);
-        e->kernels->binary(ENG_B_ADD, vi.dtype, &vv, &ve, &vi, eps);
-        e->kernels->unary(ENG_U_RSQRT, &vi, &vi, eps);
+        if (gx)
+            vgx = channels(gx);
+        e->kernels->batch_norm_backward(&vg, &vx, opt_view(k->w, &vw), &vm, &vi, k->training, gx ? &vgx : NULL, opt_view(k->gw, &vgw),
+                                        opt_view(k->gb, &vgb));
+        merged_store(e, gx, k->gx);
     }
-    if (gx)
-        vgx = channels(gx);
-    e->kernels->batch_norm_backward(&vg, &vx, opt_view(k->w, &vw), &vm, &vi, k->training, gx ? &vgx : NULL, opt_view(gw, &vgw), opt_view(gb, &vgb));
+    eng_unref(gx);
+    eng_unref(g);
+    eng_unref(x);
     eng_unref(invstd);
 }
 
@@ -176,65 +226,123 @@ static struct eng_tensor *channel_sums(struct bn_bw *k, enum vs_dtype dtype)
     return eng_empty(k->b->e, &k->x->sizes[1], 1, dtype, k->x->storage->on_host);
 }
 
-static struct eng_tensor *input_like(struct bn_bw *k)
+static struct eng_tensor *input_like(struct bn_bw *k, bool keeps_layout)
 {
     struct eng_op_call c = {.e = k->b->e, .id = k->b->node->op};
 
-    return eng_c_empty_like(&c, k->x, (enum vs_dtype)k->x->dtype);
+    if (keeps_layout)
+        return eng_c_empty_like(&c, k->x, (enum vs_dtype)k->x->dtype);
+    return eng_c_empty(&c, k->x->sizes, k->x->ndim, (enum vs_dtype)k->x->dtype, k->x);
 }
 
-/*
- * cuDNN makes all three gradients whatever is asked for. PyTorch's kernels make those asked for: contiguous images in one pass, 2-D
- * inputs (and channels-last) with two channel sums first and the input's gradient last.
- */
+/* t seen as [N, C, L]: itself or a row-major copy. */
+static struct eng_tensor *flattened(struct eng *e, struct eng_tensor *t)
+{
+    return is_mergeable(t) ? eng_ref(t) : eng_contiguous(e, t);
+}
+
+/* Does PyTorch take its kernels for channels-last tensors? */
+static bool runs_channels_last(const struct eng_tensor *t)
+{
+    return eng_is_channels_last(t) || (eng_is_contiguous(t) && t->strides[1] == 1);
+}
+
+/* cuDNN makes all three gradients whatever is asked for, from a gradient laid out as the input is. */
+static void bn_cudnn(struct bn_bw *k)
+{
+    struct eng *e = k->b->e;
+    struct eng_tensor *g = eng_is_contiguous(k->x) || !eng_is_channels_last(k->x) ? eng_contiguous(e, k->g) : eng_to_channels_last(e, k->g);
+
+    k->gx = input_like(k, true);
+    k->gw = channel_sums(k, k->param);
+    k->gb = channel_sums(k, k->param);
+    k->g = g;
+    if (g)
+        bn_compute(k);
+    eng_unref(g);
+}
+
+/* One pass that makes what is asked for; copies of what cannot be seen as [N, C, L] live as long as it runs. */
+static void bn_fused(struct bn_bw *k)
+{
+    struct eng_tensor *x = flattened(k->b->e, k->x), *g = flattened(k->b->e, k->g);
+
+    k->gx = input_like(k, false);
+    k->gw = k->want_w ? channel_sums(k, k->param) : NULL;
+    k->gb = k->want_b ? channel_sums(k, k->param) : NULL;
+    if (x && g) {
+        k->x = x;
+        k->g = g;
+        bn_compute(k);
+    }
+    eng_unref(g);
+    eng_unref(x);
+}
+
+/* Two channel sums and the parameters' gradients first, then the input's. */
+static void bn_two_passes(struct bn_bw *k)
+{
+    struct eng *e = k->b->e;
+    bool both_last = runs_channels_last(k->x) && runs_channels_last(k->g);
+    struct eng_tensor *x = both_last ? NULL : flattened(e, k->x), *g = both_last ? NULL : flattened(e, k->g);
+    struct eng_tensor *sums[2] = {0}, *one = NULL;
+
+    if (both_last || k->want_x) {
+        sums[0] = channel_sums(k, stat_dtype(k->x));
+        sums[1] = channel_sums(k, stat_dtype(k->x));
+    }
+    if (both_last ? k->w != NULL : k->want_w)
+        k->gw = channel_sums(k, k->param);
+    if (both_last ? k->w != NULL : k->want_b)
+        k->gb = channel_sums(k, k->param);
+    eng_unref(g);
+    eng_unref(x);
+    if (k->want_x) {
+        if (k->training && !both_last && !k->w) /* a weight of 1 */
+            one = eng_empty(e, NULL, 0, (enum vs_dtype)k->x->dtype, k->x->storage->on_host);
+        k->gx = input_like(k, k->training);
+        eng_unref(one);
+    }
+    bn_compute(k);
+    eng_unref(sums[1]);
+    eng_unref(sums[0]);
+}
+
 /* saved: input, running_mean, running_var, weight, save_mean, save_invstd */
 void eng_b_batch_norm(struct eng_bw *b)
 {
-    bool cudnn = b->node->op == ENG_OP_cudnn_batch_norm;
-    struct bn_bw k = {.b = b, .x = b->saved[0], .w = b->saved[3], .training = b->a[5].v.flag};
-    bool want_w = b->a[1].kind == ENG_A_TENSOR && eng_b_needs(b, 1), want_b = b->a[2].kind == ENG_A_TENSOR && eng_b_needs(b, 2);
-    bool want_x = eng_b_needs(b, 0);
-    struct eng_tensor *gx = NULL, *gw = NULL, *gb = NULL, *sums[2] = {0};
-    enum vs_dtype param = k.w ? (enum vs_dtype)k.w->dtype : VS_F32;
+    struct bn_bw k = {.b = b, .x = b->saved[0], .g = b->g[0], .w = b->saved[3], .training = b->a[5].v.flag};
 
     if (!k.x || (k.training && !b->saved[5]))
         return;
+    k.want_x = eng_b_needs(b, 0);
+    k.want_w = b->a[1].kind == ENG_A_TENSOR && eng_b_needs(b, 1);
+    k.want_b = b->a[2].kind == ENG_A_TENSOR && eng_b_needs(b, 2);
+    k.param = k.w ? (enum vs_dtype)k.w->dtype : VS_F32;
     k.mean = k.training ? b->saved[4] : b->saved[1];
     k.var = k.training ? b->saved[5] : b->saved[2];
-    k.g = dense(b->e, b->g[0]);
-    if (!k.g)
-        return;
-    if (cudnn && k.training) {
-        gx = input_like(&k);
-        gw = channel_sums(&k, param);
-        gb = channel_sums(&k, param);
-    } else if (k.x->ndim == 2) {
-        sums[0] = channel_sums(&k, stat_dtype(k.x));
-        sums[1] = channel_sums(&k, stat_dtype(k.x));
-        gw = want_w ? channel_sums(&k, param) : NULL;
-        gb = want_b ? channel_sums(&k, param) : NULL;
-        gx = want_x ? input_like(&k) : NULL;
+    if (b->node->op == ENG_OP_cudnn_batch_norm && k.training) {
+        bn_cudnn(&k);
+    } else if (!k.training && !k.want_w && !k.want_b) {
+        k.gx = input_like(&k, false);
+        bn_compute(&k);
+    } else if (k.want_x && !runs_channels_last(k.x)) {
+        bn_fused(&k);
     } else {
-        gx = want_x ? input_like(&k) : NULL;
-        gw = want_w ? channel_sums(&k, param) : NULL;
-        gb = want_b ? channel_sums(&k, param) : NULL;
+        bn_two_passes(&k);
     }
-    bn_compute(&k, gx, gw, gb);
-    eng_unref(sums[1]);
-    eng_unref(sums[0]);
-    eng_unref(k.g);
-    if (want_x)
-        eng_b_give(b, 0, gx);
+    if (k.want_x)
+        eng_b_give(b, 0, k.gx);
     else
-        eng_unref(gx);
-    if (want_w)
-        eng_b_give(b, 1, gw);
+        eng_unref(k.gx);
+    if (k.want_w)
+        eng_b_give(b, 1, k.gw);
     else
-        eng_unref(gw);
-    if (want_b)
-        eng_b_give(b, 2, gb);
+        eng_unref(k.gw);
+    if (k.want_b)
+        eng_b_give(b, 2, k.gb);
     else
-        eng_unref(gb);
+        eng_unref(k.gb);
 }
 
 /* ---- layer norm, rms norm ---- */

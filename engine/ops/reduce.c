@@ -284,13 +284,19 @@ void eng_b_mean(struct eng_bw *b)
     divided(b, spread(b, eng_ref(b->g[0]), mask, b->a[2].v.flag), reduced_count(eng_b_edge(b, 0, 0), mask));
 }
 
-/* g * result / input: exact where no factor is zero */
+/* g * (result / input): where no factor is zero. PyTorch looks for zeros first. */
 void eng_b_prod_all(struct eng_bw *b)
 {
-    struct eng_tensor *scaled = eng_mul(b->e, b->g[0], b->saved[1]);
+    struct eng_tensor *ratio;
 
-    eng_b_give(b, 0, eng_div(b->e, scaled, b->saved[0]));
-    eng_unref(scaled);
+    if (b->saved[0] && !b->saved[0]->ndim) {
+        eng_b_give(b, 0, eng_mul(b->e, b->g[0], b->saved[1]));
+        return;
+    }
+    eng_unref(eng_op2s(b->e, ENG_OP_eq, b->saved[0], 0));
+    ratio = eng_div(b->e, b->saved[1], b->saved[0]);
+    eng_b_give(b, 0, eng_mul(b->e, b->g[0], ratio));
+    eng_unref(ratio);
 }
 
 /* ---- variance ---- */
@@ -588,17 +594,19 @@ void eng_f_cumsum(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, 0);
     enum vs_dtype dtype = vs_dtype_is_floating((enum vs_dtype)x->dtype) ? (enum vs_dtype)x->dtype : VS_I64;
-    struct eng_tensor *out;
+    struct eng_tensor *out, *dense;
     int dim;
 
     if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim))
         return;
     out = eng_c_empty(c, x->sizes, x->ndim, dtype, x);
-    if (out && eng_c_computes(c)) {
-        struct eng_view vx = eng_v(x), vo = eng_v(out);
+    dense = out ? eng_contiguous(c->e, x) : NULL;
+    if (dense && eng_c_computes(c)) {
+        struct eng_view vx = eng_v(dense), vo = eng_v(out);
 
         c->e->kernels->cumsum(&vx, dim, &vo);
     }
+    eng_unref(dense);
     eng_c_give(c, out);
 }
 

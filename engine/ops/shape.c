@@ -117,6 +117,25 @@ void eng_b_reshape(struct eng_bw *b)
     eng_b_give(b, 0, eng_reshape(b->e, b->g[0], edge->sizes, edge->ndim));
 }
 
+/* g with the squeezed dims back, one at a time; g itself where none was of size 1 */
+void eng_b_squeeze(struct eng_bw *b)
+{
+    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    struct eng_tensor *t = eng_ref(b->g[0]);
+    uint32_t wanted = b->node->op == ENG_OP_squeeze_all ? UINT32_MAX : 0;
+
+    for (uint32_t i = 0; b->node->op == ENG_OP_squeeze && i < b->a[1].count; i++) {
+        int64_t d = b->a[1].v.ints[i];
+
+        wanted |= 1U << (d < 0 ? d + (edge->ndim ? edge->ndim : 1) : d);
+    }
+    for (int d = 0; d < edge->ndim && t; d++) {
+        if (edge->sizes[d] == 1 && (wanted >> d & 1))
+            eng_slot_set(&t, eng_unsqueeze(b->e, t, d));
+    }
+    eng_b_give(b, 0, t);
+}
+
 /* A view where one is possible, else a dense copy seen with the new sizes. */
 static struct eng_tensor *reshaped(struct eng *e, struct eng_tensor *x, const int64_t *asked, int ndim)
 {

@@ -102,7 +102,8 @@ static void give(struct eng_bw *b, struct eng_tensor *t)
 static struct eng_tensor *fused_backward(struct eng_bw *b, enum eng_binary kernel, struct eng_tensor *saved, const double *p)
 {
     struct eng_op_call c = {.e = b->e, .id = b->node->op};
-    struct eng_tensor *pair[] = {b->g[0], saved};
+    bool saved_first = kernel == ENG_B_THRESHOLD_BACKWARD || kernel == ENG_B_LEAKY_RELU_BACKWARD; /* whose strides decide */
+    struct eng_tensor *pair[] = {saved_first ? saved : b->g[0], saved_first ? b->g[0] : saved};
     struct eng_tensor *out;
 
     if (!saved || b->e->failed)
@@ -466,14 +467,15 @@ void eng_b_clamp(struct eng_bw *b)
     eng_unref(zero);
 }
 
-/* where(x >= min, g, 0) with a number as zero */
+/* where(x >= min, g, 0) */
 static void clamp_one(struct eng_bw *b, enum eng_op_id test)
 {
+    struct eng_tensor *zero = scalar_zero(b);
     struct eng_tensor *mask = eng_op2s(b->e, test, b->saved[0], b->a[1].v.scalar.f);
-    struct eng_arg args[] = {eng_at(mask), eng_at(b->g[0]), eng_af(0)};
 
-    give(b, mask ? eng_call1(b->e, ENG_OP_where, args) : NULL);
+    give(b, where_grad(b, mask, zero));
     eng_unref(mask);
+    eng_unref(zero);
 }
 
 void eng_b_clamp_min(struct eng_bw *b)
