@@ -57,7 +57,10 @@ void eng_f_softmax_leaf(struct eng_op_call *c)
     eng_c_give(c, out);
 }
 
-/* gx has the input's dtype. On the device softmax (not log_softmax) makes g * y first, and lets go of it inside the op. */
+/*
+ * gx has the input's dtype. On the device softmax (not log_softmax) makes g * y first, and lets go of it inside the op.
+ * _safe_softmax is the one that is not asked for a dim: it is the last.
+ */
 void eng_b_softmax(struct eng_bw *b)
 {
     struct eng *e = b->e;
@@ -65,7 +68,7 @@ void eng_b_softmax(struct eng_bw *b)
     const struct eng_edge *edge = eng_b_edge(b, 0, 0);
     struct eng_tensor *y = b->saved[0];
     struct eng_tensor *g, *gx, *product = NULL;
-    int64_t dim = b->a[1].v.scalar.i;
+    int64_t dim = b->node->op == ENG_OP_safe_softmax ? -1 : b->a[1].v.scalar.i;
 
     if (!y)
         return;
