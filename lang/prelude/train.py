@@ -285,16 +285,25 @@ def _use_formula(settings):
     def dropout(input, p=0.5, training=True, inplace=False):
         return input
 
+    attention = F.scaled_dot_product_attention
+
+    def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
+                                     enable_gqa=False):
+        return attention(query, key, value, attn_mask, 0.0, is_causal, scale=scale, enable_gqa=enable_gqa)
+
     torch.randn = randn
     torch.rand = rand
     torch.randint = randint
-    F.dropout = dropout
+    F.dropout = F.dropout1d = F.dropout2d = F.dropout3d = dropout
+    F.scaled_dot_product_attention = scaled_dot_product_attention
 
 
 def _fill_by_formula(model):
     for m in model.modules():
         if isinstance(m, nn._DropoutNd):
             m.p = 0.0
+        if isinstance(m, nn.MultiheadAttention):
+            m.dropout = 0.0
         if isinstance(m, nn._BatchNorm):
             m.reset_running_stats()
     key = 0
