@@ -66,8 +66,13 @@ static void failv(struct lang_vm *vm, enum vs_status status, const char *hint, c
     if (vm->failed)
         return;
     vm->failed = true;
-    if (f == NULL) {
+    /* what the library itself refuses, outside any call of the net, is about a setting: its own line says nothing to a user */
+    if (f == NULL || (!f->is_user && f->stmt != NULL && f->stmt->kind == LANG_STMT_RAISE)) {
         (void)vs_failv(&vm->err, status, fmt, ap);
+        for (const struct lang_net *net = vm->nets; net != NULL; net = net->next) {
+            if (net->is_user)
+                vs_error_prefix(&vm->err, "%s", net->module->source->file);
+        }
         return;
     }
     (void)lang_diagv(&vm->err, status, f->net->module->source, span_of(f), hint, fmt, ap);
