@@ -1,5 +1,5 @@
 /*
- * engine/ops/index.c - x[...], gather, scatter, embedding: reading and writing by index.
+ * engine/ops/index.c - x[...] and x[...] = y.
  *
  * Must not know:  models.
  * Invariant:      an index of ints, slices, None and ... is taken apart into selects, slices and unsqueezes, as PyTorch does; a bare
@@ -139,33 +139,45 @@ void eng_f_alias(struct eng_op_call *c)
     eng_c_give(c, eng_alias(eng_c_tensor(c, 0)));
 }
 
-/* The value as a tensor of the target's dtype on its side; a number becomes a 0-dim tensor there. A new reference. */
-static struct eng_tensor *value_tensor(struct eng_op_call *c, const struct eng_tensor *target)
+/* part[...] = number: a fill; the number never becomes a tensor on the device. */
+static void set_number(struct eng *e, struct eng_tensor *part, const struct eng_arg *number)
 {
-    if (c->a[2].kind == ENG_A_TENSOR)
-        return eng_ref(c->a[2].v.tensor);
-    return eng_full(c->e, NULL, 0, eng_c_float(c, 2), (enum vs_dtype)target->dtype, target->storage->on_host);
+    struct eng_arg args[] = {eng_at(part), *number};
+    struct eng_ret ret;
+
+    if (eng_call_inplace(e, ENG_OP_fill_, args, &ret))
+        eng_ret_release(&ret);
 }
 
+static void set_indexed(struct eng_op_call *c, struct indexed *part)
+{
+    struct eng *e = c->e;
+    bool is_number = c->a[2].kind != ENG_A_TENSOR;
+    struct eng_tensor *value = is_number ? eng_full(e, NULL, 0, eng_c_float(c, 2), (enum vs_dtype)part->t->dtype, true)
+                                         : eng_ref(c->a[2].v.tensor);
+    struct eng_arg args[] = {eng_at(part->t), eng_atensors(part->at, part->count), eng_at(value), eng_ab(false)};
+    struct eng_ret ret;
+
+    if (value && eng_call_inplace(e, ENG_OP_index_put_, args, &ret))
+        eng_ret_release(&ret);
+    eng_unref(value);
+}
+
+/* x[index] = value */
 void eng_f_setitem(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, 0);
-    struct eng_tensor *value = value_tensor(c, x);
     struct indexed part;
 
-    if (value && take_apart(c->e, x, c->a[1].v.index, c->a[1].count, &part)) {
-        if (part.count) {
-            struct eng_arg args[] = {eng_at(part.t), eng_atensors(part.at, part.count), eng_at(value), eng_ab(false)};
-            struct eng_ret ret;
-
-            if (eng_call_inplace(c->e, ENG_OP_index_put_, args, &ret))
-                eng_ret_release(&ret);
-        } else {
-            eng_copy_into(c->e, part.t, value);
-        }
-        eng_unref(part.t);
+    if (take_apart(c->e, x, c->a[1].v.index, c->a[1].count, &part)) {
+        if (part.count)
+            set_indexed(c, &part);
+        else if (c->a[2].kind != ENG_A_TENSOR)
+            set_number(c->e, part.t, &c->a[2]);
+        else
+            eng_copy_into(c->e, part.t, c->a[2].v.tensor);
     }
-    eng_unref(value);
+    eng_unref(part.t);
     eng_c_give(c, eng_ref(x));
 }
 
@@ -232,6 +244,41 @@ static bool plan_index(struct eng *e, const struct eng_tensor *x, struct eng_ten
     return true;
 }
 
+static bool views_alike(const struct eng_view *a, const struct eng_view *b)
+{
+    return !memcmp(a->strides, b->strides, sizeof(*a->strides) * (size_t)a->ndim);
+}
+
+/* As PyTorch's kernel wants it, indices whose strides differ after broadcasting are made dense first. Fills copies (to be let go of, last first). */
+static void indices_made_alike(struct eng *e, struct index_plan *plan, bool on_host, struct eng_tensor **copies)
+{
+    bool alike = true;
+
+    for (int k = 1; k < plan->n; k++)
+        alike = alike && views_alike(&plan->idx[0], &plan->idx[k]);
+    for (int k = 0; k < plan->n && !alike; k++) {
+        struct eng_tensor shape = {.ndim = (uint8_t)plan->idx_ndim};
+
+        memcpy(shape.sizes, plan->idx[k].sizes, sizeof(shape.sizes));
+        memcpy(shape.strides, plan->idx[k].strides, sizeof(shape.strides));
+        if (eng_is_contiguous(&shape))
+            continue;
+        copies[k] = eng_empty(e, shape.sizes, shape.ndim, plan->idx[k].dtype, on_host);
+        if (copies[k] && e->kernels) {
+            struct eng_view to = eng_v(copies[k]);
+
+            e->kernels->copy(&plan->idx[k], &to);
+            plan->idx[k] = to;
+        }
+    }
+}
+
+static void indices_release(const struct index_plan *plan, struct eng_tensor **copies)
+{
+    for (int k = plan->n - 1; k >= 0; k--)
+        eng_unref(copies[k]);
+}
+
 /* A view of `t` (of the result's shape) with the indices' dims first, as the kernels want it. */
 static struct eng_view indices_first(const struct eng_tensor *t, const struct index_plan *plan)
 {
@@ -254,11 +301,13 @@ static struct eng_view indices_first(const struct eng_tensor *t, const struct in
 void eng_f_index(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *copies[VS_MAX_DIMS] = {0};
     struct index_plan plan;
     struct eng_tensor *out;
 
     if (!plan_index(c->e, x, c->a[1].v.tensors, (int)c->a[1].count, &plan))
         return;
+    indices_made_alike(c->e, &plan, x->storage->on_host, copies);
     out = eng_c_empty(c, plan.sizes, plan.ndim, (enum vs_dtype)x->dtype, x);
     if (out && eng_c_computes(c)) {
         struct eng_view vo = indices_first(out, &plan);
@@ -266,35 +315,72 @@ void eng_f_index(struct eng_op_call *c)
         if (!c->e->kernels->index_get(&plan.x, plan.idx, plan.n, &vo))
             index_out_of_range(c->e, "index");
     }
+    indices_release(&plan, copies);
     eng_c_give(c, out);
 }
 
+static struct eng_tensor *longs(struct eng *e, int64_t n)
+{
+    return eng_empty(e, &n, 1, VS_I64, false);
+}
+
+/* The user's own indices are looked at: largest, smallest, and whether each is in range. */
+static void range_check_scratch(struct eng *e)
+{
+    struct eng_tensor *most = eng_empty(e, NULL, 0, VS_I64, false);
+    struct eng_tensor *least = eng_empty(e, NULL, 0, VS_I64, false);
+
+    eng_unref(eng_empty(e, NULL, 0, VS_BOOL, false));
+    eng_unref(eng_empty(e, NULL, 0, VS_BOOL, false));
+    eng_unref(most);
+    eng_unref(least);
+}
+
 /*
- * Scratch of an accumulating index_put on the device: the linear index is made (a remainder and a product per index), sorted
- * with its positions, and let go of. Observed on CUDA, see docs/oracle-findings.md.
+ * Scratch of an accumulating index_put on the device: the linear index is made (a remainder and a product per index, all but the first added
+ * in place), then sorted with its positions. `whole`: a dense copy of what is written to is needed besides. Observed on CUDA, see
+ * docs/oracle-findings.md.
  */
-static void index_put_scratch(struct eng *e, int64_t n, int indices)
+static void index_put_scratch(struct eng *e, int64_t n, int indices, const struct eng_tensor *whole)
 {
     enum vs_category before = eng_category_default(e, VS_CAT_WORKSPACE);
-    struct eng_tensor *linear = NULL;
+    struct eng_tensor *linear = NULL, *copy = NULL;
     struct eng_tensor *sorted[3] = {0};
 
     for (int i = 0; i < indices; i++) {
-        struct eng_tensor *wrapped = eng_empty(e, &n, 1, VS_I64, false);
-        struct eng_tensor *scaled = eng_empty(e, &n, 1, VS_I64, false);
+        struct eng_tensor *wrapped, *scaled;
 
+        if (!e->backward_depth)
+            range_check_scratch(e);
+        wrapped = longs(e, n);
+        scaled = longs(e, n);
         eng_unref(wrapped);
         if (linear)
-            eng_unref(scaled); /* added into the first */
+            eng_unref(scaled);
         else
             linear = scaled;
     }
+    if (whole)
+        copy = eng_empty(e, whole->sizes, whole->ndim, (enum vs_dtype)whole->dtype, false);
     for (int i = 0; i < 3; i++)
-        sorted[i] = eng_empty(e, &n, 1, VS_I64, false);
+        sorted[i] = longs(e, n);
     for (int i = 2; i >= 0; i--)
         eng_unref(sorted[i]);
+    eng_unref(copy);
     eng_unref(linear);
     eng_category_default(e, before);
+}
+
+/* Is what an accumulating write goes to dense, its indexed dims first where they are not next to each other? */
+static bool is_written_dense(const struct eng_tensor *x, const struct index_plan *plan)
+{
+    struct eng_tensor turned = {.ndim = x->ndim};
+
+    if (plan->idx_at)
+        return eng_is_contiguous(x);
+    memcpy(turned.sizes, plan->x.sizes, sizeof(turned.sizes));
+    memcpy(turned.strides, plan->x.strides, sizeof(turned.strides));
+    return eng_is_contiguous(&turned);
 }
 
 /* x[indices] = or += values, in place */
@@ -302,17 +388,20 @@ void eng_f_index_put(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, 0);
     struct eng_tensor *values = eng_c_tensor(c, 2);
+    struct eng_tensor *copies[VS_MAX_DIMS] = {0};
     struct index_plan plan;
     struct eng_tensor shape = {0};
 
     if (!plan_index(c->e, x, c->a[1].v.tensors, (int)c->a[1].count, &plan))
         return;
+    if (!eng_c_bool(c, 3))
+        indices_made_alike(c->e, &plan, x->storage->on_host, copies);
     if (eng_c_bool(c, 3) && !x->storage->on_host) {
         int64_t n = 1;
 
         for (int d = 0; d < plan.idx_ndim; d++)
             n *= plan.sizes[plan.idx_at + d];
-        index_put_scratch(c->e, n, plan.n);
+        index_put_scratch(c->e, n, plan.n, is_written_dense(x, &plan) ? NULL : x);
     }
     if (eng_c_computes(c)) {
         struct eng_tensor expanded = *values;
@@ -328,6 +417,7 @@ void eng_f_index_put(struct eng_op_call *c)
         if (!c->e->kernels->index_put(&plan.x, plan.idx, plan.n, &vv, eng_c_bool(c, 3)))
             index_out_of_range(c->e, "index_put");
     }
+    indices_release(&plan, copies);
     eng_c_give(c, eng_ref(x));
 }
 
@@ -348,7 +438,7 @@ void eng_b_index(struct eng_bw *b)
     eng_b_give(b, 0, zeros);
 }
 
-/* values: g read at the indices; input: g with zeros there */
+/* input: g with zeros (of the values' shape) there, or g where the values were added; values: g read at the indices */
 void eng_b_index_put(struct eng_bw *b)
 {
     int count = (int)b->a[1].count;
@@ -358,9 +448,12 @@ void eng_b_index_put(struct eng_bw *b)
         at[i] = b->saved[i];
     if (b->e->failed)
         return;
-    if (eng_b_needs(b, 0)) {
+    if (eng_b_needs(b, 0) && b->a[3].v.flag) {
+        eng_b_give(b, 0, eng_ref(b->g[0]));
+    } else if (eng_b_needs(b, 0)) {
+        const struct eng_edge *values = eng_b_edge(b, 2, 0);
+        struct eng_tensor *zero = eng_zeros(b->e, values->sizes, values->ndim, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
         struct eng_tensor *g = eng_clone(b->e, b->g[0]);
-        struct eng_tensor *zero = eng_zeros(b->e, NULL, 0, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
         struct eng_arg args[] = {eng_at(g), eng_atensors(at, count), eng_at(zero), eng_ab(false)};
         struct eng_ret ret;
 
@@ -374,308 +467,4 @@ void eng_b_index_put(struct eng_bw *b)
 
         eng_b_give(b, 2, eng_call1(b->e, ENG_OP_index, args));
     }
-}
-
-/* ---- one index tensor along a dim ---- */
-
-static bool check_index(struct eng_op_call *c, const struct eng_tensor *index)
-{
-    if (index->dtype == VS_I64 || index->dtype == VS_I32)
-        return true;
-    eng_fail(c->e, VS_E_TYPE, "%s: expected an index tensor of int64, got %s", eng_op_get(c->id)->name, vs_dtype_name((enum vs_dtype)index->dtype));
-    return false;
-}
-
-void eng_f_index_select(struct eng_op_call *c)
-{
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    struct eng_tensor *index = eng_c_tensor(c, 2);
-    int64_t sizes[VS_MAX_DIMS];
-    struct eng_tensor *out;
-    int dim;
-
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim) || !check_index(c, index))
-        return;
-    memcpy(sizes, x->sizes, sizeof(sizes));
-    sizes[dim] = eng_numel(index);
-    out = eng_c_empty(c, sizes, x->ndim, (enum vs_dtype)x->dtype, x);
-    if (out && eng_c_computes(c)) {
-        struct eng_view vx = eng_v(x), vi = eng_v(index), vo = eng_v(out);
-
-        if (!c->e->kernels->index_select(&vx, dim, &vi, &vo))
-            index_out_of_range(c->e, "index_select");
-    }
-    eng_c_give(c, out);
-}
-
-/* The zeros that the gradients of reads are written into. */
-static struct eng_tensor *input_zeros(struct eng_bw *b)
-{
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
-
-    return eng_zeros(b->e, edge->sizes, edge->ndim, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
-}
-
-void eng_b_index_select(struct eng_bw *b)
-{
-    struct eng_tensor *zeros = input_zeros(b);
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
-    int64_t dim = b->a[1].v.scalar.i;
-
-    if (zeros && b->saved[0] && b->e->kernels) {
-        struct eng_view vz = eng_v(zeros), vi = eng_v(b->saved[0]), vg = eng_v(b->g[0]);
-
-        if (!b->e->kernels->index_add(&vz, (int)(dim < 0 ? dim + edge->ndim : dim), &vi, &vg))
-            index_out_of_range(b->e, "index_select");
-    }
-    eng_b_give(b, 0, zeros);
-}
-
-void eng_f_gather(struct eng_op_call *c)
-{
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    struct eng_tensor *index = eng_c_tensor(c, 2);
-    struct eng_tensor *out;
-    int dim;
-
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim) || !check_index(c, index))
-        return;
-    if (index->ndim != x->ndim) {
-        eng_fail(c->e, VS_E_SHAPE, "gather: index tensor must have the same number of dimensions as the input tensor (%d), got %d", x->ndim, index->ndim);
-        return;
-    }
-    out = eng_c_empty(c, index->sizes, index->ndim, (enum vs_dtype)x->dtype, x);
-    if (out && eng_c_computes(c)) {
-        struct eng_view vx = eng_v(x), vi = eng_v(index), vo = eng_v(out);
-
-        if (!c->e->kernels->gather(&vx, dim, &vi, &vo))
-            index_out_of_range(c->e, "gather");
-    }
-    eng_c_give(c, out);
-}
-
-/* zeros.scatter_add_(dim, index, g). saved: index, input */
-void eng_b_gather(struct eng_bw *b)
-{
-    struct eng_tensor *zeros = input_zeros(b);
-    struct eng_arg args[] = {eng_at(zeros), b->a[1], eng_at(b->saved[0]), eng_at(b->g[0])};
-    struct eng_ret ret;
-
-    if (zeros && b->saved[0] && eng_call_inplace(b->e, ENG_OP_scatter_add, args, &ret))
-        eng_ret_release(&ret);
-    eng_b_give(b, 0, zeros);
-}
-
-/* scatter, scatter.value, scatter_add: out = input, then written at the indices */
-void eng_f_scatter(struct eng_op_call *c)
-{
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    struct eng_tensor *index = eng_c_tensor(c, 2);
-    struct eng_tensor *src = eng_c_tensor(c, 3);
-    struct eng_tensor *out;
-    int dim;
-
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim) || !check_index(c, index))
-        return;
-    out = c->inplace ? eng_ref(x) : eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
-    if (out && eng_c_computes(c)) {
-        struct eng_view vx = eng_v(x), vi = eng_v(index), vo = eng_v(out), vs;
-
-        if (!c->inplace)
-            c->e->kernels->copy(&vx, &vo);
-        if (src) {
-            vs = eng_v(src); /* only the part under the index is read */
-            memcpy(vs.sizes, vi.sizes, sizeof(vs.sizes));
-        }
-        if (!c->e->kernels->scatter(&vo, dim, &vi, src ? &vs : NULL, src ? (struct eng_scalar){0} : c->a[3].v.scalar, c->id == ENG_OP_scatter_add))
-            index_out_of_range(c->e, "scatter");
-    }
-    eng_c_give(c, out);
-}
-
-static struct eng_tensor *scattered_zero(struct eng_bw *b)
-{
-    struct eng_arg args[] = {eng_at(b->g[0]), b->a[1], eng_at(b->saved[0]), eng_ai(0)};
-
-    return b->saved[0] ? eng_call1(b->e, ENG_OP_scatter_value, args) : NULL;
-}
-
-static struct eng_tensor *gathered(struct eng_bw *b)
-{
-    struct eng_arg args[] = {eng_at(b->g[0]), b->a[1], eng_at(b->saved[0])};
-
-    return b->saved[0] ? eng_call1(b->e, ENG_OP_gather, args) : NULL;
-}
-
-void eng_b_scatter_value(struct eng_bw *b)
-{
-    eng_b_give(b, 0, scattered_zero(b));
-}
-
-void eng_b_scatter(struct eng_bw *b)
-{
-    if (eng_b_needs(b, 0))
-        eng_b_give(b, 0, scattered_zero(b));
-    if (eng_b_needs(b, 3))
-        eng_b_give(b, 3, gathered(b));
-}
-
-void eng_b_scatter_add(struct eng_bw *b)
-{
-    if (eng_b_needs(b, 0))
-        eng_b_give(b, 0, eng_ref(b->g[0]));
-    if (eng_b_needs(b, 3))
-        eng_b_give(b, 3, gathered(b));
-}
-
-/* ---- embedding ---- */
-
-/* weight [V, D], indices [...] -> [..., D] */
-void eng_f_embedding(struct eng_op_call *c)
-{
-    struct eng_tensor *weight = eng_c_tensor(c, 0);
-    struct eng_tensor *indices = eng_c_tensor(c, 1);
-    int64_t sizes[VS_MAX_DIMS];
-    struct eng_tensor *out;
-
-    if (!check_index(c, indices))
-        return;
-    if (weight->ndim != 2 || indices->ndim + 1 > VS_MAX_DIMS) {
-        eng_fail(c->e, VS_E_SHAPE, "embedding: the weight must be 2-D");
-        return;
-    }
-    if (eng_c_bool(c, 4)) {
-        eng_fail(c->e, VS_E_UNSUPPORTED, "embedding: sparse=True is not supported");
-        return;
-    }
-    memcpy(sizes, indices->sizes, sizeof(sizes));
-    sizes[indices->ndim] = weight->sizes[1];
-    out = eng_c_empty(c, sizes, indices->ndim + 1, (enum vs_dtype)weight->dtype, weight);
-    if (out && eng_c_computes(c)) {
-        struct eng_view vw = eng_v(weight), vi = eng_v(indices), vo = eng_v(out);
-        struct eng_tensor *dense = NULL;
-
-        if (!eng_is_contiguous(indices)) {
-            dense = eng_empty(c->e, indices->sizes, indices->ndim, (enum vs_dtype)indices->dtype, true);
-            if (dense) {
-                struct eng_view vd = eng_v(dense);
-
-                c->e->kernels->copy(&vi, &vd);
-                vi = vd;
-            }
-        }
-        vi.ndim = 1;
-        vi.sizes[0] = eng_numel(indices);
-        vi.strides[0] = 1;
-        vo.ndim = 2;
-        vo.sizes[0] = vi.sizes[0];
-        vo.sizes[1] = weight->sizes[1];
-        vo.strides[0] = weight->sizes[1];
-        vo.strides[1] = 1;
-        if (!c->e->kernels->embedding(&vw, &vi, &vo))
-            eng_fail(c->e, VS_E_VALUE, "embedding: an index is outside the table of %" PRId64 " rows", weight->sizes[0]);
-        eng_unref(dense);
-    }
-    eng_c_give(c, out);
-}
-
-/*
- * Scratch of the sorted path, taken above 3072 indices: sorted and original positions (kept), a range. After the table: counts, and buffers a
- * segment and a partial segment. Measured without a device, see docs/oracle-findings.md.
- */
-static void embedding_sort_scratch(struct eng *e, int64_t n, struct eng_tensor **kept)
-{
-    enum vs_category before = eng_category_default(e, VS_CAT_WORKSPACE);
-    struct eng_tensor *range;
-
-    kept[0] = eng_empty(e, &n, 1, VS_I64, false);
-    kept[1] = eng_empty(e, &n, 1, VS_I64, false);
-    range = eng_empty(e, &n, 1, VS_I64, false);
-    eng_unref(range);
-    eng_category_default(e, before);
-}
-
-#define ROWS_PER_PARTIAL_SEGMENT 10
-
-static void embedding_segment_scratch(struct eng *e, int64_t n, int64_t rows)
-{
-    enum vs_category before = eng_category_default(e, VS_CAT_WORKSPACE);
-    int64_t segments = n < rows ? n : rows;
-    int64_t partials = n / ROWS_PER_PARTIAL_SEGMENT + segments;
-    const int64_t sizes[] = {n, 1, segments, segments, 1, partials, partials};
-    struct eng_tensor *scratch[7];
-
-    for (int i = 0; i < 7; i++)
-        scratch[i] = eng_empty(e, &sizes[i], 1, VS_I64, false);
-    for (int i = 6; i >= 0; i--)
-        eng_unref(scratch[i]);
-    eng_category_default(e, before);
-}
-
-#define EMBEDDING_SORT_FROM 3072
-
-void eng_b_embedding(struct eng_bw *b)
-{
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
-    struct eng_tensor *indices = b->saved[0];
-    struct eng_tensor *g, *table;
-    struct eng_tensor *sorted[2] = {0};
-    int64_t n;
-
-    if (!indices)
-        return;
-    n = eng_numel(indices);
-    g = eng_contiguous(b->e, b->g[0]);
-    if (n > EMBEDDING_SORT_FROM && !indices->storage->on_host)
-        embedding_sort_scratch(b->e, n, sorted);
-    table = eng_zeros(b->e, edge->sizes, 2, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
-    if (table && g && b->e->kernels) {
-        struct eng_tensor *dense = eng_contiguous(b->e, indices);
-        struct eng_view vg = eng_v(g), vi = eng_v(dense), vt = eng_v(table);
-
-        vi.ndim = 1;
-        vi.sizes[0] = n;
-        vi.strides[0] = 1;
-        vg.ndim = 2;
-        vg.sizes[0] = n;
-        vg.sizes[1] = edge->sizes[1];
-        vg.strides[0] = edge->sizes[1];
-        vg.strides[1] = 1;
-        b->e->kernels->embedding_backward(&vg, &vi, b->a[2].v.scalar.i, &vt);
-        eng_unref(dense);
-    }
-    if (sorted[0])
-        embedding_segment_scratch(b->e, n, edge->sizes[0]);
-    eng_unref(sorted[1]);
-    eng_unref(sorted[0]);
-    eng_unref(g);
-    eng_b_give(b, 0, table);
-}
-
-/* indices [...] -> [..., num_classes] of 0 and 1 */
-void eng_f_one_hot(struct eng_op_call *c)
-{
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    int64_t sizes[VS_MAX_DIMS];
-    struct eng_tensor *out;
-    int64_t classes = eng_c_int(c, 1);
-
-    if (classes <= 0) {
-        eng_fail(c->e, VS_E_UNSUPPORTED, "one_hot: give num_classes: without it the result's size depends on the data");
-        return;
-    }
-    memcpy(sizes, x->sizes, sizeof(sizes));
-    sizes[x->ndim] = classes;
-    out = eng_c_empty(c, sizes, x->ndim + 1, VS_I64, x);
-    if (out && eng_c_computes(c)) {
-        struct eng_view vo = eng_v(out), vi = eng_v(x);
-
-        vi.sizes[x->ndim] = 1;
-        vi.strides[x->ndim] = 0;
-        vi.ndim++;
-        c->e->kernels->fill(&vo, (struct eng_scalar){true, 0, 0});
-        if (!c->e->kernels->scatter(&vo, x->ndim, &vi, NULL, (struct eng_scalar){true, 1, 1}, false))
-            index_out_of_range(c->e, "one_hot");
-    }
-    eng_c_give(c, out);
 }
