@@ -17,6 +17,9 @@
 #include "replay/report.h"
 #include "replay/whatif.h"
 
+/* A change to more than this many times as much says nothing in per cent. */
+#define TIMES_MAX 10
+
 static const struct cli_option OPTIONS[] = {
     {"set", 's', "TOGGLE=VALUE", true, "a toggle to change; may be given more than once"},
     {"each", 0, NULL, false, "try every toggle alone, on top of what --set says"},
@@ -176,7 +179,7 @@ static void add_row(struct vs_text *out, const char *name, uint64_t before, uint
 
     vs_text_addf(out, "  %-14s%14s%14s%14s", name, vs_bytes_text(before, a),
                  vs_bytes_text(after, b), vs_bytes_delta_text((int64_t)(after - before), d));
-    if (before)
+    if (before && after / before < TIMES_MAX)
         vs_text_addf(out, "  %+6.1f %%", 100.0 * ((double)after - (double)before) / (double)before);
     vs_text_add_char(out, '\n');
 }

@@ -46,9 +46,25 @@ out:
     return st;
 }
 
+/* Does the recording end at, or inside the step of, `at`? Then nobody knows what would have been read again. */
+static bool future_is_unknown(const struct rpl_report *report)
+{
+    size_t count = rpl_trace_step_count(report->trace);
+
+    if (report->sum.oom.event)
+        return true;
+    return !rpl_trace_is_complete(report->trace) && count &&
+           report->at >= rpl_trace_step(report->trace, count - 1).first_seq;
+}
+
 static enum vs_status kept_fill(struct rpl_report *report, struct vs_error *err)
 {
-    enum vs_status st = rpl_kept_fill(&report->kept, report->trace, report->at, err);
+    enum vs_status st;
+
+    report->is_future_unknown = future_is_unknown(report);
+    if (report->is_future_unknown)
+        return VS_OK;
+    st = rpl_kept_fill(&report->kept, report->trace, report->at, err);
 
     if (st)
         return st;

@@ -8,6 +8,7 @@
 #ifndef RPL_REPORT_H
 #define RPL_REPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,7 @@
  * at        the event everything below is about: the refused allocation where there was one, else the peak; 0: nothing was allocated
  * by_category  allocated bytes right after `at`
  * largest   largest_count blocks alive at `at`, the largest first
+ * is_future_unknown  the recording ends there, so nothing can be said about what is read again, and `kept` is empty
  * kept_why  one for each of kept.items; leak_why: of leak.blocks, at leak.at
  */
 struct rpl_report {
@@ -36,6 +38,7 @@ struct rpl_report {
     uint64_t blocks_by_category[VS_CATEGORY_COUNT];
     struct rpl_why *largest;
     size_t largest_count;
+    bool is_future_unknown;
     struct rpl_kept_list kept;
     struct rpl_why *kept_why;
     struct rpl_leak leak;

@@ -229,6 +229,10 @@ static void head_json(const struct rpl_report *report, struct vs_json *json)
 static void kept_json(const struct rpl_report *report, struct vs_json *json)
 {
     vs_json_key(json, "kept");
+    if (report->is_future_unknown) {
+        vs_json_null(json);
+        return;
+    }
     vs_json_object(json);
     vs_json_put_uint(json, "tensors", report->kept.total_count);
     vs_json_put_uint(json, "bytes", report->kept.total);

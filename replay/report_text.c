@@ -193,7 +193,7 @@ static void add_uses(const struct rpl_report *report, const struct rpl_why *why,
     const struct vs_place *last = rpl_trace_place(report->trace, block->last_use_place);
     const struct vs_place *next = rpl_trace_place(report->trace, why->next_use_place);
 
-    if (!block->last_use_seq && !why->next_use_seq) {
+    if (!block->last_use_seq && !why->next_use_seq && !report->is_future_unknown) {
         vs_text_add(out, "never read");
         return;
     }
@@ -203,8 +203,13 @@ static void add_uses(const struct rpl_report *report, const struct rpl_why *why,
         vs_text_add(out, "not read so far");
     if (why->next_use_seq)
         add_reader(report, ", next by", next, out);
-    else
+    else if (!report->is_future_unknown)
         vs_text_add(out, ", never again");
+}
+
+static bool is_backward(const struct rpl_trace *trace, uint32_t place)
+{
+    return rpl_trace_place(trace, place)->phase == VS_PHASE_BACKWARD;
 }
 
 static void add_holders(const struct rpl_report *report, const struct rpl_why *why,
@@ -220,7 +225,10 @@ static void add_holders(const struct rpl_report *report, const struct rpl_why *w
     if (shown < why->holder_count)
         vs_text_addf(out, "               and %zu more holders\n", why->holder_count - shown);
     if (!why->holder_count)
-        vs_text_add(out, "               held by the op that is running, or by the library\n");
+        vs_text_add(out,
+                    is_backward(report->trace, why->block.alloc_place)
+                        ? "               on its way through backward\n"
+                        : "               held by the op that is running, or by the library\n");
 }
 
 /* Two lines and one a holder. */
@@ -242,6 +250,11 @@ static void add_kept(const struct rpl_report *report, struct vs_text *out)
 {
     const struct rpl_kept_list *kept = &report->kept;
 
+    if (report->is_future_unknown) {
+        vs_text_add(out,
+                    "\nWhat is kept past its last use cannot be told: the recording ends there.\n");
+        return;
+    }
     if (!kept->count) {
         vs_text_add(out, "\nNothing is kept past its last use there.\n");
         return;

@@ -175,7 +175,7 @@ static void sql_answers_and_never_writes(void **state)
     p = program_run("sql", trace, "select 1; select 2", NULL);
     assert_int_equal(p.status, 2);
     program_release(&p);
-    p = program_run("sql", trace, "select nothing", NULL);
+    p = program_run("sql", trace, "select no_such_column", NULL);
     assert_int_equal(p.status, 2);
     if (!strstr(p.err, "no such column"))
         fail_msg("%s", p.err);
