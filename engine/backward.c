@@ -379,6 +379,10 @@ static void evaluate(struct eng_task *task, uint32_t slot)
             accumulate(e, n->variable, grad);
     } else if (g) {
         run_node(e, n, g, out);
+        if (n->kind == ENG_NODE_CUSTOM) { /* the net's code has taken the gradients over */
+            for (int i = 0; i < n->output_count; i++)
+                eng_slot_set(&g[i], NULL);
+        }
         validate(e, n, out);
     }
     for (int i = 0; g && i < n->output_count; i++)

@@ -86,12 +86,8 @@ struct eng_checkpoint *eng_checkpoint_begin(struct eng *e, const struct eng_chec
     /* Before this call collects: inside another checkpoint the arguments are that one's placeholders. */
     c->inputs = eng_node_new(e, ENG_NODE_CUSTOM, "NoopSaveInputs", 0, count, 0);
     for (int i = 0; i < count && e->grad_enabled; i++) {
-        if (!inputs[i])
-            continue;
-        eng_node_save_at(c->inputs, i, inputs[i], false);
-        c->inputs->saved[i].grad_fn = eng_node_ref(inputs[i]->grad_fn);
-        c->inputs->saved[i].output_nr = inputs[i]->output_nr;
-        c->inputs->saved[i].requires_grad = inputs[i]->requires_grad;
+        if (inputs[i])
+            eng_node_save_at(c->inputs, i, inputs[i], false);
     }
     c->outer = e->checkpoint;
     e->checkpoint = c;
@@ -171,14 +167,8 @@ static bool inputs_get(struct eng *e, struct eng_checkpoint *c, struct eng_tenso
 {
     for (int i = 0; i < c->input_count; i++) {
         const struct eng_saved *s = &c->inputs->saved[i];
-        bool is_placeholder = s->checkpoint != NULL;
 
-        inputs[i] = s->tensor || is_placeholder ? eng_node_unpack(c->inputs, i) : NULL;
-        if (inputs[i] && is_placeholder) { /* a twin without history: it gets back what the argument had */
-            inputs[i]->requires_grad = s->requires_grad;
-            if (s->grad_fn)
-                eng_set_history(inputs[i], s->grad_fn, s->output_nr);
-        }
+        inputs[i] = s->tensor || s->checkpoint ? eng_node_unpack(c->inputs, i) : NULL;
     }
     return !e->failed;
 }
@@ -221,6 +211,8 @@ static void rerun(struct eng *e, struct eng_checkpoint *c)
     eng_place_func(e, func);
     eng_place_line(e, line);
     eng_recompute_end(e, c->calls.name);
+    if (c->calls.left)
+        c->calls.left(c->calls.user);
 out:
     for (int i = 0; i < c->input_count; i++)
         eng_unref(inputs[i]);

@@ -18,12 +18,15 @@ struct eng_checkpoint;
  *            grad mode and autocast as in the first run, random state put back by the engine; results are to be thrown away. Returns
  *            false on failure, or when an op failed with VS_E_STOPPED: then every tensor needed has been saved, the function is
  *            to be left at once without running anything more, and the engine clears the failure.
+ * left       after a re-run, when autocast and random state are back: what a stopped function's frames held may go now (in Python the
+ *            exception that stops it keeps them alive until then); may be NULL
  * free_user  when no placeholder needs the function any more; lets go of the other arguments
  * name       of the function, for the trace; must stay valid until free_user
  */
 struct eng_checkpoint_calls {
     void *user;
     bool (*rerun)(void *user, struct eng_tensor *const *inputs, int count);
+    void (*left)(void *user);
     void (*free_user)(void *user);
     const char *name;
 };

@@ -96,7 +96,7 @@ struct eng_saved {
     struct eng_tensor *tensor;         /* counted; NULL when absent, released, or a placeholder */
     struct eng_checkpoint *checkpoint; /* counted; not NULL for a placeholder */
     uint32_t index;                    /* the placeholder's number in its checkpoint */
-    struct eng_node *grad_fn;          /* of a checkpoint's argument, counted: a recomputed twin gets it back */
+    struct eng_node *grad_fn;          /* what a placeholder's recomputed twin gets back (of arguments and what custom functions save), counted */
     uint16_t output_nr;
     bool requires_grad;
     uint32_t version;

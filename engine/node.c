@@ -113,6 +113,13 @@ struct node_stack {
     size_t count, cap;
 };
 
+/* The first node of a graph that goes loses its saved tensors as a C++ object loses its members: the last one first. */
+static void release_saved_backwards(struct eng_node *n)
+{
+    for (int i = n->saved_count - 1; i >= 0; i--)
+        saved_release(n, &n->saved[i]);
+}
+
 /* Let go of what a dying node holds; nodes that nobody else holds are put on the stack. */
 static void node_gather(struct eng_node *n, struct node_stack *stack)
 {
@@ -138,6 +145,7 @@ void eng_node_unref(struct eng_node *n)
 
     if (!n || --n->refs)
         return;
+    release_saved_backwards(n);
     node_gather(n, &stack);
     node_delete(n);
     while (stack.count) {
@@ -189,6 +197,11 @@ void eng_node_save_at(struct eng_node *n, int i, struct eng_tensor *t, bool is_o
     if (e->checkpoint && !eng_checkpoint_is_rerun(e->checkpoint)) {
         s->checkpoint = eng_checkpoint_ref(e->checkpoint);
         s->index = eng_checkpoint_pack(e, e->checkpoint, t);
+        if (n->kind == ENG_NODE_CUSTOM && !is_output) { /* the net's code will look at it */
+            s->grad_fn = eng_node_ref(t->grad_fn);
+            s->output_nr = t->output_nr;
+            s->requires_grad = t->requires_grad;
+        }
         return;
     }
     if (e->checkpoint) /* a re-run hands a twin to the placeholder of the first run; it may stop here */
@@ -207,8 +220,16 @@ static struct eng_tensor *unpack(struct eng_node *n, int i)
 
     if (e->failed)
         return NULL;
-    if (s->checkpoint)
-        return eng_checkpoint_unpack(e, s->checkpoint, s->index);
+    if (s->checkpoint) {
+        struct eng_tensor *twin = eng_checkpoint_unpack(e, s->checkpoint, s->index);
+
+        if (twin && n->kind == ENG_NODE_CUSTOM) { /* a twin without history: it gets back what the saved one had */
+            twin->requires_grad = s->requires_grad;
+            if (s->grad_fn)
+                eng_set_history(twin, s->grad_fn, s->output_nr);
+        }
+        return twin;
+    }
     if (!s->tensor) {
         if (n->released)
             eng_fail(e, VS_E_AUTOGRAD,

@@ -417,6 +417,8 @@ static bool run_leaf(struct eng *e, enum eng_op_id id, const struct eng_signatur
     }
     c.needs_grad = n != NULL;
     ok = ok && !e->failed && run_kernel(&c);
+    if (ok)
+        count_op(e, id, ret); /* also where a re-run stops at saving the result */
     if (ok && n) {
         if (inplace)
             eng_inplace_history(args[0].v.tensor, n);
@@ -430,8 +432,6 @@ static bool run_leaf(struct eng *e, enum eng_op_id id, const struct eng_signatur
     }
     if (ok && op->kind == ENG_VIEW && id != ENG_OP_unsafe_view)
         set_bases(&args[0], ret);
-    if (ok)
-        count_op(e, id, ret);
     eng_node_unref(n);
     if (e->observer)
         emit_op(e, VS_EV_OP_END, op->name, 0, e->counters.total_flops - flops);

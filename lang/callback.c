@@ -28,7 +28,6 @@ bool lang_callback_end(struct lang_vm *vm, struct lang_callback *cb, bool ok)
     VS_ASSERT(vm->sp == cb->sp);
     if (!ok && vm->err.status == VS_E_STOPPED && eng_failed(vm->eng) != NULL) {
         vm->failed = false;
-        lang_parked_clear(vm);
     } else if (!ok && eng_failed(vm->eng) == NULL) {
         eng_fail(vm->eng, vm->err.status, "%s", vm->err.text);
     }

@@ -77,6 +77,13 @@ static bool segment_rerun(void *user, struct eng_tensor *const *inputs, int coun
     return lang_callback_end(vm, &cb, run_again(vm, s, args));
 }
 
+static void segment_left(void *user)
+{
+    struct segment *s = user;
+
+    lang_parked_clear(s->vm);
+}
+
 static const char *name_of(struct lang_vm *vm, struct lang_value function)
 {
     if (function.kind == LANG_FUNCTION)
@@ -116,7 +123,7 @@ static bool f_checkpoint_run(struct lang_vm *vm, const struct lang_call *call,
                              struct lang_value *out)
 {
     const struct lang_value *a = call->args;
-    struct eng_checkpoint_calls calls = {.rerun = segment_rerun, .free_user = segment_free};
+    struct eng_checkpoint_calls calls = {.rerun = segment_rerun, .left = segment_left, .free_user = segment_free};
     struct eng_checkpoint *checkpoint;
     struct eng_tensor **inputs;
     struct lang_value *at = vm->sp;

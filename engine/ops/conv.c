@@ -151,12 +151,6 @@ static bool is_depthwise(const struct eng_tensor *x, const struct eng_tensor *w,
     return x->ndim == 4 && groups > 1 && x->sizes[1] == groups && w->sizes[0] % x->sizes[1] == 0 && x->dtype == VS_F32;
 }
 
-/* x dense in the layout the kernel runs in: a copy only where it is neither row-major nor channels-last. A new reference. */
-static struct eng_tensor *dense_image(struct eng *e, struct eng_tensor *t)
-{
-    return eng_is_channels_last(t) ? eng_ref(t) : eng_contiguous(e, t);
-}
-
 static bool runs_channels_last(const struct eng_tensor *x, const struct eng_tensor *w)
 {
     bool x_last = eng_is_channels_last(x) && !eng_is_contiguous(x);
@@ -207,9 +201,9 @@ void eng_f_convolution(struct eng_op_call *c)
     if (!check_shapes(c, x, w, bias, eng_c_int(c, 8), transposed) || !conv_sizes(e, c->a, x, w, transposed, sizes))
         return;
     conv_params(c->a, x->ndim - 2, &p);
-    dx = last ? eng_to_channels_last(e, x) : dense_image(e, x);
+    dx = last ? eng_to_channels_last(e, x) : eng_contiguous(e, x);
     out = image_empty(e, sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host, last);
-    dw = last ? eng_to_channels_last(e, w) : dense_image(e, w);
+    dw = last ? eng_to_channels_last(e, w) : eng_contiguous(e, w);
     if (out)
         eng_add_flops(e, conv_flops(w, transposed ? x : out, p.groups));
     if (out && dx && dw && eng_c_computes(c)) {
@@ -241,7 +235,7 @@ struct conv_bw {
 
 static struct eng_tensor *dense_in(const struct conv_bw *k, struct eng_tensor *t)
 {
-    return k->last ? eng_to_channels_last(k->e, t) : dense_image(k->e, t);
+    return k->last ? eng_to_channels_last(k->e, t) : eng_contiguous(k->e, t);
 }
 
 static struct eng_tensor *input_gradient(const struct conv_bw *k)
@@ -313,7 +307,7 @@ void eng_b_convolution(struct eng_bw *b)
         return;
     k.last = runs_channels_last(k.x, k.w);
     conv_params(b->a, k.x->ndim - 2, &k.p);
-    k.x = k.last ? eng_to_channels_last(b->e, k.x) : dense_image(b->e, k.x);
+    k.x = k.last ? eng_to_channels_last(b->e, k.x) : eng_contiguous(b->e, k.x);
     k.g = k.last ? eng_to_channels_last(b->e, b->g[0]) : eng_ref(b->g[0]);
     if (!k.g || !k.x) {
         eng_unref(k.g);

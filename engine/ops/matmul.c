@@ -524,7 +524,7 @@ void eng_f_linear(struct eng_op_call *c)
             product = flat && turned ? eng_call1(e, ENG_OP_addmm, args) : NULL;
             view[0] = eng_at(product);
             view[1] = eng_aints(sizes, x->ndim);
-            eng_c_give(c, product ? eng_call1(e, ENG_OP_view, view) : NULL);
+            eng_c_give(c, product ? eng_call1(e, ENG_OP_unsafe_view, view) : NULL);
         }
         eng_unref(product);
         eng_unref(flat);
