@@ -168,6 +168,8 @@ void cpu_conv2d(const struct eng_view *x, const struct eng_view *w, const struct
     j.weights = cpu_conv_weights(j.c.num, w, &scratch, &bytes);
     if (cpu_winograd_fits(&j.c)) {
         cpu_winograd_forward(&j.c, x, j.weights, bias, out);
+    } else if (cpu_depthwise_fits(&j.c)) {
+        cpu_depthwise_forward(&j.c, x, j.weights, bias, out);
     } else {
         j.tile = tile_positions(&j.c, j.c.ci * j.c.taps);
         j.tiles = (j.c.positions + j.tile - 1) / j.tile;
@@ -257,6 +259,8 @@ void cpu_conv2d_backward_input(const struct eng_view *g, const struct eng_view *
     j.weights = cpu_conv_weights(j.c.num, w, &scratch, &bytes);
     if (cpu_winograd_fits(&j.c)) {
         cpu_winograd_input(&j.c, g, j.weights, gx);
+    } else if (cpu_depthwise_fits(&j.c)) {
+        cpu_depthwise_input(&j.c, g, j.weights, gx);
     } else if (j.c.is_pointwise) {
         j.tile = tile_positions(&j.c, j.c.co);
         j.tiles = (j.c.positions + j.tile - 1) / j.tile;
@@ -350,6 +354,10 @@ void cpu_conv2d_backward_weight(const struct eng_view *g, const struct eng_view 
     }
     if (cpu_winograd_fits(&j.c)) {
         cpu_winograd_weight(&j.c, g, x, gw);
+        return;
+    }
+    if (cpu_depthwise_fits(&j.c)) {
+        cpu_depthwise_weight(&j.c, g, x, gw);
         return;
     }
     j.block = cpu_min(j.c.ci, cpu_max(1, 288 / j.c.taps));

@@ -52,4 +52,13 @@ bool cpu_conv_is_flat(const struct cpu_num *num, const struct eng_view *v);
 struct cpu_mat cpu_conv_weights(const struct cpu_num *num, const struct eng_view *w, void **scratch,
                                 uint64_t *bytes);
 
+/* Each channel a group of its own (f32, f16, bf16): rows shifted and added, in place of products. */
+bool cpu_depthwise_fits(const struct cpu_conv *c);
+void cpu_depthwise_forward(const struct cpu_conv *c, const struct eng_view *x, struct cpu_mat w,
+                           const struct eng_view *bias, const struct eng_view *y);
+void cpu_depthwise_input(const struct cpu_conv *c, const struct eng_view *g, struct cpu_mat w,
+                         const struct eng_view *gx);
+void cpu_depthwise_weight(const struct cpu_conv *c, const struct eng_view *g,
+                          const struct eng_view *x, const struct eng_view *gw);
+
 #endif

@@ -38,6 +38,13 @@ struct cpu_tile {
     void (*gemm)(int64_t rows, int64_t k, const float *a, const float *b, float *c, int64_t ldc,
                  bool add);
 
+    /* y[i] = bias + sum over t < taps of w[t] * x[t][i], i < n. Reads up to lanes-1 numbers more of each x. */
+    void (*taps)(int64_t n, int64_t taps, const float *const *x, const float *w, float bias,
+                 float *y);
+    /* acc[t*lanes + l] += sum of g[i] * x[t][i] over i < n that are l modulo lanes. Reads x as `taps`; what it reads more
+     * is finite. */
+    void (*taps_back)(int64_t n, int64_t taps, const float *const *x, const float *g, float *acc);
+
     /*
      * `tiles` tiles of one row of tiles: v[p*stride + t] = position p of B' x B of tile t. even and odd hold the even and
      * odd columns of the four input rows, `pitch` apart: tile t has columns even[t], odd[t], even[t+1], odd[t+1].
