@@ -308,7 +308,8 @@ void eng_b_convolution(struct eng_bw *b)
     k.last = runs_channels_last(k.x, k.w);
     conv_params(b->a, k.x->ndim - 2, &k.p);
     k.x = k.last ? eng_to_channels_last(b->e, k.x) : eng_contiguous(b->e, k.x);
-    k.g = k.last ? eng_to_channels_last(b->e, b->g[0]) : eng_ref(b->g[0]);
+    /* a transposed convolution's gradients share one dense copy */
+    k.g = k.last ? eng_to_channels_last(b->e, b->g[0]) : k.transposed ? eng_contiguous(b->e, b->g[0]) : eng_ref(b->g[0]);
     if (!k.g || !k.x) {
         eng_unref(k.g);
         eng_unref(k.x);
