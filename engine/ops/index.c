@@ -452,7 +452,7 @@ void eng_b_index_put(struct eng_bw *b)
         eng_b_give(b, 0, eng_ref(b->g[0]));
     } else if (eng_b_needs(b, 0)) {
         const struct eng_edge *values = eng_b_edge(b, 2, 0);
-        struct eng_tensor *zero = eng_zeros(b->e, values->sizes, values->ndim, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
+        struct eng_tensor *zero = eng_zeros(b->e, values->sizes, values->ndim, (enum vs_dtype)b->g[0]->dtype, values->on_host);
         struct eng_tensor *g = eng_clone(b->e, b->g[0]);
         struct eng_arg args[] = {eng_at(g), eng_atensors(at, count), eng_at(zero), eng_ab(false)};
         struct eng_ret ret;

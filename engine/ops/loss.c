@@ -1,8 +1,8 @@
 /*
- * engine/ops/loss.c - softmax and the losses.
+ * engine/ops/loss.c - softmax, cross entropy and negative log likelihood.
  *
  * Must not know:  models.
- * Invariant:      a mean or sum of a pairwise loss keeps the memory of the unreduced values behind its one element, as PyTorch's kernel does.
+ * Invariant:      temporaries are made and let go of in the order of PyTorch's C++ expressions.
  */
 #include <math.h>
 #include <string.h>
@@ -93,6 +93,28 @@ void eng_b_softmax(struct eng_bw *b)
 
 /* ---- cross entropy ---- */
 
+/* The class weights as a view that broadcasts over the log-probabilities; NULL without. A new reference. */
+static struct eng_tensor *weight_view(struct eng_op_call *c, const struct eng_tensor *logp)
+{
+    struct eng_tensor *weight = eng_c_tensor(c, 2);
+    int64_t sizes[VS_MAX_DIMS];
+    struct eng_arg args[] = {eng_at(weight), eng_aints(sizes, logp->ndim)};
+
+    if (!weight)
+        return NULL;
+    for (int d = 0; d < logp->ndim; d++)
+        sizes[d] = d == (logp->ndim == 1 ? 0 : 1) ? eng_numel(weight) : 1;
+    return eng_call1(c->e, ENG_OP_view, args);
+}
+
+static struct eng_tensor *sum_all(struct eng *e, struct eng_tensor *t)
+{
+    struct eng_arg args[] = {eng_at(t), eng_anone()};
+
+    return t ? eng_call1(e, ENG_OP_sum_all, args) : NULL;
+}
+
+/* -(logp * target [* weight]), summed over the classes or over everything, and divided by the rows. Temporaries go last first. */
 static void cross_entropy_soft(struct eng_op_call *c, struct eng_tensor *logp)
 {
     struct eng *e = c->e;
@@ -101,7 +123,7 @@ static void cross_entropy_soft(struct eng_op_call *c, struct eng_tensor *logp)
     int64_t reduction = eng_c_int(c, 3);
     int64_t class_dim = logp->ndim == 1 ? 0 : 1;
     struct eng_tensor *smooth = eng_ref(target);
-    struct eng_tensor *product, *minus, *sum;
+    struct eng_tensor *weight, *product, *weighted = NULL, *sum, *minus;
 
     if (smoothing > 0) {
         struct eng_tensor *kept = eng_mul_scalar(e, target, 1 - smoothing);
@@ -109,20 +131,14 @@ static void cross_entropy_soft(struct eng_op_call *c, struct eng_tensor *logp)
         eng_slot_set(&smooth, eng_add_scalar(e, kept, smoothing / (double)logp->sizes[class_dim]));
         eng_unref(kept);
     }
+    weight = weight_view(c, logp);
     product = eng_mul(e, logp, smooth);
-    eng_unref(smooth);
-    if (reduction == REDUCE_NONE) {
-        sum = eng_sum_dims(e, product, &class_dim, 1, false);
-        eng_unref(product);
-        eng_c_give(c, eng_neg(e, sum));
-        eng_unref(sum);
-        return;
-    }
-    {
-        struct eng_arg args[] = {eng_at(product), eng_anone()};
-
-        sum = product ? eng_call1(e, ENG_OP_sum_all, args) : NULL;
-    }
+    if (weight)
+        weighted = eng_mul(e, product, weight);
+    if (reduction == REDUCE_NONE)
+        sum = eng_sum_dims(e, weighted ? weighted : product, &class_dim, 1, false);
+    else
+        sum = sum_all(e, weighted ? weighted : product);
     minus = eng_neg(e, sum);
     if (reduction == REDUCE_MEAN) {
         double rows = (double)eng_numel(logp) / (double)logp->sizes[class_dim];
@@ -134,7 +150,10 @@ static void cross_entropy_soft(struct eng_op_call *c, struct eng_tensor *logp)
     }
     eng_unref(minus);
     eng_unref(sum);
+    eng_unref(weighted);
     eng_unref(product);
+    eng_unref(weight);
+    eng_unref(smooth);
 }
 
 static struct eng_tensor *nll_nd(struct eng_op_call *c, struct eng_tensor *logp)
@@ -144,73 +163,92 @@ static struct eng_tensor *nll_nd(struct eng_op_call *c, struct eng_tensor *logp)
     return eng_call1(c->e, ENG_OP_nll_loss_nd, args);
 }
 
-/* nll * (1 - s) + smooth * s / classes, where smooth is minus the sum of the log-probabilities */
+/* Minus the sum of the (weighted) log-probabilities over the classes. */
+static struct eng_tensor *smooth_loss(struct eng_op_call *c, struct eng_tensor *logp)
+{
+    struct eng *e = c->e;
+    int64_t class_dim = logp->ndim == 1 ? 0 : 1;
+    struct eng_tensor *weight = weight_view(c, logp);
+    struct eng_tensor *product = weight ? eng_mul(e, logp, weight) : NULL;
+    struct eng_tensor *sum = eng_sum_dims(e, product ? product : logp, &class_dim, 1, false);
+    struct eng_tensor *minus = eng_neg(e, sum);
+
+    eng_unref(sum);
+    eng_unref(product);
+    eng_unref(weight);
+    return minus;
+}
+
+/*
+ * What a mean is divided by: the count of targets that are not ignored, or the sum of their weights. PyTorch selects them, which takes memory
+ * that depends on how many there are; here the ignored ones get a weight of 0.
+ */
+static struct eng_tensor *smooth_divisor(struct eng_op_call *c, struct eng_tensor *ignored, struct eng_tensor *kept)
+{
+    struct eng *e = c->e;
+    struct eng_arg fill[] = {c->a[1], eng_at(ignored), eng_ai(0)};
+    int64_t flat = -1;
+    struct eng_tensor *safe, *row, *picked, *mask, *all;
+    struct eng_arg gather[3];
+
+    if (c->a[2].kind != ENG_A_TENSOR)
+        return sum_all(e, kept);
+    safe = ignored ? eng_call1(e, ENG_OP_masked_fill, fill) : NULL;
+    row = eng_reshape(e, safe, &flat, 1);
+    gather[0] = c->a[2];
+    gather[1] = eng_ai(0);
+    gather[2] = eng_at(row);
+    picked = row ? eng_call1(e, ENG_OP_gather, gather) : NULL;
+    mask = eng_reshape(e, kept, &flat, 1);
+    eng_slot_set(&picked, eng_mul(e, picked, mask));
+    all = sum_all(e, picked);
+    eng_unref(mask);
+    eng_unref(picked);
+    eng_unref(row);
+    eng_unref(safe);
+    return all;
+}
+
+/* nll * (1 - s) + smooth * s / classes. In a sum or quotient the right operand is made first, as C++ compilers do. */
 static void cross_entropy_smoothed(struct eng_op_call *c, struct eng_tensor *logp)
 {
     struct eng *e = c->e;
     double smoothing = eng_c_float(c, 5);
     int64_t reduction = eng_c_int(c, 3);
-    int64_t class_dim = logp->ndim == 1 ? 0 : 1;
+    double classes = (double)logp->sizes[logp->ndim == 1 ? 0 : 1];
     struct eng_tensor *nll = nll_nd(c, logp);
-    struct eng_tensor *minus, *smooth, *ignored, *filled, *reduced = NULL;
-    struct eng_tensor *target = eng_c_tensor(c, 1);
+    struct eng_tensor *smooth = smooth_loss(c, logp);
+    struct eng_arg test[] = {c->a[1], c->a[4]};
+    struct eng_tensor *ignored = eng_call1(e, ENG_OP_eq, test);
+    struct eng_arg fill[] = {eng_at(smooth), eng_at(ignored), eng_af(0)};
+    struct eng_tensor *reduced = NULL, *a, *z;
+    struct eng_ret ret;
 
-    if (c->a[2].kind == ENG_A_TENSOR) {
-        eng_fail(e, VS_E_UNSUPPORTED, "cross_entropy: class weights together with label smoothing are not supported");
-        eng_unref(nll);
-        return;
-    }
-    {
-        struct eng_tensor *sum = eng_sum_dims(e, logp, &class_dim, 1, false);
-
-        smooth = eng_neg(e, sum);
-        eng_unref(sum);
-    }
-    {
-        struct eng_arg test[] = {eng_at(target), c->a[4]};
-
-        ignored = eng_call1(e, ENG_OP_eq, test);
-    }
-    {
-        struct eng_arg fill[] = {eng_at(smooth), eng_at(ignored), eng_af(0)};
-        struct eng_ret ret;
-
-        if (smooth && ignored && eng_call_inplace(e, ENG_OP_masked_fill, fill, &ret))
-            eng_ret_release(&ret);
-    }
-    filled = smooth;
+    if (smooth && ignored && eng_call_inplace(e, ENG_OP_masked_fill, fill, &ret))
+        eng_ret_release(&ret);
     if (reduction == REDUCE_NONE) {
-        reduced = eng_ref(filled);
+        reduced = eng_ref(smooth);
+    } else if (reduction == REDUCE_SUM) {
+        reduced = sum_all(e, smooth);
     } else {
-        struct eng_arg args[] = {eng_at(filled), eng_anone()};
+        struct eng_tensor *kept = eng_op1(e, ENG_OP_bitwise_not, ignored);
+        struct eng_tensor *divisor = smooth_divisor(c, ignored, kept);
+        struct eng_tensor *sum = sum_all(e, smooth);
 
-        if (reduction == REDUCE_SUM) {
-            reduced = filled ? eng_call1(e, ENG_OP_sum_all, args) : NULL;
-        } else { /* over the targets that are not ignored; the divisor is made first */
-            struct eng_tensor *kept = eng_op1(e, ENG_OP_bitwise_not, ignored);
-            struct eng_arg count_args[] = {eng_at(kept), eng_anone()};
-            struct eng_tensor *count = kept ? eng_call1(e, ENG_OP_sum_all, count_args) : NULL;
-            struct eng_tensor *sum = filled ? eng_call1(e, ENG_OP_sum_all, args) : NULL;
-
-            reduced = eng_div(e, sum, count);
-            eng_unref(sum);
-            eng_unref(count);
-            eng_unref(kept);
-        }
+        reduced = eng_div(e, sum, divisor);
+        eng_unref(sum);
+        eng_unref(divisor);
+        eng_unref(kept);
     }
-    {
-        struct eng_tensor *z = eng_mul_scalar(e, reduced, smoothing / (double)logp->sizes[class_dim]);
-        struct eng_tensor *a = eng_mul_scalar(e, nll, 1 - smoothing);
-
-        minus = eng_add(e, a, z);
-        eng_unref(a);
-        eng_unref(z);
-    }
+    z = eng_mul_scalar(e, reduced, smoothing / classes);
+    a = eng_mul_scalar(e, nll, 1 - smoothing);
+    eng_c_give(c, eng_add(e, a, z));
+    eng_unref(a);
+    eng_unref(z);
     eng_unref(reduced);
     eng_unref(ignored);
-    eng_unref(filled);
+    eng_unref(smooth);
     eng_unref(nll);
-    eng_c_give(c, minus);
 }
 
 /* input [N, C, ...] logits; target [N, ...] classes, or probabilities of the input's shape */
@@ -308,7 +346,7 @@ void eng_f_nll_loss(struct eng_op_call *c)
     struct eng_tensor *weight = eng_c_tensor(c, 2);
     int64_t reduction = eng_c_int(c, 3);
     bool keeps = reduction == REDUCE_NONE && x->ndim > 1;
-    struct eng_tensor *out, *total, *dx, *dt;
+    struct eng_tensor *out, *total, *dx, *dt, *dw;
     int64_t want = eng_numel(x) / (x->sizes[x->ndim > 1 ? 1 : 0] ? x->sizes[x->ndim > 1 ? 1 : 0] : 1);
 
     if (target->dtype != VS_I64) {
@@ -330,263 +368,64 @@ void eng_f_nll_loss(struct eng_op_call *c)
     }
     dx = eng_contiguous(c->e, x);
     dt = eng_contiguous(c->e, target);
+    dw = eng_contiguous(c->e, weight);
     if (out && total && dx && dt && eng_c_computes(c)) {
         struct eng_view vx = fold_classes(dx, true), vt = fold_classes(dt, false);
         struct eng_view vo = keeps ? fold_classes(out, false) : eng_v(out), vtot = eng_v(total), vw;
 
-        if (weight)
-            vw = eng_v(weight);
-        if (!c->e->kernels->nll_loss(&vx, &vt, weight ? &vw : NULL, (int)reduction, eng_c_int(c, 4), &vo, &vtot))
+        if (dw)
+            vw = eng_v(dw);
+        if (!c->e->kernels->nll_loss(&vx, &vt, dw ? &vw : NULL, (int)reduction, eng_c_int(c, 4), &vo, &vtot))
             eng_fail(c->e, VS_E_VALUE, "nll_loss: a target is outside the classes");
     }
+    eng_unref(dw);
     eng_unref(dt);
     eng_unref(dx);
     eng_c_give(c, out);
     eng_c_give(c, total);
 }
 
-/* saved: input, target, weight, total_weight */
+/* A dense copy on the host for the kernel, or t itself: PyTorch's kernel reads g with its strides. */
+static struct eng_tensor *host_dense(struct eng *e, struct eng_tensor *t)
+{
+    struct eng_tensor *copy;
+
+    if (eng_is_contiguous(t))
+        return eng_ref(t);
+    copy = eng_empty(e, t->sizes, t->ndim, (enum vs_dtype)t->dtype, true);
+    if (copy && e->kernels) {
+        struct eng_view from = eng_v(t), to = eng_v(copy);
+
+        e->kernels->copy(&from, &to);
+    }
+    return copy;
+}
+
+/* gx, then dense copies of what is not, the input among them although it is not read. saved: input, target, weight, total_weight */
 void eng_b_nll_loss(struct eng_bw *b)
 {
+    struct eng *e = b->e;
     struct eng_tensor *x = b->saved[0];
-    struct eng_tensor *gx, *target, *g;
+    struct eng_tensor *gx, *target, *dense_x, *weight, *g;
 
     if (!x || !b->saved[1] || !b->saved[3])
         return;
-    gx = eng_zeros(b->e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host);
-    target = eng_contiguous(b->e, b->saved[1]);
-    g = eng_contiguous(b->e, b->g[0]);
-    if (gx && target && g && b->e->kernels) {
+    gx = eng_zeros(e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host);
+    target = eng_contiguous(e, b->saved[1]);
+    dense_x = eng_contiguous(e, x);
+    weight = eng_contiguous(e, b->saved[2]);
+    g = host_dense(e, b->g[0]);
+    if (gx && target && g && e->kernels && !e->failed) {
         struct eng_view vg = g->ndim ? fold_classes(g, false) : eng_v(g);
         struct eng_view vt = fold_classes(target, false), vo = fold_classes(gx, true), vtot = eng_v(b->saved[3]), vw;
 
-        if (b->saved[2])
-            vw = eng_v(b->saved[2]);
-        b->e->kernels->nll_loss_backward(&vg, &vt, b->saved[2] ? &vw : NULL, (int)b->a[3].v.scalar.i, b->a[4].v.scalar.i, &vtot, &vo);
+        if (weight)
+            vw = eng_v(weight);
+        e->kernels->nll_loss_backward(&vg, &vt, weight ? &vw : NULL, (int)b->a[3].v.scalar.i, b->a[4].v.scalar.i, &vtot, &vo);
     }
     eng_unref(g);
+    eng_unref(weight);
+    eng_unref(dense_x);
     eng_unref(target);
     eng_b_give(b, 0, gx);
-}
-
-/* ---- losses over pairs ---- */
-
-/* mse, smooth_l1: (input, target, reduction[, beta]) */
-void eng_f_pair_loss(struct eng_op_call *c)
-{
-    struct eng_tensor *pair[] = {eng_c_tensor(c, 0), eng_c_tensor(c, 1)};
-    int64_t reduction = eng_c_int(c, 2);
-    bool is_mse = c->id == ENG_OP_mse_loss;
-    double p[4] = {is_mse ? 0 : eng_c_float(c, 3)};
-    enum vs_dtype dtype = eng_result_dtype(pair, 2, NULL);
-    /* the result is allocated for the unreduced values and then shrunk: it keeps their memory */
-    struct eng_tensor *full = eng_c_elementwise_out(c, pair, 2, dtype);
-    struct eng_tensor *values = reduction == REDUCE_NONE ? eng_ref(full) : full ? eng_c_empty_like(c, full, dtype) : NULL;
-    struct eng_tensor *out = reduction == REDUCE_NONE ? eng_ref(full) : full ? eng_as_strided(full, NULL, NULL, 0, 0) : NULL;
-
-    if (values && out && eng_c_computes(c)) {
-        struct eng_view va = eng_v_expand(pair[0], values), vb = eng_v_expand(pair[1], values), vv = eng_v(values);
-
-        c->e->kernels->binary(is_mse ? ENG_B_MSE : ENG_B_SMOOTH_L1, dtype, &va, &vb, &vv, p);
-        if (reduction != REDUCE_NONE) {
-            struct eng_view vo = eng_v(out);
-
-            vo.ndim = vv.ndim;
-            for (int d = 0; d < vv.ndim; d++) {
-                vo.sizes[d] = 1;
-                vo.strides[d] = 0;
-            }
-            c->e->kernels->reduce(reduction == REDUCE_MEAN ? ENG_R_MEAN : ENG_R_SUM, &vv, &vo, (1U << vv.ndim) - 1, p);
-        }
-    }
-    eng_unref(values);
-    eng_unref(full);
-    eng_c_give(c, out);
-}
-
-/* The gradient of one operand: norm * f'(a - z) * g, a new tensor of a's shape. */
-static struct eng_tensor *pair_gradient(struct eng_bw *b, enum eng_ternary kernel, struct eng_tensor *a, struct eng_tensor *z, const double *p)
-{
-    struct eng_op_call c = {.e = b->e, .id = b->node->op};
-    struct eng_tensor *pair[] = {a, z};
-    struct eng_tensor *out;
-
-    if (!a || !z)
-        return NULL;
-    out = eng_c_elementwise_out(&c, pair, 2, (enum vs_dtype)a->dtype);
-    if (out && b->e->kernels) {
-        struct eng_view vg = eng_v_expand(b->g[0], out), va = eng_v_expand(a, out), vz = eng_v_expand(z, out), vo = eng_v(out);
-
-        b->e->kernels->ternary(kernel, (enum vs_dtype)out->dtype, &vg, &va, &vz, &vo, p);
-    }
-    return out;
-}
-
-void eng_b_pair_loss(struct eng_bw *b)
-{
-    bool is_mse = b->node->op == ENG_OP_mse_loss;
-    enum eng_ternary kernel = is_mse ? ENG_T_MSE_BACKWARD : ENG_T_SMOOTH_L1_BACKWARD;
-    double norm = b->a[2].v.scalar.i == REDUCE_MEAN && b->saved[0] ? 1.0 / (double)eng_numel(b->saved[0]) : 1.0;
-    double p[4] = {is_mse ? 2 * norm : norm, is_mse ? 0 : b->a[3].v.scalar.f};
-
-    if (eng_b_needs(b, 0))
-        eng_b_give(b, 0, pair_gradient(b, kernel, b->saved[0], b->saved[1], p));
-    if (eng_b_needs(b, 1))
-        eng_b_give(b, 1, pair_gradient(b, kernel, b->saved[1], b->saved[0], p));
-}
-
-/* mean(|input - target|), composed */
-void eng_f_l1_loss(struct eng_op_call *c)
-{
-    struct eng *e = c->e;
-    int64_t reduction = eng_c_int(c, 2);
-    struct eng_tensor *difference = eng_sub(e, eng_c_tensor(c, 0), eng_c_tensor(c, 1));
-    struct eng_tensor *size = eng_op1(e, ENG_OP_abs, difference);
-    struct eng_arg args[] = {eng_at(size), eng_anone()};
-
-    eng_unref(difference);
-    if (reduction == REDUCE_NONE)
-        eng_c_give(c, eng_ref(size));
-    else if (size)
-        eng_c_give(c, eng_call1(e, reduction == REDUCE_MEAN ? ENG_OP_mean_all : ENG_OP_sum_all, args));
-    eng_unref(size);
-}
-
-/* ---- binary cross entropy with logits ---- */
-
-static void inplace(struct eng *e, enum eng_op_id id, struct eng_tensor *t, struct eng_arg other)
-{
-    struct eng_arg args[] = {eng_at(t), other, eng_ai(1)};
-    struct eng_ret ret;
-
-    if (t && eng_call_inplace(e, id, args, &ret))
-        eng_ret_release(&ret);
-}
-
-static void add_one(struct eng *e, struct eng_tensor *t)
-{
-    inplace(e, ENG_OP_add, t, eng_ai(1));
-}
-
-static void mul_into(struct eng *e, struct eng_tensor *t, struct eng_tensor *other)
-{
-    if (other)
-        inplace(e, ENG_OP_mul, t, eng_at(other));
-}
-
-static void sub_into(struct eng *e, struct eng_tensor *t, struct eng_tensor *other)
-{
-    if (other)
-        inplace(e, ENG_OP_sub, t, eng_at(other));
-}
-
-static void scale_into(struct eng *e, struct eng_tensor *t, double factor)
-{
-    inplace(e, ENG_OP_mul, t, eng_af(factor));
-}
-
-static struct eng_tensor *weighted(struct eng_op_call *c, struct eng_tensor *t_taken, struct eng_tensor *weight)
-{
-    struct eng_tensor *out = weight ? eng_mul(c->e, t_taken, weight) : eng_ref(t_taken);
-
-    eng_unref(t_taken);
-    return out;
-}
-
-/* (input, target, weight, pos_weight, reduction). On the device: log_sigmoid, 1 - target reused in place, the reduction. */
-void eng_f_bce_logits(struct eng_op_call *c)
-{
-    struct eng *e = c->e;
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    struct eng_tensor *target = eng_c_tensor(c, 1);
-    struct eng_tensor *pos_weight = eng_c_tensor(c, 3);
-    int64_t reduction = eng_c_int(c, 4);
-    struct eng_tensor *log_sigmoid, *values, *out;
-
-    if (!eng_same_sizes(x, target)) {
-        char tx[ENG_SHAPE_TEXT_MAX], tt[ENG_SHAPE_TEXT_MAX];
-
-        eng_fail(e, VS_E_SHAPE, "binary_cross_entropy_with_logits: target size %s must be the same as input size %s", eng_shape_text(target, tt),
-                 eng_shape_text(x, tx));
-        return;
-    }
-    log_sigmoid = eng_op1(e, ENG_OP_logsigmoid, x);
-    if (pos_weight) { /* log_sigmoid times (pos_weight - 1) * target + 1, in place */
-        struct eng_tensor *less = eng_add_scalar(e, pos_weight, -1);
-        struct eng_tensor *factor = eng_mul(e, less, target);
-
-        eng_unref(less);
-        add_one(e, factor);
-        mul_into(e, log_sigmoid, factor);
-        eng_unref(factor);
-    }
-    values = log_sigmoid ? eng_c_empty_like(c, target, (enum vs_dtype)x->dtype) : NULL;
-    if (values && eng_c_computes(c)) {
-        struct eng_view vx = eng_v(x), vt = eng_v(target), vo = eng_v(values), vl = eng_v(log_sigmoid);
-        double one[4] = {1};
-        struct eng_cell cell;
-        struct eng_view v1 = eng_v_scalar((struct eng_scalar){true, 1, 1}, values, &cell);
-
-        /* (1 - target) * x - log_sigmoid (log_sigmoid already holds the positive weight) */
-        c->e->kernels->binary(ENG_B_SUB, (enum vs_dtype)values->dtype, &v1, &vt, &vo, one);
-        c->e->kernels->binary(ENG_B_MUL, (enum vs_dtype)values->dtype, &vo, &vx, &vo, one);
-        c->e->kernels->binary(ENG_B_SUB, (enum vs_dtype)values->dtype, &vo, &vl, &vo, one);
-    }
-    if (values)
-        values = weighted(c, values, eng_c_tensor(c, 2));
-    if (reduction == REDUCE_NONE) {
-        out = eng_ref(values);
-    } else {
-        struct eng_arg args[] = {eng_at(values), eng_anone()};
-
-        out = values ? eng_call1(e, reduction == REDUCE_MEAN ? ENG_OP_mean_all : ENG_OP_sum_all, args) : NULL;
-    }
-    eng_unref(values);
-    eng_unref(log_sigmoid);
-    eng_c_give(c, out);
-}
-
-/* g * (sigmoid(x) - target) * weight [/ count], made in place on the sigmoid. saved: pos_weight, input, target, weight */
-void eng_b_bce_logits(struct eng_bw *b)
-{
-    struct eng *e = b->e;
-    struct eng_tensor *x = b->saved[1], *pos_weight = b->saved[0], *target = b->saved[2], *weight = b->saved[3];
-    double norm = b->a[4].v.scalar.i == REDUCE_MEAN && x ? 1.0 / (double)eng_numel(x) : 1.0;
-    struct eng_tensor *gx;
-
-    if (!x || !target)
-        return;
-    if (pos_weight) { /* ((t + 1 - target) * sigmoid(x) - t) * g, t = pos_weight * target, made in place on t + 1 */
-        struct eng_tensor *t = eng_mul(e, pos_weight, target);
-        struct eng_tensor *sigmoid;
-
-        gx = eng_add_scalar(e, t, 1);
-        sub_into(e, gx, target);
-        sigmoid = eng_op1(e, ENG_OP_sigmoid, x);
-        mul_into(e, gx, sigmoid);
-        eng_unref(sigmoid);
-        sub_into(e, gx, t);
-        mul_into(e, gx, b->g[0]);
-        scale_into(e, gx, norm);
-        eng_unref(t);
-    } else {
-        gx = eng_op1(e, ENG_OP_sigmoid, x);
-        if (gx && e->kernels) {
-            struct eng_view vg = eng_v_expand(b->g[0], gx), vo = eng_v(gx), vt = eng_v_expand(target, gx), vx = eng_v(x);
-            double p[4] = {norm};
-
-            e->kernels->ternary(ENG_T_BCE_LOGITS_BACKWARD, (enum vs_dtype)gx->dtype, &vg, &vx, &vt, &vo, p);
-        }
-    }
-    if (gx && weight) {
-        struct eng_arg args[] = {eng_at(gx), eng_at(weight)};
-        struct eng_ret ret;
-
-        if (eng_call_inplace(e, ENG_OP_mul, args, &ret))
-            eng_ret_release(&ret);
-    }
-    if (eng_b_needs(b, 0))
-        eng_b_give(b, 0, gx);
-    else
-        eng_unref(gx);
 }

@@ -1,0 +1,258 @@
+/*
+ * engine/ops/pair_loss.c - losses that compare two tensors of one shape element by element.
+ *
+ * Must not know:  models.
+ * Invariant:      a mean or sum keeps the memory of the unreduced values behind its one element, as PyTorch's kernel does.
+ */
+#include <string.h>
+
+#include "engine/op_internal.h"
+#include "engine/ops/ops.h"
+
+enum { REDUCE_NONE, REDUCE_MEAN, REDUCE_SUM };
+
+/* ---- losses over pairs ---- */
+
+/* mse, smooth_l1: (input, target, reduction[, beta]) */
+void eng_f_pair_loss(struct eng_op_call *c)
+{
+    struct eng_tensor *pair[] = {eng_c_tensor(c, 0), eng_c_tensor(c, 1)};
+    int64_t reduction = eng_c_int(c, 2);
+    bool is_mse = c->id == ENG_OP_mse_loss;
+    double p[4] = {is_mse ? 0 : eng_c_float(c, 3)};
+    enum vs_dtype dtype = eng_result_dtype(pair, 2, NULL);
+    /* the result is allocated for the unreduced values and then shrunk: it keeps their memory */
+    struct eng_tensor *full = eng_c_elementwise_out(c, pair, 2, dtype);
+    struct eng_tensor *values = reduction == REDUCE_NONE ? eng_ref(full) : full ? eng_c_empty_like(c, full, dtype) : NULL;
+    struct eng_tensor *out = reduction == REDUCE_NONE ? eng_ref(full) : full ? eng_as_strided(full, NULL, NULL, 0, 0) : NULL;
+
+    if (values && out && eng_c_computes(c)) {
+        struct eng_view va = eng_v_expand(pair[0], values), vb = eng_v_expand(pair[1], values), vv = eng_v(values);
+
+        c->e->kernels->binary(is_mse ? ENG_B_MSE : ENG_B_SMOOTH_L1, dtype, &va, &vb, &vv, p);
+        if (reduction != REDUCE_NONE) {
+            struct eng_view vo = eng_v(out);
+
+            vo.ndim = vv.ndim;
+            for (int d = 0; d < vv.ndim; d++) {
+                vo.sizes[d] = 1;
+                vo.strides[d] = 0;
+            }
+            c->e->kernels->reduce(reduction == REDUCE_MEAN ? ENG_R_MEAN : ENG_R_SUM, &vv, &vo, (1U << vv.ndim) - 1, p);
+        }
+    }
+    eng_unref(values);
+    eng_unref(full);
+    eng_c_give(c, out);
+}
+
+/* The gradient of one operand: norm * f'(a - z) * g, a new dense tensor of a's shape. */
+static struct eng_tensor *pair_gradient(struct eng_bw *b, enum eng_ternary kernel, struct eng_tensor *a, struct eng_tensor *z, const double *p)
+{
+    struct eng *e = b->e;
+    int64_t sizes[VS_MAX_DIMS];
+    struct eng_tensor *out;
+    int ndim;
+
+    if (!a || !z || !eng_broadcast(e, a, z, sizes, &ndim))
+        return NULL;
+    out = eng_empty(e, a->sizes, a->ndim, (enum vs_dtype)a->dtype, a->storage->on_host);
+    if (out && (ndim != a->ndim || memcmp(sizes, a->sizes, sizeof(*sizes) * (size_t)ndim) != 0))
+        eng_slot_set(&out, eng_empty(e, sizes, ndim, (enum vs_dtype)a->dtype, a->storage->on_host));
+    if (out && e->kernels) {
+        struct eng_view vg = eng_v_expand(b->g[0], out), va = eng_v_expand(a, out), vz = eng_v_expand(z, out), vo = eng_v(out);
+
+        e->kernels->ternary(kernel, (enum vs_dtype)out->dtype, &vg, &va, &vz, &vo, p);
+    }
+    return out;
+}
+
+void eng_b_pair_loss(struct eng_bw *b)
+{
+    bool is_mse = b->node->op == ENG_OP_mse_loss;
+    enum eng_ternary kernel = is_mse ? ENG_T_MSE_BACKWARD : ENG_T_SMOOTH_L1_BACKWARD;
+    double norm = b->a[2].v.scalar.i == REDUCE_MEAN && b->saved[0] ? 1.0 / (double)eng_numel(b->saved[0]) : 1.0;
+    double p[4] = {is_mse ? 2 * norm : norm, is_mse ? 0 : b->a[3].v.scalar.f};
+
+    if (eng_b_needs(b, 0))
+        eng_b_give(b, 0, pair_gradient(b, kernel, b->saved[0], b->saved[1], p));
+    if (eng_b_needs(b, 1))
+        eng_b_give(b, 1, pair_gradient(b, kernel, b->saved[1], b->saved[0], p));
+}
+
+/* mean(|input - target|), composed */
+void eng_f_l1_loss(struct eng_op_call *c)
+{
+    struct eng *e = c->e;
+    int64_t reduction = eng_c_int(c, 2);
+    struct eng_tensor *difference = eng_sub(e, eng_c_tensor(c, 0), eng_c_tensor(c, 1));
+    struct eng_tensor *size = eng_op1(e, ENG_OP_abs, difference);
+    struct eng_arg args[] = {eng_at(size), eng_anone()};
+
+    eng_unref(difference);
+    if (reduction == REDUCE_NONE)
+        eng_c_give(c, eng_ref(size));
+    else if (size)
+        eng_c_give(c, eng_call1(e, reduction == REDUCE_MEAN ? ENG_OP_mean_all : ENG_OP_sum_all, args));
+    eng_unref(size);
+}
+
+/* ---- binary cross entropy with logits ---- */
+
+static void inplace(struct eng *e, enum eng_op_id id, struct eng_tensor *t, struct eng_arg other)
+{
+    struct eng_arg args[] = {eng_at(t), other, eng_ai(1)};
+    struct eng_ret ret;
+
+    if (t && eng_call_inplace(e, id, args, &ret))
+        eng_ret_release(&ret);
+}
+
+static void add_one(struct eng *e, struct eng_tensor *t)
+{
+    inplace(e, ENG_OP_add, t, eng_ai(1));
+}
+
+static void mul_into(struct eng *e, struct eng_tensor *t, struct eng_tensor *other)
+{
+    if (other)
+        inplace(e, ENG_OP_mul, t, eng_at(other));
+}
+
+static void sub_into(struct eng *e, struct eng_tensor *t, struct eng_tensor *other)
+{
+    if (other)
+        inplace(e, ENG_OP_sub, t, eng_at(other));
+}
+
+static void scale_into(struct eng *e, struct eng_tensor *t, double factor)
+{
+    inplace(e, ENG_OP_mul, t, eng_af(factor));
+}
+
+/* (input, target, weight, pos_weight, reduction). On the device: log_sigmoid, 1 - target reused in place, the reduction. */
+void eng_f_bce_logits(struct eng_op_call *c)
+{
+    struct eng *e = c->e;
+    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *target = eng_c_tensor(c, 1);
+    struct eng_tensor *pos_weight = eng_c_tensor(c, 3);
+    int64_t reduction = eng_c_int(c, 4);
+    struct eng_tensor *log_sigmoid, *values, *out;
+
+    if (!eng_same_sizes(x, target)) {
+        char tx[ENG_SHAPE_TEXT_MAX], tt[ENG_SHAPE_TEXT_MAX];
+
+        eng_fail(e, VS_E_SHAPE, "binary_cross_entropy_with_logits: target size %s must be the same as input size %s", eng_shape_text(target, tt),
+                 eng_shape_text(x, tx));
+        return;
+    }
+    log_sigmoid = eng_op1(e, ENG_OP_logsigmoid, x);
+    if (pos_weight) { /* log_sigmoid times (pos_weight - 1) * target + 1, in place */
+        struct eng_tensor *less = eng_add_scalar(e, pos_weight, -1);
+        struct eng_tensor *factor = eng_mul(e, less, target);
+
+        eng_unref(less);
+        add_one(e, factor);
+        mul_into(e, log_sigmoid, factor);
+        eng_unref(factor);
+    }
+    values = log_sigmoid ? eng_c_empty_like(c, target, (enum vs_dtype)x->dtype) : NULL;
+    if (values && eng_c_computes(c)) {
+        struct eng_view vx = eng_v(x), vt = eng_v(target), vo = eng_v(values), vl = eng_v(log_sigmoid);
+        double one[4] = {1};
+        struct eng_cell cell;
+        struct eng_view v1 = eng_v_scalar((struct eng_scalar){true, 1, 1}, values, &cell);
+
+        /* (1 - target) * x - log_sigmoid (log_sigmoid already holds the positive weight) */
+        c->e->kernels->binary(ENG_B_SUB, (enum vs_dtype)values->dtype, &v1, &vt, &vo, one);
+        c->e->kernels->binary(ENG_B_MUL, (enum vs_dtype)values->dtype, &vo, &vx, &vo, one);
+        c->e->kernels->binary(ENG_B_SUB, (enum vs_dtype)values->dtype, &vo, &vl, &vo, one);
+    }
+    mul_into(e, values, eng_c_tensor(c, 2));
+    if (reduction == REDUCE_NONE) {
+        out = eng_ref(values);
+    } else {
+        struct eng_arg args[] = {eng_at(values), eng_anone()};
+
+        out = values ? eng_call1(e, reduction == REDUCE_MEAN ? ENG_OP_mean_all : ENG_OP_sum_all, args) : NULL;
+    }
+    eng_unref(values);
+    eng_unref(log_sigmoid);
+    eng_c_give(c, out);
+}
+
+/* ((t + 1 - target) * sigmoid(x) - t) * g, t = pos_weight * target, made in place on t + 1; without pos_weight (sigmoid(x) - target) * g */
+static struct eng_tensor *bce_input_gradient(struct eng_bw *b, struct eng_tensor *x, struct eng_tensor *target, struct eng_tensor *pos_weight, double norm)
+{
+    struct eng *e = b->e;
+    struct eng_tensor *gx, *t, *sigmoid;
+
+    if (pos_weight) {
+        t = eng_mul(e, pos_weight, target);
+        gx = eng_add_scalar(e, t, 1);
+        sub_into(e, gx, target);
+        sigmoid = eng_op1(e, ENG_OP_sigmoid, x);
+        mul_into(e, gx, sigmoid);
+        eng_unref(sigmoid);
+        sub_into(e, gx, t);
+        mul_into(e, gx, b->g[0]);
+        scale_into(e, gx, norm);
+        eng_unref(t);
+        return gx;
+    }
+    gx = eng_op1(e, ENG_OP_sigmoid, x);
+    if (gx && e->kernels) {
+        struct eng_view vg = eng_v_expand(b->g[0], gx), vo = eng_v(gx), vt = eng_v_expand(target, gx), vx = eng_v(x);
+        double p[4] = {norm};
+
+        e->kernels->ternary(ENG_T_BCE_LOGITS_BACKWARD, (enum vs_dtype)gx->dtype, &vg, &vx, &vt, &vo, p);
+    }
+    return gx;
+}
+
+/* (log_sigmoid(-x) - pos_weight * log_sigmoid(x)) * g; without pos_weight -x * g */
+static struct eng_tensor *bce_target_gradient(struct eng_bw *b, struct eng_tensor *x, struct eng_tensor *pos_weight, double norm)
+{
+    struct eng *e = b->e;
+    struct eng_tensor *minus, *gt, *positive;
+
+    if (pos_weight) {
+        minus = eng_neg(e, x);
+        gt = eng_op1(e, ENG_OP_logsigmoid, minus);
+        positive = eng_op1(e, ENG_OP_logsigmoid, x);
+        mul_into(e, positive, pos_weight);
+        sub_into(e, gt, positive);
+        mul_into(e, gt, b->g[0]);
+        eng_unref(positive);
+        eng_unref(minus);
+    } else {
+        minus = eng_neg(e, x);
+        gt = eng_mul(e, minus, b->g[0]);
+        eng_unref(minus);
+    }
+    scale_into(e, gt, norm);
+    return gt;
+}
+
+/* saved: pos_weight, input, target, weight */
+void eng_b_bce_logits(struct eng_bw *b)
+{
+    struct eng_tensor *pos_weight = b->saved[0], *x = b->saved[1], *target = b->saved[2], *weight = b->saved[3];
+    double norm = b->a[4].v.scalar.i == REDUCE_MEAN && x ? 1.0 / (double)eng_numel(x) : 1.0;
+
+    if (!x || !target)
+        return;
+    if (eng_b_needs(b, 0)) {
+        struct eng_tensor *gx = bce_input_gradient(b, x, target, pos_weight, norm);
+
+        mul_into(b->e, gx, weight);
+        eng_b_give(b, 0, gx);
+    }
+    if (eng_b_needs(b, 1)) {
+        struct eng_tensor *gt = bce_target_gradient(b, x, pos_weight, norm);
+
+        mul_into(b->e, gt, weight);
+        eng_b_give(b, 1, gt);
+    }
+}
