@@ -44,19 +44,43 @@ static struct eng_view batched(const struct eng_tensor *t)
     return v;
 }
 
-/* out = beta * out + alpha * a x z, and its arithmetic counted. */
-static void multiply(struct eng_op_call *c, const struct eng_tensor *a, const struct eng_tensor *z, struct eng_tensor *out, double alpha, double beta)
+/* Does one of the two last dims lie densely, and the other in steps that do not overlap: what cuBLAS can read? */
+static bool is_readable(const struct eng_tensor *t)
 {
-    struct eng_view va, vz, vo;
+    int d = t->ndim - 2;
+    int64_t rows = t->sizes[d] > 1 ? t->sizes[d] : 1, cols = t->sizes[d + 1] > 1 ? t->sizes[d + 1] : 1;
+
+    if (t->ndim == 2 && eng_is_non_overlapping_and_dense(t))
+        return true;
+    if ((t->strides[d] == 1 && t->strides[d + 1] >= rows) || (t->strides[d + 1] == 1 && t->strides[d] >= cols))
+        return true;
+    return t->ndim == 3 && eng_is_contiguous(t) && t->strides[1] && t->strides[2];
+}
+
+/* t, or a dense copy of it that lives as long as the op runs. A new reference. */
+static struct eng_tensor *readable(struct eng *e, struct eng_tensor *t)
+{
+    return is_readable(t) ? eng_ref(t) : eng_op1(e, ENG_OP_clone_contiguous, t);
+}
+
+/* out = beta * out + alpha * a x z, and its arithmetic counted. Operands that have to be copied are, the right one first. */
+static void multiply(struct eng_op_call *c, struct eng_tensor *a, struct eng_tensor *z, struct eng_tensor *out, double alpha, double beta)
+{
+    struct eng_tensor *rz, *ra;
 
     if (!out)
         return;
-    va = batched(a);
-    vz = batched(z);
-    vo = batched(out);
-    eng_add_flops(c->e, 2 * (uint64_t)vo.sizes[0] * (uint64_t)vo.sizes[1] * (uint64_t)vo.sizes[2] * (uint64_t)va.sizes[2]);
-    if (eng_c_computes(c))
-        c->e->kernels->matmul(&va, &vz, &vo, alpha, beta);
+    rz = readable(c->e, z);
+    ra = readable(c->e, a);
+    if (ra && rz) {
+        struct eng_view va = batched(ra), vz = batched(rz), vo = batched(out);
+
+        eng_add_flops(c->e, 2 * (uint64_t)vo.sizes[0] * (uint64_t)vo.sizes[1] * (uint64_t)vo.sizes[2] * (uint64_t)va.sizes[2]);
+        if (eng_c_computes(c))
+            c->e->kernels->matmul(&va, &vz, &vo, alpha, beta);
+    }
+    eng_unref(ra);
+    eng_unref(rz);
 }
 
 /* [n,m] x [m,p] -> [n,p] */
@@ -130,11 +154,25 @@ void eng_f_baddbmm(struct eng_op_call *c)
     add_product(c, 3);
 }
 
+/* A vector of n elements as the kernel's [1, n, 1]. */
+static struct eng_view column(const struct eng_tensor *t)
+{
+    struct eng_view v = eng_v(t);
+
+    v.ndim = 3;
+    v.sizes[1] = t->sizes[0];
+    v.strides[1] = t->strides[0];
+    v.sizes[0] = v.sizes[2] = 1;
+    v.strides[0] = 0;
+    v.strides[2] = 1;
+    return v;
+}
+
 /* [n,m] x [m] -> [n] */
 void eng_f_mv(struct eng_op_call *c)
 {
     struct eng_tensor *a = eng_c_tensor(c, 0), *v = eng_c_tensor(c, 1);
-    struct eng_tensor *out;
+    struct eng_tensor *out, *ra, *rv;
 
     if (a->ndim != 2 || v->ndim != 1 || a->sizes[1] != v->sizes[0]) {
         shape_error(c, a, v);
@@ -143,17 +181,16 @@ void eng_f_mv(struct eng_op_call *c)
     if (!same_dtype(c, a, v))
         return;
     out = eng_c_empty(c, a->sizes, 1, (enum vs_dtype)a->dtype, a);
+    rv = v->strides[0] ? eng_ref(v) : eng_contiguous(c->e, v); /* one number seen many times is spread out */
+    ra = readable(c->e, a);
     eng_add_flops(c->e, 2 * (uint64_t)eng_numel(a));
-    if (out && eng_c_computes(c)) {
-        struct eng_view va = batched(a), vv = eng_v(v), vo = eng_v(out);
+    if (out && ra && rv && eng_c_computes(c)) {
+        struct eng_view va = batched(ra), vv = column(rv), vo = column(out);
 
-        vv.ndim = vo.ndim = 3;
-        memcpy(vv.sizes, (int64_t[]){1, v->sizes[0], 1}, sizeof(int64_t) * 3);
-        memcpy(vv.strides, (int64_t[]){0, v->strides[0], 1}, sizeof(int64_t) * 3);
-        memcpy(vo.sizes, (int64_t[]){1, a->sizes[0], 1}, sizeof(int64_t) * 3);
-        memcpy(vo.strides, (int64_t[]){0, 1, 1}, sizeof(int64_t) * 3);
         c->e->kernels->matmul(&va, &vv, &vo, 1, 0);
     }
+    eng_unref(ra);
+    eng_unref(rv);
     eng_c_give(c, out);
 }
 
@@ -450,6 +487,20 @@ static struct eng_tensor *batched_matmul(struct eng_op_call *c, struct eng_tenso
     return out;
 }
 
+/* A batch of one that wants a gradient is not expanded (which would make its gradient a batch) but squeezed away. */
+static bool squeezed_matmul(struct eng_op_call *c, struct eng_tensor *a, struct eng_tensor *z)
+{
+    bool left = a->sizes[0] == 1 && eng_requires_grad(a);
+    struct eng_tensor *squeezed;
+
+    if (a->ndim != 3 || z->ndim != 3 || a->sizes[0] == z->sizes[0] || !(left || (z->sizes[0] == 1 && eng_requires_grad(z))))
+        return false;
+    squeezed = eng_squeeze(c->e, left ? a : z, 0);
+    eng_c_give(c, left ? eng_op2(c->e, ENG_OP_matmul, squeezed, z) : eng_op2(c->e, ENG_OP_matmul, a, squeezed));
+    eng_unref(squeezed);
+    return true;
+}
+
 void eng_f_matmul(struct eng_op_call *c)
 {
     struct eng *e = c->e;
@@ -468,8 +519,8 @@ void eng_f_matmul(struct eng_op_call *c)
         struct eng_tensor *row = eng_unsqueeze(e, a, 0);
         struct eng_tensor *product = eng_mm(e, row, z);
 
-        eng_c_give(c, eng_squeeze(e, product, 0));
-        eng_unref(product);
+        /* squeezed in place: not a view of anything */
+        eng_c_give(c, unsafe_view(e, product, &z->sizes[1], 1));
         eng_unref(row);
     } else if (a->ndim == 2 && z->ndim == 2) {
         eng_c_give(c, eng_mm(e, a, z));
@@ -478,17 +529,12 @@ void eng_f_matmul(struct eng_op_call *c)
             shape_error(c, a, z);
         else
             eng_c_give(c, folded_matmul(e, a, z, a_is_larger));
-    } else {
+    } else if (!squeezed_matmul(c, a, z)) {
         eng_c_give(c, batched_matmul(c, a, z));
     }
 }
 
 /* ---- linear ---- */
-
-static bool is_strided_contiguous(const struct eng_tensor *x)
-{
-    return eng_is_contiguous(x);
-}
 
 /* x [.., in], weight [out, in], bias [out] -> [.., out] */
 void eng_f_linear(struct eng_op_call *c)
@@ -509,7 +555,7 @@ void eng_f_linear(struct eng_op_call *c)
         struct eng_arg args[] = {eng_at(bias), eng_at(x), eng_at(turned), eng_ai(1), eng_ai(1)};
 
         eng_c_give(c, turned ? eng_call1(e, ENG_OP_addmm, args) : NULL);
-    } else if (bias && x->ndim > 2 && is_strided_contiguous(x)) {
+    } else if (bias && eng_is_contiguous(x)) {
         int64_t rows[2] = {1, x->sizes[x->ndim - 1]};
 
         for (int i = 0; i + 1 < x->ndim; i++)
