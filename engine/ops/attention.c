@@ -334,6 +334,12 @@ void eng_f_sdpa_flash(struct eng_op_call *c)
         count_flops(c->e, q, k, v, 2);
         store_key(c, state, key);
         compute_forward(c, NULL, dropout_p, eng_c_bool(c, 4), eng_c_float(c, 5), key, out, lse);
+        if (dropout_p > 0) { /* the kernel writes its state into a new tensor, which takes the first one's place */
+            struct eng_tensor *written = eng_c_empty(c, &two, 1, VS_I64, q);
+
+            store_key(c, written, key);
+            eng_slot_set(&state, written);
+        }
     }
     eng_c_give(c, out);
     eng_c_give(c, lse);
@@ -492,8 +498,9 @@ void eng_b_sdpa_efficient(struct eng_bw *b)
     s.gq = heads_inside(e, s.q->sizes[0], h, l, s.q->sizes[3], (enum vs_dtype)s.q->dtype, on_host);
     s.gk = heads_inside(e, s.k->sizes[0], s.k->sizes[1], s.k->sizes[2], s.k->sizes[3], (enum vs_dtype)s.k->dtype, on_host);
     s.gv = heads_inside(e, s.v->sizes[0], s.v->sizes[1], s.v->sizes[2], s.v->sizes[3], (enum vs_dtype)s.v->dtype, on_host);
-    product = eng_empty(e, (int64_t[]){s.q->sizes[0], l, h, s.v->sizes[3]}, 4, VS_F32, on_host);
-    sum = eng_empty(e, (int64_t[]){s.q->sizes[0], l, h}, 3, VS_F32, on_host);
+    /* half types let the kernel make delta; float32 multiplies, sums and copies */
+    product = is_half(s.q) ? NULL : eng_empty(e, (int64_t[]){s.q->sizes[0], l, h, s.v->sizes[3]}, 4, VS_F32, on_host);
+    sum = is_half(s.q) ? NULL : eng_empty(e, (int64_t[]){s.q->sizes[0], l, h}, 3, VS_F32, on_host);
     delta = eng_empty(e, (int64_t[]){s.q->sizes[0], h, l}, 3, VS_F32, on_host);
     eng_unref(sum);
     eng_unref(product);

@@ -148,7 +148,7 @@ static uint64_t conv_flops(const struct eng_tensor *w, const struct eng_tensor *
 
 static bool is_depthwise(const struct eng_tensor *x, const struct eng_tensor *w, int64_t groups)
 {
-    return x->ndim == 4 && groups > 1 && x->sizes[1] == groups && w->sizes[0] % x->sizes[1] == 0 && x->dtype == VS_F32;
+    return x->ndim == 4 && groups > 1 && x->sizes[1] == groups && w->sizes[0] % x->sizes[1] == 0;
 }
 
 static bool runs_channels_last(const struct eng_tensor *x, const struct eng_tensor *w)

@@ -227,17 +227,19 @@ static void embedding_sort_scratch(struct eng *e, int64_t n, struct eng_tensor *
 
 #define ROWS_PER_PARTIAL_SEGMENT 10
 
-static void embedding_segment_scratch(struct eng *e, int64_t n, int64_t rows)
+static void embedding_segment_scratch(struct eng *e, int64_t n, int64_t rows, int64_t width, bool is_half)
 {
     enum vs_category before = eng_category_default(e, VS_CAT_WORKSPACE);
     int64_t segments = n < rows ? n : rows;
     int64_t partials = n / ROWS_PER_PARTIAL_SEGMENT + segments;
     const int64_t sizes[] = {n, 1, segments, segments, 1, partials, partials};
-    struct eng_tensor *scratch[7];
+    struct eng_tensor *scratch[8] = {0};
 
     for (int i = 0; i < 7; i++)
         scratch[i] = eng_empty(e, &sizes[i], 1, VS_I64, false);
-    for (int i = 6; i >= 0; i--)
+    if (is_half) /* half types are summed in float, a row a segment */
+        scratch[7] = eng_empty(e, (int64_t[]){segments, width}, 2, VS_F32, false);
+    for (int i = 7; i >= 0; i--)
         eng_unref(scratch[i]);
     eng_category_default(e, before);
 }
@@ -273,7 +275,7 @@ void eng_b_embedding(struct eng_bw *b)
         b->e->kernels->embedding_backward(&vg, &vi, b->a[2].v.scalar.i, &vt);
     }
     if (sorted[0])
-        embedding_segment_scratch(b->e, n, edge->sizes[0]);
+        embedding_segment_scratch(b->e, n, edge->sizes[0], edge->sizes[1], vs_dtype_bytes((enum vs_dtype)b->g[0]->dtype) == 2);
     eng_unref(sorted[1]);
     eng_unref(sorted[0]);
     eng_unref(g);

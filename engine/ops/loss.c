@@ -414,7 +414,7 @@ void eng_b_nll_loss(struct eng_bw *b)
     target = eng_contiguous(e, b->saved[1]);
     dense_x = eng_contiguous(e, x);
     weight = eng_contiguous(e, b->saved[2]);
-    g = host_dense(e, b->g[0]);
+    g = eng_contiguous(e, b->g[0]);
     if (gx && target && g && e->kernels && !e->failed) {
         struct eng_view vg = g->ndim ? fold_classes(g, false) : eng_v(g);
         struct eng_view vt = fold_classes(target, false), vo = fold_classes(gx, true), vtot = eng_v(b->saved[3]), vw;

@@ -577,26 +577,30 @@ void eng_f_group_norm(struct eng_op_call *c)
     eng_unref(input);
 }
 
-/* (out, mean, rstd); two [N, C] tensors live inside the op */
+/* (out, mean, rstd); two [N, C] tensors live inside the op, and before them the statistics in float where they are given in half */
 void eng_f_native_group_norm(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, 0);
     int64_t groups = eng_c_int(c, 3);
+    int64_t ng[2] = {x->sizes[0], groups};
     enum vs_dtype stats = x->dtype == VS_F64 ? VS_F64 : eng_c_tensor(c, 1) ? (enum vs_dtype)eng_c_tensor(c, 1)->dtype : (enum vs_dtype)x->dtype;
-    struct eng_tensor *out, *mean, *rstd, *a, *b;
+    struct eng_tensor *out, *mean, *rstd;
+    struct eng_tensor *scratch[4] = {0};
 
     out = eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
-    mean = out ? eng_c_empty(c, (int64_t[]){x->sizes[0], groups}, 2, stats, x) : NULL;
-    rstd = mean ? eng_c_empty(c, (int64_t[]){x->sizes[0], groups}, 2, stats, x) : NULL;
-    a = rstd ? eng_c_empty(c, x->sizes, 2, stat_dtype(x), x) : NULL;
-    b = a ? eng_c_empty(c, x->sizes, 2, stat_dtype(x), x) : NULL;
-    if (b && eng_c_computes(c)) {
+    mean = out ? eng_c_empty(c, ng, 2, stats, x) : NULL;
+    rstd = mean ? eng_c_empty(c, ng, 2, stats, x) : NULL;
+    for (int i = 0; rstd && i < 4; i++) {
+        if (i >= 2 || stats != stat_dtype(x))
+            scratch[i] = eng_c_empty(c, i < 2 ? ng : x->sizes, 2, stat_dtype(x), x);
+    }
+    if (rstd && eng_c_computes(c)) {
         struct eng_view vx = channels(x), vo = channels(out), vm = eng_v(mean), vr = eng_v(rstd), w, bias;
 
         c->e->kernels->group_norm(&vx, opt_view(eng_c_tensor(c, 1), &w), opt_view(eng_c_tensor(c, 2), &bias), groups, eng_c_float(c, 4), &vo, &vm, &vr);
     }
-    eng_unref(b);
-    eng_unref(a);
+    for (int i = 3; i >= 0; i--)
+        eng_unref(scratch[i]);
     eng_c_give(c, out);
     eng_c_give(c, mean);
     eng_c_give(c, rstd);
@@ -677,16 +681,13 @@ static void dropout_by_noise(struct eng_op_call *c, struct eng_tensor *x, double
         noise = eng_zeros(e, NULL, 0, (enum vs_dtype)x->dtype, x->storage->on_host);
     } else {
         int64_t sizes[VS_MAX_DIMS];
-        int64_t strides[VS_MAX_DIMS];
+        struct eng_arg like[] = {eng_at(x), eng_anone(), eng_anone()};
+        struct eng_arg of_size[] = {eng_at(x), eng_aints(sizes, x->ndim), eng_anone(), eng_anone()};
 
         for (int d = 0; d < x->ndim; d++)
-            sizes[d] = feature && d >= 2 ? 1 : x->sizes[d];
-        if (!feature && eng_is_non_overlapping_and_dense(x))
-            memcpy(strides, x->strides, sizeof(strides));
-        else
-            eng_contiguous_strides(sizes, x->ndim, strides);
+            sizes[d] = d >= 2 ? 1 : x->sizes[d];
         grad = eng_set_grad_enabled(e, false);
-        noise = eng_empty_strided(e, sizes, strides, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host);
+        noise = feature ? eng_call1(e, ENG_OP_new_empty, of_size) : eng_call1(e, ENG_OP_empty_like, like);
         args[0] = eng_at(noise);
         args[1] = eng_af(1 - p);
         if (noise && eng_call_inplace(e, ENG_OP_bernoulli_, args, &ret)) {
