@@ -385,22 +385,6 @@ void eng_f_nll_loss(struct eng_op_call *c)
     eng_c_give(c, total);
 }
 
-/* A dense copy on the host for the kernel, or t itself: PyTorch's kernel reads g with its strides. */
-static struct eng_tensor *host_dense(struct eng *e, struct eng_tensor *t)
-{
-    struct eng_tensor *copy;
-
-    if (eng_is_contiguous(t))
-        return eng_ref(t);
-    copy = eng_empty(e, t->sizes, t->ndim, (enum vs_dtype)t->dtype, true);
-    if (copy && e->kernels) {
-        struct eng_view from = eng_v(t), to = eng_v(copy);
-
-        e->kernels->copy(&from, &to);
-    }
-    return copy;
-}
-
 /* gx, then dense copies of what is not, the input among them although it is not read. saved: input, target, weight, total_weight */
 void eng_b_nll_loss(struct eng_bw *b)
 {
