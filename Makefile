@@ -129,7 +129,7 @@ hdr-check: $(HEADERS:%=$(B)/hdr/%.ok) ## each header compiles alone
 
 $(B)/hdr/%.ok: % | $(SETUP)
 	@mkdir -p $(@D)
-	$(Q)printf '#include "%s"\n#include "%s"\n' $< $< | $(CC) $(CPPFLAGS) $(WARN) -MMD -MP -MT $@ -MF $(@:.ok=.d) -x c -fsyntax-only - && touch $@
+	$(Q)printf '#include "%s"\n#include "%s"\ntypedef int not_empty;\n' $< $< | $(CC) $(CPPFLAGS) $(WARN) -MMD -MP -MT $@ -MF $(@:.ok=.d) -x c -fsyntax-only - && touch $@
 -include $(HEADERS:%=$(B)/hdr/%.d)
 
 layer-check: ## the table of allowed includes in docs/conventions.md

@@ -6,6 +6,8 @@ allowed='
 error.o die_hook
 log.o log_state
 cmd_record.o interrupted
+cpu_mem.o cache
+cpu_thread.o pool
 '
 bad=0
 found=$(mktemp)
