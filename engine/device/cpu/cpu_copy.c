@@ -13,7 +13,7 @@
 #include "engine/device/cpu/cpu_kernels.h"
 
 #define PIECE 65536 /* elements of a task */
-#define TILE 32     /* side of a transposed block */
+#define TILE 64     /* side of a transposed block */
 
 struct copy {
     const struct cpu_num *num; /* what values go through; NULL: bytes */

@@ -60,7 +60,8 @@ struct cpu_tap {
  * uniform, normal, bernoulli: numbers first … of the stream (cpu_random.h) that starts at `start`
  *
  * Contiguous planes, x of h*w and y of ho*wo; "back" adds to x:
- * max_pool, adaptive_pool also give the position of each maximum; adaptive_pool without idx averages
+ * max_pool, adaptive_pool also give the position of each maximum (max_pool: h*w below 2^31); adaptive_pool without idx
+ *                 averages
  * scatter_plane   x[idx[i]] += g[i]
  * resample        linear interpolation, taps given for each output row and column
  */
@@ -105,8 +106,10 @@ struct cpu_num {
 
     void (*max_pool)(const void *x, int64_t h, int64_t w, void *y, int64_t *idx, int64_t ho,
                      int64_t wo, const struct eng_pool2d *p);
-    void (*avg_pool)(void *x, int64_t h, int64_t w, void *y, int64_t ho, int64_t wo,
-                     const struct eng_pool2d *p, bool backward);
+    void (*avg_pool)(const void *x, int64_t h, int64_t w, void *y, int64_t ho, int64_t wo,
+                     const struct eng_pool2d *p);
+    void (*avg_back)(void *x, int64_t h, int64_t w, const void *y, int64_t ho, int64_t wo,
+                     const struct eng_pool2d *p);
     void (*adaptive_pool)(const void *x, int64_t h, int64_t w, void *y, int64_t *idx, int64_t ho,
                           int64_t wo);
     void (*adaptive_avg_back)(void *x, int64_t h, int64_t w, const void *y, int64_t ho, int64_t wo);

@@ -62,10 +62,7 @@ static void forward_plane(void *ctx, int64_t n, int64_t channel)
     } else if (idx) {
         num->max_pool(x, h, w, y, idx, ho, wo, j->p);
     } else {
-        if (x != xbuf) { /* the row function may write to x, so it gets a plane of its own */
-            memcpy(xbuf, x, (size_t)(h * w) * num->size);
-        }
-        num->avg_pool(xbuf, h, w, y, ho, wo, j->p, false);
+        num->avg_pool(x, h, w, y, ho, wo, j->p);
     }
     cpu_plane_write_end(num, j->y, n, channel, y);
     if (idx)
@@ -93,9 +90,7 @@ static void backward_plane(void *ctx, int64_t n, int64_t channel)
         num->scatter_plane(ho * wo, y, cpu_plane_read(cpu_rows()->i64, j->idx, n, channel, ibuf),
                            x);
     } else if (j->p) {
-        if (y != ybuf)
-            memcpy(ybuf, y, (size_t)(ho * wo) * num->size);
-        num->avg_pool(x, h, w, ybuf, ho, wo, j->p, true);
+        num->avg_back(x, h, w, y, ho, wo, j->p);
     } else {
         num->adaptive_avg_back(x, h, w, y, ho, wo);
     }
@@ -110,6 +105,7 @@ static void run(const struct eng_view *x, const struct eng_view *y, const struct
     int64_t taps = p ? p->kernel[0] * p->kernel[1] : 1;
 
     VS_ASSERT(x->ndim == 4 && y->ndim == 4 && vs_dtype_is_floating(x->dtype));
+    VS_ASSERT(plane_size(x) <= INT32_MAX);
     if (cpu_numel(x) == 0)
         return;
     if (cpu_numel(y) == 0 && !backward)
