@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "engine/device/kernels.h"
 
 /* ---- nets ---- */
@@ -71,38 +72,42 @@ void facts_net_release(struct facts_net *net)
 
 /* ---- running ---- */
 
+struct listener {
+    struct rpl_trace *trace;
+    struct vs_text printed;
+};
+
 static void on_event(void *user, const struct vs_event *event)
 {
-    rpl_trace_add_event(user, event);
+    rpl_trace_add_event(((struct listener *)user)->trace, event);
 }
 
 static uint32_t on_string(void *user, const char *text)
 {
-    return rpl_trace_add_string(user, text);
+    return rpl_trace_add_string(((struct listener *)user)->trace, text);
 }
 
 static uint32_t on_place(void *user, const struct vs_place *place)
 {
-    return rpl_trace_add_place(user, place);
+    return rpl_trace_add_place(((struct listener *)user)->trace, place);
 }
 
 static void on_tensor(void *user, const struct vs_tensor_desc *desc)
 {
-    rpl_trace_add_tensor(user, desc);
+    rpl_trace_add_tensor(((struct listener *)user)->trace, desc);
 }
 
 static void on_started(void *user, const struct vs_toggles *in_force, const bool *is_default)
 {
     for (size_t i = 0; i < VS_TOGGLE_COUNT; i++)
-        rpl_trace_set_toggle(user, vs_toggle_info((enum vs_toggle)i)->name,
+        rpl_trace_set_toggle(((struct listener *)user)->trace,
+                             vs_toggle_info((enum vs_toggle)i)->name,
                              vs_toggles_get(in_force, (enum vs_toggle)i), is_default[i]);
 }
 
-static void quiet(void *user, const char *text, size_t len)
+static void on_print(void *user, const char *text, size_t len)
 {
-    (void)user;
-    (void)text;
-    (void)len;
+    vs_text_add_n(&((struct listener *)user)->printed, text, len);
 }
 
 void facts_toggles(const char *pairs, struct vs_toggles *out)
@@ -120,19 +125,19 @@ void facts_toggles(const char *pairs, struct vs_toggles *out)
 bool facts_try_net(const struct facts_net *net, const char *toggles, bool has_data,
                    const struct facts_run *like, struct facts_run *out, struct vs_error *err)
 {
+    struct listener listener = {rpl_trace_new(), {NULL, 0, 0}};
     struct vs_toggles set = {{NULL}};
-    struct eng_observer observer = {NULL, on_event, on_string, on_place, on_tensor};
+    struct eng_observer observer = {&listener, on_event, on_string, on_place, on_tensor};
     struct lang_settings settings = {.file_name = net->path, .text = net->text};
     size_t likes = like ? like->result.step_count : 0;
     int64_t *skips = vs_alloc((likes + 1) * sizeof(*skips));
     enum vs_status st;
 
     memset(out, 0, sizeof(*out));
-    out->trace = rpl_trace_new();
+    out->trace = listener.trace;
     facts_toggles(toggles, &set);
     rpl_trace_set_source(out->trace, net->path, net->text);
     rpl_trace_set_meta(out->trace, "source_kind", "net");
-    observer.user = out->trace;
     settings.len = strlen(net->text);
     settings.kernels = has_data ? eng_kernels_cpu() : NULL;
     settings.observer = &observer;
@@ -141,10 +146,11 @@ bool facts_try_net(const struct facts_net *net, const char *toggles, bool has_da
     for (size_t i = 0; i < likes; i++)
         if (like->result.steps[i].skipped)
             skips[settings.skip_count++] = like->result.steps[i].step;
-    settings.user = out->trace;
+    settings.user = &listener;
     settings.started = on_started;
-    settings.print = quiet;
+    settings.print = on_print;
     st = lang_run(&settings, &out->result, err);
+    out->printed = vs_text_take(&listener.printed);
     vs_toggles_release(&set);
     vs_free(skips);
     if (st)
@@ -167,6 +173,7 @@ void facts_run_release(struct facts_run *run)
 {
     rpl_trace_free(run->trace);
     lang_result_release(&run->result);
+    vs_free(run->printed);
     memset(run, 0, sizeof(*run));
 }
 

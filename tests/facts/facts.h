@@ -30,10 +30,11 @@ struct facts_net facts_net_of(const char *name, const char *text);
 void facts_net_set(struct facts_net *net, const char *name, uint64_t value);
 void facts_net_release(struct facts_net *net);
 
-/* A run: its trace, and what it says of itself. */
+/* A run: its trace, what it says of itself, and what the net printed (NULL: nothing). */
 struct facts_run {
     struct rpl_trace *trace;
     struct lang_result result;
+    char *printed;
 };
 
 /* A part of a toggle's name and value: "batch=2 amp=fp16"; "" is nothing. */

@@ -31,6 +31,7 @@ const struct facts_sample FACTS_SAMPLES[] = {
     {"sample_nets/variables.py", "", "batch=2 steps=3"},
     {"sample_nets/variables_rebind.py", "", "batch=2 steps=3"},
     {"sample_nets/vgg16.py", "", "batch=1 steps=1"},
+    {"sample_nets/vgg19_counters.py", "SIDE=32", "batch=1 steps=1"},
     {"sample_nets/vit_tiny.py", "", "batch=1 steps=2"},
 };
 const size_t FACTS_SAMPLE_COUNT = sizeof(FACTS_SAMPLES) / sizeof(FACTS_SAMPLES[0]);
