@@ -114,7 +114,7 @@ static void attention_math(struct eng_op_call *c, struct eng_tensor *q, struct e
     struct eng_tensor *k32 = low ? eng_to_dtype(e, k, VS_F32) : eng_ref(k);
     struct eng_tensor *v32 = low ? eng_to_dtype(e, v, VS_F32) : eng_ref(v);
     struct eng_tensor *causal = eng_c_bool(c, 5) ? mask_of_causal(c, q, k) : NULL;
-    struct eng_tensor *bias, *qs, *kt, *ks, *scores, *attn, *out;
+    struct eng_tensor *bias, *qs, *kt, *ks, *scores, *attn, *attn_low, *out;
 
     qs = eng_mul_scalar(e, q32, sqrt(scale));
     bias = additive(c, causal ? causal : mask, q32);
@@ -133,6 +133,7 @@ static void attention_math(struct eng_op_call *c, struct eng_tensor *q, struct e
 
         eng_slot_set(&attn, eng_call1(e, ENG_OP_dropout, args));
     }
+    attn_low = eng_to_dtype(e, attn, (enum vs_dtype)q->dtype); /* the second result, which nobody takes */
     out = eng_op2(e, ENG_OP_matmul, attn, v32);
     if (low)
         eng_slot_set(&out, eng_to_dtype(e, out, (enum vs_dtype)q->dtype));
@@ -145,21 +146,28 @@ static void attention_math(struct eng_op_call *c, struct eng_tensor *q, struct e
     eng_unref(v32);
     eng_unref(k32);
     eng_unref(q32);
+    eng_unref(attn_low);
     eng_c_give(c, out);
 }
 
 /* ---- the choice ---- */
 
-static bool fits_efficient(const struct eng_tensor *q, const struct eng_tensor *v)
+/* The fused kernels want the last dim of all three to lie densely, and of the mask too. */
+static bool rows_are_dense(const struct eng_tensor *q, const struct eng_tensor *k, const struct eng_tensor *v)
+{
+    return q->strides[q->ndim - 1] == 1 && k->strides[k->ndim - 1] == 1 && v->strides[v->ndim - 1] == 1;
+}
+
+static bool fits_efficient(const struct eng_tensor *q, const struct eng_tensor *k, const struct eng_tensor *v)
 {
     int64_t align = is_half(q) ? 8 : 4;
 
-    return q->ndim == 4 && !q->storage->on_host && q->dtype != VS_F64 && q->sizes[3] % align == 0 && v->sizes[3] % align == 0;
+    return q->ndim == 4 && rows_are_dense(q, k, v) && !q->storage->on_host && q->dtype != VS_F64 && q->sizes[3] % align == 0 && v->sizes[3] % align == 0;
 }
 
-static bool fits_flash(const struct eng_tensor *q, const struct eng_tensor *v, const struct eng_tensor *mask)
+static bool fits_flash(const struct eng_tensor *q, const struct eng_tensor *k, const struct eng_tensor *v, const struct eng_tensor *mask)
 {
-    return q->ndim == 4 && !q->storage->on_host && is_half(q) && !mask && q->sizes[3] <= 256 && q->sizes[3] == v->sizes[3];
+    return q->ndim == 4 && rows_are_dense(q, k, v) && !q->storage->on_host && is_half(q) && !mask && q->sizes[3] <= 256 && q->sizes[3] == v->sizes[3];
 }
 
 static void attention_flash(struct eng_op_call *c, double scale)
@@ -235,6 +243,46 @@ static void attention_efficient(struct eng_op_call *c, struct eng_tensor *mask, 
     eng_unref(bias);
 }
 
+static void attend(struct eng_op_call *c, double scale)
+{
+    struct eng_tensor *q = eng_c_tensor(c, 0), *k = eng_c_tensor(c, 1), *v = eng_c_tensor(c, 2), *mask = eng_c_tensor(c, 3);
+
+    if (fits_flash(q, k, v, mask))
+        attention_flash(c, scale);
+    else if (fits_efficient(q, k, v))
+        attention_efficient(c, mask, scale);
+    else
+        attention_math(c, q, k, v, mask, scale);
+}
+
+/* Three dims are a batch of one. */
+static void attend_unbatched(struct eng_op_call *c, double scale)
+{
+    struct eng *e = c->e;
+    struct eng_ret ret = {.tensors = ret.few};
+    struct eng_arg args[ENG_MAX_ARGS];
+    struct eng_op_call inner = *c;
+    struct eng_tensor *batch[4] = {0};
+
+    memcpy(args, c->a, sizeof(*args) * 8);
+    for (int i = 0; i < 4; i++) {
+        struct eng_tensor *t = eng_c_tensor(c, i);
+
+        batch[i] = t && t->ndim == 3 ? eng_unsqueeze(e, t, 0) : eng_ref(t);
+        if (t)
+            args[i] = eng_at(batch[i]);
+    }
+    inner.a = args;
+    inner.ret = &ret;
+    if (!e->failed)
+        attend(&inner, scale);
+    if (!e->failed && ret.count)
+        eng_c_give(c, eng_squeeze(e, ret.few[0], 0));
+    eng_ret_release(&ret);
+    for (int i = 0; i < 4; i++)
+        eng_unref(batch[i]);
+}
+
 /* (query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa) */
 void eng_f_sdpa(struct eng_op_call *c)
 {
@@ -252,12 +300,10 @@ void eng_f_sdpa(struct eng_op_call *c)
         return;
     }
     scale = eng_c_has(c, 6) ? eng_c_float(c, 6) : 1.0 / sqrt((double)q->sizes[q->ndim - 1]);
-    if (fits_flash(q, v, mask))
-        attention_flash(c, scale);
-    else if (fits_efficient(q, v))
-        attention_efficient(c, mask, scale);
+    if (q->ndim == 3)
+        attend_unbatched(c, scale);
     else
-        attention_math(c, q, k, v, mask, scale);
+        attend(c, scale);
 }
 
 /* ---- the fused kernels ---- */
