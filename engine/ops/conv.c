@@ -229,7 +229,7 @@ struct conv_bw {
     struct eng *e;
     struct eng_tensor *g; /* in the layout of the run, but not always dense: each gradient copies it for itself */
     struct eng_tensor *x, *w; /* dense */
-    bool transposed, last;
+    bool transposed, last, depthwise;
     struct eng_conv2d p;
 };
 
@@ -243,7 +243,7 @@ static struct eng_tensor *input_gradient(const struct conv_bw *k)
     struct eng *e = k->e;
     struct eng_tensor *gx = image_empty(e, k->x->sizes, k->x->ndim, (enum vs_dtype)k->g->dtype, k->g->storage->on_host, k->last);
     struct eng_tensor *w = dense_in(k, k->w);
-    struct eng_tensor *g = dense_in(k, k->g);
+    struct eng_tensor *g = k->depthwise ? eng_ref(k->g) : dense_in(k, k->g); /* the depthwise kernel reads any strides */
 
     eng_add_flops(e, conv_flops(k->w, k->transposed ? k->x : k->g, k->p.groups));
     if (gx && w && g && e->kernels) {
@@ -297,34 +297,44 @@ static struct eng_tensor *bias_gradient(const struct conv_bw *k, const struct en
     return gb;
 }
 
+/* The gradient in the layout of the run where it lies in the other one; a transposed convolution makes it dense for both gradients. */
+static struct eng_tensor *gradient_in_layout(const struct conv_bw *k, struct eng_tensor *g)
+{
+    if (k->last)
+        return eng_to_channels_last(k->e, g);
+    if (k->transposed || (eng_is_channels_last(g) && !eng_is_contiguous(g)))
+        return eng_contiguous(k->e, g);
+    return eng_ref(g);
+}
+
 /* saved: input, weight */
 void eng_b_convolution(struct eng_bw *b)
 {
     struct conv_bw k = {.e = b->e, .x = b->saved[0], .w = b->saved[1], .transposed = b->a[6].v.flag};
-    bool weight_first;
+    struct eng_tensor *x, *g;
 
     if (!k.x || !k.w)
         return;
     k.last = runs_channels_last(k.x, k.w);
     conv_params(b->a, k.x->ndim - 2, &k.p);
-    k.x = k.last ? eng_to_channels_last(b->e, k.x) : eng_contiguous(b->e, k.x);
-    /* a transposed convolution's gradients share one dense copy */
-    k.g = k.last ? eng_to_channels_last(b->e, b->g[0]) : k.transposed ? eng_contiguous(b->e, b->g[0]) : eng_ref(b->g[0]);
-    if (!k.g || !k.x) {
-        eng_unref(k.g);
-        eng_unref(k.x);
-        return;
+    k.depthwise = is_depthwise(k.x, k.w, k.p.groups) && !k.transposed;
+    x = k.last ? eng_to_channels_last(b->e, k.x) : eng_contiguous(b->e, k.x);
+    g = gradient_in_layout(&k, b->g[0]);
+    if (x && g) {
+        k.x = x;
+        k.g = g;
+        if (k.depthwise && eng_b_needs(b, 1))
+            eng_b_give(b, 1, weight_gradient(&k));
+        if (eng_b_needs(b, 0))
+            eng_b_give(b, 0, input_gradient(&k));
+        if (!k.depthwise && eng_b_needs(b, 1))
+            eng_b_give(b, 1, weight_gradient(&k));
     }
-    weight_first = is_depthwise(k.x, k.w, k.p.groups) && !k.transposed;
-    if (weight_first && eng_b_needs(b, 1))
-        eng_b_give(b, 1, weight_gradient(&k));
-    if (eng_b_needs(b, 0))
-        eng_b_give(b, 0, input_gradient(&k));
-    if (!weight_first && eng_b_needs(b, 1))
-        eng_b_give(b, 1, weight_gradient(&k));
-    eng_unref(k.g);
-    eng_unref(k.x);
+    eng_unref(g);
+    if (k.x->ndim == 4) /* a copy of a 1-D image is kept until the end */
+        eng_slot_set(&x, NULL);
     k.g = b->g[0]; /* the bias is summed from the gradient as it came */
     if (b->a[2].kind == ENG_A_TENSOR && eng_b_needs(b, 2))
         eng_b_give(b, 2, bias_gradient(&k, eng_b_edge(b, 2, 0)));
+    eng_unref(x);
 }

@@ -83,20 +83,33 @@ static bool pool_sizes(struct eng_op_call *c, const struct eng_tensor *x, const 
     return true;
 }
 
+/* Does t lie channels-last, and not row-major too? */
+static bool lies_last(const struct eng_tensor *t)
+{
+    return t->ndim == 4 && eng_is_channels_last(t) && !eng_is_contiguous(t);
+}
+
 /* A result laid out as the input is: channels-last stays so. */
 static struct eng_tensor *pool_out(struct eng_op_call *c, const struct eng_tensor *x, const int64_t *sizes, enum vs_dtype dtype)
 {
-    if (x->ndim == 4 && eng_is_channels_last(x) && !eng_is_contiguous(x)) {
-        int64_t strides[4] = {sizes[1] * sizes[2] * sizes[3], 1, sizes[1] * sizes[3], sizes[1]};
+    if (lies_last(x)) {
+        int64_t strides[4];
 
+        eng_channels_last_strides(sizes, strides);
         return eng_empty_strided(c->e, sizes, strides, 4, dtype, x->storage->on_host);
     }
     return eng_c_empty(c, sizes, x->ndim, dtype, x);
 }
 
+/* t in one of the two layouts: itself or a copy. A new reference. */
+static struct eng_tensor *in_layout(struct eng *e, struct eng_tensor *t, bool last)
+{
+    return last ? eng_to_channels_last(e, t) : eng_contiguous(e, t);
+}
+
 static struct eng_tensor *dense(struct eng *e, struct eng_tensor *t)
 {
-    return t && t->ndim == 4 && eng_is_channels_last(t) ? eng_ref(t) : eng_contiguous(e, t);
+    return in_layout(e, t, lies_last(t));
 }
 
 /* ---- max ---- */
@@ -135,24 +148,30 @@ void eng_f_max_pool2d(struct eng_op_call *c)
     eng_c_give(c, ret.few[0]);
 }
 
-/* gx of the input's size. saved: input, indices. Also adaptive max pooling's. */
+/* gx, then dense copies of input and g in the input's layout; adaptive pooling makes a row-major gx and copies g alone. saved: input, indices */
 void eng_b_max_pool2d(struct eng_bw *b)
 {
+    struct eng *e = b->e;
+    struct eng_op_call c = {.e = e, .id = b->node->op};
+    bool adaptive = b->node->op == ENG_OP_adaptive_max_pool2d;
     struct eng_tensor *x = b->saved[0], *indices = b->saved[1];
-    struct eng_tensor *g, *gx;
+    struct eng_tensor *g, *gx, *dx;
 
     if (!x || !indices)
         return;
-    gx = eng_empty_strided(b->e, x->sizes, x->strides, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host);
-    if (!eng_is_non_overlapping_and_dense(x))
-        eng_slot_set(&gx, eng_empty(b->e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host));
-    g = dense(b->e, b->g[0]);
-    if (gx && g && b->e->kernels) {
+    if (adaptive)
+        gx = eng_empty(e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host);
+    else
+        gx = pool_out(&c, x, x->sizes, (enum vs_dtype)x->dtype);
+    dx = adaptive ? NULL : dense(e, x);
+    g = in_layout(e, b->g[0], !adaptive && lies_last(x));
+    if (gx && g && e->kernels) {
         struct eng_view vg = image(g), vi = image(indices), vo = image(gx);
 
-        b->e->kernels->max_pool2d_backward(&vg, &vi, &vo);
+        e->kernels->max_pool2d_backward(&vg, &vi, &vo);
     }
     eng_unref(g);
+    eng_unref(dx);
     eng_b_give(b, 0, gx);
 }
 
@@ -227,7 +246,7 @@ void eng_b_avg_pool2d(struct eng_bw *b)
 {
     struct eng_tensor *x = b->saved[0];
     struct eng_op_call c = {.e = b->e, .id = b->node->op};
-    struct eng_tensor *g, *gx;
+    struct eng_tensor *g, *gx, *dx;
     struct eng_pool2d p;
 
     if (!x)
@@ -236,13 +255,15 @@ void eng_b_avg_pool2d(struct eng_bw *b)
     p.count_include_pad = b->a[5].v.flag;
     p.divisor_override = b->a[6].kind == ENG_A_SCALAR ? b->a[6].v.scalar.i : 0;
     gx = pool_out(&c, x, x->sizes, (enum vs_dtype)x->dtype);
-    g = dense(b->e, b->g[0]);
+    dx = dense(b->e, x);
+    g = in_layout(b->e, b->g[0], lies_last(x));
     if (gx && g && b->e->kernels) {
         struct eng_view vg = image(g), vo = image(gx);
 
         b->e->kernels->avg_pool2d_backward(&vg, &vo, &p);
     }
     eng_unref(g);
+    eng_unref(dx);
     eng_b_give(b, 0, gx);
 }
 
@@ -275,8 +296,16 @@ void eng_f_adaptive_avg_pool2d(struct eng_op_call *c)
     if (at_or(&c->a[1], 0, 1) == 1 && at_or(&c->a[1], 1, 1) == 1) {
         int64_t dims[2] = {-1, -2};
         struct eng_arg args[] = {eng_at(x), eng_aints(dims, 2), eng_ab(true), eng_anone()};
+        struct eng_tensor *mean = eng_call1(e, ENG_OP_mean, args);
 
-        eng_c_give(c, eng_call1(e, ENG_OP_mean, args));
+        if (mean && lies_last(x)) { /* its strides are set to channels-last ones */
+            int64_t strides[4];
+            struct eng_arg view[] = {eng_at(mean), eng_aints(mean->sizes, 4), eng_aints(strides, 4), eng_ai(0)};
+
+            eng_channels_last_strides(mean->sizes, strides);
+            eng_slot_set(&mean, eng_call1(e, ENG_OP_as_strided, view));
+        }
+        eng_c_give(c, mean);
         return;
     }
     eng_c_give(c, eng_call1(e, ENG_OP_adaptive_avg_pool2d_leaf, c->a));
@@ -305,8 +334,8 @@ void eng_f_adaptive_avg_pool2d_leaf(struct eng_op_call *c)
     memcpy(sizes, x->sizes, sizeof(sizes));
     for (int k = 0; k < 2; k++)
         sizes[x->ndim - 2 + k] = at_or(&c->a[1], k, x->sizes[x->ndim - 2 + k]);
-    out = pool_out(c, x, sizes, (enum vs_dtype)x->dtype);
     dx = dense(c->e, x);
+    out = pool_out(c, x, sizes, (enum vs_dtype)x->dtype);
     if (out && dx && eng_c_computes(c)) {
         struct eng_view vx = image(dx), vo = image(out);
 
@@ -337,13 +366,21 @@ void eng_b_adaptive_avg_pool2d(struct eng_bw *b)
 
 /* ---- resampling ---- */
 
-/* (input, output_size, [align_corners,] scales_h, scales_w) */
+/* From this many channels on, images that lie channels-last have kernels of their own. */
+#define UPSAMPLE_CHANNELS_LAST 16
+
+static bool upsamples_last(const struct eng_tensor *t)
+{
+    return lies_last(t) && t->sizes[1] >= UPSAMPLE_CHANNELS_LAST;
+}
+
+/* (input, output_size, [align_corners,] scales_h, scales_w). The nearest form reads and writes row-major copies where it must; the bilinear one any strides. */
 void eng_f_upsample(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, 0);
     bool bilinear = c->id == ENG_OP_upsample_bilinear2d;
     int64_t sizes[4];
-    struct eng_tensor *out, *dx;
+    struct eng_tensor *out, *dx = NULL, *row_major = NULL;
 
     if (x->ndim != 4) {
         eng_fail(c->e, VS_E_SHAPE, "interpolate: expected a 4-D input, got %d-D", x->ndim);
@@ -353,9 +390,13 @@ void eng_f_upsample(struct eng_op_call *c)
     sizes[2] = c->a[1].v.ints[0];
     sizes[3] = c->a[1].v.ints[c->a[1].count > 1 ? 1 : 0];
     out = pool_out(c, x, sizes, (enum vs_dtype)x->dtype);
-    dx = dense(c->e, x);
-    if (out && dx && eng_c_computes(c)) {
-        struct eng_view vx = eng_v(dx), vo = eng_v(out);
+    if (!bilinear && !upsamples_last(x)) {
+        if (lies_last(x))
+            row_major = eng_empty(c->e, sizes, 4, (enum vs_dtype)x->dtype, x->storage->on_host);
+        dx = eng_contiguous(c->e, x);
+    }
+    if (out && eng_c_computes(c)) {
+        struct eng_view vx = eng_v(dx ? dx : x), vo = eng_v(out);
 
         if (bilinear)
             c->e->kernels->upsample_bilinear2d(&vx, &vo, eng_c_bool(c, 2), eng_c_has(c, 3) ? eng_c_float(c, 3) : 0,
@@ -364,16 +405,22 @@ void eng_f_upsample(struct eng_op_call *c)
             c->e->kernels->upsample_nearest2d(&vx, &vo);
     }
     eng_unref(dx);
+    eng_unref(row_major);
     eng_c_give(c, out);
 }
 
+/* gx lies as g does; what is not channels-last with enough channels goes through row-major copies of gx and g. */
 void eng_b_upsample(struct eng_bw *b)
 {
     const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    struct eng_op_call c = {.e = b->e, .id = b->node->op};
     bool bilinear = b->node->op == ENG_OP_upsample_bilinear2d;
-    struct eng_tensor *gx = eng_empty(b->e, edge->sizes, 4, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
-    struct eng_tensor *g = dense(b->e, b->g[0]);
+    struct eng_tensor *gx = pool_out(&c, b->g[0], edge->sizes, (enum vs_dtype)b->g[0]->dtype);
+    struct eng_tensor *row_major = NULL, *g;
 
+    if (lies_last(b->g[0]) && !upsamples_last(b->g[0]))
+        row_major = eng_empty(b->e, edge->sizes, 4, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
+    g = in_layout(b->e, b->g[0], upsamples_last(b->g[0]));
     if (gx && g && b->e->kernels) {
         struct eng_view vg = eng_v(g), vo = eng_v(gx);
 
@@ -384,5 +431,6 @@ void eng_b_upsample(struct eng_bw *b)
             b->e->kernels->upsample_nearest2d_backward(&vg, &vo);
     }
     eng_unref(g);
+    eng_unref(row_major);
     eng_b_give(b, 0, gx);
 }
