@@ -43,7 +43,7 @@ static void parameter_counts_are_those_of_the_architectures(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct facts_net net = facts_net_read(rows[i].path);
-        struct facts_run run = facts_run_net(&net, "batch=1 steps=1", false, NULL);
+        struct facts_run run = facts_run_net(&net, "batch=2 steps=1", false, NULL);
 
         if (run.result.parameters != rows[i].parameters)
             fail_msg("%s: %" PRIu64 " parameters, not %" PRIu64, rows[i].path,
