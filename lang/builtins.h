@@ -27,6 +27,7 @@ void lang_classes_make(struct lang_vm *vm);
 void lang_types_register(struct lang_vm *vm);
 /* print(), len(), sum() … */
 void lang_builtins_register(struct lang_vm *vm);
+void lang_iter_builtins_register(struct lang_vm *vm);
 /* Methods of str, list, tuple, dict, set. */
 void lang_str_methods_register(struct lang_vm *vm);
 void lang_list_methods_register(struct lang_vm *vm);

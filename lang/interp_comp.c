@@ -57,13 +57,61 @@ static bool add_element(struct lang_vm *vm, struct lang_frame *f, const struct l
     return true;
 }
 
-/* Run the clauses from `level` on; the iterator of this level is at `it` and goes when it is exhausted. */
+/*
+ * `for y in [f(x)]` behind another clause: CPython's compiler makes no list of the one value, it binds it. NULL where it is not
+ * that.
+ */
+static const struct lang_expr *single_value(const struct lang_comp_for *clause)
+{
+    const struct lang_expr *e = clause->iter;
+
+    if ((e->kind != LANG_EXPR_LIST && e->kind != LANG_EXPR_TUPLE) || e->u.list.count != 1 ||
+        e->u.list.items[0]->kind == LANG_EXPR_STARRED)
+        return NULL;
+    return e->u.list.items[0];
+}
+
+static bool bind_single(struct lang_vm *vm, struct lang_frame *f, const struct lang_expr *value,
+                        const struct lang_expr *target)
+{
+    if (lang_comp_binds_first(value, target))
+        return lang_eval_comp_first(vm, f, value, target);
+    return lang_eval(vm, f, value) && lang_store(vm, f, target);
+}
+
+static bool run_clauses(struct lang_vm *vm, struct lang_frame *f, const struct lang_comp *comp,
+                        uint32_t level, struct lang_value *it, struct lang_value result);
+
+/* The target of this clause has its value: the conditions, then what is inside. */
+static bool run_inside(struct lang_vm *vm, struct lang_frame *f, const struct lang_comp *comp,
+                       uint32_t level, struct lang_value result)
+{
+    const struct lang_expr *single;
+    bool pass;
+
+    if (!pass_conds(vm, f, &comp->fors[level], &pass))
+        return false;
+    if (!pass)
+        return true;
+    if (level + 1 == comp->for_count)
+        return add_element(vm, f, comp, result);
+    single = single_value(&comp->fors[level + 1]);
+    if (single != NULL)
+        return bind_single(vm, f, single, comp->fors[level + 1].target) &&
+               run_inside(vm, f, comp, level + 1, result);
+    if (!push_iter(vm, f, comp->fors[level + 1].iter) ||
+        !run_clauses(vm, f, comp, level + 1, vm->sp - 1, result))
+        return false;
+    vm->sp--; /* its iterator has gone */
+    return true;
+}
+
+/* Loop over a clause; its iterator is at `it` and goes when it is exhausted. */
 static bool run_clauses(struct lang_vm *vm, struct lang_frame *f, const struct lang_comp *comp,
                         uint32_t level, struct lang_value *it, struct lang_value result)
 {
     const struct lang_comp_for *clause = &comp->fors[level];
     struct lang_value item;
-    bool pass;
 
     for (;;) {
         lang_at(vm, f, clause->iter);
@@ -72,19 +120,8 @@ static bool run_clauses(struct lang_vm *vm, struct lang_frame *f, const struct l
         if (!lang_is_bound(item))
             break;
         lang_push(vm, item);
-        if (!lang_store(vm, f, clause->target) || !pass_conds(vm, f, clause, &pass))
+        if (!lang_store(vm, f, clause->target) || !run_inside(vm, f, comp, level, result))
             return false;
-        if (!pass)
-            continue;
-        if (level + 1 == comp->for_count) {
-            if (!add_element(vm, f, comp, result))
-                return false;
-            continue;
-        }
-        if (!push_iter(vm, f, comp->fors[level + 1].iter) ||
-            !run_clauses(vm, f, comp, level + 1, vm->sp - 1, result))
-            return false;
-        vm->sp--; /* its iterator has gone */
     }
     lang_drop(vm, *it);
     *it = lang_unbound();
@@ -204,11 +241,52 @@ static bool make_generator(struct lang_vm *vm, struct lang_frame *f, const struc
     return true;
 }
 
+/* The next value of the innermost clause that has started, bound to its target; *ended: it has no more. */
+static bool step_clause(struct lang_vm *vm, struct lang_frame *f, struct lang_generator *g,
+                        const struct lang_comp_for *clause, bool *ended)
+{
+    struct lang_value *it = &g->loops[g->loop_count - 1];
+    struct lang_value item = lang_unbound();
+
+    lang_at(vm, f, clause->iter);
+    if (lang_is_bound(*it) &&
+        !lang_iter_next(vm, *it, &item)) /* unbound: a single value, which has been */
+        return false;
+    *ended = !lang_is_bound(item);
+    if (*ended) {
+        g->loop_count--;
+        lang_drop(vm, *it);
+        return true;
+    }
+    lang_push(vm, item);
+    return lang_store(vm, f, clause->target);
+}
+
+/* Start the clause inside the innermost one. *bound: its target has a value already. */
+static bool start_clause(struct lang_vm *vm, struct lang_frame *f, struct lang_generator *g,
+                         const struct lang_comp_for *clause, bool *bound)
+{
+    const struct lang_expr *single = single_value(clause);
+
+    *bound = single != NULL;
+    if (single != NULL) {
+        if (!bind_single(vm, f, single, clause->target))
+            return false;
+        g->loops[g->loop_count++] = lang_unbound();
+        return true;
+    }
+    if (!push_iter(vm, f, clause->iter))
+        return false;
+    g->loops[g->loop_count++] = lang_pop(vm);
+    return true;
+}
+
 /* Go on until an element is on the stack (*found), or all loops have ended. */
 static bool resume(struct lang_vm *vm, struct lang_frame *f, struct lang_generator *g,
                    const struct lang_comp *comp, bool *found)
 {
-    struct lang_value item;
+    bool bound = false;
+    bool ended;
     bool pass;
 
     *found = false;
@@ -216,18 +294,15 @@ static bool resume(struct lang_vm *vm, struct lang_frame *f, struct lang_generat
         g->loops[g->loop_count++] = lang_keep(g->slots[0]);
     while (g->loop_count > 0) {
         uint32_t level = g->loop_count - 1;
-        const struct lang_comp_for *clause = &comp->fors[level];
 
-        lang_at(vm, f, clause->iter);
-        if (!lang_iter_next(vm, g->loops[level], &item))
-            return false;
-        if (!lang_is_bound(item)) {
-            g->loop_count--;
-            lang_drop(vm, g->loops[level]);
-            continue;
+        if (!bound) {
+            if (!step_clause(vm, f, g, &comp->fors[level], &ended))
+                return false;
+            if (ended)
+                continue;
         }
-        lang_push(vm, item);
-        if (!lang_store(vm, f, clause->target) || !pass_conds(vm, f, clause, &pass))
+        bound = false;
+        if (!pass_conds(vm, f, &comp->fors[level], &pass))
             return false;
         if (!pass)
             continue;
@@ -235,9 +310,8 @@ static bool resume(struct lang_vm *vm, struct lang_frame *f, struct lang_generat
             *found = true;
             return lang_eval(vm, f, comp->elt);
         }
-        if (!push_iter(vm, f, comp->fors[level + 1].iter))
+        if (!start_clause(vm, f, g, &comp->fors[level + 1], &bound))
             return false;
-        g->loops[g->loop_count++] = lang_pop(vm);
     }
     return true;
 }

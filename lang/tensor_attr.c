@@ -126,10 +126,13 @@ static bool get_mT(struct lang_vm *vm, struct eng_tensor *t, struct lang_value *
     return lang_op_run(vm, ENG_OP_transpose, false, args, out);
 }
 
-static const struct {
+/* What the class has under the attribute's name: a builtin whose data is one of these. */
+struct getter {
     const char *name;
     get_fn *get;
-} ATTRS[] = {
+};
+
+static const struct getter ATTRS[] = {
     {"shape", get_shape},     {"dtype", get_dtype},
     {"device", get_device},   {"grad", get_grad},
     {"data", get_data},       {"requires_grad", get_requires_grad},
@@ -140,16 +143,33 @@ static const struct {
     {"mT", get_mT},
 };
 
+/* As a method it would be called with the tensor as its only argument. */
+static bool attr_native(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
+{
+    const struct getter *getter = call->builtin->data;
+
+    if (call->arg_count != 1 || call->args[0].kind != LANG_TENSOR)
+        return lang_fail(vm, VS_E_TYPE, "`%s` is an attribute of a tensor", getter->name);
+    return getter->get(vm, call->args[0].as.tensor, out);
+}
+
+void lang_tensor_attrs_register(struct lang_vm *vm)
+{
+    for (size_t i = 0; i < sizeof(ATTRS) / sizeof(ATTRS[0]); i++)
+        lang_dict_put(vm, vm->cls.tensor->names, lang_intern_text(vm, ATTRS[i].name),
+                      lang_object(lang_builtin_new(vm, ATTRS[i].name, attr_native, &ATTRS[i])));
+}
+
 bool lang_tensor_attr(struct lang_vm *vm, struct eng_tensor *t, struct lang_string *name,
                       struct lang_value *out, bool *found)
 {
-    *found = true;
-    for (size_t i = 0; i < sizeof(ATTRS) / sizeof(ATTRS[0]); i++) {
-        if (strcmp(ATTRS[i].name, name->text) == 0)
-            return ATTRS[i].get(vm, t, out);
-    }
-    *found = false;
-    return true;
+    struct lang_class *cls = t->is_parameter ? vm->cls.parameter : vm->cls.tensor;
+    struct lang_value v = lang_class_find(vm, cls, name);
+
+    *found = v.kind == LANG_BUILTIN && v.as.builtin->fn == attr_native;
+    if (!*found)
+        return true;
+    return ((const struct getter *)v.as.builtin->data)->get(vm, t, out);
 }
 
 /* ---- writing ---- */

@@ -457,6 +457,7 @@ void lang_tensor_methods_register(struct lang_vm *vm)
     struct lang_dict *names = vm->cls.tensor->names;
     struct lang_value *torch = lang_dict_find(vm->spaces, lang_intern_text(vm, "torch"));
 
+    lang_tensor_attrs_register(vm);
     for (size_t i = 0; i < sizeof(METHODS) / sizeof(METHODS[0]); i++) {
         struct lang_builtin *b =
             lang_builtin_new(vm, METHODS[i].name, METHODS[i].fn, METHODS[i].data);

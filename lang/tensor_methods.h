@@ -35,7 +35,8 @@ VS_MUST_USE bool lang_to_args(struct lang_vm *vm, const struct lang_call *call, 
 VS_MUST_USE bool lang_tensor_to(struct lang_vm *vm, struct eng_tensor *t, const struct lang_to *to,
                                 struct lang_value *out);
 
-/* The methods of the class Tensor. */
+/* The attributes and the methods of the class Tensor. */
+void lang_tensor_attrs_register(struct lang_vm *vm);
 void lang_tensor_methods_register(struct lang_vm *vm);
 
 #endif
