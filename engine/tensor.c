@@ -377,6 +377,20 @@ struct eng_tensor *eng_overwritten(struct eng_tensor *t)
     return fresh;
 }
 
+static void storage_category_set(struct eng_storage *s, enum vs_category category)
+{
+    struct eng *e = s->eng;
+
+    if (s->category == category)
+        return;
+    s->category = (uint8_t)category;
+    if (e->observer && s->block) {
+        struct vs_event ev = {.kind = VS_EV_CATEGORY, .a = s->block_id, .aux = (uint8_t)category};
+
+        eng_emit(e, &ev);
+    }
+}
+
 void eng_set_data(struct eng_tensor *p, struct eng_tensor *t)
 {
     struct eng_storage *old;
@@ -387,6 +401,8 @@ void eng_set_data(struct eng_tensor *p, struct eng_tensor *t)
     old = p->storage;
     e = old->eng;
     p->storage = eng_storage_ref(t->storage);
+    if (old->category == VS_CAT_PARAMETER || old->category == VS_CAT_BUFFER) /* it stays what it is, in new memory */
+        storage_category_set(p->storage, (enum vs_category)old->category);
     p->dtype = t->dtype;
     p->ndim = t->ndim;
     memcpy(p->sizes, t->sizes, sizeof(p->sizes));
@@ -431,20 +447,6 @@ void eng_set_name(struct eng_tensor *t, const char *name)
     t->name = id;
     t->id = 0; /* announced anew, with its name */
     eng_tensor_id(e, t);
-}
-
-static void storage_category_set(struct eng_storage *s, enum vs_category category)
-{
-    struct eng *e = s->eng;
-
-    if (s->category == category)
-        return;
-    s->category = (uint8_t)category;
-    if (e->observer && s->block) {
-        struct vs_event ev = {.kind = VS_EV_CATEGORY, .a = s->block_id, .aux = (uint8_t)category};
-
-        eng_emit(e, &ev);
-    }
 }
 
 void eng_set_category(struct eng_tensor *t, enum vs_category category)

@@ -41,6 +41,11 @@ static struct eng_tensor *apply_slice(struct eng *e, struct eng_tensor *t, int d
     return eng_call1(e, ENG_OP_slice, args);
 }
 
+static bool takes_all(const struct eng_index *slice, int64_t size)
+{
+    return slice->step == 1 && (!slice->has_start || slice->start == 0) && (!slice->has_stop || slice->stop == size);
+}
+
 static int dims_taken(const struct eng_index *items, uint32_t count)
 {
     int n = 0;
@@ -76,7 +81,7 @@ static bool take_apart(struct eng *e, struct eng_tensor *x, const struct eng_ind
             break;
         }
         case ENG_I_SLICE:
-            if (!items[i].has_start && !items[i].has_stop && items[i].step == 1)
+            if (count > 1 && takes_all(&items[i], out->t->sizes[dim])) /* alone, x[:] is a slice like any other */
                 next = eng_ref(out->t);
             else
                 next = apply_slice(e, out->t, dim, &items[i]);
