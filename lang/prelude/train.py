@@ -130,8 +130,8 @@ def autocast(settings):
     return torch.autocast("cuda", dtype=torch.float16 if settings["amp"] == "fp16" else torch.bfloat16)
 
 
-def end(phase, micro, settings):
-    if settings["empty-cache"] == "phase":
+def end(phase, micro, settings, last=False):
+    if settings["empty-cache"] == "phase" or last and settings["empty-cache"] == "step":
         torch.cuda.empty_cache()
     torch._mark(phase, micro)
 
@@ -159,8 +159,6 @@ def train(source, net, loss, train_step, optimizer, scaler, settings):
             if train_step is not None:
                 l = train_step(net, optimizer, scaler, inputs, targets)
                 torch._note_loss(l)
-                if step == steps - 1 and micro == accumulate - 1:
-                    torch._note_saved()
                 if not detach_loss and l is not None:
                     epoch_loss += l
                 if settings["dump"] and step == 0 and micro == accumulate - 1:
@@ -183,7 +181,7 @@ def train(source, net, loss, train_step, optimizer, scaler, settings):
                     epoch_loss += l
                 if drop_outputs:
                     del output, l
-                end("loss", micro, settings)
+                end("loss", micro, settings, micro == accumulate - 1)
                 continue
             end("loss", micro, settings)
             torch._phase("backward")
@@ -203,9 +201,7 @@ def train(source, net, loss, train_step, optimizer, scaler, settings):
             end("optimizer", 0, settings)
             torch._phase("zero_grad")
             optimizer.zero_grad(set_to_none=settings["zero-grad"] == "none")
-            end("zero_grad", 0, settings)
-        if settings["empty-cache"] == "step":
-            torch.cuda.empty_cache()
+            end("zero_grad", 0, settings, True)
     if settings["dump"]:
         for name, p in net.named_parameters():
             torch._dump("parameter", name, p, 1.0)
