@@ -1,0 +1,275 @@
+/*
+ * tests/engine/rig.c - see rig.h.
+ *
+ * Must not know:  what any test is about.
+ * Invariant:      ids of strings and places are handed out from 1 in order of first use, so equal runs give equal ids.
+ */
+#include "tests/engine/rig.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "engine/op_internal.h"
+
+/* ---- the observer ---- */
+
+static void on_event(void *user, const struct vs_event *event)
+{
+    struct rig *rig = user;
+
+    rig->events = vs_grow(rig->events, rig->count, &rig->cap, sizeof(*rig->events));
+    rig->events[rig->count++] = *event;
+}
+
+static uint32_t on_string(void *user, const char *text)
+{
+    struct rig *rig = user;
+
+    for (size_t i = 0; i < rig->string_count; i++) {
+        if (!strcmp(rig->strings[i], text))
+            return (uint32_t)i + 1;
+    }
+    rig->strings =
+        vs_grow(rig->strings, rig->string_count, &rig->string_cap, sizeof(*rig->strings));
+    rig->strings[rig->string_count++] = vs_strdup(text);
+    return (uint32_t)rig->string_count;
+}
+
+static uint32_t on_place(void *user, const struct vs_place *place)
+{
+    struct rig *rig = user;
+
+    for (size_t i = 0; i < rig->place_count; i++) {
+        if (!memcmp(&rig->places[i], place, sizeof(*place)))
+            return (uint32_t)i + 1;
+    }
+    rig->places = vs_grow(rig->places, rig->place_count, &rig->place_cap, sizeof(*rig->places));
+    rig->places[rig->place_count++] = *place;
+    return (uint32_t)rig->place_count;
+}
+
+static void on_tensor(void *user, const struct vs_tensor_desc *desc)
+{
+    struct rig *rig = user;
+
+    assert_int_equal(desc->id, rig->tensors + 1);
+    rig->tensors++;
+}
+
+/* ---- life ---- */
+
+static void init(struct rig *rig, bool is_meta, uint64_t capacity)
+{
+    struct eng_options options = {
+        .kernels = is_meta ? NULL : eng_kernels_cpu(), .capacity = capacity, .seed = 7};
+    struct vs_error err = VS_ERROR_INIT;
+
+    memset(rig, 0, sizeof(*rig));
+    rig->is_meta = is_meta;
+    rig->observer.user = rig;
+    rig->observer.emit = on_event;
+    rig->observer.string = on_string;
+    rig->observer.place = on_place;
+    rig->observer.tensor = on_tensor;
+    options.observer = &rig->observer;
+    if (eng_new(&options, &rig->e, &err))
+        fail_msg("%s", err.text);
+}
+
+void rig_init(struct rig *rig, bool is_meta)
+{
+    init(rig, is_meta, 0);
+}
+
+void rig_init_small(struct rig *rig, uint64_t capacity)
+{
+    init(rig, false, capacity);
+}
+
+void rig_release(struct rig *rig)
+{
+    if (eng_failed(rig->e))
+        fail_msg("the engine failed: %s", eng_failed(rig->e)->text);
+    assert_int_equal(rig->e->counters.saved_bytes, 0);
+    assert_int_equal(rig->e->counters.saved_bytes_all, 0);
+    assert_int_equal(rig->e->counters.saved_tensors, 0);
+    assert_int_equal(rig->e->live_storages, 0);
+    assert_int_equal(rig->e->kernel_depth, 0);
+    assert_int_equal(rig->e->backward_depth, 0);
+    assert_int_equal(rig->e->recompute_depth, 0);
+    assert_true(rig->e->grad_enabled);
+    eng_free(rig->e);
+    for (size_t i = 0; i < rig->string_count; i++)
+        vs_free(rig->strings[i]);
+    vs_free(rig->strings);
+    vs_free(rig->places);
+    vs_free(rig->events);
+    memset(rig, 0, sizeof(*rig));
+}
+
+/* ---- what was written down ---- */
+
+const char *rig_string(const struct rig *rig, uint64_t id)
+{
+    assert_true(id <= rig->string_count);
+    return id ? rig->strings[id - 1] : "";
+}
+
+void rig_clear(struct rig *rig)
+{
+    rig->count = 0;
+}
+
+size_t rig_count(const struct rig *rig, enum vs_event_kind kind)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < rig->count; i++)
+        n += rig->events[i].kind == kind;
+    return n;
+}
+
+const char *rig_memory_text(const struct rig *rig, bool with_saves, char *buf, size_t size)
+{
+    uint64_t first = UINT64_MAX;
+    size_t used = 0;
+
+    buf[0] = '\0';
+    for (size_t i = 0; i < rig->count && first == UINT64_MAX; i++) {
+        if (rig->events[i].kind == VS_EV_ALLOC)
+            first = rig->events[i].a;
+    }
+    for (size_t i = 0; i < rig->count; i++) {
+        const struct vs_event *ev = &rig->events[i];
+        uint64_t block = ev->a >= first ? ev->a - first + 1 : 0;
+        int len = 0;
+
+        if (ev->kind == VS_EV_ALLOC)
+            len = snprintf(buf + used, size - used, "+%" PRIu64 " ", ev->b);
+        else if (ev->kind == VS_EV_FREE)
+            len = snprintf(buf + used, size - used, "-%" PRIu64 "@%" PRIu64 " ", ev->b, block);
+        else if (with_saves && (ev->kind == VS_EV_SAVE || ev->kind == VS_EV_UNSAVE))
+            len = snprintf(buf + used, size - used, "%c@%" PRIu64 " ",
+                           ev->kind == VS_EV_SAVE ? 's' : 'u', block);
+        used += (size_t)len;
+        assert_true(used < size);
+    }
+    return buf;
+}
+
+enum vs_status rig_take_failure(struct rig *rig, const char *text_part)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    enum vs_status st = eng_failure_take(rig->e, &err);
+
+    if (!st)
+        fail_msg("expected a failure with \"%s\", nothing failed", text_part ? text_part : "");
+    if (text_part && !strstr(err.text, text_part))
+        fail_msg("expected a failure with \"%s\", got \"%s\"", text_part, err.text);
+    return st;
+}
+
+/* ---- tensors ---- */
+
+uint32_t rig_formula_word(uint32_t key, uint32_t i)
+{
+    uint32_t h = i * UINT32_C(0x9E3779B1) + (key * UINT32_C(0x85EBCA6B) + UINT32_C(0x12345));
+
+    h ^= h >> 16;
+    h *= UINT32_C(0x85EBCA6B);
+    h ^= h >> 13;
+    h *= UINT32_C(0xC2B2AE35);
+    h ^= h >> 16;
+    return h;
+}
+
+double rig_formula(uint32_t key, uint32_t i)
+{
+    return (double)(rig_formula_word(key, i) >> 8) * 0x1p-23 - 1.0;
+}
+
+/* Position of element i (row-major) in the storage. */
+static uint64_t position(const struct eng_tensor *t, int64_t i)
+{
+    int64_t at = (int64_t)t->offset;
+
+    for (int d = t->ndim - 1; d >= 0; d--) {
+        at += i % t->sizes[d] * t->strides[d];
+        i /= t->sizes[d];
+    }
+    return (uint64_t)at;
+}
+
+static struct eng_view element(const struct eng_tensor *t, int64_t i)
+{
+    struct eng_view v = {.dtype = (enum vs_dtype)t->dtype};
+
+    v.data = (char *)t->storage->data + position(t, i) * vs_dtype_bytes(v.dtype);
+    return v;
+}
+
+double rig_value(const struct eng_tensor *t, int64_t i)
+{
+    struct eng_view v;
+
+    if (!t->storage->data)
+        return 0;
+    v = element(t, i);
+    return eng_kernels_cpu()->item(&v).f;
+}
+
+void rig_set_value(struct eng_tensor *t, int64_t i, double value)
+{
+    struct eng_view v;
+
+    if (!t->storage->data)
+        return;
+    v = element(t, i);
+    if (v.dtype == VS_F64)
+        *(double *)v.data = value;
+    else
+        eng_kernels_cpu()->fill(&v, (struct eng_scalar){.i = (int64_t)value, .f = value});
+}
+
+struct eng_tensor *rig_tensor(struct rig *rig, enum vs_dtype dtype, int ndim, const int64_t *sizes,
+                              const double *values)
+{
+    struct eng_tensor *t = eng_empty(rig->e, sizes, ndim, dtype, false);
+
+    assert_non_null(t);
+    for (int64_t i = 0; i < eng_numel(t); i++)
+        rig_set_value(t, i, values ? values[i] : 0);
+    return t;
+}
+
+struct eng_tensor *rig_leaf(struct rig *rig, int ndim, const int64_t *sizes, uint32_t key)
+{
+    struct eng_tensor *t = rig_tensor(rig, VS_F64, ndim, sizes, NULL);
+
+    for (int64_t i = 0; i < eng_numel(t); i++)
+        rig_set_value(t, i, rig_formula(key, (uint32_t)i));
+    eng_set_requires_grad(rig->e, t, true);
+    return t;
+}
+
+struct eng_tensor *rig_sum(struct rig *rig, struct eng_tensor *t)
+{
+    struct eng_arg args[] = {eng_at(t), eng_anone()};
+
+    return t ? eng_call1(rig->e, ENG_OP_sum_all, args) : NULL;
+}
+
+void rig_backward(struct rig *rig, struct eng_tensor *loss)
+{
+    if (loss)
+        eng_backward(rig->e, &loss, NULL, 1, false);
+    if (eng_failed(rig->e))
+        fail_msg("backward failed: %s", eng_failed(rig->e)->text);
+}
