@@ -293,7 +293,7 @@ static void run_node(struct eng *e, struct eng_node *n, struct eng_tensor **g, s
     }
 }
 
-static void emit_node(struct eng *e, enum vs_event_kind kind, const struct eng_node *n)
+static void emit_node(struct eng *e, enum vs_event_kind kind, const struct eng_node *n, uint64_t flops)
 {
     struct vs_event ev = {0};
 
@@ -302,6 +302,7 @@ static void emit_node(struct eng *e, enum vs_event_kind kind, const struct eng_n
     ev.kind = (uint8_t)kind;
     ev.a = eng_string_id(e, n->name);
     ev.b = n->id;
+    ev.c = flops;
     ev.aux = 1;
     eng_emit(e, &ev);
 }
@@ -359,11 +360,13 @@ static void evaluate(struct eng_task *task, uint32_t slot)
     struct eng_tensor **g = task->nodes[slot].buffer;
     struct eng_tensor *few[8] = {0};
     struct eng_tensor **out = n->edge_count <= 8 ? few : vs_calloc(n->edge_count, sizeof(*out));
+    uint64_t untold = e->counters.total_flops - e->told_flops; /* of nodes around this one */
+    uint64_t own_flops;
     struct place_before before;
 
     task->nodes[slot].buffer = NULL;
     before = place_enter(e, n);
-    emit_node(e, VS_EV_OP_BEGIN, n);
+    emit_node(e, VS_EV_OP_BEGIN, n, 0);
     for (int i = 0; g && i < n->output_count; i++)
         eng_emit_use(e, g[i]);
     if (task->nodes[slot].capture && g)
@@ -390,7 +393,9 @@ static void evaluate(struct eng_task *task, uint32_t slot)
     vs_free(g);
     if (!task->retain_graph && !e->failed)
         eng_node_release_saved(n);
-    emit_node(e, VS_EV_OP_END, n);
+    own_flops = e->counters.total_flops - e->told_flops - untold;
+    emit_node(e, VS_EV_OP_END, n, own_flops);
+    e->told_flops += own_flops;
     if (!e->failed)
         deliver(task, n, out);
     for (int i = 0; i < n->edge_count; i++)
