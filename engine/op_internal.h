@@ -70,6 +70,8 @@ struct eng_cell {
     int64_t i;
 };
 struct eng_view eng_v_scalar(struct eng_scalar value, const struct eng_tensor *out, struct eng_cell *cell);
+/* The next stream of random numbers of the device or the host: one for each op that draws some. */
+struct eng_rng_key eng_rng_next(struct eng *e, bool on_host);
 /* The view of a Tensor or number argument, broadcast to `out`. */
 struct eng_view eng_v_operand(const struct eng_arg *arg, const struct eng_tensor *out, struct eng_cell *cell);
 /* May the kernels run on these: data is there on every one (not meta, and after no failure). */

@@ -21,7 +21,7 @@ static bool host_or(const struct eng_op_call *c, int arg, bool otherwise)
     return c->a[arg].kind == ENG_A_DEVICE ? c->a[arg].v.on_host : otherwise;
 }
 
-static struct eng_rng_key rng_key(struct eng *e, bool on_host)
+struct eng_rng_key eng_rng_next(struct eng *e, bool on_host)
 {
     uint64_t *offset = on_host ? &e->rng.host_offset : &e->rng.device_offset;
     struct eng_rng_key key = {e->rng.seed + (on_host ? 0 : UINT64_C(0x9E3779B97F4A7C15)), *offset};
@@ -187,7 +187,7 @@ static void random_fill(struct eng_op_call *c, struct eng_tensor *t, bool normal
 
     if (!t)
         return;
-    key = rng_key(c->e, t->storage->on_host);
+    key = eng_rng_next(c->e, t->storage->on_host);
     if (eng_c_computes(c)) {
         struct eng_view v = eng_v(t);
 
@@ -218,7 +218,7 @@ void eng_f_randint(struct eng_op_call *c)
     int64_t low = at == 2 ? eng_c_int(c, 0) : 0;
     int64_t high = eng_c_int(c, at - 1);
     bool on_host = host_or(c, at + 2, true);
-    struct eng_rng_key key = rng_key(c->e, on_host);
+    struct eng_rng_key key = eng_rng_next(c->e, on_host);
     struct eng_tensor *t;
 
     if (high <= low) {
@@ -241,7 +241,7 @@ void eng_f_randperm(struct eng_op_call *c)
 {
     int64_t n = eng_c_int(c, 0);
     bool on_host = host_or(c, 2, true);
-    struct eng_rng_key key = rng_key(c->e, on_host);
+    struct eng_rng_key key = eng_rng_next(c->e, on_host);
     struct eng_tensor *t = eng_empty(c->e, &n, 1, dtype_or(c, 1, VS_I64), on_host);
 
     if (!t)
@@ -276,7 +276,7 @@ void eng_f_refill(struct eng_op_call *c)
         return;
     }
     if (c->id == ENG_OP_normal_ || c->id == ENG_OP_uniform_ || c->id == ENG_OP_bernoulli_)
-        key = rng_key(c->e, t->storage->on_host);
+        key = eng_rng_next(c->e, t->storage->on_host);
     eng_c_give(c, eng_ref(t));
     if (!eng_c_computes(c))
         return;

@@ -221,13 +221,13 @@ void eng_b_fused_rms_norm(struct eng_bw *b)
 
 /* ---- dropout ---- */
 
-static struct eng_rng_key device_key(struct eng *e, bool on_host)
+/*
+ * What a kept element is multiplied by, as the path with a noise tensor has it: 1 divided by 1 - p in the tensor's own arithmetic. Both paths draw
+ * the same numbers, so that dropout in place drops the same elements.
+ */
+static double kept_scale(enum vs_dtype dtype, double p)
 {
-    uint64_t *offset = on_host ? &e->rng.host_offset : &e->rng.device_offset;
-    struct eng_rng_key key = {e->rng.seed ^ UINT64_C(0xD1B54A32D192ED03), *offset};
-
-    (*offset)++;
-    return key;
+    return dtype == VS_F64 ? 1 / (1 - p) : (double)(1.0F / (float)(1 - p));
 }
 
 /* The path that multiplies by a noise tensor: in place, feature dropout, p = 1. */
@@ -305,7 +305,7 @@ void eng_f_native_dropout(struct eng_op_call *c)
     double p = eng_c_float(c, 1);
     struct eng_tensor *mask = eng_c_empty_like(c, x, VS_BOOL);
     struct eng_tensor *out = mask ? eng_c_empty_like(c, x, (enum vs_dtype)x->dtype) : NULL;
-    struct eng_rng_key key = device_key(c->e, x->storage->on_host);
+    struct eng_rng_key key = eng_rng_next(c->e, x->storage->on_host);
 
     if (out && eng_c_computes(c)) {
         struct eng_view vx = eng_v(x), vm = eng_v(mask), vo = eng_v(out), vs;
@@ -313,7 +313,7 @@ void eng_f_native_dropout(struct eng_op_call *c)
         double none[4] = {0};
 
         c->e->kernels->random_bernoulli(&vm, 1 - p, key);
-        vs = eng_v_scalar((struct eng_scalar){false, 0, 1 / (1 - p)}, out, &cell);
+        vs = eng_v_scalar((struct eng_scalar){false, 0, kept_scale((enum vs_dtype)x->dtype, p)}, out, &cell);
         c->e->kernels->binary(ENG_B_MUL, vo.dtype, &vx, &vm, &vo, none);
         c->e->kernels->binary(ENG_B_MUL, vo.dtype, &vo, &vs, &vo, none);
     }
@@ -336,7 +336,7 @@ void eng_b_native_dropout(struct eng_bw *b)
         struct eng_cell cell;
         double none[4] = {0};
 
-        vs = eng_v_scalar((struct eng_scalar){false, 0, 1 / (1 - b->a[1].v.scalar.f)}, gx, &cell);
+        vs = eng_v_scalar((struct eng_scalar){false, 0, kept_scale((enum vs_dtype)gx->dtype, b->a[1].v.scalar.f)}, gx, &cell);
         b->e->kernels->binary(ENG_B_MUL, vo.dtype, &vg, &vm, &vo, none);
         b->e->kernels->binary(ENG_B_MUL, vo.dtype, &vo, &vs, &vo, none);
     }
