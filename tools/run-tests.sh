@@ -17,8 +17,8 @@ printf '%s\n' "$@" | xargs -P "$(nproc 2>/dev/null || echo 2)" -I{} sh -c '
 passed=0
 failed=0
 skipped=0
-count() { # count WORD LOG: the number in the last line "[  WORD  ] N test(s)"
-    sed -n "s/^\[  $1 *\] \([0-9]*\) test(s).*/\1/p" "$2" | tail -n 1
+count() { # count WORD LOG: the sum over the lines "[  WORD  ] N test(s)": a program may run several groups
+    sed -n "s/^\[  $1 *\] \([0-9]*\) test(s).*/\1/p" "$2" | awk '{ n += $1 } END { print n + 0 }'
 }
 for program in "$@"; do
     name=$(printf %s "${program#"$out"/tests/}" | tr / -)
@@ -27,9 +27,6 @@ for program in "$@"; do
     ok=$(count PASSED "$log")
     bad=$(count FAILED "$log")
     left=$(count SKIPPED "$log")
-    ok=${ok:-0}
-    bad=${bad:-0}
-    left=${left:-0}
     if [ "$status" != 0 ] && [ "$bad" = 0 ]; then
         bad=1 # it ended before it could say so
     fi
