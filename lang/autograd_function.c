@@ -186,8 +186,9 @@ static bool give_gradients(struct lang_vm *vm, const struct custom *c, struct la
         count--;
     if (count != (uint32_t)out_count)
         return lang_fail(vm, VS_E_AUTOGRAD,
-                         "backward of `%s` gave %u gradients, its forward had %d arguments",
-                         c->cls.as.cls->name->text, count, out_count);
+                         "backward of `%s` gave %u gradient%s, its forward had %d argument%s",
+                         c->cls.as.cls->name->text, count, count == 1 ? "" : "s", out_count,
+                         out_count == 1 ? "" : "s");
     for (int i = 0; i < out_count; i++) {
         if (items[i].kind == LANG_TENSOR)
             out[i] = eng_ref(items[i].as.tensor);

@@ -24,13 +24,22 @@ struct attempt {
     bool requires_grad;
 };
 
+/* What was wrong, the more telling the later. */
+enum misfit_kind {
+    MISFIT_NONE,
+    MISFIT_TOO_MANY,
+    MISFIT_UNKNOWN,
+    MISFIT_TWICE,
+    MISFIT_MISSING,
+    MISFIT_VALUE
+};
+
 struct misfit {
-    enum eng_op_id id;
-    int fitted;                    /* arguments that fitted before; -1: nothing tried yet */
-    const struct eng_param *param; /* which parameter; NULL: see the others */
-    struct lang_value value;
-    const char *unknown; /* a keyword that there is not, or is given twice */
-    bool too_many;
+    enum misfit_kind what;
+    int fitted;                    /* arguments that fitted before */
+    const struct eng_param *param; /* of MISSING and VALUE */
+    struct lang_value value;       /* of VALUE */
+    const char *keyword;           /* of UNKNOWN and TWICE */
 };
 
 /* ---- what PyTorch's parser takes everywhere ---- */
@@ -97,8 +106,8 @@ static bool take(struct lang_vm *vm, struct attempt *a, const struct eng_param *
         why->fitted++;
         return true;
     }
-    why->param = &params[i];
-    why->value = v;
+    *why = (struct misfit){
+        .what = MISFIT_VALUE, .fitted = why->fitted, .param = &params[i], .value = v};
     return true;
 }
 
@@ -118,7 +127,8 @@ static bool take_keywords(struct lang_vm *vm, struct attempt *a, const struct en
             continue;
         }
         if (i < 0 || a->given[i]) {
-            why->unknown = name;
+            why->what = i < 0 ? MISFIT_UNKNOWN : MISFIT_TWICE;
+            why->keyword = name;
             *fits = false;
             return true;
         }
@@ -135,8 +145,8 @@ static bool fill_missing(struct attempt *a, const struct eng_param *params, int 
         if (a->given[i])
             continue;
         if (!params[i].has_default) {
+            why->what = MISFIT_MISSING;
             why->param = &params[i];
-            why->value = lang_unbound();
             return false;
         }
         a->args[i] = params[i].value;
@@ -157,7 +167,7 @@ static bool try_overload(struct lang_vm *vm, const struct lang_op_set *set, enum
     a->scratch.has_index = false;
     a->requires_grad = false;
     memset(a->given, 0, sizeof(a->given));
-    *why = (struct misfit){.id = id, .fitted = 0};
+    *why = (struct misfit){.what = MISFIT_NONE};
     *fits = true;
     if (takes_loose_ints(set, params, count, call)) {
         int first = set->is_method ? 1 : 0;
@@ -167,6 +177,7 @@ static bool try_overload(struct lang_vm *vm, const struct lang_op_set *set, enum
                                  &a->args[first]);
         a->given[first] = true;
         if (!*fits) {
+            why->what = MISFIT_VALUE;
             why->param = &params[first];
             why->value = call->args[call->arg_count - 1];
             return true;
@@ -174,7 +185,7 @@ static bool try_overload(struct lang_vm *vm, const struct lang_op_set *set, enum
     }
     for (uint32_t i = 0; i < positional && *fits; i++) {
         if (i >= (uint32_t)count || params[i].keyword_only) {
-            why->too_many = true;
+            why->what = MISFIT_TOO_MANY;
             *fits = false;
             return true;
         }
@@ -265,19 +276,29 @@ static bool report_misfit(struct lang_vm *vm, const struct lang_op_set *set,
         vs_text_add(&forms, i == 0 ? "it is called as " : "\n               or ");
         add_signature(&forms, set, params, count);
     }
-    if (why->unknown != NULL)
+    switch (why->what) {
+    case MISFIT_UNKNOWN:
+    case MISFIT_TWICE:
         lang_fail_hint(vm, VS_E_TYPE, vs_text_get(&forms),
-                       "%s() has no parameter `%s`, or it is given twice", set->name, why->unknown);
-    else if (why->too_many)
-        lang_fail_hint(vm, VS_E_TYPE, vs_text_get(&forms), "%s() has too many positional arguments",
-                       set->name);
-    else if (!lang_is_bound(why->value))
+                       why->what == MISFIT_TWICE ? "%s(): the argument `%s` is given twice"
+                                                 : "%s() has no parameter `%s`",
+                       set->name, why->keyword);
+        break;
+    case MISFIT_MISSING:
         lang_fail_hint(vm, VS_E_TYPE, vs_text_get(&forms), "%s() needs the argument `%s`",
                        set->name, why->param->name);
-    else
+        break;
+    case MISFIT_VALUE:
         lang_fail_hint(vm, VS_E_TYPE, vs_text_get(&forms), "%s(): `%s` must be %s, not `%s`",
                        set->name, why->param->name, lang_param_wants(why->param),
                        lang_type_name(vm, why->value));
+        break;
+    case MISFIT_NONE:
+    case MISFIT_TOO_MANY:
+        lang_fail_hint(vm, VS_E_TYPE, vs_text_get(&forms), "%s() has too many positional arguments",
+                       set->name);
+        break;
+    }
     vs_text_release(&forms);
     return false;
 }
@@ -378,7 +399,7 @@ bool lang_op_failed(struct lang_vm *vm, enum eng_op_id id, const struct eng_arg 
 bool lang_op_native(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
 {
     const struct lang_op_set *set = call->builtin->data;
-    struct misfit best = {.fitted = -1};
+    struct misfit best = {.what = MISFIT_NONE, .fitted = -1};
     struct attempt a;
     struct misfit why;
     bool fits = false;
@@ -396,7 +417,7 @@ bool lang_op_native(struct lang_vm *vm, const struct lang_call *call, struct lan
         lang_scratch_release(vm, &a.scratch);
         if (!ok)
             return false;
-        if (why.fitted > best.fitted)
+        if (why.fitted > best.fitted || (why.fitted == best.fitted && why.what > best.what))
             best = why;
     }
     return report_misfit(vm, set, &best);

@@ -29,9 +29,15 @@ static const struct lang_frame *place_of_failure(const struct lang_vm *vm)
 static struct lang_span span_of(const struct lang_frame *f)
 {
     struct lang_span span = {0, 0, 0, 0};
+    const struct lang_expr *e = f->at;
 
-    if (f->at != NULL)
-        return f->at->span;
+    if (e != NULL && e->kind == LANG_EXPR_CALL && e->u.call.func->kind == LANG_EXPR_ATTR &&
+        e->u.call.func->u.attr.at.line != e->span.line)
+        return e->u.call.func->u.attr.at; /* a chain over several lines: the link it is about */
+    if (e != NULL && e->kind == LANG_EXPR_ATTR && e->u.attr.at.line != e->span.line)
+        return e->u.attr.at;
+    if (e != NULL)
+        return e->span;
     if (f->stmt != NULL)
         span = f->stmt->span;
     return span;
