@@ -205,7 +205,8 @@ enum vs_status rpl_whatif_run(struct rpl_trace *base, const struct vs_toggles *s
     settings.started = on_started;
     settings.print = on_print;
     st = toggles_merge(base, set, &toggles, err);
-    if (!st)
+    /* only a GradScaler skips, and reading a whole file for nothing would be most of a small net's time */
+    if (!st && vs_toggles_is(&toggles, VS_TOGGLE_AMP, "fp16"))
         st = skipped_steps(base, &skips, &settings.skip_count, err);
     if (st)
         goto out;
