@@ -17,6 +17,55 @@
 static void walk(struct lang_vm *vm, struct lang_value v, enum vs_holder holder, const char *name,
                  const char *scope, uint32_t depth, bool on);
 
+/* ---- tensors ---- */
+
+static void place_remove(struct lang_vm *vm, const struct lang_tensor_place *wanted)
+{
+    for (size_t i = vm->place_count; i-- > 0;) {
+        const struct lang_tensor_place *p = &vm->places[i];
+
+        if (p->tensor == wanted->tensor && p->holder == wanted->holder && p->name == wanted->name &&
+            p->scope == wanted->scope) {
+            vm->places[i] = vm->places[--vm->place_count];
+            return;
+        }
+    }
+}
+
+/* Who holds a parameter is also remembered: its memory changes under it when it moves to the device. */
+void lang_hold_tensor(struct lang_vm *vm, struct eng_tensor *t, enum vs_holder holder,
+                      const char *name, const char *scope, bool on)
+{
+    const struct lang_tensor_place place = {t, holder, name, scope};
+
+    if (on) {
+        eng_hold(vm->eng, t, holder, name, scope);
+        if (t->is_parameter) {
+            vm->places = vs_grow(vm->places, vm->place_count, &vm->place_cap, sizeof(*vm->places));
+            vm->places[vm->place_count++] = place;
+        }
+    } else {
+        eng_drop(vm->eng, t, holder, name, scope);
+        if (t->is_parameter)
+            place_remove(vm, &place);
+    }
+}
+
+void lang_set_data(struct lang_vm *vm, struct eng_tensor *p, struct eng_tensor *t)
+{
+    for (size_t i = 0; i < vm->place_count; i++) {
+        if (vm->places[i].tensor == p)
+            eng_drop(vm->eng, p, vm->places[i].holder, vm->places[i].name, vm->places[i].scope);
+    }
+    eng_set_data(p, t);
+    for (size_t i = 0; i < vm->place_count; i++) {
+        if (vm->places[i].tensor == p)
+            eng_hold(vm->eng, p, vm->places[i].holder, vm->places[i].name, vm->places[i].scope);
+    }
+}
+
+/* ---- containers ---- */
+
 /* "feats" and 2 give "feats[2]"; the text lives as long as the vm. */
 static const char *item_name(struct lang_vm *vm, const char *container, struct lang_value key)
 {
@@ -106,10 +155,7 @@ static void walk(struct lang_vm *vm, struct lang_value v, enum vs_holder holder,
                  const char *scope, uint32_t depth, bool on)
 {
     if (v.kind == LANG_TENSOR) {
-        if (on)
-            eng_hold(vm->eng, v.as.tensor, holder, name, scope);
-        else
-            eng_drop(vm->eng, v.as.tensor, holder, name, scope);
+        lang_hold_tensor(vm, v.as.tensor, holder, name, scope, on);
         return;
     }
     if (!lang_can_hold(v) || depth >= LANG_HOLD_DEPTH || !worth_a_walk(v))

@@ -37,6 +37,12 @@ void lang_hold(struct lang_vm *vm, struct lang_value v, enum vs_holder holder, c
 void lang_unhold(struct lang_vm *vm, struct lang_value v, enum vs_holder holder, const char *name,
                  const char *scope);
 
+/* The same for one tensor: `name` took hold of it (on) or lets go. */
+void lang_hold_tensor(struct lang_vm *vm, struct eng_tensor *t, enum vs_holder holder,
+                      const char *name, const char *scope, bool on);
+/* `p.data = t`. Whoever holds a parameter holds other memory from now on, which is told. */
+void lang_set_data(struct lang_vm *vm, struct eng_tensor *p, struct eng_tensor *t);
+
 /* An item of a container that has names came in, goes out. The dict's key or the index say which. */
 void lang_hold_item(struct lang_vm *vm, struct lang_holding *held_by, struct lang_value key,
                     struct lang_value item);

@@ -17,52 +17,12 @@
 
 /* ---- what the trace is told ---- */
 
-/* Parameters and buffers of modules with a path: few changes after the start, so a plain list is enough. */
-static void place_add(struct lang_vm *vm, struct eng_tensor *t, const char *name, const char *path)
-{
-    vm->places = vs_grow(vm->places, vm->place_count, &vm->place_cap, sizeof(*vm->places));
-    vm->places[vm->place_count++] = (struct lang_tensor_place){t, name, path};
-}
-
-static void place_remove(struct lang_vm *vm, const struct eng_tensor *t, const char *name,
-                         const char *path)
-{
-    for (size_t i = vm->place_count; i-- > 0;) {
-        const struct lang_tensor_place *p = &vm->places[i];
-
-        if (p->tensor == t && p->name == name && p->path == path) {
-            vm->places[i] = vm->places[--vm->place_count];
-            return;
-        }
-    }
-}
-
 /* A parameter or buffer of a module whose path is known: "weight" of "layer1.0.conv1". */
 static void tell_slot(struct lang_vm *vm, const struct lang_module_instance *m,
                       const struct lang_string *name, struct lang_value v, bool on)
 {
-    if (!vm->observed || m->path == NULL || v.kind != LANG_TENSOR)
-        return;
-    if (on) {
-        eng_hold(vm->eng, v.as.tensor, VS_HOLD_ATTR, name->text, m->path);
-        place_add(vm, v.as.tensor, name->text, m->path);
-    } else {
-        eng_drop(vm->eng, v.as.tensor, VS_HOLD_ATTR, name->text, m->path);
-        place_remove(vm, v.as.tensor, name->text, m->path);
-    }
-}
-
-void lang_module_set_data(struct lang_vm *vm, struct eng_tensor *p, struct eng_tensor *t)
-{
-    for (size_t i = 0; i < vm->place_count; i++) {
-        if (vm->places[i].tensor == p)
-            eng_drop(vm->eng, p, VS_HOLD_ATTR, vm->places[i].name, vm->places[i].path);
-    }
-    eng_set_data(p, t);
-    for (size_t i = 0; i < vm->place_count; i++) {
-        if (vm->places[i].tensor == p)
-            eng_hold(vm->eng, p, VS_HOLD_ATTR, vm->places[i].name, vm->places[i].path);
-    }
+    if (vm->observed && m->path != NULL && v.kind == LANG_TENSOR)
+        lang_hold_tensor(vm, v.as.tensor, VS_HOLD_ATTR, name->text, m->path, on);
 }
 
 static void tell_all(struct lang_vm *vm, const struct lang_module_instance *m,

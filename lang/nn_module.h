@@ -37,9 +37,6 @@ VS_MUST_USE bool lang_module_call(struct lang_vm *vm, struct lang_value *at, uin
 void lang_module_forget(struct lang_vm *vm, struct lang_module_instance *m);
 /* Its path in the model becomes known (`path` lives as long as the vm): places and holders are told by it from now on. */
 void lang_module_set_path(struct lang_vm *vm, struct lang_module_instance *m, const char *path);
-/* `p.data = t`; a parameter or buffer of a named module goes on being held by it. */
-void lang_module_set_data(struct lang_vm *vm, struct eng_tensor *p, struct eng_tensor *t);
-
 /* m._buffers[name] = value (taken); the entry exists. */
 void lang_module_set_buffer(struct lang_vm *vm, struct lang_module_instance *m,
                             struct lang_string *name, struct lang_value taken);

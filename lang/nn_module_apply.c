@@ -39,7 +39,7 @@ static bool convert_data(struct lang_vm *vm, struct eng_tensor *t, const struct 
     if (!ok)
         return false;
     if (converted.as.tensor != t)
-        lang_module_set_data(vm, t, converted.as.tensor);
+        lang_set_data(vm, t, converted.as.tensor);
     lang_drop(vm, converted);
     return true;
 }

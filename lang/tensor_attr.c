@@ -9,8 +9,8 @@
 
 #include "engine/autograd.h"
 #include "lang/bind.h"
+#include "lang/hold.h"
 #include "lang/interp.h"
-#include "lang/nn_module.h"
 #include "lang/tensor_methods.h"
 
 typedef bool get_fn(struct lang_vm *vm, struct eng_tensor *t, struct lang_value *out);
@@ -200,7 +200,7 @@ bool lang_tensor_setattr(struct lang_vm *vm, struct eng_tensor *t, struct lang_s
         if (value.kind != LANG_TENSOR)
             return lang_fail(vm, VS_E_TYPE, ".data is a tensor, not `%s`",
                              lang_type_name(vm, value));
-        lang_module_set_data(vm, t, value.as.tensor);
+        lang_set_data(vm, t, value.as.tensor);
         return lang_check_engine(vm);
     }
     if (strcmp(n, "requires_grad") == 0) {

@@ -85,11 +85,12 @@ struct lang_cache_entry {
     struct lang_value value; /* borrowed; unbound: known to be absent */
 };
 
-/* Which parameter of which module a tensor is, for the trace. */
+/* A name that holds a parameter, for the trace. */
 struct lang_tensor_place {
-    struct eng_tensor *tensor; /* not counted */
+    const struct eng_tensor *tensor; /* not counted */
+    enum vs_holder holder;
     const char *name;
-    const char *path;
+    const char *scope;
 };
 
 struct lang_classes {

@@ -22,9 +22,9 @@ static void add_output(void *user, const char *text, size_t len)
     vs_text_add_n(out, text, len);
 }
 
-void program_run(const char *file_name, const char *text, size_t len,
-                 const struct eng_kernels *kernels, const struct eng_observer *observer,
-                 struct vs_text *out)
+void lang_program_run(const char *file_name, const char *text, size_t len,
+                      const struct eng_kernels *kernels, const struct eng_observer *observer,
+                      struct vs_text *out)
 {
     struct eng_options eng_options = {.seed = 1, .kernels = kernels, .observer = observer};
     struct lang_options options = {
@@ -48,7 +48,7 @@ void program_run(const char *file_name, const char *text, size_t len,
     }
 }
 
-char *file_read(const char *path, size_t *len)
+char *lang_program_read(const char *path, size_t *len)
 {
     FILE *f = fopen(path, "rb");
     char *text;
@@ -66,11 +66,11 @@ char *file_read(const char *path, size_t *len)
     return text;
 }
 
-int programs_check(const char *path, const char *mark, const struct eng_kernels *kernels,
-                   int *count)
+int lang_programs_check(const char *path, const char *mark, const struct eng_kernels *kernels,
+                        int *count)
 {
     size_t len;
-    char *file = file_read(path, &len);
+    char *file = lang_program_read(path, &len);
     const char *at = file;
     int wrong = 0;
 
@@ -86,7 +86,7 @@ int programs_check(const char *path, const char *mark, const struct eng_kernels 
         expected = middle + strlen(mark);
         end = strstr(expected - 1, "\n=== ");
         end = end == NULL ? file + len : end + 1;
-        program_run("net.py", program, (size_t)(middle - program), kernels, NULL, &out);
+        lang_program_run("net.py", program, (size_t)(middle - program), kernels, NULL, &out);
         if (out.len != (size_t)(end - expected) ||
             memcmp(vs_text_get(&out), expected, out.len) != 0) {
             print_error("%.*s\n  expected:\n%.*s  came:\n%s\n", (int)(program - 1 - at), at,

@@ -20,15 +20,15 @@ struct eng_observer;
  * Run a program; what it prints until its last line has run is added to `out`, and, where it fails, the message.
  * kernels, observer: as in struct eng_options.
  */
-void program_run(const char *file_name, const char *text, size_t len,
-                 const struct eng_kernels *kernels, const struct eng_observer *observer,
-                 struct vs_text *out);
+void lang_program_run(const char *file_name, const char *text, size_t len,
+                      const struct eng_kernels *kernels, const struct eng_observer *observer,
+                      struct vs_text *out);
 
 /* How many programs of the file gave something else than expected, each told on stderr; *count: how many there are. */
-int programs_check(const char *path, const char *mark, const struct eng_kernels *kernels,
-                   int *count);
+int lang_programs_check(const char *path, const char *mark, const struct eng_kernels *kernels,
+                        int *count);
 
 /* A file's contents, for vs_free. */
-char *file_read(const char *path, size_t *len);
+char *lang_program_read(const char *path, size_t *len);
 
 #endif

@@ -18,8 +18,8 @@ static void programs_print_what_cpython_prints(void **state)
     int count;
 
     (void)state;
-    assert_int_equal(programs_check("tests/golden/lang/cases.txt", "--- prints\n", NULL, &count),
-                     0);
+    assert_int_equal(
+        lang_programs_check("tests/golden/lang/cases.txt", "--- prints\n", NULL, &count), 0);
     assert_true(count > 150);
 }
 
@@ -28,8 +28,8 @@ static void failures_say_where_and_why(void **state)
     int count;
 
     (void)state;
-    assert_int_equal(programs_check("tests/golden/lang/failures.txt", "--- says\n", NULL, &count),
-                     0);
+    assert_int_equal(
+        lang_programs_check("tests/golden/lang/failures.txt", "--- says\n", NULL, &count), 0);
     assert_true(count > 80);
 }
 
@@ -38,9 +38,9 @@ static void tensors_do_what_the_op_table_says(void **state)
     int count;
 
     (void)state;
-    assert_int_equal(
-        programs_check("tests/golden/lang/tensors.txt", "--- prints\n", eng_kernels_cpu(), &count),
-        0);
+    assert_int_equal(lang_programs_check("tests/golden/lang/tensors.txt", "--- prints\n",
+                                         eng_kernels_cpu(), &count),
+                     0);
     assert_true(count > 20);
 }
 
