@@ -1,0 +1,233 @@
+/*
+ * tests/facts/test_whatif.c - a what-if equals recording again with that toggle: event for event.
+ *
+ * The recording that is asked is of `cpu`, written to a file and read again, as a user's is; so is, for the small nets, the one made
+ * again. Only whether a GradScaler skips a step cannot be known without data: where the recording made again skipped one that
+ * the first did not (only amp=fp16 can), it is compared with a run on `meta` that skips none.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "engine/device/kernels.h"
+#include "replay/whatif.h"
+#include "tests/facts/facts.h"
+#include "tests/facts/grid.h"
+#include "tracer/recorder.h"
+
+/* Of every small net's recording. */
+#define SIZE "batch=4 steps=2"
+
+/* ---- a recording in a file, as the record command makes it ---- */
+
+static void on_started(void *user, const struct vs_toggles *in_force, const bool *is_default)
+{
+    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++)
+        trc_recorder_toggle_add(user, vs_toggle_info((enum vs_toggle)i)->name,
+                                vs_toggles_get(in_force, (enum vs_toggle)i), is_default[i]);
+}
+
+static void on_print(void *user, const char *text, size_t len)
+{
+    (void)user;
+    (void)text;
+    (void)len;
+}
+
+static struct rpl_trace *record(const struct facts_net *net, const char *toggles, bool has_data)
+{
+    struct trc_recorder_options options = {.force = true};
+    struct lang_settings settings = {.file_name = net->path, .text = net->text};
+    struct vs_toggles set = {{NULL}};
+    struct vs_error err = VS_ERROR_INIT;
+    struct trc_recorder *rec = NULL;
+    struct rpl_trace *trace = NULL;
+    struct lang_result result;
+    char path[] = "/tmp/vramscope-whatif-XXXXXX";
+    int fd = mkstemp(path);
+
+    assert_true(fd >= 0);
+    close(fd);
+    memset(&result, 0, sizeof(result));
+    facts_toggles(toggles, &set);
+    if (trc_recorder_open(path, &options, &rec, &err))
+        fail_msg("%s", err.text);
+    trc_recorder_meta_set(rec, "source_kind", "net");
+    trc_recorder_meta_set(rec, "seed", "0");
+    trc_recorder_source_add(rec, net->path, net->text);
+    settings.len = strlen(net->text);
+    settings.kernels = has_data ? eng_kernels_cpu() : NULL;
+    settings.observer = trc_recorder_observer(rec);
+    settings.toggles = &set;
+    settings.user = rec;
+    settings.started = on_started;
+    settings.print = on_print;
+    if (lang_run(&settings, &result, &err))
+        fail_msg("%s [%s]: %s", net->path, toggles, err.text);
+    if (trc_recorder_close(rec, true, &err) || rpl_trace_open(path, &trace, &err))
+        fail_msg("%s [%s]: %s", net->path, toggles, err.text);
+    lang_result_release(&result);
+    vs_toggles_release(&set);
+    unlink(path);
+    return trace;
+}
+
+/* ---- asking ---- */
+
+/* The answer of a what-if with `pairs`; NULL where it is refused, and `err` says why. */
+static struct rpl_trace *ask(struct rpl_trace *base, const char *pairs, struct vs_error *err)
+{
+    struct rpl_trace *answer = rpl_trace_new();
+    struct vs_toggles set = {{NULL}};
+
+    facts_toggles(pairs, &set);
+    if (rpl_whatif_run(base, &set, answer, err)) {
+        rpl_trace_free(answer);
+        answer = NULL;
+    }
+    vs_toggles_release(&set);
+    return answer;
+}
+
+static bool has_skipped(const struct facts_run *run)
+{
+    for (size_t i = 0; i < run->result.step_count; i++)
+        if (run->result.steps[i].skipped)
+            return true;
+    return false;
+}
+
+struct tally {
+    size_t same;
+    size_t refused;
+    size_t skipped;
+};
+
+static void assert_equals_recording_again(const struct facts_net *net, struct rpl_trace *base,
+                                          const char *given, const char *pairs, struct tally *tally)
+{
+    struct vs_error asked_err = VS_ERROR_INIT;
+    struct vs_error again_err = VS_ERROR_INIT;
+    struct rpl_trace *answer = ask(base, pairs, &asked_err);
+    char toggles[FACTS_PAIRS_MAX + 96];
+    char what[FACTS_PAIRS_MAX + 224];
+    struct facts_run again;
+    bool ran;
+
+    snprintf(toggles, sizeof(toggles), "%s %s", given, pairs);
+    snprintf(what, sizeof(what), "%s [%s]", net->path, toggles);
+    ran = facts_try_net(net, toggles, true, NULL, &again, &again_err);
+    if (ran && has_skipped(&again)) {
+        facts_run_release(&again);
+        again = facts_run_net(net, toggles, false, NULL);
+        tally->skipped++;
+    }
+    if (strcmp(asked_err.text, again_err.text) != 0)
+        fail_msg("%s: asked \"%s\", again \"%s\"", what, asked_err.text, again_err.text);
+    if (answer && ran) {
+        facts_same(what, answer, "what-if", again.trace, "again");
+        tally->same++;
+    } else {
+        tally->refused++;
+    }
+    rpl_trace_free(answer);
+    if (ran)
+        facts_run_release(&again);
+}
+
+/* ---- tests ---- */
+
+static void every_toggle_of_the_small_nets(void **state)
+{
+    struct tally tally = {0, 0, 0};
+    char pairs[FACTS_PAIRS_MAX];
+
+    (void)state;
+    for (size_t i = 0; i < FACTS_SMALL_COUNT; i++) {
+        struct facts_net net = facts_net_read(FACTS_SMALL[i]);
+        struct rpl_trace *base = record(&net, SIZE, true);
+
+        for (size_t n = 0; facts_pairs(n, pairs); n++)
+            assert_equals_recording_again(&net, base, SIZE, pairs, &tally);
+        rpl_trace_free(base);
+        facts_net_release(&net);
+    }
+    print_message("%zu answers the same (%zu with a skipped step left out), %zu refused alike\n",
+                  tally.same, tally.skipped, tally.refused);
+    assert_true(tally.same > 10 * tally.refused && tally.same > 10 * tally.skipped);
+}
+
+/* What was set when it was recorded stays, unless the question sets it otherwise. */
+static void every_toggle_of_a_recording_with_toggles(void **state)
+{
+    static const char *const NETS[] = {"tests/nets/resnet_small.py", "tests/nets/gpt_tiny.py"};
+    const char *given = SIZE " amp=bf16 checkpoint=blocks inplace=on optimizer=adam accumulate=2";
+    struct tally tally = {0, 0, 0};
+    char pairs[FACTS_PAIRS_MAX];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(NETS) / sizeof(NETS[0]); i++) {
+        struct facts_net net = facts_net_read(NETS[i]);
+        struct rpl_trace *base = record(&net, given, true);
+
+        for (size_t n = 0; facts_pairs(n, pairs); n++)
+            assert_equals_recording_again(&net, base, given, pairs, &tally);
+        rpl_trace_free(base);
+        facts_net_release(&net);
+    }
+    print_message("%zu answers the same, %zu refused alike\n", tally.same, tally.refused);
+    assert_true(tally.same > 10 * tally.refused);
+}
+
+/* In full size, so without data. */
+static void some_toggles_of_the_sample_nets(void **state)
+{
+    static const char *const TOGGLES[] = {"batch=2", "checkpoint=blocks", "amp=bf16",
+                                          "inplace=on optimizer=adamw", "zero-grad=zeros"};
+    size_t same = 0;
+
+    (void)state;
+    for (size_t i = 0; i < FACTS_SAMPLE_COUNT; i++) {
+        struct facts_net net = facts_net_read(FACTS_SAMPLES[i].path);
+        struct rpl_trace *base = record(&net, "steps=2", false);
+
+        for (size_t n = 0; n < sizeof(TOGGLES) / sizeof(TOGGLES[0]); n++) {
+            struct vs_error err = VS_ERROR_INIT;
+            struct rpl_trace *answer = ask(base, TOGGLES[n], &err);
+            char toggles[96];
+            struct rpl_trace *again;
+
+            snprintf(toggles, sizeof(toggles), "steps=2 %s", TOGGLES[n]);
+            if (!answer)
+                fail_msg("%s [%s]: %s", net.path, TOGGLES[n], err.text);
+            again = record(&net, toggles, false);
+            facts_same(net.path, answer, "what-if", again, "again");
+            rpl_trace_free(again);
+            rpl_trace_free(answer);
+            same++;
+        }
+        rpl_trace_free(base);
+        facts_net_release(&net);
+    }
+    print_message("%zu answers the same\n", same);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_toggle_of_the_small_nets),
+        cmocka_unit_test(every_toggle_of_a_recording_with_toggles),
+        cmocka_unit_test(some_toggles_of_the_sample_nets),
+    };
+
+    return cmocka_run_group_tests_name("facts/whatif", tests, NULL, NULL);
+}
