@@ -55,8 +55,8 @@ struct lang_progress {
  * progress     a phase is over. False: stop (VS_E_STOPPED)
  * warn         a warning PyTorch would give, once per text
  * print        what the net prints; NULL: stdout
- * dump         with each gradient before the first optimizer step ("gradient", times `scale`; after it where the net has a step of
- *              its own), each parameter and buffer after the last step ("parameter", "buffer"); `t` is lent. NULL: not wanted
+ * dump         with each gradient before the first optimizer step ("gradient", times `scale`; as its own step leaves it
+ *              where the net has one), each parameter and buffer after the last step ("parameter", "buffer"); `t` is lent. NULL: not wanted
  */
 struct lang_settings {
     const char *file_name;

@@ -162,7 +162,7 @@ def train(source, net, loss, train_step, optimizer, scaler, settings):
                 if not detach_loss and l is not None:
                     epoch_loss += l
                 if settings["dump"] and step == 0 and micro == accumulate - 1:
-                    dump_gradients(net, scaler)
+                    dump_gradients(net, 1.0)
                 end("forward", micro, settings)
                 continue
             with torch.set_grad_enabled(grad != "no_grad"), autocast(settings):
@@ -195,7 +195,7 @@ def train(source, net, loss, train_step, optimizer, scaler, settings):
             torch._phase("optimizer")
             if train_step is None:
                 if settings["dump"] and step == 0:
-                    dump_gradients(net, scaler)
+                    dump_gradients(net, scaler.get_scale())
                 scaler.step(optimizer)
                 scaler.update()
             end("optimizer", 0, settings)
@@ -243,8 +243,7 @@ def trial(net, settings, paths):
 # ---- reproducible values, for tests: see tests/oracle/README.md ----
 
 
-def dump_gradients(model, scaler):
-    scale = scaler.get_scale()
+def dump_gradients(model, scale):
     for name, p in model.named_parameters():
         if p.grad is not None:
             torch._dump("gradient", name, p.grad, scale)

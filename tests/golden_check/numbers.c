@@ -81,7 +81,8 @@ static void quiet(void *user, const char *text, size_t len)
 
 /* ---- running ---- */
 
-static void run(const char *file_name, const char *text, const struct vs_toggles *toggles, bool formula, uint64_t seed, struct numbers *out)
+static void run(const char *file_name, const char *text, const struct vs_toggles *toggles,
+                bool formula, uint64_t seed, struct numbers *out)
 {
     struct lang_settings settings = {.file_name = file_name,
                                      .text = text,
@@ -97,14 +98,16 @@ static void run(const char *file_name, const char *text, const struct vs_toggles
     out->status = lang_run(&settings, &out->result, &out->error);
 }
 
-void numbers_run_text(const char *file_name, const char *text, const char *toggles, bool formula, uint64_t seed, struct numbers *out)
+void numbers_run_text(const char *file_name, const char *text, const char *toggles, bool formula,
+                      uint64_t seed, struct numbers *out)
 {
     struct vs_toggles set = {0};
     char *pairs = vs_strdup(toggles);
     char *rest = NULL;
 
     memset(out, 0, sizeof(*out));
-    for (char *pair = strtok_r(pairs, " ", &rest); pair && !out->status; pair = strtok_r(NULL, " ", &rest))
+    for (char *pair = strtok_r(pairs, " ", &rest); pair && !out->status;
+         pair = strtok_r(NULL, " ", &rest))
         out->status = vs_toggles_set_pair(&set, pair, &out->error);
     if (!out->status)
         run(file_name, text, &set, formula, seed, out);
@@ -162,7 +165,8 @@ void numbers_release(struct numbers *numbers)
 
 /* ---- comparing ---- */
 
-const struct numbers_tensor *numbers_find(const struct numbers *numbers, const char *kind, const char *name)
+const struct numbers_tensor *numbers_find(const struct numbers *numbers, const char *kind,
+                                          const char *name)
 {
     for (size_t i = 0; i < numbers->count; i++) {
         if (!strcmp(numbers->tensors[i].kind, kind) && !strcmp(numbers->tensors[i].name, name))
@@ -180,7 +184,8 @@ double numbers_norm(const struct numbers_tensor *t)
     return sqrt(sum);
 }
 
-static bool same_tensors(const struct numbers *a, const struct numbers *b, char *why, size_t why_size)
+static bool same_tensors(const struct numbers *a, const struct numbers *b, char *why,
+                         size_t why_size)
 {
     if (a->status || b->status) {
         snprintf(why, why_size, "%.400s", a->status ? a->error.text : b->error.text);
@@ -193,15 +198,18 @@ static bool same_tensors(const struct numbers *a, const struct numbers *b, char 
     for (size_t i = 0; i < a->count; i++) {
         const struct numbers_tensor *x = &a->tensors[i], *y = &b->tensors[i];
 
-        if (strcmp(x->kind, y->kind) || strcmp(x->name, y->name) || x->count != y->count || x->dtype != y->dtype) {
-            snprintf(why, why_size, "%s %s of one is %s %s of the other", x->kind, x->name, y->kind, y->name);
+        if (strcmp(x->kind, y->kind) || strcmp(x->name, y->name) || x->count != y->count ||
+            x->dtype != y->dtype) {
+            snprintf(why, why_size, "%s %s of one is %s %s of the other", x->kind, x->name, y->kind,
+                     y->name);
             return false;
         }
     }
     return true;
 }
 
-bool numbers_identical(const struct numbers *a, const struct numbers *b, bool buffers, char *why, size_t why_size)
+bool numbers_identical(const struct numbers *a, const struct numbers *b, bool buffers, char *why,
+                       size_t why_size)
 {
     if (!same_tensors(a, b, why, why_size))
         return false;
@@ -222,7 +230,8 @@ bool numbers_identical(const struct numbers *a, const struct numbers *b, bool bu
 
         for (size_t k = 0; k < x->count && (buffers || strcmp(x->kind, "buffer") != 0); k++) {
             if (memcmp(&x->values[k], &y->values[k], sizeof(double)) != 0) {
-                snprintf(why, why_size, "%s %s [%zu]: %.9g and %.9g", x->kind, x->name, k, x->values[k], y->values[k]);
+                snprintf(why, why_size, "%s %s [%zu]: %.9g and %.9g", x->kind, x->name, k,
+                         x->values[k], y->values[k]);
                 return false;
             }
         }
@@ -230,7 +239,8 @@ bool numbers_identical(const struct numbers *a, const struct numbers *b, bool bu
     return true;
 }
 
-bool numbers_close(const struct numbers *a, const struct numbers *b, double relative, char *why, size_t why_size)
+bool numbers_close(const struct numbers *a, const struct numbers *b, double relative, char *why,
+                   size_t why_size)
 {
     if (!same_tensors(a, b, why, why_size))
         return false;
@@ -253,7 +263,8 @@ bool numbers_close(const struct numbers *a, const struct numbers *b, double rela
         for (size_t k = 0; k < x->count; k++)
             difference += (x->values[k] - y->values[k]) * (x->values[k] - y->values[k]);
         if (!(sqrt(difference) <= relative * norm)) {
-            snprintf(why, why_size, "%s %s differ by %.3g of a norm of %.9g", x->kind, x->name, sqrt(difference), norm);
+            snprintf(why, why_size, "%s %s differ by %.3g of a norm of %.9g", x->kind, x->name,
+                     sqrt(difference), norm);
             return false;
         }
     }

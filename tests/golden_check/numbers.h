@@ -40,7 +40,8 @@ struct numbers {
  * toggles    "batch=2 steps=1"; "" is nothing
  * formula    weights and data by formula, dropout off; otherwise random from `seed`
  */
-void numbers_run_text(const char *file_name, const char *text, const char *toggles, bool formula, uint64_t seed, struct numbers *out);
+void numbers_run_text(const char *file_name, const char *text, const char *toggles, bool formula,
+                      uint64_t seed, struct numbers *out);
 /* The same with a net file (a path from the repository's root) and the toggles of a golden line. */
 void numbers_run_line(const struct json *line, struct numbers *out);
 void numbers_release(struct numbers *numbers);
@@ -48,12 +49,15 @@ void numbers_release(struct numbers *numbers);
 /* The text of a file; the caller frees it. NULL: it is not there. */
 char *numbers_read_file(const char *path);
 
-const struct numbers_tensor *numbers_find(const struct numbers *numbers, const char *kind, const char *name);
+const struct numbers_tensor *numbers_find(const struct numbers *numbers, const char *kind,
+                                          const char *name);
 double numbers_norm(const struct numbers_tensor *t); /* l2 */
 
 /* Losses, gradients and parameters of both runs, and buffers where asked for, bit for bit. False: `why` names the first that differs. */
-bool numbers_identical(const struct numbers *a, const struct numbers *b, bool buffers, char *why, size_t why_size);
+bool numbers_identical(const struct numbers *a, const struct numbers *b, bool buffers, char *why,
+                       size_t why_size);
 /* Losses a step, and gradients, parameters and buffers, within `relative` of each one's norm. */
-bool numbers_close(const struct numbers *a, const struct numbers *b, double relative, char *why, size_t why_size);
+bool numbers_close(const struct numbers *a, const struct numbers *b, double relative, char *why,
+                   size_t why_size);
 
 #endif

@@ -1,12 +1,12 @@
 /*
  * tests/golden_check/test_golden_numbers.c - losses, gradients, updated weights and buffers against PyTorch's on a CPU.
  */
+#include <inttypes.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,13 +55,17 @@ static bool is_near(double ours, double theirs, double bound)
 static double relative_of(const struct json *line)
 {
     char *text = numbers_read_file(json_str(json_get(line, "net")));
-    double relative = !text ? 0 : strstr(text, "bfloat16") ? RELATIVE_BF16 : strstr(text, "half()") ? RELATIVE_F16 : RELATIVE;
+    double relative = !text                      ? 0
+                      : strstr(text, "bfloat16") ? RELATIVE_BF16
+                      : strstr(text, "half()")   ? RELATIVE_F16
+                                                 : RELATIVE;
 
     free(text);
     return relative;
 }
 
-static bool losses_are_near(const struct lang_result *r, const struct json *line, double relative, char *why, size_t why_size)
+static bool losses_are_near(const struct lang_result *r, const struct json *line, double relative,
+                            char *why, size_t why_size)
 {
     const struct json *theirs = json_get(line, "losses");
     const struct json *exact = json_get(line, "losses64");
@@ -75,8 +79,11 @@ static bool losses_are_near(const struct lang_result *r, const struct json *line
         double f64 = number_of(json_at(json_at(exact, i), 1));
         double bound = larger(relative * fabs(f64), 4 * fabs(f32 - f64));
 
-        if (r->losses[i].step != json_at(json_at(theirs, i), 0)->integer || !is_near(r->losses[i].value, f64, bound)) {
-            snprintf(why, why_size, "loss %zu (step %" PRId64 "): %.9g, PyTorch %.9g, in double %.9g", i, r->losses[i].step, r->losses[i].value, f32, f64);
+        if (r->losses[i].step != json_at(json_at(theirs, i), 0)->integer ||
+            !is_near(r->losses[i].value, f64, bound)) {
+            snprintf(why, why_size,
+                     "loss %zu (step %" PRId64 "): %.9g, PyTorch %.9g, in double %.9g", i,
+                     r->losses[i].step, r->losses[i].value, f32, f64);
             return false;
         }
     }
@@ -95,9 +102,11 @@ static struct drift drift_of(const struct numbers *ours, const struct numbers_te
     const struct lang_result *r = &ours->result;
     const struct numbers_tensor *g = numbers_find(ours, "gradient", t->name);
 
-    if (!g || strcmp(t->kind, "parameter") != 0 || strncmp(vs_toggles_get(&r->toggles, VS_TOGGLE_OPTIMIZER), "adam", 4) != 0)
+    if (!g || strcmp(t->kind, "parameter") != 0 ||
+        strncmp(vs_toggles_get(&r->toggles, VS_TOGGLE_OPTIMIZER), "adam", 4) != 0)
         return (struct drift){0};
-    return (struct drift){g->values, NOISE * numbers_norm(g) / sqrt((double)g->count), 2 * r->lr * (double)r->step_count};
+    return (struct drift){g->values, NOISE * numbers_norm(g) / sqrt((double)g->count),
+                          2 * r->lr * (double)r->step_count};
 }
 
 static double drift_at(const struct drift *d, size_t i)
@@ -114,12 +123,14 @@ static double drift_norm(const struct drift *d, size_t count)
     return sqrt(sum);
 }
 
-static bool tensors_are_near(const struct numbers *ours, const char *kind, const struct json *theirs, double relative, char *why, size_t why_size)
+static bool tensors_are_near(const struct numbers *ours, const char *kind,
+                             const struct json *theirs, double relative, char *why, size_t why_size)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < ours->count; i++)
-        count += !strcmp(ours->tensors[i].kind, kind) && vs_dtype_is_floating(ours->tensors[i].dtype);
+        count +=
+            !strcmp(ours->tensors[i].kind, kind) && vs_dtype_is_floating(ours->tensors[i].dtype);
     if (count != theirs->count) {
         snprintf(why, why_size, "%zu of kind %s, PyTorch has %zu", count, kind, theirs->count);
         return false;
@@ -139,14 +150,16 @@ static bool tensors_are_near(const struct numbers *ours, const char *kind, const
         drift = drift_of(ours, mine);
         bound = larger(relative * f64, 4 * fabs(f32 - f64)) + drift_norm(&drift, mine->count);
         if (!is_near(numbers_norm(mine), f64, bound)) {
-            snprintf(why, why_size, "%s %s: norm %.9g, PyTorch %.9g, in double %.9g", kind, t->key, numbers_norm(mine), f32, f64);
+            snprintf(why, why_size, "%s %s: norm %.9g, PyTorch %.9g, in double %.9g", kind, t->key,
+                     numbers_norm(mine), f32, f64);
             return false;
         }
         rms = mine->count ? f64 / sqrt((double)mine->count) : 0;
         for (const struct json *v = json_get(t, "first")->first; v; v = v->next, i++) {
             bound = relative * larger(rms, fabs(number_of(v))) + drift_at(&drift, i);
             if (!is_near(mine->values[i], number_of(v), bound)) {
-                snprintf(why, why_size, "%s %s [%zu]: %.9g, PyTorch %.9g (rms %.3g)", kind, t->key, i, mine->values[i], number_of(v), rms);
+                snprintf(why, why_size, "%s %s [%zu]: %.9g, PyTorch %.9g (rms %.3g)", kind, t->key,
+                         i, mine->values[i], number_of(v), rms);
                 return false;
             }
         }
@@ -172,10 +185,12 @@ static bool numbers_are_near(const struct json *line, char *why, size_t why_size
         double loss = relative_of(line);
         double relative = larger(loss, 4 * number_of(json_get(line, "max_rel_grad_diff")));
 
-        equal = losses_are_near(&ours.result, line, loss, why, why_size) &&
-                tensors_are_near(&ours, "gradient", json_get(line, "grads"), relative, why, why_size) &&
-                tensors_are_near(&ours, "parameter", json_get(line, "params"), relative, why, why_size) &&
-                tensors_are_near(&ours, "buffer", json_get(line, "buffers"), relative, why, why_size);
+        equal =
+            losses_are_near(&ours.result, line, loss, why, why_size) &&
+            tensors_are_near(&ours, "gradient", json_get(line, "grads"), relative, why, why_size) &&
+            tensors_are_near(&ours, "parameter", json_get(line, "params"), relative, why,
+                             why_size) &&
+            tensors_are_near(&ours, "buffer", json_get(line, "buffers"), relative, why, why_size);
     }
     numbers_release(&ours);
     return equal;
