@@ -33,6 +33,8 @@ char *json_text(const char *json, const char *path);
 int64_t json_int(const char *json, const char *path);
 /* The one value that `sql` gives on a database. */
 int64_t sql_int(const char *path, const char *sql);
+/* The same of a database that may not be there yet, or be written to: 0 where it cannot be asked. */
+int64_t sql_try_int(const char *path, const char *sql);
 /* Run a statement that changes it. */
 void sql_run(const char *path, const char *sql);
 
