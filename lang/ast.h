@@ -210,8 +210,8 @@ struct lang_comp_for {
 /* A variable of a comprehension that runs in the frame around it. */
 struct lang_hidden {
     uint32_t slot;
-    bool
-        make_cell; /* a nested function captures it: put a new, empty cell into the slot after clearing it */
+    /* a nested function captures it: put a new, empty cell into the slot after clearing it */
+    bool make_cell;
 };
 
 /*
@@ -368,8 +368,8 @@ struct lang_import_name {
 
 struct lang_stmt {
     enum lang_stmt_kind kind;
-    struct lang_span
-        span; /* compound statements: the whole, first line to the end of the body (decorators not included) */
+    /* compound statements: the whole, first line to the end of the body (decorators not included) */
+    struct lang_span span;
     union {
         struct lang_expr *expr;
         struct {
@@ -384,8 +384,8 @@ struct lang_stmt {
         } augment;
         struct {
             struct lang_expr *target;
-            struct lang_expr
-                *annotation; /* only there because it can make names cells; never evaluated */
+            /* only there because it can make names cells; never evaluated */
+            struct lang_expr *annotation;
             struct lang_expr *value; /* NULL: nothing happens */
             bool is_simple;          /* a bare NAME, not in parentheses */
         } annotate;
@@ -420,8 +420,8 @@ struct lang_stmt {
             struct lang_block body;
         } with;
         struct {
-            struct lang_exprs
-                decorators; /* evaluated first to last, before the defaults; applied last to first */
+            /* evaluated first to last, before the defaults; applied last to first */
+            struct lang_exprs decorators;
             struct lang_code *code;
             struct lang_ref bind;
             struct lang_span at; /* the name */
@@ -466,8 +466,8 @@ enum lang_param_kind {
 struct lang_param {
     const struct lang_str *name;
     enum lang_param_kind kind;
-    struct lang_expr *
-        default_value; /* NULL: none; evaluated in the frame around, positional ones before keyword-only ones */
+    /* NULL: none; evaluated in the frame around, positional ones before keyword-only ones */
+    struct lang_expr *default_value;
     struct lang_expr *annotation; /* NULL: none; never evaluated */
     struct lang_span span;
 };
@@ -475,8 +475,8 @@ struct lang_param {
 /* One slot of a frame. */
 struct lang_slot {
     const struct lang_str *name;
-    bool
-        is_cell; /* own cell: when the frame starts, put a new cell here (holding the argument where it is a parameter) */
+    /* own cell: when the frame starts, put a new cell here (holding the argument where it is a parameter) */
+    bool is_cell;
     bool is_free; /* filled with the cell that was captured when the function was made */
 };
 

@@ -18,8 +18,8 @@ struct lang_keyword;
 /* Names of the keyword arguments of a call, which follow the positional ones on the stack. */
 struct lang_kwnames {
     uint32_t count;
-    const struct lang_keyword
-        *ast; /* as written in the tree, with `names` of the net; or NULL and */
+    /* as written in the tree, with `names` of the net; or NULL and */
+    const struct lang_keyword *ast;
     struct lang_string *const *names; /* the names one by one */
 };
 

@@ -123,7 +123,8 @@ static bool f_checkpoint_run(struct lang_vm *vm, const struct lang_call *call,
                              struct lang_value *out)
 {
     const struct lang_value *a = call->args;
-    struct eng_checkpoint_calls calls = {.rerun = segment_rerun, .left = segment_left, .free_user = segment_free};
+    struct eng_checkpoint_calls calls = {
+        .rerun = segment_rerun, .left = segment_left, .free_user = segment_free};
     struct eng_checkpoint *checkpoint;
     struct eng_tensor **inputs;
     struct lang_value *at = vm->sp;

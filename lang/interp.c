@@ -248,6 +248,8 @@ static enum lang_flow exec_stmt(struct lang_vm *vm, struct lang_frame *f, const 
     f->stmt = s;
     f->at = NULL;
     lang_line(vm, f, s->span.line);
+    if (!lang_spend(vm))
+        return LANG_FLOW_FAILED;
     switch (s->kind) {
     case LANG_STMT_RETURN:
         return exec_return(vm, f, s);

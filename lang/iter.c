@@ -300,6 +300,9 @@ static bool next_of_iter(struct lang_vm *vm, struct lang_iter *it, struct lang_v
 
 bool lang_iter_next(struct lang_vm *vm, struct lang_value it, struct lang_value *out)
 {
+    *out = lang_unbound();
+    if (!lang_spend(vm))
+        return false;
     if (it.kind == LANG_GENERATOR)
         return lang_generator_next(vm, it.as.generator, out);
     return next_of_iter(vm, it.as.iter, out);

@@ -20,8 +20,10 @@ enum vs_status lang_call(struct lang_vm *vm, struct lang_value callable,
     int here = 0;
     enum vs_status st = VS_OK;
 
-    if (vm->frame == NULL)
+    if (vm->frame == NULL) {
         vm->c_stack = (const char *)&here;
+        vm->budget = vm->options.budget > 0 ? vm->options.budget + 1 : 0;
+    }
     if (!lang_call_value(vm, callable, args, arg_count, out)) {
         st = lang_failure_take(vm, err);
         lang_parked_clear(vm);

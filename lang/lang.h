@@ -23,6 +23,7 @@ struct lang_net;
  * warn      a warning of PyTorch's, told once per text; NULL: nobody hears it
  * probes    the built-in `_probe(name)` exists: an object whose death prints "name" (tests of lifetimes)
  * observed  somebody listens to the engine: tell it who holds what
+ * budget    statements and turns of loops that one lang_load or lang_call may run before it fails with VS_E_STOPPED; 0: no end
  */
 struct lang_options {
     void *user;
@@ -30,6 +31,7 @@ struct lang_options {
     void (*warn)(void *user, const char *text);
     bool probes;
     bool observed;
+    uint64_t budget;
 };
 
 /*

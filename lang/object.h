@@ -333,8 +333,8 @@ struct lang_namespace {
     struct lang_obj head;
     struct lang_string *name; /* "torch.nn" */
     struct lang_dict *names;
-    bool
-        is_open; /* its attributes may be set and those with a leading "_" be seen (prelude files) */
+    /* its attributes may be set and those with a leading "_" be seen (prelude files) */
+    bool is_open;
 };
 
 struct lang_namespace *lang_namespace_new(struct lang_vm *vm, const char *name) VS_MUST_USE;

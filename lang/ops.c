@@ -337,7 +337,7 @@ static bool repeat(struct lang_vm *vm, struct lang_value seq, int64_t times, str
         return true;
     }
     (void)lang_items(seq, &from, &count);
-    if (__builtin_mul_overflow((uint64_t)times, (uint64_t)count, &total) || total > (1u << 26))
+    if (__builtin_mul_overflow((uint64_t)times, (uint64_t)count, &total) || total > (1u << 24))
         return lang_fail(vm, VS_E_VALUE, "the repeated list is too long");
     *out = sequence_new(vm, seq, (uint32_t)total, &items);
     for (uint64_t i = 0; i < total; i++)

@@ -116,6 +116,7 @@ struct lang_vm {
     size_t late_count;
     size_t late_cap;
 
+    uint64_t budget; /* what is left of options.budget, + 1; 0: no end */
     bool failed;
     bool observed; /* somebody listens: tell who holds what */
     struct vs_error err;
@@ -218,6 +219,13 @@ static inline void lang_line(struct lang_vm *vm, const struct lang_frame *f, uin
         vm->line = line;
         eng_place_line(vm->eng, line);
     }
+}
+
+/* One statement or turn of a loop more: false with a failure noted where the budget is spent. */
+bool lang_spend_last(struct lang_vm *vm);
+static inline bool lang_spend(struct lang_vm *vm)
+{
+    return vm->budget == 0 || --vm->budget > 0 || lang_spend_last(vm);
 }
 
 /* Deep recursion of the machine itself: false with a failure noted. */

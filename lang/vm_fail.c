@@ -180,6 +180,12 @@ void lang_unwind(struct lang_vm *vm, struct lang_value *at)
         lang_drop(vm, *--vm->sp);
 }
 
+bool lang_spend_last(struct lang_vm *vm)
+{
+    vm->budget = 1; /* the next one fails, too */
+    return lang_fail(vm, VS_E_STOPPED, "the run took more steps than it was given");
+}
+
 bool lang_check_depth(struct lang_vm *vm)
 {
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
