@@ -42,22 +42,45 @@ struct eng_scalar {
 
 /* out = f(x); same sizes. In place allowed. p[] are the parameters named beside each. */
 enum eng_unary {
-    ENG_U_NEG, ENG_U_ABS, ENG_U_SIGN, ENG_U_EXP, ENG_U_LOG, ENG_U_SQRT, ENG_U_RSQRT, ENG_U_RECIPROCAL,
-    ENG_U_SIN, ENG_U_COS, ENG_U_TANH, ENG_U_SIGMOID, ENG_U_RELU,
-    ENG_U_ERF, ENG_U_FLOOR, ENG_U_CEIL, ENG_U_ROUND, ENG_U_LOG1P, ENG_U_EXPM1, ENG_U_LOG2,
-    ENG_U_LEAKY_RELU,  /* p0 negative_slope */
-    ENG_U_ELU,         /* p0 alpha, p1 scale, p2 input_scale: x > 0 ? scale*x : scale*alpha*(exp(input_scale*x)-1) */
-    ENG_U_GELU,        /* erf form */
+    ENG_U_NEG,
+    ENG_U_ABS,
+    ENG_U_SIGN,
+    ENG_U_EXP,
+    ENG_U_LOG,
+    ENG_U_SQRT,
+    ENG_U_RSQRT,
+    ENG_U_RECIPROCAL,
+    ENG_U_SIN,
+    ENG_U_COS,
+    ENG_U_TANH,
+    ENG_U_SIGMOID,
+    ENG_U_RELU,
+    ENG_U_ERF,
+    ENG_U_FLOOR,
+    ENG_U_CEIL,
+    ENG_U_ROUND,
+    ENG_U_LOG1P,
+    ENG_U_EXPM1,
+    ENG_U_LOG2,
+    ENG_U_LEAKY_RELU, /* p0 negative_slope */
+    ENG_U_ELU, /* p0 alpha, p1 scale, p2 input_scale: x > 0 ? scale*x : scale*alpha*(exp(input_scale*x)-1) */
+    ENG_U_GELU, /* erf form */
     ENG_U_GELU_TANH,
-    ENG_U_SILU, ENG_U_MISH, ENG_U_HARDSWISH, ENG_U_HARDSIGMOID,
-    ENG_U_HARDTANH,    /* p0 min, p1 max */
-    ENG_U_SOFTPLUS,    /* p0 beta, p1 threshold */
+    ENG_U_SILU,
+    ENG_U_MISH,
+    ENG_U_HARDSWISH,
+    ENG_U_HARDSIGMOID,
+    ENG_U_HARDTANH, /* p0 min, p1 max */
+    ENG_U_SOFTPLUS, /* p0 beta, p1 threshold */
     ENG_U_LOG_SIGMOID,
-    ENG_U_POW_SCALAR,  /* p0 exponent; 2, 3, 0.5, -1 … exact special cases as PyTorch's (x*x for 2) */
-    ENG_U_SCALAR_POW,  /* p0 base: base ** x */
-    ENG_U_CLAMP,       /* p0 min, p1 max (-inf, +inf for absent); NaN stays NaN */
-    ENG_U_LOGICAL_NOT, ENG_U_BITWISE_NOT, /* out bool for logical */
-    ENG_U_ISNAN, ENG_U_ISINF, ENG_U_ISFINITE, /* out bool */
+    ENG_U_POW_SCALAR, /* p0 exponent; 2, 3, 0.5, -1 … exact special cases as PyTorch's (x*x for 2) */
+    ENG_U_SCALAR_POW, /* p0 base: base ** x */
+    ENG_U_CLAMP,      /* p0 min, p1 max (-inf, +inf for absent); NaN stays NaN */
+    ENG_U_LOGICAL_NOT,
+    ENG_U_BITWISE_NOT, /* out bool for logical */
+    ENG_U_ISNAN,
+    ENG_U_ISINF,
+    ENG_U_ISFINITE, /* out bool */
     ENG_U_COUNT
 };
 
@@ -66,46 +89,72 @@ enum eng_unary {
  * computation dtype, which is `compute`. In place (out is a or b) allowed.
  */
 enum eng_binary {
-    ENG_B_ADD,         /* a + p0*b */
-    ENG_B_SUB,         /* a - p0*b */
-    ENG_B_MUL, ENG_B_DIV, ENG_B_FLOOR_DIV, ENG_B_REMAINDER /* Python's sign */, ENG_B_POW, ENG_B_MAXIMUM, ENG_B_MINIMUM, ENG_B_ATAN2,
-    ENG_B_EQ, ENG_B_NE, ENG_B_LT, ENG_B_LE, ENG_B_GT, ENG_B_GE,              /* out bool */
-    ENG_B_LOGICAL_AND, ENG_B_LOGICAL_OR, ENG_B_LOGICAL_XOR,                  /* out bool */
-    ENG_B_BITWISE_AND, ENG_B_BITWISE_OR, ENG_B_BITWISE_XOR,
+    ENG_B_ADD, /* a + p0*b */
+    ENG_B_SUB, /* a - p0*b */
+    ENG_B_MUL,
+    ENG_B_DIV,
+    ENG_B_FLOOR_DIV,
+    ENG_B_REMAINDER /* Python's sign */,
+    ENG_B_POW,
+    ENG_B_MAXIMUM,
+    ENG_B_MINIMUM,
+    ENG_B_ATAN2,
+    ENG_B_EQ,
+    ENG_B_NE,
+    ENG_B_LT,
+    ENG_B_LE,
+    ENG_B_GT,
+    ENG_B_GE, /* out bool */
+    ENG_B_LOGICAL_AND,
+    ENG_B_LOGICAL_OR,
+    ENG_B_LOGICAL_XOR, /* out bool */
+    ENG_B_BITWISE_AND,
+    ENG_B_BITWISE_OR,
+    ENG_B_BITWISE_XOR,
     /* backward of activations: a is the incoming gradient, b what forward saved */
-    ENG_B_THRESHOLD_BACKWARD,   /* b > p0 ? a : 0 (relu: p0 = 0, b the result) */
-    ENG_B_SIGMOID_BACKWARD,     /* a * b * (1-b), b the result */
-    ENG_B_TANH_BACKWARD,        /* a * (1-b*b), b the result */
-    ENG_B_LEAKY_RELU_BACKWARD,  /* b > 0 ? a : a*p0 */
-    ENG_B_ELU_BACKWARD,         /* p0 alpha, p1 scale, p2 input_scale, p3 != 0: b is the result, else the input */
-    ENG_B_GELU_BACKWARD, ENG_B_GELU_TANH_BACKWARD, ENG_B_SILU_BACKWARD, ENG_B_MISH_BACKWARD, ENG_B_HARDSWISH_BACKWARD,
+    ENG_B_THRESHOLD_BACKWARD,  /* b > p0 ? a : 0 (relu: p0 = 0, b the result) */
+    ENG_B_SIGMOID_BACKWARD,    /* a * b * (1-b), b the result */
+    ENG_B_TANH_BACKWARD,       /* a * (1-b*b), b the result */
+    ENG_B_LEAKY_RELU_BACKWARD, /* b > 0 ? a : a*p0 */
+    ENG_B_ELU_BACKWARD, /* p0 alpha, p1 scale, p2 input_scale, p3 != 0: b is the result, else the input */
+    ENG_B_GELU_BACKWARD,
+    ENG_B_GELU_TANH_BACKWARD,
+    ENG_B_SILU_BACKWARD,
+    ENG_B_MISH_BACKWARD,
+    ENG_B_HARDSWISH_BACKWARD,
     ENG_B_HARDSIGMOID_BACKWARD,
     ENG_B_HARDTANH_BACKWARD,    /* p0 min, p1 max: min < b && b < max ? a : 0 */
     ENG_B_SOFTPLUS_BACKWARD,    /* p0 beta, p1 threshold, b the input */
     ENG_B_LOG_SIGMOID_BACKWARD, /* b the input */
     ENG_B_MSE,                  /* (a-b)^2 */
-    ENG_B_MSE_BACKWARD,         /* p0 * (a - b) : p0 is the norm, caller multiplies by the gradient through b3 of ternary */
-    ENG_B_SMOOTH_L1,            /* p0 beta: d=|a-b|; d<beta ? d*d/2/beta : d-beta/2 */
+    ENG_B_MSE_BACKWARD, /* p0 * (a - b) : p0 is the norm, caller multiplies by the gradient through b3 of ternary */
+    ENG_B_SMOOTH_L1, /* p0 beta: d=|a-b|; d<beta ? d*d/2/beta : d-beta/2 */
     ENG_B_COUNT
 };
 
 /* out = f(a, b, c), as eng_binary. In place (out is a) allowed. */
 enum eng_ternary {
-    ENG_T_WHERE,       /* a (bool) ? b : c */
-    ENG_T_ADDCMUL,     /* a + p0*b*c */
-    ENG_T_ADDCDIV,     /* a + p0*b/c */
-    ENG_T_LERP,        /* a + p0*(b-a); c ignored */
-    ENG_T_MSE_BACKWARD,/* p0 * (b - c) * a: a the gradient (broadcast), b input, c target */
-    ENG_T_L1_BACKWARD, /* p0 * sign(b - c) * a */
+    ENG_T_WHERE,              /* a (bool) ? b : c */
+    ENG_T_ADDCMUL,            /* a + p0*b*c */
+    ENG_T_ADDCDIV,            /* a + p0*b/c */
+    ENG_T_LERP,               /* a + p0*(b-a); c ignored */
+    ENG_T_MSE_BACKWARD,       /* p0 * (b - c) * a: a the gradient (broadcast), b input, c target */
+    ENG_T_L1_BACKWARD,        /* p0 * sign(b - c) * a */
     ENG_T_SMOOTH_L1_BACKWARD, /* p0 norm, p1 beta */
-    ENG_T_BCE_LOGITS,  /* (1-c)*b + log1p(exp(-|b|)) + max(-b,0), b the logits, c the target; a ignored */
+    ENG_T_BCE_LOGITS, /* (1-c)*b + log1p(exp(-|b|)) + max(-b,0), b the logits, c the target; a ignored */
     ENG_T_BCE_LOGITS_BACKWARD, /* p0 * a * (sigmoid(b) - c) */
     ENG_T_COUNT
 };
 
 /* Reduction over the dims whose bit is set in `dims`; out has the same ndim with size 1 there. */
 enum eng_reduce {
-    ENG_R_SUM, ENG_R_MEAN, ENG_R_PROD, ENG_R_AMAX, ENG_R_AMIN, ENG_R_ANY, ENG_R_ALL,
+    ENG_R_SUM,
+    ENG_R_MEAN,
+    ENG_R_PROD,
+    ENG_R_AMAX,
+    ENG_R_AMIN,
+    ENG_R_ANY,
+    ENG_R_ALL,
     ENG_R_VAR,   /* p0: correction (1 unbiased); two-pass or Welford */
     ENG_R_STD,   /* likewise */
     ENG_R_NORM2, /* sqrt of the sum of squares */
@@ -142,129 +191,182 @@ struct eng_kernels {
     void *(*mem_get)(uint64_t bytes);
     void (*mem_put)(void *data, uint64_t bytes);
 
-    void (*copy)(const struct eng_view *src, const struct eng_view *dst); /* converts dtype; float to bool is != 0; to int truncates */
+    void (*copy)(
+        const struct eng_view *src,
+        const struct eng_view *dst); /* converts dtype; float to bool is != 0; to int truncates */
     void (*fill)(const struct eng_view *dst, struct eng_scalar value);
     struct eng_scalar (*item)(const struct eng_view *x); /* the one element of x */
 
-    void (*unary)(enum eng_unary op, const struct eng_view *x, const struct eng_view *out, const double *p);
-    void (*binary)(enum eng_binary op, enum vs_dtype compute, const struct eng_view *a, const struct eng_view *b,
-                   const struct eng_view *out, const double *p);
-    void (*ternary)(enum eng_ternary op, enum vs_dtype compute, const struct eng_view *a, const struct eng_view *b,
-                    const struct eng_view *c, const struct eng_view *out, const double *p);
-    void (*reduce)(enum eng_reduce op, const struct eng_view *x, const struct eng_view *out, uint32_t dims, const double *p);
+    void (*unary)(enum eng_unary op, const struct eng_view *x, const struct eng_view *out,
+                  const double *p);
+    void (*binary)(enum eng_binary op, enum vs_dtype compute, const struct eng_view *a,
+                   const struct eng_view *b, const struct eng_view *out, const double *p);
+    void (*ternary)(enum eng_ternary op, enum vs_dtype compute, const struct eng_view *a,
+                    const struct eng_view *b, const struct eng_view *c, const struct eng_view *out,
+                    const double *p);
+    void (*reduce)(enum eng_reduce op, const struct eng_view *x, const struct eng_view *out,
+                   uint32_t dims, const double *p);
 
     /* values and i64 indices of the max (is_max) or min along dim; both keep dim with size 1. Ties: the first index. NaN wins. */
-    void (*max_dim)(const struct eng_view *x, int dim, bool is_max, const struct eng_view *values, const struct eng_view *indices);
+    void (*max_dim)(const struct eng_view *x, int dim, bool is_max, const struct eng_view *values,
+                    const struct eng_view *indices);
     void (*cumsum)(const struct eng_view *x, int dim, const struct eng_view *out);
-    void (*sort)(const struct eng_view *x, int dim, bool descending, const struct eng_view *values, const struct eng_view *indices);
+    void (*sort)(const struct eng_view *x, int dim, bool descending, const struct eng_view *values,
+                 const struct eng_view *indices);
 
     /* out = softmax or log_softmax of x along dim; x may have another dtype than out (computed in float or double). */
     void (*softmax)(const struct eng_view *x, int dim, bool is_log, const struct eng_view *out);
     /* gx from g and the result y */
-    void (*softmax_backward)(const struct eng_view *g, const struct eng_view *y, int dim, bool is_log, const struct eng_view *gx);
+    void (*softmax_backward)(const struct eng_view *g, const struct eng_view *y, int dim,
+                             bool is_log, const struct eng_view *gx);
 
     /* c[b,m,n] = beta*c + alpha * a[b,m,k] x b[b,k,n]; three dims each, any strides (batch stride 0 allowed for inputs); one dtype,
      * floating. beta 0 ignores what c held. GEMM through CBLAS for f32 and f64. */
-    void (*matmul)(const struct eng_view *a, const struct eng_view *b, const struct eng_view *c, double alpha, double beta);
+    void (*matmul)(const struct eng_view *a, const struct eng_view *b, const struct eng_view *c,
+                   double alpha, double beta);
 
     /* x [N,C,H,W], w [Co,C/groups,kh,kw], bias [Co] or NULL, out [N,Co,Ho,Wo]. */
-    void (*conv2d)(const struct eng_view *x, const struct eng_view *w, const struct eng_view *bias, const struct eng_view *out,
-                   const struct eng_conv2d *p);
-    void (*conv2d_backward_input)(const struct eng_view *g, const struct eng_view *w, const struct eng_view *gx,
-                                  const struct eng_conv2d *p); /* also conv_transpose2d's forward (without bias) */
-    void (*conv2d_backward_weight)(const struct eng_view *g, const struct eng_view *x, const struct eng_view *gw,
-                                   const struct eng_conv2d *p);
+    void (*conv2d)(const struct eng_view *x, const struct eng_view *w, const struct eng_view *bias,
+                   const struct eng_view *out, const struct eng_conv2d *p);
+    void (*conv2d_backward_input)(
+        const struct eng_view *g, const struct eng_view *w, const struct eng_view *gx,
+        const struct eng_conv2d *p); /* also conv_transpose2d's forward (without bias) */
+    void (*conv2d_backward_weight)(const struct eng_view *g, const struct eng_view *x,
+                                   const struct eng_view *gw, const struct eng_conv2d *p);
 
     /* indices: i64, position in the input's H*W plane. Padding counts as -inf. */
-    void (*max_pool2d)(const struct eng_view *x, const struct eng_view *out, const struct eng_view *indices, const struct eng_pool2d *p);
-    void (*max_pool2d_backward)(const struct eng_view *g, const struct eng_view *indices, const struct eng_view *gx); /* fills gx */
-    void (*avg_pool2d)(const struct eng_view *x, const struct eng_view *out, const struct eng_pool2d *p);
-    void (*avg_pool2d_backward)(const struct eng_view *g, const struct eng_view *gx, const struct eng_pool2d *p); /* fills gx */
+    void (*max_pool2d)(const struct eng_view *x, const struct eng_view *out,
+                       const struct eng_view *indices, const struct eng_pool2d *p);
+    void (*max_pool2d_backward)(const struct eng_view *g, const struct eng_view *indices,
+                                const struct eng_view *gx); /* fills gx */
+    void (*avg_pool2d)(const struct eng_view *x, const struct eng_view *out,
+                       const struct eng_pool2d *p);
+    void (*avg_pool2d_backward)(const struct eng_view *g, const struct eng_view *gx,
+                                const struct eng_pool2d *p); /* fills gx */
     void (*adaptive_avg_pool2d)(const struct eng_view *x, const struct eng_view *out);
-    void (*adaptive_avg_pool2d_backward)(const struct eng_view *g, const struct eng_view *gx); /* fills gx */
-    void (*adaptive_max_pool2d)(const struct eng_view *x, const struct eng_view *out, const struct eng_view *indices);
+    void (*adaptive_avg_pool2d_backward)(const struct eng_view *g,
+                                         const struct eng_view *gx); /* fills gx */
+    void (*adaptive_max_pool2d)(const struct eng_view *x, const struct eng_view *out,
+                                const struct eng_view *indices);
 
     /* x [N,C,L] (L may be 1), w and b [C] or NULL, statistics per channel. running_* NULL where not tracked; updated with momentum and the unbiased
      * variance. save_mean, save_invstd [C] f32 (f64 for f64). */
-    void (*batch_norm_train)(const struct eng_view *x, const struct eng_view *w, const struct eng_view *b,
-                             const struct eng_view *running_mean, const struct eng_view *running_var, double momentum, double eps,
-                             const struct eng_view *out, const struct eng_view *save_mean, const struct eng_view *save_invstd);
-    void (*batch_norm_eval)(const struct eng_view *x, const struct eng_view *w, const struct eng_view *b, const struct eng_view *running_mean,
-                            const struct eng_view *running_var, double eps, const struct eng_view *out);
+    void (*batch_norm_train)(const struct eng_view *x, const struct eng_view *w,
+                             const struct eng_view *b, const struct eng_view *running_mean,
+                             const struct eng_view *running_var, double momentum, double eps,
+                             const struct eng_view *out, const struct eng_view *save_mean,
+                             const struct eng_view *save_invstd);
+    void (*batch_norm_eval)(const struct eng_view *x, const struct eng_view *w,
+                            const struct eng_view *b, const struct eng_view *running_mean,
+                            const struct eng_view *running_var, double eps,
+                            const struct eng_view *out);
     /* train: with the saved batch statistics; otherwise mean and invstd are those of running statistics and constants. Any of gx, gw, gb may be NULL. */
-    void (*batch_norm_backward)(const struct eng_view *g, const struct eng_view *x, const struct eng_view *w, const struct eng_view *mean,
-                                const struct eng_view *invstd, bool train, const struct eng_view *gx, const struct eng_view *gw,
+    void (*batch_norm_backward)(const struct eng_view *g, const struct eng_view *x,
+                                const struct eng_view *w, const struct eng_view *mean,
+                                const struct eng_view *invstd, bool train,
+                                const struct eng_view *gx, const struct eng_view *gw,
                                 const struct eng_view *gb);
     /* x [M,N] normalised along N; w, b [N] or NULL; mean, rstd [M] f32 (f64 for f64). */
-    void (*layer_norm)(const struct eng_view *x, const struct eng_view *w, const struct eng_view *b, double eps, const struct eng_view *out,
-                       const struct eng_view *mean, const struct eng_view *rstd);
-    void (*layer_norm_backward)(const struct eng_view *g, const struct eng_view *x, const struct eng_view *w, const struct eng_view *mean,
-                                const struct eng_view *rstd, const struct eng_view *gx, const struct eng_view *gw, const struct eng_view *gb);
+    void (*layer_norm)(const struct eng_view *x, const struct eng_view *w, const struct eng_view *b,
+                       double eps, const struct eng_view *out, const struct eng_view *mean,
+                       const struct eng_view *rstd);
+    void (*layer_norm_backward)(const struct eng_view *g, const struct eng_view *x,
+                                const struct eng_view *w, const struct eng_view *mean,
+                                const struct eng_view *rstd, const struct eng_view *gx,
+                                const struct eng_view *gw, const struct eng_view *gb);
     /* x [N,C,L], statistics per (n, group): mean, rstd [N,groups]; w, b [C] or NULL. */
-    void (*group_norm)(const struct eng_view *x, const struct eng_view *w, const struct eng_view *b, int64_t groups, double eps,
-                       const struct eng_view *out, const struct eng_view *mean, const struct eng_view *rstd);
-    void (*group_norm_backward)(const struct eng_view *g, const struct eng_view *x, const struct eng_view *w, const struct eng_view *mean,
-                                const struct eng_view *rstd, int64_t groups, const struct eng_view *gx, const struct eng_view *gw,
+    void (*group_norm)(const struct eng_view *x, const struct eng_view *w, const struct eng_view *b,
+                       int64_t groups, double eps, const struct eng_view *out,
+                       const struct eng_view *mean, const struct eng_view *rstd);
+    void (*group_norm_backward)(const struct eng_view *g, const struct eng_view *x,
+                                const struct eng_view *w, const struct eng_view *mean,
+                                const struct eng_view *rstd, int64_t groups,
+                                const struct eng_view *gx, const struct eng_view *gw,
                                 const struct eng_view *gb);
     /* rms norm: x [M,N], w [N] or NULL, rstd [M] f32 (f64 for f64) = 1/sqrt(mean(x^2)+eps). */
-    void (*rms_norm)(const struct eng_view *x, const struct eng_view *w, double eps, const struct eng_view *out, const struct eng_view *rstd);
-    void (*rms_norm_backward)(const struct eng_view *g, const struct eng_view *x, const struct eng_view *w, const struct eng_view *rstd,
+    void (*rms_norm)(const struct eng_view *x, const struct eng_view *w, double eps,
+                     const struct eng_view *out, const struct eng_view *rstd);
+    void (*rms_norm_backward)(const struct eng_view *g, const struct eng_view *x,
+                              const struct eng_view *w, const struct eng_view *rstd,
                               const struct eng_view *gx, const struct eng_view *gw);
 
     /* out[i,:] = table[idx[i],:]; idx any shape flattened by the caller to one dim (i64 or i32). An index out of range: returns false. */
-    bool (*embedding)(const struct eng_view *table, const struct eng_view *idx, const struct eng_view *out);
+    bool (*embedding)(const struct eng_view *table, const struct eng_view *idx,
+                      const struct eng_view *out);
     /* gtable (zeroed by the caller) [idx[i],:] += g[i,:], except rows of padding_idx (-1: none) */
-    void (*embedding_backward)(const struct eng_view *g, const struct eng_view *idx, int64_t padding_idx, const struct eng_view *gtable);
+    void (*embedding_backward)(const struct eng_view *g, const struct eng_view *idx,
+                               int64_t padding_idx, const struct eng_view *gtable);
     /* out[i][j][k] = x[i][index[i][j][k]][k] for dim 1, and so on. False: index out of range. */
-    bool (*gather)(const struct eng_view *x, int dim, const struct eng_view *index, const struct eng_view *out);
+    bool (*gather)(const struct eng_view *x, int dim, const struct eng_view *index,
+                   const struct eng_view *out);
     /* out[…index…] = or += src (src NULL: value). False: index out of range. */
-    bool (*scatter)(const struct eng_view *out, int dim, const struct eng_view *index, const struct eng_view *src, struct eng_scalar value,
-                    bool accumulate);
-    bool (*index_select)(const struct eng_view *x, int dim, const struct eng_view *index, const struct eng_view *out);
-    bool (*index_add)(const struct eng_view *out, int dim, const struct eng_view *index, const struct eng_view *src);
+    bool (*scatter)(const struct eng_view *out, int dim, const struct eng_view *index,
+                    const struct eng_view *src, struct eng_scalar value, bool accumulate);
+    bool (*index_select)(const struct eng_view *x, int dim, const struct eng_view *index,
+                         const struct eng_view *out);
+    bool (*index_add)(const struct eng_view *out, int dim, const struct eng_view *index,
+                      const struct eng_view *src);
     /* Advanced indexing x[i0, i1, …] on the first n dims of x: every idx has the same sizes (broadcast by strides); out has
      * idx's dims followed by x's other dims. Negative indices count from the end. False: out of range. */
-    bool (*index_get)(const struct eng_view *x, const struct eng_view *idx, int n, const struct eng_view *out);
-    bool (*index_put)(const struct eng_view *x, const struct eng_view *idx, int n, const struct eng_view *src, bool accumulate);
+    bool (*index_get)(const struct eng_view *x, const struct eng_view *idx, int n,
+                      const struct eng_view *out);
+    bool (*index_put)(const struct eng_view *x, const struct eng_view *idx, int n,
+                      const struct eng_view *src, bool accumulate);
 
     void (*upsample_nearest2d)(const struct eng_view *x, const struct eng_view *out);
-    void (*upsample_nearest2d_backward)(const struct eng_view *g, const struct eng_view *gx); /* fills gx */
+    void (*upsample_nearest2d_backward)(const struct eng_view *g,
+                                        const struct eng_view *gx); /* fills gx */
     /* scale_h/w: 0 where the sizes decide (no scale_factor given) */
-    void (*upsample_bilinear2d)(const struct eng_view *x, const struct eng_view *out, bool align_corners, double scale_h, double scale_w);
-    void (*upsample_bilinear2d_backward)(const struct eng_view *g, const struct eng_view *gx, bool align_corners, double scale_h,
+    void (*upsample_bilinear2d)(const struct eng_view *x, const struct eng_view *out,
+                                bool align_corners, double scale_h, double scale_w);
+    void (*upsample_bilinear2d_backward)(const struct eng_view *g, const struct eng_view *gx,
+                                         bool align_corners, double scale_h,
                                          double scale_w); /* fills gx */
 
     /* x [N,C,L] log-probabilities, target [N,L] i64, weight [C] or NULL. reduction: 0 none (out [N,L]), 1 mean, 2 sum (out one element);
      * total_weight one element. False: a target out of range (and not ignore_index). */
-    bool (*nll_loss)(const struct eng_view *x, const struct eng_view *target, const struct eng_view *weight, int reduction,
-                     int64_t ignore_index, const struct eng_view *out, const struct eng_view *total_weight);
-    void (*nll_loss_backward)(const struct eng_view *g, const struct eng_view *target, const struct eng_view *weight, int reduction,
-                              int64_t ignore_index, const struct eng_view *total_weight, const struct eng_view *gx); /* fills gx */
+    bool (*nll_loss)(const struct eng_view *x, const struct eng_view *target,
+                     const struct eng_view *weight, int reduction, int64_t ignore_index,
+                     const struct eng_view *out, const struct eng_view *total_weight);
+    void (*nll_loss_backward)(const struct eng_view *g, const struct eng_view *target,
+                              const struct eng_view *weight, int reduction, int64_t ignore_index,
+                              const struct eng_view *total_weight,
+                              const struct eng_view *gx); /* fills gx */
 
     /* softmax(q k^T * scale + mask, or causal) v. q [B,H,L,D] k,v [B,Hk,S,D…]; mask NULL, bool (true: take part) or floating, broadcast to [B,H,L,S]; lse [B,H,L]
      * f32 or NULL. dropout_p with key, 0: none. Computed tile by tile: host scratch bounded by a few rows. */
-    void (*sdpa)(const struct eng_view *q, const struct eng_view *k, const struct eng_view *v, const struct eng_view *mask, bool causal,
-                 double scale, double dropout_p, struct eng_rng_key key, const struct eng_view *out, const struct eng_view *lse);
-    void (*sdpa_backward)(const struct eng_view *g, const struct eng_view *q, const struct eng_view *k, const struct eng_view *v,
-                          const struct eng_view *mask, bool causal, double scale, double dropout_p, struct eng_rng_key key,
-                          const struct eng_view *out, const struct eng_view *lse, const struct eng_view *gq, const struct eng_view *gk,
-                          const struct eng_view *gv);
+    void (*sdpa)(const struct eng_view *q, const struct eng_view *k, const struct eng_view *v,
+                 const struct eng_view *mask, bool causal, double scale, double dropout_p,
+                 struct eng_rng_key key, const struct eng_view *out, const struct eng_view *lse);
+    void (*sdpa_backward)(const struct eng_view *g, const struct eng_view *q,
+                          const struct eng_view *k, const struct eng_view *v,
+                          const struct eng_view *mask, bool causal, double scale, double dropout_p,
+                          struct eng_rng_key key, const struct eng_view *out,
+                          const struct eng_view *lse, const struct eng_view *gq,
+                          const struct eng_view *gk, const struct eng_view *gv);
 
     /* out = lower (is_upper false) or upper triangle of the last two dims of x, the rest 0 */
-    void (*triangle)(const struct eng_view *x, const struct eng_view *out, int64_t diagonal, bool is_upper);
-    void (*arange)(const struct eng_view *out, double start, double step); /* exact for integers below 2^53 */
+    void (*triangle)(const struct eng_view *x, const struct eng_view *out, int64_t diagonal,
+                     bool is_upper);
+    void (*arange)(const struct eng_view *out, double start,
+                   double step); /* exact for integers below 2^53 */
 
-    void (*random_uniform)(const struct eng_view *out, double low, double high, struct eng_rng_key key);
-    void (*random_normal)(const struct eng_view *out, double mean, double std, struct eng_rng_key key);
-    void (*random_int)(const struct eng_view *out, int64_t low, int64_t high, struct eng_rng_key key);
-    void (*random_bernoulli)(const struct eng_view *out, double p, struct eng_rng_key key); /* 1 with probability p */
+    void (*random_uniform)(const struct eng_view *out, double low, double high,
+                           struct eng_rng_key key);
+    void (*random_normal)(const struct eng_view *out, double mean, double std,
+                          struct eng_rng_key key);
+    void (*random_int)(const struct eng_view *out, int64_t low, int64_t high,
+                       struct eng_rng_key key);
+    void (*random_bernoulli)(const struct eng_view *out, double p,
+                             struct eng_rng_key key); /* 1 with probability p */
     /* The hash-made weights of tests/oracle (see its README): element i (row-major) is offset + scale*v(key, i). */
     void (*fill_formula)(const struct eng_view *out, uint32_t key, double offset, double scale);
     /* The same generator for integers: low + (h >> 8) mod (high - low). */
     void (*fill_formula_int)(const struct eng_view *out, uint32_t key, int64_t low, int64_t high);
 
     /* g *= inv_scale (one f32 element); *found_inf (one f32 element) = 1 where g holds an inf or NaN, else untouched. */
-    void (*unscale)(const struct eng_view *g, const struct eng_view *inv_scale, const struct eng_view *found_inf);
+    void (*unscale)(const struct eng_view *g, const struct eng_view *inv_scale,
+                    const struct eng_view *found_inf);
 };
 
 /* The tables. `cpu` is always there. */

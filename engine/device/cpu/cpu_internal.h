@@ -55,7 +55,7 @@ struct cpu_tap {
  * ln_apply        y = (x-mean)*rstd*w + b; w and b may be NULL
  * ln_sums         sums[0] += g*w*x-mean, sums[1] += g*w
  * ln_back         y = (g*w - c0 - (x-mean)*c1) * rstd
- * ln_params       gw += g*(x-mean)*rstd, gb += g, in double; either may be NULL
+ * ln_params       gw += g*(x-mean)*rstd, gb += g; either may be NULL
  * log_softmax_back y = g - exp(o)*sum ; softmax_back y = o*(g - sum)
  * uniform, normal, bernoulli: numbers first … of the stream (cpu_random.h) that starts at `start`
  *
@@ -95,8 +95,8 @@ struct cpu_num {
                     double *sums);
     void (*ln_back)(int64_t n, const void *g, const void *x, const void *w, double mean,
                     double rstd, double c0, double c1, void *y);
-    void (*ln_params)(int64_t n, const void *g, const void *x, double mean, double rstd, double *gw,
-                      double *gb);
+    void (*ln_params)(int64_t n, const void *g, const void *x, double mean, double rstd, void *gw,
+                      void *gb);
     void (*softmax_back)(int64_t n, const void *g, const void *o, double sum, void *y);
     void (*log_softmax_back)(int64_t n, const void *g, const void *o, double sum, void *y);
 

@@ -71,6 +71,16 @@ static inline float cpu_expf(float x)
     return y * cpu_pow2(half) * cpu_pow2(n_int - half);
 }
 
+/* exp(x) for x <= 0; below -87 it stays at exp(-87), 1.6e-38. */
+static inline float cpu_exp_negf(float x)
+{
+    uint32_t n_int;
+    float n;
+    float r = cpu_reduce_ln2(x < -87.0f ? -87.0f : x, &n_int, &n);
+
+    return (CPU_FMAF(cpu_exp_tail(r) * r, r, r) + 1.0f) * cpu_pow2(n_int);
+}
+
 /* exp(x) - 1 for x in [-86, 88] */
 static inline float cpu_expm1f(float x)
 {
@@ -152,11 +162,13 @@ static inline float cpu_erf_small(float x)
     return CPU_FMAF(p, z, 1.12837917f) * x;
 }
 
-static inline float cpu_erff(float x)
+/* erf(x), given e = exp(-x*x) */
+static inline float cpu_erf_givenf(float x, float e)
 {
     float a = x < 0.0f ? -x : x;
     float c = a > 11.0f ? 11.0f : a;
-    float u = (c - 2.0f) / (c + 2.0f);
+    float inv = 1.0f / (c + 2.0f);
+    float u = (c - 2.0f) * inv;
     float p = -1.41267594e-3f;
     float big;
 
@@ -167,9 +179,14 @@ static inline float cpu_erff(float x)
     p = CPU_FMAF(p, u, 2.79473773e-1f);
     p = CPU_FMAF(p, u, -6.87160443e-1f);
     p = CPU_FMAF(p, u, 1.02158269f);
-    big = 1.0f - cpu_expf(-c * c) * p / (c + 2.0f);
+    big = 1.0f - e * p * inv;
     big = x < 0.0f ? -big : big;
     return a < 0.9f ? cpu_erf_small(x) : big;
+}
+
+static inline float cpu_erff(float x)
+{
+    return cpu_erf_givenf(x, cpu_exp_negf(-x * x));
 }
 
 /* cos(2 pi t) for t in [-1, 1): sin(2 pi (1/4 - |t|)), t brought to [-1/2, 1/2], by the Taylor series of the sine. */

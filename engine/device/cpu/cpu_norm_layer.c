@@ -13,6 +13,7 @@
 #include "engine/device/cpu/cpu_kernels.h"
 #include "engine/device/cpu/cpu_norm.h"
 
+#define FEW 16     /* rows added up before the sum goes to double */
 #define MAX_SUMS 8 /* partial sums of the gradients of w and b: bounds the scratch */
 
 struct cpu_vec cpu_vec_open(const struct cpu_num *num, const struct eng_view *v)
@@ -95,45 +96,83 @@ static void forward(struct ln_job *j, const struct eng_view *w, const struct eng
     cpu_vec_close(&j->b);
 }
 
+/* Rows of a task, and the sums for the parameters: of a few rows in the type of arithmetic, of all in double. */
+struct back {
+    const struct ln_job *j;
+    int64_t n;
+    char *few_w; /* NULL where not wanted */
+    char *few_b;
+    double *gw;
+    double *gb;
+    char *rows; /* three */
+};
+
+static void flush(const struct back *b)
+{
+    const struct cpu_num *num = b->j->num;
+    size_t row = (size_t)b->n * num->size;
+
+    if (b->few_w) {
+        num->fold_cols(CPU_FOLD_SUM, b->n, b->few_w, NULL, b->gw);
+        memset(b->few_w, 0, row);
+    }
+    if (b->few_b) {
+        num->fold_cols(CPU_FOLD_SUM, b->n, b->few_b, NULL, b->gb);
+        memset(b->few_b, 0, row);
+    }
+}
+
 /* gx = (g*w - mean(g*w) - (x-mean)*rstd^2*mean(g*w*(x-mean))) * rstd; without a mean the second term is 0. */
+static void backward_row(const struct back *b, int64_t r)
+{
+    const struct ln_job *j = b->j;
+    const struct cpu_num *num = j->num;
+    int64_t n = b->n;
+    size_t row = (size_t)n * num->size;
+    const void *g = cpu_read(num, j->g->dtype, (const char *)j->g->data + r * cpu_stride(j->g, 0),
+                             cpu_stride(j->g, 1), n, b->rows);
+    const void *x = cpu_read(num, j->x->dtype, (const char *)j->x->data + r * cpu_stride(j->x, 0),
+                             cpu_stride(j->x, 1), n, b->rows + row);
+    char *spare = b->rows + 2 * row;
+    double mean = j->mean ? cpu_vec_get(j->mean, r, 0.0) : 0.0;
+    double rstd = cpu_vec_get(j->rstd, r, 1.0);
+    double sums[2] = {0.0, 0.0};
+    char *dst;
+    void *y;
+
+    num->ln_params(n, g, x, mean, rstd, b->few_w, b->few_b);
+    if (!j->out)
+        return;
+    dst = (char *)j->out->data + r * cpu_stride(j->out, 0);
+    y = x == dst || g == dst ? spare
+                             : cpu_write(num, j->out->dtype, dst, cpu_stride(j->out, 1), spare);
+    num->ln_sums(n, g, x, j->w.p, mean, sums);
+    num->ln_back(n, g, x, j->w.p, mean, rstd, j->mean ? sums[1] / (double)n : 0.0,
+                 sums[0] * rstd * rstd / (double)n, y);
+    if (y == spare)
+        num->store(y, n, j->out->dtype, dst, cpu_stride(j->out, 1));
+}
+
 static void backward_rows(void *ctx, int64_t task)
 {
     const struct ln_job *j = ctx;
-    const struct cpu_num *num = j->num;
     int64_t n = j->x->sizes[1];
-    int64_t end = cpu_min((task + 1) * j->rows, j->x->sizes[0]);
-    size_t row = (size_t)n * num->size;
-    char *buf = cpu_mem_get(3 * row);
-    char *spare = buf + 2 * row;
-    double *gw = j->gw ? j->gw + task * n : NULL;
-    double *gb = j->gb ? j->gb + task * n : NULL;
+    int64_t first = task * j->rows;
+    int64_t end = cpu_min(first + j->rows, j->x->sizes[0]);
+    size_t row = (size_t)n * j->num->size;
+    struct back b = {.j = j, .n = n, .rows = cpu_mem_get(5 * row)};
 
-    for (int64_t r = task * j->rows; r < end; r++) {
-        const void *g =
-            cpu_read(num, j->g->dtype, (const char *)j->g->data + r * cpu_stride(j->g, 0),
-                     cpu_stride(j->g, 1), n, buf);
-        const void *x =
-            cpu_read(num, j->x->dtype, (const char *)j->x->data + r * cpu_stride(j->x, 0),
-                     cpu_stride(j->x, 1), n, buf + row);
-        double mean = j->mean ? cpu_vec_get(j->mean, r, 0.0) : 0.0;
-        double rstd = cpu_vec_get(j->rstd, r, 1.0);
-        double sums[2] = {0.0, 0.0};
-
-        num->ln_params(n, g, x, mean, rstd, gw, gb);
-        if (j->out) {
-            char *dst = (char *)j->out->data + r * cpu_stride(j->out, 0);
-            void *y = x == dst || g == dst
-                          ? spare
-                          : cpu_write(num, j->out->dtype, dst, cpu_stride(j->out, 1), spare);
-
-            num->ln_sums(n, g, x, j->w.p, mean, sums);
-            num->ln_back(n, g, x, j->w.p, mean, rstd, j->mean ? sums[1] / (double)n : 0.0,
-                         sums[0] * rstd * rstd / (double)n, y);
-            if (y == spare)
-                num->store(y, n, j->out->dtype, dst, cpu_stride(j->out, 1));
-        }
+    memset(b.rows + 3 * row, 0, 2 * row);
+    b.few_w = j->gw ? b.rows + 3 * row : NULL;
+    b.few_b = j->gb ? b.rows + 4 * row : NULL;
+    b.gw = j->gw ? j->gw + task * n : NULL;
+    b.gb = j->gb ? j->gb + task * n : NULL;
+    for (int64_t r = first; r < end; r++) {
+        backward_row(&b, r);
+        if ((r - first) % FEW == FEW - 1 || r == end - 1)
+            flush(&b);
     }
-    cpu_mem_put(buf, 3 * row);
+    cpu_mem_put(b.rows, 5 * row);
 }
 
 /* Adds up the tasks' sums and writes them. */
