@@ -59,7 +59,10 @@ const char *vs_bytes_delta_text(int64_t n, char *buf)
     char plain[VS_BYTES_TEXT_MAX];
     uint64_t size = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
 
-    snprintf(buf, VS_BYTES_TEXT_MAX, "%s%.28s", n < 0 ? "-" : n ? "+" : "",
+    snprintf(buf, VS_BYTES_TEXT_MAX, "%s%.28s",
+             n < 0 ? "-"
+             : n   ? "+"
+                   : "",
              vs_bytes_text(size, plain));
     return buf;
 }

@@ -14,7 +14,7 @@
 #include "base/attr.h"
 
 enum vs_dtype {
-    /* clang-format off */
+/* clang-format off */
 #define VS_DTYPE(id, name, text, bytes, is_float, rank) id,
 #include "base/dtype.def"
 #undef VS_DTYPE

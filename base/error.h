@@ -15,7 +15,7 @@
 
 enum vs_status {
     VS_OK = 0,
-    /* clang-format off */
+/* clang-format off */
 #define VS_STATUS(name, text) name,
 #include "base/status.def"
 #undef VS_STATUS
@@ -62,8 +62,8 @@ void vs_die_hook_set(void (*hook)(void));
 
 /* A condition that only a mistake in this program can break. Stays on in release builds. */
 #define VS_ASSERT(cond)                                                                            \
-    (VS_LIKELY(cond) ? (void)0                                                                     \
-                     : vs_die("%s:%d: %s: assertion failed: %s", __FILE__, __LINE__, __func__,     \
-                              #cond))
+    (VS_LIKELY(cond)                                                                               \
+         ? (void)0                                                                                 \
+         : vs_die("%s:%d: %s: assertion failed: %s", __FILE__, __LINE__, __func__, #cond))
 
 #endif

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 enum vs_event_kind {
-    /* clang-format off */
+/* clang-format off */
 #define VS_EVENT(id, name, text) id,
 #include "base/event.def"
 #undef VS_EVENT
@@ -21,7 +21,7 @@ enum vs_event_kind {
 };
 
 enum vs_category {
-    /* clang-format off */
+/* clang-format off */
 #define VS_CATEGORY(id, name, text) id,
 #include "base/category.def"
 #undef VS_CATEGORY
@@ -30,7 +30,7 @@ enum vs_category {
 };
 
 enum vs_phase {
-    /* clang-format off */
+/* clang-format off */
 #define VS_PHASE(id, name) id,
 #include "base/phase.def"
 #undef VS_PHASE
@@ -39,7 +39,7 @@ enum vs_phase {
 };
 
 enum vs_holder {
-    /* clang-format off */
+/* clang-format off */
 #define VS_HOLDER(id, name, text) id,
 #include "base/holder.def"
 #undef VS_HOLDER

@@ -31,8 +31,8 @@ struct eng_pool {
     struct eng_set free;            /* key: stream, bytes, address */
     struct eng_set unmapped;        /* key: stream, 0, address */
     struct eng_private_pool *owner; /* NULL: the default pool */
-    uint64_t
-        search_count; /* searches so far while garbage collection is on: the clock of block ages */
+    /* searches so far while garbage collection is on: the clock of block ages */
+    uint64_t search_count;
     bool is_small;
 };
 
@@ -70,8 +70,8 @@ struct eng_block {
     uint64_t stream;
     struct eng_pool *pool;
     struct eng_area *area;
-    struct eng_block
-        *prev; /* neighbours in the area; of a recycled block, prev is the next recycled one */
+    /* neighbours in the area; of a recycled block, prev is the next recycled one */
+    struct eng_block *prev;
     struct eng_block *next;
     struct eng_stream_use *uses;
     void *user;
@@ -115,8 +115,8 @@ struct eng_alloc {
     struct eng_event_queue *queues; /* in order of first use */
     size_t queue_count;
     size_t queue_cap;
-    struct eng_block *
-        *deferred; /* put during a region: their events are recorded once no region is open */
+    /* put during a region: their events are recorded once no region is open */
+    struct eng_block **deferred;
     size_t deferred_count;
     size_t deferred_cap;
 

@@ -45,7 +45,8 @@ void eng_autocast_exit(struct eng *e, struct eng_autocast before)
 
 static bool eligible(const struct eng_tensor *t)
 {
-    return t && vs_dtype_is_floating((enum vs_dtype)t->dtype) && t->dtype != VS_F64 && !t->storage->on_host;
+    return t && vs_dtype_is_floating((enum vs_dtype)t->dtype) && t->dtype != VS_F64 &&
+           !t->storage->on_host;
 }
 
 static struct eng_tensor *cast_new(struct eng *e, struct eng_tensor *t, enum vs_dtype to)
@@ -55,7 +56,11 @@ static struct eng_tensor *cast_new(struct eng *e, struct eng_tensor *t, enum vs_
 
     eng_category_default(e, category);
     if (cast && e->observer && cast->storage->block) {
-        struct vs_event ev = {.kind = VS_EV_CAST, .a = cast->storage->block_id, .b = t->storage->block_id, .c = t->dtype, .d = (uint64_t)to};
+        struct vs_event ev = {.kind = VS_EV_CAST,
+                              .a = cast->storage->block_id,
+                              .b = t->storage->block_id,
+                              .c = t->dtype,
+                              .d = (uint64_t)to};
 
         eng_emit(e, &ev);
     }
@@ -70,8 +75,8 @@ static struct eng_tensor *cast_get(struct eng *e, struct eng_tensor *t, enum vs_
 
     if (!eligible(t) || t->dtype == to)
         return eng_ref(t);
-    cached = e->autocast.cache_enabled && to == (enum vs_dtype)e->autocast.dtype && t->dtype == VS_F32 && t->requires_grad &&
-             !t->grad_fn && !t->base;
+    cached = e->autocast.cache_enabled && to == (enum vs_dtype)e->autocast.dtype &&
+             t->dtype == VS_F32 && t->requires_grad && !t->grad_fn && !t->base;
     for (size_t i = 0; cached && i < e->cast_count; i++) {
         if (e->cast_cache[i].key == t)
             return eng_ref(e->cast_cache[i].cast);
@@ -90,14 +95,16 @@ static struct eng_tensor *cast_get(struct eng *e, struct eng_tensor *t, enum vs_
 static enum vs_dtype widest(const struct eng *e, const struct eng_arg *args, int count)
 {
     for (int i = 0; i < count; i++) {
-        if (args[i].kind == ENG_A_TENSOR && eligible(args[i].v.tensor) && args[i].v.tensor->dtype == VS_F32)
+        if (args[i].kind == ENG_A_TENSOR && eligible(args[i].v.tensor) &&
+            args[i].v.tensor->dtype == VS_F32)
             return VS_F32;
     }
     return (enum vs_dtype)e->autocast.dtype;
 }
 
 /* Only FP32_OUT: give the dtype argument where the caller left it out. */
-static void set_out_dtype(struct eng *e, enum eng_op_id id, const struct eng_arg *args, struct eng_arg *out)
+static void set_out_dtype(struct eng *e, enum eng_op_id id, const struct eng_arg *args,
+                          struct eng_arg *out)
 {
     const struct eng_signature *sig = &e->signatures[id];
 
@@ -109,13 +116,16 @@ static void set_out_dtype(struct eng *e, enum eng_op_id id, const struct eng_arg
     }
 }
 
-bool eng_autocast_call(struct eng *e, enum eng_op_id id, const struct eng_arg *args, bool inplace, struct eng_ret *ret)
+bool eng_autocast_call(struct eng *e, enum eng_op_id id, const struct eng_arg *args, bool inplace,
+                       struct eng_ret *ret)
 {
     enum eng_op_autocast policy = eng_op_get(id)->autocast;
     int count = e->signatures[id].count;
     struct eng_arg cast[ENG_MAX_ARGS];
     struct eng_tensor **lists[ENG_MAX_ARGS] = {0};
-    enum vs_dtype to = policy == ENG_AC_FP32 ? VS_F32 : policy == ENG_AC_PROMOTE ? widest(e, args, count) : (enum vs_dtype)e->autocast.dtype;
+    enum vs_dtype to = policy == ENG_AC_FP32      ? VS_F32
+                       : policy == ENG_AC_PROMOTE ? widest(e, args, count)
+                                                  : (enum vs_dtype)e->autocast.dtype;
     bool ok;
 
     memcpy(cast, args, sizeof(*cast) * (size_t)count);

@@ -17,10 +17,12 @@ struct eng_checkpoint; /* a non-reentrant checkpointed call, see checkpoint.h */
  * Refuses what PyTorch refuses (VS_E_AUTOGRAD), naming the op: nothing requires grad, not a scalar, saved tensors already freed,
  * a saved tensor that was overwritten (VS_E_INPLACE, with both versions and the op that saved it).
  */
-void eng_backward(struct eng *e, struct eng_tensor *const *tensors, struct eng_tensor *const *grads, int count, bool retain_graph);
+void eng_backward(struct eng *e, struct eng_tensor *const *tensors, struct eng_tensor *const *grads,
+                  int count, bool retain_graph);
 /* As eng_backward, but gives the gradients of `inputs` in out[] (caller's; NULL where unused) and accumulates nowhere. */
-void eng_grad(struct eng *e, struct eng_tensor *const *outputs, struct eng_tensor *const *grads, int count,
-              struct eng_tensor *const *inputs, int input_count, bool retain_graph, struct eng_tensor **out);
+void eng_grad(struct eng *e, struct eng_tensor *const *outputs, struct eng_tensor *const *grads,
+              int count, struct eng_tensor *const *inputs, int input_count, bool retain_graph,
+              struct eng_tensor **out);
 
 /* t.requires_grad_(on) on a leaf; only off is refused on a result. */
 void eng_set_requires_grad(struct eng *e, struct eng_tensor *t, bool on);
@@ -39,7 +41,8 @@ void eng_set_grad(struct eng *e, struct eng_tensor *t, struct eng_tensor *grad);
 struct eng_custom {
     const char *name; /* "SwishBackward"; copied */
     void *user;
-    bool (*backward)(void *user, struct eng_node *node, struct eng_tensor **grads_in, int in_count, struct eng_tensor **grads_out, int out_count);
+    bool (*backward)(void *user, struct eng_node *node, struct eng_tensor **grads_in, int in_count,
+                     struct eng_tensor **grads_out, int out_count);
     void (*free_user)(void *user);
 };
 /*
@@ -47,10 +50,12 @@ struct eng_custom {
  * (aliases are made where an output is an input) get the new node as grad_fn; otherwise returns NULL and the outputs stay as they are.
  * The returned node is borrowed (the outputs hold it).
  */
-struct eng_node *eng_custom_node(struct eng *e, const struct eng_custom *custom, struct eng_tensor *const *inputs, int input_count,
+struct eng_node *eng_custom_node(struct eng *e, const struct eng_custom *custom,
+                                 struct eng_tensor *const *inputs, int input_count,
                                  struct eng_tensor **outputs, int output_count);
 /* ctx.save_for_backward and ctx.saved_tensors. Unpacked references are the caller's. */
-void eng_node_save(struct eng *e, struct eng_node *node, struct eng_tensor *const *tensors, int count);
+void eng_node_save(struct eng *e, struct eng_node *node, struct eng_tensor *const *tensors,
+                   int count);
 int eng_node_saved_count(const struct eng_node *node);
 struct eng_tensor *eng_node_saved(struct eng *e, struct eng_node *node, int i);
 bool eng_node_needs_input_grad(const struct eng_node *node, int i);

@@ -9,6 +9,7 @@
  * library's binary heap, because PyTorch's queue is one (std::push_heap, std::pop_heap).
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -18,13 +19,21 @@
 /* A node as one backward run sees it. */
 struct task_node {
     struct eng_node *node; /* counted */
-    struct eng_task *outer_task; /* what node->task and node->task_slot were before: a re-run inside a run */
+    /* what node->task and node->task_slot were before: a re-run inside a run */
+    struct eng_task *outer_task;
     uint32_t outer_slot;
-    uint32_t waits_for;          /* gradients still to come */
+    uint32_t waits_for; /* gradients still to come */
     bool has_buffer;
-    struct eng_tensor **buffer;  /* node->output_count gradients */
-    struct eng_tensor **capture; /* eng_grad: where the gradient of result capture_nr goes; NULL otherwise */
-    uint16_t capture_nr;
+    struct eng_tensor **buffer; /* node->output_count gradients */
+    bool is_captured;           /* eng_grad: a gradient that arrives here is asked for */
+    bool runs;                  /* not in eng_grad where nothing behind it is asked for */
+};
+
+/* eng_grad: what arrives at result nr of node goes to *slot. */
+struct capture {
+    struct eng_node *node; /* held by the task's list of nodes */
+    uint16_t nr;
+    struct eng_tensor **slot;
 };
 
 struct eng_task {
@@ -34,7 +43,8 @@ struct eng_task {
     uint32_t *heap;
     size_t heap_count, heap_cap;
     bool retain_graph;
-    bool captures; /* eng_grad: nothing is accumulated */
+    struct capture *captures; /* eng_grad: nothing is accumulated; NULL for eng_backward */
+    int capture_count;
 };
 
 /* ---- the nodes of a run ---- */
@@ -51,6 +61,7 @@ static uint32_t task_slot(struct eng_task *task, struct eng_node *n)
     tn->node = eng_node_ref(n);
     tn->outer_task = n->task;
     tn->outer_slot = n->task_slot;
+    tn->runs = true;
     n->task = task;
     n->task_slot = (uint32_t)task->count;
     return (uint32_t)task->count++;
@@ -72,6 +83,51 @@ static void count_dependencies(struct eng_task *task)
     }
 }
 
+static int by_age(const void *a, const void *b)
+{
+    const struct eng_node *x = ((const struct task_node *)a)->node,
+                          *y = ((const struct task_node *)b)->node;
+    /* accumulators lead nowhere: they come first */
+    uint64_t age_x = x->kind == ENG_NODE_ACCUMULATE ? 0 : x->seq + 1,
+             age_y = y->kind == ENG_NODE_ACCUMULATE ? 0 : y->seq + 1;
+
+    return age_x < age_y ? -1 : age_x > age_y;
+}
+
+/*
+ * eng_grad runs only nodes that lead to an input. An edge leads to an older node, so one pass from old to young tells which do: those with an
+ * edge to one that is captured or runs itself. The others get nothing.
+ */
+static void prune(struct eng_task *task)
+{
+    qsort(task->nodes, task->count, sizeof(*task->nodes), by_age);
+    for (size_t i = 0; i < task->count; i++) {
+        struct task_node *tn = &task->nodes[i];
+
+        tn->node->task_slot = (uint32_t)i;
+        tn->runs = false;
+        for (int k = 0; k < tn->node->edge_count; k++)
+            tn->runs = tn->runs || eng_edge_is_wanted(&tn->node->edges[k]);
+        tn->node->is_pruned = !tn->runs && !tn->is_captured;
+    }
+}
+
+static void give_captured(const struct eng_task *task, const struct eng_node *n,
+                          struct eng_tensor **g)
+{
+    for (int i = 0; i < task->capture_count; i++) {
+        if (task->captures[i].node == n)
+            eng_slot_set(task->captures[i].slot, eng_ref(g[task->captures[i].nr]));
+    }
+}
+
+static void gradients_release(const struct eng_node *n, struct eng_tensor **g)
+{
+    for (int i = 0; g && i < n->output_count; i++)
+        eng_unref(g[i]);
+    vs_free(g);
+}
+
 static void task_release(struct eng_task *task)
 {
     for (size_t i = 0; i < task->count; i++) {
@@ -82,11 +138,13 @@ static void task_release(struct eng_task *task)
         vs_free(tn->buffer);
         tn->node->task = tn->outer_task;
         tn->node->task_slot = tn->outer_slot;
+        tn->node->is_pruned = false;
     }
     for (size_t i = 0; i < task->count; i++)
         eng_node_unref(task->nodes[i].node);
     vs_free(task->nodes);
     vs_free(task->heap);
+    vs_free(task->captures);
 }
 
 /* ---- the ready queue ---- */
@@ -151,7 +209,8 @@ static void buffer_add(struct eng *e, struct eng_tensor **slot, struct eng_tenso
         *slot = var;
         return;
     }
-    if (!e->grad_enabled && old->refs == 1 && old->storage->refs == 1 && eng_is_non_overlapping_and_dense(old)) {
+    if (!e->grad_enabled && old->refs == 1 && old->storage->refs == 1 &&
+        eng_is_non_overlapping_and_dense(old)) {
         sum = eng_add_(e, old, var);
         eng_unref(sum);
     } else {
@@ -174,15 +233,17 @@ static bool obeys_layout(const struct eng_tensor *grad, const struct eng_tensor 
     return true;
 }
 
-static struct eng_tensor *clone_in_layout(struct eng *e, struct eng_tensor *grad, const struct eng_tensor *variable)
+static struct eng_tensor *clone_in_layout(struct eng *e, struct eng_tensor *grad,
+                                          const struct eng_tensor *variable)
 {
     struct eng_tensor *copy;
 
     if (eng_is_non_overlapping_and_dense(variable))
-        copy = eng_empty_strided(e, variable->sizes, variable->strides, variable->ndim, (enum vs_dtype)grad->dtype,
-                                 grad->storage->on_host);
+        copy = eng_empty_strided(e, variable->sizes, variable->strides, variable->ndim,
+                                 (enum vs_dtype)grad->dtype, grad->storage->on_host);
     else
-        copy = eng_empty(e, grad->sizes, grad->ndim, (enum vs_dtype)grad->dtype, grad->storage->on_host);
+        copy = eng_empty(e, grad->sizes, grad->ndim, (enum vs_dtype)grad->dtype,
+                         grad->storage->on_host);
     if (copy)
         eng_copy_into(e, copy, grad);
     return copy;
@@ -242,27 +303,54 @@ static bool any_defined(struct eng_tensor *const *g, int count)
     return false;
 }
 
+/* Can a gradient of t's shape be summed to the shape of edge i? */
+static bool shape_legal(const struct eng_node *n, int i, const struct eng_tensor *t)
+{
+    const struct eng_edge *edge = &n->edges[i];
+    struct eng_tensor wanted = {.ndim = edge->ndim};
+    int lead = t->ndim - edge->ndim;
+    bool legal = lead >= 0;
+    char is[ENG_SHAPE_TEXT_MAX], want[ENG_SHAPE_TEXT_MAX];
+
+    for (int d = 0; legal && d < edge->ndim; d++)
+        legal = edge->sizes[d] == t->sizes[d + lead] || edge->sizes[d] == 1;
+    if (legal)
+        return true;
+    memcpy(wanted.sizes, edge->sizes, sizeof(wanted.sizes));
+    eng_fail(
+        n->eng, VS_E_AUTOGRAD,
+        "%s (line %" PRIu32
+        ") returned an invalid gradient at index %d: got %s, expected a shape compatible with %s",
+        n->name, n->line, i, eng_shape_text(t, is), eng_shape_text(&wanted, want));
+    return false;
+}
+
 /* What PyTorch checks of each result: broadcast gradients are summed, dtypes brought back. */
 static void validate(struct eng *e, const struct eng_node *n, struct eng_tensor **out)
 {
     for (int i = 0; i < n->edge_count && !e->failed; i++) {
         const struct eng_edge *edge = &n->edges[i];
 
-        if (!out[i] || !edge->node)
+        if (!out[i] || !eng_edge_is_wanted(edge))
             continue;
-        if (out[i]->ndim != edge->ndim || memcmp(out[i]->sizes, edge->sizes, sizeof(*edge->sizes) * edge->ndim) != 0)
+        if (!shape_legal(n, i, out[i]))
+            return;
+        if (out[i]->ndim != edge->ndim ||
+            memcmp(out[i]->sizes, edge->sizes, sizeof(*edge->sizes) * edge->ndim) != 0)
             eng_slot_set(&out[i], eng_sum_to(e, out[i], edge->sizes, edge->ndim));
         if (out[i] && out[i]->dtype != edge->dtype)
             eng_slot_set(&out[i], eng_to_dtype(e, out[i], (enum vs_dtype)edge->dtype));
     }
 }
 
-void eng_run_op_backward(struct eng *e, struct eng_node *n, struct eng_tensor **g, struct eng_tensor **out)
+void eng_run_op_backward(struct eng *e, struct eng_node *n, struct eng_tensor **g,
+                         struct eng_tensor **out)
 {
     struct eng_bw b = {.e = e, .node = n, .g = g, .a = n->args, .out = out};
     int depth = e->backward_depth;
 
-    e->backward_depth = 0; /* unpacking may run a checkpointed function again, which is forward work */
+    e->backward_depth =
+        0; /* unpacking may run a checkpointed function again, which is forward work */
     for (int i = 0; i < n->saved_count; i++)
         b.saved[i] = eng_node_unpack(n, i);
     e->backward_depth = depth;
@@ -273,7 +361,8 @@ void eng_run_op_backward(struct eng *e, struct eng_node *n, struct eng_tensor **
 }
 
 /* Run a node's formulas; `g` stays the caller's. */
-static void run_node(struct eng *e, struct eng_node *n, struct eng_tensor **g, struct eng_tensor **out)
+static void run_node(struct eng *e, struct eng_node *n, struct eng_tensor **g,
+                     struct eng_tensor **out)
 {
     switch (n->kind) {
     case ENG_NODE_OP:
@@ -293,7 +382,8 @@ static void run_node(struct eng *e, struct eng_node *n, struct eng_tensor **g, s
     }
 }
 
-static void emit_node(struct eng *e, enum vs_event_kind kind, const struct eng_node *n, uint64_t flops)
+static void emit_node(struct eng *e, enum vs_event_kind kind, const struct eng_node *n,
+                      uint64_t flops)
 {
     struct vs_event ev = {0};
 
@@ -339,7 +429,7 @@ static void deliver(struct eng_task *task, struct eng_node *n, struct eng_tensor
         struct eng_node *next = n->edges[i].node;
         struct task_node *tn;
 
-        if (!next)
+        if (!eng_edge_is_wanted(&n->edges[i]))
             continue;
         tn = &task->nodes[task_slot(task, next)];
         if (!tn->buffer)
@@ -351,6 +441,29 @@ static void deliver(struct eng_task *task, struct eng_node *n, struct eng_tensor
         if (!--tn->waits_for)
             heap_push(task, n->edges[i].node->task_slot);
     }
+}
+
+/* Run a node and check its results; the incoming gradients are still the caller's. */
+static void run_one(struct eng_task *task, struct eng_node *n, struct eng_tensor **g,
+                    struct eng_tensor **out)
+{
+    struct eng *e = task->e;
+
+    if (!g)
+        return;
+    if (n->kind == ENG_NODE_ACCUMULATE) {
+        struct eng_tensor *grad = g[0];
+
+        g[0] = NULL;
+        accumulate(e, n->variable, grad);
+        return;
+    }
+    run_node(e, n, g, out);
+    if (n->kind == ENG_NODE_CUSTOM) { /* the net's code has taken the gradients over */
+        for (int i = 0; i < n->output_count; i++)
+            eng_slot_set(&g[i], NULL);
+    }
+    validate(e, n, out);
 }
 
 static void evaluate(struct eng_task *task, uint32_t slot)
@@ -369,28 +482,8 @@ static void evaluate(struct eng_task *task, uint32_t slot)
     emit_node(e, VS_EV_OP_BEGIN, n, 0);
     for (int i = 0; g && i < n->output_count; i++)
         eng_emit_use(e, g[i]);
-    if (task->nodes[slot].capture && g)
-        *task->nodes[slot].capture = eng_ref(g[task->nodes[slot].capture_nr]);
-    if (n->kind == ENG_NODE_ACCUMULATE) {
-        struct eng_tensor *grad = g ? g[0] : NULL;
-
-        if (g)
-            g[0] = NULL;
-        if (task->captures)
-            eng_unref(grad);
-        else
-            accumulate(e, n->variable, grad);
-    } else if (g) {
-        run_node(e, n, g, out);
-        if (n->kind == ENG_NODE_CUSTOM) { /* the net's code has taken the gradients over */
-            for (int i = 0; i < n->output_count; i++)
-                eng_slot_set(&g[i], NULL);
-        }
-        validate(e, n, out);
-    }
-    for (int i = 0; g && i < n->output_count; i++)
-        eng_unref(g[i]);
-    vs_free(g);
+    run_one(task, n, g, out);
+    gradients_release(n, g);
     if (!task->retain_graph && !e->failed)
         eng_node_release_saved(n);
     own_flops = e->counters.total_flops - e->told_flops - untold;
@@ -405,19 +498,39 @@ static void evaluate(struct eng_task *task, uint32_t slot)
     place_leave(e, &before);
 }
 
+static void visit(struct eng_task *task, uint32_t slot)
+{
+    struct task_node *tn = &task->nodes[slot];
+
+    if (tn->is_captured && tn->buffer)
+        give_captured(task, tn->node, tn->buffer);
+    if (tn->runs) {
+        evaluate(task, slot);
+    } else {
+        gradients_release(tn->node, tn->buffer);
+        tn->buffer = NULL;
+    }
+}
+
 /* ---- entry ---- */
 
-static bool roots_legal(struct eng *e, struct eng_tensor *const *tensors, struct eng_tensor *const *grads, int count)
+static bool roots_legal(struct eng *e, struct eng_tensor *const *tensors,
+                        struct eng_tensor *const *grads, int count)
 {
     for (int i = 0; i < count; i++) {
         if (!eng_requires_grad(tensors[i])) {
-            eng_fail(e, VS_E_AUTOGRAD, "backward: element %d of the tensors does not require grad and does not have a grad_fn", i);
+            eng_fail(e, VS_E_AUTOGRAD,
+                     "backward: element %d of the tensors does not require grad and does not have "
+                     "a grad_fn",
+                     i);
             return false;
         }
         if ((!grads || !grads[i]) && eng_numel(tensors[i]) != 1) {
             char shape[ENG_SHAPE_TEXT_MAX];
 
-            eng_fail(e, VS_E_AUTOGRAD, "backward: grad can be implicitly created only for scalar outputs, this one has shape %s",
+            eng_fail(e, VS_E_AUTOGRAD,
+                     "backward: grad can be implicitly created only for scalar outputs, this one "
+                     "has shape %s",
                      eng_shape_text(tensors[i], shape));
             return false;
         }
@@ -425,7 +538,8 @@ static bool roots_legal(struct eng *e, struct eng_tensor *const *tensors, struct
     return true;
 }
 
-static void run(struct eng_task *task, struct eng_tensor *const *tensors, struct eng_tensor *const *grads, int count)
+static void run(struct eng_task *task, struct eng_tensor *const *tensors,
+                struct eng_tensor *const *grads, int count)
 {
     struct eng *e = task->e;
     bool grad_mode = eng_set_grad_enabled(e, false);
@@ -444,6 +558,8 @@ static void run(struct eng_task *task, struct eng_tensor *const *tensors, struct
         eng_node_unref(n);
     }
     count_dependencies(task);
+    if (task->captures)
+        prune(task);
     for (int i = 0; i < count; i++) {
         struct eng_node *n = tensors[i]->grad_fn ? tensors[i]->grad_fn : tensors[i]->accumulator;
         struct task_node *tn = &task->nodes[n->task_slot];
@@ -459,17 +575,37 @@ static void run(struct eng_task *task, struct eng_tensor *const *tensors, struct
             heap_push(task, (uint32_t)i);
     }
     while (task->heap_count && !e->failed)
-        evaluate(task, heap_pop(task));
+        visit(task, heap_pop(task));
     e->backward_depth = depth;
     e->task_id = outer_task;
     e->checkpoint = collecting;
     eng_set_grad_enabled(e, grad_mode);
 }
 
-void eng_grad(struct eng *e, struct eng_tensor *const *outputs, struct eng_tensor *const *grads, int count,
-              struct eng_tensor *const *inputs, int input_count, bool retain_graph, struct eng_tensor **out)
+static void captures_fill(struct eng_task *task, struct eng_tensor *const *inputs, int count,
+                          struct eng_tensor **out)
 {
-    struct eng_task task = {.e = e, .retain_graph = retain_graph, .captures = inputs != NULL};
+    task->captures = vs_calloc((size_t)count + 1, sizeof(*task->captures));
+    for (int i = 0; i < count; i++) {
+        struct eng_node *n = eng_gradient_node(inputs[i]);
+        uint32_t slot;
+
+        if (!n)
+            continue;
+        slot = task_slot(task, n);
+        task->nodes[slot].is_captured = true;
+        task->captures[task->capture_count].node = n;
+        task->captures[task->capture_count].nr = inputs[i]->grad_fn ? inputs[i]->output_nr : 0;
+        task->captures[task->capture_count++].slot = &out[i];
+        eng_node_unref(n);
+    }
+}
+
+void eng_grad(struct eng *e, struct eng_tensor *const *outputs, struct eng_tensor *const *grads,
+              int count, struct eng_tensor *const *inputs, int input_count, bool retain_graph,
+              struct eng_tensor **out)
+{
+    struct eng_task task = {.e = e, .retain_graph = retain_graph};
     struct eng_tensor **roots;
 
     for (int i = 0; i < input_count; i++)
@@ -480,26 +616,18 @@ void eng_grad(struct eng *e, struct eng_tensor *const *outputs, struct eng_tenso
     for (int i = 0; i < count; i++)
         roots[i] = grads && grads[i] ? eng_ref(grads[i]) : eng_ones_like(e, outputs[i]);
     if (!e->failed) {
-        for (int i = 0; i < input_count; i++) {
-            struct eng_node *n = eng_gradient_node(inputs[i]);
-
-            if (n) {
-                uint32_t slot = task_slot(&task, n);
-
-                task.nodes[slot].capture = &out[i];
-                task.nodes[slot].capture_nr = inputs[i]->grad_fn ? inputs[i]->output_nr : 0;
-                eng_node_unref(n);
-            }
-        }
+        if (inputs)
+            captures_fill(&task, inputs, input_count, out);
         run(&task, outputs, roots, count);
     }
     task_release(&task);
-    for (int i = 0; i < count; i++)
+    for (int i = count - 1; i >= 0; i--) /* a tuple lets go of its last item first */
         eng_unref(roots[i]);
     vs_free(roots);
 }
 
-void eng_backward(struct eng *e, struct eng_tensor *const *tensors, struct eng_tensor *const *grads, int count, bool retain_graph)
+void eng_backward(struct eng *e, struct eng_tensor *const *tensors, struct eng_tensor *const *grads,
+                  int count, bool retain_graph)
 {
     eng_grad(e, tensors, grads, count, NULL, 0, retain_graph, NULL);
 }
@@ -510,11 +638,14 @@ void eng_set_requires_grad(struct eng *e, struct eng_tensor *t, bool on)
         return;
     if (t->grad_fn) {
         if (!on)
-            eng_fail(e, VS_E_AUTOGRAD, "requires_grad can only be changed on leaf tensors: use .detach() to get a tensor without history");
+            eng_fail(e, VS_E_AUTOGRAD,
+                     "requires_grad can only be changed on leaf tensors: use .detach() to get a "
+                     "tensor without history");
         return;
     }
     if (on && !vs_dtype_is_floating((enum vs_dtype)t->dtype)) {
-        eng_fail(e, VS_E_AUTOGRAD, "only tensors of floating point dtype can require gradients, this one is %s",
+        eng_fail(e, VS_E_AUTOGRAD,
+                 "only tensors of floating point dtype can require gradients, this one is %s",
                  vs_dtype_name((enum vs_dtype)t->dtype));
         return;
     }
@@ -526,7 +657,8 @@ void eng_detach_(struct eng *e, struct eng_tensor *t)
     if (!t)
         return;
     if (t->base) {
-        eng_fail(e, VS_E_AUTOGRAD, "cannot detach a view in place: use .detach() instead of .detach_()");
+        eng_fail(e, VS_E_AUTOGRAD,
+                 "cannot detach a view in place: use .detach() instead of .detach_()");
         return;
     }
     eng_node_unref(t->grad_fn);

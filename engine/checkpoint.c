@@ -15,9 +15,9 @@
 
 /* One save of the first run. */
 struct holder {
-    bool is_gone;               /* its node went without needing it */
+    bool is_gone; /* its node went without needing it */
     bool is_filled;
-    uint8_t dtype, ndim;        /* of the tensor of the first run, for the check */
+    uint8_t dtype, ndim; /* of the tensor of the first run, for the check */
     int64_t sizes[VS_MAX_DIMS];
     struct eng_tensor *tensor; /* recomputed, counted */
 };
@@ -67,8 +67,9 @@ bool eng_checkpoint_is_rerun(const struct eng_checkpoint *c)
     return c->is_rerun;
 }
 
-struct eng_checkpoint *eng_checkpoint_begin(struct eng *e, const struct eng_checkpoint_calls *calls, struct eng_tensor *const *inputs,
-                                            int count, bool early_stop, bool preserve_rng)
+struct eng_checkpoint *eng_checkpoint_begin(struct eng *e, const struct eng_checkpoint_calls *calls,
+                                            struct eng_tensor *const *inputs, int count,
+                                            bool early_stop, bool preserve_rng)
 {
     struct eng_checkpoint *c = vs_calloc(1, sizeof(*c));
 
@@ -110,17 +111,23 @@ static void rerun_pack(struct eng *e, struct eng_checkpoint *c, struct eng_tenso
     if (c->next >= c->count) {
         if (!c->early_stop)
             eng_fail(e, VS_E_AUTOGRAD,
-                     "checkpoint of %s (line %" PRIu32 "): the re-run saves more tensors than the first run (%zu): the function must do the same "
+                     "checkpoint of %s (line %" PRIu32
+                     "): the re-run saves more tensors than the first run (%zu): the function must "
+                     "do the same "
                      "thing each time",
                      c->calls.name, c->line, c->count);
         return;
     }
     h = &c->holders[c->next++];
-    if (h->dtype != t->dtype || h->ndim != t->ndim || memcmp(h->sizes, t->sizes, sizeof(*h->sizes) * h->ndim) != 0) {
+    if (h->dtype != t->dtype || h->ndim != t->ndim ||
+        memcmp(h->sizes, t->sizes, sizeof(*h->sizes) * h->ndim) != 0) {
         char shape[ENG_SHAPE_TEXT_MAX];
 
-        eng_fail(e, VS_E_AUTOGRAD, "checkpoint of %s (line %" PRIu32 "): recomputed tensor %zu is %s %s, not what the first run saved",
-                 c->calls.name, c->line, c->next - 1, vs_dtype_name((enum vs_dtype)t->dtype), eng_shape_text(t, shape));
+        eng_fail(e, VS_E_AUTOGRAD,
+                 "checkpoint of %s (line %" PRIu32
+                 "): recomputed tensor %zu is %s %s, not what the first run saved",
+                 c->calls.name, c->line, c->next - 1, vs_dtype_name((enum vs_dtype)t->dtype),
+                 eng_shape_text(t, shape));
         return;
     }
     if (!h->is_gone && !h->is_filled) {
@@ -252,13 +259,18 @@ struct eng_tensor *eng_checkpoint_unpack(struct eng *e, struct eng_checkpoint *c
             return NULL;
         if (!h->is_filled)
             return eng_fail(e, VS_E_AUTOGRAD,
-                            "checkpoint of %s (line %" PRIu32 "): the re-run saved fewer tensors than the first run: the function must do the same "
+                            "checkpoint of %s (line %" PRIu32
+                            "): the re-run saved fewer tensors than the first run: the function "
+                            "must do the same "
                             "thing each time",
                             c->calls.name, c->line);
     }
     t = h->tensor;
     if (!t)
-        return eng_fail(e, VS_E_AUTOGRAD, "checkpoint of %s (line %" PRIu32 "): a recomputed tensor was asked for twice", c->calls.name, c->line);
+        return eng_fail(e, VS_E_AUTOGRAD,
+                        "checkpoint of %s (line %" PRIu32
+                        "): a recomputed tensor was asked for twice",
+                        c->calls.name, c->line);
     h->tensor = NULL; /* from now on only who asked holds it */
     eng_saved_drop(e, t, c->inputs->id, false);
     return t;

@@ -36,8 +36,9 @@ struct eng_checkpoint_calls {
  * nothing is saved and the call costs nothing. The engine keeps references to `inputs` (NULL entries allowed) until the re-run is no
  * longer possible, as the saved tensors of a node: inside another checkpoint they are placeholders of that one.
  */
-struct eng_checkpoint *eng_checkpoint_begin(struct eng *e, const struct eng_checkpoint_calls *calls, struct eng_tensor *const *inputs,
-                                            int count, bool early_stop, bool preserve_rng);
+struct eng_checkpoint *eng_checkpoint_begin(struct eng *e, const struct eng_checkpoint_calls *calls,
+                                            struct eng_tensor *const *inputs, int count,
+                                            bool early_stop, bool preserve_rng);
 void eng_checkpoint_end(struct eng *e, struct eng_checkpoint *checkpoint);
 
 /* For the reentrant form: ops between these count as recomputed. */

@@ -27,6 +27,14 @@ void eng_copy_slices_free(struct eng_copy_slices *slices)
     vs_free(slices);
 }
 
+void eng_copy_slices_release(struct eng_copy_slices *slices)
+{
+    struct eng_node *fn = slices->fn;
+
+    slices->fn = NULL;
+    eng_node_unref(fn);
+}
+
 /* The view's own history: it is (again) a view of the base. */
 static void view_rebase(struct eng *e, struct eng_tensor *view)
 {
@@ -78,7 +86,8 @@ void eng_inplace_history(struct eng_tensor *t, struct eng_node *n)
     view_rebase(e, t);
 }
 
-void eng_copy_slices_run(struct eng *e, struct eng_node *n, struct eng_tensor *grad, struct eng_tensor **out)
+void eng_copy_slices_run(struct eng *e, struct eng_node *n, struct eng_tensor *grad,
+                         struct eng_tensor **out)
 {
     struct eng_copy_slices *s = n->slices;
     struct eng_tensor *result;
@@ -86,7 +95,12 @@ void eng_copy_slices_run(struct eng *e, struct eng_node *n, struct eng_tensor *g
     struct eng_tensor *copy;
     struct eng_tensor **inner;
 
-    result = eng_empty_strided(e, s->base_sizes, s->base_strides, s->base_ndim, (enum vs_dtype)grad->dtype, grad->storage->on_host);
+    if (!s->fn) {
+        eng_fail_second_backward(n);
+        return;
+    }
+    result = eng_empty_strided(e, s->base_sizes, s->base_strides, s->base_ndim,
+                               (enum vs_dtype)grad->dtype, grad->storage->on_host);
     if (!result)
         return;
     eng_copy_into(e, result, grad);
@@ -100,7 +114,7 @@ void eng_copy_slices_run(struct eng *e, struct eng_node *n, struct eng_tensor *g
         out[i] = inner[i];
         inner[i] = NULL;
     }
-    if (n->edges[0].node) {
+    if (eng_edge_is_wanted(&n->edges[0])) {
         if (inner[0])
             eng_copy_into(e, slice, inner[0]);
         else if (slice)

@@ -7,8 +7,10 @@
 #include "base/mem.h"
 #include "engine/autograd.h"
 #include "engine/engine_internal.h"
+#include "engine/op_internal.h"
 
-struct eng_node *eng_custom_node(struct eng *e, const struct eng_custom *custom, struct eng_tensor *const *inputs, int input_count,
+struct eng_node *eng_custom_node(struct eng *e, const struct eng_custom *custom,
+                                 struct eng_tensor *const *inputs, int input_count,
                                  struct eng_tensor **outputs, int output_count)
 {
     struct eng_node *n;
@@ -29,7 +31,8 @@ struct eng_node *eng_custom_node(struct eng *e, const struct eng_custom *custom,
         if (!t || !vs_dtype_is_floating((enum vs_dtype)t->dtype))
             continue;
         for (int k = 0; k < input_count; k++) {
-            if (t == inputs[k]) { /* an input given back is a result of its own, over the same memory */
+            if (t ==
+                inputs[k]) { /* an input given back is a result of its own, over the same memory */
                 eng_slot_set(&outputs[i], eng_alias(t));
                 break;
             }
@@ -40,7 +43,8 @@ struct eng_node *eng_custom_node(struct eng *e, const struct eng_custom *custom,
     return n;
 }
 
-void eng_node_save(struct eng *e, struct eng_node *node, struct eng_tensor *const *tensors, int count)
+void eng_node_save(struct eng *e, struct eng_node *node, struct eng_tensor *const *tensors,
+                   int count)
 {
     VS_ASSERT(!node->saved);
     if (e->failed || !count)
@@ -71,5 +75,5 @@ struct eng_tensor *eng_node_saved(struct eng *e, struct eng_node *node, int i)
 
 bool eng_node_needs_input_grad(const struct eng_node *node, int i)
 {
-    return i < node->edge_count && node->edges[i].node != NULL;
+    return i < node->edge_count && eng_edge_is_wanted(&node->edges[i]);
 }

@@ -54,8 +54,8 @@ enum vs_status eng_new(const struct eng_options *options, struct eng **out, stru
     e = vs_calloc(1, sizeof(*e));
     e->kernels = options->kernels;
     e->observer = options->observer;
-    e->sim = eng_sim_driver_new(
-        &(struct eng_sim_options){.total_bytes = options->capacity ? options->capacity : UNBOUNDED_DEVICE});
+    e->sim = eng_sim_driver_new(&(struct eng_sim_options){
+        .total_bytes = options->capacity ? options->capacity : UNBOUNDED_DEVICE});
     e->alloc = eng_alloc_new(&(struct eng_alloc_options){
         .driver = eng_sim_driver_get(e->sim),
         .conf = &conf,
@@ -274,8 +274,8 @@ const char *eng_set_op(struct eng *e, const char *op)
     return before;
 }
 
-static void emit_holder(struct eng *e, enum vs_event_kind kind, struct eng_tensor *t, enum vs_holder holder, const char *name,
-                        const char *scope)
+static void emit_holder(struct eng *e, enum vs_event_kind kind, struct eng_tensor *t,
+                        enum vs_holder holder, const char *name, const char *scope)
 {
     struct vs_event ev = {0};
 
@@ -290,12 +290,14 @@ static void emit_holder(struct eng *e, enum vs_event_kind kind, struct eng_tenso
     eng_emit(e, &ev);
 }
 
-void eng_hold(struct eng *e, struct eng_tensor *t, enum vs_holder holder, const char *name, const char *scope)
+void eng_hold(struct eng *e, struct eng_tensor *t, enum vs_holder holder, const char *name,
+              const char *scope)
 {
     emit_holder(e, VS_EV_HOLD, t, holder, name, scope);
 }
 
-void eng_drop(struct eng *e, struct eng_tensor *t, enum vs_holder holder, const char *name, const char *scope)
+void eng_drop(struct eng *e, struct eng_tensor *t, enum vs_holder holder, const char *name,
+              const char *scope)
 {
     emit_holder(e, VS_EV_DROP, t, holder, name, scope);
 }
@@ -310,7 +312,9 @@ bool eng_item(struct eng *e, struct eng_tensor *t, struct eng_scalar *out)
     if (eng_numel(t) != 1) {
         char shape[ENG_SHAPE_TEXT_MAX];
 
-        eng_fail(e, VS_E_VALUE, "a tensor of shape %s has no single value: only one-element tensors can be turned into a number",
+        eng_fail(e, VS_E_VALUE,
+                 "a tensor of shape %s has no single value: only one-element tensors can be turned "
+                 "into a number",
                  eng_shape_text(t, shape));
         return false;
     }

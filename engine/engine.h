@@ -34,7 +34,8 @@ struct eng_options {
     uint64_t seed;
 };
 
-VS_MUST_USE enum vs_status eng_new(const struct eng_options *options, struct eng **out, struct vs_error *err);
+VS_MUST_USE enum vs_status eng_new(const struct eng_options *options, struct eng **out,
+                                   struct vs_error *err);
 /* Every tensor must be gone. */
 void eng_free(struct eng *e);
 
@@ -80,22 +81,27 @@ void eng_rng_set(struct eng *e, struct eng_rng_state state);
  */
 void eng_place_phase(struct eng *e, enum vs_phase phase); /* emits a `phase` event */
 void eng_place_step(struct eng *e, int64_t step);         /* emits a `step` event; -1 is setup */
-const char *eng_place_module(struct eng *e, const char *path); /* returns the old one, likewise below */
+const char *eng_place_module(struct eng *e,
+                             const char *path); /* returns the old one, likewise below */
 const char *eng_place_func(struct eng *e, const char *qualname);
 uint32_t eng_place_line(struct eng *e, uint32_t line);
 enum vs_phase eng_phase_get(const struct eng *e);
 
 /* A holder took or let go of t: `name` in `scope`, as in base/holder.def. Strings may be NULL (none). */
-void eng_hold(struct eng *e, struct eng_tensor *t, enum vs_holder holder, const char *name, const char *scope);
-void eng_drop(struct eng *e, struct eng_tensor *t, enum vs_holder holder, const char *name, const char *scope);
+void eng_hold(struct eng *e, struct eng_tensor *t, enum vs_holder holder, const char *name,
+              const char *scope);
+void eng_drop(struct eng *e, struct eng_tensor *t, enum vs_holder holder, const char *name,
+              const char *scope);
 
 /* What the run has counted so far. All but the peaks only grow, save `saved_*`, which is what autograd holds now. */
 struct eng_counters {
-    uint64_t recomputed_ops;     /* aten ops dispatched inside re-runs, views included, without detach and empty results */
+    /* aten ops dispatched inside re-runs, views included, without detach and empty results */
+    uint64_t recomputed_ops;
     uint64_t recomputed_kernels; /* without views */
     uint64_t recompute_flops;
     uint64_t total_flops;
-    uint64_t saved_tensors;   /* distinct storages held by autograd, without parameters, buffers, batch */
+    /* distinct storages held by autograd, without parameters, buffers, batch */
+    uint64_t saved_tensors;
     uint64_t saved_bytes;     /* their requested bytes */
     uint64_t saved_bytes_all; /* with parameters, buffers and batch */
     uint64_t events;          /* as counted here, observer or not: alloc and free */

@@ -80,15 +80,16 @@ struct eng {
     uint32_t next_tensor_id;
     uint64_t next_seq;
     uint64_t next_node_id;
-    uint64_t task_id;      /* of the running backward; 0 outside */
+    uint64_t task_id; /* of the running backward; 0 outside */
     uint64_t next_task_id;
     int kernel_depth;   /* > 0 inside an op's forward: no autograd, no autocast, not counted */
     int backward_depth; /* > 0 inside a backward node's formula */
     int recompute_depth;
     int recompute_outer[ENG_RECOMPUTE_MAX]; /* backward_depth outside each running re-run */
-    struct eng_checkpoint *checkpoint; /* innermost collecting one */
+    struct eng_checkpoint *checkpoint;      /* innermost collecting one */
     struct eng_counters counters;
-    uint64_t told_flops; /* of counters.total_flops: those of ops that have ended; a backward node ends with what its formula did besides */
+    /* of counters.total_flops: those of ops that have ended; a backward node ends with what its formula did besides */
+    uint64_t told_flops;
     uint64_t live_storages;
 };
 
@@ -97,7 +98,8 @@ struct eng_saved {
     struct eng_tensor *tensor;         /* counted; NULL when absent, released, or a placeholder */
     struct eng_checkpoint *checkpoint; /* counted; not NULL for a placeholder */
     uint32_t index;                    /* the placeholder's number in its checkpoint */
-    struct eng_node *grad_fn;          /* what a placeholder's recomputed twin gets back (of arguments and what custom functions save), counted */
+    /* what a placeholder's recomputed twin gets back (of arguments and what custom functions save), counted */
+    struct eng_node *grad_fn;
     uint16_t output_nr;
     bool requires_grad;
     uint32_t version;
@@ -125,18 +127,20 @@ struct eng_node {
     uint64_t id;  /* in the trace */
     struct eng *eng;
     enum eng_op_id op;
-    const char *name; /* "MulBackward0" */
+    const char *name;      /* "MulBackward0" */
     uint16_t output_count; /* of the forward op = gradients coming in */
     uint16_t edge_count;
     uint16_t saved_count;
     uint16_t arg_count;
     bool released;
     bool is_inplace;
+    bool is_pruned; /* the running eng_grad asks for nothing that lies behind this node */
     struct eng_edge *edges;
     struct eng_saved *saved;
-    struct eng_arg *args;      /* the call's arguments; tensors are replaced by none; ints are copies */
-    uint8_t *arg_edge;         /* first edge of each argument */
-    struct eng_tensor *variable; /* accumulators: the leaf, not counted while it has the accumulator alone; see node.c */
+    struct eng_arg *args; /* the call's arguments; tensors are replaced by none; ints are copies */
+    uint8_t *arg_edge;    /* first edge of each argument */
+    /* accumulators: the leaf, not counted while it has the accumulator alone; see node.c */
+    struct eng_tensor *variable;
     struct eng_custom custom;
     struct eng_copy_slices *slices;
     /* where the forward ran, so that backward's events name the line */
@@ -165,10 +169,12 @@ void eng_saved_hold(struct eng *e, struct eng_tensor *t, uint64_t node_id, bool 
 void eng_saved_drop(struct eng *e, struct eng_tensor *t, uint64_t node_id, bool is_checkpoint);
 
 /* ---- node.c ---- */
-struct eng_node *eng_node_new(struct eng *e, enum eng_node_kind kind, const char *name, int edges, int saves, int args);
+struct eng_node *eng_node_new(struct eng *e, enum eng_node_kind kind, const char *name, int edges,
+                              int saves, int args);
 struct eng_node *eng_node_ref(struct eng_node *n);
 void eng_node_unref(struct eng_node *n);
 void eng_node_release_saved(struct eng_node *n);
+void eng_fail_second_backward(const struct eng_node *n); /* what was saved is gone */
 /* The accumulator of a leaf that requires grad, or the grad_fn of a result (a new reference), NULL where no gradient is wanted. */
 struct eng_node *eng_gradient_node(struct eng_tensor *t);
 void eng_edge_set(struct eng_edge *edge, struct eng_tensor *t);
@@ -180,18 +186,24 @@ void eng_set_history(struct eng_tensor *t, struct eng_node *n, int output_nr);
 void eng_inplace_history(struct eng_tensor *t, struct eng_node *n);
 
 /* ---- op.c ---- */
-void eng_emit_use(struct eng *e, struct eng_tensor *t); /* the running op or node reads t; NULL: nothing */
+void eng_emit_use(struct eng *e,
+                  struct eng_tensor *t); /* the running op or node reads t; NULL: nothing */
 
 /* ---- op_signature.c ---- */
-const char *eng_str_word(const char *text); /* the table's own copy of a word such as "mean"; NULL: not a known word */
+const char *eng_str_word(
+    const char *text); /* the table's own copy of a word such as "mean"; NULL: not a known word */
 
 /* ---- copy_slices.c ---- */
-void eng_copy_slices_run(struct eng *e, struct eng_node *n, struct eng_tensor *grad, struct eng_tensor **out);
+void eng_copy_slices_run(struct eng *e, struct eng_node *n, struct eng_tensor *grad,
+                         struct eng_tensor **out);
+void eng_copy_slices_release(
+    struct eng_copy_slices *slices); /* lets go of the op's own node and what that saved */
 void eng_copy_slices_free(struct eng_copy_slices *slices);
 
 /* ---- backward.c ---- */
 /* Run the formulas of one op node on given gradients; fills out[], one per edge. */
-void eng_run_op_backward(struct eng *e, struct eng_node *n, struct eng_tensor **g, struct eng_tensor **out);
+void eng_run_op_backward(struct eng *e, struct eng_node *n, struct eng_tensor **g,
+                         struct eng_tensor **out);
 
 /* ---- checkpoint.c ---- */
 struct eng_checkpoint *eng_checkpoint_ref(struct eng_checkpoint *c);
@@ -202,8 +214,10 @@ struct eng_tensor *eng_checkpoint_unpack(struct eng *e, struct eng_checkpoint *c
 void eng_checkpoint_forget(struct eng_checkpoint *c, uint32_t index); /* its placeholder is gone */
 
 /* ---- autocast.c ---- */
-bool eng_autocast_call(struct eng *e, enum eng_op_id id, const struct eng_arg *args, bool inplace, struct eng_ret *ret);
-bool eng_op_run(struct eng *e, enum eng_op_id id, const struct eng_arg *args, bool inplace, struct eng_ret *ret);
+bool eng_autocast_call(struct eng *e, enum eng_op_id id, const struct eng_arg *args, bool inplace,
+                       struct eng_ret *ret);
+bool eng_op_run(struct eng *e, enum eng_op_id id, const struct eng_arg *args, bool inplace,
+                struct eng_ret *ret);
 void eng_cast_cache_clear(struct eng *e);
 
 #endif

@@ -11,7 +11,8 @@
 #include "base/mem.h"
 #include "engine/engine_internal.h"
 
-struct eng_node *eng_node_new(struct eng *e, enum eng_node_kind kind, const char *name, int edges, int saves, int args)
+struct eng_node *eng_node_new(struct eng *e, enum eng_node_kind kind, const char *name, int edges,
+                              int saves, int args)
 {
     struct eng_node *n = vs_calloc(1, sizeof(*n));
 
@@ -76,10 +77,13 @@ void eng_node_release_saved(struct eng_node *n)
     n->released = true;
     for (int i = 0; i < n->saved_count; i++)
         saved_release(n, &n->saved[i]);
+    if (n->slices)
+        eng_copy_slices_release(n->slices);
     if (n->kind == ENG_NODE_CUSTOM && n->custom.free_user) {
         void (*free_user)(void *) = n->custom.free_user;
 
-        (void)free_user; /* plain attributes of ctx outlive backward, as in PyTorch: they go with the node */
+        (void)
+            free_user; /* plain attributes of ctx outlive backward, as in PyTorch: they go with the node */
     }
 }
 
@@ -94,7 +98,8 @@ static void node_delete(struct eng_node *n)
     }
     for (int i = 0; i < n->arg_count; i++) {
         if (n->args[i].kind == ENG_A_INTS) {
-            int64_t *ints = (int64_t *)(uintptr_t)n->args[i].v.ints; /* made by arg_keep, ours to free */
+            int64_t *ints =
+                (int64_t *)(uintptr_t)n->args[i].v.ints; /* made by arg_keep, ours to free */
 
             vs_free(ints);
         }
@@ -213,6 +218,15 @@ void eng_node_save_at(struct eng_node *n, int i, struct eng_tensor *t, bool is_o
     eng_saved_hold(e, s->tensor, n->id, false);
 }
 
+void eng_fail_second_backward(const struct eng_node *n)
+{
+    eng_fail(n->eng, VS_E_AUTOGRAD,
+             "%s (line %" PRIu32 "): backward through the graph a second time: the saved tensors "
+             "were freed by the first backward; "
+             "give backward retain_graph=True if it must run twice",
+             n->name, n->line);
+}
+
 static struct eng_tensor *unpack(struct eng_node *n, int i)
 {
     struct eng *e = n->eng;
@@ -223,7 +237,9 @@ static struct eng_tensor *unpack(struct eng_node *n, int i)
     if (s->checkpoint) {
         struct eng_tensor *twin = eng_checkpoint_unpack(e, s->checkpoint, s->index);
 
-        if (twin && n->kind == ENG_NODE_CUSTOM) { /* a twin without history: it gets back what the saved one had */
+        if (twin &&
+            n->kind ==
+                ENG_NODE_CUSTOM) { /* a twin without history: it gets back what the saved one had */
             twin->requires_grad = s->requires_grad;
             if (s->grad_fn)
                 eng_set_history(twin, s->grad_fn, s->output_nr);
@@ -232,10 +248,7 @@ static struct eng_tensor *unpack(struct eng_node *n, int i)
     }
     if (!s->tensor) {
         if (n->released)
-            eng_fail(e, VS_E_AUTOGRAD,
-                     "%s (line %" PRIu32 "): backward through the graph a second time: the saved tensors were freed by the first backward; "
-                     "give backward retain_graph=True if it must run twice",
-                     n->name, n->line);
+            eng_fail_second_backward(n);
         return NULL;
     }
     if (s->tensor->version->value != s->version) {
@@ -243,8 +256,10 @@ static struct eng_tensor *unpack(struct eng_node *n, int i)
 
         eng_fail(e, VS_E_INPLACE,
                  "a tensor %s needed for the gradient of %s (line %" PRIu32
-                 ") was changed by an in-place operation: it is at version %" PRIu32 ", version %" PRIu32 " was saved",
-                 eng_shape_text(s->tensor, shape), n->name, n->line, s->tensor->version->value, s->version);
+                 ") was changed by an in-place operation: it is at version %" PRIu32
+                 ", version %" PRIu32 " was saved",
+                 eng_shape_text(s->tensor, shape), n->name, n->line, s->tensor->version->value,
+                 s->version);
         return NULL;
     }
     return eng_ref(s->tensor);

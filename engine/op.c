@@ -140,7 +140,9 @@ static void arg_keep(struct eng_arg *out, const struct eng_arg *in)
 /* Slots that rule i takes: a list of tensors takes one each. */
 static int rule_slots(const struct eng_save_rule *rule, const struct eng_arg *args)
 {
-    return rule->source >= 0 && args[rule->source].kind == ENG_A_TENSORS ? (int)args[rule->source].count : 1;
+    return rule->source >= 0 && args[rule->source].kind == ENG_A_TENSORS
+               ? (int)args[rule->source].count
+               : 1;
 }
 
 static int count_slots(const struct eng_signature *sig, const struct eng_arg *args)
@@ -152,10 +154,11 @@ static int count_slots(const struct eng_signature *sig, const struct eng_arg *ar
     return slots;
 }
 
-static struct eng_node *call_node(struct eng *e, enum eng_op_id id, const struct eng_signature *sig, const struct eng_arg *args)
+static struct eng_node *call_node(struct eng *e, enum eng_op_id id, const struct eng_signature *sig,
+                                  const struct eng_arg *args)
 {
-    struct eng_node *n = eng_node_new(e, ENG_NODE_OP, OPS[id].node, count_edges(args, sig->count), count_slots(sig, args),
-                                     sig->count);
+    struct eng_node *n = eng_node_new(e, ENG_NODE_OP, OPS[id].node, count_edges(args, sig->count),
+                                      count_slots(sig, args), sig->count);
     int edge = 0;
 
     n->op = id;
@@ -177,15 +180,18 @@ static struct eng_node *call_node(struct eng *e, enum eng_op_id id, const struct
 /* A number (mul by 2) has no edge and wants no gradient. */
 static bool condition_holds(const struct eng_node *n, int arg)
 {
-    return arg < 0 || (n->args[arg].kind == ENG_A_TENSOR && n->edges[n->arg_edge[arg]].node != NULL);
+    return arg < 0 ||
+           (n->args[arg].kind == ENG_A_TENSOR && n->edges[n->arg_edge[arg]].node != NULL);
 }
 
 /* Before the kernel: inputs. In place, an input that will be overwritten is saved as a clone (or its result is, later). */
-static void save_inputs(struct eng *e, struct eng_node *n, const struct eng_signature *sig, const struct eng_arg *args, bool inplace)
+static void save_inputs(struct eng *e, struct eng_node *n, const struct eng_signature *sig,
+                        const struct eng_arg *args, bool inplace)
 {
     int slot = 0;
 
-    for (int i = 0; i < sig->save_count && !e->failed; slot += rule_slots(&sig->saves[i], args), i++) {
+    for (int i = 0; i < sig->save_count && !e->failed;
+         slot += rule_slots(&sig->saves[i], args), i++) {
         const struct eng_save_rule *rule = &sig->saves[i];
         struct eng_tensor *t;
 
@@ -213,12 +219,13 @@ static void save_inputs(struct eng *e, struct eng_node *n, const struct eng_sign
     }
 }
 
-static void save_results(struct eng *e, struct eng_node *n, const struct eng_signature *sig, const struct eng_arg *args,
-                         const struct eng_ret *ret, bool inplace)
+static void save_results(struct eng *e, struct eng_node *n, const struct eng_signature *sig,
+                         const struct eng_arg *args, const struct eng_ret *ret, bool inplace)
 {
     int slot = 0;
 
-    for (int i = 0; i < sig->save_count && !e->failed; slot += rule_slots(&sig->saves[i], args), i++) {
+    for (int i = 0; i < sig->save_count && !e->failed;
+         slot += rule_slots(&sig->saves[i], args), i++) {
         const struct eng_save_rule *rule = &sig->saves[i];
         uint32_t k;
 
@@ -252,30 +259,53 @@ static void set_histories(struct eng_node *n, const struct eng_ret *ret)
  * A view holds what it is a view of, in every grad mode: an in-place op on it reaches its base, and a gradient that is a view is not
  * the only owner of its memory, so nothing is added into it.
  */
-static void set_bases(const struct eng_arg *self, const struct eng_ret *ret)
+static void set_bases(const struct eng *e, const struct eng_arg *self, const struct eng_ret *ret)
 {
     struct eng_tensor *base = self->v.tensor->base ? self->v.tensor->base : self->v.tensor;
+    enum eng_view_kind kind = !e->grad_enabled ? ENG_VIEW_NO_GRAD
+                              : ret->is_list   ? ENG_VIEW_ONE_OF_SEVERAL
+                                               : ENG_VIEW_PLAIN;
 
     for (uint32_t i = 0; i < ret->count; i++) {
         struct eng_tensor *t = ret->tensors[i];
 
-        if (t && t != self->v.tensor && t->storage == base->storage && !t->base)
-            t->base = eng_ref(base);
+        if (!t || t == self->v.tensor || t->storage != base->storage || t->base)
+            continue;
+        t->base = eng_ref(base);
+        t->view_kind = (uint8_t)(kind == ENG_VIEW_PLAIN ? self->v.tensor->view_kind : kind);
     }
 }
 
 /* ---- in place ---- */
 
-static bool inplace_allowed(struct eng *e, const struct eng_op *op, const struct eng_tensor *t, bool differentiates)
+static bool inplace_allowed(struct eng *e, const struct eng_op *op, const struct eng_tensor *t,
+                            bool differentiates)
 {
+    static const char *const REFUSED[] = {
+        [ENG_VIEW_ONE_OF_SEVERAL] = "is one of several views that split, chunk or unbind gave",
+        [ENG_VIEW_NO_GRAD] = "is a view that was made under no_grad",
+    };
+
     if (!e->grad_enabled || !(differentiates || eng_requires_grad(t)))
         return true;
+    if (t->base && t->view_kind != ENG_VIEW_PLAIN) {
+        eng_fail(e, VS_E_AUTOGRAD,
+                 "%s_: what it writes to %s: autograd cannot follow that; use %s without the "
+                 "underscore",
+                 op->name, REFUSED[t->view_kind], op->name);
+        return false;
+    }
     if (t->requires_grad && !t->grad_fn) {
-        eng_fail(e, VS_E_AUTOGRAD, "%s_: a leaf tensor that requires grad is being used in an in-place operation", op->name);
+        eng_fail(e, VS_E_AUTOGRAD,
+                 "%s_: a leaf tensor that requires grad is being used in an in-place operation",
+                 op->name);
         return false;
     }
     if (t->base && t->base->requires_grad && !t->base->grad_fn) {
-        eng_fail(e, VS_E_AUTOGRAD, "%s_: a view of a leaf tensor that requires grad is being used in an in-place operation", op->name);
+        eng_fail(e, VS_E_AUTOGRAD,
+                 "%s_: a view of a leaf tensor that requires grad is being used in an in-place "
+                 "operation",
+                 op->name);
         return false;
     }
     return true;
@@ -296,7 +326,8 @@ void eng_emit_use(struct eng *e, struct eng_tensor *t)
     eng_emit(e, &ev);
 }
 
-static void emit_op(struct eng *e, enum vs_event_kind kind, const char *name, uint64_t node_id, uint64_t flops)
+static void emit_op(struct eng *e, enum vs_event_kind kind, const char *name, uint64_t node_id,
+                    uint64_t flops)
 {
     struct vs_event ev = {0};
 
@@ -332,10 +363,12 @@ static void count_op(struct eng *e, enum eng_op_id id, const struct eng_ret *ret
 
 /* ---- the call ---- */
 
-static bool args_complete(struct eng *e, const struct eng_signature *sig, const struct eng_arg *args)
+static bool args_complete(struct eng *e, const struct eng_signature *sig,
+                          const struct eng_arg *args)
 {
     for (int i = 0; i < sig->count; i++) {
-        if (sig->params[i].type == ENG_P_TENSOR && (args[i].kind != ENG_A_TENSOR || !args[i].v.tensor)) {
+        if (sig->params[i].type == ENG_P_TENSOR &&
+            (args[i].kind != ENG_A_TENSOR || !args[i].v.tensor)) {
             VS_ASSERT(e->failed); /* bindings check types; only a failure makes a NULL */
             return false;
         }
@@ -344,11 +377,15 @@ static bool args_complete(struct eng *e, const struct eng_signature *sig, const 
 }
 
 /* False, and failed, where an argument is an old name of a value that was overwritten (eng_overwritten). */
-static bool reads_allowed(struct eng *e, const struct eng_op *op, const struct eng_arg *args, int count)
+static bool reads_allowed(struct eng *e, const struct eng_op *op, const struct eng_arg *args,
+                          int count)
 {
     for (int i = 0; i < count; i++) {
-        struct eng_tensor *const *tensors = args[i].kind == ENG_A_TENSOR ? &args[i].v.tensor : args[i].v.tensors;
-        uint32_t n = args[i].kind == ENG_A_TENSOR ? 1 : args[i].kind == ENG_A_TENSORS ? args[i].count : 0;
+        struct eng_tensor *const *tensors =
+            args[i].kind == ENG_A_TENSOR ? &args[i].v.tensor : args[i].v.tensors;
+        uint32_t n = args[i].kind == ENG_A_TENSOR    ? 1
+                     : args[i].kind == ENG_A_TENSORS ? args[i].count
+                                                     : 0;
 
         for (uint32_t k = 0; k < n; k++) {
             if (tensors[k] && tensors[k]->born < tensors[k]->storage->overwritten) {
@@ -390,11 +427,16 @@ static bool run_kernel(struct eng_op_call *c)
     return true;
 }
 
-static bool run_leaf(struct eng *e, enum eng_op_id id, const struct eng_signature *sig, const struct eng_arg *args, bool inplace,
-                     struct eng_ret *ret)
+static bool run_leaf(struct eng *e, enum eng_op_id id, const struct eng_signature *sig,
+                     const struct eng_arg *args, bool inplace, struct eng_ret *ret)
 {
     const struct eng_op *op = &OPS[id];
-    struct eng_op_call c = {.e = e, .id = id, .a = args, .inplace = written_tensor(args, inplace), .is_inplace = inplace, .ret = ret};
+    struct eng_op_call c = {.e = e,
+                            .id = id,
+                            .a = args,
+                            .inplace = written_tensor(args, inplace),
+                            .is_inplace = inplace,
+                            .ret = ret};
     uint64_t flops = e->counters.total_flops;
     const char *outer;
     struct eng_node *n = NULL;
@@ -431,7 +473,7 @@ static bool run_leaf(struct eng *e, enum eng_op_id id, const struct eng_signatur
             eng_ret_release(ret);
     }
     if (ok && op->kind == ENG_VIEW && id != ENG_OP_unsafe_view)
-        set_bases(&args[0], ret);
+        set_bases(e, &args[0], ret);
     eng_node_unref(n);
     if (e->observer)
         emit_op(e, VS_EV_OP_END, op->name, 0, e->counters.total_flops - flops);
@@ -441,12 +483,18 @@ static bool run_leaf(struct eng *e, enum eng_op_id id, const struct eng_signatur
     return ok;
 }
 
-bool eng_op_run(struct eng *e, enum eng_op_id id, const struct eng_arg *args, bool inplace, struct eng_ret *ret)
+bool eng_op_run(struct eng *e, enum eng_op_id id, const struct eng_arg *args, bool inplace,
+                struct eng_ret *ret)
 {
     const struct eng_signature *sig = &e->signatures[id];
 
     if (OPS[id].kind == ENG_COMPOSITE) {
-        struct eng_op_call c = {.e = e, .id = id, .a = args, .inplace = written_tensor(args, inplace), .is_inplace = inplace, .ret = ret};
+        struct eng_op_call c = {.e = e,
+                                .id = id,
+                                .a = args,
+                                .inplace = written_tensor(args, inplace),
+                                .is_inplace = inplace,
+                                .ret = ret};
 
         OPS[id].forward(&c);
         if (!e->failed)
@@ -457,7 +505,8 @@ bool eng_op_run(struct eng *e, enum eng_op_id id, const struct eng_arg *args, bo
     return run_leaf(e, id, sig, args, inplace, ret);
 }
 
-static bool call(struct eng *e, enum eng_op_id id, const struct eng_arg *args, bool inplace, struct eng_ret *ret)
+static bool call(struct eng *e, enum eng_op_id id, const struct eng_arg *args, bool inplace,
+                 struct eng_ret *ret)
 {
     ret->count = 0;
     ret->is_list = false;
@@ -474,7 +523,8 @@ bool eng_call(struct eng *e, enum eng_op_id id, const struct eng_arg *args, stru
     return call(e, id, args, false, ret);
 }
 
-bool eng_call_inplace(struct eng *e, enum eng_op_id id, const struct eng_arg *args, struct eng_ret *ret)
+bool eng_call_inplace(struct eng *e, enum eng_op_id id, const struct eng_arg *args,
+                      struct eng_ret *ret)
 {
     return call(e, id, args, true, ret);
 }
@@ -498,12 +548,14 @@ struct eng_arg eng_at(struct eng_tensor *t)
 
 struct eng_arg eng_ai(int64_t i)
 {
-    return (struct eng_arg){.kind = ENG_A_SCALAR, .v.scalar = {.is_int = true, .i = i, .f = (double)i}};
+    return (struct eng_arg){.kind = ENG_A_SCALAR,
+                            .v.scalar = {.is_int = true, .i = i, .f = (double)i}};
 }
 
 struct eng_arg eng_af(double f)
 {
-    return (struct eng_arg){.kind = ENG_A_SCALAR, .v.scalar = {.i = fabs(f) < 0x1p62 ? (int64_t)f : 0, .f = f}};
+    return (struct eng_arg){.kind = ENG_A_SCALAR,
+                            .v.scalar = {.i = fabs(f) < 0x1p62 ? (int64_t)f : 0, .f = f}};
 }
 
 struct eng_arg eng_ab(bool b)

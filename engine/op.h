@@ -83,25 +83,39 @@ struct eng_ret {
 void eng_ret_release(struct eng_ret *ret); /* lets go of the tensors still in it */
 
 enum eng_param_type {
-    ENG_P_TENSOR, ENG_P_TENSOR_OPT, ENG_P_TENSORS, ENG_P_SCALAR, ENG_P_OPERAND, ENG_P_INT, ENG_P_INT_OPT,
-    ENG_P_INTS, ENG_P_FLOATS, ENG_P_FLOAT, ENG_P_FLOAT_OPT, ENG_P_BOOL, ENG_P_DTYPE, ENG_P_STR, ENG_P_DEVICE, ENG_P_INDEX
+    ENG_P_TENSOR,
+    ENG_P_TENSOR_OPT,
+    ENG_P_TENSORS,
+    ENG_P_SCALAR,
+    ENG_P_OPERAND,
+    ENG_P_INT,
+    ENG_P_INT_OPT,
+    ENG_P_INTS,
+    ENG_P_FLOATS,
+    ENG_P_FLOAT,
+    ENG_P_FLOAT_OPT,
+    ENG_P_BOOL,
+    ENG_P_DTYPE,
+    ENG_P_STR,
+    ENG_P_DEVICE,
+    ENG_P_INDEX
 };
 
 /* One parameter of a signature. */
 struct eng_param {
     char name[24];
     enum eng_param_type type;
-    uint8_t ints;          /* int[N]: N; int[]: 0 */
+    uint8_t ints; /* int[N]: N; int[]: 0 */
     bool keyword_only;
     bool has_default;
-    struct eng_arg value;  /* the default (ints point into the table's memory) */
+    struct eng_arg value; /* the default (ints point into the table's memory) */
 };
 
 enum eng_op_kind { ENG_LEAF, ENG_VIEW, ENG_COMPOSITE, ENG_NODIFF };
 enum eng_op_autocast { ENG_AC_NONE, ENG_AC_LOW, ENG_AC_FP32, ENG_AC_FP32_OUT, ENG_AC_PROMOTE };
 
 enum eng_op_id {
-    /* clang-format off */
+/* clang-format off */
 #define OP(id, ...) ENG_OP_##id,
 #include "engine/op.def"
 #undef OP
@@ -140,10 +154,11 @@ const struct eng_param *eng_op_params(const struct eng *e, enum eng_op_id id, in
  */
 bool eng_call(struct eng *e, enum eng_op_id id, const struct eng_arg *args, struct eng_ret *ret);
 /* The in-place twin: overwrites args[0] and gives it (a new reference) as result. Fails as PyTorch does where the value is needed or a leaf. */
-bool eng_call_inplace(struct eng *e, enum eng_op_id id, const struct eng_arg *args, struct eng_ret *ret);
+bool eng_call_inplace(struct eng *e, enum eng_op_id id, const struct eng_arg *args,
+                      struct eng_ret *ret);
 
 /* Literals for args. */
-struct eng_arg eng_at(struct eng_tensor *t);            /* NULL: none */
+struct eng_arg eng_at(struct eng_tensor *t); /* NULL: none */
 struct eng_arg eng_ai(int64_t i);
 struct eng_arg eng_af(double f);
 struct eng_arg eng_ab(bool b);

@@ -19,7 +19,8 @@ struct eng_op_call {
     struct eng *e;
     enum eng_op_id id;
     const struct eng_arg *a;
-    struct eng_tensor *inplace; /* the tensor to overwrite, or NULL (also where a list is overwritten) */
+    /* the tensor to overwrite, or NULL (also where a list is overwritten) */
+    struct eng_tensor *inplace;
     bool is_inplace;
     struct eng_ret *ret;
     bool needs_grad; /* a node was made: the result will be differentiated */
@@ -48,18 +49,22 @@ static inline bool eng_c_bool(const struct eng_op_call *c, int i)
 }
 
 /* Results. All take over the tensor's reference. */
-void eng_c_give(struct eng_op_call *c, struct eng_tensor *t);      /* the next result */
-void eng_c_give_list(struct eng_op_call *c, struct eng_tensor **ts, uint32_t count); /* one list; copies the array */
+void eng_c_give(struct eng_op_call *c, struct eng_tensor *t); /* the next result */
+void eng_c_give_list(struct eng_op_call *c, struct eng_tensor **ts,
+                     uint32_t count); /* one list; copies the array */
 
 /* New device or host tensors, contiguous, on the side `like` lives on. */
-struct eng_tensor *eng_c_empty(struct eng_op_call *c, const int64_t *sizes, int ndim, enum vs_dtype dtype, const struct eng_tensor *like);
-struct eng_tensor *eng_c_empty_like(struct eng_op_call *c, const struct eng_tensor *like, enum vs_dtype dtype); /* its strides where dense */
+struct eng_tensor *eng_c_empty(struct eng_op_call *c, const int64_t *sizes, int ndim,
+                               enum vs_dtype dtype, const struct eng_tensor *like);
+struct eng_tensor *eng_c_empty_like(struct eng_op_call *c, const struct eng_tensor *like,
+                                    enum vs_dtype dtype); /* its strides where dense */
 
 /*
  * The output of an elementwise op over `inputs` (broadcast, strides as TensorIterator chooses them), or the tensor to overwrite. A
  * new reference. Fails on shapes that do not broadcast (both named), on an in-place result of another shape or that cannot hold `dtype`.
  */
-struct eng_tensor *eng_c_elementwise_out(struct eng_op_call *c, struct eng_tensor *const *inputs, int count, enum vs_dtype dtype);
+struct eng_tensor *eng_c_elementwise_out(struct eng_op_call *c, struct eng_tensor *const *inputs,
+                                         int count, enum vs_dtype dtype);
 
 /* Views for kernels: of t as it is, or broadcast to the sizes of `out`. */
 struct eng_view eng_v(const struct eng_tensor *t);
@@ -69,11 +74,13 @@ struct eng_cell {
     double f;
     int64_t i;
 };
-struct eng_view eng_v_scalar(struct eng_scalar value, const struct eng_tensor *out, struct eng_cell *cell);
+struct eng_view eng_v_scalar(struct eng_scalar value, const struct eng_tensor *out,
+                             struct eng_cell *cell);
 /* The next stream of random numbers of the device or the host: one for each op that draws some. */
 struct eng_rng_key eng_rng_next(struct eng *e, bool on_host);
 /* The view of a Tensor or number argument, broadcast to `out`. */
-struct eng_view eng_v_operand(const struct eng_arg *arg, const struct eng_tensor *out, struct eng_cell *cell);
+struct eng_view eng_v_operand(const struct eng_arg *arg, const struct eng_tensor *out,
+                              struct eng_cell *cell);
 /* May the kernels run on these: data is there on every one (not meta, and after no failure). */
 bool eng_c_computes(const struct eng_op_call *c);
 
@@ -82,9 +89,11 @@ void eng_channels_last_strides(const int64_t *sizes, int64_t *strides);
 struct eng_tensor *eng_to_channels_last(struct eng *e, struct eng_tensor *t);
 
 /* dtype of a op b by PyTorch's promotion: dimensioned tensors before 0-dim ones before Python numbers. Any may be NULL/none. */
-enum vs_dtype eng_result_dtype(struct eng_tensor *const *inputs, int count, const struct eng_arg *scalar);
+enum vs_dtype eng_result_dtype(struct eng_tensor *const *inputs, int count,
+                               const struct eng_arg *scalar);
 /* sizes of the broadcast of a and b; false (and failed, naming both) where they do not fit. */
-bool eng_broadcast(struct eng *e, const struct eng_tensor *a, const struct eng_tensor *b, int64_t *sizes, int *ndim);
+bool eng_broadcast(struct eng *e, const struct eng_tensor *a, const struct eng_tensor *b,
+                   int64_t *sizes, int *ndim);
 
 /* dim from -ndim..ndim-1 to 0..ndim-1 (a 0-dim tensor counts as one dim); fails with PyTorch's words. */
 bool eng_wrap_dim(struct eng *e, int64_t dim, int ndim, int *out);
@@ -97,11 +106,17 @@ struct eng_tensor *eng_workspace(struct eng *e, uint64_t bytes);
 struct eng_bw {
     struct eng *e;
     struct eng_node *node;
-    struct eng_tensor **g;          /* incoming gradients, one per result; NULL: undefined */
-    struct eng_tensor *saved[ENG_MAX_SAVES]; /* unpacked, in the order of `saves`; NULL: not saved */
-    const struct eng_arg *a;        /* the call's arguments; tensors are none */
-    struct eng_tensor **out;        /* one per edge, to fill */
+    struct eng_tensor **g; /* incoming gradients, one per result; NULL: undefined */
+    /* unpacked, in the order of `saves`; NULL: not saved */
+    struct eng_tensor *saved[ENG_MAX_SAVES];
+    const struct eng_arg *a; /* the call's arguments; tensors are none */
+    struct eng_tensor **out; /* one per edge, to fill */
 };
+/* Does anybody want what flows along this edge? Not where there is no node, nor where eng_grad asks for other inputs. */
+static inline bool eng_edge_is_wanted(const struct eng_edge *edge)
+{
+    return edge->node && !edge->node->is_pruned;
+}
 /* The edge of argument i (element k of a list), and whether its gradient is wanted. */
 static inline const struct eng_edge *eng_b_edge(const struct eng_bw *b, int arg, int k)
 {
@@ -109,7 +124,7 @@ static inline const struct eng_edge *eng_b_edge(const struct eng_bw *b, int arg,
 }
 static inline bool eng_b_needs(const struct eng_bw *b, int arg)
 {
-    return eng_b_edge(b, arg, 0)->node != NULL;
+    return eng_edge_is_wanted(eng_b_edge(b, arg, 0));
 }
 /* Give the gradient of argument i; takes over the reference. */
 static inline void eng_b_give(const struct eng_bw *b, int arg, struct eng_tensor *t)
@@ -123,7 +138,8 @@ static inline void eng_b_give_at(const struct eng_bw *b, int arg, int k, struct 
 
 /* ---- ops that formulas use, as C functions; each is one eng_call. Results are the caller's. ---- */
 struct eng_tensor *eng_add(struct eng *e, struct eng_tensor *a, struct eng_tensor *b);
-struct eng_tensor *eng_add_(struct eng *e, struct eng_tensor *a, struct eng_tensor *b); /* in place; new reference to a */
+struct eng_tensor *eng_add_(struct eng *e, struct eng_tensor *a,
+                            struct eng_tensor *b); /* in place; new reference to a */
 struct eng_tensor *eng_add_scalar(struct eng *e, struct eng_tensor *a, double value);
 struct eng_tensor *eng_sub(struct eng *e, struct eng_tensor *a, struct eng_tensor *b);
 struct eng_tensor *eng_mul(struct eng *e, struct eng_tensor *a, struct eng_tensor *b);
@@ -132,30 +148,39 @@ struct eng_tensor *eng_div(struct eng *e, struct eng_tensor *a, struct eng_tenso
 struct eng_tensor *eng_div_scalar(struct eng *e, struct eng_tensor *a, double value);
 struct eng_tensor *eng_neg(struct eng *e, struct eng_tensor *a);
 struct eng_tensor *eng_pow_scalar(struct eng *e, struct eng_tensor *a, double exponent);
-struct eng_tensor *eng_to_dtype(struct eng *e, struct eng_tensor *a, enum vs_dtype dtype); /* itself (new reference) when it has it */
-struct eng_tensor *eng_contiguous(struct eng *e, struct eng_tensor *a);                    /* likewise */
+struct eng_tensor *eng_to_dtype(struct eng *e, struct eng_tensor *a,
+                                enum vs_dtype dtype); /* itself (new reference) when it has it */
+struct eng_tensor *eng_contiguous(struct eng *e, struct eng_tensor *a); /* likewise */
 struct eng_tensor *eng_clone(struct eng *e, struct eng_tensor *a);
 struct eng_tensor *eng_mm(struct eng *e, struct eng_tensor *a, struct eng_tensor *b);
 struct eng_tensor *eng_bmm(struct eng *e, struct eng_tensor *a, struct eng_tensor *b);
-struct eng_tensor *eng_t(struct eng *e, struct eng_tensor *a);                    /* 2-D transpose, a view */
+struct eng_tensor *eng_t(struct eng *e, struct eng_tensor *a); /* 2-D transpose, a view */
 struct eng_tensor *eng_transpose(struct eng *e, struct eng_tensor *a, int64_t d0, int64_t d1);
 struct eng_tensor *eng_reshape(struct eng *e, struct eng_tensor *a, const int64_t *sizes, int ndim);
 struct eng_tensor *eng_expand(struct eng *e, struct eng_tensor *a, const int64_t *sizes, int ndim);
 struct eng_tensor *eng_unsqueeze(struct eng *e, struct eng_tensor *a, int64_t dim);
 struct eng_tensor *eng_squeeze(struct eng *e, struct eng_tensor *a, int64_t dim);
 struct eng_tensor *eng_permute(struct eng *e, struct eng_tensor *a, const int64_t *dims, int ndim);
-struct eng_tensor *eng_narrow(struct eng *e, struct eng_tensor *a, int64_t dim, int64_t start, int64_t length);
-struct eng_tensor *eng_sum_dims(struct eng *e, struct eng_tensor *a, const int64_t *dims, int count, bool keepdim);
-struct eng_tensor *eng_sum_to(struct eng *e, struct eng_tensor *a, const int64_t *sizes, int ndim); /* itself when it has the sizes */
-struct eng_tensor *eng_zeros(struct eng *e, const int64_t *sizes, int ndim, enum vs_dtype dtype, bool on_host);
+struct eng_tensor *eng_narrow(struct eng *e, struct eng_tensor *a, int64_t dim, int64_t start,
+                              int64_t length);
+struct eng_tensor *eng_sum_dims(struct eng *e, struct eng_tensor *a, const int64_t *dims, int count,
+                                bool keepdim);
+struct eng_tensor *eng_sum_to(struct eng *e, struct eng_tensor *a, const int64_t *sizes,
+                              int ndim); /* itself when it has the sizes */
+struct eng_tensor *eng_zeros(struct eng *e, const int64_t *sizes, int ndim, enum vs_dtype dtype,
+                             bool on_host);
 struct eng_tensor *eng_ones_like(struct eng *e, struct eng_tensor *a);
 struct eng_tensor *eng_detach(struct eng *e, struct eng_tensor *a);
-struct eng_tensor *eng_full(struct eng *e, const int64_t *sizes, int ndim, double value, enum vs_dtype dtype, bool on_host);
-void eng_copy_into(struct eng *e, struct eng_tensor *dst, struct eng_tensor *src); /* dst.copy_(src) */
-void eng_fill_zero(struct eng *e, struct eng_tensor *t);                           /* t.zero_() */
+struct eng_tensor *eng_full(struct eng *e, const int64_t *sizes, int ndim, double value,
+                            enum vs_dtype dtype, bool on_host);
+void eng_copy_into(struct eng *e, struct eng_tensor *dst,
+                   struct eng_tensor *src);              /* dst.copy_(src) */
+void eng_fill_zero(struct eng *e, struct eng_tensor *t); /* t.zero_() */
 /* Any op with one or two tensors and nothing else. */
 struct eng_tensor *eng_op1(struct eng *e, enum eng_op_id id, struct eng_tensor *a);
-struct eng_tensor *eng_op2(struct eng *e, enum eng_op_id id, struct eng_tensor *a, struct eng_tensor *b);
-struct eng_tensor *eng_op2s(struct eng *e, enum eng_op_id id, struct eng_tensor *a, double value); /* the second is a number */
+struct eng_tensor *eng_op2(struct eng *e, enum eng_op_id id, struct eng_tensor *a,
+                           struct eng_tensor *b);
+struct eng_tensor *eng_op2s(struct eng *e, enum eng_op_id id, struct eng_tensor *a,
+                            double value); /* the second is a number */
 
 #endif

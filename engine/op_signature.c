@@ -26,14 +26,17 @@ static const struct {
     const char *word;
     enum eng_param_type type;
 } TYPES[] = {
-    {"Tensor?", ENG_P_TENSOR_OPT}, {"Tensor[]", ENG_P_TENSORS}, {"Tensor", ENG_P_TENSOR},   {"Scalar", ENG_P_SCALAR},
-    {"Operand", ENG_P_OPERAND},    {"int?", ENG_P_INT_OPT},     {"int[", ENG_P_INTS},       {"int", ENG_P_INT},
-    {"float?", ENG_P_FLOAT_OPT},   {"float[]", ENG_P_FLOATS},     {"float", ENG_P_FLOAT},      {"bool", ENG_P_BOOL},       {"dtype?", ENG_P_DTYPE},
-    {"str", ENG_P_STR},            {"device?", ENG_P_DEVICE},   {"index", ENG_P_INDEX},
+    {"Tensor?", ENG_P_TENSOR_OPT}, {"Tensor[]", ENG_P_TENSORS}, {"Tensor", ENG_P_TENSOR},
+    {"Scalar", ENG_P_SCALAR},      {"Operand", ENG_P_OPERAND},  {"int?", ENG_P_INT_OPT},
+    {"int[", ENG_P_INTS},          {"int", ENG_P_INT},          {"float?", ENG_P_FLOAT_OPT},
+    {"float[]", ENG_P_FLOATS},     {"float", ENG_P_FLOAT},      {"bool", ENG_P_BOOL},
+    {"dtype?", ENG_P_DTYPE},       {"str", ENG_P_STR},          {"device?", ENG_P_DEVICE},
+    {"index", ENG_P_INDEX},
 };
 
 /* Words a str parameter may default to or be: kept here so that saved arguments can point at something that lives. */
-static const char *const STR_WORDS[] = {"none", "tanh", "mean", "sum", "nearest", "bilinear", "bicubic", "trunc", "floor"};
+static const char *const STR_WORDS[] = {"none",     "tanh",    "mean",  "sum",  "nearest",
+                                        "bilinear", "bicubic", "trunc", "floor"};
 
 const char *eng_str_word(const char *text)
 {
@@ -100,7 +103,8 @@ static void parse_ints(struct signature_table *table, const char **p, struct eng
 }
 
 /* A default: None, True, False, a number, 'text', [1,2]. A number for an int list stands for all of them. */
-static const char *parse_default(struct signature_table *table, const struct eng_op *op, const char *p, struct eng_param *param)
+static const char *parse_default(struct signature_table *table, const struct eng_op *op,
+                                 const char *p, struct eng_param *param)
 {
     struct eng_arg *value = &param->value;
     char *end;
@@ -122,7 +126,8 @@ static const char *parse_default(struct signature_table *table, const struct eng
         const char *stop = strchr(p + 1, '\'');
 
         for (size_t i = 0; i < sizeof(STR_WORDS) / sizeof(STR_WORDS[0]); i++) {
-            if (!strncmp(STR_WORDS[i], p + 1, (size_t)(stop - p - 1)) && !STR_WORDS[i][stop - p - 1])
+            if (!strncmp(STR_WORDS[i], p + 1, (size_t)(stop - p - 1)) &&
+                !STR_WORDS[i][stop - p - 1])
                 *value = eng_as(STR_WORDS[i]);
         }
         if (value->kind != ENG_A_STR)
@@ -143,7 +148,8 @@ static const char *parse_default(struct signature_table *table, const struct eng
 
         if (end == p)
             bad_row(op, p);
-        if (memchr(p, '.', (size_t)(end - p)) || memchr(p, 'e', (size_t)(end - p)) || memchr(p, 'n', (size_t)(end - p)))
+        if (memchr(p, '.', (size_t)(end - p)) || memchr(p, 'e', (size_t)(end - p)) ||
+            memchr(p, 'n', (size_t)(end - p)))
             *value = eng_af(f);
         else
             *value = eng_ai((int64_t)f);
@@ -151,7 +157,8 @@ static const char *parse_default(struct signature_table *table, const struct eng
     return end;
 }
 
-static void parse_params(struct signature_table *table, const struct eng_op *op, struct eng_signature *sig)
+static void parse_params(struct signature_table *table, const struct eng_op *op,
+                         struct eng_signature *sig)
 {
     const char *p = op->signature;
     bool keyword_only = false;
@@ -182,7 +189,9 @@ static void parse_params(struct signature_table *table, const struct eng_op *op,
             p = skip_space(parse_default(table, op, p + 1, param));
         if (param->type == ENG_P_TENSOR_OPT && !param->has_default)
             param->value.kind = ENG_A_NONE;
-        if (sig->first_tensor < 0 && (param->type == ENG_P_TENSOR || param->type == ENG_P_TENSOR_OPT || param->type == ENG_P_TENSORS))
+        if (sig->first_tensor < 0 &&
+            (param->type == ENG_P_TENSOR || param->type == ENG_P_TENSOR_OPT ||
+             param->type == ENG_P_TENSORS))
             sig->first_tensor = sig->count;
         sig->count++;
         if (*p == ',')
@@ -192,7 +201,8 @@ static void parse_params(struct signature_table *table, const struct eng_op *op,
     }
 }
 
-static int find_param(const struct eng_op *op, const struct eng_signature *sig, const char *name, size_t len)
+static int find_param(const struct eng_op *op, const struct eng_signature *sig, const char *name,
+                      size_t len)
 {
     for (int i = 0; i < sig->count; i++) {
         if (strlen(sig->params[i].name) == len && !strncmp(sig->params[i].name, name, len))

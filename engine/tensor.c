@@ -52,7 +52,10 @@ static bool storage_block_get(struct eng_storage *s)
     e->has_oom = true;
     e->oom = oom;
     if (e->observer) {
-        struct vs_event ev = {.kind = VS_EV_OOM, .b = oom.requested_bytes, .c = oom.segment_bytes, .d = oom.device_free_bytes};
+        struct vs_event ev = {.kind = VS_EV_OOM,
+                              .b = oom.requested_bytes,
+                              .c = oom.segment_bytes,
+                              .d = oom.device_free_bytes};
 
         eng_emit(e, &ev);
     }
@@ -263,7 +266,8 @@ void eng_contiguous_strides(const int64_t *sizes, int ndim, int64_t *strides)
 
     for (int i = ndim - 1; i >= 0; i--) {
         strides[i] = stride;
-        stride *= sizes[i] > 1 ? sizes[i] : 1;
+        /* sizes too large for a tensor wrap here: they are refused where their bytes are counted */
+        stride = (int64_t)((uint64_t)stride * (uint64_t)(sizes[i] > 1 ? sizes[i] : 1));
     }
 }
 
@@ -278,7 +282,8 @@ static void dims_set(struct eng_tensor *t, const int64_t *sizes, const int64_t *
 }
 
 /* Bytes that sizes and strides span; false on overflow. */
-static bool span_bytes(const int64_t *sizes, const int64_t *strides, int ndim, enum vs_dtype dtype, uint64_t *out)
+static bool span_bytes(const int64_t *sizes, const int64_t *strides, int ndim, enum vs_dtype dtype,
+                       uint64_t *out)
 {
     uint64_t elems = 1;
 
@@ -289,7 +294,8 @@ static bool span_bytes(const int64_t *sizes, const int64_t *strides, int ndim, e
             *out = 0;
             return true;
         }
-        if (!vs_bytes_mul((uint64_t)(sizes[i] - 1), (uint64_t)strides[i], &reach) || !vs_bytes_add(elems, reach, &elems))
+        if (!vs_bytes_mul((uint64_t)(sizes[i] - 1), (uint64_t)strides[i], &reach) ||
+            !vs_bytes_add(elems, reach, &elems))
             return false;
     }
     return vs_bytes_mul(elems, vs_dtype_bytes(dtype), out) && *out <= INT64_MAX;
@@ -310,8 +316,8 @@ static void announce_alloc(struct eng *e, struct eng_tensor *t)
     eng_emit(e, &ev);
 }
 
-struct eng_tensor *eng_empty_strided(struct eng *e, const int64_t *sizes, const int64_t *strides, int ndim, enum vs_dtype dtype,
-                                     bool on_host)
+struct eng_tensor *eng_empty_strided(struct eng *e, const int64_t *sizes, const int64_t *strides,
+                                     int ndim, enum vs_dtype dtype, bool on_host)
 {
     struct eng_storage *s;
     struct eng_tensor *t;
@@ -321,10 +327,12 @@ struct eng_tensor *eng_empty_strided(struct eng *e, const int64_t *sizes, const 
         return NULL;
     for (int i = 0; i < ndim; i++) {
         if (sizes[i] < 0)
-            return eng_fail(e, VS_E_SHAPE, "a tensor cannot have a negative dimension (%" PRId64 ")", sizes[i]);
+            return eng_fail(e, VS_E_SHAPE,
+                            "a tensor cannot have a negative dimension (%" PRId64 ")", sizes[i]);
     }
     if (!span_bytes(sizes, strides, ndim, dtype, &bytes))
-        return eng_fail(e, VS_E_OVERFLOW, "a tensor of this shape has more bytes than 64 bits can count");
+        return eng_fail(e, VS_E_OVERFLOW,
+                        "a tensor of this shape has more bytes than 64 bits can count");
     s = eng_storage_new(e, bytes, on_host);
     if (!s)
         return NULL;
@@ -336,7 +344,8 @@ struct eng_tensor *eng_empty_strided(struct eng *e, const int64_t *sizes, const 
     return t;
 }
 
-struct eng_tensor *eng_empty(struct eng *e, const int64_t *sizes, int ndim, enum vs_dtype dtype, bool on_host)
+struct eng_tensor *eng_empty(struct eng *e, const int64_t *sizes, int ndim, enum vs_dtype dtype,
+                             bool on_host)
 {
     int64_t strides[VS_MAX_DIMS];
 
@@ -344,7 +353,8 @@ struct eng_tensor *eng_empty(struct eng *e, const int64_t *sizes, int ndim, enum
     return eng_empty_strided(e, sizes, strides, ndim, dtype, on_host);
 }
 
-struct eng_tensor *eng_as_strided(struct eng_tensor *t, const int64_t *sizes, const int64_t *strides, int ndim, uint64_t offset)
+struct eng_tensor *eng_as_strided(struct eng_tensor *t, const int64_t *sizes,
+                                  const int64_t *strides, int ndim, uint64_t offset)
 {
     struct eng_tensor *view;
 
@@ -401,7 +411,8 @@ void eng_set_data(struct eng_tensor *p, struct eng_tensor *t)
     old = p->storage;
     e = old->eng;
     p->storage = eng_storage_ref(t->storage);
-    if (old->category == VS_CAT_PARAMETER || old->category == VS_CAT_BUFFER) /* it stays what it is, in new memory */
+    if (old->category == VS_CAT_PARAMETER ||
+        old->category == VS_CAT_BUFFER) /* it stays what it is, in new memory */
         storage_category_set(p->storage, (enum vs_category)old->category);
     p->dtype = t->dtype;
     p->ndim = t->ndim;
@@ -461,7 +472,8 @@ const char *eng_shape_text(const struct eng_tensor *t, char *buf)
 
     used += (size_t)snprintf(buf, ENG_SHAPE_TEXT_MAX, "[");
     for (int i = 0; i < t->ndim; i++)
-        used += (size_t)snprintf(buf + used, ENG_SHAPE_TEXT_MAX - used, "%s%" PRId64, i ? ", " : "", t->sizes[i]);
+        used += (size_t)snprintf(buf + used, ENG_SHAPE_TEXT_MAX - used, "%s%" PRId64, i ? ", " : "",
+                                 t->sizes[i]);
     snprintf(buf + used, ENG_SHAPE_TEXT_MAX - used, "]");
     return buf;
 }
@@ -481,10 +493,12 @@ void eng_view_of(const struct eng_tensor *t, struct eng_view *out)
 
 static bool counts_as_saved(const struct eng_storage *s)
 {
-    return s->category != VS_CAT_PARAMETER && s->category != VS_CAT_BUFFER && s->category != VS_CAT_INPUT;
+    return s->category != VS_CAT_PARAMETER && s->category != VS_CAT_BUFFER &&
+           s->category != VS_CAT_INPUT;
 }
 
-static void emit_saved(struct eng *e, enum vs_event_kind kind, struct eng_tensor *t, uint64_t node_id, bool is_checkpoint)
+static void emit_saved(struct eng *e, enum vs_event_kind kind, struct eng_tensor *t,
+                       uint64_t node_id, bool is_checkpoint)
 {
     struct vs_event ev = {0};
 

@@ -26,11 +26,13 @@ struct eng_node;
 /* Memory of one or more tensors. */
 struct eng_storage {
     struct eng *eng;
-    struct eng_block *block; /* device storage: the allocator's block; NULL on the host and for 0 bytes */
-    void *data;              /* the values; NULL on meta and for 0 bytes */
-    uint64_t bytes;          /* requested bytes */
-    uint64_t block_id;       /* id in the trace, from 1; 0 on the host and for 0 bytes */
-    uint64_t overwritten;    /* tensors born before this must not be read any more (eng_overwritten); 0: none */
+    /* device storage: the allocator's block; NULL on the host and for 0 bytes */
+    struct eng_block *block;
+    void *data;        /* the values; NULL on meta and for 0 bytes */
+    uint64_t bytes;    /* requested bytes */
+    uint64_t block_id; /* id in the trace, from 1; 0 on the host and for 0 bytes */
+    /* tensors born before this must not be read any more (eng_overwritten); 0: none */
+    uint64_t overwritten;
     uint32_t refs;
     uint32_t saved_count; /* saved slots and checkpoint inputs that hold it now */
     uint8_t category;     /* enum vs_category */
@@ -43,24 +45,36 @@ struct eng_version {
     uint32_t value;
 };
 
+/* How a view came to be decides whether autograd can follow a write to it: only to a plain one. */
+enum eng_view_kind {
+    ENG_VIEW_PLAIN,
+    ENG_VIEW_ONE_OF_SEVERAL, /* of split, chunk, unbind */
+    ENG_VIEW_NO_GRAD,        /* made while gradients were off */
+};
+
 struct eng_tensor {
     struct eng_storage *storage;
     struct eng_version *version;
-    struct eng_node *grad_fn;     /* node that made it; NULL for a leaf. Counted. */
-    struct eng_node *accumulator; /* a leaf's gradient accumulator while one is alive. Not counted. */
-    struct eng_tensor *grad;      /* .grad, counted; NULL is None */
-    struct eng_tensor *base;      /* the tensor this is a differentiable view of, counted; NULL otherwise */
-    uint64_t offset;              /* elements from the storage's start */
-    uint64_t born;                /* number of the tensor object in its context, from 1 */
+    struct eng_node *grad_fn; /* node that made it; NULL for a leaf. Counted. */
+    /* a leaf's gradient accumulator while one is alive. Not counted. */
+    struct eng_node *accumulator;
+    struct eng_tensor *grad; /* .grad, counted; NULL is None */
+    /* the tensor this is a differentiable view of, counted; NULL otherwise */
+    struct eng_tensor *base;
+    uint64_t offset; /* elements from the storage's start */
+    uint64_t born;   /* number of the tensor object in its context, from 1 */
     uint32_t refs;
-    uint32_t id;      /* id in the trace, from 1; 0 until first mentioned */
-    uint32_t name;    /* string id of its name ("layer1.0.conv1.weight"), 0 without */
+    uint32_t id;   /* id in the trace, from 1; 0 until first mentioned */
+    uint32_t name; /* string id of its name ("layer1.0.conv1.weight"), 0 without */
     uint16_t output_nr;
     uint8_t dtype; /* enum vs_dtype */
     uint8_t ndim;
-    bool requires_grad; /* asked for on a leaf; a result with a grad_fn counts as requiring it, see eng_requires_grad */
+    /* asked for on a leaf; a result with a grad_fn counts as requiring it, see eng_requires_grad */
+    bool requires_grad;
     bool is_parameter;
-    bool is_wrapped_number; /* a Python number on its way through an op: does not take part in promotion with its own kind */
+    /* a Python number on its way through an op: does not take part in promotion with its own kind */
+    bool is_wrapped_number;
+    uint8_t view_kind; /* enum eng_view_kind */
     int64_t sizes[VS_MAX_DIMS];
     int64_t strides[VS_MAX_DIMS];
 };
@@ -73,10 +87,11 @@ void eng_unref(struct eng_tensor *t);
 void eng_slot_set(struct eng_tensor **slot, struct eng_tensor *t);
 
 int64_t eng_numel(const struct eng_tensor *t);
-uint64_t eng_nbytes(const struct eng_tensor *t); /* numel * itemsize of the view, not of its storage */
+uint64_t
+eng_nbytes(const struct eng_tensor *t); /* numel * itemsize of the view, not of its storage */
 bool eng_requires_grad(const struct eng_tensor *t);
-bool eng_is_contiguous(const struct eng_tensor *t);                /* row-major, dims of size 1 ignored */
-bool eng_is_channels_last(const struct eng_tensor *t);             /* 4-D, NHWC strides */
+bool eng_is_contiguous(const struct eng_tensor *t);    /* row-major, dims of size 1 ignored */
+bool eng_is_channels_last(const struct eng_tensor *t); /* 4-D, NHWC strides */
 bool eng_is_non_overlapping_and_dense(const struct eng_tensor *t); /* a permutation of row-major */
 bool eng_same_sizes(const struct eng_tensor *a, const struct eng_tensor *b);
 bool eng_is_view_of_same_storage(const struct eng_tensor *a, const struct eng_tensor *b);
@@ -85,9 +100,10 @@ bool eng_is_view_of_same_storage(const struct eng_tensor *a, const struct eng_te
  * A new tensor with memory of its own. Fails (NULL, see eng_failed) on device out-of-memory or overflow.
  * sizes   ndim of them, each >= 0; strides row-major unless given
  */
-struct eng_tensor *eng_empty(struct eng *e, const int64_t *sizes, int ndim, enum vs_dtype dtype, bool on_host) VS_MUST_USE;
-struct eng_tensor *eng_empty_strided(struct eng *e, const int64_t *sizes, const int64_t *strides, int ndim, enum vs_dtype dtype,
-                                     bool on_host) VS_MUST_USE;
+struct eng_tensor *eng_empty(struct eng *e, const int64_t *sizes, int ndim, enum vs_dtype dtype,
+                             bool on_host) VS_MUST_USE;
+struct eng_tensor *eng_empty_strided(struct eng *e, const int64_t *sizes, const int64_t *strides,
+                                     int ndim, enum vs_dtype dtype, bool on_host) VS_MUST_USE;
 /* A tensor object over t's storage: same version counter, no autograd history. (`alias`: PyTorch's detach without dispatch.) */
 struct eng_tensor *eng_alias(struct eng_tensor *t) VS_MUST_USE;
 /*
@@ -97,8 +113,8 @@ struct eng_tensor *eng_alias(struct eng_tensor *t) VS_MUST_USE;
  */
 struct eng_tensor *eng_overwritten(struct eng_tensor *t) VS_MUST_USE;
 /* As eng_alias with other sizes, strides and offset (elements from the storage's start). */
-struct eng_tensor *eng_as_strided(struct eng_tensor *t, const int64_t *sizes, const int64_t *strides, int ndim, uint64_t offset)
-    VS_MUST_USE;
+struct eng_tensor *eng_as_strided(struct eng_tensor *t, const int64_t *sizes,
+                                  const int64_t *strides, int ndim, uint64_t offset) VS_MUST_USE;
 /* `p.data = t`: p shows t's memory from now on; what it showed before is let go of. */
 void eng_set_data(struct eng_tensor *p, struct eng_tensor *t);
 

@@ -21,21 +21,26 @@ static bool is_half(const struct eng_tensor *t)
     return t->dtype == VS_F16 || t->dtype == VS_BF16;
 }
 
-static bool check_shapes(struct eng_op_call *c, const struct eng_tensor *q, const struct eng_tensor *k, const struct eng_tensor *v)
+static bool check_shapes(struct eng_op_call *c, const struct eng_tensor *q,
+                         const struct eng_tensor *k, const struct eng_tensor *v)
 {
     char tq[ENG_SHAPE_TEXT_MAX], tk[ENG_SHAPE_TEXT_MAX], tv[ENG_SHAPE_TEXT_MAX];
 
-    if (q->ndim >= 2 && q->ndim == k->ndim && k->ndim == v->ndim && q->sizes[q->ndim - 1] == k->sizes[k->ndim - 1] &&
-        k->sizes[k->ndim - 2] == v->sizes[v->ndim - 2] && q->dtype == k->dtype && k->dtype == v->dtype)
+    if (q->ndim >= 2 && q->ndim == k->ndim && k->ndim == v->ndim &&
+        q->sizes[q->ndim - 1] == k->sizes[k->ndim - 1] &&
+        k->sizes[k->ndim - 2] == v->sizes[v->ndim - 2] && q->dtype == k->dtype &&
+        k->dtype == v->dtype)
         return true;
-    eng_fail(c->e, VS_E_SHAPE, "scaled_dot_product_attention: query %s, key %s and value %s do not fit together", eng_shape_text(q, tq), eng_shape_text(k, tk),
-             eng_shape_text(v, tv));
+    eng_fail(c->e, VS_E_SHAPE,
+             "scaled_dot_product_attention: query %s, key %s and value %s do not fit together",
+             eng_shape_text(q, tq), eng_shape_text(k, tk), eng_shape_text(v, tv));
     return false;
 }
 
 /* ---- the composed form ---- */
 
-static struct eng_tensor *mask_of_causal(struct eng_op_call *c, const struct eng_tensor *q, const struct eng_tensor *k)
+static struct eng_tensor *mask_of_causal(struct eng_op_call *c, const struct eng_tensor *q,
+                                         const struct eng_tensor *k)
 {
     struct eng *e = c->e;
     int64_t sizes[2] = {q->sizes[q->ndim - 2], k->sizes[k->ndim - 2]};
@@ -49,7 +54,8 @@ static struct eng_tensor *mask_of_causal(struct eng_op_call *c, const struct eng
 }
 
 /* A bool mask as numbers to add: 0 where it takes part, -inf elsewhere. A new reference. */
-static struct eng_tensor *additive(struct eng_op_call *c, struct eng_tensor *mask, const struct eng_tensor *q)
+static struct eng_tensor *additive(struct eng_op_call *c, struct eng_tensor *mask,
+                                   const struct eng_tensor *q)
 {
     struct eng_tensor *zero, *minus, *out;
 
@@ -87,8 +93,10 @@ void eng_f_safe_softmax(struct eng_op_call *c)
         double none[4] = {0};
 
         if (dense) {
-            struct eng_view vx = eng_v(dense), vo = eng_v(out), vm = eng_v(masked), va = eng_v(all), vr, vz;
-            struct eng_view inf = eng_v_scalar((struct eng_scalar){false, 0, -HUGE_VAL}, masked, &cell);
+            struct eng_view vx = eng_v(dense), vo = eng_v(out), vm = eng_v(masked), va = eng_v(all),
+                            vr, vz;
+            struct eng_view inf =
+                eng_v_scalar((struct eng_scalar){false, 0, -HUGE_VAL}, masked, &cell);
 
             c->e->kernels->softmax(&vx, dim, false, &vo);
             c->e->kernels->binary(ENG_B_EQ, (enum vs_dtype)x->dtype, &vx, &inf, &vm, none);
@@ -105,7 +113,8 @@ void eng_f_safe_softmax(struct eng_op_call *c)
     eng_c_give(c, out);
 }
 
-static void attention_math(struct eng_op_call *c, struct eng_tensor *q, struct eng_tensor *k, struct eng_tensor *v, struct eng_tensor *mask, double scale)
+static void attention_math(struct eng_op_call *c, struct eng_tensor *q, struct eng_tensor *k,
+                           struct eng_tensor *v, struct eng_tensor *mask, double scale)
 {
     struct eng *e = c->e;
     double dropout_p = eng_c_float(c, 4);
@@ -133,7 +142,8 @@ static void attention_math(struct eng_op_call *c, struct eng_tensor *q, struct e
 
         eng_slot_set(&attn, eng_call1(e, ENG_OP_dropout, args));
     }
-    attn_low = eng_to_dtype(e, attn, (enum vs_dtype)q->dtype); /* the second result, which nobody takes */
+    attn_low =
+        eng_to_dtype(e, attn, (enum vs_dtype)q->dtype); /* the second result, which nobody takes */
     out = eng_op2(e, ENG_OP_matmul, attn, v32);
     if (low)
         eng_slot_set(&out, eng_to_dtype(e, out, (enum vs_dtype)q->dtype));
@@ -153,21 +163,27 @@ static void attention_math(struct eng_op_call *c, struct eng_tensor *q, struct e
 /* ---- the choice ---- */
 
 /* The fused kernels want the last dim of all three to lie densely, and of the mask too. */
-static bool rows_are_dense(const struct eng_tensor *q, const struct eng_tensor *k, const struct eng_tensor *v)
+static bool rows_are_dense(const struct eng_tensor *q, const struct eng_tensor *k,
+                           const struct eng_tensor *v)
 {
-    return q->strides[q->ndim - 1] == 1 && k->strides[k->ndim - 1] == 1 && v->strides[v->ndim - 1] == 1;
+    return q->strides[q->ndim - 1] == 1 && k->strides[k->ndim - 1] == 1 &&
+           v->strides[v->ndim - 1] == 1;
 }
 
-static bool fits_efficient(const struct eng_tensor *q, const struct eng_tensor *k, const struct eng_tensor *v)
+static bool fits_efficient(const struct eng_tensor *q, const struct eng_tensor *k,
+                           const struct eng_tensor *v)
 {
     int64_t align = is_half(q) ? 8 : 4;
 
-    return q->ndim == 4 && rows_are_dense(q, k, v) && !q->storage->on_host && q->dtype != VS_F64 && q->sizes[3] % align == 0 && v->sizes[3] % align == 0;
+    return q->ndim == 4 && rows_are_dense(q, k, v) && !q->storage->on_host && q->dtype != VS_F64 &&
+           q->sizes[3] % align == 0 && v->sizes[3] % align == 0;
 }
 
-static bool fits_flash(const struct eng_tensor *q, const struct eng_tensor *k, const struct eng_tensor *v, const struct eng_tensor *mask)
+static bool fits_flash(const struct eng_tensor *q, const struct eng_tensor *k,
+                       const struct eng_tensor *v, const struct eng_tensor *mask)
 {
-    return q->ndim == 4 && rows_are_dense(q, k, v) && !q->storage->on_host && is_half(q) && !mask && q->sizes[3] <= 256 && q->sizes[3] == v->sizes[3];
+    return q->ndim == 4 && rows_are_dense(q, k, v) && !q->storage->on_host && is_half(q) && !mask &&
+           q->sizes[3] <= 256 && q->sizes[3] == v->sizes[3];
 }
 
 static void attention_flash(struct eng_op_call *c, double scale)
@@ -184,7 +200,8 @@ static void attention_flash(struct eng_op_call *c, double scale)
         t[i] = pad[1] ? eng_call1(e, ENG_OP_pad, args) : eng_ref(eng_c_tensor(c, i));
     }
     {
-        struct eng_arg args[] = {eng_at(t[0]), eng_at(t[1]), eng_at(t[2]), c->a[4], c->a[5], eng_af(scale)};
+        struct eng_arg args[] = {eng_at(t[0]), eng_at(t[1]), eng_at(t[2]),
+                                 c->a[4],      c->a[5],      eng_af(scale)};
 
         if (t[2] && !e->failed && eng_call(e, ENG_OP_sdpa_flash, args, &ret)) {
             struct eng_tensor *out = ret.few[0];
@@ -201,7 +218,8 @@ static void attention_flash(struct eng_op_call *c, double scale)
 }
 
 /* The kernel reads the mask in steps of 8 elements: one that is not so wide is padded. A new reference, expanded to [B,H,L,S]. */
-static struct eng_tensor *aligned_mask(struct eng_op_call *c, struct eng_tensor *mask, const struct eng_tensor *q, const struct eng_tensor *k)
+static struct eng_tensor *aligned_mask(struct eng_op_call *c, struct eng_tensor *mask,
+                                       const struct eng_tensor *q, const struct eng_tensor *k)
 {
     struct eng *e = c->e;
     struct eng_tensor *bias = additive(c, mask, q), *out;
@@ -228,9 +246,13 @@ static void attention_efficient(struct eng_op_call *c, struct eng_tensor *mask, 
 {
     struct eng *e = c->e;
     struct eng_tensor *bias = aligned_mask(c, mask, eng_c_tensor(c, 0), eng_c_tensor(c, 1));
-    bool needs_grad = e->grad_enabled && (eng_requires_grad(eng_c_tensor(c, 0)) || eng_requires_grad(eng_c_tensor(c, 1)) ||
-                                          eng_requires_grad(eng_c_tensor(c, 2)) || eng_requires_grad(bias));
-    struct eng_arg args[] = {c->a[0], c->a[1], c->a[2], bias ? eng_at(bias) : eng_anone(), eng_ab(needs_grad), c->a[4], c->a[5], eng_af(scale)};
+    bool needs_grad =
+        e->grad_enabled &&
+        (eng_requires_grad(eng_c_tensor(c, 0)) || eng_requires_grad(eng_c_tensor(c, 1)) ||
+         eng_requires_grad(eng_c_tensor(c, 2)) || eng_requires_grad(bias));
+    struct eng_arg args[] = {
+        c->a[0], c->a[1], c->a[2],      bias ? eng_at(bias) : eng_anone(), eng_ab(needs_grad),
+        c->a[4], c->a[5], eng_af(scale)};
     struct eng_ret ret;
 
     if (!e->failed && eng_call(e, ENG_OP_sdpa_efficient, args, &ret)) {
@@ -245,7 +267,8 @@ static void attention_efficient(struct eng_op_call *c, struct eng_tensor *mask, 
 
 static void attend(struct eng_op_call *c, double scale)
 {
-    struct eng_tensor *q = eng_c_tensor(c, 0), *k = eng_c_tensor(c, 1), *v = eng_c_tensor(c, 2), *mask = eng_c_tensor(c, 3);
+    struct eng_tensor *q = eng_c_tensor(c, 0), *k = eng_c_tensor(c, 1), *v = eng_c_tensor(c, 2),
+                      *mask = eng_c_tensor(c, 3);
 
     if (fits_flash(q, k, v, mask))
         attention_flash(c, scale);
@@ -286,17 +309,22 @@ static void attend_unbatched(struct eng_op_call *c, double scale)
 /* (query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa) */
 void eng_f_sdpa(struct eng_op_call *c)
 {
-    struct eng_tensor *q = eng_c_tensor(c, 0), *k = eng_c_tensor(c, 1), *v = eng_c_tensor(c, 2), *mask = eng_c_tensor(c, 3);
+    struct eng_tensor *q = eng_c_tensor(c, 0), *k = eng_c_tensor(c, 1), *v = eng_c_tensor(c, 2),
+                      *mask = eng_c_tensor(c, 3);
     double scale;
 
     if (!check_shapes(c, q, k, v))
         return;
     if (mask && eng_c_bool(c, 5)) {
-        eng_fail(c->e, VS_E_VALUE, "scaled_dot_product_attention: explicit attn_mask should not be set when is_causal=True");
+        eng_fail(c->e, VS_E_VALUE,
+                 "scaled_dot_product_attention: explicit attn_mask should not be set when "
+                 "is_causal=True");
         return;
     }
     if (eng_c_bool(c, 7)) {
-        eng_fail(c->e, VS_E_UNSUPPORTED, "scaled_dot_product_attention: enable_gqa=True is not supported: repeat the key and value heads");
+        eng_fail(c->e, VS_E_UNSUPPORTED,
+                 "scaled_dot_product_attention: enable_gqa=True is not supported: repeat the key "
+                 "and value heads");
         return;
     }
     scale = eng_c_has(c, 6) ? eng_c_float(c, 6) : 1.0 / sqrt((double)q->sizes[q->ndim - 1]);

@@ -19,7 +19,8 @@ static bool is_half(const struct eng_tensor *t)
     return t->dtype == VS_F16 || t->dtype == VS_BF16;
 }
 
-static void count_flops(struct eng *e, const struct eng_tensor *q, const struct eng_tensor *k, const struct eng_tensor *v, uint64_t products)
+static void count_flops(struct eng *e, const struct eng_tensor *q, const struct eng_tensor *k,
+                        const struct eng_tensor *v, uint64_t products)
 {
     uint64_t rows = (uint64_t)(q->sizes[0] * q->sizes[1] * q->sizes[2] * k->sizes[2]);
 
@@ -47,7 +48,8 @@ static void store_key(struct eng_op_call *c, struct eng_tensor *state, struct en
     }
 }
 
-static void compute_forward(struct eng_op_call *c, const struct eng_tensor *mask, double dropout_p, bool causal, double scale, struct eng_rng_key key,
+static void compute_forward(struct eng_op_call *c, const struct eng_tensor *mask, double dropout_p,
+                            bool causal, double scale, struct eng_rng_key key,
                             const struct eng_tensor *out, const struct eng_tensor *lse)
 {
     struct eng_view vq, vk, vv, vo, vm, vl;
@@ -64,11 +66,13 @@ static void compute_forward(struct eng_op_call *c, const struct eng_tensor *mask
         vl = eng_v(lse);
         vl.sizes[2] = out->sizes[2]; /* the rest is padding */
     }
-    c->e->kernels->sdpa(&vq, &vk, &vv, mask ? &vm : NULL, causal, scale, dropout_p, key, &vo, lse && eng_numel(lse) ? &vl : NULL);
+    c->e->kernels->sdpa(&vq, &vk, &vv, mask ? &vm : NULL, causal, scale, dropout_p, key, &vo,
+                        lse && eng_numel(lse) ? &vl : NULL);
 }
 
 /* An output of [B,H,L,D] laid out as [B,L,H,D]. */
-static struct eng_tensor *heads_inside(struct eng *e, int64_t b, int64_t h, int64_t l, int64_t d, enum vs_dtype dtype, bool on_host)
+static struct eng_tensor *heads_inside(struct eng *e, int64_t b, int64_t h, int64_t l, int64_t d,
+                                       enum vs_dtype dtype, bool on_host)
 {
     int64_t sizes[4] = {b, h, l, d}, strides[4] = {l * h * d, d, h * d, 1};
 
@@ -91,7 +95,8 @@ void eng_f_sdpa_flash(struct eng_op_call *c)
         count_flops(c->e, q, k, v, 2);
         store_key(c, state, key);
         compute_forward(c, NULL, dropout_p, eng_c_bool(c, 4), eng_c_float(c, 5), key, out, lse);
-        if (dropout_p > 0) { /* the kernel writes its state into a new tensor, which takes the first one's place */
+        if (dropout_p >
+            0) { /* the kernel writes its state into a new tensor, which takes the first one's place */
             struct eng_tensor *written = eng_c_empty(c, &two, 1, VS_I64, q);
 
             store_key(c, written, key);
@@ -144,7 +149,8 @@ static void compute_backward(struct eng *e, const struct sdpa_bw *s)
     gv = eng_v(s->gv);
     if (s->mask)
         m = eng_v(s->mask);
-    e->kernels->sdpa_backward(&g, &q, &k, &v, s->mask ? &m : NULL, s->causal, s->scale, s->dropout_p, s->key, &o, &l, &gq, &gk, &gv);
+    e->kernels->sdpa_backward(&g, &q, &k, &v, s->mask ? &m : NULL, s->causal, s->scale,
+                              s->dropout_p, s->key, &o, &l, &gq, &gk, &gv);
 }
 
 /* t seen as [B,L,H,D] made dense; NULL where it is dense already. The copy is scratch of the op. */
@@ -165,7 +171,12 @@ static struct eng_tensor *rows_copy(struct eng *e, struct eng_tensor *t)
 void eng_b_sdpa_flash(struct eng_bw *b)
 {
     struct eng *e = b->e;
-    struct sdpa_bw s = {.g = b->g[0], .k = b->saved[0], .q = b->saved[1], .v = b->saved[2], .lse = b->saved[3], .out = b->saved[4]};
+    struct sdpa_bw s = {.g = b->g[0],
+                        .k = b->saved[0],
+                        .q = b->saved[1],
+                        .v = b->saved[2],
+                        .lse = b->saved[3],
+                        .out = b->saved[4]};
     struct eng_op_call c = {.e = e, .id = b->node->op};
     struct eng_tensor *g_copy, *out_copy, *sums, *accumulator;
     int64_t sum_sizes[3], acc_sizes[4];
@@ -181,8 +192,12 @@ void eng_b_sdpa_flash(struct eng_bw *b)
     s.gq = eng_c_empty_like(&c, s.q, (enum vs_dtype)s.q->dtype);
     s.gk = eng_c_empty_like(&c, s.k, (enum vs_dtype)s.k->dtype);
     s.gv = eng_c_empty_like(&c, s.v, (enum vs_dtype)s.v->dtype);
-    memcpy(sum_sizes, (int64_t[]){s.q->sizes[0], s.q->sizes[1], round_up(s.q->sizes[2], 128)}, sizeof(sum_sizes));
-    memcpy(acc_sizes, (int64_t[]){s.q->sizes[0], round_up(s.q->sizes[2], 128), s.q->sizes[1], round_up(s.q->sizes[3], 32)}, sizeof(acc_sizes));
+    memcpy(sum_sizes, (int64_t[]){s.q->sizes[0], s.q->sizes[1], round_up(s.q->sizes[2], 128)},
+           sizeof(sum_sizes));
+    memcpy(acc_sizes,
+           (int64_t[]){s.q->sizes[0], round_up(s.q->sizes[2], 128), s.q->sizes[1],
+                       round_up(s.q->sizes[3], 32)},
+           sizeof(acc_sizes));
     sums = eng_empty(e, sum_sizes, 3, VS_F32, s.q->storage->on_host);
     accumulator = eng_empty(e, acc_sizes, 4, VS_F32, s.q->storage->on_host);
     count_flops(e, s.q, s.k, s.v, 5);
@@ -209,12 +224,15 @@ void eng_f_sdpa_efficient(struct eng_op_call *c)
 
     seed = eng_empty(c->e, NULL, 0, VS_I64, state_on_host);
     offset = seed ? eng_empty(c->e, NULL, 0, VS_I64, state_on_host) : NULL;
-    out = offset ? heads_inside(c->e, q->sizes[0], q->sizes[1], q->sizes[2], v->sizes[3], (enum vs_dtype)q->dtype, q->storage->on_host) : NULL;
+    out = offset ? heads_inside(c->e, q->sizes[0], q->sizes[1], q->sizes[2], v->sizes[3],
+                                (enum vs_dtype)q->dtype, q->storage->on_host)
+                 : NULL;
     lse = out ? eng_c_empty(c, lse_sizes, 3, VS_F32, q) : NULL;
     if (lse) {
         count_flops(c->e, q, k, v, 2);
         store_key(c, offset, key);
-        compute_forward(c, eng_c_tensor(c, 3), dropout_p, eng_c_bool(c, 6), eng_c_float(c, 7), key, out, lse);
+        compute_forward(c, eng_c_tensor(c, 3), dropout_p, eng_c_bool(c, 6), eng_c_float(c, 7), key,
+                        out, lse);
     }
     eng_c_give(c, out);
     eng_c_give(c, lse);
@@ -240,7 +258,8 @@ static struct eng_tensor *bias_empty(struct eng *e, const struct sdpa_bw *s)
 {
     int64_t sizes[4] = {s->q->sizes[0], s->q->sizes[1], s->q->sizes[2], s->k->sizes[2]};
     int64_t padded[4] = {sizes[0], sizes[1], sizes[2], round_up(sizes[3], 16)};
-    struct eng_tensor *whole = eng_empty(e, padded, 4, (enum vs_dtype)s->q->dtype, s->q->storage->on_host);
+    struct eng_tensor *whole =
+        eng_empty(e, padded, 4, (enum vs_dtype)s->q->dtype, s->q->storage->on_host);
     struct eng_tensor *part = whole ? eng_as_strided(whole, sizes, whole->strides, 4, 0) : NULL;
 
     eng_unref(whole);
@@ -281,13 +300,15 @@ static struct eng_view batch_of(const struct eng_tensor *t, int64_t n, bool turn
 }
 
 /* a b^T over the last dim of both, for every batch and head */
-static struct eng_tensor *outer_products(struct eng *e, const struct eng_tensor *a, const struct eng_tensor *b, double factor)
+static struct eng_tensor *outer_products(struct eng *e, const struct eng_tensor *a,
+                                         const struct eng_tensor *b, double factor)
 {
     int64_t sizes[4] = {a->sizes[0], a->sizes[1], a->sizes[2], b->sizes[2]};
     struct eng_tensor *out = eng_empty(e, sizes, 4, VS_F32, true);
 
     for (int64_t n = 0; out && n < sizes[0]; n++) {
-        struct eng_view va = batch_of(a, n, false), vb = batch_of(b, n, true), vo = batch_of(out, n, false);
+        struct eng_view va = batch_of(a, n, false), vb = batch_of(b, n, true),
+                        vo = batch_of(out, n, false);
 
         e->kernels->matmul(&va, &vb, &vo, factor, 0);
     }
@@ -303,7 +324,9 @@ static void bias_gradient(struct eng *e, const struct sdpa_bw *s, struct eng_ten
     int64_t row[4] = {s->q->sizes[0], h, s->q->sizes[2], 1};
 
     if (s->dropout_p > 0) {
-        eng_fail(e, VS_E_UNSUPPORTED, "scaled_dot_product_attention: the gradient of attn_mask together with dropout is not supported");
+        eng_fail(e, VS_E_UNSUPPORTED,
+                 "scaled_dot_product_attention: the gradient of attn_mask together with dropout is "
+                 "not supported");
         return;
     }
     if (!kernels || e->failed)
@@ -317,7 +340,8 @@ static void bias_gradient(struct eng *e, const struct sdpa_bw *s, struct eng_ten
     p = outer_products(e, q, k, s->scale);
     dp = outer_products(e, g, v, 1);
     if (!e->failed) {
-        struct eng_view vp = eng_v(p), vdp = eng_v(dp), vg = eng_v(g), vo = eng_v(o), vs = eng_v(sums), vm = eng_v(s->mask), vl, vr, to = eng_v(gm);
+        struct eng_view vp = eng_v(p), vdp = eng_v(dp), vg = eng_v(g), vo = eng_v(o),
+                        vs = eng_v(sums), vm = eng_v(s->mask), vl, vr, to = eng_v(gm);
         double one[4] = {1};
 
         vl = eng_v(s->lse);
@@ -348,7 +372,13 @@ static void bias_gradient(struct eng *e, const struct sdpa_bw *s, struct eng_ten
 void eng_b_sdpa_efficient(struct eng_bw *b)
 {
     struct eng *e = b->e;
-    struct sdpa_bw s = {.g = b->g[0], .mask = b->saved[0], .k = b->saved[1], .q = b->saved[2], .v = b->saved[3], .lse = b->saved[4], .out = b->saved[5]};
+    struct sdpa_bw s = {.g = b->g[0],
+                        .mask = b->saved[0],
+                        .k = b->saved[1],
+                        .q = b->saved[2],
+                        .v = b->saved[3],
+                        .lse = b->saved[4],
+                        .out = b->saved[5]};
     struct eng_tensor *g_copy, *product, *sum, *delta, *workspace, *shared[2] = {0}, *gm = NULL;
     int64_t l, h;
     bool on_host;
@@ -364,16 +394,23 @@ void eng_b_sdpa_efficient(struct eng_bw *b)
     s.key = load_key(b, b->saved[6]);
     g_copy = rows_copy(e, s.g);
     s.gq = heads_inside(e, s.q->sizes[0], h, l, s.q->sizes[3], (enum vs_dtype)s.q->dtype, on_host);
-    s.gk = heads_inside(e, s.k->sizes[0], s.k->sizes[1], s.k->sizes[2], s.k->sizes[3], (enum vs_dtype)s.k->dtype, on_host);
-    s.gv = heads_inside(e, s.v->sizes[0], s.v->sizes[1], s.v->sizes[2], s.v->sizes[3], (enum vs_dtype)s.v->dtype, on_host);
-    if (s.k->sizes[1] != h) { /* heads that share a key: their gradients side by side, summed at the end */
-        shared[0] = heads_inside(e, s.k->sizes[0], h, s.k->sizes[2], s.k->sizes[3], (enum vs_dtype)s.k->dtype, on_host);
-        shared[1] = heads_inside(e, s.v->sizes[0], h, s.v->sizes[2], s.v->sizes[3], (enum vs_dtype)s.v->dtype, on_host);
+    s.gk = heads_inside(e, s.k->sizes[0], s.k->sizes[1], s.k->sizes[2], s.k->sizes[3],
+                        (enum vs_dtype)s.k->dtype, on_host);
+    s.gv = heads_inside(e, s.v->sizes[0], s.v->sizes[1], s.v->sizes[2], s.v->sizes[3],
+                        (enum vs_dtype)s.v->dtype, on_host);
+    if (s.k->sizes[1] !=
+        h) { /* heads that share a key: their gradients side by side, summed at the end */
+        shared[0] = heads_inside(e, s.k->sizes[0], h, s.k->sizes[2], s.k->sizes[3],
+                                 (enum vs_dtype)s.k->dtype, on_host);
+        shared[1] = heads_inside(e, s.v->sizes[0], h, s.v->sizes[2], s.v->sizes[3],
+                                 (enum vs_dtype)s.v->dtype, on_host);
     }
     if (s.mask && eng_b_needs(b, 3))
         gm = bias_empty(e, &s);
     /* half types let the kernel make delta; float32 multiplies, sums and copies */
-    product = is_half(s.q) ? NULL : eng_empty(e, (int64_t[]){s.q->sizes[0], l, h, s.v->sizes[3]}, 4, VS_F32, on_host);
+    product = is_half(s.q) ? NULL
+                           : eng_empty(e, (int64_t[]){s.q->sizes[0], l, h, s.v->sizes[3]}, 4,
+                                       VS_F32, on_host);
     sum = is_half(s.q) ? NULL : eng_empty(e, (int64_t[]){s.q->sizes[0], l, h}, 3, VS_F32, on_host);
     delta = eng_empty(e, (int64_t[]){s.q->sizes[0], h, l}, 3, VS_F32, on_host);
     eng_unref(sum);

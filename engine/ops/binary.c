@@ -41,8 +41,9 @@ static const struct binary_row ROWS[ENG_OP_COUNT] = {
 };
 
 /* out = kernel(a[0], a[1]) computed in `compute`; out has dtype `dtype`. */
-static void run_binary(struct eng_op_call *c, enum eng_binary kernel, const struct eng_arg *left, const struct eng_arg *right,
-                       enum vs_dtype compute, enum vs_dtype dtype, const double *p)
+static void run_binary(struct eng_op_call *c, enum eng_binary kernel, const struct eng_arg *left,
+                       const struct eng_arg *right, enum vs_dtype compute, enum vs_dtype dtype,
+                       const double *p)
 {
     struct eng_tensor *pair[] = {left->kind == ENG_A_TENSOR ? left->v.tensor : NULL,
                                  right->kind == ENG_A_TENSOR ? right->v.tensor : NULL};
@@ -78,7 +79,8 @@ void eng_f_binary(struct eng_op_call *c)
     VS_ASSERT(row->known);
     if ((c->id == ENG_OP_add || c->id == ENG_OP_sub) && eng_c_has(c, 2))
         p[0] = eng_c_float(c, 2);
-    run_binary(c, row->kernel, &c->a[0], &c->a[1], compute, row->kind == TEST ? VS_BOOL : compute, p);
+    run_binary(c, row->kernel, &c->a[0], &c->a[1], compute, row->kind == TEST ? VS_BOOL : compute,
+               p);
 }
 
 /* other - alpha * input */
@@ -100,13 +102,15 @@ static void run_trunc(struct eng_op_call *c, enum vs_dtype compute, struct eng_t
         const struct eng_kernels *k = c->e->kernels;
         bool floats = vs_dtype_is_floating(compute);
         struct eng_cell ca, cz;
-        struct eng_view from_a = eng_v_operand(&c->a[0], out, &ca), from_z = eng_v_operand(&c->a[1], out, &cz);
+        struct eng_view from_a = eng_v_operand(&c->a[0], out, &ca),
+                        from_z = eng_v_operand(&c->a[1], out, &cz);
         struct eng_view va = eng_v(a), vz = eng_v(z), vo = eng_v(out);
         double p[4] = {1};
 
         k->copy(&from_a, &va);
         k->copy(&from_z, &vz);
-        k->binary(ENG_B_DIV, floats ? compute : VS_F64, &va, &vz, &vo, p); /* only its sign counts */
+        k->binary(ENG_B_DIV, floats ? compute : VS_F64, &va, &vz, &vo,
+                  p); /* only its sign counts */
         k->unary(ENG_U_ABS, &va, &va, p);
         k->unary(ENG_U_ABS, &vz, &vz, p);
         k->binary(floats ? ENG_B_DIV : ENG_B_FLOOR_DIV, compute, &va, &vz, &va, p);
@@ -181,7 +185,8 @@ void eng_f_rpow(struct eng_op_call *c)
 }
 
 /* A number where a tensor is wanted becomes a 0-dim tensor on the device, as PyTorch does inside where(). A new reference. */
-static struct eng_tensor *as_tensor(struct eng_op_call *c, const struct eng_arg *arg, enum vs_dtype dtype, const struct eng_tensor *like)
+static struct eng_tensor *as_tensor(struct eng_op_call *c, const struct eng_arg *arg,
+                                    enum vs_dtype dtype, const struct eng_tensor *like)
 {
     struct eng_tensor *t;
 
@@ -191,7 +196,9 @@ static struct eng_tensor *as_tensor(struct eng_op_call *c, const struct eng_arg 
     if (t && eng_c_computes(c)) {
         struct eng_view v = eng_v(t);
 
-        c->e->kernels->fill(&v, arg->kind == ENG_A_BOOL ? (struct eng_scalar){true, arg->v.flag, (double)arg->v.flag} : arg->v.scalar);
+        c->e->kernels->fill(&v, arg->kind == ENG_A_BOOL
+                                    ? (struct eng_scalar){true, arg->v.flag, (double)arg->v.flag}
+                                    : arg->v.scalar);
     }
     return t;
 }
@@ -231,7 +238,8 @@ void eng_f_masked_fill(struct eng_op_call *c)
     struct eng_tensor *out;
 
     if (pair[1]->dtype != VS_BOOL) {
-        eng_fail(c->e, VS_E_TYPE, "masked_fill: the mask must be a bool tensor, got %s", vs_dtype_name((enum vs_dtype)pair[1]->dtype));
+        eng_fail(c->e, VS_E_TYPE, "masked_fill: the mask must be a bool tensor, got %s",
+                 vs_dtype_name((enum vs_dtype)pair[1]->dtype));
         return;
     }
     out = eng_c_elementwise_out(c, pair, 2, (enum vs_dtype)x->dtype);
@@ -253,7 +261,8 @@ void eng_f_masked_fill(struct eng_op_call *c)
 /* addcmul, addcdiv: input + value * t1 (*|/) t2; lerp: input + weight * (end - input) */
 void eng_f_ternary(struct eng_op_call *c)
 {
-    struct eng_tensor *all[] = {eng_c_tensor(c, 0), eng_c_tensor(c, 1), c->id == ENG_OP_lerp ? NULL : eng_c_tensor(c, 2)};
+    struct eng_tensor *all[] = {eng_c_tensor(c, 0), eng_c_tensor(c, 1),
+                                c->id == ENG_OP_lerp ? NULL : eng_c_tensor(c, 2)};
     int number = c->id == ENG_OP_lerp ? 2 : 3;
     double p[4] = {eng_c_has(c, number) ? eng_c_float(c, number) : 1};
     enum vs_dtype dtype = eng_result_dtype(all, 3, NULL);
@@ -266,7 +275,9 @@ void eng_f_ternary(struct eng_op_call *c)
         struct eng_view vb = eng_v_expand(all[1], out);
         struct eng_view vc = eng_v_expand(all[2] ? all[2] : all[1], out);
         struct eng_view vo = eng_v(out);
-        enum eng_ternary kernel = c->id == ENG_OP_lerp ? ENG_T_LERP : c->id == ENG_OP_addcmul ? ENG_T_ADDCMUL : ENG_T_ADDCDIV;
+        enum eng_ternary kernel = c->id == ENG_OP_lerp      ? ENG_T_LERP
+                                  : c->id == ENG_OP_addcmul ? ENG_T_ADDCMUL
+                                                            : ENG_T_ADDCDIV;
 
         c->e->kernels->ternary(kernel, dtype, &va, &vb, &vc, &vo, p);
     }
@@ -276,7 +287,8 @@ void eng_f_ternary(struct eng_op_call *c)
 /* max(a, b), min(a, b) are maximum and minimum */
 void eng_f_max_other(struct eng_op_call *c)
 {
-    eng_c_give(c, eng_call1(c->e, c->id == ENG_OP_max_other ? ENG_OP_maximum : ENG_OP_minimum, c->a));
+    eng_c_give(c,
+               eng_call1(c->e, c->id == ENG_OP_max_other ? ENG_OP_maximum : ENG_OP_minimum, c->a));
 }
 
 /* ---- backward ---- */
@@ -335,8 +347,10 @@ void eng_b_mul(struct eng_bw *b)
     if (wants(b, 1))
         eng_b_give(b, 1, eng_mul(b->e, b->g[0], b->saved[1]));
     if (wants(b, 0))
-        eng_b_give(b, 0, b->a[1].kind == ENG_A_TENSOR ? eng_mul(b->e, b->g[0], b->saved[0])
-                                                       : eng_mul_scalar(b->e, b->g[0], number_or(b, 1, 1)));
+        eng_b_give(b, 0,
+                   b->a[1].kind == ENG_A_TENSOR
+                       ? eng_mul(b->e, b->g[0], b->saved[0])
+                       : eng_mul_scalar(b->e, b->g[0], number_or(b, 1, 1)));
 }
 
 /* other: -g * ((input / other) / other); input: g / other. saved: other, input */
@@ -364,8 +378,9 @@ void eng_b_div(struct eng_bw *b)
         eng_unref(once);
     }
     if (wants(b, 0))
-        eng_b_give(b, 0, b->a[1].kind == ENG_A_TENSOR ? eng_div(e, b->g[0], b->saved[0])
-                                                       : eng_div_scalar(e, b->g[0], number_or(b, 1, 1)));
+        eng_b_give(b, 0,
+                   b->a[1].kind == ENG_A_TENSOR ? eng_div(e, b->g[0], b->saved[0])
+                                                : eng_div_scalar(e, b->g[0], number_or(b, 1, 1)));
 }
 
 void eng_b_remainder(struct eng_bw *b)
@@ -401,7 +416,8 @@ static struct eng_tensor *scalar_zero(struct eng_bw *b)
     return eng_zeros(b->e, NULL, 0, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
 }
 
-static struct eng_tensor *where3(struct eng *e, struct eng_tensor *test, struct eng_tensor *a, struct eng_tensor *z)
+static struct eng_tensor *where3(struct eng *e, struct eng_tensor *test, struct eng_tensor *a,
+                                 struct eng_tensor *z)
 {
     struct eng_arg args[] = {eng_at(test), eng_at(a), eng_at(z)};
 

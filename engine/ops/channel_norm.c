@@ -95,7 +95,8 @@ static const struct eng_view *opt_view(const struct eng_tensor *t, struct eng_vi
 /* PyTorch's choice between cuDNN and its own kernels. */
 static bool uses_cudnn(const struct eng_op_call *c, const struct eng_tensor *x)
 {
-    const struct eng_tensor *w = eng_c_tensor(c, 1), *b = eng_c_tensor(c, 2), *mean = eng_c_tensor(c, 3), *var = eng_c_tensor(c, 4);
+    const struct eng_tensor *w = eng_c_tensor(c, 1), *b = eng_c_tensor(c, 2),
+                            *mean = eng_c_tensor(c, 3), *var = eng_c_tensor(c, 4);
     bool training = eng_c_bool(c, 5);
 
     if (x->storage->on_host || !w || !b || x->ndim < 3 || !eng_c_bool(c, 8))
@@ -118,7 +119,8 @@ void eng_f_batch_norm(struct eng_op_call *c)
     struct eng_ret ret;
 
     if (x->ndim < 2) {
-        eng_fail(c->e, VS_E_SHAPE, "batch_norm: expected an input of at least 2 dimensions, got %d", x->ndim);
+        eng_fail(c->e, VS_E_SHAPE, "batch_norm: expected an input of at least 2 dimensions, got %d",
+                 x->ndim);
         return;
     }
     for (int i = 1; i <= 4; i++) {
@@ -126,17 +128,21 @@ void eng_f_batch_norm(struct eng_op_call *c)
         char tx[ENG_SHAPE_TEXT_MAX];
 
         if (t && eng_numel(t) != x->sizes[1]) {
-            eng_fail(c->e, VS_E_SHAPE, "batch_norm: the input %s has %" PRId64 " channels, but the module is made for %" PRId64, eng_shape_text(x, tx),
-                     x->sizes[1], eng_numel(t));
+            eng_fail(c->e, VS_E_SHAPE,
+                     "batch_norm: the input %s has %" PRId64
+                     " channels, but the module is made for %" PRId64,
+                     eng_shape_text(x, tx), x->sizes[1], eng_numel(t));
             return;
         }
     }
     cudnn = uses_cudnn(c, x);
     input = cudnn ? dense(c->e, x) : eng_ref(x);
     {
-        struct eng_arg args[] = {eng_at(input), c->a[1], c->a[2], c->a[3], c->a[4], c->a[5], c->a[6], c->a[7]};
+        struct eng_arg args[] = {eng_at(input), c->a[1], c->a[2], c->a[3],
+                                 c->a[4],       c->a[5], c->a[6], c->a[7]};
 
-        if (input && eng_call(c->e, cudnn ? ENG_OP_cudnn_batch_norm : ENG_OP_native_batch_norm, args, &ret)) {
+        if (input && eng_call(c->e, cudnn ? ENG_OP_cudnn_batch_norm : ENG_OP_native_batch_norm,
+                              args, &ret)) {
             struct eng_tensor *out = ret.few[0];
 
             ret.few[0] = NULL;
@@ -155,7 +161,8 @@ static bool runs_channels_last(const struct eng_tensor *t)
 
 static void missing_numbers(struct eng_op_call *c, const struct eng_tensor *x)
 {
-    struct eng_tensor *weight = eng_c_tensor(c, 1) ? NULL : eng_c_empty(c, NULL, 0, stat_dtype(x), x);
+    struct eng_tensor *weight =
+        eng_c_tensor(c, 1) ? NULL : eng_c_empty(c, NULL, 0, stat_dtype(x), x);
     struct eng_tensor *bias = eng_c_tensor(c, 2) ? NULL : eng_c_empty(c, NULL, 0, stat_dtype(x), x);
 
     eng_unref(bias);
@@ -174,20 +181,25 @@ void eng_f_batch_norm_leaf(struct eng_op_call *c)
     out = eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
     mean = out ? eng_c_empty(c, &stats, 1, stat_dtype(x), x) : NULL;
     invstd = mean ? eng_c_empty(c, &stats, 1, stat_dtype(x), x) : NULL;
-    if (native && !eng_is_contiguous(x) && !runs_channels_last(x)) /* numbers for what is missing, as 0-dim tensors */
+    if (native && !eng_is_contiguous(x) &&
+        !runs_channels_last(x)) /* numbers for what is missing, as 0-dim tensors */
         missing_numbers(c, x);
     mx = merged(c->e, x);
     mo = merged(c->e, out);
     if (invstd && mx && mo && eng_c_computes(c)) {
-        struct eng_view vx = channels(mx), vo = channels(mo), vm = eng_v(mean), vi = eng_v(invstd), w, b, rm, rv;
+        struct eng_view vx = channels(mx), vo = channels(mo), vm = eng_v(mean), vi = eng_v(invstd),
+                        w, b, rm, rv;
 
         if (training)
-            c->e->kernels->batch_norm_train(&vx, opt_view(eng_c_tensor(c, 1), &w), opt_view(eng_c_tensor(c, 2), &b),
-                                            opt_view(eng_c_tensor(c, 3), &rm), opt_view(eng_c_tensor(c, 4), &rv), eng_c_float(c, 6),
-                                            eng_c_float(c, 7), &vo, &vm, &vi);
+            c->e->kernels->batch_norm_train(
+                &vx, opt_view(eng_c_tensor(c, 1), &w), opt_view(eng_c_tensor(c, 2), &b),
+                opt_view(eng_c_tensor(c, 3), &rm), opt_view(eng_c_tensor(c, 4), &rv),
+                eng_c_float(c, 6), eng_c_float(c, 7), &vo, &vm, &vi);
         else
-            c->e->kernels->batch_norm_eval(&vx, opt_view(eng_c_tensor(c, 1), &w), opt_view(eng_c_tensor(c, 2), &b),
-                                           opt_view(eng_c_tensor(c, 3), &rm), opt_view(eng_c_tensor(c, 4), &rv), eng_c_float(c, 7), &vo);
+            c->e->kernels->batch_norm_eval(
+                &vx, opt_view(eng_c_tensor(c, 1), &w), opt_view(eng_c_tensor(c, 2), &b),
+                opt_view(eng_c_tensor(c, 3), &rm), opt_view(eng_c_tensor(c, 4), &rv),
+                eng_c_float(c, 7), &vo);
         merged_store(c->e, mo, out);
     }
     eng_unref(mo);
@@ -199,7 +211,8 @@ void eng_f_batch_norm_leaf(struct eng_op_call *c)
 
 struct bn_bw {
     struct eng_bw *b;
-    struct eng_tensor *x, *g, *w, *mean, *var; /* var: the saved inverse deviation in training, the running variance else */
+    struct eng_tensor *x, *g, *w, *mean,
+        *var; /* var: the saved inverse deviation in training, the running variance else */
     struct eng_tensor *gx, *gw, *gb;
     enum vs_dtype param;
     bool training, want_x, want_w, want_b;
@@ -215,7 +228,8 @@ static struct eng_tensor *running_invstd(struct bn_bw *k)
 
     if (invstd) {
         struct eng_view vi = eng_v(invstd), vv = eng_v(k->var);
-        struct eng_view ve = eng_v_scalar((struct eng_scalar){false, 0, k->b->a[7].v.scalar.f}, invstd, &cell);
+        struct eng_view ve =
+            eng_v_scalar((struct eng_scalar){false, 0, k->b->a[7].v.scalar.f}, invstd, &cell);
 
         e->kernels->binary(ENG_B_ADD, vi.dtype, &vv, &ve, &vi, none);
         e->kernels->unary(ENG_U_RSQRT, &vi, &vi, none);
@@ -235,11 +249,13 @@ static void bn_compute(struct bn_bw *k)
     g = merged(e, k->g);
     gx = merged(e, k->gx);
     if (!e->failed) {
-        struct eng_view vx = channels(x), vg = channels(g), vm = eng_v(k->mean), vi = eng_v(invstd), vw, vgx, vgw, vgb;
+        struct eng_view vx = channels(x), vg = channels(g), vm = eng_v(k->mean), vi = eng_v(invstd),
+                        vw, vgx, vgw, vgb;
 
         if (gx)
             vgx = channels(gx);
-        e->kernels->batch_norm_backward(&vg, &vx, opt_view(k->w, &vw), &vm, &vi, k->training, gx ? &vgx : NULL, opt_view(k->gw, &vgw),
+        e->kernels->batch_norm_backward(&vg, &vx, opt_view(k->w, &vw), &vm, &vi, k->training,
+                                        gx ? &vgx : NULL, opt_view(k->gw, &vgw),
                                         opt_view(k->gb, &vgb));
         merged_store(e, gx, k->gx);
     }
@@ -273,7 +289,9 @@ static struct eng_tensor *flattened(struct eng *e, struct eng_tensor *t)
 static void bn_cudnn(struct bn_bw *k)
 {
     struct eng *e = k->b->e;
-    struct eng_tensor *g = eng_is_contiguous(k->x) || !eng_is_channels_last(k->x) ? eng_contiguous(e, k->g) : eng_to_channels_last(e, k->g);
+    struct eng_tensor *g = eng_is_contiguous(k->x) || !eng_is_channels_last(k->x)
+                               ? eng_contiguous(e, k->g)
+                               : eng_to_channels_last(e, k->g);
 
     k->gx = input_like(k, true);
     k->gw = channel_sums(k, k->param);
@@ -306,10 +324,12 @@ static void bn_two_passes(struct bn_bw *k)
 {
     struct eng *e = k->b->e;
     bool both_last = runs_channels_last(k->x) && runs_channels_last(k->g);
-    struct eng_tensor *x = both_last ? NULL : flattened(e, k->x), *g = both_last ? NULL : flattened(e, k->g);
+    struct eng_tensor *x = both_last ? NULL : flattened(e, k->x),
+                      *g = both_last ? NULL : flattened(e, k->g);
     struct eng_tensor *sums[2] = {0}, *one = NULL;
     /* cuDNN saves no statistics in evaluation: the inverse deviation is made here */
-    struct eng_tensor *invstd = k->b->node->op == ENG_OP_cudnn_batch_norm ? channel_sums(k, stat_dtype(k->x)) : NULL;
+    struct eng_tensor *invstd =
+        k->b->node->op == ENG_OP_cudnn_batch_norm ? channel_sums(k, stat_dtype(k->x)) : NULL;
 
     if (both_last || k->want_x) {
         sums[0] = channel_sums(k, stat_dtype(k->x));
@@ -336,7 +356,8 @@ static void bn_two_passes(struct bn_bw *k)
 /* saved: input, running_mean, running_var, weight, save_mean, save_invstd */
 void eng_b_batch_norm(struct eng_bw *b)
 {
-    struct bn_bw k = {.b = b, .x = b->saved[0], .g = b->g[0], .w = b->saved[3], .training = b->a[5].v.flag};
+    struct bn_bw k = {
+        .b = b, .x = b->saved[0], .g = b->g[0], .w = b->saved[3], .training = b->a[5].v.flag};
 
     if (!k.x || (k.training && !b->saved[5]))
         return;
@@ -349,7 +370,8 @@ void eng_b_batch_norm(struct eng_bw *b)
     if (b->node->op == ENG_OP_cudnn_batch_norm && k.training) {
         bn_cudnn(&k);
     } else if (!k.training && !k.want_w && !k.want_b) {
-        struct eng_tensor *invstd = b->node->op == ENG_OP_cudnn_batch_norm ? channel_sums(&k, stat_dtype(k.x)) : NULL;
+        struct eng_tensor *invstd =
+            b->node->op == ENG_OP_cudnn_batch_norm ? channel_sums(&k, stat_dtype(k.x)) : NULL;
 
         k.gx = input_like(&k, false);
         bn_compute(&k);
@@ -405,7 +427,11 @@ void eng_f_group_norm(struct eng_op_call *c)
     if (x->ndim < 2 || groups < 1 || x->sizes[1] % groups) {
         char tx[ENG_SHAPE_TEXT_MAX];
 
-        eng_fail(c->e, VS_E_SHAPE, "group_norm: the channels of the input %s must be divisible by num_groups (%" PRId64 ")", eng_shape_text(x, tx), groups);
+        eng_fail(
+            c->e, VS_E_SHAPE,
+            "group_norm: the channels of the input %s must be divisible by num_groups (%" PRId64
+            ")",
+            eng_shape_text(x, tx), groups);
         return;
     }
     if (eng_call(c->e, ENG_OP_native_group_norm, args, &ret)) {
@@ -422,10 +448,13 @@ void eng_f_group_norm(struct eng_op_call *c)
 void eng_f_native_group_norm(struct eng_op_call *c)
 {
     struct eng *e = c->e;
-    struct eng_tensor *x = eng_c_tensor(c, 0), *weight = eng_c_tensor(c, 1), *shift = eng_c_tensor(c, 2);
+    struct eng_tensor *x = eng_c_tensor(c, 0), *weight = eng_c_tensor(c, 1),
+                      *shift = eng_c_tensor(c, 2);
     int64_t groups = eng_c_int(c, 3);
     int64_t ng[2] = {x->sizes[0], groups};
-    enum vs_dtype stats = x->dtype == VS_F64 ? VS_F64 : weight ? (enum vs_dtype)weight->dtype : (enum vs_dtype)x->dtype;
+    enum vs_dtype stats = x->dtype == VS_F64 ? VS_F64
+                          : weight           ? (enum vs_dtype)weight->dtype
+                                             : (enum vs_dtype)x->dtype;
     bool affine = (weight || shift) && image_size(x) > 1;
     bool last = lies_last(x);
     struct eng_tensor *out = image_like(e, x, last), *mean, *rstd, *dx;
@@ -439,9 +468,11 @@ void eng_f_native_group_norm(struct eng_op_call *c)
             scratch[i] = eng_c_empty(c, i < 2 ? ng : x->sizes, 2, stat_dtype(x), x);
     }
     if (dx && eng_c_computes(c)) {
-        struct eng_view vx = channels(dx), vo = channels(out), vm = eng_v(mean), vr = eng_v(rstd), w, b;
+        struct eng_view vx = channels(dx), vo = channels(out), vm = eng_v(mean), vr = eng_v(rstd),
+                        w, b;
 
-        e->kernels->group_norm(&vx, opt_view(weight, &w), opt_view(shift, &b), groups, eng_c_float(c, 4), &vo, &vm, &vr);
+        e->kernels->group_norm(&vx, opt_view(weight, &w), opt_view(shift, &b), groups,
+                               eng_c_float(c, 4), &vo, &vm, &vr);
     }
     for (int i = 3; i >= 0; i--)
         eng_unref(scratch[i]);
@@ -452,7 +483,8 @@ void eng_f_native_group_norm(struct eng_op_call *c)
 }
 
 /* Sums over images and groups: ds, db [N, C], then what the input's gradient needs, two of [N, groups] and one of [N, C]. */
-static void group_sums(struct eng *e, const struct eng_tensor *x, int64_t groups, bool for_input, bool weighted, struct eng_tensor **sums)
+static void group_sums(struct eng *e, const struct eng_tensor *x, int64_t groups, bool for_input,
+                       bool weighted, struct eng_tensor **sums)
 {
     int64_t ng[2] = {x->sizes[0], groups};
     bool images = image_size(x) > 1;
@@ -484,14 +516,17 @@ void eng_b_group_norm(struct eng_bw *b)
     if (w && eng_b_needs(b, 1))
         gw = eng_empty(e, &x->sizes[1], 1, (enum vs_dtype)w->dtype, x->storage->on_host);
     if (want_b)
-        gb = eng_empty(e, &x->sizes[1], 1, (enum vs_dtype)eng_b_edge(b, 2, 0)->dtype, x->storage->on_host);
+        gb = eng_empty(e, &x->sizes[1], 1, (enum vs_dtype)eng_b_edge(b, 2, 0)->dtype,
+                       x->storage->on_host);
     group_sums(e, x, groups, gx != NULL, w != NULL, sums);
     if (g && dx && e->kernels && !e->failed) {
-        struct eng_view vg = channels(g), vx = channels(dx), vm = eng_v(mean), vr = eng_v(rstd), vw, vgx, vgw, vgb;
+        struct eng_view vg = channels(g), vx = channels(dx), vm = eng_v(mean), vr = eng_v(rstd), vw,
+                        vgx, vgw, vgb;
 
         if (gx)
             vgx = channels(gx);
-        e->kernels->group_norm_backward(&vg, &vx, opt_view(w, &vw), &vm, &vr, groups, gx ? &vgx : NULL, opt_view(gw, &vgw), opt_view(gb, &vgb));
+        e->kernels->group_norm_backward(&vg, &vx, opt_view(w, &vw), &vm, &vr, groups,
+                                        gx ? &vgx : NULL, opt_view(gw, &vgw), opt_view(gb, &vgb));
     }
     for (int i = 0; i < 5; i++)
         eng_unref(sums[RELEASE[i]]);

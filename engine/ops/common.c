@@ -13,22 +13,27 @@
 
 /* ---- outputs ---- */
 
-struct eng_tensor *eng_c_empty(struct eng_op_call *c, const int64_t *sizes, int ndim, enum vs_dtype dtype, const struct eng_tensor *like)
+struct eng_tensor *eng_c_empty(struct eng_op_call *c, const int64_t *sizes, int ndim,
+                               enum vs_dtype dtype, const struct eng_tensor *like)
 {
     return eng_empty(c->e, sizes, ndim, dtype, like->storage->on_host);
 }
 
-struct eng_tensor *eng_c_empty_like(struct eng_op_call *c, const struct eng_tensor *like, enum vs_dtype dtype)
+struct eng_tensor *eng_c_empty_like(struct eng_op_call *c, const struct eng_tensor *like,
+                                    enum vs_dtype dtype)
 {
     if (!like)
         return NULL;
     if (eng_is_non_overlapping_and_dense(like))
-        return eng_empty_strided(c->e, like->sizes, like->strides, like->ndim, dtype, like->storage->on_host);
-    return eng_c_elementwise_out(c, (struct eng_tensor *[]){(struct eng_tensor *)(uintptr_t)like}, 1, dtype);
+        return eng_empty_strided(c->e, like->sizes, like->strides, like->ndim, dtype,
+                                 like->storage->on_host);
+    return eng_c_elementwise_out(c, (struct eng_tensor *[]){(struct eng_tensor *)(uintptr_t)like},
+                                 1, dtype);
 }
 
 /* Sizes of the broadcast of all inputs; false (and failed) where two do not fit. */
-static bool broadcast_all(struct eng *e, struct eng_tensor *const *inputs, int count, int64_t *sizes, int *ndim)
+static bool broadcast_all(struct eng *e, struct eng_tensor *const *inputs, int count,
+                          int64_t *sizes, int *ndim)
 {
     const struct eng_tensor *first = NULL;
 
@@ -50,8 +55,10 @@ static bool broadcast_all(struct eng *e, struct eng_tensor *const *inputs, int c
             if (a != b && a != 1 && b != 1) {
                 char ta[ENG_SHAPE_TEXT_MAX], tb[ENG_SHAPE_TEXT_MAX];
 
-                eng_fail(e, VS_E_SHAPE, "shapes %s and %s cannot be broadcast: %" PRId64 " and %" PRId64 " at dimension %d", eng_shape_text(first, ta),
-                         eng_shape_text(t, tb), a, b, d);
+                eng_fail(e, VS_E_SHAPE,
+                         "shapes %s and %s cannot be broadcast: %" PRId64 " and %" PRId64
+                         " at dimension %d",
+                         eng_shape_text(first, ta), eng_shape_text(t, tb), a, b, d);
                 return false;
             }
             merged[d] = a == 1 ? b : a;
@@ -64,9 +71,11 @@ static bool broadcast_all(struct eng *e, struct eng_tensor *const *inputs, int c
     return true;
 }
 
-bool eng_broadcast(struct eng *e, const struct eng_tensor *a, const struct eng_tensor *b, int64_t *sizes, int *ndim)
+bool eng_broadcast(struct eng *e, const struct eng_tensor *a, const struct eng_tensor *b,
+                   int64_t *sizes, int *ndim)
 {
-    struct eng_tensor *both[] = {(struct eng_tensor *)(uintptr_t)a, (struct eng_tensor *)(uintptr_t)b}; /* only read */
+    struct eng_tensor *both[] = {(struct eng_tensor *)(uintptr_t)a,
+                                 (struct eng_tensor *)(uintptr_t)b}; /* only read */
 
     return broadcast_all(e, both, 2, sizes, ndim);
 }
@@ -82,7 +91,8 @@ static int64_t broadcast_stride(const struct eng_tensor *t, const int64_t *sizes
 }
 
 /* > 0: dim a must be outside dim b; < 0: inside; 0: no input says. */
-static int compare_dims(struct eng_tensor *const *inputs, int count, const int64_t *sizes, int n, int a, int b)
+static int compare_dims(struct eng_tensor *const *inputs, int count, const int64_t *sizes, int n,
+                        int a, int b)
 {
     for (int i = 0; i < count; i++) {
         int64_t sa, sb;
@@ -101,18 +111,21 @@ static int compare_dims(struct eng_tensor *const *inputs, int count, const int64
     return 0;
 }
 
-static bool all_alike(struct eng_tensor *const *inputs, int count, const int64_t *sizes, int n, bool (*test)(const struct eng_tensor *))
+static bool all_alike(struct eng_tensor *const *inputs, int count, const int64_t *sizes, int n,
+                      bool (*test)(const struct eng_tensor *))
 {
     for (int i = 0; i < count; i++) {
         const struct eng_tensor *t = inputs[i];
 
-        if (t && (t->ndim != n || memcmp(t->sizes, sizes, sizeof(*sizes) * (size_t)n) != 0 || !test(t)))
+        if (t &&
+            (t->ndim != n || memcmp(t->sizes, sizes, sizeof(*sizes) * (size_t)n) != 0 || !test(t)))
             return false;
     }
     return true;
 }
 
-static void result_strides(struct eng_tensor *const *inputs, int count, const int64_t *sizes, int n, int64_t *strides)
+static void result_strides(struct eng_tensor *const *inputs, int count, const int64_t *sizes, int n,
+                           int64_t *strides)
 {
     int perm[VS_MAX_DIMS];
     int64_t stride = 1;
@@ -161,34 +174,41 @@ static bool result_side(struct eng *e, struct eng_tensor *const *inputs, int cou
             host_dims = true;
     }
     if (device && host_dims) {
-        eng_fail(e, VS_E_VALUE, "expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu: move one with .to()");
+        eng_fail(e, VS_E_VALUE,
+                 "expected all tensors to be on the same device, but found at least two devices, "
+                 "cuda:0 and cpu: move one with .to()");
         return false;
     }
     *on_host = !device;
     return true;
 }
 
-static struct eng_tensor *inplace_out(struct eng_op_call *c, const int64_t *sizes, int ndim, enum vs_dtype dtype)
+static struct eng_tensor *inplace_out(struct eng_op_call *c, const int64_t *sizes, int ndim,
+                                      enum vs_dtype dtype)
 {
     struct eng_tensor *t = c->inplace;
     char have[ENG_SHAPE_TEXT_MAX];
 
     if (t->ndim != ndim || memcmp(t->sizes, sizes, sizeof(*sizes) * (size_t)ndim) != 0)
-        return eng_fail(c->e, VS_E_SHAPE, "%s_: the result's shape does not fit the tensor it is written to, %s", eng_op_get(c->id)->name,
-                        eng_shape_text(t, have));
+        return eng_fail(c->e, VS_E_SHAPE,
+                        "%s_: the result's shape does not fit the tensor it is written to, %s",
+                        eng_op_get(c->id)->name, eng_shape_text(t, have));
     if (vs_dtype_is_floating(dtype) && !vs_dtype_is_floating((enum vs_dtype)t->dtype))
-        return eng_fail(c->e, VS_E_TYPE, "%s_: a result of type %s cannot be written to a tensor of type %s", eng_op_get(c->id)->name,
-                        vs_dtype_name(dtype), vs_dtype_name((enum vs_dtype)t->dtype));
+        return eng_fail(
+            c->e, VS_E_TYPE, "%s_: a result of type %s cannot be written to a tensor of type %s",
+            eng_op_get(c->id)->name, vs_dtype_name(dtype), vs_dtype_name((enum vs_dtype)t->dtype));
     return eng_ref(t);
 }
 
-struct eng_tensor *eng_c_elementwise_out(struct eng_op_call *c, struct eng_tensor *const *inputs, int count, enum vs_dtype dtype)
+struct eng_tensor *eng_c_elementwise_out(struct eng_op_call *c, struct eng_tensor *const *inputs,
+                                         int count, enum vs_dtype dtype)
 {
     int64_t sizes[VS_MAX_DIMS], strides[VS_MAX_DIMS];
     bool on_host;
     int ndim;
 
-    if (!broadcast_all(c->e, inputs, count, sizes, &ndim) || !result_side(c->e, inputs, count, &on_host))
+    if (!broadcast_all(c->e, inputs, count, sizes, &ndim) ||
+        !result_side(c->e, inputs, count, &on_host))
         return NULL;
     if (c->inplace)
         return inplace_out(c, sizes, ndim, dtype);
@@ -225,7 +245,8 @@ struct eng_tensor *eng_to_channels_last(struct eng *e, struct eng_tensor *t)
 
 /* ---- promotion ---- */
 
-enum vs_dtype eng_result_dtype(struct eng_tensor *const *inputs, int count, const struct eng_arg *scalar)
+enum vs_dtype eng_result_dtype(struct eng_tensor *const *inputs, int count,
+                               const struct eng_arg *scalar)
 {
     int dims = -1, zero = -1, number = -1;
     int lower;
@@ -237,7 +258,8 @@ enum vs_dtype eng_result_dtype(struct eng_tensor *const *inputs, int count, cons
         if (!t)
             continue;
         slot = t->ndim ? &dims : &zero;
-        *slot = *slot < 0 ? t->dtype : (int)vs_dtype_promote((enum vs_dtype)*slot, (enum vs_dtype)t->dtype);
+        *slot = *slot < 0 ? t->dtype
+                          : (int)vs_dtype_promote((enum vs_dtype) * slot, (enum vs_dtype)t->dtype);
     }
     if (scalar && scalar->kind == ENG_A_BOOL)
         number = VS_BOOL;
@@ -250,9 +272,9 @@ enum vs_dtype eng_result_dtype(struct eng_tensor *const *inputs, int count, cons
         lower = step ? zero : number;
         if (*higher < 0)
             *higher = lower;
-        else if (lower >= 0 && !vs_dtype_is_floating((enum vs_dtype)*higher) &&
+        else if (lower >= 0 && !vs_dtype_is_floating((enum vs_dtype) * higher) &&
                  (*higher == VS_BOOL || vs_dtype_is_floating((enum vs_dtype)lower)))
-            *higher = (int)vs_dtype_promote((enum vs_dtype)*higher, (enum vs_dtype)lower);
+            *higher = (int)vs_dtype_promote((enum vs_dtype) * higher, (enum vs_dtype)lower);
     }
     return dims < 0 ? VS_F32 : (enum vs_dtype)dims;
 }
@@ -279,7 +301,8 @@ struct eng_view eng_v_expand(const struct eng_tensor *t, const struct eng_tensor
     return v;
 }
 
-struct eng_view eng_v_scalar(struct eng_scalar value, const struct eng_tensor *out, struct eng_cell *cell)
+struct eng_view eng_v_scalar(struct eng_scalar value, const struct eng_tensor *out,
+                             struct eng_cell *cell)
 {
     struct eng_view v = {.ndim = out->ndim};
 
@@ -291,7 +314,8 @@ struct eng_view eng_v_scalar(struct eng_scalar value, const struct eng_tensor *o
     return v;
 }
 
-struct eng_view eng_v_operand(const struct eng_arg *arg, const struct eng_tensor *out, struct eng_cell *cell)
+struct eng_view eng_v_operand(const struct eng_arg *arg, const struct eng_tensor *out,
+                              struct eng_cell *cell)
 {
     if (arg->kind == ENG_A_TENSOR)
         return eng_v_expand(arg->v.tensor, out);
@@ -310,7 +334,10 @@ bool eng_wrap_dim(struct eng *e, int64_t dim, int ndim, int *out)
     int64_t n = ndim ? ndim : 1;
 
     if (dim < -n || dim >= n) {
-        eng_fail(e, VS_E_VALUE, "dimension out of range (expected to be in range of [%" PRId64 ", %" PRId64 "], but got %" PRId64 ")", -n, n - 1, dim);
+        eng_fail(e, VS_E_VALUE,
+                 "dimension out of range (expected to be in range of [%" PRId64 ", %" PRId64
+                 "], but got %" PRId64 ")",
+                 -n, n - 1, dim);
         return false;
     }
     *out = (int)(dim < 0 ? dim + n : dim);
@@ -347,7 +374,8 @@ struct eng_tensor *eng_op1(struct eng *e, enum eng_op_id id, struct eng_tensor *
     return a ? eng_call1(e, id, args) : NULL;
 }
 
-struct eng_tensor *eng_op2(struct eng *e, enum eng_op_id id, struct eng_tensor *a, struct eng_tensor *b)
+struct eng_tensor *eng_op2(struct eng *e, enum eng_op_id id, struct eng_tensor *a,
+                           struct eng_tensor *b)
 {
     struct eng_arg args[ENG_MAX_ARGS] = {eng_at(a), eng_at(b)};
 
@@ -361,7 +389,8 @@ struct eng_tensor *eng_op2s(struct eng *e, enum eng_op_id id, struct eng_tensor 
     return a ? eng_call1(e, id, args) : NULL;
 }
 
-static struct eng_tensor *with_alpha(struct eng *e, enum eng_op_id id, struct eng_tensor *a, struct eng_arg b, bool inplace)
+static struct eng_tensor *with_alpha(struct eng *e, enum eng_op_id id, struct eng_tensor *a,
+                                     struct eng_arg b, bool inplace)
 {
     struct eng_arg args[] = {eng_at(a), b, eng_ai(1)};
     struct eng_ret ret;
@@ -466,7 +495,8 @@ struct eng_tensor *eng_transpose(struct eng *e, struct eng_tensor *a, int64_t d0
     return a ? eng_call1(e, ENG_OP_transpose, args) : NULL;
 }
 
-static struct eng_tensor *with_ints(struct eng *e, enum eng_op_id id, struct eng_tensor *a, const int64_t *ints, int count)
+static struct eng_tensor *with_ints(struct eng *e, enum eng_op_id id, struct eng_tensor *a,
+                                    const int64_t *ints, int count)
 {
     struct eng_arg args[ENG_MAX_ARGS] = {eng_at(a), eng_aints(ints, count)};
 
@@ -500,14 +530,16 @@ struct eng_tensor *eng_unsqueeze(struct eng *e, struct eng_tensor *a, int64_t di
     return a ? eng_call1(e, ENG_OP_unsqueeze, args) : NULL;
 }
 
-struct eng_tensor *eng_narrow(struct eng *e, struct eng_tensor *a, int64_t dim, int64_t start, int64_t length)
+struct eng_tensor *eng_narrow(struct eng *e, struct eng_tensor *a, int64_t dim, int64_t start,
+                              int64_t length)
 {
     struct eng_arg args[] = {eng_at(a), eng_ai(dim), eng_ai(start), eng_ai(length)};
 
     return a ? eng_call1(e, ENG_OP_narrow, args) : NULL;
 }
 
-struct eng_tensor *eng_sum_dims(struct eng *e, struct eng_tensor *a, const int64_t *dims, int count, bool keepdim)
+struct eng_tensor *eng_sum_dims(struct eng *e, struct eng_tensor *a, const int64_t *dims, int count,
+                                bool keepdim)
 {
     struct eng_arg args[] = {eng_at(a), eng_aints(dims, count), eng_ab(keepdim), eng_anone()};
 
@@ -543,14 +575,17 @@ struct eng_tensor *eng_sum_to(struct eng *e, struct eng_tensor *a, const int64_t
     return sum;
 }
 
-struct eng_tensor *eng_full(struct eng *e, const int64_t *sizes, int ndim, double value, enum vs_dtype dtype, bool on_host)
+struct eng_tensor *eng_full(struct eng *e, const int64_t *sizes, int ndim, double value,
+                            enum vs_dtype dtype, bool on_host)
 {
-    struct eng_arg args[] = {eng_aints(sizes, ndim), eng_af(value), eng_ad(dtype), eng_ahost(on_host)};
+    struct eng_arg args[] = {eng_aints(sizes, ndim), eng_af(value), eng_ad(dtype),
+                             eng_ahost(on_host)};
 
     return eng_call1(e, ENG_OP_full, args);
 }
 
-struct eng_tensor *eng_zeros(struct eng *e, const int64_t *sizes, int ndim, enum vs_dtype dtype, bool on_host)
+struct eng_tensor *eng_zeros(struct eng *e, const int64_t *sizes, int ndim, enum vs_dtype dtype,
+                             bool on_host)
 {
     struct eng_arg args[] = {eng_aints(sizes, ndim), eng_ad(dtype), eng_ahost(on_host)};
 

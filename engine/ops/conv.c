@@ -13,7 +13,8 @@
 
 /* ---- the entries: lists brought to one length, then the leaf ---- */
 
-static void convolve(struct eng_op_call *c, const struct eng_arg *stride, const struct eng_arg *padding, const struct eng_arg *dilation,
+static void convolve(struct eng_op_call *c, const struct eng_arg *stride,
+                     const struct eng_arg *padding, const struct eng_arg *dilation,
                      const struct eng_arg *output_padding, int64_t groups, bool transposed)
 {
     struct eng_tensor *x = eng_c_tensor(c, 0), *w = eng_c_tensor(c, 1);
@@ -24,14 +25,24 @@ static void convolve(struct eng_op_call *c, const struct eng_arg *stride, const 
     if ((x->ndim != spatial + 2 && x->ndim != spatial + 1) || w->ndim != spatial + 2) {
         char tx[ENG_SHAPE_TEXT_MAX], tw[ENG_SHAPE_TEXT_MAX];
 
-        eng_fail(c->e, VS_E_SHAPE, "%s: expected an input of %d dimensions (or %d without a batch) and a weight of %d, got input %s and weight %s",
-                 eng_op_get(c->id)->name, spatial + 2, spatial + 1, spatial + 2, eng_shape_text(x, tx), eng_shape_text(w, tw));
+        eng_fail(c->e, VS_E_SHAPE,
+                 "%s: expected an input of %d dimensions (or %d without a batch) and a weight of "
+                 "%d, got input %s and weight %s",
+                 eng_op_get(c->id)->name, spatial + 2, spatial + 1, spatial + 2,
+                 eng_shape_text(x, tx), eng_shape_text(w, tw));
         return;
     }
     batch = x->ndim == spatial + 1 ? eng_unsqueeze(c->e, x, 0) : eng_ref(x);
     {
-        struct eng_arg args[] = {eng_at(batch), c->a[1], c->a[2], *stride, *padding, *dilation, eng_ab(transposed),
-                                 output_padding ? *output_padding : eng_aints(ZEROS, spatial), eng_ai(groups)};
+        struct eng_arg args[] = {eng_at(batch),
+                                 c->a[1],
+                                 c->a[2],
+                                 *stride,
+                                 *padding,
+                                 *dilation,
+                                 eng_ab(transposed),
+                                 output_padding ? *output_padding : eng_aints(ZEROS, spatial),
+                                 eng_ai(groups)};
 
         out = batch ? eng_call1(c->e, ENG_OP_convolution, args) : NULL;
     }
@@ -82,7 +93,8 @@ static struct eng_view as_2d(const struct eng_tensor *t)
     return v;
 }
 
-static bool check_shapes(struct eng_op_call *c, const struct eng_tensor *x, const struct eng_tensor *w, const struct eng_tensor *bias, int64_t groups,
+static bool check_shapes(struct eng_op_call *c, const struct eng_tensor *x,
+                         const struct eng_tensor *w, const struct eng_tensor *bias, int64_t groups,
                          bool transposed)
 {
     int64_t in = transposed ? w->sizes[0] : w->sizes[1] * groups;
@@ -90,25 +102,30 @@ static bool check_shapes(struct eng_op_call *c, const struct eng_tensor *x, cons
     char tx[ENG_SHAPE_TEXT_MAX], tw[ENG_SHAPE_TEXT_MAX];
 
     if (x->sizes[1] != in || groups < 1 || (!transposed && w->sizes[0] % groups)) {
-        eng_fail(c->e, VS_E_SHAPE, "convolution: given groups=%" PRId64 ", weight of size %s expects an input with %" PRId64 " channels, but got %s", groups,
-                 eng_shape_text(w, tw), in, eng_shape_text(x, tx));
+        eng_fail(c->e, VS_E_SHAPE,
+                 "convolution: given groups=%" PRId64
+                 ", weight of size %s expects an input with %" PRId64 " channels, but got %s",
+                 groups, eng_shape_text(w, tw), in, eng_shape_text(x, tx));
         return false;
     }
     if (bias && (bias->ndim != 1 || bias->sizes[0] != out)) {
-        eng_fail(c->e, VS_E_SHAPE, "convolution: weight of size %s expects a bias of %" PRId64 " elements, got %s", eng_shape_text(w, tw), out,
-                 eng_shape_text(bias, tx));
+        eng_fail(c->e, VS_E_SHAPE,
+                 "convolution: weight of size %s expects a bias of %" PRId64 " elements, got %s",
+                 eng_shape_text(w, tw), out, eng_shape_text(bias, tx));
         return false;
     }
     if (x->dtype != w->dtype) {
-        eng_fail(c->e, VS_E_TYPE, "convolution: input type (%s) and weight type (%s) should be the same", vs_dtype_name((enum vs_dtype)x->dtype),
-                 vs_dtype_name((enum vs_dtype)w->dtype));
+        eng_fail(c->e, VS_E_TYPE,
+                 "convolution: input type (%s) and weight type (%s) should be the same",
+                 vs_dtype_name((enum vs_dtype)x->dtype), vs_dtype_name((enum vs_dtype)w->dtype));
         return false;
     }
     return true;
 }
 
 /* Sizes of the result; false where the kernel is larger than the padded input. */
-static bool conv_sizes(struct eng *e, const struct eng_arg *a, const struct eng_tensor *x, const struct eng_tensor *w, bool transposed, int64_t *sizes)
+static bool conv_sizes(struct eng *e, const struct eng_arg *a, const struct eng_tensor *x,
+                       const struct eng_tensor *w, bool transposed, int64_t *sizes)
 {
     int spatial = x->ndim - 2;
     struct eng_conv2d p;
@@ -125,17 +142,21 @@ static bool conv_sizes(struct eng *e, const struct eng_arg *a, const struct eng_
             sizes[2 + k] = (x->sizes[2 + k] - 1) * p.stride[at] - 2 * p.padding[at] + reach + extra;
         else
             sizes[2 + k] = (x->sizes[2 + k] + 2 * p.padding[at] - reach) / p.stride[at] + 1;
-        if (p.stride[at] < 1 || p.dilation[at] < 1 || (!transposed && x->sizes[2 + k] + 2 * p.padding[at] < reach) || sizes[2 + k] < 1) {
+        if (p.stride[at] < 1 || p.dilation[at] < 1 ||
+            (!transposed && x->sizes[2 + k] + 2 * p.padding[at] < reach) || sizes[2 + k] < 1) {
             char tx[ENG_SHAPE_TEXT_MAX], tw[ENG_SHAPE_TEXT_MAX];
 
-            eng_fail(e, VS_E_SHAPE, "convolution: kernel of weight %s does not fit into the padded input %s", eng_shape_text(w, tw), eng_shape_text(x, tx));
+            eng_fail(e, VS_E_SHAPE,
+                     "convolution: kernel of weight %s does not fit into the padded input %s",
+                     eng_shape_text(w, tw), eng_shape_text(x, tx));
             return false;
         }
     }
     return true;
 }
 
-static uint64_t conv_flops(const struct eng_tensor *w, const struct eng_tensor *small, int64_t groups)
+static uint64_t conv_flops(const struct eng_tensor *w, const struct eng_tensor *small,
+                           int64_t groups)
 {
     uint64_t per_position = 2 * (uint64_t)eng_numel(w);
     uint64_t positions = (uint64_t)small->sizes[0];
@@ -159,7 +180,8 @@ static bool runs_channels_last(const struct eng_tensor *x, const struct eng_tens
     return x->ndim == 4 && (x_last || w_last);
 }
 
-static struct eng_tensor *image_empty(struct eng *e, const int64_t *sizes, int ndim, enum vs_dtype dtype, bool on_host, bool channels_last)
+static struct eng_tensor *image_empty(struct eng *e, const int64_t *sizes, int ndim,
+                                      enum vs_dtype dtype, bool on_host, bool channels_last)
 {
     int64_t strides[4];
 
@@ -198,7 +220,8 @@ void eng_f_convolution(struct eng_op_call *c)
     struct eng_tensor *out, *dx, *dw;
     struct eng_conv2d p;
 
-    if (!check_shapes(c, x, w, bias, eng_c_int(c, 8), transposed) || !conv_sizes(e, c->a, x, w, transposed, sizes))
+    if (!check_shapes(c, x, w, bias, eng_c_int(c, 8), transposed) ||
+        !conv_sizes(e, c->a, x, w, transposed, sizes))
         return;
     conv_params(c->a, x->ndim - 2, &p);
     dx = last ? eng_to_channels_last(e, x) : eng_contiguous(e, x);
@@ -227,7 +250,8 @@ void eng_f_convolution(struct eng_op_call *c)
 
 struct conv_bw {
     struct eng *e;
-    struct eng_tensor *g; /* in the layout of the run, but not always dense: each gradient copies it for itself */
+    /* in the layout of the run, but not always dense: each gradient copies it for itself */
+    struct eng_tensor *g;
     struct eng_tensor *x, *w; /* dense */
     bool transposed, last, depthwise;
     struct eng_conv2d p;
@@ -241,9 +265,12 @@ static struct eng_tensor *dense_in(const struct conv_bw *k, struct eng_tensor *t
 static struct eng_tensor *input_gradient(const struct conv_bw *k)
 {
     struct eng *e = k->e;
-    struct eng_tensor *gx = image_empty(e, k->x->sizes, k->x->ndim, (enum vs_dtype)k->g->dtype, k->g->storage->on_host, k->last);
+    struct eng_tensor *gx = image_empty(e, k->x->sizes, k->x->ndim, (enum vs_dtype)k->g->dtype,
+                                        k->g->storage->on_host, k->last);
     struct eng_tensor *w = dense_in(k, k->w);
-    struct eng_tensor *g = k->depthwise ? eng_ref(k->g) : dense_in(k, k->g); /* the depthwise kernel reads any strides */
+    struct eng_tensor *g = k->depthwise
+                               ? eng_ref(k->g)
+                               : dense_in(k, k->g); /* the depthwise kernel reads any strides */
 
     eng_add_flops(e, conv_flops(k->w, k->transposed ? k->x : k->g, k->p.groups));
     if (gx && w && g && e->kernels) {
@@ -263,7 +290,8 @@ static struct eng_tensor *weight_gradient(const struct conv_bw *k)
 {
     struct eng *e = k->e;
     struct eng_tensor *g = dense_in(k, k->g);
-    struct eng_tensor *gw = image_empty(e, k->w->sizes, k->w->ndim, (enum vs_dtype)k->g->dtype, k->g->storage->on_host, k->last);
+    struct eng_tensor *gw = image_empty(e, k->w->sizes, k->w->ndim, (enum vs_dtype)k->g->dtype,
+                                        k->g->storage->on_host, k->last);
 
     eng_add_flops(e, conv_flops(k->w, k->transposed ? k->x : k->g, k->p.groups));
     if (gw && g && e->kernels) {
@@ -281,7 +309,8 @@ static struct eng_tensor *weight_gradient(const struct conv_bw *k)
 static struct eng_tensor *bias_gradient(const struct conv_bw *k, const struct eng_edge *edge)
 {
     struct eng *e = k->e;
-    struct eng_tensor *gb = eng_empty(e, edge->sizes, 1, (enum vs_dtype)k->g->dtype, k->g->storage->on_host);
+    struct eng_tensor *gb =
+        eng_empty(e, edge->sizes, 1, (enum vs_dtype)k->g->dtype, k->g->storage->on_host);
 
     if (gb && e->kernels) {
         struct eng_view vg = eng_v(k->g), vo = vg;
@@ -310,7 +339,8 @@ static struct eng_tensor *gradient_in_layout(const struct conv_bw *k, struct eng
 /* saved: input, weight */
 void eng_b_convolution(struct eng_bw *b)
 {
-    struct conv_bw k = {.e = b->e, .x = b->saved[0], .w = b->saved[1], .transposed = b->a[6].v.flag};
+    struct conv_bw k = {
+        .e = b->e, .x = b->saved[0], .w = b->saved[1], .transposed = b->a[6].v.flag};
     struct eng_tensor *x, *g;
 
     if (!k.x || !k.w)

@@ -80,8 +80,10 @@ static void fill_for(struct eng_op_call *c, struct eng_tensor *t, const struct e
 void eng_f_full(struct eng_op_call *c)
 {
     bool has_value = c->id == ENG_OP_full;
-    enum vs_dtype dtype = dtype_or(c, has_value ? 2 : 1, has_value ? scalar_dtype(&c->a[1]) : VS_F32);
-    struct eng_tensor *t = eng_empty(c->e, c->a[0].v.ints, (int)c->a[0].count, dtype, host_or(c, has_value ? 3 : 2, true));
+    enum vs_dtype dtype =
+        dtype_or(c, has_value ? 2 : 1, has_value ? scalar_dtype(&c->a[1]) : VS_F32);
+    struct eng_tensor *t = eng_empty(c->e, c->a[0].v.ints, (int)c->a[0].count, dtype,
+                                     host_or(c, has_value ? 3 : 2, true));
 
     fill_for(c, t, &c->a[1]);
     if (t)
@@ -100,7 +102,8 @@ void eng_f_full_like(struct eng_op_call *c)
     if (eng_is_non_overlapping_and_dense(x))
         t = eng_empty_strided(c->e, x->sizes, x->strides, x->ndim, dtype, on_host);
     else
-        t = on_host == x->storage->on_host ? eng_c_empty_like(c, x, dtype) : eng_empty(c->e, x->sizes, x->ndim, dtype, on_host);
+        t = on_host == x->storage->on_host ? eng_c_empty_like(c, x, dtype)
+                                           : eng_empty(c->e, x->sizes, x->ndim, dtype, on_host);
     fill_for(c, t, &c->a[1]);
     if (t)
         eng_c_give(c, t);
@@ -111,7 +114,8 @@ void eng_f_new_full(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, 0);
     int at = c->id == ENG_OP_new_full ? 3 : 2;
-    struct eng_tensor *t = eng_empty(c->e, c->a[1].v.ints, (int)c->a[1].count, dtype_or(c, at, (enum vs_dtype)x->dtype),
+    struct eng_tensor *t = eng_empty(c->e, c->a[1].v.ints, (int)c->a[1].count,
+                                     dtype_or(c, at, (enum vs_dtype)x->dtype),
                                      host_or(c, at + 1, x->storage->on_host));
 
     fill_for(c, t, &c->a[2]);
@@ -144,12 +148,14 @@ void eng_f_arange(struct eng_op_call *c)
     double start = one ? 0 : eng_c_float(c, 0);
     double end = one ? eng_c_float(c, 0) : eng_c_float(c, 1);
     double step = eng_c_float(c, 2);
-    bool ints = c->a[0].v.scalar.is_int && (one || c->a[1].v.scalar.is_int) && c->a[2].v.scalar.is_int;
+    bool ints =
+        c->a[0].v.scalar.is_int && (one || c->a[1].v.scalar.is_int) && c->a[2].v.scalar.is_int;
     int64_t count;
     struct eng_tensor *t;
 
     if (step == 0 || (end - start) / step < 0) {
-        eng_fail(c->e, VS_E_VALUE, "arange: upper bound and lower bound are inconsistent with the sign of the step");
+        eng_fail(c->e, VS_E_VALUE,
+                 "arange: upper bound and lower bound are inconsistent with the sign of the step");
         return;
     }
     count = (int64_t)ceil((end - start) / step);
@@ -201,14 +207,18 @@ static void random_fill(struct eng_op_call *c, struct eng_tensor *t, bool normal
 
 void eng_f_random(struct eng_op_call *c)
 {
-    random_fill(c, eng_empty(c->e, c->a[0].v.ints, (int)c->a[0].count, dtype_or(c, 1, VS_F32), host_or(c, 2, true)), c->id == ENG_OP_randn);
+    random_fill(c,
+                eng_empty(c->e, c->a[0].v.ints, (int)c->a[0].count, dtype_or(c, 1, VS_F32),
+                          host_or(c, 2, true)),
+                c->id == ENG_OP_randn);
 }
 
 void eng_f_random_like(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, 0);
 
-    random_fill(c, eng_c_empty_like(c, x, dtype_or(c, 1, (enum vs_dtype)x->dtype)), c->id == ENG_OP_randn_like);
+    random_fill(c, eng_c_empty_like(c, x, dtype_or(c, 1, (enum vs_dtype)x->dtype)),
+                c->id == ENG_OP_randn_like);
 }
 
 /* randint(high, size), randint(low, high, size) */
@@ -222,7 +232,8 @@ void eng_f_randint(struct eng_op_call *c)
     struct eng_tensor *t;
 
     if (high <= low) {
-        eng_fail(c->e, VS_E_VALUE, "randint: the range [%" PRId64 ", %" PRId64 ") is empty", low, high);
+        eng_fail(c->e, VS_E_VALUE, "randint: the range [%" PRId64 ", %" PRId64 ") is empty", low,
+                 high);
         return;
     }
     t = eng_empty(c->e, c->a[at].v.ints, (int)c->a[at].count, dtype_or(c, at + 1, VS_I64), on_host);
@@ -272,7 +283,8 @@ void eng_f_refill(struct eng_op_call *c)
     struct eng_view v;
 
     if (!c->inplace) {
-        eng_fail(c->e, VS_E_TYPE, "%s exists only as an in-place operation", eng_op_get(c->id)->name);
+        eng_fail(c->e, VS_E_TYPE, "%s exists only as an in-place operation",
+                 eng_op_get(c->id)->name);
         return;
     }
     if (c->id == ENG_OP_normal_ || c->id == ENG_OP_uniform_ || c->id == ENG_OP_bernoulli_)
@@ -292,10 +304,12 @@ void eng_f_refill(struct eng_op_call *c)
         c->e->kernels->random_bernoulli(&v, eng_c_float(c, 1), key);
         break;
     case ENG_OP_fill_formula:
-        c->e->kernels->fill_formula(&v, (uint32_t)eng_c_int(c, 1), eng_c_float(c, 2), eng_c_float(c, 3));
+        c->e->kernels->fill_formula(&v, (uint32_t)eng_c_int(c, 1), eng_c_float(c, 2),
+                                    eng_c_float(c, 3));
         break;
     case ENG_OP_fill_formula_int:
-        c->e->kernels->fill_formula_int(&v, (uint32_t)eng_c_int(c, 1), eng_c_int(c, 2), eng_c_int(c, 3));
+        c->e->kernels->fill_formula_int(&v, (uint32_t)eng_c_int(c, 1), eng_c_int(c, 2),
+                                        eng_c_int(c, 3));
         break;
     case ENG_OP_fill_:
         c->e->kernels->fill(&v, scalar_of(&c->a[1]));
@@ -333,7 +347,8 @@ void eng_f_copy_(struct eng_op_call *c)
     if (ndim != dst->ndim || memcmp(sizes, dst->sizes, sizeof(*sizes) * (size_t)ndim) != 0) {
         char ta[ENG_SHAPE_TEXT_MAX], tb[ENG_SHAPE_TEXT_MAX];
 
-        eng_fail(c->e, VS_E_SHAPE, "copy_: a tensor of shape %s does not fit into one of shape %s", eng_shape_text(src, ta), eng_shape_text(dst, tb));
+        eng_fail(c->e, VS_E_SHAPE, "copy_: a tensor of shape %s does not fit into one of shape %s",
+                 eng_shape_text(src, ta), eng_shape_text(dst, tb));
         return;
     }
     copy_values(c, dst, src);
@@ -409,7 +424,8 @@ void eng_f_to_copy(struct eng_op_call *c)
 void eng_b_to_copy(struct eng_bw *b)
 {
     const struct eng_edge *edge = eng_b_edge(b, 0, 0);
-    struct eng_arg args[] = {eng_at(b->g[0]), eng_ad((enum vs_dtype)edge->dtype), eng_ahost(edge->on_host)};
+    struct eng_arg args[] = {eng_at(b->g[0]), eng_ad((enum vs_dtype)edge->dtype),
+                             eng_ahost(edge->on_host)};
 
     if (b->g[0]->dtype == edge->dtype && b->g[0]->storage->on_host == edge->on_host)
         eng_b_give(b, 0, eng_ref(b->g[0]));
@@ -445,12 +461,14 @@ void eng_f_detach(struct eng_op_call *c)
 
 /* ---- triangles ---- */
 
-static struct eng_tensor *triangle(struct eng_op_call *c, struct eng_tensor *x, int64_t diagonal, bool is_upper)
+static struct eng_tensor *triangle(struct eng_op_call *c, struct eng_tensor *x, int64_t diagonal,
+                                   bool is_upper)
 {
     struct eng_tensor *out;
 
     if (x->ndim < 2)
-        return eng_fail(c->e, VS_E_SHAPE, "%s: the input must have at least 2 dimensions", eng_op_get(c->id)->name);
+        return eng_fail(c->e, VS_E_SHAPE, "%s: the input must have at least 2 dimensions",
+                        eng_op_get(c->id)->name);
     out = c->inplace ? eng_ref(x) : eng_c_empty(c, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x);
     if (out && eng_c_computes(c)) {
         struct eng_view vx = eng_v(x);

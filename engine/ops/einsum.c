@@ -22,7 +22,9 @@ struct equation {
     int8_t output[VS_MAX_DIMS * 2];
     int output_dims;
     int operands;
-    int position[LABELS + VS_MAX_DIMS]; /* dim of each label in the common layout: output first, then summed ones */
+    int position
+        [LABELS +
+         VS_MAX_DIMS]; /* dim of each label in the common layout: output first, then summed ones */
     int dims;
 };
 
@@ -35,7 +37,8 @@ static int label_of(char ch)
     return -1;
 }
 
-static bool parse_operand(struct eng *e, const char **p, const struct eng_tensor *t, int8_t *labels, int *count, int *ellipsis_dims)
+static bool parse_operand(struct eng *e, const char **p, const struct eng_tensor *t, int8_t *labels,
+                          int *count, int *ellipsis_dims)
 {
     int n = 0;
     int letters = 0;
@@ -62,7 +65,9 @@ static bool parse_operand(struct eng *e, const char **p, const struct eng_tensor
         labels[n++] = (int8_t)label_of(**p);
     }
     if (n != t->ndim) {
-        eng_fail(e, VS_E_SHAPE, "einsum: the number of subscripts (%d) does not match the operand's %d dimensions", n, t->ndim);
+        eng_fail(e, VS_E_SHAPE,
+                 "einsum: the number of subscripts (%d) does not match the operand's %d dimensions",
+                 n, t->ndim);
         return false;
     }
     *count = n;
@@ -80,7 +85,8 @@ static void implicit_output(struct equation *eq, const int *seen, int ellipsis_d
     }
 }
 
-static bool parse_equation(struct eng *e, const char *text, struct eng_tensor *const *ts, int count, struct equation *eq)
+static bool parse_equation(struct eng *e, const char *text, struct eng_tensor *const *ts, int count,
+                           struct equation *eq)
 {
     const char *p = text;
     int seen[LABELS + VS_MAX_DIMS] = {0};
@@ -97,7 +103,8 @@ static bool parse_equation(struct eng *e, const char *text, struct eng_tensor *c
         for (int k = 0; k < eq->operand_dims[i]; k++)
             seen[eq->operand[i][k]]++;
         if (i + 1 < count && *p++ != ',') {
-            eng_fail(e, VS_E_VALUE, "einsum: fewer operands in the equation than were given (%d)", count);
+            eng_fail(e, VS_E_VALUE, "einsum: fewer operands in the equation than were given (%d)",
+                     count);
             return false;
         }
     }
@@ -112,13 +119,17 @@ static bool parse_equation(struct eng *e, const char *text, struct eng_tensor *c
                 continue;
             }
             if (label_of(*p) < 0 || !seen[label_of(*p)]) {
-                eng_fail(e, VS_E_VALUE, "einsum: output subscript '%c' does not appear in the equation for any input", *p);
+                eng_fail(
+                    e, VS_E_VALUE,
+                    "einsum: output subscript '%c' does not appear in the equation for any input",
+                    *p);
                 return false;
             }
             eq->output[eq->output_dims++] = (int8_t)label_of(*p);
         }
     } else if (*p) {
-        eng_fail(e, VS_E_VALUE, "einsum: more operands in the equation than were given (%d)", count);
+        eng_fail(e, VS_E_VALUE, "einsum: more operands in the equation than were given (%d)",
+                 count);
         return false;
     } else {
         implicit_output(eq, seen, ellipsis_dims);
@@ -143,7 +154,8 @@ static bool parse_equation(struct eng *e, const char *text, struct eng_tensor *c
 }
 
 /* An operand in the common layout: size-1 dims for labels it does not have. A new reference. */
-static struct eng_tensor *lay_out(struct eng *e, const struct equation *eq, int i, struct eng_tensor *t)
+static struct eng_tensor *lay_out(struct eng *e, const struct equation *eq, int i,
+                                  struct eng_tensor *t)
 {
     int64_t order[VS_MAX_DIMS];
     struct eng_tensor *cur = eng_ref(t), *out;
@@ -156,7 +168,9 @@ static struct eng_tensor *lay_out(struct eng *e, const struct equation *eq, int 
 
         if (order[at] >= 0) {
             eng_unref(cur);
-            return eng_fail(e, VS_E_UNSUPPORTED, "einsum: a subscript repeated within one operand (a diagonal) is not supported");
+            return eng_fail(
+                e, VS_E_UNSUPPORTED,
+                "einsum: a subscript repeated within one operand (a diagonal) is not supported");
         }
         order[at] = k;
     }
@@ -180,7 +194,8 @@ static int64_t product_of(const struct eng_tensor *t, const int *dims, int count
     return n;
 }
 
-static struct eng_tensor *permute_reshape(struct eng *e, struct eng_tensor *t, const int64_t *order, int ndim, const int64_t *sizes)
+static struct eng_tensor *permute_reshape(struct eng *e, struct eng_tensor *t, const int64_t *order,
+                                          int ndim, const int64_t *sizes)
 {
     struct eng_tensor *turned = eng_permute(e, t, order, ndim);
     struct eng_tensor *out = eng_reshape(e, turned, sizes, 3);
@@ -197,7 +212,8 @@ static int put_dims(int64_t *order, int at, const int *dims, int count)
 }
 
 /* One pair: dims both have and keep (batch), the left's, the right's, and the summed. Sizes stay at 1 where summed. */
-static struct eng_tensor *contract(struct eng *e, struct eng_tensor *left, struct eng_tensor *right, uint32_t sum)
+static struct eng_tensor *contract(struct eng *e, struct eng_tensor *left, struct eng_tensor *right,
+                                   uint32_t sum)
 {
     int lro[VS_MAX_DIMS], lo[VS_MAX_DIMS], ro[VS_MAX_DIMS], so[VS_MAX_DIMS];
     int n_lro = 0, n_lo = 0, n_ro = 0, n_so = 0, n = left->ndim, k = 0;
@@ -223,8 +239,14 @@ static struct eng_tensor *contract(struct eng *e, struct eng_tensor *left, struc
     rows = product_of(left, lo, n_lo);
     cols = product_of(right, ro, n_ro);
     inner = product_of(left, so, n_so);
-    k = put_dims(lorder, put_dims(lorder, put_dims(lorder, put_dims(lorder, 0, lro, n_lro), lo, n_lo), so, n_so), ro, n_ro);
-    put_dims(rorder, put_dims(rorder, put_dims(rorder, put_dims(rorder, 0, lro, n_lro), so, n_so), ro, n_ro), lo, n_lo);
+    k = put_dims(
+        lorder,
+        put_dims(lorder, put_dims(lorder, put_dims(lorder, 0, lro, n_lro), lo, n_lo), so, n_so), ro,
+        n_ro);
+    put_dims(
+        rorder,
+        put_dims(rorder, put_dims(rorder, put_dims(rorder, 0, lro, n_lro), so, n_so), ro, n_ro), lo,
+        n_lo);
     VS_ASSERT(k == n);
     a = permute_reshape(e, left, lorder, n, (int64_t[]){batch, rows, inner});
     z = permute_reshape(e, right, rorder, n, (int64_t[]){batch, inner, cols});
@@ -260,7 +282,8 @@ static struct eng_tensor *contract(struct eng *e, struct eng_tensor *left, struc
 }
 
 /* Which dims can be summed with this pair: those that no later operand has. */
-static struct eng_tensor *next_pair(struct eng *e, const struct equation *eq, struct eng_tensor *a, struct eng_tensor *z, int *left_in)
+static struct eng_tensor *next_pair(struct eng *e, const struct equation *eq, struct eng_tensor *a,
+                                    struct eng_tensor *z, int *left_in)
 {
     uint32_t both = 0;
     int64_t only_a[VS_MAX_DIMS], only_z[VS_MAX_DIMS];

@@ -54,11 +54,14 @@ static struct foreach_row row_of(enum eng_op_id id)
 
 static struct eng_tensor *element(const struct eng_arg *a, uint32_t i)
 {
-    return a->kind == ENG_A_TENSORS ? a->v.tensors[i] : a->kind == ENG_A_TENSOR ? a->v.tensor : NULL;
+    return a->kind == ENG_A_TENSORS  ? a->v.tensors[i]
+           : a->kind == ENG_A_TENSOR ? a->v.tensor
+                                     : NULL;
 }
 
 /* The second operand of element i: a tensor, or a number. */
-static struct eng_view operand(const struct eng_arg *a, uint32_t i, const struct eng_tensor *out, struct eng_cell *cell)
+static struct eng_view operand(const struct eng_arg *a, uint32_t i, const struct eng_tensor *out,
+                               struct eng_cell *cell)
 {
     if (a->kind == ENG_A_FLOATS)
         return eng_v_scalar((struct eng_scalar){false, 0, a->v.floats[i]}, out, cell);
@@ -74,7 +77,8 @@ static double weight_of(const struct eng_op_call *c, int arg, uint32_t i)
     return c->a[arg].kind == ENG_A_FLOATS ? c->a[arg].v.floats[i] : eng_c_float(c, arg);
 }
 
-static void compute(struct eng_op_call *c, struct foreach_row row, uint32_t i, struct eng_tensor *x, struct eng_tensor *out)
+static void compute(struct eng_op_call *c, struct foreach_row row, uint32_t i, struct eng_tensor *x,
+                    struct eng_tensor *out)
 {
     const struct eng_kernels *k = c->e->kernels;
     enum vs_dtype dtype = (enum vs_dtype)out->dtype;
@@ -125,8 +129,10 @@ void eng_f_foreach(struct eng_op_call *c)
     struct eng_tensor **outs;
 
     for (int a = 1; a < c->e->signatures[c->id].count; a++) {
-        if ((c->a[a].kind == ENG_A_TENSORS || c->a[a].kind == ENG_A_FLOATS) && c->a[a].count != count) {
-            eng_fail(c->e, VS_E_VALUE, "%s: the lists must have the same length, got %u and %u", eng_op_get(c->id)->name, count, c->a[a].count);
+        if ((c->a[a].kind == ENG_A_TENSORS || c->a[a].kind == ENG_A_FLOATS) &&
+            c->a[a].count != count) {
+            eng_fail(c->e, VS_E_VALUE, "%s: the lists must have the same length, got %u and %u",
+                     eng_op_get(c->id)->name, count, c->a[a].count);
             return;
         }
     }

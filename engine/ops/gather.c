@@ -21,7 +21,8 @@ static bool check_index(struct eng_op_call *c, const struct eng_tensor *index)
 {
     if (index->dtype == VS_I64 || index->dtype == VS_I32)
         return true;
-    eng_fail(c->e, VS_E_TYPE, "%s: expected an index tensor of int64, got %s", eng_op_get(c->id)->name, vs_dtype_name((enum vs_dtype)index->dtype));
+    eng_fail(c->e, VS_E_TYPE, "%s: expected an index tensor of int64, got %s",
+             eng_op_get(c->id)->name, vs_dtype_name((enum vs_dtype)index->dtype));
     return false;
 }
 
@@ -52,7 +53,8 @@ static struct eng_tensor *input_zeros(struct eng_bw *b)
 {
     const struct eng_edge *edge = eng_b_edge(b, 0, 0);
 
-    return eng_zeros(b->e, edge->sizes, edge->ndim, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
+    return eng_zeros(b->e, edge->sizes, edge->ndim, (enum vs_dtype)b->g[0]->dtype,
+                     b->g[0]->storage->on_host);
 }
 
 void eng_b_index_select(struct eng_bw *b)
@@ -80,7 +82,10 @@ void eng_f_gather(struct eng_op_call *c)
     if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim) || !check_index(c, index))
         return;
     if (index->ndim != x->ndim) {
-        eng_fail(c->e, VS_E_SHAPE, "gather: index tensor must have the same number of dimensions as the input tensor (%d), got %d", x->ndim, index->ndim);
+        eng_fail(c->e, VS_E_SHAPE,
+                 "gather: index tensor must have the same number of dimensions as the input tensor "
+                 "(%d), got %d",
+                 x->ndim, index->ndim);
         return;
     }
     out = eng_c_empty(c, index->sizes, index->ndim, (enum vs_dtype)x->dtype, x);
@@ -126,7 +131,9 @@ void eng_f_scatter(struct eng_op_call *c)
             vs = eng_v(src); /* only the part under the index is read */
             memcpy(vs.sizes, vi.sizes, sizeof(vs.sizes));
         }
-        if (!c->e->kernels->scatter(&vo, dim, &vi, src ? &vs : NULL, src ? (struct eng_scalar){0} : c->a[3].v.scalar, c->id == ENG_OP_scatter_add))
+        if (!c->e->kernels->scatter(&vo, dim, &vi, src ? &vs : NULL,
+                                    src ? (struct eng_scalar){0} : c->a[3].v.scalar,
+                                    c->id == ENG_OP_scatter_add))
             index_out_of_range(c->e, "scatter");
     }
     eng_c_give(c, out);
@@ -190,7 +197,8 @@ void eng_f_embedding(struct eng_op_call *c)
     memcpy(sizes, indices->sizes, sizeof(sizes));
     sizes[indices->ndim] = weight->sizes[1];
     dense = eng_contiguous(c->e, indices);
-    out = dense ? eng_c_empty(c, sizes, indices->ndim + 1, (enum vs_dtype)weight->dtype, weight) : NULL;
+    out = dense ? eng_c_empty(c, sizes, indices->ndim + 1, (enum vs_dtype)weight->dtype, weight)
+                : NULL;
     if (out && eng_c_computes(c)) {
         struct eng_view vw = eng_v(weight), vi = eng_v(dense), vo = eng_v(out);
 
@@ -203,7 +211,9 @@ void eng_f_embedding(struct eng_op_call *c)
         vo.strides[0] = weight->sizes[1];
         vo.strides[1] = 1;
         if (!c->e->kernels->embedding(&vw, &vi, &vo))
-            eng_fail(c->e, VS_E_VALUE, "embedding: an index is outside the table of %" PRId64 " rows", weight->sizes[0]);
+            eng_fail(c->e, VS_E_VALUE,
+                     "embedding: an index is outside the table of %" PRId64 " rows",
+                     weight->sizes[0]);
     }
     eng_unref(dense);
     eng_c_give(c, out);
@@ -227,7 +237,8 @@ static void embedding_sort_scratch(struct eng *e, int64_t n, struct eng_tensor *
 
 #define ROWS_PER_PARTIAL_SEGMENT 10
 
-static void embedding_segment_scratch(struct eng *e, int64_t n, int64_t rows, int64_t width, bool is_half)
+static void embedding_segment_scratch(struct eng *e, int64_t n, int64_t rows, int64_t width,
+                                      bool is_half)
 {
     enum vs_category before = eng_category_default(e, VS_CAT_WORKSPACE);
     int64_t segments = n < rows ? n : rows;
@@ -260,7 +271,8 @@ void eng_b_embedding(struct eng_bw *b)
     g = eng_contiguous(b->e, b->g[0]);
     if (n > EMBEDDING_SORT_FROM && !indices->storage->on_host)
         embedding_sort_scratch(b->e, n, sorted);
-    table = eng_zeros(b->e, edge->sizes, 2, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
+    table =
+        eng_zeros(b->e, edge->sizes, 2, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
     if (table && g && b->e->kernels) {
         struct eng_view vg = eng_v(g), vi = eng_v(indices), vt = eng_v(table);
 
@@ -275,7 +287,8 @@ void eng_b_embedding(struct eng_bw *b)
         b->e->kernels->embedding_backward(&vg, &vi, b->a[2].v.scalar.i, &vt);
     }
     if (sorted[0])
-        embedding_segment_scratch(b->e, n, edge->sizes[0], edge->sizes[1], vs_dtype_bytes((enum vs_dtype)b->g[0]->dtype) == 2);
+        embedding_segment_scratch(b->e, n, edge->sizes[0], edge->sizes[1],
+                                  vs_dtype_bytes((enum vs_dtype)b->g[0]->dtype) == 2);
     eng_unref(sorted[1]);
     eng_unref(sorted[0]);
     eng_unref(g);
@@ -292,7 +305,8 @@ void eng_f_one_hot(struct eng_op_call *c)
     int64_t classes = eng_c_int(c, 1);
 
     if (classes <= 0) {
-        eng_fail(c->e, VS_E_UNSUPPORTED, "one_hot: give num_classes: without it the result's size depends on the data");
+        eng_fail(c->e, VS_E_UNSUPPORTED,
+                 "one_hot: give num_classes: without it the result's size depends on the data");
         return;
     }
     memcpy(sizes, x->sizes, sizeof(sizes));
@@ -305,7 +319,8 @@ void eng_f_one_hot(struct eng_op_call *c)
         vi.strides[x->ndim] = 0;
         vi.ndim++;
         c->e->kernels->fill(&vo, (struct eng_scalar){true, 0, 0});
-        if (!c->e->kernels->scatter(&vo, x->ndim, &vi, NULL, (struct eng_scalar){true, 1, 1}, false))
+        if (!c->e->kernels->scatter(&vo, x->ndim, &vi, NULL, (struct eng_scalar){true, 1, 1},
+                                    false))
             index_out_of_range(c->e, "one_hot");
     }
     eng_c_give(c, out);

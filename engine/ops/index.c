@@ -33,9 +33,11 @@ static struct eng_tensor *call2(struct eng *e, enum eng_op_id id, struct eng_ten
     return eng_call1(e, id, args);
 }
 
-static struct eng_tensor *apply_slice(struct eng *e, struct eng_tensor *t, int dim, const struct eng_index *item)
+static struct eng_tensor *apply_slice(struct eng *e, struct eng_tensor *t, int dim,
+                                      const struct eng_index *item)
 {
-    struct eng_arg args[] = {eng_at(t), eng_ai(dim), item->has_start ? eng_ai(item->start) : eng_anone(),
+    struct eng_arg args[] = {eng_at(t), eng_ai(dim),
+                             item->has_start ? eng_ai(item->start) : eng_anone(),
                              item->has_stop ? eng_ai(item->stop) : eng_anone(), eng_ai(item->step)};
 
     return eng_call1(e, ENG_OP_slice, args);
@@ -43,7 +45,8 @@ static struct eng_tensor *apply_slice(struct eng *e, struct eng_tensor *t, int d
 
 static bool takes_all(const struct eng_index *slice, int64_t size)
 {
-    return slice->step == 1 && (!slice->has_start || slice->start == 0) && (!slice->has_stop || slice->stop == size);
+    return slice->step == 1 && (!slice->has_start || slice->start == 0) &&
+           (!slice->has_stop || slice->stop == size);
 }
 
 static int dims_taken(const struct eng_index *items, uint32_t count)
@@ -59,7 +62,8 @@ static int dims_taken(const struct eng_index *items, uint32_t count)
     return n;
 }
 
-static bool take_apart(struct eng *e, struct eng_tensor *x, const struct eng_index *items, uint32_t count, struct indexed *out)
+static bool take_apart(struct eng *e, struct eng_tensor *x, const struct eng_index *items,
+                       uint32_t count, struct indexed *out)
 {
     int dim = 0;
     int taken = dims_taken(items, count);
@@ -81,7 +85,9 @@ static bool take_apart(struct eng *e, struct eng_tensor *x, const struct eng_ind
             break;
         }
         case ENG_I_SLICE:
-            if (count > 1 && takes_all(&items[i], out->t->sizes[dim])) /* alone, x[:] is a slice like any other */
+            if (count > 1 &&
+                takes_all(&items[i],
+                          out->t->sizes[dim])) /* alone, x[:] is a slice like any other */
                 next = eng_ref(out->t);
             else
                 next = apply_slice(e, out->t, dim, &items[i]);
@@ -98,7 +104,8 @@ static bool take_apart(struct eng *e, struct eng_tensor *x, const struct eng_ind
         case ENG_I_TENSOR:
             if (items[i].tensor->dtype == VS_BOOL) {
                 eng_fail(e, VS_E_UNSUPPORTED,
-                         "indexing with a bool mask gives a result whose size depends on the data: use torch.where or masked_fill");
+                         "indexing with a bool mask gives a result whose size depends on the data: "
+                         "use torch.where or masked_fill");
                 break;
             }
             next = eng_ref(out->t);
@@ -158,9 +165,11 @@ static void set_indexed(struct eng_op_call *c, struct indexed *part)
 {
     struct eng *e = c->e;
     bool is_number = c->a[2].kind != ENG_A_TENSOR;
-    struct eng_tensor *value = is_number ? eng_full(e, NULL, 0, eng_c_float(c, 2), (enum vs_dtype)part->t->dtype, true)
-                                         : eng_ref(c->a[2].v.tensor);
-    struct eng_arg args[] = {eng_at(part->t), eng_atensors(part->at, part->count), eng_at(value), eng_ab(false)};
+    struct eng_tensor *value =
+        is_number ? eng_full(e, NULL, 0, eng_c_float(c, 2), (enum vs_dtype)part->t->dtype, true)
+                  : eng_ref(c->a[2].v.tensor);
+    struct eng_arg args[] = {eng_at(part->t), eng_atensors(part->at, part->count), eng_at(value),
+                             eng_ab(false)};
     struct eng_ret ret;
 
     if (value && eng_call_inplace(e, ENG_OP_index_put_, args, &ret))
@@ -192,13 +201,14 @@ void eng_f_setitem(struct eng_op_call *c)
 struct index_plan {
     struct eng_view x;
     struct eng_view idx[VS_MAX_DIMS];
-    int n;                        /* index tensors */
-    int64_t sizes[VS_MAX_DIMS];   /* of the result */
+    int n;                      /* index tensors */
+    int64_t sizes[VS_MAX_DIMS]; /* of the result */
     int ndim;
-    int idx_at, idx_ndim;         /* where in the result the indices' dims stand */
+    int idx_at, idx_ndim; /* where in the result the indices' dims stand */
 };
 
-static bool plan_index(struct eng *e, const struct eng_tensor *x, struct eng_tensor *const *at, int count, struct index_plan *plan)
+static bool plan_index(struct eng *e, const struct eng_tensor *x, struct eng_tensor *const *at,
+                       int count, struct index_plan *plan)
 {
     int64_t shape[VS_MAX_DIMS];
     int shape_ndim = 0;
@@ -214,7 +224,9 @@ static bool plan_index(struct eng *e, const struct eng_tensor *x, struct eng_ten
             continue;
         }
         if (vs_dtype_is_floating((enum vs_dtype)at[d]->dtype)) {
-            eng_fail(e, VS_E_TYPE, "tensors used as indices must be long, int, byte or bool tensors, got %s", vs_dtype_name((enum vs_dtype)at[d]->dtype));
+            eng_fail(e, VS_E_TYPE,
+                     "tensors used as indices must be long, int, byte or bool tensors, got %s",
+                     vs_dtype_name((enum vs_dtype)at[d]->dtype));
             return false;
         }
         first = first < 0 ? d : first;
@@ -231,7 +243,8 @@ static bool plan_index(struct eng *e, const struct eng_tensor *x, struct eng_ten
         plan->x.strides[plan->n + k] = x->strides[rest[k]];
     }
     if (rest_count + shape_ndim > VS_MAX_DIMS) {
-        eng_fail(e, VS_E_UNSUPPORTED, "tensors of more than %d dimensions are not supported", VS_MAX_DIMS);
+        eng_fail(e, VS_E_UNSUPPORTED, "tensors of more than %d dimensions are not supported",
+                 VS_MAX_DIMS);
         return false;
     }
     /* indices next to each other stay in place, else their dims come first */
@@ -239,7 +252,9 @@ static bool plan_index(struct eng *e, const struct eng_tensor *x, struct eng_ten
     plan->idx_ndim = shape_ndim;
     plan->ndim = rest_count + shape_ndim;
     for (int k = 0, d = 0; d < plan->ndim; d++)
-        plan->sizes[d] = d >= plan->idx_at && d < plan->idx_at + shape_ndim ? shape[d - plan->idx_at] : x->sizes[rest[k++]];
+        plan->sizes[d] = d >= plan->idx_at && d < plan->idx_at + shape_ndim
+                             ? shape[d - plan->idx_at]
+                             : x->sizes[rest[k++]];
     shape_holder.ndim = (uint8_t)shape_ndim;
     memcpy(shape_holder.sizes, shape, sizeof(shape));
     for (int d = 0, k = 0; d < count; d++) {
@@ -255,7 +270,8 @@ static bool views_alike(const struct eng_view *a, const struct eng_view *b)
 }
 
 /* As PyTorch's kernel wants it, indices whose strides differ after broadcasting are made dense first. Fills copies (to be let go of, last first). */
-static void indices_made_alike(struct eng *e, struct index_plan *plan, bool on_host, struct eng_tensor **copies)
+static void indices_made_alike(struct eng *e, struct index_plan *plan, bool on_host,
+                               struct eng_tensor **copies)
 {
     bool alike = true;
 
@@ -430,7 +446,8 @@ void eng_f_index_put(struct eng_op_call *c)
 void eng_b_index(struct eng_bw *b)
 {
     const struct eng_edge *edge = eng_b_edge(b, 0, 0);
-    struct eng_tensor *zeros = eng_zeros(b->e, edge->sizes, edge->ndim, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
+    struct eng_tensor *zeros = eng_zeros(b->e, edge->sizes, edge->ndim,
+                                         (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
     int count = (int)b->a[1].count;
     struct eng_tensor *at[VS_MAX_DIMS] = {0};
     struct eng_arg args[] = {eng_at(zeros), eng_atensors(at, count), eng_at(b->g[0]), eng_ab(true)};
@@ -457,7 +474,8 @@ void eng_b_index_put(struct eng_bw *b)
         eng_b_give(b, 0, eng_ref(b->g[0]));
     } else if (eng_b_needs(b, 0)) {
         const struct eng_edge *values = eng_b_edge(b, 2, 0);
-        struct eng_tensor *zero = eng_zeros(b->e, values->sizes, values->ndim, (enum vs_dtype)b->g[0]->dtype, values->on_host);
+        struct eng_tensor *zero = eng_zeros(b->e, values->sizes, values->ndim,
+                                            (enum vs_dtype)b->g[0]->dtype, values->on_host);
         struct eng_tensor *g = eng_clone(b->e, b->g[0]);
         struct eng_arg args[] = {eng_at(g), eng_atensors(at, count), eng_at(zero), eng_ab(false)};
         struct eng_ret ret;

@@ -10,7 +10,8 @@
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
 
-static void copy_part(struct eng_op_call *c, struct eng_tensor *out, int dim, int64_t start, const struct eng_tensor *x)
+static void copy_part(struct eng_op_call *c, struct eng_tensor *out, int dim, int64_t start,
+                      const struct eng_tensor *x)
 {
     struct eng_view vx, vo;
 
@@ -18,7 +19,9 @@ static void copy_part(struct eng_op_call *c, struct eng_tensor *out, int dim, in
         return;
     vx = eng_v(x);
     vo = eng_v(out);
-    vo.data = vo.data ? (char *)vo.data + (uint64_t)(start * vo.strides[dim]) * vs_dtype_bytes(vo.dtype) : NULL;
+    vo.data = vo.data
+                  ? (char *)vo.data + (uint64_t)(start * vo.strides[dim]) * vs_dtype_bytes(vo.dtype)
+                  : NULL;
     vo.sizes[dim] = x->sizes[dim];
     c->e->kernels->copy(&vx, &vo);
 }
@@ -60,8 +63,9 @@ void eng_f_cat(struct eng_op_call *c)
             if (first->ndim != ts[i]->ndim || (d != dim && ts[i]->sizes[d] != first->sizes[d])) {
                 char ta[ENG_SHAPE_TEXT_MAX], tb[ENG_SHAPE_TEXT_MAX];
 
-                eng_fail(c->e, VS_E_SHAPE, "cat: sizes of tensors must match except in dimension %d: %s and %s", dim, eng_shape_text(first, ta),
-                         eng_shape_text(ts[i], tb));
+                eng_fail(c->e, VS_E_SHAPE,
+                         "cat: sizes of tensors must match except in dimension %d: %s and %s", dim,
+                         eng_shape_text(first, ta), eng_shape_text(ts[i], tb));
                 return;
             }
         }
@@ -93,12 +97,14 @@ void eng_b_cat(struct eng_bw *b)
         int64_t length;
 
         if (edge->ndim == 1 && edge->sizes[0] == 0) {
-            if (edge->node)
-                eng_b_give_at(b, 0, i, eng_zeros(b->e, edge->sizes, 1, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host));
+            if (eng_edge_is_wanted(edge))
+                eng_b_give_at(b, 0, i,
+                              eng_zeros(b->e, edge->sizes, 1, (enum vs_dtype)b->g[0]->dtype,
+                                        b->g[0]->storage->on_host));
             continue;
         }
         length = edge->sizes[dim];
-        if (edge->node)
+        if (eng_edge_is_wanted(edge))
             eng_b_give_at(b, 0, i, eng_narrow(b->e, b->g[0], dim, at, length));
         at += length;
     }
@@ -133,7 +139,9 @@ void eng_f_stack(struct eng_op_call *c)
         if (!eng_same_sizes(ts[i], ts[0])) {
             char ta[ENG_SHAPE_TEXT_MAX], tb[ENG_SHAPE_TEXT_MAX];
 
-            eng_fail(c->e, VS_E_SHAPE, "stack expects each tensor to be equal size, but got %s and %s", eng_shape_text(ts[0], ta), eng_shape_text(ts[i], tb));
+            eng_fail(c->e, VS_E_SHAPE,
+                     "stack expects each tensor to be equal size, but got %s and %s",
+                     eng_shape_text(ts[0], ta), eng_shape_text(ts[i], tb));
             eng_unref(out);
             return;
         }
@@ -141,7 +149,8 @@ void eng_f_stack(struct eng_op_call *c)
             continue;
         vx = eng_v(ts[i]);
         vo = eng_v(out);
-        vo.data = (char *)vo.data + (uint64_t)((int64_t)i * vo.strides[dim]) * vs_dtype_bytes(vo.dtype);
+        vo.data =
+            (char *)vo.data + (uint64_t)((int64_t)i * vo.strides[dim]) * vs_dtype_bytes(vo.dtype);
         for (int d = dim; d + 1 < n; d++) {
             vo.sizes[d] = vo.sizes[d + 1];
             vo.strides[d] = vo.strides[d + 1];
@@ -175,7 +184,10 @@ void eng_f_repeat(struct eng_op_call *c)
     struct eng_tensor *out;
 
     if (lead < 0 || n * 2 > VS_MAX_DIMS * 2 || n > VS_MAX_DIMS) {
-        eng_fail(c->e, VS_E_SHAPE, "repeat: the number of repeats cannot be smaller than the number of dimensions of the tensor (%d)", x->ndim);
+        eng_fail(c->e, VS_E_SHAPE,
+                 "repeat: the number of repeats cannot be smaller than the number of dimensions of "
+                 "the tensor (%d)",
+                 x->ndim);
         return;
     }
     for (int d = 0; d < n; d++)
@@ -195,7 +207,8 @@ void eng_f_repeat(struct eng_op_call *c)
             for (d = 0; d < n; d++) {
                 int64_t size = d >= lead ? x->sizes[d - lead] : 1;
 
-                vo.data = (char *)vo.data + (uint64_t)(at[d] * size * vo.strides[d]) * vs_dtype_bytes(vo.dtype);
+                vo.data = (char *)vo.data +
+                          (uint64_t)(at[d] * size * vo.strides[d]) * vs_dtype_bytes(vo.dtype);
                 vo.sizes[d] = size;
             }
             for (d = 0; d < x->ndim; d++) {
@@ -236,7 +249,8 @@ void eng_b_repeat(struct eng_bw *b)
         sizes[k++] = edge->sizes[d - lead];
     }
     if (k > VS_MAX_DIMS) {
-        eng_fail(b->e, VS_E_UNSUPPORTED, "repeat: the gradient needs more than %d dimensions", VS_MAX_DIMS);
+        eng_fail(b->e, VS_E_UNSUPPORTED, "repeat: the gradient needs more than %d dimensions",
+                 VS_MAX_DIMS);
         eng_unref(g);
         return;
     }
@@ -252,7 +266,8 @@ void eng_b_repeat(struct eng_bw *b)
 /* ---- flip, roll ---- */
 
 /* Copy with dims mirrored or rotated, one slice of the moving dim at a time. */
-static void shuffle_dim(struct eng_op_call *c, const struct eng_view *vx, const struct eng_view *vo, int dim, int64_t shift, bool mirror)
+static void shuffle_dim(struct eng_op_call *c, const struct eng_view *vx, const struct eng_view *vo,
+                        int dim, int64_t shift, bool mirror)
 {
     int64_t size = vx->sizes[dim];
 
@@ -261,7 +276,8 @@ static void shuffle_dim(struct eng_op_call *c, const struct eng_view *vx, const 
         struct eng_view to = *vo;
         int64_t target = mirror ? size - 1 - i : ((i + shift) % size + size) % size;
 
-        from.data = (char *)from.data + (uint64_t)(i * from.strides[dim]) * vs_dtype_bytes(from.dtype);
+        from.data =
+            (char *)from.data + (uint64_t)(i * from.strides[dim]) * vs_dtype_bytes(from.dtype);
         to.data = (char *)to.data + (uint64_t)(target * to.strides[dim]) * vs_dtype_bytes(to.dtype);
         from.sizes[dim] = 1;
         to.sizes[dim] = 1;
@@ -290,7 +306,9 @@ void eng_f_flip(struct eng_op_call *c)
         return;
     from = eng_ref(x);
     for (uint32_t i = 0; i < count && from && eng_c_computes(c) && x->ndim; i++) {
-        struct eng_tensor *to = i + 1 == count ? eng_ref(out) : eng_empty(c->e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, true);
+        struct eng_tensor *to =
+            i + 1 == count ? eng_ref(out)
+                           : eng_empty(c->e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, true);
 
         if (to) {
             struct eng_view vf = eng_v(from), vt = eng_v(to);
@@ -315,10 +333,12 @@ void eng_b_flip(struct eng_bw *b)
     eng_b_give(b, 0, eng_call1(b->e, ENG_OP_flip, args));
 }
 
-static struct eng_tensor *rolled(struct eng_op_call *c, struct eng_tensor *x, int dim, int64_t shift)
+static struct eng_tensor *rolled(struct eng_op_call *c, struct eng_tensor *x, int dim,
+                                 int64_t shift)
 {
     struct eng_tensor *dense = eng_contiguous(c->e, x);
-    struct eng_tensor *out = x ? eng_c_empty(c, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x) : NULL;
+    struct eng_tensor *out =
+        x ? eng_c_empty(c, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x) : NULL;
 
     if (dense && out && eng_c_computes(c)) {
         struct eng_view vx = eng_v(dense), vo = eng_v(out);
@@ -377,7 +397,9 @@ void eng_f_pad(struct eng_op_call *c)
     struct eng_view vx, vo;
 
     if (c->a[1].count % 2 || pairs > x->ndim) {
-        eng_fail(c->e, VS_E_VALUE, "pad: length of pad must be even and at most twice the input's dimensions (%d)", x->ndim);
+        eng_fail(c->e, VS_E_VALUE,
+                 "pad: length of pad must be even and at most twice the input's dimensions (%d)",
+                 x->ndim);
         return;
     }
     memcpy(sizes, x->sizes, sizeof(sizes));
@@ -431,7 +453,10 @@ void eng_f_pixel_shuffle(struct eng_op_call *c)
     if (x->ndim != 4 || r <= 0 || x->sizes[1] % (r * r)) {
         char shape[ENG_SHAPE_TEXT_MAX];
 
-        eng_fail(c->e, VS_E_SHAPE, "pixel_shuffle: expects a 4-D input whose channels are divisible by %" PRId64 ", got %s", r * r, eng_shape_text(x, shape));
+        eng_fail(c->e, VS_E_SHAPE,
+                 "pixel_shuffle: expects a 4-D input whose channels are divisible by %" PRId64
+                 ", got %s",
+                 r * r, eng_shape_text(x, shape));
         return;
     }
     sizes[0] = x->sizes[0];
@@ -447,11 +472,16 @@ void eng_f_pixel_shuffle(struct eng_op_call *c)
 
         /* both seen as [N, C, r, r, H, W] */
         vx.ndim = vo.ndim = 6;
-        memcpy(vx.sizes, (int64_t[]){sizes[0], sizes[1], r, r, x->sizes[2], x->sizes[3]}, sizeof(int64_t) * 6);
-        memcpy(vo.sizes, vx.sizes, sizeof(int64_t) * 6);
-        memcpy(vx.strides, (int64_t[]){x->strides[0], x->strides[1] * r * r, x->strides[1] * r, x->strides[1], x->strides[2], x->strides[3]},
+        memcpy(vx.sizes, (int64_t[]){sizes[0], sizes[1], r, r, x->sizes[2], x->sizes[3]},
                sizeof(int64_t) * 6);
-        memcpy(vo.strides, (int64_t[]){out->strides[0], out->strides[1], out->strides[2], out->strides[3], out->strides[2] * r, out->strides[3] * r},
+        memcpy(vo.sizes, vx.sizes, sizeof(int64_t) * 6);
+        memcpy(vx.strides,
+               (int64_t[]){x->strides[0], x->strides[1] * r * r, x->strides[1] * r, x->strides[1],
+                           x->strides[2], x->strides[3]},
+               sizeof(int64_t) * 6);
+        memcpy(vo.strides,
+               (int64_t[]){out->strides[0], out->strides[1], out->strides[2], out->strides[3],
+                           out->strides[2] * r, out->strides[3] * r},
                sizeof(int64_t) * 6);
         c->e->kernels->copy(&vx, &vo);
     }
@@ -463,7 +493,8 @@ void eng_b_pixel_shuffle(struct eng_bw *b)
 {
     const struct eng_edge *edge = eng_b_edge(b, 0, 0);
     struct eng_tensor *g = b->g[0];
-    struct eng_tensor *out = eng_empty(b->e, edge->sizes, edge->ndim, (enum vs_dtype)g->dtype, g->storage->on_host);
+    struct eng_tensor *out =
+        eng_empty(b->e, edge->sizes, edge->ndim, (enum vs_dtype)g->dtype, g->storage->on_host);
     int64_t r = b->a[1].v.scalar.i;
 
     if (out && b->e->kernels) {
@@ -471,11 +502,17 @@ void eng_b_pixel_shuffle(struct eng_bw *b)
         struct eng_view vo = eng_v(out);
 
         vg.ndim = vo.ndim = 6;
-        memcpy(vg.sizes, (int64_t[]){g->sizes[0], g->sizes[1], r, r, edge->sizes[2], edge->sizes[3]}, sizeof(int64_t) * 6);
-        memcpy(vo.sizes, vg.sizes, sizeof(int64_t) * 6);
-        memcpy(vo.strides, (int64_t[]){out->strides[0], out->strides[1] * r * r, out->strides[1] * r, out->strides[1], out->strides[2], out->strides[3]},
+        memcpy(vg.sizes,
+               (int64_t[]){g->sizes[0], g->sizes[1], r, r, edge->sizes[2], edge->sizes[3]},
                sizeof(int64_t) * 6);
-        memcpy(vg.strides, (int64_t[]){g->strides[0], g->strides[1], g->strides[2], g->strides[3], g->strides[2] * r, g->strides[3] * r},
+        memcpy(vo.sizes, vg.sizes, sizeof(int64_t) * 6);
+        memcpy(vo.strides,
+               (int64_t[]){out->strides[0], out->strides[1] * r * r, out->strides[1] * r,
+                           out->strides[1], out->strides[2], out->strides[3]},
+               sizeof(int64_t) * 6);
+        memcpy(vg.strides,
+               (int64_t[]){g->strides[0], g->strides[1], g->strides[2], g->strides[3],
+                           g->strides[2] * r, g->strides[3] * r},
                sizeof(int64_t) * 6);
         b->e->kernels->copy(&vg, &vo);
     }

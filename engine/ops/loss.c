@@ -19,12 +19,16 @@ void eng_f_softmax(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, 0);
     bool is_log = c->id == ENG_OP_log_softmax;
-    bool direct = c->a[2].kind == ENG_A_DTYPE && x->dtype == VS_F16 && c->a[2].v.dtype == VS_F32 && !x->storage->on_host;
-    struct eng_tensor *cast = c->a[2].kind == ENG_A_DTYPE && !direct ? eng_to_dtype(c->e, x, c->a[2].v.dtype) : eng_ref(x);
+    bool direct = c->a[2].kind == ENG_A_DTYPE && x->dtype == VS_F16 && c->a[2].v.dtype == VS_F32 &&
+                  !x->storage->on_host;
+    struct eng_tensor *cast = c->a[2].kind == ENG_A_DTYPE && !direct
+                                  ? eng_to_dtype(c->e, x, c->a[2].v.dtype)
+                                  : eng_ref(x);
     struct eng_arg args[] = {eng_at(cast), c->a[1], eng_ab(direct)};
 
     if (cast)
-        eng_c_give(c, eng_call1(c->e, is_log ? ENG_OP_log_softmax_leaf : ENG_OP_softmax_leaf, args));
+        eng_c_give(c,
+                   eng_call1(c->e, is_log ? ENG_OP_log_softmax_leaf : ENG_OP_softmax_leaf, args));
     eng_unref(cast);
 }
 
@@ -38,7 +42,8 @@ void eng_f_softmax_leaf(struct eng_op_call *c)
     if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim))
         return;
     if (!vs_dtype_is_floating((enum vs_dtype)x->dtype)) {
-        eng_fail(c->e, VS_E_TYPE, "softmax is not implemented for %s: convert with .float()", vs_dtype_name((enum vs_dtype)x->dtype));
+        eng_fail(c->e, VS_E_TYPE, "softmax is not implemented for %s: convert with .float()",
+                 vs_dtype_name((enum vs_dtype)x->dtype));
         return;
     }
     out = eng_c_empty(c, x->sizes, x->ndim, dtype, x);
@@ -75,7 +80,8 @@ void eng_b_softmax(struct eng_bw *b)
     gx = eng_empty(e, y->sizes, y->ndim, (enum vs_dtype)edge->dtype, y->storage->on_host);
     g = eng_contiguous(e, b->g[0]);
     if (!is_log)
-        product = eng_empty(e, y->sizes, y->ndim, (enum vs_dtype)b->g[0]->dtype, y->storage->on_host);
+        product =
+            eng_empty(e, y->sizes, y->ndim, (enum vs_dtype)b->g[0]->dtype, y->storage->on_host);
     if (gx && g && e->kernels && !e->failed) {
         struct eng_view vg = eng_v(g), vy = eng_v(y), vo = eng_v(gx);
 
@@ -84,7 +90,8 @@ void eng_b_softmax(struct eng_bw *b)
             vg.sizes[0] = vy.sizes[0] = vo.sizes[0] = 1;
             vg.strides[0] = vy.strides[0] = vo.strides[0] = 1;
         }
-        e->kernels->softmax_backward(&vg, &vy, (int)(dim < 0 ? dim + (y->ndim ? y->ndim : 1) : dim), is_log, &vo);
+        e->kernels->softmax_backward(&vg, &vy, (int)(dim < 0 ? dim + (y->ndim ? y->ndim : 1) : dim),
+                                     is_log, &vo);
     }
     eng_unref(product);
     eng_unref(g);
@@ -183,7 +190,8 @@ static struct eng_tensor *smooth_loss(struct eng_op_call *c, struct eng_tensor *
  * What a mean is divided by: the count of targets that are not ignored, or the sum of their weights. PyTorch selects them, which takes memory
  * that depends on how many there are; here the ignored ones get a weight of 0.
  */
-static struct eng_tensor *smooth_divisor(struct eng_op_call *c, struct eng_tensor *ignored, struct eng_tensor *kept)
+static struct eng_tensor *smooth_divisor(struct eng_op_call *c, struct eng_tensor *ignored,
+                                         struct eng_tensor *kept)
 {
     struct eng *e = c->e;
     struct eng_arg fill[] = {c->a[1], eng_at(ignored), eng_ai(0)};
@@ -347,16 +355,20 @@ void eng_f_nll_loss(struct eng_op_call *c)
     int64_t reduction = eng_c_int(c, 3);
     bool keeps = reduction == REDUCE_NONE && x->ndim > 1;
     struct eng_tensor *out, *total, *dx, *dt, *dw;
-    int64_t want = eng_numel(x) / (x->sizes[x->ndim > 1 ? 1 : 0] ? x->sizes[x->ndim > 1 ? 1 : 0] : 1);
+    int64_t want =
+        eng_numel(x) / (x->sizes[x->ndim > 1 ? 1 : 0] ? x->sizes[x->ndim > 1 ? 1 : 0] : 1);
 
     if (target->dtype != VS_I64) {
-        eng_fail(c->e, VS_E_TYPE, "nll_loss: expected a target of class numbers (int64), got %s", vs_dtype_name((enum vs_dtype)target->dtype));
+        eng_fail(c->e, VS_E_TYPE, "nll_loss: expected a target of class numbers (int64), got %s",
+                 vs_dtype_name((enum vs_dtype)target->dtype));
         return;
     }
-    if (eng_numel(target) != want || target->ndim + 1 != (x->ndim > 1 ? x->ndim : 1 + target->ndim)) {
+    if (eng_numel(target) != want ||
+        target->ndim + 1 != (x->ndim > 1 ? x->ndim : 1 + target->ndim)) {
         char tx[ENG_SHAPE_TEXT_MAX], tt[ENG_SHAPE_TEXT_MAX];
 
-        eng_fail(c->e, VS_E_SHAPE, "nll_loss: input %s and target %s do not fit together", eng_shape_text(x, tx), eng_shape_text(target, tt));
+        eng_fail(c->e, VS_E_SHAPE, "nll_loss: input %s and target %s do not fit together",
+                 eng_shape_text(x, tx), eng_shape_text(target, tt));
         return;
     }
     if (c->id == ENG_OP_nll_loss2d) { /* this one makes the total first */
@@ -375,7 +387,8 @@ void eng_f_nll_loss(struct eng_op_call *c)
 
         if (dw)
             vw = eng_v(dw);
-        if (!c->e->kernels->nll_loss(&vx, &vt, dw ? &vw : NULL, (int)reduction, eng_c_int(c, 4), &vo, &vtot))
+        if (!c->e->kernels->nll_loss(&vx, &vt, dw ? &vw : NULL, (int)reduction, eng_c_int(c, 4),
+                                     &vo, &vtot))
             eng_fail(c->e, VS_E_VALUE, "nll_loss: a target is outside the classes");
     }
     eng_unref(dw);
@@ -401,11 +414,13 @@ void eng_b_nll_loss(struct eng_bw *b)
     g = eng_contiguous(e, b->g[0]);
     if (gx && target && g && e->kernels && !e->failed) {
         struct eng_view vg = g->ndim ? fold_classes(g, false) : eng_v(g);
-        struct eng_view vt = fold_classes(target, false), vo = fold_classes(gx, true), vtot = eng_v(b->saved[3]), vw;
+        struct eng_view vt = fold_classes(target, false), vo = fold_classes(gx, true),
+                        vtot = eng_v(b->saved[3]), vw;
 
         if (weight)
             vw = eng_v(weight);
-        e->kernels->nll_loss_backward(&vg, &vt, weight ? &vw : NULL, (int)b->a[3].v.scalar.i, b->a[4].v.scalar.i, &vtot, &vo);
+        e->kernels->nll_loss_backward(&vg, &vt, weight ? &vw : NULL, (int)b->a[3].v.scalar.i,
+                                      b->a[4].v.scalar.i, &vtot, &vo);
     }
     eng_unref(g);
     eng_unref(weight);

@@ -11,19 +11,23 @@
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
 
-static void *shape_error(struct eng_op_call *c, const struct eng_tensor *a, const struct eng_tensor *z)
+static void *shape_error(struct eng_op_call *c, const struct eng_tensor *a,
+                         const struct eng_tensor *z)
 {
     char ta[ENG_SHAPE_TEXT_MAX], tz[ENG_SHAPE_TEXT_MAX];
 
-    return eng_fail(c->e, VS_E_SHAPE, "%s: shapes %s and %s cannot be multiplied", eng_op_get(c->id)->name, eng_shape_text(a, ta), eng_shape_text(z, tz));
+    return eng_fail(c->e, VS_E_SHAPE, "%s: shapes %s and %s cannot be multiplied",
+                    eng_op_get(c->id)->name, eng_shape_text(a, ta), eng_shape_text(z, tz));
 }
 
-static bool same_dtype(struct eng_op_call *c, const struct eng_tensor *a, const struct eng_tensor *z)
+static bool same_dtype(struct eng_op_call *c, const struct eng_tensor *a,
+                       const struct eng_tensor *z)
 {
     if (a->dtype == z->dtype)
         return true;
-    eng_fail(c->e, VS_E_TYPE, "%s: expected both operands to have the same dtype, got %s and %s", eng_op_get(c->id)->name,
-             vs_dtype_name((enum vs_dtype)a->dtype), vs_dtype_name((enum vs_dtype)z->dtype));
+    eng_fail(c->e, VS_E_TYPE, "%s: expected both operands to have the same dtype, got %s and %s",
+             eng_op_get(c->id)->name, vs_dtype_name((enum vs_dtype)a->dtype),
+             vs_dtype_name((enum vs_dtype)z->dtype));
     return false;
 }
 
@@ -48,11 +52,13 @@ static struct eng_view batched(const struct eng_tensor *t)
 static bool is_readable(const struct eng_tensor *t)
 {
     int d = t->ndim - 2;
-    int64_t rows = t->sizes[d] > 1 ? t->sizes[d] : 1, cols = t->sizes[d + 1] > 1 ? t->sizes[d + 1] : 1;
+    int64_t rows = t->sizes[d] > 1 ? t->sizes[d] : 1,
+            cols = t->sizes[d + 1] > 1 ? t->sizes[d + 1] : 1;
 
     if (t->ndim == 2 && eng_is_non_overlapping_and_dense(t))
         return true;
-    if ((t->strides[d] == 1 && t->strides[d + 1] >= rows) || (t->strides[d + 1] == 1 && t->strides[d] >= cols))
+    if ((t->strides[d] == 1 && t->strides[d + 1] >= rows) ||
+        (t->strides[d + 1] == 1 && t->strides[d] >= cols))
         return true;
     return t->ndim == 3 && eng_is_contiguous(t) && t->strides[1] && t->strides[2];
 }
@@ -64,7 +70,8 @@ static struct eng_tensor *readable(struct eng *e, struct eng_tensor *t)
 }
 
 /* out = beta * out + alpha * a x z, and its arithmetic counted. Operands that have to be copied are, the right one first. */
-static void multiply(struct eng_op_call *c, struct eng_tensor *a, struct eng_tensor *z, struct eng_tensor *out, double alpha, double beta)
+static void multiply(struct eng_op_call *c, struct eng_tensor *a, struct eng_tensor *z,
+                     struct eng_tensor *out, double alpha, double beta)
 {
     struct eng_tensor *rz, *ra;
 
@@ -75,7 +82,8 @@ static void multiply(struct eng_op_call *c, struct eng_tensor *a, struct eng_ten
     if (ra && rz) {
         struct eng_view va = batched(ra), vz = batched(rz), vo = batched(out);
 
-        eng_add_flops(c->e, 2 * (uint64_t)vo.sizes[0] * (uint64_t)vo.sizes[1] * (uint64_t)vo.sizes[2] * (uint64_t)va.sizes[2]);
+        eng_add_flops(c->e, 2 * (uint64_t)vo.sizes[0] * (uint64_t)vo.sizes[1] *
+                                (uint64_t)vo.sizes[2] * (uint64_t)va.sizes[2]);
         if (eng_c_computes(c))
             c->e->kernels->matmul(&va, &vz, &vo, alpha, beta);
     }
@@ -112,7 +120,8 @@ void eng_f_bmm(struct eng_op_call *c)
     }
     if (!same_dtype(c, a, z))
         return;
-    out = eng_c_empty(c, (int64_t[]){a->sizes[0], a->sizes[1], z->sizes[2]}, 3, (enum vs_dtype)a->dtype, a);
+    out = eng_c_empty(c, (int64_t[]){a->sizes[0], a->sizes[1], z->sizes[2]}, 3,
+                      (enum vs_dtype)a->dtype, a);
     multiply(c, a, z, out, 1, 0);
     eng_c_give(c, out);
 }
@@ -123,7 +132,8 @@ static void add_product(struct eng_op_call *c, int ndim)
     int64_t sizes[3];
     struct eng_tensor *out;
 
-    if (a->ndim != ndim || z->ndim != ndim || a->sizes[ndim - 1] != z->sizes[ndim - 2] || (ndim == 3 && a->sizes[0] != z->sizes[0])) {
+    if (a->ndim != ndim || z->ndim != ndim || a->sizes[ndim - 1] != z->sizes[ndim - 2] ||
+        (ndim == 3 && a->sizes[0] != z->sizes[0])) {
         shape_error(c, a, z);
         return;
     }
@@ -181,7 +191,8 @@ void eng_f_mv(struct eng_op_call *c)
     if (!same_dtype(c, a, v))
         return;
     out = eng_c_empty(c, a->sizes, 1, (enum vs_dtype)a->dtype, a);
-    rv = v->strides[0] ? eng_ref(v) : eng_contiguous(c->e, v); /* one number seen many times is spread out */
+    rv = v->strides[0] ? eng_ref(v)
+                       : eng_contiguous(c->e, v); /* one number seen many times is spread out */
     ra = readable(c->e, a);
     eng_add_flops(c->e, 2 * (uint64_t)eng_numel(a));
     if (out && ra && rv && eng_c_computes(c)) {
@@ -243,7 +254,8 @@ static bool is_column_major(const struct eng_edge *edge)
 }
 
 /* (z g^T)^T or g z^T: the gradient of the left operand */
-static struct eng_tensor *left_gradient(struct eng *e, const struct eng_edge *edge, struct eng_tensor *g, struct eng_tensor *z, double alpha)
+static struct eng_tensor *left_gradient(struct eng *e, const struct eng_edge *edge,
+                                        struct eng_tensor *g, struct eng_tensor *z, double alpha)
 {
     struct eng_tensor *turned, *product, *out;
 
@@ -262,7 +274,8 @@ static struct eng_tensor *left_gradient(struct eng *e, const struct eng_edge *ed
 }
 
 /* (g^T a)^T or a^T g: the gradient of the right operand */
-static struct eng_tensor *right_gradient(struct eng *e, const struct eng_edge *edge, struct eng_tensor *g, struct eng_tensor *a, double alpha)
+static struct eng_tensor *right_gradient(struct eng *e, const struct eng_edge *edge,
+                                         struct eng_tensor *g, struct eng_tensor *a, double alpha)
 {
     struct eng_tensor *turned, *product, *out;
 
@@ -289,7 +302,8 @@ void eng_b_mm(struct eng_bw *b)
         eng_b_give(b, 0, left_gradient(b->e, eng_b_edge(b, 0, 0), b->g[0], b->saved[0], 1));
 }
 
-static struct eng_tensor *batch_gradient(struct eng *e, struct eng_tensor *a, struct eng_tensor *z, bool turn_left, double alpha)
+static struct eng_tensor *batch_gradient(struct eng *e, struct eng_tensor *a, struct eng_tensor *z,
+                                         bool turn_left, double alpha)
 {
     struct eng_tensor *turned = eng_transpose(e, turn_left ? a : z, 1, 2);
     struct eng_tensor *out = turn_left ? eng_bmm(e, turned, z) : eng_bmm(e, a, turned);
@@ -377,8 +391,11 @@ static bool should_fold(const struct eng_tensor *a, const struct eng_tensor *z, 
         return true;
     /* the rows of the larger one (seen transposed where it is the right operand) must follow each other in memory */
     for (int i = 0; i < large->ndim - 2; i++) {
-        int64_t next_stride = i + 1 == large->ndim - 2 && !a_is_larger ? large->strides[large->ndim - 1] : large->strides[i + 1];
-        int64_t next_size = i + 1 == large->ndim - 2 && !a_is_larger ? large->sizes[large->ndim - 1] : large->sizes[i + 1];
+        int64_t next_stride = i + 1 == large->ndim - 2 && !a_is_larger
+                                  ? large->strides[large->ndim - 1]
+                                  : large->strides[i + 1];
+        int64_t next_size = i + 1 == large->ndim - 2 && !a_is_larger ? large->sizes[large->ndim - 1]
+                                                                     : large->sizes[i + 1];
 
         if (large->strides[i] != next_stride * next_size)
             return false;
@@ -386,7 +403,8 @@ static bool should_fold(const struct eng_tensor *a, const struct eng_tensor *z, 
     return true;
 }
 
-static struct eng_tensor *unsafe_view(struct eng *e, struct eng_tensor *t_taken, const int64_t *sizes, int ndim)
+static struct eng_tensor *unsafe_view(struct eng *e, struct eng_tensor *t_taken,
+                                      const int64_t *sizes, int ndim)
 {
     struct eng_arg args[] = {eng_at(t_taken), eng_aints(sizes, ndim)};
     struct eng_tensor *out = t_taken ? eng_call1(e, ENG_OP_unsafe_view, args) : NULL;
@@ -395,7 +413,8 @@ static struct eng_tensor *unsafe_view(struct eng *e, struct eng_tensor *t_taken,
     return out;
 }
 
-static struct eng_tensor *folded_matmul(struct eng *e, struct eng_tensor *a, struct eng_tensor *z, bool a_is_larger)
+static struct eng_tensor *folded_matmul(struct eng *e, struct eng_tensor *a, struct eng_tensor *z,
+                                        bool a_is_larger)
 {
     struct eng_tensor *t1 = a_is_larger ? eng_ref(a) : eng_transpose(e, z, -1, -2);
     struct eng_tensor *t2 = a_is_larger ? eng_ref(z) : a->ndim == 2 ? eng_t(e, a) : eng_ref(a);
@@ -433,8 +452,9 @@ done:
 }
 
 /* expand to [batch…, rows, cols] and see it as [product of batch, rows, cols] */
-static struct eng_tensor *batch_operand(struct eng *e, struct eng_tensor *t, const int64_t *batch, int batch_ndim, int64_t product, int64_t rows,
-                                        int64_t cols, bool is_vector)
+static struct eng_tensor *batch_operand(struct eng *e, struct eng_tensor *t, const int64_t *batch,
+                                        int batch_ndim, int64_t product, int64_t rows, int64_t cols,
+                                        bool is_vector)
 {
     int64_t sizes[VS_MAX_DIMS], flat[3] = {product, rows, cols};
     int n = batch_ndim;
@@ -452,7 +472,8 @@ static struct eng_tensor *batch_operand(struct eng *e, struct eng_tensor *t, con
     return out;
 }
 
-static struct eng_tensor *batched_matmul(struct eng_op_call *c, struct eng_tensor *a, struct eng_tensor *z)
+static struct eng_tensor *batched_matmul(struct eng_op_call *c, struct eng_tensor *a,
+                                         struct eng_tensor *z)
 {
     struct eng *e = c->e;
     int64_t n = a->ndim > 1 ? a->sizes[a->ndim - 2] : 1;
@@ -493,10 +514,12 @@ static bool squeezed_matmul(struct eng_op_call *c, struct eng_tensor *a, struct 
     bool left = a->sizes[0] == 1 && eng_requires_grad(a);
     struct eng_tensor *squeezed;
 
-    if (a->ndim != 3 || z->ndim != 3 || a->sizes[0] == z->sizes[0] || !(left || (z->sizes[0] == 1 && eng_requires_grad(z))))
+    if (a->ndim != 3 || z->ndim != 3 || a->sizes[0] == z->sizes[0] ||
+        !(left || (z->sizes[0] == 1 && eng_requires_grad(z))))
         return false;
     squeezed = eng_squeeze(c->e, left ? a : z, 0);
-    eng_c_give(c, left ? eng_op2(c->e, ENG_OP_matmul, squeezed, z) : eng_op2(c->e, ENG_OP_matmul, a, squeezed));
+    eng_c_give(c, left ? eng_op2(c->e, ENG_OP_matmul, squeezed, z)
+                       : eng_op2(c->e, ENG_OP_matmul, a, squeezed));
     eng_unref(squeezed);
     return true;
 }
@@ -508,7 +531,9 @@ void eng_f_matmul(struct eng_op_call *c)
     bool a_is_larger = a->ndim >= z->ndim;
 
     if (!a->ndim || !z->ndim) {
-        eng_fail(e, VS_E_SHAPE, "both arguments to matmul need to be at least 1-D, but they are %d-D and %d-D", a->ndim, z->ndim);
+        eng_fail(e, VS_E_SHAPE,
+                 "both arguments to matmul need to be at least 1-D, but they are %d-D and %d-D",
+                 a->ndim, z->ndim);
         return;
     }
     if (a->ndim == 1 && z->ndim == 1) {
@@ -540,14 +565,17 @@ void eng_f_matmul(struct eng_op_call *c)
 void eng_f_linear(struct eng_op_call *c)
 {
     struct eng *e = c->e;
-    struct eng_tensor *x = eng_c_tensor(c, 0), *weight = eng_c_tensor(c, 1), *bias = eng_c_tensor(c, 2);
+    struct eng_tensor *x = eng_c_tensor(c, 0), *weight = eng_c_tensor(c, 1),
+                      *bias = eng_c_tensor(c, 2);
     struct eng_tensor *turned, *flat, *product;
     int64_t sizes[VS_MAX_DIMS];
 
     if (weight->ndim > 2 || !x->ndim || x->sizes[x->ndim - 1] != weight->sizes[weight->ndim - 1]) {
         char tx[ENG_SHAPE_TEXT_MAX], tw[ENG_SHAPE_TEXT_MAX];
 
-        eng_fail(e, VS_E_SHAPE, "linear: input %s does not fit weight %s: the last dimensions must be equal", eng_shape_text(x, tx), eng_shape_text(weight, tw));
+        eng_fail(e, VS_E_SHAPE,
+                 "linear: input %s does not fit weight %s: the last dimensions must be equal",
+                 eng_shape_text(x, tx), eng_shape_text(weight, tw));
         return;
     }
     turned = eng_t(e, weight);
@@ -564,7 +592,8 @@ void eng_f_linear(struct eng_op_call *c)
         sizes[x->ndim - 1] = weight->sizes[0];
         flat = eng_reshape(e, x, rows, 2);
         {
-            struct eng_arg args[] = {eng_at(bias), eng_at(flat), eng_at(turned), eng_ai(1), eng_ai(1)};
+            struct eng_arg args[] = {eng_at(bias), eng_at(flat), eng_at(turned), eng_ai(1),
+                                     eng_ai(1)};
             struct eng_arg view[2];
 
             product = flat && turned ? eng_call1(e, ENG_OP_addmm, args) : NULL;

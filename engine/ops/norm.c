@@ -18,7 +18,8 @@ static enum vs_dtype stat_dtype(const struct eng_tensor *x)
 /* ---- layer norm, rms norm ---- */
 
 /* Rows and columns of an input normalised over its last dims; false where they are not its last dims. */
-static bool rows_and_cols(struct eng_op_call *c, const struct eng_tensor *x, int64_t *rows, int64_t *cols)
+static bool rows_and_cols(struct eng_op_call *c, const struct eng_tensor *x, int64_t *rows,
+                          int64_t *cols)
 {
     const int64_t *shape = c->a[1].v.ints;
     int n = (int)c->a[1].count;
@@ -36,8 +37,9 @@ static bool rows_and_cols(struct eng_op_call *c, const struct eng_tensor *x, int
     if (n >= 1 && n <= x->ndim)
         return true;
 bad:
-    eng_fail(c->e, VS_E_SHAPE, "%s: normalized_shape is not the shape of the last %d dimensions of the input %s", eng_op_get(c->id)->name, n,
-             eng_shape_text(x, tx));
+    eng_fail(c->e, VS_E_SHAPE,
+             "%s: normalized_shape is not the shape of the last %d dimensions of the input %s",
+             eng_op_get(c->id)->name, n, eng_shape_text(x, tx));
     return false;
 }
 
@@ -105,9 +107,12 @@ void eng_f_native_layer_norm(struct eng_op_call *c)
     mean = out ? eng_c_empty(c, sizes, n, stat_dtype(x), x) : NULL;
     rstd = mean ? eng_c_empty(c, sizes, n, stat_dtype(x), x) : NULL;
     if (rstd && eng_c_computes(c)) {
-        struct eng_view vx = matrix(dx, rows, cols), vo = matrix(out, rows, cols), vm = line(mean), vr = line(rstd), w, b;
+        struct eng_view vx = matrix(dx, rows, cols), vo = matrix(out, rows, cols), vm = line(mean),
+                        vr = line(rstd), w, b;
 
-        c->e->kernels->layer_norm(&vx, opt_line(eng_c_tensor(c, 2), &w), opt_line(eng_c_tensor(c, 3), &b), eng_c_float(c, 4), &vo, &vm, &vr);
+        c->e->kernels->layer_norm(&vx, opt_line(eng_c_tensor(c, 2), &w),
+                                  opt_line(eng_c_tensor(c, 3), &b), eng_c_float(c, 4), &vo, &vm,
+                                  &vr);
     }
     eng_unref(dx);
     eng_c_give(c, out);
@@ -139,11 +144,13 @@ void eng_b_layer_norm(struct eng_bw *b)
     }
     g = eng_contiguous(e, b->g[0]);
     if (g && dx && e->kernels && !e->failed) {
-        struct eng_view vg = matrix(g, rows, cols), vx = matrix(dx, rows, cols), vm = line(mean), vr = line(rstd), vw, vgx, vgw, vgb;
+        struct eng_view vg = matrix(g, rows, cols), vx = matrix(dx, rows, cols), vm = line(mean),
+                        vr = line(rstd), vw, vgx, vgw, vgb;
 
         if (gx)
             vgx = matrix(gx, rows, cols);
-        e->kernels->layer_norm_backward(&vg, &vx, opt_line(w, &vw), &vm, &vr, gx ? &vgx : NULL, opt_line(gw, &vgw), opt_line(gb, &vgb));
+        e->kernels->layer_norm_backward(&vg, &vx, opt_line(w, &vw), &vm, &vr, gx ? &vgx : NULL,
+                                        opt_line(gw, &vgw), opt_line(gb, &vgb));
     }
     eng_unref(g);
     eng_unref(dx);
@@ -171,7 +178,11 @@ void eng_f_fused_rms_norm(struct eng_op_call *c)
     int64_t rows, cols, sizes[VS_MAX_DIMS];
     struct eng_tensor *out, *rstd, *dx;
     /* without eps: the machine epsilon of the input's dtype */
-    double eps = eng_c_has(c, 3) ? eng_c_float(c, 3) : x->dtype == VS_F64 ? 0x1p-52 : x->dtype == VS_F16 ? 0x1p-10 : x->dtype == VS_BF16 ? 0x1p-7 : 0x1p-23;
+    double eps = eng_c_has(c, 3)       ? eng_c_float(c, 3)
+                 : x->dtype == VS_F64  ? 0x1p-52
+                 : x->dtype == VS_F16  ? 0x1p-10
+                 : x->dtype == VS_BF16 ? 0x1p-7
+                                       : 0x1p-23;
     int n;
 
     if (!rows_and_cols(c, x, &rows, &cols))
@@ -181,7 +192,8 @@ void eng_f_fused_rms_norm(struct eng_op_call *c)
     out = dx ? eng_c_empty(c, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x) : NULL;
     rstd = out ? eng_c_empty(c, sizes, n, stat_dtype(x), x) : NULL;
     if (rstd && eng_c_computes(c)) {
-        struct eng_view vx = matrix(dx, rows, cols), vo = matrix(out, rows, cols), vr = line(rstd), w;
+        struct eng_view vx = matrix(dx, rows, cols), vo = matrix(out, rows, cols), vr = line(rstd),
+                        w;
 
         c->e->kernels->rms_norm(&vx, opt_line(eng_c_tensor(c, 2), &w), eps, &vo, &vr);
     }
@@ -208,7 +220,8 @@ void eng_b_fused_rms_norm(struct eng_bw *b)
         gw = eng_empty(e, w->sizes, w->ndim, (enum vs_dtype)w->dtype, w->storage->on_host);
     g = eng_contiguous(e, b->g[0]);
     if (g && dx && gx && e->kernels && !e->failed) {
-        struct eng_view vg = matrix(g, rows, cols), vx = matrix(dx, rows, cols), vr = line(rstd), vgx = matrix(gx, rows, cols), vw, vgw;
+        struct eng_view vg = matrix(g, rows, cols), vx = matrix(dx, rows, cols), vr = line(rstd),
+                        vgx = matrix(gx, rows, cols), vw, vgw;
 
         e->kernels->rms_norm_backward(&vg, &vx, opt_line(w, &vw), &vr, &vgx, opt_line(gw, &vgw));
     }
@@ -249,7 +262,8 @@ static void dropout_by_noise(struct eng_op_call *c, struct eng_tensor *x, double
         for (int d = 0; d < x->ndim; d++)
             sizes[d] = d >= 2 ? 1 : x->sizes[d];
         grad = eng_set_grad_enabled(e, false);
-        noise = feature ? eng_call1(e, ENG_OP_new_empty, of_size) : eng_call1(e, ENG_OP_empty_like, like);
+        noise = feature ? eng_call1(e, ENG_OP_new_empty, of_size)
+                        : eng_call1(e, ENG_OP_empty_like, like);
         args[0] = eng_at(noise);
         args[1] = eng_af(1 - p);
         if (noise && eng_call_inplace(e, ENG_OP_bernoulli_, args, &ret)) {
@@ -263,7 +277,8 @@ static void dropout_by_noise(struct eng_op_call *c, struct eng_tensor *x, double
     }
     args[0] = eng_at(x);
     args[1] = eng_at(noise);
-    if (noise && (c->inplace ? eng_call_inplace(e, ENG_OP_mul, args, &ret) : eng_call(e, ENG_OP_mul, args, &ret)))
+    if (noise && (c->inplace ? eng_call_inplace(e, ENG_OP_mul, args, &ret)
+                             : eng_call(e, ENG_OP_mul, args, &ret)))
         eng_c_give(c, ret.few[0]);
     eng_unref(noise);
 }
@@ -313,7 +328,8 @@ void eng_f_native_dropout(struct eng_op_call *c)
         double none[4] = {0};
 
         c->e->kernels->random_bernoulli(&vm, 1 - p, key);
-        vs = eng_v_scalar((struct eng_scalar){false, 0, kept_scale((enum vs_dtype)x->dtype, p)}, out, &cell);
+        vs = eng_v_scalar((struct eng_scalar){false, 0, kept_scale((enum vs_dtype)x->dtype, p)},
+                          out, &cell);
         c->e->kernels->binary(ENG_B_MUL, vo.dtype, &vx, &vm, &vo, none);
         c->e->kernels->binary(ENG_B_MUL, vo.dtype, &vo, &vs, &vo, none);
     }
@@ -330,13 +346,16 @@ void eng_b_native_dropout(struct eng_bw *b)
 
     if (!mask)
         return;
-    gx = eng_c_elementwise_out(&c, (struct eng_tensor *[]){b->g[0], mask}, 2, (enum vs_dtype)b->g[0]->dtype);
+    gx = eng_c_elementwise_out(&c, (struct eng_tensor *[]){b->g[0], mask}, 2,
+                               (enum vs_dtype)b->g[0]->dtype);
     if (gx && b->e->kernels) {
         struct eng_view vg = eng_v(b->g[0]), vm = eng_v(mask), vo = eng_v(gx), vs;
         struct eng_cell cell;
         double none[4] = {0};
 
-        vs = eng_v_scalar((struct eng_scalar){false, 0, kept_scale((enum vs_dtype)gx->dtype, b->a[1].v.scalar.f)}, gx, &cell);
+        vs = eng_v_scalar(
+            (struct eng_scalar){false, 0, kept_scale((enum vs_dtype)gx->dtype, b->a[1].v.scalar.f)},
+            gx, &cell);
         b->e->kernels->binary(ENG_B_MUL, vo.dtype, &vg, &vm, &vo, none);
         b->e->kernels->binary(ENG_B_MUL, vo.dtype, &vo, &vs, &vo, none);
     }

@@ -23,11 +23,16 @@ void eng_f_pair_loss(struct eng_op_call *c)
     enum vs_dtype dtype = eng_result_dtype(pair, 2, NULL);
     /* the result is allocated for the unreduced values and then shrunk: it keeps their memory */
     struct eng_tensor *full = eng_c_elementwise_out(c, pair, 2, dtype);
-    struct eng_tensor *values = reduction == REDUCE_NONE ? eng_ref(full) : full ? eng_c_empty_like(c, full, dtype) : NULL;
-    struct eng_tensor *out = reduction == REDUCE_NONE ? eng_ref(full) : full ? eng_as_strided(full, NULL, NULL, 0, 0) : NULL;
+    struct eng_tensor *values = reduction == REDUCE_NONE ? eng_ref(full)
+                                : full                   ? eng_c_empty_like(c, full, dtype)
+                                                         : NULL;
+    struct eng_tensor *out = reduction == REDUCE_NONE ? eng_ref(full)
+                             : full                   ? eng_as_strided(full, NULL, NULL, 0, 0)
+                                                      : NULL;
 
     if (values && out && eng_c_computes(c)) {
-        struct eng_view va = eng_v_expand(pair[0], values), vb = eng_v_expand(pair[1], values), vv = eng_v(values);
+        struct eng_view va = eng_v_expand(pair[0], values), vb = eng_v_expand(pair[1], values),
+                        vv = eng_v(values);
 
         c->e->kernels->binary(is_mse ? ENG_B_MSE : ENG_B_SMOOTH_L1, dtype, &va, &vb, &vv, p);
         if (reduction != REDUCE_NONE) {
@@ -38,7 +43,8 @@ void eng_f_pair_loss(struct eng_op_call *c)
                 vo.sizes[d] = 1;
                 vo.strides[d] = 0;
             }
-            c->e->kernels->reduce(reduction == REDUCE_MEAN ? ENG_R_MEAN : ENG_R_SUM, &vv, &vo, (1U << vv.ndim) - 1, p);
+            c->e->kernels->reduce(reduction == REDUCE_MEAN ? ENG_R_MEAN : ENG_R_SUM, &vv, &vo,
+                                  (1U << vv.ndim) - 1, p);
         }
     }
     eng_unref(values);
@@ -47,7 +53,8 @@ void eng_f_pair_loss(struct eng_op_call *c)
 }
 
 /* The gradient of one operand: norm * f'(a - z) * g, a new dense tensor of a's shape. */
-static struct eng_tensor *pair_gradient(struct eng_bw *b, enum eng_ternary kernel, struct eng_tensor *a, struct eng_tensor *z, const double *p)
+static struct eng_tensor *pair_gradient(struct eng_bw *b, enum eng_ternary kernel,
+                                        struct eng_tensor *a, struct eng_tensor *z, const double *p)
 {
     struct eng *e = b->e;
     int64_t sizes[VS_MAX_DIMS];
@@ -60,7 +67,8 @@ static struct eng_tensor *pair_gradient(struct eng_bw *b, enum eng_ternary kerne
     if (out && (ndim != a->ndim || memcmp(sizes, a->sizes, sizeof(*sizes) * (size_t)ndim) != 0))
         eng_slot_set(&out, eng_empty(e, sizes, ndim, (enum vs_dtype)a->dtype, a->storage->on_host));
     if (out && e->kernels) {
-        struct eng_view vg = eng_v_expand(b->g[0], out), va = eng_v_expand(a, out), vz = eng_v_expand(z, out), vo = eng_v(out);
+        struct eng_view vg = eng_v_expand(b->g[0], out), va = eng_v_expand(a, out),
+                        vz = eng_v_expand(z, out), vo = eng_v(out);
 
         e->kernels->ternary(kernel, (enum vs_dtype)out->dtype, &vg, &va, &vz, &vo, p);
     }
@@ -71,7 +79,9 @@ void eng_b_pair_loss(struct eng_bw *b)
 {
     bool is_mse = b->node->op == ENG_OP_mse_loss;
     enum eng_ternary kernel = is_mse ? ENG_T_MSE_BACKWARD : ENG_T_SMOOTH_L1_BACKWARD;
-    double norm = b->a[2].v.scalar.i == REDUCE_MEAN && b->saved[0] ? 1.0 / (double)eng_numel(b->saved[0]) : 1.0;
+    double norm = b->a[2].v.scalar.i == REDUCE_MEAN && b->saved[0]
+                      ? 1.0 / (double)eng_numel(b->saved[0])
+                      : 1.0;
     double p[4] = {is_mse ? 2 * norm : norm, is_mse ? 0 : b->a[3].v.scalar.f};
 
     if (eng_b_needs(b, 0))
@@ -93,7 +103,8 @@ void eng_f_l1_loss(struct eng_op_call *c)
     if (reduction == REDUCE_NONE)
         eng_c_give(c, eng_ref(size));
     else if (size)
-        eng_c_give(c, eng_call1(e, reduction == REDUCE_MEAN ? ENG_OP_mean_all : ENG_OP_sum_all, args));
+        eng_c_give(c,
+                   eng_call1(e, reduction == REDUCE_MEAN ? ENG_OP_mean_all : ENG_OP_sum_all, args));
     eng_unref(size);
 }
 
@@ -143,8 +154,10 @@ void eng_f_bce_logits(struct eng_op_call *c)
     if (!eng_same_sizes(x, target)) {
         char tx[ENG_SHAPE_TEXT_MAX], tt[ENG_SHAPE_TEXT_MAX];
 
-        eng_fail(e, VS_E_SHAPE, "binary_cross_entropy_with_logits: target size %s must be the same as input size %s", eng_shape_text(target, tt),
-                 eng_shape_text(x, tx));
+        eng_fail(
+            e, VS_E_SHAPE,
+            "binary_cross_entropy_with_logits: target size %s must be the same as input size %s",
+            eng_shape_text(target, tt), eng_shape_text(x, tx));
         return;
     }
     log_sigmoid = eng_op1(e, ENG_OP_logsigmoid, x);
@@ -159,7 +172,8 @@ void eng_f_bce_logits(struct eng_op_call *c)
     }
     values = log_sigmoid ? eng_c_empty_like(c, target, (enum vs_dtype)x->dtype) : NULL;
     if (values && eng_c_computes(c)) {
-        struct eng_view vx = eng_v(x), vt = eng_v(target), vo = eng_v(values), vl = eng_v(log_sigmoid);
+        struct eng_view vx = eng_v(x), vt = eng_v(target), vo = eng_v(values),
+                        vl = eng_v(log_sigmoid);
         double one[4] = {1};
         struct eng_cell cell;
         struct eng_view v1 = eng_v_scalar((struct eng_scalar){true, 1, 1}, values, &cell);
@@ -175,7 +189,9 @@ void eng_f_bce_logits(struct eng_op_call *c)
     } else {
         struct eng_arg args[] = {eng_at(values), eng_anone()};
 
-        out = values ? eng_call1(e, reduction == REDUCE_MEAN ? ENG_OP_mean_all : ENG_OP_sum_all, args) : NULL;
+        out = values
+                  ? eng_call1(e, reduction == REDUCE_MEAN ? ENG_OP_mean_all : ENG_OP_sum_all, args)
+                  : NULL;
     }
     eng_unref(values);
     eng_unref(log_sigmoid);
@@ -183,7 +199,9 @@ void eng_f_bce_logits(struct eng_op_call *c)
 }
 
 /* ((t + 1 - target) * sigmoid(x) - t) * g, t = pos_weight * target, made in place on t + 1; without pos_weight (sigmoid(x) - target) * g */
-static struct eng_tensor *bce_input_gradient(struct eng_bw *b, struct eng_tensor *x, struct eng_tensor *target, struct eng_tensor *pos_weight, double norm)
+static struct eng_tensor *bce_input_gradient(struct eng_bw *b, struct eng_tensor *x,
+                                             struct eng_tensor *target,
+                                             struct eng_tensor *pos_weight, double norm)
 {
     struct eng *e = b->e;
     struct eng_tensor *gx, *t, *sigmoid;
@@ -203,16 +221,19 @@ static struct eng_tensor *bce_input_gradient(struct eng_bw *b, struct eng_tensor
     }
     gx = eng_op1(e, ENG_OP_sigmoid, x);
     if (gx && e->kernels) {
-        struct eng_view vg = eng_v_expand(b->g[0], gx), vo = eng_v(gx), vt = eng_v_expand(target, gx), vx = eng_v(x);
+        struct eng_view vg = eng_v_expand(b->g[0], gx), vo = eng_v(gx),
+                        vt = eng_v_expand(target, gx), vx = eng_v(x);
         double p[4] = {norm};
 
-        e->kernels->ternary(ENG_T_BCE_LOGITS_BACKWARD, (enum vs_dtype)gx->dtype, &vg, &vx, &vt, &vo, p);
+        e->kernels->ternary(ENG_T_BCE_LOGITS_BACKWARD, (enum vs_dtype)gx->dtype, &vg, &vx, &vt, &vo,
+                            p);
     }
     return gx;
 }
 
 /* (log_sigmoid(-x) - pos_weight * log_sigmoid(x)) * g; without pos_weight -x * g */
-static struct eng_tensor *bce_target_gradient(struct eng_bw *b, struct eng_tensor *x, struct eng_tensor *pos_weight, double norm)
+static struct eng_tensor *bce_target_gradient(struct eng_bw *b, struct eng_tensor *x,
+                                              struct eng_tensor *pos_weight, double norm)
 {
     struct eng *e = b->e;
     struct eng_tensor *minus, *gt, *positive;
@@ -238,7 +259,8 @@ static struct eng_tensor *bce_target_gradient(struct eng_bw *b, struct eng_tenso
 /* saved: pos_weight, input, target, weight */
 void eng_b_bce_logits(struct eng_bw *b)
 {
-    struct eng_tensor *pos_weight = b->saved[0], *x = b->saved[1], *target = b->saved[2], *weight = b->saved[3];
+    struct eng_tensor *pos_weight = b->saved[0], *x = b->saved[1], *target = b->saved[2],
+                      *weight = b->saved[3];
     double norm = b->a[4].v.scalar.i == REDUCE_MEAN && x ? 1.0 / (double)eng_numel(x) : 1.0;
 
     if (!x || !target)

@@ -46,7 +46,8 @@ static void pool_params(const struct eng_arg *a, bool has_dilation, struct eng_p
     }
 }
 
-static int64_t pool_size(int64_t in, int64_t kernel, int64_t pad, int64_t stride, int64_t dilation, bool ceil_mode)
+static int64_t pool_size(int64_t in, int64_t kernel, int64_t pad, int64_t stride, int64_t dilation,
+                         bool ceil_mode)
 {
     int64_t span = in + 2 * pad - dilation * (kernel - 1) - 1 + (ceil_mode ? stride - 1 : 0);
     int64_t out = (span >= 0 ? span / stride : -1) + 1;
@@ -56,12 +57,14 @@ static int64_t pool_size(int64_t in, int64_t kernel, int64_t pad, int64_t stride
     return out;
 }
 
-static bool pool_sizes(struct eng_op_call *c, const struct eng_tensor *x, const struct eng_pool2d *p, bool ceil_mode, int64_t *sizes)
+static bool pool_sizes(struct eng_op_call *c, const struct eng_tensor *x,
+                       const struct eng_pool2d *p, bool ceil_mode, int64_t *sizes)
 {
     if (x->ndim != 3 && x->ndim != 4) {
         char shape[ENG_SHAPE_TEXT_MAX];
 
-        eng_fail(c->e, VS_E_SHAPE, "%s: expected a 3-D or 4-D input, got %s", eng_op_get(c->id)->name, eng_shape_text(x, shape));
+        eng_fail(c->e, VS_E_SHAPE, "%s: expected a 3-D or 4-D input, got %s",
+                 eng_op_get(c->id)->name, eng_shape_text(x, shape));
         return false;
     }
     memcpy(sizes, x->sizes, sizeof(*sizes) * x->ndim);
@@ -69,14 +72,19 @@ static bool pool_sizes(struct eng_op_call *c, const struct eng_tensor *x, const 
         int d = x->ndim - 2 + k;
 
         if (p->kernel[k] < 1 || p->stride[k] < 1 || p->padding[k] * 2 > p->kernel[k]) {
-            eng_fail(c->e, VS_E_VALUE, "%s: kernel and stride must be at least 1 and padding at most half the kernel", eng_op_get(c->id)->name);
+            eng_fail(c->e, VS_E_VALUE,
+                     "%s: kernel and stride must be at least 1 and padding at most half the kernel",
+                     eng_op_get(c->id)->name);
             return false;
         }
-        sizes[d] = pool_size(x->sizes[d], p->kernel[k], p->padding[k], p->stride[k], p->dilation[k], ceil_mode);
+        sizes[d] = pool_size(x->sizes[d], p->kernel[k], p->padding[k], p->stride[k], p->dilation[k],
+                             ceil_mode);
         if (sizes[d] < 1) {
             char shape[ENG_SHAPE_TEXT_MAX];
 
-            eng_fail(c->e, VS_E_SHAPE, "%s: the output would be empty: input %s is smaller than the kernel", eng_op_get(c->id)->name, eng_shape_text(x, shape));
+            eng_fail(c->e, VS_E_SHAPE,
+                     "%s: the output would be empty: input %s is smaller than the kernel",
+                     eng_op_get(c->id)->name, eng_shape_text(x, shape));
             return false;
         }
     }
@@ -90,7 +98,8 @@ static bool lies_last(const struct eng_tensor *t)
 }
 
 /* A result laid out as the input is: channels-last stays so. */
-static struct eng_tensor *pool_out(struct eng_op_call *c, const struct eng_tensor *x, const int64_t *sizes, enum vs_dtype dtype)
+static struct eng_tensor *pool_out(struct eng_op_call *c, const struct eng_tensor *x,
+                                   const int64_t *sizes, enum vs_dtype dtype)
 {
     if (lies_last(x)) {
         int64_t strides[4];
@@ -207,8 +216,10 @@ void eng_f_max_pool1d(struct eng_op_call *c)
 {
     struct eng *e = c->e;
     struct eng_tensor *x = lift(e, eng_c_tensor(c, 0)), *out = NULL;
-    int64_t k[2] = {1, at_or(&c->a[1], 0, 1)}, s[2] = {1, at_or(&c->a[2], 0, k[1])}, pad[2] = {0, at_or(&c->a[3], 0, 0)}, d[2] = {1, at_or(&c->a[4], 0, 1)};
-    struct eng_arg args[] = {eng_at(x), eng_aints(k, 2), eng_aints(s, 2), eng_aints(pad, 2), eng_aints(d, 2), c->a[5]};
+    int64_t k[2] = {1, at_or(&c->a[1], 0, 1)}, s[2] = {1, at_or(&c->a[2], 0, k[1])},
+            pad[2] = {0, at_or(&c->a[3], 0, 0)}, d[2] = {1, at_or(&c->a[4], 0, 1)};
+    struct eng_arg args[] = {eng_at(x),         eng_aints(k, 2), eng_aints(s, 2),
+                             eng_aints(pad, 2), eng_aints(d, 2), c->a[5]};
 
     if (x)
         out = eng_call1(e, ENG_OP_max_pool2d, args);
@@ -271,8 +282,10 @@ void eng_f_avg_pool1d(struct eng_op_call *c)
 {
     struct eng *e = c->e;
     struct eng_tensor *x = lift(e, eng_c_tensor(c, 0)), *out = NULL;
-    int64_t k[2] = {1, at_or(&c->a[1], 0, 1)}, s[2] = {1, at_or(&c->a[2], 0, k[1])}, pad[2] = {0, at_or(&c->a[3], 0, 0)};
-    struct eng_arg args[] = {eng_at(x), eng_aints(k, 2), eng_aints(s, 2), eng_aints(pad, 2), c->a[4], c->a[5], eng_anone()};
+    int64_t k[2] = {1, at_or(&c->a[1], 0, 1)}, s[2] = {1, at_or(&c->a[2], 0, k[1])},
+            pad[2] = {0, at_or(&c->a[3], 0, 0)};
+    struct eng_arg args[] = {eng_at(x), eng_aints(k, 2), eng_aints(s, 2), eng_aints(pad, 2),
+                             c->a[4],   c->a[5],         eng_anone()};
 
     if (x)
         out = eng_call1(e, ENG_OP_avg_pool2d, args);
@@ -290,7 +303,8 @@ void eng_f_adaptive_avg_pool2d(struct eng_op_call *c)
     if (x->ndim != 3 && x->ndim != 4) {
         char shape[ENG_SHAPE_TEXT_MAX];
 
-        eng_fail(e, VS_E_SHAPE, "adaptive_avg_pool2d: expected a 3-D or 4-D input, got %s", eng_shape_text(x, shape));
+        eng_fail(e, VS_E_SHAPE, "adaptive_avg_pool2d: expected a 3-D or 4-D input, got %s",
+                 eng_shape_text(x, shape));
         return;
     }
     if (at_or(&c->a[1], 0, 1) == 1 && at_or(&c->a[1], 1, 1) == 1) {
@@ -300,7 +314,8 @@ void eng_f_adaptive_avg_pool2d(struct eng_op_call *c)
 
         if (mean && lies_last(x)) { /* its strides are set to channels-last ones */
             int64_t strides[4];
-            struct eng_arg view[] = {eng_at(mean), eng_aints(mean->sizes, 4), eng_aints(strides, 4), eng_ai(0)};
+            struct eng_arg view[] = {eng_at(mean), eng_aints(mean->sizes, 4), eng_aints(strides, 4),
+                                     eng_ai(0)};
 
             eng_channels_last_strides(mean->sizes, strides);
             eng_slot_set(&mean, eng_call1(e, ENG_OP_as_strided, view));
@@ -399,7 +414,8 @@ void eng_f_upsample(struct eng_op_call *c)
         struct eng_view vx = eng_v(dx ? dx : x), vo = eng_v(out);
 
         if (bilinear)
-            c->e->kernels->upsample_bilinear2d(&vx, &vo, eng_c_bool(c, 2), eng_c_has(c, 3) ? eng_c_float(c, 3) : 0,
+            c->e->kernels->upsample_bilinear2d(&vx, &vo, eng_c_bool(c, 2),
+                                               eng_c_has(c, 3) ? eng_c_float(c, 3) : 0,
                                                eng_c_has(c, 4) ? eng_c_float(c, 4) : 0);
         else
             c->e->kernels->upsample_nearest2d(&vx, &vo);
@@ -419,14 +435,16 @@ void eng_b_upsample(struct eng_bw *b)
     struct eng_tensor *row_major = NULL, *g;
 
     if (lies_last(b->g[0]) && !upsamples_last(b->g[0]))
-        row_major = eng_empty(b->e, edge->sizes, 4, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
+        row_major = eng_empty(b->e, edge->sizes, 4, (enum vs_dtype)b->g[0]->dtype,
+                              b->g[0]->storage->on_host);
     g = in_layout(b->e, b->g[0], upsamples_last(b->g[0]));
     if (gx && g && b->e->kernels) {
         struct eng_view vg = eng_v(g), vo = eng_v(gx);
 
         if (bilinear)
-            b->e->kernels->upsample_bilinear2d_backward(&vg, &vo, b->a[2].v.flag, b->a[3].kind == ENG_A_SCALAR ? b->a[3].v.scalar.f : 0,
-                                                        b->a[4].kind == ENG_A_SCALAR ? b->a[4].v.scalar.f : 0);
+            b->e->kernels->upsample_bilinear2d_backward(
+                &vg, &vo, b->a[2].v.flag, b->a[3].kind == ENG_A_SCALAR ? b->a[3].v.scalar.f : 0,
+                b->a[4].kind == ENG_A_SCALAR ? b->a[4].v.scalar.f : 0);
         else
             b->e->kernels->upsample_nearest2d_backward(&vg, &vo);
     }

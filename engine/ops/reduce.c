@@ -43,7 +43,8 @@ static int reduced_sizes(const struct eng_tensor *x, uint32_t mask, bool keepdim
 }
 
 /* out seen with size-1 dims where x was reduced. */
-static struct eng_view keepdim_view(const struct eng_tensor *out, const struct eng_tensor *x, uint32_t mask, bool keepdim)
+static struct eng_view keepdim_view(const struct eng_tensor *out, const struct eng_tensor *x,
+                                    uint32_t mask, bool keepdim)
 {
     struct eng_view v = eng_v(out);
     int k = 0;
@@ -61,7 +62,8 @@ static struct eng_view keepdim_view(const struct eng_tensor *out, const struct e
     return v;
 }
 
-static struct eng_tensor *run_reduce(struct eng_op_call *c, enum eng_reduce kernel, struct eng_tensor *x, uint32_t mask, bool keepdim,
+static struct eng_tensor *run_reduce(struct eng_op_call *c, enum eng_reduce kernel,
+                                     struct eng_tensor *x, uint32_t mask, bool keepdim,
                                      enum vs_dtype dtype, double p0)
 {
     int64_t sizes[VS_MAX_DIMS];
@@ -69,7 +71,8 @@ static struct eng_tensor *run_reduce(struct eng_op_call *c, enum eng_reduce kern
     struct eng_tensor *out = eng_c_empty(c, sizes, n, dtype, x);
 
     /* integers and bools are widened to a copy first, which goes when the op returns */
-    if (out && kernel == ENG_R_SUM && x->dtype != dtype && !vs_dtype_is_floating((enum vs_dtype)x->dtype))
+    if (out && kernel == ENG_R_SUM && x->dtype != dtype &&
+        !vs_dtype_is_floating((enum vs_dtype)x->dtype))
         eng_unref(eng_c_empty(c, x->sizes, x->ndim, dtype, x));
     if (out && eng_c_computes(c)) {
         struct eng_view vx = eng_v(x);
@@ -109,7 +112,8 @@ static enum eng_reduce kernel_of(enum eng_op_id id)
 }
 
 /* Integers are summed and multiplied in int64; tests give bool; everything else keeps the dtype, or takes the one asked for. */
-static enum vs_dtype result_dtype(const struct eng_op_call *c, const struct eng_tensor *x, int dtype_arg)
+static enum vs_dtype result_dtype(const struct eng_op_call *c, const struct eng_tensor *x,
+                                  int dtype_arg)
 {
     enum eng_reduce kernel = kernel_of(c->id);
 
@@ -117,7 +121,8 @@ static enum vs_dtype result_dtype(const struct eng_op_call *c, const struct eng_
         return VS_BOOL;
     if (dtype_arg >= 0 && c->a[dtype_arg].kind == ENG_A_DTYPE)
         return c->a[dtype_arg].v.dtype;
-    if ((kernel == ENG_R_SUM || kernel == ENG_R_PROD) && !vs_dtype_is_floating((enum vs_dtype)x->dtype))
+    if ((kernel == ENG_R_SUM || kernel == ENG_R_PROD) &&
+        !vs_dtype_is_floating((enum vs_dtype)x->dtype))
         return VS_I64;
     return (enum vs_dtype)x->dtype;
 }
@@ -126,7 +131,9 @@ static bool needs_floating(struct eng_op_call *c, const struct eng_tensor *x, en
 {
     if (kernel_of(c->id) != ENG_R_MEAN || vs_dtype_is_floating(dtype))
         return true;
-    eng_fail(c->e, VS_E_TYPE, "mean(): input dtype must be floating point, got %s: convert with .float()", vs_dtype_name((enum vs_dtype)x->dtype));
+    eng_fail(c->e, VS_E_TYPE,
+             "mean(): input dtype must be floating point, got %s: convert with .float()",
+             vs_dtype_name((enum vs_dtype)x->dtype));
     return false;
 }
 
@@ -145,7 +152,8 @@ void eng_f_reduce_all(struct eng_op_call *c)
 }
 
 /* Temporaries of logsumexp: the maxima, which of them are infinite, and the exponentials. */
-static struct eng_tensor *logsumexp_scratch_begin(struct eng_op_call *c, struct eng_tensor *x, uint32_t mask, int64_t *sizes, int n)
+static struct eng_tensor *logsumexp_scratch_begin(struct eng_op_call *c, struct eng_tensor *x,
+                                                  uint32_t mask, int64_t *sizes, int n)
 {
     struct eng_tensor *maxima = eng_c_empty(c, sizes, n, (enum vs_dtype)x->dtype, x);
     struct eng_tensor *finite = eng_c_empty(c, sizes, n, (enum vs_dtype)x->dtype, x);
@@ -198,7 +206,8 @@ void eng_f_reduce(struct eng_op_call *c)
 /* ---- sum and mean ---- */
 
 /* t with size-1 dims put back where the reduction took them. Takes over t. */
-static struct eng_tensor *unsqueezed(struct eng *e, struct eng_tensor *t, uint32_t mask, int ndim, bool keepdim)
+static struct eng_tensor *unsqueezed(struct eng *e, struct eng_tensor *t, uint32_t mask, int ndim,
+                                     bool keepdim)
 {
     for (int d = 0; !keepdim && d < ndim && t; d++) {
         if (mask >> d & 1) {
@@ -211,7 +220,8 @@ static struct eng_tensor *unsqueezed(struct eng *e, struct eng_tensor *t, uint32
     return t;
 }
 
-static struct eng_tensor *spread(struct eng_bw *b, struct eng_tensor *t_taken, uint32_t mask, bool keepdim)
+static struct eng_tensor *spread(struct eng_bw *b, struct eng_tensor *t_taken, uint32_t mask,
+                                 bool keepdim)
 {
     const struct eng_edge *edge = eng_b_edge(b, 0, 0);
     struct eng_tensor *t = unsqueezed(b->e, t_taken, mask, edge->ndim, keepdim);
@@ -281,7 +291,8 @@ void eng_b_mean(struct eng_bw *b)
 {
     uint32_t mask = mask_of(b, 1);
 
-    divided(b, spread(b, eng_ref(b->g[0]), mask, b->a[2].v.flag), reduced_count(eng_b_edge(b, 0, 0), mask));
+    divided(b, spread(b, eng_ref(b->g[0]), mask, b->a[2].v.flag),
+            reduced_count(eng_b_edge(b, 0, 0), mask));
 }
 
 /* g * (result / input): where no factor is zero. PyTorch looks for zeros first. */
@@ -311,7 +322,8 @@ void eng_f_var(struct eng_op_call *c)
 {
     struct eng_arg args[] = {c->a[0], c->a[1], eng_ai(eng_c_bool(c, 2) ? 1 : 0), c->a[3]};
 
-    eng_c_give(c, eng_call1(c->e, is_std(c->id) ? ENG_OP_std_correction : ENG_OP_var_correction, args));
+    eng_c_give(
+        c, eng_call1(c->e, is_std(c->id) ? ENG_OP_std_correction : ENG_OP_var_correction, args));
 }
 
 void eng_f_var_correction(struct eng_op_call *c)
@@ -323,16 +335,19 @@ void eng_f_var_correction(struct eng_op_call *c)
     if (!dim_mask(c->e, &c->a[1], x->ndim, &mask))
         return;
     if (!vs_dtype_is_floating((enum vs_dtype)x->dtype)) {
-        eng_fail(c->e, VS_E_TYPE, "%s only support floating point dtypes, got %s", eng_op_get(c->id)->name, vs_dtype_name((enum vs_dtype)x->dtype));
+        eng_fail(c->e, VS_E_TYPE, "%s only support floating point dtypes, got %s",
+                 eng_op_get(c->id)->name, vs_dtype_name((enum vs_dtype)x->dtype));
         return;
     }
-    out = run_reduce(c, is_std(c->id) ? ENG_R_STD : ENG_R_VAR, x, mask, eng_c_bool(c, 3), (enum vs_dtype)x->dtype, eng_c_float(c, 2));
+    out = run_reduce(c, is_std(c->id) ? ENG_R_STD : ENG_R_VAR, x, mask, eng_c_bool(c, 3),
+                     (enum vs_dtype)x->dtype, eng_c_float(c, 2));
     if (out)
         eng_c_give(c, out);
 }
 
 /* (2 / (n - correction)) * g * (x - mean(x)). Takes over g. */
-static struct eng_tensor *var_gradient(struct eng_bw *b, struct eng_tensor *g, uint32_t mask, bool keepdim)
+static struct eng_tensor *var_gradient(struct eng_bw *b, struct eng_tensor *g, uint32_t mask,
+                                       bool keepdim)
 {
     struct eng *e = b->e;
     const struct eng_edge *edge = eng_b_edge(b, 0, 0);
@@ -417,7 +432,8 @@ void eng_f_max_dim(struct eng_op_call *c)
 void eng_b_max_dim(struct eng_bw *b)
 {
     const struct eng_edge *edge = eng_b_edge(b, 0, 0);
-    struct eng_tensor *zeros = eng_zeros(b->e, edge->sizes, edge->ndim, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
+    struct eng_tensor *zeros = eng_zeros(b->e, edge->sizes, edge->ndim,
+                                         (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
     int64_t dim = b->a[1].v.scalar.i;
     struct eng_tensor *index = eng_ref(b->saved[0]);
     struct eng_tensor *g = eng_ref(b->g[0]);
@@ -456,7 +472,8 @@ void eng_f_argmax(struct eng_op_call *c)
     out = eng_c_empty(c, sizes, n, VS_I64, x);
     if (out && eng_c_computes(c)) {
         int64_t flat = eng_numel(x);
-        struct eng_tensor *dense = eng_empty(c->e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, true);
+        struct eng_tensor *dense =
+            eng_empty(c->e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, true);
         struct eng_tensor *values = eng_empty(c->e, sizes, n, (enum vs_dtype)x->dtype, true);
 
         if (dense && values) {
@@ -480,7 +497,8 @@ void eng_f_argmax(struct eng_op_call *c)
 }
 
 /* Count of true elements of mask, as sum() of a bool does it on the device: the count, and a widened copy of the mask that goes at once. */
-static struct eng_tensor *mask_count(struct eng_bw *b, struct eng_tensor *test, const struct eng_arg *dims, bool keepdim)
+static struct eng_tensor *mask_count(struct eng_bw *b, struct eng_tensor *test,
+                                     const struct eng_arg *dims, bool keepdim)
 {
     struct eng *e = b->e;
     struct eng_tensor *wide, *count;
@@ -504,7 +522,8 @@ static struct eng_tensor *mask_count(struct eng_bw *b, struct eng_tensor *test, 
 }
 
 /* mask * (g / count of the mask). Takes over nothing. */
-static struct eng_tensor *evenly(struct eng *e, struct eng_tensor *g, struct eng_tensor *test, struct eng_tensor *count)
+static struct eng_tensor *evenly(struct eng *e, struct eng_tensor *g, struct eng_tensor *test,
+                                 struct eng_tensor *count)
 {
     struct eng_tensor *share = eng_div(e, g, count);
     struct eng_tensor *out = eng_mul(e, test, share);
@@ -593,7 +612,8 @@ void eng_b_norm(struct eng_bw *b)
 void eng_f_cumsum(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, 0);
-    enum vs_dtype dtype = vs_dtype_is_floating((enum vs_dtype)x->dtype) ? (enum vs_dtype)x->dtype : VS_I64;
+    enum vs_dtype dtype =
+        vs_dtype_is_floating((enum vs_dtype)x->dtype) ? (enum vs_dtype)x->dtype : VS_I64;
     struct eng_tensor *out, *dense;
     int dim;
 

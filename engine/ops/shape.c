@@ -12,14 +12,16 @@
 #include "engine/ops/ops.h"
 
 /* Sizes with one -1 filled in; false (failed) when they do not hold numel elements. */
-static bool infer_sizes(struct eng *e, const struct eng_tensor *x, const int64_t *asked, int ndim, int64_t *sizes)
+static bool infer_sizes(struct eng *e, const struct eng_tensor *x, const int64_t *asked, int ndim,
+                        int64_t *sizes)
 {
     int64_t numel = eng_numel(x);
     int64_t known = 1;
     int hole = -1;
 
     if (ndim > VS_MAX_DIMS) {
-        eng_fail(e, VS_E_UNSUPPORTED, "tensors of more than %d dimensions are not supported", VS_MAX_DIMS);
+        eng_fail(e, VS_E_UNSUPPORTED, "tensors of more than %d dimensions are not supported",
+                 VS_MAX_DIMS);
         return false;
     }
     for (int i = 0; i < ndim; i++) {
@@ -36,19 +38,20 @@ static bool infer_sizes(struct eng *e, const struct eng_tensor *x, const int64_t
     else if (hole >= 0 || known != numel)
         goto bad;
     return true;
-bad: {
+bad : {
     struct eng_tensor wanted = {.ndim = (uint8_t)ndim};
     char have[ENG_SHAPE_TEXT_MAX], want[ENG_SHAPE_TEXT_MAX];
 
     memcpy(wanted.sizes, asked, sizeof(*asked) * (size_t)ndim);
-    eng_fail(e, VS_E_SHAPE, "shape %s is invalid for a tensor of shape %s (%" PRId64 " elements)", eng_shape_text(&wanted, want),
-             eng_shape_text(x, have), numel);
+    eng_fail(e, VS_E_SHAPE, "shape %s is invalid for a tensor of shape %s (%" PRId64 " elements)",
+             eng_shape_text(&wanted, want), eng_shape_text(x, have), numel);
     return false;
 }
 }
 
 /* Strides under which x can be seen with `sizes` without a copy. */
-static bool view_strides(const struct eng_tensor *x, const int64_t *sizes, int ndim, int64_t *strides)
+static bool view_strides(const struct eng_tensor *x, const int64_t *sizes, int ndim,
+                         int64_t *strides)
 {
     int view_d = ndim - 1;
     int64_t base_stride, tensor_numel = 1, view_numel = 1;
@@ -87,7 +90,8 @@ static bool view_strides(const struct eng_tensor *x, const int64_t *sizes, int n
     return view_d == -1;
 }
 
-static void give_view(struct eng_op_call *c, const int64_t *sizes, const int64_t *strides, int ndim, uint64_t offset)
+static void give_view(struct eng_op_call *c, const int64_t *sizes, const int64_t *strides, int ndim,
+                      uint64_t offset)
 {
     eng_c_give(c, eng_as_strided(eng_c_tensor(c, 0), sizes, strides, ndim, offset));
 }
@@ -102,7 +106,8 @@ void eng_f_view(struct eng_op_call *c)
         return;
     if (!view_strides(x, sizes, ndim, strides)) {
         eng_fail(c->e, VS_E_SHAPE,
-                 "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
+                 "view size is not compatible with input tensor's size and stride (at least one "
+                 "dimension spans across two contiguous "
                  "subspaces): use .reshape(...) instead");
         return;
     }
@@ -137,7 +142,8 @@ void eng_b_squeeze(struct eng_bw *b)
 }
 
 /* A view where one is possible, else a dense copy seen with the new sizes. */
-static struct eng_tensor *reshaped(struct eng *e, struct eng_tensor *x, const int64_t *asked, int ndim)
+static struct eng_tensor *reshaped(struct eng *e, struct eng_tensor *x, const int64_t *asked,
+                                   int ndim)
 {
     int64_t sizes[VS_MAX_DIMS], strides[VS_MAX_DIMS];
     struct eng_tensor *copy, *out;
@@ -170,10 +176,12 @@ void eng_f_flatten(struct eng_op_call *c)
     int64_t sizes[VS_MAX_DIMS];
     int first, last, n = 0;
 
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &first) || !eng_wrap_dim(c->e, eng_c_int(c, 2), x->ndim, &last))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &first) ||
+        !eng_wrap_dim(c->e, eng_c_int(c, 2), x->ndim, &last))
         return;
     if (first > last) {
-        eng_fail(c->e, VS_E_VALUE, "flatten() has invalid args: start_dim cannot come after end_dim");
+        eng_fail(c->e, VS_E_VALUE,
+                 "flatten() has invalid args: start_dim cannot come after end_dim");
         return;
     }
     if (!x->ndim) {
@@ -203,7 +211,8 @@ void eng_f_unflatten(struct eng_op_call *c)
     if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim))
         return;
     if (x->ndim - 1 + (int)c->a[2].count > VS_MAX_DIMS) {
-        eng_fail(c->e, VS_E_UNSUPPORTED, "tensors of more than %d dimensions are not supported", VS_MAX_DIMS);
+        eng_fail(c->e, VS_E_UNSUPPORTED, "tensors of more than %d dimensions are not supported",
+                 VS_MAX_DIMS);
         return;
     }
     for (int d = 0; d < x->ndim; d++) {
@@ -225,19 +234,22 @@ void eng_f_as_strided(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, 0);
 
-    give_view(c, c->a[1].v.ints, c->a[2].v.ints, (int)c->a[1].count, x->offset + (uint64_t)eng_c_int(c, 3));
+    give_view(c, c->a[1].v.ints, c->a[2].v.ints, (int)c->a[1].count,
+              x->offset + (uint64_t)eng_c_int(c, 3));
 }
 
 /* Zeros of the input's shape with g written where the view lies. The input is dense (the base of an in-place op on a view). */
 void eng_b_as_strided(struct eng_bw *b)
 {
     const struct eng_edge *edge = eng_b_edge(b, 0, 0);
-    struct eng_tensor *zeros = eng_zeros(b->e, edge->sizes, edge->ndim, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
+    struct eng_tensor *zeros = eng_zeros(b->e, edge->sizes, edge->ndim,
+                                         (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
     struct eng_tensor *slot;
 
     if (!zeros)
         return;
-    slot = eng_as_strided(zeros, b->a[1].v.ints, b->a[2].v.ints, (int)b->a[1].count, (uint64_t)b->a[3].v.scalar.i);
+    slot = eng_as_strided(zeros, b->a[1].v.ints, b->a[2].v.ints, (int)b->a[1].count,
+                          (uint64_t)b->a[3].v.scalar.i);
     eng_copy_into(b->e, slot, b->g[0]);
     eng_unref(slot);
     eng_b_give(b, 0, zeros);
@@ -249,7 +261,8 @@ void eng_f_transpose(struct eng_op_call *c)
     int64_t sizes[VS_MAX_DIMS], strides[VS_MAX_DIMS];
     int a, z;
 
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &a) || !eng_wrap_dim(c->e, eng_c_int(c, 2), x->ndim, &z))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &a) ||
+        !eng_wrap_dim(c->e, eng_c_int(c, 2), x->ndim, &z))
         return;
     memcpy(sizes, x->sizes, sizeof(sizes));
     memcpy(strides, x->strides, sizeof(strides));
@@ -272,10 +285,12 @@ void eng_f_t(struct eng_op_call *c)
     int64_t strides[2] = {x->strides[1], x->strides[0]};
 
     if (x->ndim > 2) {
-        eng_fail(c->e, VS_E_SHAPE, "t() expects a tensor with <= 2 dimensions, but self is %dD", x->ndim);
+        eng_fail(c->e, VS_E_SHAPE, "t() expects a tensor with <= 2 dimensions, but self is %dD",
+                 x->ndim);
         return;
     }
-    give_view(c, x->ndim == 2 ? sizes : x->sizes, x->ndim == 2 ? strides : x->strides, x->ndim, x->offset);
+    give_view(c, x->ndim == 2 ? sizes : x->sizes, x->ndim == 2 ? strides : x->strides, x->ndim,
+              x->offset);
 }
 
 void eng_b_t(struct eng_bw *b)
@@ -290,7 +305,8 @@ void eng_f_permute(struct eng_op_call *c)
     uint32_t seen = 0;
 
     if (c->a[1].count != x->ndim) {
-        eng_fail(c->e, VS_E_SHAPE, "permute: %u dims given for a tensor of %d dimensions", c->a[1].count, x->ndim);
+        eng_fail(c->e, VS_E_SHAPE, "permute: %u dims given for a tensor of %d dimensions",
+                 c->a[1].count, x->ndim);
         return;
     }
     for (int i = 0; i < x->ndim; i++) {
@@ -330,7 +346,8 @@ void eng_f_expand(struct eng_op_call *c)
     int lead = n - x->ndim;
 
     if (lead < 0 || n > VS_MAX_DIMS) {
-        eng_fail(c->e, VS_E_SHAPE, "expand: %d sizes given for a tensor of %d dimensions", n, x->ndim);
+        eng_fail(c->e, VS_E_SHAPE, "expand: %d sizes given for a tensor of %d dimensions", n,
+                 x->ndim);
         return;
     }
     for (int i = 0; i < n; i++) {
@@ -342,7 +359,10 @@ void eng_f_expand(struct eng_op_call *c)
         if (sizes[i] < 0 || (sizes[i] != have && have != 1)) {
             char shape[ENG_SHAPE_TEXT_MAX];
 
-            eng_fail(c->e, VS_E_SHAPE, "expand: a tensor of shape %s cannot be expanded to %" PRId64 " at dimension %d", eng_shape_text(x, shape), want, i);
+            eng_fail(c->e, VS_E_SHAPE,
+                     "expand: a tensor of shape %s cannot be expanded to %" PRId64
+                     " at dimension %d",
+                     eng_shape_text(x, shape), want, i);
             return;
         }
     }
@@ -394,7 +414,8 @@ void eng_f_unsqueeze(struct eng_op_call *c)
     int dim, n = 0;
 
     if (x->ndim == VS_MAX_DIMS) {
-        eng_fail(c->e, VS_E_UNSUPPORTED, "tensors of more than %d dimensions are not supported", VS_MAX_DIMS);
+        eng_fail(c->e, VS_E_UNSUPPORTED, "tensors of more than %d dimensions are not supported",
+                 VS_MAX_DIMS);
         return;
     }
     if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim + 1, &dim))
@@ -425,7 +446,8 @@ void eng_f_movedim(struct eng_op_call *c)
     int64_t order[VS_MAX_DIMS];
     int from, to, n = 0;
 
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &from) || !eng_wrap_dim(c->e, eng_c_int(c, 2), x->ndim, &to))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &from) ||
+        !eng_wrap_dim(c->e, eng_c_int(c, 2), x->ndim, &to))
         return;
     for (int d = 0; n < x->ndim; d++) {
         if (n == to) {
@@ -440,7 +462,8 @@ void eng_f_movedim(struct eng_op_call *c)
 
 /* ---- parts ---- */
 
-static struct eng_tensor *part(struct eng_tensor *x, int dim, int64_t start, int64_t length, int64_t step)
+static struct eng_tensor *part(struct eng_tensor *x, int dim, int64_t start, int64_t length,
+                               int64_t step)
 {
     int64_t sizes[VS_MAX_DIMS], strides[VS_MAX_DIMS];
 
@@ -448,12 +471,13 @@ static struct eng_tensor *part(struct eng_tensor *x, int dim, int64_t start, int
     memcpy(strides, x->strides, sizeof(strides));
     sizes[dim] = length;
     strides[dim] *= step;
-    return eng_as_strided(x, sizes, strides, x->ndim, x->offset + (uint64_t)(start * x->strides[dim]));
+    return eng_as_strided(x, sizes, strides, x->ndim,
+                          x->offset + (uint64_t)(start * x->strides[dim]));
 }
 
 /* Python's bounds: negative ones count from the end, all are clamped. */
-static void slice_bounds(const struct eng_arg *start_arg, const struct eng_arg *end_arg, int64_t size, int64_t step, int64_t *start,
-                         int64_t *length)
+static void slice_bounds(const struct eng_arg *start_arg, const struct eng_arg *end_arg,
+                         int64_t size, int64_t step, int64_t *start, int64_t *length)
 {
     int64_t first = start_arg->kind == ENG_A_NONE ? 0 : start_arg->v.scalar.i;
     int64_t end = end_arg->kind == ENG_A_NONE ? size : end_arg->v.scalar.i;
@@ -482,7 +506,9 @@ void eng_f_slice(struct eng_op_call *c)
     if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim))
         return;
     if (step <= 0 || !x->ndim) {
-        eng_fail(c->e, VS_E_VALUE, x->ndim ? "slice: the step must be greater than zero" : "slice() cannot be applied to a 0-dim tensor");
+        eng_fail(c->e, VS_E_VALUE,
+                 x->ndim ? "slice: the step must be greater than zero"
+                         : "slice() cannot be applied to a 0-dim tensor");
         return;
     }
     slice_bounds(&c->a[2], &c->a[3], x->sizes[dim], step, &start, &length);
@@ -493,7 +519,8 @@ void eng_f_slice(struct eng_op_call *c)
 void eng_b_slice(struct eng_bw *b)
 {
     const struct eng_edge *edge = eng_b_edge(b, 0, 0);
-    struct eng_tensor *zeros = eng_zeros(b->e, edge->sizes, edge->ndim, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
+    struct eng_tensor *zeros = eng_zeros(b->e, edge->sizes, edge->ndim,
+                                         (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
     int64_t dim = b->a[1].v.scalar.i;
     int64_t step = b->a[4].v.scalar.i;
     struct eng_tensor *slot;
@@ -536,7 +563,9 @@ void eng_f_select(struct eng_op_call *c)
     if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim))
         return;
     if (index < -x->sizes[dim] || index >= x->sizes[dim]) {
-        eng_fail(c->e, VS_E_VALUE, "index %" PRId64 " is out of bounds for dimension %d with size %" PRId64, index, dim, x->sizes[dim]);
+        eng_fail(c->e, VS_E_VALUE,
+                 "index %" PRId64 " is out of bounds for dimension %d with size %" PRId64, index,
+                 dim, x->sizes[dim]);
         return;
     }
     eng_c_give(c, selected(x, dim, index < 0 ? index + x->sizes[dim] : index));
@@ -545,7 +574,8 @@ void eng_f_select(struct eng_op_call *c)
 void eng_b_select(struct eng_bw *b)
 {
     const struct eng_edge *edge = eng_b_edge(b, 0, 0);
-    struct eng_tensor *zeros = eng_zeros(b->e, edge->sizes, edge->ndim, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
+    struct eng_tensor *zeros = eng_zeros(b->e, edge->sizes, edge->ndim,
+                                         (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
     int64_t dim = b->a[1].v.scalar.i;
     int64_t index = b->a[2].v.scalar.i;
     struct eng_tensor *slot;
@@ -570,11 +600,15 @@ void eng_f_narrow(struct eng_op_call *c)
         return;
     start = start < 0 ? start + x->sizes[dim] : start;
     if (start < 0 || length < 0 || start + length > x->sizes[dim]) {
-        eng_fail(c->e, VS_E_VALUE, "narrow: start (%" PRId64 ") + length (%" PRId64 ") exceeds dimension size (%" PRId64 ")", start, length, x->sizes[dim]);
+        eng_fail(c->e, VS_E_VALUE,
+                 "narrow: start (%" PRId64 ") + length (%" PRId64
+                 ") exceeds dimension size (%" PRId64 ")",
+                 start, length, x->sizes[dim]);
         return;
     }
     {
-        struct eng_arg args[] = {eng_at(x), eng_ai(dim), eng_ai(start), eng_ai(start + length), eng_ai(1)};
+        struct eng_arg args[] = {eng_at(x), eng_ai(dim), eng_ai(start), eng_ai(start + length),
+                                 eng_ai(1)};
 
         eng_c_give(c, eng_call1(c->e, ENG_OP_slice, args));
     }
@@ -610,7 +644,9 @@ void eng_f_split(struct eng_op_call *c)
         for (uint32_t i = 0; i < c->a[1].count; i++)
             total += c->a[1].v.ints[i];
         if (total != x->sizes[dim])
-            eng_fail(c->e, VS_E_SHAPE, "split: the sizes sum to %" PRId64 ", dimension %d has %" PRId64, total, dim, x->sizes[dim]);
+            eng_fail(c->e, VS_E_SHAPE,
+                     "split: the sizes sum to %" PRId64 ", dimension %d has %" PRId64, total, dim,
+                     x->sizes[dim]);
         else
             give_parts(c, dim, c->a[1].v.ints, c->a[1].count);
         return;
@@ -649,8 +685,10 @@ void eng_b_split(struct eng_bw *b)
             continue;
         }
         memcpy(sizes, edge->sizes, sizeof(sizes));
-        sizes[dim] = b->a[1].kind == ENG_A_INTS || i + 1 < count ? size : edge->sizes[dim] - size * i;
-        pieces[i] = eng_zeros(b->e, sizes, edge->ndim, (enum vs_dtype)like->dtype, like->storage->on_host);
+        sizes[dim] =
+            b->a[1].kind == ENG_A_INTS || i + 1 < count ? size : edge->sizes[dim] - size * i;
+        pieces[i] =
+            eng_zeros(b->e, sizes, edge->ndim, (enum vs_dtype)like->dtype, like->storage->on_host);
     }
     if (!b->e->failed) {
         struct eng_arg args[] = {eng_atensors(pieces, count), eng_ai(dim)};
@@ -672,11 +710,13 @@ void eng_f_chunk(struct eng_op_call *c)
     if (!eng_wrap_dim(c->e, eng_c_int(c, 2), x->ndim, &dim))
         return;
     if (chunks <= 0) {
-        eng_fail(c->e, VS_E_VALUE, "chunk: expects `chunks` to be greater than 0, got %" PRId64, chunks);
+        eng_fail(c->e, VS_E_VALUE, "chunk: expects `chunks` to be greater than 0, got %" PRId64,
+                 chunks);
         return;
     }
     {
-        struct eng_arg args[] = {eng_at(x), eng_ai((x->sizes[dim] + chunks - 1) / chunks), eng_ai(dim)};
+        struct eng_arg args[] = {eng_at(x), eng_ai((x->sizes[dim] + chunks - 1) / chunks),
+                                 eng_ai(dim)};
 
         if (eng_call(c->e, ENG_OP_split, args, &ret)) {
             eng_c_give_list(c, ret.tensors, ret.count);
@@ -724,7 +764,8 @@ void eng_b_unbind(struct eng_bw *b)
     }
     if (!b->e->failed) {
         int64_t dim = b->a[1].v.scalar.i;
-        struct eng_arg args[] = {eng_atensors(pieces, count), eng_ai(dim < 0 ? dim + edge->ndim : dim)};
+        struct eng_arg args[] = {eng_atensors(pieces, count),
+                                 eng_ai(dim < 0 ? dim + edge->ndim : dim)};
 
         eng_b_give(b, 0, eng_call1(b->e, ENG_OP_stack, args));
     }

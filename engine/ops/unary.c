@@ -12,8 +12,8 @@
 /* What an op asks of the kernels. */
 struct unary_row {
     enum eng_unary kernel;
-    bool floats;      /* an integer input gives a float32 result */
-    bool is_test;     /* the result is bool */
+    bool floats;  /* an integer input gives a float32 result */
+    bool is_test; /* the result is bool */
     bool known;
 };
 
@@ -99,10 +99,12 @@ static void give(struct eng_bw *b, struct eng_tensor *t)
 }
 
 /* One kernel over (gradient, saved): out has the gradient's shape. */
-static struct eng_tensor *fused_backward(struct eng_bw *b, enum eng_binary kernel, struct eng_tensor *saved, const double *p)
+static struct eng_tensor *fused_backward(struct eng_bw *b, enum eng_binary kernel,
+                                         struct eng_tensor *saved, const double *p)
 {
     struct eng_op_call c = {.e = b->e, .id = b->node->op};
-    bool saved_first = kernel == ENG_B_THRESHOLD_BACKWARD || kernel == ENG_B_LEAKY_RELU_BACKWARD; /* whose strides decide */
+    bool saved_first = kernel == ENG_B_THRESHOLD_BACKWARD ||
+                       kernel == ENG_B_LEAKY_RELU_BACKWARD; /* whose strides decide */
     struct eng_tensor *pair[] = {saved_first ? saved : b->g[0], saved_first ? b->g[0] : saved};
     struct eng_tensor *out;
 
@@ -119,7 +121,8 @@ static struct eng_tensor *fused_backward(struct eng_bw *b, enum eng_binary kerne
     return out;
 }
 
-static void fused1(struct eng_bw *b, enum eng_binary kernel, double p0, double p1, double p2, double p3)
+static void fused1(struct eng_bw *b, enum eng_binary kernel, double p0, double p1, double p2,
+                   double p3)
 {
     const double p[4] = {p0, p1, p2, p3};
 
@@ -270,7 +273,9 @@ void eng_b_erf(struct eng_bw *b)
 void eng_b_leaky_relu(struct eng_bw *b)
 {
     if (b->node->is_inplace && b->a[1].v.scalar.f < 0) {
-        eng_fail(b->e, VS_E_AUTOGRAD, "leaky_relu_: an in-place leaky_relu with a negative slope below 0 has no gradient: use the out-of-place form");
+        eng_fail(b->e, VS_E_AUTOGRAD,
+                 "leaky_relu_: an in-place leaky_relu with a negative slope below 0 has no "
+                 "gradient: use the out-of-place form");
         return;
     }
     fused1(b, ENG_B_LEAKY_RELU_BACKWARD, b->a[1].v.scalar.f, 0, 0, 0);
@@ -278,7 +283,8 @@ void eng_b_leaky_relu(struct eng_bw *b)
 
 void eng_b_elu(struct eng_bw *b)
 {
-    fused1(b, ENG_B_ELU_BACKWARD, b->a[1].v.scalar.f, b->a[2].v.scalar.f, b->a[3].v.scalar.f, b->node->is_inplace ? 1 : 0);
+    fused1(b, ENG_B_ELU_BACKWARD, b->a[1].v.scalar.f, b->a[2].v.scalar.f, b->a[3].v.scalar.f,
+           b->node->is_inplace ? 1 : 0);
 }
 
 void eng_b_gelu(struct eng_bw *b)
@@ -337,8 +343,10 @@ void eng_f_threshold(struct eng_op_call *c)
 
         if (mask) {
             struct eng_view vx = eng_v(x), vo = eng_v(out), vm = eng_v(mask);
-            struct eng_view vb = eng_v_scalar((struct eng_scalar){false, 0, eng_c_float(c, 1)}, mask, &bound);
-            struct eng_view vv = eng_v_scalar((struct eng_scalar){false, 0, eng_c_float(c, 2)}, out, &other);
+            struct eng_view vb =
+                eng_v_scalar((struct eng_scalar){false, 0, eng_c_float(c, 1)}, mask, &bound);
+            struct eng_view vv =
+                eng_v_scalar((struct eng_scalar){false, 0, eng_c_float(c, 2)}, out, &other);
 
             c->e->kernels->binary(ENG_B_GT, vx.dtype, &vx, &vb, &vm, none);
             c->e->kernels->ternary(ENG_T_WHERE, vo.dtype, &vm, &vx, &vv, &vo, none);
@@ -381,7 +389,8 @@ void eng_f_celu(struct eng_op_call *c)
 
 void eng_f_selu(struct eng_op_call *c)
 {
-    struct eng_arg args[] = {c->a[0], eng_af(1.6732632423543772848170429916717), eng_af(1.0507009873554804934193349852946), eng_af(1)};
+    struct eng_arg args[] = {c->a[0], eng_af(1.6732632423543772848170429916717),
+                             eng_af(1.0507009873554804934193349852946), eng_af(1)};
 
     run_composite(c, ENG_OP_elu, args);
 }
@@ -402,7 +411,8 @@ void eng_f_clamp(struct eng_op_call *c)
     bool has_min = c->id != ENG_OP_clamp_max && eng_c_has(c, 1);
     int max_at = c->id == ENG_OP_clamp ? 2 : 1;
     bool has_max = c->id != ENG_OP_clamp_min && eng_c_has(c, max_at);
-    double p[2] = {has_min ? eng_c_float(c, 1) : -HUGE_VAL, has_max ? eng_c_float(c, max_at) : HUGE_VAL};
+    double p[2] = {has_min ? eng_c_float(c, 1) : -HUGE_VAL,
+                   has_max ? eng_c_float(c, max_at) : HUGE_VAL};
     struct eng_tensor *out;
     enum vs_dtype dtype = eng_result_dtype(&x, 1, has_min ? &c->a[1] : NULL);
 
@@ -425,7 +435,8 @@ void eng_f_clamp(struct eng_op_call *c)
 }
 
 /* where(mask, g, 0): the zero is a scalar tensor made first. */
-static struct eng_tensor *where_grad(struct eng_bw *b, struct eng_tensor *mask, struct eng_tensor *zero)
+static struct eng_tensor *where_grad(struct eng_bw *b, struct eng_tensor *mask,
+                                     struct eng_tensor *zero)
 {
     struct eng_arg args[] = {eng_at(mask), eng_at(b->g[0]), eng_at(zero)};
 

@@ -39,8 +39,8 @@ struct naive {
     struct naive_block *blocks;
     size_t count;
     size_t cap;
-    uint64_t
-        searches[2]; /* in the default pools, small and large, while garbage collection is on */
+    /* in the default pools, small and large, while garbage collection is on */
+    uint64_t searches[2];
     uint64_t region_pool;   /* 0: no region is open */
     unsigned pool_users[4]; /* of private pools 1..3: with none, their memory may go back */
     uint64_t retries;

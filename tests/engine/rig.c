@@ -176,6 +176,85 @@ enum vs_status rig_take_failure(struct rig *rig, const char *text_part)
     return st;
 }
 
+/* ---- programs ---- */
+
+#define PROGRAMS "tests/golden/oracle/autograd_cases.txt"
+#define LINE_MAX_BYTES 8192
+
+/* The line of `name` behind the name, into buf. */
+static void golden_line(const char *name, char *buf)
+{
+    FILE *f = fopen(PROGRAMS, "r");
+    size_t len = strlen(name);
+    bool found = false;
+
+    if (!f)
+        fail_msg("%s cannot be opened: the tests run from the project's folder", PROGRAMS);
+    while (!found && fgets(buf, LINE_MAX_BYTES, f))
+        found = !strncmp(buf, name, len) && buf[len] == ' ';
+    fclose(f);
+    if (!found)
+        fail_msg("%s: not in %s: run tests/oracle/autograd_cases.py", name, PROGRAMS);
+    memmove(buf, buf + len + 1, strlen(buf + len + 1) + 1);
+    buf[strcspn(buf, "\n")] = '\0';
+}
+
+static struct eng_tensor *program_leaf(struct rig *rig, enum vs_dtype dtype, int64_t rows,
+                                       int64_t cols, uint32_t key)
+{
+    int64_t sizes[2] = {rows, cols};
+    struct eng_tensor *t = rig_tensor(rig, dtype, 2, sizes, NULL);
+
+    for (int64_t i = 0; i < rows * cols; i++)
+        rig_set_value(t, i, rig_formula(key, (uint32_t)i));
+    eng_set_requires_grad(rig->e, t, true);
+    return t;
+}
+
+static bool program_agrees(const struct rig_program *program, bool is_meta)
+{
+    static const char *const DEVICES[] = {"cpu", "meta"};
+    char *want = vs_alloc(LINE_MAX_BYTES), *is = vs_alloc(LINE_MAX_BYTES);
+    struct eng_tensor *leaves[4];
+    struct rig rig;
+    size_t len;
+    bool same;
+
+    golden_line(program->name, want);
+    rig_init(&rig, is_meta);
+    leaves[0] = program_leaf(&rig, VS_F32, 2, 3, 1);
+    leaves[1] = program_leaf(&rig, VS_F32, 2, 3, 2);
+    leaves[2] = program_leaf(&rig, VS_F32, 3, 3, 3);
+    leaves[3] = program_leaf(&rig, VS_F16, 2, 3, 4);
+    rig_clear(&rig);
+    program->run(rig.e, leaves[0], leaves[1], leaves[2], leaves[3]);
+    rig_memory_text(&rig, false, is, LINE_MAX_BYTES);
+    len = strlen(is);
+    if (len)
+        is[len - 1] = '\0';
+    same = !strcmp(want, is);
+    if (!same)
+        print_error("%s on %s\n    is      %s\n    PyTorch %s\n", program->name, DEVICES[is_meta],
+                    is, want);
+    for (int i = 3; i >= 0; i--)
+        eng_unref(leaves[i]);
+    rig_release(&rig);
+    vs_free(is);
+    vs_free(want);
+    return same;
+}
+
+void rig_run_programs(const struct rig_program *programs, size_t count)
+{
+    int bad = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        bad += !program_agrees(&programs[i], false);
+        bad += !program_agrees(&programs[i], true);
+    }
+    assert_int_equal(bad, 0);
+}
+
 /* ---- tensors ---- */
 
 uint32_t rig_formula_word(uint32_t key, uint32_t i)

@@ -46,6 +46,18 @@ size_t rig_count(const struct rig *rig, enum vs_event_kind kind);
  */
 const char *rig_memory_text(const struct rig *rig, bool with_saves, char *buf, size_t size);
 
+/*
+ * A program whose events PyTorch's are known: tests/golden/oracle/autograd_cases.txt has them under `name`, made by
+ * tests/oracle/autograd_cases.py. x and y are leaves [2,3], w is one of [3,3], all float32, h is a leaf [2,3] of float16.
+ */
+struct rig_program {
+    const char *name;
+    void (*run)(struct eng *e, struct eng_tensor *x, struct eng_tensor *y, struct eng_tensor *w,
+                struct eng_tensor *h);
+};
+/* Runs each on the CPU device and on meta, says which ones differ, fails the test if one does. */
+void rig_run_programs(const struct rig_program *programs, size_t count);
+
 /* The failure's status; it is taken, and must be there. `text_part` must be in its words (NULL: anything). */
 enum vs_status rig_take_failure(struct rig *rig, const char *text_part);
 

@@ -55,6 +55,10 @@ void facts_run_release(struct facts_run *run);
 void facts_same(const char *what, struct rpl_trace *a, const char *a_name, struct rpl_trace *b,
                 const char *b_name);
 
+/* Fails unless `b` begins with all the events of `a`. */
+void facts_begins(const char *what, struct rpl_trace *a, const char *a_name, struct rpl_trace *b,
+                  const char *b_name);
+
 /* An event in words, for messages; `out` has FACTS_EVENT_MAX bytes. Returns out. */
 #define FACTS_EVENT_MAX 320
 const char *facts_event_text(const struct rpl_trace *trace, uint64_t seq,

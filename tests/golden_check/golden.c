@@ -62,7 +62,8 @@ static uint32_t on_string(void *user, const char *text)
         if (!strcmp(l->strings[i], text))
             return (uint32_t)i + 1;
     }
-    l->strings = vs_grow((void *)(uintptr_t)l->strings, l->string_count, &l->string_cap, sizeof(*l->strings));
+    l->strings = vs_grow((void *)(uintptr_t)l->strings, l->string_count, &l->string_cap,
+                         sizeof(*l->strings));
     l->strings[l->string_count++] = vs_strdup(text);
     return (uint32_t)l->string_count;
 }
@@ -123,12 +124,17 @@ static char *read_file(const char *path, size_t *len)
     return text;
 }
 
-void golden_run_net(const char *net, const struct json *toggles, int64_t steps, bool formula, struct golden_run *out)
+void golden_run_net(const char *net, const struct json *toggles, int64_t steps, bool formula,
+                    struct golden_run *out)
 {
     struct listener l = {.run = out, .step = -1};
     struct eng_observer observer = {&l, on_event, on_string, on_place, on_tensor};
     struct vs_toggles set = {0};
-    struct lang_settings settings = {.file_name = net, .observer = &observer, .toggles = &set, .formula = formula, .print = quiet};
+    struct lang_settings settings = {.file_name = net,
+                                     .observer = &observer,
+                                     .toggles = &set,
+                                     .formula = formula,
+                                     .print = quiet};
     char *text;
     size_t len;
 
@@ -186,7 +192,8 @@ static void sort_frees(struct golden_event *events, size_t count, const bool *is
     }
 }
 
-bool golden_events_equal(const struct golden_run *run, const struct json *events, bool sort_cast_frees, char *why, size_t why_size)
+bool golden_events_equal(const struct golden_run *run, const struct json *events,
+                         bool sort_cast_frees, char *why, size_t why_size)
 {
     size_t count = events->count;
     struct golden_event *theirs = vs_calloc(count + 1, sizeof(*theirs));
@@ -209,14 +216,19 @@ bool golden_events_equal(const struct golden_run *run, const struct json *events
         sort_frees(ours, run->count, cast);
     }
     for (i = 0; i < count && i < run->count; i++) {
-        if (ours[i].is_alloc != theirs[i].is_alloc || ours[i].bytes != theirs[i].bytes || ours[i].id != theirs[i].id)
+        if (ours[i].is_alloc != theirs[i].is_alloc || ours[i].bytes != theirs[i].bytes ||
+            ours[i].id != theirs[i].id)
             break;
     }
     equal = i == count && i == run->count;
     if (!equal)
-        snprintf(why, why_size, "matched %zu of %zu events (ours has %zu); then theirs %s %" PRIu64 " #%u %s, ours %s %" PRIu64 " #%u %s line %u", i, count,
-                 run->count, i < count ? (theirs[i].is_alloc ? "alloc" : "free") : "end", theirs[i].bytes, theirs[i].id, theirs[i].op,
-                 i < run->count ? (ours[i].is_alloc ? "alloc" : "free") : "end", ours[i].bytes, ours[i].id, ours[i].op, ours[i].line);
+        snprintf(why, why_size,
+                 "matched %zu of %zu events (ours has %zu); then theirs %s %" PRIu64
+                 " #%u %s, ours %s %" PRIu64 " #%u %s line %u",
+                 i, count, run->count, i < count ? (theirs[i].is_alloc ? "alloc" : "free") : "end",
+                 theirs[i].bytes, theirs[i].id, theirs[i].op,
+                 i < run->count ? (ours[i].is_alloc ? "alloc" : "free") : "end", ours[i].bytes,
+                 ours[i].id, ours[i].op, ours[i].line);
     free(cast);
     free(ours);
     free(theirs);
@@ -230,7 +242,8 @@ static void cell_name(const char *path, const struct json *line, char *buf, size
     const char *file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     size_t used = (size_t)snprintf(buf, size, "%s %s", file, json_str(json_get(line, "net")));
 
-    for (const struct json *t = json_get(line, "toggles") ? json_get(line, "toggles")->first : NULL; t && used < size; t = t->next)
+    for (const struct json *t = json_get(line, "toggles") ? json_get(line, "toggles")->first : NULL;
+         t && used < size; t = t->next)
         used += (size_t)snprintf(buf + used, size - used, " %s=%s", t->key, json_str(t));
 }
 
@@ -273,7 +286,8 @@ bool golden_file(const char *path, golden_check_fn *check)
                 total++;
                 if (ok == is_known(known, cell)) {
                     surprises++;
-                    fprintf(stderr, "%s\t%s\n", cell, ok ? "is equal now: take it out of tests/golden/known.tsv" : why);
+                    fprintf(stderr, "%s\t%s\n", cell,
+                            ok ? "is equal now: take it out of tests/golden/known.tsv" : why);
                 } else if (only) {
                     fprintf(stderr, "%s\t%s\n", cell, ok ? "equal" : why);
                 }

@@ -34,11 +34,13 @@ struct golden_run {
 };
 
 /* Run `net` (a path from the repository's root) with `toggles` (a JSON object of strings) on meta. */
-void golden_run_net(const char *net, const struct json *toggles, int64_t steps, bool formula, struct golden_run *out);
+void golden_run_net(const char *net, const struct json *toggles, int64_t steps, bool formula,
+                    struct golden_run *out);
 void golden_run_release(struct golden_run *run);
 
 /* Compare with a golden "events" list; bytes and order of both kinds, and which allocation each free is of. False: `why` says where. */
-bool golden_events_equal(const struct golden_run *run, const struct json *events, bool sort_cast_frees, char *why, size_t why_size);
+bool golden_events_equal(const struct golden_run *run, const struct json *events,
+                         bool sort_cast_frees, char *why, size_t why_size);
 
 /*
  * Every line of a golden file (.jsonl or .jsonl.gz, a path from the repository's root) through `check`, which returns whether ours is equal and

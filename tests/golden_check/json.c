@@ -125,7 +125,8 @@ const struct json *json_parse(struct vs_arena *arena, const char *text)
 
 const struct json *json_get(const struct json *value, const char *key)
 {
-    for (const struct json *m = value && value->kind == JSON_OBJECT ? value->first : NULL; m; m = m->next) {
+    for (const struct json *m = value && value->kind == JSON_OBJECT ? value->first : NULL; m;
+         m = m->next) {
         if (!strcmp(m->key, key))
             return m;
     }

@@ -13,7 +13,15 @@
 
 #include "base/mem.h"
 
-enum json_kind { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+enum json_kind {
+    JSON_NULL,
+    JSON_FALSE,
+    JSON_TRUE,
+    JSON_NUMBER,
+    JSON_STRING,
+    JSON_ARRAY,
+    JSON_OBJECT
+};
 
 /* An array's items, or an object's members in order (each with its key), are a list of `next`. */
 struct json {
@@ -33,6 +41,6 @@ const struct json *json_parse(struct vs_arena *arena, const char *text);
 const struct json *json_get(const struct json *value, const char *key);
 const struct json *json_at(const struct json *value, size_t i);
 const char *json_str(const struct json *value); /* "" for what is no string */
-uint64_t json_u64(const struct json *value);     /* 0 for what is no number */
+uint64_t json_u64(const struct json *value);    /* 0 for what is no number */
 
 #endif

@@ -29,8 +29,10 @@ static bool events_are_equal(const struct json *line, char *why, size_t why_size
         for (char *p = why; *p; p++)
             *p = *p == '\n' ? '|' : *p;
     } else {
-        equal = golden_events_equal(&run, events, json_get(toggles, "amp") != NULL || strstr(json_str(json_get(line, "net")), "amp") != NULL, why,
-                                    why_size);
+        equal = golden_events_equal(&run, events,
+                                    json_get(toggles, "amp") != NULL ||
+                                        strstr(json_str(json_get(line, "net")), "amp") != NULL,
+                                    why, why_size);
     }
     golden_run_release(&run);
     return equal;

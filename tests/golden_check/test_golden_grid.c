@@ -1,12 +1,12 @@
 /*
  * tests/golden_check/test_golden_grid.c - the grid of nets and toggles: phase ends, phase peaks, saved bytes, recomputed ops.
  */
+#include <dirent.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <dirent.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,8 @@
 #include "tests/golden_check/golden.h"
 
 /* Of several parts of a step PyTorch's line has one: the end of the last, the highest peak. */
-static bool phase_find(const struct lang_result *r, int64_t step, const char *name, struct lang_run_phase *out)
+static bool phase_find(const struct lang_result *r, int64_t step, const char *name,
+                       struct lang_run_phase *out)
 {
     bool found = false;
 
@@ -26,7 +27,8 @@ static bool phase_find(const struct lang_result *r, int64_t step, const char *na
         if (p->step != step || strcmp(vs_phase_name(p->phase), name) != 0)
             continue;
         if (found) {
-            uint64_t allocated = out->allocated_peak, requested = out->requested_peak, reserved = out->reserved_peak;
+            uint64_t allocated = out->allocated_peak, requested = out->requested_peak,
+                     reserved = out->reserved_peak;
 
             *out = *p;
             out->allocated_peak = allocated > p->allocated_peak ? allocated : p->allocated_peak;
@@ -40,9 +42,11 @@ static bool phase_find(const struct lang_result *r, int64_t step, const char *na
     return found;
 }
 
-static bool phases_are_equal(const struct lang_result *r, const struct json *phases, char *why, size_t why_size)
+static bool phases_are_equal(const struct lang_result *r, const struct json *phases, char *why,
+                             size_t why_size)
 {
-    static const char *const NAMES[] = {"allocated_end", "allocated_peak", "requested_end", "requested_peak", "reserved_end", "reserved_peak"};
+    static const char *const NAMES[] = {"allocated_end",  "allocated_peak", "requested_end",
+                                        "requested_peak", "reserved_end",   "reserved_peak"};
 
     for (const struct json *p = phases->first; p; p = p->next) {
         int64_t step = json_at(p, 0)->integer;
@@ -62,8 +66,10 @@ static bool phases_are_equal(const struct lang_result *r, const struct json *pha
         values[5] = ours.reserved_peak;
         for (size_t k = 0; k < 6; k++) {
             if (json_at(p, 2 + k) && values[k] != json_u64(json_at(p, 2 + k))) {
-                snprintf(why, why_size, "step %" PRId64 " %s %s: %" PRIu64 ", PyTorch %" PRIu64 " (%+" PRId64 ")", step, name, NAMES[k], values[k],
-                         json_u64(json_at(p, 2 + k)), (int64_t)(values[k] - json_u64(json_at(p, 2 + k))));
+                snprintf(why, why_size,
+                         "step %" PRId64 " %s %s: %" PRIu64 ", PyTorch %" PRIu64 " (%+" PRId64 ")",
+                         step, name, NAMES[k], values[k], json_u64(json_at(p, 2 + k)),
+                         (int64_t)(values[k] - json_u64(json_at(p, 2 + k))));
                 return false;
             }
         }
@@ -71,23 +77,31 @@ static bool phases_are_equal(const struct lang_result *r, const struct json *pha
     return true;
 }
 
-static bool counts_are_equal(const struct lang_result *r, const struct json *line, char *why, size_t why_size)
+static bool counts_are_equal(const struct lang_result *r, const struct json *line, char *why,
+                             size_t why_size)
 {
     const struct json *saved = json_get(line, "saved");
     const struct json *ops = json_get(line, "recomputed_ops");
     size_t i = 0;
 
     /* a net with a step of its own has no loss phase after which to look; PyTorch's figure is of another run */
-    if (saved && r->saved_known && (r->saved_bytes != json_u64(json_get(saved, "bytes")) || r->saved_tensors != json_u64(json_get(saved, "tensors")) ||
-                  (json_get(saved, "bytes_all") && r->saved_bytes_all != json_u64(json_get(saved, "bytes_all"))))) {
-        snprintf(why, why_size, "saved: %" PRIu64 " tensors, %" PRIu64 " bytes (%" PRIu64 " with all); PyTorch %" PRIu64 ", %" PRIu64 " (%" PRIu64 ")",
-                 r->saved_tensors, r->saved_bytes, r->saved_bytes_all, json_u64(json_get(saved, "tensors")), json_u64(json_get(saved, "bytes")),
+    if (saved && r->saved_known &&
+        (r->saved_bytes != json_u64(json_get(saved, "bytes")) ||
+         r->saved_tensors != json_u64(json_get(saved, "tensors")) ||
+         (json_get(saved, "bytes_all") &&
+          r->saved_bytes_all != json_u64(json_get(saved, "bytes_all"))))) {
+        snprintf(why, why_size,
+                 "saved: %" PRIu64 " tensors, %" PRIu64 " bytes (%" PRIu64
+                 " with all); PyTorch %" PRIu64 ", %" PRIu64 " (%" PRIu64 ")",
+                 r->saved_tensors, r->saved_bytes, r->saved_bytes_all,
+                 json_u64(json_get(saved, "tensors")), json_u64(json_get(saved, "bytes")),
                  json_u64(json_get(saved, "bytes_all")));
         return false;
     }
     for (const struct json *n = ops ? ops->first : NULL; n; n = n->next, i++) {
         if (i < r->step_count && r->steps[i].recomputed_ops != json_u64(n)) {
-            snprintf(why, why_size, "recomputed ops of step %zu: %" PRIu64 ", PyTorch %" PRIu64, i, r->steps[i].recomputed_ops, json_u64(n));
+            snprintf(why, why_size, "recomputed ops of step %zu: %" PRIu64 ", PyTorch %" PRIu64, i,
+                     r->steps[i].recomputed_ops, json_u64(n));
             return false;
         }
     }
@@ -112,8 +126,10 @@ static bool cell_is_equal(const struct json *line, char *why, size_t why_size)
     } else {
         equal = run.result.parameters == json_u64(json_get(line, "parameters"));
         if (!equal)
-            snprintf(why, why_size, "%" PRIu64 " parameters, PyTorch has %" PRIu64, run.result.parameters, json_u64(json_get(line, "parameters")));
-        equal = equal && phases_are_equal(&run.result, phases, why, why_size) && counts_are_equal(&run.result, line, why, why_size);
+            snprintf(why, why_size, "%" PRIu64 " parameters, PyTorch has %" PRIu64,
+                     run.result.parameters, json_u64(json_get(line, "parameters")));
+        equal = equal && phases_are_equal(&run.result, phases, why, why_size) &&
+                counts_are_equal(&run.result, line, why, why_size);
     }
     golden_run_release(&run);
     return equal;
