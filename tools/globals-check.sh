@@ -8,6 +8,7 @@ log.o log_state
 cmd_record.o interrupted
 cpu_mem.o cache
 cpu_thread.o pool
+term.o term
 '
 bad=0
 found=$(mktemp)
