@@ -19,7 +19,7 @@ BLAS_CFLAGS = $(eval BLAS_CFLAGS := $$(shell pkg-config --cflags openblas 2>/dev
 BLAS_LIBS   = $(eval BLAS_LIBS := $$(shell pkg-config --libs openblas 2>/dev/null || echo -lopenblas))$(BLAS_LIBS)
 CPPFLAGS += -I. -I$(B)/gen $(patsubst -I%,-isystem %,$(BLAS_CFLAGS))
 CFLAGS   += $(WARN) $(OPT) -pthread
-LDLIBS   += $(BLAS_LIBS) -lsqlite3 -lm $(if $(wildcard tui/*.c),-lncursesw -ltinfo)
+LDLIBS   += $(BLAS_LIBS) -lsqlite3 -lz -lm $(if $(wildcard tui/*.c),-lncursesw -ltinfo)
 LDFLAGS  += -pthread $(if $(SAN),-fsanitize=$(SAN))
 
 Q := $(if $(V),,@)
@@ -92,7 +92,7 @@ $(B)/libcli.a $(B)/libhelp.a:
 TEST_LIBS := $(B)/libhelp.a $(B)/libcli.a $(B)/libvramscope.a
 $(B)/tests/%: $(B)/tests/%.o $(TEST_LIBS)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $< $(TEST_LIBS) -lcmocka -lz $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $< $(TEST_LIBS) -lcmocka $(LDLIBS)
 
 $(B)/bench/%: $(B)/bench/%.o $(B)/libvramscope.a
 	$(call say,LINK,$@)

@@ -79,6 +79,39 @@ enum vs_status cli_netfile_read(const char *path, struct cli_netfile *out, struc
     return st;
 }
 
+/* The line "NAME = …" from `text` on, or NULL. */
+static char *line_find(char *text, const char *name, size_t len)
+{
+    for (char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
+        if (strncmp(line, name, len) == 0 && strncmp(line + len, " = ", 3) == 0)
+            return line;
+    return NULL;
+}
+
+enum vs_status cli_netfile_define(struct cli_netfile *file, const char *pair, struct vs_error *err)
+{
+    size_t len = strcspn(pair, "=");
+    struct vs_text text = {NULL, 0, 0};
+    char *line = line_find(file->text, pair, len);
+    char *rest;
+
+    if (!len || !pair[len] || !pair[len + 1])
+        return vs_fail(err, VS_E_USAGE, "`%s` defines nothing; NAME=VALUE is right", pair);
+    if (!line)
+        return vs_fail(err, VS_E_USAGE, "%s has no line `%.*s = …`", file->name, (int)len, pair);
+    rest = line + strcspn(line, "\n");
+    if (line_find(rest, pair, len))
+        return vs_fail(err, VS_E_USAGE, "%s has more than one line `%.*s = …`", file->name,
+                       (int)len, pair);
+    vs_text_add_n(&text, file->text, (size_t)(line - file->text));
+    vs_text_addf(&text, "%.*s = %s", (int)len, pair, pair + len + 1);
+    vs_text_add(&text, rest);
+    vs_free(file->text);
+    file->len = text.len;
+    file->text = vs_text_take(&text);
+    return VS_OK;
+}
+
 void cli_netfile_release(struct cli_netfile *file)
 {
     vs_free(file->name);

@@ -1,9 +1,9 @@
 /*
  * cli/netfile.h - finds and reads the net file a command was given.
  *
- * For:            the record command.
+ * For:            the commands that run a net.
  * Must not know:  the net language.
- * Invariant:      the text is what the file held, byte for byte.
+ * Invariant:      the text is what the file held, byte for byte, but for what was defined.
  */
 #ifndef CLI_NETFILE_H
 #define CLI_NETFILE_H
@@ -28,6 +28,12 @@ struct cli_netfile {
  */
 VS_MUST_USE enum vs_status cli_netfile_read(const char *path, struct cli_netfile *out,
                                             struct vs_error *err);
+/*
+ * The one line "NAME = …" at the left margin becomes "NAME = VALUE"; `pair` is "NAME=VALUE". VS_E_USAGE: it is no such pair, or the
+ * net has no such line, or more than one.
+ */
+VS_MUST_USE enum vs_status cli_netfile_define(struct cli_netfile *file, const char *pair,
+                                              struct vs_error *err);
 void cli_netfile_release(struct cli_netfile *file);
 
 #endif

@@ -63,6 +63,7 @@ own replay base/ store/reader.h replay/whatif.c=lang/ replay/whatif.c=engine/
 own tui base/ replay/
 own cli base/ engine/ lang/ store/ tracer/ replay/ tui/
 foreign 'sqlite3\.h' 'store/*'
+foreign 'zlib\.h' 'store/*'
 foreign '(n?curses|term)[a-z_]*\.h' tui/surface_curses.c tui/term.c
 foreign 'pthread\.h' 'tracer/*' 'engine/device/cpu/*'
 foreign 'stdatomic\.h' 'tracer/ring*' 'tracer/gate*' 'engine/device/cpu/*'

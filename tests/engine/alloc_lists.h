@@ -8,22 +8,13 @@
 #ifndef TESTS_ENGINE_ALLOC_LISTS_H
 #define TESTS_ENGINE_ALLOC_LISTS_H
 
-#include "engine/alloc_record.h"
+#include "engine/alloc_memlist.h"
 
 #define ALLOC_LISTS_DIR "tests/golden/alloc"
 
-struct alloc_list {
-    struct eng_alloc_conf conf;
-    struct eng_record_state final;
-    struct eng_record_event *events;
-    size_t event_count;
-    size_t event_cap;
-};
-
-/* VS_E_IO, VS_E_FORMAT: `err` names the file and the line. */
-VS_MUST_USE enum vs_status alloc_list_read(const char *path, struct alloc_list *out,
+/* VS_E_IO, VS_E_FORMAT: `err` names the file and the line. Release with eng_record_release. */
+VS_MUST_USE enum vs_status alloc_list_read(const char *path, struct eng_record *out,
                                            struct vs_error *err);
-void alloc_list_release(struct alloc_list *list);
 
 #define ALLOC_FACT_NONE UINT64_MAX
 

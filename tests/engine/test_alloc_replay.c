@@ -75,7 +75,7 @@ static void check_identities(const struct eng_alloc_stats *s, const struct eng_r
 }
 
 /* Every block in use is its request rounded, in large pools plus at most 1 MiB too little to split off. */
-static void check_rounding(const struct alloc_list *list)
+static void check_rounding(const struct eng_record *list)
 {
     for (size_t i = 0; i < list->final.segment_count; i++) {
         const struct eng_record_segment *seg = &list->final.segments[i];
@@ -112,7 +112,7 @@ static void check_facts(const struct alloc_facts *facts, const struct eng_alloc_
 static void a_recorded_run_is_replayed_without_a_difference(void **state)
 {
     const struct alloc_facts *facts = *state;
-    struct alloc_list list;
+    struct eng_record list;
     struct eng_record_state start = {0};
     struct eng_record_state found = {0};
     struct eng_replay *replay;
@@ -148,7 +148,7 @@ static void a_recorded_run_is_replayed_without_a_difference(void **state)
     eng_replay_free(replay);
     eng_record_state_release(&start);
     eng_record_state_release(&found);
-    alloc_list_release(&list);
+    eng_record_release(&list);
 }
 
 static void a_snapshot_of_nothing_is_replayed(void **unused)
@@ -352,7 +352,7 @@ static uint64_t draw(uint64_t *seed, uint64_t below)
 }
 
 /* One event becomes another, moves, vanishes, or gets a figure from elsewhere in the trace or from nowhere. */
-static void spoil(struct alloc_list *list, uint64_t *seed)
+static void spoil(struct eng_record *list, uint64_t *seed)
 {
     struct eng_record_event *event = &list->events[draw(seed, list->event_count)];
     const struct eng_record_event *other = &list->events[draw(seed, list->event_count)];
@@ -399,7 +399,7 @@ static void spoil(struct alloc_list *list, uint64_t *seed)
 
 static void spoil_and_replay(const char *name, uint64_t seed, unsigned *refused, unsigned *noticed)
 {
-    struct alloc_list list;
+    struct eng_record list;
     struct eng_record_state start = {0};
     struct eng_replay *replay = NULL;
     struct vs_error err = VS_ERROR_INIT;
@@ -425,7 +425,7 @@ static void spoil_and_replay(const char *name, uint64_t seed, unsigned *refused,
     }
     eng_replay_free(replay);
     eng_record_state_release(&start);
-    alloc_list_release(&list);
+    eng_record_release(&list);
 }
 
 static void a_spoiled_trace_is_refused_or_noticed(void **unused)

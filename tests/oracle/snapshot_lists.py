@@ -4,7 +4,8 @@
     python3 tests/oracle/snapshot_lists.py OUTDIR SNAPSHOT.pickle[.gz]...
 
 Writes one text file per snapshot and device that has segments or events: OUTDIR/<name>.<device>.txt. What
-tests/engine/alloc_lists.c reads is described here; only sizes, addresses and streams are kept, no names and no stacks.
+store/memlist_compact.c reads is described here; sizes, addresses and streams are kept, and of the stacks only whose an
+allocation is.
 
     vramscope allocator list 1
     conf TEXT                   allocator settings in force ("conf" alone: none recorded)
@@ -14,7 +15,9 @@ tests/engine/alloc_lists.c reads is described here; only sizes, addresses and st
                                 its blocks in address order: inactive, allocated, pending free
     events COUNT                the trace follows, oldest first; COUNT as in the snapshot
     t STREAM                    the events after it are on this stream (0 at first)
-    a DELTA REQUESTED           alloc; DELTA from the address of the alloc before it (from 0 at first)
+    a DELTA REQUESTED [CLASS]   alloc; DELTA from the address of the alloc before it (from 0 at first). CLASS: w workspace of a
+                                library, r scratch of a split reduction, s scratch of sorting and scanning, x of anything else;
+                                none: a tensor's, or nobody knows (the recording has no C++ stacks)
     f BACK                      free_requested and, directly after it, free_completed, of the alloc BACK allocs ago (1: the last)
     r BACK / c BACK             one of the two alone
     F, R, C ADDRESS REQUESTED   the same for a block that was allocated before the trace began
@@ -29,9 +32,16 @@ import gzip
 import io
 import os
 import pickle
+import re
 import sys
 
 UNIT = 512
+# Every tensor's memory is made in one of these.
+TENSOR = re.compile(r"at::detail::empty_|at::native::resize_|resize_bytes_cuda")
+CPP = re.compile(r"^(at|c10|torch)::")
+CLASSES = (("r", re.compile(r"gpu_reduce_kernel")),
+           ("s", re.compile(r"radix_sort|cub::|thrust::|cuda_cub")),
+           ("w", re.compile(r"getNewWorkspace|CublasHandlePool|getCurrentCUDABlasHandle|[cC]ublas|gemm|[cC]udnn|addmm")))
 
 
 class DataOnly(pickle.Unpickler):
@@ -89,6 +99,17 @@ def state_lines(segments):
 SEGMENT_ACTIONS = {"segment_alloc": "+", "segment_free": "-", "segment_map": "m", "segment_unmap": "u"}
 
 
+def class_of(event):
+    """Whose an allocation is, as " CLASS", or "" for a tensor's."""
+    names = [f["name"] for f in event.get("frames") or ()]
+    if not any(CPP.search(n) for n in names) or any(TENSOR.search(n) for n in names):
+        return ""
+    for letter, pattern in CLASSES:
+        if any(pattern.search(n) for n in names):
+            return " " + letter
+    return " x"
+
+
 class Writer:
     """Event lines; `live` has the number of the alloc event behind each address in use."""
 
@@ -125,7 +146,7 @@ class Writer:
                 yield f"{SEGMENT_ACTIONS[action]} {units(unsigned(event['addr'])):x} {units(event['size'])}"
             elif action == "alloc":
                 addr = unsigned(event["addr"])
-                yield f"a {units(addr) - units(self.last_addr)} {event['size']}"
+                yield f"a {units(addr) - units(self.last_addr)} {event['size']}{class_of(event)}"
                 self.last_addr = addr
                 self.live[addr] = self.allocs
                 self.allocs += 1

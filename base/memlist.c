@@ -1,0 +1,162 @@
+/*
+ * base/memlist.c - see memlist.h.
+ */
+#include "base/memlist.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+struct vs_memlist_strings {
+    struct vs_arena *arena;
+    const char **texts; /* id - 1 */
+    size_t count, cap;
+    uint32_t *slots; /* open addressing: id, 0 is free; a power of two, at most half full */
+    size_t slot_count;
+};
+
+const char *vs_mem_kind_name(enum vs_mem_kind kind)
+{
+    static const char *const NAMES[] = {
+        [VS_MEM_ALLOC] = "alloc",
+        [VS_MEM_FREE_REQUESTED] = "free_requested",
+        [VS_MEM_FREE_COMPLETED] = "free_completed",
+        [VS_MEM_SEGMENT_ALLOC] = "segment_alloc",
+        [VS_MEM_SEGMENT_FREE] = "segment_free",
+        [VS_MEM_SEGMENT_MAP] = "segment_map",
+        [VS_MEM_SEGMENT_UNMAP] = "segment_unmap",
+        [VS_MEM_OOM] = "oom",
+        [VS_MEM_SNAPSHOT] = "snapshot",
+        [VS_MEM_OTHER] = "other",
+    };
+
+    VS_ASSERT(kind < VS_MEM_KIND_COUNT);
+    return NAMES[kind];
+}
+
+const char *vs_mem_class_name(enum vs_mem_class cls)
+{
+    static const char *const NAMES[] = {
+        [VS_MEM_TENSOR] = "tensor",       [VS_MEM_WORKSPACE] = "workspace",
+        [VS_MEM_REDUCTION] = "reduction", [VS_MEM_SORT] = "sort",
+        [VS_MEM_SCRATCH] = "scratch",
+    };
+
+    VS_ASSERT(cls < VS_MEM_CLASS_COUNT);
+    return NAMES[cls];
+}
+
+void vs_memlist_release(struct vs_memlist *list)
+{
+    vs_free(list->events);
+    vs_free(list->segments);
+    vs_free(list->blocks);
+    vs_free(list->conf);
+    if (list->strings) {
+        vs_arena_free(list->strings->arena);
+        vs_free(list->strings->texts);
+        vs_free(list->strings->slots);
+        vs_free(list->strings);
+    }
+    memset(list, 0, sizeof(*list));
+}
+
+struct vs_mem_event *vs_memlist_add_event(struct vs_memlist *list, enum vs_mem_kind kind,
+                                          uint64_t address, uint64_t bytes, uint64_t stream)
+{
+    struct vs_mem_event *event;
+
+    list->events =
+        vs_grow(list->events, list->event_count, &list->event_cap, sizeof(*list->events));
+    event = &list->events[list->event_count++];
+    memset(event, 0, sizeof(*event));
+    event->kind = (uint8_t)kind;
+    event->address = address;
+    event->bytes = bytes;
+    event->stream = stream;
+    return event;
+}
+
+struct vs_mem_segment *vs_memlist_add_segment(struct vs_memlist *list)
+{
+    struct vs_mem_segment *segment;
+
+    list->segments =
+        vs_grow(list->segments, list->segment_count, &list->segment_cap, sizeof(*list->segments));
+    segment = &list->segments[list->segment_count++];
+    memset(segment, 0, sizeof(*segment));
+    segment->first_block = list->block_count;
+    return segment;
+}
+
+void vs_memlist_add_block(struct vs_memlist *list, struct vs_mem_block block)
+{
+    VS_ASSERT(list->segment_count);
+    list->blocks =
+        vs_grow(list->blocks, list->block_count, &list->block_cap, sizeof(*list->blocks));
+    list->blocks[list->block_count++] = block;
+    list->segments[list->segment_count - 1].block_count++;
+}
+
+/* ---- strings ---- */
+
+static uint64_t hash_of(const char *text, size_t len)
+{
+    uint64_t hash = UINT64_C(1469598103934665603);
+
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
+    return hash ^ (hash >> 29);
+}
+
+static void slots_grow(struct vs_memlist_strings *strings)
+{
+    size_t count = strings->slot_count ? strings->slot_count * 2 : 64;
+
+    vs_free(strings->slots);
+    strings->slots = vs_calloc(count, sizeof(*strings->slots));
+    strings->slot_count = count;
+    for (size_t i = 0; i < strings->count; i++) {
+        const char *text = strings->texts[i];
+        size_t at = hash_of(text, strlen(text)) & (count - 1);
+
+        while (strings->slots[at])
+            at = (at + 1) & (count - 1);
+        strings->slots[at] = (uint32_t)i + 1;
+    }
+}
+
+uint32_t vs_memlist_string(struct vs_memlist *list, const char *text, size_t len)
+{
+    struct vs_memlist_strings *strings = list->strings;
+    size_t at;
+
+    len = strnlen(text, len);
+    if (!len)
+        return 0;
+    if (!strings) {
+        strings = list->strings = vs_calloc(1, sizeof(*strings));
+        strings->arena = vs_arena_new();
+    }
+    if (strings->count * 2 >= strings->slot_count)
+        slots_grow(strings);
+    at = hash_of(text, len) & (strings->slot_count - 1);
+    while (strings->slots[at]) {
+        const char *there = strings->texts[strings->slots[at] - 1];
+
+        if (strncmp(there, text, len) == 0 && !there[len])
+            return strings->slots[at];
+        at = (at + 1) & (strings->slot_count - 1);
+    }
+    strings->texts =
+        vs_grow(strings->texts, strings->count, &strings->cap, sizeof(*strings->texts));
+    strings->texts[strings->count++] = vs_arena_strndup(strings->arena, text, len);
+    strings->slots[at] = (uint32_t)strings->count;
+    return (uint32_t)strings->count;
+}
+
+const char *vs_memlist_text(const struct vs_memlist *list, uint32_t id)
+{
+    return id && list->strings && id <= list->strings->count ? list->strings->texts[id - 1] : "";
+}

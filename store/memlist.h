@@ -1,0 +1,31 @@
+/*
+ * store/memlist.h - reads lists of memory events: what a PyTorch program did on a real GPU.
+ *
+ * For:            `vramscope match`, tests that hold the engine and the allocator against recordings.
+ * Must not know:  the engine, what is done with a list.
+ * Invariant:      a list is read whole or refused with the line that is wrong; files come from strangers.
+ *
+ * Two formats of text, plain or gzip-compressed, are told apart by their first line:
+ *
+ * - "vramscope allocator list 1", the compact one of tests/golden/alloc; tests/oracle/snapshot_lists.py describes and writes it.
+ * - Comma- or tab-separated with a header line. Columns, in any order: `kind` (alloc; free, which is free_requested and
+ *   free_completed in one; free_requested, free_completed, segment_alloc, segment_free, segment_map, segment_unmap, oom, snapshot), `bytes`, and
+ *   `id` (any text that names the allocation a free belongs to) or `address` (decimal or 0x…; reused after a free). Optional: `class` (tensor,
+ *   workspace, reduction, sort, scratch), `op`, `function`, `file`, `line`, `stream`. Other columns are skipped, and lines that
+ *   begin with #. A value may stand in double quotes, a quote in it doubled.
+ */
+#ifndef STO_MEMLIST_H
+#define STO_MEMLIST_H
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "base/memlist.h"
+
+/*
+ * Read the file at `path`. *out is zeroed or released before; the caller releases it, also after a failure.
+ * VS_E_NOT_FOUND, VS_E_IO; VS_E_FORMAT: it is no such list; the text names file and line.
+ */
+VS_MUST_USE enum vs_status sto_memlist_read(const char *path, struct vs_memlist *out,
+                                            struct vs_error *err);
+
+#endif
