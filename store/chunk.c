@@ -13,16 +13,17 @@
 #include "base/mem.h"
 #include "store/codec.h"
 
-/* A chunk as the list knows it: number in the file, first event, how many. */
+/* A chunk as the list knows it: number in the file, first event, how many, and a sum over how many of which kind. */
 struct chunk {
     uint64_t idx;
     uint64_t first_seq;
     uint64_t count;
+    uint64_t print;
 };
 
 /*
  * list                 in order of first_seq, without gaps
- * events, event_count  the chunk list[current], decoded; current is list_count where there is none
+ * events, event_count  the chunk list[current], decoded; current is SIZE_MAX where there is none
  */
 struct sto_chunks {
     const struct sto_db *db;
@@ -47,10 +48,14 @@ static enum vs_status fail_damaged(const struct sto_chunks *c, uint64_t seq, con
                    c->db->path, what, seq);
 }
 
+/* The chunks from where the list ends. */
 static enum vs_status list_load(struct sto_chunks *c, struct vs_error *err)
 {
-    uint64_t next_seq = 1;
+    uint64_t next_seq = sto_chunks_event_count(c) + 1;
 
+    sqlite3_bind_int64(c->list_stmt, 1,
+                       c->list_count ? (sqlite3_int64)(c->list[c->list_count - 1].idx + 1) * 64
+                                     : 0);
     for (;;) {
         bool has_row = false;
         struct chunk chunk;
@@ -61,6 +66,7 @@ static enum vs_status list_load(struct sto_chunks *c, struct vs_error *err)
         chunk.idx = (uint64_t)sqlite3_column_int64(c->list_stmt, 0);
         chunk.first_seq = (uint64_t)sqlite3_column_int64(c->list_stmt, 1);
         chunk.count = (uint64_t)sqlite3_column_int64(c->list_stmt, 2);
+        chunk.print = (uint64_t)sqlite3_column_int64(c->list_stmt, 3);
         if (chunk.first_seq != next_seq || chunk.count < 1 || chunk.count > STO_CHUNK_EVENTS_MAX)
             return fail_damaged(c, next_seq, "a part is missing", err);
         next_seq += chunk.count;
@@ -83,8 +89,8 @@ enum vs_status sto_chunks_open(const struct sto_db *db, struct sto_chunks **out,
     c->is_filled = vs_alloc(STO_CHUNK_EVENTS_MAX * sizeof(*c->is_filled));
     st = sto_db_prepare(
         db,
-        "SELECT id / 64, min(first_seq), sum(count) FROM event_block WHERE id % 64 <> 63 "
-        "GROUP BY id / 64 ORDER BY id / 64",
+        "SELECT id / 64, min(first_seq), sum(count), sum(count * (id % 64 + 1) * (id % 64 + 7)) "
+        "FROM event_block WHERE id >= ? AND id % 64 <> 63 GROUP BY id / 64 ORDER BY id / 64",
         &c->list_stmt, err);
     if (!st)
         st = sto_db_prepare(db, "SELECT id, count FROM event_block WHERE id BETWEEN ? AND ?",
@@ -97,7 +103,7 @@ enum vs_status sto_chunks_open(const struct sto_db *db, struct sto_chunks **out,
             &c->column_stmt, err);
     if (!st)
         st = list_load(c, err);
-    c->current = c->list_count;
+    c->current = SIZE_MAX;
     if (!st) {
         *out = c;
         c = NULL; /* handed over */
@@ -129,6 +135,26 @@ uint64_t sto_chunks_event_count(const struct sto_chunks *c)
         return 0;
     last = &c->list[c->list_count - 1];
     return last->first_seq + last->count - 1;
+}
+
+enum vs_status sto_chunks_refresh(struct sto_chunks *c, struct vs_error *err)
+{
+    /* the last one may have grown */
+    if (c->list_count && c->current >= c->list_count - 1)
+        c->current = SIZE_MAX;
+    if (c->list_count)
+        c->list_count--;
+    return list_load(c, err);
+}
+
+uint64_t sto_chunks_fingerprint(const struct sto_chunks *c)
+{
+    uint64_t print = 0;
+
+    for (size_t i = 0; i < c->list_count; i++)
+        print = (print ^ c->list[i].count ^ c->list[i].print << 20) * UINT64_C(0x9E3779B97F4A7C15) +
+                (print >> 29);
+    return print;
 }
 
 static const uint8_t *bytes_keep(struct vs_arena *bytes, const void *from, size_t count)
@@ -230,7 +256,7 @@ static enum vs_status chunk_decode(struct sto_chunks *c, size_t at, struct vs_er
     enum vs_status st;
 
     vs_arena_clear(c->bytes);
-    c->current = c->list_count;
+    c->current = SIZE_MAX;
     st = sto_db_exec(c->db, "BEGIN", err);
     if (st)
         return st;

@@ -1,7 +1,7 @@
 /*
  * store/chunk_internal.h - the events of an open trace, decoded chunk by chunk.
  *
- * For:            store/reader.c, store/vtab.c.
+ * For:            store/reader.c, store/tensors.c.
  * Must not know:  strings, places, what the tensors' blocks mean.
  * Invariant:      the chunk read last stays decoded. A chunk that has grown in the file since the open is cut to the
  *                 events it had then.
@@ -26,6 +26,12 @@ struct sto_chunks;
 VS_MUST_USE enum vs_status sto_chunks_open(const struct sto_db *db, struct sto_chunks **out,
                                            struct vs_error *err);
 void sto_chunks_close(struct sto_chunks *chunks);
+
+/* Take in what was written since. The caller is inside a transaction. */
+VS_MUST_USE enum vs_status sto_chunks_refresh(struct sto_chunks *chunks, struct vs_error *err);
+
+/* See sto_reader_fingerprint. */
+uint64_t sto_chunks_fingerprint(const struct sto_chunks *chunks);
 
 uint64_t sto_chunks_event_count(const struct sto_chunks *chunks);
 

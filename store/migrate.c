@@ -13,13 +13,22 @@
 
 static const struct sto_migrate_step all_steps[] = {
     {1, sto_schema_create},
+    {2, sto_schema_beside},
 };
+
+/* Since this version a file can be read as it is: what came later only stands beside its events. */
+#define OLDEST_READABLE 1
 
 #define STEP_COUNT (sizeof(all_steps) / sizeof(all_steps[0]))
 
 int sto_migrate_current(void)
 {
     return all_steps[STEP_COUNT - 1].version;
+}
+
+int sto_migrate_readable(void)
+{
+    return OLDEST_READABLE;
 }
 
 enum vs_status sto_migrate_version(const struct sto_db *db, int newest, int *version,

@@ -23,6 +23,9 @@ struct sto_migrate_step {
 /* The version that this program writes. */
 int sto_migrate_current(void);
 
+/* The oldest version that can be read without being brought up to date, where the file may not be written. */
+int sto_migrate_readable(void);
+
 /* The version of the file. VS_E_FORMAT: no trace. VS_E_VERSION: newer than `newest`; the message names both. */
 VS_MUST_USE enum vs_status sto_migrate_version(const struct sto_db *db, int newest, int *version,
                                                struct vs_error *err);

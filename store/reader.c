@@ -17,20 +17,13 @@
 #include "store/codec.h"
 #include "store/db_internal.h"
 #include "store/migrate.h"
+#include "store/reader_internal.h"
 #include "store/shape.h"
+#include "store/tensors_internal.h"
 
 struct meta_row {
     const char *key;
     const char *value;
-};
-
-/* A tensor as its record has it; id 0: there is none with that id. */
-struct tensor_row {
-    uint64_t block;
-    uint64_t offset;
-    uint32_t id;
-    uint32_t shape;
-    uint32_t name;
 };
 
 /* A vector of rows of one kind; `rows` is cast by those who know. */
@@ -40,7 +33,7 @@ struct rows {
     size_t cap;
 };
 
-/* strings, places, tensors and shapes are indexed by id - 1. */
+/* strings, places and shapes are indexed by id - 1. phases are read when they are asked for. */
 struct sto_reader {
     struct sto_db db;
     char *path;
@@ -50,11 +43,11 @@ struct sto_reader {
     struct rows sources;
     struct rows strings;
     struct rows places;
-    struct rows tensors;
     struct rows shapes;
     struct rows steps;
     struct rows phases;
     struct sto_chunks *chunks;
+    struct sto_tensors *tensors;
 };
 
 static const struct vs_place no_place;
@@ -97,31 +90,53 @@ static uint32_t column_u32(sqlite3_stmt *stmt, int column)
     return (uint32_t)sqlite3_column_int64(stmt, column);
 }
 
+/* The text of a column; `old` where that says the same already. */
+static const char *text_keep_new(struct sto_reader *r, sqlite3_stmt *stmt, int column,
+                                 const char *old)
+{
+    const char *text = (const char *)sqlite3_column_text(stmt, column);
+
+    return old && text && strcmp(old, text) == 0 ? old : text_keep(r, stmt, column);
+}
+
+/* Of rows that begin with their key: the one whose key is in column 0, a new one where there is none. */
+static void *row_of_key(struct sto_reader *r, struct rows *rows, size_t size, sqlite3_stmt *stmt)
+{
+    const char *key = (const char *)sqlite3_column_text(stmt, 0);
+    const char **row;
+
+    for (size_t i = 0; i < rows->count; i++) {
+        row = (const char **)(void *)((char *)rows->rows + i * size);
+        if (key && strcmp(*row, key) == 0)
+            return row;
+    }
+    row = row_add(rows, size);
+    *row = text_keep(r, stmt, 0);
+    return row;
+}
+
 static bool meta_take(struct sto_reader *r, sqlite3_stmt *stmt)
 {
-    struct meta_row *row = row_add(&r->meta, sizeof(*row));
+    struct meta_row *row = row_of_key(r, &r->meta, sizeof(*row), stmt);
 
-    row->key = text_keep(r, stmt, 0);
-    row->value = text_keep(r, stmt, 1);
+    row->value = text_keep_new(r, stmt, 1, row->value);
     return true;
 }
 
 static bool toggle_take(struct sto_reader *r, sqlite3_stmt *stmt)
 {
-    struct sto_toggle *row = row_add(&r->toggles, sizeof(*row));
+    struct sto_toggle *row = row_of_key(r, &r->toggles, sizeof(*row), stmt);
 
-    row->name = text_keep(r, stmt, 0);
-    row->value = text_keep(r, stmt, 1);
+    row->value = text_keep_new(r, stmt, 1, row->value);
     row->is_default = sqlite3_column_int(stmt, 2) != 0;
     return true;
 }
 
 static bool source_take(struct sto_reader *r, sqlite3_stmt *stmt)
 {
-    struct sto_source *row = row_add(&r->sources, sizeof(*row));
+    struct sto_source *row = row_of_key(r, &r->sources, sizeof(*row), stmt);
 
-    row->name = text_keep(r, stmt, 0);
-    row->text = text_keep(r, stmt, 1);
+    row->text = text_keep_new(r, stmt, 1, row->text);
     return true;
 }
 
@@ -146,9 +161,14 @@ static bool place_take(struct sto_reader *r, sqlite3_stmt *stmt)
 
 static bool step_take(struct sto_reader *r, sqlite3_stmt *stmt)
 {
-    struct sto_step *row = row_add(&r->steps, sizeof(*row));
+    const struct sto_step *rows = r->steps.rows;
+    uint64_t first_seq = column_u64(stmt, 0);
+    struct sto_step *row;
 
-    row->first_seq = column_u64(stmt, 0);
+    if (r->steps.count && rows[r->steps.count - 1].first_seq == first_seq)
+        r->steps.count--;
+    row = row_add(&r->steps, sizeof(*row));
+    row->first_seq = first_seq;
     row->last_seq = column_u64(stmt, 1);
     row->step = sqlite3_column_int64(stmt, 2);
     row->loss =
@@ -191,21 +211,8 @@ static bool shape_take(struct sto_reader *r, sqlite3_stmt *stmt)
     return true;
 }
 
-static bool tensor_add(struct sto_reader *r, const struct vs_event *record)
-{
-    struct tensor_row *row = row_at_id(&r->tensors, record->e, sizeof(*row));
-
-    if (row)
-        *row = (struct tensor_row){.id = record->e,
-                                   .block = record->a,
-                                   .shape = (uint32_t)record->b,
-                                   .name = (uint32_t)record->c,
-                                   .offset = record->d};
-    return row && row->shape >= 1 && row->shape <= r->shapes.count;
-}
-
-/* Give every row of `sql` to `take`, which says whether it was sound. */
-static enum vs_status rows_load(struct sto_reader *r, const char *sql,
+/* Give every row of `sql`, whose parameter, where it has one, is `known`, to `take`, which says whether it was sound. */
+static enum vs_status rows_load(struct sto_reader *r, const char *sql, uint64_t known,
                                 bool (*take)(struct sto_reader *, sqlite3_stmt *),
                                 struct vs_error *err)
 {
@@ -214,6 +221,8 @@ static enum vs_status rows_load(struct sto_reader *r, const char *sql,
     enum vs_status st;
 
     st = sto_db_prepare(&r->db, sql, &stmt, err);
+    if (!st)
+        sqlite3_bind_int64(stmt, 1, (sqlite3_int64)known);
     while (!st) {
         st = sto_db_row(&r->db, stmt, &has_row, err);
         if (st || !has_row)
@@ -227,79 +236,75 @@ static enum vs_status rows_load(struct sto_reader *r, const char *sql,
     return st;
 }
 
+static uint64_t known_none(const struct sto_reader *r)
+{
+    (void)r;
+    return 0;
+}
+
+static uint64_t known_strings(const struct sto_reader *r)
+{
+    return r->strings.count;
+}
+
+static uint64_t known_places(const struct sto_reader *r)
+{
+    return r->places.count;
+}
+
+static uint64_t known_shapes(const struct sto_reader *r)
+{
+    return r->shapes.count;
+}
+
+/* First event of the last step: it may have grown. */
+static uint64_t known_steps(const struct sto_reader *r)
+{
+    const struct sto_step *rows = r->steps.rows;
+
+    return r->steps.count ? rows[r->steps.count - 1].first_seq : 0;
+}
+
+/* What is read at the open, and, as far as it is new, at each refresh: known() is what the parameter of the statement stands for. */
 static const struct {
     const char *sql;
+    uint64_t (*known)(const struct sto_reader *r);
     bool (*take)(struct sto_reader *r, sqlite3_stmt *stmt);
 } loads[] = {
-    {"SELECT key, value FROM meta", meta_take},
-    {"SELECT name, value, is_default FROM toggle ORDER BY rowid", toggle_take},
-    {"SELECT name, text FROM source ORDER BY rowid", source_take},
-    {"SELECT id, text FROM string ORDER BY id", string_take},
-    {"SELECT id, phase, module, func, line, op FROM place ORDER BY id", place_take},
-    {"SELECT first_seq, last_seq, step, loss FROM step ORDER BY first_seq", step_take},
-    {"SELECT first_seq, last_seq, step, phase, allocated_end, allocated_peak, requested_end, "
-     "requested_peak, "
-     "reserved_end, reserved_peak, peak_seq FROM phase_stat ORDER BY first_seq",
-     phase_take},
-    {"SELECT id, dtype, sizes, strides FROM shape ORDER BY id", shape_take},
+    {"SELECT key, value FROM meta", known_none, meta_take},
+    {"SELECT name, value, is_default FROM toggle ORDER BY rowid", known_none, toggle_take},
+    {"SELECT name, text FROM source ORDER BY rowid", known_none, source_take},
+    {"SELECT id, text FROM string WHERE id > ? ORDER BY id", known_strings, string_take},
+    {"SELECT id, phase, module, func, line, op FROM place WHERE id > ? ORDER BY id", known_places,
+     place_take},
+    {"SELECT first_seq, last_seq, step, loss FROM step WHERE first_seq >= ? ORDER BY first_seq",
+     known_steps, step_take},
+    {"SELECT id, dtype, sizes, strides FROM shape WHERE id > ? ORDER BY id", known_shapes,
+     shape_take},
 };
 
-/* The tensors of one block of them. `records` has room for a chunk. */
-static enum vs_status tensor_block_load(struct sto_reader *r, sqlite3_stmt *stmt,
-                                        struct vs_event *records, struct vs_error *err)
-{
-    sqlite3_int64 count = sqlite3_column_int64(stmt, 1);
-    enum vs_status st;
-
-    if (count < 1 || count > STO_CHUNK_EVENTS_MAX)
-        return vs_fail(err, VS_E_DAMAGED,
-                       "%s: the trace is damaged (a block of no possible length); record it again",
-                       r->path);
-    st = sto_chunks_block_read(r->chunks, sqlite3_column_int64(stmt, 0), (size_t)count, records,
-                               err);
-    for (sqlite3_int64 i = 0; !st && i < count; i++)
-        if (!tensor_add(r, &records[i]))
-            st = vs_fail(err, VS_E_DAMAGED,
-                         "%s: the trace is damaged (a tensor makes no sense); record it again",
-                         r->path);
-    return st;
-}
-
-static enum vs_status tensors_load(struct sto_reader *r, struct vs_error *err)
-{
-    struct vs_event *records = vs_alloc(STO_CHUNK_EVENTS_MAX * sizeof(*records));
-    sqlite3_stmt *stmt = NULL;
-    bool has_row = true;
-    enum vs_status st;
-
-    st = sto_db_prepare(&r->db, "SELECT id, count FROM event_block WHERE id % 64 = 63 ORDER BY id",
-                        &stmt, err);
-    while (!st) {
-        st = sto_db_row(&r->db, stmt, &has_row, err);
-        if (st || !has_row)
-            break;
-        st = tensor_block_load(r, stmt, records, err);
-    }
-    sqlite3_finalize(stmt);
-    vs_free(records);
-    return st;
-}
-
+/* Everything that is not there yet; the caller is not inside a transaction. */
 static enum vs_status all_load(struct sto_reader *r, struct vs_error *err)
 {
     enum vs_status st;
 
     st = sto_db_exec(&r->db, "BEGIN", err);
+    if (st)
+        return st;
     for (size_t i = 0; !st && i < sizeof(loads) / sizeof(loads[0]); i++)
-        st = rows_load(r, loads[i].sql, loads[i].take, err);
+        st = rows_load(r, loads[i].sql, loads[i].known(r), loads[i].take, err);
     if (!st)
         st = sto_db_length_check(&r->db, err);
     if (!st)
-        st = sto_chunks_open(&r->db, &r->chunks, err);
+        st = r->chunks ? sto_chunks_refresh(r->chunks, err)
+                       : sto_chunks_open(&r->db, &r->chunks, err);
     if (!st)
-        st = tensors_load(r, err);
+        st = r->tensors ? sto_tensors_refresh(r->tensors, err)
+                        : sto_tensors_open(&r->db, r->chunks, &r->tensors, err);
     if (!st)
         st = sto_db_exec(&r->db, "COMMIT", err);
+    if (st)
+        sqlite3_exec(r->db.handle, "ROLLBACK", NULL, NULL, NULL); /* the first failure is told */
     return st;
 }
 
@@ -338,7 +343,12 @@ static enum vs_status connection_open(struct sto_reader *r, struct vs_error *err
     st = sto_db_open(&r->db, r->path, true, err);
     if (!st)
         st = sto_migrate_update(&r->db, err);
-    return st;
+    if (st != VS_E_IO || version < sto_migrate_readable())
+        return st;
+    /* it may not be written; as it is it can be read, too */
+    if (r->db.handle)
+        sto_db_close(&r->db);
+    return sto_db_open(&r->db, r->path, false, err);
 }
 
 enum vs_status sto_reader_open(const char *path, struct sto_reader **out, struct vs_error *err)
@@ -368,6 +378,7 @@ void sto_reader_close(struct sto_reader *r)
 {
     if (!r)
         return;
+    sto_tensors_close(r->tensors);
     sto_chunks_close(r->chunks);
     sto_db_close(&r->db);
     vs_free(r->meta.rows);
@@ -375,7 +386,6 @@ void sto_reader_close(struct sto_reader *r)
     vs_free(r->sources.rows);
     vs_free(r->strings.rows);
     vs_free(r->places.rows);
-    vs_free(r->tensors.rows);
     vs_free(r->shapes.rows);
     vs_free(r->steps.rows);
     vs_free(r->phases.rows);
@@ -454,19 +464,23 @@ const struct vs_place *sto_reader_place(const struct sto_reader *r, uint32_t id)
 
 uint32_t sto_reader_tensor_count(const struct sto_reader *r)
 {
-    return (uint32_t)r->tensors.count;
+    return sto_tensors_count(r->tensors);
 }
 
 enum vs_status sto_reader_tensor(struct sto_reader *r, uint32_t id, struct vs_tensor_desc *out,
                                  struct vs_error *err)
 {
-    const struct tensor_row *row;
+    const struct sto_tensor_row *row;
     const struct sto_shape *shape;
+    enum vs_status st;
 
-    row = id >= 1 && id <= r->tensors.count ? (const struct tensor_row *)r->tensors.rows + (id - 1)
-                                            : NULL;
-    if (!row || row->id != id)
-        return vs_fail(err, VS_E_NOT_FOUND, "%s: the trace has no tensor %u", r->path, id);
+    st = sto_tensors_get(r->tensors, id, &row, err);
+    if (st)
+        return st;
+    if (row->shape < 1 || row->shape > r->shapes.count)
+        return vs_fail(err, VS_E_DAMAGED,
+                       "%s: the trace is damaged (tensor %u makes no sense); record it again",
+                       r->path, id);
     shape = (const struct sto_shape *)r->shapes.rows + (row->shape - 1);
     *out = (struct vs_tensor_desc){
         .block = row->block,
@@ -492,15 +506,35 @@ const struct sto_step *sto_reader_step_at(const struct sto_reader *r, size_t i)
     return (const struct sto_step *)r->steps.rows + i;
 }
 
-size_t sto_reader_phase_count(const struct sto_reader *r)
+enum vs_status sto_reader_phases(struct sto_reader *r, const struct sto_phase_stat **out,
+                                 size_t *count, struct vs_error *err)
 {
-    return r->phases.count;
+    enum vs_status st;
+
+    r->phases.count = 0;
+    st = rows_load(r,
+                   "SELECT first_seq, last_seq, step, phase, allocated_end, allocated_peak, "
+                   "requested_end, requested_peak, reserved_end, reserved_peak, peak_seq "
+                   "FROM phase_stat WHERE first_seq <= ? ORDER BY first_seq",
+                   sto_reader_event_count(r), phase_take, err);
+    *out = r->phases.rows;
+    *count = st ? 0 : r->phases.count;
+    return st;
 }
 
-const struct sto_phase_stat *sto_reader_phase_at(const struct sto_reader *r, size_t i)
+enum vs_status sto_reader_refresh(struct sto_reader *r, struct vs_error *err)
 {
-    VS_ASSERT(i < r->phases.count);
-    return (const struct sto_phase_stat *)r->phases.rows + i;
+    return all_load(r, err);
+}
+
+const struct sto_db *sto_reader_db(const struct sto_reader *r)
+{
+    return &r->db;
+}
+
+uint64_t sto_reader_fingerprint(const struct sto_reader *r)
+{
+    return sto_chunks_fingerprint(r->chunks);
 }
 
 uint64_t sto_reader_event_count(const struct sto_reader *r)

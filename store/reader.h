@@ -6,7 +6,9 @@
  * Invariant:      the file is never changed, but for bringing one of an older version up to date and for undoing what
  *                 a killed recorder left half done. Events come out exactly as they went into the writer.
  *
- * Strings and pointers are borrowed and live until sto_reader_close. A reader sees the trace as it was when opened.
+ * Strings and pointers are borrowed and live until sto_reader_close; those to rows (steps, places, toggles, sources) until the next
+ * refresh. A reader sees the trace as it was when opened, or at the last refresh. What an open costs does not grow with the events, but
+ * for their list of chunks and the steps.
  * One reader is used by one thread at a time; several readers of one file are fine.
  */
 #ifndef STO_READER_H
@@ -77,6 +79,15 @@ VS_MUST_USE enum vs_status sto_reader_open(const char *path, struct sto_reader *
                                            struct vs_error *err);
 void sto_reader_close(struct sto_reader *r);
 
+/*
+ * Take in what a recorder has committed since. Events, strings, places, tensors, steps and what is told in meta may then be more; none
+ * changes, but for the end of the last step. Errors as sto_reader_open; the reader is then of no more use than to be closed.
+ */
+VS_MUST_USE enum vs_status sto_reader_refresh(struct sto_reader *r, struct vs_error *err);
+
+/* A number that other events would hardly have: of their count, how they are cut into chunks, and how many of which kind are in each. */
+uint64_t sto_reader_fingerprint(const struct sto_reader *r);
+
 /* The path it was opened with. */
 const char *sto_reader_path(const struct sto_reader *r);
 
@@ -108,11 +119,14 @@ uint32_t sto_reader_tensor_count(const struct sto_reader *r);
 VS_MUST_USE enum vs_status sto_reader_tensor(struct sto_reader *r, uint32_t id,
                                              struct vs_tensor_desc *out, struct vs_error *err);
 
-/* Steps and phases in order of first_seq; 0 <= i < count. */
+/* Steps in order of first_seq; 0 <= i < count. */
 size_t sto_reader_step_count(const struct sto_reader *r);
 const struct sto_step *sto_reader_step_at(const struct sto_reader *r, size_t i);
-size_t sto_reader_phase_count(const struct sto_reader *r);
-const struct sto_phase_stat *sto_reader_phase_at(const struct sto_reader *r, size_t i);
+
+/* The stretches of phases, read anew; borrowed until the next call. */
+VS_MUST_USE enum vs_status sto_reader_phases(struct sto_reader *r,
+                                             const struct sto_phase_stat **out, size_t *count,
+                                             struct vs_error *err);
 
 /* How many events the trace holds. They are numbered 1 … count. */
 uint64_t sto_reader_event_count(const struct sto_reader *r);

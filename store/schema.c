@@ -127,6 +127,22 @@ static const char *const tables[] = {
     /* clang-format on */
 };
 
+/* Since version 2. */
+static const char *const beside_tables[] = {
+    /* clang-format off */
+    "CREATE TABLE derived (\n"
+    "    id   INTEGER PRIMARY KEY, -- kind of part * 2^32 + its number; 0 tells what events the parts are derived from\n"
+    "    data BLOB NOT NULL        -- packed; replay/ knows how, and makes it again where it is missing\n"
+    ")",
+
+    "CREATE TABLE mark (\n"
+    "    key  TEXT PRIMARY KEY, -- the character it was set with\n"
+    "    seq  INTEGER NOT NULL, -- event it stands after\n"
+    "    note TEXT NOT NULL     -- what a user wrote there; empty: nothing\n"
+    ") WITHOUT ROWID",
+    /* clang-format on */
+};
+
 /* A name table's rows. text is NULL where the table has no such column. */
 struct name_row {
     int id;
@@ -239,5 +255,14 @@ enum vs_status sto_schema_create(const struct sto_db *db, struct vs_error *err)
     st = sto_db_exec(db, views, err);
 out:
     sqlite3_free(views);
+    return st;
+}
+
+enum vs_status sto_schema_beside(const struct sto_db *db, struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    for (size_t i = 0; !st && i < sizeof(beside_tables) / sizeof(beside_tables[0]); i++)
+        st = sto_db_exec(db, beside_tables[i], err);
     return st;
 }

@@ -20,4 +20,7 @@
 /* Create all tables and views in an empty database, and fill those that hold names. The caller has a transaction. */
 VS_MUST_USE enum vs_status sto_schema_create(const struct sto_db *db, struct vs_error *err);
 
+/* Create the tables that stand beside the events: what is derived from them, and marks. The caller has a transaction. */
+VS_MUST_USE enum vs_status sto_schema_beside(const struct sto_db *db, struct vs_error *err);
+
 #endif

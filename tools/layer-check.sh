@@ -59,7 +59,7 @@ own engine base/
 own lang base/ engine/
 own store base/
 own tracer base/ engine/observer.h store/writer.h
-own replay base/ store/reader.h replay/whatif.c=lang/ replay/whatif.c=engine/
+own replay base/ store/reader.h store/derived.h store/marks.h replay/whatif.c=lang/ replay/whatif.c=engine/
 own tui base/ replay/
 own cli base/ engine/ lang/ store/ tracer/ replay/ tui/
 foreign 'sqlite3\.h' 'store/*'

@@ -1,0 +1,66 @@
+/*
+ * store/marks.c - see marks.h.
+ *
+ * Must not know:  keys of a terminal.
+ * Invariant:      a change is one transaction of a connection of its own.
+ */
+#include "store/marks.h"
+
+#include "store/db_internal.h"
+#include "store/reader_internal.h"
+
+enum vs_status sto_marks_each(struct sto_reader *r, sto_mark_fn *each, void *user,
+                              struct vs_error *err)
+{
+    const struct sto_db *db = sto_reader_db(r);
+    sqlite3_stmt *stmt = NULL;
+    sqlite3_int64 exists = 0;
+    bool has_row = true;
+    enum vs_status st;
+
+    st = sto_db_number(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'mark'", &exists, err);
+    if (st || !exists)
+        return st;
+    st = sto_db_prepare(db, "SELECT key, seq, note FROM mark ORDER BY key", &stmt, err);
+    while (!st) {
+        st = sto_db_row(db, stmt, &has_row, err);
+        if (st || !has_row)
+            break;
+        each(user, (const char *)sqlite3_column_text(stmt, 0),
+             (uint64_t)sqlite3_column_int64(stmt, 1), (const char *)sqlite3_column_text(stmt, 2));
+    }
+    sqlite3_finalize(stmt);
+    return st;
+}
+
+enum vs_status sto_mark_set(const char *path, const char *key, uint64_t seq, const char *note,
+                            struct vs_error *err)
+{
+    struct sto_db db = {0};
+    sqlite3_stmt *stmt = NULL;
+    enum vs_status st;
+
+    st = sto_db_open(&db, path, true, err);
+    if (st)
+        return st;
+    sqlite3_busy_timeout(db.handle, 0);
+    st = sto_db_prepare(&db,
+                        note ? "INSERT OR REPLACE INTO mark VALUES (?, ?, ?)"
+                             : "DELETE FROM mark WHERE key = ?",
+                        &stmt, err);
+    if (st)
+        goto out;
+    sqlite3_bind_text(stmt, 1, key, -1, SQLITE_STATIC);
+    if (note) {
+        sqlite3_bind_int64(stmt, 2, (sqlite3_int64)seq);
+        sqlite3_bind_text(stmt, 3, note, -1, SQLITE_STATIC);
+    }
+    if (sqlite3_step(stmt) != SQLITE_DONE)
+        st = (sqlite3_errcode(db.handle) & 0xff) == SQLITE_BUSY
+                 ? vs_fail(err, VS_E_STOPPED, "%s: it is being written by someone else", path)
+                 : sto_db_fail(&db, err);
+out:
+    sqlite3_finalize(stmt);
+    sto_db_close(&db);
+    return st;
+}

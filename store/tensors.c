@@ -1,0 +1,237 @@
+/*
+ * store/tensors.c - see tensors_internal.h.
+ *
+ * Must not know:  shapes, names.
+ * Invariant:      rows[id - 1] is empty until the block that has it is read.
+ */
+#include "store/tensors_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "store/codec.h"
+
+/* A gap in the ids larger than this is damage: the rows are indexed by id. */
+#define ID_GAP_MAX (UINT32_C(1) << 20)
+
+/* A block of tensors: ids first_id … first_id + count - 1, or, where is_sparse, any. */
+struct block {
+    int64_t id;
+    size_t count;
+    uint32_t first_id;
+    bool is_sparse;
+    bool is_read;
+};
+
+struct sto_tensors {
+    const struct sto_db *db;
+    struct sto_chunks *chunks;
+    struct block *blocks;
+    size_t block_count;
+    size_t block_cap;
+    struct sto_tensor_row *rows;
+    size_t row_count;
+    struct vs_event *records;
+};
+
+static enum vs_status damaged(const struct sto_tensors *t, const char *what, struct vs_error *err)
+{
+    return vs_fail(err, VS_E_DAMAGED, "%s: the trace is damaged (%s); record it again", t->db->path,
+                   what);
+}
+
+/* Room for the ids up to `last`. Fresh rows are zero pages that cost nothing until they are written. */
+static bool rows_reserve(struct sto_tensors *t, uint64_t last)
+{
+    struct sto_tensor_row *rows;
+
+    if (last > UINT32_MAX || last > t->row_count + ID_GAP_MAX)
+        return false;
+    if (last <= t->row_count)
+        return true;
+    rows = vs_calloc((size_t)last, sizeof(*rows));
+    if (t->row_count)
+        memcpy(rows, t->rows, t->row_count * sizeof(*rows));
+    vs_free(t->rows);
+    t->rows = rows;
+    t->row_count = (size_t)last;
+    return true;
+}
+
+static enum vs_status block_read(struct sto_tensors *t, struct block *block, struct vs_error *err)
+{
+    enum vs_status st;
+
+    if (!t->records)
+        t->records = vs_alloc(STO_CHUNK_EVENTS_MAX * sizeof(*t->records));
+    st = sto_chunks_block_read(t->chunks, block->id, block->count, t->records, err);
+    for (size_t i = 0; !st && i < block->count; i++) {
+        const struct vs_event *record = &t->records[i];
+
+        if (!record->e || !rows_reserve(t, record->e))
+            return damaged(t, "a tensor makes no sense", err);
+        t->rows[record->e - 1] = (struct sto_tensor_row){
+            .id = record->e,
+            .block = record->a,
+            .shape = (uint32_t)record->b,
+            .name = (uint32_t)record->c,
+            .offset = record->d,
+        };
+    }
+    block->is_read = !st;
+    return st;
+}
+
+/* A row of the statement: id, count, and of the column of ids base, step, width (NULL: all are 0). */
+static enum vs_status block_take(struct sto_tensors *t, sqlite3_stmt *stmt, struct vs_error *err)
+{
+    sqlite3_int64 count = sqlite3_column_int64(stmt, 1);
+    sqlite3_int64 base = sqlite3_column_int64(stmt, 2);
+    bool counts_up = sqlite3_column_type(stmt, 2) != SQLITE_NULL &&
+                     (count == 1 || sqlite3_column_int64(stmt, 3) == 1) &&
+                     sqlite3_column_int64(stmt, 4) == 0;
+    struct block block = {.id = sqlite3_column_int64(stmt, 0), .is_sparse = !counts_up};
+
+    if (count < 1 || count > STO_CHUNK_EVENTS_MAX)
+        return damaged(t, "a block of no possible length", err);
+    block.count = (size_t)count;
+    if (counts_up) {
+        if (base < 1 || base > UINT32_MAX)
+            return damaged(t, "a tensor makes no sense", err);
+        block.first_id = (uint32_t)base;
+        block.is_sparse = t->block_count > 0 && t->blocks[t->block_count - 1].first_id +
+                                                        t->blocks[t->block_count - 1].count >
+                                                    block.first_id;
+    }
+    t->blocks = vs_grow(t->blocks, t->block_count, &t->block_cap, sizeof(*t->blocks));
+    t->blocks[t->block_count++] = block;
+    return VS_OK;
+}
+
+/* List the blocks from `from` on. */
+static enum vs_status blocks_list(struct sto_tensors *t, int64_t from, struct vs_error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    bool has_row = true;
+    enum vs_status st;
+
+    st = sto_db_prepare(t->db,
+                        "SELECT b.id, b.count, c.base, c.step, c.width FROM event_block b "
+                        "LEFT JOIN event_column c ON c.id = b.id * 16 + 7 "
+                        "WHERE b.id >= ? AND b.id % 64 = 63 ORDER BY b.id",
+                        &stmt, err);
+    if (!st)
+        sqlite3_bind_int64(stmt, 1, from);
+    while (!st) {
+        st = sto_db_row(t->db, stmt, &has_row, err);
+        if (st || !has_row)
+            break;
+        st = block_take(t, stmt, err);
+    }
+    sqlite3_finalize(stmt);
+    return st;
+}
+
+/* Make room for what is listed; what cannot be found by its id is read at once. */
+static enum vs_status blocks_settle(struct sto_tensors *t, struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    for (size_t i = 0; !st && i < t->block_count; i++) {
+        struct block *block = &t->blocks[i];
+
+        if (block->is_sparse && !block->is_read)
+            st = block_read(t, block, err);
+        else if (!block->is_sparse && !rows_reserve(t, block->first_id + block->count - 1))
+            st = damaged(t, "a tensor makes no sense", err);
+    }
+    return st;
+}
+
+enum vs_status sto_tensors_open(const struct sto_db *db, struct sto_chunks *chunks,
+                                struct sto_tensors **out, struct vs_error *err)
+{
+    struct sto_tensors *t = vs_calloc(1, sizeof(*t));
+    enum vs_status st;
+
+    *out = NULL;
+    t->db = db;
+    t->chunks = chunks;
+    st = blocks_list(t, 0, err);
+    if (!st)
+        st = blocks_settle(t, err);
+    if (!st) {
+        *out = t;
+        t = NULL; /* handed over */
+    }
+    sto_tensors_close(t);
+    return st;
+}
+
+void sto_tensors_close(struct sto_tensors *t)
+{
+    if (!t)
+        return;
+    vs_free(t->blocks);
+    vs_free(t->rows);
+    vs_free(t->records);
+    vs_free(t);
+}
+
+enum vs_status sto_tensors_refresh(struct sto_tensors *t, struct vs_error *err)
+{
+    int64_t from = 0;
+    enum vs_status st;
+
+    /* the last one may have grown */
+    if (t->block_count)
+        from = t->blocks[--t->block_count].id;
+    st = blocks_list(t, from, err);
+    return st ? st : blocks_settle(t, err);
+}
+
+uint32_t sto_tensors_count(const struct sto_tensors *t)
+{
+    return (uint32_t)t->row_count;
+}
+
+/* The block whose ids count up through `id`; NULL: none. */
+static struct block *block_of(struct sto_tensors *t, uint32_t id)
+{
+    size_t low = 0;
+    size_t high = t->block_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (t->blocks[middle].first_id + t->blocks[middle].count <= id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == t->block_count || t->blocks[low].first_id > id || t->blocks[low].is_sparse)
+        return NULL;
+    return &t->blocks[low];
+}
+
+enum vs_status sto_tensors_get(struct sto_tensors *t, uint32_t id,
+                               const struct sto_tensor_row **out, struct vs_error *err)
+{
+    struct block *block;
+
+    if (id >= 1 && id <= t->row_count && !t->rows[id - 1].id) {
+        block = block_of(t, id);
+        if (block && !block->is_read) {
+            enum vs_status st = block_read(t, block, err);
+
+            if (st)
+                return st;
+        }
+    }
+    if (id < 1 || id > t->row_count || t->rows[id - 1].id != id)
+        return vs_fail(err, VS_E_NOT_FOUND, "%s: the trace has no tensor %" PRIu32, t->db->path,
+                       id);
+    *out = &t->rows[id - 1];
+    return VS_OK;
+}
