@@ -242,8 +242,8 @@ static uint64_t densenet_small_bytes(bool checkpointed)
 
 /*
  * Known: "tensors kept by autograd calculate to" 2,223,636,480 -> 792,330,240 bytes. Kept on this net: 2,227,951,316 and 808,272,596, which real
- * PyTorch confirms (tests/golden/oracle/grid). The difference, besides the small tensors: the calculation has 12 channels a block less, and
- * checkpointed not the features that come into a block either.
+ * PyTorch confirms (tests/golden/oracle/grid). The difference to the byte: the calculation leaves out the small tensors; and plain 12
+ * channels of each block, checkpointed the channels that come into each block.
  */
 static void a_checkpointed_densenet_keeps_a_third(void **state)
 {

@@ -1,15 +1,17 @@
 /*
- * tests/facts/test_lm4.c - a language model's memory as a real GPU recorded it, against ours: allocation by allocation.
+ * tests/facts/test_lm4.c - two language models' memory as real GPUs recorded it, against ours: allocation by allocation.
  *
- * The lists of tests/golden/alloc were recorded by PyTorch 2.6 on CUDA from an empty allocator: model, optimizer state and three
- * steps. Left out are library workspaces and scratch of kernels, which the lists mark as such. What is compared: the kind of each
+ * The lists of tests/golden/alloc were recorded by PyTorch on CUDA: lm4 (2.6) from an empty allocator, model, optimizer state and three
+ * steps; lm24 (2.10) the sixth step of a run. Left out are library workspaces and scratch of kernels, which the lists mark as such. What is compared: the kind of each
  * event, the bytes asked for, and which allocation each free gives back. The same from the command line:
  *
  *     vramscope match sample_nets/lm4.py tests/golden/alloc/lm4_train_ctx200.0.txt
  *     vramscope match sample_nets/lm4.py -D LENGTH=100 tests/golden/alloc/lm4_train_ctx100.0.txt
  *     vramscope match sample_nets/lm4_forward.py tests/golden/alloc/lm4_forward_ctx100.0.txt
+ *     vramscope match tests/nets/recorded/lm24.py tests/golden/alloc/lm24_train_step_ctx128.0.txt --from 5
  *
- * The net files' own defaults are the recorded programs' (batch 10, 3 steps, one batch moved once): no toggle is set.
+ * The net files' own defaults are the recorded programs' (lm4: batch 10, 3 steps; lm24: batch 4, 6 steps; one batch moved once):
+ * no toggle is set.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,8 +38,9 @@ static void read_list(const char *recording, struct vs_memlist *list)
         fail_msg("%s", err.text);
 }
 
+/* The recording begins with our step `step`; -1: with the program. */
 static void assert_matches(const char *recording, const char *net_file, uint64_t tokens,
-                           uint64_t events)
+                           int64_t step, uint64_t events)
 {
     struct vs_memlist list = {.events = NULL};
     struct facts_net net = facts_net_read(net_file);
@@ -45,11 +48,14 @@ static void assert_matches(const char *recording, const char *net_file, uint64_t
     struct vs_text text = {NULL, 0, 0};
     struct rpl_match match;
     struct facts_run run;
+    uint64_t first = 1;
 
     read_list(recording, &list);
     facts_net_set(&net, "LENGTH", tokens);
     run = facts_run_net(&net, "", false, NULL);
-    if (rpl_match_fill(&match, &list, run.trace, RPL_MATCH_TENSORS, 1, &err))
+    if (step >= 0 && rpl_match_moment(run.trace, step, VS_PHASE_COUNT, &first, &err))
+        fail_msg("%s", err.text);
+    if (rpl_match_fill(&match, &list, run.trace, RPL_MATCH_TENSORS, first, &err))
         fail_msg("%s", err.text);
     print_message("%s: matched %" PRIu64 " of %" PRIu64 " events\n", recording, match.same_events,
                   match.events);
@@ -69,19 +75,25 @@ static void assert_matches(const char *recording, const char *net_file, uint64_t
 static void training_with_200_tokens_is_as_recorded(void **state)
 {
     (void)state;
-    assert_matches("lm4_train_ctx200", "sample_nets/lm4.py", 200, 7536);
+    assert_matches("lm4_train_ctx200", "sample_nets/lm4.py", 200, -1, 7536);
 }
 
 static void training_with_100_tokens_is_as_recorded(void **state)
 {
     (void)state;
-    assert_matches("lm4_train_ctx100", "sample_nets/lm4.py", 100, 7536);
+    assert_matches("lm4_train_ctx100", "sample_nets/lm4.py", 100, -1, 7536);
 }
 
 static void forward_with_100_tokens_is_as_recorded(void **state)
 {
     (void)state;
-    assert_matches("lm4_forward_ctx100", "sample_nets/lm4_forward.py", 100, 1528);
+    assert_matches("lm4_forward_ctx100", "sample_nets/lm4_forward.py", 100, -1, 1528);
+}
+
+static void a_step_of_24_layers_is_as_recorded(void **state)
+{
+    (void)state;
+    assert_matches("lm24_train_step_ctx128", "tests/nets/recorded/lm24.py", 128, 5, 12829);
 }
 
 int main(void)
@@ -90,6 +102,7 @@ int main(void)
         cmocka_unit_test(training_with_200_tokens_is_as_recorded),
         cmocka_unit_test(training_with_100_tokens_is_as_recorded),
         cmocka_unit_test(forward_with_100_tokens_is_as_recorded),
+        cmocka_unit_test(a_step_of_24_layers_is_as_recorded),
     };
 
     return cmocka_run_group_tests_name("facts/lm4", tests, NULL, NULL);
