@@ -26,7 +26,7 @@ static const char *const KINDS[] = {
 static const char *const AUTOCASTS[] = {
     [ENG_AC_NONE] = "",          [ENG_AC_LOW] = "lower",
     [ENG_AC_FP32] = "float32",   [ENG_AC_FP32_OUT] = "float32 result",
-    [ENG_AC_PROMOTE] = "widest",
+    [ENG_AC_PROMOTE] = "widest", [ENG_AC_REFUSED] = "refused",
 };
 
 /* Rows that only other rows and the library use are not for net files. */

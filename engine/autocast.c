@@ -128,6 +128,12 @@ bool eng_autocast_call(struct eng *e, enum eng_op_id id, const struct eng_arg *a
                                                   : (enum vs_dtype)e->autocast.dtype;
     bool ok;
 
+    if (policy == ENG_AC_REFUSED) {
+        eng_fail(e, VS_E_TYPE,
+                 "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to "
+                 "autocast: use binary_cross_entropy_with_logits or BCEWithLogitsLoss");
+        return false;
+    }
     memcpy(cast, args, sizeof(*cast) * (size_t)count);
     if (policy == ENG_AC_FP32_OUT) {
         set_out_dtype(e, id, args, cast);

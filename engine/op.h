@@ -15,7 +15,8 @@
  * where      where PyTorch has it: T torch.name, F torch.nn.functional.name, M tensor method, I also the in-place twin
  *            name_ (method, and torch.name_ / F.name_ where T / F), P internal: bound as torch.NAME and torch.NAME_ (in place), for the prelude and the bindings only
  * kind       LEAF one aten op with a derivative; VIEW likewise, sharing its input's memory; COMPOSITE made of other rows; NODIFF no derivative
- * autocast   NONE, LOW (cast to the autocast dtype), FP32, FP32_OUT (dtype=float32 if none given), PROMOTE (widest)
+ * autocast   NONE, LOW (cast to the autocast dtype), FP32, FP32_OUT (dtype=float32 if none given), PROMOTE (widest),
+ *            REFUSED (fails under autocast)
  * node       PyTorch's name of the backward node
  * saves      what autograd keeps, in the order kept and released (inputs by name, then results): "other?self self?other result"
  *            (`a?b`: a only if b requires grad; `result`, `result1`, … outputs); a leading "~" on an input: the in-place twin saves its result instead
@@ -112,7 +113,14 @@ struct eng_param {
 };
 
 enum eng_op_kind { ENG_LEAF, ENG_VIEW, ENG_COMPOSITE, ENG_NODIFF };
-enum eng_op_autocast { ENG_AC_NONE, ENG_AC_LOW, ENG_AC_FP32, ENG_AC_FP32_OUT, ENG_AC_PROMOTE };
+enum eng_op_autocast {
+    ENG_AC_NONE,
+    ENG_AC_LOW,
+    ENG_AC_FP32,
+    ENG_AC_FP32_OUT,
+    ENG_AC_PROMOTE,
+    ENG_AC_REFUSED
+};
 
 enum eng_op_id {
 /* clang-format off */

@@ -98,6 +98,9 @@ bool eng_broadcast(struct eng *e, const struct eng_tensor *a, const struct eng_t
 /* dim from -ndim..ndim-1 to 0..ndim-1 (a 0-dim tensor counts as one dim); fails with PyTorch's words. */
 bool eng_wrap_dim(struct eng *e, int64_t dim, int ndim, int *out);
 
+/* A loss's values as ATen's `reduction` says: 0 themselves (a new reference), 1 their mean, 2 their sum. */
+struct eng_tensor *eng_reduced_loss(struct eng *e, struct eng_tensor *values, int64_t reduction);
+
 void eng_add_flops(struct eng *e, uint64_t flops);
 /* Scratch of a library inside an op (category workspace): allocated and to be let go of by the caller. NULL when bytes is 0. */
 struct eng_tensor *eng_workspace(struct eng *e, uint64_t bytes);

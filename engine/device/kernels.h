@@ -128,7 +128,13 @@ enum eng_binary {
     ENG_B_LOG_SIGMOID_BACKWARD, /* b the input */
     ENG_B_MSE,                  /* (a-b)^2 */
     ENG_B_MSE_BACKWARD, /* p0 * (a - b) : p0 is the norm, caller multiplies by the gradient through b3 of ternary */
-    ENG_B_SMOOTH_L1, /* p0 beta: d=|a-b|; d<beta ? d*d/2/beta : d-beta/2 */
+    ENG_B_SMOOTH_L1,             /* p0 beta: d=|a-b|; d<beta ? d*d/2/beta : d-beta/2 */
+    ENG_B_HUBER,                 /* p0 delta: d=|a-b|; d<=delta ? d*d/2 : delta*(d-delta/2) */
+    ENG_B_BCE,                   /* -(b log a + (1-b) log(1-a)), each log at least -100 */
+    ENG_B_XLOGY,                 /* a log b, 0 where a is 0; NaN where b is */
+    ENG_B_GLU,                   /* a * sigmoid(b) */
+    ENG_B_PRELU,                 /* a > 0 ? a : b*a */
+    ENG_B_PRELU_WEIGHT_BACKWARD, /* b > 0 ? 0 : a*b: a the gradient, b the input */
     ENG_B_COUNT
 };
 
@@ -143,6 +149,10 @@ enum eng_ternary {
     ENG_T_SMOOTH_L1_BACKWARD, /* p0 norm, p1 beta */
     ENG_T_BCE_LOGITS, /* (1-c)*b + log1p(exp(-|b|)) + max(-b,0), b the logits, c the target; a ignored */
     ENG_T_BCE_LOGITS_BACKWARD, /* p0 * a * (sigmoid(b) - c) */
+    ENG_T_HUBER_BACKWARD,      /* p0 norm, p1 delta: p0 * clamp(b - c, -p1, p1) * a */
+    ENG_T_BCE_BACKWARD,        /* a * (b - c) / max((1-b)*b, 1e-12): b the input, c the target */
+    ENG_T_GLU_BACKWARD,        /* (1-s)*s*a*b, s = sigmoid(c): a the gradient, b and c the halves */
+    ENG_T_PRELU_BACKWARD,      /* b > 0 ? a : c*a: b the input, c the weight */
     ENG_T_COUNT
 };
 

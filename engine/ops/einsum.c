@@ -153,27 +153,54 @@ static bool parse_equation(struct eng *e, const char *text, struct eng_tensor *c
     return true;
 }
 
+/* Where a label stands twice in operand i, the operand's diagonal along those dims instead. A new reference. */
+static struct eng_tensor *take_diagonals(struct eng *e, struct equation *eq, int i,
+                                         struct eng_tensor *t)
+{
+    int8_t *labels = eq->operand[i];
+    struct eng_tensor *cur = eng_ref(t);
+
+    for (int k = 1; k < eq->operand_dims[i]; k++) {
+        int first = 0;
+
+        while (labels[first] != labels[k])
+            first++;
+        if (first == k || !cur)
+            continue;
+        if (cur->sizes[first] != cur->sizes[k]) {
+            char tx[ENG_SHAPE_TEXT_MAX];
+
+            eng_unref(cur);
+            return eng_fail(e, VS_E_SHAPE,
+                            "einsum(): a subscript is repeated for operand %d, but the sizes of "
+                            "its dimensions %d and %d differ: %s",
+                            i, first, k, eng_shape_text(t, tx));
+        }
+        {
+            struct eng_arg diagonal[] = {eng_at(cur), eng_ai(0), eng_ai(first), eng_ai(k)};
+            struct eng_tensor *last = eng_call1(e, ENG_OP_diagonal, diagonal);
+            struct eng_arg move[] = {eng_at(last), eng_ai(-1), eng_ai(first)};
+
+            eng_slot_set(&cur, last ? eng_call1(e, ENG_OP_movedim, move) : NULL);
+            eng_unref(last);
+        }
+        memmove(labels + k, labels + k + 1, (size_t)(--eq->operand_dims[i] - k));
+        k--;
+    }
+    return cur;
+}
+
 /* An operand in the common layout: size-1 dims for labels it does not have. A new reference. */
-static struct eng_tensor *lay_out(struct eng *e, const struct equation *eq, int i,
-                                  struct eng_tensor *t)
+static struct eng_tensor *lay_out(struct eng *e, struct equation *eq, int i, struct eng_tensor *t)
 {
     int64_t order[VS_MAX_DIMS];
-    struct eng_tensor *cur = eng_ref(t), *out;
-    int n = t->ndim;
+    struct eng_tensor *cur = take_diagonals(e, eq, i, t), *out;
+    int n = eq->operand_dims[i];
 
     for (int d = 0; d < eq->dims; d++)
         order[d] = -1;
-    for (int k = 0; k < eq->operand_dims[i]; k++) {
-        int at = eq->position[eq->operand[i][k]];
-
-        if (order[at] >= 0) {
-            eng_unref(cur);
-            return eng_fail(
-                e, VS_E_UNSUPPORTED,
-                "einsum: a subscript repeated within one operand (a diagonal) is not supported");
-        }
-        order[at] = k;
-    }
+    for (int k = 0; k < n; k++)
+        order[eq->position[eq->operand[i][k]]] = k;
     for (int d = 0; d < eq->dims && cur; d++) {
         if (order[d] >= 0)
             continue;

@@ -90,6 +90,61 @@ void eng_b_pair_loss(struct eng_bw *b)
         eng_b_give(b, 1, pair_gradient(b, kernel, b->saved[1], b->saved[0], p));
 }
 
+/* ---- huber ---- */
+
+/* (input, target, reduction, delta): the unreduced values go when they have been reduced */
+void eng_f_huber_loss(struct eng_op_call *c)
+{
+    struct eng_tensor *pair[] = {eng_c_tensor(c, 0), eng_c_tensor(c, 1)};
+    double p[4] = {eng_c_float(c, 3)};
+    struct eng_tensor *values;
+
+    if (p[0] <= 0) {
+        eng_fail(c->e, VS_E_VALUE, "huber_loss does not support non-positive values for delta.");
+        return;
+    }
+    values = eng_c_elementwise_out(c, pair, 2, eng_result_dtype(pair, 2, NULL));
+    if (values && eng_c_computes(c)) {
+        struct eng_view va = eng_v_expand(pair[0], values), vb = eng_v_expand(pair[1], values),
+                        vv = eng_v(values);
+
+        c->e->kernels->binary(ENG_B_HUBER, vv.dtype, &va, &vb, &vv, p);
+    }
+    eng_c_give(c, eng_reduced_loss(c->e, values, eng_c_int(c, 2)));
+    eng_unref(values);
+}
+
+/* norm * clamp(a - z, -delta, delta) * g, row-major */
+static struct eng_tensor *huber_gradient(struct eng_bw *b, struct eng_tensor *a,
+                                         struct eng_tensor *z)
+{
+    struct eng *e = b->e;
+    struct eng_tensor *out;
+    double p[4] = {1, b->a[3].v.scalar.f};
+
+    if (!a || !z)
+        return NULL;
+    if (b->a[2].v.scalar.i == REDUCE_MEAN)
+        p[0] = 1.0 / (double)eng_numel(a);
+    out = eng_empty(e, a->sizes, a->ndim, (enum vs_dtype)a->dtype, a->storage->on_host);
+    if (out && e->kernels) {
+        struct eng_view vg = eng_v_expand(b->g[0], out), va = eng_v(a), vz = eng_v_expand(z, out),
+                        vo = eng_v(out);
+
+        e->kernels->ternary(ENG_T_HUBER_BACKWARD, vo.dtype, &vg, &va, &vz, &vo, p);
+    }
+    return out;
+}
+
+/* saved: input, target */
+void eng_b_huber_loss(struct eng_bw *b)
+{
+    if (eng_b_needs(b, 0))
+        eng_b_give(b, 0, huber_gradient(b, b->saved[0], b->saved[1]));
+    if (eng_b_needs(b, 1))
+        eng_b_give(b, 1, huber_gradient(b, b->saved[1], b->saved[0]));
+}
+
 /* mean(|input - target|), composed */
 void eng_f_l1_loss(struct eng_op_call *c)
 {

@@ -71,7 +71,7 @@ static struct eng_tensor *run_reduce(struct eng_op_call *c, enum eng_reduce kern
     struct eng_tensor *out = eng_c_empty(c, sizes, n, dtype, x);
 
     /* integers and bools are widened to a copy first, which goes when the op returns */
-    if (out && kernel == ENG_R_SUM && x->dtype != dtype &&
+    if (out && (kernel == ENG_R_SUM || kernel == ENG_R_PROD) && x->dtype != dtype &&
         !vs_dtype_is_floating((enum vs_dtype)x->dtype))
         eng_unref(eng_c_empty(c, x->sizes, x->ndim, dtype, x));
     if (out && eng_c_computes(c)) {
@@ -91,6 +91,7 @@ static enum eng_reduce kernel_of(enum eng_op_id id)
     case ENG_OP_mean:
         return ENG_R_MEAN;
     case ENG_OP_prod_all:
+    case ENG_OP_prod:
         return ENG_R_PROD;
     case ENG_OP_max_all:
     case ENG_OP_amax:
@@ -293,21 +294,6 @@ void eng_b_mean(struct eng_bw *b)
 
     divided(b, spread(b, eng_ref(b->g[0]), mask, b->a[2].v.flag),
             reduced_count(eng_b_edge(b, 0, 0), mask));
-}
-
-/* g * (result / input): where no factor is zero. PyTorch looks for zeros first. */
-void eng_b_prod_all(struct eng_bw *b)
-{
-    struct eng_tensor *ratio;
-
-    if (b->saved[0] && !b->saved[0]->ndim) {
-        eng_b_give(b, 0, eng_mul(b->e, b->g[0], b->saved[1]));
-        return;
-    }
-    eng_unref(eng_op2s(b->e, ENG_OP_eq, b->saved[0], 0));
-    ratio = eng_div(b->e, b->saved[1], b->saved[0]);
-    eng_b_give(b, 0, eng_mul(b->e, b->g[0], ratio));
-    eng_unref(ratio);
 }
 
 /* ---- variance ---- */

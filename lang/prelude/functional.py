@@ -369,6 +369,9 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
     if mode == "linear" and dims == 1:
         scale = None if scale_factors is None else scale_factors[0]
         return torch._op._upsample_linear1d(input, output_size, bool(align_corners), scale)
+    if mode == "nearest" and dims == 1:
+        scale = None if scale_factors is None else scale_factors[0]
+        return torch._op._upsample_nearest1d(input, output_size, scale)
     if mode == "nearest" and dims == 2:
         return torch._op._upsample_nearest2d(input, output_size, scale_h, scale_w)
     if mode == "bilinear" and dims == 2:

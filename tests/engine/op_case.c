@@ -136,6 +136,8 @@ static void fill(struct eng_tensor *t, uint32_t key, const char *flags)
             v = (double)(rig_formula_word(key, (uint32_t)i) >> 8 & 1);
         else if (has_flag(flags, 'p'))
             v = v * 0.5 + 1.0;
+        else if (has_flag(flags, 'z'))
+            v = fabs(v) < 0.5 ? 0 : v;
         else
             v *= scale;
         rig_set_value(t, i, v);

@@ -11,7 +11,7 @@
  *     [2,3]flags      a tensor of random values in [-1,1) that gets a gradient. Flags:
  *                     t last two dims swapped in memory, s every second element of the last dim, o (k) a part of a larger one along dim 0 (1),
  *                     l channels-last;
- *                     p values in [0.5,1.5), mK values times K, n no gradient, b bool, iK int64 in [0,K), h on the host,
+ *                     p values in [0.5,1.5), z values below 0.5 are 0, mK values times K, n no gradient, b bool, iK int64 in [0,K), h on the host,
  *                     r rows that sum to 1 (probabilities along dim 1)
  *     {[2];[3]n;_}    a list of tensors; _ stands for none
  *     (1,2)           ints, or floats where one has a point

@@ -3,7 +3,8 @@
 
     python3 tests/oracle/op_cases.py [--only WORD] [--print]
 
-Writes tests/golden/oracle/op_cases.txt; with --print to the screen instead. Per row:
+Writes tests/golden/oracle/op_cases.txt; with --print to the screen instead. With --only the other rows stay as they
+are in the file. Per row:
 
     case ID|ARGUMENTS|OPTIONS
     out K SHAPE SUM L2 FIRST...      result K in float64 on the CPU: sum of value i times formula
@@ -146,6 +147,9 @@ class Row:
             v = (hash_words(key, count) >> 8) & 1
         elif "p" in flags:
             v = hash_values(key, count).double() * 0.5 + 1.0
+        elif "z" in flags:
+            v = hash_values(key, count).double()
+            v[v.abs() < 0.5] = 0
         else:
             v = hash_values(key, count).double() * int(flags.get("m") or 1)
         v = v.view(sizes)
@@ -205,6 +209,9 @@ def special(torch):
         "nll_loss2d": lambda input, **w: aten.nll_loss2d_forward(input, *w.values()),
         "mse_loss": nn.mse_loss, "l1_loss": nn.l1_loss, "smooth_l1_loss": nn.smooth_l1_loss,
         "bce_with_logits": torch.binary_cross_entropy_with_logits,
+        "huber_loss": nn.huber_loss, "bce": nn.binary_cross_entropy,
+        "kl_div": lambda input, target, reduction=1, log_target=False:
+            torch.kl_div(input, target, reduction, log_target=log_target),
         "einsum": lambda equation, tensors: vf.einsum(equation, tensors),
         "safe_softmax": lambda input: torch._safe_softmax(input, -1),
         "sdpa_flash": flash, "sdpa_efficient": efficient,
@@ -219,6 +226,10 @@ def special(torch):
             nn.upsample_nearest2d(input, output_size, scales_h, scales_w),
         "upsample_bilinear2d": lambda input, output_size, align_corners, scales_h=None, scales_w=None:
             nn.upsample_bilinear2d(input, output_size, align_corners, scales_h, scales_w),
+        "upsample_nearest1d": lambda input, output_size, scales=None:
+            nn.upsample_nearest1d(input, output_size, scales),
+        "upsample_linear1d": lambda input, output_size, align_corners, scales=None:
+            nn.upsample_linear1d(input, output_size, align_corners, scales),
         "batch_norm": lambda **w: torch.batch_norm(*w.values(), True),
         "cudnn_batch_norm": batch_norm,
         "native_batch_norm": lambda **w: torch.native_batch_norm(*w.values()),
@@ -380,6 +391,19 @@ def one(torch, ident, args, options, ops, specials, verbose):
     return lines
 
 
+def written():
+    """What the file has of each row, by its first line."""
+    found, row = {}, None
+    if os.path.exists(OUT):
+        with open(OUT) as f:
+            for line in f.read().split("\n"):
+                if line.startswith("case "):
+                    row = found[line] = []
+                elif row is not None and line:
+                    row.append(line)
+    return found
+
+
 def main():
     nogpu.enter()
     import torch
@@ -393,8 +417,12 @@ def main():
     (warm @ warm).sum().backward()
     ops, specials = op_table(), special(torch)
     lines = []
+    kept = {} if verbose else written()
     for ident, args, options in rows():
-        if only in "%s %s" % (ident, args):
+        row = "case %s|%s|%s" % (ident, args, options)
+        if only and only not in "%s %s" % (ident, args) and row in kept:
+            lines += [row] + kept[row]
+        elif not verbose or only in "%s %s" % (ident, args):
             lines += one(torch, ident, args, options, ops, specials, verbose)
     if verbose:
         print("\n".join(lines))

@@ -337,6 +337,19 @@ static double binary_backward(enum eng_binary op, double a, double b, const doub
         return p[0] * (a - b);
     case ENG_B_SMOOTH_L1:
         return smooth_l1(a - b, p[0]);
+    case ENG_B_HUBER:
+        t = fabs(a - b);
+        return t <= p[0] ? t * t / 2 : p[0] * (t - p[0] / 2);
+    case ENG_B_BCE:
+        return -(b * fmax(log(a), -100) + (1 - b) * fmax(log1p(-a), -100));
+    case ENG_B_XLOGY:
+        return a == 0 ? 0 : a * log(b);
+    case ENG_B_GLU:
+        return a * s;
+    case ENG_B_PRELU:
+        return a > 0 ? a : a * b;
+    case ENG_B_PRELU_WEIGHT_BACKWARD:
+        return b > 0 ? 0 : a * b;
     default:
         break;
     }
@@ -422,8 +435,8 @@ static void one_binary(struct tv_rng *r, int op, enum vs_dtype dtype)
 
     if (!vs_dtype_is_floating(dtype))
         p[0] = 3;
-    tv_fill(r, &a.v, op == ENG_B_POW ? 0.1 : -5, 5);
-    tv_fill(r, &b.v, op == ENG_B_POW ? 0.1 : -5, 5);
+    tv_fill(r, &a.v, op == ENG_B_POW || op == ENG_B_BCE ? 0.1 : -5, op == ENG_B_BCE ? 0.9 : 5);
+    tv_fill(r, &b.v, op == ENG_B_POW || op == ENG_B_XLOGY ? 0.1 : -5, 5);
     for (int64_t i = 0; i < tv_numel(&b.v); i++) {
         bool divides = op == ENG_B_DIV || op == ENG_B_FLOOR_DIV || op == ENG_B_REMAINDER;
 
@@ -547,6 +560,14 @@ static double ternary(enum eng_ternary op, double a, double b, double c, const d
         return (1 - c) * b + log1p(exp(-fabs(b))) + fmax(-b, 0);
     case ENG_T_BCE_LOGITS_BACKWARD:
         return p[0] * a * (sigmoid(b) - c);
+    case ENG_T_HUBER_BACKWARD:
+        return p[0] * fmax(-p[1], fmin(p[1], d)) * a;
+    case ENG_T_BCE_BACKWARD:
+        return a * d / fmax((1 - b) * b, 1e-12);
+    case ENG_T_GLU_BACKWARD:
+        return (1 - sigmoid(c)) * sigmoid(c) * a * b;
+    case ENG_T_PRELU_BACKWARD:
+        return b > 0 ? a : c * a;
     case ENG_T_COUNT:
         break;
     }
@@ -576,7 +597,8 @@ static void every_ternary_agrees_on_any_strides(void **state)
             char what[32];
 
             tv_fill(&r, &a.v, -3, 3);
-            tv_fill(&r, &b.v, -3, 3);
+            tv_fill(&r, &b.v, op == ENG_T_BCE_BACKWARD ? 0.1 : -3,
+                    op == ENG_T_BCE_BACKWARD ? 0.9 : 3);
             tv_fill(&r, &c.v, 0.5, 2);
             for (int64_t i = 0; i < tv_numel(&y.v); i++)
                 want[i] = ternary((enum eng_ternary)op, tv_get(&a.v, i), tv_get(&b.v, i),
