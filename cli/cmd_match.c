@@ -28,6 +28,9 @@ static const struct cli_option OPTIONS[] = {
     {"define", 'D', "NAME=VALUE", true, "the net's line `NAME = …` becomes `NAME = VALUE`"},
     {"from", 0, "STEP[:PHASE]", false,
      "the recording begins there (steps count from 0), not where the program begins"},
+    {"any-free-order", 0, NULL, false,
+     "frees that follow each other may come in any order; autocast's copies go in one that depends "
+     "on addresses"},
     {"json", 0, NULL, false, "print JSON; docs/json.md lists the fields"},
     {NULL, 0, NULL, false, NULL},
 };
@@ -131,22 +134,22 @@ static enum vs_status from_get(const struct cli_args *args, struct session *s, u
 static enum vs_status session_fill(const struct cli_args *args, struct session *s,
                                    struct vs_error *err)
 {
-    enum rpl_match_scope scope = RPL_MATCH_TENSORS;
+    struct rpl_match_options options = {.scope = RPL_MATCH_TENSORS, .first_seq = 1};
     struct vs_error why = VS_ERROR_INIT;
-    uint64_t first = 1;
     enum vs_status st;
 
     memset(s, 0, sizeof(*s));
+    options.any_free_order = cli_args_has(args, "any-free-order");
     st = sto_memlist_read(args->positionals[1], &s->list, err);
     if (!st)
         st = net_run(args, s, err);
     if (!st)
-        st = scope_get(args, s, &scope, err);
+        st = scope_get(args, s, &options.scope, err);
     if (!st)
-        st = from_get(args, s, &first, err);
+        st = from_get(args, s, &options.first_seq, err);
     if (!st)
-        st = rpl_match_fill(&s->match, &s->list, s->trace, scope, first, err);
-    if (!st && scope == RPL_MATCH_ALL) {
+        st = rpl_match_fill(&s->match, &s->list, s->trace, &options, err);
+    if (!st && options.scope == RPL_MATCH_ALL) {
         /* a list that cannot be replayed has no peaks to compare; its events can be compared all the same */
         s->has_peaks = eng_record_peaks_of(&s->list, &s->peaks, &why) == VS_OK;
         st = rpl_summary_fill(&s->sum, s->trace, err);
@@ -216,6 +219,8 @@ static void add_text(const struct session *s, const char *list, struct vs_text *
 {
     vs_text_addf(out, "%s: matched %" PRIu64 " of %" PRIu64 " events (%s)\n", list,
                  s->match.same_events, s->match.events, rpl_match_scope_name(s->match.scope));
+    if (s->match.reordered)
+        vs_text_addf(out, "of these in another order: %zu frees\n", s->match.reordered);
     add_left_out(&s->match, out);
     add_peaks(s, out);
     rpl_match_text(&s->match, out);

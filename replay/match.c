@@ -85,7 +85,50 @@ static enum rpl_match_why compare(const struct rpl_match *match, struct pairing 
     return RPL_MATCH_SAME;
 }
 
-static void sides_compare(struct rpl_match *match)
+static bool is_free(const struct rpl_match_side *side, size_t i)
+{
+    return i < side->count && side->items[i].kind == VS_MEM_FREE_REQUESTED;
+}
+
+/* Could the two be one free? Nothing is bound. */
+static bool may_pair(const struct pairing *p, const struct rpl_match_item *real,
+                     const struct rpl_match_item *ours)
+{
+    return real->bytes == ours->bytes &&
+           (p->to[real->which] == ours->which ||
+            (p->to[real->which] == UNBOUND && p->back[ours->which] == UNBOUND));
+}
+
+/*
+ * Of the frees that follow each other from `from` on: how many give back the same on both sides, in whatever order. 0: none, or
+ * not all of the recording's.
+ */
+static size_t run_of_frees(const struct rpl_match *match, struct pairing *allocs, size_t from)
+{
+    size_t end = from;
+    bool *taken;
+    bool all = true;
+
+    while (is_free(&match->real, end) && is_free(&match->ours, end))
+        end++;
+    taken = vs_calloc(end - from + 1, sizeof(*taken));
+    for (size_t i = from; i < end && all; i++) {
+        size_t k = from;
+
+        while (k < end &&
+               (taken[k - from] || !may_pair(allocs, &match->real.items[i], &match->ours.items[k])))
+            k++;
+        all = k < end;
+        if (!all)
+            break;
+        taken[k - from] = true;
+        all = pair_is(allocs, match->real.items[i].which, match->ours.items[k].which);
+    }
+    vs_free(taken);
+    return all ? end - from : 0;
+}
+
+static void sides_compare(struct rpl_match *match, bool any_free_order)
 {
     const struct rpl_match_side *real = &match->real;
     const struct rpl_match_side *ours = &match->ours;
@@ -94,10 +137,19 @@ static void sides_compare(struct rpl_match *match)
     size_t i;
 
     for (i = 0; i < real->count && i < ours->count && !match->why; i++) {
+        size_t run = 1;
+
         match->why = compare(match, &allocs, &segments, &real->items[i], &ours->items[i]);
+        if (match->why && any_free_order) {
+            run = run_of_frees(match, &allocs, i);
+            match->reordered += run;
+            match->why = run ? RPL_MATCH_SAME : match->why;
+        }
         if (match->why)
             break;
-        match->same_events += real->items[i].events;
+        for (size_t k = i; k < i + run; k++)
+            match->same_events += real->items[k].events;
+        i += run - 1;
     }
     match->same_items = i;
     if (!match->why && i < real->count)
@@ -111,20 +163,20 @@ static void sides_compare(struct rpl_match *match)
 }
 
 enum vs_status rpl_match_fill(struct rpl_match *out, const struct vs_memlist *list,
-                              struct rpl_trace *trace, enum rpl_match_scope scope,
-                              uint64_t first_seq, struct vs_error *err)
+                              struct rpl_trace *trace, const struct rpl_match_options *options,
+                              struct vs_error *err)
 {
     enum vs_status st;
 
     memset(out, 0, sizeof(*out));
     out->list = list;
     out->trace = trace;
-    out->scope = scope;
+    out->scope = options->scope;
     st = rpl_match_read_list(out, err);
     if (!st)
-        st = rpl_match_read_trace(out, first_seq, err);
+        st = rpl_match_read_trace(out, options->first_seq, err);
     if (!st)
-        sides_compare(out);
+        sides_compare(out, options->any_free_order);
     return st;
 }
 

@@ -79,6 +79,7 @@ enum rpl_match_why {
  * same_items   items that agree from the start on; same_events and events count events of the list
  * why          of item number same_items; RPL_MATCH_SAME: everything agrees. more_allocs: allocations of ours after the last of the
  *              list (the recording ends with its program, ours goes on to let go of everything, so frees there are no difference)
+ * reordered    frees that agree but for their order (any_free_order)
  * left_out, left_out_bytes   allocations of the list that were not compared, by class
  */
 struct rpl_match {
@@ -92,17 +93,30 @@ struct rpl_match {
     uint64_t events;
     enum rpl_match_why why;
     size_t more_allocs;
+    size_t reordered;
     uint64_t left_out[VS_MEM_CLASS_COUNT];
     uint64_t left_out_bytes[VS_MEM_CLASS_COUNT];
 };
 
 /*
- * Compare the whole list with the trace from event `first_seq` (1: the beginning). `list` and `trace` are borrowed until the release.
- * VS_E_VALUE: the list has no addresses, so ALL cannot be compared. VS_E_DAMAGED: it frees what cannot be. Errors of the trace's file.
+ * first_seq        event of the trace that the list begins with; 1: the beginning
+ * any_free_order   frees that follow each other may come in any order: autocast's cache of copies empties in one that depends
+ *                  on addresses
+ */
+struct rpl_match_options {
+    enum rpl_match_scope scope;
+    uint64_t first_seq;
+    bool any_free_order;
+};
+
+/*
+ * Compare the whole list with the trace. `list` and `trace` are borrowed until the release.
+ * VS_E_VALUE: the list has no addresses, so ALL cannot be compared. Errors of the trace's file.
  */
 VS_MUST_USE enum vs_status rpl_match_fill(struct rpl_match *out, const struct vs_memlist *list,
-                                          struct rpl_trace *trace, enum rpl_match_scope scope,
-                                          uint64_t first_seq, struct vs_error *err);
+                                          struct rpl_trace *trace,
+                                          const struct rpl_match_options *options,
+                                          struct vs_error *err);
 void rpl_match_release(struct rpl_match *match);
 
 /* Is every event of the list met, and nothing else allocated? */

@@ -239,6 +239,7 @@ void rpl_match_json(const struct rpl_match *match, struct vs_json *json)
     vs_json_put_bool(json, "equal", rpl_match_is_equal(match));
     vs_json_put_uint(json, "matched", match->same_events);
     vs_json_put_uint(json, "events", match->events);
+    vs_json_put_uint(json, "reordered", match->reordered);
     left_out_json(match, json);
     vs_json_key(json, "difference");
     if (rpl_match_is_equal(match)) {

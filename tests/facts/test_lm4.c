@@ -48,14 +48,14 @@ static void assert_matches(const char *recording, const char *net_file, uint64_t
     struct vs_text text = {NULL, 0, 0};
     struct rpl_match match;
     struct facts_run run;
-    uint64_t first = 1;
+    struct rpl_match_options options = {.scope = RPL_MATCH_TENSORS, .first_seq = 1};
 
     read_list(recording, &list);
     facts_net_set(&net, "LENGTH", tokens);
     run = facts_run_net(&net, "", false, NULL);
-    if (step >= 0 && rpl_match_moment(run.trace, step, VS_PHASE_COUNT, &first, &err))
+    if (step >= 0 && rpl_match_moment(run.trace, step, VS_PHASE_COUNT, &options.first_seq, &err))
         fail_msg("%s", err.text);
-    if (rpl_match_fill(&match, &list, run.trace, RPL_MATCH_TENSORS, first, &err))
+    if (rpl_match_fill(&match, &list, run.trace, &options, &err))
         fail_msg("%s", err.text);
     print_message("%s: matched %" PRIu64 " of %" PRIu64 " events\n", recording, match.same_events,
                   match.events);

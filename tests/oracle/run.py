@@ -2,10 +2,13 @@
 """Runs one net file under real PyTorch and prints its figures as one JSON object.
 
     python3 tests/oracle/run.py NET.py [--setting cuda|cpu] [--batch N --TOGGLE VALUE ...]
-                                [--events] [--scratch] [--json OUT]
+                                [--events] [--scratch] [--json OUT | --csv OUT]
+
+--csv OUT writes the allocations and frees as the list that `vramscope match NET OUT` takes.
 
 Without a GPU the CUDA build of PyTorch runs on a stand-in of the CUDA libraries (see README.md).
 """
+import csv
 import json
 import sys
 
@@ -13,7 +16,7 @@ import nogpu
 
 
 def arguments(words):
-    options = {"setting": "cuda", "events": False, "scratch": False, "json": "-"}
+    options = {"setting": "cuda", "events": False, "scratch": False, "json": "-", "csv": None}
     given, net = {}, None
     words = list(words)
     while words:
@@ -26,13 +29,21 @@ def arguments(words):
             options[word[2:]] = True
         elif not words:
             raise SystemExit(word + " needs a value")
-        elif word in ("--setting", "--json"):
+        elif word in ("--setting", "--json", "--csv"):
             options[word[2:]] = words.pop(0)
         else:
             given[word[2:]] = words.pop(0)
     if net is None:
         raise SystemExit(__doc__)
     return net, given, options
+
+
+def write_csv(report, out):
+    with open(out, "w", newline="") as f:
+        w = csv.writer(f)
+        w.writerow(["kind", "bytes", "id", "op", "step", "phase"])
+        for kind, size, op, ident, step, phase in report["event_list"]:
+            w.writerow([kind, size, ident, op, step, phase])
 
 
 def main():
@@ -44,6 +55,9 @@ def main():
         report = case.in_child(lambda: numbers_cpu.run(net, given))
     else:
         report = case.memory(net, given, options["scratch"])
+        if options["csv"] and "error" not in report:
+            write_csv(report, options["csv"])
+            return 0
         if not options["events"]:
             report.pop("event_list", None)
     text = json.dumps(report)

@@ -69,11 +69,12 @@ static struct result match_lists(const struct ev *real, size_t real_count, const
     struct vs_memlist list;
     struct rpl_trace *trace = trace_make(ours, ours_count);
     struct vs_error err = VS_ERROR_INIT;
+    const struct rpl_match_options options = {.scope = scope, .first_seq = 1};
     struct rpl_match match;
     struct result result;
 
     list_make(&list, real, real_count);
-    assert_int_equal(rpl_match_fill(&match, &list, trace, scope, 1, &err), VS_OK);
+    assert_int_equal(rpl_match_fill(&match, &list, trace, &options, &err), VS_OK);
     result = (struct result){match.same_events, match.events, match.why, match.more_allocs};
     rpl_match_release(&match);
     rpl_trace_free(trace);
@@ -186,16 +187,55 @@ static void what_was_made_before_is_told_by_its_free(void **state)
     assert_int_equal(r.why, RPL_MATCH_BYTES);
 }
 
+/* Three frees in a row, in another order; then one that is not in ours. */
+static void the_order_of_frees_may_be_told_not_to_matter(void **state)
+{
+    static const struct ev real[] = {
+        {VS_MEM_ALLOC, 0, 50, 0x1000, 0},          {VS_MEM_ALLOC, 0, 50, 0x2000, 0},
+        {VS_MEM_FREE_REQUESTED, 0, 50, 0x1000, 0}, {VS_MEM_FREE_REQUESTED, 0, 70, 0x3000, 0},
+        {VS_MEM_FREE_REQUESTED, 0, 50, 0x2000, 0}, {VS_MEM_ALLOC, 0, 8, 0x4000, 0},
+        {VS_MEM_FREE_REQUESTED, 0, 8, 0x4000, 0},
+    };
+    struct ev ours[] = {
+        {VS_MEM_ALLOC, 4, 50, 0x1000, 0},          {VS_MEM_ALLOC, 5, 50, 0x2000, 0},
+        {VS_MEM_FREE_REQUESTED, 5, 50, 0x2000, 0}, {VS_MEM_FREE_REQUESTED, 4, 50, 0x1000, 0},
+        {VS_MEM_FREE_REQUESTED, 1, 70, 0x3000, 0}, {VS_MEM_ALLOC, 6, 8, 0x4000, 0},
+        {VS_MEM_FREE_REQUESTED, 6, 8, 0x4000, 0},
+    };
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        const struct rpl_match_options options = {
+            .scope = RPL_MATCH_TENSORS, .first_seq = 1, .any_free_order = i > 0};
+        struct rpl_trace *trace;
+        struct vs_memlist list;
+        struct vs_error err = VS_ERROR_INIT;
+        struct rpl_match match;
+
+        ours[4].bytes = i == 2 ? 71 : 70;
+        trace = trace_make(ours, COUNT(ours));
+        list_make(&list, real, COUNT(real));
+        assert_int_equal(rpl_match_fill(&match, &list, trace, &options, &err), VS_OK);
+        assert_int_equal(match.same_events, i == 1 ? 7 : 2);
+        assert_int_equal(match.reordered, i == 1 ? 3 : 0);
+        assert_int_equal(rpl_match_is_equal(&match), i == 1);
+        rpl_match_release(&match);
+        rpl_trace_free(trace);
+        vs_memlist_release(&list);
+    }
+}
+
 static void a_list_without_addresses_has_no_segments_to_compare(void **state)
 {
     struct vs_memlist list = {.events = NULL};
     struct rpl_trace *trace = trace_make(OURS, COUNT(OURS));
+    const struct rpl_match_options options = {.scope = RPL_MATCH_ALL, .first_seq = 1};
     struct vs_error err = VS_ERROR_INIT;
     struct rpl_match match;
 
     (void)state;
     vs_memlist_add_event(&list, VS_MEM_ALLOC, 1, 100, 0);
-    assert_int_equal(rpl_match_fill(&match, &list, trace, RPL_MATCH_ALL, 1, &err), VS_E_VALUE);
+    assert_int_equal(rpl_match_fill(&match, &list, trace, &options, &err), VS_E_VALUE);
     rpl_match_release(&match);
     rpl_trace_free(trace);
     vs_memlist_release(&list);
@@ -208,6 +248,7 @@ int main(void)
         cmocka_unit_test(each_difference_is_found_and_named),
         cmocka_unit_test(ours_may_only_free_after_the_end),
         cmocka_unit_test(what_was_made_before_is_told_by_its_free),
+        cmocka_unit_test(the_order_of_frees_may_be_told_not_to_matter),
         cmocka_unit_test(a_list_without_addresses_has_no_segments_to_compare),
     };
 
