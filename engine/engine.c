@@ -16,6 +16,7 @@
 
 /* What a device without a stated capacity has: more than any net asks for. */
 #define UNBOUNDED_DEVICE (UINT64_C(16) << 40)
+#define FIRST_STRINGS 1024
 
 static void on_alloc_event(void *user, const struct eng_alloc_event *ev)
 {
@@ -83,6 +84,7 @@ void eng_free(struct eng *e)
     eng_alloc_free(e->alloc);
     eng_sim_driver_free(e->sim);
     eng_signatures_free(e->signatures);
+    vs_free(e->strings.slots);
     vs_free(e);
 }
 
@@ -178,16 +180,41 @@ void eng_empty_cache(struct eng *e)
 
 /* ---- places and events ---- */
 
+static struct eng_string_slot *string_slot(const struct eng_string_ids *ids, const char *text)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15);
+    size_t at = (size_t)(hash >> 32) & (ids->size - 1);
+
+    while (ids->slots[at].text && ids->slots[at].text != text)
+        at = (at + 1) & (ids->size - 1);
+    return &ids->slots[at];
+}
+
+static void string_ids_grow(struct eng_string_ids *ids)
+{
+    struct eng_string_ids old = *ids;
+
+    ids->size = old.size ? old.size * 2 : FIRST_STRINGS;
+    ids->slots = vs_calloc(ids->size, sizeof(*ids->slots));
+    for (size_t i = 0; i < old.size; i++)
+        if (old.slots[i].text)
+            *string_slot(ids, old.slots[i].text) = old.slots[i];
+    vs_free(old.slots);
+}
+
 uint32_t eng_string_id(struct eng *e, const char *text)
 {
-    struct eng_string_cache *slot;
+    struct eng_string_slot *slot;
 
     if (!text || !e->observer)
         return 0;
-    slot = &e->strings[((uintptr_t)text >> 3) % ENG_STRING_CACHE];
-    if (slot->text != text) {
+    if (e->strings.count * 2 >= e->strings.size)
+        string_ids_grow(&e->strings);
+    slot = string_slot(&e->strings, text);
+    if (!slot->text) {
         slot->text = text;
         slot->id = e->observer->string(e->observer->user, text);
+        e->strings.count++;
     }
     return slot->id;
 }

@@ -77,7 +77,7 @@ void eng_rng_set(struct eng *e, struct eng_rng_state state);
 
 /*
  * Where the program is. Cheap to set (no event, no lookup); the id is made when an event needs it. Strings must stay
- * valid while set; ids of equal pointers are remembered.
+ * valid while set; the id of a pointer is remembered: no other text may stand there later.
  */
 void eng_place_phase(struct eng *e, enum vs_phase phase); /* emits a `phase` event */
 void eng_place_step(struct eng *e, int64_t step);         /* emits a `step` event; -1 is setup */

@@ -15,12 +15,17 @@
 #include "engine/engine.h"
 #include "engine/op.h"
 
-/* Interned string ids by pointer: places are set with the same few pointers over and over. */
-struct eng_string_cache {
+/* Ids of strings by pointer: events name the same few thousand over and over. text NULL: free. */
+struct eng_string_slot {
     const char *text;
     uint32_t id;
 };
-#define ENG_STRING_CACHE 512
+
+struct eng_string_ids {
+    struct eng_string_slot *slots;
+    size_t size; /* a power of two, never more than half full */
+    size_t count;
+};
 
 /* A signature taken apart. */
 struct eng_signature {
@@ -73,7 +78,7 @@ struct eng {
     int64_t step;
     enum vs_phase phase;
     enum vs_category category; /* VS_CATEGORY_COUNT: by phase */
-    struct eng_string_cache strings[ENG_STRING_CACHE];
+    struct eng_string_ids strings;
 
     uint64_t tensors_born;
     uint64_t next_block_id;

@@ -8,78 +8,45 @@
  */
 #include "lang/hold.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "lang/hold_tables.h"
 
 static void walk(struct lang_vm *vm, struct lang_value v, enum vs_holder holder, const char *name,
                  const char *scope, uint32_t depth, bool on);
 
 /* ---- tensors ---- */
 
-static void place_remove(struct lang_vm *vm, const struct lang_tensor_place *wanted)
-{
-    for (size_t i = vm->place_count; i-- > 0;) {
-        const struct lang_tensor_place *p = &vm->places[i];
-
-        if (p->tensor == wanted->tensor && p->holder == wanted->holder && p->name == wanted->name &&
-            p->scope == wanted->scope) {
-            vm->places[i] = vm->places[--vm->place_count];
-            return;
-        }
-    }
-}
-
 /* Who holds a parameter is also remembered: its memory changes under it when it moves to the device. */
 void lang_hold_tensor(struct lang_vm *vm, struct eng_tensor *t, enum vs_holder holder,
                       const char *name, const char *scope, bool on)
 {
-    const struct lang_tensor_place place = {t, holder, name, scope};
+    const struct lang_tensor_place place = {t, name, scope, holder, 0};
 
     if (on) {
         eng_hold(vm->eng, t, holder, name, scope);
-        if (t->is_parameter) {
-            vm->places = vs_grow(vm->places, vm->place_count, &vm->place_cap, sizeof(*vm->places));
-            vm->places[vm->place_count++] = place;
-        }
+        if (t->is_parameter)
+            lang_places_add(&vm->places, &place);
     } else {
         eng_drop(vm->eng, t, holder, name, scope);
         if (t->is_parameter)
-            place_remove(vm, &place);
+            lang_places_remove(&vm->places, &place);
     }
 }
 
 void lang_set_data(struct lang_vm *vm, struct eng_tensor *p, struct eng_tensor *t)
 {
-    for (size_t i = 0; i < vm->place_count; i++) {
-        if (vm->places[i].tensor == p)
-            eng_drop(vm->eng, p, vm->places[i].holder, vm->places[i].name, vm->places[i].scope);
-    }
+    const struct lang_tensor_place *at = NULL;
+
+    while ((at = lang_places_next(&vm->places, p, at)) != NULL)
+        eng_drop(vm->eng, p, at->holder, at->name, at->scope);
     eng_set_data(p, t);
-    for (size_t i = 0; i < vm->place_count; i++) {
-        if (vm->places[i].tensor == p)
-            eng_hold(vm->eng, p, vm->places[i].holder, vm->places[i].name, vm->places[i].scope);
-    }
+    while ((at = lang_places_next(&vm->places, p, at)) != NULL)
+        eng_hold(vm->eng, p, at->holder, at->name, at->scope);
 }
 
 /* ---- containers ---- */
-
-/* "feats" and 2 give "feats[2]"; the text lives as long as the vm. */
-static const char *item_name(struct lang_vm *vm, const char *container, struct lang_value key)
-{
-    char buf[160];
-    int len;
-
-    if (key.kind == LANG_STR)
-        len = snprintf(buf, sizeof(buf), "%.60s['%.60s']", container, key.as.str->text);
-    else if (lang_is_int(key))
-        len = snprintf(buf, sizeof(buf), "%.100s[%" PRId64 "]", container, key.as.i);
-    else
-        len = snprintf(buf, sizeof(buf), "%.100s[...]", container);
-    return lang_intern(vm, buf, (size_t)len)->text;
-}
 
 static struct lang_holding **holdings_of(struct lang_value v)
 {
@@ -140,14 +107,14 @@ static void walk_items(struct lang_vm *vm, struct lang_value v, const char *name
     if (lang_items(v, &items, &count)) {
         for (uint32_t i = 0; i < count; i++) {
             if (lang_can_hold(items[i]))
-                walk(vm, items[i], VS_HOLD_ITEM, item_name(vm, name, lang_int(i)), scope, depth,
-                     on);
+                walk(vm, items[i], VS_HOLD_ITEM, lang_item_name(vm, name, lang_int(i)), scope,
+                     depth, on);
         }
         return;
     }
     while ((e = lang_dict_next(v.as.dict, &at)) != NULL) {
         if (lang_can_hold(e->value))
-            walk(vm, e->value, VS_HOLD_ITEM, item_name(vm, name, e->key), scope, depth, on);
+            walk(vm, e->value, VS_HOLD_ITEM, lang_item_name(vm, name, e->key), scope, depth, on);
     }
 }
 
@@ -185,7 +152,7 @@ void lang_hold_item(struct lang_vm *vm, struct lang_holding *held_by, struct lan
     if (!lang_can_hold(item))
         return;
     for (struct lang_holding *h = held_by; h != NULL; h = h->next)
-        walk(vm, item, VS_HOLD_ITEM, item_name(vm, h->name, key), h->scope, h->depth, true);
+        walk(vm, item, VS_HOLD_ITEM, lang_item_name(vm, h->name, key), h->scope, h->depth, true);
 }
 
 void lang_unhold_item(struct lang_vm *vm, struct lang_holding *held_by, struct lang_value key,
@@ -194,7 +161,7 @@ void lang_unhold_item(struct lang_vm *vm, struct lang_holding *held_by, struct l
     if (!lang_can_hold(item))
         return;
     for (struct lang_holding *h = held_by; h != NULL; h = h->next)
-        walk(vm, item, VS_HOLD_ITEM, item_name(vm, h->name, key), h->scope, h->depth, false);
+        walk(vm, item, VS_HOLD_ITEM, lang_item_name(vm, h->name, key), h->scope, h->depth, false);
 }
 
 void lang_hold_items(struct lang_vm *vm, struct lang_list *list)

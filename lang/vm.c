@@ -329,7 +329,7 @@ static void memory_free(struct lang_vm *vm)
     vs_free(vm->interned);
     vs_free(vm->late);
     vs_free(vm->parked);
-    vs_free(vm->places);
+    lang_hold_tables_release(vm);
     vs_free(vm->stack);
     vs_free(vm);
 }

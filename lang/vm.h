@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "lang/ast.h"
+#include "lang/hold_tables.h"
 #include "lang/lang.h"
 #include "lang/object.h"
 
@@ -85,14 +86,6 @@ struct lang_cache_entry {
     struct lang_value value; /* borrowed; unbound: known to be absent */
 };
 
-/* A name that holds a parameter, for the trace. */
-struct lang_tensor_place {
-    const struct eng_tensor *tensor; /* not counted */
-    enum vs_holder holder;
-    const char *name;
-    const char *scope;
-};
-
 struct lang_classes {
     struct lang_class *object, *type, *none, *boolean, *integer, *floating, *str, *tuple, *size,
         *list, *dict, *set, *slice, *range, *function, *method, *builtin, *namespace, *iterator,
@@ -140,9 +133,8 @@ struct lang_vm {
     struct lang_op_set **op_sets; /* lang/bind.h: owned */
     size_t op_set_count;
     size_t op_set_cap;
-    struct lang_tensor_place *places;
-    size_t place_count;
-    size_t place_cap;
+    struct lang_item_names item_names;
+    struct lang_tensor_places places;
     uint32_t gathering; /* running torch.autograd.grad() calls */
     const char *func;   /* the place as set last */
     uint32_t line;
