@@ -63,6 +63,8 @@ enum vs_status eng_new(const struct eng_options *options, struct eng **out, stru
         .listener = {.user = e, .event = on_alloc_event},
     });
     e->signatures = eng_signatures_new();
+    e->strings.size = FIRST_STRINGS;
+    e->strings.slots = vs_calloc(FIRST_STRINGS, sizeof(*e->strings.slots));
     e->grad_enabled = true;
     e->autocast.dtype = VS_F16;
     e->autocast.cache_enabled = true;
@@ -182,8 +184,7 @@ void eng_empty_cache(struct eng *e)
 
 static struct eng_string_slot *string_slot(const struct eng_string_ids *ids, const char *text)
 {
-    uint64_t hash = (uint64_t)(uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15);
-    size_t at = (size_t)(hash >> 32) & (ids->size - 1);
+    size_t at = eng_string_hash(text, ids->size);
 
     while (ids->slots[at].text && ids->slots[at].text != text)
         at = (at + 1) & (ids->size - 1);
@@ -194,7 +195,7 @@ static void string_ids_grow(struct eng_string_ids *ids)
 {
     struct eng_string_ids old = *ids;
 
-    ids->size = old.size ? old.size * 2 : FIRST_STRINGS;
+    ids->size = old.size * 2;
     ids->slots = vs_calloc(ids->size, sizeof(*ids->slots));
     for (size_t i = 0; i < old.size; i++)
         if (old.slots[i].text)
@@ -202,7 +203,7 @@ static void string_ids_grow(struct eng_string_ids *ids)
     vs_free(old.slots);
 }
 
-uint32_t eng_string_id(struct eng *e, const char *text)
+uint32_t eng_string_id_find(struct eng *e, const char *text)
 {
     struct eng_string_slot *slot;
 
@@ -219,12 +220,10 @@ uint32_t eng_string_id(struct eng *e, const char *text)
     return slot->id;
 }
 
-uint32_t eng_place_id(struct eng *e)
+static void place_id_find(struct eng *e)
 {
     struct vs_place place;
 
-    if (!e->place_dirty)
-        return e->place_id;
     place.phase = (uint32_t)e->phase;
     place.module = eng_string_id(e, e->module);
     place.func = eng_string_id(e, e->func);
@@ -232,13 +231,27 @@ uint32_t eng_place_id(struct eng *e)
     place.op = eng_string_id(e, e->op);
     e->place_id = e->observer->place(e->observer->user, &place);
     e->place_dirty = false;
-    return e->place_id;
 }
 
 void eng_emit(struct eng *e, struct vs_event *event)
 {
-    event->place = eng_place_id(e);
+    if (e->place_dirty)
+        place_id_find(e);
+    event->place = e->place_id;
     e->observer->emit(e->observer->user, event);
+}
+
+void eng_tell(struct eng *e, enum vs_event_kind kind, uint64_t a, uint64_t b)
+{
+    struct vs_event ev = {.kind = (uint8_t)kind, .a = a, .b = b, .place = e->place_id};
+
+    if (e->observer)
+        e->observer->emit(e->observer->user, &ev);
+}
+
+void eng_observer_stop(struct eng *e)
+{
+    e->observer = NULL;
 }
 
 void eng_place_phase(struct eng *e, enum vs_phase phase)

@@ -21,7 +21,7 @@ struct eng_kernels;
 
 /*
  * kernels    arithmetic of the device (eng_kernels_cpu()), or NULL for `meta`: shapes and lifetimes only
- * observer   told of everything, or NULL; must outlive the context
+ * observer   told of everything, or NULL; must outlive the context. An `oom` event is the last one it hears
  * capacity   bytes of the device; 0: as much as is asked for
  * alloc_conf PyTorch's syntax ("expandable_segments:True"), or NULL
  * seed       of all random numbers
@@ -38,6 +38,11 @@ VS_MUST_USE enum vs_status eng_new(const struct eng_options *options, struct eng
                                    struct vs_error *err);
 /* Every tensor must be gone. */
 void eng_free(struct eng *e);
+
+/* The observer hears nothing from now on. */
+void eng_observer_stop(struct eng *e);
+/* An event of the training loop's own, at the place of the event before it. */
+void eng_tell(struct eng *e, enum vs_event_kind kind, uint64_t a, uint64_t b);
 
 /* The first failure since the last eng_failure_take, or NULL. */
 const struct vs_error *eng_failed(const struct eng *e);

@@ -158,8 +158,18 @@ struct eng_node {
 };
 
 /* ---- engine.c ---- */
-uint32_t eng_string_id(struct eng *e, const char *text); /* 0 for NULL or without observer */
-uint32_t eng_place_id(struct eng *e);
+uint32_t eng_string_id_find(struct eng *e, const char *text);
+static inline size_t eng_string_hash(const char *text, size_t size)
+{
+    return (size_t)((uint64_t)(uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (size - 1);
+}
+/* 0 for NULL, and where nobody ever listened. */
+static inline uint32_t eng_string_id(struct eng *e, const char *text)
+{
+    const struct eng_string_slot *slot = &e->strings.slots[eng_string_hash(text, e->strings.size)];
+
+    return slot->text == text && text ? slot->id : eng_string_id_find(e, text);
+}
 void eng_emit(struct eng *e, struct vs_event *event); /* fills place; observer must be there */
 const char *eng_set_op(struct eng *e, const char *op);
 

@@ -4,7 +4,7 @@
  * For:            tracer/ (the recorder) and tests.
  * Must not know:  files, threads, SQL, terminals.
  * Invariant:      the calls come in the order in which things happen, from one thread; a string, place or tensor is
- *                 announced before the first event that mentions it.
+ *                 announced before the first event that mentions it. After an `oom` event comes nothing.
  *
  * With no observer the cost of an event is one NULL test. A callback must not fail, block on I/O or call the engine.
  */

@@ -58,6 +58,7 @@ static bool storage_block_get(struct eng_storage *s)
                               .d = oom.device_free_bytes};
 
         eng_emit(e, &ev);
+        eng_observer_stop(e);
     }
     eng_oom_describe(&oom, &err);
     eng_fail(e, VS_E_OOM, "%s", err.text);

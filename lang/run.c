@@ -15,42 +15,6 @@
 #include "lang/run_internal.h"
 #include "lang/vm.h"
 
-/* ---- between the engine and the observer ---- */
-
-static void tell_event(void *user, const struct vs_event *event)
-{
-    struct lang_run_state *run = user;
-
-    if (run->is_muted)
-        return;
-    run->last_place = event->place;
-    run->settings->observer->emit(run->settings->observer->user, event);
-    if (event->kind == VS_EV_OOM)
-        run->is_muted = true;
-}
-
-static uint32_t tell_string(void *user, const char *text)
-{
-    struct lang_run_state *run = user;
-
-    return run->is_muted ? 0 : run->settings->observer->string(run->settings->observer->user, text);
-}
-
-static uint32_t tell_place(void *user, const struct vs_place *place)
-{
-    struct lang_run_state *run = user;
-
-    return run->is_muted ? 0 : run->settings->observer->place(run->settings->observer->user, place);
-}
-
-static void tell_tensor(void *user, const struct vs_tensor_desc *desc)
-{
-    struct lang_run_state *run = user;
-
-    if (!run->is_muted)
-        run->settings->observer->tensor(run->settings->observer->user, desc);
-}
-
 /* ---- toggles ---- */
 
 /* A value of the file's `defaults` as text: words as they are, numbers in digits, booleans as on and off. */
@@ -289,8 +253,10 @@ enum vs_status lang_run(const struct lang_settings *settings, struct lang_result
                                    .print = hear_print,
                                    .warn = hear_warning,
                                    .observed = settings->observer != NULL};
-    struct eng_options eng_options = {
-        .kernels = settings->kernels, .capacity = settings->capacity, .seed = settings->seed};
+    struct eng_options eng_options = {.kernels = settings->kernels,
+                                      .observer = settings->observer,
+                                      .capacity = settings->capacity,
+                                      .seed = settings->seed};
     struct lang_settings copy = *settings; /* callbacks want a pointer that is not const */
     struct eng_counters counters;
     enum vs_status st;
@@ -299,11 +265,6 @@ enum vs_status lang_run(const struct lang_settings *settings, struct lang_result
     result->peak_phase = SIZE_MAX;
     if (settings->toggles)
         vs_toggles_copy(&result->toggles, settings->toggles);
-    if (settings->observer) {
-        run.observer =
-            (struct eng_observer){&run, tell_event, tell_string, tell_place, tell_tensor};
-        eng_options.observer = &run.observer;
-    }
     eng_options.alloc_conf = alloc_conf_of(&result->toggles);
     options.user = &copy;
     st = eng_new(&eng_options, &run.eng, err);
@@ -319,7 +280,7 @@ enum vs_status lang_run(const struct lang_settings *settings, struct lang_result
         result->total_flops = counters.total_flops;
         result->has_oom = eng_oom_get(run.eng, &result->oom);
     }
-    run.is_muted = true;
+    eng_observer_stop(run.eng);
     lang_vm_free(run.vm);
     eng_free(run.eng);
     return st;

@@ -13,8 +13,6 @@
 #include "lang/run.h"
 
 /*
- * observer    stands between the engine and settings->observer; forwards until is_muted
- * last_place  of the last event forwarded, for the events made here
  * at_start    the counters when the step began
  * step        as the loop said last; -1 before
  * step_loss   of this step so far, where has_loss
@@ -24,9 +22,6 @@ struct lang_run_state {
     struct lang_result *result;
     struct eng *eng;
     struct lang_vm *vm;
-    struct eng_observer observer;
-    bool is_muted;
-    uint32_t last_place;
     struct eng_counters at_start;
     int64_t step;
     bool has_loss;

@@ -139,7 +139,7 @@ static bool native_done(struct lang_vm *vm, const struct lang_call *call, struct
 {
     (void)vm;
     lang_run_step_close(run_of(call));
-    run_of(call)->is_muted = true;
+    eng_observer_stop(run_of(call)->eng);
     *out = lang_none();
     return true;
 }
@@ -269,22 +269,13 @@ static bool native_found_inf(struct lang_vm *vm, const struct lang_call *call,
     return true;
 }
 
-/* An event of the loop's own, at the place of the last one. */
-static void tell(struct lang_run_state *run, enum vs_event_kind kind, uint64_t a, uint64_t b)
-{
-    struct vs_event event = {.kind = (uint8_t)kind, .a = a, .b = b, .place = run->last_place};
-
-    if (run->settings->observer && !run->is_muted)
-        run->settings->observer->emit(run->settings->observer->user, &event);
-}
-
 static bool native_event_scale(struct lang_vm *vm, const struct lang_call *call,
                                struct lang_value *out)
 {
     if (!lang_args_exact(vm, call, "_event_scale", 2))
         return false;
-    tell(run_of(call), VS_EV_SCALE, (uint64_t)lang_number(call->args[0]),
-         (uint64_t)lang_number(call->args[1]));
+    eng_tell(run_of(call)->eng, VS_EV_SCALE, (uint64_t)lang_number(call->args[0]),
+             (uint64_t)lang_number(call->args[1]));
     *out = lang_none();
     return true;
 }
@@ -297,7 +288,7 @@ static bool native_event_skip(struct lang_vm *vm, const struct lang_call *call,
     (void)vm;
     if (run->result->step_count > 0)
         run->result->steps[run->result->step_count - 1].skipped = true;
-    tell(run, VS_EV_SKIP_STEP, 0, 0);
+    eng_tell(run->eng, VS_EV_SKIP_STEP, 0, 0);
     *out = lang_none();
     return true;
 }

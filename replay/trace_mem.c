@@ -160,13 +160,9 @@ void rpl_mem_tensor(struct rpl_mem *mem, const struct vs_tensor_desc *desc)
     mem->tensors[mem->tensor_count++] = *desc;
 }
 
-void rpl_mem_event(struct rpl_mem *mem, const struct vs_event *event)
+/* What comes before the first `step` event belongs to the setup. */
+static void step_begin(struct rpl_mem *mem, const struct vs_event *event)
 {
-    mem->events = vs_grow(mem->events, mem->event_count, &mem->event_cap, sizeof(*mem->events));
-    mem->events[mem->event_count++] = *event;
-    if (event->kind != VS_EV_STEP && mem->step_count)
-        return;
-    /* what comes before the first `step` event belongs to the setup */
     if (mem->step_count)
         mem->steps[mem->step_count - 1].last_seq = mem->event_count - 1;
     mem->steps = vs_grow(mem->steps, mem->step_count, &mem->step_cap, sizeof(*mem->steps));
@@ -176,6 +172,15 @@ void rpl_mem_event(struct rpl_mem *mem, const struct vs_event *event)
         .last_seq = mem->event_count,
         .loss = (double)NAN,
     };
+}
+
+void rpl_mem_event(struct rpl_mem *mem, const struct vs_event *event)
+{
+    if (mem->event_count == mem->event_cap)
+        mem->events = vs_grow(mem->events, mem->event_count, &mem->event_cap, sizeof(*mem->events));
+    mem->events[mem->event_count++] = *event;
+    if (event->kind == VS_EV_STEP || mem->step_count == 0)
+        step_begin(mem, event);
 }
 
 void rpl_mem_pair(struct rpl_mem_pairs *pairs, const char *key, const char *value, bool is_default)
