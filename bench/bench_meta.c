@@ -80,8 +80,9 @@ static double median(struct figures *f)
 struct net {
     const char *title;
     const char *file;
-    const char *batch;    /* NULL: the file's */
-    const char *swaps[6]; /* pairs of lines: what the file says, what it is to say; NULL ends them */
+    const char *batch; /* NULL: the file's */
+    const char
+        *swaps[6]; /* pairs of lines: what the file says, what it is to say; NULL ends them */
 };
 
 static const struct net NETS[] = {

@@ -85,7 +85,8 @@ struct eng_checkpoint *eng_checkpoint_begin(struct eng *e, const struct eng_chec
     c->line = e->line;
     c->input_count = count;
     /* Before this call collects: inside another checkpoint the arguments are that one's placeholders. */
-    c->inputs = eng_node_new(e, ENG_NODE_CUSTOM, "NoopSaveInputs", 0, count, 0);
+    c->inputs = eng_node_new(e, ENG_NODE_CUSTOM, "NoopSaveInputs",
+                             (struct eng_node_counts){.saves = count});
     for (int i = 0; i < count && e->grad_enabled; i++) {
         if (inputs[i])
             eng_node_save_at(c->inputs, i, inputs[i], false);

@@ -38,10 +38,12 @@ void eng_copy_slices_release(struct eng_copy_slices *slices)
 /* The view's own history: it is (again) a view of the base. */
 static void view_rebase(struct eng *e, struct eng_tensor *view)
 {
-    struct eng_node *n = eng_node_new(e, ENG_NODE_OP, "AsStridedBackward0", 1, 0, 4);
+    struct eng_node *n =
+        eng_node_new(e, ENG_NODE_OP, "AsStridedBackward0",
+                     (struct eng_node_counts){.edges = 1, .args = 4, .ints = 2 * VS_MAX_DIMS});
     struct eng_tensor *base = view->base;
-    int64_t *sizes = vs_alloc(sizeof(*sizes) * VS_MAX_DIMS);
-    int64_t *strides = vs_alloc(sizeof(*strides) * VS_MAX_DIMS);
+    int64_t *sizes = n->ints;
+    int64_t *strides = n->ints + VS_MAX_DIMS;
 
     memcpy(sizes, view->sizes, sizeof(view->sizes));
     memcpy(strides, view->strides, sizeof(view->strides));
@@ -65,7 +67,8 @@ void eng_inplace_history(struct eng_tensor *t, struct eng_node *n)
         eng_set_history(t, n, 0);
         return;
     }
-    copy = eng_node_new(e, ENG_NODE_COPY_SLICES, "CopySlices", n->edge_count, 0, 0);
+    copy = eng_node_new(e, ENG_NODE_COPY_SLICES, "CopySlices",
+                        (struct eng_node_counts){.edges = n->edge_count});
     slices = vs_calloc(1, sizeof(*slices));
     slices->fn = eng_node_ref(n);
     slices->base_ndim = base->ndim;

@@ -20,7 +20,8 @@ struct eng_node *eng_custom_node(struct eng *e, const struct eng_custom *custom,
         wanted = wanted || eng_requires_grad(inputs[i]);
     if (!wanted || !e->grad_enabled || e->failed)
         return NULL;
-    n = eng_node_new(e, ENG_NODE_CUSTOM, custom->name, input_count, 0, 0);
+    n = eng_node_new(e, ENG_NODE_CUSTOM, custom->name,
+                     (struct eng_node_counts){.edges = input_count});
     n->custom = *custom;
     n->output_count = (uint16_t)output_count;
     for (int i = 0; i < input_count; i++)
@@ -46,11 +47,9 @@ struct eng_node *eng_custom_node(struct eng *e, const struct eng_custom *custom,
 void eng_node_save(struct eng *e, struct eng_node *node, struct eng_tensor *const *tensors,
                    int count)
 {
-    VS_ASSERT(!node->saved);
     if (e->failed || !count)
         return;
-    node->saved = vs_calloc((size_t)count, sizeof(*node->saved));
-    node->saved_count = (uint16_t)count;
+    eng_node_saves_make(node, count);
     for (int i = 0; i < count; i++) {
         if (tensors[i])
             eng_node_save_at(node, i, tensors[i], tensors[i]->grad_fn == node);

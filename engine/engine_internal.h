@@ -8,6 +8,7 @@
 #ifndef ENG_ENGINE_INTERNAL_H
 #define ENG_ENGINE_INTERNAL_H
 
+#include "base/pool.h"
 #include "engine/alloc_driver.h"
 #include "engine/autograd.h"
 #include "engine/checkpoint.h"
@@ -54,6 +55,8 @@ struct eng {
     struct eng_sim_driver *sim;
     struct eng_alloc *alloc;
     struct eng_signature *signatures; /* ENG_OP_COUNT of them */
+
+    struct vs_pool pool; /* tensors, storages, nodes */
 
     bool failed;
     struct vs_error error;
@@ -139,10 +142,14 @@ struct eng_node {
     uint16_t arg_count;
     bool released;
     bool is_inplace;
-    bool is_pruned; /* the running eng_grad asks for nothing that lies behind this node */
+    bool has_own_saves; /* eng_node_saves_make */
+    bool is_pruned;     /* the running eng_grad asks for nothing that lies behind this node */
+    uint32_t
+        bytes; /* of this block: the node and what the next five point to, but for the saved ones of a custom node */
     struct eng_edge *edges;
     struct eng_saved *saved;
     struct eng_arg *args; /* the call's arguments; tensors are replaced by none; ints are copies */
+    int64_t *ints;        /* the copies */
     uint8_t *arg_edge;    /* first edge of each argument */
     /* accumulators: the leaf, not counted while it has the accumulator alone; see node.c */
     struct eng_tensor *variable;
@@ -184,8 +191,17 @@ void eng_saved_hold(struct eng *e, struct eng_tensor *t, uint64_t node_id, bool 
 void eng_saved_drop(struct eng *e, struct eng_tensor *t, uint64_t node_id, bool is_checkpoint);
 
 /* ---- node.c ---- */
-struct eng_node *eng_node_new(struct eng *e, enum eng_node_kind kind, const char *name, int edges,
-                              int saves, int args);
+/* How many of each a node has. ints: in the lists of integers among its arguments, all together. */
+struct eng_node_counts {
+    int edges;
+    int saves;
+    int args;
+    int ints;
+};
+struct eng_node *eng_node_new(struct eng *e, enum eng_node_kind kind, const char *name,
+                              struct eng_node_counts counts);
+/* Places for `count` saved tensors in a node that was made with none. */
+void eng_node_saves_make(struct eng_node *n, int count);
 struct eng_node *eng_node_ref(struct eng_node *n);
 void eng_node_unref(struct eng_node *n);
 void eng_node_release_saved(struct eng_node *n);

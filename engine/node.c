@@ -11,34 +11,49 @@
 #include "base/mem.h"
 #include "engine/engine_internal.h"
 
-struct eng_node *eng_node_new(struct eng *e, enum eng_node_kind kind, const char *name, int edges,
-                              int saves, int args)
+/* Bytes of a node in one block: itself, then what must be aligned most, then the rest. */
+static size_t node_bytes(const struct eng_node_counts *c)
 {
-    struct eng_node *n = vs_calloc(1, sizeof(*n));
+    return sizeof(struct eng_node) + (size_t)c->edges * sizeof(struct eng_edge) +
+           (size_t)c->saves * sizeof(struct eng_saved) + (size_t)c->args * sizeof(struct eng_arg) +
+           (size_t)c->ints * sizeof(int64_t) + (size_t)c->args;
+}
 
-    VS_ASSERT(edges < 65536);
+struct eng_node *eng_node_new(struct eng *e, enum eng_node_kind kind, const char *name,
+                              struct eng_node_counts counts)
+{
+    size_t bytes = node_bytes(&counts);
+    struct eng_node *n = vs_pool_get_zeroed(&e->pool, bytes);
+
+    VS_ASSERT(counts.edges < 65536);
     n->refs = 1;
     n->kind = kind;
     n->eng = e;
     n->name = name;
     n->seq = kind == ENG_NODE_ACCUMULATE ? UINT64_MAX : e->next_seq++;
     n->id = ++e->next_node_id;
-    n->edge_count = (uint16_t)edges;
-    n->saved_count = (uint16_t)saves;
-    n->arg_count = (uint16_t)args;
+    n->edge_count = (uint16_t)counts.edges;
+    n->saved_count = (uint16_t)counts.saves;
+    n->arg_count = (uint16_t)counts.args;
     n->output_count = 1;
     n->module = e->module;
     n->func = e->func;
     n->line = e->line;
-    if (edges)
-        n->edges = vs_calloc((size_t)edges, sizeof(*n->edges));
-    if (saves)
-        n->saved = vs_calloc((size_t)saves, sizeof(*n->saved));
-    if (args) {
-        n->args = vs_calloc((size_t)args, sizeof(*n->args));
-        n->arg_edge = vs_calloc((size_t)args, sizeof(*n->arg_edge));
-    }
+    n->bytes = (uint32_t)bytes;
+    n->edges = (struct eng_edge *)(n + 1);
+    n->saved = (struct eng_saved *)(n->edges + counts.edges);
+    n->args = (struct eng_arg *)(n->saved + counts.saves);
+    n->ints = (int64_t *)(n->args + counts.args);
+    n->arg_edge = (uint8_t *)(n->ints + counts.ints);
     return n;
+}
+
+void eng_node_saves_make(struct eng_node *n, int count)
+{
+    VS_ASSERT(n->kind == ENG_NODE_CUSTOM && !n->saved_count);
+    n->saved = vs_calloc((size_t)count, sizeof(*n->saved));
+    n->saved_count = (uint16_t)count;
+    n->has_own_saves = true;
 }
 
 struct eng_node *eng_node_ref(struct eng_node *n)
@@ -96,20 +111,10 @@ static void node_delete(struct eng_node *n)
             n->variable->accumulator = NULL;
         eng_unref(n->variable);
     }
-    for (int i = 0; i < n->arg_count; i++) {
-        if (n->args[i].kind == ENG_A_INTS) {
-            int64_t *ints =
-                (int64_t *)(uintptr_t)n->args[i].v.ints; /* made by arg_keep, ours to free */
-
-            vs_free(ints);
-        }
-    }
     eng_copy_slices_free(n->slices);
-    vs_free(n->edges);
-    vs_free(n->saved);
-    vs_free(n->args);
-    vs_free(n->arg_edge);
-    vs_free(n);
+    if (n->has_own_saves)
+        vs_free(n->saved);
+    vs_pool_put(&n->eng->pool, n, n->bytes);
 }
 
 /* A stack of nodes about to go, kept outside the C stack. */
@@ -171,7 +176,8 @@ struct eng_node *eng_gradient_node(struct eng_tensor *t)
         return NULL;
     if (t->accumulator)
         return eng_node_ref(t->accumulator);
-    t->accumulator = eng_node_new(t->storage->eng, ENG_NODE_ACCUMULATE, "AccumulateGrad", 0, 0, 0);
+    t->accumulator = eng_node_new(t->storage->eng, ENG_NODE_ACCUMULATE, "AccumulateGrad",
+                                  (struct eng_node_counts){0});
     t->accumulator->variable = eng_ref(t);
     return t->accumulator;
 }

@@ -104,8 +104,17 @@ static int count_edges(const struct eng_arg *args, int count)
     return edges;
 }
 
-/* Keep what backward needs of an argument that is no tensor. */
-static void arg_keep(struct eng_arg *out, const struct eng_arg *in)
+static int count_ints(const struct eng_arg *args, int count)
+{
+    int ints = 0;
+
+    for (int i = 0; i < count; i++)
+        ints += args[i].kind == ENG_A_INTS ? (int)args[i].count : 0;
+    return ints;
+}
+
+/* Keep what backward needs of an argument that is no tensor; a list of integers goes to `ints`. */
+static void arg_keep(struct eng_arg *out, const struct eng_arg *in, int64_t *ints)
 {
     *out = *in;
     switch (in->kind) {
@@ -115,13 +124,11 @@ static void arg_keep(struct eng_arg *out, const struct eng_arg *in)
     case ENG_A_TENSORS:
         out->v.tensors = NULL;
         break;
-    case ENG_A_INTS: {
-        int64_t *copy = vs_alloc(sizeof(*copy) * (in->count ? in->count : 1));
-
-        memcpy(copy, in->v.ints, sizeof(*copy) * in->count);
-        out->v.ints = copy;
+    case ENG_A_INTS:
+        if (in->count)
+            memcpy(ints, in->v.ints, sizeof(*ints) * in->count);
+        out->v.ints = ints;
         break;
-    }
     case ENG_A_STR:
         out->v.str = eng_str_word(in->v.str);
         break;
@@ -157,13 +164,19 @@ static int count_slots(const struct eng_signature *sig, const struct eng_arg *ar
 static struct eng_node *call_node(struct eng *e, enum eng_op_id id, const struct eng_signature *sig,
                                   const struct eng_arg *args)
 {
-    struct eng_node *n = eng_node_new(e, ENG_NODE_OP, OPS[id].node, count_edges(args, sig->count),
-                                      count_slots(sig, args), sig->count);
+    struct eng_node *n =
+        eng_node_new(e, ENG_NODE_OP, OPS[id].node,
+                     (struct eng_node_counts){.edges = count_edges(args, sig->count),
+                                              .saves = count_slots(sig, args),
+                                              .args = sig->count,
+                                              .ints = count_ints(args, sig->count)});
+    int64_t *ints = n->ints;
     int edge = 0;
 
     n->op = id;
     for (int i = 0; i < sig->count; i++) {
-        arg_keep(&n->args[i], &args[i]);
+        arg_keep(&n->args[i], &args[i], ints);
+        ints += args[i].kind == ENG_A_INTS ? args[i].count : 0;
         n->arg_edge[i] = (uint8_t)edge;
         if (args[i].kind == ENG_A_TENSOR) {
             eng_edge_set(&n->edges[edge++], args[i].v.tensor);

@@ -71,14 +71,14 @@ struct eng_storage *eng_storage_new(struct eng *e, uint64_t bytes, bool on_host)
 
     if (e->failed)
         return NULL;
-    s = vs_calloc(1, sizeof(*s));
+    s = vs_pool_get_zeroed(&e->pool, sizeof(*s));
     s->eng = e;
     s->bytes = bytes;
     s->refs = 1;
     s->on_host = on_host;
     s->category = (uint8_t)default_category(e);
     if (bytes && !on_host && !storage_block_get(s)) {
-        vs_free(s);
+        vs_pool_put(&e->pool, s, sizeof(*s));
         return NULL;
     }
     if (bytes && e->kernels)
@@ -117,22 +117,23 @@ void eng_storage_unref(struct eng_storage *s)
     if (s->data)
         e->kernels->mem_put(s->data, s->bytes);
     e->live_storages--;
-    vs_free(s);
+    vs_pool_put(&e->pool, s, sizeof(*s));
 }
 
 /* ---- tensors ---- */
 
 struct eng_tensor *eng_tensor_on(struct eng_storage *s_taken, struct eng_version *version_taken)
 {
-    struct eng_tensor *t = vs_calloc(1, sizeof(*t));
+    struct eng *e = s_taken->eng;
+    struct eng_tensor *t = vs_pool_get_zeroed(&e->pool, sizeof(*t));
 
     t->refs = 1;
     t->storage = s_taken;
-    t->born = ++s_taken->eng->tensors_born;
+    t->born = ++e->tensors_born;
     if (version_taken) {
         t->version = version_taken;
     } else {
-        t->version = vs_calloc(1, sizeof(*t->version));
+        t->version = vs_pool_get_zeroed(&e->pool, sizeof(*t->version));
         t->version->refs = 1;
     }
     return t;
@@ -148,13 +149,15 @@ struct eng_tensor *eng_ref(struct eng_tensor *t)
 /* The order is that of PyTorch's TensorImpl: what it is a view of, its history, its gradient, its memory. */
 static void tensor_free(struct eng_tensor *t)
 {
+    struct eng *e = t->storage->eng;
+
     eng_unref(t->base);
     eng_node_unref(t->grad_fn);
     eng_unref(t->grad);
     eng_storage_unref(t->storage);
     if (!--t->version->refs)
-        vs_free(t->version);
-    vs_free(t);
+        vs_pool_put(&e->pool, t->version, sizeof(*t->version));
+    vs_pool_put(&e->pool, t, sizeof(*t));
 }
 
 void eng_unref(struct eng_tensor *t)

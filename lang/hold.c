@@ -57,10 +57,10 @@ static struct lang_holding **holdings_of(struct lang_value v)
     return &v.as.dict->held_by;
 }
 
-static void holding_add(struct lang_holding **list, const char *name, const char *scope,
-                        uint32_t depth)
+static void holding_add(struct lang_vm *vm, struct lang_holding **list, const char *name,
+                        const char *scope, uint32_t depth)
 {
-    struct lang_holding *h = vs_alloc(sizeof(*h));
+    struct lang_holding *h = vs_pool_get(&vm->pool, sizeof(*h));
 
     h->name = name;
     h->scope = scope;
@@ -70,14 +70,15 @@ static void holding_add(struct lang_holding **list, const char *name, const char
 }
 
 /* Names are interned, so equal names are equal pointers. True when there was such a record. */
-static bool holding_remove(struct lang_holding **list, const char *name, const char *scope)
+static bool holding_remove(struct lang_vm *vm, struct lang_holding **list, const char *name,
+                           const char *scope)
 {
     for (struct lang_holding **at = list; *at != NULL; at = &(*at)->next) {
         struct lang_holding *h = *at;
 
         if (h->name == name && h->scope == scope) {
             *at = h->next;
-            vs_free(h);
+            vs_pool_put(&vm->pool, h, sizeof(*h));
             return true;
         }
     }
@@ -128,8 +129,8 @@ static void walk(struct lang_vm *vm, struct lang_value v, enum vs_holder holder,
     if (!lang_can_hold(v) || depth >= LANG_HOLD_DEPTH || !worth_a_walk(v))
         return;
     if (on)
-        holding_add(holdings_of(v), name, scope, depth + 1);
-    else if (!holding_remove(holdings_of(v), name, scope))
+        holding_add(vm, holdings_of(v), name, scope, depth + 1);
+    else if (!holding_remove(vm, holdings_of(v), name, scope))
         return;
     walk_items(vm, v, name, scope, depth + 1, on);
 }
@@ -176,12 +177,12 @@ void lang_unhold_items(struct lang_vm *vm, struct lang_list *list)
         lang_unhold_item(vm, list->held_by, lang_int(i), list->items[i]);
 }
 
-void lang_holding_forget(struct lang_holding **held_by)
+void lang_holding_forget(struct lang_vm *vm, struct lang_holding **held_by)
 {
     while (*held_by != NULL) {
         struct lang_holding *h = *held_by;
 
         *held_by = h->next;
-        vs_free(h);
+        vs_pool_put(&vm->pool, h, sizeof(*h));
     }
 }

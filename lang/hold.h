@@ -53,6 +53,6 @@ void lang_hold_items(struct lang_vm *vm, struct lang_list *list);
 void lang_unhold_items(struct lang_vm *vm, struct lang_list *list);
 
 /* The container dies: its names are forgotten (its items must have been told to go before, or it had none). */
-void lang_holding_forget(struct lang_holding **held_by);
+void lang_holding_forget(struct lang_vm *vm, struct lang_holding **held_by);
 
 #endif

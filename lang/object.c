@@ -21,32 +21,6 @@
 
 /* ---- memory ---- */
 
-static void *memory_get(struct lang_vm *vm, size_t size)
-{
-    size_t class_idx = (size + 15) / 16 - 1;
-    void *block;
-
-    if (class_idx >= LANG_SMALL_SIZES)
-        return vs_alloc(size);
-    block = vm->free_lists[class_idx];
-    if (block == NULL)
-        return vs_alloc((class_idx + 1) * 16);
-    memcpy(&vm->free_lists[class_idx], block, sizeof(void *));
-    return block;
-}
-
-static void memory_put(struct lang_vm *vm, void *block, size_t size)
-{
-    size_t class_idx = (size + 15) / 16 - 1;
-
-    if (class_idx >= LANG_SMALL_SIZES) {
-        vs_free(block);
-        return;
-    }
-    memcpy(block, &vm->free_lists[class_idx], sizeof(void *));
-    vm->free_lists[class_idx] = block;
-}
-
 /* What can change after it was made can come to hold itself. Those are in a ring, through a link in front of the object. */
 static bool is_tracked(enum lang_kind kind)
 {
@@ -58,7 +32,7 @@ void *lang_obj_new(struct lang_vm *vm, enum lang_kind kind, size_t size)
     struct lang_obj *obj;
 
     if (is_tracked(kind)) {
-        struct lang_link *link = memory_get(vm, size + sizeof(*link));
+        struct lang_link *link = vs_pool_get(&vm->pool, size + sizeof(*link));
 
         if (vm->tracked.next == NULL)
             vm->tracked.next = vm->tracked.prev = &vm->tracked;
@@ -68,7 +42,7 @@ void *lang_obj_new(struct lang_vm *vm, enum lang_kind kind, size_t size)
         link->next->prev = link;
         obj = (struct lang_obj *)(link + 1);
     } else {
-        obj = memory_get(vm, size);
+        obj = vs_pool_get(&vm->pool, size);
     }
     memset(obj, 0, size);
     obj->refs = 1;
@@ -83,9 +57,9 @@ void lang_obj_release_memory(struct lang_vm *vm, struct lang_obj *obj, size_t si
 
         link->prev->next = link->next;
         link->next->prev = link->prev;
-        memory_put(vm, link, size + sizeof(*link));
+        vs_pool_put(&vm->pool, link, size + sizeof(*link));
     } else {
-        memory_put(vm, obj, size);
+        vs_pool_put(&vm->pool, obj, size);
     }
 }
 
@@ -155,7 +129,7 @@ static void free_function(struct lang_vm *vm, struct lang_function *f)
 
 static void free_tuple(struct lang_vm *vm, struct lang_tuple *t)
 {
-    lang_holding_forget(&t->held_by);
+    lang_holding_forget(vm, &t->held_by);
     for (uint32_t i = t->count; i-- > 0;)
         lang_drop(vm, t->items[i]);
     lang_obj_release_memory(vm, &t->head, sizeof(*t) + t->count * sizeof(t->items[0]));
@@ -163,7 +137,7 @@ static void free_tuple(struct lang_vm *vm, struct lang_tuple *t)
 
 static void free_list(struct lang_vm *vm, struct lang_list *l)
 {
-    lang_holding_forget(&l->held_by);
+    lang_holding_forget(vm, &l->held_by);
     for (uint32_t i = l->count; i-- > 0;)
         lang_drop(vm, l->items[i]);
     vs_free(l->items);
@@ -172,7 +146,7 @@ static void free_list(struct lang_vm *vm, struct lang_list *l)
 
 static void free_dict(struct lang_vm *vm, struct lang_dict *d)
 {
-    lang_holding_forget(&d->held_by);
+    lang_holding_forget(vm, &d->held_by);
     for (uint32_t i = 0; i < d->used; i++) {
         lang_drop(vm, d->entries[i].key);
         lang_drop(vm, d->entries[i].value);

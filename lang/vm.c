@@ -317,20 +317,13 @@ static void memory_free(struct lang_vm *vm)
         if (vm->interned[i] != NULL)
             lang_drop_obj(vm, vm->interned[i]);
     }
-    for (int i = 0; i < LANG_SMALL_SIZES; i++) {
-        while (vm->free_lists[i] != NULL) {
-            void *block = vm->free_lists[i];
-
-            memcpy(&vm->free_lists[i], block, sizeof(void *));
-            vs_free(block);
-        }
-    }
     lang_bind_release(vm);
     vs_free(vm->interned);
     vs_free(vm->late);
     vs_free(vm->parked);
     lang_hold_tables_release(vm);
     vs_free(vm->stack);
+    vs_pool_release(&vm->pool);
     vs_free(vm);
 }
 

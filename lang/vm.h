@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/pool.h"
 #include "engine/engine.h"
 #include "lang/ast.h"
 #include "lang/hold_tables.h"
@@ -22,7 +23,6 @@
 #define LANG_STACK_VALUES (1u << 20) /* reserved, touched only as far as used */
 #define LANG_MAX_DEPTH 1000          /* calls inside calls, as Python's recursion limit */
 #define LANG_MAX_C_STACK (5u << 20)  /* bytes of the C stack a run may use */
-#define LANG_SMALL_SIZES 16          /* free lists of objects: sizes 16, 32, … 256 */
 #define LANG_CACHE_SIZE 1024         /* class attribute cache, a power of two */
 
 /* Names the machine itself looks for. */
@@ -121,7 +121,7 @@ struct lang_vm {
     size_t interned_count;
     size_t interned_size;
     struct lang_string *names[LANG_NAME_COUNT];
-    void *free_lists[LANG_SMALL_SIZES];
+    struct vs_pool pool;      /* all objects */
     struct lang_link tracked; /* ring of all objects that can be part of a cycle */
     struct lang_cache_entry cache[LANG_CACHE_SIZE];
 

@@ -1,0 +1,48 @@
+/*
+ * base/pool.c - see pool.h.
+ *
+ * Must not know:  what is in the blocks.
+ * Invariant:      a chunk is cut from its start; what is left of it when the next one is made is lost until the pool goes.
+ */
+#include "base/pool.h"
+
+#ifdef VS_STRESS
+#define CHUNK_BYTES ((size_t)2048)
+#else
+#define CHUNK_BYTES ((size_t)64 * 1024)
+#endif
+
+struct vs_pool_chunk {
+    struct vs_pool_chunk *next;
+    max_align_t data[]; /* flexible: gives the blocks their alignment */
+};
+
+void *vs_pool_get_fresh(struct vs_pool *pool, size_t size)
+{
+    size_t bytes = (size + VS_POOL_STEP - 1) / VS_POOL_STEP * VS_POOL_STEP;
+    void *block;
+
+    if (pool->fresh_bytes < bytes) {
+        struct vs_pool_chunk *chunk = vs_alloc(sizeof(*chunk) + CHUNK_BYTES);
+
+        chunk->next = pool->chunks;
+        pool->chunks = chunk;
+        pool->fresh = (char *)chunk->data;
+        pool->fresh_bytes = CHUNK_BYTES;
+    }
+    block = pool->fresh;
+    pool->fresh += bytes;
+    pool->fresh_bytes -= bytes;
+    return block;
+}
+
+void vs_pool_release(struct vs_pool *pool)
+{
+    while (pool->chunks) {
+        struct vs_pool_chunk *chunk = pool->chunks;
+
+        pool->chunks = chunk->next;
+        vs_free(chunk);
+    }
+    memset(pool, 0, sizeof(*pool));
+}

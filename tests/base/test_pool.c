@@ -1,0 +1,90 @@
+/* base/pool.h: small blocks that are used again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/pool.h"
+
+#define BLOCKS 4000
+
+/* A size for each of many blocks, below, at and above the largest that is pooled. */
+static size_t size_of(size_t i)
+{
+    return 1 + i * 37 % (VS_POOL_SIZES * VS_POOL_STEP + 100);
+}
+
+static void blocks_do_not_overlap(void **state)
+{
+    static unsigned char *blocks[BLOCKS];
+    struct vs_pool pool = {.chunks = NULL};
+
+    (void)state;
+    for (int round = 0; round < 3; round++) {
+        for (size_t i = 0; i < BLOCKS; i++) {
+            blocks[i] = vs_pool_get(&pool, size_of(i));
+            memset(blocks[i], (int)(i % 251), size_of(i));
+        }
+        for (size_t i = 0; i < BLOCKS; i++)
+            for (size_t k = 0; k < size_of(i); k++)
+                assert_int_equal(blocks[i][k], i % 251);
+        /* in another order than they came */
+        for (size_t i = 0; i < BLOCKS; i++)
+            vs_pool_put(&pool, blocks[i * 7 % BLOCKS], size_of(i * 7 % BLOCKS));
+    }
+    vs_pool_release(&pool);
+}
+
+static void blocks_are_aligned(void **state)
+{
+    struct vs_pool pool = {.chunks = NULL};
+
+    (void)state;
+    for (size_t i = 0; i < 300; i++) {
+        void *block = vs_pool_get(&pool, size_of(i));
+
+        assert_int_equal((uintptr_t)block % _Alignof(max_align_t), 0);
+        vs_pool_put(&pool, block, size_of(i));
+    }
+    vs_pool_release(&pool);
+}
+
+static void zeroed_is_zeroed_when_used_again(void **state)
+{
+    struct vs_pool pool = {.chunks = NULL};
+    unsigned char *block = vs_pool_get(&pool, 100);
+
+    (void)state;
+    memset(block, 0xff, 100);
+    vs_pool_put(&pool, block, 100);
+    block = vs_pool_get_zeroed(&pool, 97);
+    for (int i = 0; i < 97; i++)
+        assert_int_equal(block[i], 0);
+    vs_pool_put(&pool, block, 97);
+    vs_pool_release(&pool);
+}
+
+static void nothing_can_be_put(void **state)
+{
+    struct vs_pool pool = {.chunks = NULL};
+
+    (void)state;
+    vs_pool_put(&pool, NULL, 16);
+    vs_pool_release(&pool);
+    vs_pool_release(&pool);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_do_not_overlap),
+        cmocka_unit_test(blocks_are_aligned),
+        cmocka_unit_test(zeroed_is_zeroed_when_used_again),
+        cmocka_unit_test(nothing_can_be_put),
+    };
+
+    return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
+}
