@@ -5,6 +5,7 @@
  * Must not know:  how a net is run, or a trace written: lang/run.h and tracer/recorder.h do.
  * Invariant:      a net that is wrong is found out before any file is touched: one step without data and without a file comes first.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
@@ -40,13 +41,32 @@ static const struct cli_option OPTIONS[] = {
     {NULL, 0, NULL, false, NULL},
 };
 
-/* Set by ^C, read between phases. A handler has no other way to tell; tools/globals-check.sh knows it. */
+/* Set by ^C and its like, read between phases. A handler has no other way to tell; tools/globals-check.sh knows it. */
 static volatile sig_atomic_t interrupted;
 
 static void on_interrupt(int signal)
 {
     (void)signal;
     interrupted = 1;
+}
+
+/*
+ * Ending early is asked for by ^C, by a scheduler, or by a terminal that is gone; a second time kills. What cannot be written (a
+ * pipe that nobody reads, a file over its limit) is an error of the write, not the end of a recording that may have taken hours.
+ */
+static void signals_set(void)
+{
+    static const int ENDS[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction stop = {.sa_handler = on_interrupt,
+                             .sa_flags = (int)SA_RESETHAND}; /* the flag is the sign bit */
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction old;
+
+    for (size_t i = 0; i < sizeof(ENDS) / sizeof(ENDS[0]); i++)
+        if (ENDS[i] != SIGHUP || (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN))
+            sigaction(ENDS[i], &stop, NULL); /* but nohup means what it says */
+    sigaction(SIGPIPE, &ignore, NULL);
+    sigaction(SIGXFSZ, &ignore, NULL);
 }
 
 /* What the options say. */
@@ -71,17 +91,30 @@ struct recording {
     struct cli_progress_state state;
 };
 
+static enum vs_status seed_get(const char *text, uint64_t *out, struct vs_error *err)
+{
+    char *end = NULL;
+
+    errno = 0;
+    *out = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno)
+        return vs_fail(err, VS_E_USAGE,
+                       "record: --seed cannot be `%s`; a number from 0 to 2^64 - 1 is right", text);
+    return VS_OK;
+}
+
 static enum vs_status plan_fill(const struct cli_args *args, struct plan *plan,
                                 struct vs_error *err)
 {
     const char *device = cli_args_value(args, "device");
     const char *capacity = cli_args_value(args, "capacity");
     const char *seed = cli_args_value(args, "seed");
-    char *end = NULL;
 
     memset(plan, 0, sizeof(*plan));
     plan->args = args;
     plan->out = cli_args_has(args, "out") ? cli_args_value(args, "out") : OUT_DEFAULT;
+    if (!*plan->out)
+        return vs_fail(err, VS_E_USAGE, "record: --out needs the name of a file");
     plan->force = cli_args_has(args, "force");
     plan->has_data = !device || strcmp(device, "meta") != 0;
     if (device && strcmp(device, "auto") != 0 && strcmp(device, "cpu") != 0 &&
@@ -92,14 +125,7 @@ static enum vs_status plan_fill(const struct cli_args *args, struct plan *plan,
         return vs_fail(err, VS_E_USAGE,
                        "record: --capacity cannot be `%s`; a size such as 8G or 512M is right",
                        capacity);
-    if (seed && (*seed < '0' || *seed > '9'))
-        return vs_fail(err, VS_E_USAGE, "record: --seed cannot be `%s`; a number from 0 is right",
-                       seed);
-    plan->seed = seed ? strtoull(seed, &end, 10) : 0;
-    if (seed && *end)
-        return vs_fail(err, VS_E_USAGE, "record: --seed cannot be `%s`; a number from 0 is right",
-                       seed);
-    return VS_OK;
+    return seed ? seed_get(seed, &plan->seed, err) : VS_OK;
 }
 
 static void settings_fill(struct lang_settings *settings, const struct plan *plan,
@@ -167,8 +193,11 @@ static bool on_progress(void *user, const struct lang_progress *progress)
     struct cli_progress_state *state = &recording->state;
     struct trc_recorder_stats stats;
 
-    if (progress->step != state->step && state->step >= 0)
+    if (progress->step != state->step && state->step >= 0) {
         cli_progress_step(&recording->progress, state);
+        if (!isnan(state->loss)) /* a kill shall not lose the losses */
+            trc_recorder_step(recording->rec, state->step, state->loss);
+    }
     trc_recorder_stats(recording->rec, &stats);
     *state = (struct cli_progress_state){
         .step = progress->step,
@@ -180,7 +209,7 @@ static bool on_progress(void *user, const struct lang_progress *progress)
         .events = stats.events,
     };
     cli_progress_show(&recording->progress, state);
-    return !interrupted;
+    return !interrupted && !stats.failed; /* what cannot be written is not worth computing */
 }
 
 static void on_warn(void *user, const char *text)
@@ -274,8 +303,8 @@ static enum vs_status record(const struct plan *plan, const struct cli_netfile *
     recorder_end(recording.rec, &result, st);
     closed = trc_recorder_close(recording.rec, st == VS_OK || st == VS_E_OOM, &close_err);
     if (closed && (st == VS_OK || st == VS_E_OOM || st == VS_E_STOPPED)) {
-        st = closed;
-        *err = close_err;
+        st = vs_fail(err, closed, "%s\n  %s holds what was written before that", close_err.text,
+                     plan->out);
     } else if (st && st != VS_E_OOM && st != VS_E_STOPPED) {
         unlink(plan->out);
     }
@@ -342,9 +371,6 @@ static int show(const struct plan *plan, bool is_oom)
 
 static int run(const struct cli_args *args)
 {
-    struct sigaction action = {
-        .sa_handler = on_interrupt,
-        .sa_flags = (int)SA_RESETHAND}; /* the second ^C kills; the flag is the sign bit */
     struct vs_error err = VS_ERROR_INIT;
     struct cli_netfile net = {NULL, NULL, 0};
     struct plan plan;
@@ -360,7 +386,7 @@ static int run(const struct cli_args *args)
     if (!st)
         st = rehearse(&plan, &net, &err);
     if (!st) {
-        sigaction(SIGINT, &action, NULL);
+        signals_set();
         st = record(&plan, &net, &err);
     }
     if (st == VS_E_STOPPED)

@@ -19,6 +19,9 @@
 #define BAR_WIDTH 24
 #define COLUMNS_DEFAULT 80
 #define REDRAW_NS UINT64_C(50000000)
+/* Of longer runs, where there is no terminal, a line a second is enough. */
+#define STEPS_ALL_SAID 20
+#define SAY_NS UINT64_C(1000000000)
 
 static uint64_t now_ns(void)
 {
@@ -42,14 +45,15 @@ void cli_progress_init(struct cli_progress *progress, FILE *out)
     progress->step_said = -1;
 }
 
-static void add_state(struct vs_text *text, const struct cli_progress_state *state)
+static void add_state(struct vs_text *text, const struct cli_progress_state *state,
+                      const char *phase)
 {
     if (state->step < 0)
         vs_text_add(text, "setup");
     else
         vs_text_addf(text, "step %" PRId64 "/%" PRId64, state->step + 1, state->steps);
-    if (state->phase)
-        vs_text_addf(text, " %s", state->phase);
+    if (phase)
+        vs_text_addf(text, " %s", phase);
     if (!isnan(state->loss))
         vs_text_addf(text, ", loss %.5g", state->loss);
     vs_text_addf(text, ", %" PRIu64 " events", state->events);
@@ -75,7 +79,7 @@ void cli_progress_show(struct cli_progress *progress, const struct cli_progress_
     vs_text_add_fill(&text, '#', filled);
     vs_text_add_fill(&text, '.', BAR_WIDTH - filled);
     vs_text_add(&text, "] ");
-    add_state(&text, state);
+    add_state(&text, state, state->phase);
     fprintf(progress->out, "\r\033[K%.*s", progress->columns - 1, vs_text_get(&text));
     fflush(progress->out);
     vs_text_release(&text);
@@ -86,11 +90,17 @@ void cli_progress_show(struct cli_progress *progress, const struct cli_progress_
 void cli_progress_step(struct cli_progress *progress, const struct cli_progress_state *state)
 {
     struct vs_text text = {NULL, 0, 0};
+    uint64_t now;
 
     if (progress->is_terminal || state->step <= progress->step_said)
         return;
+    now = now_ns();
+    if (state->steps > STEPS_ALL_SAID && state->step + 1 < state->steps &&
+        now - progress->drawn_ns < SAY_NS)
+        return;
+    progress->drawn_ns = now;
     progress->step_said = state->step;
-    add_state(&text, state);
+    add_state(&text, state, NULL);
     fprintf(progress->out, "%s\n", vs_text_get(&text));
     vs_text_release(&text);
 }

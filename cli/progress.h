@@ -36,7 +36,7 @@ struct cli_progress_state {
 void cli_progress_init(struct cli_progress *progress, FILE *out);
 /* Cheap to call often: a terminal is drawn on at most 20 times a second. */
 void cli_progress_show(struct cli_progress *progress, const struct cli_progress_state *state);
-/* A step is over: said in a line of its own where there is no terminal. Once a step. */
+/* A step is over: said in a line of its own where there is no terminal; of many steps, one a second and the last. Once a step. */
 void cli_progress_step(struct cli_progress *progress, const struct cli_progress_state *state);
 /* Take the bar away. */
 void cli_progress_end(struct cli_progress *progress);

@@ -283,6 +283,11 @@ const char *eng_place_module(struct eng *e, const char *path)
     return before;
 }
 
+const char *eng_module_get(const struct eng *e)
+{
+    return e->module;
+}
+
 const char *eng_place_func(struct eng *e, const char *qualname)
 {
     const char *before = e->func;

@@ -91,6 +91,7 @@ const char *eng_place_module(struct eng *e,
 const char *eng_place_func(struct eng *e, const char *qualname);
 uint32_t eng_place_line(struct eng *e, uint32_t line);
 enum vs_phase eng_phase_get(const struct eng *e);
+const char *eng_module_get(const struct eng *e); /* the path as set, or NULL */
 
 /* A holder took or let go of t: `name` in `scope`, as in base/holder.def. Strings may be NULL (none). */
 void eng_hold(struct eng *e, struct eng_tensor *t, enum vs_holder holder, const char *name,

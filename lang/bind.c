@@ -245,13 +245,22 @@ bool lang_op_run(struct lang_vm *vm, enum eng_op_id id, bool in_place, const str
 
 /* ---- failures ---- */
 
+/* The library calls some ops by a name that a net does not have. */
+static const char *shown_name(const struct lang_op_set *set)
+{
+    static const char inner[] = "torch._op.";
+
+    return strncmp(set->name, inner, sizeof(inner) - 1) == 0 ? set->name + sizeof(inner) - 1
+                                                             : set->name;
+}
+
 /* "torch.add(input, other, *, alpha=1)" */
 static void add_signature(struct vs_text *text, const struct lang_op_set *set,
                           const struct eng_param *params, int count)
 {
     bool star = false;
 
-    vs_text_addf(text, "%s(", set->name);
+    vs_text_addf(text, "%s(", shown_name(set));
     for (int i = set->is_method ? 1 : 0, shown = 0; i < count; i++, shown++) {
         if (params[i].keyword_only && !star) {
             vs_text_add(text, shown == 0 ? "*" : ", *");
@@ -282,21 +291,21 @@ static bool report_misfit(struct lang_vm *vm, const struct lang_op_set *set,
         lang_fail_hint(vm, VS_E_TYPE, vs_text_get(&forms),
                        why->what == MISFIT_TWICE ? "%s(): the argument `%s` is given twice"
                                                  : "%s() has no parameter `%s`",
-                       set->name, why->keyword);
+                       shown_name(set), why->keyword);
         break;
     case MISFIT_MISSING:
         lang_fail_hint(vm, VS_E_TYPE, vs_text_get(&forms), "%s() needs the argument `%s`",
-                       set->name, why->param->name);
+                       shown_name(set), why->param->name);
         break;
     case MISFIT_VALUE:
         lang_fail_hint(vm, VS_E_TYPE, vs_text_get(&forms), "%s(): `%s` must be %s, not `%s`",
-                       set->name, why->param->name, lang_param_wants(why->param),
+                       shown_name(set), why->param->name, lang_param_wants(why->param),
                        lang_type_name(vm, why->value));
         break;
     case MISFIT_NONE:
     case MISFIT_TOO_MANY:
         lang_fail_hint(vm, VS_E_TYPE, vs_text_get(&forms), "%s() has too many positional arguments",
-                       set->name);
+                       shown_name(set));
         break;
     }
     vs_text_release(&forms);

@@ -363,6 +363,21 @@ static bool native_dump(struct lang_vm *vm, const struct lang_call *call, struct
     return true;
 }
 
+/* What a toggle may be set to, in words. */
+static bool native_legal_values(struct lang_vm *vm, const struct lang_call *call,
+                                struct lang_value *out)
+{
+    char legal[VS_TOGGLE_LEGAL_MAX];
+    enum vs_toggle toggle;
+
+    if (!lang_args_exact(vm, call, "_legal_values", 1))
+        return false;
+    if (!vs_toggle_find(lang_value_text(call->args[0]), &toggle))
+        return lang_fail(vm, VS_E_VALUE, "_legal_values: no such toggle");
+    *out = lang_str(vm, vs_toggle_legal_text(toggle, legal));
+    return true;
+}
+
 struct native {
     const char *name;
     lang_native_fn *fn;
@@ -390,6 +405,7 @@ void lang_run_trial_natives_register(struct lang_vm *vm)
     static const struct native table[] = {
         {"_overwritten", native_overwritten},
         {"_version_of", native_version_of},
+        {"_legal_values", native_legal_values},
     };
 
     natives_add(vm, table, sizeof(table) / sizeof(table[0]), lang_none());
@@ -407,6 +423,7 @@ void lang_run_natives_register(struct lang_run_state *run)
         {"_note_parameters", native_note_parameters},
         {"_note_inplace", native_note_inplace},
         {"_note_refused", native_note_refused},
+        {"_legal_values", native_legal_values},
         {"_found_inf", native_found_inf},
         {"_event_scale", native_event_scale},
         {"_event_skip", native_event_skip},

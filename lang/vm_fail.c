@@ -3,7 +3,8 @@
  *
  * For:            lang/vm.h.
  * Must not know:  what failed.
- * Invariant:      the place shown is the innermost line of a net file; a failure inside the library shows the user's call of it.
+ * Invariant:      the place shown is the innermost line of a net file; a failure inside the library shows the user's call of it, and
+ *                 what the training loop itself meets is told in the loop's own words: the library's files are not the user's.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -43,10 +44,29 @@ static struct lang_span span_of(const struct lang_frame *f)
     return span;
 }
 
+static void append(struct lang_vm *vm, const char *fmt, ...) VS_PRINTF(2, 3);
+static void append(struct lang_vm *vm, const char *fmt, ...)
+{
+    size_t len = strlen(vm->err.text);
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)vsnprintf(vm->err.text + len, sizeof(vm->err.text) - len, fmt, ap);
+    va_end(ap);
+}
+
+/* "  in module `features.2`" */
+static void append_module(struct lang_vm *vm)
+{
+    const char *path = eng_module_get(vm->eng);
+
+    if (path != NULL && path[0] != '\0')
+        append(vm, "\n  in module `%s`", path);
+}
+
 /* "  called from `Net.forward`, net.py:20", for the frames of the net file outside `f`. */
 static void append_chain(struct lang_vm *vm, const struct lang_frame *f)
 {
-    size_t len = strlen(vm->err.text);
     int shown = 0;
 
     for (f = f->prev; f != NULL && shown < CHAIN_MAX; f = f->prev) {
@@ -54,11 +74,50 @@ static void append_chain(struct lang_vm *vm, const struct lang_frame *f)
 
         if (!f->is_user)
             continue;
-        if (len < sizeof(vm->err.text))
-            len += (size_t)snprintf(vm->err.text + len, sizeof(vm->err.text) - len,
-                                    "\n  called from `%s`, %s:%" PRIu32, f->code->qualname->text,
-                                    f->net->module->source->file, span.line);
+        append(vm, "\n  called from `%s`, %s:%" PRIu32, f->code->qualname->text,
+               f->net->module->source->file, span.line);
         shown++;
+    }
+}
+
+/* The frame of the training loop that led to `f`. */
+static const struct lang_frame *loop_of(const struct lang_frame *f)
+{
+    const struct lang_net *net;
+    const struct lang_frame *found = f;
+
+    while (f->prev != NULL)
+        f = f->prev;
+    net = f->net;
+    for (f = found; f->net != net; f = f->prev)
+        found = f->prev;
+    return found;
+}
+
+/* A failure outside all calls of the net: of a setting, or of what the loop does with what the net gave. */
+static void library_failv(struct lang_vm *vm, enum vs_status status, const struct lang_frame *f,
+                          const char *hint, const char *fmt, va_list ap) VS_PRINTF(5, 0);
+static void library_failv(struct lang_vm *vm, enum vs_status status, const struct lang_frame *f,
+                          const char *hint, const char *fmt, va_list ap)
+{
+    (void)vs_failv(&vm->err, status, fmt, ap);
+    for (const struct lang_net *net = vm->nets; net != NULL; net = net->next) {
+        if (net->is_user)
+            vs_error_prefix(&vm->err, "%s", net->module->source->file);
+    }
+    if (hint != NULL)
+        append(vm, "\n  %s", hint);
+    /* what the library refuses says what is wrong itself */
+    if (f != NULL && (f->stmt == NULL || f->stmt->kind != LANG_STMT_RAISE)) {
+        const struct lang_frame *loop = loop_of(f);
+        struct lang_span span = span_of(loop);
+        size_t len;
+        const char *line = lang_source_line(loop->net->module->source, span.line, &len);
+        size_t blank = 0;
+
+        while (blank < len && line[blank] == ' ')
+            blank++;
+        append(vm, "\n  in the training loop, at `%.*s`", (int)(len - blank), line + blank);
     }
 }
 
@@ -72,16 +131,12 @@ static void failv(struct lang_vm *vm, enum vs_status status, const char *hint, c
     if (vm->failed)
         return;
     vm->failed = true;
-    /* what the library itself refuses, outside any call of the net, is about a setting: its own line says nothing to a user */
-    if (f == NULL || (!f->is_user && f->stmt != NULL && f->stmt->kind == LANG_STMT_RAISE)) {
-        (void)vs_failv(&vm->err, status, fmt, ap);
-        for (const struct lang_net *net = vm->nets; net != NULL; net = net->next) {
-            if (net->is_user)
-                vs_error_prefix(&vm->err, "%s", net->module->source->file);
-        }
+    if (f == NULL || !f->is_user) {
+        library_failv(vm, status, f, hint, fmt, ap);
         return;
     }
     (void)lang_diagv(&vm->err, status, f->net->module->source, span_of(f), hint, fmt, ap);
+    append_module(vm);
     append_chain(vm, f);
 }
 

@@ -109,6 +109,11 @@ enum vs_status sto_db_fail(const struct sto_db *db, struct vs_error *err)
     if (code == SQLITE_FULL || cause == ENOSPC || cause == EDQUOT)
         return vs_fail(err, VS_E_IO, "%s: the disk is full; make room, or write to another disk",
                        db->path);
+    if (cause == EFBIG || (code == SQLITE_IOERR_WRITE && !cause)) /* undoing may have cleared it */
+        return vs_fail(err, VS_E_IO,
+                       "%s: no more can be written to it: the disk fails, or files may not be "
+                       "larger here (`ulimit -f`); write to another place",
+                       db->path);
     if (code == SQLITE_READONLY_ROLLBACK || code == SQLITE_READONLY_RECOVERY)
         return vs_fail(err, VS_E_IO,
                        "%s: its recorder was killed while it wrote, and undoing that needs leave "

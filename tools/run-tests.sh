@@ -1,6 +1,6 @@
 #!/bin/sh
-# run-tests.sh OUT PROGRAM…: runs the test programs, as many at a time as there are processors. Prints each one's closing lines, the whole
-# of what a failing one said, and at the end one line with the totals. Exit status 1 if anything failed.
+# run-tests.sh OUT PROGRAM…: runs the test programs, as many at a time as there are processors. Prints a line a program, the whole
+# of what a failing one said, and at the end cmocka's closing lines over all of them. Exit status 1 if anything failed.
 set -u
 out=$1
 shift
@@ -21,9 +21,9 @@ count() { # count WORD LOG: the sum over the lines "[  WORD  ] N test(s)": a pro
     sed -n "s/^\[  $1 *\] \([0-9]*\) test(s).*/\1/p" "$2" | awk '{ n += $1 } END { print n + 0 }'
 }
 for program in "$@"; do
-    name=$(printf %s "${program#"$out"/tests/}" | tr / -)
-    log=$logs/$name.log
-    status=$(cat "$logs/$name.status" 2>/dev/null || echo none)
+    name=${program#"$out"/tests/}
+    log=$logs/$(printf %s "$name" | tr / -).log
+    status=$(cat "${log%.log}.status" 2>/dev/null || echo none)
     ok=$(count PASSED "$log")
     bad=$(count FAILED "$log")
     left=$(count SKIPPED "$log")
@@ -34,15 +34,20 @@ for program in "$@"; do
         echo "---- $program: exit status $status"
         cat "$log"
     else
-        echo "$program"
-        grep -E '^\[=+\] [0-9]+ test\(s\) run|^\[  (PASSED|SKIPPED) *\] [0-9]+ test' "$log"
+        printf '%5d passed  %s\n' "$ok" "$name"
+        sed -n '/^\[  SKIPPED \] [^0-9]/p' "$log" | sort -u
     fi
     passed=$((passed + ok))
     failed=$((failed + bad))
     skipped=$((skipped + left))
 done
+total=$((passed + failed + skipped))
+echo "[==========] $total test(s) run."
+echo "[  PASSED  ] $passed test(s)."
 if [ "$skipped" != 0 ]; then
-    echo "$skipped skipped"
+    echo "[  SKIPPED ] $skipped test(s)."
 fi
-echo "$passed passed, $failed failed"
+if [ "$failed" != 0 ]; then
+    echo "[  FAILED  ] $failed test(s)."
+fi
 [ "$failed" = 0 ] && [ "$passed" != 0 ]

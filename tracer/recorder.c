@@ -56,6 +56,7 @@ struct consumer {
     uint64_t commit_ns;
     uint64_t last_commit_ns;
     bool has_uncommitted;
+    bool has_events;
     bool is_stopped;
     /* the tensor whose slots are still coming */
     struct vs_tensor_desc tensor;
@@ -219,6 +220,10 @@ static size_t run_take(struct trc_recorder *rec, const struct vs_event *slots, s
         failure_keep(rec, record_take(c, slots, &err), &err);
         return 1;
     }
+    if (!c->has_events)
+        c->last_commit_ns =
+            0; /* due at once: what was said before, the net and its toggles, is safe early */
+    c->has_events = true;
     if (!c->failure.status)
         failure_keep(rec, sto_writer_events(c->writer, slots, events, &err), &err);
     return events;

@@ -35,7 +35,10 @@ def _module_at(model, path, toggle):
     for name, m in model.named_modules():
         if name == path:
             return m
-    raise ValueError(f"{toggle}={path}: the model has no module '{path}'")
+    names = [name for name, m in model.named_modules() if name != ""]
+    more = ", ..." if len(names) > 6 else ""
+    raise ValueError(f"{toggle}={path}: the model has no module '{path}'; legal: {torch._legal_values(toggle)}"
+                     f" ({', '.join(names[:6])}{more})")
 
 
 def set_inplace(model, paths):
