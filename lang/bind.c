@@ -8,6 +8,7 @@
 #include "lang/bind.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -15,6 +16,8 @@
 #include "lang/bind_arg.h"
 #include "lang/diag.h"
 #include "lang/interp.h"
+
+#define OPERANDS_SHOWN 4 /* of a list */
 
 /* One overload being tried. `why`: the first thing that did not fit, and how many arguments did. */
 struct attempt {
@@ -334,8 +337,14 @@ static const struct lang_expr *source_of(const struct lang_frame *f, uint32_t i)
 {
     const struct lang_expr *e = f->at;
 
-    if (e == NULL || !f->is_user)
+    if (!f->is_user)
         return NULL;
+    if (e == NULL && f->stmt != NULL && f->stmt->kind == LANG_STMT_AUGMENT && i < 2)
+        return i == 0 ? f->stmt->u.augment.target : f->stmt->u.augment.value;
+    if (e == NULL)
+        return NULL;
+    if (e->kind == LANG_EXPR_INDEX && i == 0)
+        return e->u.index.value;
     if (e->kind == LANG_EXPR_BINARY && f->step < e->u.binary.count) {
         if (i == 1)
             return e->u.binary.steps[f->step].operand;
@@ -363,11 +372,11 @@ static const struct lang_expr *source_of(const struct lang_frame *f, uint32_t i)
     return NULL;
 }
 
-static void add_operand(struct lang_vm *vm, struct vs_text *text, const char *name, uint32_t i,
-                        const struct eng_tensor *t)
+/* "`x` is [8, 4]"; `source`, where it is known, is what the net calls it. */
+static void add_operand(struct lang_vm *vm, struct vs_text *text, const char *name,
+                        const struct lang_expr *source, const struct eng_tensor *t)
 {
     char shape[ENG_SHAPE_TEXT_MAX];
-    const struct lang_expr *source = vm->frame != NULL ? source_of(vm->frame, i) : NULL;
 
     vs_text_add(text, text->len == 0 ? "" : ", ");
     vs_text_add_char(text, '`');
@@ -376,6 +385,29 @@ static void add_operand(struct lang_vm *vm, struct vs_text *text, const char *na
     else
         vs_text_add(text, name);
     vs_text_addf(text, "` is %s", eng_shape_text(t, shape));
+}
+
+/* The same of each tensor of a list. */
+static void add_operands(struct lang_vm *vm, struct vs_text *text, const char *name,
+                         const struct lang_expr *source, const struct eng_arg *arg)
+{
+    bool is_shown = source != NULL &&
+                    (source->kind == LANG_EXPR_LIST || source->kind == LANG_EXPR_TUPLE) &&
+                    source->u.list.count == arg->count;
+
+    for (uint32_t k = 0; k < arg->count && k < OPERANDS_SHOWN; k++) {
+        const struct lang_expr *item = is_shown ? source->u.list.items[k] : NULL;
+        char place[64];
+
+        snprintf(place, sizeof(place), "%s[%" PRIu32 "]", name, k);
+        if (item != NULL && item->kind == LANG_EXPR_STARRED) {
+            is_shown = false;
+            item = NULL;
+        }
+        add_operand(vm, text, place, item, arg->v.tensors[k]);
+    }
+    if (arg->count > OPERANDS_SHOWN)
+        vs_text_addf(text, " and %" PRIu32 " more", arg->count - OPERANDS_SHOWN);
 }
 
 bool lang_op_failed(struct lang_vm *vm, enum eng_op_id id, const struct eng_arg *args)
@@ -393,8 +425,13 @@ bool lang_op_failed(struct lang_vm *vm, enum eng_op_id id, const struct eng_arg 
     params = eng_op_params(vm->eng, id, &count);
     if (err.status == VS_E_SHAPE || err.status == VS_E_TYPE || err.status == VS_E_VALUE) {
         for (int i = 0; i < count; i++) {
+            const struct lang_expr *source =
+                vm->frame != NULL ? source_of(vm->frame, (uint32_t)i) : NULL;
+
             if (args[i].kind == ENG_A_TENSOR && args[i].v.tensor != NULL)
-                add_operand(vm, &operands, params[i].name, (uint32_t)i, args[i].v.tensor);
+                add_operand(vm, &operands, params[i].name, source, args[i].v.tensor);
+            else if (args[i].kind == ENG_A_TENSORS)
+                add_operands(vm, &operands, params[i].name, source, &args[i]);
         }
     }
     lang_fail_hint(vm, err.status, operands.len > 0 ? vs_text_get(&operands) : NULL, "%s",

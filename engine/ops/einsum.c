@@ -5,6 +5,7 @@
  * Invariant:      operands are contracted from left to right; each pair is one bmm with the first operand on the left (or a mul where nothing
  *                 is summed), as PyTorch's einsum does it without an optimised path.
  */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -15,7 +16,7 @@
 #define ELLIPSIS LABELS
 #define OPERANDS_MAX 8
 
-/* An equation taken apart. Dims of the ellipsis are labels from ELLIPSIS on. */
+/* An equation taken apart. Dims of the ellipsis are labels from ELLIPSIS on; the last dim is the last label, in every operand. */
 struct equation {
     int8_t operand[OPERANDS_MAX][VS_MAX_DIMS];
     int operand_dims[OPERANDS_MAX];
@@ -37,6 +38,11 @@ static int label_of(char ch)
     return -1;
 }
 
+static char letter_of(int label)
+{
+    return label >= ELLIPSIS ? '.' : (char)(label < 26 ? 'A' + label : 'a' + label - 26);
+}
+
 static bool parse_operand(struct eng *e, const char **p, const struct eng_tensor *t, int8_t *labels,
                           int *count, int *ellipsis_dims)
 {
@@ -53,7 +59,7 @@ static bool parse_operand(struct eng *e, const char **p, const struct eng_tensor
 
             *p += 2;
             for (int k = 0; k < extra; k++)
-                labels[n++] = (int8_t)(ELLIPSIS + *ellipsis_dims * 0 + k);
+                labels[n++] = (int8_t)(ELLIPSIS + VS_MAX_DIMS - extra + k);
             if (extra > *ellipsis_dims)
                 *ellipsis_dims = extra;
             continue;
@@ -78,11 +84,43 @@ static bool parse_operand(struct eng *e, const char **p, const struct eng_tensor
 static void implicit_output(struct equation *eq, const int *seen, int ellipsis_dims)
 {
     for (int k = 0; k < ellipsis_dims; k++)
-        eq->output[eq->output_dims++] = (int8_t)(ELLIPSIS + k);
+        eq->output[eq->output_dims++] = (int8_t)(ELLIPSIS + VS_MAX_DIMS - ellipsis_dims + k);
     for (int label = 0; label < LABELS; label++) {
         if (seen[label] == 1)
             eq->output[eq->output_dims++] = (int8_t)label;
     }
+}
+
+/* A subscript has one size wherever it stands, or 1. */
+static bool sizes_agree(struct eng *e, struct eng_tensor *const *ts, int count,
+                        const struct equation *eq)
+{
+    int64_t size[LABELS + VS_MAX_DIMS];
+    int where[LABELS + VS_MAX_DIMS];
+
+    for (int label = 0; label < LABELS + VS_MAX_DIMS; label++)
+        size[label] = 1;
+    for (int i = 0; i < count; i++) {
+        for (int k = 0; k < eq->operand_dims[i]; k++) {
+            int label = eq->operand[i][k];
+            char a[ENG_SHAPE_TEXT_MAX], z[ENG_SHAPE_TEXT_MAX];
+
+            if (ts[i]->sizes[k] == 1 || ts[i]->sizes[k] == size[label])
+                continue;
+            if (size[label] != 1) {
+                eng_fail(e, VS_E_SHAPE,
+                         "einsum: subscript '%c' is %" PRId64 " in operand %d %s and %" PRId64
+                         " in operand %d %s",
+                         letter_of(label), size[label], where[label],
+                         eng_shape_text(ts[where[label]], a), ts[i]->sizes[k], i,
+                         eng_shape_text(ts[i], z));
+                return false;
+            }
+            size[label] = ts[i]->sizes[k];
+            where[label] = i;
+        }
+    }
+    return true;
 }
 
 static bool parse_equation(struct eng *e, const char *text, struct eng_tensor *const *ts, int count,
@@ -115,7 +153,8 @@ static bool parse_equation(struct eng *e, const char *text, struct eng_tensor *c
             if (*p == '.') {
                 p += 2;
                 for (int k = 0; k < ellipsis_dims; k++)
-                    eq->output[eq->output_dims++] = (int8_t)(ELLIPSIS + k);
+                    eq->output[eq->output_dims++] =
+                        (int8_t)(ELLIPSIS + VS_MAX_DIMS - ellipsis_dims + k);
                 continue;
             }
             if (label_of(*p) < 0 || !seen[label_of(*p)]) {
@@ -138,9 +177,9 @@ static bool parse_equation(struct eng *e, const char *text, struct eng_tensor *c
         eq->position[label] = -1;
     for (int k = 0; k < eq->output_dims; k++)
         eq->position[eq->output[k]] = eq->dims++;
-    for (int k = 0; k < ellipsis_dims; k++) {
-        if (eq->position[ELLIPSIS + k] < 0)
-            eq->position[ELLIPSIS + k] = eq->dims++;
+    for (int label = LABELS + VS_MAX_DIMS - ellipsis_dims; label < LABELS + VS_MAX_DIMS; label++) {
+        if (eq->position[label] < 0)
+            eq->position[label] = eq->dims++;
     }
     for (int label = 0; label < LABELS; label++) {
         if (seen[label] && eq->position[label] < 0)
@@ -351,7 +390,8 @@ void eng_f_einsum(struct eng_op_call *c)
     struct equation eq;
     struct eng_tensor *cur;
 
-    if (!count || !parse_equation(e, c->a[0].v.str, ts, count, &eq)) {
+    if (!count || !parse_equation(e, c->a[0].v.str, ts, count, &eq) ||
+        !sizes_agree(e, ts, count, &eq)) {
         eng_fail(e, VS_E_VALUE, "einsum: must provide at least one operand");
         return;
     }
