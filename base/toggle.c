@@ -201,8 +201,13 @@ enum vs_status vs_toggle_check(enum vs_toggle toggle, const char *value, char *b
         snprintf(buf, VS_TOGGLE_VALUE_MAX, "%s", value);
         return VS_OK;
     }
+    /* a count that is too large looks right, so its bound is said then */
+    vs_toggle_legal_text(toggle, legal);
+    if (*info->legal == 'N' && strlen(value) > 1 && value[strspn(value, "0123456789")] == '\0')
+        return vs_fail(err, VS_E_VALUE, "toggle `%s` cannot be `%s`; legal: %s to %" PRIu64,
+                       info->name, value, legal, COUNT_MAX);
     return vs_fail(err, VS_E_VALUE, "toggle `%s` cannot be `%s`; legal: %s", info->name, value,
-                   vs_toggle_legal_text(toggle, legal));
+                   legal);
 }
 
 void vs_toggles_release(struct vs_toggles *set)

@@ -278,8 +278,12 @@ static void add_each(const struct session *s, struct vs_text *out)
         double base = (double)s->baseline.peak.allocated;
 
         if (answer->failed) {
-            vs_text_addf(out, "  %-36s%.*s\n", answer->label, (int)strcspn(answer->err.text, "\n"),
-                         answer->err.text);
+            /* the toggle stands there already */
+            const char *again = strstr(answer->err.text, answer->label);
+            const char *why = again ? again + strlen(answer->label) : answer->err.text;
+
+            why += strspn(why, ": ");
+            vs_text_addf(out, "  %-36s%.*s\n", answer->label, (int)strcspn(why, "\n"), why);
             continue;
         }
         vs_text_addf(out, "  %-36s%12s%14s", answer->label,

@@ -31,13 +31,26 @@ static void add_exact(struct vs_text *out, uint64_t n)
     vs_text_add(out, vs_bytes_exact_text(n, buf));
 }
 
-/* "step 1" or "setup" */
-static void add_step(struct vs_text *out, int64_t step)
+/* "48.5 MiB (50,856,960 bytes)", or "600 B" where that is exact already */
+static void add_bytes_and_exact(struct vs_text *out, const char *word, uint64_t bytes)
 {
-    if (step < 0)
-        vs_text_add(out, "setup");
-    else
-        vs_text_addf(out, "step %" PRId64, step);
+    add_bytes(out, 0, bytes);
+    vs_text_add(out, word);
+    if (bytes < 1024)
+        return;
+    vs_text_add(out, " (");
+    add_exact(out, bytes);
+    vs_text_add(out, " bytes)");
+}
+
+/* "at event 917, step 1, backward", or "at event 45, setup" */
+static void add_moment(struct vs_text *out, uint64_t event, int64_t step, enum vs_phase phase)
+{
+    vs_text_add(out, " at event ");
+    add_exact(out, event);
+    if (step >= 0)
+        vs_text_addf(out, ", step %" PRId64, step);
+    vs_text_addf(out, ", %s", vs_phase_name(phase));
 }
 
 static void add_head(const struct rpl_report *report, const char *name, struct vs_text *out)
@@ -101,15 +114,9 @@ static void add_peak(const struct rpl_report *report, struct vs_text *out)
     const struct rpl_peak *peak = &report->sum.peak;
 
     vs_text_add(out, "\nPeak: ");
-    add_bytes(out, 0, peak->allocated);
-    vs_text_add(out, " allocated (");
-    add_exact(out, peak->allocated);
-    vs_text_add(out, " bytes) at event ");
-    add_exact(out, peak->event);
-    vs_text_add(out, ", ");
-    add_step(out, peak->step);
-    vs_text_addf(out, ", %s%s\n", vs_phase_name(peak->phase),
-                 peak->is_recompute ? ", in a checkpoint's re-run" : "");
+    add_bytes_and_exact(out, " allocated", peak->allocated);
+    add_moment(out, peak->event, peak->step, peak->phase);
+    vs_text_add(out, peak->is_recompute ? ", in a checkpoint's re-run\n" : "\n");
     add_place(report->trace, peak->place, out);
     vs_text_add(out, "  requested ");
     add_bytes(out, 0, peak->requested_there);
@@ -125,14 +132,10 @@ static void add_oom(const struct rpl_report *report, struct vs_text *out)
     const struct rpl_oom *oom = &report->sum.oom;
 
     vs_text_add(out, "\nOut of memory: ");
-    add_bytes(out, 0, oom->requested);
-    vs_text_add(out, " (");
-    add_exact(out, oom->requested);
-    vs_text_add(out, " bytes) were refused at event ");
-    add_exact(out, oom->event);
-    vs_text_add(out, ", ");
-    add_step(out, oom->step);
-    vs_text_addf(out, ", %s\n", vs_phase_name(oom->phase));
+    add_bytes_and_exact(out, "", oom->requested);
+    vs_text_add(out, " were refused");
+    add_moment(out, oom->event, oom->step, oom->phase);
+    vs_text_add_char(out, '\n');
     add_place(report->trace, oom->place, out);
     vs_text_add(out, "  a segment of ");
     add_bytes(out, 0, oom->segment);
@@ -368,6 +371,10 @@ void rpl_report_text(const struct rpl_report *report, const char *name, struct v
         add_oom(report, out);
     else
         add_peak(report, out);
+    if (!report->sum.peak.allocated) {
+        vs_text_add(out, "\nNothing was allocated.\n");
+        return;
+    }
     add_categories(report, out);
     vs_text_add(out, "\nLargest tensors there\n");
     for (size_t i = 0; i < report->largest_count; i++)

@@ -111,8 +111,8 @@ def run(net, settings):
     settings["inplace_paths"] = toggles.decide_inplace(model, settings["inplace"])
     torch._note_inplace(settings["inplace_paths"])
     toggles.prepare(model, settings)
-    move(model)
     torch._note_parameters(sum([p.numel() for p in model.parameters()]))
+    move(model)
     if hasattr(net, "optimizer"):
         optimizer = net.optimizer(model)
     elif settings["grad"] == "train":

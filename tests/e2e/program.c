@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -114,7 +115,26 @@ static void arguments(const char **argv, const char *first, va_list ap)
     argv[n] = NULL;
 }
 
-static pid_t spawn(const char **argv, FILE *out, FILE *err)
+/* In the child: what `world` says, before the program begins. */
+static void enter(const struct program_world *world)
+{
+    struct rlimit limit = {world->file_bytes, world->file_bytes};
+    int ends[2];
+    int fd = -1;
+
+    if (world->file_bytes && setrlimit(RLIMIT_FSIZE, &limit) != 0)
+        _exit(126);
+    if (world->stdout_path)
+        fd = open(world->stdout_path, O_WRONLY);
+    if (world->no_reader && pipe(ends) == 0) {
+        close(ends[0]);
+        fd = ends[1];
+    }
+    if ((world->stdout_path || world->no_reader) && dup2(fd, 1) < 0)
+        _exit(126);
+}
+
+static pid_t spawn(const struct program_world *world, const char **argv, FILE *out, FILE *err)
 {
     pid_t pid = fork();
 
@@ -123,32 +143,51 @@ static pid_t spawn(const char **argv, FILE *out, FILE *err)
         return pid;
     if (dup2(fileno(out), 1) < 0 || dup2(fileno(err), 2) < 0)
         _exit(126);
+    enter(world);
     /* execv takes char *const[] for historical reasons; it changes nothing */
     execv(argv[0], (char *const *)(uintptr_t)argv);
     _exit(127);
 }
 
-struct program program_run(const char *argument, ...)
+static struct program run(const struct program_world *world, const char **argv)
 {
-    const char *argv[ARGS_MAX];
     struct program p = {0, NULL, NULL};
     FILE *out = tmpfile();
     FILE *err = tmpfile();
     int status = 0;
-    va_list ap;
     pid_t pid;
 
     assert_non_null(out);
     assert_non_null(err);
-    va_start(ap, argument);
-    arguments(argv, argument, ap);
-    va_end(ap);
-    pid = spawn(argv, out, err);
+    pid = spawn(world, argv, out, err);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     p.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     p.out = read_all(out);
     p.err = read_all(err);
     return p;
+}
+
+struct program program_run_in(const struct program_world *world, const char *argument, ...)
+{
+    const char *argv[ARGS_MAX];
+    va_list ap;
+
+    va_start(ap, argument);
+    arguments(argv, argument, ap);
+    va_end(ap);
+    return run(world, argv);
+}
+
+struct program program_run(const char *argument, ...)
+{
+    static const struct program_world ordinary;
+    const char *argv[ARGS_MAX];
+    va_list ap;
+
+    va_start(ap, argument);
+    arguments(argv, argument, ap);
+    va_end(ap);
+    return run(&ordinary, argv);
 }
 
 void program_release(struct program *p)
@@ -160,6 +199,7 @@ void program_release(struct program *p)
 
 pid_t program_start(const char *argument, ...)
 {
+    static const struct program_world ordinary;
     const char *argv[ARGS_MAX];
     FILE *nowhere = fopen("/dev/null", "w");
     va_list ap;
@@ -169,7 +209,7 @@ pid_t program_start(const char *argument, ...)
     va_start(ap, argument);
     arguments(argv, argument, ap);
     va_end(ap);
-    pid = spawn(argv, nowhere, nowhere);
+    pid = spawn(&ordinary, argv, nowhere, nowhere);
     fclose(nowhere);
     return pid;
 }
@@ -238,12 +278,22 @@ int64_t sql_try_int(const char *path, const char *sql)
     return value;
 }
 
-void sql_run(const char *path, const char *sql)
+static void sql_change(const char *path, int flags, const char *sql)
 {
     sqlite3 *db = NULL;
 
-    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_open_v2(path, &db, flags, NULL), SQLITE_OK);
     if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
         fail_msg("%s: %s", sql, sqlite3_errmsg(db));
     sqlite3_close(db);
+}
+
+void sql_create(const char *path, const char *sql)
+{
+    sql_change(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, sql);
+}
+
+void sql_run(const char *path, const char *sql)
+{
+    sql_change(path, SQLITE_OPEN_READWRITE, sql);
 }

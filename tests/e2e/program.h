@@ -4,6 +4,7 @@
 #ifndef TESTS_E2E_PROGRAM_H
 #define TESTS_E2E_PROGRAM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -22,8 +23,22 @@ void program_cleanup(void);
 /* Write a file there; returns its path. */
 const char *program_file(const char *name, const char *text);
 
+/*
+ * The world a program is run in; zero is the ordinary one.
+ *
+ * file_bytes   files may not grow beyond this, as on a disk that is full
+ * stdout_path  where its results go instead of program.out
+ * no_reader    its results go to a pipe that nobody reads
+ */
+struct program_world {
+    uint64_t file_bytes;
+    const char *stdout_path;
+    bool no_reader;
+};
+
 /* Run `vramscope` with these arguments, NULL at the end. The program is $VRAMSCOPE, or build/vramscope. */
 struct program program_run(const char *argument, ...);
+struct program program_run_in(const struct program_world *world, const char *argument, ...);
 void program_release(struct program *p);
 /* Start it without waiting. */
 pid_t program_start(const char *argument, ...);
@@ -35,6 +50,8 @@ int64_t json_int(const char *json, const char *path);
 int64_t sql_int(const char *path, const char *sql);
 /* The same of a database that may not be there yet, or be written to: 0 where it cannot be asked. */
 int64_t sql_try_int(const char *path, const char *sql);
+/* A new database, made by `sql`. */
+void sql_create(const char *path, const char *sql);
 /* Run a statement that changes it. */
 void sql_run(const char *path, const char *sql);
 
