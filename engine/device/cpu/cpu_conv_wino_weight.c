@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "engine/device/cpu/cpu_conv_winograd.h"
+#include "engine/device/cpu/cpu_subnormal.h"
 #include "engine/device/cpu/cpu_tile.h"
 
 #define BLOCK_BYTES                                                                                \
@@ -144,6 +145,7 @@ static void product_task(void *ctx, int64_t task)
     int64_t to = cpu_min(from + GROUP, b->g.panels);
     int64_t nr = b->tile->nr;
     int64_t mr = b->tile->mr;
+    uint64_t mode = cpu_subnormal_begin();
 
     for (int64_t i = 0; i < b->x.panels; i++) {
         for (int64_t o = from; o < to; o++)
@@ -152,6 +154,7 @@ static void product_task(void *ctx, int64_t task)
                 b->x.out + (k * b->x.panels + i) * b->most * nr,
                 b->c + (k * b->co_pad + o * mr) * b->ci_pad + i * nr, b->ci_pad, b->first > 0);
     }
+    cpu_subnormal_end(mode);
 }
 
 /* Task: an output channel. */

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "engine/device/cpu/cpu_conv_winograd.h"
+#include "engine/device/cpu/cpu_subnormal.h"
 #include "engine/device/cpu/cpu_tile.h"
 
 #define V_BYTES (1 << 20)      /* transformed input of a task, about */
@@ -167,6 +168,7 @@ static void multiply(const struct wino *j, int64_t rows, int64_t a, int64_t coun
     int64_t nr = j->tile->nr;
     int64_t mr = j->tile->mr;
     int64_t columns = (rows * j->tx + nr - 1) / nr;
+    uint64_t mode = cpu_subnormal_begin();
 
     for (int64_t k = 0; k < 16; k++) {
         for (int64_t i = 0; i < count; i++) {
@@ -177,6 +179,7 @@ static void multiply(const struct wino *j, int64_t rows, int64_t a, int64_t coun
                               m + (k * j->group + i) * mr * j->pitch + q * nr, j->pitch, false);
         }
     }
+    cpu_subnormal_end(mode);
 }
 
 /* One output channel, m its products; line is two rows of y. */

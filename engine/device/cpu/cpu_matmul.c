@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "engine/device/cpu/cpu_internal.h"
 #include "engine/device/cpu/cpu_kernels.h"
+#include "engine/device/cpu/cpu_subnormal.h"
 
 #define FLOPS_PER_TASK (4 << 20)
 #define PANEL 256 /* side of a converted panel */
@@ -50,6 +51,7 @@ void cpu_gemm(bool is_double, int64_t m, int64_t n, int64_t k, double alpha, str
     blasint ldc;
     CBLAS_TRANSPOSE ta;
     CBLAS_TRANSPOSE tb;
+    uint64_t mode;
 
     if (m == 0 || n == 0)
         return;
@@ -59,12 +61,14 @@ void cpu_gemm(bool is_double, int64_t m, int64_t n, int64_t k, double alpha, str
     }
     ta = by_rows(m, k, a, &lda) ? CblasNoTrans : CblasTrans;
     tb = by_rows(k, n, b, &ldb) ? CblasNoTrans : CblasTrans;
+    mode = cpu_subnormal_begin();
     if (is_double)
         cblas_dgemm(CblasRowMajor, ta, tb, (blasint)m, (blasint)n, (blasint)k, alpha, a.data, lda,
                     b.data, ldb, beta, c.data, ldc);
     else
         cblas_sgemm(CblasRowMajor, ta, tb, (blasint)m, (blasint)n, (blasint)k, (float)alpha, a.data,
                     lda, b.data, ldb, (float)beta, c.data, ldc);
+    cpu_subnormal_end(mode);
 }
 
 /* ---- a product cut over threads ---- */

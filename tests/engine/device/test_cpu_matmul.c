@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "engine/device/cpu/cpu_subnormal.h"
 #include "tests/engine/device/cpu_views.h"
 
 static const enum vs_dtype floats[] = {VS_F32, VS_F64, VS_F16, VS_BF16};
@@ -131,6 +132,52 @@ static void same_product_gives_same_bits(void **state)
     tv_free(&d);
 }
 
+/* Subnormal numbers are zeros in a product, on every thread, and are themselves again after it. */
+static void subnormals_are_zeros_in_products_alone(void **state)
+{
+    struct tv_rng r = {11};
+    int64_t sizes[] = {64, 16, 16};
+    struct tv a = tv_make(&r, VS_F32, 3, sizes, TV_PLAIN);
+    struct tv b = tv_make(&r, VS_F32, 3, sizes, TV_PLAIN);
+    struct tv c = tv_make(&r, VS_F32, 3, sizes, TV_PLAIN);
+    float *x = a.v.data;
+    float *y = c.v.data;
+    double one[4] = {1.0};
+
+    (void)state;
+    tv_fill(&r, &b.v, 1, 2);
+    for (int64_t i = 0; i < tv_numel(&a.v); i++)
+        x[i] = 0x1p-130f;
+    eng_kernels_cpu()->matmul(&a.v, &b.v, &c.v, 1, 0);
+    for (int64_t i = 0; i < tv_numel(&c.v); i++)
+        assert_true(CPU_SUBNORMAL_FLUSHES ? y[i] == 0.0f : y[i] > 0.0f);
+    eng_kernels_cpu()->binary(ENG_B_ADD, VS_F32, &a.v, &c.v, &c.v, one);
+    for (int64_t i = 0; i < tv_numel(&c.v); i++)
+        assert_true(y[i] > 0.0f);
+    tv_free(&a);
+    tv_free(&b);
+    tv_free(&c);
+}
+
+/* The smallest f16 numbers are no subnormal floats: a product takes them as they are. */
+static void small_halves_count_in_products(void **state)
+{
+    struct tv_rng r = {12};
+    int64_t sizes[] = {1, 1, 1};
+    struct tv a = tv_make(&r, VS_F16, 3, sizes, TV_PLAIN);
+    struct tv b = tv_make(&r, VS_F16, 3, sizes, TV_PLAIN);
+    struct tv c = tv_make(&r, VS_F16, 3, sizes, TV_PLAIN);
+
+    (void)state;
+    tv_set(&a.v, 0, 0x1p-24);
+    tv_set(&b.v, 0, 3);
+    eng_kernels_cpu()->matmul(&a.v, &b.v, &c.v, 1, 0);
+    assert_true(tv_get(&c.v, 0) == 3 * 0x1p-24);
+    tv_free(&a);
+    tv_free(&b);
+    tv_free(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +185,8 @@ int main(void)
         cmocka_unit_test(large_products_agree),
         cmocka_unit_test(empty_products_do_nothing_or_scale),
         cmocka_unit_test(same_product_gives_same_bits),
+        cmocka_unit_test(subnormals_are_zeros_in_products_alone),
+        cmocka_unit_test(small_halves_count_in_products),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
