@@ -70,6 +70,10 @@ struct rpl_held {
 };
 const struct rpl_held *rpl_cursor_held(const struct rpl_cursor *cursor, size_t *count);
 
+/* Of those: number of the first one of a block, in the order in which they took hold, and of the next one; SIZE_MAX: there is none. */
+size_t rpl_cursor_held_first(const struct rpl_cursor *cursor, uint64_t block);
+size_t rpl_cursor_held_next(const struct rpl_cursor *cursor, size_t i);
+
 /*
  * A stretch of device memory that the driver has given and the program has not given back.
  * is_small    of the pool for small blocks

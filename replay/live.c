@@ -105,20 +105,30 @@ static enum vs_status damaged(uint64_t seq, const char *what, uint64_t number, s
                    what, number);
 }
 
+bool rpl_live_put(struct rpl_live *live, const struct rpl_block *block)
+{
+    size_t at = slot_find(live, block->id);
+
+    if (live->slots[at] || block->category >= VS_CATEGORY_COUNT ||
+        block->bytes > UINT64_MAX - live->allocated ||
+        block->requested > UINT64_MAX - live->requested)
+        return false;
+    live->blocks =
+        vs_grow(live->blocks, live->block_count, &live->block_cap, sizeof(*live->blocks));
+    live->blocks[live->block_count++] = *block;
+    live->slots[at] = (uint32_t)live->block_count;
+    live->allocated += block->bytes;
+    live->requested += block->requested;
+    live->by_category[block->category] += block->bytes;
+    if (live->block_count * 2 > live->slot_count)
+        slots_grow(live);
+    return true;
+}
+
 static enum vs_status apply_alloc(struct rpl_live *live, uint64_t seq, const struct vs_event *event,
                                   struct vs_error *err)
 {
-    size_t at = slot_find(live, event->a);
-
-    if (live->slots[at])
-        return damaged(seq, "allocates a block that is alive:", event->a, err);
-    if (event->aux >= VS_CATEGORY_COUNT)
-        return damaged(seq, "has no such category:", event->aux, err);
-    if (event->c > UINT64_MAX - live->allocated || event->b > UINT64_MAX - live->requested)
-        return damaged(seq, "allocates more than can be counted, block", event->a, err);
-    live->blocks =
-        vs_grow(live->blocks, live->block_count, &live->block_cap, sizeof(*live->blocks));
-    live->blocks[live->block_count++] = (struct rpl_block){
+    struct rpl_block block = {
         .id = event->a,
         .requested = event->b,
         .bytes = event->c,
@@ -128,13 +138,14 @@ static enum vs_status apply_alloc(struct rpl_live *live, uint64_t seq, const str
         .alloc_place = event->place,
         .category = event->aux,
     };
-    live->slots[at] = (uint32_t)live->block_count;
-    live->allocated += event->c;
-    live->requested += event->b;
-    live->by_category[event->aux] += event->c;
-    if (live->block_count * 2 > live->slot_count)
-        slots_grow(live);
-    return VS_OK;
+
+    if (rpl_live_put(live, &block))
+        return VS_OK;
+    if (live->slots[slot_find(live, event->a)])
+        return damaged(seq, "allocates a block that is alive:", event->a, err);
+    if (event->aux >= VS_CATEGORY_COUNT)
+        return damaged(seq, "has no such category:", event->aux, err);
+    return damaged(seq, "allocates more than can be counted, block", event->a, err);
 }
 
 static enum vs_status apply_free(struct rpl_live *live, uint64_t seq, const struct vs_event *event,

@@ -90,6 +90,12 @@ VS_MUST_USE enum vs_status rpl_live_apply(struct rpl_live *live, uint64_t seq,
                                           const struct vs_event *event, struct vs_error *err);
 
 /*
+ * Make `block` alive as it is, for restoring a state that was kept. False where one of this number is alive already, or where a figure
+ * cannot be right. O(1), amortised.
+ */
+VS_MUST_USE bool rpl_live_put(struct rpl_live *live, const struct rpl_block *block);
+
+/*
  * The state right after event `seq` of `trace` (0: before the first). `live` is initialised; what it held is forgotten.
  * O(seq). Errors: as above, and those of reading the file.
  */

@@ -13,6 +13,7 @@
 
 #include "base/dtype.h"
 #include "base/mem.h"
+#include "replay/trace_internal.h"
 #include "replay/trace_mem.h"
 #include "store/reader.h"
 
@@ -41,6 +42,29 @@ struct rpl_trace *rpl_trace_new(void)
 
     trace->mem = rpl_mem_new();
     return trace;
+}
+
+enum vs_status rpl_trace_refresh(struct rpl_trace *trace, struct vs_error *err)
+{
+    return trace->reader ? sto_reader_refresh(trace->reader, err) : VS_OK;
+}
+
+struct sto_reader *rpl_trace_reader(const struct rpl_trace *trace)
+{
+    return trace->reader;
+}
+
+enum vs_status rpl_trace_span(struct rpl_trace *trace, uint64_t first, size_t count,
+                              struct vs_event *buffer, const struct vs_event **out,
+                              struct vs_error *err)
+{
+    VS_ASSERT(first >= 1 && count <= rpl_trace_event_count(trace) - (first - 1));
+    if (trace->mem) {
+        *out = trace->mem->events + (first - 1);
+        return VS_OK;
+    }
+    *out = buffer;
+    return sto_reader_events(trace->reader, first, count, buffer, err);
 }
 
 void rpl_trace_free(struct rpl_trace *trace)

@@ -39,6 +39,11 @@ struct rpl_step {
 /* Open the trace file at `path`. Errors: those of sto_reader_open. The caller owns *out; NULL on failure. */
 VS_MUST_USE enum vs_status rpl_trace_open(const char *path, struct rpl_trace **out,
                                           struct vs_error *err);
+/*
+ * Take in what a recorder has written to the file since: more events, strings, places, tensors, steps. None changes, but for the end of the
+ * last step; borrowed strings stay good, borrowed places do not. In memory: nothing to do. Errors as rpl_trace_open.
+ */
+VS_MUST_USE enum vs_status rpl_trace_refresh(struct rpl_trace *trace, struct vs_error *err);
 /* An empty trace in memory, to be filled with the functions below. The caller owns it. */
 struct rpl_trace *rpl_trace_new(void) VS_MUST_USE;
 void rpl_trace_free(struct rpl_trace *trace);

@@ -1,0 +1,187 @@
+/*
+ * replay/cursor.c - see cursor.h.
+ *
+ * Must not know:  drawing.
+ * Invariant:      state.seq is where the cursor is; here is the event it stands after.
+ */
+#include "replay/cursor.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "replay/index_internal.h"
+#include "replay/state.h"
+
+struct rpl_cursor {
+    struct rpl_index *index;
+    struct rpl_state state;
+    struct vs_event event;
+};
+
+struct rpl_cursor *rpl_cursor_new(struct rpl_index *index)
+{
+    struct rpl_cursor *cursor = vs_calloc(1, sizeof(*cursor));
+
+    cursor->index = index;
+    rpl_state_init(&cursor->state);
+    return cursor;
+}
+
+void rpl_cursor_free(struct rpl_cursor *cursor)
+{
+    if (!cursor)
+        return;
+    rpl_state_release(&cursor->state);
+    vs_free(cursor);
+}
+
+struct rpl_index *rpl_cursor_index(const struct rpl_cursor *cursor)
+{
+    return cursor->index;
+}
+
+uint64_t rpl_cursor_seq(const struct rpl_cursor *cursor)
+{
+    return cursor->state.seq;
+}
+
+/* A trace in memory gets its frames from whoever first comes by: reading everything once for them would cost more than they save. */
+static void frame_offer(struct rpl_cursor *cursor, size_t chunk)
+{
+    struct rpl_index *index = cursor->index;
+    struct rpl_pack pack = {NULL, 0, 0};
+
+    if (index->reader || chunk >= index->chunk_count || index->chunks[chunk].has_frame)
+        return;
+    rpl_state_pack(&cursor->state, &pack);
+    rpl_pack_seal(&pack);
+    index->frames[chunk] = (struct rpl_blob){pack.bytes, pack.len};
+    index->chunks[chunk].has_frame = true;
+}
+
+/* To the start of the nearest chunk up to `chunk` that has a frame, or of the trace. */
+static enum vs_status frame_enter(struct rpl_cursor *cursor, size_t chunk, struct vs_error *err)
+{
+    struct rpl_index *index = cursor->index;
+    struct rpl_blob blob;
+    struct rpl_unpack in;
+    enum vs_status st;
+
+    while (chunk && !index->chunks[chunk].has_frame)
+        chunk--;
+    rpl_state_clear(&cursor->state);
+    if (!chunk)
+        return VS_OK;
+    st = rpl_index_blob(index, RPL_PART_FRAME, chunk, &blob, err);
+    if (st)
+        return st;
+    if (!index->chunks[chunk].has_frame) /* it was made again just now, and this chunk has none */
+        return frame_enter(cursor, chunk, err);
+    if (!rpl_unpack_init(&in, blob.bytes, blob.len) ||
+        !rpl_state_unpack(&cursor->state, rpl_index_chunk_first(chunk) - 1, &in))
+        return vs_fail(err, VS_E_DAMAGED,
+                       "what was derived from the trace makes no sense; "
+                       "`delete from derived` in it makes it be made again");
+    return VS_OK;
+}
+
+/* Through the events from where it is to `seq`. */
+static enum vs_status go_on(struct rpl_cursor *cursor, uint64_t seq, struct vs_error *err)
+{
+    struct rpl_state *state = &cursor->state;
+    enum vs_status st = VS_OK;
+
+    while (!st && state->seq < seq) {
+        size_t chunk = rpl_index_chunk_of(state->seq + 1);
+        uint64_t first = rpl_index_chunk_first(chunk);
+        uint64_t end = first - 1 + RPL_CHUNK_EVENTS < seq ? first - 1 + RPL_CHUNK_EVENTS : seq;
+        const struct vs_event *events;
+
+        st = rpl_index_span(cursor->index, chunk, &events, err);
+        while (!st && state->seq < end)
+            st = rpl_state_apply(state, &events[state->seq + 1 - first], err);
+        if (!st)
+            cursor->event = events[end - first];
+        if (!st && end == first - 1 + RPL_CHUNK_EVENTS)
+            frame_offer(cursor, chunk + 1);
+    }
+    return st;
+}
+
+/* Is going on from here no more work than starting at the frame before `chunk`? */
+static bool is_near(const struct rpl_cursor *cursor, uint64_t seq, size_t chunk)
+{
+    uint64_t now = cursor->state.seq;
+
+    if (now > seq)
+        return false;
+    while (chunk && !cursor->index->chunks[chunk].has_frame)
+        chunk--;
+    return now + 1 >= rpl_index_chunk_first(chunk);
+}
+
+enum vs_status rpl_cursor_seek(struct rpl_cursor *cursor, uint64_t seq, struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+    size_t chunk;
+
+    VS_ASSERT(seq <= cursor->index->event_count);
+    if (seq == cursor->state.seq)
+        return VS_OK;
+    if (seq) {
+        chunk = rpl_index_chunk_of(seq);
+        if (!is_near(cursor, seq, chunk))
+            st = frame_enter(cursor, chunk, err);
+        if (!st)
+            st = go_on(cursor, seq, err);
+    }
+    if (st || !seq) {
+        rpl_state_clear(&cursor->state);
+        memset(&cursor->event, 0, sizeof(cursor->event));
+    }
+    return st;
+}
+
+const struct rpl_live *rpl_cursor_live(const struct rpl_cursor *cursor)
+{
+    return &cursor->state.live;
+}
+
+struct rpl_here rpl_cursor_here(const struct rpl_cursor *cursor)
+{
+    const struct rpl_trace *trace = cursor->index->trace;
+    const struct vs_place *place = rpl_trace_place(trace, cursor->event.place);
+
+    return (struct rpl_here){
+        .event = cursor->event,
+        .module = rpl_trace_string(trace, place->module),
+        .func = rpl_trace_string(trace, place->func),
+        .op = rpl_trace_string(trace, place->op),
+        .line = place->line,
+        .step = cursor->state.live.step,
+        .phase = cursor->state.live.phase,
+        .is_recompute = cursor->state.live.recompute_depth > 0,
+    };
+}
+
+const struct rpl_held *rpl_cursor_held(const struct rpl_cursor *cursor, size_t *count)
+{
+    *count = cursor->state.holders.count;
+    return cursor->state.holders.items;
+}
+
+size_t rpl_cursor_held_first(const struct rpl_cursor *cursor, uint64_t block)
+{
+    return rpl_holders_first(&cursor->state.holders, block);
+}
+
+size_t rpl_cursor_held_next(const struct rpl_cursor *cursor, size_t i)
+{
+    return rpl_holders_next(&cursor->state.holders, i);
+}
+
+const struct rpl_segment *rpl_cursor_segments(const struct rpl_cursor *cursor, size_t *count)
+{
+    *count = cursor->state.segment_count;
+    return cursor->state.segments;
+}

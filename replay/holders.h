@@ -1,0 +1,50 @@
+/*
+ * replay/holders.h - who holds which block while a trace is read.
+ *
+ * For:            replay/state.c.
+ * Must not know:  files, drawing.
+ * Invariant:      of one block the holders are in the order in which they took hold.
+ */
+#ifndef RPL_HOLDERS_H
+#define RPL_HOLDERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/event.h"
+#include "replay/cursor.h"
+
+/*
+ * items   count of them, in no order; next[i] is the next one of the same block + 1, prev[i] the one before + 1
+ * slots   hash of block number to the first and the last of its holders + 1
+ */
+struct rpl_holder_slot {
+    uint64_t block;
+    uint32_t first;
+    uint32_t last;
+};
+struct rpl_holders {
+    struct rpl_held *items;
+    uint32_t *next;
+    uint32_t *prev;
+    size_t count;
+    size_t cap;
+    struct rpl_holder_slot *slots;
+    size_t slot_count;
+    size_t slot_used;
+};
+
+void rpl_holders_init(struct rpl_holders *h);
+void rpl_holders_release(struct rpl_holders *h);
+void rpl_holders_clear(struct rpl_holders *h);
+
+/* Take in a hold, drop, save, unsave or free. What lets go without having held changes nothing. */
+void rpl_holders_apply(struct rpl_holders *h, uint64_t seq, const struct vs_event *event);
+/* One more, the latest of its block. */
+void rpl_holders_add(struct rpl_holders *h, const struct rpl_held *held);
+
+/* Number of the first holder of a block, and of the next one of the same block; SIZE_MAX: there is none. */
+size_t rpl_holders_first(const struct rpl_holders *h, uint64_t block);
+size_t rpl_holders_next(const struct rpl_holders *h, size_t i);
+
+#endif

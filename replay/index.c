@@ -1,0 +1,179 @@
+/*
+ * replay/index.c - see index.h.
+ *
+ * Must not know:  how an index is made (index_build.c) or stored (index_store.c).
+ * Invariant:      a chunk in the window holds the events that the trace has there.
+ */
+#include "replay/index.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "replay/cursor.h"
+#include "replay/index_internal.h"
+#include "replay/trace_internal.h"
+
+size_t rpl_index_chunk_of(uint64_t seq)
+{
+    return (size_t)((seq - 1) / RPL_CHUNK_EVENTS);
+}
+
+uint64_t rpl_index_chunk_first(size_t chunk)
+{
+    return (uint64_t)chunk * RPL_CHUNK_EVENTS + 1;
+}
+
+static size_t events_in(const struct rpl_index *index, size_t chunk, uint64_t count)
+{
+    uint64_t left = count + 1 - rpl_index_chunk_first(chunk);
+
+    (void)index;
+    return left < RPL_CHUNK_EVENTS ? (size_t)left : RPL_CHUNK_EVENTS;
+}
+
+size_t rpl_index_chunk_events(const struct rpl_index *index, size_t chunk)
+{
+    return events_in(index, chunk, index->event_count);
+}
+
+enum vs_status rpl_index_span(struct rpl_index *index, size_t chunk, const struct vs_event **out,
+                              struct vs_error *err)
+{
+    struct rpl_window_slot *slot = &index->window[0];
+    size_t count = events_in(index, chunk, rpl_trace_event_count(index->trace));
+    enum vs_status st;
+
+    for (size_t i = 0; i < RPL_WINDOW; i++) {
+        if (index->window[i].chunk == chunk + 1) {
+            index->window[i].used = ++index->clock;
+            *out = index->window[i].events;
+            return VS_OK;
+        }
+        if (index->window[i].used < slot->used)
+            slot = &index->window[i];
+    }
+    if (index->reader && !slot->events)
+        slot->events = vs_alloc(RPL_CHUNK_EVENTS * sizeof(*slot->events));
+    slot->chunk = 0;
+    st = rpl_trace_span(index->trace, rpl_index_chunk_first(chunk), count, slot->events, out, err);
+    if (st || !index->reader)
+        return st;
+    slot->chunk = chunk + 1;
+    slot->used = ++index->clock;
+    return VS_OK;
+}
+
+enum vs_status rpl_index_open(struct rpl_trace *trace, rpl_progress_fn *progress, void *user,
+                              struct rpl_index **out, struct vs_error *err)
+{
+    struct rpl_index *index = vs_calloc(1, sizeof(*index));
+    uint64_t count = rpl_trace_event_count(trace);
+    struct vs_error ignored = VS_ERROR_INIT;
+    enum vs_status st = VS_E_NOT_FOUND;
+
+    *out = NULL;
+    index->trace = trace;
+    index->reader = rpl_trace_reader(trace);
+    if (index->reader && count >= RPL_STORE_EVENTS)
+        st = rpl_index_load(index, err);
+    if (st == VS_E_NOT_FOUND) {
+        rpl_index_build_begin(index);
+        st = rpl_index_build(index, count, progress, user, err);
+        if (!st && index->reader && count >= RPL_STORE_EVENTS)
+            (void)!rpl_index_save(index,
+                                  &ignored); /* what cannot be stored is made anew next time */
+    }
+    if (!st) {
+        *out = index;
+        index = NULL; /* handed over */
+    }
+    rpl_index_free(index);
+    return st;
+}
+
+void rpl_index_free(struct rpl_index *index)
+{
+    if (!index)
+        return;
+    rpl_cursor_free(index->scan);
+    if (!index->is_paged)
+        rpl_index_build_begin(index); /* lets go of all that was made */
+    rpl_builder_free(index->builder);
+    for (size_t i = 0; i < RPL_LEVEL_COUNT; i++) {
+        vs_free(index->levels[i].items);
+        vs_free(index->levels[i].is_there);
+    }
+    vs_free(index->rows.items);
+    vs_free(index->rows.is_there);
+    vs_free(index->nodes.items);
+    vs_free(index->nodes.is_there);
+    vs_free(index->chunks);
+    vs_free(index->peaks);
+    vs_free(index->bytes);
+    for (size_t i = 0; i < RPL_WINDOW; i++)
+        vs_free(index->window[i].events);
+    vs_free(index);
+}
+
+struct rpl_trace *rpl_index_trace(const struct rpl_index *index)
+{
+    return index->trace;
+}
+
+bool rpl_index_is_stored(const struct rpl_index *index)
+{
+    return index->is_stored;
+}
+
+enum vs_status rpl_index_refresh(struct rpl_index *index, uint64_t *added, struct vs_error *err)
+{
+    uint64_t before = index->event_count;
+    uint64_t count;
+    enum vs_status st;
+
+    *added = 0;
+    st = rpl_trace_refresh(index->trace, err);
+    if (st)
+        return st;
+    count = rpl_trace_event_count(index->trace);
+    if (count <= before)
+        return VS_OK;
+    for (size_t i = 0; i < RPL_WINDOW; i++)
+        if (index->window[i].chunk && index->window[i].chunk > rpl_index_chunk_of(before + 1))
+            index->window[i].chunk = 0; /* it has grown */
+    if (index->is_paged)
+        rpl_index_build_begin(index); /* what is in the file is of the events before */
+    st = rpl_index_build(index, count, NULL, NULL, err);
+    if (!st)
+        *added = count - before;
+    return st;
+}
+
+uint64_t rpl_index_event_count(const struct rpl_index *index)
+{
+    return index->event_count;
+}
+
+enum vs_status rpl_index_event(struct rpl_index *index, uint64_t seq, struct vs_event *out,
+                               struct vs_error *err)
+{
+    const struct vs_event *events;
+    size_t chunk = rpl_index_chunk_of(seq);
+    enum vs_status st;
+
+    VS_ASSERT(seq >= 1 && seq <= index->event_count);
+    st = rpl_index_span(index, chunk, &events, err);
+    if (!st)
+        *out = events[seq - rpl_index_chunk_first(chunk)];
+    return st;
+}
+
+struct rpl_top rpl_index_top(const struct rpl_index *index)
+{
+    return (struct rpl_top){index->facts.allocated_max, index->facts.max_seq};
+}
+
+uint64_t rpl_index_oom(const struct rpl_index *index)
+{
+    return index->facts.oom_seq;
+}

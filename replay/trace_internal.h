@@ -1,0 +1,30 @@
+/*
+ * replay/trace_internal.h - what only the index may know of a trace: where its events lie.
+ *
+ * For:            replay/index*.c, replay/marks.c.
+ * Must not know:  what events mean.
+ * Invariant:      a trace has a reader or its events in memory, never both.
+ */
+#ifndef RPL_TRACE_INTERNAL_H
+#define RPL_TRACE_INTERNAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "replay/trace.h"
+#include "store/reader.h"
+
+/* The reader of a trace in a file; NULL: it is in memory. */
+struct sto_reader *rpl_trace_reader(const struct rpl_trace *trace);
+
+/*
+ * `count` events from `first` on, as an array: *out points into the trace in memory, or to `buffer`, which has room for them.
+ * Errors: those of reading the file.
+ */
+VS_MUST_USE enum vs_status rpl_trace_span(struct rpl_trace *trace, uint64_t first, size_t count,
+                                          struct vs_event *buffer, const struct vs_event **out,
+                                          struct vs_error *err);
+
+#endif
