@@ -1,0 +1,355 @@
+/*
+ * tui/act.c - what an input does: typed into the prompt, given to the focused view, or done to the session.
+ *
+ * Must not know:  terminals, what a view shows.
+ * Invariant:      every action of keys.def is done by somebody: tests/tui/test_app.c.
+ */
+#include "tui/act.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "tui/change.h"
+#include "tui/screen.h"
+#include "tui/surface_text.h"
+
+/* ---- panes and views ---- */
+
+static void focus_move(struct tui_app *app, int64_t by)
+{
+    int64_t count = app->layout.pane_count;
+
+    if (count)
+        app->focus = (int)((((int64_t)app->focus + by) % count + count) % count);
+}
+
+static void maximise(struct tui_app *app)
+{
+    int view = app->panes[app->focus];
+
+    app->is_single = !app->is_single;
+    tui_app_resize(app, app->w, app->h);
+    tui_app_view_at(app, view);
+}
+
+/* Back to where one began: a maximised pane to all panes, another main view to the timeline; there it ends. */
+static void close_view(struct tui_app *app)
+{
+    if (app->is_single) {
+        maximise(app);
+    } else if (app->layout.pane_count && tui_view_find("timeline") != app->panes[0]) {
+        app->focus = 0;
+        tui_app_view(app, "timeline");
+        app->focus = 0;
+    } else {
+        app->wish = TUI_WISH_QUIT;
+    }
+}
+
+static void other_run(struct tui_app *app)
+{
+    if (!app->change.is_run)
+        tui_app_say(app, "there is no what-if: gw, then space on a toggle");
+    else
+        tui_change_show(app, !app->change.is_shown);
+}
+
+static bool act_view(struct tui_app *app, const struct tui_command *command)
+{
+    enum tui_action action = command->action;
+
+    for (int i = 0; tui_view_at((size_t)i); i++) {
+        if (tui_view_at((size_t)i)->go == action) {
+            tui_app_view_at(app, i);
+            return true;
+        }
+    }
+    if (action == TUI_PANE_NEXT || action == TUI_PANE_BACK)
+        focus_move(app, action == TUI_PANE_NEXT ? command->count : -command->count);
+    else if (action == TUI_MAXIMISE)
+        maximise(app);
+    else if (action == TUI_CLOSE)
+        close_view(app);
+    else if (action == TUI_OTHER_RUN)
+        other_run(app);
+    else
+        return false;
+    return true;
+}
+
+/* ---- copying, editing ---- */
+
+static void *state_of(const struct tui_app *app)
+{
+    return app->view_state[app->panes[app->focus]];
+}
+
+static void copy_row(struct tui_app *app)
+{
+    const struct tui_view *view = tui_app_focused(app);
+    const struct tui_list *list = state_of(app);
+
+    vs_text_clear(&app->copied);
+    if (view->is_list && list->count)
+        view->text(state_of(app), app, list->at, &app->copied);
+    else
+        tui_where_text(app, &app->copied);
+    app->wish = TUI_WISH_COPY;
+}
+
+static void copy_view(struct tui_app *app)
+{
+    struct tui_surface surface;
+
+    if (!app->layout.pane_count)
+        return;
+    vs_text_clear(&app->copied);
+    tui_surface_init(&surface, app->w, app->h, app->is_ascii);
+    tui_screen_draw(app, &surface);
+    tui_surface_text(&surface, app->layout.panes[app->focus], &app->copied);
+    tui_surface_release(&surface);
+    app->wish = TUI_WISH_COPY;
+}
+
+/* The net's file as it was called when it was recorded; the shell quotes nothing, so a name with a quote is refused. */
+static void edit(struct tui_app *app)
+{
+    const char *name = rpl_trace_source_name(app->base.trace);
+    uint32_t line = rpl_cursor_here(tui_app_run(app)->cursor).line;
+
+    if (!name || strchr(name, '\'')) {
+        tui_app_say(app, "this trace carries no file to edit");
+        return;
+    }
+    vs_text_clear(&app->copied);
+    vs_text_addf(&app->copied, "${VISUAL:-${EDITOR:-vi}} +%" PRIu32 " '%s'", line ? line : 1, name);
+    app->wish = TUI_WISH_EDIT;
+}
+
+/* ---- looks ---- */
+
+static bool act_look(struct tui_app *app, enum tui_action action)
+{
+    if (action == TUI_UNIT) {
+        app->unit = (enum tui_unit)((app->unit + 1) % TUI_UNIT_COUNT);
+        if (app->unit == TUI_UNIT_DEVICE && !app->capacity)
+            app->unit = TUI_UNIT_BYTES;
+    } else if (action == TUI_GLYPHS) {
+        app->is_letters = !app->is_letters;
+    } else if (action == TUI_THEME_NEXT) {
+        app->theme = (enum tui_theme)((app->theme + 1) % TUI_THEME_COUNT);
+        tui_app_say(app, "theme %s", tui_theme_name(app->theme));
+    } else if (action == TUI_MOUSE_TURN) {
+        app->has_mouse = !app->has_mouse;
+        app->wish = TUI_WISH_MOUSE;
+        tui_app_say(app, app->has_mouse ? "the mouse is ours: <f2> or gz gives it back"
+                                        : "the mouse selects text again");
+    } else if (action == TUI_REDRAW) {
+        app->wish = TUI_WISH_REDRAW;
+    } else if (action == TUI_SUSPEND) {
+        app->wish = TUI_WISH_SUSPEND;
+    } else if (action == TUI_QUIT) {
+        app->wish = TUI_WISH_QUIT;
+    } else {
+        return false;
+    }
+    app->moves++;
+    return true;
+}
+
+/* ---- words ---- */
+
+static void filters_clear(struct tui_app *app)
+{
+    for (size_t i = 0; i < app->filter_count; i++)
+        vs_free(app->filters[i]);
+    app->filter_count = 0;
+    app->hidden = 0;
+    app->moves++;
+}
+
+static void filter_add(struct tui_app *app, const char *words)
+{
+    if (!*words) {
+        filters_clear(app);
+        return;
+    }
+    if (app->filter_count == TUI_FILTER_MAX) {
+        tui_app_say(app, "%d filters are enough; g\\ forgets them", TUI_FILTER_MAX);
+        return;
+    }
+    app->filters[app->filter_count++] = vs_strdup(words);
+    app->moves++;
+}
+
+static void search_set(struct tui_app *app, const char *text)
+{
+    if (*text) {
+        vs_free(app->search);
+        app->search = vs_strdup(text);
+    }
+    tui_search(app, false, 1);
+}
+
+static bool act_words(struct tui_app *app, const struct tui_command *command)
+{
+    enum tui_action action = command->action;
+
+    if (action == TUI_COMMAND || action == TUI_SEARCH || action == TUI_FILTER)
+        tui_prompt_open(&app->prompt,
+                        action == TUI_COMMAND  ? ':'
+                        : action == TUI_SEARCH ? '/'
+                                               : '\\',
+                        "");
+    else if (action == TUI_SEARCH_NEXT || action == TUI_SEARCH_BACK)
+        tui_search(app, action == TUI_SEARCH_BACK, command->count);
+    else if (action == TUI_FILTER_CLEAR)
+        filters_clear(app);
+    else if (action == TUI_COPY)
+        copy_row(app);
+    else if (action == TUI_COPY_VIEW)
+        copy_view(app);
+    else if (action == TUI_EDIT)
+        edit(app);
+    else
+        return false;
+    return true;
+}
+
+static void prompted(struct tui_app *app, char kind, uint32_t key)
+{
+    enum tui_prompted result = tui_prompt_type(&app->prompt, key);
+    char *line;
+
+    if (result == TUI_PROMPT_COMPLETE && kind == ':') {
+        struct vs_text out = {NULL, 0, 0};
+        struct vs_text fits = {NULL, 0, 0};
+
+        tui_command_complete(app, vs_text_get(&app->prompt.text), &out, &fits);
+        tui_prompt_set(&app->prompt, vs_text_get(&out));
+        tui_app_say(app, "%s", vs_text_get(&fits));
+        vs_text_release(&out);
+        vs_text_release(&fits);
+    }
+    if (result != TUI_PROMPT_DONE)
+        return;
+    line = vs_strdup(vs_text_get(&app->prompt.text));
+    if (kind == ':')
+        tui_command_run(app, line);
+    else if (kind == '/')
+        search_set(app, line);
+    else
+        filter_add(app, line);
+    vs_free(line);
+}
+
+/* ---- inputs ---- */
+
+void tui_app_act(struct tui_app *app, const struct tui_command *command)
+{
+    const struct tui_view *view = tui_app_focused(app);
+
+    if (view->key && view->key(state_of(app), app, command->action, command->count))
+        return;
+    if (view->is_list && tui_list_act(state_of(app), command->action, command->count))
+        return;
+    if (act_view(app, command) || act_look(app, command->action) || act_words(app, command) ||
+        tui_move_act(app, command))
+        return;
+    if (command->action == TUI_UP || command->action == TUI_DOWN ||
+        command->action == TUI_PAGE_UP || command->action == TUI_PAGE_DOWN)
+        return;
+    tui_app_say(app, "`%s` means nothing in the view %s", tui_action_info(command->action)->name,
+                view->name);
+}
+
+static void header_click(struct tui_app *app, int x)
+{
+    int view = tui_screen_tab_at(app, x);
+
+    if (view >= 0)
+        tui_app_view_at(app, view);
+}
+
+static void click(struct tui_app *app, const struct tui_input *input)
+{
+    int pane = tui_layout_pane_at(&app->layout, input->x, input->y);
+    const struct tui_view *view;
+    void *state;
+    int x;
+    int y;
+
+    if (pane < 0) {
+        if (input->y == 0)
+            header_click(app, input->x);
+        return;
+    }
+    app->focus = pane;
+    view = tui_app_focused(app);
+    state = state_of(app);
+    x = input->x - app->layout.panes[pane].x;
+    y = input->y - app->layout.panes[pane].y - 1;
+    if (y < 0)
+        return;
+    if (view->click && view->click(state, app, x, y))
+        return;
+    if (view->is_list && y >= view->list_y) {
+        struct tui_list *list = state;
+        size_t row = list->top + (size_t)(y - view->list_y);
+
+        if (row < list->count)
+            list->at = row;
+    }
+}
+
+static void mouse(struct tui_app *app, const struct tui_input *input)
+{
+    int pane = tui_layout_pane_at(&app->layout, input->x, input->y);
+    struct tui_command command = {.action = TUI_DOWN, .count = 3};
+
+    if (!app->has_mouse)
+        return;
+    if (input->mouse == TUI_MOUSE_CLICK || input->mouse == TUI_MOUSE_DOUBLE) {
+        click(app, input);
+        command = (struct tui_command){.action = TUI_OPEN, .count = 1};
+        if (input->mouse == TUI_MOUSE_DOUBLE && pane >= 0)
+            tui_app_act(app, &command);
+        return;
+    }
+    if (pane < 0)
+        return;
+    app->focus = pane;
+    if (input->mouse == TUI_MOUSE_WHEEL_UP)
+        command.action = TUI_UP;
+    if (!tui_app_focused(app)->is_list)
+        command = (struct tui_command){
+            .action = input->mouse == TUI_MOUSE_WHEEL_UP ? TUI_ZOOM_IN : TUI_ZOOM_OUT, .count = 1};
+    tui_app_act(app, &command);
+}
+
+void tui_app_input(struct tui_app *app, const struct tui_input *input)
+{
+    struct tui_command command;
+    enum tui_typed typed;
+
+    app->wish = TUI_WISH_NOTHING;
+    if (input->key == TUI_KEY_RESIZE || input->key == TUI_KEY_TICK)
+        return;
+    vs_text_clear(&app->message);
+    if (app->prompt.kind) {
+        if (input->key != TUI_KEY_MOUSE)
+            prompted(app, app->prompt.kind, input->key);
+        return;
+    }
+    if (input->key == TUI_KEY_MOUSE) {
+        mouse(app, input);
+        return;
+    }
+    typed = tui_keys_type(&app->pending, input->key, tui_app_focused(app)->scope, &command);
+    if (typed == TUI_TYPED_ACTION)
+        tui_app_act(app, &command);
+    else if (typed == TUI_TYPED_NOTHING && input->key != TUI_KEY_ESC)
+        tui_app_say(app, "no such key here; ? lists them");
+}

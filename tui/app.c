@@ -1,0 +1,387 @@
+/*
+ * tui/app.c - see app.h: opening and closing a session, and what views ask of it. What actions do is in act.c.
+ *
+ * Must not know:  terminals, ncurses.
+ * Invariant:      the event looked at lies inside the window.
+ */
+#include "tui/app.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "replay/step.h"
+#include "replay/whatif.h"
+#include "tui/change.h"
+
+/* The views in the panes at the beginning, the main one first; the places are those of layout.c. */
+static const char *const FIRST_PANES[TUI_PANE_MAX] = {"timeline", "source", "blocks",
+                                                      "why",      "ops",    "whatif"};
+
+/* ---- opening, closing ---- */
+
+static void views_init(struct tui_app *app)
+{
+    for (size_t i = 0; tui_view_at(i); i++) {
+        VS_ASSERT(i < TUI_VIEW_MAX);
+        app->view_state[i] = vs_calloc(1, tui_view_at(i)->state_size + 1);
+    }
+    for (size_t i = 0; i < TUI_PANE_MAX; i++) {
+        app->panes[i] = tui_view_find(FIRST_PANES[i]);
+        VS_ASSERT(app->panes[i] >= 0);
+    }
+}
+
+static void views_release(struct tui_app *app)
+{
+    for (size_t i = 0; tui_view_at(i); i++) {
+        if (app->view_state[i] && tui_view_at(i)->release)
+            tui_view_at(i)->release(app->view_state[i]);
+        vs_free(app->view_state[i]);
+    }
+}
+
+enum vs_status tui_app_open(struct tui_app *app, const char *path, struct vs_error *err)
+{
+    enum vs_status st;
+
+    app->name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    views_init(app);
+    st = rpl_trace_open(path, &app->base.trace, err);
+    if (!st)
+        st = tui_run_open(&app->base, err);
+    if (!st)
+        st = rpl_marks_open(app->base.trace, &app->marks, err);
+    if (st)
+        return st;
+    if (!rpl_trace_meta_uint(app->base.trace, "capacity", &app->capacity))
+        app->capacity = 0;
+    /* a toggle that this program does not know only matters to whoever asks what if */
+    st = rpl_whatif_toggles(app->base.trace, &app->change.recorded, err);
+    if (st)
+        app->change.failure = vs_strdup(err->text);
+    app->window = (struct tui_window){app->base.events ? 1 : 0, app->base.events};
+    tui_app_go(app, app->base.top.event ? app->base.top.event : app->base.events, false);
+    return VS_OK;
+}
+
+void tui_app_release(struct tui_app *app)
+{
+    views_release(app);
+    tui_change_release(&app->change);
+    rpl_marks_free(app->marks);
+    tui_run_release(&app->base);
+    for (size_t i = 0; i < app->filter_count; i++)
+        vs_free(app->filters[i]);
+    vs_free(app->search);
+    tui_prompt_release(&app->prompt);
+    vs_text_release(&app->message);
+    vs_text_release(&app->copied);
+    memset(app, 0, sizeof(*app));
+}
+
+/* ---- what is said ---- */
+
+static void say(struct tui_app *app, bool is_bad, const char *fmt, va_list ap)
+{
+    vs_text_clear(&app->message);
+    vs_text_addfv(&app->message, fmt, ap);
+    app->is_bad = is_bad;
+}
+
+void tui_app_say(struct tui_app *app, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    say(app, false, fmt, ap);
+    va_end(ap);
+}
+
+void tui_app_fail(struct tui_app *app, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    say(app, true, fmt, ap);
+    va_end(ap);
+}
+
+const char *tui_app_bytes(const struct tui_app *app, uint64_t bytes, char *buf)
+{
+    uint64_t whole = 0;
+    struct vs_text text = {NULL, 0, 0};
+
+    if (app->unit == TUI_UNIT_PEAK)
+        whole = tui_app_run(app)->top.allocated;
+    else if (app->unit == TUI_UNIT_DEVICE)
+        whole = app->capacity;
+    if (!whole)
+        return vs_bytes_text(bytes, buf);
+    vs_text_addf(&text, "%.1f %%", 100.0 * (double)bytes / (double)whole);
+    strncpy(buf, vs_text_get(&text), VS_BYTES_TEXT_MAX - 1);
+    buf[VS_BYTES_TEXT_MAX - 1] = 0;
+    vs_text_release(&text);
+    return buf;
+}
+
+bool tui_app_has_letters(const struct tui_app *app)
+{
+    return app->is_letters || app->is_ascii || app->theme == TUI_THEME_MONO;
+}
+
+/* ---- runs ---- */
+
+const struct tui_run *tui_app_run(const struct tui_app *app)
+{
+    return app->change.is_shown ? &app->change.run : &app->base;
+}
+
+const struct tui_run *tui_app_other(const struct tui_app *app)
+{
+    if (!app->change.is_run)
+        return NULL;
+    return app->change.is_shown ? &app->base : &app->change.run;
+}
+
+/* First event and the one after the last of the stretch that begins with stop `n` of `verb`. */
+static bool stretch(const struct tui_run *run, enum rpl_verb verb, uint64_t n, uint64_t *first,
+                    uint64_t *end, struct vs_error *err)
+{
+    *first = 1;
+    *end = run->events + 1;
+    if (n && rpl_step_nth(run->index, verb, n, first, err))
+        return false;
+    return n >= rpl_step_total(run->index, verb) ||
+           !rpl_step_nth(run->index, verb, n + 1, end, err);
+}
+
+uint64_t tui_app_map(const struct tui_run *from, const struct tui_run *to, uint64_t seq)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    uint64_t totals[2] = {rpl_step_total(from->index, RPL_VERB_PHASE),
+                          rpl_step_total(to->index, RPL_VERB_PHASE)};
+    /* where the phases differ (accumulate, grad=eval), the steps must do */
+    enum rpl_verb verb = totals[0] == totals[1] ? RPL_VERB_PHASE : RPL_VERB_STEP;
+    uint64_t n;
+    uint64_t first[2];
+    uint64_t end[2];
+    double part;
+
+    if (!seq || !to->events)
+        return 0;
+    if (rpl_step_number(from->index, verb, seq, &n, &err) ||
+        !stretch(from, verb, n, &first[0], &end[0], &err))
+        return to->events;
+    if (n > rpl_step_total(to->index, verb))
+        n = rpl_step_total(to->index, verb);
+    if (!stretch(to, verb, n, &first[1], &end[1], &err) || end[0] <= first[0])
+        return to->events;
+    part = (double)(seq - first[0]) / (double)(end[0] - first[0]);
+    seq = first[1] + (uint64_t)(part * (double)(end[1] - first[1]));
+    return seq < to->events ? seq : to->events;
+}
+
+/* ---- where ---- */
+
+/* Shift the window so that `at` is in it. */
+static void window_follow(struct tui_app *app)
+{
+    uint64_t size = app->window.last - app->window.first;
+    uint64_t events = tui_app_run(app)->events;
+
+    if (app->at >= app->window.first && app->at <= app->window.last)
+        return;
+    app->window.first = app->at > size / 2 ? app->at - size / 2 : 1;
+    app->window.last = app->window.first + size;
+    if (app->window.last > events) {
+        app->window.last = events;
+        app->window.first = events > size ? events - size : 1;
+    }
+}
+
+static void jump_push(struct tui_app *app)
+{
+    if (app->jump_at < app->jump_count)
+        app->jump_count = app->jump_at;
+    if (app->jump_count == TUI_JUMP_MAX) {
+        memmove(&app->jumps[0], &app->jumps[1], (TUI_JUMP_MAX - 1) * sizeof(app->jumps[0]));
+        app->jump_count--;
+    }
+    app->jumps[app->jump_count++] = app->at;
+    app->jump_at = app->jump_count;
+    app->before_jump = app->at;
+}
+
+void tui_app_go(struct tui_app *app, uint64_t seq, bool is_jump)
+{
+    const struct tui_run *run = tui_app_run(app);
+    struct vs_error err = VS_ERROR_INIT;
+
+    if (seq > run->events)
+        seq = run->events;
+    if (!seq && run->events)
+        seq = 1;
+    if (is_jump && seq != app->at)
+        jump_push(app);
+    app->moves++;
+    app->at = seq;
+    if (rpl_cursor_seek(run->cursor, seq, &err)) {
+        app->at = rpl_cursor_seq(run->cursor);
+        tui_app_fail(app, "%s", err.text);
+    }
+    window_follow(app);
+}
+
+void tui_app_window(struct tui_app *app, struct tui_window window)
+{
+    uint64_t events = tui_app_run(app)->events;
+
+    if (window.last > events)
+        window.last = events;
+    if (!window.first && events)
+        window.first = 1;
+    if (window.first > window.last ||
+        (window.first == app->window.first && window.last == app->window.last))
+        return;
+    if (app->window_count == TUI_WINDOW_MAX) {
+        memmove(&app->windows[0], &app->windows[1], (TUI_WINDOW_MAX - 1) * sizeof(app->windows[0]));
+        app->window_count--;
+    }
+    app->windows[app->window_count++] = app->window;
+    app->window = window;
+    window_follow(app);
+    app->moves++;
+}
+
+void tui_app_choose_block(struct tui_app *app, uint64_t block)
+{
+    if (app->block != block)
+        app->moves++;
+    app->block = block;
+}
+
+/* ---- panes ---- */
+
+const struct tui_view *tui_app_focused(const struct tui_app *app)
+{
+    return tui_view_at((size_t)app->panes[app->focus]);
+}
+
+void tui_app_resize(struct tui_app *app, int w, int h)
+{
+    app->w = w;
+    app->h = h;
+    tui_layout_fill(&app->layout, w, h, app->is_single);
+    /* the focused view comes along */
+    if (app->layout.pane_count && app->focus >= app->layout.pane_count) {
+        int view = app->panes[app->focus];
+
+        app->panes[app->focus] = app->panes[0];
+        app->panes[0] = view;
+        app->focus = 0;
+    }
+    app->moves++;
+}
+
+void tui_app_view_at(struct tui_app *app, int view)
+{
+    const char *beside = tui_view_at((size_t)view)->beside;
+
+    app->moves++;
+    for (int i = 0; i < app->layout.pane_count; i++) {
+        if (app->panes[i] == view) {
+            app->focus = i;
+            return;
+        }
+    }
+    /* what it replaces goes where it was, so that no view is in two panes */
+    for (int i = 0; i < TUI_PANE_MAX; i++)
+        if (app->panes[i] == view)
+            app->panes[i] = app->panes[app->focus];
+    app->panes[app->focus] = view;
+    if (app->layout.pane_count == 2 && app->focus == 0 && beside && app->panes[1] != view) {
+        int other = tui_view_find(beside);
+
+        for (int i = 0; i < TUI_PANE_MAX; i++)
+            if (app->panes[i] == other)
+                app->panes[i] = app->panes[1];
+        app->panes[1] = other;
+    }
+}
+
+void tui_app_view(struct tui_app *app, const char *name)
+{
+    int view = tui_view_find(name);
+
+    VS_ASSERT(view >= 0);
+    tui_app_view_at(app, view);
+}
+
+void tui_app_sync(struct tui_app *app)
+{
+    for (int i = 0; i < app->layout.pane_count; i++) {
+        const struct tui_view *view = tui_view_at((size_t)app->panes[i]);
+        struct tui_rect at = app->layout.panes[i];
+
+        if (view->sync)
+            view->sync(app->view_state[app->panes[i]], app, at.w, at.h - 1);
+    }
+}
+
+/* ---- filters ---- */
+
+bool tui_app_is_hidden(const struct tui_app *app, int category)
+{
+    return (app->hidden >> category & 1) != 0;
+}
+
+static bool has_word(const char *text, const char *word, size_t len)
+{
+    for (; *text; text++)
+        if (strncasecmp(text, word, len) == 0)
+            return true;
+    return false;
+}
+
+bool tui_app_passes(const struct tui_app *app, const char *text)
+{
+    for (size_t i = 0; i < app->filter_count; i++) {
+        const char *word = app->filters[i];
+
+        while (*word) {
+            size_t len = strcspn(word, " ");
+
+            if (len && !has_word(text, word, len))
+                return false;
+            word += len + (word[len] == ' ');
+        }
+    }
+    return true;
+}
+
+bool tui_app_refresh(struct tui_app *app)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    bool was_at_end = app->at == app->base.events;
+    bool was_whole = app->window.first <= 1 && app->window.last == app->base.events;
+    uint64_t added = 0;
+
+    if (rpl_index_refresh(app->base.index, &added, &err)) {
+        tui_app_fail(app, "%s", err.text);
+        app->is_following = false;
+        return true;
+    }
+    if (!added)
+        return false;
+    app->base.events = rpl_index_event_count(app->base.index);
+    app->base.top = rpl_index_top(app->base.index);
+    app->moves++;
+    if (app->change.is_shown)
+        return true;
+    if (was_whole)
+        app->window = (struct tui_window){1, app->base.events};
+    tui_app_go(app, was_at_end ? app->base.events : app->at, false);
+    return true;
+}

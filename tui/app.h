@@ -1,0 +1,192 @@
+/*
+ * tui/app.h - the session: which run is looked at, where, through which panes; and what each action does to that.
+ *
+ * For:            views (which read it), screen.c (which draws it), loop.c (which feeds it).
+ * Must not know:  terminals, ncurses.
+ * Invariant:      `at` is an event of the shown run (0 only where it has none), and its cursor stands there.
+ */
+#ifndef TUI_APP_H
+#define TUI_APP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/toggle.h"
+#include "replay/breaks.h"
+#include "replay/compare.h"
+#include "replay/cursor.h"
+#include "replay/index.h"
+#include "replay/marks.h"
+#include "replay/trace.h"
+#include "tui/keys.h"
+#include "tui/layout.h"
+#include "tui/prompt.h"
+#include "tui/theme.h"
+#include "tui/view.h"
+
+/* A run to look at: the recorded one, or a what-if. breaks belong to the index. */
+struct tui_run {
+    struct rpl_trace *trace;
+    struct rpl_index *index;
+    struct rpl_cursor *cursor;
+    struct rpl_breaks *breaks;
+    struct rpl_top top;
+    uint64_t events;
+};
+
+/* A stretch of events, both included. */
+struct tui_window {
+    uint64_t first;
+    uint64_t last;
+};
+
+enum tui_unit { TUI_UNIT_BYTES, TUI_UNIT_PEAK, TUI_UNIT_DEVICE, TUI_UNIT_COUNT };
+
+/*
+ * What the what-if panel asks for and what came of it.
+ * set      toggles that are not as recorded
+ * is_run   `run` and `compare` are the answer to `set`; else, where something is set, `failure` says why there is none
+ * is_shown the views show it, and not the recorded run
+ */
+struct tui_change {
+    struct vs_toggles set;
+    struct vs_toggles recorded;
+    struct tui_run run;
+    struct rpl_compare compare;
+    bool is_run;
+    bool is_shown;
+    char *failure;
+    char *refused;
+};
+
+#define TUI_JUMP_MAX 64
+#define TUI_FILTER_MAX 8
+#define TUI_WINDOW_MAX 16
+
+/* What the loop has to do for the app. */
+enum tui_wish {
+    TUI_WISH_NOTHING,
+    TUI_WISH_QUIT,
+    TUI_WISH_SUSPEND,
+    TUI_WISH_REDRAW,
+    TUI_WISH_COPY, /* `copied` to the clipboard */
+    TUI_WISH_EDIT, /* `copied` is a shell command */
+    TUI_WISH_MOUSE,
+    TUI_WISH_COUNT
+};
+
+/*
+ * name         what to call the trace
+ * base         the recorded run; change: the what-if
+ * capacity     bytes of the device; 0: not known
+ * at           event looked at, in the shown run
+ * moves        goes up whenever what a view shows may have changed: run, event, filters, hidden categories
+ * window       of the timeline; windows: those before it
+ * range_from   other end of the range, 0: none
+ * block        the chosen block; 0: none. It is of the shown run
+ * hidden       categories left out of lists, a bit each
+ * view_state   of each view; panes: the view in each pane; detail: of the pane below the main one where there are two
+ * w, h         of the screen; columns: how many the timeline has
+ * message      for the status line, until the next key; is_bad: it is a failure
+ * wish, copied for the loop
+ */
+struct tui_app {
+    const char *name;
+    struct tui_run base;
+    struct tui_change change;
+    struct rpl_marks *marks;
+    uint64_t capacity;
+    uint64_t at;
+    uint64_t moves;
+    struct tui_window window;
+    struct tui_window windows[TUI_WINDOW_MAX];
+    size_t window_count;
+    uint64_t range_from;
+    uint64_t block;
+    uint32_t hidden;
+    char *filters[TUI_FILTER_MAX];
+    size_t filter_count;
+    char *search;
+    uint64_t jumps[TUI_JUMP_MAX];
+    size_t jump_count;
+    size_t jump_at;
+    uint64_t before_jump;
+    void *view_state[TUI_VIEW_MAX];
+    int panes[TUI_PANE_MAX];
+    int focus;
+    bool is_single;
+    int w;
+    int h;
+    int columns;
+    struct tui_layout layout;
+    enum tui_unit unit;
+    enum tui_theme theme;
+    bool is_letters;
+    bool is_ascii;
+    bool has_mouse;
+    bool is_following;
+    struct tui_pending pending;
+    struct tui_prompt prompt;
+    struct vs_text message;
+    bool is_bad;
+    enum tui_wish wish;
+    struct vs_text copied;
+};
+
+/*
+ * Open the trace at `path`. The app is zeroed; release it also after a failure. Cursor at the peak, which is what most come for; without
+ * one at the last event. Errors: those of opening and reading it.
+ */
+VS_MUST_USE enum vs_status tui_app_open(struct tui_app *app, const char *path,
+                                        struct vs_error *err);
+void tui_app_release(struct tui_app *app);
+/* The screen has this size now. */
+void tui_app_resize(struct tui_app *app, int w, int h);
+/* One input. What it led to is in the app, wish and message included. */
+void tui_app_input(struct tui_app *app, const struct tui_input *input);
+/* Do an action as if its key had been typed. */
+void tui_app_act(struct tui_app *app, const struct tui_command *command);
+/* Before each draw: every view that is seen brings its rows up to date. */
+void tui_app_sync(struct tui_app *app);
+/* Take in what has been recorded since; true: there was something. */
+bool tui_app_refresh(struct tui_app *app);
+
+/* ---- for views ---- */
+
+/* The run that is shown. */
+const struct tui_run *tui_app_run(const struct tui_app *app);
+/* The other one, for the overlay; NULL: there is none. */
+const struct tui_run *tui_app_other(const struct tui_app *app);
+/* The event of `to` that corresponds to event `seq` of `from`: the same phase of the same step, as far into it. */
+uint64_t tui_app_map(const struct tui_run *from, const struct tui_run *to, uint64_t seq);
+
+/* Go to event `seq` of the shown run. is_jump: the way back is remembered. */
+void tui_app_go(struct tui_app *app, uint64_t seq, bool is_jump);
+/* Show `window`, cut to the run; the one before is remembered. */
+void tui_app_window(struct tui_app *app, struct tui_window window);
+void tui_app_choose_block(struct tui_app *app, uint64_t block);
+/* Bring the view with this name into a pane and give it the focus. */
+void tui_app_view(struct tui_app *app, const char *name);
+void tui_app_view_at(struct tui_app *app, int view);
+/* The view of the focused pane. */
+const struct tui_view *tui_app_focused(const struct tui_app *app);
+bool tui_app_is_hidden(const struct tui_app *app, int category);
+/* Whether `text` has all words of the filters. */
+bool tui_app_passes(const struct tui_app *app, const char *text);
+/* Letters in bars: the theme has no colours, or the user wants them. */
+bool tui_app_has_letters(const struct tui_app *app);
+
+/* Run what `change.set` says, and show it. */
+void tui_app_change(struct tui_app *app);
+
+/* For the status line. */
+void tui_app_say(struct tui_app *app, const char *fmt, ...) VS_PRINTF(2, 3);
+void tui_app_fail(struct tui_app *app, const char *fmt, ...) VS_PRINTF(2, 3);
+
+/* "8.1 MiB", or a share, in the unit the user has chosen. `buf` has VS_BYTES_TEXT_MAX bytes; returns buf. */
+const char *tui_app_bytes(const struct tui_app *app, uint64_t bytes, char *buf);
+
+#endif

@@ -1,0 +1,220 @@
+/*
+ * tui/change.c - see change.h.
+ *
+ * Must not know:  drawing.
+ * Invariant:      what is shown while a run fails is the recorded one.
+ */
+#include "tui/change.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "replay/whatif.h"
+
+/* ---- runs ---- */
+
+enum vs_status tui_run_open(struct tui_run *run, struct vs_error *err)
+{
+    enum vs_status st = rpl_index_open(run->trace, NULL, NULL, &run->index, err);
+
+    if (st)
+        return st;
+    run->cursor = rpl_cursor_new(run->index);
+    run->breaks = rpl_breaks_new(run->index);
+    run->top = rpl_index_top(run->index);
+    run->events = rpl_index_event_count(run->index);
+    return VS_OK;
+}
+
+/* All but the trace. */
+static void run_close(struct tui_run *run)
+{
+    rpl_breaks_free(run->breaks);
+    rpl_cursor_free(run->cursor);
+    rpl_index_free(run->index);
+    *run = (struct tui_run){.trace = run->trace};
+}
+
+void tui_run_release(struct tui_run *run)
+{
+    run_close(run);
+    rpl_trace_free(run->trace);
+    run->trace = NULL;
+}
+
+void tui_change_release(struct tui_change *change)
+{
+    tui_run_release(&change->run);
+    vs_toggles_release(&change->set);
+    vs_toggles_release(&change->recorded);
+    vs_free(change->failure);
+    vs_free(change->refused);
+}
+
+/* The same breaks as in the recorded run. */
+static void breaks_copy(const struct rpl_breaks *from, struct rpl_breaks *to)
+{
+    for (size_t i = 0; i < rpl_breaks_count(from); i++) {
+        const struct rpl_break *b = rpl_breaks_at(from, i);
+        struct vs_error err = VS_ERROR_INIT;
+        uint32_t number = 0;
+        enum vs_status st = b->is_watch ? rpl_breaks_watch(to, b->text, &number, &err)
+                                        : rpl_breaks_add(to, b->text, &number, &err);
+
+        VS_ASSERT(st == VS_OK); /* its own spelling, which was understood before */
+        rpl_breaks_get(to, number)->is_on = b->is_on;
+    }
+}
+
+/* ---- values ---- */
+
+const char *tui_change_recorded(const struct tui_app *app, enum vs_toggle toggle)
+{
+    const char *name = vs_toggle_info(toggle)->name;
+
+    for (size_t i = 0; i < rpl_trace_toggle_count(app->base.trace); i++)
+        if (strcmp(rpl_trace_toggle(app->base.trace, i).name, name) == 0)
+            return rpl_trace_toggle(app->base.trace, i).value;
+    return vs_toggle_info(toggle)->initial;
+}
+
+const char *tui_change_value(const struct tui_app *app, enum vs_toggle toggle)
+{
+    return vs_toggles_is_set(&app->change.set, toggle) ? vs_toggles_get(&app->change.set, toggle)
+                                                       : tui_change_recorded(app, toggle);
+}
+
+/* Take one toggle out of the set. */
+static void unset(struct vs_toggles *set, enum vs_toggle toggle)
+{
+    vs_free(set->value[toggle]);
+    set->value[toggle] = NULL;
+}
+
+enum vs_status tui_change_set(struct tui_app *app, enum vs_toggle toggle, const char *value,
+                              struct vs_error *err)
+{
+    enum vs_status st = vs_toggles_set(&app->change.set, toggle, value, err);
+
+    if (!st &&
+        strcmp(vs_toggles_get(&app->change.set, toggle), tui_change_recorded(app, toggle)) == 0)
+        unset(&app->change.set, toggle);
+    return st;
+}
+
+size_t tui_change_count(const struct tui_app *app)
+{
+    size_t count = 0;
+
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++)
+        count += vs_toggles_is_set(&app->change.set, (enum vs_toggle)i);
+    return count;
+}
+
+void tui_change_text(const struct tui_app *app, struct vs_text *out)
+{
+    bool is_first = true;
+
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++) {
+        enum vs_toggle toggle = (enum vs_toggle)i;
+
+        if (!vs_toggles_is_set(&app->change.set, toggle))
+            continue;
+        vs_text_addf(out, "%s%s=%s", is_first ? "" : " ", vs_toggle_info(toggle)->name,
+                     vs_toggles_get(&app->change.set, toggle));
+        is_first = false;
+    }
+}
+
+/* ---- running and showing ---- */
+
+/* The cursor's place in the run that is shown from now on. A peak stays the peak: that is what one compares. */
+static void show(struct tui_app *app, bool is_shown, uint64_t at, struct tui_window window)
+{
+    app->change.is_shown = is_shown;
+    app->window = window;
+    app->window_count = 0;
+    app->range_from = 0;
+    app->block = 0;
+    app->jump_count = app->jump_at = 0;
+    app->before_jump = 0;
+    tui_app_go(app, at, false);
+}
+
+static struct tui_window window_map(const struct tui_run *from, const struct tui_run *to,
+                                    struct tui_window window)
+{
+    struct tui_window whole = {to->events ? 1 : 0, to->events};
+
+    if (window.first <= 1 && window.last >= from->events)
+        return whole;
+    window.first = tui_app_map(from, to, window.first);
+    window.last = tui_app_map(from, to, window.last);
+    return window.first < window.last ? window : whole;
+}
+
+static uint64_t event_map(const struct tui_run *from, const struct tui_run *to, uint64_t at)
+{
+    return at == from->top.event ? to->top.event : tui_app_map(from, to, at);
+}
+
+void tui_change_show(struct tui_app *app, bool is_shown)
+{
+    const struct tui_run *from = tui_app_run(app);
+    const struct tui_run *to = is_shown ? &app->change.run : &app->base;
+
+    if (is_shown == app->change.is_shown || (is_shown && !app->change.is_run))
+        return;
+    show(app, is_shown, event_map(from, to, app->at), window_map(from, to, app->window));
+}
+
+static void failure_set(struct tui_change *change, const char *text)
+{
+    vs_free(change->failure);
+    change->failure = text ? vs_strdup(text) : NULL;
+}
+
+static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
+{
+    struct tui_change *change = &app->change;
+    const char *refused;
+    enum vs_status st;
+
+    run_close(&change->run);
+    if (!change->run.trace)
+        change->run.trace = rpl_trace_new();
+    st = rpl_whatif_run(app->base.trace, &change->set, change->run.trace, err);
+    if (!st)
+        st = tui_run_open(&change->run, err);
+    if (!st)
+        st = rpl_compare_fill(&change->compare, app->base.index, change->run.index, err);
+    if (st)
+        return st;
+    breaks_copy(app->base.breaks, change->run.breaks);
+    refused = rpl_trace_meta(change->run.trace, "refused");
+    vs_free(change->refused);
+    change->refused = refused ? vs_strdup(refused) : NULL;
+    return VS_OK;
+}
+
+void tui_app_change(struct tui_app *app)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    bool was_peak = app->at == tui_app_run(app)->top.event;
+
+    tui_change_show(app, false);
+    if (was_peak)
+        tui_app_go(app, app->base.top.event, false);
+    app->change.is_run = false;
+    failure_set(&app->change, NULL);
+    app->moves++;
+    if (!tui_change_count(app))
+        return;
+    if (run_change(app, &err)) {
+        failure_set(&app->change, err.text);
+        tui_app_fail(app, "%.*s", (int)strcspn(err.text, "\n"), err.text);
+        return;
+    }
+    app->change.is_run = true;
+    tui_change_show(app, true);
+}

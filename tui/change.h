@@ -1,0 +1,32 @@
+/*
+ * tui/change.h - runs to look at, and the what-if: toggles that are not as recorded, and the run they give.
+ *
+ * For:            app.c, the what-if view.
+ * Must not know:  drawing.
+ * Invariant:      `set` only has values that differ from the recorded ones.
+ */
+#ifndef TUI_CHANGE_H
+#define TUI_CHANGE_H
+
+#include "tui/app.h"
+
+/* Index, cursor and breaks of run->trace, which is set. On failure tui_run_release is still the caller's. */
+VS_MUST_USE enum vs_status tui_run_open(struct tui_run *run, struct vs_error *err);
+/* All of it, the trace too. */
+void tui_run_release(struct tui_run *run);
+void tui_change_release(struct tui_change *change);
+
+/* The value that the recording had, and the one in force. Borrowed until the next change. */
+const char *tui_change_recorded(const struct tui_app *app, enum vs_toggle toggle);
+const char *tui_change_value(const struct tui_app *app, enum vs_toggle toggle);
+/* Ask for `value`; as recorded takes the toggle out of the set. VS_E_VALUE: not legal. Nothing is run. */
+VS_MUST_USE enum vs_status tui_change_set(struct tui_app *app, enum vs_toggle toggle,
+                                          const char *value, struct vs_error *err);
+/* Toggles in the set. */
+size_t tui_change_count(const struct tui_app *app);
+/* "amp=bf16 checkpoint=blocks" */
+void tui_change_text(const struct tui_app *app, struct vs_text *out);
+/* Show the what-if (if there is one) or the recorded run; the cursor goes to what corresponds. */
+void tui_change_show(struct tui_app *app, bool is_shown);
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * tui/chart.h - columns of a timeline as cells: stacked by category, and as one row.
+ *
+ * For:            the timeline, its brush.
+ * Must not know:  runs, events; only figures.
+ * Invariant:      the height of a column is that of its highest moment, to an eighth of a cell (with letters: to half a cell).
+ */
+#ifndef TUI_CHART_H
+#define TUI_CHART_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "replay/timeline.h"
+#include "tui/surface.h"
+
+/*
+ * columns, other   count of them; other is the run drawn as a line over it, or NULL
+ * top              bytes at the upper edge
+ * has_letters      categories as letters, not as colours alone
+ */
+struct tui_chart {
+    const struct rpl_column *columns;
+    const struct rpl_column *other;
+    int count;
+    uint64_t top;
+    bool has_letters;
+};
+
+/* The categories from the bottom of a stack up: what stays longest is below. */
+int tui_chart_order(int i);
+/* Fill the canvas, a column a column. */
+void tui_chart_draw(const struct tui_chart *chart, struct tui_canvas *c);
+/* Row of the canvas, h cells high, in which `bytes` ends; h where it is 0 and below 0 where it lies above the edge. */
+int tui_chart_row(uint64_t bytes, uint64_t top, int h);
+/* One row: how high each column is. */
+void tui_chart_spark(const struct tui_chart *chart, struct tui_canvas *c, int x, int y,
+                     struct tui_style style);
+
+#endif

@@ -1,0 +1,400 @@
+/*
+ * tui/commands.c - the line after the colon.
+ *
+ * Must not know:  terminals, what a view shows.
+ * Invariant:      every action of keys.def that has a name is a command of that name; those with words of their own are in the table.
+ */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "replay/lives.h"
+#include "replay/space.h"
+#include "tui/act.h"
+#include "tui/change.h"
+
+/* Does the command; `words` is what stands behind its name, without blanks at its ends. */
+typedef void command_fn(struct tui_app *app, const char *words);
+
+/* ---- the commands ---- */
+
+static void do_set(struct tui_app *app, const char *words)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    char *pair = vs_strdup(words);
+    char *save = NULL;
+
+    for (char *word = strtok_r(pair, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+        char *value = strchr(word, '=');
+        enum vs_toggle toggle;
+
+        if (value)
+            *value++ = 0;
+        if (!vs_toggle_find(word, &toggle)) {
+            tui_app_fail(app, "there is no toggle `%s`; `:set <tab>` lists them", word);
+            goto out;
+        }
+        if (tui_change_set(app, toggle, value ? value : "on", &err)) {
+            tui_app_fail(app, "%s", err.text);
+            goto out;
+        }
+    }
+    tui_app_change(app);
+out:
+    vs_free(pair);
+}
+
+static void do_goto(struct tui_app *app, const char *words)
+{
+    char *end;
+    uint64_t seq = strtoull(words, &end, 10);
+
+    if (!*words || *end)
+        tui_app_fail(app, "`:goto N` wants the number of an event");
+    else
+        tui_app_go(app, seq, true);
+}
+
+static void do_break(struct tui_app *app, const char *words)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    uint32_t number;
+
+    if (rpl_breaks_add(tui_app_run(app)->breaks, words, &number, &err))
+        tui_app_fail(app, "%s", err.text);
+    else
+        tui_app_say(app, "break %" PRIu32 ": %s   (c runs to it, C backwards)", number,
+                    rpl_breaks_get(tui_app_run(app)->breaks, number)->text);
+}
+
+static void do_watch(struct tui_app *app, const char *words)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    uint32_t number;
+
+    if (rpl_breaks_watch(tui_app_run(app)->breaks, words, &number, &err))
+        tui_app_fail(app, "%s", err.text);
+    else
+        tui_app_say(app, "watch %" PRIu32 ": %s   (c runs to it, C backwards)", number,
+                    rpl_breaks_get(tui_app_run(app)->breaks, number)->text);
+}
+
+/* The break that `words` names by its number; NULL and said so, where there is none. */
+static struct rpl_break *break_named(struct tui_app *app, const char *words)
+{
+    struct rpl_break *found =
+        rpl_breaks_get(tui_app_run(app)->breaks, (uint32_t)strtoul(words, NULL, 10));
+
+    if (!found)
+        tui_app_fail(app, "there is no break `%s`; B lists them", words);
+    return found;
+}
+
+static void do_delete(struct tui_app *app, const char *words)
+{
+    if (break_named(app, words))
+        rpl_breaks_remove(tui_app_run(app)->breaks, (uint32_t)strtoul(words, NULL, 10));
+}
+
+static void do_disable(struct tui_app *app, const char *words)
+{
+    struct rpl_break *b = break_named(app, words);
+
+    if (b)
+        b->is_on = false;
+}
+
+static void do_enable(struct tui_app *app, const char *words)
+{
+    struct rpl_break *b = break_named(app, words);
+
+    if (b)
+        b->is_on = true;
+}
+
+static void do_note(struct tui_app *app, const char *words)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    char *key = vs_strndup(words, strcspn(words, " "));
+    const char *note = words + strlen(key);
+    const struct rpl_mark *mark = rpl_marks_get(app->marks, key);
+
+    while (*note == ' ')
+        note++;
+    if (!mark)
+        tui_app_fail(app, "there is no mark `%s`; m and a letter sets one", key);
+    else if (rpl_marks_set(app->marks, key, mark->seq, note, &err))
+        tui_app_fail(app, "%s", err.text);
+    vs_free(key);
+}
+
+static void do_marks(struct tui_app *app, const char *words)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    (void)words;
+    for (size_t i = 0; i < rpl_marks_count(app->marks); i++) {
+        const struct rpl_mark *mark = rpl_marks_at(app->marks, i);
+
+        vs_text_addf(&text, "%s%s @%" PRIu64 "%s%s", i ? "  |  " : "", mark->key, mark->seq,
+                     *mark->note ? " " : "", mark->note);
+    }
+    tui_app_say(app, "%s", text.len ? vs_text_get(&text) : "no marks; m and a letter sets one");
+    vs_text_release(&text);
+}
+
+static void do_fit(struct tui_app *app, const char *words)
+{
+    struct rpl_space space;
+    struct rpl_fit fit;
+    uint64_t bytes;
+    char a[VS_BYTES_TEXT_MAX];
+    char b[VS_BYTES_TEXT_MAX];
+
+    if (!vs_bytes_parse(words, &bytes)) {
+        tui_app_fail(app, "`:fit 1.5G` wants a size");
+        return;
+    }
+    memset(&space, 0, sizeof(space));
+    rpl_space_fill(&space, tui_app_run(app)->cursor);
+    fit = rpl_space_fit(&space, bytes);
+    if (fit.is_fit)
+        tui_app_say(app, "yes: into the hole of %s at 0x%" PRIx64,
+                    vs_bytes_text(space.parts[fit.hole].bytes, a), space.parts[fit.hole].address);
+    else if (fit.largest == SIZE_MAX)
+        tui_app_say(app, "no hole at all: %s would be asked of the driver",
+                    vs_bytes_text(fit.segment, a));
+    else
+        tui_app_say(app, "no: the largest hole is %s; %s would be asked of the driver",
+                    vs_bytes_text(space.parts[fit.largest].bytes, a),
+                    vs_bytes_text(fit.segment, b));
+    rpl_space_release(&space);
+}
+
+static void do_theme(struct tui_app *app, const char *words)
+{
+    struct vs_error err = VS_ERROR_INIT;
+
+    if (tui_theme_find(words, &app->theme, &err))
+        tui_app_fail(app, "%s", err.text);
+}
+
+static void do_view(struct tui_app *app, const char *words)
+{
+    int view = tui_view_find(words);
+
+    if (view < 0)
+        tui_app_fail(app, "there is no view `%s`; `:view <tab>` lists them", words);
+    else
+        tui_app_view_at(app, view);
+}
+
+/* ---- completion of their words ---- */
+
+typedef const char *word_fn(size_t i);
+
+static const char *toggle_word(size_t i)
+{
+    return i < VS_TOGGLE_COUNT ? vs_toggle_info((enum vs_toggle)i)->name : NULL;
+}
+
+static const char *view_word(size_t i)
+{
+    return tui_view_at(i) ? tui_view_at(i)->name : NULL;
+}
+
+static const char *theme_word(size_t i)
+{
+    return i < TUI_THEME_COUNT ? tui_theme_name((enum tui_theme)i) : NULL;
+}
+
+static const char *break_word(size_t i)
+{
+    static const char *const WORDS[] = {
+        "total > ",    "alloc size > ", "reserved > ", "slack > ", "op ~ ",   "module ",
+        "category = ", "phase = ",      "line = ",     "block ",   "step = ", "oom"};
+
+    return i < sizeof(WORDS) / sizeof(WORDS[0]) ? WORDS[i] : NULL;
+}
+
+static const struct {
+    const char *name;
+    command_fn *run;
+    word_fn *word; /* words that may stand behind it; NULL: any */
+} COMMANDS[] = {
+    {"set", do_set, toggle_word}, {"goto", do_goto, NULL},         {"break", do_break, break_word},
+    {"watch", do_watch, NULL},    {"delete", do_delete, NULL},     {"disable", do_disable, NULL},
+    {"enable", do_enable, NULL},  {"note", do_note, NULL},         {"marks", do_marks, NULL},
+    {"fit", do_fit, NULL},        {"theme", do_theme, theme_word}, {"view", do_view, view_word},
+};
+#define COMMAND_COUNT (sizeof(COMMANDS) / sizeof(COMMANDS[0]))
+
+/* Name number `i` of commands and actions; NULL past the end, "" for an action without one. */
+static const char *name_at(size_t i)
+{
+    if (i < COMMAND_COUNT)
+        return COMMANDS[i].name;
+    i -= COMMAND_COUNT;
+    return i < TUI_ACTION_COUNT ? tui_action_info((enum tui_action)i)->name : NULL;
+}
+
+/* ---- running ---- */
+
+/* A number alone goes to that event; an action may have a count behind its name. */
+static bool run_action(struct tui_app *app, const char *name, const char *words)
+{
+    struct tui_command command = {.count = 1};
+    char *end;
+
+    if (!tui_action_find(name, &command.action))
+        return false;
+    if (*words) {
+        command.count = strtoll(words, &end, 10);
+        command.has_count = true;
+        if (*end || command.count < 1 || command.count > TUI_COUNT_MAX) {
+            tui_app_fail(app, "`:%s` may only have a count behind it", name);
+            return true;
+        }
+    }
+    tui_app_act(app, &command);
+    return true;
+}
+
+static void unknown(struct tui_app *app, const char *name)
+{
+    const char *best = NULL;
+    unsigned least = vs_word_distance_limit(name) + 1;
+
+    for (size_t i = 0; name_at(i); i++) {
+        unsigned distance = vs_word_distance(name, name_at(i));
+
+        if (*name_at(i) && distance < least) {
+            least = distance;
+            best = name_at(i);
+        }
+    }
+    if (best)
+        tui_app_fail(app, "there is no command `%s`; did you mean `%s`?", name, best);
+    else
+        tui_app_fail(app, "there is no command `%s`; <tab> lists them", name);
+}
+
+void tui_command_run(struct tui_app *app, const char *line)
+{
+    struct vs_text copy = {NULL, 0, 0};
+    const char *words;
+    char *name;
+
+    while (*line == ' ')
+        line++;
+    vs_text_add(&copy, line);
+    while (copy.len && copy.data[copy.len - 1] == ' ')
+        copy.data[--copy.len] = 0;
+    line = vs_text_get(&copy);
+    name = vs_strndup(line, strcspn(line, " "));
+    words = line + strlen(name);
+    while (*words == ' ')
+        words++;
+    if (isdigit((unsigned char)*name)) {
+        do_goto(app, line);
+        goto out;
+    }
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (strcmp(COMMANDS[i].name, name) == 0) {
+            COMMANDS[i].run(app, words);
+            goto out;
+        }
+    }
+    if (strcmp(name, "q") == 0)
+        app->wish = TUI_WISH_QUIT;
+    else if (*name && !run_action(app, name, words))
+        unknown(app, name);
+out:
+    vs_free(name);
+    vs_text_release(&copy);
+}
+
+/* ---- completing ---- */
+
+/* The common beginning of the words that begin with `stem`, into *out; all of them into *fits. How many there are. */
+static size_t complete(word_fn *word, const char *stem, struct vs_text *out, struct vs_text *fits)
+{
+    size_t common = 0;
+    const char *first = NULL;
+    size_t count = 0;
+
+    for (size_t i = 0; word(i); i++) {
+        const char *candidate = word(i);
+        size_t n = 0;
+
+        if (!*candidate || strncmp(candidate, stem, strlen(stem)) != 0)
+            continue;
+        vs_text_addf(fits, "%s%s", count++ ? "  " : "", candidate);
+        if (!first) {
+            first = candidate;
+            common = strlen(candidate);
+        }
+        while (n < common && candidate[n] == first[n])
+            n++;
+        common = n;
+    }
+    if (first)
+        vs_text_add_n(out, first, common);
+    else
+        vs_text_add(out, stem);
+    return count;
+}
+
+/* "amp=b": the legal values of a toggle. */
+static size_t complete_value(const char *stem, struct vs_text *out, struct vs_text *fits)
+{
+    size_t name_len = strcspn(stem, "=");
+    char *name = vs_strndup(stem, name_len);
+    char value[VS_TOGGLE_VALUE_MAX];
+    const char *part = stem + name_len + 1;
+    enum vs_toggle toggle;
+    size_t count = 0;
+    char only[VS_TOGGLE_VALUE_MAX];
+
+    only[0] = 0;
+    if (vs_toggle_find(name, &toggle)) {
+        for (size_t i = 0; vs_toggle_choice(toggle, i, value); i++) {
+            if (strncmp(value, part, strlen(part)) != 0)
+                continue;
+            vs_text_addf(fits, "%s%s", count++ ? "  " : "", value);
+            strcpy(only, value);
+        }
+    }
+    vs_text_addf(out, "%s=%s", name, count == 1 ? only : part);
+    vs_free(name);
+    return count;
+}
+
+void tui_command_complete(const struct tui_app *app, const char *line, struct vs_text *out,
+                          struct vs_text *fits)
+{
+    size_t name_len = strcspn(line, " ");
+    const char *stem;
+    word_fn *word = NULL;
+
+    (void)app;
+    if (!line[name_len]) {
+        if (complete(name_at, line, out, fits) == 1)
+            vs_text_add_char(out, ' ');
+        return;
+    }
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strlen(COMMANDS[i].name) == name_len && strncmp(COMMANDS[i].name, line, name_len) == 0)
+            word = COMMANDS[i].word;
+    stem = strrchr(line, ' ') + 1;
+    vs_text_add_n(out, line, (size_t)(stem - line));
+    if (!word)
+        vs_text_add(out, stem);
+    else if (word == toggle_word && strchr(stem, '='))
+        complete_value(stem, out, fits);
+    else if (complete(word, stem, out, fits) == 1 && word == toggle_word)
+        vs_text_add_char(out, '=');
+}

@@ -1,0 +1,212 @@
+/*
+ * tui/loop.c - see loop.h.
+ *
+ * Must not know:  arguments, what a view shows.
+ * Invariant:      the screen is drawn when no input is waiting, never before.
+ */
+#include "tui/loop.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "tui/screen.h"
+#include "tui/surface_curses.h"
+#include "tui/surface_text.h"
+#include "tui/term.h"
+
+/* How often a recording that is followed is looked at. */
+#define FOLLOW_MS 250
+/* Longer texts are not sent as OSC 52: terminals cut or refuse them. */
+#define CLIP_MAX 74000
+
+bool tui_type(struct tui_app *app, const char *keys)
+{
+    while (*keys) {
+        struct tui_input input = {.key = tui_key_parse(&keys)};
+
+        tui_app_input(app, &input);
+        /* views count their rows when they are drawn, and keys move in rows */
+        tui_app_sync(app);
+        if (app->wish == TUI_WISH_QUIT)
+            return false;
+    }
+    return true;
+}
+
+void tui_dump(struct tui_app *app, bool with_styles, struct vs_text *out)
+{
+    struct tui_surface surface;
+
+    tui_surface_init(&surface, app->w, app->h, app->is_ascii);
+    tui_app_sync(app);
+    tui_screen_draw(app, &surface);
+    tui_surface_text(&surface, (struct tui_rect){0, 0, app->w, app->h}, out);
+    if (with_styles)
+        tui_surface_styles(&surface, out);
+    tui_surface_release(&surface);
+}
+
+/* ---- copying ---- */
+
+static void base64(const char *bytes, size_t len, struct vs_text *out)
+{
+    static const char DIGITS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+    for (size_t i = 0; i < len; i += 3) {
+        uint32_t three = 0;
+        size_t left = len - i < 3 ? len - i : 3;
+
+        for (size_t k = 0; k < 3; k++)
+            three = three << 8 | (k < left ? (unsigned char)bytes[i + k] : 0);
+        for (size_t k = 0; k < 4; k++)
+            vs_text_add_char(out, k <= left ? DIGITS[three >> (18 - 6 * k) & 63] : '=');
+    }
+}
+
+/* Where a copy is kept, too: not every terminal takes OSC 52. The caller frees it. */
+static char *copy_path(void)
+{
+    const char *folder = getenv("XDG_RUNTIME_DIR");
+    struct vs_text path = {NULL, 0, 0};
+
+    if (!folder || !*folder)
+        folder = getenv("TMPDIR");
+    vs_text_addf(&path, "%s/vramscope-copy-%u.txt", folder && *folder ? folder : "/tmp",
+                 (unsigned)getuid());
+    return vs_text_take(&path);
+}
+
+static void copy(struct tui_app *app)
+{
+    struct vs_text osc = {NULL, 0, 0};
+    char *path = copy_path();
+    FILE *file;
+
+    if (app->copied.len < CLIP_MAX) {
+        vs_text_add(&osc, "\033]52;c;");
+        base64(vs_text_get(&app->copied), app->copied.len, &osc);
+        vs_text_add(&osc, "\a");
+        tui_term_write(vs_text_get(&osc), osc.len);
+    }
+    /* a new file, never one that somebody else has put there */
+    unlink(path);
+    file = fopen(path, "wx");
+    if (file && fwrite(vs_text_get(&app->copied), 1, app->copied.len, file) == app->copied.len)
+        tui_app_say(app, "copied, and written to %s", path);
+    else
+        tui_app_say(app, "copied; %s cannot be written: %s", path, strerror(errno));
+    if (file)
+        fclose(file);
+    vs_free(path);
+    vs_text_release(&osc);
+}
+
+/* ---- the loop ---- */
+
+static void grant(struct tui_app *app, struct tui_shown *shown)
+{
+    switch (app->wish) {
+    case TUI_WISH_NOTHING:
+    case TUI_WISH_QUIT:
+        return;
+    case TUI_WISH_SUSPEND:
+        tui_term_suspend();
+        tui_shown_forget(shown);
+        return;
+    case TUI_WISH_REDRAW:
+        tui_shown_forget(shown);
+        return;
+    case TUI_WISH_COPY:
+        copy(app);
+        return;
+    case TUI_WISH_EDIT:
+        if (tui_term_run(vs_text_get(&app->copied)) != 0)
+            tui_app_fail(app, "the editor could not be run: %s", vs_text_get(&app->copied));
+        tui_shown_forget(shown);
+        return;
+    case TUI_WISH_MOUSE:
+        tui_term_mouse(app->has_mouse);
+        return;
+    case TUI_WISH_COUNT:
+        return;
+    }
+}
+
+static void resize(struct tui_app *app, struct tui_surface *surface)
+{
+    int w;
+    int h;
+
+    tui_term_size(&w, &h);
+    tui_surface_resize(surface, w > 0 ? w : 1, h > 0 ? h : 1);
+    tui_app_resize(app, surface->w, surface->h);
+}
+
+static void draw(struct tui_app *app, struct tui_surface *surface, struct tui_shown *shown)
+{
+    int x = -1;
+    int y = 0;
+
+    tui_app_sync(app);
+    tui_screen_draw(app, surface);
+    if (!tui_screen_cursor(app, &x, &y))
+        x = -1;
+    tui_shown_update(shown, surface, app->theme, x, y);
+}
+
+static void drive(struct tui_app *app, struct tui_surface *surface, struct tui_shown *shown)
+{
+    draw(app, surface, shown);
+    while (app->wish != TUI_WISH_QUIT) {
+        struct tui_input input = tui_term_read(app->is_following ? FOLLOW_MS : -1);
+
+        if (input.key == TUI_KEY_END_OF_INPUT)
+            return;
+        if (input.key == TUI_KEY_RESIZE) {
+            resize(app, surface);
+            tui_shown_forget(shown);
+        }
+        if (input.key == TUI_KEY_TICK) {
+            if (!app->is_following || !tui_app_refresh(app))
+                continue;
+        } else {
+            tui_app_input(app, &input);
+            grant(app, shown);
+        }
+        if (tui_term_is_pending())
+            tui_app_sync(app);
+        else
+            draw(app, surface, shown);
+    }
+}
+
+enum vs_status tui_loop(struct tui_app *app, const char *keys, int *signal, struct vs_error *err)
+{
+    struct tui_surface surface;
+    struct tui_shown *shown;
+    enum vs_status st = tui_term_open(app->has_mouse, err);
+    int w;
+    int h;
+
+    *signal = 0;
+    if (st)
+        return st;
+    if (!tui_term_is_utf8())
+        app->is_ascii = true;
+    tui_term_size(&w, &h);
+    tui_surface_init(&surface, w > 0 ? w : 1, h > 0 ? h : 1, app->is_ascii);
+    tui_app_resize(app, surface.w, surface.h);
+    tui_app_sync(app);
+    shown = tui_shown_new();
+    if (tui_type(app, keys))
+        drive(app, &surface, shown);
+    *signal = tui_term_signal();
+    tui_term_close();
+    tui_shown_free(shown);
+    tui_surface_release(&surface);
+    return VS_OK;
+}

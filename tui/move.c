@@ -1,0 +1,491 @@
+/*
+ * tui/move.c - moving in the run: stepping, running to a break, peaks, jumps, marks, zoom.
+ *
+ * Must not know:  terminals, views.
+ * Invariant:      k times forwards and k times backwards is where it began, for what stops at a set of events.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "replay/lives.h"
+#include "replay/step.h"
+#include "tui/act.h"
+
+/* Zooming in ends with so many events. */
+#define WINDOW_MIN 8
+
+/* ---- stepping ---- */
+
+static const struct {
+    enum tui_action on;
+    enum tui_action back;
+    enum rpl_verb verb;
+    const char *what;
+    bool is_jump;
+} VERBS[] = {
+    {TUI_EVENT_NEXT, TUI_EVENT_BACK, RPL_VERB_ALLOC, "event of the allocator", false},
+    {TUI_OP_NEXT, TUI_OP_BACK, RPL_VERB_OP, "op", false},
+    {TUI_LINE_NEXT, TUI_LINE_BACK, RPL_VERB_LINE, "line", false},
+    {TUI_LAYER_NEXT, TUI_LAYER_BACK, RPL_VERB_MODULE, "layer", false},
+    {TUI_PHASE_NEXT, TUI_PHASE_BACK, RPL_VERB_PHASE, "phase", false},
+    {TUI_STEP_NEXT, TUI_STEP_BACK, RPL_VERB_STEP, "training step", false},
+    {TUI_PEAK_NEXT, TUI_PEAK_BACK, RPL_VERB_PEAK, "local peak", true},
+};
+#define VERB_COUNT (sizeof(VERBS) / sizeof(VERBS[0]))
+
+static bool step(struct tui_app *app, const struct tui_command *command)
+{
+    for (size_t i = 0; i < VERB_COUNT; i++) {
+        bool is_back = command->action == VERBS[i].back;
+        struct vs_error err = VS_ERROR_INIT;
+        uint64_t to;
+        uint64_t made;
+
+        if (!is_back && command->action != VERBS[i].on)
+            continue;
+        if (rpl_step(tui_app_run(app)->index, app->at, VERBS[i].verb,
+                     is_back ? -command->count : command->count, &to, &made, &err)) {
+            tui_app_fail(app, "%s", err.text);
+            return true;
+        }
+        if (made < (uint64_t)command->count)
+            tui_app_say(app, "no %s %s %s", made ? "further" : "other", VERBS[i].what,
+                        is_back ? "before" : "after");
+        if (made)
+            tui_app_go(app, to, VERBS[i].is_jump);
+        return true;
+    }
+    return false;
+}
+
+/* ---- running ---- */
+
+static void say_hit(struct tui_app *app, const struct rpl_hit *hit)
+{
+    const struct rpl_break *b = rpl_breaks_get(tui_app_run(app)->breaks, hit->numbers[0]);
+
+    if (b)
+        tui_app_say(app, "%s %" PRIu32 ": %s", b->is_watch ? "watch" : "break", b->number, b->text);
+}
+
+static void run_to_hit(struct tui_app *app, bool is_back, int64_t count)
+{
+    struct rpl_breaks *breaks = tui_app_run(app)->breaks;
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_hit last = {.seq = 0};
+
+    if (!rpl_breaks_count(breaks)) {
+        tui_app_say(app,
+                    "nothing to stop at: b breaks on this line, `:break total > 1G` on a size");
+        return;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        struct rpl_hit hit;
+
+        if (rpl_breaks_run(breaks, last.seq ? last.seq : app->at, is_back, NULL, NULL, &hit,
+                           &err)) {
+            tui_app_fail(app, "%s", err.text);
+            return;
+        }
+        if (!hit.seq)
+            break;
+        last = hit;
+    }
+    if (!last.seq) {
+        tui_app_say(app, "no break is hit %s", is_back ? "before this" : "after this");
+        return;
+    }
+    tui_app_go(app, last.seq, true);
+    say_hit(app, &last);
+}
+
+static void finish(struct tui_app *app, bool is_back, int64_t count)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    uint64_t at = app->at;
+
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t to;
+
+        if (rpl_step_finish(tui_app_run(app)->index, at, is_back, &to, &err)) {
+            tui_app_fail(app, "%s", err.text);
+            return;
+        }
+        if (to == at)
+            break;
+        at = to;
+    }
+    tui_app_go(app, at, false);
+}
+
+static void same_line(struct tui_app *app, bool is_back, int64_t count)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    uint64_t at = app->at;
+
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t to;
+
+        if (rpl_step_same_line(tui_app_run(app)->index, at, is_back, &to, &err)) {
+            tui_app_fail(app, "%s", err.text);
+            return;
+        }
+        if (to == at)
+            break;
+        at = to;
+    }
+    if (at == app->at)
+        tui_app_say(app, "this line allocates nothing %s", is_back ? "before this" : "after this");
+    else
+        tui_app_go(app, at, true);
+}
+
+/* The chosen block; else the one that the event is about. */
+static uint64_t block_here(const struct tui_app *app)
+{
+    struct vs_event event = rpl_cursor_here(tui_app_run(app)->cursor).event;
+    bool is_about_one = event.kind == VS_EV_ALLOC || event.kind == VS_EV_FREE ||
+                        event.kind == VS_EV_HOLD || event.kind == VS_EV_DROP ||
+                        event.kind == VS_EV_SAVE || event.kind == VS_EV_UNSAVE ||
+                        event.kind == VS_EV_USE;
+
+    return app->block ? app->block : is_about_one && app->at ? event.a : 0;
+}
+
+static void other_end(struct tui_app *app)
+{
+    uint64_t block = block_here(app);
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_life life;
+
+    if (!block) {
+        tui_app_say(app, "choose a block first (gb lists them)");
+        return;
+    }
+    if (rpl_life_get(tui_app_run(app)->index, block, &life, &err)) {
+        tui_app_fail(app, "%s", err.text);
+        return;
+    }
+    app->block = block;
+    if (app->at == life.alloc_seq && !life.free_seq)
+        tui_app_say(app, "it is never given back in this trace");
+    else
+        tui_app_go(app, app->at == life.alloc_seq ? life.free_seq : life.alloc_seq, true);
+}
+
+static void to_oom(struct tui_app *app)
+{
+    uint64_t seq = rpl_index_oom(tui_app_run(app)->index);
+
+    if (seq)
+        tui_app_go(app, seq, true);
+    else
+        tui_app_say(app, "memory never ran out in this run");
+}
+
+/* ---- breaks ---- */
+
+/* Set or remove the break with this condition. */
+void tui_break_turn(struct tui_app *app, const char *condition)
+{
+    struct rpl_breaks *breaks = tui_app_run(app)->breaks;
+    struct vs_error err = VS_ERROR_INIT;
+    size_t before = rpl_breaks_count(breaks);
+    const struct rpl_break *added;
+    uint32_t number;
+
+    if (rpl_breaks_add(breaks, condition, &number, &err)) {
+        tui_app_fail(app, "%s", err.text);
+        return;
+    }
+    added = rpl_breaks_get(breaks, number);
+    for (size_t i = 0; i < before; i++) {
+        const struct rpl_break *b = rpl_breaks_at(breaks, i);
+
+        if (strcmp(b->text, added->text) == 0) {
+            uint32_t old = b->number;
+
+            tui_app_say(app, "break %" PRIu32 " is gone: %s", old, condition);
+            rpl_breaks_remove(breaks, old);
+            rpl_breaks_remove(breaks, number);
+            return;
+        }
+    }
+    tui_app_say(app, "break %" PRIu32 ": %s   (c runs to it, C backwards)", number, condition);
+}
+
+static void break_here(struct tui_app *app)
+{
+    uint32_t line = rpl_cursor_here(tui_app_run(app)->cursor).line;
+    struct vs_text text = {NULL, 0, 0};
+
+    if (!line) {
+        tui_app_say(app, "no line of the net runs here");
+        return;
+    }
+    vs_text_addf(&text, "line = %" PRIu32, line);
+    tui_break_turn(app, vs_text_get(&text));
+    vs_text_release(&text);
+}
+
+static void watch_block(struct tui_app *app)
+{
+    uint64_t block = block_here(app);
+    struct vs_text text = {NULL, 0, 0};
+
+    if (!block) {
+        tui_app_say(app, "choose a block first (gb lists them)");
+        return;
+    }
+    vs_text_addf(&text, "block %" PRIu64, block);
+    tui_break_turn(app, vs_text_get(&text));
+    vs_text_release(&text);
+}
+
+static void break_list(struct tui_app *app)
+{
+    struct rpl_breaks *breaks = tui_app_run(app)->breaks;
+    struct vs_text text = {NULL, 0, 0};
+
+    for (size_t i = 0; i < rpl_breaks_count(breaks); i++) {
+        const struct rpl_break *b = rpl_breaks_at(breaks, i);
+
+        vs_text_addf(&text, "%s%" PRIu32 "%s %s", i ? "  |  " : "", b->number,
+                     b->is_on ? "" : " (off)", b->text);
+    }
+    tui_app_say(app, "%s", text.len ? vs_text_get(&text) : "no breaks; b sets one on this line");
+    vs_text_release(&text);
+}
+
+/* ---- jumps, marks ---- */
+
+static void jump(struct tui_app *app, int by)
+{
+    uint64_t to;
+
+    if (by < 0 ? app->jump_at == 0 : app->jump_at + 1 >= app->jump_count) {
+        tui_app_say(app, "the list of jumps ends here");
+        return;
+    }
+    if (by < 0 && app->jump_at == app->jump_count && app->jump_count < TUI_JUMP_MAX)
+        app->jumps[app->jump_count++] = app->at;
+    app->jump_at = by < 0 ? app->jump_at - 1 : app->jump_at + 1;
+    to = app->jumps[app->jump_at];
+    tui_app_go(app, to, false);
+}
+
+static bool mark_key(uint32_t key, char out[5])
+{
+    if (key < 0x21 || key >= TUI_SPECIAL)
+        return false;
+    out[tui_utf8_put(key, out)] = 0;
+    return true;
+}
+
+static void mark_set(struct tui_app *app, uint32_t key)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    char name[5];
+
+    if (app->change.is_shown) {
+        tui_app_say(app, "marks are kept in the recorded trace; D shows it");
+        return;
+    }
+    if (!mark_key(key, name))
+        return;
+    if (rpl_marks_set(app->marks, name, app->at, "", &err))
+        tui_app_fail(app, "%s", err.text);
+    else
+        tui_app_say(app,
+                    "mark %s is at event %" PRIu64 "; '%s comes back, `:note %s TEXT` says why",
+                    name, app->at, name, name);
+}
+
+static void mark_go(struct tui_app *app, uint32_t key)
+{
+    const struct rpl_mark *mark;
+    char name[5];
+
+    if (key == '\'') {
+        if (app->before_jump)
+            tui_app_go(app, app->before_jump, true);
+        return;
+    }
+    if (!mark_key(key, name))
+        return;
+    mark = rpl_marks_get(app->marks, name);
+    if (!mark) {
+        tui_app_say(app, "there is no mark %s", name);
+        return;
+    }
+    tui_app_go(app,
+               app->change.is_shown ? tui_app_map(&app->base, &app->change.run, mark->seq)
+                                    : mark->seq,
+               true);
+    if (*mark->note)
+        tui_app_say(app, "%s: %s", name, mark->note);
+}
+
+/* ---- the window ---- */
+
+static void move_columns(struct tui_app *app, int64_t columns)
+{
+    uint64_t size = app->window.last - app->window.first + 1;
+    uint64_t per = size / (uint64_t)(app->columns > 0 ? app->columns : 1);
+    uint64_t by = (per ? per : 1) * (uint64_t)(columns < 0 ? -columns : columns);
+
+    if (columns < 0)
+        tui_app_go(app, app->at > by ? app->at - by : 1, false);
+    else
+        tui_app_go(app, app->at + by, false);
+}
+
+/* The window with `size` events, `at` as far from its left end as now. */
+static void zoom(struct tui_app *app, uint64_t size)
+{
+    uint64_t now = app->window.last - app->window.first + 1;
+    double part = now ? (double)(app->at - app->window.first) / (double)now : 0.0;
+    uint64_t left = (uint64_t)(part * (double)size);
+    struct tui_window window;
+
+    if (size < WINDOW_MIN)
+        size = WINDOW_MIN;
+    window.first = app->at > left ? app->at - left : 1;
+    window.last = window.first + size - 1;
+    tui_app_window(app, window);
+}
+
+static void zoom_by(struct tui_app *app, bool is_in, int64_t count)
+{
+    uint64_t size = app->window.last - app->window.first + 1;
+
+    for (int64_t i = 0; i < count && i < 64; i++)
+        size = is_in ? size / 2 : size * 2;
+    if (!size || size > tui_app_run(app)->events)
+        size = tui_app_run(app)->events;
+    zoom(app, size);
+}
+
+static void zoom_step(struct tui_app *app)
+{
+    const struct tui_run *run = tui_app_run(app);
+    struct vs_error err = VS_ERROR_INIT;
+    struct tui_window window = {1, run->events};
+    uint64_t n;
+
+    if (rpl_step_number(run->index, RPL_VERB_STEP, app->at, &n, &err) ||
+        (n && rpl_step_nth(run->index, RPL_VERB_STEP, n, &window.first, &err)) ||
+        (n < rpl_step_total(run->index, RPL_VERB_STEP) &&
+         rpl_step_nth(run->index, RPL_VERB_STEP, n + 1, &window.last, &err))) {
+        tui_app_fail(app, "%s", err.text);
+        return;
+    }
+    if (window.last < run->events)
+        window.last--;
+    tui_app_window(app, window);
+}
+
+static void zoom_range(struct tui_app *app)
+{
+    struct tui_window window = {app->range_from, app->at};
+
+    if (!app->range_from) {
+        tui_app_say(app, "v begins a range, then move, then z");
+        return;
+    }
+    if (window.first > window.last)
+        window = (struct tui_window){app->at, app->range_from};
+    app->range_from = 0;
+    tui_app_window(app, window);
+}
+
+static void zoom_back(struct tui_app *app)
+{
+    if (!app->window_count)
+        return;
+    app->window = app->windows[--app->window_count];
+    tui_app_go(app, app->at, false);
+}
+
+static void range_turn(struct tui_app *app)
+{
+    app->range_from = app->range_from ? 0 : app->at;
+    app->moves++;
+}
+
+/* ---- dealing out ---- */
+
+static bool act_window(struct tui_app *app, enum tui_action action, int64_t count)
+{
+    int64_t quarter = app->columns > 4 ? app->columns / 4 : 1;
+
+    if (action == TUI_LEFT || action == TUI_RIGHT)
+        move_columns(app, action == TUI_LEFT ? -count : count);
+    else if (action == TUI_FAR_LEFT || action == TUI_FAR_RIGHT)
+        move_columns(app, quarter * (action == TUI_FAR_LEFT ? -count : count));
+    else if (action == TUI_TOP || action == TUI_BOTTOM)
+        tui_app_go(app, action == TUI_TOP ? 1 : tui_app_run(app)->events, true);
+    else if (action == TUI_ZOOM_IN || action == TUI_ZOOM_OUT)
+        zoom_by(app, action == TUI_ZOOM_IN, count);
+    else if (action == TUI_ZOOM_ALL)
+        tui_app_window(app, (struct tui_window){1, tui_app_run(app)->events});
+    else if (action == TUI_ZOOM_STEP)
+        zoom_step(app);
+    else if (action == TUI_ZOOM_RANGE)
+        zoom_range(app);
+    else if (action == TUI_ZOOM_BACK)
+        zoom_back(app);
+    else if (action == TUI_RANGE)
+        range_turn(app);
+    else
+        return false;
+    return true;
+}
+
+static bool act_run(struct tui_app *app, const struct tui_command *command)
+{
+    enum tui_action action = command->action;
+
+    if (action == TUI_CONTINUE || action == TUI_CONTINUE_BACK)
+        run_to_hit(app, action == TUI_CONTINUE_BACK, command->count);
+    else if (action == TUI_FINISH || action == TUI_FINISH_BACK)
+        finish(app, action == TUI_FINISH_BACK, command->count);
+    else if (action == TUI_SITE_NEXT || action == TUI_SITE_BACK)
+        same_line(app, action == TUI_SITE_BACK, command->count);
+    else if (action == TUI_PEAK_ALL)
+        tui_app_go(app, tui_app_run(app)->top.event, true);
+    else if (action == TUI_OOM)
+        to_oom(app);
+    else if (action == TUI_OTHER_END)
+        other_end(app);
+    else if (action == TUI_JUMP_BACK || action == TUI_JUMP_ON)
+        jump(app, action == TUI_JUMP_BACK ? -1 : 1);
+    else
+        return false;
+    return true;
+}
+
+static bool act_place(struct tui_app *app, const struct tui_command *command)
+{
+    enum tui_action action = command->action;
+
+    if (action == TUI_MARK)
+        mark_set(app, command->arg);
+    else if (action == TUI_MARK_GO)
+        mark_go(app, command->arg);
+    else if (action == TUI_BREAK_HERE)
+        break_here(app);
+    else if (action == TUI_BREAK_LIST)
+        break_list(app);
+    else if (action == TUI_WATCH)
+        watch_block(app);
+    else
+        return false;
+    return true;
+}
+
+bool tui_move_act(struct tui_app *app, const struct tui_command *command)
+{
+    return step(app, command) || act_run(app, command) || act_place(app, command) ||
+           act_window(app, command->action, command->count);
+}

@@ -1,0 +1,55 @@
+/*
+ * tui/names.c - see names.h.
+ *
+ * Must not know:  drawing.
+ * Invariant:      a block has the name that the report gives it.
+ */
+#include "tui/names.h"
+
+#include <string.h>
+
+#include "replay/why.h"
+
+struct rpl_life tui_block_life(const struct tui_run *run, uint64_t id)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_life life;
+
+    memset(&life, 0, sizeof(life));
+    if (rpl_life_get(run->index, id, &life, &err))
+        memset(&life, 0, sizeof(life));
+    return life;
+}
+
+void tui_block_name(const struct tui_run *run, const struct rpl_block *block,
+                    const struct rpl_life *life, struct vs_text *out)
+{
+    struct rpl_why why;
+
+    memset(&why, 0, sizeof(why));
+    why.id = block->id;
+    why.block = *block;
+    why.name = life ? life->name : tui_block_life(run, block->id).name;
+    rpl_block_text(run->trace, &why, out);
+}
+
+bool tui_block_is_done(const struct rpl_block *block, const struct rpl_life *life, uint64_t at)
+{
+    return block->category != VS_CAT_PARAMETER && block->category != VS_CAT_BUFFER &&
+           block->category != VS_CAT_OPTIMIZER && life->id && life->last_use_seq <= at;
+}
+
+const struct rpl_block *tui_block_largest(const struct tui_run *run)
+{
+    const struct rpl_live *live = rpl_cursor_live(run->cursor);
+    const struct rpl_block *best = NULL;
+
+    for (size_t i = 0; i < live->block_count; i++) {
+        const struct rpl_block *block = &live->blocks[i];
+
+        if (!best || block->bytes > best->bytes ||
+            (block->bytes == best->bytes && block->id < best->id))
+            best = block;
+    }
+    return best;
+}

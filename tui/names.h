@@ -1,0 +1,28 @@
+/*
+ * tui/names.h - what blocks are called, and what is known of each at the cursor.
+ *
+ * For:            every view that names a block.
+ * Must not know:  drawing.
+ * Invariant:      a block has the name that the report gives it.
+ */
+#ifndef TUI_NAMES_H
+#define TUI_NAMES_H
+
+#include <stdbool.h>
+
+#include "base/text.h"
+#include "replay/live.h"
+#include "replay/lives.h"
+#include "tui/app.h"
+
+/* "layer1.0.conv1.weight", or how and where it was made. life: of the block, or NULL to look it up. */
+void tui_block_name(const struct tui_run *run, const struct rpl_block *block,
+                    const struct rpl_life *life, struct vs_text *out);
+/* Its life; zeroed where it cannot be had. */
+struct rpl_life tui_block_life(const struct tui_run *run, uint64_t id);
+/* Nothing reads it after event `at`, and it is not of those that the next step reads: parameters, buffers, the optimizer's state. */
+bool tui_block_is_done(const struct rpl_block *block, const struct rpl_life *life, uint64_t at);
+/* The largest live block; NULL: there is none. */
+const struct rpl_block *tui_block_largest(const struct tui_run *run);
+
+#endif

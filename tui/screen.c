@@ -1,0 +1,322 @@
+/*
+ * tui/screen.c - see screen.h.
+ *
+ * Must not know:  terminals, what a view shows.
+ * Invariant:      the same session gives the same cells.
+ */
+#include "tui/screen.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "tui/change.h"
+
+/* What the last row offers, most useful first: it ends where the row does. */
+static const struct {
+    const char *keys;
+    const char *word;
+} HINTS[] = {
+    {"?", "help"},     {"s/S", "op"},   {"i/I", "event"}, {"]/[", "layer"}, {"gp", "peak"},
+    {"gw", "what-if"}, {"tab", "pane"}, {"/", "find"},    {":", "cmd"},     {"q", "quit"},
+    {")/(", "phase"},  {"}/{", "step"}, {"c/C", "run"},   {"b", "break"},   {"%", "alloc<>free"},
+    {"m", "mark"},     {"+/-", "zoom"}, {"Y", "copy"},
+};
+
+/* ---- words ---- */
+
+static void add_line(const struct tui_app *app, const struct rpl_here *here, struct vs_text *out)
+{
+    size_t len;
+    const char *line = rpl_trace_source_line(tui_app_run(app)->trace, here->line, &len);
+
+    if (here->line)
+        vs_text_addf(out, "  line %" PRIu32 ": %.*s", here->line, (int)len, line);
+}
+
+static void add_event(const struct vs_event *event, struct vs_text *out)
+{
+    char buf[VS_BYTES_TEXT_MAX];
+
+    vs_text_addf(out, "  %s", vs_event_kind_name((enum vs_event_kind)event->kind));
+    if (event->kind == VS_EV_ALLOC)
+        vs_text_addf(out, " %s", vs_bytes_delta_text((int64_t)event->c, buf));
+    else if (event->kind == VS_EV_FREE)
+        vs_text_addf(out, " %s", vs_bytes_delta_text(-(int64_t)event->c, buf));
+}
+
+void tui_where_text(const struct tui_app *app, struct vs_text *out)
+{
+    const struct tui_run *run = tui_app_run(app);
+    struct rpl_here here = rpl_cursor_here(run->cursor);
+
+    vs_text_addf(out, "%" PRIu64 "/%" PRIu64, app->at, run->events);
+    if (!app->at)
+        return;
+    add_event(&here.event, out);
+    if (*here.op)
+        vs_text_addf(out, "  %s", here.op);
+    if (*here.module)
+        vs_text_addf(out, " in %s", here.module);
+    if (here.is_recompute)
+        vs_text_add(out, " (run again)");
+    add_line(app, &here, out);
+}
+
+/* ---- header ---- */
+
+/* Column at which the tabs begin, right-aligned. Each is "g" and a letter, or the title, where there is room. */
+static int tabs_width(bool is_long)
+{
+    int w = 0;
+
+    for (size_t i = 0; tui_view_at(i); i++)
+        w += is_long ? tui_text_width(tui_view_at(i)->name) + 3 : 2;
+    return w;
+}
+
+static bool tabs_are_long(const struct tui_app *app)
+{
+    return tabs_width(true) < app->w * 2 / 3;
+}
+
+static int tabs_from(const struct tui_app *app)
+{
+    return app->w - tabs_width(tabs_are_long(app)) - 1;
+}
+
+int tui_screen_tab_at(const struct tui_app *app, int x)
+{
+    bool is_long = tabs_are_long(app);
+    int at = tabs_from(app);
+
+    for (size_t i = 0; tui_view_at(i); i++) {
+        int w = is_long ? tui_text_width(tui_view_at(i)->name) + 3 : 2;
+
+        if (x >= at && x < at + w)
+            return (int)i;
+        at += w;
+    }
+    return -1;
+}
+
+static void draw_tabs(const struct tui_app *app, struct tui_canvas *c)
+{
+    bool is_long = tabs_are_long(app);
+    int x = tabs_from(app);
+
+    if (x > 1)
+        tui_put(c, x - 1, 0, 'g', tui_style(TUI_BAR));
+    for (size_t i = 0; tui_view_at(i); i++) {
+        const struct tui_view *view = tui_view_at(i);
+        bool is_focus = app->panes[app->focus] == (int)i;
+        unsigned marks = is_focus ? TUI_REVERSE : 0;
+
+        tui_put(c, x, 0, (unsigned char)view->letter, tui_style_marked(TUI_BAR_KEY, marks));
+        x++;
+        if (is_long)
+            x = tui_textf(c, x, 0, tui_style_marked(TUI_BAR, marks), " %s", view->name);
+        x++;
+    }
+}
+
+static void add_peak(const struct tui_app *app, struct vs_text *out)
+{
+    const struct tui_run *run = tui_app_run(app);
+    char buf[VS_BYTES_TEXT_MAX];
+
+    if (!run->top.event) {
+        vs_text_add(out, "nothing was allocated");
+        return;
+    }
+    vs_text_addf(out, "peak %s @%" PRIu64, vs_bytes_text(run->top.allocated, buf), run->top.event);
+    if (app->capacity)
+        vs_text_addf(out, " (%.0f %% of %s)",
+                     100.0 * (double)run->top.allocated / (double)app->capacity,
+                     vs_bytes_text(app->capacity, buf));
+}
+
+static void add_here(const struct tui_app *app, struct vs_text *out)
+{
+    const struct tui_run *run = tui_app_run(app);
+    const struct rpl_live *live = rpl_cursor_live(run->cursor);
+    char buf[VS_BYTES_TEXT_MAX];
+
+    vs_text_addf(out, "here %s", vs_bytes_text(live->allocated, buf));
+    if (run->top.allocated)
+        vs_text_addf(out, " (%.0f %%)",
+                     100.0 * (double)live->allocated / (double)run->top.allocated);
+    vs_text_addf(out, "  reserved %s", vs_bytes_text(live->reserved, buf));
+}
+
+/* The second row: what is shown, and the figures. */
+static void draw_figures(const struct tui_app *app, struct tui_canvas *c)
+{
+    struct vs_text text = {NULL, 0, 0};
+    int x = 1;
+
+    if (app->change.is_shown) {
+        tui_change_text(app, &text);
+        x = tui_textf(c, x, 1, tui_style_marked(TUI_BAR_STRONG, TUI_REVERSE), " what if %s ",
+                      vs_text_get(&text)) +
+            1;
+        vs_text_clear(&text);
+    } else if (app->change.is_run) {
+        x = tui_text(c, x, 1, tui_style_marked(TUI_BAR_STRONG, TUI_REVERSE), " as recorded ") + 1;
+    }
+    add_peak(app, &text);
+    x = tui_text(c, x, 1, tui_style(TUI_BAR_STRONG), vs_text_get(&text)) + 2;
+    vs_text_clear(&text);
+    add_here(app, &text);
+    tui_text_cut(c, x, 1, app->w - x - 1, tui_style(TUI_BAR), vs_text_get(&text));
+    vs_text_release(&text);
+}
+
+static void draw_header(const struct tui_app *app, struct tui_canvas *c)
+{
+    const struct tui_run *run = tui_app_run(app);
+    struct rpl_here here = rpl_cursor_here(run->cursor);
+    int from = tabs_from(app) - 2;
+    struct vs_text text = {NULL, 0, 0};
+
+    tui_fill(c, (struct tui_rect){0, 0, app->w, 2}, tui_style(TUI_BAR));
+    draw_tabs(app, c);
+    vs_text_addf(&text, "%s", app->name);
+    if (app->at && here.step >= 0)
+        vs_text_addf(&text, "  step %" PRId64 " %s", here.step, vs_phase_name(here.phase));
+    else if (app->at)
+        vs_text_addf(&text, "  %s", vs_phase_name(here.phase));
+    if (!rpl_trace_is_complete(app->base.trace))
+        vs_text_add(&text, app->is_following ? "  recording" : "  cut off");
+    tui_text_cut(c, 1, 0, from - 1, tui_style(TUI_BAR_STRONG), vs_text_get(&text));
+    vs_text_release(&text);
+    draw_figures(app, c);
+}
+
+/* ---- panes ---- */
+
+static void draw_title(const struct tui_app *app, struct tui_canvas *c, int pane)
+{
+    const struct tui_view *view = tui_view_at((size_t)app->panes[pane]);
+    bool is_focus = pane == app->focus;
+    struct vs_text more = {NULL, 0, 0};
+    int x;
+
+    tui_row(c, 0, 0, c->at.w, TUI_G_HLINE, tui_style(TUI_LINE));
+    x = tui_textf(c, 1, 0, tui_style(is_focus ? TUI_TITLE_FOCUS : TUI_TITLE), " %s ", view->title);
+    if (view->title_more)
+        view->title_more(app->view_state[app->panes[pane]], app, &more);
+    if (more.len) {
+        int w;
+
+        vs_text_add_char(&more, ' ');
+        w = tui_text_width(vs_text_get(&more));
+        tui_text_cut(c, x, 0, w < c->at.w - x ? w : c->at.w - x, tui_style(TUI_DIM),
+                     vs_text_get(&more));
+    }
+    vs_text_release(&more);
+}
+
+static void draw_panes(const struct tui_app *app, struct tui_surface *surface)
+{
+    const struct tui_layout *layout = &app->layout;
+
+    for (int i = 0; i < layout->pane_count; i++) {
+        const struct tui_view *view = tui_view_at((size_t)app->panes[i]);
+        struct tui_canvas c = tui_canvas_of(surface, layout->panes[i]);
+        struct tui_canvas body = tui_canvas_part(&c, (struct tui_rect){0, 1, c.at.w, c.at.h - 1});
+
+        draw_title(app, &c, i);
+        view->draw(app->view_state[app->panes[i]], app, &body, i == app->focus);
+    }
+    for (int i = 0; i < layout->wall_count; i++) {
+        struct tui_canvas c = tui_canvas_of(surface, layout->walls[i]);
+
+        tui_column(&c, 0, 0, c.at.h, TUI_G_VLINE, tui_style(TUI_LINE));
+        tui_put_glyph(&c, 0, 0, layout->walls[i].y > 2 ? TUI_G_CROSS : TUI_G_TEE_DOWN,
+                      tui_style(TUI_LINE));
+    }
+}
+
+/* ---- the last rows ---- */
+
+static void draw_status(const struct tui_app *app, struct tui_canvas *c)
+{
+    struct vs_text text = {NULL, 0, 0};
+    int w = c->at.w;
+
+    if (app->prompt.kind) {
+        tui_put(c, 0, 0, (unsigned char)app->prompt.kind, tui_style(TUI_STRONG));
+        tui_text(c, 1, 0, tui_style(TUI_PLAIN), vs_text_get(&app->prompt.text));
+        return;
+    }
+    tui_pending_text(&app->pending, &text);
+    if (text.len) {
+        w -= 12;
+        tui_text(c, w + 1, 0, tui_style(TUI_KEY_NAME), vs_text_get(&text));
+    }
+    vs_text_clear(&text);
+    if (app->message.len) {
+        tui_text_cut(c, 1, 0, w - 2, tui_style(app->is_bad ? TUI_BAD : TUI_STRONG),
+                     vs_text_get(&app->message));
+    } else {
+        tui_where_text(app, &text);
+        tui_text_cut(c, 1, 0, w - 2, tui_style(TUI_PLAIN), vs_text_get(&text));
+    }
+    vs_text_release(&text);
+}
+
+static void draw_keys(const struct tui_app *app, struct tui_canvas *c)
+{
+    int x = 1;
+
+    tui_fill(c, (struct tui_rect){0, 0, c->at.w, 1}, tui_style(TUI_BAR));
+    if (app->prompt.kind && app->message.len) {
+        tui_text_cut(c, 1, 0, c->at.w - 2, tui_style(TUI_BAR), vs_text_get(&app->message));
+        return;
+    }
+    for (size_t i = 0; i < sizeof(HINTS) / sizeof(HINTS[0]); i++) {
+        int w = tui_text_width(HINTS[i].keys) + tui_text_width(HINTS[i].word) + 3;
+
+        if (x + w > c->at.w)
+            break;
+        tui_text(c, x, 0, tui_style(TUI_BAR_KEY), HINTS[i].keys);
+        tui_text(c, x + tui_text_width(HINTS[i].keys) + 1, 0, tui_style(TUI_BAR), HINTS[i].word);
+        x += w;
+    }
+}
+
+bool tui_screen_cursor(const struct tui_app *app, int *x, int *y)
+{
+    char *head;
+
+    if (!app->prompt.kind || app->layout.is_too_small)
+        return false;
+    head = vs_strndup(vs_text_get(&app->prompt.text), app->prompt.at);
+    *x = 1 + tui_text_width(head);
+    *y = app->layout.status.y;
+    vs_free(head);
+    if (*x >= app->w)
+        *x = app->w - 1;
+    return true;
+}
+
+void tui_screen_draw(const struct tui_app *app, struct tui_surface *surface)
+{
+    struct tui_canvas c = tui_canvas_of(surface, (struct tui_rect){0, 0, app->w, app->h});
+
+    tui_surface_clear(surface);
+    if (app->layout.is_too_small) {
+        tui_textf(&c, 0, 0, tui_style(TUI_PLAIN), "too small: %dx%d, need %dx%d", app->w, app->h,
+                  TUI_MIN_W, TUI_MIN_H);
+        return;
+    }
+    c = tui_canvas_of(surface, app->layout.header);
+    draw_header(app, &c);
+    draw_panes(app, surface);
+    c = tui_canvas_of(surface, app->layout.status);
+    draw_status(app, &c);
+    c = tui_canvas_of(surface, app->layout.keys);
+    draw_keys(app, &c);
+}

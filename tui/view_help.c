@@ -1,0 +1,98 @@
+/*
+ * tui/view_help.c - the keys, from the table; those of the pane one came from first.
+ *
+ * Must not know:  what an action does.
+ * Invariant:      a row of keys.def is a line here.
+ */
+#include <string.h>
+
+#include "tui/app.h"
+#include "tui/page.h"
+#include "tui/views.h"
+
+#define KEYS_W 14
+#define NAME_W 18
+
+struct help {
+    struct tui_page page;
+};
+
+static void add_row(struct tui_page *page, enum tui_action action)
+{
+    const struct tui_action_info *info = tui_action_info(action);
+    struct vs_text keys = {NULL, 0, 0};
+
+    for (size_t i = 0;; i++) {
+        size_t len = keys.len;
+
+        if (i)
+            vs_text_add_char(&keys, ' ');
+        if (!tui_action_keys(action, i, &keys)) {
+            keys.len = len;
+            keys.data[len] = 0;
+            break;
+        }
+    }
+    tui_page_add(page, TUI_KEY_NAME, "%s", vs_text_get(&keys));
+    tui_page_more(page, KEYS_W, TUI_DIM, *info->name ? ":%s" : "%s", info->name);
+    tui_page_more(page, KEYS_W + NAME_W, TUI_PLAIN, "%s", info->help);
+    vs_text_release(&keys);
+}
+
+static void page_make(struct tui_page *page)
+{
+    tui_page_add(page, TUI_STRONG,
+                 "Lower case goes forwards, the same letter in upper case "
+                 "backwards; a count in front repeats: 20s.");
+    tui_page_add(page, TUI_PLAIN, "/ searches this list. q goes back.");
+    for (int i = 0; i < TUI_ACTION_COUNT; i++)
+        add_row(page, (enum tui_action)i);
+    tui_page_add(page, TUI_STRONG, "Commands with words: <tab> completes");
+    tui_page_add(page, TUI_PLAIN,
+                 ":set amp=bf16 checkpoint=blocks   :break total > 1G   :watch tensor x");
+    tui_page_add(page, TUI_PLAIN,
+                 ":fit 1.5G   :note a why this matters   :goto 1234   :theme light");
+}
+
+static void sync(void *state, struct tui_app *app, int w, int h)
+{
+    struct help *s = state;
+
+    (void)app;
+    (void)w;
+    if (!s->page.count)
+        page_make(&s->page);
+    tui_list_fit(&s->page.list, s->page.count, h);
+}
+
+static void draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
+                 bool is_focused)
+{
+    (void)app;
+    tui_page_draw(&((const struct help *)state)->page, c, is_focused);
+}
+
+static void text(const void *state, const struct tui_app *app, size_t row, struct vs_text *out)
+{
+    (void)app;
+    vs_text_add(out, vs_text_get(&((const struct help *)state)->page.lines[row].text));
+}
+
+static void release(void *state)
+{
+    tui_page_release(&((struct help *)state)->page);
+}
+
+const struct tui_view tui_view_help = {
+    .name = "help",
+    .title = "keys",
+    .letter = '?',
+    .scope = TUI_IN_HELP,
+    .go = TUI_HELP,
+    .state_size = sizeof(struct help),
+    .is_list = true,
+    .sync = sync,
+    .draw = draw,
+    .text = text,
+    .release = release,
+};

@@ -1,0 +1,302 @@
+/*
+ * tui/view_peak.c - what filled the device at the worst moment: what a message about running out of memory should have said.
+ *
+ * Must not know:  terminals.
+ * Invariant:      it is about the refused allocation where there was one, else the peak, wherever the cursor is; the figures are the report's.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "replay/alive.h"
+#include "tui/app.h"
+#include "tui/format.h"
+#include "tui/names.h"
+#include "tui/page.h"
+#include "tui/views.h"
+
+#define LARGEST_SHOWN 10
+#define KEPT_SHOWN 8
+#define BAR_W 20
+
+/* of, events   what the page was made for */
+struct peak {
+    struct tui_page page;
+    const struct rpl_index *of;
+    uint64_t events;
+    int w;
+};
+
+/* The cursor that stands at the moment the page is about, and what the page is written to. */
+struct pass {
+    struct tui_page *page;
+    const struct tui_run *run;
+    struct rpl_cursor *cursor;
+    uint64_t at;
+    uint64_t oom;
+    int w;
+};
+
+/* ---- parts ---- */
+
+static void add_moment(struct pass *pass)
+{
+    const struct rpl_live *live = rpl_cursor_live(pass->cursor);
+    struct rpl_here here = rpl_cursor_here(pass->cursor);
+    char buf[VS_BYTES_TEXT_MAX];
+    size_t len;
+    const char *line = rpl_trace_source_line(pass->run->trace, here.line, &len);
+
+    tui_page_add(pass->page, TUI_STRONG, pass->oom ? "Out of memory: " : "Peak: ")->seq = pass->at;
+    if (pass->oom) {
+        tui_page_more(pass->page, 0, TUI_BAD, "%s were refused", vs_bytes_text(here.event.b, buf));
+        tui_page_more(pass->page, 0, TUI_PLAIN, " with %s free on the device; ",
+                      vs_bytes_text(here.event.d, buf));
+    }
+    tui_page_more(pass->page, 0, TUI_STRONG, "%s allocated", vs_bytes_text(live->allocated, buf));
+    tui_page_more(pass->page, 0, TUI_DIM, " (%s bytes)", vs_bytes_exact_text(live->allocated, buf));
+    tui_page_add(pass->page, TUI_PLAIN, "at event %" PRIu64 ", step %" PRId64 ", %s%s%s%s%s",
+                 pass->at, here.step, vs_phase_name(here.phase), *here.op ? ", in " : "", here.op,
+                 *here.module ? " of " : "", here.module)
+        ->seq = pass->at;
+    if (here.is_recompute)
+        tui_page_more(pass->page, 0, TUI_DIM, ", in a checkpoint's re-run");
+    if (here.line) {
+        tui_page_add(pass->page, TUI_LINE_NUMBER, "  %" PRIu32 "  ", here.line)->seq = pass->at;
+        tui_page_more(pass->page, 0, TUI_PLAIN, "%.*s", (int)len, line);
+    }
+    tui_page_add(pass->page, TUI_PLAIN, "requested %s", vs_bytes_text(live->requested, buf));
+    tui_page_more(pass->page, 0, TUI_PLAIN, ", reserved %s", vs_bytes_text(live->reserved, buf));
+    if (live->reserved >= live->allocated)
+        tui_page_more(pass->page, 0, TUI_PLAIN, ": %s of the segments not in use",
+                      vs_bytes_text(live->reserved - live->allocated, buf));
+}
+
+static void add_category(struct pass *pass, int category, uint64_t bytes, uint64_t total)
+{
+    double share = total ? (double)bytes / (double)total : 0.0;
+    struct vs_text bar = {NULL, 0, 0};
+    char buf[VS_BYTES_TEXT_MAX];
+
+    for (int i = 0; i < (int)(share * BAR_W + 0.5); i++)
+        vs_text_add(&bar, "\xE2\x96\x88");
+    tui_page_add(pass->page, tui_category_role(category), "  %c ", tui_category_letter(category));
+    tui_page_more(pass->page, 0, TUI_PLAIN, "%-11s%11s  %5.1f %%  ",
+                  vs_category_name((enum vs_category)category), vs_bytes_text(bytes, buf),
+                  100.0 * share);
+    tui_page_more(pass->page, 0, tui_category_role(category), "%s", vs_text_get(&bar));
+    vs_text_release(&bar);
+}
+
+static void add_categories(struct pass *pass)
+{
+    const struct rpl_live *live = rpl_cursor_live(pass->cursor);
+    bool is_done[VS_CATEGORY_COUNT] = {false};
+
+    tui_page_add(pass->page, TUI_PLAIN, "%s", "");
+    tui_page_add(pass->page, TUI_STRONG, "What fills it");
+    for (;;) {
+        int next = -1;
+
+        for (int i = 0; i < VS_CATEGORY_COUNT; i++)
+            if (!is_done[i] && live->by_category[i] &&
+                (next < 0 || live->by_category[i] > live->by_category[next]))
+                next = i;
+        if (next < 0)
+            return;
+        is_done[next] = true;
+        add_category(pass, next, live->by_category[next], live->allocated);
+    }
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const struct rpl_block *x = a;
+    const struct rpl_block *y = b;
+
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static enum vs_status add_block(struct pass *pass, const struct rpl_block *block,
+                                struct vs_error *err)
+{
+    struct rpl_why why = {.id = block->id};
+    struct vs_text text = {NULL, 0, 0};
+    enum vs_status st = rpl_alive_why(pass->cursor, &why, err);
+    char buf[VS_BYTES_TEXT_MAX];
+    struct tui_page_line *line;
+
+    if (st)
+        goto out;
+    line = tui_page_add(pass->page, tui_category_role(block->category), "  %c",
+                        tui_category_letter(block->category));
+    line->block = block->id;
+    line->seq = pass->at;
+    tui_page_more(pass->page, 0, TUI_PLAIN, "%11s  ", vs_bytes_text(block->bytes, buf));
+    rpl_block_text(pass->run->trace, &why, &text);
+    tui_page_more(pass->page, 0, TUI_PLAIN, "%s", vs_text_get(&text));
+    vs_text_clear(&text);
+    if (why.holder_count) {
+        rpl_holder_text(pass->run->trace, &why.holders[0], &text);
+        tui_page_more(pass->page, 0, TUI_DIM, "  \xE2\x80\x94 %s", vs_text_get(&text));
+        if (why.holder_count > 1)
+            tui_page_more(pass->page, 0, TUI_DIM, " and %zu more", why.holder_count - 1);
+    }
+out:
+    vs_text_release(&text);
+    rpl_why_release(&why);
+    return st;
+}
+
+static enum vs_status add_largest(struct pass *pass, struct vs_error *err)
+{
+    const struct rpl_live *live = rpl_cursor_live(pass->cursor);
+    struct rpl_block *blocks = vs_alloc((live->block_count + 1) * sizeof(*blocks));
+    size_t count = live->block_count;
+    enum vs_status st = VS_OK;
+
+    memcpy(blocks, live->blocks, count * sizeof(*blocks));
+    qsort(blocks, count, sizeof(*blocks), by_size);
+    tui_page_add(pass->page, TUI_PLAIN, "%s", "");
+    tui_page_add(pass->page, TUI_STRONG, "The largest");
+    for (size_t i = 0; i < count && i < LARGEST_SHOWN && !st; i++)
+        st = add_block(pass, &blocks[i], err);
+    vs_free(blocks);
+    return st;
+}
+
+static enum vs_status add_kept(struct pass *pass, struct vs_error *err)
+{
+    struct rpl_kept_list *kept = vs_calloc(1, sizeof(*kept));
+    enum vs_status st = rpl_alive_kept(pass->cursor, kept, err);
+    char a[VS_BYTES_TEXT_MAX];
+    char b[VS_BYTES_TEXT_MAX];
+    struct vs_text name = {NULL, 0, 0};
+
+    if (st || !kept->count)
+        goto out;
+    tui_page_add(pass->page, TUI_PLAIN, "%s", "");
+    tui_page_add(pass->page, TUI_STRONG, "Alive although nothing reads it again: ");
+    tui_page_more(pass->page, 0, TUI_BAD, "%s", vs_bytes_text(kept->total, a));
+    tui_page_more(pass->page, 0, TUI_PLAIN, "; without it the peak falls by %s",
+                  vs_bytes_text(kept->gain, b));
+    for (size_t i = 0; i < kept->count && i < KEPT_SHOWN; i++) {
+        const struct rpl_kept *item = &kept->items[i];
+        struct tui_page_line *line =
+            tui_page_add(pass->page, tui_category_role(item->block.category), "  %c",
+                         tui_category_letter(item->block.category));
+
+        line->block = item->block.id;
+        line->seq = pass->at;
+        vs_text_clear(&name);
+        tui_block_name(pass->run, &item->block, NULL, &name);
+        tui_page_more(pass->page, 0, TUI_PLAIN, "%11s  %s", vs_bytes_text(item->block.bytes, a),
+                      vs_text_get(&name));
+        if (item->gain)
+            tui_page_more(pass->page, 0, TUI_GOOD, "  peak %s",
+                          vs_bytes_delta_text(-(int64_t)item->gain, b));
+    }
+out:
+    vs_text_release(&name);
+    vs_free(kept);
+    return st;
+}
+
+/* ---- the view ---- */
+
+static void page_make(struct peak *s, struct tui_app *app)
+{
+    const struct tui_run *run = tui_app_run(app);
+    struct pass pass = {.page = &s->page, .run = run, .w = s->w};
+    struct vs_error err = VS_ERROR_INIT;
+    enum vs_status st;
+
+    tui_page_clear(&s->page);
+    pass.oom = rpl_index_oom(run->index);
+    pass.at = pass.oom ? pass.oom : run->top.event;
+    if (!pass.at) {
+        tui_page_add(&s->page, TUI_DIM, "nothing was allocated");
+        return;
+    }
+    pass.cursor = rpl_cursor_new(run->index);
+    st = rpl_cursor_seek(pass.cursor, pass.at, &err);
+    if (!st) {
+        add_moment(&pass);
+        add_categories(&pass);
+        st = add_largest(&pass, &err);
+    }
+    if (!st && !pass.oom)
+        st = add_kept(&pass, &err);
+    if (st)
+        tui_page_wrap(&s->page, s->w, 0, TUI_BAD, err.text);
+    rpl_cursor_free(pass.cursor);
+}
+
+static void sync(void *state, struct tui_app *app, int w, int h)
+{
+    struct peak *s = state;
+    const struct tui_run *run = tui_app_run(app);
+
+    if (s->of != run->index || s->events != run->events || s->w != w) {
+        s->of = run->index;
+        s->events = run->events;
+        s->w = w;
+        page_make(s, app);
+    }
+    tui_list_fit(&s->page.list, s->page.count, h);
+}
+
+static void draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
+                 bool is_focused)
+{
+    (void)app;
+    tui_page_draw(&((const struct peak *)state)->page, c, is_focused);
+}
+
+static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
+{
+    struct peak *s = state;
+    const struct tui_page_line *line = s->page.count ? &s->page.lines[s->page.list.at] : NULL;
+
+    (void)count;
+    if (!line || (action != TUI_OPEN && action != TUI_ACT))
+        return false;
+    if (line->seq)
+        tui_app_go(app, line->seq, true);
+    if (line->block) {
+        tui_app_choose_block(app, line->block);
+        tui_app_view(app, "why");
+    }
+    return true;
+}
+
+static void text(const void *state, const struct tui_app *app, size_t row, struct vs_text *out)
+{
+    (void)app;
+    vs_text_add(out, vs_text_get(&((const struct peak *)state)->page.lines[row].text));
+}
+
+static void release(void *state)
+{
+    tui_page_release(&((struct peak *)state)->page);
+}
+
+const struct tui_view tui_view_peak = {
+    .name = "peak",
+    .title = "the worst moment",
+    .letter = 'k',
+    .scope = TUI_IN_PEAK,
+    .go = TUI_GO_PEAK,
+    .beside = "why",
+    .state_size = sizeof(struct peak),
+    .is_list = true,
+    .sync = sync,
+    .draw = draw,
+    .key = key,
+    .text = text,
+    .release = release,
+};

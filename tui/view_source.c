@@ -1,0 +1,358 @@
+/*
+ * tui/view_source.c - the net's source with the line that runs, what each line holds, and the variables.
+ *
+ * Must not know:  terminals.
+ * Invariant:      the figure before a line is the bytes alive at the cursor that were allocated while that line ran.
+ */
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "replay/frame.h"
+#include "replay/why.h"
+#include "tui/act.h"
+#include "tui/app.h"
+#include "tui/format.h"
+#include "tui/names.h"
+#include "tui/page.h"
+#include "tui/views.h"
+
+/* From this width on the variables stand beside the code, else below it. */
+#define BESIDE_W 76
+#define BELOW_H 12
+
+/* bytes: alive at the cursor; largest: the largest block among them */
+struct line {
+    const char *text; /* inside the trace's source; not ended */
+    int len;
+    uint64_t bytes;
+    uint64_t largest;
+    uint64_t largest_bytes;
+};
+
+/*
+ * lines     list.count of them, of source_of (the trace's text)
+ * current   index of the line that runs; SIZE_MAX: none
+ * most      the highest `bytes`
+ * vars      the variables
+ */
+struct source {
+    struct tui_list list;
+    struct line *lines;
+    size_t count;
+    size_t cap;
+    const char *source_of;
+    struct rpl_frames frames;
+    struct tui_page vars;
+    size_t current;
+    uint64_t most;
+    uint64_t moves;
+    uint64_t at;
+};
+
+/* ---- lines ---- */
+
+static void lines_split(struct source *s, const char *text)
+{
+    s->count = 0;
+    s->source_of = text;
+    while (text && *text) {
+        size_t len = strcspn(text, "\n");
+
+        s->lines = vs_grow(s->lines, s->count, &s->cap, sizeof(*s->lines));
+        s->lines[s->count++] = (struct line){.text = text, .len = (int)len};
+        text += len + (text[len] == '\n');
+    }
+}
+
+static void lines_weigh(struct source *s, const struct tui_run *run)
+{
+    const struct rpl_live *live = rpl_cursor_live(run->cursor);
+
+    s->most = 0;
+    for (size_t i = 0; i < s->count; i++)
+        s->lines[i].bytes = s->lines[i].largest = s->lines[i].largest_bytes = 0;
+    for (size_t i = 0; i < live->block_count; i++) {
+        const struct rpl_block *block = &live->blocks[i];
+        uint32_t at = rpl_trace_place(run->trace, block->alloc_place)->line;
+        struct line *line;
+
+        if (!at || at > s->count)
+            continue;
+        line = &s->lines[at - 1];
+        line->bytes += block->bytes;
+        if (line->bytes > s->most)
+            s->most = line->bytes;
+        if (block->bytes > line->largest_bytes ||
+            (block->bytes == line->largest_bytes && block->id < line->largest)) {
+            line->largest = block->id;
+            line->largest_bytes = block->bytes;
+        }
+    }
+}
+
+/* ---- variables ---- */
+
+static void add_variable(struct source *s, const struct tui_run *run,
+                         const struct rpl_variable *variable)
+{
+    const struct rpl_block *block =
+        variable->block ? rpl_live_block(rpl_cursor_live(run->cursor), variable->block) : NULL;
+    struct vs_text shape = {NULL, 0, 0};
+    char buf[TUI_SHORT_MAX];
+
+    rpl_shape_text(run->trace, variable->tensor, &shape);
+    tui_page_add(&s->vars, TUI_STRONG, "%s", rpl_trace_string(run->trace, variable->name))->block =
+        variable->block;
+    if (block) {
+        tui_page_more(&s->vars, 9, tui_category_role(block->category), " %c",
+                      tui_category_letter(block->category));
+        tui_page_more(&s->vars, 0, TUI_PLAIN, " %6s", tui_short_bytes(variable->bytes, buf));
+    } else {
+        tui_page_more(&s->vars, 9, TUI_DIM, " on the host");
+    }
+    if (variable->sharers > 1)
+        tui_page_more(&s->vars, 19, TUI_DIM, "x%-2" PRIu32, variable->sharers);
+    tui_page_more(&s->vars, 23, TUI_DIM, "%s", vs_text_get(&shape));
+    vs_text_release(&shape);
+}
+
+static void vars_make(struct source *s, const struct tui_run *run)
+{
+    char buf[VS_BYTES_TEXT_MAX];
+
+    rpl_frames_fill(&s->frames, run->cursor);
+    tui_page_clear(&s->vars);
+    for (size_t i = 0; i < s->frames.count; i++) {
+        const struct rpl_frame *frame = &s->frames.frames[i];
+        const char *scope = rpl_trace_string(run->trace, frame->scope);
+
+        tui_page_add(&s->vars, frame->is_current ? TUI_KEY_NAME : TUI_TITLE, "%s",
+                     *scope ? scope : "(no name)");
+        tui_page_more(&s->vars, 0, TUI_DIM, "  %s", vs_bytes_text(frame->bytes, buf));
+        for (size_t k = 0; k < frame->count; k++)
+            add_variable(s, run, &frame->variables[k]);
+    }
+    if (!s->vars.count)
+        tui_page_add(&s->vars, TUI_DIM, "no names hold tensors here");
+}
+
+/* ---- the view ---- */
+
+struct areas {
+    struct tui_rect code;
+    struct tui_rect vars;
+};
+
+static struct areas areas_of(int w, int h)
+{
+    struct areas areas = {{0, 0, w, h}, {0, 0, 0, 0}};
+
+    if (w >= BESIDE_W) {
+        areas.code.w = w * 3 / 5;
+        areas.vars = (struct tui_rect){areas.code.w + 1, 0, w - areas.code.w - 1, h};
+    } else if (h >= BELOW_H) {
+        areas.code.h = h * 3 / 5;
+        areas.vars = (struct tui_rect){0, areas.code.h + 1, w, h - areas.code.h - 1};
+    }
+    return areas;
+}
+
+static void sync(void *state, struct tui_app *app, int w, int h)
+{
+    struct source *s = state;
+    const struct tui_run *run = tui_app_run(app);
+    struct areas areas = areas_of(w, h);
+
+    if (s->moves != app->moves) {
+        const char *text = rpl_trace_source_text(run->trace);
+        uint32_t line = rpl_cursor_here(run->cursor).line;
+        bool has_moved = s->at != app->at || s->source_of != text;
+
+        if (s->source_of != text)
+            lines_split(s, text);
+        lines_weigh(s, run);
+        vars_make(s, run);
+        s->current = line && line <= s->count ? line - 1 : SIZE_MAX;
+        s->list.height = areas.code.h > 0 ? (size_t)areas.code.h : 1;
+        if (has_moved && s->current != SIZE_MAX)
+            tui_list_go(&s->list, s->current);
+        s->moves = app->moves;
+        s->at = app->at;
+    }
+    tui_list_fit(&s->list, s->count, areas.code.h);
+    tui_list_fit(&s->vars.list, s->vars.count, areas.vars.h);
+}
+
+static bool is_keyword(const char *word, size_t len)
+{
+    static const char *const WORDS[] = {
+        "and",    "as",    "assert", "break", "class", "continue", "def",
+        "del",    "elif",  "else",   "for",   "from",  "if",       "in",
+        "import", "is",    "lambda", "not",   "or",    "pass",     "raise",
+        "return", "while", "with",   "self",  "None",  "True",     "False",
+    };
+
+    for (size_t i = 0; i < sizeof(WORDS) / sizeof(WORDS[0]); i++)
+        if (strlen(WORDS[i]) == len && strncmp(WORDS[i], word, len) == 0)
+            return true;
+    return false;
+}
+
+/* A line of the net language in roles: comments, words of the language, the rest. */
+static void draw_code(struct tui_canvas *c, int x, int y, const char *text, int len)
+{
+    int i = 0;
+
+    while (i < len) {
+        int from = i;
+        enum tui_role role = TUI_PLAIN;
+        char *piece;
+
+        if (text[i] == '#') {
+            i = len;
+            role = TUI_COMMENT;
+        } else if (isalpha((unsigned char)text[i]) || text[i] == '_') {
+            while (i < len && (isalnum((unsigned char)text[i]) || text[i] == '_'))
+                i++;
+            if (is_keyword(text + from, (size_t)(i - from)))
+                role = TUI_KEYWORD;
+        } else {
+            i++;
+            while (i < len && (text[i] & 0x80))
+                i++;
+        }
+        piece = vs_strndup(text + from, (size_t)(i - from));
+        x = tui_text(c, x, y, tui_style(role), piece);
+        vs_free(piece);
+    }
+}
+
+static bool has_break(const struct tui_run *run, size_t line)
+{
+    struct vs_text text = {NULL, 0, 0};
+    bool found = false;
+
+    vs_text_addf(&text, "line = %zu", line);
+    for (size_t i = 0; i < rpl_breaks_count(run->breaks); i++)
+        found |= strcmp(rpl_breaks_at(run->breaks, i)->text, vs_text_get(&text)) == 0;
+    vs_text_release(&text);
+    return found;
+}
+
+static void draw_line(const struct source *s, const struct tui_run *run, size_t i,
+                      struct tui_canvas *c, int y)
+{
+    const struct line *line = &s->lines[i];
+    char buf[TUI_SHORT_MAX];
+    bool is_most = line->bytes && line->bytes == s->most;
+
+    if (line->bytes)
+        tui_text_right(c, 0, y, TUI_SHORT_W, tui_style(is_most ? TUI_BAD : TUI_PLAIN),
+                       tui_short_bytes(line->bytes, buf));
+    if (has_break(run, i + 1))
+        tui_put_glyph(c, TUI_SHORT_W, y, TUI_G_BULLET, tui_style(TUI_BAD));
+    tui_textf(c, TUI_SHORT_W + 1, y, tui_style(TUI_LINE_NUMBER), "%4zu", i + 1);
+    if (i == s->current)
+        tui_put_glyph(c, TUI_SHORT_W + 5, y, TUI_G_RIGHT, tui_style(TUI_CURSOR));
+    draw_code(c, TUI_SHORT_W + 7, y, line->text, line->len);
+    if (i == s->current)
+        tui_mark(c, (struct tui_rect){TUI_SHORT_W + 1, y, c->at.w, 1},
+                 TUI_BOLD | TUI_SELECTED_QUIET);
+}
+
+static void draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
+                 bool is_focused)
+{
+    const struct source *s = state;
+    struct areas areas = areas_of(c->at.w, c->at.h);
+    struct tui_canvas code = tui_canvas_part(c, areas.code);
+    struct tui_canvas vars = tui_canvas_part(c, areas.vars);
+
+    if (!s->count)
+        tui_text(&code, 1, 0, tui_style(TUI_DIM), "this trace carries no source (it was imported)");
+    for (int y = 0; y < code.at.h && s->list.top + (size_t)y < s->count; y++) {
+        size_t i = s->list.top + (size_t)y;
+
+        draw_line(s, tui_app_run(app), i, &code, y);
+        if (i == s->list.at && is_focused)
+            tui_mark(&code, (struct tui_rect){0, y, code.at.w, 1}, TUI_SELECTED);
+    }
+    if (!areas.vars.w)
+        return;
+    if (areas.vars.x)
+        tui_column(c, areas.vars.x - 1, 0, c->at.h, TUI_G_VLINE, tui_style(TUI_LINE));
+    else
+        tui_row(c, 0, areas.vars.y - 1, c->at.w, TUI_G_HLINE, tui_style(TUI_LINE));
+    tui_page_draw(&s->vars, &vars, false);
+}
+
+static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
+{
+    struct source *s = state;
+    const struct line *line = s->count ? &s->lines[s->list.at] : NULL;
+    struct vs_text text = {NULL, 0, 0};
+
+    (void)count;
+    if (!line || (action != TUI_OPEN && action != TUI_ACT))
+        return false;
+    if (action == TUI_ACT) {
+        vs_text_addf(&text, "line = %zu", s->list.at + 1);
+        tui_break_turn(app, vs_text_get(&text));
+        vs_text_release(&text);
+        app->moves++;
+    } else if (line->largest) {
+        tui_app_choose_block(app, line->largest);
+        tui_app_view(app, "why");
+    } else {
+        tui_app_say(app, "nothing that this line made is alive here");
+    }
+    return true;
+}
+
+static void text(const void *state, const struct tui_app *app, size_t row, struct vs_text *out)
+{
+    const struct line *line = &((const struct source *)state)->lines[row];
+
+    (void)app;
+    vs_text_addf(out, "%zu: ", row + 1);
+    vs_text_add_n(out, line->text, (size_t)line->len);
+}
+
+static void title_more(const void *state, const struct tui_app *app, struct vs_text *out)
+{
+    const char *name = rpl_trace_source_name(tui_app_run(app)->trace);
+
+    (void)state;
+    vs_text_add(out, name ? name : "");
+    if (name)
+        vs_text_add(out, "; bytes each line holds");
+}
+
+static void release(void *state)
+{
+    struct source *s = state;
+
+    vs_free(s->lines);
+    rpl_frames_release(&s->frames);
+    tui_page_release(&s->vars);
+}
+
+const struct tui_view tui_view_source = {
+    .name = "source",
+    .title = "source",
+    .letter = 'c',
+    .scope = TUI_IN_SOURCE,
+    .go = TUI_GO_SOURCE,
+    .beside = "why",
+    .state_size = sizeof(struct source),
+    .is_list = true,
+    .sync = sync,
+    .draw = draw,
+    .key = key,
+    .text = text,
+    .title_more = title_more,
+    .release = release,
+};

@@ -1,0 +1,314 @@
+/*
+ * tui/view_whatif.c - train it otherwise: flip a toggle, and the whole run is another one.
+ *
+ * Must not know:  what a toggle means; a row of base/toggle.def is all there is to one.
+ * Invariant:      what is said of the change is what replay/compare.h says of the two runs.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "replay/compare.h"
+#include "tui/app.h"
+#include "tui/change.h"
+#include "tui/format.h"
+#include "tui/page.h"
+#include "tui/views.h"
+
+/* Rows that the answer takes, where there is room for it below the toggles. */
+#define ANSWER_H 6
+#define NAME_W 17
+#define VALUE_W 16
+
+/* list: a row a toggle. answer: what came of it */
+struct whatif {
+    struct tui_list list;
+    struct tui_page answer;
+    uint64_t moves;
+    int w;
+};
+
+/* ---- the answer ---- */
+
+static void add_where(struct tui_page *page, const char *word, const struct rpl_trace *trace,
+                      const struct rpl_run *run)
+{
+    const struct vs_place *place = rpl_trace_place(trace, run->place);
+    const char *module = rpl_trace_string(trace, place->module);
+
+    if (!run->event)
+        return;
+    tui_page_add(page, TUI_DIM, "%-8s", word);
+    tui_page_more(page, 0, TUI_PLAIN, "step %" PRId64 " %s, %s", run->step,
+                  vs_phase_name(run->phase), rpl_trace_string(trace, place->op));
+    if (*module)
+        tui_page_more(page, 0, TUI_PLAIN, " of %s", module);
+    if (place->line)
+        tui_page_more(page, 0, TUI_PLAIN, ", line %" PRIu32, place->line);
+    if (run->is_recompute)
+        tui_page_more(page, 0, TUI_DIM, ", run again");
+}
+
+static void add_peaks(struct tui_page *page, const struct rpl_compare *compare)
+{
+    char a[VS_BYTES_TEXT_MAX];
+    char b[VS_BYTES_TEXT_MAX];
+    char d[VS_BYTES_TEXT_MAX];
+    double before = (double)compare->before.peak;
+
+    tui_page_add(page, TUI_DIM, "%-8s", "peak");
+    tui_page_more(page, 0, TUI_PLAIN, "%s ", vs_bytes_text(compare->before.peak, a));
+    tui_page_more(page, 0, TUI_DIM, "\xE2\x86\x92 ");
+    tui_page_more(page, 0, TUI_STRONG, "%s", vs_bytes_text(compare->after.peak, b));
+    tui_page_more(page, 0, compare->delta > 0 ? TUI_BAD : TUI_GOOD, "  %s",
+                  vs_bytes_delta_text(compare->delta, d));
+    if (before > 0.0)
+        tui_page_more(page, 0, TUI_PLAIN, " (%+.1f %%)", 100.0 * (double)compare->delta / before);
+}
+
+/* Which categories made the difference, the largest first. */
+static void add_categories(struct tui_page *page, const struct rpl_compare *compare)
+{
+    bool is_said[VS_CATEGORY_COUNT] = {false};
+    char buf[TUI_SHORT_MAX];
+
+    tui_page_add(page, TUI_DIM, "%-8s", "of that");
+    for (int n = 0; n < TUI_PARTS_MAX - 1; n++) {
+        int best = -1;
+
+        for (int i = 0; i < VS_CATEGORY_COUNT; i++)
+            if (!is_said[i] && compare->by_category[i] &&
+                (best < 0 || llabs(compare->by_category[i]) > llabs(compare->by_category[best])))
+                best = i;
+        if (best < 0)
+            break;
+        is_said[best] = true;
+        tui_page_more(page, 0, tui_category_role(best), "%s%c %s %s", n ? "  " : "",
+                      tui_category_letter(best), vs_category_name((enum vs_category)best),
+                      tui_short_delta(compare->by_category[best], buf));
+    }
+}
+
+static void add_rest(struct tui_page *page, const struct tui_app *app, int w)
+{
+    const struct rpl_compare *compare = &app->change.compare;
+    char a[VS_BYTES_TEXT_MAX];
+    char b[VS_BYTES_TEXT_MAX];
+
+    tui_page_add(page, TUI_DIM, "%-8s", "cost");
+    tui_page_more(page, 0, TUI_PLAIN, "arithmetic x%.3g a step, %.1f %% of it done twice",
+                  compare->flops_ratio, 100.0 * compare->recompute);
+    tui_page_more(page, 0, TUI_DIM, "   reserved %s \xE2\x86\x92 %s",
+                  vs_bytes_text(compare->before.reserved, a),
+                  vs_bytes_text(compare->after.reserved, b));
+    if (compare->after.oom)
+        tui_page_add(page, TUI_BAD, "the device runs out of memory at event %" PRIu64,
+                     compare->after.oom);
+    if (app->change.refused) {
+        tui_page_add(page, TUI_BAD, "not applied:");
+        tui_page_wrap(page, w, 2, TUI_PLAIN, app->change.refused);
+    }
+}
+
+static void answer_make(struct whatif *s, const struct tui_app *app)
+{
+    struct tui_page *page = &s->answer;
+    const struct tui_change *change = &app->change;
+
+    tui_page_clear(page);
+    if (change->failure) {
+        tui_page_wrap(page, s->w - 2, 0, TUI_BAD, change->failure);
+    } else if (change->is_run) {
+        add_peaks(page, &change->compare);
+        add_categories(page, &change->compare);
+        add_where(page, "was at", app->base.trace, &change->compare.before);
+        add_where(page, "now at", change->run.trace, &change->compare.after);
+        add_rest(page, app, s->w - 2);
+    } else if (!rpl_trace_source_text(app->base.trace)) {
+        tui_page_wrap(page, s->w - 2, 0, TUI_DIM,
+                      "This trace carries no net (it was imported), so nothing can be run again.");
+    } else {
+        tui_page_wrap(
+            page, s->w - 2, 0, TUI_DIM,
+            "space flips a toggle, h and l change its value. The net runs again without "
+            "data; the answer is a whole run, exact to the byte, and D goes back and forth "
+            "between the two.");
+    }
+}
+
+/* ---- the view ---- */
+
+/* Rows of the toggles; the answer has those below. */
+static int list_h(int h)
+{
+    int rest = h - (VS_TOGGLE_COUNT + 1);
+
+    if (rest < ANSWER_H)
+        rest = h > 2 * ANSWER_H ? ANSWER_H : h / 2;
+    return h - rest - 1 > 0 ? h - rest - 1 : 1;
+}
+
+static void sync(void *state, struct tui_app *app, int w, int h)
+{
+    struct whatif *s = state;
+
+    if (s->moves != app->moves || s->w != w) {
+        s->w = w;
+        s->moves = app->moves;
+        answer_make(s, app);
+    }
+    tui_list_fit(&s->list, VS_TOGGLE_COUNT, list_h(h));
+    tui_list_fit(&s->answer.list, s->answer.count, h - list_h(h) - 1);
+}
+
+static void draw_row(const struct tui_app *app, enum vs_toggle toggle, struct tui_canvas *c, int y)
+{
+    const struct vs_toggle_info *info = vs_toggle_info(toggle);
+    bool is_set = vs_toggles_is_set(&app->change.set, toggle);
+    const char *value = tui_change_value(app, toggle);
+    bool is_default = strcmp(value, info->initial) == 0;
+    int x = 5;
+
+    tui_textf(c, 1, y, tui_style(is_set ? TUI_KEY_NAME : TUI_DIM), "[%c]",
+              is_set       ? '*'
+              : is_default ? ' '
+                           : 'x');
+    x = tui_text_cut(c, x, y, NAME_W - 1, tui_style(is_set ? TUI_STRONG : TUI_PLAIN), info->name) +
+        1;
+    x = tui_text_cut(c, x, y, VALUE_W - 1, tui_style(is_set ? TUI_KEY_NAME : TUI_PLAIN), value) + 1;
+    if (is_set)
+        x = tui_textf(c, x, y, tui_style(TUI_DIM), "was %s  ", tui_change_recorded(app, toggle));
+    tui_text_cut(c, x, y, c->at.w - x, tui_style(TUI_DIM), info->help);
+}
+
+static void draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
+                 bool is_focused)
+{
+    const struct whatif *s = state;
+    int h = list_h(c->at.h);
+    struct tui_canvas answer =
+        tui_canvas_part(c, (struct tui_rect){0, h + 1, c->at.w, c->at.h - h - 1});
+
+    for (int y = 0; y < h; y++) {
+        size_t row = s->list.top + (size_t)y;
+
+        if (row >= VS_TOGGLE_COUNT)
+            break;
+        draw_row(app, (enum vs_toggle)row, c, y);
+        if (row == s->list.at)
+            tui_mark(c, (struct tui_rect){0, y, c->at.w, 1},
+                     is_focused ? TUI_SELECTED : TUI_SELECTED_QUIET);
+    }
+    tui_row(c, 0, h, c->at.w, TUI_G_HLINE, tui_style(TUI_LINE));
+    tui_page_draw(&s->answer, &answer, false);
+}
+
+/* ---- flipping ---- */
+
+/* The value `by` after the one in force, round the end. Counts are doubled and halved. */
+static bool value_next(const struct tui_app *app, enum vs_toggle toggle, int by, char *out)
+{
+    const char *now = tui_change_value(app, toggle);
+    char value[VS_TOGGLE_VALUE_MAX];
+    size_t count = 0;
+    size_t at = SIZE_MAX;
+
+    while (vs_toggle_choice(toggle, count, value)) {
+        if (strcmp(value, now) == 0)
+            at = count;
+        count++;
+    }
+    if (!count) {
+        uint64_t n = strtoull(now, NULL, 10);
+
+        if (!n)
+            return false;
+        n = by > 0 ? n * 2 : n > 1 ? n / 2 : 1;
+        snprintf(out, VS_TOGGLE_VALUE_MAX, "%" PRIu64, n);
+        return true;
+    }
+    /* from a list of paths, or from a count of its own, the first choice is next */
+    if (at == SIZE_MAX)
+        at = 0;
+    else
+        at = by > 0 ? (at + 1) % count : (at + count - 1) % count;
+    return vs_toggle_choice(toggle, at, out);
+}
+
+static void turn(struct tui_app *app, enum vs_toggle toggle, int by)
+{
+    char value[VS_TOGGLE_VALUE_MAX];
+    struct vs_error err = VS_ERROR_INIT;
+
+    if (!value_next(app, toggle, by, value)) {
+        tui_app_say(app, "`:set %s=…` takes %s", vs_toggle_info(toggle)->name,
+                    vs_toggle_legal_text(toggle, value));
+        return;
+    }
+    if (tui_change_set(app, toggle, value, &err))
+        tui_app_fail(app, "%s", err.text);
+    else
+        tui_app_change(app);
+}
+
+static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
+{
+    struct whatif *s = state;
+    enum vs_toggle toggle = (enum vs_toggle)s->list.at;
+
+    (void)count;
+    if (action == TUI_ACT || action == TUI_RIGHT) {
+        turn(app, toggle, 1);
+    } else if (action == TUI_LEFT) {
+        turn(app, toggle, -1);
+    } else if (action == TUI_OPEN) {
+        tui_app_say(app, "%s: %s; it costs: %s", vs_toggle_info(toggle)->name,
+                    vs_toggle_info(toggle)->help, vs_toggle_info(toggle)->cost);
+    } else if (action == TUI_RESET) {
+        vs_toggles_release(&app->change.set);
+        tui_app_change(app);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void text(const void *state, const struct tui_app *app, size_t row, struct vs_text *out)
+{
+    enum vs_toggle toggle = (enum vs_toggle)row;
+
+    (void)state;
+    vs_text_addf(out, "%s=%s  %s", vs_toggle_info(toggle)->name, tui_change_value(app, toggle),
+                 vs_toggle_info(toggle)->help);
+}
+
+static void title_more(const void *state, const struct tui_app *app, struct vs_text *out)
+{
+    (void)state;
+    if (tui_change_count(app))
+        tui_change_text(app, out);
+}
+
+static void release(void *state)
+{
+    tui_page_release(&((struct whatif *)state)->answer);
+}
+
+const struct tui_view tui_view_whatif = {
+    .name = "whatif",
+    .title = "what if",
+    .letter = 'w',
+    .scope = TUI_IN_WHATIF,
+    .go = TUI_GO_WHATIF,
+    .beside = "timeline",
+    .state_size = sizeof(struct whatif),
+    .is_list = true,
+    .sync = sync,
+    .draw = draw,
+    .key = key,
+    .text = text,
+    .title_more = title_more,
+    .release = release,
+};
