@@ -5,6 +5,7 @@ the end of every phase, `observer.loss(l)` after every loss. Both must keep no t
 """
 import torch
 
+import nogpu
 from netfile import to_device
 from toggles import AMP_DTYPE
 
@@ -45,7 +46,9 @@ def autocast(toggles, device):
 
 def make_scaler(toggles, device):
     if toggles["amp"] == "fp16":
-        return torch.amp.GradScaler(device)
+        # With real values the usual first scale overflows, and the first steps would be skipped.
+        real = device == "cuda" and not nogpu.active()
+        return torch.amp.GradScaler(device, init_scale=1.0) if real else torch.amp.GradScaler(device)
     return Identity()
 
 

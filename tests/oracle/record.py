@@ -1,10 +1,12 @@
 """One case on CUDA (a GPU, or the stand-in): events, phases, peaks, saved tensors."""
+import contextlib
 import weakref
 
 import torch
 
 import events as ev
 import loop
+import nogpu
 import toggles as tg
 from allocator import Allocator
 from netfile import no_initialisation, to_device
@@ -115,7 +117,8 @@ def measure_saved(net, model, optimizer, scaler, toggles):
 def make(net, toggles, decided):
     """Model, optimizer and scaler of a case, the model on the device."""
     torch.manual_seed(0)
-    with no_initialisation():
+    # Where values are real they must be sane: a GradScaler looks at them.
+    with no_initialisation() if nogpu.active() else contextlib.nullcontext():
         model = net.model()
     notes = tg.prepare(model, toggles, decided)
     model.to("cuda")
@@ -140,6 +143,8 @@ def run(net, toggles, decided=None, keep_scratch=False):
     torch.cuda.memory._record_memory_history(None)
     events = ev.read(trace)[:marks.rows[-1][2]]
     report = figures(events, marks.rows, keep_scratch)
+    report["counters"] = [[step, phase] + list(counters.values())
+                          for step, phase, end, counters in marks.rows]
     report["parameters"] = sum(p.numel() for p in model.parameters())
     report["applied"] = notes
     report["saved"] = measure_saved(net, model, optimizer, scaler, toggles)
