@@ -46,7 +46,7 @@ SETUP := $(if $(filter demo test check setup,$(MAKECMDGOALS)),$(B)/setup.done)
 NVCC := $(firstword $(wildcard $(addsuffix /nvcc,$(subst :, ,$(PATH)) $(CUDA_HOME)/bin /usr/local/cuda/bin)))
 
 .PHONY: all demo test tests check help install setup clean format format-check hdr-check layer-check \
-        globals-check bench golden fuzz test-threads
+        globals-check bench golden fuzz test-threads test-cuda
 .SECONDARY:
 
 all: $(B)/vramscope ## build the program
@@ -114,6 +114,10 @@ test: $(B)/vramscope $(TESTS) ## set up, build and run every test
 # Where threads meet: under SAN=thread these are the ones that matter, and the others would take long.
 test-threads: $(B)/vramscope $(filter $(B)/tests/tracer/%,$(TESTS))
 	@VRAMSCOPE=$(abspath $(B))/vramscope sh tools/run-tests.sh $(B) $(filter $(B)/tests/tracer/%,$(TESTS))
+
+# Not part of any gate: it needs a GPU, PyTorch and minutes.
+test-cuda: ## measure PyTorch on this machine's GPU and compare (tests/gpu/run.sh)
+	@sh tests/gpu/run.sh
 
 check: ## the gate: gcc, clang, tests, sanitizers, layers, headers, globals, format
 	@sh tools/check.sh "$(MAKE)" $(B)

@@ -160,6 +160,7 @@ static void add_categories(const struct rpl_report *report, struct vs_text *out)
     for (;;) {
         size_t next = VS_CATEGORY_COUNT;
         double share;
+        int bar;
 
         for (size_t i = 0; i < VS_CATEGORY_COUNT; i++)
             if (!is_done[i] && report->by_category[i] &&
@@ -169,12 +170,15 @@ static void add_categories(const struct rpl_report *report, struct vs_text *out)
             return;
         is_done[next] = true;
         share = (double)report->by_category[next] / (double)total;
+        bar = (int)lround(BAR_WIDTH * share);
         vs_text_addf(out, "  %-11s", vs_category_name((enum vs_category)next));
         add_bytes(out, 11, report->by_category[next]);
-        vs_text_addf(out, "  %5.1f %%  %5" PRIu64 " block%s  ", 100.0 * share,
+        vs_text_addf(out, "  %5.1f %%  %5" PRIu64 " block%s", 100.0 * share,
                      report->blocks_by_category[next],
-                     report->blocks_by_category[next] == 1 ? " " : "s");
-        vs_text_add_fill(out, '#', (int)lround(BAR_WIDTH * share));
+                     report->blocks_by_category[next] == 1 ? "" : "s");
+        if (bar)
+            vs_text_add(out, report->blocks_by_category[next] == 1 ? "   " : "  ");
+        vs_text_add_fill(out, '#', bar);
         vs_text_add_char(out, '\n');
     }
 }

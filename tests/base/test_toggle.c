@@ -85,7 +85,7 @@ static void a_refusal_lists_the_legal_values(void **state)
     (void)state;
     assert_refused("batch", "0", VS_E_VALUE, "toggle `batch` cannot be `0`; legal: a count from 1");
     assert_refused("batch", "99999999999", VS_E_VALUE,
-                   "toggle `batch` cannot be `99999999999`; legal: a count from 1");
+                   "toggle `batch` cannot be `99999999999`; legal: a count from 1 to 2147483647");
     assert_refused("batch", "", VS_E_VALUE, "toggle `batch` cannot be ``; legal: a count from 1");
     assert_refused("amp", "fp8", VS_E_VALUE,
                    "toggle `amp` cannot be `fp8`; legal: off, fp16 or bf16");
