@@ -246,6 +246,52 @@ static bool native_note_refused(struct lang_vm *vm, const struct lang_call *call
     return true;
 }
 
+/* ---- the optimizer of the net ---- */
+
+#define STATE_DEPTH 4 /* containers inside each other that are looked into */
+
+static void state_mark(struct lang_value v, int depth)
+{
+    struct lang_value *items = NULL;
+    struct lang_entry *entry;
+    uint32_t count = 0;
+    uint32_t at = 0;
+
+    if (v.kind == LANG_TENSOR) {
+        uint8_t category = v.as.tensor->storage->category;
+
+        if (category == VS_CAT_OTHER || category == VS_CAT_TEMPORARY ||
+            category == VS_CAT_ACTIVATION)
+            eng_set_category(v.as.tensor, VS_CAT_OPTIMIZER);
+    }
+    if (depth == 0)
+        return;
+    if ((v.kind == LANG_LIST || v.kind == LANG_TUPLE) && lang_items(v, &items, &count)) {
+        for (uint32_t i = 0; i < count; i++)
+            state_mark(items[i], depth - 1);
+    } else if (v.kind == LANG_DICT) {
+        while ((entry = lang_dict_next(v.as.dict, &at)) != NULL)
+            state_mark(entry->value, depth - 1);
+    }
+}
+
+/* Tensors that an optimizer keeps in its attributes are its state, whatever it calls them. */
+static bool native_note_state(struct lang_vm *vm, const struct lang_call *call,
+                              struct lang_value *out)
+{
+    struct lang_entry *entry;
+    uint32_t at = 0;
+
+    if (!lang_args_exact(vm, call, "_note_state", 1))
+        return false;
+    *out = lang_none();
+    if (call->args[0].kind != LANG_INSTANCE)
+        return true;
+    while ((entry = lang_dict_next(call->args[0].as.instance->attrs, &at)) != NULL)
+        state_mark(entry->value, STATE_DEPTH);
+    return true;
+}
+
 /* ---- the gradient scaler ---- */
 
 static bool native_found_inf(struct lang_vm *vm, const struct lang_call *call,
@@ -422,6 +468,7 @@ void lang_run_natives_register(struct lang_run_state *run)
         {"_note_saved", native_note_saved},
         {"_note_parameters", native_note_parameters},
         {"_note_inplace", native_note_inplace},
+        {"_note_state", native_note_state},
         {"_note_refused", native_note_refused},
         {"_legal_values", native_legal_values},
         {"_found_inf", native_found_inf},

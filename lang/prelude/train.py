@@ -115,6 +115,7 @@ def run(net, settings):
     move(model)
     if hasattr(net, "optimizer"):
         optimizer = net.optimizer(model)
+        torch._note_state(optimizer)
     elif settings["grad"] == "train":
         optimizer = toggles.make_optimizer(model, settings)
     else:
@@ -198,6 +199,8 @@ def train(source, net, loss, train_step, optimizer, scaler, settings):
                     dump_gradients(net, scaler.get_scale())
                 scaler.step(optimizer)
                 scaler.update()
+            if hasattr(source, "optimizer"):
+                torch._note_state(optimizer)
             end("optimizer", 0, settings)
             torch._phase("zero_grad")
             optimizer.zero_grad(set_to_none=settings["zero-grad"] == "none")

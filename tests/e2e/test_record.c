@@ -170,6 +170,24 @@ static void categories_add_up_to_the_peak(void **state)
     program_release(&p);
 }
 
+/* lm4 has an Adam of its own: two moments a parameter, made in its constructor and anew in every step. */
+static void state_of_an_optimizer_of_the_nets_own_is_known_as_such(void **state)
+{
+    const char *trace = program_path("own.db");
+    struct program p = program_run("record", "sample_nets/lm4.py", "-o", trace, "--device", "meta",
+                                   "--batch", "1", NULL);
+
+    (void)state;
+    assert_int_equal(p.status, 0);
+    program_release(&p);
+    p = report_of(trace);
+    assert_true(json_int(p.out, "$.peak.step") > 0); /* the moments there were made by a step */
+    assert_true(json_int(p.out, "$.peak.by_category.parameter") >= 22696448 * 4);
+    assert_true(json_int(p.out, "$.peak.by_category.optimizer") >= 2 * 22696448 * 4);
+    assert_int_equal(json_int(p.out, "$.peak.by_category.other"), 0);
+    program_release(&p);
+}
+
 static void cpu_and_meta_record_the_same_events(void **state)
 {
     const char *cpu = record_lenet("same-cpu.db", "cpu");
@@ -444,6 +462,7 @@ int main(void)
         cmocka_unit_test(the_report_has_the_contracts_fields),
         cmocka_unit_test(the_reports_figures_equal_those_of_sql),
         cmocka_unit_test(categories_add_up_to_the_peak),
+        cmocka_unit_test(state_of_an_optimizer_of_the_nets_own_is_known_as_such),
         cmocka_unit_test(cpu_and_meta_record_the_same_events),
         cmocka_unit_test(the_text_names_the_line_of_the_peak),
         cmocka_unit_test(an_existing_trace_is_only_replaced_with_force),

@@ -62,7 +62,7 @@ def ours(path, given, decided):
     ignore = lambda *values: None
     natives = dict(_step=lambda step: marks[0].step(step), _phase=ignore,
                    _mark=lambda name, micro: marks[0].phase(name), _done=ignore, _note_loss=ignore,
-                   _note_saved=ignore, _note_inplace=ignore, _note_refused=ignore, _note_parameters=ignore)
+                   _note_saved=ignore, _note_inplace=ignore, _note_state=ignore, _note_refused=ignore, _note_parameters=ignore)
     top = prelude_load.load(natives)
     own = prelude_load.net_file(top, path)
     torch.cuda.init()
