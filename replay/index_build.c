@@ -425,7 +425,10 @@ static enum vs_status on_segment(struct rpl_index *index, uint64_t seq,
 static void on_block(struct rpl_index *index, uint64_t seq, const struct vs_event *event)
 {
     struct rpl_row *row = row_get(index, event->a);
+    struct rpl_row *from = event->kind == VS_EV_CAST ? row_get(index, event->b) : NULL;
 
+    if (from && from->alloc_seq)
+        touch(index, from, event->b);
     if (!row || !row->alloc_seq)
         return;
     touch(index, row, event->a);
