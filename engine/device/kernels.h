@@ -81,6 +81,18 @@ enum eng_unary {
     ENG_U_ISNAN,
     ENG_U_ISINF,
     ENG_U_ISFINITE, /* out bool */
+    ENG_U_LOG10,
+    ENG_U_EXP2,
+    ENG_U_TAN,
+    ENG_U_SINH,
+    ENG_U_COSH,
+    ENG_U_ASIN,
+    ENG_U_ACOS,
+    ENG_U_ATAN,
+    ENG_U_TRUNC,
+    ENG_U_FRAC,       /* x - trunc(x) */
+    ENG_U_HARDSHRINK, /* p0 lambda: |x| <= p0 ? 0 : x */
+    ENG_U_SOFTSHRINK, /* p0 lambda: towards 0 by p0, 0 where |x| <= p0 */
     ENG_U_COUNT
 };
 
@@ -126,6 +138,7 @@ enum eng_binary {
     ENG_B_HARDTANH_BACKWARD,    /* p0 min, p1 max: min < b && b < max ? a : 0 */
     ENG_B_SOFTPLUS_BACKWARD,    /* p0 beta, p1 threshold, b the input */
     ENG_B_LOG_SIGMOID_BACKWARD, /* b the input */
+    ENG_B_SHRINK_BACKWARD,      /* p0 lambda, b the input: |b| <= p0 ? 0 : a */
     ENG_B_MSE,                  /* (a-b)^2 */
     ENG_B_MSE_BACKWARD, /* p0 * (a - b) : p0 is the norm, caller multiplies by the gradient through b3 of ternary */
     ENG_B_SMOOTH_L1,             /* p0 beta: d=|a-b|; d<beta ? d*d/2/beta : d-beta/2 */

@@ -72,6 +72,65 @@ void eng_b_index_select(struct eng_bw *b)
     eng_b_give(b, 0, zeros);
 }
 
+/* (input, dim, index, source, alpha): input with alpha * source added at the indices */
+void eng_f_index_add(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, 0), *index = eng_c_tensor(c, 2);
+    struct eng_tensor *source = eng_c_tensor(c, 3);
+    struct eng_tensor *out, *scaled;
+    int dim;
+
+    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim) || !check_index(c, index))
+        return;
+    if (x->ndim != source->ndim || index->ndim > 1 || eng_numel(index) != source->sizes[dim] ||
+        x->dtype != source->dtype) {
+        char tx[ENG_SHAPE_TEXT_MAX], ts[ENG_SHAPE_TEXT_MAX];
+
+        eng_fail(c->e, VS_E_SHAPE,
+                 "index_add: a source of shape %s (%s) does not fit input %s (%s) and %" PRId64
+                 " indices",
+                 eng_shape_text(source, ts), vs_dtype_name((enum vs_dtype)source->dtype),
+                 eng_shape_text(x, tx), vs_dtype_name((enum vs_dtype)x->dtype), eng_numel(index));
+        return;
+    }
+    out = c->inplace ? eng_ref(x) : eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
+    scaled = eng_empty(c->e, source->sizes, source->ndim, (enum vs_dtype)source->dtype, true);
+    if (out && scaled && eng_c_computes(c)) {
+        struct eng_view vx = eng_v(x), vo = eng_v(out), vi = eng_v(index), vs = eng_v(source),
+                        vt = eng_v(scaled);
+        struct eng_cell cell;
+        struct eng_view alpha = eng_v_scalar(c->a[4].v.scalar, scaled, &cell);
+        double p[4] = {1};
+
+        c->e->kernels->binary(ENG_B_MUL, vs.dtype, &vs, &alpha, &vt, p);
+        if (!c->inplace)
+            c->e->kernels->copy(&vx, &vo);
+        if (!c->e->kernels->index_add(&vo, dim, &vi, &vt))
+            index_out_of_range(c->e, "index_add");
+    }
+    eng_unref(scaled);
+    eng_c_give(c, out);
+}
+
+/* g, and for the source what stands at the indices. saved: index */
+void eng_b_index_add(struct eng_bw *b)
+{
+    double alpha = b->a[4].v.scalar.f;
+
+    if (eng_b_needs(b, 0))
+        eng_b_give(b, 0, eng_ref(b->g[0]));
+    if (eng_b_needs(b, 3)) {
+        struct eng_arg args[] = {eng_at(b->g[0]), b->a[1], eng_at(b->saved[0])};
+        const struct eng_edge *edge = eng_b_edge(b, 3, 0);
+        struct eng_tensor *part = b->saved[0] ? eng_call1(b->e, ENG_OP_index_select, args) : NULL;
+        struct eng_tensor *seen = eng_expand(b->e, part, edge->sizes, edge->ndim);
+
+        eng_b_give(b, 3, alpha == 1 ? eng_ref(seen) : eng_mul_scalar(b->e, seen, alpha));
+        eng_unref(seen);
+        eng_unref(part);
+    }
+}
+
 void eng_f_gather(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, 0);

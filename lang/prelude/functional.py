@@ -38,9 +38,23 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 
 
 def pad(input, pad, mode="constant", value=None):
-    if mode != "constant":
-        raise NotImplementedError(f"F.pad: mode={mode} is not supported here; use mode='constant'")
-    return torch._op._constant_pad_nd(input, pad, 0.0 if value is None else value)
+    if mode == "constant":
+        return torch._op._constant_pad_nd(input, pad, 0.0 if value is None else value)
+    if value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    dims = input.dim()
+    if len(pad) == 2 and (dims == 2 or dims == 3):
+        if mode == "reflect":
+            return torch._op._reflection_pad1d(input, pad)
+        if mode == "replicate":
+            return torch._op._replication_pad1d(input, pad)
+    if len(pad) == 4 and (dims == 3 or dims == 4):
+        if mode == "reflect":
+            return torch._op._reflection_pad2d(input, pad)
+        if mode == "replicate":
+            return torch._op._replication_pad2d(input, pad)
+    raise NotImplementedError(f"F.pad: mode={mode} with {len(pad)} paddings of a {dims}D input is not supported here; "
+                              "use 'constant', or 'reflect' or 'replicate' on the last one or two dimensions")
 
 
 def _check_p(p):
@@ -376,9 +390,19 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
         return torch._op._upsample_nearest2d(input, output_size, scale_h, scale_w)
     if mode == "bilinear" and dims == 2:
         return torch._op._upsample_bilinear2d(input, output_size, bool(align_corners), scale_h, scale_w)
+    if mode == "bicubic" and dims == 2:
+        return torch._op._upsample_bicubic2d(input, output_size, bool(align_corners), scale_h, scale_w)
     if mode == "area" and dims == 2:
         return adaptive_avg_pool2d(input, output_size)
     raise NotImplementedError(f"F.interpolate: mode {mode} of a {input.dim()}D input is not supported here")
+
+
+def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
+    return torch._op._im2col(input, kernel_size, dilation, padding, stride)
+
+
+def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+    return torch._op._col2im(input, output_size, kernel_size, dilation, padding, stride)
 
 
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):

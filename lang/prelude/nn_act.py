@@ -159,6 +159,24 @@ class GELU(Module):
         return F.gelu(input, approximate=self.approximate)
 
 
+class Hardshrink(Module):
+    def __init__(self, lambd=0.5):
+        super().__init__()
+        self.lambd = lambd
+
+    def forward(self, input):
+        return F.hardshrink(input, self.lambd)
+
+
+class Softshrink(Module):
+    def __init__(self, lambd=0.5):
+        super().__init__()
+        self.lambd = lambd
+
+    def forward(self, input):
+        return F.softshrink(input, self.lambd)
+
+
 class LogSigmoid(Module):
     def forward(self, input):
         return F.logsigmoid(input)

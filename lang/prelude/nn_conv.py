@@ -24,9 +24,9 @@ class _ConvNd(Module):
                 raise ValueError(f"Invalid padding string '{padding}', should be one of 'same', 'valid'")
             if padding == "same" and any([s != 1 for s in stride]):
                 raise ValueError("padding='same' is not supported for strided convolutions")
-        if padding_mode != "zeros":
+        if padding_mode not in ("zeros", "reflect", "replicate"):
             raise NotImplementedError(f"{type(self).__name__}: padding_mode='{padding_mode}' is not supported here; "
-                                      "use padding_mode='zeros'")
+                                      "use padding_mode='zeros', 'reflect' or 'replicate'")
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.kernel_size = kernel_size
@@ -37,6 +37,17 @@ class _ConvNd(Module):
         self.output_padding = output_padding
         self.groups = groups
         self.padding_mode = padding_mode
+        # what F.pad takes: both sides of the last dimension first
+        sides = []
+        for d in range(len(kernel_size) - 1, -1, -1):
+            if not isinstance(padding, str):
+                sides = sides + [padding[d], padding[d]]
+            elif padding == "same":
+                total = dilation[d] * (kernel_size[d] - 1)
+                sides = sides + [total // 2, total - total // 2]
+            else:
+                sides = sides + [0, 0]
+        self._reversed_padding_repeated_twice = sides
         if transposed:
             shape = (in_channels, out_channels // groups) + kernel_size
         else:
@@ -64,6 +75,9 @@ class Conv1d(_ConvNd):
                          _ntuple(dilation, 1), False, (0,), groups, bias, padding_mode, device, dtype)
 
     def _conv_forward(self, input, weight, bias):
+        if self.padding_mode != "zeros":
+            return F.conv1d(F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode), weight, bias,
+                            self.stride, 0, self.dilation, self.groups)
         return F.conv1d(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
 
     def forward(self, input):
@@ -78,6 +92,9 @@ class Conv2d(_ConvNd):
                          _ntuple(dilation, 2), False, (0, 0), groups, bias, padding_mode, device, dtype)
 
     def _conv_forward(self, input, weight, bias):
+        if self.padding_mode != "zeros":
+            return F.conv2d(F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode), weight, bias,
+                            self.stride, 0, self.dilation, self.groups)
         return F.conv2d(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
 
     def forward(self, input):

@@ -189,6 +189,80 @@ class ZeroPad2d(_PadNd):
         super().__init__(padding, 4)
 
 
+class _EdgePadNd(Module):
+    def __init__(self, padding, sides, mode):
+        super().__init__()
+        self.padding = _ntuple(padding, sides)
+        self.mode = mode
+
+    def forward(self, input):
+        return F.pad(input, self.padding, self.mode)
+
+
+class ReflectionPad1d(_EdgePadNd):
+    def __init__(self, padding):
+        super().__init__(padding, 2, "reflect")
+
+
+class ReflectionPad2d(_EdgePadNd):
+    def __init__(self, padding):
+        super().__init__(padding, 4, "reflect")
+
+
+class ReplicationPad1d(_EdgePadNd):
+    def __init__(self, padding):
+        super().__init__(padding, 2, "replicate")
+
+
+class ReplicationPad2d(_EdgePadNd):
+    def __init__(self, padding):
+        super().__init__(padding, 4, "replicate")
+
+
+class Unfold(Module):
+    def __init__(self, kernel_size, dilation=1, padding=0, stride=1):
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.dilation = dilation
+        self.padding = padding
+        self.stride = stride
+
+    def forward(self, input):
+        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
+
+
+class Fold(Module):
+    def __init__(self, output_size, kernel_size, dilation=1, padding=0, stride=1):
+        super().__init__()
+        self.output_size = output_size
+        self.kernel_size = kernel_size
+        self.dilation = dilation
+        self.padding = padding
+        self.stride = stride
+
+    def forward(self, input):
+        return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
+
+
+class PixelUnshuffle(Module):
+    def __init__(self, downscale_factor):
+        super().__init__()
+        self.downscale_factor = downscale_factor
+
+    def forward(self, input):
+        return F.pixel_unshuffle(input, self.downscale_factor)
+
+
+class CosineSimilarity(Module):
+    def __init__(self, dim=1, eps=1e-08):
+        super().__init__()
+        self.dim = dim
+        self.eps = eps
+
+    def forward(self, x1, x2):
+        return F.cosine_similarity(x1, x2, self.dim, self.eps)
+
+
 class PixelShuffle(Module):
     def __init__(self, upscale_factor):
         super().__init__()

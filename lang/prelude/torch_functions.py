@@ -22,6 +22,41 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     return torch._op._vector_norm(input, [] if dim is None else dim, keepdim, dtype=dtype)
 
 
+def hstack(tensors):
+    tensors = [t.reshape(1) if t.dim() == 0 else t for t in tensors]
+    return torch.cat(tensors, 0 if tensors[0].dim() == 1 else 1)
+
+
+def vstack(tensors):
+    rows = []
+    for t in tensors:
+        rows.append(t.reshape(1, 1) if t.dim() == 0 else t.unsqueeze(0) if t.dim() == 1 else t)
+    return torch.cat(rows, 0)
+
+
+def meshgrid(*tensors, indexing=None):
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        tensors = tensors[0]
+    if indexing is None:
+        torch._warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
+        indexing = "ij"
+    if indexing != "ij" and indexing != "xy":
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    tensors = list(tensors)
+    swapped = indexing == "xy" and len(tensors) >= 2
+    if swapped:
+        tensors = [tensors[1], tensors[0]] + tensors[2:]
+    shape = [t.numel() for t in tensors]
+    grids = []
+    for i in range(len(tensors)):
+        view_shape = [1] * len(tensors)
+        view_shape[i] = -1
+        grids.append(tensors[i].view(view_shape).expand(shape))
+    if swapped:
+        grids = [grids[1], grids[0]] + grids[2:]
+    return tuple(grids)
+
+
 def broadcast_tensors(*tensors):
     # one whose shape is the common one already is given back as it is
     shape = []

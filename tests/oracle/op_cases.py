@@ -165,6 +165,10 @@ def number(text):
 # ---- calling ----
 
 
+def pair(v):
+    return [v, v] if isinstance(v, int) else v
+
+
 def special(torch):
     """Rows that are called by another name than their own."""
     aten, nn = torch.ops.aten, torch._C._nn
@@ -230,6 +234,12 @@ def special(torch):
             nn.upsample_nearest1d(input, output_size, scales),
         "upsample_linear1d": lambda input, output_size, align_corners, scales=None:
             nn.upsample_linear1d(input, output_size, align_corners, scales),
+        "upsample_bicubic2d": lambda input, output_size, align_corners, scales_h=None, scales_w=None:
+            nn.upsample_bicubic2d(input, output_size, align_corners, scales_h, scales_w),
+        "unfold": lambda input, **w: input.unfold(**w),
+        **{name: lambda input, name=name, **w: getattr(aten, name)(input, *[pair(v) for v in w.values()])
+           for name in ("im2col", "col2im", "reflection_pad1d", "reflection_pad2d", "replication_pad1d",
+                        "replication_pad2d")},
         "batch_norm": lambda **w: torch.batch_norm(*w.values(), True),
         "cudnn_batch_norm": batch_norm,
         "native_batch_norm": lambda **w: torch.native_batch_norm(*w.values()),

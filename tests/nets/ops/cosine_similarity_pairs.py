@@ -1,0 +1,28 @@
+# cosine_similarity_pairs
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.randn(7, 90))
+
+    def forward(self, inputs):
+        return F.cosine_similarity(self.x.unsqueeze(1), self.x.unsqueeze(0), dim=2)
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(7, 7)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)
