@@ -28,6 +28,7 @@ static const struct cli_option OPTIONS[] = {
     {"define", 'D', "NAME=VALUE", true, "the net's line `NAME = …` becomes `NAME = VALUE`"},
     {"from", 0, "STEP[:PHASE]", false,
      "the recording begins there (steps count from 0), not where the program begins"},
+    {"gpu", 0, "N", false, "which device of a snapshot with several"},
     {"any-free-order", 0, NULL, false,
      "frees that follow each other may come in any order; autocast's copies go in one that depends "
      "on addresses"},
@@ -131,16 +132,35 @@ static enum vs_status from_get(const struct cli_args *args, struct session *s, u
     return st;
 }
 
+/* --gpu; -1 without it. */
+static enum vs_status gpu_get(const struct cli_args *args, int64_t *out, struct vs_error *err)
+{
+    const char *text = cli_args_value(args, "gpu");
+    char *end = NULL;
+
+    *out = -1;
+    if (!text)
+        return VS_OK;
+    *out = strtoll(text, &end, 10);
+    if (end == text || *end || *out < 0)
+        return vs_fail(err, VS_E_USAGE, "match: --gpu cannot be `%s`; a number from 0 is right",
+                       text);
+    return VS_OK;
+}
+
 static enum vs_status session_fill(const struct cli_args *args, struct session *s,
                                    struct vs_error *err)
 {
     struct rpl_match_options options = {.scope = RPL_MATCH_TENSORS, .first_seq = 1};
     struct vs_error why = VS_ERROR_INIT;
+    int64_t gpu = -1;
     enum vs_status st;
 
     memset(s, 0, sizeof(*s));
     options.any_free_order = cli_args_has(args, "any-free-order");
-    st = sto_memlist_read(args->positionals[1], &s->list, err);
+    st = gpu_get(args, &gpu, err);
+    if (!st)
+        st = sto_memlist_read(args->positionals[1], gpu, &s->list, err);
     if (!st)
         st = net_run(args, s, err);
     if (!st)
@@ -288,15 +308,17 @@ const struct cli_cmd cli_cmd_match = {
     .name = "match",
     .usage = "NET LIST [--TOGGLE VALUE …] [--events WHAT] [-D NAME=VALUE] [--from STEP] [--json]",
     .summary = "Hold a net against what a real GPU recorded, event by event",
-    .help = "The net is run without data and compared with LIST, what PyTorch recorded of the same "
-            "program: the kind of each event, its bytes, and\n"
-            "which allocation a free gives back. LIST is comma- or tab-separated (columns kind, "
-            "bytes, id or address; more in docs/fidelity.md), or a compact\n"
-            "list, as tests/oracle/snapshot_lists.py makes it of a memory snapshot; gzip is "
-            "unpacked. The first difference is shown with its op and line.\n"
-            "Exit status 0: all agree, 1: not.\n\n"
-            "  vramscope match sample_nets/lm4.py -D LENGTH=100 "
-            "tests/golden/alloc/lm4_train_ctx100.0.txt\n",
+    .help =
+        "The net is run without data and compared with LIST, what PyTorch recorded of the same "
+        "program: the kind of each event, its bytes, and\n"
+        "which allocation a free gives back. LIST is a memory snapshot of PyTorch's, or "
+        "comma- or tab-separated (columns kind, bytes, id\n"
+        "or address; more in docs/fidelity.md), or a compact list of tests/golden/alloc; gzip is "
+        "unpacked. Nothing in a snapshot is ever run. The first difference is shown with its op "
+        "and line.\n"
+        "Exit status 0: all agree, 1: not.\n\n"
+        "  vramscope match sample_nets/lm4.py -D LENGTH=100 "
+        "tests/golden/alloc/lm4_train_ctx100.0.txt\n",
     .options = OPTIONS,
     .positionals_min = 2,
     .positionals_max = 2,

@@ -7,47 +7,74 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include "base/mem.h"
-#include "base/text.h"
 #include "store/memlist_internal.h"
+#include "store/snapshot.h"
 
-/* More than any recording that is sensibly kept as text. */
-#define LIST_BYTES_MAX ((size_t)2 << 30)
-#define READ_BYTES 65536
+#define BYTES_MAX (UINT64_C(64) << 30)
+#define READ_BYTES ((size_t)1 << 20)
 
-/* The file's bytes, unpacked where it is compressed. */
-static enum vs_status file_read(const char *path, struct vs_text *out, struct vs_error *err)
+/* The file's bytes, unpacked where it is compressed, and a NUL behind them. */
+struct bytes {
+    char *at;
+    size_t len, cap;
+};
+
+/* Room for a block more. What a plain file holds is known; of a packed one nobody knows. */
+static enum vs_status bytes_grow(struct bytes *b, size_t hint, const char *path,
+                                 struct vs_error *err)
 {
-    char *buffer;
+    size_t cap = b->cap ? b->cap + b->cap / 2 : hint;
+
+    if (b->len + READ_BYTES + 1 <= b->cap)
+        return VS_OK;
+    if (cap < b->len + READ_BYTES + 1)
+        cap = b->len + READ_BYTES + 1;
+    if (cap > BYTES_MAX)
+        return vs_fail(err, VS_E_FORMAT, "%s: larger than 64 GiB", path);
+    b->at = vs_realloc(b->at, cap, 1);
+    b->cap = cap;
+    return VS_OK;
+}
+
+static enum vs_status file_read(const char *path, struct bytes *out, struct vs_error *err)
+{
+    struct stat about;
+    size_t hint = 0;
     gzFile file;
     enum vs_status st = VS_OK;
-    int n;
+    int n = 1;
 
     errno = 0;
-    file = gzopen(path, "rb");
+    file = stat(path, &about) ? NULL : gzopen(path, "rb");
     if (!file)
         return vs_fail(err, errno == ENOENT ? VS_E_NOT_FOUND : VS_E_IO, "%s: %s", path,
                        strerror(errno ? errno : ENOMEM));
-    buffer = vs_alloc(READ_BYTES);
-    while ((n = gzread(file, buffer, READ_BYTES)) > 0 && !st) {
-        if (out->len + (size_t)n > LIST_BYTES_MAX)
-            st = vs_fail(err, VS_E_FORMAT, "%s: larger than 2 GiB", path);
-        else
-            vs_text_add_n(out, buffer, (size_t)n);
+    gzbuffer(file, 1 << 17);
+    if (gzdirect(file) && S_ISREG(about.st_mode))
+        hint = (size_t)about.st_size + READ_BYTES + 1;
+    while (!st && n > 0) {
+        st = bytes_grow(out, hint, path, err);
+        n = st ? 0 : gzread(file, out->at + out->len, (unsigned)READ_BYTES);
+        out->len += n > 0 ? (size_t)n : 0;
     }
     if (!st && n < 0)
         st = vs_fail(err, VS_E_IO, "%s: cannot be read: %s", path,
                      errno ? strerror(errno) : "it is damaged");
     gzclose(file);
-    vs_free(buffer);
+    if (!st)
+        out->at[out->len] = '\0';
     return st;
 }
 
-static enum vs_status text_parse(char *text, size_t len, struct vs_memlist *out,
+enum vs_status sto_memlist_parse(char *text, size_t len, int64_t device, struct vs_memlist *out,
                                  struct vs_error *err)
 {
+    if (sto_snapshot_is(text, len))
+        return sto_snapshot_read(text, len, device, out, err);
     if (memchr(text, 0, len))
         return vs_fail(err, VS_E_FORMAT,
                        "this is no list of memory events; docs/fidelity.md says what is");
@@ -56,20 +83,17 @@ static enum vs_status text_parse(char *text, size_t len, struct vs_memlist *out,
     return sto_memlist_csv(text, out, err);
 }
 
-enum vs_status sto_memlist_read(const char *path, struct vs_memlist *out, struct vs_error *err)
+enum vs_status sto_memlist_read(const char *path, int64_t device, struct vs_memlist *out,
+                                struct vs_error *err)
 {
-    struct vs_text bytes = {NULL, 0, 0};
+    struct bytes bytes = {NULL, 0, 0};
     enum vs_status st = file_read(path, &bytes, err);
-    size_t len = bytes.len;
-    char *text = NULL;
 
     if (!st) {
-        text = vs_text_take(&bytes);
-        st = text_parse(text, len, out, err);
+        st = sto_memlist_parse(bytes.at, bytes.len, device, out, err);
         if (st)
             vs_error_prefix(err, "%s", path);
     }
-    vs_text_release(&bytes);
-    vs_free(text);
+    vs_free(bytes.at);
     return st;
 }

@@ -5,8 +5,9 @@
  * Must not know:  the engine, what is done with a list.
  * Invariant:      a list is read whole or refused with the line that is wrong; files come from strangers.
  *
- * Two formats of text, plain or gzip-compressed, are told apart by their first line:
+ * Plain or gzip-compressed, told apart by how they begin:
  *
+ * - PyTorch's memory snapshot, a pickle; store/snapshot.h.
  * - "vramscope allocator list 1", the compact one of tests/golden/alloc; tests/oracle/snapshot_lists.py describes and writes it.
  * - Comma- or tab-separated with a header line. Columns, in any order: `kind` (alloc; free, which is free_requested and
  *   free_completed in one; free_requested, free_completed, segment_alloc, segment_free, segment_map, segment_unmap, oom, snapshot), `bytes`, and
@@ -22,10 +23,15 @@
 #include "base/memlist.h"
 
 /*
- * Read the file at `path`. *out is zeroed or released before; the caller releases it, also after a failure.
- * VS_E_NOT_FOUND, VS_E_IO; VS_E_FORMAT: it is no such list; the text names file and line.
+ * Read the file at `path`. device: which one of a snapshot, or -1: the only one it has something of. *out is zeroed or released before; the caller releases it, also after a failure.
+ * VS_E_NOT_FOUND, VS_E_IO; VS_E_FORMAT: it is no such list; the text names file and line. VS_E_VALUE: the device
+ * is not there, or has to be chosen.
  */
-VS_MUST_USE enum vs_status sto_memlist_read(const char *path, struct vs_memlist *out,
-                                            struct vs_error *err);
+VS_MUST_USE enum vs_status sto_memlist_read(const char *path, int64_t device,
+                                            struct vs_memlist *out, struct vs_error *err);
+
+/* The same of bytes in memory, unpacked; text[len] is a NUL, and they may be changed while they are read. */
+VS_MUST_USE enum vs_status sto_memlist_parse(char *text, size_t len, int64_t device,
+                                             struct vs_memlist *out, struct vs_error *err);
 
 #endif

@@ -15,7 +15,7 @@
 enum vs_status alloc_list_read(const char *path, struct eng_record *out, struct vs_error *err)
 {
     struct vs_memlist list = {.events = NULL};
-    enum vs_status st = sto_memlist_read(path, &list, err);
+    enum vs_status st = sto_memlist_read(path, -1, &list, err);
 
     memset(out, 0, sizeof(*out));
     if (st)

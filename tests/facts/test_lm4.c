@@ -34,7 +34,7 @@ static void read_list(const char *recording, struct vs_memlist *list)
     char path[128];
 
     snprintf(path, sizeof(path), ALLOC_LISTS_DIR "/%s.0.txt", recording);
-    if (sto_memlist_read(path, list, &err))
+    if (sto_memlist_read(path, -1, list, &err))
         fail_msg("%s", err.text);
 }
 

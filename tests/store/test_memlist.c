@@ -29,7 +29,7 @@ static enum vs_status read_text(const char *text, bool is_packed, struct vs_meml
     assert_int_equal(gzputs(file, text), strlen(text));
     assert_int_equal(gzclose(file), Z_OK);
     memset(out, 0, sizeof(*out));
-    st = sto_memlist_read(path, out, err);
+    st = sto_memlist_read(path, -1, out, err);
     unlink(path);
     return st;
 }
@@ -157,7 +157,7 @@ static void a_file_that_is_not_there_is_named(void **state)
     struct vs_memlist list = {.events = NULL};
 
     (void)state;
-    assert_int_equal(sto_memlist_read("/nowhere/list.csv", &list, &err), VS_E_NOT_FOUND);
+    assert_int_equal(sto_memlist_read("/nowhere/list.csv", -1, &list, &err), VS_E_NOT_FOUND);
     assert_non_null(strstr(err.text, "/nowhere/list.csv"));
 }
 

@@ -1,0 +1,480 @@
+/*
+ * store/pickle.c - see pickle.h: the opcodes.
+ *
+ * Must not know:  how values are kept; pickle_value.c does. Numbers and texts; pickle_scalar.c.
+ */
+#include "store/pickle.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/pickle_machine.h"
+
+#define BUDGET_TIMES 4
+#define BUDGET_CONSTANT (UINT64_C(64) << 20)
+
+/* Those that name, make or call something, or fetch what is not in the pickle. */
+static const struct {
+    unsigned char code;
+    const char *name;
+} REFUSED[] = {
+    {'P', "PERSID"},        {'Q', "BINPERSID"},    {'R', "REDUCE"},
+    {'b', "BUILD"},         {'c', "GLOBAL"},       {'i', "INST"},
+    {'o', "OBJ"},           {0x81, "NEWOBJ"},      {0x82, "EXT1"},
+    {0x83, "EXT2"},         {0x84, "EXT4"},        {0x92, "NEWOBJ_EX"},
+    {0x93, "STACK_GLOBAL"}, {0x97, "NEXT_BUFFER"}, {0x98, "READONLY_BUFFER"},
+};
+
+/* What a memo entry is that nobody has put: no value has it. */
+static const struct sto_value UNSET = {UINT64_MAX & ~UINT64_C(7)};
+
+enum vs_status sto_machine_wrong(struct sto_machine *m, const char *what)
+{
+    return vs_fail(m->err, VS_E_FORMAT, "offset %zu: %s", m->op_at, what);
+}
+
+enum vs_status sto_machine_too_much(struct sto_machine *m)
+{
+    return sto_machine_wrong(
+        m, "it wants more than four times its size of memory, which no recording does");
+}
+
+/* ---- operands ---- */
+
+enum vs_status sto_machine_take(struct sto_machine *m, size_t n, const unsigned char **out)
+{
+    if (n > m->len - m->at)
+        return sto_machine_wrong(m, "the pickle is cut off here");
+    *out = m->bytes + m->at;
+    m->at += n;
+    return VS_OK;
+}
+
+enum vs_status sto_machine_take_uint(struct sto_machine *m, size_t n, uint64_t *out)
+{
+    const unsigned char *bytes = NULL;
+    enum vs_status st = sto_machine_take(m, n, &bytes);
+
+    *out = 0;
+    for (size_t i = 0; i < n && !st; i++)
+        *out |= (uint64_t)bytes[i] << 8 * i;
+    return st;
+}
+
+/* A line without its end; *out ends with a NUL. */
+enum vs_status sto_machine_take_line(struct sto_machine *m, char out[STO_MACHINE_LINE_MAX])
+{
+    const unsigned char *end = memchr(m->bytes + m->at, '\n', m->len - m->at);
+    size_t len = end ? (size_t)(end - m->bytes) - m->at : 0;
+
+    if (!end)
+        return sto_machine_wrong(m, "the pickle is cut off here");
+    if (len >= STO_MACHINE_LINE_MAX)
+        return sto_machine_wrong(m, "a number with thousands of digits");
+    memcpy(out, m->bytes + m->at, len);
+    out[len] = '\0';
+    m->at += len + 1;
+    return strlen(out) == len ? VS_OK : sto_machine_wrong(m, "a number with a NUL in it");
+}
+
+/* ---- the stack and the memo ---- */
+
+enum vs_status sto_machine_push(struct sto_machine *m, struct sto_value v)
+{
+    if (!sto_pickle_grow(m->p, &m->stack, m->depth, &m->stack_cap, sizeof(*m->stack)))
+        return sto_machine_too_much(m);
+    m->stack[m->depth++] = v;
+    return VS_OK;
+}
+
+/* Values above the last mark, or above the bottom. */
+static size_t above(const struct sto_machine *m)
+{
+    return m->depth - (m->mark_count ? m->marks[m->mark_count - 1] : 0);
+}
+
+static enum vs_status need(struct sto_machine *m, size_t n)
+{
+    return above(m) >= n ? VS_OK : sto_machine_wrong(m, "there is nothing on the stack for it");
+}
+
+/* Forget the last mark; *from is where it was. */
+static enum vs_status pop_mark(struct sto_machine *m, size_t *from)
+{
+    if (!m->mark_count)
+        return sto_machine_wrong(m, "there is no mark for it");
+    *from = m->marks[--m->mark_count];
+    return VS_OK;
+}
+
+static enum vs_status put(struct sto_machine *m, uint64_t number)
+{
+    enum vs_status st = need(m, 1);
+
+    if (st)
+        return st;
+    if (number >= m->len)
+        return sto_machine_wrong(m, "a memo number larger than the pickle");
+    while (m->memo_count <= number) {
+        if (!sto_pickle_grow(m->p, &m->memo, m->memo_count, &m->memo_cap, sizeof(*m->memo)))
+            return sto_machine_too_much(m);
+        m->memo[m->memo_count++] = UNSET;
+    }
+    m->memo[number] = m->stack[m->depth - 1];
+    return VS_OK;
+}
+
+static enum vs_status get(struct sto_machine *m, uint64_t number)
+{
+    if (number >= m->memo_count || m->memo[number].bits == UNSET.bits)
+        return sto_machine_wrong(m, "a memo number that nothing was put under");
+    return sto_machine_push(m, m->memo[number]);
+}
+
+/* ---- lists, tuples, dicts ---- */
+
+static enum vs_status push_box(struct sto_machine *m, enum sto_tag tag)
+{
+    struct sto_value v;
+
+    return sto_pickle_box(m->p, tag, &v) ? sto_machine_push(m, v) : sto_machine_too_much(m);
+}
+
+/* What stands from `from` on becomes one list or tuple. */
+static enum vs_status collect(struct sto_machine *m, enum sto_tag tag, size_t from)
+{
+    struct sto_value v;
+
+    if (!sto_pickle_box(m->p, tag, &v) ||
+        !sto_pickle_append(m->p, v, m->stack + from, m->depth - from))
+        return sto_machine_too_much(m);
+    m->depth = from;
+    return sto_machine_push(m, v);
+}
+
+static enum vs_status collect_marked(struct sto_machine *m, enum sto_tag tag)
+{
+    size_t from = 0;
+    enum vs_status st = pop_mark(m, &from);
+
+    return st ? st : collect(m, tag, from);
+}
+
+/* Append what stands from `from` on to the list below it. */
+static enum vs_status append(struct sto_machine *m, size_t from)
+{
+    enum vs_status st = from ? VS_OK : sto_machine_wrong(m, "there is no list for it");
+
+    if (st)
+        return st;
+    if (TAG_OF(m->stack[from - 1]) != TAG_LIST)
+        return sto_machine_wrong(m, "an item for something that is no list");
+    if (!sto_pickle_append(m->p, m->stack[from - 1], m->stack + from, m->depth - from))
+        return sto_machine_too_much(m);
+    m->depth = from;
+    return VS_OK;
+}
+
+static enum vs_status set_items(struct sto_machine *m, size_t from)
+{
+    size_t count = (m->depth - from) / 2;
+
+    if (!from || TAG_OF(m->stack[from - 1]) != TAG_DICT)
+        return sto_machine_wrong(m, "an item for something that is no dict");
+    if ((m->depth - from) % 2)
+        return sto_machine_wrong(m, "a key without a value");
+    for (size_t i = 0; i < count; i++)
+        if (TAG_OF(m->stack[from + 2 * i]) != TAG_TEXT)
+            return sto_machine_wrong(m, "a key that is no text");
+    if (count && !sto_pickle_set(m->p, m->stack[from - 1], m->stack + from, count))
+        return sto_machine_too_much(m);
+    m->depth = from;
+    return VS_OK;
+}
+
+/* DICT: a new one of what stands above the mark. */
+static enum vs_status collect_dict(struct sto_machine *m)
+{
+    size_t from = 0;
+    struct sto_value v;
+    enum vs_status st = pop_mark(m, &from);
+
+    if (!st)
+        st = push_box(m, TAG_DICT);
+    if (st)
+        return st;
+    v = m->stack[m->depth - 1];
+    memmove(m->stack + from + 1, m->stack + from, (m->depth - 1 - from) * sizeof(*m->stack));
+    m->stack[from] = v;
+    return set_items(m, from + 1);
+}
+
+/* The items above the mark belong to what lies below it. */
+static enum vs_status marked_items(struct sto_machine *m, bool is_dict)
+{
+    size_t from = 0;
+    enum vs_status st = pop_mark(m, &from);
+
+    if (!st && m->mark_count && from == m->marks[m->mark_count - 1])
+        st = sto_machine_wrong(m, "there is nothing on the stack for it");
+    if (st)
+        return st;
+    return is_dict ? set_items(m, from) : append(m, from);
+}
+
+static enum vs_status single_item(struct sto_machine *m, size_t n, bool is_dict)
+{
+    enum vs_status st = need(m, n + 1);
+
+    if (st)
+        return st;
+    return is_dict ? set_items(m, m->depth - n) : append(m, m->depth - n);
+}
+
+static enum vs_status pop(struct sto_machine *m)
+{
+    if (!above(m) && m->mark_count) {
+        m->mark_count--;
+        return VS_OK;
+    }
+    if (need(m, 1))
+        return VS_E_FORMAT;
+    m->depth--;
+    return VS_OK;
+}
+
+/* ---- one opcode ---- */
+
+static enum vs_status refuse(struct sto_machine *m, unsigned char code)
+{
+    for (size_t i = 0; i < sizeof(REFUSED) / sizeof(REFUSED[0]); i++)
+        if (REFUSED[i].code == code)
+            return vs_fail(m->err, VS_E_FORMAT,
+                           "offset %zu: opcode %s, which data never needs: it could run code, so "
+                           "the file is not read",
+                           m->op_at, REFUSED[i].name);
+    return vs_fail(m->err, VS_E_FORMAT, "offset %zu: 0x%02x is no opcode of a pickle", m->op_at,
+                   code);
+}
+
+static enum vs_status do_memo(struct sto_machine *m, unsigned char code)
+{
+    char line[STO_MACHINE_LINE_MAX];
+    uint64_t n = 0;
+    enum vs_status st = VS_OK;
+
+    switch (code) {
+    case OP_MEMOIZE:
+        return put(m, m->memo_count);
+    case OP_PUT:
+    case OP_GET:
+        st = sto_machine_take_line(m, line);
+        if (!st && (!*line || strspn(line, "0123456789") != strlen(line) || strlen(line) > 18))
+            st = sto_machine_wrong(m, "a memo number that is none");
+        n = st ? 0 : strtoull(line, NULL, 10);
+        break;
+    case OP_BINPUT:
+    case OP_BINGET:
+        st = sto_machine_take_uint(m, 1, &n);
+        break;
+    default:
+        st = sto_machine_take_uint(m, 4, &n);
+    }
+    if (st)
+        return st;
+    return code == OP_PUT || code == OP_BINPUT || code == OP_LONG_BINPUT ? put(m, n) : get(m, n);
+}
+
+static enum vs_status do_stack(struct sto_machine *m, unsigned char code)
+{
+    size_t from = 0;
+    enum vs_status st;
+
+    switch (code) {
+    case OP_MARK:
+        if (m->mark_count == STO_MACHINE_MARKS_MAX)
+            return sto_machine_wrong(m, "it is nested more than 1000 deep");
+        m->marks[m->mark_count++] = m->depth;
+        return VS_OK;
+    case OP_POP:
+        return pop(m);
+    case OP_POP_MARK:
+        st = pop_mark(m, &from);
+        m->depth = st ? m->depth : from;
+        return st;
+    default:
+        st = need(m, 1);
+        return st ? st : sto_machine_push(m, m->stack[m->depth - 1]);
+    }
+}
+
+static enum vs_status do_box(struct sto_machine *m, unsigned char code)
+{
+    enum vs_status st;
+    size_t n;
+
+    switch (code) {
+    case OP_EMPTY_LIST:
+    case OP_EMPTY_SET:
+        return push_box(m, TAG_LIST);
+    case OP_EMPTY_TUPLE:
+        return push_box(m, TAG_TUPLE);
+    case OP_EMPTY_DICT:
+        return push_box(m, TAG_DICT);
+    case OP_LIST:
+    case OP_FROZENSET:
+        return collect_marked(m, TAG_LIST);
+    case OP_TUPLE:
+        return collect_marked(m, TAG_TUPLE);
+    case OP_DICT:
+        return collect_dict(m);
+    case OP_APPEND:
+        return single_item(m, 1, false);
+    case OP_SETITEM:
+        return single_item(m, 2, true);
+    case OP_APPENDS:
+    case OP_ADDITEMS:
+        return marked_items(m, false);
+    case OP_SETITEMS:
+        return marked_items(m, true);
+    default:
+        n = (size_t)(code - OP_TUPLE1) + 1;
+        st = need(m, n);
+        return st ? st : collect(m, TAG_TUPLE, m->depth - n);
+    }
+}
+
+static enum vs_status do_header(struct sto_machine *m, unsigned char code)
+{
+    uint64_t n = 0;
+    enum vs_status st = sto_machine_take_uint(m, code == OP_PROTO ? 1 : 8, &n);
+
+    if (!st && code == OP_PROTO && n > 5)
+        return sto_machine_wrong(m, "a pickle protocol newer than 5");
+    if (!st && code == OP_FRAME && n > m->len - m->at)
+        return sto_machine_wrong(m, "the pickle is cut off in this frame");
+    return st;
+}
+
+static enum vs_status step(struct sto_machine *m, unsigned char code)
+{
+    switch (code) {
+    case OP_PROTO:
+    case OP_FRAME:
+        return do_header(m, code);
+    case OP_MARK:
+    case OP_POP:
+    case OP_POP_MARK:
+    case OP_DUP:
+        return do_stack(m, code);
+    case OP_NONE:
+        return sto_machine_push(m, (struct sto_value){(uint64_t)PLAIN_NONE << TAG_BITS});
+    case OP_NEWTRUE:
+    case OP_NEWFALSE:
+        return sto_machine_push(
+            m, (struct sto_value){(uint64_t)(code == OP_NEWTRUE ? PLAIN_TRUE : PLAIN_FALSE)
+                                  << TAG_BITS});
+    case OP_BININT:
+    case OP_BININT1:
+    case OP_BININT2:
+    case OP_LONG1:
+    case OP_LONG4:
+    case OP_INT:
+    case OP_LONG:
+    case OP_FLOAT:
+    case OP_BINFLOAT:
+        return sto_machine_number(m, code);
+    case OP_SHORT_BINUNICODE:
+    case OP_SHORT_BINBYTES:
+    case OP_SHORT_BINSTRING:
+    case OP_BINUNICODE:
+    case OP_BINBYTES:
+    case OP_BINSTRING:
+    case OP_BINUNICODE8:
+    case OP_BINBYTES8:
+    case OP_BYTEARRAY8:
+    case OP_UNICODE:
+    case OP_STRING:
+        return sto_machine_text(m, code);
+    case OP_GET:
+    case OP_BINGET:
+    case OP_LONG_BINGET:
+    case OP_PUT:
+    case OP_BINPUT:
+    case OP_LONG_BINPUT:
+    case OP_MEMOIZE:
+        return do_memo(m, code);
+    case OP_EMPTY_LIST:
+    case OP_EMPTY_SET:
+    case OP_EMPTY_TUPLE:
+    case OP_EMPTY_DICT:
+    case OP_LIST:
+    case OP_FROZENSET:
+    case OP_TUPLE:
+    case OP_DICT:
+    case OP_APPEND:
+    case OP_SETITEM:
+    case OP_APPENDS:
+    case OP_ADDITEMS:
+    case OP_SETITEMS:
+    case OP_TUPLE1:
+    case OP_TUPLE2:
+    case OP_TUPLE3:
+        return do_box(m, code);
+    default:
+        return refuse(m, code);
+    }
+}
+
+static enum vs_status machine_run(struct sto_machine *m)
+{
+    enum vs_status st = VS_OK;
+
+    while (!st) {
+        unsigned char code;
+
+        m->op_at = m->at;
+        if (m->at == m->len)
+            return sto_machine_wrong(m, "the pickle is cut off here");
+        code = m->bytes[m->at++];
+        if (code == OP_STOP) {
+            st = need(m, 1);
+            if (!st)
+                m->p->top = m->stack[m->depth - 1];
+            return st;
+        }
+        st = step(m, code);
+    }
+    return st;
+}
+
+enum vs_status sto_pickle_read(const char *bytes, size_t len, struct sto_pickle **out,
+                               struct vs_error *err)
+{
+    struct sto_pickle *p = vs_calloc(1, sizeof(*p));
+    struct sto_machine *m = vs_calloc(1, sizeof(*m));
+    enum vs_status st;
+
+    p->bytes = bytes;
+    p->bytes_len = len;
+    p->arena = vs_arena_new();
+    p->used = len;
+    p->budget = (uint64_t)len * BUDGET_TIMES + BUDGET_CONSTANT;
+    m->p = p;
+    m->bytes = (const unsigned char *)bytes;
+    m->len = len;
+    m->err = err;
+    st = sto_pickle_grow(p, &m->stack, 0, &m->stack_cap, sizeof(*m->stack))
+             ? machine_run(m)
+             : sto_machine_too_much(m);
+    vs_free(m->stack);
+    vs_free(m->memo);
+    vs_free(m);
+    if (st) {
+        sto_pickle_free(p);
+        p = NULL;
+    }
+    *out = p;
+    return st;
+}

@@ -1,0 +1,415 @@
+/*
+ * store/snapshot.c - see snapshot.h.
+ *
+ * Must not know:  opcodes, what a stack says (snapshot_frames.c).
+ * Invariant:      no more segments, blocks and events come out than the file has bytes, however often it repeats them.
+ */
+#include "store/snapshot.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "store/pickle.h"
+#include "store/snapshot_frames.h"
+
+enum key {
+    KEY_SEGMENTS,
+    KEY_TRACES,
+    KEY_SETTINGS,
+    KEY_CONF,
+    KEY_DEVICE,
+    KEY_ADDRESS,
+    KEY_TOTAL_SIZE,
+    KEY_STREAM,
+    KEY_SEGMENT_TYPE,
+    KEY_POOL_ID,
+    KEY_EXPANDABLE,
+    KEY_BLOCKS,
+    KEY_SIZE,
+    KEY_REQUESTED,
+    KEY_STATE,
+    KEY_HISTORY,
+    KEY_REAL_SIZE,
+    KEY_ACTION,
+    KEY_ADDR,
+    KEY_DEVICE_FREE,
+    KEY_FRAMES,
+    KEY_COUNT
+};
+
+static const char *const KEY_NAMES[KEY_COUNT] = {"segments",
+                                                 "device_traces",
+                                                 "allocator_settings",
+                                                 "PYTORCH_CUDA_ALLOC_CONF",
+                                                 "device",
+                                                 "address",
+                                                 "total_size",
+                                                 "stream",
+                                                 "segment_type",
+                                                 "segment_pool_id",
+                                                 "is_expandable",
+                                                 "blocks",
+                                                 "size",
+                                                 "requested_size",
+                                                 "state",
+                                                 "history",
+                                                 "real_size",
+                                                 "action",
+                                                 "addr",
+                                                 "device_free",
+                                                 "frames"};
+
+/* left: how many more records may come out. */
+struct reading {
+    struct sto_pickle *p;
+    struct vs_memlist *list;
+    struct sto_stacks stacks;
+    uint32_t keys[KEY_COUNT];
+    int64_t device;
+    uint64_t left;
+    struct vs_error *err;
+};
+
+static enum vs_status wrong(const struct reading *r, const char *what, enum key key)
+{
+    return vs_fail(r->err, VS_E_FORMAT, "%s: `%s` is missing, or is not what PyTorch writes", what,
+                   KEY_NAMES[key]);
+}
+
+static bool get(const struct reading *r, struct sto_value v, enum key key, struct sto_value *out)
+{
+    return sto_value_get(r->p, v, r->keys[key], out);
+}
+
+/* False only where there is something else than a number; *out stays where there is nothing. */
+static bool get_uint(const struct reading *r, struct sto_value v, enum key key, uint64_t *out)
+{
+    struct sto_value found;
+
+    return !get(r, v, key, &found) || sto_value_int(r->p, found, out);
+}
+
+static bool must_uint(const struct reading *r, struct sto_value v, enum key key, uint64_t *out)
+{
+    struct sto_value found;
+
+    return get(r, v, key, &found) && sto_value_int(r->p, found, out);
+}
+
+static bool get_list(const struct reading *r, struct sto_value v, enum key key,
+                     struct sto_value *out)
+{
+    return get(r, v, key, out) && sto_value_type(*out) == STO_LIST;
+}
+
+static enum vs_status record_take(struct reading *r)
+{
+    if (!r->left--)
+        return vs_fail(r->err, VS_E_FORMAT,
+                       "it repeats itself until it is larger than any recording");
+    return VS_OK;
+}
+
+/* ---- segments ---- */
+
+static bool state_get(const struct reading *r, struct sto_value v, enum vs_mem_block_state *out)
+{
+    static const struct {
+        const char *name;
+        enum vs_mem_block_state state;
+    } STATES[] = {
+        {"inactive", VS_MEM_INACTIVE},
+        {"active_allocated", VS_MEM_ALLOCATED},
+        {"active_pending_free", VS_MEM_PENDING_FREE},
+        {"active_awaiting_free", VS_MEM_PENDING_FREE},
+    };
+    struct sto_value found;
+
+    if (!get(r, v, KEY_STATE, &found))
+        return false;
+    for (size_t i = 0; i < sizeof(STATES) / sizeof(STATES[0]); i++)
+        if (sto_value_is_text(r->p, found, STATES[i].name)) {
+            *out = STATES[i].state;
+            return true;
+        }
+    return false;
+}
+
+/* Where it is not said: the newest entry of the history (2.0), else the whole block. */
+static bool requested_get(const struct reading *r, struct sto_value v, uint64_t bytes,
+                          uint64_t *out)
+{
+    struct sto_value history;
+
+    *out = bytes;
+    if (get(r, v, KEY_REQUESTED, &history))
+        return sto_value_int(r->p, history, out);
+    if (get_list(r, v, KEY_HISTORY, &history) && sto_value_count(r->p, history))
+        return get_uint(r, sto_value_at(r->p, history, 0), KEY_REAL_SIZE, out);
+    return true;
+}
+
+static enum vs_status block_read(struct reading *r, struct sto_value v)
+{
+    struct vs_mem_block block = {.state = VS_MEM_INACTIVE};
+    enum vs_status st = record_take(r);
+
+    if (st)
+        return st;
+    if (!must_uint(r, v, KEY_SIZE, &block.bytes))
+        return wrong(r, "a block", KEY_SIZE);
+    if (!state_get(r, v, &block.state))
+        return wrong(r, "a block", KEY_STATE);
+    if (!requested_get(r, v, block.bytes, &block.requested))
+        return wrong(r, "a block", KEY_REQUESTED);
+    if (block.state == VS_MEM_INACTIVE)
+        block.requested = 0; /* of the last owner, long gone */
+    vs_memlist_add_block(r->list, block);
+    return VS_OK;
+}
+
+static bool pool_read(const struct reading *r, struct sto_value v, struct vs_mem_segment *out)
+{
+    struct sto_value pool;
+
+    if (!get(r, v, KEY_POOL_ID, &pool))
+        return true;
+    return sto_value_count(r->p, pool) == 2 &&
+           sto_value_int(r->p, sto_value_at(r->p, pool, 0), &out->pool_graph) &&
+           sto_value_int(r->p, sto_value_at(r->p, pool, 1), &out->pool_user);
+}
+
+static enum vs_status segment_read(struct reading *r, struct sto_value v)
+{
+    struct vs_mem_segment *segment = vs_memlist_add_segment(r->list);
+    struct sto_value found;
+    enum vs_status st = record_take(r);
+
+    if (st)
+        return st;
+    if (!must_uint(r, v, KEY_ADDRESS, &segment->address))
+        return wrong(r, "a segment", KEY_ADDRESS);
+    if (!must_uint(r, v, KEY_TOTAL_SIZE, &segment->bytes))
+        return wrong(r, "a segment", KEY_TOTAL_SIZE);
+    if (!get_uint(r, v, KEY_STREAM, &segment->stream))
+        return wrong(r, "a segment", KEY_STREAM);
+    if (!pool_read(r, v, segment))
+        return wrong(r, "a segment", KEY_POOL_ID);
+    segment->is_small =
+        get(r, v, KEY_SEGMENT_TYPE, &found) && sto_value_is_text(r->p, found, "small");
+    if (get(r, v, KEY_EXPANDABLE, &found) && !sto_value_bool(found, &segment->is_expandable))
+        return wrong(r, "a segment", KEY_EXPANDABLE);
+    if (!get_list(r, v, KEY_BLOCKS, &found))
+        return wrong(r, "a segment", KEY_BLOCKS);
+    for (size_t i = 0; i < sto_value_count(r->p, found) && !st; i++)
+        st = block_read(r, sto_value_at(r->p, found, i));
+    return st;
+}
+
+static uint64_t device_of(const struct reading *r, struct sto_value segment)
+{
+    uint64_t device = 0;
+
+    return get_uint(r, segment, KEY_DEVICE, &device) ? device : 0;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct vs_mem_segment *x = a;
+    const struct vs_mem_segment *y = b;
+
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static enum vs_status segments_read(struct reading *r, struct sto_value segments)
+{
+    enum vs_status st = VS_OK;
+
+    for (size_t i = 0; i < sto_value_count(r->p, segments) && !st; i++) {
+        struct sto_value segment = sto_value_at(r->p, segments, i);
+
+        if ((int64_t)device_of(r, segment) == r->device)
+            st = segment_read(r, segment);
+    }
+    if (!st && r->list->segment_count)
+        qsort(r->list->segments, r->list->segment_count, sizeof(*r->list->segments), by_address);
+    return st;
+}
+
+/* ---- events ---- */
+
+static enum vs_mem_kind kind_of(const struct reading *r, struct sto_value action)
+{
+    for (size_t k = 0; k < VS_MEM_OTHER; k++)
+        if (sto_value_is_text(r->p, action, vs_mem_kind_name((enum vs_mem_kind)k)))
+            return (enum vs_mem_kind)k;
+    return VS_MEM_OTHER;
+}
+
+static enum vs_status event_read(struct reading *r, struct sto_value v)
+{
+    struct sto_value action = {0};
+    struct sto_value frames;
+    struct vs_mem_event *event;
+    enum vs_mem_kind kind;
+    uint64_t address = 0;
+    uint64_t bytes = 0;
+    uint64_t stream = 0;
+    enum vs_status st = record_take(r);
+
+    if (st)
+        return st;
+    if (!get(r, v, KEY_ACTION, &action) || sto_value_type(action) != STO_TEXT)
+        return wrong(r, "an event", KEY_ACTION);
+    kind = kind_of(r, action);
+    if (kind == VS_MEM_OTHER)
+        return VS_OK; /* of a fork, or newer: nothing the allocator did */
+    if (!must_uint(r, v, kind == VS_MEM_OOM ? KEY_DEVICE_FREE : KEY_ADDR, &address))
+        return wrong(r, "an event", kind == VS_MEM_OOM ? KEY_DEVICE_FREE : KEY_ADDR);
+    if (!must_uint(r, v, KEY_SIZE, &bytes))
+        return wrong(r, "an event", KEY_SIZE);
+    if (!get_uint(r, v, KEY_STREAM, &stream))
+        return wrong(r, "an event", KEY_STREAM);
+    event = vs_memlist_add_event(r->list, kind, address, bytes, stream);
+    if (get(r, v, KEY_FRAMES, &frames)) {
+        const struct sto_stack *stack = sto_stacks_get(&r->stacks, frames);
+
+        event->op = stack->op;
+        event->func = stack->func;
+        event->file = stack->file;
+        event->line = stack->line;
+        event->cls = kind == VS_MEM_ALLOC ? stack->cls : (uint8_t)VS_MEM_TENSOR;
+    }
+    return VS_OK;
+}
+
+static enum vs_status events_read(struct reading *r, struct sto_value traces)
+{
+    struct sto_value trace;
+    enum vs_status st = VS_OK;
+
+    if (r->device < 0 || (uint64_t)r->device >= sto_value_count(r->p, traces))
+        return VS_OK;
+    trace = sto_value_at(r->p, traces, (size_t)r->device);
+    if (sto_value_type(trace) != STO_LIST)
+        return wrong(r, "the snapshot", KEY_TRACES);
+    for (size_t i = 0; i < sto_value_count(r->p, trace) && !st; i++)
+        st = event_read(r, sto_value_at(r->p, trace, i));
+    return st;
+}
+
+/* ---- the device ---- */
+
+/* The devices that have events, and those that have segments, as bits; PyTorch counts at most 64. */
+static void devices_find(const struct reading *r, struct sto_value segments,
+                         struct sto_value traces, uint64_t *with_events, uint64_t *with_segments)
+{
+    *with_events = 0;
+    *with_segments = 0;
+    for (size_t i = 0; i < sto_value_count(r->p, traces) && i < 64; i++)
+        if (sto_value_count(r->p, sto_value_at(r->p, traces, i)))
+            *with_events |= UINT64_C(1) << i;
+    for (size_t i = 0; i < sto_value_count(r->p, segments); i++) {
+        uint64_t device = device_of(r, sto_value_at(r->p, segments, i));
+
+        if (device < 64)
+            *with_segments |= UINT64_C(1) << device;
+    }
+}
+
+static enum vs_status device_choose(struct reading *r, uint64_t with_events, uint64_t with_segments)
+{
+    uint64_t among = with_events ? with_events : with_segments;
+    struct vs_text text = {NULL, 0, 0};
+
+    if (r->device != STO_SNAPSHOT_ANY) {
+        if (r->device < 64 && (with_events | with_segments) >> r->device & 1)
+            return VS_OK;
+        return vs_fail(r->err, VS_E_VALUE, "the snapshot has nothing of device %" PRId64,
+                       r->device);
+    }
+    r->device = 0;
+    while (among && !(among >> r->device & 1))
+        r->device++;
+    if (!(among & (among - 1)))
+        return VS_OK;
+    for (unsigned i = 0; i < 64; i++)
+        if (among >> i & 1)
+            vs_text_addf(&text, "%s%u", text.len ? ", " : "", i);
+    vs_fail(r->err, VS_E_VALUE, "the snapshot has several devices; choose one of %s",
+            vs_text_get(&text));
+    vs_text_release(&text);
+    return VS_E_VALUE;
+}
+
+/* ---- the whole ---- */
+
+static void conf_read(struct reading *r, struct sto_value top)
+{
+    struct sto_value settings;
+    struct sto_value conf;
+    size_t len = 0;
+    const char *text;
+
+    if (!get(r, top, KEY_SETTINGS, &settings) || !get(r, settings, KEY_CONF, &conf))
+        return;
+    text = sto_value_text(r->p, conf, &len);
+    if (text)
+        r->list->conf = vs_strndup(text, len);
+}
+
+static enum vs_status top_read(struct reading *r)
+{
+    struct sto_value top = sto_pickle_top(r->p);
+    struct sto_value segments = top;
+    struct sto_value traces = {0};
+    uint64_t with_events;
+    uint64_t with_segments;
+    enum vs_status st;
+
+    if (sto_value_type(top) != STO_LIST && !get_list(r, top, KEY_SEGMENTS, &segments))
+        return vs_fail(r->err, VS_E_FORMAT,
+                       "it is a pickle, but no memory snapshot: it has no `segments`");
+    if (sto_value_type(top) == STO_DICT && get(r, top, KEY_TRACES, &traces) &&
+        sto_value_type(traces) != STO_LIST)
+        return wrong(r, "the snapshot", KEY_TRACES);
+    devices_find(r, segments, traces, &with_events, &with_segments);
+    st = device_choose(r, with_events, with_segments);
+    if (!st)
+        st = segments_read(r, segments);
+    if (!st)
+        st = events_read(r, traces);
+    if (!st && sto_value_type(top) == STO_DICT)
+        conf_read(r, top);
+    r->list->has_addresses = true;
+    r->list->has_state = true;
+    return st;
+}
+
+bool sto_snapshot_is(const char *bytes, size_t len)
+{
+    /* protocol 2 and later; protocols 0 and 1 have no mark of their own, and no recorder writes them */
+    return len > 2 && (unsigned char)bytes[0] == 0x80 && bytes[1] >= 2 && bytes[1] <= 5;
+}
+
+enum vs_status sto_snapshot_read(const char *bytes, size_t len, int64_t device,
+                                 struct vs_memlist *out, struct vs_error *err)
+{
+    struct reading r = {.list = out, .device = device, .left = len, .err = err};
+    enum vs_status st = sto_pickle_read(bytes, len, &r.p, err);
+
+    if (st)
+        return st;
+    for (size_t i = 0; i < KEY_COUNT; i++)
+        r.keys[i] = sto_pickle_key(r.p, KEY_NAMES[i]);
+    r.stacks.pickle = r.p;
+    r.stacks.list = out;
+    sto_stacks_begin(&r.stacks);
+    st = top_read(&r);
+    sto_stacks_release(&r.stacks);
+    sto_pickle_free(r.p);
+    return st;
+}

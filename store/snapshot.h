@@ -1,0 +1,32 @@
+/*
+ * store/snapshot.h - PyTorch's memory snapshots as lists of memory events.
+ *
+ * For:            store/memlist.c.
+ * Must not know:  opcodes; files.
+ * Invariant:      a field of another type than PyTorch writes is refused with the field's name; one that is missing is not known.
+ *
+ * Read are dumps of torch.cuda.memory._dump_snapshot of all versions (a dict) and what torch.cuda.memory_snapshot() returns
+ * (a list of segments, so no events).
+ */
+#ifndef STO_SNAPSHOT_H
+#define STO_SNAPSHOT_H
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "base/memlist.h"
+
+/* Does it begin like a pickle? */
+bool sto_snapshot_is(const char *bytes, size_t len);
+
+#define STO_SNAPSHOT_ANY (-1)
+
+/*
+ * Read one device's part. device: its number, or STO_SNAPSHOT_ANY: the only one with events, or without any the only one with
+ * segments. Events are told as whose they are by their C++ frames where the recording has some; else all are tensors'.
+ *
+ * VS_E_FORMAT: it is no snapshot; VS_E_VALUE: several devices and none is chosen, or the chosen one is not there.
+ */
+VS_MUST_USE enum vs_status sto_snapshot_read(const char *bytes, size_t len, int64_t device,
+                                             struct vs_memlist *out, struct vs_error *err);
+
+#endif

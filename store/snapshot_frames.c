@@ -1,0 +1,245 @@
+/*
+ * store/snapshot_frames.c - see snapshot_frames.h.
+ *
+ * The names are PyTorch's own C++ symbols, 2.0 to 2.15; tests/oracle/snapshot_lists.py tells the classes by the same ones.
+ */
+#include "store/snapshot_frames.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+
+/* Every tensor's memory is made in one of these. */
+static const char *const TENSOR[] = {"at::detail::empty_", "at::native::resize_",
+                                     "resize_bytes_cuda"};
+static const char *const REDUCTION[] = {"gpu_reduce_kernel"};
+static const char *const SORT[] = {"radix_sort", "cub::", "thrust::", "cuda_cub"};
+static const char *const WORKSPACE[] = {"getNewWorkspace",
+                                        "CublasHandlePool",
+                                        "getCurrentCUDABlasHandle",
+                                        "cublas",
+                                        "Cublas",
+                                        "gemm",
+                                        "cudnn",
+                                        "Cudnn",
+                                        "addmm"};
+static const char *const CPP[] = {"at::", "c10::", "torch::"};
+
+#define COUNT(words) (sizeof(words) / sizeof((words)[0]))
+
+/* A text that does not end with a NUL. */
+struct span {
+    const char *at;
+    size_t len;
+};
+
+static bool has(struct span text, const char *word)
+{
+    return text.len && memmem(text.at, text.len, word, strlen(word)) != NULL;
+}
+
+static bool has_any(struct span text, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (has(text, words[i]))
+            return true;
+    return false;
+}
+
+static bool begins(struct span text, const char *word)
+{
+    return text.len >= strlen(word) && memcmp(text.at, word, strlen(word)) == 0;
+}
+
+static struct span field(const struct sto_stacks *stacks, struct sto_value frame, uint32_t key)
+{
+    struct span span = {"", 0};
+    struct sto_value v;
+
+    if (sto_value_get(stacks->pickle, frame, key, &v)) {
+        const char *text = sto_value_text(stacks->pickle, v, &span.len);
+
+        span.at = text ? text : "";
+    }
+    return span;
+}
+
+/* The word of "at::_ops::WORD::call(" or "…::redispatch(". */
+static struct span op_of(struct span name)
+{
+    static const char BEFORE[] = "at::_ops::";
+    struct span op = {name.at + sizeof(BEFORE) - 1, 0};
+    struct span rest;
+
+    if (!begins(name, BEFORE))
+        return (struct span){"", 0};
+    while (op.at + op.len < name.at + name.len && op.at[op.len] != ':')
+        op.len++;
+    rest = (struct span){op.at + op.len, (size_t)(name.at + name.len - op.at) - op.len};
+    return begins(rest, "::call(") || begins(rest, "::redispatch(") ? op : (struct span){"", 0};
+}
+
+/* The word of "…torch::autograd::WORD::apply(", with or without "generated::". */
+static struct span node_of(struct span name)
+{
+    static const char BEFORE[] = "torch::autograd::";
+    static const char GENERATED[] = "generated::";
+    static const char AFTER[] = "::apply(";
+    const char *end = name.len ? memmem(name.at, name.len, AFTER, sizeof(AFTER) - 1) : NULL;
+    const char *start = end ? memmem(name.at, name.len, BEFORE, sizeof(BEFORE) - 1) : NULL;
+    struct span node;
+
+    if (!start || start + sizeof(BEFORE) - 1 >= end)
+        return (struct span){"", 0};
+    start += sizeof(BEFORE) - 1;
+    node = (struct span){start, (size_t)(end - start)};
+    if (begins(node, GENERATED))
+        node = (struct span){node.at + sizeof(GENERATED) - 1, node.len - sizeof(GENERATED) + 1};
+    return memchr(node.at, ':', node.len) ? (struct span){"", 0} : node;
+}
+
+static bool is_python(struct span file)
+{
+    return file.len > 3 && memcmp(file.at + file.len - 3, ".py", 3) == 0;
+}
+
+/* Tensor's unless C++ frames say otherwise. */
+struct whose {
+    bool has_cpp;
+    bool has_tensor;
+    bool has[VS_MEM_CLASS_COUNT];
+};
+
+static void whose_look(struct whose *whose, struct span name)
+{
+    for (size_t i = 0; i < COUNT(CPP) && !whose->has_cpp; i++)
+        whose->has_cpp = begins(name, CPP[i]);
+    whose->has_tensor = whose->has_tensor || has_any(name, TENSOR, COUNT(TENSOR));
+    if (whose->has_tensor)
+        return;
+    whose->has[VS_MEM_REDUCTION] |= has_any(name, REDUCTION, COUNT(REDUCTION));
+    whose->has[VS_MEM_SORT] |= has_any(name, SORT, COUNT(SORT));
+    whose->has[VS_MEM_WORKSPACE] |= has_any(name, WORKSPACE, COUNT(WORKSPACE));
+}
+
+static uint8_t whose_get(const struct whose *whose)
+{
+    if (!whose->has_cpp || whose->has_tensor)
+        return VS_MEM_TENSOR;
+    if (whose->has[VS_MEM_REDUCTION])
+        return VS_MEM_REDUCTION;
+    if (whose->has[VS_MEM_SORT])
+        return VS_MEM_SORT;
+    return whose->has[VS_MEM_WORKSPACE] ? VS_MEM_WORKSPACE : VS_MEM_SCRATCH;
+}
+
+/* The base name of a path, of either kind. */
+static struct span base_of(struct span path)
+{
+    for (size_t i = path.len; i-- > 0;)
+        if (path.at[i] == '/' || path.at[i] == '\\')
+            return (struct span){path.at + i + 1, path.len - i - 1};
+    return path;
+}
+
+/* Installed packages, PyTorch's among them, are not where a user looks first. */
+static bool is_installed(struct span file)
+{
+    return has(file, "site-packages") || has(file, "dist-packages");
+}
+
+static void op_set(struct sto_stacks *stacks, struct sto_stack *out, struct span node,
+                   struct span op)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    if (node.len)
+        vs_text_addf(&text, "%.*s/", (int)node.len, node.at);
+    vs_text_add_n(&text, op.at, op.len);
+    out->op = vs_memlist_string(stacks->list, vs_text_get(&text), text.len);
+    vs_text_release(&text);
+}
+
+/* The innermost frame of the user's own, else the innermost in Python. */
+static void place_find(struct sto_stacks *stacks, struct sto_value frames, struct sto_stack *out)
+{
+    const struct sto_pickle *p = stacks->pickle;
+    struct sto_value best = {0};
+    struct span file = {"", 0};
+    struct span name;
+    struct sto_value v;
+    uint64_t line = 0;
+
+    for (size_t i = 0; i < sto_value_count(p, frames); i++) {
+        struct sto_value frame = sto_value_at(p, frames, i);
+        struct span found = field(stacks, frame, stacks->key_filename);
+
+        if (!is_python(found) || (file.len && is_installed(found)))
+            continue;
+        best = frame;
+        file = found;
+        if (!is_installed(found))
+            break;
+    }
+    if (!file.len)
+        return;
+    name = field(stacks, best, stacks->key_name);
+    if (sto_value_get(p, best, stacks->key_line, &v) && !sto_value_int(p, v, &line))
+        line = 0;
+    file = base_of(file);
+    out->func = vs_memlist_string(stacks->list, name.at, name.len);
+    out->file = vs_memlist_string(stacks->list, file.at, file.len);
+    out->line = (uint32_t)line;
+}
+
+/* The outermost op, inside a backward node that node's; and whose the allocation is. */
+static void op_find(struct sto_stacks *stacks, struct sto_value frames, struct sto_stack *out)
+{
+    const struct sto_pickle *p = stacks->pickle;
+    struct whose whose = {.has_cpp = false};
+    struct span op = {"", 0};
+    struct span node = {"", 0};
+
+    for (size_t i = 0; i < sto_value_count(p, frames); i++) {
+        struct span name = field(stacks, sto_value_at(p, frames, i), stacks->key_name);
+        struct span found = node.len ? (struct span){"", 0} : op_of(name);
+
+        whose_look(&whose, name);
+        op = found.len ? found : op;
+        node = node.len ? node : node_of(name);
+    }
+    op_set(stacks, out, node, op);
+    out->cls = whose_get(&whose);
+}
+
+void sto_stacks_begin(struct sto_stacks *stacks)
+{
+    stacks->key_name = sto_pickle_key(stacks->pickle, "name");
+    stacks->key_filename = sto_pickle_key(stacks->pickle, "filename");
+    stacks->key_line = sto_pickle_key(stacks->pickle, "line");
+}
+
+void sto_stacks_release(struct sto_stacks *stacks)
+{
+    vs_free(stacks->items);
+}
+
+const struct sto_stack *sto_stacks_get(struct sto_stacks *stacks, struct sto_value frames)
+{
+    static const struct sto_stack NOTHING = {0, 0, 0, 0, VS_MEM_TENSOR};
+    uint32_t mark = sto_value_mark(stacks->pickle, frames);
+    struct sto_stack *stack;
+
+    if (sto_value_type(frames) != STO_LIST)
+        return &NOTHING;
+    if (mark)
+        return &stacks->items[mark - 1];
+    stacks->items = vs_grow(stacks->items, stacks->count, &stacks->cap, sizeof(*stacks->items));
+    stack = &stacks->items[stacks->count++];
+    *stack = NOTHING;
+    place_find(stacks, frames, stack);
+    op_find(stacks, frames, stack);
+    sto_value_mark_set(stacks->pickle, frames, (uint32_t)stacks->count);
+    return stack;
+}

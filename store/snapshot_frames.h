@@ -1,0 +1,37 @@
+/*
+ * store/snapshot_frames.h - what a stack of a snapshot says: the op, the place in Python, whose an allocation is.
+ *
+ * For:            store/snapshot.c.
+ * Must not know:  events.
+ * Invariant:      a stack that many events share is looked at once.
+ */
+#ifndef STO_SNAPSHOT_FRAMES_H
+#define STO_SNAPSHOT_FRAMES_H
+
+#include "base/memlist.h"
+#include "store/pickle.h"
+
+/* op, func, file: strings of the list; cls: enum vs_mem_class. */
+struct sto_stack {
+    uint32_t op;
+    uint32_t func;
+    uint32_t file;
+    uint32_t line;
+    uint8_t cls;
+};
+
+/* Zero-initialise, then set pickle and list and call _begin. */
+struct sto_stacks {
+    struct sto_pickle *pickle;
+    struct vs_memlist *list;
+    uint32_t key_name, key_filename, key_line;
+    struct sto_stack *items; /* a stack's mark is its number here and one */
+    size_t count, cap;
+};
+
+void sto_stacks_begin(struct sto_stacks *stacks);
+void sto_stacks_release(struct sto_stacks *stacks);
+/* What `frames` says, innermost first; nothing where it is no list. Borrowed until the next call. */
+const struct sto_stack *sto_stacks_get(struct sto_stacks *stacks, struct sto_value frames);
+
+#endif

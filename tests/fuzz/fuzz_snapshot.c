@@ -1,0 +1,42 @@
+/*
+ * tests/fuzz/fuzz_snapshot.c - any bytes at all give a list of memory events, which can be replayed or not, or one message.
+ *
+ * Input: what a file holds, unpacked; a pickle, or a list as text.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "engine/alloc_memlist.h"
+#include "store/memlist.h"
+#include "store/snapshot.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void replay(const struct vs_memlist *list)
+{
+    struct eng_record_peaks peaks;
+    struct vs_error err = VS_ERROR_INIT;
+
+    if (eng_record_peaks_of(list, &peaks, &err))
+        VS_ASSERT(err.text[0]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct vs_memlist list = {.events = NULL};
+    struct vs_error err = VS_ERROR_INIT;
+    char *text = vs_alloc(size + 1);
+    enum vs_status st;
+
+    memcpy(text, data, size);
+    text[size] = '\0';
+    st = sto_memlist_parse(text, size, -1, &list, &err);
+    VS_ASSERT(!st || err.text[0]);
+    if (!st)
+        replay(&list);
+    vs_memlist_release(&list);
+    vs_free(text);
+    return 0;
+}

@@ -1,0 +1,388 @@
+/*
+ * tests/store/test_pickle.c - pickles of CPython's come out as they went in; everything else is refused, and nothing grows.
+ *
+ * tests/golden/pickle/cases.txt is CPython's own (tests/oracle/pickle_cases.py); the hostile ones are written here, byte by byte.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "store/pickle.h"
+
+#define CASES "tests/golden/pickle/cases.txt"
+
+/* ---- as CPython has it ---- */
+
+static void add_text(const char *at, size_t len, struct vs_text *out)
+{
+    vs_text_add_char(out, 't');
+    for (size_t i = 0; i < len; i++)
+        vs_text_addf(out, "%02x", (unsigned char)at[i]);
+}
+
+static void add_value(const struct sto_pickle *p, struct sto_value v, struct vs_text *out);
+
+static void add_items(const struct sto_pickle *p, struct sto_value v, const char *brackets,
+                      struct vs_text *out)
+{
+    vs_text_add_char(out, brackets[0]);
+    for (size_t i = 0; i < sto_value_count(p, v); i++) {
+        vs_text_add(out, i ? "," : "");
+        if (sto_value_type(v) == STO_DICT) {
+            size_t len;
+            const char *key = sto_value_key(p, v, i, &len);
+
+            add_text(key, len, out);
+            vs_text_add_char(out, '=');
+        }
+        add_value(p, sto_value_at(p, v, i), out);
+    }
+    vs_text_add_char(out, brackets[1]);
+}
+
+static void add_int(const struct sto_pickle *p, struct sto_value v, struct vs_text *out)
+{
+    uint64_t n;
+
+    /* which sign a large one has is not kept; the cases have it beside them */
+    if (!sto_value_int(p, v, &n))
+        vs_text_add(out, "big");
+    else
+        vs_text_addf(out, "%" PRId64, (int64_t)n);
+}
+
+static void add_value(const struct sto_pickle *p, struct sto_value v, struct vs_text *out)
+{
+    bool is_true = false;
+    double d = 0;
+    uint64_t bits;
+    size_t len;
+    const char *text;
+
+    switch (sto_value_type(v)) {
+    case STO_NONE:
+        vs_text_add(out, "n");
+        break;
+    case STO_BOOL:
+        assert_true(sto_value_bool(v, &is_true));
+        vs_text_add(out, is_true ? "true" : "false");
+        break;
+    case STO_INT:
+        add_int(p, v, out);
+        break;
+    case STO_FLOAT:
+        assert_true(sto_value_float(p, v, &d));
+        memcpy(&bits, &d, sizeof(bits));
+        vs_text_addf(out, "f%016" PRIx64, bits);
+        break;
+    case STO_TEXT:
+        text = sto_value_text(p, v, &len);
+        add_text(text, len, out);
+        break;
+    case STO_LIST:
+        add_items(p, v, "[]", out);
+        break;
+    case STO_TUPLE:
+        add_items(p, v, "()", out);
+        break;
+    case STO_DICT:
+        add_items(p, v, "{}", out);
+        break;
+    }
+}
+
+static size_t hex_bytes(const char *hex, size_t len, char *out)
+{
+    for (size_t i = 0; i < len / 2; i++) {
+        unsigned byte;
+
+        assert_int_equal(sscanf(hex + 2 * i, "%2x", &byte), 1);
+        out[i] = (char)byte;
+    }
+    return len / 2;
+}
+
+/* Numbers of 2^63 and more are written as what they are modulo 2^64, below 0. */
+static void large_numbers_wrap(char *expected)
+{
+    char *from = expected;
+    char *to = expected;
+
+    while (*from) {
+        size_t digits = strspn(from, "0123456789");
+        bool is_number = digits >= 19 && (from == expected || strchr("[(,=", from[-1]));
+        uint64_t n = is_number ? strtoull(from, NULL, 10) : 0;
+
+        if (is_number && n >> 63) {
+            to += sprintf(to, "%" PRId64, (int64_t)n);
+        } else {
+            memmove(to, from, digits ? digits : 1);
+            to += digits ? digits : 1;
+        }
+        from += digits ? digits : 1;
+    }
+    *to = '\0';
+}
+
+static void what_cpython_pickles_comes_out(void **state)
+{
+    FILE *file = fopen(CASES, "r");
+    char *line = NULL;
+    size_t cap = 0;
+    size_t count = 0;
+
+    (void)state;
+    assert_non_null(file);
+    while (getline(&line, &cap, file) > 0) {
+        size_t len = strcspn(line, " ");
+        char *expected = line + len + 1;
+        char *bytes = vs_alloc(len / 2 + 1);
+        struct vs_error err = VS_ERROR_INIT;
+        struct vs_text text = {NULL, 0, 0};
+        struct sto_pickle *p;
+
+        expected[strcspn(expected, "\n")] = '\0';
+        large_numbers_wrap(expected);
+        if (sto_pickle_read(bytes, hex_bytes(line, len, bytes), &p, &err))
+            fail_msg("case %zu: %s", count, err.text);
+        add_value(p, sto_pickle_top(p), &text);
+        if (strcmp(vs_text_get(&text), expected) != 0)
+            fail_msg("case %zu:\n%.300s\nnot\n%.300s", count, vs_text_get(&text), expected);
+        vs_text_release(&text);
+        sto_pickle_free(p);
+        vs_free(bytes);
+        count++;
+    }
+    assert_in_range(count, 300, 10000);
+    free(line);
+    fclose(file);
+}
+
+/* Cut anywhere, a pickle is refused: only its last byte ends it. */
+static void a_pickle_cut_off_anywhere_is_refused(void **state)
+{
+    FILE *file = fopen(CASES, "r");
+    char *line = NULL;
+    size_t cap = 0;
+    size_t tried = 0;
+
+    (void)state;
+    assert_non_null(file);
+    while (getline(&line, &cap, file) > 0) {
+        size_t len = strcspn(line, " ");
+        char *bytes = vs_alloc(len / 2 + 1);
+
+        hex_bytes(line, len, bytes);
+        for (size_t cut = 0; cut < len / 2 && len < 1000; cut++) {
+            char *copy = vs_alloc(cut + 1); /* so that reading past it is noticed */
+            struct vs_error err = VS_ERROR_INIT;
+            struct sto_pickle *p;
+
+            memcpy(copy, bytes, cut);
+            copy = vs_realloc(copy, cut ? cut : 1, 1);
+            assert_int_equal(sto_pickle_read(copy, cut, &p, &err), VS_E_FORMAT);
+            assert_null(p);
+            vs_free(copy);
+            tried++;
+        }
+        vs_free(bytes);
+    }
+    assert_true(tried > 10000);
+    free(line);
+    fclose(file);
+}
+
+/* ---- what is refused ---- */
+
+struct hostile {
+    const char *bytes;
+    size_t len;
+    const char *says;
+};
+#define HOSTILE(bytes, says)                                                                       \
+    {                                                                                              \
+        bytes, sizeof(bytes) - 1, says                                                             \
+    }
+
+static void check_refused(const struct hostile *h)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct sto_pickle *p;
+
+    if (sto_pickle_read(h->bytes, h->len, &p, &err) != VS_E_FORMAT)
+        fail_msg("was read; should say: %s", h->says);
+    if (!strstr(err.text, h->says))
+        fail_msg("says: %s; should: %s", err.text, h->says);
+}
+
+static void what_could_run_code_is_refused_by_name_and_place(void **state)
+{
+    static const struct hostile cases[] = {
+        HOSTILE("\x80\x02"
+                "cos\nsystem\n.",
+                "offset 2: opcode GLOBAL"),
+        HOSTILE("\x80\x04\x8c\x02os\x8c\x06system\x93.", "offset 14: opcode STACK_GLOBAL"),
+        HOSTILE("N)R.", "offset 2: opcode REDUCE"),
+        HOSTILE("NNb.", "offset 2: opcode BUILD"),
+        HOSTILE("(ios\nsystem\n.", "offset 1: opcode INST"),
+        HOSTILE("(No.", "offset 2: opcode OBJ"),
+        HOSTILE("NN\x81.", "offset 2: opcode NEWOBJ,"),
+        HOSTILE("NNN\x92.", "offset 3: opcode NEWOBJ_EX"),
+        HOSTILE("\x82\x01.", "offset 0: opcode EXT1"),
+        HOSTILE("\x83\x01\x01.", "offset 0: opcode EXT2"),
+        HOSTILE("\x84\x01\x01\x01\x01.", "offset 0: opcode EXT4"),
+        HOSTILE("Pid\n.", "offset 0: opcode PERSID"),
+        HOSTILE("NQ.", "offset 1: opcode BINPERSID"),
+        HOSTILE("\x97.", "offset 0: opcode NEXT_BUFFER"),
+        HOSTILE("N\x98.", "offset 1: opcode READONLY_BUFFER"),
+        HOSTILE("\xff.", "offset 0: 0xff is no opcode"),
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        check_refused(&cases[i]);
+}
+
+static void nonsense_is_refused(void **state)
+{
+    static const struct hostile cases[] = {
+        HOSTILE("", "offset 0: the pickle is cut off"),
+        HOSTILE(".", "nothing on the stack"),
+        HOSTILE("a.", "nothing on the stack"),
+        HOSTILE("Na.", "nothing on the stack"),
+        HOSTILE("NNa.", "something that is no list"),
+        HOSTILE("]Ns.", "nothing on the stack"),
+        HOSTILE("]NNs.", "something that is no dict"),
+        HOSTILE("}NNs.", "a key that is no text"),
+        HOSTILE("}(X\x01\x00\x00\x00xu.", "a key without a value"),
+        HOSTILE("e.", "no mark"),
+        HOSTILE("(e.", "no list"),
+        HOSTILE("]((e.", "nothing on the stack"),
+        HOSTILE("](NNa.", "something that is no list"),
+        HOSTILE("t.", "no mark"),
+        HOSTILE("N\x86.", "nothing on the stack"),
+        HOSTILE("(N\x86.", "nothing on the stack"),
+        HOSTILE("0.", "nothing on the stack"),
+        HOSTILE("1.", "no mark"),
+        HOSTILE("2.", "nothing on the stack"),
+        HOSTILE("h\x00.", "nothing was put"),
+        HOSTILE("Nq\x01h\x00.", "nothing was put"),
+        HOSTILE("\x94.", "nothing on the stack"),
+        HOSTILE("g1x\n.", "a memo number that is none"),
+        HOSTILE("I12x\n.", "a number that is none"),
+        HOSTILE("I\n.", "a number that is none"),
+        HOSTILE("L-L\n.", "a number that is none"),
+        HOSTILE("F1.5.5\n.", "a number that is none"),
+        HOSTILE("S'x\n.", "without its quotes"),
+        HOSTILE("V\\u12\n.", "an escape"),
+        HOSTILE("V\\U00110000\n.", "an escape"),
+        HOSTILE("\x80\x06N.", "newer than 5"),
+        HOSTILE("\x80\x04\x95\xff\xff\xff\xff\xff\xff\xff\xffN.", "cut off in this frame"),
+        HOSTILE("\x8a\x11"
+                "01234567890123456.",
+                "more than 16 bytes"),
+        HOSTILE("\x8b\xff\xff\xff\xff.", "more than 16 bytes"),
+        HOSTILE("X\xff\xff\xff\xffx.", "cut off"),
+        HOSTILE("\x8d\xff\xff\xff\xff\xff\xff\xff\xffx.", "cut off"),
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        check_refused(&cases[i]);
+}
+
+/* `count` times `unit`, between two other texts. */
+static void check_repeated_refused(const char *before, const char *unit, size_t unit_len,
+                                   size_t count, const char *after, const char *says)
+{
+    struct vs_text text = {NULL, 0, 0};
+    struct hostile h = {NULL, 0, says};
+
+    vs_text_add(&text, before);
+    for (size_t i = 0; i < count; i++)
+        vs_text_add_n(&text, unit, unit_len);
+    vs_text_add(&text, after);
+    h.bytes = vs_text_get(&text);
+    h.len = text.len;
+    check_refused(&h);
+    vs_text_release(&text);
+}
+
+static void bombs_are_refused(void **state)
+{
+    static const struct hostile huge_memo = HOSTILE("Nr\xff\xff\xff\x7f.", "a memo number larger");
+
+    (void)state;
+    check_refused(&huge_memo);
+    check_repeated_refused("", "(", 1, 1001, "N.", "more than 1000 deep");
+    /* a word of memory for each byte: eight times the input */
+    check_repeated_refused("(", "N", 1, (size_t)40 << 20, "l.", "more than four times its size");
+    /* 24 bytes and more for each byte */
+    check_repeated_refused("(", "]", 1, (size_t)8 << 20, "l.", "more than four times its size");
+    check_repeated_refused("(", "}", 1, (size_t)8 << 20, "l.", "more than four times its size");
+    /* each tuple holds the one before it twice: seven bytes of input for two levels */
+    check_repeated_refused("N", "2\x86", 2, (size_t)8 << 20, ".", "more than four times its size");
+}
+
+static void what_stands_after_the_end_is_not_looked_at(void **state)
+{
+    static const char bytes[] = "\x80\x02]q\x00(K\x01K\x02"
+                                "e.cos\nsystem\n";
+    struct vs_error err = VS_ERROR_INIT;
+    struct sto_pickle *p;
+    uint64_t n = 0;
+
+    (void)state;
+    assert_int_equal(sto_pickle_read(bytes, sizeof(bytes) - 1, &p, &err), VS_OK);
+    assert_int_equal(sto_value_count(p, sto_pickle_top(p)), 2);
+    assert_true(sto_value_int(p, sto_value_at(p, sto_pickle_top(p), 1), &n));
+    assert_int_equal(n, 2);
+    sto_pickle_free(p);
+}
+
+static void keys_are_found_and_the_last_one_counts(void **state)
+{
+    static const char bytes[] = "}(U\x01"
+                                "aK\x01U\x01"
+                                "bK\x02U\x01"
+                                "aK\x03u.";
+    struct vs_error err = VS_ERROR_INIT;
+    struct sto_value v;
+    struct sto_pickle *p;
+    uint64_t n = 0;
+
+    (void)state;
+    assert_int_equal(sto_pickle_read(bytes, sizeof(bytes) - 1, &p, &err), VS_OK);
+    assert_true(sto_value_get(p, sto_pickle_top(p), sto_pickle_key(p, "a"), &v));
+    assert_true(sto_value_int(p, v, &n));
+    assert_int_equal(n, 3);
+    assert_int_equal(sto_pickle_key(p, "c"), STO_NO_KEY);
+    assert_false(sto_value_get(p, sto_pickle_top(p), STO_NO_KEY, &v));
+    sto_value_mark_set(p, sto_pickle_top(p), 7);
+    assert_int_equal(sto_value_mark(p, sto_pickle_top(p)), 7);
+    sto_pickle_free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_cpython_pickles_comes_out),
+        cmocka_unit_test(a_pickle_cut_off_anywhere_is_refused),
+        cmocka_unit_test(what_could_run_code_is_refused_by_name_and_place),
+        cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(bombs_are_refused),
+        cmocka_unit_test(what_stands_after_the_end_is_not_looked_at),
+        cmocka_unit_test(keys_are_found_and_the_last_one_counts),
+    };
+
+    return cmocka_run_group_tests_name("store/pickle", tests, NULL, NULL);
+}
