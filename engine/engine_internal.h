@@ -173,9 +173,12 @@ static inline size_t eng_string_hash(const char *text, size_t size)
 /* 0 for NULL, and where nobody ever listened. */
 static inline uint32_t eng_string_id(struct eng *e, const char *text)
 {
-    const struct eng_string_slot *slot = &e->strings.slots[eng_string_hash(text, e->strings.size)];
+    const struct eng_string_slot *slot;
 
-    return slot->text == text && text ? slot->id : eng_string_id_find(e, text);
+    if (!text)
+        return 0;
+    slot = &e->strings.slots[eng_string_hash(text, e->strings.size)];
+    return slot->text == text ? slot->id : eng_string_id_find(e, text);
 }
 void eng_emit(struct eng *e, struct vs_event *event); /* fills place; observer must be there */
 const char *eng_set_op(struct eng *e, const char *op);

@@ -139,15 +139,8 @@ struct eng_tensor *eng_tensor_on(struct eng_storage *s_taken, struct eng_version
     return t;
 }
 
-struct eng_tensor *eng_ref(struct eng_tensor *t)
-{
-    if (t)
-        t->refs++;
-    return t;
-}
-
 /* The order is that of PyTorch's TensorImpl: what it is a view of, its history, its gradient, its memory. */
-static void tensor_free(struct eng_tensor *t)
+void eng_tensor_free(struct eng_tensor *t)
 {
     struct eng *e = t->storage->eng;
 
@@ -158,12 +151,6 @@ static void tensor_free(struct eng_tensor *t)
     if (!--t->version->refs)
         vs_pool_put(&e->pool, t->version, sizeof(*t->version));
     vs_pool_put(&e->pool, t, sizeof(*t));
-}
-
-void eng_unref(struct eng_tensor *t)
-{
-    if (t && !--t->refs)
-        tensor_free(t);
 }
 
 void eng_slot_set(struct eng_tensor **slot, struct eng_tensor *t)

@@ -66,6 +66,8 @@ struct eng_tensor {
     uint32_t refs;
     uint32_t id;   /* id in the trace, from 1; 0 until first mentioned */
     uint32_t name; /* string id of its name ("layer1.0.conv1.weight"), 0 without */
+    uint32_t
+        user; /* of whoever gives names to tensors; 0 at first, the engine does not look at it */
     uint16_t output_nr;
     uint8_t dtype; /* enum vs_dtype */
     uint8_t ndim;
@@ -80,8 +82,18 @@ struct eng_tensor {
 };
 
 /* References. All accept NULL (unref does nothing, ref returns NULL). */
-struct eng_tensor *eng_ref(struct eng_tensor *t);
-void eng_unref(struct eng_tensor *t);
+static inline struct eng_tensor *eng_ref(struct eng_tensor *t)
+{
+    if (t)
+        t->refs++;
+    return t;
+}
+void eng_tensor_free(struct eng_tensor *t); /* the last reference went */
+static inline void eng_unref(struct eng_tensor *t)
+{
+    if (t && !--t->refs)
+        eng_tensor_free(t);
+}
 
 /* Replace what `slot` holds; the old one goes after the new one is in place, as a Python name is rebound. Takes over t's reference. */
 void eng_slot_set(struct eng_tensor **slot, struct eng_tensor *t);

@@ -22,28 +22,30 @@ static void walk(struct lang_vm *vm, struct lang_value v, enum vs_holder holder,
 void lang_hold_tensor(struct lang_vm *vm, struct eng_tensor *t, enum vs_holder holder,
                       const char *name, const char *scope, bool on)
 {
-    const struct lang_tensor_place place = {t, name, scope, holder, 0};
+    const struct lang_tensor_place place = {name, scope, holder, 0};
 
     if (on) {
         eng_hold(vm->eng, t, holder, name, scope);
         if (t->is_parameter)
-            lang_places_add(&vm->places, &place);
+            lang_places_add(&vm->places, t, &place);
     } else {
         eng_drop(vm->eng, t, holder, name, scope);
         if (t->is_parameter)
-            lang_places_remove(&vm->places, &place);
+            lang_places_remove(&vm->places, t, &place);
     }
 }
 
 void lang_set_data(struct lang_vm *vm, struct eng_tensor *p, struct eng_tensor *t)
 {
-    const struct lang_tensor_place *at = NULL;
+    struct lang_tensor_place *places;
+    uint32_t count = lang_places_of(&vm->places, p, &places);
 
-    while ((at = lang_places_next(&vm->places, p, at)) != NULL)
-        eng_drop(vm->eng, p, at->holder, at->name, at->scope);
+    for (uint32_t i = 0; i < count; i++)
+        eng_drop(vm->eng, p, places[i].holder, places[i].name, places[i].scope);
     eng_set_data(p, t);
-    while ((at = lang_places_next(&vm->places, p, at)) != NULL)
-        eng_hold(vm->eng, p, at->holder, at->name, at->scope);
+    for (uint32_t i = 0; i < count; i++)
+        eng_hold(vm->eng, p, places[i].holder, places[i].name, places[i].scope);
+    vs_free(places);
 }
 
 /* ---- containers ---- */

@@ -20,12 +20,16 @@ struct lang_vm;
 struct lang_string;
 struct eng_tensor;
 
-/* An item of the container of this name: by an interned word, by a number, or (INT64_MIN) by anything else. text NULL: free. */
+/*
+ * The items of the container of this name. word NULL: those with numbers (number_count of them have been needed so far), else the one
+ * item with this interned word. container NULL: free.
+ */
 struct lang_item_name {
     const char *container;
-    int64_t number;
     const struct lang_string *word;
-    const char *text;
+    const char *by_word;
+    const char **by_number;
+    uint32_t number_count;
 };
 
 struct lang_item_names {
@@ -34,9 +38,8 @@ struct lang_item_names {
     size_t count;
 };
 
-/* A name that holds a parameter. next: number in its chain, from 1; 0 ends it. */
+/* A name that holds a parameter. next: number of the one before it (eng_tensor.user is the last one), from 1; 0: none. */
 struct lang_tensor_place {
-    const struct eng_tensor *tensor; /* not counted */
     const char *name;
     const char *scope;
     enum vs_holder holder;
@@ -46,10 +49,7 @@ struct lang_tensor_place {
 struct lang_tensor_places {
     struct lang_tensor_place *all;
     size_t count, cap;
-    size_t live;
     uint32_t unused; /* chain of those that can be taken again */
-    uint32_t *chains;
-    size_t chain_count; /* a power of two */
 };
 
 /*
@@ -57,14 +57,18 @@ struct lang_tensor_places {
  * as long as the vm, as the answer does.
  */
 const char *lang_item_name(struct lang_vm *vm, const char *container, struct lang_value key);
+/* "feats[0]" to "feats[count - 1]"; the array is valid until the next call. count > 0. */
+const char *const *lang_item_numbers(struct lang_vm *vm, const char *container, uint32_t count);
 
-/* `place` is copied, its `next` is not looked at. Remove does nothing where there is none. */
-void lang_places_add(struct lang_tensor_places *places, const struct lang_tensor_place *place);
-void lang_places_remove(struct lang_tensor_places *places, const struct lang_tensor_place *place);
-/* The names that hold t, in the order in which they took hold: the first (before NULL), the one after `before`, NULL at the end. */
-const struct lang_tensor_place *lang_places_next(const struct lang_tensor_places *places,
-                                                 const struct eng_tensor *t,
-                                                 const struct lang_tensor_place *before);
+/* `place` is copied, its `next` is not looked at. Remove takes out the latest equal one, and does nothing where there is none. */
+void lang_places_add(struct lang_tensor_places *places, struct eng_tensor *t,
+                     const struct lang_tensor_place *place);
+void lang_places_remove(struct lang_tensor_places *places, struct eng_tensor *t,
+                        const struct lang_tensor_place *place);
+
+/* The names that hold t, in the order in which they took hold. Returns how many; *out is the caller's, by vs_free. */
+uint32_t lang_places_of(const struct lang_tensor_places *places, const struct eng_tensor *t,
+                        struct lang_tensor_place **out);
 
 void lang_hold_tables_release(struct lang_vm *vm);
 

@@ -78,7 +78,17 @@ struct lang_cell *lang_slot_cell(struct lang_vm *vm, const struct lang_rtcode *c
                                  struct lang_value taken) VS_MUST_USE;
 
 /* ---- interp_expr.c, interp_call.c, interp_comp.c, interp_fstring.c ---- */
-VS_MUST_USE bool lang_eval(struct lang_vm *vm, struct lang_frame *f, const struct lang_expr *e);
+VS_MUST_USE bool lang_eval_any(struct lang_vm *vm, struct lang_frame *f, const struct lang_expr *e);
+static inline bool lang_eval(struct lang_vm *vm, struct lang_frame *f, const struct lang_expr *e)
+{
+    /* most are a local name */
+    if (e->kind == LANG_EXPR_NAME && e->u.name.scope == LANG_SCOPE_LOCAL &&
+        lang_is_bound(f->slots[e->u.name.slot])) {
+        lang_push(vm, lang_keep(f->slots[e->u.name.slot]));
+        return true;
+    }
+    return lang_eval_any(vm, f, e);
+}
 /* The truth of an expression, which is dropped as soon as it is known. */
 VS_MUST_USE bool lang_eval_test(struct lang_vm *vm, struct lang_frame *f, const struct lang_expr *e,
                                 bool *out);

@@ -388,7 +388,7 @@ static bool misplaced(const struct lang_expr *e)
     vs_die("an expression of kind %d stands alone", (int)e->kind);
 }
 
-bool lang_eval(struct lang_vm *vm, struct lang_frame *f, const struct lang_expr *e)
+bool lang_eval_any(struct lang_vm *vm, struct lang_frame *f, const struct lang_expr *e)
 {
     switch (e->kind) {
     case LANG_EXPR_NONE:

@@ -92,13 +92,29 @@ static bool unbound_local(struct lang_vm *vm, const struct lang_str *name)
     return lang_fail(vm, VS_E_NAME, "local variable `%s` has no value here", name->text);
 }
 
-static bool load_global(struct lang_vm *vm, struct lang_frame *f, struct lang_string *name)
+/* Borrowed; NULL where neither the file nor the builtins have it. */
+static const struct lang_value *find_global(struct lang_vm *vm, const struct lang_dict *names,
+                                            struct lang_string *name)
 {
-    struct lang_value *v = lang_dict_find(f->net->space->names, name);
-    const char *hint;
+    size_t at = ((uintptr_t)names >> 4 ^ (uintptr_t)name >> 4) & (LANG_GLOBALS_SIZE - 1);
+    struct lang_global_entry *e = &vm->globals[at];
+    const struct lang_value *v;
 
+    if (e->name == name && e->names == names && e->names_shape == names->shape &&
+        e->builtins_shape == vm->builtins->shape)
+        return e->value;
+    v = lang_dict_find(names, name);
     if (v == NULL)
         v = lang_dict_find(vm->builtins, name);
+    *e = (struct lang_global_entry){names, name, names->shape, vm->builtins->shape, v};
+    return v;
+}
+
+static bool load_global(struct lang_vm *vm, struct lang_frame *f, struct lang_string *name)
+{
+    const struct lang_value *v = find_global(vm, f->net->space->names, name);
+    const char *hint;
+
     if (v != NULL) {
         lang_push(vm, lang_keep(*v));
         return true;

@@ -109,6 +109,7 @@ struct lang_entry {
  *
  * used   entries in use, deleted ones included; live: without them
  * index  open addressing over entries (entry + 1, 0 free) once there are more than a few; NULL before
+ * shape  another number whenever an entry comes or goes: while it is the same, values stay where they are
  */
 struct lang_dict {
     struct lang_obj head;
@@ -116,6 +117,7 @@ struct lang_dict {
     uint32_t live;
     uint32_t cap;
     uint32_t index_size;
+    uint32_t shape;
     struct lang_entry *entries;
     uint32_t *index;
     struct lang_holding *held_by;

@@ -188,6 +188,7 @@ static void add_entry(struct lang_vm *vm, struct lang_dict *d, struct lang_value
     struct lang_entry *e;
 
     make_room(d);
+    d->shape++;
     e = &d->entries[d->used];
     e->key = lang_keep(key);
     e->hash = hash;
@@ -213,6 +214,7 @@ static struct lang_value remove_entry(struct lang_vm *vm, struct lang_dict *d, s
     e->key = lang_unbound();
     e->value = lang_none();
     d->live--;
+    d->shape++;
     lang_drop(vm, key);
     return value;
 }
@@ -302,6 +304,7 @@ void lang_dict_clear(struct lang_vm *vm, struct lang_dict *dict)
     vs_free(dict->index);
     dict->index = NULL;
     dict->index_size = 0;
+    dict->shape++;
     dict->entries = NULL;
     dict->used = dict->live = dict->cap = 0;
     for (uint32_t i = 0; i < used; i++) {

@@ -24,6 +24,7 @@
 #define LANG_MAX_DEPTH 1000          /* calls inside calls, as Python's recursion limit */
 #define LANG_MAX_C_STACK (5u << 20)  /* bytes of the C stack a run may use */
 #define LANG_CACHE_SIZE 1024         /* class attribute cache, a power of two */
+#define LANG_GLOBALS_SIZE 512        /* cache of global names, a power of two */
 
 /* Names the machine itself looks for. */
 enum lang_name {
@@ -86,6 +87,15 @@ struct lang_cache_entry {
     struct lang_value value; /* borrowed; unbound: known to be absent */
 };
 
+/* Where a global name of a file was found last, in its own names or the builtins; right while both have this shape. */
+struct lang_global_entry {
+    const struct lang_dict *names;
+    const struct lang_string *name;
+    uint32_t names_shape;
+    uint32_t builtins_shape;
+    const struct lang_value *value;
+};
+
 struct lang_classes {
     struct lang_class *object, *type, *none, *boolean, *integer, *floating, *str, *tuple, *size,
         *list, *dict, *set, *slice, *range, *function, *method, *builtin, *namespace, *iterator,
@@ -124,6 +134,7 @@ struct lang_vm {
     struct vs_pool pool;      /* all objects */
     struct lang_link tracked; /* ring of all objects that can be part of a cycle */
     struct lang_cache_entry cache[LANG_CACHE_SIZE];
+    struct lang_global_entry globals[LANG_GLOBALS_SIZE];
 
     struct lang_classes cls;
     struct lang_dict *builtins;

@@ -27,13 +27,13 @@ def _buckets(lists):
     # entry of a bucket holds the places in the original lists. The bucket that appears last comes first: PyTorch's
     # C++ walks a hash table that does so (2.15, measured with up to four dtypes on CUDA).
     buckets = {}
+    filled = [j for j in range(len(lists)) if len(lists[j]) > 0]
     for i in range(len(lists[0])):
-        key = (str(lists[0][i].device), str(lists[0][i].dtype))
+        key = (lists[0][i].device, lists[0][i].dtype)
         if key not in buckets:
             buckets[key] = [[] for each in lists] + [[]]
-        for j in range(len(lists)):
-            if len(lists[j]) > 0:
-                buckets[key][j].append(lists[j][i])
+        for j in filled:
+            buckets[key][j].append(lists[j][i])
         buckets[key][len(lists)].append(i)
     return list(reversed(list(buckets.values())))
 
