@@ -210,7 +210,7 @@ uint32_t eng_string_id_find(struct eng *e, const char *text)
 
     if (!text || !e->observer)
         return 0;
-    if (e->strings.count * 2 >= e->strings.size)
+    if (e->strings.count * 4 >= e->strings.size)
         string_ids_grow(&e->strings);
     slot = string_slot(&e->strings, text);
     if (!slot->text) {

@@ -24,7 +24,7 @@ struct eng_string_slot {
 
 struct eng_string_ids {
     struct eng_string_slot *slots;
-    size_t size; /* a power of two, never more than half full */
+    size_t size; /* a power of two, never more than a quarter full */
     size_t count;
 };
 
@@ -173,12 +173,13 @@ static inline size_t eng_string_hash(const char *text, size_t size)
 /* 0 for NULL, and where nobody ever listened. */
 static inline uint32_t eng_string_id(struct eng *e, const char *text)
 {
-    const struct eng_string_slot *slot;
+    size_t at = eng_string_hash(text, e->strings.size);
 
     if (!text)
         return 0;
-    slot = &e->strings.slots[eng_string_hash(text, e->strings.size)];
-    return slot->text == text ? slot->id : eng_string_id_find(e, text);
+    while (e->strings.slots[at].text && e->strings.slots[at].text != text)
+        at = (at + 1) & (e->strings.size - 1);
+    return e->strings.slots[at].text ? e->strings.slots[at].id : eng_string_id_find(e, text);
 }
 void eng_emit(struct eng *e, struct vs_event *event); /* fills place; observer must be there */
 const char *eng_set_op(struct eng *e, const char *op);

@@ -38,31 +38,38 @@ static enum vs_category default_category(const struct eng *e)
     return VS_CAT_OTHER;
 }
 
-static bool storage_block_get(struct eng_storage *s)
+/* The run is over: what was asked for, what was there, and the last event. */
+static void out_of_memory(struct eng *e, const struct eng_oom *oom)
 {
-    struct eng *e = s->eng;
-    struct eng_oom oom;
     struct vs_error err = VS_ERROR_INIT;
 
-    if (eng_alloc_get(e->alloc, s->bytes, 0, &s->block, &oom) == VS_OK) {
-        s->block_id = ++e->next_block_id;
-        e->counters.events++;
-        return true;
-    }
     e->has_oom = true;
-    e->oom = oom;
+    e->oom = *oom;
     if (e->observer) {
         struct vs_event ev = {.kind = VS_EV_OOM,
-                              .b = oom.requested_bytes,
-                              .c = oom.segment_bytes,
-                              .d = oom.device_free_bytes};
+                              .b = oom->requested_bytes,
+                              .c = oom->segment_bytes,
+                              .d = oom->device_free_bytes};
 
         eng_emit(e, &ev);
         eng_observer_stop(e);
     }
-    eng_oom_describe(&oom, &err);
+    eng_oom_describe(oom, &err);
     eng_fail(e, VS_E_OOM, "%s", err.text);
-    return false;
+}
+
+static bool storage_block_get(struct eng_storage *s)
+{
+    struct eng *e = s->eng;
+    struct eng_oom oom;
+
+    if (eng_alloc_get(e->alloc, s->bytes, 0, &s->block, &oom) != VS_OK) {
+        out_of_memory(e, &oom);
+        return false;
+    }
+    s->block_id = ++e->next_block_id;
+    e->counters.events++;
+    return true;
 }
 
 struct eng_storage *eng_storage_new(struct eng *e, uint64_t bytes, bool on_host)

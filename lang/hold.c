@@ -108,10 +108,15 @@ static void walk_items(struct lang_vm *vm, struct lang_value v, const char *name
     uint32_t at = 0;
 
     if (lang_items(v, &items, &count)) {
+        const char *const *names = count > 0 ? lang_item_numbers(vm, name, count) : NULL;
+
         for (uint32_t i = 0; i < count; i++) {
-            if (lang_can_hold(items[i]))
-                walk(vm, items[i], VS_HOLD_ITEM, lang_item_name(vm, name, lang_int(i)), scope,
-                     depth, on);
+            if (items[i].kind == LANG_TENSOR) {
+                lang_hold_tensor(vm, items[i].as.tensor, VS_HOLD_ITEM, names[i], scope, on);
+            } else if (lang_can_hold(items[i])) {
+                walk(vm, items[i], VS_HOLD_ITEM, names[i], scope, depth, on);
+                names = lang_item_numbers(vm, name, count); /* its items may have needed names */
+            }
         }
         return;
     }
