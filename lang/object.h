@@ -109,6 +109,7 @@ struct lang_entry {
  *
  * used   entries in use, deleted ones included; live: without them
  * index  open addressing over entries (entry + 1, 0 free) once there are more than a few; NULL before
+ * has_strangers  a key is a string that is not interned: an equal one need not be the same
  * shape  another number whenever an entry comes or goes: while it is the same, values stay where they are
  */
 struct lang_dict {
@@ -118,6 +119,7 @@ struct lang_dict {
     uint32_t cap;
     uint32_t index_size;
     uint32_t shape;
+    bool has_strangers;
     struct lang_entry *entries;
     uint32_t *index;
     struct lang_holding *held_by;

@@ -97,6 +97,13 @@ static struct lang_entry *find_name(const struct lang_dict *d, const struct lang
     uint32_t mask;
     uint32_t at;
 
+    if (d->index == NULL && !d->has_strangers) {
+        for (uint32_t i = 0; i < d->used; i++) {
+            if (d->entries[i].key.as.str == name && d->entries[i].key.kind == LANG_STR)
+                return &d->entries[i];
+        }
+        return NULL;
+    }
     if (d->index == NULL) {
         for (uint32_t i = 0; i < d->used; i++) {
             struct lang_entry *e = &d->entries[i];
@@ -189,6 +196,8 @@ static void add_entry(struct lang_vm *vm, struct lang_dict *d, struct lang_value
 
     make_room(d);
     d->shape++;
+    if (key.kind == LANG_STR && !(key.as.str->head.flags & LANG_STR_INTERNED))
+        d->has_strangers = true;
     e = &d->entries[d->used];
     e->key = lang_keep(key);
     e->hash = hash;
@@ -305,6 +314,7 @@ void lang_dict_clear(struct lang_vm *vm, struct lang_dict *dict)
     dict->index = NULL;
     dict->index_size = 0;
     dict->shape++;
+    dict->has_strangers = false;
     dict->entries = NULL;
     dict->used = dict->live = dict->cap = 0;
     for (uint32_t i = 0; i < used; i++) {

@@ -78,7 +78,11 @@ static uint64_t hash_bytes(const void *data, size_t len)
 
 static uint64_t hash_place(const struct vs_place *place)
 {
-    return hash_bytes(place, sizeof(*place));
+    uint64_t hash = ((uint64_t)place->module << 32 | place->line) * UINT64_C(0x9e3779b97f4a7c15);
+
+    hash ^= ((uint64_t)place->op << 32 | place->func << 3 | place->phase) *
+            UINT64_C(0xff51afd7ed558ccd);
+    return hash ^ hash >> 32;
 }
 
 static void string_slots_grow(struct rpl_mem *mem)
