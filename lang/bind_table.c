@@ -18,11 +18,42 @@ static size_t base_length(const char *name)
     return dot == NULL ? strlen(name) : (size_t)(dot - name);
 }
 
-static bool same_base(const char *a, const char *b)
-{
-    size_t len = base_length(a);
+/*
+ * Rows with equal base names, as a chain: next[id] is the next one, ENG_OP_COUNT ends it. What is asked of a row is where its name
+ * ends; with hundreds of rows, asking each of each other would take longer than the rest of a start.
+ */
+struct row_chains {
+    uint16_t next[ENG_OP_COUNT];
+    uint8_t base[ENG_OP_COUNT]; /* length of the base name */
+};
 
-    return len == base_length(b) && memcmp(a, b, len) == 0;
+static void chains_make(struct row_chains *rows)
+{
+    enum { SLOTS = 4 * ENG_OP_COUNT };
+    uint16_t last[SLOTS]; /* of each chain, by its name; from 1, 0: free */
+
+    memset(last, 0, sizeof(last));
+    for (int id = 0; id < ENG_OP_COUNT; id++) {
+        const char *name = eng_op_get((enum eng_op_id)id)->name;
+        size_t len = base_length(name);
+        uint32_t at = 0;
+
+        VS_ASSERT(len <= UINT8_MAX);
+        rows->base[id] = (uint8_t)len;
+        rows->next[id] = ENG_OP_COUNT;
+        for (size_t i = 0; i < len; i++)
+            at = at * 31 + (unsigned char)name[i];
+        for (at %= SLOTS; last[at] != 0; at = (at + 1) % SLOTS) {
+            int other = last[at] - 1;
+
+            if (rows->base[other] == len &&
+                memcmp(eng_op_get((enum eng_op_id)other)->name, name, len) == 0) {
+                rows->next[other] = (uint16_t)id;
+                break;
+            }
+        }
+        last[at] = (uint16_t)(id + 1);
+    }
 }
 
 static struct lang_namespace *space(struct lang_vm *vm, const char *name)
@@ -34,19 +65,19 @@ static struct lang_namespace *space(struct lang_vm *vm, const char *name)
 }
 
 /* The rows with the base name of `first` that stand in `place` ('T', 'F', 'M', or 0: anywhere). */
-static struct lang_op_set *set_new(struct lang_vm *vm, enum eng_op_id first, char place,
-                                   bool in_place, const char *name)
+static struct lang_op_set *set_new(struct lang_vm *vm, const struct row_chains *rows,
+                                   enum eng_op_id first, char place, bool in_place,
+                                   const char *name)
 {
     struct lang_op_set *set = vs_calloc(1, sizeof(*set));
-    const char *base = eng_op_get(first)->name;
 
     set->name = name;
     set->in_place = in_place;
     set->is_method = place == 'M';
-    for (int id = (int)first; id < ENG_OP_COUNT; id++) {
+    for (int id = (int)first; id < ENG_OP_COUNT; id = rows->next[id]) {
         const struct eng_op *op = eng_op_get((enum eng_op_id)id);
 
-        if (!same_base(op->name, base) || (place != 0 && strchr(op->where, place) == NULL))
+        if (place != 0 && strchr(op->where, place) == NULL)
             continue;
         if (in_place && strchr(op->where, 'I') == NULL && strchr(op->where, 'P') == NULL)
             continue;
@@ -58,11 +89,11 @@ static struct lang_op_set *set_new(struct lang_vm *vm, enum eng_op_id first, cha
     return set;
 }
 
-static void put(struct lang_vm *vm, struct lang_dict *names, enum eng_op_id id, char place,
-                bool in_place, const char *prefix, size_t skip)
+static void put(struct lang_vm *vm, const struct row_chains *rows, struct lang_dict *names,
+                enum eng_op_id id, char place, bool in_place, const char *prefix, size_t skip)
 {
     const char *base = eng_op_get(id)->name;
-    int len = (int)base_length(base);
+    int len = rows->base[id];
     char text[128];
     struct lang_string *name;
     struct lang_builtin *b;
@@ -73,28 +104,30 @@ static void put(struct lang_vm *vm, struct lang_dict *names, enum eng_op_id id, 
         return;
     (void)snprintf(text, sizeof(text), "%s%s", prefix, name->text);
     b = lang_builtin_new(vm, lang_intern_text(vm, text)->text, lang_op_native, NULL);
-    b->data = set_new(vm, id, place, in_place, b->name);
+    b->data = set_new(vm, rows, id, place, in_place, b->name);
     if (place == 'M')
         b->head.flags = LANG_BUILTIN_BINDS;
     lang_dict_put(vm, names, name, lang_object(b));
 }
 
 /* The first row of each base name that stands in `place` brings in the others. */
-static void put_all(struct lang_vm *vm, struct lang_dict *names, char place, const char *prefix)
+static void put_all(struct lang_vm *vm, const struct row_chains *rows, struct lang_dict *names,
+                    char place, const char *prefix)
 {
     for (int id = 0; id < ENG_OP_COUNT; id++) {
         const char *where = eng_op_get((enum eng_op_id)id)->where;
 
         if (strchr(where, place) == NULL)
             continue;
-        put(vm, names, (enum eng_op_id)id, place, false, prefix, 0);
+        put(vm, rows, names, (enum eng_op_id)id, place, false, prefix, 0);
         if (strchr(where, 'I') != NULL)
-            put(vm, names, (enum eng_op_id)id, place, true, prefix, 0);
+            put(vm, rows, names, (enum eng_op_id)id, place, true, prefix, 0);
     }
 }
 
 /* Everything under its own name; then, for rows named "_x" where nothing is called "x", as "x", too. */
-static void put_internal(struct lang_vm *vm, struct lang_dict *ops, struct lang_dict *torch)
+static void put_internal(struct lang_vm *vm, const struct row_chains *rows, struct lang_dict *ops,
+                         struct lang_dict *torch)
 {
     for (int skip = 0; skip < 2; skip++) {
         for (int id = 0; id < ENG_OP_COUNT; id++) {
@@ -103,12 +136,12 @@ static void put_internal(struct lang_vm *vm, struct lang_dict *ops, struct lang_
 
             if (skip == 1 && op->name[0] != '_')
                 continue;
-            put(vm, ops, (enum eng_op_id)id, 0, false, "torch._op.", (size_t)skip);
+            put(vm, rows, ops, (enum eng_op_id)id, 0, false, "torch._op.", (size_t)skip);
             if (twin)
-                put(vm, ops, (enum eng_op_id)id, 0, true, "torch._op.", (size_t)skip);
+                put(vm, rows, ops, (enum eng_op_id)id, 0, true, "torch._op.", (size_t)skip);
             if (skip == 0 && op->name[0] == '_') {
-                put(vm, torch, (enum eng_op_id)id, 0, false, "torch.", 0);
-                put(vm, torch, (enum eng_op_id)id, 0, true, "torch.", 0);
+                put(vm, rows, torch, (enum eng_op_id)id, 0, false, "torch.", 0);
+                put(vm, rows, torch, (enum eng_op_id)id, 0, true, "torch.", 0);
             }
         }
     }
@@ -118,11 +151,13 @@ void lang_bind_register(struct lang_vm *vm)
 {
     struct lang_dict *torch = space(vm, "torch")->names;
     struct lang_namespace *ops = lang_namespace_new(vm, "torch._op");
+    struct row_chains rows;
 
-    put_all(vm, torch, 'T', "torch.");
-    put_all(vm, space(vm, "torch.nn.functional")->names, 'F', "F.");
-    put_all(vm, vm->cls.tensor->names, 'M', "Tensor.");
-    put_internal(vm, ops->names, torch);
+    chains_make(&rows);
+    put_all(vm, &rows, torch, 'T', "torch.");
+    put_all(vm, &rows, space(vm, "torch.nn.functional")->names, 'F', "F.");
+    put_all(vm, &rows, vm->cls.tensor->names, 'M', "Tensor.");
+    put_internal(vm, &rows, ops->names, torch);
     lang_dict_put(vm, torch, lang_intern_text(vm, "_op"), lang_object(ops));
     lang_class_changed(vm);
 }
