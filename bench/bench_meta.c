@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "engine/observer.h"
+#include "lang/library.h"
 #include "lang/run.h"
 #include "replay/summary.h"
 #include "replay/trace.h"
@@ -180,7 +181,8 @@ static void print_nothing(void *user, const char *text, size_t len)
     (void)user, (void)text, (void)len;
 }
 
-static void run_steps(const struct net *net, const struct vs_text *text, struct watch *w)
+static void run_steps(const struct net *net, const struct vs_text *text,
+                      const struct lang_library *library, struct watch *w)
 {
     struct eng_observer observer = {w->trace, on_event, on_string, on_place, on_tensor};
     struct vs_error err = VS_ERROR_INIT;
@@ -190,6 +192,7 @@ static void run_steps(const struct net *net, const struct vs_text *text, struct 
                                      .text = vs_text_get(text),
                                      .len = text->len,
                                      .observer = &observer,
+                                     .library = library,
                                      .toggles = &toggles,
                                      .user = w,
                                      .progress = on_progress,
@@ -245,7 +248,7 @@ static double pair_ns(void)
     return (cpu_ms() - start) * 1e6 / PAIRS;
 }
 
-static void net_bench(const struct net *net)
+static void net_bench(const struct net *net, const struct lang_library *library)
 {
     struct vs_text text = net_text(net);
     struct rpl_trace *base = rpl_trace_new();
@@ -259,7 +262,7 @@ static void net_bench(const struct net *net)
         rpl_trace_set_toggle(base, "batch", net->batch, false);
     for (int i = 0; i < ROUNDS; i++) {
         figure_add(&pair, pair_ns());
-        run_steps(net, &text, &w);
+        run_steps(net, &text, library, &w);
         whatif(base, out, &run, &sum);
     }
     ns = median(&step) * 1e6 / (double)w.events;
@@ -271,18 +274,43 @@ static void net_bench(const struct net *net)
     vs_text_release(&text);
 }
 
+/* The library of the language, parsed several times; the last one is the caller's. */
+static struct lang_library *library_bench(void)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct lang_library *library = NULL;
+    struct figures parse = {0};
+
+    for (int i = 0; i < ROUNDS; i++) {
+        double start = cpu_ms();
+
+        lang_library_free(library);
+        ok(lang_library_new(&library, &err), &err);
+        figure_add(&parse, cpu_ms() - start);
+    }
+    printf("the language's library, parsed once for all runs on a trace: %.2f ms\n",
+           median(&parse));
+    free(parse.of);
+    return library;
+}
+
 int main(int argc, char **argv)
 {
-    printf("meta, observed by a trace in memory; CPU time; medians of %d runs of %d steps\n"
-           "pairs: malloc and free of 128 zeroed bytes that take as long as an event\n"
-           "what-if: load, three steps and the end; summary: the new peak from its events\n",
-           ROUNDS, STEPS - 1);
+    struct lang_library *library;
+
+    printf(
+        "meta, observed by a trace in memory; CPU time; medians of %d runs of %d steps\n"
+        "pairs: malloc and free of 128 zeroed bytes that take as long as an event\n"
+        "load: up to the first step; what-if: load, three steps, the end; summary: the new peak\n",
+        ROUNDS, STEPS - 1);
+    library = library_bench();
     printf("%-30s %7s %9s %7s %7s %8s %8s %8s\n", "", "step", "events", "", "", "load", "what-if",
            "summary");
     printf("%-30s %7s %9s %7s %7s %8s %8s %8s\n", "", "ms", "a step", "ns each", "pairs", "ms",
            "ms", "ms");
     for (size_t i = 0; i < sizeof(NETS) / sizeof(NETS[0]); i++)
         if (argc < 2 || strstr(NETS[i].title, argv[1]))
-            net_bench(&NETS[i]);
+            net_bench(&NETS[i], library);
+    lang_library_free(library);
     return 0;
 }

@@ -15,6 +15,7 @@
 #include "lang/value.h"
 
 struct eng;
+struct lang_library;
 struct lang_vm;
 struct lang_net;
 
@@ -24,6 +25,7 @@ struct lang_net;
  * probes    the built-in `_probe(name)` exists: an object whose death prints "name" (tests of lifetimes)
  * observed  somebody listens to the engine: tell it who holds what
  * budget    statements and turns of loops that one lang_load or lang_call may run before it fails with VS_E_STOPPED; 0: no end
+ * library   the standard library, parsed before (lang/library.h), must outlive the machine; NULL: it is parsed for this machine
  */
 struct lang_options {
     void *user;
@@ -32,6 +34,7 @@ struct lang_options {
     bool probes;
     bool observed;
     uint64_t budget;
+    const struct lang_library *library;
 };
 
 /*

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "lang/library.h"
 #include "lang/object.h"
 #include "lang/run_internal.h"
 #include "lang/vm.h"
@@ -245,29 +246,24 @@ static enum vs_status run_net(struct lang_run_state *run, struct vs_error *err)
     return st;
 }
 
-enum vs_status lang_run(const struct lang_settings *settings, struct lang_result *result,
-                        struct vs_error *err)
+/* With a library, which the trials in it share. */
+static enum vs_status run_with(struct lang_settings *settings, struct lang_result *result,
+                               struct vs_error *err)
 {
     struct lang_run_state run = {.settings = settings, .result = result, .step = -1};
-    struct lang_options options = {.user = NULL,
+    struct lang_options options = {.user = settings,
                                    .print = hear_print,
                                    .warn = hear_warning,
-                                   .observed = settings->observer != NULL};
+                                   .observed = settings->observer != NULL,
+                                   .library = settings->library};
     struct eng_options eng_options = {.kernels = settings->kernels,
                                       .observer = settings->observer,
                                       .capacity = settings->capacity,
+                                      .alloc_conf = alloc_conf_of(&result->toggles),
                                       .seed = settings->seed};
-    struct lang_settings copy = *settings; /* callbacks want a pointer that is not const */
     struct eng_counters counters;
-    enum vs_status st;
+    enum vs_status st = eng_new(&eng_options, &run.eng, err);
 
-    VS_ASSERT(settings->text != NULL && settings->file_name != NULL);
-    result->peak_phase = SIZE_MAX;
-    if (settings->toggles)
-        vs_toggles_copy(&result->toggles, settings->toggles);
-    eng_options.alloc_conf = alloc_conf_of(&result->toggles);
-    options.user = &copy;
-    st = eng_new(&eng_options, &run.eng, err);
     if (st)
         return st;
     st = lang_vm_new(run.eng, &options, &run.vm, err);
@@ -283,6 +279,27 @@ enum vs_status lang_run(const struct lang_settings *settings, struct lang_result
     eng_observer_stop(run.eng);
     lang_vm_free(run.vm);
     eng_free(run.eng);
+    return st;
+}
+
+enum vs_status lang_run(const struct lang_settings *settings, struct lang_result *result,
+                        struct vs_error *err)
+{
+    struct lang_settings copy = *settings; /* callbacks want a pointer that is not const */
+    struct lang_library *library = NULL;
+    enum vs_status st = VS_OK;
+
+    VS_ASSERT(settings->text != NULL && settings->file_name != NULL);
+    result->peak_phase = SIZE_MAX;
+    if (settings->toggles)
+        vs_toggles_copy(&result->toggles, settings->toggles);
+    if (copy.library == NULL) {
+        st = lang_library_new(&library, err);
+        copy.library = library;
+    }
+    if (!st)
+        st = run_with(&copy, result, err);
+    lang_library_free(library);
     return st;
 }
 
@@ -307,7 +324,7 @@ enum vs_status lang_run_trial(const struct lang_settings *settings,
                               struct vs_error *err)
 {
     struct eng_options eng_options = {.seed = settings->seed};
-    struct lang_options options = {.print = hear_nothing};
+    struct lang_options options = {.print = hear_nothing, .library = settings->library};
     struct lang_value dict = lang_unbound();
     struct lang_value list = lang_unbound();
     struct lang_net *net = NULL;

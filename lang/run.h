@@ -27,6 +27,7 @@
 
 struct eng_kernels;
 struct eng_tensor;
+struct lang_library;
 
 /*
  * Where a run is. `step` is -1 in setup. loss_known: `loss` is that of this step (after phase loss, where the device has data).
@@ -48,6 +49,7 @@ struct lang_progress {
  * toggles      what is set explicitly; the file's `defaults` fill in, then the table
  * capacity     bytes of the device; 0: as much as is asked for
  * seed         of all random numbers
+ * library      the standard library, parsed before (lang/library.h); NULL: it is parsed for this run
  * skip_steps   on `meta`: steps whose optimizer step a GradScaler skipped where this net ran with data (skip_count of them)
  * formula      weights and data by the formula of tests/oracle/README.md instead of random, dropout off; for comparing numbers
  * user         given to the callbacks
@@ -67,6 +69,7 @@ struct lang_settings {
     const struct vs_toggles *toggles;
     uint64_t capacity;
     uint64_t seed;
+    const struct lang_library *library;
     const int64_t *skip_steps;
     size_t skip_count;
     bool formula;

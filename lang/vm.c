@@ -17,6 +17,7 @@
 #include "lang/call.h"
 #include "lang/context.h"
 #include "lang/interp.h"
+#include "lang/library.h"
 #include "lang/nn_module.h"
 #include "lang/parser.h"
 #include "lang/prelude.h"
@@ -123,22 +124,19 @@ const struct lang_rtcode *lang_net_code(const struct lang_net *net, const struct
     vs_die("a code that is not of its net");
 }
 
-/* A file's tree with what running it needs; its names are those of `space`. It belongs to the vm. */
-static enum vs_status net_new(struct lang_vm *vm, const char *file_name, const char *text,
-                              size_t len, struct lang_namespace *space, const char *scope,
-                              struct lang_net **out, struct vs_error *err)
+/*
+ * A file's tree with what running it needs, which goes into `arena`; its names are those of `space`. It belongs to the vm, the arena
+ * with it where it is a user's.
+ */
+static struct lang_net *net_new(struct lang_vm *vm, const struct lang_module *module,
+                                struct vs_arena *arena, struct lang_namespace *space,
+                                const char *scope)
 {
     struct lang_net *net = vs_calloc(1, sizeof(*net));
     uint32_t count;
-    enum vs_status st;
 
-    net->arena = vs_arena_new();
-    st = lang_parse(file_name, text, len, net->arena, &net->module, err);
-    if (st) {
-        vs_arena_free(net->arena);
-        vs_free(net);
-        return st;
-    }
+    net->arena = arena;
+    net->module = module;
     net->scope = scope;
     net->names = vs_arena_alloc(net->arena, (net->module->str_count + 1) * sizeof(net->names[0]));
     for (uint32_t i = 0; i < net->module->str_count; i++)
@@ -155,8 +153,7 @@ static enum vs_status net_new(struct lang_vm *vm, const char *file_name, const c
     space->head.refs++;
     net->next = vm->nets;
     vm->nets = net;
-    *out = net;
-    return VS_OK;
+    return net;
 }
 
 /* Run a file's top level; a failure goes into err. */
@@ -174,16 +171,21 @@ static enum vs_status net_run(struct lang_vm *vm, struct lang_net *net, struct v
 enum vs_status lang_load(struct lang_vm *vm, const char *file_name, const char *text, size_t len,
                          struct lang_net **out, struct vs_error *err)
 {
-    struct lang_namespace *space = lang_namespace_new(vm, "__main__");
-    struct lang_net *net = NULL;
-    enum vs_status st;
+    struct vs_arena *arena = vs_arena_new();
+    struct lang_module *module;
+    struct lang_namespace *space;
+    struct lang_net *net;
+    enum vs_status st = lang_parse(file_name, text, len, arena, &module, err);
 
+    if (st) {
+        vs_arena_free(arena);
+        return st;
+    }
+    space = lang_namespace_new(vm, "__main__");
     lang_dict_put(vm, space->names, lang_name(vm, LANG_N_name),
                   lang_keep(lang_object(lang_name(vm, LANG_N_name_main))));
-    st = net_new(vm, file_name, text, len, space, NULL, &net, err);
+    net = net_new(vm, module, arena, space, NULL);
     lang_drop_obj(vm, space);
-    if (st)
-        return st;
     net->is_user = true;
     st = net_run(vm, net, err);
     if (st == VS_OK)
@@ -193,9 +195,17 @@ enum vs_status lang_load(struct lang_vm *vm, const char *file_name, const char *
 
 static enum vs_status load_library(struct lang_vm *vm, struct vs_error *err)
 {
+    const struct lang_library *library = vm->options.library;
     struct lang_prelude_file file;
-    struct lang_net *net;
 
+    if (library == NULL) {
+        enum vs_status st = lang_library_new(&vm->own_library, err);
+
+        if (st)
+            return st;
+        library = vm->own_library;
+    }
+    vm->library_arena = vs_arena_new();
     for (size_t i = 0; lang_prelude_file(i, &file); i++) {
         struct lang_string *name = lang_intern_text(vm, file.module);
         const char *scope = strcmp(file.module, "_train") == 0 ? "training loop" : NULL;
@@ -203,10 +213,10 @@ static enum vs_status load_library(struct lang_vm *vm, struct vs_error *err)
 
         if (lang_dict_find(vm->spaces, name) == NULL)
             space_add(vm, file.module);
-        st = net_new(vm, file.file, file.text, file.len, lang_dict_find(vm->spaces, name)->as.space,
-                     scope, &net, err);
-        if (!st)
-            st = net_run(vm, net, err);
+        st = net_run(vm,
+                     net_new(vm, lang_library_module(library, i), vm->library_arena,
+                             lang_dict_find(vm->spaces, name)->as.space, scope),
+                     err);
         if (st) {
             vs_error_prefix(err, "the library of the net language");
             return st;
@@ -310,9 +320,12 @@ static void memory_free(struct lang_vm *vm)
 {
     for (struct lang_net *net = vm->nets, *next; net != NULL; net = next) {
         next = net->next;
-        vs_arena_free(net->arena);
+        if (net->is_user)
+            vs_arena_free(net->arena);
         vs_free(net);
     }
+    vs_arena_free(vm->library_arena);
+    lang_library_free(vm->own_library);
     for (size_t i = 0; i < vm->interned_size; i++) {
         if (vm->interned[i] != NULL)
             lang_drop_obj(vm, vm->interned[i]);

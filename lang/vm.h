@@ -37,8 +37,8 @@ enum lang_name {
 /* A file that has been loaded. */
 struct lang_net {
     struct lang_net *next;
-    struct vs_arena *arena; /* the tree */
-    struct lang_module *module;
+    struct vs_arena *arena; /* the names and codes, and a user's tree */
+    const struct lang_module *module;
     struct lang_string **names;   /* by lang_str.id, interned */
     struct lang_rtcode *codes;    /* module->code_count of them, in the module's order */
     struct lang_rtcode **by_code; /* the same by the address of their tree */
@@ -141,7 +141,9 @@ struct lang_vm {
     struct lang_dict *spaces; /* modules by full name */
     struct lang_dict *warned; /* texts told already */
     struct lang_net *nets;
-    struct lang_op_set **op_sets; /* lang/bind.h: owned */
+    struct lang_library *own_library; /* where none was given */
+    struct vs_arena *library_arena;   /* names and codes of the library's nets */
+    struct lang_op_set **op_sets;     /* lang/bind.h: owned */
     size_t op_set_count;
     size_t op_set_cap;
     struct lang_item_names item_names;

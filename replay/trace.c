@@ -20,6 +20,8 @@
 struct rpl_trace {
     struct sto_reader *reader;
     struct rpl_mem *mem;
+    void *companion;
+    void (*companion_free)(void *companion);
 };
 
 enum vs_status rpl_trace_open(const char *path, struct rpl_trace **out, struct vs_error *err)
@@ -73,7 +75,22 @@ void rpl_trace_free(struct rpl_trace *trace)
         return;
     sto_reader_close(trace->reader);
     rpl_mem_free(trace->mem);
+    rpl_trace_set_companion(trace, NULL, NULL);
     vs_free(trace);
+}
+
+void rpl_trace_set_companion(struct rpl_trace *trace, void *companion,
+                             void (*companion_free)(void *companion))
+{
+    if (trace->companion)
+        trace->companion_free(trace->companion);
+    trace->companion = companion;
+    trace->companion_free = companion_free;
+}
+
+void *rpl_trace_companion(const struct rpl_trace *trace)
+{
+    return trace->companion;
 }
 
 void rpl_trace_clear(struct rpl_trace *trace)

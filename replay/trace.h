@@ -48,6 +48,14 @@ VS_MUST_USE enum vs_status rpl_trace_refresh(struct rpl_trace *trace, struct vs_
 struct rpl_trace *rpl_trace_new(void) VS_MUST_USE;
 void rpl_trace_free(struct rpl_trace *trace);
 
+/*
+ * Something that whoever works on a trace keeps with it, so as not to make it again: goes with the trace, by `companion_free`, or when
+ * another is set. NULL at first.
+ */
+void rpl_trace_set_companion(struct rpl_trace *trace, void *companion,
+                             void (*companion_free)(void *companion));
+void *rpl_trace_companion(const struct rpl_trace *trace);
+
 /* ---- building one in memory ---- */
 
 /* Nothing is left in it; the memory is kept for the next run. */

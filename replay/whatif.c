@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "engine/observer.h"
+#include "lang/library.h"
 #include "lang/run.h"
 
 /* ---- the engine's observer, into a trace in memory ---- */
@@ -183,6 +184,27 @@ static enum vs_status toggles_merge(const struct rpl_trace *base, const struct v
     return st;
 }
 
+static void library_free(void *library)
+{
+    lang_library_free(library);
+}
+
+/* The language's library is parsed for the first what-if on a trace; the next ones start in a third of the time. */
+static enum vs_status library_of(struct rpl_trace *base, const struct lang_library **out,
+                                 struct vs_error *err)
+{
+    struct lang_library *library = rpl_trace_companion(base);
+    enum vs_status st = VS_OK;
+
+    if (!library) {
+        st = lang_library_new(&library, err);
+        if (!st)
+            rpl_trace_set_companion(base, library, library_free);
+    }
+    *out = library;
+    return st;
+}
+
 enum vs_status rpl_whatif_run(struct rpl_trace *base, const struct vs_toggles *set,
                               struct rpl_trace *out, struct vs_error *err)
 {
@@ -205,6 +227,8 @@ enum vs_status rpl_whatif_run(struct rpl_trace *base, const struct vs_toggles *s
     settings.started = on_started;
     settings.print = on_print;
     st = toggles_merge(base, set, &toggles, err);
+    if (!st)
+        st = library_of(base, &settings.library, err);
     /* only a GradScaler skips, and reading a whole file for nothing would be most of a small net's time */
     if (!st && vs_toggles_is(&toggles, VS_TOGGLE_AMP, "fp16"))
         st = skipped_steps(base, &skips, &settings.skip_count, err);

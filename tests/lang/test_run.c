@@ -14,6 +14,7 @@
 
 #include "engine/device/kernels.h"
 #include "engine/tensor.h"
+#include "lang/library.h"
 #include "lang/run.h"
 
 #define HEAD "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
@@ -398,6 +399,36 @@ static void the_loss_summed_as_a_tensor_stays(void **state)
     run_release(&on);
 }
 
+/* With a failure between them: nothing of a run stays in what they share. */
+static void a_library_parsed_once_serves_every_run(void **state)
+{
+    struct lang_library *library = NULL;
+    struct heard heard[3] = {{0}};
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(lang_library_new(&library, &err), VS_OK);
+    for (int i = 0; i < 3; i++) {
+        const struct eng_observer observer = {&heard[i], hear, hear_string, hear_place,
+                                              hear_tensor};
+        struct run r = {.settings = {.observer = &observer, .library = i > 0 ? library : NULL}};
+        struct run wrong = {.settings = {.library = library}};
+
+        set(&r, "inplace", "on"); /* trials take the same library */
+        run_ok(&r, MLP);
+        run_release(&r);
+        run_net(&wrong, MLP "relu = F.nothing\n");
+        assert_int_equal(wrong.st, VS_E_NAME);
+        run_release(&wrong);
+    }
+    lang_library_free(library);
+    assert_true(heard[0].events > 100);
+    for (int i = 1; i < 3; i++) {
+        assert_int_equal(heard[i].events, heard[0].events);
+        assert_true(heard[i].hash == heard[0].hash);
+    }
+}
+
 /* Three ReLUs: `one` overwrites what sigmoid saved, `skip` what is added again, `two` nothing that anyone needs. */
 static void in_place_is_refused_where_the_old_value_is_needed(void **state)
 {
@@ -447,6 +478,7 @@ int main(void)
         cmocka_unit_test(the_same_seed_gives_the_same_losses_and_training_lowers_them),
         cmocka_unit_test(meta_and_cpu_tell_the_same_events),
         cmocka_unit_test(the_loss_summed_as_a_tensor_stays),
+        cmocka_unit_test(a_library_parsed_once_serves_every_run),
         cmocka_unit_test(in_place_is_refused_where_the_old_value_is_needed),
     };
 
