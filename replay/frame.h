@@ -8,6 +8,7 @@
 #ifndef RPL_FRAME_H
 #define RPL_FRAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,6 +41,7 @@ struct rpl_variable {
  * scope       string id of its name ("Net.forward"); 0 for what has none
  * variables   count of them, in order of since_seq
  * bytes       of the distinct blocks they hold
+ * is_function locals and arguments of a function; else attributes and items of an object
  * is_current  the function that the cursor's event is in
  */
 struct rpl_frame {
@@ -48,6 +50,7 @@ struct rpl_frame {
     size_t count;
     size_t cap;
     uint64_t bytes;
+    bool is_function;
     bool is_current;
 };
 

@@ -109,6 +109,7 @@ void rpl_index_free(struct rpl_index *index)
     vs_free(index->nodes.is_there);
     vs_free(index->chunks);
     vs_free(index->peaks);
+    vs_free(index->names);
     vs_free(index->bytes);
     for (size_t i = 0; i < RPL_WINDOW; i++)
         vs_free(index->window[i].events);

@@ -21,11 +21,13 @@
  * What the events so far lead to.
  *
  * state        blocks and holders, for the frames; has_state: of a file only, as reading that again is what frames save
- * allocated, by_category, requested, reserved, step, phase, place, recompute_depth   right after the last event
+ * allocated, by_category, requested, reserved, step, phase, place   right after the last event
  * frame_seq    event right after which the last frame was kept
  * is_rising    looking for the next peak: extreme is the highest since the last valley, at extreme_seq; else the lowest since the last peak
+ * ops          the ops and re-runs that run; nothing else of it is used
+ * waiting      blocks that were needed by what runs, perhaps for the last time
  * touched      the chunk's older blocks, packed as they come; touched_last: the last of them
- * tensors      tensors whose names were looked at
+ * tensors      tensors whose names were looked at; is_named, by string id: it is among the index's names
  */
 struct rpl_builder {
     struct rpl_state state;
@@ -37,16 +39,21 @@ struct rpl_builder {
     int64_t step;
     uint8_t phase;
     uint32_t place;
-    uint32_t recompute_depth;
     uint64_t frame_seq;
     bool is_rising;
     uint64_t extreme;
     uint64_t extreme_seq;
     bool has_pending_peak;
+    struct rpl_live ops;
+    uint64_t *waiting;
+    size_t waiting_count;
+    size_t waiting_cap;
     uint64_t *touched;
     size_t touched_count;
     size_t touched_cap;
     uint32_t tensors;
+    bool *is_named;
+    size_t is_named_count;
 };
 
 /* ---- words ---- */
@@ -139,7 +146,10 @@ void rpl_builder_free(struct rpl_builder *builder)
         return;
     if (builder->has_state)
         rpl_state_release(&builder->state);
+    rpl_live_release(&builder->ops);
+    vs_free(builder->waiting);
     vs_free(builder->touched);
+    vs_free(builder->is_named);
     vs_free(builder);
 }
 
@@ -161,7 +171,7 @@ void rpl_index_build_begin(struct rpl_index *index)
     index->builder = b;
     index->is_paged = index->is_stored = false;
     index->event_count = 0;
-    index->chunk_count = index->peak_count = 0;
+    index->chunk_count = index->peak_count = index->name_count = 0;
     index->has_peaks = true;
     memset(&index->facts, 0, sizeof(index->facts));
     for (size_t i = 0; i < RPL_LEVEL_COUNT; i++)
@@ -171,6 +181,7 @@ void rpl_index_build_begin(struct rpl_index *index)
     b->has_state = index->reader != NULL;
     if (b->has_state)
         rpl_state_init(&b->state);
+    rpl_live_init(&b->ops);
     b->step = -1;
     b->phase = VS_PHASE_SETUP;
     b->is_rising = true;
@@ -247,7 +258,6 @@ static void chunk_begin(struct rpl_index *index)
     chunk->step = b->step;
     chunk->phase = b->phase;
     chunk->place = b->place;
-    chunk->recompute_depth = b->recompute_depth;
     for (size_t v = 0; index->chunk_count && v < RPL_VERB_COUNT; v++)
         chunk->stops[v].before = chunk[-1].stops[v].before + chunk[-1].stops[v].count;
     frame_keep(index, chunk, &index->frames[index->chunk_count]);
@@ -337,6 +347,37 @@ static void touch(struct rpl_index *index, struct rpl_row *row, uint64_t block)
     b->touched[b->touched_count++] = block;
 }
 
+/* The block is needed now: by what runs, or by whoever has it made. */
+static void need(struct rpl_builder *b, struct rpl_row *row, uint64_t block)
+{
+    row->idle_seq = 0;
+    if (row->is_waiting)
+        return;
+    row->is_waiting = true;
+    b->waiting = vs_grow(b->waiting, b->waiting_count, &b->waiting_cap, sizeof(*b->waiting));
+    b->waiting[b->waiting_count++] = block;
+}
+
+/* An alloc or free: those that wait for an op that is over by now are not needed any more, for all that is known. */
+static void settle(struct rpl_index *index, uint64_t seq)
+{
+    struct rpl_builder *b = index->builder;
+    uint64_t since = rpl_live_working_since(&b->ops);
+    size_t kept = 0;
+
+    for (size_t i = 0; i < b->waiting_count; i++) {
+        struct rpl_row *row = row_get(index, b->waiting[i]);
+        uint64_t needed = row->last_use_seq ? row->last_use_seq : row->alloc_seq;
+
+        row->is_waiting = !row->free_seq && needed >= since;
+        if (row->is_waiting)
+            b->waiting[kept++] = b->waiting[i];
+        else if (!row->free_seq)
+            row->idle_seq = seq;
+    }
+    b->waiting_count = kept;
+}
+
 static enum vs_status on_alloc(struct rpl_index *index, struct rpl_chunk *chunk, uint64_t seq,
                                const struct vs_event *event, struct vs_error *err)
 {
@@ -352,6 +393,7 @@ static enum vs_status on_alloc(struct rpl_index *index, struct rpl_chunk *chunk,
         return damaged(seq, "has no such category:", event->aux, err);
     if (event->c > UINT64_MAX - b->allocated || event->b > UINT64_MAX - b->requested)
         return damaged(seq, "allocates more than can be counted, block", event->a, err);
+    settle(index, seq);
     *row = (struct rpl_row){
         .alloc_seq = seq,
         .requested = event->b,
@@ -361,6 +403,7 @@ static enum vs_status on_alloc(struct rpl_index *index, struct rpl_chunk *chunk,
         .category = event->aux,
         .touched = (uint32_t)index->chunk_count,
     };
+    need(b, row, event->a);
     b->allocated += event->c;
     b->requested += event->b;
     b->by_category[event->aux] += event->c;
@@ -382,6 +425,7 @@ static enum vs_status on_free(struct rpl_index *index, uint64_t seq, const struc
     if (row->bytes != event->c || row->requested != event->b)
         return damaged(seq, "gives back another number of bytes than were handed out, block",
                        event->a, err);
+    settle(index, seq);
     row->free_seq = seq;
     b->allocated -= row->bytes;
     b->requested -= row->requested;
@@ -432,8 +476,10 @@ static void on_block(struct rpl_index *index, uint64_t seq, const struct vs_even
     if (!row || !row->alloc_seq)
         return;
     touch(index, row, event->a);
-    if (event->kind == VS_EV_USE && !row->free_seq)
+    if (event->kind == VS_EV_USE && !row->free_seq) {
         row->last_use_seq = seq;
+        need(index->builder, row, event->a);
+    }
 }
 
 static void on_op(struct rpl_index *index, const struct vs_event *event)
@@ -484,13 +530,10 @@ static enum vs_status event_apply(struct rpl_index *index, struct rpl_chunk *chu
     case VS_EV_OP_BEGIN:
     case VS_EV_OP_END:
         on_op(index, event);
-        break;
+        return rpl_live_apply(&b->ops, seq, event, err);
     case VS_EV_RECOMPUTE_BEGIN:
-        b->recompute_depth++;
-        break;
     case VS_EV_RECOMPUTE_END:
-        b->recompute_depth -= b->recompute_depth > 0;
-        break;
+        return rpl_live_apply(&b->ops, seq, event, err);
     case VS_EV_PHASE:
         if (event->a >= VS_PHASE_COUNT)
             return damaged(seq, "has no such phase:", event->a, err);
@@ -555,7 +598,7 @@ static void peak_note(struct rpl_index *index, uint64_t seq)
     if (b->allocated > index->facts.allocated_max) {
         index->facts.allocated_max = b->allocated;
         index->facts.max_seq = seq;
-        index->facts.max_is_recompute = b->recompute_depth > 0;
+        index->facts.max_is_recompute = b->ops.recompute_depth > 0;
     }
     drop = index->facts.allocated_max / RPL_PEAK_SHARE + 1;
     if (b->is_rising ? b->allocated > b->extreme : b->allocated < b->extreme) {
@@ -642,6 +685,27 @@ static void levels_build(struct rpl_index *index, uint64_t first)
     }
 }
 
+static void name_note(struct rpl_index *index, uint32_t name)
+{
+    struct rpl_builder *b = index->builder;
+
+    if (name >= b->is_named_count) {
+        size_t count = (size_t)rpl_trace_string_count(index->trace) + 1;
+
+        if (name >= count)
+            return;
+        b->is_named = vs_realloc(b->is_named, count, sizeof(*b->is_named));
+        memset(b->is_named + b->is_named_count, 0, count - b->is_named_count);
+        b->is_named_count = count;
+    }
+    if (b->is_named[name])
+        return;
+    b->is_named[name] = true;
+    index->names =
+        vs_grow(index->names, index->name_count, &index->name_cap, sizeof(*index->names));
+    index->names[index->name_count++] = name;
+}
+
 /* Names are given to tensors after their blocks were made. */
 static void names_fill(struct rpl_index *index)
 {
@@ -654,6 +718,7 @@ static void names_fill(struct rpl_index *index)
 
         if (!rpl_trace_tensor(index->trace, ++b->tensors, &desc) || !desc.name)
             continue;
+        name_note(index, desc.name);
         row = row_get(index, desc.block);
         if (row)
             row->name = desc.name;

@@ -42,6 +42,7 @@ enum rpl_part {
     RPL_PART_PEAKS,
     RPL_PART_FRAME,
     RPL_PART_TOUCHED,
+    RPL_PART_NAMES,
     RPL_PART_LEVEL /* + level of the pyramid */
 };
 /* A shorter trace is read in no time: nothing of it is stored. */
@@ -85,7 +86,7 @@ struct rpl_stops {
 /*
  * A chunk, without reading it.
  *
- * allocated … phase, place, recompute_depth  right before its first event
+ * allocated … place  right before its first event
  * stops         by verb; not those of EVENT and PEAK
  * alloc_max     most bytes asked for by an alloc, by category, + 1; 0: there is none
  * kinds         bit 1 << kind: occurs
@@ -102,7 +103,6 @@ struct rpl_chunk {
     int64_t step;
     uint8_t phase;
     uint32_t place;
-    uint32_t recompute_depth;
     struct rpl_stops stops[RPL_VERB_COUNT];
     uint64_t alloc_max[VS_CATEGORY_COUNT];
     uint32_t kinds;
@@ -118,19 +118,22 @@ struct rpl_chunk {
 /* ---- blocks ---- */
 
 /*
- * The life of block number i + 1; alloc_seq 0: there is no such block. The last two only while the index is made: the category it has, and the
- * chunk in which it was spoken of last, + 1.
+ * The life of block number i + 1; alloc_seq 0: there is no such block. idle_seq: the first alloc or free at which nothing needs it any more:
+ * it will not be read again, and the op that read it last is over; 0: there is none before its end. The last three only while the index is made:
+ * the category it has, whether it waits for an op to end, and the chunk in which it was spoken of last, + 1.
  */
 struct rpl_row {
     uint64_t alloc_seq;
     uint64_t free_seq;
     uint64_t last_use_seq;
+    uint64_t idle_seq;
     uint64_t requested;
     uint64_t bytes;
     uint32_t tensor;
     uint32_t place;
     uint32_t name;
     uint8_t category;
+    bool is_waiting;
     uint32_t touched;
 };
 #define RPL_ROW_GROUP 1024
@@ -176,6 +179,7 @@ struct rpl_window_slot {
  * reader       of a trace in a file; NULL: in memory
  * is_paged     arrays come from the file
  * is_stored    it is in the file
+ * names        string ids of the names of parameters and buffers, each once, in the order of their tensors
  * frames, touched   one a chunk, in memory; none where is_paged
  * builder      what making it goes on with; NULL where is_paged
  * bytes        a part that was read last
@@ -198,6 +202,9 @@ struct rpl_index {
     size_t peak_count;
     size_t peak_cap;
     bool has_peaks;
+    uint32_t *names;
+    size_t name_count;
+    size_t name_cap;
     struct rpl_blob *frames;
     struct rpl_blob *touched;
     struct rpl_builder *builder;

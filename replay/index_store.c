@@ -89,6 +89,7 @@ static void row_pack(const struct rpl_row *r, const struct rpl_row *before, stru
     rpl_pack_int(out, change(before->alloc_seq, r->alloc_seq));
     rpl_pack_uint(out, after(r->alloc_seq, r->free_seq));
     rpl_pack_uint(out, after(r->alloc_seq, r->last_use_seq));
+    rpl_pack_uint(out, after(r->last_use_seq ? r->last_use_seq : r->alloc_seq, r->idle_seq));
     rpl_pack_uint(out, r->requested);
     rpl_pack_int(out, change(r->requested, r->bytes));
     rpl_pack_int(out, (int64_t)r->tensor - before->tensor);
@@ -106,6 +107,8 @@ static void row_unpack(struct rpl_unpack *in, const struct rpl_row *before, stru
     r->free_seq = n ? r->alloc_seq + n - 1 : 0;
     n = rpl_unpack_uint(in);
     r->last_use_seq = n ? r->alloc_seq + n - 1 : 0;
+    n = rpl_unpack_uint(in);
+    r->idle_seq = n ? (r->last_use_seq ? r->last_use_seq : r->alloc_seq) + n - 1 : 0;
     r->requested = rpl_unpack_uint(in);
     r->bytes = r->requested + (uint64_t)rpl_unpack_int(in);
     r->tensor = (uint32_t)((int64_t)r->tensor + rpl_unpack_int(in));
@@ -124,7 +127,6 @@ static void chunk_pack(const struct rpl_chunk *c, const struct rpl_chunk *before
     rpl_pack_int(out, c->step - before->step);
     rpl_pack_uint(out, c->phase);
     rpl_pack_uint(out, c->place);
-    rpl_pack_uint(out, c->recompute_depth);
     for (size_t v = 0; v < RPL_VERB_COUNT; v++) {
         rpl_pack_uint(out, c->stops[v].count);
         rpl_pack_uint(out, c->stops[v].first);
@@ -154,7 +156,6 @@ static void chunk_unpack(struct rpl_unpack *in, const struct rpl_chunk *before, 
     c->phase = (uint8_t)rpl_unpack_uint(in);
     in->is_bad |= c->phase >= VS_PHASE_COUNT;
     c->place = (uint32_t)rpl_unpack_uint(in);
-    c->recompute_depth = (uint32_t)rpl_unpack_uint(in);
     for (size_t v = 0; v < RPL_VERB_COUNT; v++) {
         c->stops[v].count = (uint32_t)rpl_unpack_uint(in);
         c->stops[v].first = (uint32_t)rpl_unpack_uint(in);
@@ -383,6 +384,7 @@ static void head_pack(const struct rpl_index *index, struct rpl_pack *out)
     rpl_pack_uint(out, index->rows.count);
     rpl_pack_uint(out, index->nodes.count);
     rpl_pack_uint(out, index->peak_count);
+    rpl_pack_uint(out, index->name_count);
     for (size_t i = 0; i < RPL_LEVEL_COUNT; i++)
         rpl_pack_uint(out, index->levels[i].count);
     rpl_pack_seal(out);
@@ -422,6 +424,7 @@ static bool head_unpack(struct rpl_index *index, struct rpl_unpack *in)
     pages_expect(&index->rows, sizeof(struct rpl_row), RPL_ROW_GROUP, rpl_unpack_uint(in));
     pages_expect(&index->nodes, sizeof(uint32_t), RPL_NODE_NAME_GROUP, rpl_unpack_uint(in));
     index->peak_count = (size_t)rpl_unpack_uint(in);
+    index->name_count = (size_t)rpl_unpack_uint(in);
     for (size_t i = 0; i < RPL_LEVEL_COUNT; i++)
         pages_expect(&index->levels[i], sizeof(struct rpl_node), RPL_NODE_GROUP,
                      rpl_unpack_uint(in));
@@ -449,6 +452,22 @@ static enum vs_status chunks_load(struct rpl_index *index, struct vs_error *err)
     return st;
 }
 
+static enum vs_status names_load(struct rpl_index *index, struct vs_error *err)
+{
+    struct rpl_unpack in;
+    enum vs_status st = part_open(index, part_id(RPL_PART_NAMES, 0, 0), &in, err);
+
+    if (st)
+        return st;
+    index->names = vs_realloc(index->names, index->name_count + 1, sizeof(*index->names));
+    index->name_cap = index->name_count + 1;
+    for (size_t i = 0; i < index->name_count; i++)
+        index->names[i] = (uint32_t)rpl_unpack_uint(&in);
+    return rpl_unpack_is_done(&in)
+               ? VS_OK
+               : vs_fail(err, VS_E_NOT_FOUND, "what was derived from the trace is damaged");
+}
+
 enum vs_status rpl_index_load(struct rpl_index *index, struct vs_error *err)
 {
     struct rpl_unpack in;
@@ -459,6 +478,8 @@ enum vs_status rpl_index_load(struct rpl_index *index, struct vs_error *err)
         st = vs_fail(err, VS_E_NOT_FOUND, "what was derived is of other events");
     if (!st)
         st = chunks_load(index, err);
+    if (!st)
+        st = names_load(index, err);
     if (st)
         return st;
     index->is_paged = index->is_stored = true;
@@ -518,6 +539,16 @@ static enum vs_status peaks_save(struct sto_derived_writer *w, const struct rpl_
     return sto_derived_put(w, part_id(RPL_PART_PEAKS, 0, 0), pack->bytes, pack->len, err);
 }
 
+static enum vs_status names_save(struct sto_derived_writer *w, const struct rpl_index *index,
+                                 struct rpl_pack *pack, struct vs_error *err)
+{
+    rpl_pack_clear(pack);
+    for (size_t i = 0; i < index->name_count; i++)
+        rpl_pack_uint(pack, index->names[i]);
+    rpl_pack_seal(pack);
+    return sto_derived_put(w, part_id(RPL_PART_NAMES, 0, 0), pack->bytes, pack->len, err);
+}
+
 enum vs_status rpl_index_save(struct rpl_index *index, struct vs_error *err)
 {
     struct vs_error ignored = VS_ERROR_INIT;
@@ -535,6 +566,8 @@ enum vs_status rpl_index_save(struct rpl_index *index, struct vs_error *err)
         st = chunks_save(w, index, &pack, err);
     if (!st)
         st = peaks_save(w, index, &pack, err);
+    if (!st)
+        st = names_save(w, index, &pack, err);
     if (!st)
         st = groups_save(w, index, RPL_PART_LIVES, 0, &index->rows, &pack, err);
     if (!st)

@@ -60,8 +60,8 @@ void rpl_space_release(struct rpl_space *space);
  * is_fit      a hole is large enough; hole: the part it would go to, the smallest that fits
  * segment     otherwise: bytes that would be asked of the driver; 0 where it fits
  * largest     the largest hole of its pool; SIZE_MAX: there is none
- * pin         the part with the block whose going would make the largest hole of its pool, of those made together with its neighbours; the
- *             smallest of such blocks. SIZE_MAX: no single block would make one that is large enough
+ * pin         otherwise: the part with the smallest block of its pool whose going would make, with the holes beside it, a hole that is
+ *             large enough; SIZE_MAX: no single block would
  * pinned_hole bytes of that hole
  */
 struct rpl_fit {

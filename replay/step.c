@@ -397,6 +397,25 @@ enum vs_status rpl_step_block(struct rpl_index *index, uint64_t id, uint64_t seq
     return search_or_stay(&s, seq, is_backward, out);
 }
 
+static bool use_has(struct search *s, const struct vs_event *event)
+{
+    return event->kind == VS_EV_USE && event->a == s->block;
+}
+
+enum vs_status rpl_step_next_use(struct rpl_index *index, uint64_t id, uint64_t seq, uint64_t *out,
+                                 struct vs_error *err)
+{
+    struct search s = {.index = index, .may = block_may, .has = use_has, .block = id, .err = err};
+    struct rpl_life life;
+    enum vs_status st = rpl_life_get(index, id, &life, err);
+
+    *out = 0;
+    if (st || life.last_use_seq <= seq)
+        return st == VS_E_NOT_FOUND ? VS_OK : st;
+    s.alloc_seq = life.alloc_seq;
+    return search_run(&s, seq, false, out);
+}
+
 /* ---- the list of ops ---- */
 
 /* An op or a re-run (is_recompute) that runs; row: number in `out`, SIZE_MAX: it is not listed. */

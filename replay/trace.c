@@ -176,6 +176,16 @@ const struct vs_place *rpl_trace_place(const struct rpl_trace *trace, uint32_t i
     return id && id <= trace->mem->place_count ? &trace->mem->places[id - 1] : &NOWHERE;
 }
 
+uint32_t rpl_trace_string_count(const struct rpl_trace *trace)
+{
+    return trace->mem ? (uint32_t)trace->mem->string_count : sto_reader_string_count(trace->reader);
+}
+
+uint32_t rpl_trace_place_count(const struct rpl_trace *trace)
+{
+    return trace->mem ? (uint32_t)trace->mem->place_count : sto_reader_place_count(trace->reader);
+}
+
 uint32_t rpl_trace_tensor_count(const struct rpl_trace *trace)
 {
     return trace->mem ? (uint32_t)trace->mem->tensor_count : sto_reader_tensor_count(trace->reader);

@@ -83,6 +83,9 @@ bool rpl_trace_is_complete(const struct rpl_trace *trace);
 /* Id 0, or one the trace does not have: "" and the place of zeros. Never NULL. */
 const char *rpl_trace_string(const struct rpl_trace *trace, uint32_t id);
 const struct vs_place *rpl_trace_place(const struct rpl_trace *trace, uint32_t id);
+/* Their ids are 1 … count. */
+uint32_t rpl_trace_string_count(const struct rpl_trace *trace);
+uint32_t rpl_trace_place_count(const struct rpl_trace *trace);
 /* Tensor `id`, 1 … rpl_trace_tensor_count. False where the trace does not have it, or has nonsense there. */
 uint32_t rpl_trace_tensor_count(const struct rpl_trace *trace);
 VS_MUST_USE bool rpl_trace_tensor(const struct rpl_trace *trace, uint32_t id,

@@ -1,0 +1,151 @@
+/*
+ * replay/frame.c - see frame.h.
+ *
+ * Must not know:  drawing.
+ * Invariant:      each holder that a name of the program is goes into exactly one frame.
+ */
+#include "replay/frame.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static bool is_name(enum vs_holder kind)
+{
+    return kind == VS_HOLD_LOCAL || kind == VS_HOLD_ARGS || kind == VS_HOLD_ATTR ||
+           kind == VS_HOLD_ITEM;
+}
+
+/* Of a function, or of an object? */
+static bool is_call(enum vs_holder kind)
+{
+    return kind == VS_HOLD_LOCAL || kind == VS_HOLD_ARGS;
+}
+
+static struct rpl_frame *frame_of(struct rpl_frames *out, uint32_t scope, bool is_function)
+{
+    struct rpl_frame *frame;
+
+    for (size_t i = 0; i < out->count; i++)
+        if (out->frames[i].scope == scope && out->frames[i].is_function == is_function)
+            return &out->frames[i];
+    if (out->count == out->cap) {
+        size_t cap = out->cap ? out->cap * 2 : 8;
+
+        out->frames = vs_realloc(out->frames, cap, sizeof(*out->frames));
+        memset(out->frames + out->cap, 0, (cap - out->cap) * sizeof(*out->frames));
+        out->cap = cap;
+    }
+    frame = &out->frames[out->count++];
+    frame->scope = scope;
+    frame->is_function = is_function;
+    frame->count = 0;
+    frame->bytes = 0;
+    frame->is_current = false;
+    return frame;
+}
+
+static uint32_t sharers_of(const struct rpl_cursor *cursor, uint64_t block)
+{
+    uint32_t count = 0;
+
+    for (size_t i = rpl_cursor_held_first(cursor, block); block && i != SIZE_MAX;
+         i = rpl_cursor_held_next(cursor, i))
+        count++;
+    return block ? count : 1;
+}
+
+static void variable_add(struct rpl_frames *out, const struct rpl_cursor *cursor,
+                         const struct rpl_held *held)
+{
+    const struct rpl_holder *h = &held->holder;
+    const struct rpl_block *block = rpl_live_block(rpl_cursor_live(cursor), held->block);
+    struct rpl_frame *frame = frame_of(out, h->scope, is_call(h->kind));
+
+    frame->variables =
+        vs_grow(frame->variables, frame->count, &frame->cap, sizeof(*frame->variables));
+    frame->variables[frame->count++] = (struct rpl_variable){
+        .name = h->name,
+        .kind = h->kind,
+        .tensor = h->tensor,
+        .block = held->block,
+        .bytes = block ? block->bytes : 0,
+        .sharers = sharers_of(cursor, held->block),
+        .since_seq = h->since_seq,
+        .place = h->place,
+    };
+}
+
+static int by_block(const void *a, const void *b)
+{
+    const struct rpl_variable *x = a;
+    const struct rpl_variable *y = b;
+
+    return x->block < y->block ? -1 : x->block > y->block;
+}
+
+static int by_since(const void *a, const void *b)
+{
+    const struct rpl_variable *x = a;
+    const struct rpl_variable *y = b;
+
+    if (x->since_seq != y->since_seq)
+        return x->since_seq < y->since_seq ? -1 : 1;
+    return x->name < y->name ? -1 : x->name > y->name;
+}
+
+/* When a name of the frame was bound last. */
+static uint64_t latest(const struct rpl_frame *frame)
+{
+    return frame->variables[frame->count - 1].since_seq;
+}
+
+static int frames_order(const void *a, const void *b)
+{
+    const struct rpl_frame *x = a;
+    const struct rpl_frame *y = b;
+
+    if (x->is_current != y->is_current)
+        return x->is_current ? -1 : 1;
+    if (x->is_function != y->is_function)
+        return x->is_function ? -1 : 1;
+    if (latest(x) != latest(y))
+        return latest(x) > latest(y) ? -1 : 1;
+    return x->scope < y->scope ? -1 : x->scope > y->scope;
+}
+
+void rpl_frames_fill(struct rpl_frames *out, const struct rpl_cursor *cursor)
+{
+    struct rpl_here here = rpl_cursor_here(cursor);
+    const struct rpl_trace *trace = rpl_index_trace(rpl_cursor_index(cursor));
+    uint32_t func = rpl_trace_place(trace, here.event.place)->func;
+    size_t count;
+    const struct rpl_held *held = rpl_cursor_held(cursor, &count);
+
+    out->count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (is_name(held[i].holder.kind))
+            variable_add(out, cursor, &held[i]);
+    for (size_t i = 0; i < out->count; i++) {
+        struct rpl_frame *frame = &out->frames[i];
+
+        frame->is_current = frame->is_function && func && frame->scope == func;
+        qsort(frame->variables, frame->count, sizeof(*frame->variables), by_block);
+        for (size_t k = 0; k < frame->count; k++)
+            if (!k || frame->variables[k].block != frame->variables[k - 1].block)
+                frame->bytes += frame->variables[k].bytes;
+        qsort(frame->variables, frame->count, sizeof(*frame->variables), by_since);
+    }
+    if (out->count)
+        qsort(out->frames, out->count, sizeof(*out->frames), frames_order);
+}
+
+void rpl_frames_release(struct rpl_frames *frames)
+{
+    for (size_t i = 0; i < frames->cap; i++)
+        vs_free(frames->frames[i].variables);
+    vs_free(frames->frames);
+    memset(frames, 0, sizeof(*frames));
+}
