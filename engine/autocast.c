@@ -116,7 +116,7 @@ static void set_out_dtype(struct eng *e, enum eng_op_id id, const struct eng_arg
     }
 }
 
-bool eng_autocast_call(struct eng *e, enum eng_op_id id, const struct eng_arg *args, bool inplace,
+bool eng_autocast_call(struct eng *e, enum eng_op_id id, const struct eng_arg *args,
                        struct eng_ret *ret)
 {
     enum eng_op_autocast policy = eng_op_get(id)->autocast;
@@ -138,7 +138,7 @@ bool eng_autocast_call(struct eng *e, enum eng_op_id id, const struct eng_arg *a
     if (policy == ENG_AC_FP32_OUT) {
         set_out_dtype(e, id, args, cast);
         e->autocast.enabled = false;
-        ok = eng_op_run(e, id, cast, inplace, ret);
+        ok = eng_op_run(e, id, cast, false, ret);
         e->autocast.enabled = true;
         return ok;
     }
@@ -154,7 +154,7 @@ bool eng_autocast_call(struct eng *e, enum eng_op_id id, const struct eng_arg *a
             cast[i].v.tensors = lists[i];
         }
     }
-    ok = !e->failed && eng_op_run(e, id, cast, inplace, ret);
+    ok = !e->failed && eng_op_run(e, id, cast, false, ret);
     e->autocast.enabled = true;
     for (int i = 0; i < count; i++) {
         if (args[i].kind == ENG_A_TENSOR)

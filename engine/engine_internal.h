@@ -249,7 +249,7 @@ struct eng_tensor *eng_checkpoint_unpack(struct eng *e, struct eng_checkpoint *c
 void eng_checkpoint_forget(struct eng_checkpoint *c, uint32_t index); /* its placeholder is gone */
 
 /* ---- autocast.c ---- */
-bool eng_autocast_call(struct eng *e, enum eng_op_id id, const struct eng_arg *args, bool inplace,
+bool eng_autocast_call(struct eng *e, enum eng_op_id id, const struct eng_arg *args,
                        struct eng_ret *ret);
 bool eng_op_run(struct eng *e, enum eng_op_id id, const struct eng_arg *args, bool inplace,
                 struct eng_ret *ret);

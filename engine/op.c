@@ -526,8 +526,9 @@ static bool call(struct eng *e, enum eng_op_id id, const struct eng_arg *args, b
     ret->tensors = ret->few;
     if (e->failed || !args_complete(e, &e->signatures[id], args))
         return false;
-    if (e->autocast.enabled && !e->kernel_depth && OPS[id].autocast != ENG_AC_NONE)
-        return eng_autocast_call(e, id, args, inplace, ret);
+    /* PyTorch's lists have no in-place ops: those run in what they are given */
+    if (e->autocast.enabled && !inplace && !e->kernel_depth && OPS[id].autocast != ENG_AC_NONE)
+        return eng_autocast_call(e, id, args, ret);
     return eng_op_run(e, id, args, inplace, ret);
 }
 

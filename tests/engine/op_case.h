@@ -28,6 +28,7 @@
  *     cast            the op rounds: a difference quotient is only good to 1e-3
  *     ruled           the gradient is not the derivative, but what PyTorch says it is (a padding row of an embedding gets none)
  *     random          values come from the random generator: not to be compared with another one's
+ *     inner           called by other ops only, where autocast is off: not to be called under it
  *     novalues noevents   nothing to compare with under PyTorch, for the reason beside the row
  */
 #ifndef TESTS_ENGINE_OP_CASE_H

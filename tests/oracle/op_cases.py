@@ -401,11 +401,11 @@ def one(torch, ident, args, options, ops, specials, verbose):
     return lines
 
 
-def written():
+def written(path):
     """What the file has of each row, by its first line."""
     found, row = {}, None
-    if os.path.exists(OUT):
-        with open(OUT) as f:
+    if os.path.exists(path):
+        with open(path) as f:
             for line in f.read().split("\n"):
                 if line.startswith("case "):
                     row = found[line] = []
@@ -427,7 +427,7 @@ def main():
     (warm @ warm).sum().backward()
     ops, specials = op_table(), special(torch)
     lines = []
-    kept = {} if verbose else written()
+    kept = {} if verbose else written(OUT)
     for ident, args, options in rows():
         row = "case %s|%s|%s" % (ident, args, options)
         if only and only not in "%s %s" % (ident, args) and row in kept:
