@@ -111,9 +111,11 @@ demo: $(B)/vramscope ## set up, build, train a small net on the CPU and show whe
 test: $(B)/vramscope $(TESTS) ## set up, build and run every test
 	@VRAMSCOPE=$(abspath $(B))/vramscope sh tools/run-tests.sh $(B) $(TESTS)
 
-# Where threads meet: under SAN=thread these are the ones that matter, and the others would take long.
-test-threads: $(B)/vramscope $(filter $(B)/tests/tracer/%,$(TESTS))
-	@VRAMSCOPE=$(abspath $(B))/vramscope sh tools/run-tests.sh $(B) $(filter $(B)/tests/tracer/%,$(TESTS))
+# Where threads meet: the recorder's two, the kernels' pool, and both at once in the program. Under SAN=thread these are the ones
+# that matter, and the others would take long.
+THREAD_TESTS := $(filter $(B)/tests/tracer/% $(B)/tests/engine/device/% $(B)/tests/e2e/test_record,$(TESTS))
+test-threads: $(B)/vramscope $(THREAD_TESTS)
+	@VRAMSCOPE=$(abspath $(B))/vramscope sh tools/run-tests.sh $(B) $(THREAD_TESTS)
 
 # Not part of any gate: it needs a GPU, PyTorch and minutes.
 test-cuda: ## measure PyTorch on this machine's GPU and compare (tests/gpu/run.sh)
