@@ -23,6 +23,7 @@
  * reserved  highest bytes in segments, anywhere
  * step, phase, place, is_recompute   where the program was
  * flops, recompute_flops   of all ops; of those that ran a second time
+ * steps     training steps that began
  * oom       first refused allocation; 0: none
  */
 struct rpl_run {
@@ -36,6 +37,7 @@ struct rpl_run {
     uint64_t by_category[VS_CATEGORY_COUNT];
     uint64_t flops;
     uint64_t recompute_flops;
+    uint64_t steps;
     uint64_t oom;
 };
 

@@ -52,8 +52,8 @@ typedef bool rpl_tries_fn(void *user, const struct rpl_tries *known, const char 
 
 /*
  * Fill the table for the net of `base`: as recorded, every value that base/toggle.def tries, alone, and then combinations of what helped
- * most without changing results. On top of `set` (may be NULL). `capacity` in bytes: find the largest batch, too; 0: do not. The device
- * that the runs are made on has no limit.
+ * most without changing results. On top of `set` (may be NULL). `capacity` in bytes: find the largest batch, too; 0: do not. The rows
+ * themselves are runs on a device without a limit.
  *
  * `out` is zeroed; release it also after a failure, when it holds the rows so far. VS_E_STOPPED: `next` said so (may be NULL).
  * VS_E_UNSUPPORTED: the trace carries no net.
@@ -64,8 +64,8 @@ VS_MUST_USE enum vs_status rpl_tries_fill(struct rpl_tries *out, struct rpl_trac
 void rpl_tries_release(struct rpl_tries *tries);
 
 /*
- * The largest batch with which the net of `base` and the toggles `set` reserves no more than `capacity`: *batch is 0 where not even one
- * sample fits. Some ten runs on `meta`.
+ * The largest batch with which the net of `base`, with the toggles `set`, runs on a device of `capacity` bytes: *batch is 0 where not even one
+ * sample fits. Found by halving between one that fits and one that does not, so some ten runs on `meta`.
  */
 VS_MUST_USE enum vs_status rpl_tries_batch(struct rpl_trace *base, const struct vs_toggles *set,
                                            uint64_t capacity, uint64_t *batch, bool *is_max,

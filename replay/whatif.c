@@ -159,9 +159,9 @@ static enum vs_status skipped_steps(struct rpl_trace *base, int64_t **out, size_
 }
 
 /* Toggles, seed, capacity and source of the new trace, for whoever reads it. */
-static void out_begin(struct rpl_trace *out, const struct rpl_trace *base)
+static void out_begin(struct rpl_trace *out, const struct rpl_trace *base, uint64_t capacity)
 {
-    static const char *const KEPT[] = {"seed", "capacity", "source_kind"};
+    static const char *const KEPT[] = {"seed", "source_kind"};
 
     rpl_trace_clear(out);
     rpl_trace_set_source(out, rpl_trace_source_name(base), rpl_trace_source_text(base));
@@ -169,6 +169,8 @@ static void out_begin(struct rpl_trace *out, const struct rpl_trace *base)
     for (size_t i = 0; i < sizeof(KEPT) / sizeof(KEPT[0]); i++)
         if (rpl_trace_meta(base, KEPT[i]))
             rpl_trace_set_meta(out, KEPT[i], rpl_trace_meta(base, KEPT[i]));
+    if (capacity)
+        note_uint(on_note, out, "capacity", capacity);
 }
 
 /* `set` over what the recording had. */
@@ -208,6 +210,16 @@ static enum vs_status library_of(struct rpl_trace *base, const struct lang_libra
 enum vs_status rpl_whatif_run(struct rpl_trace *base, const struct vs_toggles *set,
                               struct rpl_trace *out, struct vs_error *err)
 {
+    uint64_t capacity = 0;
+
+    if (!rpl_trace_meta_uint(base, "capacity", &capacity))
+        capacity = 0;
+    return rpl_whatif_run_on(base, set, capacity, out, err);
+}
+
+enum vs_status rpl_whatif_run_on(struct rpl_trace *base, const struct vs_toggles *set,
+                                 uint64_t capacity, struct rpl_trace *out, struct vs_error *err)
+{
     struct eng_observer observer = {out, on_event, on_string, on_place, on_tensor};
     struct vs_toggles toggles = {{NULL}};
     struct lang_settings settings = {.observer = &observer, .toggles = &toggles, .user = out};
@@ -235,11 +247,10 @@ enum vs_status rpl_whatif_run(struct rpl_trace *base, const struct vs_toggles *s
     if (st)
         goto out;
     settings.skip_steps = skips;
-    if (!rpl_trace_meta_uint(base, "capacity", &settings.capacity))
-        settings.capacity = 0;
+    settings.capacity = capacity;
     if (!rpl_trace_meta_uint(base, "seed", &settings.seed))
         settings.seed = 0;
-    out_begin(out, base);
+    out_begin(out, base, capacity);
     st = lang_run(&settings, &result, err);
     if (st == VS_E_OOM && result.has_oom)
         st = VS_OK;

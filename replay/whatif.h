@@ -32,6 +32,11 @@ VS_MUST_USE enum vs_status rpl_whatif_toggles(const struct rpl_trace *base, stru
 VS_MUST_USE enum vs_status rpl_whatif_run(struct rpl_trace *base, const struct vs_toggles *set,
                                           struct rpl_trace *out, struct vs_error *err);
 
+/* The same on a device of `capacity` bytes; 0: as much as is asked for. */
+VS_MUST_USE enum vs_status rpl_whatif_run_on(struct rpl_trace *base, const struct vs_toggles *set,
+                                             uint64_t capacity, struct rpl_trace *out,
+                                             struct vs_error *err);
+
 /*
  * What a run says of itself that its events do not: `note` is called with a key of the meta table and its value, for each
  * (docs/trace-format.md lists them).

@@ -1,0 +1,384 @@
+/*
+ * replay/tries.c - see tries.h.
+ *
+ * Must not know:  drawing.
+ * Invariant:      every figure comes out of a run of replay/whatif.c.
+ */
+#include "replay/tries.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "replay/whatif.h"
+
+/* Toggles that leave results as they are are put together in the order of what they save alone, up to so many. */
+#define COMBINED_MAX 4
+
+/*
+ * base      the recorded run
+ * memory    of the last run
+ * set       what all rows have
+ */
+struct session {
+    struct rpl_tries *out;
+    struct rpl_trace *base;
+    struct rpl_trace *memory;
+    const struct vs_toggles *set;
+    uint64_t capacity;
+    rpl_tries_fn *next;
+    void *user;
+};
+
+/* ---- one run ---- */
+
+/* Run with these toggles on a device of this capacity; 0: without a limit. */
+static enum vs_status run(struct rpl_trace *base, const struct vs_toggles *set, uint64_t capacity,
+                          struct rpl_trace *memory, struct rpl_run *out, struct vs_error *err)
+{
+    struct rpl_index *index = NULL;
+    enum vs_status st = rpl_whatif_run_on(base, set, capacity, memory, err);
+
+    if (!st)
+        st = rpl_index_open(memory, NULL, NULL, &index, err);
+    if (!st)
+        st = rpl_run_fill(out, index, err);
+    rpl_index_free(index);
+    return st;
+}
+
+/* A count in force: of the batch, of the parts it is split into. */
+static uint64_t count_of(const struct rpl_trace *base, const struct vs_toggles *set,
+                         enum vs_toggle which)
+{
+    const char *name = vs_toggle_info(which)->name;
+
+    if (set && vs_toggles_is_set(set, which))
+        return vs_toggles_count(set, which);
+    for (size_t i = 0; i < rpl_trace_toggle_count(base); i++) {
+        struct rpl_toggle toggle = rpl_trace_toggle(base, i);
+
+        if (strcmp(toggle.name, name) == 0)
+            return strtoull(toggle.value, NULL, 10);
+    }
+    return strtoull(vs_toggle_info(which)->initial, NULL, 10);
+}
+
+/*
+ * Does a device of this capacity do for `batch` samples? What cannot be run at all (a batch that does not divide into the parts of an
+ * accumulation, for one) does not fit.
+ */
+static bool fits(struct rpl_trace *base, const struct vs_toggles *set, struct rpl_trace *memory,
+                 uint64_t capacity, uint64_t batch)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_toggles with = {{NULL}};
+    struct rpl_run got;
+    char text[32];
+    enum vs_status st;
+
+    if (set)
+        vs_toggles_copy(&with, set);
+    snprintf(text, sizeof(text), "%" PRIu64, batch);
+    st = vs_toggles_set(&with, VS_TOGGLE_BATCH, text, &err);
+    if (!st)
+        st = run(base, &with, capacity, memory, &got, &err);
+    vs_toggles_release(&with);
+    return !st && !got.oom;
+}
+
+/* ---- the largest batch ---- */
+
+/* Between one that fits (0 always does) and one that does not; all are multiples of `unit`, counted in it. */
+static uint64_t batch_between(struct rpl_trace *base, const struct vs_toggles *set,
+                              struct rpl_trace *memory, uint64_t capacity, uint64_t unit,
+                              uint64_t fit, uint64_t unfit)
+{
+    while (unfit - fit > 1) {
+        uint64_t middle = fit + (unfit - fit) / 2;
+
+        if (fits(base, set, memory, capacity, middle * unit))
+            fit = middle;
+        else
+            unfit = middle;
+    }
+    return fit;
+}
+
+static enum vs_status batch_find(struct rpl_trace *base, const struct vs_toggles *set,
+                                 struct rpl_trace *memory, uint64_t capacity, uint64_t *batch,
+                                 bool *is_max, struct vs_error *err)
+{
+    uint64_t unit = count_of(base, set, VS_TOGGLE_ACCUMULATE);
+    uint64_t most = unit ? RPL_TRY_BATCH_MAX / unit : 0;
+    uint64_t at = unit ? count_of(base, set, VS_TOGGLE_BATCH) / unit : 0;
+    uint64_t fit = 0;
+    uint64_t unfit = 0;
+
+    *batch = 0;
+    *is_max = false;
+    if (!rpl_trace_source_text(base))
+        return vs_fail(err, VS_E_UNSUPPORTED,
+                       "this trace carries no net (it was imported), so no batch can be tried");
+    if (!most)
+        return VS_OK;
+    at = at < 1 ? 1 : at > most ? most : at;
+    /* parts of a batch are equal, so it is counted in as many; from the batch in force by doubling or halving, to a pair around the border */
+    while (!unfit) {
+        if (fits(base, set, memory, capacity, at * unit))
+            fit = at;
+        else
+            unfit = at;
+        if (fit == most) {
+            *is_max = true;
+            *batch = fit * unit;
+            return VS_OK;
+        }
+        at = at * 2 < most ? at * 2 : most;
+    }
+    while (!fit && unfit > 1) {
+        if (fits(base, set, memory, capacity, unfit / 2 * unit))
+            fit = unfit / 2;
+        else
+            unfit /= 2;
+    }
+    *batch = batch_between(base, set, memory, capacity, unit, fit, unfit) * unit;
+    return VS_OK;
+}
+
+enum vs_status rpl_tries_batch(struct rpl_trace *base, const struct vs_toggles *set,
+                               uint64_t capacity, uint64_t *batch, bool *is_max,
+                               struct vs_error *err)
+{
+    struct rpl_trace *memory = rpl_trace_new();
+    enum vs_status st = batch_find(base, set, memory, capacity, batch, is_max, err);
+
+    rpl_trace_free(memory);
+    return st;
+}
+
+/* ---- rows ---- */
+
+/* "a=1 b=2": what differs from `set`. The caller frees it. */
+static char *label_of(const struct vs_toggles *with, const struct vs_toggles *set)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++) {
+        enum vs_toggle toggle = (enum vs_toggle)i;
+
+        if (!vs_toggles_is_set(with, toggle) ||
+            (set && vs_toggles_is_set(set, toggle) &&
+             strcmp(vs_toggles_get(set, toggle), vs_toggles_get(with, toggle)) == 0))
+            continue;
+        vs_text_addf(&text, "%s%s=%s", text.len ? " " : "", vs_toggle_info(toggle)->name,
+                     vs_toggles_get(with, toggle));
+    }
+    vs_text_add(&text, "");
+    return vs_text_take(&text);
+}
+
+/* Add the row of `with`; is_same: it leaves results as they are. */
+static enum vs_status row_add(struct session *s, const struct vs_toggles *with, bool is_same,
+                              struct vs_error *err)
+{
+    struct rpl_tries *out = s->out;
+    char *label = label_of(with, s->set);
+    struct vs_error failure = VS_ERROR_INIT;
+    struct rpl_try *row;
+    const char *refused;
+
+    if (s->next && !s->next(s->user, out, label)) {
+        vs_free(label);
+        return vs_fail(err, VS_E_STOPPED, "stopped while trying toggles");
+    }
+    out->items = vs_grow(out->items, out->count, &out->cap, sizeof(*out->items));
+    row = &out->items[out->count++];
+    memset(row, 0, sizeof(*row));
+    row->label = label;
+    row->is_same = is_same;
+    vs_toggles_copy(&row->set, with);
+    row->failed = run(s->base, with, 0, s->memory, &row->run, &failure) != VS_OK;
+    row->reason = row->failed ? vs_strdup(failure.text) : NULL;
+    refused = row->failed ? NULL : rpl_trace_meta(s->memory, "refused");
+    row->refused = vs_strdup(refused ? refused : "");
+    if (row->failed || !s->capacity)
+        return VS_OK;
+    return batch_find(s->base, with, s->memory, s->capacity, &row->batch, &row->is_batch_max, err);
+}
+
+/* The value in force without a try. */
+static const char *value_now(const struct session *s, enum vs_toggle toggle)
+{
+    const char *name = vs_toggle_info(toggle)->name;
+
+    if (s->set && vs_toggles_is_set(s->set, toggle))
+        return vs_toggles_get(s->set, toggle);
+    for (size_t i = 0; i < rpl_trace_toggle_count(s->base); i++)
+        if (strcmp(rpl_trace_toggle(s->base, i).name, name) == 0)
+            return rpl_trace_toggle(s->base, i).value;
+    return vs_toggle_info(toggle)->initial;
+}
+
+static enum vs_status singles_add(struct session *s, struct vs_error *err)
+{
+    char value[VS_TOGGLE_VALUE_MAX];
+    enum vs_status st = VS_OK;
+
+    for (size_t i = 0; !st && i < VS_TOGGLE_COUNT; i++) {
+        enum vs_toggle toggle = (enum vs_toggle)i;
+        bool is_same = vs_toggle_info(toggle)->flags & VS_TOGGLE_SAME;
+
+        for (size_t n = 0; !st && vs_toggle_try(toggle, value_now(s, toggle), n, value); n++) {
+            struct vs_toggles with = {{NULL}};
+
+            if (s->set)
+                vs_toggles_copy(&with, s->set);
+            st = vs_toggles_set(&with, toggle, value, err);
+            if (!st)
+                st = row_add(s, &with, is_same, err);
+            vs_toggles_release(&with);
+        }
+    }
+    return st;
+}
+
+/* The toggle that row `i` changes, of those with one. */
+static enum vs_toggle toggle_of(const struct session *s, size_t i)
+{
+    const struct vs_toggles *set = &s->out->items[i].set;
+
+    for (size_t t = 0; t < VS_TOGGLE_COUNT; t++) {
+        enum vs_toggle toggle = (enum vs_toggle)t;
+
+        if (vs_toggles_is_set(set, toggle) &&
+            !(s->set && vs_toggles_is_set(s->set, toggle) &&
+              strcmp(vs_toggles_get(s->set, toggle), vs_toggles_get(set, toggle)) == 0))
+            return toggle;
+    }
+    return VS_TOGGLE_COUNT;
+}
+
+/*
+ * For each toggle that leaves results as they are, the row that lowers the peak most, the best first; *count of them.
+ */
+static void best_rows(const struct session *s, size_t *best, size_t *count)
+{
+    const struct rpl_tries *out = s->out;
+
+    *count = 0;
+    for (size_t i = 1; i < out->count; i++) {
+        const struct rpl_try *row = &out->items[i];
+        size_t at = 0;
+
+        if (row->failed || !row->is_same || row->run.peak >= out->items[0].run.peak)
+            continue;
+        while (at < *count && toggle_of(s, best[at]) != toggle_of(s, i))
+            at++;
+        if (at == *count)
+            best[(*count)++] = i;
+        else if (row->run.peak < out->items[best[at]].run.peak)
+            best[at] = i;
+    }
+    for (size_t i = 1; i < *count; i++)
+        for (size_t k = i; k && out->items[best[k]].run.peak < out->items[best[k - 1]].run.peak;
+             k--) {
+            size_t swap = best[k];
+
+            best[k] = best[k - 1];
+            best[k - 1] = swap;
+        }
+}
+
+static void row_release(struct rpl_try *row)
+{
+    vs_free(row->label);
+    vs_free(row->reason);
+    vs_free(row->refused);
+    vs_toggles_release(&row->set);
+}
+
+/* Add the row of `with` if its peak is below that of row `best`; *is_better says so. */
+static enum vs_status row_add_better(struct session *s, const struct vs_toggles *with, bool is_same,
+                                     size_t best, bool *is_better, struct vs_error *err)
+{
+    enum vs_status st = row_add(s, with, is_same, err);
+    const struct rpl_try *row = &s->out->items[s->out->count - 1];
+
+    *is_better = !st && !row->failed && row->run.peak < s->out->items[best].run.peak;
+    if (!st && !*is_better)
+        row_release(&s->out->items[--s->out->count]);
+    return st;
+}
+
+/*
+ * The best toggle with the next best, where that is better still, and so on; and the best of these under bf16, which does change results a
+ * little.
+ */
+static enum vs_status combinations_add(struct session *s, struct vs_error *err)
+{
+    size_t rows[VS_TOGGLE_COUNT];
+    size_t count;
+    size_t best;
+    bool is_better;
+    enum vs_status st = VS_OK;
+
+    best_rows(s, rows, &count);
+    best = count ? rows[0] : 0;
+    for (size_t i = 1; !st && i < count && i < COMBINED_MAX; i++) {
+        enum vs_toggle toggle = toggle_of(s, rows[i]);
+        struct vs_toggles with = {{NULL}};
+
+        vs_toggles_copy(&with, &s->out->items[best].set);
+        st =
+            vs_toggles_set(&with, toggle, vs_toggles_get(&s->out->items[rows[i]].set, toggle), err);
+        if (!st)
+            st = row_add_better(s, &with, true, best, &is_better, err);
+        if (!st && is_better)
+            best = s->out->count - 1;
+        vs_toggles_release(&with);
+    }
+    if (!st && best && strcmp(value_now(s, VS_TOGGLE_AMP), "off") == 0) {
+        struct vs_toggles with = {{NULL}};
+
+        vs_toggles_copy(&with, &s->out->items[best].set);
+        st = vs_toggles_set(&with, VS_TOGGLE_AMP, "bf16", err);
+        if (!st)
+            st = row_add_better(s, &with, false, best, &is_better, err);
+        vs_toggles_release(&with);
+    }
+    return st;
+}
+
+enum vs_status rpl_tries_fill(struct rpl_tries *out, struct rpl_trace *base,
+                              const struct vs_toggles *set, uint64_t capacity, rpl_tries_fn *next,
+                              void *user, struct vs_error *err)
+{
+    struct session s = {out, base, NULL, set, capacity, next, user};
+    struct vs_toggles nothing = {{NULL}};
+    enum vs_status st;
+
+    if (!rpl_trace_source_text(base))
+        return vs_fail(err, VS_E_UNSUPPORTED,
+                       "this trace carries no net (it was imported), so no toggle can be tried on "
+                       "it; record the net itself to ask what if");
+    s.memory = rpl_trace_new();
+    st = row_add(&s, set ? set : &nothing, true, err);
+    if (!st)
+        st = singles_add(&s, err);
+    if (!st)
+        st = combinations_add(&s, err);
+    rpl_trace_free(s.memory);
+    return st;
+}
+
+void rpl_tries_release(struct rpl_tries *tries)
+{
+    for (size_t i = 0; i < tries->count; i++)
+        row_release(&tries->items[i]);
+    vs_free(tries->items);
+    memset(tries, 0, sizeof(*tries));
+}

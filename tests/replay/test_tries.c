@@ -1,0 +1,223 @@
+/*
+ * tests/replay/test_tries.c - before and after of a what-if against the summaries of both runs; the table of toggles; batches that fit.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "replay/compare.h"
+#include "replay/summary.h"
+#include "replay/tries.h"
+#include "replay/whatif.h"
+#include "tests/replay/make_trace.h"
+#include "tests/replay/net_trace.h"
+
+static void ok(enum vs_status st, const struct vs_error *err)
+{
+    if (st)
+        fail_msg("%s", err->text);
+}
+
+static void assert_run(const struct rpl_run *run, struct rpl_trace *trace)
+{
+    struct rpl_summary sum = {.events = 0};
+    struct vs_error err = VS_ERROR_INIT;
+
+    ok(rpl_summary_fill(&sum, trace, &err), &err);
+    assert_int_equal(run->peak, sum.peak.allocated);
+    assert_int_equal(run->event, sum.peak.event);
+    assert_int_equal(run->reserved, sum.peak.reserved);
+    assert_int_equal(run->step, sum.peak.step);
+    assert_int_equal(run->phase, sum.peak.phase);
+    assert_int_equal(run->place, sum.peak.place);
+    assert_int_equal(run->is_recompute, sum.peak.is_recompute);
+    assert_memory_equal(run->by_category, sum.peak.by_category, sizeof(run->by_category));
+    assert_int_equal(run->flops, sum.flops);
+    assert_int_equal(run->recompute_flops, sum.recompute_flops);
+    assert_int_equal(run->oom, sum.oom.event);
+    rpl_summary_release(&sum);
+}
+
+static void before_and_after_are_those_of_the_two_runs(void **state)
+{
+    static const char *const toggles[] = {"checkpoint=blocks", "inplace=on", "batch=3"};
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct rpl_trace *a = net_trace("tests/nets/resnet_small.py", NULL);
+        struct rpl_trace *b = net_trace("tests/nets/resnet_small.py", toggles[i]);
+        struct rpl_index *ia;
+        struct rpl_index *ib;
+        struct rpl_compare compare;
+        int64_t delta = 0;
+
+        ok(rpl_index_open(a, NULL, NULL, &ia, &err), &err);
+        ok(rpl_index_open(b, NULL, NULL, &ib, &err), &err);
+        ok(rpl_compare_fill(&compare, ia, ib, &err), &err);
+        assert_run(&compare.before, a);
+        assert_run(&compare.after, b);
+        for (size_t c = 0; c < VS_CATEGORY_COUNT; c++)
+            delta += compare.by_category[c];
+        assert_int_equal(delta, compare.delta);
+        assert_int_equal(compare.delta, (int64_t)compare.after.peak - (int64_t)compare.before.peak);
+        if (i == 0) {
+            assert_true(compare.recompute > 0 && compare.recompute < 0.5);
+            assert_true(compare.flops_ratio > 1);
+        }
+        if (i == 1)
+            assert_true(compare.recompute == 0 && compare.flops_ratio == 1);
+        rpl_index_free(ia);
+        rpl_index_free(ib);
+        rpl_trace_free(a);
+        rpl_trace_free(b);
+    }
+}
+
+/* Does a run of the net with these toggles and this batch fit? Asked anew, without the search. */
+static bool runs_in(struct rpl_trace *base, const struct vs_toggles *set, uint64_t capacity,
+                    uint64_t batch)
+{
+    struct rpl_trace *out = rpl_trace_new();
+    struct rpl_summary sum = {.events = 0};
+    struct vs_toggles with = {{NULL}};
+    struct vs_error err = VS_ERROR_INIT;
+    char text[32];
+    bool fits;
+
+    vs_toggles_copy(&with, set);
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)batch);
+    ok(vs_toggles_set(&with, VS_TOGGLE_BATCH, text, &err), &err);
+    ok(rpl_whatif_run_on(base, &with, capacity, out, &err), &err);
+    ok(rpl_summary_fill(&sum, out, &err), &err);
+    fits = !sum.oom.event;
+    rpl_summary_release(&sum);
+    vs_toggles_release(&with);
+    rpl_trace_free(out);
+    return fits;
+}
+
+static void the_largest_batch_fits_and_the_next_does_not(void **state)
+{
+    static const char *const sets[] = {NULL, "checkpoint=blocks", "accumulate=4"};
+    struct rpl_trace *base = net_trace("tests/nets/conv_small.py", NULL);
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        uint64_t unit = i == 2 ? 4 : 1;
+        struct vs_toggles set = {{NULL}};
+        struct vs_error err = VS_ERROR_INIT;
+
+        if (sets[i])
+            ok(vs_toggles_set_pair(&set, sets[i], &err), &err);
+        for (uint64_t capacity = UINT64_C(1) << 20; capacity <= UINT64_C(1) << 27; capacity *= 4) {
+            uint64_t batch;
+            bool is_max;
+
+            ok(rpl_tries_batch(base, &set, capacity, &batch, &is_max, &err), &err);
+            assert_false(is_max);
+            if (batch)
+                assert_true(runs_in(base, &set, capacity, batch));
+            assert_false(runs_in(base, &set, capacity, batch + unit));
+            assert_int_equal(batch % unit, 0);
+        }
+        vs_toggles_release(&set);
+    }
+    rpl_trace_free(base);
+}
+
+/* Counts calls, and stops after the tenth where *user is negative. */
+static bool next(void *user, const struct rpl_tries *known, const char *label)
+{
+    int *calls = user;
+
+    (void)known;
+    assert_non_null(label);
+    if (*calls < 0)
+        return --*calls > -10;
+    ++*calls;
+    return true;
+}
+
+static void the_table_has_each_toggle_and_the_best_together(void **state)
+{
+    struct rpl_trace *base = net_trace("tests/nets/resnet_small.py", NULL);
+    struct rpl_tries tries = {NULL, 0, 0};
+    struct vs_error err = VS_ERROR_INIT;
+    uint64_t best = UINT64_MAX;
+    size_t singles = 0;
+    size_t combined = 0;
+    int calls = 0;
+
+    (void)state;
+    ok(rpl_tries_fill(&tries, base, NULL, 0, next, &calls, &err), &err);
+    assert_true(calls >= (int)tries.count);
+    assert_string_equal(tries.items[0].label, "");
+    assert_run(&tries.items[0].run, base);
+    for (size_t i = 0; i < tries.count; i++) {
+        const struct rpl_try *row = &tries.items[i];
+        struct rpl_trace *again;
+
+        assert_int_equal(row->batch, 0);
+        if (row->failed) {
+            assert_non_null(row->reason);
+            continue;
+        }
+        again = net_trace("tests/nets/resnet_small.py", row->label);
+        assert_run(&row->run, again);
+        rpl_trace_free(again);
+        singles += !strchr(row->label, ' ') && *row->label;
+        combined += strchr(row->label, ' ') != NULL;
+        if (row->is_same && !strchr(row->label, ' ') && row->run.peak < best)
+            best = row->run.peak;
+    }
+    assert_true(singles > 15);
+    /* the combinations come last, and each is better than any toggle that changes no results is alone */
+    assert_true(combined > 0);
+    assert_non_null(strchr(tries.items[tries.count - 1].label, ' '));
+    for (size_t i = tries.count - combined; i < tries.count; i++)
+        assert_true(tries.items[i].run.peak < best);
+    rpl_tries_release(&tries);
+
+    calls = -1;
+    assert_int_equal(rpl_tries_fill(&tries, base, NULL, 0, next, &calls, &err), VS_E_STOPPED);
+    assert_int_equal(tries.count, 8);
+    rpl_tries_release(&tries);
+    rpl_trace_free(base);
+}
+
+static void a_trace_without_a_net_has_no_table(void **state)
+{
+    struct rpl_tries tries = {NULL, 0, 0};
+    struct vs_error err = VS_ERROR_INIT;
+    uint64_t batch;
+    bool is_max;
+    struct make m;
+
+    (void)state;
+    make_init(&m);
+    make_alloc(&m, 100, VS_CAT_OTHER);
+    assert_int_equal(rpl_tries_fill(&tries, m.trace, NULL, 0, NULL, NULL, &err), VS_E_UNSUPPORTED);
+    assert_int_equal(rpl_tries_batch(m.trace, NULL, 1 << 30, &batch, &is_max, &err),
+                     VS_E_UNSUPPORTED);
+    rpl_tries_release(&tries);
+    rpl_trace_free(m.trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(before_and_after_are_those_of_the_two_runs),
+        cmocka_unit_test(the_largest_batch_fits_and_the_next_does_not),
+        cmocka_unit_test(the_table_has_each_toggle_and_the_best_together),
+        cmocka_unit_test(a_trace_without_a_net_has_no_table),
+    };
+
+    return cmocka_run_group_tests_name("replay/tries", tests, NULL, NULL);
+}
