@@ -225,7 +225,8 @@ static void on_print(void *user, const char *text, size_t len)
     struct recording *recording = user;
 
     cli_progress_end(&recording->progress);
-    fwrite(text, 1, len, stdout);
+    /* where a program reads the result, nothing else stands there */
+    fwrite(text, 1, len, cli_args_has(recording->plan->args, "json") ? stderr : stdout);
 }
 
 static void on_note(void *user, const char *key, const char *value)

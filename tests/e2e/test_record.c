@@ -305,6 +305,25 @@ static void a_net_that_is_not_there_is_named(void **state)
     program_release(&p);
 }
 
+static void what_a_net_prints_stays_out_of_the_json(void **state)
+{
+    const char *net = program_file(
+        "talks.py", NET("        print('shape', x.shape)\n        return self.fc(x)\n"));
+    struct program p = program_run("record", net, "-o", program_path("talks.db"), "--device",
+                                   "meta", "--steps", "1", NULL);
+
+    (void)state;
+    assert_int_equal(p.status, 0);
+    assert_contains(p.out, "shape torch.Size([8, 4])\n");
+    program_release(&p);
+    p = program_run("record", net, "-o", program_path("talks.db"), "--device", "meta", "--steps",
+                    "1", "--force", "--json", NULL);
+    assert_int_equal(p.status, 0);
+    assert_true(json_int(p.out, "$.peak.allocated") > 0);
+    assert_contains(p.err, "shape torch.Size([8, 4])\n");
+    program_release(&p);
+}
+
 static void a_folder_with_net_py_is_a_net(void **state)
 {
     struct program p;
@@ -468,6 +487,7 @@ int main(void)
         cmocka_unit_test(an_existing_trace_is_only_replaced_with_force),
         cmocka_unit_test(a_wrong_net_is_refused_at_its_line),
         cmocka_unit_test(a_net_that_is_not_there_is_named),
+        cmocka_unit_test(what_a_net_prints_stays_out_of_the_json),
         cmocka_unit_test(a_folder_with_net_py_is_a_net),
         cmocka_unit_test(wrong_usage_is_exit_status_2),
         cmocka_unit_test(what_is_no_trace_is_said_to_be_none),
