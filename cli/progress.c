@@ -52,7 +52,7 @@ static void add_state(struct vs_text *text, const struct cli_progress_state *sta
         vs_text_add(text, "setup");
     else
         vs_text_addf(text, "step %" PRId64 "/%" PRId64, state->step + 1, state->steps);
-    if (phase)
+    if (phase && state->step >= 0)
         vs_text_addf(text, " %s", phase);
     if (!isnan(state->loss))
         vs_text_addf(text, ", loss %.5g", state->loss);
