@@ -160,3 +160,16 @@ const char *vs_memlist_text(const struct vs_memlist *list, uint32_t id)
 {
     return id && list->strings && id <= list->strings->count ? list->strings->texts[id - 1] : "";
 }
+
+size_t vs_memlist_segment_addresses(const struct vs_memlist *list, uint64_t **out)
+{
+    size_t count = 0, cap = 0;
+
+    *out = NULL;
+    for (size_t i = 0; i < list->event_count && list->has_addresses; i++)
+        if (list->events[i].kind == VS_MEM_SEGMENT_ALLOC) {
+            *out = vs_grow(*out, count, &cap, sizeof(**out));
+            (*out)[count++] = list->events[i].address;
+        }
+    return count;
+}

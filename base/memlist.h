@@ -112,6 +112,9 @@ struct vs_mem_event *vs_memlist_add_event(struct vs_memlist *list, enum vs_mem_k
 struct vs_mem_segment *vs_memlist_add_segment(struct vs_memlist *list);
 void vs_memlist_add_block(struct vs_memlist *list, struct vs_mem_block block);
 
+/* Where the driver put each segment that the events ask for, in order; how many. The caller frees *out. 0 without addresses. */
+size_t vs_memlist_segment_addresses(const struct vs_memlist *list, uint64_t **out);
+
 /* The id of the text, which ends after `len` bytes or at a NUL; equal texts get equal ids. "" is 0. */
 uint32_t vs_memlist_string(struct vs_memlist *list, const char *text, size_t len);
 /* Never NULL. Borrowed until the list is released. */

@@ -65,6 +65,8 @@ static enum vs_status define_all(const struct cli_args *args, struct cli_netfile
 
 static enum vs_status net_run(const struct cli_args *args, struct session *s, struct vs_error *err)
 {
+    uint64_t *addresses = NULL;
+    size_t count;
     enum vs_status st = cli_netfile_read(args->positionals[0], &s->net, err);
 
     if (!st)
@@ -74,7 +76,11 @@ static enum vs_status net_run(const struct cli_args *args, struct session *s, st
     s->base = rpl_trace_new();
     s->trace = rpl_trace_new();
     rpl_trace_set_source(s->base, s->net.name, s->net.text);
-    return rpl_whatif_run(s->base, &args->toggles, s->trace, err);
+    /* nothing but the driver decides where segments are, and blocks of equal size are chosen by address */
+    count = vs_memlist_segment_addresses(&s->list, &addresses);
+    st = rpl_whatif_run_placed(s->base, &args->toggles, addresses, count, s->trace, err);
+    vs_free(addresses);
+    return st;
 }
 
 /* "tensors", "allocations", "all"; without one what the run makes sense of. */

@@ -38,13 +38,11 @@ struct eng_alloc *eng_alloc_new(const struct eng_alloc_options *opts)
 {
     struct eng_alloc *alloc = vs_calloc(1, sizeof(*alloc));
     struct eng_alloc_conf defaults;
-    uint64_t unused;
 
     alloc->driver = opts->driver;
     alloc->listener = opts->listener;
     alloc->events = opts->events;
     alloc->small.is_small = true;
-    alloc->driver.mem_info(alloc->driver.user, &unused, &alloc->total_bytes);
     eng_alloc_conf_init(&defaults);
     eng_alloc_set_conf(alloc, opts->conf ? opts->conf : &defaults);
     alloc->stats.max_split_size = alloc->conf.max_split_bytes;
@@ -71,7 +69,10 @@ void eng_alloc_free(struct eng_alloc *alloc)
 
 void eng_alloc_set_conf(struct eng_alloc *alloc, const struct eng_alloc_conf *conf)
 {
+    uint64_t unused;
+
     VS_ASSERT(!conf->expandable_segments || alloc->driver.range_map);
+    alloc->driver.mem_info(alloc->driver.user, &unused, &alloc->total_bytes);
     alloc->conf = *conf;
     if (alloc->conf.max_non_split_rounding == 0)
         alloc->conf.max_non_split_rounding = alloc->conf.large_segment_bytes;

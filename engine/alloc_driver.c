@@ -79,6 +79,11 @@ uint64_t eng_sim_driver_used(const struct eng_sim_driver *sim)
     return sim->used_bytes;
 }
 
+void eng_sim_driver_set_total(struct eng_sim_driver *sim, uint64_t bytes)
+{
+    sim->total_bytes = bytes;
+}
+
 void eng_sim_driver_set_used_by_others(struct eng_sim_driver *sim, uint64_t bytes)
 {
     sim->others_bytes = bytes;

@@ -48,6 +48,8 @@ void eng_sim_driver_push_address(struct eng_sim_driver *sim, uint64_t address);
 
 /* Bytes granted and not returned. */
 uint64_t eng_sim_driver_used(const struct eng_sim_driver *sim);
+/* Change what the device reports as its total. */
+void eng_sim_driver_set_total(struct eng_sim_driver *sim, uint64_t bytes);
 /* Change how much others take; below what is granted the device is simply full. */
 void eng_sim_driver_set_used_by_others(struct eng_sim_driver *sim, uint64_t bytes);
 

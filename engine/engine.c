@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "engine/engine_internal.h"
 #include "engine/op_signature.h"
+#include "engine/scratch.h"
 
 /* What a device without a stated capacity has: more than any net asks for. */
 #define UNBOUNDED_DEVICE (UINT64_C(16) << 40)
@@ -57,6 +58,8 @@ enum vs_status eng_new(const struct eng_options *options, struct eng **out, stru
     e->observer = options->observer;
     e->sim = eng_sim_driver_new(&(struct eng_sim_options){
         .total_bytes = options->capacity ? options->capacity : UNBOUNDED_DEVICE});
+    for (size_t i = 0; i < options->segment_count; i++)
+        eng_sim_driver_push_address(e->sim, options->segment_addresses[i]);
     e->alloc = eng_alloc_new(&(struct eng_alloc_options){
         .driver = eng_sim_driver_get(e->sim),
         .conf = &conf,
@@ -82,6 +85,7 @@ void eng_free(struct eng *e)
     if (!e)
         return;
     eng_cast_cache_clear(e);
+    eng_scratch_release(e);
     vs_free(e->cast_cache);
     eng_alloc_free(e->alloc);
     eng_sim_driver_free(e->sim);
@@ -179,6 +183,19 @@ enum vs_category eng_category_default(struct eng *e, enum vs_category category)
 void eng_empty_cache(struct eng *e)
 {
     eng_alloc_empty_cache(e->alloc);
+}
+
+void eng_set_target(struct eng *e, const struct vs_target *target, enum eng_workspace_manner manner,
+                    bool bound)
+{
+    struct eng_alloc_conf conf = *eng_alloc_conf_get(e->alloc);
+
+    e->target = target;
+    e->workspace_manner = (uint8_t)manner;
+    if (!target || !bound)
+        return;
+    eng_sim_driver_set_total(e->sim, target->capacity_bytes);
+    eng_alloc_set_conf(e->alloc, &conf); /* limits are fractions of the total */
 }
 
 /* ---- places and events ---- */

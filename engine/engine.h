@@ -25,6 +25,8 @@ struct eng_kernels;
  * capacity   bytes of the device; 0: as much as is asked for
  * alloc_conf PyTorch's syntax ("expandable_segments:True"), or NULL
  * seed       of all random numbers
+ * segment_addresses   where the driver puts the first segments (segment_count of them), as a recorded run had them; then as it likes. An
+ *                     address decides between free blocks of equal size, so a recording can only be met with its own. Borrowed by eng_new
  */
 struct eng_options {
     const struct eng_kernels *kernels;
@@ -32,6 +34,8 @@ struct eng_options {
     uint64_t capacity;
     const char *alloc_conf;
     uint64_t seed;
+    const uint64_t *segment_addresses;
+    size_t segment_count;
 };
 
 VS_MUST_USE enum vs_status eng_new(const struct eng_options *options, struct eng **out,
@@ -122,5 +126,20 @@ struct eng_scalar;
 VS_MUST_USE bool eng_item(struct eng *e, struct eng_tensor *t, struct eng_scalar *out);
 
 void eng_empty_cache(struct eng *e);
+
+/* How long cuBLAS workspaces live: the rows of the toggle `workspace`. */
+enum eng_workspace_manner {
+    ENG_WORKSPACE_A_CALL,      /* 2.15: taken and given back by every product */
+    ENG_WORKSPACE_KEPT,        /* 2.9: one a thread, for ever; cuBLASLt uses the same */
+    ENG_WORKSPACE_KEPT_AND_LT, /* 2.6: one a thread, for ever; cuBLASLt takes its own each time */
+};
+
+/*
+ * The GPU the run is for: library workspaces and kernel scratch are taken as PyTorch would take them there (see scratch.h), and, where
+ * `bound` is set, the device has its capacity. NULL: tensors only. Before the first allocation.
+ */
+struct vs_target;
+void eng_set_target(struct eng *e, const struct vs_target *target, enum eng_workspace_manner manner,
+                    bool bound);
 
 #endif

@@ -99,6 +99,10 @@ struct eng {
     /* of counters.total_flops: those of ops that have ended; a backward node ends with what its formula did besides */
     uint64_t told_flops;
     uint64_t live_storages;
+    /* the GPU it is for, NULL: tensors only; the workspaces cuBLAS keeps there, of forward's thread and of autograd's */
+    const struct vs_target *target;
+    uint8_t workspace_manner; /* enum eng_workspace_manner */
+    struct eng_storage *workspaces[2];
 };
 
 /* A saved tensor in a node. */
@@ -186,6 +190,8 @@ const char *eng_set_op(struct eng *e, const char *op);
 
 /* ---- tensor.c ---- */
 struct eng_storage *eng_storage_new(struct eng *e, uint64_t bytes, bool on_host);
+/* Memory without a tensor, of category `workspace`; tells the observer. NULL: failed, or bytes is 0. */
+struct eng_storage *eng_scratch_new(struct eng *e, uint64_t bytes);
 struct eng_storage *eng_storage_ref(struct eng_storage *s);
 void eng_storage_unref(struct eng_storage *s);
 struct eng_tensor *eng_tensor_on(struct eng_storage *s_taken, struct eng_version *version_taken);

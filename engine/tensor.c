@@ -94,6 +94,36 @@ struct eng_storage *eng_storage_new(struct eng *e, uint64_t bytes, bool on_host)
     return s;
 }
 
+/* What the observer hears of a new block; tensor_id 0: it is no tensor's. */
+static void emit_alloc(struct eng *e, const struct eng_storage *s, uint32_t tensor_id)
+{
+    struct vs_event ev = {0};
+
+    ev.kind = VS_EV_ALLOC;
+    ev.e = tensor_id;
+    ev.a = s->block_id;
+    ev.b = s->bytes;
+    ev.c = eng_block_bytes(s->block);
+    ev.d = eng_block_address(s->block);
+    ev.aux = s->category;
+    eng_emit(e, &ev);
+}
+
+struct eng_storage *eng_scratch_new(struct eng *e, uint64_t bytes)
+{
+    const struct eng_kernels *kernels = e->kernels;
+    enum vs_category before = eng_category_default(e, VS_CAT_WORKSPACE);
+    struct eng_storage *s;
+
+    e->kernels = NULL; /* nobody reads or writes it: no memory of the host's */
+    s = bytes ? eng_storage_new(e, bytes, false) : NULL;
+    e->kernels = kernels;
+    eng_category_default(e, before);
+    if (s && e->observer)
+        emit_alloc(e, s, 0);
+    return s;
+}
+
 struct eng_storage *eng_storage_ref(struct eng_storage *s)
 {
     s->refs++;
@@ -299,21 +329,6 @@ static bool span_bytes(const int64_t *sizes, const int64_t *strides, int ndim, e
     return vs_bytes_mul(elems, vs_dtype_bytes(dtype), out) && *out <= INT64_MAX;
 }
 
-static void announce_alloc(struct eng *e, struct eng_tensor *t)
-{
-    struct eng_storage *s = t->storage;
-    struct vs_event ev = {0};
-
-    ev.kind = VS_EV_ALLOC;
-    ev.e = eng_tensor_id(e, t);
-    ev.a = s->block_id;
-    ev.b = s->bytes;
-    ev.c = eng_block_bytes(s->block);
-    ev.d = eng_block_address(s->block);
-    ev.aux = s->category;
-    eng_emit(e, &ev);
-}
-
 struct eng_tensor *eng_empty_strided(struct eng *e, const int64_t *sizes, const int64_t *strides,
                                      int ndim, enum vs_dtype dtype, bool on_host)
 {
@@ -338,7 +353,7 @@ struct eng_tensor *eng_empty_strided(struct eng *e, const int64_t *sizes, const 
     t->dtype = (uint8_t)dtype;
     dims_set(t, sizes, strides, ndim);
     if (e->observer && s->block)
-        announce_alloc(e, t);
+        emit_alloc(e, s, eng_tensor_id(e, t));
     return t;
 }
 

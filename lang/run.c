@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/target.h"
 #include "lang/library.h"
 #include "lang/object.h"
 #include "lang/run_internal.h"
@@ -106,6 +107,21 @@ static enum vs_status alloc_conf_apply(struct lang_run_state *run, struct vs_err
     return st;
 }
 
+/* Which GPU it is for; a capacity of the command line stays. */
+static void target_apply(struct lang_run_state *run)
+{
+    static const char *const MANNERS[] = {[ENG_WORKSPACE_A_CALL] = "2.15",
+                                          [ENG_WORKSPACE_KEPT] = "2.9",
+                                          [ENG_WORKSPACE_KEPT_AND_LT] = "2.6"};
+    const struct vs_toggles *toggles = &run->result->toggles;
+    size_t manner = 0;
+
+    while (!vs_toggles_is(toggles, VS_TOGGLE_WORKSPACE, MANNERS[manner]))
+        manner++;
+    eng_set_target(run->eng, vs_target_find(vs_toggles_get(toggles, VS_TOGGLE_TARGET)),
+                   (enum eng_workspace_manner)manner, !run->settings->capacity);
+}
+
 /* What was set explicitly, then the file's `defaults`, then the table. */
 static enum vs_status settle(struct lang_run_state *run, struct lang_net *net, struct vs_error *err)
 {
@@ -132,6 +148,7 @@ static enum vs_status settle(struct lang_run_state *run, struct lang_net *net, s
     result->lr = lr < 0 || own_optimizer ? default_lr(&result->toggles) : lr;
     for (int i = 0; i < VS_TOGGLE_COUNT; i++)
         result->is_default[i] = !vs_toggles_is_set(&result->toggles, (enum vs_toggle)i);
+    target_apply(run);
     st = alloc_conf_apply(run, err);
     if (!st && run->settings->started)
         run->settings->started(run->settings->user, &result->toggles, result->is_default);
@@ -260,7 +277,9 @@ static enum vs_status run_with(struct lang_settings *settings, struct lang_resul
                                       .observer = settings->observer,
                                       .capacity = settings->capacity,
                                       .alloc_conf = alloc_conf_of(&result->toggles),
-                                      .seed = settings->seed};
+                                      .seed = settings->seed,
+                                      .segment_addresses = settings->segment_addresses,
+                                      .segment_count = settings->segment_count};
     struct eng_counters counters;
     enum vs_status st = eng_new(&eng_options, &run.eng, err);
 

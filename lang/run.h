@@ -51,6 +51,7 @@ struct lang_progress {
  * seed         of all random numbers
  * library      the standard library, parsed before (lang/library.h); NULL: it is parsed for this run
  * skip_steps   on `meta`: steps whose optimizer step a GradScaler skipped where this net ran with data (skip_count of them)
+ * segment_addresses  where the driver puts the first segments (segment_count of them): see struct eng_options
  * formula      weights and data by the formula of tests/oracle/README.md instead of random, dropout off; for comparing numbers
  * user         given to the callbacks
  * started      the toggles are settled and nothing has run yet: a value for each, and which come from the table's defaults
@@ -72,6 +73,8 @@ struct lang_settings {
     const struct lang_library *library;
     const int64_t *skip_steps;
     size_t skip_count;
+    const uint64_t *segment_addresses;
+    size_t segment_count;
     bool formula;
     void *user;
     void (*started)(void *user, const struct vs_toggles *in_force, const bool *is_default);

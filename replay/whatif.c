@@ -207,22 +207,25 @@ static enum vs_status library_of(struct rpl_trace *base, const struct lang_libra
     return st;
 }
 
-enum vs_status rpl_whatif_run(struct rpl_trace *base, const struct vs_toggles *set,
-                              struct rpl_trace *out, struct vs_error *err)
-{
-    uint64_t capacity = 0;
+/* The device of a run: struct lang_settings has them all. */
+struct device {
+    uint64_t capacity;
+    const uint64_t *addresses;
+    size_t count;
+};
 
-    if (!rpl_trace_meta_uint(base, "capacity", &capacity))
-        capacity = 0;
-    return rpl_whatif_run_on(base, set, capacity, out, err);
-}
-
-enum vs_status rpl_whatif_run_on(struct rpl_trace *base, const struct vs_toggles *set,
-                                 uint64_t capacity, struct rpl_trace *out, struct vs_error *err)
+static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *set,
+                             const struct device *device, struct rpl_trace *out,
+                             struct vs_error *err)
 {
     struct eng_observer observer = {out, on_event, on_string, on_place, on_tensor};
     struct vs_toggles toggles = {{NULL}};
-    struct lang_settings settings = {.observer = &observer, .toggles = &toggles, .user = out};
+    struct lang_settings settings = {.observer = &observer,
+                                     .toggles = &toggles,
+                                     .capacity = device->capacity,
+                                     .segment_addresses = device->addresses,
+                                     .segment_count = device->count,
+                                     .user = out};
     struct lang_result result;
     int64_t *skips = NULL;
     enum vs_status st;
@@ -247,10 +250,9 @@ enum vs_status rpl_whatif_run_on(struct rpl_trace *base, const struct vs_toggles
     if (st)
         goto out;
     settings.skip_steps = skips;
-    settings.capacity = capacity;
     if (!rpl_trace_meta_uint(base, "seed", &settings.seed))
         settings.seed = 0;
-    out_begin(out, base, capacity);
+    out_begin(out, base, device->capacity);
     st = lang_run(&settings, &result, err);
     if (st == VS_E_OOM && result.has_oom)
         st = VS_OK;
@@ -260,4 +262,30 @@ out:
     vs_toggles_release(&toggles);
     vs_free(skips);
     return st;
+}
+
+static uint64_t recorded_capacity(const struct rpl_trace *base)
+{
+    uint64_t capacity = 0;
+
+    return rpl_trace_meta_uint(base, "capacity", &capacity) ? capacity : 0;
+}
+
+enum vs_status rpl_whatif_run(struct rpl_trace *base, const struct vs_toggles *set,
+                              struct rpl_trace *out, struct vs_error *err)
+{
+    return rpl_whatif_run_on(base, set, recorded_capacity(base), out, err);
+}
+
+enum vs_status rpl_whatif_run_on(struct rpl_trace *base, const struct vs_toggles *set,
+                                 uint64_t capacity, struct rpl_trace *out, struct vs_error *err)
+{
+    return run_on(base, set, &(struct device){capacity, NULL, 0}, out, err);
+}
+
+enum vs_status rpl_whatif_run_placed(struct rpl_trace *base, const struct vs_toggles *set,
+                                     const uint64_t *addresses, size_t count, struct rpl_trace *out,
+                                     struct vs_error *err)
+{
+    return run_on(base, set, &(struct device){recorded_capacity(base), addresses, count}, out, err);
 }

@@ -37,6 +37,12 @@ VS_MUST_USE enum vs_status rpl_whatif_run_on(struct rpl_trace *base, const struc
                                              uint64_t capacity, struct rpl_trace *out,
                                              struct vs_error *err);
 
+/* The same, on a driver that puts the first `count` segments at these addresses; see struct lang_settings. */
+VS_MUST_USE enum vs_status rpl_whatif_run_placed(struct rpl_trace *base,
+                                                 const struct vs_toggles *set,
+                                                 const uint64_t *addresses, size_t count,
+                                                 struct rpl_trace *out, struct vs_error *err);
+
 /*
  * What a run says of itself that its events do not: `note` is called with a key of the meta table and its value, for each
  * (docs/trace-format.md lists them).

@@ -10,6 +10,7 @@
 
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
+#include "engine/scratch.h"
 
 static int64_t round_up(int64_t n, int64_t to)
 {
@@ -86,6 +87,7 @@ void eng_f_safe_softmax(struct eng_op_call *c)
     memcpy(rows, x->sizes, sizeof(rows));
     rows[dim] = 1;
     all = masked ? eng_c_empty(c, rows, x->ndim, VS_BOOL, x) : NULL;
+    eng_scratch_reduce(c->e, ENG_SR_VALUE, masked, all, 1U << dim, true);
     zero = all ? eng_c_empty(c, NULL, 0, (enum vs_dtype)x->dtype, x) : NULL;
     if (zero && eng_c_computes(c)) {
         struct eng_tensor *dense = eng_contiguous(c->e, x);
@@ -319,6 +321,14 @@ void eng_f_sdpa(struct eng_op_call *c)
         eng_fail(c->e, VS_E_VALUE,
                  "scaled_dot_product_attention: explicit attn_mask should not be set when "
                  "is_causal=True");
+        return;
+    }
+    if (mask && mask->dtype != VS_BOOL && mask->dtype != q->dtype) {
+        eng_fail(
+            c->e, VS_E_TYPE,
+            "scaled_dot_product_attention: attn_mask is %s and query is %s: expected attn_mask "
+            "to be bool or of query's dtype",
+            vs_dtype_name((enum vs_dtype)mask->dtype), vs_dtype_name((enum vs_dtype)q->dtype));
         return;
     }
     if (eng_c_bool(c, 7)) {

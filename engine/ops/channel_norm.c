@@ -159,6 +159,51 @@ static bool runs_channels_last(const struct eng_tensor *t)
     return eng_is_channels_last(t) || (eng_is_contiguous(t) && t->strides[1] == 1);
 }
 
+static int64_t low_power(int64_t n)
+{
+    int64_t p = 1;
+
+    while (p * 2 <= n)
+        p *= 2;
+    return p;
+}
+
+#define STAGED_THREADS 512
+#define STAGED_WIDTH 32
+#define STAGED_ROWS 16 /* a thread adds up */
+#define STAGED_MOST 128
+#define STAGED_LEAST 8 /* fewer blocks a channel are not worth it */
+
+/*
+ * The channels-last kernels add up `sums` numbers a channel over so many rows that a channel's blocks meet in memory: their partial sums,
+ * and a counter a column of blocks.
+ */
+static void staging(struct eng *e, const struct eng_tensor *x, int sums)
+{
+    int64_t channels = x->sizes[1], rows = channels ? eng_numel(x) / channels : 0;
+    int64_t width = low_power(channels) < STAGED_WIDTH ? low_power(channels) : STAGED_WIDTH;
+    int64_t height = low_power((rows + STAGED_ROWS - 1) / STAGED_ROWS);
+    int64_t blocks, columns, parts;
+    struct eng_tensor *partial, *counters;
+
+    if (!rows || x->storage->on_host)
+        return;
+    height = height < STAGED_THREADS / width ? height : STAGED_THREADS / width;
+    if (width * height != STAGED_THREADS)
+        width = low_power(channels) < STAGED_THREADS / height ? low_power(channels)
+                                                              : STAGED_THREADS / height;
+    columns = (channels + width - 1) / width;
+    blocks = (rows + height * STAGED_ROWS - 1) / (height * STAGED_ROWS);
+    blocks = blocks < STAGED_MOST ? blocks : STAGED_MOST;
+    if (blocks < STAGED_LEAST)
+        return;
+    parts = sums * channels * blocks;
+    partial = eng_empty(e, &parts, 1, stat_dtype(x), false);
+    counters = eng_empty(e, &columns, 1, VS_I32, false);
+    eng_unref(counters);
+    eng_unref(partial);
+}
+
 static void missing_numbers(struct eng_op_call *c, const struct eng_tensor *x)
 {
     struct eng_tensor *weight =
@@ -184,6 +229,8 @@ void eng_f_batch_norm_leaf(struct eng_op_call *c)
     if (native && !eng_is_contiguous(x) &&
         !runs_channels_last(x)) /* numbers for what is missing, as 0-dim tensors */
         missing_numbers(c, x);
+    if (native && training && invstd && runs_channels_last(x))
+        staging(c->e, x, 4);
     mx = merged(c->e, x);
     mo = merged(c->e, out);
     if (invstd && mx && mo && eng_c_computes(c)) {
@@ -341,6 +388,8 @@ static void bn_two_passes(struct bn_bw *k)
         k->gb = channel_sums(k, k->param);
     eng_unref(g);
     eng_unref(x);
+    if (both_last && !e->failed)
+        staging(e, k->x, 2);
     if (k->want_x) {
         if (k->training && !both_last && !k->w) /* a weight of 1 */
             one = eng_empty(e, NULL, 0, (enum vs_dtype)k->x->dtype, k->x->storage->on_host);

@@ -10,6 +10,7 @@
 
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
+#include "engine/scratch.h"
 
 /* ---- the entries: lists brought to one length, then the leaf ---- */
 
@@ -312,6 +313,7 @@ static struct eng_tensor *bias_gradient(const struct conv_bw *k, const struct en
     struct eng_tensor *gb =
         eng_empty(e, edge->sizes, 1, (enum vs_dtype)k->g->dtype, k->g->storage->on_host);
 
+    eng_scratch_reduce(e, ENG_SR_SUM, k->g, gb, ((1U << k->g->ndim) - 1) & ~2U, false);
     if (gb && e->kernels) {
         struct eng_view vg = eng_v(k->g), vo = vg;
         double p[4] = {0};

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
+#include "engine/scratch.h"
 
 static void *index_out_of_range(struct eng *e, const char *what)
 {
@@ -345,6 +346,28 @@ static struct eng_tensor *longs(struct eng *e, int64_t n)
     return eng_empty(e, &n, 1, VS_I64, false);
 }
 
+static int64_t plan_numel(const struct index_plan *plan)
+{
+    int64_t n = 1;
+
+    for (int d = 0; d < plan->ndim; d++)
+        n *= plan->sizes[d];
+    return n;
+}
+
+/* Linear indices are sorted as numbers of slices, the dims behind the indexed ones. */
+static int64_t largest_key(const struct index_plan *plan)
+{
+    int64_t last = 0, slice = 1;
+
+    for (int d = 0; d < plan->x.ndim; d++) {
+        last += (plan->x.sizes[d] - 1) * plan->x.strides[d];
+        if (d >= plan->n + plan->idx_at)
+            slice *= plan->x.sizes[d];
+    }
+    return slice ? last / slice : 0;
+}
+
 /* The user's own indices are looked at: largest, smallest, and whether each is in range. */
 static void range_check_scratch(struct eng *e)
 {
@@ -359,16 +382,17 @@ static void range_check_scratch(struct eng *e)
 
 /*
  * Scratch of an accumulating index_put on the device: the linear index is made (a remainder and a product per index, all but the first added
- * in place), then sorted with its positions. `whole`: a dense copy of what is written to is needed besides. Observed on CUDA, see
- * docs/oracle-findings.md.
+ * in place), then sorted with its positions. Dense copies are made before that of what is written (`values`, where it is not of the sizes of
+ * the plan or not dense) and of `whole`, what it is written to, where that is asked for. Observed on CUDA, see docs/oracle-findings.md.
  */
-static void index_put_scratch(struct eng *e, int64_t n, int indices, const struct eng_tensor *whole)
+static void index_put_scratch(struct eng *e, int64_t n, const struct index_plan *plan,
+                              const struct eng_tensor *values, const struct eng_tensor *whole)
 {
     enum vs_category before = eng_category_default(e, VS_CAT_WORKSPACE);
-    struct eng_tensor *linear = NULL, *copy = NULL;
+    struct eng_tensor *linear = NULL, *copy = NULL, *dense = NULL;
     struct eng_tensor *sorted[3] = {0};
 
-    for (int i = 0; i < indices; i++) {
+    for (int i = 0; i < plan->n; i++) {
         struct eng_tensor *wrapped, *scaled;
 
         if (!e->backward_depth)
@@ -381,13 +405,17 @@ static void index_put_scratch(struct eng *e, int64_t n, int indices, const struc
         else
             linear = scaled;
     }
+    if (!eng_is_contiguous(values) || eng_numel(values) < plan_numel(plan))
+        dense = eng_empty(e, plan->sizes, plan->ndim, (enum vs_dtype)values->dtype, false);
     if (whole)
         copy = eng_empty(e, whole->sizes, whole->ndim, (enum vs_dtype)whole->dtype, false);
     for (int i = 0; i < 3; i++)
         sorted[i] = longs(e, n);
+    eng_scratch_sort(e, (uint64_t)n, largest_key(plan));
     for (int i = 2; i >= 0; i--)
         eng_unref(sorted[i]);
     eng_unref(copy);
+    eng_unref(dense);
     eng_unref(linear);
     eng_category_default(e, before);
 }
@@ -422,7 +450,7 @@ void eng_f_index_put(struct eng_op_call *c)
 
         for (int d = 0; d < plan.idx_ndim; d++)
             n *= plan.sizes[plan.idx_at + d];
-        index_put_scratch(c->e, n, plan.n, is_written_dense(x, &plan) ? NULL : x);
+        index_put_scratch(c->e, n, &plan, values, is_written_dense(x, &plan) ? NULL : x);
     }
     if (eng_c_computes(c)) {
         struct eng_tensor expanded = *values;

@@ -72,16 +72,21 @@ void eng_b_softmax(struct eng_bw *b)
     bool is_log = b->node->op == ENG_OP_log_softmax_leaf;
     const struct eng_edge *edge = eng_b_edge(b, 0, 0);
     struct eng_tensor *y = b->saved[0];
-    struct eng_tensor *g, *gx, *product = NULL;
+    struct eng_op_call c = {.e = e, .id = b->node->op};
+    struct eng_tensor *g, *gx, *product = NULL, *dense = NULL;
     int64_t dim = b->node->op == ENG_OP_safe_softmax ? -1 : b->a[1].v.scalar.i;
 
     if (!y)
         return;
     gx = eng_empty(e, y->sizes, y->ndim, (enum vs_dtype)edge->dtype, y->storage->on_host);
-    g = eng_contiguous(e, b->g[0]);
-    if (!is_log)
-        product =
-            eng_empty(e, y->sizes, y->ndim, (enum vs_dtype)b->g[0]->dtype, y->storage->on_host);
+    if (is_log) {
+        g = eng_contiguous(e, b->g[0]);
+    } else { /* of g * y, which lies as g does, a dense copy */
+        product = eng_c_elementwise_out(&c, (struct eng_tensor *[]){b->g[0], y}, 2,
+                                        (enum vs_dtype)b->g[0]->dtype);
+        dense = product ? eng_contiguous(e, product) : NULL;
+        g = eng_ref(b->g[0]);
+    }
     if (gx && g && e->kernels && !e->failed) {
         struct eng_view vg = eng_v(g), vy = eng_v(y), vo = eng_v(gx);
 
@@ -93,6 +98,7 @@ void eng_b_softmax(struct eng_bw *b)
         e->kernels->softmax_backward(&vg, &vy, (int)(dim < 0 ? dim + (y->ndim ? y->ndim : 1) : dim),
                                      is_log, &vo);
     }
+    eng_unref(dense);
     eng_unref(product);
     eng_unref(g);
     eng_b_give(b, 0, gx);

@@ -10,6 +10,7 @@
 
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
+#include "engine/scratch.h"
 
 static void *shape_error(struct eng_op_call *c, const struct eng_tensor *a,
                          const struct eng_tensor *z)
@@ -69,9 +70,20 @@ static struct eng_tensor *readable(struct eng *e, struct eng_tensor *t)
     return is_readable(t) ? eng_ref(t) : eng_op1(e, ENG_OP_clone_contiguous, t);
 }
 
+/* What cuBLAS takes; is_fused: cuBLASLt does it, with the bias. Products of nothing are not made. */
+static void library_scratch(struct eng_op_call *c, const struct eng_tensor *out, bool is_fused)
+{
+    if (!out || out->storage->on_host || !eng_numel(out))
+        return;
+    if (is_fused)
+        eng_scratch_gemm_lt(c->e);
+    else
+        eng_scratch_gemm(c->e);
+}
+
 /* out = beta * out + alpha * a x z, and its arithmetic counted. Operands that have to be copied are, the right one first. */
 static void multiply(struct eng_op_call *c, struct eng_tensor *a, struct eng_tensor *z,
-                     struct eng_tensor *out, double alpha, double beta)
+                     struct eng_tensor *out, double alpha, double beta, bool is_fused)
 {
     struct eng_tensor *rz, *ra;
 
@@ -79,6 +91,7 @@ static void multiply(struct eng_op_call *c, struct eng_tensor *a, struct eng_ten
         return;
     rz = readable(c->e, z);
     ra = readable(c->e, a);
+    library_scratch(c, out, is_fused);
     if (ra && rz) {
         struct eng_view va = batched(ra), vz = batched(rz), vo = batched(out);
 
@@ -104,7 +117,7 @@ void eng_f_mm(struct eng_op_call *c)
     if (!same_dtype(c, a, z))
         return;
     out = eng_c_empty(c, (int64_t[]){a->sizes[0], z->sizes[1]}, 2, (enum vs_dtype)a->dtype, a);
-    multiply(c, a, z, out, 1, 0);
+    multiply(c, a, z, out, 1, 0, false);
     eng_c_give(c, out);
 }
 
@@ -122,8 +135,24 @@ void eng_f_bmm(struct eng_op_call *c)
         return;
     out = eng_c_empty(c, (int64_t[]){a->sizes[0], a->sizes[1], z->sizes[2]}, 3,
                       (enum vs_dtype)a->dtype, a);
-    multiply(c, a, z, out, 1, 0);
+    multiply(c, a, z, out, 1, 0, false);
     eng_c_give(c, out);
+}
+
+/*
+ * Is beta * self + a x z one kernel of cuBLASLt? With a bias, a vector along the rows of the product and beta 1, where z has more than one row
+ * and column; in the half types also with a self that lies as the product does.
+ */
+static bool is_fused(const struct eng_op_call *c, const struct eng_tensor *self,
+                     const struct eng_tensor *z, const struct eng_tensor *out)
+{
+    bool is_bias = self->ndim == 1 && out && self->sizes[0] == out->sizes[1] && z->sizes[0] > 1 &&
+                   z->sizes[1] > 1 && eng_c_float(c, 3) == 1.0;
+    bool is_addend =
+        out && vs_dtype_bytes((enum vs_dtype)out->dtype) == 2 && eng_same_sizes(self, out);
+
+    return !c->inplace && out && out->ndim == 2 && eng_is_contiguous(self) &&
+           (is_bias || is_addend);
 }
 
 static void add_product(struct eng_op_call *c, int ndim)
@@ -150,7 +179,7 @@ static void add_product(struct eng_op_call *c, int ndim)
 
         c->e->kernels->copy(&vs, &vo);
     }
-    multiply(c, a, z, out, eng_c_float(c, 4), eng_c_float(c, 3));
+    multiply(c, a, z, out, eng_c_float(c, 4), eng_c_float(c, 3), is_fused(c, self, z, out));
     eng_c_give(c, out);
 }
 
@@ -194,6 +223,7 @@ void eng_f_mv(struct eng_op_call *c)
     rv = v->strides[0] ? eng_ref(v)
                        : eng_contiguous(c->e, v); /* one number seen many times is spread out */
     ra = readable(c->e, a);
+    library_scratch(c, out, false);
     eng_add_flops(c->e, 2 * (uint64_t)eng_numel(a));
     if (out && ra && rv && eng_c_computes(c)) {
         struct eng_view va = batched(ra), vv = column(rv), vo = column(out);
@@ -218,6 +248,7 @@ void eng_f_dot(struct eng_op_call *c)
     if (!same_dtype(c, a, z))
         return;
     out = eng_c_empty(c, NULL, 0, (enum vs_dtype)a->dtype, a);
+    library_scratch(c, out, false);
     eng_add_flops(c->e, 2 * (uint64_t)eng_numel(a));
     if (out && eng_c_computes(c)) {
         struct eng_view va = eng_v(a), vz = eng_v(z), vo = eng_v(out);

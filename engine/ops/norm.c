@@ -9,6 +9,7 @@
 
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
+#include "engine/scratch.h"
 
 static enum vs_dtype stat_dtype(const struct eng_tensor *x)
 {
@@ -120,6 +121,67 @@ void eng_f_native_layer_norm(struct eng_op_call *c)
     eng_c_give(c, rstd);
 }
 
+#define ROWS_SUMMED_AT_ONCE (64 * 1024)
+#define ROWS_A_PART 32
+#define COLS_A_BLOCK 32
+#define MOST_BLOCKS (32 * 1024)
+
+/* Rows of partial sums that the gradients of weight and bias are made from where rows are many and columns few; 0: in one pass. */
+static int64_t gradient_parts(const struct eng *e, const struct eng_tensor *like, int64_t rows,
+                              int64_t cols)
+{
+    int64_t blocks = (cols + COLS_A_BLOCK - 1) / COLS_A_BLOCK;
+    int64_t parts = (rows + ROWS_A_PART - 1) / ROWS_A_PART;
+
+    if (like->storage->on_host || rows <= ROWS_SUMMED_AT_ONCE ||
+        cols / COLS_A_BLOCK >= eng_scratch_processors(e) / 2)
+        return 0;
+    return parts < MOST_BLOCKS / blocks ? parts : MOST_BLOCKS / blocks;
+}
+
+static struct eng_tensor *parts_of(struct eng *e, const struct eng_tensor *sum, int64_t parts)
+{
+    return sum ? eng_empty(e, (int64_t[]){parts, eng_numel(sum)}, 2, (enum vs_dtype)sum->dtype,
+                           false)
+               : NULL;
+}
+
+/* *slot becomes a new tensor, the sum of the parts. */
+static void parts_sum(struct eng *e, struct eng_tensor **slot, const struct eng_tensor *parts)
+{
+    struct eng_tensor *sum;
+
+    if (!*slot || !parts)
+        return;
+    sum = eng_empty(e, (*slot)->sizes, (*slot)->ndim, (enum vs_dtype)(*slot)->dtype, false);
+    if (sum) {
+        struct eng_tensor flat = *sum;
+
+        flat.ndim = 1;
+        flat.sizes[0] = parts->sizes[1];
+        flat.strides[0] = 1;
+        eng_scratch_reduce(e, ENG_SR_SUM, parts, &flat, 1, false);
+    }
+    eng_slot_set(slot, sum);
+}
+
+/* What stands between the launch for gw and gb (either may be NULL) and their values. */
+static void sum_in_parts(struct eng *e, const struct eng_tensor *x, int64_t rows, int64_t cols,
+                         struct eng_tensor **gw, struct eng_tensor **gb)
+{
+    int64_t parts = gradient_parts(e, x, rows, cols);
+    struct eng_tensor *pw, *pb;
+
+    if (!parts || e->failed)
+        return;
+    pw = parts_of(e, *gw, parts);
+    pb = parts_of(e, *gb, parts);
+    parts_sum(e, gw, pw);
+    parts_sum(e, gb, pb);
+    eng_unref(pb);
+    eng_unref(pw);
+}
+
 /* saved: bias, input, weight, mean, rstd */
 void eng_b_layer_norm(struct eng_bw *b)
 {
@@ -143,6 +205,7 @@ void eng_b_layer_norm(struct eng_bw *b)
         gb = eng_empty(e, edge->sizes, edge->ndim, (enum vs_dtype)edge->dtype, x->storage->on_host);
     }
     g = eng_contiguous(e, b->g[0]);
+    sum_in_parts(e, x, rows, cols, &gw, &gb);
     if (g && dx && e->kernels && !e->failed) {
         struct eng_view vg = matrix(g, rows, cols), vx = matrix(dx, rows, cols), vm = line(mean),
                         vr = line(rstd), vw, vgx, vgw, vgb;
@@ -219,6 +282,7 @@ void eng_b_fused_rms_norm(struct eng_bw *b)
     if (w && eng_b_needs(b, 2))
         gw = eng_empty(e, w->sizes, w->ndim, (enum vs_dtype)w->dtype, w->storage->on_host);
     g = eng_contiguous(e, b->g[0]);
+    sum_in_parts(e, x, rows, cols, &gw, &(struct eng_tensor *){NULL});
     if (g && dx && gx && e->kernels && !e->failed) {
         struct eng_view vg = matrix(g, rows, cols), vx = matrix(dx, rows, cols), vr = line(rstd),
                         vgx = matrix(gx, rows, cols), vw, vgw;

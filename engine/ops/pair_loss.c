@@ -8,6 +8,7 @@
 
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
+#include "engine/scratch.h"
 
 enum { REDUCE_NONE, REDUCE_MEAN, REDUCE_SUM };
 
@@ -30,6 +31,9 @@ void eng_f_pair_loss(struct eng_op_call *c)
                              : full                   ? eng_as_strided(full, NULL, NULL, 0, 0)
                                                       : NULL;
 
+    if (reduction != REDUCE_NONE)
+        eng_scratch_reduce(c->e, ENG_SR_SUM, values, out, values ? (1U << values->ndim) - 1 : 0,
+                           false);
     if (values && out && eng_c_computes(c)) {
         struct eng_view va = eng_v_expand(pair[0], values), vb = eng_v_expand(pair[1], values),
                         vv = eng_v(values);

@@ -9,6 +9,7 @@
 
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
+#include "engine/scratch.h"
 
 /* Bit mask of dims; an empty list means all. False: failed. */
 static bool dim_mask(struct eng *e, const struct eng_arg *arg, int ndim, uint32_t *mask)
@@ -62,6 +63,28 @@ static struct eng_view keepdim_view(const struct eng_tensor *out, const struct e
     return v;
 }
 
+static enum eng_scratch_reduce scratch_of(enum eng_reduce kernel)
+{
+    switch (kernel) {
+    case ENG_R_AMAX:
+    case ENG_R_AMIN:
+    case ENG_R_ANY:
+    case ENG_R_ALL:
+        return ENG_SR_VALUE;
+    case ENG_R_VAR:
+    case ENG_R_STD:
+        return ENG_SR_WELFORD;
+    case ENG_R_SUM:
+    case ENG_R_MEAN:
+    case ENG_R_PROD:
+    case ENG_R_NORM2:
+    case ENG_R_LOGSUMEXP:
+    case ENG_R_COUNT:
+        break;
+    }
+    return ENG_SR_SUM;
+}
+
 static struct eng_tensor *run_reduce(struct eng_op_call *c, enum eng_reduce kernel,
                                      struct eng_tensor *x, uint32_t mask, bool keepdim,
                                      enum vs_dtype dtype, double p0)
@@ -69,11 +92,14 @@ static struct eng_tensor *run_reduce(struct eng_op_call *c, enum eng_reduce kern
     int64_t sizes[VS_MAX_DIMS];
     int n = reduced_sizes(x, mask, keepdim, sizes);
     struct eng_tensor *out = eng_c_empty(c, sizes, n, dtype, x);
+    struct eng_tensor *wide = NULL;
 
     /* integers and bools are widened to a copy first, which goes when the op returns */
     if (out && (kernel == ENG_R_SUM || kernel == ENG_R_PROD) && x->dtype != dtype &&
         !vs_dtype_is_floating((enum vs_dtype)x->dtype))
-        eng_unref(eng_c_empty(c, x->sizes, x->ndim, dtype, x));
+        wide = eng_c_empty(c, x->sizes, x->ndim, dtype, x);
+    eng_scratch_reduce(c->e, scratch_of(kernel), wide ? wide : x, out, mask, keepdim);
+    eng_unref(wide);
     if (out && eng_c_computes(c)) {
         struct eng_view vx = eng_v(x);
         struct eng_view vo = keepdim_view(out, x, mask, keepdim);
@@ -154,24 +180,24 @@ void eng_f_reduce_all(struct eng_op_call *c)
 
 /* Temporaries of logsumexp: the maxima, which of them are infinite, and the exponentials. */
 static struct eng_tensor *logsumexp_scratch_begin(struct eng_op_call *c, struct eng_tensor *x,
-                                                  uint32_t mask, int64_t *sizes, int n)
+                                                  uint32_t mask, bool keepdim, int64_t *sizes,
+                                                  int n)
 {
-    struct eng_tensor *maxima = eng_c_empty(c, sizes, n, (enum vs_dtype)x->dtype, x);
-    struct eng_tensor *finite = eng_c_empty(c, sizes, n, (enum vs_dtype)x->dtype, x);
-    struct eng_tensor *test = eng_c_empty(c, sizes, n, VS_BOOL, x);
-    struct eng_tensor *powers;
+    enum vs_dtype dtype = (enum vs_dtype)x->dtype;
+    struct eng_tensor *maxima = eng_c_empty(c, sizes, n, dtype, x);
+    struct eng_tensor *finite, *test, *powers, *out;
 
-    (void)mask;
+    eng_scratch_reduce(c->e, ENG_SR_VALUE, x, maxima, mask, keepdim);
+    finite = eng_c_empty(c, sizes, n, dtype, x);
+    test = eng_c_empty(c, sizes, n, VS_BOOL, x);
     eng_unref(test);
     eng_unref(finite);
-    powers = eng_c_empty(c, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x);
-    {
-        struct eng_tensor *out = eng_c_empty(c, sizes, n, (enum vs_dtype)x->dtype, x);
-
-        eng_unref(powers);
-        eng_unref(maxima);
-        return out;
-    }
+    powers = eng_c_empty(c, x->sizes, x->ndim, dtype, x);
+    out = eng_c_empty(c, sizes, n, dtype, x);
+    eng_scratch_reduce(c->e, ENG_SR_SUM, powers, out, mask, keepdim);
+    eng_unref(powers);
+    eng_unref(maxima);
+    return out;
 }
 
 void eng_f_reduce(struct eng_op_call *c)
@@ -189,7 +215,7 @@ void eng_f_reduce(struct eng_op_call *c)
         int64_t sizes[VS_MAX_DIMS];
         int n = reduced_sizes(x, mask, keepdim, sizes);
 
-        out = logsumexp_scratch_begin(c, x, mask, sizes, n);
+        out = logsumexp_scratch_begin(c, x, mask, keepdim, sizes, n);
         if (out && eng_c_computes(c)) {
             struct eng_view vx = eng_v(x);
             struct eng_view vo = keepdim_view(out, x, mask, keepdim);
@@ -403,6 +429,7 @@ void eng_f_max_dim(struct eng_op_call *c)
     n = reduced_sizes(x, mask, keepdim, sizes);
     values = eng_c_empty(c, sizes, n, (enum vs_dtype)x->dtype, x);
     indices = values ? eng_c_empty(c, sizes, n, VS_I64, x) : NULL;
+    eng_scratch_reduce(c->e, ENG_SR_INDEXED, x, values, mask, keepdim);
     if (indices && eng_c_computes(c)) {
         struct eng_view vx = eng_v(x);
         struct eng_view vv = keepdim_view(values, x, mask, keepdim);
@@ -456,6 +483,7 @@ void eng_f_argmax(struct eng_op_call *c)
     mask = all ? (1U << x->ndim) - 1 : x->ndim ? 1U << dim : 0;
     n = reduced_sizes(x, mask, keepdim, sizes);
     out = eng_c_empty(c, sizes, n, VS_I64, x);
+    eng_scratch_reduce(c->e, ENG_SR_INDEXED, x, out, mask, keepdim);
     if (out && eng_c_computes(c)) {
         int64_t flat = eng_numel(x);
         struct eng_tensor *dense =
@@ -497,6 +525,7 @@ static struct eng_tensor *mask_count(struct eng_bw *b, struct eng_tensor *test,
     n = reduced_sizes(test, mask, keepdim, sizes);
     count = eng_empty(e, sizes, n, VS_I64, test->storage->on_host);
     wide = eng_empty(e, test->sizes, test->ndim, VS_I64, test->storage->on_host);
+    eng_scratch_reduce(e, ENG_SR_SUM, wide, count, mask, keepdim);
     if (count && wide && e->kernels) {
         struct eng_view vt = eng_v(test), vc = keepdim_view(count, test, mask, keepdim);
         double p[4] = {0};
@@ -607,6 +636,8 @@ void eng_f_cumsum(struct eng_op_call *c)
         return;
     out = eng_c_empty(c, x->sizes, x->ndim, dtype, x);
     dense = out ? eng_contiguous(c->e, x) : NULL;
+    if (dense && !x->storage->on_host && x->ndim && eng_numel(x) == x->sizes[dim])
+        eng_scratch_scan(c->e, (uint64_t)eng_numel(x), dtype);
     if (dense && eng_c_computes(c)) {
         struct eng_view vx = eng_v(dense), vo = eng_v(out);
 

@@ -4,6 +4,7 @@
     python3 tests/oracle/make_golden.py PART ... [--only REGEX]
 
 ops, ops_amp  every event of one step of each net below tests/nets/ops
+ops_scratch   the same with library workspaces and kernel scratch, and of tests/nets/scratch
 grid          phase figures, peaks, saved, recomputed: every net with every toggle alone
 events        every event of three steps of some nets
 numbers       losses, gradients and updated weights (real arithmetic on the CPU)
@@ -43,7 +44,12 @@ def failed(report):
 
 
 def op_line(case, net, given):
-    report = case.memory(os.path.join(ROOT, net), dict(given, steps="1"))
+    """`target` among the toggles: with library workspaces and scratch, on that device."""
+    target = given.get("target")
+    play(target)
+    oracle_given = {k: v for k, v in given.items() if k != "target"}
+    report = case.memory(os.path.join(ROOT, net), dict(oracle_given, steps="1"),
+                         target is not None)
     line = {"op": os.path.basename(net)[:-3], "net": net, "toggles": given}
     if "error" in report:
         progress("%s %s: %s" % (net, given, report["error"]))
@@ -53,6 +59,20 @@ def op_line(case, net, given):
     line["events"] = [[kind, size, op, ident, phase]
                       for kind, size, op, ident, step, phase in report["event_list"]]
     return line
+
+
+TARGET = re.compile(r'ROW\("([\w-]+)", "[^"]*", (\d+), (\d+), (\d+), (\d+)\)')
+
+
+def play(target):
+    """The stand-in plays this GPU of base/target.def in the next child; None: its own."""
+    names = ("NOGPU_CC", "NOGPU_SMS", "NOGPU_THREADS")
+    for name in names:
+        os.environ.pop(name, None)
+    if target is not None:
+        with open(os.path.join(ROOT, "base", "target.def")) as f:
+            rows = {m[0]: m[2:] for m in TARGET.findall(f.read())}
+        os.environ.update(zip(names, rows[target]))
 
 
 def make_ops(case, only):
@@ -66,6 +86,21 @@ def make_ops_amp(case, only):
             for given in ({"amp": "fp16"}, {"amp": "bf16"}, {"half": "on"}):
                 lines.append(op_line(case, net, given))
     write("ops_amp.jsonl.gz", lines, only)
+
+
+SCRATCH_TARGETS = ("a100-80", "h100", "t4")
+
+
+def make_ops_scratch(case, only):
+    cases = [(n, {"target": "a100-80"}) for n in nets("tests/nets/ops")]
+    for net in nets("tests/nets/scratch"):
+        targets = SCRATCH_TARGETS[:2] if "huge" in net else SCRATCH_TARGETS  # a T4 is too small
+        cases += [(net, {"target": t}) for t in targets]
+        cases += [(net, {"target": "a100-80", "half": "on"})]
+    lines = [op_line(case, n, given) for n, given in cases if only(n)]
+    for line in lines:
+        line.pop("saved", None)
+    write("ops_scratch.jsonl.gz", lines, only)
 
 
 # ---- every net, every toggle alone ----
@@ -207,7 +242,8 @@ def write(name, lines, only):
     path = os.path.join(GOLDEN, name)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     if os.path.exists(path):
-        lines = lines + [l for l in read(path) if not only(l["net"])]
+        lines = lines + [l for l in read(path) if not only(l["net"])
+                         and os.path.exists(os.path.join(ROOT, l["net"]))]
     lines.sort(key=lambda l: (l["net"], json.dumps(l["toggles"], sort_keys=True)))
     text = "".join(json.dumps(l, separators=(",", ":"), sort_keys=True) + "\n" for l in lines)
     if name.endswith(".gz"):

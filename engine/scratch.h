@@ -1,0 +1,49 @@
+/*
+ * engine/scratch.h - what libraries and kernels take from the caching allocator beside tensors, on a given GPU.
+ *
+ * For:            ops: each says which kind of work it does, where in its allocations that comes.
+ * Must not know:  ops, tensors' owners.
+ * Invariant:      without a target nothing here allocates. Everything taken is of category `workspace`, has no tensor, and is given back
+ *                 before the function returns, save the workspaces that a library keeps for ever.
+ *
+ * Sizes are those of PyTorch's launch code (CUDABlas, Reduce.cuh, CUB), which are functions of shapes and of the device; how they were checked is in
+ * docs/target.md. What cannot be known without the device (cuDNN's workspaces) is in base/unmodelled.def.
+ */
+#ifndef ENG_SCRATCH_H
+#define ENG_SCRATCH_H
+
+#include "base/target.h"
+#include "engine/engine_internal.h"
+
+/* Multiprocessors of the target; without one, of the device the tables of docs/oracle-findings.md were measured for. */
+int eng_scratch_processors(const struct eng *e);
+
+/* A matrix product of cuBLAS on the device. Comes after the output. */
+void eng_scratch_gemm(struct eng *e);
+/* A product with a fused epilogue (addmm with a bias) of cuBLASLt. Comes after the output. */
+void eng_scratch_gemm_lt(struct eng *e);
+/* Lets go of what is kept, when the run is over. */
+void eng_scratch_release(struct eng *e);
+
+/* What is carried from element to element of a reduction, for its size; the names are those of the kernels. */
+enum eng_scratch_reduce {
+    ENG_SR_SUM,     /* sum, mean, product, norm: float for the half types */
+    ENG_SR_VALUE,   /* maximum and minimum without index, any, all: the type itself */
+    ENG_SR_INDEXED, /* a value and an int64 index */
+    ENG_SR_WELFORD, /* variance */
+};
+
+/*
+ * The buffer and the semaphores of a reduction of `x` over the dims of `mask` into `out` (as the op returns it: with `keepdim` or
+ * without the reduced dims), where the kernel spreads one output over several blocks. Comes after the outputs. On the host nothing.
+ */
+void eng_scratch_reduce(struct eng *e, enum eng_scratch_reduce kind, const struct eng_tensor *x,
+                        const struct eng_tensor *out, uint32_t mask, bool keepdim);
+
+/* CUB on the device: sorting pairs of int64 by keys from 0 to `largest`; the first of equal neighbours (its keys
+ * go to a buffer that nobody reads); running sums of `dtype`. */
+void eng_scratch_sort(struct eng *e, uint64_t items, int64_t largest);
+void eng_scratch_unique(struct eng *e, uint64_t items);
+void eng_scratch_scan(struct eng *e, uint64_t items, enum vs_dtype dtype);
+
+#endif

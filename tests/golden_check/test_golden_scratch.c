@@ -1,0 +1,50 @@
+/*
+ * tests/golden_check/test_golden_scratch.c - library workspaces and kernel scratch, between the tensors of every op, on several GPUs, against
+ * what PyTorch's own launch code asks for.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "tests/golden_check/golden.h"
+
+static bool events_are_equal(const struct json *line, char *why, size_t why_size)
+{
+    const struct json *events = json_get(line, "events");
+    struct golden_run run;
+    bool equal;
+
+    golden_run_net(json_str(json_get(line, "net")), json_get(line, "toggles"), 1, false, &run);
+    if (!events || !events->count) {
+        equal = run.status != VS_OK;
+        snprintf(why, why_size, "PyTorch refuses it, ours runs");
+    } else if (run.status) {
+        equal = false;
+        snprintf(why, why_size, "%.900s", run.error.text);
+        for (char *p = why; *p; p++)
+            *p = *p == '\n' ? '|' : *p;
+    } else {
+        equal = golden_events_equal(&run, events, false, why, why_size);
+    }
+    golden_run_release(&run);
+    return equal;
+}
+
+static void each_op_takes_the_scratch_that_pytorch_takes(void **state)
+{
+    (void)state;
+    assert_true(golden_file("tests/golden/oracle/ops_scratch.jsonl.gz", events_are_equal));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_op_takes_the_scratch_that_pytorch_takes),
+    };
+
+    return cmocka_run_group_tests_name("golden_check/scratch", tests, NULL, NULL);
+}

@@ -1,0 +1,68 @@
+# logsumexp, prod.
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x0 = nn.Parameter(torch.zeros(2000, 512))
+        self.x1 = nn.Parameter(torch.zeros(1000, 512))
+        self.x2 = nn.Parameter(torch.zeros(1024, 1024))
+        self.x3 = nn.Parameter(torch.zeros(4096, 1024))
+        self.x4 = nn.Parameter(torch.zeros(5000, 10))
+        self.x5 = nn.Parameter(torch.zeros(5001, 7))
+        self.x6 = nn.Parameter(torch.zeros(512, 2560))
+        self.x7 = nn.Parameter(torch.zeros(100000, 3))
+        self.x8 = nn.Parameter(torch.zeros(30, 64, 5000))
+        self.x9 = nn.Parameter(torch.zeros(64, 3, 224, 224))
+        self.x10 = nn.Parameter(torch.zeros(8, 128, 56, 56))
+        self.x11 = nn.Parameter(torch.zeros(3, 1000000))
+        self.x12 = nn.Parameter(torch.zeros(1, 1000000))
+        self.x13 = nn.Parameter(torch.zeros(1, 1000000))
+        self.x14 = nn.Parameter(torch.zeros(20, 8, 16, 512, 4))
+        self.x15 = nn.Parameter(torch.zeros(6, 70000, 6))
+        self.x16 = nn.Parameter(torch.zeros(400, 2000))
+        self.x17 = nn.Parameter(torch.zeros(2, 3000000))
+        self.x18 = nn.Parameter(torch.zeros(127, 3))
+        self.x19 = nn.Parameter(torch.zeros(50000, 1))
+
+    def forward(self, inputs):
+        out = []
+        out.append(torch.logsumexp(self.x0, 0))
+        out.append(torch.logsumexp(self.x1, 0))
+        out.append(torch.logsumexp(self.x2, 0))
+        out.append(torch.logsumexp(self.x3, 0))
+        out.append(torch.logsumexp(self.x4, 0))
+        out.append(torch.logsumexp(self.x5, 0))
+        out.append(torch.logsumexp(self.x6, 0))
+        out.append(torch.logsumexp(self.x7, 0))
+        out.append(torch.logsumexp(self.x8, 1))
+        out.append(torch.logsumexp(self.x9, (0, 2, 3)))
+        out.append(torch.logsumexp(self.x10, (0, 2, 3)))
+        out.append(torch.logsumexp(self.x11, 1))
+        out.append(torch.logsumexp(self.x12, 1))
+        out.append(torch.logsumexp(self.x13, 0))
+        out.append(torch.logsumexp(self.x14, (0, 2)))
+        out.append(torch.logsumexp(self.x15, 1))
+        out.append(torch.logsumexp(self.x16, 1))
+        out.append(torch.logsumexp(self.x17, 1))
+        out.append(torch.logsumexp(self.x18, 0))
+        out.append(torch.logsumexp(self.x19, 0))
+        return out
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.zeros(n), torch.zeros(1)
+
+
+def loss(output, target):
+    return sum(o.sum() for o in output)
+
+
+defaults = dict(batch=2, steps=1)
