@@ -3,7 +3,8 @@
  *
  * Must not know:  which ops exist.
  * Invariant:      for each node: incoming gradients live until its formulas and the checks of its results are done, then they go, then
- *                 its saved tensors, then the results move on to the next nodes, where they join what waits there.
+ *                 its saved tensors (in anomaly mode the results are then looked at), then the results move on to the next nodes, where
+ *                 they join what waits there.
  *
  * Ready nodes run by descending creation number; accumulators come before all others. Equal numbers keep the order of the C++
  * library's binary heap, because PyTorch's queue is one (std::push_heap, std::pop_heap).
@@ -466,6 +467,28 @@ static void run_one(struct eng_task *task, struct eng_node *n, struct eng_tensor
     validate(e, n, out);
 }
 
+/*
+ * PyTorch's anomaly mode: is any result NaN? Mask and answer live until the answer is read, the answer goes first (two
+ * temporaries of one expression).
+ */
+static void check_nan(struct eng *e, const struct eng_node *n, struct eng_tensor *const *out)
+{
+    bool grad = eng_set_grad_enabled(e, false);
+
+    for (int i = 0; i < n->edge_count && !e->failed; i++) {
+        struct eng_tensor *mask = out[i] ? eng_op1(e, ENG_OP_isnan, out[i]) : NULL;
+        struct eng_tensor *any = mask ? eng_op1(e, ENG_OP_any_all, mask) : NULL;
+        struct eng_scalar answer;
+
+        if (any && eng_has_data(e) && eng_item(e, any, &answer) && answer.i)
+            eng_fail(e, VS_E_RAISED, "Function '%s' returned nan values in its %dth output.",
+                     n->name, i);
+        eng_unref(any);
+        eng_unref(mask);
+    }
+    eng_set_grad_enabled(e, grad);
+}
+
 static void evaluate(struct eng_task *task, uint32_t slot)
 {
     struct eng *e = task->e;
@@ -486,6 +509,8 @@ static void evaluate(struct eng_task *task, uint32_t slot)
     gradients_release(n, g);
     if (!task->retain_graph && !e->failed)
         eng_node_release_saved(n);
+    if (e->anomaly && g && n->kind != ENG_NODE_ACCUMULATE && !e->failed)
+        check_nan(e, n, out);
     own_flops = e->counters.total_flops - e->told_flops - untold;
     emit_node(e, VS_EV_OP_END, n, own_flops);
     e->told_flops += own_flops;

@@ -157,6 +157,14 @@ bool eng_set_grad_enabled(struct eng *e, bool on)
     return before;
 }
 
+bool eng_set_anomaly(struct eng *e, bool on)
+{
+    bool before = e->anomaly;
+
+    e->anomaly = on;
+    return before;
+}
+
 struct eng_rng_state eng_rng_get(const struct eng *e)
 {
     return e->rng;

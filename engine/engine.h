@@ -64,6 +64,8 @@ bool eng_oom_get(const struct eng *e, struct eng_oom *out);
 /* Modes. Each returns the old value, for the caller to put back. */
 bool eng_grad_enabled(const struct eng *e);
 bool eng_set_grad_enabled(struct eng *e, bool on);
+/* Look for NaN in what each backward node gives; where there is data, finding one fails the run (VS_E_RAISED). */
+bool eng_set_anomaly(struct eng *e, bool on);
 
 struct eng_autocast {
     bool enabled;

@@ -64,6 +64,7 @@ struct eng {
     struct eng_oom oom;
 
     bool grad_enabled;
+    bool anomaly;
     struct eng_autocast autocast;
     int autocast_depth;
     struct eng_cast_entry *cast_cache;

@@ -27,8 +27,8 @@ bool lang_context_enter(struct lang_vm *vm, struct lang_context *c)
         return lang_fail(vm, VS_E_UNSUPPORTED, "one context is entered more than %d times at once",
                          LANG_CONTEXT_NESTING);
     switch (c->what) {
-    case LANG_CONTEXT_GRAD:
-        c->grad_before[c->depth] = eng_set_grad_enabled(vm->eng, c->grad);
+    case LANG_CONTEXT_MODE:
+        c->before[c->depth] = c->set(vm->eng, c->on);
         break;
     case LANG_CONTEXT_AUTOCAST:
         c->autocast_before[c->depth] = eng_autocast_enter(vm->eng, c->autocast);
@@ -45,9 +45,9 @@ void lang_context_exit(struct lang_vm *vm, struct lang_context *c)
     VS_ASSERT(c->depth > 0);
     c->depth--;
     switch (c->what) {
-    case LANG_CONTEXT_GRAD:
+    case LANG_CONTEXT_MODE:
         /* set_grad_enabled() acted when it was made: what it found then comes back */
-        eng_set_grad_enabled(vm->eng, c->acted ? c->grad_found : c->grad_before[c->depth]);
+        c->set(vm->eng, c->acted ? c->found : c->before[c->depth]);
         break;
     case LANG_CONTEXT_AUTOCAST:
         eng_autocast_exit(vm->eng, c->autocast_before[c->depth]);
@@ -123,7 +123,7 @@ bool lang_context_decorate(struct lang_vm *vm, struct lang_value *at, uint32_t a
                          "a context is entered with `with`, or decorates a function");
     if (at[0].as.context->acted) { /* made only to decorate: it must not have acted */
         at[0].as.context->acted = false;
-        eng_set_grad_enabled(vm->eng, at[0].as.context->grad_found);
+        at[0].as.context->set(vm->eng, at[0].as.context->found);
     }
     b = lang_builtin_new(
         vm, at[1].kind == LANG_FUNCTION ? at[1].as.function->code->name->text : "decorated",
@@ -140,11 +140,12 @@ bool lang_context_decorate(struct lang_vm *vm, struct lang_value *at, uint32_t a
 static bool grad_context(struct lang_vm *vm, const struct lang_call *call, bool on,
                          struct lang_value *out)
 {
-    struct lang_context *c = lang_context_new(vm, LANG_CONTEXT_GRAD);
+    struct lang_context *c = lang_context_new(vm, LANG_CONTEXT_MODE);
     struct lang_value result;
     bool ok;
 
-    c->grad = on;
+    c->set = eng_set_grad_enabled;
+    c->on = on;
     if (call->arg_count == 0 || call->args[0].kind == LANG_BOOL) {
         *out = lang_object(c);
         return true;
@@ -177,20 +178,60 @@ static bool f_inference_mode(struct lang_vm *vm, const struct lang_call *call,
     return grad_context(vm, call, false, out);
 }
 
+/* What changes a mode at once, and puts it back where it is left as a region. */
+static struct lang_value mode_change(struct lang_vm *vm, bool (*set)(struct eng *e, bool on),
+                                     bool on)
+{
+    struct lang_context *c = lang_context_new(vm, LANG_CONTEXT_MODE);
+
+    c->set = set;
+    c->on = on;
+    c->acted = true;
+    c->found = set(vm->eng, on);
+    return lang_object(c);
+}
+
 static bool f_set_grad_enabled(struct lang_vm *vm, const struct lang_call *call,
                                struct lang_value *out)
 {
-    struct lang_context *c;
     struct lang_value a[1];
     bool on;
 
     if (!LANG_ARGS(vm, call, "set_grad_enabled", 1, a, "mode") || !lang_truth(vm, a[0], &on))
         return false;
-    c = lang_context_new(vm, LANG_CONTEXT_GRAD);
-    c->grad = on;
-    c->acted = true;
-    c->grad_found = eng_set_grad_enabled(vm->eng, on);
+    *out = mode_change(vm, eng_set_grad_enabled, on);
+    return true;
+}
+
+/* Without check_nan the mode only keeps stacks of the host: nothing on the device. */
+static bool f_detect_anomaly(struct lang_vm *vm, const struct lang_call *call,
+                             struct lang_value *out)
+{
+    struct lang_context *c;
+    struct lang_value a[1];
+    bool check = true;
+
+    if (!LANG_ARGS(vm, call, "detect_anomaly", 0, a, "check_nan") ||
+        (lang_is_bound(a[0]) && !lang_truth(vm, a[0], &check)))
+        return false;
+    c = lang_context_new(vm, LANG_CONTEXT_MODE);
+    c->set = eng_set_anomaly;
+    c->on = check;
     *out = lang_object(c);
+    return true;
+}
+
+static bool f_set_detect_anomaly(struct lang_vm *vm, const struct lang_call *call,
+                                 struct lang_value *out)
+{
+    struct lang_value a[2];
+    bool on;
+    bool check = true;
+
+    if (!LANG_ARGS(vm, call, "set_detect_anomaly", 1, a, "mode", "check_nan") ||
+        !lang_truth(vm, a[0], &on) || (lang_is_bound(a[1]) && !lang_truth(vm, a[1], &check)))
+        return false;
+    *out = mode_change(vm, eng_set_anomaly, on && check);
     return true;
 }
 
@@ -314,6 +355,8 @@ void lang_context_register(struct lang_vm *vm)
         {"torch.autograd", "no_grad", f_no_grad},
         {"torch.autograd", "enable_grad", f_enable_grad},
         {"torch.autograd", "set_grad_enabled", f_set_grad_enabled},
+        {"torch.autograd", "detect_anomaly", f_detect_anomaly},
+        {"torch.autograd", "set_detect_anomaly", f_set_detect_anomaly},
     };
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)

@@ -12,20 +12,21 @@
 #include "lang/call.h"
 #include "lang/object.h"
 
-enum lang_context_kind { LANG_CONTEXT_GRAD, LANG_CONTEXT_AUTOCAST, LANG_CONTEXT_NONE };
+enum lang_context_kind { LANG_CONTEXT_MODE, LANG_CONTEXT_AUTOCAST, LANG_CONTEXT_NONE };
 
 #define LANG_CONTEXT_NESTING 16
 
-/* `depth` regions of this object are open; what each found is kept. */
+/* `depth` regions of this object are open; what each found is kept. set: of a mode, which is then `on`. */
 struct lang_context {
     struct lang_obj head;
     enum lang_context_kind what;
-    bool grad;
-    bool acted; /* set_grad_enabled(): the mode changed when it was made */
-    bool grad_found;
+    bool (*set)(struct eng *e, bool on);
+    bool on;
+    bool acted; /* set_grad_enabled() and the like: the mode changed when it was made */
+    bool found;
     struct eng_autocast autocast;
     uint32_t depth;
-    bool grad_before[LANG_CONTEXT_NESTING];
+    bool before[LANG_CONTEXT_NESTING];
     struct eng_autocast autocast_before[LANG_CONTEXT_NESTING];
 };
 
@@ -41,7 +42,7 @@ VS_MUST_USE bool lang_context_decorate(struct lang_vm *vm, struct lang_value *at
 VS_MUST_USE bool lang_context_run(struct lang_vm *vm, struct lang_value *at, uint32_t arg_count,
                                   const struct lang_kwnames *kw);
 
-/* Adds no_grad, enable_grad, inference_mode, set_grad_enabled, autocast … to torch. */
+/* Adds no_grad, enable_grad, inference_mode, set_grad_enabled, detect_anomaly, autocast … to torch. */
 void lang_context_register(struct lang_vm *vm);
 
 #endif

@@ -462,6 +462,41 @@ static void in_place_is_refused_where_the_old_value_is_needed(void **state)
     run_release(&r);
 }
 
+/* 0 * inf: the gradient of sqrt at 0, times the 0 that came in. */
+static void anomaly_detection_names_the_node_that_gave_nan(void **state)
+{
+    static const char net[] = HEAD "class Net(nn.Module):\n"
+                                   "    def __init__(self):\n"
+                                   "        super().__init__()\n"
+                                   "        self.w = nn.Parameter(torch.zeros(2))\n"
+                                   "    def forward(self, x):\n"
+                                   "        return (torch.sqrt(self.w) * 0).sum()\n"
+                                   "def model():\n"
+                                   "    return Net()\n"
+                                   "def batch(n):\n"
+                                   "    return (), ()\n"
+                                   "def loss(output, target):\n"
+                                   "    return output\n"
+                                   "def train_step(model, optimizer, scaler, inputs, targets):\n"
+                                   "    torch.autograd.set_detect_anomaly(%s)\n"
+                                   "    model(inputs).backward()\n";
+    static const char *const modes[] = {"False", "True, check_nan=False", "True"};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct run r = {.settings = {.kernels = eng_kernels_cpu()}};
+        char text[sizeof(net) + 32];
+
+        snprintf(text, sizeof(text), net, modes[i]);
+        run_net(&r, text);
+        assert_int_equal(r.st, i < 2 ? VS_OK : VS_E_RAISED);
+        if (i == 2)
+            assert_non_null(
+                strstr(r.err.text, "Function 'SqrtBackward0' returned nan values in its 0th"));
+        run_release(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -480,6 +515,7 @@ int main(void)
         cmocka_unit_test(the_loss_summed_as_a_tensor_stays),
         cmocka_unit_test(a_library_parsed_once_serves_every_run),
         cmocka_unit_test(in_place_is_refused_where_the_old_value_is_needed),
+        cmocka_unit_test(anomaly_detection_names_the_node_that_gave_nan),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

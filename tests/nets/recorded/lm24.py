@@ -1,5 +1,6 @@
 # A 24-layer language model with hand-written ops, loss and AdamW, gradients cleared: the program of a recording on a GPU
-# (lm24_train_step_ctx128), which holds its sixth step. Written from the recording's stacks and sizes.
+# (lm24_train_step_ctx128), which holds its sixth step. Written from the recording's stacks and sizes. With TRAIN = False and
+# LENGTH = 1024 it is that of lm24_infer_ctx1024: one forward in inference mode, after others.
 import math
 
 import torch
@@ -11,6 +12,7 @@ LAYERS = 24
 HEADS = 16
 FF = 4096
 LENGTH = 128
+TRAIN = True
 
 
 class Embedding(nn.Module):
@@ -138,8 +140,9 @@ class LM(nn.Module):
         self.norm = RMSNorm()
         self.head = Linear(WIDTH, VOCAB)
 
-    def forward(self, ids):
-        x = self.embedding(ids)
+    def forward(self, x):
+        first = self.embedding(x)
+        x = first
         for layer in self.layers:
             x = layer(x)
         x = self.norm(x)
@@ -204,6 +207,10 @@ def batch(n):
 
 
 def train_step(model, optimizer, scaler, inputs, targets):
+    if not TRAIN:
+        with torch.inference_mode():
+            logits = model(inputs)
+        return None
     logits = model(inputs)
     l = loss(logits, targets)
     l.backward()
