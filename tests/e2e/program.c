@@ -214,16 +214,17 @@ pid_t program_start(const char *argument, ...)
     return pid;
 }
 
-char *json_text(const char *json, const char *path)
+/* What `expression` gives with ?1 the JSON and ?2 a path; NULL where that is NULL. Heap memory. */
+static char *json_ask(const char *json, const char *path, const char *expression)
 {
     sqlite3 *db = NULL;
     sqlite3_stmt *stmt = NULL;
     char *text = NULL;
+    char sql[128];
 
+    snprintf(sql, sizeof(sql), "select json_valid(?1), %s", expression);
     assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
-    assert_int_equal(
-        sqlite3_prepare_v2(db, "select json_valid(?1), json_extract(?1, ?2)", -1, &stmt, NULL),
-        SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
     sqlite3_bind_text(stmt, 1, json, -1, SQLITE_STATIC);
     sqlite3_bind_text(stmt, 2, path, -1, SQLITE_STATIC);
     if (sqlite3_step(stmt) != SQLITE_ROW || !sqlite3_column_int(stmt, 0))
@@ -233,6 +234,21 @@ char *json_text(const char *json, const char *path)
     sqlite3_finalize(stmt);
     sqlite3_close(db);
     return text;
+}
+
+char *json_text(const char *json, const char *path)
+{
+    return json_ask(json, path, "json_extract(?1, ?2)");
+}
+
+void json_expect(const char *json, const char *path, const char *type)
+{
+    char *found = json_ask(json, path,
+                           "replace(replace(json_type(?1, ?2), 'true', 'bool'), 'false', 'bool')");
+
+    if (!found || strcmp(found, type) != 0)
+        fail_msg("%s is %s, not %s", path, found ? found : "missing", type);
+    free(found);
 }
 
 int64_t json_int(const char *json, const char *path)

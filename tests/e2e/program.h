@@ -46,6 +46,8 @@ pid_t program_start(const char *argument, ...);
 /* The value at a path of JSON ("$.peak.allocated"), as text; NULL where there is none. Heap memory. Fails the test where it is no JSON. */
 char *json_text(const char *json, const char *path);
 int64_t json_int(const char *json, const char *path);
+/* Fails the test where the value at a path is of another type than "integer", "real", "text", "bool", "object" or "array". */
+void json_expect(const char *json, const char *path, const char *type);
 /* The one value that `sql` gives on a database. */
 int64_t sql_int(const char *path, const char *sql);
 /* The same of a database that may not be there yet, or be written to: 0 where it cannot be asked. */

@@ -91,6 +91,42 @@ static void a_what_if_equals_recording_again(void **state)
     assert_equals_recording("sample_nets/resnet18.py", "alloc-conf", "expandable_segments:True");
 }
 
+/* The names and types that docs/json.md promises to programs. */
+static void an_answer_has_the_contracts_fields(void **state)
+{
+    static const char *const FIGURES[] = {"delta_allocated", "recompute_flops", "total_flops",
+                                          "events"};
+    static const char *const PEAK[][2] = {
+        {"allocated", "integer"}, {"requested", "integer"}, {"active", "integer"},
+        {"reserved", "integer"},  {"event", "integer"},     {"step", "integer"},
+        {"phase", "text"},        {"module", "text"},       {"op", "text"},
+        {"recompute", "bool"},    {"by_category", "object"}};
+    const char *trace = record("sample_nets/lenet.py", "contract.db", NULL, NULL);
+    struct program one = program_run("whatif", trace, "--set", "amp=bf16", "--json", NULL);
+    struct program each = program_run("whatif", trace, "--each", "--json", NULL);
+    char path[64];
+
+    (void)state;
+    json_expect(one.out, "$.set.amp", "text");
+    json_expect(one.out, "$.milliseconds", "real");
+    json_expect(each.out, "$.each[0].toggle", "text");
+    for (size_t i = 0; i < sizeof(FIGURES) / sizeof(FIGURES[0]); i++) {
+        snprintf(path, sizeof(path), "$.%s", FIGURES[i]);
+        json_expect(one.out, path, "integer");
+        snprintf(path, sizeof(path), "$.each[0].%s", FIGURES[i]);
+        json_expect(each.out, path, "integer");
+    }
+    for (size_t i = 0; i < sizeof(PEAK) / sizeof(PEAK[0]); i++) {
+        snprintf(path, sizeof(path), "$.baseline.%s", PEAK[i][0]);
+        json_expect(one.out, path, PEAK[i][1]);
+        json_expect(each.out, path, PEAK[i][1]);
+        snprintf(path, sizeof(path), "$.result.%s", PEAK[i][0]);
+        json_expect(one.out, path, PEAK[i][1]);
+    }
+    program_release(&one);
+    program_release(&each);
+}
+
 static void a_what_if_of_nothing_equals_the_recording(void **state)
 {
     const char *trace = program_path("data.db");
@@ -229,6 +265,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_what_if_equals_recording_again),
+        cmocka_unit_test(an_answer_has_the_contracts_fields),
         cmocka_unit_test(a_what_if_of_nothing_equals_the_recording),
         cmocka_unit_test(each_tries_every_toggle_alone),
         cmocka_unit_test(a_toggle_that_does_not_fit_the_net_is_refused),
