@@ -18,7 +18,7 @@
 #define SHARED_BYTES (8 << 20) /* transformed input that is shared */
 #define SHARED_CHANNELS 192    /* from so many on it is shared */
 #define M_BYTES (512 << 10)    /* products of a task, about */
-#define MIN_CHANNELS 16        /* below, the transforms cost more than they save */
+#define MIN_CHANNELS 12        /* below, the transforms cost more than they save */
 #define FILTERS 16             /* input channels whose weights are transformed at a time */
 
 struct wino {
