@@ -47,7 +47,7 @@ struct cpu_tap {
  * sum, dot        of x, of x*y
  * sq_dev          sum of (x-mean)^2
  * dot_dev         sum of g*(x-mean)
- * exp_sub         y = exp(x - max); returns its sum. y may be NULL
+ * exp_sub         y = exp(x - max); returns its sum. y may be NULL; then max is that of the row
  * scale           y = x*a
  * affine          y = x*a + b
  * axpy            y = y + x*a
