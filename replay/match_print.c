@@ -168,10 +168,12 @@ void rpl_match_text(const struct rpl_match *match, struct vs_text *out)
         if (len)
             vs_text_addf(out, "    %9" PRIu32 " | %.*s\n", spot.line, (int)len, line);
     }
-    vs_text_add(out, "\nbefore it\n");
+    if (at)
+        vs_text_add(out, "\nbefore it\n");
     for (size_t i = at > LINES_BEFORE ? at - LINES_BEFORE : 0; i < at; i++)
         add_line(match, &match->ours, i, true, out);
-    vs_text_add(out, "after it\n");
+    if (at + 1 < match->real.count || at + 1 < match->ours.count)
+        vs_text_add(out, at ? "after it\n" : "\nafter it\n");
     for (size_t i = at + 1; i < at + LINES_AFTER; i++)
         if (i < match->real.count)
             add_line(match, &match->real, i, false, out);
