@@ -76,6 +76,48 @@ static void oom_json(const struct rpl_report *report, struct vs_json *json)
     vs_json_end(json);
 }
 
+/* How sure the peak is. */
+static void bound_json(const struct rpl_report *report, struct vs_json *json)
+{
+    const struct rpl_bound *bound = &report->sum.bound;
+
+    vs_json_key(json, "bound");
+    vs_json_object(json);
+    vs_json_put_bool(json, "tensors_only", bound->is_tensors_only);
+    vs_json_put_bool(json, "is_lower", bound->is_tensors_only || bound->allocs);
+    vs_json_put_uint(json, "unmodelled_allocations", bound->allocs);
+    vs_json_key(json, "unmodelled");
+    if (bound->allocs) {
+        vs_json_object(json);
+        vs_json_put_string(json, "what", bound->what);
+        vs_json_put_uint(json, "margin", report->sum.peak.allocated - bound->highest);
+        vs_json_put_uint(json, "event", bound->event);
+        place_json(report->trace, bound->place, json);
+        vs_json_end(json);
+    } else {
+        vs_json_null(json);
+    }
+    vs_json_end(json);
+}
+
+static void fit_json(const struct rpl_report *report, struct vs_json *json)
+{
+    const struct vs_target *target = rpl_target(report->trace);
+
+    vs_json_key(json, "fit");
+    if (!target) {
+        vs_json_null(json);
+        return;
+    }
+    vs_json_object_flat(json);
+    vs_json_put_string(json, "target", target->name);
+    vs_json_put_string(json, "title", target->title);
+    vs_json_put_uint(json, "capacity", rpl_capacity(report->trace));
+    vs_json_put_uint(json, "reserved", report->sum.peak.reserved);
+    vs_json_put_bool(json, "fits", !report->sum.oom.event);
+    vs_json_end(json);
+}
+
 static void phase_json(const struct rpl_phase *phase, struct vs_json *json)
 {
     vs_json_object_flat(json);
@@ -277,6 +319,8 @@ void rpl_report_json(const struct rpl_report *report, struct vs_text *out)
     head_json(report, &json);
     vs_json_key(&json, "peak");
     rpl_peak_json(report->trace, &sum->peak, &json);
+    bound_json(report, &json);
+    fit_json(report, &json);
     oom_json(report, &json);
     steps_json(sum, &json);
     saved_json(&sum->saved, &json);

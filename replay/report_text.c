@@ -109,6 +109,34 @@ static void add_place(const struct rpl_trace *trace, uint32_t id, struct vs_text
     }
 }
 
+/* How sure the peak is. */
+static void add_bound(const struct rpl_report *report, struct vs_text *out)
+{
+    const struct rpl_bound *bound = &report->sum.bound;
+    const struct vs_place *place = rpl_trace_place(report->trace, bound->place);
+    uint64_t margin = report->sum.peak.allocated - bound->highest;
+
+    if (bound->is_tensors_only) {
+        vs_text_add(out, "  tensors only: workspaces of libraries and scratch of kernels come on "
+                         "top; --target GPU counts them\n");
+        return;
+    }
+    if (!bound->allocs)
+        return;
+    vs_text_addf(out, "  at least that: %s in %s", bound->what,
+                 rpl_trace_string(report->trace, place->op));
+    if (place->line)
+        vs_text_addf(out, " of line %" PRIu32, place->line);
+    vs_text_add(out, " is only known to the device; ");
+    if (margin) {
+        vs_text_add(out, "above ");
+        add_bytes(out, 0, margin);
+        vs_text_add(out, " the peak would be there\n");
+    } else {
+        vs_text_add(out, "it comes on top\n");
+    }
+}
+
 static void add_peak(const struct rpl_report *report, struct vs_text *out)
 {
     const struct rpl_peak *peak = &report->sum.peak;
@@ -125,6 +153,22 @@ static void add_peak(const struct rpl_report *report, struct vs_text *out)
     vs_text_add(out, ": ");
     add_bytes(out, 0, peak->reserved_there - peak->allocated);
     vs_text_add(out, " of the segments not in use\n");
+    add_bound(report, out);
+}
+
+/* Does it fit the GPU it is for? */
+static void add_fit(const struct rpl_report *report, struct vs_text *out)
+{
+    const struct vs_target *target = rpl_target(report->trace);
+
+    if (!target)
+        return;
+    vs_text_addf(out, "\n%s the %s: ", report->sum.oom.event ? "Does not fit" : "Fits",
+                 target->title);
+    add_bytes(out, 0, report->sum.peak.reserved);
+    vs_text_add(out, " reserved at most of ");
+    add_bytes(out, 0, rpl_capacity(report->trace));
+    vs_text_add(out, ", some hundred MiB of which are the CUDA context's\n");
 }
 
 static void add_oom(const struct rpl_report *report, struct vs_text *out)
@@ -375,6 +419,7 @@ void rpl_report_text(const struct rpl_report *report, const char *name, struct v
         add_oom(report, out);
     else
         add_peak(report, out);
+    add_fit(report, out);
     if (!report->sum.peak.allocated) {
         vs_text_add(out, "\nNothing was allocated.\n");
         return;

@@ -19,13 +19,16 @@
  *
  * phase       the phase that is going on, inside out->steps; NULL between a `step` event and the next phase
  * has_parameters  they have been counted
+ * is_ours     the run is the engine's: what it cannot know is noted
  */
 struct pass {
     struct rpl_summary *out;
     struct rpl_trace *trace;
     struct rpl_live live;
     struct rpl_phase *phase;
+    struct rpl_bound_ops bound_ops;
     bool has_parameters;
+    bool is_ours;
 };
 
 static struct rpl_step_figures *step_add(struct rpl_summary *out, int64_t step)
@@ -182,6 +185,10 @@ static void note(struct pass *pass, uint64_t seq, const struct vs_event *event)
 {
     switch ((enum vs_event_kind)event->kind) {
     case VS_EV_ALLOC:
+        if (pass->is_ours)
+            rpl_bound_note(&pass->out->bound, &pass->bound_ops, pass->trace, seq, event->place,
+                           pass->live.allocated);
+        /* fall through */
     case VS_EV_FREE:
     case VS_EV_SEGMENT_ALLOC:
     case VS_EV_SEGMENT_FREE:
@@ -279,7 +286,8 @@ static void notes_take(struct rpl_summary *out, const struct rpl_trace *trace)
 enum vs_status rpl_summary_fill(struct rpl_summary *out, struct rpl_trace *trace,
                                 struct vs_error *err)
 {
-    struct pass pass = {.out = out, .trace = trace};
+    struct pass pass = {
+        .out = out, .trace = trace, .is_ours = rpl_trace_source_text(trace) != NULL};
     struct rpl_scan *scan = vs_alloc(sizeof(*scan));
     struct rpl_step_figures *steps = out->steps;
     size_t step_cap = out->step_cap;
@@ -290,6 +298,7 @@ enum vs_status rpl_summary_fill(struct rpl_summary *out, struct rpl_trace *trace
     out->steps = steps;
     out->step_cap = step_cap;
     out->events = rpl_trace_event_count(trace);
+    out->bound.is_tensors_only = pass.is_ours && !rpl_target(trace);
     rpl_live_init(&pass.live);
     if (out->events)
         rpl_scan_init(scan, trace, 1, out->events);
@@ -310,6 +319,7 @@ enum vs_status rpl_summary_fill(struct rpl_summary *out, struct rpl_trace *trace
     losses_fill(out, trace);
     notes_take(out, trace);
 out:
+    rpl_bound_ops_release(&pass.bound_ops);
     rpl_live_release(&pass.live);
     vs_free(scan);
     return st;

@@ -17,6 +17,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/event.h"
+#include "replay/bound.h"
 #include "replay/trace.h"
 
 /*
@@ -89,12 +90,14 @@ struct rpl_oom {
 
 /*
  * steps       step_count of them; the setup is step -1
+ * bound       how sure the peak is
  * ends        state after the last event
  * alloc_events  events of the allocator: alloc, free, segment_*, oom
  * flops       arithmetic of all ops; recompute_flops: of those inside re-runs
  */
 struct rpl_summary {
     struct rpl_peak peak;
+    struct rpl_bound bound;
     struct rpl_step_figures *steps;
     size_t step_count;
     size_t step_cap;

@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "replay/bound.h"
 #include "replay/step.h"
 #include "replay/whatif.h"
 #include "tui/change.h"
@@ -55,8 +56,7 @@ enum vs_status tui_app_open(struct tui_app *app, const char *path, struct vs_err
         st = rpl_marks_open(app->base.trace, &app->marks, err);
     if (st)
         return st;
-    if (!rpl_trace_meta_uint(app->base.trace, "capacity", &app->capacity))
-        app->capacity = 0;
+    app->capacity = rpl_capacity(app->base.trace);
     /* a toggle that this program does not know only matters to whoever asks what if */
     st = rpl_whatif_toggles(app->base.trace, &app->change.recorded, err);
     if (st)
