@@ -9,27 +9,28 @@
  *     break  = term { "and" term }
  *     term   = [ "alloc" | "free" ] [ "size" ] compare BYTES      the bytes asked for, of an alloc where nothing is said
  *            | "total" compare BYTES | "reserved" compare BYTES   allocated, reserved, right after the event
- *            | "slack" compare PERCENT                            reserved but not allocated, of what is reserved
- *            | "op" match | ( "module" | "layer" ) match | "func" match | "name" match
- *            | ( "cat" | "category" ) = WORD                      of an alloc
- *            | "phase" = WORD | "step" compare N | "line" compare N
+ *            | "slack" compare PERCENT                            reserved but not allocated, of what is reserved; = and != are not there
+ *            | "op" match | ( "module" | "layer" ) match | "func" match
+ *            | ( "cat" | "category" ) is WORD                     of an alloc
+ *            | "phase" is WORD | "step" compare N | "line" compare N
  *            | [ "alloc" | "free" ] "block" N                     any event about the block
  *            | "alloc" | "free" | "oom" | any other kind of event
- *     watch  = "tensor" PATTERN
- *     compare = ">" | ">=" | "<" | "<=" | "=" | "!="
- *     match  = [ "=" | "!=" ] GLOB | "~" TEXT
- *     BYTES  = a number with an optional K, M, G or T (of 1024; "iB" and "B" may follow)
+ *     watch  = "tensor" GLOB
+ *     compare = ">" | ">=" | "<" | "<=" | "=" | "!=";  before N it may be left out, and is "=" then
+ *     match  = [ "=" | "!=" ] GLOB | "~" EXPRESSION
+ *     is     = [ "=" | "!=" ]
+ *     BYTES  = a number with an optional K, M, G or T (of 1024; "iB" or "B" may follow)
  *
- * GLOB has * and ?, and is compared to the whole; TEXT is found anywhere, with . * ^ $ [ ] as in a regular expression. Both may stand in
- * quotes. A "module" glob that ends in ".*" also means the module before it.
+ * GLOB has * and ?, and is compared to the whole; EXPRESSION is an extended regular expression that is found anywhere. Both may stand in
+ * quotes. A module's glob that ends in ".*" also means the module itself. Words are the same in capitals.
  *
  * A condition that has a term about one event (a size, a category, a block, a kind) hits at each event that fulfils all its terms. One that
  * has only terms about how things stand (total, reserved, slack, op, module, func, line, phase, step) hits where it comes true: it
  * did not hold right after the event before.
  *
- * "watch tensor P" hits whenever something happens to a block that goes by that name: made, given back, another category, bound to a name, let go
- * of. A block goes by the name of its parameter or buffer, and by "MODULE.OP" of where it was made; a hold or drop also by its variable
- * "FUNCTION.NAME" or "NAME".
+ * "tensor P" hits whenever something happens to a block that goes by that name: made, given back, another category; or when a variable of that
+ * name takes hold of a tensor or lets go of it. A block goes by the name of its parameter or buffer, and by "MODULE.OP" of where it was made; a
+ * variable by "NAME" and "FUNCTION.NAME".
  */
 #ifndef RPL_BREAKS_H
 #define RPL_BREAKS_H

@@ -226,6 +226,12 @@ size_t rpl_index_chunk_events(const struct rpl_index *index, size_t chunk);
 VS_MUST_USE enum vs_status rpl_index_span(struct rpl_index *index, size_t chunk,
                                           const struct vs_event **out, struct vs_error *err);
 
+/* ---- lives.c ---- */
+
+/* Does the chunk speak of this block, which was made at alloc_seq? */
+VS_MUST_USE enum vs_status rpl_index_touches(struct rpl_index *index, size_t chunk, uint64_t block,
+                                             uint64_t alloc_seq, bool *out, struct vs_error *err);
+
 /* ---- index_store.c ---- */
 
 /* Item i of a level, of the lives, of the node names, there for sure afterwards. Errors: those of reading the file. */

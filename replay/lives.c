@@ -9,6 +9,7 @@
 #include <inttypes.h>
 
 #include "replay/index_internal.h"
+#include "replay/pack.h"
 
 enum vs_status rpl_life_get(struct rpl_index *index, uint64_t id, struct rpl_life *out,
                             struct vs_error *err)
@@ -48,4 +49,24 @@ enum vs_status rpl_node_name(struct rpl_index *index, uint64_t node, uint32_t *n
     if (node < 1 || node > index->nodes.count)
         return VS_OK;
     return rpl_index_node_name(index, (size_t)node - 1, name, err);
+}
+
+enum vs_status rpl_index_touches(struct rpl_index *index, size_t chunk, uint64_t block,
+                                 uint64_t alloc_seq, bool *out, struct vs_error *err)
+{
+    struct rpl_blob blob = {NULL, 0};
+    struct rpl_unpack in;
+    uint64_t id = 0;
+    enum vs_status st;
+
+    *out = rpl_index_chunk_of(alloc_seq) == chunk;
+    if (*out || rpl_index_chunk_of(alloc_seq) > chunk)
+        return VS_OK;
+    st = rpl_index_blob(index, RPL_PART_TOUCHED, chunk, &blob, err);
+    if (st || !rpl_unpack_init(&in, blob.bytes, blob.len))
+        return st;
+    while (id < block && in.at < in.end && !in.is_bad)
+        id += rpl_unpack_uint(&in);
+    *out = id == block;
+    return VS_OK;
 }

@@ -11,7 +11,6 @@
 #include "base/mem.h"
 #include "replay/index_internal.h"
 #include "replay/lives.h"
-#include "replay/pack.h"
 #include "replay/walk.h"
 
 /* ---- stops by number ---- */
@@ -322,21 +321,12 @@ enum vs_status rpl_step_same_line(struct rpl_index *index, uint64_t seq, bool is
     return s.line ? search_or_stay(&s, seq, is_backward, out) : VS_OK;
 }
 
-/* Is the block among the older ones that the chunk speaks of, or was it made in it? */
 static bool block_may(struct search *s, size_t chunk)
 {
-    struct rpl_blob blob = {NULL, 0};
-    struct rpl_unpack in;
-    uint64_t id = 0;
+    bool does = false;
 
-    if (rpl_index_chunk_of(s->alloc_seq) == chunk)
-        return true;
-    s->status = rpl_index_blob(s->index, RPL_PART_TOUCHED, chunk, &blob, s->err);
-    if (s->status || !rpl_unpack_init(&in, blob.bytes, blob.len))
-        return false;
-    while (id < s->block && in.at < in.end && !in.is_bad)
-        id += rpl_unpack_uint(&in);
-    return id == s->block;
+    s->status = rpl_index_touches(s->index, chunk, s->block, s->alloc_seq, &does, s->err);
+    return does;
 }
 
 static bool block_has(struct search *s, const struct vs_event *event)

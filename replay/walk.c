@@ -16,8 +16,7 @@ void rpl_walk_init(struct rpl_walk *walk, struct rpl_index *index)
     walk->phase = VS_PHASE_SETUP;
 }
 
-/* To right before the first event of a chunk, which is read. */
-static enum vs_status chunk_enter(struct rpl_walk *walk, size_t chunk, struct vs_error *err)
+enum vs_status rpl_walk_enter(struct rpl_walk *walk, size_t chunk, struct vs_error *err)
 {
     const struct rpl_chunk *c = &walk->index->chunks[chunk];
     enum vs_status st = rpl_index_span(walk->index, chunk, &walk->events, err);
@@ -88,7 +87,7 @@ const struct vs_event *rpl_walk_next(struct rpl_walk *walk, struct vs_error *err
 
     VS_ASSERT(walk->seq < walk->index->event_count);
     if (!walk->events || walk->seq >= rpl_index_chunk_first(walk->chunk + 1) - 1)
-        if (chunk_enter(walk, rpl_index_chunk_of(walk->seq + 1), err))
+        if (rpl_walk_enter(walk, rpl_index_chunk_of(walk->seq + 1), err))
             return NULL;
     event = &walk->events[walk->seq + 1 - rpl_index_chunk_first(walk->chunk)];
     walk->seq++;
@@ -105,7 +104,7 @@ enum vs_status rpl_walk_to(struct rpl_walk *walk, uint64_t seq, struct vs_error 
         return VS_OK;
     }
     if (!walk->events || walk->chunk != rpl_index_chunk_of(seq) || walk->seq > seq) {
-        enum vs_status st = chunk_enter(walk, rpl_index_chunk_of(seq), err);
+        enum vs_status st = rpl_walk_enter(walk, rpl_index_chunk_of(seq), err);
 
         if (st)
             return st;

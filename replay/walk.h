@@ -38,6 +38,10 @@ void rpl_walk_init(struct rpl_walk *walk, struct rpl_index *index);
 /* Go to right after event `seq`, 0 … event count: reads its chunk, and in it up to there. */
 VS_MUST_USE enum vs_status rpl_walk_to(struct rpl_walk *walk, uint64_t seq, struct vs_error *err);
 
+/* Go to right before the first event of a chunk, which is read. */
+VS_MUST_USE enum vs_status rpl_walk_enter(struct rpl_walk *walk, size_t chunk,
+                                          struct vs_error *err);
+
 /* The next event, which there is; NULL on failure. Borrowed. */
 const struct vs_event *rpl_walk_next(struct rpl_walk *walk, struct vs_error *err);
 

@@ -1,0 +1,86 @@
+/*
+ * replay/breaks_internal.h - a condition, taken apart.
+ *
+ * For:            replay/breaks.c, replay/breaks_parse.c.
+ * Must not know:  where in a trace it comes true.
+ * Invariant:      a condition has at least one term; some kind of event can fulfil all of them.
+ */
+#ifndef RPL_BREAKS_INTERNAL_H
+#define RPL_BREAKS_INTERNAL_H
+
+#include <regex.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "replay/trace.h"
+
+/* What a term is about. Those up to LINE are about the place, from TOTAL to STEP about how things stand, the others about one event. */
+enum rpl_term_field {
+    RPL_TERM_OP,
+    RPL_TERM_MODULE,
+    RPL_TERM_FUNC,
+    RPL_TERM_LINE,
+    RPL_TERM_TOTAL,
+    RPL_TERM_RESERVED,
+    RPL_TERM_SLACK,
+    RPL_TERM_PHASE,
+    RPL_TERM_STEP,
+    RPL_TERM_SIZE,
+    RPL_TERM_CATEGORY,
+    RPL_TERM_BLOCK,
+    RPL_TERM_KIND,
+};
+
+enum rpl_term_compare {
+    RPL_TERM_IS,
+    RPL_TERM_IS_NOT,
+    RPL_TERM_MORE,
+    RPL_TERM_MORE_OR_IS,
+    RPL_TERM_LESS,
+    RPL_TERM_LESS_OR_IS,
+    RPL_TERM_LIKE /* ~ */
+};
+
+/*
+ * number   bytes, a line, a step, a phase, a category, a block
+ * percent  of SLACK
+ * text     a glob, or the source of `regex` where compare is LIKE
+ */
+struct rpl_term {
+    enum rpl_term_field field;
+    enum rpl_term_compare compare;
+    int64_t number;
+    double percent;
+    char *text;
+    regex_t regex;
+    bool has_regex;
+};
+
+/*
+ * kinds     bit 1 << kind: an event of this kind can be a hit
+ * is_event  some term is about one event
+ */
+#define RPL_TERMS_MAX 16
+struct rpl_condition {
+    struct rpl_term terms[RPL_TERMS_MAX];
+    size_t count;
+    uint32_t kinds;
+    bool is_event;
+};
+
+/* Take `text` apart. VS_E_SYNTAX: see rpl_breaks_add; `out` is then released. It is zeroed; the caller releases it. */
+VS_MUST_USE enum vs_status rpl_condition_parse(struct rpl_condition *out, const char *text,
+                                               struct vs_error *err);
+void rpl_condition_release(struct rpl_condition *condition);
+
+/* As `*` and `?` say. */
+bool rpl_glob_matches(const char *glob, const char *text);
+/* Does the text of a term about a text match? A module's glob that ends in ".*" also means the module itself. */
+bool rpl_term_matches(const struct rpl_term *term, const char *text);
+/* The comparison of a term about a number. */
+bool rpl_term_compares(const struct rpl_term *term, int64_t number);
+
+#endif
