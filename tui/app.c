@@ -83,6 +83,7 @@ void tui_app_release(struct tui_app *app)
 
 /* ---- what is said ---- */
 
+static void say(struct tui_app *app, bool is_bad, const char *fmt, va_list ap) VS_PRINTF(3, 0);
 static void say(struct tui_app *app, bool is_bad, const char *fmt, va_list ap)
 {
     vs_text_clear(&app->message);

@@ -30,8 +30,8 @@ static void add_size(struct tui_page *page, const struct tui_run *run, const str
     enum vs_category category = (enum vs_category)why->block.category;
 
     rpl_shape_text(run->trace, why->block.tensor, &shape);
-    tui_page_add(page, tui_category_role(category), "%c %s", tui_category_letter(category),
-                 vs_category_name(category));
+    tui_page_add(page, tui_category_role((int)category), "%c %s",
+                 tui_category_letter((int)category), vs_category_name(category));
     tui_page_more(page, 0, TUI_STRONG, "  %s", vs_bytes_text(why->block.bytes, a));
     tui_page_more(page, 0, TUI_PLAIN, "  %s", vs_text_get(&shape));
     if (why->block.bytes != why->block.requested)
