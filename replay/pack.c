@@ -68,7 +68,8 @@ static uint64_t seal_of(const uint8_t *bytes, size_t len)
         seal ^= seal >> 32;
     }
     word = 0;
-    memcpy(&word, bytes, len);
+    if (len) /* of no bytes at all there is no pointer */
+        memcpy(&word, bytes, len);
     seal = (seal ^ word) * UINT64_C(0xc4ceb9fe1a85ec53);
     return seal ^ seal >> 29;
 }
