@@ -153,8 +153,9 @@ format-check: ## is every C file laid out?
 bench: $(BENCHES) ## run the benchmarks: ratios against a named peer
 	@for b in $(BENCHES); do echo "== $$b"; $$b || exit 1; done
 
-golden: $(TESTS) ## rewrite the expected screens in tests/golden; review the difference
-	@VRAMSCOPE_GOLDEN=write sh tools/run-tests.sh $(B) $(filter $(B)/tests/tui/%,$(TESTS))
+golden: $(B)/vramscope $(TESTS) ## rewrite the expected screens in tests/golden; review the difference
+	@mkdir -p tests/golden/tui
+	@VRAMSCOPE=$(abspath $(B))/vramscope VRAMSCOPE_GOLDEN=write sh tools/run-tests.sh $(B) $(B)/tests/tui/test_screens
 
 # The fuzzers need clang; each runs for FUZZ_SECONDS on a copy of its seeds, crashing inputs stay in $(B)/fuzz.
 FUZZ_SECONDS ?= 60

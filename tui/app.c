@@ -132,6 +132,11 @@ bool tui_app_has_letters(const struct tui_app *app)
     return app->is_letters || app->is_ascii || app->theme == TUI_THEME_MONO;
 }
 
+bool tui_app_pump(struct tui_app *app)
+{
+    return !app->pump || app->pump(app->pump_user, app);
+}
+
 /* ---- runs ---- */
 
 const struct tui_run *tui_app_run(const struct tui_app *app)

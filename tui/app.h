@@ -66,6 +66,10 @@ struct tui_change {
 #define TUI_FILTER_MAX 8
 #define TUI_WINDOW_MAX 16
 
+struct tui_app;
+/* Show how things stand in the midst of long work; false where the user wants it to stop. */
+typedef bool tui_pump_fn(void *user, struct tui_app *app);
+
 /* What the loop has to do for the app. */
 enum tui_wish {
     TUI_WISH_NOTHING,
@@ -91,7 +95,7 @@ enum tui_wish {
  * view_state   of each view; panes: the view in each pane; detail: of the pane below the main one where there are two
  * w, h         of the screen; columns: how many the timeline has
  * message      for the status line, until the next key; is_bad: it is a failure
- * wish, copied for the loop
+ * wish, copied for the loop; pump of it, NULL without a terminal
  */
 struct tui_app {
     const char *name;
@@ -134,6 +138,8 @@ struct tui_app {
     bool is_bad;
     enum tui_wish wish;
     struct vs_text copied;
+    tui_pump_fn *pump;
+    void *pump_user;
 };
 
 /*
@@ -179,6 +185,8 @@ bool tui_app_passes(const struct tui_app *app, const char *text);
 /* Letters in bars: the theme has no colours, or the user wants them. */
 bool tui_app_has_letters(const struct tui_app *app);
 
+/* From long work, now and then: false where it is to stop. */
+bool tui_app_pump(struct tui_app *app);
 /* Run what `change.set` says, and show it. */
 void tui_app_change(struct tui_app *app);
 

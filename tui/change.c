@@ -210,6 +210,10 @@ void tui_app_change(struct tui_app *app)
     app->moves++;
     if (!tui_change_count(app))
         return;
+    /* a long recording is a long run; a short one is done before this is seen. Keys that wait do not stop it */
+    tui_app_say(app, "running the net again …");
+    tui_app_pump(app);
+    vs_text_clear(&app->message);
     if (run_change(app, &err)) {
         failure_set(&app->change, err.text);
         tui_app_fail(app, "%.*s", (int)strcspn(err.text, "\n"), err.text);

@@ -10,7 +10,7 @@
 #include "tui/theme.h"
 
 /* In each band of colour, a letter every so many columns. */
-#define LETTER_EVERY 16
+#define LETTER_EVERY 8
 
 static const unsigned char ORDER[VS_CATEGORY_COUNT] = {
     VS_CAT_PARAMETER,  VS_CAT_BUFFER,     VS_CAT_OPTIMIZER, VS_CAT_GRADIENT,
@@ -149,7 +149,7 @@ static void column_draw(const struct tui_chart *chart, struct tui_canvas *c, int
         letters_add(c, x, h, edges);
 }
 
-/* The other run's height over a column. */
+/* The other run's height over a column; where the two are as high, there is nothing to say. */
 static void ghost_draw(const struct tui_chart *chart, struct tui_canvas *c, int x)
 {
     int y = tui_chart_row(chart->other[x].allocated_max, chart->top, c->at.h);
@@ -157,7 +157,8 @@ static void ghost_draw(const struct tui_chart *chart, struct tui_canvas *c, int 
     int low = (c->at.h - 1 - y) * 8;
     struct tui_style style = tui_style(TUI_GHOST);
 
-    if (y < 0 || y >= c->at.h)
+    if (y < 0 || y >= c->at.h ||
+        y == tui_chart_row(chart->columns[x].allocated_max, chart->top, c->at.h))
         return;
     if (edges_fill(&chart->columns[x], chart->top, c->at.h, edges) >= low + 8 &&
         !chart->has_letters)

@@ -27,7 +27,8 @@ enum tui_scope {
     TUI_IN_MODULES = 1 << 7,
     TUI_IN_SEGMENTS = 1 << 8,
     TUI_IN_HELP = 1 << 9,
-    TUI_IN_ANY = (1 << 10) - 1,
+    TUI_IN_TRIES = 1 << 10,
+    TUI_IN_ANY = (1 << 11) - 1,
 };
 
 enum tui_action {

@@ -62,6 +62,5 @@ bool tui_list_act(struct tui_list *list, enum tui_action action, int64_t count)
 void tui_list_go(struct tui_list *list, size_t row)
 {
     list->at = row;
-    if (row < list->top || row >= list->top + list->height)
-        list->top = row > list->height / 2 ? row - list->height / 2 : 0;
+    list->top = row > list->height / 2 ? row - list->height / 2 : 0;
 }

@@ -26,7 +26,7 @@ struct tui_list {
 void tui_list_fit(struct tui_list *list, size_t count, int height);
 /* Move as the action says; false where it is none of moving. */
 bool tui_list_act(struct tui_list *list, enum tui_action action, int64_t count);
-/* To row `row`, which is brought into the middle where it was not shown. */
+/* To row `row`, which comes into the middle: what is shown depends on the row alone, not on the way to it. */
 void tui_list_go(struct tui_list *list, size_t row);
 
 #endif

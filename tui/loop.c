@@ -136,77 +136,92 @@ static void grant(struct tui_app *app, struct tui_shown *shown)
     }
 }
 
-static void resize(struct tui_app *app, struct tui_surface *surface)
+/* Where a session is drawn. */
+struct stage {
+    struct tui_surface surface;
+    struct tui_shown *shown;
+};
+
+static void resize(struct tui_app *app, struct stage *stage)
 {
     int w;
     int h;
 
     tui_term_size(&w, &h);
-    tui_surface_resize(surface, w > 0 ? w : 1, h > 0 ? h : 1);
-    tui_app_resize(app, surface->w, surface->h);
+    tui_surface_resize(&stage->surface, w > 0 ? w : 1, h > 0 ? h : 1);
+    tui_app_resize(app, stage->surface.w, stage->surface.h);
 }
 
-static void draw(struct tui_app *app, struct tui_surface *surface, struct tui_shown *shown)
+static void draw(struct tui_app *app, struct stage *stage)
 {
     int x = -1;
     int y = 0;
 
     tui_app_sync(app);
-    tui_screen_draw(app, surface);
+    tui_screen_draw(app, &stage->surface);
     if (!tui_screen_cursor(app, &x, &y))
         x = -1;
-    tui_shown_update(shown, surface, app->theme, x, y);
+    tui_shown_update(stage->shown, &stage->surface, app->theme, x, y);
 }
 
-static void drive(struct tui_app *app, struct tui_surface *surface, struct tui_shown *shown)
+static bool pump(void *user, struct tui_app *app)
 {
-    draw(app, surface, shown);
+    if (tui_term_is_pending())
+        return false;
+    draw(app, user);
+    return true;
+}
+
+static void drive(struct tui_app *app, struct stage *stage)
+{
+    draw(app, stage);
     while (app->wish != TUI_WISH_QUIT) {
         struct tui_input input = tui_term_read(app->is_following ? FOLLOW_MS : -1);
 
         if (input.key == TUI_KEY_END_OF_INPUT)
             return;
         if (input.key == TUI_KEY_RESIZE) {
-            resize(app, surface);
-            tui_shown_forget(shown);
+            resize(app, stage);
+            tui_shown_forget(stage->shown);
         }
         if (input.key == TUI_KEY_TICK) {
             if (!app->is_following || !tui_app_refresh(app))
                 continue;
         } else {
             tui_app_input(app, &input);
-            grant(app, shown);
+            grant(app, stage->shown);
         }
         if (tui_term_is_pending())
             tui_app_sync(app);
         else
-            draw(app, surface, shown);
+            draw(app, stage);
     }
 }
 
 enum vs_status tui_loop(struct tui_app *app, const char *keys, int *signal, struct vs_error *err)
 {
-    struct tui_surface surface;
-    struct tui_shown *shown;
+    struct stage stage;
     enum vs_status st = tui_term_open(app->has_mouse, err);
-    int w;
-    int h;
 
     *signal = 0;
     if (st)
         return st;
     if (!tui_term_is_utf8())
         app->is_ascii = true;
-    tui_term_size(&w, &h);
-    tui_surface_init(&surface, w > 0 ? w : 1, h > 0 ? h : 1, app->is_ascii);
-    tui_app_resize(app, surface.w, surface.h);
+    if (tui_term_colours() < 8)
+        app->theme = TUI_THEME_MONO;
+    tui_surface_init(&stage.surface, 1, 1, app->is_ascii);
+    stage.shown = tui_shown_new();
+    resize(app, &stage);
     tui_app_sync(app);
-    shown = tui_shown_new();
+    app->pump = pump;
+    app->pump_user = &stage;
     if (tui_type(app, keys))
-        drive(app, &surface, shown);
+        drive(app, &stage);
+    app->pump = NULL;
     *signal = tui_term_signal();
     tui_term_close();
-    tui_shown_free(shown);
-    tui_surface_release(&surface);
+    tui_shown_free(stage.shown);
+    tui_surface_release(&stage.surface);
     return VS_OK;
 }

@@ -33,6 +33,22 @@ void tui_block_name(const struct tui_run *run, const struct rpl_block *block,
     rpl_block_text(run->trace, &why, out);
 }
 
+void tui_block_short(const struct tui_run *run, const struct rpl_block *block,
+                     const struct rpl_life *life, struct vs_text *out)
+{
+    const struct vs_place *place = rpl_trace_place(run->trace, block->alloc_place);
+    const char *op = rpl_trace_string(run->trace, place->op);
+    const char *module = rpl_trace_string(run->trace, place->module);
+
+    if (life->name)
+        vs_text_add(out, rpl_trace_string(run->trace, life->name));
+    else if (!*op)
+        vs_text_add(out, vs_category_text((enum vs_category)block->category));
+    else
+        vs_text_addf(out, "%s%s%s%s", module, *module ? " " : "", op,
+                     block->tensor ? "" : " workspace");
+}
+
 bool tui_block_is_done(const struct rpl_block *block, const struct rpl_life *life, uint64_t at)
 {
     return block->category != VS_CAT_PARAMETER && block->category != VS_CAT_BUFFER &&

@@ -18,6 +18,9 @@
 /* "layer1.0.conv1.weight", or how and where it was made. life: of the block, or NULL to look it up. */
 void tui_block_name(const struct tui_run *run, const struct rpl_block *block,
                     const struct rpl_life *life, struct vs_text *out);
+/* In fewer cells, for where the line stands beside it: "layer1.0.conv1.weight", "conv1 _convolution". */
+void tui_block_short(const struct tui_run *run, const struct rpl_block *block,
+                     const struct rpl_life *life, struct vs_text *out);
 /* Its life; zeroed where it cannot be had. */
 struct rpl_life tui_block_life(const struct tui_run *run, uint64_t id);
 /* Nothing reads it after event `at`, and it is not of those that the next step reads: parameters, buffers, the optimizer's state. */

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <curses.h>
@@ -29,12 +30,14 @@
 
 #define WAY_BACK_MAX 256
 #define ESC_DELAY_MS 25
+#define DOUBLE_CLICK_MS 400
 /* A sequence may come in parts; a terminal that is readable and gives nothing so often is gone. */
 #define EMPTY_READS_MAX 64
 
 /*
  * found       settings of the terminal as they were
  * way_back    bytes that undo what curses set: cursor, colours, keypad, mouse, screen
+ * click_…     where and when the last click was
  * resized, stopped, resumed, ended   what signals asked for; `ended` is the signal's number
  */
 static struct {
@@ -48,6 +51,9 @@ static struct {
     struct termios found;
     char way_back[WAY_BACK_MAX];
     size_t way_back_len;
+    int click_x;
+    int click_y;
+    int64_t click_ms;
     volatile sig_atomic_t is_taken;
     volatile sig_atomic_t resized;
     volatile sig_atomic_t stopped;
@@ -290,6 +296,11 @@ bool tui_term_is_utf8(void)
     return term.is_utf8;
 }
 
+int tui_term_colours(void)
+{
+    return has_colors() ? COLORS : 0;
+}
+
 void tui_term_size(int *w, int *h)
 {
     getmaxyx(stdscr, *h, *w);
@@ -297,9 +308,8 @@ void tui_term_size(int *w, int *h)
 
 void tui_term_mouse(bool is_on)
 {
-    mousemask(is_on ? BUTTON1_PRESSED | BUTTON1_DOUBLE_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED
-                    : 0,
-              NULL);
+    /* asked for clicks, curses would make one of a press and a release, and the press would not come */
+    mousemask(is_on ? BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0, NULL);
     mouseinterval(0);
     term.has_mouse = is_on;
 }
@@ -395,6 +405,22 @@ static struct tui_input signal_input(void)
     return plain(TUI_KEY_RESIZE);
 }
 
+/* A click soon after one on the same cell. */
+static bool is_second_click(int x, int y)
+{
+    struct timespec now;
+    int64_t ms;
+    bool is_second;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    is_second = x == term.click_x && y == term.click_y && ms - term.click_ms < DOUBLE_CLICK_MS;
+    term.click_x = is_second ? -1 : x;
+    term.click_y = y;
+    term.click_ms = ms;
+    return is_second;
+}
+
 static struct tui_input mouse_input(void)
 {
     struct tui_input input = plain(TUI_KEY_MOUSE);
@@ -409,7 +435,7 @@ static struct tui_input mouse_input(void)
     else if (event.bstate & BUTTON5_PRESSED)
         input.mouse = TUI_MOUSE_WHEEL_DOWN;
     else
-        input.mouse = event.bstate & BUTTON1_DOUBLE_CLICKED ? TUI_MOUSE_DOUBLE : TUI_MOUSE_CLICK;
+        input.mouse = is_second_click(event.x, event.y) ? TUI_MOUSE_DOUBLE : TUI_MOUSE_CLICK;
     return input;
 }
 

@@ -25,6 +25,8 @@ void tui_term_close(void);
 
 /* Whether the locale can write Unicode. */
 bool tui_term_is_utf8(void);
+/* How many colours it has; 0: none. */
+int tui_term_colours(void);
 void tui_term_size(int *w, int *h);
 void tui_term_mouse(bool is_on);
 /* Ring. */

@@ -31,7 +31,7 @@ struct row {
 
 /*
  * rows    list.count of them; all_count, all_bytes: of those that are alive, filtered out or not; bytes: of the rows
- * moves   of the app when they were made; order and is_turned likewise
+ * moves   of the app when they were made; synced_at: list.at then
  */
 struct blocks {
     struct tui_list list;
@@ -42,6 +42,7 @@ struct blocks {
     uint64_t all_bytes;
     uint64_t bytes;
     uint64_t moves;
+    size_t synced_at;
     enum order order;
     bool is_turned;
     bool is_stale;
@@ -157,25 +158,26 @@ static size_t row_of(const struct blocks *s, uint64_t block)
     return SIZE_MAX;
 }
 
+/* Where the user has moved, the row chooses the block; where the run has, the block chooses the row. */
 static void sync(void *state, struct tui_app *app, int w, int h)
 {
     struct blocks *s = state;
     bool is_focused = strcmp(tui_app_focused(app)->name, "blocks") == 0;
 
     (void)w;
+    if (is_focused && s->list.at < s->count && (s->list.at != s->synced_at || !app->block))
+        app->block = s->rows[s->list.at].block.id;
     if (s->moves != app->moves || s->is_stale) {
-        size_t row;
-
         rows_make(s, app);
         s->moves = app->moves;
         s->is_stale = false;
-        row = row_of(s, app->block);
-        if (row != SIZE_MAX)
-            s->list.at = row;
+        if (row_of(s, app->block) != SIZE_MAX)
+            s->list.at = row_of(s, app->block);
     }
     tui_list_fit(&s->list, s->count, h - 1);
-    if (is_focused && s->count)
+    if (is_focused && s->count && !app->block)
         app->block = s->rows[s->list.at].block.id;
+    s->synced_at = s->list.at;
 }
 
 /* ---- drawing ---- */
@@ -240,7 +242,10 @@ static void draw_row(const struct tui_app *app, const struct row *row, struct tu
     tui_text_right(c, 3, y, TUI_SHORT_W, tui_style(TUI_PLAIN),
                    app->unit == TUI_UNIT_BYTES ? tui_short_bytes(row->block.bytes, buf)
                                                : tui_app_bytes(app, row->block.bytes, buf));
-    tui_block_name(run, &row->block, &life, &text);
+    if (columns.line_w)
+        tui_block_short(run, &row->block, &life, &text);
+    else
+        tui_block_name(run, &row->block, &life, &text);
     tui_text_cut(c, x, y, columns.name_w - 1, tui_style(TUI_PLAIN), vs_text_get(&text));
     x += columns.name_w;
     vs_text_clear(&text);

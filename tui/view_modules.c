@@ -48,6 +48,7 @@ static void tree_free(struct modules *s)
 static enum vs_status tree_make(struct modules *s, const struct tui_run *run, struct vs_error *err)
 {
     const struct rpl_module *all;
+    size_t before = s->count;
     enum vs_status st;
 
     tree_free(s);
@@ -58,7 +59,8 @@ static enum vs_status tree_make(struct modules *s, const struct tui_run *run, st
     all = rpl_modules_all(s->tree, &s->count);
     s->is_open = vs_realloc(s->is_open, s->count ? s->count : 1, sizeof(*s->is_open));
     s->rows = vs_realloc(s->rows, s->count ? s->count : 1, sizeof(*s->rows));
-    for (size_t i = 0; i < s->count; i++)
+    /* a what-if has the modules of the recorded run: what is open stays open */
+    for (size_t i = 0; i < s->count && s->count != before; i++)
         s->is_open[i] = all[i].depth < OPEN_DEPTH;
     return VS_OK;
 }

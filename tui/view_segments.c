@@ -122,6 +122,8 @@ static void draw_hole(const struct segments *s, const struct tui_app *app, struc
 {
     const struct rpl_live *live = rpl_cursor_live(tui_app_run(app)->cursor);
     struct vs_text name = {NULL, 0, 0};
+    const struct rpl_block *block;
+    struct rpl_life life;
     uint64_t bytes = 0;
     char a[VS_BYTES_TEXT_MAX];
     size_t pin;
@@ -134,9 +136,11 @@ static void draw_hole(const struct segments *s, const struct tui_app *app, struc
     pin = rpl_space_pin(&s->space, s->space.largest_hole, &bytes);
     if (pin == SIZE_MAX || s->space.parts[pin].block == SIZE_MAX)
         return;
-    tui_block_name(tui_app_run(app), &live->blocks[s->space.parts[pin].block], NULL, &name);
+    block = &live->blocks[s->space.parts[pin].block];
+    life = tui_block_life(tui_app_run(app), block->id);
+    tui_block_short(tui_app_run(app), block, &life, &name);
     x = tui_text(c, x, y, tui_style(TUI_DIM), ", pinned by ");
-    x = tui_text_cut(c, x, y, c->at.w - x - 16, tui_style(TUI_STRONG), vs_text_get(&name));
+    x = tui_text_cut(c, x, y, c->at.w - x - 1, tui_style(TUI_STRONG), vs_text_get(&name));
     vs_text_release(&name);
 }
 
@@ -146,14 +150,16 @@ static void draw_foot(const struct segments *s, const struct tui_app *app, struc
     char a[VS_BYTES_TEXT_MAX];
     char b[VS_BYTES_TEXT_MAX];
     char d[VS_BYTES_TEXT_MAX];
+    struct vs_text text = {NULL, 0, 0};
 
     tui_row(c, 0, y, c->at.w, TUI_G_HLINE, tui_style(TUI_LINE));
-    tui_textf(c, 1, y + 1, tui_style(TUI_PLAIN), "reserved %s, allocated %s, free in segments %s",
-              vs_bytes_text(s->space.reserved, a), vs_bytes_text(s->space.allocated, b),
-              vs_bytes_text(s->space.free_bytes, d));
+    vs_text_addf(&text, "reserved %s, allocated %s, free %s", vs_bytes_text(s->space.reserved, a),
+                 vs_bytes_text(s->space.allocated, b), vs_bytes_text(s->space.free_bytes, d));
     if (s->space.reserved)
-        tui_textf(c, c->at.w - 16, y + 1, tui_style(TUI_DIM), "slack %.1f %%",
-                  100.0 * (double)s->space.free_bytes / (double)s->space.reserved);
+        vs_text_addf(&text, ": %.1f %% slack",
+                     100.0 * (double)s->space.free_bytes / (double)s->space.reserved);
+    tui_text_cut(c, 1, y + 1, c->at.w - 2, tui_style(TUI_PLAIN), vs_text_get(&text));
+    vs_text_release(&text);
     draw_hole(s, app, c, y + 2);
 }
 

@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "replay/frame.h"
+#include "replay/step.h"
 #include "replay/why.h"
 #include "tui/act.h"
 #include "tui/app.h"
@@ -104,18 +105,17 @@ static void add_variable(struct source *s, const struct tui_run *run,
     char buf[TUI_SHORT_MAX];
 
     rpl_shape_text(run->trace, variable->tensor, &shape);
-    tui_page_add(&s->vars, TUI_STRONG, "%s", rpl_trace_string(run->trace, variable->name))->block =
-        variable->block;
     if (block) {
-        tui_page_more(&s->vars, 9, tui_category_role(block->category), " %c",
-                      tui_category_letter(block->category));
-        tui_page_more(&s->vars, 0, TUI_PLAIN, " %6s", tui_short_bytes(variable->bytes, buf));
+        tui_page_add(&s->vars, tui_category_role(block->category), "%c",
+                     tui_category_letter(block->category));
+        tui_page_more(&s->vars, 0, TUI_PLAIN, " %6s ", tui_short_bytes(variable->bytes, buf));
     } else {
-        tui_page_more(&s->vars, 9, TUI_DIM, " on the host");
+        tui_page_add(&s->vars, TUI_DIM, "    host ");
     }
+    tui_page_more(&s->vars, 0, TUI_STRONG, "%s", rpl_trace_string(run->trace, variable->name));
     if (variable->sharers > 1)
-        tui_page_more(&s->vars, 19, TUI_DIM, "x%-2" PRIu32, variable->sharers);
-    tui_page_more(&s->vars, 23, TUI_DIM, "%s", vs_text_get(&shape));
+        tui_page_more(&s->vars, 0, TUI_DIM, " +%" PRIu32, variable->sharers - 1);
+    tui_page_more(&s->vars, 20, TUI_DIM, " %s", vs_text_get(&shape));
     vs_text_release(&shape);
 }
 
@@ -140,6 +140,21 @@ static void vars_make(struct source *s, const struct tui_run *run)
 }
 
 /* ---- the view ---- */
+
+/* The line to have in sight: the one that runs, else the one that ran last. 0: none did. */
+static uint32_t line_near(const struct tui_run *run, uint64_t at, uint32_t line)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_event event;
+    uint64_t from = at < run->events ? at + 1 : at;
+    uint64_t stop;
+
+    /* the stop is the event from which on no line has run */
+    if (line || rpl_step(run->index, from, RPL_VERB_LINE, -1, &stop, NULL, &err) || stop < 2 ||
+        stop > at || rpl_index_event(run->index, stop - 1, &event, &err))
+        return line;
+    return rpl_trace_place(run->trace, event.place)->line;
+}
 
 struct areas {
     struct tui_rect code;
@@ -177,8 +192,9 @@ static void sync(void *state, struct tui_app *app, int w, int h)
         vars_make(s, run);
         s->current = line && line <= s->count ? line - 1 : SIZE_MAX;
         s->list.height = areas.code.h > 0 ? (size_t)areas.code.h : 1;
-        if (has_moved && s->current != SIZE_MAX)
-            tui_list_go(&s->list, s->current);
+        line = line_near(run, app->at, line);
+        if (has_moved)
+            tui_list_go(&s->list, line && line <= s->count ? line - 1 : 0);
         s->moves = app->moves;
         s->at = app->at;
     }

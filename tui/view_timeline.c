@@ -207,10 +207,10 @@ static void draw_peak(const struct timeline *t, const struct tui_app *app, struc
     tui_put_glyph(c, AXIS_W + x, y, TUI_G_DOWN, tui_style(TUI_PEAK));
     vs_text_addf(&text, "peak %s", vs_bytes_text(run->top.allocated, buf));
     w = tui_text_width(vs_text_get(&text));
-    if (AXIS_W + x + 2 + w <= c->at.w)
-        tui_text(c, AXIS_W + x + 2, y, tui_style(TUI_PEAK), vs_text_get(&text));
-    else if (x > w)
-        tui_text(c, AXIS_W + x - 1 - w, y, tui_style(TUI_PEAK), vs_text_get(&text));
+    if (AXIS_W + x + 3 + w <= c->at.w)
+        tui_textf(c, AXIS_W + x + 1, y, tui_style(TUI_PEAK), " %s ", vs_text_get(&text));
+    else if (x > w + 2)
+        tui_textf(c, AXIS_W + x - 2 - w, y, tui_style(TUI_PEAK), " %s ", vs_text_get(&text));
     vs_text_release(&text);
 }
 

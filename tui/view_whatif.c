@@ -74,6 +74,8 @@ static void add_categories(struct tui_page *page, const struct rpl_compare *comp
     bool is_said[VS_CATEGORY_COUNT] = {false};
     char buf[TUI_SHORT_MAX];
 
+    if (!compare->delta)
+        return;
     tui_page_add(page, TUI_DIM, "%-8s", "of that");
     for (int n = 0; n < TUI_PARTS_MAX - 1; n++) {
         int best = -1;

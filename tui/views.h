@@ -16,6 +16,7 @@ extern const struct tui_view tui_view_blocks;
 extern const struct tui_view tui_view_why;
 extern const struct tui_view tui_view_peak;
 extern const struct tui_view tui_view_whatif;
+extern const struct tui_view tui_view_tries;
 extern const struct tui_view tui_view_ops;
 extern const struct tui_view tui_view_modules;
 extern const struct tui_view tui_view_segments;

@@ -1,0 +1,163 @@
+/*
+ * cli/cmd_tui.c - opens a trace in the TUI, or prints one of its screens.
+ *
+ * For:            `vramscope tui`.
+ * Must not know:  what a screen shows.
+ * Invariant:      --dump needs no terminal and prints the screen that the same keys would show.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/cmds.h"
+#include "tui/change.h"
+#include "tui/loop.h"
+
+#define SIZE_MAX_CELLS 1000
+
+static const struct cli_option OPTIONS[] = {
+    {"set", 's', "TOGGLE=VALUE", true, "open with this what-if; may be given more than once"},
+    {"keys", 'k', "KEYS", false, "type these first: 3s, gb, <enter>, :set amp=bf16<enter>"},
+    {"dump", 0, NULL, false, "print the screen as text instead of taking the terminal"},
+    {"styles", 0, NULL, false, "with --dump: below it, what each stretch of cells is for"},
+    {"size", 0, "WxH", false, "size of the screen that --dump prints (default 80x24)"},
+    {"theme", 0, "THEME", false, "dark, light or mono; NO_COLOR means mono"},
+    {"ascii", 0, NULL, false, "no characters but ASCII"},
+    {"no-mouse", 0, NULL, false, "leave the mouse to the terminal"},
+    {"follow", 'f', NULL, false, "watch a recording that is still running"},
+    {NULL, 0, NULL, false, NULL},
+};
+
+/* "80x24" */
+static enum vs_status size_get(const struct cli_args *args, int *w, int *h, struct vs_error *err)
+{
+    const char *text = cli_args_value(args, "size");
+    char *end;
+    long x = 80;
+    long y = 24;
+
+    if (text) {
+        x = strtol(text, &end, 10);
+        y = *end == 'x' ? strtol(end + 1, &end, 10) : 0;
+        if (*end || x < 1 || y < 1 || x > SIZE_MAX_CELLS || y > SIZE_MAX_CELLS)
+            return vs_fail(err, VS_E_USAGE, "tui: --size cannot be `%s`; 80x24 would be one", text);
+    }
+    *w = (int)x;
+    *h = (int)y;
+    return VS_OK;
+}
+
+static enum vs_status theme_get(const struct cli_args *args, enum tui_theme *out,
+                                struct vs_error *err)
+{
+    const char *name = cli_args_value(args, "theme");
+
+    *out = tui_theme_pick(getenv("NO_COLOR"), getenv("COLORFGBG"));
+    if (name && tui_theme_find(name, out, err)) {
+        vs_error_prefix(err, "tui");
+        err->status = VS_E_USAGE;
+        return VS_E_USAGE;
+    }
+    return VS_OK;
+}
+
+/* What --set asks for, run and shown. A value that cannot be is wrong usage; a run that fails is told on the screen. */
+static enum vs_status changes_set(const struct cli_args *args, struct tui_app *app,
+                                  struct vs_error *err)
+{
+    const char *pair;
+
+    for (size_t i = 0; (pair = cli_args_value_at(args, "set", i)) != NULL; i++) {
+        struct vs_toggles one = {{NULL}};
+        enum vs_status st = vs_toggles_set_pair(&one, pair, err);
+
+        for (int t = 0; t < VS_TOGGLE_COUNT && !st; t++)
+            if (vs_toggles_is_set(&one, (enum vs_toggle)t))
+                st = tui_change_set(app, (enum vs_toggle)t, vs_toggles_get(&one, (enum vs_toggle)t),
+                                    err);
+        vs_toggles_release(&one);
+        if (st) {
+            err->status = VS_E_USAGE;
+            return VS_E_USAGE;
+        }
+    }
+    if (tui_change_count(app))
+        tui_app_change(app);
+    return VS_OK;
+}
+
+static int dump(const struct cli_args *args, struct tui_app *app, int w, int h)
+{
+    struct vs_text text = {NULL, 0, 0};
+    const char *keys = cli_args_value(args, "keys");
+    int status;
+
+    /* text has no colours to tell categories apart by */
+    app->is_letters = !cli_args_has(args, "styles") && !cli_args_has(args, "theme");
+    tui_app_resize(app, w, h);
+    tui_app_sync(app);
+    /* the last screen before they quit */
+    (void)tui_type(app, keys ? keys : "");
+    tui_dump(app, cli_args_has(args, "styles"), &text);
+    status = cli_print(&text);
+    vs_text_release(&text);
+    return status;
+}
+
+static int on_terminal(const struct cli_args *args, struct tui_app *app)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    const char *keys = cli_args_value(args, "keys");
+    int signal;
+
+    if (tui_loop(app, keys ? keys : "", &signal, &err))
+        return cli_fail(&err);
+    return signal ? 128 + signal : 0;
+}
+
+static int run(const struct cli_args *args)
+{
+    struct tui_app *app = vs_calloc(1, sizeof(*app));
+    struct vs_error err = VS_ERROR_INIT;
+    enum tui_theme theme;
+    int status;
+    int w = 0;
+    int h = 0;
+
+    if (size_get(args, &w, &h, &err) || theme_get(args, &theme, &err) ||
+        tui_app_open(app, args->positionals[0], &err)) {
+        status = cli_fail(&err);
+        goto out;
+    }
+    app->theme = theme;
+    app->is_ascii = cli_args_has(args, "ascii");
+    app->has_mouse = !cli_args_has(args, "no-mouse");
+    app->is_following = cli_args_has(args, "follow");
+    if (changes_set(args, app, &err))
+        status = cli_fail(&err);
+    else if (cli_args_has(args, "dump"))
+        status = dump(args, app, w, h);
+    else
+        status = on_terminal(args, app);
+out:
+    tui_app_release(app);
+    vs_free(app);
+    return status;
+}
+
+const struct cli_cmd cli_cmd_tui = {
+    .name = "tui",
+    .usage = "TRACE [--set TOGGLE=VALUE …] [--follow] | --dump [--size WxH] [--keys KEYS]",
+    .summary = "Step through a trace like a debugger, and flip toggles",
+    .help =
+        "Keys: ? lists them. s steps an op and S one back; gp goes to the peak, gw to the what-if "
+        "panel; q leaves.\n\n"
+        "  vramscope tui trace.db\n"
+        "  vramscope tui trace.db --set checkpoint=blocks\n"
+        "  vramscope tui trace.db --dump --size 160x48 --keys 'gpgb<enter>'\n",
+    .options = OPTIONS,
+    .positionals_min = 1,
+    .positionals_max = 1,
+    .run = run,
+};

@@ -1,0 +1,21 @@
+/*
+ * tests/tui/session.h - traces to look at, and what a session shows of them.
+ */
+#ifndef TESTS_TUI_SESSION_H
+#define TESTS_TUI_SESSION_H
+
+#include "tui/app.h"
+
+/* A recording of a sample net on meta, made once a name: "variables", "lenet". `toggle` ("checkpoint=blocks") or NULL. Its path. */
+const char *session_trace(const char *net, const char *toggle);
+/* Open it at this size. */
+void session_open(struct tui_app *app, const char *path, int w, int h);
+/* Type, and compare nothing. */
+void session_type(struct tui_app *app, const char *keys);
+/* The screen as text, heap memory; with styles below it. */
+char *session_screen(struct tui_app *app, bool with_styles);
+/* Fails where the screen does not have `text`, and prints it. */
+void session_expect(struct tui_app *app, const char *text);
+void session_expect_not(struct tui_app *app, const char *text);
+
+#endif

@@ -1,0 +1,143 @@
+/*
+ * tests/tui/test_screens.c - screens as they were looked at and found right: tests/golden/tui. `make golden` writes them anew.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "tests/e2e/program.h"
+#include "tests/tui/session.h"
+#include "tui/keys.h"
+
+/* theme: of the screen, whose styles are compared too, unless it is mono; is_ascii: without other characters */
+static const struct screen {
+    const char *name;
+    const char *net;
+    int w;
+    int h;
+    enum tui_theme theme;
+    bool is_ascii;
+    const char *keys;
+} SCREENS[] = {
+    {"first-40x12", "variables", 40, 12, TUI_THEME_MONO, false, ""},
+    {"first-80x24", "variables", 80, 24, TUI_THEME_MONO, false, ""},
+    {"first-160x48", "variables", 160, 48, TUI_THEME_MONO, false, ""},
+    {"first-colour-40x12", "variables", 40, 12, TUI_THEME_DARK, false, ""},
+    {"first-colour-80x24", "variables", 80, 24, TUI_THEME_DARK, false, ""},
+    {"first-colour-160x48", "variables", 160, 48, TUI_THEME_DARK, false, ""},
+    {"first-ascii-40x12", "variables", 40, 12, TUI_THEME_MONO, true, ""},
+    {"first-ascii-80x24", "variables", 80, 24, TUI_THEME_MONO, true, ""},
+    {"first-ascii-160x48", "variables", 160, 48, TUI_THEME_MONO, true, ""},
+    {"timeline-step", "variables", 80, 24, TUI_THEME_MONO, false, "M="},
+    {"timeline-range", "variables", 100, 30, TUI_THEME_MONO, false, "Mv20s"},
+    {"source", "variables", 80, 24, TUI_THEME_MONO, false, "gcM"},
+    {"source-break", "variables", 80, 24, TUI_THEME_DARK, false, "gcMb"},
+    {"blocks", "variables", 80, 24, TUI_THEME_MONO, false, "gb"},
+    {"blocks-filtered", "variables", 80, 24, TUI_THEME_MONO, false, "gb\\conv<enter>"},
+    {"blocks-why", "variables", 80, 24, TUI_THEME_MONO, false, "gbj<enter>"},
+    {"peak", "variables", 100, 40, TUI_THEME_MONO, false, "gkM"},
+    {"whatif", "variables", 80, 24, TUI_THEME_MONO, false, "gw"},
+    {"whatif-inplace", "variables", 80, 24, TUI_THEME_DARK, false, "gw4j<space>"},
+    {"whatif-refused", "lenet", 80, 24, TUI_THEME_MONO, false, ":set batch=1000000000<enter>gw"},
+    {"ops", "variables", 80, 24, TUI_THEME_MONO, false, "go"},
+    {"modules", "lenet", 80, 24, TUI_THEME_MONO, false, "gm"},
+    {"segments", "lenet", 80, 24, TUI_THEME_MONO, false, "gs"},
+    {"segments-colour", "lenet", 80, 24, TUI_THEME_DARK, false, "gs"},
+    {"help", "lenet", 80, 24, TUI_THEME_MONO, false, "?"},
+    {"prompt", "lenet", 80, 24, TUI_THEME_MONO, false, ":set ch<tab>"},
+    {"message", "lenet", 80, 24, TUI_THEME_MONO, false, ":brea total > 1M<enter>"},
+    {"too-small", "lenet", 39, 9, TUI_THEME_MONO, false, ""},
+};
+#define SCREEN_COUNT (sizeof(SCREENS) / sizeof(SCREENS[0]))
+
+static char *file_read(const char *path)
+{
+    struct vs_text text = {NULL, 0, 0};
+    FILE *file = fopen(path, "r");
+    char part[4096];
+    size_t n;
+
+    if (!file)
+        return NULL;
+    while ((n = fread(part, 1, sizeof(part), file)) > 0)
+        vs_text_add_n(&text, part, n);
+    fclose(file);
+    return vs_text_take(&text);
+}
+
+static void file_write(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
+    fclose(file);
+}
+
+/* `text` is what stands in the file, or what is written there where that is asked for. */
+static void compare(const char *path, const char *text)
+{
+    const char *wish = getenv("VRAMSCOPE_GOLDEN");
+    char *wanted;
+
+    if (wish && strcmp(wish, "write") == 0) {
+        file_write(path, text);
+        return;
+    }
+    wanted = file_read(path);
+    if (!wanted)
+        fail_msg("there is no %s; `make golden` writes it", path);
+    if (strcmp(wanted, text) != 0)
+        fail_msg("%s is another:\n%s\n--- is now\n%s", path, wanted, text);
+    free(wanted);
+}
+
+static void screens_are_as_they_were(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SCREEN_COUNT; i++) {
+        const struct screen *screen = &SCREENS[i];
+        struct tui_app app;
+        char path[128];
+        char *text;
+
+        session_open(&app, session_trace(screen->net, NULL), screen->w, screen->h);
+        app.theme = screen->theme;
+        app.is_ascii = screen->is_ascii;
+        session_type(&app, screen->keys);
+        text = session_screen(&app, screen->theme != TUI_THEME_MONO);
+        snprintf(path, sizeof(path), "tests/golden/tui/%s.txt", screen->name);
+        compare(path, text);
+        free(text);
+        tui_app_release(&app);
+    }
+}
+
+static void the_table_of_keys_in_the_docs_is_that_of_the_program(void **state)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    (void)state;
+    tui_keys_markdown(&text);
+    compare("docs/tui-keys.md", vs_text_get(&text));
+    vs_text_release(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(screens_are_as_they_were),
+        cmocka_unit_test(the_table_of_keys_in_the_docs_is_that_of_the_program),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+    program_cleanup();
+    return failed;
+}

@@ -1,0 +1,402 @@
+/*
+ * tests/tui/test_terminal.c - the program on a terminal: a pseudo one of our own, and tmux where there is one.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pty.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+#include <utmp.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "tests/e2e/program.h"
+#include "tests/tui/session.h"
+
+/* What is waited for comes within this, or the test fails. */
+#define PATIENCE_MS 20000
+
+/* slave stays open here, so that the terminal outlives the program. out: all it has written */
+struct tty {
+    int master;
+    int slave;
+    pid_t pid;
+    struct termios before;
+    struct vs_text out;
+};
+
+static const char *program(void)
+{
+    const char *path = getenv("VRAMSCOPE");
+
+    return path ? path : "build/vramscope";
+}
+
+static void tty_open(struct tty *tty, const char *term, const char *trace)
+{
+    struct winsize size = {.ws_row = 24, .ws_col = 80};
+
+    memset(tty, 0, sizeof(*tty));
+    assert_int_equal(openpty(&tty->master, &tty->slave, NULL, NULL, &size), 0);
+    tcgetattr(tty->slave, &tty->before);
+    tty->pid = fork();
+    assert_true(tty->pid >= 0);
+    if (tty->pid == 0) {
+        close(tty->master);
+        login_tty(tty->slave);
+        if (term)
+            setenv("TERM", term, 1);
+        else
+            unsetenv("TERM");
+        setenv("LC_ALL", "C.UTF-8", 1);
+        execl(program(), "vramscope", "tui", trace, (char *)NULL);
+        _exit(127);
+    }
+}
+
+/* Read what comes within `wait_ms`; false where nothing did. */
+static bool tty_read(struct tty *tty, int wait_ms)
+{
+    struct pollfd fd = {.fd = tty->master, .events = POLLIN, .revents = 0};
+    char part[4096];
+    ssize_t n;
+
+    if (poll(&fd, 1, wait_ms) <= 0)
+        return false;
+    n = read(tty->master, part, sizeof(part));
+    if (n <= 0)
+        return false;
+    vs_text_add_n(&tty->out, part, (size_t)n);
+    return true;
+}
+
+/* Until `text` has been written behind byte `from` of the output. */
+static void tty_wait(struct tty *tty, size_t from, const char *text)
+{
+    while (tty->out.len <= from || !strstr(vs_text_get(&tty->out) + from, text))
+        if (!tty_read(tty, PATIENCE_MS))
+            fail_msg("`%s` never came; the terminal got:\n%s", text, vs_text_get(&tty->out));
+}
+
+/* Have everything drawn again, as only what has changed is sent, and wait for `text` in it. */
+static void tty_redraw_wait(struct tty *tty, const char *text)
+{
+    size_t from = tty->out.len;
+
+    assert_true(write(tty->master, "\f", 1) == 1);
+    tty_wait(tty, from, text);
+}
+
+/* The program's wait status; everything it wrote is read, and the terminal closed. */
+static int tty_close(struct tty *tty, struct termios *after)
+{
+    int status;
+
+    assert_int_equal(waitpid(tty->pid, &status, 0), tty->pid);
+    while (tty_read(tty, 0))
+        continue;
+    tcgetattr(tty->slave, after);
+    close(tty->master);
+    close(tty->slave);
+    return status;
+}
+
+/* The last of two texts to be written is `last`. */
+static void expect_last(const char *out, const char *last, const char *other)
+{
+    const char *a = NULL;
+    const char *b = NULL;
+
+    for (const char *at = out; (at = strstr(at, last)) != NULL; at++)
+        a = at;
+    for (const char *at = out; (at = strstr(at, other)) != NULL; at++)
+        b = at;
+    assert_non_null(a);
+    assert_true(!b || a > b);
+}
+
+static void expect_restored(struct tty *tty, const struct termios *after)
+{
+    assert_int_equal(after->c_lflag, tty->before.c_lflag);
+    assert_int_equal(after->c_iflag, tty->before.c_iflag);
+    assert_int_equal(after->c_oflag, tty->before.c_oflag);
+    assert_memory_equal(after->c_cc, tty->before.c_cc, sizeof(after->c_cc));
+    /* the other screen is left, the cursor seen, the mouse given back */
+    expect_last(vs_text_get(&tty->out), "\033[?1049l", "\033[?1049h");
+    expect_last(vs_text_get(&tty->out), "\033[?25h", "\033[?25l");
+    expect_last(vs_text_get(&tty->out), "\033[?1000l", "\033[?1000h");
+}
+
+static void however_it_ends_the_terminal_is_as_it_was(void **state)
+{
+    static const int SIGNALS[] = {SIGTERM, SIGHUP,  SIGINT, SIGQUIT,
+                                  SIGSEGV, SIGABRT, SIGBUS, SIGFPE};
+    const char *trace = session_trace("variables", NULL);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(SIGNALS) / sizeof(SIGNALS[0]); i++) {
+        struct termios after;
+        struct tty tty;
+        int status;
+
+        tty_open(&tty, "xterm-256color", trace);
+        tty_wait(&tty, 0, "help");
+        kill(tty.pid, SIGNALS[i]);
+        status = tty_close(&tty, &after);
+        if (SIGNALS[i] == SIGTERM || SIGNALS[i] == SIGHUP || SIGNALS[i] == SIGINT ||
+            SIGNALS[i] == SIGQUIT)
+            assert_int_equal(WEXITSTATUS(status), 128 + SIGNALS[i]);
+        else
+            assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) != 0);
+        expect_restored(&tty, &after);
+        vs_text_release(&tty.out);
+    }
+}
+
+static void a_key_that_quits_gives_the_terminal_back(void **state)
+{
+    static const char *const KEYS[] = {"Q", "q", "\003", ":q\r"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(KEYS) / sizeof(KEYS[0]); i++) {
+        struct termios after;
+        struct tty tty;
+
+        tty_open(&tty, "xterm-256color", session_trace("variables", NULL));
+        tty_wait(&tty, 0, "help");
+        assert_true(write(tty.master, KEYS[i], strlen(KEYS[i])) > 0);
+        assert_int_equal(tty_close(&tty, &after), 0);
+        expect_restored(&tty, &after);
+        vs_text_release(&tty.out);
+    }
+}
+
+static void a_terminal_that_will_not_do_is_told_so(void **state)
+{
+    static const struct {
+        const char *term;
+        const char *says;
+    } CASES[] = {
+        {"dumb", "cannot place its cursor"},
+        {"no-such-terminal", "is not in this machine's terminfo"},
+        {NULL, "TERM is not set"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+        struct termios after;
+        struct tty tty;
+
+        tty_open(&tty, CASES[i].term, session_trace("variables", NULL));
+        tty_wait(&tty, 0, CASES[i].says);
+        tty_wait(&tty, 0, "--dump");
+        assert_int_equal(WEXITSTATUS(tty_close(&tty, &after)), 1);
+        assert_int_equal(after.c_lflag, tty.before.c_lflag);
+        vs_text_release(&tty.out);
+    }
+}
+
+static void without_a_terminal_it_says_what_to_do(void **state)
+{
+    struct program p = program_run("tui", session_trace("variables", NULL), NULL);
+
+    (void)state;
+    assert_int_equal(p.status, 1);
+    assert_non_null(strstr(p.err, "no terminal"));
+    assert_string_equal(p.out, "");
+    program_release(&p);
+}
+
+static void a_resize_is_followed(void **state)
+{
+    struct winsize small = {.ws_row = 5, .ws_col = 30};
+    struct winsize large = {.ws_row = 40, .ws_col = 120};
+    struct termios after;
+    struct tty tty;
+    size_t from;
+
+    (void)state;
+    tty_open(&tty, "xterm-256color", session_trace("variables", NULL));
+    tty_wait(&tty, 0, "help");
+    from = tty.out.len;
+    ioctl(tty.master, TIOCSWINSZ, &small);
+    kill(tty.pid, SIGWINCH);
+    tty_wait(&tty, from, "too small");
+    from = tty.out.len;
+    ioctl(tty.master, TIOCSWINSZ, &large);
+    kill(tty.pid, SIGWINCH);
+    tty_wait(&tty, from, "why alive");
+    assert_true(write(tty.master, "Q", 1) == 1);
+    tty_close(&tty, &after);
+    vs_text_release(&tty.out);
+}
+
+/* As a terminal with SGR mouse reports says it: button, column and row from 1, pressed and released. */
+static void mouse_write(struct tty *tty, int button, int x, int y)
+{
+    char text[64];
+    int n =
+        snprintf(text, sizeof(text), "\033[<%d;%d;%dM\033[<%d;%d;%dm", button, x, y, button, x, y);
+
+    assert_true(write(tty->master, text, (size_t)n) == n);
+}
+
+static void a_click_on_a_tab_opens_its_view_and_one_on_a_row_chooses_it(void **state)
+{
+    struct termios after;
+    struct tty tty;
+    int tab;
+
+    (void)state;
+    /* tabs take two columns each and end before the last one */
+    for (tab = 0; tui_view_at((size_t)tab); tab++)
+        continue;
+    tab = 80 - 2 * tab - 1 + 2 * tui_view_find("blocks");
+    tty_open(&tty, "xterm-256color", session_trace("variables", NULL));
+    tty_wait(&tty, 0, "help");
+    mouse_write(&tty, 0, tab + 1, 1);
+    tty_wait(&tty, 0, "by size");
+    /* the third row of the list, below header, title and the names of the columns */
+    mouse_write(&tty, 0, 20, 2 + 1 + 1 + 3);
+    tty_redraw_wait(&tty, "made by _convolution in conv2, line 21");
+    mouse_write(&tty, 65, 20, 6);
+    tty_redraw_wait(&tty, "made by relu in relu, line 24");
+    assert_true(write(tty.master, "Q", 1) == 1);
+    tty_close(&tty, &after);
+    vs_text_release(&tty.out);
+}
+
+/* Bytes that a key costs, as docs/tui.md has them from a terminal's point of view: only what changed is sent. */
+static void a_key_sends_only_what_changed(void **state)
+{
+    struct termios after;
+    struct tty tty;
+    size_t first;
+
+    (void)state;
+    tty_open(&tty, "xterm-256color", session_trace("variables", NULL));
+    tty_wait(&tty, 0, "help");
+    while (tty_read(&tty, 300))
+        continue;
+    first = tty.out.len;
+    assert_true(write(tty.master, "h", 1) == 1);
+    assert_true(tty_read(&tty, PATIENCE_MS));
+    while (tty_read(&tty, 300))
+        continue;
+    assert_true(tty.out.len - first < first / 2);
+    assert_true(write(tty.master, "Q", 1) == 1);
+    tty_close(&tty, &after);
+    vs_text_release(&tty.out);
+}
+
+/* ---- tmux ---- */
+
+/*
+ * Run tmux, server number `server`, in the shell; what it prints, heap memory. A server that ends cannot be followed at once by one on the
+ * same socket.
+ */
+static char *tmux(size_t server, const char *fmt, ...) VS_PRINTF(2, 3);
+static char *tmux(size_t server, const char *fmt, ...)
+{
+    struct vs_text line = {NULL, 0, 0};
+    struct vs_text out = {NULL, 0, 0};
+    char part[4096];
+    size_t n;
+    va_list ap;
+    FILE *pipe;
+
+    vs_text_addf(&line, "env -u TMUX tmux -S %s/tmux%zu -f /dev/null ", program_folder(), server);
+    va_start(ap, fmt);
+    vs_text_addfv(&line, fmt, ap);
+    va_end(ap);
+    vs_text_add(&line, " 2>&1");
+    pipe = popen(vs_text_get(&line), "r");
+    assert_non_null(pipe);
+    while ((n = fread(part, 1, sizeof(part), pipe)) > 0)
+        vs_text_add_n(&out, part, n);
+    pclose(pipe);
+    vs_text_release(&line);
+    return vs_text_take(&out);
+}
+
+/* Until the pane shows `wanted`, line by line without blanks at their ends. */
+static void tmux_expect(size_t server, const char *what, const char *wanted)
+{
+    char *screen = NULL;
+
+    for (int i = 0; i < PATIENCE_MS / 50; i++) {
+        free(screen);
+        screen = tmux(server, "capture-pane -p -t t");
+        if (strncmp(screen, wanted, strlen(wanted)) == 0) {
+            free(screen);
+            return;
+        }
+        poll(NULL, 0, 50);
+    }
+    fail_msg("%s: the terminal shows\n%s\nand not\n%s", what, screen, wanted);
+}
+
+static void a_terminal_shows_what_dump_prints(void **state)
+{
+    static const char *const TERMS[] = {"tmux-256color", "screen", "xterm-256color", "linux",
+                                        "vt100"};
+    static const char *const KEYS[] = {"", "gb", "gwjjjj ", "3s20i", "=gk", "++hh"};
+    const char *trace = session_trace("variables", NULL);
+
+    (void)state;
+    if (system("command -v tmux >/dev/null 2>&1") != 0) {
+        print_message("there is no tmux\n");
+        skip();
+    }
+    for (size_t i = 0; i < sizeof(TERMS) / sizeof(TERMS[0]); i++) {
+        /* without colours letters tell the categories apart */
+        bool is_mono = strcmp(TERMS[i], "vt100") == 0;
+
+        for (size_t k = 0; k < sizeof(KEYS) / sizeof(KEYS[0]); k++) {
+            struct program p = program_run("tui", trace, "--dump", "--theme",
+                                           is_mono ? "mono" : "dark", "--keys", KEYS[k], NULL);
+            size_t server = i * 100 + k;
+            char what[64];
+
+            if (p.status != 0)
+                fail_msg("%s", p.err);
+            free(tmux(server,
+                      "new-session -d -s t -x 80 -y 24 'env TERM=%s LC_ALL=C.UTF-8 %s tui %s'",
+                      TERMS[i], program(), trace));
+            free(tmux(server, "send-keys -t t -l '%s'", KEYS[k]));
+            snprintf(what, sizeof(what), "TERM=%s, keys `%s`", TERMS[i], KEYS[k]);
+            tmux_expect(server, what, p.out);
+            free(tmux(server, "kill-server"));
+            program_release(&p);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(however_it_ends_the_terminal_is_as_it_was),
+        cmocka_unit_test(a_key_that_quits_gives_the_terminal_back),
+        cmocka_unit_test(a_terminal_that_will_not_do_is_told_so),
+        cmocka_unit_test(without_a_terminal_it_says_what_to_do),
+        cmocka_unit_test(a_resize_is_followed),
+        cmocka_unit_test(a_click_on_a_tab_opens_its_view_and_one_on_a_row_chooses_it),
+        cmocka_unit_test(a_key_sends_only_what_changed),
+        cmocka_unit_test(a_terminal_shows_what_dump_prints),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+    program_cleanup();
+    return failed;
+}

@@ -1,0 +1,280 @@
+/*
+ * tui/view_tries.c - every toggle alone, and the best together: what each would give, in one table.
+ *
+ * Must not know:  what a toggle means.
+ * Invariant:      a row is a run of the net (replay/tries.h); while the table fills, a key stops it.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "replay/tries.h"
+#include "tui/app.h"
+#include "tui/change.h"
+#include "tui/format.h"
+#include "tui/views.h"
+
+#define BATCH_MIN_W 78
+#define COST_MIN_W 64
+
+/*
+ * list      a row a try
+ * order     indices of tries.items, the lowest peak first; those that failed last
+ * shown     while the table fills: what is known so far, borrowed
+ */
+struct tries {
+    struct tui_list list;
+    struct rpl_tries tries;
+    const struct rpl_tries *shown;
+    size_t *order;
+    size_t order_cap;
+    bool is_done;
+};
+
+/* The runs and their session, for the callback. */
+struct filling {
+    struct tries *state;
+    struct tui_app *app;
+};
+
+/* ---- filling ---- */
+
+static bool is_better(const struct rpl_try *a, const struct rpl_try *b)
+{
+    if (a->failed != b->failed)
+        return b->failed;
+    return a->run.peak < b->run.peak;
+}
+
+/* Few rows, nearly sorted: each new one sinks to its place. */
+static void order_make(struct tries *s)
+{
+    const struct rpl_tries *tries = s->shown;
+
+    if (tries->count > s->order_cap) {
+        s->order_cap = tries->count * 2;
+        s->order = vs_realloc(s->order, s->order_cap, sizeof(*s->order));
+    }
+    for (size_t i = 0; i < tries->count; i++) {
+        size_t at = i;
+
+        while (at && is_better(&tries->items[i], &tries->items[s->order[at - 1]])) {
+            s->order[at] = s->order[at - 1];
+            at--;
+        }
+        s->order[at] = i;
+    }
+}
+
+static bool on_next(void *user, const struct rpl_tries *known, const char *next)
+{
+    struct filling *filling = user;
+
+    filling->state->shown = known;
+    order_make(filling->state);
+    tui_app_say(filling->app, "trying %s; any key stops", *next ? next : "the run as recorded");
+    return tui_app_pump(filling->app);
+}
+
+static void fill(struct tries *s, struct tui_app *app)
+{
+    struct filling filling = {s, app};
+    struct vs_error err = VS_ERROR_INIT;
+    enum vs_status st;
+
+    rpl_tries_release(&s->tries);
+    memset(&s->tries, 0, sizeof(s->tries));
+    st = rpl_tries_fill(&s->tries, app->base.trace, NULL, app->capacity, on_next, &filling, &err);
+    s->shown = &s->tries;
+    s->is_done = st == VS_OK;
+    order_make(s);
+    vs_text_clear(&app->message);
+    if (st == VS_E_STOPPED)
+        tui_app_say(app, "stopped; space tries again");
+    else if (st)
+        tui_app_fail(app, "%s", err.text);
+    app->moves++;
+}
+
+/* ---- the view ---- */
+
+static size_t count_of(const struct tries *s)
+{
+    return s->shown ? s->shown->count : 0;
+}
+
+static void sync(void *state, struct tui_app *app, int w, int h)
+{
+    struct tries *s = state;
+
+    (void)app;
+    (void)w;
+    tui_list_fit(&s->list, count_of(s), h - 1);
+}
+
+static void draw_head(struct tui_canvas *c, int x)
+{
+    struct tui_style style = tui_style_marked(TUI_DIM, TUI_UNDERLINE);
+
+    tui_fill(c, (struct tui_rect){0, 0, c->at.w, 1}, style);
+    tui_text(c, 3, 0, style, "change");
+    tui_text_right(c, x, 0, 7, style, "peak");
+    tui_text_right(c, x + 7, 0, 8, style, "");
+    tui_text_right(c, x + 15, 0, 9, style, "%");
+    if (c->at.w >= COST_MIN_W)
+        tui_text_right(c, x + 24, 0, 9, style, "again");
+    if (c->at.w >= BATCH_MIN_W)
+        tui_text_right(c, x + 33, 0, 9, style, "batch");
+}
+
+static int figures_x(int w)
+{
+    return w - 25 - (w >= COST_MIN_W ? 9 : 0) - (w >= BATCH_MIN_W ? 9 : 0);
+}
+
+static void draw_cost(const struct rpl_try *t, struct tui_canvas *c, int x, int y)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    if (c->at.w >= COST_MIN_W && t->run.recompute_flops) {
+        vs_text_addf(&text, "%.1f %%",
+                     100.0 * (double)t->run.recompute_flops / (double)t->run.flops);
+        tui_text_right(c, x, y, 9, tui_style(TUI_DIM), vs_text_get(&text));
+    }
+    vs_text_clear(&text);
+    if (c->at.w >= BATCH_MIN_W && t->batch) {
+        vs_text_addf(&text, "%s%" PRIu64, t->is_batch_max ? ">=" : "", t->batch);
+        tui_text_right(c, x + 9, y, 9, tui_style(TUI_PLAIN), vs_text_get(&text));
+    }
+    vs_text_release(&text);
+}
+
+static void draw_try(const struct tui_app *app, const struct rpl_try *t, struct tui_canvas *c,
+                     int y)
+{
+    int x = figures_x(c->at.w);
+    int64_t delta = (int64_t)(t->run.peak - app->base.top.allocated);
+    struct vs_text text = {NULL, 0, 0};
+    char buf[TUI_SHORT_MAX];
+    enum tui_role role = delta < 0 ? TUI_GOOD : delta > 0 ? TUI_BAD : TUI_DIM;
+
+    tui_put(c, 1, y, t->is_same ? '=' : ' ', tui_style(TUI_DIM));
+    tui_text_cut(c, 3, y, x - 4, tui_style(t->failed ? TUI_DIM : TUI_PLAIN),
+                 *t->label ? t->label : "(as recorded)");
+    if (t->failed) {
+        tui_text_cut(c, x, y, c->at.w - x, tui_style(TUI_DIM), t->reason);
+        return;
+    }
+    tui_text_right(c, x, y, 7, tui_style(TUI_PLAIN), tui_short_bytes(t->run.peak, buf));
+    tui_text_right(c, x + 7, y, 8, tui_style(role), tui_short_delta(delta, buf));
+    if (app->base.top.allocated)
+        vs_text_addf(&text, "%+.1f %%", 100.0 * (double)delta / (double)app->base.top.allocated);
+    tui_text_right(c, x + 15, y, 9, tui_style(role), vs_text_get(&text));
+    vs_text_release(&text);
+    draw_cost(t, c, x + 24, y);
+}
+
+static void draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
+                 bool is_focused)
+{
+    const struct tries *s = state;
+
+    if (!count_of(s)) {
+        tui_text(c, 1, 0, tui_style(TUI_DIM),
+                 "space runs the net with every toggle alone, and with the best together;");
+        tui_text(c, 1, 1, tui_style(TUI_DIM), "enter then shows the run of a row");
+        return;
+    }
+    draw_head(c, figures_x(c->at.w));
+    for (int y = 1; y < c->at.h; y++) {
+        size_t row = s->list.top + (size_t)y - 1;
+
+        if (row >= count_of(s))
+            break;
+        draw_try(app, &s->shown->items[s->order[row]], c, y);
+        if (row == s->list.at)
+            tui_mark(c, (struct tui_rect){0, y, c->at.w, 1},
+                     is_focused ? TUI_SELECTED : TUI_SELECTED_QUIET);
+    }
+}
+
+/* Ask what-if with the toggles of a row. */
+static void show(struct tries *s, struct tui_app *app)
+{
+    const struct rpl_try *t = &s->tries.items[s->order[s->list.at]];
+    struct vs_error err = VS_ERROR_INIT;
+
+    vs_toggles_release(&app->change.set);
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++) {
+        if (vs_toggles_is_set(&t->set, (enum vs_toggle)i) &&
+            tui_change_set(app, (enum vs_toggle)i, vs_toggles_get(&t->set, (enum vs_toggle)i),
+                           &err)) {
+            tui_app_fail(app, "%s", err.text);
+            return;
+        }
+    }
+    tui_app_change(app);
+}
+
+static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
+{
+    struct tries *s = state;
+
+    (void)count;
+    if (action == TUI_ACT)
+        fill(s, app);
+    else if (action == TUI_OPEN && count_of(s))
+        show(s, app);
+    else
+        return false;
+    return true;
+}
+
+static void text(const void *state, const struct tui_app *app, size_t row, struct vs_text *out)
+{
+    const struct tries *s = state;
+    const struct rpl_try *t = &s->shown->items[s->order[row]];
+    char buf[VS_BYTES_TEXT_MAX];
+
+    (void)app;
+    vs_text_addf(out, "%s  %s", *t->label ? t->label : "(as recorded)",
+                 t->failed ? t->reason : vs_bytes_text(t->run.peak, buf));
+}
+
+static void title_more(const void *state, const struct tui_app *app, struct vs_text *out)
+{
+    const struct tries *s = state;
+
+    (void)app;
+    if (count_of(s))
+        vs_text_addf(out, "%zu%s; = keeps every result bit by bit", count_of(s),
+                     s->is_done ? "" : " so far");
+}
+
+static void release(void *state)
+{
+    struct tries *s = state;
+
+    rpl_tries_release(&s->tries);
+    vs_free(s->order);
+}
+
+const struct tui_view tui_view_tries = {
+    .name = "tries",
+    .title = "what helps",
+    .letter = 'W',
+    .scope = TUI_IN_TRIES,
+    .go = TUI_GO_TRIES,
+    .beside = "timeline",
+    .state_size = sizeof(struct tries),
+    .is_list = true,
+    .list_y = 1,
+    .sync = sync,
+    .draw = draw,
+    .key = key,
+    .text = text,
+    .title_more = title_more,
+    .release = release,
+};
