@@ -171,9 +171,12 @@ struct eng_node {
 
 /* ---- engine.c ---- */
 uint32_t eng_string_id_find(struct eng *e, const char *text);
+/* Texts that were made one after the other stand side by side: the items of a list are walked in that order. */
 static inline size_t eng_string_hash(const char *text, size_t size)
 {
-    return (size_t)((uint64_t)(uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (size - 1);
+    uintptr_t at = (uintptr_t)text;
+
+    return (size_t)((at >> 4) + (at >> 16) * 0x9e35) & (size - 1);
 }
 /* 0 for NULL, and where nobody ever listened. */
 static inline uint32_t eng_string_id(struct eng *e, const char *text)
