@@ -9,11 +9,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "lang/vm.h"
 
 #define FIRST_SIZE 256
+#define CONTAINER_MAX 100      /* bytes of its name in that of an item */
 #define MOST_NUMBERS (1 << 20) /* a larger one is the key of a dict: its name is made each time */
 
 /* ---- names of items ---- */
@@ -75,14 +77,25 @@ static const char *interned(struct lang_vm *vm, const char *text, int len)
     return lang_intern(vm, text, (size_t)len)->text;
 }
 
+/* "container[i]". A list of all parameters needs thousands: its digits are written by hand. */
 static void add_numbers(struct lang_vm *vm, struct lang_item_name *slot, uint32_t count)
 {
-    char buf[160];
+    char buf[CONTAINER_MAX + 16];
+    size_t prefix = strnlen(slot->container, CONTAINER_MAX);
 
+    memcpy(buf, slot->container, prefix);
+    buf[prefix++] = '[';
     slot->by_number = vs_realloc(slot->by_number, count, sizeof(*slot->by_number));
-    for (uint32_t i = slot->number_count; i < count; i++)
-        slot->by_number[i] = interned(
-            vm, buf, snprintf(buf, sizeof(buf), "%.100s[%" PRIu32 "]", slot->container, i));
+    for (uint32_t i = slot->number_count; i < count; i++) {
+        size_t len = prefix + 1;
+
+        for (uint32_t rest = i; rest > 9; rest /= 10)
+            len++;
+        buf[len] = ']';
+        for (uint32_t rest = i, at = (uint32_t)len - 1; at >= prefix; at--, rest /= 10)
+            buf[at] = (char)('0' + rest % 10);
+        slot->by_number[i] = lang_intern(vm, buf, len + 1)->text;
+    }
     slot->number_count = count;
 }
 

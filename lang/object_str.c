@@ -9,17 +9,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "lang/object.h"
 #include "lang/vm.h"
 
-static uint32_t hash_bytes(const char *text, size_t len)
+static uint32_t hash_of(const char *text, size_t len)
 {
-    uint32_t h = 2166136261u;
+    uint32_t h = (uint32_t)vs_hash_bytes(text, len);
 
-    for (size_t i = 0; i < len; i++)
-        h = (h ^ (unsigned char)text[i]) * 16777619u;
-    h ^= h >> 15;
-    return h == 0 ? 1 : h;
+    return h == 0 ? 1 : h; /* 0: not computed yet */
 }
 
 struct lang_string *lang_str_new(struct lang_vm *vm, const char *text, size_t len)
@@ -68,7 +66,7 @@ struct lang_value lang_str_printf(struct lang_vm *vm, const char *fmt, ...)
 uint32_t lang_str_hash(struct lang_string *str)
 {
     if (str->hash == 0)
-        str->hash = hash_bytes(str->text, str->len);
+        str->hash = hash_of(str->text, str->len);
     return str->hash;
 }
 
@@ -87,7 +85,7 @@ bool lang_str_is(struct lang_value v, const char *text)
 
 static void grow_table(struct lang_vm *vm)
 {
-    size_t size = vm->interned_size == 0 ? 1024 : vm->interned_size * 2;
+    size_t size = vm->interned_size == 0 ? 16384 : vm->interned_size * 2;
     struct lang_string **table = vs_calloc(size, sizeof(struct lang_string *));
 
     for (size_t i = 0; i < vm->interned_size; i++) {
@@ -124,7 +122,7 @@ static struct lang_string **find_place(struct lang_vm *vm, const char *text, siz
 
 struct lang_string *lang_intern(struct lang_vm *vm, const char *text, size_t len)
 {
-    uint32_t hash = hash_bytes(text, len);
+    uint32_t hash = hash_of(text, len);
     struct lang_string **place;
 
     if (vm->interned_count * 2 >= vm->interned_size)

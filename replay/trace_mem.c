@@ -10,8 +10,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 
-#define FIRST_SLOTS 1024
+#define FIRST_SLOTS 8192
 
 struct rpl_mem *rpl_mem_new(void)
 {
@@ -65,24 +66,11 @@ void rpl_mem_free(struct rpl_mem *mem)
     vs_free(mem);
 }
 
-/* FNV-1a, 64 bits. */
-static uint64_t hash_bytes(const void *data, size_t len)
-{
-    const unsigned char *p = data;
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ p[i]) * UINT64_C(0x100000001b3);
-    return hash ^ hash >> 32;
-}
-
 static uint64_t hash_place(const struct vs_place *place)
 {
-    uint64_t hash = ((uint64_t)place->module << 32 | place->line) * UINT64_C(0x9e3779b97f4a7c15);
-
-    hash ^= ((uint64_t)place->op << 32 | place->func << 3 | place->phase) *
-            UINT64_C(0xff51afd7ed558ccd);
-    return hash ^ hash >> 32;
+    return vs_hash_mix(vs_hash_mix(vs_hash_mix(0, (uint64_t)place->module << 32 | place->line),
+                                   (uint64_t)place->op << 32 | place->func),
+                       place->phase);
 }
 
 static void string_slots_grow(struct rpl_mem *mem)
@@ -105,7 +93,7 @@ static void string_slots_grow(struct rpl_mem *mem)
 uint32_t rpl_mem_string(struct rpl_mem *mem, const char *text)
 {
     size_t len = strlen(text);
-    uint64_t hash = hash_bytes(text, len);
+    uint64_t hash = vs_hash_bytes(text, len);
     size_t at = hash & (mem->string_slot_count - 1);
 
     for (; mem->string_slots[at]; at = (at + 1) & (mem->string_slot_count - 1)) {

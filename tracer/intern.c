@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/mem.h"
 
 #define SLOTS_AT_START 1024
@@ -60,27 +61,6 @@ void trc_intern_free(struct trc_intern *in)
     vs_free(in);
 }
 
-static uint64_t hash_mix(uint64_t hash, uint64_t word)
-{
-    hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-    return hash ^ hash >> 32;
-}
-
-/* Eight bytes at a time; what is left over is read as if zeros followed. */
-static uint64_t text_hash(const char *text, size_t len)
-{
-    uint64_t hash = hash_mix(0, len);
-    uint64_t word;
-
-    for (; len >= sizeof(word); len -= sizeof(word), text += sizeof(word)) {
-        memcpy(&word, text, sizeof(word));
-        hash = hash_mix(hash, word);
-    }
-    word = 0;
-    memcpy(&word, text, len);
-    return hash_mix(hash, word);
-}
-
 static struct string_slot *string_find(struct string_slot *slots, size_t slot_count, uint64_t hash,
                                        const char *text, size_t len)
 {
@@ -111,7 +91,7 @@ static void strings_double(struct trc_intern *in)
 uint32_t trc_intern_string(struct trc_intern *in, const char *text, const char **new_text)
 {
     size_t len = strlen(text);
-    uint64_t hash = text_hash(text, len);
+    uint64_t hash = vs_hash_bytes(text, len);
     struct string_slot *slot = string_find(in->strings, in->string_slots, hash, text, len);
 
     VS_ASSERT(len <= UINT32_MAX);
@@ -135,8 +115,9 @@ static bool places_are_equal(const struct vs_place *a, const struct vs_place *b)
 static struct place_slot *place_find(struct place_slot *slots, size_t slot_count,
                                      const struct vs_place *place)
 {
-    uint64_t hash = hash_mix(place->phase, (uint64_t)place->module << 32 | place->func);
-    size_t at = (size_t)hash_mix(hash, (uint64_t)place->line << 32 | place->op) & (slot_count - 1);
+    uint64_t hash = vs_hash_mix(place->phase, (uint64_t)place->module << 32 | place->func);
+    size_t at =
+        (size_t)vs_hash_mix(hash, (uint64_t)place->line << 32 | place->op) & (slot_count - 1);
 
     while (slots[at].id && !places_are_equal(&slots[at].place, place))
         at = (at + 1) & (slot_count - 1);
