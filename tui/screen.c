@@ -32,7 +32,7 @@ static void add_line(const struct tui_app *app, const struct rpl_here *here, str
     const char *line = rpl_trace_source_line(tui_app_run(app)->trace, here->line, &len);
 
     if (here->line)
-        vs_text_addf(out, "  line %" PRIu32 ": %.*s", here->line, (int)len, line);
+        vs_text_addf(out, "  line %" PRIu32 "%s%.*s", here->line, len ? ": " : "", (int)len, line);
 }
 
 static void add_event(const struct vs_event *event, struct vs_text *out)
