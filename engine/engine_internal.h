@@ -96,6 +96,7 @@ struct eng {
     int recompute_depth;
     int recompute_outer[ENG_RECOMPUTE_MAX]; /* backward_depth outside each running re-run */
     struct eng_checkpoint *checkpoint;      /* innermost collecting one */
+    struct eng_checkpoint *checkpoints;     /* all that are alive, uncounted */
     struct eng_counters counters;
     /* of counters.total_flops: those of ops that have ended; a backward node ends with what its formula did besides */
     uint64_t told_flops;

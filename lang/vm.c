@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/checkpoint.h"
 #include "lang/autograd_function.h"
 #include "lang/bind.h"
 #include "lang/builtins.h"
@@ -353,6 +354,7 @@ void lang_vm_free(struct lang_vm *vm)
     lang_drop_obj(vm, vm->builtins);
     lang_drop_obj(vm, vm->warned);
     vm->spaces = vm->builtins = vm->warned = NULL;
+    eng_checkpoints_break(vm->eng);
     lang_cycles_break(vm);
     classes_drop(vm);
     lang_cycles_break(vm);

@@ -13,90 +13,14 @@
 #include <cmocka.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/mem.h"
-#include "engine/device/kernels.h"
-#include "replay/whatif.h"
+#include "tests/facts/ask.h"
 #include "tests/facts/facts.h"
 #include "tests/facts/grid.h"
-#include "tracer/recorder.h"
 
 /* Of every small net's recording. */
 #define SIZE "batch=4 steps=2"
-
-/* ---- a recording in a file, as the record command makes it ---- */
-
-static void on_started(void *user, const struct vs_toggles *in_force, const bool *is_default)
-{
-    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++)
-        trc_recorder_toggle_add(user, vs_toggle_info((enum vs_toggle)i)->name,
-                                vs_toggles_get(in_force, (enum vs_toggle)i), is_default[i]);
-}
-
-static void on_print(void *user, const char *text, size_t len)
-{
-    (void)user;
-    (void)text;
-    (void)len;
-}
-
-static struct rpl_trace *record(const struct facts_net *net, const char *toggles, bool has_data)
-{
-    struct trc_recorder_options options = {.force = true};
-    struct lang_settings settings = {.file_name = net->path, .text = net->text};
-    struct vs_toggles set = {{NULL}};
-    struct vs_error err = VS_ERROR_INIT;
-    struct trc_recorder *rec = NULL;
-    struct rpl_trace *trace = NULL;
-    struct lang_result result;
-    char path[] = "/tmp/vramscope-whatif-XXXXXX";
-    int fd = mkstemp(path);
-
-    assert_true(fd >= 0);
-    close(fd);
-    memset(&result, 0, sizeof(result));
-    facts_toggles(toggles, &set);
-    if (trc_recorder_open(path, &options, &rec, &err))
-        fail_msg("%s", err.text);
-    trc_recorder_meta_set(rec, "source_kind", "net");
-    trc_recorder_meta_set(rec, "seed", "0");
-    trc_recorder_source_add(rec, net->path, net->text);
-    settings.len = strlen(net->text);
-    settings.kernels = has_data ? eng_kernels_cpu() : NULL;
-    settings.observer = trc_recorder_observer(rec);
-    settings.toggles = &set;
-    settings.user = rec;
-    settings.started = on_started;
-    settings.print = on_print;
-    if (lang_run(&settings, &result, &err))
-        fail_msg("%s [%s]: %s", net->path, toggles, err.text);
-    if (trc_recorder_close(rec, true, &err) || rpl_trace_open(path, &trace, &err))
-        fail_msg("%s [%s]: %s", net->path, toggles, err.text);
-    lang_result_release(&result);
-    vs_toggles_release(&set);
-    unlink(path);
-    return trace;
-}
-
-/* ---- asking ---- */
-
-/* The answer of a what-if with `pairs`; NULL where it is refused, and `err` says why. */
-static struct rpl_trace *ask(struct rpl_trace *base, const char *pairs, struct vs_error *err)
-{
-    struct rpl_trace *answer = rpl_trace_new();
-    struct vs_toggles set = {{NULL}};
-
-    facts_toggles(pairs, &set);
-    if (rpl_whatif_run(base, &set, answer, err)) {
-        rpl_trace_free(answer);
-        answer = NULL;
-    }
-    vs_toggles_release(&set);
-    return answer;
-}
 
 static bool has_skipped(const struct facts_run *run)
 {
@@ -117,7 +41,7 @@ static void assert_equals_recording_again(const struct facts_net *net, struct rp
 {
     struct vs_error asked_err = VS_ERROR_INIT;
     struct vs_error again_err = VS_ERROR_INIT;
-    struct rpl_trace *answer = ask(base, pairs, &asked_err);
+    struct rpl_trace *answer = facts_ask(base, pairs, &asked_err);
     char toggles[FACTS_PAIRS_MAX + 96];
     char what[FACTS_PAIRS_MAX + 224];
     struct facts_run again;
@@ -154,7 +78,7 @@ static void every_toggle_of_the_small_nets(void **state)
     (void)state;
     for (size_t i = 0; i < FACTS_SMALL_COUNT; i++) {
         struct facts_net net = facts_net_read(FACTS_SMALL[i]);
-        struct rpl_trace *base = record(&net, SIZE, true);
+        struct rpl_trace *base = facts_record(&net, SIZE, true);
 
         for (size_t n = 0; facts_pairs(n, pairs); n++)
             assert_equals_recording_again(&net, base, SIZE, pairs, &tally);
@@ -177,7 +101,7 @@ static void every_toggle_of_a_recording_with_toggles(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(NETS) / sizeof(NETS[0]); i++) {
         struct facts_net net = facts_net_read(NETS[i]);
-        struct rpl_trace *base = record(&net, given, true);
+        struct rpl_trace *base = facts_record(&net, given, true);
 
         for (size_t n = 0; facts_pairs(n, pairs); n++)
             assert_equals_recording_again(&net, base, given, pairs, &tally);
@@ -198,18 +122,18 @@ static void some_toggles_of_the_sample_nets(void **state)
     (void)state;
     for (size_t i = 0; i < FACTS_SAMPLE_COUNT; i++) {
         struct facts_net net = facts_net_read(FACTS_SAMPLES[i].path);
-        struct rpl_trace *base = record(&net, "steps=2", false);
+        struct rpl_trace *base = facts_record(&net, "steps=2", false);
 
         for (size_t n = 0; n < sizeof(TOGGLES) / sizeof(TOGGLES[0]); n++) {
             struct vs_error err = VS_ERROR_INIT;
-            struct rpl_trace *answer = ask(base, TOGGLES[n], &err);
+            struct rpl_trace *answer = facts_ask(base, TOGGLES[n], &err);
             char toggles[96];
             struct rpl_trace *again;
 
             snprintf(toggles, sizeof(toggles), "steps=2 %s", TOGGLES[n]);
             if (!answer)
                 fail_msg("%s [%s]: %s", net.path, TOGGLES[n], err.text);
-            again = record(&net, toggles, false);
+            again = facts_record(&net, toggles, false);
             facts_same(net.path, answer, "what-if", again, "again");
             rpl_trace_free(again);
             rpl_trace_free(answer);

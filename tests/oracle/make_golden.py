@@ -7,6 +7,7 @@ ops, ops_amp  every event of one step of each net below tests/nets/ops
 ops_scratch   the same with library workspaces and kernel scratch, and of tests/nets/scratch
 grid          phase figures, peaks, saved, recomputed: every net with every toggle alone
 events        every event of three steps of some nets
+random        every event of three steps of the nets of tests/nets/random, and which modules work in place
 numbers       losses, gradients and updated weights (real arithmetic on the CPU)
 numbers_ops   the same for tests/nets/ops, sgd only
 
@@ -196,6 +197,31 @@ def event_line(case, net, given):
 def make_events(case, only):
     cases = list(EVENT_NETS) + [(n, t) for n in nets("tests/nets") for t in EVENT_TOGGLES]
     write("events.jsonl.gz", [event_line(case, n, t) for n, t in cases if only(n)], only)
+
+
+# ---- nets made at random ----
+
+RANDOM_TOGGLES = (
+    {}, {"inplace": "on"}, {"inplace": "on", "checkpoint": "blocks"}, {"inplace": "on", "amp": "fp16"},
+    {"amp": "bf16", "optimizer": "adamw"}, {"half": "on", "grad": "eval"},
+)
+
+
+def random_line(case, net, given):
+    report = case.memory(os.path.join(ROOT, net), given)
+    line = {"net": net, "toggles": given}
+    if "error" in report:
+        return dict(line, **failed(report))
+    line["torch"] = report["torch"]
+    line["events"] = report["event_list"]
+    if "inplace" in given:
+        line["inplace"] = report["applied"]["inplace"]["on"]
+    return line
+
+
+def make_random(case, only):
+    write("random.jsonl.gz", [random_line(case, n, t) for n in nets("tests/nets/random") if only(n)
+                              for t in RANDOM_TOGGLES], only)
 
 
 # ---- numbers ----
