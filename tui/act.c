@@ -34,15 +34,25 @@ static void maximise(struct tui_app *app)
     tui_app_view_at(app, view);
 }
 
-/* Back to where one began: a maximised pane to all panes, another main view to the timeline; there it ends. */
+/*
+ * A maximised pane to all panes; a view that took the place of another to that one; else the main pane to the timeline. There it ends.
+ */
 static void close_view(struct tui_app *app)
 {
-    if (app->is_single) {
+    int timeline = tui_view_find("timeline");
+    int now = app->panes[app->focus];
+
+    if (app->is_single && app->layout.pane_count && app->h > 0 && now == timeline) {
         maximise(app);
-    } else if (app->layout.pane_count && tui_view_find("timeline") != app->panes[0]) {
+    } else if (app->previous != now && now != timeline) {
+        int to = app->previous;
+
+        tui_app_view_at(app, to);
+        app->previous = timeline;
+    } else if (app->panes[0] != timeline) {
         app->focus = 0;
-        tui_app_view(app, "timeline");
-        app->focus = 0;
+        tui_app_view_at(app, timeline);
+        app->previous = timeline;
     } else {
         app->wish = TUI_WISH_QUIT;
     }

@@ -296,6 +296,8 @@ void tui_app_view_at(struct tui_app *app, int view)
     const char *beside = tui_view_at((size_t)view)->beside;
 
     app->moves++;
+    if (app->panes[app->focus] != view)
+        app->previous = app->panes[app->focus];
     for (int i = 0; i < app->layout.pane_count; i++) {
         if (app->panes[i] == view) {
             app->focus = i;

@@ -93,6 +93,7 @@ enum tui_wish {
  * block        the chosen block; 0: none. It is of the shown run
  * hidden       categories left out of lists, a bit each
  * view_state   of each view; panes: the view in each pane; detail: of the pane below the main one where there are two
+ * previous     the view that the last one took the place of
  * w, h         of the screen; columns: how many the timeline has
  * message      for the status line, until the next key; is_bad: it is a failure
  * wish, copied for the loop; pump of it, NULL without a terminal
@@ -122,6 +123,7 @@ struct tui_app {
     int panes[TUI_PANE_MAX];
     int focus;
     bool is_single;
+    int previous;
     int w;
     int h;
     int columns;

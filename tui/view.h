@@ -23,6 +23,7 @@ struct tui_app;
  * name, title  "blocks"; what stands above the pane
  * letter       g and this opens it, for the header
  * scope, go    its bit in keys.def, and the action that opens it
+ * help         what its keys do that a row of keys.def cannot say; NULL: nothing
  * beside       name of the view that stands below it where two fit
  * state_size   zeroed memory of its own, one a session. Where is_list is set it begins with a struct tui_list
  * list_y       rows of a list begin in this row of the canvas
@@ -40,6 +41,7 @@ struct tui_view {
     char letter;
     unsigned scope;
     enum tui_action go;
+    const char *help;
     const char *beside;
     size_t state_size;
     bool is_list;

@@ -336,6 +336,9 @@ const struct tui_view tui_view_blocks = {
     .letter = 'b',
     .scope = TUI_IN_BLOCKS,
     .go = TUI_GO_BLOCKS,
+    .help = "Enter: why it is alive. o sorts by size, age, line, category, O turns round, x hides "
+            "a category, \\ filters by words. ! marks what nothing reads again. % jumps between "
+            "its alloc and its free.",
     .beside = "why",
     .state_size = sizeof(struct blocks),
     .is_list = true,

@@ -13,8 +13,11 @@
 #define KEYS_W 14
 #define NAME_W 18
 
+/* of, w: the view that the page speaks of first, and the width it was made for */
 struct help {
     struct tui_page page;
+    int of;
+    int w;
 };
 
 static void add_row(struct tui_page *page, enum tui_action action)
@@ -39,8 +42,16 @@ static void add_row(struct tui_page *page, enum tui_action action)
     vs_text_release(&keys);
 }
 
-static void page_make(struct tui_page *page)
+static void page_make(struct tui_page *page, int of, int w)
 {
+    const struct tui_view *view = tui_view_at((size_t)of);
+
+    tui_page_clear(page);
+    if (view->help) {
+        tui_page_add(page, TUI_TITLE_FOCUS, "%s", view->name);
+        tui_page_wrap(page, w - 2, 0, TUI_PLAIN, view->help);
+        tui_page_add(page, TUI_PLAIN, "%s", "");
+    }
     tui_page_add(page, TUI_STRONG,
                  "Lower case goes forwards, the same letter in upper case "
                  "backwards; a count in front repeats: 20s.");
@@ -58,10 +69,11 @@ static void sync(void *state, struct tui_app *app, int w, int h)
 {
     struct help *s = state;
 
-    (void)app;
-    (void)w;
-    if (!s->page.count)
-        page_make(&s->page);
+    if (!s->page.count || s->of != app->previous || s->w != w) {
+        s->of = app->previous;
+        s->w = w;
+        page_make(&s->page, s->of, w);
+    }
     tui_list_fit(&s->page.list, s->page.count, h);
 }
 

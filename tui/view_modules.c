@@ -312,6 +312,8 @@ const struct tui_view tui_view_modules = {
     .letter = 'm',
     .scope = TUI_IN_MODULES,
     .go = TUI_GO_MODULES,
+    .help = "Space folds. K, X and A ask what if this module alone were checkpointed, in-place, "
+            "frozen. \\ shows those with these words.",
     .beside = "timeline",
     .state_size = sizeof(struct modules),
     .is_list = true,

@@ -192,6 +192,8 @@ const struct tui_view tui_view_ops = {
     .letter = 'o',
     .scope = TUI_IN_OPS,
     .go = TUI_GO_OPS,
+    .help = "change: of allocated bytes, within: the most above the start in between. < is a "
+            "backward node, r is run again. Enter goes to the op.",
     .beside = "source",
     .state_size = sizeof(struct ops),
     .is_list = true,

@@ -291,6 +291,8 @@ const struct tui_view tui_view_peak = {
     .letter = 'k',
     .scope = TUI_IN_PEAK,
     .go = TUI_GO_PEAK,
+    .help = "What filled the device at its worst moment, wherever the cursor is. Enter on a "
+            "tensor: why it is alive there.",
     .beside = "why",
     .state_size = sizeof(struct peak),
     .is_list = true,

@@ -234,6 +234,8 @@ const struct tui_view tui_view_segments = {
     .letter = 's',
     .scope = TUI_IN_SEGMENTS,
     .go = TUI_GO_SEGMENTS,
+    .help = "Each row is a segment, . is free. t: all to one scale. `:fit 1.5G` asks whether so "
+            "much would fit here.",
     .beside = "timeline",
     .state_size = sizeof(struct segments),
     .is_list = true,

@@ -362,6 +362,9 @@ const struct tui_view tui_view_source = {
     .letter = 'c',
     .scope = TUI_IN_SOURCE,
     .go = TUI_GO_SOURCE,
+    .help = "Before each line: the bytes alive here that it allocated. Enter: why the largest of "
+            "them is alive. Space: break on this line. Beside it: names and what they hold, +2 is "
+            "held by two more.",
     .beside = "why",
     .state_size = sizeof(struct source),
     .is_list = true,

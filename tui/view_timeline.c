@@ -432,6 +432,9 @@ const struct tui_view tui_view_timeline = {
     .letter = 't',
     .scope = TUI_IN_TIMELINE,
     .go = TUI_GO_TIMELINE,
+    .help = "h and l move by columns, j and k zoom, v and z zoom to a range, = to this training "
+            "step, 0 to the whole run. A click goes to the highest moment of a column. The line "
+            "over the colours is the other run, where there is a what-if.",
     .beside = "source",
     .state_size = sizeof(struct timeline),
     .sync = sync,

@@ -190,6 +190,7 @@ const struct tui_view tui_view_why = {
     .letter = 'y',
     .scope = TUI_IN_WHY,
     .go = TUI_GO_WHY,
+    .help = "Enter on a row with an event (@) goes there; < comes back.",
     .beside = "blocks",
     .state_size = sizeof(struct why),
     .is_list = true,
