@@ -15,6 +15,8 @@ $make B="$out" test
 step clang
 $make B="$out/clang" CC=clang all tests
 step sanitizers: address, undefined
+# sanitizers are slow, and slower beside other work: only what hangs shall run into the limit
+export TEST_TIMEOUT="${TEST_TIMEOUT:-3600}"
 $make B="$out/asan" SAN=address,undefined test
 step sanitizer: thread
 $make B="$out/tsan" SAN=thread test-threads
