@@ -324,20 +324,52 @@ enum vs_status sto_chunks_read(struct sto_chunks *c, uint64_t first_seq, size_t 
     return VS_OK;
 }
 
+/* One block as it is in the file now. */
+static enum vs_status block_load(struct sto_chunks *c, int64_t block_id, struct sto_block *block,
+                                 struct vs_error *err)
+{
+    sqlite3_stmt *stmt = c->block_stmt;
+    bool has_row = false;
+    sqlite3_int64 count = 0;
+    enum vs_status st;
+
+    sqlite3_bind_int64(stmt, 1, block_id);
+    sqlite3_bind_int64(stmt, 2, block_id);
+    st = sto_db_row(c->db, stmt, &has_row, err);
+    if (!st && has_row)
+        count = sqlite3_column_int64(stmt, 1);
+    sqlite3_reset(stmt);
+    if (st)
+        return st;
+    block->count = count < 1 || count > STO_CHUNK_EVENTS_MAX ? 0 : (uint32_t)count;
+    return columns_load(c, block_id, block, err);
+}
+
 enum vs_status sto_chunks_block_read(struct sto_chunks *c, int64_t block_id, size_t count,
                                      struct vs_event *out, struct vs_error *err)
 {
-    struct sto_block block = {.kind = (uint32_t)(block_id % STO_BLOCK_IDS),
-                              .count = (uint32_t)count};
+    struct sto_block block = {.kind = (uint32_t)(block_id % STO_BLOCK_IDS)};
     enum vs_status st;
 
     VS_ASSERT(count <= STO_CHUNK_EVENTS_MAX);
     vs_arena_clear(c->bytes);
-    memset(c->is_filled, 0, count * sizeof(*c->is_filled));
-    st = columns_load(c, block_id, &block, err);
-    if (!st && !sto_codec_decode(c->codec, &block, out, c->is_filled, count))
-        st = vs_fail(err, VS_E_DAMAGED,
-                     "%s: the trace is damaged: block %lld cannot be decoded; record it again",
-                     c->db->path, (long long)block_id);
-    return st;
+    /* a recorder at work may write the block anew between two statements; the caller may have a transaction of its own */
+    st = sto_db_exec(c->db, "SAVEPOINT block", err);
+    if (st)
+        return st;
+    st = block_load(c, block_id, &block, err);
+    if (st) {
+        sqlite3_exec(c->db->handle, "RELEASE block", NULL, NULL,
+                     NULL); /* the first failure is told */
+        return st;
+    }
+    st = sto_db_exec(c->db, "RELEASE block", err);
+    if (st)
+        return st;
+    memset(c->is_filled, 0, block.count * sizeof(*c->is_filled));
+    if (block.count < count || !sto_codec_decode(c->codec, &block, out, c->is_filled, block.count))
+        return vs_fail(err, VS_E_DAMAGED,
+                       "%s: the trace is damaged: block %lld cannot be decoded; record it again",
+                       c->db->path, (long long)block_id);
+    return VS_OK;
 }

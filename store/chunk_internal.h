@@ -40,7 +40,10 @@ VS_MUST_USE enum vs_status sto_chunks_read(struct sto_chunks *chunks, uint64_t f
                                            size_t count, struct vs_event *out,
                                            struct vs_error *err);
 
-/* The records of one block alone, in their own order: out[0 … count - 1]; count <= STO_CHUNK_EVENTS_MAX. */
+/*
+ * The records of one block alone, in their own order: out[0 … count - 1]; count <= STO_CHUNK_EVENTS_MAX. A recorder may have added to
+ * the block since it was listed: out has room for STO_CHUNK_EVENTS_MAX.
+ */
 VS_MUST_USE enum vs_status sto_chunks_block_read(struct sto_chunks *chunks, int64_t block_id,
                                                  size_t count, struct vs_event *out,
                                                  struct vs_error *err);

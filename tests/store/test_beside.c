@@ -214,6 +214,35 @@ static void a_reader_takes_in_what_a_recorder_commits(void **state)
     sto_reader_close(r);
 }
 
+/* What was listed when the trace was opened is read when it is asked for, and the recorder goes on meanwhile. */
+static void tensors_can_be_read_while_a_recorder_adds_to_their_block(void **state)
+{
+    char path[4096];
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_tensor_desc desc = {.ndim = 0};
+    struct sto_writer *w;
+    struct sto_reader *r = NULL;
+
+    trace_path(state, "block.db", path, sizeof(path));
+    ok(sto_writer_open(path, NULL, &w, &err), &err);
+    for (uint32_t id = 1; id <= 400; id++) {
+        /* far apart, so that the columns get wider */
+        desc = (struct vs_tensor_desc){.id = id, .block = (uint64_t)id * id * id};
+        ok(sto_writer_tensor(w, &desc, &err), &err);
+        if (id % 100 == 0)
+            ok(sto_writer_commit(w, &err), &err);
+        if (id == 100)
+            r = reader_open(path);
+    }
+    assert_int_equal(sto_reader_tensor_count(r), 100);
+    for (uint32_t id = 1; id <= 100; id++) {
+        ok(sto_reader_tensor(r, id, &desc, &err), &err);
+        assert_int_equal(desc.block, (uint64_t)id * id * id);
+    }
+    sto_reader_close(r);
+    ok(sto_writer_close(w, true, &err), &err);
+}
+
 static void other_events_have_another_fingerprint(void **state)
 {
     char path[4096];
@@ -239,6 +268,7 @@ int main(void)
         cmocka_unit_test(marks_are_set_replaced_and_removed),
         cmocka_unit_test(a_trace_of_version_1_becomes_one_of_version_2),
         cmocka_unit_test(a_reader_takes_in_what_a_recorder_commits),
+        cmocka_unit_test(tensors_can_be_read_while_a_recorder_adds_to_their_block),
         cmocka_unit_test(other_events_have_another_fingerprint),
     };
 
