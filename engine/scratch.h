@@ -43,7 +43,11 @@ void eng_scratch_reduce(struct eng *e, enum eng_scratch_reduce kind, const struc
 /* CUB on the device: sorting pairs of int64 by keys from 0 to `largest`; the first of equal neighbours (its keys
  * go to a buffer that nobody reads); running sums of `dtype`. */
 void eng_scratch_sort(struct eng *e, uint64_t items, int64_t largest);
+/* sort() of lines of more than 4,096 elements; for keys of under four bytes what CUB takes is not known, and nothing is taken for it. */
+void eng_scratch_sort_lines(struct eng *e, uint64_t lines, uint64_t length, enum vs_dtype dtype);
 void eng_scratch_unique(struct eng *e, uint64_t items);
 void eng_scratch_scan(struct eng *e, uint64_t items, enum vs_dtype dtype);
+/* nonzero() that finds nothing; what is taken for counting assumes that the kernel's blocks fill the device. */
+void eng_scratch_nonzero(struct eng *e, uint64_t items);
 
 #endif

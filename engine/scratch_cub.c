@@ -23,34 +23,79 @@ static uint64_t tiles(uint64_t items, uint64_t tile)
     return (items + tile - 1) / tile;
 }
 
-/* ---- radix sort of int64 keys with int64 values ---- */
+/* ---- radix sort ---- */
 
 #define ONE_BLOCK_SORTS 2304
 
-static uint64_t sort_tile(int capability)
+/* Items of a block, by the bytes of a key; value_bytes 0: keys alone. */
+static uint64_t sort_tile(int capability, uint64_t key_bytes, uint64_t value_bytes)
 {
-    return capability >= 90 ? 4608 : capability >= 80 ? 3840 : 2816;
+    if (capability >= 90)
+        return !value_bytes ? 5760 : key_bytes == 4 ? 5376 : 4608;
+    if (capability >= 80)
+        return key_bytes == 4 ? 3072 : 3840;
+    return 2816;
+}
+
+static uint64_t sort_bytes(const struct eng *e, uint64_t items, uint64_t bits, uint64_t key_bytes,
+                           uint64_t value_bytes)
+{
+    uint64_t passes = (bits + DIGIT_BITS - 1) / DIGIT_BITS;
+    uint64_t blocks = tiles(items, sort_tile(e->target->capability, key_bytes, value_bytes));
+    uint64_t bins = part(passes * DIGITS * 8), look_back = part(blocks * DIGITS * 4);
+    uint64_t bytes = bins + look_back + part(passes * 4) + ALIGN - 1;
+
+    if (items <= ONE_BLOCK_SORTS)
+        return 1;
+    if (passes > 1) /* keys and values between passes */
+        bytes += part(items * key_bytes) + part(items * value_bytes);
+    return bytes;
+}
+
+static uint64_t bits_of(uint64_t largest)
+{
+    uint64_t bits = 1;
+
+    while (bits < 63 && largest >> bits)
+        bits++;
+    return bits;
 }
 
 void eng_scratch_sort(struct eng *e, uint64_t items, int64_t largest)
 {
-    uint64_t bits = 1, passes, bytes;
+    if (e->target && items)
+        eng_scratch_once(e, sort_bytes(e, items, bits_of((uint64_t)largest), 8, 8));
+}
+
+#define SORTED_ALONE 1000000 /* a line as long as this keeps the device busy */
+#define SORTED_TOGETHER 128  /* fewer lines are sorted as one, then by line */
+
+void eng_scratch_sort_lines(struct eng *e, uint64_t lines, uint64_t length, enum vs_dtype dtype)
+{
+    uint64_t key = vs_dtype_bytes(dtype), items = lines * length;
+    struct eng_storage *scratch[3] = {NULL};
 
     if (!e->target || !items)
         return;
-    if (items <= ONE_BLOCK_SORTS) {
-        eng_scratch_once(e, 1);
-        return;
+    if (lines == 1 || length >= SORTED_ALONE) {
+        scratch[0] = eng_scratch_new(e, length * 8);
+        for (uint64_t i = 0; i < lines && key >= 4; i++)
+            eng_scratch_once(e, sort_bytes(e, length, key * 8, key, 8));
+    } else if (lines < SORTED_TOGETHER) {
+        scratch[0] = eng_scratch_new(e, items * 8);
+        scratch[1] = eng_scratch_new(e, items * 8);
+        scratch[2] = eng_scratch_new(e, items * key);
+        if (key >= 4)
+            eng_scratch_once(e, sort_bytes(e, items, key * 8, key, 8));
+        eng_storage_unref(scratch[2]);
+        scratch[2] = NULL;
+        eng_scratch_once(e, sort_bytes(e, items, bits_of(lines), 8, 0));
+    } else {
+        scratch[0] = eng_scratch_new(e, items * 8);
+        eng_scratch_once(e, part(items * key) + part(items * 8) + ALIGN - 1);
     }
-    while (bits < 63 && largest >> bits)
-        bits++;
-    passes = (bits + DIGIT_BITS - 1) / DIGIT_BITS;
-    bytes = part(passes * DIGITS * 8) +                                         /* bins */
-            part(tiles(items, sort_tile(e->target->capability)) * DIGITS * 4) + /* look-back */
-            part(passes * 4);                                                   /* counters */
-    if (passes > 1)
-        bytes += 2 * part(items * 8); /* keys and values between passes */
-    eng_scratch_once(e, bytes + ALIGN - 1);
+    for (int i = 2; i >= 0; i--)
+        eng_storage_unref(scratch[i]);
 }
 
 /* ---- scans: a word a tile, its status with it where both fit one access ---- */
@@ -102,4 +147,26 @@ void eng_scratch_scan(struct eng *e, uint64_t items, enum vs_dtype dtype)
         break;
     }
     eng_scratch_once(e, bytes + ALIGN - 1);
+}
+
+/* ---- what is not zero: counted, then picked ---- */
+
+#define ONE_BLOCK_COUNTS 4096
+#define COUNTING_THREADS 256
+#define BLOCKS_A_PLACE 5
+
+void eng_scratch_nonzero(struct eng *e, uint64_t items)
+{
+    struct eng_storage *count;
+    uint64_t places, tile;
+
+    if (!e->target || !items)
+        return;
+    count = eng_scratch_new(e, 4);
+    places = (uint64_t)e->target->processors * (uint64_t)(e->target->threads / COUNTING_THREADS);
+    eng_scratch_once(e,
+                     items <= ONE_BLOCK_COUNTS ? 1 : part(places * BLOCKS_A_PLACE * 4) + ALIGN - 1);
+    tile = e->target->capability >= 90 ? 4224 : e->target->capability == 80 ? 2304 : 640;
+    eng_scratch_once(e, part((tiles(items, tile) + PADDING) * 8) + ALIGN + ALIGN - 1);
+    eng_storage_unref(count);
 }

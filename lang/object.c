@@ -127,11 +127,14 @@ static void free_function(struct lang_vm *vm, struct lang_function *f)
     lang_obj_release_memory(vm, &f->head, sizeof(*f));
 }
 
+/* From the last to the first, as CPython's tuple does; its named ones, such as (values, indices), the other way. */
 static void free_tuple(struct lang_vm *vm, struct lang_tuple *t)
 {
+    bool is_named = t->head.flags & LANG_TUPLE_VALUES;
+
     lang_holding_forget(vm, &t->held_by);
-    for (uint32_t i = t->count; i-- > 0;)
-        lang_drop(vm, t->items[i]);
+    for (uint32_t i = 0; i < t->count; i++)
+        lang_drop(vm, t->items[is_named ? i : t->count - 1 - i]);
     lang_obj_release_memory(vm, &t->head, sizeof(*t) + t->count * sizeof(t->items[0]));
 }
 

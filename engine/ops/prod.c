@@ -9,6 +9,7 @@
 
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
+#include "engine/scratch.h"
 
 /* (input, dim, keepdim, dtype) */
 void eng_f_prod(struct eng_op_call *c)
@@ -128,7 +129,7 @@ static struct eng_tensor *ratio_of(struct eng *e, struct eng_tensor *result, str
 void eng_b_prod_all(struct eng_bw *b)
 {
     struct eng *e = b->e;
-    struct eng_tensor *x, *mask, *ratio;
+    struct eng_tensor *x, *mask, *dense, *ratio;
     bool with_zeros;
 
     if (b->saved[0] && !b->saved[0]->ndim) {
@@ -138,7 +139,10 @@ void eng_b_prod_all(struct eng_bw *b)
     x = eng_to_dtype(e, b->saved[0], (enum vs_dtype)b->g[0]->dtype);
     mask = eng_op2s(e, ENG_OP_eq, x, 0);
     with_zeros = finds_zero(e, mask);
-    eng_unref(eng_contiguous(e, mask)); /* what nonzero() reads */
+    dense = eng_contiguous(e, mask); /* what nonzero() reads */
+    if (dense && !dense->storage->on_host)
+        eng_scratch_nonzero(e, (uint64_t)eng_numel(dense));
+    eng_unref(dense);
     eng_unref(mask);
     ratio = x ? ratio_of(e, b->saved[1], x, with_zeros, (1U << x->ndim) - 1) : NULL;
     eng_b_give(b, 0, eng_mul(e, b->g[0], ratio));

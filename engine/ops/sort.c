@@ -9,6 +9,7 @@
 
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
+#include "engine/scratch.h"
 
 #define SMALL_SORT 4096 /* from more elements a line on the device sorts segments */
 
@@ -36,6 +37,13 @@ static struct eng_tensor *scratch_line_last(struct eng_op_call *c, struct eng_te
     return eng_empty_strided(c->e, x->sizes, strides, x->ndim, dtype, x->storage->on_host);
 }
 
+static void line_scratch(struct eng_op_call *c, const struct eng_tensor *x, int64_t length)
+{
+    if (!x->storage->on_host && length)
+        eng_scratch_sort_lines(c->e, (uint64_t)(eng_numel(x) / length), (uint64_t)length,
+                               (enum vs_dtype)x->dtype);
+}
+
 /* (values, indices) of x sorted along dim; both new. */
 static void sorted(struct eng_op_call *c, struct eng_tensor *x, int dim, bool descending,
                    struct eng_tensor **values, struct eng_tensor **indices)
@@ -54,9 +62,12 @@ static void sorted(struct eng_op_call *c, struct eng_tensor *x, int dim, bool de
         struct eng_tensor *v = scratch_line_last(c, x, dim, (enum vs_dtype)x->dtype);
         struct eng_tensor *i = scratch_line_last(c, x, dim, VS_I64);
 
+        line_scratch(c, x, n);
         eng_unref(i);
         eng_unref(v);
         eng_unref(line);
+    } else {
+        line_scratch(c, x, n);
     }
     if (eng_c_computes(c)) {
         struct eng_view vx = as_line(eng_v(x)), vv = as_line(eng_v(*values)),

@@ -15,10 +15,11 @@
 static bool events_are_equal(const struct json *line, char *why, size_t why_size)
 {
     const struct json *events = json_get(line, "events");
+    const struct json *toggles = json_get(line, "toggles");
     struct golden_run run;
     bool equal;
 
-    golden_run_net(json_str(json_get(line, "net")), json_get(line, "toggles"), 1, false, &run);
+    golden_run_net(json_str(json_get(line, "net")), toggles, 1, false, &run);
     if (!events || !events->count) {
         equal = run.status != VS_OK;
         snprintf(why, why_size, "PyTorch refuses it, ours runs");
@@ -28,7 +29,7 @@ static bool events_are_equal(const struct json *line, char *why, size_t why_size
         for (char *p = why; *p; p++)
             *p = *p == '\n' ? '|' : *p;
     } else {
-        equal = golden_events_equal(&run, events, false, why, why_size);
+        equal = golden_events_equal(&run, events, json_get(toggles, "amp") != NULL, why, why_size);
     }
     golden_run_release(&run);
     return equal;

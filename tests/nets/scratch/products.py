@@ -1,4 +1,4 @@
-# Products of everything; their gradients look for zeros first, see docs/target.md.
+# Products of everything; the gradient looks for zeros first.
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -29,7 +29,7 @@ class Net(nn.Module):
         self.x19 = nn.Parameter(torch.zeros(50000, 1))
 
     def forward(self, inputs):
-        out = [self.x0.sum()]
+        out = [self.x0.prod(), self.x5.prod(), self.x18.prod()]
         self.x0.detach().prod()
         self.x1.detach().prod()
         self.x2.detach().prod()
