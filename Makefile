@@ -64,6 +64,9 @@ $(B)/%.o: %.c | $(SETUP)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# Loops over columns of events.
+$(B)/store/codec%.o: CFLAGS += $(if $(DEBUG),,-O3)
+
 # Kernels of the CPU device: -O3 for the loops; the row functions once more for AVX2 and AVX-512, picked at run time.
 # The last three keep IEEE arithmetic and its values (no -ffast-math): nobody reads errno or traps, nothing is contracted.
 CPU_DIR := $(B)/engine/device/cpu

@@ -29,6 +29,7 @@ struct sto_codec *sto_codec_new(void)
 
     for (int f = 0; f < STO_FIELD_COUNT; f++)
         codec->values[f] = vs_alloc(n * sizeof(int64_t));
+    codec->order = vs_alloc(n * sizeof(*codec->order));
     codec->words = vs_alloc(n * sizeof(*codec->words));
     codec->codes = vs_alloc(n * sizeof(*codec->codes));
     codec->by_place.codes = vs_alloc(n * sizeof(*codec->by_place.codes));
@@ -46,6 +47,7 @@ void sto_codec_free(struct sto_codec *codec)
         return;
     for (int f = 0; f < STO_FIELD_COUNT; f++)
         vs_free(codec->values[f]);
+    vs_free(codec->order);
     vs_free(codec->words);
     vs_free(codec->codes);
     vs_free(codec->by_place.codes);

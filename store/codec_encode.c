@@ -356,7 +356,7 @@ static void values_put(struct sto_codec *codec, size_t at, size_t seq, const str
     codec->values[STO_FIELD_AUX][at] = e->aux;
 }
 
-/* The events of each kind side by side in codec->values; starts[k] is where those of kind k begin. */
+/* The events' numbers in codec->order, those of each kind side by side; starts[k] is where those of kind k begin. */
 static void events_sort(struct sto_codec *codec, const struct vs_event *events, size_t count,
                         size_t *starts)
 {
@@ -370,11 +370,11 @@ static void events_sort(struct sto_codec *codec, const struct vs_event *events, 
         next[k + 1] += next[k];
     memcpy(starts, next, sizeof(next));
     for (size_t i = 0; i < count; i++)
-        values_put(codec, next[events[i].kind]++, i, &events[i]);
+        codec->order[next[events[i].kind]++] = (uint16_t)i;
 }
 
-/* Encode rows start … start + count - 1 of codec->values. */
-static void block_encode(struct sto_codec *codec, size_t start, size_t count, uint32_t kind,
+/* Encode the first `count` rows of codec->values. */
+static void block_encode(struct sto_codec *codec, size_t count, uint32_t kind,
                          struct sto_block *block)
 {
     block->kind = kind;
@@ -382,8 +382,7 @@ static void block_encode(struct sto_codec *codec, size_t start, size_t count, ui
     codec->by_place.count = 0;
     codec->by_b.count = 0;
     for (int f = 0; f < STO_FIELD_COUNT; f++)
-        column_encode(codec, (enum sto_field)f, codec->values[f] + start, count,
-                      &block->columns[f]);
+        column_encode(codec, (enum sto_field)f, codec->values[f], count, &block->columns[f]);
 }
 
 size_t sto_codec_encode(struct sto_codec *codec, const struct vs_event *events, size_t count,
@@ -395,9 +394,16 @@ size_t sto_codec_encode(struct sto_codec *codec, const struct vs_event *events, 
     VS_ASSERT(count > 0 && count <= STO_CHUNK_EVENTS_MAX);
     codec->bytes_used = 0;
     events_sort(codec, events, count, starts);
-    for (uint32_t k = 0; k < VS_EVENT_KIND_COUNT; k++)
-        if (starts[k + 1] > starts[k])
-            block_encode(codec, starts[k], starts[k + 1] - starts[k], k, &blocks[block_count++]);
+    for (uint32_t k = 0; k < VS_EVENT_KIND_COUNT; k++) {
+        const uint16_t *order = codec->order + starts[k];
+        size_t n = starts[k + 1] - starts[k];
+
+        /* one kind at a time, so that its columns are still in the cache when they are encoded */
+        for (size_t i = 0; i < n; i++)
+            values_put(codec, i, order[i], &events[order[i]]);
+        if (n > 0)
+            block_encode(codec, n, k, &blocks[block_count++]);
+    }
     return block_count;
 }
 
@@ -408,5 +414,5 @@ void sto_codec_encode_block(struct sto_codec *codec, const struct vs_event *even
     codec->bytes_used = 0;
     for (size_t i = 0; i < count; i++)
         values_put(codec, i, i, &events[i]);
-    block_encode(codec, 0, count, kind, block);
+    block_encode(codec, count, kind, block);
 }

@@ -34,13 +34,15 @@ struct sto_code_source {
 };
 
 /*
- * values  one array a field, the events of a kind side by side
+ * values  one array a field, of the events of one kind; when decoding, those of a chunk
+ * order   the numbers of a chunk's events, those of a kind side by side
  * words   what is left of a column's values without base, step and unit
  * codes   a column's words as numbers of dictionary entries; by_place, by_b: those that later columns may share
  * bytes   where encoded columns lie; at most STO_WIDTH_MAX bytes of data and as many of dictionary an event and field
  */
 struct sto_codec {
     int64_t *values[STO_FIELD_COUNT];
+    uint16_t *order;
     uint64_t *words;
     uint32_t *codes;
     struct sto_code_source by_place;
