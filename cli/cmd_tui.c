@@ -126,7 +126,8 @@ static int run(const struct cli_args *args)
     int h = 0;
 
     if (size_get(args, &w, &h, &err) || theme_get(args, &theme, &err) ||
-        tui_app_open(app, args->positionals[0], &err)) {
+        tui_app_open(app, args->positionals[0], &err) ||
+        (args->positional_count > 1 && tui_app_open_other(app, args->positionals[1], &err))) {
         status = cli_fail(&err);
         goto out;
     }
@@ -148,7 +149,7 @@ out:
 
 const struct cli_cmd cli_cmd_tui = {
     .name = "tui",
-    .usage = "TRACE [--set TOGGLE=VALUE …] [--follow] | --dump [--size WxH] [--keys KEYS]",
+    .usage = "TRACE [TRACE] [--set TOGGLE=VALUE …] [--follow] | --dump [--size WxH] [--keys KEYS]",
     .summary = "Step through a trace like a debugger, and flip toggles",
     .help =
         "Keys: ? lists them. s steps an op and S one back; gp goes to the peak, gw to the what-if "
@@ -158,6 +159,6 @@ const struct cli_cmd cli_cmd_tui = {
         "  vramscope tui trace.db --dump --size 160x48 --keys 'gpgb<enter>'\n",
     .options = OPTIONS,
     .positionals_min = 1,
-    .positionals_max = 1,
+    .positionals_max = 2,
     .run = run,
 };

@@ -61,7 +61,7 @@ static void close_view(struct tui_app *app)
 static void other_run(struct tui_app *app)
 {
     if (!app->change.is_run)
-        tui_app_say(app, "there is no what-if: gw, then space on a toggle");
+        tui_app_say(app, "there is no other run: gw, then space on a toggle");
     else
         tui_change_show(app, !app->change.is_shown);
 }

@@ -50,6 +50,7 @@ enum tui_unit { TUI_UNIT_BYTES, TUI_UNIT_PEAK, TUI_UNIT_DEVICE, TUI_UNIT_COUNT }
  * set      toggles that are not as recorded
  * is_run   `run` and `compare` are the answer to `set`; else, where something is set, `failure` says why there is none
  * is_shown the views show it, and not the recorded run
+ * name     `run` is no what-if but another trace, which is called so; NULL: a what-if
  */
 struct tui_change {
     struct vs_toggles set;
@@ -58,6 +59,7 @@ struct tui_change {
     struct rpl_compare compare;
     bool is_run;
     bool is_shown;
+    const char *name;
     char *failure;
     char *refused;
 };
@@ -150,6 +152,11 @@ struct tui_app {
  */
 VS_MUST_USE enum vs_status tui_app_open(struct tui_app *app, const char *path,
                                         struct vs_error *err);
+/*
+ * Beside it the trace at `path`, to be compared: the other run, until a toggle is flipped. Errors as tui_app_open.
+ */
+VS_MUST_USE enum vs_status tui_app_open_other(struct tui_app *app, const char *path,
+                                              struct vs_error *err);
 void tui_app_release(struct tui_app *app);
 /* The screen has this size now. */
 void tui_app_resize(struct tui_app *app, int w, int h);

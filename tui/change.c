@@ -181,6 +181,9 @@ static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
     enum vs_status st;
 
     run_close(&change->run);
+    if (change->name)
+        tui_run_release(&change->run);
+    change->name = NULL;
     if (!change->run.trace)
         change->run.trace = rpl_trace_new();
     st = rpl_whatif_run(app->base.trace, &change->set, change->run.trace, err);
@@ -197,6 +200,23 @@ static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
     return VS_OK;
 }
 
+enum vs_status tui_app_open_other(struct tui_app *app, const char *path, struct vs_error *err)
+{
+    struct tui_change *change = &app->change;
+    enum vs_status st = rpl_trace_open(path, &change->run.trace, err);
+
+    if (!st)
+        st = tui_run_open(&change->run, err);
+    if (!st)
+        st = rpl_compare_fill(&change->compare, app->base.index, change->run.index, err);
+    if (st)
+        return st;
+    change->name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    change->is_run = true;
+    app->moves++;
+    return VS_OK;
+}
+
 void tui_app_change(struct tui_app *app)
 {
     struct vs_error err = VS_ERROR_INIT;
@@ -208,8 +228,11 @@ void tui_app_change(struct tui_app *app)
     app->change.is_run = false;
     failure_set(&app->change, NULL);
     app->moves++;
-    if (!tui_change_count(app))
+    if (!tui_change_count(app)) {
+        /* nothing to ask: another trace that was opened beside it is the other run again */
+        app->change.is_run = app->change.name != NULL;
         return;
+    }
     /* a long recording is a long run; a short one is done before this is seen. Keys that wait do not stop it */
     tui_app_say(app, "running the net again …");
     tui_app_pump(app);

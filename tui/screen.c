@@ -150,20 +150,31 @@ static void add_here(const struct tui_app *app, struct vs_text *out)
     vs_text_addf(out, "  reserved %s", vs_bytes_text(live->reserved, buf));
 }
 
+/* Which of the two runs is shown. */
+static void add_run_name(const struct tui_app *app, struct vs_text *out)
+{
+    if (app->change.name) {
+        vs_text_addf(out, "%s", app->change.is_shown ? app->change.name : app->name);
+    } else if (app->change.is_shown) {
+        vs_text_add(out, "what if ");
+        tui_change_text(app, out);
+    } else {
+        vs_text_add(out, "as recorded");
+    }
+}
+
 /* The second row: what is shown, and the figures. */
 static void draw_figures(const struct tui_app *app, struct tui_canvas *c)
 {
     struct vs_text text = {NULL, 0, 0};
     int x = 1;
 
-    if (app->change.is_shown) {
-        tui_change_text(app, &text);
-        x = tui_textf(c, x, 1, tui_style_marked(TUI_BAR_STRONG, TUI_REVERSE), " what if %s ",
+    if (app->change.is_run) {
+        add_run_name(app, &text);
+        x = tui_textf(c, x, 1, tui_style_marked(TUI_BAR_STRONG, TUI_REVERSE), " %s ",
                       vs_text_get(&text)) +
             1;
         vs_text_clear(&text);
-    } else if (app->change.is_run) {
-        x = tui_text(c, x, 1, tui_style_marked(TUI_BAR_STRONG, TUI_REVERSE), " as recorded ") + 1;
     }
     add_peak(app, &text);
     x = tui_text(c, x, 1, tui_style(TUI_BAR_STRONG), vs_text_get(&text)) + 2;

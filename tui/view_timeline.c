@@ -379,7 +379,10 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
 
     (void)state;
     if (app->change.is_run)
-        vs_text_add(out, app->change.is_shown ? "line: as recorded" : "line: what if");
+        vs_text_addf(out, "line: %s",
+                     app->change.name       ? (app->change.is_shown ? app->name : app->change.name)
+                     : app->change.is_shown ? "as recorded"
+                                            : "what if");
     if (!app->range_from || rpl_timeline_range(tui_app_run(app)->index, first, last, &column, &err))
         return;
     vs_text_addf(out, "%srange of %" PRIu64 " events: %s to %s", out->len ? "  " : "",

@@ -133,6 +133,32 @@ static void a_what_if_shows_the_peak_that_recording_again_has(void **state)
     }
 }
 
+static void a_second_trace_is_the_other_run_until_a_toggle_is_flipped(void **state)
+{
+    const char *a = session_trace("variables", NULL);
+    const char *b = session_trace("variables", "inplace=on");
+    struct vs_error err = VS_ERROR_INIT;
+    struct tui_app app;
+    uint64_t peaks[2];
+
+    (void)state;
+    session_open(&app, a, 120, 40);
+    assert_int_equal(tui_app_open_other(&app, b, &err), VS_OK);
+    session_expect(&app, "line: variables-inplace=on.db");
+    peaks[0] = tui_app_run(&app)->top.allocated;
+    session_type(&app, "D");
+    session_expect(&app, "line: variables.db");
+    peaks[1] = tui_app_run(&app)->top.allocated;
+    assert_true(peaks[0] != peaks[1]);
+    session_type(&app, "D");
+    assert_int_equal(tui_app_run(&app)->top.allocated, peaks[0]);
+    /* the what-if takes its place, and is the same run */
+    session_type(&app, ":set inplace=on<enter>");
+    session_expect(&app, "what if inplace=on");
+    assert_int_equal(tui_app_run(&app)->top.allocated, peaks[1]);
+    tui_app_release(&app);
+}
+
 static void a_new_user_finds_the_line_that_holds_most_within_ten_keys(void **state)
 {
     struct tui_app app;
@@ -471,6 +497,7 @@ int main(void)
         cmocka_unit_test(figures_on_the_screen_are_those_of_the_report),
         cmocka_unit_test(forwards_and_back_is_the_same_screen),
         cmocka_unit_test(a_what_if_shows_the_peak_that_recording_again_has),
+        cmocka_unit_test(a_second_trace_is_the_other_run_until_a_toggle_is_flipped),
         cmocka_unit_test(a_new_user_finds_the_line_that_holds_most_within_ten_keys),
         cmocka_unit_test(every_action_is_done_by_somebody),
         cmocka_unit_test(random_keys_and_sizes_leave_a_session_whole),
