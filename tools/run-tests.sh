@@ -1,54 +1,49 @@
 #!/bin/sh
-# run-tests.sh OUT PROGRAM…: runs the test programs, as many at a time as there are processors. Prints a line a program, the whole
-# of what a failing one said, and at the end cmocka's closing lines over all of them. Exit status 1 if anything failed.
+# run-tests.sh OUT PROGRAM…: runs the test programs, as many at a time as there are processors. Prints a line a program when it is done,
+# the whole of what a failing one said, and at the end cmocka's closing lines over all of them. Exit status 1 if anything failed.
 set -u
-out=$1
-shift
-logs=$out/test-logs
-rm -rf "$logs"
-mkdir -p "$logs"
 
-# A program that hangs is a failure, not a reason to wait for ever. The long ones go first, so that no processor waits for them at the end.
-printf '%s\n' "$@" | awk '{ print ($0 ~ /\/(facts|golden_check)\// ? 0 : 1), $0 }' | sort -s -n -k 1,1 | cut -d ' ' -f 2- |
-    xargs -P "$(nproc 2>/dev/null || echo 2)" -I{} sh -c '
-    name=$(printf %s "${1#"$2"/tests/}" | tr / -)
-    timeout "${TEST_TIMEOUT:-1200}" "$1" >"$3/$name.log" 2>&1
-    echo $? >"$3/$name.status"' run {} "$out" "$logs"
-
-passed=0
-failed=0
-skipped=0
 count() { # count WORD LOG: the sum over the lines "[  WORD  ] N test(s)": a program may run several groups
     sed -n "s/^\[  $1 *\] \([0-9]*\) test(s).*/\1/p" "$2" | awk '{ n += $1 } END { print n + 0 }'
 }
-for program in "$@"; do
-    name=${program#"$out"/tests/}
-    log=$logs/$(printf %s "$name" | tr / -).log
-    status=$(cat "${log%.log}.status" 2>/dev/null || echo none)
-    ok=$(count PASSED "$log")
-    bad=$(count FAILED "$log")
-    left=$(count SKIPPED "$log")
-    if [ "$status" != 0 ] && [ "$bad" = 0 ]; then
-        bad=1 # it ended before it could say so
+
+one() { # one OUT PROGRAM: run it and leave "passed failed skipped" beside its log
+    name=${2#"$1"/tests/}
+    log=$1/test-logs/$(printf %s "$name" | tr / -).log
+    # A program that hangs is a failure, not a reason to wait for ever.
+    timeout "${TEST_TIMEOUT:-1200}" "$2" >"$log" 2>&1
+    status=$?
+    passed=$(count PASSED "$log")
+    failed=$(count FAILED "$log")
+    if [ "$status" != 0 ] && [ "$failed" = 0 ]; then
+        failed=1 # it ended before it could say so
     fi
-    if [ "$bad" != 0 ]; then
-        echo "---- $program: exit status $status"
-        cat "$log"
-    else
-        printf '%5d passed  %s\n' "$ok" "$name"
+    if [ "$failed" = 0 ]; then
+        printf '%5d passed  %s\n' "$passed" "$name"
         sed -n '/^\[  SKIPPED \] [^0-9]/p' "$log" | sort -u
+    else
+        printf -- '---- %s: exit status %d\n%s\n' "$2" "$status" "$(cat "$log")"
     fi
-    passed=$((passed + ok))
-    failed=$((failed + bad))
-    skipped=$((skipped + left))
-done
-total=$((passed + failed + skipped))
-echo "[==========] $total test(s) run."
-echo "[  PASSED  ] $passed test(s)."
-if [ "$skipped" != 0 ]; then
-    echo "[  SKIPPED ] $skipped test(s)."
+    echo "$passed $failed $(count SKIPPED "$log")" >"${log%.log}.count"
+}
+
+if [ "$1" = --one ]; then
+    one "$2" "$3"
+    exit 0
 fi
-if [ "$failed" != 0 ]; then
-    echo "[  FAILED  ] $failed test(s)."
-fi
-[ "$failed" = 0 ] && [ "$passed" != 0 ]
+out=$1
+shift
+rm -rf "$out/test-logs"
+mkdir -p "$out/test-logs"
+# The long ones go first, so that no processor waits for them at the end.
+printf '%s\n' "$@" | awk '{ print ($0 ~ /\/(facts|golden_check)\// ? 0 : 1), $0 }' | sort -s -n -k 1,1 | cut -d ' ' -f 2- |
+    xargs -P "$(nproc 2>/dev/null || echo 2)" -I{} sh "$0" --one "$out" {}
+cat "$out"/test-logs/*.count | awk -v programs=$# '
+    { passed += $1; failed += $2; skipped += $3; seen++ }
+    END {
+        failed += programs - seen
+        printf "[==========] %d test(s) run.\n[  PASSED  ] %d test(s).\n", passed + failed + skipped, passed
+        if (skipped) printf "[  SKIPPED ] %d test(s).\n", skipped
+        if (failed) printf "[  FAILED  ] %d test(s).\n", failed
+        exit failed > 0 || passed == 0
+    }'
