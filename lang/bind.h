@@ -44,7 +44,10 @@ VS_MUST_USE bool lang_operand(struct lang_vm *vm, struct lang_value v, struct en
 /* A device as a net writes it: "cuda", "cuda:0", "cpu", torch.device(…), 0. False where it is none of these. */
 bool lang_is_device(struct lang_value v, bool *on_host);
 
-/* The items of x[key]; at most LANG_MAX_INDEX. Tensors are borrowed but for those made from lists, which go into *made. */
+/*
+ * The items of x[key]; at most LANG_MAX_INDEX. Tensors are borrowed but for those made from lists, which go into *made. of: x, where
+ * lists become tensors of its side; NULL: of the host.
+ */
 #define LANG_MAX_INDEX 16
 struct lang_index {
     struct eng_index items[LANG_MAX_INDEX];
@@ -52,7 +55,8 @@ struct lang_index {
     struct lang_value made[LANG_MAX_INDEX];
     uint32_t made_count;
 };
-VS_MUST_USE bool lang_index_of(struct lang_vm *vm, struct lang_value key, struct lang_index *out);
+VS_MUST_USE bool lang_index_of(struct lang_vm *vm, struct lang_value key,
+                               const struct eng_tensor *of, struct lang_index *out);
 void lang_index_release(struct lang_vm *vm, struct lang_index *index);
 
 /* t.item(): the one element as a Python number. */

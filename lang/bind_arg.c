@@ -231,7 +231,7 @@ bool lang_arg_of(struct lang_vm *vm, struct lang_scratch *scratch, const struct 
             *out = eng_ahost(on_host);
         break;
     case ENG_P_INDEX:
-        if (!lang_index_of(vm, v, &scratch->index))
+        if (!lang_index_of(vm, v, NULL, &scratch->index))
             return false;
         scratch->has_index = true;
         out->kind = ENG_A_INDEX;

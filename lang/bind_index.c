@@ -37,7 +37,29 @@ static bool slice_item(struct lang_vm *vm, const struct lang_slice *s, struct en
     return true;
 }
 
-static bool index_item(struct lang_vm *vm, struct lang_value v, struct lang_index *out)
+/* A list is a tensor of the host first; where it indexes one of the device, it goes there. */
+static bool index_tensor(struct lang_vm *vm, struct lang_value list, const struct eng_tensor *of,
+                         struct lang_value *out)
+{
+    struct lang_value moved;
+
+    if (!lang_tensor_from(vm, list, false, VS_F32, out))
+        return false;
+    if (of && !of->storage->on_host) {
+        struct eng_arg args[4] = {eng_at(out->as.tensor), eng_anone(), eng_ahost(false),
+                                  eng_ab(false)};
+
+        if (!lang_op_run(vm, ENG_OP_to, false, args, &moved)) {
+            lang_drop(vm, *out);
+            return false;
+        }
+        lang_assign(vm, out, moved);
+    }
+    return true;
+}
+
+static bool index_item(struct lang_vm *vm, struct lang_value v, const struct eng_tensor *of,
+                       struct lang_index *out)
 {
     struct eng_index *item = &out->items[out->count];
     struct lang_value made;
@@ -65,7 +87,7 @@ static bool index_item(struct lang_vm *vm, struct lang_value v, struct lang_inde
     case LANG_LIST:
     case LANG_TUPLE:
     case LANG_RANGE:
-        if (!lang_tensor_from(vm, v, false, VS_F32, &made))
+        if (!index_tensor(vm, v, of, &made))
             return false;
         out->made[out->made_count++] = made;
         item->kind = ENG_I_TENSOR;
@@ -81,19 +103,20 @@ static bool index_item(struct lang_vm *vm, struct lang_value v, struct lang_inde
     return true;
 }
 
-bool lang_index_of(struct lang_vm *vm, struct lang_value key, struct lang_index *out)
+bool lang_index_of(struct lang_vm *vm, struct lang_value key, const struct eng_tensor *of,
+                   struct lang_index *out)
 {
     bool ok = true;
 
     out->count = 0;
     out->made_count = 0;
     if (key.kind != LANG_TUPLE) {
-        ok = index_item(vm, key, out);
+        ok = index_item(vm, key, of, out);
     } else if (key.as.tuple->count > LANG_MAX_INDEX) {
         return lang_fail(vm, VS_E_VALUE, "more than %d indices", LANG_MAX_INDEX);
     } else {
         for (uint32_t i = 0; i < key.as.tuple->count && ok; i++)
-            ok = index_item(vm, key.as.tuple->items[i], out);
+            ok = index_item(vm, key.as.tuple->items[i], of, out);
     }
     if (!ok)
         lang_index_release(vm, out);

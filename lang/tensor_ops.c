@@ -233,7 +233,7 @@ bool lang_tensor_getitem(struct lang_vm *vm, struct eng_tensor *t, struct lang_v
     struct lang_index index;
     bool ok;
 
-    if (!lang_index_of(vm, key, &index))
+    if (!lang_index_of(vm, key, t, &index))
         return false;
     args[1] = index_arg(&index);
     ok = lang_op_run(vm, ENG_OP_getitem, false, args, out);
@@ -253,7 +253,7 @@ bool lang_tensor_setitem(struct lang_vm *vm, struct eng_tensor *t, struct lang_v
         return lang_fail(vm, VS_E_TYPE,
                          "items of a tensor are set to a number or a tensor, not to `%s`",
                          lang_type_name(vm, value));
-    if (!lang_index_of(vm, key, &index))
+    if (!lang_index_of(vm, key, t, &index))
         return false;
     args[1] = index_arg(&index);
     ok = lang_op_run(vm, ENG_OP_setitem, false, args, &result);

@@ -63,6 +63,23 @@ static int dims_taken(const struct eng_index *items, uint32_t count)
     return n;
 }
 
+/* A whole number that is a tensor is read and selects like any other; without data which one it is changes nothing. */
+static struct eng_tensor *select_by(struct eng *e, struct eng_tensor *t, int dim,
+                                    struct eng_tensor *number)
+{
+    struct eng_scalar at = {.i = 0};
+    struct eng_arg args[] = {eng_at(t), eng_ai(dim), eng_ai(0)};
+
+    if (vs_dtype_is_floating((enum vs_dtype)number->dtype))
+        return eng_fail(e, VS_E_TYPE,
+                        "tensors used as indices must be long, int, byte or bool tensors, got %s",
+                        vs_dtype_name((enum vs_dtype)number->dtype));
+    if (eng_has_data(e) && !eng_item(e, number, &at))
+        return NULL;
+    args[2] = eng_ai(at.i);
+    return eng_call1(e, ENG_OP_select, args);
+}
+
 static bool take_apart(struct eng *e, struct eng_tensor *x, const struct eng_index *items,
                        uint32_t count, struct indexed *out)
 {
@@ -107,6 +124,10 @@ static bool take_apart(struct eng *e, struct eng_tensor *x, const struct eng_ind
                 eng_fail(e, VS_E_UNSUPPORTED,
                          "indexing with a bool mask gives a result whose size depends on the data: "
                          "use torch.where or masked_fill");
+                break;
+            }
+            if (items[i].tensor->ndim == 0 && items[i].tensor->dtype != VS_U8) {
+                next = select_by(e, out->t, dim, items[i].tensor);
                 break;
             }
             next = eng_ref(out->t);
@@ -162,12 +183,26 @@ static void set_number(struct eng *e, struct eng_tensor *part, const struct eng_
         eng_ret_release(&ret);
 }
 
+/* One index of at most one dim, of longs of the device: PyTorch fills there, and a number stays a number. */
+static bool is_one_fill(const struct indexed *part)
+{
+    const struct eng_tensor *only = NULL;
+
+    for (int i = 0; i < part->count; i++) {
+        if (part->at[i] && only)
+            return false;
+        only = part->at[i] ? part->at[i] : only;
+    }
+    return only && !only->storage->on_host && only->ndim <= 1 && only->dtype != VS_I32;
+}
+
 static void set_indexed(struct eng_op_call *c, struct indexed *part)
 {
     struct eng *e = c->e;
     bool is_number = c->a[2].kind != ENG_A_TENSOR;
     struct eng_tensor *value =
-        is_number ? eng_full(e, NULL, 0, eng_c_float(c, 2), (enum vs_dtype)part->t->dtype, true)
+        is_number ? eng_full(e, NULL, 0, eng_c_float(c, 2), (enum vs_dtype)part->t->dtype,
+                             part->t->storage->on_host || is_one_fill(part))
                   : eng_ref(c->a[2].v.tensor);
     struct eng_arg args[] = {eng_at(part->t), eng_atensors(part->at, part->count), eng_at(value),
                              eng_ab(false)};
@@ -202,6 +237,7 @@ void eng_f_setitem(struct eng_op_call *c)
 struct index_plan {
     struct eng_view x;
     struct eng_view idx[VS_MAX_DIMS];
+    bool on_host[VS_MAX_DIMS];  /* of an index: it is, but x is not */
     int n;                      /* index tensors */
     int64_t sizes[VS_MAX_DIMS]; /* of the result */
     int ndim;
@@ -259,8 +295,10 @@ static bool plan_index(struct eng *e, const struct eng_tensor *x, struct eng_ten
     shape_holder.ndim = (uint8_t)shape_ndim;
     memcpy(shape_holder.sizes, shape, sizeof(shape));
     for (int d = 0, k = 0; d < count; d++) {
-        if (at[d])
-            plan->idx[k++] = eng_v_expand(at[d], &shape_holder);
+        if (!at[d])
+            continue;
+        plan->on_host[k] = at[d]->storage->on_host && !x->storage->on_host;
+        plan->idx[k++] = eng_v_expand(at[d], &shape_holder);
     }
     return true;
 }
@@ -268,6 +306,38 @@ static bool plan_index(struct eng *e, const struct eng_tensor *x, struct eng_ten
 static bool views_alike(const struct eng_view *a, const struct eng_view *b)
 {
     return !memcmp(a->strides, b->strides, sizeof(*a->strides) * (size_t)a->ndim);
+}
+
+/* A copy of an index, as `to` makes it: strides are kept where it is dense. */
+static struct eng_tensor *index_to(struct eng *e, struct eng_tensor *t, enum vs_dtype dtype,
+                                   bool on_host)
+{
+    struct eng_tensor *copy =
+        eng_is_non_overlapping_and_dense(t)
+            ? eng_empty_strided(e, t->sizes, t->strides, t->ndim, dtype, on_host)
+            : eng_empty(e, t->sizes, t->ndim, dtype, on_host);
+
+    if (copy)
+        eng_copy_into(e, copy, t);
+    return copy;
+}
+
+/* Indices as the kernels read them: on x's side, and longs. What had to be made is in `made`, the rest is as in `at`. */
+static void indices_bring(struct eng *e, const struct eng_tensor *x, struct eng_tensor *const *at,
+                          int count, struct eng_tensor **here, struct eng_tensor **made)
+{
+    for (int i = 0; i < count; i++) {
+        here[i] = at[i];
+        if (here[i] && here[i]->storage->on_host && !x->storage->on_host)
+            here[i] = made[i] =
+                index_to(e, here[i], (enum vs_dtype)here[i]->dtype, x->storage->on_host);
+        if (here[i] && here[i]->dtype == VS_I32) {
+            struct eng_tensor *narrow = made[i];
+
+            here[i] = made[i] = index_to(e, here[i], VS_I64, x->storage->on_host);
+            eng_unref(narrow);
+        }
+    }
 }
 
 /* As PyTorch's kernel wants it, indices whose strides differ after broadcasting are made dense first. Fills copies (to be let go of, last first). */
@@ -286,19 +356,55 @@ static void indices_made_alike(struct eng *e, struct index_plan *plan, bool on_h
         if (eng_is_contiguous(&shape))
             continue;
         copies[k] = eng_empty(e, shape.sizes, shape.ndim, plan->idx[k].dtype, on_host);
-        if (copies[k] && e->kernels) {
+        if (copies[k]) {
             struct eng_view to = eng_v(copies[k]);
 
-            e->kernels->copy(&plan->idx[k], &to);
+            if (e->kernels)
+                e->kernels->copy(&plan->idx[k], &to);
             plan->idx[k] = to;
         }
     }
 }
 
-static void indices_release(const struct index_plan *plan, struct eng_tensor **copies)
+/*
+ * The indices of one call. here: those that are read, by dim of x; made: of these the ones that were brought; copies: dense ones, by
+ * number of the index, which take the place of what was brought.
+ */
+struct indices {
+    struct eng_tensor *here[VS_MAX_DIMS];
+    struct eng_tensor *made[VS_MAX_DIMS];
+    struct eng_tensor *copies[VS_MAX_DIMS];
+};
+
+/* Plan with indices brought and alike. False, and nothing to release, where they cannot be. */
+static bool indices_ready(struct eng *e, const struct eng_tensor *x, const struct eng_arg *at,
+                          struct index_plan *plan, struct indices *ix)
 {
-    for (int k = plan->n - 1; k >= 0; k--)
-        eng_unref(copies[k]);
+    const int count = (int)at->count;
+
+    memset(ix, 0, sizeof(*ix));
+    indices_bring(e, x, at->v.tensors, count, ix->here, ix->made);
+    if (!e->failed && plan_index(e, x, ix->here, count, plan)) {
+        indices_made_alike(e, plan, x->storage->on_host, ix->copies);
+        for (int i = 0, k = 0; i < count; i++)
+            if (ix->here[i] && ix->copies[k++])
+                eng_slot_set(&ix->made[i], NULL);
+        return true;
+    }
+    for (int i = 0; i < count; i++)
+        eng_unref(ix->made[i]);
+    return false;
+}
+
+/* Reading lets go of them last first, writing first first. */
+static void indices_release(struct indices *ix, bool is_last_first)
+{
+    for (int i = 0; i < VS_MAX_DIMS; i++) {
+        int at = is_last_first ? VS_MAX_DIMS - 1 - i : i;
+
+        eng_unref(ix->copies[at]);
+        eng_unref(ix->made[at]);
+    }
 }
 
 /* A view of `t` (of the result's shape) with the indices' dims first, as the kernels want it. */
@@ -323,13 +429,12 @@ static struct eng_view indices_first(const struct eng_tensor *t, const struct in
 void eng_f_index(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, 0);
-    struct eng_tensor *copies[VS_MAX_DIMS] = {0};
+    struct indices ix;
     struct index_plan plan;
     struct eng_tensor *out;
 
-    if (!plan_index(c->e, x, c->a[1].v.tensors, (int)c->a[1].count, &plan))
+    if (!indices_ready(c->e, x, &c->a[1], &plan, &ix))
         return;
-    indices_made_alike(c->e, &plan, x->storage->on_host, copies);
     out = eng_c_empty(c, plan.sizes, plan.ndim, (enum vs_dtype)x->dtype, x);
     if (out && eng_c_computes(c)) {
         struct eng_view vo = indices_first(out, &plan);
@@ -337,7 +442,7 @@ void eng_f_index(struct eng_op_call *c)
         if (!c->e->kernels->index_get(&plan.x, plan.idx, plan.n, &vo))
             index_out_of_range(c->e, "index");
     }
-    indices_release(&plan, copies);
+    indices_release(&ix, true);
     eng_c_give(c, out);
 }
 
@@ -381,8 +486,8 @@ static void range_check_scratch(struct eng *e)
 }
 
 /*
- * Scratch of an accumulating index_put on the device: the linear index is made (a remainder and a product per index, all but the first added
- * in place), then sorted with its positions. Dense copies are made before that of what is written (`values`, where it is not of the sizes of
+ * Scratch of an accumulating index_put on the device: the linear index is made (a remainder and a product per index, of one of the host
+ * there, and then moved; all but the first added in place), then sorted with its positions. Dense copies are made before that of what is written (`values`, where it is not of the sizes of
  * the plan or not dense) and of `whole`, what it is written to, where that is asked for. Observed on CUDA, see docs/oracle-findings.md.
  */
 static void index_put_scratch(struct eng *e, int64_t n, const struct index_plan *plan,
@@ -395,9 +500,9 @@ static void index_put_scratch(struct eng *e, int64_t n, const struct index_plan 
     for (int i = 0; i < plan->n; i++) {
         struct eng_tensor *wrapped, *scaled;
 
-        if (!e->backward_depth)
+        if (!e->backward_depth && !plan->on_host[i])
             range_check_scratch(e);
-        wrapped = longs(e, n);
+        wrapped = plan->on_host[i] ? NULL : longs(e, n);
         scaled = longs(e, n);
         eng_unref(wrapped);
         if (linear)
@@ -432,41 +537,46 @@ static bool is_written_dense(const struct eng_tensor *x, const struct index_plan
     return eng_is_contiguous(&turned);
 }
 
+/* Write `values` where the plan says. */
+static void index_write(struct eng_op_call *c, const struct index_plan *plan,
+                        struct eng_tensor *values)
+{
+    struct eng_tensor shape = {.ndim = (uint8_t)plan->ndim};
+    struct eng_tensor expanded = *values;
+    struct eng_view vv;
+
+    memcpy(shape.sizes, plan->sizes, sizeof(shape.sizes));
+    vv = eng_v_expand(values, &shape);
+    expanded.ndim = (uint8_t)plan->ndim;
+    memcpy(expanded.sizes, vv.sizes, sizeof(expanded.sizes));
+    memcpy(expanded.strides, vv.strides, sizeof(expanded.strides));
+    vv = indices_first(&expanded, plan);
+    if (!c->e->kernels->index_put(&plan->x, plan->idx, plan->n, &vv, eng_c_bool(c, 3)))
+        index_out_of_range(c->e, "index_put");
+}
+
 /* x[indices] = or += values, in place */
 void eng_f_index_put(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, 0);
     struct eng_tensor *values = eng_c_tensor(c, 2);
-    struct eng_tensor *copies[VS_MAX_DIMS] = {0};
+    const bool adds = eng_c_bool(c, 3);
+    struct indices ix = {{NULL}, {NULL}, {NULL}};
     struct index_plan plan;
-    struct eng_tensor shape = {0};
 
-    if (!plan_index(c->e, x, c->a[1].v.tensors, (int)c->a[1].count, &plan))
+    if (adds ? !plan_index(c->e, x, c->a[1].v.tensors, (int)c->a[1].count, &plan)
+             : !indices_ready(c->e, x, &c->a[1], &plan, &ix))
         return;
-    if (!eng_c_bool(c, 3))
-        indices_made_alike(c->e, &plan, x->storage->on_host, copies);
-    if (eng_c_bool(c, 3) && !x->storage->on_host) {
+    if (adds && !x->storage->on_host) {
         int64_t n = 1;
 
         for (int d = 0; d < plan.idx_ndim; d++)
             n *= plan.sizes[plan.idx_at + d];
         index_put_scratch(c->e, n, &plan, values, is_written_dense(x, &plan) ? NULL : x);
     }
-    if (eng_c_computes(c)) {
-        struct eng_tensor expanded = *values;
-        struct eng_view vv;
-
-        shape.ndim = (uint8_t)plan.ndim;
-        memcpy(shape.sizes, plan.sizes, sizeof(shape.sizes));
-        vv = eng_v_expand(values, &shape);
-        expanded.ndim = (uint8_t)plan.ndim;
-        memcpy(expanded.sizes, vv.sizes, sizeof(expanded.sizes));
-        memcpy(expanded.strides, vv.strides, sizeof(expanded.strides));
-        vv = indices_first(&expanded, &plan);
-        if (!c->e->kernels->index_put(&plan.x, plan.idx, plan.n, &vv, eng_c_bool(c, 3)))
-            index_out_of_range(c->e, "index_put");
-    }
-    indices_release(&plan, copies);
+    if (eng_c_computes(c))
+        index_write(c, &plan, values);
+    indices_release(&ix, false);
     eng_c_give(c, eng_ref(x));
 }
 

@@ -2,7 +2,7 @@
  * tests/facts/test_recorded.c - programs' memory as real GPUs recorded it, against ours: allocation by allocation.
  *
  * The lists of tests/golden/alloc were recorded by PyTorch on CUDA: lm4 (2.6) and the attention (2.6) from an empty allocator, lm24
- * (2.10) one step or one forward after others, the trained image (2.2) ten iterations. Left out are library workspaces and scratch of
+ * (2.10) one step or one forward after others, lm27b (2.6) a first step, the trained image (2.2) ten iterations. Left out are library workspaces and scratch of
  * kernels, which the lists mark as such. What is compared: the kind of each event, the bytes asked for, and which allocation
  * each free gives back. The same from the command line (docs/fidelity.md has all):
  *
@@ -122,6 +122,14 @@ static void a_forward_of_24_layers_is_as_recorded(void **state)
                                       "steps=2", true, 2560});
 }
 
+/* 3.4 thousand million parameters: 55 GB. */
+static void a_step_of_32_wide_layers_is_as_recorded(void **state)
+{
+    (void)state;
+    assert_matches(&(struct recorded){"lm27b_train_ctx512", "tests/nets/recorded/lm27b.py", 512, 0,
+                                      "", false, 12391});
+}
+
 static void an_image_that_is_trained_is_as_recorded(void **state)
 {
     (void)state;
@@ -144,6 +152,7 @@ int main(void)
         cmocka_unit_test(forward_with_100_tokens_is_as_recorded),
         cmocka_unit_test(a_step_of_24_layers_is_as_recorded),
         cmocka_unit_test(a_forward_of_24_layers_is_as_recorded),
+        cmocka_unit_test(a_step_of_32_wide_layers_is_as_recorded),
         cmocka_unit_test(an_image_that_is_trained_is_as_recorded),
         cmocka_unit_test(attention_by_hand_is_as_recorded),
     };
