@@ -383,8 +383,8 @@ bool tui_app_refresh(struct tui_app *app)
     }
     if (!added)
         return false;
-    app->base.events = rpl_index_event_count(app->base.index);
-    app->base.top = rpl_index_top(app->base.index);
+    if (tui_run_update(&app->base, &err))
+        tui_app_fail(app, "%s", err.text);
     app->moves++;
     if (app->change.is_shown)
         return true;

@@ -27,7 +27,7 @@
 #include "tui/theme.h"
 #include "tui/view.h"
 
-/* A run to look at: the recorded one, or a what-if. breaks belong to the index. */
+/* A run to look at: the recorded one, or a what-if. breaks belong to the index; last_step: the event with which the last training step begins. */
 struct tui_run {
     struct rpl_trace *trace;
     struct rpl_index *index;
@@ -35,6 +35,7 @@ struct tui_run {
     struct rpl_breaks *breaks;
     struct rpl_top top;
     uint64_t events;
+    uint64_t last_step;
 };
 
 /* A stretch of events, both included. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "replay/step.h"
 #include "replay/whatif.h"
 
 /* ---- runs ---- */
@@ -21,9 +22,17 @@ enum vs_status tui_run_open(struct tui_run *run, struct vs_error *err)
         return st;
     run->cursor = rpl_cursor_new(run->index);
     run->breaks = rpl_breaks_new(run->index);
+    return tui_run_update(run, err);
+}
+
+enum vs_status tui_run_update(struct tui_run *run, struct vs_error *err)
+{
+    uint64_t steps = rpl_step_total(run->index, RPL_VERB_STEP);
+
     run->top = rpl_index_top(run->index);
     run->events = rpl_index_event_count(run->index);
-    return VS_OK;
+    run->last_step = 0;
+    return steps ? rpl_step_nth(run->index, RPL_VERB_STEP, steps, &run->last_step, err) : VS_OK;
 }
 
 /* All but the trace. */

@@ -12,6 +12,8 @@
 
 /* Index, cursor and breaks of run->trace, which is set. On failure tui_run_release is still the caller's. */
 VS_MUST_USE enum vs_status tui_run_open(struct tui_run *run, struct vs_error *err);
+/* What of it follows from its index, which has been refreshed. */
+VS_MUST_USE enum vs_status tui_run_update(struct tui_run *run, struct vs_error *err);
 /* All of it, the trace too. */
 void tui_run_release(struct tui_run *run);
 void tui_change_release(struct tui_change *change);

@@ -49,10 +49,13 @@ void tui_block_short(const struct tui_run *run, const struct rpl_block *block,
                      block->tensor ? "" : " workspace");
 }
 
-bool tui_block_is_done(const struct rpl_block *block, const struct rpl_life *life, uint64_t at)
+bool tui_block_is_done(const struct tui_run *run, const struct rpl_block *block,
+                       const struct rpl_life *life, uint64_t at)
 {
-    return block->category != VS_CAT_PARAMETER && block->category != VS_CAT_BUFFER &&
-           block->category != VS_CAT_OPTIMIZER && life->id && life->last_use_seq <= at;
+    if (block->category == VS_CAT_PARAMETER || block->category == VS_CAT_BUFFER ||
+        block->category == VS_CAT_OPTIMIZER || !life->id || life->last_use_seq > at)
+        return false;
+    return life->free_seq || life->alloc_seq < run->last_step;
 }
 
 const struct rpl_block *tui_block_largest(const struct tui_run *run)

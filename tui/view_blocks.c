@@ -220,7 +220,7 @@ static void draw_end(const struct tui_app *app, const struct row *row, const str
                      struct tui_canvas *c, int x, int y, int w)
 {
     char buf[TUI_SHORT_MAX];
-    bool is_done = tui_block_is_done(&row->block, life, app->at);
+    bool is_done = tui_block_is_done(tui_app_run(app), &row->block, life, app->at);
 
     tui_text_right(c, x, y, w - 1, tui_style(is_done ? TUI_BAD : TUI_DIM),
                    life->free_seq ? tui_short_count(life->free_seq, buf) : "stays");

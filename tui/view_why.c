@@ -88,7 +88,7 @@ static void add_life(struct tui_page *page, const struct tui_run *run, const str
         tui_page_add(page, TUI_DIM, "last read never so far");
     if (why->next_use_seq)
         add_place(page, run, "read next", why->next_use_seq, why->next_use_place);
-    else if (tui_block_is_done(&why->block, &life, at))
+    else if (tui_block_is_done(run, &why->block, &life, at))
         tui_page_add(page, TUI_BAD, "read next never: it need not be held any more");
     else
         tui_page_add(page, TUI_DIM, "read next not in this trace");

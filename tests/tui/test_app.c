@@ -256,6 +256,27 @@ static void random_keys_and_sizes_leave_a_session_whole(void **state)
     tui_app_release(&app);
 }
 
+/* At an out-of-memory nobody knows what would have been read later. */
+static void where_the_trace_ends_nothing_is_said_of_what_comes_after(void **state)
+{
+    const char *path = program_path("oom.db");
+    struct program p = program_run("record", "sample_nets/resnet18.py", "--device", "meta",
+                                   "--batch", "64", "--capacity", "1G", "-o", path, NULL);
+    struct tui_app app;
+
+    (void)state;
+    program_release(&p);
+    session_open(&app, path, 100, 40);
+    session_type(&app, "!gb");
+    session_expect(&app, "read next not in this trace");
+    session_expect_not(&app, "need not be held");
+    session_expect_not(&app, "!");
+    session_type(&app, "gk");
+    session_expect(&app, "Out of memory: 49.0 MiB were refused");
+    session_expect_not(&app, "Alive although");
+    tui_app_release(&app);
+}
+
 static void filters_stack_and_are_forgotten(void **state)
 {
     struct tui_app app;
@@ -501,6 +522,7 @@ int main(void)
         cmocka_unit_test(a_new_user_finds_the_line_that_holds_most_within_ten_keys),
         cmocka_unit_test(every_action_is_done_by_somebody),
         cmocka_unit_test(random_keys_and_sizes_leave_a_session_whole),
+        cmocka_unit_test(where_the_trace_ends_nothing_is_said_of_what_comes_after),
         cmocka_unit_test(filters_stack_and_are_forgotten),
         cmocka_unit_test(a_search_goes_round_and_backwards),
         cmocka_unit_test(jumps_lead_back_and_forward),
