@@ -12,8 +12,8 @@
 #include "base/mem.h"
 #include "replay/index_internal.h"
 #include "replay/lives.h"
+#include "replay/pack.h"
 #include "replay/step.h"
-#include "replay/walk.h"
 
 /* ---- why ---- */
 
@@ -178,8 +178,14 @@ static void border_add(struct gains *g, uint64_t seq, size_t site, uint64_t byte
 static enum vs_status borders_find(struct gains *g, struct vs_error *err)
 {
     size_t count = g->index->rows.count;
+    uint64_t places[RPL_PLACE_BITS / 64] = {0};
     uint64_t now = 0;
 
+    for (size_t i = 0; i < g->list->count; i++) {
+        uint32_t bit = g->list->items[i].block.alloc_place % RPL_PLACE_BITS;
+
+        places[bit / 64] |= UINT64_C(1) << bit % 64;
+    }
     for (size_t i = 0; i < count; i++) {
         const struct rpl_row *row;
         size_t site;
@@ -187,7 +193,9 @@ static enum vs_status borders_find(struct gains *g, struct vs_error *err)
 
         if (st)
             return st;
-        if (!row->idle_seq || row->idle_seq == row->free_seq)
+        site = row->place % RPL_PLACE_BITS;
+        if (!(places[site / 64] >> site % 64 & 1) || !row->idle_seq ||
+            row->idle_seq == row->free_seq)
             continue;
         site = site_of(g->list, row->place, row->requested);
         if (site == SIZE_MAX)
@@ -286,7 +294,62 @@ static enum vs_status node_visit(struct gains *g, size_t level, size_t i, uint64
     return st;
 }
 
-static enum vs_status piece_read(struct gains *g, struct rpl_walk *walk, uint64_t piece,
+/* A chunk whose changes are being passed. seq: the last one; allocated: right after it. bytes: a copy, as the index has but one part at a time. */
+struct changes {
+    size_t chunk;
+    struct rpl_unpack in;
+    uint8_t *bytes;
+    uint64_t seq;
+    uint64_t allocated;
+    bool has_chunk;
+};
+
+/* To right before the piece, which lies after the one before. */
+static enum vs_status changes_to(struct gains *g, struct changes *c, uint64_t first,
+                                 struct vs_error *err)
+{
+    size_t chunk = rpl_index_chunk_of(first);
+    struct rpl_blob blob;
+    enum vs_status st;
+
+    if (c->has_chunk && c->chunk == chunk)
+        return VS_OK;
+    st = rpl_index_blob(g->index, RPL_PART_CHANGES, chunk, &blob, err);
+    if (st)
+        return st;
+    c->bytes = vs_realloc(c->bytes, blob.len + 1, 1);
+    memcpy(c->bytes, blob.bytes, blob.len);
+    if (!rpl_unpack_init(&c->in, c->bytes, blob.len))
+        return vs_fail(err, VS_E_DAMAGED,
+                       "what was derived from the trace makes no sense; "
+                       "`delete from derived` in it makes it be made again");
+    c->chunk = chunk;
+    c->has_chunk = true;
+    c->seq = rpl_index_chunk_first(chunk);
+    c->allocated = g->index->chunks[chunk].allocated;
+    return VS_OK;
+}
+
+/* The next change before event `end`: the cursor is then right after it. */
+static bool change_next(struct changes *c, uint64_t end)
+{
+    struct rpl_unpack before = c->in;
+    uint64_t seq;
+
+    if (c->in.at == c->in.end)
+        return false;
+    seq = c->seq + rpl_unpack_uint(&c->in);
+    if (seq >= end) {
+        c->in = before;
+        return false;
+    }
+    c->seq = seq;
+    c->allocated = rpl_unpack_bytes(&c->in, c->allocated);
+    return true;
+}
+
+/* The moments of a piece right after each change; between changes nothing is other than there. */
+static enum vs_status piece_read(struct gains *g, struct changes *c, uint64_t piece,
                                  struct vs_error *err)
 {
     uint64_t first = 1 + piece * RPL_PIECE_EVENTS;
@@ -299,21 +362,21 @@ static enum vs_status piece_read(struct gains *g, struct rpl_walk *walk, uint64_
     borders_pass(g, first - 1);
     if (!piece_matters(g, node->allocated_max, end))
         return VS_OK;
-    st = rpl_walk_to(walk, first - 1, err);
-    while (!st && walk->seq + 1 < end && walk->seq < g->index->event_count) {
-        const struct vs_event *event = rpl_walk_next(walk, err);
-
-        if (!event)
-            return err->status;
-        borders_pass(g, walk->seq);
-        best_update(g, walk->allocated);
+    st = changes_to(g, c, first, err);
+    if (st)
+        return st;
+    while (change_next(c, first))
+        continue;
+    while (change_next(c, end)) {
+        borders_pass(g, c->seq);
+        best_update(g, c->allocated);
     }
-    return st;
+    return VS_OK;
 }
 
 static enum vs_status measure(struct gains *g, struct vs_error *err)
 {
-    struct rpl_walk walk;
+    struct changes changes = {.has_chunk = false};
     uint64_t size = RPL_PIECE_EVENTS;
     size_t top = 0;
     enum vs_status st = VS_OK;
@@ -326,9 +389,9 @@ static enum vs_status measure(struct gains *g, struct vs_error *err)
         st = node_visit(g, top, i, size, err);
     g->next = 0;
     memset(g->idle, 0, sizeof(g->idle));
-    rpl_walk_init(&walk, g->index);
     for (size_t i = 0; !st && i < g->open_count; i++)
-        st = piece_read(g, &walk, g->open[i], err);
+        st = piece_read(g, &changes, g->open[i], err);
+    vs_free(changes.bytes);
     return st;
 }
 

@@ -26,6 +26,7 @@
  * is_rising    looking for the next peak: extreme is the highest since the last valley, at extreme_seq; else the lowest since the last peak
  * ops          the ops and re-runs that run; nothing else of it is used
  * waiting      blocks that were needed by what runs, perhaps for the last time
+ * changes      of what is allocated, in the chunk; change_offset: of the last one
  * touched      the chunk's older blocks, packed as they come; touched_last: the last of them
  * tensors      tensors whose names were looked at; is_named, by string id: it is among the index's names
  */
@@ -48,6 +49,8 @@ struct rpl_builder {
     uint64_t *waiting;
     size_t waiting_count;
     size_t waiting_cap;
+    struct rpl_pack changes;
+    uint32_t change_offset;
     uint64_t *touched;
     size_t touched_count;
     size_t touched_cap;
@@ -148,6 +151,7 @@ void rpl_builder_free(struct rpl_builder *builder)
         rpl_state_release(&builder->state);
     rpl_live_release(&builder->ops);
     vs_free(builder->waiting);
+    rpl_pack_release(&builder->changes);
     vs_free(builder->touched);
     vs_free(builder->is_named);
     vs_free(builder);
@@ -167,6 +171,7 @@ void rpl_index_build_begin(struct rpl_index *index)
 
     blobs_free(&index->frames, index->chunk_count);
     blobs_free(&index->touched, index->chunk_count);
+    blobs_free(&index->changes, index->chunk_count);
     rpl_builder_free(index->builder);
     index->builder = b;
     index->is_paged = index->is_stored = false;
@@ -214,6 +219,29 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* The changes in the last chunk so far. */
+static void changes_keep(struct rpl_index *index)
+{
+    const struct rpl_pack *changes = &index->builder->changes;
+    struct rpl_blob *blob = &index->changes[index->chunk_count - 1];
+    struct rpl_pack pack = {vs_alloc(changes->len + 64), changes->len, changes->len + 64};
+
+    if (changes->len)
+        memcpy(pack.bytes, changes->bytes, changes->len);
+    rpl_pack_seal(&pack);
+    vs_free(blob->bytes);
+    *blob = (struct rpl_blob){pack.bytes, pack.len};
+}
+
+static void change_note(struct rpl_index *index, uint32_t offset, uint64_t before)
+{
+    struct rpl_builder *b = index->builder;
+
+    rpl_pack_uint(&b->changes, offset - b->change_offset);
+    rpl_pack_bytes(&b->changes, before, b->allocated);
+    b->change_offset = offset;
+}
+
 /* What the last chunk touched so far. */
 static void touched_keep(struct rpl_index *index)
 {
@@ -239,17 +267,23 @@ static void chunk_begin(struct rpl_index *index)
     size_t cap = index->chunk_cap;
     struct rpl_chunk *chunk;
 
-    if (index->chunk_count)
+    if (index->chunk_count) {
         touched_keep(index);
+        changes_keep(index);
+    }
     b->touched_count = 0;
+    rpl_pack_clear(&b->changes);
+    b->change_offset = 0;
     index->chunks = vs_grow(index->chunks, index->chunk_count, &cap, sizeof(*index->chunks));
     if (cap != index->chunk_cap || !index->frames) {
         index->frames = vs_realloc(index->frames, cap, sizeof(*index->frames));
         index->touched = vs_realloc(index->touched, cap, sizeof(*index->touched));
+        index->changes = vs_realloc(index->changes, cap, sizeof(*index->changes));
         index->chunk_cap = cap;
     }
     memset(&index->frames[index->chunk_count], 0, sizeof(*index->frames));
     memset(&index->touched[index->chunk_count], 0, sizeof(*index->touched));
+    memset(&index->changes[index->chunk_count], 0, sizeof(*index->changes));
     chunk = &index->chunks[index->chunk_count];
     memset(chunk, 0, sizeof(*chunk));
     chunk->allocated = b->allocated;
@@ -622,6 +656,7 @@ static enum vs_status event_take(struct rpl_index *index, uint64_t seq,
 {
     struct rpl_builder *b = index->builder;
     uint32_t offset = (uint32_t)((seq - 1) % RPL_CHUNK_EVENTS);
+    uint64_t before = b->allocated;
     struct rpl_chunk *chunk;
     enum vs_status st;
 
@@ -642,6 +677,8 @@ static enum vs_status event_take(struct rpl_index *index, uint64_t seq,
         stop_add(chunk, RPL_VERB_ALLOC, offset);
         node_note((struct rpl_node *)index->levels[0].items + (index->levels[0].count - 1), b, seq);
         peak_note(index, seq);
+        if (event->kind <= VS_EV_FREE)
+            change_note(index, offset, before);
     } else if (event->kind == VS_EV_OP_BEGIN) {
         stop_add(chunk, RPL_VERB_OP, offset);
     } else if (event->kind == VS_EV_PHASE) {
@@ -765,6 +802,7 @@ enum vs_status rpl_index_build(struct rpl_index *index, uint64_t last, rpl_progr
     if (st)
         return st;
     touched_keep(index);
+    changes_keep(index);
     levels_build(index, first);
     names_fill(index);
     pending_peak(index, true);

@@ -43,6 +43,7 @@ enum rpl_part {
     RPL_PART_FRAME,
     RPL_PART_TOUCHED,
     RPL_PART_NAMES,
+    RPL_PART_CHANGES,
     RPL_PART_LEVEL /* + level of the pyramid */
 };
 /* A shorter trace is read in no time: nothing of it is stored. */
@@ -180,7 +181,7 @@ struct rpl_window_slot {
  * is_paged     arrays come from the file
  * is_stored    it is in the file
  * names        string ids of the names of parameters and buffers, each once, in the order of their tensors
- * frames, touched   one a chunk, in memory; none where is_paged
+ * frames, touched, changes   one a chunk, in memory; none where is_paged
  * builder      what making it goes on with; NULL where is_paged
  * bytes        a part that was read last
  * scan         goes where a figure needs the whole state; NULL until then
@@ -207,6 +208,7 @@ struct rpl_index {
     size_t name_cap;
     struct rpl_blob *frames;
     struct rpl_blob *touched;
+    struct rpl_blob *changes;
     struct rpl_builder *builder;
     uint8_t *bytes;
     size_t bytes_cap;
@@ -243,7 +245,10 @@ VS_MUST_USE enum vs_status rpl_index_node_name(struct rpl_index *index, size_t i
                                                struct vs_error *err);
 /* The peaks are there afterwards. */
 VS_MUST_USE enum vs_status rpl_index_peaks(struct rpl_index *index, struct vs_error *err);
-/* The packed frame, or the packed list of touched blocks, of a chunk that has one. Borrowed until the next call. */
+/*
+ * What is packed of a chunk: its frame, where it has one; the older blocks it touches; the changes of what is allocated (of each alloc and free
+ * how many events after the one before, from offset 0 on, and the change). Borrowed until the next call.
+ */
 VS_MUST_USE enum vs_status rpl_index_blob(struct rpl_index *index, enum rpl_part part, size_t chunk,
                                           struct rpl_blob *out, struct vs_error *err);
 

@@ -359,7 +359,9 @@ enum vs_status rpl_index_blob(struct rpl_index *index, enum rpl_part part, size_
             return st;
         st = rebuild(index, err);
     }
-    *out = part == RPL_PART_FRAME ? index->frames[chunk] : index->touched[chunk];
+    *out = part == RPL_PART_FRAME     ? index->frames[chunk]
+           : part == RPL_PART_TOUCHED ? index->touched[chunk]
+                                      : index->changes[chunk];
     return st;
 }
 
@@ -525,6 +527,9 @@ static enum vs_status chunks_save(struct sto_derived_writer *w, const struct rpl
         if (!st)
             st = sto_derived_put(w, part_id(RPL_PART_TOUCHED, 0, i), index->touched[i].bytes,
                                  index->touched[i].len, err);
+        if (!st)
+            st = sto_derived_put(w, part_id(RPL_PART_CHANGES, 0, i), index->changes[i].bytes,
+                                 index->changes[i].len, err);
     }
     return st;
 }
