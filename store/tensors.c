@@ -32,6 +32,7 @@ struct sto_tensors {
     size_t block_cap;
     struct sto_tensor_row *rows;
     size_t row_count;
+    size_t row_cap;
     struct vs_event *records;
 };
 
@@ -41,22 +42,30 @@ static enum vs_status damaged(const struct sto_tensors *t, const char *what, str
                    what);
 }
 
-/* Room for the ids up to `last`. Fresh rows are zero pages that cost nothing until they are written. */
+/* There are ids up to `last`; room for them comes with rows_fit. */
 static bool rows_reserve(struct sto_tensors *t, uint64_t last)
 {
-    struct sto_tensor_row *rows;
-
     if (last > UINT32_MAX || last > t->row_count + ID_GAP_MAX)
         return false;
-    if (last <= t->row_count)
-        return true;
-    rows = vs_calloc((size_t)last, sizeof(*rows));
-    if (t->row_count)
-        memcpy(rows, t->rows, t->row_count * sizeof(*rows));
+    if (last > t->row_count)
+        t->row_count = (size_t)last;
+    return true;
+}
+
+/* Room for all rows there are. Fresh ones are zero pages, which cost nothing until they are written. */
+static void rows_fit(struct sto_tensors *t)
+{
+    struct sto_tensor_row *rows;
+    size_t cap = t->row_count > t->row_cap * 2 ? t->row_count : t->row_cap * 2;
+
+    if (t->row_count <= t->row_cap)
+        return;
+    rows = vs_calloc(cap, sizeof(*rows));
+    if (t->row_cap)
+        memcpy(rows, t->rows, t->row_cap * sizeof(*rows));
     vs_free(t->rows);
     t->rows = rows;
-    t->row_count = (size_t)last;
-    return true;
+    t->row_cap = cap;
 }
 
 static enum vs_status block_read(struct sto_tensors *t, struct block *block, struct vs_error *err)
@@ -71,6 +80,7 @@ static enum vs_status block_read(struct sto_tensors *t, struct block *block, str
 
         if (!record->e || !rows_reserve(t, record->e))
             return damaged(t, "a tensor makes no sense", err);
+        rows_fit(t);
         t->rows[record->e - 1] = (struct sto_tensor_row){
             .id = record->e,
             .block = record->a,
@@ -146,6 +156,7 @@ static enum vs_status blocks_settle(struct sto_tensors *t, struct vs_error *err)
         else if (!block->is_sparse && !rows_reserve(t, block->first_id + block->count - 1))
             st = damaged(t, "a tensor makes no sense", err);
     }
+    rows_fit(t);
     return st;
 }
 
