@@ -98,6 +98,15 @@ bool rpl_verb_stops(const struct rpl_trace *trace, enum rpl_verb verb, uint32_t 
     return false;
 }
 
+void rpl_line_bits(const struct vs_place *place, uint32_t bits[3])
+{
+    uint64_t hash = ((uint64_t)place->func << 32 | place->line) * UINT64_C(0x9E3779B97F4A7C15);
+
+    hash ^= hash >> 29;
+    for (int i = 0; i < 3; i++)
+        bits[i] = (uint32_t)(hash >> (8 + 16 * i)) % RPL_LINE_BITS;
+}
+
 void rpl_node_merge(struct rpl_node *into, const struct rpl_node *later)
 {
     if (later->allocated_max > into->allocated_max) {
@@ -178,6 +187,7 @@ void rpl_index_build_begin(struct rpl_index *index)
     index->event_count = 0;
     index->chunk_count = index->peak_count = index->name_count = 0;
     index->has_peaks = true;
+    index->row_place_count = 0;
     memset(&index->facts, 0, sizeof(index->facts));
     for (size_t i = 0; i < RPL_LEVEL_COUNT; i++)
         pages_reset(&index->levels[i], sizeof(struct rpl_node), RPL_NODE_GROUP);
@@ -417,7 +427,7 @@ static enum vs_status on_alloc(struct rpl_index *index, struct rpl_chunk *chunk,
 {
     struct rpl_builder *b = index->builder;
     struct rpl_row *row = event->a ? pages_at(&index->rows, event->a - 1) : NULL;
-    uint32_t line = rpl_trace_place(index->trace, event->place)->line % RPL_LINE_BITS;
+    uint32_t bits[3];
 
     if (!row)
         return damaged(seq, "allocates a block of no possible number:", event->a, err);
@@ -441,7 +451,9 @@ static enum vs_status on_alloc(struct rpl_index *index, struct rpl_chunk *chunk,
     b->allocated += event->c;
     b->requested += event->b;
     b->by_category[event->aux] += event->c;
-    chunk->lines[line / 64] |= UINT64_C(1) << line % 64;
+    rpl_line_bits(rpl_trace_place(index->trace, event->place), bits);
+    for (int i = 0; i < 3; i++)
+        chunk->lines[bits[i] / 64] |= UINT64_C(1) << bits[i] % 64;
     /* 0: none; sizes from 0 on are kept + 1 */
     if (event->b >= chunk->alloc_max[event->aux])
         chunk->alloc_max[event->aux] = event->b == UINT64_MAX ? event->b : event->b + 1;

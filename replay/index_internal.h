@@ -81,7 +81,7 @@ struct rpl_stops {
 };
 
 #define RPL_PLACE_BITS 1024
-#define RPL_LINE_BITS 256
+#define RPL_LINE_BITS 1024
 #define RPL_CHUNK_GROUP 64
 
 /*
@@ -92,7 +92,7 @@ struct rpl_stops {
  * alloc_max     most bytes asked for by an alloc, by category, + 1; 0: there is none
  * kinds         bit 1 << kind: occurs
  * places        bit id % RPL_PLACE_BITS: an event has such a place
- * lines         bit line % RPL_LINE_BITS: an alloc is on such a line
+ * lines         the bits of rpl_line_bits: an alloc is on such a line
  * module, module_len   all events in a module are inside the one that the first module_len bytes of this string name
  * is_inside, is_outside   some event is in a module; some is in none
  * has_frame     the state at its start is kept
@@ -184,6 +184,7 @@ struct rpl_window_slot {
  * frames, touched, changes   one a chunk, in memory; none where is_paged
  * builder      what making it goes on with; NULL where is_paged
  * bytes        a part that was read last
+ * row_places   places of the first row_place_count rows, side by side, for who looks through them all
  * scan         goes where a figure needs the whole state; NULL until then
  */
 struct rpl_index {
@@ -215,6 +216,8 @@ struct rpl_index {
     struct rpl_window_slot window[RPL_WINDOW];
     uint64_t clock;
     struct rpl_cursor *scan;
+    uint32_t *row_places;
+    size_t row_place_count;
 };
 
 /* ---- index.c ---- */
@@ -272,6 +275,10 @@ void rpl_node_merge(struct rpl_node *into, const struct rpl_node *later);
 /* Is the event a stop of `verb` (not EVENT, PEAK), where the one before it was at place `before`? */
 bool rpl_verb_stops(const struct rpl_trace *trace, enum rpl_verb verb, uint32_t before,
                     const struct vs_event *event);
+/*
+ * Three bits, each below RPL_LINE_BITS, of a line of a function: all are set where it occurs, and hardly ever are where it does not.
+ */
+void rpl_line_bits(const struct vs_place *place, uint32_t bits[3]);
 /* Is the path `path` of the module of `len` bytes, or inside it? */
 bool rpl_module_is_inside(const char *path, const char *module, size_t len);
 

@@ -288,9 +288,14 @@ enum vs_status rpl_step_finish(struct rpl_index *index, uint64_t seq, bool is_ba
 
 static bool line_may(struct search *s, size_t chunk)
 {
-    uint32_t bit = s->line % RPL_LINE_BITS;
+    const struct vs_place place = {.func = s->func, .line = s->line};
+    uint32_t bits[3];
 
-    return s->index->chunks[chunk].lines[bit / 64] >> bit % 64 & 1;
+    rpl_line_bits(&place, bits);
+    for (int i = 0; i < 3; i++)
+        if (!(s->index->chunks[chunk].lines[bits[i] / 64] >> bits[i] % 64 & 1))
+            return false;
+    return true;
 }
 
 static bool line_has(struct search *s, const struct vs_event *event)

@@ -29,6 +29,7 @@ struct sto_codec *sto_codec_new(void)
 
     for (int f = 0; f < STO_FIELD_COUNT; f++)
         codec->values[f] = vs_alloc(n * sizeof(int64_t));
+    codec->zeros = vs_calloc(n, sizeof(*codec->zeros));
     codec->order = vs_alloc(n * sizeof(*codec->order));
     codec->words = vs_alloc(n * sizeof(*codec->words));
     codec->codes = vs_alloc(n * sizeof(*codec->codes));
@@ -47,6 +48,7 @@ void sto_codec_free(struct sto_codec *codec)
         return;
     for (int f = 0; f < STO_FIELD_COUNT; f++)
         vs_free(codec->values[f]);
+    vs_free(codec->zeros);
     vs_free(codec->order);
     vs_free(codec->words);
     vs_free(codec->codes);
@@ -64,13 +66,53 @@ bool sto_codec_width_is_legal(uint32_t width)
     return width <= STO_WIDTH_SHORT_MAX || width == STO_WIDTH_MAX;
 }
 
-static uint64_t word_get(const uint8_t *in, uint32_t width)
+/* Words of few bytes are most of a trace: written out, they cost a nanosecond each. */
+static inline uint64_t word_1(const uint8_t *in)
+{
+    return in[0] & 0x7f;
+}
+
+static inline uint64_t word_2(const uint8_t *in)
+{
+    return word_1(in) | (uint64_t)(in[1] & 0x7f) << STO_GROUP_BITS;
+}
+
+static inline uint64_t word_3(const uint8_t *in)
+{
+    return word_2(in) | (uint64_t)(in[2] & 0x7f) << 2 * STO_GROUP_BITS;
+}
+
+static inline uint64_t word_4(const uint8_t *in)
+{
+    return word_3(in) | (uint64_t)(in[3] & 0x7f) << 3 * STO_GROUP_BITS;
+}
+
+static inline uint64_t word_5(const uint8_t *in)
+{
+    return word_4(in) | (uint64_t)(in[4] & 0x7f) << 4 * STO_GROUP_BITS;
+}
+
+/* A word of any legal width but 0. */
+static inline uint64_t word_get(const uint8_t *in, uint32_t width)
 {
     uint64_t word = 0;
 
-    for (uint32_t k = 0; k < width; k++)
-        word |= (uint64_t)(in[k] & 0x7f) << (STO_GROUP_BITS * k);
-    return word;
+    switch (width) {
+    case 1:
+        return word_1(in);
+    case 2:
+        return word_2(in);
+    case 3:
+        return word_3(in);
+    case 4:
+        return word_4(in);
+    case 5:
+        return word_5(in);
+    default:
+        for (uint32_t k = 0; k < width; k++)
+            word |= (uint64_t)(in[k] & 0x7f) << (STO_GROUP_BITS * k);
+        return word;
+    }
 }
 
 /* The column whose data hold the codes or words of `col`; NULL where the lengths are not what they must be. */
@@ -92,17 +134,58 @@ static const struct sto_column *column_source(const struct sto_block *block,
     return from;
 }
 
-/* out[i] = base + step * i + unit * word(i), wrapping: a damaged column gives odd values, never undefined behaviour. */
-static void column_line(const struct sto_column *col, uint64_t word, size_t i, int64_t *out)
+/* base + step * i + unit * word, wrapping: a damaged column gives odd values, never undefined behaviour. */
+static inline int64_t column_line(const struct sto_column *col, uint64_t word, size_t i)
 {
-    *out = (int64_t)((uint64_t)col->base + (uint64_t)col->step * i + (uint64_t)col->unit * word);
+    return (int64_t)((uint64_t)col->base + (uint64_t)col->step * i + (uint64_t)col->unit * word);
+}
+
+/* Each word is a number of the column. */
+static void words_decode(const struct sto_column *col, size_t count, int64_t *out)
+{
+    const uint8_t *in = col->data;
+
+    switch (col->width) {
+    case 1:
+        for (size_t i = 0; i < count; i++, in += 1)
+            out[i] = column_line(col, word_1(in), i);
+        break;
+    case 2:
+        for (size_t i = 0; i < count; i++, in += 2)
+            out[i] = column_line(col, word_2(in), i);
+        break;
+    case 3:
+        for (size_t i = 0; i < count; i++, in += 3)
+            out[i] = column_line(col, word_3(in), i);
+        break;
+    default:
+        for (size_t i = 0; i < count; i++, in += col->width)
+            out[i] = column_line(col, word_get(in, col->width), i);
+        break;
+    }
+}
+
+/* Each word is the number of an entry in the dictionary. False: there is no such entry. */
+static bool dict_decode(const struct sto_column *col, const uint8_t *codes, size_t count,
+                        int64_t *out)
+{
+    uint64_t dict_count = col->dict_bytes / col->dict_width;
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t code =
+            col->width == 1 ? word_1(codes + i) : word_get(codes + i * col->width, col->width);
+
+        if (code >= dict_count)
+            return false;
+        out[i] = column_line(col, word_get(col->dict + code * col->dict_width, col->dict_width), i);
+    }
+    return true;
 }
 
 bool sto_codec_column(const struct sto_block *block, enum sto_field field, int64_t *out)
 {
     const struct sto_column *col = &block->columns[field];
     const struct sto_column *from;
-    uint64_t dict_count;
 
     if (!col->is_stored) {
         memset(out, 0, block->count * sizeof(*out));
@@ -113,35 +196,28 @@ bool sto_codec_column(const struct sto_block *block, enum sto_field field, int64
         return false;
     if (col->width == 0) {
         for (size_t i = 0; i < block->count; i++)
-            column_line(col, 0, i, &out[i]);
+            out[i] = column_line(col, 0, i);
         return true;
     }
-    if (!col->dict) {
-        for (size_t i = 0; i < block->count; i++)
-            column_line(col, word_get(col->data + i * col->width, col->width), i, &out[i]);
-        return true;
-    }
-    dict_count = col->dict_bytes / col->dict_width;
-    for (size_t i = 0; i < block->count; i++) {
-        uint64_t code = word_get(from->data + i * col->width, col->width);
-
-        if (code >= dict_count)
-            return false;
-        column_line(col, word_get(col->dict + code * col->dict_width, col->dict_width), i, &out[i]);
-    }
+    if (col->dict)
+        return dict_decode(col, from->data, block->count, out);
+    words_decode(col, block->count, out);
     return true;
 }
 
 bool sto_codec_decode(struct sto_codec *codec, const struct sto_block *block,
                       struct vs_event *events, bool *is_filled, size_t capacity)
 {
-    int64_t *const *v = codec->values;
+    const int64_t *v[STO_FIELD_COUNT];
 
     if (block->count > capacity || capacity > STO_CHUNK_EVENTS_MAX)
         return false;
-    for (int f = 0; f < STO_FIELD_COUNT; f++)
-        if (!sto_codec_column(block, (enum sto_field)f, v[f]))
+    for (int f = 0; f < STO_FIELD_COUNT; f++) {
+        v[f] = block->columns[f].is_stored ? codec->values[f] : codec->zeros;
+        if (block->columns[f].is_stored &&
+            !sto_codec_column(block, (enum sto_field)f, codec->values[f]))
             return false;
+    }
     for (size_t i = 0; i < block->count; i++) {
         uint64_t at = (uint64_t)v[STO_FIELD_SEQ][i];
 
