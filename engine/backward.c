@@ -198,16 +198,20 @@ static uint32_t heap_pop(struct eng_task *task)
 
 /* ---- joining gradients ---- */
 
-/* Takes over `var`. PyTorch adds into what waits only when nobody else can see it. */
-static void buffer_add(struct eng *e, struct eng_tensor **slot, struct eng_tensor *var)
+/*
+ * Takes over `*taken` where nothing waits; else what it is added to is the buffer's, and `*taken` stays the caller's. PyTorch adds into what
+ * waits only when nobody else can see it.
+ */
+static void buffer_add(struct eng *e, struct eng_tensor **slot, struct eng_tensor **taken)
 {
-    struct eng_tensor *old = *slot;
+    struct eng_tensor *old = *slot, *var = *taken;
     struct eng_tensor *sum;
 
     if (!var)
         return;
     if (!old) {
         *slot = var;
+        *taken = NULL;
         return;
     }
     if (!e->grad_enabled && old->refs == 1 && old->storage->refs == 1 &&
@@ -218,7 +222,6 @@ static void buffer_add(struct eng *e, struct eng_tensor **slot, struct eng_tenso
         *slot = eng_add(e, old, var);
         eng_unref(old);
     }
-    eng_unref(var);
 }
 
 /* ---- leaves ---- */
@@ -424,6 +427,7 @@ static void place_leave(struct eng *e, const struct place_before *before)
     eng_place_line(e, before->line);
 }
 
+/* What was added to another gradient stays in `out` until all have been delivered, as in PyTorch. */
 static void deliver(struct eng_task *task, struct eng_node *n, struct eng_tensor **out)
 {
     for (int i = 0; i < n->edge_count; i++) {
@@ -436,8 +440,7 @@ static void deliver(struct eng_task *task, struct eng_node *n, struct eng_tensor
         if (!tn->buffer)
             tn->buffer = vs_calloc(next->output_count, sizeof(*tn->buffer));
         VS_ASSERT(n->edges[i].input_nr < next->output_count);
-        buffer_add(task->e, &tn->buffer[n->edges[i].input_nr], out[i]);
-        out[i] = NULL;
+        buffer_add(task->e, &tn->buffer[n->edges[i].input_nr], &out[i]);
         VS_ASSERT(tn->waits_for > 0);
         if (!--tn->waits_for)
             heap_push(task, n->edges[i].node->task_slot);
@@ -589,10 +592,13 @@ static void run(struct eng_task *task, struct eng_tensor *const *tensors,
         struct eng_node *n = tensors[i]->grad_fn ? tensors[i]->grad_fn : tensors[i]->accumulator;
         struct task_node *tn = &task->nodes[n->task_slot];
         unsigned nr = tensors[i]->grad_fn ? tensors[i]->output_nr : 0;
+        struct eng_tensor *grad;
 
         if (!tn->buffer)
             tn->buffer = vs_calloc(n->output_count, sizeof(*tn->buffer));
-        buffer_add(e, &tn->buffer[nr], eng_ref(grads[i]));
+        grad = eng_ref(grads[i]);
+        buffer_add(e, &tn->buffer[nr], &grad);
+        eng_unref(grad);
     }
     /* Roots that other roots lead to wait for them. */
     for (size_t i = 0; i < task->count; i++) {

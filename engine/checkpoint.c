@@ -20,6 +20,7 @@ struct holder {
     uint8_t dtype, ndim; /* of the tensor of the first run, for the check */
     int64_t sizes[VS_MAX_DIMS];
     struct eng_tensor *tensor; /* recomputed, counted */
+    uint32_t version;          /* of the tensor when it was recomputed */
 };
 
 struct eng_checkpoint {
@@ -160,6 +161,7 @@ static void rerun_pack(struct eng *e, struct eng_checkpoint *c, struct eng_tenso
     }
     if (!h->is_gone && !h->is_filled) {
         h->tensor = eng_alias(t);
+        h->version = t->version->value;
         h->is_filled = true;
         eng_saved_hold(e, h->tensor, c->inputs->id, false);
     }
@@ -299,6 +301,9 @@ struct eng_tensor *eng_checkpoint_unpack(struct eng *e, struct eng_checkpoint *c
                         "checkpoint of %s (line %" PRIu32
                         "): a recomputed tensor was asked for twice",
                         c->calls.name, c->line);
+    if (t->storage->overwritten && t->version->value != h->version)
+        return eng_fail(e, VS_E_INPLACE, "the old value is read again by the backward of %s",
+                        c->calls.name);
     h->tensor = NULL; /* from now on only who asked holds it */
     eng_saved_drop(e, t, c->inputs->id, false);
     return t;

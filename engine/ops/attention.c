@@ -132,6 +132,8 @@ static void attention_math(struct eng_op_call *c, struct eng_tensor *q, struct e
     kt = eng_transpose(e, k32, -2, -1);
     ks = eng_mul_scalar(e, kt, sqrt(scale));
     scores = eng_op2(e, ENG_OP_matmul, qs, ks);
+    eng_unref(ks);
+    eng_unref(kt);
     if (bias && scores) {
         struct eng_tensor *same = eng_add_(e, scores, bias);
 
@@ -150,8 +152,6 @@ static void attention_math(struct eng_op_call *c, struct eng_tensor *q, struct e
     if (low)
         eng_slot_set(&out, eng_to_dtype(e, out, (enum vs_dtype)q->dtype));
     eng_unref(attn);
-    eng_unref(ks);
-    eng_unref(kt);
     eng_unref(bias);
     eng_unref(qs);
     eng_unref(causal);

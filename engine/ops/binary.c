@@ -184,14 +184,17 @@ void eng_f_rpow(struct eng_op_call *c)
     eng_c_give(c, out);
 }
 
-/* A number where a tensor is wanted becomes a 0-dim tensor on the device, as PyTorch does inside where(). A new reference. */
+/*
+ * A number where a tensor is wanted becomes a 0-dim tensor on the device, a tensor of another dtype a copy, as PyTorch does inside where(). A
+ * new reference.
+ */
 static struct eng_tensor *as_tensor(struct eng_op_call *c, const struct eng_arg *arg,
                                     enum vs_dtype dtype, const struct eng_tensor *like)
 {
     struct eng_tensor *t;
 
     if (arg->kind == ENG_A_TENSOR)
-        return eng_ref(arg->v.tensor);
+        return eng_to_dtype(c->e, arg->v.tensor, dtype);
     t = eng_empty(c->e, NULL, 0, dtype, like->storage->on_host);
     if (t && eng_c_computes(c)) {
         struct eng_view v = eng_v(t);
@@ -266,8 +269,15 @@ void eng_f_ternary(struct eng_op_call *c)
     int number = c->id == ENG_OP_lerp ? 2 : 3;
     double p[4] = {eng_c_has(c, number) ? eng_c_float(c, number) : 1};
     enum vs_dtype dtype = eng_result_dtype(all, 3, NULL);
-    struct eng_tensor *out = eng_c_elementwise_out(c, all, 3, dtype);
+    struct eng_tensor *out;
 
+    if (c->id == ENG_OP_lerp && all[0]->dtype != all[1]->dtype) {
+        eng_fail(c->e, VS_E_TYPE, "lerp: expected dtype %s for `end` but got dtype %s",
+                 vs_dtype_name((enum vs_dtype)all[0]->dtype),
+                 vs_dtype_name((enum vs_dtype)all[1]->dtype));
+        return;
+    }
+    out = eng_c_elementwise_out(c, all, 3, dtype);
     if (!out)
         return;
     if (eng_c_computes(c)) {

@@ -307,6 +307,7 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
         running_mean.copy_(running_mean_.view(batch, channels).mean(0, False))
     if use_input_stats and running_var is not None:
         running_var.copy_(running_var_.view(batch, channels).mean(0, False))
+    del running_var_, running_mean_, bias_, weight_
     return out.view(input.shape)
 
 

@@ -1,7 +1,8 @@
 /*
  * tests/property/netgen.c - see netgen.h.
  *
- * A block is a list of statements; each takes one or two variables that are alive and gives a new one, or rebinds an old name. What may be
+ * A block is a list of statements; each takes one or two variables that are alive and gives a new one, or rebinds an old name. All that is
+ * computed has a part in the result, so that PyTorch's trial of in-place modules, which compares values, sees all of it. What may be
  * written is a table of templates: %v a variable, %w another of the same shape, %m the block's next module, %c the channels of
  * %v, %n other channels.
  */
@@ -182,6 +183,7 @@ struct shape {
 struct variable {
     char name[8];
     struct shape shape;
+    bool used;
 };
 
 #define VARIABLES 12
@@ -294,6 +296,7 @@ static struct variable *target(struct gen *g, struct scope *s, int v, struct sha
         snprintf(out->name, sizeof(out->name), "a%d", s->names++ % 1000);
     }
     out->shape = shape;
+    out->used = false;
     return out;
 }
 
@@ -341,6 +344,8 @@ static void add_statement(struct gen *g, struct scope *s)
         fill_in(&g->modules, t->module, "", "", shape.channels, other, 0);
         vs_text_add_char(&g->modules, '\n');
     }
+    s->vars[v].used = true;
+    s->vars[w].used = s->vars[w].used || strstr(t->text, "%w") != NULL;
     out = target(g, s, v, after(t->effect, shape, other));
     vs_text_addf(&g->forward, "        %s = ", out->name);
     fill_in(&g->forward, t->text, name_v, name_w, shape.channels, other, g->module_count);
@@ -348,11 +353,13 @@ static void add_statement(struct gen *g, struct scope *s)
     g->module_count += t->module != NULL;
 }
 
-/* One name fewer; not the last one. */
+/* One name fewer; not the last one, nor one that nobody has read. */
 static void add_del(struct gen *g, struct scope *s)
 {
     int k = (int)draw(g, (uint32_t)s->count - 1);
 
+    if (!s->vars[k].used)
+        return;
     vs_text_addf(&g->forward, "        del %s\n", s->vars[k].name);
     memmove(&s->vars[k], &s->vars[k + 1], sizeof(s->vars[0]) * (size_t)(s->count - k - 1));
     s->count--;
@@ -361,7 +368,7 @@ static void add_del(struct gen *g, struct scope *s)
 /* class BlockN, which takes a tensor of `shape`; returns what it gives. */
 static struct shape add_block(struct gen *g, struct vs_text *out, int n, struct shape shape)
 {
-    struct scope s = {.vars = {{"x", shape}}, .count = 1};
+    struct scope s = {.vars = {{"x", shape, false}}, .count = 1};
     int statements = 2 + (int)draw(g, 6);
     struct variable *last;
 
@@ -377,7 +384,8 @@ static struct shape add_block(struct gen *g, struct vs_text *out, int n, struct 
                      shape.channels);
     }
     vs_text_add(&g->forward, "        a = self.first(x)\n");
-    s.vars[s.count++] = (struct variable){"a", shape};
+    s.vars[0].used = true;
+    s.vars[s.count++] = (struct variable){"a", shape, false};
     for (int i = 0; i < statements; i++) {
         add_statement(g, &s);
         if (s.count > 2 && draw(g, 8) == 0)
@@ -389,7 +397,12 @@ static struct shape add_block(struct gen *g, struct vs_text *out, int n, struct 
     vs_text_add(out, vs_text_get(&g->modules));
     vs_text_add(out, "\n    def forward(self, x):\n");
     vs_text_add(out, vs_text_get(&g->forward));
-    vs_text_addf(out, "        return %s\n\n\n", last->name);
+    vs_text_addf(out, "        return %s", last->name);
+    for (int i = 0; i < s.count - 1; i++) { /* all that was computed counts */
+        if (!s.vars[i].used)
+            vs_text_addf(out, " + %s.mean()", s.vars[i].name);
+    }
+    vs_text_add(out, "\n\n\n");
     return last->shape;
 }
 
