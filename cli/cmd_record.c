@@ -21,6 +21,7 @@
 #include "cli/progress.h"
 #include "engine/device/kernels.h"
 #include "lang/run.h"
+#include "replay/index.h"
 #include "replay/report.h"
 #include "replay/whatif.h"
 #include "tracer/recorder.h"
@@ -303,6 +304,8 @@ static enum vs_status record(const struct plan *plan, const struct cli_netfile *
     cli_progress_end(&recording.progress);
     recorder_end(recording.rec, &result, st);
     closed = trc_recorder_close(recording.rec, st == VS_OK || st == VS_E_OOM, &close_err);
+    if (!closed && (st == VS_OK || st == VS_E_OOM || st == VS_E_STOPPED))
+        (void)!rpl_index_make(plan->out, &close_err); /* who looks at it first makes it otherwise */
     if (closed && (st == VS_OK || st == VS_E_OOM || st == VS_E_STOPPED)) {
         st = vs_fail(err, closed, "%s\n  %s holds what was written before that", close_err.text,
                      plan->out);

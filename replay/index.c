@@ -117,6 +117,19 @@ void rpl_index_free(struct rpl_index *index)
     vs_free(index);
 }
 
+enum vs_status rpl_index_make(const char *path, struct vs_error *err)
+{
+    struct rpl_trace *trace = NULL;
+    struct rpl_index *index = NULL;
+    enum vs_status st = rpl_trace_open(path, &trace, err);
+
+    if (!st && rpl_trace_event_count(trace) >= RPL_STORE_EVENTS)
+        st = rpl_index_open(trace, NULL, NULL, &index, err);
+    rpl_index_free(index);
+    rpl_trace_free(trace);
+    return st;
+}
+
 struct rpl_trace *rpl_index_trace(const struct rpl_index *index)
 {
     return index->trace;

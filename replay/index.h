@@ -43,6 +43,12 @@ VS_MUST_USE enum vs_status rpl_index_open(struct rpl_trace *trace, rpl_progress_
                                           void *user, struct rpl_index **out, struct vs_error *err);
 void rpl_index_free(struct rpl_index *index);
 
+/*
+ * For whoever has just recorded the trace at `path`: make its index and store it there, so that the first look at it is fast. Nothing is done
+ * for a trace so short that this takes no time. Errors as rpl_trace_open and above; that it cannot be stored is none.
+ */
+VS_MUST_USE enum vs_status rpl_index_make(const char *path, struct vs_error *err);
+
 /* Its trace, as given. */
 struct rpl_trace *rpl_index_trace(const struct rpl_index *index);
 /* Is it in the file, so that the next open will be fast? */

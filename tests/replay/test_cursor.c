@@ -248,6 +248,22 @@ static void what_was_stored_gives_the_same_and_is_made_again_where_it_is_lost(vo
     rpl_trace_free(model);
 }
 
+static void the_index_of_a_recording_is_made_when_it_is_done(void **state)
+{
+    struct rpl_trace *model = random_trace(EVENTS, 9);
+    struct vs_error err = VS_ERROR_INIT;
+    char path[4096];
+
+    trace_path(state, "made.db", path, sizeof(path));
+    random_trace_write(model, rpl_trace_event_count(model), path);
+    ok(rpl_index_make(path, &err), &err);
+    assert_int_equal(open_and_seek(path, model), 0);
+    random_trace_write(model, 100, path);
+    ok(rpl_index_make(path, &err), &err);
+    assert_int_equal(rpl_index_make("no/such/file.db", &err), VS_E_NOT_FOUND);
+    rpl_trace_free(model);
+}
+
 static void a_file_that_cannot_be_written_is_kept_in_memory(void **state)
 {
     struct rpl_trace *model = random_trace(EVENTS, 6);
@@ -410,6 +426,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(seeking_in_memory_equals_reading_from_the_start),
         cmocka_unit_test(what_was_stored_gives_the_same_and_is_made_again_where_it_is_lost),
+        cmocka_unit_test(the_index_of_a_recording_is_made_when_it_is_done),
         cmocka_unit_test(a_file_that_cannot_be_written_is_kept_in_memory),
         cmocka_unit_test(making_it_can_be_stopped),
         cmocka_unit_test(events_that_cannot_follow_each_other_are_damage),
