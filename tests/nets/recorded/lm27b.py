@@ -1,6 +1,6 @@
 # A 32-layer language model with hand-written ops, weights on the left of every product, rotary by writing into slices: the program
-# of a recording on a GPU (lm27b_train_ctx512), one forward, backward and the first step of AdamW. Written from the recording's
-# stacks and sizes.
+# of a recording on a GPU (lm27b_train_ctx512), one forward, backward and the first step of AdamW, after a run without it. Written from
+# the recording's stacks and sizes.
 import math
 
 import torch
@@ -166,7 +166,7 @@ def loss(logits, targets):
 
 
 class AdamW:
-    # In place; the state is made in the first step.
+    # In place; the state is made in the first step. warm: the run before the recording is over.
     def __init__(self, params, lr, beta1, beta2, eps, decay):
         self.params = list(params)
         self.state = [{} for p in self.params]
@@ -175,6 +175,7 @@ class AdamW:
         self.beta2 = beta2
         self.eps = eps
         self.decay = decay
+        self.warm = False
 
     @torch.no_grad()
     def step(self):
@@ -218,8 +219,12 @@ def train_step(model, optimizer, scaler, inputs, targets):
     logits = model(inputs)
     l = loss(logits, targets)
     l.backward()
-    optimizer.step()
+    if optimizer.warm:
+        optimizer.step()
+    else:
+        optimizer.zero_grad()
+    optimizer.warm = True
     return None
 
 
-defaults = dict(batch=4, steps=1, data="once")
+defaults = dict(batch=4, steps=2, data="once")
