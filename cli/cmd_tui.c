@@ -153,7 +153,8 @@ const struct cli_cmd cli_cmd_tui = {
     .summary = "Step through a trace like a debugger, and flip toggles",
     .help =
         "Keys: ? lists them. s steps an op and S one back; gp goes to the peak, gw to the what-if "
-        "panel; q leaves.\n\n"
+        "panel; q leaves.\n"
+        "A second trace is a line over the first; D goes between the two.\n\n"
         "  vramscope tui trace.db\n"
         "  vramscope tui trace.db --set checkpoint=blocks\n"
         "  vramscope tui trace.db --dump --size 160x48 --keys 'gpgb<enter>'\n",

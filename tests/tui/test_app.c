@@ -439,14 +439,12 @@ static void every_view_can_be_drawn_of_a_small_trace(void **state)
     free(path);
 }
 
-/* A trace of `count` events, each an allocation; the recorder was killed where it is not `complete`. */
-static void tiny_trace_write(const char *path, uint64_t count, bool complete)
+/* Allocations number first … last. */
+static void allocs_write(struct sto_writer *w, uint64_t first, uint64_t last)
 {
     struct vs_error err = VS_ERROR_INIT;
-    struct sto_writer *w;
 
-    assert_int_equal(sto_writer_open(path, NULL, &w, &err), VS_OK);
-    for (uint64_t i = 1; i <= count; i++) {
+    for (uint64_t i = first; i <= last; i++) {
         struct vs_event event = {.a = i,
                                  .b = 1000 * i,
                                  .c = 1024 * i,
@@ -456,7 +454,50 @@ static void tiny_trace_write(const char *path, uint64_t count, bool complete)
 
         assert_int_equal(sto_writer_events(w, &event, 1, &err), VS_OK);
     }
+}
+
+/* A trace of `count` events, each an allocation; the recorder was killed where it is not `complete`. */
+static void tiny_trace_write(const char *path, uint64_t count, bool complete)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct sto_writer *w;
+
+    assert_int_equal(sto_writer_open(path, NULL, &w, &err), VS_OK);
+    allocs_write(w, 1, count);
     assert_int_equal(sto_writer_close(w, complete, &err), VS_OK);
+}
+
+static void a_recording_that_runs_is_followed(void **state)
+{
+    char *path = strdup(program_path("growing.db"));
+    struct vs_error err = VS_ERROR_INIT;
+    struct sto_writer *w;
+    struct tui_app app;
+
+    (void)state;
+    assert_int_equal(sto_writer_open(path, NULL, &w, &err), VS_OK);
+    allocs_write(w, 1, 100);
+    assert_int_equal(sto_writer_commit(w, &err), VS_OK);
+    session_open(&app, path, 80, 24);
+    app.is_following = true;
+    session_type(&app, "G");
+    session_expect(&app, "recording");
+    session_expect(&app, "100/100");
+    assert_false(tui_app_refresh(&app));
+    allocs_write(w, 101, 40000);
+    assert_int_equal(sto_writer_commit(w, &err), VS_OK);
+    /* who stood at the end goes on standing there, who did not stays */
+    assert_true(tui_app_refresh(&app));
+    session_expect(&app, "40000/40000");
+    assert_int_equal(app.window.last, 40000);
+    session_type(&app, ":goto 7<enter>");
+    allocs_write(w, 40001, 40002);
+    assert_int_equal(sto_writer_close(w, true, &err), VS_OK);
+    assert_true(tui_app_refresh(&app));
+    session_expect(&app, "7/40002");
+    session_expect_not(&app, "recording");
+    tui_app_release(&app);
+    free(path);
 }
 
 static void a_trace_of_nothing_or_next_to_it_can_be_looked_at(void **state)
@@ -532,6 +573,7 @@ int main(void)
         cmocka_unit_test(a_command_is_completed_and_a_wrong_one_answered),
         cmocka_unit_test(every_view_can_be_drawn_of_a_small_trace),
         cmocka_unit_test(a_trace_of_nothing_or_next_to_it_can_be_looked_at),
+        cmocka_unit_test(a_recording_that_runs_is_followed),
         cmocka_unit_test(a_trace_without_its_derived_tables_shows_the_same),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -277,6 +277,35 @@ static void a_click_on_a_tab_opens_its_view_and_one_on_a_row_chooses_it(void **s
     vs_text_release(&tty.out);
 }
 
+static void a_copy_goes_to_the_clipboard_and_into_a_file(void **state)
+{
+    struct termios after;
+    struct tty tty;
+    char path[200];
+    char line[200];
+    FILE *file;
+
+    (void)state;
+    setenv("XDG_RUNTIME_DIR", program_folder(), 1);
+    tty_open(&tty, "xterm-256color", session_trace("variables", NULL));
+    tty_wait(&tty, 0, "help");
+    assert_true(write(tty.master, "gby", 3) == 3);
+    tty_wait(&tty, 0, "\033]52;c;");
+    tty_wait(&tty, 0, "written to");
+    snprintf(path, sizeof(path), "%s/vramscope-copy-%u.txt", program_folder(), (unsigned)getuid());
+    file = fopen(path, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof(line), file));
+    fclose(file);
+    /* the chosen row, in full */
+    assert_string_equal(
+        line,
+        "activation  17.0 MiB  made by _convolution in conv1, line 19  f32[16, 16, 128, 128]");
+    assert_true(write(tty.master, "Q", 1) == 1);
+    tty_close(&tty, &after);
+    vs_text_release(&tty.out);
+}
+
 /* Bytes that a key costs, as docs/tui.md has them from a terminal's point of view: only what changed is sent. */
 static void a_key_sends_only_what_changed(void **state)
 {
@@ -392,6 +421,7 @@ int main(void)
         cmocka_unit_test(without_a_terminal_it_says_what_to_do),
         cmocka_unit_test(a_resize_is_followed),
         cmocka_unit_test(a_click_on_a_tab_opens_its_view_and_one_on_a_row_chooses_it),
+        cmocka_unit_test(a_copy_goes_to_the_clipboard_and_into_a_file),
         cmocka_unit_test(a_key_sends_only_what_changed),
         cmocka_unit_test(a_terminal_shows_what_dump_prints),
     };
