@@ -304,6 +304,11 @@ void tui_app_view_at(struct tui_app *app, int view)
             return;
         }
     }
+    /* what is to be seen beside it is not what it takes the place of, where there are other panes */
+    if (app->layout.pane_count > 2 && beside && app->panes[app->focus] == tui_view_find(beside)) {
+        app->focus = app->focus == 1 ? 0 : 1;
+        app->previous = app->panes[app->focus];
+    }
     /* what it replaces goes where it was, so that no view is in two panes */
     for (int i = 0; i < TUI_PANE_MAX; i++)
         if (app->panes[i] == view)

@@ -18,7 +18,7 @@
 
 /* Widths from which a column is there. */
 #define SHAPE_MIN_W 64
-#define LINE_MIN_W 44
+#define LINE_MIN_W 36
 #define END_MIN_W 54
 
 enum order { BY_SIZE, BY_AGE, BY_LINE, BY_CATEGORY, ORDER_COUNT };
