@@ -60,6 +60,10 @@ static void search_run(struct tui_app *app, bool is_backward)
     for (size_t i = 0; i < 2; i++) {
         vs_text_clear(&text);
         vs_text_addf(&text, "%s ~ \"%s\"", WHERE[i], app->search);
+        /* a quote would end the word: it stands for itself as any character does */
+        for (size_t k = strlen(WHERE[i]) + 4; k + 1 < text.len; k++)
+            if (text.data[k] == '"')
+                text.data[k] = '.';
         if (rpl_breaks_add(breaks, vs_text_get(&text), &number, &err)) {
             tui_app_fail(app, "%s", err.text);
             goto out;

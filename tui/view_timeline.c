@@ -28,6 +28,7 @@
  * columns, other, brush   count of each; other_count 0: there is no other run
  * moves, w                of the app when they were made
  * top                     bytes at the upper edge
+ * is_by_time              columns are as wide in time; else in events
  */
 struct timeline {
     struct rpl_column *columns;
@@ -38,6 +39,7 @@ struct timeline {
     uint64_t moves;
     int w;
     uint64_t top;
+    bool is_by_time;
 };
 
 /* Rows of the canvas; -1: not there. */
@@ -92,20 +94,39 @@ static void top_pick(struct timeline *t, const struct tui_app *app)
     t->top = most + most / 32;
 }
 
+/* Events first … last of a run, in columns of the kind that is wanted. */
+static enum vs_status columns_ask(const struct timeline *t, const struct tui_run *run,
+                                  uint64_t first, uint64_t last, struct rpl_column *out,
+                                  struct vs_error *err)
+{
+    struct vs_event from;
+    struct vs_event to;
+    enum vs_status st = VS_OK;
+
+    if (t->is_by_time) {
+        st = rpl_index_event(run->index, first, &from, err);
+        if (!st)
+            st = rpl_index_event(run->index, last, &to, err);
+        /* the last event is inside, and there is some time to be cut */
+        if (!st && to.time_ns > from.time_ns)
+            return rpl_timeline_columns_by_time(run->index, from.time_ns, to.time_ns + 1, out,
+                                                (size_t)t->count, err);
+    }
+    return st ? st : rpl_timeline_columns(run->index, first, last, out, (size_t)t->count, err);
+}
+
 static enum vs_status ask(struct timeline *t, struct tui_app *app, struct vs_error *err)
 {
     const struct tui_run *run = tui_app_run(app);
     const struct tui_run *other = tui_app_other(app);
-    size_t count = (size_t)t->count;
     enum vs_status st;
     uint64_t first;
     uint64_t last;
 
     t->other_count = 0;
-    st = rpl_timeline_columns(run->index, app->window.first, app->window.last, t->columns, count,
-                              err);
+    st = columns_ask(t, run, app->window.first, app->window.last, t->columns, err);
     if (!st)
-        st = rpl_timeline_columns(run->index, 1, run->events, t->brush, count, err);
+        st = columns_ask(t, run, 1, run->events, t->brush, err);
     if (st || !other || !other->events)
         return st;
     first = app->window.first <= 1 ? 1 : tui_app_map(run, other, app->window.first);
@@ -113,7 +134,7 @@ static enum vs_status ask(struct timeline *t, struct tui_app *app, struct vs_err
         app->window.last >= run->events ? other->events : tui_app_map(run, other, app->window.last);
     if (last < first)
         return VS_OK;
-    st = rpl_timeline_columns(other->index, first, last, t->other, count, err);
+    st = columns_ask(t, other, first, last, t->other, err);
     if (!st)
         t->other_count = t->count;
     return st;
@@ -377,7 +398,8 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
     char a[VS_BYTES_TEXT_MAX];
     char b[VS_BYTES_TEXT_MAX];
 
-    (void)state;
+    if (((const struct timeline *)state)->is_by_time)
+        vs_text_add(out, "by time  ");
     if (app->change.is_run)
         vs_text_addf(out, "line: %s",
                      app->change.name       ? (app->change.is_shown ? app->name : app->change.name)
@@ -393,8 +415,13 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
 static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
 {
     struct tui_command zoom = {.action = TUI_ZOOM_IN, .count = count};
+    struct timeline *t = state;
 
-    (void)state;
+    if (action == TUI_MODE) {
+        t->is_by_time = !t->is_by_time;
+        app->moves++;
+        return true;
+    }
     if (action == TUI_OPEN) {
         tui_app_view(app, "blocks");
         return true;
@@ -436,7 +463,8 @@ const struct tui_view tui_view_timeline = {
     .scope = TUI_IN_TIMELINE,
     .go = TUI_GO_TIMELINE,
     .help = "h and l move by columns, j and k zoom, v and z zoom to a range, = to this training "
-            "step, 0 to the whole run. A click goes to the highest moment of a column. The line "
+            "step, 0 to the whole run. t: columns of equal time, not of equally many events. A "
+            "click goes to the highest moment of a column. The line "
             "over the colours is the other run, where there is a what-if.",
     .beside = "source",
     .state_size = sizeof(struct timeline),

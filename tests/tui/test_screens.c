@@ -39,6 +39,7 @@ static const struct screen {
     {"first-ascii-80x24", 80, 24, TUI_THEME_MONO, true, ""},
     {"first-ascii-160x48", 160, 48, TUI_THEME_MONO, true, ""},
     {"timeline-step", 80, 24, TUI_THEME_MONO, false, "M="},
+    {"timeline-time", 80, 24, TUI_THEME_MONO, false, "Mt"},
     {"timeline-range", 100, 30, TUI_THEME_MONO, false, "Mv20s"},
     {"source", 80, 24, TUI_THEME_MONO, false, "gcM"},
     {"source-break", 80, 24, TUI_THEME_DARK, false, "gcMb"},
