@@ -1,0 +1,55 @@
+# bench/meta_peer.py - a training step under PyTorch on its `meta` device: the peer of bench_meta's steps.
+#
+# For:       docs/performance.md. `python3 bench/meta_peer.py [NET.py BATCH]…` in the root of the repository.
+# Invariant: the loop is the plain one (forward, loss, backward, optimizer step, zero_grad); nothing is recorded. Processor time of
+#            the process, the median of STEPS steps after the first.
+import importlib.util
+import os
+import statistics
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "oracle"))
+try:
+    import torch
+except (ImportError, OSError):  # a CUDA build without its libraries starts again on their stand-in
+    import nogpu
+
+    if nogpu.active():
+        raise
+    nogpu.enter()
+import torch.nn.functional as F
+
+STEPS = 15
+CASES = [("sample_nets/resnet50.py", 32), ("sample_nets/resnet152.py", 32), ("sample_nets/gpt2_small.py", 4)]
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location("net", path)
+    net = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(net)
+    return net
+
+
+def measure(path, batch):
+    net = load(path)
+    adamw = getattr(net, "defaults", {}).get("optimizer") == "adamw"
+    times = []
+    with torch.device("meta"):
+        model = net.model()
+        optimizer = (torch.optim.AdamW if adamw else torch.optim.SGD)(model.parameters(), lr=0.001)
+        loss = getattr(net, "loss", F.cross_entropy)
+        for step in range(STEPS + 1):
+            start = time.process_time()
+            inputs, targets = net.batch(batch)
+            loss(model(inputs), targets).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            times.append(time.process_time() - start)
+    print(f"{path}, batch {batch}: {1e3 * statistics.median(times[1:]):.1f} ms (PyTorch {torch.__version__}, meta)")
+
+
+torch.set_num_threads(1)
+cases = list(zip(sys.argv[1::2], map(int, sys.argv[2::2]))) or CASES
+for path, batch in cases:
+    measure(path, batch)
