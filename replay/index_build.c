@@ -14,8 +14,6 @@
 
 /* A frame is kept where at least this many events per block and holder in it went by since the one before. */
 #define FRAME_EVENTS_PER_ITEM 2
-/* A gap in the numbers of blocks or nodes larger than this is damage: the rows are indexed by them. */
-#define NUMBER_GAP_MAX (UINT64_C(1) << 20)
 
 /*
  * What the events so far lead to.
@@ -135,10 +133,10 @@ static void *pages_add(struct rpl_pages *pages)
     return item;
 }
 
-/* Item number `i`, with empty ones before it; NULL where that would be too many. */
-static void *pages_at(struct rpl_pages *pages, uint64_t i)
+/* Item number `i` of what event `seq` speaks of, with empty ones before it; NULL where that would be too many. */
+static void *pages_at(struct rpl_pages *pages, uint64_t i, uint64_t seq)
 {
-    if (i > pages->count + NUMBER_GAP_MAX)
+    if (i > seq + RPL_NUMBER_GAP_MAX)
         return NULL;
     while (pages->count <= i)
         pages_add(pages);
@@ -426,7 +424,7 @@ static enum vs_status on_alloc(struct rpl_index *index, struct rpl_chunk *chunk,
                                const struct vs_event *event, struct vs_error *err)
 {
     struct rpl_builder *b = index->builder;
-    struct rpl_row *row = event->a ? pages_at(&index->rows, event->a - 1) : NULL;
+    struct rpl_row *row = event->a ? pages_at(&index->rows, event->a - 1, seq) : NULL;
     uint32_t bits[3];
 
     if (!row)
@@ -528,7 +526,7 @@ static void on_block(struct rpl_index *index, uint64_t seq, const struct vs_even
     }
 }
 
-static void on_op(struct rpl_index *index, const struct vs_event *event)
+static void on_op(struct rpl_index *index, uint64_t seq, const struct vs_event *event)
 {
     uint32_t *name;
 
@@ -537,7 +535,7 @@ static void on_op(struct rpl_index *index, const struct vs_event *event)
         if (event->aux == 2)
             index->facts.recompute_flops += event->c;
     } else if (event->aux == 1 && event->b) {
-        name = pages_at(&index->nodes, event->b - 1);
+        name = pages_at(&index->nodes, event->b - 1, seq);
         if (name)
             *name = (uint32_t)event->a;
     }
@@ -575,7 +573,7 @@ static enum vs_status event_apply(struct rpl_index *index, struct rpl_chunk *chu
         break;
     case VS_EV_OP_BEGIN:
     case VS_EV_OP_END:
-        on_op(index, event);
+        on_op(index, seq, event);
         return rpl_live_apply(&b->ops, seq, event, err);
     case VS_EV_RECOMPUTE_BEGIN:
     case VS_EV_RECOMPUTE_END:

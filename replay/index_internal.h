@@ -140,6 +140,9 @@ struct rpl_row {
 #define RPL_ROW_GROUP 1024
 #define RPL_NODE_NAME_GROUP 4096
 
+/* A block or node whose number is so much larger than that of its event is damage: rows are indexed by them. */
+#define RPL_NUMBER_GAP_MAX (UINT64_C(1) << 20)
+
 /* Bytes that stay packed. */
 struct rpl_blob {
     uint8_t *bytes;

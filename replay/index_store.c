@@ -53,8 +53,9 @@ static void node_pack(const struct rpl_node *n, const struct rpl_node *before, u
     rpl_pack_uint(out, n->phase);
 }
 
+/* Here and below: a number of an event that there is not makes the part a damaged one. */
 static void node_unpack(struct rpl_unpack *in, const struct rpl_node *before, uint64_t first,
-                        struct rpl_node *n)
+                        uint64_t count, struct rpl_node *n)
 {
     uint64_t changed;
 
@@ -73,7 +74,7 @@ static void node_unpack(struct rpl_unpack *in, const struct rpl_node *before, ui
     n->reserved_min = rpl_unpack_bytes(in, n->reserved_max);
     n->step += rpl_unpack_int(in);
     n->phase = (uint8_t)rpl_unpack_uint(in);
-    in->is_bad |= n->phase >= VS_PHASE_COUNT;
+    in->is_bad |= n->phase >= VS_PHASE_COUNT || n->max_seq < first || n->max_seq > count;
 }
 
 /* ---- lives ---- */
@@ -97,7 +98,8 @@ static void row_pack(const struct rpl_row *r, const struct rpl_row *before, stru
     rpl_pack_uint(out, r->name);
 }
 
-static void row_unpack(struct rpl_unpack *in, const struct rpl_row *before, struct rpl_row *r)
+static void row_unpack(struct rpl_unpack *in, const struct rpl_row *before, uint64_t count,
+                       struct rpl_row *r)
 {
     uint64_t n;
 
@@ -114,6 +116,8 @@ static void row_unpack(struct rpl_unpack *in, const struct rpl_row *before, stru
     r->tensor = (uint32_t)((int64_t)r->tensor + rpl_unpack_int(in));
     r->place = (uint32_t)((int64_t)r->place + rpl_unpack_int(in));
     r->name = (uint32_t)rpl_unpack_uint(in);
+    in->is_bad |= r->alloc_seq > count || r->free_seq > count || r->last_use_seq > count ||
+                  r->idle_seq > count;
 }
 
 /* ---- chunks ---- */
@@ -145,7 +149,8 @@ static void chunk_pack(const struct rpl_chunk *c, const struct rpl_chunk *before
                            (uint64_t)c->has_frame << 2);
 }
 
-static void chunk_unpack(struct rpl_unpack *in, const struct rpl_chunk *before, struct rpl_chunk *c)
+static void chunk_unpack(struct rpl_unpack *in, const struct rpl_chunk *before, size_t events,
+                         struct rpl_chunk *c)
 {
     uint64_t flags;
 
@@ -160,6 +165,7 @@ static void chunk_unpack(struct rpl_unpack *in, const struct rpl_chunk *before, 
         c->stops[v].count = (uint32_t)rpl_unpack_uint(in);
         c->stops[v].first = (uint32_t)rpl_unpack_uint(in);
         c->stops[v].last = (uint32_t)rpl_unpack_uint(in);
+        in->is_bad |= c->stops[v].first > c->stops[v].last || c->stops[v].last >= events;
         c->stops[v].before = before->stops[v].before + before->stops[v].count;
     }
     for (size_t k = 0; k < VS_CATEGORY_COUNT; k++)
@@ -219,7 +225,7 @@ static void group_pack(const struct rpl_index *index, enum rpl_part part, size_t
 }
 
 static void group_unpack(struct rpl_pages *pages, enum rpl_part part, size_t level, size_t number,
-                         struct rpl_unpack *in)
+                         uint64_t events, struct rpl_unpack *in)
 {
     static const struct rpl_node no_node;
     static const struct rpl_row no_row;
@@ -230,7 +236,7 @@ static void group_unpack(struct rpl_pages *pages, enum rpl_part part, size_t lev
         if (part == RPL_PART_LIVES) {
             struct rpl_row *rows = pages->items;
 
-            row_unpack(in, i > first ? &rows[i - 1] : &no_row, &rows[i]);
+            row_unpack(in, i > first ? &rows[i - 1] : &no_row, events, &rows[i]);
         } else if (part == RPL_PART_NODES) {
             uint32_t *names = pages->items;
 
@@ -238,7 +244,8 @@ static void group_unpack(struct rpl_pages *pages, enum rpl_part part, size_t lev
         } else {
             struct rpl_node *nodes = pages->items;
 
-            node_unpack(in, i > first ? &nodes[i - 1] : &no_node, node_first(level, i), &nodes[i]);
+            node_unpack(in, i > first ? &nodes[i - 1] : &no_node, node_first(level, i), events,
+                        &nodes[i]);
         }
     }
 }
@@ -284,7 +291,7 @@ static enum vs_status group_need(struct rpl_index *index, struct rpl_pages *page
         return VS_OK;
     st = part_open(index, part_id(part, level, number), &in, err);
     if (!st) {
-        group_unpack(pages, part, level, number, &in);
+        group_unpack(pages, part, level, number, index->event_count, &in);
         if (!rpl_unpack_is_done(&in))
             st = VS_E_NOT_FOUND;
         pages->is_there[number] = true;
@@ -333,6 +340,7 @@ enum vs_status rpl_index_peaks(struct rpl_index *index, struct vs_error *err)
         index->peak_cap = index->peak_count + 1;
         for (size_t i = 0; i < index->peak_count; i++)
             index->peaks[i] = seq += rpl_unpack_uint(&in);
+        in.is_bad |= seq > index->event_count;
         index->has_peaks = true;
         if (!rpl_unpack_is_done(&in))
             st = VS_E_NOT_FOUND;
@@ -410,6 +418,9 @@ static bool head_unpack(struct rpl_index *index, struct rpl_unpack *in)
                                &f->reserved_max,    &f->oom_seq, &f->flops,
                                &f->recompute_flops, &f->steps};
     uint64_t count = rpl_trace_event_count(index->trace);
+    uint64_t level_count = (count + RPL_PIECE_EVENTS - 1) / RPL_PIECE_EVENTS;
+    uint64_t rows;
+    uint64_t nodes;
 
     for (size_t i = 0; i < sizeof(HEAD) / sizeof(HEAD[0]); i++)
         if (rpl_unpack_uint(in) != HEAD[i])
@@ -419,17 +430,26 @@ static bool head_unpack(struct rpl_index *index, struct rpl_unpack *in)
         return false;
     for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
         *facts[i] = rpl_unpack_uint(in);
+    if (f->max_seq > count || f->oom_seq > count)
+        return false;
     index->event_count = count;
     index->chunk_count = (size_t)rpl_unpack_uint(in);
-    if (index->chunk_count != rpl_index_chunk_of(count) + 1)
-        return false;
-    pages_expect(&index->rows, sizeof(struct rpl_row), RPL_ROW_GROUP, rpl_unpack_uint(in));
-    pages_expect(&index->nodes, sizeof(uint32_t), RPL_NODE_NAME_GROUP, rpl_unpack_uint(in));
+    rows = rpl_unpack_uint(in);
+    nodes = rpl_unpack_uint(in);
     index->peak_count = (size_t)rpl_unpack_uint(in);
     index->name_count = (size_t)rpl_unpack_uint(in);
-    for (size_t i = 0; i < RPL_LEVEL_COUNT; i++)
-        pages_expect(&index->levels[i], sizeof(struct rpl_node), RPL_NODE_GROUP,
-                     rpl_unpack_uint(in));
+    if (index->chunk_count != rpl_index_chunk_of(count) + 1 || rows > count + RPL_NUMBER_GAP_MAX ||
+        nodes > count + RPL_NUMBER_GAP_MAX || index->peak_count > count ||
+        index->name_count > rpl_trace_tensor_count(index->trace))
+        return false;
+    pages_expect(&index->rows, sizeof(struct rpl_row), RPL_ROW_GROUP, rows);
+    pages_expect(&index->nodes, sizeof(uint32_t), RPL_NODE_NAME_GROUP, nodes);
+    for (size_t i = 0; i < RPL_LEVEL_COUNT; i++) {
+        pages_expect(&index->levels[i], sizeof(struct rpl_node), RPL_NODE_GROUP, level_count);
+        if (rpl_unpack_uint(in) != level_count)
+            return false;
+        level_count = level_count > 1 ? (level_count + RPL_FAN - 1) / RPL_FAN : 0;
+    }
     return rpl_unpack_is_done(in);
 }
 
@@ -447,7 +467,8 @@ static enum vs_status chunks_load(struct rpl_index *index, struct vs_error *err)
         if (i % RPL_CHUNK_GROUP == 0)
             st = part_open(index, part_id(RPL_PART_CHUNKS, 0, i / RPL_CHUNK_GROUP), &in, err);
         if (!st)
-            chunk_unpack(&in, i ? &index->chunks[i - 1] : &none, &index->chunks[i]);
+            chunk_unpack(&in, i ? &index->chunks[i - 1] : &none, rpl_index_chunk_events(index, i),
+                         &index->chunks[i]);
         if (!st && (i + 1 == count || (i + 1) % RPL_CHUNK_GROUP == 0) && !rpl_unpack_is_done(&in))
             st = vs_fail(err, VS_E_NOT_FOUND, "what was derived from the trace is damaged");
     }

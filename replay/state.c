@@ -315,6 +315,7 @@ static struct rpl_block block_unpack(struct rpl_unpack *in, const struct rpl_blo
     b.last_use_place = (uint32_t)rpl_unpack_uint(in);
     b.saves = (uint32_t)rpl_unpack_uint(in);
     b.category = (uint8_t)rpl_unpack_uint(in);
+    in->is_bad |= b.alloc_seq < 1 || b.alloc_seq > seq;
     return b;
 }
 

@@ -7,12 +7,16 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "replay/alive.h"
+#include "replay/breaks.h"
 #include "replay/index_internal.h"
 #include "replay/lives.h"
+#include "replay/modules.h"
+#include "replay/pack.h"
 #include "replay/trace_internal.h"
 #include "tests/replay/net_trace.h"
 #include "tests/replay/random_trace.h"
@@ -181,12 +185,132 @@ static void answers_from_what_was_stored_are_the_same(void **state)
     rpl_trace_free(memory);
 }
 
+/* ---- parts that were changed by someone who knows how to seal them ---- */
+
+static uint32_t random_below(uint32_t *random, uint32_t n)
+{
+    *random = *random * 1664525 + 1013904223;
+    return (*random >> 8) % n;
+}
+
+/* One part gets a few other bytes, and a seal that fits them. */
+static void part_change(const char *path, uint32_t *random)
+{
+    struct rpl_pack pack = {NULL, 0, 0};
+    sqlite3_stmt *stmt;
+    sqlite3 *db;
+    sqlite3_int64 id;
+    size_t len;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db,
+                                        "SELECT id, data FROM derived WHERE length(data) > 8 "
+                                        "ORDER BY id LIMIT 1 OFFSET ?",
+                                        -1, &stmt, NULL),
+                     SQLITE_OK);
+    sqlite3_bind_int(stmt, 1, (int)random_below(random, 40));
+    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+    id = sqlite3_column_int64(stmt, 0);
+    len = (size_t)sqlite3_column_bytes(stmt, 1);
+    pack.cap = len + 64;
+    pack.bytes = vs_alloc(pack.cap);
+    memcpy(pack.bytes, sqlite3_column_blob(stmt, 1), len);
+    pack.len = len - 8;
+    for (uint32_t i = 1 + random_below(random, 3); i; i--)
+        pack.bytes[random_below(random, (uint32_t)pack.len)] = (uint8_t)random_below(random, 256);
+    rpl_pack_seal(&pack);
+    sqlite3_finalize(stmt);
+    assert_int_equal(
+        sqlite3_prepare_v2(db, "UPDATE derived SET data = ? WHERE id = ?", -1, &stmt, NULL),
+        SQLITE_OK);
+    sqlite3_bind_blob(stmt, 1, pack.bytes, (int)pack.len, SQLITE_STATIC);
+    sqlite3_bind_int64(stmt, 2, id);
+    assert_int_equal(sqlite3_step(stmt), SQLITE_DONE);
+    sqlite3_finalize(stmt);
+    sqlite3_close(db);
+    rpl_pack_release(&pack);
+}
+
+/* Ask for a bit of everything. Whether the answers are right is not asked, only that there are some, or an error. */
+static void ask_all(struct rpl_index *index, uint32_t *random)
+{
+    uint64_t count = rpl_index_event_count(index);
+    struct rpl_kept_list *list = vs_calloc(1, sizeof(*list));
+    struct rpl_column columns[20];
+    struct rpl_op ops[10];
+    struct rpl_why why = {.id = 0};
+    struct rpl_hit hit;
+    struct rpl_breaks *breaks = rpl_breaks_new(index);
+    struct rpl_cursor *cursor = rpl_cursor_new(index);
+    struct rpl_modules *modules = NULL;
+    struct vs_error err = VS_ERROR_INIT;
+    uint32_t number;
+    enum vs_status st = rpl_breaks_add(breaks, "total > 9M and op relu", &number, &err);
+    uint64_t to;
+    size_t filled;
+
+    ok(st, &err);
+    for (int i = 0; i < 6; i++) {
+        uint64_t seq = 1 + random_below(random, (uint32_t)count);
+        const struct rpl_live *live = rpl_cursor_live(cursor);
+
+        st = rpl_timeline_columns(index, 1 + seq / 2, seq / 2 + 1 + count / 3, columns, 20, &err);
+        for (int verb = 0; verb < RPL_VERB_COUNT; verb++) {
+            st = rpl_step(index, seq, (enum rpl_verb)verb, i - 3, &to, NULL, &err);
+            if (!st)
+                st = rpl_cursor_seek(cursor, to, &err);
+        }
+        st = rpl_step_finish(index, seq, i % 2, &to, &err);
+        st = rpl_step_same_line(index, seq, i % 2, &to, &err);
+        st = rpl_step_ops(index, 1 + seq / 50, 10, ops, &filled, &err);
+        st = rpl_breaks_run(breaks, seq, i % 2, NULL, NULL, &hit, &err);
+        st = rpl_cursor_seek(cursor, seq, &err);
+        why.id = live->block_count ? live->blocks[seq % live->block_count].id : 1;
+        st = rpl_alive_why(cursor, &why, &err);
+        st = rpl_step_block(index, why.id, seq, i % 2, &to, &err);
+        if (rpl_cursor_seq(cursor))
+            st = rpl_alive_kept(cursor, list, &err);
+    }
+    st = rpl_modules_new(index, &modules, &err);
+    (void)st;
+    rpl_modules_free(modules);
+    rpl_cursor_free(cursor);
+    rpl_breaks_free(breaks);
+    rpl_why_release(&why);
+    vs_free(list);
+}
+
+static void sealed_nonsense_leads_nowhere_outside_of_the_trace(void **state)
+{
+    struct rpl_trace *memory = random_trace(RPL_STORE_EVENTS + 3000, 56);
+    struct vs_error err = VS_ERROR_INIT;
+    uint32_t random = 4711;
+    char path[4096];
+
+    trace_path(state, "nonsense.db", path, sizeof(path));
+    random_trace_write(memory, rpl_trace_event_count(memory), path);
+    ok(rpl_index_make(path, &err), &err);
+    for (int i = 0; i < 40; i++) {
+        struct rpl_trace *trace;
+        struct rpl_index *index;
+
+        part_change(path, &random);
+        ok(rpl_trace_open(path, &trace, &err), &err);
+        ok(rpl_index_open(trace, NULL, NULL, &index, &err), &err);
+        ask_all(index, &random);
+        rpl_index_free(index);
+        rpl_trace_free(trace);
+    }
+    rpl_trace_free(memory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_on_random_traces_are_those_of_a_full_reading),
         cmocka_unit_test(answers_on_nets_are_those_of_a_full_reading),
         cmocka_unit_test(answers_from_what_was_stored_are_the_same),
+        cmocka_unit_test(sealed_nonsense_leads_nowhere_outside_of_the_trace),
     };
 
     return cmocka_run_group_tests_name("replay/alive", tests, trace_folder_setup,
