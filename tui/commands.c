@@ -131,21 +131,6 @@ static void do_note(struct tui_app *app, const char *words)
     vs_free(key);
 }
 
-static void do_marks(struct tui_app *app, const char *words)
-{
-    struct vs_text text = {NULL, 0, 0};
-
-    (void)words;
-    for (size_t i = 0; i < rpl_marks_count(app->marks); i++) {
-        const struct rpl_mark *mark = rpl_marks_at(app->marks, i);
-
-        vs_text_addf(&text, "%s%s @%" PRIu64 "%s%s", i ? "  |  " : "", mark->key, mark->seq,
-                     *mark->note ? " " : "", mark->note);
-    }
-    tui_app_say(app, "%s", text.len ? vs_text_get(&text) : "no marks; m and a letter sets one");
-    vs_text_release(&text);
-}
-
 static void do_fit(struct tui_app *app, const char *words)
 {
     struct rpl_space space;
@@ -225,10 +210,10 @@ static const struct {
     command_fn *run;
     word_fn *word; /* words that may stand behind it; NULL: any */
 } COMMANDS[] = {
-    {"set", do_set, toggle_word}, {"goto", do_goto, NULL},         {"break", do_break, break_word},
-    {"watch", do_watch, NULL},    {"delete", do_delete, NULL},     {"disable", do_disable, NULL},
-    {"enable", do_enable, NULL},  {"note", do_note, NULL},         {"marks", do_marks, NULL},
-    {"fit", do_fit, NULL},        {"theme", do_theme, theme_word}, {"view", do_view, view_word},
+    {"set", do_set, toggle_word},    {"goto", do_goto, NULL},      {"break", do_break, break_word},
+    {"watch", do_watch, NULL},       {"delete", do_delete, NULL},  {"disable", do_disable, NULL},
+    {"enable", do_enable, NULL},     {"note", do_note, NULL},      {"fit", do_fit, NULL},
+    {"theme", do_theme, theme_word}, {"view", do_view, view_word},
 };
 #define COMMAND_COUNT (sizeof(COMMANDS) / sizeof(COMMANDS[0]))
 

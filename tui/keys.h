@@ -28,7 +28,8 @@ enum tui_scope {
     TUI_IN_SEGMENTS = 1 << 8,
     TUI_IN_HELP = 1 << 9,
     TUI_IN_TRIES = 1 << 10,
-    TUI_IN_ANY = (1 << 11) - 1,
+    TUI_IN_BREAKS = 1 << 11,
+    TUI_IN_ANY = (1 << 12) - 1,
 };
 
 enum tui_action {

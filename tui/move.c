@@ -242,21 +242,6 @@ static void watch_block(struct tui_app *app)
     vs_text_release(&text);
 }
 
-static void break_list(struct tui_app *app)
-{
-    struct rpl_breaks *breaks = tui_app_run(app)->breaks;
-    struct vs_text text = {NULL, 0, 0};
-
-    for (size_t i = 0; i < rpl_breaks_count(breaks); i++) {
-        const struct rpl_break *b = rpl_breaks_at(breaks, i);
-
-        vs_text_addf(&text, "%s%" PRIu32 "%s %s", i ? "  |  " : "", b->number,
-                     b->is_on ? "" : " (off)", b->text);
-    }
-    tui_app_say(app, "%s", text.len ? vs_text_get(&text) : "no breaks; b sets one on this line");
-    vs_text_release(&text);
-}
-
 /* ---- jumps, marks ---- */
 
 static void jump(struct tui_app *app, int by)
@@ -475,8 +460,6 @@ static bool act_place(struct tui_app *app, const struct tui_command *command)
         mark_go(app, command->arg);
     else if (action == TUI_BREAK_HERE)
         break_here(app);
-    else if (action == TUI_BREAK_LIST)
-        break_list(app);
     else if (action == TUI_WATCH)
         watch_block(app);
     else

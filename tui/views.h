@@ -20,6 +20,7 @@ extern const struct tui_view tui_view_tries;
 extern const struct tui_view tui_view_ops;
 extern const struct tui_view tui_view_modules;
 extern const struct tui_view tui_view_segments;
+extern const struct tui_view tui_view_breaks;
 extern const struct tui_view tui_view_help;
 
 #endif

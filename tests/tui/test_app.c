@@ -356,6 +356,10 @@ static void a_break_on_a_line_is_run_to_both_ways(void **state)
     assert_int_equal(app.at, hits[1]);
     session_type(&app, "C");
     assert_int_equal(app.at, hits[0]);
+    /* switched off it is passed by */
+    session_type(&app, "B<space>c");
+    assert_int_equal(app.at, hits[0]);
+    session_expect(&app, "no break is hit");
     tui_app_release(&app);
 }
 
@@ -390,6 +394,12 @@ static void marks_stay_in_the_trace(void **state)
     session_type(&app, "'x");
     assert_int_equal(app.at, 5);
     session_expect(&app, "look here");
+    /* in the list it can be gone to, and taken away */
+    session_type(&app, "gpB<space>");
+    assert_int_equal(app.at, 5);
+    session_expect(&app, "@5  look here");
+    session_type(&app, "x");
+    session_expect_not(&app, "look here");
     tui_app_release(&app);
     free(copy);
 }

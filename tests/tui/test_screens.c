@@ -52,6 +52,8 @@ static const struct screen {
     {"modules", 80, 24, TUI_THEME_MONO, false, "gm"},
     {"segments", 80, 24, TUI_THEME_MONO, false, "gs"},
     {"segments-colour", 80, 24, TUI_THEME_DARK, false, "gs"},
+    {"breaks", 80, 24, TUI_THEME_MONO, false,
+     "gB:break total > 20K<enter>:watch tensor fc1.weight<enter><space>"},
     {"help", 80, 24, TUI_THEME_MONO, false, "?"},
     {"prompt", 80, 24, TUI_THEME_MONO, false, ":set ch<tab>"},
     {"message", 80, 24, TUI_THEME_MONO, false, ":brea total > 1M<enter>"},
