@@ -232,11 +232,12 @@ bool lang_module_call(struct lang_vm *vm, struct lang_value *at, uint32_t arg_co
 {
     const struct lang_module_instance *m = lang_as_module(*at);
     uint32_t total = arg_count + kw->count;
+    bool has_path = m->path != NULL; /* m may be gone in the end */
     const char *before = NULL;
     struct lang_value result;
     bool ok;
 
-    if (m->path != NULL)
+    if (has_path)
         before = eng_place_module(vm->eng, m->path);
     if (vm->observed)
         tell_args(vm, m, at + 1, total, true);
@@ -252,7 +253,7 @@ bool lang_module_call(struct lang_vm *vm, struct lang_value *at, uint32_t arg_co
             at[1 + i] = lang_none();
         }
     }
-    if (m->path != NULL)
+    if (has_path)
         eng_place_module(vm->eng, before);
     return ok;
 }
