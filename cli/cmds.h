@@ -14,6 +14,7 @@ extern const struct cli_cmd cli_cmd_record;
 extern const struct cli_cmd cli_cmd_report;
 extern const struct cli_cmd cli_cmd_tui;
 extern const struct cli_cmd cli_cmd_whatif;
+extern const struct cli_cmd cli_cmd_diff;
 extern const struct cli_cmd cli_cmd_match;
 extern const struct cli_cmd cli_cmd_sql;
 extern const struct cli_cmd cli_cmd_toggles;

@@ -1,0 +1,150 @@
+/*
+ * cli/cmd_diff.c - prints what differs between two traces.
+ *
+ * For:            `vramscope diff`.
+ * Must not know:  what a difference is; that is replay/diff.h.
+ * Invariant:      as diff(1): exit status 0 is the same, 1 is different, 2 is trouble of any kind.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cmds.h"
+#include "replay/diff.h"
+
+#define TOP_DEFAULT 20
+#define TOP_MAX 1000000
+#define TROUBLE 2
+
+static const struct cli_option OPTIONS[] = {
+    {"by", 0, "WHAT", false, "what a row stands for: category (default), module, line"},
+    {"max-growth", 0, "PERCENT", false,
+     "exit with 0 unless B has more by this much (1%, 0.5%), else with 1"},
+    {"top", 'n', "N", false, "how many rows to print (default 20); JSON has all"},
+    {"json", 0, NULL, false, "print JSON; docs/json.md lists the fields"},
+    {NULL, 0, NULL, false, NULL},
+};
+
+/* What was asked for. growth: in per cent; NaN where there is no limit. */
+struct request {
+    enum rpl_diff_by by;
+    double growth;
+    size_t top;
+};
+
+static enum vs_status by_get(const struct cli_args *args, struct request *out, struct vs_error *err)
+{
+    const char *text = cli_args_value(args, "by");
+
+    out->by = RPL_DIFF_CATEGORY;
+    if (!text || rpl_diff_by_parse(text, &out->by))
+        return VS_OK;
+    return vs_fail(err, VS_E_USAGE,
+                   "diff: --by cannot be `%s`; category, module and line are right", text);
+}
+
+static enum vs_status top_get(const struct cli_args *args, struct request *out,
+                              struct vs_error *err)
+{
+    const char *text = cli_args_value(args, "top");
+    char *end;
+    long n;
+
+    out->top = TOP_DEFAULT;
+    if (!text)
+        return VS_OK;
+    n = strtol(text, &end, 10);
+    if (!*text || *end || n < 0 || n > TOP_MAX)
+        return vs_fail(err, VS_E_USAGE,
+                       "diff: --top cannot be `%s`; a number from 0 to %d is right", text, TOP_MAX);
+    out->top = (size_t)n;
+    return VS_OK;
+}
+
+/* "1%", "0.5%", "1": per cent. */
+static enum vs_status growth_get(const struct cli_args *args, struct request *out,
+                                 struct vs_error *err)
+{
+    const char *text = cli_args_value(args, "max-growth");
+    char *end;
+
+    out->growth = (double)NAN;
+    if (!text)
+        return VS_OK;
+    out->growth = strtod(text, &end);
+    if (end != text && *end == '%')
+        end++;
+    if (end == text || *end || !(out->growth >= 0) || !isfinite(out->growth))
+        return vs_fail(err, VS_E_USAGE,
+                       "diff: --max-growth cannot be `%s`; a percentage like 1%% is right", text);
+    return VS_OK;
+}
+
+static int status_of(const struct rpl_diff *diff, const struct request *request)
+{
+    double a = (double)diff->moment.a;
+
+    if (isnan(request->growth))
+        return diff->is_same ? 0 : 1;
+    if (diff->moment.b <= diff->moment.a)
+        return 0;
+    return (double)(diff->moment.b - diff->moment.a) > a * request->growth / 100.0 ? 1 : 0;
+}
+
+static int run(const struct cli_args *args)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_text text = {NULL, 0, 0};
+    struct rpl_diff diff = {.arena = NULL};
+    struct rpl_trace *traces[2] = {NULL, NULL};
+    struct rpl_index *indexes[2] = {NULL, NULL};
+    struct request request;
+    enum vs_status st = by_get(args, &request, &err);
+    int status = TROUBLE;
+
+    if (!st)
+        st = top_get(args, &request, &err);
+    if (!st)
+        st = growth_get(args, &request, &err);
+    for (int i = 0; i < 2 && !st; i++) {
+        st = rpl_trace_open(args->positionals[i], &traces[i], &err);
+        if (!st)
+            st = rpl_index_open(traces[i], NULL, NULL, &indexes[i], &err);
+    }
+    if (!st)
+        st = rpl_diff_fill(&diff, indexes[0], indexes[1], request.by, &err);
+    if (st) {
+        cli_fail(&err);
+        goto out;
+    }
+    if (cli_args_has(args, "json"))
+        rpl_diff_json(&diff, &text);
+    else
+        rpl_diff_text(&diff, args->positionals[0], args->positionals[1], request.top, &text);
+    if (cli_print(&text) == 0)
+        status = status_of(&diff, &request);
+out:
+    vs_text_release(&text);
+    rpl_diff_release(&diff);
+    for (int i = 0; i < 2; i++) {
+        rpl_index_free(indexes[i]);
+        rpl_trace_free(traces[i]);
+    }
+    return status;
+}
+
+const struct cli_cmd cli_cmd_diff = {
+    .name = "diff",
+    .usage = "A B [--by WHAT] [--max-growth PERCENT] [--top N] [--json]",
+    .summary = "Explain the difference between two traces, at their peaks and over a step",
+    .help = "A is before, B after. The rows add up to the difference, to the byte.\n"
+            "Exit status: 0 nothing differs, 1 something does, 2 the work failed or wrong usage.\n"
+            "With --max-growth: 0 B has not grown by more than that, 1 it has.\n\n"
+            "  vramscope diff before.db after.db\n"
+            "  vramscope diff before.db after.db --by module\n"
+            "  vramscope diff main.db branch.db --max-growth 1%\n",
+    .options = OPTIONS,
+    .positionals_min = 2,
+    .positionals_max = 2,
+    .run = run,
+};

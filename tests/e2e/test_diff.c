@@ -1,0 +1,118 @@
+/*
+ * tests/e2e/test_diff.c - the commands that compare: their exit status is for scripts, their JSON is the contract.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/e2e/program.h"
+
+static int cleanup(void **state)
+{
+    (void)state;
+    program_cleanup();
+    return 0;
+}
+
+static const char *record(const char *net, const char *name, const char *toggle, const char *value)
+{
+    const char *trace = program_path(name);
+    struct program p =
+        program_run("record", net, "-o", trace, "--device", "meta", toggle, value, NULL);
+
+    if (p.status)
+        fail_msg("%s: status %d: %s", net, p.status, p.err);
+    program_release(&p);
+    return trace;
+}
+
+/* The run's status is `status`, and its output or its message has `part`. */
+static void check(struct program p, int status, const char *part)
+{
+    if (p.status != status || (!strstr(p.out, part) && !strstr(p.err, part)))
+        fail_msg("status %d, not %d, or \"%s\" is not in:\n%s%s", p.status, status, part, p.out,
+                 p.err);
+    program_release(&p);
+}
+
+static void an_answer_has_the_contracts_fields_and_adds_up(void **state)
+{
+    static const char *const BY[] = {"category", "module", "line"};
+    const char *a = record("sample_nets/lenet.py", "a.db", NULL, NULL);
+    const char *b = record("sample_nets/lenet.py", "b.db", "--optimizer", "adam");
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(BY) / sizeof(BY[0]); i++) {
+        struct program p = program_run("diff", a, b, "--by", BY[i], "--json", NULL);
+        char path[64];
+        int64_t sum = 0;
+        char *row;
+
+        assert_int_equal(p.status, 1);
+        json_expect(p.out, "$.same", "bool");
+        json_expect(p.out, "$.rows[0].key", "text");
+        json_expect(p.out, "$.rows[0].category", "text");
+        json_expect(p.out, "$.a.by_category", "object");
+        json_expect(p.out, "$.b.by_category", "object");
+        for (int k = 0;; k++) {
+            snprintf(path, sizeof(path), "$.rows[%d].delta", k);
+            row = json_text(p.out, path);
+            if (!row)
+                break;
+            sum += strtoll(row, NULL, 10);
+            free(row);
+        }
+        assert_true(sum > 0);
+        assert_int_equal(sum, json_int(p.out, "$.delta_allocated"));
+        assert_int_equal(sum, json_int(p.out, "$.b.allocated") - json_int(p.out, "$.a.allocated"));
+        row = json_text(p.out, "$.toggles[0].name");
+        assert_string_equal(row, "optimizer");
+        free(row);
+        program_release(&p);
+    }
+}
+
+static void the_status_tells_same_from_different_from_trouble(void **state)
+{
+    const char *a = record("sample_nets/lenet.py", "one.db", NULL, NULL);
+    const char *b = record("sample_nets/lenet.py", "two.db", NULL, NULL);
+    const char *c = record("sample_nets/lenet.py", "more.db", "--batch", "65");
+
+    (void)state;
+    check(program_run("diff", a, b, NULL), 0, "nothing differs");
+    check(program_run("diff", a, c, NULL), 1, "batch: 64 -> 65");
+    check(program_run("diff", a, "nowhere.db", NULL), 2, "nowhere.db: no such file");
+    check(program_run("diff", a, NULL), 2, "usage");
+    check(program_run("diff", a, b, "--by", "colour", NULL), 2, "--by cannot be `colour`");
+    check(program_run("diff", a, b, "--max-growth", "much", NULL), 2, "cannot be `much`");
+    check(program_run("diff", a, b, "--top", "-1", NULL), 2, "--top cannot be `-1`");
+}
+
+static void a_limit_on_growth_is_a_gate(void **state)
+{
+    const char *a = record("sample_nets/lenet.py", "less.db", NULL, NULL);
+    const char *b = record("sample_nets/lenet.py", "gate.db", "--batch", "128");
+
+    (void)state;
+    check(program_run("diff", a, b, "--max-growth", "1%", NULL), 1, "allocated");
+    check(program_run("diff", a, b, "--max-growth", "100%", NULL), 0, "allocated");
+    check(program_run("diff", b, a, "--max-growth", "0", NULL), 0, "allocated");
+    check(program_run("diff", a, a, "--max-growth", "0%", NULL), 0, "allocated");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_answer_has_the_contracts_fields_and_adds_up),
+        cmocka_unit_test(the_status_tells_same_from_different_from_trouble),
+        cmocka_unit_test(a_limit_on_growth_is_a_gate),
+    };
+
+    return cmocka_run_group_tests_name("e2e/diff", tests, NULL, cleanup);
+}
