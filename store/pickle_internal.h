@@ -38,6 +38,13 @@ struct sto_box {
 #define SHAPE_NONE UINT32_MAX
 #define SHAPE_KEYS_MAX 32
 
+/* number: of the key; text: that was it, 0: none yet. */
+struct sto_key_seen {
+    uint64_t text;
+    uint32_t number;
+};
+#define KEYS_SEEN 256
+
 /* Keys shape_keys[first … first + count - 1]. */
 struct sto_shape {
     uint64_t hash;
@@ -78,6 +85,8 @@ struct sto_pickle {
     struct sto_key *keys;
     size_t key_count, key_cap;
     struct sto_slots key_slots;
+    struct sto_key_seen
+        key_seen[KEYS_SEEN]; /* by where the text is: most keys are the same text again */
     struct sto_shape *shapes;
     size_t shape_count, shape_cap;
     uint32_t *shape_keys;

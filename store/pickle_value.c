@@ -145,7 +145,7 @@ static uint32_t key_find(const struct sto_pickle *p, const char *text, size_t le
     return STO_NO_KEY;
 }
 
-static bool key_number(struct sto_pickle *p, struct sto_value text, uint32_t *out)
+static bool key_look_up(struct sto_pickle *p, struct sto_value text, uint32_t *out)
 {
     size_t len;
     const char *name = sto_value_text(p, text, &len);
@@ -166,6 +166,19 @@ static bool key_number(struct sto_pickle *p, struct sto_value text, uint32_t *ou
     *out = (uint32_t)p->key_count;
     p->keys[p->key_count++] = (struct sto_key){hash, text};
     slot_put(&p->key_slots, hash, *out);
+    return true;
+}
+
+static bool key_number(struct sto_pickle *p, struct sto_value text, uint32_t *out)
+{
+    struct sto_key_seen *seen = &p->key_seen[(text.bits >> (TAG_BITS + TEXT_LEN_BITS)) % KEYS_SEEN];
+
+    if (seen->text != text.bits) {
+        if (!key_look_up(p, text, out))
+            return false;
+        *seen = (struct sto_key_seen){text.bits, *out};
+    }
+    *out = seen->number;
     return true;
 }
 
