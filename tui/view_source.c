@@ -119,20 +119,22 @@ static void add_variable(struct source *s, const struct tui_run *run,
     vs_text_release(&shape);
 }
 
-static void vars_make(struct source *s, const struct tui_run *run)
+/* As many lines as fit: an optimizer holds thousands of tensors, and their texts are most of what a key would cost. */
+static void vars_make(struct source *s, const struct tui_run *run, int h)
 {
+    size_t most = h > 0 ? (size_t)h : 0;
     char buf[VS_BYTES_TEXT_MAX];
 
     rpl_frames_fill(&s->frames, run->cursor);
     tui_page_clear(&s->vars);
-    for (size_t i = 0; i < s->frames.count; i++) {
+    for (size_t i = 0; i < s->frames.count && s->vars.count < most; i++) {
         const struct rpl_frame *frame = &s->frames.frames[i];
         const char *scope = rpl_trace_string(run->trace, frame->scope);
 
         tui_page_add(&s->vars, frame->is_current ? TUI_KEY_NAME : TUI_TITLE, "%s",
                      *scope ? scope : "(no name)");
         tui_page_more(&s->vars, 0, TUI_DIM, "  %s", vs_bytes_text(frame->bytes, buf));
-        for (size_t k = 0; k < frame->count; k++)
+        for (size_t k = 0; k < frame->count && s->vars.count < most; k++)
             add_variable(s, run, &frame->variables[k]);
     }
     if (!s->vars.count)
@@ -189,7 +191,7 @@ static void sync(void *state, struct tui_app *app, int w, int h)
         if (s->source_of != text)
             lines_split(s, text);
         lines_weigh(s, run);
-        vars_make(s, run);
+        vars_make(s, run, areas.vars.h);
         s->current = line && line <= s->count ? line - 1 : SIZE_MAX;
         s->list.height = areas.code.h > 0 ? (size_t)areas.code.h : 1;
         line = line_near(run, app->at, line);
