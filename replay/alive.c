@@ -73,12 +73,6 @@ enum vs_status rpl_alive_why(struct rpl_cursor *cursor, struct rpl_why *why, str
 
 /* ---- what is kept ---- */
 
-static bool is_permanent(const struct rpl_block *block)
-{
-    return block->category == VS_CAT_PARAMETER || block->category == VS_CAT_BUFFER ||
-           block->category == VS_CAT_OPTIMIZER;
-}
-
 static int by_bytes(const void *a, const void *b)
 {
     const struct rpl_block *x = a;
@@ -104,7 +98,7 @@ static enum vs_status kept_find(struct rpl_cursor *cursor, struct rpl_block **ou
         struct rpl_life life;
         enum vs_status st;
 
-        if (is_permanent(block) || needed >= since)
+        if (rpl_block_is_permanent(block) || needed >= since)
             continue;
         st = rpl_life_get(rpl_cursor_index(cursor), block->id, &life, err);
         if (st)

@@ -18,12 +18,6 @@ struct candidates {
     size_t cap;
 };
 
-static bool is_permanent(const struct rpl_block *block)
-{
-    return block->category == VS_CAT_PARAMETER || block->category == VS_CAT_BUFFER ||
-           block->category == VS_CAT_OPTIMIZER;
-}
-
 /* The last moment at which it mattered: when it was read last, or made. */
 static uint64_t last_needed(const struct rpl_block *block)
 {
@@ -55,7 +49,7 @@ static void candidates_take(struct candidates *list, const struct rpl_live *live
     for (size_t i = 0; i < live->block_count; i++) {
         const struct rpl_block *block = &live->blocks[i];
 
-        if (is_permanent(block) || last_needed(block) >= since)
+        if (rpl_block_is_permanent(block) || last_needed(block) >= since)
             continue;
         list->items = vs_grow(list->items, list->count, &list->cap, sizeof(*list->items));
         list->items[list->count++] = *block;

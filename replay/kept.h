@@ -42,7 +42,7 @@ struct rpl_kept_list {
 };
 
 /*
- * At event `at` of the trace. Parameters, buffers and the state of the optimizer are never listed: the next step reads them.
+ * At event `at` of the trace. Parameters, buffers and the state of the optimizer are never listed: the next step reads them; nor what libraries keep.
  * Reads the trace three times. Errors: those of reading it.
  */
 VS_MUST_USE enum vs_status rpl_kept_fill(struct rpl_kept_list *out, struct rpl_trace *trace,

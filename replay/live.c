@@ -324,6 +324,12 @@ const struct rpl_block *rpl_live_block(const struct rpl_live *live, uint64_t id)
     return slot ? &live->blocks[slot - 1] : NULL;
 }
 
+bool rpl_block_is_permanent(const struct rpl_block *block)
+{
+    return block->category == VS_CAT_PARAMETER || block->category == VS_CAT_BUFFER ||
+           block->category == VS_CAT_OPTIMIZER || block->category == VS_CAT_WORKSPACE;
+}
+
 uint64_t rpl_live_working_since(const struct rpl_live *live)
 {
     uint64_t since = UINT64_MAX;

@@ -105,6 +105,9 @@ VS_MUST_USE enum vs_status rpl_live_read(struct rpl_live *live, struct rpl_trace
 /* The live block `id`, or NULL. Valid until the next event. */
 const struct rpl_block *rpl_live_block(const struct rpl_live *live, uint64_t id);
 
+/* Is it for the whole run, whether read again or not: parameters, buffers, the optimizer's state, what a library keeps? */
+bool rpl_block_is_permanent(const struct rpl_block *block);
+
 /*
  * First event of what is being worked on now: the outermost running op, or the outermost op inside the innermost running re-run.
  * What was read since then is in use. UINT64_MAX where no op runs.

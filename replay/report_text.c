@@ -291,6 +291,10 @@ static void add_tensor(const struct rpl_report *report, const struct rpl_why *wh
     rpl_shape_text(report->trace, why->block.tensor, out);
     vs_text_add(out, "  ");
     rpl_block_text(report->trace, why, out);
+    if (!why->block.tensor) {
+        vs_text_add(out, "\n               held by the op that is running, or by the library\n");
+        return;
+    }
     vs_text_add(out, "\n               ");
     add_uses(report, why, out);
     vs_text_add_char(out, '\n');

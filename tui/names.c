@@ -52,8 +52,7 @@ void tui_block_short(const struct tui_run *run, const struct rpl_block *block,
 bool tui_block_is_done(const struct tui_run *run, const struct rpl_block *block,
                        const struct rpl_life *life, uint64_t at)
 {
-    if (block->category == VS_CAT_PARAMETER || block->category == VS_CAT_BUFFER ||
-        block->category == VS_CAT_OPTIMIZER || !life->id || life->last_use_seq > at)
+    if (rpl_block_is_permanent(block) || !life->id || life->last_use_seq > at)
         return false;
     return life->free_seq || life->alloc_seq < run->last_step;
 }

@@ -62,7 +62,10 @@ static void add_holders(struct tui_page *page, const struct tui_run *run, const 
     struct vs_text text = {NULL, 0, 0};
 
     if (!why->holder_count)
-        tui_page_add(page, TUI_DIM, "held by   nobody: it goes with the op that runs");
+        tui_page_add(page, TUI_DIM, "held by   %s",
+                     why->block.category == VS_CAT_WORKSPACE
+                         ? "the op that runs, or the library for its next"
+                         : "nobody: it goes with the op that runs");
     for (size_t i = 0; i < why->holder_count; i++) {
         const struct rpl_holder *holder = &why->holders[i];
         bool is_saved = holder->kind == VS_HOLD_SAVED || holder->kind == VS_HOLD_CHECKPOINT;

@@ -123,6 +123,7 @@ static void kept_workspaces_are_two_and_no_leak(void **state)
     struct facts_run run = facts_run_net(&net, "target=h100 workspace=2.6 steps=5", false, NULL);
     struct vs_error err = VS_ERROR_INIT;
     struct rpl_leak leak = {0};
+    struct rpl_kept_list kept = {.count = 0};
     struct rpl_summary sum = {.events = 0};
 
     (void)state;
@@ -132,6 +133,9 @@ static void kept_workspaces_are_two_and_no_leak(void **state)
     assert_int_equal(rpl_summary_fill(&sum, run.trace, &err), VS_OK);
     assert_true(sum.peak.by_category[VS_CAT_WORKSPACE] >= 2 * 33554432);
     assert_true(sum.peak.by_category[VS_CAT_WORKSPACE] < 3 * 33554432);
+    assert_int_equal(rpl_kept_fill(&kept, run.trace, sum.peak.event, &err), VS_OK);
+    for (size_t i = 0; i < kept.count; i++)
+        assert_int_not_equal(kept.items[i].block.category, VS_CAT_WORKSPACE);
     rpl_summary_release(&sum);
     facts_run_release(&run);
     facts_net_release(&net);
