@@ -314,11 +314,10 @@ static enum vs_status node_visit(struct gains *g, size_t level, size_t i, uint64
     return st;
 }
 
-/* A chunk whose changes are being passed. seq: the last one; allocated: right after it. bytes: a copy, as the index has but one part at a time. */
+/* A chunk whose changes are being passed. seq: the last one; allocated: right after it. */
 struct changes {
     size_t chunk;
     struct rpl_unpack in;
-    uint8_t *bytes;
     uint64_t seq;
     uint64_t allocated;
     bool has_chunk;
@@ -337,12 +336,8 @@ static enum vs_status changes_to(struct gains *g, struct changes *c, uint64_t fi
     st = rpl_index_blob(g->index, RPL_PART_CHANGES, chunk, &blob, err);
     if (st)
         return st;
-    c->bytes = vs_realloc(c->bytes, blob.len + 1, 1);
-    memcpy(c->bytes, blob.bytes, blob.len);
-    if (!rpl_unpack_init(&c->in, c->bytes, blob.len))
-        return vs_fail(err, VS_E_DAMAGED,
-                       "what was derived from the trace makes no sense; "
-                       "`delete from derived` in it makes it be made again");
+    /* those of a chunk stay where they are, and their seal was looked at when they were read */
+    c->in = rpl_unpack_again(blob.bytes, blob.len);
     c->chunk = chunk;
     c->has_chunk = true;
     c->seq = rpl_index_chunk_first(chunk);
@@ -411,7 +406,6 @@ static enum vs_status measure(struct gains *g, struct vs_error *err)
     memset(g->idle, 0, sizeof(g->idle));
     for (size_t i = 0; !st && i < g->open_count; i++)
         st = piece_read(g, &changes, g->open[i], err);
-    vs_free(changes.bytes);
     return st;
 }
 

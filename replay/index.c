@@ -96,8 +96,7 @@ void rpl_index_free(struct rpl_index *index)
     if (!index)
         return;
     rpl_cursor_free(index->scan);
-    if (!index->is_paged)
-        rpl_index_build_begin(index); /* lets go of all that was made */
+    rpl_index_build_begin(index); /* lets go of all that was made or read */
     rpl_builder_free(index->builder);
     for (size_t i = 0; i < RPL_LEVEL_COUNT; i++) {
         vs_free(index->levels[i].items);

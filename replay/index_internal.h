@@ -184,7 +184,7 @@ struct rpl_window_slot {
  * is_paged     arrays come from the file
  * is_stored    it is in the file
  * names        string ids of the names of parameters and buffers, each once, in the order of their tensors
- * frames, touched, changes   one a chunk, in memory; none where is_paged
+ * frames, touched, changes   one a chunk, in memory; where is_paged none, but for the changes that were read: they are short, and come again
  * builder      what making it goes on with; NULL where is_paged
  * bytes        a part that was read last
  * row_places   places of the first row_place_count rows, side by side, for who looks through them all

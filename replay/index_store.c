@@ -348,12 +348,25 @@ enum vs_status rpl_index_peaks(struct rpl_index *index, struct vs_error *err)
     return st == VS_E_NOT_FOUND ? rebuild(index, err) : st;
 }
 
+static void changes_cache(struct rpl_index *index, size_t chunk, const struct rpl_blob *blob)
+{
+    if (!index->changes)
+        index->changes = vs_calloc(index->chunk_count, sizeof(*index->changes));
+    index->changes[chunk] = (struct rpl_blob){vs_alloc(blob->len), blob->len};
+    memcpy(index->changes[chunk].bytes, blob->bytes, blob->len);
+}
+
 enum vs_status rpl_index_blob(struct rpl_index *index, enum rpl_part part, size_t chunk,
                               struct rpl_blob *out, struct vs_error *err)
 {
     size_t len = 0;
     enum vs_status st = VS_OK;
 
+    if (index->is_paged && part == RPL_PART_CHANGES && index->changes &&
+        index->changes[chunk].bytes) {
+        *out = index->changes[chunk];
+        return VS_OK;
+    }
     if (index->is_paged) {
         struct rpl_unpack in;
 
@@ -361,6 +374,8 @@ enum vs_status rpl_index_blob(struct rpl_index *index, enum rpl_part part, size_
                              &index->bytes_cap, err);
         if (!st && rpl_unpack_init(&in, index->bytes, len)) {
             *out = (struct rpl_blob){index->bytes, len};
+            if (part == RPL_PART_CHANGES)
+                changes_cache(index, chunk, out);
             return VS_OK;
         }
         if (st && st != VS_E_NOT_FOUND)

@@ -102,6 +102,11 @@ bool rpl_unpack_init(struct rpl_unpack *in, const uint8_t *bytes, size_t len)
     return true;
 }
 
+struct rpl_unpack rpl_unpack_again(const uint8_t *bytes, size_t len)
+{
+    return (struct rpl_unpack){.at = bytes, .end = bytes + len - SEAL_BYTES};
+}
+
 uint64_t rpl_unpack_uint(struct rpl_unpack *in)
 {
     uint64_t n = 0;
