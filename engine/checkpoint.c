@@ -301,7 +301,8 @@ struct eng_tensor *eng_checkpoint_unpack(struct eng *e, struct eng_checkpoint *c
                         "checkpoint of %s (line %" PRIu32
                         "): a recomputed tensor was asked for twice",
                         c->calls.name, c->line);
-    if (t->storage->overwritten && t->version->value != h->version)
+    if (t->storage->is_watched && h->version <= t->storage->watched_at &&
+        t->version->value > t->storage->watched_at)
         return eng_fail(e, VS_E_INPLACE, "the old value is read again by the backward of %s",
                         c->calls.name);
     h->tensor = NULL; /* from now on only who asked holds it */

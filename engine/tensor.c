@@ -386,6 +386,12 @@ struct eng_tensor *eng_alias(struct eng_tensor *t)
     return t ? eng_as_strided(t, t->sizes, t->strides, t->ndim, t->offset) : NULL;
 }
 
+void eng_watch(struct eng_tensor *t)
+{
+    t->storage->is_watched = true;
+    t->storage->watched_at = t->version->value;
+}
+
 struct eng_tensor *eng_overwritten(struct eng_tensor *t)
 {
     struct eng_tensor *fresh = eng_alias(t);

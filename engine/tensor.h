@@ -33,6 +33,9 @@ struct eng_storage {
     uint64_t block_id; /* id in the trace, from 1; 0 on the host and for 0 bytes */
     /* tensors born before this must not be read any more (eng_overwritten); 0: none */
     uint64_t overwritten;
+    /* the version when eng_watch saw it */
+    uint32_t watched_at;
+    bool is_watched;
     uint32_t refs;
     uint32_t saved_count; /* saved slots and checkpoint inputs that hold it now */
     uint8_t category;     /* enum vs_category */
@@ -124,6 +127,11 @@ struct eng_tensor *eng_alias(struct eng_tensor *t) VS_MUST_USE;
  * finding out which modules may work in place.
  */
 struct eng_tensor *eng_overwritten(struct eng_tensor *t) VS_MUST_USE;
+/*
+ * A module on trial may overwrite t now. A checkpoint's re-run that has saved t before, or another version of it, fails with VS_E_INPLACE where
+ * backward asks for what it saved: PyTorch checks no version there, and reads what the module wrote.
+ */
+void eng_watch(struct eng_tensor *t);
 /* As eng_alias with other sizes, strides and offset (elements from the storage's start). */
 struct eng_tensor *eng_as_strided(struct eng_tensor *t, const int64_t *sizes,
                                   const int64_t *strides, int ndim, uint64_t offset) VS_MUST_USE;

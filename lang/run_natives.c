@@ -384,6 +384,17 @@ static bool native_overwritten(struct lang_vm *vm, const struct lang_call *call,
     return true;
 }
 
+static bool native_watch(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
+{
+    if (!lang_args_exact(vm, call, "_watch", 1))
+        return false;
+    if (call->args[0].kind != LANG_TENSOR)
+        return lang_fail(vm, VS_E_TYPE, "_watch: not a tensor");
+    eng_watch(call->args[0].as.tensor);
+    *out = lang_none();
+    return true;
+}
+
 static bool native_version_of(struct lang_vm *vm, const struct lang_call *call,
                               struct lang_value *out)
 {
@@ -451,6 +462,7 @@ void lang_run_trial_natives_register(struct lang_vm *vm)
     static const struct native table[] = {
         {"_overwritten", native_overwritten},
         {"_version_of", native_version_of},
+        {"_watch", native_watch},
         {"_legal_values", native_legal_values},
     };
 

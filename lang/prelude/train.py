@@ -220,6 +220,7 @@ def watched(plain):
     # what was overwritten must not be read again by its old names: it would be another value
     def forward(input):
         before = torch._version_of(input)
+        torch._watch(input)
         result = plain(input)
         return result if torch._version_of(input) == before else torch._overwritten(result)
 
