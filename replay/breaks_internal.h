@@ -1,8 +1,8 @@
 /*
- * replay/breaks_internal.h - a condition, taken apart.
+ * replay/breaks_internal.h - a condition, taken apart, and what is known of it in a trace.
  *
- * For:            replay/breaks.c, replay/breaks_parse.c.
- * Must not know:  where in a trace it comes true.
+ * For:            replay/breaks.c, replay/breaks_parse.c, replay/breaks_look.c.
+ * Must not know:  command lines.
  * Invariant:      a condition has at least one term; some kind of event can fulfil all of them.
  */
 #ifndef RPL_BREAKS_INTERNAL_H
@@ -15,7 +15,10 @@
 
 #include "base/attr.h"
 #include "base/error.h"
+#include "replay/breaks.h"
+#include "replay/index_internal.h"
 #include "replay/trace.h"
+#include "replay/walk.h"
 
 /* What a term is about. Those up to LINE are about the place, from TOTAL to STEP about how things stand, the others about one event. */
 enum rpl_term_field {
@@ -82,5 +85,47 @@ bool rpl_glob_matches(const char *glob, const char *text);
 bool rpl_term_matches(const struct rpl_term *term, const char *text);
 /* The comparison of a term about a number. */
 bool rpl_term_compares(const struct rpl_term *term, int64_t number);
+
+/* The events that a watch looks at. */
+#define RPL_WATCH_KINDS                                                                            \
+    (UINT32_C(1) << VS_EV_ALLOC | UINT32_C(1) << VS_EV_FREE | UINT32_C(1) << VS_EV_CATEGORY |      \
+     UINT32_C(1) << VS_EV_HOLD | UINT32_C(1) << VS_EV_DROP)
+
+/*
+ * A break or watch.
+ *
+ * glob      of a watch; else condition is what it says
+ * places    by place id: do all terms about places hold there? Of a watch: does "MODULE.OP" match?
+ * names     of a watch, by string id: does the name match?
+ * place_bits  those of the places where it holds, as in struct rpl_chunk
+ * holds     it held right after the event before
+ */
+struct rpl_entry {
+    struct rpl_break shown;
+    char *text;
+    char *glob;
+    struct rpl_condition condition;
+    uint8_t *places;
+    size_t place_count;
+    uint8_t *names;
+    size_t name_count;
+    uint64_t place_bits[RPL_PLACE_BITS / 64];
+    bool has_places;
+    bool holds;
+    bool is_looked_at;
+};
+
+/* Look at the places that were not there last time. */
+void rpl_entry_look(struct rpl_entry *entry, const struct rpl_trace *trace);
+/* Of a break: does its condition hold right after the event that the walk stands after? event: that event, NULL at a chunk's start. */
+bool rpl_entry_holds(const struct rpl_entry *entry, const struct rpl_walk *walk,
+                     const struct vs_event *event);
+/* Of a watch: does the event hit? */
+VS_MUST_USE enum vs_status rpl_entry_watch_hits(struct rpl_entry *entry, struct rpl_index *index,
+                                                const struct vs_event *event, bool *out,
+                                                struct vs_error *err);
+/* Can it hit in chunk `number`? */
+VS_MUST_USE enum vs_status rpl_entry_may(struct rpl_index *index, const struct rpl_entry *entry,
+                                         size_t number, bool *out, struct vs_error *err);
 
 #endif

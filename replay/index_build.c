@@ -9,53 +9,10 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "replay/index_internal.h"
-#include "replay/state.h"
+#include "replay/index_build_internal.h"
 
 /* A frame is kept where at least this many events per block and holder in it went by since the one before. */
 #define FRAME_EVENTS_PER_ITEM 2
-
-/*
- * What the events so far lead to.
- *
- * state        blocks and holders, for the frames; has_state: of a file only, as reading that again is what frames save
- * allocated, by_category, requested, reserved, step, phase, place   right after the last event
- * frame_seq    event right after which the last frame was kept
- * is_rising    looking for the next peak: extreme is the highest since the last valley, at extreme_seq; else the lowest since the last peak
- * ops          the ops and re-runs that run; nothing else of it is used
- * waiting      blocks that were needed by what runs, perhaps for the last time
- * changes      of what is allocated, in the chunk; change_offset: of the last one
- * touched      the chunk's older blocks, packed as they come; touched_last: the last of them
- * tensors      tensors whose names were looked at; is_named, by string id: it is among the index's names
- */
-struct rpl_builder {
-    struct rpl_state state;
-    bool has_state;
-    uint64_t allocated;
-    uint64_t requested;
-    uint64_t reserved;
-    uint64_t by_category[VS_CATEGORY_COUNT];
-    int64_t step;
-    uint8_t phase;
-    uint32_t place;
-    uint64_t frame_seq;
-    bool is_rising;
-    uint64_t extreme;
-    uint64_t extreme_seq;
-    bool has_pending_peak;
-    struct rpl_live ops;
-    uint64_t *waiting;
-    size_t waiting_count;
-    size_t waiting_cap;
-    struct rpl_pack changes;
-    uint32_t change_offset;
-    uint64_t *touched;
-    size_t touched_count;
-    size_t touched_cap;
-    uint32_t tensors;
-    bool *is_named;
-    size_t is_named_count;
-};
 
 /* ---- words ---- */
 
@@ -121,27 +78,6 @@ void rpl_node_merge(struct rpl_node *into, const struct rpl_node *later)
 }
 
 /* ---- arrays ---- */
-
-/* One more item, zeroed. */
-static void *pages_add(struct rpl_pages *pages)
-{
-    char *item;
-
-    pages->items = vs_grow(pages->items, pages->count, &pages->cap, pages->item_bytes);
-    item = (char *)pages->items + pages->count++ * pages->item_bytes;
-    memset(item, 0, pages->item_bytes);
-    return item;
-}
-
-/* Item number `i` of what event `seq` speaks of, with empty ones before it; NULL where that would be too many. */
-static void *pages_at(struct rpl_pages *pages, uint64_t i, uint64_t seq)
-{
-    if (i > seq + RPL_NUMBER_GAP_MAX)
-        return NULL;
-    while (pages->count <= i)
-        pages_add(pages);
-    return (char *)pages->items + i * pages->item_bytes;
-}
 
 static void pages_reset(struct rpl_pages *pages, size_t item_bytes, size_t group)
 {
@@ -361,240 +297,6 @@ static void place_note(struct rpl_index *index, struct rpl_chunk *chunk, uint32_
     b->place = event->place;
 }
 
-/* ---- blocks and totals ---- */
-
-static enum vs_status damaged(uint64_t seq, const char *what, uint64_t number, struct vs_error *err)
-{
-    return vs_fail(err, VS_E_DAMAGED, "event %" PRIu64 " %s %" PRIu64 "; the trace is damaged", seq,
-                   what, number);
-}
-
-/* The row of a block that the event speaks of; NULL: it has none. */
-static struct rpl_row *row_get(struct rpl_index *index, uint64_t block)
-{
-    if (block < 1 || block > index->rows.count)
-        return NULL;
-    return (struct rpl_row *)index->rows.items + (block - 1);
-}
-
-static void touch(struct rpl_index *index, struct rpl_row *row, uint64_t block)
-{
-    struct rpl_builder *b = index->builder;
-
-    if (row->touched == index->chunk_count ||
-        row->alloc_seq > rpl_index_chunk_first(index->chunk_count - 1))
-        return;
-    row->touched = (uint32_t)index->chunk_count;
-    b->touched = vs_grow(b->touched, b->touched_count, &b->touched_cap, sizeof(*b->touched));
-    b->touched[b->touched_count++] = block;
-}
-
-/* The block is needed now: by what runs, or by whoever has it made. */
-static void need(struct rpl_builder *b, struct rpl_row *row, uint64_t block)
-{
-    row->idle_seq = 0;
-    if (row->is_waiting)
-        return;
-    row->is_waiting = true;
-    b->waiting = vs_grow(b->waiting, b->waiting_count, &b->waiting_cap, sizeof(*b->waiting));
-    b->waiting[b->waiting_count++] = block;
-}
-
-/* An alloc or free: those that wait for an op that is over by now are not needed any more, for all that is known. */
-static void settle(struct rpl_index *index, uint64_t seq)
-{
-    struct rpl_builder *b = index->builder;
-    uint64_t since = rpl_live_working_since(&b->ops);
-    size_t kept = 0;
-
-    for (size_t i = 0; i < b->waiting_count; i++) {
-        struct rpl_row *row = row_get(index, b->waiting[i]);
-        uint64_t needed = row->last_use_seq ? row->last_use_seq : row->alloc_seq;
-
-        row->is_waiting = !row->free_seq && needed >= since;
-        if (row->is_waiting)
-            b->waiting[kept++] = b->waiting[i];
-        else if (!row->free_seq)
-            row->idle_seq = seq;
-    }
-    b->waiting_count = kept;
-}
-
-static enum vs_status on_alloc(struct rpl_index *index, struct rpl_chunk *chunk, uint64_t seq,
-                               const struct vs_event *event, struct vs_error *err)
-{
-    struct rpl_builder *b = index->builder;
-    struct rpl_row *row = event->a ? pages_at(&index->rows, event->a - 1, seq) : NULL;
-    uint32_t bits[3];
-
-    if (!row)
-        return damaged(seq, "allocates a block of no possible number:", event->a, err);
-    if (row->alloc_seq)
-        return damaged(seq, "allocates a block again:", event->a, err);
-    if (event->aux >= VS_CATEGORY_COUNT)
-        return damaged(seq, "has no such category:", event->aux, err);
-    if (event->c > UINT64_MAX - b->allocated || event->b > UINT64_MAX - b->requested)
-        return damaged(seq, "allocates more than can be counted, block", event->a, err);
-    settle(index, seq);
-    *row = (struct rpl_row){
-        .alloc_seq = seq,
-        .requested = event->b,
-        .bytes = event->c,
-        .tensor = event->e,
-        .place = event->place,
-        .category = event->aux,
-        .touched = (uint32_t)index->chunk_count,
-    };
-    need(b, row, event->a);
-    b->allocated += event->c;
-    b->requested += event->b;
-    b->by_category[event->aux] += event->c;
-    rpl_line_bits(rpl_trace_place(index->trace, event->place), bits);
-    for (int i = 0; i < 3; i++)
-        chunk->lines[bits[i] / 64] |= UINT64_C(1) << bits[i] % 64;
-    /* 0: none; sizes from 0 on are kept + 1 */
-    if (event->b >= chunk->alloc_max[event->aux])
-        chunk->alloc_max[event->aux] = event->b == UINT64_MAX ? event->b : event->b + 1;
-    return VS_OK;
-}
-
-static enum vs_status on_free(struct rpl_index *index, uint64_t seq, const struct vs_event *event,
-                              struct vs_error *err)
-{
-    struct rpl_builder *b = index->builder;
-    struct rpl_row *row = row_get(index, event->a);
-
-    if (!row || !row->alloc_seq || row->free_seq)
-        return damaged(seq, "frees a block that is not alive:", event->a, err);
-    if (row->bytes != event->c || row->requested != event->b)
-        return damaged(seq, "gives back another number of bytes than were handed out, block",
-                       event->a, err);
-    settle(index, seq);
-    row->free_seq = seq;
-    b->allocated -= row->bytes;
-    b->requested -= row->requested;
-    b->by_category[row->category] -= row->bytes;
-    touch(index, row, event->a);
-    return VS_OK;
-}
-
-static enum vs_status on_category(struct rpl_index *index, uint64_t seq,
-                                  const struct vs_event *event, struct vs_error *err)
-{
-    struct rpl_builder *b = index->builder;
-    struct rpl_row *row = row_get(index, event->a);
-
-    if (!row || !row->alloc_seq || row->free_seq)
-        return damaged(seq, "speaks of a block that is not alive:", event->a, err);
-    if (event->aux >= VS_CATEGORY_COUNT)
-        return damaged(seq, "has no such category:", event->aux, err);
-    b->by_category[row->category] -= row->bytes;
-    row->category = event->aux;
-    b->by_category[row->category] += row->bytes;
-    touch(index, row, event->a);
-    return VS_OK;
-}
-
-static enum vs_status on_segment(struct rpl_index *index, uint64_t seq,
-                                 const struct vs_event *event, struct vs_error *err)
-{
-    struct rpl_builder *b = index->builder;
-    bool grows = event->kind == VS_EV_SEGMENT_ALLOC || event->kind == VS_EV_SEGMENT_MAP;
-
-    if (grows ? event->b > UINT64_MAX - b->reserved : event->b > b->reserved)
-        return damaged(seq, "leaves no possible number of reserved bytes, with", event->b, err);
-    b->reserved = grows ? b->reserved + event->b : b->reserved - event->b;
-    if (b->reserved > index->facts.reserved_max)
-        index->facts.reserved_max = b->reserved;
-    return VS_OK;
-}
-
-/* Save, unsave, hold, drop, cast, use: something about a block. */
-static void on_block(struct rpl_index *index, uint64_t seq, const struct vs_event *event)
-{
-    struct rpl_row *row = row_get(index, event->a);
-    struct rpl_row *from = event->kind == VS_EV_CAST ? row_get(index, event->b) : NULL;
-
-    if (from && from->alloc_seq)
-        touch(index, from, event->b);
-    if (!row || !row->alloc_seq)
-        return;
-    touch(index, row, event->a);
-    if (event->kind == VS_EV_USE && !row->free_seq) {
-        row->last_use_seq = seq;
-        need(index->builder, row, event->a);
-    }
-}
-
-static void on_op(struct rpl_index *index, uint64_t seq, const struct vs_event *event)
-{
-    uint32_t *name;
-
-    if (event->kind == VS_EV_OP_END) {
-        index->facts.flops += event->c;
-        if (event->aux == 2)
-            index->facts.recompute_flops += event->c;
-    } else if (event->aux == 1 && event->b) {
-        name = pages_at(&index->nodes, event->b - 1, seq);
-        if (name)
-            *name = (uint32_t)event->a;
-    }
-}
-
-/* What the event does, as far as totals, blocks and ops go. */
-static enum vs_status event_apply(struct rpl_index *index, struct rpl_chunk *chunk, uint64_t seq,
-                                  const struct vs_event *event, struct vs_error *err)
-{
-    struct rpl_builder *b = index->builder;
-
-    switch ((enum vs_event_kind)event->kind) {
-    case VS_EV_ALLOC:
-        return on_alloc(index, chunk, seq, event, err);
-    case VS_EV_FREE:
-        return on_free(index, seq, event, err);
-    case VS_EV_SEGMENT_ALLOC:
-    case VS_EV_SEGMENT_FREE:
-    case VS_EV_SEGMENT_MAP:
-    case VS_EV_SEGMENT_UNMAP:
-        return on_segment(index, seq, event, err);
-    case VS_EV_CATEGORY:
-        return on_category(index, seq, event, err);
-    case VS_EV_OOM:
-        if (!index->facts.oom_seq)
-            index->facts.oom_seq = seq;
-        break;
-    case VS_EV_SAVE:
-    case VS_EV_UNSAVE:
-    case VS_EV_HOLD:
-    case VS_EV_DROP:
-    case VS_EV_CAST:
-    case VS_EV_USE:
-        on_block(index, seq, event);
-        break;
-    case VS_EV_OP_BEGIN:
-    case VS_EV_OP_END:
-        on_op(index, seq, event);
-        return rpl_live_apply(&b->ops, seq, event, err);
-    case VS_EV_RECOMPUTE_BEGIN:
-    case VS_EV_RECOMPUTE_END:
-        return rpl_live_apply(&b->ops, seq, event, err);
-    case VS_EV_PHASE:
-        if (event->a >= VS_PHASE_COUNT)
-            return damaged(seq, "has no such phase:", event->a, err);
-        b->phase = (uint8_t)event->a;
-        break;
-    case VS_EV_STEP:
-        b->step = (int64_t)event->a - 1;
-        index->facts.steps += event->a > 0;
-        break;
-    case VS_EV_SCALE:
-    case VS_EV_SKIP_STEP:
-    case VS_EVENT_KIND_COUNT:
-        break;
-    }
-    return VS_OK;
-}
-
 /* ---- the pyramid's lowest level, and peaks ---- */
 
 static void node_note(struct rpl_node *node, const struct rpl_builder *b, uint64_t seq)
@@ -615,7 +317,7 @@ static void node_note(struct rpl_node *node, const struct rpl_builder *b, uint64
 static void node_begin(struct rpl_index *index, uint64_t seq, const struct vs_event *event)
 {
     const struct rpl_builder *b = index->builder;
-    struct rpl_node *node = pages_add(&index->levels[0]);
+    struct rpl_node *node = rpl_pages_add(&index->levels[0]);
 
     node->time_ns = event->time_ns;
     node->max_seq = seq;
@@ -671,11 +373,11 @@ static enum vs_status event_take(struct rpl_index *index, uint64_t seq,
     enum vs_status st;
 
     if (event->kind >= VS_EVENT_KIND_COUNT)
-        return damaged(seq, "is of no kind that there is:", event->kind, err);
+        return rpl_builder_damaged(seq, "is of no kind that there is:", event->kind, err);
     if (offset == 0)
         chunk_begin(index);
     chunk = &index->chunks[index->chunk_count - 1];
-    st = event_apply(index, chunk, seq, event, err);
+    st = rpl_builder_apply(index, chunk, seq, event, err);
     if (!st && b->has_state)
         st = rpl_state_apply(&b->state, event, err);
     if (st)
@@ -723,7 +425,7 @@ static void levels_build(struct rpl_index *index, uint64_t first)
         while (pages->count * RPL_FAN < below->count) {
             size_t child = pages->count * RPL_FAN;
             size_t end = child + RPL_FAN < below->count ? child + RPL_FAN : below->count;
-            struct rpl_node *node = pages_add(pages);
+            struct rpl_node *node = rpl_pages_add(pages);
 
             *node = children[child];
             for (size_t i = child + 1; i < end; i++)
@@ -766,7 +468,7 @@ static void names_fill(struct rpl_index *index)
         if (!rpl_trace_tensor(index->trace, ++b->tensors, &desc) || !desc.name)
             continue;
         name_note(index, desc.name);
-        row = row_get(index, desc.block);
+        row = rpl_builder_row(index, desc.block);
         if (row)
             row->name = desc.name;
     }

@@ -1,0 +1,262 @@
+/*
+ * replay/index_events.c - what each event does to totals, blocks and ops while an index is made.
+ *
+ * Must not know:  files; chunks but for what is said of their blocks; the pyramid.
+ * Invariant:      the totals are the sums over the rows that are alive, by category and in all; they never wrap.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "replay/index_build_internal.h"
+
+void *rpl_pages_add(struct rpl_pages *pages)
+{
+    char *item;
+
+    pages->items = vs_grow(pages->items, pages->count, &pages->cap, pages->item_bytes);
+    item = (char *)pages->items + pages->count++ * pages->item_bytes;
+    memset(item, 0, pages->item_bytes);
+    return item;
+}
+
+void *rpl_pages_at(struct rpl_pages *pages, uint64_t i, uint64_t seq)
+{
+    if (i > seq + RPL_NUMBER_GAP_MAX)
+        return NULL;
+    while (pages->count <= i)
+        rpl_pages_add(pages);
+    return (char *)pages->items + i * pages->item_bytes;
+}
+
+enum vs_status rpl_builder_damaged(uint64_t seq, const char *what, uint64_t number,
+                                   struct vs_error *err)
+{
+    return vs_fail(err, VS_E_DAMAGED, "event %" PRIu64 " %s %" PRIu64 "; the trace is damaged", seq,
+                   what, number);
+}
+
+struct rpl_row *rpl_builder_row(struct rpl_index *index, uint64_t block)
+{
+    if (block < 1 || block > index->rows.count)
+        return NULL;
+    return (struct rpl_row *)index->rows.items + (block - 1);
+}
+
+static void touch(struct rpl_index *index, struct rpl_row *row, uint64_t block)
+{
+    struct rpl_builder *b = index->builder;
+
+    if (row->touched == index->chunk_count ||
+        row->alloc_seq > rpl_index_chunk_first(index->chunk_count - 1))
+        return;
+    row->touched = (uint32_t)index->chunk_count;
+    b->touched = vs_grow(b->touched, b->touched_count, &b->touched_cap, sizeof(*b->touched));
+    b->touched[b->touched_count++] = block;
+}
+
+/* The block is needed now: by what runs, or by whoever has it made. */
+static void need(struct rpl_builder *b, struct rpl_row *row, uint64_t block)
+{
+    row->idle_seq = 0;
+    if (row->is_waiting)
+        return;
+    row->is_waiting = true;
+    b->waiting = vs_grow(b->waiting, b->waiting_count, &b->waiting_cap, sizeof(*b->waiting));
+    b->waiting[b->waiting_count++] = block;
+}
+
+/* An alloc or free: those that wait for an op that is over by now are not needed any more, for all that is known. */
+static void settle(struct rpl_index *index, uint64_t seq)
+{
+    struct rpl_builder *b = index->builder;
+    uint64_t since = rpl_live_working_since(&b->ops);
+    size_t kept = 0;
+
+    for (size_t i = 0; i < b->waiting_count; i++) {
+        struct rpl_row *row = rpl_builder_row(index, b->waiting[i]);
+        uint64_t needed = row->last_use_seq ? row->last_use_seq : row->alloc_seq;
+
+        row->is_waiting = !row->free_seq && needed >= since;
+        if (row->is_waiting)
+            b->waiting[kept++] = b->waiting[i];
+        else if (!row->free_seq)
+            row->idle_seq = seq;
+    }
+    b->waiting_count = kept;
+}
+
+static enum vs_status on_alloc(struct rpl_index *index, struct rpl_chunk *chunk, uint64_t seq,
+                               const struct vs_event *event, struct vs_error *err)
+{
+    struct rpl_builder *b = index->builder;
+    struct rpl_row *row = event->a ? rpl_pages_at(&index->rows, event->a - 1, seq) : NULL;
+    uint32_t bits[3];
+
+    if (!row)
+        return rpl_builder_damaged(seq, "allocates a block of no possible number:", event->a, err);
+    if (row->alloc_seq)
+        return rpl_builder_damaged(seq, "allocates a block again:", event->a, err);
+    if (event->aux >= VS_CATEGORY_COUNT)
+        return rpl_builder_damaged(seq, "has no such category:", event->aux, err);
+    if (event->c > UINT64_MAX - b->allocated || event->b > UINT64_MAX - b->requested)
+        return rpl_builder_damaged(seq, "allocates more than can be counted, block", event->a, err);
+    settle(index, seq);
+    *row = (struct rpl_row){
+        .alloc_seq = seq,
+        .requested = event->b,
+        .bytes = event->c,
+        .tensor = event->e,
+        .place = event->place,
+        .category = event->aux,
+        .touched = (uint32_t)index->chunk_count,
+    };
+    need(b, row, event->a);
+    b->allocated += event->c;
+    b->requested += event->b;
+    b->by_category[event->aux] += event->c;
+    rpl_line_bits(rpl_trace_place(index->trace, event->place), bits);
+    for (int i = 0; i < 3; i++)
+        chunk->lines[bits[i] / 64] |= UINT64_C(1) << bits[i] % 64;
+    /* 0: none; sizes from 0 on are kept + 1 */
+    if (event->b >= chunk->alloc_max[event->aux])
+        chunk->alloc_max[event->aux] = event->b == UINT64_MAX ? event->b : event->b + 1;
+    return VS_OK;
+}
+
+static enum vs_status on_free(struct rpl_index *index, uint64_t seq, const struct vs_event *event,
+                              struct vs_error *err)
+{
+    struct rpl_builder *b = index->builder;
+    struct rpl_row *row = rpl_builder_row(index, event->a);
+
+    if (!row || !row->alloc_seq || row->free_seq)
+        return rpl_builder_damaged(seq, "frees a block that is not alive:", event->a, err);
+    if (row->bytes != event->c || row->requested != event->b)
+        return rpl_builder_damaged(
+            seq, "gives back another number of bytes than were handed out, block", event->a, err);
+    settle(index, seq);
+    row->free_seq = seq;
+    b->allocated -= row->bytes;
+    b->requested -= row->requested;
+    b->by_category[row->category] -= row->bytes;
+    touch(index, row, event->a);
+    return VS_OK;
+}
+
+static enum vs_status on_category(struct rpl_index *index, uint64_t seq,
+                                  const struct vs_event *event, struct vs_error *err)
+{
+    struct rpl_builder *b = index->builder;
+    struct rpl_row *row = rpl_builder_row(index, event->a);
+
+    if (!row || !row->alloc_seq || row->free_seq)
+        return rpl_builder_damaged(seq, "speaks of a block that is not alive:", event->a, err);
+    if (event->aux >= VS_CATEGORY_COUNT)
+        return rpl_builder_damaged(seq, "has no such category:", event->aux, err);
+    b->by_category[row->category] -= row->bytes;
+    row->category = event->aux;
+    b->by_category[row->category] += row->bytes;
+    touch(index, row, event->a);
+    return VS_OK;
+}
+
+static enum vs_status on_segment(struct rpl_index *index, uint64_t seq,
+                                 const struct vs_event *event, struct vs_error *err)
+{
+    struct rpl_builder *b = index->builder;
+    bool grows = event->kind == VS_EV_SEGMENT_ALLOC || event->kind == VS_EV_SEGMENT_MAP;
+
+    if (grows ? event->b > UINT64_MAX - b->reserved : event->b > b->reserved)
+        return rpl_builder_damaged(seq, "leaves no possible number of reserved bytes, with",
+                                   event->b, err);
+    b->reserved = grows ? b->reserved + event->b : b->reserved - event->b;
+    if (b->reserved > index->facts.reserved_max)
+        index->facts.reserved_max = b->reserved;
+    return VS_OK;
+}
+
+/* Save, unsave, hold, drop, cast, use: something about a block. */
+static void on_block(struct rpl_index *index, uint64_t seq, const struct vs_event *event)
+{
+    struct rpl_row *row = rpl_builder_row(index, event->a);
+    struct rpl_row *from = event->kind == VS_EV_CAST ? rpl_builder_row(index, event->b) : NULL;
+
+    if (from && from->alloc_seq)
+        touch(index, from, event->b);
+    if (!row || !row->alloc_seq)
+        return;
+    touch(index, row, event->a);
+    if (event->kind == VS_EV_USE && !row->free_seq) {
+        row->last_use_seq = seq;
+        need(index->builder, row, event->a);
+    }
+}
+
+static void on_op(struct rpl_index *index, uint64_t seq, const struct vs_event *event)
+{
+    uint32_t *name;
+
+    if (event->kind == VS_EV_OP_END) {
+        index->facts.flops += event->c;
+        if (event->aux == 2)
+            index->facts.recompute_flops += event->c;
+    } else if (event->aux == 1 && event->b) {
+        name = rpl_pages_at(&index->nodes, event->b - 1, seq);
+        if (name)
+            *name = (uint32_t)event->a;
+    }
+}
+
+enum vs_status rpl_builder_apply(struct rpl_index *index, struct rpl_chunk *chunk, uint64_t seq,
+                                 const struct vs_event *event, struct vs_error *err)
+{
+    struct rpl_builder *b = index->builder;
+
+    switch ((enum vs_event_kind)event->kind) {
+    case VS_EV_ALLOC:
+        return on_alloc(index, chunk, seq, event, err);
+    case VS_EV_FREE:
+        return on_free(index, seq, event, err);
+    case VS_EV_SEGMENT_ALLOC:
+    case VS_EV_SEGMENT_FREE:
+    case VS_EV_SEGMENT_MAP:
+    case VS_EV_SEGMENT_UNMAP:
+        return on_segment(index, seq, event, err);
+    case VS_EV_CATEGORY:
+        return on_category(index, seq, event, err);
+    case VS_EV_OOM:
+        if (!index->facts.oom_seq)
+            index->facts.oom_seq = seq;
+        break;
+    case VS_EV_SAVE:
+    case VS_EV_UNSAVE:
+    case VS_EV_HOLD:
+    case VS_EV_DROP:
+    case VS_EV_CAST:
+    case VS_EV_USE:
+        on_block(index, seq, event);
+        break;
+    case VS_EV_OP_BEGIN:
+    case VS_EV_OP_END:
+        on_op(index, seq, event);
+        return rpl_live_apply(&b->ops, seq, event, err);
+    case VS_EV_RECOMPUTE_BEGIN:
+    case VS_EV_RECOMPUTE_END:
+        return rpl_live_apply(&b->ops, seq, event, err);
+    case VS_EV_PHASE:
+        if (event->a >= VS_PHASE_COUNT)
+            return rpl_builder_damaged(seq, "has no such phase:", event->a, err);
+        b->phase = (uint8_t)event->a;
+        break;
+    case VS_EV_STEP:
+        b->step = (int64_t)event->a - 1;
+        index->facts.steps += event->a > 0;
+        break;
+    case VS_EV_SCALE:
+    case VS_EV_SKIP_STEP:
+    case VS_EVENT_KIND_COUNT:
+        break;
+    }
+    return VS_OK;
+}
