@@ -156,9 +156,9 @@ format-check: ## is every C file laid out?
 bench: $(BENCHES) ## run the benchmarks: ratios against a named peer
 	@for b in $(BENCHES); do echo "== $$b"; $$b || exit 1; done
 
-golden: $(B)/vramscope $(TESTS) ## rewrite the expected screens in tests/golden; review the difference
-	@mkdir -p tests/golden/tui
-	@VRAMSCOPE=$(abspath $(B))/vramscope VRAMSCOPE_GOLDEN=write sh tools/run-tests.sh $(B) $(B)/tests/tui/test_screens
+golden: $(B)/vramscope $(TESTS) ## rewrite the expected screens, the man page and the completions; review the difference
+	@mkdir -p tests/golden/tui completions
+	@VRAMSCOPE=$(abspath $(B))/vramscope VRAMSCOPE_GOLDEN=write sh tools/run-tests.sh $(B) $(B)/tests/tui/test_screens $(B)/tests/cli/test_pages
 
 # The fuzzers need clang; each runs for FUZZ_SECONDS on a copy of its seeds, crashing inputs stay in $(B)/fuzz.
 FUZZ_SECONDS ?= 60
@@ -175,10 +175,16 @@ $(B)/fuzz/%: tests/fuzz/%.c $(FUZZ_OBJS)/libvramscope.a
 	$(Q)clang $(CPPFLAGS) $(WARN) -O1 -g -pthread -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	  -o $@ $< $(FUZZ_OBJS)/libvramscope.a $(LDLIBS)
 
-install: $(B)/vramscope ## copy the program and the sample nets to DESTDIR and PREFIX
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/vramscope/sample_nets
+SHARE = $(DESTDIR)$(PREFIX)/share
+install: $(B)/vramscope ## copy the program, its man page, completions and the sample nets to DESTDIR and PREFIX
+	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/vramscope/sample_nets $(SHARE)/man/man1 \
+	  $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	install -m 755 $(B)/vramscope $(DESTDIR)$(PREFIX)/bin/vramscope
-	install -m 644 sample_nets/*.py $(DESTDIR)$(PREFIX)/share/vramscope/sample_nets
+	install -m 644 sample_nets/*.py $(SHARE)/vramscope/sample_nets
+	install -m 644 docs/vramscope.1 $(SHARE)/man/man1
+	install -m 644 completions/vramscope.bash $(SHARE)/bash-completion/completions/vramscope
+	install -m 644 completions/_vramscope $(SHARE)/zsh/site-functions
+	install -m 644 completions/vramscope.fish $(SHARE)/fish/vendor_completions.d
 
 clean: ## remove what was built
 	rm -rf $(B)

@@ -1,0 +1,85 @@
+# Completion of vramscope in bash.
+# Made from the tables of cli/ and base/toggle.def by `make golden`.
+
+# The toggles, each with $1 in front and $2 behind.
+_vramscope_toggles()
+{
+    local t
+    for t in batch accumulate steps data inplace amp half checkpoint checkpoint-impl preserve-rng optimizer foreach zero-grad drop-outputs detach-loss freeze grad empty-cache alloc-conf target workspace; do
+        printf '%s ' "$1$t$2"
+    done
+}
+
+# The words that may stand behind an option or a toggle.
+_vramscope_values()
+{
+    case $1 in
+    batch) echo "" ;;
+    accumulate) echo "" ;;
+    steps) echo "" ;;
+    data) echo "fresh once" ;;
+    inplace) echo "off on" ;;
+    amp) echo "off fp16 bf16" ;;
+    half) echo "off on" ;;
+    checkpoint) echo "off blocks segments=2 sqrt" ;;
+    checkpoint-impl) echo "reentrant non-reentrant" ;;
+    preserve-rng) echo "off on" ;;
+    optimizer) echo "sgd momentum adam adamw" ;;
+    foreach) echo "auto off" ;;
+    zero-grad) echo "none zeros" ;;
+    drop-outputs) echo "off on" ;;
+    detach-loss) echo "off on" ;;
+    freeze) echo "none half" ;;
+    grad) echo "train eval no_grad" ;;
+    empty-cache) echo "never step phase" ;;
+    alloc-conf) echo "default" ;;
+    target) echo "none v100-16 v100-32 t4 a100-40 a100-80 a10 a10g rtx3060 rtx3090 rtx4090 l4 l40s h100-pcie h100 h200 b200 rtx5090" ;;
+    workspace) echo "2.15 2.9 2.6" ;;
+    device) echo "auto cpu meta" ;;
+    by) echo "category module line" ;;
+    events) echo "tensors allocations all" ;;
+    theme) echo "dark light mono" ;;
+    esac
+}
+
+_vramscope_options()
+{
+    case $1 in
+    record) echo "--out --force --device --capacity --seed --json --help" "$(_vramscope_toggles --)" ;;
+    report) echo "--json --top --help" ;;
+    tui) echo "--set --keys --dump --styles --size --theme --ascii --no-mouse --follow --help" ;;
+    whatif) echo "--set --each --json --help" ;;
+    diff) echo "--by --max-growth --top --json --help" ;;
+    match) echo "--events --define --from --gpu --any-free-order --json --help" "$(_vramscope_toggles --)" ;;
+    sql) echo "--json --help" ;;
+    toggles) echo "--json --help" ;;
+    ops) echo "--json --help" ;;
+    esac
+}
+
+_vramscope()
+{
+    local at=$COMP_CWORD words=
+    local cur=${COMP_WORDS[at]} prev=${COMP_WORDS[at - 1]} cmd=${COMP_WORDS[1]}
+    COMPREPLY=()
+    # bash makes three words of a=b
+    if [ "$cur" = = ]; then
+        cur=
+    elif [ "$prev" = = ] && [ "$at" -gt 2 ]; then
+        prev=${COMP_WORDS[at - 2]}
+    fi
+    if [ "$at" -eq 1 ]; then
+        words="record report tui whatif diff match sql toggles ops --help --version"
+    elif [ "$prev" = --set ] || [ "$prev" = -s ]; then
+        compopt -o nospace 2>/dev/null
+        words=$(_vramscope_toggles '' =)
+    elif [ "${cur#-}" != "$cur" ]; then
+        words=$(_vramscope_options "$cmd")
+    else
+        words=$(_vramscope_values "${prev#--}")
+    fi
+    while IFS= read -r cur; do
+        COMPREPLY+=("$cur")
+    done < <(compgen -W "$words" -- "$cur")
+}
+complete -o default -F _vramscope vramscope

@@ -1,0 +1,112 @@
+# Completion of vramscope in fish.
+# Made from the tables of cli/ and base/toggle.def by `make golden`.
+
+function __vramscope_pairs
+    printf '%s\n' batch=
+    printf '%s\n' accumulate=
+    printf '%s\n' steps=
+    printf '%s\n' data=fresh data=once
+    printf '%s\n' inplace=off inplace=on
+    printf '%s\n' amp=off amp=fp16 amp=bf16
+    printf '%s\n' half=off half=on
+    printf '%s\n' checkpoint=off checkpoint=blocks checkpoint=segments=2 checkpoint=sqrt
+    printf '%s\n' checkpoint-impl=reentrant checkpoint-impl=non-reentrant
+    printf '%s\n' preserve-rng=off preserve-rng=on
+    printf '%s\n' optimizer=sgd optimizer=momentum optimizer=adam optimizer=adamw
+    printf '%s\n' foreach=auto foreach=off
+    printf '%s\n' zero-grad=none zero-grad=zeros
+    printf '%s\n' drop-outputs=off drop-outputs=on
+    printf '%s\n' detach-loss=off detach-loss=on
+    printf '%s\n' freeze=none freeze=half
+    printf '%s\n' grad=train grad=eval grad=no_grad
+    printf '%s\n' empty-cache=never empty-cache=step empty-cache=phase
+    printf '%s\n' alloc-conf=default
+    printf '%s\n' target=none target=v100-16 target=v100-32 target=t4 target=a100-40 target=a100-80 target=a10 target=a10g target=rtx3060 target=rtx3090 target=rtx4090 target=l4 target=l40s target=h100-pcie target=h100 target=h200 target=b200 target=rtx5090
+    printf '%s\n' workspace=2.15 workspace=2.9 workspace=2.6
+end
+
+complete -c vramscope -n __fish_use_subcommand -f -a record -d 'Train a net for a few steps and record every memory event'
+complete -c vramscope -n __fish_use_subcommand -f -a report -d 'Show a trace\'s peak: what is in it, who holds it, per step and phase'
+complete -c vramscope -n __fish_use_subcommand -f -a tui -d 'Step through a trace like a debugger, and flip toggles'
+complete -c vramscope -n __fish_use_subcommand -f -a whatif -d 'Show the peak the recorded net would have with other toggles'
+complete -c vramscope -n __fish_use_subcommand -f -a diff -d 'Explain the difference between two traces, at their peaks and over a step'
+complete -c vramscope -n __fish_use_subcommand -f -a match -d 'Hold a net against what a real GPU recorded, event by event'
+complete -c vramscope -n __fish_use_subcommand -f -a sql -d 'Ask a trace in SQL, where the sqlite3 shell is not at hand'
+complete -c vramscope -n __fish_use_subcommand -f -a toggles -d 'List the toggles: ways to train that change memory, and what each costs'
+complete -c vramscope -n __fish_use_subcommand -f -a ops -d 'List the ops a net file may use, and what autograd saves for each'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -s o -l out -r -d 'the trace to write (default trace.db)'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -s f -l force -d 'replace the trace if it exists'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l device -x -a 'auto cpu meta' -d 'cpu: real arithmetic; meta: shapes and lifetimes only, no losses; auto: the best there is (default)'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l capacity -x -d 'memory of the device, such as 8G (default: as much as is asked for)'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l seed -x -d 'of all random numbers (default 0)'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l json -d 'print what was recorded as JSON'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l batch -x -a '' -d 'samples in a batch'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l accumulate -x -a '' -d 'split each batch into N parts and step the optimizer once for all of them'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l steps -x -a '' -d 'training steps to record'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l data -x -a 'fresh once' -d 'a new batch each step, or one batch moved to the device once'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l inplace -x -a 'off on' -d 'activations and dropouts overwrite their input wherever PyTorch would allow it'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l amp -x -a 'off fp16 bf16' -d 'run forward and loss under autocast; fp16 with a GradScaler'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l half -x -a 'off on' -d 'model.half(): weights, gradients and activations in fp16'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l checkpoint -x -a 'off blocks segments=2 sqrt' -d 'keep only the inputs of the chosen parts and run their forward again in backward'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l checkpoint-impl -x -a 'reentrant non-reentrant' -d 'use_reentrant of the checkpoints that `checkpoint` makes'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l preserve-rng -x -a 'off on' -d 'preserve_rng_state of the checkpoints that `checkpoint` makes'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l optimizer -x -a 'sgd momentum adam adamw' -d 'SGD, SGD(momentum=0.9), Adam or AdamW(weight_decay=0.01) over what requires grad'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l foreach -x -a 'auto off' -d 'the optimizer\'s multi-tensor path, as PyTorch takes it on CUDA, or one parameter at a time'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l zero-grad -x -a 'none zeros' -d 'zero_grad sets gradients to None, or fills them with zeros'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l drop-outputs -x -a 'off on' -d 'del output, loss after each backward'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l detach-loss -x -a 'off on' -d 'the loop adds up loss.item() over the steps, or the loss tensor itself'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l freeze -x -a 'none half' -d 'requires_grad_(False) on the parameters below these modules, or on the first half of them'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l grad -x -a 'train eval no_grad' -d 'train; model.eval() with gradients recorded; or model.eval() under no_grad'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l empty-cache -x -a 'never step phase' -d 'torch.cuda.empty_cache() after every step or every phase'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l alloc-conf -x -a 'default' -d 'settings of the caching allocator, in the syntax of PYTORCH_CUDA_ALLOC_CONF'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l target -x -a 'none v100-16 v100-32 t4 a100-40 a100-80 a10 a10g rtx3060 rtx3090 rtx4090 l4 l40s h100-pcie h100 h200 b200 rtx5090' -d 'the GPU it is for: its capacity, and the workspaces and scratch PyTorch would take on it; none: tensors only'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l workspace -x -a '2.15 2.9 2.6' -d 'how long cuBLAS workspaces live on a `target`: as in PyTorch 2.15 (one product), 2.9 (for ever, one a thread) or 2.6 (likewise, and cuBLASLt\'s own each time)'
+complete -c vramscope -n '__fish_seen_subcommand_from report' -l json -d 'print JSON; docs/json.md lists the fields'
+complete -c vramscope -n '__fish_seen_subcommand_from report' -s n -l top -x -d 'how many of the largest tensors to show (default 10)'
+complete -c vramscope -n '__fish_seen_subcommand_from tui' -s s -l set -x -a '(__vramscope_pairs)' -d 'open with this what-if; may be given more than once'
+complete -c vramscope -n '__fish_seen_subcommand_from tui' -s k -l keys -x -d 'type these first: 3s, gb, <enter>, :set amp=bf16<enter>'
+complete -c vramscope -n '__fish_seen_subcommand_from tui' -l dump -d 'print the screen as text instead of taking the terminal'
+complete -c vramscope -n '__fish_seen_subcommand_from tui' -l styles -d 'with --dump: below it, what each stretch of cells is for'
+complete -c vramscope -n '__fish_seen_subcommand_from tui' -l size -x -d 'size of the screen that --dump prints (default 80x24)'
+complete -c vramscope -n '__fish_seen_subcommand_from tui' -l theme -x -a 'dark light mono' -d 'dark, light or mono; NO_COLOR means mono'
+complete -c vramscope -n '__fish_seen_subcommand_from tui' -l ascii -d 'no characters but ASCII'
+complete -c vramscope -n '__fish_seen_subcommand_from tui' -l no-mouse -d 'leave the mouse to the terminal'
+complete -c vramscope -n '__fish_seen_subcommand_from tui' -s f -l follow -d 'watch a recording that is still running'
+complete -c vramscope -n '__fish_seen_subcommand_from whatif' -s s -l set -x -a '(__vramscope_pairs)' -d 'a toggle to change; may be given more than once'
+complete -c vramscope -n '__fish_seen_subcommand_from whatif' -l each -d 'try every toggle alone, on top of what --set says'
+complete -c vramscope -n '__fish_seen_subcommand_from whatif' -l json -d 'print JSON; docs/json.md lists the fields'
+complete -c vramscope -n '__fish_seen_subcommand_from diff' -l by -x -a 'category module line' -d 'what a row stands for: category (default), module, line'
+complete -c vramscope -n '__fish_seen_subcommand_from diff' -l max-growth -x -d 'exit with 0 unless B has more by this much (1%, 0.5%), else with 1'
+complete -c vramscope -n '__fish_seen_subcommand_from diff' -s n -l top -x -d 'how many rows to print (default 20); JSON has all'
+complete -c vramscope -n '__fish_seen_subcommand_from diff' -l json -d 'print JSON; docs/json.md lists the fields'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -s e -l events -x -a 'tensors allocations all' -d 'tensors: their allocations and frees; allocations: with those of libraries and kernels; all: with addresses, segments and peaks (default: tensors, or all where a target is set)'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -s D -l define -x -d 'the net\'s line `NAME = …` becomes `NAME = VALUE`'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l from -x -d 'the recording begins there (steps count from 0), not where the program begins'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l gpu -x -d 'which device of a snapshot with several'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l any-free-order -d 'frees that follow each other may come in any order; autocast\'s copies go in one that depends on addresses'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l json -d 'print JSON; docs/json.md lists the fields'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l batch -x -a '' -d 'samples in a batch'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l accumulate -x -a '' -d 'split each batch into N parts and step the optimizer once for all of them'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l steps -x -a '' -d 'training steps to record'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l data -x -a 'fresh once' -d 'a new batch each step, or one batch moved to the device once'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l inplace -x -a 'off on' -d 'activations and dropouts overwrite their input wherever PyTorch would allow it'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l amp -x -a 'off fp16 bf16' -d 'run forward and loss under autocast; fp16 with a GradScaler'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l half -x -a 'off on' -d 'model.half(): weights, gradients and activations in fp16'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l checkpoint -x -a 'off blocks segments=2 sqrt' -d 'keep only the inputs of the chosen parts and run their forward again in backward'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l checkpoint-impl -x -a 'reentrant non-reentrant' -d 'use_reentrant of the checkpoints that `checkpoint` makes'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l preserve-rng -x -a 'off on' -d 'preserve_rng_state of the checkpoints that `checkpoint` makes'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l optimizer -x -a 'sgd momentum adam adamw' -d 'SGD, SGD(momentum=0.9), Adam or AdamW(weight_decay=0.01) over what requires grad'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l foreach -x -a 'auto off' -d 'the optimizer\'s multi-tensor path, as PyTorch takes it on CUDA, or one parameter at a time'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l zero-grad -x -a 'none zeros' -d 'zero_grad sets gradients to None, or fills them with zeros'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l drop-outputs -x -a 'off on' -d 'del output, loss after each backward'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l detach-loss -x -a 'off on' -d 'the loop adds up loss.item() over the steps, or the loss tensor itself'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l freeze -x -a 'none half' -d 'requires_grad_(False) on the parameters below these modules, or on the first half of them'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l grad -x -a 'train eval no_grad' -d 'train; model.eval() with gradients recorded; or model.eval() under no_grad'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l empty-cache -x -a 'never step phase' -d 'torch.cuda.empty_cache() after every step or every phase'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l alloc-conf -x -a 'default' -d 'settings of the caching allocator, in the syntax of PYTORCH_CUDA_ALLOC_CONF'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l target -x -a 'none v100-16 v100-32 t4 a100-40 a100-80 a10 a10g rtx3060 rtx3090 rtx4090 l4 l40s h100-pcie h100 h200 b200 rtx5090' -d 'the GPU it is for: its capacity, and the workspaces and scratch PyTorch would take on it; none: tensors only'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l workspace -x -a '2.15 2.9 2.6' -d 'how long cuBLAS workspaces live on a `target`: as in PyTorch 2.15 (one product), 2.9 (for ever, one a thread) or 2.6 (likewise, and cuBLASLt\'s own each time)'
+complete -c vramscope -n '__fish_seen_subcommand_from sql' -l json -d 'print an array with an object a row'
+complete -c vramscope -n '__fish_seen_subcommand_from toggles' -l json -d 'print JSON'
+complete -c vramscope -n '__fish_seen_subcommand_from ops' -l json -d 'print JSON'
+complete -c vramscope -s h -l help -d 'what it does and takes'
