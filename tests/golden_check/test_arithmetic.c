@@ -110,6 +110,12 @@ static char *smaller_text(const char *path)
     return text;
 }
 
+/* PyTorch refuses its backward, as we do (tests/golden/oracle/events.jsonl.gz): there is no arithmetic to compare. */
+static bool is_refused(const char *path)
+{
+    return !strcmp(path, "tests/nets/ckpt_inplace.py");
+}
+
 static int nets_read(void **state)
 {
     static const char *const PATTERNS[] = {"sample_nets/*.py", "tests/nets/*.py"};
@@ -121,6 +127,8 @@ static int nets_read(void **state)
         if (glob(PATTERNS[i], 0, NULL, &found))
             return -1;
         for (size_t k = 0; k < found.gl_pathc && nets->count < MOST_NETS; k++) {
+            if (is_refused(found.gl_pathv[k]))
+                continue;
             nets->path[nets->count] = vs_strdup(found.gl_pathv[k]);
             nets->text[nets->count] = smaller_text(found.gl_pathv[k]);
             nets->count++;
