@@ -453,3 +453,18 @@ enum vs_status rpl_alive_kept(struct rpl_cursor *cursor, struct rpl_kept_list *o
     vs_free(blocks);
     return st;
 }
+
+enum vs_status rpl_alive_leak(struct rpl_index *index, struct rpl_leak *out, struct vs_error *err)
+{
+    enum vs_status st;
+
+    rpl_leak_begin(out, index->trace);
+    if (!out->at || out->at > index->event_count)
+        return VS_OK;
+    if (!index->scan)
+        index->scan = rpl_cursor_new(index);
+    st = rpl_cursor_seek(index->scan, out->at, err);
+    if (!st)
+        rpl_leak_take(out, rpl_cursor_live(index->scan));
+    return st;
+}

@@ -3,7 +3,7 @@
  *
  * For:            the why view, the blocks view, the peak page.
  * Must not know:  drawing.
- * Invariant:      the same answers as replay/why.h and replay/kept.h give, which read the whole trace.
+ * Invariant:      the same answers as replay/why.h, replay/kept.h and replay/leak.h give, which read the whole trace.
  */
 #ifndef RPL_ALIVE_H
 #define RPL_ALIVE_H
@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "replay/cursor.h"
 #include "replay/kept.h"
+#include "replay/leak.h"
 #include "replay/why.h"
 
 /*
@@ -28,6 +29,10 @@ VS_MUST_USE enum vs_status rpl_alive_why(struct rpl_cursor *cursor, struct rpl_w
  * how much the trace's peak would fall if it went right after its last use.
  */
 VS_MUST_USE enum vs_status rpl_alive_kept(struct rpl_cursor *cursor, struct rpl_kept_list *out,
+                                          struct vs_error *err);
+
+/* As rpl_leak_fill: what the training steps left behind for good. Costs a seek to the end of the last whole step; no cursor moves. */
+VS_MUST_USE enum vs_status rpl_alive_leak(struct rpl_index *index, struct rpl_leak *out,
                                           struct vs_error *err);
 
 #endif

@@ -22,18 +22,25 @@
 
 /*
  * at               the end of the last whole step: who is still alive there; 0: there are not three whole steps, nothing is known
+ * first_seq, last_seq   what was made from here to there, and is alive at `at`, is leaked
  * bytes, count     of all leaked blocks; steps: how many steps they come from
  * blocks           block_count of the largest, the largest first
  */
 #define RPL_LEAK_MAX 8
 struct rpl_leak {
     uint64_t at;
+    uint64_t first_seq;
+    uint64_t last_seq;
     uint64_t bytes;
     uint64_t count;
     uint64_t steps;
     struct rpl_block blocks[RPL_LEAK_MAX];
     size_t block_count;
 };
+
+/* The two halves: where to look, of which `at` is 0 where nothing is known, and what is there, the state being that right after out->at. */
+void rpl_leak_begin(struct rpl_leak *out, const struct rpl_trace *trace);
+void rpl_leak_take(struct rpl_leak *out, const struct rpl_live *live);
 
 /* Reads the trace once. Errors: those of reading it. */
 VS_MUST_USE enum vs_status rpl_leak_fill(struct rpl_leak *out, struct rpl_trace *trace,

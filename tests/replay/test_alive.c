@@ -104,6 +104,24 @@ static void assert_kept(struct rpl_cursor *cursor, struct rpl_trace *trace)
     vs_free(slow);
 }
 
+static void assert_leak(struct rpl_index *index, struct rpl_trace *trace)
+{
+    struct rpl_leak *quick = vs_calloc(1, sizeof(*quick));
+    struct rpl_leak *slow = vs_calloc(1, sizeof(*slow));
+    struct vs_error err = VS_ERROR_INIT;
+
+    ok(rpl_alive_leak(index, quick, &err), &err);
+    ok(rpl_leak_fill(slow, trace, &err), &err);
+    assert_int_equal(quick->at, slow->at);
+    assert_int_equal(quick->steps, slow->steps);
+    assert_int_equal(quick->bytes, slow->bytes);
+    assert_int_equal(quick->count, slow->count);
+    assert_int_equal(quick->block_count, slow->block_count);
+    assert_memory_equal(quick->blocks, slow->blocks, slow->block_count * sizeof(slow->blocks[0]));
+    vs_free(quick);
+    vs_free(slow);
+}
+
 /* At the highest moment and at some others: every live block up to some, two others, and what is kept. */
 static void assert_answers(struct rpl_index *index, struct rpl_trace *trace, int moments,
                            size_t blocks)
@@ -127,6 +145,7 @@ static void assert_answers(struct rpl_index *index, struct rpl_trace *trace, int
         assert_kept(cursor, trace);
     }
     rpl_cursor_free(cursor);
+    assert_leak(index, trace);
 }
 
 static void answers_on_random_traces_are_those_of_a_full_reading(void **state)
