@@ -28,6 +28,7 @@
 
 #define OUT_DEFAULT "trace.db"
 #define TOP_AT_OOM 10
+#define REFUSED_SHOWN 4
 
 static const struct cli_option OPTIONS[] = {
     {"out", 'o', "FILE", false, "the trace to write (default " OUT_DEFAULT ")"},
@@ -269,6 +270,17 @@ static void recorder_end(struct trc_recorder *rec, const struct lang_result *res
                                                : "done");
 }
 
+/* Parts of a toggle that could not be applied. Where they are many, the trace has the others. */
+static void warn_refused(const struct lang_result *result)
+{
+    for (size_t i = 0; i < result->refusal_count && i < REFUSED_SHOWN; i++)
+        fprintf(stderr, "vramscope: not applied: %s %s: %s\n", result->refusals[i].toggle,
+                result->refusals[i].path, result->refusals[i].reason);
+    if (result->refusal_count > REFUSED_SHOWN)
+        fprintf(stderr, "vramscope: and %zu more; the trace has them as `refused` in `meta`\n",
+                result->refusal_count - REFUSED_SHOWN);
+}
+
 /*
  * Run and record. Returns how the run went; the trace is closed. VS_E_OOM and VS_E_STOPPED leave a trace that can be read, other
  * failures leave none.
@@ -302,6 +314,8 @@ static enum vs_status record(const struct plan *plan, const struct cli_netfile *
     st = lang_run(&settings, &result, err);
     cli_progress_step(&recording.progress, &recording.state);
     cli_progress_end(&recording.progress);
+    if (st == VS_OK || st == VS_E_OOM || st == VS_E_STOPPED)
+        warn_refused(&result);
     recorder_end(recording.rec, &result, st);
     closed = trc_recorder_close(recording.rec, st == VS_OK || st == VS_E_OOM, &close_err);
     if (!closed && (st == VS_OK || st == VS_E_OOM || st == VS_E_STOPPED))

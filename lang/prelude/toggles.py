@@ -20,8 +20,65 @@ def prepare(model, settings):
     set_inplace(model, settings["inplace_paths"])
     if settings["grad"] != "train":
         model.eval()
+    note_idle(model, settings)
     wrap_checkpoint(model, settings)
     freeze(model, settings["freeze"])
+
+
+# ---- what has no effect ----
+
+
+def note_idle(model, settings):
+    # a value that is legal and changes nothing in this net is told, with what would
+    value = settings["checkpoint"]
+    if value == "off":
+        if settings["checkpoint-impl"] == "reentrant":
+            torch._note_refused("checkpoint-impl", "reentrant", "nothing is checkpointed; say what: checkpoint=blocks")
+        if settings["preserve-rng"] == "off":
+            torch._note_refused("preserve-rng", "off", "nothing is checkpointed; say what: checkpoint=blocks")
+    elif settings["grad"] == "no_grad":
+        torch._note_refused("checkpoint", value, "under grad=no_grad nothing is kept for backward")
+    elif value == "blocks" and len(_blocks_of(model)) == 0:
+        torch._note_refused("checkpoint", value, _no_blocks(model))
+    _note_idle_freeze(model, settings["freeze"])
+
+
+def _no_blocks(model):
+    containers = [m for name, m in model.named_modules() if isinstance(m, (nn.Sequential, nn.ModuleList))]
+    if len(containers) == 0:
+        why = "the net has no Sequential or ModuleList"
+    else:
+        why = "no child of the net's Sequentials and ModuleLists has children of its own"
+    path, target = _segment_target(model)
+    if target is not None and len(target) > 1:
+        part = "'" + path + "'" if path else "the net"
+        return why + "; cut " + part + " into parts: checkpoint=segments=2"
+    names = [name for name, m in model.named_children() if not isinstance(m, (nn.ModuleList, nn.ModuleDict))]
+    if len(names) == 0:
+        return why
+    return why + "; name modules: checkpoint=" + ",".join(names[:2])
+
+
+def _note_idle_freeze(model, value):
+    if value == "none":
+        return
+    if value == "half":
+        if len(list(model.parameters())) < 2:
+            torch._note_refused("freeze", value, "half of the net's parameters is none")
+        return
+    for path in value.split(","):
+        if len(list(_module_at(model, path, "freeze").parameters())) == 0:
+            some = [name for name, m in model.named_children() if len(list(m.parameters())) > 0]
+            torch._note_refused("freeze", path, "it has no parameters; these have: " + ", ".join(some[:4]))
+
+
+def _note_no_candidates(model):
+    able = [name for name, m in model.named_modules() if isinstance(m, _IN_PLACE)]
+    if len(able) > 0:
+        why = "each module that can work in place does so already"
+    else:
+        why = "the net has no module of an activation or a dropout; functions have a form of their own, as F.relu(x, inplace=True)"
+    torch._note_refused("inplace", "on", why)
 
 
 # ---- in place ----
@@ -57,6 +114,7 @@ def decide_inplace(model, value):
         return value.split(",")
     candidates = inplace_candidates(model)
     if len(candidates) == 0:
+        _note_no_candidates(model)
         return []
     why = torch._inplace_trial([])
     if why is not None:

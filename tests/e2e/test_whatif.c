@@ -190,6 +190,53 @@ static void a_toggle_that_does_not_fit_the_net_is_refused(void **state)
     program_release(&p);
 }
 
+/* A legal value that changes nothing in a net is told by every command, with what would. */
+static void a_toggle_without_effect_says_so(void **state)
+{
+    static const struct {
+        const char *net, *toggle, *value, *says;
+    } CASES[] = {
+        {"variables", "checkpoint", "blocks",
+         "no Sequential or ModuleList; name modules: checkpoint=conv1,conv2"},
+        {"variables", "freeze", "relu", "freeze relu: it has no parameters; these have: conv1"},
+        {"variables", "checkpoint-impl", "reentrant", "nothing is checkpointed"},
+        {"variables", "preserve-rng", "off", "nothing is checkpointed"},
+        {"linear_only", "inplace", "on", "no module of an activation or a dropout"},
+        {"flat", "checkpoint", "blocks", "into parts: checkpoint=segments=2"},
+    };
+    static const char LINEAR[] = "import torch\nimport torch.nn as nn\n\ndef model():\n"
+                                 "    return nn.Linear(4, 4)\n\ndef batch(n):\n"
+                                 "    return torch.randn(n, 4), torch.randint(0, 4, (n,))\n";
+    static const char FLAT[] = "import torch\nimport torch.nn as nn\n\ndef model():\n"
+                               "    return nn.Sequential(nn.Linear(4, 4), nn.ReLU())\n\n"
+                               "def batch(n):\n"
+                               "    return torch.randn(n, 4), torch.randint(0, 4, (n,))\n";
+
+    (void)state;
+    program_file("linear_only.py", LINEAR);
+    program_file("flat.py", FLAT);
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+        const char *trace = program_path("idle.db");
+        char net[128];
+        char pair[64];
+        struct program p;
+
+        snprintf(net, sizeof(net), "%s/%s.py", i < 4 ? "sample_nets" : program_folder(),
+                 CASES[i].net);
+        snprintf(pair, sizeof(pair), "%s=%s", CASES[i].toggle, CASES[i].value);
+        (void)record(net, "idle.db", "--force", NULL);
+        p = program_run("whatif", trace, "--set", pair, NULL);
+        if (p.status || !strstr(p.out, CASES[i].says))
+            fail_msg("%s %s: %s%s", CASES[i].net, pair, p.out, p.err);
+        program_release(&p);
+        snprintf(pair, sizeof(pair), "--%s=%s", CASES[i].toggle, CASES[i].value);
+        p = program_run("record", net, "-o", trace, "--force", "--device", "meta", pair, NULL);
+        if (p.status || !strstr(p.err, CASES[i].says))
+            fail_msg("%s %s: %s%s", CASES[i].net, pair, p.out, p.err);
+        program_release(&p);
+    }
+}
+
 static void sql_answers_and_never_writes(void **state)
 {
     const char *trace = record("sample_nets/lenet.py", "ask.db", NULL, NULL);
@@ -269,6 +316,7 @@ int main(void)
         cmocka_unit_test(a_what_if_of_nothing_equals_the_recording),
         cmocka_unit_test(each_tries_every_toggle_alone),
         cmocka_unit_test(a_toggle_that_does_not_fit_the_net_is_refused),
+        cmocka_unit_test(a_toggle_without_effect_says_so),
         cmocka_unit_test(sql_answers_and_never_writes),
         cmocka_unit_test(every_command_has_help),
         cmocka_unit_test(the_tables_are_printed_whole),
