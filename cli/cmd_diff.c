@@ -5,6 +5,8 @@
  * Must not know:  what a difference is; that is replay/diff.h.
  * Invariant:      as diff(1): exit status 0 is the same, 1 is different, 2 is trouble of any kind.
  */
+#include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +19,10 @@
 #define TROUBLE 2
 
 static const struct cli_option OPTIONS[] = {
-    {"by", 0, "WHAT", false, "what a row stands for: category (default), module, line"},
+    {"by", 0, "WHAT", false, "what a row stands for: category (default), module, line, tensor"},
+    {"at", 0, "WHEN", false,
+     "the moments to compare: peak (default), step or step=N (the highest of a step), event=N or "
+     "event=N,M"},
     {"max-growth", 0, "PERCENT", false,
      "exit with 0 unless B has more by this much (1%, 0.5%), else with 1"},
     {"top", 'n', "N", false, "how many rows to print (default 20); JSON has all"},
@@ -27,7 +32,7 @@ static const struct cli_option OPTIONS[] = {
 
 /* What was asked for. growth: in per cent; NaN where there is no limit. */
 struct request {
-    enum rpl_diff_by by;
+    struct rpl_diff_options options;
     double growth;
     size_t top;
 };
@@ -36,11 +41,68 @@ static enum vs_status by_get(const struct cli_args *args, struct request *out, s
 {
     const char *text = cli_args_value(args, "by");
 
-    out->by = RPL_DIFF_CATEGORY;
-    if (!text || rpl_diff_by_parse(text, &out->by))
+    out->options.by = RPL_DIFF_CATEGORY;
+    if (!text || rpl_diff_by_parse(text, &out->options.by))
         return VS_OK;
     return vs_fail(err, VS_E_USAGE,
-                   "diff: --by cannot be `%s`; category, module and line are right", text);
+                   "diff: --by cannot be `%s`; category, module, line and tensor are right", text);
+}
+
+/* A number from 0 at *text, which is then behind it. */
+static bool number_read(const char **text, uint64_t *out)
+{
+    char *end;
+
+    if (!isdigit((unsigned char)**text))
+        return false;
+    errno = 0;
+    *out = strtoull(*text, &end, 10);
+    *text = end;
+    return errno == 0 && *out <= INT64_MAX;
+}
+
+/* "peak", "step", "step=2", "event=812", "event=812,930". False: none of them. */
+static bool at_read(const char *text, struct rpl_diff_options *out)
+{
+    uint64_t step;
+
+    if (strcmp(text, "peak") == 0)
+        return true;
+    out->at = RPL_DIFF_AT_STEP;
+    if (strcmp(text, "step") == 0)
+        return true;
+    if (strncmp(text, "step=", 5) == 0) {
+        text += 5;
+        if (!number_read(&text, &step) || *text)
+            return false;
+        out->step = (int64_t)step;
+        return true;
+    }
+    out->at = RPL_DIFF_AT_EVENT;
+    if (strncmp(text, "event=", 6) != 0)
+        return false;
+    text += 6;
+    if (!number_read(&text, &out->event_a))
+        return false;
+    if (*text == ',') {
+        text++;
+        if (!number_read(&text, &out->event_b))
+            return false;
+    }
+    return !*text;
+}
+
+static enum vs_status at_get(const struct cli_args *args, struct request *out, struct vs_error *err)
+{
+    const char *text = cli_args_value(args, "at");
+
+    out->options.at = RPL_DIFF_AT_PEAK;
+    out->options.step = RPL_DIFF_STEP_LAST;
+    if (!text || at_read(text, &out->options))
+        return VS_OK;
+    return vs_fail(err, VS_E_USAGE,
+                   "diff: --at cannot be `%s`; peak, step, step=N, event=N and event=N,M are right",
+                   text);
 }
 
 static enum vs_status top_get(const struct cli_args *args, struct request *out,
@@ -98,10 +160,12 @@ static int run(const struct cli_args *args)
     struct rpl_diff diff = {.arena = NULL};
     struct rpl_trace *traces[2] = {NULL, NULL};
     struct rpl_index *indexes[2] = {NULL, NULL};
-    struct request request;
+    struct request request = {.top = 0};
     enum vs_status st = by_get(args, &request, &err);
     int status = TROUBLE;
 
+    if (!st)
+        st = at_get(args, &request, &err);
     if (!st)
         st = top_get(args, &request, &err);
     if (!st)
@@ -112,7 +176,7 @@ static int run(const struct cli_args *args)
             st = rpl_index_open(traces[i], NULL, NULL, &indexes[i], &err);
     }
     if (!st)
-        st = rpl_diff_fill(&diff, indexes[0], indexes[1], request.by, &err);
+        st = rpl_diff_fill(&diff, indexes[0], indexes[1], &request.options, &err);
     if (st) {
         cli_fail(&err);
         goto out;
@@ -135,13 +199,14 @@ out:
 
 const struct cli_cmd cli_cmd_diff = {
     .name = "diff",
-    .usage = "A B [--by WHAT] [--max-growth PERCENT] [--top N] [--json]",
+    .usage = "A B [--by WHAT] [--at WHEN] [--max-growth PERCENT] [--top N] [--json]",
     .summary = "Explain the difference between two traces, at their peaks and over a step",
     .help = "A is before, B after. The rows add up to the difference, to the byte.\n"
             "Exit status: 0 nothing differs, 1 something does, 2 the work failed or wrong usage.\n"
             "With --max-growth: 0 B has not grown by more than that, 1 it has.\n\n"
             "  vramscope diff before.db after.db\n"
             "  vramscope diff before.db after.db --by module\n"
+            "  vramscope diff before.db after.db --by tensor --at step=0\n"
             "  vramscope diff main.db branch.db --max-growth 1%\n",
     .options = OPTIONS,
     .positionals_min = 2,

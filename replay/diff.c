@@ -2,22 +2,31 @@
  * replay/diff.c - gathers what differs; see diff.h.
  *
  * Must not know:  how it is laid out.
- * Invariant:      every block that is counted is one item, and every item is in exactly one row.
+ * Invariant:      what is counted at a moment is everything that is alive then.
  */
 #include "replay/diff.h"
 
-#include <stdlib.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "replay/cursor.h"
+#include "replay/diff_internal.h"
 #include "replay/modules.h"
+#include "replay/timeline.h"
 
-static const char *const BY_NAMES[RPL_DIFF_BY_COUNT] = {"category", "module", "line"};
+static const char *const BY_NAMES[RPL_DIFF_BY_COUNT] = {"category", "module", "line", "tensor"};
+static const char *const CAUSE_NAMES[RPL_DIFF_CAUSE_COUNT] = {"both", "only_a", "only_b",
+                                                              "not_in_b", "not_in_a"};
 
 const char *rpl_diff_by_name(enum rpl_diff_by by)
 {
     return BY_NAMES[by];
+}
+
+const char *rpl_diff_cause_name(enum rpl_diff_cause cause)
+{
+    return CAUSE_NAMES[cause];
 }
 
 bool rpl_diff_by_parse(const char *name, enum rpl_diff_by *out)
@@ -30,149 +39,7 @@ bool rpl_diff_by_parse(const char *name, enum rpl_diff_by *out)
     return false;
 }
 
-/* What is counted, of both sides: rows in the making, one a block. */
-struct items {
-    struct rpl_diff_row *all;
-    size_t count;
-    size_t cap;
-};
-
-/* ---- rows ---- */
-
-static int by_group(const void *x, const void *y)
-{
-    const struct rpl_diff_row *a = x;
-    const struct rpl_diff_row *b = y;
-    int order;
-
-    if (a->line_a != b->line_a)
-        return a->line_a < b->line_a ? -1 : 1;
-    if (a->line_b != b->line_b)
-        return a->line_b < b->line_b ? -1 : 1;
-    order = strcmp(a->key, b->key);
-    if (order)
-        return order;
-    return a->category < b->category ? -1 : a->category > b->category;
-}
-
-static uint64_t change_of(const struct rpl_diff_row *row)
-{
-    return row->a > row->b ? row->a - row->b : row->b - row->a;
-}
-
-/* The largest change first, then what is largest. */
-static int by_change(const void *x, const void *y)
-{
-    const struct rpl_diff_row *a = x;
-    const struct rpl_diff_row *b = y;
-
-    if (change_of(a) != change_of(b))
-        return change_of(a) > change_of(b) ? -1 : 1;
-    if (a->b != b->b)
-        return a->b > b->b ? -1 : 1;
-    return by_group(x, y);
-}
-
-/* Take the items, and make of those that belong together one row. */
-static void part_fill(struct rpl_diff_part *part, struct items *items)
-{
-    size_t count = 0;
-
-    if (items->count)
-        qsort(items->all, items->count, sizeof(*items->all), by_group);
-    for (size_t i = 0; i < items->count; i++) {
-        const struct rpl_diff_row *item = &items->all[i];
-        struct rpl_diff_row *last = count ? &items->all[count - 1] : NULL;
-
-        part->a += item->a;
-        part->b += item->b;
-        if (last && by_group(last, item) == 0) {
-            last->a += item->a;
-            last->b += item->b;
-            last->blocks_a += item->blocks_a;
-            last->blocks_b += item->blocks_b;
-        } else {
-            items->all[count++] = *item;
-        }
-    }
-    if (count)
-        qsort(items->all, count, sizeof(*items->all), by_change);
-    part->rows = items->all;
-    part->row_count = count;
-    *items = (struct items){.all = NULL};
-}
-
 /* ---- a side ---- */
-
-static const char *line_text(struct rpl_diff *diff, const struct rpl_trace *trace, uint32_t line)
-{
-    size_t len;
-    const char *text = rpl_trace_source_line(trace, line, &len);
-
-    return len ? vs_arena_strndup(diff->arena, text, len) : "";
-}
-
-/*
- * An item of a block. `module` is the path of the one it belongs to.
- */
-static void item_add(struct rpl_diff *diff, const struct rpl_diff_side *side, struct items *items,
-                     const struct rpl_block *block, const char *module, uint64_t bytes)
-{
-    struct rpl_diff_row row = {.key = "", .category = (enum vs_category)block->category};
-    uint32_t line = rpl_trace_place(side->trace, block->alloc_place)->line;
-
-    switch (diff->by) {
-    case RPL_DIFF_CATEGORY:
-        row.key = vs_category_name(row.category);
-        break;
-    case RPL_DIFF_MODULE:
-        row.key = module;
-        break;
-    case RPL_DIFF_LINE:
-        row.key = line_text(diff, side->trace, line);
-        row.line_a = row.line_b = line;
-        break;
-    case RPL_DIFF_BY_COUNT:
-        break;
-    }
-    if (side == &diff->a) {
-        row.a = bytes;
-        row.blocks_a = 1;
-    } else {
-        row.b = bytes;
-        row.blocks_b = 1;
-    }
-    items->all = vs_grow(items->all, items->count, &items->cap, sizeof(*items->all));
-    items->all[items->count++] = row;
-}
-
-/* What is alive at the side's moment. */
-static enum vs_status moment_add(struct rpl_diff *diff, struct rpl_diff_side *side,
-                                 struct items *items, struct vs_error *err)
-{
-    struct rpl_cursor *cursor = rpl_cursor_new(side->index);
-    struct rpl_modules *modules = NULL;
-    const struct rpl_live *live = rpl_cursor_live(cursor);
-    enum vs_status st = rpl_cursor_seek(cursor, side->at.event, err);
-
-    if (!st)
-        st = rpl_modules_new(side->index, &modules, err);
-    for (size_t i = 0; !st && i < live->block_count; i++) {
-        size_t count;
-        size_t at;
-
-        st = rpl_modules_of(modules, cursor, &live->blocks[i], &at, err);
-        if (!st) {
-            const char *path = rpl_modules_all(modules, &count)[at].path;
-
-            path = vs_arena_strndup(diff->arena, path, strlen(path));
-            item_add(diff, side, items, &live->blocks[i], path, live->blocks[i].bytes);
-        }
-    }
-    rpl_modules_free(modules);
-    rpl_cursor_free(cursor);
-    return st;
-}
 
 static enum vs_status side_open(struct rpl_diff_side *side, struct rpl_index *index,
                                 struct vs_error *err)
@@ -183,7 +50,231 @@ static enum vs_status side_open(struct rpl_diff_side *side, struct rpl_index *in
     side->trace = rpl_index_trace(index);
     st = rpl_summary_fill(&side->sum, side->trace, err);
     side->at = side->sum.peak;
+    return st ? st : rpl_modules_new(index, &side->modules, err);
+}
+
+static const struct rpl_align_side *align_side(const struct rpl_diff *diff,
+                                               const struct rpl_diff_side *side)
+{
+    return side == &diff->a ? &diff->align.a : &diff->align.b;
+}
+
+/* Training steps that are whole: a recording that was cut off ends inside its last. */
+static size_t whole_steps(const struct rpl_trace *trace)
+{
+    size_t count = rpl_trace_step_count(trace);
+
+    return count && !rpl_trace_is_complete(trace) ? count - 1 : count;
+}
+
+static bool step_find(const struct rpl_trace *trace, size_t count, int64_t step,
+                      struct rpl_step *out)
+{
+    for (size_t i = count; i-- > 0;) {
+        *out = rpl_trace_step(trace, i);
+        if (out->step == step)
+            return true;
+    }
+    return false;
+}
+
+/* Which step is compared; -1 where they have none in common. */
+static enum vs_status step_choose(struct rpl_diff *diff, struct vs_error *err)
+{
+    struct rpl_step found;
+    size_t count_a = whole_steps(diff->a.trace);
+    size_t count_b = whole_steps(diff->b.trace);
+
+    if (diff->options.step != RPL_DIFF_STEP_LAST) {
+        if (step_find(diff->a.trace, rpl_trace_step_count(diff->a.trace), diff->options.step,
+                      &found) &&
+            step_find(diff->b.trace, rpl_trace_step_count(diff->b.trace), diff->options.step,
+                      &found))
+            return VS_OK;
+        return vs_fail(err, VS_E_NOT_FOUND, "step %" PRId64 " is not in both traces",
+                       diff->options.step);
+    }
+    diff->options.step = -1;
+    for (size_t i = count_a; i-- > 0 && diff->options.step < 0;)
+        if (step_find(diff->b.trace, count_b, rpl_trace_step(diff->a.trace, i).step, &found))
+            diff->options.step = found.step;
+    return VS_OK;
+}
+
+/* ---- moments ---- */
+
+/* The side's moment is right after `event`. */
+static enum vs_status moment_set(struct rpl_diff_side *side, uint64_t event, struct vs_error *err)
+{
+    struct rpl_cursor *cursor = rpl_cursor_new(side->index);
+    const struct rpl_live *live = rpl_cursor_live(cursor);
+    enum vs_status st = rpl_cursor_seek(cursor, event, err);
+    struct rpl_here here = rpl_cursor_here(cursor);
+
+    if (!st) {
+        side->at.event = event;
+        side->at.allocated = live->allocated;
+        side->at.requested_there = live->requested;
+        side->at.reserved_there = live->reserved;
+        side->at.step = here.step;
+        side->at.phase = here.phase;
+        side->at.place = here.event.place;
+        side->at.is_recompute = here.is_recompute;
+        memcpy(side->at.by_category, live->by_category, sizeof(side->at.by_category));
+    }
+    rpl_cursor_free(cursor);
     return st;
+}
+
+/* The highest moment of the step. */
+static enum vs_status step_top_set(struct rpl_diff_side *side, int64_t number, struct vs_error *err)
+{
+    struct rpl_column top;
+    struct rpl_step step;
+    enum vs_status st;
+
+    if (!step_find(side->trace, rpl_trace_step_count(side->trace), number, &step))
+        return vs_fail(err, VS_E_NOT_FOUND, "there is no step that both traces have whole");
+    st = rpl_timeline_range(side->index, step.first_seq, step.last_seq, &top, err);
+    return st ? st : moment_set(side, top.max_seq, err);
+}
+
+/* Where B is when A is right after `event`: as far after the last allocation of both, but before B's next one. */
+static uint64_t event_in_b(const struct rpl_diff *diff, uint64_t event)
+{
+    const struct rpl_align_side *a = &diff->align.a;
+    const struct rpl_align_side *b = &diff->align.b;
+    uint64_t end = rpl_index_event_count(b->index);
+    size_t at = rpl_align_after(a, event);
+    uint64_t found;
+    size_t mate;
+
+    while (at && (!a->allocs[at - 1].mate || a->allocs[at - 1].is_moved))
+        at--;
+    if (!at)
+        return event < end ? event : end;
+    mate = a->allocs[at - 1].mate - 1;
+    found = b->allocs[mate].seq + (event - a->allocs[at - 1].seq);
+    if (mate + 1 < b->alloc_count)
+        end = b->allocs[mate + 1].seq - 1;
+    return found < end ? found : end;
+}
+
+static enum vs_status event_check(const struct rpl_diff_side *side, uint64_t event,
+                                  const char *which, struct vs_error *err)
+{
+    uint64_t count = rpl_index_event_count(side->index);
+
+    if (event <= count)
+        return VS_OK;
+    return vs_fail(err, VS_E_NOT_FOUND, "%s has %" PRIu64 " events, and none of number %" PRIu64,
+                   which, count, event);
+}
+
+static enum vs_status moments_set(struct rpl_diff *diff, struct vs_error *err)
+{
+    const struct rpl_diff_options *options = &diff->options;
+    uint64_t event_b = options->event_b;
+    enum vs_status st = VS_OK;
+
+    switch (options->at) {
+    case RPL_DIFF_AT_PEAK:
+        break;
+    case RPL_DIFF_AT_STEP:
+        st = step_top_set(&diff->a, options->step, err);
+        if (!st)
+            st = step_top_set(&diff->b, options->step, err);
+        break;
+    case RPL_DIFF_AT_EVENT:
+        st = event_check(&diff->a, options->event_a, "A", err);
+        if (!st)
+            st = moment_set(&diff->a, options->event_a, err);
+        if (!st && !event_b)
+            event_b = event_in_b(diff, options->event_a);
+        if (!st)
+            st = event_check(&diff->b, event_b, "B", err);
+        if (!st)
+            st = moment_set(&diff->b, event_b, err);
+        break;
+    }
+    return st;
+}
+
+/* ---- what is counted ---- */
+
+/*
+ * What is alive right after `event`. is_saved: only what autograd holds, by the bytes asked for.
+ */
+static enum vs_status alive_add(struct rpl_diff *diff, struct rpl_diff_side *side,
+                                struct rpl_items *items, uint64_t event, bool is_saved,
+                                struct vs_error *err)
+{
+    const struct rpl_align_side *allocs = align_side(diff, side);
+    struct rpl_cursor *cursor = rpl_cursor_new(side->index);
+    const struct rpl_live *live = rpl_cursor_live(cursor);
+    enum vs_status st = rpl_cursor_seek(cursor, event, err);
+
+    for (size_t i = 0; !st && i < live->block_count; i++) {
+        const struct rpl_block *block = &live->blocks[i];
+        size_t number = rpl_align_block(allocs, block->id);
+        size_t count;
+        size_t at;
+
+        if (is_saved && (!block->saves || !rpl_counts_as_saved(block)))
+            continue;
+        VS_ASSERT(number < allocs->alloc_count); /* it came from the same events */
+        st = rpl_modules_of(side->modules, cursor, block, &at, err);
+        if (!st)
+            rpl_items_add(items, diff, side, number, (enum vs_category)block->category,
+                          rpl_modules_all(side->modules, &count)[at].path,
+                          is_saved ? block->requested : block->bytes);
+    }
+    rpl_cursor_free(cursor);
+    return st;
+}
+
+/* What is alive in A after `event_a` and in B after `event_b`. */
+static enum vs_status part_fill(struct rpl_diff *diff, struct rpl_diff_part *part, uint64_t event_a,
+                                uint64_t event_b, bool is_saved, struct vs_error *err)
+{
+    struct rpl_items items = {.all = NULL};
+    enum vs_status st = alive_add(diff, &diff->a, &items, event_a, is_saved, err);
+
+    part->event_a = event_a;
+    part->event_b = event_b;
+    if (!st)
+        st = alive_add(diff, &diff->b, &items, event_b, is_saved, err);
+    if (!st)
+        st = rpl_items_take(&items, diff, part, err);
+    vs_free(items.all);
+    return st;
+}
+
+/* What the step allocates. */
+static void step_add(struct rpl_diff *diff, const struct rpl_diff_side *side,
+                     struct rpl_items *items)
+{
+    const struct rpl_align_side *allocs = align_side(diff, side);
+
+    for (size_t i = 0; i < allocs->alloc_count; i++) {
+        const struct rpl_alloc *alloc = &allocs->allocs[i];
+        const struct vs_place *place = rpl_trace_place(side->trace, alloc->place);
+
+        if (alloc->step == diff->options.step)
+            rpl_items_add(items, diff, side, i, (enum vs_category)alloc->category,
+                          rpl_trace_string(side->trace, place->module), alloc->bytes);
+    }
+}
+
+static enum vs_status step_fill(struct rpl_diff *diff, struct vs_error *err)
+{
+    struct rpl_items items = {.all = NULL};
+
+    if (diff->options.step >= 0) {
+        step_add(diff, &diff->a, &items);
+        step_add(diff, &diff->b, &items);
+    }
+    return rpl_items_take(&items, diff, &diff->step, err);
 }
 
 /* ---- how they were made ---- */
@@ -214,43 +305,105 @@ static void toggles_fill(struct rpl_diff *diff)
     }
 }
 
-/* ---- the whole ---- */
-
-static bool part_is_same(const struct rpl_diff_part *part)
+static void line_add(struct rpl_diff *diff, uint32_t a, uint32_t b,
+                     const struct rpl_line_text *line)
 {
-    return !part->row_count || change_of(&part->rows[0]) == 0;
+    if (line->indent == line->len)
+        return;
+    diff->lines[diff->line_count++] =
+        (struct rpl_diff_line){a, b, vs_arena_strndup(diff->arena, line->text, line->len)};
 }
 
-enum vs_status rpl_diff_fill(struct rpl_diff *out, struct rpl_index *a, struct rpl_index *b,
-                             enum rpl_diff_by by, struct vs_error *err)
+/* In the order of the files, those of A before those of B that replace them. */
+static void lines_fill(struct rpl_diff *diff)
 {
-    struct items items = {.all = NULL};
+    const struct rpl_align_side *a = &diff->align.a;
+    const struct rpl_align_side *b = &diff->align.b;
+    uint32_t i = 0;
+    uint32_t k = 0;
+
+    diff->lines =
+        vs_arena_calloc(diff->arena, a->line_count + b->line_count + 1, sizeof(*diff->lines));
+    if (!a->line_mates)
+        return;
+    while (i < a->line_count || k < b->line_count) {
+        if (i < a->line_count && !a->line_mates[i + 1]) {
+            line_add(diff, i + 1, 0, &a->lines[i]);
+            i++;
+        } else if (k < b->line_count && !b->line_mates[k + 1]) {
+            line_add(diff, 0, k + 1, &b->lines[k]);
+            k++;
+        } else {
+            if (a->lines[i].indent != b->lines[k].indent)
+                line_add(diff, i + 1, k + 1, &b->lines[k]);
+            i++;
+            k++;
+        }
+    }
+}
+
+static void pairs_count(struct rpl_diff *diff)
+{
+    for (size_t i = 0; i < diff->align.a.alloc_count; i++) {
+        diff->paired += diff->align.a.allocs[i].mate != 0;
+        diff->moved += diff->align.a.allocs[i].is_moved;
+    }
+    diff->only_a = diff->align.a.alloc_count - diff->paired;
+    diff->only_b = diff->align.b.alloc_count - diff->paired;
+}
+
+/* ---- the whole ---- */
+
+enum vs_status rpl_diff_fill(struct rpl_diff *out, struct rpl_index *a, struct rpl_index *b,
+                             const struct rpl_diff_options *options, struct vs_error *err)
+{
     enum vs_status st;
 
-    out->by = by;
+    out->options = *options;
     out->arena = vs_arena_new();
     st = side_open(&out->a, a, err);
     if (!st)
         st = side_open(&out->b, b, err);
     if (!st)
-        st = moment_add(out, &out->a, &items, err);
+        st = rpl_align_fill(&out->align, a, b, err);
     if (!st)
-        st = moment_add(out, &out->b, &items, err);
-    if (st) {
-        vs_free(items.all);
+        st = step_choose(out, err);
+    if (!st)
+        st = moments_set(out, err);
+    if (!st)
+        st = step_fill(out, err);
+    if (!st)
+        st = part_fill(out, &out->saved, out->a.sum.saved.event, out->b.sum.saved.event, true, err);
+    if (st)
         return st;
-    }
-    part_fill(&out->moment, &items);
     toggles_fill(out);
-    out->is_same = part_is_same(&out->moment) && !out->toggle_count;
+    lines_fill(out);
+    pairs_count(out);
+    if (out->a.at.step >= 0 && out->b.at.step >= 0)
+        rpl_align_cross(&out->align, out->a.at.step, out->b.at.step);
+    st = part_fill(out, &out->moment, out->a.at.event, out->b.at.event, false, err);
+    if (st)
+        return st;
+    out->is_same = out->moment.is_same && out->step.is_same && out->saved.is_same &&
+                   !out->toggle_count && !out->line_count && !out->moved && !out->only_a &&
+                   !out->only_b;
     return VS_OK;
+}
+
+static void side_release(struct rpl_diff_side *side)
+{
+    rpl_modules_free(side->modules);
+    rpl_summary_release(&side->sum);
 }
 
 void rpl_diff_release(struct rpl_diff *diff)
 {
     vs_free(diff->moment.rows);
-    rpl_summary_release(&diff->a.sum);
-    rpl_summary_release(&diff->b.sum);
+    vs_free(diff->step.rows);
+    vs_free(diff->saved.rows);
+    side_release(&diff->a);
+    side_release(&diff->b);
+    rpl_align_release(&diff->align);
     vs_arena_free(diff->arena);
     memset(diff, 0, sizeof(*diff));
 }

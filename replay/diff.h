@@ -18,27 +18,78 @@
 #include "base/error.h"
 #include "base/event.h"
 #include "base/text.h"
+#include "replay/align.h"
 #include "replay/index.h"
 #include "replay/summary.h"
 #include "replay/trace.h"
 
 /*
- * What a row stands for. Of the last three each category has a row of its own, but for tensors.
+ * What a row stands for. But for CATEGORY and TENSOR each category has a row of its own.
  *
  * CATEGORY  of block
  * MODULE    as in replay/modules.h
  * LINE      of the net file on which it was made
+ * TENSOR    one allocation and its counterpart
  */
-enum rpl_diff_by { RPL_DIFF_CATEGORY, RPL_DIFF_MODULE, RPL_DIFF_LINE, RPL_DIFF_BY_COUNT };
+enum rpl_diff_by {
+    RPL_DIFF_CATEGORY,
+    RPL_DIFF_MODULE,
+    RPL_DIFF_LINE,
+    RPL_DIFF_TENSOR,
+    RPL_DIFF_BY_COUNT
+};
 
 /* "category", "module", …; and the other way round: false where there is none of that name. */
 const char *rpl_diff_by_name(enum rpl_diff_by by);
 VS_MUST_USE bool rpl_diff_by_parse(const char *name, enum rpl_diff_by *out);
 
 /*
- * key       category, module path ("" the model itself), text of the line ("" where there is none)
+ * Which moments are compared.
+ *
+ * PEAK   the highest of each
+ * STEP   the highest of a step
+ * EVENT  right after an event
+ */
+enum rpl_diff_at { RPL_DIFF_AT_PEAK, RPL_DIFF_AT_STEP, RPL_DIFF_AT_EVENT };
+
+/*
+ * step      for STEP, and for what a step allocates; RPL_DIFF_STEP_LAST: the last that both have whole
+ * event_a   for EVENT; event_b: 0 is what event_a is in the other trace, by the alignment
+ */
+#define RPL_DIFF_STEP_LAST INT64_MIN
+struct rpl_diff_options {
+    enum rpl_diff_by by;
+    enum rpl_diff_at at;
+    int64_t step;
+    uint64_t event_a;
+    uint64_t event_b;
+};
+
+/*
+ * Why a block is counted: what is known of its counterpart.
+ *
+ * BOTH            it is counted too; the sizes may differ
+ * ONLY_A, ONLY_B  there is none: the other trace never allocates it
+ * NOT_IN_B, NOT_IN_A  there is one, which is not alive at the other moment
+ */
+enum rpl_diff_cause {
+    RPL_DIFF_BOTH,
+    RPL_DIFF_ONLY_A,
+    RPL_DIFF_ONLY_B,
+    RPL_DIFF_NOT_IN_B,
+    RPL_DIFF_NOT_IN_A,
+    RPL_DIFF_CAUSE_COUNT
+};
+/* "both", "only_a", … */
+const char *rpl_diff_cause_name(enum rpl_diff_cause cause);
+
+/*
+ * key       category, module path ("" the model itself), text of the line ("" where there is none), name or origin of a tensor
+ * category  of the blocks; of a tensor that of B's where it has one
  * line_a, line_b  of LINE: its number in each net file; 0: it is not there
  * a, b      bytes;  blocks_a, blocks_b  how many they are in
+ * alloc_a, alloc_b  of TENSOR: the two allocations, also of one that is not counted; NULL where there is none. Owned by the alignment
+ * cause     of TENSOR: which of them are counted
  */
 struct rpl_diff_row {
     const char *key;
@@ -49,14 +100,32 @@ struct rpl_diff_row {
     uint64_t b;
     uint64_t blocks_a;
     uint64_t blocks_b;
+    const struct rpl_alloc *alloc_a;
+    const struct rpl_alloc *alloc_b;
+    enum rpl_diff_cause cause;
 };
 
-/* rows: row_count of them, the largest change first; they add up to a and b. */
+/*
+ * rows     row_count of them, the largest change first; they add up to a and b
+ * event_a, event_b   the moments; 0: it is about no moment
+ * causes   the same bytes by cause: they add up as well
+ * is_same  no tensor differs in bytes or category, and none is in one alone
+ */
+struct rpl_diff_sum {
+    uint64_t a;
+    uint64_t b;
+    uint64_t blocks_a;
+    uint64_t blocks_b;
+};
 struct rpl_diff_part {
     uint64_t a;
     uint64_t b;
+    uint64_t event_a;
+    uint64_t event_b;
     struct rpl_diff_row *rows;
     size_t row_count;
+    struct rpl_diff_sum causes[RPL_DIFF_CAUSE_COUNT];
+    bool is_same;
 };
 
 /* A toggle whose value differs; NULL where a trace does not have it. */
@@ -66,42 +135,64 @@ struct rpl_diff_toggle {
     const char *b;
 };
 
+/* A line of the net that differs: only in A, only in B (the other's number is 0), or in both with another indentation. */
+struct rpl_diff_line {
+    uint32_t a;
+    uint32_t b;
+    const char *text;
+};
+
 /*
  * One of the two.
  *
  * at     the moment that is looked at; `requested`, `active` and `reserved` are the highest of the trace, as in rpl_peak
  */
+struct rpl_modules;
 struct rpl_diff_side {
     struct rpl_trace *trace;
     struct rpl_index *index;
+    struct rpl_modules *modules;
     struct rpl_summary sum;
     struct rpl_peak at;
 };
 
 /*
- * by        what the rows stand for
- * moment    what is allocated at the two moments, with rounding
- * toggles   toggle_count of them that differ
+ * options   as given; `step` is a step that both have, -1 where they have no training step in common
+ * moment    what is allocated at the two moments, with rounding; where they are in different training steps, those two are paired
+ * step      what the step allocates in all, with rounding; category as at first
+ * saved     what autograd holds when the last loss ends, as in rpl_saved: bytes asked for, without parameters, buffers and batch
+ * toggles, lines   what differs in how they were made
+ * paired, moved, only_a, only_b   allocations of the whole traces: with a counterpart, of these in another order, without
  * is_same   nothing that is looked at differs
  * arena     owns the texts
  */
 struct rpl_diff {
-    enum rpl_diff_by by;
+    struct rpl_diff_options options;
+    struct rpl_align align;
     struct rpl_diff_side a;
     struct rpl_diff_side b;
     struct rpl_diff_part moment;
+    struct rpl_diff_part step;
+    struct rpl_diff_part saved;
     struct rpl_diff_toggle *toggles;
     size_t toggle_count;
+    struct rpl_diff_line *lines;
+    size_t line_count;
+    uint64_t paired;
+    uint64_t moved;
+    uint64_t only_a;
+    uint64_t only_b;
     bool is_same;
     struct vs_arena *arena;
 };
 
 /*
  * Compare. The indexes are borrowed, and so are their traces: they must outlive the answer. Zero-initialise `out`; release it also after a
- * failure. Reads each trace once. Errors: those of reading them.
+ * failure. Reads each trace twice. Errors: those of reading them. VS_E_NOT_FOUND: a trace has no such step or event.
  */
 VS_MUST_USE enum vs_status rpl_diff_fill(struct rpl_diff *out, struct rpl_index *a,
-                                         struct rpl_index *b, enum rpl_diff_by by,
+                                         struct rpl_index *b,
+                                         const struct rpl_diff_options *options,
                                          struct vs_error *err);
 void rpl_diff_release(struct rpl_diff *diff);
 

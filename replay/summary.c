@@ -12,7 +12,6 @@
 
 #include "base/dtype.h"
 #include "base/mem.h"
-#include "replay/live.h"
 
 /*
  * What a pass over the events keeps.
@@ -86,24 +85,24 @@ static void phase_begin(struct pass *pass, uint64_t seq)
     phase_note(pass);
 }
 
-static bool counts_as_saved(const struct rpl_block *block)
+bool rpl_counts_as_saved(const struct rpl_block *block)
 {
     return block->category != VS_CAT_PARAMETER && block->category != VS_CAT_BUFFER &&
            block->category != VS_CAT_INPUT;
 }
 
-static void saved_note(struct pass *pass)
+static void saved_note(struct pass *pass, uint64_t seq)
 {
     struct rpl_saved *saved = &pass->out->saved;
 
-    memset(saved, 0, sizeof(*saved));
+    *saved = (struct rpl_saved){.event = seq};
     for (size_t i = 0; i < pass->live.block_count; i++) {
         const struct rpl_block *block = &pass->live.blocks[i];
 
         if (!block->saves)
             continue;
         saved->bytes_all += block->requested;
-        if (counts_as_saved(block)) {
+        if (rpl_counts_as_saved(block)) {
             saved->tensors++;
             saved->bytes += block->requested;
         }
@@ -111,12 +110,12 @@ static void saved_note(struct pass *pass)
 }
 
 /* The phase that was going on is over: where it ended in a loss, that is the moment to see what autograd holds. */
-static void phase_end(struct pass *pass, enum vs_phase next)
+static void phase_end(struct pass *pass, uint64_t seq, enum vs_phase next)
 {
     enum vs_phase ended = pass->phase ? pass->phase->phase : VS_PHASE_SETUP;
 
     if (ended == VS_PHASE_LOSS || (ended == VS_PHASE_FORWARD && next != VS_PHASE_LOSS))
-        saved_note(pass);
+        saved_note(pass, seq);
 }
 
 /* Elements of what is a parameter when the first step begins. */
@@ -205,11 +204,11 @@ static void note(struct pass *pass, uint64_t seq, const struct vs_event *event)
         oom_note(pass, seq, event);
         break;
     case VS_EV_PHASE:
-        phase_end(pass, pass->live.phase);
+        phase_end(pass, seq, pass->live.phase);
         phase_begin(pass, seq);
         break;
     case VS_EV_STEP:
-        phase_end(pass, VS_PHASE_DATA);
+        phase_end(pass, seq, VS_PHASE_DATA);
         if (!pass->has_parameters && pass->live.step >= 0) {
             pass->out->parameters = parameters_count(pass);
             pass->has_parameters = true;
@@ -311,7 +310,7 @@ enum vs_status rpl_summary_fill(struct rpl_summary *out, struct rpl_trace *trace
         st = scan->status;
     if (st)
         goto out;
-    phase_end(&pass, VS_PHASE_DATA);
+    phase_end(&pass, out->events, VS_PHASE_DATA);
     out->end_allocated = pass.live.allocated;
     out->end_reserved = pass.live.reserved;
     out->end_segments = pass.live.segments;

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/event.h"
 #include "replay/bound.h"
+#include "replay/live.h"
 #include "replay/trace.h"
 
 /*
@@ -68,8 +69,12 @@ struct rpl_step_figures {
     size_t phase_count;
 };
 
-/* Distinct storages that autograd holds when the last loss ends; tensors and bytes without parameters, buffers and batch. */
+/*
+ * Distinct storages that autograd holds when the last loss ends, right after `event`; tensors and bytes without parameters, buffers and
+ * batch.
+ */
 struct rpl_saved {
+    uint64_t event;
     uint64_t tensors;
     uint64_t bytes;
     uint64_t bytes_all;
@@ -121,6 +126,8 @@ struct rpl_summary {
  */
 VS_MUST_USE enum vs_status rpl_summary_fill(struct rpl_summary *out, struct rpl_trace *trace,
                                             struct vs_error *err);
+/* Is what autograd holds there counted in tensors and bytes? */
+bool rpl_counts_as_saved(const struct rpl_block *block);
 void rpl_summary_release(struct rpl_summary *summary);
 
 #endif

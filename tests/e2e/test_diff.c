@@ -43,7 +43,7 @@ static void check(struct program p, int status, const char *part)
 
 static void an_answer_has_the_contracts_fields_and_adds_up(void **state)
 {
-    static const char *const BY[] = {"category", "module", "line"};
+    static const char *const BY[] = {"category", "module", "line", "tensor"};
     const char *a = record("sample_nets/lenet.py", "a.db", NULL, NULL);
     const char *b = record("sample_nets/lenet.py", "b.db", "--optimizer", "adam");
 
@@ -68,6 +68,11 @@ static void an_answer_has_the_contracts_fields_and_adds_up(void **state)
             sum += strtoll(row, NULL, 10);
             free(row);
         }
+        json_expect(p.out, "$.causes.only_b.delta", "integer");
+        json_expect(p.out, "$.step.rows[0].delta", "integer");
+        json_expect(p.out, "$.saved.rows[0].delta", "integer");
+        json_expect(p.out, "$.lines", "array");
+        json_expect(p.out, "$.allocations.paired", "integer");
         assert_true(sum > 0);
         assert_int_equal(sum, json_int(p.out, "$.delta_allocated"));
         assert_int_equal(sum, json_int(p.out, "$.b.allocated") - json_int(p.out, "$.a.allocated"));
@@ -90,6 +95,11 @@ static void the_status_tells_same_from_different_from_trouble(void **state)
     check(program_run("diff", a, "nowhere.db", NULL), 2, "nowhere.db: no such file");
     check(program_run("diff", a, NULL), 2, "usage");
     check(program_run("diff", a, b, "--by", "colour", NULL), 2, "--by cannot be `colour`");
+    check(program_run("diff", a, b, "--at", "noon", NULL), 2, "--at cannot be `noon`");
+    check(program_run("diff", a, b, "--at", "event=9,", NULL), 2, "--at cannot be `event=9,`");
+    check(program_run("diff", a, b, "--at", "step=9", NULL), 2, "step 9 is not in both traces");
+    check(program_run("diff", a, c, "--at", "event=300", NULL), 1, "event 300");
+    check(program_run("diff", a, c, "--at", "step=1", NULL), 1, "step 1 allocates in all");
     check(program_run("diff", a, b, "--max-growth", "much", NULL), 2, "cannot be `much`");
     check(program_run("diff", a, b, "--top", "-1", NULL), 2, "--top cannot be `-1`");
 }

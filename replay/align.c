@@ -1,0 +1,395 @@
+/*
+ * replay/align.c - see align.h.
+ *
+ * Must not know:  peaks, how anything is shown.
+ * Invariant:      ids of strings mean nothing in the other trace: keys are made of the texts.
+ */
+#include "replay/align.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "replay/lcs.h"
+#include "replay/lives.h"
+
+/* ---- lines ---- */
+
+static void lines_read(struct rpl_align_side *side)
+{
+    const char *text = rpl_trace_source_text(side->trace);
+    size_t cap = 0;
+
+    while (text && *text) {
+        struct rpl_line_text line = {.text = text, .len = strcspn(text, "\n")};
+
+        text += line.len + (text[line.len] == '\n');
+        while (line.len && strchr(" \t\r", line.text[line.len - 1]))
+            line.len--;
+        while (line.indent < line.len && strchr(" \t", line.text[line.indent]))
+            line.indent++;
+        side->lines = vs_grow(side->lines, side->line_count, &cap, sizeof(*side->lines));
+        side->lines[side->line_count++] = line;
+    }
+}
+
+/* By their text without indentation. The caller frees it. */
+static uint64_t *line_keys(const struct rpl_align_side *side)
+{
+    uint64_t *keys = vs_calloc(side->line_count + 1, sizeof(*keys));
+
+    for (size_t i = 0; i < side->line_count; i++)
+        keys[i] = vs_hash_bytes(side->lines[i].text + side->lines[i].indent,
+                                side->lines[i].len - side->lines[i].indent);
+    return keys;
+}
+
+static void lines_pair(struct rpl_align *align)
+{
+    struct rpl_align_side *a = &align->a;
+    struct rpl_align_side *b = &align->b;
+    uint64_t *keys_a;
+    uint64_t *keys_b;
+
+    lines_read(a);
+    lines_read(b);
+    if (!a->line_count || !b->line_count)
+        return;
+    keys_a = line_keys(a);
+    keys_b = line_keys(b);
+    a->line_mates = vs_calloc(a->line_count + 1, sizeof(*a->line_mates));
+    b->line_mates = vs_calloc(b->line_count + 1, sizeof(*b->line_mates));
+    rpl_lcs(keys_a, a->line_count, keys_b, b->line_count, a->line_mates + 1);
+    for (size_t i = 1; i <= a->line_count; i++)
+        if (a->line_mates[i])
+            b->line_mates[a->line_mates[i]] = (uint32_t)i;
+    vs_free(keys_a);
+    vs_free(keys_b);
+}
+
+uint32_t rpl_align_line(const struct rpl_align_side *side, uint32_t line)
+{
+    if (!side->line_mates)
+        return line;
+    return line <= side->line_count ? side->line_mates[line] : 0;
+}
+
+/* ---- keys ---- */
+
+static uint64_t mix_text(uint64_t hash, const char *text)
+{
+    return vs_hash_mix(hash, vs_hash_bytes(text, strlen(text)));
+}
+
+/* Of each place, by id. `is_b`: its lines are called by their number in the other file, where they are there. The caller frees it. */
+static uint64_t *place_keys(const struct rpl_align_side *side, bool is_b)
+{
+    uint32_t count = rpl_trace_place_count(side->trace);
+    uint64_t *keys = vs_calloc((size_t)count + 1, sizeof(*keys));
+
+    for (uint32_t i = 0; i <= count; i++) {
+        const struct vs_place *place = rpl_trace_place(side->trace, i);
+        uint32_t mate = rpl_align_line(side, place->line);
+        uint64_t line = place->line;
+
+        if (is_b)
+            line = mate || !line ? mate : line | UINT64_C(1) << 32;
+        keys[i] = vs_hash_mix(vs_hash_mix(0, place->phase), line);
+        keys[i] = mix_text(keys[i], rpl_trace_string(side->trace, place->module));
+        keys[i] = mix_text(keys[i], rpl_trace_string(side->trace, place->func));
+        keys[i] = mix_text(keys[i], rpl_trace_string(side->trace, place->op));
+    }
+    return keys;
+}
+
+/* Where the reading is. is_sized: the bytes asked for are part of the key. */
+struct reading {
+    struct rpl_align_side *side;
+    uint64_t *places;
+    int64_t step;
+    uint64_t reruns;
+    bool is_sized;
+};
+
+static enum vs_status alloc_add(struct reading *r, uint64_t seq, const struct vs_event *event,
+                                struct vs_error *err)
+{
+    struct rpl_align_side *side = r->side;
+    struct rpl_life life = {.name = 0};
+    struct rpl_alloc alloc = {
+        .seq = seq,
+        .block = event->a,
+        .requested = event->b,
+        .bytes = event->c,
+        .step = r->step,
+        .tensor = event->e,
+        .place = event->place,
+        .category = event->aux,
+    };
+    uint32_t place = event->place <= rpl_trace_place_count(side->trace) ? event->place : 0;
+
+    alloc.key = vs_hash_mix(r->places[place], r->reruns ? 1 : 0);
+    if (r->is_sized)
+        alloc.key = vs_hash_mix(alloc.key, alloc.requested);
+    if (r->step < 0) { /* parameters and buffers are made in the setup */
+        enum vs_status st = rpl_life_get(side->index, event->a, &life, err);
+
+        if (st)
+            return st;
+    }
+    alloc.key = mix_text(alloc.key, rpl_trace_string(side->trace, life.name));
+    side->allocs =
+        vs_grow(side->allocs, side->alloc_count, &side->alloc_cap, sizeof(*side->allocs));
+    side->allocs[side->alloc_count++] = alloc;
+    return VS_OK;
+}
+
+static void free_note(struct rpl_align_side *side, uint64_t seq, const struct vs_event *event)
+{
+    size_t at = rpl_align_block(side, event->a);
+
+    if (at == side->alloc_count)
+        return;
+    side->allocs[at].free_seq = seq;
+    side->allocs[at].free_place = event->place;
+}
+
+static enum vs_status allocs_read(struct rpl_align_side *side, bool is_b, bool is_sized,
+                                  struct vs_error *err)
+{
+    struct reading r = {.side = side, .step = -1, .is_sized = is_sized};
+    struct rpl_scan *scan = vs_alloc(sizeof(*scan));
+    const struct vs_event *event;
+    enum vs_status st = VS_OK;
+
+    r.places = place_keys(side, is_b);
+    rpl_scan_init(scan, side->trace, 1, rpl_trace_event_count(side->trace));
+    while (!st && (event = rpl_scan_next(scan, err)) != NULL) {
+        if (event->kind == VS_EV_ALLOC)
+            st = alloc_add(&r, scan->seq, event, err);
+        else if (event->kind == VS_EV_FREE)
+            free_note(side, scan->seq, event);
+        else if (event->kind == VS_EV_STEP)
+            r.step = (int64_t)event->a - 1;
+        else if (event->kind == VS_EV_RECOMPUTE_BEGIN)
+            r.reruns++;
+        else if (event->kind == VS_EV_RECOMPUTE_END && r.reruns)
+            r.reruns--;
+    }
+    if (!st)
+        st = scan->status;
+    vs_free(scan);
+    vs_free(r.places);
+    return st;
+}
+
+/* ---- pairs ---- */
+
+static void pair_make(struct rpl_align *align, size_t a, size_t b, bool is_moved)
+{
+    align->a.allocs[a].mate = (uint32_t)b + 1;
+    align->b.allocs[b].mate = (uint32_t)a + 1;
+    align->a.allocs[a].is_moved = align->b.allocs[b].is_moved = is_moved;
+}
+
+/* What is still alone, to be paired by occurrence. */
+struct lone {
+    uint64_t key;
+    size_t at;
+};
+
+static int by_key(const void *x, const void *y)
+{
+    const struct lone *a = x;
+    const struct lone *b = y;
+
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return a->at < b->at ? -1 : a->at > b->at;
+}
+
+/* Those of first … end that are alone, by key and then in order. The caller frees them. */
+static struct lone *lone_find(const struct rpl_align_side *side, size_t first, size_t end,
+                              size_t *count)
+{
+    struct lone *all = vs_calloc(end - first + 1, sizeof(*all));
+
+    *count = 0;
+    for (size_t i = first; i < end; i++)
+        if (!side->allocs[i].mate)
+            all[(*count)++] = (struct lone){side->allocs[i].key, i};
+    qsort(all, *count, sizeof(*all), by_key);
+    return all;
+}
+
+static void moved_pair(struct rpl_align *align, size_t a, size_t a_end, size_t b, size_t b_end)
+{
+    size_t count_a;
+    size_t count_b;
+    struct lone *lone_a = lone_find(&align->a, a, a_end, &count_a);
+    struct lone *lone_b = lone_find(&align->b, b, b_end, &count_b);
+
+    for (size_t i = 0, k = 0; i < count_a && k < count_b;) {
+        if (lone_a[i].key == lone_b[k].key)
+            pair_make(align, lone_a[i++].at, lone_b[k++].at, true);
+        else if (lone_a[i].key < lone_b[k].key)
+            i++;
+        else
+            k++;
+    }
+    vs_free(lone_a);
+    vs_free(lone_b);
+}
+
+static uint64_t *keys_of(const struct rpl_align_side *side, size_t first, size_t end)
+{
+    uint64_t *keys = vs_calloc(end - first + 1, sizeof(*keys));
+
+    for (size_t i = first; i < end; i++)
+        keys[i - first] = side->allocs[i].key;
+    return keys;
+}
+
+/* The allocations of one step of both. */
+static void step_pair(struct rpl_align *align, size_t a, size_t a_end, size_t b, size_t b_end)
+{
+    uint64_t *keys_a = keys_of(&align->a, a, a_end);
+    uint64_t *keys_b = keys_of(&align->b, b, b_end);
+    uint32_t *mates = vs_calloc(a_end - a + 1, sizeof(*mates));
+
+    rpl_lcs(keys_a, a_end - a, keys_b, b_end - b, mates);
+    for (size_t i = a; i < a_end; i++)
+        if (mates[i - a])
+            pair_make(align, i, b + mates[i - a] - 1, false);
+    moved_pair(align, a, a_end, b, b_end);
+    vs_free(keys_a);
+    vs_free(keys_b);
+    vs_free(mates);
+}
+
+static size_t step_end(const struct rpl_align_side *side, size_t first)
+{
+    size_t end = first;
+
+    while (end < side->alloc_count && side->allocs[end].step == side->allocs[first].step)
+        end++;
+    return end;
+}
+
+static void steps_pair(struct rpl_align *align)
+{
+    size_t a = 0;
+    size_t b = 0;
+
+    while (a < align->a.alloc_count && b < align->b.alloc_count) {
+        int64_t step_a = align->a.allocs[a].step;
+        int64_t step_b = align->b.allocs[b].step;
+        size_t a_end = step_end(&align->a, a);
+        size_t b_end = step_end(&align->b, b);
+
+        if (step_a == step_b)
+            step_pair(align, a, a_end, b, b_end);
+        if (step_a <= step_b)
+            a = a_end;
+        if (step_b <= step_a)
+            b = b_end;
+    }
+}
+
+/* The allocations of a step, which may be none: first … end. They forget their counterparts. */
+static void step_clear(struct rpl_align_side *side, int64_t step, size_t *first, size_t *end)
+{
+    *first = 0;
+    while (*first < side->alloc_count && side->allocs[*first].step != step)
+        *first = step_end(side, *first);
+    *end = step_end(side, *first);
+    for (size_t i = *first; i < *end; i++) {
+        side->allocs[i].mate = 0;
+        side->allocs[i].is_moved = false;
+    }
+}
+
+void rpl_align_cross(struct rpl_align *align, int64_t step_a, int64_t step_b)
+{
+    size_t a[2][2];
+    size_t b[2][2];
+
+    if (step_a == step_b)
+        return;
+    step_clear(&align->a, step_a, &a[0][0], &a[0][1]);
+    step_clear(&align->a, step_b, &a[1][0], &a[1][1]);
+    step_clear(&align->b, step_b, &b[0][0], &b[0][1]);
+    step_clear(&align->b, step_a, &b[1][0], &b[1][1]);
+    for (int i = 0; i < 2; i++)
+        step_pair(align, a[i][0], a[i][1], b[i][0], b[i][1]);
+}
+
+enum vs_status rpl_align_fill(struct rpl_align *out, struct rpl_index *a, struct rpl_index *b,
+                              struct vs_error *err)
+{
+    bool is_sized;
+    enum vs_status st;
+
+    out->a.index = a;
+    out->b.index = b;
+    out->a.trace = rpl_index_trace(a);
+    out->b.trace = rpl_index_trace(b);
+    lines_pair(out);
+    is_sized = !out->a.line_count && !out->b.line_count;
+    st = allocs_read(&out->a, false, is_sized, err);
+    if (!st)
+        st = allocs_read(&out->b, true, is_sized, err);
+    if (!st)
+        steps_pair(out);
+    return st;
+}
+
+static void side_release(struct rpl_align_side *side)
+{
+    vs_free(side->allocs);
+    vs_free(side->lines);
+    vs_free(side->line_mates);
+}
+
+void rpl_align_release(struct rpl_align *align)
+{
+    side_release(&align->a);
+    side_release(&align->b);
+    memset(align, 0, sizeof(*align));
+}
+
+/* Blocks are numbered in the order of their allocation. */
+size_t rpl_align_block(const struct rpl_align_side *side, uint64_t block)
+{
+    size_t low = 0;
+    size_t high = side->alloc_count;
+
+    if (block && block <= high && side->allocs[block - 1].block == block)
+        return (size_t)block - 1;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (side->allocs[mid].block < block)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < side->alloc_count && side->allocs[low].block == block ? low : side->alloc_count;
+}
+
+size_t rpl_align_after(const struct rpl_align_side *side, uint64_t seq)
+{
+    size_t low = 0;
+    size_t high = side->alloc_count;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (side->allocs[mid].seq <= seq)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
