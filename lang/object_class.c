@@ -3,10 +3,8 @@
  *
  * For:            lang/object.h.
  * Must not know:  what the classes are.
- * Invariant:      a cache entry is right or gone: every change of a class clears the cache.
+ * Invariant:      a cache entry is of the classes as they were: every change of a class makes all of them old.
  */
-#include <string.h>
-
 #include "lang/object.h"
 #include "lang/vm.h"
 
@@ -30,7 +28,7 @@ struct lang_class *lang_class_new(struct lang_vm *vm, const char *name, struct l
 
 void lang_class_changed(struct lang_vm *vm)
 {
-    memset(vm->cache, 0, sizeof(vm->cache));
+    vm->classes_shape++;
 }
 
 struct lang_value lang_class_find(struct lang_vm *vm, struct lang_class *cls,
@@ -40,7 +38,7 @@ struct lang_value lang_class_find(struct lang_vm *vm, struct lang_class *cls,
     struct lang_cache_entry *e = &vm->cache[at];
     struct lang_value found = lang_unbound();
 
-    if (e->cls == cls && e->name == name)
+    if (e->cls == cls && e->name == name && e->shape == vm->classes_shape)
         return e->value;
     for (const struct lang_class *c = cls; c != NULL; c = c->base) {
         struct lang_value *v = lang_dict_find(c->names, name);
@@ -52,6 +50,7 @@ struct lang_value lang_class_find(struct lang_vm *vm, struct lang_class *cls,
     }
     e->cls = cls;
     e->name = name;
+    e->shape = vm->classes_shape;
     e->value = found;
     return found;
 }

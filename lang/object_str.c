@@ -20,6 +20,28 @@ static uint32_t hash_of(const char *text, size_t len)
     return h == 0 ? 1 : h; /* 0: not computed yet */
 }
 
+/* Bytes that begin a character; eight at a time where all are ASCII, which they nearly always are. */
+static uint32_t count_chars(const char *text, size_t len)
+{
+    uint32_t chars = 0;
+    size_t i = 0;
+
+    while (i < len) {
+        uint64_t word;
+
+        if (len - i >= sizeof(word)) {
+            memcpy(&word, text + i, sizeof(word));
+            if ((word & UINT64_C(0x8080808080808080)) == 0) {
+                chars += (uint32_t)sizeof(word);
+                i += sizeof(word);
+                continue;
+            }
+        }
+        chars += ((unsigned char)text[i++] & 0xC0) != 0x80;
+    }
+    return chars;
+}
+
 struct lang_string *lang_str_new(struct lang_vm *vm, const char *text, size_t len)
 {
     struct lang_string *s;
@@ -30,8 +52,7 @@ struct lang_string *lang_str_new(struct lang_vm *vm, const char *text, size_t le
         memcpy(s->text, text, len);
     s->text[len] = '\0';
     s->len = (uint32_t)len;
-    for (size_t i = 0; i < len; i++)
-        s->chars += ((unsigned char)s->text[i] & 0xC0) != 0x80;
+    s->chars = count_chars(text, len);
     return s;
 }
 

@@ -84,6 +84,7 @@ struct lang_link {
 struct lang_cache_entry {
     const struct lang_class *cls;
     const struct lang_string *name;
+    uint64_t shape;          /* right while the classes still have this one */
     struct lang_value value; /* borrowed; unbound: known to be absent */
 };
 
@@ -134,6 +135,7 @@ struct lang_vm {
     struct vs_pool pool;      /* all objects */
     struct lang_link tracked; /* ring of all objects that can be part of a cycle */
     struct lang_cache_entry cache[LANG_CACHE_SIZE];
+    uint64_t classes_shape; /* another number whenever a class changes */
     struct lang_global_entry globals[LANG_GLOBALS_SIZE];
 
     struct lang_classes cls;
