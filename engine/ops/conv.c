@@ -307,25 +307,16 @@ static struct eng_tensor *weight_gradient(const struct conv_bw *k)
     return gw;
 }
 
-static struct eng_tensor *bias_gradient(const struct conv_bw *k, const struct eng_edge *edge)
+/* A sum like any other: under autocast in float32, which is brought back to the bias's type when results are checked. */
+static struct eng_tensor *bias_gradient(const struct conv_bw *k)
 {
-    struct eng *e = k->e;
-    struct eng_tensor *gb =
-        eng_empty(e, edge->sizes, 1, (enum vs_dtype)k->g->dtype, k->g->storage->on_host);
+    int64_t dims[VS_MAX_DIMS];
+    int count = 0;
 
-    eng_scratch_reduce(e, ENG_SR_SUM, k->g, gb, ((1U << k->g->ndim) - 1) & ~2U, false);
-    if (gb && e->kernels) {
-        struct eng_view vg = eng_v(k->g), vo = vg;
-        double p[4] = {0};
-
-        vo.data = eng_v(gb).data;
-        for (int d = 0; d < vo.ndim; d++) {
-            vo.strides[d] = d == 1 ? 1 : 0;
-            vo.sizes[d] = d == 1 ? vg.sizes[1] : 1;
-        }
-        e->kernels->reduce(ENG_R_SUM, &vg, &vo, ((1U << vg.ndim) - 1) & ~2U, p);
-    }
-    return gb;
+    for (int d = 0; d < k->g->ndim; d++)
+        if (d != 1)
+            dims[count++] = d;
+    return eng_sum_dims(k->e, k->g, dims, count, false);
 }
 
 /* The gradient in the layout of the run where it lies in the other one; a transposed convolution makes it dense for both gradients. */
@@ -367,6 +358,6 @@ void eng_b_convolution(struct eng_bw *b)
         eng_slot_set(&x, NULL);
     k.g = b->g[0]; /* the bias is summed from the gradient as it came */
     if (b->a[2].kind == ENG_A_TENSOR && eng_b_needs(b, 2))
-        eng_b_give(b, 2, bias_gradient(&k, eng_b_edge(b, 2, 0)));
+        eng_b_give(b, 2, bias_gradient(&k));
     eng_unref(x);
 }
