@@ -414,7 +414,8 @@ static bool should_fold(const struct eng_tensor *a, const struct eng_tensor *z, 
 
     if (large->ndim < 3 || small->ndim > 2)
         return false;
-    if (eng_requires_grad(small))
+    /* a view answers as its base does, made under no_grad too */
+    if (eng_requires_grad(small) || eng_requires_grad(small->base))
         return true;
     if (a->ndim == 2)
         return false;
