@@ -116,12 +116,61 @@ static void a_limit_on_growth_is_a_gate(void **state)
     check(program_run("diff", a, a, "--max-growth", "0%", NULL), 0, "allocated");
 }
 
+static void a_trace_is_held_against_limits(void **state)
+{
+    const char *clean = record("sample_nets/lenet.py", "clean.db", "--steps", "4");
+    const char *leak = record("tests/nets/leak_loss.py", "leak.db", "--steps", "4");
+    const char *brief = record("sample_nets/lenet.py", "brief.db", "--steps", "2");
+    struct program report = program_run("report", clean, "--json", NULL);
+    int64_t peak = json_int(report.out, "$.peak.allocated");
+    struct program p;
+    char exact[32];
+    char less[32];
+
+    (void)state;
+    program_release(&report);
+    snprintf(exact, sizeof(exact), "%lld", (long long)peak);
+    snprintf(less, sizeof(less), "%lld", (long long)peak - 1);
+    check(program_run("check", clean, "--max-peak", exact, "--max-growth-per-step", "0", NULL), 0,
+          "within the limits");
+    check(program_run("check", clean, "--max-peak", less, NULL), 1, "FAILED  highest allocated");
+    check(program_run("check", clean, "--max-reserved", "1K", NULL), 1, "FAILED  highest reserved");
+    check(program_run("check", leak, "--max-growth-per-step", "0", NULL), 1,
+          "made by a step and alive a step later");
+    check(program_run("check", brief, "--max-growth-per-step", "0", NULL), 2,
+          "needs 3 whole training steps, and the trace has 2");
+    check(program_run("check", clean, NULL), 2, "no limit is given");
+    check(program_run("check", clean, "--max-peak", "lots", NULL), 2, "cannot be `lots`");
+    check(program_run("check", "nowhere.db", "--max-peak", "1G", NULL), 2, "no such file");
+    p = program_run("check", leak, "--max-growth-per-step", "0", "--json", NULL);
+    assert_int_equal(p.status, 1);
+    assert_int_equal(json_int(p.out, "$.passed"), 0);
+    assert_true(json_int(p.out, "$.growth_per_step.actual") > 0);
+    assert_true(json_int(p.out, "$.growth_per_step.step") >= 2);
+    assert_int_equal(json_int(p.out, "$.growth_per_step.max"), 0);
+    program_release(&p);
+}
+
+static void a_trace_that_is_out_of_memory_has_not_passed(void **state)
+{
+    const char *full = program_path("full.db");
+    struct program p = program_run("record", "tests/nets/conv_small.py", "-o", full, "--device",
+                                   "meta", "--batch", "512", "--capacity", "4M", NULL);
+
+    (void)state;
+    program_release(&p);
+    check(program_run("check", full, "--max-peak", "1G", NULL), 1, "FAILED  out of memory");
+    check(program_run("check", full, "--max-growth-per-step", "0", NULL), 1, "out of memory");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_has_the_contracts_fields_and_adds_up),
         cmocka_unit_test(the_status_tells_same_from_different_from_trouble),
         cmocka_unit_test(a_limit_on_growth_is_a_gate),
+        cmocka_unit_test(a_trace_is_held_against_limits),
+        cmocka_unit_test(a_trace_that_is_out_of_memory_has_not_passed),
     };
 
     return cmocka_run_group_tests_name("e2e/diff", tests, NULL, cleanup);

@@ -268,7 +268,8 @@ static void sql_answers_and_never_writes(void **state)
 
 static void every_command_has_help(void **state)
 {
-    static const char *const COMMANDS[] = {"record", "report", "whatif", "sql", "toggles", "ops"};
+    static const char *const COMMANDS[] = {"record", "report", "whatif",  "diff",
+                                           "check",  "sql",    "toggles", "ops"};
 
     (void)state;
     for (size_t i = 0; i < sizeof(COMMANDS) / sizeof(COMMANDS[0]); i++) {
