@@ -91,6 +91,7 @@ void eng_free(struct eng *e)
     eng_sim_driver_free(e->sim);
     eng_signatures_free(e->signatures);
     vs_free(e->strings.slots);
+    eng_blame_release(e);
     vs_pool_release(&e->pool);
     vs_free(e);
 }

@@ -101,6 +101,11 @@ struct eng {
     /* of counters.total_flops: those of ops that have ended; a backward node ends with what its formula did besides */
     uint64_t told_flops;
     uint64_t live_storages;
+    /* modules on trial, see eng_set_writer */
+    uint32_t writer;
+    bool is_blaming;
+    struct eng_blame *blames;
+    size_t blame_count, blame_cap;
     /* the GPU it is for, NULL: tensors only; the workspaces cuBLAS keeps there, of forward's thread and of autograd's */
     const struct vs_target *target;
     uint8_t workspace_manner; /* enum eng_workspace_manner */
@@ -165,6 +170,7 @@ struct eng_node {
     const char *module;
     const char *func;
     uint32_t line;
+    uint32_t writer; /* the module on trial in whose forward it was made; 0: none */
     /* the running backward, see backward.c */
     struct eng_task *task;
     uint32_t task_slot;
@@ -228,6 +234,15 @@ void eng_node_save_at(struct eng_node *n, int i, struct eng_tensor *t, bool is_o
 /* A new reference, or NULL (absent, or failed). */
 struct eng_tensor *eng_node_unpack(struct eng_node *n, int i);
 void eng_set_history(struct eng_tensor *t, struct eng_node *n, int output_nr);
+/*
+ * False where the overwriting cannot be noted as the fault of one module (eng_blame_begin) and has to fail. The first: s, saved by n, is
+ * needed; the second: storage is read under an old name.
+ */
+VS_MUST_USE bool eng_blame_saved(const struct eng_node *n, const struct eng_saved *s,
+                                 const char *why);
+VS_MUST_USE bool eng_blame_read(struct eng *e, const struct eng_storage *storage, const char *why);
+void eng_blame_release(struct eng *e);
+
 /* t was overwritten by the op of n: its history continues through n; where t is a view, its base's history does too. */
 void eng_inplace_history(struct eng_tensor *t, struct eng_node *n);
 

@@ -6,6 +6,7 @@
  *                 the last edge's node next, as PyTorch does.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -39,6 +40,7 @@ struct eng_node *eng_node_new(struct eng *e, enum eng_node_kind kind, const char
     n->module = e->module;
     n->func = e->func;
     n->line = e->line;
+    n->writer = e->writer;
     n->bytes = (uint32_t)bytes;
     n->edges = (struct eng_edge *)(n + 1);
     n->saved = (struct eng_saved *)(n->edges + counts.edges);
@@ -259,14 +261,18 @@ static struct eng_tensor *unpack(struct eng_node *n, int i)
     }
     if (s->tensor->version->value != s->version) {
         char shape[ENG_SHAPE_TEXT_MAX];
+        char why[VS_ERROR_TEXT_MAX];
 
-        eng_fail(e, VS_E_INPLACE,
+        snprintf(why, sizeof(why),
                  "a tensor %s needed for the gradient of %s (line %" PRIu32
                  ") was changed by an in-place operation: it is at version %" PRIu32
                  ", version %" PRIu32 " was saved",
                  eng_shape_text(s->tensor, shape), n->name, n->line, s->tensor->version->value,
                  s->version);
-        return NULL;
+        if (!eng_blame_saved(n, s, why)) {
+            eng_fail(e, VS_E_INPLACE, "%s", why);
+            return NULL;
+        }
     }
     return eng_ref(s->tensor);
 }

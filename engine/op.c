@@ -8,6 +8,7 @@
 #include "engine/op.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -402,7 +403,12 @@ static bool reads_allowed(struct eng *e, const struct eng_op *op, const struct e
 
         for (uint32_t k = 0; k < n; k++) {
             if (tensors[k] && tensors[k]->born < tensors[k]->storage->overwritten) {
-                eng_fail(e, VS_E_INPLACE, "the old value is read again by %s", op->name);
+                char why[VS_ERROR_TEXT_MAX];
+
+                snprintf(why, sizeof(why), "the old value is read again by %s", op->name);
+                if (eng_blame_read(e, tensors[k]->storage, why))
+                    continue;
+                eng_fail(e, VS_E_INPLACE, "%s", why);
                 return false;
             }
         }
@@ -410,12 +416,18 @@ static bool reads_allowed(struct eng *e, const struct eng_op *op, const struct e
     return true;
 }
 
-static void bump_versions(const struct eng_arg *written)
+static void bump(const struct eng *e, struct eng_version *version)
+{
+    version->value++;
+    version->writer = e->writer;
+}
+
+static void bump_versions(const struct eng *e, const struct eng_arg *written)
 {
     if (written->kind == ENG_A_TENSOR)
-        written->v.tensor->version->value++;
+        bump(e, written->v.tensor->version);
     for (uint32_t i = 0; written->kind == ENG_A_TENSORS && i < written->count; i++)
-        written->v.tensors[i]->version->value++;
+        bump(e, written->v.tensors[i]->version);
 }
 
 static struct eng_tensor *written_tensor(const struct eng_arg *args, bool inplace)
@@ -436,7 +448,7 @@ static bool run_kernel(struct eng_op_call *c)
         return false;
     }
     if (c->is_inplace)
-        bump_versions(&c->a[0]);
+        bump_versions(e, &c->a[0]);
     return true;
 }
 

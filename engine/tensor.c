@@ -403,6 +403,8 @@ struct eng_tensor *eng_overwritten(struct eng_tensor *t)
     fresh->requires_grad = t->requires_grad;
     fresh->base = eng_ref(t->base);
     fresh->storage->overwritten = fresh->born;
+    fresh->storage->overwrites++;
+    fresh->storage->overwriter = t->version->writer;
     return fresh;
 }
 

@@ -13,6 +13,7 @@
 #define ENG_TENSOR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/attr.h"
@@ -33,6 +34,9 @@ struct eng_storage {
     uint64_t block_id; /* id in the trace, from 1; 0 on the host and for 0 bytes */
     /* tensors born before this must not be read any more (eng_overwritten); 0: none */
     uint64_t overwritten;
+    /* how often that was said, and by whose writing the last time */
+    uint32_t overwrites;
+    uint32_t overwriter;
     /* the version when eng_watch saw it */
     uint32_t watched_at;
     bool is_watched;
@@ -46,6 +50,7 @@ struct eng_storage {
 struct eng_version {
     uint32_t refs;
     uint32_t value;
+    uint32_t writer; /* who made this value: see eng_set_writer */
 };
 
 /* How a view came to be decides whether autograd can follow a write to it: only to a plain one. */
@@ -132,6 +137,24 @@ struct eng_tensor *eng_overwritten(struct eng_tensor *t) VS_MUST_USE;
  * backward asks for what it saved: PyTorch checks no version there, and reads what the module wrote.
  */
 void eng_watch(struct eng_tensor *t);
+/*
+ * Several modules on trial at once. `writer`: number of the one whose forward runs from now on, from 1; 0: none. Returns the old one.
+ * From eng_blame_begin on, a value that is read or needed for a gradient although it was overwritten is noted, and the run goes on,
+ * where one module alone did it and would do it whatever the others do; everything else fails as ever.
+ *
+ * writer  the module that is at fault
+ * with    it is if this one works in place, too; 0: in any case
+ * text    the failure that it would be
+ */
+struct eng_blame {
+    uint32_t writer;
+    uint32_t with;
+    char *text;
+};
+uint32_t eng_set_writer(struct eng *e, uint32_t writer);
+void eng_blame_begin(struct eng *e);
+/* Number `i` (from 0) in the order in which they were met; NULL past the end. Lent. */
+const struct eng_blame *eng_blame_at(const struct eng *e, size_t i);
 /* As eng_alias with other sizes, strides and offset (elements from the storage's start). */
 struct eng_tensor *eng_as_strided(struct eng_tensor *t, const int64_t *sizes,
                                   const int64_t *strides, int ndim, uint64_t offset) VS_MUST_USE;

@@ -338,9 +338,23 @@ static struct lang_value copy_paths(struct lang_vm *vm, struct lang_value paths)
     return list;
 }
 
+/* The first text of each module that is at fault. Failing: one is so only together with one that is not kept, or comes after it. */
+static enum vs_status blame_take(const struct eng *eng, char **blame, struct vs_error *err)
+{
+    const struct eng_blame *b;
+
+    for (size_t i = 0; (b = eng_blame_at(eng, i)) != NULL; i++)
+        if (!blame[b->writer - 1])
+            blame[b->writer - 1] = vs_strdup(b->text);
+    for (size_t i = 0; (b = eng_blame_at(eng, i)) != NULL; i++)
+        if (b->with && (b->with > b->writer || blame[b->with - 1]))
+            return vs_fail(err, VS_E_INPLACE, "%s", b->text);
+    return VS_OK;
+}
+
 enum vs_status lang_run_trial(const struct lang_settings *settings,
                               const struct vs_toggles *toggles, struct lang_value paths,
-                              struct vs_error *err)
+                              char **blame, struct vs_error *err)
 {
     struct eng_options eng_options = {.seed = settings->seed};
     struct lang_options options = {.print = hear_nothing, .library = settings->library};
@@ -355,6 +369,8 @@ enum vs_status lang_run_trial(const struct lang_settings *settings,
     if (st)
         return st;
     st = lang_vm_new(eng, &options, &vm, err);
+    if (blame)
+        eng_blame_begin(eng);
     if (!st)
         lang_run_trial_natives_register(vm);
     if (!st)
@@ -363,6 +379,8 @@ enum vs_status lang_run_trial(const struct lang_settings *settings,
         dict = lang_run_settings_dict(vm, toggles, 0.0, false, false);
         list = copy_paths(vm, paths);
         st = call_loop(vm, "trial", net, dict, list, err);
+        if (!st && blame)
+            st = blame_take(eng, blame, err);
         lang_drop(vm, list);
         lang_drop(vm, dict);
     }

@@ -356,6 +356,15 @@ static const char *without_place(const char *text)
     return strncmp(p, ": ", 2) == 0 ? p + 2 : text;
 }
 
+/* Backward's own failures have the file alone in front. */
+static const char *without_file(const char *text, const char *file)
+{
+    size_t len = strlen(file);
+
+    return strncmp(text, file, len) == 0 && strncmp(text + len, ": ", 2) == 0 ? text + len + 2
+                                                                              : text;
+}
+
 static bool native_inplace_trial(struct lang_vm *vm, const struct lang_call *call,
                                  struct lang_value *out)
 {
@@ -364,12 +373,50 @@ static bool native_inplace_trial(struct lang_vm *vm, const struct lang_call *cal
 
     if (!lang_args_exact(vm, call, "_inplace_trial", 1))
         return false;
-    if (lang_run_trial(run->settings, &run->result->toggles, call->args[0], &why) == VS_OK) {
+    if (lang_run_trial(run->settings, &run->result->toggles, call->args[0], NULL, &why) == VS_OK) {
         *out = lang_none();
         return true;
     }
     why.text[strcspn(why.text, "\n")] = '\0';
-    *out = lang_value_str(vm, without_place(why.text));
+    *out = lang_value_str(vm, without_file(without_place(why.text), run->settings->file_name));
+    return true;
+}
+
+/* For each path what is wrong with it, or None; None where that cannot be told in one run. */
+static bool native_inplace_blame(struct lang_vm *vm, const struct lang_call *call,
+                                 struct lang_value *out)
+{
+    struct lang_run_state *run = run_of(call);
+    struct vs_error err = VS_ERROR_INIT;
+    struct lang_value *items = NULL;
+    uint32_t count = 0;
+    char **blame;
+    bool is_told;
+
+    if (!lang_args_exact(vm, call, "_inplace_blame", 1))
+        return false;
+    if (!lang_items(call->args[0], &items, &count))
+        return lang_fail(vm, VS_E_TYPE, "_inplace_blame: not a list");
+    blame = vs_calloc(count + 1, sizeof(*blame));
+    is_told =
+        lang_run_trial(run->settings, &run->result->toggles, call->args[0], blame, &err) == VS_OK;
+    *out = is_told ? lang_value_list(vm) : lang_none();
+    for (uint32_t i = 0; i < count; i++) {
+        if (is_told)
+            lang_value_append(vm, *out, blame[i] ? lang_value_str(vm, blame[i]) : lang_none());
+        vs_free(blame[i]);
+    }
+    vs_free(blame);
+    return true;
+}
+
+static bool native_writer(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
+{
+    if (!lang_args_exact(vm, call, "_writer", 1))
+        return false;
+    if (call->args[0].kind != LANG_INT)
+        return lang_fail(vm, VS_E_TYPE, "_writer: not a number");
+    *out = lang_int(eng_set_writer(lang_vm_eng(vm), (uint32_t)call->args[0].as.i));
     return true;
 }
 
@@ -462,6 +509,7 @@ void lang_run_trial_natives_register(struct lang_vm *vm)
     static const struct native table[] = {
         {"_overwritten", native_overwritten},
         {"_version_of", native_version_of},
+        {"_writer", native_writer},
         {"_watch", native_watch},
         {"_legal_values", native_legal_values},
     };
@@ -487,6 +535,7 @@ void lang_run_natives_register(struct lang_run_state *run)
         {"_event_scale", native_event_scale},
         {"_event_skip", native_event_skip},
         {"_inplace_trial", native_inplace_trial},
+        {"_inplace_blame", native_inplace_blame},
         {"_dump", native_dump},
     };
     struct lang_opaque *held = lang_opaque_new(run->vm, "run", run, NULL);

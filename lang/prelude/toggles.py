@@ -121,8 +121,15 @@ def decide_inplace(model, value):
         for path in candidates:
             torch._note_refused("inplace", path, "trial failed: " + why)
         return []
-    if torch._inplace_trial(candidates) is None:
-        return candidates
+    # most often one run with all of them tells which are at fault; else they are tried one after the other
+    faults = torch._inplace_blame(candidates)
+    if faults is not None:
+        kept = [candidates[i] for i in range(len(candidates)) if faults[i] is None]
+        if len(kept) == len(candidates) or torch._inplace_trial(kept) is None:
+            for i in range(len(candidates)):
+                if faults[i] is not None:
+                    torch._note_refused("inplace", candidates[i], faults[i])
+            return kept
     kept = []
     for path in candidates:
         why = torch._inplace_trial(kept + [path])

@@ -216,12 +216,14 @@ def train(source, net, loss, train_step, optimizer, scaler, settings):
 # ---- in-place trials ----
 
 
-def watched(plain):
+def watched(plain, number):
     # what was overwritten must not be read again by its old names: it would be another value
     def forward(input):
         before = torch._version_of(input)
         torch._watch(input)
+        torch._writer(number)
         result = plain(input)
+        torch._writer(0)
         return result if torch._version_of(input) == before else torch._overwritten(result)
 
     return forward
@@ -234,9 +236,9 @@ def trial(net, settings, paths):
     model.train()
     toggles.wrap_checkpoint(model, settings)
     toggles.set_inplace(model, paths)
-    for path in paths:
-        m = toggles._module_at(model, path, "inplace")
-        m.forward = watched(m.forward)
+    for i in range(len(paths)):
+        m = toggles._module_at(model, paths[i], "inplace")
+        m.forward = watched(m.forward, i + 1)
     model.to("cuda")
     inputs, targets = to_device(net.batch(2))
     output = model(inputs)
