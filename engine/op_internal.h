@@ -98,6 +98,10 @@ bool eng_broadcast(struct eng *e, const struct eng_tensor *a, const struct eng_t
 /* dim from -ndim..ndim-1 to 0..ndim-1 (a 0-dim tensor counts as one dim); fails with PyTorch's words. */
 bool eng_wrap_dim(struct eng *e, int64_t dim, int ndim, int *out);
 
+/* Whether both have the dtype of `a`; false (and failed, in PyTorch's words) where z has another. */
+bool eng_one_dtype(struct eng *e, const struct eng_tensor *a, const struct eng_tensor *z);
+/* Whether t is of a floating dtype; false (and failed, naming the op) where not. */
+bool eng_floating(struct eng *e, const char *name, const struct eng_tensor *t);
 /* A loss's values as ATen's `reduction` says: 0 themselves (a new reference), 1 their mean, 2 their sum. */
 struct eng_tensor *eng_reduced_loss(struct eng *e, struct eng_tensor *values, int64_t reduction);
 

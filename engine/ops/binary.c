@@ -69,6 +69,23 @@ static enum vs_dtype promoted(const struct eng_op_call *c)
     return eng_result_dtype(pair, 2, &c->a[1]);
 }
 
+/* Masks are not numbers: `1 - mask` is written `~mask`. */
+static bool may_subtract(struct eng_op_call *c)
+{
+    for (int i = 0; i < 2; i++) {
+        const struct eng_tensor *t = eng_c_tensor(c, i);
+
+        if (t && t->dtype == VS_BOOL) {
+            eng_fail(
+                c->e, VS_E_TYPE,
+                "Subtraction, the `-` operator, with a bool tensor is not supported. If you "
+                "are trying to invert a mask, use the `~` or `logical_not()` operator instead.");
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Shapes: broadcast. */
 void eng_f_binary(struct eng_op_call *c)
 {
@@ -77,6 +94,8 @@ void eng_f_binary(struct eng_op_call *c)
     double p[4] = {1};
 
     VS_ASSERT(row->known);
+    if (c->id == ENG_OP_sub && !may_subtract(c))
+        return;
     if ((c->id == ENG_OP_add || c->id == ENG_OP_sub) && eng_c_has(c, 2))
         p[0] = eng_c_float(c, 2);
     run_binary(c, row->kernel, &c->a[0], &c->a[1], compute, row->kind == TEST ? VS_BOOL : compute,
@@ -89,6 +108,8 @@ void eng_f_rsub(struct eng_op_call *c)
     double p[4] = {eng_c_has(c, 2) ? eng_c_float(c, 2) : 1};
     enum vs_dtype compute = promoted(c);
 
+    if (!may_subtract(c))
+        return;
     run_binary(c, ENG_B_SUB, &c->a[1], &c->a[0], compute, compute, p);
 }
 

@@ -26,7 +26,7 @@ static bool same_dtype(struct eng_op_call *c, const struct eng_tensor *a,
 {
     if (a->dtype == z->dtype)
         return true;
-    eng_fail(c->e, VS_E_TYPE, "%s: expected both operands to have the same dtype, got %s and %s",
+    eng_fail(c->e, VS_E_TYPE, "%s: expected all operands to have the same dtype, got %s and %s",
              eng_op_get(c->id)->name, vs_dtype_name((enum vs_dtype)a->dtype),
              vs_dtype_name((enum vs_dtype)z->dtype));
     return false;
@@ -166,7 +166,7 @@ static void add_product(struct eng_op_call *c, int ndim)
         shape_error(c, a, z);
         return;
     }
-    if (!same_dtype(c, a, z))
+    if (!same_dtype(c, a, z) || !same_dtype(c, self, z))
         return;
     sizes[0] = a->sizes[0];
     sizes[ndim - 2] = a->sizes[ndim - 2];

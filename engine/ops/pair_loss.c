@@ -118,7 +118,7 @@ void eng_f_huber_loss(struct eng_op_call *c)
     eng_unref(values);
 }
 
-/* norm * clamp(a - z, -delta, delta) * g, row-major */
+/* norm * clamp(a - z, -delta, delta) * g, row-major. Forward promotes two dtypes, this does not. */
 static struct eng_tensor *huber_gradient(struct eng_bw *b, struct eng_tensor *a,
                                          struct eng_tensor *z)
 {
@@ -126,7 +126,7 @@ static struct eng_tensor *huber_gradient(struct eng_bw *b, struct eng_tensor *a,
     struct eng_tensor *out;
     double p[4] = {1, b->a[3].v.scalar.f};
 
-    if (!a || !z)
+    if (!a || !z || !eng_one_dtype(e, a, z))
         return NULL;
     if (b->a[2].v.scalar.i == REDUCE_MEAN)
         p[0] = 1.0 / (double)eng_numel(a);
@@ -200,7 +200,10 @@ static void scale_into(struct eng *e, struct eng_tensor *t, double factor)
     inplace(e, ENG_OP_mul, t, eng_af(factor));
 }
 
-/* (input, target, weight, pos_weight, reduction). On the device: log_sigmoid, 1 - target reused in place, the reduction. */
+/*
+ * (input, target, weight, pos_weight, reduction). On the device: log_sigmoid, 1 - target reused in place, the reduction. So where the two have
+ * different dtypes the result has the target's.
+ */
 void eng_f_bce_logits(struct eng_op_call *c)
 {
     struct eng *e = c->e;
@@ -219,6 +222,9 @@ void eng_f_bce_logits(struct eng_op_call *c)
             eng_shape_text(target, tt), eng_shape_text(x, tx));
         return;
     }
+    if (!eng_floating(e, "binary_cross_entropy_with_logits", x) ||
+        !eng_floating(e, "binary_cross_entropy_with_logits", target))
+        return;
     log_sigmoid = eng_op1(e, ENG_OP_logsigmoid, x);
     if (pos_weight) { /* log_sigmoid times (pos_weight - 1) * target + 1, in place */
         struct eng_tensor *less = eng_add_scalar(e, pos_weight, -1);
@@ -229,18 +235,19 @@ void eng_f_bce_logits(struct eng_op_call *c)
         mul_into(e, log_sigmoid, factor);
         eng_unref(factor);
     }
-    values = log_sigmoid ? eng_c_empty_like(c, target, (enum vs_dtype)x->dtype) : NULL;
+    values = log_sigmoid ? eng_c_empty_like(c, target, (enum vs_dtype)target->dtype) : NULL;
     if (values && eng_c_computes(c)) {
         struct eng_view vx = eng_v(x), vt = eng_v(target), vo = eng_v(values),
                         vl = eng_v(log_sigmoid);
+        enum vs_dtype wide = eng_result_dtype((struct eng_tensor *[]){x, target}, 2, NULL);
         double one[4] = {1};
         struct eng_cell cell;
         struct eng_view v1 = eng_v_scalar((struct eng_scalar){true, 1, 1}, values, &cell);
 
         /* (1 - target) * x - log_sigmoid (log_sigmoid already holds the positive weight) */
         c->e->kernels->binary(ENG_B_SUB, (enum vs_dtype)values->dtype, &v1, &vt, &vo, one);
-        c->e->kernels->binary(ENG_B_MUL, (enum vs_dtype)values->dtype, &vo, &vx, &vo, one);
-        c->e->kernels->binary(ENG_B_SUB, (enum vs_dtype)values->dtype, &vo, &vl, &vo, one);
+        c->e->kernels->binary(ENG_B_MUL, wide, &vo, &vx, &vo, one);
+        c->e->kernels->binary(ENG_B_SUB, wide, &vo, &vl, &vo, one);
     }
     mul_into(e, values, eng_c_tensor(c, 2));
     if (reduction == REDUCE_NONE) {
@@ -282,10 +289,10 @@ static struct eng_tensor *bce_input_gradient(struct eng_bw *b, struct eng_tensor
     if (gx && e->kernels) {
         struct eng_view vg = eng_v_expand(b->g[0], gx), vo = eng_v(gx),
                         vt = eng_v_expand(target, gx), vx = eng_v(x);
+        enum vs_dtype wide = eng_result_dtype((struct eng_tensor *[]){x, target}, 2, NULL);
         double p[4] = {norm};
 
-        e->kernels->ternary(ENG_T_BCE_LOGITS_BACKWARD, (enum vs_dtype)gx->dtype, &vg, &vx, &vt, &vo,
-                            p);
+        e->kernels->ternary(ENG_T_BCE_LOGITS_BACKWARD, wide, &vg, &vx, &vt, &vo, p);
     }
     return gx;
 }

@@ -18,6 +18,24 @@ struct eng_tensor *eng_reduced_loss(struct eng *e, struct eng_tensor *values, in
     return eng_call1(e, reduction == REDUCE_MEAN ? ENG_OP_mean_all : ENG_OP_sum_all, args);
 }
 
+bool eng_one_dtype(struct eng *e, const struct eng_tensor *a, const struct eng_tensor *z)
+{
+    if (a->dtype == z->dtype)
+        return true;
+    eng_fail(e, VS_E_TYPE, "Found dtype %s but expected %s", vs_dtype_name((enum vs_dtype)z->dtype),
+             vs_dtype_name((enum vs_dtype)a->dtype));
+    return false;
+}
+
+bool eng_floating(struct eng *e, const char *name, const struct eng_tensor *t)
+{
+    if (vs_dtype_is_floating((enum vs_dtype)t->dtype))
+        return true;
+    eng_fail(e, VS_E_TYPE, "%s: %s inputs are not supported: convert with .float()", name,
+             vs_dtype_name((enum vs_dtype)t->dtype));
+    return false;
+}
+
 static void inplace(struct eng *e, enum eng_op_id id, struct eng_tensor *t, struct eng_arg other)
 {
     struct eng_arg args[] = {eng_at(t), other, id == ENG_OP_sub ? eng_ai(1) : eng_anone()};
@@ -35,9 +53,11 @@ void eng_f_bce(struct eng_op_call *c)
     struct eng *e = c->e;
     struct eng_tensor *x = eng_c_tensor(c, 0), *target = eng_c_tensor(c, 1);
     int64_t reduction = eng_c_int(c, 3);
-    struct eng_tensor *values = eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
-    struct eng_tensor *reduced, *out;
+    struct eng_tensor *values, *reduced, *out;
 
+    if (!eng_one_dtype(e, x, target))
+        return;
+    values = eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
     if (values && eng_c_computes(c)) {
         struct eng_view vx = eng_v(x), vt = eng_v_expand(target, values), vo = eng_v(values);
         double p[4] = {0};
@@ -123,11 +143,13 @@ void eng_f_kl_div(struct eng_op_call *c)
     struct eng *e = c->e;
     struct eng_tensor *x = eng_c_tensor(c, 0), *target = eng_c_tensor(c, 1);
     bool log_target = eng_c_bool(c, 3);
-    struct eng_tensor *right = log_target ? eng_sub(e, target, x) : eng_mul(e, target, x);
-    struct eng_tensor *left =
-        log_target ? eng_op1(e, ENG_OP_exp, target) : eng_op2(e, ENG_OP_xlogy, target, target);
-    struct eng_tensor *values = log_target ? eng_mul(e, left, right) : eng_sub(e, left, right);
+    struct eng_tensor *right, *left, *values;
 
+    if (!eng_floating(e, "kl_div", x) || !eng_floating(e, "kl_div", target))
+        return;
+    right = log_target ? eng_sub(e, target, x) : eng_mul(e, target, x);
+    left = log_target ? eng_op1(e, ENG_OP_exp, target) : eng_op2(e, ENG_OP_xlogy, target, target);
+    values = log_target ? eng_mul(e, left, right) : eng_sub(e, left, right);
     eng_unref(left);
     eng_unref(right);
     eng_c_give(c, eng_reduced_loss(e, values, eng_c_int(c, 2)));

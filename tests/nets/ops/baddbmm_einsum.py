@@ -1,0 +1,29 @@
+# baddbmm_einsum
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Parameter(torch.randn(3, 7, 20))
+        self.b = nn.Parameter(torch.randn(3, 20, 30))
+
+    def forward(self, inputs):
+        scores = torch.einsum("bij,bjk->bik", self.a, self.b)
+        return torch.baddbmm(scores, self.a, self.b)
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(3, 7, 30)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)

@@ -1,0 +1,28 @@
+# baddbmm_half_factors
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.rand(6, 20))
+        self.y = nn.Parameter(torch.rand(6, 20))
+
+    def forward(self, inputs):
+        return torch.baddbmm(self.x @ self.y.t(), self.x.half().unsqueeze(0), self.y.half().t().unsqueeze(0))
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.rand(6, 20)
+
+
+def loss(output, target):
+    return output.float().sum()
+
+
+defaults = dict(batch=2, steps=2)

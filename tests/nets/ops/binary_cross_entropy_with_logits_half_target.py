@@ -1,0 +1,29 @@
+# binary_cross_entropy_with_logits_half_target
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.rand(6, 20))
+        self.y = nn.Parameter(torch.rand(6, 20))
+
+    def forward(self, inputs):
+        return F.binary_cross_entropy_with_logits(self.x, self.y.half())
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.rand(6, 20)
+
+
+def loss(output, target):
+    return output.float().sum()
+
+
+defaults = dict(batch=2, steps=2)
