@@ -60,6 +60,8 @@ static void lines_pair(struct rpl_align *align)
     keys_b = line_keys(b);
     a->line_mates = vs_calloc(a->line_count + 1, sizeof(*a->line_mates));
     b->line_mates = vs_calloc(b->line_count + 1, sizeof(*b->line_mates));
+    a->line_edits = vs_calloc(a->line_count + 1, sizeof(*a->line_edits));
+    b->line_edits = vs_calloc(b->line_count + 1, sizeof(*b->line_edits));
     rpl_lcs(keys_a, a->line_count, keys_b, b->line_count, a->line_mates + 1);
     for (size_t i = 1; i <= a->line_count; i++)
         if (a->line_mates[i])
@@ -72,7 +74,9 @@ uint32_t rpl_align_line(const struct rpl_align_side *side, uint32_t line)
 {
     if (!side->line_mates)
         return line;
-    return line <= side->line_count ? side->line_mates[line] : 0;
+    if (line > side->line_count)
+        return 0;
+    return side->line_mates[line] ? side->line_mates[line] : side->line_edits[line];
 }
 
 /* ---- keys ---- */
@@ -82,23 +86,31 @@ static uint64_t mix_text(uint64_t hash, const char *text)
     return vs_hash_mix(hash, vs_hash_bytes(text, strlen(text)));
 }
 
+/* Of a place: all of it, and the same without the line where the other file does not have that. */
+struct place_key {
+    uint64_t key;
+    uint64_t edited;
+};
+
 /* Of each place, by id. `is_b`: its lines are called by their number in the other file, where they are there. The caller frees it. */
-static uint64_t *place_keys(const struct rpl_align_side *side, bool is_b)
+static struct place_key *place_keys(const struct rpl_align_side *side, bool is_b)
 {
     uint32_t count = rpl_trace_place_count(side->trace);
-    uint64_t *keys = vs_calloc((size_t)count + 1, sizeof(*keys));
+    struct place_key *keys = vs_calloc((size_t)count + 1, sizeof(*keys));
 
     for (uint32_t i = 0; i <= count; i++) {
         const struct vs_place *place = rpl_trace_place(side->trace, i);
         uint32_t mate = rpl_align_line(side, place->line);
         uint64_t line = place->line;
+        uint64_t hash = vs_hash_mix(0, place->phase);
 
         if (is_b)
             line = mate || !line ? mate : line | UINT64_C(1) << 32;
-        keys[i] = vs_hash_mix(vs_hash_mix(0, place->phase), line);
-        keys[i] = mix_text(keys[i], rpl_trace_string(side->trace, place->module));
-        keys[i] = mix_text(keys[i], rpl_trace_string(side->trace, place->func));
-        keys[i] = mix_text(keys[i], rpl_trace_string(side->trace, place->op));
+        hash = mix_text(hash, rpl_trace_string(side->trace, place->module));
+        hash = mix_text(hash, rpl_trace_string(side->trace, place->func));
+        hash = mix_text(hash, rpl_trace_string(side->trace, place->op));
+        keys[i].key = vs_hash_mix(hash, line);
+        keys[i].edited = place->line && !mate ? hash : 0;
     }
     return keys;
 }
@@ -106,7 +118,7 @@ static uint64_t *place_keys(const struct rpl_align_side *side, bool is_b)
 /* Where the reading is. is_sized: the bytes asked for are part of the key. */
 struct reading {
     struct rpl_align_side *side;
-    uint64_t *places;
+    struct place_key *places;
     int64_t step;
     uint64_t reruns;
     bool is_sized;
@@ -129,7 +141,10 @@ static enum vs_status alloc_add(struct reading *r, uint64_t seq, const struct vs
     };
     uint32_t place = event->place <= rpl_trace_place_count(side->trace) ? event->place : 0;
 
-    alloc.key = vs_hash_mix(r->places[place], r->reruns ? 1 : 0);
+    alloc.key = vs_hash_mix(r->places[place].key, r->reruns ? 1 : 0);
+    alloc.edited = r->places[place].edited;
+    if (alloc.edited)
+        alloc.edited = vs_hash_mix(alloc.edited, r->reruns ? 1 : 0) | 1;
     if (r->is_sized)
         alloc.key = vs_hash_mix(alloc.key, alloc.requested);
     if (r->step < 0) { /* parameters and buffers are made in the setup */
@@ -251,6 +266,58 @@ static uint64_t *keys_of(const struct rpl_align_side *side, size_t first, size_t
     return keys;
 }
 
+/* Those of first … end that are alone and on a line that the other file does not have. The caller frees both. */
+static uint64_t *edited_find(const struct rpl_align_side *side, size_t first, size_t end,
+                             size_t **numbers, size_t *count)
+{
+    uint64_t *keys = vs_calloc(end - first + 1, sizeof(*keys));
+
+    *numbers = vs_calloc(end - first + 1, sizeof(**numbers));
+    *count = 0;
+    for (size_t i = first; i < end; i++)
+        if (!side->allocs[i].mate && side->allocs[i].edited) {
+            keys[*count] = side->allocs[i].edited;
+            (*numbers)[(*count)++] = i;
+        }
+    return keys;
+}
+
+/* Their lines are one and the same, unless one of them is another one's already. */
+static void edit_note(struct rpl_align *align, size_t a, size_t b)
+{
+    uint32_t line_a = rpl_trace_place(align->a.trace, align->a.allocs[a].place)->line;
+    uint32_t line_b = rpl_trace_place(align->b.trace, align->b.allocs[b].place)->line;
+
+    if (!align->a.line_edits || line_a > align->a.line_count || line_b > align->b.line_count ||
+        align->a.line_edits[line_a] || align->b.line_edits[line_b])
+        return;
+    align->a.line_edits[line_a] = line_b;
+    align->b.line_edits[line_b] = line_a;
+}
+
+static void edited_pair(struct rpl_align *align, size_t a, size_t a_end, size_t b, size_t b_end)
+{
+    size_t *numbers_a;
+    size_t *numbers_b;
+    size_t count_a;
+    size_t count_b;
+    uint64_t *keys_a = edited_find(&align->a, a, a_end, &numbers_a, &count_a);
+    uint64_t *keys_b = edited_find(&align->b, b, b_end, &numbers_b, &count_b);
+    uint32_t *mates = vs_calloc(count_a + 1, sizeof(*mates));
+
+    rpl_lcs(keys_a, count_a, keys_b, count_b, mates);
+    for (size_t i = 0; i < count_a; i++)
+        if (mates[i]) {
+            pair_make(align, numbers_a[i], numbers_b[mates[i] - 1], false);
+            edit_note(align, numbers_a[i], numbers_b[mates[i] - 1]);
+        }
+    vs_free(numbers_a);
+    vs_free(numbers_b);
+    vs_free(keys_a);
+    vs_free(keys_b);
+    vs_free(mates);
+}
+
 /* The allocations of one step of both. */
 static void step_pair(struct rpl_align *align, size_t a, size_t a_end, size_t b, size_t b_end)
 {
@@ -263,6 +330,7 @@ static void step_pair(struct rpl_align *align, size_t a, size_t a_end, size_t b,
         if (mates[i - a])
             pair_make(align, i, b + mates[i - a] - 1, false);
     moved_pair(align, a, a_end, b, b_end);
+    edited_pair(align, a, a_end, b, b_end);
     vs_free(keys_a);
     vs_free(keys_b);
     vs_free(mates);
@@ -350,6 +418,7 @@ static void side_release(struct rpl_align_side *side)
     vs_free(side->allocs);
     vs_free(side->lines);
     vs_free(side->line_mates);
+    vs_free(side->line_edits);
 }
 
 void rpl_align_release(struct rpl_align *align)

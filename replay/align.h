@@ -7,7 +7,8 @@
  *                 other way round too.
  *
  * Lines of the two files are paired first, by their text, so a line that was put in moves nothing. Within a step the allocations are
- * paired in order (replay/lcs.h); what remains is paired by its occurrence among those of the same place: it has moved in time.
+ * paired in order (replay/lcs.h); what remains is paired by its occurrence among those of the same place: it has moved in time. Last come
+ * those of lines that the other file does not have, in order, by all but the line: so a line that was edited is still the same one.
  * Between traces that carry no net the bytes asked for count as well.
  */
 #ifndef RPL_ALIGN_H
@@ -29,6 +30,7 @@
  * step      -1 the setup
  * key       stands for phase, module, function, line, op, name of a parameter, and whether it is done a second time
  * free_seq, free_place   when it is given back, and where; 0: it is not
+ * edited    the same without the line, where the other file does not have it; 0 where it has
  * mate      number of the counterpart in the other trace + 1; 0: there is none
  * is_moved  it has one, but not in the same order
  */
@@ -39,6 +41,7 @@ struct rpl_alloc {
     uint64_t bytes;
     uint64_t requested;
     uint64_t key;
+    uint64_t edited;
     int64_t step;
     uint32_t tensor;
     uint32_t place;
@@ -52,7 +55,8 @@ struct rpl_alloc {
  * Of one trace.
  *
  * allocs      alloc_count of them, in order
- * lines       text and number of lines of its net; line_mates: by number (from 1), that of the other file's; 0: it has none
+ * lines       text and number of lines of its net; line_mates: by number (from 1), that of the other file's with the same text; 0: it has none
+ * line_edits   likewise, of those without: the line whose allocations the first of its own were paired with
  */
 struct rpl_line_text {
     const char *text;
@@ -68,6 +72,7 @@ struct rpl_align_side {
     struct rpl_line_text *lines;
     size_t line_count;
     uint32_t *line_mates;
+    uint32_t *line_edits;
 };
 struct rpl_align {
     struct rpl_align_side a;
@@ -87,7 +92,7 @@ VS_MUST_USE enum vs_status rpl_align_fill(struct rpl_align *out, struct rpl_inde
 void rpl_align_cross(struct rpl_align *align, int64_t step_a, int64_t step_b);
 void rpl_align_release(struct rpl_align *align);
 
-/* The other file's number of `line`, as far as there are files: without, a line is the same in both. 0: it is not there. */
+/* The other file's number of `line`, also where it was edited. Where one has no file a line is the same in both. 0: it is not there. */
 uint32_t rpl_align_line(const struct rpl_align_side *side, uint32_t line);
 /* Number of the allocation of `block`; alloc_count: there is none. O(log). */
 size_t rpl_align_block(const struct rpl_align_side *side, uint64_t block);

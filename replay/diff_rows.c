@@ -246,7 +246,7 @@ static size_t rows_fold(struct rpl_diff *diff, struct rpl_item *all, size_t coun
 {
     size_t rows = 0;
 
-    if (diff->options.by == RPL_DIFF_TENSOR)
+    if (diff->options.by == RPL_DIFF_TENSOR || !count)
         return count;
     for (size_t i = 0; i < count; i++)
         item_name(diff, &all[i]);

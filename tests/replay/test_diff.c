@@ -363,6 +363,35 @@ static void a_tensor_says_why_it_is_counted_on_one_side_only(void **state)
     pair_release(&pair);
 }
 
+/* Every line of the forward is another one, and yet every tensor is found: what differs is how long it is held. */
+static void an_edited_line_is_still_the_same_one(void **state)
+{
+    const struct rpl_diff_part *moment;
+    struct pair pair;
+    bool has_conv = false;
+
+    (void)state;
+    pair_open(&pair, net_trace("sample_nets/variables.py", NULL),
+              net_trace("sample_nets/variables_rebind.py", NULL));
+    pair_compare_by(&pair, RPL_DIFF_LINE);
+    moment = &pair.diff.moment;
+    assert_adds_up(moment, "variables.py");
+    assert_int_equal(pair.diff.only_a, 0);
+    assert_int_equal(pair.diff.only_b, 0);
+    assert_true(pair.diff.step.is_same);
+    assert_true(pair.diff.saved.is_same);
+    for (size_t i = 0; i < moment->row_count; i++) {
+        const struct rpl_diff_row *row = &moment->rows[i];
+
+        assert_true((row->line_a != 0) == (row->line_b != 0));
+        /* x1 = self.conv1(x0), x = self.conv1(x): 17 MiB that only the first one keeps */
+        if (row->line_a == 19 && row->a == 17 << 20 && row->b == 0)
+            has_conv = row->line_b == 17;
+    }
+    assert_true(has_conv);
+    pair_release(&pair);
+}
+
 /* Two allocations of one line, in one module and then in another, or the other way round. */
 static struct rpl_trace *ordered(const char *first, const char *second)
 {
@@ -485,6 +514,7 @@ int main(void)
         cmocka_unit_test(the_largest_change_comes_first_with_its_line_and_category),
         cmocka_unit_test(the_text_shows_a_rest_so_that_it_adds_up_too),
         cmocka_unit_test(lines_that_were_put_in_move_nothing),
+        cmocka_unit_test(an_edited_line_is_still_the_same_one),
         cmocka_unit_test(a_tensor_says_why_it_is_counted_on_one_side_only),
         cmocka_unit_test(what_comes_in_another_order_has_moved),
         cmocka_unit_test(peaks_in_different_steps_are_held_against_each_other),
