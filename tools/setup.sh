@@ -27,6 +27,8 @@ need libopenblas-dev library openblas
 need libncurses-dev library ncursesw
 need zlib1g-dev library zlib
 need libcmocka-dev header cmocka.h
+# for the tests on a real terminal, which are left out without it
+need tmux command -v tmux
 # for `make check` and .ci/run
 need clang command -v clang
 need clang-format-14 command -v clang-format-14

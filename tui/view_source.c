@@ -20,6 +20,10 @@
 #include "tui/page.h"
 #include "tui/views.h"
 
+/* A caller is sought among so many events before the cursor. */
+#define CALL_EVENTS 200000
+#define CALLS_MAX 64
+
 /* From this width on the variables stand beside the code, else below it. */
 #define BESIDE_W 76
 #define BELOW_H 12
@@ -38,7 +42,14 @@ struct line {
  * current   index of the line that runs; SIZE_MAX: none
  * most      the highest `bytes`
  * vars      the variables
+ * up        how many calls above the function that runs: its variables come first. 0: that one itself
+ * call      that function, and the line of its call
  */
+struct call {
+    uint32_t scope;
+    uint32_t line;
+};
+
 struct source {
     struct tui_list list;
     struct line *lines;
@@ -47,6 +58,8 @@ struct source {
     const char *source_of;
     struct rpl_frames frames;
     struct tui_page vars;
+    size_t up;
+    struct call call;
     size_t current;
     uint64_t most;
     uint64_t moves;
@@ -119,26 +132,100 @@ static void add_variable(struct source *s, const struct tui_run *run,
     vs_text_release(&shape);
 }
 
+static void add_frame(struct source *s, const struct tui_run *run, const struct rpl_frame *frame,
+                      size_t most)
+{
+    const char *scope = rpl_trace_string(run->trace, frame->scope);
+    bool is_chosen =
+        s->up ? frame->is_function && frame->scope == s->call.scope : frame->is_current;
+    char buf[VS_BYTES_TEXT_MAX];
+
+    tui_page_add(&s->vars, is_chosen ? TUI_KEY_NAME : TUI_TITLE, "%s",
+                 *scope ? scope : "(no name)");
+    tui_page_more(&s->vars, 0, TUI_DIM, "  %s", vs_bytes_text(frame->bytes, buf));
+    for (size_t k = 0; k < frame->count && s->vars.count < most; k++)
+        add_variable(s, run, &frame->variables[k]);
+}
+
+/* The frame of a function that has variables; NULL: it has none. */
+static const struct rpl_frame *function_frame(const struct source *s, uint32_t scope)
+{
+    for (size_t i = 0; i < s->frames.count; i++)
+        if (s->frames.frames[i].is_function && s->frames.frames[i].scope == scope)
+            return &s->frames.frames[i];
+    return NULL;
+}
+
 /* As many lines as fit: an optimizer holds thousands of tensors, and their texts are most of what a key would cost. */
 static void vars_make(struct source *s, const struct tui_run *run, int h)
 {
     size_t most = h > 0 ? (size_t)h : 0;
-    char buf[VS_BYTES_TEXT_MAX];
+    const struct rpl_frame *first;
 
     rpl_frames_fill(&s->frames, run->cursor);
     tui_page_clear(&s->vars);
-    for (size_t i = 0; i < s->frames.count && s->vars.count < most; i++) {
-        const struct rpl_frame *frame = &s->frames.frames[i];
-        const char *scope = rpl_trace_string(run->trace, frame->scope);
-
-        tui_page_add(&s->vars, frame->is_current ? TUI_KEY_NAME : TUI_TITLE, "%s",
-                     *scope ? scope : "(no name)");
-        tui_page_more(&s->vars, 0, TUI_DIM, "  %s", vs_bytes_text(frame->bytes, buf));
-        for (size_t k = 0; k < frame->count && s->vars.count < most; k++)
-            add_variable(s, run, &frame->variables[k]);
-    }
+    first = s->up ? function_frame(s, s->call.scope) : NULL;
+    if (first && most)
+        add_frame(s, run, first, most);
+    for (size_t i = 0; i < s->frames.count && s->vars.count < most; i++)
+        if (&s->frames.frames[i] != first)
+            add_frame(s, run, &s->frames.frames[i], most);
     if (!s->vars.count)
         tui_page_add(&s->vars, TUI_DIM, "no names hold tensors here");
+}
+
+/* ---- calls ---- */
+
+/*
+ * The function number `up` above the one that runs, with the line it is at: that of its last event, which is the call. Only functions of
+ * the net that hold something have a line to show. False: there is none.
+ */
+static bool call_find(const struct source *s, const struct tui_run *run, uint64_t at, size_t up,
+                      struct call *out)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    uint32_t here = rpl_cursor_here(run->cursor).event.place;
+    uint32_t seen[CALLS_MAX] = {rpl_trace_place(run->trace, here)->func};
+    size_t count = 1;
+    struct vs_event event;
+
+    for (uint64_t n = 0; n < CALL_EVENTS && at > n && count < CALLS_MAX; n++) {
+        const struct vs_place *place;
+        bool is_seen = false;
+
+        if (rpl_index_event(run->index, at - n, &event, &err))
+            return false;
+        place = rpl_trace_place(run->trace, event.place);
+        for (size_t i = 0; i < count; i++)
+            is_seen |= seen[i] == place->func;
+        if (!place->func || !place->line || is_seen || !function_frame(s, place->func))
+            continue;
+        seen[count++] = place->func;
+        *out = (struct call){place->func, place->line};
+        if (!--up)
+            return true;
+    }
+    return false;
+}
+
+static void call_show(struct source *s, struct tui_app *app, size_t up)
+{
+    const struct tui_run *run = tui_app_run(app);
+    uint32_t line = rpl_cursor_here(run->cursor).line;
+
+    if (up && !call_find(s, run, app->at, up, &s->call)) {
+        tui_app_say(app, "no function of the net called this one");
+        return;
+    }
+    s->up = up;
+    if (up) {
+        line = s->call.line;
+        tui_app_say(app, "%s, line %" PRIu32 ", %zu above the one that runs",
+                    rpl_trace_string(run->trace, s->call.scope), line, up);
+    }
+    if (line && line <= s->count)
+        tui_list_go(&s->list, line - 1);
+    app->moves++;
 }
 
 /* ---- the view ---- */
@@ -190,6 +277,8 @@ static void sync(void *state, struct tui_app *app, int w, int h)
 
         if (s->source_of != text)
             lines_split(s, text);
+        if (has_moved)
+            s->up = 0;
         lines_weigh(s, run);
         vars_make(s, run, areas.vars.h);
         s->current = line && line <= s->count ? line - 1 : SIZE_MAX;
@@ -275,6 +364,8 @@ static void draw_line(const struct source *s, const struct tui_run *run, size_t 
     tui_textf(c, TUI_SHORT_W + 1, y, tui_style(TUI_LINE_NUMBER), "%4zu", i + 1);
     if (i == s->current)
         tui_put_glyph(c, TUI_SHORT_W + 5, y, TUI_G_RIGHT, tui_style(TUI_CURSOR));
+    else if (s->up && i + 1 == s->call.line)
+        tui_put_glyph(c, TUI_SHORT_W + 5, y, TUI_G_RIGHT, tui_style(TUI_KEY_NAME));
     draw_code(c, TUI_SHORT_W + 7, y, line->text, line->len);
     if (i == s->current)
         tui_mark(c, (struct tui_rect){TUI_SHORT_W + 1, y, c->at.w, 1},
@@ -313,7 +404,14 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     const struct line *line = s->count ? &s->lines[s->list.at] : NULL;
     struct vs_text text = {NULL, 0, 0};
 
-    (void)count;
+    if (line && action == TUI_FRAME_UP) {
+        call_show(s, app, s->up + (size_t)count);
+        return true;
+    }
+    if (line && action == TUI_FRAME_DOWN) {
+        call_show(s, app, s->up > (size_t)count ? s->up - (size_t)count : 0);
+        return true;
+    }
     if (!line || (action != TUI_OPEN && action != TUI_ACT))
         return false;
     if (action == TUI_ACT) {
@@ -365,7 +463,8 @@ const struct tui_view tui_view_source = {
     .scope = TUI_IN_SOURCE,
     .go = TUI_GO_SOURCE,
     .help = "Before each line: the bytes alive here that it allocated. Enter: why the largest of "
-            "them is alive. Space: break on this line. Beside it: names and what they hold, +2 is "
+            "them is alive. Space: break on this line. u: the function that called. Beside it: "
+            "names and what they hold, +2 is "
             "held by two more.",
     .beside = "why",
     .state_size = sizeof(struct source),

@@ -172,6 +172,56 @@ static void a_new_user_finds_the_line_that_holds_most_within_ten_keys(void **sta
     tui_app_release(&app);
 }
 
+/* u shows the function that called, at the line of the call, and d leads back to the same screen. */
+static void the_callers_of_a_line_are_walked(void **state)
+{
+    static const char NET[] = "import torch\nimport torch.nn as nn\n\n\n"
+                              "class Block(nn.Module):\n"
+                              "    def __init__(self):\n"
+                              "        super().__init__()\n"
+                              "        self.a = nn.Linear(8, 8)\n\n"
+                              "    def forward(self, inside):\n"
+                              "        y = torch.relu(inside)\n"
+                              "        return self.a(y)\n\n\n"
+                              "class Net(nn.Module):\n"
+                              "    def __init__(self):\n"
+                              "        super().__init__()\n"
+                              "        self.one = Block()\n"
+                              "        self.two = Block()\n\n"
+                              "    def forward(self, outside):\n"
+                              "        h = self.one(outside)\n"
+                              "        k = self.two(h)\n"
+                              "        return k\n\n\n"
+                              "def model():\n    return Net()\n\n\n"
+                              "def batch(n):\n"
+                              "    return torch.randn(n, 8), torch.randint(0, 8, (n,))\n";
+    const char *path = program_path("calls.db");
+    struct program p = program_run("record", program_file("calls.py", NET), "-o", path, "--device",
+                                   "meta", "--steps", "1", NULL);
+    struct tui_app app;
+    char *before;
+    char *after;
+
+    (void)state;
+    assert_int_equal(p.status, 0);
+    program_release(&p);
+    session_open(&app, path, 120, 40);
+    session_type(&app, "gcM:goto 1<enter>");
+    while (rpl_cursor_here(app.base.cursor).line != 12 && app.at < app.base.events)
+        session_type(&app, "s");
+    before = session_screen(&app, false);
+    session_type(&app, "u");
+    session_expect(&app, "Net.forward, line 22, 1 above the one that runs");
+    session_type(&app, "u");
+    session_expect(&app, "no function of the net called this one");
+    session_type(&app, "d");
+    after = session_screen(&app, false);
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+    tui_app_release(&app);
+}
+
 static void every_action_is_done_by_somebody(void **state)
 {
     struct tui_app app;
@@ -571,6 +621,7 @@ int main(void)
         cmocka_unit_test(a_what_if_shows_the_peak_that_recording_again_has),
         cmocka_unit_test(a_second_trace_is_the_other_run_until_a_toggle_is_flipped),
         cmocka_unit_test(a_new_user_finds_the_line_that_holds_most_within_ten_keys),
+        cmocka_unit_test(the_callers_of_a_line_are_walked),
         cmocka_unit_test(every_action_is_done_by_somebody),
         cmocka_unit_test(random_keys_and_sizes_leave_a_session_whole),
         cmocka_unit_test(where_the_trace_ends_nothing_is_said_of_what_comes_after),
