@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "cli/cmds.h"
@@ -116,8 +117,21 @@ static int on_terminal(const struct cli_args *args, struct tui_app *app)
     return signal ? 128 + signal : 0;
 }
 
+/* A trace whose index is not stored in it is read once from end to end. */
+static bool opening_show(void *user, uint64_t done, uint64_t total)
+{
+    int *shown = user;
+    int percent = total ? (int)(done * 100 / total) : 100;
+
+    if (percent != *shown)
+        fprintf(stderr, "\rreading the trace: %d %%", percent);
+    *shown = percent;
+    return true;
+}
+
 static int run(const struct cli_args *args)
 {
+    int shown = 0;
     struct tui_app *app = vs_calloc(1, sizeof(*app));
     struct vs_error err = VS_ERROR_INIT;
     enum tui_theme theme;
@@ -125,12 +139,19 @@ static int run(const struct cli_args *args)
     int w = 0;
     int h = 0;
 
+    if (isatty(STDERR_FILENO))
+        app->opening = opening_show;
+    app->opening_user = &shown;
     if (size_get(args, &w, &h, &err) || theme_get(args, &theme, &err) ||
         tui_app_open(app, args->positionals[0], &err) ||
         (args->positional_count > 1 && tui_app_open_other(app, args->positionals[1], &err))) {
+        if (shown)
+            fputs("\r\033[K", stderr);
         status = cli_fail(&err);
         goto out;
     }
+    if (shown)
+        fputs("\r\033[K", stderr);
     app->theme = theme;
     app->is_ascii = cli_args_has(args, "ascii");
     app->has_mouse = !cli_args_has(args, "no-mouse");

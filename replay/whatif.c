@@ -38,11 +38,32 @@ static void on_tensor(void *user, const struct vs_tensor_desc *desc)
     rpl_trace_add_tensor(user, desc);
 }
 
+/* Who hears of a run: the trace, and whoever waits for it. */
+struct hearers {
+    struct rpl_trace *out;
+    rpl_progress_fn *progress;
+    void *user;
+};
+
 static void on_started(void *user, const struct vs_toggles *in_force, const bool *is_default)
 {
+    struct rpl_trace *out = ((struct hearers *)user)->out;
+
     for (size_t i = 0; i < VS_TOGGLE_COUNT; i++)
-        rpl_trace_set_toggle(user, vs_toggle_info((enum vs_toggle)i)->name,
+        rpl_trace_set_toggle(out, vs_toggle_info((enum vs_toggle)i)->name,
                              vs_toggles_get(in_force, (enum vs_toggle)i), is_default[i]);
+}
+
+/* A phase is over: so many of all, the set-up not counted. */
+static bool on_progress(void *user, const struct lang_progress *progress)
+{
+    const struct hearers *hearers = user;
+    uint64_t total = (uint64_t)progress->steps * VS_PHASE_COUNT;
+    uint64_t done = progress->step < 0
+                        ? 0
+                        : (uint64_t)progress->step * VS_PHASE_COUNT + (uint64_t)progress->phase + 1;
+
+    return !hearers->progress || hearers->progress(hearers->user, done, total);
 }
 
 /* What the net prints was printed when it was recorded. */
@@ -207,11 +228,13 @@ static enum vs_status library_of(struct rpl_trace *base, const struct lang_libra
     return st;
 }
 
-/* The device of a run: struct lang_settings has them all. */
+/* The device of a run: struct lang_settings has them all; and who is told how far it is, or NULL. */
 struct device {
     uint64_t capacity;
     const uint64_t *addresses;
     size_t count;
+    rpl_progress_fn *progress;
+    void *user;
 };
 
 static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *set,
@@ -219,13 +242,14 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
                              struct vs_error *err)
 {
     struct eng_observer observer = {out, on_event, on_string, on_place, on_tensor};
+    struct hearers hearers = {out, device->progress, device->user};
     struct vs_toggles toggles = {{NULL}};
     struct lang_settings settings = {.observer = &observer,
                                      .toggles = &toggles,
                                      .capacity = device->capacity,
                                      .segment_addresses = device->addresses,
                                      .segment_count = device->count,
-                                     .user = out};
+                                     .user = &hearers};
     struct lang_result result;
     int64_t *skips = NULL;
     enum vs_status st;
@@ -240,6 +264,7 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
             "the net itself to ask what if");
     settings.len = strlen(settings.text);
     settings.started = on_started;
+    settings.progress = on_progress;
     settings.print = on_print;
     st = toggles_merge(base, set, &toggles, err);
     if (!st)
@@ -280,12 +305,25 @@ enum vs_status rpl_whatif_run(struct rpl_trace *base, const struct vs_toggles *s
 enum vs_status rpl_whatif_run_on(struct rpl_trace *base, const struct vs_toggles *set,
                                  uint64_t capacity, struct rpl_trace *out, struct vs_error *err)
 {
-    return run_on(base, set, &(struct device){capacity, NULL, 0}, out, err);
+    return run_on(base, set, &(struct device){.capacity = capacity}, out, err);
+}
+
+enum vs_status rpl_whatif_run_told(struct rpl_trace *base, const struct vs_toggles *set,
+                                   rpl_progress_fn *progress, void *user, struct rpl_trace *out,
+                                   struct vs_error *err)
+{
+    return run_on(
+        base, set,
+        &(struct device){.capacity = recorded_capacity(base), .progress = progress, .user = user},
+        out, err);
 }
 
 enum vs_status rpl_whatif_run_placed(struct rpl_trace *base, const struct vs_toggles *set,
                                      const uint64_t *addresses, size_t count, struct rpl_trace *out,
                                      struct vs_error *err)
 {
-    return run_on(base, set, &(struct device){recorded_capacity(base), addresses, count}, out, err);
+    return run_on(base, set,
+                  &(struct device){
+                      .capacity = recorded_capacity(base), .addresses = addresses, .count = count},
+                  out, err);
 }

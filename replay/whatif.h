@@ -11,6 +11,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/toggle.h"
+#include "replay/index.h"
 #include "replay/trace.h"
 
 struct lang_result;
@@ -36,6 +37,11 @@ VS_MUST_USE enum vs_status rpl_whatif_run(struct rpl_trace *base, const struct v
 VS_MUST_USE enum vs_status rpl_whatif_run_on(struct rpl_trace *base, const struct vs_toggles *set,
                                              uint64_t capacity, struct rpl_trace *out,
                                              struct vs_error *err);
+
+/* The same, telling now and then how much of it is done; stopped where `progress` says so: VS_E_STOPPED. */
+VS_MUST_USE enum vs_status rpl_whatif_run_told(struct rpl_trace *base, const struct vs_toggles *set,
+                                               rpl_progress_fn *progress, void *user,
+                                               struct rpl_trace *out, struct vs_error *err);
 
 /* The same, on a driver that puts the first `count` segments at these addresses; see struct lang_settings. */
 VS_MUST_USE enum vs_status rpl_whatif_run_placed(struct rpl_trace *base,

@@ -51,7 +51,7 @@ enum vs_status tui_app_open(struct tui_app *app, const char *path, struct vs_err
     views_init(app);
     st = rpl_trace_open(path, &app->base.trace, err);
     if (!st)
-        st = tui_run_open(&app->base, err);
+        st = tui_run_open(&app->base, app->opening, app->opening_user, err);
     if (!st)
         st = rpl_marks_open(app->base.trace, &app->marks, err);
     if (st)

@@ -6,17 +6,23 @@
  */
 #include "tui/change.h"
 
+#include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/mem.h"
 #include "replay/step.h"
 #include "replay/whatif.h"
 
+/* Progress is drawn this often: a short run is done before. */
+#define SHOW_MS 100
+
 /* ---- runs ---- */
 
-enum vs_status tui_run_open(struct tui_run *run, struct vs_error *err)
+enum vs_status tui_run_open(struct tui_run *run, rpl_progress_fn *progress, void *user,
+                            struct vs_error *err)
 {
-    enum vs_status st = rpl_index_open(run->trace, NULL, NULL, &run->index, err);
+    enum vs_status st = rpl_index_open(run->trace, progress, user, &run->index, err);
 
     if (st)
         return st;
@@ -183,9 +189,34 @@ static void failure_set(struct tui_change *change, const char *text)
     change->failure = text ? vs_strdup(text) : NULL;
 }
 
+/* A run that takes long, and when its progress was shown last. */
+struct waiting {
+    struct tui_app *app;
+    struct timespec shown;
+};
+
+/* Never stops it: keys that wait are for what comes after. */
+static bool progress_show(void *user, uint64_t done, uint64_t total)
+{
+    struct waiting *waiting = user;
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if ((now.tv_sec - waiting->shown.tv_sec) * 1000 +
+            (now.tv_nsec - waiting->shown.tv_nsec) / 1000000 <
+        SHOW_MS)
+        return true;
+    waiting->shown = now;
+    tui_app_say(waiting->app, "running the net again: %" PRIu64 " %%",
+                total ? done * 100 / total : 0);
+    tui_app_pump(waiting->app);
+    return true;
+}
+
 static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
 {
     struct tui_change *change = &app->change;
+    struct waiting waiting = {.app = app};
     const char *refused;
     enum vs_status st;
 
@@ -195,9 +226,11 @@ static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
     change->name = NULL;
     if (!change->run.trace)
         change->run.trace = rpl_trace_new();
-    st = rpl_whatif_run(app->base.trace, &change->set, change->run.trace, err);
+    clock_gettime(CLOCK_MONOTONIC, &waiting.shown);
+    st = rpl_whatif_run_told(app->base.trace, &change->set, progress_show, &waiting,
+                             change->run.trace, err);
     if (!st)
-        st = tui_run_open(&change->run, err);
+        st = tui_run_open(&change->run, NULL, NULL, err);
     if (!st)
         st = rpl_compare_fill(&change->compare, app->base.index, change->run.index, err);
     if (st)
@@ -215,7 +248,7 @@ enum vs_status tui_app_open_other(struct tui_app *app, const char *path, struct 
     enum vs_status st = rpl_trace_open(path, &change->run.trace, err);
 
     if (!st)
-        st = tui_run_open(&change->run, err);
+        st = tui_run_open(&change->run, app->opening, app->opening_user, err);
     if (!st)
         st = rpl_compare_fill(&change->compare, app->base.index, change->run.index, err);
     if (st)
@@ -230,6 +263,7 @@ void tui_app_change(struct tui_app *app)
 {
     struct vs_error err = VS_ERROR_INIT;
     bool was_peak = app->at == tui_app_run(app)->top.event;
+    enum vs_status st;
 
     tui_change_show(app, false);
     if (was_peak)
@@ -245,8 +279,9 @@ void tui_app_change(struct tui_app *app)
     /* a long recording is a long run; a short one is done before this is seen. Keys that wait do not stop it */
     tui_app_say(app, "running the net again …");
     tui_app_pump(app);
+    st = run_change(app, &err);
     vs_text_clear(&app->message);
-    if (run_change(app, &err)) {
+    if (st) {
         failure_set(&app->change, err.text);
         tui_app_fail(app, "%.*s", (int)strcspn(err.text, "\n"), err.text);
         return;

@@ -10,8 +10,9 @@
 
 #include "tui/app.h"
 
-/* Index, cursor and breaks of run->trace, which is set. On failure tui_run_release is still the caller's. */
-VS_MUST_USE enum vs_status tui_run_open(struct tui_run *run, struct vs_error *err);
+/* Index, cursor and breaks of run->trace, which is set; progress as rpl_index_open. On failure tui_run_release is still the caller's. */
+VS_MUST_USE enum vs_status tui_run_open(struct tui_run *run, rpl_progress_fn *progress, void *user,
+                                        struct vs_error *err);
 /* What of it follows from its index, which has been refreshed. */
 VS_MUST_USE enum vs_status tui_run_update(struct tui_run *run, struct vs_error *err);
 /* All of it, the trace too. */

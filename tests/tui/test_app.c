@@ -14,6 +14,7 @@
 
 #include "base/bytes.h"
 #include "replay/report.h"
+#include "replay/whatif.h"
 #include "store/writer.h"
 #include "tests/e2e/program.h"
 #include "tests/store/small_trace.h"
@@ -220,6 +221,56 @@ static void the_callers_of_a_line_are_walked(void **state)
     free(before);
     free(after);
     tui_app_release(&app);
+}
+
+struct heard {
+    uint64_t calls;
+    uint64_t done;
+    uint64_t total;
+    uint64_t most; /* stop after so many; 0: never */
+};
+
+static bool hear(void *user, uint64_t done, uint64_t total)
+{
+    struct heard *heard = user;
+
+    assert_true(done >= heard->done && done <= total);
+    heard->calls++;
+    heard->done = done;
+    heard->total = total;
+    return heard->calls != heard->most;
+}
+
+/* A long what-if and the reading of a trace without an index tell how far they are, and can be stopped. */
+static void what_takes_long_tells_how_far_it_is(void **state)
+{
+    const char *path = session_trace("lenet", NULL);
+    struct rpl_trace *out = rpl_trace_new();
+    struct tui_app *app = calloc(1, sizeof(*app));
+    struct vs_error err = VS_ERROR_INIT;
+    struct heard heard = {0};
+
+    (void)state;
+    assert_non_null(app);
+    sql_run(path, "delete from derived");
+    app->opening = hear;
+    app->opening_user = &heard;
+    assert_int_equal(tui_app_open(app, path, &err), VS_OK);
+    assert_true(heard.calls > 0);
+    assert_int_equal(heard.total, app->base.events);
+    heard = (struct heard){0};
+    assert_int_equal(
+        rpl_whatif_run_told(app->base.trace, &app->change.set, hear, &heard, out, &err), VS_OK);
+    assert_true(heard.calls > 6);
+    assert_int_equal(heard.done, heard.total);
+    heard = (struct heard){.most = 3};
+    assert_int_equal(
+        rpl_whatif_run_told(app->base.trace, &app->change.set, hear, &heard, out, &err),
+        VS_E_STOPPED);
+    assert_int_equal(heard.calls, 3);
+    rpl_trace_free(out);
+    tui_app_release(app);
+    free(app);
 }
 
 static void every_action_is_done_by_somebody(void **state)
@@ -622,6 +673,7 @@ int main(void)
         cmocka_unit_test(a_second_trace_is_the_other_run_until_a_toggle_is_flipped),
         cmocka_unit_test(a_new_user_finds_the_line_that_holds_most_within_ten_keys),
         cmocka_unit_test(the_callers_of_a_line_are_walked),
+        cmocka_unit_test(what_takes_long_tells_how_far_it_is),
         cmocka_unit_test(every_action_is_done_by_somebody),
         cmocka_unit_test(random_keys_and_sizes_leave_a_session_whole),
         cmocka_unit_test(where_the_trace_ends_nothing_is_said_of_what_comes_after),
