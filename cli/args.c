@@ -6,6 +6,7 @@
  */
 #include "cli/args.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -245,6 +246,24 @@ static void add_option(struct vs_text *out, char letter, const char *name, const
         start = out->len;
     }
     vs_text_add_fill(out, ' ', (int)(HELP_COLUMN - (out->len - start)));
+}
+
+enum vs_status cli_args_count(const struct cli_args *args, const char *name, size_t initial,
+                              size_t max, size_t *out, struct vs_error *err)
+{
+    const char *text = cli_args_value(args, name);
+    char *end;
+    long n;
+
+    *out = initial;
+    if (!text)
+        return VS_OK;
+    n = strtol(text, &end, 10);
+    if (!*text || *end || n < 0 || (size_t)n > max)
+        return vs_fail(err, VS_E_USAGE, "%s: --%s cannot be `%s`; a number from 0 to %zu is right",
+                       args->cmd->name, name, text, max);
+    *out = (size_t)n;
+    return VS_OK;
 }
 
 void cli_args_help(const struct cli_cmd *cmd, struct vs_text *out)

@@ -92,6 +92,13 @@ const char *cli_args_value(const struct cli_args *args, const char *name);
 /* Value number `i` (from 0) given for an option that may come more than once; NULL past the end. */
 const char *cli_args_value_at(const struct cli_args *args, const char *name, size_t i);
 
+/*
+ * A count given for an option: *out is `initial` where it was not given. VS_E_USAGE: it is not a number from 0 to `max`.
+ */
+VS_MUST_USE enum vs_status cli_args_count(const struct cli_args *args, const char *name,
+                                          size_t initial, size_t max, size_t *out,
+                                          struct vs_error *err);
+
 /* The text of --help. */
 void cli_args_help(const struct cli_cmd *cmd, struct vs_text *out);
 

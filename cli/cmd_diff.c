@@ -105,24 +105,6 @@ static enum vs_status at_get(const struct cli_args *args, struct request *out, s
                    text);
 }
 
-static enum vs_status top_get(const struct cli_args *args, struct request *out,
-                              struct vs_error *err)
-{
-    const char *text = cli_args_value(args, "top");
-    char *end;
-    long n;
-
-    out->top = TOP_DEFAULT;
-    if (!text)
-        return VS_OK;
-    n = strtol(text, &end, 10);
-    if (!*text || *end || n < 0 || n > TOP_MAX)
-        return vs_fail(err, VS_E_USAGE,
-                       "diff: --top cannot be `%s`; a number from 0 to %d is right", text, TOP_MAX);
-    out->top = (size_t)n;
-    return VS_OK;
-}
-
 /* "1%", "0.5%", "1": per cent. */
 static enum vs_status growth_get(const struct cli_args *args, struct request *out,
                                  struct vs_error *err)
@@ -167,7 +149,7 @@ static int run(const struct cli_args *args)
     if (!st)
         st = at_get(args, &request, &err);
     if (!st)
-        st = top_get(args, &request, &err);
+        st = cli_args_count(args, "top", TOP_DEFAULT, TOP_MAX, &request.top, &err);
     if (!st)
         st = growth_get(args, &request, &err);
     for (int i = 0; i < 2 && !st; i++) {

@@ -5,8 +5,6 @@
  * Must not know:  what the report says; that is replay/report.h.
  * Invariant:      the trace is only read.
  */
-#include <stdlib.h>
-
 #include "cli/cmds.h"
 #include "replay/report.h"
 
@@ -19,25 +17,6 @@ static const struct cli_option OPTIONS[] = {
     {NULL, 0, NULL, false, NULL},
 };
 
-/* The number of --top. */
-static enum vs_status top_get(const struct cli_args *args, size_t *out, struct vs_error *err)
-{
-    const char *text = cli_args_value(args, "top");
-    char *end;
-    long n;
-
-    *out = TOP_DEFAULT;
-    if (!text)
-        return VS_OK;
-    n = strtol(text, &end, 10);
-    if (!*text || *end || n < 0 || n > TOP_MAX)
-        return vs_fail(err, VS_E_USAGE,
-                       "report: --top cannot be `%s`; a number from 0 to %d is right", text,
-                       TOP_MAX);
-    *out = (size_t)n;
-    return VS_OK;
-}
-
 static int run(const struct cli_args *args)
 {
     struct vs_error err = VS_ERROR_INIT;
@@ -47,7 +26,8 @@ static int run(const struct cli_args *args)
     size_t top = 0;
     int status;
 
-    if (top_get(args, &top, &err) || rpl_trace_open(args->positionals[0], &trace, &err) ||
+    if (cli_args_count(args, "top", TOP_DEFAULT, TOP_MAX, &top, &err) ||
+        rpl_trace_open(args->positionals[0], &trace, &err) ||
         rpl_report_fill(&report, trace, top, &err)) {
         status = cli_fail(&err);
         goto out;

@@ -49,7 +49,8 @@ _vramscope_options()
     report) echo "--json --top --help" ;;
     tui) echo "--set --keys --dump --styles --size --theme --ascii --no-mouse --follow --help" ;;
     whatif) echo "--set --each --json --help" ;;
-    diff) echo "--by --max-growth --top --json --help" ;;
+    diff) echo "--by --at --max-growth --top --json --help" ;;
+    check) echo "--max-peak --max-reserved --max-growth-per-step --json --help" ;;
     match) echo "--events --define --from --gpu --any-free-order --json --help" "$(_vramscope_toggles --)" ;;
     sql) echo "--json --help" ;;
     toggles) echo "--json --help" ;;
@@ -69,7 +70,7 @@ _vramscope()
         prev=${COMP_WORDS[at - 2]}
     fi
     if [ "$at" -eq 1 ]; then
-        words="record report tui whatif diff match sql toggles ops --help --version"
+        words="record report tui whatif diff check match sql toggles ops --help --version"
     elif [ "$prev" = --set ] || [ "$prev" = -s ]; then
         compopt -o nospace 2>/dev/null
         words=$(_vramscope_toggles '' =)

@@ -190,6 +190,19 @@ struct program program_run(const char *argument, ...)
     return run(&ordinary, argv);
 }
 
+const char *program_record(const char *net, const char *name, const char *toggle, const char *value)
+{
+    const char *trace = program_path(name);
+    struct program p =
+        program_run("record", net, "-o", trace, "--device", "meta", toggle, value, NULL);
+
+    if (p.status)
+        fail_msg("%s %s %s: status %d: %s", net, toggle ? toggle : "", value ? value : "", p.status,
+                 p.err);
+    program_release(&p);
+    return trace;
+}
+
 void program_release(struct program *p)
 {
     free(p->out);

@@ -40,6 +40,9 @@ struct program_world {
 struct program program_run(const char *argument, ...);
 struct program program_run_in(const struct program_world *world, const char *argument, ...);
 void program_release(struct program *p);
+/* Record `net` without data as the trace `name`, with a toggle ("--batch", "4") or NULL; returns its path. Fails the test where it fails. */
+const char *program_record(const char *net, const char *name, const char *toggle,
+                           const char *value);
 /* Start it without waiting. */
 pid_t program_start(const char *argument, ...);
 

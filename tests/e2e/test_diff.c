@@ -20,18 +20,6 @@ static int cleanup(void **state)
     return 0;
 }
 
-static const char *record(const char *net, const char *name, const char *toggle, const char *value)
-{
-    const char *trace = program_path(name);
-    struct program p =
-        program_run("record", net, "-o", trace, "--device", "meta", toggle, value, NULL);
-
-    if (p.status)
-        fail_msg("%s: status %d: %s", net, p.status, p.err);
-    program_release(&p);
-    return trace;
-}
-
 /* The run's status is `status`, and its output or its message has `part`. */
 static void check(struct program p, int status, const char *part)
 {
@@ -44,8 +32,8 @@ static void check(struct program p, int status, const char *part)
 static void an_answer_has_the_contracts_fields_and_adds_up(void **state)
 {
     static const char *const BY[] = {"category", "module", "line", "tensor"};
-    const char *a = record("sample_nets/lenet.py", "a.db", NULL, NULL);
-    const char *b = record("sample_nets/lenet.py", "b.db", "--optimizer", "adam");
+    const char *a = program_record("sample_nets/lenet.py", "a.db", NULL, NULL);
+    const char *b = program_record("sample_nets/lenet.py", "b.db", "--optimizer", "adam");
 
     (void)state;
     for (size_t i = 0; i < sizeof(BY) / sizeof(BY[0]); i++) {
@@ -85,9 +73,9 @@ static void an_answer_has_the_contracts_fields_and_adds_up(void **state)
 
 static void the_status_tells_same_from_different_from_trouble(void **state)
 {
-    const char *a = record("sample_nets/lenet.py", "one.db", NULL, NULL);
-    const char *b = record("sample_nets/lenet.py", "two.db", NULL, NULL);
-    const char *c = record("sample_nets/lenet.py", "more.db", "--batch", "65");
+    const char *a = program_record("sample_nets/lenet.py", "one.db", NULL, NULL);
+    const char *b = program_record("sample_nets/lenet.py", "two.db", NULL, NULL);
+    const char *c = program_record("sample_nets/lenet.py", "more.db", "--batch", "65");
 
     (void)state;
     check(program_run("diff", a, b, NULL), 0, "nothing differs");
@@ -106,8 +94,8 @@ static void the_status_tells_same_from_different_from_trouble(void **state)
 
 static void a_limit_on_growth_is_a_gate(void **state)
 {
-    const char *a = record("sample_nets/lenet.py", "less.db", NULL, NULL);
-    const char *b = record("sample_nets/lenet.py", "gate.db", "--batch", "128");
+    const char *a = program_record("sample_nets/lenet.py", "less.db", NULL, NULL);
+    const char *b = program_record("sample_nets/lenet.py", "gate.db", "--batch", "128");
 
     (void)state;
     check(program_run("diff", a, b, "--max-growth", "1%", NULL), 1, "allocated");
@@ -118,9 +106,9 @@ static void a_limit_on_growth_is_a_gate(void **state)
 
 static void a_trace_is_held_against_limits(void **state)
 {
-    const char *clean = record("sample_nets/lenet.py", "clean.db", "--steps", "4");
-    const char *leak = record("tests/nets/leak_loss.py", "leak.db", "--steps", "4");
-    const char *brief = record("sample_nets/lenet.py", "brief.db", "--steps", "2");
+    const char *clean = program_record("sample_nets/lenet.py", "clean.db", "--steps", "4");
+    const char *leak = program_record("tests/nets/leak_loss.py", "leak.db", "--steps", "4");
+    const char *brief = program_record("sample_nets/lenet.py", "brief.db", "--steps", "2");
     struct program report = program_run("report", clean, "--json", NULL);
     int64_t peak = json_int(report.out, "$.peak.allocated");
     struct program p;

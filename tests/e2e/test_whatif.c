@@ -21,19 +21,6 @@ static int cleanup(void **state)
     return 0;
 }
 
-static const char *record(const char *net, const char *name, const char *toggle, const char *value)
-{
-    const char *trace = program_path(name);
-    struct program p =
-        program_run("record", net, "-o", trace, "--device", "meta", toggle, value, NULL);
-
-    if (p.status)
-        fail_msg("%s %s %s: status %d: %s", net, toggle ? toggle : "", value ? value : "", p.status,
-                 p.err);
-    program_release(&p);
-    return trace;
-}
-
 static void assert_same(const char *a, const char *path_a, const char *b, const char *path_b)
 {
     char *x = json_text(a, path_a);
@@ -48,7 +35,7 @@ static void assert_same(const char *a, const char *path_a, const char *b, const 
 /* What-if with toggle=value on a plain recording says what recording with --toggle value gives. */
 static void assert_equals_recording(const char *net, const char *toggle, const char *value)
 {
-    const char *plain = record(net, "plain.db", "--force", NULL);
+    const char *plain = program_record(net, "plain.db", "--force", NULL);
     char option[64];
     char pair[128];
     const char *again = program_path("again.db");
@@ -101,7 +88,7 @@ static void an_answer_has_the_contracts_fields(void **state)
         {"reserved", "integer"},  {"event", "integer"},     {"step", "integer"},
         {"phase", "text"},        {"module", "text"},       {"op", "text"},
         {"recompute", "bool"},    {"by_category", "object"}};
-    const char *trace = record("sample_nets/lenet.py", "contract.db", NULL, NULL);
+    const char *trace = program_record("sample_nets/lenet.py", "contract.db", NULL, NULL);
     struct program one = program_run("whatif", trace, "--set", "amp=bf16", "--json", NULL);
     struct program each = program_run("whatif", trace, "--each", "--json", NULL);
     char path[64];
@@ -148,7 +135,7 @@ static void a_what_if_of_nothing_equals_the_recording(void **state)
 
 static void each_tries_every_toggle_alone(void **state)
 {
-    const char *trace = record("sample_nets/lenet.py", "each.db", NULL, NULL);
+    const char *trace = program_record("sample_nets/lenet.py", "each.db", NULL, NULL);
     struct program p = program_run("whatif", trace, "--each", NULL);
     struct program json = program_run("whatif", trace, "--each", "--json", NULL);
     char value[VS_TOGGLE_VALUE_MAX];
@@ -175,7 +162,7 @@ static void each_tries_every_toggle_alone(void **state)
 
 static void a_toggle_that_does_not_fit_the_net_is_refused(void **state)
 {
-    const char *trace = record("sample_nets/lenet.py", "fit.db", NULL, NULL);
+    const char *trace = program_record("sample_nets/lenet.py", "fit.db", NULL, NULL);
     struct program p = program_run("whatif", trace, "--set", "checkpoint=no.such.module", NULL);
 
     (void)state;
@@ -224,7 +211,7 @@ static void a_toggle_without_effect_says_so(void **state)
         snprintf(net, sizeof(net), "%s/%s.py", i < 4 ? "sample_nets" : program_folder(),
                  CASES[i].net);
         snprintf(pair, sizeof(pair), "%s=%s", CASES[i].toggle, CASES[i].value);
-        (void)record(net, "idle.db", "--force", NULL);
+        (void)program_record(net, "idle.db", "--force", NULL);
         p = program_run("whatif", trace, "--set", pair, NULL);
         if (p.status || !strstr(p.out, CASES[i].says))
             fail_msg("%s %s: %s%s", CASES[i].net, pair, p.out, p.err);
@@ -239,7 +226,7 @@ static void a_toggle_without_effect_says_so(void **state)
 
 static void sql_answers_and_never_writes(void **state)
 {
-    const char *trace = record("sample_nets/lenet.py", "ask.db", NULL, NULL);
+    const char *trace = program_record("sample_nets/lenet.py", "ask.db", NULL, NULL);
     struct program p = program_run("sql", trace, "select count(*) as n, 'x' as t from event", NULL);
     int64_t count = sql_int(trace, "select count(*) from event");
     char want[64];
