@@ -412,7 +412,10 @@ void eng_b_sdpa_efficient(struct eng_bw *b)
                            : eng_empty(e, (int64_t[]){s.q->sizes[0], l, h, s.v->sizes[3]}, 4,
                                        VS_F32, on_host);
     sum = is_half(s.q) ? NULL : eng_empty(e, (int64_t[]){s.q->sizes[0], l, h}, 3, VS_F32, on_host);
-    delta = eng_empty(e, (int64_t[]){s.q->sizes[0], h, l}, 3, VS_F32, on_host);
+    /* one head, or one query: the sums turned are dense as they are */
+    delta = sum && (h == 1 || l == 1)
+                ? eng_ref(sum)
+                : eng_empty(e, (int64_t[]){s.q->sizes[0], h, l}, 3, VS_F32, on_host);
     eng_unref(sum);
     eng_unref(product);
     workspace = on_host ? NULL : eng_workspace(e, (uint64_t)efficient_workspace(s.q));
