@@ -51,11 +51,13 @@ const char *vs_mem_class_name(enum vs_mem_class cls);
  * cls      alloc only
  * op       string: the aten op, or node and op ("MulBackward0/mul_Tensor"); func, file, line: the innermost place in Python.
  *          0 where the list does not say
+ * time_us  of the clock on the wall; 0 where the list does not say
  */
 struct vs_mem_event {
     uint64_t address;
     uint64_t bytes;
     uint64_t stream;
+    uint64_t time_us;
     uint32_t op;
     uint32_t func;
     uint32_t file;
@@ -89,7 +91,8 @@ struct vs_memlist_strings;
 
 /*
  * Zero-initialised: empty. conf: the allocator's settings as text, or NULL. has_addresses: the events say where, and when the driver
- * was asked; else allocations have only numbers. has_state: segments and blocks at the end are known.
+ * was asked; else allocations have only numbers. has_state: segments and blocks at the end are known. device: whose they are, of a
+ * snapshot; else 0.
  */
 struct vs_memlist {
     struct vs_mem_event *events;
@@ -100,6 +103,7 @@ struct vs_memlist {
     size_t block_count, block_cap;
     struct vs_memlist_strings *strings;
     char *conf;
+    uint64_t device;
     bool has_addresses;
     bool has_state;
 };

@@ -11,6 +11,7 @@
 #include "cli/args.h"
 
 extern const struct cli_cmd cli_cmd_record;
+extern const struct cli_cmd cli_cmd_import;
 extern const struct cli_cmd cli_cmd_report;
 extern const struct cli_cmd cli_cmd_tui;
 extern const struct cli_cmd cli_cmd_whatif;

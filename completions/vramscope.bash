@@ -46,6 +46,7 @@ _vramscope_options()
 {
     case $1 in
     record) echo "--out --force --device --capacity --seed --json --help" "$(_vramscope_toggles --)" ;;
+    import) echo "--output --device --force --json --help" ;;
     report) echo "--json --top --help" ;;
     tui) echo "--set --keys --dump --styles --size --theme --ascii --no-mouse --follow --help" ;;
     whatif) echo "--set --each --json --help" ;;
@@ -70,7 +71,7 @@ _vramscope()
         prev=${COMP_WORDS[at - 2]}
     fi
     if [ "$at" -eq 1 ]; then
-        words="record report tui whatif diff check match sql toggles ops --help --version"
+        words="record import report tui whatif diff check match sql toggles ops --help --version"
     elif [ "$prev" = --set ] || [ "$prev" = -s ]; then
         compopt -o nospace 2>/dev/null
         words=$(_vramscope_toggles '' =)

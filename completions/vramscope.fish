@@ -26,6 +26,7 @@ function __vramscope_pairs
 end
 
 complete -c vramscope -n __fish_use_subcommand -f -a record -d 'Train a net for a few steps and record every memory event'
+complete -c vramscope -n __fish_use_subcommand -f -a import -d 'Make a trace of a memory snapshot that a PyTorch program dumped'
 complete -c vramscope -n __fish_use_subcommand -f -a report -d 'Show a trace\'s peak: what is in it, who holds it, per step and phase'
 complete -c vramscope -n __fish_use_subcommand -f -a tui -d 'Step through a trace like a debugger, and flip toggles'
 complete -c vramscope -n __fish_use_subcommand -f -a whatif -d 'Show the peak the recorded net would have with other toggles'
@@ -62,6 +63,10 @@ complete -c vramscope -n '__fish_seen_subcommand_from record' -l empty-cache -x 
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l alloc-conf -x -a 'default' -d 'settings of the caching allocator, in the syntax of PYTORCH_CUDA_ALLOC_CONF'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l target -x -a 'none v100-16 v100-32 t4 a100-40 a100-80 a10 a10g rtx3060 rtx3090 rtx4090 l4 l40s h100-pcie h100 h200 b200 rtx5090' -d 'the GPU it is for: its capacity, and the workspaces and scratch PyTorch would take on it; none: tensors only'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l workspace -x -a '2.15 2.9 2.6' -d 'how long cuBLAS workspaces live on a `target`: as in PyTorch 2.15 (one product), 2.9 (for ever, one a thread) or 2.6 (likewise, and cuBLASLt\'s own each time)'
+complete -c vramscope -n '__fish_seen_subcommand_from import' -s o -l output -x -d 'the trace to write (default trace.db)'
+complete -c vramscope -n '__fish_seen_subcommand_from import' -s d -l device -x -a 'auto cpu meta' -d 'which of its devices (default: the first that has events)'
+complete -c vramscope -n '__fish_seen_subcommand_from import' -s f -l force -d 'replace the trace if it exists'
+complete -c vramscope -n '__fish_seen_subcommand_from import' -l json -d 'print JSON; docs/json.md lists the fields'
 complete -c vramscope -n '__fish_seen_subcommand_from report' -l json -d 'print JSON; docs/json.md lists the fields'
 complete -c vramscope -n '__fish_seen_subcommand_from report' -s n -l top -x -d 'how many of the largest tensors to show (default 10)'
 complete -c vramscope -n '__fish_seen_subcommand_from tui' -s s -l set -x -a '(__vramscope_pairs)' -d 'open with this what-if; may be given more than once'

@@ -27,7 +27,7 @@
  * at        the event everything below is about: the refused allocation where there was one, else the peak; 0: nothing was allocated
  * by_category  allocated bytes right after `at`
  * largest   largest_count blocks alive at `at`, the largest first
- * is_future_unknown  the recording ends there, so nothing can be said about what is read again, and `kept` is empty
+ * is_future_unknown  the recording ends there or was imported, so nothing can be said about what is read again, and `kept` is empty
  * kept_why  one for each of kept.items; leak_why: of leak.blocks, at leak.at
  */
 struct rpl_report {

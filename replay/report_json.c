@@ -155,13 +155,13 @@ static void steps_json(const struct rpl_summary *sum, struct vs_json *json)
     vs_json_end(json);
 }
 
-/* One entry: the engine has one device. */
+/* One entry: a trace has one device. */
 static void devices_json(const struct rpl_summary *sum, struct vs_json *json)
 {
     vs_json_key(json, "devices");
     vs_json_array(json);
     vs_json_object_flat(json);
-    vs_json_put_uint(json, "device", 0);
+    vs_json_put_uint(json, "device", sum->device);
     vs_json_put_uint(json, "events", sum->alloc_events);
     vs_json_put_uint(json, "segments", sum->end_segments);
     vs_json_put_uint(json, "blocks", sum->end_blocks);
@@ -174,9 +174,26 @@ static void devices_json(const struct rpl_summary *sum, struct vs_json *json)
     vs_json_end(json);
 }
 
-static void saved_json(const struct rpl_saved *saved, struct vs_json *json)
+/* What the engine counts itself; of an imported trace nobody knows it. */
+static void counted_json(const struct rpl_trace *trace, const char *key, uint64_t value,
+                         struct vs_json *json)
+{
+    if (!rpl_trace_is_imported(trace)) {
+        vs_json_put_uint(json, key, value);
+        return;
+    }
+    vs_json_key(json, key);
+    vs_json_null(json);
+}
+
+static void saved_json(const struct rpl_trace *trace, const struct rpl_saved *saved,
+                       struct vs_json *json)
 {
     vs_json_key(json, "saved");
+    if (rpl_trace_is_imported(trace)) {
+        vs_json_null(json);
+        return;
+    }
     vs_json_object_flat(json);
     vs_json_put_uint(json, "tensors", saved->tensors);
     vs_json_put_uint(json, "bytes", saved->bytes);
@@ -265,7 +282,7 @@ static void head_json(const struct rpl_report *report, struct vs_json *json)
     }
     vs_json_end(json);
     vs_json_put_uint(json, "events", report->sum.events);
-    vs_json_put_uint(json, "parameters", report->sum.parameters);
+    counted_json(trace, "parameters", report->sum.parameters, json);
 }
 
 static void kept_json(const struct rpl_report *report, struct vs_json *json)
@@ -323,9 +340,9 @@ void rpl_report_json(const struct rpl_report *report, struct vs_text *out)
     fit_json(report, &json);
     oom_json(report, &json);
     steps_json(sum, &json);
-    saved_json(&sum->saved, &json);
-    vs_json_put_uint(&json, "total_flops", sum->flops);
-    vs_json_put_uint(&json, "recompute_flops", sum->recompute_flops);
+    saved_json(report->trace, &sum->saved, &json);
+    counted_json(report->trace, "total_flops", sum->flops, &json);
+    counted_json(report->trace, "recompute_flops", sum->recompute_flops, &json);
     devices_json(sum, &json);
     vs_json_key(&json, "largest");
     vs_json_array(&json);

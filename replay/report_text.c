@@ -62,8 +62,10 @@ static void add_head(const struct rpl_report *report, const char *name, struct v
 
     vs_text_addf(out, "%s: %s on %s, ", name, net ? net : "no net",
                  device ? device : "an unknown device");
-    add_exact(out, report->sum.parameters);
-    vs_text_add(out, " parameters, ");
+    if (!rpl_trace_is_imported(trace)) {
+        add_exact(out, report->sum.parameters);
+        vs_text_add(out, " parameters, ");
+    }
     add_exact(out, report->sum.events);
     vs_text_add(out, " events");
     if (!rpl_trace_is_complete(trace))
@@ -282,6 +284,16 @@ static void add_holders(const struct rpl_report *report, const struct rpl_why *w
                         : "               held by the op that is running, or by the library\n");
 }
 
+/* What there is to say where readers and holders are not known. */
+static void add_made_in(const struct rpl_report *report, const struct rpl_why *why,
+                        struct vs_text *out)
+{
+    const struct vs_place *place = rpl_trace_place(report->trace, why->block.alloc_place);
+    const char *func = rpl_trace_string(report->trace, place->func);
+
+    vs_text_addf(out, "%s%s\n", *func ? " of " : "", func);
+}
+
 /* Two lines and one a holder. */
 static void add_tensor(const struct rpl_report *report, const struct rpl_why *why,
                        struct vs_text *out)
@@ -291,6 +303,10 @@ static void add_tensor(const struct rpl_report *report, const struct rpl_why *wh
     rpl_shape_text(report->trace, why->block.tensor, out);
     vs_text_add(out, "  ");
     rpl_block_text(report->trace, why, out);
+    if (rpl_trace_is_imported(report->trace)) {
+        add_made_in(report, why, out);
+        return;
+    }
     if (!why->block.tensor) {
         vs_text_add(out, "\n               held by the op that is running, or by the library\n");
         return;
@@ -305,6 +321,11 @@ static void add_kept(const struct rpl_report *report, struct vs_text *out)
 {
     const struct rpl_kept_list *kept = &report->kept;
 
+    if (rpl_trace_is_imported(report->trace)) {
+        vs_text_add(out, "\nWhat is kept past its last use cannot be told: a snapshot does not say "
+                         "what was read, or who holds what.\n");
+        return;
+    }
     if (report->is_future_unknown) {
         vs_text_add(out,
                     "\nWhat is kept past its last use cannot be told: the recording ends there.\n");
@@ -435,5 +456,6 @@ void rpl_report_text(const struct rpl_report *report, const char *name, struct v
     add_kept(report, out);
     add_leak(report, out);
     add_steps(&report->sum, out);
-    add_tail(&report->sum, out);
+    if (!rpl_trace_is_imported(report->trace))
+        add_tail(&report->sum, out);
 }

@@ -273,6 +273,14 @@ static void notes_take(struct rpl_summary *out, const struct rpl_trace *trace)
         out->saved.bytes = n;
     if (rpl_trace_meta_uint(trace, "saved_bytes_all", &n))
         out->saved.bytes_all = n;
+    if (rpl_trace_meta_uint(trace, "device_number", &n))
+        out->device = n;
+    if (rpl_trace_meta_uint(trace, "recorded_events", &n))
+        out->alloc_events = n;
+    if (rpl_trace_meta_uint(trace, "end_segments", &n))
+        out->end_segments = n;
+    if (rpl_trace_meta_uint(trace, "end_blocks", &n))
+        out->end_blocks = n;
     for (size_t i = 0; ops && i < out->step_count; i++) {
         if (out->steps[i].step < 0)
             continue;

@@ -97,7 +97,8 @@ struct rpl_oom {
  * steps       step_count of them; the setup is step -1
  * bound       how sure the peak is
  * ends        state after the last event
- * alloc_events  events of the allocator: alloc, free, segment_*, oom
+ * alloc_events  events of the allocator: alloc, free, segment_*, oom; of an imported trace as the recording has them
+ * device      its number, of an imported trace; else 0
  * flops       arithmetic of all ops; recompute_flops: of those inside re-runs
  */
 struct rpl_summary {
@@ -110,6 +111,7 @@ struct rpl_summary {
     struct rpl_oom oom;
     uint64_t events;
     uint64_t alloc_events;
+    uint64_t device;
     uint64_t parameters;
     uint64_t end_allocated;
     uint64_t end_reserved;

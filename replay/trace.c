@@ -259,6 +259,13 @@ const char *rpl_trace_source_name(const struct rpl_trace *trace)
                                                   : NULL;
 }
 
+bool rpl_trace_is_imported(const struct rpl_trace *trace)
+{
+    const char *kind = rpl_trace_meta(trace, "source_kind");
+
+    return kind && strcmp(kind, "imported") == 0;
+}
+
 const char *rpl_trace_source_text(const struct rpl_trace *trace)
 {
     if (trace->mem)

@@ -100,6 +100,8 @@ struct rpl_toggle rpl_trace_toggle(const struct rpl_trace *trace, size_t i);
 /* The net file's name and text; NULL where the trace carries no net (an imported one). */
 const char *rpl_trace_source_name(const struct rpl_trace *trace);
 const char *rpl_trace_source_text(const struct rpl_trace *trace);
+/* Was it made of what another program recorded? Then nobody knows who held a block, who read it, and what autograd saved. */
+bool rpl_trace_is_imported(const struct rpl_trace *trace);
 /* Line `line` (from 1) of the net file without indentation and line end; *len is 0 where there is none. */
 const char *rpl_trace_source_line(const struct rpl_trace *trace, uint32_t line, size_t *len);
 size_t rpl_trace_step_count(const struct rpl_trace *trace);

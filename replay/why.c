@@ -301,7 +301,7 @@ void rpl_block_text(const struct rpl_trace *trace, const struct rpl_why *why, st
         vs_text_add(out, rpl_trace_string(trace, why->name));
         return;
     }
-    if (!why->block.tensor)
+    if (!why->block.tensor && why->block.category == VS_CAT_WORKSPACE)
         vs_text_addf(out, "workspace of %s", *op ? op : "a library");
     else if (*op)
         vs_text_addf(out, "made by %s", op);

@@ -6,8 +6,10 @@
 #include "store/memlist.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "base/mem.h"
@@ -40,34 +42,58 @@ static enum vs_status bytes_grow(struct bytes *b, size_t hint, const char *path,
     return VS_OK;
 }
 
-static enum vs_status file_read(const char *path, struct bytes *out, struct vs_error *err)
+/* "-": standard input. errno says why where it is NULL; *hint: how much a plain file holds, 0: nobody knows. */
+static gzFile file_open(const char *path, size_t *hint)
 {
     struct stat about;
-    size_t hint = 0;
     gzFile file;
-    enum vs_status st = VS_OK;
-    int n = 1;
+    int fd;
 
     errno = 0;
-    file = stat(path, &about) ? NULL : gzopen(path, "rb");
+    fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    file = fstat(fd, &about) ? NULL : gzdopen(fd, "rb");
+    if (!file) {
+        close(fd);
+        return NULL;
+    }
+    gzbuffer(file, 1 << 17);
+    *hint = S_ISREG(about.st_mode) && gzdirect(file) ? (size_t)about.st_size + READ_BYTES + 1 : 0;
+    return file;
+}
+
+static enum vs_status file_read(const char *path, struct bytes *out, struct vs_error *err)
+{
+    size_t hint = 0;
+    gzFile file = file_open(path, &hint);
+    enum vs_status st = VS_OK;
+    int code = Z_OK;
+    int n = 1;
+
     if (!file)
         return vs_fail(err, errno == ENOENT ? VS_E_NOT_FOUND : VS_E_IO, "%s: %s", path,
                        strerror(errno ? errno : ENOMEM));
-    gzbuffer(file, 1 << 17);
-    if (gzdirect(file) && S_ISREG(about.st_mode))
-        hint = (size_t)about.st_size + READ_BYTES + 1;
     while (!st && n > 0) {
         st = bytes_grow(out, hint, path, err);
         n = st ? 0 : gzread(file, out->at + out->len, (unsigned)READ_BYTES);
         out->len += n > 0 ? (size_t)n : 0;
     }
-    if (!st && n < 0)
+    (void)gzerror(file, &code);
+    if (!st && (n < 0 || code == Z_BUF_ERROR))
         st = vs_fail(err, VS_E_IO, "%s: cannot be read: %s", path,
-                     errno ? strerror(errno) : "it is damaged");
+                     code == Z_BUF_ERROR ? "the compressed file is cut off"
+                     : errno             ? strerror(errno)
+                                         : "it is damaged");
     gzclose(file);
     if (!st)
         out->at[out->len] = '\0';
     return st;
+}
+
+static bool is_compact(const char *text)
+{
+    return strncmp(text, STO_MEMLIST_TITLE "\n", sizeof(STO_MEMLIST_TITLE)) == 0;
 }
 
 enum vs_status sto_memlist_parse(char *text, size_t len, int64_t device, struct vs_memlist *out,
@@ -78,22 +104,40 @@ enum vs_status sto_memlist_parse(char *text, size_t len, int64_t device, struct 
     if (memchr(text, 0, len))
         return vs_fail(err, VS_E_FORMAT,
                        "this is no list of memory events; docs/fidelity.md says what is");
-    if (strncmp(text, STO_MEMLIST_TITLE "\n", sizeof(STO_MEMLIST_TITLE)) == 0)
+    if (is_compact(text))
         return sto_memlist_compact(text, out, err);
     return sto_memlist_csv(text, out, err);
+}
+
+static enum vs_status read_from(const char *path, int64_t device, bool is_whole,
+                                struct vs_memlist *out, struct vs_error *err)
+{
+    struct bytes bytes = {NULL, 0, 0};
+    enum vs_status st = file_read(path, &bytes, err);
+
+    if (st)
+        goto out;
+    if (is_whole && !sto_snapshot_is(bytes.at, bytes.len) && !is_compact(bytes.at))
+        st = vs_fail(err, VS_E_FORMAT,
+                     "this is no memory snapshot of PyTorch (what "
+                     "torch.cuda.memory._dump_snapshot writes)");
+    else
+        st = sto_memlist_parse(bytes.at, bytes.len, device, out, err);
+    if (st)
+        vs_error_prefix(err, "%s", strcmp(path, "-") == 0 ? "standard input" : path);
+out:
+    vs_free(bytes.at);
+    return st;
 }
 
 enum vs_status sto_memlist_read(const char *path, int64_t device, struct vs_memlist *out,
                                 struct vs_error *err)
 {
-    struct bytes bytes = {NULL, 0, 0};
-    enum vs_status st = file_read(path, &bytes, err);
+    return read_from(path, device, false, out, err);
+}
 
-    if (!st) {
-        st = sto_memlist_parse(bytes.at, bytes.len, device, out, err);
-        if (st)
-            vs_error_prefix(err, "%s", path);
-    }
-    vs_free(bytes.at);
-    return st;
+enum vs_status sto_memlist_read_whole(const char *path, int64_t device, struct vs_memlist *out,
+                                      struct vs_error *err)
+{
+    return read_from(path, device, true, out, err);
 }

@@ -21,14 +21,22 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/memlist.h"
+#include "store/snapshot.h"
 
 /*
- * Read the file at `path`. device: which one of a snapshot, or -1: the only one it has something of. *out is zeroed or released before; the caller releases it, also after a failure.
+ * Read the file at `path`; "-" is standard input. device: which one of a snapshot, or -1: the only one it has something of. *out is zeroed or released before; the caller releases it, also after a failure.
  * VS_E_NOT_FOUND, VS_E_IO; VS_E_FORMAT: it is no such list; the text names file and line. VS_E_VALUE: the device
  * is not there, or has to be chosen.
  */
 VS_MUST_USE enum vs_status sto_memlist_read(const char *path, int64_t device,
                                             struct vs_memlist *out, struct vs_error *err);
+
+/*
+ * The same of a list that also says what the device held at the end, so that all that happened can be told from it: a snapshot or a
+ * compact list; device may be STO_SNAPSHOT_FIRST. VS_E_FORMAT: it is something else.
+ */
+VS_MUST_USE enum vs_status sto_memlist_read_whole(const char *path, int64_t device,
+                                                  struct vs_memlist *out, struct vs_error *err);
 
 /* The same of bytes in memory, unpacked; text[len] is a NUL, and they may be changed while they are read. */
 VS_MUST_USE enum vs_status sto_memlist_parse(char *text, size_t len, int64_t device,

@@ -37,6 +37,7 @@ enum key {
     KEY_ADDR,
     KEY_DEVICE_FREE,
     KEY_FRAMES,
+    KEY_TIME,
     KEY_COUNT
 };
 
@@ -60,7 +61,8 @@ static const char *const KEY_NAMES[KEY_COUNT] = {"segments",
                                                  "action",
                                                  "addr",
                                                  "device_free",
-                                                 "frames"};
+                                                 "frames",
+                                                 "time_us"};
 
 /* left: how many more records may come out. */
 struct reading {
@@ -258,6 +260,7 @@ static enum vs_status event_read(struct reading *r, struct sto_value v)
     uint64_t address = 0;
     uint64_t bytes = 0;
     uint64_t stream = 0;
+    uint64_t time_us = 0;
     enum vs_status st = record_take(r);
 
     if (st)
@@ -273,7 +276,10 @@ static enum vs_status event_read(struct reading *r, struct sto_value v)
         return wrong(r, "an event", KEY_SIZE);
     if (!get_uint(r, v, KEY_STREAM, &stream))
         return wrong(r, "an event", KEY_STREAM);
+    if (!get_uint(r, v, KEY_TIME, &time_us))
+        return wrong(r, "an event", KEY_TIME);
     event = vs_memlist_add_event(r->list, kind, address, bytes, stream);
+    event->time_us = time_us;
     if (get(r, v, KEY_FRAMES, &frames)) {
         const struct sto_stack *stack = sto_stacks_get(&r->stacks, frames);
 
@@ -323,9 +329,10 @@ static void devices_find(const struct reading *r, struct sto_value segments,
 static enum vs_status device_choose(struct reading *r, uint64_t with_events, uint64_t with_segments)
 {
     uint64_t among = with_events ? with_events : with_segments;
+    const bool takes_first = r->device == STO_SNAPSHOT_FIRST;
     struct vs_text text = {NULL, 0, 0};
 
-    if (r->device != STO_SNAPSHOT_ANY) {
+    if (r->device != STO_SNAPSHOT_ANY && !takes_first) {
         if (r->device < 64 && (with_events | with_segments) >> r->device & 1)
             return VS_OK;
         return vs_fail(r->err, VS_E_VALUE, "the snapshot has nothing of device %" PRId64,
@@ -334,7 +341,7 @@ static enum vs_status device_choose(struct reading *r, uint64_t with_events, uin
     r->device = 0;
     while (among && !(among >> r->device & 1))
         r->device++;
-    if (!(among & (among - 1)))
+    if (takes_first || !(among & (among - 1)))
         return VS_OK;
     for (unsigned i = 0; i < 64; i++)
         if (among >> i & 1)
@@ -380,6 +387,7 @@ static enum vs_status top_read(struct reading *r)
     st = device_choose(r, with_events, with_segments);
     if (!st)
         st = segments_read(r, segments);
+    r->list->device = st ? 0 : (uint64_t)r->device;
     if (!st)
         st = events_read(r, traces);
     if (!st && sto_value_type(top) == STO_DICT)

@@ -19,10 +19,11 @@
 bool sto_snapshot_is(const char *bytes, size_t len);
 
 #define STO_SNAPSHOT_ANY (-1)
+#define STO_SNAPSHOT_FIRST (-2)
 
 /*
  * Read one device's part. device: its number, or STO_SNAPSHOT_ANY: the only one with events, or without any the only one with
- * segments. Events are told as whose they are by their C++ frames where the recording has some; else all are tensors'.
+ * segments, or STO_SNAPSHOT_FIRST: the first of these. Events are told as whose they are by their C++ frames where the recording has some; else all are tensors'.
  *
  * VS_E_FORMAT: it is no snapshot; VS_E_VALUE: several devices and none is chosen, or the chosen one is not there.
  */

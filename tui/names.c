@@ -46,7 +46,7 @@ void tui_block_short(const struct tui_run *run, const struct rpl_block *block,
         vs_text_add(out, vs_category_text((enum vs_category)block->category));
     else
         vs_text_addf(out, "%s%s%s%s", module, *module ? " " : "", op,
-                     block->tensor ? "" : " workspace");
+                     !block->tensor && block->category == VS_CAT_WORKSPACE ? " workspace" : "");
 }
 
 bool tui_block_is_done(const struct tui_run *run, const struct rpl_block *block,

@@ -61,7 +61,9 @@ static void add_holders(struct tui_page *page, const struct tui_run *run, const 
 {
     struct vs_text text = {NULL, 0, 0};
 
-    if (!why->holder_count)
+    if (rpl_trace_is_imported(run->trace))
+        tui_page_add(page, TUI_DIM, "held by   nobody knows: a snapshot does not say");
+    else if (!why->holder_count)
         tui_page_add(page, TUI_DIM, "held by   %s",
                      why->block.category == VS_CAT_WORKSPACE
                          ? "the op that runs, or the library for its next"
@@ -79,12 +81,12 @@ static void add_holders(struct tui_page *page, const struct tui_run *run, const 
     vs_text_release(&text);
 }
 
-static void add_life(struct tui_page *page, const struct tui_run *run, const struct rpl_why *why,
-                     uint64_t at)
+/* Who read it last, and who will. */
+static void add_reads(struct tui_page *page, const struct tui_run *run, const struct rpl_why *why,
+                      uint64_t at)
 {
     struct rpl_life life = tui_block_life(run, why->id);
 
-    add_place(page, run, "made", why->block.alloc_seq, why->block.alloc_place);
     if (why->block.last_use_seq)
         add_place(page, run, "last read", why->block.last_use_seq, why->block.last_use_place);
     else
@@ -95,6 +97,14 @@ static void add_life(struct tui_page *page, const struct tui_run *run, const str
         tui_page_add(page, TUI_BAD, "read next never: it need not be held any more");
     else
         tui_page_add(page, TUI_DIM, "read next not in this trace");
+}
+
+static void add_life(struct tui_page *page, const struct tui_run *run, const struct rpl_why *why,
+                     uint64_t at)
+{
+    add_place(page, run, "made", why->block.alloc_seq, why->block.alloc_place);
+    if (!rpl_trace_is_imported(run->trace))
+        add_reads(page, run, why, at);
     if (why->free_seq)
         add_place(page, run, "goes", why->free_seq, why->free_place);
     else

@@ -1,0 +1,142 @@
+/*
+ * cli/cmd_import.c - makes a trace of a memory snapshot that a PyTorch program dumped.
+ *
+ * For:            `vramscope import`.
+ * Must not know:  how snapshots are read (store/memlist.h) and what a trace makes of them (cli/importing.h).
+ * Invariant:      no trace is begun before the snapshot is understood, to its last event.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "cli/cmds.h"
+#include "cli/importing.h"
+#include "store/memlist.h"
+
+#define OUT_DEFAULT "trace.db"
+
+static const struct cli_option OPTIONS[] = {
+    {"output", 'o', "TRACE", false, "the trace to write (default " OUT_DEFAULT ")"},
+    {"device", 'd', "N", false, "which of its devices (default: the first that has events)"},
+    {"force", 'f', NULL, false, "replace the trace if it exists"},
+    {"json", 0, NULL, false, "print JSON; docs/json.md lists the fields"},
+    {NULL, 0, NULL, false, NULL},
+};
+
+/* --device; the first without it. */
+static enum vs_status device_get(const struct cli_args *args, int64_t *out, struct vs_error *err)
+{
+    const char *text = cli_args_value(args, "device");
+    char *end = NULL;
+
+    *out = STO_SNAPSHOT_FIRST;
+    if (!text)
+        return VS_OK;
+    *out = strtoll(text, &end, 10);
+    if (end == text || *end || *out < 0)
+        return vs_fail(err, VS_E_USAGE, "import: --device cannot be `%s`; a number from 0 is right",
+                       text);
+    return VS_OK;
+}
+
+static enum vs_status trace_write(const struct cli_args *args, const struct cli_import *import,
+                                  const struct vs_memlist *list, const char *path,
+                                  struct vs_error *err)
+{
+    const char *from = args->positionals[0];
+    struct sto_writer_options options = {.force = cli_args_has(args, "force")};
+    struct vs_error later = VS_ERROR_INIT;
+    struct sto_writer *writer = NULL;
+    enum vs_status st = sto_writer_open(path, &options, &writer, err);
+    enum vs_status closed;
+
+    if (st)
+        return st;
+    st = cli_import_write(import, list, strcmp(from, "-") == 0 ? "standard input" : from, writer,
+                          err);
+    closed = sto_writer_close(writer, !st, st ? &later : err);
+    return st ? st : closed;
+}
+
+static void add_text(const struct cli_import *import, const struct vs_memlist *list,
+                     const char *path, struct vs_text *out)
+{
+    vs_text_addf(out,
+                 "%s: device %" PRIu64 ", %zu recorded events, %" PRIu64
+                 " blocks older than the first; every event and the state at the end are the "
+                 "allocator's\n",
+                 path, list->device, list->event_count, import->blocks_before);
+}
+
+static void add_json(const struct cli_import *import, const struct vs_memlist *list,
+                     const char *path, struct vs_text *out)
+{
+    struct vs_json json;
+
+    vs_json_init(&json, out);
+    vs_json_object(&json);
+    vs_json_put_string(&json, "trace", path);
+    vs_json_put_uint(&json, "device", list->device);
+    vs_json_put_uint(&json, "recorded_events", list->event_count);
+    vs_json_put_uint(&json, "events", import->event_count);
+    vs_json_put_uint(&json, "blocks_before", import->blocks_before);
+    vs_json_put_uint(&json, "segments", import->end_segments);
+    vs_json_put_uint(&json, "blocks", import->end_blocks);
+    vs_json_end(&json);
+}
+
+static int run(const struct cli_args *args)
+{
+    const char *path = cli_args_value(args, "output");
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_text text = {NULL, 0, 0};
+    struct vs_memlist list = {.events = NULL};
+    struct cli_import import = {.events = NULL};
+    int64_t device = 0;
+    enum vs_status st = device_get(args, &device, &err);
+    int status;
+
+    path = path ? path : OUT_DEFAULT;
+    if (!st)
+        st = sto_memlist_read_whole(args->positionals[0], device, &list, &err);
+    if (!st) {
+        st = cli_import_make(&list, &import, &err);
+        if (st)
+            vs_error_prefix(&err, "%s", args->positionals[0]);
+    }
+    if (!st)
+        st = trace_write(args, &import, &list, path, &err);
+    if (st) {
+        status = cli_fail(&err);
+        goto out;
+    }
+    if (cli_args_has(args, "json"))
+        add_json(&import, &list, path, &text);
+    else
+        add_text(&import, &list, path, &text);
+    status = cli_print(&text);
+out:
+    vs_text_release(&text);
+    cli_import_release(&import);
+    vs_memlist_release(&list);
+    return status;
+}
+
+const struct cli_cmd cli_cmd_import = {
+    .name = "import",
+    .usage = "FILE [-o trace.db] [--device N] [--force] [--json]",
+    .summary = "Make a trace of a memory snapshot that a PyTorch program dumped",
+    .help = "FILE is what torch.cuda.memory._dump_snapshot wrote, of any version, or a pickle of "
+            "torch.cuda.memory_snapshot(); gzip is unpacked, - is\n"
+            "standard input. Nothing in it is ever run. What was allocated before its first event "
+            "is found by going backwards from the state at\n"
+            "its end, and is the setup of the trace (step -1); its events are step 0. report, sql, "
+            "tui and diff take the trace as any other; there\n"
+            "is no net in it, so whatif cannot.\n\n"
+            "  vramscope import snapshot.pickle -o trace.db && vramscope report trace.db\n",
+    .options = OPTIONS,
+    .positionals_min = 1,
+    .positionals_max = 1,
+    .run = run,
+};

@@ -1,0 +1,377 @@
+/*
+ * cli/importing.c - see importing.h.
+ *
+ * Must not know:  the format of the recording, the arguments.
+ * Invariant:      event `eng_replay_done() - 1` of the list is the one that the allocator tells of.
+ */
+#include "cli/importing.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "engine/alloc_memlist.h"
+#include "engine/alloc_replay.h"
+#include "engine/alloc_rewind.h"
+#include "tracer/intern.h"
+
+#define SLOTS_AT_START 1024
+
+/* Which block is at an address; 0: none now. */
+struct slot {
+    uint64_t address;
+    uint64_t block;
+    bool is_used;
+};
+
+/* slots: open addressing, at most half full. last_ns: of the event before. */
+struct building {
+    struct cli_import *out;
+    const struct vs_memlist *list;
+    const struct eng_alloc_conf *conf;
+    const struct eng_replay *replay;
+    struct slot *slots;
+    size_t slot_count;
+    size_t slots_used;
+    uint64_t blocks;
+    uint64_t last_ns;
+};
+
+/* ---- blocks by address ---- */
+
+static struct slot *slot_find(struct slot *slots, size_t count, uint64_t address)
+{
+    size_t at = (size_t)vs_hash_mix(0, address) & (count - 1);
+
+    while (slots[at].is_used && slots[at].address != address)
+        at = (at + 1) & (count - 1);
+    return &slots[at];
+}
+
+static void slots_double(struct building *b)
+{
+    struct slot *slots = vs_calloc(b->slot_count * 2, sizeof(*slots));
+
+    for (size_t i = 0; i < b->slot_count; i++)
+        if (b->slots[i].is_used)
+            *slot_find(slots, b->slot_count * 2, b->slots[i].address) = b->slots[i];
+    vs_free(b->slots);
+    b->slots = slots;
+    b->slot_count *= 2;
+}
+
+static uint64_t *block_at(struct building *b, uint64_t address)
+{
+    struct slot *slot = slot_find(b->slots, b->slot_count, address);
+
+    if (slot->is_used)
+        return &slot->block;
+    if (++b->slots_used * 2 > b->slot_count) {
+        slots_double(b);
+        slot = slot_find(b->slots, b->slot_count, address);
+    }
+    slot->address = address;
+    slot->is_used = true;
+    return &slot->block;
+}
+
+/* ---- places ---- */
+
+static uint32_t string_id(struct cli_import *out, const char *text)
+{
+    const char *new_text;
+    uint32_t id = *text ? trc_intern_string(out->intern, text, &new_text) : 0;
+
+    if (id && new_text) {
+        out->strings =
+            vs_grow(out->strings, out->string_count, &out->string_cap, sizeof(*out->strings));
+        out->strings[out->string_count++] = new_text;
+    }
+    return id;
+}
+
+/* "train.py:step": the net's functions have no file, so it stands with the name. */
+static uint32_t func_id(struct building *b, const struct vs_mem_event *event)
+{
+    const char *file = vs_memlist_text(b->list, event->file);
+    const char *func = vs_memlist_text(b->list, event->func);
+    struct vs_text text = {NULL, 0, 0};
+    uint32_t id;
+
+    vs_text_addf(&text, "%s%s%s", file, *file && *func ? ":" : "", func);
+    id = string_id(b->out, vs_text_get(&text));
+    vs_text_release(&text);
+    return id;
+}
+
+static uint32_t place_id(struct building *b, const struct vs_mem_event *event)
+{
+    struct cli_import *out = b->out;
+    struct vs_place place = {.phase = VS_PHASE_SETUP, .line = event->line};
+    uint32_t id;
+    bool is_new;
+
+    place.func = func_id(b, event);
+    place.op = string_id(out, vs_memlist_text(b->list, event->op));
+    if (!place.func && !place.op)
+        return 0;
+    id = trc_intern_place(out->intern, &place, &is_new);
+    if (is_new) {
+        out->places = vs_grow(out->places, out->place_count, &out->place_cap, sizeof(*out->places));
+        out->places[out->place_count++] = place;
+    }
+    return id;
+}
+
+/* ---- events ---- */
+
+static struct vs_event *event_add(struct cli_import *out, enum vs_event_kind kind)
+{
+    struct vs_event *event;
+
+    out->events = vs_grow(out->events, out->event_count, &out->event_cap, sizeof(*out->events));
+    event = &out->events[out->event_count++];
+    memset(event, 0, sizeof(*event));
+    event->kind = (uint8_t)kind;
+    return event;
+}
+
+static struct vs_event *alloc_add(struct building *b, uint64_t address, uint64_t requested,
+                                  uint64_t bytes, enum vs_category category)
+{
+    struct vs_event *event = event_add(b->out, VS_EV_ALLOC);
+
+    event->a = *block_at(b, address) = ++b->blocks;
+    event->b = requested;
+    event->c = bytes;
+    event->d = address;
+    event->aux = (uint8_t)category;
+    return event;
+}
+
+static struct vs_event *segment_add(struct building *b, enum vs_event_kind kind, uint64_t address,
+                                    uint64_t bytes, bool is_small)
+{
+    struct vs_event *event = event_add(b->out, kind);
+
+    event->b = bytes;
+    event->d = address;
+    event->aux = is_small ? 1 : 2;
+    return event;
+}
+
+/* What was there before the first event, as allocations of the setup. A block that only waits for a stream is not counted any more. */
+static void start_add(struct building *b, const struct eng_record_state *start)
+{
+    for (size_t i = 0; i < start->segment_count; i++) {
+        const struct eng_record_segment *seg = &start->segments[i];
+        uint64_t address = seg->address;
+
+        segment_add(b, seg->is_expandable ? VS_EV_SEGMENT_MAP : VS_EV_SEGMENT_ALLOC, seg->address,
+                    seg->bytes, seg->is_small);
+        for (size_t j = seg->first_block; j < seg->first_block + seg->block_count; j++) {
+            const struct eng_record_block *block = &start->blocks[j];
+
+            if (block->state == ENG_BLOCK_ALLOCATED)
+                alloc_add(b, address, block->requested_bytes, block->bytes, VS_CAT_OTHER);
+            address += block->bytes;
+        }
+    }
+    b->out->blocks_before = b->blocks;
+}
+
+static enum vs_category category_of(const struct vs_mem_event *event)
+{
+    return event->cls == VS_MEM_TENSOR ? VS_CAT_OTHER : VS_CAT_WORKSPACE;
+}
+
+static struct vs_event *free_add(struct building *b, const struct eng_alloc_event *ev)
+{
+    struct vs_event *event = event_add(b->out, VS_EV_FREE);
+    uint64_t *block = block_at(b, ev->address);
+
+    event->a = *block;
+    event->b = ev->bytes;
+    event->c = eng_block_bytes(ev->block);
+    event->d = ev->address;
+    *block = 0;
+    return event;
+}
+
+static struct vs_event *oom_add(struct building *b, const struct eng_alloc_event *ev)
+{
+    struct vs_event *event = event_add(b->out, VS_EV_OOM);
+
+    event->b = ev->bytes;
+    event->c = eng_alloc_segment_bytes(b->conf, ev->bytes);
+    event->d = ev->address;
+    return event;
+}
+
+static struct vs_event *replayed_add(struct building *b, const struct vs_mem_event *from,
+                                     const struct eng_alloc_event *ev)
+{
+    static const enum vs_event_kind SEGMENTS[ENG_ALLOC_EV_COUNT] = {
+        [ENG_ALLOC_EV_SEGMENT_ALLOC] = VS_EV_SEGMENT_ALLOC,
+        [ENG_ALLOC_EV_SEGMENT_FREE] = VS_EV_SEGMENT_FREE,
+        [ENG_ALLOC_EV_SEGMENT_MAP] = VS_EV_SEGMENT_MAP,
+        [ENG_ALLOC_EV_SEGMENT_UNMAP] = VS_EV_SEGMENT_UNMAP,
+    };
+
+    switch (ev->kind) {
+    case ENG_ALLOC_EV_ALLOC:
+        return alloc_add(b, ev->address, ev->bytes, eng_block_bytes(ev->block), category_of(from));
+    case ENG_ALLOC_EV_FREE_REQUESTED:
+        return free_add(b, ev);
+    case ENG_ALLOC_EV_SEGMENT_ALLOC:
+    case ENG_ALLOC_EV_SEGMENT_FREE:
+    case ENG_ALLOC_EV_SEGMENT_MAP:
+    case ENG_ALLOC_EV_SEGMENT_UNMAP:
+        return segment_add(b, SEGMENTS[ev->kind], ev->address, ev->bytes, ev->is_small);
+    case ENG_ALLOC_EV_OOM:
+        return oom_add(b, ev);
+    case ENG_ALLOC_EV_FREE_COMPLETED:
+    case ENG_ALLOC_EV_COUNT:
+        break;
+    }
+    return NULL;
+}
+
+/* The clock on the wall may go back; a trace's does not. */
+static uint64_t time_of(struct building *b, const struct vs_mem_event *event)
+{
+    uint64_t first = b->list->events[0].time_us;
+    uint64_t us = event->time_us > first ? event->time_us - first : 0;
+
+    if (us <= UINT64_MAX / 1000 && us * 1000 > b->last_ns)
+        b->last_ns = us * 1000;
+    return b->last_ns;
+}
+
+static void on_replayed(void *user, const struct eng_alloc_event *ev)
+{
+    struct building *b = user;
+    const struct vs_mem_event *from = &b->list->events[eng_replay_done(b->replay) - 1];
+    struct vs_event *event = replayed_add(b, from, ev);
+
+    if (!event)
+        return;
+    event->place = place_id(b, from);
+    event->time_ns = time_of(b, from);
+}
+
+/* ---- the whole ---- */
+
+static enum vs_status run(struct building *b, const struct eng_record *record,
+                          const struct eng_record_state *start, struct vs_error *err)
+{
+    struct eng_replay_options options = {.start = start,
+                                         .events = record->events,
+                                         .event_count = record->event_count,
+                                         .conf = &record->conf,
+                                         .listener = {.user = b, .event = on_replayed}};
+    struct eng_record_state found = {.segments = NULL};
+    struct eng_replay *replay = NULL;
+    enum vs_status st = eng_replay_new(&options, &replay, err);
+
+    if (st)
+        return st;
+    b->replay = replay;
+    start_add(b, start);
+    if (record->event_count)
+        event_add(b->out, VS_EV_STEP)->a = 1;
+    st = eng_replay_run(replay, err);
+    if (!st) {
+        eng_record_state_of(eng_replay_alloc(replay), &found);
+        st = eng_record_state_compare(&record->final, "the snapshot", &found,
+                                      "the allocator after its events", err);
+    }
+    b->out->end_segments = found.segment_count;
+    b->out->end_blocks = found.block_count;
+    eng_record_state_release(&found);
+    eng_replay_free(replay);
+    return st;
+}
+
+enum vs_status cli_import_make(const struct vs_memlist *list, struct cli_import *out,
+                               struct vs_error *err)
+{
+    struct building b = {.out = out, .list = list, .slot_count = SLOTS_AT_START};
+    struct eng_record_state start = {.segments = NULL};
+    struct eng_record record;
+    enum vs_status st;
+
+    VS_ASSERT(list->has_addresses && list->has_state);
+    out->intern = trc_intern_new();
+    st = eng_record_of_list(list, &record, err);
+    /* the listener counts on the same numbers */
+    VS_ASSERT(st || record.event_count == list->event_count);
+    b.conf = &record.conf;
+    b.slots = vs_calloc(b.slot_count, sizeof(*b.slots));
+    if (!st)
+        st = eng_record_rewind(&record.final, record.events, record.event_count, &record.conf,
+                               &start, err);
+    if (!st)
+        st = run(&b, &record, &start, err);
+    vs_free(b.slots);
+    eng_record_state_release(&start);
+    eng_record_release(&record);
+    return st;
+}
+
+void cli_import_release(struct cli_import *import)
+{
+    vs_free(import->events);
+    vs_free(import->strings);
+    vs_free(import->places);
+    trc_intern_free(import->intern);
+    memset(import, 0, sizeof(*import));
+}
+
+static enum vs_status number_write(struct sto_writer *w, const char *key, uint64_t number,
+                                   struct vs_error *err)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%" PRIu64, number);
+    return sto_writer_meta_set(w, key, text, err);
+}
+
+static enum vs_status meta_write(const struct cli_import *import, const struct vs_memlist *list,
+                                 const char *name, struct sto_writer *w, struct vs_error *err)
+{
+    enum vs_status st = sto_writer_meta_set(w, "source_kind", "imported", err);
+
+    if (!st)
+        st = sto_writer_meta_set(w, "source_name", name, err);
+    if (!st)
+        st = sto_writer_meta_set(w, "device", "cuda", err);
+    if (!st && list->conf && *list->conf)
+        st = sto_writer_meta_set(w, "alloc_conf", list->conf, err);
+    if (!st)
+        st = number_write(w, "device_number", list->device, err);
+    if (!st)
+        st = number_write(w, "recorded_events", list->event_count, err);
+    if (!st)
+        st = number_write(w, "blocks_before", import->blocks_before, err);
+    if (!st)
+        st = number_write(w, "end_segments", import->end_segments, err);
+    return st ? st : number_write(w, "end_blocks", import->end_blocks, err);
+}
+
+enum vs_status cli_import_write(const struct cli_import *import, const struct vs_memlist *list,
+                                const char *name, struct sto_writer *writer, struct vs_error *err)
+{
+    enum vs_status st = meta_write(import, list, name, writer, err);
+
+    for (size_t i = 0; i < import->string_count && !st; i++)
+        st = sto_writer_string(writer, (uint32_t)i + 1, import->strings[i], err);
+    for (size_t i = 0; i < import->place_count && !st; i++)
+        st = sto_writer_place(writer, (uint32_t)i + 1, &import->places[i], err);
+    if (!st && import->event_count)
+        st = sto_writer_events(writer, import->events, import->event_count, err);
+    return st;
+}

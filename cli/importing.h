@@ -1,0 +1,47 @@
+/*
+ * cli/importing.h - makes a trace of what PyTorch recorded on a real GPU.
+ *
+ * For:            `vramscope import`.
+ * Must not know:  how recordings are read; store/memlist.h.
+ * Invariant:      nothing is guessed: the recording is run through the allocator, and where the two differ in an event or in the state at
+ *                 the end, it is refused.
+ *
+ * A recording begins in the middle of a program. What was there already is found by undoing its events; it comes first in the trace, as
+ * segments and allocations of the setup (step -1). Its own events are step 0. A free that waits for another stream counts when it is
+ * requested, as in torch.cuda.memory_allocated().
+ */
+#ifndef CLI_IMPORTING_H
+#define CLI_IMPORTING_H
+
+#include "base/memlist.h"
+#include "store/writer.h"
+
+/* Zero-initialised: nothing. */
+struct cli_import {
+    struct vs_event *events;
+    size_t event_count, event_cap;
+    const char **strings; /* number i has id i + 1 */
+    size_t string_count, string_cap;
+    struct vs_place *places; /* likewise */
+    size_t place_count, place_cap;
+    struct trc_intern *intern;
+    uint64_t blocks_before; /* alive when the recording began */
+    uint64_t end_segments;
+    uint64_t end_blocks; /* those that are free included */
+};
+
+/*
+ * Fill `out` from a list with addresses and the state at its end. Release it, also after a failure. O(events).
+ *
+ * VS_E_VALUE, VS_E_DAMAGED: the recording cannot have come about like this; `err` names the event.
+ */
+VS_MUST_USE enum vs_status cli_import_make(const struct vs_memlist *list, struct cli_import *out,
+                                           struct vs_error *err);
+void cli_import_release(struct cli_import *import);
+
+/* Everything into a new trace; `name` is where the list came from. Errors as those of store/writer.h. */
+VS_MUST_USE enum vs_status cli_import_write(const struct cli_import *import,
+                                            const struct vs_memlist *list, const char *name,
+                                            struct sto_writer *writer, struct vs_error *err);
+
+#endif
