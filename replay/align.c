@@ -160,9 +160,28 @@ static enum vs_status alloc_add(struct reading *r, uint64_t seq, const struct vs
     return VS_OK;
 }
 
+/* Number of the allocation of a block; alloc_count: there is none. Blocks are numbered in the order of their allocation. */
+static size_t block_find(const struct rpl_align_side *side, uint64_t block)
+{
+    size_t low = 0;
+    size_t high = side->alloc_count;
+
+    if (block && block <= high && side->allocs[block - 1].block == block)
+        return (size_t)block - 1;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (side->allocs[mid].block < block)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < side->alloc_count && side->allocs[low].block == block ? low : side->alloc_count;
+}
+
 static void free_note(struct rpl_align_side *side, uint64_t seq, const struct vs_event *event)
 {
-    size_t at = rpl_align_block(side, event->a);
+    size_t at = block_find(side, event->a);
 
     if (at == side->alloc_count)
         return;
@@ -426,25 +445,6 @@ void rpl_align_release(struct rpl_align *align)
     side_release(&align->a);
     side_release(&align->b);
     memset(align, 0, sizeof(*align));
-}
-
-/* Blocks are numbered in the order of their allocation. */
-size_t rpl_align_block(const struct rpl_align_side *side, uint64_t block)
-{
-    size_t low = 0;
-    size_t high = side->alloc_count;
-
-    if (block && block <= high && side->allocs[block - 1].block == block)
-        return (size_t)block - 1;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (side->allocs[mid].block < block)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low < side->alloc_count && side->allocs[low].block == block ? low : side->alloc_count;
 }
 
 size_t rpl_align_after(const struct rpl_align_side *side, uint64_t seq)

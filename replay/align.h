@@ -94,8 +94,6 @@ void rpl_align_release(struct rpl_align *align);
 
 /* The other file's number of `line`, also where it was edited. Where one has no file a line is the same in both. 0: it is not there. */
 uint32_t rpl_align_line(const struct rpl_align_side *side, uint32_t line);
-/* Number of the allocation of `block`; alloc_count: there is none. O(log). */
-size_t rpl_align_block(const struct rpl_align_side *side, uint64_t block);
 /* Number of the first allocation after event `seq`; alloc_count: there is none. O(log). */
 size_t rpl_align_after(const struct rpl_align_side *side, uint64_t seq);
 

@@ -216,14 +216,17 @@ static enum vs_status alive_add(struct rpl_diff *diff, struct rpl_diff_side *sid
 
     for (size_t i = 0; !st && i < live->block_count; i++) {
         const struct rpl_block *block = &live->blocks[i];
-        size_t number = rpl_align_block(allocs, block->id);
+        size_t number = rpl_align_after(allocs, block->alloc_seq - 1);
         size_t count;
         size_t at;
 
         if (is_saved && (!block->saves || !rpl_counts_as_saved(block)))
             continue;
-        VS_ASSERT(number < allocs->alloc_count); /* it came from the same events */
-        st = rpl_modules_of(side->modules, cursor, block, &at, err);
+        if (number == allocs->alloc_count || allocs->allocs[number].block != block->id)
+            st = vs_fail(err, VS_E_DAMAGED,
+                         "block %" PRIu64 " was never allocated; the trace is damaged", block->id);
+        else
+            st = rpl_modules_of(side->modules, cursor, block, &at, err);
         if (!st)
             rpl_items_add(items, diff, side, number, (enum vs_category)block->category,
                           rpl_modules_all(side->modules, &count)[at].path,

@@ -14,6 +14,7 @@
 #include "replay/diff.h"
 #include "tests/replay/make_trace.h"
 #include "tests/replay/net_trace.h"
+#include "tests/replay/random_trace.h"
 
 static void ok(enum vs_status st, const struct vs_error *err)
 {
@@ -156,6 +157,33 @@ static void rows_add_up_to_the_difference_at_every_moment(void **state)
                     assert_int_equal(pair.diff.moment.b, pair.diff.b.sum.peak.allocated);
                 }
             }
+        pair_release(&pair);
+    }
+}
+
+/* Traces without a net, at their peaks and at any event. */
+static void rows_add_up_for_traces_of_anything(void **state)
+{
+    (void)state;
+    for (uint32_t seed = 1; seed <= 24; seed++) {
+        struct rpl_diff_options options = {
+            .by = (enum rpl_diff_by)(seed % RPL_DIFF_BY_COUNT),
+            .at = seed % 3 ? RPL_DIFF_AT_EVENT : RPL_DIFF_AT_PEAK,
+            .step = RPL_DIFF_STEP_LAST,
+            .event_a = seed * 100,
+            .event_b = seed % 5 ? 0 : seed * 80,
+        };
+        struct pair pair;
+
+        pair_open(&pair, random_trace(3000, seed), random_trace(3500, seed + seed % 2));
+        pair_compare(&pair, &options);
+        assert_int_equal(pair.diff.moment.a, pair.diff.a.at.allocated);
+        assert_int_equal(pair.diff.moment.b, pair.diff.b.at.allocated);
+        assert_adds_up(&pair.diff.moment, "random");
+        assert_adds_up(&pair.diff.step, "random");
+        assert_adds_up(&pair.diff.saved, "random");
+        assert_int_equal(pair.diff.paired + pair.diff.only_a, pair.diff.align.a.alloc_count);
+        assert_int_equal(pair.diff.paired + pair.diff.only_b, pair.diff.align.b.alloc_count);
         pair_release(&pair);
     }
 }
@@ -509,6 +537,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_add_up_to_the_difference_at_every_moment),
+        cmocka_unit_test(rows_add_up_for_traces_of_anything),
         cmocka_unit_test(counterparts_are_mutual_and_of_one_place),
         cmocka_unit_test(a_run_does_not_differ_from_its_repetition),
         cmocka_unit_test(the_largest_change_comes_first_with_its_line_and_category),
