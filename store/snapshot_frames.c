@@ -111,16 +111,54 @@ struct whose {
     bool has[VS_MEM_CLASS_COUNT];
 };
 
-static void whose_look(struct whose *whose, struct span name)
+/* What the name of one frame says. */
+struct sto_frame {
+    struct span op;
+    struct span node;
+    bool is_cpp;
+    bool is_tensor;
+    bool is[VS_MEM_CLASS_COUNT];
+};
+
+static void frame_look(struct sto_frame *frame, struct span name)
 {
-    for (size_t i = 0; i < COUNT(CPP) && !whose->has_cpp; i++)
-        whose->has_cpp = begins(name, CPP[i]);
-    whose->has_tensor = whose->has_tensor || has_any(name, TENSOR, COUNT(TENSOR));
-    if (whose->has_tensor)
-        return;
-    whose->has[VS_MEM_REDUCTION] |= has_any(name, REDUCTION, COUNT(REDUCTION));
-    whose->has[VS_MEM_SORT] |= has_any(name, SORT, COUNT(SORT));
-    whose->has[VS_MEM_WORKSPACE] |= has_any(name, WORKSPACE, COUNT(WORKSPACE));
+    frame->op = op_of(name);
+    frame->node = node_of(name);
+    for (size_t i = 0; i < COUNT(CPP) && !frame->is_cpp; i++)
+        frame->is_cpp = begins(name, CPP[i]);
+    frame->is_tensor = has_any(name, TENSOR, COUNT(TENSOR));
+    frame->is[VS_MEM_REDUCTION] = has_any(name, REDUCTION, COUNT(REDUCTION));
+    frame->is[VS_MEM_SORT] = has_any(name, SORT, COUNT(SORT));
+    frame->is[VS_MEM_WORKSPACE] = has_any(name, WORKSPACE, COUNT(WORKSPACE));
+}
+
+/* Borrowed until the next call. */
+static const struct sto_frame *frame_get(struct sto_stacks *stacks, struct sto_value v)
+{
+    static const struct sto_frame NOTHING = {.is_cpp = false};
+    uint32_t mark = sto_value_mark(stacks->pickle, v);
+    struct sto_frame *frame;
+
+    /* the mark of a list is a stack's number */
+    if (sto_value_type(v) != STO_DICT)
+        return &NOTHING;
+    if (mark)
+        return &stacks->frames[mark - 1];
+    stacks->frames =
+        vs_grow(stacks->frames, stacks->frame_count, &stacks->frame_cap, sizeof(*stacks->frames));
+    frame = &stacks->frames[stacks->frame_count++];
+    memset(frame, 0, sizeof(*frame));
+    frame_look(frame, field(stacks, v, stacks->key_name));
+    sto_value_mark_set(stacks->pickle, v, (uint32_t)stacks->frame_count);
+    return frame;
+}
+
+static void whose_look(struct whose *whose, const struct sto_frame *frame)
+{
+    whose->has_cpp = whose->has_cpp || frame->is_cpp;
+    whose->has_tensor = whose->has_tensor || frame->is_tensor;
+    for (size_t i = 0; i < VS_MEM_CLASS_COUNT && !whose->has_tensor; i++)
+        whose->has[i] = whose->has[i] || frame->is[i];
 }
 
 static uint8_t whose_get(const struct whose *whose)
@@ -202,12 +240,11 @@ static void op_find(struct sto_stacks *stacks, struct sto_value frames, struct s
     struct span node = {"", 0};
 
     for (size_t i = 0; i < sto_value_count(p, frames); i++) {
-        struct span name = field(stacks, sto_value_at(p, frames, i), stacks->key_name);
-        struct span found = node.len ? (struct span){"", 0} : op_of(name);
+        const struct sto_frame *frame = frame_get(stacks, sto_value_at(p, frames, i));
 
-        whose_look(&whose, name);
-        op = found.len ? found : op;
-        node = node.len ? node : node_of(name);
+        whose_look(&whose, frame);
+        op = !node.len && frame->op.len ? frame->op : op;
+        node = node.len ? node : frame->node;
     }
     op_set(stacks, out, node, op);
     out->cls = whose_get(&whose);
@@ -223,6 +260,7 @@ void sto_stacks_begin(struct sto_stacks *stacks)
 void sto_stacks_release(struct sto_stacks *stacks)
 {
     vs_free(stacks->items);
+    vs_free(stacks->frames);
 }
 
 const struct sto_stack *sto_stacks_get(struct sto_stacks *stacks, struct sto_value frames)

@@ -20,6 +20,8 @@ struct sto_stack {
     uint8_t cls;
 };
 
+struct sto_frame;
+
 /* Zero-initialise, then set pickle and list and call _begin. */
 struct sto_stacks {
     struct sto_pickle *pickle;
@@ -27,6 +29,8 @@ struct sto_stacks {
     uint32_t key_name, key_filename, key_line;
     struct sto_stack *items; /* a stack's mark is its number here and one */
     size_t count, cap;
+    struct sto_frame *frames; /* likewise of a frame, which many stacks share */
+    size_t frame_count, frame_cap;
 };
 
 void sto_stacks_begin(struct sto_stacks *stacks);

@@ -193,6 +193,30 @@ static void wrong_types_are_refused_with_the_fields_name(void **state)
                   VS_E_FORMAT, "an event: `addr`");
 }
 
+/* Memo 0 is a stack that is marked as one at the first event, and stands among its own frames at the second. */
+static void what_is_no_frame_says_nothing(void **state)
+{
+    static const char bytes[] = "\x80\x02}(U\x08segments]U\x0d"
+                                "device_traces](](}(U\x06"
+                                "actionU\x05"
+                                "allocU\x04"
+                                "addrK\x01U\x04sizeK\x01U\x06"
+                                "frames]q\x00u}(U\x06"
+                                "actionU\x05"
+                                "allocU\x04"
+                                "addrK\x02U\x04sizeK\x01U\x06"
+                                "frames](h\x00K\x07Neueeu.";
+    struct vs_memlist list = {.events = NULL};
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)state;
+    must(sto_snapshot_read(bytes, sizeof(bytes) - 1, -1, &list, &err), &err);
+    assert_int_equal(list.event_count, 2);
+    assert_int_equal(list.events[1].op, 0);
+    assert_int_equal(list.events[1].line, 0);
+    vs_memlist_release(&list);
+}
+
 /* One event, ten thousand times by reference: two bytes each, so a list of them is larger than the file only if nobody looks. */
 static void what_repeats_itself_without_end_is_refused(void **state)
 {
@@ -256,6 +280,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(snapshots_are_read_as_cpython_reads_them),
         cmocka_unit_test(events_say_where_they_happened),
+        cmocka_unit_test(what_is_no_frame_says_nothing),
         cmocka_unit_test(wrong_types_are_refused_with_the_fields_name),
         cmocka_unit_test(what_repeats_itself_without_end_is_refused),
         cmocka_unit_test(a_device_is_chosen_or_asked_for),
