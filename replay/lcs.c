@@ -12,7 +12,7 @@
 
 #include "base/mem.h"
 
-/* Deeper than this a piece that is still long is left without pairs: it has hardly any keys of its own. */
+/* Deeper than this a piece that is still long is left without pairs. */
 #define DEPTH_MAX 64
 
 /* b_first: where b begins in the whole. */
@@ -110,8 +110,11 @@ static int by_a(const void *x, const void *y)
     return a->a < b->a ? -1 : a->a > b->a;
 }
 
-/* The keys that each has exactly once, in the order of `a`. The caller frees them. */
-static struct anchor *anchors_find(const struct piece *p, size_t *out_count)
+/*
+ * Pairs to cut at, in the order of `a`: of the keys that each has exactly once, or, where there are none, of the first of each key with the first,
+ * the second with the second and so on. The caller frees them.
+ */
+static struct anchor *anchors_find(const struct piece *p, bool is_unique, size_t *out_count)
 {
     size_t total = p->a_count + p->b_count;
     struct mark *marks = vs_calloc(total + 1, sizeof(*marks));
@@ -124,12 +127,16 @@ static struct anchor *anchors_find(const struct piece *p, size_t *out_count)
         marks[p->a_count + i] = (struct mark){p->b[i], (uint32_t)i, true};
     qsort(marks, total, sizeof(*marks), by_key);
     for (size_t i = 0; i < total;) {
-        size_t end = i + 1;
+        size_t b = i;
+        size_t end = i;
 
-        while (end < total && marks[end].key == marks[i].key)
+        while (end < total && marks[end].key == marks[i].key) {
+            b += !marks[end].is_b;
             end++;
-        if (end - i == 2 && !marks[i].is_b && marks[i + 1].is_b)
-            anchors[count++] = (struct anchor){marks[i].at, marks[i + 1].at};
+        }
+        for (size_t k = 0; i + k < b && b + k < end; k++)
+            if (!is_unique || end - i == 2)
+                anchors[count++] = (struct anchor){marks[i + k].at, marks[b + k].at};
         i = end;
     }
     qsort(anchors, count, sizeof(*anchors), by_a);
@@ -180,11 +187,16 @@ static size_t rising_keep(struct anchor *anchors, size_t count)
 static void long_match(const struct piece *p, unsigned depth)
 {
     size_t count = 0;
-    struct anchor *anchors = anchors_find(p, &count);
-    size_t kept = rising_keep(anchors, count);
+    struct anchor *anchors = anchors_find(p, true, &count);
+    size_t kept;
     size_t a = 0;
     size_t b = 0;
 
+    if (!count) {
+        vs_free(anchors);
+        anchors = anchors_find(p, false, &count);
+    }
+    kept = rising_keep(anchors, count);
     for (size_t i = 0; kept && i <= kept; i++) {
         size_t a_end = i < kept ? anchors[i].a : p->a_count;
         size_t b_end = i < kept ? anchors[i].b : p->b_count;

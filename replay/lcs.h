@@ -6,7 +6,8 @@
  * Invariant:      pairs have equal keys and rise in both sequences. Where the parts between the equal beginning and the equal end are short
  *                 (their product at most RPL_LCS_CELLS) no longer answer exists.
  *
- * Longer ones are cut first at keys that both have exactly once, as patience diff does, so the cost stays near linear.
+ * Longer ones are cut first at keys that both have exactly once, as patience diff does, and where there are none
+ * at the first of each key with the first, the second with the second, so the cost stays near linear.
  */
 #ifndef RPL_LCS_H
 #define RPL_LCS_H

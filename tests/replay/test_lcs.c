@@ -108,6 +108,23 @@ static void long_sequences_are_cut_where_keys_are_unique(void **state)
     free(mate);
 }
 
+/* What b does four times over a does once: every key is there more than once, and all of a is found. */
+static void long_sequences_without_unique_keys_are_cut_by_occurrence(void **state)
+{
+    uint64_t *b = calloc((size_t)4 * LONG, sizeof(*b));
+    uint32_t *mate = calloc(LONG, sizeof(*mate));
+
+    (void)state;
+    assert_non_null(b);
+    assert_non_null(mate);
+    for (size_t i = 0; i < (size_t)4 * LONG; i++)
+        b[i] = i % LONG;
+    rpl_lcs(b + 5, LONG - 5, b, (size_t)4 * LONG, mate);
+    assert_int_equal(pairs_check(b + 5, LONG - 5, b, (size_t)4 * LONG, mate), LONG - 5);
+    free(b);
+    free(mate);
+}
+
 static void long_sequences_without_order_still_give_valid_pairs(void **state)
 {
     uint64_t *keys = calloc(2 * LONG, sizeof(*keys));
@@ -132,6 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(short_sequences_have_the_longest),
         cmocka_unit_test(long_sequences_are_cut_where_keys_are_unique),
+        cmocka_unit_test(long_sequences_without_unique_keys_are_cut_by_occurrence),
         cmocka_unit_test(long_sequences_without_order_still_give_valid_pairs),
     };
 
