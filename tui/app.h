@@ -100,6 +100,7 @@ enum tui_wish {
  * w, h         of the screen; columns: how many the timeline has
  * message      for the status line, until the next key; is_bad: it is a failure
  * wish, copied for the loop; pump of it, NULL without a terminal
+ * wants_stop  the user asks to stop what is being done; NULL without a terminal
  * opening  told how much of a trace without an index is read; set before tui_app_open, or NULL
  */
 struct tui_app {
@@ -146,6 +147,7 @@ struct tui_app {
     struct vs_text copied;
     tui_pump_fn *pump;
     void *pump_user;
+    bool (*wants_stop)(void);
     rpl_progress_fn *opening;
     void *opening_user;
 };

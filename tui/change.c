@@ -195,19 +195,20 @@ struct waiting {
     struct timespec shown;
 };
 
-/* Never stops it: keys that wait are for what comes after. */
 static bool progress_show(void *user, uint64_t done, uint64_t total)
 {
     struct waiting *waiting = user;
     struct timespec now;
 
+    if (waiting->app->wants_stop && waiting->app->wants_stop())
+        return false;
     clock_gettime(CLOCK_MONOTONIC, &now);
     if ((now.tv_sec - waiting->shown.tv_sec) * 1000 +
             (now.tv_nsec - waiting->shown.tv_nsec) / 1000000 <
         SHOW_MS)
         return true;
     waiting->shown = now;
-    tui_app_say(waiting->app, "running the net again: %" PRIu64 " %%",
+    tui_app_say(waiting->app, "running the net again: %" PRIu64 " %%, <C-c> stops",
                 total ? done * 100 / total : 0);
     tui_app_pump(waiting->app);
     return true;
@@ -281,6 +282,12 @@ void tui_app_change(struct tui_app *app)
     tui_app_pump(app);
     st = run_change(app, &err);
     vs_text_clear(&app->message);
+    app->moves++; /* drawing the progress has asked the views already */
+    if (st == VS_E_STOPPED) {
+        failure_set(&app->change, "Stopped before the net had run; <C-r> is as recorded again.");
+        tui_app_say(app, "stopped");
+        return;
+    }
     if (st) {
         failure_set(&app->change, err.text);
         tui_app_fail(app, "%.*s", (int)strcspn(err.text, "\n"), err.text);

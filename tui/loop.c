@@ -216,9 +216,11 @@ enum vs_status tui_loop(struct tui_app *app, const char *keys, int *signal, stru
     tui_app_sync(app);
     app->pump = pump;
     app->pump_user = &stage;
+    app->wants_stop = tui_term_wants_stop;
     if (tui_type(app, keys))
         drive(app, &stage);
     app->pump = NULL;
+    app->wants_stop = NULL;
     *signal = tui_term_signal();
     tui_term_close();
     tui_shown_free(stage.shown);

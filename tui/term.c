@@ -40,6 +40,9 @@
  * click_…     where and when the last click was
  * resized, stopped, resumed, ended   what signals asked for; `ended` is the signal's number
  */
+/* Inputs that can wait while something is done; more stay in the terminal's own queue. */
+#define EARLY_MAX 256
+
 static struct {
     bool is_open;
     bool has_mouse;
@@ -54,6 +57,8 @@ static struct {
     int click_x;
     int click_y;
     int64_t click_ms;
+    struct tui_input early[EARLY_MAX]; /* read while something else was done, for tui_term_read */
+    size_t early_count;
     volatile sig_atomic_t is_taken;
     volatile sig_atomic_t resized;
     volatile sig_atomic_t stopped;
@@ -471,7 +476,7 @@ static struct tui_input key_input(int got, wint_t code)
     return plain((uint32_t)code);
 }
 
-struct tui_input tui_term_read(int wait_ms)
+static struct tui_input input_read(int wait_ms)
 {
     for (int empty = 0; empty < EMPTY_READS_MAX;) {
         struct pollfd in = {.fd = term.in, .events = POLLIN, .revents = 0};
@@ -495,11 +500,39 @@ struct tui_input tui_term_read(int wait_ms)
     return plain(TUI_KEY_END_OF_INPUT);
 }
 
+struct tui_input tui_term_read(int wait_ms)
+{
+    struct tui_input first = term.early[0];
+
+    if (!term.early_count)
+        return input_read(wait_ms);
+    memmove(term.early, term.early + 1, --term.early_count * sizeof(first));
+    return first;
+}
+
+bool tui_term_wants_stop(void)
+{
+    while (term.early_count < EARLY_MAX) {
+        struct tui_input input = input_read(0);
+
+        if (input.key == TUI_KEY_TICK)
+            return false;
+        if (input.key == TUI_CTRL('C')) {
+            term.early_count = 0;
+            return true;
+        }
+        term.early[term.early_count++] = input;
+        if (input.key == TUI_KEY_END_OF_INPUT)
+            return true;
+    }
+    return false;
+}
+
 bool tui_term_is_pending(void)
 {
     struct pollfd in = {.fd = term.in, .events = POLLIN, .revents = 0};
 
-    return term.ended || term.resized || poll(&in, 1, 0) > 0;
+    return term.early_count || term.ended || term.resized || poll(&in, 1, 0) > 0;
 }
 
 int tui_term_signal(void)

@@ -43,6 +43,11 @@ void tui_term_write(const char *bytes, size_t len);
  * returns it. TUI_KEY_END_OF_INPUT: the terminal is gone, or a signal asks to end.
  */
 struct tui_input tui_term_read(int wait_ms);
+/*
+ * While something long is done: was ^C typed since, which is then for this, or is the terminal gone? What was typed before a ^C is forgotten,
+ * everything else is kept for tui_term_read.
+ */
+bool tui_term_wants_stop(void);
 /* More input is waiting, so the screen need not be drawn yet. */
 bool tui_term_is_pending(void);
 /* The signal that asked to end, 0: none. */

@@ -252,6 +252,25 @@ static void mouse_write(struct tty *tty, int button, int x, int y)
     assert_true(write(tty->master, text, (size_t)n) == n);
 }
 
+/* A what-if that takes minutes says how far it is; ^C ends it, and the session goes on. */
+static void a_long_what_if_can_be_stopped(void **state)
+{
+    static const char LONG[] = "gw:set steps=1000000\r";
+    struct termios after;
+    struct tty tty;
+
+    (void)state;
+    tty_open(&tty, "xterm-256color", session_trace("variables", NULL));
+    tty_wait(&tty, 0, "help");
+    assert_true(write(tty.master, LONG, sizeof(LONG) - 1) == sizeof(LONG) - 1);
+    tty_wait(&tty, 0, "<C-c> stops");
+    assert_true(write(tty.master, "\003", 1) == 1);
+    tty_wait(&tty, 0, "stopped");
+    assert_true(write(tty.master, "Q", 1) == 1);
+    assert_int_equal(tty_close(&tty, &after), 0);
+    vs_text_release(&tty.out);
+}
+
 static void a_click_on_a_tab_opens_its_view_and_one_on_a_row_chooses_it(void **state)
 {
     struct termios after;
@@ -420,6 +439,7 @@ int main(void)
         cmocka_unit_test(a_terminal_that_will_not_do_is_told_so),
         cmocka_unit_test(without_a_terminal_it_says_what_to_do),
         cmocka_unit_test(a_resize_is_followed),
+        cmocka_unit_test(a_long_what_if_can_be_stopped),
         cmocka_unit_test(a_click_on_a_tab_opens_its_view_and_one_on_a_row_chooses_it),
         cmocka_unit_test(a_copy_goes_to_the_clipboard_and_into_a_file),
         cmocka_unit_test(a_key_sends_only_what_changed),
