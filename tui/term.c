@@ -64,6 +64,7 @@ static struct {
     volatile sig_atomic_t stopped;
     volatile sig_atomic_t resumed;
     volatile sig_atomic_t ended;
+    int wake[2]; /* a pipe from the signal handlers to who waits for input */
 } term;
 
 /* ---- the way back ---- */
@@ -98,6 +99,15 @@ static void on_crash(int number)
     raise(number);
 }
 
+static void wake(void)
+{
+    int kept = errno;
+    ssize_t ignored = write(term.wake[1], "", 1);
+
+    (void)ignored; /* a full pipe wakes as well */
+    errno = kept;
+}
+
 static void on_end(int number)
 {
     /* a second one does not wait for whatever is going on */
@@ -106,6 +116,7 @@ static void on_end(int number)
         _exit(128 + number);
     }
     term.ended = number;
+    wake();
 }
 
 static void on_note(int number)
@@ -116,6 +127,7 @@ static void on_note(int number)
         term.resumed = 1;
     else
         term.stopped = 1;
+    wake();
 }
 
 static void handle(int number, void (*handler)(int), int flags)
@@ -135,6 +147,8 @@ static void signals_take(void)
     static const int ENDS[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU};
     static const int NOTES[] = {SIGWINCH, SIGCONT, SIGTSTP};
 
+    if (!term.wake[1] && pipe2(term.wake, O_NONBLOCK | O_CLOEXEC) != 0)
+        vs_die("no pipe for signals: %s", strerror(errno));
     for (size_t i = 0; i < sizeof(CRASHES) / sizeof(CRASHES[0]); i++)
         handle(CRASHES[i], on_crash, (int)SA_RESETHAND | SA_NODEFER);
     for (size_t i = 0; i < sizeof(ENDS) / sizeof(ENDS[0]); i++)
@@ -476,6 +490,24 @@ static struct tui_input key_input(int got, wint_t code)
     return plain((uint32_t)code);
 }
 
+/*
+ * poll, woken by every signal, whichever thread takes it and whenever it comes: the handler writes to a pipe that is waited for, too.
+ * Negative where there may be something to look at.
+ */
+static int wait_for_input(struct pollfd *in, int wait_ms)
+{
+    struct pollfd fds[2] = {*in, {.fd = term.wake[0], .events = POLLIN, .revents = 0}};
+    char drained[64];
+    int got = poll(fds, 2, wait_ms);
+
+    *in = fds[0];
+    if (got <= 0 || !fds[1].revents)
+        return got;
+    while (read(term.wake[0], drained, sizeof(drained)) > 0)
+        continue;
+    return -1;
+}
+
 static struct tui_input input_read(int wait_ms)
 {
     for (int empty = 0; empty < EMPTY_READS_MAX;) {
@@ -489,7 +521,7 @@ static struct tui_input input_read(int wait_ms)
         got = get_wch(&code);
         if (got != ERR)
             return key_input(got, code);
-        got = poll(&in, 1, wait_ms);
+        got = wait_for_input(&in, wait_ms);
         if (got == 0)
             return plain(TUI_KEY_TICK);
         /* readable and nothing to read: it was hung up */
