@@ -2,7 +2,7 @@
  * cli/cmd_import.c - makes a trace of a memory snapshot that a PyTorch program dumped.
  *
  * For:            `vramscope import`.
- * Must not know:  how snapshots are read (store/memlist.h) and what a trace makes of them (cli/importing.h).
+ * Must not know:  how snapshots are read (store/memlist.h) and what a trace makes of them (import/importing.h).
  * Invariant:      no trace is begun before the snapshot is understood, to its last event.
  */
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 
 #include "base/json.h"
 #include "cli/cmds.h"
-#include "cli/importing.h"
+#include "import/importing.h"
 #include "store/memlist.h"
 
 #define OUT_DEFAULT "trace.db"
@@ -40,7 +40,7 @@ static enum vs_status device_get(const struct cli_args *args, int64_t *out, stru
     return VS_OK;
 }
 
-static enum vs_status trace_write(const struct cli_args *args, const struct cli_import *import,
+static enum vs_status trace_write(const struct cli_args *args, const struct imp_import *import,
                                   const struct vs_memlist *list, const char *path,
                                   struct vs_error *err)
 {
@@ -53,13 +53,12 @@ static enum vs_status trace_write(const struct cli_args *args, const struct cli_
 
     if (st)
         return st;
-    st = cli_import_write(import, list, strcmp(from, "-") == 0 ? "standard input" : from, writer,
-                          err);
+    st = imp_write(import, list, strcmp(from, "-") == 0 ? "standard input" : from, writer, err);
     closed = sto_writer_close(writer, !st, st ? &later : err);
     return st ? st : closed;
 }
 
-static void add_text(const struct cli_import *import, const struct vs_memlist *list,
+static void add_text(const struct imp_import *import, const struct vs_memlist *list,
                      const char *path, struct vs_text *out)
 {
     vs_text_addf(out,
@@ -69,7 +68,7 @@ static void add_text(const struct cli_import *import, const struct vs_memlist *l
                  path, list->device, list->event_count, import->blocks_before);
 }
 
-static void add_json(const struct cli_import *import, const struct vs_memlist *list,
+static void add_json(const struct imp_import *import, const struct vs_memlist *list,
                      const char *path, struct vs_text *out)
 {
     struct vs_json json;
@@ -92,7 +91,7 @@ static int run(const struct cli_args *args)
     struct vs_error err = VS_ERROR_INIT;
     struct vs_text text = {NULL, 0, 0};
     struct vs_memlist list = {.events = NULL};
-    struct cli_import import = {.events = NULL};
+    struct imp_import import = {.events = NULL};
     int64_t device = 0;
     enum vs_status st = device_get(args, &device, &err);
     int status;
@@ -101,7 +100,7 @@ static int run(const struct cli_args *args)
     if (!st)
         st = sto_memlist_read_whole(args->positionals[0], device, &list, &err);
     if (!st) {
-        st = cli_import_make(&list, &import, &err);
+        st = imp_make(&list, &import, &err);
         if (st)
             vs_error_prefix(&err, "%s", args->positionals[0]);
     }
@@ -118,7 +117,7 @@ static int run(const struct cli_args *args)
     status = cli_print(&text);
 out:
     vs_text_release(&text);
-    cli_import_release(&import);
+    imp_release(&import);
     vs_memlist_release(&list);
     return status;
 }

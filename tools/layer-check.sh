@@ -38,7 +38,7 @@ foreign() {
     header=$1
     shift
     grep -rnE "^[[:space:]]*#[[:space:]]*include[[:space:]]*<$header>" --include='*.[ch]' \
-        base engine lang store tracer replay tui cli 2>/dev/null | while IFS= read -r line; do
+        base engine lang store tracer import replay tui cli 2>/dev/null | while IFS= read -r line; do
         file=${line%%:*}
         for allowed in "$@"; do
             # shellcheck disable=SC2254
@@ -59,9 +59,10 @@ own engine base/
 own lang base/ engine/
 own store base/
 own tracer base/ engine/observer.h store/writer.h
+own import base/ engine/ store/writer.h tracer/intern.h
 own replay base/ store/reader.h store/derived.h store/marks.h replay/whatif.c=lang/ replay/whatif.c=engine/
 own tui base/ replay/
-own cli base/ engine/ lang/ store/ tracer/ replay/ tui/
+own cli base/ engine/ lang/ store/ tracer/ import/ replay/ tui/
 foreign 'sqlite3\.h' 'store/*'
 foreign 'zlib\.h' 'store/*'
 foreign '(n?curses|term)[a-z_]*\.h' tui/surface_curses.c tui/term.c

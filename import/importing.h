@@ -1,5 +1,5 @@
 /*
- * cli/importing.h - makes a trace of what PyTorch recorded on a real GPU.
+ * import/importing.h - makes a trace of what PyTorch recorded on a real GPU.
  *
  * For:            `vramscope import`.
  * Must not know:  how recordings are read; store/memlist.h.
@@ -10,14 +10,14 @@
  * segments and allocations of the setup (step -1). Its own events are step 0. A free that waits for another stream counts when it is
  * requested, as in torch.cuda.memory_allocated().
  */
-#ifndef CLI_IMPORTING_H
-#define CLI_IMPORTING_H
+#ifndef IMP_IMPORTING_H
+#define IMP_IMPORTING_H
 
 #include "base/memlist.h"
 #include "store/writer.h"
 
 /* Zero-initialised: nothing. */
-struct cli_import {
+struct imp_import {
     struct vs_event *events;
     size_t event_count, event_cap;
     const char **strings; /* number i has id i + 1 */
@@ -35,13 +35,13 @@ struct cli_import {
  *
  * VS_E_VALUE, VS_E_DAMAGED: the recording cannot have come about like this; `err` names the event.
  */
-VS_MUST_USE enum vs_status cli_import_make(const struct vs_memlist *list, struct cli_import *out,
-                                           struct vs_error *err);
-void cli_import_release(struct cli_import *import);
+VS_MUST_USE enum vs_status imp_make(const struct vs_memlist *list, struct imp_import *out,
+                                    struct vs_error *err);
+void imp_release(struct imp_import *import);
 
 /* Everything into a new trace; `name` is where the list came from. Errors as those of store/writer.h. */
-VS_MUST_USE enum vs_status cli_import_write(const struct cli_import *import,
-                                            const struct vs_memlist *list, const char *name,
-                                            struct sto_writer *writer, struct vs_error *err);
+VS_MUST_USE enum vs_status imp_write(const struct imp_import *import, const struct vs_memlist *list,
+                                     const char *name, struct sto_writer *writer,
+                                     struct vs_error *err);
 
 #endif

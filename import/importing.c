@@ -1,10 +1,10 @@
 /*
- * cli/importing.c - see importing.h.
+ * import/importing.c - see importing.h.
  *
  * Must not know:  the format of the recording, the arguments.
  * Invariant:      event `eng_replay_done() - 1` of the list is the one that the allocator tells of.
  */
-#include "cli/importing.h"
+#include "import/importing.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ struct slot {
 
 /* slots: open addressing, at most half full. last_ns: of the event before. */
 struct building {
-    struct cli_import *out;
+    struct imp_import *out;
     const struct vs_memlist *list;
     const struct eng_alloc_conf *conf;
     const struct eng_replay *replay;
@@ -80,7 +80,7 @@ static uint64_t *block_at(struct building *b, uint64_t address)
 
 /* ---- places ---- */
 
-static uint32_t string_id(struct cli_import *out, const char *text)
+static uint32_t string_id(struct imp_import *out, const char *text)
 {
     const char *new_text;
     uint32_t id = *text ? trc_intern_string(out->intern, text, &new_text) : 0;
@@ -109,7 +109,7 @@ static uint32_t func_id(struct building *b, const struct vs_mem_event *event)
 
 static uint32_t place_id(struct building *b, const struct vs_mem_event *event)
 {
-    struct cli_import *out = b->out;
+    struct imp_import *out = b->out;
     struct vs_place place = {.phase = VS_PHASE_SETUP, .line = event->line};
     uint32_t id;
     bool is_new;
@@ -128,7 +128,7 @@ static uint32_t place_id(struct building *b, const struct vs_mem_event *event)
 
 /* ---- events ---- */
 
-static struct vs_event *event_add(struct cli_import *out, enum vs_event_kind kind)
+static struct vs_event *event_add(struct imp_import *out, enum vs_event_kind kind)
 {
     struct vs_event *event;
 
@@ -296,8 +296,7 @@ static enum vs_status run(struct building *b, const struct eng_record *record,
     return st;
 }
 
-enum vs_status cli_import_make(const struct vs_memlist *list, struct cli_import *out,
-                               struct vs_error *err)
+enum vs_status imp_make(const struct vs_memlist *list, struct imp_import *out, struct vs_error *err)
 {
     struct building b = {.out = out, .list = list, .slot_count = SLOTS_AT_START};
     struct eng_record_state start = {.segments = NULL};
@@ -322,7 +321,7 @@ enum vs_status cli_import_make(const struct vs_memlist *list, struct cli_import 
     return st;
 }
 
-void cli_import_release(struct cli_import *import)
+void imp_release(struct imp_import *import)
 {
     vs_free(import->events);
     vs_free(import->strings);
@@ -340,7 +339,7 @@ static enum vs_status number_write(struct sto_writer *w, const char *key, uint64
     return sto_writer_meta_set(w, key, text, err);
 }
 
-static enum vs_status meta_write(const struct cli_import *import, const struct vs_memlist *list,
+static enum vs_status meta_write(const struct imp_import *import, const struct vs_memlist *list,
                                  const char *name, struct sto_writer *w, struct vs_error *err)
 {
     enum vs_status st = sto_writer_meta_set(w, "source_kind", "imported", err);
@@ -362,8 +361,8 @@ static enum vs_status meta_write(const struct cli_import *import, const struct v
     return st ? st : number_write(w, "end_blocks", import->end_blocks, err);
 }
 
-enum vs_status cli_import_write(const struct cli_import *import, const struct vs_memlist *list,
-                                const char *name, struct sto_writer *writer, struct vs_error *err)
+enum vs_status imp_write(const struct imp_import *import, const struct vs_memlist *list,
+                         const char *name, struct sto_writer *writer, struct vs_error *err)
 {
     enum vs_status st = meta_write(import, list, name, writer, err);
 
