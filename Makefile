@@ -16,10 +16,9 @@ OPT  := $(if $(DEBUG),-O0 -g -DVS_DEBUG,-O2 -g) $(if $(STRESS),-DVS_STRESS) \
 # The kernels of the CPU device are compiled for a few instruction sets and picked at run time; see engine/device/cpu/.
 # Asked for at the first compilation, not before: set-up may have to come first.
 BLAS_CFLAGS = $(eval BLAS_CFLAGS := $$(shell pkg-config --cflags openblas 2>/dev/null))$(BLAS_CFLAGS)
-BLAS_LIBS   = $(eval BLAS_LIBS := $$(shell pkg-config --libs openblas 2>/dev/null || echo -lopenblas))$(BLAS_LIBS)
 CPPFLAGS += -I. -I$(B)/gen $(patsubst -I%,-isystem %,$(BLAS_CFLAGS))
 CFLAGS   += $(WARN) $(OPT) -pthread
-LDLIBS   += $(BLAS_LIBS) -lsqlite3 -lz -lm $(if $(wildcard tui/*.c),-lncursesw -ltinfo)
+LDLIBS   += -lsqlite3 -lz -lm -ldl $(if $(wildcard tui/*.c),-lncursesw -ltinfo)
 LDFLAGS  += -pthread $(if $(SAN),-fsanitize=$(SAN))
 
 Q := $(if $(V),,@)

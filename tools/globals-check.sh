@@ -6,6 +6,7 @@ allowed='
 error.o die_hook
 log.o log_state
 cmd_record.o interrupted
+cpu_blas.o blas
 cpu_mem.o cache
 cpu_thread.o pool
 term.o term

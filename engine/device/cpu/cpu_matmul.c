@@ -3,15 +3,14 @@
  *
  * For:            the table; convolutions, attention.
  * Must not know:  tensors.
- * Invariant:      OpenBLAS runs on the calling thread (see cpu_thread.c); a product is cut into blocks of the result
+ * Invariant:      OpenBLAS runs on the calling thread (see cpu_blas.h); a product is cut into blocks of the result
  *                 whose sizes do not depend on the number of threads. Operands with a unit stride are taken as they
  *                 lie; others, and f16 and bf16, are copied panel by panel.
  */
 #include <string.h>
 
-#include <cblas.h>
-
 #include "base/error.h"
+#include "engine/device/cpu/cpu_blas.h"
 #include "engine/device/cpu/cpu_internal.h"
 #include "engine/device/cpu/cpu_kernels.h"
 #include "engine/device/cpu/cpu_subnormal.h"
@@ -51,6 +50,7 @@ void cpu_gemm(bool is_double, int64_t m, int64_t n, int64_t k, double alpha, str
     blasint ldc;
     CBLAS_TRANSPOSE ta;
     CBLAS_TRANSPOSE tb;
+    const struct cpu_blas *blas = cpu_blas_get();
     uint64_t mode;
 
     if (m == 0 || n == 0)
@@ -63,10 +63,10 @@ void cpu_gemm(bool is_double, int64_t m, int64_t n, int64_t k, double alpha, str
     tb = by_rows(k, n, b, &ldb) ? CblasNoTrans : CblasTrans;
     mode = cpu_subnormal_begin();
     if (is_double)
-        cblas_dgemm(CblasRowMajor, ta, tb, (blasint)m, (blasint)n, (blasint)k, alpha, a.data, lda,
+        blas->dgemm(CblasRowMajor, ta, tb, (blasint)m, (blasint)n, (blasint)k, alpha, a.data, lda,
                     b.data, ldb, beta, c.data, ldc);
     else
-        cblas_sgemm(CblasRowMajor, ta, tb, (blasint)m, (blasint)n, (blasint)k, (float)alpha, a.data,
+        blas->sgemm(CblasRowMajor, ta, tb, (blasint)m, (blasint)n, (blasint)k, (float)alpha, a.data,
                     lda, b.data, ldb, (float)beta, c.data, ldc);
     cpu_subnormal_end(mode);
 }

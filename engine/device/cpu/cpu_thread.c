@@ -13,8 +13,6 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include <cblas.h>
-
 #include "base/error.h"
 #include "engine/device/cpu/cpu_internal.h"
 
@@ -90,8 +88,6 @@ static void start(void)
 
     pool.started = true;
     pool.threads = 1;
-    openblas_set_num_threads(
-        1); /* products are cut here: two pools would fight for the processors */
     if (pthread_attr_init(&attr) != 0)
         return;
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
