@@ -64,8 +64,9 @@ const char *vs_holder_text(enum vs_holder holder);
  * kind             a                    b                  c                    d
  * alloc            block id             requested bytes    block bytes          address; aux: category; e: tensor id (0: workspace)
  * free             block id             requested bytes    block bytes          address
- * segment_*        -                    bytes              -                    address; aux: 1 small pool, 2 large pool
- * oom              -                    requested bytes    segment bytes        device free bytes
+ * free_completed   block id             requested bytes    block bytes          address
+ * segment_*        stream               bytes              private pool         address; aux: 1 small pool, 2 large pool
+ * oom              stream               requested bytes    segment bytes        device free bytes
  * save / unsave    block id             tensor id          node id              aux: 0 for a node, 1 as a checkpoint's input
  * hold / drop      block id             tensor id          name: string id      scope: string id; aux: enum vs_holder
  * category         block id             -                  -                    aux: the new enum vs_category
@@ -77,6 +78,9 @@ const char *vs_holder_text(enum vs_holder holder);
  * scale            new scale (integer)  old scale          -                    -
  * skip_step        -
  * use              block id             tensor id          op: string id        -
+ *
+ * A block is freed when that is asked for; free_completed follows only where another stream used it, when it may be handed out
+ * again. A stream is 0 but in what PyTorch recorded, and so is a private pool: VS_POOL(graph, user) of its two numbers.
  *
  * A block id is unique in a trace (1, 2, 3, … in order of allocation); an address is reused. Tensor ids likewise; a tensor's
  * shape, strides, dtype and name go once through the observer's `tensor` call when it is first mentioned.
@@ -111,6 +115,10 @@ struct vs_place {
     uint32_t line;
     uint32_t op;
 };
+
+#define VS_POOL(graph, user) ((graph) << 32 | (user))
+#define VS_POOL_GRAPH(pool) ((pool) >> 32)
+#define VS_POOL_USER(pool) ((pool)&UINT32_MAX)
 
 #define VS_MAX_DIMS 8
 

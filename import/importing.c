@@ -153,34 +153,66 @@ static struct vs_event *alloc_add(struct building *b, uint64_t address, uint64_t
 }
 
 static struct vs_event *segment_add(struct building *b, enum vs_event_kind kind, uint64_t address,
-                                    uint64_t bytes, bool is_small)
+                                    uint64_t bytes, uint64_t stream, bool is_small)
 {
     struct vs_event *event = event_add(b->out, kind);
 
+    event->a = stream;
     event->b = bytes;
     event->d = address;
     event->aux = is_small ? 1 : 2;
     return event;
 }
 
-/* What was there before the first event, as allocations of the setup. A block that only waits for a stream is not counted any more. */
-static void start_add(struct building *b, const struct eng_record_state *start)
+/* The block stays known by its address: until it is completed nothing else can be there. */
+static struct vs_event *freed_add(struct building *b, uint64_t address, uint64_t requested,
+                                  uint64_t bytes)
+{
+    struct vs_event *event = event_add(b->out, VS_EV_FREE);
+
+    event->a = *block_at(b, address);
+    event->b = requested;
+    event->c = bytes;
+    event->d = address;
+    return event;
+}
+
+/* Blocks of the start that are in `state`. One that waits for a stream is freed at once: it is not counted any more. */
+static void start_blocks_add(struct building *b, const struct eng_record_state *start,
+                             enum eng_block_state state)
 {
     for (size_t i = 0; i < start->segment_count; i++) {
         const struct eng_record_segment *seg = &start->segments[i];
         uint64_t address = seg->address;
 
-        segment_add(b, seg->is_expandable ? VS_EV_SEGMENT_MAP : VS_EV_SEGMENT_ALLOC, seg->address,
-                    seg->bytes, seg->is_small);
         for (size_t j = seg->first_block; j < seg->first_block + seg->block_count; j++) {
             const struct eng_record_block *block = &start->blocks[j];
 
-            if (block->state == ENG_BLOCK_ALLOCATED)
+            if (block->state == state) {
                 alloc_add(b, address, block->requested_bytes, block->bytes, VS_CAT_OTHER);
+                if (state == ENG_BLOCK_PENDING_FREE)
+                    freed_add(b, address, block->requested_bytes, block->bytes);
+            }
             address += block->bytes;
         }
     }
+}
+
+/* What was there before the first event, as events of the setup. Those that wait come first: no total exceeds that of the start. */
+static void start_add(struct building *b, const struct eng_record_state *start)
+{
+    for (size_t i = 0; i < start->segment_count; i++) {
+        const struct eng_record_segment *seg = &start->segments[i];
+
+        segment_add(b, seg->is_expandable ? VS_EV_SEGMENT_MAP : VS_EV_SEGMENT_ALLOC, seg->address,
+                    seg->bytes, seg->stream, seg->is_small)
+            ->c = VS_POOL(seg->pool.graph, seg->pool.user);
+    }
+    start_blocks_add(b, start, ENG_BLOCK_PENDING_FREE);
     b->out->blocks_before = b->blocks;
+    start_blocks_add(b, start, ENG_BLOCK_ALLOCATED);
+    b->out->blocks_before = b->blocks - b->out->blocks_before;
+    b->out->start_events = b->out->event_count;
 }
 
 static enum vs_category category_of(const struct vs_mem_event *event)
@@ -188,16 +220,17 @@ static enum vs_category category_of(const struct vs_mem_event *event)
     return event->cls == VS_MEM_TENSOR ? VS_CAT_OTHER : VS_CAT_WORKSPACE;
 }
 
-static struct vs_event *free_add(struct building *b, const struct eng_alloc_event *ev)
+/* Told only where it had to be waited for. */
+static struct vs_event *completed_add(struct building *b, const struct eng_alloc_event *ev)
 {
-    struct vs_event *event = event_add(b->out, VS_EV_FREE);
-    uint64_t *block = block_at(b, ev->address);
+    const size_t at = eng_replay_done(b->replay) - 1;
+    const struct vs_mem_event *before = at ? &b->list->events[at - 1] : NULL;
+    struct vs_event *event;
 
-    event->a = *block;
-    event->b = ev->bytes;
-    event->c = eng_block_bytes(ev->block);
-    event->d = ev->address;
-    *block = 0;
+    if (before && before->kind == VS_MEM_FREE_REQUESTED && before->address == ev->address)
+        return NULL;
+    event = freed_add(b, ev->address, ev->bytes, eng_block_bytes(ev->block));
+    event->kind = VS_EV_FREE_COMPLETED;
     return event;
 }
 
@@ -205,6 +238,7 @@ static struct vs_event *oom_add(struct building *b, const struct eng_alloc_event
 {
     struct vs_event *event = event_add(b->out, VS_EV_OOM);
 
+    event->a = ev->stream;
     event->b = ev->bytes;
     event->c = eng_alloc_segment_bytes(b->conf, ev->bytes);
     event->d = ev->address;
@@ -225,15 +259,16 @@ static struct vs_event *replayed_add(struct building *b, const struct vs_mem_eve
     case ENG_ALLOC_EV_ALLOC:
         return alloc_add(b, ev->address, ev->bytes, eng_block_bytes(ev->block), category_of(from));
     case ENG_ALLOC_EV_FREE_REQUESTED:
-        return free_add(b, ev);
+        return freed_add(b, ev->address, ev->bytes, eng_block_bytes(ev->block));
     case ENG_ALLOC_EV_SEGMENT_ALLOC:
     case ENG_ALLOC_EV_SEGMENT_FREE:
     case ENG_ALLOC_EV_SEGMENT_MAP:
     case ENG_ALLOC_EV_SEGMENT_UNMAP:
-        return segment_add(b, SEGMENTS[ev->kind], ev->address, ev->bytes, ev->is_small);
+        return segment_add(b, SEGMENTS[ev->kind], ev->address, ev->bytes, ev->stream, ev->is_small);
     case ENG_ALLOC_EV_OOM:
         return oom_add(b, ev);
     case ENG_ALLOC_EV_FREE_COMPLETED:
+        return completed_add(b, ev);
     case ENG_ALLOC_EV_COUNT:
         break;
     }
@@ -356,6 +391,8 @@ static enum vs_status meta_write(const struct imp_import *import, const struct v
         st = number_write(w, "recorded_events", list->event_count, err);
     if (!st)
         st = number_write(w, "blocks_before", import->blocks_before, err);
+    if (!st)
+        st = number_write(w, "start_events", import->start_events, err);
     if (!st)
         st = number_write(w, "end_segments", import->end_segments, err);
     return st ? st : number_write(w, "end_blocks", import->end_blocks, err);

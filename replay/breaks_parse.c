@@ -23,7 +23,7 @@
 #define BLOCK_KINDS                                                                                \
     (KIND(VS_EV_ALLOC) | KIND(VS_EV_FREE) | KIND(VS_EV_SAVE) | KIND(VS_EV_UNSAVE) |                \
      KIND(VS_EV_HOLD) | KIND(VS_EV_DROP) | KIND(VS_EV_CATEGORY) | KIND(VS_EV_CAST) |               \
-     KIND(VS_EV_USE))
+     KIND(VS_EV_USE) | KIND(VS_EV_FREE_COMPLETED))
 
 /* ---- words ---- */
 

@@ -255,6 +255,7 @@ enum vs_status rpl_builder_apply(struct rpl_index *index, struct rpl_chunk *chun
         break;
     case VS_EV_SCALE:
     case VS_EV_SKIP_STEP:
+    case VS_EV_FREE_COMPLETED:
     case VS_EVENT_KIND_COUNT:
         break;
     }

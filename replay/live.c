@@ -291,6 +291,7 @@ enum vs_status rpl_live_apply(struct rpl_live *live, uint64_t seq, const struct 
     case VS_EV_CAST:
     case VS_EV_SCALE:
     case VS_EV_SKIP_STEP:
+    case VS_EV_FREE_COMPLETED:
     case VS_EVENT_KIND_COUNT:
         break;
     }

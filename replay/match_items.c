@@ -326,6 +326,7 @@ static void trace_event(struct rpl_match *match, struct reading *r, const struct
     case VS_EV_SCALE:
     case VS_EV_SKIP_STEP:
     case VS_EV_USE:
+    case VS_EV_FREE_COMPLETED:
     case VS_EVENT_KIND_COUNT:
         break;
     }

@@ -160,6 +160,7 @@ enum vs_status rpl_state_apply(struct rpl_state *state, const struct vs_event *e
     case VS_EV_SCALE:
     case VS_EV_SKIP_STEP:
     case VS_EV_USE:
+    case VS_EV_FREE_COMPLETED:
     case VS_EVENT_KIND_COUNT:
         break;
     }

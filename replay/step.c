@@ -345,6 +345,7 @@ static bool block_has(struct search *s, const struct vs_event *event)
     case VS_EV_DROP:
     case VS_EV_CATEGORY:
     case VS_EV_USE:
+    case VS_EV_FREE_COMPLETED:
         return event->a == s->block;
     case VS_EV_CAST:
         return event->a == s->block || event->b == s->block;

@@ -236,6 +236,7 @@ static void note(struct pass *pass, uint64_t seq, const struct vs_event *event)
     case VS_EV_SCALE:
     case VS_EV_SKIP_STEP:
     case VS_EV_USE:
+    case VS_EV_FREE_COMPLETED:
     case VS_EVENT_KIND_COUNT:
         break;
     }

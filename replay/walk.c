@@ -76,6 +76,7 @@ static void event_count(struct rpl_walk *walk, const struct vs_event *event)
     case VS_EV_SCALE:
     case VS_EV_SKIP_STEP:
     case VS_EV_USE:
+    case VS_EV_FREE_COMPLETED:
     case VS_EVENT_KIND_COUNT:
         break;
     }

@@ -95,6 +95,7 @@ void sto_phases_count(struct sto_phases *p, uint64_t seq, const struct vs_event 
     case VS_EV_SCALE:
     case VS_EV_SKIP_STEP:
     case VS_EV_USE:
+    case VS_EV_FREE_COMPLETED:
     case VS_EVENT_KIND_COUNT:
         break;
     }

@@ -131,7 +131,7 @@ static void cell_append(sqlite3_str *sql)
 #define TEXT_OF(id) "(SELECT text FROM string WHERE string.id = " id ")"
 #define NAME_OF(table, id) "(SELECT name FROM " table " WHERE " table ".id = " id ")"
 #define FOR(kinds, value) "CASE WHEN k.name IN (" kinds ") THEN " value " END"
-#define BLOCKS "'alloc', 'free'"
+#define BLOCKS "'alloc', 'free', 'free_completed'"
 #define SEGMENTS "'segment_alloc', 'segment_free', 'segment_map', 'segment_unmap'"
 #define SAVES "'save', 'unsave'"
 #define HOLDS "'hold', 'drop'"
@@ -160,6 +160,7 @@ static const struct {
                " WHEN k.name = 'alloc' THEN nullif(n.e, 0) END"},
     {"size", FOR(BLOCKS ", " SEGMENTS ", 'oom'", "n.b")},
     {"block_size", FOR(BLOCKS ", 'oom'", "n.c")},
+    {"stream", FOR(SEGMENTS ", 'oom'", "n.a")},
     {"address", FOR(BLOCKS ", " SEGMENTS, "n.d")},
     {"category", FOR("'alloc', 'category'", NAME_OF("category", "n.aux"))},
     {"pool", FOR(SEGMENTS, "CASE n.aux WHEN 1 THEN 'small' WHEN 2 THEN 'large' END")},
