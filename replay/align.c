@@ -14,6 +14,9 @@
 #include "replay/lcs.h"
 #include "replay/lives.h"
 
+/* Progress is told of this often, in events. */
+#define TELL_EVERY 65536
+
 /* ---- lines ---- */
 
 static void lines_read(struct rpl_align_side *side)
@@ -115,6 +118,14 @@ static struct place_key *place_keys(const struct rpl_align_side *side, bool is_b
     return keys;
 }
 
+/* Who is told how much has been read, and how much there is in both. */
+struct telling {
+    rpl_progress_fn *progress;
+    void *user;
+    uint64_t before;
+    uint64_t total;
+};
+
 /* Where the reading is. is_sized: the bytes asked for are part of the key. */
 struct reading {
     struct rpl_align_side *side;
@@ -183,14 +194,22 @@ static void free_note(struct rpl_align_side *side, uint64_t seq, const struct vs
 {
     size_t at = block_find(side, event->a);
 
-    if (at == side->alloc_count)
+    if (at == side->alloc_count || side->allocs[at].free_seq)
         return;
     side->allocs[at].free_seq = seq;
     side->allocs[at].free_place = event->place;
+    side->frees = vs_grow(side->frees, side->free_count, &side->free_cap, sizeof(*side->frees));
+    side->frees[side->free_count++] = (uint32_t)at;
+}
+
+static bool told(const struct telling *telling, uint64_t seq)
+{
+    return seq % TELL_EVERY != 0 || !telling->progress ||
+           telling->progress(telling->user, telling->before + seq, telling->total);
 }
 
 static enum vs_status allocs_read(struct rpl_align_side *side, bool is_b, bool is_sized,
-                                  struct vs_error *err)
+                                  const struct telling *telling, struct vs_error *err)
 {
     struct reading r = {.side = side, .step = -1, .is_sized = is_sized};
     struct rpl_scan *scan = vs_alloc(sizeof(*scan));
@@ -210,6 +229,8 @@ static enum vs_status allocs_read(struct rpl_align_side *side, bool is_b, bool i
             r.reruns++;
         else if (event->kind == VS_EV_RECOMPUTE_END && r.reruns)
             r.reruns--;
+        if (!st && !told(telling, scan->seq))
+            st = vs_fail(err, VS_E_STOPPED, "stopped");
     }
     if (!st)
         st = scan->status;
@@ -276,28 +297,25 @@ static void moved_pair(struct rpl_align *align, size_t a, size_t a_end, size_t b
     vs_free(lone_b);
 }
 
-static uint64_t *keys_of(const struct rpl_align_side *side, size_t first, size_t end)
-{
-    uint64_t *keys = vs_calloc(end - first + 1, sizeof(*keys));
-
-    for (size_t i = first; i < end; i++)
-        keys[i - first] = side->allocs[i].key;
-    return keys;
-}
-
-/* Those of first … end that are alone and on a line that the other file does not have. The caller frees both. */
-static uint64_t *edited_find(const struct rpl_align_side *side, size_t first, size_t end,
-                             size_t **numbers, size_t *count)
+/*
+ * Those of first … end that are alone, in order: their keys, and their numbers. is_edited: only those on a line that the other file does not
+ * have, by the key without it. The caller frees both.
+ */
+static uint64_t *lone_keys(const struct rpl_align_side *side, size_t first, size_t end,
+                           bool is_edited, size_t **numbers, size_t *count)
 {
     uint64_t *keys = vs_calloc(end - first + 1, sizeof(*keys));
 
     *numbers = vs_calloc(end - first + 1, sizeof(**numbers));
     *count = 0;
-    for (size_t i = first; i < end; i++)
-        if (!side->allocs[i].mate && side->allocs[i].edited) {
-            keys[*count] = side->allocs[i].edited;
-            (*numbers)[(*count)++] = i;
-        }
+    for (size_t i = first; i < end; i++) {
+        const struct rpl_alloc *alloc = &side->allocs[i];
+
+        if (alloc->mate || (is_edited && !alloc->edited))
+            continue;
+        keys[*count] = is_edited ? alloc->edited : alloc->key;
+        (*numbers)[(*count)++] = i;
+    }
     return keys;
 }
 
@@ -314,22 +332,26 @@ static void edit_note(struct rpl_align *align, size_t a, size_t b)
     align->b.line_edits[line_b] = line_a;
 }
 
-static void edited_pair(struct rpl_align *align, size_t a, size_t a_end, size_t b, size_t b_end)
+/* In order, by the keys of lone_keys. */
+static void ordered_pair(struct rpl_align *align, size_t a, size_t a_end, size_t b, size_t b_end,
+                         bool is_edited)
 {
     size_t *numbers_a;
     size_t *numbers_b;
     size_t count_a;
     size_t count_b;
-    uint64_t *keys_a = edited_find(&align->a, a, a_end, &numbers_a, &count_a);
-    uint64_t *keys_b = edited_find(&align->b, b, b_end, &numbers_b, &count_b);
+    uint64_t *keys_a = lone_keys(&align->a, a, a_end, is_edited, &numbers_a, &count_a);
+    uint64_t *keys_b = lone_keys(&align->b, b, b_end, is_edited, &numbers_b, &count_b);
     uint32_t *mates = vs_calloc(count_a + 1, sizeof(*mates));
 
     rpl_lcs(keys_a, count_a, keys_b, count_b, mates);
-    for (size_t i = 0; i < count_a; i++)
-        if (mates[i]) {
-            pair_make(align, numbers_a[i], numbers_b[mates[i] - 1], false);
+    for (size_t i = 0; i < count_a; i++) {
+        if (!mates[i])
+            continue;
+        pair_make(align, numbers_a[i], numbers_b[mates[i] - 1], false);
+        if (is_edited)
             edit_note(align, numbers_a[i], numbers_b[mates[i] - 1]);
-        }
+    }
     vs_free(numbers_a);
     vs_free(numbers_b);
     vs_free(keys_a);
@@ -337,22 +359,12 @@ static void edited_pair(struct rpl_align *align, size_t a, size_t a_end, size_t 
     vs_free(mates);
 }
 
-/* The allocations of one step of both. */
+/* The allocations of one step of both that are alone. */
 static void step_pair(struct rpl_align *align, size_t a, size_t a_end, size_t b, size_t b_end)
 {
-    uint64_t *keys_a = keys_of(&align->a, a, a_end);
-    uint64_t *keys_b = keys_of(&align->b, b, b_end);
-    uint32_t *mates = vs_calloc(a_end - a + 1, sizeof(*mates));
-
-    rpl_lcs(keys_a, a_end - a, keys_b, b_end - b, mates);
-    for (size_t i = a; i < a_end; i++)
-        if (mates[i - a])
-            pair_make(align, i, b + mates[i - a] - 1, false);
+    ordered_pair(align, a, a_end, b, b_end, false);
     moved_pair(align, a, a_end, b, b_end);
-    edited_pair(align, a, a_end, b, b_end);
-    vs_free(keys_a);
-    vs_free(keys_b);
-    vs_free(mates);
+    ordered_pair(align, a, a_end, b, b_end, true);
 }
 
 static size_t step_end(const struct rpl_align_side *side, size_t first)
@@ -384,37 +396,63 @@ static void steps_pair(struct rpl_align *align)
     }
 }
 
-/* The allocations of a step, which may be none: first … end. They forget their counterparts. */
-static void step_clear(struct rpl_align_side *side, int64_t step, size_t *first, size_t *end)
+/* The allocations of a step, which may be none. They forget their counterparts. */
+struct range {
+    size_t first;
+    size_t end;
+};
+
+static struct range step_clear(struct rpl_align_side *side, int64_t step)
 {
-    *first = 0;
-    while (*first < side->alloc_count && side->allocs[*first].step != step)
-        *first = step_end(side, *first);
-    *end = step_end(side, *first);
-    for (size_t i = *first; i < *end; i++) {
+    struct range range = {0, 0};
+
+    while (range.first < side->alloc_count && side->allocs[range.first].step != step)
+        range.first = step_end(side, range.first);
+    range.end = step_end(side, range.first);
+    for (size_t i = range.first; i < range.end; i++) {
         side->allocs[i].mate = 0;
         side->allocs[i].is_moved = false;
+    }
+    return range;
+}
+
+static void cross(struct rpl_align *align, int64_t step_a, int64_t step_b, bool is_crossed)
+{
+    struct range a[2];
+    struct range b[2];
+    /* which step of A goes with which of B: 0 is step_a, 1 is step_b */
+    static const int ORDER[][2] = {{0, 1}, {1, 1}, {0, 0}, {1, 0}};
+
+    if (step_a == step_b)
+        return;
+    a[0] = step_clear(&align->a, step_a);
+    a[1] = step_clear(&align->a, step_b);
+    b[0] = step_clear(&align->b, step_a);
+    b[1] = step_clear(&align->b, step_b);
+    for (size_t i = 0; i < sizeof(ORDER) / sizeof(ORDER[0]); i++) {
+        const struct range *x = &a[ORDER[i][0]];
+        const struct range *y = &b[ORDER[i][1]];
+
+        if (is_crossed || ORDER[i][0] == ORDER[i][1])
+            step_pair(align, x->first, x->end, y->first, y->end);
     }
 }
 
 void rpl_align_cross(struct rpl_align *align, int64_t step_a, int64_t step_b)
 {
-    size_t a[2][2];
-    size_t b[2][2];
+    cross(align, step_a, step_b, true);
+}
 
-    if (step_a == step_b)
-        return;
-    step_clear(&align->a, step_a, &a[0][0], &a[0][1]);
-    step_clear(&align->a, step_b, &a[1][0], &a[1][1]);
-    step_clear(&align->b, step_b, &b[0][0], &b[0][1]);
-    step_clear(&align->b, step_a, &b[1][0], &b[1][1]);
-    for (int i = 0; i < 2; i++)
-        step_pair(align, a[i][0], a[i][1], b[i][0], b[i][1]);
+void rpl_align_uncross(struct rpl_align *align, int64_t step_a, int64_t step_b)
+{
+    cross(align, step_a, step_b, false);
 }
 
 enum vs_status rpl_align_fill(struct rpl_align *out, struct rpl_index *a, struct rpl_index *b,
-                              struct vs_error *err)
+                              rpl_progress_fn *progress, void *user, struct vs_error *err)
 {
+    struct telling telling = {progress, user, 0,
+                              rpl_index_event_count(a) + rpl_index_event_count(b)};
     bool is_sized;
     enum vs_status st;
 
@@ -424,9 +462,10 @@ enum vs_status rpl_align_fill(struct rpl_align *out, struct rpl_index *a, struct
     out->b.trace = rpl_index_trace(b);
     lines_pair(out);
     is_sized = !out->a.line_count && !out->b.line_count;
-    st = allocs_read(&out->a, false, is_sized, err);
+    st = allocs_read(&out->a, false, is_sized, &telling, err);
+    telling.before = rpl_index_event_count(a);
     if (!st)
-        st = allocs_read(&out->b, true, is_sized, err);
+        st = allocs_read(&out->b, true, is_sized, &telling, err);
     if (!st)
         steps_pair(out);
     return st;
@@ -435,6 +474,7 @@ enum vs_status rpl_align_fill(struct rpl_align *out, struct rpl_index *a, struct
 static void side_release(struct rpl_align_side *side)
 {
     vs_free(side->allocs);
+    vs_free(side->frees);
     vs_free(side->lines);
     vs_free(side->line_mates);
     vs_free(side->line_edits);

@@ -1,7 +1,7 @@
 /*
  * replay/align.h - which allocation of one trace is which of another; and which line of one net file is which of another.
  *
- * For:            replay/diff.c.
+ * For:            replay/diff.c, replay/pairs.c.
  * Must not know:  peaks, how anything is shown.
  * Invariant:      an allocation has one counterpart at most, of the same step, phase, module, function, line and op; and it is the
  *                 other way round too.
@@ -55,6 +55,7 @@ struct rpl_alloc {
  * Of one trace.
  *
  * allocs      alloc_count of them, in order
+ * frees       numbers of those that are given back, in the order of that; free_count of them
  * lines       text and number of lines of its net; line_mates: by number (from 1), that of the other file's with the same text; 0: it has none
  * line_edits   likewise, of those without: the line whose allocations the first of its own were paired with
  */
@@ -69,6 +70,9 @@ struct rpl_align_side {
     struct rpl_alloc *allocs;
     size_t alloc_count;
     size_t alloc_cap;
+    uint32_t *frees;
+    size_t free_count;
+    size_t free_cap;
     struct rpl_line_text *lines;
     size_t line_count;
     uint32_t *line_mates;
@@ -81,15 +85,18 @@ struct rpl_align {
 
 /*
  * Align. Zero-initialise `out`; release it also after a failure. The indexes are borrowed. Reads each trace once; near linear.
- * Errors: those of reading them.
+ * progress may be NULL; it is told of the events of both. Errors: those of reading them; VS_E_STOPPED where progress says so.
  */
 VS_MUST_USE enum vs_status rpl_align_fill(struct rpl_align *out, struct rpl_index *a,
-                                          struct rpl_index *b, struct vs_error *err);
+                                          struct rpl_index *b, rpl_progress_fn *progress,
+                                          void *user, struct vs_error *err);
 /*
- * Where A is looked at in another step than B: pair the allocations of A's step `step_a` with those of B's `step_b`, and A's `step_b` with B's
- * `step_a`, and no longer by their numbers.
+ * Where A is looked at in another step than B: pair the allocations of A's step `step_a` with those of B's `step_b` before all others of
+ * these two steps; what then is alone (an optimizer's state, which only one of the steps makes) goes by the number of the step again.
  */
 void rpl_align_cross(struct rpl_align *align, int64_t step_a, int64_t step_b);
+/* By the number of the step alone, as at first. */
+void rpl_align_uncross(struct rpl_align *align, int64_t step_a, int64_t step_b);
 void rpl_align_release(struct rpl_align *align);
 
 /* The other file's number of `line`, also where it was edited. Where one has no file a line is the same in both. 0: it is not there. */

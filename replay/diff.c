@@ -139,25 +139,11 @@ static enum vs_status step_top_set(struct rpl_diff_side *side, int64_t number, s
     return st ? st : moment_set(side, top.max_seq, err);
 }
 
-/* Where B is when A is right after `event`: as far after the last allocation of both, but before B's next one. */
-static uint64_t event_in_b(const struct rpl_diff *diff, uint64_t event)
+const struct rpl_pairs *rpl_diff_pairs(struct rpl_diff *diff)
 {
-    const struct rpl_align_side *a = &diff->align.a;
-    const struct rpl_align_side *b = &diff->align.b;
-    uint64_t end = rpl_index_event_count(b->index);
-    size_t at = rpl_align_after(a, event);
-    uint64_t found;
-    size_t mate;
-
-    while (at && (!a->allocs[at - 1].mate || a->allocs[at - 1].is_moved))
-        at--;
-    if (!at)
-        return event < end ? event : end;
-    mate = a->allocs[at - 1].mate - 1;
-    found = b->allocs[mate].seq + (event - a->allocs[at - 1].seq);
-    if (mate + 1 < b->alloc_count)
-        end = b->allocs[mate + 1].seq - 1;
-    return found < end ? found : end;
+    if (!diff->pairs.rows)
+        rpl_pairs_fill(&diff->pairs, &diff->align);
+    return &diff->pairs;
 }
 
 static enum vs_status event_check(const struct rpl_diff_side *side, uint64_t event,
@@ -174,11 +160,14 @@ static enum vs_status event_check(const struct rpl_diff_side *side, uint64_t eve
 static enum vs_status moments_set(struct rpl_diff *diff, struct vs_error *err)
 {
     const struct rpl_diff_options *options = &diff->options;
+    uint64_t event_a = options->event_a;
     uint64_t event_b = options->event_b;
     enum vs_status st = VS_OK;
 
     switch (options->at) {
     case RPL_DIFF_AT_PEAK:
+        diff->a.at = diff->a.sum.peak;
+        diff->b.at = diff->b.sum.peak;
         break;
     case RPL_DIFF_AT_STEP:
         st = step_top_set(&diff->a, options->step, err);
@@ -186,13 +175,15 @@ static enum vs_status moments_set(struct rpl_diff *diff, struct vs_error *err)
             st = step_top_set(&diff->b, options->step, err);
         break;
     case RPL_DIFF_AT_EVENT:
-        st = event_check(&diff->a, options->event_a, "A", err);
-        if (!st)
-            st = moment_set(&diff->a, options->event_a, err);
-        if (!st && !event_b)
-            event_b = event_in_b(diff, options->event_a);
+        st = event_check(&diff->a, event_a, "A", err);
         if (!st)
             st = event_check(&diff->b, event_b, "B", err);
+        if (!st && !event_b)
+            event_b = rpl_pairs_event(rpl_diff_pairs(diff), false, event_a);
+        else if (!st && !event_a)
+            event_a = rpl_pairs_event(rpl_diff_pairs(diff), true, event_b);
+        if (!st)
+            st = moment_set(&diff->a, event_a, err);
         if (!st)
             st = moment_set(&diff->b, event_b, err);
         break;
@@ -269,7 +260,8 @@ static void step_add(struct rpl_diff *diff, const struct rpl_diff_side *side,
     }
 }
 
-static enum vs_status step_fill(struct rpl_diff *diff, struct vs_error *err)
+static enum vs_status step_fill(struct rpl_diff *diff, struct rpl_diff_part *part,
+                                struct vs_error *err)
 {
     struct rpl_items items = {.all = NULL};
 
@@ -277,7 +269,7 @@ static enum vs_status step_fill(struct rpl_diff *diff, struct vs_error *err)
         step_add(diff, &diff->a, &items);
         step_add(diff, &diff->b, &items);
     }
-    return rpl_items_take(&items, diff, &diff->step, err);
+    return rpl_items_take(&items, diff, part, err);
 }
 
 /* ---- how they were made ---- */
@@ -357,34 +349,80 @@ static void pairs_count(struct rpl_diff *diff)
 
 /* ---- the whole ---- */
 
-enum vs_status rpl_diff_fill(struct rpl_diff *out, struct rpl_index *a, struct rpl_index *b,
-                             const struct rpl_diff_options *options, struct vs_error *err)
+enum vs_status rpl_diff_open(struct rpl_diff *out, struct rpl_index *a, struct rpl_index *b,
+                             rpl_progress_fn *progress, void *user, struct vs_error *err)
 {
     enum vs_status st;
 
-    out->options = *options;
     out->arena = vs_arena_new();
     st = side_open(&out->a, a, err);
     if (!st)
         st = side_open(&out->b, b, err);
     if (!st)
-        st = rpl_align_fill(&out->align, a, b, err);
-    if (!st)
-        st = step_choose(out, err);
-    if (!st)
-        st = moments_set(out, err);
-    if (!st)
-        st = step_fill(out, err);
-    if (!st)
-        st = part_fill(out, &out->saved, out->a.sum.saved.event, out->b.sum.saved.event, true, err);
+        st = rpl_align_fill(&out->align, a, b, progress, user, err);
     if (st)
         return st;
     toggles_fill(out);
     lines_fill(out);
     pairs_count(out);
-    if (out->a.at.step >= 0 && out->b.at.step >= 0)
-        rpl_align_cross(&out->align, out->a.at.step, out->b.at.step);
-    st = part_fill(out, &out->moment, out->a.at.event, out->b.at.event, false, err);
+    return VS_OK;
+}
+
+/* What is alive at the two moments: held against each other, also where they are in different steps. */
+static enum vs_status moment_fill(struct rpl_diff *diff, struct rpl_diff_part *part,
+                                  struct vs_error *err)
+{
+    int64_t step_a = diff->a.at.step;
+    int64_t step_b = diff->b.at.step;
+    bool is_crossed = step_a >= 0 && step_b >= 0 && step_a != step_b;
+    enum vs_status st;
+
+    if (is_crossed)
+        rpl_align_cross(&diff->align, step_a, step_b);
+    st = part_fill(diff, part, diff->a.at.event, diff->b.at.event, false, err);
+    if (is_crossed)
+        rpl_align_uncross(&diff->align, step_a, step_b);
+    return st;
+}
+
+enum vs_status rpl_diff_take(struct rpl_diff *diff, enum rpl_diff_what what,
+                             const struct rpl_diff_options *options, struct rpl_diff_part *out,
+                             struct vs_error *err)
+{
+    enum vs_status st;
+
+    diff->options = *options;
+    st = step_choose(diff, err);
+    switch (what) {
+    case RPL_DIFF_MOMENT:
+        if (!st)
+            st = moments_set(diff, err);
+        if (!st)
+            st = moment_fill(diff, out, err);
+        break;
+    case RPL_DIFF_STEP:
+        if (!st)
+            st = step_fill(diff, out, err);
+        break;
+    case RPL_DIFF_SAVED:
+        if (!st)
+            st = part_fill(diff, out, diff->a.sum.saved.event, diff->b.sum.saved.event, true, err);
+        break;
+    }
+    return st;
+}
+
+enum vs_status rpl_diff_fill(struct rpl_diff *out, struct rpl_index *a, struct rpl_index *b,
+                             const struct rpl_diff_options *options, struct vs_error *err)
+{
+    enum vs_status st = rpl_diff_open(out, a, b, NULL, NULL, err);
+
+    if (!st)
+        st = rpl_diff_take(out, RPL_DIFF_MOMENT, options, &out->moment, err);
+    if (!st)
+        st = rpl_diff_take(out, RPL_DIFF_STEP, options, &out->step, err);
+    if (!st)
+        st = rpl_diff_take(out, RPL_DIFF_SAVED, options, &out->saved, err);
     if (st)
         return st;
     out->is_same = out->moment.is_same && out->step.is_same && out->saved.is_same &&
@@ -399,11 +437,19 @@ static void side_release(struct rpl_diff_side *side)
     rpl_summary_release(&side->sum);
 }
 
+void rpl_diff_part_release(struct rpl_diff_part *part)
+{
+    vs_free(part->rows);
+    vs_arena_free(part->arena);
+    memset(part, 0, sizeof(*part));
+}
+
 void rpl_diff_release(struct rpl_diff *diff)
 {
-    vs_free(diff->moment.rows);
-    vs_free(diff->step.rows);
-    vs_free(diff->saved.rows);
+    rpl_diff_part_release(&diff->moment);
+    rpl_diff_part_release(&diff->step);
+    rpl_diff_part_release(&diff->saved);
+    rpl_pairs_release(&diff->pairs);
     side_release(&diff->a);
     side_release(&diff->b);
     rpl_align_release(&diff->align);

@@ -1,7 +1,7 @@
 /*
  * replay/diff.h - what is different between two traces: at their highest moments, over a step, in what autograd keeps.
  *
- * For:            `vramscope diff`.
+ * For:            `vramscope diff`, the diff view.
  * Must not know:  how the answer is shown; how the two traces came about.
  * Invariant:      the rows of a part add up, to the byte, to its a, to its b, and so to the difference of the two.
  *
@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "replay/align.h"
 #include "replay/index.h"
+#include "replay/pairs.h"
 #include "replay/summary.h"
 #include "replay/trace.h"
 
@@ -53,8 +54,20 @@ VS_MUST_USE bool rpl_diff_by_parse(const char *name, enum rpl_diff_by *out);
 enum rpl_diff_at { RPL_DIFF_AT_PEAK, RPL_DIFF_AT_STEP, RPL_DIFF_AT_EVENT };
 
 /*
+ * Only what is in a row of another grouping: its `by`, key, category and lines. Between CATEGORY, MODULE and LINE each block is in one row.
+ */
+struct rpl_diff_inside {
+    enum rpl_diff_by by;
+    const char *key;
+    enum vs_category category;
+    uint32_t line_a;
+    uint32_t line_b;
+};
+
+/*
  * step      for STEP, and for what a step allocates; RPL_DIFF_STEP_LAST: the last that both have whole
- * event_a   for EVENT; event_b: 0 is what event_a is in the other trace, by the alignment
+ * event_a, event_b   for EVENT; one of them may be 0: what the other is in that trace, by replay/pairs.h
+ * inside    inside_count rows that all must have a block for it to be counted; borrowed until the part is there
  */
 #define RPL_DIFF_STEP_LAST INT64_MIN
 struct rpl_diff_options {
@@ -63,6 +76,8 @@ struct rpl_diff_options {
     int64_t step;
     uint64_t event_a;
     uint64_t event_b;
+    const struct rpl_diff_inside *inside;
+    size_t inside_count;
 };
 
 /*
@@ -86,7 +101,8 @@ const char *rpl_diff_cause_name(enum rpl_diff_cause cause);
 /*
  * key       category, module path ("" the model itself), text of the line ("" where there is none), name or origin of a tensor
  * category  of the blocks; of a tensor that of B's where it has one
- * line_a, line_b  of LINE: its number in each net file; 0: it is not there
+ * module    of TENSOR: the path it belongs to, "" the model itself; else NULL
+ * line_a, line_b  of LINE and TENSOR: its number in each net file; 0: it is not there
  * a, b      bytes;  blocks_a, blocks_b  how many they are in
  * alloc_a, alloc_b  of TENSOR: the two allocations, also of one that is not counted; NULL where there is none. Owned by the alignment
  * cause     of TENSOR: which of them are counted
@@ -94,6 +110,7 @@ const char *rpl_diff_cause_name(enum rpl_diff_cause cause);
 struct rpl_diff_row {
     const char *key;
     enum vs_category category;
+    const char *module;
     uint32_t line_a;
     uint32_t line_b;
     uint64_t a;
@@ -110,6 +127,7 @@ struct rpl_diff_row {
  * event_a, event_b   the moments; 0: it is about no moment
  * causes   the same bytes by cause: they add up as well
  * is_same  no tensor differs in bytes or category, and none is in one alone
+ * arena    owns the texts that are not a trace's
  */
 struct rpl_diff_sum {
     uint64_t a;
@@ -126,7 +144,9 @@ struct rpl_diff_part {
     size_t row_count;
     struct rpl_diff_sum causes[RPL_DIFF_CAUSE_COUNT];
     bool is_same;
+    struct vs_arena *arena;
 };
+void rpl_diff_part_release(struct rpl_diff_part *part);
 
 /* A toggle whose value differs; NULL where a trace does not have it. */
 struct rpl_diff_toggle {
@@ -157,18 +177,20 @@ struct rpl_diff_side {
 };
 
 /*
- * options   as given; `step` is a step that both have, -1 where they have no training step in common
+ * options   as given last; `step` is a step that both have, -1 where they have no training step in common
  * moment    what is allocated at the two moments, with rounding; where they are in different training steps, those two are paired
  * step      what the step allocates in all, with rounding; category as at first
  * saved     what autograd holds when the last loss ends, as in rpl_saved: bytes asked for, without parameters, buffers and batch
  * toggles, lines   what differs in how they were made
  * paired, moved, only_a, only_b   allocations of the whole traces: with a counterpart, of these in another order, without
  * is_same   nothing that is looked at differs
+ * pairs     rpl_diff_pairs gives it
  * arena     owns the texts
  */
 struct rpl_diff {
     struct rpl_diff_options options;
     struct rpl_align align;
+    struct rpl_pairs pairs;
     struct rpl_diff_side a;
     struct rpl_diff_side b;
     struct rpl_diff_part moment;
@@ -187,14 +209,41 @@ struct rpl_diff {
 };
 
 /*
- * Compare. The indexes are borrowed, and so are their traces: they must outlive the answer. Zero-initialise `out`; release it also after a
- * failure. Reads each trace twice. Errors: those of reading them. VS_E_NOT_FOUND: a trace has no such step or event.
+ * Compare: all parts. The indexes are borrowed, and so are their traces: they must outlive the answer. Zero-initialise `out`; release it also
+ * after a failure. Reads each trace twice. Errors: those of reading them. VS_E_NOT_FOUND: a trace has no such step or event.
  */
 VS_MUST_USE enum vs_status rpl_diff_fill(struct rpl_diff *out, struct rpl_index *a,
                                          struct rpl_index *b,
                                          const struct rpl_diff_options *options,
                                          struct vs_error *err);
 void rpl_diff_release(struct rpl_diff *diff);
+
+/*
+ * The same piece by piece, for whoever asks more than once: align and say how they were made; no part is there then. progress may be NULL.
+ * Errors as above; VS_E_STOPPED where progress says so.
+ */
+VS_MUST_USE enum vs_status rpl_diff_open(struct rpl_diff *out, struct rpl_index *a,
+                                         struct rpl_index *b, rpl_progress_fn *progress, void *user,
+                                         struct vs_error *err);
+/* Which part: what is alive at the moments of options->at, what the step allocates, what autograd keeps. */
+enum rpl_diff_what { RPL_DIFF_MOMENT, RPL_DIFF_STEP, RPL_DIFF_SAVED };
+/*
+ * A part of an open diff: `out`, which is zeroed and which the caller releases, also after a failure. Sets `options`, and, for a moment, `at`
+ * of the sides. Its rows borrow from the diff. Costs going to the two moments, and what is alive there. Errors as rpl_diff_fill.
+ */
+VS_MUST_USE enum vs_status rpl_diff_take(struct rpl_diff *diff, enum rpl_diff_what what,
+                                         const struct rpl_diff_options *options,
+                                         struct rpl_diff_part *out, struct vs_error *err);
+
+/* The events of both side by side; made when first asked for, as long as the diff. */
+const struct rpl_pairs *rpl_diff_pairs(struct rpl_diff *diff);
+
+/* What a row is about, without its category: "layers.11.attn", "line 33 | x = self.conv1(x)", "f32[64, 16]  made by relu, line 33". */
+void rpl_diff_row_text(const struct rpl_diff *diff, const struct rpl_diff_row *row,
+                       struct vs_text *out);
+/* Of a tensor: why it is counted on one side only: "in B gone since event 812, relu of line 33". Nothing where it is on both. */
+void rpl_diff_fate_text(const struct rpl_diff *diff, const struct rpl_diff_part *part,
+                        const struct rpl_diff_row *row, struct vs_text *out);
 
 /* For people; at most `top` rows a part. Names are what to call the traces. */
 void rpl_diff_text(const struct rpl_diff *diff, const char *name_a, const char *name_b, size_t top,

@@ -30,7 +30,7 @@ struct rpl_items {
 void rpl_items_add(struct rpl_items *items, struct rpl_diff *diff, const struct rpl_diff_side *side,
                    size_t alloc, enum vs_category category, const char *module, uint64_t bytes);
 
-/* Make a part of them, which is zero before; there are none then. Also on failure. Errors: those of reading the traces. */
+/* Make a part of them, as diff->options says, which is zero before; there are none then. Also on failure. Errors: those of reading the traces. */
 VS_MUST_USE enum vs_status rpl_items_take(struct rpl_items *items, struct rpl_diff *diff,
                                           struct rpl_diff_part *part, struct vs_error *err);
 

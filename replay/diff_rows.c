@@ -21,12 +21,12 @@ static struct rpl_align_side *align_side(struct rpl_diff *diff, const struct rpl
     return side == &diff->a ? &diff->align.a : &diff->align.b;
 }
 
-static const char *line_text(struct rpl_diff *diff, const struct rpl_trace *trace, uint32_t line)
+static const char *line_text(struct vs_arena *arena, const struct rpl_trace *trace, uint32_t line)
 {
     size_t len;
     const char *text = rpl_trace_source_line(trace, line, &len);
 
-    return len ? vs_arena_strndup(diff->arena, text, len) : "";
+    return len ? vs_arena_strndup(arena, text, len) : "";
 }
 
 /* The number of a pair of allocations, or of one that is alone. */
@@ -46,9 +46,15 @@ void rpl_items_add(struct rpl_items *items, struct rpl_diff *diff, const struct 
     const struct rpl_alloc *made = &align_side(diff, side)->allocs[alloc];
     struct rpl_item item = {.pair = pair_number(diff, is_b, alloc)};
     struct rpl_diff_row *row = &item.row;
+    uint32_t line;
+    uint32_t mate;
 
-    row->key = module;
+    row->key = row->module = module;
     row->category = category;
+    line = rpl_trace_place(side->trace, made->place)->line;
+    mate = rpl_align_line(align_side(diff, side), line);
+    row->line_a = is_b ? mate : line;
+    row->line_b = is_b ? line : mate;
     if (is_b) {
         row->alloc_b = made;
         row->alloc_a = made->mate ? &diff->align.a.allocs[made->mate - 1] : NULL;
@@ -172,36 +178,77 @@ static int by_change(const void *x, const void *y)
     return by_group(x, y);
 }
 
-/* Which row an item belongs to: `group`, `key` and `category` together. */
-static void item_name(struct rpl_diff *diff, struct rpl_item *item)
+/* The number of a row's line, that of A where both have it; 0: it has none. */
+static uint64_t line_group(const struct rpl_diff_row *row)
+{
+    if (row->line_a)
+        return row->line_a;
+    return row->line_b ? LINE_OF_B + row->line_b : 0;
+}
+
+/* Which row of the grouping an item belongs to: `group`, `key` and `category` together. */
+static void item_name(enum rpl_diff_by by, struct rpl_item *item)
 {
     struct rpl_diff_row *row = &item->row;
-    const struct rpl_diff_side *side = row->blocks_b ? &diff->b : &diff->a;
-    const struct rpl_alloc *made = row->blocks_b ? row->alloc_b : row->alloc_a;
-    uint32_t line = rpl_trace_place(side->trace, made->place)->line;
-    uint32_t mate = rpl_align_line(align_side(diff, side), line);
 
-    switch (diff->options.by) {
+    switch (by) {
     case RPL_DIFF_CATEGORY:
         row->key = vs_category_name(row->category);
         break;
     case RPL_DIFF_MODULE: /* it has its path from the beginning */
         break;
     case RPL_DIFF_LINE:
-        row->line_a = row->blocks_b ? mate : line;
-        row->line_b = row->blocks_b ? line : mate;
-        item->group = row->line_a || !line ? row->line_a : LINE_OF_B + line;
+        item->group = line_group(row);
         row->key = "";
-        break;
+        return;
+    case RPL_DIFF_TENSOR:
+    case RPL_DIFF_BY_COUNT:
+        return;
+    }
+    row->line_a = row->line_b = 0;
+}
+
+/* Is it in this row of another grouping? */
+static bool is_inside(const struct rpl_diff_row *row, const struct rpl_diff_inside *inside)
+{
+    struct rpl_diff_row other = {.line_a = inside->line_a, .line_b = inside->line_b};
+
+    if (row->category != inside->category)
+        return false;
+    switch (inside->by) {
+    case RPL_DIFF_CATEGORY:
+        return true;
+    case RPL_DIFF_MODULE:
+        return strcmp(row->module, inside->key) == 0;
+    case RPL_DIFF_LINE:
+        return line_group(row) == line_group(&other);
     case RPL_DIFF_TENSOR:
     case RPL_DIFF_BY_COUNT:
         break;
     }
+    return true;
+}
+
+/* Leave out what is not inside all that was asked for. */
+static void inside_keep(struct rpl_items *items, const struct rpl_diff_options *options)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < items->count; i++) {
+        bool keep = true;
+
+        for (size_t k = 0; keep && k < options->inside_count; k++)
+            keep = is_inside(&items->all[i].row, &options->inside[k]);
+        if (keep)
+            items->all[kept++] = items->all[i];
+    }
+    items->count = kept;
 }
 
 /* "layer1.0.conv1.weight", "made by relu in layer1.0.relu, line 33". */
-static enum vs_status tensor_name(struct rpl_diff *diff, struct rpl_diff_row *row,
-                                  struct vs_text *text, struct vs_error *err)
+static enum vs_status tensor_name(struct rpl_diff *diff, struct vs_arena *arena,
+                                  struct rpl_diff_row *row, struct vs_text *text,
+                                  struct vs_error *err)
 {
     const struct rpl_diff_side *side = row->blocks_b ? &diff->b : &diff->a;
     const struct rpl_alloc *made = row->blocks_b ? row->alloc_b : row->alloc_a;
@@ -217,7 +264,7 @@ static enum vs_status tensor_name(struct rpl_diff *diff, struct rpl_diff_row *ro
     why.block.category = (uint8_t)row->category;
     vs_text_clear(text);
     rpl_block_text(side->trace, &why, text);
-    row->key = vs_arena_strndup(diff->arena, vs_text_get(text), text->len);
+    row->key = vs_arena_strndup(arena, vs_text_get(text), text->len);
     return VS_OK;
 }
 
@@ -232,10 +279,10 @@ static enum vs_status rows_name(struct rpl_diff *diff, struct rpl_diff_part *par
         struct rpl_diff_row *row = &part->rows[i];
 
         if (diff->options.by == RPL_DIFF_LINE)
-            row->key = row->line_b ? line_text(diff, diff->b.trace, row->line_b)
-                                   : line_text(diff, diff->a.trace, row->line_a);
+            row->key = row->line_b ? line_text(part->arena, diff->b.trace, row->line_b)
+                                   : line_text(part->arena, diff->a.trace, row->line_a);
         else if (diff->options.by == RPL_DIFF_TENSOR)
-            st = tensor_name(diff, row, &text, err);
+            st = tensor_name(diff, part->arena, row, &text, err);
     }
     vs_text_release(&text);
     return st;
@@ -249,7 +296,7 @@ static size_t rows_fold(struct rpl_diff *diff, struct rpl_item *all, size_t coun
     if (diff->options.by == RPL_DIFF_TENSOR || !count)
         return count;
     for (size_t i = 0; i < count; i++)
-        item_name(diff, &all[i]);
+        item_name(diff->options.by, &all[i]);
     qsort(all, count, sizeof(*all), by_group);
     for (size_t i = 0; i < count; i++) {
         struct rpl_item *last = rows ? &all[rows - 1] : NULL;
@@ -260,6 +307,7 @@ static size_t rows_fold(struct rpl_diff *diff, struct rpl_item *all, size_t coun
         } else {
             all[rows] = all[i];
             all[rows].row.alloc_a = all[rows].row.alloc_b = NULL;
+            all[rows].row.module = NULL;
             rows++;
         }
     }
@@ -273,6 +321,8 @@ enum vs_status rpl_items_take(struct rpl_items *items, struct rpl_diff *diff,
     bool has_categories = true;
     size_t count;
 
+    part->arena = vs_arena_new();
+    inside_keep(items, &diff->options);
     if (items->count)
         qsort(items->all, items->count, sizeof(*items->all), by_pair);
     count = pairs_make(pairs, items, &has_categories);

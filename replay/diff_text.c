@@ -98,37 +98,30 @@ static void add_fate(const struct rpl_diff_side *side, const struct rpl_alloc *m
     const struct vs_place *place;
 
     if (mate->seq > at) {
-        vs_text_addf(out, "; in %s made later, at event %" PRIu64, which, mate->seq);
+        vs_text_addf(out, "in %s made later, at event %" PRIu64, which, mate->seq);
         return;
     }
     if (!mate->free_seq)
         return;
     place = rpl_trace_place(side->trace, mate->free_place);
-    vs_text_addf(out, "; in %s gone since event %" PRIu64, which, mate->free_seq);
+    vs_text_addf(out, "in %s gone since event %" PRIu64, which, mate->free_seq);
     if (*rpl_trace_string(side->trace, place->op))
         vs_text_addf(out, ", %s", rpl_trace_string(side->trace, place->op));
     if (place->line)
         vs_text_addf(out, " of line %" PRIu32, place->line);
 }
 
-static void add_tensor_key(const struct rpl_diff *diff, const struct rpl_diff_part *part,
-                           const struct rpl_diff_row *row, struct vs_text *out)
+void rpl_diff_fate_text(const struct rpl_diff *diff, const struct rpl_diff_part *part,
+                        const struct rpl_diff_row *row, struct vs_text *out)
 {
-    const struct rpl_diff_side *side = row->blocks_b ? &diff->b : &diff->a;
-    const struct rpl_alloc *made = row->blocks_b ? row->alloc_b : row->alloc_a;
-
-    rpl_shape_text(side->trace, made->tensor, out);
-    vs_text_addf(out, "%s%s", made->tensor ? "  " : "", row->key);
-    if (made->step >= 0)
-        vs_text_addf(out, ", step %" PRId64, made->step);
     switch (row->cause) {
     case RPL_DIFF_BOTH:
         break;
     case RPL_DIFF_ONLY_A:
-        vs_text_add(out, "; only A makes it");
+        vs_text_add(out, "only A makes it");
         break;
     case RPL_DIFF_ONLY_B:
-        vs_text_add(out, "; only B makes it");
+        vs_text_add(out, "only B makes it");
         break;
     case RPL_DIFF_NOT_IN_B:
         add_fate(&diff->b, row->alloc_b, part->event_b, "B", out);
@@ -141,28 +134,53 @@ static void add_tensor_key(const struct rpl_diff *diff, const struct rpl_diff_pa
     }
 }
 
-static void add_key(const struct rpl_diff *diff, const struct rpl_diff_part *part,
-                    const struct rpl_diff_row *row, struct vs_text *out)
+static void add_tensor_key(const struct rpl_diff *diff, const struct rpl_diff_row *row,
+                           struct vs_text *out)
+{
+    const struct rpl_diff_side *side = row->blocks_b ? &diff->b : &diff->a;
+    const struct rpl_alloc *made = row->blocks_b ? row->alloc_b : row->alloc_a;
+
+    rpl_shape_text(side->trace, made->tensor, out);
+    vs_text_addf(out, "%s%s", made->tensor ? "  " : "", row->key);
+    if (made->step >= 0)
+        vs_text_addf(out, ", step %" PRId64, made->step);
+}
+
+void rpl_diff_row_text(const struct rpl_diff *diff, const struct rpl_diff_row *row,
+                       struct vs_text *out)
 {
     switch (diff->options.by) {
     case RPL_DIFF_CATEGORY:
-        vs_text_addf(out, "  %s", row->key);
+        vs_text_add(out, row->key);
         return;
     case RPL_DIFF_MODULE:
-        vs_text_addf(out, "  %-10s  ", vs_category_name(row->category));
         vs_text_add(out, *row->key ? row->key : "(the model itself)");
         return;
     case RPL_DIFF_LINE:
-        vs_text_addf(out, "  %-10s  ", vs_category_name(row->category));
         add_line_key(row, out);
         return;
     case RPL_DIFF_TENSOR:
-        vs_text_addf(out, "  %-10s  ", vs_category_name(row->category));
-        add_tensor_key(diff, part, row, out);
+        add_tensor_key(diff, row, out);
         return;
     case RPL_DIFF_BY_COUNT:
         break;
     }
+}
+
+static void add_key(const struct rpl_diff *diff, const struct rpl_diff_part *part,
+                    const struct rpl_diff_row *row, struct vs_text *out)
+{
+    struct vs_text fate = {NULL, 0, 0};
+
+    vs_text_add(out, "  ");
+    if (diff->options.by != RPL_DIFF_CATEGORY)
+        vs_text_addf(out, "%-10s  ", vs_category_name(row->category));
+    rpl_diff_row_text(diff, row, out);
+    if (diff->options.by == RPL_DIFF_TENSOR)
+        rpl_diff_fate_text(diff, part, row, &fate);
+    if (fate.len)
+        vs_text_addf(out, "; %s", vs_text_get(&fate));
+    vs_text_release(&fate);
 }
 
 static void add_rows(const struct rpl_diff *diff, const struct rpl_diff_part *part, size_t top,

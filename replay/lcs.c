@@ -145,42 +145,54 @@ static struct anchor *anchors_find(const struct piece *p, bool is_unique, size_t
     return anchors;
 }
 
-/* Of the anchors, which rise in `a`, keep a longest run that rises in `b` as well. Returns how many are kept, in order. */
-static size_t rising_keep(struct anchor *anchors, size_t count)
+size_t rpl_rising(const uint32_t *values, size_t count, uint32_t *kept)
 {
-    uint32_t *ends =
-        vs_calloc(count + 1, sizeof(*ends)); /* of the best run of each length, its last */
-    uint32_t *before =
-        vs_calloc(count + 1, sizeof(*before)); /* the one before it in its run, + 1 */
+    /* kept: of the best run of each length, its last; before: the one before it in its run, + 1 */
+    uint32_t *before = vs_calloc(count + 1, sizeof(*before));
     size_t len = 0;
     size_t at;
 
     for (size_t i = 0; i < count; i++) {
-        size_t low = 0;
+        /* what rises already, which is most of it, is not searched for */
+        size_t low = len && values[kept[len - 1]] < values[i] ? len : 0;
         size_t high = len;
 
         while (low < high) {
             size_t mid = (low + high) / 2;
 
-            if (anchors[ends[mid]].b < anchors[i].b)
+            if (values[kept[mid]] < values[i])
                 low = mid + 1;
             else
                 high = mid;
         }
-        ends[low] = (uint32_t)i;
-        before[i] = low ? ends[low - 1] + 1 : 0;
+        kept[low] = (uint32_t)i;
+        before[i] = low ? kept[low - 1] + 1 : 0;
         len += low == len;
     }
     /* from the last on backwards: each goes to a place that nobody looks at any more */
-    at = len ? ends[len - 1] : 0;
+    at = len ? kept[len - 1] : 0;
     for (size_t k = len; k-- > 0;) {
-        ends[k] = (uint32_t)at;
+        kept[k] = (uint32_t)at;
         at = before[at] ? before[at] - 1 : 0;
     }
-    for (size_t k = 0; k < len; k++)
-        anchors[k] = anchors[ends[k]];
-    vs_free(ends);
     vs_free(before);
+    return len;
+}
+
+/* Of the anchors, which rise in `a`, keep a longest run that rises in `b` as well. Returns how many are kept, in order. */
+static size_t rising_keep(struct anchor *anchors, size_t count)
+{
+    uint32_t *values = vs_calloc(count + 1, sizeof(*values));
+    uint32_t *kept = vs_calloc(count + 1, sizeof(*kept));
+    size_t len;
+
+    for (size_t i = 0; i < count; i++)
+        values[i] = anchors[i].b;
+    len = rpl_rising(values, count, kept);
+    for (size_t k = 0; k < len; k++)
+        anchors[k] = anchors[kept[k]];
+    vs_free(values);
+    vs_free(kept);
     return len;
 }
 

@@ -199,7 +199,7 @@ static void counterparts_are_mutual_and_of_one_place(void **state)
         size_t paired = 0;
 
         pair_open(&pair, net_trace(RUNS[i].net, NULL), net_trace(RUNS[i].net, RUNS[i].toggles));
-        ok(rpl_align_fill(&align, pair.indexes[0], pair.indexes[1], &err), &err);
+        ok(rpl_align_fill(&align, pair.indexes[0], pair.indexes[1], NULL, NULL, &err), &err);
         for (size_t k = 0; k < align.a.alloc_count; k++) {
             const struct rpl_alloc *a = &align.a.allocs[k];
             const struct rpl_alloc *b = a->mate ? &align.b.allocs[a->mate - 1] : NULL;
