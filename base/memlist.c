@@ -52,6 +52,8 @@ void vs_memlist_release(struct vs_memlist *list)
     vs_free(list->events);
     vs_free(list->segments);
     vs_free(list->blocks);
+    vs_free(list->notes);
+    vs_callstacks_release(&list->stacks);
     vs_free(list->conf);
     if (list->strings) {
         vs_arena_free(list->strings->arena);
@@ -97,6 +99,12 @@ void vs_memlist_add_block(struct vs_memlist *list, struct vs_mem_block block)
         vs_grow(list->blocks, list->block_count, &list->block_cap, sizeof(*list->blocks));
     list->blocks[list->block_count++] = block;
     list->segments[list->segment_count - 1].block_count++;
+}
+
+void vs_memlist_add_note(struct vs_memlist *list, struct vs_mem_note note)
+{
+    list->notes = vs_grow(list->notes, list->note_count, &list->note_cap, sizeof(*list->notes));
+    list->notes[list->note_count++] = note;
 }
 
 /* ---- strings ---- */

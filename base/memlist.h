@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/attr.h"
+#include "base/callstack.h"
 
 /* What a recording calls its events; those from VS_MEM_SNAPSHOT on are no deeds of the allocator. */
 enum vs_mem_kind {
@@ -52,6 +53,7 @@ const char *vs_mem_class_name(enum vs_mem_class cls);
  * op       string: the aten op, or node and op ("MulBackward0/mul_Tensor"); func, file, line: the innermost place in Python.
  *          0 where the list does not say
  * time_us  of the clock on the wall; 0 where the list does not say
+ * stack    number in the list's stacks; 0: none was recorded. Of a free it is where that was asked for, or the allocation's
  */
 struct vs_mem_event {
     uint64_t address;
@@ -62,6 +64,7 @@ struct vs_mem_event {
     uint32_t func;
     uint32_t file;
     uint32_t line;
+    uint32_t stack;
     uint8_t kind;
     uint8_t cls;
 };
@@ -87,6 +90,14 @@ struct vs_mem_segment {
     bool is_expandable;
 };
 
+/* What the program said itself: a range began or ended (record_function, profiler steps), or a text was attached to what it does. name: string; order: as it stood in the file. */
+struct vs_mem_note {
+    uint64_t time_us;
+    uint32_t name;
+    uint32_t order;
+    bool is_end;
+};
+
 struct vs_memlist_strings;
 
 /*
@@ -101,6 +112,9 @@ struct vs_memlist {
     size_t segment_count, segment_cap;
     struct vs_mem_block *blocks;
     size_t block_count, block_cap;
+    struct vs_mem_note *notes; /* in order of time */
+    size_t note_count, note_cap;
+    struct vs_callstacks stacks;
     struct vs_memlist_strings *strings;
     char *conf;
     uint64_t device;
@@ -115,6 +129,7 @@ struct vs_mem_event *vs_memlist_add_event(struct vs_memlist *list, enum vs_mem_k
                                           uint64_t address, uint64_t bytes, uint64_t stream);
 struct vs_mem_segment *vs_memlist_add_segment(struct vs_memlist *list);
 void vs_memlist_add_block(struct vs_memlist *list, struct vs_mem_block block);
+void vs_memlist_add_note(struct vs_memlist *list, struct vs_mem_note note);
 
 /* Where the driver put each segment that the events ask for, in order; how many. The caller frees *out. 0 without addresses. */
 size_t vs_memlist_segment_addresses(const struct vs_memlist *list, uint64_t **out);

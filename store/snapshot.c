@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "store/pickle.h"
 #include "store/snapshot_frames.h"
+#include "store/snapshot_notes.h"
 
 enum key {
     KEY_SEGMENTS,
@@ -69,6 +70,7 @@ struct reading {
     struct sto_pickle *p;
     struct vs_memlist *list;
     struct sto_stacks stacks;
+    struct sto_notes notes;
     uint32_t keys[KEY_COUNT];
     int64_t device;
     uint64_t left;
@@ -280,9 +282,11 @@ static enum vs_status event_read(struct reading *r, struct sto_value v)
         return wrong(r, "an event", KEY_TIME);
     event = vs_memlist_add_event(r->list, kind, address, bytes, stream);
     event->time_us = time_us;
+    sto_notes_event(&r->notes, v, time_us);
     if (get(r, v, KEY_FRAMES, &frames)) {
         const struct sto_stack *stack = sto_stacks_get(&r->stacks, frames);
 
+        event->stack = stack->id;
         event->op = stack->op;
         event->func = stack->func;
         event->file = stack->file;
@@ -392,6 +396,10 @@ static enum vs_status top_read(struct reading *r)
         st = events_read(r, traces);
     if (!st && sto_value_type(top) == STO_DICT)
         conf_read(r, top);
+    if (!st && !sto_notes_read(&r->notes, top, r->left))
+        st = vs_fail(r->err, VS_E_FORMAT,
+                     "`external_annotations` are not what PyTorch writes: no list of names with "
+                     "stage and time");
     r->list->has_addresses = true;
     r->list->has_state = true;
     return st;
@@ -416,6 +424,9 @@ enum vs_status sto_snapshot_read(const char *bytes, size_t len, int64_t device,
     r.stacks.pickle = r.p;
     r.stacks.list = out;
     sto_stacks_begin(&r.stacks);
+    r.notes.pickle = r.p;
+    r.notes.list = out;
+    sto_notes_begin(&r.notes);
     st = top_read(&r);
     sto_stacks_release(&r.stacks);
     sto_pickle_free(r.p);

@@ -1,6 +1,8 @@
 /*
  * store/snapshot_frames.c - see snapshot_frames.h.
  *
+ * Must not know:  whose code a Python frame is (snapshot_python.c).
+ *
  * The names are PyTorch's own C++ symbols, 2.0 to 2.15; tests/oracle/snapshot_lists.py tells the classes by the same ones.
  */
 #include "store/snapshot_frames.h"
@@ -9,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "store/snapshot_python.h"
 
 /* Every tensor's memory is made in one of these. */
 static const char *const TENSOR[] = {"at::detail::empty_", "at::native::resize_",
@@ -25,6 +28,21 @@ static const char *const WORKSPACE[] = {"getNewWorkspace",
                                         "Cudnn",
                                         "addmm"};
 static const char *const CPP[] = {"at::", "c10::", "torch::"};
+
+/* What a frame of autograd, autocast or the binding of Python says of the whole stack. */
+static const struct {
+    const char *name;
+    uint8_t flag;
+} SAYS[] = {
+    {"torch::autograd::Engine::", VS_STACK_ENGINE},
+    {"::release_variables(", VS_STACK_RELEASE},
+    {"SavedVariable::reset_data(", VS_STACK_RELEASE},
+    {"at::autocast::cached_cast", VS_STACK_CAST},
+    {"THPVariable_set_data", VS_STACK_SET_DATA},
+    {"VariableHooks::set_data", VS_STACK_SET_DATA},
+    {"THPVariable_set_grad", VS_STACK_SET_GRAD},
+    {"torch::autograd::AccumulateGrad::", VS_STACK_ACCUMULATE},
+};
 
 #define COUNT(words) (sizeof(words) / sizeof((words)[0]))
 
@@ -99,11 +117,6 @@ static struct span node_of(struct span name)
     return memchr(node.at, ':', node.len) ? (struct span){"", 0} : node;
 }
 
-static bool is_python(struct span file)
-{
-    return file.len > 3 && memcmp(file.at + file.len - 3, ".py", 3) == 0;
-}
-
 /* Tensor's unless C++ frames say otherwise. */
 struct whose {
     bool has_cpp;
@@ -115,6 +128,8 @@ struct whose {
 struct sto_frame {
     struct span op;
     struct span node;
+    uint32_t python; /* number in the list's stacks; 0: it is no Python */
+    uint8_t flags;
     bool is_cpp;
     bool is_tensor;
     bool is[VS_MEM_CLASS_COUNT];
@@ -130,6 +145,32 @@ static void frame_look(struct sto_frame *frame, struct span name)
     frame->is[VS_MEM_REDUCTION] = has_any(name, REDUCTION, COUNT(REDUCTION));
     frame->is[VS_MEM_SORT] = has_any(name, SORT, COUNT(SORT));
     frame->is[VS_MEM_WORKSPACE] = has_any(name, WORKSPACE, COUNT(WORKSPACE));
+    frame->flags = frame->is_cpp ? VS_STACK_HAS_CPP : 0;
+    frame->flags |= frame->op.len ? VS_STACK_INSIDE_OP : 0;
+    for (size_t i = 0; i < COUNT(SAYS); i++)
+        frame->flags |= has(name, SAYS[i].name) ? SAYS[i].flag : 0;
+}
+
+/* The number of a frame of Python, 0 of another. */
+static uint32_t python_look(struct sto_stacks *stacks, struct sto_value v, struct span name)
+{
+    struct span path = field(stacks, v, stacks->key_filename);
+    struct vs_text file = {NULL, 0, 0};
+    struct vs_frame frame = {.line = 0};
+    struct sto_value at;
+    uint64_t line = 0;
+
+    if (!sto_python_is(path.at, path.len))
+        return 0;
+    if (sto_value_get(stacks->pickle, v, stacks->key_line, &at) &&
+        !sto_value_int(stacks->pickle, at, &line))
+        line = 0;
+    frame.kind = (uint8_t)sto_python_file(path.at, path.len, &file);
+    frame.file = vs_memlist_string(stacks->list, vs_text_get(&file), file.len);
+    frame.func = vs_memlist_string(stacks->list, name.at, name.len);
+    frame.line = line > UINT32_MAX ? 0 : (uint32_t)line;
+    vs_text_release(&file);
+    return vs_callstacks_frame(&stacks->list->stacks, &frame);
 }
 
 /* Borrowed until the next call. */
@@ -149,6 +190,8 @@ static const struct sto_frame *frame_get(struct sto_stacks *stacks, struct sto_v
     frame = &stacks->frames[stacks->frame_count++];
     memset(frame, 0, sizeof(*frame));
     frame_look(frame, field(stacks, v, stacks->key_name));
+    if (!frame->is_cpp)
+        frame->python = python_look(stacks, v, field(stacks, v, stacks->key_name));
     sto_value_mark_set(stacks->pickle, v, (uint32_t)stacks->frame_count);
     return frame;
 }
@@ -172,21 +215,6 @@ static uint8_t whose_get(const struct whose *whose)
     return whose->has[VS_MEM_WORKSPACE] ? VS_MEM_WORKSPACE : VS_MEM_SCRATCH;
 }
 
-/* The base name of a path, of either kind. */
-static struct span base_of(struct span path)
-{
-    for (size_t i = path.len; i-- > 0;)
-        if (path.at[i] == '/' || path.at[i] == '\\')
-            return (struct span){path.at + i + 1, path.len - i - 1};
-    return path;
-}
-
-/* Installed packages, PyTorch's among them, are not where a user looks first. */
-static bool is_installed(struct span file)
-{
-    return has(file, "site-packages") || has(file, "dist-packages");
-}
-
 static void op_set(struct sto_stacks *stacks, struct sto_stack *out, struct span node,
                    struct span op)
 {
@@ -199,55 +227,58 @@ static void op_set(struct sto_stacks *stacks, struct sto_stack *out, struct span
     vs_text_release(&text);
 }
 
-/* The innermost frame of the user's own, else the innermost in Python. */
-static void place_find(struct sto_stacks *stacks, struct sto_value frames, struct sto_stack *out)
+static void python_add(struct sto_stacks *stacks, uint32_t frame)
 {
-    const struct sto_pickle *p = stacks->pickle;
-    struct sto_value best = {0};
-    struct span file = {"", 0};
-    struct span name;
-    struct sto_value v;
-    uint64_t line = 0;
+    stacks->python =
+        vs_grow(stacks->python, stacks->python_count, &stacks->python_cap, sizeof(*stacks->python));
+    stacks->python[stacks->python_count++] = frame;
+}
 
-    for (size_t i = 0; i < sto_value_count(p, frames); i++) {
-        struct sto_value frame = sto_value_at(p, frames, i);
-        struct span found = field(stacks, frame, stacks->key_filename);
+static void place_set(struct sto_stacks *stacks, struct sto_stack *out)
+{
+    const struct vs_callstacks *all = &stacks->list->stacks;
+    const uint32_t found = sto_python_place(all, stacks->python, stacks->python_count,
+                                            stacks->forward, stacks->module);
+    const char *path;
+    const char *slash;
 
-        if (!is_python(found) || (file.len && is_installed(found)))
-            continue;
-        best = frame;
-        file = found;
-        if (!is_installed(found))
-            break;
-    }
-    if (!file.len)
+    if (!found)
         return;
-    name = field(stacks, best, stacks->key_name);
-    if (sto_value_get(p, best, stacks->key_line, &v) && !sto_value_int(p, v, &line))
-        line = 0;
-    file = base_of(file);
-    out->func = vs_memlist_string(stacks->list, name.at, name.len);
-    out->file = vs_memlist_string(stacks->list, file.at, file.len);
-    out->line = (uint32_t)line;
+    path = vs_memlist_text(stacks->list, all->frames[found - 1].file);
+    slash = strrchr(path, '/');
+    out->func = all->frames[found - 1].func;
+    out->line = all->frames[found - 1].line;
+    out->file = slash ? vs_memlist_string(stacks->list, slash + 1, strlen(slash + 1))
+                      : all->frames[found - 1].file;
 }
 
 /* The outermost op, inside a backward node that node's; and whose the allocation is. */
-static void op_find(struct sto_stacks *stacks, struct sto_value frames, struct sto_stack *out)
+static void look(struct sto_stacks *stacks, struct sto_value frames, struct sto_stack *out)
 {
     const struct sto_pickle *p = stacks->pickle;
+    struct vs_callstack about = {.flags = 0};
     struct whose whose = {.has_cpp = false};
     struct span op = {"", 0};
     struct span node = {"", 0};
 
+    stacks->python_count = 0;
     for (size_t i = 0; i < sto_value_count(p, frames); i++) {
         const struct sto_frame *frame = frame_get(stacks, sto_value_at(p, frames, i));
 
         whose_look(&whose, frame);
         op = !node.len && frame->op.len ? frame->op : op;
         node = node.len ? node : frame->node;
+        about.flags |= frame->flags;
+        if (frame->python)
+            python_add(stacks, frame->python);
     }
     op_set(stacks, out, node, op);
+    place_set(stacks, out);
     out->cls = whose_get(&whose);
+    about.op = out->op;
+    about.cls = out->cls;
+    out->id =
+        vs_callstacks_add(&stacks->list->stacks, stacks->python, stacks->python_count, &about);
 }
 
 void sto_stacks_begin(struct sto_stacks *stacks)
@@ -255,17 +286,20 @@ void sto_stacks_begin(struct sto_stacks *stacks)
     stacks->key_name = sto_pickle_key(stacks->pickle, "name");
     stacks->key_filename = sto_pickle_key(stacks->pickle, "filename");
     stacks->key_line = sto_pickle_key(stacks->pickle, "line");
+    stacks->forward = vs_memlist_string(stacks->list, "forward", SIZE_MAX);
+    stacks->module = vs_memlist_string(stacks->list, "torch/nn/modules/module.py", SIZE_MAX);
 }
 
 void sto_stacks_release(struct sto_stacks *stacks)
 {
     vs_free(stacks->items);
     vs_free(stacks->frames);
+    vs_free(stacks->python);
 }
 
 const struct sto_stack *sto_stacks_get(struct sto_stacks *stacks, struct sto_value frames)
 {
-    static const struct sto_stack NOTHING = {0, 0, 0, 0, VS_MEM_TENSOR};
+    static const struct sto_stack NOTHING = {0, 0, 0, 0, 0, VS_MEM_TENSOR};
     uint32_t mark = sto_value_mark(stacks->pickle, frames);
     struct sto_stack *stack;
 
@@ -276,8 +310,7 @@ const struct sto_stack *sto_stacks_get(struct sto_stacks *stacks, struct sto_val
     stacks->items = vs_grow(stacks->items, stacks->count, &stacks->cap, sizeof(*stacks->items));
     stack = &stacks->items[stacks->count++];
     *stack = NOTHING;
-    place_find(stacks, frames, stack);
-    op_find(stacks, frames, stack);
+    look(stacks, frames, stack);
     sto_value_mark_set(stacks->pickle, frames, (uint32_t)stacks->count);
     return stack;
 }

@@ -11,8 +11,9 @@
 #include "base/memlist.h"
 #include "store/pickle.h"
 
-/* op, func, file: strings of the list; cls: enum vs_mem_class. */
+/* id: of the list's stacks. op, func, file: strings of the list; cls: enum vs_mem_class. */
 struct sto_stack {
+    uint32_t id;
     uint32_t op;
     uint32_t func;
     uint32_t file;
@@ -27,10 +28,13 @@ struct sto_stacks {
     struct sto_pickle *pickle;
     struct vs_memlist *list;
     uint32_t key_name, key_filename, key_line;
-    struct sto_stack *items; /* a stack's mark is its number here and one */
+    uint32_t forward, module; /* the strings that tell a module's forward */
+    struct sto_stack *items;  /* a stack's mark is its number here and one */
     size_t count, cap;
     struct sto_frame *frames; /* likewise of a frame, which many stacks share */
     size_t frame_count, frame_cap;
+    uint32_t *python; /* the frames of the stack that is looked at */
+    size_t python_count, python_cap;
 };
 
 void sto_stacks_begin(struct sto_stacks *stacks);

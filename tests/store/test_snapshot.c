@@ -275,6 +275,44 @@ static void a_device_is_chosen_or_asked_for(void **state)
                   VS_E_VALUE, "choose one of 1, 2");
 }
 
+/* Two texts attached to events, and a range given out of order. */
+static void what_the_program_noted_comes_in_order_of_time(void **state)
+{
+    static const char bytes[] =
+        "\x80\x02}(U\x08segments]U\x0d"
+        "device_traces](](}(U\x06"
+        "actionU\x05"
+        "allocU\x04"
+        "addrK\x01U\x04sizeK\x01U\x07time_usK\x05U\x0duser_metadataU\x01"
+        "au}(U\x06"
+        "actionU\x05"
+        "allocU\x04"
+        "addrK\x02U\x04sizeK\x01U\x07time_usK\x09U\x0duser_metadataU\x00uee"
+        "U\x14"
+        "external_annotations](}(U\x04nameU\x01rU\x05stageU\x03"
+        "ENDU\x07time_usK\x08u}(U\x04nameU\x01rU\x05stageU\x05STARTU\x07time_usK\x02ueu.";
+    static const struct {
+        uint64_t time_us;
+        const char *name;
+        bool is_end;
+    } EXPECTED[] = {{2, "r", false}, {5, "a", false}, {8, "r", true}, {9, "a", true}};
+    struct vs_memlist list = {.events = NULL};
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)state;
+    must(sto_snapshot_read(bytes, sizeof(bytes) - 1, -1, &list, &err), &err);
+    assert_int_equal(list.note_count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(list.notes[i].time_us, EXPECTED[i].time_us);
+        assert_string_equal(vs_memlist_text(&list, list.notes[i].name), EXPECTED[i].name);
+        assert_int_equal(list.notes[i].is_end, EXPECTED[i].is_end);
+    }
+    vs_memlist_release(&list);
+    CHECK_REFUSED("\x80\x02}(U\x08segments]U\x14"
+                  "external_annotations](Neu.",
+                  VS_E_FORMAT, "`external_annotations`");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -284,6 +322,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(wrong_types_are_refused_with_the_fields_name),
         cmocka_unit_test(what_repeats_itself_without_end_is_refused),
         cmocka_unit_test(a_device_is_chosen_or_asked_for),
+        cmocka_unit_test(what_the_program_noted_comes_in_order_of_time),
     };
 
     if (argc > 1)

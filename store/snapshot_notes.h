@@ -1,0 +1,32 @@
+/*
+ * store/snapshot_notes.h - what the program noted itself while it was recorded: record_function ranges and user_metadata.
+ *
+ * For:            store/snapshot.c.
+ * Must not know:  what the notes mean.
+ * Invariant:      the list's notes are in order of time.
+ */
+#ifndef STO_SNAPSHOT_NOTES_H
+#define STO_SNAPSHOT_NOTES_H
+
+#include "base/attr.h"
+#include "base/memlist.h"
+#include "store/pickle.h"
+
+/* Zero-initialise, then set pickle and list and call _begin. last: the text of the event before; string of the list. */
+struct sto_notes {
+    const struct sto_pickle *pickle;
+    struct vs_memlist *list;
+    uint32_t key_annotations, key_metadata, key_name, key_stage, key_time;
+    uint32_t last;
+};
+
+void sto_notes_begin(struct sto_notes *notes);
+/* The text attached to an event; where it is another one than before, one range ends and another begins there. */
+void sto_notes_event(struct sto_notes *notes, struct sto_value event, uint64_t time_us);
+/*
+ * The ranges of the whole snapshot, after its events: annotations are the process's, whichever device they name. False: they are not what PyTorch
+ * writes. At most `left` are taken.
+ */
+VS_MUST_USE bool sto_notes_read(struct sto_notes *notes, struct sto_value top, uint64_t left);
+
+#endif
