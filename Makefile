@@ -28,7 +28,8 @@ LIB_SRC  := $(sort $(foreach d,$(FOLDERS),$(shell find $(d) -name '*.c' 2>/dev/n
 CLI_SRC  := $(sort $(wildcard cli/*.c))
 TEST_SRC := $(sort $(shell find tests -name 'test_*.c'))
 HELP_SRC := $(sort $(shell find tests -name '*.c' ! -name 'test_*.c' ! -path 'tests/fuzz/*' ! -path 'tests/gpu/*'))
-BENCH_SRC:= $(sort $(wildcard bench/*.c))
+BENCH_SRC:= $(sort $(wildcard bench/bench_*.c))
+BENCH_OBJ:= $(patsubst %.c,$(B)/%.o,$(filter-out $(BENCH_SRC),$(wildcard bench/*.c)))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
 CLI_OBJ  := $(CLI_SRC:%.c=$(B)/%.o)
 HELP_OBJ := $(HELP_SRC:%.c=$(B)/%.o)
@@ -96,11 +97,11 @@ $(B)/tests/%: $(B)/tests/%.o $(TEST_LIBS)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $< $(TEST_LIBS) -lcmocka $(LDLIBS)
 
-$(B)/bench/%: $(B)/bench/%.o $(B)/libvramscope.a
+$(B)/bench/%: $(B)/bench/%.o $(BENCH_OBJ) $(B)/libvramscope.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $< $(B)/libvramscope.a $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $< $(BENCH_OBJ) $(B)/libvramscope.a $(LDLIBS)
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(HELP_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d) $(BENCH_SRC:%.c=$(B)/%.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(HELP_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d) $(BENCH_SRC:%.c=$(B)/%.d) $(BENCH_OBJ:.o=.d)
 
 tests: $(TESTS)
 

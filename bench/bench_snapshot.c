@@ -1,176 +1,100 @@
 /*
- * bench/bench_snapshot.c - reading PyTorch's memory snapshots.
+ * bench/bench_snapshot.c - reading and importing PyTorch's memory snapshots, against CPython's pickle.load of the same bytes.
  *
- * For:            `make bench`. Peer: CPython's own pickle.load of the same file, in the same run, which only makes the objects; ours also makes
- *                 the list of events. CPU time and the most memory a process had, both in processes of their own.
- * Must not know:  what is in a snapshot but for what it writes itself.
- * Invariant:      every figure is the median of ROUNDS rounds, ours and the peer's taken in turn.
+ * For:            `make bench`; `bench_snapshot FILE…` for snapshots of one's own (.gz: packed and unpacked);
+ *                 `bench_snapshot --make FILE EVENTS` leaves the invented one.
+ * Must not know:  what is in a snapshot.
+ * Invariant:      every figure is the median of ROUNDS rounds of processes of their own, ours and the peer's in turn. CPU time is
+ *                 user and system; what the interpreter needs to start (that of `import pickle`) is taken off the peer's time and memory,
+ *                 of ours nothing is.
  */
+#include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
+#include "base/mem.h"
+#include "bench/snapshot_maker.h"
 #include "store/memlist.h"
+#include "store/snapshot.h"
 
 #define EVENTS 1000000
-#define STACKS 400
-#define FRAMES 30
 #define ROUNDS 5
-
-/* ---- a snapshot as CPython writes it, protocol 4 ---- */
-
-static void put_text(FILE *f, const char *text)
-{
-    fputc(0x8c, f);
-    fputc((int)strlen(text), f);
-    fputs(text, f);
-    fputc(0x94, f);
-}
-
-static void put_int(FILE *f, uint64_t n)
-{
-    fputc(0x8a, f);
-    fputc(8, f);
-    for (int i = 0; i < 8; i++)
-        fputc((int)(n >> 8 * i & 0xff), f);
-}
-
-static void put_get(FILE *f, uint32_t memo)
-{
-    fputc('j', f);
-    for (int i = 0; i < 4; i++)
-        fputc((int)(memo >> 8 * i & 0xff), f);
-}
-
-/* A list of frames; memo numbers count what MEMOIZE has seen. Returns the list's number. */
-static uint32_t put_stack(FILE *f, unsigned number, uint32_t *memo)
-{
-    uint32_t list = *memo;
-    char name[128];
-
-    fputs("]\x94(", f);
-    ++*memo;
-    for (unsigned i = 0; i < FRAMES; i++) {
-        fputs("}\x94(", f);
-        put_text(f, "name");
-        snprintf(name, sizeof(name),
-                 "void at::native::op%u_%u(at::Tensor const&, at::Scalar const&)", number, i);
-        put_text(f, name);
-        put_text(f, "filename");
-        put_text(f, i + 1 < FRAMES ? "??" : "/home/someone/net.py");
-        put_text(f, "line");
-        fputs("K\x07u", f);
-        *memo += 6;
-    }
-    fputc('e', f);
-    return list;
-}
-
-/* Keys and actions are the same objects in all events: written once, then fetched. */
-enum { KEY_ACTION, KEY_ADDR, KEY_SIZE, KEY_STREAM, KEY_TIME, KEY_FRAMES, ALLOC, FREE, WORDS };
-
-static void put_word(FILE *f, unsigned word, uint32_t *numbers, uint32_t *memo)
-{
-    static const char *const TEXTS[WORDS] = {"action",  "addr",   "size",  "stream",
-                                             "time_us", "frames", "alloc", "free_requested"};
-
-    if (numbers[word]) {
-        put_get(f, numbers[word]);
-        return;
-    }
-    put_text(f, TEXTS[word]);
-    numbers[word] = (*memo)++;
-}
-
-static void put_event(FILE *f, uint64_t at, uint32_t frames, uint32_t *numbers, uint32_t *memo)
-{
-    fputs("}\x94(", f);
-    ++*memo;
-    put_word(f, KEY_ACTION, numbers, memo);
-    put_word(f, at % 2 ? FREE : ALLOC, numbers, memo);
-    put_word(f, KEY_ADDR, numbers, memo);
-    put_int(f, UINT64_C(0x7f0000000000) + at / 2 % 4096 * 512);
-    put_word(f, KEY_SIZE, numbers, memo);
-    put_int(f, 512 + at / 2 % 1000);
-    put_word(f, KEY_STREAM, numbers, memo);
-    fputs("K\x01", f);
-    put_word(f, KEY_TIME, numbers, memo);
-    put_int(f, UINT64_C(1700000000000000) + at);
-    put_word(f, KEY_FRAMES, numbers, memo);
-    put_get(f, frames);
-    fputc('u', f);
-}
-
-static void snapshot_write(const char *path)
-{
-    static uint32_t stacks[STACKS];
-    FILE *f = fopen(path, "wb");
-    uint32_t numbers[WORDS] = {0};
-    uint32_t memo = 4;
-
-    if (!f) {
-        perror(path);
-        exit(1);
-    }
-    /* {"segments": [], "stacks": […], "device_traces": [[…]]}; memo 0 is the dict, 1 to 3 are the keys and the empty list */
-    fputs("\x80\x04}\x94(", f);
-    put_text(f, "segments");
-    fputs("]\x94", f);
-    put_text(f, "stacks");
-    fputs("](", f);
-    for (unsigned i = 0; i < STACKS; i++)
-        stacks[i] = put_stack(f, i, &memo);
-    fputc('e', f);
-    put_text(f, "device_traces");
-    memo++;
-    fputs("](](", f);
-    for (uint64_t i = 0; i < EVENTS; i++)
-        put_event(f, i, stacks[i * 7 % STACKS], numbers, &memo);
-    fputs("eeu.", f);
-    fclose(f);
-}
-
-/* ---- the two ---- */
+#define ROUNDS_LARGE 1
+#define LARGE_BYTES (256 << 20)
 
 struct cost {
     double seconds;
     double mib;
 };
 
-/* Run it in a process of its own. argv NULL: ours. */
-static struct cost run(const char *path, char *const *argv)
+/* Everything that is run: this program itself, vramscope, and the interpreter, without what may stand in front of it. */
+struct programs {
+    char self[4096];
+    char vramscope[4200];
+    char python[4096];
+    struct cost start; /* the interpreter's */
+};
+
+/* ---- one run, in a process of its own ---- */
+
+static struct cost run(const char *const *argv)
 {
     struct rusage usage;
-    struct cost cost;
+    struct cost cost = {-1, -1};
     int status;
     pid_t pid = fork();
 
-    if (pid == 0 && argv) {
-        execvp(argv[0], argv);
+    if (pid == 0) {
+        int null = open("/dev/null", O_WRONLY);
+
+        dup2(null, STDOUT_FILENO);
+        execv(argv[0], (char *const *)(uintptr_t)argv); /* it does not write there */
         _exit(127);
     }
-    if (pid == 0) {
-        struct vs_memlist list = {.events = NULL};
-        struct vs_error err = VS_ERROR_INIT;
-
-        if (sto_memlist_read(path, -1, &list, &err)) {
-            fprintf(stderr, "%s\n", err.text);
-            _exit(1);
-        }
-        _exit(list.event_count == EVENTS ? 0 : 1);
-    }
-    wait4(pid, &status, 0, &usage);
+    if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || status)
+        return cost;
     cost.seconds = (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6 +
                    (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6;
     cost.mib = (double)usage.ru_maxrss / 1024;
-    if (status)
-        cost.seconds = -1;
     return cost;
+}
+
+static struct cost run_peer(const struct programs *programs, const char *path)
+{
+    size_t len = path ? strlen(path) : 0;
+    bool is_packed = len > 3 && strcmp(path + len - 3, ".gz") == 0;
+    const char *const argv[] = {programs->python, "-c",
+                                !path       ? "import pickle"
+                                : is_packed ? "import pickle, gzip, sys; "
+                                              "pickle.load(gzip.open(sys.argv[1]))"
+                                            : "import pickle, sys; pickle.load(open(sys.argv[1], "
+                                              "'rb'))",
+                                path, NULL};
+
+    return run(argv);
+}
+
+static struct cost run_read(const struct programs *programs, const char *path)
+{
+    const char *const argv[] = {programs->self, "--read", path, NULL};
+
+    return run(argv);
+}
+
+static struct cost run_import(const struct programs *programs, const char *path, const char *trace)
+{
+    const char *const argv[] = {programs->vramscope, "import", path, "-o", trace, "--force", NULL};
+
+    return run(argv);
 }
 
 static int by_seconds(const void *a, const void *b)
@@ -181,38 +105,187 @@ static int by_seconds(const void *a, const void *b)
     return x->seconds < y->seconds ? -1 : x->seconds > y->seconds;
 }
 
-int main(void)
+static struct cost median(struct cost *costs, int rounds)
+{
+    qsort(costs, (size_t)rounds, sizeof(*costs), by_seconds);
+    return costs[rounds / 2];
+}
+
+/* ---- a line ---- */
+
+static bool compare(const struct programs *programs, const char *name, const char *path)
+{
+    char trace[] = "/tmp/bench_snapshot.XXXXXX";
+    struct cost peers[ROUNDS], reads[ROUNDS], imports[ROUNDS];
+    struct cost peer, read, import;
+    struct stat about = {.st_size = 0};
+    int fd = mkstemp(trace);
+    int rounds = stat(path, &about) == 0 && about.st_size > LARGE_BYTES ? ROUNDS_LARGE : ROUNDS;
+
+    close(fd);
+    for (int i = 0; i < rounds; i++) {
+        peers[i] = run_peer(programs, path);
+        reads[i] = run_read(programs, path);
+        imports[i] = run_import(programs, path, trace);
+    }
+    unlink(trace);
+    peer = median(peers, rounds);
+    read = median(reads, rounds);
+    import = median(imports, rounds);
+    if (peers[0].seconds < 0 || reads[0].seconds < 0 || imports[0].seconds < 0) {
+        printf("%-34s one of the three failed\n", name);
+        return false;
+    }
+    printf("%-34s %8.2f %8.3f %6.0f  %8.3f %6.0f %6.1f %6.2f  %8.3f %6.0f %6.1f %6.2f\n", name,
+           (double)about.st_size / 1e6, peer.seconds - programs->start.seconds,
+           peer.mib - programs->start.mib, read.seconds, read.mib,
+           (peer.seconds - programs->start.seconds) / read.seconds,
+           read.mib / (peer.mib - programs->start.mib), import.seconds, import.mib,
+           (peer.seconds - programs->start.seconds) / import.seconds,
+           import.mib / (peer.mib - programs->start.mib));
+    fflush(stdout);
+    return true;
+}
+
+/* What a .gz holds, in a file of its own. */
+static bool unpack(const char *path, const char *to)
+{
+    static char buffer[1 << 20];
+    gzFile from = gzopen(path, "rb");
+    FILE *file = fopen(to, "wb");
+    int n = 0;
+
+    while (from && file && (n = gzread(from, buffer, sizeof(buffer))) > 0)
+        fwrite(buffer, 1, (size_t)n, file);
+    if (from)
+        gzclose(from);
+    return file && fclose(file) == 0 && from && n == 0;
+}
+
+static bool compare_file(const struct programs *programs, const char *path)
+{
+    char copy[4096];
+    char plain[] = "/tmp/bench_snapshot.XXXXXX";
+    char *name;
+    bool is_done;
+    int fd;
+
+    snprintf(copy, sizeof(copy), "%s", path);
+    name = basename(copy);
+    if (strlen(name) <= 3 || strcmp(name + strlen(name) - 3, ".gz") != 0)
+        return compare(programs, name, path);
+    fd = mkstemp(plain);
+    close(fd);
+    is_done = unpack(path, plain);
+    if (is_done) {
+        is_done = compare(programs, name, path);
+        name[strlen(name) - 3] = '\0';
+        is_done = compare(programs, name, plain) && is_done;
+    }
+    unlink(plain);
+    return is_done;
+}
+
+/* ---- the beginning ---- */
+
+static bool programs_find(struct programs *programs)
+{
+    ssize_t len = readlink("/proc/self/exe", programs->self, sizeof(programs->self) - 1);
+    const char *vramscope = getenv("VRAMSCOPE");
+    const char *python = getenv("VRAMSCOPE_PYTHON");
+    char command[4096];
+    char folder[4096];
+    FILE *answer;
+
+    if (len < 0)
+        return false;
+    programs->self[len] = '\0';
+    snprintf(folder, sizeof(folder), "%s", programs->self);
+    /* build/bench/bench_snapshot, build/vramscope */
+    snprintf(programs->vramscope, sizeof(programs->vramscope), "%s/../vramscope", dirname(folder));
+    if (vramscope)
+        snprintf(programs->vramscope, sizeof(programs->vramscope), "%s", vramscope);
+    snprintf(command, sizeof(command), "%s -c 'import sys; print(sys.executable)'",
+             python ? python : "python3");
+    answer = popen(command, "r");
+    if (!answer || !fgets(programs->python, sizeof(programs->python), answer))
+        programs->python[0] = '\0';
+    programs->python[strcspn(programs->python, "\n")] = '\0';
+    if (answer)
+        pclose(answer);
+    for (int i = 0; i < ROUNDS; i++) {
+        struct cost cost = run_peer(programs, NULL);
+
+        if (i == 0 || cost.seconds < programs->start.seconds)
+            programs->start = cost;
+    }
+    return programs->start.seconds >= 0;
+}
+
+static int make(const char *path, const char *events)
+{
+    FILE *file = fopen(path, "wb");
+    uint64_t count = file ? snapshot_make(file, strtoull(events, NULL, 10)) : 0;
+
+    if (!file || fclose(file) || !count) {
+        perror(path);
+        return 1;
+    }
+    printf("%s: %" PRIu64 " events\n", path, count);
+    return 0;
+}
+
+static int read_only(const char *path)
+{
+    struct vs_memlist list = {.events = NULL};
+    struct vs_error err = VS_ERROR_INIT;
+
+    if (sto_memlist_read(path, STO_SNAPSHOT_FIRST, &list, &err)) {
+        fprintf(stderr, "%s\n", err.text);
+        return 1;
+    }
+    vs_memlist_release(&list);
+    return 0;
+}
+
+static bool compare_made(const struct programs *programs)
 {
     char path[] = "/tmp/bench_snapshot.XXXXXX";
-    char program[128];
-    char python[] = "python3";
-    char minus_c[] = "-c";
-    char *const argv[] = {python, minus_c, program, NULL};
-    struct cost ours[ROUNDS];
-    struct cost peers[ROUNDS];
+    char events[16];
+    const char *const argv[] = {programs->self, "--make", path, events, NULL};
     int fd = mkstemp(path);
+    bool is_done;
 
-    if (fd < 0)
-        return 1;
     close(fd);
-    snapshot_write(path);
-    snprintf(program, sizeof(program), "import pickle; pickle.load(open('%s', 'rb'))", path);
-    for (int i = 0; i < ROUNDS; i++) {
-        ours[i] = run(path, NULL);
-        peers[i] = run(path, argv);
-    }
+    snprintf(events, sizeof(events), "%d", EVENTS);
+    is_done = run(argv).seconds >= 0 && compare(programs, "invented, 1,000,000 events", path);
     unlink(path);
-    qsort(ours, ROUNDS, sizeof(*ours), by_seconds);
-    qsort(peers, ROUNDS, sizeof(*peers), by_seconds);
-    if (peers[0].seconds < 0 || ours[0].seconds < 0) {
-        puts("nothing to compare with: python3 could not read it, or ours could not");
-        return ours[0].seconds < 0;
+    return is_done;
+}
+
+int main(int argc, char **argv)
+{
+    struct programs *programs;
+    bool is_done = true;
+
+    if (argc == 4 && strcmp(argv[1], "--make") == 0)
+        return make(argv[2], argv[3]);
+    if (argc == 3 && strcmp(argv[1], "--read") == 0)
+        return read_only(argv[2]);
+    programs = vs_calloc(1, sizeof(*programs));
+    if (!programs_find(programs)) {
+        puts("nothing to compare with: no python3");
+        vs_free(programs);
+        return 0;
     }
-    printf("snapshot of %d events: read %.1f times as fast as CPython's pickle.load, in %.0f %% of "
-           "its memory\n"
-           "  (%.2f s and %.0f MiB against %.2f s and %.0f MiB)\n",
-           EVENTS, peers[ROUNDS / 2].seconds / ours[ROUNDS / 2].seconds,
-           100 * ours[ROUNDS / 2].mib / peers[ROUNDS / 2].mib, ours[ROUNDS / 2].seconds,
-           ours[ROUNDS / 2].mib, peers[ROUNDS / 2].seconds, peers[ROUNDS / 2].mib);
-    return 0;
+    printf("the interpreter alone: %.3f s, %.0f MiB; taken off the peer's\n"
+           "%34s %8s %15s  %30s  %30s\n%34s %8s %8s %6s  %8s %6s %6s %6s  %8s %6s %6s %6s\n",
+           programs->start.seconds, programs->start.mib, "", "", "pickle.load", "read", "import",
+           "", "MB", "s", "MiB", "s", "MiB", "times", "memory", "s", "MiB", "times", "memory");
+    for (int i = 1; i < argc; i++)
+        is_done = compare_file(programs, argv[i]) && is_done;
+    if (argc == 1)
+        is_done = compare_made(programs);
+    vs_free(programs);
+    return !is_done;
 }
