@@ -7,7 +7,7 @@ CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
 PREFIX  ?= /usr/local
 DESTDIR ?=
 
-FOLDERS := base engine lang store tracer import replay tui
+FOLDERS := base engine lang store tracer import replay export tui
 WARN := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion \
         -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wundef -Wvla -Wformat=2 \
         -Wpointer-arith -Wdouble-promotion -Wcast-qual -fno-common -Werror

@@ -53,25 +53,6 @@ static void begin(struct vs_json *json, char open, char close, bool flat)
         json->flat = json->depth;
 }
 
-/* Length of the well-formed UTF-8 sequence at `s` (RFC 3629), or 0. */
-static size_t utf8_len(const unsigned char *s)
-{
-    size_t len = s[0] < 0x80   ? 1
-                 : s[0] < 0xC2 ? 0
-                 : s[0] < 0xE0 ? 2
-                 : s[0] < 0xF0 ? 3
-                 : s[0] < 0xF5 ? 4
-                               : 0;
-
-    for (size_t i = 1; i < len; i++)
-        if ((s[i] & 0xC0) != 0x80)
-            return 0;
-    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) ||
-        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
-        return 0;
-    return len;
-}
-
 static void add_escaped(struct vs_text *out, const char *text)
 {
     static const char SHORT[] = "\"\"\\\\\bb\ff\nn\rr\tt";
@@ -80,7 +61,7 @@ static void add_escaped(struct vs_text *out, const char *text)
     vs_text_add_char(out, '"');
     while (*s) {
         const char *pair = NULL;
-        size_t len = utf8_len(s);
+        size_t len = vs_utf8_len((const char *)s);
 
         for (const char *p = SHORT; *p && !pair; p += 2)
             if ((unsigned char)*p == *s)

@@ -107,6 +107,25 @@ char *vs_text_take(struct vs_text *text)
     return out;
 }
 
+size_t vs_utf8_len(const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    size_t len = s[0] < 0x80   ? 1
+                 : s[0] < 0xC2 ? 0
+                 : s[0] < 0xE0 ? 2
+                 : s[0] < 0xF0 ? 3
+                 : s[0] < 0xF5 ? 4
+                               : 0;
+
+    for (size_t i = 1; i < len; i++)
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) ||
+        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
+        return 0;
+    return len;
+}
+
 unsigned vs_word_distance(const char *a, const char *b)
 {
     unsigned row[WORD_MAX + 1];

@@ -37,6 +37,9 @@ const char *vs_text_get(const struct vs_text *text);
 /* The same, for the caller to vs_free; the builder is empty again. */
 char *vs_text_take(struct vs_text *text) VS_MUST_USE;
 
+/* Length of the well-formed UTF-8 sequence (RFC 3629) at `text`, which ends with a NUL; 0: there is none. 1 at the NUL itself. */
+size_t vs_utf8_len(const char *text);
+
 /*
  * How many letters must be added, left out or replaced to turn `a` into `b`. For "did you mean": words are short; of longer
  * ones only the first 63 letters count.

@@ -52,6 +52,7 @@ _vramscope_options()
     whatif) echo "--set --each --json --help" ;;
     diff) echo "--by --at --max-growth --top --json --help" ;;
     check) echo "--max-peak --max-reserved --max-growth-per-step --json --help" ;;
+    export) echo "--format --out --table --force --help" ;;
     match) echo "--events --define --from --gpu --any-free-order --json --help" "$(_vramscope_toggles --)" ;;
     sql) echo "--json --help" ;;
     toggles) echo "--json --help" ;;
@@ -71,7 +72,7 @@ _vramscope()
         prev=${COMP_WORDS[at - 2]}
     fi
     if [ "$at" -eq 1 ]; then
-        words="record import report tui whatif diff check match sql toggles ops --help --version"
+        words="record import report tui whatif diff check export match sql toggles ops --help --version"
     elif [ "$prev" = --set ] || [ "$prev" = -s ]; then
         compopt -o nospace 2>/dev/null
         words=$(_vramscope_toggles '' =)

@@ -38,7 +38,7 @@ foreign() {
     header=$1
     shift
     grep -rnE "^[[:space:]]*#[[:space:]]*include[[:space:]]*<$header>" --include='*.[ch]' \
-        base engine lang store tracer import replay tui cli 2>/dev/null | while IFS= read -r line; do
+        base engine lang store tracer import replay export tui cli 2>/dev/null | while IFS= read -r line; do
         file=${line%%:*}
         for allowed in "$@"; do
             # shellcheck disable=SC2254
@@ -61,10 +61,11 @@ own store base/
 own tracer base/ engine/observer.h store/writer.h
 own import base/ engine/ store/writer.h tracer/intern.h
 own replay base/ store/reader.h store/derived.h store/marks.h replay/whatif.c=lang/ replay/whatif.c=engine/
-own tui base/ replay/
-own cli base/ engine/ lang/ store/ tracer/ import/ replay/ tui/
+own export base/ replay/ engine/alloc.h engine/alloc_conf.h
+own tui base/ replay/ export/export.h
+own cli base/ engine/ lang/ store/ tracer/ import/ replay/ export/ tui/
 foreign 'sqlite3\.h' 'store/*'
-foreign 'zlib\.h' 'store/*'
+foreign 'zlib\.h' 'store/*' export/gzip.c
 foreign '(n?curses|term)[a-z_]*\.h' tui/surface_curses.c tui/term.c
 foreign 'pthread\.h' 'tracer/*' 'engine/device/cpu/*'
 foreign 'stdatomic\.h' 'tracer/ring*' 'tracer/gate*' 'engine/device/cpu/*'

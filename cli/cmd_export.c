@@ -1,0 +1,213 @@
+/*
+ * cli/cmd_export.c - writes a trace in a format of another tool.
+ *
+ * For:            `vramscope export`.
+ * Must not know:  what is in a format; export/export.h.
+ * Invariant:      a file is there whole or not at all: it is written beside its place and moved there when it is done. What was there stays
+ *                 where the work failed.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cli/cmds.h"
+#include "export/export.h"
+#include "export/gzip.h"
+#include "replay/trace.h"
+
+static const struct cli_option OPTIONS[] = {
+    {"format", 0, "F", false, "what to write; see above"},
+    {"out", 'o', "FILE", false,
+     "where to; - or nothing is standard output, a name that ends with .gz is compressed"},
+    {"table", 0, "T", false, "csv and json: events (default) or blocks"},
+    {"force", 'f', NULL, false, "replace the file if it exists"},
+    {NULL, 0, NULL, false, NULL},
+};
+
+/*
+ * Where the export goes.
+ *
+ * path     asked for; NULL: standard output
+ * beside   what it is written to until it is whole; NULL: written at once
+ * file     the file itself, packed: what compresses into it, or NULL
+ */
+struct target {
+    const char *path;
+    char *beside;
+    FILE *file;
+    FILE *packed;
+};
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t len = strlen(text);
+
+    return len >= strlen(end) && strcmp(text + len - strlen(end), end) == 0;
+}
+
+static enum vs_status cannot_write(const char *path, const char *why, struct vs_error *err)
+{
+    return vs_fail(err, VS_E_IO, "%s: cannot be written: %s", path, why);
+}
+
+/* A file goes beside its place first; what is no file (a pipe, a device) is written as it comes. */
+static enum vs_status file_open(struct target *target, bool force, struct vs_error *err)
+{
+    struct stat there;
+    bool exists = stat(target->path, &there) == 0;
+    struct vs_text name = {NULL, 0, 0};
+    int fd;
+
+    if (exists && S_ISDIR(there.st_mode))
+        return cannot_write(target->path, "it is a folder; name a file", err);
+    if (exists && S_ISREG(there.st_mode) && !force)
+        return vs_fail(err, VS_E_EXISTS, "%s: it exists already; --force replaces it",
+                       target->path);
+    if (exists && !S_ISREG(there.st_mode)) {
+        target->file = fopen(target->path, "wb");
+        return target->file ? VS_OK : cannot_write(target->path, strerror(errno), err);
+    }
+    vs_text_addf(&name, "%s.new-XXXXXX", target->path);
+    target->beside = vs_text_take(&name);
+    fd = mkstemp(target->beside);
+    target->file = fd < 0 ? NULL : fdopen(fd, "wb");
+    if (target->file) {
+        mode_t mask = umask(0);
+
+        umask(mask);
+        (void)fchmod(fd, exists ? there.st_mode & 0777 : 0666 & ~mask);
+        return VS_OK;
+    }
+    cannot_write(target->path, strerror(errno), err);
+    vs_free(target->beside);
+    target->beside = NULL;
+    return VS_E_IO;
+}
+
+static enum vs_status target_open(struct target *target, const struct cli_args *args,
+                                  const struct exp_format_info *info, struct vs_error *err)
+{
+    const char *path = cli_args_value(args, "out");
+    enum vs_status st = VS_OK;
+
+    if (path && !*path)
+        return vs_fail(err, VS_E_USAGE, "export: --out needs the name of a file");
+    if (path && strcmp(path, "-") != 0) {
+        target->path = path;
+        st = file_open(target, cli_args_has(args, "force"), err);
+        if (!st && ends_with(path, ".gz")) {
+            target->packed = exp_gzip_open(target->file);
+            if (!target->packed)
+                st = cannot_write(path, strerror(errno), err);
+        }
+        return st;
+    }
+    target->file = stdout;
+    if ((info->takes & EXP_BINARY) && isatty(STDOUT_FILENO))
+        return vs_fail(err, VS_E_USAGE,
+                       "export: a %s is nothing to look at; name a file with -o, such as -o %s%s",
+                       info->name, info->name, info->ending);
+    return VS_OK;
+}
+
+/* Close it; where `st` says that all went well, the file takes its place. */
+static enum vs_status target_close(struct target *target, enum vs_status st, struct vs_error *err)
+{
+    const char *path = target->path ? target->path : "standard output";
+    bool ok = true;
+
+    errno = 0;
+    if (target->packed && fclose(target->packed) != 0)
+        ok = false;
+    if (target->path && target->file && fclose(target->file) != 0)
+        ok = false;
+    if (!st && !ok)
+        st = cannot_write(path, strerror(errno ? errno : EIO), err);
+    if (!st && target->beside && rename(target->beside, target->path) != 0)
+        st = cannot_write(path, strerror(errno), err);
+    if (st && target->beside)
+        unlink(target->beside);
+    vs_free(target->beside);
+    return st;
+}
+
+static enum vs_status options_fill(const struct cli_args *args, struct exp_options *out,
+                                   struct vs_error *err)
+{
+    const char *format = cli_args_value(args, "format");
+    const char *table = cli_args_value(args, "table");
+    const struct exp_format_info *info;
+    enum vs_status st;
+
+    if (!format)
+        return vs_fail(err, VS_E_USAGE,
+                       "export: which --format? `vramscope export --help` lists them");
+    st = exp_format_find(format, &out->format, err);
+    if (st) {
+        vs_error_prefix(err, "export");
+        return st;
+    }
+    info = exp_format_info(out->format);
+    if (table && !(info->takes & EXP_TABLES))
+        return vs_fail(err, VS_E_USAGE, "export: a %s has no --table", info->name);
+    if (table && strcmp(table, "blocks") == 0)
+        out->table = EXP_TABLE_BLOCKS;
+    else if (table && strcmp(table, "events") != 0)
+        return vs_fail(err, VS_E_USAGE, "export: --table cannot be `%s`; events or blocks", table);
+    return VS_OK;
+}
+
+/* A file over its limit is an error with a reason, not a sudden end. */
+static void signals_set(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+    sigaction(SIGXFSZ, &ignore, NULL);
+}
+
+static int run(const struct cli_args *args)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct exp_options options = {.name = args->positionals[0]};
+    struct target target = {.path = NULL};
+    struct rpl_trace *trace = NULL;
+    struct rpl_index *index = NULL;
+    enum vs_status st = options_fill(args, &options, &err);
+
+    signals_set();
+    if (!st)
+        st = rpl_trace_open(args->positionals[0], &trace, &err);
+    if (!st)
+        st = rpl_index_open(trace, NULL, NULL, &index, &err);
+    if (!st)
+        st = target_open(&target, args, exp_format_info(options.format), &err);
+    options.to = target.path ? target.path : "standard output";
+    if (!st)
+        st = exp_write(index, &options, target.packed ? target.packed : target.file, &err);
+    st = target_close(&target, st, &err);
+    rpl_index_free(index);
+    rpl_trace_free(trace);
+    return st ? cli_fail(&err) : 0;
+}
+
+#define FORMAT_LINES                                                                               \
+    "  snapshot    a memory snapshot as PyTorch dumps it: torch.cuda._memory_viz, "                \
+    "pytorch.org/memory_viz, vramscope import\n"                                                   \
+    "  csv, json   every event, or with --table blocks every block: a row or an object a line\n"
+
+const struct cli_cmd cli_cmd_export = {
+    .name = "export",
+    .usage = "TRACE --format F [-o FILE] [--table events|blocks] [--force]",
+    .summary = "Write a trace in the formats of other tools",
+    .help = FORMAT_LINES "\n  vramscope export trace.db --format snapshot -o snapshot.pickle\n"
+                         "  vramscope export trace.db --format csv --table blocks -o blocks.csv\n",
+    .options = OPTIONS,
+    .positionals_min = 1,
+    .positionals_max = 1,
+    .run = run,
+};

@@ -1,0 +1,90 @@
+/*
+ * export/export.h - writes a trace in the formats of other tools.
+ *
+ * For:            `vramscope export`, the TUI's key for it.
+ * Must not know:  arguments, names of files; nothing is printed but the export itself.
+ * Invariant:      figures are exact: bytes, event numbers and addresses are written to their last digit. What is read at a time does not
+ *                 grow with the trace.
+ *
+ * docs/export.md says what each format holds. To add one: a row in export.def and its function.
+ */
+#ifndef EXP_EXPORT_H
+#define EXP_EXPORT_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "replay/index.h"
+
+enum exp_format {
+/* clang-format off */
+#define EXP_FORMAT(id, name, ending, takes, write, text) id,
+#include "export/export.def"
+#undef EXP_FORMAT
+    /* clang-format on */
+    EXP_FORMAT_COUNT
+};
+
+/* What a format can be told. */
+enum exp_takes {
+    EXP_TABLES = 1 << 0, /* options.table counts */
+    EXP_MOMENT = 1 << 1, /* options.at counts */
+    EXP_SECOND = 1 << 2, /* options.second counts */
+    EXP_BINARY = 1 << 3, /* nothing to look at on a terminal */
+};
+
+/* takes: of enum exp_takes. */
+struct exp_format_info {
+    const char *name;
+    const char *ending;
+    const char *text;
+    unsigned takes;
+};
+/* Never NULL; `format` < EXP_FORMAT_COUNT. */
+const struct exp_format_info *exp_format_info(enum exp_format format);
+/* The format called `name`. VS_E_USAGE: there is none; the text offers the nearest. */
+VS_MUST_USE enum vs_status exp_format_find(const char *name, enum exp_format *out,
+                                           struct vs_error *err);
+
+enum exp_table { EXP_TABLE_EVENTS, EXP_TABLE_BLOCKS };
+
+/* number: of the event or the step. A step's is its highest moment. */
+enum exp_when { EXP_AT_PEAK, EXP_AT_END, EXP_AT_EVENT, EXP_AT_STEP };
+struct exp_moment {
+    enum exp_when when;
+    int64_t number;
+};
+
+/*
+ * Zero: everything as it is by default.
+ *
+ * name        what the trace is called, for titles; NULL: its net
+ * to          what is written to is called, for messages; NULL: nothing
+ * second      another run to show with it, and what to call it; NULL: none. Its index is borrowed
+ */
+struct exp_options {
+    enum exp_format format;
+    enum exp_table table;
+    struct exp_moment at;
+    const char *name;
+    const char *to;
+    struct rpl_index *second;
+    const char *second_name;
+};
+
+/*
+ * Write the trace of `index` to `out`, which is flushed and stays open.
+ *
+ * VS_E_IO: it cannot be written. VS_E_VALUE: there is no such moment. VS_E_UNSUPPORTED: the format cannot hold this trace. Others: those
+ * of reading the trace. What has been written is then not whole.
+ */
+VS_MUST_USE enum vs_status exp_write(struct rpl_index *index, const struct exp_options *options,
+                                     FILE *out, struct vs_error *err);
+
+/* The event that a moment is. VS_E_VALUE: the trace has no such event or step. */
+VS_MUST_USE enum vs_status exp_moment_seq(struct rpl_index *index, const struct exp_moment *moment,
+                                          uint64_t *seq, struct vs_error *err);
+
+#endif

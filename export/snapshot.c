@@ -1,0 +1,481 @@
+/*
+ * export/snapshot.c - a trace as the memory snapshot that PyTorch would have dumped.
+ *
+ * For:            torch.cuda._memory_viz, PyTorch's viewer, `vramscope import`.
+ * Must not know:  opcodes (export/pickle.c), what stands in a stack (export/snapshot_frames.c).
+ * Invariant:      the events and the state at their end are those of the allocator: undoing the events leads from this state to the one
+ *                 that the trace began with.
+ *
+ * Written in one go, the events as they are read; segments come after them, as readers look keys up by name.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "engine/alloc.h"
+#include "engine/alloc_conf.h"
+#include "export/formats.h"
+#include "export/pickle.h"
+#include "export/snapshot_internal.h"
+#include "replay/lives.h"
+#include "replay/space.h"
+
+/* PyTorch counts no more; a number beyond it would be as many empty lists in the file. */
+#define DEVICE_MAX 63
+
+static void key(struct snapshot *s, enum exp_word word)
+{
+    exp_snapshot_word(s, word);
+}
+
+static void key_uint(struct snapshot *s, enum exp_word word, uint64_t value)
+{
+    key(s, word);
+    exp_pickle_uint(&s->p, value);
+}
+
+static uint64_t time_us(const struct snapshot *s, uint64_t time_ns)
+{
+    return s->start_us + time_ns / 1000;
+}
+
+/* ---- events ---- */
+
+static void entry(struct snapshot *s, enum exp_word action, enum exp_word where,
+                  const struct vs_event *event, uint64_t bytes, enum exp_frames frames)
+{
+    exp_pickle_item(&s->p, &s->list);
+    exp_pickle_dict(&s->p);
+    key(s, WORD_ACTION);
+    key(s, action);
+    key_uint(s, where, event->d);
+    key_uint(s, WORD_SIZE, bytes);
+    key_uint(s, WORD_STREAM, 0);
+    key_uint(s, WORD_TIME_US, time_us(s, event->time_ns));
+    if (exp_snapshot_has_frames(s, event->place)) {
+        key(s, WORD_FRAMES);
+        exp_snapshot_frames(s, event->place, frames);
+    }
+}
+
+static void alloc_put(struct snapshot *s, const struct vs_event *event)
+{
+    bool is_workspace = event->aux == VS_CAT_WORKSPACE;
+    enum vs_category last = event->a <= s->block_count && s->last[event->a]
+                                ? (enum vs_category)(s->last[event->a] - 1)
+                                : (enum vs_category)event->aux;
+
+    entry(s, WORD_ALLOC, WORD_ADDR, event, event->b,
+          is_workspace ? EXP_FRAMES_WORKSPACE : EXP_FRAMES_TENSOR);
+    key(s, WORD_CATEGORY);
+    exp_snapshot_category(s, last);
+    exp_pickle_dict_end(&s->p);
+}
+
+/* The viewer that colours by category fails where none is unknown, so what belongs to nobody says so. */
+static void segment_put(struct snapshot *s, enum exp_word action, const struct vs_event *event)
+{
+    entry(s, action, WORD_ADDR, event, event->b, EXP_FRAMES_PLAIN);
+    key(s, WORD_CATEGORY);
+    exp_snapshot_category(s, VS_CAT_OTHER);
+    exp_pickle_dict_end(&s->p);
+}
+
+static void plain_put(struct snapshot *s, enum exp_word action, const struct vs_event *event)
+{
+    entry(s, action, WORD_ADDR, event, event->b, EXP_FRAMES_PLAIN);
+    exp_pickle_dict_end(&s->p);
+}
+
+/* PyTorch has the rounded request there. */
+static void oom_put(struct snapshot *s, const struct vs_event *event)
+{
+    uint64_t bytes = event->b ? eng_alloc_round_bytes(&s->conf, event->b) : 0;
+
+    entry(s, WORD_OOM, WORD_DEVICE_FREE, event, bytes, EXP_FRAMES_PLAIN);
+    exp_pickle_dict_end(&s->p);
+}
+
+static void event_put(struct snapshot *s, const struct vs_event *event)
+{
+    switch ((enum vs_event_kind)event->kind) {
+    case VS_EV_ALLOC:
+        alloc_put(s, event);
+        break;
+    case VS_EV_FREE:
+        plain_put(s, WORD_FREE_REQUESTED, event);
+        plain_put(s, WORD_FREE_COMPLETED, event);
+        break;
+    case VS_EV_SEGMENT_ALLOC:
+        segment_put(s, WORD_SEGMENT_ALLOC, event);
+        break;
+    case VS_EV_SEGMENT_MAP:
+        segment_put(s, WORD_SEGMENT_MAP, event);
+        break;
+    case VS_EV_SEGMENT_FREE:
+        plain_put(s, WORD_SEGMENT_FREE, event);
+        break;
+    case VS_EV_SEGMENT_UNMAP:
+        plain_put(s, WORD_SEGMENT_UNMAP, event);
+        break;
+    case VS_EV_OOM:
+        oom_put(s, event);
+        break;
+    case VS_EV_SAVE:
+    case VS_EV_UNSAVE:
+    case VS_EV_HOLD:
+    case VS_EV_DROP:
+    case VS_EV_CATEGORY:
+    case VS_EV_OP_BEGIN:
+    case VS_EV_OP_END:
+    case VS_EV_RECOMPUTE_BEGIN:
+    case VS_EV_RECOMPUTE_END:
+    case VS_EV_PHASE:
+    case VS_EV_STEP:
+    case VS_EV_CAST:
+    case VS_EV_SCALE:
+    case VS_EV_SKIP_STEP:
+    case VS_EV_USE:
+    case VS_EVENT_KIND_COUNT:
+        break;
+    }
+}
+
+/* Calls `put` with every event from s->first on. */
+static enum vs_status events_each(struct snapshot *s,
+                                  void (*put)(struct snapshot *s, const struct vs_event *event),
+                                  struct vs_error *err)
+{
+    uint64_t count = rpl_index_event_count(s->index);
+    const struct vs_event *event;
+
+    if (s->first > count)
+        return VS_OK;
+    rpl_scan_init(&s->scan, s->trace, s->first, count);
+    while (!exp_out_is_failed(s->p.out) && (event = rpl_scan_next(&s->scan, err)) != NULL)
+        put(s, event);
+    return s->scan.status;
+}
+
+static enum vs_status traces_put(struct snapshot *s, struct vs_error *err)
+{
+    struct exp_pickle_list devices;
+    enum vs_status st;
+
+    key(s, WORD_DEVICE_TRACES);
+    exp_pickle_list(&s->p, &devices);
+    for (uint64_t i = 0; i < s->device; i++) {
+        exp_pickle_item(&s->p, &devices);
+        exp_pickle_list(&s->p, &s->list);
+        exp_pickle_list_end(&s->p, &s->list);
+    }
+    exp_pickle_item(&s->p, &devices);
+    exp_pickle_list(&s->p, &s->list);
+    st = events_each(s, event_put, err);
+    exp_pickle_list_end(&s->p, &s->list);
+    exp_pickle_list_end(&s->p, &devices);
+    return st;
+}
+
+/* ---- annotations: steps and phases ---- */
+
+static void annotation_put(struct snapshot *s, enum exp_word stage, const char *name,
+                           uint64_t time_ns)
+{
+    exp_pickle_item(&s->p, &s->list);
+    exp_pickle_dict(&s->p);
+    key(s, WORD_NAME);
+    exp_pickle_text(&s->p, name);
+    key(s, WORD_STAGE);
+    key(s, stage);
+    key_uint(s, WORD_DEVICE, s->device);
+    key_uint(s, WORD_TIME_US, time_us(s, time_ns));
+    exp_pickle_dict_end(&s->p);
+}
+
+static void phase_end(struct snapshot *s, uint64_t time_ns)
+{
+    if (s->phase)
+        annotation_put(s, WORD_END, vs_phase_name((enum vs_phase)(s->phase - 1)), time_ns);
+    s->phase = 0;
+}
+
+/* As torch.profiler names its steps. */
+static void step_end(struct snapshot *s, uint64_t time_ns)
+{
+    char name[40];
+
+    phase_end(s, time_ns);
+    snprintf(name, sizeof(name), "ProfilerStep#%llu", (unsigned long long)(s->step - 1));
+    if (s->step)
+        annotation_put(s, WORD_END, name, time_ns);
+    s->step = 0;
+}
+
+static void annotate(struct snapshot *s, const struct vs_event *event)
+{
+    char name[40];
+
+    s->last_ns = event->time_ns;
+    if (event->kind == VS_EV_STEP) {
+        step_end(s, event->time_ns);
+        s->step = event->a;
+        snprintf(name, sizeof(name), "ProfilerStep#%llu", (unsigned long long)(s->step - 1));
+        if (s->step)
+            annotation_put(s, WORD_START, name, event->time_ns);
+    } else if (event->kind == VS_EV_PHASE && event->a < VS_PHASE_COUNT) {
+        phase_end(s, event->time_ns);
+        s->phase = event->a + 1;
+        annotation_put(s, WORD_START, vs_phase_name((enum vs_phase)event->a), event->time_ns);
+    }
+}
+
+static enum vs_status annotations_put(struct snapshot *s, struct vs_error *err)
+{
+    enum vs_status st;
+
+    key(s, WORD_EXTERNAL_ANNOTATIONS);
+    exp_pickle_list(&s->p, &s->list);
+    st = events_each(s, annotate, err);
+    step_end(s, s->last_ns);
+    exp_pickle_list_end(&s->p, &s->list);
+    return st;
+}
+
+/* ---- the state at the end ---- */
+
+/* What the parts of a segment add up to. */
+struct sums {
+    uint64_t allocated;
+    uint64_t requested;
+};
+
+static void block_put(struct snapshot *s, const struct rpl_part *part,
+                      const struct rpl_block *block)
+{
+    bool is_workspace = block && block->category == VS_CAT_WORKSPACE;
+
+    exp_pickle_item(&s->p, &s->list);
+    exp_pickle_dict(&s->p);
+    key_uint(s, WORD_ADDRESS, part->address);
+    key_uint(s, WORD_SIZE, part->bytes);
+    key_uint(s, WORD_REQUESTED_SIZE, block ? block->requested : 0);
+    key(s, WORD_STATE);
+    key(s, block ? WORD_ACTIVE_ALLOCATED : WORD_INACTIVE);
+    key(s, WORD_FRAMES);
+    if (block && exp_snapshot_has_frames(s, block->alloc_place))
+        exp_snapshot_frames(s, block->alloc_place,
+                            is_workspace ? EXP_FRAMES_WORKSPACE : EXP_FRAMES_TENSOR);
+    else
+        exp_snapshot_no_frames(s);
+    exp_pickle_dict_end(&s->p);
+}
+
+static struct sums sums_of(const struct rpl_space *space, size_t i, const struct rpl_live *live)
+{
+    struct sums sums = {0, 0};
+
+    for (size_t j = space->first_part[i]; j < space->first_part[i + 1]; j++) {
+        const struct rpl_part *part = &space->parts[j];
+
+        if (part->block == SIZE_MAX)
+            continue;
+        sums.allocated += part->bytes;
+        sums.requested += live->blocks[part->block].requested;
+    }
+    return sums;
+}
+
+static void segment_state_put(struct snapshot *s, const struct rpl_space *space, size_t i,
+                              const struct rpl_live *live)
+{
+    const struct rpl_segment *segment = &space->segments[i];
+    struct sums sums = sums_of(space, i, live);
+
+    exp_pickle_dict(&s->p);
+    key_uint(s, WORD_DEVICE, s->device);
+    key_uint(s, WORD_ADDRESS, segment->address);
+    key_uint(s, WORD_TOTAL_SIZE, segment->bytes);
+    key_uint(s, WORD_ALLOCATED_SIZE, sums.allocated);
+    key_uint(s, WORD_ACTIVE_SIZE, sums.allocated);
+    key_uint(s, WORD_REQUESTED_SIZE, sums.requested);
+    key_uint(s, WORD_STREAM, 0);
+    key(s, WORD_SEGMENT_TYPE);
+    key(s, segment->is_small ? WORD_SMALL : WORD_LARGE);
+    key(s, WORD_SEGMENT_POOL_ID);
+    exp_pickle_uint(&s->p, 0);
+    exp_pickle_uint(&s->p, 0);
+    exp_pickle_pair(&s->p);
+    key(s, WORD_IS_EXPANDABLE);
+    exp_pickle_bool(&s->p, segment->is_mapped);
+    key(s, WORD_FRAMES);
+    exp_snapshot_no_frames(s);
+    key(s, WORD_BLOCKS);
+    exp_pickle_list(&s->p, &s->list);
+    for (size_t j = space->first_part[i]; j < space->first_part[i + 1]; j++) {
+        size_t block = space->parts[j].block;
+
+        block_put(s, &space->parts[j], block == SIZE_MAX ? NULL : &live->blocks[block]);
+    }
+    exp_pickle_list_end(&s->p, &s->list);
+    exp_pickle_dict_end(&s->p);
+}
+
+static enum vs_status segments_put(struct snapshot *s, struct vs_error *err)
+{
+    struct rpl_cursor *cursor = rpl_cursor_new(s->index);
+    struct rpl_space space = {.parts = NULL};
+    struct exp_pickle_list segments;
+    enum vs_status st = rpl_cursor_seek(cursor, rpl_index_event_count(s->index), err);
+
+    key(s, WORD_SEGMENTS);
+    exp_pickle_list(&s->p, &segments);
+    if (!st) {
+        rpl_space_fill(&space, cursor);
+        for (size_t i = 0; i < space.segment_count; i++) {
+            exp_pickle_item(&s->p, &segments);
+            segment_state_put(s, &space, i, rpl_cursor_live(cursor));
+        }
+    }
+    exp_pickle_list_end(&s->p, &segments);
+    rpl_space_release(&space);
+    rpl_cursor_free(cursor);
+    return st;
+}
+
+/* ---- settings ---- */
+
+static const char *conf_text(const struct rpl_trace *trace)
+{
+    const char *text = rpl_trace_meta(trace, "alloc_conf");
+
+    if (text)
+        return text;
+    for (size_t i = 0; i < rpl_trace_toggle_count(trace); i++) {
+        struct rpl_toggle toggle = rpl_trace_toggle(trace, i);
+
+        if (strcmp(toggle.name, "alloc-conf") == 0 && strcmp(toggle.value, "default") != 0)
+            return toggle.value;
+    }
+    return "";
+}
+
+static void divisions_put(struct snapshot *s)
+{
+    char name[8];
+
+    key(s, WORD_ROUNDUP);
+    exp_pickle_dict(&s->p);
+    for (unsigned i = 0; i < ENG_ROUNDUP_INTERVALS; i++) {
+        snprintf(name, sizeof(name), "%u", 1u << i);
+        exp_pickle_text(&s->p, name);
+        exp_pickle_uint(&s->p, s->conf.roundup_divisions[i]);
+    }
+    exp_pickle_dict_end(&s->p);
+}
+
+static void settings_put(struct snapshot *s)
+{
+    const struct eng_alloc_conf *conf = &s->conf;
+
+    key(s, WORD_ALLOCATOR_SETTINGS);
+    exp_pickle_dict(&s->p);
+    key(s, WORD_CONF);
+    exp_pickle_text(&s->p, conf_text(s->trace));
+    key(s, WORD_MAX_SPLIT);
+    if (conf->max_split_bytes == ENG_NO_LIMIT)
+        exp_pickle_int(&s->p, -1);
+    else
+        exp_pickle_uint(&s->p, conf->max_split_bytes);
+    key(s, WORD_GC_THRESHOLD);
+    exp_pickle_double(&s->p, conf->gc_threshold);
+    key(s, WORD_EXPANDABLE);
+    exp_pickle_bool(&s->p, conf->expandable_segments);
+    divisions_put(s);
+    exp_pickle_dict_end(&s->p);
+}
+
+/* ---- the whole ---- */
+
+/* Of each block the category it had last, + 1, where that is not the one it was allocated as. */
+static void category_note(struct snapshot *s, const struct vs_event *event)
+{
+    if (event->kind == VS_EV_CATEGORY && event->a <= s->block_count &&
+        event->aux < VS_CATEGORY_COUNT)
+        s->last[event->a] = (uint8_t)(event->aux + 1);
+}
+
+/* Where the trace was made of a recording, what was there before it comes first; PyTorch does not tell such blocks' events. */
+static enum vs_status first_find(struct snapshot *s, struct vs_error *err)
+{
+    const struct vs_event *event;
+
+    s->first = 1;
+    if (!rpl_trace_is_imported(s->trace) || !rpl_index_event_count(s->index))
+        return VS_OK;
+    rpl_scan_init(&s->scan, s->trace, 1, rpl_index_event_count(s->index));
+    while ((event = rpl_scan_next(&s->scan, err)) != NULL && event->kind != VS_EV_STEP)
+        s->first++;
+    return s->scan.status;
+}
+
+/* "2026-11-21T21:14:40Z"; 0 where the trace does not say when it was made. */
+static uint64_t created_us(const struct rpl_trace *trace)
+{
+    const char *text = rpl_trace_meta(trace, "created");
+    struct tm tm = {.tm_sec = 0};
+    const char *end = text ? strptime(text, "%Y-%m-%dT%H:%M:%SZ", &tm) : NULL;
+    time_t seconds = end && !*end ? timegm(&tm) : 0;
+
+    return seconds > 0 ? (uint64_t)seconds * 1000000 : 0;
+}
+
+static enum vs_status begin(struct snapshot *s, struct vs_error *err)
+{
+    const char *conf = conf_text(s->trace);
+    enum vs_status st;
+
+    if (rpl_trace_meta_uint(s->trace, "device_number", &s->device) && s->device > DEVICE_MAX)
+        return vs_fail(err, VS_E_DAMAGED, "the trace is of device %llu; PyTorch has none above %d",
+                       (unsigned long long)s->device, DEVICE_MAX);
+    eng_alloc_conf_init(&s->conf);
+    st = eng_alloc_conf_parse(conf, &s->conf, err);
+    s->start_us = created_us(s->trace);
+    s->block_count = rpl_life_count(s->index);
+    s->last = vs_calloc((size_t)s->block_count + 1, sizeof(*s->last));
+    exp_snapshot_frames_init(s);
+    if (!st)
+        st = first_find(s, err);
+    return st ? st : events_each(s, category_note, err);
+}
+
+enum vs_status exp_snapshot_write(struct rpl_index *index, const struct exp_options *options,
+                                  struct exp_out *out, struct vs_error *err)
+{
+    struct snapshot *s = vs_calloc(1, sizeof(*s));
+    enum vs_status st;
+
+    (void)options;
+    s->index = index;
+    s->trace = rpl_index_trace(index);
+    s->p.out = out;
+    st = begin(s, err);
+    if (st)
+        goto out;
+    exp_pickle_begin(&s->p, out);
+    exp_pickle_dict(&s->p);
+    st = traces_put(s, err);
+    if (!st)
+        st = segments_put(s, err);
+    settings_put(s);
+    if (!st)
+        st = annotations_put(s, err);
+    exp_pickle_dict_end(&s->p);
+    exp_pickle_end(&s->p);
+out:
+    exp_snapshot_frames_release(s);
+    vs_free(s->last);
+    vs_free(s);
+    return st;
+}

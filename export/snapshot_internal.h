@@ -1,0 +1,111 @@
+/*
+ * export/snapshot_internal.h - a snapshot that is being written, and the words that are in it often.
+ *
+ * For:            export/snapshot.c, export/snapshot_frames.c.
+ * Must not know:  opcodes.
+ * Invariant:      a word, a stack, an empty list is written once; after that it is referred to.
+ */
+#ifndef EXP_SNAPSHOT_INTERNAL_H
+#define EXP_SNAPSHOT_INTERNAL_H
+
+#include "engine/alloc_conf.h"
+#include "export/pickle.h"
+#include "replay/cursor.h"
+
+enum exp_word {
+    WORD_SEGMENTS,
+    WORD_DEVICE_TRACES,
+    WORD_ALLOCATOR_SETTINGS,
+    WORD_EXTERNAL_ANNOTATIONS,
+    WORD_CONF,
+    WORD_MAX_SPLIT,
+    WORD_GC_THRESHOLD,
+    WORD_EXPANDABLE,
+    WORD_ROUNDUP,
+    WORD_DEVICE,
+    WORD_ADDRESS,
+    WORD_TOTAL_SIZE,
+    WORD_ALLOCATED_SIZE,
+    WORD_ACTIVE_SIZE,
+    WORD_REQUESTED_SIZE,
+    WORD_STREAM,
+    WORD_SEGMENT_TYPE,
+    WORD_SMALL,
+    WORD_LARGE,
+    WORD_SEGMENT_POOL_ID,
+    WORD_IS_EXPANDABLE,
+    WORD_FRAMES,
+    WORD_BLOCKS,
+    WORD_SIZE,
+    WORD_STATE,
+    WORD_ACTIVE_ALLOCATED,
+    WORD_INACTIVE,
+    WORD_ACTION,
+    WORD_ADDR,
+    WORD_DEVICE_FREE,
+    WORD_TIME_US,
+    WORD_CATEGORY,
+    WORD_ALLOC,
+    WORD_FREE_REQUESTED,
+    WORD_FREE_COMPLETED,
+    WORD_SEGMENT_ALLOC,
+    WORD_SEGMENT_FREE,
+    WORD_SEGMENT_MAP,
+    WORD_SEGMENT_UNMAP,
+    WORD_OOM,
+    WORD_NAME,
+    WORD_FILENAME,
+    WORD_LINE,
+    WORD_STAGE,
+    WORD_START,
+    WORD_END,
+    WORD_COUNT
+};
+
+/* Stacks of the same place: of a tensor's allocation, of a library's, of everything else. */
+enum exp_frames { EXP_FRAMES_TENSOR, EXP_FRAMES_WORKSPACE, EXP_FRAMES_PLAIN, EXP_FRAMES_COUNT };
+
+/*
+ * first        event that the recording begins with
+ * start_us     of the clock on the wall, when the trace began
+ * last         by block: the category it had last + 1; 0: the one it was allocated as
+ * list         of what is being written now
+ * stacks       by place and enum exp_frames
+ * step, phase  that are going on, + 1; 0: none is
+ */
+struct snapshot {
+    struct rpl_index *index;
+    struct rpl_trace *trace;
+    struct exp_pickle p;
+    struct exp_pickle_list list;
+    struct eng_alloc_conf conf;
+    uint64_t first;
+    uint64_t device;
+    uint64_t start_us;
+    uint8_t *last;
+    uint64_t block_count;
+    struct exp_memo words[WORD_COUNT];
+    struct exp_memo categories[VS_CATEGORY_COUNT];
+    struct exp_memo no_frames;
+    struct exp_memo *stacks;
+    struct exp_memo source;
+    uint64_t step;
+    uint64_t phase;
+    uint64_t last_ns;
+    struct rpl_scan scan;
+};
+
+/* A word as PyTorch spells it. */
+void exp_snapshot_word(struct snapshot *s, enum exp_word word);
+/* As torch.profiler's snapshots call it, where they have such a category. */
+void exp_snapshot_category(struct snapshot *s, enum vs_category category);
+
+void exp_snapshot_frames_init(struct snapshot *s);
+void exp_snapshot_frames_release(struct snapshot *s);
+/* Is anything known of this place? */
+bool exp_snapshot_has_frames(const struct snapshot *s, uint32_t place);
+/* The stack of a place, innermost frame first. */
+void exp_snapshot_frames(struct snapshot *s, uint32_t place, enum exp_frames frames);
+void exp_snapshot_no_frames(struct snapshot *s);
+
+#endif
