@@ -18,7 +18,7 @@
 #define EVENT_COLUMNS(X) \
     X(SEQ, "seq") X(TIME, "time_ns") X(STEP, "step") X(KIND, "kind") X(PHASE, "phase") X(MODULE, "module") \
     X(FUNC, "func") X(LINE, "line") X(OP, "op") X(BLOCK, "block") X(TENSOR, "tensor") X(SIZE, "size") \
-    X(BLOCK_SIZE, "block_size") X(ADDRESS, "address") X(CATEGORY, "category") X(POOL, "pool") X(NODE, "node") \
+    X(BLOCK_SIZE, "block_size") X(STREAM, "stream") X(ADDRESS, "address") X(CATEGORY, "category") X(POOL, "pool") X(NODE, "node") \
     X(FLOPS, "flops") X(ROLE, "role") X(NAME, "name") X(SCOPE, "scope") X(HOLDER, "holder") \
     X(FROM_BLOCK, "from_block") X(FROM_DTYPE, "from_dtype") X(TO_DTYPE, "to_dtype") X(SCALE, "scale") \
     X(OLD_SCALE, "old_scale") X(DEVICE_FREE, "device_free")
@@ -173,6 +173,7 @@ static void segment_fill(struct making *m, const struct vs_event *event)
 {
     struct exp_value *v = m->values;
 
+    v[EV_STREAM] = uint_value(event->a);
     v[EV_SIZE] = uint_value(event->b);
     v[EV_ADDRESS] = uint_value(event->d);
     if (event->aux == 1 || event->aux == 2)
@@ -183,6 +184,7 @@ static void oom_fill(struct making *m, const struct vs_event *event)
 {
     struct exp_value *v = m->values;
 
+    v[EV_STREAM] = uint_value(event->a);
     v[EV_SIZE] = uint_value(event->b);
     v[EV_BLOCK_SIZE] = uint_value(event->c);
     v[EV_DEVICE_FREE] = uint_value(event->d);
@@ -195,6 +197,7 @@ static void kind_fill(struct making *m, const struct vs_event *event)
     switch ((enum vs_event_kind)event->kind) {
     case VS_EV_ALLOC:
     case VS_EV_FREE:
+    case VS_EV_FREE_COMPLETED:
         block_fill(m, event);
         break;
     case VS_EV_SEGMENT_ALLOC:

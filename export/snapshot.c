@@ -42,6 +42,12 @@ static uint64_t time_us(const struct snapshot *s, uint64_t time_ns)
 
 /* ---- events ---- */
 
+/* Whose stream it is: the segment's that it is in. */
+static uint64_t stream_of(const struct snapshot *s, const struct vs_event *event)
+{
+    return event->kind == VS_EV_OOM ? event->a : exp_ranges_find(&s->ranges, event->d).stream;
+}
+
 static void entry(struct snapshot *s, enum exp_word action, enum exp_word where,
                   const struct vs_event *event, uint64_t bytes, enum exp_frames frames)
 {
@@ -51,7 +57,7 @@ static void entry(struct snapshot *s, enum exp_word action, enum exp_word where,
     key(s, action);
     key_uint(s, where, event->d);
     key_uint(s, WORD_SIZE, bytes);
-    key_uint(s, WORD_STREAM, 0);
+    key_uint(s, WORD_STREAM, stream_of(s, event));
     key_uint(s, WORD_TIME_US, time_us(s, event->time_ns));
     if (exp_snapshot_has_frames(s, event->place)) {
         key(s, WORD_FRAMES);
@@ -62,9 +68,8 @@ static void entry(struct snapshot *s, enum exp_word action, enum exp_word where,
 static void alloc_put(struct snapshot *s, const struct vs_event *event)
 {
     bool is_workspace = event->aux == VS_CAT_WORKSPACE;
-    enum vs_category last = event->a <= s->block_count && s->last[event->a]
-                                ? (enum vs_category)(s->last[event->a] - 1)
-                                : (enum vs_category)event->aux;
+    unsigned noted = event->a <= s->block_count ? s->last[event->a] & ~EXP_WAITS : 0;
+    enum vs_category last = (enum vs_category)(noted ? noted - 1u : event->aux);
 
     entry(s, WORD_ALLOC, WORD_ADDR, event, event->b,
           is_workspace ? EXP_FRAMES_WORKSPACE : EXP_FRAMES_TENSOR);
@@ -97,7 +102,24 @@ static void oom_put(struct snapshot *s, const struct vs_event *event)
     exp_pickle_dict_end(&s->p);
 }
 
-static void event_put(struct snapshot *s, const struct vs_event *event)
+static bool waits(const struct snapshot *s, uint64_t block)
+{
+    return block <= s->block_count && (s->last[block] & EXP_WAITS);
+}
+
+/* The segments as they are with this event: before it where it takes one away, so that it still has a stream itself. */
+static void ranges_follow(struct snapshot *s, const struct vs_event *event, bool is_before)
+{
+    bool adds = event->kind == VS_EV_SEGMENT_ALLOC || event->kind == VS_EV_SEGMENT_MAP;
+    bool removes = event->kind == VS_EV_SEGMENT_FREE || event->kind == VS_EV_SEGMENT_UNMAP;
+
+    if (adds && is_before)
+        exp_ranges_add(&s->ranges, &(struct exp_range){event->d, event->b, event->a, event->c});
+    else if (removes && !is_before)
+        exp_ranges_remove(&s->ranges, event->d, event->b);
+}
+
+static void kind_put(struct snapshot *s, const struct vs_event *event)
 {
     switch ((enum vs_event_kind)event->kind) {
     case VS_EV_ALLOC:
@@ -105,6 +127,10 @@ static void event_put(struct snapshot *s, const struct vs_event *event)
         break;
     case VS_EV_FREE:
         plain_put(s, WORD_FREE_REQUESTED, event);
+        if (!waits(s, event->a))
+            plain_put(s, WORD_FREE_COMPLETED, event);
+        break;
+    case VS_EV_FREE_COMPLETED:
         plain_put(s, WORD_FREE_COMPLETED, event);
         break;
     case VS_EV_SEGMENT_ALLOC:
@@ -142,7 +168,15 @@ static void event_put(struct snapshot *s, const struct vs_event *event)
     }
 }
 
-/* Calls `put` with every event from s->first on. */
+static void event_put(struct snapshot *s, const struct vs_event *event)
+{
+    ranges_follow(s, event, true);
+    if (s->scan.seq >= s->first)
+        kind_put(s, event);
+    ranges_follow(s, event, false);
+}
+
+/* Calls `put` with every event. */
 static enum vs_status events_each(struct snapshot *s,
                                   void (*put)(struct snapshot *s, const struct vs_event *event),
                                   struct vs_error *err)
@@ -150,9 +184,9 @@ static enum vs_status events_each(struct snapshot *s,
     uint64_t count = rpl_index_event_count(s->index);
     const struct vs_event *event;
 
-    if (s->first > count)
+    if (!count)
         return VS_OK;
-    rpl_scan_init(&s->scan, s->trace, s->first, count);
+    rpl_scan_init(&s->scan, s->trace, 1, count);
     while (!exp_out_is_failed(s->p.out) && (event = rpl_scan_next(&s->scan, err)) != NULL)
         put(s, event);
     return s->scan.status;
@@ -217,6 +251,8 @@ static void annotate(struct snapshot *s, const struct vs_event *event)
 {
     char name[40];
 
+    if (s->scan.seq < s->first)
+        return;
     s->last_ns = event->time_ns;
     if (event->kind == VS_EV_STEP) {
         step_end(s, event->time_ns);
@@ -291,6 +327,7 @@ static void segment_state_put(struct snapshot *s, const struct rpl_space *space,
                               const struct rpl_live *live)
 {
     const struct rpl_segment *segment = &space->segments[i];
+    struct exp_range range = exp_ranges_find(&s->ranges, segment->address);
     struct sums sums = sums_of(space, i, live);
 
     exp_pickle_dict(&s->p);
@@ -300,12 +337,12 @@ static void segment_state_put(struct snapshot *s, const struct rpl_space *space,
     key_uint(s, WORD_ALLOCATED_SIZE, sums.allocated);
     key_uint(s, WORD_ACTIVE_SIZE, sums.allocated);
     key_uint(s, WORD_REQUESTED_SIZE, sums.requested);
-    key_uint(s, WORD_STREAM, 0);
+    key_uint(s, WORD_STREAM, range.stream);
     key(s, WORD_SEGMENT_TYPE);
     key(s, segment->is_small ? WORD_SMALL : WORD_LARGE);
     key(s, WORD_SEGMENT_POOL_ID);
-    exp_pickle_uint(&s->p, 0);
-    exp_pickle_uint(&s->p, 0);
+    exp_pickle_uint(&s->p, VS_POOL_GRAPH(range.pool));
+    exp_pickle_uint(&s->p, VS_POOL_USER(range.pool));
     exp_pickle_pair(&s->p);
     key(s, WORD_IS_EXPANDABLE);
     exp_pickle_bool(&s->p, segment->is_mapped);
@@ -398,26 +435,15 @@ static void settings_put(struct snapshot *s)
 
 /* ---- the whole ---- */
 
-/* Of each block the category it had last, + 1, where that is not the one it was allocated as. */
-static void category_note(struct snapshot *s, const struct vs_event *event)
+/* Of each block the category it had last, and whether its free had to wait. */
+static void block_note(struct snapshot *s, const struct vs_event *event)
 {
-    if (event->kind == VS_EV_CATEGORY && event->a <= s->block_count &&
-        event->aux < VS_CATEGORY_COUNT)
-        s->last[event->a] = (uint8_t)(event->aux + 1);
-}
+    uint8_t *last = event->a <= s->block_count ? &s->last[event->a] : NULL;
 
-/* Where the trace was made of a recording, what was there before it comes first; PyTorch does not tell such blocks' events. */
-static enum vs_status first_find(struct snapshot *s, struct vs_error *err)
-{
-    const struct vs_event *event;
-
-    s->first = 1;
-    if (!rpl_trace_is_imported(s->trace) || !rpl_index_event_count(s->index))
-        return VS_OK;
-    rpl_scan_init(&s->scan, s->trace, 1, rpl_index_event_count(s->index));
-    while ((event = rpl_scan_next(&s->scan, err)) != NULL && event->kind != VS_EV_STEP)
-        s->first++;
-    return s->scan.status;
+    if (event->kind == VS_EV_CATEGORY && last && event->aux < VS_CATEGORY_COUNT)
+        *last = (uint8_t)((*last & EXP_WAITS) | (event->aux + 1));
+    else if (event->kind == VS_EV_FREE_COMPLETED && last)
+        *last |= EXP_WAITS;
 }
 
 /* "2026-11-21T21:14:40Z"; 0 where the trace does not say when it was made. */
@@ -445,9 +471,11 @@ static enum vs_status begin(struct snapshot *s, struct vs_error *err)
     s->block_count = rpl_life_count(s->index);
     s->last = vs_calloc((size_t)s->block_count + 1, sizeof(*s->last));
     exp_snapshot_frames_init(s);
-    if (!st)
-        st = first_find(s, err);
-    return st ? st : events_each(s, category_note, err);
+    /* what was there before a recording began comes first in its trace; PyTorch has no events of it */
+    if (!rpl_trace_meta_uint(s->trace, "start_events", &s->first))
+        s->first = 0;
+    s->first++;
+    return st ? st : events_each(s, block_note, err);
 }
 
 enum vs_status exp_snapshot_write(struct rpl_index *index, const struct exp_options *options,
@@ -475,6 +503,7 @@ enum vs_status exp_snapshot_write(struct rpl_index *index, const struct exp_opti
     exp_pickle_end(&s->p);
 out:
     exp_snapshot_frames_release(s);
+    exp_ranges_release(&s->ranges);
     vs_free(s->last);
     vs_free(s);
     return st;

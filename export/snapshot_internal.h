@@ -10,6 +10,7 @@
 
 #include "engine/alloc_conf.h"
 #include "export/pickle.h"
+#include "export/ranges.h"
 #include "replay/cursor.h"
 
 enum exp_word {
@@ -62,13 +63,16 @@ enum exp_word {
     WORD_COUNT
 };
 
+#define EXP_WAITS 0x80u
+
 /* Stacks of the same place: of a tensor's allocation, of a library's, of everything else. */
 enum exp_frames { EXP_FRAMES_TENSOR, EXP_FRAMES_WORKSPACE, EXP_FRAMES_PLAIN, EXP_FRAMES_COUNT };
 
 /*
  * first        event that the recording begins with
  * start_us     of the clock on the wall, when the trace began
- * last         by block: the category it had last + 1; 0: the one it was allocated as
+ * last         by block: the category it had last + 1 (0: the one it was allocated as), and EXP_WAITS where its free had to wait
+ * ranges       whose the segments are that there are now
  * list         of what is being written now
  * stacks       by place and enum exp_frames
  * step, phase  that are going on, + 1; 0: none is
@@ -83,6 +87,7 @@ struct snapshot {
     uint64_t device;
     uint64_t start_us;
     uint8_t *last;
+    struct exp_ranges ranges;
     uint64_t block_count;
     struct exp_memo words[WORD_COUNT];
     struct exp_memo categories[VS_CATEGORY_COUNT];

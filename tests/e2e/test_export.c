@@ -80,11 +80,12 @@ static void assert_same_rows(const char *what, const char *a, const char *b, con
 
 #define FROM_ALLOCATOR                                                                             \
     "FROM event WHERE kind IN ('alloc', 'free', 'segment_alloc', 'segment_free', 'segment_map', "  \
-    "'segment_unmap', 'oom') ORDER BY seq"
+    "'segment_unmap', 'oom', 'free_completed') ORDER BY seq"
 
 /* Everything the allocator did, and when: a snapshot counts microseconds, from its first event on. */
 static const char ALLOCATOR[] =
     "SELECT kind, block, CASE kind WHEN 'oom' THEN NULL ELSE size END, block_size, address, pool, "
+    "stream, "
     "device_free, time_ns / 1000 - (SELECT min(time_ns) / 1000 FROM event WHERE kind IN ('alloc', "
     "'segment_alloc', 'segment_map')) " FROM_ALLOCATOR;
 
@@ -203,11 +204,11 @@ static void an_imported_trace_survives_too(void **state)
 /* ---- tables ---- */
 
 static const char *const EVENT_COLUMNS[] = {
-    "seq",        "time_ns", "step",      "kind",        "phase",      "module",
-    "func",       "line",    "op",        "block",       "tensor",     "size",
-    "block_size", "address", "category",  "pool",        "node",       "flops",
-    "role",       "name",    "scope",     "holder",      "from_block", "from_dtype",
-    "to_dtype",   "scale",   "old_scale", "device_free", NULL};
+    "seq",        "time_ns",  "step",    "kind",      "phase",       "module",
+    "func",       "line",     "op",      "block",     "tensor",      "size",
+    "block_size", "stream",   "address", "category",  "pool",        "node",
+    "flops",      "role",     "name",    "scope",     "holder",      "from_block",
+    "from_dtype", "to_dtype", "scale",   "old_scale", "device_free", NULL};
 
 static const char *const BLOCK_COLUMNS[] = {
     "b.id",
