@@ -12,10 +12,10 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "engine/alloc_memlist.h"
 #include "engine/alloc_replay.h"
 #include "engine/alloc_rewind.h"
+#include "import/derive.h"
 #include "tracer/intern.h"
 
 #define SLOTS_AT_START 1024
@@ -78,54 +78,6 @@ static uint64_t *block_at(struct building *b, uint64_t address)
     return &slot->block;
 }
 
-/* ---- places ---- */
-
-static uint32_t string_id(struct imp_import *out, const char *text)
-{
-    const char *new_text;
-    uint32_t id = *text ? trc_intern_string(out->intern, text, &new_text) : 0;
-
-    if (id && new_text) {
-        out->strings =
-            vs_grow(out->strings, out->string_count, &out->string_cap, sizeof(*out->strings));
-        out->strings[out->string_count++] = new_text;
-    }
-    return id;
-}
-
-/* "train.py:step": the net's functions have no file, so it stands with the name. */
-static uint32_t func_id(struct building *b, const struct vs_mem_event *event)
-{
-    const char *file = vs_memlist_text(b->list, event->file);
-    const char *func = vs_memlist_text(b->list, event->func);
-    struct vs_text text = {NULL, 0, 0};
-    uint32_t id;
-
-    vs_text_addf(&text, "%s%s%s", file, *file && *func ? ":" : "", func);
-    id = string_id(b->out, vs_text_get(&text));
-    vs_text_release(&text);
-    return id;
-}
-
-static uint32_t place_id(struct building *b, const struct vs_mem_event *event)
-{
-    struct imp_import *out = b->out;
-    struct vs_place place = {.phase = VS_PHASE_SETUP, .line = event->line};
-    uint32_t id;
-    bool is_new;
-
-    place.func = func_id(b, event);
-    place.op = string_id(out, vs_memlist_text(b->list, event->op));
-    if (!place.func && !place.op)
-        return 0;
-    id = trc_intern_place(out->intern, &place, &is_new);
-    if (is_new) {
-        out->places = vs_grow(out->places, out->place_count, &out->place_cap, sizeof(*out->places));
-        out->places[out->place_count++] = place;
-    }
-    return id;
-}
-
 /* ---- events ---- */
 
 static struct vs_event *event_add(struct imp_import *out, enum vs_event_kind kind)
@@ -136,6 +88,8 @@ static struct vs_event *event_add(struct imp_import *out, enum vs_event_kind kin
     event = &out->events[out->event_count++];
     memset(event, 0, sizeof(*event));
     event->kind = (uint8_t)kind;
+    out->from = vs_grow(out->from, out->from_count, &out->from_cap, sizeof(*out->from));
+    out->from[out->from_count++] = 0;
     return event;
 }
 
@@ -294,7 +248,7 @@ static void on_replayed(void *user, const struct eng_alloc_event *ev)
 
     if (!event)
         return;
-    event->place = place_id(b, from);
+    b->out->from[b->out->from_count - 1] = (uint32_t)eng_replay_done(b->replay);
     event->time_ns = time_of(b, from);
 }
 
@@ -316,8 +270,6 @@ static enum vs_status run(struct building *b, const struct eng_record *record,
         return st;
     b->replay = replay;
     start_add(b, start);
-    if (record->event_count)
-        event_add(b->out, VS_EV_STEP)->a = 1;
     st = eng_replay_run(replay, err);
     if (!st) {
         eng_record_state_of(eng_replay_alloc(replay), &found);
@@ -350,15 +302,31 @@ enum vs_status imp_make(const struct vs_memlist *list, struct imp_import *out, s
                                &start, err);
     if (!st)
         st = run(&b, &record, &start, err);
+    if (!st)
+        imp_derive(out, list);
     vs_free(b.slots);
     eng_record_state_release(&start);
     eng_record_release(&record);
     return st;
 }
 
+uint32_t imp_string(struct imp_import *import, const char *text)
+{
+    const char *new_text;
+    uint32_t id = *text ? trc_intern_string(import->intern, text, &new_text) : 0;
+
+    if (id && new_text) {
+        import->strings = vs_grow(import->strings, import->string_count, &import->string_cap,
+                                  sizeof(*import->strings));
+        import->strings[import->string_count++] = new_text;
+    }
+    return id;
+}
+
 void imp_release(struct imp_import *import)
 {
     vs_free(import->events);
+    vs_free(import->from);
     vs_free(import->strings);
     vs_free(import->places);
     trc_intern_free(import->intern);
@@ -372,6 +340,23 @@ static enum vs_status number_write(struct sto_writer *w, const char *key, uint64
 
     snprintf(text, sizeof(text), "%" PRIu64, number);
     return sto_writer_meta_set(w, key, text, err);
+}
+
+/* What is not the recording's own, and from what it comes. */
+static enum vs_status derived_write(const struct imp_derived *derived, struct sto_writer *w,
+                                    struct vs_error *err)
+{
+    enum vs_status st = sto_writer_meta_set(
+        w, "derived", derived->has_stacks ? "category,module,phase,step" : "step", err);
+
+    if (!st && derived->has_stacks)
+        st =
+            sto_writer_meta_set(w, "derived_from", derived->has_cpp ? "python,c++" : "python", err);
+    if (!st)
+        st = sto_writer_meta_set(w, "steps_by", derived->steps_by, err);
+    if (!st && derived->has_alike)
+        st = number_write(w, "steps_alike", derived->alike, err);
+    return st;
 }
 
 static enum vs_status meta_write(const struct imp_import *import, const struct vs_memlist *list,
@@ -395,7 +380,9 @@ static enum vs_status meta_write(const struct imp_import *import, const struct v
         st = number_write(w, "start_events", import->start_events, err);
     if (!st)
         st = number_write(w, "end_segments", import->end_segments, err);
-    return st ? st : number_write(w, "end_blocks", import->end_blocks, err);
+    if (!st)
+        st = number_write(w, "end_blocks", import->end_blocks, err);
+    return st ? st : derived_write(&import->derived, w, err);
 }
 
 enum vs_status imp_write(const struct imp_import *import, const struct vs_memlist *list,

@@ -13,13 +13,31 @@
 #ifndef IMP_IMPORTING_H
 #define IMP_IMPORTING_H
 
+#include <stdbool.h>
+
 #include "base/memlist.h"
 #include "store/writer.h"
 
-/* Zero-initialised: nothing. */
+/*
+ * How sure one may be of what import/derive.h added. has_stacks: something said what was running; has_cpp: C++ frames did, too.
+ * steps: how many; steps_by: what told them apart; alike: of a thousand allocations, how many the step before made, too (has_alike).
+ */
+struct imp_derived {
+    bool has_stacks;
+    bool has_cpp;
+    bool has_alike;
+    uint32_t steps;
+    uint32_t alike;
+    const char *steps_by;
+};
+
+/* Zero-initialised: nothing. from: of each event the number of the list's event it tells of, and one; 0: of the start. */
 struct imp_import {
     struct vs_event *events;
     size_t event_count, event_cap;
+    uint32_t *from;
+    size_t from_count, from_cap;
+    struct imp_derived derived;
     const char **strings; /* number i has id i + 1 */
     size_t string_count, string_cap;
     struct vs_place *places; /* likewise */
@@ -39,6 +57,9 @@ struct imp_import {
 VS_MUST_USE enum vs_status imp_make(const struct vs_memlist *list, struct imp_import *out,
                                     struct vs_error *err);
 void imp_release(struct imp_import *import);
+
+/* The id of a string of the import; 0 of "". */
+uint32_t imp_string(struct imp_import *import, const char *text);
 
 /* Everything into a new trace; `name` is where the list came from. Errors as those of store/writer.h. */
 VS_MUST_USE enum vs_status imp_write(const struct imp_import *import, const struct vs_memlist *list,

@@ -1,0 +1,155 @@
+/*
+ * import/derive.c - see derive.h.
+ */
+#include "import/derive.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "import/categories.h"
+#include "import/modules.h"
+#include "import/phases.h"
+#include "import/roles.h"
+#include "import/steps.h"
+#include "tracer/intern.h"
+
+struct deriving {
+    struct imp_import *import;
+    const struct vs_memlist *list;
+    struct imp_roles roles;
+    struct imp_phases phases;
+    struct imp_modules modules;
+    struct imp_steps steps;
+    uint32_t *funcs; /* by stack: the string of its function, and one; 0: not made yet */
+};
+
+/* ---- places ---- */
+
+/* "train.py:step": a function alone does not say where it is. */
+static uint32_t func_of(struct deriving *d, const struct vs_mem_event *event)
+{
+    const char *file = vs_memlist_text(d->list, event->file);
+    const char *func = vs_memlist_text(d->list, event->func);
+    struct vs_text text = {NULL, 0, 0};
+    uint32_t id;
+
+    if (event->stack && d->funcs[event->stack - 1])
+        return d->funcs[event->stack - 1] - 1;
+    vs_text_addf(&text, "%s%s%s", file, *file && *func ? ":" : "", func);
+    id = imp_string(d->import, vs_text_get(&text));
+    vs_text_release(&text);
+    if (event->stack)
+        d->funcs[event->stack - 1] = id + 1;
+    return id;
+}
+
+static uint32_t place_of(struct deriving *d, size_t at)
+{
+    const struct vs_mem_event *event = &d->list->events[at];
+    struct vs_place place = {.phase = d->phases.phases[at],
+                             .module = d->modules.paths[at],
+                             .func = func_of(d, event),
+                             .line = event->line,
+                             .op = imp_string(d->import, vs_memlist_text(d->list, event->op))};
+    struct imp_import *import = d->import;
+    uint32_t id;
+    bool is_new;
+
+    if (!place.func && !place.op && !place.phase)
+        return 0;
+    id = trc_intern_place(import->intern, &place, &is_new);
+    if (is_new) {
+        import->places = vs_grow(import->places, import->place_count, &import->place_cap,
+                                 sizeof(*import->places));
+        import->places[import->place_count++] = place;
+    }
+    return id;
+}
+
+/* ---- events ---- */
+
+/* The events once more, with those that say where steps and phases begin. */
+struct rewriting {
+    struct vs_event *events;
+    size_t count, cap;
+};
+
+static struct vs_event *event_add(struct rewriting *r, const struct vs_event *event)
+{
+    r->events = vs_grow(r->events, r->count, &r->cap, sizeof(*r->events));
+    r->events[r->count] = *event;
+    return &r->events[r->count++];
+}
+
+static void border_add(struct rewriting *r, enum vs_event_kind kind, uint64_t what,
+                       const struct vs_event *before)
+{
+    struct vs_event event = {
+        .kind = (uint8_t)kind, .a = what, .time_ns = before->time_ns, .place = before->place};
+
+    event_add(r, &event);
+}
+
+/* The state it began with stays as it is, in front; step and phase begin with the first event in them. */
+static void events_rewrite(struct deriving *d)
+{
+    struct imp_import *import = d->import;
+    struct rewriting r = {.events = NULL};
+    int32_t step = -1;
+    uint8_t phase = VS_PHASE_SETUP;
+
+    for (size_t i = 0; i < import->event_count; i++) {
+        const size_t at = import->from[i] ? import->from[i] - 1 : SIZE_MAX;
+        struct vs_event *event = &import->events[i];
+
+        if (at != SIZE_MAX) {
+            const bool is_step = d->steps.steps[at] != step;
+
+            event->place = place_of(d, at);
+            if (is_step)
+                border_add(&r, VS_EV_STEP, (uint64_t)(d->steps.steps[at] + 1), event);
+            if (d->phases.phases[at] != phase || (is_step && d->phases.has_stacks))
+                border_add(&r, VS_EV_PHASE, d->phases.phases[at], event);
+            step = d->steps.steps[at];
+            phase = d->phases.phases[at];
+        }
+        event_add(&r, event);
+    }
+    vs_free(import->events);
+    import->events = r.events;
+    import->event_count = r.count;
+    import->event_cap = r.cap;
+}
+
+static void about_fill(struct deriving *d)
+{
+    struct imp_derived *derived = &d->import->derived;
+
+    derived->has_stacks = d->phases.has_stacks;
+    for (size_t i = 0; i < d->list->stacks.count; i++)
+        derived->has_cpp |= (d->list->stacks.items[i].flags & VS_STACK_HAS_CPP) != 0;
+    derived->steps = d->steps.count;
+    derived->steps_by = imp_steps_by_name(d->steps.by);
+    derived->has_alike = d->steps.has_alike;
+    derived->alike = d->steps.alike;
+}
+
+void imp_derive(struct imp_import *import, const struct vs_memlist *list)
+{
+    struct deriving d = {.import = import, .list = list};
+
+    imp_roles_fill(&d.roles, list);
+    imp_phases_fill(&d.phases, list, &d.roles);
+    imp_modules_fill(&d.modules, import, list, &d.roles, d.phases.has_free_stacks);
+    imp_steps_fill(&d.steps, list, &d.phases, d.modules.calls);
+    imp_categories_fill(import, list, &d.roles, &d.phases, &d.steps);
+    d.funcs = vs_calloc(list->stacks.count + 1, sizeof(*d.funcs));
+    events_rewrite(&d);
+    about_fill(&d);
+    vs_free(d.funcs);
+    imp_steps_release(&d.steps);
+    imp_modules_release(&d.modules);
+    imp_phases_release(&d.phases);
+    imp_roles_release(&d.roles);
+}
