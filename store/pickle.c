@@ -26,9 +26,6 @@ static const struct {
     {0x93, "STACK_GLOBAL"}, {0x97, "NEXT_BUFFER"}, {0x98, "READONLY_BUFFER"},
 };
 
-/* What a memo entry is that nobody has put: no value has it. */
-static const struct sto_value UNSET = {UINT64_MAX & ~UINT64_C(7)};
-
 enum vs_status sto_machine_wrong(struct sto_machine *m, const char *what)
 {
     return vs_fail(m->err, VS_E_FORMAT, "offset %zu: %s", m->op_at, what);
@@ -84,14 +81,14 @@ enum vs_status sto_machine_push(struct sto_machine *m, struct sto_value v)
 {
     if (!sto_pickle_grow(m->p, &m->stack, m->depth, &m->stack_cap, sizeof(*m->stack)))
         return sto_machine_too_much(m);
-    m->stack[m->depth++] = v;
+    m->stack[m->depth++] = (struct sto_slot){v, m->op_at};
     return VS_OK;
 }
 
 /* Values above the last mark, or above the bottom. */
 static size_t above(const struct sto_machine *m)
 {
-    return m->depth - (m->mark_count ? m->marks[m->mark_count - 1] : 0);
+    return m->depth - (m->mark_count ? m->marks[m->mark_count - 1].depth : 0);
 }
 
 static enum vs_status need(struct sto_machine *m, size_t n)
@@ -99,37 +96,46 @@ static enum vs_status need(struct sto_machine *m, size_t n)
     return above(m) >= n ? VS_OK : sto_machine_wrong(m, "there is nothing on the stack for it");
 }
 
-/* Forget the last mark; *from is where it was. */
+/* Forget the last mark, which stays where it is in `marks`; *from is how deep the stack was. */
 static enum vs_status pop_mark(struct sto_machine *m, size_t *from)
 {
     if (!m->mark_count)
         return sto_machine_wrong(m, "there is no mark for it");
-    *from = m->marks[--m->mark_count];
+    *from = m->marks[--m->mark_count].depth;
     return VS_OK;
 }
 
 static enum vs_status put(struct sto_machine *m, uint64_t number)
 {
+    struct sto_pickle *p = m->p;
     enum vs_status st = need(m, 1);
+    struct sto_value v;
 
     if (st)
         return st;
     if (number >= m->len)
         return sto_machine_wrong(m, "a memo number larger than the pickle");
-    while (m->memo_count <= number) {
-        if (!sto_pickle_grow(m->p, &m->memo, m->memo_count, &m->memo_cap, sizeof(*m->memo)))
+    while (p->memo_count <= number) {
+        if (!sto_pickle_grow(p, &p->memo, p->memo_count, &p->memo_cap, sizeof(*p->memo)))
             return sto_machine_too_much(m);
-        m->memo[m->memo_count++] = UNSET;
+        p->memo[p->memo_count++].bits = STO_MEMO_UNSET;
     }
-    m->memo[number] = m->stack[m->depth - 1];
+    v = m->stack[m->depth - 1].value;
+    if (p->memo[number].bits != STO_MEMO_UNSET && p->memo[number].bits != v.bits && !m->is_plain) {
+        m->has_doubt = true;
+        return VS_E_FORMAT;
+    }
+    p->memo[number] = v;
     return VS_OK;
 }
 
 static enum vs_status get(struct sto_machine *m, uint64_t number)
 {
-    if (number >= m->memo_count || m->memo[number].bits == UNSET.bits)
+    const struct sto_pickle *p = m->p;
+
+    if (number >= p->memo_count || p->memo[number].bits == STO_MEMO_UNSET)
         return sto_machine_wrong(m, "a memo number that nothing was put under");
-    return sto_machine_push(m, m->memo[number]);
+    return sto_machine_push(m, p->memo[number]);
 }
 
 /* ---- lists, tuples, dicts ---- */
@@ -141,16 +147,35 @@ static enum vs_status push_box(struct sto_machine *m, enum sto_tag tag)
     return sto_pickle_box(m->p, tag, &v) ? sto_machine_push(m, v) : sto_machine_too_much(m);
 }
 
-/* What stands from `from` on becomes one list or tuple. */
-static enum vs_status collect(struct sto_machine *m, enum sto_tag tag, size_t from)
+/* Two small numbers that are equal to the last such two are the same tuple: nobody can tell, and pools are named by them. */
+static bool is_last_pair(const struct sto_machine *m, enum sto_tag tag, size_t from)
 {
-    struct sto_value v;
+    const struct sto_slot *two = m->stack + from;
 
-    if (!sto_pickle_box(m->p, tag, &v) ||
-        !sto_pickle_append(m->p, v, m->stack + from, m->depth - from))
-        return sto_machine_too_much(m);
+    return tag == TAG_TUPLE && m->depth - from == 2 && m->last_pair.bits &&
+           TAG_OF(two[0].value) == TAG_INT && TAG_OF(two[1].value) == TAG_INT &&
+           sto_value_at(m->p, m->last_pair, 0).bits == two[0].value.bits &&
+           sto_value_at(m->p, m->last_pair, 1).bits == two[1].value.bits;
+}
+
+/* What stands from `from` on becomes one list or tuple, which began at `at`. */
+static enum vs_status collect(struct sto_machine *m, enum sto_tag tag, size_t from, uint64_t at)
+{
+    struct sto_value v = m->last_pair;
+    enum vs_status st;
+
+    if (!is_last_pair(m, tag, from)) {
+        if (!sto_pickle_box(m->p, tag, &v) ||
+            !sto_pickle_append(m->p, v, m->stack + from, m->depth - from))
+            return sto_machine_too_much(m);
+        if (tag == TAG_TUPLE && m->depth - from == 2 && TAG_OF(m->stack[from].value) == TAG_INT)
+            m->last_pair = v;
+    }
     m->depth = from;
-    return sto_machine_push(m, v);
+    st = sto_machine_push(m, v);
+    if (!st)
+        m->stack[from].at = at;
+    return st;
 }
 
 static enum vs_status collect_marked(struct sto_machine *m, enum sto_tag tag)
@@ -158,38 +183,41 @@ static enum vs_status collect_marked(struct sto_machine *m, enum sto_tag tag)
     size_t from = 0;
     enum vs_status st = pop_mark(m, &from);
 
-    return st ? st : collect(m, tag, from);
+    return st ? st : collect(m, tag, from, m->marks[m->mark_count].at);
 }
 
 /* Append what stands from `from` on to the list below it. */
 static enum vs_status append(struct sto_machine *m, size_t from)
 {
-    enum vs_status st = from ? VS_OK : sto_machine_wrong(m, "there is no list for it");
-
-    if (st)
-        return st;
-    if (TAG_OF(m->stack[from - 1]) != TAG_LIST)
-        return sto_machine_wrong(m, "an item for something that is no list");
-    if (!sto_pickle_append(m->p, m->stack[from - 1], m->stack + from, m->depth - from))
+    if (!from || TAG_OF(m->stack[from - 1].value) != TAG_LIST)
+        return sto_machine_wrong(m, from ? "an item for something that is no list"
+                                         : "there is no list for it");
+    if (!sto_pickle_append(m->p, m->stack[from - 1].value, m->stack + from, m->depth - from))
         return sto_machine_too_much(m);
     m->depth = from;
     return VS_OK;
 }
 
-static enum vs_status set_items(struct sto_machine *m, size_t from)
+/* The pairs that stand from `from` on go into the dict below. */
+static enum vs_status set_items(struct sto_machine *m, size_t from, bool may_pack)
 {
+    const struct sto_slot *pairs = m->stack + from;
     size_t count = (m->depth - from) / 2;
+    bool no_memory = false;
 
-    if (!from || TAG_OF(m->stack[from - 1]) != TAG_DICT)
+    if (!from || TAG_OF(pairs[-1].value) != TAG_DICT)
         return sto_machine_wrong(m, "an item for something that is no dict");
     if ((m->depth - from) % 2)
         return sto_machine_wrong(m, "a key without a value");
     for (size_t i = 0; i < count; i++)
-        if (TAG_OF(m->stack[from + 2 * i]) != TAG_TEXT)
+        if (TAG_OF(pairs[2 * i].value) != TAG_TEXT)
             return sto_machine_wrong(m, "a key that is no text");
-    if (count && !sto_pickle_set(m->p, m->stack[from - 1], m->stack + from, count))
-        return sto_machine_too_much(m);
     m->depth = from;
+    if (!count ||
+        (may_pack && sto_pickle_pack(m->p, pairs[-1].value, pairs, count, m->op_at, &no_memory)))
+        return VS_OK;
+    if (no_memory || !sto_pickle_set(m->p, pairs[-1].value, pairs, count))
+        return sto_machine_too_much(m);
     return VS_OK;
 }
 
@@ -197,17 +225,18 @@ static enum vs_status set_items(struct sto_machine *m, size_t from)
 static enum vs_status collect_dict(struct sto_machine *m)
 {
     size_t from = 0;
-    struct sto_value v;
+    struct sto_slot slot;
     enum vs_status st = pop_mark(m, &from);
 
     if (!st)
         st = push_box(m, TAG_DICT);
     if (st)
         return st;
-    v = m->stack[m->depth - 1];
+    slot = m->stack[m->depth - 1];
+    slot.at = m->marks[m->mark_count].at;
     memmove(m->stack + from + 1, m->stack + from, (m->depth - 1 - from) * sizeof(*m->stack));
-    m->stack[from] = v;
-    return set_items(m, from + 1);
+    m->stack[from] = slot;
+    return set_items(m, from + 1, false);
 }
 
 /* The items above the mark belong to what lies below it. */
@@ -216,11 +245,11 @@ static enum vs_status marked_items(struct sto_machine *m, bool is_dict)
     size_t from = 0;
     enum vs_status st = pop_mark(m, &from);
 
-    if (!st && m->mark_count && from == m->marks[m->mark_count - 1])
+    if (!st && m->mark_count && from == m->marks[m->mark_count - 1].depth)
         st = sto_machine_wrong(m, "there is nothing on the stack for it");
     if (st)
         return st;
-    return is_dict ? set_items(m, from) : append(m, from);
+    return is_dict ? set_items(m, from, !m->is_plain) : append(m, from);
 }
 
 static enum vs_status single_item(struct sto_machine *m, size_t n, bool is_dict)
@@ -229,7 +258,7 @@ static enum vs_status single_item(struct sto_machine *m, size_t n, bool is_dict)
 
     if (st)
         return st;
-    return is_dict ? set_items(m, m->depth - n) : append(m, m->depth - n);
+    return is_dict ? set_items(m, m->depth - n, false) : append(m, m->depth - n);
 }
 
 static enum vs_status pop(struct sto_machine *m)
@@ -266,7 +295,7 @@ static enum vs_status do_memo(struct sto_machine *m, unsigned char code)
 
     switch (code) {
     case OP_MEMOIZE:
-        return put(m, m->memo_count);
+        return put(m, m->p->memo_count);
     case OP_PUT:
     case OP_GET:
         st = sto_machine_take_line(m, line);
@@ -295,7 +324,7 @@ static enum vs_status do_stack(struct sto_machine *m, unsigned char code)
     case OP_MARK:
         if (m->mark_count == STO_MACHINE_MARKS_MAX)
             return sto_machine_wrong(m, "it is nested more than 1000 deep");
-        m->marks[m->mark_count++] = m->depth;
+        m->marks[m->mark_count++] = (struct sto_mark){m->depth, m->op_at};
         return VS_OK;
     case OP_POP:
         return pop(m);
@@ -305,7 +334,7 @@ static enum vs_status do_stack(struct sto_machine *m, unsigned char code)
         return st;
     default:
         st = need(m, 1);
-        return st ? st : sto_machine_push(m, m->stack[m->depth - 1]);
+        return st ? st : sto_machine_push(m, m->stack[m->depth - 1].value);
     }
 }
 
@@ -341,7 +370,7 @@ static enum vs_status do_box(struct sto_machine *m, unsigned char code)
     default:
         n = (size_t)(code - OP_TUPLE1) + 1;
         st = need(m, n);
-        return st ? st : collect(m, TAG_TUPLE, m->depth - n);
+        return st ? st : collect(m, TAG_TUPLE, m->depth - n, m->stack[m->depth - n].at);
     }
 }
 
@@ -369,12 +398,11 @@ static enum vs_status step(struct sto_machine *m, unsigned char code)
     case OP_DUP:
         return do_stack(m, code);
     case OP_NONE:
-        return sto_machine_push(m, (struct sto_value){(uint64_t)PLAIN_NONE << TAG_BITS});
+        return sto_machine_push(m, sto_value_of(TAG_PLAIN, PLAIN_NONE));
     case OP_NEWTRUE:
     case OP_NEWFALSE:
         return sto_machine_push(
-            m, (struct sto_value){(uint64_t)(code == OP_NEWTRUE ? PLAIN_TRUE : PLAIN_FALSE)
-                                  << TAG_BITS});
+            m, sto_value_of(TAG_PLAIN, code == OP_NEWTRUE ? PLAIN_TRUE : PLAIN_FALSE));
     case OP_BININT:
     case OP_BININT1:
     case OP_BININT2:
@@ -434,6 +462,7 @@ static enum vs_status machine_run(struct sto_machine *m)
     while (!st) {
         unsigned char code;
 
+        sto_machine_run_hot(m);
         m->op_at = m->at;
         if (m->at == m->len)
             return sto_machine_wrong(m, "the pickle is cut off here");
@@ -441,7 +470,7 @@ static enum vs_status machine_run(struct sto_machine *m)
         if (code == OP_STOP) {
             st = need(m, 1);
             if (!st)
-                m->p->top = m->stack[m->depth - 1];
+                m->p->top = m->stack[m->depth - 1].value;
             return st;
         }
         st = step(m, code);
@@ -449,8 +478,9 @@ static enum vs_status machine_run(struct sto_machine *m)
     return st;
 }
 
-enum vs_status sto_pickle_read(const char *bytes, size_t len, struct sto_pickle **out,
-                               struct vs_error *err)
+/* *has_doubt: it must be read plainly. */
+static enum vs_status read_once(const char *bytes, size_t len, bool is_plain, bool *has_doubt,
+                                struct sto_pickle **out, struct vs_error *err)
 {
     struct sto_pickle *p = vs_calloc(1, sizeof(*p));
     struct sto_machine *m = vs_calloc(1, sizeof(*m));
@@ -464,12 +494,14 @@ enum vs_status sto_pickle_read(const char *bytes, size_t len, struct sto_pickle 
     m->p = p;
     m->bytes = (const unsigned char *)bytes;
     m->len = len;
+    m->is_plain = is_plain;
     m->err = err;
-    st = sto_pickle_grow(p, &m->stack, 0, &m->stack_cap, sizeof(*m->stack))
+    st = sto_pickle_grow(p, &m->stack, 0, &m->stack_cap, sizeof(*m->stack)) &&
+                 sto_pickle_grow(p, &p->memo, 0, &p->memo_cap, sizeof(*p->memo))
              ? machine_run(m)
              : sto_machine_too_much(m);
+    *has_doubt = m->has_doubt;
     vs_free(m->stack);
-    vs_free(m->memo);
     vs_free(m);
     if (st) {
         sto_pickle_free(p);
@@ -477,4 +509,17 @@ enum vs_status sto_pickle_read(const char *bytes, size_t len, struct sto_pickle 
     }
     *out = p;
     return st;
+}
+
+enum vs_status sto_pickle_read(const char *bytes, size_t len, struct sto_pickle **out,
+                               struct vs_error *err)
+{
+    bool has_doubt = false;
+    enum vs_status st;
+
+    *out = NULL;
+    if (len > TEXT_AT_MAX)
+        return vs_fail(err, VS_E_FORMAT, "it is larger than 1 TiB");
+    st = read_once(bytes, len, false, &has_doubt, out, err);
+    return has_doubt ? read_once(bytes, len, true, &has_doubt, out, err) : st;
 }

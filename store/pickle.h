@@ -49,6 +49,11 @@ void sto_pickle_free(struct sto_pickle *pickle);
 
 struct sto_value sto_pickle_top(const struct sto_pickle *pickle);
 enum sto_value_type sto_value_type(struct sto_value v);
+/* Are they one object, or the same text at the same place, or the same number? Equal ones may be told apart; None is the zero word. */
+static inline bool sto_value_same(struct sto_value a, struct sto_value b)
+{
+    return a.bits == b.bits;
+}
 
 /* False where the value is something else, or the number does not fit. */
 VS_MUST_USE bool sto_value_bool(struct sto_value v, bool *out);
@@ -75,8 +80,20 @@ VS_MUST_USE bool sto_value_get(const struct sto_pickle *pickle, struct sto_value
                                struct sto_value *out);
 
 /*
+ * Several of a dict's values at once, each key named once. names: fewer than STO_COLUMNS_MAX. Good for this pickle only.
+ * sto_value_row: out[i] is the value of names[i] where bit i of the answer is set; else it stays. 0 of what is no dict.
+ */
+#define STO_COLUMNS_MAX 64
+struct sto_columns;
+VS_MUST_USE struct sto_columns *sto_columns_new(const struct sto_pickle *pickle,
+                                                const char *const *names, size_t count);
+void sto_columns_free(struct sto_columns *columns);
+uint64_t sto_value_row(const struct sto_pickle *pickle, struct sto_value v,
+                       const struct sto_columns *columns, struct sto_value *out);
+
+/*
  * A number of the caller's own, kept with a list, tuple or dict, so that what is shared is looked at once. 0 at first.
- * Of anything else it is 0 and stays so.
+ * Of anything else it is 0 and stays so, and so does one that is too large to keep (from 2^27 on).
  */
 uint32_t sto_value_mark(const struct sto_pickle *pickle, struct sto_value v);
 void sto_value_mark_set(struct sto_pickle *pickle, struct sto_value v, uint32_t mark);

@@ -2,7 +2,7 @@
  * store/pickle_internal.h - the values of a pickle in memory.
  *
  * For:            store/pickle*.c only.
- * Must not know:  opcodes.
+ * Must not know:  how opcodes are done; pickle_packed.c alone reads some again.
  * Invariant:      `used` counts every byte taken for the pickle, the input too, and never exceeds `budget`.
  *
  * A value is a word: three bits say what it is. Small numbers and where a text lies are in the word itself, the rest is an index.
@@ -17,6 +17,7 @@ enum sto_tag { TAG_PLAIN, TAG_INT, TAG_BIG, TAG_FLOAT, TAG_TEXT, TAG_LIST, TAG_T
 #define TAG_BITS 3
 #define TAG_OF(v) ((enum sto_tag)((v).bits & 7))
 #define PAYLOAD_OF(v) ((v).bits >> TAG_BITS)
+#define INT_LIMIT (INT64_C(1) << (63 - TAG_BITS)) /* numbers from -INT_LIMIT to INT_LIMIT - 1 */
 #define TEXT_LEN_BITS 21
 #define TEXT_LEN_MAX ((UINT64_C(1) << TEXT_LEN_BITS) - 1)
 #define TEXT_AT_MAX ((UINT64_C(1) << (64 - TAG_BITS - TEXT_LEN_BITS)) - 1)
@@ -24,19 +25,33 @@ enum sto_tag { TAG_PLAIN, TAG_INT, TAG_BIG, TAG_FLOAT, TAG_TEXT, TAG_LIST, TAG_T
 enum sto_plain { PLAIN_NONE, PLAIN_FALSE, PLAIN_TRUE };
 
 /*
- * A list, tuple or dict. Items in the arena, or of their own (from OWN_CAP on). The keys of a dict: those of its shape, which it shares
- * with all that have the same keys in the same order; of a large one (SHAPE_NONE) they stand behind its `cap` values.
+ * A list or a tuple, or a dict that is not packed. Items in the arena, or of their own (from OWN_CAP on). Of a dict they are its
+ * values, and its keys stand behind its `cap` values. is_narrow: dicts only, by their numbers, in 32 bits each.
  */
 struct sto_box {
-    uint64_t *items;
+    void *items;
     uint32_t count;
     uint32_t cap;
     uint32_t mark;
-    uint32_t shape;
+    bool is_narrow;
 };
 #define OWN_CAP 1024
-#define SHAPE_NONE UINT32_MAX
-#define SHAPE_KEYS_MAX 32
+
+/*
+ * A dict, in one word. DICT_BOXED: the number of its box. Else it is packed: it stays as it was written, and the word has where its
+ * first key stands (0: it is empty) and above that its mark.
+ */
+#define DICT_BOXED (UINT64_C(1) << 63)
+#define DICT_AT_BITS 36
+#define DICT_AT_MAX ((UINT64_C(1) << DICT_AT_BITS) - 1)
+#define DICT_MARK_MAX ((UINT64_C(1) << (63 - DICT_AT_BITS)) - 1)
+
+/* A value of a packed dict that more than one opcode made: it stands in bytes[at … end - 1]. */
+struct sto_nested {
+    uint64_t at;
+    uint64_t end;
+    struct sto_value value;
+};
 
 /* number: of the key; text: that was it, 0: none yet. */
 struct sto_key_seen {
@@ -44,13 +59,6 @@ struct sto_key_seen {
     uint32_t number;
 };
 #define KEYS_SEEN 256
-
-/* Keys shape_keys[first … first + count - 1]. */
-struct sto_shape {
-    uint64_t hash;
-    uint32_t first;
-    uint32_t count;
-};
 
 /* fits: it is one of 64 bits; -2^63 … -1 as two's complement. */
 struct sto_big {
@@ -69,15 +77,25 @@ struct sto_slots {
     size_t count;
 };
 
-/* side: texts that had to be decoded; they follow the input: a text at bytes_len + n is side[n …]. */
+/*
+ * side  texts that had to be decoded; they follow the input: a text at bytes_len + n is side[n …]
+ * memo  by number; what nothing was put under is a value that no opcode makes. Packed dicts refer to it
+ */
 struct sto_pickle {
     const char *bytes;
     size_t bytes_len;
     struct vs_arena *arena;
     char *side;
     size_t side_len, side_cap;
+    struct sto_value *memo;
+    size_t memo_count, memo_cap;
     struct sto_box *boxes;
     size_t box_count, box_cap;
+    uint64_t *dicts;
+    size_t dict_count, dict_cap;
+    struct sto_nested *nested;
+    size_t nested_count, nested_cap;
+    struct sto_slots nested_slots;
     struct sto_big *bigs;
     size_t big_count, big_cap;
     double *floats;
@@ -85,13 +103,7 @@ struct sto_pickle {
     struct sto_key *keys;
     size_t key_count, key_cap;
     struct sto_slots key_slots;
-    struct sto_key_seen
-        key_seen[KEYS_SEEN]; /* by where the text is: most keys are the same text again */
-    struct sto_shape *shapes;
-    size_t shape_count, shape_cap;
-    uint32_t *shape_keys;
-    size_t shape_key_count, shape_key_cap;
-    struct sto_slots shape_slots;
+    struct sto_key_seen key_seen[KEYS_SEEN]; /* by where the text is: most are the same again */
     struct sto_value top;
     uint64_t used;
     uint64_t budget;
@@ -99,18 +111,51 @@ struct sto_pickle {
 
 /* Each is false where the budget does not allow it; nothing has changed then. */
 VS_MUST_USE bool sto_pickle_take(struct sto_pickle *p, uint64_t bytes);
-/* vs_grow within the budget. */
-VS_MUST_USE bool sto_pickle_grow(struct sto_pickle *p, void *vec, size_t count, size_t *cap,
-                                 size_t elem_size);
+/* vs_grow within the budget; vec is the address of a pointer to whatever the elements are. */
+VS_MUST_USE bool sto_pickle_more(struct sto_pickle *p, void *vec, size_t *cap, size_t elem_size);
+VS_MUST_USE static inline bool sto_pickle_grow(struct sto_pickle *p, void *vec, size_t count,
+                                               size_t *cap, size_t elem_size)
+{
+    return count < *cap || sto_pickle_more(p, vec, cap, elem_size);
+}
+
+static inline struct sto_value sto_value_of(enum sto_tag tag, uint64_t payload)
+{
+    return (struct sto_value){payload << TAG_BITS | (uint64_t)tag};
+}
+
+/* An empty text is at 0: at the very end it would look like one of the decoded ones. */
+static inline struct sto_value sto_pickle_text_at(uint64_t at, uint64_t len)
+{
+    return sto_value_of(TAG_TEXT, len ? at << TEXT_LEN_BITS | len : 0);
+}
+
+/* ---- pickle_value.c ---- */
+
 VS_MUST_USE bool sto_pickle_int(struct sto_pickle *p, int64_t n, struct sto_value *out);
 VS_MUST_USE bool sto_pickle_big(struct sto_pickle *p, struct sto_big big, struct sto_value *out);
 VS_MUST_USE bool sto_pickle_float(struct sto_pickle *p, double d, struct sto_value *out);
+/* An empty list, tuple or dict. */
 VS_MUST_USE bool sto_pickle_box(struct sto_pickle *p, enum sto_tag tag, struct sto_value *out);
-VS_MUST_USE bool sto_pickle_append(struct sto_pickle *p, struct sto_value box,
-                                   const struct sto_value *items, size_t count);
-/* pairs: count times key, value. Keys are texts (the caller has looked). */
-VS_MUST_USE bool sto_pickle_set(struct sto_pickle *p, struct sto_value box,
-                                const struct sto_value *pairs, size_t count);
-struct sto_value sto_pickle_text_at(uint64_t at, uint64_t len);
+
+struct sto_slot;
+VS_MUST_USE bool sto_pickle_append(struct sto_pickle *p, struct sto_value list,
+                                   const struct sto_slot *items, size_t count);
+/* pairs: `count` times key, value. Keys are texts (the caller has looked). A packed dict is unpacked first. */
+VS_MUST_USE bool sto_pickle_set(struct sto_pickle *p, struct sto_value dict,
+                                const struct sto_slot *pairs, size_t count);
+/* The same, packed; `count` is not 0, and the pairs end at `end`. False without *no_memory: sto_pickle_set must do it. */
+VS_MUST_USE bool sto_pickle_pack(struct sto_pickle *p, struct sto_value dict,
+                                 const struct sto_slot *pairs, size_t count, uint64_t end,
+                                 bool *no_memory);
+
+/* ---- pickle_key.c ---- */
+
+VS_MUST_USE bool sto_slots_double(struct sto_pickle *p, struct sto_slots *slots);
+void sto_slots_put(struct sto_slots *slots, uint64_t hash, size_t number);
+/* The number of a key, a new one where it was not there yet. */
+VS_MUST_USE bool sto_key_add(struct sto_pickle *p, struct sto_value text, uint32_t *out);
+/* The number of a key that was added. */
+uint32_t sto_key_number(const struct sto_pickle *p, struct sto_value text);
 
 #endif

@@ -9,72 +9,27 @@
 #define STO_PICKLE_MACHINE_H
 
 #include "store/pickle_internal.h"
+#include "store/pickle_opcode.h"
+#include "store/pickle_packed.h"
 
 /* PyTorch's snapshots are seven deep. */
 #define STO_MACHINE_MARKS_MAX 1000
 #define STO_MACHINE_LINE_MAX 4096
 
-enum opcode {
-    OP_MARK = '(',
-    OP_EMPTY_TUPLE = ')',
-    OP_STOP = '.',
-    OP_POP = '0',
-    OP_POP_MARK = '1',
-    OP_DUP = '2',
-    OP_BINBYTES = 'B',
-    OP_SHORT_BINBYTES = 'C',
-    OP_FLOAT = 'F',
-    OP_BINFLOAT = 'G',
-    OP_INT = 'I',
-    OP_BININT = 'J',
-    OP_BININT1 = 'K',
-    OP_LONG = 'L',
-    OP_BININT2 = 'M',
-    OP_NONE = 'N',
-    OP_STRING = 'S',
-    OP_BINSTRING = 'T',
-    OP_SHORT_BINSTRING = 'U',
-    OP_UNICODE = 'V',
-    OP_BINUNICODE = 'X',
-    OP_EMPTY_LIST = ']',
-    OP_APPEND = 'a',
-    OP_DICT = 'd',
-    OP_APPENDS = 'e',
-    OP_GET = 'g',
-    OP_BINGET = 'h',
-    OP_LONG_BINGET = 'j',
-    OP_LIST = 'l',
-    OP_PUT = 'p',
-    OP_BINPUT = 'q',
-    OP_LONG_BINPUT = 'r',
-    OP_SETITEM = 's',
-    OP_TUPLE = 't',
-    OP_SETITEMS = 'u',
-    OP_EMPTY_DICT = '}',
-    OP_PROTO = 0x80,
-    OP_TUPLE1 = 0x85,
-    OP_TUPLE2 = 0x86,
-    OP_TUPLE3 = 0x87,
-    OP_NEWTRUE = 0x88,
-    OP_NEWFALSE = 0x89,
-    OP_LONG1 = 0x8a,
-    OP_LONG4 = 0x8b,
-    OP_SHORT_BINUNICODE = 0x8c,
-    OP_BINUNICODE8 = 0x8d,
-    OP_BINBYTES8 = 0x8e,
-    OP_EMPTY_SET = 0x8f,
-    OP_ADDITEMS = 0x90,
-    OP_FROZENSET = 0x91,
-    OP_MEMOIZE = 0x94,
-    OP_FRAME = 0x95,
-    OP_BYTEARRAY8 = 0x96,
+/* What a memo entry is that nobody has put: no value has it. */
+#define STO_MEMO_UNSET (UINT64_MAX & ~UINT64_C(7))
+
+/* How deep the stack was, and where the MARK stands. */
+struct sto_mark {
+    size_t depth;
+    uint64_t at;
 };
 
 /*
- * at       of the next byte
- * op_at    of the opcode that is being done
- * marks    depths of the stack
- * memo     by number; what nothing was put under is a value that no opcode makes
+ * at        of the next byte
+ * op_at     of the opcode that is being done
+ * is_plain  nothing is packed
+ * has_doubt a memo number was put again, which packed dicts may have referred to: all of it has to be read once more, plainly
  */
 struct sto_machine {
     struct sto_pickle *p;
@@ -82,12 +37,13 @@ struct sto_machine {
     size_t len;
     size_t at;
     size_t op_at;
-    struct sto_value *stack;
+    struct sto_slot *stack;
     size_t depth, stack_cap;
-    size_t marks[STO_MACHINE_MARKS_MAX];
+    struct sto_mark marks[STO_MACHINE_MARKS_MAX];
     size_t mark_count;
-    struct sto_value *memo;
-    size_t memo_count, memo_cap;
+    struct sto_value last_pair; /* of numbers: it is often the same one again */
+    bool is_plain;
+    bool has_doubt;
     struct vs_error *err;
 };
 
@@ -103,7 +59,11 @@ VS_MUST_USE enum vs_status sto_machine_take_uint(struct sto_machine *m, size_t n
 VS_MUST_USE enum vs_status sto_machine_take_line(struct sto_machine *m,
                                                  char out[STO_MACHINE_LINE_MAX]);
 
+/* As the work of the opcode that is being done. */
 VS_MUST_USE enum vs_status sto_machine_push(struct sto_machine *m, struct sto_value v);
+
+/* Do opcodes as long as they are the most common ones and nothing is unusual. The stack and the memo are not NULL. */
+void sto_machine_run_hot(struct sto_machine *m);
 
 /* Do an opcode that pushes a number, or a text. */
 VS_MUST_USE enum vs_status sto_machine_number(struct sto_machine *m, unsigned char code);

@@ -69,9 +69,8 @@ static enum vs_status push_decimal(struct sto_machine *m, bool is_int)
         return st;
     len = strlen(line);
     if (is_int && (strcmp(line, "00") == 0 || strcmp(line, "01") == 0))
-        return sto_machine_push(
-            m,
-            (struct sto_value){(uint64_t)(line[1] == '1' ? PLAIN_TRUE : PLAIN_FALSE) << TAG_BITS});
+        return sto_machine_push(m,
+                                sto_value_of(TAG_PLAIN, line[1] == '1' ? PLAIN_TRUE : PLAIN_FALSE));
     if (!is_int && len && line[len - 1] == 'L')
         line[--len] = '\0';
     digits += *digits == '-' || *digits == '+';
@@ -161,10 +160,9 @@ static enum vs_status push_text(struct sto_machine *m, uint64_t len)
 
     if (st)
         return st;
-    if (len > TEXT_LEN_MAX || at > TEXT_AT_MAX)
+    if (len > TEXT_LEN_MAX)
         return sto_machine_wrong(m, "a text of more than 2 MiB");
-    /* an empty text at the very end would look like one of the decoded ones */
-    return sto_machine_push(m, sto_pickle_text_at(len ? at : 0, len));
+    return sto_machine_push(m, sto_pickle_text_at(at, len));
 }
 
 static enum vs_status push_sized_text(struct sto_machine *m, size_t size_bytes)
@@ -237,8 +235,6 @@ static enum vs_status push_unicode_line(struct sto_machine *m)
     m->at++;
     if (m->p->side_len - start > TEXT_LEN_MAX || m->p->bytes_len + start > TEXT_AT_MAX)
         return sto_machine_wrong(m, "a text of more than 2 MiB");
-    if (m->p->side_len == start)
-        return sto_machine_push(m, sto_pickle_text_at(0, 0));
     return sto_machine_push(m, sto_pickle_text_at(m->p->bytes_len + start, m->p->side_len - start));
 }
 

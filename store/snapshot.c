@@ -39,6 +39,7 @@ enum key {
     KEY_DEVICE_FREE,
     KEY_FRAMES,
     KEY_TIME,
+    KEY_METADATA,
     KEY_COUNT
 };
 
@@ -63,15 +64,24 @@ static const char *const KEY_NAMES[KEY_COUNT] = {"segments",
                                                  "addr",
                                                  "device_free",
                                                  "frames",
-                                                 "time_us"};
+                                                 "time_us",
+                                                 "user_metadata"};
 
-/* left: how many more records may come out. */
+/* A dict's values; bit `key` of `has`: it has one. */
+struct row {
+    struct sto_value at[KEY_COUNT];
+    uint64_t has;
+};
+
+/* left: how many more records may come out. actions: the texts that stood for each kind last. */
 struct reading {
     struct sto_pickle *p;
     struct vs_memlist *list;
     struct sto_stacks stacks;
     struct sto_notes notes;
     uint32_t keys[KEY_COUNT];
+    struct sto_columns *columns;
+    struct sto_value actions[VS_MEM_KIND_COUNT];
     int64_t device;
     uint64_t left;
     struct vs_error *err;
@@ -245,20 +255,49 @@ static enum vs_status segments_read(struct reading *r, struct sto_value segments
 
 /* ---- events ---- */
 
-static enum vs_mem_kind kind_of(const struct reading *r, struct sto_value action)
+static enum vs_mem_kind kind_of(struct reading *r, struct sto_value action)
 {
-    for (size_t k = 0; k < VS_MEM_OTHER; k++)
-        if (sto_value_is_text(r->p, action, vs_mem_kind_name((enum vs_mem_kind)k)))
+    size_t kind = VS_MEM_OTHER;
+
+    for (size_t k = 0; k < VS_MEM_KIND_COUNT; k++)
+        if (sto_value_same(r->actions[k], action))
             return (enum vs_mem_kind)k;
-    return VS_MEM_OTHER;
+    for (size_t k = 0; k < VS_MEM_OTHER && kind == VS_MEM_OTHER; k++)
+        if (sto_value_is_text(r->p, action, vs_mem_kind_name((enum vs_mem_kind)k)))
+            kind = k;
+    r->actions[kind] = action;
+    return (enum vs_mem_kind)kind;
+}
+
+static bool has(const struct row *row, enum key key)
+{
+    return row->has >> key & 1;
+}
+
+/* False only where there is something else than a number; *out stays where there is nothing. */
+static bool row_uint(const struct reading *r, const struct row *row, enum key key, uint64_t *out)
+{
+    return !has(row, key) || sto_value_int(r->p, row->at[key], out);
+}
+
+static void place_set(struct reading *r, struct sto_value frames, struct vs_mem_event *event)
+{
+    const struct sto_stack *stack = sto_stacks_get(&r->stacks, frames);
+
+    event->stack = stack->id;
+    event->op = stack->op;
+    event->func = stack->func;
+    event->file = stack->file;
+    event->line = stack->line;
+    event->cls = event->kind == VS_MEM_ALLOC ? stack->cls : (uint8_t)VS_MEM_TENSOR;
 }
 
 static enum vs_status event_read(struct reading *r, struct sto_value v)
 {
-    struct sto_value action = {0};
-    struct sto_value frames;
+    struct row row;
     struct vs_mem_event *event;
     enum vs_mem_kind kind;
+    enum key where;
     uint64_t address = 0;
     uint64_t bytes = 0;
     uint64_t stream = 0;
@@ -267,32 +306,26 @@ static enum vs_status event_read(struct reading *r, struct sto_value v)
 
     if (st)
         return st;
-    if (!get(r, v, KEY_ACTION, &action) || sto_value_type(action) != STO_TEXT)
+    row.has = sto_value_row(r->p, v, r->columns, row.at);
+    if (!has(&row, KEY_ACTION) || sto_value_type(row.at[KEY_ACTION]) != STO_TEXT)
         return wrong(r, "an event", KEY_ACTION);
-    kind = kind_of(r, action);
+    kind = kind_of(r, row.at[KEY_ACTION]);
     if (kind == VS_MEM_OTHER)
         return VS_OK; /* of a fork, or newer: nothing the allocator did */
-    if (!must_uint(r, v, kind == VS_MEM_OOM ? KEY_DEVICE_FREE : KEY_ADDR, &address))
-        return wrong(r, "an event", kind == VS_MEM_OOM ? KEY_DEVICE_FREE : KEY_ADDR);
-    if (!must_uint(r, v, KEY_SIZE, &bytes))
+    where = kind == VS_MEM_OOM ? KEY_DEVICE_FREE : KEY_ADDR;
+    if (!has(&row, where) || !row_uint(r, &row, where, &address))
+        return wrong(r, "an event", where);
+    if (!has(&row, KEY_SIZE) || !row_uint(r, &row, KEY_SIZE, &bytes))
         return wrong(r, "an event", KEY_SIZE);
-    if (!get_uint(r, v, KEY_STREAM, &stream))
+    if (!row_uint(r, &row, KEY_STREAM, &stream))
         return wrong(r, "an event", KEY_STREAM);
-    if (!get_uint(r, v, KEY_TIME, &time_us))
+    if (!row_uint(r, &row, KEY_TIME, &time_us))
         return wrong(r, "an event", KEY_TIME);
     event = vs_memlist_add_event(r->list, kind, address, bytes, stream);
     event->time_us = time_us;
-    sto_notes_event(&r->notes, v, time_us);
-    if (get(r, v, KEY_FRAMES, &frames)) {
-        const struct sto_stack *stack = sto_stacks_get(&r->stacks, frames);
-
-        event->stack = stack->id;
-        event->op = stack->op;
-        event->func = stack->func;
-        event->file = stack->file;
-        event->line = stack->line;
-        event->cls = kind == VS_MEM_ALLOC ? stack->cls : (uint8_t)VS_MEM_TENSOR;
-    }
+    sto_notes_event(&r->notes, has(&row, KEY_METADATA) ? &row.at[KEY_METADATA] : NULL, time_us);
+    if (has(&row, KEY_FRAMES))
+        place_set(r, row.at[KEY_FRAMES], event);
     return VS_OK;
 }
 
@@ -421,6 +454,7 @@ enum vs_status sto_snapshot_read(const char *bytes, size_t len, int64_t device,
         return st;
     for (size_t i = 0; i < KEY_COUNT; i++)
         r.keys[i] = sto_pickle_key(r.p, KEY_NAMES[i]);
+    r.columns = sto_columns_new(r.p, KEY_NAMES, KEY_COUNT);
     r.stacks.pickle = r.p;
     r.stacks.list = out;
     sto_stacks_begin(&r.stacks);
@@ -429,6 +463,7 @@ enum vs_status sto_snapshot_read(const char *bytes, size_t len, int64_t device,
     sto_notes_begin(&r.notes);
     st = top_read(&r);
     sto_stacks_release(&r.stacks);
+    sto_columns_free(r.columns);
     sto_pickle_free(r.p);
     return st;
 }

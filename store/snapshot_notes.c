@@ -8,7 +8,6 @@
 void sto_notes_begin(struct sto_notes *notes)
 {
     notes->key_annotations = sto_pickle_key(notes->pickle, "external_annotations");
-    notes->key_metadata = sto_pickle_key(notes->pickle, "user_metadata");
     notes->key_name = sto_pickle_key(notes->pickle, "name");
     notes->key_stage = sto_pickle_key(notes->pickle, "stage");
     notes->key_time = sto_pickle_key(notes->pickle, "time_us");
@@ -20,15 +19,17 @@ static void add(struct sto_notes *notes, uint64_t time_us, uint32_t name, bool i
                         (struct vs_mem_note){.time_us = time_us, .name = name, .is_end = is_end});
 }
 
-void sto_notes_event(struct sto_notes *notes, struct sto_value event, uint64_t time_us)
+void sto_notes_event(struct sto_notes *notes, const struct sto_value *value, uint64_t time_us)
 {
-    struct sto_value v;
     const char *text = NULL;
     size_t len = 0;
     uint32_t name;
 
-    if (sto_value_get(notes->pickle, event, notes->key_metadata, &v))
-        text = sto_value_text(notes->pickle, v, &len);
+    if (value && sto_value_same(notes->last_value, *value))
+        return;
+    if (value)
+        text = sto_value_text(notes->pickle, *value, &len);
+    notes->last_value = value ? *value : (struct sto_value){0};
     name = text ? vs_memlist_string(notes->list, text, len) : 0;
     if (name == notes->last)
         return;

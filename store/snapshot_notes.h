@@ -12,17 +12,21 @@
 #include "base/memlist.h"
 #include "store/pickle.h"
 
-/* Zero-initialise, then set pickle and list and call _begin. last: the text of the event before; string of the list. */
+/*
+ * Zero-initialise, then set pickle and list and call _begin. last: the text of the event before; string of the list. last_value: what
+ * that came from.
+ */
 struct sto_notes {
     const struct sto_pickle *pickle;
     struct vs_memlist *list;
-    uint32_t key_annotations, key_metadata, key_name, key_stage, key_time;
+    uint32_t key_annotations, key_name, key_stage, key_time;
     uint32_t last;
+    struct sto_value last_value;
 };
 
 void sto_notes_begin(struct sto_notes *notes);
-/* The text attached to an event; where it is another one than before, one range ends and another begins there. */
-void sto_notes_event(struct sto_notes *notes, struct sto_value event, uint64_t time_us);
+/* The text attached to an event (NULL: none); where it is another one than before, one range ends and another begins there. */
+void sto_notes_event(struct sto_notes *notes, const struct sto_value *text, uint64_t time_us);
 /*
  * The ranges of the whole snapshot, after its events: annotations are the process's, whichever device they name. False: they are not what PyTorch
  * writes. At most `left` are taken.

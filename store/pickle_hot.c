@@ -1,0 +1,135 @@
+/*
+ * store/pickle_hot.c - the opcodes that a snapshot consists of, without a call for each.
+ *
+ * For:            pickle.c, which does all opcodes.
+ * Invariant:      whatever is unusual (the end near, a number not put, no room, a mark too many) is left to pickle.c, untouched: so
+ *                 nothing is refused here, and without this file the same would be read, more slowly.
+ */
+#include "store/pickle_machine.h"
+
+/* More than any opcode here has, but for a text's bytes. */
+#define ROOM 16
+
+/* Two's complement of n bytes, 1 to 7. */
+static struct sto_value long_of(const unsigned char *b, unsigned n)
+{
+    uint64_t bits = sto_eight(b) << (64 - 8 * n);
+
+    return sto_value_of(TAG_INT, (uint64_t)((int64_t)bits >> (64 - 8 * n)));
+}
+
+/* Where the machine is, in registers. floor: nothing below may be taken; memo_end: of what was put. */
+struct hot {
+    const unsigned char *b;
+    struct sto_slot *top;
+    const struct sto_slot *floor;
+    struct sto_value *memo_end;
+};
+
+/* What one opcode pushes, and how long it is; 0: it is none of these. */
+static inline unsigned scalar(const struct sto_machine *m, const unsigned char *b,
+                              struct sto_value *out)
+{
+    size_t len;
+
+    switch (*b) {
+    case OP_BININT1:
+        *out = sto_value_of(TAG_INT, b[1]);
+        return 2;
+    case OP_BININT2:
+        *out = sto_value_of(TAG_INT, (uint64_t)b[1] | (uint64_t)b[2] << 8);
+        return 3;
+    case OP_BININT:
+        *out = sto_value_of(TAG_INT, (uint64_t)(int64_t)(int32_t)sto_four(b + 1));
+        return 5;
+    case OP_LONG1:
+        if (b[1] < 1 || b[1] > 7)
+            return 0;
+        *out = long_of(b + 2, b[1]);
+        return 2 + (unsigned)b[1];
+    case OP_SHORT_BINUNICODE:
+        len = b[1];
+        if (len + 2 > (size_t)(m->bytes + m->len - b))
+            return 0;
+        *out = sto_pickle_text_at((uint64_t)(b + 2 - m->bytes), len);
+        return 2 + (unsigned)len;
+    default:
+        return 0;
+    }
+}
+
+static inline unsigned fetched(const struct sto_machine *m, const struct hot *hot,
+                               struct sto_value *out)
+{
+    const unsigned char *b = hot->b;
+    uint64_t number = *b == OP_BINGET ? b[1] : sto_four(b + 1);
+
+    if (number >= (uint64_t)(hot->memo_end - m->p->memo) ||
+        m->p->memo[number].bits == STO_MEMO_UNSET)
+        return 0;
+    *out = m->p->memo[number];
+    return *b == OP_BINGET ? 2 : 5;
+}
+
+static inline void push(const struct sto_machine *m, struct hot *hot, struct sto_value v,
+                        unsigned bytes)
+{
+    *hot->top++ = (struct sto_slot){v, (uint64_t)(hot->b - m->bytes)};
+    hot->b += bytes;
+}
+
+/* One opcode; false: pickle.c must do it. */
+static inline bool one(struct sto_machine *m, struct hot *hot)
+{
+    struct sto_pickle *p = m->p;
+    struct sto_value v = {0};
+    unsigned bytes = 1;
+
+    switch (*hot->b) {
+    case OP_BINGET:
+    case OP_LONG_BINGET:
+        bytes = fetched(m, hot, &v);
+        break;
+    case OP_MEMOIZE:
+        if (hot->top == hot->floor || hot->memo_end == p->memo + p->memo_cap)
+            return false;
+        *hot->memo_end++ = hot->top[-1].value;
+        hot->b++;
+        return true;
+    case OP_EMPTY_DICT:
+    case OP_EMPTY_LIST:
+        if (!sto_pickle_box(p, *hot->b == OP_EMPTY_DICT ? TAG_DICT : TAG_LIST, &v))
+            return false;
+        break;
+    case OP_MARK:
+        if (m->mark_count == STO_MACHINE_MARKS_MAX)
+            return false;
+        m->marks[m->mark_count++] =
+            (struct sto_mark){(size_t)(hot->top - m->stack), (uint64_t)(hot->b - m->bytes)};
+        hot->floor = hot->top;
+        hot->b++;
+        return true;
+    default:
+        bytes = scalar(m, hot->b, &v);
+    }
+    if (bytes)
+        push(m, hot, v, bytes);
+    return bytes;
+}
+
+void sto_machine_run_hot(struct sto_machine *m)
+{
+    const unsigned char *end = m->bytes + m->len;
+    const struct sto_slot *last = m->stack + m->stack_cap;
+    size_t depth = m->mark_count ? m->marks[m->mark_count - 1].depth : 0;
+    struct hot hot = {.b = m->bytes + m->at,
+                      .top = m->stack + m->depth,
+                      .floor = m->stack + depth,
+                      .memo_end = m->p->memo + m->p->memo_count};
+
+    while (end - hot.b >= ROOM && hot.top < last && one(m, &hot))
+        ;
+    m->at = (size_t)(hot.b - m->bytes);
+    m->depth = (size_t)(hot.top - m->stack);
+    m->p->memo_count = (size_t)(hot.memo_end - m->p->memo);
+}

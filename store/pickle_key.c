@@ -1,0 +1,106 @@
+/*
+ * store/pickle_key.c - the keys of a pickle's dicts, each with a number.
+ *
+ * Must not know:  dicts.
+ */
+#include <string.h>
+
+#include "base/hash.h"
+#include "store/pickle_internal.h"
+
+bool sto_slots_double(struct sto_pickle *p, struct sto_slots *slots)
+{
+    size_t count = slots->count ? slots->count * 2 : 128;
+
+    if (!sto_pickle_take(p, (count - slots->count) * sizeof(*slots->at)))
+        return false;
+    vs_free(slots->at);
+    slots->at = vs_calloc(count, sizeof(*slots->at));
+    slots->count = count;
+    return true;
+}
+
+void sto_slots_put(struct sto_slots *slots, uint64_t hash, size_t number)
+{
+    size_t at = hash & (slots->count - 1);
+
+    while (slots->at[at])
+        at = (at + 1) & (slots->count - 1);
+    slots->at[at] = (uint32_t)number + 1;
+}
+
+/* STO_NO_KEY: there is no such key yet. */
+static uint32_t find(const struct sto_pickle *p, const char *text, size_t len, uint64_t hash)
+{
+    const struct sto_slots *slots = &p->key_slots;
+    size_t at = hash & (slots->count - 1);
+
+    for (; slots->count && slots->at[at]; at = (at + 1) & (slots->count - 1)) {
+        const struct sto_key *key = &p->keys[slots->at[at] - 1];
+        size_t key_len;
+        const char *there = sto_value_text(p, key->text, &key_len);
+
+        if (key->hash == hash && key_len == len && memcmp(there, text, len) == 0)
+            return slots->at[at] - 1;
+    }
+    return STO_NO_KEY;
+}
+
+static size_t seen_at(struct sto_value text)
+{
+    return (text.bits >> (TAG_BITS + TEXT_LEN_BITS)) % KEYS_SEEN;
+}
+
+static bool look_up(struct sto_pickle *p, struct sto_value text, uint32_t *out)
+{
+    size_t len;
+    const char *name = sto_value_text(p, text, &len);
+    uint64_t hash = vs_hash_bytes(name, len);
+
+    *out = find(p, name, len, hash);
+    if (*out != STO_NO_KEY)
+        return true;
+    if (p->key_count >= STO_NO_KEY - 1 ||
+        !sto_pickle_grow(p, &p->keys, p->key_count, &p->key_cap, sizeof(*p->keys)))
+        return false;
+    if (p->key_count * 2 >= p->key_slots.count) {
+        if (!sto_slots_double(p, &p->key_slots))
+            return false;
+        for (size_t i = 0; i < p->key_count; i++)
+            sto_slots_put(&p->key_slots, p->keys[i].hash, i);
+    }
+    *out = (uint32_t)p->key_count;
+    p->keys[p->key_count++] = (struct sto_key){hash, text};
+    sto_slots_put(&p->key_slots, hash, *out);
+    return true;
+}
+
+bool sto_key_add(struct sto_pickle *p, struct sto_value text, uint32_t *out)
+{
+    struct sto_key_seen *seen = &p->key_seen[seen_at(text)];
+
+    if (seen->text != text.bits) {
+        if (!look_up(p, text, out))
+            return false;
+        *seen = (struct sto_key_seen){text.bits, *out};
+    }
+    *out = seen->number;
+    return true;
+}
+
+uint32_t sto_key_number(const struct sto_pickle *p, struct sto_value text)
+{
+    const struct sto_key_seen *seen = &p->key_seen[seen_at(text)];
+    const char *name;
+    size_t len;
+
+    if (seen->text == text.bits)
+        return seen->number;
+    name = sto_value_text(p, text, &len);
+    return find(p, name, len, vs_hash_bytes(name, len));
+}
+
+uint32_t sto_pickle_key(const struct sto_pickle *p, const char *name)
+{
+    return find(p, name, strlen(name), vs_hash_bytes(name, strlen(name)));
+}
