@@ -63,7 +63,7 @@ const char *vs_holder_text(enum vs_holder holder);
  *
  * kind             a                    b                  c                    d
  * alloc            block id             requested bytes    block bytes          address; aux: category; e: tensor id (0: workspace)
- * free             block id             requested bytes    block bytes          address
+ * free             block id             requested bytes    block bytes          address; e: 1 where it waits for a stream
  * free_completed   block id             requested bytes    block bytes          address
  * segment_*        stream               bytes              private pool         address; aux: 1 small pool, 2 large pool
  * oom              stream               requested bytes    segment bytes        device free bytes
@@ -79,8 +79,7 @@ const char *vs_holder_text(enum vs_holder holder);
  * skip_step        -
  * use              block id             tensor id          op: string id        -
  *
- * A block is freed when that is asked for; free_completed follows only where another stream used it, when it may be handed out
- * again. A stream is 0 but in what PyTorch recorded, and so is a private pool: VS_POOL(graph, user) of its two numbers.
+ * A block is freed when that is asked for. Where another stream used it, free_completed follows when it may be handed out again. A stream is 0 but in what PyTorch recorded, and so is a private pool: VS_POOL(graph, user) of its two numbers.
  *
  * A block id is unique in a trace (1, 2, 3, … in order of allocation); an address is reused. Tensor ids likewise; a tensor's
  * shape, strides, dtype and name go once through the observer's `tensor` call when it is first mentioned.

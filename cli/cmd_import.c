@@ -132,7 +132,7 @@ const struct cli_cmd cli_cmd_import = {
             "is found by going backwards from the state at\n"
             "its end, and is the setup of the trace (step -1); its events are step 0. report, sql, "
             "tui and diff take the trace as any other; there\n"
-            "is no net in it, so whatif cannot.\n\n"
+            "is no net in it, but whatif can run its requests through the allocator again.\n\n"
             "  vramscope import snapshot.pickle -o trace.db && vramscope report trace.db\n",
     .options = OPTIONS,
     .positionals_min = 1,

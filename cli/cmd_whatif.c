@@ -22,6 +22,7 @@
 
 static const struct cli_option OPTIONS[] = {
     {"set", 's', "TOGGLE=VALUE", true, "a toggle to change; may be given more than once"},
+    {"capacity", 0, "SIZE", false, "memory of the device, such as 8G (default: as recorded)"},
     {"each", 0, NULL, false, "try every toggle alone, on top of what --set says"},
     {"json", 0, NULL, false, "print JSON; docs/json.md lists the fields"},
     {NULL, 0, NULL, false, NULL},
@@ -39,12 +40,13 @@ struct answer {
     double milliseconds;
 };
 
-/* trace: as recorded; memory: of the last what-if; set: of --set. */
+/* trace: as recorded; memory: of the last what-if; set: of --set; capacity: of --capacity, or as recorded. */
 struct session {
     struct rpl_trace *trace;
     struct rpl_trace *memory;
     struct rpl_summary baseline;
     struct vs_toggles set;
+    uint64_t capacity;
     struct answer *answers;
     size_t answer_count;
     size_t answer_cap;
@@ -69,7 +71,7 @@ static struct answer *ask(struct session *s, const struct vs_toggles *set, const
     answer = &s->answers[s->answer_count++];
     memset(answer, 0, sizeof(*answer));
     answer->label = vs_strdup(label);
-    answer->failed = rpl_whatif_run(s->trace, set, s->memory, &answer->err) ||
+    answer->failed = rpl_whatif_run_on(s->trace, set, s->capacity, s->memory, &answer->err) ||
                      rpl_summary_fill(&answer->sum, s->memory, &answer->err);
     answer->milliseconds = now_ms() - start;
     refused = answer->failed ? NULL : rpl_trace_meta(s->memory, "refused");
@@ -103,28 +105,49 @@ static const char *recorded_value(const struct session *s, enum vs_toggle toggle
 /* Called after each run, while the trace in memory is still that of the answer. */
 typedef void each_fn(struct session *s, const struct answer *answer, void *user);
 
+static void ask_value(struct session *s, enum vs_toggle toggle, const char *value, each_fn *each,
+                      void *user)
+{
+    struct vs_toggles set = {{NULL}};
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_text label = {NULL, 0, 0};
+    enum vs_status st;
+
+    vs_toggles_copy(&set, &s->set);
+    st = vs_toggles_set(&set, toggle, value, &err);
+    VS_ASSERT(st == VS_OK); /* what is tried is legal: tests/base/test_toggle.c */
+    vs_text_addf(&label, "%s=%s", vs_toggle_info(toggle)->name, value);
+    each(s, ask(s, &set, vs_text_get(&label)), user);
+    vs_text_release(&label);
+    vs_toggles_release(&set);
+}
+
+/* Without a net there are only the settings of the allocator to try. */
+static void ask_each_conf(struct session *s, each_fn *each, void *user)
+{
+    static const char *const CONFS[] = {"default", "expandable_segments:True",
+                                        "max_split_size_mb:128", "max_split_size_mb:512",
+                                        "roundup_power2_divisions:8"};
+
+    for (size_t i = 0; i < sizeof(CONFS) / sizeof(CONFS[0]); i++)
+        if (strcmp(CONFS[i], recorded_value(s, VS_TOGGLE_ALLOC_CONF)) != 0)
+            ask_value(s, VS_TOGGLE_ALLOC_CONF, CONFS[i], each, user);
+}
+
 static void ask_each(struct session *s, each_fn *each, void *user)
 {
     char value[VS_TOGGLE_VALUE_MAX];
 
+    if (rpl_trace_is_imported(s->trace)) {
+        ask_each_conf(s, each, user);
+        return;
+    }
     for (size_t i = 0; i < VS_TOGGLE_COUNT; i++) {
         enum vs_toggle toggle = (enum vs_toggle)i;
         const char *now = recorded_value(s, toggle);
 
-        for (size_t n = 0; vs_toggle_try(toggle, now, n, value); n++) {
-            struct vs_toggles set = {{NULL}};
-            struct vs_error err = VS_ERROR_INIT;
-            struct vs_text label = {NULL, 0, 0};
-            enum vs_status st;
-
-            vs_toggles_copy(&set, &s->set);
-            st = vs_toggles_set(&set, toggle, value, &err);
-            VS_ASSERT(st == VS_OK); /* what the table tries is legal: tests/base/test_toggle.c */
-            vs_text_addf(&label, "%s=%s", vs_toggle_info(toggle)->name, value);
-            each(s, ask(s, &set, vs_text_get(&label)), user);
-            vs_text_release(&label);
-            vs_toggles_release(&set);
-        }
+        for (size_t n = 0; vs_toggle_try(toggle, now, n, value); n++)
+            ask_value(s, toggle, value, each, user);
     }
 }
 
@@ -194,6 +217,8 @@ static void add_where(const struct rpl_trace *trace, const struct rpl_peak *peak
                  vs_phase_name(peak->phase), rpl_trace_string(trace, place->op));
     if (*module)
         vs_text_addf(out, " of %s", module);
+    if (rpl_trace_is_imported(trace) && place->func)
+        vs_text_addf(out, ", %s", rpl_trace_string(trace, place->func));
     if (place->line)
         vs_text_addf(out, ", line %" PRIu32, place->line);
     vs_text_add(out, peak->is_recompute ? ", in a checkpoint's re-run\n" : "\n");
@@ -247,7 +272,8 @@ static void add_answer(const struct session *s, const struct answer *answer, str
     if (answer->sum.oom.event)
         vs_text_add(out, "  the device runs out of memory there\n");
     vs_text_add(out, "\n");
-    add_arithmetic(answer, out);
+    if (!rpl_trace_is_imported(s->trace))
+        add_arithmetic(answer, out);
     add_refused(answer, out);
     vs_text_addf(out, "%" PRIu64 " events in %.1f ms\n", answer->sum.events, answer->milliseconds);
 }
@@ -359,6 +385,7 @@ static void print_one(struct session *s, const struct answer *answer, bool json,
 static enum vs_status session_open(const struct cli_args *args, struct session *s,
                                    struct vs_error *err)
 {
+    const char *capacity = cli_args_value(args, "capacity");
     const char *pair;
     enum vs_status st = VS_OK;
 
@@ -369,10 +396,16 @@ static enum vs_status session_open(const struct cli_args *args, struct session *
         err->status = VS_E_USAGE;
         return VS_E_USAGE;
     }
-    if (!cli_args_has(args, "each") && !cli_args_has(args, "set"))
+    if (!cli_args_has(args, "each") && !cli_args_has(args, "set") && !capacity)
         return vs_fail(err, VS_E_USAGE,
                        "whatif: --set TOGGLE=VALUE says what to change; --each tries every toggle");
+    if (capacity && (!vs_bytes_parse(capacity, &s->capacity) || !s->capacity))
+        return vs_fail(err, VS_E_USAGE,
+                       "whatif: --capacity cannot be `%s`; a size such as 8G or 512M is right",
+                       capacity);
     st = rpl_trace_open(args->positionals[0], &s->trace, err);
+    if (!st && !capacity && !rpl_trace_meta_uint(s->trace, "capacity", &s->capacity))
+        s->capacity = 0;
     if (!st)
         st = rpl_summary_fill(&s->baseline, s->trace, err);
     s->memory = rpl_trace_new();
@@ -426,6 +459,9 @@ static int run(const struct cli_args *args)
         const struct answer *answer;
 
         add_set(&s.set, &label);
+        if (cli_args_has(args, "capacity"))
+            vs_text_addf(&label, "%scapacity=%s", label.len ? " " : "",
+                         cli_args_value(args, "capacity"));
         answer = ask(&s, &s.set, vs_text_get(&label));
         if (answer->failed) {
             status = cli_fail(&answer->err);
@@ -443,12 +479,16 @@ out:
 
 const struct cli_cmd cli_cmd_whatif = {
     .name = "whatif",
-    .usage = "TRACE --set TOGGLE=VALUE … | --each [--json]",
+    .usage = "TRACE --set TOGGLE=VALUE … | --each [--capacity SIZE] [--json]",
     .summary = "Show the peak the recorded net would have with other toggles",
     .help = "The net stored in the trace is run again without data, with its toggles, seed and "
             "capacity and what --set changes. The\n"
-            "answer equals a new recording, event for event.\n\n"
-            "  vramscope whatif trace.db --set checkpoint=blocks --set amp=bf16\n",
+            "answer equals a new recording, event for event. An imported trace has no net, but its "
+            "requests can be run through the\n"
+            "allocator again: alloc-conf, target and --capacity can be changed.\n\n"
+            "  vramscope whatif trace.db --set checkpoint=blocks --set amp=bf16\n"
+            "  vramscope whatif imported.db --set alloc-conf=expandable_segments:True "
+            "--capacity 24G\n",
     .options = OPTIONS,
     .positionals_min = 1,
     .positionals_max = 1,

@@ -49,7 +49,7 @@ _vramscope_options()
     import) echo "--output --device --force --json --help" ;;
     report) echo "--json --top --help" ;;
     tui) echo "--set --keys --dump --styles --size --theme --ascii --no-mouse --follow --help" ;;
-    whatif) echo "--set --each --json --help" ;;
+    whatif) echo "--set --capacity --each --json --help" ;;
     diff) echo "--by --at --max-growth --top --json --help" ;;
     check) echo "--max-peak --max-reserved --max-growth-per-step --json --help" ;;
     export) echo "--format --out --table --force --help" ;;

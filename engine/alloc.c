@@ -69,6 +69,7 @@ void eng_alloc_free(struct eng_alloc *alloc)
 
 void eng_alloc_set_conf(struct eng_alloc *alloc, const struct eng_alloc_conf *conf)
 {
+    const bool is_oversize_same = conf->max_split_bytes == alloc->conf.max_split_bytes;
     uint64_t unused;
 
     VS_ASSERT(!conf->expandable_segments || alloc->driver.range_map);
@@ -77,6 +78,8 @@ void eng_alloc_set_conf(struct eng_alloc *alloc, const struct eng_alloc_conf *co
     if (alloc->conf.max_non_split_rounding == 0)
         alloc->conf.max_non_split_rounding = alloc->conf.large_segment_bytes;
     eng_alloc_set_memory_fraction(alloc, conf->memory_fraction);
+    if (!is_oversize_same)
+        eng_stats_recount_oversize(alloc);
 }
 
 const struct eng_alloc_conf *eng_alloc_conf_get(const struct eng_alloc *alloc)

@@ -84,7 +84,7 @@ enum vs_status eng_record_of_list(const struct vs_memlist *list, struct eng_reco
             continue;
         out->events = vs_grow(out->events, out->event_count, &out->event_cap, sizeof(*out->events));
         out->events[out->event_count++] =
-            (struct eng_record_event){from->address, from->bytes, from->stream, kind};
+            (struct eng_record_event){from->address, from->bytes, from->stream, kind, 0};
     }
     return list->conf ? eng_alloc_conf_parse(list->conf, &out->conf, err) : VS_OK;
 }

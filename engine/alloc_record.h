@@ -55,12 +55,14 @@ void eng_record_state_add_block(struct eng_record_state *state, struct eng_recor
 /*
  * kind     enum eng_alloc_event_kind or ENG_RECORD_SNAPSHOT
  * address, bytes, stream: as in struct eng_alloc_event
+ * place    where the program was: equal numbers are equal places; 0: not known
  */
 struct eng_record_event {
     uint64_t address;
     uint64_t bytes;
     uint64_t stream;
     unsigned kind;
+    uint32_t place;
 };
 
 /* "alloc", …, "snapshot". */

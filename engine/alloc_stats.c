@@ -44,6 +44,31 @@ void eng_stat_one_down(struct eng_alloc_stat *stat)
     down(stat, 1);
 }
 
+static void set_current(struct eng_alloc_stat *stat, uint64_t n)
+{
+    stat->current = n;
+    if (n > stat->peak)
+        stat->peak = n;
+}
+
+void eng_stats_recount_oversize(struct eng_alloc *alloc)
+{
+    const uint64_t limit = alloc->conf.max_split_bytes;
+    uint64_t blocks = 0;
+    uint64_t segments = 0;
+
+    for (struct eng_set_node *node = eng_set_first(&alloc->areas); node;
+         node = eng_set_next(node)) {
+        const struct eng_area *area = (struct eng_area *)(void *)node; /* the first member */
+
+        segments += !area->is_expandable && area->bytes >= limit;
+        for (const struct eng_block *block = area->first; block; block = block->next)
+            blocks += block->is_allocated && block->bytes >= limit;
+    }
+    set_current(&alloc->stats.oversize_allocations, blocks);
+    set_current(&alloc->stats.oversize_segments, segments);
+}
+
 const struct eng_alloc_stats *eng_alloc_stats_get(const struct eng_alloc *alloc)
 {
     return &alloc->stats;

@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/toggle.h"
 #include "engine/alloc_memlist.h"
 #include "engine/alloc_replay.h"
 #include "engine/alloc_rewind.h"
@@ -119,10 +120,10 @@ static struct vs_event *segment_add(struct building *b, enum vs_event_kind kind,
 }
 
 /* The block stays known by its address: until it is completed nothing else can be there. */
-static struct vs_event *freed_add(struct building *b, uint64_t address, uint64_t requested,
-                                  uint64_t bytes)
+static struct vs_event *freed_add(struct building *b, enum vs_event_kind kind, uint64_t address,
+                                  uint64_t requested, uint64_t bytes)
 {
-    struct vs_event *event = event_add(b->out, VS_EV_FREE);
+    struct vs_event *event = event_add(b->out, kind);
 
     event->a = *block_at(b, address);
     event->b = requested;
@@ -145,7 +146,7 @@ static void start_blocks_add(struct building *b, const struct eng_record_state *
             if (block->state == state) {
                 alloc_add(b, address, block->requested_bytes, block->bytes, VS_CAT_OTHER);
                 if (state == ENG_BLOCK_PENDING_FREE)
-                    freed_add(b, address, block->requested_bytes, block->bytes);
+                    freed_add(b, VS_EV_FREE, address, block->requested_bytes, block->bytes)->e = 1;
             }
             address += block->bytes;
         }
@@ -174,24 +175,41 @@ static enum vs_category category_of(const struct vs_mem_event *event)
     return event->cls == VS_MEM_TENSOR ? VS_CAT_OTHER : VS_CAT_WORKSPACE;
 }
 
+/* Are the list's event `at` and the next one the two of a free that waits for nothing? */
+static bool is_plain_free(const struct vs_memlist *list, size_t at)
+{
+    const struct vs_mem_event *event = &list->events[at];
+
+    return at + 1 < list->event_count && event->kind == VS_MEM_FREE_REQUESTED &&
+           event[1].kind == VS_MEM_FREE_COMPLETED && event[1].address == event->address;
+}
+
+static struct vs_event *free_add(struct building *b, const struct eng_alloc_event *ev)
+{
+    struct vs_event *event =
+        freed_add(b, VS_EV_FREE, ev->address, ev->bytes, eng_block_bytes(ev->block));
+
+    event->e = !is_plain_free(b->list, eng_replay_done(b->replay) - 1);
+    return event;
+}
+
 /* Told only where it had to be waited for. */
 static struct vs_event *completed_add(struct building *b, const struct eng_alloc_event *ev)
 {
-    const size_t at = eng_replay_done(b->replay) - 1;
-    const struct vs_mem_event *before = at ? &b->list->events[at - 1] : NULL;
-    struct vs_event *event;
+    const size_t done = eng_replay_done(b->replay);
 
-    if (before && before->kind == VS_MEM_FREE_REQUESTED && before->address == ev->address)
+    if (done > 1 && is_plain_free(b->list, done - 2))
         return NULL;
-    event = freed_add(b, ev->address, ev->bytes, eng_block_bytes(ev->block));
-    event->kind = VS_EV_FREE_COMPLETED;
-    return event;
+    return freed_add(b, VS_EV_FREE_COMPLETED, ev->address, ev->bytes, eng_block_bytes(ev->block));
 }
 
 static struct vs_event *oom_add(struct building *b, const struct eng_alloc_event *ev)
 {
     struct vs_event *event = event_add(b->out, VS_EV_OOM);
+    const struct eng_alloc_stats *stats = eng_alloc_stats_get(eng_replay_alloc(b->replay));
 
+    if (!b->out->capacity) /* the recorded device, without what others have of it */
+        b->out->capacity = stats->reserved_bytes[ENG_STAT_ALL].current + ev->address;
     event->a = ev->stream;
     event->b = ev->bytes;
     event->c = eng_alloc_segment_bytes(b->conf, ev->bytes);
@@ -213,7 +231,7 @@ static struct vs_event *replayed_add(struct building *b, const struct vs_mem_eve
     case ENG_ALLOC_EV_ALLOC:
         return alloc_add(b, ev->address, ev->bytes, eng_block_bytes(ev->block), category_of(from));
     case ENG_ALLOC_EV_FREE_REQUESTED:
-        return freed_add(b, ev->address, ev->bytes, eng_block_bytes(ev->block));
+        return free_add(b, ev);
     case ENG_ALLOC_EV_SEGMENT_ALLOC:
     case ENG_ALLOC_EV_SEGMENT_FREE:
     case ENG_ALLOC_EV_SEGMENT_MAP:
@@ -359,6 +377,16 @@ static enum vs_status derived_write(const struct imp_derived *derived, struct st
     return st;
 }
 
+/* Of the toggles a recording knows one. */
+static enum vs_status conf_toggle_write(const char *conf, struct sto_writer *w,
+                                        struct vs_error *err)
+{
+    const struct vs_toggle_info *info = vs_toggle_info(VS_TOGGLE_ALLOC_CONF);
+    const bool is_set = conf && *conf;
+
+    return sto_writer_toggle_add(w, info->name, is_set ? conf : info->initial, !is_set, err);
+}
+
 static enum vs_status meta_write(const struct imp_import *import, const struct vs_memlist *list,
                                  const char *name, struct sto_writer *w, struct vs_error *err)
 {
@@ -370,6 +398,10 @@ static enum vs_status meta_write(const struct imp_import *import, const struct v
         st = sto_writer_meta_set(w, "device", "cuda", err);
     if (!st && list->conf && *list->conf)
         st = sto_writer_meta_set(w, "alloc_conf", list->conf, err);
+    if (!st)
+        st = conf_toggle_write(list->conf, w, err);
+    if (!st && import->capacity)
+        st = number_write(w, "capacity", import->capacity, err);
     if (!st)
         st = number_write(w, "device_number", list->device, err);
     if (!st)

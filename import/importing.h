@@ -45,6 +45,7 @@ struct imp_import {
     struct trc_intern *intern;
     uint64_t blocks_before; /* alive when the recording began */
     uint64_t start_events;  /* the first so many events make that state */
+    uint64_t capacity;      /* what could be reserved, where an out-of-memory tells; else 0 */
     uint64_t end_segments;
     uint64_t end_blocks; /* those that are free included */
 };

@@ -15,6 +15,7 @@
 #include "engine/observer.h"
 #include "lang/library.h"
 #include "lang/run.h"
+#include "replay/whatif_alloc.h"
 
 /* ---- the engine's observer, into a trace in memory ---- */
 
@@ -237,6 +238,23 @@ struct device {
     void *user;
 };
 
+static uint64_t recorded_capacity(const struct rpl_trace *base)
+{
+    uint64_t capacity = 0;
+
+    return rpl_trace_meta_uint(base, "capacity", &capacity) ? capacity : 0;
+}
+
+/* Without a net there are the requests. On the recorded device the recording itself says when it was full. */
+static enum vs_status run_imported(struct rpl_trace *base, const struct vs_toggles *set,
+                                   const struct device *device, struct rpl_trace *out,
+                                   struct vs_error *err)
+{
+    uint64_t capacity = device->capacity == recorded_capacity(base) ? 0 : device->capacity;
+
+    return rpl_whatif_alloc_run(base, set, capacity, device->progress, device->user, out, err);
+}
+
 static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *set,
                              const struct device *device, struct rpl_trace *out,
                              struct vs_error *err)
@@ -257,11 +275,12 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
     memset(&result, 0, sizeof(result));
     settings.file_name = rpl_trace_source_name(base);
     settings.text = rpl_trace_source_text(base);
+    if (!settings.text && !rpl_trace_is_imported(base))
+        return vs_fail(err, VS_E_UNSUPPORTED,
+                       "this trace carries no net, so no toggle can be tried on it; record the net "
+                       "itself to ask what if");
     if (!settings.text)
-        return vs_fail(
-            err, VS_E_UNSUPPORTED,
-            "this trace carries no net (it was imported), so no toggle can be tried on it; record "
-            "the net itself to ask what if");
+        return run_imported(base, set, device, out, err);
     settings.len = strlen(settings.text);
     settings.started = on_started;
     settings.progress = on_progress;
@@ -287,13 +306,6 @@ out:
     vs_toggles_release(&toggles);
     vs_free(skips);
     return st;
-}
-
-static uint64_t recorded_capacity(const struct rpl_trace *base)
-{
-    uint64_t capacity = 0;
-
-    return rpl_trace_meta_uint(base, "capacity", &capacity) ? capacity : 0;
 }
 
 enum vs_status rpl_whatif_run(struct rpl_trace *base, const struct vs_toggles *set,

@@ -27,7 +27,8 @@ VS_MUST_USE enum vs_status rpl_whatif_toggles(const struct rpl_trace *base, stru
  * Run the net of `base` on `meta`, with its toggles, seed and capacity and, over them, those of `set`. `out`, a trace in memory, is
  * cleared and then holds the run. A device that runs out of memory is an answer, not a failure: `out` ends with an `oom` event.
  *
- * VS_E_UNSUPPORTED: `base` carries no net (it was imported), so there is nothing to run. VS_E_VALUE: a toggle does not fit this net.
+ * Of an imported trace, which carries no net, its requests are run through the allocator again: alloc-conf, target and capacity can be
+ * changed (replay/whatif_alloc.h). VS_E_UNSUPPORTED: another toggle was set. VS_E_VALUE: a toggle does not fit this net.
  * Others: as lang_run; the message speaks of the net's lines. `out` then holds nothing of use.
  */
 VS_MUST_USE enum vs_status rpl_whatif_run(struct rpl_trace *base, const struct vs_toggles *set,

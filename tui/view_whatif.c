@@ -100,9 +100,10 @@ static void add_rest(struct tui_page *page, const struct tui_app *app, int w)
     char b[VS_BYTES_TEXT_MAX];
 
     tui_page_add(page, TUI_DIM, "%-8s", "cost");
-    tui_page_more(page, 0, TUI_PLAIN, "arithmetic x%.3g a step, %.1f %% of it done twice",
-                  compare->flops_ratio, 100.0 * compare->recompute);
-    tui_page_more(page, 0, TUI_DIM, "   reserved %s \xE2\x86\x92 %s",
+    if (rpl_trace_source_text(app->base.trace))
+        tui_page_more(page, 0, TUI_PLAIN, "arithmetic x%.3g a step, %.1f %% of it done twice   ",
+                      compare->flops_ratio, 100.0 * compare->recompute);
+    tui_page_more(page, 0, TUI_DIM, "reserved %s \xE2\x86\x92 %s",
                   vs_bytes_text(compare->before.reserved, a),
                   vs_bytes_text(compare->after.reserved, b));
     if (compare->after.oom)
@@ -129,8 +130,11 @@ static void answer_make(struct whatif *s, const struct tui_app *app)
         add_where(page, "now at", change->run.trace, &change->compare.after);
         add_rest(page, app, s->w - 2);
     } else if (!rpl_trace_source_text(app->base.trace)) {
-        tui_page_wrap(page, s->w - 2, 0, TUI_DIM,
-                      "This trace carries no net (it was imported), so nothing can be run again.");
+        tui_page_wrap(
+            page, s->w - 2, 0, TUI_DIM,
+            "This trace carries no net (it was imported), but its requests can be run "
+            "through the allocator again: alloc-conf and target can be changed, what needs "
+            "the net cannot.");
     } else {
         tui_page_wrap(
             page, s->w - 2, 0, TUI_DIM,
@@ -165,19 +169,31 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     tui_list_fit(&s->answer.list, s->answer.count, h - list_h(h) - 1);
 }
 
+/* Of a trace without a net, only what its requests alone tell. */
+static bool can_be_tried(const struct tui_app *app, enum vs_toggle toggle)
+{
+    return rpl_trace_source_text(app->base.trace) || toggle == VS_TOGGLE_ALLOC_CONF ||
+           toggle == VS_TOGGLE_TARGET;
+}
+
 static void draw_row(const struct tui_app *app, enum vs_toggle toggle, struct tui_canvas *c, int y)
 {
     const struct vs_toggle_info *info = vs_toggle_info(toggle);
     bool is_set = vs_toggles_is_set(&app->change.set, toggle);
-    const char *value = tui_change_value(app, toggle);
-    bool is_default = strcmp(value, info->initial) == 0;
+    const bool is_tried = can_be_tried(app, toggle);
+    const char *value = is_tried || is_set ? tui_change_value(app, toggle) : "-";
+    bool is_default = !is_tried || strcmp(value, info->initial) == 0;
     int x = 5;
 
     tui_textf(c, 1, y, tui_style(is_set ? TUI_KEY_NAME : TUI_DIM), "[%c]",
               is_set       ? '*'
               : is_default ? ' '
                            : 'x');
-    x = tui_text_cut(c, x, y, NAME_W - 1, tui_style(is_set ? TUI_STRONG : TUI_PLAIN), info->name) +
+    x = tui_text_cut(c, x, y, NAME_W - 1,
+                     tui_style(is_set     ? TUI_STRONG
+                               : is_tried ? TUI_PLAIN
+                                          : TUI_DIM),
+                     info->name) +
         1;
     x = tui_text_cut(c, x, y, VALUE_W - 1, tui_style(is_set ? TUI_KEY_NAME : TUI_PLAIN), value) + 1;
     if (is_set)

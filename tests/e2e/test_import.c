@@ -170,16 +170,39 @@ static void stacks_become_places(void **state)
                      0);
 }
 
-static void toggles_are_refused_and_why(void **state)
+static void toggles_that_need_the_net_are_refused_and_why(void **state)
 {
     const char *trace = imported(ATTENTION);
 
     (void)state;
     check(program_run("whatif", trace, "--set", "amp=bf16", NULL), 1, "",
           "carries no net (it was imported)");
-    check(program_run("whatif", trace, "--each", NULL), 1, "", "carries no net (it was imported)");
+    check(program_run("tui", trace, "--dump", "--size", "120x40", "--keys", "gw", NULL), 0,
+          "alloc-conf and target can be changed", "");
+    check(program_run("tui", trace, "--dump", "--size", "120x40", "--set", "amp=bf16", NULL), 0,
+          "carries no net (it was imported), so `amp`", "");
     check(program_run("diff", trace, trace, NULL), 0, "", "");
     check(program_run("tui", trace, "--dump", "--size", "120x40", NULL), 0, "peak 3.0 GiB", "");
+}
+
+/* 3.0 GiB of blocks in 3.5 GiB of segments; on a device of 3 GiB its requests run out of memory, in --each every row is run. */
+static void the_requests_can_be_run_again(void **state)
+{
+    const char *trace = imported(ATTENTION);
+    struct program p = program_run("whatif", trace, "--capacity", "3G", "--json", NULL);
+
+    (void)state;
+    assert_int_equal(json_int(p.out, "$.baseline.reserved"), 3781165056);
+    assert_true(json_int(p.out, "$.result.reserved") <= INT64_C(3) << 30);
+    assert_non_null(strstr(p.out, "\"out_of_memory\": true"));
+    program_release(&p);
+    check(program_run("whatif", trace, "--set", "alloc-conf=expandable_segments:True", NULL), 0,
+          "reserved", "");
+    check(program_run("whatif", trace, "--each", NULL), 0, "max_split_size_mb:128", "");
+    check(program_run("whatif", trace, "--capacity", "much", NULL), 2, "", "a size such as 8G");
+    check(program_run("tui", trace, "--dump", "--size", "120x40", "--set",
+                      "alloc-conf=max_split_size_mb:64", "--keys", "gw", NULL),
+          0, "reserved 3.5 GiB", "");
 }
 
 static void a_device_can_be_chosen(void **state)
@@ -243,7 +266,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_snapshot_of_nothing_is_a_trace_of_nothing),
         cmocka_unit_test(what_is_not_in_a_snapshot_is_not_made_up),
         cmocka_unit_test(stacks_become_places),
-        cmocka_unit_test(toggles_are_refused_and_why),
+        cmocka_unit_test(toggles_that_need_the_net_are_refused_and_why),
+        cmocka_unit_test(the_requests_can_be_run_again),
         cmocka_unit_test(a_device_can_be_chosen),
         cmocka_unit_test(an_existing_trace_is_only_replaced_by_a_whole_one),
         cmocka_unit_test(what_is_no_snapshot_is_refused),
