@@ -68,6 +68,9 @@ bool sto_value_is_text(const struct sto_pickle *pickle, struct sto_value v, cons
 size_t sto_value_count(const struct sto_pickle *pickle, struct sto_value v);
 /* Item `i` of a list or tuple, value `i` of a dict; i < sto_value_count (asserted). */
 struct sto_value sto_value_at(const struct sto_pickle *pickle, struct sto_value v, size_t i);
+/* Items `from`, `from` + 1, … of a list or tuple, `max` at most; how many. 0 behind the last, and of anything else. */
+size_t sto_value_items(const struct sto_pickle *pickle, struct sto_value v, size_t from,
+                       struct sto_value *out, size_t max);
 /* The text of key `i` of a dict. */
 const char *sto_value_key(const struct sto_pickle *pickle, struct sto_value v, size_t i,
                           size_t *len);

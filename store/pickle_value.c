@@ -110,7 +110,7 @@ bool sto_pickle_box(struct sto_pickle *p, enum sto_tag tag, struct sto_value *ou
 }
 
 /* NULL: it is no list, tuple or dict, or a packed one. */
-static struct sto_box *box_of(const struct sto_pickle *p, struct sto_value v)
+static inline struct sto_box *box_of(const struct sto_pickle *p, struct sto_value v)
 {
     if (TAG_OF(v) < TAG_LIST)
         return NULL;
@@ -141,14 +141,14 @@ static uint64_t box_bytes(uint64_t cap, bool is_narrow, bool has_keys)
     return (cap * each + 7) & ~UINT64_C(7);
 }
 
-static struct sto_value item_at(const struct sto_box *box, size_t i)
+static inline struct sto_value item_at(const struct sto_box *box, size_t i)
 {
     if (box->is_narrow)
         return sto_value_of(TAG_DICT, ((const uint32_t *)box->items)[i]);
     return (struct sto_value){((const uint64_t *)box->items)[i]};
 }
 
-static void item_set(struct sto_box *box, size_t i, struct sto_value v)
+static inline void item_set(struct sto_box *box, size_t i, struct sto_value v)
 {
     if (box->is_narrow)
         ((uint32_t *)box->items)[i] = (uint32_t)PAYLOAD_OF(v);
@@ -347,6 +347,18 @@ struct sto_value sto_value_at(const struct sto_pickle *p, struct sto_value v, si
     }
     VS_ASSERT(i < box->count);
     return item_at(box, i);
+}
+
+size_t sto_value_items(const struct sto_pickle *p, struct sto_value v, size_t from,
+                       struct sto_value *out, size_t max)
+{
+    const struct sto_box *box = TAG_OF(v) == TAG_DICT ? NULL : box_of(p, v);
+    size_t count = box && from < box->count ? box->count - from : 0;
+
+    count = count < max ? count : max;
+    for (size_t i = 0; i < count; i++)
+        out[i] = item_at(box, from + i);
+    return count;
 }
 
 const char *sto_value_key(const struct sto_pickle *p, struct sto_value v, size_t i, size_t *len)

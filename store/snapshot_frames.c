@@ -7,33 +7,39 @@
  */
 #include "store/snapshot_frames.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/text.h"
 #include "store/snapshot_python.h"
 
-/* Every tensor's memory is made in one of these. */
-static const char *const TENSOR[] = {"at::detail::empty_", "at::native::resize_",
-                                     "resize_bytes_cuda"};
-static const char *const REDUCTION[] = {"gpu_reduce_kernel"};
-static const char *const SORT[] = {"radix_sort", "cub::", "thrust::", "cuda_cub"};
-static const char *const WORKSPACE[] = {"getNewWorkspace",
-                                        "CublasHandlePool",
-                                        "getCurrentCUDABlasHandle",
-                                        "cublas",
-                                        "Cublas",
-                                        "gemm",
-                                        "cudnn",
-                                        "Cudnn",
-                                        "addmm"};
-static const char *const CPP[] = {"at::", "c10::", "torch::"};
+/* What the words of one frame's name say of the whole stack: enum vs_stack_flag below SAYS_TENSOR, then whose the memory is. */
+#define SAYS_TENSOR UINT32_C(0x100) /* every tensor's memory is made in one of these */
+#define SAYS_CLASS(cls) (SAYS_TENSOR << 1 << (cls))
 
-/* What a frame of autograd, autocast or the binding of Python says of the whole stack. */
 static const struct {
-    const char *name;
-    uint8_t flag;
+    const char *word;
+    uint32_t says;
 } SAYS[] = {
+    {"at::detail::empty_", SAYS_TENSOR},
+    {"at::native::resize_", SAYS_TENSOR},
+    {"resize_bytes_cuda", SAYS_TENSOR},
+    {"gpu_reduce_kernel", SAYS_CLASS(VS_MEM_REDUCTION)},
+    {"radix_sort", SAYS_CLASS(VS_MEM_SORT)},
+    {"cub::", SAYS_CLASS(VS_MEM_SORT)},
+    {"thrust::", SAYS_CLASS(VS_MEM_SORT)},
+    {"cuda_cub", SAYS_CLASS(VS_MEM_SORT)},
+    {"getNewWorkspace", SAYS_CLASS(VS_MEM_WORKSPACE)},
+    {"CublasHandlePool", SAYS_CLASS(VS_MEM_WORKSPACE)},
+    {"getCurrentCUDABlasHandle", SAYS_CLASS(VS_MEM_WORKSPACE)},
+    {"cublas", SAYS_CLASS(VS_MEM_WORKSPACE)},
+    {"Cublas", SAYS_CLASS(VS_MEM_WORKSPACE)},
+    {"gemm", SAYS_CLASS(VS_MEM_WORKSPACE)},
+    {"cudnn", SAYS_CLASS(VS_MEM_WORKSPACE)},
+    {"Cudnn", SAYS_CLASS(VS_MEM_WORKSPACE)},
+    {"addmm", SAYS_CLASS(VS_MEM_WORKSPACE)},
+    /* of autograd, autocast and the binding of Python */
     {"torch::autograd::Engine::", VS_STACK_ENGINE},
     {"::release_variables(", VS_STACK_RELEASE},
     {"SavedVariable::reset_data(", VS_STACK_RELEASE},
@@ -43,6 +49,7 @@ static const struct {
     {"THPVariable_set_grad", VS_STACK_SET_GRAD},
     {"torch::autograd::AccumulateGrad::", VS_STACK_ACCUMULATE},
 };
+static const char *const CPP[] = {"at::", "c10::", "torch::"};
 
 #define COUNT(words) (sizeof(words) / sizeof((words)[0]))
 
@@ -51,19 +58,6 @@ struct span {
     const char *at;
     size_t len;
 };
-
-static bool has(struct span text, const char *word)
-{
-    return text.len && memmem(text.at, text.len, word, strlen(word)) != NULL;
-}
-
-static bool has_any(struct span text, const char *const *words, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (has(text, words[i]))
-            return true;
-    return false;
-}
 
 static bool begins(struct span text, const char *word)
 {
@@ -117,38 +111,55 @@ static struct span node_of(struct span name)
     return memchr(node.at, ':', node.len) ? (struct span){"", 0} : node;
 }
 
-/* Tensor's unless C++ frames say otherwise. */
-struct whose {
-    bool has_cpp;
-    bool has_tensor;
-    bool has[VS_MEM_CLASS_COUNT];
-};
-
-/* What the name of one frame says. */
+/* What the name of one frame says. says: flags, and SAYS_… */
 struct sto_frame {
     struct span op;
     struct span node;
     uint32_t python; /* number in the list's stacks; 0: it is no Python */
-    uint8_t flags;
-    bool is_cpp;
-    bool is_tensor;
-    bool is[VS_MEM_CLASS_COUNT];
+    uint32_t says;
 };
 
-static void frame_look(struct sto_frame *frame, struct span name)
+/* Two letters, in 256 kinds. */
+static unsigned kind_of(const char *two)
 {
+    return ((unsigned char)two[0] * 31u + (unsigned char)two[1]) % 256;
+}
+
+static void words_begin(uint32_t words[STO_WORD_KINDS])
+{
+    memset(words, 0, STO_WORD_KINDS * sizeof(*words));
+    static_assert(COUNT(SAYS) <= 32, "a bit for each word");
+    static_assert(STO_WORD_KINDS == 256, "kind_of");
+    for (size_t i = 0; i < COUNT(SAYS); i++)
+        words[kind_of(SAYS[i].word)] |= UINT32_C(1) << i;
+}
+
+/* Looked through once for all the words: names of C++ have hundreds of letters. */
+static uint32_t words_say(const struct sto_stacks *stacks, struct span name)
+{
+    uint32_t says = 0;
+
+    for (size_t at = 0; at + 1 < name.len; at++)
+        for (uint32_t words = stacks->words[kind_of(name.at + at)]; words; words &= words - 1) {
+            const size_t i = (size_t)__builtin_ctz(words);
+
+            if (begins((struct span){name.at + at, name.len - at}, SAYS[i].word))
+                says |= SAYS[i].says;
+        }
+    return says;
+}
+
+static void frame_look(const struct sto_stacks *stacks, struct sto_frame *frame, struct span name)
+{
+    bool is_cpp = false;
+
     frame->op = op_of(name);
     frame->node = node_of(name);
-    for (size_t i = 0; i < COUNT(CPP) && !frame->is_cpp; i++)
-        frame->is_cpp = begins(name, CPP[i]);
-    frame->is_tensor = has_any(name, TENSOR, COUNT(TENSOR));
-    frame->is[VS_MEM_REDUCTION] = has_any(name, REDUCTION, COUNT(REDUCTION));
-    frame->is[VS_MEM_SORT] = has_any(name, SORT, COUNT(SORT));
-    frame->is[VS_MEM_WORKSPACE] = has_any(name, WORKSPACE, COUNT(WORKSPACE));
-    frame->flags = frame->is_cpp ? VS_STACK_HAS_CPP : 0;
-    frame->flags |= frame->op.len ? VS_STACK_INSIDE_OP : 0;
-    for (size_t i = 0; i < COUNT(SAYS); i++)
-        frame->flags |= has(name, SAYS[i].name) ? SAYS[i].flag : 0;
+    for (size_t i = 0; i < COUNT(CPP) && !is_cpp; i++)
+        is_cpp = begins(name, CPP[i]);
+    frame->says = words_say(stacks, name);
+    frame->says |= is_cpp ? VS_STACK_HAS_CPP : 0;
+    frame->says |= frame->op.len ? VS_STACK_INSIDE_OP : 0;
 }
 
 /* The number of a frame of Python, 0 of another. */
@@ -176,7 +187,7 @@ static uint32_t python_look(struct sto_stacks *stacks, struct sto_value v, struc
 /* Borrowed until the next call. */
 static const struct sto_frame *frame_get(struct sto_stacks *stacks, struct sto_value v)
 {
-    static const struct sto_frame NOTHING = {.is_cpp = false};
+    static const struct sto_frame NOTHING = {.says = 0};
     uint32_t mark = sto_value_mark(stacks->pickle, v);
     struct sto_frame *frame;
 
@@ -189,30 +200,23 @@ static const struct sto_frame *frame_get(struct sto_stacks *stacks, struct sto_v
         vs_grow(stacks->frames, stacks->frame_count, &stacks->frame_cap, sizeof(*stacks->frames));
     frame = &stacks->frames[stacks->frame_count++];
     memset(frame, 0, sizeof(*frame));
-    frame_look(frame, field(stacks, v, stacks->key_name));
-    if (!frame->is_cpp)
+    frame_look(stacks, frame, field(stacks, v, stacks->key_name));
+    if (!(frame->says & VS_STACK_HAS_CPP))
         frame->python = python_look(stacks, v, field(stacks, v, stacks->key_name));
     sto_value_mark_set(stacks->pickle, v, (uint32_t)stacks->frame_count);
     return frame;
 }
 
-static void whose_look(struct whose *whose, const struct sto_frame *frame)
+/* Tensor's unless C++ frames say otherwise. */
+static uint8_t whose_get(uint32_t says)
 {
-    whose->has_cpp = whose->has_cpp || frame->is_cpp;
-    whose->has_tensor = whose->has_tensor || frame->is_tensor;
-    for (size_t i = 0; i < VS_MEM_CLASS_COUNT && !whose->has_tensor; i++)
-        whose->has[i] = whose->has[i] || frame->is[i];
-}
-
-static uint8_t whose_get(const struct whose *whose)
-{
-    if (!whose->has_cpp || whose->has_tensor)
+    if (!(says & VS_STACK_HAS_CPP) || says & SAYS_TENSOR)
         return VS_MEM_TENSOR;
-    if (whose->has[VS_MEM_REDUCTION])
+    if (says & SAYS_CLASS(VS_MEM_REDUCTION))
         return VS_MEM_REDUCTION;
-    if (whose->has[VS_MEM_SORT])
+    if (says & SAYS_CLASS(VS_MEM_SORT))
         return VS_MEM_SORT;
-    return whose->has[VS_MEM_WORKSPACE] ? VS_MEM_WORKSPACE : VS_MEM_SCRATCH;
+    return says & SAYS_CLASS(VS_MEM_WORKSPACE) ? VS_MEM_WORKSPACE : VS_MEM_SCRATCH;
 }
 
 static void op_set(struct sto_stacks *stacks, struct sto_stack *out, struct span node,
@@ -255,34 +259,40 @@ static void place_set(struct sto_stacks *stacks, struct sto_stack *out)
 /* The outermost op, inside a backward node that node's; and whose the allocation is. */
 static void look(struct sto_stacks *stacks, struct sto_value frames, struct sto_stack *out)
 {
-    const struct sto_pickle *p = stacks->pickle;
     struct vs_callstack about = {.flags = 0};
-    struct whose whose = {.has_cpp = false};
+    struct sto_value some[64];
     struct span op = {"", 0};
     struct span node = {"", 0};
+    uint32_t says = 0;
+    size_t at = 0;
+    size_t count;
 
     stacks->python_count = 0;
-    for (size_t i = 0; i < sto_value_count(p, frames); i++) {
-        const struct sto_frame *frame = frame_get(stacks, sto_value_at(p, frames, i));
+    while ((count = sto_value_items(stacks->pickle, frames, at, some, COUNT(some)))) {
+        for (size_t i = 0; i < count; i++) {
+            const struct sto_frame *frame = frame_get(stacks, some[i]);
 
-        whose_look(&whose, frame);
-        op = !node.len && frame->op.len ? frame->op : op;
-        node = node.len ? node : frame->node;
-        about.flags |= frame->flags;
-        if (frame->python)
-            python_add(stacks, frame->python);
+            op = !node.len && frame->op.len ? frame->op : op;
+            node = node.len ? node : frame->node;
+            says |= frame->says;
+            if (frame->python)
+                python_add(stacks, frame->python);
+        }
+        at += count;
     }
     op_set(stacks, out, node, op);
     place_set(stacks, out);
-    out->cls = whose_get(&whose);
+    out->cls = whose_get(says);
     about.op = out->op;
     about.cls = out->cls;
+    about.flags = (uint8_t)says;
     out->id =
         vs_callstacks_add(&stacks->list->stacks, stacks->python, stacks->python_count, &about);
 }
 
 void sto_stacks_begin(struct sto_stacks *stacks)
 {
+    words_begin(stacks->words);
     stacks->key_name = sto_pickle_key(stacks->pickle, "name");
     stacks->key_filename = sto_pickle_key(stacks->pickle, "filename");
     stacks->key_line = sto_pickle_key(stacks->pickle, "line");

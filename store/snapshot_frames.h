@@ -22,8 +22,9 @@ struct sto_stack {
 };
 
 struct sto_frame;
+#define STO_WORD_KINDS 256
 
-/* Zero-initialise, then set pickle and list and call _begin. */
+/* Zero-initialise, then set pickle and list and call _begin. words: those that begin with two letters of a kind, as bits. */
 struct sto_stacks {
     struct sto_pickle *pickle;
     struct vs_memlist *list;
@@ -33,6 +34,7 @@ struct sto_stacks {
     size_t count, cap;
     struct sto_frame *frames; /* likewise of a frame, which many stacks share */
     size_t frame_count, frame_cap;
+    uint32_t words[STO_WORD_KINDS];
     uint32_t *python; /* the frames of the stack that is looked at */
     size_t python_count, python_cap;
 };
