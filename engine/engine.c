@@ -247,7 +247,7 @@ uint32_t eng_string_id_find(struct eng *e, const char *text)
     return slot->id;
 }
 
-static void place_id_find(struct eng *e)
+void eng_place_id_find(struct eng *e)
 {
     struct vs_place place;
 
@@ -258,14 +258,6 @@ static void place_id_find(struct eng *e)
     place.op = eng_string_id(e, e->op);
     e->place_id = e->observer->place(e->observer->user, &place);
     e->place_dirty = false;
-}
-
-void eng_emit(struct eng *e, struct vs_event *event)
-{
-    if (e->place_dirty)
-        place_id_find(e);
-    event->place = e->place_id;
-    e->observer->emit(e->observer->user, event);
 }
 
 void eng_tell(struct eng *e, enum vs_event_kind kind, uint64_t a, uint64_t b)
@@ -353,11 +345,15 @@ static void emit_holder(struct eng *e, enum vs_event_kind kind, struct eng_tenso
 
     if (!e->observer || !t || !t->storage->block)
         return;
+    if (scope != e->scope) {
+        e->scope = scope;
+        e->scope_id = eng_string_id(e, scope);
+    }
     ev.kind = (uint8_t)kind;
     ev.a = t->storage->block_id;
-    ev.b = eng_tensor_id(e, t);
+    ev.b = t->id ? t->id : eng_tensor_id(e, t);
     ev.c = eng_string_id(e, name);
-    ev.d = eng_string_id(e, scope);
+    ev.d = e->scope_id;
     ev.aux = (uint8_t)holder;
     eng_emit(e, &ev);
 }

@@ -83,6 +83,8 @@ struct eng {
     enum vs_phase phase;
     enum vs_category category; /* VS_CATEGORY_COUNT: by phase */
     struct eng_string_ids strings;
+    const char *scope; /* that of the last hold or drop, which is most often that of the next */
+    uint32_t scope_id;
 
     uint64_t tensors_born;
     uint64_t next_block_id;
@@ -178,12 +180,15 @@ struct eng_node {
 
 /* ---- engine.c ---- */
 uint32_t eng_string_id_find(struct eng *e, const char *text);
-/* Texts that were made one after the other stand side by side: the items of a list are walked in that order. */
+/*
+ * Texts that were made one after the other stand side by side, as the items of a list are walked in that order; but only those of the same
+ * KiB of memory: of longer stretches that fall together the table would be full in places.
+ */
 static inline size_t eng_string_hash(const char *text, size_t size)
 {
-    uintptr_t at = (uintptr_t)text;
+    uint64_t at = (uint64_t)(uintptr_t)text;
 
-    return (size_t)((at >> 4) + (at >> 16) * 0x9e35) & (size - 1);
+    return (size_t)((at >> 4) + ((at >> 10) * UINT64_C(0x9E3779B97F4A7C15) >> 40)) & (size - 1);
 }
 /* 0 for NULL, and where nobody ever listened. */
 static inline uint32_t eng_string_id(struct eng *e, const char *text)
@@ -196,7 +201,15 @@ static inline uint32_t eng_string_id(struct eng *e, const char *text)
         at = (at + 1) & (e->strings.size - 1);
     return e->strings.slots[at].text ? e->strings.slots[at].id : eng_string_id_find(e, text);
 }
-void eng_emit(struct eng *e, struct vs_event *event); /* fills place; observer must be there */
+void eng_place_id_find(struct eng *e);
+/* Fills place; observer must be there. */
+static inline void eng_emit(struct eng *e, struct vs_event *event)
+{
+    if (e->place_dirty)
+        eng_place_id_find(e);
+    event->place = e->place_id;
+    e->observer->emit(e->observer->user, event);
+}
 const char *eng_set_op(struct eng *e, const char *op);
 
 /* ---- tensor.c ---- */

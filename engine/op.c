@@ -327,17 +327,23 @@ static bool inplace_allowed(struct eng *e, const struct eng_op *op, const struct
 
 /* ---- events around a call ---- */
 
-void eng_emit_use(struct eng *e, struct eng_tensor *t)
+static void emit_use_by(struct eng *e, struct eng_tensor *t, uint32_t op)
 {
     struct vs_event ev = {0};
 
-    if (!e->observer || !t || !t->storage->block)
+    if (!t || !t->storage->block)
         return;
     ev.kind = VS_EV_USE;
     ev.a = t->storage->block_id;
-    ev.b = eng_tensor_id(e, t);
-    ev.c = eng_string_id(e, e->op);
+    ev.b = t->id ? t->id : eng_tensor_id(e, t);
+    ev.c = op;
     eng_emit(e, &ev);
+}
+
+void eng_emit_use(struct eng *e, struct eng_tensor *t)
+{
+    if (e->observer)
+        emit_use_by(e, t, eng_string_id(e, e->op));
 }
 
 static void emit_op(struct eng *e, enum vs_event_kind kind, const char *name, uint64_t node_id,
@@ -355,12 +361,14 @@ static void emit_op(struct eng *e, enum vs_event_kind kind, const char *name, ui
 
 static void emit_uses(struct eng *e, const struct eng_arg *args, int count)
 {
+    uint32_t op = eng_string_id(e, e->op);
+
     for (int i = 0; i < count; i++) {
         if (args[i].kind == ENG_A_TENSOR)
-            eng_emit_use(e, args[i].v.tensor);
+            emit_use_by(e, args[i].v.tensor, op);
         else if (args[i].kind == ENG_A_TENSORS)
             for (uint32_t k = 0; k < args[i].count; k++)
-                eng_emit_use(e, args[i].v.tensors[k]);
+                emit_use_by(e, args[i].v.tensors[k], op);
     }
 }
 

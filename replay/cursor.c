@@ -45,13 +45,22 @@ uint64_t rpl_cursor_seq(const struct rpl_cursor *cursor)
     return cursor->state.seq;
 }
 
+/* A frame is kept where at least this many events per block and holder in it went by since the one before: packing a block or a holder costs as much as going through some events that need no decoding. */
+#define MEMORY_FRAME_EVENTS_PER_ITEM 8
+
 /* A trace in memory gets its frames from whoever first comes by: reading everything once for them would cost more than they save. */
 static void frame_offer(struct rpl_cursor *cursor, size_t chunk)
 {
     struct rpl_index *index = cursor->index;
     struct rpl_pack pack = {NULL, 0, 0};
+    size_t last = chunk;
 
     if (index->reader || chunk >= index->chunk_count || index->chunks[chunk].has_frame)
+        return;
+    while (last && !index->chunks[last].has_frame)
+        last--;
+    if ((chunk - last) * RPL_CHUNK_EVENTS <
+        MEMORY_FRAME_EVENTS_PER_ITEM * rpl_state_size(&cursor->state))
         return;
     rpl_state_pack(&cursor->state, &pack);
     rpl_pack_seal(&pack);

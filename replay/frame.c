@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sort.h"
 
 static bool is_name(enum vs_holder kind)
 {
@@ -78,22 +79,37 @@ static void variable_add(struct rpl_frames *out, const struct rpl_cursor *cursor
     };
 }
 
-static int by_block(const void *a, const void *b)
+/* What the frame holds: a block that several of its names hold counts once. */
+static uint64_t bytes_of(const struct rpl_frame *frame, struct vs_keyed *keys)
 {
-    const struct rpl_variable *x = a;
-    const struct rpl_variable *y = b;
+    uint64_t bytes = 0;
+    size_t count = 0;
 
-    return x->block < y->block ? -1 : x->block > y->block;
+    for (size_t i = 0; i < frame->count; i++) {
+        if (frame->variables[i].sharers > 1)
+            keys[count++] = (struct vs_keyed){frame->variables[i].block, i};
+        else
+            bytes += frame->variables[i].bytes;
+    }
+    vs_sort_keyed(keys, count);
+    for (size_t i = 0; i < count; i++)
+        if (!i || keys[i].key != keys[i - 1].key)
+            bytes += frame->variables[keys[i].item].bytes;
+    return bytes;
 }
 
-static int by_since(const void *a, const void *b)
+/* In the order in which they took hold: no event is about two of them. */
+static void variables_sort(struct rpl_frame *frame, struct vs_keyed *keys)
 {
-    const struct rpl_variable *x = a;
-    const struct rpl_variable *y = b;
+    struct rpl_variable *sorted = vs_alloc(frame->cap * sizeof(*sorted));
 
-    if (x->since_seq != y->since_seq)
-        return x->since_seq < y->since_seq ? -1 : 1;
-    return x->name < y->name ? -1 : x->name > y->name;
+    for (size_t i = 0; i < frame->count; i++)
+        keys[i] = (struct vs_keyed){frame->variables[i].since_seq, i};
+    vs_sort_keyed(keys, frame->count);
+    for (size_t i = 0; i < frame->count; i++)
+        sorted[i] = frame->variables[keys[i].item];
+    vs_free(frame->variables);
+    frame->variables = sorted;
 }
 
 /* When a name of the frame was bound last. */
@@ -123,6 +139,7 @@ void rpl_frames_fill(struct rpl_frames *out, const struct rpl_cursor *cursor)
     uint32_t func = rpl_trace_place(trace, here.event.place)->func;
     size_t count;
     const struct rpl_held *held = rpl_cursor_held(cursor, &count);
+    struct vs_keyed *keys = vs_alloc((count + 1) * sizeof(*keys));
 
     out->count = 0;
     for (size_t i = 0; i < count; i++)
@@ -132,12 +149,10 @@ void rpl_frames_fill(struct rpl_frames *out, const struct rpl_cursor *cursor)
         struct rpl_frame *frame = &out->frames[i];
 
         frame->is_current = frame->is_function && func && frame->scope == func;
-        qsort(frame->variables, frame->count, sizeof(*frame->variables), by_block);
-        for (size_t k = 0; k < frame->count; k++)
-            if (!k || frame->variables[k].block != frame->variables[k - 1].block)
-                frame->bytes += frame->variables[k].bytes;
-        qsort(frame->variables, frame->count, sizeof(*frame->variables), by_since);
+        frame->bytes = bytes_of(frame, keys);
+        variables_sort(frame, keys);
     }
+    vs_free(keys);
     if (out->count)
         qsort(out->frames, out->count, sizeof(*out->frames), frames_order);
 }

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sort.h"
 #include "replay/index_build_internal.h"
+#include "replay/trace_internal.h"
 
 /* A frame is kept where at least this many events per block and holder in it went by since the one before. */
 #define FRAME_EVENTS_PER_ITEM 2
@@ -155,14 +157,6 @@ static void frame_keep(struct rpl_index *index, struct rpl_chunk *chunk, struct 
     b->frame_seq = index->event_count;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a;
-    uint64_t y = *(const uint64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /* The changes in the last chunk so far. */
 static void changes_keep(struct rpl_index *index)
 {
@@ -194,11 +188,10 @@ static void touched_keep(struct rpl_index *index)
     struct rpl_pack pack = {NULL, 0, 0};
     uint64_t before = 0;
 
-    if (b->touched_count)
-        qsort(b->touched, b->touched_count, sizeof(*b->touched), by_number);
+    vs_sort_keyed(b->touched, b->touched_count);
     for (size_t i = 0; i < b->touched_count; i++) {
-        rpl_pack_uint(&pack, b->touched[i] - before);
-        before = b->touched[i];
+        rpl_pack_uint(&pack, b->touched[i].key - before);
+        before = b->touched[i].key;
     }
     rpl_pack_seal(&pack);
     vs_free(blob->bytes);
@@ -462,15 +455,16 @@ static void names_fill(struct rpl_index *index)
     uint32_t count = rpl_trace_tensor_count(index->trace);
 
     while (b->tensors < count) {
-        struct vs_tensor_desc desc;
         struct rpl_row *row;
+        uint64_t block;
+        uint32_t name;
 
-        if (!rpl_trace_tensor(index->trace, ++b->tensors, &desc) || !desc.name)
+        if (!rpl_trace_tensor_name(index->trace, ++b->tensors, &name, &block))
             continue;
-        name_note(index, desc.name);
-        row = rpl_builder_row(index, desc.block);
+        name_note(index, name);
+        row = rpl_builder_row(index, block);
         if (row)
-            row->name = desc.name;
+            row->name = name;
     }
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/attr.h"
 #include "base/error.h"
+#include "base/sort.h"
 #include "replay/index_internal.h"
 #include "replay/pack.h"
 #include "replay/state.h"
@@ -26,9 +27,9 @@
  * frame_seq    event right after which the last frame was kept
  * is_rising    looking for the next peak: extreme is the highest since the last valley, at extreme_seq; else the lowest since the last peak
  * ops          the ops and re-runs that run; nothing else of it is used
- * waiting      blocks that were needed by what runs, perhaps for the last time
+ * waiting      blocks that were needed by what runs, perhaps for the last time; settled_since: since when that ran when they were gone through last
  * changes      of what is allocated, in the chunk; change_offset: of the last one
- * touched      the chunk's older blocks, packed as they come; touched_last: the last of them
+ * touched      the chunk's older blocks, their numbers as keys, in the order in which they came
  * tensors      tensors whose names were looked at; is_named, by string id: it is among the index's names
  */
 struct rpl_builder {
@@ -50,9 +51,10 @@ struct rpl_builder {
     uint64_t *waiting;
     size_t waiting_count;
     size_t waiting_cap;
+    uint64_t settled_since;
     struct rpl_pack changes;
     uint32_t change_offset;
-    uint64_t *touched;
+    struct vs_keyed *touched;
     size_t touched_count;
     size_t touched_cap;
     uint32_t tensors;
@@ -66,7 +68,12 @@ void *rpl_pages_add(struct rpl_pages *pages);
 void *rpl_pages_at(struct rpl_pages *pages, uint64_t i, uint64_t seq);
 
 /* The row of a block that an event speaks of; NULL: it has none. */
-struct rpl_row *rpl_builder_row(struct rpl_index *index, uint64_t block);
+static inline struct rpl_row *rpl_builder_row(struct rpl_index *index, uint64_t block)
+{
+    if (block < 1 || block > index->rows.count)
+        return NULL;
+    return (struct rpl_row *)index->rows.items + (block - 1);
+}
 
 /* What the event does, as far as totals, blocks and ops go. VS_E_DAMAGED: it cannot follow what came before. */
 VS_MUST_USE enum vs_status rpl_builder_apply(struct rpl_index *index, struct rpl_chunk *chunk,

@@ -36,23 +36,21 @@ enum vs_status rpl_builder_damaged(uint64_t seq, const char *what, uint64_t numb
                    what, number);
 }
 
-struct rpl_row *rpl_builder_row(struct rpl_index *index, uint64_t block)
-{
-    if (block < 1 || block > index->rows.count)
-        return NULL;
-    return (struct rpl_row *)index->rows.items + (block - 1);
-}
-
-static void touch(struct rpl_index *index, struct rpl_row *row, uint64_t block)
+static void touch_first(struct rpl_index *index, struct rpl_row *row, uint64_t block)
 {
     struct rpl_builder *b = index->builder;
 
-    if (row->touched == index->chunk_count ||
-        row->alloc_seq > rpl_index_chunk_first(index->chunk_count - 1))
+    if (row->alloc_seq > rpl_index_chunk_first(index->chunk_count - 1))
         return;
     row->touched = (uint32_t)index->chunk_count;
     b->touched = vs_grow(b->touched, b->touched_count, &b->touched_cap, sizeof(*b->touched));
-    b->touched[b->touched_count++] = block;
+    b->touched[b->touched_count++].key = block;
+}
+
+static inline void touch(struct rpl_index *index, struct rpl_row *row, uint64_t block)
+{
+    if (row->touched != index->chunk_count)
+        touch_first(index, row, block);
 }
 
 /* The block is needed now: by what runs, or by whoever has it made. */
@@ -73,6 +71,10 @@ static void settle(struct rpl_index *index, uint64_t seq)
     uint64_t since = rpl_live_working_since(&b->ops);
     size_t kept = 0;
 
+    /* the same ops run: whoever has come since they began is needed still, and those that were freed can wait */
+    if (since == b->settled_since && since != UINT64_MAX)
+        return;
+    b->settled_since = since;
     for (size_t i = 0; i < b->waiting_count; i++) {
         struct rpl_row *row = rpl_builder_row(index, b->waiting[i]);
         uint64_t needed = row->last_use_seq ? row->last_use_seq : row->alloc_seq;

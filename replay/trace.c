@@ -56,6 +56,11 @@ struct sto_reader *rpl_trace_reader(const struct rpl_trace *trace)
     return trace->reader;
 }
 
+struct rpl_mem *rpl_trace_memory(const struct rpl_trace *trace)
+{
+    return trace->mem;
+}
+
 enum vs_status rpl_trace_span(struct rpl_trace *trace, uint64_t first, size_t count,
                               struct vs_event *buffer, const struct vs_event **out,
                               struct vs_error *err)
@@ -204,6 +209,20 @@ bool rpl_trace_tensor(const struct rpl_trace *trace, uint32_t id, struct vs_tens
         *out = trace->mem->tensors[id - 1];
     }
     return out->dtype < VS_DTYPE_COUNT && out->ndim <= VS_MAX_DIMS;
+}
+
+bool rpl_trace_tensor_name(const struct rpl_trace *trace, uint32_t id, uint32_t *name,
+                           uint64_t *block)
+{
+    struct vs_tensor_desc desc;
+
+    if (trace->mem && (id > trace->mem->tensor_count || !id || !trace->mem->tensors[id - 1].name))
+        return false;
+    if (!rpl_trace_tensor(trace, id, &desc) || !desc.name)
+        return false;
+    *name = desc.name;
+    *block = desc.block;
+    return true;
 }
 
 const char *rpl_trace_meta(const struct rpl_trace *trace, const char *key)

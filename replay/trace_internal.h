@@ -1,7 +1,7 @@
 /*
  * replay/trace_internal.h - what only the index may know of a trace: where its events lie.
  *
- * For:            replay/index*.c, replay/marks.c.
+ * For:            replay/index*.c, replay/marks.c, replay/whatif.c.
  * Must not know:  what events mean.
  * Invariant:      a trace has a reader or its events in memory, never both.
  */
@@ -18,6 +18,11 @@
 
 /* The reader of a trace in a file; NULL: it is in memory. */
 struct sto_reader *rpl_trace_reader(const struct rpl_trace *trace);
+/* The tables of a trace in memory; NULL: it is in a file. */
+struct rpl_mem *rpl_trace_memory(const struct rpl_trace *trace);
+/* Name and block of a tensor, where it has a name; false: it has none, or is not there. */
+VS_MUST_USE bool rpl_trace_tensor_name(const struct rpl_trace *trace, uint32_t id, uint32_t *name,
+                                       uint64_t *block);
 
 /*
  * `count` events from `first` on, as an array: *out points into the trace in memory, or to `buffer`, which has room for them.

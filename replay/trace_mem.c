@@ -166,10 +166,9 @@ static void step_begin(struct rpl_mem *mem, const struct vs_event *event)
     };
 }
 
-void rpl_mem_event(struct rpl_mem *mem, const struct vs_event *event)
+void rpl_mem_event_first(struct rpl_mem *mem, const struct vs_event *event)
 {
-    if (mem->event_count == mem->event_cap)
-        mem->events = vs_grow(mem->events, mem->event_count, &mem->event_cap, sizeof(*mem->events));
+    mem->events = vs_grow(mem->events, mem->event_count, &mem->event_cap, sizeof(*mem->events));
     mem->events[mem->event_count++] = *event;
     if (event->kind == VS_EV_STEP || mem->step_count == 0)
         step_begin(mem, event);

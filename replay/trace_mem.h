@@ -1,7 +1,7 @@
 /*
  * replay/trace_mem.h - the tables of a trace that is kept in memory.
  *
- * For:            replay/trace.c only.
+ * For:            replay/trace.c; replay/whatif.c, which fills one.
  * Must not know:  files, what events mean (but for `step`).
  * Invariant:      ids count from 1 without gaps; clearing keeps the memory, so that one run after another costs no allocation.
  */
@@ -65,7 +65,15 @@ void rpl_mem_clear(struct rpl_mem *mem);
 uint32_t rpl_mem_string(struct rpl_mem *mem, const char *text);
 uint32_t rpl_mem_place(struct rpl_mem *mem, const struct vs_place *place);
 void rpl_mem_tensor(struct rpl_mem *mem, const struct vs_tensor_desc *desc);
-void rpl_mem_event(struct rpl_mem *mem, const struct vs_event *event);
+/* The slow way of the next. */
+void rpl_mem_event_first(struct rpl_mem *mem, const struct vs_event *event);
+static inline void rpl_mem_event(struct rpl_mem *mem, const struct vs_event *event)
+{
+    if (mem->event_count == mem->event_cap || event->kind == VS_EV_STEP || mem->step_count == 0)
+        rpl_mem_event_first(mem, event);
+    else
+        mem->events[mem->event_count++] = *event;
+}
 void rpl_mem_pair(struct rpl_mem_pairs *pairs, const char *key, const char *value, bool is_default);
 /* NULL where there is no such key. */
 const char *rpl_mem_pair_get(const struct rpl_mem_pairs *pairs, const char *key);

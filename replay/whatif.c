@@ -15,28 +15,31 @@
 #include "engine/observer.h"
 #include "lang/library.h"
 #include "lang/run.h"
+#include "replay/trace_internal.h"
+#include "replay/trace_mem.h"
 #include "replay/whatif_alloc.h"
 
 /* ---- the engine's observer, into a trace in memory ---- */
 
+/* `user` is the trace's tables: an event should not go through more hands than it must. */
 static void on_event(void *user, const struct vs_event *event)
 {
-    rpl_trace_add_event(user, event);
+    rpl_mem_event(user, event);
 }
 
 static uint32_t on_string(void *user, const char *text)
 {
-    return rpl_trace_add_string(user, text);
+    return rpl_mem_string(user, text);
 }
 
 static uint32_t on_place(void *user, const struct vs_place *place)
 {
-    return rpl_trace_add_place(user, place);
+    return rpl_mem_place(user, place);
 }
 
 static void on_tensor(void *user, const struct vs_tensor_desc *desc)
 {
-    rpl_trace_add_tensor(user, desc);
+    rpl_mem_tensor(user, desc);
 }
 
 /* Who hears of a run: the trace, and whoever waits for it. */
@@ -259,7 +262,8 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
                              const struct device *device, struct rpl_trace *out,
                              struct vs_error *err)
 {
-    struct eng_observer observer = {out, on_event, on_string, on_place, on_tensor};
+    struct eng_observer observer = {rpl_trace_memory(out), on_event, on_string, on_place,
+                                    on_tensor};
     struct hearers hearers = {out, device->progress, device->user};
     struct vs_toggles toggles = {{NULL}};
     struct lang_settings settings = {.observer = &observer,
