@@ -175,8 +175,10 @@ const struct cli_cmd cli_cmd_tui = {
     .help =
         "Keys: ? lists them. s steps an op and S one back; gp goes to the peak, gw to the what-if "
         "panel; q leaves.\n"
-        "A second trace is a line over the first; D goes between the two.\n\n"
+        "With a second trace: what differs between the two, and their events side by side; n goes "
+        "from difference to difference, D to the other run.\n\n"
         "  vramscope tui trace.db\n"
+        "  vramscope tui before.db after.db\n"
         "  vramscope tui trace.db --set checkpoint=blocks\n"
         "  vramscope tui trace.db --dump --size 160x48 --keys 'gpgb<enter>'\n",
     .options = OPTIONS,

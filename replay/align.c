@@ -75,10 +75,8 @@ static void lines_pair(struct rpl_align *align)
 
 uint32_t rpl_align_line(const struct rpl_align_side *side, uint32_t line)
 {
-    if (!side->line_mates)
+    if (!side->line_mates || line > side->line_count)
         return line;
-    if (line > side->line_count)
-        return 0;
     return side->line_mates[line] ? side->line_mates[line] : side->line_edits[line];
 }
 

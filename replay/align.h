@@ -99,7 +99,7 @@ void rpl_align_cross(struct rpl_align *align, int64_t step_a, int64_t step_b);
 void rpl_align_uncross(struct rpl_align *align, int64_t step_a, int64_t step_b);
 void rpl_align_release(struct rpl_align *align);
 
-/* The other file's number of `line`, also where it was edited. Where one has no file a line is the same in both. 0: it is not there. */
+/* The other file's number of `line`, also where it was edited. Where one has no file, or not the line, it is the same in both. 0: it is not there. */
 uint32_t rpl_align_line(const struct rpl_align_side *side, uint32_t line);
 /* Number of the first allocation after event `seq`; alloc_count: there is none. O(log). */
 size_t rpl_align_after(const struct rpl_align_side *side, uint64_t seq);

@@ -263,8 +263,11 @@ void tui_app_act(struct tui_app *app, const struct tui_command *command)
 
     if (view->key && view->key(state_of(app), app, command->action, command->count))
         return;
-    if (view->is_list && tui_list_act(state_of(app), command->action, command->count))
+    if (view->is_list && tui_list_act(state_of(app), command->action, command->count)) {
+        if (view->moved)
+            view->moved(state_of(app), app);
         return;
+    }
     if (act_view(app, command) || act_look(app, command->action) || act_words(app, command) ||
         tui_move_act(app, command))
         return;
@@ -309,8 +312,11 @@ static void click(struct tui_app *app, const struct tui_input *input)
         struct tui_list *list = state;
         size_t row = list->top + (size_t)(y - view->list_y);
 
-        if (row < list->count)
-            list->at = row;
+        if (row >= list->count)
+            return;
+        list->at = row;
+        if (view->moved)
+            view->moved(state, app);
     }
 }
 

@@ -15,12 +15,25 @@
 #include "replay/step.h"
 #include "replay/whatif.h"
 #include "tui/change.h"
+#include "tui/diff.h"
 
-/* The views in the panes at the beginning, the main one first; the places are those of layout.c. */
+/* The views in the panes at the beginning, the main one first; the places are those of layout.c. With two traces the others. */
 static const char *const FIRST_PANES[TUI_PANE_MAX] = {"timeline", "source", "blocks",
                                                       "why",      "ops",    "whatif"};
+static const char *const PAIR_PANES[TUI_PANE_MAX] = {"diff",   "pairs", "timeline",
+                                                     "source", "why",   "blocks"};
 
 /* ---- opening, closing ---- */
+
+static void panes_set(struct tui_app *app, const char *const names[TUI_PANE_MAX])
+{
+    for (size_t i = 0; i < TUI_PANE_MAX; i++) {
+        app->panes[i] = tui_view_find(names[i]);
+        VS_ASSERT(app->panes[i] >= 0);
+    }
+    app->focus = 0;
+    app->previous = tui_view_find("timeline");
+}
 
 static void views_init(struct tui_app *app)
 {
@@ -28,10 +41,7 @@ static void views_init(struct tui_app *app)
         VS_ASSERT(i < TUI_VIEW_MAX);
         app->view_state[i] = vs_calloc(1, tui_view_at(i)->state_size + 1);
     }
-    for (size_t i = 0; i < TUI_PANE_MAX; i++) {
-        app->panes[i] = tui_view_find(FIRST_PANES[i]);
-        VS_ASSERT(app->panes[i] >= 0);
-    }
+    panes_set(app, FIRST_PANES);
 }
 
 static void views_release(struct tui_app *app)
@@ -66,10 +76,20 @@ enum vs_status tui_app_open(struct tui_app *app, const char *path, struct vs_err
     return VS_OK;
 }
 
+enum vs_status tui_app_open_other(struct tui_app *app, const char *path, struct vs_error *err)
+{
+    enum vs_status st = tui_change_open(app, path, err);
+
+    if (!st)
+        panes_set(app, PAIR_PANES);
+    app->moves++;
+    return st;
+}
+
 void tui_app_release(struct tui_app *app)
 {
     views_release(app);
-    tui_change_release(&app->change);
+    tui_change_release(app);
     rpl_marks_free(app->marks);
     tui_run_release(&app->base);
     for (size_t i = 0; i < app->filter_count; i++)
@@ -163,7 +183,8 @@ static bool stretch(const struct tui_run *run, enum rpl_verb verb, uint64_t n, u
            !rpl_step_nth(run->index, verb, n + 1, end, err);
 }
 
-uint64_t tui_app_map(const struct tui_run *from, const struct tui_run *to, uint64_t seq)
+/* As far into the same phase, or step, of the other run. */
+static uint64_t map_by_share(const struct tui_run *from, const struct tui_run *to, uint64_t seq)
 {
     struct vs_error err = VS_ERROR_INIT;
     uint64_t totals[2] = {rpl_step_total(from->index, RPL_VERB_PHASE),
@@ -187,6 +208,26 @@ uint64_t tui_app_map(const struct tui_run *from, const struct tui_run *to, uint6
     part = (double)(seq - first[0]) / (double)(end[0] - first[0]);
     seq = first[1] + (uint64_t)(part * (double)(end[1] - first[1]));
     return seq < to->events ? seq : to->events;
+}
+
+uint64_t tui_app_map(const struct tui_app *app, uint64_t seq)
+{
+    const struct rpl_pairs *pairs = tui_diff_pairs(app);
+    const struct tui_run *other = app->change.is_shown ? &app->base : &app->change.run;
+
+    if (pairs)
+        return rpl_pairs_event(pairs, app->change.is_shown, seq);
+    return map_by_share(tui_app_run(app), other, seq);
+}
+
+uint64_t tui_app_map_recorded(const struct tui_app *app, uint64_t seq)
+{
+    const struct rpl_pairs *pairs = tui_diff_pairs(app);
+
+    if (!app->change.is_shown)
+        return seq;
+    return pairs ? rpl_pairs_event(pairs, false, seq)
+                 : map_by_share(&app->base, &app->change.run, seq);
 }
 
 /* ---- where ---- */

@@ -52,6 +52,7 @@ enum tui_unit { TUI_UNIT_BYTES, TUI_UNIT_PEAK, TUI_UNIT_DEVICE, TUI_UNIT_COUNT }
  * is_run   `run` and `compare` are the answer to `set`; else, where something is set, `failure` says why there is none
  * is_shown the views show it, and not the recorded run
  * name     `run` is no what-if but another trace, which is called so; NULL: a what-if
+ * diff     the two held against each other (tui/diff.h); NULL until it is asked for. diff_serial: of the last one
  */
 struct tui_change {
     struct vs_toggles set;
@@ -61,6 +62,8 @@ struct tui_change {
     bool is_run;
     bool is_shown;
     const char *name;
+    struct tui_diff *diff;
+    uint64_t diff_serial;
     char *failure;
     char *refused;
 };
@@ -70,6 +73,7 @@ struct tui_change {
 #define TUI_WINDOW_MAX 16
 
 struct tui_app;
+struct tui_diff;
 /* Show how things stand in the midst of long work; false where the user wants it to stop. */
 typedef bool tui_pump_fn(void *user, struct tui_app *app);
 
@@ -159,7 +163,8 @@ struct tui_app {
 VS_MUST_USE enum vs_status tui_app_open(struct tui_app *app, const char *path,
                                         struct vs_error *err);
 /*
- * Beside it the trace at `path`, to be compared: the other run, until a toggle is flipped. Errors as tui_app_open.
+ * Beside it the trace at `path`, to be compared: the other run, until a toggle is flipped. The diff views come to the front. Errors as
+ * tui_app_open.
  */
 VS_MUST_USE enum vs_status tui_app_open_other(struct tui_app *app, const char *path,
                                               struct vs_error *err);
@@ -181,8 +186,13 @@ bool tui_app_refresh(struct tui_app *app);
 const struct tui_run *tui_app_run(const struct tui_app *app);
 /* The other one, for the overlay; NULL: there is none. */
 const struct tui_run *tui_app_other(const struct tui_app *app);
-/* The event of `to` that corresponds to event `seq` of `from`: the same phase of the same step, as far into it. */
-uint64_t tui_app_map(const struct tui_run *from, const struct tui_run *to, uint64_t seq);
+/*
+ * The event of the other run that corresponds to event `seq` of the one that is shown: by the alignment of the two where it has been made, else
+ * the same phase of the same step, as far into it.
+ */
+uint64_t tui_app_map(const struct tui_app *app, uint64_t seq);
+/* The event of the run that is shown for one of the recorded one. */
+uint64_t tui_app_map_recorded(const struct tui_app *app, uint64_t seq);
 
 /* Go to event `seq` of the shown run. is_jump: the way back is remembered. */
 void tui_app_go(struct tui_app *app, uint64_t seq, bool is_jump);

@@ -6,16 +6,13 @@
  */
 #include "tui/change.h"
 
-#include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "replay/step.h"
 #include "replay/whatif.h"
-
-/* Progress is drawn this often: a short run is done before. */
-#define SHOW_MS 100
+#include "tui/diff.h"
+#include "tui/waiting.h"
 
 /* ---- runs ---- */
 
@@ -57,8 +54,11 @@ void tui_run_release(struct tui_run *run)
     run->trace = NULL;
 }
 
-void tui_change_release(struct tui_change *change)
+void tui_change_release(struct tui_app *app)
 {
+    struct tui_change *change = &app->change;
+
+    tui_diff_forget(app);
     tui_run_release(&change->run);
     vs_toggles_release(&change->set);
     vs_toggles_release(&change->recorded);
@@ -143,7 +143,7 @@ void tui_change_text(const struct tui_app *app, struct vs_text *out)
 
 /* ---- running and showing ---- */
 
-/* The cursor's place in the run that is shown from now on. A peak stays the peak: that is what one compares. */
+/* The cursor's place in the run that is shown from now on. */
 static void show(struct tui_app *app, bool is_shown, uint64_t at, struct tui_window window)
 {
     app->change.is_shown = is_shown;
@@ -156,31 +156,32 @@ static void show(struct tui_app *app, bool is_shown, uint64_t at, struct tui_win
     tui_app_go(app, at, false);
 }
 
-static struct tui_window window_map(const struct tui_run *from, const struct tui_run *to,
-                                    struct tui_window window)
+static struct tui_window window_map(const struct tui_app *app, const struct tui_run *from,
+                                    const struct tui_run *to, struct tui_window window)
 {
     struct tui_window whole = {to->events ? 1 : 0, to->events};
 
     if (window.first <= 1 && window.last >= from->events)
         return whole;
-    window.first = tui_app_map(from, to, window.first);
-    window.last = tui_app_map(from, to, window.last);
+    window.first = tui_app_map(app, window.first);
+    window.last = tui_app_map(app, window.last);
     return window.first < window.last ? window : whole;
-}
-
-static uint64_t event_map(const struct tui_run *from, const struct tui_run *to, uint64_t at)
-{
-    return at == from->top.event ? to->top.event : tui_app_map(from, to, at);
 }
 
 void tui_change_show(struct tui_app *app, bool is_shown)
 {
     const struct tui_run *from = tui_app_run(app);
     const struct tui_run *to = is_shown ? &app->change.run : &app->base;
+    uint64_t at;
 
     if (is_shown == app->change.is_shown || (is_shown && !app->change.is_run))
         return;
-    show(app, is_shown, event_map(from, to, app->at), window_map(from, to, app->window));
+    /* a peak stays the peak: that is what one compares */
+    if (app->at == from->top.event)
+        at = to->top.event;
+    else
+        at = tui_diff_other(app);
+    show(app, is_shown, at, window_map(app, from, to, app->window));
 }
 
 static void failure_set(struct tui_change *change, const char *text)
@@ -189,46 +190,22 @@ static void failure_set(struct tui_change *change, const char *text)
     change->failure = text ? vs_strdup(text) : NULL;
 }
 
-/* A run that takes long, and when its progress was shown last. */
-struct waiting {
-    struct tui_app *app;
-    struct timespec shown;
-};
-
-static bool progress_show(void *user, uint64_t done, uint64_t total)
-{
-    struct waiting *waiting = user;
-    struct timespec now;
-
-    if (waiting->app->wants_stop && waiting->app->wants_stop())
-        return false;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if ((now.tv_sec - waiting->shown.tv_sec) * 1000 +
-            (now.tv_nsec - waiting->shown.tv_nsec) / 1000000 <
-        SHOW_MS)
-        return true;
-    waiting->shown = now;
-    tui_app_say(waiting->app, "running the net again: %" PRIu64 " %%, <C-c> stops",
-                total ? done * 100 / total : 0);
-    tui_app_pump(waiting->app);
-    return true;
-}
-
 static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
 {
     struct tui_change *change = &app->change;
-    struct waiting waiting = {.app = app};
+    struct tui_waiting waiting;
     const char *refused;
     enum vs_status st;
 
+    tui_diff_forget(app);
     run_close(&change->run);
     if (change->name)
         tui_run_release(&change->run);
     change->name = NULL;
     if (!change->run.trace)
         change->run.trace = rpl_trace_new();
-    clock_gettime(CLOCK_MONOTONIC, &waiting.shown);
-    st = rpl_whatif_run_told(app->base.trace, &change->set, progress_show, &waiting,
+    tui_waiting_init(&waiting, app, "running the net again");
+    st = rpl_whatif_run_told(app->base.trace, &change->set, tui_waiting_show, &waiting,
                              change->run.trace, err);
     if (!st)
         st = tui_run_open(&change->run, NULL, NULL, err);
@@ -243,7 +220,7 @@ static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
     return VS_OK;
 }
 
-enum vs_status tui_app_open_other(struct tui_app *app, const char *path, struct vs_error *err)
+enum vs_status tui_change_open(struct tui_app *app, const char *path, struct vs_error *err)
 {
     struct tui_change *change = &app->change;
     enum vs_status st = rpl_trace_open(path, &change->run.trace, err);
@@ -256,8 +233,7 @@ enum vs_status tui_app_open_other(struct tui_app *app, const char *path, struct 
         return st;
     change->name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     change->is_run = true;
-    app->moves++;
-    return VS_OK;
+    return tui_diff_open(app, app->opening, app->opening_user, err);
 }
 
 void tui_app_change(struct tui_app *app)

@@ -17,7 +17,11 @@ VS_MUST_USE enum vs_status tui_run_open(struct tui_run *run, rpl_progress_fn *pr
 VS_MUST_USE enum vs_status tui_run_update(struct tui_run *run, struct vs_error *err);
 /* All of it, the trace too. */
 void tui_run_release(struct tui_run *run);
-void tui_change_release(struct tui_change *change);
+/* The trace at `path` as the other run. Errors as tui_app_open. */
+VS_MUST_USE enum vs_status tui_change_open(struct tui_app *app, const char *path,
+                                           struct vs_error *err);
+/* What there is of the other run, and of the change. */
+void tui_change_release(struct tui_app *app);
 
 /* The value that the recording had, and the one in force. Borrowed until the next change. */
 const char *tui_change_recorded(const struct tui_app *app, enum vs_toggle toggle);

@@ -7,6 +7,7 @@
 #include "tui/chart.h"
 
 #include "base/event.h"
+#include "tui/format.h"
 #include "tui/theme.h"
 
 /* In each band of colour, a letter every so many columns. */
@@ -37,31 +38,60 @@ int tui_chart_row(uint64_t bytes, uint64_t top, int h)
     return h - (eighths(bytes, top, h) + 7) / 8;
 }
 
-/* Upper edges of the bands of a column, in eighths; returns that of the highest. */
-static int edges_fill(const struct rpl_column *column, uint64_t top, int h,
-                      int edges[VS_CATEGORY_COUNT])
+/*
+ * A column as bands, from below: the upper edge of each in eighths, and what it is drawn as.
+ */
+#define BANDS_MAX VS_CATEGORY_COUNT
+struct stack {
+    int count;
+    int edges[BANDS_MAX];
+    uint8_t roles[BANDS_MAX];
+    unsigned char letters[BANDS_MAX];
+};
+
+static int stack_top(const struct stack *stack)
+{
+    return stack->edges[stack->count - 1];
+}
+
+static void categories_stack(const struct rpl_column *column, uint64_t top, int h,
+                             struct stack *out)
 {
     uint64_t sum = 0;
 
+    out->count = VS_CATEGORY_COUNT;
     for (int i = 0; i < VS_CATEGORY_COUNT; i++) {
         sum += column->by_category[ORDER[i]];
-        edges[i] = eighths(sum, top, h);
+        out->edges[i] = eighths(sum, top, h);
+        out->roles[i] = (uint8_t)tui_category_role(ORDER[i]);
+        out->letters[i] = (unsigned char)tui_category_letter(ORDER[i]);
     }
-    return edges[VS_CATEGORY_COUNT - 1];
+}
+
+/* What both have, and over it what one has more. */
+static void sides_stack(const struct tui_sides *sides, uint64_t top, int h, struct stack *out)
+{
+    bool is_b = sides->b > sides->a;
+
+    out->count = 2;
+    out->edges[0] = eighths(is_b ? sides->a : sides->b, top, h);
+    out->edges[1] = eighths(is_b ? sides->b : sides->a, top, h);
+    out->roles[0] = TUI_SIDE_BOTH;
+    out->roles[1] = is_b ? TUI_SIDE_B : TUI_SIDE_A;
+    out->letters[0] = '=';
+    out->letters[1] = is_b ? 'B' : 'A';
 }
 
 /* The band with most of the eighths from … to - 1; *fill is how many it has. */
-static int band_most(const int edges[VS_CATEGORY_COUNT], int from, int to, int *fill)
+static int band_most(const struct stack *stack, int from, int to, int *fill)
 {
     int best = 0;
 
     *fill = 0;
-    for (int i = 0; i < VS_CATEGORY_COUNT; i++) {
-        int low = i && edges[i - 1] > from ? edges[i - 1] : from;
-        int high = edges[i] < to ? edges[i] : to;
+    for (int i = 0; i < stack->count; i++) {
+        int low = i && stack->edges[i - 1] > from ? stack->edges[i - 1] : from;
+        int high = stack->edges[i] < to ? stack->edges[i] : to;
 
-        if (i && edges[i - 1] < from)
-            low = from;
         if (high - low > *fill) {
             *fill = high - low;
             best = i;
@@ -71,108 +101,147 @@ static int band_most(const int edges[VS_CATEGORY_COUNT], int from, int to, int *
 }
 
 /* The band in which eighth `at` lies. */
-static int band_at(const int edges[VS_CATEGORY_COUNT], int at)
+static int band_at(const struct stack *stack, int at)
 {
     int i = 0;
 
-    while (i < VS_CATEGORY_COUNT - 1 && edges[i] <= at)
+    while (i < stack->count - 1 && stack->edges[i] <= at)
         i++;
     return i;
 }
 
-static struct tui_style band_style(int band)
+static struct tui_style band_style(const struct stack *stack, int band)
 {
-    return tui_style(tui_category_role(ORDER[band]));
+    return tui_style((enum tui_role)stack->roles[band]);
 }
 
 /* A cell of colour: eighths low … low + 7 of the column. */
-static void cell_colour(struct tui_canvas *c, int x, int y, const int edges[VS_CATEGORY_COUNT],
-                        int low)
+static void cell_colour(struct tui_canvas *c, int x, int y, const struct stack *stack, int low)
 {
-    int top = edges[VS_CATEGORY_COUNT - 1];
-    int first = band_at(edges, low);
+    int top = stack_top(stack);
+    int first = band_at(stack, low);
+    int edge = stack->edges[first];
     int fill;
 
     if (top < low + 8) {
         /* the upper edge says how much there is: it is drawn, and the bands below it give way */
-        int band = band_most(edges, low, top, &fill);
+        int band = band_most(stack, low, top, &fill);
 
-        tui_put_glyph(c, x, y, (enum tui_glyph)(TUI_G_EIGHTH_1 + top - low - 1), band_style(band));
-    } else if (edges[first] >= low + 8) {
-        tui_put_glyph(c, x, y, TUI_G_FULL, band_style(first));
+        tui_put_glyph(c, x, y, (enum tui_glyph)(TUI_G_EIGHTH_1 + top - low - 1),
+                      band_style(stack, band));
+    } else if (edge >= low + 8) {
+        tui_put_glyph(c, x, y, TUI_G_FULL, band_style(stack, first));
     } else {
-        int second = band_most(edges, edges[first], low + 8, &fill);
-        struct tui_style style = band_style(first);
+        int second = band_most(stack, edge, low + 8, &fill);
+        struct tui_style style = band_style(stack, first);
 
-        style.behind = (uint8_t)tui_category_role(ORDER[second]);
-        tui_put_glyph(c, x, y, (enum tui_glyph)(TUI_G_EIGHTH_1 + edges[first] - low - 1), style);
+        style.behind = stack->roles[second];
+        tui_put_glyph(c, x, y, (enum tui_glyph)(TUI_G_EIGHTH_1 + edge - low - 1), style);
     }
 }
 
-static void cell_letter(struct tui_canvas *c, int x, int y, const int edges[VS_CATEGORY_COUNT],
-                        int low)
+static void cell_letter(struct tui_canvas *c, int x, int y, const struct stack *stack, int low)
 {
     int fill;
-    int band = band_most(edges, low, low + 8, &fill);
-    int top = edges[VS_CATEGORY_COUNT - 1];
+    int band = band_most(stack, low, low + 8, &fill);
 
-    if (top - low >= 4 || low == 0)
-        tui_put(c, x, y, (unsigned char)tui_category_letter(ORDER[band]), band_style(band));
+    if (stack_top(stack) - low >= 4 || low == 0)
+        tui_put(c, x, y, stack->letters[band], band_style(stack, band));
 }
 
 /* A letter into the middle of each band that is high enough, so that a colour is not all that tells it. */
-static void letters_add(struct tui_canvas *c, int x, int h, const int edges[VS_CATEGORY_COUNT])
+static void letters_add(struct tui_canvas *c, int x, int h, const struct stack *stack)
 {
-    for (int i = 0; i < VS_CATEGORY_COUNT; i++) {
-        int low = i ? edges[i - 1] : 0;
-        int row = (low + edges[i]) / 2 / 8;
-        struct tui_style style = {TUI_INK, (uint8_t)tui_category_role(ORDER[i]), 0};
+    for (int i = 0; i < stack->count; i++) {
+        int low = i ? stack->edges[i - 1] : 0;
+        int row = (low + stack->edges[i]) / 2 / 8;
+        struct tui_style style = {TUI_INK, stack->roles[i], 0};
 
-        if (row * 8 >= low && row * 8 + 8 <= edges[i])
-            tui_put(c, x, h - 1 - row, (unsigned char)tui_category_letter(ORDER[i]), style);
+        if (row * 8 >= low && row * 8 + 8 <= stack->edges[i])
+            tui_put(c, x, h - 1 - row, stack->letters[i], style);
     }
 }
 
-static void column_draw(const struct tui_chart *chart, struct tui_canvas *c, int x)
+static void stack_draw(const struct stack *stack, bool has_letters, struct tui_canvas *c, int x)
 {
-    int edges[VS_CATEGORY_COUNT];
     int h = c->at.h;
-    int top = edges_fill(&chart->columns[x], chart->top, h, edges);
+    int top = stack_top(stack);
 
     for (int low = 0, y = h - 1; low < top && y >= 0; low += 8, y--) {
-        if (chart->has_letters)
-            cell_letter(c, x, y, edges, low);
+        if (has_letters)
+            cell_letter(c, x, y, stack, low);
         else
-            cell_colour(c, x, y, edges, low);
+            cell_colour(c, x, y, stack, low);
     }
-    if (!chart->has_letters && x % LETTER_EVERY == LETTER_EVERY / 2)
-        letters_add(c, x, h, edges);
+    if (!has_letters && x % LETTER_EVERY == LETTER_EVERY / 2)
+        letters_add(c, x, h, stack);
 }
 
 /* The other run's height over a column; where the two are as high, there is nothing to say. */
-static void ghost_draw(const struct tui_chart *chart, struct tui_canvas *c, int x)
+static void ghost_draw(const struct tui_chart *chart, const struct stack *stack,
+                       struct tui_canvas *c, int x)
 {
     int y = tui_chart_row(chart->other[x].allocated_max, chart->top, c->at.h);
-    int edges[VS_CATEGORY_COUNT];
     int low = (c->at.h - 1 - y) * 8;
     struct tui_style style = tui_style(TUI_GHOST);
 
     if (y < 0 || y >= c->at.h ||
         y == tui_chart_row(chart->columns[x].allocated_max, chart->top, c->at.h))
         return;
-    if (edges_fill(&chart->columns[x], chart->top, c->at.h, edges) >= low + 8 &&
-        !chart->has_letters)
-        style.behind = (uint8_t)tui_category_role(ORDER[band_at(edges, low)]);
+    if (stack_top(stack) >= low + 8 && !chart->has_letters)
+        style.behind = stack->roles[band_at(stack, low)];
     tui_put_glyph(c, x, y, TUI_G_DASHED, style);
 }
 
 void tui_chart_draw(const struct tui_chart *chart, struct tui_canvas *c)
 {
+    struct stack stack;
+
     for (int x = 0; x < chart->count && x < c->at.w; x++) {
-        column_draw(chart, c, x);
+        categories_stack(&chart->columns[x], chart->top, c->at.h, &stack);
+        stack_draw(&stack, chart->has_letters, c, x);
         if (chart->other)
-            ghost_draw(chart, c, x);
+            ghost_draw(chart, &stack, c, x);
     }
+}
+
+void tui_chart_sides(const struct tui_sides *sides, int count, uint64_t top, bool has_letters,
+                     struct tui_canvas *c)
+{
+    struct stack stack;
+
+    for (int x = 0; x < count && x < c->at.w; x++) {
+        sides_stack(&sides[x], top, c->at.h, &stack);
+        stack_draw(&stack, has_letters, c, x);
+    }
+}
+
+void tui_chart_axis(struct tui_canvas *c, int w, int h, uint64_t top)
+{
+    int every = h >= 16 ? 4 : h >= 6 ? 3 : 2;
+    char buf[TUI_SHORT_MAX];
+
+    for (int y = 0; y < h; y++) {
+        int up = h - y;
+
+        tui_put_glyph(c, w - 1, y, TUI_G_VLINE, tui_style(TUI_LINE));
+        if (up % every != 0)
+            continue;
+        tui_text_right(c, 0, y, w - 1, tui_style(TUI_DIM),
+                       tui_short_bytes((uint64_t)((double)top * up / h), buf));
+    }
+}
+
+void tui_chart_piece(struct tui_canvas *c, int x, int y, int w, struct tui_style style,
+                     const char *name)
+{
+    int len = tui_text_width(name);
+
+    tui_fill(c, (struct tui_rect){x, y, w, 1}, style);
+    if (len > w)
+        tui_text_cut(c, x, y, w, style, w >= 3 ? name : "");
+    else
+        tui_text(c, x + (w - len) / 2, y, style, name);
 }
 
 void tui_chart_spark(const struct tui_chart *chart, struct tui_canvas *c, int x, int y,

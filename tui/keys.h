@@ -29,7 +29,9 @@ enum tui_scope {
     TUI_IN_HELP = 1 << 9,
     TUI_IN_TRIES = 1 << 10,
     TUI_IN_BREAKS = 1 << 11,
-    TUI_IN_ANY = (1 << 12) - 1,
+    TUI_IN_DIFF = 1 << 12,
+    TUI_IN_PAIRS = 1 << 13,
+    TUI_IN_ANY = (1 << 14) - 1,
 };
 
 enum tui_action {

@@ -303,10 +303,7 @@ static void mark_go(struct tui_app *app, uint32_t key)
         tui_app_say(app, "there is no mark %s", name);
         return;
     }
-    tui_app_go(app,
-               app->change.is_shown ? tui_app_map(&app->base, &app->change.run, mark->seq)
-                                    : mark->seq,
-               true);
+    tui_app_go(app, tui_app_map_recorded(app, mark->seq), true);
     if (*mark->note)
         tui_app_say(app, "%s: %s", name, mark->note);
 }

@@ -78,7 +78,7 @@ static int tabs_width(bool is_long)
 
 static bool tabs_are_long(const struct tui_app *app)
 {
-    return tabs_width(true) < app->w * 2 / 3;
+    return tabs_width(true) < app->w * 3 / 4;
 }
 
 static int tabs_from(const struct tui_app *app)

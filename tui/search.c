@@ -42,6 +42,8 @@ static void search_list(struct tui_app *app, const struct tui_view *view, void *
             tui_app_say(app, "round the end");
         tui_list_go(list, row);
         app->moves++;
+        if (view->moved)
+            view->moved(state, app);
         return;
     }
     tui_app_say(app, "no row with `%s` here", app->search);

@@ -32,6 +32,7 @@ struct tui_app;
  * draw   everything below the pane's title. is_focused: its keys are the pane's
  * key    true: it has dealt with the action
  * text   row `row` of a list, for searching, filtering and copying
+ * moved  another row of the list has been chosen: by a key, a search, a click; NULL: nothing is to be done
  * click  a click into the canvas; NULL: a list chooses the row, others do nothing
  * title_more  what to say behind the title, or NULL
  */
@@ -51,6 +52,7 @@ struct tui_view {
                  bool is_focused);
     bool (*key)(void *state, struct tui_app *app, enum tui_action action, int64_t count);
     void (*text)(const void *state, const struct tui_app *app, size_t row, struct vs_text *out);
+    void (*moved)(void *state, struct tui_app *app);
     bool (*click)(void *state, struct tui_app *app, int x, int y);
     void (*title_more)(const void *state, const struct tui_app *app, struct vs_text *out);
     void (*release)(void *state);

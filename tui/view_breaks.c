@@ -78,10 +78,7 @@ static void change_mark(struct breaks *s, struct tui_app *app, enum tui_action a
     struct vs_error err = VS_ERROR_INIT;
 
     if (action != TUI_HIDE)
-        tui_app_go(app,
-                   app->change.is_shown ? tui_app_map(&app->base, &app->change.run, mark->seq)
-                                        : mark->seq,
-                   true);
+        tui_app_go(app, tui_app_map_recorded(app, mark->seq), true);
     else if (rpl_marks_remove(app->marks, mark->key, &err))
         tui_app_fail(app, "%s", err.text);
 }

@@ -129,9 +129,8 @@ static enum vs_status ask(struct timeline *t, struct tui_app *app, struct vs_err
         st = columns_ask(t, run, 1, run->events, t->brush, err);
     if (st || !other || !other->events)
         return st;
-    first = app->window.first <= 1 ? 1 : tui_app_map(run, other, app->window.first);
-    last =
-        app->window.last >= run->events ? other->events : tui_app_map(run, other, app->window.last);
+    first = app->window.first <= 1 ? 1 : tui_app_map(app, app->window.first);
+    last = app->window.last >= run->events ? other->events : tui_app_map(app, app->window.last);
     if (last < first)
         return VS_OK;
     st = columns_ask(t, other, first, last, t->other, err);
@@ -180,22 +179,6 @@ static int column_of(const struct rpl_column *columns, int count, uint64_t seq)
 
 /* ---- drawing ---- */
 
-static void draw_axis_labels(const struct timeline *t, struct tui_canvas *c, int h)
-{
-    int every = h >= 16 ? 4 : h >= 6 ? 3 : 2;
-    char buf[TUI_SHORT_MAX];
-
-    for (int y = 0; y < h; y++) {
-        int up = h - y;
-
-        tui_put_glyph(c, AXIS_W - 1, y, TUI_G_VLINE, tui_style(TUI_LINE));
-        if (up % every != 0)
-            continue;
-        tui_text_right(c, 0, y, AXIS_W - 1, tui_style(TUI_DIM),
-                       tui_short_bytes((uint64_t)((double)t->top * up / h), buf));
-    }
-}
-
 static void draw_capacity(const struct timeline *t, const struct tui_app *app, struct tui_canvas *c,
                           int h)
 {
@@ -235,20 +218,6 @@ static void draw_peak(const struct timeline *t, const struct tui_app *app, struc
     vs_text_release(&text);
 }
 
-/* Equal neighbours of a band as one piece with its name in it. */
-static void draw_piece(struct tui_canvas *c, int y, int from, int to, struct tui_style style,
-                       const char *name)
-{
-    int w = to - from;
-    int len = tui_text_width(name);
-
-    tui_fill(c, (struct tui_rect){AXIS_W + from, y, w, 1}, style);
-    if (len > w)
-        tui_text_cut(c, AXIS_W + from, y, w, style, w >= 3 ? name : "");
-    else
-        tui_text(c, AXIS_W + from + (w - len) / 2, y, style, name);
-}
-
 static void draw_phases(const struct timeline *t, struct tui_canvas *c, int y)
 {
     for (int from = 0, x = 1; x <= t->count; x++) {
@@ -257,7 +226,8 @@ static void draw_phases(const struct timeline *t, struct tui_canvas *c, int y)
         if (x < t->count && t->columns[x].phase == phase &&
             t->columns[x].step == t->columns[from].step)
             continue;
-        draw_piece(c, y, from, x, tui_style(tui_phase_role((int)phase)), vs_phase_name(phase));
+        tui_chart_piece(c, AXIS_W + from, y, x - from, tui_style(tui_phase_role((int)phase)),
+                        vs_phase_name(phase));
         from = x;
     }
 }
@@ -272,8 +242,8 @@ static void draw_steps(const struct timeline *t, struct tui_canvas *c, int y)
             continue;
         if (step >= 0)
             vs_text_addf(&text, "step %" PRId64, step);
-        draw_piece(c, y, from, x, tui_style_marked(TUI_DIM, step % 2 ? TUI_REVERSE : 0),
-                   vs_text_get(&text));
+        tui_chart_piece(c, AXIS_W + from, y, x - from,
+                        tui_style_marked(TUI_DIM, step % 2 ? TUI_REVERSE : 0), vs_text_get(&text));
         vs_text_release(&text);
         from = x;
     }
@@ -373,7 +343,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
         tui_text(c, 1, 0, tui_style(TUI_DIM), "no events");
         return;
     }
-    draw_axis_labels(t, c, bands.chart_h);
+    tui_chart_axis(c, AXIS_W, bands.chart_h, t->top);
     draw_capacity(t, app, c, bands.chart_h);
     tui_chart_draw(&chart, &part);
     if (bands.phase >= 0)

@@ -21,6 +21,8 @@ extern const struct tui_view tui_view_ops;
 extern const struct tui_view tui_view_modules;
 extern const struct tui_view tui_view_segments;
 extern const struct tui_view tui_view_breaks;
+extern const struct tui_view tui_view_diff;
+extern const struct tui_view tui_view_pairs;
 extern const struct tui_view tui_view_help;
 
 #endif

@@ -53,6 +53,9 @@ static const struct vs_place places[P_COUNT] = {
 static const char source[] = "class Net(nn.Module):\n"
                              "    ...\n"
                              "history.append(loss)\n";
+static const char source_changed[] = "class Net(nn.Module):\n"
+                                     "    ...\n"
+                                     "history.append(loss.item())\n";
 
 #define BLOCK_MAX 64
 #define ROUNDING 12
@@ -62,6 +65,7 @@ struct build {
     uint64_t time_ns;
     uint64_t next_block;
     uint64_t next_address;
+    bool is_changed;
     uint64_t bytes[BLOCK_MAX];
     uint64_t address[BLOCK_MAX];
 };
@@ -151,6 +155,12 @@ static void hold(struct build *b, uint8_t kind, uint32_t place, uint64_t block, 
                                .aux = holder});
 }
 
+static void let_go(struct build *b, uint64_t block, uint32_t name)
+{
+    hold(b, VS_EV_DROP, P_STEP, block, name, S_TRAIN, VS_HOLD_LOCAL);
+    release(b, P_STEP, block);
+}
+
 static uint64_t forward_op(struct build *b, uint32_t place, uint64_t bytes, uint64_t input,
                            uint64_t flops)
 {
@@ -188,16 +198,19 @@ static void train_step(struct build *b, uint64_t number, double loss_value)
     phase(b, VS_PHASE_FORWARD);
     hidden = forward_op(b, P_FC1, 8192, x, 2000000);
     hold(b, VS_EV_HOLD, P_FC1_BIND, hidden, S_X, S_FORWARD, VS_HOLD_LOCAL);
-    active = forward_op(b, P_RELU, 8192, hidden, 2000);
+    active = forward_op(b, P_RELU, b->is_changed ? 4096 : 8192, hidden, 2000);
     hold(b, VS_EV_HOLD, P_RELU_BIND, active, S_X, S_FORWARD, VS_HOLD_LOCAL);
     hold(b, VS_EV_DROP, P_RELU_BIND, hidden, S_X, S_FORWARD, VS_HOLD_LOCAL);
     out = forward_op(b, P_FC2, 512, active, 500000);
     hold(b, VS_EV_HOLD, P_FC2_BIND, out, S_OUT, S_TRAIN, VS_HOLD_LOCAL);
     hold(b, VS_EV_DROP, P_FC2_BIND, active, S_X, S_FORWARD, VS_HOLD_LOCAL);
+    if (b->is_changed)
+        release(b, P_FC2_BIND, alloc(b, P_FC2, 1024, VS_CAT_TEMPORARY, 0));
     phase(b, VS_PHASE_LOSS);
     loss = forward_op(b, P_LOSS, 512, out, 100);
     hold(b, VS_EV_HOLD, P_LOSS_BIND, loss, S_LOSS, S_TRAIN, VS_HOLD_LOCAL);
-    hold(b, VS_EV_HOLD, P_LOSS_BIND, loss, S_HISTORY, S_TRAIN, VS_HOLD_ITEM);
+    if (!b->is_changed)
+        hold(b, VS_EV_HOLD, P_LOSS_BIND, loss, S_HISTORY, S_TRAIN, VS_HOLD_ITEM);
     phase(b, VS_PHASE_BACKWARD);
     grad = alloc(b, P_MSE_BACK, 512, VS_CAT_GRADIENT, 0);
     save(b, VS_EV_UNSAVE, P_MSE_BACK, out, loss);
@@ -208,27 +221,31 @@ static void train_step(struct build *b, uint64_t number, double loss_value)
     grad = backward_op(b, P_FC1_BACK, 4096, x, hidden, grad, 4000000);
     phase(b, VS_PHASE_OPTIMIZER);
     release(b, P_STEP, grad);
-    hold(b, VS_EV_DROP, P_STEP, out, S_OUT, S_TRAIN, VS_HOLD_LOCAL);
-    release(b, P_STEP, out);
-    hold(b, VS_EV_DROP, P_STEP, x, S_X, S_TRAIN, VS_HOLD_LOCAL);
-    release(b, P_STEP, x);
+    if (b->is_changed)
+        let_go(b, x, S_X);
+    let_go(b, out, S_OUT);
+    if (!b->is_changed)
+        let_go(b, x, S_X);
     hold(b, VS_EV_DROP, P_STEP, loss, S_LOSS, S_TRAIN, VS_HOLD_LOCAL);
+    if (b->is_changed)
+        release(b, P_STEP, loss);
     ok(sto_writer_step(b->w, (int64_t)number, loss_value, &err), &err);
 }
 
-void small_trace_write(const char *path)
+static void trace_write(const char *path, bool is_changed)
 {
     struct vs_error err = VS_ERROR_INIT;
-    struct build b = {.next_block = 1, .next_address = UINT64_C(0x7f0000000000)};
+    struct build b = {
+        .next_block = 1, .next_address = UINT64_C(0x7f0000000000), .is_changed = is_changed};
     struct sto_writer *w;
 
     ok(sto_writer_open(path, NULL, &w, &err), &err);
     b.w = w;
     ok(sto_writer_meta_set(w, "net", "two_layers", &err), &err);
     ok(sto_writer_meta_set(w, "device", "meta", &err), &err);
-    ok(sto_writer_source_add(w, "two_layers.py", source, &err), &err);
+    ok(sto_writer_source_add(w, "two_layers.py", is_changed ? source_changed : source, &err), &err);
     ok(sto_writer_toggle_add(w, "batch", "2", false, &err), &err);
-    ok(sto_writer_toggle_add(w, "amp", "off", true, &err), &err);
+    ok(sto_writer_toggle_add(w, "amp", is_changed ? "bf16" : "off", !is_changed, &err), &err);
     for (uint32_t i = 1; i < S_COUNT; i++)
         ok(sto_writer_string(w, i, strings[i], &err), &err);
     for (uint32_t i = 1; i < P_COUNT; i++)
@@ -243,4 +260,14 @@ void small_trace_write(const char *path)
     train_step(&b, 0, 2.5);
     train_step(&b, 1, 2.25);
     ok(sto_writer_close(w, true, &err), &err);
+}
+
+void small_trace_write(const char *path)
+{
+    trace_write(path, false);
+}
+
+void small_trace_changed_write(const char *path)
+{
+    trace_write(path, true);
 }

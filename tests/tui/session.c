@@ -62,6 +62,16 @@ void session_open(struct tui_app *app, const char *path, int w, int h)
     tui_app_sync(app);
 }
 
+void session_open_pair(struct tui_app *app, const char *a, const char *b, int w, int h)
+{
+    struct vs_error err = VS_ERROR_INIT;
+
+    session_open(app, a, w, h);
+    if (tui_app_open_other(app, b, &err))
+        fail_msg("%s", err.text);
+    tui_app_sync(app);
+}
+
 void session_type(struct tui_app *app, const char *keys)
 {
     (void)tui_type(app, keys);

@@ -10,6 +10,8 @@
 const char *session_trace(const char *net, const char *toggle);
 /* Open it at this size. */
 void session_open(struct tui_app *app, const char *path, int w, int h);
+/* Two of them, B beside A. */
+void session_open_pair(struct tui_app *app, const char *a, const char *b, int w, int h);
 /* Type, and compare nothing. */
 void session_type(struct tui_app *app, const char *keys);
 /* The screen as text, heap memory; with styles below it. */

@@ -138,13 +138,12 @@ static void a_second_trace_is_the_other_run_until_a_toggle_is_flipped(void **sta
 {
     const char *a = session_trace("variables", NULL);
     const char *b = session_trace("variables", "inplace=on");
-    struct vs_error err = VS_ERROR_INIT;
     struct tui_app app;
     uint64_t peaks[2];
 
     (void)state;
-    session_open(&app, a, 120, 40);
-    assert_int_equal(tui_app_open_other(&app, b, &err), VS_OK);
+    session_open_pair(&app, a, b, 120, 40);
+    session_type(&app, "gtM");
     session_expect(&app, "line: variables-inplace=on.db");
     peaks[0] = tui_app_run(&app)->top.allocated;
     session_type(&app, "D");
@@ -328,32 +327,40 @@ static struct tui_input random_input(uint32_t *seed, const struct tui_app *app)
     return input;
 }
 
+static void random_keys_type(struct tui_app *app, uint32_t seed, int count)
+{
+    app->has_mouse = true;
+    for (int i = 0; i < count; i++) {
+        struct tui_input input = random_input(&seed, app);
+        char *screen;
+
+        tui_app_input(app, &input);
+        if (next(&seed) % 20 == 0)
+            tui_app_resize(app, (int)(next(&seed) % 200) + 1, (int)(next(&seed) % 60) + 1);
+        tui_app_sync(app);
+        assert_in_range(app->at, 1, tui_app_run(app)->events);
+        assert_int_equal(rpl_cursor_seq(tui_app_run(app)->cursor), app->at);
+        assert_true(app->window.first <= app->at && app->at <= app->window.last);
+        if (i % 7)
+            continue;
+        screen = session_screen(app, false);
+        assert_true(*screen);
+        free(screen);
+    }
+}
+
 /* Drawing outside of a surface is an assertion or found by a sanitizer; a cursor that is lost is found here. */
 static void random_keys_and_sizes_leave_a_session_whole(void **state)
 {
-    uint32_t seed = 20260;
     struct tui_app app;
 
     (void)state;
     session_open(&app, session_trace("lenet", NULL), 80, 24);
-    app.has_mouse = true;
-    for (int i = 0; i < 4000; i++) {
-        struct tui_input input = random_input(&seed, &app);
-        char *screen;
-
-        tui_app_input(&app, &input);
-        if (next(&seed) % 20 == 0)
-            tui_app_resize(&app, (int)(next(&seed) % 200) + 1, (int)(next(&seed) % 60) + 1);
-        tui_app_sync(&app);
-        assert_in_range(app.at, 1, tui_app_run(&app)->events);
-        assert_int_equal(rpl_cursor_seq(tui_app_run(&app)->cursor), app.at);
-        assert_true(app.window.first <= app.at && app.at <= app.window.last);
-        if (i % 7)
-            continue;
-        screen = session_screen(&app, false);
-        assert_true(*screen);
-        free(screen);
-    }
+    random_keys_type(&app, 20260, 4000);
+    tui_app_release(&app);
+    session_open_pair(&app, session_trace("lenet", NULL), session_trace("lenet", "batch=16"), 80,
+                      24);
+    random_keys_type(&app, 20261, 3000);
     tui_app_release(&app);
 }
 

@@ -61,6 +61,28 @@ static const struct screen {
 };
 #define SCREEN_COUNT (sizeof(SCREENS) / sizeof(SCREENS[0]))
 
+/* With the changed trace beside it. */
+static const struct screen PAIR_SCREENS[] = {
+    {"diff-40x12", 40, 12, TUI_THEME_MONO, false, ""},
+    {"diff-80x24", 80, 24, TUI_THEME_MONO, false, ""},
+    {"diff-160x48", 160, 48, TUI_THEME_MONO, false, ""},
+    {"diff-colour-80x24", 80, 24, TUI_THEME_DARK, false, ""},
+    {"diff-ascii-80x24", 80, 24, TUI_THEME_MONO, true, ""},
+    {"diff-ascii-40x12", 40, 12, TUI_THEME_MONO, true, ""},
+    {"diff-alone", 80, 24, TUI_THEME_MONO, false, "M"},
+    {"diff-module", 80, 24, TUI_THEME_MONO, false, "Mt"},
+    {"diff-line-cursor", 100, 30, TUI_THEME_MONO, false, "M<space>ttnn"},
+    {"diff-tensor-step", 100, 30, TUI_THEME_MONO, false, "Mttt<space><space>"},
+    {"diff-made", 80, 24, TUI_THEME_MONO, false, "Mtttt"},
+    {"diff-inside", 80, 24, TUI_THEME_MONO, false, "M<enter><enter>"},
+    {"pairs", 80, 24, TUI_THEME_MONO, false, "gDMnn"},
+    {"pairs-colour", 120, 24, TUI_THEME_DARK, false, "gDMn"},
+    {"pairs-narrow", 48, 14, TUI_THEME_MONO, true, "gDMn"},
+    {"pairs-differ", 80, 24, TUI_THEME_MONO, false, "gDMt"},
+    {"pairs-largest", 80, 24, TUI_THEME_MONO, false, "gDMon"},
+};
+#define PAIR_SCREEN_COUNT (sizeof(PAIR_SCREENS) / sizeof(PAIR_SCREENS[0]))
+
 static char *file_read(const char *path)
 {
     struct vs_text text = {NULL, 0, 0};
@@ -103,28 +125,38 @@ static void compare(const char *path, const char *text)
     free(wanted);
 }
 
+static void screen_compare(const struct screen *screen, const char *trace, const char *other)
+{
+    struct tui_app app;
+    char path[128];
+    char *text;
+
+    if (other)
+        session_open_pair(&app, trace, other, screen->w, screen->h);
+    else
+        session_open(&app, trace, screen->w, screen->h);
+    app.theme = screen->theme;
+    app.is_ascii = screen->is_ascii;
+    session_type(&app, screen->keys);
+    text = session_screen(&app, screen->theme != TUI_THEME_MONO);
+    snprintf(path, sizeof(path), "tests/golden/tui/%s.txt", screen->name);
+    compare(path, text);
+    free(text);
+    tui_app_release(&app);
+}
+
 static void screens_are_as_they_were(void **state)
 {
     const char *trace = program_path("screens.db");
+    const char *other = program_path("changed.db");
 
     (void)state;
     small_trace_write(trace);
-    for (size_t i = 0; i < SCREEN_COUNT; i++) {
-        const struct screen *screen = &SCREENS[i];
-        struct tui_app app;
-        char path[128];
-        char *text;
-
-        session_open(&app, trace, screen->w, screen->h);
-        app.theme = screen->theme;
-        app.is_ascii = screen->is_ascii;
-        session_type(&app, screen->keys);
-        text = session_screen(&app, screen->theme != TUI_THEME_MONO);
-        snprintf(path, sizeof(path), "tests/golden/tui/%s.txt", screen->name);
-        compare(path, text);
-        free(text);
-        tui_app_release(&app);
-    }
+    small_trace_changed_write(other);
+    for (size_t i = 0; i < SCREEN_COUNT; i++)
+        screen_compare(&SCREENS[i], trace, NULL);
+    for (size_t i = 0; i < PAIR_SCREEN_COUNT; i++)
+        screen_compare(&PAIR_SCREENS[i], trace, other);
 }
 
 static void the_table_of_keys_in_the_docs_is_that_of_the_program(void **state)

@@ -1,0 +1,440 @@
+/*
+ * tests/tui/test_diff.c - the two runs of a session held against each other: the same figures as `vramscope diff`, and one place in both.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "tests/e2e/program.h"
+#include "tests/tui/session.h"
+#include "tui/diff.h"
+
+static const struct {
+    const char *net;
+    const char *toggle;
+} RUNS[] = {
+    {"variables", "inplace=on"},
+    {"lenet", "optimizer=adam"},
+    {"vit_tiny", "checkpoint=blocks"},
+    {"lenet", "batch=16"},
+};
+#define RUN_COUNT (sizeof(RUNS) / sizeof(RUNS[0]))
+
+static const char *path_a(size_t i)
+{
+    return session_trace(RUNS[i].net, NULL);
+}
+
+static const char *path_b(size_t i)
+{
+    return session_trace(RUNS[i].net, RUNS[i].toggle);
+}
+
+static void open_nth(struct tui_app *app, size_t i, int w, int h)
+{
+    session_open_pair(app, path_a(i), path_b(i), w, h);
+}
+
+/* Text of row `row` of the focused view of rows. */
+static char *row_text(struct tui_app *app, size_t row)
+{
+    const struct tui_view *view = tui_app_focused(app);
+    struct vs_text text = {NULL, 0, 0};
+
+    view->text(app->view_state[app->panes[app->focus]], app, row, &text);
+    return vs_text_take(&text);
+}
+
+static size_t row_count(const struct tui_app *app)
+{
+    const struct tui_list *list = app->view_state[app->panes[app->focus]];
+
+    return list->count;
+}
+
+/* ---- figures ---- */
+
+/* The next row of the JSON of a diff at *at, which is moved past it; false where `end` comes before. */
+static bool row_read(const char **at, const char *end, int64_t *a, int64_t *b)
+{
+    const char *row = strstr(*at, "{\"key\": ");
+
+    if (!row || row >= end)
+        return false;
+    *a = strtoll(strstr(row, "\"a\": ") + 5, NULL, 10);
+    *b = strtoll(strstr(row, "\"b\": ") + 5, NULL, 10);
+    *at = row + 1;
+    return true;
+}
+
+/* The parts of the JSON, in its order. */
+enum part { PART_MOMENT, PART_STEP, PART_SAVED };
+
+/* The rows are those of `vramscope diff` with these options: row by row, and their sum. */
+static void assert_rows(struct tui_app *app, size_t run, const char *by, const char *at,
+                        enum part part)
+{
+    static const char *const ENDS[] = {"\"step\": {", "\"saved\": {", "\"toggles\": ["};
+    static const char *const SUMS[][2] = {
+        {"$.a.allocated", "$.b.allocated"}, {"$.step.a", "$.step.b"}, {"$.saved.a", "$.saved.b"}};
+    struct program p =
+        program_run("diff", path_a(run), path_b(run), "--by", by, "--at", at, "--json", NULL);
+    const char *json =
+        part == PART_MOMENT ? strstr(p.out, "\"rows\": [") : strstr(p.out, ENDS[part - 1]);
+    const char *end = strstr(p.out, ENDS[part]);
+    char want[200];
+    char x[VS_BYTES_TEXT_MAX];
+    char y[VS_BYTES_TEXT_MAX];
+    char d[VS_BYTES_TEXT_MAX];
+    int64_t all[2] = {json_int(p.out, SUMS[part][0]), json_int(p.out, SUMS[part][1])};
+    int64_t sums[2] = {0, 0};
+    size_t count = 0;
+    int64_t a;
+    int64_t b;
+
+    for (; row_read(&json, end, &a, &b); count++) {
+        char *text = row_text(app, count);
+
+        snprintf(want, sizeof(want), "  %s  %s  %s", vs_bytes_text((uint64_t)a, x),
+                 vs_bytes_text((uint64_t)b, y), vs_bytes_delta_text(b - a, d));
+        if (!strstr(text, want))
+            fail_msg("by %s: row %zu is `%s`, not `%s`", by, count, text, want);
+        sums[0] += a;
+        sums[1] += b;
+        free(text);
+    }
+    assert_int_equal(count, row_count(app));
+    assert_int_equal(sums[0], all[0]);
+    assert_int_equal(sums[1], all[1]);
+    snprintf(want, sizeof(want), "B - A %s", vs_bytes_delta_text(all[1] - all[0], d));
+    session_expect(app, want);
+    program_release(&p);
+}
+
+static void rows_are_those_of_the_command_and_add_up(void **state)
+{
+    static const char *const BY[] = {"category", "module", "line", "tensor"};
+
+    (void)state;
+    for (size_t run = 0; run < RUN_COUNT; run++) {
+        struct tui_app app;
+
+        open_nth(&app, run, 100, 40);
+        session_type(&app, "gd");
+        for (size_t i = 0; i < sizeof(BY) / sizeof(BY[0]); i++) {
+            char at[64];
+
+            assert_rows(&app, run, BY[i], "peak", PART_MOMENT);
+            session_type(&app, "<space>:goto 200<enter>");
+            snprintf(at, sizeof(at), "event=200,%llu", (unsigned long long)tui_diff_other(&app));
+            assert_rows(&app, run, BY[i], at, PART_MOMENT);
+            session_type(&app, "<space>");
+            assert_rows(&app, run, BY[i], "peak", PART_STEP);
+            session_type(&app, "<space>");
+            assert_rows(&app, run, BY[i], "peak", PART_SAVED);
+            session_type(&app, "<space>t");
+        }
+        tui_app_release(&app);
+    }
+}
+
+/* What is inside a row adds up to the row, down to its tensors, and q leads out again. */
+static void a_row_is_what_is_inside_it(void **state)
+{
+    (void)state;
+    for (size_t run = 0; run < RUN_COUNT; run++) {
+        struct tui_app app;
+        char *before;
+        char *after;
+
+        open_nth(&app, run, 100, 40);
+        session_type(&app, "gd");
+        before = session_screen(&app, true);
+        for (int depth = 0; depth < 2; depth++) {
+            const struct rpl_diff *diff = &app.change.diff->diff;
+            struct rpl_diff_part part = {.rows = NULL};
+            struct vs_error err = VS_ERROR_INIT;
+            struct rpl_diff_options options = diff->options;
+            char want[100];
+            char buf[VS_BYTES_TEXT_MAX];
+
+            /* the options are those of what is shown, but for what they borrow */
+            options.inside_count = 0;
+            if (depth == 0) {
+                assert_int_equal(
+                    rpl_diff_take(&app.change.diff->diff, RPL_DIFF_MOMENT, &options, &part, &err),
+                    VS_OK);
+                snprintf(want, sizeof(want), "B - A %s",
+                         vs_bytes_delta_text((int64_t)(part.rows[0].b - part.rows[0].a), buf));
+            }
+            session_type(&app, "<enter>");
+            if (depth == 0)
+                session_expect(&app, want);
+            rpl_diff_part_release(&part);
+        }
+        session_expect(&app, "by tensor: all");
+        session_type(&app, "qq");
+        after = session_screen(&app, true);
+        assert_string_equal(before, after);
+        free(before);
+        free(after);
+        tui_app_release(&app);
+    }
+}
+
+/* What has been allocated by an event and not given back, as SQL says. */
+static int64_t sql_allocated(const char *path, uint64_t seq)
+{
+    char sql[200];
+
+    snprintf(sql, sizeof(sql),
+             "select coalesce(sum(case kind when 'alloc' then block_size else -block_size end), 0) "
+             "from event "
+             "where kind in ('alloc', 'free') and seq <= %llu",
+             (unsigned long long)seq);
+    return sql_int(path, sql);
+}
+
+static void totals_of_the_rows_are_those_of_sql(void **state)
+{
+    (void)state;
+    for (size_t run = 0; run < RUN_COUNT; run++) {
+        const struct rpl_pairs *pairs;
+        struct tui_app app;
+
+        open_nth(&app, run, 100, 40);
+        pairs = tui_diff_pairs(&app);
+        for (size_t i = 0; i < pairs->row_count; i += pairs->row_count / 7) {
+            const struct rpl_pair_row *row = &pairs->rows[i];
+
+            assert_int_equal(row->total_a, sql_allocated(path_a(run), row->seq_a));
+            assert_int_equal(row->total_b, sql_allocated(path_b(run), row->seq_b));
+        }
+        tui_app_release(&app);
+    }
+}
+
+/* ---- one place in both ---- */
+
+static void a_difference_on_and_one_back_is_the_same_place(void **state)
+{
+    (void)state;
+    for (size_t run = 0; run < RUN_COUNT; run++) {
+        const struct rpl_pairs *pairs;
+        struct tui_app app;
+
+        open_nth(&app, run, 80, 24);
+        pairs = tui_diff_pairs(&app);
+        session_type(&app, "gDggn");
+        for (size_t i = 0; i + 1 < pairs->stretch_count && i < 30; i++) {
+            char *before = session_screen(&app, false);
+            char *after;
+
+            assert_int_equal(tui_diff_row(&app), pairs->stretches[i].first);
+            session_type(&app, "n");
+            assert_int_equal(tui_diff_row(&app), pairs->stretches[i + 1].first);
+            session_type(&app, "N");
+            after = session_screen(&app, false);
+            assert_string_equal(before, after);
+            session_type(&app, "n");
+            free(before);
+            free(after);
+        }
+        session_type(&app, "Gn");
+        session_expect(&app, "no event differs after this");
+        session_type(&app, "ggN");
+        session_expect(&app, "no event differs before this");
+        tui_app_release(&app);
+    }
+}
+
+/* However one moves, the row that is marked is the one both runs are at. */
+static void both_runs_are_at_the_chosen_row(void **state)
+{
+    static const char *const KEYS[] = {
+        "gDgg", "j",  "20j", "k",  "s", "3]",           "D", "j",  "n",   "N",  "D", "G",
+        "k",    "gp", "i",   "I",  "t", "5j",           "D", "oj", "t",   "gd", "n", "gD",
+        "S",    "D",  "D",   "gg", "D", "/relu<enter>", "L", "H",  "50k", "t"};
+
+    (void)state;
+    for (size_t run = 0; run < RUN_COUNT; run++) {
+        const struct rpl_pairs *pairs;
+        struct tui_app app;
+
+        open_nth(&app, run, 80, 24);
+        pairs = tui_diff_pairs(&app);
+        for (size_t i = 0; i < sizeof(KEYS) / sizeof(KEYS[0]); i++) {
+            const struct rpl_pair_row *row;
+            bool is_b;
+            uint64_t own;
+            uint64_t other;
+            size_t at;
+
+            session_type(&app, KEYS[i]);
+            at = tui_diff_row(&app);
+            is_b = app.change.is_shown;
+            if (at == SIZE_MAX)
+                continue;
+            row = &pairs->rows[at];
+            own = is_b ? row->seq_b : row->seq_a;
+            other = is_b ? row->seq_a : row->seq_b;
+            assert_true(own <= app.at || app.at == 1);
+            /* the next event of the allocator is still to come, here and there */
+            if (at + 1 < pairs->row_count && app.at > 1) {
+                const struct rpl_pair_row *next = &pairs->rows[at + 1];
+
+                if ((is_b ? next->seq_b : next->seq_a) != own)
+                    assert_true((is_b ? next->seq_b : next->seq_a) > app.at);
+            }
+            if (own == app.at && other)
+                assert_true(tui_diff_other(&app) >= other);
+        }
+        tui_app_release(&app);
+    }
+}
+
+static void the_other_run_and_back_is_the_same_place(void **state)
+{
+    (void)state;
+    for (size_t run = 0; run < RUN_COUNT; run++) {
+        struct tui_app app;
+
+        open_nth(&app, run, 80, 24);
+        session_type(&app, "gDgg");
+        for (int i = 0; i < 12; i++) {
+            size_t row;
+            uint64_t at;
+
+            session_type(&app, "n");
+            row = tui_diff_row(&app);
+            at = app.at;
+            session_type(&app, "D");
+            assert_int_equal(tui_diff_row(&app), row);
+            session_type(&app, "D");
+            assert_int_equal(tui_diff_row(&app), row);
+            assert_int_equal(app.at, at);
+        }
+        tui_app_release(&app);
+    }
+}
+
+static void the_largest_difference_comes_first(void **state)
+{
+    struct tui_app app;
+    uint64_t before = UINT64_MAX;
+    const struct rpl_pairs *pairs;
+
+    (void)state;
+    open_nth(&app, 2, 80, 24);
+    pairs = tui_diff_pairs(&app);
+    session_type(&app, "gDogg");
+    assert_true(row_count(&app) > 0);
+    for (size_t i = 0; i < row_count(&app); i++) {
+        const struct rpl_pair_row *row;
+        uint64_t a;
+        uint64_t b;
+        uint64_t size;
+
+        row = &pairs->rows[tui_diff_row(&app)];
+        a = row->alloc_a ? pairs->align->a.allocs[row->alloc_a - 1].bytes : 0;
+        b = row->alloc_b ? pairs->align->b.allocs[row->alloc_b - 1].bytes : 0;
+        size = a > b ? a - b : b - a;
+        assert_true(size <= before && !row->is_free);
+        before = size;
+        session_type(&app, "n");
+    }
+    tui_app_release(&app);
+}
+
+/* ---- which runs ---- */
+
+static void a_what_if_differs_as_two_recordings_do(void **state)
+{
+    (void)state;
+    for (size_t run = 0; run < RUN_COUNT; run++) {
+        struct tui_app app;
+        char text[100];
+
+        session_open(&app, path_a(run), 100, 40);
+        session_type(&app, "gd");
+        session_expect(&app, "there is one run only");
+        snprintf(text, sizeof(text), ":set %s<enter>gd", RUNS[run].toggle);
+        session_type(&app, text);
+        assert_rows(&app, run, "category", "peak", PART_MOMENT);
+        session_type(&app, "t");
+        assert_rows(&app, run, "module", "peak", PART_MOMENT);
+        /* and with another toggle it is another one */
+        session_type(&app, "gw<C-r>:set batch=2<enter>gd");
+        session_expect(&app, "batch ");
+        tui_app_release(&app);
+    }
+}
+
+static void nothing_differs_between_a_trace_and_itself(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open_pair(&app, path_a(0), path_a(0), 80, 24);
+    session_type(&app, "M");
+    session_expect(&app, "B - A 0 B");
+    session_expect(&app, "100.0 % match");
+    session_type(&app, "tttt");
+    session_expect(&app, "the same toggles, and the same net");
+    session_type(&app, "gDn");
+    session_expect(&app, "no event differs");
+    session_type(&app, "t");
+    session_expect(&app, "no event differs");
+    tui_app_release(&app);
+}
+
+static bool stop(void)
+{
+    return true;
+}
+
+static void a_long_comparison_is_stopped_and_begun_again(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("gpt2_small", "steps=2"), 80, 24);
+    session_type(&app, ":set checkpoint=blocks<enter>");
+    assert_true(app.change.is_run);
+    app.wants_stop = stop;
+    session_type(&app, "gd");
+    session_expect(&app, "stopped; <C-r> tries again");
+    session_type(&app, "jjn");
+    app.wants_stop = NULL;
+    session_type(&app, "gd<C-r>");
+    session_expect(&app, "by category: all");
+    tui_app_release(&app);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_those_of_the_command_and_add_up),
+        cmocka_unit_test(a_row_is_what_is_inside_it),
+        cmocka_unit_test(totals_of_the_rows_are_those_of_sql),
+        cmocka_unit_test(a_difference_on_and_one_back_is_the_same_place),
+        cmocka_unit_test(both_runs_are_at_the_chosen_row),
+        cmocka_unit_test(the_other_run_and_back_is_the_same_place),
+        cmocka_unit_test(the_largest_difference_comes_first),
+        cmocka_unit_test(a_what_if_differs_as_two_recordings_do),
+        cmocka_unit_test(nothing_differs_between_a_trace_and_itself),
+        cmocka_unit_test(a_long_comparison_is_stopped_and_begun_again),
+    };
+    int failed = cmocka_run_group_tests_name("tui/diff", tests, NULL, NULL);
+
+    program_cleanup();
+    return failed;
+}
