@@ -1,8 +1,9 @@
 /*
  * tests/replay/test_whatif_alloc.c - imported traces under other settings of the allocator and on other devices.
  *
- * The recorded runs of tests/golden/alloc must come out as they are when nothing is changed. What changes is checked on small runs
- * with the arithmetic in the comments; the rules are those of docs/allocator.md.
+ * The recorded runs of tests/golden/alloc, and the snapshots that lie beside them, must come out as they are when nothing is changed. What
+ * changes is checked on small runs with the arithmetic in the comments; the rules are those of docs/allocator.md. With a folder of
+ * snapshots as its argument the program takes all of them from there.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/bytes.h"
 #include "import/importing.h"
@@ -26,6 +28,8 @@
 #define MIB UINT64_C(1048576)
 #define MAX_ROWS 64
 #define AT UINT64_C(0x700000000000)
+
+static const char *folder = "tests/golden/snapshots";
 
 static void must(enum vs_status st, const struct vs_error *err)
 {
@@ -43,9 +47,11 @@ static void list_import(const struct alloc_facts *facts, const char *to)
     struct sto_writer *writer = NULL;
     char path[256];
 
-    snprintf(path, sizeof(path), "%s/%.*s.%u.txt", ALLOC_LISTS_DIR, (int)strcspn(facts->file, "."),
-             facts->file, (unsigned)facts->device);
-    must(sto_memlist_read_whole(path, STO_SNAPSHOT_FIRST, &list, &err), &err);
+    snprintf(path, sizeof(path), "%s/%s.gz", folder, facts->file);
+    if (access(path, R_OK))
+        snprintf(path, sizeof(path), "%s/%.*s.%u.txt", ALLOC_LISTS_DIR,
+                 (int)strcspn(facts->file, "."), facts->file, (unsigned)facts->device);
+    must(sto_memlist_read_whole(path, (int64_t)facts->device, &list, &err), &err);
     must(imp_make(&list, &import, &err), &err);
     must(sto_writer_open(to, &(struct sto_writer_options){.force = true}, &writer, &err), &err);
     must(imp_write(&import, &list, path, writer, &err), &err);
@@ -456,7 +462,7 @@ static void events_that_cannot_be_are_refused(void **state)
     small_end(&s);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nothing_changed_gives_the_recorded_run_event_for_event,
@@ -473,5 +479,7 @@ int main(void)
         cmocka_unit_test(events_that_cannot_be_are_refused),
     };
 
+    if (argc > 1)
+        folder = argv[1];
     return cmocka_run_group_tests_name("replay/whatif_alloc", tests, NULL, NULL);
 }
