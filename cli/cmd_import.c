@@ -127,8 +127,10 @@ const struct cli_cmd cli_cmd_import = {
     .usage = "FILE [-o trace.db] [--device N] [--force] [--json]",
     .summary = "Make a trace of a memory snapshot that a PyTorch program dumped",
     .help = "FILE is what torch.cuda.memory._dump_snapshot wrote, of any version, or a pickle of "
-            "torch.cuda.memory_snapshot(); gzip is unpacked, - is\n"
-            "standard input. Nothing in it is ever run. What was allocated before its first event "
+            "torch.cuda.memory_snapshot(), or the page that\n"
+            "torch.cuda._memory_viz trace_plot or segment_plot made of one; gzip is unpacked, - is "
+            "standard "
+            "input. Nothing in it is ever run. What was allocated before its first event "
             "is found by going backwards from the state at\n"
             "its end, and is the setup of the trace (step -1); its events are step 0. report, sql, "
             "tui and diff take the trace as any other; there\n"

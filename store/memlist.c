@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "store/memlist_internal.h"
 #include "store/snapshot.h"
+#include "store/snapshot_html.h"
 
 #define BYTES_MAX (UINT64_C(64) << 30)
 #define READ_BYTES ((size_t)1 << 20)
@@ -99,6 +100,14 @@ static bool is_compact(const char *text)
 enum vs_status sto_memlist_parse(char *text, size_t len, int64_t device, struct vs_memlist *out,
                                  struct vs_error *err)
 {
+    if (sto_html_is(text, len)) {
+        enum vs_status st = sto_html_unpack(text, len, &len, err);
+
+        if (!st && !sto_snapshot_is(text, len))
+            st = vs_fail(err, VS_E_FORMAT, "what the page holds is no memory snapshot");
+        if (st)
+            return st;
+    }
     if (sto_snapshot_is(text, len))
         return sto_snapshot_read(text, len, device, out, err);
     if (memchr(text, 0, len))
@@ -117,10 +126,11 @@ static enum vs_status read_from(const char *path, int64_t device, bool is_whole,
 
     if (st)
         goto out;
-    if (is_whole && !sto_snapshot_is(bytes.at, bytes.len) && !is_compact(bytes.at))
+    if (is_whole && !sto_snapshot_is(bytes.at, bytes.len) && !is_compact(bytes.at) &&
+        !sto_html_is(bytes.at, bytes.len))
         st = vs_fail(err, VS_E_FORMAT,
                      "this is no memory snapshot of PyTorch (what "
-                     "torch.cuda.memory._dump_snapshot writes)");
+                     "torch.cuda.memory._dump_snapshot writes), nor a page that holds one");
     else
         st = sto_memlist_parse(bytes.at, bytes.len, device, out, err);
     if (st)

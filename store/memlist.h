@@ -7,7 +7,7 @@
  *
  * Plain or gzip-compressed, told apart by how they begin:
  *
- * - PyTorch's memory snapshot, a pickle; store/snapshot.h.
+ * - PyTorch's memory snapshot, a pickle; store/snapshot.h. Also inside the page that torch.cuda._memory_viz makes of it.
  * - "vramscope allocator list 1", the compact one of tests/golden/alloc; tests/oracle/snapshot_lists.py describes and writes it.
  * - Comma- or tab-separated with a header line. Columns, in any order: `kind` (alloc; free, which is free_requested and
  *   free_completed in one; free_requested, free_completed, segment_alloc, segment_free, segment_map, segment_unmap, oom, snapshot), `bytes`, and
