@@ -118,6 +118,9 @@ static enum vs_category forward_decide(const struct deciding *d, struct life *li
     life->is_decided = life->freed != NEVER;
     if (stack_of(d, life->made)->flags & VS_STACK_CAST)
         return VS_CAT_CAST;
+    /* without C++ frames a library's workspace is only told by how short it lives */
+    if (!(stack_of(d, life->made)->flags & VS_STACK_HAS_CPP) && life->freed == life->made + 1)
+        return VS_CAT_TEMPORARY;
     if (freed->flags & (VS_STACK_RELEASE | VS_STACK_ENGINE))
         return VS_CAT_SAVED;
     if (life->freed != NEVER && phase_at(d, life->freed) == VS_PHASE_BACKWARD && !freed->count)
