@@ -3,12 +3,13 @@
  */
 #include "replay/makers.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/text.h"
 
 /* slots: open addressing, index + 1, at most half full. */
 struct grouping {
@@ -131,4 +132,61 @@ void rpl_makers_release(struct rpl_makers *makers)
         vs_free(makers->items[i].key);
     vs_free(makers->items);
     memset(makers, 0, sizeof(*makers));
+}
+
+static enum vs_category most_of(const struct rpl_maker *maker)
+{
+    size_t most = 0;
+
+    for (size_t c = 1; c < VS_CATEGORY_COUNT; c++)
+        most = maker->by_category[c] > maker->by_category[most] ? c : most;
+    return (enum vs_category)most;
+}
+
+void rpl_makers_text(const struct rpl_makers *makers, size_t top, struct vs_text *out)
+{
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < makers->count; i++)
+        total += makers->items[i].bytes;
+    for (size_t i = 0; i < makers->count && i < top; i++) {
+        const struct rpl_maker *maker = &makers->items[i];
+        char bytes[VS_BYTES_TEXT_MAX];
+
+        vs_text_addf(out, "%11s  %5.1f %%  %5" PRIu64 " block%s  %-10s ",
+                     vs_bytes_text(maker->bytes, bytes),
+                     total ? 100.0 * (double)maker->bytes / (double)total : 0.0, maker->blocks,
+                     maker->blocks == 1 ? " " : "s", vs_category_name(most_of(maker)));
+        if (maker->line)
+            vs_text_addf(out, "line %" PRIu32 " of ", maker->line);
+        vs_text_addf(out, "%s\n", *maker->key ? maker->key : "(none)");
+    }
+}
+
+void rpl_makers_json(const struct rpl_makers *makers, enum rpl_makers_by by, size_t top,
+                     struct vs_json *json)
+{
+    vs_json_array(json);
+    for (size_t i = 0; i < makers->count && i < top; i++) {
+        const struct rpl_maker *maker = &makers->items[i];
+
+        vs_json_object(json);
+        if (by == RPL_MAKERS_BY_LINE) {
+            vs_json_put_string(json, "function", maker->key);
+            vs_json_put_uint(json, "line", maker->line);
+        } else {
+            vs_json_put_string(json, "module", maker->key);
+        }
+        vs_json_put_uint(json, "bytes", maker->bytes);
+        vs_json_put_uint(json, "blocks", maker->blocks);
+        vs_json_key(json, "by_category");
+        vs_json_object_flat(json);
+        for (size_t c = 0; c < VS_CATEGORY_COUNT; c++)
+            if (maker->by_category[c])
+                vs_json_put_uint(json, vs_category_name((enum vs_category)c),
+                                 maker->by_category[c]);
+        vs_json_end(json);
+        vs_json_end(json);
+    }
+    vs_json_end(json);
 }

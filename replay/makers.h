@@ -12,13 +12,15 @@
 #include <stdint.h>
 
 #include "base/event.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "replay/live.h"
 #include "replay/trace.h"
 
 enum rpl_makers_by {
     RPL_MAKERS_BY_LINE,   /* function and line */
     RPL_MAKERS_BY_MODULE, /* path of the module that ran */
-    RPL_MAKERS_BY_LAYERS  /* likewise, with `*` for the numbers in a path: all layers of a list together */
+    RPL_MAKERS_BY_LAYERS /* likewise, with `*` for the numbers in a path: all layers of a list together */
 };
 
 /*
@@ -44,5 +46,11 @@ struct rpl_makers {
 void rpl_makers_fill(struct rpl_makers *out, const struct rpl_trace *trace,
                      const struct rpl_live *live, enum rpl_makers_by by);
 void rpl_makers_release(struct rpl_makers *makers);
+
+/* The first `top` rows, a line each: bytes, share of all, blocks, the category most of it is, what made it. */
+void rpl_makers_text(const struct rpl_makers *makers, size_t top, struct vs_text *out);
+/* An array of the first `top` rows: {"module" or "function" and "line", "bytes", "blocks", "by_category"}. */
+void rpl_makers_json(const struct rpl_makers *makers, enum rpl_makers_by by, size_t top,
+                     struct vs_json *json);
 
 #endif

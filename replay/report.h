@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "replay/kept.h"
 #include "replay/leak.h"
+#include "replay/makers.h"
 #include "replay/summary.h"
 #include "replay/trace.h"
 #include "replay/why.h"
@@ -26,6 +27,7 @@
  * trace     borrowed; must outlive the report
  * at        the event everything below is about: the refused allocation where there was one, else the peak; 0: nothing was allocated
  * by_category  allocated bytes right after `at`
+ * lines, modules, layers   what made the blocks alive at `at`; see replay/makers.h. top: how many of the largest are shown
  * largest   largest_count blocks alive at `at`, the largest first
  * is_future_unknown  the recording ends there or was imported, so nothing can be said about what is read again, and `kept` is empty
  * kept_why  one for each of kept.items; leak_why: of leak.blocks, at leak.at
@@ -36,6 +38,8 @@ struct rpl_report {
     uint64_t at;
     uint64_t by_category[VS_CATEGORY_COUNT];
     uint64_t blocks_by_category[VS_CATEGORY_COUNT];
+    struct rpl_makers lines, modules, layers;
+    size_t top;
     struct rpl_why *largest;
     size_t largest_count;
     bool is_future_unknown;

@@ -6,6 +6,9 @@
  */
 #include "replay/report.h"
 
+#include <math.h>
+#include <stdlib.h>
+
 #include "base/dtype.h"
 #include "base/json.h"
 
@@ -259,6 +262,34 @@ static void tensor_json(const struct rpl_trace *trace, const struct rpl_why *why
     vs_json_end(json);
 }
 
+/* What of an imported trace is not the recording's own; null of a recorded one. */
+static void derived_json(const struct rpl_trace *trace, struct vs_json *json)
+{
+    const char *alike = rpl_trace_meta(trace, "steps_alike");
+
+    vs_json_key(json, "derived");
+    if (!rpl_trace_meta(trace, "derived")) {
+        vs_json_null(json);
+        return;
+    }
+    vs_json_object_flat(json);
+    vs_json_put_string(json, "what", rpl_trace_meta(trace, "derived"));
+    vs_json_put_string(json, "from", rpl_trace_meta(trace, "derived_from"));
+    vs_json_put_string(json, "steps_by", rpl_trace_meta(trace, "steps_by"));
+    vs_json_put_double(json, "steps_alike", alike ? strtod(alike, NULL) / 1000 : (double)NAN);
+    vs_json_end(json);
+}
+
+static void makers_json(const struct rpl_report *report, struct vs_json *json)
+{
+    vs_json_key(json, "by_line");
+    rpl_makers_json(&report->lines, RPL_MAKERS_BY_LINE, report->top, json);
+    vs_json_key(json, "by_module");
+    rpl_makers_json(&report->modules, RPL_MAKERS_BY_MODULE, report->top, json);
+    vs_json_key(json, "by_layers");
+    rpl_makers_json(&report->layers, RPL_MAKERS_BY_LAYERS, report->top, json);
+}
+
 static void head_json(const struct rpl_report *report, struct vs_json *json)
 {
     struct rpl_trace *trace = report->trace;
@@ -272,6 +303,7 @@ static void head_json(const struct rpl_report *report, struct vs_json *json)
     vs_json_put_string(json, "name", name ? name : rpl_trace_meta(trace, "source_name"));
     vs_json_end(json);
     vs_json_put_string(json, "device", rpl_trace_meta(trace, "device"));
+    derived_json(trace, json);
     vs_json_put_bool(json, "complete", rpl_trace_is_complete(trace));
     vs_json_key(json, "toggles");
     vs_json_object(json);
@@ -344,6 +376,7 @@ void rpl_report_json(const struct rpl_report *report, struct vs_text *out)
     counted_json(report->trace, "total_flops", sum->flops, &json);
     counted_json(report->trace, "recompute_flops", sum->recompute_flops, &json);
     devices_json(sum, &json);
+    makers_json(report, &json);
     vs_json_key(&json, "largest");
     vs_json_array(&json);
     for (size_t i = 0; i < report->largest_count; i++)

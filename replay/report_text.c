@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -16,6 +17,7 @@
 #define HOLDERS_SHOWN 4
 #define STEPS_SHOWN 6
 #define KEPT_SHOWN 8
+#define MAKERS_SHOWN 8
 
 static void add_bytes(struct vs_text *out, int width, uint64_t bytes)
 {
@@ -53,6 +55,23 @@ static void add_moment(struct vs_text *out, uint64_t event, int64_t step, enum v
     vs_text_addf(out, ", %s", vs_phase_name(phase));
 }
 
+/* "derived from Python and C++ frames: …; steps by the optimizer's, 99.8 % alike" */
+static void add_derived(const struct rpl_trace *trace, struct vs_text *out)
+{
+    const char *from = rpl_trace_meta(trace, "derived_from");
+    const char *by = rpl_trace_meta(trace, "steps_by");
+    const char *alike = rpl_trace_meta(trace, "steps_alike");
+
+    if (!by)
+        return;
+    if (from)
+        vs_text_addf(out, "derived from %s frames: phases, categories, modules; ", from);
+    vs_text_addf(out, "steps %s%s", strcmp(by, "not found") == 0 ? "" : "by ", by);
+    if (alike)
+        vs_text_addf(out, ", %.1f %% alike", strtod(alike, NULL) / 10);
+    vs_text_add_char(out, '\n');
+}
+
 static void add_head(const struct rpl_report *report, const char *name, struct vs_text *out)
 {
     struct rpl_trace *trace = report->trace;
@@ -80,6 +99,7 @@ static void add_head(const struct rpl_report *report, const char *name, struct v
         given++;
     }
     vs_text_add(out, given ? "\n" : " none set\n");
+    add_derived(trace, out);
 }
 
 /* "  in `op` of module, line 24 of Net.forward" and the line itself. */
@@ -227,6 +247,19 @@ static void add_categories(const struct rpl_report *report, struct vs_text *out)
         vs_text_add_fill(out, '#', bar);
         vs_text_add_char(out, '\n');
     }
+}
+
+/* Who made what is there; where the net's own text is at hand, its tensors say it better. */
+static void add_makers(const struct rpl_report *report, struct vs_text *out)
+{
+    if (!rpl_trace_is_imported(report->trace))
+        return;
+    vs_text_add(out, "\nMade by these lines\n");
+    rpl_makers_text(&report->lines, MAKERS_SHOWN, out);
+    if (report->layers.count < 2)
+        return;
+    vs_text_add(out, "\nMade in these modules, * for all layers together\n");
+    rpl_makers_text(&report->layers, MAKERS_SHOWN, out);
 }
 
 /* "read last by relu of line 25" */
@@ -450,6 +483,7 @@ void rpl_report_text(const struct rpl_report *report, const char *name, struct v
         return;
     }
     add_categories(report, out);
+    add_makers(report, out);
     vs_text_add(out, "\nLargest tensors there\n");
     for (size_t i = 0; i < report->largest_count; i++)
         add_tensor(report, &report->largest[i], out);
