@@ -6,6 +6,7 @@
  * Invariant:      a file is there whole or not at all: it is written beside its place and moved there when it is done. What was there stays
  *                 where the work failed.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -24,7 +25,9 @@ static const struct cli_option OPTIONS[] = {
     {"format", 0, "F", false, "what to write; see above"},
     {"out", 'o', "FILE", false,
      "where to; - or nothing is standard output, a name that ends with .gz is compressed"},
-    {"table", 0, "T", false, "csv and json: events (default) or blocks"},
+    {"table", 0, "T", false, "csv, json: events (default) or blocks"},
+    {"at", 0, "WHEN", false,
+     "collapsed, speedscope: peak (default), end, event=N, or step=N (the highest of a step)"},
     {"force", 'f', NULL, false, "replace the file if it exists"},
     {NULL, 0, NULL, false, NULL},
 };
@@ -136,6 +139,42 @@ static enum vs_status target_close(struct target *target, enum vs_status st, str
     return st;
 }
 
+/* "peak", "end", "event=812", "step=2". */
+static bool at_read(const char *text, struct exp_moment *out)
+{
+    char *end;
+
+    if (strcmp(text, "peak") == 0 || strcmp(text, "end") == 0) {
+        out->when = *text == 'p' ? EXP_AT_PEAK : EXP_AT_END;
+        return true;
+    }
+    if (strncmp(text, "event=", 6) == 0)
+        out->when = EXP_AT_EVENT;
+    else if (strncmp(text, "step=", 5) == 0)
+        out->when = EXP_AT_STEP;
+    else
+        return false;
+    text = strchr(text, '=') + 1;
+    errno = 0;
+    out->number = strtoll(text, &end, 10);
+    return end != text && !*end && !errno && (isdigit((unsigned char)*text) || *text == '-');
+}
+
+static enum vs_status at_get(const struct cli_args *args, const struct exp_format_info *info,
+                             struct exp_moment *out, struct vs_error *err)
+{
+    const char *text = cli_args_value(args, "at");
+
+    if (!text)
+        return VS_OK;
+    if (!(info->takes & EXP_MOMENT))
+        return vs_fail(err, VS_E_USAGE, "export: --at means nothing for the format %s", info->name);
+    if (at_read(text, out))
+        return VS_OK;
+    return vs_fail(err, VS_E_USAGE,
+                   "export: --at cannot be `%s`; peak, end, event=N and step=N are right", text);
+}
+
 static enum vs_status options_fill(const struct cli_args *args, struct exp_options *out,
                                    struct vs_error *err)
 {
@@ -154,12 +193,13 @@ static enum vs_status options_fill(const struct cli_args *args, struct exp_optio
     }
     info = exp_format_info(out->format);
     if (table && !(info->takes & EXP_TABLES))
-        return vs_fail(err, VS_E_USAGE, "export: a %s has no --table", info->name);
+        return vs_fail(err, VS_E_USAGE, "export: --table means nothing for the format %s",
+                       info->name);
     if (table && strcmp(table, "blocks") == 0)
         out->table = EXP_TABLE_BLOCKS;
     else if (table && strcmp(table, "events") != 0)
         return vs_fail(err, VS_E_USAGE, "export: --table cannot be `%s`; events or blocks", table);
-    return VS_OK;
+    return at_get(args, info, &out->at, err);
 }
 
 /* A file over its limit is an error with a reason, not a sudden end. */
@@ -195,17 +235,23 @@ static int run(const struct cli_args *args)
     return st ? cli_fail(&err) : 0;
 }
 
-#define FORMAT_LINES                                                                               \
-    "  snapshot    a memory snapshot as PyTorch dumps it: torch.cuda._memory_viz, "                \
-    "pytorch.org/memory_viz, vramscope import\n"                                                   \
-    "  csv, json   every event, or with --table blocks every block: a row or an object a line\n"
-
 const struct cli_cmd cli_cmd_export = {
     .name = "export",
-    .usage = "TRACE --format F [-o FILE] [--table events|blocks] [--force]",
+    .usage = "TRACE --format F [-o FILE] [--table T] [--at WHEN] [--force]",
     .summary = "Write a trace in the formats of other tools",
-    .help = FORMAT_LINES "\n  vramscope export trace.db --format snapshot -o snapshot.pickle\n"
-                         "  vramscope export trace.db --format csv --table blocks -o blocks.csv\n",
+    .help = "  snapshot    a memory snapshot as PyTorch dumps it: torch.cuda._memory_viz, "
+            "pytorch.org/memory_viz, vramscope import\n"
+            "  perfetto    steps, modules, ops and bytes by category over time: ui.perfetto.dev, "
+            "chrome://tracing\n"
+            "  collapsed   what is alive at a moment, as stacks with bytes: flamegraph.pl\n"
+            "  speedscope  the same for speedscope.app\n"
+            "  csv, json   every event, or with --table blocks every block: a row or an object a "
+            "line\n\n"
+            "  vramscope export trace.db --format snapshot -o snapshot.pickle\n"
+            "  vramscope export trace.db --format perfetto -o trace.json.gz\n"
+            "  vramscope export trace.db --format collapsed | flamegraph.pl --countname bytes > "
+            "peak.svg\n"
+            "  vramscope export trace.db --format csv --table blocks -o blocks.csv\n",
     .options = OPTIONS,
     .positionals_min = 1,
     .positionals_max = 1,

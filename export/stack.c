@@ -1,0 +1,264 @@
+/*
+ * export/stack.c - see stack.h.
+ *
+ * Must not know:  how a stack is written.
+ * Invariant:      equal frames are one frame, so that frames are compared by where they stand.
+ */
+#include "export/stack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "replay/cursor.h"
+#include "replay/lives.h"
+#include "replay/why.h"
+
+/* Phases and categories apart, no path of a module is longer. */
+#define FRAMES_MAX 64
+
+/* A stack that is being made: numbers of frames in the order they were made. */
+struct draft {
+    const struct exp_frame *frames[FRAMES_MAX];
+    size_t count;
+};
+
+/*
+ * slots  frames by their hash, a power of two of them, at most half full
+ */
+struct making {
+    struct exp_stacks *out;
+    struct rpl_index *index;
+    struct rpl_trace *trace;
+    const struct exp_frame **slots;
+    size_t slot_count;
+    size_t used;
+    size_t stack_cap;
+};
+
+/* ---- frames ---- */
+
+static bool frame_same(const struct exp_frame *a, const struct exp_frame *b)
+{
+    return a->line == b->line && strcmp(a->name, b->name) == 0 && strcmp(a->file, b->file) == 0;
+}
+
+static uint64_t text_hash(uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001B3);
+    return (hash ^ 0xFF) * UINT64_C(0x100000001B3);
+}
+
+static size_t slot_find(const struct making *m, const struct exp_frame *frame)
+{
+    uint64_t hash =
+        text_hash(text_hash(UINT64_C(0xCBF29CE484222325) ^ frame->line, frame->name), frame->file);
+    size_t at = (size_t)(hash ^ hash >> 32) & (m->slot_count - 1);
+
+    while (m->slots[at] && !frame_same(m->slots[at], frame))
+        at = (at + 1) & (m->slot_count - 1);
+    return at;
+}
+
+static void slots_double(struct making *m)
+{
+    const struct exp_frame **old = m->slots;
+    size_t count = m->slot_count;
+
+    m->slot_count *= 2;
+    m->slots = vs_calloc(m->slot_count, sizeof(const struct exp_frame *));
+    for (size_t i = 0; i < count; i++)
+        if (old[i])
+            m->slots[slot_find(m, old[i])] = old[i];
+    vs_free(old);
+}
+
+static void frame_add(struct making *m, struct draft *draft, const char *name, const char *file,
+                      uint32_t line)
+{
+    struct exp_frame frame = {name, file, line};
+    size_t at = slot_find(m, &frame);
+
+    if (draft->count == FRAMES_MAX)
+        return;
+    if (!m->slots[at]) {
+        struct exp_frame *made = vs_arena_alloc(m->out->arena, sizeof(*made));
+
+        *made = (struct exp_frame){vs_arena_strndup(m->out->arena, name, strlen(name)),
+                                   vs_arena_strndup(m->out->arena, file, strlen(file)), line};
+        m->slots[at] = made;
+        if (++m->used * 2 > m->slot_count)
+            slots_double(m);
+        at = slot_find(m, &frame);
+    }
+    draft->frames[draft->count++] = m->slots[at];
+}
+
+static void module_add(struct making *m, struct draft *draft, const char *path)
+{
+    struct vs_text part = {NULL, 0, 0};
+
+    while (*path) {
+        size_t len = strcspn(path, ".");
+
+        vs_text_clear(&part);
+        vs_text_add_n(&part, path, len);
+        frame_add(m, draft, vs_text_get(&part), "", 0);
+        path += len + (path[len] == '.');
+    }
+    vs_text_release(&part);
+}
+
+/* "layer1.0.conv1.weight f32[64, 3, 7, 7]". */
+static enum vs_status tensor_add(struct making *m, struct draft *draft,
+                                 const struct rpl_block *block, struct vs_error *err)
+{
+    struct vs_text text = {NULL, 0, 0};
+    struct rpl_life life;
+    enum vs_status st = rpl_life_get(m->index, block->id, &life, err);
+
+    if (!st && life.name)
+        vs_text_addf(&text, "%s ", rpl_trace_string(m->trace, life.name));
+    if (!st && block->tensor)
+        rpl_shape_text(m->trace, block->tensor, &text);
+    if (text.len)
+        frame_add(m, draft, vs_text_get(&text), "", 0);
+    vs_text_release(&text);
+    return st;
+}
+
+static enum vs_status draft_make(struct making *m, struct draft *draft,
+                                 const struct rpl_block *block, struct vs_error *err)
+{
+    const struct vs_place *place = rpl_trace_place(m->trace, block->alloc_place);
+    const char *source = rpl_trace_source_name(m->trace);
+
+    draft->count = 0;
+    frame_add(m, draft, vs_category_name((enum vs_category)block->category), "", 0);
+    if (!rpl_trace_is_imported(m->trace) && place->phase < VS_PHASE_COUNT)
+        frame_add(m, draft, vs_phase_name((enum vs_phase)place->phase), "", 0);
+    module_add(m, draft, rpl_trace_string(m->trace, place->module));
+    if (place->func)
+        frame_add(m, draft, rpl_trace_string(m->trace, place->func), source ? source : "",
+                  place->line);
+    if (place->op)
+        frame_add(m, draft, rpl_trace_string(m->trace, place->op), "", 0);
+    return tensor_add(m, draft, block, err);
+}
+
+/* ---- in order ---- */
+
+static int by_text(const void *a, const void *b)
+{
+    const struct exp_frame *x = a;
+    const struct exp_frame *y = b;
+    int order = strcmp(x->name, y->name);
+
+    if (!order)
+        order = strcmp(x->file, y->file);
+    return order ? order : (x->line > y->line) - (x->line < y->line);
+}
+
+/* Frames stand in one array in order by then. */
+static int by_frames(const void *a, const void *b)
+{
+    const struct exp_stack *x = a;
+    const struct exp_stack *y = b;
+    size_t i = 0;
+
+    while (i < x->frame_count && i < y->frame_count && x->frames[i] == y->frames[i])
+        i++;
+    if (i < x->frame_count && i < y->frame_count)
+        return x->frames[i] < y->frames[i] ? -1 : 1;
+    return (x->frame_count > y->frame_count) - (x->frame_count < y->frame_count);
+}
+
+/* The frames of the table into one array; stacks then point there. */
+static void frames_sort(struct making *m)
+{
+    struct exp_stacks *out = m->out;
+
+    out->frames = vs_alloc((m->used + 1) * sizeof(*out->frames));
+    for (size_t i = 0; i < m->slot_count; i++)
+        if (m->slots[i])
+            out->frames[out->frame_count++] = *m->slots[i];
+    qsort(out->frames, out->frame_count, sizeof(*out->frames), by_text);
+    for (size_t i = 0; i < out->stack_count; i++)
+        for (size_t j = 0; j < out->stacks[i].frame_count; j++) {
+            const struct exp_frame **frame = &out->stacks[i].frames[j];
+
+            *frame = bsearch(*frame, out->frames, out->frame_count, sizeof(*out->frames), by_text);
+        }
+}
+
+/* Equal stacks become one. */
+static void stacks_sort(struct exp_stacks *out)
+{
+    size_t kept = 0;
+
+    if (!out->stack_count)
+        return;
+    qsort(out->stacks, out->stack_count, sizeof(*out->stacks), by_frames);
+    for (size_t i = 1; i < out->stack_count; i++) {
+        if (by_frames(&out->stacks[kept], &out->stacks[i]) == 0)
+            out->stacks[kept].bytes += out->stacks[i].bytes;
+        else
+            out->stacks[++kept] = out->stacks[i];
+    }
+    out->stack_count = kept + 1;
+}
+
+/* ---- the whole ---- */
+
+static void stack_add(struct making *m, const struct draft *draft, uint64_t bytes)
+{
+    struct exp_stacks *out = m->out;
+    size_t size = draft->count * sizeof(draft->frames[0]);
+    struct exp_stack *stack;
+
+    out->stacks = vs_grow(out->stacks, out->stack_count, &m->stack_cap, sizeof(*out->stacks));
+    stack = &out->stacks[out->stack_count++];
+    stack->frames = vs_arena_alloc(out->arena, size);
+    memcpy(stack->frames, draft->frames, size);
+    stack->frame_count = draft->count;
+    stack->bytes = bytes;
+}
+
+enum vs_status exp_stacks_fill(struct exp_stacks *out, struct rpl_index *index,
+                               const struct exp_moment *moment, struct vs_error *err)
+{
+    struct making m = {
+        .out = out, .index = index, .trace = rpl_index_trace(index), .slot_count = 256};
+    struct rpl_cursor *cursor = rpl_cursor_new(index);
+    struct draft draft;
+    enum vs_status st;
+
+    memset(out, 0, sizeof(*out));
+    out->arena = vs_arena_new();
+    m.slots = vs_calloc(m.slot_count, sizeof(const struct exp_frame *));
+    st = exp_moment_seq(index, moment, &out->seq, err);
+    if (!st)
+        st = rpl_cursor_seek(cursor, out->seq, err);
+    for (size_t i = 0; !st && i < rpl_cursor_live(cursor)->block_count; i++) {
+        const struct rpl_block *block = &rpl_cursor_live(cursor)->blocks[i];
+
+        st = draft_make(&m, &draft, block, err);
+        if (!st && block->bytes)
+            stack_add(&m, &draft, block->bytes);
+    }
+    frames_sort(&m);
+    stacks_sort(out);
+    vs_free(m.slots);
+    rpl_cursor_free(cursor);
+    return st;
+}
+
+void exp_stacks_release(struct exp_stacks *stacks)
+{
+    vs_free(stacks->frames);
+    vs_free(stacks->stacks);
+    vs_arena_free(stacks->arena);
+    memset(stacks, 0, sizeof(*stacks));
+}
