@@ -280,8 +280,12 @@ static void walk(struct walking *w, struct imp_modules *out, bool has_free_stack
         const size_t to = event->stack ? w->chains.first[event->stack] : 0;
         bool is_new;
 
-        if (from == to || !is_stack_own(event, has_free_stacks))
+        if (!is_stack_own(event, has_free_stacks))
             continue;
+        if (from == to) {
+            w->depth = 0; /* no module runs, so those that did have returned */
+            continue;
+        }
         is_new = walk_to(w, &w->chains.levels[from], to - from);
         if (!w->is_naming)
             continue;
