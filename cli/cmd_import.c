@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "cli/cmds.h"
 #include "import/importing.h"
+#include "import/partial.h"
 #include "store/memlist.h"
 
 #define OUT_DEFAULT "trace.db"
@@ -20,6 +21,7 @@ static const struct cli_option OPTIONS[] = {
     {"output", 'o', "TRACE", false, "the trace to write (default " OUT_DEFAULT ")"},
     {"device", 'd', "N", false, "which of its devices (default: the first that has events)"},
     {"force", 'f', NULL, false, "replace the trace if it exists"},
+    {"strict", 0, NULL, false, "refuse a history that the allocator cannot have made"},
     {"json", 0, NULL, false, "print JSON; docs/json.md lists the fields"},
     {NULL, 0, NULL, false, NULL},
 };
@@ -63,9 +65,32 @@ static void add_text(const struct imp_import *import, const struct vs_memlist *l
 {
     vs_text_addf(out,
                  "%s: device %" PRIu64 ", %zu recorded events, %" PRIu64
-                 " blocks older than the first; every event and the state at the end are the "
-                 "allocator's\n",
+                 " blocks older than the first; ",
                  path, list->device, list->event_count, import->blocks_before);
+    if (!import->partial) {
+        vs_text_add(out, "every event and the state at the end are the allocator's\n");
+        return;
+    }
+    vs_text_addf(out, "in part: %s\n", import->partial);
+    for (int i = 0; i < IMP_LOSS_COUNT; i++)
+        if (import->losses[i])
+            vs_text_addf(out, "  %s %" PRIu64 " %s\n",
+                         i < IMP_LOSS_DROPPED ? "left out:" : "not sure:", import->losses[i],
+                         imp_loss_text((enum imp_loss)i));
+}
+
+static void losses_json(const struct imp_import *import, int from, int to, struct vs_json *json)
+{
+    vs_json_array(json);
+    for (int i = from; i < to; i++) {
+        if (!import->losses[i])
+            continue;
+        vs_json_object_flat(json);
+        vs_json_put_uint(json, "count", import->losses[i]);
+        vs_json_put_string(json, "what", imp_loss_text((enum imp_loss)i));
+        vs_json_end(json);
+    }
+    vs_json_end(json);
 }
 
 static void add_json(const struct imp_import *import, const struct vs_memlist *list,
@@ -82,6 +107,11 @@ static void add_json(const struct imp_import *import, const struct vs_memlist *l
     vs_json_put_uint(&json, "blocks_before", import->blocks_before);
     vs_json_put_uint(&json, "segments", import->end_segments);
     vs_json_put_uint(&json, "blocks", import->end_blocks);
+    vs_json_put_string(&json, "partial", import->partial);
+    vs_json_key(&json, "dropped");
+    losses_json(import, 0, IMP_LOSS_DROPPED, &json);
+    vs_json_key(&json, "unsure");
+    losses_json(import, IMP_LOSS_DROPPED, IMP_LOSS_COUNT, &json);
     vs_json_end(&json);
 }
 
@@ -101,6 +131,11 @@ static int run(const struct cli_args *args)
         st = sto_memlist_read_whole(args->positionals[0], device, &list, &err);
     if (!st) {
         st = imp_make(&list, &import, &err);
+        if (st && !cli_args_has(args, "strict")) {
+            imp_release(&import);
+            imp_make_partial(&list, err.text, &import);
+            st = VS_OK;
+        }
         if (st)
             vs_error_prefix(&err, "%s", args->positionals[0]);
     }
@@ -124,17 +159,21 @@ out:
 
 const struct cli_cmd cli_cmd_import = {
     .name = "import",
-    .usage = "FILE [-o trace.db] [--device N] [--force] [--json]",
+    .usage = "FILE [-o trace.db] [--device N] [--strict] [--force] [--json]",
     .summary = "Make a trace of a memory snapshot that a PyTorch program dumped",
     .help = "FILE is what torch.cuda.memory._dump_snapshot wrote, of any version, or a pickle of "
             "torch.cuda.memory_snapshot(), or the page that\n"
-            "torch.cuda._memory_viz trace_plot or segment_plot made of one; gzip is unpacked, - is "
-            "standard "
-            "input. Nothing in it is ever run. What was allocated before its first event "
-            "is found by going backwards from the state at\n"
-            "its end, and is the setup of the trace (step -1); its events are step 0. report, sql, "
-            "tui and diff take the trace as any other; there\n"
-            "is no net in it, but whatif can run its requests through the allocator again.\n\n"
+            "torch.cuda._memory_viz (trace_plot, segment_plot) made of one; gzip is unpacked, - is "
+            "standard input. Nothing in it is ever run.\n"
+            "What was allocated before its first event is found by going backwards from the state "
+            "at its end. Every event is then run through\n"
+            "PyTorch's allocator, and has to come out as recorded. A history that cannot (cut, "
+            "merged, of another allocator) is imported in\n"
+            "part, which the trace and every report say, with what was left out; --strict refuses "
+            "it.\n\n"
+            "report, sql, tui, diff and check take the trace as any other; there is no net in it, "
+            "but whatif can run its requests through the\n"
+            "allocator again.\n\n"
             "  vramscope import snapshot.pickle -o trace.db && vramscope report trace.db\n",
     .options = OPTIONS,
     .positionals_min = 1,

@@ -67,6 +67,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from record' -l workspace -x -a
 complete -c vramscope -n '__fish_seen_subcommand_from import' -s o -l output -x -d 'the trace to write (default trace.db)'
 complete -c vramscope -n '__fish_seen_subcommand_from import' -s d -l device -x -a 'auto cpu meta' -d 'which of its devices (default: the first that has events)'
 complete -c vramscope -n '__fish_seen_subcommand_from import' -s f -l force -d 'replace the trace if it exists'
+complete -c vramscope -n '__fish_seen_subcommand_from import' -l strict -d 'refuse a history that the allocator cannot have made'
 complete -c vramscope -n '__fish_seen_subcommand_from import' -l json -d 'print JSON; docs/json.md lists the fields'
 complete -c vramscope -n '__fish_seen_subcommand_from report' -l json -d 'print JSON; docs/json.md lists the fields'
 complete -c vramscope -n '__fish_seen_subcommand_from report' -s n -l top -x -d 'how many of the largest tensors to show (default 10)'

@@ -12,11 +12,13 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "base/toggle.h"
 #include "engine/alloc_memlist.h"
 #include "engine/alloc_replay.h"
 #include "engine/alloc_rewind.h"
 #include "import/derive.h"
+#include "import/partial.h"
 #include "tracer/intern.h"
 
 #define SLOTS_AT_START 1024
@@ -348,6 +350,7 @@ void imp_release(struct imp_import *import)
     vs_free(import->strings);
     vs_free(import->places);
     trc_intern_free(import->intern);
+    vs_free(import->partial);
     memset(import, 0, sizeof(*import));
 }
 
@@ -387,6 +390,27 @@ static enum vs_status conf_toggle_write(const char *conf, struct sto_writer *w,
     return sto_writer_toggle_add(w, info->name, is_set ? conf : info->initial, !is_set, err);
 }
 
+/* Why it is not the whole, and what was left out: a line a reason. */
+static enum vs_status partial_write(const struct imp_import *import, struct sto_writer *w,
+                                    struct vs_error *err)
+{
+    enum vs_status st = sto_writer_meta_set(w, "partial", import->partial, err);
+
+    for (int unsure = 0; unsure < 2 && !st; unsure++) {
+        struct vs_text text = {NULL, 0, 0};
+        const int end = unsure ? IMP_LOSS_COUNT : IMP_LOSS_DROPPED;
+
+        for (int i = unsure ? IMP_LOSS_DROPPED : 0; i < end; i++)
+            if (import->losses[i])
+                vs_text_addf(&text, "%s%" PRIu64 " %s", text.len ? "\n" : "", import->losses[i],
+                             imp_loss_text((enum imp_loss)i));
+        if (text.len)
+            st = sto_writer_meta_set(w, unsure ? "unsure" : "dropped", vs_text_get(&text), err);
+        vs_text_release(&text);
+    }
+    return st;
+}
+
 static enum vs_status meta_write(const struct imp_import *import, const struct vs_memlist *list,
                                  const char *name, struct sto_writer *w, struct vs_error *err)
 {
@@ -414,6 +438,8 @@ static enum vs_status meta_write(const struct imp_import *import, const struct v
         st = number_write(w, "end_segments", import->end_segments, err);
     if (!st)
         st = number_write(w, "end_blocks", import->end_blocks, err);
+    if (!st && import->partial)
+        st = partial_write(import, w, err);
     return st ? st : derived_write(&import->derived, w, err);
 }
 

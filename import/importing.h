@@ -4,7 +4,7 @@
  * For:            `vramscope import`.
  * Must not know:  how recordings are read; store/memlist.h.
  * Invariant:      nothing is guessed: the recording is run through the allocator, and where the two differ in an event or in the state at
- *                 the end, it is refused.
+ *                 the end, it is refused. What can be kept then, import/partial.h says.
  *
  * A recording begins in the middle of a program. What was there already is found by undoing its events; it comes first in the trace, as
  * segments and allocations of the setup (step -1). Its own events are step 0. A free that waits for another stream counts when it is
@@ -31,7 +31,9 @@ struct imp_derived {
     const char *steps_by;
 };
 
-/* Zero-initialised: nothing. from: of each event the number of the list's event it tells of, and one; 0: of the start. */
+#define IMP_LOSSES_MAX 16
+
+/* Zero-initialised: nothing. losses: import/partial.h. from: of each event the number of the list's event it tells of, and one; 0: of the start. */
 struct imp_import {
     struct vs_event *events;
     size_t event_count, event_cap;
@@ -48,6 +50,8 @@ struct imp_import {
     uint64_t capacity;      /* what could be reserved, where an out-of-memory tells; else 0 */
     uint64_t end_segments;
     uint64_t end_blocks; /* those that are free included */
+    char *partial;       /* why it is not the whole; NULL: it is */
+    uint64_t losses[IMP_LOSSES_MAX];
 };
 
 /*

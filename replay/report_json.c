@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/dtype.h"
 #include "base/json.h"
@@ -290,6 +291,40 @@ static void makers_json(const struct rpl_report *report, struct vs_json *json)
     rpl_makers_json(&report->layers, RPL_MAKERS_BY_LAYERS, report->top, json);
 }
 
+/* Of an imported history: the lines of a note. */
+static void lines_json(const char *lines, struct vs_json *json)
+{
+    vs_json_array(json);
+    while (lines && *lines) {
+        size_t len = strcspn(lines, "\n");
+        struct vs_text line = {NULL, 0, 0};
+
+        vs_text_add_n(&line, lines, len);
+        vs_json_string(json, vs_text_get(&line));
+        vs_text_release(&line);
+        lines += len + (lines[len] == '\n');
+    }
+    vs_json_end(json);
+}
+
+static void partial_json(const struct rpl_trace *trace, struct vs_json *json)
+{
+    const char *reason = rpl_trace_meta(trace, "partial");
+
+    vs_json_key(json, "partial");
+    if (!reason) {
+        vs_json_null(json);
+        return;
+    }
+    vs_json_object(json);
+    vs_json_put_string(json, "reason", reason);
+    vs_json_key(json, "dropped");
+    lines_json(rpl_trace_meta(trace, "dropped"), json);
+    vs_json_key(json, "unsure");
+    lines_json(rpl_trace_meta(trace, "unsure"), json);
+    vs_json_end(json);
+}
+
 static void head_json(const struct rpl_report *report, struct vs_json *json)
 {
     struct rpl_trace *trace = report->trace;
@@ -305,6 +340,7 @@ static void head_json(const struct rpl_report *report, struct vs_json *json)
     vs_json_put_string(json, "device", rpl_trace_meta(trace, "device"));
     derived_json(trace, json);
     vs_json_put_bool(json, "complete", rpl_trace_is_complete(trace));
+    partial_json(trace, json);
     vs_json_key(json, "toggles");
     vs_json_object(json);
     for (size_t i = 0; i < rpl_trace_toggle_count(trace); i++) {

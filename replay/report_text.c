@@ -72,6 +72,27 @@ static void add_derived(const struct rpl_trace *trace, struct vs_text *out)
     vs_text_add_char(out, '\n');
 }
 
+/* A history that cannot have come about as it was recorded, and what was left out of it. */
+static void add_partial(const struct rpl_trace *trace, struct vs_text *out)
+{
+    static const char *const KEYS[] = {"dropped", "unsure"};
+    const char *reason = rpl_trace_meta(trace, "partial");
+
+    if (!reason)
+        return;
+    vs_text_addf(out, "\nimported in part: %s", reason);
+    for (int i = 0; i < 2; i++) {
+        const char *line = rpl_trace_meta(trace, KEYS[i]);
+
+        while (line && *line) {
+            size_t len = strcspn(line, "\n");
+
+            vs_text_addf(out, "\n  %s %.*s", i ? "not sure:" : "left out:", (int)len, line);
+            line += len + (line[len] == '\n');
+        }
+    }
+}
+
 static void add_head(const struct rpl_report *report, const char *name, struct vs_text *out)
 {
     struct rpl_trace *trace = report->trace;
@@ -89,6 +110,7 @@ static void add_head(const struct rpl_report *report, const char *name, struct v
     vs_text_add(out, " events");
     if (!rpl_trace_is_complete(trace))
         vs_text_add(out, "; the recording was cut off, what follows is true of what there is");
+    add_partial(trace, out);
     vs_text_add(out, "\ntoggles:");
     for (size_t i = 0; i < rpl_trace_toggle_count(trace); i++) {
         struct rpl_toggle toggle = rpl_trace_toggle(trace, i);

@@ -247,7 +247,8 @@ static void out_begin(struct asking *a, const struct rpl_trace *base, const stru
 {
     static const char *const KEPT[] = {"source_kind",   "source_name",   "device",
                                        "device_number", "blocks_before", "start_events",
-                                       "alloc_conf"};
+                                       "alloc_conf",    "derived",       "derived_from",
+                                       "steps_by",      "steps_alike"};
 
     rpl_trace_clear(a->out);
     for (uint32_t i = 1; i <= rpl_trace_string_count(base); i++)
@@ -318,8 +319,15 @@ enum vs_status rpl_whatif_alloc_run(struct rpl_trace *base, const struct vs_togg
     const struct vs_target *target =
         set ? vs_target_find(vs_toggles_get(set, VS_TOGGLE_TARGET)) : NULL;
     struct asking a = {.out = out};
+    const char *partial = rpl_trace_meta(base, "partial");
     enum vs_status st = toggles_check(set, err);
 
+    if (!st && partial)
+        st =
+            vs_fail(err, VS_E_UNSUPPORTED,
+                    "this history was imported in part (%s), so its requests are not all known and "
+                    "cannot be run again",
+                    partial);
     if (!st)
         st = confs_parse(&a, base, set, err);
     if (st)

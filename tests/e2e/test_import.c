@@ -247,7 +247,7 @@ static void what_is_no_snapshot_is_refused(void **state)
 }
 
 /* A segment of 2 MiB is free at the end, but the one event allocates from it. */
-static void a_history_that_cannot_be_is_refused_with_its_event(void **state)
+static void a_history_that_cannot_be_is_imported_in_part_and_says_so(void **state)
 {
     const char *path = program_file("wrong.txt", "vramscope allocator list 1\nconf\nstate 1 1\n"
                                                  "S 1000 4096 0 l\ni 4096\n"
@@ -255,8 +255,17 @@ static void a_history_that_cannot_be_is_refused_with_its_event(void **state)
     const char *trace = program_path("wrong.db");
 
     (void)state;
-    check(program_run("import", path, "-o", trace, NULL), 1, "", "wrong.txt: event 0");
+    check(program_run("import", path, "-o", trace, "--strict", NULL), 1, "", "wrong.txt: event 0");
     assert_int_not_equal(access(trace, F_OK), 0);
+    check(program_run("import", path, "-o", trace, NULL), 0,
+          "in part: event 0 (alloc of 2097152 bytes at 0x200000) cannot be undone", "");
+    check(program_run("report", trace, NULL), 0, "\nimported in part: event 0", "");
+    check(program_run("report", trace, NULL), 0, "  not sure: 1 blocks that are alive at the end",
+          "");
+    check(program_run("report", trace, "--json", NULL), 0, "\"reason\": \"event 0", "");
+    check(program_run("tui", trace, "--dump", "--size", "100x30", NULL), 0, "imported in part", "");
+    check(program_run("whatif", trace, "--capacity", "8G", NULL), 1, "",
+          "imported in part (event 0");
 }
 
 int main(int argc, char **argv)
@@ -271,7 +280,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_device_can_be_chosen),
         cmocka_unit_test(an_existing_trace_is_only_replaced_by_a_whole_one),
         cmocka_unit_test(what_is_no_snapshot_is_refused),
-        cmocka_unit_test(a_history_that_cannot_be_is_refused_with_its_event),
+        cmocka_unit_test(a_history_that_cannot_be_is_imported_in_part_and_says_so),
     };
     struct vs_error err = VS_ERROR_INIT;
     size_t count = 0;

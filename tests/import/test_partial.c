@@ -1,0 +1,318 @@
+/*
+ * tests/import/test_partial.c - histories that cannot have come about as they say: what is kept makes sense, what is not is counted.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "import/partial.h"
+#include "store/memlist.h"
+
+#define MIB UINT64_C(1048576)
+#define AT UINT64_C(0x700000000000)
+
+struct history {
+    struct vs_memlist list;
+    struct imp_import import;
+};
+
+static void history_end(struct history *h)
+{
+    imp_release(&h->import);
+    vs_memlist_release(&h->list);
+}
+
+static void event(struct history *h, enum vs_mem_kind kind, uint64_t at, uint64_t bytes)
+{
+    vs_memlist_add_event(&h->list, kind, AT + at, bytes, 0);
+}
+
+static void segment(struct history *h, uint64_t at, uint64_t bytes)
+{
+    struct vs_mem_segment *segment = vs_memlist_add_segment(&h->list);
+
+    segment->address = AT + at;
+    segment->bytes = bytes;
+}
+
+static void block(struct history *h, uint64_t bytes, enum vs_mem_block_state state)
+{
+    vs_memlist_add_block(&h->list, (struct vs_mem_block){bytes, bytes, state});
+}
+
+/* ---- what any trace of it must be ---- */
+
+struct alive {
+    uint64_t block;
+    uint64_t bytes;
+    uint64_t address;
+};
+
+/* Blocks are numbered as they come, lie over no other that is alive, and are freed once as they were allocated; reserved is never below 0. */
+static uint64_t check_sense(const struct imp_import *import)
+{
+    struct alive *alive = vs_alloc((import->event_count + 1) * sizeof(*alive));
+    uint64_t blocks = 0;
+    uint64_t reserved = 0;
+    size_t count = 0;
+
+    for (size_t i = 0; i < import->event_count; i++) {
+        const struct vs_event *e = &import->events[i];
+        size_t k = 0;
+
+        if (e->kind == VS_EV_ALLOC) {
+            assert_int_equal(e->a, ++blocks);
+            assert_true(e->c && e->b <= e->c && e->d + e->c > e->d);
+            for (; k < count; k++)
+                if (e->d < alive[k].address + alive[k].bytes && alive[k].address < e->d + e->c)
+                    fail_msg("event %zu lies over block %" PRIu64, i + 1, alive[k].block);
+            alive[count++] = (struct alive){e->a, e->c, e->d};
+        } else if (e->kind == VS_EV_FREE) {
+            while (k < count && alive[k].block != e->a)
+                k++;
+            if (k == count)
+                fail_msg("event %zu frees block %" PRIu64 ", which is not alive", i + 1, e->a);
+            assert_int_equal(alive[k].bytes, e->c);
+            assert_int_equal(alive[k].address, e->d);
+            alive[k] = alive[--count];
+        } else if (e->kind == VS_EV_SEGMENT_ALLOC || e->kind == VS_EV_SEGMENT_MAP) {
+            reserved += e->b;
+        } else if (e->kind == VS_EV_SEGMENT_FREE || e->kind == VS_EV_SEGMENT_UNMAP) {
+            assert_true(reserved >= e->b);
+            reserved -= e->b;
+        }
+    }
+    assert_int_equal(import->end_blocks, count);
+    vs_free(alive);
+    return reserved;
+}
+
+static void mend(struct history *h)
+{
+    imp_make_partial(&h->list, "a test", &h->import);
+    assert_string_equal(h->import.partial, "a test");
+    check_sense(&h->import);
+}
+
+static uint64_t total(const struct history *h)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < IMP_LOSS_COUNT; i++)
+        sum += h->import.losses[i];
+    return sum;
+}
+
+static uint64_t kind_count(const struct history *h, enum vs_event_kind kind)
+{
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < h->import.event_count; i++)
+        count += h->import.events[i].kind == kind;
+    return count;
+}
+
+/* ---- one thing wrong at a time ---- */
+
+static void a_free_without_an_allocation_is_a_block_from_before(void **state)
+{
+    struct history h = {.list = {.events = NULL}};
+
+    (void)state;
+    segment(&h, 0, 2 * MIB);
+    block(&h, 2 * MIB, VS_MEM_INACTIVE);
+    event(&h, VS_MEM_FREE_REQUESTED, 0, 1000);
+    event(&h, VS_MEM_FREE_COMPLETED, 0, 1000);
+    mend(&h);
+    assert_int_equal(h.import.blocks_before, 1);
+    assert_int_equal(h.import.events[1].b, 1000);
+    assert_int_equal(h.import.events[1].c, 1024);
+    assert_int_equal(total(&h), 0);
+    history_end(&h);
+}
+
+static void a_second_free_is_left_out(void **state)
+{
+    struct history h = {.list = {.events = NULL}};
+
+    (void)state;
+    segment(&h, 0, 2 * MIB);
+    block(&h, 2 * MIB, VS_MEM_INACTIVE);
+    event(&h, VS_MEM_ALLOC, 0, 512);
+    event(&h, VS_MEM_FREE_REQUESTED, 0, 512);
+    event(&h, VS_MEM_FREE_REQUESTED, 0, 512);
+    mend(&h);
+    assert_int_equal(h.import.losses[IMP_LOSS_FREE], 1);
+    assert_int_equal(kind_count(&h, VS_EV_FREE), 1);
+    history_end(&h);
+}
+
+static void blocks_over_each_other_are_left_out(void **state)
+{
+    struct history h = {.list = {.events = NULL}};
+
+    (void)state;
+    segment(&h, 0, 20 * MIB);
+    block(&h, 20 * MIB, VS_MEM_INACTIVE);
+    event(&h, VS_MEM_ALLOC, 0, 4 * MIB);
+    event(&h, VS_MEM_ALLOC, 2 * MIB, 4 * MIB); /* begins in the first */
+    event(&h, VS_MEM_ALLOC, 0, 4 * MIB);       /* where it is */
+    event(&h, VS_MEM_FREE_REQUESTED, 2 * MIB, 4 * MIB);
+    event(&h, VS_MEM_FREE_REQUESTED, 0, 4 * MIB);
+    mend(&h);
+    assert_int_equal(h.import.losses[IMP_LOSS_ALLOC_OVER], 1);
+    assert_int_equal(h.import.losses[IMP_LOSS_ALLOC_THERE], 1);
+    assert_int_equal(h.import.losses[IMP_LOSS_FREE], 1);
+    assert_int_equal(kind_count(&h, VS_EV_ALLOC), 1);
+    assert_int_equal(total(&h), 3);
+    history_end(&h);
+}
+
+static void sizes_that_no_device_has_are_left_out(void **state)
+{
+    struct history h = {.list = {.events = NULL}};
+
+    (void)state;
+    event(&h, VS_MEM_ALLOC, 0, 0);
+    event(&h, VS_MEM_ALLOC, 512, UINT64_MAX);
+    event(&h, VS_MEM_ALLOC, 1024, UINT64_C(1) << 60);
+    event(&h, VS_MEM_SEGMENT_ALLOC, 0, UINT64_MAX);
+    event(&h, VS_MEM_SEGMENT_FREE, 0, UINT64_MAX - AT);
+    mend(&h);
+    assert_int_equal(h.import.losses[IMP_LOSS_ALLOC_SIZE], 3);
+    assert_int_equal(h.import.losses[IMP_LOSS_SEGMENT_EVENT], 2);
+    assert_int_equal(h.import.event_count, 0);
+    history_end(&h);
+}
+
+/* The end says two blocks; of the second's two the events free one, of the third none speaks. */
+static void the_end_and_the_events_are_held_against_each_other(void **state)
+{
+    struct history h = {.list = {.events = NULL}};
+
+    (void)state;
+    segment(&h, 0, 4096);
+    block(&h, 512, VS_MEM_ALLOCATED);
+    block(&h, 512, VS_MEM_ALLOCATED);
+    block(&h, 3072, VS_MEM_INACTIVE);
+    segment(&h, 2048, 512); /* over the first */
+    block(&h, 512, VS_MEM_INACTIVE);
+    event(&h, VS_MEM_ALLOC, 512, 512);
+    event(&h, VS_MEM_FREE_REQUESTED, 512, 512);
+    event(&h, VS_MEM_ALLOC, 1024, 512);
+    event(&h, VS_MEM_ALLOC, 1 * MIB, 512);
+    mend(&h);
+    assert_int_equal(h.import.blocks_before, 1);
+    assert_int_equal(h.import.losses[IMP_LOSS_SEGMENT], 1);
+    assert_int_equal(h.import.losses[IMP_LOSS_END], 1);
+    assert_int_equal(h.import.losses[IMP_LOSS_OPEN], 2);
+    assert_int_equal(h.import.losses[IMP_LOSS_STRAY], 1);
+    assert_int_equal(h.import.end_blocks, 3);
+    history_end(&h);
+}
+
+/* Two maps side by side, one unmap over both: 60 MiB come and go, and 20 are there before. */
+static void ranges_are_cut_where_they_were_not_mapped(void **state)
+{
+    struct history h = {.list = {.events = NULL}};
+
+    (void)state;
+    segment(&h, 0, 20 * MIB);
+    block(&h, 20 * MIB, VS_MEM_INACTIVE);
+    event(&h, VS_MEM_SEGMENT_MAP, 20 * MIB, 20 * MIB);
+    event(&h, VS_MEM_SEGMENT_MAP, 40 * MIB, 40 * MIB);
+    event(&h, VS_MEM_SEGMENT_UNMAP, 20 * MIB, 60 * MIB);
+    mend(&h);
+    assert_int_equal(total(&h), 0);
+    assert_int_equal(check_sense(&h.import), 20 * MIB);
+    assert_int_equal(h.import.events[0].b, 20 * MIB);
+    assert_int_equal(kind_count(&h, VS_EV_SEGMENT_MAP), 2);
+    assert_int_equal(kind_count(&h, VS_EV_SEGMENT_UNMAP), 1);
+    history_end(&h);
+}
+
+static void time_that_goes_back_stands_still(void **state)
+{
+    static const uint64_t TIMES[] = {1000, 3000, 2000, UINT64_MAX, 4000};
+    static const uint64_t NS[] = {0, 2000000, 2000000, 2000000, 3000000};
+    struct history h = {.list = {.events = NULL}};
+
+    (void)state;
+    for (size_t i = 0; i < 5; i++) {
+        event(&h, VS_MEM_ALLOC, i * 512, 512);
+        h.list.events[i].time_us = TIMES[i];
+    }
+    mend(&h);
+    assert_int_equal(kind_count(&h, VS_EV_ALLOC), 5);
+    for (size_t i = 0; i < h.import.event_count; i++) /* steps are put in between */
+        if (h.import.events[i].kind == VS_EV_ALLOC)
+            assert_int_equal(h.import.events[i].time_ns, NS[h.import.events[i].a - 1]);
+    history_end(&h);
+}
+
+/* ---- all of it at once ---- */
+
+static uint64_t next(uint64_t *seed)
+{
+    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return *seed >> 33;
+}
+
+/* A few addresses and sizes, so that they meet, and now and then an absurd one. */
+static uint64_t place_of(uint64_t *seed)
+{
+    return next(seed) % 50 ? next(seed) % 12 * 256 : UINT64_MAX - AT - next(seed) % 4096;
+}
+
+static uint64_t size_of(uint64_t *seed)
+{
+    static const uint64_t ABSURD[] = {0, UINT64_MAX, UINT64_C(1) << 63, UINT64_C(1) << 60};
+
+    return next(seed) % 50 ? next(seed) % 6 * 256 + next(seed) % 3 : ABSURD[next(seed) % 4];
+}
+
+static void whatever_is_in_it_the_trace_makes_sense(void **state)
+{
+    (void)state;
+    for (uint64_t run = 1; run <= 3000; run++) {
+        struct history h = {.list = {.events = NULL}};
+        uint64_t seed = run;
+        size_t count = next(&seed) % 60;
+
+        for (size_t i = next(&seed) % 4; i > 0; i--) {
+            segment(&h, place_of(&seed), size_of(&seed));
+            for (size_t k = next(&seed) % 4; k > 0; k--)
+                block(&h, size_of(&seed), (enum vs_mem_block_state)(next(&seed) % 3));
+        }
+        for (size_t i = 0; i < count; i++) {
+            event(&h, (enum vs_mem_kind)(next(&seed) % VS_MEM_KIND_COUNT), place_of(&seed),
+                  size_of(&seed));
+            h.list.events[i].time_us = next(&seed);
+        }
+        mend(&h);
+        history_end(&h);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_free_without_an_allocation_is_a_block_from_before),
+        cmocka_unit_test(a_second_free_is_left_out),
+        cmocka_unit_test(blocks_over_each_other_are_left_out),
+        cmocka_unit_test(sizes_that_no_device_has_are_left_out),
+        cmocka_unit_test(the_end_and_the_events_are_held_against_each_other),
+        cmocka_unit_test(ranges_are_cut_where_they_were_not_mapped),
+        cmocka_unit_test(time_that_goes_back_stands_still),
+        cmocka_unit_test(whatever_is_in_it_the_trace_makes_sense),
+    };
+
+    return cmocka_run_group_tests_name("import/partial", tests, NULL, NULL);
+}
