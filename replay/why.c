@@ -309,6 +309,9 @@ void rpl_block_text(const struct rpl_trace *trace, const struct rpl_why *why, st
         vs_text_add(out, vs_category_name((enum vs_category)why->block.category));
     if (*module)
         vs_text_addf(out, " in %s", module);
-    if (place->line)
+    /* where the trace has no file, the function says in which one the line is */
+    if (place->line && !rpl_trace_source_text(trace) && *rpl_trace_string(trace, place->func))
+        vs_text_addf(out, ", %s:%" PRIu32, rpl_trace_string(trace, place->func), place->line);
+    else if (place->line)
         vs_text_addf(out, ", line %" PRIu32, place->line);
 }

@@ -72,7 +72,14 @@ enum vs_status tui_app_open(struct tui_app *app, const char *path, struct vs_err
     if (st)
         app->change.failure = vs_strdup(err->text);
     app->window = (struct tui_window){app->base.events ? 1 : 0, app->base.events};
-    tui_app_go(app, app->base.top.event ? app->base.top.event : app->base.events, false);
+    tui_app_go(app,
+               app->base.oom         ? app->base.oom
+               : app->base.top.event ? app->base.top.event
+                                     : app->base.events,
+               false);
+    if (app->base.oom)
+        tui_app_say(app,
+                    "memory ran out here: gk says what filled it, gW what helps, gs what fits");
     return VS_OK;
 }
 

@@ -27,7 +27,8 @@
 #include "tui/theme.h"
 #include "tui/view.h"
 
-/* A run to look at: the recorded one, or a what-if. breaks belong to the index; last_step: the event with which the last training step begins. */
+/* A run to look at: the recorded one, or a what-if. breaks belong to the index; last_step: the event with which the last training step begins.
+ * oom: the first refused allocation, and how many bytes it wanted; 0: there is none. */
 struct tui_run {
     struct rpl_trace *trace;
     struct rpl_index *index;
@@ -36,6 +37,8 @@ struct tui_run {
     struct rpl_top top;
     uint64_t events;
     uint64_t last_step;
+    uint64_t oom;
+    uint64_t oom_bytes;
 };
 
 /* A stretch of events, both included. */
@@ -157,8 +160,8 @@ struct tui_app {
 };
 
 /*
- * Open the trace at `path`. The app is zeroed; release it also after a failure. Cursor at the peak, which is what most come for; without
- * one at the last event. Errors: those of opening and reading it.
+ * Open the trace at `path`. The app is zeroed; release it also after a failure. Cursor where memory ran out, else at the peak, which is what
+ * most come for; without one at the last event. Errors: those of opening and reading it.
  */
 VS_MUST_USE enum vs_status tui_app_open(struct tui_app *app, const char *path,
                                         struct vs_error *err);

@@ -31,7 +31,17 @@ enum vs_status tui_run_open(struct tui_run *run, rpl_progress_fn *progress, void
 enum vs_status tui_run_update(struct tui_run *run, struct vs_error *err)
 {
     uint64_t steps = rpl_step_total(run->index, RPL_VERB_STEP);
+    struct vs_event event;
+    enum vs_status st;
 
+    run->oom = rpl_index_oom(run->index);
+    run->oom_bytes = 0;
+    if (run->oom) {
+        st = rpl_index_event(run->index, run->oom, &event, err);
+        if (st)
+            return st;
+        run->oom_bytes = event.b;
+    }
     run->top = rpl_index_top(run->index);
     run->events = rpl_index_event_count(run->index);
     run->last_step = 0;
@@ -176,9 +186,9 @@ void tui_change_show(struct tui_app *app, bool is_shown)
 
     if (is_shown == app->change.is_shown || (is_shown && !app->change.is_run))
         return;
-    /* a peak stays the peak: that is what one compares */
-    if (app->at == from->top.event)
-        at = to->top.event;
+    /* a peak stays the peak, and where memory ran out the worst moment: that is what one compares */
+    if (app->at == from->top.event || (from->oom && app->at == from->oom))
+        at = to->oom && app->at == from->oom ? to->oom : to->top.event;
     else
         at = tui_diff_other(app);
     show(app, is_shown, at, window_map(app, from, to, app->window));

@@ -175,7 +175,7 @@ static void other_end(struct tui_app *app)
 
 static void to_oom(struct tui_app *app)
 {
-    uint64_t seq = rpl_index_oom(tui_app_run(app)->index);
+    uint64_t seq = tui_app_run(app)->oom;
 
     if (seq)
         tui_app_go(app, seq, true);

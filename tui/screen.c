@@ -13,15 +13,13 @@
 #include "base/mem.h"
 #include "tui/change.h"
 
-/* What the last row offers, most useful first: it ends where the row does. */
-static const struct {
-    const char *keys;
-    const char *word;
-} HINTS[] = {
-    {"?", "help"},     {"s/S", "op"},   {"i/I", "event"}, {"]/[", "layer"}, {"gp", "peak"},
-    {"gw", "what-if"}, {"tab", "pane"}, {"/", "find"},    {":", "cmd"},     {"q", "quit"},
-    {")/(", "phase"},  {"}/{", "step"}, {"c/C", "run"},   {"b", "break"},   {"%", "alloc<>free"},
-    {"m", "mark"},     {"+/-", "zoom"}, {"Y", "copy"},
+/* What the last row offers behind the hints of the view, most useful first: it ends where the row does. */
+static const struct tui_hint HINTS[] = {
+    {"s/S", "op"},    {"gp", "peak"},          {"gw", "what-if"},    {"]/[", "layer"},
+    {"i/I", "event"}, {"tab", "pane"},         {"/", "find"},        {":", "cmd"},
+    {"q", "quit"},    {"gk", "what fills it"}, {"gW", "what helps"}, {")/(", "phase"},
+    {"}/{", "step"},  {"c/C", "run"},          {"b", "break"},       {"%", "alloc<>free"},
+    {"m", "mark"},    {"+/-", "zoom"},         {"Y", "copy"},
 };
 
 /* ---- words ---- */
@@ -31,7 +29,10 @@ static void add_line(const struct tui_app *app, const struct rpl_here *here, str
     size_t len;
     const char *line = rpl_trace_source_line(tui_app_run(app)->trace, here->line, &len);
 
-    if (here->line)
+    /* a line number says nothing where nobody knows of which file: an imported trace has that in the name of its function */
+    if (here->line && !rpl_trace_source_text(tui_app_run(app)->trace))
+        vs_text_addf(out, "  %s:%" PRIu32, here->func, here->line);
+    else if (here->line)
         vs_text_addf(out, "  line %" PRIu32 "%s%.*s", here->line, len ? ": " : "", (int)len, line);
 }
 
@@ -130,6 +131,9 @@ static void add_peak(const struct tui_app *app, struct vs_text *out)
         vs_text_add(out, "nothing was allocated");
         return;
     }
+    if (run->oom)
+        vs_text_addf(out, "OUT OF MEMORY @%" PRIu64 ": %s refused  ", run->oom,
+                     vs_bytes_text(run->oom_bytes, buf));
     vs_text_addf(out, "peak %s @%" PRIu64, vs_bytes_text(run->top.allocated, buf), run->top.event);
     if (app->capacity)
         vs_text_addf(out, " (%.0f %% of %s)",
@@ -280,8 +284,22 @@ static void draw_status(const struct tui_app *app, struct tui_canvas *c)
     vs_text_release(&text);
 }
 
+/* Returns where the next one begins: past the edge where this one did not fit. */
+static int draw_hint(struct tui_canvas *c, int x, const struct tui_hint *hint)
+{
+    int keys_w = tui_text_width(hint->keys);
+    int w = keys_w + tui_text_width(hint->word) + 3;
+
+    if (x + w > c->at.w)
+        return c->at.w;
+    tui_text(c, x, 0, tui_style(TUI_BAR_KEY), hint->keys);
+    tui_text(c, x + keys_w + 1, 0, tui_style(TUI_BAR), hint->word);
+    return x + w;
+}
+
 static void draw_keys(const struct tui_app *app, struct tui_canvas *c)
 {
+    static const struct tui_hint HELP = {"?", "help"};
     int x = 1;
 
     tui_fill(c, (struct tui_rect){0, 0, c->at.w, 1}, tui_style(TUI_BAR));
@@ -289,15 +307,11 @@ static void draw_keys(const struct tui_app *app, struct tui_canvas *c)
         tui_text_cut(c, 1, 0, c->at.w - 2, tui_style(TUI_BAR), vs_text_get(&app->message));
         return;
     }
-    for (size_t i = 0; i < sizeof(HINTS) / sizeof(HINTS[0]); i++) {
-        int w = tui_text_width(HINTS[i].keys) + tui_text_width(HINTS[i].word) + 3;
-
-        if (x + w > c->at.w)
-            break;
-        tui_text(c, x, 0, tui_style(TUI_BAR_KEY), HINTS[i].keys);
-        tui_text(c, x + tui_text_width(HINTS[i].keys) + 1, 0, tui_style(TUI_BAR), HINTS[i].word);
-        x += w;
-    }
+    x = draw_hint(c, x, &HELP);
+    for (const struct tui_hint *hint = tui_app_focused(app)->hints; hint && hint->keys; hint++)
+        x = draw_hint(c, x, hint);
+    for (size_t i = 0; i < sizeof(HINTS) / sizeof(HINTS[0]); i++)
+        x = draw_hint(c, x, &HINTS[i]);
 }
 
 bool tui_screen_cursor(const struct tui_app *app, int *x, int *y)

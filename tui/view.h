@@ -19,11 +19,18 @@
 
 struct tui_app;
 
+/* Keys and a word for what they do, in the last row. */
+struct tui_hint {
+    const char *keys;
+    const char *word;
+};
+
 /*
  * name, title  "blocks"; what stands above the pane
  * letter       g and this opens it, for the header
  * scope, go    its bit in keys.def, and the action that opens it
  * help         what its keys do that a row of keys.def cannot say; NULL: nothing
+ * hints        the keys that mean something of their own here, most useful first, ended by {NULL, NULL}; NULL: none
  * beside       name of the view that stands below it where two fit
  * state_size   zeroed memory of its own, one a session. Where is_list is set it begins with a struct tui_list
  * list_y       rows of a list begin in this row of the canvas
@@ -43,6 +50,7 @@ struct tui_view {
     unsigned scope;
     enum tui_action go;
     const char *help;
+    const struct tui_hint *hints;
     const char *beside;
     size_t state_size;
     bool is_list;

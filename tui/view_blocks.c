@@ -330,6 +330,10 @@ static void release(void *state)
     vs_free(((struct blocks *)state)->rows);
 }
 
+static const struct tui_hint HINTS[] = {
+    {"enter", "why"}, {"o", "sort"}, {"x", "hide"}, {"\\", "filter"}, {NULL, NULL},
+};
+
 const struct tui_view tui_view_blocks = {
     .name = "blocks",
     .title = "alive",
@@ -339,6 +343,7 @@ const struct tui_view tui_view_blocks = {
     .help = "Enter: why it is alive. o sorts by size, age, line, category, O turns round, x hides "
             "a category, \\ filters by words. ! marks what nothing reads again. % jumps between "
             "its alloc and its free.",
+    .hints = HINTS,
     .beside = "why",
     .state_size = sizeof(struct blocks),
     .is_list = true,

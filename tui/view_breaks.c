@@ -109,6 +109,13 @@ static void release(void *state)
     tui_page_release(&((struct breaks *)state)->page);
 }
 
+static const struct tui_hint HINTS[] = {
+    {"enter", "go there"},
+    {"space", "on/off"},
+    {"c/C", "run"},
+    {NULL, NULL},
+};
+
 const struct tui_view tui_view_breaks = {
     .name = "breaks",
     .title = "breaks, watches, marks",
@@ -118,6 +125,7 @@ const struct tui_view tui_view_breaks = {
     .help = "Space switches a break on or off and goes to a mark, x takes the row away. c runs to "
             "the next hit, C "
             "backwards. `:break op ~ conv and size > 1M`, `:watch tensor x`, `:note a why`.",
+    .hints = HINTS,
     .beside = "timeline",
     .state_size = sizeof(struct breaks),
     .is_list = true,

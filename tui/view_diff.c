@@ -840,6 +840,11 @@ static void release(void *state)
     vs_text_release(&s->failure);
 }
 
+static const struct tui_hint HINTS[] = {
+    {"t", "by"},        {"space", "when"}, {"enter", "inside"}, {"n/N", "difference"},
+    {"D", "other run"}, {"gD", "events"},  {NULL, NULL},
+};
+
 const struct tui_view tui_view_diff = {
     .name = "diff",
     .title = "difference",
@@ -853,6 +858,7 @@ const struct tui_view tui_view_diff = {
             "all of "
             "a step, saved for backward. Enter: what is inside a row; q: out of it. n and N: from "
             "difference to difference.",
+    .hints = HINTS,
     .beside = "pairs",
     .state_size = sizeof(struct diff),
     .is_list = true,

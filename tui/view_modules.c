@@ -306,6 +306,10 @@ static void release(void *state)
     vs_free(s->rows);
 }
 
+static const struct tui_hint HINTS[] = {
+    {"space", "fold"}, {"K", "checkpoint"}, {"X", "in-place"}, {"A", "freeze"}, {NULL, NULL},
+};
+
 const struct tui_view tui_view_modules = {
     .name = "modules",
     .title = "modules",
@@ -314,6 +318,7 @@ const struct tui_view tui_view_modules = {
     .go = TUI_GO_MODULES,
     .help = "Space folds. K, X and A ask what if this module alone were checkpointed, in-place, "
             "frozen. \\ shows those with these words.",
+    .hints = HINTS,
     .beside = "timeline",
     .state_size = sizeof(struct modules),
     .is_list = true,

@@ -186,6 +186,11 @@ static void release(void *state)
     vs_free(((struct ops *)state)->ops);
 }
 
+static const struct tui_hint HINTS[] = {
+    {"enter", "go there"},
+    {NULL, NULL},
+};
+
 const struct tui_view tui_view_ops = {
     .name = "ops",
     .title = "ops",
@@ -194,6 +199,7 @@ const struct tui_view tui_view_ops = {
     .go = TUI_GO_OPS,
     .help = "change: of allocated bytes, within: the most above the start in between. < is a "
             "backward node, r is run again. Enter goes to the op.",
+    .hints = HINTS,
     .beside = "source",
     .state_size = sizeof(struct ops),
     .is_list = true,

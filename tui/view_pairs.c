@@ -524,6 +524,11 @@ static void release(void *state)
     vs_free(((struct pairs *)state)->picked);
 }
 
+static const struct tui_hint HINTS[] = {
+    {"n/N", "difference"}, {"t", "only these"}, {"o", "largest"}, {"enter", "why"},
+    {"D", "other run"},    {"gd", "sums"},      {NULL, NULL},
+};
+
 const struct tui_view tui_view_pairs = {
     .name = "pairs",
     .title = "side by side",
@@ -534,6 +539,7 @@ const struct tui_view tui_view_pairs = {
             "another size, ~ elsewhere in the other run. Moving moves both runs. n and N: from "
             "difference to difference. t: only what differs. o: the largest first. Enter: why the "
             "block is alive. D: the other run in the other views.",
+    .hints = HINTS,
     .beside = "diff",
     .state_size = sizeof(struct pairs),
     .is_list = true,

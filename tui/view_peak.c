@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "replay/alive.h"
+#include "replay/space.h"
 #include "tui/app.h"
 #include "tui/format.h"
 #include "tui/names.h"
@@ -41,6 +42,36 @@ struct pass {
 
 /* ---- parts ---- */
 
+/* Whether the refused bytes would have fitted into what is reserved and not in use, but for want of one hole. */
+static void add_fit(struct pass *pass, uint64_t refused)
+{
+    struct rpl_space space;
+    char buf[VS_BYTES_TEXT_MAX];
+
+    memset(&space, 0, sizeof(space));
+    rpl_space_fill(&space, pass->cursor);
+    if (space.free_bytes < refused)
+        tui_page_more(pass->page, 0, TUI_PLAIN, ", too little");
+    else if (space.largest_hole != SIZE_MAX)
+        tui_page_add(pass->page, TUI_BAD,
+                     "fragmentation: as much is free, but the largest hole is %s",
+                     vs_bytes_text(space.parts[space.largest_hole].bytes, buf));
+    rpl_space_release(&space);
+    tui_page_add(pass->page, TUI_DIM, "gW tries what helps, enter on a tensor says who holds it");
+}
+
+static void add_oom(struct pass *pass, const struct vs_event *event)
+{
+    char buf[VS_BYTES_TEXT_MAX];
+
+    tui_page_add(pass->page, TUI_BAD, "Out of memory: %s were refused",
+                 vs_bytes_text(event->b, buf))
+        ->seq = pass->at;
+    tui_page_more(pass->page, 0, TUI_PLAIN, ", with %s free on the device",
+                  vs_bytes_text(event->d, buf));
+    tui_page_add(pass->page, TUI_PLAIN, "%s", "")->seq = pass->at;
+}
+
 static void add_moment(struct pass *pass)
 {
     const struct rpl_live *live = rpl_cursor_live(pass->cursor);
@@ -49,12 +80,10 @@ static void add_moment(struct pass *pass)
     size_t len;
     const char *line = rpl_trace_source_line(pass->run->trace, here.line, &len);
 
-    tui_page_add(pass->page, TUI_STRONG, pass->oom ? "Out of memory: " : "Peak: ")->seq = pass->at;
-    if (pass->oom) {
-        tui_page_more(pass->page, 0, TUI_BAD, "%s were refused", vs_bytes_text(here.event.b, buf));
-        tui_page_more(pass->page, 0, TUI_PLAIN, " with %s free on the device; ",
-                      vs_bytes_text(here.event.d, buf));
-    }
+    if (pass->oom)
+        add_oom(pass, &here.event);
+    else
+        tui_page_add(pass->page, TUI_STRONG, "Peak: ")->seq = pass->at;
     tui_page_more(pass->page, 0, TUI_STRONG, "%s allocated", vs_bytes_text(live->allocated, buf));
     tui_page_more(pass->page, 0, TUI_DIM, " (%s bytes)", vs_bytes_exact_text(live->allocated, buf));
     tui_page_add(pass->page, TUI_PLAIN, "at event %" PRIu64 ", step %" PRId64 ", %s%s%s%s%s",
@@ -65,13 +94,18 @@ static void add_moment(struct pass *pass)
         tui_page_more(pass->page, 0, TUI_DIM, ", in a checkpoint's re-run");
     if (here.line) {
         tui_page_add(pass->page, TUI_LINE_NUMBER, "  %" PRIu32 "  ", here.line)->seq = pass->at;
-        tui_page_more(pass->page, 0, TUI_PLAIN, "%.*s", (int)len, line);
+        if (len)
+            tui_page_more(pass->page, 0, TUI_PLAIN, "%.*s", (int)len, line);
+        else
+            tui_page_more(pass->page, 0, TUI_PLAIN, "%s", here.func);
     }
     tui_page_add(pass->page, TUI_PLAIN, "requested %s", vs_bytes_text(live->requested, buf));
     tui_page_more(pass->page, 0, TUI_PLAIN, ", reserved %s", vs_bytes_text(live->reserved, buf));
     if (live->reserved >= live->allocated)
-        tui_page_more(pass->page, 0, TUI_PLAIN, ": %s of the segments not in use",
+        tui_page_more(pass->page, 0, TUI_PLAIN, ", of that %s free",
                       vs_bytes_text(live->reserved - live->allocated, buf));
+    if (pass->oom)
+        add_fit(pass, here.event.b);
 }
 
 static void add_category(struct pass *pass, int category, uint64_t bytes, uint64_t total)
@@ -285,6 +319,11 @@ static void release(void *state)
     tui_page_release(&((struct peak *)state)->page);
 }
 
+static const struct tui_hint HINTS[] = {
+    {"enter", "why"},
+    {NULL, NULL},
+};
+
 const struct tui_view tui_view_peak = {
     .name = "peak",
     .title = "the worst moment",
@@ -293,6 +332,7 @@ const struct tui_view tui_view_peak = {
     .go = TUI_GO_PEAK,
     .help = "What filled the device at its worst moment, wherever the cursor is. Enter on a "
             "tensor: why it is alive there.",
+    .hints = HINTS,
     .beside = "why",
     .state_size = sizeof(struct peak),
     .is_list = true,

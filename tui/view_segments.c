@@ -228,6 +228,12 @@ static void release(void *state)
     rpl_space_release(&((struct segments *)state)->space);
 }
 
+static const struct tui_hint HINTS[] = {
+    {"enter", "why"},
+    {":fit", "would it fit"},
+    {NULL, NULL},
+};
+
 const struct tui_view tui_view_segments = {
     .name = "segments",
     .title = "segments",
@@ -236,6 +242,7 @@ const struct tui_view tui_view_segments = {
     .go = TUI_GO_SEGMENTS,
     .help = "Each row is a segment, . is free. t: all to one scale. `:fit 1.5G` asks whether so "
             "much would fit here.",
+    .hints = HINTS,
     .beside = "timeline",
     .state_size = sizeof(struct segments),
     .is_list = true,

@@ -18,6 +18,7 @@
 #include "tui/format.h"
 #include "tui/names.h"
 #include "tui/page.h"
+#include "tui/sites.h"
 #include "tui/views.h"
 
 /* A caller is sought among so many events before the cursor. */
@@ -42,6 +43,7 @@ struct line {
  * current   index of the line that runs; SIZE_MAX: none
  * most      the highest `bytes`
  * vars      the variables
+ * sites     where the trace carries no source: functions and lines, by bytes
  * up        how many calls above the function that runs: its variables come first. 0: that one itself
  * call      that function, and the line of its call
  */
@@ -58,6 +60,7 @@ struct source {
     const char *source_of;
     struct rpl_frames frames;
     struct tui_page vars;
+    struct tui_page sites;
     size_t up;
     struct call call;
     size_t current;
@@ -250,10 +253,13 @@ struct areas {
     struct tui_rect vars;
 };
 
-static struct areas areas_of(int w, int h)
+/* Without a source there are no names either. */
+static struct areas areas_of(const struct source *s, int w, int h)
 {
     struct areas areas = {{0, 0, w, h}, {0, 0, 0, 0}};
 
+    if (!s->source_of)
+        return areas;
     if (w >= BESIDE_W) {
         areas.code.w = w * 3 / 5;
         areas.vars = (struct tui_rect){areas.code.w + 1, 0, w - areas.code.w - 1, h};
@@ -268,15 +274,25 @@ static void sync(void *state, struct tui_app *app, int w, int h)
 {
     struct source *s = state;
     const struct tui_run *run = tui_app_run(app);
-    struct areas areas = areas_of(w, h);
+    const char *text = rpl_trace_source_text(run->trace);
+    bool is_other = s->source_of != text;
+    struct areas areas;
 
+    if (is_other)
+        lines_split(s, text);
+    areas = areas_of(s, w, h);
+    if (!text) {
+        if (s->moves != app->moves)
+            tui_sites_fill(&s->sites, run);
+        s->moves = app->moves;
+        tui_list_fit(&s->list, s->sites.count, h);
+        s->sites.list = s->list;
+        return;
+    }
     if (s->moves != app->moves) {
-        const char *text = rpl_trace_source_text(run->trace);
         uint32_t line = rpl_cursor_here(run->cursor).line;
-        bool has_moved = s->at != app->at || s->source_of != text;
+        bool has_moved = s->at != app->at || is_other;
 
-        if (s->source_of != text)
-            lines_split(s, text);
         if (has_moved)
             s->up = 0;
         lines_weigh(s, run);
@@ -376,12 +392,14 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
                  bool is_focused)
 {
     const struct source *s = state;
-    struct areas areas = areas_of(c->at.w, c->at.h);
+    struct areas areas = areas_of(s, c->at.w, c->at.h);
     struct tui_canvas code = tui_canvas_part(c, areas.code);
     struct tui_canvas vars = tui_canvas_part(c, areas.vars);
 
-    if (!s->count)
-        tui_text(&code, 1, 0, tui_style(TUI_DIM), "this trace carries no source (it was imported)");
+    if (!s->source_of) {
+        tui_page_draw(&s->sites, c, is_focused);
+        return;
+    }
     for (int y = 0; y < code.at.h && s->list.top + (size_t)y < s->count; y++) {
         size_t i = s->list.top + (size_t)y;
 
@@ -401,7 +419,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
 static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
 {
     struct source *s = state;
-    const struct line *line = s->count ? &s->lines[s->list.at] : NULL;
+    const struct line *line = s->count && s->source_of ? &s->lines[s->list.at] : NULL;
     struct vs_text text = {NULL, 0, 0};
 
     if (line && action == TUI_FRAME_UP) {
@@ -410,6 +428,11 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     }
     if (line && action == TUI_FRAME_DOWN) {
         call_show(s, app, s->up > (size_t)count ? s->up - (size_t)count : 0);
+        return true;
+    }
+    if (!s->source_of && s->list.at < s->sites.count && action == TUI_OPEN) {
+        tui_app_choose_block(app, s->sites.lines[s->list.at].block);
+        tui_app_view(app, "why");
         return true;
     }
     if (!line || (action != TUI_OPEN && action != TUI_ACT))
@@ -430,9 +453,14 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
 
 static void text(const void *state, const struct tui_app *app, size_t row, struct vs_text *out)
 {
-    const struct line *line = &((const struct source *)state)->lines[row];
+    const struct source *s = state;
+    const struct line *line = &s->lines[row];
 
     (void)app;
+    if (!s->source_of) {
+        vs_text_add(out, vs_text_get(&s->sites.lines[row].text));
+        return;
+    }
     vs_text_addf(out, "%zu: ", row + 1);
     vs_text_add_n(out, line->text, (size_t)line->len);
 }
@@ -441,10 +469,10 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
 {
     const char *name = rpl_trace_source_name(tui_app_run(app)->trace);
 
-    (void)state;
-    vs_text_add(out, name ? name : "");
-    if (name)
-        vs_text_add(out, "; bytes each line holds");
+    if (((const struct source *)state)->source_of)
+        vs_text_addf(out, "%s; bytes each line holds", name ? name : "");
+    else
+        vs_text_add(out, "none in an imported trace: bytes by function and line");
 }
 
 static void release(void *state)
@@ -454,7 +482,15 @@ static void release(void *state)
     vs_free(s->lines);
     rpl_frames_release(&s->frames);
     tui_page_release(&s->vars);
+    tui_page_release(&s->sites);
 }
+
+static const struct tui_hint HINTS[] = {
+    {"enter", "why"},
+    {"space", "break"},
+    {"u/d", "caller"},
+    {NULL, NULL},
+};
 
 const struct tui_view tui_view_source = {
     .name = "source",
@@ -466,6 +502,7 @@ const struct tui_view tui_view_source = {
             "them is alive. Space: break on this line. u: the function that called. Beside it: "
             "names and what they hold, +2 is "
             "held by two more.",
+    .hints = HINTS,
     .beside = "why",
     .state_size = sizeof(struct source),
     .is_list = true,

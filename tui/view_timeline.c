@@ -426,6 +426,12 @@ static void release(void *state)
     vs_free(t->brush);
 }
 
+static const struct tui_hint HINTS[] = {
+    {"h/l", "move"},
+    {"j/k", "zoom"},
+    {NULL, NULL},
+};
+
 const struct tui_view tui_view_timeline = {
     .name = "timeline",
     .title = "memory",
@@ -436,6 +442,7 @@ const struct tui_view tui_view_timeline = {
             "step, 0 to the whole run. t: columns of equal time, not of equally many events. A "
             "click goes to the highest moment of a column. The line "
             "over the colours is the other run, where there is a what-if.",
+    .hints = HINTS,
     .beside = "source",
     .state_size = sizeof(struct timeline),
     .sync = sync,

@@ -98,6 +98,28 @@ static void fill(struct tries *s, struct tui_app *app)
     app->moves++;
 }
 
+/* ---- what a row says ---- */
+
+/* What a row is held against: the run as recorded, to its end also where memory ran out on the way. */
+static uint64_t recorded_peak(const struct tries *s, const struct tui_app *app)
+{
+    if (app->base.oom)
+        for (size_t i = 0; i < s->shown->count; i++)
+            if (!*s->shown->items[i].label && !s->shown->items[i].failed)
+                return s->shown->items[i].run.peak;
+    return app->base.top.allocated;
+}
+
+/* Whether its batch is more than the device holds: known where a capacity is, by runs on it. */
+static bool is_too_large(const struct tui_app *app, const struct rpl_try *t)
+{
+    const char *batch = vs_toggles_is_set(&t->set, VS_TOGGLE_BATCH)
+                            ? vs_toggles_get(&t->set, VS_TOGGLE_BATCH)
+                            : tui_change_recorded(app, VS_TOGGLE_BATCH);
+
+    return app->capacity && !t->failed && !t->is_batch_max && t->batch < strtoull(batch, NULL, 10);
+}
+
 /* ---- the view ---- */
 
 static size_t count_of(const struct tries *s)
@@ -151,15 +173,17 @@ static void draw_cost(const struct rpl_try *t, struct tui_canvas *c, int x, int 
     vs_text_release(&text);
 }
 
-static void draw_try(const struct tui_app *app, const struct rpl_try *t, struct tui_canvas *c,
-                     int y)
+static void draw_try(const struct tries *s, const struct tui_app *app, const struct rpl_try *t,
+                     struct tui_canvas *c, int y)
 {
+    uint64_t recorded = recorded_peak(s, app);
     int x = figures_x(c->at.w);
-    int64_t delta = (int64_t)(t->run.peak - app->base.top.allocated);
+    int64_t delta = (int64_t)(t->run.peak - recorded);
     struct vs_text text = {NULL, 0, 0};
     char buf[TUI_SHORT_MAX];
     enum tui_role role = delta < 0 ? TUI_GOOD : delta > 0 ? TUI_BAD : TUI_DIM;
 
+    tui_put(c, 0, y, is_too_large(app, t) ? '!' : ' ', tui_style(TUI_BAD));
     tui_put(c, 1, y, t->is_same ? '=' : ' ', tui_style(TUI_DIM));
     tui_text_cut(c, 3, y, x - 4, tui_style(t->failed ? TUI_DIM : TUI_PLAIN),
                  *t->label ? t->label : "(as recorded)");
@@ -169,8 +193,8 @@ static void draw_try(const struct tui_app *app, const struct rpl_try *t, struct 
     }
     tui_text_right(c, x, y, 7, tui_style(TUI_PLAIN), tui_short_bytes(t->run.peak, buf));
     tui_text_right(c, x + 7, y, 8, tui_style(role), tui_short_delta(delta, buf));
-    if (app->base.top.allocated)
-        vs_text_addf(&text, "%+.1f %%", 100.0 * (double)delta / (double)app->base.top.allocated);
+    if (recorded)
+        vs_text_addf(&text, "%+.1f %%", 100.0 * (double)delta / (double)recorded);
     tui_text_right(c, x + 15, y, 9, tui_style(role), vs_text_get(&text));
     vs_text_release(&text);
     draw_cost(t, c, x + 24, y);
@@ -193,7 +217,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
 
         if (row >= count_of(s))
             break;
-        draw_try(app, &s->shown->items[s->order[row]], c, y);
+        draw_try(s, app, &s->shown->items[s->order[row]], c, y);
         if (row == s->list.at)
             tui_mark(c, (struct tui_rect){0, y, c->at.w, 1},
                      is_focused ? TUI_SELECTED : TUI_SELECTED_QUIET);
@@ -247,10 +271,14 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
 {
     const struct tries *s = state;
 
-    (void)app;
-    if (count_of(s))
-        vs_text_addf(out, "%zu%s; = keeps every result bit by bit", count_of(s),
-                     s->is_done ? "" : " so far");
+    char buf[VS_BYTES_TEXT_MAX];
+
+    if (!count_of(s))
+        return;
+    vs_text_addf(out, "%zu%s; = keeps every result bit by bit", count_of(s),
+                 s->is_done ? "" : " so far");
+    if (app->capacity)
+        vs_text_addf(out, "; ! too large for %s", vs_bytes_text(app->capacity, buf));
 }
 
 static void release(void *state)
@@ -261,14 +289,24 @@ static void release(void *state)
     vs_free(s->order);
 }
 
+static const struct tui_hint HINTS[] = {
+    {"space", "try all"},
+    {"enter", "show"},
+    {"gw", "toggles"},
+    {NULL, NULL},
+};
+
 const struct tui_view tui_view_tries = {
     .name = "tries",
     .title = "what helps",
     .letter = 'W',
     .scope = TUI_IN_TRIES,
     .go = TUI_GO_TRIES,
-    .help = "Space runs every toggle alone and the best together; a key stops. Enter shows the run "
-            "of a row. = keeps losses and gradients bit by bit.",
+    .help =
+        "Space runs every toggle alone and the best together; a key stops. Enter shows the run "
+        "of a row. = keeps losses and gradients bit by bit; ! does not fit the device; batch: the "
+        "largest one that does.",
+    .hints = HINTS,
     .beside = "timeline",
     .state_size = sizeof(struct tries),
     .is_list = true,

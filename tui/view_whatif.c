@@ -22,11 +22,12 @@
 #define NAME_W 17
 #define VALUE_W 16
 
-/* list: a row a toggle. answer: what came of it */
+/* list: a row a toggle. answer: what came of it, else what the toggle `told` is */
 struct whatif {
     struct tui_list list;
     struct tui_page answer;
     uint64_t moves;
+    size_t told;
     int w;
 };
 
@@ -106,13 +107,35 @@ static void add_rest(struct tui_page *page, const struct tui_app *app, int w)
     tui_page_more(page, 0, TUI_DIM, "reserved %s \xE2\x86\x92 %s",
                   vs_bytes_text(compare->before.reserved, a),
                   vs_bytes_text(compare->after.reserved, b));
-    if (compare->after.oom)
-        tui_page_add(page, TUI_BAD, "the device runs out of memory at event %" PRIu64,
-                     compare->after.oom);
     if (app->change.refused) {
         tui_page_add(page, TUI_BAD, "not applied:");
         tui_page_wrap(page, w, 2, TUI_PLAIN, app->change.refused);
     }
+}
+
+/* Does it fit now? */
+static void add_fit(struct tui_page *page, const struct tui_app *app)
+{
+    const struct tui_run *run = &app->change.run;
+    char buf[VS_BYTES_TEXT_MAX];
+
+    if (run->oom)
+        tui_page_add(page, TUI_BAD, "memory %s out, at event %" PRIu64 ": %s refused",
+                     app->base.oom ? "still runs" : "runs", run->oom,
+                     vs_bytes_text(run->oom_bytes, buf));
+    else if (app->base.oom)
+        tui_page_add(page, TUI_GOOD, "it fits: memory no longer runs out");
+}
+
+/* What the chosen toggle is, in full: its row has no room for it. */
+static void add_toggle(struct whatif *s)
+{
+    const struct vs_toggle_info *info = vs_toggle_info((enum vs_toggle)s->list.at);
+    struct vs_text text = {NULL, 0, 0};
+
+    vs_text_addf(&text, "%s: %s. It costs: %s.", info->name, info->help, info->cost);
+    tui_page_wrap(&s->answer, s->w - 2, 0, TUI_PLAIN, vs_text_get(&text));
+    vs_text_release(&text);
 }
 
 static void answer_make(struct whatif *s, const struct tui_app *app)
@@ -124,6 +147,7 @@ static void answer_make(struct whatif *s, const struct tui_app *app)
     if (change->failure) {
         tui_page_wrap(page, s->w - 2, 0, TUI_BAD, change->failure);
     } else if (change->is_run) {
+        add_fit(page, app);
         add_peaks(page, &change->compare);
         add_categories(page, &change->compare);
         add_where(page, "was at", app->base.trace, &change->compare.before);
@@ -136,6 +160,7 @@ static void answer_make(struct whatif *s, const struct tui_app *app)
             "through the allocator again: alloc-conf and target can be changed, what needs "
             "the net cannot.");
     } else {
+        add_toggle(s);
         tui_page_wrap(
             page, s->w - 2, 0, TUI_DIM,
             "space flips a toggle, h and l change its value. The net runs again without "
@@ -160,9 +185,10 @@ static void sync(void *state, struct tui_app *app, int w, int h)
 {
     struct whatif *s = state;
 
-    if (s->moves != app->moves || s->w != w) {
+    if (s->moves != app->moves || s->w != w || s->told != s->list.at) {
         s->w = w;
         s->moves = app->moves;
+        s->told = s->list.at;
         answer_make(s, app);
     }
     tui_list_fit(&s->list, VS_TOGGLE_COUNT, list_h(h));
@@ -314,6 +340,11 @@ static void release(void *state)
     tui_page_release(&((struct whatif *)state)->answer);
 }
 
+static const struct tui_hint HINTS[] = {
+    {"space", "flip"},    {"h/l", "value"},     {"C-r", "as recorded"}, {"D", "other run"},
+    {"gd", "difference"}, {"gW", "what helps"}, {NULL, NULL},
+};
+
 const struct tui_view tui_view_whatif = {
     .name = "whatif",
     .title = "what if",
@@ -322,6 +353,7 @@ const struct tui_view tui_view_whatif = {
     .go = TUI_GO_WHATIF,
     .help = "Space flips the toggle, h and l change its value, <C-r> is as recorded again, D goes "
             "between the two runs. `:set batch=13` takes any value.",
+    .hints = HINTS,
     .beside = "timeline",
     .state_size = sizeof(struct whatif),
     .is_list = true,

@@ -197,6 +197,12 @@ static void release(void *state)
     tui_page_release(&((struct why *)state)->page);
 }
 
+static const struct tui_hint HINTS[] = {
+    {"%", "alloc<>free"},
+    {"W", "watch"},
+    {NULL, NULL},
+};
+
 const struct tui_view tui_view_why = {
     .name = "why",
     .title = "why alive",
@@ -204,6 +210,7 @@ const struct tui_view tui_view_why = {
     .scope = TUI_IN_WHY,
     .go = TUI_GO_WHY,
     .help = "Enter on a row with an event (@) goes there; < comes back.",
+    .hints = HINTS,
     .beside = "blocks",
     .state_size = sizeof(struct why),
     .is_list = true,

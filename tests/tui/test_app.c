@@ -385,6 +385,53 @@ static void where_the_trace_ends_nothing_is_said_of_what_comes_after(void **stat
     tui_app_release(&app);
 }
 
+/* Whoever opens a run that ended so has one question, and the next: does it fit now? */
+static void where_memory_ran_out_is_said_at_once(void **state)
+{
+    const char *path = program_path("oom2.db");
+    struct program p = program_run("record", "sample_nets/resnet18.py", "--device", "meta",
+                                   "--batch", "64", "--capacity", "1G", "-o", path, NULL);
+    struct tui_app app;
+
+    (void)state;
+    program_release(&p);
+    session_open(&app, path, 80, 24);
+    assert_int_equal(app.at, sql_int(path, "select seq from event where kind = 'oom'"));
+    session_expect(&app, "OUT OF MEMORY @");
+    session_expect(&app, "49.0 MiB refused");
+    session_expect(&app, "gk says what filled it");
+    session_type(&app, "gk");
+    session_expect(&app, "too little");
+    session_type(&app, ":set batch=16<enter>gwM");
+    session_expect(&app, "it fits: memory no longer runs out");
+    session_expect_not(&app, "OUT OF MEMORY");
+    assert_int_equal(app.at, tui_app_run(&app)->top.event);
+    session_type(&app, ":set batch=128<enter>");
+    session_expect(&app, "memory still runs out");
+    session_expect(&app, "OUT OF MEMORY");
+    tui_app_release(&app);
+}
+
+/* Without a source the lines stand by their functions, and hold all that is allocated. */
+static void an_imported_trace_has_its_lines_by_function(void **state)
+{
+    const char *path = program_path("imported.db");
+    struct program p =
+        program_run("import", "tests/golden/snapshots/attention_3g.pickle.gz", "-o", path, NULL);
+    struct tui_app app;
+
+    (void)state;
+    assert_int_equal(p.status, 0);
+    program_release(&p);
+    session_open(&app, path, 100, 40);
+    session_type(&app, "gcM");
+    session_expect(&app, "none in an imported trace: bytes by function and line");
+    session_expect(&app, ".py:");
+    session_type(&app, "<enter>");
+    session_expect(&app, "nobody knows: a snapshot does not say");
+    tui_app_release(&app);
+}
+
 static void filters_stack_and_are_forgotten(void **state)
 {
     struct tui_app app;
@@ -684,6 +731,8 @@ int main(void)
         cmocka_unit_test(every_action_is_done_by_somebody),
         cmocka_unit_test(random_keys_and_sizes_leave_a_session_whole),
         cmocka_unit_test(where_the_trace_ends_nothing_is_said_of_what_comes_after),
+        cmocka_unit_test(where_memory_ran_out_is_said_at_once),
+        cmocka_unit_test(an_imported_trace_has_its_lines_by_function),
         cmocka_unit_test(filters_stack_and_are_forgotten),
         cmocka_unit_test(a_search_goes_round_and_backwards),
         cmocka_unit_test(jumps_lead_back_and_forward),
