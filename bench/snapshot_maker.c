@@ -17,11 +17,10 @@
 #define SAVED 8
 #define TEMPS 6
 #define GRAD_TEMPS 10
-#define VARIANTS 16 /* places that the loop is called from */
-#define SITES (LAYERS * 80)
-#define STACKS (VARIANTS * SITES * 2)
+#define VARIANTS 4 /* places that the loop is called from */
+#define SITES 80
 
-/* One recorded event; stack: below STACKS. */
+/* One recorded event. */
 struct entry {
     uint64_t address;
     uint64_t bytes;
@@ -57,26 +56,24 @@ static uint64_t random_below(struct run *run, uint64_t n)
     return (run->random >> 33) % n;
 }
 
-/* The stack of call `site` of a layer; frees have stacks of their own. */
-static uint32_t stack_of(uint64_t variant, unsigned layer, unsigned site, bool is_free)
+/* The stack of call `site`, the same in each layer; frees have stacks of their own. */
+static uint32_t stack_of(uint64_t variant, unsigned site, bool is_free)
 {
-    return (uint32_t)(((variant * LAYERS + layer) * 80 + site) * 2 + is_free);
+    return (uint32_t)((variant * SITES + site) * 2 + is_free);
 }
 
-static struct eng_block *get(struct run *run, uint64_t variant, unsigned layer, unsigned site,
-                             uint64_t bytes)
+static struct eng_block *get(struct run *run, uint64_t variant, unsigned site, uint64_t bytes)
 {
     struct eng_block *block = NULL;
 
-    run->stack = stack_of(variant, layer, site, false);
+    run->stack = stack_of(variant, site, false);
     VS_ASSERT(eng_alloc_get(run->alloc, bytes, 0, &block, NULL) == VS_OK);
     return block;
 }
 
-static void put(struct run *run, uint64_t variant, unsigned layer, unsigned site,
-                struct eng_block *block)
+static void put(struct run *run, uint64_t variant, unsigned site, struct eng_block *block)
 {
-    run->stack = stack_of(variant, layer, site, true);
+    run->stack = stack_of(variant, site, true);
     eng_alloc_put(run->alloc, block);
 }
 
@@ -94,11 +91,11 @@ static void forward(struct run *run, uint64_t variant, uint64_t tokens)
         struct eng_block *temps[TEMPS];
 
         for (unsigned i = 0; i < SAVED; i++)
-            run->saved[layer][i] = get(run, variant, layer, i, tokens * 1024 * (1 + i % 4) + 4 * i);
+            run->saved[layer][i] = get(run, variant, i, tokens * 1024 * (1 + i % 4) + 4 * i);
         for (unsigned i = 0; i < TEMPS; i++)
-            temps[i] = get(run, variant, layer, SAVED + i, tokens * (i ? 2048 * i : 4));
+            temps[i] = get(run, variant, SAVED + i, tokens * (i ? 2048 * i : 4));
         for (unsigned i = 0; i < TEMPS; i++)
-            put(run, variant, layer, SAVED + i, temps[i]);
+            put(run, variant, SAVED + i, temps[i]);
     }
 }
 
@@ -106,14 +103,14 @@ static void backward(struct run *run, uint64_t variant, uint64_t tokens)
 {
     for (unsigned layer = LAYERS; layer-- > 0;) {
         for (unsigned i = 0; i < GRAD_TEMPS; i++) {
-            struct eng_block *temp = get(run, variant, layer, 16 + i, tokens * 1024 * (1 + i % 5));
+            struct eng_block *temp = get(run, variant, 16 + i, tokens * 1024 * (1 + i % 5));
 
             if (i < SAVED)
-                put(run, variant, layer, i, run->saved[layer][i]);
-            put(run, variant, layer, 16 + i, temp);
+                put(run, variant, i, run->saved[layer][i]);
+            put(run, variant, 16 + i, temp);
         }
         for (unsigned i = 0; i < PARAMS; i++)
-            run->grads[layer][i] = get(run, variant, layer, 28 + i, param_bytes(i));
+            run->grads[layer][i] = get(run, variant, 28 + i, param_bytes(i));
     }
 }
 
@@ -122,13 +119,13 @@ static void optimizer(struct run *run, uint64_t variant, bool is_first)
     for (unsigned layer = 0; layer < LAYERS; layer++)
         for (unsigned i = 0; i < PARAMS; i++) {
             for (unsigned j = 1; j < 3 && is_first; j++)
-                run->params[layer][i][j] = get(run, variant, layer, 41, param_bytes(i));
+                run->params[layer][i][j] = get(run, variant, 41, param_bytes(i));
             for (unsigned j = 0; j < 3; j++) {
-                struct eng_block *temp = get(run, variant, layer, 42 + i * 3 + j, param_bytes(i));
+                struct eng_block *temp = get(run, variant, 42 + i * 3 + j, param_bytes(i));
 
-                put(run, variant, layer, 42 + i * 3 + j, temp);
+                put(run, variant, 42 + i * 3 + j, temp);
             }
-            put(run, variant, layer, 28 + i, run->grads[layer][i]); /* zero_grad */
+            put(run, variant, 28 + i, run->grads[layer][i]); /* zero_grad */
         }
 }
 
@@ -136,7 +133,7 @@ static void run_all(struct run *run, uint64_t events)
 {
     for (unsigned layer = 0; layer < LAYERS; layer++)
         for (unsigned i = 0; i < PARAMS; i++)
-            run->params[layer][i][0] = get(run, 0, layer, 79, param_bytes(i));
+            run->params[layer][i][0] = get(run, 0, 79, param_bytes(i));
     for (uint64_t step = 0; run->count < events; step++) {
         uint64_t tokens = 256 + 64 * random_below(run, 29);
 
@@ -184,19 +181,22 @@ enum word {
     W_COUNT = W_KINDS + ENG_ALLOC_EV_COUNT
 };
 
-/* memo: of the next object. words, stacks, frames: memo number and one; 0: not written yet. */
+/*
+ * memo: of the next object. words, frames: memo number and one; 0: not written yet. list: likewise of the last stack. Each capture
+ * is a list of its own, as PyTorch has it; frames are shared.
+ */
 struct pickler {
     FILE *file;
     char buffer[2 * FRAME_BYTES];
     size_t len;
     uint32_t memo;
     uint32_t words[W_COUNT];
-    uint32_t *stacks;
     uint32_t *frames;
+    uint32_t list;
 };
 
-/* Layers times sites of frames in C++ and in Python that are a layer's own, then those of the loop. */
-#define FRAMES_OWN ((size_t)LAYERS * 80 * 8)
+/* A site's own frames, in C++ and in Python; then those of the loop. */
+#define FRAMES_OWN ((size_t)SITES * 8)
 #define FRAMES_SHARED ((size_t)VARIANTS * (FRAMES_OF_PYTHON + FRAMES_OF_CPP))
 
 static void frame_end(struct pickler *p)
@@ -356,19 +356,19 @@ static void put_frame(struct pickler *p, size_t number, bool is_cpp)
     end(p, 'u');
 }
 
-/* Innermost first: C++, the layer's own Python, the loop. */
-static void put_stack(struct pickler *p, uint32_t stack)
+/* Innermost first: C++, the site's own Python, the loop. A free that is completed at once has the list of its request. */
+static void put_stack(struct pickler *p, uint32_t stack, bool is_again)
 {
     size_t own = stack / 2 % SITES * 8;
     size_t shared = FRAMES_OWN + stack / 2 / SITES * (FRAMES_OF_PYTHON + FRAMES_OF_CPP);
 
     put_word(p, W_FRAMES);
-    if (p->stacks[stack]) {
-        put_get(p, p->stacks[stack]);
+    if (is_again) {
+        put_get(p, p->list);
         return;
     }
     begin(p, ']');
-    p->stacks[stack] = p->memo;
+    p->list = p->memo;
     end(p, '(');
     for (size_t i = 0; i < FRAMES_OF_CPP; i++)
         put_frame(p, i < 4 ? own + i : shared + i, true);
@@ -436,7 +436,7 @@ static void put_entry(struct pickler *p, const struct entry *entry, uint64_t at)
     put_text(p, "N/A");
     put_word(p, W_METADATA);
     put_word(p, W_EMPTY);
-    put_stack(p, entry->stack);
+    put_stack(p, entry->stack, entry->kind == ENG_ALLOC_EV_FREE_COMPLETED);
     end(p, 'u');
 }
 
@@ -482,11 +482,9 @@ uint64_t snapshot_make(FILE *out, uint64_t events)
     run->random = 5;
     run_all(run, events);
     p->file = out;
-    p->stacks = vs_calloc(STACKS, sizeof(*p->stacks));
     p->frames = vs_calloc(FRAMES_OWN + FRAMES_SHARED, sizeof(*p->frames));
     put_all(p, run);
     count = run->count;
-    vs_free(p->stacks);
     vs_free(p->frames);
     vs_free(p);
     vs_free(run->entries);

@@ -6,7 +6,8 @@
  * Invariant:      equal arguments, equal bytes; every event is one that the allocator really had, so an import finds nothing to refuse.
  *
  * What is invented: a transformer of 48 layers that trains with AdamW on sequences of changing lengths. What is not: the order in which
- * CPython's pickler (protocol 4) meets objects, what it shares and what it writes anew; it is that of PyTorch 2.10's dumps.
+ * CPython's pickler (protocol 4) meets objects, what it shares and what it writes anew: as in PyTorch 2.10's dumps each allocation and each
+ * free has a list of frames of its own, of some hundred different contents.
  */
 #ifndef BENCH_SNAPSHOT_MAKER_H
 #define BENCH_SNAPSHOT_MAKER_H
@@ -14,7 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* At least `events` events, to the end of a step; how many. About 90 bytes each and 40 MB of stacks, all of which occur within 200,000. */
+/* At least `events` events, to the end of a step; how many. About 240 bytes each, 640 different stacks 52 deep. */
 uint64_t snapshot_make(FILE *out, uint64_t events);
 
 #endif
