@@ -96,7 +96,7 @@ uint64_t sto_value_row(const struct sto_pickle *pickle, struct sto_value v,
 
 /*
  * A number of the caller's own, kept with a list, tuple or dict, so that what is shared is looked at once. 0 at first.
- * Of anything else it is 0 and stays so, and so does one that is too large to keep (from 2^27 on).
+ * Lists that are written the same may have one together. Of anything else it is 0 and stays so, and so does one that is too large to keep (from 2^27 on).
  */
 uint32_t sto_value_mark(const struct sto_pickle *pickle, struct sto_value v);
 void sto_value_mark_set(struct sto_pickle *pickle, struct sto_value v, uint32_t mark);

@@ -5,6 +5,7 @@
  * Invariant:      whatever is unusual (the end near, a number not put, no room, a mark too many) is left to pickle.c, untouched: so
  *                 nothing is refused here, and without this file the same would be read, more slowly.
  */
+#include "store/pickle_list.h"
 #include "store/pickle_machine.h"
 
 /* More than any opcode here has, but for a text's bytes. */
@@ -78,6 +79,19 @@ static inline void push(const struct sto_machine *m, struct hot *hot, struct sto
     hot->b += bytes;
 }
 
+/* An empty list, and behind the mark its frames as memo numbers. */
+static inline bool list_take(const struct sto_machine *m, struct hot *hot)
+{
+    size_t bytes;
+
+    if (m->is_plain || hot->top == hot->floor || TAG_OF(hot->top[-1].value) != TAG_LIST)
+        return false;
+    m->p->memo_count = (size_t)(hot->memo_end - m->p->memo);
+    bytes = sto_list_take(m->p, hot->top[-1].value, hot->b + 1, m->bytes + m->len);
+    hot->b += bytes ? bytes + 1 : 0;
+    return bytes;
+}
+
 /* One opcode; false: pickle.c must do it. */
 static inline bool one(struct sto_machine *m, struct hot *hot)
 {
@@ -102,6 +116,8 @@ static inline bool one(struct sto_machine *m, struct hot *hot)
             return false;
         break;
     case OP_MARK:
+        if (list_take(m, hot))
+            return true;
         if (m->mark_count == STO_MACHINE_MARKS_MAX)
             return false;
         m->marks[m->mark_count++] =

@@ -26,14 +26,26 @@ enum sto_plain { PLAIN_NONE, PLAIN_FALSE, PLAIN_TRUE };
 
 /*
  * A list or a tuple, or a dict that is not packed. Items in the arena, or of their own (from OWN_CAP on). Of a dict they are its
- * values, and its keys stand behind its `cap` values. is_narrow: dicts only, by their numbers, in 32 bits each.
+ * values, and its keys stand behind its `cap` values. is_narrow: dicts only, by their numbers, in 32 bits each. list: the number and one of
+ * that whose items (and mark) it shares; 0: of none.
  */
 struct sto_box {
     void *items;
     uint32_t count;
     uint32_t cap;
     uint32_t mark;
-    bool is_narrow;
+    uint32_t is_narrow : 1;
+    uint32_t list : 31;
+};
+#define STO_LISTS_MAX ((UINT32_C(1) << 31) - 2)
+
+/* The items of lists that are written as bytes[at … at + len - 1]. */
+struct sto_list {
+    uint32_t *items;
+    uint64_t at;
+    uint32_t len;
+    uint32_t count;
+    uint32_t mark;
 };
 #define OWN_CAP 1024
 
@@ -96,6 +108,9 @@ struct sto_pickle {
     struct sto_nested *nested;
     size_t nested_count, nested_cap;
     struct sto_slots nested_slots;
+    struct sto_list *lists;
+    size_t list_count, list_cap;
+    struct sto_slots list_slots;
     struct sto_big *bigs;
     size_t big_count, big_cap;
     double *floats;
@@ -118,6 +133,9 @@ VS_MUST_USE static inline bool sto_pickle_grow(struct sto_pickle *p, void *vec, 
 {
     return count < *cap || sto_pickle_more(p, vec, cap, elem_size);
 }
+
+/* What a memo entry is that nobody has put: no value has it. */
+#define STO_MEMO_UNSET (UINT64_MAX & ~UINT64_C(7))
 
 static inline struct sto_value sto_value_of(enum sto_tag tag, uint64_t payload)
 {

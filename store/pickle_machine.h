@@ -16,9 +16,6 @@
 #define STO_MACHINE_MARKS_MAX 1000
 #define STO_MACHINE_LINE_MAX 4096
 
-/* What a memo entry is that nobody has put: no value has it. */
-#define STO_MEMO_UNSET (UINT64_MAX & ~UINT64_C(7))
-
 /* How deep the stack was, and where the MARK stands. */
 struct sto_mark {
     size_t depth;

@@ -160,7 +160,7 @@ static inline void item_set(struct sto_box *box, size_t i, struct sto_value v)
 static bool box_grow(struct sto_pickle *p, struct sto_box *box, uint64_t need, bool is_narrow,
                      bool has_keys)
 {
-    struct sto_box grown = *box;
+    struct sto_box grown = *box; /* what is shared is never grown in place: it has no room */
     uint64_t cap = box->cap ? (uint64_t)box->cap * 2 : need;
 
     if (need <= box->cap && is_narrow == box->is_narrow)
@@ -171,6 +171,7 @@ static bool box_grow(struct sto_pickle *p, struct sto_box *box, uint64_t need, b
         return false;
     grown.cap = (uint32_t)cap;
     grown.is_narrow = is_narrow;
+    grown.list = 0;
     grown.items = cap >= OWN_CAP ? vs_alloc(box_bytes(cap, is_narrow, has_keys))
                                  : vs_arena_alloc(p->arena, box_bytes(cap, is_narrow, has_keys));
     for (size_t i = 0; i < box->count; i++) {
@@ -220,7 +221,7 @@ static bool unpack(struct sto_pickle *p, struct sto_value v, uint64_t need)
 {
     uint64_t *dict = &p->dicts[PAYLOAD_OF(v)];
     uint64_t at = packed_at(p, v);
-    uint32_t mark = sto_value_mark(p, v);
+    const uint32_t mark = sto_value_mark(p, v);
     struct sto_value key, value;
     uint32_t number;
 
@@ -460,6 +461,8 @@ uint32_t sto_value_mark(const struct sto_pickle *p, struct sto_value v)
 
     if (TAG_OF(v) == TAG_DICT && !box)
         return (uint32_t)(p->dicts[PAYLOAD_OF(v)] >> DICT_AT_BITS);
+    if (box && box->list)
+        return p->lists[box->list - 1].mark;
     return box ? box->mark : 0;
 }
 
@@ -468,7 +471,9 @@ void sto_value_mark_set(struct sto_pickle *p, struct sto_value v, uint32_t mark)
     struct sto_box *box = box_of(p, v);
     uint64_t *dict;
 
-    if (box) {
+    if (box && box->list) {
+        p->lists[box->list - 1].mark = mark;
+    } else if (box) {
         box->mark = mark;
     } else if (TAG_OF(v) == TAG_DICT && mark <= DICT_MARK_MAX) {
         dict = &p->dicts[PAYLOAD_OF(v)];
@@ -495,6 +500,8 @@ void sto_pickle_free(struct sto_pickle *p)
     vs_free(p->dicts);
     vs_free(p->nested);
     vs_free(p->nested_slots.at);
+    vs_free(p->lists);
+    vs_free(p->list_slots.at);
     vs_free(p->bigs);
     vs_free(p->floats);
     vs_free(p->keys);
