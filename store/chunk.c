@@ -3,7 +3,7 @@
  *
  * For:            store/chunk_internal.h says.
  * Must not know:  strings, places, what the tensors' blocks mean.
- * Invariant:      what is copied out was decoded whole: every event of its chunk was there exactly once.
+ * Invariant:      what is given out was decoded whole: every event of its chunk was there exactly once.
  */
 #include "store/chunk_internal.h"
 
@@ -247,16 +247,21 @@ static enum vs_status blocks_load(struct sto_chunks *c, const struct chunk *chun
     return st;
 }
 
-static enum vs_status chunk_decode(struct sto_chunks *c, size_t at, struct vs_error *err)
+/*
+ * Chunk number `at` of the list. whole: room for its events, for who wants all of them; they are not copied then, and *in_place says that they
+ * are there. NULL, or where the chunk has grown in the file: they go where they stay for the next request.
+ */
+static enum vs_status chunk_decode(struct sto_chunks *c, size_t at, struct vs_event *whole,
+                                   bool *in_place, struct vs_error *err)
 {
     struct sto_block blocks[VS_EVENT_KIND_COUNT];
     const struct chunk *chunk = &c->list[at];
+    struct vs_event *events;
     size_t block_count;
     uint64_t count;
     enum vs_status st;
 
     vs_arena_clear(c->bytes);
-    c->current = SIZE_MAX;
     st = sto_db_exec(c->db, "BEGIN", err);
     if (st)
         return st;
@@ -270,11 +275,16 @@ static enum vs_status chunk_decode(struct sto_chunks *c, size_t at, struct vs_er
         return st;
     if (count < chunk->count || count > STO_CHUNK_EVENTS_MAX)
         return fail_damaged(c, chunk->first_seq, "events are missing", err);
+    *in_place = whole && count == chunk->count;
+    events = *in_place ? whole : c->events;
+    if (!*in_place)
+        c->current = SIZE_MAX;
     memset(c->is_filled, 0, (size_t)count * sizeof(*c->is_filled));
     for (size_t i = 0; i < block_count; i++)
-        if (!sto_codec_decode(c->codec, &blocks[i], c->events, c->is_filled, (size_t)count))
+        if (!sto_codec_decode(c->codec, &blocks[i], events, c->is_filled, (size_t)count))
             return fail_damaged(c, chunk->first_seq, "a block cannot be decoded", err);
-    c->current = at;
+    if (!*in_place)
+        c->current = at;
     return VS_OK;
 }
 
@@ -309,14 +319,18 @@ enum vs_status sto_chunks_read(struct sto_chunks *c, uint64_t first_seq, size_t 
         uint64_t offset = first_seq - c->list[at].first_seq;
         uint64_t take = c->list[at].count - offset;
 
+        bool in_place = false;
+
         if (at != c->current) {
-            enum vs_status st = chunk_decode(c, at, err);
+            struct vs_event *whole = take <= count && !offset ? out : NULL;
+            enum vs_status st = chunk_decode(c, at, whole, &in_place, err);
 
             if (st)
                 return st;
         }
         take = take < count ? take : count;
-        memcpy(out, c->events + offset, (size_t)take * sizeof(*out));
+        if (!in_place)
+            memcpy(out, c->events + offset, (size_t)take * sizeof(*out));
         out += take;
         first_seq += take;
         count -= (size_t)take;

@@ -29,7 +29,6 @@ struct sto_codec *sto_codec_new(void)
 
     for (int f = 0; f < STO_FIELD_COUNT; f++)
         codec->values[f] = vs_alloc(n * sizeof(int64_t));
-    codec->zeros = vs_calloc(n, sizeof(*codec->zeros));
     codec->order = vs_alloc(n * sizeof(*codec->order));
     codec->words = vs_alloc(n * sizeof(*codec->words));
     codec->codes = vs_alloc(n * sizeof(*codec->codes));
@@ -48,7 +47,6 @@ void sto_codec_free(struct sto_codec *codec)
         return;
     for (int f = 0; f < STO_FIELD_COUNT; f++)
         vs_free(codec->values[f]);
-    vs_free(codec->zeros);
     vs_free(codec->order);
     vs_free(codec->words);
     vs_free(codec->codes);
@@ -134,91 +132,114 @@ static const struct sto_column *column_source(const struct sto_block *block,
     return from;
 }
 
-/* base + step * i + unit * word, wrapping: a damaged column gives odd values, never undefined behaviour. */
-static inline int64_t column_line(const struct sto_column *col, uint64_t word, size_t i)
+/* Events are put together so many at a time: what they are made of stays in the first cache. */
+#define TILE 256
+
+/*
+ * A column being decoded.
+ *
+ * data    words, or codes where there is a dictionary; NULL: the number is 0
+ * dict    base + unit * word of each entry
+ */
+struct column_in {
+    const struct sto_column *col;
+    const uint8_t *data;
+    const int64_t *dict;
+    uint64_t dict_count;
+};
+
+/* base + unit * word, wrapping: a damaged column gives odd values, never undefined behaviour. */
+static inline int64_t column_word(const struct sto_column *col, uint64_t word)
 {
-    return (int64_t)((uint64_t)col->base + (uint64_t)col->step * i + (uint64_t)col->unit * word);
+    return (int64_t)((uint64_t)col->base + (uint64_t)col->unit * word);
+}
+
+/* Ready to take the values of a stored column. dict_room: for STO_CHUNK_EVENTS_MAX entries. False where it is damaged. */
+static bool column_open(const struct sto_block *block, const struct sto_column *col,
+                        int64_t *dict_room, struct column_in *in)
+{
+    const struct sto_column *from = column_source(block, col);
+
+    if (!from)
+        return false;
+    *in = (struct column_in){.col = col, .data = col->width ? from->data : NULL};
+    if (!col->dict)
+        return true;
+    in->dict_count = col->dict_bytes / col->dict_width;
+    /* codes that are larger than any chunk needs find no entry either */
+    if (in->dict_count > STO_CHUNK_EVENTS_MAX)
+        in->dict_count = STO_CHUNK_EVENTS_MAX;
+    for (size_t i = 0; i < in->dict_count; i++)
+        dict_room[i] = column_word(col, word_get(col->dict + i * col->dict_width, col->dict_width));
+    in->dict = dict_room;
+    return true;
 }
 
 /* Each word is a number of the column. */
-static void words_decode(const struct sto_column *col, size_t count, int64_t *out)
+static void words_take(const struct column_in *in, size_t first, size_t count, int64_t *out)
 {
-    const uint8_t *in = col->data;
+    const struct sto_column *col = in->col;
+    const uint8_t *at = in->data + first * col->width;
 
     switch (col->width) {
     case 1:
-        for (size_t i = 0; i < count; i++, in += 1)
-            out[i] = column_line(col, word_1(in), i);
+        for (size_t i = 0; i < count; i++)
+            out[i] = column_word(col, word_1(at + i));
         break;
     case 2:
-        for (size_t i = 0; i < count; i++, in += 2)
-            out[i] = column_line(col, word_2(in), i);
+        for (size_t i = 0; i < count; i++)
+            out[i] = column_word(col, word_2(at + 2 * i));
         break;
     case 3:
-        for (size_t i = 0; i < count; i++, in += 3)
-            out[i] = column_line(col, word_3(in), i);
+        for (size_t i = 0; i < count; i++)
+            out[i] = column_word(col, word_3(at + 3 * i));
         break;
     default:
-        for (size_t i = 0; i < count; i++, in += col->width)
-            out[i] = column_line(col, word_get(in, col->width), i);
+        for (size_t i = 0; i < count; i++)
+            out[i] = column_word(col, word_get(at + i * col->width, col->width));
         break;
     }
 }
 
 /* Each word is the number of an entry in the dictionary. False: there is no such entry. */
-static bool dict_decode(const struct sto_column *col, const uint8_t *codes, size_t count,
-                        int64_t *out)
+static bool codes_take(const struct column_in *in, size_t first, size_t count, int64_t *out)
 {
-    uint64_t dict_count = col->dict_bytes / col->dict_width;
+    const uint8_t *at = in->data + first * in->col->width;
+    bool is_bad = false;
 
     for (size_t i = 0; i < count; i++) {
-        uint64_t code =
-            col->width == 1 ? word_1(codes + i) : word_get(codes + i * col->width, col->width);
+        uint64_t code = in->col->width == 1 ? word_1(at + i) : word_2(at + 2 * i);
 
-        if (code >= dict_count)
-            return false;
-        out[i] = column_line(col, word_get(col->dict + code * col->dict_width, col->dict_width), i);
+        is_bad |= code >= in->dict_count;
+        out[i] = code < in->dict_count ? in->dict[code] : 0;
     }
+    return !is_bad;
+}
+
+/* Values first … first + count - 1 of the column. False where it is damaged. */
+static bool column_take(const struct column_in *in, size_t first, size_t count, int64_t *out)
+{
+    uint64_t step = (uint64_t)in->col->step;
+
+    if (in->dict) {
+        if (!codes_take(in, first, count, out))
+            return false;
+    } else if (in->data) {
+        words_take(in, first, count, out);
+    } else {
+        for (size_t i = 0; i < count; i++)
+            out[i] = in->col->base;
+    }
+    for (size_t i = 0; step && i < count; i++)
+        out[i] = (int64_t)((uint64_t)out[i] + step * (first + i));
     return true;
 }
 
-bool sto_codec_column(const struct sto_block *block, enum sto_field field, int64_t *out)
+/* The events of a tile, from their values, to where they are in the chunk. */
+static bool tile_put(const int64_t (*v)[TILE], size_t count, uint32_t kind, struct vs_event *events,
+                     bool *is_filled, size_t capacity)
 {
-    const struct sto_column *col = &block->columns[field];
-    const struct sto_column *from;
-
-    if (!col->is_stored) {
-        memset(out, 0, block->count * sizeof(*out));
-        return true;
-    }
-    from = column_source(block, col);
-    if (!from)
-        return false;
-    if (col->width == 0) {
-        for (size_t i = 0; i < block->count; i++)
-            out[i] = column_line(col, 0, i);
-        return true;
-    }
-    if (col->dict)
-        return dict_decode(col, from->data, block->count, out);
-    words_decode(col, block->count, out);
-    return true;
-}
-
-bool sto_codec_decode(struct sto_codec *codec, const struct sto_block *block,
-                      struct vs_event *events, bool *is_filled, size_t capacity)
-{
-    const int64_t *v[STO_FIELD_COUNT];
-
-    if (block->count > capacity || capacity > STO_CHUNK_EVENTS_MAX)
-        return false;
-    for (int f = 0; f < STO_FIELD_COUNT; f++) {
-        v[f] = block->columns[f].is_stored ? codec->values[f] : codec->zeros;
-        if (block->columns[f].is_stored &&
-            !sto_codec_column(block, (enum sto_field)f, codec->values[f]))
-            return false;
-    }
-    for (size_t i = 0; i < block->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         uint64_t at = (uint64_t)v[STO_FIELD_SEQ][i];
 
         if (at >= capacity || is_filled[at])
@@ -232,9 +253,38 @@ bool sto_codec_decode(struct sto_codec *codec, const struct sto_block *block,
             .d = (uint64_t)v[STO_FIELD_D][i],
             .e = (uint32_t)v[STO_FIELD_E][i],
             .place = (uint32_t)v[STO_FIELD_PLACE][i],
-            .kind = (uint8_t)block->kind,
+            .kind = (uint8_t)kind,
             .aux = (uint8_t)v[STO_FIELD_AUX][i],
         };
+    }
+    return true;
+}
+
+bool sto_codec_decode(struct sto_codec *codec, const struct sto_block *block,
+                      struct vs_event *events, bool *is_filled, size_t capacity)
+{
+    struct column_in in[STO_FIELD_COUNT];
+    int64_t tile[STO_FIELD_COUNT][TILE];
+
+    if (block->count > capacity || capacity > STO_CHUNK_EVENTS_MAX)
+        return false;
+    for (int f = 0; f < STO_FIELD_COUNT; f++) {
+        const struct sto_column *col = &block->columns[f];
+
+        if (!col->is_stored)
+            memset(tile[f], 0, sizeof(tile[f]));
+        else if (!column_open(block, col, codec->values[f], &in[f]))
+            return false;
+    }
+    for (size_t first = 0; first < block->count; first += TILE) {
+        size_t count = block->count - first < TILE ? block->count - first : TILE;
+
+        for (int f = 0; f < STO_FIELD_COUNT; f++)
+            if (block->columns[f].is_stored && !column_take(&in[f], first, count, tile[f]))
+                return false;
+        if (!tile_put((const int64_t(*)[TILE])tile, count, block->kind, events, is_filled,
+                      capacity))
+            return false;
     }
     return true;
 }

@@ -124,8 +124,4 @@ void sto_codec_encode_block(struct sto_codec *codec, const struct vs_event *even
 VS_MUST_USE bool sto_codec_decode(struct sto_codec *codec, const struct sto_block *block,
                                   struct vs_event *events, bool *is_filled, size_t capacity);
 
-/* The values of one column of a block: out[0 … block->count - 1]. False where it is damaged. */
-VS_MUST_USE bool sto_codec_column(const struct sto_block *block, enum sto_field field,
-                                  int64_t *out);
-
 #endif

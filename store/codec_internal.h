@@ -34,8 +34,7 @@ struct sto_code_source {
 };
 
 /*
- * values  one array a field, of the events of one kind; when decoding, those of a chunk
- * zeros   what a column that is not stored has
+ * values  one array a field, of the events of one kind; when decoding, the entries of its dictionary
  * order   the numbers of a chunk's events, those of a kind side by side
  * words   what is left of a column's values without base, step and unit
  * codes   a column's words as numbers of dictionary entries; by_place, by_b: those that later columns may share
@@ -43,7 +42,6 @@ struct sto_code_source {
  */
 struct sto_codec {
     int64_t *values[STO_FIELD_COUNT];
-    int64_t *zeros;
     uint16_t *order;
     uint64_t *words;
     uint32_t *codes;
