@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "replay/idle.h"
 #include "replay/index_internal.h"
 #include "replay/lives.h"
-#include "replay/pack.h"
 #include "replay/step.h"
 
 /* ---- why ---- */
@@ -110,48 +110,6 @@ static enum vs_status kept_find(struct rpl_cursor *cursor, struct rpl_block **ou
     return VS_OK;
 }
 
-/*
- * From event `seq` on so many bytes more (or, freed, fewer) of a site are of no use to anyone. Site RPL_KEPT_MAX is all sites together.
- */
-struct border {
-    uint64_t seq;
-    size_t site;
-    uint64_t bytes;
-    bool is_end;
-};
-
-/*
- * borders    in order of seq
- * next       the first one that is not yet in `idle`
- * idle       bytes of no use right now, by site; idle_max: the most there ever are of all together
- * best       highest allocated bytes found so far, without what is of no use, by site
- * open       pieces that have borders inside, and could change something
- */
-struct gains {
-    struct rpl_index *index;
-    const struct rpl_kept_list *list;
-    struct border *borders;
-    size_t border_count;
-    size_t border_cap;
-    size_t next;
-    uint64_t idle[RPL_KEPT_MAX + 1];
-    uint64_t idle_max;
-    uint64_t best[RPL_KEPT_MAX + 1];
-    uint64_t *open;
-    size_t open_count;
-    size_t open_cap;
-};
-
-static int by_seq(const void *a, const void *b)
-{
-    const struct border *x = a;
-    const struct border *y = b;
-
-    if (x->seq != y->seq)
-        return x->seq < y->seq ? -1 : 1;
-    return y->is_end - x->is_end;
-}
-
 /* Which of the items were made where this block was, and as large: an item's number, or SIZE_MAX. */
 static size_t site_of(const struct rpl_kept_list *list, uint32_t place, uint64_t requested)
 {
@@ -162,274 +120,67 @@ static size_t site_of(const struct rpl_kept_list *list, uint32_t place, uint64_t
     return SIZE_MAX;
 }
 
-static void border_add(struct gains *g, uint64_t seq, size_t site, uint64_t bytes, bool is_end)
+/* Number of the item that is of the site, SIZE_MAX: none is; by number of the site. The caller frees it. */
+static size_t *items_of_sites(const struct rpl_kept_list *list, const struct rpl_idle *idle)
 {
-    g->borders = vs_grow(g->borders, g->border_count, &g->border_cap, sizeof(*g->borders));
-    g->borders[g->border_count++] = (struct border){seq, site, bytes, is_end};
-}
+    size_t *items = vs_alloc((idle->site_count + 1) * sizeof(*items));
 
-/* The places of all blocks, side by side: looking through the rows themselves would take most of the time of an answer. */
-static enum vs_status places_gather(struct rpl_index *index, struct vs_error *err)
-{
-    size_t count = index->rows.count;
-
-    if (index->row_place_count == count)
-        return VS_OK;
-    index->row_places = vs_realloc(index->row_places, count, sizeof(*index->row_places));
-    for (size_t i = index->row_place_count; i < count; i++) {
-        const struct rpl_row *row;
-        enum vs_status st = rpl_index_row(index, i, &row, err);
-
-        if (st)
-            return st;
-        index->row_places[i] = row->place;
-    }
-    index->row_place_count = count;
-    return VS_OK;
-}
-
-/* A block of one of the sites, perhaps: from the moment at which it is of no use to that at which it goes. */
-static enum vs_status borders_of(struct gains *g, size_t i, struct vs_error *err)
-{
-    const struct rpl_row *row;
-    size_t site;
-    enum vs_status st = rpl_index_row(g->index, i, &row, err);
-
-    if (st || !row->idle_seq || row->idle_seq == row->free_seq)
-        return st;
-    site = site_of(g->list, row->place, row->requested);
-    if (site == SIZE_MAX)
-        return VS_OK;
-    border_add(g, row->idle_seq, site, row->bytes, false);
-    if (row->free_seq)
-        border_add(g, row->free_seq, site, row->bytes, true);
-    return VS_OK;
-}
-
-static enum vs_status borders_find(struct gains *g, struct vs_error *err)
-{
-    size_t count = g->index->rows.count;
-    uint64_t places[RPL_PLACE_BITS / 64] = {0};
-    uint64_t now = 0;
-    enum vs_status st = places_gather(g->index, err);
-
-    for (size_t i = 0; i < g->list->count; i++) {
-        uint32_t bit = g->list->items[i].block.alloc_place % RPL_PLACE_BITS;
-
-        places[bit / 64] |= UINT64_C(1) << bit % 64;
-    }
-    for (size_t i = 0; !st && i < count; i++) {
-        uint32_t bit = g->index->row_places[i] % RPL_PLACE_BITS;
-
-        if (places[bit / 64] >> bit % 64 & 1)
-            st = borders_of(g, i, err);
-    }
-    if (g->border_count)
-        qsort(g->borders, g->border_count, sizeof(*g->borders), by_seq);
-    for (size_t i = 0; i < g->border_count; i++) {
-        now = g->borders[i].is_end ? now - g->borders[i].bytes : now + g->borders[i].bytes;
-        g->idle_max = now > g->idle_max ? now : g->idle_max;
-    }
-    return st;
-}
-
-/* Take in the borders up to event `seq`. */
-static void borders_pass(struct gains *g, uint64_t seq)
-{
-    for (; g->next < g->border_count && g->borders[g->next].seq <= seq; g->next++) {
-        const struct border *b = &g->borders[g->next];
-
-        g->idle[b->site] = b->is_end ? g->idle[b->site] - b->bytes : g->idle[b->site] + b->bytes;
-        g->idle[RPL_KEPT_MAX] =
-            b->is_end ? g->idle[RPL_KEPT_MAX] - b->bytes : g->idle[RPL_KEPT_MAX] + b->bytes;
-    }
-}
-
-static void best_update(struct gains *g, uint64_t allocated)
-{
-    for (size_t i = 0; i <= RPL_KEPT_MAX; i++)
-        if ((i < g->list->count || i == RPL_KEPT_MAX) && allocated - g->idle[i] > g->best[i])
-            g->best[i] = allocated - g->idle[i];
+    for (size_t i = 0; i < idle->site_count; i++)
+        items[i] = site_of(list, idle->sites[i].place, idle->sites[i].requested);
+    return items;
 }
 
 /*
- * A piece with borders inside. With the least that is of no use anywhere in it: can its highest point matter to any site? `idle` is then that
- * of the piece's start.
+ * best: the highest total of the trace without the idle bytes of each item's site, and, as member RPL_KEPT_MAX, without those of all
  */
-static bool piece_matters(const struct gains *g, uint64_t highest, uint64_t end)
+static void best_find(const struct rpl_kept_list *list, const struct rpl_idle *idle, uint64_t *best)
 {
-    uint64_t least[RPL_KEPT_MAX + 1];
-    uint64_t now[RPL_KEPT_MAX + 1];
+    size_t *items = items_of_sites(list, idle);
+    uint64_t *idle_of = vs_calloc(idle->site_count + 1, sizeof(*idle_of));
+    uint64_t now[RPL_KEPT_MAX + 1] = {0};
+    size_t at = 0;
 
-    memcpy(now, g->idle, sizeof(now));
-    memcpy(least, g->idle, sizeof(least));
-    for (size_t i = g->next; i < g->border_count && g->borders[i].seq < end; i++) {
-        const struct border *b = &g->borders[i];
-        const size_t sites[] = {b->site, RPL_KEPT_MAX};
+    for (size_t i = 0; i <= RPL_KEPT_MAX; i++)
+        best[i] = idle->floor;
+    for (size_t s = 0; s < idle->state_count; s++) {
+        uint64_t allocated = idle->states[s].allocated;
 
-        for (size_t k = 0; k < 2; k++) {
-            uint64_t *n = &now[sites[k]];
+        for (; at < idle->states[s].end; at++) {
+            const struct rpl_idle_change *c = &idle->changes[at];
 
-            *n = b->is_end ? *n - b->bytes : *n + b->bytes;
-            least[sites[k]] = *n < least[sites[k]] ? *n : least[sites[k]];
+            if (items[c->site] == SIZE_MAX)
+                continue;
+            now[RPL_KEPT_MAX] += c->bytes - idle_of[c->site];
+            now[items[c->site]] = idle_of[c->site] = c->bytes;
         }
+        for (size_t i = 0; i < list->count; i++)
+            if (allocated - now[i] > best[i])
+                best[i] = allocated - now[i];
+        if (allocated - now[RPL_KEPT_MAX] > best[RPL_KEPT_MAX])
+            best[RPL_KEPT_MAX] = allocated - now[RPL_KEPT_MAX];
     }
-    for (size_t i = 0; i <= RPL_KEPT_MAX; i++)
-        if ((i < g->list->count || i == RPL_KEPT_MAX) && highest > least[i] &&
-            highest - least[i] > g->best[i])
-            return true;
-    return false;
-}
-
-/*
- * The node `i` of `level`, and all below it, in order of events: what can be said without reading events is; pieces that must be read are listed.
- */
-static enum vs_status node_visit(struct gains *g, size_t level, size_t i, uint64_t size,
-                                 struct vs_error *err)
-{
-    uint64_t first = 1 + (uint64_t)i * size;
-    const struct rpl_node *node;
-    uint64_t highest;
-    enum vs_status st = rpl_index_node(g->index, level, i, &node, err);
-
-    if (st)
-        return st;
-    highest = node->allocated_max;
-    /* even with nothing idle here it cannot exceed what is left of the top with all of it idle */
-    if (highest <= g->index->facts.allocated_max - g->idle_max)
-        return VS_OK;
-    borders_pass(g, first);
-    if (g->next == g->border_count || g->borders[g->next].seq >= first + size) {
-        best_update(g, highest);
-        return VS_OK;
-    }
-    if (level == 0) {
-        g->open = vs_grow(g->open, g->open_count, &g->open_cap, sizeof(*g->open));
-        g->open[g->open_count++] = (uint64_t)i;
-        return VS_OK;
-    }
-    for (size_t k = i * RPL_FAN; !st && k < (i + 1) * RPL_FAN; k++)
-        if (k < g->index->levels[level - 1].count)
-            st = node_visit(g, level - 1, k, size / RPL_FAN, err);
-    return st;
-}
-
-/* A chunk whose changes are being passed. seq: the last one; allocated: right after it. */
-struct changes {
-    size_t chunk;
-    struct rpl_unpack in;
-    uint64_t seq;
-    uint64_t allocated;
-    bool has_chunk;
-};
-
-/* To right before the piece, which lies after the one before. */
-static enum vs_status changes_to(struct gains *g, struct changes *c, uint64_t first,
-                                 struct vs_error *err)
-{
-    size_t chunk = rpl_index_chunk_of(first);
-    struct rpl_blob blob;
-    enum vs_status st;
-
-    if (c->has_chunk && c->chunk == chunk)
-        return VS_OK;
-    st = rpl_index_blob(g->index, RPL_PART_CHANGES, chunk, &blob, err);
-    if (st)
-        return st;
-    /* those of a chunk stay where they are, and their seal was looked at when they were read */
-    c->in = rpl_unpack_again(blob.bytes, blob.len);
-    c->chunk = chunk;
-    c->has_chunk = true;
-    c->seq = rpl_index_chunk_first(chunk);
-    c->allocated = g->index->chunks[chunk].allocated;
-    return VS_OK;
-}
-
-/* The next change before event `end`: the cursor is then right after it. */
-static bool change_next(struct changes *c, uint64_t end)
-{
-    struct rpl_unpack before = c->in;
-    uint64_t seq;
-
-    if (c->in.at == c->in.end)
-        return false;
-    seq = c->seq + rpl_unpack_uint(&c->in);
-    if (seq >= end) {
-        c->in = before;
-        return false;
-    }
-    c->seq = seq;
-    c->allocated = rpl_unpack_bytes(&c->in, c->allocated);
-    return true;
-}
-
-/* The moments of a piece right after each change; between changes nothing is other than there. */
-static enum vs_status piece_read(struct gains *g, struct changes *c, uint64_t piece,
-                                 struct vs_error *err)
-{
-    uint64_t first = 1 + piece * RPL_PIECE_EVENTS;
-    uint64_t end = first + RPL_PIECE_EVENTS;
-    const struct rpl_node *node;
-    enum vs_status st = rpl_index_node(g->index, 0, (size_t)piece, &node, err);
-
-    if (st)
-        return st;
-    borders_pass(g, first - 1);
-    if (!piece_matters(g, node->allocated_max, end))
-        return VS_OK;
-    st = changes_to(g, c, first, err);
-    if (st)
-        return st;
-    while (change_next(c, first))
-        continue;
-    while (change_next(c, end)) {
-        borders_pass(g, c->seq);
-        best_update(g, c->allocated);
-    }
-    return VS_OK;
-}
-
-static enum vs_status measure(struct gains *g, struct vs_error *err)
-{
-    struct changes changes = {.has_chunk = false};
-    uint64_t size = RPL_PIECE_EVENTS;
-    size_t top = 0;
-    enum vs_status st = VS_OK;
-
-    while (top + 1 < RPL_LEVEL_COUNT && g->index->levels[top + 1].count) {
-        top++;
-        size *= RPL_FAN;
-    }
-    for (size_t i = 0; !st && i < g->index->levels[top].count; i++)
-        st = node_visit(g, top, i, size, err);
-    g->next = 0;
-    memset(g->idle, 0, sizeof(g->idle));
-    for (size_t i = 0; !st && i < g->open_count; i++)
-        st = piece_read(g, &changes, g->open[i], err);
-    return st;
+    vs_free(items);
+    vs_free(idle_of);
 }
 
 static enum vs_status gains_fill(struct rpl_kept_list *list, struct rpl_index *index,
                                  struct vs_error *err)
 {
     uint64_t highest = index->facts.allocated_max;
-    struct gains g = {.index = index, .list = list};
-    enum vs_status st = borders_find(&g, err);
+    uint64_t best[RPL_KEPT_MAX + 1];
+    const struct rpl_idle *idle;
+    enum vs_status st = rpl_idle_get(index, &idle, err);
 
-    /* where every moment was passed by, the top is at least lowered by all there ever was of no use */
-    for (size_t i = 0; i <= RPL_KEPT_MAX; i++)
-        g.best[i] = highest - g.idle_max;
-    if (!st)
-        st = measure(&g, err);
-    for (size_t i = 0; !st && i < list->count; i++) {
+    if (st)
+        return st;
+    best_find(list, idle, best);
+    for (size_t i = 0; i < list->count; i++) {
         const struct rpl_block *block = &list->items[i].block;
 
-        list->items[i].gain = highest - g.best[site_of(list, block->alloc_place, block->requested)];
+        list->items[i].gain = highest - best[site_of(list, block->alloc_place, block->requested)];
     }
-    list->gain = highest - g.best[RPL_KEPT_MAX];
-    vs_free(g.borders);
-    vs_free(g.open);
-    return st;
+    list->gain = highest - best[RPL_KEPT_MAX];
+    return VS_OK;
 }
 
 enum vs_status rpl_alive_kept(struct rpl_cursor *cursor, struct rpl_kept_list *out,

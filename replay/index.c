@@ -110,7 +110,6 @@ void rpl_index_free(struct rpl_index *index)
     vs_free(index->peaks);
     vs_free(index->names);
     vs_free(index->bytes);
-    vs_free(index->row_places);
     for (size_t i = 0; i < RPL_WINDOW; i++)
         vs_free(index->window[i].events);
     vs_free(index);

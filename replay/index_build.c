@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/sort.h"
+#include "replay/idle.h"
 #include "replay/index_build_internal.h"
 #include "replay/trace_internal.h"
 
@@ -123,7 +124,8 @@ void rpl_index_build_begin(struct rpl_index *index)
     index->event_count = 0;
     index->chunk_count = index->peak_count = index->name_count = 0;
     index->has_peaks = true;
-    index->row_place_count = 0;
+    rpl_idle_free(index->idle);
+    index->idle = NULL;
     memset(&index->facts, 0, sizeof(index->facts));
     for (size_t i = 0; i < RPL_LEVEL_COUNT; i++)
         pages_reset(&index->levels[i], sizeof(struct rpl_node), RPL_NODE_GROUP);
@@ -489,6 +491,8 @@ enum vs_status rpl_index_build(struct rpl_index *index, uint64_t last, rpl_progr
 
     if (seq >= last)
         return VS_OK;
+    rpl_idle_free(index->idle);
+    index->idle = NULL;
     pending_peak(index, false);
     while (!st && seq < last) {
         size_t at = rpl_index_chunk_of(seq + 1);

@@ -33,7 +33,7 @@ struct rpl_pages {
     bool *is_there;
 };
 
-/* Kinds of parts in the file; numbers never change their meaning. */
+/* Kinds of parts in the file. */
 enum rpl_part {
     RPL_PART_HEAD,
     RPL_PART_CHUNKS,
@@ -43,13 +43,13 @@ enum rpl_part {
     RPL_PART_FRAME,
     RPL_PART_TOUCHED,
     RPL_PART_NAMES,
-    RPL_PART_CHANGES,
+    RPL_PART_IDLE,
     RPL_PART_LEVEL /* + level of the pyramid */
 };
 /* A shorter trace is read in no time: nothing of it is stored. */
 #define RPL_STORE_EVENTS ((uint64_t)4 * RPL_CHUNK_EVENTS)
 /* Grows with every change of what is stored or of what it means. */
-#define RPL_INDEX_VERSION 1
+#define RPL_INDEX_VERSION 2
 
 /* ---- the pyramid ---- */
 
@@ -171,6 +171,7 @@ struct rpl_facts {
 
 struct rpl_builder;
 struct rpl_cursor;
+struct rpl_idle;
 
 #define RPL_WINDOW 6
 struct rpl_window_slot {
@@ -184,10 +185,11 @@ struct rpl_window_slot {
  * is_paged     arrays come from the file
  * is_stored    it is in the file
  * names        string ids of the names of parameters and buffers, each once, in the order of their tensors
- * frames, touched, changes   one a chunk, in memory; where is_paged none, but for the changes that were read: they are short, and come again
+ * frames, touched, changes   one a chunk, in memory; where is_paged none. changes: of what is allocated: of each alloc and free how many
+ *              events after the one before, from offset 0 on, and the change
  * builder      what making it goes on with; NULL where is_paged
  * bytes        a part that was read last
- * row_places   places of the first row_place_count rows, side by side, for who looks through them all
+ * idle         what rpl_idle_get gives; NULL until somebody asks
  * scan         goes where a figure needs the whole state; NULL until then
  */
 struct rpl_index {
@@ -219,8 +221,7 @@ struct rpl_index {
     struct rpl_window_slot window[RPL_WINDOW];
     uint64_t clock;
     struct rpl_cursor *scan;
-    uint32_t *row_places;
-    size_t row_place_count;
+    struct rpl_idle *idle;
 };
 
 /* ---- index.c ---- */
@@ -251,10 +252,7 @@ VS_MUST_USE enum vs_status rpl_index_node_name(struct rpl_index *index, size_t i
                                                struct vs_error *err);
 /* The peaks are there afterwards. */
 VS_MUST_USE enum vs_status rpl_index_peaks(struct rpl_index *index, struct vs_error *err);
-/*
- * What is packed of a chunk: its frame, where it has one; the older blocks it touches; the changes of what is allocated (of each alloc and free
- * how many events after the one before, from offset 0 on, and the change). Borrowed until the next call.
- */
+/* What is packed of a chunk: its frame, where it has one; the older blocks it touches. Borrowed until the next call. */
 VS_MUST_USE enum vs_status rpl_index_blob(struct rpl_index *index, enum rpl_part part, size_t chunk,
                                           struct rpl_blob *out, struct vs_error *err);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "replay/idle_internal.h"
 #include "replay/index_internal.h"
 #include "replay/index_pack.h"
 #include "replay/pack.h"
@@ -184,12 +185,32 @@ enum vs_status rpl_index_peaks(struct rpl_index *index, struct vs_error *err)
     return st == VS_E_NOT_FOUND ? rebuild(index, err) : st;
 }
 
-static void changes_cache(struct rpl_index *index, size_t chunk, const struct rpl_blob *blob)
+/* From the file. VS_E_NOT_FOUND: they are not there, or damaged. */
+static enum vs_status idle_load(struct rpl_index *index, struct vs_error *err)
 {
-    if (!index->changes)
-        index->changes = vs_calloc(index->chunk_count, sizeof(*index->changes));
-    index->changes[chunk] = (struct rpl_blob){vs_alloc(blob->len), blob->len};
-    memcpy(index->changes[chunk].bytes, blob->bytes, blob->len);
+    struct rpl_unpack in;
+    enum vs_status st = part_open(index, part_id(RPL_PART_IDLE, 0, 0), &in, err);
+
+    if (st)
+        return st;
+    index->idle = rpl_idle_unpack(&in);
+    return index->idle ? VS_OK : VS_E_NOT_FOUND;
+}
+
+enum vs_status rpl_idle_get(struct rpl_index *index, const struct rpl_idle **out,
+                            struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    if (!index->idle && index->is_paged) {
+        st = idle_load(index, err);
+        if (st == VS_E_NOT_FOUND)
+            st = rebuild(index, err);
+    }
+    if (!st && !index->idle)
+        st = rpl_idle_find(index, &index->idle, err);
+    *out = index->idle;
+    return st;
 }
 
 enum vs_status rpl_index_blob(struct rpl_index *index, enum rpl_part part, size_t chunk,
@@ -198,11 +219,6 @@ enum vs_status rpl_index_blob(struct rpl_index *index, enum rpl_part part, size_
     size_t len = 0;
     enum vs_status st = VS_OK;
 
-    if (index->is_paged && part == RPL_PART_CHANGES && index->changes &&
-        index->changes[chunk].bytes) {
-        *out = index->changes[chunk];
-        return VS_OK;
-    }
     if (index->is_paged) {
         struct rpl_unpack in;
 
@@ -210,17 +226,13 @@ enum vs_status rpl_index_blob(struct rpl_index *index, enum rpl_part part, size_
                              &index->bytes_cap, err);
         if (!st && rpl_unpack_init(&in, index->bytes, len)) {
             *out = (struct rpl_blob){index->bytes, len};
-            if (part == RPL_PART_CHANGES)
-                changes_cache(index, chunk, out);
             return VS_OK;
         }
         if (st && st != VS_E_NOT_FOUND)
             return st;
         st = rebuild(index, err);
     }
-    *out = part == RPL_PART_FRAME     ? index->frames[chunk]
-           : part == RPL_PART_TOUCHED ? index->touched[chunk]
-                                      : index->changes[chunk];
+    *out = part == RPL_PART_FRAME ? index->frames[chunk] : index->touched[chunk];
     return st;
 }
 
@@ -399,9 +411,6 @@ static enum vs_status chunks_save(struct sto_derived_writer *w, const struct rpl
         if (!st)
             st = sto_derived_put(w, part_id(RPL_PART_TOUCHED, 0, i), index->touched[i].bytes,
                                  index->touched[i].len, err);
-        if (!st)
-            st = sto_derived_put(w, part_id(RPL_PART_CHANGES, 0, i), index->changes[i].bytes,
-                                 index->changes[i].len, err);
     }
     return st;
 }
@@ -426,6 +435,20 @@ static enum vs_status names_save(struct sto_derived_writer *w, const struct rpl_
     return sto_derived_put(w, part_id(RPL_PART_NAMES, 0, 0), pack->bytes, pack->len, err);
 }
 
+static enum vs_status idle_save(struct sto_derived_writer *w, struct rpl_index *index,
+                                struct rpl_pack *pack, struct vs_error *err)
+{
+    const struct rpl_idle *idle;
+    enum vs_status st = rpl_idle_get(index, &idle, err);
+
+    if (st)
+        return st;
+    rpl_pack_clear(pack);
+    rpl_idle_pack(idle, pack);
+    rpl_pack_seal(pack);
+    return sto_derived_put(w, part_id(RPL_PART_IDLE, 0, 0), pack->bytes, pack->len, err);
+}
+
 enum vs_status rpl_index_save(struct rpl_index *index, struct vs_error *err)
 {
     struct vs_error ignored = VS_ERROR_INIT;
@@ -445,6 +468,8 @@ enum vs_status rpl_index_save(struct rpl_index *index, struct vs_error *err)
         st = peaks_save(w, index, &pack, err);
     if (!st)
         st = names_save(w, index, &pack, err);
+    if (!st)
+        st = idle_save(w, index, &pack, err);
     if (!st)
         st = groups_save(w, index, RPL_PART_LIVES, 0, &index->rows, &pack, err);
     if (!st)

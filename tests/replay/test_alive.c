@@ -224,10 +224,11 @@ static void part_change(const char *path, uint32_t *random)
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_prepare_v2(db,
                                         "SELECT id, data FROM derived WHERE length(data) > 8 "
-                                        "ORDER BY id LIMIT 1 OFFSET ?",
+                                        "ORDER BY id LIMIT 1 OFFSET ?1 % (SELECT count(*) FROM "
+                                        "derived WHERE length(data) > 8)",
                                         -1, &stmt, NULL),
                      SQLITE_OK);
-    sqlite3_bind_int(stmt, 1, (int)random_below(random, 40));
+    sqlite3_bind_int(stmt, 1, (int)random_below(random, 1000));
     assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
     id = sqlite3_column_int64(stmt, 0);
     len = (size_t)sqlite3_column_bytes(stmt, 1);
