@@ -88,6 +88,13 @@ VS_MUST_USE enum vs_status rpl_step_next_use(struct rpl_index *index, uint64_t i
                                              uint64_t *out, struct vs_error *err);
 
 /*
+ * The last event up to `seq`, it included, at one of the places that are wanted: a flag a place id, `count` of them. *out 0: there is none.
+ */
+VS_MUST_USE enum vs_status rpl_step_place_back(struct rpl_index *index, uint64_t seq,
+                                               const bool *wanted, size_t count, uint64_t *out,
+                                               struct vs_error *err);
+
+/*
  * An op as a row of the list of ops.
  *
  * seq, end_seq   its op_begin, and its op_end (0: it never ended)

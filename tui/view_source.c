@@ -21,10 +21,6 @@
 #include "tui/sites.h"
 #include "tui/views.h"
 
-/* A caller is sought among so many events before the cursor. */
-#define CALL_EVENTS 200000
-#define CALLS_MAX 64
-
 /* From this width on the variables stand beside the code, else below it. */
 #define BESIDE_W 76
 #define BELOW_H 12
@@ -179,6 +175,33 @@ static void vars_make(struct source *s, const struct tui_run *run, int h)
 
 /* ---- calls ---- */
 
+/* The places of functions that hold something: a flag a place id, but for those of `func`. How many are left is returned. */
+static size_t places_of_callers(const struct source *s, const struct rpl_trace *trace, bool *wanted,
+                                size_t count)
+{
+    size_t left = 0;
+
+    for (size_t i = 1; i < count; i++) {
+        const struct vs_place *place = rpl_trace_place(trace, (uint32_t)i);
+
+        wanted[i] = place->func && place->line && function_frame(s, place->func);
+        left += wanted[i];
+    }
+    return left;
+}
+
+/* Those of `func` are not looked for any more. */
+static size_t places_leave(const struct rpl_trace *trace, uint32_t func, bool *wanted, size_t count)
+{
+    size_t left = 0;
+
+    for (size_t i = 1; i < count; i++) {
+        wanted[i] &= rpl_trace_place(trace, (uint32_t)i)->func != func;
+        left += wanted[i];
+    }
+    return left;
+}
+
 /*
  * The function number `up` above the one that runs, with the line it is at: that of its last event, which is the call. Only functions of
  * the net that hold something have a line to show. False: there is none.
@@ -187,28 +210,27 @@ static bool call_find(const struct source *s, const struct tui_run *run, uint64_
                       struct call *out)
 {
     struct vs_error err = VS_ERROR_INIT;
-    uint32_t here = rpl_cursor_here(run->cursor).event.place;
-    uint32_t seen[CALLS_MAX] = {rpl_trace_place(run->trace, here)->func};
-    size_t count = 1;
-    struct vs_event event;
+    const struct rpl_trace *trace = run->trace;
+    size_t count = (size_t)rpl_trace_place_count(trace) + 1;
+    bool *wanted = vs_calloc(count, sizeof(*wanted));
+    uint32_t func = rpl_trace_place(trace, rpl_cursor_here(run->cursor).event.place)->func;
+    bool is_found = false;
 
-    for (uint64_t n = 0; n < CALL_EVENTS && at > n && count < CALLS_MAX; n++) {
+    (void)places_of_callers(s, trace, wanted, count);
+    while (up && places_leave(trace, func, wanted, count) &&
+           !rpl_step_place_back(run->index, at, wanted, count, &at, &err) && at) {
+        struct vs_event event;
         const struct vs_place *place;
-        bool is_seen = false;
 
-        if (rpl_index_event(run->index, at - n, &event, &err))
-            return false;
-        place = rpl_trace_place(run->trace, event.place);
-        for (size_t i = 0; i < count; i++)
-            is_seen |= seen[i] == place->func;
-        if (!place->func || !place->line || is_seen || !function_frame(s, place->func))
-            continue;
-        seen[count++] = place->func;
-        *out = (struct call){place->func, place->line};
-        if (!--up)
-            return true;
+        if (rpl_index_event(run->index, at, &event, &err))
+            break;
+        place = rpl_trace_place(trace, event.place);
+        func = place->func;
+        *out = (struct call){func, place->line};
+        is_found = !--up;
     }
-    return false;
+    vs_free(wanted);
+    return is_found;
 }
 
 static void call_show(struct source *s, struct tui_app *app, size_t up)

@@ -270,6 +270,30 @@ static void assert_searches(struct rpl_index *index, const struct model *m)
     assert_int_equal(got, 5);
 }
 
+/* Places of few events and places of many, and none at all. */
+static void assert_places(struct rpl_index *index, const struct model *m)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    size_t count = (size_t)rpl_trace_place_count(m->trace) + 1;
+    bool *wanted = vs_calloc(count, sizeof(*wanted));
+    uint32_t random = 99;
+
+    for (int i = 0; i < 60; i++) {
+        uint64_t seq = next_random(&random, m->count + 1);
+        uint64_t at = seq;
+        uint64_t got;
+
+        memset(wanted, 0, count * sizeof(*wanted));
+        for (int k = i % 4; k > 0; k--)
+            wanted[1 + next_random(&random, count - 1)] = true;
+        while (at && !wanted[m->events[at - 1].place])
+            at--;
+        ok(rpl_step_place_back(index, seq, wanted, count, &got, &err), &err);
+        assert_int_equal(got, at);
+    }
+    vs_free(wanted);
+}
+
 /* Blocks and nodes: what the index says of every seventh. */
 static void assert_lives(struct rpl_index *index, const struct model *m)
 {
@@ -314,6 +338,7 @@ static void assert_index(struct rpl_index *index, const struct model *m)
     for (int verb = 0; verb < RPL_VERB_COUNT; verb++)
         assert_verb(index, m, (enum rpl_verb)verb);
     assert_searches(index, m);
+    assert_places(index, m);
     assert_lives(index, m);
 }
 
