@@ -13,9 +13,13 @@
 #include "base/mem.h"
 #include "replay/bound.h"
 #include "replay/step.h"
+#include "replay/timeline.h"
 #include "replay/whatif.h"
 #include "tui/change.h"
 #include "tui/diff.h"
+
+/* The ends of a window are moved where a column is of so many pieces or more. */
+#define PIECES_TO_SNAP 4
 
 /* The views in the panes at the beginning, the main one first; the places are those of layout.c. With two traces the others. */
 static const char *const FIRST_PANES[TUI_PANE_MAX] = {"timeline", "source", "blocks",
@@ -239,6 +243,21 @@ uint64_t tui_app_map_recorded(const struct tui_app *app, uint64_t seq)
 
 /* ---- where ---- */
 
+/* A window of many events a column begins and ends where pieces of the timeline do: then none of its columns needs an event to be read. */
+static struct tui_window window_snapped(const struct tui_app *app, struct tui_window window)
+{
+    uint64_t events = tui_app_run(app)->events;
+    uint64_t columns = app->columns > 0 ? (uint64_t)app->columns : 1;
+
+    if ((window.last - window.first) / columns < PIECES_TO_SNAP * RPL_PIECE_EVENTS)
+        return window;
+    window.first = (window.first - 1) / RPL_PIECE_EVENTS * RPL_PIECE_EVENTS + 1;
+    window.last = (window.last + RPL_PIECE_EVENTS - 1) / RPL_PIECE_EVENTS * RPL_PIECE_EVENTS;
+    if (window.last > events)
+        window.last = events;
+    return window;
+}
+
 /* Shift the window so that `at` is in it. */
 static void window_follow(struct tui_app *app)
 {
@@ -253,6 +272,7 @@ static void window_follow(struct tui_app *app)
         app->window.last = events;
         app->window.first = events > size ? events - size : 1;
     }
+    app->window = window_snapped(app, app->window);
 }
 
 static void jump_push(struct tui_app *app)
@@ -296,8 +316,10 @@ void tui_app_window(struct tui_app *app, struct tui_window window)
         window.last = events;
     if (!window.first && events)
         window.first = 1;
-    if (window.first > window.last ||
-        (window.first == app->window.first && window.last == app->window.last))
+    if (window.first > window.last)
+        return;
+    window = window_snapped(app, window);
+    if (window.first == app->window.first && window.last == app->window.last)
         return;
     if (app->window_count == TUI_WINDOW_MAX) {
         memmove(&app->windows[0], &app->windows[1], (TUI_WINDOW_MAX - 1) * sizeof(app->windows[0]));
