@@ -1,13 +1,15 @@
 /*
- * bench/bench_tui.c - what a key costs in the TUI, on traces of different lengths.
+ * bench/bench_tui.c - what each key of the key table costs in the TUI, on traces of 10^5, 10^6 and 10^7 events.
  *
  * For:            `make bench`. Peers: the shortest trace with the same keys (a key must not grow with the trace), and reading the
  *                 events from the start to know what is alive, as a viewer without an index does; both in the same run.
  * Must not know:  terminals: a key is input, rows brought up to date, and a screen of 160x48 drawn into memory.
- * Invariant:      times are of this process's processor, the keys of the traces taken in turn, so that what else runs changes no ratio.
+ * Invariant:      every action of keys.def has a row, or stands in LEFT_OUT with the reason. Each time is of one key, typed at a place of
+ *                 the run and with a window that nobody chose; of this process's processor, the traces in turn, so that what else runs
+ *                 changes no ratio.
  *
  * The traces are of sample_nets/gpt2_small.py, recorded by $VRAMSCOPE (build/vramscope) where they are missing in $TMPDIR. Their index is made
- * before anything is measured. With an argument only traces of at most so many steps are used.
+ * before anything is measured. Arguments: words; only rows whose name has one of them are measured.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,31 +31,150 @@
 #define TRACES 3
 #define ROUNDS 200
 #define PEER_SEEKS 3
+#define BOUND_MS 16.0
+#define BOUND_GROWTH 1.5
 
 static const unsigned STEPS[TRACES] = {4, 40, 400};
-/* Typed in turn; what they do is told by the row. */
-static const struct {
-    const char *what;
-    const char *keys;
-} KEYS[] = {
-    {"an op", "s"},         {"an op back", "S"},      {"20 events", "20i"},   {"a layer", "]"},
-    {"a phase", ")"},       {"a training step", "}"}, {"a local peak", "p"},  {"the peak", "gp"},
-    {"zoom in", "+"},       {"zoom out", "-"},        {"the whole run", "0"}, {"a quarter on", "L"},
-    {"alloc to free", "%"}, {"blocks", "gb"},         {"timeline", "gt"},
-};
-#define KEY_COUNT (sizeof(KEYS) / sizeof(KEYS[0]))
 
-/* ms: of each key, sorted; first_ms: opening and the first screen */
+/* ---- rows ---- */
+
+/* once: typed when the trace is opened; before: typed at each place, before the clock runs */
+struct row {
+    char name[40];
+    const char *once;
+    const char *before;
+    char keys[40];
+};
+
+/* What a key needs, to have something to do. */
+static const struct {
+    enum tui_action action;
+    const char *once;
+    const char *before;
+    const char *more; /* typed after the keys */
+} NEEDS[] = {
+    {TUI_CONTINUE, ":break alloc size > 40M<enter>", "", ""},
+    {TUI_CONTINUE_BACK, ":break alloc size > 40M<enter>", "", ""},
+    {TUI_MARK_GO, "ma", "", ""},
+    {TUI_JUMP_BACK, "", "pp", ""},
+    {TUI_JUMP_ON, "", "pp<lt>", ""},
+    {TUI_SEARCH, "gb", "", "attn<enter>"},
+    {TUI_SEARCH_NEXT, "gb/attn<enter>", "", ""},
+    {TUI_SEARCH_BACK, "gb/attn<enter>", "", ""},
+    {TUI_FILTER, "", "g\\", "attn<enter>"},
+    {TUI_FILTER_CLEAR, "", "\\attn<enter>", ""},
+    {TUI_HIDE, "gb", "", ""},
+    {TUI_ZOOM_BACK, "", "+", ""},
+    {TUI_ZOOM_RANGE, "", "v500s", ""},
+    {TUI_OTHER_END, "gb", "jjj", ""},
+    {TUI_WATCH, "gb", "jjj", ""},
+    {TUI_FRAME_UP, "gc", "", ""},
+    {TUI_FRAME_DOWN, "gc", "u", ""},
+    {TUI_SORT, "gb", "", ""},
+    {TUI_SORT_TURN, "gb", "", ""},
+    {TUI_ACT, "gm", "", ""},
+    {TUI_OPEN, "gb", "", ""},
+    {TUI_MODE, "gm", "", ""},
+    {TUI_COMMAND, "", "", "peak<enter>"},
+    {TUI_DOWN, "gb", "", ""},
+    {TUI_UP, "gb", "", ""},
+    {TUI_PAGE_DOWN, "gb", "", ""},
+    {TUI_PAGE_UP, "gb", "", ""},
+    {TUI_HALF_DOWN, "gb", "", ""},
+    {TUI_HALF_UP, "gb", "", ""},
+};
+
+/* Not measured here. */
+static const struct {
+    enum tui_action action;
+    const char *why;
+} LEFT_OUT[] = {
+    {TUI_GO_TRIES, "runs the net once a toggle, in the background (bench_replay: from a toggle)"},
+    {TUI_MODULE_CHECKPOINT, "runs the net (bench_replay: from a toggle to a redrawn timeline)"},
+    {TUI_MODULE_INPLACE, "runs the net"},
+    {TUI_MODULE_FREEZE, "runs the net"},
+    {TUI_RESET, "runs the net"},
+    {TUI_CLOSE, "may end the session"},
+    {TUI_QUIT, "ends the session"},
+};
+
+/* What else there is to ask: a count, another view in front, other conditions. */
+static const struct row MORE[] = {
+    {"20 events", "", "", "20i"},
+    {"1000 ops back", "", "", "1000S"},
+    {"modules: an op", "gm", "", "s"},
+    {"segments: an op", "gs", "", "s"},
+    {"ops: an op", "go", "", "s"},
+    {"peak page: an op", "gk", "", "s"},
+    {"why: an op", "gb<enter>", "", "s"},
+    {"modules: quarter on", "gm", "", "L"},
+    {"segments: quarter on", "gs", "", "L"},
+    {"ops: quarter on", "go", "", "L"},
+    {"source: quarter on", "gc", "", "L"},
+    {"ops: a row down", "go", "", "j"},
+    {"segments: a row down", "gs", "", "j"},
+    {"one pane: quarter on", "M", "", "L"},
+    {"one pane: zoom in", "M", "", "+"},
+    {"c: total, rare", ":break total > 6.2G<enter>", "", "c"},
+    {"c: total, never", ":break total > 60T<enter>", "", "c"},
+    {"c: line", ":break line = 20<enter>", "", "c"},
+    {"c: line, never", ":break line = 9999<enter>", "", "c"},
+    {"c: op", ":break op ~ softmax<enter>", "", "c"},
+    {"c: op and size, never", ":break op ~ softmax and size > 190M<enter>", "", "c"},
+    {"c: size, never", ":break alloc size = 12345<enter>", "", "c"},
+    {"c: free, never", ":break free size > 1T<enter>", "", "c"},
+    {"c: category, never", ":break category = buffer and size > 190M<enter>", "", "c"},
+    {"c: phase and total, never", ":break phase = data and total > 3G<enter>", "", "c"},
+    {"C: slack, never", ":break slack > 99%<enter>", "", "C"},
+    {"c: watch, never", ":watch tensor nobody<enter>", "", "c"},
+    {"c: watch a weight", ":watch tensor wte.weight<enter>", "", "c"},
+    {"c: block 1", ":break block 1<enter>", "", "c"},
+    {"C: oom, never", ":break oom<enter>", "", "C"},
+};
+
+static const char *left_out(enum tui_action action)
+{
+    for (size_t i = 0; i < sizeof(LEFT_OUT) / sizeof(LEFT_OUT[0]); i++)
+        if (LEFT_OUT[i].action == action)
+            return LEFT_OUT[i].why;
+    return NULL;
+}
+
+static struct row row_of(enum tui_action action)
+{
+    const struct tui_action_info *info = tui_action_info(action);
+    struct row row = {.once = "", .before = ""};
+    const char *more = "";
+    size_t len = strcspn(info->keys, " ");
+    const char *any = strstr(info->keys, "<any>");
+
+    for (size_t i = 0; i < sizeof(NEEDS) / sizeof(NEEDS[0]); i++) {
+        if (NEEDS[i].action != action)
+            continue;
+        row.once = NEEDS[i].once;
+        row.before = NEEDS[i].before;
+        more = NEEDS[i].more;
+    }
+    if (any && (size_t)(any - info->keys) < len)
+        snprintf(row.keys, sizeof(row.keys), "%.*sa%s", (int)(any - info->keys), info->keys, more);
+    else
+        snprintf(row.keys, sizeof(row.keys), "%.*s%s", (int)len, info->keys, more);
+    snprintf(row.name, sizeof(row.name), "%.*s %.27s", (int)len, info->keys,
+             *info->name ? info->name : info->help);
+    return row;
+}
+
+/* ---- sessions ---- */
+
+/* A session on one of the traces. */
 struct bench {
     char path[256];
     struct tui_app app;
     struct tui_surface surface;
-    double ms[ROUNDS * KEY_COUNT];
-    double by_key[KEY_COUNT];
-    size_t count;
     double first_ms;
     long first_kb;
     double peer_ms;
+    double ms[ROUNDS];
 };
 
 static double now_ms(void)
@@ -62,6 +183,16 @@ static double now_ms(void)
 
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static uint64_t next_random(uint64_t below)
+{
+    static uint64_t random = 88172645463325252u;
+
+    random ^= random << 13;
+    random ^= random >> 7;
+    random ^= random << 17;
+    return random % below;
 }
 
 static void must(enum vs_status st, const struct vs_error *err)
@@ -98,32 +229,26 @@ static void draw(struct bench *b)
     tui_screen_draw(&b->app, &b->surface);
 }
 
-static void first_frame(struct bench *b)
+static void open_and_draw(struct bench *b)
 {
     struct vs_error err = VS_ERROR_INIT;
+
+    memset(&b->app, 0, sizeof(b->app));
+    must(tui_app_open(&b->app, b->path, &err), &err);
+    tui_app_resize(&b->app, W, H);
+    draw(b);
+}
+
+static void first_frame(struct bench *b)
+{
     struct rusage usage;
     double start = now_ms();
 
-    must(tui_app_open(&b->app, b->path, &err), &err);
-    tui_app_resize(&b->app, W, H);
     tui_surface_init(&b->surface, W, H, false);
-    draw(b);
+    open_and_draw(b);
     b->first_ms = now_ms() - start;
     getrusage(RUSAGE_SELF, &usage);
     b->first_kb = usage.ru_maxrss;
-}
-
-static double type(struct bench *b, const char *keys)
-{
-    double start = now_ms();
-
-    while (*keys) {
-        struct tui_input input = {.key = tui_key_parse(&keys)};
-
-        tui_app_input(&b->app, &input);
-    }
-    draw(b);
-    return now_ms() - start;
 }
 
 /* What is alive at the middle of the trace, by reading it from its start. */
@@ -141,6 +266,35 @@ static void peer(struct bench *b)
     rpl_live_release(&live);
 }
 
+static void type(struct bench *b, const char *keys)
+{
+    while (*keys) {
+        struct tui_input input = {.key = tui_key_parse(&keys)};
+
+        tui_app_input(&b->app, &input);
+        if (*keys)
+            tui_app_sync(&b->app);
+    }
+    draw(b);
+}
+
+/* To a place of the run, with a window around it; the same share of the run in every trace would be the same place of a step. */
+static void go_somewhere(struct bench *b)
+{
+    uint64_t events = b->app.base.events;
+    uint64_t size = next_random(4) ? (uint64_t)1000 << next_random(7) : events;
+    uint64_t at = 1 + next_random(events);
+
+    b->app.window_count = 0;
+    b->app.range_from = 0;
+    b->app.window = (struct tui_window){1, events};
+    tui_app_go(&b->app, at, false);
+    tui_app_window(&b->app, (struct tui_window){at > size / 2 ? at - size / 2 : 1, at + size / 2});
+    draw(b);
+}
+
+/* ---- measuring, printing ---- */
+
 static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a;
@@ -149,73 +303,116 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static double share(const struct bench *b, double part)
+/* worst: of the 99th percentiles of the longest trace, and of the growths of medians; over: rows that pass a bound */
+struct worst {
+    double p99;
+    double growth;
+    int over;
+    int rows;
+};
+
+static double median(const struct bench *b)
 {
-    return b->ms[(size_t)((double)(b->count - 1) * part)];
+    return b->ms[ROUNDS / 2];
 }
 
-static void print(struct bench *benches, size_t count)
+static double p99(const struct bench *b)
 {
-    printf("%-18s", "CPU, ms");
-    for (size_t i = 0; i < count; i++)
-        printf("%12" PRIu64, benches[i].app.base.events);
-    printf("  events; last / first\n%-18s", "first screen");
-    for (size_t i = 0; i < count; i++)
-        printf("%12.2f", benches[i].first_ms);
-    printf("  (memory after it: %ld KiB)\n", benches[count - 1].first_kb);
-    for (size_t k = 0; k < KEY_COUNT; k++) {
-        printf("%-18s", KEYS[k].what);
-        for (size_t i = 0; i < count; i++)
-            printf("%12.3f", benches[i].by_key[k] / ROUNDS);
-        printf("  %6.2f\n", benches[count - 1].by_key[k] / benches[0].by_key[k]);
+    return b->ms[ROUNDS * 99 / 100];
+}
+
+static void row_measure(struct bench *benches, const struct row *row, struct worst *worst)
+{
+    const struct bench *last = &benches[TRACES - 1];
+    double growth[2];
+
+    for (size_t i = 0; i < TRACES; i++) {
+        open_and_draw(&benches[i]);
+        type(&benches[i], row->once);
     }
-    printf("%-18s", "all, median");
-    for (size_t i = 0; i < count; i++)
-        printf("%12.3f", share(&benches[i], 0.5));
-    printf("  %6.2f\n%-18s", share(&benches[count - 1], 0.5) / share(&benches[0], 0.5),
-           "all, 99 %");
-    for (size_t i = 0; i < count; i++)
-        printf("%12.3f", share(&benches[i], 0.99));
-    printf("  %6.2f\n%-18s", share(&benches[count - 1], 0.99) / share(&benches[0], 0.99),
-           "peer: read it all");
-    for (size_t i = 0; i < count; i++)
-        printf("%12.1f", benches[i].peer_ms);
-    printf("  a key against it: 1 / %.0f\n",
-           benches[count - 1].peer_ms / share(&benches[count - 1], 0.5));
+    for (int round = 0; round < ROUNDS; round++) {
+        for (size_t i = 0; i < TRACES; i++) {
+            double start;
+
+            go_somewhere(&benches[i]);
+            if (*row->before)
+                type(&benches[i], row->before);
+            start = now_ms();
+            type(&benches[i], row->keys);
+            benches[i].ms[round] = now_ms() - start;
+        }
+    }
+    for (size_t i = 0; i < TRACES; i++) {
+        qsort(benches[i].ms, ROUNDS, sizeof(double), by_value);
+        tui_app_release(&benches[i].app);
+    }
+    growth[0] = median(last) / median(&benches[0]);
+    growth[1] = p99(last) / p99(&benches[0]);
+    printf("  %-28s", row->name);
+    for (size_t i = 0; i < TRACES; i++)
+        printf("%8.2f /%6.2f", median(&benches[i]), p99(&benches[i]));
+    printf("%8.2f /%6.2f%s\n", growth[0], growth[1],
+           p99(last) > BOUND_MS || growth[0] > BOUND_GROWTH ? "  !" : "");
+    fflush(stdout);
+    worst->rows++;
+    worst->over += p99(last) > BOUND_MS || growth[0] > BOUND_GROWTH;
+    worst->p99 = p99(last) > worst->p99 ? p99(last) : worst->p99;
+    worst->growth = growth[0] > worst->growth ? growth[0] : worst->growth;
+}
+
+static bool is_wanted(const struct row *row, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strstr(row->name, argv[i]))
+            return true;
+    return argc < 2;
+}
+
+static void heads_print(const struct bench *benches)
+{
+    printf("CPU, ms; %d keys a row, %dx%d\n\n  %-28s", ROUNDS, W, H, "events");
+    for (size_t i = 0; i < TRACES; i++)
+        printf("%16" PRIu64, benches[i].app.base.events);
+    printf("\n  %-28s", "open and first screen");
+    for (size_t i = 0; i < TRACES; i++)
+        printf("%16.2f", benches[i].first_ms);
+    printf("   (memory after all: %ld KiB)\n  %-28s", benches[TRACES - 1].first_kb,
+           "peer: read to the middle");
+    for (size_t i = 0; i < TRACES; i++)
+        printf("%16.2f", benches[i].peer_ms);
+    printf("\n\n  %-28s%48s%16s\n", "key", "median / 99th percentile", "growth");
 }
 
 int main(int argc, char **argv)
 {
-    unsigned most = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : STEPS[TRACES - 1];
     struct bench *benches = vs_calloc(TRACES, sizeof(*benches));
-    size_t count = 0;
+    struct worst worst = {0, 0, 0, 0};
 
-    while (count < TRACES && STEPS[count] <= most) {
-        trace_make(&benches[count], STEPS[count]);
-        count++;
-    }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < TRACES; i++)
+        trace_make(&benches[i], STEPS[i]);
+    for (size_t i = 0; i < TRACES; i++) {
         first_frame(&benches[i]);
         peer(&benches[i]);
     }
-    for (int round = 0; round < ROUNDS; round++) {
-        for (size_t k = 0; k < KEY_COUNT; k++) {
-            for (size_t i = 0; i < count; i++) {
-                double ms = type(&benches[i], KEYS[k].keys);
-
-                benches[i].by_key[k] += ms;
-                benches[i].ms[benches[i].count++] = ms;
-            }
-        }
-    }
-    for (size_t i = 0; i < count; i++)
-        qsort(benches[i].ms, benches[i].count, sizeof(double), by_value);
-    if (count)
-        print(benches, count);
-    for (size_t i = 0; i < count; i++) {
+    heads_print(benches);
+    for (size_t i = 0; i < TRACES; i++)
         tui_app_release(&benches[i].app);
-        tui_surface_release(&benches[i].surface);
+    for (int a = 0; a < TUI_ACTION_COUNT; a++) {
+        struct row row = row_of((enum tui_action)a);
+
+        if (!left_out((enum tui_action)a) && is_wanted(&row, argc, argv))
+            row_measure(benches, &row, &worst);
     }
+    for (size_t i = 0; i < sizeof(MORE) / sizeof(MORE[0]); i++)
+        if (is_wanted(&MORE[i], argc, argv))
+            row_measure(benches, &MORE[i], &worst);
+    printf("\n  %d rows; highest 99th percentile %.2f ms, highest growth of a median %.2f; %d rows "
+           "over %.0f ms or %.1f times\n\nleft out:\n",
+           worst.rows, worst.p99, worst.growth, worst.over, BOUND_MS, BOUND_GROWTH);
+    for (size_t i = 0; i < sizeof(LEFT_OUT) / sizeof(LEFT_OUT[0]); i++)
+        printf("  %-28s%s\n", tui_action_info(LEFT_OUT[i].action)->name, LEFT_OUT[i].why);
+    for (size_t i = 0; i < TRACES; i++)
+        tui_surface_release(&benches[i].surface);
     vs_free(benches);
     return 0;
 }
