@@ -5,7 +5,6 @@
  * Must not know:  which layers exist.
  * Invariant:      the order is PyTorch's: a module before its children, its own parameters before theirs, each object once.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "lang/hold.h"
@@ -19,11 +18,17 @@
 static const char *join_path(struct lang_vm *vm, const char *prefix, const char *name)
 {
     char text[512];
-    int len = snprintf(text, sizeof(text), "%s%s%s", prefix, prefix[0] == '\0' ? "" : ".", name);
+    size_t len = strnlen(prefix, sizeof(text) - 1);
+    size_t more = strlen(name);
 
-    if (len < 0 || (size_t)len >= sizeof(text))
-        len = (int)sizeof(text) - 1;
-    return lang_intern(vm, text, (size_t)len)->text;
+    if (len == 0)
+        return lang_intern(vm, name, more < sizeof(text) ? more : sizeof(text) - 1)->text;
+    memcpy(text, prefix, len);
+    text[len++] = '.';
+    if (more > sizeof(text) - len)
+        more = sizeof(text) - len;
+    memcpy(text + len, name, more);
+    return lang_intern(vm, text, len + more)->text;
 }
 
 static struct lang_value module_value(struct lang_module_instance *m)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/sort.h"
 
@@ -25,13 +26,48 @@ static bool is_call(enum vs_holder kind)
     return kind == VS_HOLD_LOCAL || kind == VS_HOLD_ARGS;
 }
 
-static struct rpl_frame *frame_of(struct rpl_frames *out, uint32_t scope, bool is_function)
-{
-    struct rpl_frame *frame;
+/* Frames by scope while they are filled: a deep net has hundreds. slots: index + 1, 0 is free; a power of two, at most half full */
+struct by_scope {
+    struct rpl_frames *out;
+    uint32_t *slots;
+    size_t slot_count;
+};
 
-    for (size_t i = 0; i < out->count; i++)
-        if (out->frames[i].scope == scope && out->frames[i].is_function == is_function)
-            return &out->frames[i];
+static uint32_t *slot_of(const struct by_scope *by, uint32_t scope, bool is_function)
+{
+    size_t mask = by->slot_count - 1;
+    size_t at = vs_hash_mix(is_function, scope) & mask;
+
+    for (; by->slots[at]; at = (at + 1) & mask) {
+        const struct rpl_frame *frame = &by->out->frames[by->slots[at] - 1];
+
+        if (frame->scope == scope && frame->is_function == is_function)
+            break;
+    }
+    return &by->slots[at];
+}
+
+static void slots_grow(struct by_scope *by)
+{
+    by->slot_count = by->slot_count ? by->slot_count * 2 : 64;
+    vs_free(by->slots);
+    by->slots = vs_calloc(by->slot_count, sizeof(*by->slots));
+    for (size_t i = 0; i < by->out->count; i++)
+        *slot_of(by, by->out->frames[i].scope, by->out->frames[i].is_function) = (uint32_t)i + 1;
+}
+
+static struct rpl_frame *frame_of(struct by_scope *by, uint32_t scope, bool is_function)
+{
+    struct rpl_frames *out = by->out;
+    struct rpl_frame *frame;
+    uint32_t *slot;
+
+    if (out->count * 2 >= by->slot_count)
+        slots_grow(by);
+    slot = slot_of(by, scope, is_function);
+    if (*slot)
+        return &out->frames[*slot - 1];
+    *slot = (uint32_t)out->count + 1;
     if (out->count == out->cap) {
         size_t cap = out->cap ? out->cap * 2 : 8;
 
@@ -58,12 +94,12 @@ static uint32_t sharers_of(const struct rpl_cursor *cursor, uint64_t block)
     return block ? count : 1;
 }
 
-static void variable_add(struct rpl_frames *out, const struct rpl_cursor *cursor,
+static void variable_add(struct by_scope *by, const struct rpl_cursor *cursor,
                          const struct rpl_held *held)
 {
     const struct rpl_holder *h = &held->holder;
     const struct rpl_block *block = rpl_live_block(rpl_cursor_live(cursor), held->block);
-    struct rpl_frame *frame = frame_of(out, h->scope, is_call(h->kind));
+    struct rpl_frame *frame = frame_of(by, h->scope, is_call(h->kind));
 
     frame->variables =
         vs_grow(frame->variables, frame->count, &frame->cap, sizeof(*frame->variables));
@@ -140,11 +176,13 @@ void rpl_frames_fill(struct rpl_frames *out, const struct rpl_cursor *cursor)
     size_t count;
     const struct rpl_held *held = rpl_cursor_held(cursor, &count);
     struct vs_keyed *keys = vs_alloc((count + 1) * sizeof(*keys));
+    struct by_scope by = {.out = out};
 
     out->count = 0;
     for (size_t i = 0; i < count; i++)
         if (is_name(held[i].holder.kind))
-            variable_add(out, cursor, &held[i]);
+            variable_add(&by, cursor, &held[i]);
+    vs_free(by.slots);
     for (size_t i = 0; i < out->count; i++) {
         struct rpl_frame *frame = &out->frames[i];
 

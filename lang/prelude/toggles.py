@@ -66,8 +66,9 @@ def _note_idle_freeze(model, value):
         if len(list(model.parameters())) < 2:
             torch._note_refused("freeze", value, "half of the net's parameters is none")
         return
-    for path in value.split(","):
-        if len(list(_module_at(model, path, "freeze").parameters())) == 0:
+    paths = value.split(",")
+    for path, m in zip(paths, modules_at(model, paths, "freeze")):
+        if len(list(m.parameters())) == 0:
             some = [name for name, m in model.named_children() if len(list(m.parameters())) > 0]
             torch._note_refused("freeze", path, "it has no parameters; these have: " + ", ".join(some[:4]))
 
@@ -88,19 +89,22 @@ def inplace_candidates(model):
     return [path for path, m in model.named_modules() if isinstance(m, _IN_PLACE) and not m.inplace]
 
 
-def _module_at(model, path, toggle):
-    for name, m in model.named_modules():
-        if name == path:
-            return m
-    names = [name for name, m in model.named_modules() if name != ""]
-    more = ", ..." if len(names) > 6 else ""
-    raise ValueError(f"{toggle}={path}: the model has no module '{path}'; legal: {torch._legal_values(toggle)}"
-                     f" ({', '.join(names[:6])}{more})")
+def modules_at(model, paths, toggle):
+    # those of the paths a toggle names, in their order
+    if len(paths) == 0:
+        return []
+    known = {name: m for name, m in model.named_modules()}
+    for path in paths:
+        if path not in known:
+            names = [name for name in known if name != ""]
+            more = ", ..." if len(names) > 6 else ""
+            raise ValueError(f"{toggle}={path}: the model has no module '{path}'; legal: {torch._legal_values(toggle)}"
+                             f" ({', '.join(names[:6])}{more})")
+    return [known[path] for path in paths]
 
 
 def set_inplace(model, paths):
-    for path in paths:
-        m = _module_at(model, path, "inplace")
+    for path, m in zip(paths, modules_at(model, paths, "inplace")):
         if not hasattr(m, "inplace"):
             raise ValueError(f"inplace={path}: {type(m).__name__} has no in-place form")
         m.inplace = True
@@ -116,12 +120,7 @@ def decide_inplace(model, value):
     if len(candidates) == 0:
         _note_no_candidates(model)
         return []
-    why = torch._inplace_trial([])
-    if why is not None:
-        for path in candidates:
-            torch._note_refused("inplace", path, "trial failed: " + why)
-        return []
-    # most often one run with all of them tells which are at fault; else they are tried one after the other
+    # most often one run with all of them tells which are at fault; else they are tried one after the other, if the net works at all
     faults = torch._inplace_blame(candidates)
     if faults is not None:
         kept = [candidates[i] for i in range(len(candidates)) if faults[i] is None]
@@ -130,6 +129,11 @@ def decide_inplace(model, value):
                 if faults[i] is not None:
                     torch._note_refused("inplace", candidates[i], faults[i])
             return kept
+    why = torch._inplace_trial([])
+    if why is not None:
+        for path in candidates:
+            torch._note_refused("inplace", path, "trial failed: " + why)
+        return []
     kept = []
     for path in candidates:
         why = torch._inplace_trial(kept + [path])
@@ -164,7 +168,7 @@ def wrap_checkpoint(model, settings):
     if value == "blocks":
         blocks = _blocks_of(model)
     else:
-        blocks = [_module_at(model, path, "checkpoint") for path in value.split(",")]
+        blocks = modules_at(model, value.split(","), "checkpoint")
     for m in blocks:
         m.forward = _checkpointed(m.forward, reentrant, preserve)
 
@@ -251,8 +255,8 @@ def freeze(model, value):
         for p in parameters[:len(parameters) // 2]:
             p.requires_grad_(False)
         return
-    for path in value.split(","):
-        for p in _module_at(model, path, "freeze").parameters():
+    for m in modules_at(model, value.split(","), "freeze"):
+        for p in m.parameters():
             p.requires_grad_(False)
 
 

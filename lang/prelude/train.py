@@ -236,8 +236,7 @@ def trial(net, settings, paths):
     model.train()
     toggles.wrap_checkpoint(model, settings)
     toggles.set_inplace(model, paths)
-    for i in range(len(paths)):
-        m = toggles._module_at(model, paths[i], "inplace")
+    for i, m in enumerate(toggles.modules_at(model, paths, "inplace")):
         m.forward = watched(m.forward, i + 1)
     model.to("cuda")
     inputs, targets = to_device(net.batch(2))
