@@ -13,7 +13,6 @@
 #include "base/mem.h"
 #include "tui/change.h"
 #include "tui/screen.h"
-#include "tui/surface_text.h"
 
 /* ---- panes and views ---- */
 
@@ -111,15 +110,10 @@ static void copy_row(struct tui_app *app)
 
 static void copy_view(struct tui_app *app)
 {
-    struct tui_surface surface;
-
     if (!app->layout.pane_count)
         return;
     vs_text_clear(&app->copied);
-    tui_surface_init(&surface, app->w, app->h, app->is_ascii);
-    tui_screen_draw(app, &surface);
-    tui_surface_text(&surface, app->layout.panes[app->focus], &app->copied);
-    tui_surface_release(&surface);
+    tui_pane_text(app, &app->copied);
     app->wish = TUI_WISH_COPY;
 }
 
@@ -136,6 +130,19 @@ static void edit(struct tui_app *app)
     vs_text_clear(&app->copied);
     vs_text_addf(&app->copied, "${VISUAL:-${EDITOR:-vi}} +%" PRIu32 " '%s'", line ? line : 1, name);
     app->wish = TUI_WISH_EDIT;
+}
+
+/* The command is begun; which formats there are stands below. */
+static void export_ask(struct tui_app *app)
+{
+    struct vs_text line = {NULL, 0, 0};
+    struct vs_text fits = {NULL, 0, 0};
+
+    tui_prompt_open(&app->prompt, ':', "export ");
+    tui_command_complete(app, "export ", &line, &fits);
+    tui_app_say(app, "%s", vs_text_get(&fits));
+    vs_text_release(&line);
+    vs_text_release(&fits);
 }
 
 /* ---- looks ---- */
@@ -223,6 +230,8 @@ static bool act_words(struct tui_app *app, const struct tui_command *command)
         copy_view(app);
     else if (action == TUI_EDIT)
         edit(app);
+    else if (action == TUI_EXPORT)
+        export_ask(app);
     else
         return false;
     return true;
@@ -261,6 +270,11 @@ void tui_app_act(struct tui_app *app, const struct tui_command *command)
 {
     const struct tui_view *view = tui_app_focused(app);
 
+    /* a screen too small for a pane shows nothing that a key could mean; what a view has of its rows may be of another run */
+    if (app->layout.is_too_small) {
+        (void)act_look(app, command->action);
+        return;
+    }
     if (view->key && view->key(state_of(app), app, command->action, command->count))
         return;
     if (view->is_list && tui_list_act(state_of(app), command->action, command->count)) {

@@ -15,6 +15,7 @@
 #include "replay/space.h"
 #include "tui/act.h"
 #include "tui/change.h"
+#include "tui/export.h"
 
 /* Does the command; `words` is what stands behind its name, without blanks at its ends. */
 typedef void command_fn(struct tui_app *app, const char *words);
@@ -210,10 +211,12 @@ static const struct {
     command_fn *run;
     word_fn *word; /* words that may stand behind it; NULL: any */
 } COMMANDS[] = {
-    {"set", do_set, toggle_word},    {"goto", do_goto, NULL},      {"break", do_break, break_word},
-    {"watch", do_watch, NULL},       {"delete", do_delete, NULL},  {"disable", do_disable, NULL},
-    {"enable", do_enable, NULL},     {"note", do_note, NULL},      {"fit", do_fit, NULL},
-    {"theme", do_theme, theme_word}, {"view", do_view, view_word},
+    {"set", do_set, toggle_word},    {"goto", do_goto, NULL},
+    {"break", do_break, break_word}, {"watch", do_watch, NULL},
+    {"delete", do_delete, NULL},     {"disable", do_disable, NULL},
+    {"enable", do_enable, NULL},     {"note", do_note, NULL},
+    {"fit", do_fit, NULL},           {"theme", do_theme, theme_word},
+    {"view", do_view, view_word},    {"export", tui_export, tui_export_format},
 };
 #define COMMAND_COUNT (sizeof(COMMANDS) / sizeof(COMMANDS[0]))
 
@@ -376,7 +379,8 @@ void tui_command_complete(const struct tui_app *app, const char *line, struct vs
             word = COMMANDS[i].word;
     stem = strrchr(line, ' ') + 1;
     vs_text_add_n(out, line, (size_t)(stem - line));
-    if (!word)
+    /* a file comes after the format */
+    if (!word || (word == tui_export_format && stem != line + name_len + 1))
         vs_text_add(out, stem);
     else if (word == toggle_word && strchr(stem, '='))
         complete_value(stem, out, fits);

@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "tui/change.h"
+#include "tui/surface_text.h"
 
 /* What the last row offers behind the hints of the view, most useful first: it ends where the row does. */
 static const struct tui_hint HINTS[] = {
@@ -346,4 +347,15 @@ void tui_screen_draw(const struct tui_app *app, struct tui_surface *surface)
     draw_status(app, &c);
     c = tui_canvas_of(surface, app->layout.keys);
     draw_keys(app, &c);
+}
+
+void tui_pane_text(const struct tui_app *app, struct vs_text *out)
+{
+    struct tui_surface surface;
+
+    tui_surface_init(&surface, app->w, app->h, app->is_ascii);
+    tui_screen_draw(app, &surface);
+    if (app->layout.pane_count)
+        tui_surface_text(&surface, app->layout.panes[app->focus], out);
+    tui_surface_release(&surface);
 }

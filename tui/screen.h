@@ -14,6 +14,8 @@
 
 /* Draw all of it; the surface has the app's size. tui_app_sync has been called since the last input. */
 void tui_screen_draw(const struct tui_app *app, struct tui_surface *surface);
+/* The focused pane as text, title included. */
+void tui_pane_text(const struct tui_app *app, struct vs_text *out);
 /* The view whose tab in the header is at column x; -1: none. */
 int tui_screen_tab_at(const struct tui_app *app, int x);
 /* Where the terminal's own cursor belongs: in the prompt. False: nowhere. */

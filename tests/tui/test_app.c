@@ -412,6 +412,76 @@ static void where_memory_ran_out_is_said_at_once(void **state)
     tui_app_release(&app);
 }
 
+static char *file_text(const char *path)
+{
+    struct vs_text text = {NULL, 0, 0};
+    FILE *file = fopen(path, "rb");
+    char part[4096];
+    size_t n;
+
+    if (!file)
+        return NULL;
+    while ((n = fread(part, 1, sizeof(part), file)) > 0)
+        vs_text_add_n(&text, part, n);
+    fclose(file);
+    return vs_text_take(&text);
+}
+
+static void a_run_and_a_pane_are_written_as_files(void **state)
+{
+    const char *trace = session_trace("variables", NULL);
+    char *csv = strdup(program_path("events.csv"));
+    char *folded = strdup(program_path("cursor.folded"));
+    char *pane = strdup(program_path("pane.txt"));
+    struct program p = program_run("export", trace, "--format", "csv", NULL);
+    struct program at =
+        program_run("export", trace, "--format", "collapsed", "--at", "event=300", NULL);
+    struct tui_app app;
+    char line[400];
+    char *text;
+    char *screen;
+
+    (void)state;
+    session_open(&app, trace, 80, 24);
+    session_type(&app, "E");
+    session_expect(&app, ":export");
+    session_expect(&app, "collapsed");
+    snprintf(line, sizeof(line), "cs<tab><esc>:export cs<tab> %s<enter>", csv);
+    session_type(&app, line);
+    session_expect(&app, "wrote ");
+    text = file_text(csv);
+    assert_string_equal(text, p.out);
+    free(text);
+    /* of one moment: that of the cursor */
+    snprintf(line, sizeof(line), ":goto 300<enter>:export collapsed %s<enter>", folded);
+    session_type(&app, line);
+    text = file_text(folded);
+    assert_string_equal(text, at.out);
+    free(text);
+    snprintf(line, sizeof(line), "gbM:export txt %s<enter>j", pane);
+    session_type(&app, line);
+    text = file_text(pane);
+    session_type(&app, "k");
+    screen = session_screen(&app, false);
+    assert_non_null(strstr(screen, text));
+    free(text);
+    free(screen);
+    /* what is there stays, and what is no format is offered one */
+    snprintf(line, sizeof(line), ":export csv %s<enter>", pane);
+    session_type(&app, line);
+    session_expect(&app, "it exists already");
+    session_type(&app, ":export cvs x<enter>");
+    session_expect(&app, "there is no format `cvs`");
+    session_type(&app, ":export csv /nowhere/at/all.csv<enter>");
+    session_expect(&app, "cannot be written");
+    tui_app_release(&app);
+    program_release(&p);
+    program_release(&at);
+    free(csv);
+    free(folded);
+    free(pane);
+}
+
 /* Without a source the lines stand by their functions, and hold all that is allocated. */
 static void an_imported_trace_has_its_lines_by_function(void **state)
 {
@@ -733,6 +803,7 @@ int main(void)
         cmocka_unit_test(where_the_trace_ends_nothing_is_said_of_what_comes_after),
         cmocka_unit_test(where_memory_ran_out_is_said_at_once),
         cmocka_unit_test(an_imported_trace_has_its_lines_by_function),
+        cmocka_unit_test(a_run_and_a_pane_are_written_as_files),
         cmocka_unit_test(filters_stack_and_are_forgotten),
         cmocka_unit_test(a_search_goes_round_and_backwards),
         cmocka_unit_test(jumps_lead_back_and_forward),

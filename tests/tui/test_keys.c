@@ -26,15 +26,18 @@ static void every_action_is_reached_by_each_of_its_keys(void **state)
     (void)state;
     for (int i = 0; i < TUI_ACTION_COUNT; i++) {
         enum tui_action action = (enum tui_action)i;
+        unsigned scope = tui_action_info(action)->scope;
         struct tui_command command;
 
+        /* a view may have given the key a meaning of its own; the timeline gives none any */
+        if (scope == TUI_IN_ANY)
+            scope = TUI_IN_TIMELINE;
         for (size_t n = 0;; n++) {
             struct vs_text keys = {NULL, 0, 0};
             bool is_there = tui_action_keys(action, n, &keys);
 
             if (is_there) {
-                if (type(vs_text_get(&keys), tui_action_info(action)->scope, &command) !=
-                    TUI_TYPED_ACTION)
+                if (type(vs_text_get(&keys), scope, &command) != TUI_TYPED_ACTION)
                     fail_msg("`%s` is no action", vs_text_get(&keys));
                 if (command.action != action)
                     fail_msg("`%s` is `%s`, not `%s`", vs_text_get(&keys),
