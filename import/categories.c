@@ -145,6 +145,9 @@ static enum vs_category backward_decide(const struct deciding *d, struct life *l
         return VS_CAT_GRADIENT;
     if (dies_in_phase(d, life))
         return VS_CAT_TEMPORARY;
+    /* made beside the graph, in Python: a gradient scaler's own, the root of a backward */
+    if (stack_of(d, life->made)->count && !(stack_of(d, life->made)->flags & VS_STACK_ENGINE))
+        return VS_CAT_OTHER;
     life->is_decided = end + 1 < d->list->event_count;
     return life->is_decided ? VS_CAT_GRADIENT : VS_CAT_TEMPORARY;
 }

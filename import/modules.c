@@ -63,20 +63,25 @@ static uint8_t role_at(const struct imp_roles *roles, const struct vs_callstack 
     return roles->roles[roles->list->stacks.pool[stack->first + i] - 1];
 }
 
-/* The frame of the forward that the call at frame `call` runs; `call` itself: the stack ends there. */
+/*
+ * The frame of the forward that the call at frame `call` runs, the innermost where one hands on to another (a checkpoint, a wrapper); `call` itself: the
+ * stack ends there.
+ */
 static size_t callee_of(const struct imp_roles *roles, const struct vs_callstack *stack,
                         size_t call)
 {
-    size_t nearest = call;
+    size_t found = call;
 
     for (size_t i = call; i-- > 0 && role_at(roles, stack, i) != IMP_ROLE_CALL;) {
-        if (strcmp(vs_memlist_text(roles->list, frame_at(roles->list, stack, i)->func),
-                   "forward") == 0)
-            return i;
-        if (nearest == call)
-            nearest = i;
+        const char *func = vs_memlist_text(roles->list, frame_at(roles->list, stack, i)->func);
+
+        if (strcmp(func, "forward") == 0 && role_at(roles, stack, i + 1) != IMP_ROLE_FUNCTION) {
+            found = i;
+        } else if (found == call) {
+            found = i;
+        }
     }
-    return nearest;
+    return found;
 }
 
 /* May a line of this frame be said to call a module? A wrapper of PyTorch's only hands the call on. */

@@ -123,6 +123,7 @@ static enum imp_run run_of(enum imp_role role)
     case IMP_ROLE_NONE:
     case IMP_ROLE_APPLY:
     case IMP_ROLE_INIT:
+    case IMP_ROLE_FUNCTION:
         break;
     }
     return IMP_RUN_NONE;
@@ -140,7 +141,8 @@ static void stack_look(const struct imp_roles *roles, const struct vs_callstack 
         out->is_apply |= role == IMP_ROLE_APPLY;
         out->is_init |= role == IMP_ROLE_INIT;
         out->is_state |= role == IMP_ROLE_STATE || role == IMP_ROLE_STATE_SETUP;
-        out->is_recompute |= role == IMP_ROLE_RECOMPUTE;
+        /* a checkpoint that runs backward itself is not running forward again */
+        out->is_recompute |= role == IMP_ROLE_RECOMPUTE && out->run != IMP_RUN_BACKWARD;
         out->is_compile |= role == IMP_ROLE_COMPILE;
         if (out->run == IMP_RUN_NONE)
             out->run = (uint8_t)run_of(role);

@@ -22,6 +22,7 @@ enum imp_role {
     IMP_ROLE_DATA,
     IMP_ROLE_LOSS,
     IMP_ROLE_BACKWARD,
+    IMP_ROLE_FUNCTION,  /* a custom autograd function is called: its forward is no module's */
     IMP_ROLE_RECOMPUTE, /* a checkpoint runs its function again */
     IMP_ROLE_OPTIMIZER,
     IMP_ROLE_STATE,       /* an optimizer makes its state, in its first step */

@@ -60,9 +60,10 @@ static bool phase_find(struct finding *f, uint8_t last)
     for (size_t i = f->first; i < f->list->event_count; i++) {
         const uint8_t phase = phase_at(f, i);
 
-        if (phase == last || (last == VS_PHASE_OPTIMIZER && f->phases->step_ends[i]))
-            had = true;
-        else if (had && phase != VS_PHASE_ZERO_GRAD && phase != VS_PHASE_OPTIMIZER) {
+        had = had || phase == last || (last == VS_PHASE_OPTIMIZER && f->phases->step_ends[i]);
+        if (phase == last)
+            continue;
+        if (had && phase != VS_PHASE_ZERO_GRAD && phase != VS_PHASE_OPTIMIZER) {
             f->begins[i] = found = true;
             had = false;
         }

@@ -1,45 +1,57 @@
 #!/usr/bin/env python3
-"""A net file's training run as PyTorch's own memory snapshot, and what was true of each allocation in it.
+"""A net file's training run as PyTorch's own memory snapshot.
 
-    python3 tests/oracle/snapshot.py NET.py OUT.pickle.gz [--stacks all|python] [--truth OUT.tsv] [--marks on]
-                                     [--TOGGLE VALUE ...]
+    python3 tests/oracle/snapshot.py NET.py OUT.pickle.gz [--stacks all|python] [--notes on] [--TOGGLE VALUE ...]
 
-The program is loop.py's, run as tests/oracle/run.py runs it, on a GPU or its stand-in. What a snapshot does not say, but the
-program knew, goes to --truth: one line an allocation of the history, in order: bytes, step, phase. --marks on puts
-each phase into a record_function of its name.
+The program is loop.py's, run as tests/oracle/run.py runs it, on a GPU or its stand-in, so it allocates what `vramscope record NET.py`
+with the same toggles does. --notes on puts each phase's name on its events (user_metadata) and each step into a range
+(ProfilerStep#N). Paths are shortened, and frames outside of PyTorch and Python left out.
 """
 import gzip
-import io
+import os
 import pickle
 import sys
+import sysconfig
 
 import nogpu
 
+CPP = ("at::", "c10::", "torch::", "THP")
 
-class Truth:
-    """An observer of loop.train: how many allocations there were at the end of each phase."""
 
-    def __init__(self, torch, marks):
-        self.torch = torch
-        self.rows, self.now = [], -1
-        self.marks, self.open = marks, None
+class Notes:
+    """An observer of loop.train that notes where it is, if asked to."""
+
+    ORDER = {"setup": "data", "data": "forward", "forward": "loss", "loss": "backward",
+             "backward": "optimizer", "optimizer": "zero_grad", "zero_grad": "data"}
+
+    def __init__(self, torch, on):
+        self.torch, self.on, self.range = torch, on, None
+
+    def note(self, text):
+        if self.on:
+            self.torch.cuda.memory._set_memory_metadata(text)
 
     def phase(self, name):
-        stats = self.torch.cuda.memory_stats()
-        self.rows.append((self.now, name, stats.get("allocation.all.allocated", 0)))
+        self.note(self.ORDER[name])
 
     def step(self, index):
-        self.now = index
+        if self.range is not None:
+            self.range.__exit__(None, None, None)
+        if self.on:
+            self.range = self.torch.profiler.record_function("ProfilerStep#%d" % index)
+            self.range.__enter__()
 
     def loss(self, value):
         pass
 
     def finish(self):
-        pass
+        if self.range is not None:
+            self.range.__exit__(None, None, None)
+        self.note("")
 
 
 def words(argv):
-    own = {"stacks": "all", "truth": None, "marks": "off"}
+    own = {"stacks": "all", "notes": "off"}
     given, rest, argv = {}, [], list(argv)
     while argv:
         word = argv.pop(0)
@@ -52,11 +64,48 @@ def words(argv):
     return rest, own, given
 
 
-def write(path, snapshot):
-    data = io.BytesIO()
-    pickle.dump(snapshot, data)
-    with open(path, "wb") as f, gzip.GzipFile(fileobj=f, mode="wb", mtime=0, compresslevel=9) as z:
-        z.write(data.getvalue())
+def short(path, roots):
+    for root, name in roots:
+        if path.startswith(root):
+            return name + path[len(root):]
+    return path
+
+
+class Shortener:
+    """Equal frames and equal stacks become one object each, as PyTorch writes them."""
+
+    def __init__(self):
+        here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        self.roots = [(sysconfig.get_path("purelib"), "/usr/lib/python3/site-packages"),
+                      (sysconfig.get_path("stdlib"), "/usr/lib/python3.11"), (here, "/home/user")]
+        self.frames, self.stacks, self.texts = {}, {}, {}
+
+    def frame(self, frame):
+        python = frame["filename"].endswith(".py")
+        if not python and not frame["name"].startswith(CPP):
+            return None
+        path = short(os.path.abspath(frame["filename"]), self.roots) if python else "??"
+        key = (frame["name"], path, frame["line"] if python else 0)
+        return self.frames.setdefault(key, {"name": key[0], "filename": key[1], "line": key[2]})
+
+    def stack(self, frames):
+        kept = [f for f in map(self.frame, frames) if f is not None]
+        return self.stacks.setdefault(tuple(map(id, kept)), kept)
+
+    def shorten(self, snapshot):
+        for trace in snapshot["device_traces"]:
+            for entry in trace:
+                if "frames" in entry:
+                    entry["frames"] = self.stack(entry["frames"])
+                for key, value in entry.items():
+                    if isinstance(value, (str, tuple)):
+                        entry[key] = self.texts.setdefault(value, value)
+        for segment in snapshot["segments"]:
+            segment["frames"] = []
+            for block in segment["blocks"]:
+                block["frames"] = self.stack(block["frames"])
+        for key in ("host_segments", "host_traces"):
+            snapshot.pop(key, None)
 
 
 def main():
@@ -71,12 +120,13 @@ def main():
     toggles = tg.settle(given, net)
     torch.cuda.init()
     torch.cuda.memory._record_memory_history("all", context="all", stacks=own["stacks"])
-    truth = Truth(torch, own["marks"] == "on")
     model, optimizer, scaler, _ = record.make(net, toggles, None)
-    loop.train(net, model, optimizer, scaler, toggles, "cuda", truth)
+    loop.train(net, model, optimizer, scaler, toggles, "cuda", Notes(torch, own["notes"] == "on"))
     snapshot = torch.cuda.memory._snapshot()
     torch.cuda.memory._record_memory_history(None)
-    write(out, snapshot)
+    Shortener().shorten(snapshot)
+    with open(out, "wb") as f, gzip.GzipFile(fileobj=f, mode="wb", mtime=0, filename="") as z:
+        z.write(pickle.dumps(snapshot, 4))
 
 
 if __name__ == "__main__":
