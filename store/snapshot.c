@@ -2,7 +2,8 @@
  * store/snapshot.c - see snapshot.h.
  *
  * Must not know:  opcodes, what a stack says (snapshot_frames.c).
- * Invariant:      no more segments, blocks and events come out than the file has bytes, however often it repeats them.
+ * Invariant:      no more segments, blocks and events come out than a sixteenth of the file's bytes (and some), however often it repeats
+ *                 them: each has some keys and values of its own in what PyTorch writes.
  */
 #include "store/snapshot.h"
 
@@ -15,6 +16,10 @@
 #include "store/pickle.h"
 #include "store/snapshot_frames.h"
 #include "store/snapshot_notes.h"
+
+/* No record of PyTorch's takes less of the file; so many may be there in any case. */
+#define RECORD_BYTES 16
+#define RECORDS_ANY 4096
 
 enum key {
     KEY_SEGMENTS,
@@ -113,6 +118,12 @@ static bool must_uint(const struct reading *r, struct sto_value v, enum key key,
     return get(r, v, key, &found) && sto_value_int(r->p, found, out);
 }
 
+/* Sizes and times are from 0 to 2^63 - 1; addresses and streams may be written as negative. */
+static bool is_count(uint64_t n)
+{
+    return n <= INT64_MAX;
+}
+
 static bool get_list(const struct reading *r, struct sto_value v, enum key key,
                      struct sto_value *out)
 {
@@ -173,11 +184,11 @@ static enum vs_status block_read(struct reading *r, struct sto_value v)
 
     if (st)
         return st;
-    if (!must_uint(r, v, KEY_SIZE, &block.bytes))
+    if (!must_uint(r, v, KEY_SIZE, &block.bytes) || !is_count(block.bytes))
         return wrong(r, "a block", KEY_SIZE);
     if (!state_get(r, v, &block.state))
         return wrong(r, "a block", KEY_STATE);
-    if (!requested_get(r, v, block.bytes, &block.requested))
+    if (!requested_get(r, v, block.bytes, &block.requested) || !is_count(block.requested))
         return wrong(r, "a block", KEY_REQUESTED);
     if (block.state == VS_MEM_INACTIVE)
         block.requested = 0; /* of the last owner, long gone */
@@ -206,7 +217,7 @@ static enum vs_status segment_read(struct reading *r, struct sto_value v)
         return st;
     if (!must_uint(r, v, KEY_ADDRESS, &segment->address))
         return wrong(r, "a segment", KEY_ADDRESS);
-    if (!must_uint(r, v, KEY_TOTAL_SIZE, &segment->bytes))
+    if (!must_uint(r, v, KEY_TOTAL_SIZE, &segment->bytes) || !is_count(segment->bytes))
         return wrong(r, "a segment", KEY_TOTAL_SIZE);
     if (!get_uint(r, v, KEY_STREAM, &segment->stream))
         return wrong(r, "a segment", KEY_STREAM);
@@ -247,6 +258,8 @@ static enum vs_status segments_read(struct reading *r, struct sto_value segments
 
         if ((int64_t)device_of(r, segment) == r->device)
             st = segment_read(r, segment);
+        if (st)
+            vs_error_prefix(r->err, "segment %zu", i);
     }
     if (!st && r->list->segment_count)
         qsort(r->list->segments, r->list->segment_count, sizeof(*r->list->segments), by_address);
@@ -313,13 +326,14 @@ static enum vs_status event_read(struct reading *r, struct sto_value v)
     if (kind == VS_MEM_OTHER)
         return VS_OK; /* of a fork, or newer: nothing the allocator did */
     where = kind == VS_MEM_OOM ? KEY_DEVICE_FREE : KEY_ADDR;
-    if (!has(&row, where) || !row_uint(r, &row, where, &address))
+    if (!has(&row, where) || !row_uint(r, &row, where, &address) ||
+        (kind == VS_MEM_OOM && !is_count(address)))
         return wrong(r, "an event", where);
-    if (!has(&row, KEY_SIZE) || !row_uint(r, &row, KEY_SIZE, &bytes))
+    if (!has(&row, KEY_SIZE) || !row_uint(r, &row, KEY_SIZE, &bytes) || !is_count(bytes))
         return wrong(r, "an event", KEY_SIZE);
     if (!row_uint(r, &row, KEY_STREAM, &stream))
         return wrong(r, "an event", KEY_STREAM);
-    if (!row_uint(r, &row, KEY_TIME, &time_us))
+    if (!row_uint(r, &row, KEY_TIME, &time_us) || !is_count(time_us))
         return wrong(r, "an event", KEY_TIME);
     event = vs_memlist_add_event(r->list, kind, address, bytes, stream);
     event->time_us = time_us;
@@ -339,8 +353,11 @@ static enum vs_status events_read(struct reading *r, struct sto_value traces)
     trace = sto_value_at(r->p, traces, (size_t)r->device);
     if (sto_value_type(trace) != STO_LIST)
         return wrong(r, "the snapshot", KEY_TRACES);
-    for (size_t i = 0; i < sto_value_count(r->p, trace) && !st; i++)
+    for (size_t i = 0; i < sto_value_count(r->p, trace) && !st; i++) {
         st = event_read(r, sto_value_at(r->p, trace, i));
+        if (st)
+            vs_error_prefix(r->err, "event %zu of device %" PRId64, i, r->device);
+    }
     return st;
 }
 
@@ -447,7 +464,8 @@ bool sto_snapshot_is(const char *bytes, size_t len)
 enum vs_status sto_snapshot_read(const char *bytes, size_t len, int64_t device,
                                  struct vs_memlist *out, struct vs_error *err)
 {
-    struct reading r = {.list = out, .device = device, .left = len, .err = err};
+    struct reading r = {
+        .list = out, .device = device, .left = len / RECORD_BYTES + RECORDS_ANY, .err = err};
     enum vs_status st = sto_pickle_read(bytes, len, &r.p, err);
 
     if (st)

@@ -18,6 +18,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Sanitizers reserve all the address space there is. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HAS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HAS_SANITIZER 1
+#endif
+#endif
+#ifndef HAS_SANITIZER
+#define HAS_SANITIZER 0
+#endif
+
 #define ARGS_MAX 40
 #define PATHS 8
 
@@ -119,10 +131,13 @@ static void arguments(const char **argv, const char *first, va_list ap)
 static void enter(const struct program_world *world)
 {
     struct rlimit limit = {world->file_bytes, world->file_bytes};
+    struct rlimit memory = {world->memory_bytes, world->memory_bytes};
     int ends[2];
     int fd = -1;
 
     if (world->file_bytes && setrlimit(RLIMIT_FSIZE, &limit) != 0)
+        _exit(126);
+    if (world->memory_bytes && !HAS_SANITIZER && setrlimit(RLIMIT_AS, &memory) != 0)
         _exit(126);
     if (world->stdout_path)
         fd = open(world->stdout_path, O_WRONLY);

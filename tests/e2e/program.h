@@ -27,11 +27,13 @@ const char *program_file(const char *name, const char *text);
  * The world a program is run in; zero is the ordinary one.
  *
  * file_bytes   files may not grow beyond this, as on a disk that is full
+ * memory_bytes all its memory may not be more than this; where it is built with a sanitizer this is not asked for
  * stdout_path  where its results go instead of program.out
  * no_reader    its results go to a pipe that nobody reads
  */
 struct program_world {
     uint64_t file_bytes;
+    uint64_t memory_bytes;
     const char *stdout_path;
     bool no_reader;
 };

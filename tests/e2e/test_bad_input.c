@@ -375,6 +375,7 @@ static void a_disk_that_fills_up_ends_the_recording(void **state)
 
 static void what_is_no_trace_is_refused_by_every_command(void **state)
 {
+    const char *whole = trace_of_lenet("whole.db");
     const char *other = program_path("other.db");
     const char *newer = trace_of_lenet("newer.db");
     const char *cut = trace_of_lenet("cut.db");
@@ -405,7 +406,97 @@ static void what_is_no_trace_is_refused_by_every_command(void **state)
         SAID(program_run("whatif", path, "--set", "amp=fp16", NULL), 1, cases[i].part);
         SAID(program_run("whatif", path, "--each", "--json", NULL), 1, cases[i].part);
         SAID(program_run("sql", path, "select 1", NULL), 1, cases[i].part);
+        SAID(program_run("export", path, "--format", "csv", NULL), 1, cases[i].part);
+        SAID(program_run("tui", path, "--dump", NULL), 1, cases[i].part);
+        /* 1 is a difference, and limits that are passed */
+        SAID(program_run("diff", path, whole, NULL), 2, cases[i].part);
+        SAID(program_run("diff", whole, path, "--json", NULL), 2, cases[i].part);
+        SAID(program_run("check", path, "--max-peak", "1G", NULL), 2, cases[i].part);
     }
+}
+
+static void what_is_no_snapshot_is_refused(void **state)
+{
+    static const char CODE[] = "\x80\x02"
+                               "cposix\nsystem\n(X\x02.";
+    static const char NINE[] = "\x80\x04\x8d\xff\xff\xff\xff\xff\xff\xff\x7f";
+    static const char GZIP[] = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x03";
+    const char *out = program_path("unread.db");
+    const struct {
+        const char *path;
+        const char *part;
+    } cases[] = {
+        {program_path("none.pickle"), "none.pickle: No such file"},
+        {program_folder(), ": cannot be read: Is a directory"},
+        {file_of("empty.pickle", "", 0), "empty.pickle: this is no memory snapshot"},
+        {LENET, LENET ": this is no memory snapshot"},
+        {file_of("page.html", "<html></html>", 13), "this page holds no memory snapshot"},
+        {file_of("code.pickle", CODE, sizeof(CODE) - 1), "offset 2: opcode GLOBAL"},
+        {file_of("nine.pickle", NINE, sizeof(NINE) - 1), "offset 2: the pickle is cut off"},
+        {file_of("cut.gz", GZIP, sizeof(GZIP) - 1), "cut.gz: cannot be read: "},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        SAID(program_run("import", cases[i].path, "-o", out, NULL), 1, cases[i].part);
+    assert_nothing_called("unread");
+}
+
+/* `before`, then `unit` as often as makes so many bytes, then `after`. */
+static const char *bomb(const char *name, const char *before, const char *unit, size_t bytes,
+                        const char *after)
+{
+    const size_t len = strlen(unit);
+    char *text = malloc(bytes + 64);
+    size_t n = strlen(before);
+    const char *path;
+
+    assert_non_null(text);
+    memcpy(text, before, n);
+    for (; n + len <= bytes; n += len)
+        memcpy(text + n, unit, len);
+    memcpy(text + n, after, strlen(after));
+    path = file_of(name, text, n + strlen(after));
+    free(text);
+    return path;
+}
+
+/* Each of 32 MiB, in no more than four times that and what the program itself takes: what would need more is refused, and says so. */
+static void a_bomb_is_refused_within_four_times_its_size(void **state)
+{
+    const size_t size = (size_t)32 << 20;
+    const struct program_world world = {.memory_bytes = 4 * size + ((size_t)96 << 20)};
+    const char *out = program_path("bomb.db");
+    const struct {
+        const char *before, *unit, *after, *part;
+    } cases[] = {
+        {"\x80\x04(", "N", "l.", "more than four times its size"},
+        {"\x80\x04(", "]", "l.", "more than four times its size"},
+        {"\x80\x04(", "}", "l.", "more than four times its size"},
+        {"\x80\x04(", "K\x01", "l.", "more than four times its size"},
+        {"\x80\x04N", "2\x86", ".", "more than four times its size"},
+        {"\x80\x04]", "\x94", ".", "more than four times its size"},
+        {"\x80\x04", "(", ".", "more than 1000 deep"},
+        {"\x80\x04", "]\x94", ".", "more than four times its size"},
+        {"\x80\x04", "\x95", ".", "cut off in this frame"},
+        {"\x80\x04](}(\x8c\x06"
+         "action\x8c\x05"
+         "alloc\x8c\x04"
+         "addrK\x01\x8c\x04sizeK\x01u\x94",
+         "h\x01", "e.", "nothing was put"},
+        {"\x80\x04\x8c\x01x\x94(", "h\x00", "l.", "no memory snapshot"},
+        {"<html>\"base64\": \"", "gARO", "\"", "no memory snapshot"},
+        {"id,kind,bytes\n", "1,a,1\n", "", "this is no memory snapshot"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        SAID(program_run_in(
+                 &world, "import",
+                 bomb("bomb.pickle", cases[i].before, cases[i].unit, size, cases[i].after), "-o",
+                 out, NULL),
+             1, cases[i].part);
+    assert_nothing_called("bomb.db");
 }
 
 static void a_trace_is_refused_wherever_it_is_cut(void **state)
@@ -548,6 +639,8 @@ int main(void)
         cmocka_unit_test(no_failure_touches_a_trace_that_is_there),
         cmocka_unit_test(a_disk_that_fills_up_ends_the_recording),
         cmocka_unit_test(what_is_no_trace_is_refused_by_every_command),
+        cmocka_unit_test(what_is_no_snapshot_is_refused),
+        cmocka_unit_test(a_bomb_is_refused_within_four_times_its_size),
         cmocka_unit_test(a_trace_is_refused_wherever_it_is_cut),
         cmocka_unit_test(a_result_that_cannot_be_written_is_a_failure),
         cmocka_unit_test(nothing_but_text_is_printed_where_no_terminal_is),

@@ -7,13 +7,10 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "import/partial.h"
 #include "store/memlist.h"
+#include "tests/import/sense.h"
 
 #define MIB UINT64_C(1048576)
 #define AT UINT64_C(0x700000000000)
@@ -47,58 +44,11 @@ static void block(struct history *h, uint64_t bytes, enum vs_mem_block_state sta
     vs_memlist_add_block(&h->list, (struct vs_mem_block){bytes, bytes, state});
 }
 
-/* ---- what any trace of it must be ---- */
-
-struct alive {
-    uint64_t block;
-    uint64_t bytes;
-    uint64_t address;
-};
-
-/* Blocks are numbered as they come, lie over no other that is alive, and are freed once as they were allocated; reserved is never below 0. */
-static uint64_t check_sense(const struct imp_import *import)
-{
-    struct alive *alive = vs_alloc((import->event_count + 1) * sizeof(*alive));
-    uint64_t blocks = 0;
-    uint64_t reserved = 0;
-    size_t count = 0;
-
-    for (size_t i = 0; i < import->event_count; i++) {
-        const struct vs_event *e = &import->events[i];
-        size_t k = 0;
-
-        if (e->kind == VS_EV_ALLOC) {
-            assert_int_equal(e->a, ++blocks);
-            assert_true(e->c && e->b <= e->c && e->d + e->c > e->d);
-            for (; k < count; k++)
-                if (e->d < alive[k].address + alive[k].bytes && alive[k].address < e->d + e->c)
-                    fail_msg("event %zu lies over block %" PRIu64, i + 1, alive[k].block);
-            alive[count++] = (struct alive){e->a, e->c, e->d};
-        } else if (e->kind == VS_EV_FREE) {
-            while (k < count && alive[k].block != e->a)
-                k++;
-            if (k == count)
-                fail_msg("event %zu frees block %" PRIu64 ", which is not alive", i + 1, e->a);
-            assert_int_equal(alive[k].bytes, e->c);
-            assert_int_equal(alive[k].address, e->d);
-            alive[k] = alive[--count];
-        } else if (e->kind == VS_EV_SEGMENT_ALLOC || e->kind == VS_EV_SEGMENT_MAP) {
-            reserved += e->b;
-        } else if (e->kind == VS_EV_SEGMENT_FREE || e->kind == VS_EV_SEGMENT_UNMAP) {
-            assert_true(reserved >= e->b);
-            reserved -= e->b;
-        }
-    }
-    assert_int_equal(import->end_blocks, count);
-    vs_free(alive);
-    return reserved;
-}
-
 static void mend(struct history *h)
 {
     imp_make_partial(&h->list, "a test", &h->import);
     assert_string_equal(h->import.partial, "a test");
-    check_sense(&h->import);
+    sense_check(&h->import);
 }
 
 static uint64_t total(const struct history *h)
@@ -231,7 +181,7 @@ static void ranges_are_cut_where_they_were_not_mapped(void **state)
     event(&h, VS_MEM_SEGMENT_UNMAP, 20 * MIB, 60 * MIB);
     mend(&h);
     assert_int_equal(total(&h), 0);
-    assert_int_equal(check_sense(&h.import), 20 * MIB);
+    assert_int_equal(sense_check(&h.import), 20 * MIB);
     assert_int_equal(h.import.events[0].b, 20 * MIB);
     assert_int_equal(kind_count(&h, VS_EV_SEGMENT_MAP), 2);
     assert_int_equal(kind_count(&h, VS_EV_SEGMENT_UNMAP), 1);
