@@ -19,7 +19,7 @@
 #include "cli/cmds.h"
 #include "export/export.h"
 #include "export/gzip.h"
-#include "replay/trace.h"
+#include "replay/whatif.h"
 
 static const struct cli_option OPTIONS[] = {
     {"format", 0, "F", false, "what to write; see above"},
@@ -28,6 +28,8 @@ static const struct cli_option OPTIONS[] = {
     {"table", 0, "T", false, "csv, json: events (default) or blocks"},
     {"at", 0, "WHEN", false,
      "collapsed, speedscope: peak (default), end, event=N, or step=N (the highest of a step)"},
+    {"whatif", 'w', "TOGGLE=VALUE", true,
+     "svg: run the net again with this and draw that as a line; may be given more than once"},
     {"force", 'f', NULL, false, "replace the file if it exists"},
     {NULL, 0, NULL, false, NULL},
 };
@@ -210,11 +212,50 @@ static void signals_set(void)
     sigaction(SIGXFSZ, &ignore, NULL);
 }
 
+/* The net run again: its trace in memory, and what to call it. */
+struct whatif {
+    struct rpl_trace *trace;
+    struct rpl_index *index;
+    struct vs_text name;
+};
+
+static enum vs_status whatif_run(const struct cli_args *args, struct rpl_trace *base,
+                                 struct exp_options *options, struct whatif *out,
+                                 struct vs_error *err)
+{
+    struct vs_toggles set = {{NULL}};
+    enum vs_status st = VS_OK;
+    const char *pair;
+
+    if (!cli_args_has(args, "whatif"))
+        return VS_OK;
+    if (!(exp_format_info(options->format)->takes & EXP_SECOND))
+        return vs_fail(err, VS_E_USAGE, "export: --whatif means nothing for the format %s",
+                       exp_format_info(options->format)->name);
+    vs_text_add(&out->name, "what-if");
+    for (size_t i = 0; (pair = cli_args_value_at(args, "whatif", i)) != NULL && !st; i++) {
+        st = vs_toggles_set_pair(&set, pair, err);
+        vs_text_addf(&out->name, " %s", pair);
+    }
+    if (st)
+        vs_error_prefix(err, "export: --whatif");
+    out->trace = rpl_trace_new();
+    if (!st)
+        st = rpl_whatif_run(base, &set, out->trace, err);
+    if (!st)
+        st = rpl_index_open(out->trace, NULL, NULL, &out->index, err);
+    options->second = out->index;
+    options->second_name = vs_text_get(&out->name);
+    vs_toggles_release(&set);
+    return st;
+}
+
 static int run(const struct cli_args *args)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct exp_options options = {.name = args->positionals[0]};
     struct target target = {.path = NULL};
+    struct whatif whatif = {.trace = NULL};
     struct rpl_trace *trace = NULL;
     struct rpl_index *index = NULL;
     enum vs_status st = options_fill(args, &options, &err);
@@ -225,11 +266,16 @@ static int run(const struct cli_args *args)
     if (!st)
         st = rpl_index_open(trace, NULL, NULL, &index, &err);
     if (!st)
+        st = whatif_run(args, trace, &options, &whatif, &err);
+    if (!st)
         st = target_open(&target, args, exp_format_info(options.format), &err);
     options.to = target.path ? target.path : "standard output";
     if (!st)
         st = exp_write(index, &options, target.packed ? target.packed : target.file, &err);
     st = target_close(&target, st, &err);
+    rpl_index_free(whatif.index);
+    rpl_trace_free(whatif.trace);
+    vs_text_release(&whatif.name);
     rpl_index_free(index);
     rpl_trace_free(trace);
     return st ? cli_fail(&err) : 0;
@@ -237,7 +283,7 @@ static int run(const struct cli_args *args)
 
 const struct cli_cmd cli_cmd_export = {
     .name = "export",
-    .usage = "TRACE --format F [-o FILE] [--table T] [--at WHEN] [--force]",
+    .usage = "TRACE --format F [-o FILE] [--table T] [--at WHEN] [--whatif T=V] [--force]",
     .summary = "Write a trace in the formats of other tools",
     .help = "  snapshot    a memory snapshot as PyTorch dumps it: torch.cuda._memory_viz, "
             "pytorch.org/memory_viz, vramscope import\n"
@@ -245,12 +291,14 @@ const struct cli_cmd cli_cmd_export = {
             "chrome://tracing\n"
             "  collapsed   what is alive at a moment, as stacks with bytes: flamegraph.pl\n"
             "  speedscope  the same for speedscope.app\n"
+            "  svg         the timeline as a drawing for a report or a pull request\n"
             "  csv, json   every event, or with --table blocks every block: a row or an object a "
             "line\n\n"
             "  vramscope export trace.db --format snapshot -o snapshot.pickle\n"
             "  vramscope export trace.db --format perfetto -o trace.json.gz\n"
             "  vramscope export trace.db --format collapsed | flamegraph.pl --countname bytes > "
             "peak.svg\n"
+            "  vramscope export trace.db --format svg --whatif amp=fp16 -o timeline.svg\n"
             "  vramscope export trace.db --format csv --table blocks -o blocks.csv\n",
     .options = OPTIONS,
     .positionals_min = 1,

@@ -52,7 +52,7 @@ _vramscope_options()
     whatif) echo "--set --capacity --each --json --help" ;;
     diff) echo "--by --at --max-growth --top --json --help" ;;
     check) echo "--max-peak --max-reserved --max-growth-per-step --json --help" ;;
-    export) echo "--format --out --table --at --force --help" ;;
+    export) echo "--format --out --table --at --whatif --force --help" ;;
     match) echo "--events --define --from --gpu --any-free-order --json --help" "$(_vramscope_toggles --)" ;;
     sql) echo "--json --help" ;;
     toggles) echo "--json --help" ;;

@@ -97,6 +97,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from export' -l format -x -d 'w
 complete -c vramscope -n '__fish_seen_subcommand_from export' -s o -l out -r -d 'where to; - or nothing is standard output, a name that ends with .gz is compressed'
 complete -c vramscope -n '__fish_seen_subcommand_from export' -l table -x -d 'csv, json: events (default) or blocks'
 complete -c vramscope -n '__fish_seen_subcommand_from export' -l at -x -d 'collapsed, speedscope: peak (default), end, event=N, or step=N (the highest of a step)'
+complete -c vramscope -n '__fish_seen_subcommand_from export' -s w -l whatif -x -a '(__vramscope_pairs)' -d 'svg: run the net again with this and draw that as a line; may be given more than once'
 complete -c vramscope -n '__fish_seen_subcommand_from export' -s f -l force -d 'replace the file if it exists'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -s e -l events -x -a 'tensors allocations all' -d 'tensors: their allocations and frees; allocations: with those of libraries and kernels; all: with addresses, segments and peaks (default: tensors, or all where a target is set)'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -s D -l define -x -d 'the net\'s line `NAME = …` becomes `NAME = VALUE`'

@@ -366,9 +366,10 @@ static void what_is_there_is_replaced_only_when_asked(void **state)
 static void a_disk_that_is_full_leaves_nothing_behind(void **state)
 {
     static const struct program_world full = {.stdout_path = "/dev/full"};
-    static const struct program_world small = {.file_bytes = 4096};
+    static const struct program_world small = {.file_bytes = 1024};
     const char *trace = program_record(LENET, "full.db", NULL, NULL);
-    const char *formats[] = {"snapshot", "csv", "json"};
+    static const char *const formats[] = {"snapshot", "csv", "json",
+                                          "perfetto", "svg", "collapsed"};
 
     (void)state;
     for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {

@@ -391,6 +391,7 @@ static void a_moment_that_is_not_there_is_refused(void **state)
         {"speedscope", "step=7", 1, "the trace has no step 7"},
         {"collapsed", "event=1x", 2, "--at cannot be `event=1x`"},
         {"collapsed", "noon", 2, "--at cannot be `noon`; peak, end, event=N and step=N are right"},
+        {"svg", "end", 2, "--at means nothing for the format svg"},
         {"csv", "peak", 2, "--at means nothing for the format csv"},
     };
     const char *trace = program_record(LENET, "moment.db", NULL, NULL);
@@ -404,6 +405,42 @@ static void a_moment_that_is_not_there_is_refused(void **state)
             fail_msg("%s: status %d, %s", WRONG[i].at, p.status, p.err);
         program_release(&p);
     }
+}
+
+static void a_whatif_is_drawn_where_there_is_a_net(void **state)
+{
+    static const struct {
+        const char *format;
+        const char *pair;
+        int status;
+        const char *says;
+    } WRONG[] = {
+        {"svg", "amp=fp17", 1, "amp"},
+        {"svg", "amq=fp16", 1, "did you mean"},
+        {"snapshot", "amp=fp16", 2, "--whatif means nothing for the format snapshot"},
+    };
+    const char *trace = program_record(LENET, "asked.db", NULL, NULL);
+    char *asked = printed(
+        program_run("whatif", trace, "--set", "batch=32", "--set", "amp=fp16", "--json", NULL));
+    char *svg = printed(program_run("export", trace, "--format", "svg", "--whatif", "batch=32",
+                                    "--whatif", "amp=fp16", NULL));
+    char words[128];
+
+    (void)state;
+    snprintf(words, sizeof(words),
+             "The line is what-if batch=32 amp=fp16, whose highest is %" PRId64 " bytes.",
+             json_int(asked, "$.result.allocated"));
+    assert_non_null(strstr(svg, words));
+    for (size_t i = 0; i < sizeof(WRONG) / sizeof(WRONG[0]); i++) {
+        struct program p = program_run("export", trace, "--format", WRONG[i].format, "--whatif",
+                                       WRONG[i].pair, NULL);
+
+        if (p.status != WRONG[i].status || *p.out || !strstr(p.err, WRONG[i].says))
+            fail_msg("%s: status %d, %s", WRONG[i].pair, p.status, p.err);
+        program_release(&p);
+    }
+    free(svg);
+    free(asked);
 }
 
 /* What https://www.speedscope.app/file-format-schema.json requires of a sampled profile. */
@@ -490,6 +527,7 @@ int main(void)
         cmocka_unit_test(stacks_are_of_the_moment_that_was_asked_for),
         cmocka_unit_test(what_would_break_a_line_is_replaced),
         cmocka_unit_test(a_moment_that_is_not_there_is_refused),
+        cmocka_unit_test(a_whatif_is_drawn_where_there_is_a_net),
         cmocka_unit_test_prestate(a_speedscope_profile_has_what_its_schema_requires, &rich),
         cmocka_unit_test_prestate(a_speedscope_profile_has_what_its_schema_requires, &imported),
         cmocka_unit_test(a_speedscope_profile_is_the_folded_stacks),
