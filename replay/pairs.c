@@ -325,6 +325,24 @@ void rpl_pairs_release(struct rpl_pairs *pairs)
 
 /* ---- asking ---- */
 
+const struct rpl_alloc *rpl_pair_alloc(const struct rpl_pairs *pairs,
+                                       const struct rpl_pair_row *row, bool of_b)
+{
+    uint32_t number = of_b ? row->alloc_b : row->alloc_a;
+    const struct rpl_align_side *side = of_b ? &pairs->align->b : &pairs->align->a;
+
+    return number ? &side->allocs[number - 1] : NULL;
+}
+
+const struct vs_place *rpl_pair_place(const struct rpl_pairs *pairs, const struct rpl_pair_row *row)
+{
+    bool is_b = !row->alloc_a;
+    const struct rpl_align_side *side = is_b ? &pairs->align->b : &pairs->align->a;
+    const struct rpl_alloc *alloc = rpl_pair_alloc(pairs, row, is_b);
+
+    return rpl_trace_place(side->trace, row->is_free ? alloc->free_place : alloc->place);
+}
+
 static uint64_t row_seq(const struct rpl_pair_row *row, bool is_b)
 {
     return is_b ? row->seq_b : row->seq_a;

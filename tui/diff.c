@@ -140,11 +140,8 @@ void tui_diff_go(struct tui_app *app, size_t row, bool is_jump)
 static void add_place(const struct rpl_pairs *pairs, size_t at, struct vs_text *out)
 {
     const struct rpl_pair_row *row = &pairs->rows[at];
-    bool is_b = !row->alloc_a;
-    const struct rpl_align_side *side = is_b ? &pairs->align->b : &pairs->align->a;
-    const struct rpl_alloc *alloc = &side->allocs[(is_b ? row->alloc_b : row->alloc_a) - 1];
-    const struct vs_place *place =
-        rpl_trace_place(side->trace, row->is_free ? alloc->free_place : alloc->place);
+    const struct vs_place *place = rpl_pair_place(pairs, row);
+    const struct rpl_align_side *side = row->alloc_a ? &pairs->align->a : &pairs->align->b;
     const char *module = rpl_trace_string(side->trace, place->module);
 
     vs_text_addf(out, "%s%s%s", vs_phase_name((enum vs_phase)place->phase), *module ? " of " : "",

@@ -64,3 +64,11 @@ void tui_list_go(struct tui_list *list, size_t row)
     list->at = row;
     list->top = row > list->height / 2 ? row - list->height / 2 : 0;
 }
+
+void tui_list_mark(const struct tui_list *list, size_t row, struct tui_canvas *c, int y,
+                   bool is_focused)
+{
+    if (row == list->at)
+        tui_mark(c, (struct tui_rect){0, y, c->at.w, 1},
+                 is_focused ? TUI_SELECTED : TUI_SELECTED_QUIET);
+}

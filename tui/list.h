@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "tui/keys.h"
+#include "tui/surface.h"
 
 /* at: the chosen row. top: the first one shown. count, height: as of the last tui_list_fit. */
 struct tui_list {
@@ -28,5 +29,8 @@ void tui_list_fit(struct tui_list *list, size_t count, int height);
 bool tui_list_act(struct tui_list *list, enum tui_action action, int64_t count);
 /* To row `row`, which comes into the middle: what is shown depends on the row alone, not on the way to it. */
 void tui_list_go(struct tui_list *list, size_t row);
+/* Mark line y of the canvas, which shows row `row`, where that is the chosen one. */
+void tui_list_mark(const struct tui_list *list, size_t row, struct tui_canvas *c, int y,
+                   bool is_focused);
 
 #endif

@@ -126,3 +126,22 @@ void tui_page_draw(const struct tui_page *page, struct tui_canvas *c, bool is_fo
             tui_mark(c, (struct tui_rect){0, y, c->at.w, 1}, TUI_SELECTED);
     }
 }
+
+void tui_page_view_draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
+                        bool is_focused)
+{
+    (void)app;
+    tui_page_draw(state, c, is_focused);
+}
+
+void tui_page_view_text(const void *state, const struct tui_app *app, size_t row,
+                        struct vs_text *out)
+{
+    (void)app;
+    vs_text_add(out, vs_text_get(&((const struct tui_page *)state)->lines[row].text));
+}
+
+void tui_page_view_release(void *state)
+{
+    tui_page_release(state);
+}

@@ -53,4 +53,12 @@ void tui_page_wrap(struct tui_page *page, int w, int indent, enum tui_role role,
 /* The lines that fit, the chosen one marked. */
 void tui_page_draw(const struct tui_page *page, struct tui_canvas *c, bool is_focused);
 
+struct tui_app;
+/* For a view that is a page alone, whose state begins with it: its functions draw, text and release. */
+void tui_page_view_draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
+                        bool is_focused);
+void tui_page_view_text(const void *state, const struct tui_app *app, size_t row,
+                        struct vs_text *out);
+void tui_page_view_release(void *state);
+
 #endif

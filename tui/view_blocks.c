@@ -278,9 +278,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
         if (i >= s->count)
             break;
         draw_row(app, &s->rows[i], c, y);
-        if (i == s->list.at)
-            tui_mark(c, (struct tui_rect){0, y, c->at.w, 1},
-                     is_focused ? TUI_SELECTED : TUI_SELECTED_QUIET);
+        tui_list_mark(&s->list, i, c, y, is_focused);
     }
 }
 

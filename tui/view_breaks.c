@@ -98,17 +98,6 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     return true;
 }
 
-static void text(const void *state, const struct tui_app *app, size_t row, struct vs_text *out)
-{
-    (void)app;
-    vs_text_add(out, vs_text_get(&((const struct breaks *)state)->page.lines[row].text));
-}
-
-static void release(void *state)
-{
-    tui_page_release(&((struct breaks *)state)->page);
-}
-
 static const struct tui_hint HINTS[] = {
     {"enter", "go there"},
     {"space", "on/off"},
@@ -132,6 +121,6 @@ const struct tui_view tui_view_breaks = {
     .sync = sync,
     .draw = draw,
     .key = key,
-    .text = text,
-    .release = release,
+    .text = tui_page_view_text,
+    .release = tui_page_view_release,
 };

@@ -77,24 +77,6 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     tui_list_fit(&s->page.list, s->page.count, h);
 }
 
-static void draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
-                 bool is_focused)
-{
-    (void)app;
-    tui_page_draw(&((const struct help *)state)->page, c, is_focused);
-}
-
-static void text(const void *state, const struct tui_app *app, size_t row, struct vs_text *out)
-{
-    (void)app;
-    vs_text_add(out, vs_text_get(&((const struct help *)state)->page.lines[row].text));
-}
-
-static void release(void *state)
-{
-    tui_page_release(&((struct help *)state)->page);
-}
-
 const struct tui_view tui_view_help = {
     .name = "help",
     .title = "keys",
@@ -104,7 +86,7 @@ const struct tui_view tui_view_help = {
     .state_size = sizeof(struct help),
     .is_list = true,
     .sync = sync,
-    .draw = draw,
-    .text = text,
-    .release = release,
+    .draw = tui_page_view_draw,
+    .text = tui_page_view_text,
+    .release = tui_page_view_release,
 };

@@ -189,9 +189,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
         if (row >= s->row_count)
             break;
         draw_module(s, app, s->rows[row], c, y);
-        if (row == s->list.at)
-            tui_mark(c, (struct tui_rect){0, y, c->at.w, 1},
-                     is_focused ? TUI_SELECTED : TUI_SELECTED_QUIET);
+        tui_list_mark(&s->list, row, c, y, is_focused);
     }
 }
 

@@ -136,9 +136,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
         size_t row = s->first + i;
 
         draw_op(tui_app_run(app), &s->ops[i], row == s->current, c, (int)i + 1);
-        if (row == s->list.at)
-            tui_mark(c, (struct tui_rect){0, (int)i + 1, c->at.w, 1},
-                     is_focused ? TUI_SELECTED : TUI_SELECTED_QUIET);
+        tui_list_mark(&s->list, row, c, (int)i + 1, is_focused);
     }
 }
 

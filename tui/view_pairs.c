@@ -44,20 +44,11 @@ struct pairs {
 
 /* ---- rows ---- */
 
-static const struct rpl_alloc *alloc_of(const struct rpl_pairs *pairs,
-                                        const struct rpl_pair_row *row, bool is_b)
-{
-    uint32_t number = is_b ? row->alloc_b : row->alloc_a;
-    const struct rpl_align_side *side = is_b ? &pairs->align->b : &pairs->align->a;
-
-    return number ? &side->allocs[number - 1] : NULL;
-}
-
 /* By how much the row changes what B has more than A. */
 static int64_t change_of(const struct rpl_pairs *pairs, const struct rpl_pair_row *row)
 {
-    const struct rpl_alloc *a = alloc_of(pairs, row, false);
-    const struct rpl_alloc *b = alloc_of(pairs, row, true);
+    const struct rpl_alloc *a = rpl_pair_alloc(pairs, row, false);
+    const struct rpl_alloc *b = rpl_pair_alloc(pairs, row, true);
     int64_t change = (int64_t)((b ? b->bytes : 0) - (a ? a->bytes : 0));
 
     return row->is_free ? -change : change;
@@ -260,8 +251,8 @@ static void draw_row(const struct rpl_pairs *pairs, const struct rpl_pair_row *r
     int64_t ahead = (int64_t)(row->total_b - row->total_a);
     char buf[TUI_SHORT_MAX];
 
-    draw_side(&pairs->align->a, alloc_of(pairs, row, false), row, &a, y);
-    draw_side(&pairs->align->b, alloc_of(pairs, row, true), row, &b, y);
+    draw_side(&pairs->align->a, rpl_pair_alloc(pairs, row, false), row, &a, y);
+    draw_side(&pairs->align->b, rpl_pair_alloc(pairs, row, true), row, &b, y);
     tui_put(c, at.middle + 1, y, (unsigned char)mark_of(row), tui_style(role_of(row)));
     if (change)
         tui_text_right(c, at.middle + 2, y, 7, tui_style(change > 0 ? TUI_BAD : TUI_GOOD),
@@ -326,10 +317,9 @@ static void why_text(const struct rpl_pairs *pairs, const struct rpl_pair_row *r
                      struct vs_text *out)
 {
     bool is_b = !row->alloc_a;
-    const struct rpl_alloc *alloc = alloc_of(pairs, row, is_b);
+    const struct rpl_alloc *alloc = rpl_pair_alloc(pairs, row, is_b);
     const struct rpl_align_side *side = is_b ? &pairs->align->b : &pairs->align->a;
-    const struct vs_place *place =
-        rpl_trace_place(side->trace, row->is_free ? alloc->free_place : alloc->place);
+    const struct vs_place *place = rpl_pair_place(pairs, row);
     const char *op = rpl_trace_string(side->trace, place->op);
     size_t len;
     const char *code = rpl_trace_source_line(side->trace, place->line, &len);
@@ -366,9 +356,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
         if (i >= s->list.count)
             break;
         draw_row(pairs, &pairs->rows[row_at(s, i)], c, y);
-        if (i == s->list.at)
-            tui_mark(c, (struct tui_rect){0, y, c->at.w, 1},
-                     is_focused ? TUI_SELECTED : TUI_SELECTED_QUIET);
+        tui_list_mark(&s->list, i, c, y, is_focused);
     }
     if (!has_why || !chosen(s, pairs))
         return;
@@ -464,7 +452,7 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     if (action == TUI_OPEN || action == TUI_ACT) {
         const struct rpl_pair_row *row = chosen(s, tui_diff_pairs(app));
         const struct rpl_alloc *alloc =
-            row ? alloc_of(tui_diff_pairs(app), row, app->change.is_shown) : NULL;
+            row ? rpl_pair_alloc(tui_diff_pairs(app), row, app->change.is_shown) : NULL;
 
         if (!alloc) {
             tui_app_say(app, "not in the run that is shown; D shows the other one");
@@ -488,7 +476,7 @@ static void text(const void *state, const struct tui_app *app, size_t row, struc
         return;
     at = &pairs->rows[row_at(s, row)];
     for (int is_b = 0; is_b < 2; is_b++) {
-        const struct rpl_alloc *alloc = alloc_of(pairs, at, is_b);
+        const struct rpl_alloc *alloc = rpl_pair_alloc(pairs, at, is_b);
         struct vs_text name = {NULL, 0, 0};
 
         if (!alloc)

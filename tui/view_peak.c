@@ -284,13 +284,6 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     tui_list_fit(&s->page.list, s->page.count, h);
 }
 
-static void draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
-                 bool is_focused)
-{
-    (void)app;
-    tui_page_draw(&((const struct peak *)state)->page, c, is_focused);
-}
-
 static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
 {
     struct peak *s = state;
@@ -306,17 +299,6 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
         tui_app_view(app, "why");
     }
     return true;
-}
-
-static void text(const void *state, const struct tui_app *app, size_t row, struct vs_text *out)
-{
-    (void)app;
-    vs_text_add(out, vs_text_get(&((const struct peak *)state)->page.lines[row].text));
-}
-
-static void release(void *state)
-{
-    tui_page_release(&((struct peak *)state)->page);
 }
 
 static const struct tui_hint HINTS[] = {
@@ -337,8 +319,8 @@ const struct tui_view tui_view_peak = {
     .state_size = sizeof(struct peak),
     .is_list = true,
     .sync = sync,
-    .draw = draw,
+    .draw = tui_page_view_draw,
     .key = key,
-    .text = text,
-    .release = release,
+    .text = tui_page_view_text,
+    .release = tui_page_view_release,
 };

@@ -218,9 +218,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
         if (row >= count_of(s))
             break;
         draw_try(s, app, &s->shown->items[s->order[row]], c, y);
-        if (row == s->list.at)
-            tui_mark(c, (struct tui_rect){0, y, c->at.w, 1},
-                     is_focused ? TUI_SELECTED : TUI_SELECTED_QUIET);
+        tui_list_mark(&s->list, row, c, y, is_focused);
     }
 }
 

@@ -241,9 +241,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
         if (row >= VS_TOGGLE_COUNT)
             break;
         draw_row(app, (enum vs_toggle)row, c, y);
-        if (row == s->list.at)
-            tui_mark(c, (struct tui_rect){0, y, c->at.w, 1},
-                     is_focused ? TUI_SELECTED : TUI_SELECTED_QUIET);
+        tui_list_mark(&s->list, row, c, y, is_focused);
     }
     tui_row(c, 0, h, c->at.w, TUI_G_HLINE, tui_style(TUI_LINE));
     tui_page_draw(&s->answer, &answer, false);

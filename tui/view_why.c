@@ -158,15 +158,6 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     tui_list_fit(&s->page.list, s->page.count, h);
 }
 
-static void draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
-                 bool is_focused)
-{
-    const struct why *s = state;
-
-    (void)app;
-    tui_page_draw(&s->page, c, is_focused);
-}
-
 static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
 {
     struct why *s = state;
@@ -180,21 +171,10 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     return true;
 }
 
-static void text(const void *state, const struct tui_app *app, size_t row, struct vs_text *out)
-{
-    (void)app;
-    vs_text_add(out, vs_text_get(&((const struct why *)state)->page.lines[row].text));
-}
-
 static void title_more(const void *state, const struct tui_app *app, struct vs_text *out)
 {
     (void)state;
     vs_text_add(out, app->block ? "the chosen block" : "the largest block");
-}
-
-static void release(void *state)
-{
-    tui_page_release(&((struct why *)state)->page);
 }
 
 static const struct tui_hint HINTS[] = {
@@ -215,9 +195,9 @@ const struct tui_view tui_view_why = {
     .state_size = sizeof(struct why),
     .is_list = true,
     .sync = sync,
-    .draw = draw,
+    .draw = tui_page_view_draw,
     .key = key,
-    .text = text,
+    .text = tui_page_view_text,
     .title_more = title_more,
-    .release = release,
+    .release = tui_page_view_release,
 };
