@@ -77,15 +77,23 @@ static const char *interned(struct lang_vm *vm, const char *text, int len)
     return lang_intern(vm, text, (size_t)len)->text;
 }
 
-/* "container[i]". A list of all parameters needs thousands: its digits are written by hand. */
-static void add_numbers(struct lang_vm *vm, struct lang_item_name *slot, uint32_t count)
+/*
+ * "container[i]". A list of all parameters needs thousands: their digits are written by hand, and as a container and a number stand
+ * here once only, the texts need not be looked up to be one pointer each.
+ */
+static void add_numbers(struct lang_item_names *names, struct lang_item_name *slot, uint32_t count)
 {
     char buf[CONTAINER_MAX + 16];
     size_t prefix = strnlen(slot->container, CONTAINER_MAX);
 
     memcpy(buf, slot->container, prefix);
     buf[prefix++] = '[';
-    slot->by_number = vs_realloc(slot->by_number, count, sizeof(*slot->by_number));
+    if (count > slot->number_cap) {
+        slot->number_cap = count < 8 ? 8 : count + count / 2;
+        slot->by_number = vs_realloc(slot->by_number, slot->number_cap, sizeof(*slot->by_number));
+    }
+    if (names->texts == NULL)
+        names->texts = vs_arena_new();
     for (uint32_t i = slot->number_count; i < count; i++) {
         size_t len = prefix + 1;
 
@@ -94,7 +102,7 @@ static void add_numbers(struct lang_vm *vm, struct lang_item_name *slot, uint32_
         buf[len] = ']';
         for (uint32_t rest = i, at = (uint32_t)len - 1; at >= prefix; at--, rest /= 10)
             buf[at] = (char)('0' + rest % 10);
-        slot->by_number[i] = lang_intern(vm, buf, len + 1)->text;
+        slot->by_number[i] = vs_arena_strndup(names->texts, buf, len + 1);
     }
     slot->number_count = count;
 }
@@ -104,7 +112,7 @@ const char *const *lang_item_numbers(struct lang_vm *vm, const char *container, 
     struct lang_item_name *slot = name_get(vm, container, NULL);
 
     if (slot->number_count < count)
-        add_numbers(vm, slot, count < 8 ? 8 : count + count / 2);
+        add_numbers(&vm->item_names, slot, count);
     return slot->by_number;
 }
 
@@ -180,5 +188,6 @@ void lang_hold_tables_release(struct lang_vm *vm)
     for (size_t i = 0; i < vm->item_names.size; i++)
         vs_free(vm->item_names.slots[i].by_number);
     vs_free(vm->item_names.slots);
+    vs_arena_free(vm->item_names.texts);
     vs_free(vm->places.all);
 }

@@ -17,6 +17,7 @@
 #include "lang/value.h"
 
 struct lang_vm;
+struct vs_arena;
 struct lang_string;
 struct eng_tensor;
 
@@ -30,12 +31,14 @@ struct lang_item_name {
     const char *by_word;
     const char **by_number;
     uint32_t number_count;
+    uint32_t number_cap;
 };
 
 struct lang_item_names {
     struct lang_item_name *slots;
     size_t size; /* a power of two */
     size_t count;
+    struct vs_arena *texts; /* of the numbers; NULL until one is needed */
 };
 
 /* A name that holds a parameter. next: number of the one before it (eng_tensor.user is the last one), from 1; 0: none. */

@@ -358,20 +358,16 @@ static void peak_note(struct rpl_index *index, uint64_t seq)
 
 /* ---- all of it ---- */
 
-static enum vs_status event_take(struct rpl_index *index, uint64_t seq,
+static enum vs_status event_take(struct rpl_index *index, struct rpl_chunk *chunk, uint64_t seq,
                                  const struct vs_event *event, struct vs_error *err)
 {
     struct rpl_builder *b = index->builder;
     uint32_t offset = (uint32_t)((seq - 1) % RPL_CHUNK_EVENTS);
     uint64_t before = b->allocated;
-    struct rpl_chunk *chunk;
     enum vs_status st;
 
     if (event->kind >= VS_EVENT_KIND_COUNT)
         return rpl_builder_damaged(seq, "is of no kind that there is:", event->kind, err);
-    if (offset == 0)
-        chunk_begin(index);
-    chunk = &index->chunks[index->chunk_count - 1];
     st = rpl_builder_apply(index, chunk, seq, event, err);
     if (!st && b->has_state)
         st = rpl_state_apply(&b->state, event, err);
@@ -397,6 +393,22 @@ static enum vs_status event_take(struct rpl_index *index, uint64_t seq,
         place_note(index, chunk, offset, event);
     index->event_count = seq;
     return VS_OK;
+}
+
+/* The events from the first that the index lacks up to `last`, all of one chunk; `events` begins with the chunk's. */
+static enum vs_status events_take(struct rpl_index *index, const struct vs_event *events,
+                                  uint64_t last, struct vs_error *err)
+{
+    uint64_t seq = index->event_count + 1;
+    uint64_t first = rpl_index_chunk_first(rpl_index_chunk_of(seq));
+    enum vs_status st = VS_OK;
+
+    if (seq == first)
+        chunk_begin(index);
+    for (; !st && seq <= last; seq++)
+        st = event_take(index, &index->chunks[index->chunk_count - 1], seq, &events[seq - first],
+                        err);
+    return st;
 }
 
 /* The levels above the lowest, from the node on that event `first` is in. */
@@ -504,10 +516,9 @@ enum vs_status rpl_index_build(struct rpl_index *index, uint64_t last, rpl_progr
             break;
         }
         st = rpl_index_span(index, at, &events, err);
-        while (!st && seq < last && seq < end) {
-            seq++;
-            st = event_take(index, seq, &events[seq - rpl_index_chunk_first(at)], err);
-        }
+        if (!st)
+            st = events_take(index, events, last < end ? last : end, err);
+        seq = last < end ? last : end;
     }
     if (st)
         return st;
