@@ -173,6 +173,37 @@ static bool is_depthwise(const struct eng_tensor *x, const struct eng_tensor *w,
     return x->ndim == 4 && groups > 1 && x->sizes[1] == groups && w->sizes[0] % x->sizes[1] == 0;
 }
 
+/* For which half-precision images cuDNN is faster, as PyTorch has it (aten/src/ATen/native/Convolution.cpp). */
+static bool cudnn_is_faster(const struct eng_tensor *x, const struct eng_tensor *w, int64_t stride)
+{
+    int64_t batch = x->sizes[0], channels = x->sizes[1], width = x->sizes[3];
+    int64_t filter = w->sizes[3];
+
+    if (x->sizes[2] == 1 && stride == 1)
+        return true;
+    if (w->sizes[2] != filter || (filter != 1 && filter != 3 && filter != 5) || width < 7)
+        return false;
+    if (stride != 2)
+        return stride == 1;
+    if (batch == 1)
+        return filter > 1 || width <= 28;
+    if (filter == 1)
+        return batch <= 16 && channels >= 128 && width <= 7;
+    return channels >= 512 || (channels >= 256 && width >= 28);
+}
+
+/* Whether a depthwise convolution goes to PyTorch's own kernel; else cuDNN takes it, like any other. */
+static bool runs_depthwise(const struct eng_tensor *x, const struct eng_tensor *w,
+                           const struct eng_conv2d *p, bool last)
+{
+    bool square = p->stride[0] == p->stride[1] || x->sizes[2] == 1;
+
+    if (last || !is_depthwise(x, w, p->groups))
+        return false;
+    return x->dtype != VS_F16 || w->dtype != VS_F16 || p->dilation[0] != 1 || p->dilation[1] != 1 ||
+           !square || x->sizes[1] < 32 || !cudnn_is_faster(x, w, p->stride[1]);
+}
+
 static bool runs_channels_last(const struct eng_tensor *x, const struct eng_tensor *w)
 {
     bool x_last = eng_is_channels_last(x) && !eng_is_contiguous(x);
@@ -340,7 +371,7 @@ void eng_b_convolution(struct eng_bw *b)
         return;
     k.last = runs_channels_last(k.x, k.w);
     conv_params(b->a, k.x->ndim - 2, &k.p);
-    k.depthwise = is_depthwise(k.x, k.w, k.p.groups) && !k.transposed;
+    k.depthwise = !k.transposed && runs_depthwise(k.x, k.w, &k.p, k.last);
     x = k.last ? eng_to_channels_last(b->e, k.x) : eng_contiguous(b->e, k.x);
     g = gradient_in_layout(&k, b->g[0]);
     if (x && g) {

@@ -34,6 +34,22 @@ def vstack(tensors):
     return torch.cat(rows, 0)
 
 
+def diff(input, n=1, dim=-1, prepend=None, append=None):
+    if n != 1:
+        raise NotImplementedError(f"torch.diff: n={n} is not supported here; use n=1, several times")
+    joined = input
+    if prepend is not None or append is not None:
+        joined = torch.cat([t for t in (prepend, input, append) if t is not None], dim)
+    length = joined.shape[dim] - 1
+    first = joined.narrow(dim, 0, length)
+    if joined.dtype == torch.bool:
+        result = joined.narrow(dim, 1, length).logical_xor(first)
+    else:
+        result = joined.narrow(dim, 1, length) - first
+    del joined, first
+    return result
+
+
 def meshgrid(*tensors, indexing=None):
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tensors[0]
