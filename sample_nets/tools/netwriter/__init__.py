@@ -1,0 +1,1 @@
+"""Parts of torch2net.py: a PyTorch model, recorded into torch.fx graphs, becomes a net file."""

@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+"""Models of torchvision, timm and transformers against the net files that torch2net.py writes from them.
+
+    python3 tests/oracle/from_pytorch.py list
+    python3 tests/oracle/from_pytorch.py convert FOLDER [NAME ...]
+    python3 tests/oracle/from_pytorch.py compare FOLDER [NAME ...]
+    python3 tests/oracle/from_pytorch.py golden
+
+convert  writes each net file into FOLDER; prints its parameters, or what is refused
+compare  writes each net file into FOLDER, runs one training step of the original model under PyTorch, and holds every
+         event of it against `vramscope match` of the net file; prints one line a model
+golden   writes the net files of GOLDEN into tests/nets/from_pytorch, and their originals' events into
+         tests/golden/oracle/from_pytorch.jsonl.gz
+
+Needs torchvision, timm and transformers (any of them may be missing: its models are left out), without their weights.
+"""
+import gzip
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import nogpu
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+VISION = ("resnet18 resnet50 resnext50_32x4d wide_resnet50_2 vgg16_bn vgg11 alexnet squeezenet1_0 squeezenet1_1 densenet121 "
+          "mobilenet_v2 mobilenet_v3_small mobilenet_v3_large efficientnet_b0 efficientnet_v2_s convnext_tiny vit_b_16 "
+          "swin_t swin_v2_t regnet_y_400mf regnet_x_400mf shufflenet_v2_x1_0 mnasnet1_0 googlenet inception_v3 "
+          "maxvit_t").split()
+TIMM = ("resnet18 resnet50d resnetv2_50 vit_tiny_patch16_224 deit_tiny_distilled_patch16_224 convnext_atto mixer_s16_224 "
+        "mobilenetv3_small_050 efficientnet_b0 densenet121 regnety_002 levit_128s swin_tiny_patch4_window7_224 "
+        "gmlp_ti16_224 poolformer_s12 convmixer_768_32 resmlp_12_224 cait_xxs24_224 xcit_nano_12_p16_224 "
+        "nfnet_l0 coatnet_nano_rw_224 edgenext_xx_small mobilevit_xxs hrnet_w18_small dla34 ghostnet_050 "
+        "repvgg_a0 eva02_tiny_patch14_224 beit_base_patch16_224 pvt_v2_b0 volo_d1_224 tnt_s_legacy_patch16_224").split()
+GOLDEN = ("torchvision.resnet18", "torchvision.densenet121", "torchvision.mobilenet_v3_small", "torchvision.swin_t",
+          "torchvision.googlenet", "timm.vit_tiny_patch16_224", "timm.convnext_atto", "transformers.gpt2",
+          "transformers.llama", "transformers.bert")
+
+
+def classes(output, target):
+    import torch.nn.functional as F
+    return F.cross_entropy(output, target)
+
+
+def with_helpers(output, target):
+    """GoogLeNet and Inception: the helper heads count, too."""
+    import torch.nn.functional as F
+    total = F.cross_entropy(output[0], target)
+    for part in output[1:]:
+        total = total + 0.3 * F.cross_entropy(part, target)
+    return total
+
+
+def logits(output, target):
+    import torch.nn.functional as F
+    return F.cross_entropy(output["logits"], target)
+
+
+def words(output, target):
+    import torch.nn.functional as F
+    return F.cross_entropy(output["logits"].flatten(0, 1), target.flatten())
+
+
+def own(output, target):
+    return output["loss"]
+
+
+class Case:
+    """make() gives the model; inputs and target as batch(n) makes them."""
+
+    def __init__(self, make, inputs, target, loss, batch):
+        self.make, self.inputs, self.target, self.loss, self.batch = make, inputs, target, loss, batch
+
+
+def image_case(make, size, classes_=1000, batch=4, loss=None):
+    import torch
+    return Case(make, lambda n: torch.zeros(n, 3, size, size),
+                lambda n: torch.arange(n) * 0 + (classes_ - 1), loss or classes, batch)
+
+
+def _vision(name):
+    import torchvision
+    size = 299 if name == "inception_v3" else 224
+    extra = {"aux_logits": True, "init_weights": False} if name in ("googlenet", "inception_v3") else {}
+    return image_case(lambda: getattr(torchvision.models, name)(**extra), size,
+                      loss=with_helpers if extra else None)
+
+
+def _timm(name):
+    import timm
+    return image_case(lambda: timm.create_model(name), 224,
+                      loss=with_helpers if "distilled" in name and False else None)
+
+
+def _text_inputs(names, length, high):
+    import torch
+
+    def inputs(n):
+        made = {}
+        for name in names:
+            made[name] = torch.ones(n, length, dtype=torch.int64)
+            if name in ("input_ids", "labels", "decoder_input_ids"):
+                made[name][0, 0] = high - 1
+        return made
+    return inputs
+
+
+def _transformers():
+    import torch
+    import transformers as t
+    small = dict(hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128, vocab_size=1000)
+    gpt2 = dict(n_embd=64, n_layer=2, n_head=4, vocab_size=1000, n_positions=64, use_cache=False)
+    llama = dict(small, max_position_embeddings=64, use_cache=False)
+
+    def causal(cls, config):
+        return Case(lambda: cls(config()), _text_inputs(["input_ids"], 32, 1000),
+                    lambda n: torch.full((n, 32), 999), words, 4)
+
+    def labelled(cls, config, names):
+        return Case(lambda: cls(config()), _text_inputs(names, 32, 1000), lambda n: torch.full((n,), 1), own, 4)
+
+    def sentence(cls, config, names):
+        return Case(lambda: cls(config()), _text_inputs(names, 32, 1000), lambda n: torch.full((n,), 1), logits, 4)
+
+    def pictures(cls, config):
+        return Case(lambda: cls(config()), lambda n: {"pixel_values": torch.zeros(n, 3, 64, 64)},
+                    lambda n: torch.full((n,), 1), logits, 4)
+
+    eager = dict(attn_implementation="eager")
+    return {
+        "gpt2": causal(t.GPT2LMHeadModel, lambda: t.GPT2Config(**gpt2)),
+        "gpt2_eager": causal(t.GPT2LMHeadModel, lambda: t.GPT2Config(**gpt2, **eager)),
+        "gpt2_labels": labelled(t.GPT2LMHeadModel, lambda: t.GPT2Config(**gpt2), ["input_ids", "labels"]),
+        "llama": causal(t.LlamaForCausalLM, lambda: t.LlamaConfig(**llama)),
+        "llama_gqa": causal(t.LlamaForCausalLM, lambda: t.LlamaConfig(**llama, num_key_value_heads=2)),
+        "llama_eager": causal(t.LlamaForCausalLM, lambda: t.LlamaConfig(**llama, **eager)),
+        "mistral": causal(t.MistralForCausalLM, lambda: t.MistralConfig(**llama, num_key_value_heads=2)),
+        "qwen2": causal(t.Qwen2ForCausalLM, lambda: t.Qwen2Config(**llama, num_key_value_heads=2)),
+        "qwen3": causal(t.Qwen3ForCausalLM, lambda: t.Qwen3Config(**llama, num_key_value_heads=2, head_dim=16)),
+        "gemma": causal(t.GemmaForCausalLM, lambda: t.GemmaConfig(**llama, num_key_value_heads=1, head_dim=16)),
+        "opt": causal(t.OPTForCausalLM, lambda: t.OPTConfig(
+            hidden_size=64, num_hidden_layers=2, num_attention_heads=4, ffn_dim=128, vocab_size=1000,
+            max_position_embeddings=64, word_embed_proj_dim=64, use_cache=False)),
+        "gpt_neox": causal(t.GPTNeoXForCausalLM, lambda: t.GPTNeoXConfig(**llama)),
+        "phi": causal(t.PhiForCausalLM, lambda: t.PhiConfig(**llama)),
+        "bert": sentence(t.BertForSequenceClassification, lambda: t.BertConfig(**small, max_position_embeddings=64),
+                         ["input_ids"]),
+        "bert_mask": sentence(t.BertForSequenceClassification,
+                              lambda: t.BertConfig(**small, max_position_embeddings=64, **eager),
+                              ["input_ids", "attention_mask"]),
+        "bert_mlm": causal(t.BertForMaskedLM, lambda: t.BertConfig(**small, max_position_embeddings=64)),
+        "roberta": sentence(t.RobertaForSequenceClassification, lambda: t.RobertaConfig(
+            **small, max_position_embeddings=66), ["input_ids"]),
+        "distilbert": sentence(t.DistilBertForSequenceClassification, lambda: t.DistilBertConfig(
+            dim=64, n_layers=2, n_heads=4, hidden_dim=128, vocab_size=1000, max_position_embeddings=64), ["input_ids"]),
+        "electra": sentence(t.ElectraForSequenceClassification, lambda: t.ElectraConfig(
+            **small, embedding_size=64, max_position_embeddings=64), ["input_ids"]),
+        "vit": pictures(t.ViTForImageClassification, lambda: t.ViTConfig(
+            **{k: v for k, v in small.items() if k != "vocab_size"}, image_size=64, patch_size=16)),
+        "t5": labelled(t.T5ForConditionalGeneration, lambda: t.T5Config(
+            d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4, vocab_size=1000, use_cache=False,
+            decoder_start_token_id=0), ["input_ids", "labels"]),
+        "convnext": pictures(t.ConvNextForImageClassification, lambda: t.ConvNextConfig(
+            hidden_sizes=[16, 32, 64, 128], depths=[1, 1, 2, 1], image_size=64)),
+    }
+
+
+def names():
+    found = []
+    if importlib.util.find_spec("torchvision"):
+        found += ["torchvision." + n for n in VISION]
+    if importlib.util.find_spec("timm"):
+        found += ["timm." + n for n in TIMM]
+    if importlib.util.find_spec("transformers"):
+        found += ["transformers." + n for n in _transformers()]
+    return found
+
+
+def case_of(name):
+    library, _, model = name.partition(".")
+    return _vision(model) if library == "torchvision" else _timm(model) if library == "timm" else _transformers()[model]
+
+
+def original(name):
+    """(model, batch, loss) of the original, as a net file defines them."""
+    import torch
+    case = case_of(name)
+
+    class Whole(torch.nn.Module):
+        def __init__(self, net):
+            super().__init__()
+            self.net = net
+
+        def forward(self, inputs):
+            return self.net(**inputs)
+
+    def model():
+        net = case.make()
+        return Whole(net) if isinstance(case.inputs(1), dict) else net
+
+    return model, lambda n: (case.inputs(n), case.target(n)), case.loss
+
+
+def convert(name, path):
+    sys.path.insert(0, os.path.join(ROOT, "sample_nets", "tools"))
+    import torch2net
+    case = case_of(name)
+    return torch2net.write(case.make(), case.inputs(case.batch), path, case.target(case.batch), case.loss, title=name,
+                           zeros=nogpu.active())
+
+
+def convert_apart(name, path):
+    """The number of parameters; or what is refused, in one line."""
+    import case as oracle
+    made = oracle.in_child(lambda: {"parameters": convert(name, path)})
+    if "error" in made:
+        if "-v" in sys.argv:
+            print(made.get("trace"))
+        return made["error"]
+    return made["parameters"]
+
+
+def measure(name, steps):
+    """The report of the original: PyTorch runs a file that imports this one."""
+    import case as oracle
+    with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as f:
+        f.write("import from_pytorch\nmodel, batch, loss = from_pytorch.original(%r)\ndefaults = dict(batch=%d)\n"
+                % (name, case_of(name).batch))
+    try:
+        return oracle.memory(f.name, {"steps": str(steps)})
+    finally:
+        os.unlink(f.name)
+
+
+def stem_of(folder, name):
+    return os.path.join(folder, name.replace(".", "_"))
+
+
+def compare(name, folder):
+    from run import write_csv
+    stem = stem_of(folder, name)
+    count = convert_apart(name, stem + ".py")
+    if isinstance(count, str):
+        return "%-44s refused: %s" % (name, count)
+    report = measure(name, 1)
+    if "error" in report:
+        return "%-44s PyTorch: %s" % (name, report["error"])
+    write_csv(report, stem + ".csv")
+    done = subprocess.run([os.path.join(ROOT, "build", "vramscope"), "match", stem + ".py", stem + ".csv", "--steps", "1"],
+                          capture_output=True, text=True)
+    said = (done.stdout or done.stderr).strip().split("\n")
+    same = "equal" if count == report["parameters"] else "%d parameters instead of %d" % (
+        count, report["parameters"])
+    return "%-44s %12s %s %s" % (name, format(report["parameters"], ","), same, said[0][:160])
+
+
+def golden():
+    from make_golden import progress
+    with gzip.GzipFile(os.path.join(ROOT, "tests", "golden", "oracle", "from_pytorch.jsonl.gz"), "wb", mtime=0) as out:
+        for name in GOLDEN:
+            net = "tests/nets/from_pytorch/%s.py" % name.replace(".", "_")
+            count = convert_apart(name, os.path.join(ROOT, net))
+            report = measure(name, 1)
+            progress("%s: %s parameters, %d events" % (name, count, len(report["event_list"])))
+            line = {"net": net, "toggles": {"steps": "1"}, "parameters": report["parameters"], "torch": report["torch"],
+                    "events": report["event_list"]}
+            out.write((json.dumps(line, sort_keys=True) + "\n").encode())
+
+
+def main():
+    words_ = sys.argv[1:]
+    if not words_ or words_[0] not in ("list", "compare", "golden", "convert"):
+        raise SystemExit(__doc__)
+    nogpu.enter()
+    if words_[0] == "list":
+        print("\n".join(names()))
+    elif words_[0] == "golden":
+        golden()
+    else:
+        os.makedirs(words_[1], exist_ok=True)
+        for name in [w for w in words_[2:] if w != "-v"] or names():
+            if words_[0] == "convert":
+                print("%-44s %s" % (name, convert_apart(name, stem_of(words_[1], name) + ".py")), flush=True)
+            else:
+                print(compare(name, words_[1]), flush=True)
+
+
+if __name__ == "__main__":
+    main()
