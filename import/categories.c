@@ -235,14 +235,15 @@ static enum vs_category made_decide(const struct deciding *d, struct life *life,
     case VS_PHASE_SETUP:
         return setup_decide(d, life);
     case VS_PHASE_DATA:
-        return VS_CAT_INPUT;
+        return dies_in_phase(d, life) ? VS_CAT_TEMPORARY : VS_CAT_INPUT;
     case VS_PHASE_FORWARD:
     case VS_PHASE_LOSS:
         return forward_decide(d, life);
     case VS_PHASE_BACKWARD:
         return backward_decide(d, life);
-    case VS_PHASE_OPTIMIZER:
     case VS_PHASE_ZERO_GRAD:
+        return dies_in_phase(d, life) ? VS_CAT_TEMPORARY : VS_CAT_GRADIENT;
+    case VS_PHASE_OPTIMIZER:
         return optimizer_decide(d, life, lines, line_count);
     case VS_PHASE_COUNT:
         break;

@@ -91,6 +91,12 @@ static bool is_caller(const struct vs_memlist *list, const struct vs_frame *fram
            strncmp(vs_memlist_text(list, frame->file), "torch/nn/modules/", 17) == 0;
 }
 
+/* A module without a forward that PyTorch wraps around another: torch.compile's. */
+static bool is_handing_on(const struct vs_memlist *list, const struct vs_frame *callee)
+{
+    return strcmp(vs_memlist_text(list, callee->func), "forward") != 0 && !is_caller(list, callee);
+}
+
 static void chain_add(struct chains *chains, const struct imp_roles *roles,
                       const struct vs_callstack *stack)
 {
@@ -107,7 +113,7 @@ static void chain_add(struct chains *chains, const struct imp_roles *roles,
         if (!is_call || (i && role_at(roles, stack, i - 1) == IMP_ROLE_CALL))
             continue;
         callee = callee_of(roles, stack, i);
-        if (callee == i)
+        if (callee == i || is_handing_on(roles->list, frame_at(roles->list, stack, callee)))
             continue;
         chains->levels =
             vs_grow(chains->levels, chains->count, &chains->cap, sizeof(*chains->levels));

@@ -205,7 +205,7 @@ static enum imp_run outside_settle(const struct settling *s, size_t i, enum imp_
     case IMP_RUN_BACKWARD:
     case IMP_RUN_ZERO_GRAD:
     case IMP_RUN_OPTIMIZER:
-        if (next == IMP_RUN_OPTIMIZER || next == IMP_RUN_ZERO_GRAD)
+        if (next == IMP_RUN_OPTIMIZER)
             return next;
         if (next == IMP_RUN_NONE)
             return before;

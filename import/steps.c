@@ -237,18 +237,8 @@ static void alike_fill(struct imp_steps *out, const struct finding *f)
 
 /* ---- the whole ---- */
 
-static enum imp_steps_by find(struct finding *f)
-{
-    if (profiler_find(f))
-        return IMP_STEPS_PROFILER;
-    if (f->phases->has_optimizer && phase_find(f, VS_PHASE_OPTIMIZER))
-        return IMP_STEPS_OPTIMIZER;
-    if (f->phases->has_backward && phase_find(f, VS_PHASE_BACKWARD))
-        return IMP_STEPS_BACKWARD;
-    if (calls_find(f))
-        return IMP_STEPS_CALLS;
-    return repetition_find(f) ? IMP_STEPS_REPETITION : IMP_STEPS_NOT_FOUND;
-}
+/* Steps that are less alike than this are none: calls of one model for different ends. */
+#define CALLS_ALIKE 500
 
 /* The last event of a step's work; what a program does when it ends is no step. */
 static size_t last_work(const struct finding *f)
@@ -262,12 +252,50 @@ static size_t last_work(const struct finding *f)
     return 0;
 }
 
+static void number(struct imp_steps *out, const struct finding *f, enum imp_steps_by by)
+{
+    const size_t last = last_work(f);
+    int32_t step = -1;
+
+    out->by = by;
+    for (size_t i = 0; i < f->list->event_count; i++) {
+        if (i == f->first || (i > f->first && f->begins[i] && i <= last))
+            step++;
+        out->steps[i] = step;
+    }
+    out->count = (uint32_t)(step + 1);
+    alike_fill(out, f);
+}
+
+/* By what the program does; false: it does nothing that tells. */
+static bool find_by_work(struct imp_steps *out, struct finding *f)
+{
+    if (profiler_find(f))
+        number(out, f, IMP_STEPS_PROFILER);
+    else if (f->phases->has_optimizer && phase_find(f, VS_PHASE_OPTIMIZER))
+        number(out, f, IMP_STEPS_OPTIMIZER);
+    else if (f->phases->has_backward && phase_find(f, VS_PHASE_BACKWARD))
+        number(out, f, IMP_STEPS_BACKWARD);
+    else
+        return false;
+    return true;
+}
+
+static bool find_by_calls(struct imp_steps *out, struct finding *f)
+{
+    if (calls_find(f)) {
+        number(out, f, IMP_STEPS_CALLS);
+        if (out->alike >= CALLS_ALIKE)
+            return true;
+    }
+    memset(f->begins, 0, f->list->event_count * sizeof(*f->begins));
+    return false;
+}
+
 void imp_steps_fill(struct imp_steps *out, const struct vs_memlist *list,
                     const struct imp_phases *phases, const bool *calls)
 {
     struct finding f = {.list = list, .phases = phases, .calls = calls};
-    int32_t step = -1;
-    size_t last;
 
     memset(out, 0, sizeof(*out));
     out->steps = vs_calloc(list->event_count + 1, sizeof(*out->steps));
@@ -275,15 +303,8 @@ void imp_steps_fill(struct imp_steps *out, const struct vs_memlist *list,
     while (phases->has_stacks && f.first < list->event_count &&
            phase_at(&f, f.first) == VS_PHASE_SETUP)
         f.first++;
-    out->by = find(&f);
-    last = last_work(&f);
-    for (size_t i = 0; i < list->event_count; i++) {
-        if (i == f.first || (i > f.first && f.begins[i] && i <= last))
-            step++;
-        out->steps[i] = step;
-    }
-    out->count = (uint32_t)(step + 1);
-    alike_fill(out, &f);
+    if (!find_by_work(out, &f) && !find_by_calls(out, &f))
+        number(out, &f, repetition_find(&f) ? IMP_STEPS_REPETITION : IMP_STEPS_NOT_FOUND);
     vs_free(f.begins);
 }
 

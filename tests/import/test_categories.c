@@ -1,0 +1,225 @@
+/* import/categories.h: one test a rule of docs/import.md. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "import/derive.h"
+#include "tests/import/recording.h"
+
+/* The category of each block in the order of allocation, those older than the recording first; words with a space between. */
+static void check(struct recording *r, const char *expected)
+{
+    struct vs_text text = {NULL, 0, 0};
+    struct imp_import import;
+    uint64_t bytes = 0;
+
+    recording_import(r, &import);
+    imp_derive(&import, &r->list);
+    for (size_t i = 0; i < import.event_count; i++) {
+        const struct vs_event *event = &import.events[i];
+
+        if (event->kind == VS_EV_ALLOC)
+            vs_text_addf(&text, "%s%s", text.len ? " " : "",
+                         vs_category_name((enum vs_category)event->aux));
+        bytes += event->kind == VS_EV_ALLOC ? event->b : 0;
+    }
+    if (strcmp(vs_text_get(&text), expected) != 0)
+        fail_msg("%s\nshould be\n%s", vs_text_get(&text), expected);
+    for (size_t i = 0; i < r->list.event_count; i++)
+        bytes -= r->list.events[i].kind == VS_MEM_ALLOC ? r->list.events[i].bytes : 0;
+    assert_int_equal(import.start_events ? 0 : bytes, 0); /* nothing was added or lost */
+    imp_release(&import);
+    recording_release(r);
+    vs_text_release(&text);
+}
+
+static void what_a_module_holds_is_told_by_its_line(void **state)
+{
+    struct recording r = {.list = {.events = NULL}};
+
+    (void)state;
+    recording_alloc(&r, 1, 512, MOVE("966"));
+    recording_alloc(&r, 2, 512, MOVE("1010"));
+    recording_alloc(&r, 3, 512, MOVE("1036"));
+    recording_alloc(&r, 4, 512,
+                    "net.py __init__ 5|train.py main 1"); /* a parameter made on the device */
+    recording_alloc(&r, 5, 512, "net.py __init__ 6|train.py main 1"); /* gone at once */
+    recording_free(&r, 5, 512, "net.py __init__ 7|train.py main 1");
+    recording_alloc(&r, 6, 512, NET);
+    check(&r, "parameter gradient buffer parameter temporary activation");
+}
+
+static void the_forward_is_told_by_who_lets_go(void **state)
+{
+    struct recording r = {.list = {.events = NULL}};
+
+    (void)state;
+    recording_alloc(&r, 1, 512, DATA);
+    recording_alloc(&r, 2, 512, NET);         /* let go by a node */
+    recording_alloc(&r, 3, 512, NET);         /* by Python */
+    recording_alloc(&r, 4, 512, "!cpp|" NET); /* by the op that made it */
+    recording_free(&r, 4, 512, "!cpp|!op|" NET);
+    recording_alloc(&r, 5, 512, "!cpp|!cast|" NET);
+    recording_alloc(&r, 6, 512, "!cpp|!workspace|" NET);
+    recording_alloc(&r, 7, 512, LOSS);
+    recording_free(&r, 3, 512, "train.py main 6");
+    recording_alloc(&r, 8, 512, NODE);
+    recording_free(&r, 2, 512, "!cpp|!release|!engine");
+    recording_free(&r, 7, 512, "!cpp|!engine");
+    recording_free(&r, 5, 512, "!cpp|!release|!engine");
+    recording_free(&r, 8, 512, NODE);
+    recording_alloc(&r, 9, 512, STEP);
+    check(&r, "input saved activation temporary cast workspace saved temporary optimizer");
+}
+
+/* The backward thread has no frames then; a library's scratch is gone at once. */
+static void without_cpp_frames_the_forward_is_told_by_when(void **state)
+{
+    struct recording r = {.list = {.events = NULL}};
+
+    (void)state;
+    recording_alloc(&r, 1, 512, NET);
+    recording_alloc(&r, 2, 512, NET);
+    recording_free(&r, 2, 512, NET);
+    recording_alloc(&r, 4, 8519680, NET);
+    recording_alloc(&r, 3, 4, "/p/site-packages/torch/_tensor.py backward 5|train.py main 7");
+    recording_alloc(&r, 5, 512, "");
+    recording_free(&r, 1, 512, "");
+    recording_free(&r, 3, 4, "/p/site-packages/torch/_tensor.py backward 5|train.py main 7");
+    recording_alloc(&r, 6, 512, STEP);
+    recording_free(&r, 6, 512, "train.py main 9");
+    check(&r, "saved temporary workspace temporary gradient temporary");
+}
+
+static void a_gradient_outlives_the_backward_that_made_it(void **state)
+{
+    struct recording r = {.list = {.events = NULL}};
+
+    (void)state;
+    recording_alloc(&r, 1, 512, NET);
+    recording_alloc(&r, 2, 512, NODE);
+    recording_alloc(&r, 3, 512, NODE);
+    recording_free(&r, 3, 512, NODE);
+    recording_alloc(&r, 4, 512, GRAD);
+    recording_alloc(&r, 5, 4, "/p/site-packages/torch/amp/grad_scaler.py scale 9|train.py main 7");
+    recording_alloc(&r, 6, 512, STEP);
+    recording_free(&r, 2, 512, ZERO);
+    recording_free(&r, 4, 512, ZERO);
+    check(&r, "activation gradient temporary gradient other optimizer");
+}
+
+/* Out of memory in the second backward: what is still there is what the first made of it. */
+static void what_never_ended_is_what_others_of_its_stack_came_to(void **state)
+{
+    static const char other[] = "!cpp|!engine|!op";
+    struct recording r = {.list = {.events = NULL}};
+
+    (void)state;
+    recording_alloc(&r, 1, 512, NET);
+    recording_alloc(&r, 2, 512, NODE);
+    recording_free(&r, 1, 512, "!cpp|!release|!engine");
+    recording_alloc(&r, 3, 512, other);
+    recording_free(&r, 3, 512, other);
+    recording_alloc(&r, 4, 512, STEP);
+    recording_free(&r, 2, 512, ZERO);
+    recording_alloc(&r, 5, 512, NET);
+    recording_alloc(&r, 6, 512, NODE);
+    recording_alloc(&r, 7, 512, other);
+    check(&r, "saved gradient temporary optimizer saved gradient temporary");
+}
+
+static void state_is_made_in_the_step_and_stays(void **state)
+{
+    struct recording r = {.list = {.events = NULL}};
+
+    (void)state;
+    recording_alloc(&r, 1, 512, NET);
+    recording_alloc(&r, 2, 512, STATE);
+    recording_alloc(&r, 3, 512, STEP);
+    recording_free(&r, 3, 512, STEP);
+    recording_alloc(&r, 4, 512, STEP);
+    recording_alloc(&r, 5, 512, ZERO);
+    recording_free(&r, 4, 512, "train.py main 9");
+    recording_alloc(&r, 6, 512, NET);
+    check(&r, "activation optimizer temporary optimizer gradient activation");
+}
+
+/* `p.data = p - …`: the tensor that was there goes at the line that makes the new one. */
+static void an_optimizer_that_makes_parameters_anew_makes_parameters(void **state)
+{
+    static const char line64[] =
+        "mine.py step 64|/p/site-packages/torch/optim/optimizer.py wrapper 9|train.py main 8";
+    static const char line51[] =
+        "mine.py step 51|/p/site-packages/torch/optim/optimizer.py wrapper 9|train.py main 8";
+    struct recording r = {.list = {.events = NULL}};
+
+    (void)state;
+    recording_alloc(&r, 1, 512, MOVE("966"));
+    recording_alloc(&r, 2, 512, "mine.py __init__ 27|train.py main 2");
+    for (uint64_t step = 0; step < 2; step++) {
+        recording_alloc(&r, 3, 512, "!cpp|" NET);
+        recording_free(&r, 3, 512, "!cpp|train.py main 5");
+        recording_alloc(&r, 10 + step, 512, line51);
+        recording_alloc(&r, 20 + step, 512, line64);
+        recording_free(&r, step ? 19 + step : 1, 512,
+                       "!cpp|!set_data|mine.py step 64|/p/site-packages/torch/optim/optimizer.py "
+                       "wrapper 9|train.py main 8");
+    }
+    check(&r, "parameter optimizer activation optimizer parameter activation optimizer parameter");
+}
+
+static void what_is_older_is_told_by_its_end(void **state)
+{
+    struct recording r = {.list = {.events = NULL}};
+
+    (void)state;
+    recording_free(&r, 1, 512, ZERO);
+    recording_alloc(&r, 10, 512, DATA);
+    recording_free(&r, 2, 512, DATA); /* the batch before */
+    recording_alloc(&r, 11, 512, NET);
+    recording_free(&r, 3, 512, NET);
+    recording_alloc(&r, 12, 512, NODE);
+    recording_free(&r, 4, 512, "!cpp|!release|!engine");
+    recording_alloc(&r, 13, 512, STEP);
+    recording_alloc(&r, 14, 512, STEP);
+    recording_free(&r, 14, 512, "!cpp|" STEP);
+    recording_free(&r, 5, 512, STEP);
+    recording_free(&r, 6, 512, "!cpp|!set_data|mine.py step 64|" STEP);
+    check(&r, "gradient input activation saved optimizer parameter input activation gradient "
+              "optimizer temporary");
+}
+
+/* A list without stacks: nothing is said of anything. */
+static void without_stacks_everything_is_other(void **state)
+{
+    struct recording r = {.list = {.events = NULL}};
+
+    (void)state;
+    recording_alloc(&r, 1, 512, NULL);
+    recording_free(&r, 1, 512, NULL);
+    recording_alloc(&r, 2, 512, NULL);
+    recording_free(&r, 3, 512, NULL);
+    check(&r, "other other other");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_module_holds_is_told_by_its_line),
+        cmocka_unit_test(the_forward_is_told_by_who_lets_go),
+        cmocka_unit_test(without_cpp_frames_the_forward_is_told_by_when),
+        cmocka_unit_test(a_gradient_outlives_the_backward_that_made_it),
+        cmocka_unit_test(what_never_ended_is_what_others_of_its_stack_came_to),
+        cmocka_unit_test(state_is_made_in_the_step_and_stays),
+        cmocka_unit_test(an_optimizer_that_makes_parameters_anew_makes_parameters),
+        cmocka_unit_test(what_is_older_is_told_by_its_end),
+        cmocka_unit_test(without_stacks_everything_is_other),
+    };
+
+    return cmocka_run_group_tests_name("import/categories", tests, NULL, NULL);
+}
