@@ -94,6 +94,8 @@ static const struct {
     {TUI_MODULE_INPLACE, "runs the net"},
     {TUI_MODULE_FREEZE, "runs the net"},
     {TUI_RESET, "runs the net"},
+    {TUI_DIFF_NEXT, "needs a second run (bench_diff)"},
+    {TUI_DIFF_BACK, "needs a second run (bench_diff)"},
     {TUI_CLOSE, "may end the session"},
     {TUI_QUIT, "ends the session"},
 };

@@ -304,8 +304,8 @@ static void draw_row(const struct diff *s, const struct rpl_diff_row *row, struc
     struct vs_text text = {NULL, 0, 0};
     char buf[TUI_SHORT_MAX];
 
-    tui_put(c, 1, y, (unsigned char)tui_category_letter(row->category),
-            tui_style(tui_category_role(row->category)));
+    tui_put(c, 1, y, (unsigned char)tui_category_letter((int)row->category),
+            tui_style(tui_category_role((int)row->category)));
     tui_diff_name_text(&s->rows, row, c->at.w < SHAPE_MIN_W, &text);
     if (s->rows.by == RPL_DIFF_MODULE)
         tui_text_tail(c, 3, y, x - 4, tui_style(TUI_PLAIN), vs_text_get(&text));
