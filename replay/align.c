@@ -154,8 +154,10 @@ static enum vs_status alloc_add(struct reading *r, uint64_t seq, const struct vs
     alloc.edited = r->places[place].edited;
     if (alloc.edited)
         alloc.edited = vs_hash_mix(alloc.edited, r->reruns ? 1 : 0) | 1;
-    if (r->is_sized)
+    if (r->is_sized) {
+        alloc.edited = alloc.key | 1;
         alloc.key = vs_hash_mix(alloc.key, alloc.requested);
+    }
     if (r->step < 0) { /* parameters and buffers are made in the setup */
         enum vs_status st = rpl_life_get(side->index, event->a, &life, err);
 
@@ -296,8 +298,8 @@ static void moved_pair(struct rpl_align *align, size_t a, size_t a_end, size_t b
 }
 
 /*
- * Those of first … end that are alone, in order: their keys, and their numbers. is_edited: only those on a line that the other file does not
- * have, by the key without it. The caller frees both.
+ * Those of first … end that are alone, in order: their keys, and their numbers. is_edited: only those that have a key with something left
+ * out, by that. The caller frees both.
  */
 static uint64_t *lone_keys(const struct rpl_align_side *side, size_t first, size_t end,
                            bool is_edited, size_t **numbers, size_t *count)
@@ -330,8 +332,8 @@ static void edit_note(struct rpl_align *align, size_t a, size_t b)
     align->b.line_edits[line_b] = line_a;
 }
 
-/* In order, by the keys of lone_keys. */
-static void ordered_pair(struct rpl_align *align, size_t a, size_t a_end, size_t b, size_t b_end,
+/* In order, by the keys of lone_keys. Were there any? */
+static bool ordered_pair(struct rpl_align *align, size_t a, size_t a_end, size_t b, size_t b_end,
                          bool is_edited)
 {
     size_t *numbers_a;
@@ -341,11 +343,13 @@ static void ordered_pair(struct rpl_align *align, size_t a, size_t a_end, size_t
     uint64_t *keys_a = lone_keys(&align->a, a, a_end, is_edited, &numbers_a, &count_a);
     uint64_t *keys_b = lone_keys(&align->b, b, b_end, is_edited, &numbers_b, &count_b);
     uint32_t *mates = vs_calloc(count_a + 1, sizeof(*mates));
+    bool found = false;
 
     rpl_lcs(keys_a, count_a, keys_b, count_b, mates);
     for (size_t i = 0; i < count_a; i++) {
         if (!mates[i])
             continue;
+        found = true;
         pair_make(align, numbers_a[i], numbers_b[mates[i] - 1], false);
         if (is_edited)
             edit_note(align, numbers_a[i], numbers_b[mates[i] - 1]);
@@ -355,14 +359,42 @@ static void ordered_pair(struct rpl_align *align, size_t a, size_t a_end, size_t
     vs_free(keys_a);
     vs_free(keys_b);
     vs_free(mates);
+    return found;
+}
+
+/* Pairs that were found in two goes may cross: those that do not rise with most others have moved. */
+static void crossing_note(struct rpl_align *align, size_t a, size_t a_end)
+{
+    uint32_t *numbers = vs_calloc(a_end - a + 1, sizeof(*numbers));
+    uint32_t *mates = vs_calloc(a_end - a + 1, sizeof(*mates));
+    uint32_t *kept = vs_calloc(a_end - a + 1, sizeof(*kept));
+    size_t count = 0;
+    size_t kept_count;
+
+    for (size_t i = a; i < a_end; i++)
+        if (align->a.allocs[i].mate) {
+            numbers[count] = (uint32_t)i;
+            mates[count++] = align->a.allocs[i].mate;
+        }
+    kept_count = rpl_rising(mates, count, kept);
+    for (size_t i = 0, k = 0; i < count; i++) {
+        if (k < kept_count && kept[k] == i)
+            k++;
+        else
+            pair_make(align, numbers[i], mates[i] - 1, true);
+    }
+    vs_free(numbers);
+    vs_free(mates);
+    vs_free(kept);
 }
 
 /* The allocations of one step of both that are alone. */
 static void step_pair(struct rpl_align *align, size_t a, size_t a_end, size_t b, size_t b_end)
 {
-    ordered_pair(align, a, a_end, b, b_end, false);
+    (void)ordered_pair(align, a, a_end, b, b_end, false);
+    if (ordered_pair(align, a, a_end, b, b_end, true))
+        crossing_note(align, a, a_end);
     moved_pair(align, a, a_end, b, b_end);
-    ordered_pair(align, a, a_end, b, b_end, true);
 }
 
 static size_t step_end(const struct rpl_align_side *side, size_t first)

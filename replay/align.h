@@ -7,9 +7,9 @@
  *                 other way round too.
  *
  * Lines of the two files are paired first, by their text, so a line that was put in moves nothing. Within a step the allocations are
- * paired in order (replay/lcs.h); what remains is paired by its occurrence among those of the same place: it has moved in time. Last come
- * those of lines that the other file does not have, in order, by all but the line: so a line that was edited is still the same one.
- * Between traces that carry no net the bytes asked for count as well.
+ * paired in order (replay/lcs.h); between traces that carry no net the bytes asked for count as well. What remains is paired in order again:
+ * those of lines that the other file does not have by all but the line, so a line that was edited is still the same one; those without a
+ * net by all but the bytes. What is then still alone is paired by its occurrence among those of the same place: it has moved in time.
  */
 #ifndef RPL_ALIGN_H
 #define RPL_ALIGN_H
@@ -30,7 +30,7 @@
  * step      -1 the setup
  * key       stands for phase, module, function, line, op, name of a parameter, and whether it is done a second time
  * free_seq, free_place   when it is given back, and where; 0: it is not
- * edited    the same without the line, where the other file does not have it; 0 where it has
+ * edited    the same without the line, where the other file does not have it, or without the bytes, where they count; else 0
  * mate      number of the counterpart in the other trace + 1; 0: there is none
  * is_moved  it has one, but not in the same order
  */

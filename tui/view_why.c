@@ -51,7 +51,10 @@ static void add_place(struct tui_page *page, const struct tui_run *run, const ch
 
     row->seq = seq;
     tui_page_more(page, 0, TUI_PLAIN, "@%" PRIu64 "%s%s", seq, *op ? " " : "", op);
-    if (place->line) {
+    if (place->line && !rpl_trace_source_text(run->trace)) {
+        tui_page_more(page, 0, TUI_PLAIN, "  %s", rpl_trace_string(run->trace, place->func));
+        tui_page_more(page, 0, TUI_LINE_NUMBER, ":%" PRIu32, place->line);
+    } else if (place->line) {
         tui_page_more(page, 0, TUI_LINE_NUMBER, "  line %" PRIu32 "  ", place->line);
         tui_page_more(page, 0, TUI_PLAIN, "%.*s", (int)len, line);
     }

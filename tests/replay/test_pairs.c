@@ -367,6 +367,40 @@ static void what_only_one_step_makes_is_paired_though_the_peaks_are_in_different
     pair_release(&pair);
 }
 
+/* A step of two places in turn, in sizes of `bytes` and twice that, without a net: an imported trace. */
+static struct rpl_trace *sized(uint64_t bytes)
+{
+    struct make m;
+
+    make_init(&m);
+    make_step(&m, 0);
+    make_phase(&m, VS_PHASE_FORWARD);
+    for (uint32_t i = 0; i < 6; i++) {
+        m.line = 3 + i % 2;
+        make_alloc(&m, i % 2 ? bytes * 2 : bytes, VS_CAT_ACTIVATION);
+    }
+    m.line = 9;
+    make_alloc(&m, 512, VS_CAT_ACTIVATION);
+    return m.trace;
+}
+
+/* The same program with another batch: what an import knows of an allocation is its place, and its size is what one asks about. */
+static void imported_traces_are_paired_though_the_sizes_differ(void **state)
+{
+    struct pair pair;
+    size_t sizes = 0;
+
+    (void)state;
+    pair_open(&pair, sized(1024), sized(4096));
+    assert_int_equal(pair.diff.paired, 7);
+    assert_int_equal(pair.diff.moved, 0);
+    assert_int_equal(pair.pairs->row_count, 7);
+    for (size_t i = 0; i < pair.pairs->row_count; i++)
+        sizes += pair.pairs->rows[i].kind == RPL_PAIR_SIZE;
+    assert_int_equal(sizes, 6);
+    pair_release(&pair);
+}
+
 static bool stop_at_once(void *user, uint64_t done, uint64_t total)
 {
     uint64_t *told = user;
@@ -409,6 +443,7 @@ int main(void)
         cmocka_unit_test(what_is_inside_a_row_adds_up_to_it),
         cmocka_unit_test(
             what_only_one_step_makes_is_paired_though_the_peaks_are_in_different_steps),
+        cmocka_unit_test(imported_traces_are_paired_though_the_sizes_differ),
         cmocka_unit_test(a_long_alignment_can_be_stopped),
     };
 
