@@ -92,13 +92,19 @@ static struct span op_of(struct span name)
     return begins(rest, "::call(") || begins(rest, "::redispatch(") ? op : (struct span){"", 0};
 }
 
-/* The word of "…torch::autograd::WORD::apply(", with or without "generated::". */
+/* Where `word` is in a text that may be empty; NULL: nowhere. */
+static const char *find(struct span text, const char *word)
+{
+    return text.len ? memmem(text.at, text.len, word, strlen(word)) : NULL;
+}
+
+/* The word of "…torch::autograd::WORD::apply(" or "…::release_variables(", with or without "generated::". */
 static struct span node_of(struct span name)
 {
     static const char BEFORE[] = "torch::autograd::";
     static const char GENERATED[] = "generated::";
-    static const char AFTER[] = "::apply(";
-    const char *end = name.len ? memmem(name.at, name.len, AFTER, sizeof(AFTER) - 1) : NULL;
+    const char *applies = find(name, "::apply(");
+    const char *end = applies ? applies : find(name, "::release_variables(");
     const char *start = end ? memmem(name.at, name.len, BEFORE, sizeof(BEFORE) - 1) : NULL;
     struct span node;
 
@@ -225,7 +231,7 @@ static void op_set(struct sto_stacks *stacks, struct sto_stack *out, struct span
     struct vs_text text = {NULL, 0, 0};
 
     if (node.len)
-        vs_text_addf(&text, "%.*s/", (int)node.len, node.at);
+        vs_text_addf(&text, "%.*s%s", (int)node.len, node.at, op.len ? "/" : "");
     vs_text_add_n(&text, op.at, op.len);
     out->op = vs_memlist_string(stacks->list, vs_text_get(&text), text.len);
     vs_text_release(&text);

@@ -130,7 +130,8 @@ static void add_categories(struct pass *pass)
     bool is_done[VS_CATEGORY_COUNT] = {false};
 
     tui_page_add(pass->page, TUI_PLAIN, "%s", "");
-    tui_page_add(pass->page, TUI_STRONG, "What fills it");
+    tui_page_add(pass->page, TUI_STRONG, "What fills it%s",
+                 rpl_trace_meta(pass->run->trace, "derived_from") ? ", categories derived" : "");
     for (;;) {
         int next = -1;
 

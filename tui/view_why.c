@@ -37,6 +37,8 @@ static void add_size(struct tui_page *page, const struct tui_run *run, const str
     if (why->block.bytes != why->block.requested)
         tui_page_more(page, 0, TUI_DIM, "  asked for %s",
                       vs_bytes_exact_text(why->block.requested, b));
+    if (rpl_trace_meta(run->trace, "derived_from"))
+        tui_page_more(page, 0, TUI_DIM, "  (derived)");
     vs_text_release(&shape);
 }
 
@@ -60,12 +62,40 @@ static void add_place(struct tui_page *page, const struct tui_run *run, const ch
     }
 }
 
+/* A snapshot does not say who holds what; of some categories it follows. */
+static const char *holder_by_category(enum vs_category category)
+{
+    switch (category) {
+    case VS_CAT_PARAMETER:
+    case VS_CAT_BUFFER:
+        return "the model, as its category was derived";
+    case VS_CAT_GRADIENT:
+        return "a parameter, as its .grad; the category was derived";
+    case VS_CAT_OPTIMIZER:
+        return "the optimizer, as its category was derived";
+    case VS_CAT_SAVED:
+    case VS_CAT_CHECKPOINT:
+        return "autograd, for backward, as its category was derived";
+    case VS_CAT_WORKSPACE:
+        return "the op that runs, or the library for its next";
+    case VS_CAT_INPUT:
+    case VS_CAT_ACTIVATION:
+    case VS_CAT_CAST:
+    case VS_CAT_TEMPORARY:
+    case VS_CAT_OTHER:
+    case VS_CATEGORY_COUNT:
+        break;
+    }
+    return "nobody knows: a snapshot does not say";
+}
+
 static void add_holders(struct tui_page *page, const struct tui_run *run, const struct rpl_why *why)
 {
     struct vs_text text = {NULL, 0, 0};
 
     if (rpl_trace_is_imported(run->trace))
-        tui_page_add(page, TUI_DIM, "held by   nobody knows: a snapshot does not say");
+        tui_page_add(page, TUI_DIM, "held by   %s",
+                     holder_by_category((enum vs_category)why->block.category));
     else if (!why->holder_count)
         tui_page_add(page, TUI_DIM, "held by   %s",
                      why->block.category == VS_CAT_WORKSPACE

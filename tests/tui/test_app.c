@@ -498,7 +498,8 @@ static void an_imported_trace_has_its_lines_by_function(void **state)
     session_expect(&app, "none in an imported trace: bytes by function and line");
     session_expect(&app, ".py:");
     session_type(&app, "<enter>");
-    session_expect(&app, "nobody knows: a snapshot does not say");
+    session_expect(&app, "held by   ");
+    session_expect(&app, "derived");
     tui_app_release(&app);
 }
 
