@@ -62,6 +62,12 @@ void exp_put(struct exp_out *out, const void *bytes, size_t len)
 {
     const char *from = bytes;
 
+    if (VS_LIKELY(len < EXP_OUT_BYTES - out->len)) {
+        memcpy(out->bytes + out->len, from, len);
+        out->len += len;
+        return;
+    }
+
     while (len) {
         size_t part = EXP_OUT_BYTES - out->len < len ? EXP_OUT_BYTES - out->len : len;
 
@@ -141,6 +147,16 @@ static char escape_of(char c)
     return (unsigned char)c < 0x20 || c == 0x7F ? 'u' : '\0';
 }
 
+/* Letters that stand for themselves, from here on: the most of most texts. */
+static size_t plain_len(const char *text)
+{
+    size_t len = 0;
+
+    while (text[len] >= 0x20 && text[len] < 0x7F && text[len] != '"' && text[len] != '\\')
+        len++;
+    return len;
+}
+
 void exp_put_json(struct exp_out *out, const char *text)
 {
     static const char HEX[] = "0123456789abcdef";
@@ -151,8 +167,13 @@ void exp_put_json(struct exp_out *out, const char *text)
     }
     exp_put_char(out, '"');
     for (size_t len; *text; text += len ? len : 1) {
-        char escape = escape_of(*text);
+        char escape;
 
+        len = plain_len(text);
+        exp_put(out, text, len);
+        if (len)
+            continue;
+        escape = escape_of(*text);
         len = vs_utf8_len(text);
         if (escape == 'u') {
             exp_put_text(out, "\\u00");
