@@ -118,6 +118,7 @@ struct vs_memlist {
     struct vs_memlist_strings *strings;
     char *conf;
     uint64_t device;
+    uint64_t devices; /* bits: those the snapshot has something of */
     bool has_addresses;
     bool has_state;
 };

@@ -296,6 +296,7 @@ static enum vs_status run(struct building *b, const struct eng_record *record,
         st = eng_record_state_compare(&record->final, "the snapshot", &found,
                                       "the allocator after its events", err);
     }
+    b->out->blocks = b->blocks;
     b->out->end_segments = found.segment_count;
     b->out->end_blocks = found.block_count;
     eng_record_state_release(&found);
@@ -354,29 +355,49 @@ void imp_release(struct imp_import *import)
     memset(import, 0, sizeof(*import));
 }
 
-static enum vs_status number_write(struct sto_writer *w, const char *key, uint64_t number,
+/*
+ * Where it is written to. suffix: of the keys of meta; "" where there is one device. strings, places, blocks: numbers that the devices before
+ * have taken.
+ */
+struct target {
+    struct sto_writer *w;
+    char suffix[24];
+    uint32_t strings;
+    uint32_t places;
+    uint64_t blocks;
+};
+
+static enum vs_status text_write(const struct target *t, const char *key, const char *value,
+                                 struct vs_error *err)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "%s%s", key, t->suffix);
+    return sto_writer_meta_set(t->w, name, value, err);
+}
+
+static enum vs_status number_write(const struct target *t, const char *key, uint64_t number,
                                    struct vs_error *err)
 {
     char text[24];
 
     snprintf(text, sizeof(text), "%" PRIu64, number);
-    return sto_writer_meta_set(w, key, text, err);
+    return text_write(t, key, text, err);
 }
 
 /* What is not the recording's own, and from what it comes. */
-static enum vs_status derived_write(const struct imp_derived *derived, struct sto_writer *w,
+static enum vs_status derived_write(const struct imp_derived *derived, const struct target *t,
                                     struct vs_error *err)
 {
-    enum vs_status st = sto_writer_meta_set(
-        w, "derived", derived->has_stacks ? "category,module,phase,step" : "step", err);
+    enum vs_status st =
+        text_write(t, "derived", derived->has_stacks ? "category,module,phase,step" : "step", err);
 
     if (!st && derived->has_stacks)
-        st =
-            sto_writer_meta_set(w, "derived_from", derived->has_cpp ? "python,c++" : "python", err);
+        st = text_write(t, "derived_from", derived->has_cpp ? "python,c++" : "python", err);
     if (!st)
-        st = sto_writer_meta_set(w, "steps_by", derived->steps_by, err);
+        st = text_write(t, "steps_by", derived->steps_by, err);
     if (!st && derived->has_alike)
-        st = number_write(w, "steps_alike", derived->alike, err);
+        st = number_write(t, "steps_alike", derived->alike, err);
     return st;
 }
 
@@ -391,10 +412,10 @@ static enum vs_status conf_toggle_write(const char *conf, struct sto_writer *w,
 }
 
 /* Why it is not the whole, and what was left out: a line a reason. */
-static enum vs_status partial_write(const struct imp_import *import, struct sto_writer *w,
+static enum vs_status partial_write(const struct imp_import *import, const struct target *t,
                                     struct vs_error *err)
 {
-    enum vs_status st = sto_writer_meta_set(w, "partial", import->partial, err);
+    enum vs_status st = text_write(t, "partial", import->partial, err);
 
     for (int unsure = 0; unsure < 2 && !st; unsure++) {
         struct vs_text text = {NULL, 0, 0};
@@ -405,54 +426,108 @@ static enum vs_status partial_write(const struct imp_import *import, struct sto_
                 vs_text_addf(&text, "%s%" PRIu64 " %s", text.len ? "\n" : "", import->losses[i],
                              imp_loss_text((enum imp_loss)i));
         if (text.len)
-            st = sto_writer_meta_set(w, unsure ? "unsure" : "dropped", vs_text_get(&text), err);
+            st = text_write(t, unsure ? "unsure" : "dropped", vs_text_get(&text), err);
         vs_text_release(&text);
     }
     return st;
 }
 
 static enum vs_status meta_write(const struct imp_import *import, const struct vs_memlist *list,
-                                 const char *name, struct sto_writer *w, struct vs_error *err)
+                                 const char *name, const struct target *t, struct vs_error *err)
 {
-    enum vs_status st = sto_writer_meta_set(w, "source_kind", "imported", err);
+    enum vs_status st = sto_writer_meta_set(t->w, "source_kind", "imported", err);
 
     if (!st)
-        st = sto_writer_meta_set(w, "source_name", name, err);
+        st = sto_writer_meta_set(t->w, "source_name", name, err);
     if (!st)
-        st = sto_writer_meta_set(w, "device", "cuda", err);
+        st = sto_writer_meta_set(t->w, "device", "cuda", err);
     if (!st && list->conf && *list->conf)
-        st = sto_writer_meta_set(w, "alloc_conf", list->conf, err);
+        st = sto_writer_meta_set(t->w, "alloc_conf", list->conf, err);
     if (!st)
-        st = conf_toggle_write(list->conf, w, err);
+        st = conf_toggle_write(list->conf, t->w, err);
     if (!st && import->capacity)
-        st = number_write(w, "capacity", import->capacity, err);
+        st = number_write(t, "capacity", import->capacity, err);
     if (!st)
-        st = number_write(w, "device_number", list->device, err);
+        st = number_write(t, "device_number", list->device, err);
     if (!st)
-        st = number_write(w, "recorded_events", list->event_count, err);
+        st = number_write(t, "recorded_events", list->event_count, err);
     if (!st)
-        st = number_write(w, "blocks_before", import->blocks_before, err);
+        st = number_write(t, "blocks_before", import->blocks_before, err);
     if (!st)
-        st = number_write(w, "start_events", import->start_events, err);
+        st = number_write(t, "start_events", import->start_events, err);
     if (!st)
-        st = number_write(w, "end_segments", import->end_segments, err);
+        st = number_write(t, "end_segments", import->end_segments, err);
     if (!st)
-        st = number_write(w, "end_blocks", import->end_blocks, err);
+        st = number_write(t, "end_blocks", import->end_blocks, err);
     if (!st && import->partial)
-        st = partial_write(import, w, err);
-    return st ? st : derived_write(&import->derived, w, err);
+        st = partial_write(import, t, err);
+    return st ? st : derived_write(&import->derived, t, err);
 }
 
-enum vs_status imp_write(const struct imp_import *import, const struct vs_memlist *list,
+/* Numbers of strings, places and blocks follow those of the devices before. */
+static void events_shift(struct vs_event *events, size_t count, const struct target *t)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct vs_event *event = &events[i];
+
+        event->place = event->place ? event->place + t->places : 0;
+        if (event->kind == VS_EV_ALLOC || event->kind == VS_EV_FREE ||
+            event->kind == VS_EV_FREE_COMPLETED)
+            event->a += t->blocks;
+    }
+}
+
+static uint32_t shifted(uint32_t id, uint32_t by)
+{
+    return id ? id + by : 0;
+}
+
+/* The events are shifted where they are: an import is written once. */
+static enum vs_status one_write(struct imp_import *import, const struct vs_memlist *list,
+                                const char *name, struct target *t, struct vs_error *err)
+{
+    enum vs_status st =
+        t->suffix[0] ? sto_writer_device(t->w, list->device, t->blocks, err) : VS_OK;
+
+    if (!st)
+        st = meta_write(import, list, name, t, err);
+    for (size_t i = 0; i < import->string_count && !st; i++)
+        st = sto_writer_string(t->w, t->strings + (uint32_t)i + 1, import->strings[i], err);
+    for (size_t i = 0; i < import->place_count && !st; i++) {
+        struct vs_place place = import->places[i];
+
+        place.module = shifted(place.module, t->strings);
+        place.func = shifted(place.func, t->strings);
+        place.op = shifted(place.op, t->strings);
+        st = sto_writer_place(t->w, t->places + (uint32_t)i + 1, &place, err);
+    }
+    if (t->suffix[0])
+        events_shift(import->events, import->event_count, t);
+    if (!st && import->event_count)
+        st = sto_writer_events(t->w, import->events, import->event_count, err);
+    t->strings += (uint32_t)import->string_count;
+    t->places += (uint32_t)import->place_count;
+    t->blocks += import->blocks;
+    return st;
+}
+
+enum vs_status imp_write(struct imp_import *imports, const struct vs_memlist *lists, size_t count,
                          const char *name, struct sto_writer *writer, struct vs_error *err)
 {
-    enum vs_status st = meta_write(import, list, name, writer, err);
+    struct target t = {.w = writer};
+    size_t with_events = 0;
+    enum vs_status st = VS_OK;
 
-    for (size_t i = 0; i < import->string_count && !st; i++)
-        st = sto_writer_string(writer, (uint32_t)i + 1, import->strings[i], err);
-    for (size_t i = 0; i < import->place_count && !st; i++)
-        st = sto_writer_place(writer, (uint32_t)i + 1, &import->places[i], err);
-    if (!st && import->event_count)
-        st = sto_writer_events(writer, import->events, import->event_count, err);
+    for (size_t i = 0; i < count; i++)
+        with_events += imports[i].event_count > 0;
+    for (size_t i = 0; i < count && !st; i++) {
+        if (with_events && !imports[i].event_count)
+            continue;
+        if (with_events > 1)
+            snprintf(t.suffix, sizeof(t.suffix), "@%" PRIu64, lists[i].device);
+        st = one_write(&imports[i], &lists[i], name, &t, err);
+        if (!with_events)
+            break;
+    }
     return st;
 }

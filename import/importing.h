@@ -45,6 +45,7 @@ struct imp_import {
     struct vs_place *places; /* likewise */
     size_t place_count, place_cap;
     struct trc_intern *intern;
+    uint64_t blocks;        /* they are numbered from 1 */
     uint64_t blocks_before; /* alive when the recording began */
     uint64_t start_events;  /* the first so many events make that state */
     uint64_t capacity;      /* what could be reserved, where an out-of-memory tells; else 0 */
@@ -66,9 +67,12 @@ void imp_release(struct imp_import *import);
 /* The id of a string of the import; 0 of "". */
 uint32_t imp_string(struct imp_import *import, const char *text);
 
-/* Everything into a new trace; `name` is where the list came from. Errors as those of store/writer.h. */
-VS_MUST_USE enum vs_status imp_write(const struct imp_import *import, const struct vs_memlist *list,
-                                     const char *name, struct sto_writer *writer,
+/*
+ * Everything into a new trace, device by device (those without events are left out, unless none has any); `name` is where the lists came
+ * from. The imports are of no use afterwards than to be released. Errors as those of store/writer.h.
+ */
+VS_MUST_USE enum vs_status imp_write(struct imp_import *imports, const struct vs_memlist *lists,
+                                     size_t count, const char *name, struct sto_writer *writer,
                                      struct vs_error *err);
 
 #endif

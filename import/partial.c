@@ -470,6 +470,7 @@ static void events_fill(struct mending *m)
     m->out->start_events = m->out->event_count;
     for (size_t i = 0; i < m->list->event_count; i++)
         list_event_add(m, i);
+    m->out->blocks = m->blocks;
     m->out->end_segments = m->spans.count;
     m->out->end_blocks = m->lives.count;
 }

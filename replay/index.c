@@ -69,17 +69,20 @@ enum vs_status rpl_index_open(struct rpl_trace *trace, rpl_progress_fn *progress
     struct rpl_index *index = vs_calloc(1, sizeof(*index));
     uint64_t count = rpl_trace_event_count(trace);
     struct vs_error ignored = VS_ERROR_INIT;
+    bool is_stored;
     enum vs_status st = VS_E_NOT_FOUND;
 
     *out = NULL;
     index->trace = trace;
     index->reader = rpl_trace_reader(trace);
-    if (index->reader && count >= RPL_STORE_EVENTS)
+    /* what is kept beside the events is of a file that is read whole */
+    is_stored = index->reader && count >= RPL_STORE_EVENTS && !rpl_trace_device_count(trace);
+    if (is_stored)
         st = rpl_index_load(index, err);
     if (st == VS_E_NOT_FOUND) {
         rpl_index_build_begin(index);
         st = rpl_index_build(index, count, progress, user, err);
-        if (!st && index->reader && count >= RPL_STORE_EVENTS)
+        if (!st && is_stored)
             (void)!rpl_index_save(index,
                                   &ignored); /* what cannot be stored is made anew next time */
     }

@@ -77,7 +77,8 @@ enum vs_status rpl_marks_open(struct rpl_trace *trace, struct rpl_marks **out, s
     enum vs_status st = VS_OK;
 
     *out = NULL;
-    marks->reader = rpl_trace_reader(trace);
+    /* a mark is a number of the file, not of one of its devices */
+    marks->reader = rpl_trace_device_count(trace) ? NULL : rpl_trace_reader(trace);
     if (marks->reader)
         st = sto_marks_each(marks->reader, keep, marks, err);
     if (st) {

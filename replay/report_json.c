@@ -159,11 +159,8 @@ static void steps_json(const struct rpl_summary *sum, struct vs_json *json)
     vs_json_end(json);
 }
 
-/* One entry: a trace has one device. */
-static void devices_json(const struct rpl_summary *sum, struct vs_json *json)
+static void device_json(const struct rpl_summary *sum, struct vs_json *json)
 {
-    vs_json_key(json, "devices");
-    vs_json_array(json);
     vs_json_object_flat(json);
     vs_json_put_uint(json, "device", sum->device);
     vs_json_put_uint(json, "events", sum->alloc_events);
@@ -175,6 +172,28 @@ static void devices_json(const struct rpl_summary *sum, struct vs_json *json)
     vs_json_put_uint(json, "peak_requested", sum->peak.requested);
     vs_json_put_uint(json, "peak_reserved", sum->peak.reserved);
     vs_json_end(json);
+}
+
+/* One entry a device; of those that the report is not about, the events are read for it. */
+static void devices_json(const struct rpl_report *report, struct vs_json *json)
+{
+    const size_t count = rpl_trace_device_count(report->trace);
+
+    vs_json_key(json, "devices");
+    vs_json_array(json);
+    for (size_t i = 0; i < count || !i; i++) {
+        struct rpl_summary sum = {.events = 0};
+        struct rpl_trace *trace = NULL;
+        struct vs_error ignored = VS_ERROR_INIT; /* it was sound when this trace was opened */
+
+        if (!count || i == rpl_trace_device_now(report->trace))
+            device_json(&report->sum, json);
+        else if (!rpl_trace_open_device(report->trace, i, &trace, &ignored) &&
+                 !rpl_summary_fill(&sum, trace, &ignored))
+            device_json(&sum, json);
+        rpl_summary_release(&sum);
+        rpl_trace_free(trace);
+    }
     vs_json_end(json);
 }
 
@@ -411,7 +430,7 @@ void rpl_report_json(const struct rpl_report *report, struct vs_text *out)
     saved_json(report->trace, &sum->saved, &json);
     counted_json(report->trace, "total_flops", sum->flops, &json);
     counted_json(report->trace, "recompute_flops", sum->recompute_flops, &json);
-    devices_json(sum, &json);
+    devices_json(report, &json);
     makers_json(report, &json);
     vs_json_key(&json, "largest");
     vs_json_array(&json);

@@ -72,6 +72,20 @@ static void add_derived(const struct rpl_trace *trace, struct vs_text *out)
     vs_text_add_char(out, '\n');
 }
 
+/* Which of several devices this is about. */
+static void add_devices(const struct rpl_trace *trace, struct vs_text *out)
+{
+    const size_t count = rpl_trace_device_count(trace);
+
+    if (!count)
+        return;
+    vs_text_addf(out, "\ndevice %" PRIu64 " of",
+                 rpl_trace_device(trace, rpl_trace_device_now(trace)));
+    for (size_t i = 0; i < count; i++)
+        vs_text_addf(out, "%s %" PRIu64, i ? "," : "", rpl_trace_device(trace, i));
+    vs_text_add(out, "; TRACE@N is device N");
+}
+
 /* A history that cannot have come about as it was recorded, and what was left out of it. */
 static void add_partial(const struct rpl_trace *trace, struct vs_text *out)
 {
@@ -110,6 +124,7 @@ static void add_head(const struct rpl_report *report, const char *name, struct v
     vs_text_add(out, " events");
     if (!rpl_trace_is_complete(trace))
         vs_text_add(out, "; the recording was cut off, what follows is true of what there is");
+    add_devices(trace, out);
     add_partial(trace, out);
     vs_text_add(out, "\ntoggles:");
     for (size_t i = 0; i < rpl_trace_toggle_count(trace); i++) {

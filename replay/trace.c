@@ -7,12 +7,14 @@
 #include "replay/trace.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/dtype.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "replay/trace_internal.h"
 #include "replay/trace_mem.h"
 #include "store/reader.h"
@@ -54,6 +56,33 @@ enum vs_status rpl_trace_refresh(struct rpl_trace *trace, struct vs_error *err)
 struct sto_reader *rpl_trace_reader(const struct rpl_trace *trace)
 {
     return trace->reader;
+}
+
+size_t rpl_trace_device_count(const struct rpl_trace *trace)
+{
+    return trace->reader ? sto_reader_device_count(trace->reader) : 0;
+}
+
+uint64_t rpl_trace_device(const struct rpl_trace *trace, size_t i)
+{
+    return sto_reader_device_at(trace->reader, i)->number;
+}
+
+size_t rpl_trace_device_now(const struct rpl_trace *trace)
+{
+    return sto_reader_device_now(trace->reader);
+}
+
+enum vs_status rpl_trace_open_device(const struct rpl_trace *trace, size_t i,
+                                     struct rpl_trace **out, struct vs_error *err)
+{
+    struct vs_text path = {NULL, 0, 0};
+    enum vs_status st;
+
+    vs_text_addf(&path, "%s@%" PRIu64, sto_reader_path(trace->reader), rpl_trace_device(trace, i));
+    st = rpl_trace_open(vs_text_get(&path), out, err);
+    vs_text_release(&path);
+    return st;
 }
 
 struct rpl_mem *rpl_trace_memory(const struct rpl_trace *trace)

@@ -102,6 +102,16 @@ const char *rpl_trace_source_name(const struct rpl_trace *trace);
 const char *rpl_trace_source_text(const struct rpl_trace *trace);
 /* Was it made of what another program recorded? Then nobody knows who held a block, who read it, and what autograd saved. */
 bool rpl_trace_is_imported(const struct rpl_trace *trace);
+/*
+ * A trace of several devices is looked at as if it had one: that of `PATH@N`, else the one with the most events. How many there are (0: one,
+ * which has no name of its own), the number of device `i`, and which one is looked at.
+ */
+size_t rpl_trace_device_count(const struct rpl_trace *trace);
+uint64_t rpl_trace_device(const struct rpl_trace *trace, size_t i);
+size_t rpl_trace_device_now(const struct rpl_trace *trace);
+/* The same file, for device `i`. Errors as rpl_trace_open. */
+VS_MUST_USE enum vs_status rpl_trace_open_device(const struct rpl_trace *trace, size_t i,
+                                                 struct rpl_trace **out, struct vs_error *err);
 /* Line `line` (from 1) of the net file without indentation and line end; *len is 0 where there is none. */
 const char *rpl_trace_source_line(const struct rpl_trace *trace, uint32_t line, size_t *len);
 size_t rpl_trace_step_count(const struct rpl_trace *trace);

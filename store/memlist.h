@@ -38,6 +38,13 @@ VS_MUST_USE enum vs_status sto_memlist_read(const char *path, int64_t device,
 VS_MUST_USE enum vs_status sto_memlist_read_whole(const char *path, int64_t device,
                                                   struct vs_memlist *out, struct vs_error *err);
 
+/*
+ * The same of all devices that a snapshot has something of, in their order; at least one list. *out is the caller's: each list is
+ * released, then it is freed. *count 0 on failure.
+ */
+VS_MUST_USE enum vs_status sto_memlist_read_devices(const char *path, struct vs_memlist **out,
+                                                    size_t *count, struct vs_error *err);
+
 /* The same of bytes in memory, unpacked; text[len] is a NUL, and they may be changed while they are read. */
 VS_MUST_USE enum vs_status sto_memlist_parse(char *text, size_t len, int64_t device,
                                              struct vs_memlist *out, struct vs_error *err);

@@ -34,11 +34,11 @@ static void stat_begin(struct sto_phases *p, uint64_t seq, enum vs_phase phase)
     };
 }
 
-void sto_phases_init(struct sto_phases *p)
+void sto_phases_init(struct sto_phases *p, uint64_t first_seq)
 {
     *p = (struct sto_phases){0};
-    p->step = (struct sto_step){.step = -1, .first_seq = 1, .loss = (double)NAN};
-    stat_begin(p, 1, VS_PHASE_SETUP);
+    p->step = (struct sto_step){.step = -1, .first_seq = first_seq, .loss = (double)NAN};
+    stat_begin(p, first_seq, VS_PHASE_SETUP);
     p->stat.last_seq = 0;
 }
 

@@ -42,7 +42,8 @@ struct sto_phases_ended {
     struct sto_step step;
 };
 
-void sto_phases_init(struct sto_phases *p);
+/* first_seq: number of the first event; 1, or that of a device behind others. */
+void sto_phases_init(struct sto_phases *p, uint64_t first_seq);
 
 /* Does an event of this kind end a stretch or a step? For all others sto_phases_count is enough. */
 bool sto_phases_is_border(enum vs_event_kind kind);

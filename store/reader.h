@@ -48,6 +48,14 @@ struct sto_step {
     double loss;
 };
 
+/* A device's part of a trace that has several: its events, and how many blocks are numbered before its own. */
+struct sto_device {
+    uint64_t number;
+    uint64_t first_seq;
+    uint64_t last_seq;
+    uint64_t blocks_before;
+};
+
 /*
  * A stretch of a step in one phase, in order of first_seq (a step with accumulation has several of the same phase).
  * Bytes at its end and at their highest inside it; `allocated` counts block bytes, `requested` the bytes asked for,
@@ -71,13 +79,22 @@ struct sto_phase_stat {
 /*
  * Open the trace at `path`.
  *
- * VS_E_NOT_FOUND: no file there. VS_E_IO: cannot be read. VS_E_FORMAT: not a trace. VS_E_VERSION: of a newer format
+ * VS_E_NOT_FOUND: no file there, or no such device in it. VS_E_IO: cannot be read. VS_E_FORMAT: not a trace. VS_E_VERSION: of a newer format
  * than this program knows. VS_E_DAMAGED: cut off or broken. The message names the file and says what to do.
  * The caller owns *out until sto_reader_close; *out is NULL on failure.
  */
 VS_MUST_USE enum vs_status sto_reader_open(const char *path, struct sto_reader **out,
                                            struct vs_error *err);
 void sto_reader_close(struct sto_reader *r);
+
+/*
+ * A trace of several devices is read as if it had only one of them, whose events and blocks are then numbered from 1: that of `PATH@N`
+ * where the path ends so and no file is called that, else the one with the most events. 0: it has one, and does not say which.
+ */
+size_t sto_reader_device_count(const struct sto_reader *r);
+/* In the order of their events; which one is read. */
+const struct sto_device *sto_reader_device_at(const struct sto_reader *r, size_t i);
+size_t sto_reader_device_now(const struct sto_reader *r);
 
 /*
  * Take in what a recorder has committed since. Events, strings, places, tensors, steps and what is told in meta may then be more; none
@@ -94,7 +111,7 @@ const char *sto_reader_path(const struct sto_reader *r);
 /* False where the recorder was killed, stopped early, or is still at work. */
 bool sto_reader_is_complete(const struct sto_reader *r);
 
-/* The value of a meta key; NULL where there is none. */
+/* The value of a meta key; NULL where there is none. Where there are several devices, of `key@N` before that of `key`. */
 const char *sto_reader_meta(const struct sto_reader *r, const char *key);
 
 /* Toggles in the order they were added; 0 <= i < count. */

@@ -143,6 +143,18 @@ static const char *const beside_tables[] = {
     /* clang-format on */
 };
 
+/* Since version 3. */
+static const char *const device_tables[] = {
+    /* clang-format off */
+    "CREATE TABLE IF NOT EXISTS device (\n"
+    "    number        INTEGER NOT NULL,    -- as CUDA counts them\n"
+    "    first_seq     INTEGER PRIMARY KEY, -- its first event; those of one device stand together\n"
+    "    last_seq      INTEGER NOT NULL,    -- its last event\n"
+    "    blocks_before INTEGER NOT NULL     -- blocks of the devices before: its own are numbered from there\n"
+    ")",
+    /* clang-format on */
+};
+
 /* A name table's rows. text is NULL where the table has no such column. */
 struct name_row {
     int id;
@@ -264,5 +276,27 @@ enum vs_status sto_schema_beside(const struct sto_db *db, struct vs_error *err)
 
     for (size_t i = 0; !st && i < sizeof(beside_tables) / sizeof(beside_tables[0]); i++)
         st = sto_db_exec(db, beside_tables[i], err);
+    return st;
+}
+
+/* The view of events tells the device since then. */
+enum vs_status sto_schema_devices(const struct sto_db *db, struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+    char *views = NULL;
+
+    for (size_t i = 0; !st && i < sizeof(device_tables) / sizeof(device_tables[0]); i++)
+        st = sto_db_exec(db, device_tables[i], err);
+    if (!st)
+        st = sto_db_exec(db,
+                         "DROP VIEW IF EXISTS block; DROP VIEW IF EXISTS tensor; "
+                         "DROP VIEW IF EXISTS event; DROP VIEW IF EXISTS event_number; "
+                         "DROP VIEW IF EXISTS cell",
+                         err);
+    if (st)
+        return st;
+    views = sto_view_sql();
+    st = sto_db_exec(db, views, err);
+    sqlite3_free(views);
     return st;
 }

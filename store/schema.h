@@ -23,4 +23,7 @@ VS_MUST_USE enum vs_status sto_schema_create(const struct sto_db *db, struct vs_
 /* Create the tables that stand beside the events: what is derived from them, and marks. The caller has a transaction. */
 VS_MUST_USE enum vs_status sto_schema_beside(const struct sto_db *db, struct vs_error *err);
 
+/* Version 3: traces of several devices. */
+VS_MUST_USE enum vs_status sto_schema_devices(const struct sto_db *db, struct vs_error *err);
+
 #endif

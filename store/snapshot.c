@@ -439,6 +439,7 @@ static enum vs_status top_read(struct reading *r)
         return wrong(r, "the snapshot", KEY_TRACES);
     devices_find(r, segments, traces, &with_events, &with_segments);
     st = device_choose(r, with_events, with_segments);
+    r->list->devices = with_events | with_segments;
     if (!st)
         st = segments_read(r, segments);
     r->list->device = st ? 0 : (uint64_t)r->device;

@@ -27,7 +27,7 @@
 /* clang-format off */
 enum statement {
     ST_META, ST_SOURCE, ST_TOGGLE, ST_STRING, ST_PLACE, ST_SHAPE, ST_STEP, ST_LOSS, ST_PHASE,
-    ST_BLOCK, ST_COLUMN, ST_COUNT
+    ST_BLOCK, ST_COLUMN, ST_DEVICE, ST_COUNT
 };
 /* clang-format on */
 
@@ -41,6 +41,7 @@ static const char *const statement_sql[ST_COUNT] = {
     [ST_STEP] = "INSERT OR REPLACE INTO step VALUES (?, ?, ?, ?)",
     [ST_LOSS] = "UPDATE step SET loss = ? WHERE step = ?",
     [ST_PHASE] = "INSERT OR REPLACE INTO phase_stat VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    [ST_DEVICE] = "INSERT OR REPLACE INTO device VALUES (?, ?, ?, ?)",
     [ST_BLOCK] = "INSERT OR REPLACE INTO event_block VALUES (?, ?, ?, ?)",
     [ST_COLUMN] = "INSERT OR REPLACE INTO event_column VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 };
@@ -67,6 +68,7 @@ struct sto_writer {
     size_t tensor_count;
     uint64_t tensor_idx;
     uint64_t event_count;
+    struct sto_device device; /* first_seq 0: there is only one, and no row says so */
     size_t pending_bytes;
     struct vs_error failure;
 };
@@ -164,7 +166,7 @@ enum vs_status sto_writer_open(const char *path, const struct sto_writer_options
     w->shapes = sto_shapes_new();
     w->chunk = vs_alloc(STO_CHUNK_EVENTS * sizeof(*w->chunk));
     w->tensors = vs_alloc(STO_CHUNK_EVENTS * sizeof(*w->tensors));
-    sto_phases_init(&w->phases);
+    sto_phases_init(&w->phases, 1);
     st = sto_db_open(&w->db, w->path, true, err);
     if (st)
         goto out;
@@ -425,6 +427,41 @@ enum vs_status sto_writer_events(struct sto_writer *w, const struct vs_event *ev
     return st;
 }
 
+/* What is known of the device, stretch and step that are going on, as far as they go. */
+static enum vs_status going_on_write(struct sto_writer *w, struct vs_error *err)
+{
+    sqlite3_stmt *stmt = w->statements[ST_DEVICE];
+    enum vs_status st = VS_OK;
+
+    if (w->phases.stat.last_seq)
+        st = phase_write(w, &w->phases.stat, err);
+    if (!st && w->phases.step.last_seq)
+        st = step_write(w, &w->phases.step, err);
+    if (st || !w->device.first_seq)
+        return st;
+    bind_u64(stmt, 1, w->device.number);
+    bind_u64(stmt, 2, w->device.first_seq);
+    bind_u64(stmt, 3, w->event_count);
+    bind_u64(stmt, 4, w->device.blocks_before);
+    return run(w, ST_DEVICE, err);
+}
+
+enum vs_status sto_writer_device(struct sto_writer *w, uint64_t number, uint64_t blocks_before,
+                                 struct vs_error *err)
+{
+    enum vs_status st;
+
+    if (w->failure.status)
+        return told_again(w, err);
+    VS_ASSERT(w->device.first_seq || !w->event_count);
+    VS_ASSERT(!w->device.first_seq || w->device.first_seq <= w->event_count);
+    st = going_on_write(w, err);
+    w->device = (struct sto_device){
+        .number = number, .first_seq = w->event_count + 1, .blocks_before = blocks_before};
+    sto_phases_init(&w->phases, w->event_count + 1);
+    return st;
+}
+
 enum vs_status sto_writer_step(struct sto_writer *w, int64_t step, double loss,
                                struct vs_error *err)
 {
@@ -454,10 +491,8 @@ enum vs_status sto_writer_commit(struct sto_writer *w, struct vs_error *err)
     st = chunk_write(w, err);
     if (!st)
         st = tensors_write(w, err);
-    if (!st && w->event_count > 0)
-        st = phase_write(w, &w->phases.stat, err);
-    if (!st && w->event_count > 0)
-        st = step_write(w, &w->phases.step, err);
+    if (!st)
+        st = going_on_write(w, err);
     snprintf(events, sizeof(events), "%llu", (unsigned long long)w->event_count);
     if (!st)
         st = sto_writer_meta_set(w, "events", events, err);

@@ -56,6 +56,13 @@ VS_MUST_USE enum vs_status sto_writer_toggle_add(struct sto_writer *w, const cha
                                                  struct vs_error *err);
 
 /*
+ * What follows is of device `number`, until the next call. Only for a trace of several, from its first event on; each has at least one
+ * event (asserted). Steps, phases and figures begin anew. blocks_before: the highest number of a block so far; the device's own follow.
+ */
+VS_MUST_USE enum vs_status sto_writer_device(struct sto_writer *w, uint64_t number,
+                                             uint64_t blocks_before, struct vs_error *err);
+
+/*
  * Append `count` events. They are numbered from 1 in the order of the calls. The kinds are those of base/event.h.
  * The events are copied; they reach the disk at a commit.
  *

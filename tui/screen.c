@@ -205,6 +205,10 @@ static void draw_header(const struct tui_app *app, struct tui_canvas *c)
         vs_text_addf(&text, "  %s", vs_phase_name(here.phase));
     if (!rpl_trace_is_complete(app->base.trace))
         vs_text_add(&text, app->is_following ? "  recording" : "  cut off");
+    if (rpl_trace_device_count(app->base.trace))
+        vs_text_addf(&text, "  device %" PRIu64 " of %zu",
+                     rpl_trace_device(app->base.trace, rpl_trace_device_now(app->base.trace)),
+                     rpl_trace_device_count(app->base.trace));
     if (rpl_trace_meta(app->base.trace, "partial"))
         vs_text_add(&text, "  imported in part");
     tui_text_cut(c, 1, 0, from - 1, tui_style(TUI_BAR_STRONG), vs_text_get(&text));

@@ -54,7 +54,7 @@ static void list_import(const struct alloc_facts *facts, const char *to)
     must(sto_memlist_read_whole(path, (int64_t)facts->device, &list, &err), &err);
     must(imp_make(&list, &import, &err), &err);
     must(sto_writer_open(to, &(struct sto_writer_options){.force = true}, &writer, &err), &err);
-    must(imp_write(&import, &list, path, writer, &err), &err);
+    must(imp_write(&import, &list, 1, path, writer, &err), &err);
     must(sto_writer_close(writer, true, &err), &err);
     imp_release(&import);
     vs_memlist_release(&list);

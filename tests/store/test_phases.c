@@ -114,7 +114,7 @@ static void stretches_and_steps_lie_end_to_end_and_add_up(void **state)
         uint64_t next_step = 1;
 
         events_make(&rnd, events);
-        sto_phases_init(&p);
+        sto_phases_init(&p, 1);
         for (uint64_t seq = 1; seq <= COUNT; seq++) {
             const struct vs_event *e = &events[seq - 1];
             struct sto_phases_ended ended;
@@ -148,7 +148,7 @@ static void a_trace_that_begins_in_the_middle_never_counts_below_zero(void **sta
     struct sto_phases p;
 
     (void)state;
-    sto_phases_init(&p);
+    sto_phases_init(&p, 1);
     sto_phases_count(&p, 1, &(struct vs_event){.kind = VS_EV_FREE, .b = 100, .c = 512});
     sto_phases_count(&p, 2, &(struct vs_event){.kind = VS_EV_SEGMENT_UNMAP, .b = 4096});
     assert_int_equal(p.stat.allocated_end, 0);

@@ -1,0 +1,210 @@
+/*
+ * tests/import/test_devices.c - a trace of several devices: each is read as if it were the only one.
+ *
+ * The three devices are those of a published recording (tests/golden/alloc/expandable_3gpu_oom.*.txt).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "import/importing.h"
+#include "replay/report.h"
+#include "replay/trace.h"
+#include "store/memlist.h"
+#include "store/reader.h"
+#include "tests/engine/alloc_lists.h"
+#include "tests/store/trace_file.h"
+
+#define DEVICES 3
+
+static void must(enum vs_status st, const struct vs_error *err)
+{
+    if (st)
+        fail_msg("%s: %s", vs_status_name(st), err->text);
+}
+
+/* Devices first … last of the recording, as one trace; number of the list is that of the device. */
+static void devices_import(unsigned first, unsigned last, const char *to)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_memlist lists[DEVICES] = {{.events = NULL}};
+    struct imp_import imports[DEVICES] = {{.events = NULL}};
+    struct sto_writer *writer = NULL;
+    const size_t count = last - first + 1;
+
+    for (size_t i = 0; i < count; i++) {
+        char path[256];
+
+        snprintf(path, sizeof(path), "%s/expandable_3gpu_oom.%zu.txt", ALLOC_LISTS_DIR, first + i);
+        must(sto_memlist_read_whole(path, STO_SNAPSHOT_FIRST, &lists[i], &err), &err);
+        lists[i].device = first + i;
+        must(imp_make(&lists[i], &imports[i], &err), &err);
+    }
+    must(sto_writer_open(to, &(struct sto_writer_options){.force = true}, &writer, &err), &err);
+    must(imp_write(imports, lists, count, "three devices", writer, &err), &err);
+    must(sto_writer_close(writer, true, &err), &err);
+    for (size_t i = 0; i < count; i++) {
+        imp_release(&imports[i]);
+        vs_memlist_release(&lists[i]);
+    }
+}
+
+static const char *place_text(struct sto_reader *r, uint32_t id, struct vs_text *out)
+{
+    const struct vs_place *place = sto_reader_place(r, id);
+
+    vs_text_clear(out);
+    vs_text_addf(out, "%u %s %s %u %s", place->phase, sto_reader_string(r, place->module),
+                 sto_reader_string(r, place->func), place->line, sto_reader_string(r, place->op));
+    return vs_text_get(out);
+}
+
+/* Every event, step, stretch of a phase and note of two readers. */
+static void expect_same(struct sto_reader *a, struct sto_reader *b)
+{
+    static const char *const KEYS[] = {"recorded_events", "end_blocks", "capacity", "start_events",
+                                       "steps_by"};
+    const struct sto_phase_stat *p, *q;
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_text x = {NULL, 0, 0}, y = {NULL, 0, 0};
+    size_t n, m;
+
+    assert_int_equal(sto_reader_event_count(a), sto_reader_event_count(b));
+    for (uint64_t seq = 1; seq <= sto_reader_event_count(a); seq++) {
+        struct vs_event e, f;
+
+        must(sto_reader_events(a, seq, 1, &e, &err), &err);
+        must(sto_reader_events(b, seq, 1, &f, &err), &err);
+        if (strcmp(place_text(a, e.place, &x), place_text(b, f.place, &y)) != 0)
+            fail_msg("event %" PRIu64 ": %s, not %s", seq, vs_text_get(&y), vs_text_get(&x));
+        e.place = f.place = 0;
+        assert_memory_equal(&e, &f, sizeof(e));
+    }
+    assert_int_equal(sto_reader_step_count(a), sto_reader_step_count(b));
+    for (size_t i = 0; i < sto_reader_step_count(a); i++)
+        assert_int_equal(sto_reader_step_at(a, i)->last_seq, sto_reader_step_at(b, i)->last_seq);
+    must(sto_reader_phases(a, &p, &n, &err), &err);
+    must(sto_reader_phases(b, &q, &m, &err), &err);
+    assert_int_equal(n, m);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(p[i].first_seq, q[i].first_seq);
+        assert_int_equal(p[i].peak_seq, q[i].peak_seq);
+        assert_int_equal(p[i].allocated_peak, q[i].allocated_peak);
+        assert_int_equal(p[i].requested_end, q[i].requested_end);
+        assert_int_equal(p[i].reserved_end, q[i].reserved_end);
+    }
+    for (size_t i = 0; i < sizeof(KEYS) / sizeof(KEYS[0]); i++) {
+        const char *value = sto_reader_meta(a, KEYS[i]);
+
+        assert_string_equal(value ? value : "",
+                            sto_reader_meta(b, KEYS[i]) ? sto_reader_meta(b, KEYS[i]) : "");
+    }
+    vs_text_release(&x);
+    vs_text_release(&y);
+}
+
+static void each_device_reads_as_if_it_were_alone(void **state)
+{
+    char all[256], one[256], name[300];
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)state;
+    trace_path(state, "all.db", all, sizeof(all));
+    trace_path(state, "one.db", one, sizeof(one));
+    devices_import(0, 2, all);
+    for (unsigned i = 0; i < DEVICES; i++) {
+        struct sto_reader *a = NULL, *b = NULL;
+
+        devices_import(i, i, one);
+        snprintf(name, sizeof(name), "%s@%u", all, i);
+        must(sto_reader_open(one, &a, &err), &err);
+        must(sto_reader_open(name, &b, &err), &err);
+        assert_int_equal(sto_reader_device_count(a), 0);
+        assert_int_equal(sto_reader_device_count(b), 3);
+        assert_int_equal(sto_reader_device_now(b), i);
+        assert_string_equal(sto_reader_meta(b, "device_number"), name + strlen(name) - 1);
+        expect_same(a, b);
+        must(sto_reader_refresh(b, &err), &err);
+        expect_same(a, b);
+        sto_reader_close(a);
+        sto_reader_close(b);
+    }
+}
+
+static void the_one_with_most_events_is_shown_unless_another_is_named(void **state)
+{
+    char all[256], name[300];
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_trace *trace = NULL, *other = NULL;
+
+    (void)state;
+    trace_path(state, "all.db", all, sizeof(all));
+    devices_import(0, 2, all);
+    must(rpl_trace_open(all, &trace, &err), &err);
+    assert_int_equal(rpl_trace_device(trace, rpl_trace_device_now(trace)), 0); /* 6445 of 7923 */
+    must(rpl_trace_open_device(trace, 2, &other, &err), &err);
+    assert_int_equal(rpl_trace_device(other, rpl_trace_device_now(other)), 2);
+    rpl_trace_free(other);
+    rpl_trace_free(trace);
+    snprintf(name, sizeof(name), "%s@3", all);
+    assert_int_equal(rpl_trace_open(name, &trace, &err), VS_E_NOT_FOUND);
+    assert_non_null(strstr(err.text, "the trace has no device 3"));
+    snprintf(name, sizeof(name), "%s@x", all);
+    assert_int_equal(rpl_trace_open(name, &trace, &err), VS_E_NOT_FOUND);
+    assert_non_null(strstr(err.text, "@x: no such file"));
+    /* a file that is called so is meant */
+    snprintf(name, sizeof(name), "%s@1", all);
+    devices_import(2, 2, name);
+    must(rpl_trace_open(name, &trace, &err), &err);
+    assert_int_equal(rpl_trace_device_count(trace), 0);
+    assert_string_equal(rpl_trace_meta(trace, "device_number"), "2");
+    rpl_trace_free(trace);
+}
+
+static void a_report_has_an_entry_for_each_device(void **state)
+{
+    char all[256];
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_trace *trace = NULL;
+    struct rpl_report report = {.trace = NULL};
+    struct vs_text text = {NULL, 0, 0};
+
+    (void)state;
+    trace_path(state, "all.db", all, sizeof(all));
+    devices_import(0, 2, all);
+    must(rpl_trace_open(all, &trace, &err), &err);
+    must(rpl_report_fill(&report, trace, 1, &err), &err);
+    rpl_report_json(&report, &text);
+    /* tests/golden/alloc/facts.tsv */
+    assert_non_null(strstr(vs_text_get(&text), "\"device\": 0, \"events\": 6445, \"segments\": 2, "
+                                               "\"blocks\": 544, \"reserved\": 8541700096"));
+    assert_non_null(strstr(vs_text_get(&text), "\"device\": 1, \"events\": 596, \"segments\": 8"));
+    assert_non_null(strstr(vs_text_get(&text), "\"peak_requested\": 21564645800"));
+    vs_text_clear(&text);
+    rpl_report_text(&report, "all.db", &text);
+    assert_non_null(strstr(vs_text_get(&text), "\ndevice 0 of 0, 1, 2; TRACE@N is device N\n"));
+    vs_text_release(&text);
+    rpl_report_release(&report);
+    rpl_trace_free(trace);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(each_device_reads_as_if_it_were_alone, trace_folder_setup,
+                                        trace_folder_teardown),
+        cmocka_unit_test_setup_teardown(the_one_with_most_events_is_shown_unless_another_is_named,
+                                        trace_folder_setup, trace_folder_teardown),
+        cmocka_unit_test_setup_teardown(a_report_has_an_entry_for_each_device, trace_folder_setup,
+                                        trace_folder_teardown),
+    };
+
+    return cmocka_run_group_tests_name("import/devices", tests, NULL, NULL);
+}
