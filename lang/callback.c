@@ -11,6 +11,7 @@
 
 void lang_callback_begin(struct lang_vm *vm, struct lang_callback *cb)
 {
+    vm->callbacks++;
     cb->sp = vm->sp;
     cb->func = vm->func;
     cb->line = vm->line;
@@ -23,6 +24,7 @@ void lang_callback_begin(struct lang_vm *vm, struct lang_callback *cb)
 bool lang_callback_end(struct lang_vm *vm, struct lang_callback *cb, bool ok)
 {
     VS_ASSERT(ok == !vm->failed);
+    vm->callbacks--;
     if (!ok)
         lang_unwind(vm, cb->sp);
     VS_ASSERT(vm->sp == cb->sp);

@@ -22,7 +22,7 @@ enum vs_status lang_call(struct lang_vm *vm, struct lang_value callable,
 
     if (vm->frame == NULL) {
         vm->c_stack = (const char *)&here;
-        vm->budget = vm->options.budget > 0 ? vm->options.budget + 1 : 0;
+        lang_spend_begin(vm, vm->options.budget);
     }
     if (!lang_call_value(vm, callable, args, arg_count, out)) {
         st = lang_failure_take(vm, err);

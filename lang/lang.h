@@ -25,6 +25,8 @@ struct lang_net;
  * probes    the built-in `_probe(name)` exists: an object whose death prints "name" (tests of lifetimes)
  * observed  somebody listens to the engine: tell it who holds what
  * budget    statements and turns of loops that one lang_load or lang_call may run before it fails with VS_E_STOPPED; 0: no end
+ * stop      asked every few thousand statements and turns of loops, but not inside a backward; true: what runs fails with VS_E_STOPPED.
+ *           NULL: nobody stops it
  * library   the standard library, parsed before (lang/library.h), must outlive the machine; NULL: it is parsed for this machine
  */
 struct lang_options {
@@ -34,6 +36,7 @@ struct lang_options {
     bool probes;
     bool observed;
     uint64_t budget;
+    bool (*stop)(void *user);
     const struct lang_library *library;
 };
 

@@ -199,6 +199,13 @@ static void hear_warning(void *user, const char *text)
         settings->warn(settings->user, text);
 }
 
+static bool hear_stop(void *user)
+{
+    const struct lang_settings *settings = user;
+
+    return settings->stop(settings->user);
+}
+
 static void hear_nothing(void *user, const char *text, size_t len)
 {
     (void)user, (void)text, (void)len;
@@ -272,6 +279,7 @@ static enum vs_status run_with(struct lang_settings *settings, struct lang_resul
                                    .print = hear_print,
                                    .warn = hear_warning,
                                    .observed = settings->observer != NULL,
+                                   .stop = settings->stop ? hear_stop : NULL,
                                    .library = settings->library};
     struct eng_options eng_options = {.kernels = settings->kernels,
                                       .observer = settings->observer,
@@ -352,12 +360,14 @@ static enum vs_status blame_take(const struct eng *eng, char **blame, struct vs_
     return VS_OK;
 }
 
-enum vs_status lang_run_trial(const struct lang_settings *settings,
-                              const struct vs_toggles *toggles, struct lang_value paths,
-                              char **blame, struct vs_error *err)
+enum vs_status lang_run_trial(struct lang_settings *settings, const struct vs_toggles *toggles,
+                              struct lang_value paths, char **blame, struct vs_error *err)
 {
     struct eng_options eng_options = {.seed = settings->seed};
-    struct lang_options options = {.print = hear_nothing, .library = settings->library};
+    struct lang_options options = {.user = settings,
+                                   .print = hear_nothing,
+                                   .stop = settings->stop ? hear_stop : NULL,
+                                   .library = settings->library};
     struct lang_value dict = lang_unbound();
     struct lang_value list = lang_unbound();
     struct lang_net *net = NULL;

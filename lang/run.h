@@ -56,6 +56,7 @@ struct lang_progress {
  * user         given to the callbacks
  * started      the toggles are settled and nothing has run yet: a value for each, and which come from the table's defaults
  * progress     a phase is over. False: stop (VS_E_STOPPED)
+ * stop         asked every few thousand statements, in the trials of `inplace` too, but not inside a backward. True: stop (VS_E_STOPPED)
  * warn         a warning PyTorch would give, once per text
  * print        what the net prints; NULL: stdout
  * dump         with each gradient before the first optimizer step ("gradient", times `scale`; as its own step leaves it
@@ -79,6 +80,7 @@ struct lang_settings {
     void *user;
     void (*started)(void *user, const struct vs_toggles *in_force, const bool *is_default);
     bool (*progress)(void *user, const struct lang_progress *progress);
+    bool (*stop)(void *user);
     void (*warn)(void *user, const char *text);
     void (*print)(void *user, const char *text, size_t len);
     void (*dump)(void *user, const char *kind, const char *name, struct eng_tensor *t,
@@ -171,7 +173,7 @@ struct lang_result {
  *
  * VS_E_SYNTAX, VS_E_NAME, VS_E_TYPE, VS_E_SHAPE, VS_E_RAISED and the like: the net is wrong; the text has file, line, the line itself.
  * VS_E_VALUE: a toggle does not fit the net, or the file's defaults are wrong. VS_E_OOM: the device ran out of memory (see oom).
- * VS_E_STOPPED: `progress` said so.
+ * VS_E_STOPPED: `progress` or `stop` said so.
  */
 VS_MUST_USE enum vs_status lang_run(const struct lang_settings *settings,
                                     struct lang_result *result, struct vs_error *err);

@@ -18,7 +18,7 @@
  * step_loss   of this step so far, where has_loss
  */
 struct lang_run_state {
-    const struct lang_settings *settings;
+    struct lang_settings *settings;
     struct lang_result *result;
     struct eng *eng;
     struct lang_vm *vm;
@@ -43,13 +43,13 @@ struct lang_value lang_run_settings_dict(struct lang_vm *vm, const struct vs_tog
 
 /*
  * A forward, loss and backward on a device without data of its own, the modules at `paths` (a list or tuple of strings, lent, of
- * any vm) in place. VS_OK: nothing went wrong. Otherwise `err` says what.
+ * any vm) in place. VS_OK: nothing went wrong. Otherwise `err` says what; VS_E_STOPPED: nothing was found out.
  *
  * blame   where not NULL: one text for each of the paths, NULL at first. What goes wrong is sought for all of them in this one run
  *         (eng_blame_begin): VS_OK then means that a module would be refused if tried after those before it that are kept, with the text
  *         it has here, and the others would not. Texts are the caller's, by vs_free, also after a failure.
  */
-VS_MUST_USE enum vs_status lang_run_trial(const struct lang_settings *settings,
+VS_MUST_USE enum vs_status lang_run_trial(struct lang_settings *settings,
                                           const struct vs_toggles *toggles, struct lang_value paths,
                                           char **blame, struct vs_error *err);
 

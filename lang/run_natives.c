@@ -377,6 +377,8 @@ static bool native_inplace_trial(struct lang_vm *vm, const struct lang_call *cal
         *out = lang_none();
         return true;
     }
+    if (why.status == VS_E_STOPPED)
+        return lang_fail(vm, VS_E_STOPPED, "stopped");
     why.text[strcspn(why.text, "\n")] = '\0';
     *out = lang_value_str(vm, without_file(without_place(why.text), run->settings->file_name));
     return true;
@@ -392,6 +394,7 @@ static bool native_inplace_blame(struct lang_vm *vm, const struct lang_call *cal
     uint32_t count = 0;
     char **blame;
     bool is_told;
+    bool is_stopped;
 
     if (!lang_args_exact(vm, call, "_inplace_blame", 1))
         return false;
@@ -400,6 +403,7 @@ static bool native_inplace_blame(struct lang_vm *vm, const struct lang_call *cal
     blame = vs_calloc(count + 1, sizeof(*blame));
     is_told =
         lang_run_trial(run->settings, &run->result->toggles, call->args[0], blame, &err) == VS_OK;
+    is_stopped = !is_told && err.status == VS_E_STOPPED;
     *out = is_told ? lang_value_list(vm) : lang_none();
     for (uint32_t i = 0; i < count; i++) {
         if (is_told)
@@ -407,7 +411,7 @@ static bool native_inplace_blame(struct lang_vm *vm, const struct lang_call *cal
         vs_free(blame[i]);
     }
     vs_free(blame);
-    return true;
+    return !is_stopped || lang_fail(vm, VS_E_STOPPED, "stopped");
 }
 
 static bool native_writer(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)

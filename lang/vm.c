@@ -164,7 +164,7 @@ static enum vs_status net_run(struct lang_vm *vm, struct lang_net *net, struct v
 
     if (vm->frame == NULL) {
         vm->c_stack = (const char *)&here;
-        vm->budget = net->is_user && vm->options.budget > 0 ? vm->options.budget + 1 : 0;
+        lang_spend_begin(vm, net->is_user ? vm->options.budget : 0);
     }
     return lang_run_module(vm, net) ? VS_OK : lang_failure_take(vm, err);
 }

@@ -120,7 +120,9 @@ struct lang_vm {
     size_t late_count;
     size_t late_cap;
 
-    uint64_t budget; /* what is left of options.budget, + 1; 0: no end */
+    uint64_t budget;    /* what is left of options.budget, + 1; 0: no end */
+    uint64_t next_look; /* statements until lang_spend_look; 0: never */
+    uint64_t look_every;
     bool failed;
     bool observed; /* somebody listens: tell who holds what */
     struct vs_error err;
@@ -150,6 +152,7 @@ struct lang_vm {
     size_t op_set_cap;
     struct lang_item_names item_names;
     struct lang_tensor_places places;
+    uint32_t callbacks; /* the engine's, that run */
     uint32_t gathering; /* running torch.autograd.grad() calls */
     const char *func;   /* the place as set last */
     uint32_t line;
@@ -228,11 +231,13 @@ static inline void lang_line(struct lang_vm *vm, const struct lang_frame *f, uin
     }
 }
 
-/* One statement or turn of a loop more: false with a failure noted where the budget is spent. */
-bool lang_spend_last(struct lang_vm *vm);
+/* What is called from outside begins: so much budget, and 0: without an end. */
+void lang_spend_begin(struct lang_vm *vm, uint64_t budget);
+/* One statement or turn of a loop more: false with a failure noted where the budget is spent, or somebody wants it to stop. */
+bool lang_spend_look(struct lang_vm *vm);
 static inline bool lang_spend(struct lang_vm *vm)
 {
-    return vm->budget == 0 || --vm->budget > 0 || lang_spend_last(vm);
+    return vm->next_look == 0 || --vm->next_look > 0 || lang_spend_look(vm);
 }
 
 /* Deep recursion of the machine itself: false with a failure noted. */

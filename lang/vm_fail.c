@@ -15,6 +15,9 @@
 #include "lang/diag.h"
 #include "lang/vm.h"
 
+/* Statements between two looks at whether it should stop: some milliseconds. */
+#define LOOK_EVERY 4096
+
 #define CHAIN_MAX 5
 
 /* The innermost frame of a net file; without one, the innermost frame. */
@@ -235,10 +238,38 @@ void lang_unwind(struct lang_vm *vm, struct lang_value *at)
         lang_drop(vm, *--vm->sp);
 }
 
-bool lang_spend_last(struct lang_vm *vm)
+/* Look again after LOOK_EVERY statements, or when the budget is spent. */
+static void look_set(struct lang_vm *vm)
 {
-    vm->budget = 1; /* the next one fails, too */
-    return lang_fail(vm, VS_E_STOPPED, "the run took more steps than it was given");
+    vm->look_every = vm->options.stop ? LOOK_EVERY : vm->budget;
+    if (vm->budget && vm->budget < vm->look_every)
+        vm->look_every = vm->budget;
+    vm->next_look = vm->look_every;
+}
+
+void lang_spend_begin(struct lang_vm *vm, uint64_t budget)
+{
+    vm->budget = budget ? budget + 1 : 0;
+    look_set(vm);
+}
+
+bool lang_spend_look(struct lang_vm *vm)
+{
+    uint64_t passed = vm->look_every;
+    bool is_spent = vm->budget && vm->budget == passed;
+
+    vm->next_look = vm->look_every = 1; /* the next one fails, too */
+    if (is_spent) {
+        vm->budget = 1;
+        return lang_fail(vm, VS_E_STOPPED, "the run took more steps than it was given");
+    }
+    /* VS_E_STOPPED in the re-run of a checkpoint means something else there */
+    if (vm->options.stop && !vm->callbacks && vm->options.stop(vm->options.user))
+        return lang_fail(vm, VS_E_STOPPED, "stopped");
+    if (vm->budget)
+        vm->budget -= passed;
+    look_set(vm);
+    return true;
 }
 
 bool lang_check_depth(struct lang_vm *vm)

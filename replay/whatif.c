@@ -42,11 +42,13 @@ static void on_tensor(void *user, const struct vs_tensor_desc *desc)
     rpl_mem_tensor(user, desc);
 }
 
-/* Who hears of a run: the trace, and whoever waits for it. */
+/* Who hears of a run: the trace, and whoever waits for it; done of total is what was said last. */
 struct hearers {
     struct rpl_trace *out;
     rpl_progress_fn *progress;
     void *user;
+    uint64_t done;
+    uint64_t total;
 };
 
 static void on_started(void *user, const struct vs_toggles *in_force, const bool *is_default)
@@ -61,13 +63,21 @@ static void on_started(void *user, const struct vs_toggles *in_force, const bool
 /* A phase is over: so many of all, the set-up not counted. */
 static bool on_progress(void *user, const struct lang_progress *progress)
 {
-    const struct hearers *hearers = user;
-    uint64_t total = (uint64_t)progress->steps * VS_PHASE_COUNT;
-    uint64_t done = progress->step < 0
+    struct hearers *hearers = user;
+
+    hearers->total = (uint64_t)progress->steps * VS_PHASE_COUNT;
+    hearers->done = progress->step < 0
                         ? 0
                         : (uint64_t)progress->step * VS_PHASE_COUNT + (uint64_t)progress->phase + 1;
+    return !hearers->progress || hearers->progress(hearers->user, hearers->done, hearers->total);
+}
 
-    return !hearers->progress || hearers->progress(hearers->user, done, total);
+/* In the midst of a phase, or of a trial: no further than before. */
+static bool on_stop(void *user)
+{
+    const struct hearers *hearers = user;
+
+    return !hearers->progress(hearers->user, hearers->done, hearers->total);
 }
 
 /* What the net prints was printed when it was recorded. */
@@ -264,7 +274,7 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
 {
     struct eng_observer observer = {rpl_trace_memory(out), on_event, on_string, on_place,
                                     on_tensor};
-    struct hearers hearers = {out, device->progress, device->user};
+    struct hearers hearers = {.out = out, .progress = device->progress, .user = device->user};
     struct vs_toggles toggles = {{NULL}};
     struct lang_settings settings = {.observer = &observer,
                                      .toggles = &toggles,
@@ -288,6 +298,7 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
     settings.len = strlen(settings.text);
     settings.started = on_started;
     settings.progress = on_progress;
+    settings.stop = device->progress ? on_stop : NULL;
     settings.print = on_print;
     st = toggles_merge(base, set, &toggles, err);
     if (!st)

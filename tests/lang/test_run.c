@@ -289,6 +289,72 @@ static void the_run_stops_when_it_is_told_to(void **state)
     run_release(&r);
 }
 
+/* asked: how often; most: the ask that stops it; phases: of which the end was told */
+struct stopper {
+    int asked;
+    int most;
+    int phases;
+};
+
+static bool stop_at(void *user)
+{
+    struct stopper *stopper = user;
+
+    return ++stopper->asked == stopper->most;
+}
+
+static bool count_phase(void *user, const struct lang_progress *progress)
+{
+    (void)progress;
+    ((struct stopper *)user)->phases++;
+    return true;
+}
+
+/* A forward of some 20,000 turns of a loop: set-up and data take a few hundred statements. */
+#define LONG_FORWARD                                                                               \
+    MLP "class Long(Net):\n"                                                                       \
+        "    def forward(self, x):\n"                                                              \
+        "        for i in range(20000):\n"                                                         \
+        "            y = i\n"                                                                      \
+        "        return self.b(self.act(self.a(x)))\n"                                             \
+        "def model():\n"                                                                           \
+        "    return Long()\n"
+
+/* `inplace` NULL: as it is. The phases that were over when it stopped at the ask number `most`. */
+static int phases_before(const char *inplace, int most)
+{
+    struct stopper stopper = {.most = most};
+    struct run r = {0};
+
+    r.settings.user = &stopper;
+    r.settings.progress = count_phase;
+    r.settings.stop = stop_at;
+    if (inplace)
+        set(&r, "inplace", inplace);
+    run_net(&r, LONG_FORWARD);
+    assert_int_equal(r.st, VS_E_STOPPED);
+    assert_int_equal(stopper.asked, most);
+    assert_int_equal(r.result.refusal_count, 0);
+    run_release(&r);
+    return stopper.phases;
+}
+
+static void a_run_is_stopped_inside_a_phase_and_inside_a_trial(void **state)
+{
+    struct stopper stopper = {.most = -1};
+    struct run r = {0};
+
+    (void)state;
+    assert_int_equal(phases_before(NULL, 1), 2); /* set-up and data */
+    assert_int_equal(phases_before("on", 1),
+                     0); /* in the trial, which is before the end of the set-up */
+    r.settings.user = &stopper;
+    r.settings.stop = stop_at;
+    run_ok(&r, LONG_FORWARD);
+    assert_true(stopper.asked >= 3 * 20000 / 4096);
+    run_release(&r);
+}
+
 static void the_same_seed_gives_the_same_losses_and_training_lowers_them(void **state)
 {
     struct run a = {0};
@@ -510,6 +576,7 @@ int main(void)
         cmocka_unit_test(a_skipped_step_on_meta_puts_off_the_optimizers_state),
         cmocka_unit_test(a_device_that_is_too_small_ends_the_run_with_the_figures),
         cmocka_unit_test(the_run_stops_when_it_is_told_to),
+        cmocka_unit_test(a_run_is_stopped_inside_a_phase_and_inside_a_trial),
         cmocka_unit_test(the_same_seed_gives_the_same_losses_and_training_lowers_them),
         cmocka_unit_test(meta_and_cpu_tell_the_same_events),
         cmocka_unit_test(the_loss_summed_as_a_tensor_stays),
