@@ -29,7 +29,8 @@ static const struct cli_option OPTIONS[] = {
 };
 
 /*
- * One answer. label: what was changed ("checkpoint=blocks"); failed: it could not be run, err says why.
+ * One answer. label: what was changed ("checkpoint=blocks"); failed: it could not be run, err says why. idle: why a toggle that was tried
+ * alone changes nothing, or NULL.
  */
 struct answer {
     char *label;
@@ -37,6 +38,7 @@ struct answer {
     struct vs_error err;
     struct rpl_summary sum;
     char *refused;
+    char *idle;
     double milliseconds;
 };
 
@@ -111,13 +113,18 @@ static void ask_value(struct session *s, enum vs_toggle toggle, const char *valu
     struct vs_toggles set = {{NULL}};
     struct vs_error err = VS_ERROR_INIT;
     struct vs_text label = {NULL, 0, 0};
+    struct answer *answer;
+    const char *idle;
     enum vs_status st;
 
     vs_toggles_copy(&set, &s->set);
     st = vs_toggles_set(&set, toggle, value, &err);
     VS_ASSERT(st == VS_OK); /* what is tried is legal: tests/base/test_toggle.c */
     vs_text_addf(&label, "%s=%s", vs_toggle_info(toggle)->name, value);
-    each(s, ask(s, &set, vs_text_get(&label)), user);
+    answer = ask(s, &set, vs_text_get(&label));
+    idle = answer->failed ? NULL : rpl_whatif_idle(s->memory, toggle, value);
+    answer->idle = idle ? vs_strndup(idle, strcspn(idle, "\n")) : NULL;
+    each(s, answer, user);
     vs_text_release(&label);
     vs_toggles_release(&set);
 }
@@ -312,6 +319,10 @@ static void add_each(const struct session *s, struct vs_text *out)
             vs_text_addf(out, "  %-36s%.*s\n", answer->label, (int)strcspn(why, "\n"), why);
             continue;
         }
+        if (answer->idle) {
+            vs_text_addf(out, "  %-36sno effect: %s\n", answer->label, answer->idle);
+            continue;
+        }
         vs_text_addf(out, "  %-36s%12s%14s", answer->label,
                      vs_bytes_text(answer->sum.peak.allocated, a),
                      vs_bytes_delta_text(delta_of(s, answer), d));
@@ -334,6 +345,7 @@ static void each_json(struct session *s, const struct answer *answer, void *user
     vs_json_object(json);
     vs_json_put_string(json, "toggle", answer->label);
     answer_json(s, answer, json);
+    vs_json_put_string(json, "no_effect", answer->idle);
     vs_json_end(json);
 }
 
@@ -417,6 +429,7 @@ static void answers_release(struct session *s)
     for (size_t i = 0; i < s->answer_count; i++) {
         vs_free(s->answers[i].label);
         vs_free(s->answers[i].refused);
+        vs_free(s->answers[i].idle);
         rpl_summary_release(&s->answers[i].sum);
     }
     s->answer_count = 0;

@@ -145,6 +145,39 @@ void rpl_run_notes(const struct lang_result *result, rpl_note_fn *note, void *us
     note_inplace(result, note, user);
 }
 
+/* The reason on a line "NAME VALUE: reason"; NULL: it is about something else. */
+static const char *reason_of(const char *line, const char *name, const char *value)
+{
+    size_t n = strlen(name);
+    size_t v = strlen(value);
+
+    if (strncmp(line, name, n) != 0 || line[n] != ' ' || strncmp(line + n + 1, value, v) != 0 ||
+        strncmp(line + n + 1 + v, ": ", 2) != 0)
+        return NULL;
+    return line + n + v + 3;
+}
+
+const char *rpl_whatif_idle(const struct rpl_trace *out, enum vs_toggle toggle, const char *value)
+{
+    const char *line = rpl_trace_meta(out, "refused");
+    const char *name = vs_toggle_info(toggle)->name;
+    bool is_refused = false;
+
+    while (line && *line) {
+        const char *reason = reason_of(line, name, value);
+
+        if (reason)
+            return reason;
+        is_refused |= strncmp(line, name, strlen(name)) == 0 && line[strlen(name)] == ' ';
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+    /* it is asked of all modules, and none of them took it */
+    if (toggle == VS_TOGGLE_INPLACE && is_refused && !rpl_trace_meta(out, "inplace"))
+        return "the old value is needed of every module that could work in place";
+    return NULL;
+}
+
 /* ---- the run ---- */
 
 enum vs_status rpl_whatif_toggles(const struct rpl_trace *base, struct vs_toggles *out,

@@ -51,6 +51,12 @@ VS_MUST_USE enum vs_status rpl_whatif_run_placed(struct rpl_trace *base,
                                                  struct rpl_trace *out, struct vs_error *err);
 
 /*
+ * Why this value of a toggle changes nothing in `out`, the run with it: a text up to its end or a newline, borrowed from `out`. NULL: it does
+ * change something, or the run says nothing of it.
+ */
+const char *rpl_whatif_idle(const struct rpl_trace *out, enum vs_toggle toggle, const char *value);
+
+/*
  * What a run says of itself that its events do not: `note` is called with a key of the meta table and its value, for each
  * (docs/trace-format.md lists them).
  */

@@ -156,6 +156,11 @@ static void each_tries_every_toggle_alone(void **state)
         }
     }
     assert_true(json_int(json.out, "$.baseline.allocated") > 0);
+    /* lenet has no containers, so there are no blocks */
+    assert_non_null(strstr(p.out, "no effect: the net has no Sequential or ModuleList"));
+    assert_non_null(strstr(p.out, "no effect: nothing is checkpointed"));
+    assert_non_null(strstr(json.out, "\"no_effect\": \"nothing is checkpointed"));
+    assert_non_null(strstr(json.out, "\"no_effect\": null"));
     program_release(&p);
     program_release(&json);
 }
