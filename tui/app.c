@@ -458,6 +458,7 @@ bool tui_app_refresh(struct tui_app *app)
     }
     if (!added)
         return false;
+    tui_diff_forget(app); /* it knows nothing of what came */
     if (tui_run_update(&app->base, &err))
         tui_app_fail(app, "%s", err.text);
     app->moves++;

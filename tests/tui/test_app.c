@@ -736,6 +736,35 @@ static void a_recording_that_runs_is_followed(void **state)
     free(path);
 }
 
+/* What a recording has got since is compared too. */
+static void a_recording_that_runs_is_compared(void **state)
+{
+    char *path = strdup(program_path("growing2.db"));
+    char *other = strdup(program_path("grown.db"));
+    struct vs_error err = VS_ERROR_INIT;
+    struct sto_writer *w;
+    struct tui_app app;
+
+    (void)state;
+    tiny_trace_write(other, 300, true);
+    assert_int_equal(sto_writer_open(path, NULL, &w, &err), VS_OK);
+    allocs_write(w, 1, 100);
+    assert_int_equal(sto_writer_commit(w, &err), VS_OK);
+    session_open_pair(&app, path, other, 80, 24);
+    app.is_following = true;
+    session_type(&app, "M");
+    session_expect(&app, "33.3 % match, only in A 0, in B 200");
+    allocs_write(w, 101, 300);
+    assert_int_equal(sto_writer_commit(w, &err), VS_OK);
+    assert_true(tui_app_refresh(&app));
+    session_expect(&app, "100.0 % match");
+    session_expect(&app, "B - A 0 B");
+    tui_app_release(&app);
+    assert_int_equal(sto_writer_close(w, true, &err), VS_OK);
+    free(path);
+    free(other);
+}
+
 static void a_trace_of_nothing_or_next_to_it_can_be_looked_at(void **state)
 {
     static const char KEYS[] =
@@ -759,6 +788,10 @@ static void a_trace_of_nothing_or_next_to_it_can_be_looked_at(void **state)
         }
         session_type(&app, "gt");
         session_expect(&app, count ? "peak " : "nothing was allocated");
+        tui_app_release(&app);
+        session_open_pair(&app, path, path, 120, 40);
+        session_type(&app, "gdtttt<space><space>nNjD<enter>gDnNotjD<enter>");
+        session_type(&app, "gt");
         if (count == 3)
             session_expect(&app, "cut off");
         tui_app_release(&app);
@@ -815,6 +848,7 @@ int main(void)
         cmocka_unit_test(every_view_can_be_drawn_of_a_small_trace),
         cmocka_unit_test(a_trace_of_nothing_or_next_to_it_can_be_looked_at),
         cmocka_unit_test(a_recording_that_runs_is_followed),
+        cmocka_unit_test(a_recording_that_runs_is_compared),
         cmocka_unit_test(a_trace_without_its_derived_tables_shows_the_same),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
