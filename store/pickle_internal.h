@@ -70,7 +70,7 @@ struct sto_key_seen {
     uint64_t text;
     uint32_t number;
 };
-#define KEYS_SEEN 256
+#define KEYS_SEEN 1024
 
 /* fits: it is one of 64 bits; -2^63 … -1 as two's complement. */
 struct sto_big {

@@ -8,12 +8,15 @@
 #include "base/hash.h"
 #include "store/pickle_opcode.h"
 
-static const unsigned char *byte_at(const struct sto_pickle *p, uint64_t at)
+/* More than any opcode that is read again has, but for a text's bytes: what stands nearer to the end is never packed. */
+#define ROOM 16
+
+static inline const unsigned char *byte_at(const struct sto_pickle *p, uint64_t at)
 {
     return (const unsigned char *)p->bytes + at;
 }
 
-static uint64_t left(const struct sto_pickle *p, uint64_t at)
+static inline uint64_t left(const struct sto_pickle *p, uint64_t at)
 {
     return p->bytes_len - at;
 }
@@ -43,14 +46,15 @@ static inline uint64_t skip_silent(const struct sto_pickle *p, uint64_t at)
 }
 
 /* A text, here or by its memo number. False: there is something else. */
-static inline bool text_take(const struct sto_pickle *p, uint64_t *at, struct sto_value *out)
+__attribute__((always_inline)) static inline bool text_take(const struct sto_pickle *p,
+                                                            uint64_t *at, struct sto_value *out)
 {
     const unsigned char *b = byte_at(p, *at);
     uint64_t number;
     uint64_t len;
     uint64_t head;
 
-    if (left(p, *at) < 6)
+    if (left(p, *at) < ROOM)
         return false;
     switch (*b) {
     case OP_BINGET:
@@ -82,21 +86,14 @@ static inline bool is_text(unsigned char code)
 }
 
 /* Little-endian two's complement of up to 8 bytes. False: it does not fit in a word beside its tag. */
-static inline bool long_take(const struct sto_pickle *p, uint64_t *at, struct sto_value *out)
+static inline bool long_take(const unsigned char *b, uint64_t *at, struct sto_value *out)
 {
-    const unsigned char *b = byte_at(p, *at);
     unsigned n = b[1];
-    uint64_t bits = 0;
     int64_t number;
 
-    if (n > 8 || n + 2 > left(p, *at))
+    if (n < 1 || n > 8)
         return false;
-    if (n) {
-        for (unsigned i = 0; i < n; i++)
-            bits |= (uint64_t)b[2 + i] << 8 * i;
-        bits <<= 64 - 8 * n;
-    }
-    number = n ? (int64_t)bits >> (64 - 8 * n) : 0;
+    number = (int64_t)(sto_eight(b + 2) << (64 - 8 * n)) >> (64 - 8 * n);
     if (number < -INT_LIMIT || number >= INT_LIMIT)
         return false;
     *out = sto_value_of(TAG_INT, (uint64_t)number);
@@ -105,11 +102,12 @@ static inline bool long_take(const struct sto_pickle *p, uint64_t *at, struct st
 }
 
 /* What one opcode pushes. False: it is not one of those that can be read again. */
-static inline bool simple_take(const struct sto_pickle *p, uint64_t *at, struct sto_value *out)
+__attribute__((always_inline)) static inline bool simple_take(const struct sto_pickle *p,
+                                                              uint64_t *at, struct sto_value *out)
 {
     const unsigned char *b = byte_at(p, *at);
 
-    if (left(p, *at) < 6)
+    if (left(p, *at) < ROOM)
         return false;
     switch (*b) {
     case OP_BININT1:
@@ -125,7 +123,7 @@ static inline bool simple_take(const struct sto_pickle *p, uint64_t *at, struct 
         *at += 5;
         return true;
     case OP_LONG1:
-        return long_take(p, at, out);
+        return long_take(b, at, out);
     case OP_NONE:
     case OP_NEWTRUE:
     case OP_NEWFALSE:
