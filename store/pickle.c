@@ -125,6 +125,7 @@ static enum vs_status put(struct sto_machine *m, uint64_t number)
         m->has_doubt = true;
         return VS_E_FORMAT;
     }
+    p->memo_put += p->memo[number].bits == STO_MEMO_UNSET;
     p->memo[number] = v;
     return VS_OK;
 }
@@ -295,7 +296,7 @@ static enum vs_status do_memo(struct sto_machine *m, unsigned char code)
 
     switch (code) {
     case OP_MEMOIZE:
-        return put(m, m->p->memo_count);
+        return put(m, m->p->memo_put);
     case OP_PUT:
     case OP_GET:
         st = sto_machine_take_line(m, line);

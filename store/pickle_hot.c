@@ -19,12 +19,13 @@ static struct sto_value long_of(const unsigned char *b, unsigned n)
     return sto_value_of(TAG_INT, (uint64_t)((int64_t)bits >> (64 - 8 * n)));
 }
 
-/* Where the machine is, in registers. floor: nothing below may be taken; memo_end: of what was put. */
+/* Where the machine is, in registers. floor: nothing below may be taken; memo_end: of what was put, has_gaps: not all up to there. */
 struct hot {
     const unsigned char *b;
     struct sto_slot *top;
     const struct sto_slot *floor;
     struct sto_value *memo_end;
+    bool has_gaps;
 };
 
 /* What one opcode pushes, and how long it is; 0: it is none of these. */
@@ -86,8 +87,8 @@ static inline bool list_take(const struct sto_machine *m, struct hot *hot)
 
     if (m->is_plain || hot->top == hot->floor || TAG_OF(hot->top[-1].value) != TAG_LIST)
         return false;
-    m->p->memo_count = (size_t)(hot->memo_end - m->p->memo);
-    bytes = sto_list_take(m->p, hot->top[-1].value, hot->b + 1, m->bytes + m->len);
+    bytes = sto_list_take(m->p, hot->top[-1].value, (size_t)(hot->memo_end - m->p->memo),
+                          hot->b + 1, m->bytes + m->len);
     hot->b += bytes ? bytes + 1 : 0;
     return bytes;
 }
@@ -105,7 +106,7 @@ static inline bool one(struct sto_machine *m, struct hot *hot)
         bytes = fetched(m, hot, &v);
         break;
     case OP_MEMOIZE:
-        if (hot->top == hot->floor || hot->memo_end == p->memo + p->memo_cap)
+        if (hot->top == hot->floor || hot->memo_end == p->memo + p->memo_cap || hot->has_gaps)
             return false;
         *hot->memo_end++ = hot->top[-1].value;
         hot->b++;
@@ -141,11 +142,15 @@ void sto_machine_run_hot(struct sto_machine *m)
     struct hot hot = {.b = m->bytes + m->at,
                       .top = m->stack + m->depth,
                       .floor = m->stack + depth,
-                      .memo_end = m->p->memo + m->p->memo_count};
+                      .memo_end = m->p->memo + m->p->memo_count,
+                      .has_gaps = m->p->memo_put != m->p->memo_count};
+    size_t count;
 
     while (end - hot.b >= ROOM && hot.top < last && one(m, &hot))
         ;
     m->at = (size_t)(hot.b - m->bytes);
     m->depth = (size_t)(hot.top - m->stack);
-    m->p->memo_count = (size_t)(hot.memo_end - m->p->memo);
+    count = (size_t)(hot.memo_end - m->p->memo);
+    m->p->memo_put += count - m->p->memo_count;
+    m->p->memo_count = count;
 }

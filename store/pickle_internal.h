@@ -91,7 +91,8 @@ struct sto_slots {
 
 /*
  * side  texts that had to be decoded; they follow the input: a text at bytes_len + n is side[n …]
- * memo  by number; what nothing was put under is a value that no opcode makes. Packed dicts refer to it
+ * memo  by number; what nothing was put under is a value that no opcode makes. Packed dicts refer to it. memo_put: how many were
+ *       put, which is the number that MEMOIZE takes
  */
 struct sto_pickle {
     const char *bytes;
@@ -100,7 +101,7 @@ struct sto_pickle {
     char *side;
     size_t side_len, side_cap;
     struct sto_value *memo;
-    size_t memo_count, memo_cap;
+    size_t memo_count, memo_cap, memo_put;
     struct sto_box *boxes;
     size_t box_count, box_cap;
     uint64_t *dicts;

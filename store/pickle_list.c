@@ -31,7 +31,8 @@ static size_t gets_span(const unsigned char *b, const unsigned char *end, size_t
 }
 
 /* The items of a list, if all of them are dicts that were put. NULL: they are not, or there is no room. */
-static uint32_t *items_make(struct sto_pickle *p, const unsigned char *b, size_t count)
+static uint32_t *items_make(struct sto_pickle *p, size_t memo_count, const unsigned char *b,
+                            size_t count)
 {
     uint32_t *items;
 
@@ -42,7 +43,7 @@ static uint32_t *items_make(struct sto_pickle *p, const unsigned char *b, size_t
         uint32_t number = *b == OP_BINGET ? b[1] : sto_four(b + 1);
         struct sto_value v = {0};
 
-        if (number < p->memo_count)
+        if (number < memo_count)
             v = p->memo[number];
         if (TAG_OF(v) != TAG_DICT || v.bits == STO_MEMO_UNSET)
             return NULL;
@@ -62,8 +63,8 @@ static bool slots_double(struct sto_pickle *p)
 }
 
 /* The list of these bytes; NULL where there is none, or no room for a new one. */
-static struct sto_list *list_get(struct sto_pickle *p, const unsigned char *b, size_t len,
-                                 size_t count, uint32_t *number)
+static struct sto_list *list_get(struct sto_pickle *p, size_t memo_count, const unsigned char *b,
+                                 size_t len, size_t count, uint32_t *number)
 {
     struct sto_slots *slots = &p->list_slots;
     uint64_t hash = vs_hash_bytes(b, len);
@@ -82,7 +83,7 @@ static struct sto_list *list_get(struct sto_pickle *p, const unsigned char *b, s
     if (p->list_count >= STO_LISTS_MAX ||
         !sto_pickle_grow(p, &p->lists, p->list_count, &p->list_cap, sizeof(*p->lists)))
         return NULL;
-    items = items_make(p, b, count);
+    items = items_make(p, memo_count, b, count);
     if (!items)
         return NULL;
     p->lists[p->list_count] = (struct sto_list){
@@ -92,8 +93,8 @@ static struct sto_list *list_get(struct sto_pickle *p, const unsigned char *b, s
     return &p->lists[p->list_count - 1];
 }
 
-size_t sto_list_take(struct sto_pickle *p, struct sto_value v, const unsigned char *b,
-                     const unsigned char *end)
+size_t sto_list_take(struct sto_pickle *p, struct sto_value v, size_t memo_count,
+                     const unsigned char *b, const unsigned char *end)
 {
     struct sto_box *box = &p->boxes[PAYLOAD_OF(v)];
     const struct sto_list *list;
@@ -104,7 +105,7 @@ size_t sto_list_take(struct sto_pickle *p, struct sto_value v, const unsigned ch
     if (box->count || box->cap || count < ITEMS_MIN || count >= OWN_CAP ||
         len >= (size_t)(end - b) || b[len] != OP_APPENDS)
         return 0;
-    list = list_get(p, b, len, count, &number);
+    list = list_get(p, memo_count, b, len, count, &number);
     if (!list)
         return 0;
     box->items = list->items;

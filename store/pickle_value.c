@@ -19,7 +19,7 @@ bool sto_pickle_take(struct sto_pickle *p, uint64_t bytes)
 
 bool sto_pickle_more(struct sto_pickle *p, void *vec, size_t *cap, size_t elem_size)
 {
-    size_t more = *cap ? *cap : 64;
+    size_t more = *cap ? *cap / 2 : 64;
     void *grown;
 
     if (!sto_pickle_take(p, (uint64_t)more * elem_size))
