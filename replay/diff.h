@@ -103,6 +103,7 @@ const char *rpl_diff_cause_name(enum rpl_diff_cause cause);
  * category  of the blocks; of a tensor that of B's where it has one
  * module    of TENSOR: the path it belongs to, "" the model itself; else NULL
  * line_a, line_b  of LINE and TENSOR: its number in each net file; 0: it is not there
+ * func      of LINE, where the traces carry no net: the function, which a number alone does not tell, and `key` is it, too; else ""
  * a, b      bytes;  blocks_a, blocks_b  how many they are in
  * alloc_a, alloc_b  of TENSOR: the two allocations, also of one that is not counted; NULL where there is none. Owned by the alignment
  * cause     of TENSOR: which of them are counted
@@ -111,6 +112,7 @@ struct rpl_diff_row {
     const char *key;
     enum vs_category category;
     const char *module;
+    const char *func;
     uint32_t line_a;
     uint32_t line_b;
     uint64_t a;

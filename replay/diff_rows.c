@@ -46,12 +46,14 @@ void rpl_items_add(struct rpl_items *items, struct rpl_diff *diff, const struct 
     const struct rpl_alloc *made = &align_side(diff, side)->allocs[alloc];
     struct rpl_item item = {.pair = pair_number(diff, is_b, alloc)};
     struct rpl_diff_row *row = &item.row;
-    uint32_t line;
+    const struct vs_place *place = rpl_trace_place(side->trace, made->place);
+    const uint32_t line = place->line;
     uint32_t mate;
 
     row->key = row->module = module;
+    row->func =
+        rpl_trace_source_name(side->trace) ? "" : rpl_trace_string(side->trace, place->func);
     row->category = category;
-    line = rpl_trace_place(side->trace, made->place)->line;
     mate = rpl_align_line(align_side(diff, side), line);
     row->line_a = is_b ? mate : line;
     row->line_b = is_b ? line : mate;
@@ -199,7 +201,7 @@ static void item_name(enum rpl_diff_by by, struct rpl_item *item)
         break;
     case RPL_DIFF_LINE:
         item->group = line_group(row);
-        row->key = "";
+        row->key = row->func;
         return;
     case RPL_DIFF_TENSOR:
     case RPL_DIFF_BY_COUNT:
@@ -221,7 +223,8 @@ static bool is_inside(const struct rpl_diff_row *row, const struct rpl_diff_insi
     case RPL_DIFF_MODULE:
         return strcmp(row->module, inside->key) == 0;
     case RPL_DIFF_LINE:
-        return line_group(row) == line_group(&other);
+        return line_group(row) == line_group(&other) &&
+               (!*row->func || strcmp(row->func, inside->key) == 0);
     case RPL_DIFF_TENSOR:
     case RPL_DIFF_BY_COUNT:
         break;
@@ -278,7 +281,7 @@ static enum vs_status rows_name(struct rpl_diff *diff, struct rpl_diff_part *par
     for (size_t i = 0; !st && i < part->row_count; i++) {
         struct rpl_diff_row *row = &part->rows[i];
 
-        if (diff->options.by == RPL_DIFF_LINE)
+        if (diff->options.by == RPL_DIFF_LINE && !*row->func)
             row->key = row->line_b ? line_text(part->arena, diff->b.trace, row->line_b)
                                    : line_text(part->arena, diff->a.trace, row->line_a);
         else if (diff->options.by == RPL_DIFF_TENSOR)

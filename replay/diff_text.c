@@ -273,8 +273,10 @@ void rpl_diff_text(const struct rpl_diff *diff, const char *name_a, const char *
         snprintf(title, sizeof(title), "step %" PRId64 " allocates in all", diff->options.step);
         add_part(diff, &diff->step, top, title, out);
     }
-    add_part(diff, &diff->saved, top, "saved for backward when the last loss ends (requested)",
-             out);
+    /* a snapshot does not say when autograd took hold of what */
+    if (!rpl_trace_is_imported(diff->a.trace) && !rpl_trace_is_imported(diff->b.trace))
+        add_part(diff, &diff->saved, top, "saved for backward when the last loss ends (requested)",
+                 out);
     add_allocations(diff, out);
     if (diff->is_same)
         vs_text_add(out, "nothing differs\n");

@@ -186,6 +186,75 @@ static void figures_do_not_depend_on_what_is_derived(void **state)
                "ORDER BY seq");
 }
 
+/* The rows of a field add up to `total`. */
+static void check_sum(const char *json, const char *rows, const char *field, int64_t total)
+{
+    int64_t sum = 0;
+
+    for (unsigned i = 0;; i++) {
+        char path[64];
+        char *text;
+
+        snprintf(path, sizeof(path), "$.%s[%u].%s", rows, i, field);
+        text = json_text(json, path);
+        if (!text)
+            break;
+        sum += json_int(json, path);
+        free(text);
+    }
+    assert_int_equal(sum, total);
+}
+
+/* Two imported traces are held against each other by what was derived, and a line is one of a function. */
+static void two_imported_traces_can_be_compared(void **state)
+{
+    static const char *const BY[] = {"category", "module", "line", "tensor"};
+    const char *a = program_path("a.db");
+    const char *b = program_path("b.db");
+    struct program p;
+
+    (void)state;
+    must(program_run("import", FOLDER "lenet.pickle.gz", "-o", a, NULL));
+    must(program_run("import", FOLDER "lenet_amp.pickle.gz", "-o", b, NULL));
+    for (size_t i = 0; i < sizeof(BY) / sizeof(BY[0]); i++) {
+        p = program_run("diff", a, b, "--by", BY[i], "--json", NULL);
+        assert_int_equal(p.status, 1);
+        check_sum(p.out, "rows", "delta", json_int(p.out, "$.delta_allocated"));
+        program_release(&p);
+    }
+    p = program_run("diff", a, b, "--by", "line", NULL);
+    assert_non_null(strstr(p.out, "line 24 | lenet.py:forward"));
+    assert_null(strstr(p.out, "saved for backward when"));
+    program_release(&p);
+}
+
+/* Which line, module, category holds most at the peak: the rows say it, and add up. */
+static void the_report_says_who_made_what_fills_the_device(void **state)
+{
+    const char *trace = program_path("report.db");
+    struct program p;
+    char *text;
+
+    (void)state;
+    must(program_run("import", FOLDER "lenet.pickle.gz", "-o", trace, NULL));
+    p = program_run("report", trace, "--json", "--top", "1000", NULL);
+    check_sum(p.out, "by_line", "bytes", json_int(p.out, "$.peak.allocated"));
+    check_sum(p.out, "by_module", "bytes", json_int(p.out, "$.peak.allocated"));
+    check_sum(p.out, "by_layers", "bytes", json_int(p.out, "$.peak.allocated"));
+    text = json_text(p.out, "$.derived.from");
+    assert_string_equal(text, "python,c++");
+    free(text);
+    program_release(&p);
+    p = program_run("report", trace, NULL);
+    assert_non_null(strstr(p.out, "derived from python,c++ frames"));
+    assert_non_null(strstr(p.out, "Made by these lines"));
+    assert_non_null(strstr(p.out, "line 24 of lenet.py:forward"));
+    program_release(&p);
+    p = program_run("tui", trace, "--dump", "--size", "120x40", NULL);
+    assert_non_null(strstr(p.out, "(derived)"));
+    program_release(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +263,8 @@ int main(void)
         cmocka_unit_test(modules_are_those_of_our_recording),
         cmocka_unit_test(lines_are_those_of_the_net),
         cmocka_unit_test(figures_do_not_depend_on_what_is_derived),
+        cmocka_unit_test(two_imported_traces_can_be_compared),
+        cmocka_unit_test(the_report_says_who_made_what_fills_the_device),
     };
 
     return cmocka_run_group_tests_name("e2e/derived", tests, NULL, cleanup);
