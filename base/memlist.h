@@ -71,10 +71,17 @@ struct vs_mem_event {
 
 enum vs_mem_block_state { VS_MEM_INACTIVE, VS_MEM_ALLOCATED, VS_MEM_PENDING_FREE };
 
+/* stack, op, func, file, line, cls: of its allocation, as in an event; 0 where the list does not say. */
 struct vs_mem_block {
     uint64_t bytes;
     uint64_t requested; /* only means something where the block is not inactive */
     enum vs_mem_block_state state;
+    uint32_t stack;
+    uint32_t op;
+    uint32_t func;
+    uint32_t file;
+    uint32_t line;
+    uint8_t cls;
 };
 
 /* pool_*: of a private pool, else 0. first_block: index into the list's blocks. */

@@ -44,27 +44,48 @@ static uint32_t func_of(struct deriving *d, const struct vs_mem_event *event)
     return id;
 }
 
-static uint32_t place_of(struct deriving *d, size_t at)
+static uint32_t place_id(struct imp_import *import, const struct vs_place *place)
 {
-    const struct vs_mem_event *event = &d->list->events[at];
-    struct vs_place place = {.phase = d->phases.phases[at],
-                             .module = d->modules.paths[at],
-                             .func = func_of(d, event),
-                             .line = event->line,
-                             .op = imp_string(d->import, vs_memlist_text(d->list, event->op))};
-    struct imp_import *import = d->import;
     uint32_t id;
     bool is_new;
 
-    if (!place.func && !place.op && !place.phase)
+    if (!place->func && !place->op && !place->phase)
         return 0;
-    id = trc_intern_place(import->intern, &place, &is_new);
+    id = trc_intern_place(import->intern, place, &is_new);
     if (is_new) {
         import->places = vs_grow(import->places, import->place_count, &import->place_cap,
                                  sizeof(*import->places));
-        import->places[import->place_count++] = place;
+        import->places[import->place_count++] = *place;
     }
     return id;
+}
+
+static uint32_t place_of(struct deriving *d, size_t at)
+{
+    const struct vs_mem_event *event = &d->list->events[at];
+    const struct vs_place place = {.phase = d->phases.phases[at],
+                                   .module = d->modules.paths[at],
+                                   .func = func_of(d, event),
+                                   .line = event->line,
+                                   .op =
+                                       imp_string(d->import, vs_memlist_text(d->list, event->op))};
+
+    return place_id(d->import, &place);
+}
+
+uint32_t imp_block_place(struct imp_import *import, const struct vs_memlist *list,
+                         const struct vs_mem_block *block)
+{
+    const char *file = vs_memlist_text(list, block->file);
+    const char *func = vs_memlist_text(list, block->func);
+    struct vs_text text = {NULL, 0, 0};
+    struct vs_place place = {.line = block->line,
+                             .op = imp_string(import, vs_memlist_text(list, block->op))};
+
+    vs_text_addf(&text, "%s%s%s", file, *file && *func ? ":" : "", func);
+    place.func = imp_string(import, vs_text_get(&text));
+    vs_text_release(&text);
+    return place_id(import, &place);
 }
 
 /* ---- events ---- */

@@ -14,4 +14,8 @@
 /* The import's events have been made from `list`, and say from which of its events. O(n log n). */
 void imp_derive(struct imp_import *import, const struct vs_memlist *list);
 
+/* The place where a block of the state at the end was allocated; 0: nobody knows. */
+uint32_t imp_block_place(struct imp_import *import, const struct vs_memlist *list,
+                         const struct vs_mem_block *block);
+
 #endif

@@ -272,6 +272,44 @@ static void on_replayed(void *user, const struct eng_alloc_event *ev)
     event->time_ns = time_of(b, from);
 }
 
+/* ---- where blocks of the start were allocated ---- */
+
+/* The start's allocation of each block, by number. */
+static struct vs_event **start_allocs(const struct building *b)
+{
+    struct vs_event **allocs = vs_calloc((size_t)b->blocks + 1, sizeof(*allocs));
+
+    for (size_t i = 0; i < b->out->start_events; i++)
+        if (b->out->events[i].kind == VS_EV_ALLOC)
+            allocs[b->out->events[i].a] = &b->out->events[i];
+    return allocs;
+}
+
+/* A block of the start that is there at the end, too, has its stack there. */
+static void start_places_set(struct building *b)
+{
+    struct vs_event **allocs = start_allocs(b);
+
+    for (size_t i = 0; i < b->list->segment_count; i++) {
+        const struct vs_mem_segment *segment = &b->list->segments[i];
+        uint64_t address = segment->address;
+
+        for (size_t j = 0; j < segment->block_count; j++) {
+            const struct vs_mem_block *block = &b->list->blocks[segment->first_block + j];
+            struct vs_event *alloc =
+                block->state == VS_MEM_ALLOCATED ? allocs[*block_at(b, address)] : NULL;
+
+            if (alloc) {
+                alloc->place = imp_block_place(b->out, b->list, block);
+                if (block->cls != VS_MEM_TENSOR)
+                    alloc->aux = VS_CAT_WORKSPACE;
+            }
+            address += block->bytes;
+        }
+    }
+    vs_free(allocs);
+}
+
 /* ---- the whole ---- */
 
 static enum vs_status run(struct building *b, const struct eng_record *record,
@@ -296,6 +334,8 @@ static enum vs_status run(struct building *b, const struct eng_record *record,
         st = eng_record_state_compare(&record->final, "the snapshot", &found,
                                       "the allocator after its events", err);
     }
+    if (!st)
+        start_places_set(b);
     b->out->blocks = b->blocks;
     b->out->end_segments = found.segment_count;
     b->out->end_blocks = found.block_count;

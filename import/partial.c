@@ -33,7 +33,7 @@ struct range {
 /*
  * spans     segments now; starts: those at the start; lives: blocks now
  * is_left   of each event of the list: it was left out
- * before    blocks older than the first event
+ * before    blocks older than the first event, as allocations; stream: bytes of the block, where they are known; line: its place
  */
 struct mending {
     const struct vs_memlist *list;
@@ -236,11 +236,13 @@ static void spans_rewind(struct mending *m)
 
 /* ---- blocks older than the first event ---- */
 
-static void before_add(struct mending *m, uint64_t address, uint64_t requested, uint64_t bytes)
+static struct vs_mem_event *before_add(struct mending *m, uint64_t address, uint64_t requested,
+                                       uint64_t bytes)
 {
     m->before = vs_grow(m->before, m->before_count, &m->before_cap, sizeof(*m->before));
     m->before[m->before_count++] = (struct vs_mem_event){
         .address = address, .bytes = requested, .stream = bytes, .kind = VS_MEM_ALLOC};
+    return &m->before[m->before_count - 1];
 }
 
 /* seen: of each address whether a block is there now by the events so far (requested: 1) or was (0). */
@@ -287,7 +289,8 @@ static void end_follow(struct mending *m, const struct eng_set *seen)
 
             if (block->state == VS_MEM_ALLOCATED) {
                 if (!range && block->bytes < BYTES_MAX)
-                    before_add(m, address, block->requested, block->bytes);
+                    before_add(m, address, block->requested, block->bytes)->line =
+                        imp_block_place(m->out, m->list, block);
                 else if (!range || !range->requested)
                     lose(m, IMP_LOSS_END);
                 else
@@ -338,7 +341,7 @@ static uint64_t bytes_fit(const struct mending *m, uint64_t address, uint64_t re
 }
 
 static void alloc_add(struct mending *m, uint64_t address, uint64_t requested, uint64_t bytes,
-                      size_t from)
+                      size_t from, uint32_t place)
 {
     struct vs_event *event;
 
@@ -356,6 +359,7 @@ static void alloc_add(struct mending *m, uint64_t address, uint64_t requested, u
     event->b = requested < bytes ? requested : bytes;
     event->c = bytes;
     event->d = address;
+    event->place = place;
     event->aux = VS_CAT_OTHER;
 }
 
@@ -434,7 +438,7 @@ static void list_event_add(struct mending *m, size_t at)
         return;
     switch ((enum vs_mem_kind)event->kind) {
     case VS_MEM_ALLOC:
-        alloc_add(m, event->address, event->bytes, 0, at + 1);
+        alloc_add(m, event->address, event->bytes, 0, at + 1, 0);
         break;
     case VS_MEM_FREE_REQUESTED:
         free_add(m, event->address, at + 1);
@@ -465,7 +469,8 @@ static void events_fill(struct mending *m)
                       address_of(range), range, 0);
     }
     for (size_t i = 0; i < m->before_count; i++)
-        alloc_add(m, m->before[i].address, m->before[i].bytes, m->before[i].stream, 0);
+        alloc_add(m, m->before[i].address, m->before[i].bytes, m->before[i].stream, 0,
+                  m->before[i].line);
     m->out->blocks_before = m->blocks;
     m->out->start_events = m->out->event_count;
     for (size_t i = 0; i < m->list->event_count; i++)

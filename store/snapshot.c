@@ -177,6 +177,25 @@ static bool requested_get(const struct reading *r, struct sto_value v, uint64_t 
     return true;
 }
 
+/* Where it was allocated; of 2.0, the newest entry of its history says it. */
+static void block_place_set(struct reading *r, struct sto_value v, struct vs_mem_block *block)
+{
+    struct sto_value frames;
+    const struct sto_stack *stack;
+
+    if (get_list(r, v, KEY_HISTORY, &frames) && sto_value_count(r->p, frames))
+        v = sto_value_at(r->p, frames, 0);
+    if (!get(r, v, KEY_FRAMES, &frames))
+        return;
+    stack = sto_stacks_get(&r->stacks, frames);
+    block->stack = stack->id;
+    block->op = stack->op;
+    block->func = stack->func;
+    block->file = stack->file;
+    block->line = stack->line;
+    block->cls = stack->cls;
+}
+
 static enum vs_status block_read(struct reading *r, struct sto_value v)
 {
     struct vs_mem_block block = {.state = VS_MEM_INACTIVE};
@@ -192,6 +211,8 @@ static enum vs_status block_read(struct reading *r, struct sto_value v)
         return wrong(r, "a block", KEY_REQUESTED);
     if (block.state == VS_MEM_INACTIVE)
         block.requested = 0; /* of the last owner, long gone */
+    else
+        block_place_set(r, v, &block);
     vs_memlist_add_block(r->list, block);
     return VS_OK;
 }

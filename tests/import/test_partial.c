@@ -41,7 +41,8 @@ static void segment(struct history *h, uint64_t at, uint64_t bytes)
 
 static void block(struct history *h, uint64_t bytes, enum vs_mem_block_state state)
 {
-    vs_memlist_add_block(&h->list, (struct vs_mem_block){bytes, bytes, state});
+    vs_memlist_add_block(&h->list,
+                         (struct vs_mem_block){.bytes = bytes, .requested = bytes, .state = state});
 }
 
 static void mend(struct history *h)
