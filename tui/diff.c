@@ -164,12 +164,12 @@ static void say_stretch(struct tui_app *app, const struct rpl_pairs *pairs, size
         counts[2] += row->kind == RPL_PAIR_ONLY && row->alloc_b;
         counts[3] += row->kind == RPL_PAIR_MOVED;
     }
-    vs_text_addf(&text, "difference %zu of %zu, ", n + 1, pairs->stretch_count);
-    add_place(pairs, stretch->first, &text);
-    vs_text_addf(&text, ": B - A %s; events", vs_bytes_delta_text(stretch->delta, buf));
+    vs_text_addf(&text, "difference %zu of %zu:", n + 1, pairs->stretch_count);
     for (size_t i = 0; i < sizeof(WORDS) / sizeof(WORDS[0]); i++)
         if (counts[i])
-            vs_text_addf(&text, " %" PRIu64 " %s", counts[i], WORDS[i]);
+            vs_text_addf(&text, " %" PRIu64 " %s,", counts[i], WORDS[i]);
+    vs_text_addf(&text, " B - A %s, ", vs_bytes_delta_text(stretch->delta, buf));
+    add_place(pairs, stretch->first, &text);
     tui_app_say(app, "%s", vs_text_get(&text));
     vs_text_release(&text);
 }

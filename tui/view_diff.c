@@ -537,12 +537,10 @@ const struct tui_view tui_view_diff = {
     .scope = TUI_IN_DIFF,
     .go = TUI_GO_DIFF,
     .help = "A is before, B after: a second trace, or the what-if. The chart: = is what both have, "
-            "A and "
-            "B what one has more, on an axis on which equal events stand together. t: by category, "
-            "module, line, tensor, or how the two were made. Space: at the peaks, at the cursor, "
-            "all of "
-            "a step, saved for backward. Enter: what is inside a row; q: out of it. n and N: from "
-            "difference to difference.",
+            "A and B what one has more, on an axis on which equal events stand together. t: by "
+            "category, module, line, tensor, or how the two were made. Space: at the peaks, at the "
+            "cursor, all of a step, saved for backward. Enter: what is inside a row; q: out of it. "
+            "n and N: from difference to difference; /<enter> goes on with a search.",
     .hints = HINTS,
     .beside = "pairs",
     .state_size = sizeof(struct diff),

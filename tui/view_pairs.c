@@ -525,8 +525,8 @@ const struct tui_view tui_view_pairs = {
     .go = TUI_GO_PAIRS,
     .help = "Allocations (+) and frees (-) of both runs, side by side. < only in A, > only in B, ! "
             "another size, ~ elsewhere in the other run. Moving moves both runs. n and N: from "
-            "difference to difference. t: only what differs. o: the largest first. Enter: why the "
-            "block is alive. D: the other run in the other views.",
+            "difference to difference; /<enter> goes on with a search. t: only what differs. o: the"
+            " largest first. Enter: why the block is alive. D: the other run in the other views.",
     .hints = HINTS,
     .beside = "diff",
     .state_size = sizeof(struct pairs),
