@@ -33,7 +33,9 @@ BENCH_OBJ:= $(patsubst %.c,$(B)/%.o,$(filter-out $(BENCH_SRC),$(wildcard bench/*
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
 CLI_OBJ  := $(CLI_SRC:%.c=$(B)/%.o)
 HELP_OBJ := $(HELP_SRC:%.c=$(B)/%.o)
-TESTS    := $(TEST_SRC:%.c=$(B)/%)
+# What reads strangers' bytes is run on a fixed number of them by `make test`, and at length by `make fuzz`.
+FUZZ_TESTS := $(patsubst %,$(B)/tests/fuzz/test_%,import pickle report snapshot trace)
+TESTS    := $(TEST_SRC:%.c=$(B)/%) $(FUZZ_TESTS)
 BENCHES  := $(BENCH_SRC:%.c=$(B)/%)
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 PRELUDE  := $(sort $(wildcard lang/prelude/*.py))
@@ -97,11 +99,15 @@ $(B)/tests/%: $(B)/tests/%.o $(TEST_LIBS)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $< $(TEST_LIBS) -lcmocka $(LDLIBS)
 
+$(B)/tests/fuzz/test_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/driver.o $(TEST_LIBS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TEST_LIBS) -lcmocka $(LDLIBS)
+
 $(B)/bench/%: $(B)/bench/%.o $(BENCH_OBJ) $(B)/libvramscope.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $< $(BENCH_OBJ) $(B)/libvramscope.a $(LDLIBS)
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(HELP_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d) $(BENCH_SRC:%.c=$(B)/%.d) $(BENCH_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(HELP_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d) $(patsubst %.c,$(B)/%.d,$(wildcard tests/fuzz/*.c)) $(BENCH_SRC:%.c=$(B)/%.d) $(BENCH_OBJ:.o=.d)
 
 tests: $(TESTS)
 

@@ -479,9 +479,8 @@ static enum vs_status machine_run(struct sto_machine *m)
     return st;
 }
 
-/* *has_doubt: it must be read plainly. */
-static enum vs_status read_once(const char *bytes, size_t len, bool is_plain, bool *has_doubt,
-                                struct sto_pickle **out, struct vs_error *err)
+enum vs_status sto_pickle_read_once(const char *bytes, size_t len, bool is_plain, bool *has_doubt,
+                                    struct sto_pickle **out, struct vs_error *err)
 {
     struct sto_pickle *p = vs_calloc(1, sizeof(*p));
     struct sto_machine *m = vs_calloc(1, sizeof(*m));
@@ -521,6 +520,6 @@ enum vs_status sto_pickle_read(const char *bytes, size_t len, struct sto_pickle 
     *out = NULL;
     if (len > TEXT_AT_MAX)
         return vs_fail(err, VS_E_FORMAT, "it is larger than 1 TiB");
-    st = read_once(bytes, len, false, &has_doubt, out, err);
-    return has_doubt ? read_once(bytes, len, true, &has_doubt, out, err) : st;
+    st = sto_pickle_read_once(bytes, len, false, &has_doubt, out, err);
+    return has_doubt ? sto_pickle_read_once(bytes, len, true, &has_doubt, out, err) : st;
 }

@@ -149,6 +149,13 @@ static inline struct sto_value sto_pickle_text_at(uint64_t at, uint64_t len)
     return sto_value_of(TAG_TEXT, len ? at << TEXT_LEN_BITS | len : 0);
 }
 
+/* ---- pickle.c ---- */
+
+/* sto_pickle_read; is_plain: nothing is packed or shared. *has_doubt: a failure only because it must be read plainly. */
+VS_MUST_USE enum vs_status sto_pickle_read_once(const char *bytes, size_t len, bool is_plain,
+                                                bool *has_doubt, struct sto_pickle **out,
+                                                struct vs_error *err);
+
 /* ---- pickle_value.c ---- */
 
 VS_MUST_USE bool sto_pickle_int(struct sto_pickle *p, int64_t n, struct sto_value *out);

@@ -122,7 +122,7 @@ static void value_change(sqlite3 *db, const uint8_t *p, const uint8_t *rest, siz
 {
     char table[64];
     char column[64];
-    char sql[256];
+    char sql[512];
     sqlite3_stmt *stmt = NULL;
     size_t len = p[4] % BLOB_MAX < rest_size ? p[4] % BLOB_MAX : rest_size;
     int64_t number;
