@@ -82,6 +82,8 @@ size_t rpl_cursor_held_next(const struct rpl_cursor *cursor, size_t i);
 struct rpl_segment {
     uint64_t address;
     uint64_t bytes;
+    uint64_t stream; /* whose it is; no other can use it */
+    uint64_t pool;   /* of a private pool; 0: the default one */
     bool is_small;
     bool is_mapped;
 };

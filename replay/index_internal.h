@@ -49,7 +49,7 @@ enum rpl_part {
 /* A shorter trace is read in no time: nothing of it is stored. */
 #define RPL_STORE_EVENTS ((uint64_t)4 * RPL_CHUNK_EVENTS)
 /* Grows with every change of what is stored or of what it means. */
-#define RPL_INDEX_VERSION 2
+#define RPL_INDEX_VERSION 3
 
 /* ---- the pyramid ---- */
 

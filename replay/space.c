@@ -135,8 +135,34 @@ static uint64_t hole_without(const struct rpl_space *space, size_t i)
     return hole_beside(space, i, -1) + space->parts[i].bytes + hole_beside(space, i, 1);
 }
 
+/* 0, or where the default stream has nothing, the stream of the most bytes. O(segments * streams). */
+static uint64_t fit_stream(const struct rpl_space *space)
+{
+    uint64_t best = 0;
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < space->segment_count; i++) {
+        uint64_t bytes = 0;
+
+        if (!space->segments[i].stream)
+            return 0;
+        if (i && space->segments[i].stream == space->segments[i - 1].stream)
+            continue;
+        for (size_t k = 0; k < space->segment_count; k++)
+            bytes += space->segments[k].stream == space->segments[i].stream
+                         ? space->segments[k].bytes
+                         : 0;
+        if (bytes > most) {
+            most = bytes;
+            best = space->segments[i].stream;
+        }
+    }
+    return best;
+}
+
 struct rpl_fit rpl_space_fit(const struct rpl_space *space, uint64_t requested)
 {
+    const uint64_t stream = fit_stream(space);
     struct rpl_fit fit = {.hole = SIZE_MAX, .largest = SIZE_MAX, .pin = SIZE_MAX};
     bool is_small;
 
@@ -149,7 +175,8 @@ struct rpl_fit rpl_space_fit(const struct rpl_space *space, uint64_t requested)
     for (size_t i = 0; i < space->part_count; i++) {
         const struct rpl_part *part = &space->parts[i];
 
-        if (space->segments[part->segment].is_small != is_small)
+        if (space->segments[part->segment].is_small != is_small ||
+            space->segments[part->segment].stream != stream || space->segments[part->segment].pool)
             continue;
         if (part->block == SIZE_MAX) {
             if (fit.largest == SIZE_MAX || part->bytes > space->parts[fit.largest].bytes)

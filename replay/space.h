@@ -54,7 +54,8 @@ void rpl_space_fill(struct rpl_space *out, const struct rpl_cursor *cursor);
 void rpl_space_release(struct rpl_space *space);
 
 /*
- * Would `requested` bytes fit right now, as PyTorch's caching allocator decides?
+ * Would `requested` bytes fit right now, as PyTorch's caching allocator decides with its default settings? Only memory of one stream counts:
+ * the default one (0), or where nothing is its own, the one that has most; and never a private pool's.
  *
  * rounded     bytes of the block it would be
  * is_fit      a hole is large enough; hole: the part it would go to, the smallest that fits

@@ -94,7 +94,8 @@ static void mapped_merge(struct rpl_state *state, size_t i)
     const struct rpl_segment *b = a + 1;
 
     if (i + 1 < state->segment_count && a->is_mapped && b->is_mapped &&
-        a->is_small == b->is_small && a->address + a->bytes == b->address) {
+        a->is_small == b->is_small && a->stream == b->stream && a->pool == b->pool &&
+        a->address + a->bytes == b->address) {
         a->bytes += b->bytes;
         segment_remove(state, i + 1);
     }
@@ -112,6 +113,8 @@ static void segment_apply(struct rpl_state *state, const struct vs_event *event)
                    (struct rpl_segment){
                        .address = event->d,
                        .bytes = end - event->d,
+                       .stream = event->a,
+                       .pool = event->c,
                        .is_small = event->aux == POOL_SMALL,
                        .is_mapped = is_map,
                    });
@@ -168,6 +171,12 @@ enum vs_status rpl_state_apply(struct rpl_state *state, const struct vs_event *e
 }
 
 /* ---- packing ---- */
+
+/* Only what PyTorch recorded has streams and pools. */
+static bool has_owner(const struct rpl_segment *segment)
+{
+    return segment->stream || segment->pool;
+}
 
 size_t rpl_state_size(const struct rpl_state *state)
 {
@@ -269,7 +278,12 @@ void rpl_state_pack(const struct rpl_state *state, struct rpl_pack *out)
 
         rpl_pack_bytes(out, address, s->address);
         rpl_pack_uint(out, s->bytes);
-        rpl_pack_uint(out, (uint64_t)s->is_small | (uint64_t)s->is_mapped << 1);
+        rpl_pack_uint(out, (uint64_t)s->is_small | (uint64_t)s->is_mapped << 1 |
+                               (uint64_t)has_owner(s) << 2);
+        if (has_owner(s)) {
+            rpl_pack_uint(out, s->stream);
+            rpl_pack_uint(out, s->pool);
+        }
         address = s->address;
     }
     rpl_pack_uint(out, live->block_count);
@@ -371,6 +385,8 @@ static void segments_unpack(struct rpl_state *state, struct rpl_unpack *in)
         flags = rpl_unpack_uint(in);
         s.is_small = flags & 1;
         s.is_mapped = flags >> 1 & 1;
+        s.stream = flags >> 2 & 1 ? rpl_unpack_uint(in) : 0;
+        s.pool = flags >> 2 & 1 ? rpl_unpack_uint(in) : 0;
         segment_insert(state, state->segment_count, s);
     }
 }

@@ -161,6 +161,45 @@ static void without_room_a_segment_is_asked_for(void **state)
     release(&m, index, cursor, &space);
 }
 
+/* 20 MB of stream 7 and 40 of stream 9, all free: what fits is stream 9's; with 2 MB of the default stream only these count. */
+static void memory_of_another_stream_or_pool_does_not_fit(void **state)
+{
+    for (int has_default = 0; has_default < 2; has_default++) {
+        struct rpl_space space = {.parts = NULL};
+        struct rpl_cursor *cursor;
+        struct rpl_index *index;
+        struct make m;
+
+        (void)state;
+        make_init(&m);
+        make_event(&m, (struct vs_event){
+                           .kind = VS_EV_SEGMENT_ALLOC, .a = 7, .b = 20 * MB, .d = MB, .aux = 2});
+        make_event(&m,
+                   (struct vs_event){
+                       .kind = VS_EV_SEGMENT_ALLOC, .a = 9, .b = 40 * MB, .d = 100 * MB, .aux = 2});
+        make_event(&m, (struct vs_event){.kind = VS_EV_SEGMENT_ALLOC,
+                                         .a = 0,
+                                         .b = 10 * MB,
+                                         .c = has_default ? 0 : VS_POOL(UINT64_C(1), 0),
+                                         .d = 200 * MB,
+                                         .aux = 2});
+        if (!has_default) /* of a graph's pool, but of stream 9 */
+            make_event(&m, (struct vs_event){
+                               .kind = VS_EV_SEGMENT_FREE, .b = 10 * MB, .d = 200 * MB, .aux = 2});
+        make_event(&m, (struct vs_event){.kind = VS_EV_SEGMENT_ALLOC,
+                                         .a = 9,
+                                         .b = 100 * MB,
+                                         .c = VS_POOL(UINT64_C(1), 0),
+                                         .d = 300 * MB,
+                                         .aux = 2});
+        fill(&m, &index, &cursor, &space);
+        assert_int_equal(rpl_space_fit(&space, 40 * MB).is_fit, !has_default);
+        assert_int_equal(rpl_space_fit(&space, 10 * MB).is_fit, true);
+        assert_false(rpl_space_fit(&space, 41 * MB).is_fit);
+        release(&m, index, cursor, &space);
+    }
+}
+
 static void expandable_segments_grow_and_are_cut(void **state)
 {
     struct rpl_space space = {.parts = NULL};
@@ -236,6 +275,7 @@ int main(void)
         cmocka_unit_test(parts_lie_end_to_end),
         cmocka_unit_test(what_fits_goes_to_the_smallest_hole_of_its_pool),
         cmocka_unit_test(without_room_a_segment_is_asked_for),
+        cmocka_unit_test(memory_of_another_stream_or_pool_does_not_fit),
         cmocka_unit_test(expandable_segments_grow_and_are_cut),
         cmocka_unit_test(in_a_net_every_byte_is_accounted_for),
     };
