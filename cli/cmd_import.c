@@ -14,6 +14,7 @@
 #include "cli/cmds.h"
 #include "import/importing.h"
 #include "import/partial.h"
+#include "store/marks.h"
 #include "store/memlist.h"
 
 #define OUT_DEFAULT "trace.db"
@@ -96,6 +97,27 @@ static enum vs_status trace_write(struct session *s, const char *path, struct vs
                    writer, err);
     closed = sto_writer_close(writer, !st, st ? &later : err);
     return st ? st : closed;
+}
+
+/* What the program noted, under the keys A, B, …; a trace of several devices has none, as an event's number means one of each. */
+static enum vs_status marks_write(const struct session *s, const char *path, struct vs_error *err)
+{
+    const struct imp_import *only = NULL;
+    enum vs_status st = VS_OK;
+
+    for (size_t i = 0; i < s->count; i++)
+        if (s->imports[i].event_count) {
+            if (only)
+                return VS_OK;
+            only = &s->imports[i];
+        }
+    for (size_t i = 0; only && i < only->mark_count && !st; i++) {
+        const char key[] = {(char)('A' + i), '\0'};
+
+        st = sto_mark_set(path, key, only->marks[i].event, only->strings[only->marks[i].name - 1],
+                          err);
+    }
+    return st;
 }
 
 static void session_release(struct session *s)
@@ -204,6 +226,8 @@ static int run(const struct cli_args *args)
         st = imports_make(&s, &err);
     if (!st)
         st = trace_write(&s, path, &err);
+    if (!st)
+        st = marks_write(&s, path, &err);
     if (st) {
         status = cli_fail(&err);
         goto out;

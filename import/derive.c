@@ -14,6 +14,9 @@
 #include "import/steps.h"
 #include "tracer/intern.h"
 
+/* One a key: the letters of the alphabet. */
+#define IMP_MARKS_MAX 26
+
 struct deriving {
     struct imp_import *import;
     const struct vs_memlist *list;
@@ -94,6 +97,7 @@ uint32_t imp_block_place(struct imp_import *import, const struct vs_memlist *lis
 struct rewriting {
     struct vs_event *events;
     size_t count, cap;
+    size_t note; /* the first that no event has come after yet */
 };
 
 static struct vs_event *event_add(struct rewriting *r, const struct vs_event *event)
@@ -110,6 +114,39 @@ static void border_add(struct rewriting *r, enum vs_event_kind kind, uint64_t wh
         .kind = (uint8_t)kind, .a = what, .time_ns = before->time_ns, .place = before->place};
 
     event_add(r, &event);
+}
+
+static bool is_marked(const struct imp_import *import, uint32_t name)
+{
+    for (size_t i = 0; i < import->mark_count; i++)
+        if (import->marks[i].name == name)
+            return true;
+    return false;
+}
+
+/* Names of ranges that began before event `at` of the list: a mark where each is new, unless it became a phase or a step. */
+static void marks_add(struct deriving *d, struct rewriting *r, size_t at)
+{
+    const struct vs_memlist *list = d->list;
+    struct imp_import *import = d->import;
+
+    for (; r->note < list->note_count && list->notes[r->note].time_us <= list->events[at].time_us;
+         r->note++) {
+        const char *text = vs_memlist_text(list, list->notes[r->note].name);
+        uint32_t name;
+        bool is_step;
+
+        if (list->notes[r->note].is_end || import->mark_count == IMP_MARKS_MAX ||
+            imp_phase_of_note(text, &is_step) != VS_PHASE_COUNT ||
+            strncmp(text, "ProfilerStep#", 13) == 0)
+            continue;
+        name = imp_string(import, text);
+        if (!name || is_marked(import, name))
+            continue;
+        import->marks =
+            vs_grow(import->marks, import->mark_count, &import->mark_cap, sizeof(*import->marks));
+        import->marks[import->mark_count++] = (struct imp_mark){.event = r->count, .name = name};
+    }
 }
 
 /* The state it began with stays as it is, in front; step and phase begin with the first event in them. */
@@ -136,6 +173,8 @@ static void events_rewrite(struct deriving *d)
             phase = d->phases.phases[at];
         }
         event_add(&r, event);
+        if (at != SIZE_MAX)
+            marks_add(d, &r, at);
     }
     vs_free(import->events);
     import->events = r.events;

@@ -388,6 +388,7 @@ void imp_release(struct imp_import *import)
 {
     vs_free(import->events);
     vs_free(import->from);
+    vs_free(import->marks);
     vs_free(import->strings);
     vs_free(import->places);
     trc_intern_free(import->intern);

@@ -33,6 +33,12 @@ struct imp_derived {
 
 #define IMP_LOSSES_MAX 16
 
+/* A range that the program noted, and that is no phase or step: where the first of this name began. event: number in the import, from 1; name: string. */
+struct imp_mark {
+    uint64_t event;
+    uint32_t name;
+};
+
 /* Zero-initialised: nothing. losses: import/partial.h. from: of each event the number of the list's event it tells of, and one; 0: of the start. */
 struct imp_import {
     struct vs_event *events;
@@ -40,6 +46,8 @@ struct imp_import {
     uint32_t *from;
     size_t from_count, from_cap;
     struct imp_derived derived;
+    struct imp_mark *marks;
+    size_t mark_count, mark_cap;
     const char **strings; /* number i has id i + 1 */
     size_t string_count, string_cap;
     struct vs_place *places; /* likewise */
