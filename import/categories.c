@@ -291,6 +291,93 @@ static void undecided_settle(struct deciding *d)
 
 /* ---- what was there before the recording began ---- */
 
+/* By the stack that the state at the end has of it. */
+static enum vs_category stack_decide(const struct deciding *d, const struct vs_mem_block *block)
+{
+    const struct imp_stack *role = imp_roles_stack(d->roles, block->stack);
+
+    if (block->cls != VS_MEM_TENSOR)
+        return VS_CAT_WORKSPACE;
+    if (role->is_apply)
+        return moved_decide(role);
+    if (role->is_state)
+        return VS_CAT_OPTIMIZER;
+    switch ((enum imp_run)role->run) {
+    case IMP_RUN_LOAD:
+        return VS_CAT_PARAMETER;
+    case IMP_RUN_DATA:
+        return VS_CAT_INPUT;
+    case IMP_RUN_FORWARD:
+    case IMP_RUN_LOSS:
+        return VS_CAT_ACTIVATION;
+    case IMP_RUN_BACKWARD:
+        return VS_CAT_GRADIENT;
+    case IMP_RUN_OPTIMIZER:
+        return VS_CAT_OPTIMIZER;
+    case IMP_RUN_NONE:
+    case IMP_RUN_OUTSIDE:
+    case IMP_RUN_ZERO_GRAD:
+        break;
+    }
+    return VS_CAT_OTHER;
+}
+
+/* Blocks at the end, by address. O(n); segments come in order of address. */
+struct end_block {
+    uint64_t address;
+    const struct vs_mem_block *block;
+};
+
+static int by_address(const void *a, const void *b)
+{
+    const struct end_block *x = a;
+    const struct end_block *y = b;
+
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static size_t end_blocks(const struct vs_memlist *list, struct end_block **out)
+{
+    size_t count = 0;
+
+    *out = vs_calloc(list->block_count + 1, sizeof(**out));
+    for (size_t i = 0; i < list->segment_count; i++) {
+        const struct vs_mem_segment *segment = &list->segments[i];
+        uint64_t address = segment->address;
+
+        for (size_t j = 0; j < segment->block_count; j++) {
+            const struct vs_mem_block *block = &list->blocks[segment->first_block + j];
+
+            if (block->state == VS_MEM_ALLOCATED)
+                (*out)[count++] = (struct end_block){.address = address, .block = block};
+            address += block->bytes;
+        }
+    }
+    qsort(*out, count, sizeof(**out), by_address);
+    return count;
+}
+
+/* What is older than the recording and outlives it may have its stack in the state at the end. */
+static void ends_decide(const struct deciding *d)
+{
+    struct end_block *ends;
+    const size_t count = end_blocks(d->list, &ends);
+
+    for (size_t b = 0; b < d->count; b++) {
+        const struct life *life = &d->lives[b];
+        struct vs_event *event = &d->import->events[life->alloc];
+        const struct end_block key = {.address = event->d};
+        const struct end_block *end;
+
+        if (life->made != NEVER || life->freed != NEVER || !count)
+            continue;
+        end = bsearch(&key, ends, count, sizeof(*ends), by_address);
+        if (end && end->block->stack)
+            event->aux = (uint8_t)stack_decide(d, end->block);
+    }
+    vs_free(ends);
+}
+
 /* By who let it go. */
 static enum vs_category before_decide(const struct deciding *d, struct life *life)
 {
@@ -421,6 +508,7 @@ void imp_categories_fill(struct imp_import *import, const struct vs_memlist *lis
             (uint8_t)(life->made == NEVER ? before_decide(&d, life)
                                           : made_decide(&d, life, lines, line_count));
     }
+    ends_decide(&d);
     undecided_settle(&d);
     if (phases->has_stacks)
         old_settle(&d);

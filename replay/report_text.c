@@ -354,16 +354,6 @@ static void add_holders(const struct rpl_report *report, const struct rpl_why *w
                         : "               held by the op that is running, or by the library\n");
 }
 
-/* What there is to say where readers and holders are not known. */
-static void add_made_in(const struct rpl_report *report, const struct rpl_why *why,
-                        struct vs_text *out)
-{
-    const struct vs_place *place = rpl_trace_place(report->trace, why->block.alloc_place);
-    const char *func = rpl_trace_string(report->trace, place->func);
-
-    vs_text_addf(out, "%s%s\n", *func ? " of " : "", func);
-}
-
 /* Two lines and one a holder. */
 static void add_tensor(const struct rpl_report *report, const struct rpl_why *why,
                        struct vs_text *out)
@@ -374,7 +364,7 @@ static void add_tensor(const struct rpl_report *report, const struct rpl_why *wh
     vs_text_add(out, "  ");
     rpl_block_text(report->trace, why, out);
     if (rpl_trace_is_imported(report->trace)) {
-        add_made_in(report, why, out);
+        vs_text_add_char(out, '\n');
         return;
     }
     if (!why->block.tensor) {

@@ -228,6 +228,23 @@ static void two_imported_traces_can_be_compared(void **state)
     program_release(&p);
 }
 
+/* The last 300 events of three steps with adam: what is older is told by the state at the end, or by who let it go. */
+static void what_a_full_ring_lost_is_told_by_the_end(void **state)
+{
+    const char *trace = program_path("last.db");
+    struct program p;
+
+    (void)state;
+    must(program_run("import", FOLDER "lenet_last.pickle.gz", "-o", trace, NULL));
+    p = program_run("report", trace, "--json", NULL);
+    /* as of the whole run: 10 parameters, each block rounded up, and two states for each */
+    assert_int_equal(json_int(p.out, "$.peak.by_category.parameter"), 249344);
+    assert_int_equal(json_int(p.out, "$.peak.by_category.optimizer"), 2 * 249344);
+    assert_int_equal(json_int(p.out, "$.peak.by_category.input"), 200704 + 512);
+    assert_int_equal(json_int(p.out, "$.peak.by_category.other"), 0);
+    program_release(&p);
+}
+
 /* Which line, module, category holds most at the peak: the rows say it, and add up. */
 static void the_report_says_who_made_what_fills_the_device(void **state)
 {
@@ -264,6 +281,7 @@ int main(void)
         cmocka_unit_test(lines_are_those_of_the_net),
         cmocka_unit_test(figures_do_not_depend_on_what_is_derived),
         cmocka_unit_test(two_imported_traces_can_be_compared),
+        cmocka_unit_test(what_a_full_ring_lost_is_told_by_the_end),
         cmocka_unit_test(the_report_says_who_made_what_fills_the_device),
     };
 

@@ -164,3 +164,29 @@ void recording_import(const struct recording *r, struct imp_import *out)
                  i + 1);
     }
 }
+
+void recording_old(struct imp_import *import, uint64_t address, uint64_t bytes, size_t count)
+{
+    struct imp_import old = {.events = import->events,
+                             .event_count = import->event_count,
+                             .from = import->from,
+                             .from_count = import->from_count};
+
+    import->events = NULL;
+    import->from = NULL;
+    import->event_count = import->event_cap = import->from_count = import->from_cap = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct vs_mem_event from = {.address = address + i * bytes, .bytes = bytes};
+
+        made(import, VS_EV_ALLOC, i + 1, &from, 0);
+    }
+    import->start_events = count;
+    for (size_t i = 0; i < old.event_count; i++) {
+        const struct vs_mem_event from = {.address = old.events[i].d, .bytes = old.events[i].b};
+
+        made(import, (enum vs_event_kind)old.events[i].kind, old.events[i].a + count, &from,
+             old.from[i]);
+    }
+    vs_free(old.events);
+    vs_free(old.from);
+}

@@ -28,6 +28,9 @@ void recording_release(struct recording *r);
  */
 void recording_import(const struct recording *r, struct imp_import *out);
 
+/* Older blocks side by side in front of all that is in an import without any, `count` of so many bytes from an address on. */
+void recording_old(struct imp_import *import, uint64_t address, uint64_t bytes, size_t count);
+
 /* Some stacks of a training program, to be put together with `|`. */
 #define CALL "/p/site-packages/torch/nn/modules/module.py _call_impl 1750"
 #define NET "net.py forward 10|" CALL "|train.py main 5"

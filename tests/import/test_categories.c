@@ -194,6 +194,64 @@ static void what_is_older_is_told_by_its_end(void **state)
               "optimizer temporary");
 }
 
+/* Names that are neither phases nor steps, where the first range of each begins: events 3 and 5 of the trace. */
+static void what_a_program_noted_becomes_marks(void **state)
+{
+    struct recording r = {.list = {.events = NULL}};
+    struct imp_import import;
+
+    (void)state;
+    recording_note(&r, "forward", false);
+    recording_alloc(&r, 1, 512, NET);
+    recording_note(&r, "attention", false);
+    recording_alloc(&r, 2, 512, NET);
+    recording_note(&r, "attention", true);
+    recording_note(&r, "ProfilerStep#1", false);
+    recording_note(&r, "attention", false);
+    recording_note(&r, "mlp", false);
+    recording_alloc(&r, 3, 512, NET);
+    recording_import(&r, &import);
+    imp_derive(&import, &r.list);
+    assert_int_equal(import.mark_count, 2);
+    assert_string_equal(import.strings[import.marks[0].name - 1], "attention");
+    assert_string_equal(import.strings[import.marks[1].name - 1], "mlp");
+    assert_int_equal(import.events[import.marks[0].event - 1].d, 2);
+    assert_int_equal(import.events[import.marks[1].event - 1].d, 3);
+    imp_release(&import);
+    recording_release(&r);
+}
+
+/* The state at the end has a stack for what is there. */
+static void what_is_older_and_stays_is_told_by_the_state_at_the_end(void **state)
+{
+    static const char *const STACKS[] = {MOVE("966"), STATE, NET, NODE, "train.py main 2", NULL};
+    struct recording r = {.list = {.events = NULL}};
+    struct imp_import import;
+    struct vs_mem_segment *segment;
+
+    (void)state;
+    segment = vs_memlist_add_segment(&r.list);
+    segment->address = 4096;
+    for (size_t i = 0; i < 6; i++) {
+        struct vs_mem_block block = {.bytes = 512, .requested = 512, .state = VS_MEM_ALLOCATED};
+
+        recording_alloc(&r, 1, 1, STACKS[i]);
+        block.stack = r.list.events[0].stack;
+        r.list.event_count = 0;
+        vs_memlist_add_block(&r.list, block);
+    }
+    recording_alloc(&r, 8192, 512, NET);
+    recording_import(&r, &import);
+    recording_old(&import, 4096, 512, 6);
+    imp_derive(&import, &r.list);
+    assert_int_equal(import.events[0].aux, VS_CAT_PARAMETER);
+    assert_int_equal(import.events[1].aux, VS_CAT_OPTIMIZER);
+    assert_int_equal(import.events[2].aux, VS_CAT_ACTIVATION);
+    assert_int_equal(import.events[3].aux, VS_CAT_GRADIENT);
+    imp_release(&import);
+    recording_release(&r);
+}
+
 /* A list without stacks: nothing is said of anything. */
 static void without_stacks_everything_is_other(void **state)
 {
@@ -218,6 +276,8 @@ int main(void)
         cmocka_unit_test(state_is_made_in_the_step_and_stays),
         cmocka_unit_test(an_optimizer_that_makes_parameters_anew_makes_parameters),
         cmocka_unit_test(what_is_older_is_told_by_its_end),
+        cmocka_unit_test(what_a_program_noted_becomes_marks),
+        cmocka_unit_test(what_is_older_and_stays_is_told_by_the_state_at_the_end),
         cmocka_unit_test(without_stacks_everything_is_other),
     };
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """A net file's training run as PyTorch's own memory snapshot.
 
-    python3 tests/oracle/snapshot.py NET.py OUT.pickle.gz [--stacks all|python] [--notes on] [--TOGGLE VALUE ...]
+    python3 tests/oracle/snapshot.py NET.py OUT.pickle.gz [--stacks all|python] [--notes on] [--last N] [--TOGGLE VALUE ...]
 
 The program is loop.py's, run as tests/oracle/run.py runs it, on a GPU or its stand-in, so it allocates what `vramscope record NET.py`
 with the same toggles does. --notes on puts each phase's name on its events (user_metadata) and each step into a range
-(ProfilerStep#N). Paths are shortened, and frames outside of PyTorch and Python left out.
+(ProfilerStep#N). --last N keeps the last N events only, as a full ring does. Paths are shortened, and frames outside of PyTorch and Python left out.
 """
 import gzip
 import os
@@ -51,7 +51,7 @@ class Notes:
 
 
 def words(argv):
-    own = {"stacks": "all", "notes": "off"}
+    own = {"stacks": "all", "notes": "off", "last": "0"}
     given, rest, argv = {}, [], list(argv)
     while argv:
         word = argv.pop(0)
@@ -119,7 +119,8 @@ def main():
     net = netfile.NetFile(net_path)
     toggles = tg.settle(given, net)
     torch.cuda.init()
-    torch.cuda.memory._record_memory_history("all", context="all", stacks=own["stacks"])
+    torch.cuda.memory._record_memory_history("all", context="all", stacks=own["stacks"],
+                                             max_entries=int(own["last"]) or sys.maxsize)
     model, optimizer, scaler, _ = record.make(net, toggles, None)
     loop.train(net, model, optimizer, scaler, toggles, "cuda", Notes(torch, own["notes"] == "on"))
     snapshot = torch.cuda.memory._snapshot()
