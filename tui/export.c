@@ -50,8 +50,11 @@ static enum vs_status run_write(const struct tui_app *app, enum exp_format forma
     struct exp_options options = {.format = format, .to = path};
     enum vs_status st;
 
+    /* one run alone is called as its net is */
     if (app->change.is_shown && !app->change.name)
         tui_change_text(app, &title);
+    else if (other)
+        vs_text_add(&title, app->change.is_shown ? app->change.name : app->name);
     if (title.len)
         options.name = vs_text_get(&title);
     if (info->takes & EXP_MOMENT)
@@ -78,6 +81,13 @@ static enum vs_status pane_write(const struct tui_app *app, FILE *file, const ch
         st = vs_fail(err, VS_E_IO, "%s: cannot be written: %s", path, strerror(errno));
     vs_text_release(&text);
     return st;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t len = strlen(text);
+
+    return len >= strlen(end) && strcmp(text + len - strlen(end), end) == 0;
 }
 
 /* Into a new file; nothing is left of it where that fails. */
@@ -124,6 +134,8 @@ void tui_export(struct tui_app *app, const char *words)
         tui_app_fail(app, "`:export FORMAT FILE`; <tab> lists the formats");
     } else if (!is_text && exp_format_find(name, &format, &err)) {
         tui_app_fail(app, "%s", err.text);
+    } else if (ends_with(words, ".gz")) {
+        tui_app_fail(app, "`vramscope export` compresses; here name it without .gz");
     } else {
         path = *words
                    ? vs_strdup(words)

@@ -466,6 +466,17 @@ static void a_run_and_a_pane_are_written_as_files(void **state)
     assert_non_null(strstr(screen, text));
     free(text);
     free(screen);
+    /* of two runs both */
+    free(folded);
+    folded = strdup(program_path("both.svg"));
+    snprintf(line, sizeof(line), ":set inplace=on<enter>:export svg %s<enter>", folded);
+    session_type(&app, line);
+    text = file_text(folded);
+    assert_non_null(strstr(text, "inplace=on: peak 84.0 MiB"));
+    assert_non_null(strstr(text, "variables.db: peak 100.0 MiB"));
+    free(text);
+    session_type(&app, ":export csv x.csv.gz<enter>");
+    session_expect(&app, "name it without .gz");
     /* what is there stays, and what is no format is offered one */
     snprintf(line, sizeof(line), ":export csv %s<enter>", pane);
     session_type(&app, line);
