@@ -64,7 +64,7 @@ bool sto_codec_width_is_legal(uint32_t width)
     return width <= STO_WIDTH_SHORT_MAX || width == STO_WIDTH_MAX;
 }
 
-/* Words of few bytes are most of a trace: written out, they cost a nanosecond each. */
+/* Words of few bytes are most of a trace: loaded at once, and pushed together, they cost a nanosecond each. */
 static inline uint64_t word_1(const uint8_t *in)
 {
     return in[0] & 0x7f;
@@ -72,7 +72,9 @@ static inline uint64_t word_1(const uint8_t *in)
 
 static inline uint64_t word_2(const uint8_t *in)
 {
-    return word_1(in) | (uint64_t)(in[1] & 0x7f) << STO_GROUP_BITS;
+    uint32_t n = (uint32_t)in[0] | (uint32_t)in[1] << 8;
+
+    return (n & 0x7f) | (n >> 1 & 0x3f80);
 }
 
 static inline uint64_t word_3(const uint8_t *in)
@@ -82,7 +84,11 @@ static inline uint64_t word_3(const uint8_t *in)
 
 static inline uint64_t word_4(const uint8_t *in)
 {
-    return word_3(in) | (uint64_t)(in[3] & 0x7f) << 3 * STO_GROUP_BITS;
+    uint32_t n =
+        (uint32_t)in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
+
+    n = (n & 0x7f007f) | (n >> 1 & 0x3f803f80);
+    return (n & 0x3fff) | (n >> 2 & 0xfffc000);
 }
 
 static inline uint64_t word_5(const uint8_t *in)
@@ -175,45 +181,60 @@ static bool column_open(const struct sto_block *block, const struct sto_column *
     return true;
 }
 
-/* Each word is a number of the column. */
+/* The words themselves. */
 static void words_take(const struct column_in *in, size_t first, size_t count, int64_t *out)
 {
-    const struct sto_column *col = in->col;
-    const uint8_t *at = in->data + first * col->width;
+    uint32_t width = in->col->width;
+    const uint8_t *at = in->data + first * width;
 
-    switch (col->width) {
+    switch (width) {
     case 1:
         for (size_t i = 0; i < count; i++)
-            out[i] = column_word(col, word_1(at + i));
+            out[i] = (int64_t)word_1(at + i);
         break;
     case 2:
         for (size_t i = 0; i < count; i++)
-            out[i] = column_word(col, word_2(at + 2 * i));
+            out[i] = (int64_t)word_2(at + 2 * i);
         break;
     case 3:
         for (size_t i = 0; i < count; i++)
-            out[i] = column_word(col, word_3(at + 3 * i));
+            out[i] = (int64_t)word_3(at + 3 * i);
+        break;
+    case 4:
+        for (size_t i = 0; i < count; i++)
+            out[i] = (int64_t)word_4(at + 4 * i);
         break;
     default:
         for (size_t i = 0; i < count; i++)
-            out[i] = column_word(col, word_get(at + i * col->width, col->width));
+            out[i] = (int64_t)word_get(at + i * width, width);
         break;
+    }
+}
+
+/* base + unit * word; most units are 1, and a multiplication of 64 bits is what keeps a loop from being made of wide instructions. */
+static void words_scale(const struct sto_column *col, size_t count, int64_t *out)
+{
+    uint64_t base = (uint64_t)col->base;
+
+    if (col->unit == 1) {
+        for (size_t i = 0; i < count; i++)
+            out[i] = (int64_t)(base + (uint64_t)out[i]);
+    } else {
+        for (size_t i = 0; i < count; i++)
+            out[i] = column_word(col, (uint64_t)out[i]);
     }
 }
 
 /* Each word is the number of an entry in the dictionary. False: there is no such entry. */
 static bool codes_take(const struct column_in *in, size_t first, size_t count, int64_t *out)
 {
-    const uint8_t *at = in->data + first * in->col->width;
-    bool is_bad = false;
-
+    words_take(in, first, count, out);
     for (size_t i = 0; i < count; i++) {
-        uint64_t code = in->col->width == 1 ? word_1(at + i) : word_2(at + 2 * i);
-
-        is_bad |= code >= in->dict_count;
-        out[i] = code < in->dict_count ? in->dict[code] : 0;
+        if ((uint64_t)out[i] >= in->dict_count)
+            return false;
+        out[i] = in->dict[out[i]];
     }
-    return !is_bad;
+    return true;
 }
 
 /* Values first … first + count - 1 of the column. False where it is damaged. */
@@ -226,6 +247,7 @@ static bool column_take(const struct column_in *in, size_t first, size_t count, 
             return false;
     } else if (in->data) {
         words_take(in, first, count, out);
+        words_scale(in->col, count, out);
     } else {
         for (size_t i = 0; i < count; i++)
             out[i] = in->col->base;
