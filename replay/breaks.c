@@ -217,8 +217,10 @@ enum vs_status rpl_breaks_run(struct rpl_breaks *breaks, uint64_t seq, bool is_b
     enum vs_status st = VS_OK;
 
     memset(out, 0, sizeof(*out));
-    for (size_t i = 0; i < breaks->count; i++)
+    for (size_t i = 0; !st && i < breaks->count; i++) {
         rpl_entry_look(breaks->entries[i], breaks->index->trace);
+        st = rpl_entry_bound(breaks->entries[i], breaks->index, err);
+    }
     while (!st && !out->seq && (is_backward ? at > 1 : at <= count)) {
         size_t chunk = rpl_index_chunk_of(is_backward ? at - 1 : at);
         uint64_t first = rpl_index_chunk_first(chunk);
@@ -232,7 +234,7 @@ enum vs_status rpl_breaks_run(struct rpl_breaks *breaks, uint64_t seq, bool is_b
             struct rpl_entry *entry = breaks->entries[i];
 
             entry->is_looked_at = false;
-            if (entry->shown.is_on)
+            if (entry->shown.is_on && entry->first_seq <= last && entry->last_seq >= first)
                 st = rpl_entry_may(breaks->index, entry, chunk, &entry->is_looked_at, err);
             may_any |= entry->is_looked_at;
         }

@@ -1,7 +1,7 @@
 /*
  * replay/breaks_internal.h - a condition, taken apart, and what is known of it in a trace.
  *
- * For:            replay/breaks.c, replay/breaks_parse.c, replay/breaks_look.c.
+ * For:            replay/breaks.c, replay/breaks_parse.c, replay/breaks_look.c, replay/breaks_bound.c.
  * Must not know:  command lines.
  * Invariant:      a condition has at least one term; some kind of event can fulfil all of them.
  */
@@ -99,6 +99,7 @@ bool rpl_term_compares(const struct rpl_term *term, int64_t number);
  * names     of a watch, by string id: does the name match?
  * place_bits  those of the places where it holds, as in struct rpl_chunk
  * holds     it held right after the event before
+ * first_seq, last_seq   no event before or after can hit; looked up when the trace had `events` events
  */
 struct rpl_entry {
     struct rpl_break shown;
@@ -113,13 +114,26 @@ struct rpl_entry {
     bool has_places;
     bool holds;
     bool is_looked_at;
+    uint64_t first_seq;
+    uint64_t last_seq;
+    uint64_t events;
 };
 
 /* Look at the places that were not there last time. */
 void rpl_entry_look(struct rpl_entry *entry, const struct rpl_trace *trace);
+/* Find out between which events it can hit at all. */
+VS_MUST_USE enum vs_status rpl_entry_bound(struct rpl_entry *entry, struct rpl_index *index,
+                                           struct vs_error *err);
 /* Of a break: does its condition hold right after the event that the walk stands after? event: that event, NULL at a chunk's start. */
 bool rpl_entry_holds(const struct rpl_entry *entry, const struct rpl_walk *walk,
                      const struct vs_event *event);
+/* Do the terms about places hold at this one? There may be none. Of a watch: does "MODULE.OP" match? The place has been looked at. */
+bool rpl_entry_has_place(const struct rpl_entry *entry, uint32_t place);
+/* Of a watch: does the name, or "SCOPE.NAME", match? Both are string ids. */
+bool rpl_entry_has_name(struct rpl_entry *entry, const struct rpl_trace *trace, uint32_t name,
+                        uint32_t scope);
+/* A term about the total, what is reserved, or the slack: can it hold where these lie in such a range? */
+bool rpl_term_can(const struct rpl_term *term, const struct rpl_node *range);
 /* Of a watch: does the event hit? */
 VS_MUST_USE enum vs_status rpl_entry_watch_hits(struct rpl_entry *entry, struct rpl_index *index,
                                                 const struct vs_event *event, bool *out,

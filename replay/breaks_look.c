@@ -111,6 +111,11 @@ static bool place_holds(const struct rpl_entry *entry, uint32_t place)
                                       : entry->places[0] == MATCHES;
 }
 
+bool rpl_entry_has_place(const struct rpl_entry *entry, uint32_t place)
+{
+    return (!entry->has_places && !entry->glob) || place_holds(entry, place);
+}
+
 /* ---- one event ---- */
 
 static bool slack_compares(const struct rpl_term *term, uint64_t allocated, uint64_t reserved)
@@ -201,19 +206,25 @@ static bool name_matches(struct rpl_entry *entry, const struct rpl_trace *trace,
 
 /* "FUNCTION.NAME" against the watch. */
 static bool variable_matches(const struct rpl_entry *entry, const struct rpl_trace *trace,
-                             const struct vs_event *event)
+                             uint32_t name_id, uint32_t scope_id)
 {
-    const char *scope = rpl_trace_string(trace, (uint32_t)event->d);
-    const char *name = rpl_trace_string(trace, (uint32_t)event->c);
+    const char *scope = rpl_trace_string(trace, scope_id);
+    const char *name = rpl_trace_string(trace, name_id);
     char text[512];
     size_t len = strlen(scope);
 
-    if (!event->d || len + strlen(name) + 2 > sizeof(text))
+    if (!scope_id || len + strlen(name) + 2 > sizeof(text))
         return false;
     memcpy(text, scope, len);
     text[len] = '.';
     strcpy(text + len + 1, name);
     return rpl_glob_matches(entry->glob, text);
+}
+
+bool rpl_entry_has_name(struct rpl_entry *entry, const struct rpl_trace *trace, uint32_t name,
+                        uint32_t scope)
+{
+    return name_matches(entry, trace, name) || variable_matches(entry, trace, name, scope);
 }
 
 enum vs_status rpl_entry_watch_hits(struct rpl_entry *entry, struct rpl_index *index,
@@ -226,8 +237,7 @@ enum vs_status rpl_entry_watch_hits(struct rpl_entry *entry, struct rpl_index *i
     if (!(RPL_WATCH_KINDS >> event->kind & 1))
         return VS_OK;
     if (event->kind == VS_EV_HOLD || event->kind == VS_EV_DROP) {
-        *out = name_matches(entry, index->trace, (uint32_t)event->c) ||
-               variable_matches(entry, index->trace, event);
+        *out = rpl_entry_has_name(entry, index->trace, (uint32_t)event->c, (uint32_t)event->d);
         return VS_OK;
     }
     st = rpl_life_get(index, event->a, &life, err);
@@ -269,6 +279,15 @@ static enum answer slack_between(const struct rpl_term *term, const struct rpl_n
     if (at_most == at_least)
         return at_most ? ALWAYS : NEVER;
     return SOMETIMES;
+}
+
+bool rpl_term_can(const struct rpl_term *term, const struct rpl_node *range)
+{
+    if (term->field == RPL_TERM_TOTAL)
+        return between(term, range->allocated_min, range->allocated_max) != NEVER;
+    if (term->field == RPL_TERM_RESERVED)
+        return between(term, range->reserved_min, range->reserved_max) != NEVER;
+    return slack_between(term, range) != NEVER;
 }
 
 /* A size: of allocs alone is something known. */

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "replay/cursor.h"
 #include "replay/index_internal.h"
+#include "replay/sorts.h"
 #include "replay/trace_internal.h"
 
 size_t rpl_index_chunk_of(uint64_t seq)
@@ -101,6 +102,7 @@ void rpl_index_free(struct rpl_index *index)
     rpl_cursor_free(index->scan);
     rpl_index_build_begin(index); /* lets go of all that was made or read */
     rpl_builder_free(index->builder);
+    rpl_sorts_free(index->sorts);
     for (size_t i = 0; i < RPL_LEVEL_COUNT; i++) {
         vs_free(index->levels[i].items);
         vs_free(index->levels[i].is_there);
@@ -182,6 +184,23 @@ enum vs_status rpl_index_event(struct rpl_index *index, uint64_t seq, struct vs_
     if (!st)
         *out = events[seq - rpl_index_chunk_first(chunk)];
     return st;
+}
+
+void rpl_index_ahead(struct rpl_index *index, uint64_t seq)
+{
+    size_t chunk = rpl_index_chunk_of(seq);
+    struct vs_error ignored = VS_ERROR_INIT;
+    const struct vs_event *events;
+    enum vs_status st = VS_OK;
+
+    VS_ASSERT(seq >= 1 && seq <= index->event_count);
+    if (!index->reader)
+        return;
+    if (chunk + 1 < index->chunk_count)
+        st = rpl_index_span(index, chunk + 1, &events, &ignored);
+    if (chunk)
+        st = rpl_index_span(index, chunk - 1, &events, &ignored);
+    (void)st;
 }
 
 struct rpl_top rpl_index_top(const struct rpl_index *index)

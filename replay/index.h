@@ -70,6 +70,12 @@ VS_MUST_USE enum vs_status rpl_index_event(struct rpl_index *index, uint64_t seq
                                            struct vs_event *out, struct vs_error *err);
 
 /*
+ * While nobody waits: read what lies on both sides of event `seq`, 1 … count, so that the next step from there need not. Costs reading two
+ * chunks at most, nothing where they were read lately, and nothing of a trace in memory. What cannot be read is told to whoever asks for it.
+ */
+void rpl_index_ahead(struct rpl_index *index, uint64_t seq);
+
+/*
  * The highest allocated bytes, and the event after which they were first reached. 0 and 0 where nothing was ever allocated.
  */
 struct rpl_top {

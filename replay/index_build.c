@@ -12,6 +12,7 @@
 #include "base/sort.h"
 #include "replay/idle.h"
 #include "replay/index_build_internal.h"
+#include "replay/sorts.h"
 #include "replay/trace_internal.h"
 
 /* A frame is kept where at least this many events per block and holder in it went by since the one before. */
@@ -126,14 +127,18 @@ void rpl_index_build_begin(struct rpl_index *index)
     index->has_peaks = true;
     rpl_idle_free(index->idle);
     index->idle = NULL;
+    rpl_sorts_free(index->sorts);
+    index->sorts = NULL;
     memset(&index->facts, 0, sizeof(index->facts));
     for (size_t i = 0; i < RPL_LEVEL_COUNT; i++)
         pages_reset(&index->levels[i], sizeof(struct rpl_node), RPL_NODE_GROUP);
     pages_reset(&index->rows, sizeof(struct rpl_row), RPL_ROW_GROUP);
     pages_reset(&index->nodes, sizeof(uint32_t), RPL_NODE_NAME_GROUP);
     b->has_state = index->reader != NULL;
-    if (b->has_state)
+    if (b->has_state) {
         rpl_state_init(&b->state);
+        index->sorts = rpl_sorts_new();
+    }
     rpl_live_init(&b->ops);
     b->step = -1;
     b->phase = VS_PHASE_SETUP;
@@ -391,6 +396,8 @@ static enum vs_status event_take(struct rpl_index *index, struct rpl_chunk *chun
     }
     if (event->place != b->place || offset == 0)
         place_note(index, chunk, offset, event);
+    if (index->sorts)
+        rpl_sorts_note(index->sorts, seq, event, b->phase, b->allocated, b->reserved);
     index->event_count = seq;
     return VS_OK;
 }

@@ -44,6 +44,7 @@ enum rpl_part {
     RPL_PART_TOUCHED,
     RPL_PART_NAMES,
     RPL_PART_IDLE,
+    RPL_PART_SORTS,
     RPL_PART_LEVEL /* + level of the pyramid */
 };
 /* A shorter trace is read in no time: nothing of it is stored. */
@@ -172,6 +173,7 @@ struct rpl_facts {
 struct rpl_builder;
 struct rpl_cursor;
 struct rpl_idle;
+struct rpl_sorts;
 
 #define RPL_WINDOW 6
 struct rpl_window_slot {
@@ -189,7 +191,7 @@ struct rpl_window_slot {
  *              events after the one before, from offset 0 on, and the change
  * builder      what making it goes on with; NULL where is_paged
  * bytes        a part that was read last
- * idle         what rpl_idle_get gives; NULL until somebody asks
+ * idle, sorts  what rpl_idle_get and rpl_sorts_get give; NULL until somebody asks, but for the sorts of an index that is made
  * scan         goes where a figure needs the whole state; NULL until then
  */
 struct rpl_index {
@@ -222,6 +224,7 @@ struct rpl_index {
     uint64_t clock;
     struct rpl_cursor *scan;
     struct rpl_idle *idle;
+    struct rpl_sorts *sorts;
 };
 
 /* ---- index.c ---- */

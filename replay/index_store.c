@@ -11,6 +11,7 @@
 #include "replay/index_internal.h"
 #include "replay/index_pack.h"
 #include "replay/pack.h"
+#include "replay/sorts.h"
 #include "replay/trace_internal.h"
 #include "store/derived.h"
 
@@ -210,6 +211,32 @@ enum vs_status rpl_idle_get(struct rpl_index *index, const struct rpl_idle **out
     if (!st && !index->idle)
         st = rpl_idle_find(index, &index->idle, err);
     *out = index->idle;
+    return st;
+}
+
+/* From the file, likewise. */
+static enum vs_status sorts_load(struct rpl_index *index, struct vs_error *err)
+{
+    struct rpl_unpack in;
+    enum vs_status st = part_open(index, part_id(RPL_PART_SORTS, 0, 0), &in, err);
+
+    if (st)
+        return st;
+    index->sorts = rpl_sorts_unpack(&in, index->event_count);
+    return index->sorts ? VS_OK : VS_E_NOT_FOUND;
+}
+
+enum vs_status rpl_sorts_get(struct rpl_index *index, const struct rpl_sorts **out,
+                             struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    if (!index->sorts && index->is_paged) {
+        st = sorts_load(index, err);
+        if (st == VS_E_NOT_FOUND)
+            st = rebuild(index, err);
+    }
+    *out = index->sorts && !index->sorts->is_full ? index->sorts : NULL;
     return st;
 }
 
@@ -449,6 +476,15 @@ static enum vs_status idle_save(struct sto_derived_writer *w, struct rpl_index *
     return sto_derived_put(w, part_id(RPL_PART_IDLE, 0, 0), pack->bytes, pack->len, err);
 }
 
+static enum vs_status sorts_save(struct sto_derived_writer *w, const struct rpl_index *index,
+                                 struct rpl_pack *pack, struct vs_error *err)
+{
+    rpl_pack_clear(pack);
+    rpl_sorts_pack(index->sorts, pack);
+    rpl_pack_seal(pack);
+    return sto_derived_put(w, part_id(RPL_PART_SORTS, 0, 0), pack->bytes, pack->len, err);
+}
+
 enum vs_status rpl_index_save(struct rpl_index *index, struct vs_error *err)
 {
     struct vs_error ignored = VS_ERROR_INIT;
@@ -470,6 +506,8 @@ enum vs_status rpl_index_save(struct rpl_index *index, struct vs_error *err)
         st = names_save(w, index, &pack, err);
     if (!st)
         st = idle_save(w, index, &pack, err);
+    if (!st)
+        st = sorts_save(w, index, &pack, err);
     if (!st)
         st = groups_save(w, index, RPL_PART_LIVES, 0, &index->rows, &pack, err);
     if (!st)
