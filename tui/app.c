@@ -413,6 +413,12 @@ void tui_app_sync(struct tui_app *app)
     }
 }
 
+void tui_app_idle(struct tui_app *app)
+{
+    if (app->at)
+        rpl_index_ahead(tui_app_run(app)->index, app->at);
+}
+
 /* ---- filters ---- */
 
 bool tui_app_is_hidden(const struct tui_app *app, int category)

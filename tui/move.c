@@ -10,6 +10,7 @@
 #include "replay/lives.h"
 #include "replay/step.h"
 #include "tui/act.h"
+#include "tui/waiting.h"
 
 /* Zooming in ends with so many events. */
 #define WINDOW_MIN 8
@@ -73,17 +74,19 @@ static void run_to_hit(struct tui_app *app, bool is_back, int64_t count)
     struct rpl_breaks *breaks = tui_app_run(app)->breaks;
     struct vs_error err = VS_ERROR_INIT;
     struct rpl_hit last = {.seq = 0};
+    struct tui_waiting waiting;
 
     if (!rpl_breaks_count(breaks)) {
         tui_app_say(app,
                     "nothing to stop at: b breaks on this line, `:break total > 1G` on a size");
         return;
     }
+    tui_waiting_init(&waiting, app, "looking for the next hit");
     for (int64_t i = 0; i < count; i++) {
         struct rpl_hit hit;
 
-        if (rpl_breaks_run(breaks, last.seq ? last.seq : app->at, is_back, NULL, NULL, &hit,
-                           &err)) {
+        if (rpl_breaks_run(breaks, last.seq ? last.seq : app->at, is_back, tui_waiting_show,
+                           &waiting, &hit, &err)) {
             tui_app_fail(app, "%s", err.text);
             return;
         }

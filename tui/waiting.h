@@ -12,11 +12,12 @@
 
 #include "tui/app.h"
 
-/* words: "running the net again"; shown: when the progress was drawn last. */
+/* words: "running the net again"; shown: when the progress was drawn last, or the work began; is_shown: it was drawn. */
 struct tui_waiting {
     struct tui_app *app;
     const char *words;
     struct timespec shown;
+    bool is_shown;
 };
 
 void tui_waiting_init(struct tui_waiting *waiting, struct tui_app *app, const char *words);
