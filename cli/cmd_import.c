@@ -14,6 +14,7 @@
 #include "cli/cmds.h"
 #include "import/importing.h"
 #include "import/partial.h"
+#include "replay/index.h"
 #include "store/marks.h"
 #include "store/memlist.h"
 
@@ -96,6 +97,8 @@ static enum vs_status trace_write(struct session *s, const char *path, struct vs
     st = imp_write(s->imports, s->lists, s->count, strcmp(from, "-") == 0 ? "standard input" : from,
                    writer, err);
     closed = sto_writer_close(writer, !st, st ? &later : err);
+    if (!st && !closed)
+        (void)!rpl_index_make(path, &later); /* who looks at it first makes it otherwise */
     return st ? st : closed;
 }
 
