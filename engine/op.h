@@ -56,7 +56,7 @@ struct eng_index {
 /* One argument. Borrowed: eng_call takes no reference. */
 struct eng_arg {
     enum eng_arg_kind kind;
-    uint32_t count; /* tensors, ints, index items */
+    uint32_t count; /* tensors, ints, index items; of a scalar 1 where it is True or False */
     union {
         struct eng_tensor *tensor;
         struct eng_tensor *const *tensors;

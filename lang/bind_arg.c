@@ -49,6 +49,7 @@ struct eng_arg lang_scalar_arg(struct lang_value number)
     struct eng_arg a = eng_anone();
 
     a.kind = ENG_A_SCALAR;
+    a.count = number.kind == LANG_BOOL;
     a.v.scalar = lang_scalar(number);
     return a;
 }

@@ -69,21 +69,25 @@ static enum vs_dtype promoted(const struct eng_op_call *c)
     return eng_result_dtype(pair, 2, &c->a[1]);
 }
 
-/* Masks are not numbers: `1 - mask` is written `~mask`. */
+/* Masks are not numbers: `1 - mask` is written `~mask`. Nor is True, which PyTorch takes for a tensor of one. */
 static bool may_subtract(struct eng_op_call *c)
 {
+    int bools = 0;
+
     for (int i = 0; i < 2; i++) {
         const struct eng_tensor *t = eng_c_tensor(c, i);
 
-        if (t && t->dtype == VS_BOOL) {
-            eng_fail(
-                c->e, VS_E_TYPE,
-                "Subtraction, the `-` operator, with a bool tensor is not supported. If you "
-                "are trying to invert a mask, use the `~` or `logical_not()` operator instead.");
-            return false;
-        }
+        bools += t ? t->dtype == VS_BOOL : c->a[i].kind == ENG_A_SCALAR && c->a[i].count;
     }
-    return true;
+    if (bools == 2)
+        eng_fail(c->e, VS_E_TYPE,
+                 "Subtraction, the `-` operator, with two bool tensors is not supported. Use the "
+                 "`^` or `logical_xor()` operator instead.");
+    else if (bools)
+        eng_fail(c->e, VS_E_TYPE,
+                 "Subtraction, the `-` operator, with a bool tensor is not supported. If you "
+                 "are trying to invert a mask, use the `~` or `logical_not()` operator instead.");
+    return !bools;
 }
 
 /* Shapes: broadcast. */

@@ -529,6 +529,38 @@ static void in_place_is_refused_where_the_old_value_is_needed(void **state)
 }
 
 /* 0 * inf: the gradient of sqrt at 0, times the 0 that came in. */
+static void true_is_not_subtracted_from_a_tensor(void **state)
+{
+    /* as PyTorch 2.15 words it; a number or the other operators do not mind */
+    static const struct {
+        const char *line;
+        const char *said;
+    } cases[] = {
+        {"y = x - True", "with a bool tensor is not supported"},
+        {"y = True - x", "with a bool tensor is not supported"},
+        {"x -= False", "with a bool tensor is not supported"},
+        {"y = (x > 0) - 1", "with a bool tensor is not supported"},
+        {"y = (x > 0) - True", "with two bool tensors is not supported"},
+        {"y = x - 1 + True * x", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct run r = {0};
+        char net[2048];
+
+        snprintf(net, sizeof(net),
+                 MLP "x = torch.ones(3)\n"
+                     "%s\n",
+                 cases[i].line);
+        run_net(&r, net);
+        assert_int_equal(r.st, cases[i].said ? VS_E_TYPE : VS_OK);
+        if (cases[i].said)
+            assert_non_null(strstr(r.err.text, cases[i].said));
+        run_release(&r);
+    }
+}
+
 static void anomaly_detection_names_the_node_that_gave_nan(void **state)
 {
     static const char net[] = HEAD "class Net(nn.Module):\n"
@@ -582,6 +614,7 @@ int main(void)
         cmocka_unit_test(the_loss_summed_as_a_tensor_stays),
         cmocka_unit_test(a_library_parsed_once_serves_every_run),
         cmocka_unit_test(in_place_is_refused_where_the_old_value_is_needed),
+        cmocka_unit_test(true_is_not_subtracted_from_a_tensor),
         cmocka_unit_test(anomaly_detection_names_the_node_that_gave_nan),
     };
 
