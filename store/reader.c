@@ -17,6 +17,7 @@
 #include "store/chunk_internal.h"
 #include "store/codec.h"
 #include "store/db_internal.h"
+#include "store/devices_internal.h"
 #include "store/migrate.h"
 #include "store/reader_internal.h"
 #include "store/shape.h"
@@ -47,9 +48,7 @@ struct sto_reader {
     struct rows shapes;
     struct rows steps;
     struct rows phases;
-    struct rows devices;
-    size_t device;   /* the one that is read */
-    uint64_t before; /* events before its first */
+    struct sto_devices devices;
     struct sto_chunks *chunks;
     struct sto_tensors *tensors;
 };
@@ -196,18 +195,6 @@ static bool phase_take(struct sto_reader *r, sqlite3_stmt *stmt)
     row->reserved_peak = column_u64(stmt, 9);
     row->peak_seq = column_u64(stmt, 10);
     return true;
-}
-
-static bool device_take(struct sto_reader *r, sqlite3_stmt *stmt)
-{
-    struct sto_device *row = row_add(&r->devices, sizeof(*row));
-
-    row->number = column_u64(stmt, 0);
-    row->first_seq = column_u64(stmt, 1);
-    row->last_seq = column_u64(stmt, 2);
-    row->blocks_before = column_u64(stmt, 3);
-    return row->first_seq > (r->devices.count > 1 ? row[-1].last_seq : 0) &&
-           row->last_seq >= row->first_seq;
 }
 
 static bool shape_take(struct sto_reader *r, sqlite3_stmt *stmt)
@@ -369,63 +356,22 @@ static enum vs_status connection_open(struct sto_reader *r, struct vs_error *err
 
 /* ---- devices ---- */
 
-static const struct sto_device *device_of(const struct sto_reader *r)
+/* Of the steps only those of the device that is read stay, counted from its first event. */
+static void steps_choose(struct sto_reader *r)
 {
-    return r->devices.count ? (const struct sto_device *)r->devices.rows + r->device : NULL;
-}
-
-static enum vs_status devices_load(struct sto_reader *r, struct vs_error *err)
-{
-    const struct sto_device *last;
-    sqlite3_int64 exists = 0;
-    enum vs_status st = sto_db_number(
-        &r->db, "SELECT count(*) FROM sqlite_schema WHERE name = 'device'", &exists, err);
-
-    if (!st && exists)
-        st = rows_load(r,
-                       "SELECT number, first_seq, last_seq, blocks_before FROM device "
-                       "ORDER BY first_seq",
-                       0, device_take, err);
-    last = (const struct sto_device *)r->devices.rows + r->devices.count;
-    if (!st && r->devices.count && last[-1].last_seq > sto_chunks_event_count(r->chunks))
-        st = vs_fail(err, VS_E_DAMAGED,
-                     "%s: the trace is damaged (events of a device are missing); record it again",
-                     r->path);
-    return st;
-}
-
-/* The wanted device (-1: that with the most events) is all there is from now on. */
-static enum vs_status device_choose(struct sto_reader *r, int64_t wanted, struct vs_error *err)
-{
-    const struct sto_device *devices = r->devices.rows;
-    const struct sto_device *now;
+    const struct sto_device *device = sto_devices_now(&r->devices);
     struct sto_step *steps = r->steps.rows;
     size_t kept = 0;
 
-    r->device = r->devices.count;
-    for (size_t i = 0; i < r->devices.count; i++) {
-        const uint64_t count = devices[i].last_seq - devices[i].first_seq;
-        const struct sto_device *best = device_of(r);
-
-        if (wanted >= 0 ? devices[i].number == (uint64_t)wanted
-                        : r->device == r->devices.count || count > best->last_seq - best->first_seq)
-            r->device = i;
-    }
-    if (r->device == r->devices.count)
-        return wanted < 0 ? VS_OK
-                          : vs_fail(err, VS_E_NOT_FOUND, "%s: the trace has no device %lld",
-                                    r->path, (long long)wanted);
-    now = &devices[r->device];
-    r->before = now->first_seq - 1;
-    for (size_t i = 0; i < r->steps.count; i++) {
-        if (steps[i].first_seq < now->first_seq || steps[i].last_seq > now->last_seq)
+    for (size_t i = 0; i < r->steps.count && device; i++) {
+        if (steps[i].first_seq < device->first_seq || steps[i].last_seq > device->last_seq)
             continue;
         steps[kept] = steps[i];
-        steps[kept].first_seq -= r->before;
-        steps[kept++].last_seq -= r->before;
+        steps[kept].first_seq -= r->devices.before;
+        steps[kept++].last_seq -= r->devices.before;
     }
-    r->steps.count = kept;
-    return VS_OK;
+    if (device)
+        r->steps.count = kept;
 }
 
 size_t sto_reader_device_count(const struct sto_reader *r)
@@ -436,37 +382,20 @@ size_t sto_reader_device_count(const struct sto_reader *r)
 const struct sto_device *sto_reader_device_at(const struct sto_reader *r, size_t i)
 {
     VS_ASSERT(i < r->devices.count);
-    return (const struct sto_device *)r->devices.rows + i;
+    return &r->devices.items[i];
 }
 
 size_t sto_reader_device_now(const struct sto_reader *r)
 {
-    return r->device;
+    return r->devices.now;
 }
 
 /* ---- opening ---- */
 
-/* "trace.db@1" is device 1 of trace.db, where there is no file of the longer name. The caller frees *file. */
-static int64_t path_split(const char *path, char **file)
-{
-    const char *at = strrchr(path, '@');
-    struct stat st;
-    int64_t number = 0;
-
-    *file = vs_strdup(path);
-    if (!at || !at[1] || strlen(at) > 5 || at[1 + strspn(at + 1, "0123456789")] ||
-        stat(path, &st) == 0)
-        return -1;
-    for (const char *digit = at + 1; *digit; digit++)
-        number = number * 10 + (*digit - '0');
-    (*file)[at - path] = '\0';
-    return number;
-}
-
 enum vs_status sto_reader_open(const char *path, struct sto_reader **out, struct vs_error *err)
 {
     struct sto_reader *r = vs_calloc(1, sizeof(*r));
-    const int64_t wanted = path_split(path, &r->path);
+    const int64_t wanted = sto_devices_split(path, &r->path);
     enum vs_status st = path_check(r->path, err);
 
     *out = NULL;
@@ -476,9 +405,9 @@ enum vs_status sto_reader_open(const char *path, struct sto_reader **out, struct
     if (!st)
         st = all_load(r, err);
     if (!st)
-        st = devices_load(r, err);
+        st = sto_devices_load(&r->devices, &r->db, sto_chunks_event_count(r->chunks), wanted, err);
     if (!st)
-        st = device_choose(r, wanted, err);
+        steps_choose(r);
     if (!st) {
         *out = r;
         r = NULL; /* handed over */
@@ -502,7 +431,7 @@ void sto_reader_close(struct sto_reader *r)
     vs_free(r->shapes.rows);
     vs_free(r->steps.rows);
     vs_free(r->phases.rows);
-    vs_free(r->devices.rows);
+    vs_free(r->devices.items);
     vs_arena_free(r->texts);
     vs_free(r->path);
     vs_free(r);
@@ -527,8 +456,9 @@ const char *sto_reader_meta(const struct sto_reader *r, const char *key)
     const char *found = NULL;
     char suffix[24] = "";
 
-    if (device_of(r))
-        snprintf(suffix, sizeof(suffix), "@%llu", (unsigned long long)device_of(r)->number);
+    if (sto_devices_now(&r->devices))
+        snprintf(suffix, sizeof(suffix), "@%llu",
+                 (unsigned long long)sto_devices_now(&r->devices)->number);
     for (size_t i = 0; i < r->meta.count; i++) {
         if (strncmp(rows[i].key, key, len) != 0)
             continue;
@@ -637,12 +567,12 @@ static void phases_choose(struct sto_reader *r)
     size_t kept = 0;
 
     for (size_t i = 0; i < r->phases.count; i++) {
-        if (rows[i].first_seq <= r->before)
+        if (rows[i].first_seq <= r->devices.before)
             continue;
         rows[kept] = rows[i];
-        rows[kept].first_seq -= r->before;
-        rows[kept].last_seq -= r->before;
-        rows[kept++].peak_seq -= r->before;
+        rows[kept].first_seq -= r->devices.before;
+        rows[kept].last_seq -= r->devices.before;
+        rows[kept++].peak_seq -= r->devices.before;
     }
     r->phases.count = kept;
 }
@@ -657,7 +587,7 @@ enum vs_status sto_reader_phases(struct sto_reader *r, const struct sto_phase_st
                    "SELECT first_seq, last_seq, step, phase, allocated_end, allocated_peak, "
                    "requested_end, requested_peak, reserved_end, reserved_peak, peak_seq "
                    "FROM phase_stat WHERE first_seq <= ? ORDER BY first_seq",
-                   r->before + sto_reader_event_count(r), phase_take, err);
+                   r->devices.before + sto_reader_event_count(r), phase_take, err);
     if (!st)
         phases_choose(r);
     *out = r->phases.rows;
@@ -668,7 +598,7 @@ enum vs_status sto_reader_phases(struct sto_reader *r, const struct sto_phase_st
 /* Nobody records several devices: what has them was imported as a whole. */
 enum vs_status sto_reader_refresh(struct sto_reader *r, struct vs_error *err)
 {
-    return device_of(r) ? VS_OK : all_load(r, err);
+    return sto_devices_now(&r->devices) ? VS_OK : all_load(r, err);
 }
 
 const struct sto_db *sto_reader_db(const struct sto_reader *r)
@@ -678,35 +608,22 @@ const struct sto_db *sto_reader_db(const struct sto_reader *r)
 
 uint64_t sto_reader_fingerprint(const struct sto_reader *r)
 {
-    return sto_chunks_fingerprint(r->chunks) + r->before;
+    return sto_chunks_fingerprint(r->chunks) + r->devices.before;
 }
 
 uint64_t sto_reader_event_count(const struct sto_reader *r)
 {
-    const struct sto_device *device = device_of(r);
+    const struct sto_device *device = sto_devices_now(&r->devices);
 
-    return device ? device->last_seq - r->before : sto_chunks_event_count(r->chunks);
-}
-
-/* Does `a` of an event of this kind number a block? */
-static bool is_of_block(uint8_t kind)
-{
-    static const uint32_t KINDS = UINT32_C(1) << VS_EV_ALLOC | UINT32_C(1) << VS_EV_FREE |
-                                  UINT32_C(1) << VS_EV_FREE_COMPLETED |
-                                  UINT32_C(1) << VS_EV_CATEGORY;
-
-    return KINDS >> kind & 1;
+    return device ? device->last_seq - r->devices.before : sto_chunks_event_count(r->chunks);
 }
 
 enum vs_status sto_reader_events(struct sto_reader *r, uint64_t first_seq, size_t count,
                                  struct vs_event *out, struct vs_error *err)
 {
-    const struct sto_device *device = device_of(r);
-    enum vs_status st = sto_chunks_read(r->chunks, r->before + first_seq, count, out, err);
+    enum vs_status st = sto_chunks_read(r->chunks, r->devices.before + first_seq, count, out, err);
 
-    if (device && device->blocks_before)
-        for (size_t i = 0; i < count && !st; i++)
-            if (is_of_block(out[i].kind))
-                out[i].a -= device->blocks_before;
+    if (!st)
+        sto_devices_shift(&r->devices, out, count);
     return st;
 }

@@ -19,6 +19,7 @@
 #include "replay/trace.h"
 #include "store/memlist.h"
 #include "store/reader.h"
+#include "tests/e2e/program.h"
 #include "tests/engine/alloc_lists.h"
 #include "tests/store/trace_file.h"
 
@@ -195,12 +196,37 @@ static void a_report_has_an_entry_for_each_device(void **state)
     rpl_trace_free(trace);
 }
 
+static void a_row_of_a_device_that_cannot_be_is_refused(void **state)
+{
+    static const char *const CHANGES[] = {
+        "UPDATE device SET last_seq = 999999 WHERE number = 2",
+        "UPDATE device SET last_seq = 9 WHERE number = 1",
+        "UPDATE device SET first_seq = 5 WHERE number = 1",
+        "UPDATE device SET first_seq = 0 WHERE number = 0",
+    };
+    struct vs_error err = VS_ERROR_INIT;
+    char all[256];
+
+    (void)state;
+    trace_path(state, "all.db", all, sizeof(all));
+    for (size_t i = 0; i < sizeof(CHANGES) / sizeof(CHANGES[0]); i++) {
+        struct sto_reader *r = NULL;
+
+        devices_import(0, 2, all);
+        sql_run(all, CHANGES[i]);
+        assert_int_equal(sto_reader_open(all, &r, &err), VS_E_DAMAGED);
+        assert_non_null(strstr(err.text, "a row of `device` makes no sense"));
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_device_reads_as_if_it_were_alone, trace_folder_setup,
                                         trace_folder_teardown),
         cmocka_unit_test_setup_teardown(the_one_with_most_events_is_shown_unless_another_is_named,
+                                        trace_folder_setup, trace_folder_teardown),
+        cmocka_unit_test_setup_teardown(a_row_of_a_device_that_cannot_be_is_refused,
                                         trace_folder_setup, trace_folder_teardown),
         cmocka_unit_test_setup_teardown(a_report_has_an_entry_for_each_device, trace_folder_setup,
                                         trace_folder_teardown),

@@ -1,0 +1,120 @@
+/*
+ * store/devices.c - see devices_internal.h.
+ *
+ * Must not know:  how events are kept.
+ */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "store/devices_internal.h"
+
+#define SUFFIX_MAX 5
+
+int64_t sto_devices_split(const char *path, char **file)
+{
+    const char *at = strrchr(path, '@');
+    struct stat st;
+    int64_t number = 0;
+
+    *file = vs_strdup(path);
+    if (!at || !at[1] || strlen(at) > SUFFIX_MAX || at[1 + strspn(at + 1, "0123456789")] ||
+        stat(path, &st) == 0)
+        return -1;
+    for (const char *digit = at + 1; *digit; digit++)
+        number = number * 10 + (*digit - '0');
+    (*file)[at - path] = '\0';
+    return number;
+}
+
+const struct sto_device *sto_devices_now(const struct sto_devices *d)
+{
+    return d->count ? &d->items[d->now] : NULL;
+}
+
+static bool row_take(struct sto_devices *d, sqlite3_stmt *stmt)
+{
+    struct sto_device *row;
+
+    d->items = vs_grow(d->items, d->count, &d->cap, sizeof(*d->items));
+    row = &d->items[d->count++];
+    row->number = (uint64_t)sqlite3_column_int64(stmt, 0);
+    row->first_seq = (uint64_t)sqlite3_column_int64(stmt, 1);
+    row->last_seq = (uint64_t)sqlite3_column_int64(stmt, 2);
+    row->blocks_before = (uint64_t)sqlite3_column_int64(stmt, 3);
+    return row->first_seq > (d->count > 1 ? row[-1].last_seq : 0) &&
+           row->last_seq >= row->first_seq;
+}
+
+static enum vs_status rows_read(struct sto_devices *d, const struct sto_db *db,
+                                uint64_t event_count, struct vs_error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    bool has_row = true;
+    bool is_sound = true;
+    enum vs_status st = sto_db_prepare(
+        db, "SELECT number, first_seq, last_seq, blocks_before FROM device ORDER BY first_seq",
+        &stmt, err);
+
+    while (!st && has_row && is_sound) {
+        st = sto_db_row(db, stmt, &has_row, err);
+        if (!st && has_row)
+            is_sound = row_take(d, stmt);
+    }
+    sqlite3_finalize(stmt);
+    if (!st && (!is_sound || (d->count && d->items[d->count - 1].last_seq > event_count)))
+        st = vs_fail(err, VS_E_DAMAGED,
+                     "%s: the trace is damaged (a row of `device` makes no sense); import it again",
+                     db->path);
+    return st;
+}
+
+static uint64_t length(const struct sto_device *device)
+{
+    return device->last_seq - device->first_seq;
+}
+
+enum vs_status sto_devices_load(struct sto_devices *d, const struct sto_db *db,
+                                uint64_t event_count, int64_t wanted, struct vs_error *err)
+{
+    sqlite3_int64 exists = 0;
+    bool is_there = wanted < 0;
+    enum vs_status st =
+        sto_db_number(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'device'", &exists, err);
+
+    if (!st && exists)
+        st = rows_read(d, db, event_count, err);
+    if (st)
+        return st;
+    for (size_t i = 0; i < d->count; i++) {
+        const bool is_wanted = wanted >= 0 && d->items[i].number == (uint64_t)wanted;
+
+        if (is_wanted || (wanted < 0 && length(&d->items[i]) > length(&d->items[d->now])))
+            d->now = i;
+        is_there |= is_wanted;
+    }
+    if (!is_there)
+        return vs_fail(err, VS_E_NOT_FOUND, "%s: the trace has no device %lld", db->path,
+                       (long long)wanted);
+    d->before = d->count ? d->items[d->now].first_seq - 1 : 0;
+    return VS_OK;
+}
+
+/* Does `a` of an event of this kind number a block? */
+static bool is_of_block(uint8_t kind)
+{
+    static const uint32_t KINDS = UINT32_C(1) << VS_EV_ALLOC | UINT32_C(1) << VS_EV_FREE |
+                                  UINT32_C(1) << VS_EV_FREE_COMPLETED |
+                                  UINT32_C(1) << VS_EV_CATEGORY;
+
+    return KINDS >> kind & 1;
+}
+
+void sto_devices_shift(const struct sto_devices *d, struct vs_event *events, size_t count)
+{
+    const struct sto_device *device = sto_devices_now(d);
+
+    for (size_t i = 0; device && device->blocks_before && i < count; i++)
+        if (is_of_block(events[i].kind))
+            events[i].a -= device->blocks_before;
+}
