@@ -18,6 +18,7 @@
 
 #define BATCH_MIN_W 78
 #define COST_MIN_W 64
+#define WHOLE_MIN_H 6
 
 /*
  * list      a row a try
@@ -127,13 +128,19 @@ static size_t count_of(const struct tries *s)
     return s->shown ? s->shown->count : 0;
 }
 
+/* Rows below the head; where there is room the last line says the chosen one in full. */
+static int rows_h(int h)
+{
+    return h - 1 - (h >= WHOLE_MIN_H);
+}
+
 static void sync(void *state, struct tui_app *app, int w, int h)
 {
     struct tries *s = state;
 
     (void)app;
     (void)w;
-    tui_list_fit(&s->list, count_of(s), h - 1);
+    tui_list_fit(&s->list, count_of(s), rows_h(h));
 }
 
 static void draw_head(struct tui_canvas *c, int x)
@@ -200,10 +207,22 @@ static void draw_try(const struct tries *s, const struct tui_app *app, const str
     draw_cost(t, c, x + 24, y);
 }
 
+static void text(const void *state, const struct tui_app *app, size_t row, struct vs_text *out)
+{
+    const struct tries *s = state;
+    const struct rpl_try *t = &s->shown->items[s->order[row]];
+    char buf[VS_BYTES_TEXT_MAX];
+
+    (void)app;
+    vs_text_addf(out, "%s  %s", *t->label ? t->label : "(as recorded)",
+                 t->failed ? t->reason : vs_bytes_text(t->run.peak, buf));
+}
+
 static void draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
                  bool is_focused)
 {
     const struct tries *s = state;
+    struct vs_text whole = {NULL, 0, 0};
 
     if (!count_of(s)) {
         tui_text(c, 1, 0, tui_style(TUI_DIM),
@@ -212,7 +231,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
         return;
     }
     draw_head(c, figures_x(c->at.w));
-    for (int y = 1; y < c->at.h; y++) {
+    for (int y = 1; y <= rows_h(c->at.h); y++) {
         size_t row = s->list.top + (size_t)y - 1;
 
         if (row >= count_of(s))
@@ -220,6 +239,11 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
         draw_try(s, app, &s->shown->items[s->order[row]], c, y);
         tui_list_mark(&s->list, row, c, y, is_focused);
     }
+    if (rows_h(c->at.h) + 1 == c->at.h)
+        return;
+    text(s, app, s->list.at, &whole);
+    tui_text_cut(c, 1, c->at.h - 1, c->at.w - 1, tui_style(TUI_STRONG), vs_text_get(&whole));
+    vs_text_release(&whole);
 }
 
 /* Ask what-if with the toggles of a row. */
@@ -252,17 +276,6 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     else
         return false;
     return true;
-}
-
-static void text(const void *state, const struct tui_app *app, size_t row, struct vs_text *out)
-{
-    const struct tries *s = state;
-    const struct rpl_try *t = &s->shown->items[s->order[row]];
-    char buf[VS_BYTES_TEXT_MAX];
-
-    (void)app;
-    vs_text_addf(out, "%s  %s", *t->label ? t->label : "(as recorded)",
-                 t->failed ? t->reason : vs_bytes_text(t->run.peak, buf));
 }
 
 static void title_more(const void *state, const struct tui_app *app, struct vs_text *out)
