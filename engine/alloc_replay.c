@@ -198,17 +198,30 @@ static bool is_growth(unsigned kind)
     return kind == ENG_ALLOC_EV_SEGMENT_ALLOC || kind == ENG_ALLOC_EV_SEGMENT_MAP;
 }
 
+/*
+ * Does this give-back begin one of everything? An allocation that gives back what may not be split begins with a segment of at least that
+ * size; where garbage is collected nobody can tell.
+ */
+static bool begins_all(const struct eng_replay *rp, const struct eng_record_event *first)
+{
+    return first->kind == ENG_ALLOC_EV_SEGMENT_FREE && !eng_alloc_collects_garbage(rp->alloc) &&
+           first->bytes < rp->alloc->conf.max_split_bytes;
+}
+
 /* A run of segment events: part of the allocation (or oom) behind it, or an empty_cache. */
 static enum vs_status step_segments(struct eng_replay *rp)
 {
     const struct eng_record_event *first = expected(rp);
     const struct eng_record_event *end = &rp->events[rp->event_count];
     const struct eng_record_event *last = first;
+    bool grows = false;
 
-    while (last < end && (is_give_back(last->kind) || is_growth(last->kind)))
-        last++;
+    for (; last < end && (is_give_back(last->kind) || is_growth(last->kind)); last++)
+        grows = grows || is_growth(last->kind);
+    /* an allocation gives back only where it then asks for more */
     if (is_give_back(first->kind) &&
-        (last == end || (last->kind != ENG_ALLOC_EV_OOM && !rp->returns_some))) {
+        (last == end || (last->kind != ENG_ALLOC_EV_OOM &&
+                         (!rp->returns_some || !grows || begins_all(rp, first))))) {
         const size_t before = rp->at;
 
         eng_alloc_empty_cache(rp->alloc);
