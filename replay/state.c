@@ -101,7 +101,7 @@ static void mapped_merge(struct rpl_state *state, size_t i)
     }
 }
 
-static void segment_apply(struct rpl_state *state, const struct vs_event *event)
+void rpl_state_segment(struct rpl_state *state, const struct vs_event *event)
 {
     uint64_t end = event->b > UINT64_MAX - event->d ? UINT64_MAX : event->d + event->b;
     size_t at = range_cut(state, event->d, end);
@@ -148,7 +148,7 @@ enum vs_status rpl_state_apply(struct rpl_state *state, const struct vs_event *e
     case VS_EV_SEGMENT_FREE:
     case VS_EV_SEGMENT_MAP:
     case VS_EV_SEGMENT_UNMAP:
-        segment_apply(state, event);
+        rpl_state_segment(state, event);
         break;
     case VS_EV_ALLOC:
     case VS_EV_OOM:

@@ -38,6 +38,9 @@ void rpl_state_clear(struct rpl_state *state);
 VS_MUST_USE enum vs_status rpl_state_apply(struct rpl_state *state, const struct vs_event *event,
                                            struct vs_error *err);
 
+/* The part of it that an event of a segment has in the address space; nothing else changes. */
+void rpl_state_segment(struct rpl_state *state, const struct vs_event *event);
+
 /* How much there is to pack: blocks and holders. */
 size_t rpl_state_size(const struct rpl_state *state);
 /* Add it to `out`, unsealed. */

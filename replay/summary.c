@@ -12,11 +12,13 @@
 
 #include "base/dtype.h"
 #include "base/mem.h"
+#include "replay/state.h"
 
 /*
  * What a pass over the events keeps.
  *
  * phase       the phase that is going on, inside out->steps; NULL between a `step` event and the next phase
+ * space       segments alone: parts of expandable ones that touch are one
  * has_parameters  they have been counted
  * is_ours     the run is the engine's: what it cannot know is noted
  */
@@ -24,6 +26,7 @@ struct pass {
     struct rpl_summary *out;
     struct rpl_trace *trace;
     struct rpl_live live;
+    struct rpl_state space;
     struct rpl_phase *phase;
     struct rpl_bound_ops bound_ops;
     bool has_parameters;
@@ -180,6 +183,16 @@ static bool counts_as_recomputed(const struct pass *pass, const struct vs_event 
            strcmp(rpl_trace_string(pass->trace, (uint32_t)event->a), "detach") != 0;
 }
 
+/* What changes totals. */
+static void allocator_note(struct pass *pass, uint64_t seq, const struct vs_event *event)
+{
+    pass->out->alloc_events++;
+    if (!pass->phase)
+        phase_begin(pass, seq);
+    peak_note(pass, seq, event);
+    phase_note(pass);
+}
+
 static void note(struct pass *pass, uint64_t seq, const struct vs_event *event)
 {
     switch ((enum vs_event_kind)event->kind) {
@@ -189,15 +202,14 @@ static void note(struct pass *pass, uint64_t seq, const struct vs_event *event)
                            pass->live.allocated);
         /* fall through */
     case VS_EV_FREE:
+        allocator_note(pass, seq, event);
+        break;
     case VS_EV_SEGMENT_ALLOC:
     case VS_EV_SEGMENT_FREE:
     case VS_EV_SEGMENT_MAP:
     case VS_EV_SEGMENT_UNMAP:
-        pass->out->alloc_events++;
-        if (!pass->phase)
-            phase_begin(pass, seq);
-        peak_note(pass, seq, event);
-        phase_note(pass);
+        rpl_state_segment(&pass->space, event);
+        allocator_note(pass, seq, event);
         break;
     case VS_EV_OOM:
         pass->out->alloc_events++;
@@ -308,6 +320,7 @@ enum vs_status rpl_summary_fill(struct rpl_summary *out, struct rpl_trace *trace
     out->events = rpl_trace_event_count(trace);
     out->bound.is_tensors_only = pass.is_ours && !rpl_target(trace);
     rpl_live_init(&pass.live);
+    rpl_state_init(&pass.space);
     if (out->events)
         rpl_scan_init(scan, trace, 1, out->events);
     while (out->events && !st && (event = rpl_scan_next(scan, err)) != NULL) {
@@ -322,13 +335,14 @@ enum vs_status rpl_summary_fill(struct rpl_summary *out, struct rpl_trace *trace
     phase_end(&pass, out->events, VS_PHASE_DATA);
     out->end_allocated = pass.live.allocated;
     out->end_reserved = pass.live.reserved;
-    out->end_segments = pass.live.segments;
+    out->end_segments = pass.space.segment_count;
     out->end_blocks = pass.live.block_count;
     losses_fill(out, trace);
     notes_take(out, trace);
 out:
     rpl_bound_ops_release(&pass.bound_ops);
     rpl_live_release(&pass.live);
+    rpl_state_release(&pass.space);
     vs_free(scan);
     return st;
 }

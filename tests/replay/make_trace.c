@@ -82,8 +82,13 @@ uint64_t make_free(struct make *m, uint64_t block, uint64_t bytes)
 
 uint64_t make_segment(struct make *m, enum vs_event_kind kind, uint64_t bytes)
 {
-    return make_event(
-        m, (struct vs_event){.kind = (uint8_t)kind, .b = bytes, .d = 0x100000, .aux = 1});
+    if (kind == VS_EV_SEGMENT_ALLOC)
+        m->segments++;
+    make_event(
+        m, (struct vs_event){.kind = (uint8_t)kind, .b = bytes, .d = m->segments << 32, .aux = 1});
+    if (kind == VS_EV_SEGMENT_FREE)
+        m->segments--;
+    return rpl_trace_event_count(m->trace);
 }
 
 uint64_t make_hold(struct make *m, enum vs_event_kind kind, uint64_t block, enum vs_holder holder,

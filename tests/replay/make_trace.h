@@ -19,6 +19,7 @@ struct make {
     const char *op;
     enum vs_phase phase;
     uint64_t blocks;
+    uint64_t segments;
     uint32_t tensors;
 };
 
@@ -29,6 +30,7 @@ uint64_t make_phase(struct make *m, enum vs_phase phase);
 /* A block of `bytes` for a float32 tensor of bytes / 4 elements, in blocks of 512. Its id is m->blocks afterwards. */
 uint64_t make_alloc(struct make *m, uint64_t bytes, enum vs_category category);
 uint64_t make_free(struct make *m, uint64_t block, uint64_t bytes);
+/* Beside those that there are; a free is of the one made last. */
 uint64_t make_segment(struct make *m, enum vs_event_kind kind, uint64_t bytes);
 uint64_t make_hold(struct make *m, enum vs_event_kind kind, uint64_t block, enum vs_holder holder,
                    const char *name, const char *scope);
