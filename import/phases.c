@@ -14,8 +14,9 @@ struct settling {
     const struct vs_memlist *list;
     const struct imp_roles *roles;
     struct imp_phases *out;
-    uint8_t *runs; /* enum imp_run of each event */
-    uint8_t *next; /* the next one that decides, after each event */
+    uint8_t *runs;    /* enum imp_run of each event */
+    uint8_t *next;    /* the next one that decides, after each event */
+    bool is_nameless; /* nothing runs but code of the user's own, and what builds or loads */
 };
 
 /* ---- whose stack a free has ---- */
@@ -192,8 +193,11 @@ static enum imp_run outside_settle(const struct settling *s, size_t i, enum imp_
     case IMP_RUN_NONE:
     case IMP_RUN_OUTSIDE:
     case IMP_RUN_LOAD:
-        if (next == IMP_RUN_LOAD || next == IMP_RUN_NONE)
+        if (next == IMP_RUN_LOAD)
             return IMP_RUN_LOAD;
+        /* a program that has nothing with a name computes all the same */
+        if (next == IMP_RUN_NONE)
+            return s->is_nameless ? IMP_RUN_FORWARD : IMP_RUN_LOAD;
         break;
     case IMP_RUN_FORWARD:
     case IMP_RUN_LOSS:
@@ -247,6 +251,8 @@ static void settle(struct settling *s)
     enum imp_run before = IMP_RUN_NONE;
 
     next_fill(s);
+    for (size_t i = 0; i < s->list->event_count && s->is_nameless; i++)
+        s->is_nameless = !decides(s->runs[i]) || s->runs[i] == IMP_RUN_LOAD;
     for (size_t i = 0; i < s->list->event_count; i++) {
         enum imp_run run = (enum imp_run)s->runs[i];
 
@@ -271,6 +277,7 @@ void imp_phases_fill(struct imp_phases *out, const struct vs_memlist *list,
     out->step_ends = vs_calloc(list->event_count + 1, sizeof(*out->step_ends));
     s.runs = vs_calloc(list->event_count + 1, sizeof(*s.runs));
     s.next = vs_calloc(list->event_count + 1, sizeof(*s.next));
+    s.is_nameless = true;
     out->has_free_stacks = frees_have_stacks(list);
     runs_fill(&s);
     notes_apply(&s);

@@ -153,6 +153,18 @@ static void a_program_without_modules_has_a_forward_too(void **state)
     check(&r, "dffb", "0000", IMP_STEPS_BACKWARD);
 }
 
+/* Nothing of it is known by name, but a model was loaded; what repeats is a step. */
+static void a_program_of_plain_functions_computes(void **state)
+{
+    struct recording r = {.list = {.events = NULL}};
+
+    (void)state;
+    MADE(&r, MOVE("966"));
+    for (int step = 0; step < 3; step++)
+        MADE(&r, "gen.py attend 3|train.py main 4", "gen.py mlp 4|train.py main 4");
+    check(&r, "sffffff", "-001122", IMP_STEPS_REPETITION);
+}
+
 static void notes_fill_in_what_stacks_leave_open(void **state)
 {
     struct recording r = {.list = {.events = NULL}};
@@ -264,6 +276,7 @@ int main(void)
         cmocka_unit_test(frees_that_repeat_the_allocations_stack_do_not_count),
         cmocka_unit_test(a_free_in_the_users_code_begins_no_phase),
         cmocka_unit_test(a_program_without_modules_has_a_forward_too),
+        cmocka_unit_test(a_program_of_plain_functions_computes),
         cmocka_unit_test(notes_fill_in_what_stacks_leave_open),
         cmocka_unit_test(steps_are_the_profilers_where_it_noted_them),
         cmocka_unit_test(steps_end_with_backward_where_no_optimizer_is_seen),
