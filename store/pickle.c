@@ -489,6 +489,7 @@ enum vs_status sto_pickle_read_once(const char *bytes, size_t len, bool is_plain
     p->bytes = bytes;
     p->bytes_len = len;
     p->arena = vs_arena_new();
+    p->nested_next = vs_calloc(1, sizeof(*p->nested_next));
     p->used = len;
     p->budget = (uint64_t)len * BUDGET_TIMES + BUDGET_CONSTANT;
     m->p = p;

@@ -39,13 +39,14 @@ struct sto_box {
 };
 #define STO_LISTS_MAX ((UINT32_C(1) << 31) - 2)
 
-/* The items of lists that are written as bytes[at … at + len - 1]. */
+/* The items of lists that are written as bytes[at … at + len - 1]. next: the number and one of what followed last time. */
 struct sto_list {
     uint32_t *items;
     uint64_t at;
     uint32_t len;
     uint32_t count;
     uint32_t mark;
+    uint32_t next;
 };
 #define OWN_CAP 1024
 
@@ -106,12 +107,13 @@ struct sto_pickle {
     size_t box_count, box_cap;
     uint64_t *dicts;
     size_t dict_count, dict_cap;
-    struct sto_nested *nested;
+    struct sto_nested *nested; /* ascending */
     size_t nested_count, nested_cap;
-    struct sto_slots nested_slots;
+    size_t *nested_next; /* behind the one that was asked for last */
     struct sto_list *lists;
     size_t list_count, list_cap;
     struct sto_slots list_slots;
+    uint32_t list_last; /* the number and one of the last list that was one of these; 0: none */
     struct sto_big *bigs;
     size_t big_count, big_cap;
     double *floats;

@@ -62,9 +62,9 @@ static bool slots_double(struct sto_pickle *p)
     return true;
 }
 
-/* The list of these bytes; NULL where there is none, or no room for a new one. */
-static struct sto_list *list_get(struct sto_pickle *p, size_t memo_count, const unsigned char *b,
-                                 size_t len, size_t count, uint32_t *number)
+/* *number: of the list of these bytes, and one. False: they are no list of dicts, or there is no room for a new one. */
+static bool list_get(struct sto_pickle *p, size_t memo_count, const unsigned char *b, size_t len,
+                     size_t count, uint32_t *number)
 {
     struct sto_slots *slots = &p->list_slots;
     uint64_t hash = vs_hash_bytes(b, len);
@@ -72,25 +72,39 @@ static struct sto_list *list_get(struct sto_pickle *p, size_t memo_count, const 
     size_t at;
 
     if (p->list_count * 2 >= slots->count && !slots_double(p))
-        return NULL;
+        return false;
     for (at = hash & (slots->count - 1); slots->at[at]; at = (at + 1) & (slots->count - 1)) {
-        struct sto_list *list = &p->lists[slots->at[at] - 1];
+        const struct sto_list *list = &p->lists[slots->at[at] - 1];
 
         *number = slots->at[at];
         if (list->len == len && memcmp(p->bytes + list->at, b, len) == 0)
-            return list;
+            return true;
     }
     if (p->list_count >= STO_LISTS_MAX ||
         !sto_pickle_grow(p, &p->lists, p->list_count, &p->list_cap, sizeof(*p->lists)))
-        return NULL;
+        return false;
     items = items_make(p, memo_count, b, count);
     if (!items)
-        return NULL;
+        return false;
     p->lists[p->list_count] = (struct sto_list){
         .items = items, .at = (uint64_t)((const char *)b - p->bytes), .len = (uint32_t)len};
     p->lists[p->list_count].count = (uint32_t)count;
     slots->at[at] = *number = (uint32_t)++p->list_count;
-    return &p->lists[p->list_count - 1];
+    return true;
+}
+
+/* A run repeats itself: what followed the last list before follows it again, most of the time. How many bytes it is; 0: not that. */
+static size_t next_is(const struct sto_pickle *p, const unsigned char *b, const unsigned char *end,
+                      uint32_t *number)
+{
+    const struct sto_list *list;
+
+    *number = p->list_last ? p->lists[p->list_last - 1].next : 0;
+    list = *number ? &p->lists[*number - 1] : NULL;
+    return list && list->len < (size_t)(end - b) && b[list->len] == OP_APPENDS &&
+                   memcmp(p->bytes + list->at, b, list->len) == 0
+               ? list->len
+               : 0;
 }
 
 size_t sto_list_take(struct sto_pickle *p, struct sto_value v, size_t memo_count,
@@ -100,14 +114,21 @@ size_t sto_list_take(struct sto_pickle *p, struct sto_value v, size_t memo_count
     const struct sto_list *list;
     uint32_t number = 0;
     size_t count;
-    size_t len = gets_span(b, end, &count);
+    size_t len;
 
-    if (box->count || box->cap || count < ITEMS_MIN || count >= OWN_CAP ||
-        len >= (size_t)(end - b) || b[len] != OP_APPENDS)
+    if (box->count || box->cap)
         return 0;
-    list = list_get(p, memo_count, b, len, count, &number);
-    if (!list)
-        return 0;
+    len = next_is(p, b, end, &number);
+    if (!len) {
+        len = gets_span(b, end, &count);
+        if (count < ITEMS_MIN || count >= OWN_CAP || len >= (size_t)(end - b) ||
+            b[len] != OP_APPENDS || !list_get(p, memo_count, b, len, count, &number))
+            return 0;
+        if (p->list_last)
+            p->lists[p->list_last - 1].next = number;
+    }
+    list = &p->lists[number - 1];
+    p->list_last = number;
     box->items = list->items;
     box->count = list->count;
     box->cap = list->count;

@@ -139,30 +139,38 @@ __attribute__((always_inline)) static inline bool simple_take(const struct sto_p
 
 /* ---- values of more than one opcode ---- */
 
+/* They are mostly asked for in order, and there are as many as events: whoever comes next is looked at first. */
 static const struct sto_nested *nested_at(const struct sto_pickle *p, uint64_t at)
 {
-    const struct sto_slots *slots = &p->nested_slots;
-    size_t i = vs_hash_mix(0, at) & (slots->count - 1);
+    size_t from = *p->nested_next;
+    size_t end = p->nested_count;
 
-    while (slots->count && slots->at[i] && p->nested[slots->at[i] - 1].at != at)
-        i = (i + 1) & (slots->count - 1);
-    return slots->count && slots->at[i] ? &p->nested[slots->at[i] - 1] : NULL;
+    if (from >= end || p->nested[from].at != at)
+        from = 0;
+    while (from < end && p->nested[from].at != at) {
+        size_t middle = from + (end - from) / 2;
+
+        if (p->nested[middle].at <= at)
+            from = middle + (p->nested[middle].at != at);
+        else
+            end = middle;
+    }
+    *p->nested_next = from + 1;
+    return from < end ? &p->nested[from] : NULL;
 }
 
 static bool nested_add(struct sto_pickle *p, struct sto_nested nested)
 {
-    if (p->nested_count >= UINT32_MAX - 1 ||
-        !sto_pickle_grow(p, &p->nested, p->nested_count, &p->nested_cap, sizeof(*p->nested)))
+    if (!sto_pickle_grow(p, &p->nested, p->nested_count, &p->nested_cap, sizeof(*p->nested)))
         return false;
-    if (p->nested_count * 2 >= p->nested_slots.count) {
-        if (!sto_slots_double(p, &p->nested_slots))
-            return false;
-        for (size_t i = 0; i < p->nested_count; i++)
-            sto_slots_put(&p->nested_slots, vs_hash_mix(0, p->nested[i].at), i);
-    }
-    p->nested[p->nested_count] = nested;
-    sto_slots_put(&p->nested_slots, vs_hash_mix(0, nested.at), p->nested_count++);
+    p->nested[p->nested_count++] = nested;
     return true;
+}
+
+/* Only behind those that are there: a dict around packed ones that have some is not packed. */
+static bool nested_may(const struct sto_pickle *p, uint64_t at)
+{
+    return !p->nested_count || p->nested[p->nested_count - 1].at < at;
 }
 
 /* ---- packing ---- */
@@ -192,6 +200,8 @@ bool sto_packed_check(struct sto_pickle *p, const struct sto_slot *pairs, size_t
         if (!is_simple || at != next || v.bits != value->value.bits) {
             /* that there is more must be seen when it is read again */
             if (is_simple && (is_text(*byte_at(p, at)) || *byte_at(p, at) == OP_SETITEMS))
+                return false;
+            if (!nested_may(p, value->at))
                 return false;
             *no_memory = !nested_add(p, (struct sto_nested){value->at, next, value->value});
         }

@@ -499,7 +499,7 @@ void sto_pickle_free(struct sto_pickle *p)
     vs_free(p->boxes);
     vs_free(p->dicts);
     vs_free(p->nested);
-    vs_free(p->nested_slots.at);
+    vs_free(p->nested_next);
     vs_free(p->lists);
     vs_free(p->list_slots.at);
     vs_free(p->bigs);
