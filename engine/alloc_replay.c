@@ -9,14 +9,17 @@
 
 #include <inttypes.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "engine/alloc_internal.h"
 
-/* Where an active block is, by address. */
-struct place {
-    struct eng_set_node node;
-    struct eng_block *block;
+/* An active block, by its address: open addressing, at most half full; NULL is free. */
+struct places {
+    struct eng_block **at;
+    size_t slots; /* a power of two */
+    size_t count;
 };
+#define SLOTS_AT_START 1024
 
 struct eng_replay {
     const struct eng_record_event *events;
@@ -25,7 +28,7 @@ struct eng_replay {
     struct eng_alloc *alloc;
     struct eng_alloc_listener listener;
     uint64_t total_bytes;
-    struct eng_set places;
+    struct places places;
     bool returns_some; /* settings by which an allocation may return only part of the cache */
     bool has_failed;
     struct vs_error *err;
@@ -121,28 +124,66 @@ static void on_event(void *user, const struct eng_alloc_event *event)
 
 /* ---- active blocks by address ---- */
 
+static size_t place_slot(const struct places *places, uint64_t address)
+{
+    return (size_t)vs_hash_mix(0, address) & (places->slots - 1);
+}
+
+/* Where the block is, or where it would be put. */
+static size_t place_find(const struct places *places, uint64_t address)
+{
+    size_t slot = place_slot(places, address);
+
+    while (places->at[slot] && places->at[slot]->address != address)
+        slot = (slot + 1) & (places->slots - 1);
+    return slot;
+}
+
+static void places_grow(struct places *places)
+{
+    struct places grown = {.slots = places->slots ? places->slots * 2 : SLOTS_AT_START,
+                           .count = places->count};
+
+    grown.at = vs_calloc(grown.slots, sizeof(*grown.at));
+    for (size_t i = 0; i < places->slots; i++)
+        if (places->at[i])
+            grown.at[place_find(&grown, places->at[i]->address)] = places->at[i];
+    vs_free(places->at);
+    *places = grown;
+}
+
 static void place_add(struct eng_replay *rp, struct eng_block *block)
 {
-    struct place *place = vs_calloc(1, sizeof(*place));
+    struct places *places = &rp->places;
 
-    place->block = block;
-    eng_set_insert(&rp->places, &place->node, (struct eng_set_key){{block->address, 0, 0}});
+    if (places->count * 2 >= places->slots)
+        places_grow(places);
+    places->at[place_find(places, block->address)] = block;
+    places->count++;
 }
 
-static struct place *place_at(const struct eng_replay *rp, uint64_t address)
+static struct eng_block *place_at(const struct eng_replay *rp, uint64_t address)
 {
-    const struct eng_set_key key = {{address, 0, 0}};
-    struct eng_set_node *node = eng_set_ceil(&rp->places, &key);
-
-    return node && node->key.word[0] == address ? (struct place *)(void *)node : NULL;
+    return rp->places.slots ? rp->places.at[place_find(&rp->places, address)] : NULL;
 }
 
-static struct eng_block *place_take(struct eng_replay *rp, struct place *place)
+/* The block, which is there; those behind it that its slot kept from theirs move up. */
+static struct eng_block *place_take(struct eng_replay *rp, struct eng_block *block)
 {
-    struct eng_block *block = place->block;
+    struct places *places = &rp->places;
+    size_t hole = place_find(places, block->address);
 
-    eng_set_remove(&rp->places, &place->node);
-    vs_free(place);
+    for (size_t i = (hole + 1) & (places->slots - 1); places->at[i];
+         i = (i + 1) & (places->slots - 1)) {
+        size_t home = place_slot(places, places->at[i]->address);
+
+        if (((i - home) & (places->slots - 1)) >= ((i - hole) & (places->slots - 1))) {
+            places->at[hole] = places->at[i];
+            hole = i;
+        }
+    }
+    places->at[hole] = NULL;
+    places->count--;
     return block;
 }
 
@@ -162,29 +203,29 @@ static enum vs_status step_get(struct eng_replay *rp, uint64_t bytes, uint64_t s
 static enum vs_status step_free_requested(struct eng_replay *rp)
 {
     const struct eng_record_event *next = expected(rp);
-    struct place *place = place_at(rp, next->address);
+    struct eng_block *block = place_at(rp, next->address);
     const bool is_over = rp->at + 1 < rp->event_count &&
                          next[1].kind == ENG_ALLOC_EV_FREE_COMPLETED &&
                          next[1].address == next->address;
 
-    if (!place || eng_block_state(place->block) != ENG_BLOCK_ALLOCATED)
+    if (!block || eng_block_state(block) != ENG_BLOCK_ALLOCATED)
         return fail_replay(rp, "no allocated block", 0, next->address);
     if (is_over) {
-        eng_alloc_put(rp->alloc, place_take(rp, place));
+        eng_alloc_put(rp->alloc, place_take(rp, block));
     } else {
-        eng_alloc_record_stream(rp->alloc, place->block, ~next->stream);
-        eng_alloc_put(rp->alloc, place->block);
+        eng_alloc_record_stream(rp->alloc, block, ~next->stream);
+        eng_alloc_put(rp->alloc, block);
     }
     return rp->has_failed ? VS_E_VALUE : VS_OK;
 }
 
 static enum vs_status step_free_completed(struct eng_replay *rp)
 {
-    struct place *place = place_at(rp, expected(rp)->address);
+    struct eng_block *block = place_at(rp, expected(rp)->address);
 
-    if (!place || eng_block_state(place->block) != ENG_BLOCK_PENDING_FREE)
+    if (!block || eng_block_state(block) != ENG_BLOCK_PENDING_FREE)
         return fail_replay(rp, "no pending block", 0, expected(rp)->address);
-    eng_alloc_put_complete(rp->alloc, place_take(rp, place));
+    eng_alloc_put_complete(rp->alloc, place_take(rp, block));
     return rp->has_failed ? VS_E_VALUE : VS_OK;
 }
 
@@ -346,8 +387,7 @@ void eng_replay_free(struct eng_replay *replay)
 {
     if (!replay)
         return;
-    while (replay->places.root)
-        place_take(replay, (struct place *)(void *)replay->places.root);
+    vs_free(replay->places.at);
     eng_alloc_free(replay->alloc);
     vs_free(replay);
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -19,12 +20,23 @@
 
 #define BYTES_MAX (UINT64_C(64) << 30)
 #define READ_BYTES ((size_t)1 << 20)
+#define LARGE_PAGE ((size_t)2 << 20)
 
 /* The file's bytes, unpacked where it is compressed, and a NUL behind them. */
 struct bytes {
     char *at;
     size_t len, cap;
 };
+
+/* Large pages, where the system has them for who asks: a snapshot of a gigabyte has a quarter of a million small ones. */
+static void pages_enlarge(const struct bytes *b)
+{
+    uintptr_t at = ((uintptr_t)b->at + LARGE_PAGE - 1) & ~(uintptr_t)(LARGE_PAGE - 1);
+    uintptr_t end = ((uintptr_t)b->at + b->cap) & ~(uintptr_t)(LARGE_PAGE - 1);
+
+    if (end > at)
+        madvise((void *)at, end - at, MADV_HUGEPAGE);
+}
 
 /* Room for a block more. What a plain file holds is known; of a packed one nobody knows. */
 static enum vs_status bytes_grow(struct bytes *b, size_t hint, const char *path,
@@ -40,6 +52,7 @@ static enum vs_status bytes_grow(struct bytes *b, size_t hint, const char *path,
         return vs_fail(err, VS_E_FORMAT, "%s: larger than 64 GiB", path);
     b->at = vs_realloc(b->at, cap, 1);
     b->cap = cap;
+    pages_enlarge(b);
     return VS_OK;
 }
 
