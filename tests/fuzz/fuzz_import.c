@@ -3,6 +3,7 @@
  *
  * Input: what a file holds, unpacked.
  */
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -10,11 +11,38 @@
 #include "base/mem.h"
 #include "import/partial.h"
 #include "replay/report.h"
+#include "replay/whatif.h"
 #include "store/memlist.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void report(const struct imp_import *import)
+/* Its requests once more, as recorded, and under settings and on a device it never saw. */
+static void whatif(struct rpl_trace *trace)
+{
+    static const char *const CONFS[] = {
+        "alloc-conf=expandable_segments:True", "alloc-conf=max_split_size_mb:21",
+        "alloc-conf=roundup_power2_divisions:4,garbage_collection_threshold:0.5,"
+        "per_process_memory_fraction:0.5"};
+    struct rpl_trace *out = rpl_trace_new();
+    struct vs_error err = VS_ERROR_INIT;
+
+    if (rpl_whatif_run(trace, NULL, out, &err))
+        VS_ASSERT(err.text[0]);
+    else
+        VS_ASSERT(rpl_trace_event_count(out) == rpl_trace_event_count(trace));
+    for (size_t i = 0; i < sizeof(CONFS) / sizeof(CONFS[0]); i++) {
+        struct vs_toggles set = {{NULL}};
+        enum vs_status st = vs_toggles_set_pair(&set, CONFS[i], &err);
+
+        VS_ASSERT(!st);
+        if (rpl_whatif_run_on(trace, &set, UINT64_C(64) << 20, out, &err))
+            VS_ASSERT(err.text[0]);
+        vs_toggles_release(&set);
+    }
+    rpl_trace_free(out);
+}
+
+static void report(const struct imp_import *import, const struct vs_memlist *list)
 {
     struct rpl_trace *trace = rpl_trace_new();
     struct rpl_report report = {.trace = NULL};
@@ -33,6 +61,15 @@ static void report(const struct imp_import *import)
         rpl_report_text(&report, "fuzz", &text);
         rpl_report_json(&report, &text);
     }
+    if (!import->partial) {
+        vs_text_clear(&text);
+        vs_text_addf(&text, "%" PRIu64, import->start_events);
+        rpl_trace_set_meta(trace, "source_kind", "imported");
+        if (list->conf)
+            rpl_trace_set_meta(trace, "alloc_conf", list->conf);
+        rpl_trace_set_meta(trace, "start_events", vs_text_get(&text));
+        whatif(trace);
+    }
     vs_text_release(&text);
     rpl_report_release(&report);
     rpl_trace_free(trace);
@@ -49,7 +86,7 @@ static void import(const struct vs_memlist *list)
         imp_make_partial(list, err.text, &import);
         VS_ASSERT(import.partial);
     }
-    report(&import);
+    report(&import, list);
     imp_release(&import);
 }
 
