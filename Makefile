@@ -24,10 +24,10 @@ LDFLAGS  += -pthread $(if $(SAN),-fsanitize=$(SAN))
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 
-LIB_SRC  := $(sort $(foreach d,$(FOLDERS),$(shell find $(d) -name '*.c' 2>/dev/null)))
+LIB_SRC  := $(sort $(foreach d,$(FOLDERS),$(shell find $(d) -name '*.c' ! -path 'engine/device/cuda/*' 2>/dev/null)))
 CLI_SRC  := $(sort $(wildcard cli/*.c))
-TEST_SRC := $(sort $(shell find tests -name 'test_*.c'))
-HELP_SRC := $(sort $(shell find tests -name '*.c' ! -name 'test_*.c' ! -path 'tests/fuzz/*' ! -path 'tests/gpu/*'))
+TEST_SRC := $(sort $(shell find tests -name 'test_*.c' ! -path '*/device/cuda/*'))
+HELP_SRC := $(sort $(shell find tests -name '*.c' ! -name 'test_*.c' ! -path 'tests/fuzz/*' ! -path 'tests/gpu/*' ! -path '*/twin/*' ! -path '*/device/cuda/*'))
 BENCH_SRC:= $(sort $(wildcard bench/bench_*.c))
 BENCH_OBJ:= $(patsubst %.c,$(B)/%.o,$(filter-out $(BENCH_SRC),$(wildcard bench/*.c)))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
@@ -48,7 +48,7 @@ SETUP := $(if $(filter demo test check setup,$(MAKECMDGOALS)),$(B)/setup.done)
 NVCC := $(firstword $(wildcard $(addsuffix /nvcc,$(subst :, ,$(PATH)) $(CUDA_HOME)/bin /usr/local/cuda/bin)))
 
 .PHONY: all demo test tests check help install setup clean format format-check hdr-check layer-check \
-        globals-check bench golden fuzz test-threads test-cuda
+        globals-check bench golden fuzz test-threads test-cuda cuda
 .SECONDARY:
 
 all: $(B)/vramscope ## build the program
@@ -107,9 +107,75 @@ $(B)/bench/%: $(B)/bench/%.o $(BENCH_OBJ) $(B)/libvramscope.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $< $(BENCH_OBJ) $(B)/libvramscope.a $(LDLIBS)
 
+# The CUDA device, a plug-in: `make cuda` builds it where there is a toolkit. Nothing else needs one. PTX of the oldest architecture is
+# for GPUs newer than the list.
+CUDA_SRC := $(sort $(wildcard engine/device/cuda/*.cu))
+CUDA_C   := $(sort $(wildcard engine/device/cuda/*.c))
+BASE_SRC := $(sort $(wildcard base/*.c))
+CUDA_DIR := $(patsubst %/bin/nvcc,%,$(NVCC))
+CUDA_ARCH ?= 80 90
+CUDA_GEN := $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=sm_$(a)) -gencode arch=compute_75,code=compute_75
+CUDA_OBJ := $(CUDA_SRC:%.cu=$(B)/cuda/%.o) $(CUDA_C:%.c=$(B)/cuda/%.o) $(BASE_SRC:%.c=$(B)/pic/%.o)
+$(B)/pic/%.o: %.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
+$(B)/cuda/%.o: %.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -isystem $(CUDA_DIR)/include $(CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
+$(B)/cuda/%.o: %.cu
+	$(call say,NVCC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(NVCC) -std=c++17 --extended-lambda -O2 -I. -D_GNU_SOURCE $(CUDA_GEN) -Xcompiler -fPIC,-fvisibility=hidden -MMD -MP -c -o $@ $<
+$(B)/vramscope_cuda.so: $(CUDA_OBJ)
+	$(call say,LINK,$@)
+	$(Q)$(NVCC) -shared -cudart static -Xlinker -Bsymbolic $(CUDA_GEN) -o $@ $^ -ldl
+
+cuda: $(B)/vramscope ## build the CUDA device, where the CUDA toolkit is found
+ifeq ($(NVCC),)
+	@echo "make cuda: there is no nvcc in PATH, CUDA_HOME or /usr/local/cuda: the CUDA device is left out"
+else
+	@$(MAKE) --no-print-directory B=$(B) $(B)/vramscope_cuda.so
+endif
+
+# Its kernels once more, as loops of the host (engine/device/cuda/cuda_launch.cuh): a plug-in that needs no GPU, and the tests of
+# the CPU's kernels over its table.
+CXX      := $(if $(filter clang%,$(CC)),clang++,g++)
+TWIN_C   := $(sort $(wildcard tests/engine/device/twin/*.c))
+TWIN_OBJ := $(CUDA_SRC:%.cu=$(B)/twin/%.o) $(TWIN_C:%.c=$(B)/pic/%.o) $(B)/pic/engine/device/cuda/cuda_table.o
+TWIN_OF  := attention copy elementwise index norm pool random reduce
+TWIN_TESTS := $(TWIN_OF:%=$(B)/tests/engine/device/twin/test_cuda_%)
+TWIN_SO  := $(B)/twin/vramscope_cuda.so
+$(B)/twin/%.o: %.cu
+	$(call say,CXX,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) -x c++ -std=c++17 -DVS_CUDA_TWIN -D_GNU_SOURCE -I. -Wall -Wextra -Werror -Wno-unused-function $(OPT) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
+$(TWIN_SO): $(filter-out %/twin_tests.o,$(TWIN_OBJ)) $(BASE_SRC:%.c=$(B)/pic/%.o) $(B)/pic/engine/alloc_driver.o $(B)/pic/engine/alloc_set.o
+	$(call say,LINK,$@)
+	$(Q)$(CXX) -shared -Wl,-Bsymbolic $(LDFLAGS) -o $@ $^
+$(TWIN_TESTS:%=%.o): $(B)/tests/engine/device/twin/test_cuda_%.o: tests/engine/device/test_cpu_%.c
+	$(call say,CC,$< over the CUDA device)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -Deng_kernels_cpu=twin_kernels -MMD -MP -c -o $@ $<
+$(TWIN_TESTS): %: %.o $(filter-out %/twin_plugin.o,$(TWIN_OBJ)) $(TEST_LIBS)
+	$(call say,LINK,$@)
+	$(Q)$(CXX) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(TEST_LIBS) -lcmocka $(LDLIBS)
+TESTS += $(TWIN_TESTS)
+
+# What the device asks of CUDA's libraries, over a table of the test's own: needs their headers, not them.
+CUDA_TEST := $(B)/tests/engine/device/cuda/test_api
+CUDA_TEST_OBJ := $(patsubst %.c,$(B)/cuda/%.o,$(wildcard tests/engine/device/cuda/*.c) $(filter-out %/cuda_api.c %/cuda_plugin.c,$(CUDA_C)))
+$(CUDA_TEST): $(CUDA_TEST_OBJ) $(CUDA_SRC:%.cu=$(B)/twin/%.o) $(TEST_LIBS)
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(TEST_LIBS) -lcmocka $(LDLIBS)
+TESTS += $(if $(wildcard $(CUDA_DIR)/include/cudnn.h),$(CUDA_TEST))
+
+-include $(CUDA_OBJ:.o=.d) $(TWIN_OBJ:.o=.d)
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(HELP_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d) $(patsubst %.c,$(B)/%.d,$(wildcard tests/fuzz/*.c)) $(BENCH_SRC:%.c=$(B)/%.d) $(BENCH_OBJ:.o=.d)
 
-tests: $(TESTS)
+tests: $(TESTS) $(TWIN_SO)
 
 demo: $(B)/vramscope ## set up, build, train a small net on the CPU and show where its memory went
 	@mkdir -p $(B)/demo
@@ -117,7 +183,7 @@ demo: $(B)/vramscope ## set up, build, train a small net on the CPU and show whe
 	$(B)/vramscope report $(B)/demo/lenet.db
 	$(B)/vramscope whatif $(B)/demo/lenet.db --each
 
-test: $(B)/vramscope $(TESTS) ## set up, build and run every test
+test: $(B)/vramscope $(TESTS) $(TWIN_SO) ## set up, build and run every test
 	@VRAMSCOPE=$(abspath $(B))/vramscope sh tools/run-tests.sh $(B) $(TESTS)
 
 # Where threads meet: the recorder's two, the kernels' pool, and both at once in the program. Under SAN=thread these are the ones
@@ -140,7 +206,7 @@ $(B)/setup.done: tools/setup.sh
 	@sh tools/setup.sh
 	@mkdir -p $(@D) && touch $@
 
-hdr-check: $(HEADERS:%=$(B)/hdr/%.ok) ## each header compiles alone
+hdr-check: $(patsubst %,$(B)/hdr/%.ok,$(filter-out engine/device/cuda/cuda_api.h engine/device/cuda/cuda_internal.h tests/engine/device/cuda/%,$(HEADERS))) ## each header compiles alone
 
 $(B)/hdr/%.ok: % | $(SETUP)
 	@mkdir -p $(@D)

@@ -10,7 +10,17 @@
 
 #define VS_MUST_USE __attribute__((warn_unused_result))
 #define VS_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#ifdef __cplusplus
+#define VS_NORETURN [[noreturn]]
+#else
 #define VS_NORETURN _Noreturn
+#endif
+/* Formulas that the host and a GPU share. */
+#ifdef __CUDACC__
+#define VS_ON_DEVICE __host__ __device__
+#else
+#define VS_ON_DEVICE
+#endif
 /* A type of `bytes` bytes of the elements it is put on, added and multiplied as one. */
 #define VS_VECTOR(bytes) __attribute__((vector_size(bytes)))
 #define VS_UNUSED __attribute__((unused))

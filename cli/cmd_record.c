@@ -20,6 +20,7 @@
 #include "cli/netfile.h"
 #include "cli/progress.h"
 #include "engine/device/kernels.h"
+#include "engine/device/plugin.h"
 #include "lang/run.h"
 #include "replay/index.h"
 #include "replay/report.h"
@@ -34,8 +35,8 @@ static const struct cli_option OPTIONS[] = {
     {"out", 'o', "FILE", false, "the trace to write (default " OUT_DEFAULT ")"},
     {"force", 'f', NULL, false, "replace the trace if it exists"},
     {"device", 0, "DEVICE", false,
-     "cpu: real arithmetic; meta: shapes and lifetimes only, no losses; auto: the best there is "
-     "(default)"},
+     "cpu: real arithmetic; cuda: the same on the GPU; meta: shapes and lifetimes only, no losses; "
+     "auto: cuda where a GPU answers, else cpu (default)"},
     {"capacity", 0, "SIZE", false,
      "memory of the device, such as 8G (default: as much as is asked for)"},
     {"seed", 0, "N", false, "of all random numbers (default 0)"},
@@ -77,6 +78,8 @@ struct plan {
     const char *out;
     bool force;
     bool has_data;
+    bool has_gpu; /* gpu is open */
+    struct eng_device gpu;
     uint64_t capacity;
     uint64_t seed;
 };
@@ -105,6 +108,28 @@ static enum vs_status seed_get(const char *text, uint64_t *out, struct vs_error 
     return VS_OK;
 }
 
+/* Settles where the net runs. What `auto` finds no GPU for runs on the CPU, and needs no word: that is where most machines are. */
+static enum vs_status device_choose(const char *device, struct plan *plan, struct vs_error *err)
+{
+    struct vs_error reason = VS_ERROR_INIT;
+    bool is_auto = !device || strcmp(device, "auto") == 0;
+    enum vs_status st;
+
+    plan->has_data = is_auto || strcmp(device, "meta") != 0;
+    if (!is_auto && strcmp(device, "cpu") != 0 && strcmp(device, "meta") != 0 &&
+        strcmp(device, "cuda") != 0)
+        return vs_fail(err, VS_E_USAGE,
+                       "record: --device cannot be `%s`; legal: auto, cpu, cuda, meta", device);
+    if (!is_auto && strcmp(device, "cuda") != 0)
+        return VS_OK;
+    st = eng_device_open("cuda", &plan->gpu, &reason);
+    plan->has_gpu = st == VS_OK;
+    if (plan->has_gpu || is_auto)
+        return VS_OK;
+    *err = reason;
+    return st;
+}
+
 static enum vs_status plan_fill(const struct cli_args *args, struct plan *plan,
                                 struct vs_error *err)
 {
@@ -118,16 +143,17 @@ static enum vs_status plan_fill(const struct cli_args *args, struct plan *plan,
     if (!*plan->out)
         return vs_fail(err, VS_E_USAGE, "record: --out needs the name of a file");
     plan->force = cli_args_has(args, "force");
-    plan->has_data = !device || strcmp(device, "meta") != 0;
-    if (device && strcmp(device, "auto") != 0 && strcmp(device, "cpu") != 0 &&
-        strcmp(device, "meta") != 0)
-        return vs_fail(err, VS_E_USAGE, "record: --device cannot be `%s`; legal: auto, cpu, meta",
-                       device);
     if (capacity && (!vs_bytes_parse(capacity, &plan->capacity) || !plan->capacity))
         return vs_fail(err, VS_E_USAGE,
                        "record: --capacity cannot be `%s`; a size such as 8G or 512M is right",
                        capacity);
-    return seed ? seed_get(seed, &plan->seed, err) : VS_OK;
+    if (seed) {
+        enum vs_status st = seed_get(seed, &plan->seed, err);
+
+        if (st)
+            return st;
+    }
+    return device_choose(device, plan, err);
 }
 
 static void settings_fill(struct lang_settings *settings, const struct plan *plan,
@@ -248,7 +274,14 @@ static void meta_number(struct trc_recorder *rec, const char *key, uint64_t valu
 static void recorder_begin(struct trc_recorder *rec, const struct plan *plan,
                            const struct cli_netfile *net)
 {
-    trc_recorder_meta_set(rec, "device", plan->has_data ? "cpu" : "meta");
+    trc_recorder_meta_set(rec, "device", plan->has_gpu ? "cuda" : plan->has_data ? "cpu" : "meta");
+    if (plan->has_gpu) {
+        trc_recorder_meta_set(rec, "gpu", plan->gpu.info.name);
+        meta_number(rec, "gpu_driver", (uint64_t)plan->gpu.info.driver_version);
+        meta_number(rec, "gpu_runtime", (uint64_t)plan->gpu.info.runtime_version);
+        meta_number(rec, "gpu_total", plan->gpu.info.total_bytes);
+        meta_number(rec, "gpu_free", plan->gpu.info.free_bytes);
+    }
     trc_recorder_meta_set(rec, "source_kind", "net");
     meta_number(rec, "seed", plan->seed);
     if (plan->capacity)
@@ -305,6 +338,7 @@ static enum vs_status record(const struct plan *plan, const struct cli_netfile *
     settings_fill(&settings, plan, net);
     settings.toggles = &plan->args->toggles;
     settings.kernels = plan->has_data ? eng_kernels_cpu() : NULL;
+    settings.device = plan->has_gpu ? &plan->gpu : NULL;
     settings.observer = trc_recorder_observer(recording.rec);
     settings.user = &recording;
     settings.started = on_started;
@@ -415,6 +449,8 @@ static int run(const struct cli_args *args)
         status = cli_fail(&err);
     else
         status = show(&plan, false);
+    if (plan.has_gpu)
+        plan.gpu.close();
     cli_netfile_release(&net);
     return status;
 }

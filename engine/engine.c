@@ -54,17 +54,21 @@ enum vs_status eng_new(const struct eng_options *options, struct eng **out, stru
             return st;
     }
     e = vs_calloc(1, sizeof(*e));
-    e->kernels = options->kernels;
+    e->kernels = options->device ? options->device->kernels : options->kernels;
+    e->device = options->device;
     e->observer = options->observer;
     e->sim = eng_sim_driver_new(&(struct eng_sim_options){
         .total_bytes = options->capacity ? options->capacity : UNBOUNDED_DEVICE});
     for (size_t i = 0; i < options->segment_count; i++)
         eng_sim_driver_push_address(e->sim, options->segment_addresses[i]);
     e->alloc = eng_alloc_new(&(struct eng_alloc_options){
-        .driver = eng_sim_driver_get(e->sim),
+        .driver = e->device ? e->device->driver : eng_sim_driver_get(e->sim),
         .conf = &conf,
         .listener = {.user = e, .event = on_alloc_event},
     });
+    if (e->device && options->capacity)
+        eng_alloc_set_memory_fraction(
+            e->alloc, fmin(1.0, (double)options->capacity / (double)e->device->info.total_bytes));
     e->signatures = eng_signatures_new();
     e->strings.size = FIRST_STRINGS;
     e->strings.slots = vs_calloc(FIRST_STRINGS, sizeof(*e->strings.slots));
@@ -87,6 +91,8 @@ void eng_free(struct eng *e)
     eng_cast_cache_clear(e);
     eng_scratch_release(e);
     vs_free(e->cast_cache);
+    if (e->device) /* nobody hears of it any more: the memory goes back */
+        eng_alloc_empty_cache(e->alloc);
     eng_alloc_free(e->alloc);
     eng_sim_driver_free(e->sim);
     eng_signatures_free(e->signatures);
@@ -121,6 +127,14 @@ void *eng_fail(struct eng *e, enum vs_status status, const char *fmt, ...)
     vs_failv(&e->error, status, fmt, ap);
     va_end(ap);
     return NULL;
+}
+
+void eng_device_wait(struct eng *e)
+{
+    struct vs_error err = VS_ERROR_INIT;
+
+    if (e->device && !e->failed && e->device->wait(&err))
+        eng_fail(e, err.status, "%s", err.text);
 }
 
 bool eng_has_data(const struct eng *e)
@@ -277,6 +291,7 @@ void eng_place_phase(struct eng *e, enum vs_phase phase)
 {
     struct vs_event ev = {.kind = VS_EV_PHASE, .a = (uint64_t)phase};
 
+    eng_device_wait(e);
     e->phase = phase;
     e->place_dirty = true;
     if (e->observer)

@@ -17,10 +17,13 @@
 #include "engine/observer.h"
 #include "engine/tensor.h"
 
+struct eng_device;
 struct eng_kernels;
 
 /*
  * kernels    arithmetic of the device (eng_kernels_cpu()), or NULL for `meta`: shapes and lifetimes only
+ * device     a device of its own (engine/device/plugin.h): its kernels, and memory from its driver. NULL: memory is only counted. Borrowed,
+ *            and must outlive the context
  * observer   told of everything, or NULL; must outlive the context. An `oom` event is the last one it hears
  * capacity   bytes of the device; 0: as much as is asked for
  * alloc_conf PyTorch's syntax ("expandable_segments:True"), or NULL
@@ -30,6 +33,7 @@ struct eng_kernels;
  */
 struct eng_options {
     const struct eng_kernels *kernels;
+    const struct eng_device *device;
     const struct eng_observer *observer;
     uint64_t capacity;
     const char *alloc_conf;
@@ -56,6 +60,8 @@ enum vs_status eng_failure_take(struct eng *e, struct vs_error *err);
 void *eng_fail(struct eng *e, enum vs_status status, const char *fmt, ...) VS_PRINTF(3, 4);
 
 bool eng_has_data(const struct eng *e); /* false on meta */
+/* Waits for a device of its own; what failed there since the last time becomes the context's failure. Elsewhere nothing. */
+void eng_device_wait(struct eng *e);
 const struct eng_kernels *eng_kernels_get(const struct eng *e);
 struct eng_alloc *eng_alloc_of(struct eng *e);
 /* The device ran out of memory: what was asked for and what was there. False when it has not happened. */

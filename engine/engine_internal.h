@@ -13,6 +13,7 @@
 #include "engine/autograd.h"
 #include "engine/checkpoint.h"
 #include "engine/device/kernels.h"
+#include "engine/device/plugin.h"
 #include "engine/engine.h"
 #include "engine/op.h"
 
@@ -51,6 +52,7 @@ struct eng_cast_entry {
 
 struct eng {
     const struct eng_kernels *kernels;
+    const struct eng_device *device; /* NULL: memory is counted, not had */
     const struct eng_observer *observer;
     struct eng_sim_driver *sim;
     struct eng_alloc *alloc;

@@ -88,7 +88,9 @@ struct eng_storage *eng_storage_new(struct eng *e, uint64_t bytes, bool on_host)
         vs_pool_put(&e->pool, s, sizeof(*s));
         return NULL;
     }
-    if (bytes && e->kernels)
+    if (bytes && e->device && s->block)
+        s->data = (void *)(uintptr_t)eng_block_address(s->block);
+    else if (bytes && e->kernels)
         s->data = e->kernels->mem_get(bytes);
     e->live_storages++;
     return s;
@@ -151,7 +153,7 @@ void eng_storage_unref(struct eng_storage *s)
         }
         eng_alloc_put(e->alloc, s->block);
     }
-    if (s->data)
+    if (s->data && !(e->device && s->block))
         e->kernels->mem_put(s->data, s->bytes);
     e->live_storages--;
     vs_pool_put(&e->pool, s, sizeof(*s));

@@ -282,6 +282,7 @@ static enum vs_status run_with(struct lang_settings *settings, struct lang_resul
                                    .stop = settings->stop ? hear_stop : NULL,
                                    .library = settings->library};
     struct eng_options eng_options = {.kernels = settings->kernels,
+                                      .device = settings->device,
                                       .observer = settings->observer,
                                       .capacity = settings->capacity,
                                       .alloc_conf = alloc_conf_of(&result->toggles),

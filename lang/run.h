@@ -45,6 +45,7 @@ struct lang_progress {
  *
  * file_name, text, len  the net file; file_name is for messages
  * kernels      arithmetic of the device (eng_kernels_cpu()); NULL: `meta`, no data at all
+ * device       a device of its own, instead of kernels; NULL: none. Must outlive the run
  * observer     told of everything until the last step is over, or NULL
  * toggles      what is set explicitly; the file's `defaults` fill in, then the table
  * capacity     bytes of the device; 0: as much as is asked for
@@ -67,6 +68,7 @@ struct lang_settings {
     const char *text;
     size_t len;
     const struct eng_kernels *kernels;
+    const struct eng_device *device;
     const struct eng_observer *observer;
     const struct vs_toggles *toggles;
     uint64_t capacity;

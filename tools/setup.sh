@@ -20,6 +20,8 @@ library() { pkg-config --exists "$1"; }
 
 need gcc command -v gcc
 need make command -v make
+# the kernels of the CUDA device, compiled for the host by the tests
+need g++ command -v g++
 need libc6-dev header stdio.h
 need pkg-config command -v pkg-config
 need libsqlite3-dev library sqlite3

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "engine/device/kernels.h"
+#include "engine/device/plugin.h"
 
 /* ---- nets ---- */
 
@@ -122,7 +123,8 @@ void facts_toggles(const char *pairs, struct vs_toggles *out)
     vs_free(copy);
 }
 
-bool facts_try_net(const struct facts_net *net, const char *toggles, bool has_data,
+static bool try_on(const struct facts_net *net, const char *toggles,
+                   const struct eng_kernels *kernels, const struct eng_device *device,
                    const struct facts_run *like, struct facts_run *out, struct vs_error *err)
 {
     struct listener listener = {rpl_trace_new(), {NULL, 0, 0}};
@@ -139,7 +141,8 @@ bool facts_try_net(const struct facts_net *net, const char *toggles, bool has_da
     rpl_trace_set_source(out->trace, net->path, net->text);
     rpl_trace_set_meta(out->trace, "source_kind", "net");
     settings.len = strlen(net->text);
-    settings.kernels = has_data ? eng_kernels_cpu() : NULL;
+    settings.kernels = kernels;
+    settings.device = device;
     settings.observer = &observer;
     settings.toggles = &set;
     settings.skip_steps = skips;
@@ -156,6 +159,23 @@ bool facts_try_net(const struct facts_net *net, const char *toggles, bool has_da
     if (st)
         facts_run_release(out);
     return st == VS_OK;
+}
+
+bool facts_try_net(const struct facts_net *net, const char *toggles, bool has_data,
+                   const struct facts_run *like, struct facts_run *out, struct vs_error *err)
+{
+    return try_on(net, toggles, has_data ? eng_kernels_cpu() : NULL, NULL, like, out, err);
+}
+
+struct facts_run facts_run_net_on(const struct facts_net *net, const char *toggles,
+                                  const struct eng_device *device)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct facts_run run;
+
+    if (!try_on(net, toggles, NULL, device, NULL, &run, &err))
+        fail_msg("%s [%s] on %s: %s", net->path, toggles, device->info.name, err.text);
+    return run;
 }
 
 struct facts_run facts_run_net(const struct facts_net *net, const char *toggles, bool has_data,

@@ -49,6 +49,9 @@ struct facts_run facts_run_net(const struct facts_net *net, const char *toggles,
 /* The same; false where the net or the toggles are refused, and `err` says why. */
 bool facts_try_net(const struct facts_net *net, const char *toggles, bool has_data,
                    const struct facts_run *like, struct facts_run *out, struct vs_error *err);
+/* On a device of its own. */
+struct facts_run facts_run_net_on(const struct facts_net *net, const char *toggles,
+                                  const struct eng_device *device);
 void facts_run_release(struct facts_run *run);
 
 /* Fails where the two traces differ in anything but time; `what` is said, and the events around the first difference. */

@@ -11,7 +11,9 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline uint32_t cpu_bits_of(float f)
+#include "base/attr.h"
+
+VS_ON_DEVICE static inline uint32_t cpu_bits_of(float f)
 {
     uint32_t u;
 
@@ -19,7 +21,7 @@ static inline uint32_t cpu_bits_of(float f)
     return u;
 }
 
-static inline float cpu_float_of(uint32_t u)
+VS_ON_DEVICE static inline float cpu_float_of(uint32_t u)
 {
     float f;
 
@@ -27,12 +29,12 @@ static inline float cpu_float_of(uint32_t u)
     return f;
 }
 
-static inline float cpu_bf16_to_f32(uint16_t h)
+VS_ON_DEVICE static inline float cpu_bf16_to_f32(uint16_t h)
 {
     return cpu_float_of((uint32_t)h << 16);
 }
 
-static inline uint16_t cpu_f32_to_bf16(float f)
+VS_ON_DEVICE static inline uint16_t cpu_f32_to_bf16(float f)
 {
     uint32_t u = cpu_bits_of(f);
     uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
@@ -41,7 +43,7 @@ static inline uint16_t cpu_f32_to_bf16(float f)
 }
 
 /* The 15 bits below the sign, moved to float's place, are the value times 2^-112, subnormal or not. */
-static inline float cpu_f16_to_f32(uint16_t h)
+VS_ON_DEVICE static inline float cpu_f16_to_f32(uint16_t h)
 {
     uint32_t sign = ((uint32_t)h & 0x8000u) << 16;
     uint32_t rest = ((uint32_t)h & 0x7fffu) << 13;
@@ -52,7 +54,7 @@ static inline float cpu_f16_to_f32(uint16_t h)
     return cpu_float_of(sign | (rest >= 0x0f800000u ? special : finite));
 }
 
-static inline uint16_t cpu_f32_to_f16(float f)
+VS_ON_DEVICE static inline uint16_t cpu_f32_to_f16(float f)
 {
     uint32_t u = cpu_bits_of(f);
     uint32_t sign = (u >> 16) & 0x8000u;

@@ -3,8 +3,7 @@
  *
  * For:            the table.
  * Must not know:  the sums: rows_pool.inc.
- * Invariant:      positions follow PyTorch (aten/src/ATen/native/UpSample.h): nearest takes floor(o*in/out), bilinear
- *                 (o+0.5)*scale-0.5 clamped at 0, or o*(in-1)/(out-1) with align_corners.
+ * Invariant:      positions are those of cpu_taps.h.
  */
 #include <string.h>
 
@@ -12,6 +11,7 @@
 #include "engine/device/cpu/cpu_internal.h"
 #include "engine/device/cpu/cpu_kernels.h"
 #include "engine/device/cpu/cpu_plane.h"
+#include "engine/device/cpu/cpu_taps.h"
 
 struct up_job {
     const struct cpu_num *num;
@@ -61,42 +61,6 @@ static void up_plane(void *ctx, int64_t n, int64_t channel)
     cpu_mem_put(xbuf, bytes);
 }
 
-static void nearest_taps(struct cpu_tap *t, int64_t in, int64_t out)
-{
-    float scale = (float)in / (float)out; /* in float, as PyTorch */
-
-    for (int64_t o = 0; o < out; o++) {
-        int64_t i = cpu_min((int64_t)((float)o * scale), in - 1);
-
-        t[o] = (struct cpu_tap){i, i, 0.0};
-    }
-}
-
-/* PyTorch computes positions in the type of the values, float for f16 and bf16. */
-static void linear_taps(struct cpu_tap *t, int64_t in, int64_t out, bool align_corners,
-                        double factor, bool is_double)
-{
-    double scale = factor > 0.0 ? 1.0 / factor : (double)in / (double)out;
-
-    if (align_corners)
-        scale = out > 1 ? (double)(in - 1) / (double)(out - 1) : 0.0;
-    if (!is_double)
-        scale = align_corners && out > 1 ? (double)((float)(in - 1) / (float)(out - 1))
-                                         : (double)(float)scale;
-    for (int64_t o = 0; o < out; o++) {
-        double pos = align_corners ? scale * (double)o : scale * ((double)o + 0.5) - 0.5;
-        int64_t i;
-
-        if (!is_double)
-            pos = align_corners ? (double)((float)scale * (float)o)
-                                : (double)((float)scale * ((float)o + 0.5f) - 0.5f);
-        pos = pos < 0.0 ? 0.0 : pos;
-        i = cpu_min((int64_t)pos, in - 1);
-        pos = pos - (double)i;
-        t[o] = (struct cpu_tap){i, i < in - 1 ? i + 1 : i, pos < 0.0 ? 0.0 : pos > 1.0 ? 1.0 : pos};
-    }
-}
-
 static void up_run(const struct eng_view *x, const struct eng_view *y, const struct cpu_tap *rows,
                    const struct cpu_tap *cols, bool backward)
 {
@@ -120,11 +84,11 @@ static void upsample(const struct eng_view *x, const struct eng_view *y, bool is
         return;
     taps = cpu_mem_get(bytes);
     if (is_linear) {
-        linear_taps(taps, x->sizes[2], ho, align_corners, scale_h, is_double);
-        linear_taps(taps + ho, x->sizes[3], wo, align_corners, scale_w, is_double);
+        cpu_linear_taps(taps, x->sizes[2], ho, align_corners, scale_h, is_double);
+        cpu_linear_taps(taps + ho, x->sizes[3], wo, align_corners, scale_w, is_double);
     } else {
-        nearest_taps(taps, x->sizes[2], ho);
-        nearest_taps(taps + ho, x->sizes[3], wo);
+        cpu_nearest_taps(taps, x->sizes[2], ho);
+        cpu_nearest_taps(taps + ho, x->sizes[3], wo);
     }
     up_run(x, y, taps, taps + ho, backward);
     cpu_mem_put(taps, bytes);

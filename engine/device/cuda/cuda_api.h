@@ -1,0 +1,39 @@
+/*
+ * engine/device/cuda/cuda_api.h - every function of CUDA, cuBLAS and cuDNN that the device calls, as one table.
+ *
+ * For:            the files of this folder, which call nothing of NVIDIA's but through it; tests put their own table in its place.
+ * Must not know:  what the calls are for.
+ * Invariant:      after cuda_api_load no entry is NULL; a library that is missing makes it fail with the library's name.
+ */
+#ifndef ENG_DEVICE_CUDA_API_H
+#define ENG_DEVICE_CUDA_API_H
+
+#include <cublas_v2.h>
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <cudnn.h>
+
+#include "base/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct cuda_api {
+#define CUDA_API(library, result, name, args) result(*name) args;
+#include "engine/device/cuda/cuda_api.def"
+#undef CUDA_API
+};
+
+/*
+ * Fills the table: the runtime is linked in, the driver, cuBLAS and cuDNN are looked for as other programs find them, then in the
+ * folders of VRAMSCOPE_CUDA_LIBS (separated by colons), each with the versions it was built for.
+ * VS_E_UNSUPPORTED: a library or one of its functions is not there; the text says which.
+ */
+VS_MUST_USE enum vs_status cuda_api_load(struct cuda_api *out, struct vs_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

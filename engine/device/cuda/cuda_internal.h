@@ -1,0 +1,30 @@
+/*
+ * engine/device/cuda/cuda_internal.h - what the C files of the CUDA device share: the table of functions, handles, failures.
+ *
+ * For:            this folder, and the test that puts its own table in.
+ * Must not know:  kernels.
+ * Invariant:      handles are valid between open and close.
+ */
+#ifndef ENG_DEVICE_CUDA_INTERNAL_H
+#define ENG_DEVICE_CUDA_INTERNAL_H
+
+#include "engine/device/cuda/cuda_api.h"
+#include "engine/device/plugin.h"
+
+const struct cuda_api *cuda_api_get(void);
+cudaStream_t cuda_stream(void);
+cublasHandle_t cuda_blas(void);
+cudnnHandle_t cuda_dnn(void);
+
+/* Has a call failed since the device was opened? */
+bool cuda_failed(void);
+/* False, and the failure kept, where status is one. `what` is a constant string: the call. */
+bool cuda_ok(cudaError_t status, const char *what);
+void cuda_fail(const char *what, const char *why);
+
+/* Opens the GPU through `api`, which is copied. Everything taken is given back where it fails. */
+VS_MUST_USE enum vs_status cuda_device_open_with(const struct cuda_api *api,
+                                                 const struct eng_kernels *host,
+                                                 struct eng_device *out, struct vs_error *err);
+
+#endif

@@ -1,0 +1,393 @@
+/*
+ * engine/device/cuda/kernels_elementwise.cu - one thread an element: unary, binary, ternary, copies, fills, triangles, unscale.
+ *
+ * For:            the table.
+ * Must not know:  the formulas (cuda_rows.cuh).
+ * Invariant:      an element is read before the same thread writes it, so every call may be in place.
+ */
+#include "engine/device/cuda/cuda_kernels.h"
+#include "engine/device/cuda/cuda_rows.cuh"
+#include "engine/device/cuda/cuda_views.cuh"
+
+struct params {
+    double p[4];
+    bool is_given;
+};
+
+static params params_of(const double *p, int count)
+{
+    params out = {{0, 0, 0, 0}, p != NULL};
+
+    for (int i = 0; p && i < count; i++)
+        out.p[i] = p[i];
+    return out;
+}
+
+VS_GPU static void row_unary(int op, const float *x, float *y, const double *p)
+{
+    unary_f32((enum eng_unary)op, 1, x, y, p);
+}
+VS_GPU static void row_unary(int op, const double *x, double *y, const double *p)
+{
+    unary_f64((enum eng_unary)op, 1, x, y, p);
+}
+VS_GPU static void row_unary(int op, const int64_t *x, int64_t *y, const double *p)
+{
+    unary_i64((enum eng_unary)op, 1, x, y, p);
+}
+VS_GPU static void row_binary(int op, const float *a, const float *b, float *y, const double *p)
+{
+    binary_f32((enum eng_binary)op, 1, a, b, y, p);
+}
+VS_GPU static void row_binary(int op, const double *a, const double *b, double *y, const double *p)
+{
+    binary_f64((enum eng_binary)op, 1, a, b, y, p);
+}
+VS_GPU static void row_binary(int op, const int64_t *a, const int64_t *b, int64_t *y,
+                              const double *p)
+{
+    binary_i64((enum eng_binary)op, 1, a, b, y, p);
+}
+VS_GPU static void row_ternary(int op, const float *a, const float *b, const float *c, float *y,
+                               const double *p)
+{
+    ternary_f32((enum eng_ternary)op, 1, a, b, c, y, p);
+}
+VS_GPU static void row_ternary(int op, const double *a, const double *b, const double *c, double *y,
+                               const double *p)
+{
+    ternary_f64((enum eng_ternary)op, 1, a, b, c, y, p);
+}
+VS_GPU static void row_ternary(int op, const int64_t *a, const int64_t *b, const int64_t *c,
+                               int64_t *y, const double *p)
+{
+    ternary_i64((enum eng_ternary)op, 1, a, b, c, y, p);
+}
+
+/* An operand as the op computes with it: of another dtype than f16 or bf16 arithmetic it is rounded to it first. */
+template <class T> VS_GPU static T operand(const cuda_view &v, int64_t index, int round_to)
+{
+    T x = cuda_at<T>(v, index);
+
+    if (round_to == VS_F16)
+        return (T)cpu_f16_to_f32(cpu_f32_to_f16((float)x));
+    if (round_to == VS_BF16)
+        return (T)cpu_bf16_to_f32(cpu_f32_to_bf16((float)x));
+    return x;
+}
+
+/* VS_DTYPE_COUNT where nothing is rounded. */
+static int rounding(enum vs_dtype compute, const struct eng_view *v)
+{
+    return (compute == VS_F16 || compute == VS_BF16) && v->dtype != compute && v->dtype != VS_BOOL
+               ? (int)compute
+               : (int)VS_DTYPE_COUNT;
+}
+
+/* How many parameters of p an op has: the caller's array need not be longer. */
+static int unary_params(enum eng_unary op)
+{
+    if (op == ENG_U_ELU)
+        return 3;
+    return op == ENG_U_HARDTANH || op == ENG_U_CLAMP || op == ENG_U_SOFTPLUS ? 2 : 1;
+}
+
+static int binary_params(enum eng_binary op)
+{
+    if (op == ENG_B_ELU_BACKWARD)
+        return 4;
+    return op == ENG_B_HARDTANH_BACKWARD || op == ENG_B_SOFTPLUS_BACKWARD ? 2 : 1;
+}
+
+static int ternary_params(enum eng_ternary op)
+{
+    return op == ENG_T_SMOOTH_L1_BACKWARD || op == ENG_T_HUBER_BACKWARD ? 2 : 1;
+}
+
+template <class T>
+static void run_unary(int op, const struct eng_view *x, const struct eng_view *out, params par)
+{
+    cuda_call call;
+    cuda_view vx = call.in(x);
+    cuda_view vo = call.out(out);
+
+    cuda_each(cuda_numel(out), VS_BODY(int64_t i) {
+        T v = cuda_at<T>(vx, i);
+        T y = (T)0;
+
+        row_unary(op, &v, &y, par.is_given ? par.p : (const double *)NULL);
+        cuda_set<T>(vo, i, y);
+    });
+}
+
+template <class T>
+static void run_binary(int op, enum vs_dtype compute, const struct eng_view *a,
+                       const struct eng_view *b, const struct eng_view *out, params par)
+{
+    cuda_call call;
+    cuda_view va = call.in(a);
+    cuda_view vb = call.in(b);
+    cuda_view vo = call.out(out);
+    int round_a = rounding(compute, a);
+    int round_b = rounding(compute, b);
+
+    cuda_each(cuda_numel(out), VS_BODY(int64_t i) {
+        T s = operand<T>(va, i, round_a);
+        T t = operand<T>(vb, i, round_b);
+        T y = (T)0;
+
+        row_binary(op, &s, &t, &y, par.is_given ? par.p : (const double *)NULL);
+        cuda_set<T>(vo, i, y);
+    });
+}
+
+template <class T>
+static void run_ternary(int op, enum vs_dtype compute, const struct eng_view *a,
+                        const struct eng_view *b, const struct eng_view *c,
+                        const struct eng_view *out, params par)
+{
+    cuda_call call;
+    cuda_view va = call.in(a);
+    cuda_view vb = call.in(b);
+    cuda_view vc = call.in(c);
+    cuda_view vo = call.out(out);
+    int round_a = rounding(compute, a);
+    int round_b = rounding(compute, b);
+    int round_c = rounding(compute, c);
+
+    cuda_each(cuda_numel(out), VS_BODY(int64_t i) {
+        T s = operand<T>(va, i, round_a);
+        T t = operand<T>(vb, i, round_b);
+        T u = operand<T>(vc, i, round_c);
+        T y = (T)0;
+
+        row_ternary(op, &s, &t, &u, &y, par.is_given ? par.p : (const double *)NULL);
+        cuda_set<T>(vo, i, y);
+    });
+}
+
+void cuda_unary(enum eng_unary op, const struct eng_view *x, const struct eng_view *out,
+                const double *p)
+{
+    enum vs_dtype compute = x->dtype;
+    params par = params_of(p, unary_params(op));
+
+    if (cuda_all_host(x, out)) {
+        cuda_host()->unary(op, x, out, p);
+        return;
+    }
+    if (!vs_dtype_is_floating(compute) && vs_dtype_is_floating(out->dtype))
+        compute = out->dtype;
+    if (op == ENG_U_BITWISE_NOT && x->dtype == VS_BOOL)
+        op = ENG_U_LOGICAL_NOT;
+    CUDA_FOR(cuda_kind_of(compute), run_unary<T>((int)op, x, out, par));
+}
+
+void cuda_binary(enum eng_binary op, enum vs_dtype compute, const struct eng_view *a,
+                 const struct eng_view *b, const struct eng_view *out, const double *p)
+{
+    params par = params_of(p, binary_params(op));
+
+    if (cuda_all_host(a, b, out)) {
+        cuda_host()->binary(op, compute, a, b, out, p);
+        return;
+    }
+    CUDA_FOR(cuda_kind_of(compute), run_binary<T>((int)op, compute, a, b, out, par));
+}
+
+void cuda_ternary(enum eng_ternary op, enum vs_dtype compute, const struct eng_view *a,
+                  const struct eng_view *b, const struct eng_view *c, const struct eng_view *out,
+                  const double *p)
+{
+    params par = params_of(p, ternary_params(op));
+
+    if (cuda_all_host(a, b, c, out)) {
+        cuda_host()->ternary(op, compute, a, b, c, out, p);
+        return;
+    }
+    CUDA_FOR(cuda_kind_of(compute), run_ternary<T>((int)op, compute, a, b, c, out, par));
+}
+
+/* Elements of one dtype are moved as they are: NaN payloads and -0 stay. */
+template <class U> static void move(const struct eng_view *src, const struct eng_view *dst)
+{
+    cuda_call call;
+    cuda_view from = call.in(src);
+    cuda_view to = call.out(dst);
+
+    cuda_each(cuda_numel(dst), VS_BODY(int64_t i) {
+        ((U *)to.data)[cuda_place(to, i)] = ((const U *)from.data)[cuda_place(from, i)];
+    });
+}
+
+template <class T> static void convert(const struct eng_view *src, const struct eng_view *dst)
+{
+    cuda_call call;
+    cuda_view from = call.in(src);
+    cuda_view to = call.out(dst);
+
+    cuda_each(cuda_numel(dst), VS_BODY(int64_t i) { cuda_set<T>(to, i, cuda_at<T>(from, i)); });
+}
+
+static bool is_contiguous(const struct eng_view *v)
+{
+    int64_t expected = 1;
+
+    for (int d = v->ndim - 1; d >= 0; d--) {
+        if (v->sizes[d] != 1 && v->strides[d] != expected)
+            return false;
+        expected *= v->sizes[d];
+    }
+    return true;
+}
+
+/* Between host and device, as bytes where both sides lie alike. */
+static bool copy_bytes(const struct eng_view *src, const struct eng_view *dst)
+{
+    uint64_t bytes = (uint64_t)cuda_numel(dst) * vs_dtype_bytes(dst->dtype);
+    bool to_device = cuda_is_device(dst->data);
+
+    if (src->dtype != dst->dtype || cuda_is_device(src->data) == to_device || !is_contiguous(src) ||
+        !is_contiguous(dst))
+        return false;
+    if (to_device)
+        cuda_copy_in(dst->data, src->data, bytes);
+    else
+        cuda_copy_out(dst->data, src->data, bytes);
+    return true;
+}
+
+void cuda_copy(const struct eng_view *src, const struct eng_view *dst)
+{
+    enum vs_dtype to = dst->dtype;
+
+    if (cuda_numel(dst) == 0)
+        return;
+    if (cuda_all_host(src, dst)) {
+        cuda_host()->copy(src, dst);
+        return;
+    }
+    if (copy_bytes(src, dst))
+        return;
+    if (src->dtype == to && cuda_is_device(src->data)) {
+        switch (vs_dtype_bytes(to)) {
+        case 1:
+            move<uint8_t>(src, dst);
+            break;
+        case 2:
+            move<uint16_t>(src, dst);
+            break;
+        case 4:
+            move<uint32_t>(src, dst);
+            break;
+        default:
+            move<uint64_t>(src, dst);
+            break;
+        }
+        return;
+    }
+    if (vs_dtype_is_floating(to) && to != VS_F64)
+        convert<float>(src, dst);
+    else if (vs_dtype_is_floating(to) || vs_dtype_is_floating(src->dtype))
+        convert<double>(src, dst);
+    else
+        convert<int64_t>(src, dst);
+}
+
+void cuda_fill(const struct eng_view *dst, struct eng_scalar value)
+{
+    if (cuda_numel(dst) == 0)
+        return;
+    if (cuda_all_host(dst)) {
+        cuda_host()->fill(dst, value);
+        return;
+    }
+    cuda_call call;
+    cuda_view to = call.out(dst);
+    double f = value.f;
+    int64_t whole = value.i;
+
+    if (value.is_int && !vs_dtype_is_floating(dst->dtype))
+        cuda_each(cuda_numel(dst), VS_BODY(int64_t i) { cuda_set<int64_t>(to, i, whole); });
+    else
+        cuda_each(cuda_numel(dst), VS_BODY(int64_t i) { cuda_set<double>(to, i, f); });
+}
+
+struct eng_scalar cuda_item(const struct eng_view *x)
+{
+    struct eng_view here = *x;
+    uint64_t bits[1] = {0};
+
+    if (cuda_all_host(x))
+        return cuda_host()->item(x);
+    cuda_copy_out(bits, x->data, vs_dtype_bytes(x->dtype));
+    here.data = bits;
+    here.ndim = 0;
+    return cuda_host()->item(&here);
+}
+
+void cuda_triangle(const struct eng_view *x, const struct eng_view *out, int64_t diagonal,
+                   bool is_upper)
+{
+    if (cuda_numel(out) == 0)
+        return;
+    if (cuda_all_host(x, out)) {
+        cuda_host()->triangle(x, out, diagonal, is_upper);
+        return;
+    }
+    cuda_call call;
+    cuda_view from = call.in(x);
+    cuda_view to = call.out(out);
+    int64_t cols = out->sizes[out->ndim - 1];
+    int64_t rows = out->sizes[out->ndim - 2];
+
+    CUDA_FOR(cuda_kind_of(out->dtype), cuda_each(cuda_numel(out), VS_BODY(int64_t i) {
+        int64_t across = i % cols - i / cols % rows;
+        bool stays = is_upper ? across >= diagonal : across <= diagonal;
+
+        cuda_set<T>(to, i, stays ? cuda_at<T>(from, i) : (T)0);
+    }));
+}
+
+void cuda_arange(const struct eng_view *out, double start, double step)
+{
+    if (cuda_numel(out) == 0)
+        return;
+    if (cuda_all_host(out)) {
+        cuda_host()->arange(out, start, step);
+        return;
+    }
+    cuda_call call;
+    cuda_view to = call.out(out);
+
+    cuda_each(cuda_numel(out),
+              VS_BODY(int64_t i) { cuda_set<double>(to, i, start + (double)i * step); });
+}
+
+template <class T>
+static void run_unscale(const struct eng_view *g, const struct eng_view *inv_scale,
+                        const struct eng_view *found_inf)
+{
+    cuda_call call;
+    cuda_view vg = call.out(g);
+    cuda_view inv = call.in(inv_scale);
+    cuda_view found = call.out(found_inf);
+
+    cuda_each(cuda_numel(g), VS_BODY(int64_t i) {
+        T v = cuda_at<T>(vg, i);
+
+        if (!(v - v == (T)0)) /* inf or NaN: all who find one write the same */
+            cuda_set<float>(found, 0, 1.0f);
+        cuda_set<T>(vg, i, v * (T)cuda_at<float>(inv, 0));
+    });
+}
+
+void cuda_unscale(const struct eng_view *g, const struct eng_view *inv_scale,
+                  const struct eng_view *found_inf)
+{
+    if (cuda_all_host(g, inv_scale, found_inf)) {
+        cuda_host()->unscale(g, inv_scale, found_inf);
+        return;
+    }
+    CUDA_FOR_REAL(cuda_kind_of(g->dtype), run_unscale<T>(g, inv_scale, found_inf));
+}

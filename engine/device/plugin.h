@@ -1,0 +1,65 @@
+/*
+ * engine/device/plugin.h - a device that comes as a library of its own, and how it is found.
+ *
+ * For:            whoever starts a run; engine/device/cuda/ is such a library. One program so runs with and without CUDA.
+ * Must not know:  which libraries a device needs in turn.
+ * Invariant:      a plug-in of another version is refused, not called.
+ */
+#ifndef ENG_DEVICE_PLUGIN_H
+#define ENG_DEVICE_PLUGIN_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "engine/alloc.h"
+#include "engine/device/kernels.h"
+
+/* Changes with every change of struct eng_device, struct eng_kernels or struct eng_alloc_driver. */
+#define ENG_PLUGIN_VERSION 1
+
+/* versions as CUDA writes them: 13000 is 13.0; bytes free before anything was allocated */
+struct eng_device_info {
+    char name[128];
+    int capability; /* 90: 9.0 */
+    int processors;
+    int driver_version;
+    int runtime_version;
+    uint64_t total_bytes;
+    uint64_t free_bytes;
+};
+
+/*
+ * kernels        storages with a block lie at the block's address; all others, and scratch of ops, where kernels->mem_get says
+ * driver         where segments come from; valid until close
+ * wait           until all that was queued is done. Fails with the first call that failed since the device was opened
+ * scratch_bytes  what kernels took beside the allocator, at most
+ */
+struct eng_device {
+    const struct eng_kernels *kernels;
+    struct eng_alloc_driver driver;
+    struct eng_device_info info;
+    enum vs_status (*wait)(struct vs_error *err);
+    uint64_t (*scratch_bytes)(void);
+    void (*close)(void);
+};
+
+/*
+ * What a plug-in exports under the name "eng_device_plugin". One device is open at a time.
+ * host: the kernels for operands that all lie on the host; must outlive the device.
+ */
+struct eng_device_plugin {
+    uint32_t version;
+    enum vs_status (*open)(const struct eng_kernels *host, struct eng_device *out,
+                           struct vs_error *err);
+};
+
+/*
+ * Opens the device of the library vramscope_<name>.so in the folder of VRAMSCOPE_PLUGINS, beside the program, or in
+ * ../lib/vramscope from there. The caller closes it; the library stays loaded.
+ *
+ * VS_E_UNSUPPORTED: no such library, one that cannot be loaded, of another version, or there is no device; the text says which.
+ */
+VS_MUST_USE enum vs_status eng_device_open(const char *name, struct eng_device *out,
+                                           struct vs_error *err);
+
+#endif

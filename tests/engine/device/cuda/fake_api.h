@@ -1,0 +1,35 @@
+/*
+ * tests/engine/device/cuda/fake_api.h - the table of CUDA's functions, played by the host: memory is had, arithmetic of libraries is not done.
+ *
+ * For:            tests of what the device asks of CUDA: in which order, what it gives back, what it says when a call fails.
+ * Must not know:  the device.
+ * Invariant:      counts every call; one of them, by number, can be made to fail.
+ */
+#ifndef TESTS_ENGINE_DEVICE_FAKE_API_H
+#define TESTS_ENGINE_DEVICE_FAKE_API_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/device/cuda/cuda_api.h"
+
+enum fake_call {
+#define CUDA_API(library, result, name, args) FAKE_##name,
+#include "engine/device/cuda/cuda_api.def"
+#undef CUDA_API
+    FAKE_COUNT
+};
+
+const char *fake_name(enum fake_call call);
+
+/* From now on: no calls yet, and the `nth` (from 1; 0: none) call of `call` fails. */
+void fake_begin(enum fake_call call, uint64_t nth);
+uint64_t fake_calls(enum fake_call call);
+/* Did the failure come to pass? */
+int fake_has_failed(void);
+/* Memory, ranges, handles and descriptors that were taken and not given back. */
+uint64_t fake_left(void);
+
+const struct cuda_api *fake_api(void);
+
+#endif

@@ -1,0 +1,183 @@
+/*
+ * tests/engine/device/twin/cuda_twin.c - a GPU made of host memory: what the kernels of engine/device/cuda need to run where there is none.
+ *
+ * For:            the tests of the CPU's kernels, run once more over the table of the CUDA device, and whole runs through the plug-in that
+ *                 twin_plugin.c makes of it. Launches are loops (cuda_launch.cuh).
+ * Must not know:  any kernel. Products and convolutions, which libraries do on a GPU, are those of the host.
+ * Invariant:      before a device is open all memory counts as the device's; then only its segments and scratch do, and everything
+ *                 else has to be staged.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "engine/device/cuda/cuda_device.h"
+#include "engine/device/cuda/cuda_kernels.h"
+#include "tests/engine/device/twin/cuda_twin.h"
+#include "tests/engine/device/twin/twin_device.h"
+
+#define MOST 16
+#define MOST_SEGMENTS 4096
+
+struct piece {
+    const char *memory;
+    uint64_t bytes;
+};
+
+static struct {
+    const struct eng_kernels *host;
+    struct piece scratch[MOST];
+    int count;
+    int depth;
+    int flag;
+    bool is_open;
+    struct piece segments[MOST_SEGMENTS];
+    size_t segment_count;
+} twin;
+
+const struct eng_kernels *twin_kernels_over(const struct eng_kernels *host)
+{
+    twin.host = host;
+    return eng_kernels_cuda();
+}
+
+void twin_open(void)
+{
+    twin.is_open = true;
+}
+
+void twin_close(void)
+{
+    VS_ASSERT(twin.segment_count == 0 && twin.depth == 0 && twin.flag == 0);
+    twin.is_open = false;
+}
+
+const struct eng_kernels *cuda_host(void)
+{
+    return twin.host;
+}
+
+static bool is_in(const struct piece *p, const void *memory)
+{
+    return (const char *)memory >= p->memory && (const char *)memory < p->memory + p->bytes;
+}
+
+bool cuda_is_device(const void *memory)
+{
+    if (!memory)
+        return false;
+    if (!twin.is_open)
+        return true;
+    for (int i = 0; i < twin.count; i++)
+        if (is_in(&twin.scratch[i], memory))
+            return true;
+    for (size_t i = 0; i < twin.segment_count; i++)
+        if (is_in(&twin.segments[i], memory))
+            return true;
+    return false;
+}
+
+bool twin_memory_add(uint64_t address, uint64_t bytes)
+{
+    void *wanted = (void *)(uintptr_t)address;
+    void *memory = mmap(wanted, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+
+    VS_ASSERT(twin.segment_count < MOST_SEGMENTS);
+    if (memory != wanted)
+        return false;
+    twin.segments[twin.segment_count++] = (struct piece){memory, bytes};
+    return true;
+}
+
+void twin_memory_remove(uint64_t address, uint64_t bytes)
+{
+    size_t i = 0;
+
+    while (i < twin.segment_count && (uint64_t)(uintptr_t)twin.segments[i].memory != address)
+        i++;
+    VS_ASSERT(i < twin.segment_count && twin.segments[i].bytes == bytes);
+    munmap((void *)(uintptr_t)address, bytes);
+    twin.segments[i] = twin.segments[--twin.segment_count];
+}
+
+void *cuda_scratch(uint64_t bytes)
+{
+    VS_ASSERT(twin.count < MOST);
+    char *memory = vs_calloc(1, bytes + 1);
+
+    twin.scratch[twin.count++] = (struct piece){memory, bytes + 1};
+    return memory;
+}
+
+void cuda_scratch_begin(void)
+{
+    twin.depth++;
+}
+
+void cuda_scratch_end(void)
+{
+    if (--twin.depth > 0)
+        return;
+    while (twin.count > 0)
+        vs_free((void *)(uintptr_t)twin.scratch[--twin.count].memory);
+}
+
+void cuda_copy_in(void *device, const void *host, uint64_t bytes)
+{
+    memcpy(device, host, bytes);
+}
+
+void cuda_copy_out(void *host, const void *device, uint64_t bytes)
+{
+    memcpy(host, device, bytes);
+}
+
+int *cuda_flag(void)
+{
+    return &twin.flag;
+}
+
+bool cuda_flag_raised(void)
+{
+    bool raised = twin.flag != 0;
+
+    twin.flag = 0;
+    return raised;
+}
+
+void *cuda_mem_get(uint64_t bytes)
+{
+    return cuda_host()->mem_get(bytes);
+}
+
+void cuda_mem_put(void *data, uint64_t bytes)
+{
+    cuda_host()->mem_put(data, bytes);
+}
+
+void cuda_matmul(const struct eng_view *a, const struct eng_view *b, const struct eng_view *c,
+                 double alpha, double beta)
+{
+    cuda_host()->matmul(a, b, c, alpha, beta);
+}
+
+void cuda_conv2d(const struct eng_view *x, const struct eng_view *w, const struct eng_view *bias,
+                 const struct eng_view *out, const struct eng_conv2d *p)
+{
+    cuda_host()->conv2d(x, w, bias, out, p);
+}
+
+void cuda_conv2d_backward_input(const struct eng_view *g, const struct eng_view *w,
+                                const struct eng_view *gx, const struct eng_conv2d *p)
+{
+    cuda_host()->conv2d_backward_input(g, w, gx, p);
+}
+
+void cuda_conv2d_backward_weight(const struct eng_view *g, const struct eng_view *x,
+                                 const struct eng_view *gw, const struct eng_conv2d *p)
+{
+    cuda_host()->conv2d_backward_weight(g, x, gw, p);
+}

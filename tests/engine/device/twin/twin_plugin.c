@@ -1,0 +1,83 @@
+/*
+ * tests/engine/device/twin/twin_plugin.c - the plug-in that `record --device cuda` finds where VRAMSCOPE_PLUGINS names its folder.
+ *
+ * For:            tests of whole runs on a device of its own, without a GPU.
+ * Must not know:  kernels.
+ * Invariant:      its memory is had, not only counted: a kernel that reads what the allocator took back is seen by the sanitizers' kin.
+ */
+#include <string.h>
+
+#include "engine/alloc_driver.h"
+#include "engine/device/plugin.h"
+#include "tests/engine/device/twin/cuda_twin.h"
+#include "tests/engine/device/twin/twin_device.h"
+
+#define TOTAL (UINT64_C(64) << 30)
+
+/* The counted driver says where memory lies; here there also is some. */
+static struct {
+    struct eng_sim_driver *sim;
+    struct eng_alloc_driver counted;
+} twin_driver;
+
+static bool segment_alloc(void *user, uint64_t bytes, uint64_t *out_address)
+{
+    (void)user;
+    return twin_driver.counted.segment_alloc(twin_driver.counted.user, bytes, out_address) &&
+           twin_memory_add(*out_address, bytes);
+}
+
+static void segment_free(void *user, uint64_t address, uint64_t bytes)
+{
+    (void)user;
+    twin_memory_remove(address, bytes);
+    twin_driver.counted.segment_free(twin_driver.counted.user, address, bytes);
+}
+
+static void mem_info(void *user, uint64_t *out_free_bytes, uint64_t *out_total_bytes)
+{
+    (void)user;
+    twin_driver.counted.mem_info(twin_driver.counted.user, out_free_bytes, out_total_bytes);
+}
+
+static void close_twin(void)
+{
+    twin_close();
+    eng_sim_driver_free(twin_driver.sim);
+    twin_driver.sim = NULL;
+}
+
+static enum vs_status wait_none(struct vs_error *err)
+{
+    (void)err;
+    return VS_OK;
+}
+
+static uint64_t no_scratch(void)
+{
+    return 0;
+}
+
+static enum vs_status open_twin(const struct eng_kernels *host, struct eng_device *out,
+                                struct vs_error *err)
+{
+    (void)err;
+    memset(out, 0, sizeof(*out));
+    out->kernels = twin_kernels_over(host);
+    twin_driver.sim = eng_sim_driver_new(&(struct eng_sim_options){.total_bytes = TOTAL});
+    twin_driver.counted = eng_sim_driver_get(twin_driver.sim);
+    out->driver = (struct eng_alloc_driver){
+        .segment_alloc = segment_alloc, .segment_free = segment_free, .mem_info = mem_info};
+    strcpy(out->info.name, "a GPU made of host memory");
+    out->info.total_bytes = TOTAL;
+    out->info.free_bytes = TOTAL;
+    out->wait = wait_none;
+    out->scratch_bytes = no_scratch;
+    out->close = close_twin;
+    twin_open();
+    return VS_OK;
+}
+
+extern const struct eng_device_plugin eng_device_plugin;
+__attribute__((visibility("default"))) const struct eng_device_plugin eng_device_plugin = {
+    .version = ENG_PLUGIN_VERSION, .open = open_twin};
