@@ -348,8 +348,7 @@ static uint64_t row_seq(const struct rpl_pair_row *row, bool is_b)
     return is_b ? row->seq_b : row->seq_a;
 }
 
-/* The first row that is past event `seq` of a trace. */
-static size_t row_after(const struct rpl_pairs *pairs, bool is_b, uint64_t seq)
+size_t rpl_pairs_until(const struct rpl_pairs *pairs, bool is_b, uint64_t seq)
 {
     size_t low = 0;
     size_t high = pairs->row_count;
@@ -367,14 +366,14 @@ static size_t row_after(const struct rpl_pairs *pairs, bool is_b, uint64_t seq)
 
 size_t rpl_pairs_at(const struct rpl_pairs *pairs, bool is_b, uint64_t seq)
 {
-    size_t row = row_after(pairs, is_b, seq);
+    size_t row = rpl_pairs_until(pairs, is_b, seq);
     uint64_t own;
 
     if (!row)
         return SIZE_MAX;
     /* of rows without an event of its own the one before them has it */
     own = row_seq(&pairs->rows[row - 1], is_b);
-    return own ? row_after(pairs, is_b, own - 1) : SIZE_MAX;
+    return own ? rpl_pairs_until(pairs, is_b, own - 1) : SIZE_MAX;
 }
 
 uint64_t rpl_pairs_event(const struct rpl_pairs *pairs, bool of_b, uint64_t seq)
@@ -384,7 +383,7 @@ uint64_t rpl_pairs_event(const struct rpl_pairs *pairs, bool of_b, uint64_t seq)
     /* counted from where the other had its last event, so that later here is never earlier there */
     size_t from = other ? rpl_pairs_at(pairs, !of_b, other) : SIZE_MAX;
     uint64_t own = from == SIZE_MAX ? 0 : row_seq(&pairs->rows[from], of_b);
-    size_t next = row_after(pairs, !of_b, other);
+    size_t next = rpl_pairs_until(pairs, !of_b, other);
     const struct rpl_align_side *side = of_b ? &pairs->align->a : &pairs->align->b;
     uint64_t end = rpl_index_event_count(side->index);
 

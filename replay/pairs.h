@@ -87,6 +87,8 @@ const struct vs_place *rpl_pair_place(const struct rpl_pairs *pairs,
 
 /* The last row whose event of B (or of A) is no later than `seq`; SIZE_MAX: there is none. O(log). */
 size_t rpl_pairs_at(const struct rpl_pairs *pairs, bool is_b, uint64_t seq);
+/* How many rows there are up to event `seq` of B (or of A), those that only the other one has behind it among them. O(log). */
+size_t rpl_pairs_until(const struct rpl_pairs *pairs, bool is_b, uint64_t seq);
 /*
  * Where the other trace is when B (or A) is right after event `seq`: as far after its last event up to the row of `seq`, but before its own
  * next allocation or free. Of a row of both each event is the other's. Never falls as `seq` rises. O(log).

@@ -12,6 +12,7 @@
 #include "replay/timeline.h"
 #include "tui/app.h"
 #include "tui/chart.h"
+#include "tui/diff.h"
 #include "tui/format.h"
 #include "tui/views.h"
 
@@ -115,10 +116,35 @@ static enum vs_status columns_ask(const struct timeline *t, const struct tui_run
     return st ? st : rpl_timeline_columns(run->index, first, last, out, (size_t)t->count, err);
 }
 
+/* Where the two runs are aligned, each column has the height of what is aligned with its events. */
+static void other_align(struct timeline *t, const struct tui_app *app,
+                        const struct rpl_pairs *pairs)
+{
+    bool is_b = app->change.is_shown;
+
+    for (int x = 0; x < t->count; x++) {
+        const struct rpl_column *column = &t->columns[x];
+        uint64_t last_seq = column->last_seq;
+        uint64_t before = column->first_seq ? column->first_seq - 1 : 0;
+        size_t end = rpl_pairs_until(pairs, is_b, last_seq);
+        size_t first = before < last_seq ? rpl_pairs_until(pairs, is_b, before) : end;
+        struct rpl_pair_top top;
+
+        t->other[x].allocated_max = 0;
+        if (!end)
+            continue;
+        /* where nothing happens it is as it was */
+        top = rpl_pairs_top(pairs, first < end ? first : end - 1, end - 1);
+        t->other[x].allocated_max = is_b ? pairs->rows[top.a].total_a : pairs->rows[top.b].total_b;
+    }
+    t->other_count = t->count;
+}
+
 static enum vs_status ask(struct timeline *t, struct tui_app *app, struct vs_error *err)
 {
     const struct tui_run *run = tui_app_run(app);
     const struct tui_run *other = tui_app_other(app);
+    const struct rpl_pairs *pairs = tui_diff_pairs(app);
     enum vs_status st;
     uint64_t first;
     uint64_t last;
@@ -129,6 +155,10 @@ static enum vs_status ask(struct timeline *t, struct tui_app *app, struct vs_err
         st = columns_ask(t, run, 1, run->events, t->brush, err);
     if (st || !other || !other->events)
         return st;
+    if (pairs && pairs->row_count) {
+        other_align(t, app, pairs);
+        return VS_OK;
+    }
     first = app->window.first <= 1 ? 1 : tui_app_map(app, app->window.first);
     last = app->window.last >= run->events ? other->events : tui_app_map(app, app->window.last);
     if (last < first)

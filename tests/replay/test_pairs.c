@@ -236,6 +236,30 @@ static void an_event_leads_to_the_other_trace_and_back(void **state)
     }
 }
 
+/* The rows up to an event are all those that say nothing later of its trace. */
+static void rows_up_to_an_event_end_before_the_next_of_its_trace(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < RUN_COUNT + SEEDS; i++) {
+        struct pair pair;
+
+        pair_nth(&pair, i);
+        for (int is_b = 0; is_b < 2; is_b++) {
+            uint64_t count = rpl_index_event_count(pair.indexes[is_b]);
+            size_t rows = 0;
+
+            for (uint64_t seq = 0; seq <= count; seq++) {
+                while (rows < pair.pairs->row_count &&
+                       (is_b ? pair.pairs->rows[rows].seq_b : pair.pairs->rows[rows].seq_a) <= seq)
+                    rows++;
+                assert_int_equal(rpl_pairs_until(pair.pairs, is_b, seq), rows);
+            }
+            assert_int_equal(rows, pair.pairs->row_count);
+        }
+        pair_release(&pair);
+    }
+}
+
 static void the_highest_of_any_rows_is_found(void **state)
 {
     struct pair pair;
@@ -439,6 +463,7 @@ int main(void)
         cmocka_unit_test(nothing_differs_from_itself),
         cmocka_unit_test(stretches_are_what_differs),
         cmocka_unit_test(an_event_leads_to_the_other_trace_and_back),
+        cmocka_unit_test(rows_up_to_an_event_end_before_the_next_of_its_trace),
         cmocka_unit_test(the_highest_of_any_rows_is_found),
         cmocka_unit_test(what_is_inside_a_row_adds_up_to_it),
         cmocka_unit_test(
