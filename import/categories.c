@@ -368,12 +368,14 @@ static void ends_decide(const struct deciding *d)
         struct vs_event *event = &d->import->events[life->alloc];
         const struct end_block key = {.address = event->d};
         const struct end_block *end;
+        enum vs_category category;
 
         if (life->made != NEVER || life->freed != NEVER || !count)
             continue;
         end = bsearch(&key, ends, count, sizeof(*ends), by_address);
-        if (end && end->block->stack)
-            event->aux = (uint8_t)stack_decide(d, end->block);
+        category = end && end->block->stack ? stack_decide(d, end->block) : VS_CAT_OTHER;
+        if (category != VS_CAT_OTHER)
+            event->aux = (uint8_t)category;
     }
     vs_free(ends);
 }
