@@ -25,10 +25,30 @@ static void add_break(struct tui_page *page, const struct rpl_break *b)
                   b->text);
 }
 
-static void add_mark(struct tui_page *page, const struct rpl_mark *mark)
+/* Marks are of the recorded run: their note, and what ran there. */
+static void add_mark(struct tui_page *page, const struct tui_app *app, const struct rpl_mark *mark)
 {
+    const struct rpl_trace *trace = app->base.trace;
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_event event;
+    const struct vs_place *place;
+    const char *op;
+    const char *module;
+
     tui_page_add(page, TUI_KEY_NAME, "'%s", mark->key)->seq = mark->seq;
     tui_page_more(page, 7, TUI_PLAIN, "@%" PRIu64 "  %s", mark->seq, mark->note);
+    if (!mark->seq || mark->seq > app->base.events ||
+        rpl_index_event(app->base.index, mark->seq, &event, &err))
+        return;
+    place = rpl_trace_place(trace, event.place);
+    op = rpl_trace_string(trace, place->op);
+    module = rpl_trace_string(trace, place->module);
+    tui_page_more(page, 0, TUI_DIM, "%s%s%s%s%s%s", *mark->note ? "  " : "",
+                  event.place ? vs_phase_name((enum vs_phase)place->phase)
+                              : vs_event_kind_name((enum vs_event_kind)event.kind),
+                  *op ? ", " : "", op, *module ? " of " : "", module);
+    if (place->line)
+        tui_page_more(page, 0, TUI_DIM, ", line %" PRIu32, place->line);
 }
 
 static void sync(void *state, struct tui_app *app, int w, int h)
@@ -42,7 +62,7 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     for (size_t i = 0; i < s->break_count; i++)
         add_break(&s->page, rpl_breaks_at(breaks, i));
     for (size_t i = 0; i < rpl_marks_count(app->marks); i++)
-        add_mark(&s->page, rpl_marks_at(app->marks, i));
+        add_mark(&s->page, app, rpl_marks_at(app->marks, i));
     tui_list_fit(&s->page.list, s->page.count, h);
 }
 

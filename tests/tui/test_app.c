@@ -634,7 +634,7 @@ static void marks_stay_in_the_trace(void **state)
     /* in the list it can be gone to, and taken away */
     session_type(&app, "gpB<space>");
     assert_int_equal(app.at, 5);
-    session_expect(&app, "@5  look here");
+    session_expect(&app, "@5  look here  phase");
     session_type(&app, "x");
     session_expect_not(&app, "look here");
     tui_app_release(&app);
