@@ -177,6 +177,8 @@ void tui_diff_row_text(const struct tui_diff_rows *rows, size_t row, bool has_fi
     if (has_figures)
         vs_text_addf(out, "  %s  %s  %s", vs_bytes_text(at->a, a), vs_bytes_text(at->b, b),
                      vs_bytes_delta_text((int64_t)(at->b - at->a), d));
+    if (rows->by != RPL_DIFF_TENSOR)
+        vs_text_addf(out, "  blocks %" PRIu64 " -> %" PRIu64, at->blocks_a, at->blocks_b);
     tui_diff_why_text(rows, at, &why);
     if (why.len)
         vs_text_addf(out, "  %s", vs_text_get(&why));
