@@ -106,7 +106,9 @@ static enum vs_status trace_write(struct session *s, const char *path, struct vs
 static enum vs_status marks_write(const struct session *s, const char *path, struct vs_error *err)
 {
     const struct imp_import *only = NULL;
-    enum vs_status st = VS_OK;
+    struct sto_mark *marks;
+    char(*keys)[2];
+    enum vs_status st;
 
     for (size_t i = 0; i < s->count; i++)
         if (s->imports[i].event_count) {
@@ -114,12 +116,18 @@ static enum vs_status marks_write(const struct session *s, const char *path, str
                 return VS_OK;
             only = &s->imports[i];
         }
-    for (size_t i = 0; only && i < only->mark_count && !st; i++) {
-        const char key[] = {(char)('A' + i), '\0'};
-
-        st = sto_mark_set(path, key, only->marks[i].event, only->strings[only->marks[i].name - 1],
-                          err);
+    if (!only || !only->mark_count)
+        return VS_OK;
+    marks = vs_calloc(only->mark_count, sizeof(*marks));
+    keys = vs_calloc(only->mark_count, sizeof(*keys));
+    for (size_t i = 0; i < only->mark_count; i++) {
+        keys[i][0] = (char)('A' + i);
+        marks[i] = (struct sto_mark){keys[i], only->marks[i].event,
+                                     only->strings[only->marks[i].name - 1]};
     }
+    st = sto_marks_set(path, marks, only->mark_count, err);
+    vs_free(marks);
+    vs_free(keys);
     return st;
 }
 
