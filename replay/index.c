@@ -186,21 +186,17 @@ enum vs_status rpl_index_event(struct rpl_index *index, uint64_t seq, struct vs_
     return st;
 }
 
-void rpl_index_ahead(struct rpl_index *index, uint64_t seq)
+bool rpl_index_ahead(struct rpl_index *index, uint64_t seq)
 {
     size_t chunk = rpl_index_chunk_of(seq);
     struct vs_error ignored = VS_ERROR_INIT;
     const struct vs_event *events;
-    enum vs_status st = VS_OK;
+    bool was_there = !index->reader;
 
     VS_ASSERT(seq >= 1 && seq <= index->event_count);
-    if (!index->reader)
-        return;
-    if (chunk + 1 < index->chunk_count)
-        st = rpl_index_span(index, chunk + 1, &events, &ignored);
-    if (chunk)
-        st = rpl_index_span(index, chunk - 1, &events, &ignored);
-    (void)st;
+    for (size_t i = 0; i < RPL_WINDOW; i++)
+        was_there |= index->window[i].chunk == chunk + 1;
+    return rpl_index_span(index, chunk, &events, &ignored) == VS_OK && !was_there;
 }
 
 struct rpl_top rpl_index_top(const struct rpl_index *index)

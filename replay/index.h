@@ -70,10 +70,10 @@ VS_MUST_USE enum vs_status rpl_index_event(struct rpl_index *index, uint64_t seq
                                            struct vs_event *out, struct vs_error *err);
 
 /*
- * While nobody waits: read what lies on both sides of event `seq`, 1 … count, so that the next step from there need not. Costs reading two
- * chunks at most, nothing where they were read lately, and nothing of a trace in memory. What cannot be read is told to whoever asks for it.
+ * While nobody waits: have event `seq`, 1 … count, ready, so that going there need not read it. True: that took reading a chunk; false: it was
+ * read lately, the trace is in memory, or it cannot be read, which is told to whoever asks for it. Some eight places can be ready at a time.
  */
-void rpl_index_ahead(struct rpl_index *index, uint64_t seq);
+bool rpl_index_ahead(struct rpl_index *index, uint64_t seq);
 
 /*
  * The highest allocated bytes, and the event after which they were first reached. 0 and 0 where nothing was ever allocated.

@@ -175,7 +175,8 @@ struct rpl_cursor;
 struct rpl_idle;
 struct rpl_sorts;
 
-#define RPL_WINDOW 6
+/* Chunks that stay decoded: where one is, where the next keys may lead, and two more. */
+#define RPL_WINDOW 10
 struct rpl_window_slot {
     struct vs_event *events;
     uint64_t chunk; /* + 1; 0: empty */

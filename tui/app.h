@@ -180,8 +180,8 @@ void tui_app_input(struct tui_app *app, const struct tui_input *input);
 void tui_app_act(struct tui_app *app, const struct tui_command *command);
 /* Before each draw: every view that is seen brings its rows up to date. */
 void tui_app_sync(struct tui_app *app);
-/* Nothing is typed: make ready for what may be typed next. Takes a millisecond or two. */
-void tui_app_idle(struct tui_app *app);
+/* Nothing is typed: have one of the places ready that the next key may lead to. Takes a millisecond at most; false: all are. */
+bool tui_app_idle(struct tui_app *app);
 /* Take in what has been recorded since; true: there was something. */
 bool tui_app_refresh(struct tui_app *app);
 

@@ -175,7 +175,6 @@ static bool pump(void *user, struct tui_app *app)
 static void drive(struct tui_app *app, struct stage *stage)
 {
     draw(app, stage);
-    tui_app_idle(app);
     while (app->wish != TUI_WISH_QUIT) {
         struct tui_input input = tui_term_read(app->is_following ? FOLLOW_MS : -1);
 
@@ -196,7 +195,8 @@ static void drive(struct tui_app *app, struct stage *stage)
             tui_app_sync(app);
         } else {
             draw(app, stage);
-            tui_app_idle(app);
+            while (!tui_term_is_pending() && tui_app_idle(app))
+                continue;
         }
     }
 }
