@@ -122,7 +122,7 @@ static const struct row MORE[] = {
     {"c: line", ":break line = 20<enter>", "", "c"},
     {"c: line, never", ":break line = 9999<enter>", "", "c"},
     {"c: op", ":break op ~ softmax<enter>", "", "c"},
-    {"c: op and size, never", ":break op ~ softmax and size > 190M<enter>", "", "c"},
+    {"c: op and size", ":break op ~ softmax and size > 190M<enter>", "", "c"},
     {"c: size, never", ":break alloc size = 12345<enter>", "", "c"},
     {"c: free, never", ":break free size > 1T<enter>", "", "c"},
     {"c: category, never", ":break category = buffer and size > 190M<enter>", "", "c"},
@@ -357,7 +357,8 @@ static void row_measure(struct bench *benches, const struct row *row, struct wor
             go_somewhere(b);
             if (*row->before)
                 type(b, row->before);
-            tui_app_idle(&b->app);
+            while (tui_app_idle(&b->app))
+                continue;
             b->answered = 0;
             b->start = now_ms();
             type(b, row->keys);
