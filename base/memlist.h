@@ -54,6 +54,7 @@ const char *vs_mem_class_name(enum vs_mem_class cls);
  *          0 where the list does not say
  * time_us  of the clock on the wall; 0 where the list does not say
  * stack    number in the list's stacks; 0: none was recorded. Of a free it is where that was asked for, or the allocation's
+ * category alloc only: enum vs_category + 1, where the recording says what it is; else 0
  */
 struct vs_mem_event {
     uint64_t address;
@@ -67,6 +68,7 @@ struct vs_mem_event {
     uint32_t stack;
     uint8_t kind;
     uint8_t cls;
+    uint8_t category;
 };
 
 enum vs_mem_block_state { VS_MEM_INACTIVE, VS_MEM_ALLOCATED, VS_MEM_PENDING_FREE };

@@ -204,6 +204,14 @@ static enum vs_status options_fill(const struct cli_args *args, struct exp_optio
     return at_get(args, info, &out->at, err);
 }
 
+/* "trace.db@1": only that device. */
+static bool names_device(const char *path)
+{
+    const char *at = strrchr(path, '@');
+
+    return at && at[1] && strspn(at + 1, "0123456789") == strlen(at + 1);
+}
+
 /* A file over its limit is an error with a reason, not a sudden end. */
 static void signals_set(void)
 {
@@ -253,7 +261,8 @@ static enum vs_status whatif_run(const struct cli_args *args, struct rpl_trace *
 static int run(const struct cli_args *args)
 {
     struct vs_error err = VS_ERROR_INIT;
-    struct exp_options options = {.name = args->positionals[0]};
+    struct exp_options options = {.name = args->positionals[0],
+                                  .is_alone = names_device(args->positionals[0])};
     struct target target = {.path = NULL};
     struct whatif whatif = {.trace = NULL};
     struct rpl_trace *trace = NULL;

@@ -11,6 +11,7 @@
 #ifndef EXP_EXPORT_H
 #define EXP_EXPORT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -62,6 +63,7 @@ struct exp_moment {
  *
  * name        what the trace is called, for titles; NULL: its net
  * to          what is written to is called, for messages; NULL: nothing
+ * is_alone    of a trace of several devices, only the one that is looked at; else a format that can hold them has all
  * second      another run to show with it, and what to call it; NULL: none. Its index is borrowed
  */
 struct exp_options {
@@ -70,6 +72,7 @@ struct exp_options {
     struct exp_moment at;
     const char *name;
     const char *to;
+    bool is_alone;
     struct rpl_index *second;
     const char *second_name;
 };

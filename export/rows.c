@@ -16,7 +16,7 @@
 
 /* clang-format off */
 #define EVENT_COLUMNS(X) \
-    X(SEQ, "seq") X(TIME, "time_ns") X(STEP, "step") X(KIND, "kind") X(PHASE, "phase") X(MODULE, "module") \
+    X(SEQ, "seq") X(TIME, "time_ns") X(DEVICE, "device") X(STEP, "step") X(KIND, "kind") X(PHASE, "phase") X(MODULE, "module") \
     X(FUNC, "func") X(LINE, "line") X(OP, "op") X(BLOCK, "block") X(TENSOR, "tensor") X(SIZE, "size") \
     X(BLOCK_SIZE, "block_size") X(STREAM, "stream") X(ADDRESS, "address") X(CATEGORY, "category") X(POOL, "pool") X(NODE, "node") \
     X(FLOPS, "flops") X(ROLE, "role") X(NAME, "name") X(SCOPE, "scope") X(HOLDER, "holder") \
@@ -42,6 +42,7 @@ struct making {
     struct rpl_trace *trace;
     struct exp_value values[(int)EV_COUNT > (int)BL_COUNT ? (int)EV_COUNT : (int)BL_COUNT];
     int64_t step;
+    uint64_t device;
     char dims[VS_MAX_DIMS * 21 + 3];
 };
 
@@ -258,6 +259,7 @@ static void event_fill(struct making *m, uint64_t seq, const struct vs_event *ev
     memset(v, 0, EV_COUNT * sizeof(*v));
     v[EV_SEQ] = uint_value(seq);
     v[EV_TIME] = uint_value(event->time_ns);
+    v[EV_DEVICE] = uint_value(m->device);
     v[EV_STEP] = (struct exp_value){.kind = EXP_INT, .integer = m->step};
     if (event->kind < VS_EVENT_KIND_COUNT)
         v[EV_KIND] = text_value(vs_event_kind_name((enum vs_event_kind)event->kind));
@@ -324,6 +326,8 @@ enum vs_status exp_rows(struct rpl_index *index, enum exp_table table, const str
 
     m->trace = rpl_index_trace(index);
     m->step = -1;
+    if (rpl_trace_device_count(m->trace))
+        m->device = rpl_trace_device(m->trace, rpl_trace_device_now(m->trace));
     scan->status = VS_OK;
     if (count)
         rpl_scan_init(scan, m->trace, 1, count);

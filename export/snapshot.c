@@ -9,6 +9,7 @@
  * Written in one go, the events as they are read; segments come after them, as readers look keys up by name.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -37,7 +38,7 @@ static void key_uint(struct snapshot *s, enum exp_word word, uint64_t value)
 
 static uint64_t time_us(const struct snapshot *s, uint64_t time_ns)
 {
-    return s->start_us + time_ns / 1000;
+    return s->d->start_us + time_ns / 1000;
 }
 
 /* ---- events ---- */
@@ -45,7 +46,7 @@ static uint64_t time_us(const struct snapshot *s, uint64_t time_ns)
 /* Whose stream it is: the segment's that it is in. */
 static uint64_t stream_of(const struct snapshot *s, const struct vs_event *event)
 {
-    return event->kind == VS_EV_OOM ? event->a : exp_ranges_find(&s->ranges, event->d).stream;
+    return event->kind == VS_EV_OOM ? event->a : exp_ranges_find(&s->d->ranges, event->d).stream;
 }
 
 static void entry(struct snapshot *s, enum exp_word action, enum exp_word where,
@@ -68,7 +69,7 @@ static void entry(struct snapshot *s, enum exp_word action, enum exp_word where,
 static void alloc_put(struct snapshot *s, const struct vs_event *event)
 {
     bool is_workspace = event->aux == VS_CAT_WORKSPACE;
-    unsigned noted = event->a <= s->block_count ? s->last[event->a] & ~EXP_WAITS : 0;
+    unsigned noted = event->a <= s->d->block_count ? s->d->last[event->a] & ~EXP_WAITS : 0;
     enum vs_category last = (enum vs_category)(noted ? noted - 1u : event->aux);
 
     entry(s, WORD_ALLOC, WORD_ADDR, event, event->b,
@@ -104,7 +105,7 @@ static void oom_put(struct snapshot *s, const struct vs_event *event)
 
 static bool waits(const struct snapshot *s, uint64_t block)
 {
-    return block <= s->block_count && (s->last[block] & EXP_WAITS);
+    return block <= s->d->block_count && (s->d->last[block] & EXP_WAITS);
 }
 
 /* The segments as they are with this event: before it where it takes one away, so that it still has a stream itself. */
@@ -114,9 +115,9 @@ static void ranges_follow(struct snapshot *s, const struct vs_event *event, bool
     bool removes = event->kind == VS_EV_SEGMENT_FREE || event->kind == VS_EV_SEGMENT_UNMAP;
 
     if (adds && is_before)
-        exp_ranges_add(&s->ranges, &(struct exp_range){event->d, event->b, event->a, event->c});
+        exp_ranges_add(&s->d->ranges, &(struct exp_range){event->d, event->b, event->a, event->c});
     else if (removes && !is_before)
-        exp_ranges_remove(&s->ranges, event->d, event->b);
+        exp_ranges_remove(&s->d->ranges, event->d, event->b);
 }
 
 static void kind_put(struct snapshot *s, const struct vs_event *event)
@@ -171,7 +172,7 @@ static void kind_put(struct snapshot *s, const struct vs_event *event)
 static void event_put(struct snapshot *s, const struct vs_event *event)
 {
     ranges_follow(s, event, true);
-    if (s->scan.seq >= s->first)
+    if (s->scan.seq >= s->d->first)
         kind_put(s, event);
     ranges_follow(s, event, false);
 }
@@ -181,33 +182,44 @@ static enum vs_status events_each(struct snapshot *s,
                                   void (*put)(struct snapshot *s, const struct vs_event *event),
                                   struct vs_error *err)
 {
-    uint64_t count = rpl_index_event_count(s->index);
+    uint64_t count = rpl_index_event_count(s->d->index);
     const struct vs_event *event;
 
     if (!count)
         return VS_OK;
-    rpl_scan_init(&s->scan, s->trace, 1, count);
+    rpl_scan_init(&s->scan, s->d->trace, 1, count);
     while (!exp_out_is_failed(s->p.out) && (event = rpl_scan_next(&s->scan, err)) != NULL)
         put(s, event);
     return s->scan.status;
 }
 
+static const struct exp_device *device_find(const struct snapshot *s, uint64_t number)
+{
+    for (size_t i = 0; i < s->device_count; i++)
+        if (s->devices[i].device == number)
+            return &s->devices[i];
+    return NULL;
+}
+
+/* A list a device, empty where nothing was recorded. */
 static enum vs_status traces_put(struct snapshot *s, struct vs_error *err)
 {
+    uint64_t last = s->devices[s->device_count - 1].device;
     struct exp_pickle_list devices;
-    enum vs_status st;
+    enum vs_status st = VS_OK;
 
     key(s, WORD_DEVICE_TRACES);
     exp_pickle_list(&s->p, &devices);
-    for (uint64_t i = 0; i < s->device; i++) {
+    for (uint64_t number = 0; number <= last && !st; number++) {
+        const struct exp_device *found = device_find(s, number);
+
         exp_pickle_item(&s->p, &devices);
         exp_pickle_list(&s->p, &s->list);
+        s->d = found ? &s->devices[found - s->devices] : NULL;
+        if (s->d)
+            st = events_each(s, event_put, err);
         exp_pickle_list_end(&s->p, &s->list);
     }
-    exp_pickle_item(&s->p, &devices);
-    exp_pickle_list(&s->p, &s->list);
-    st = events_each(s, event_put, err);
-    exp_pickle_list_end(&s->p, &s->list);
     exp_pickle_list_end(&s->p, &devices);
     return st;
 }
@@ -223,16 +235,16 @@ static void annotation_put(struct snapshot *s, enum exp_word stage, const char *
     exp_pickle_text(&s->p, name);
     key(s, WORD_STAGE);
     key(s, stage);
-    key_uint(s, WORD_DEVICE, s->device);
+    key_uint(s, WORD_DEVICE, s->d->device);
     key_uint(s, WORD_TIME_US, time_us(s, time_ns));
     exp_pickle_dict_end(&s->p);
 }
 
 static void phase_end(struct snapshot *s, uint64_t time_ns)
 {
-    if (s->phase)
-        annotation_put(s, WORD_END, vs_phase_name((enum vs_phase)(s->phase - 1)), time_ns);
-    s->phase = 0;
+    if (s->d->phase)
+        annotation_put(s, WORD_END, vs_phase_name((enum vs_phase)(s->d->phase - 1)), time_ns);
+    s->d->phase = 0;
 }
 
 /* As torch.profiler names its steps. */
@@ -241,40 +253,43 @@ static void step_end(struct snapshot *s, uint64_t time_ns)
     char name[40];
 
     phase_end(s, time_ns);
-    snprintf(name, sizeof(name), "ProfilerStep#%llu", (unsigned long long)(s->step - 1));
-    if (s->step)
+    snprintf(name, sizeof(name), "ProfilerStep#%llu", (unsigned long long)(s->d->step - 1));
+    if (s->d->step)
         annotation_put(s, WORD_END, name, time_ns);
-    s->step = 0;
+    s->d->step = 0;
 }
 
 static void annotate(struct snapshot *s, const struct vs_event *event)
 {
     char name[40];
 
-    if (s->scan.seq < s->first)
+    if (s->scan.seq < s->d->first)
         return;
-    s->last_ns = event->time_ns;
+    s->d->last_ns = event->time_ns;
     if (event->kind == VS_EV_STEP) {
         step_end(s, event->time_ns);
-        s->step = event->a;
-        snprintf(name, sizeof(name), "ProfilerStep#%llu", (unsigned long long)(s->step - 1));
-        if (s->step)
+        s->d->step = event->a;
+        snprintf(name, sizeof(name), "ProfilerStep#%llu", (unsigned long long)(s->d->step - 1));
+        if (s->d->step)
             annotation_put(s, WORD_START, name, event->time_ns);
     } else if (event->kind == VS_EV_PHASE && event->a < VS_PHASE_COUNT) {
         phase_end(s, event->time_ns);
-        s->phase = event->a + 1;
+        s->d->phase = event->a + 1;
         annotation_put(s, WORD_START, vs_phase_name((enum vs_phase)event->a), event->time_ns);
     }
 }
 
 static enum vs_status annotations_put(struct snapshot *s, struct vs_error *err)
 {
-    enum vs_status st;
+    enum vs_status st = VS_OK;
 
     key(s, WORD_EXTERNAL_ANNOTATIONS);
     exp_pickle_list(&s->p, &s->list);
-    st = events_each(s, annotate, err);
-    step_end(s, s->last_ns);
+    for (size_t i = 0; i < s->device_count && !st; i++) {
+        s->d = &s->devices[i];
+        st = events_each(s, annotate, err);
+        step_end(s, s->d->last_ns);
+    }
     exp_pickle_list_end(&s->p, &s->list);
     return st;
 }
@@ -327,11 +342,11 @@ static void segment_state_put(struct snapshot *s, const struct rpl_space *space,
                               const struct rpl_live *live)
 {
     const struct rpl_segment *segment = &space->segments[i];
-    struct exp_range range = exp_ranges_find(&s->ranges, segment->address);
+    struct exp_range range = exp_ranges_find(&s->d->ranges, segment->address);
     struct sums sums = sums_of(space, i, live);
 
     exp_pickle_dict(&s->p);
-    key_uint(s, WORD_DEVICE, s->device);
+    key_uint(s, WORD_DEVICE, s->d->device);
     key_uint(s, WORD_ADDRESS, segment->address);
     key_uint(s, WORD_TOTAL_SIZE, segment->bytes);
     key_uint(s, WORD_ALLOCATED_SIZE, sums.allocated);
@@ -359,25 +374,37 @@ static void segment_state_put(struct snapshot *s, const struct rpl_space *space,
     exp_pickle_dict_end(&s->p);
 }
 
-static enum vs_status segments_put(struct snapshot *s, struct vs_error *err)
+static enum vs_status device_segments_put(struct snapshot *s, struct exp_pickle_list *segments,
+                                          struct vs_error *err)
 {
-    struct rpl_cursor *cursor = rpl_cursor_new(s->index);
+    struct rpl_cursor *cursor = rpl_cursor_new(s->d->index);
     struct rpl_space space = {.parts = NULL};
-    struct exp_pickle_list segments;
-    enum vs_status st = rpl_cursor_seek(cursor, rpl_index_event_count(s->index), err);
+    enum vs_status st = rpl_cursor_seek(cursor, rpl_index_event_count(s->d->index), err);
 
-    key(s, WORD_SEGMENTS);
-    exp_pickle_list(&s->p, &segments);
     if (!st) {
         rpl_space_fill(&space, cursor);
         for (size_t i = 0; i < space.segment_count; i++) {
-            exp_pickle_item(&s->p, &segments);
+            exp_pickle_item(&s->p, segments);
             segment_state_put(s, &space, i, rpl_cursor_live(cursor));
         }
     }
-    exp_pickle_list_end(&s->p, &segments);
     rpl_space_release(&space);
     rpl_cursor_free(cursor);
+    return st;
+}
+
+static enum vs_status segments_put(struct snapshot *s, struct vs_error *err)
+{
+    struct exp_pickle_list segments;
+    enum vs_status st = VS_OK;
+
+    key(s, WORD_SEGMENTS);
+    exp_pickle_list(&s->p, &segments);
+    for (size_t i = 0; i < s->device_count && !st; i++) {
+        s->d = &s->devices[i];
+        st = device_segments_put(s, &segments, err);
+    }
+    exp_pickle_list_end(&s->p, &segments);
     return st;
 }
 
@@ -412,14 +439,14 @@ static void divisions_put(struct snapshot *s)
     exp_pickle_dict_end(&s->p);
 }
 
-static void settings_put(struct snapshot *s)
+static void settings_put(struct snapshot *s, const struct rpl_trace *trace)
 {
     const struct eng_alloc_conf *conf = &s->conf;
 
     key(s, WORD_ALLOCATOR_SETTINGS);
     exp_pickle_dict(&s->p);
     key(s, WORD_CONF);
-    exp_pickle_text(&s->p, conf_text(s->trace));
+    exp_pickle_text(&s->p, conf_text(trace));
     key(s, WORD_MAX_SPLIT);
     if (conf->max_split_bytes == ENG_NO_LIMIT)
         exp_pickle_int(&s->p, -1);
@@ -435,10 +462,10 @@ static void settings_put(struct snapshot *s)
 
 /* ---- the whole ---- */
 
-/* Of each block the category it had last, and whether its free had to wait. */
+/* Of each block the category it has last, and whether its free had to wait. */
 static void block_note(struct snapshot *s, const struct vs_event *event)
 {
-    uint8_t *last = event->a <= s->block_count ? &s->last[event->a] : NULL;
+    uint8_t *last = event->a <= s->d->block_count ? &s->d->last[event->a] : NULL;
 
     if (event->kind == VS_EV_CATEGORY && last && event->aux < VS_CATEGORY_COUNT)
         *last = (uint8_t)((*last & EXP_WAITS) | (event->aux + 1));
@@ -457,38 +484,109 @@ static uint64_t created_us(const struct rpl_trace *trace)
     return seconds > 0 ? (uint64_t)seconds * 1000000 : 0;
 }
 
-static enum vs_status begin(struct snapshot *s, struct vs_error *err)
+/* Blocks of the peak are what they are there, so that a snapshot's peak is made up as the trace's. */
+static enum vs_status peak_note(struct snapshot *s, struct vs_error *err)
 {
-    const char *conf = conf_text(s->trace);
+    struct rpl_cursor *cursor = rpl_cursor_new(s->d->index);
+    enum vs_status st = rpl_cursor_seek(cursor, rpl_index_top(s->d->index).event, err);
+
+    for (size_t i = 0; !st && i < rpl_cursor_live(cursor)->block_count; i++) {
+        const struct rpl_block *block = &rpl_cursor_live(cursor)->blocks[i];
+
+        if (block->id <= s->d->block_count)
+            s->d->last[block->id] =
+                (uint8_t)((s->d->last[block->id] & EXP_WAITS) | (block->category + 1u));
+    }
+    rpl_cursor_free(cursor);
+    return st;
+}
+
+static enum vs_status device_begin(struct snapshot *s, struct vs_error *err)
+{
+    struct exp_device *d = s->d;
     enum vs_status st;
 
-    if (rpl_trace_meta_uint(s->trace, "device_number", &s->device) && s->device > DEVICE_MAX)
+    if (rpl_trace_meta_uint(d->trace, "device_number", &d->device) && d->device > DEVICE_MAX)
         return vs_fail(err, VS_E_DAMAGED, "the trace is of device %llu; PyTorch has none above %d",
-                       (unsigned long long)s->device, DEVICE_MAX);
-    eng_alloc_conf_init(&s->conf);
-    st = eng_alloc_conf_parse(conf, &s->conf, err);
-    s->start_us = created_us(s->trace);
-    s->block_count = rpl_life_count(s->index);
-    s->last = vs_calloc((size_t)s->block_count + 1, sizeof(*s->last));
+                       (unsigned long long)d->device, DEVICE_MAX);
+    d->start_us = created_us(d->trace);
+    d->block_count = rpl_life_count(d->index);
+    d->last = vs_calloc((size_t)d->block_count + 1, sizeof(*d->last));
     exp_snapshot_frames_init(s);
     /* what was there before a recording began comes first in its trace; PyTorch has no events of it */
-    if (!rpl_trace_meta_uint(s->trace, "start_events", &s->first))
-        s->first = 0;
-    s->first++;
-    return st ? st : events_each(s, block_note, err);
+    if (!rpl_trace_meta_uint(d->trace, "start_events", &d->first))
+        d->first = 0;
+    d->first++;
+    st = events_each(s, block_note, err);
+    return st ? st : peak_note(s, err);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct exp_device *x = a;
+    const struct exp_device *y = b;
+
+    return (x->device > y->device) - (x->device < y->device);
+}
+
+/* The device that `index` is of and, unless it alone is wanted, the others of its trace. */
+static enum vs_status devices_open(struct snapshot *s, struct rpl_index *index, bool is_alone,
+                                   struct vs_error *err)
+{
+    struct rpl_trace *trace = rpl_index_trace(index);
+    size_t count = is_alone ? 0 : rpl_trace_device_count(trace);
+    enum vs_status st = VS_OK;
+
+    s->devices = vs_calloc(count + 1, sizeof(*s->devices));
+    s->devices[s->device_count++] = (struct exp_device){.index = index, .trace = trace};
+    for (size_t i = 0; i < count && !st; i++) {
+        struct exp_device *d = &s->devices[s->device_count];
+
+        if (i == rpl_trace_device_now(trace))
+            continue;
+        d->is_owned = true;
+        s->device_count++;
+        st = rpl_trace_open_device(trace, i, &d->trace, err);
+        if (!st)
+            st = rpl_index_open(d->trace, NULL, NULL, &d->index, err);
+    }
+    for (size_t i = 0; i < s->device_count && !st; i++) {
+        s->d = &s->devices[i];
+        st = device_begin(s, err);
+    }
+    if (!st)
+        qsort(s->devices, s->device_count, sizeof(*s->devices), by_number);
+    return st;
+}
+
+static void devices_close(struct snapshot *s)
+{
+    for (size_t i = 0; i < s->device_count; i++) {
+        struct exp_device *d = &s->devices[i];
+
+        exp_ranges_release(&d->ranges);
+        vs_free(d->stacks);
+        vs_free(d->last);
+        if (d->is_owned) {
+            rpl_index_free(d->index);
+            rpl_trace_free(d->trace);
+        }
+    }
+    vs_free(s->devices);
 }
 
 enum vs_status exp_snapshot_write(struct rpl_index *index, const struct exp_options *options,
                                   struct exp_out *out, struct vs_error *err)
 {
+    struct rpl_trace *trace = rpl_index_trace(index);
     struct snapshot *s = vs_calloc(1, sizeof(*s));
     enum vs_status st;
 
-    (void)options;
-    s->index = index;
-    s->trace = rpl_index_trace(index);
     s->p.out = out;
-    st = begin(s, err);
+    eng_alloc_conf_init(&s->conf);
+    st = eng_alloc_conf_parse(conf_text(trace), &s->conf, err);
+    if (!st)
+        st = devices_open(s, index, options->is_alone, err);
     if (st)
         goto out;
     exp_pickle_begin(&s->p, out);
@@ -496,15 +594,13 @@ enum vs_status exp_snapshot_write(struct rpl_index *index, const struct exp_opti
     st = traces_put(s, err);
     if (!st)
         st = segments_put(s, err);
-    settings_put(s);
+    settings_put(s, trace);
     if (!st)
         st = annotations_put(s, err);
     exp_pickle_dict_end(&s->p);
     exp_pickle_end(&s->p);
 out:
-    exp_snapshot_frames_release(s);
-    exp_ranges_release(&s->ranges);
-    vs_free(s->last);
+    devices_close(s);
     vs_free(s);
     return st;
 }

@@ -81,14 +81,9 @@ void exp_snapshot_category(struct snapshot *s, enum vs_category category)
 
 void exp_snapshot_frames_init(struct snapshot *s)
 {
-    size_t places = (size_t)rpl_trace_place_count(s->trace) + 1;
+    size_t places = (size_t)rpl_trace_place_count(s->d->trace) + 1;
 
-    s->stacks = vs_calloc(places * EXP_FRAMES_COUNT, sizeof(*s->stacks));
-}
-
-void exp_snapshot_frames_release(struct snapshot *s)
-{
-    vs_free(s->stacks);
+    s->d->stacks = vs_calloc(places * EXP_FRAMES_COUNT, sizeof(*s->d->stacks));
 }
 
 void exp_snapshot_no_frames(struct snapshot *s)
@@ -104,9 +99,9 @@ void exp_snapshot_no_frames(struct snapshot *s)
 
 bool exp_snapshot_has_frames(const struct snapshot *s, uint32_t place)
 {
-    const struct vs_place *p = rpl_trace_place(s->trace, place);
+    const struct vs_place *p = rpl_trace_place(s->d->trace, place);
 
-    return p->func || p->op || p->module || (place && !rpl_trace_is_imported(s->trace));
+    return p->func || p->op || p->module || (place && !rpl_trace_is_imported(s->d->trace));
 }
 
 static void frame_put(struct snapshot *s, struct exp_pickle_list *list, const char *name,
@@ -157,7 +152,7 @@ static void op_put(struct snapshot *s, struct exp_pickle_list *list, const char 
 static void func_put(struct snapshot *s, struct exp_pickle_list *list, const char *func,
                      uint32_t line)
 {
-    const char *source = rpl_trace_source_name(s->trace);
+    const char *source = rpl_trace_source_name(s->d->trace);
     const char *colon = source ? NULL : strchr(func, ':');
     struct vs_text file = {NULL, 0, 0};
 
@@ -171,11 +166,11 @@ static void func_put(struct snapshot *s, struct exp_pickle_list *list, const cha
 
 void exp_snapshot_frames(struct snapshot *s, uint32_t place, enum exp_frames frames)
 {
-    const struct vs_place *p = rpl_trace_place(s->trace, place);
-    const bool is_known = place <= rpl_trace_place_count(s->trace);
+    const struct vs_place *p = rpl_trace_place(s->d->trace, place);
+    const bool is_known = place <= rpl_trace_place_count(s->d->trace);
     struct exp_memo none = {0};
     struct exp_memo *memo =
-        is_known ? &s->stacks[(size_t)place * EXP_FRAMES_COUNT + frames] : &none;
+        is_known ? &s->d->stacks[(size_t)place * EXP_FRAMES_COUNT + frames] : &none;
     struct exp_pickle_list list;
 
     if (exp_pickle_again(&s->p, memo))
@@ -186,15 +181,15 @@ void exp_snapshot_frames(struct snapshot *s, uint32_t place, enum exp_frames fra
     else if (frames == EXP_FRAMES_WORKSPACE)
         frame_put(s, &list, "at::cuda::getNewWorkspace()", "??", 0);
     if (p->op)
-        op_put(s, &list, rpl_trace_string(s->trace, p->op));
+        op_put(s, &list, rpl_trace_string(s->d->trace, p->op));
     if (p->func)
-        func_put(s, &list, rpl_trace_string(s->trace, p->func), p->line);
+        func_put(s, &list, rpl_trace_string(s->d->trace, p->func), p->line);
     if (p->module) {
-        const char *module = rpl_trace_string(s->trace, p->module);
+        const char *module = rpl_trace_string(s->d->trace, p->module);
 
         frame_put(s, &list, *module ? module : "(model)", "module", 0);
     }
-    if (!rpl_trace_is_imported(s->trace) && p->phase < VS_PHASE_COUNT)
+    if (!rpl_trace_is_imported(s->d->trace) && p->phase < VS_PHASE_COUNT)
         frame_put(s, &list, vs_phase_name((enum vs_phase)p->phase), "phase", 0);
     exp_pickle_list_end(&s->p, &list);
     exp_pickle_remember(&s->p, memo);

@@ -8,6 +8,8 @@
 #ifndef EXP_SNAPSHOT_INTERNAL_H
 #define EXP_SNAPSHOT_INTERNAL_H
 
+#include <stdbool.h>
+
 #include "engine/alloc_conf.h"
 #include "export/pickle.h"
 #include "export/ranges.h"
@@ -69,34 +71,49 @@ enum exp_word {
 enum exp_frames { EXP_FRAMES_TENSOR, EXP_FRAMES_WORKSPACE, EXP_FRAMES_PLAIN, EXP_FRAMES_COUNT };
 
 /*
+ * A device that is being written.
+ *
+ * trace, index   owned where is_owned
  * first        event that the recording begins with
+ * device       its number
  * start_us     of the clock on the wall, when the trace began
- * last         by block: the category it had last + 1 (0: the one it was allocated as), and EXP_WAITS where its free had to wait
+ * last         by block: its category at the peak or, where it was not there, the last + 1 (0: the one it was allocated as); and EXP_WAITS
+ *              where its free had to wait
  * ranges       whose the segments are that there are now
- * list         of what is being written now
  * stacks       by place and enum exp_frames
  * step, phase  that are going on, + 1; 0: none is
  */
-struct snapshot {
+struct exp_device {
     struct rpl_index *index;
     struct rpl_trace *trace;
-    struct exp_pickle p;
-    struct exp_pickle_list list;
-    struct eng_alloc_conf conf;
+    bool is_owned;
     uint64_t first;
     uint64_t device;
     uint64_t start_us;
     uint8_t *last;
     struct exp_ranges ranges;
     uint64_t block_count;
-    struct exp_memo words[WORD_COUNT];
-    struct exp_memo categories[VS_CATEGORY_COUNT];
-    struct exp_memo no_frames;
     struct exp_memo *stacks;
-    struct exp_memo source;
     uint64_t step;
     uint64_t phase;
     uint64_t last_ns;
+};
+
+/*
+ * devices      device_count of them, by number
+ * d            the one that is being written now
+ * list         of what is being written now
+ */
+struct snapshot {
+    struct exp_pickle p;
+    struct exp_pickle_list list;
+    struct eng_alloc_conf conf;
+    struct exp_device *devices;
+    size_t device_count;
+    struct exp_device *d;
+    struct exp_memo words[WORD_COUNT];
+    struct exp_memo categories[VS_CATEGORY_COUNT];
+    struct exp_memo no_frames;
     struct rpl_scan scan;
 };
 
@@ -106,7 +123,6 @@ void exp_snapshot_word(struct snapshot *s, enum exp_word word);
 void exp_snapshot_category(struct snapshot *s, enum vs_category category);
 
 void exp_snapshot_frames_init(struct snapshot *s);
-void exp_snapshot_frames_release(struct snapshot *s);
 /* Is anything known of this place? */
 bool exp_snapshot_has_frames(const struct snapshot *s, uint32_t place);
 /* The stack of a place, innermost frame first. */

@@ -491,6 +491,18 @@ static void old_settle(struct deciding *d)
     vs_free(gradients);
 }
 
+/* What the recording itself says of an allocation counts, whatever would have been derived. */
+static void told_take(struct deciding *d)
+{
+    for (size_t b = 0; b < d->count; b++) {
+        const struct life *life = &d->lives[b];
+        uint8_t told = life->made == NEVER ? 0 : d->list->events[life->made].category;
+
+        if (told)
+            d->import->events[life->alloc].aux = (uint8_t)(told - 1);
+    }
+}
+
 void imp_categories_fill(struct imp_import *import, const struct vs_memlist *list,
                          const struct imp_roles *roles, const struct imp_phases *phases,
                          const struct imp_steps *steps)
@@ -514,6 +526,7 @@ void imp_categories_fill(struct imp_import *import, const struct vs_memlist *lis
     undecided_settle(&d);
     if (phases->has_stacks)
         old_settle(&d);
+    told_take(&d);
     vs_free(lines);
     vs_free(d.lives);
     vs_free(d.stretch_end);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/event.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "store/pickle.h"
@@ -45,6 +46,7 @@ enum key {
     KEY_FRAMES,
     KEY_TIME,
     KEY_METADATA,
+    KEY_CATEGORY,
     KEY_COUNT
 };
 
@@ -70,7 +72,8 @@ static const char *const KEY_NAMES[KEY_COUNT] = {"segments",
                                                  "device_free",
                                                  "frames",
                                                  "time_us",
-                                                 "user_metadata"};
+                                                 "user_metadata",
+                                                 "category"};
 
 /* A dict's values; bit `key` of `has`: it has one. */
 struct row {
@@ -78,7 +81,7 @@ struct row {
     uint64_t has;
 };
 
-/* left: how many more records may come out. actions: the texts that stood for each kind last. */
+/* left: how many more records may come out. actions, categories: the texts that stood for each last. */
 struct reading {
     struct sto_pickle *p;
     struct vs_memlist *list;
@@ -87,6 +90,7 @@ struct reading {
     uint32_t keys[KEY_COUNT];
     struct sto_columns *columns;
     struct sto_value actions[VS_MEM_KIND_COUNT];
+    struct sto_value categories[VS_CATEGORY_COUNT];
     int64_t device;
     uint64_t left;
     struct vs_error *err;
@@ -303,6 +307,34 @@ static enum vs_mem_kind kind_of(struct reading *r, struct sto_value action)
     return (enum vs_mem_kind)kind;
 }
 
+/* What torch.profiler and `vramscope export` call an allocation; + 1. 0: a word of neither. */
+static uint8_t category_of(struct reading *r, struct sto_value word)
+{
+    static const struct {
+        const char *name;
+        enum vs_category category;
+    } OTHERS[] = {
+        {"unknown", VS_CAT_OTHER},
+        {"optimizer_state", VS_CAT_OPTIMIZER},
+        {"autograd_detail", VS_CAT_TEMPORARY},
+    };
+    size_t found = VS_CATEGORY_COUNT;
+
+    for (size_t c = 0; c < VS_CATEGORY_COUNT; c++)
+        if (sto_value_same(r->categories[c], word))
+            return (uint8_t)(c + 1);
+    for (size_t c = 0; c < VS_CATEGORY_COUNT && found == VS_CATEGORY_COUNT; c++)
+        if (sto_value_is_text(r->p, word, vs_category_name((enum vs_category)c)))
+            found = c;
+    for (size_t i = 0; i < sizeof(OTHERS) / sizeof(OTHERS[0]); i++)
+        if (sto_value_is_text(r->p, word, OTHERS[i].name))
+            found = OTHERS[i].category;
+    if (found == VS_CATEGORY_COUNT)
+        return 0;
+    r->categories[found] = word;
+    return (uint8_t)(found + 1);
+}
+
 static bool has(const struct row *row, enum key key)
 {
     return row->has >> key & 1;
@@ -361,6 +393,8 @@ static enum vs_status event_read(struct reading *r, struct sto_value v)
     sto_notes_event(&r->notes, has(&row, KEY_METADATA) ? &row.at[KEY_METADATA] : NULL, time_us);
     if (has(&row, KEY_FRAMES))
         place_set(r, row.at[KEY_FRAMES], event);
+    if (kind == VS_MEM_ALLOC && has(&row, KEY_CATEGORY))
+        event->category = category_of(r, row.at[KEY_CATEGORY]);
     return VS_OK;
 }
 

@@ -15,8 +15,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/event.h"
 #include "base/text.h"
+#include "import/importing.h"
+#include "store/memlist.h"
 #include "tests/e2e/program.h"
+#include "tests/engine/alloc_lists.h"
 
 #define LENET "sample_nets/lenet.py"
 #define ATTENTION "tests/golden/snapshots/attention_3g.pickle.gz"
@@ -105,15 +109,32 @@ static void same_figure(const char *a, const char *b, const char *path)
                  json_int(a, path), json_int(b, path));
 }
 
+static void assert_same_peak(const char *trace, const char *again)
+{
+    char *a = printed(program_run("report", trace, "--json", NULL));
+    char *b = printed(program_run("report", again, "--json", NULL));
+
+    same_figure(a, b, "$.peak.allocated");
+    same_figure(a, b, "$.peak.requested_at_event");
+    same_figure(a, b, "$.peak.reserved_at_event");
+    for (int i = 0; i < VS_CATEGORY_COUNT; i++) {
+        char path[64];
+
+        snprintf(path, sizeof(path), "$.peak.by_category.%s",
+                 vs_category_name((enum vs_category)i));
+        same_figure(a, b, path);
+    }
+    free(a);
+    free(b);
+}
+
+/* What is said of the device, too. */
 static void assert_same_figures(const char *trace, const char *again)
 {
     static const char *const PATHS[] = {
-        "$.devices[0].device",          "$.devices[0].segments",
-        "$.devices[0].reserved",        "$.devices[0].allocated",
-        "$.devices[0].peak_allocated",  "$.devices[0].peak_requested",
-        "$.devices[0].peak_reserved",   "$.peak.allocated",
-        "$.peak.requested_at_event",    "$.peak.reserved_at_event",
-        "$.peak.by_category.workspace",
+        "$.devices[0].device",        "$.devices[0].segments",       "$.devices[0].reserved",
+        "$.devices[0].allocated",     "$.devices[0].peak_allocated", "$.devices[0].peak_requested",
+        "$.devices[0].peak_reserved",
     };
     char *a = printed(program_run("report", trace, "--json", NULL));
     char *b = printed(program_run("report", again, "--json", NULL));
@@ -122,6 +143,7 @@ static void assert_same_figures(const char *trace, const char *again)
         same_figure(a, b, PATHS[i]);
     free(a);
     free(b);
+    assert_same_peak(trace, again);
 }
 
 /* `trace` as a snapshot (`name` says whether it is packed), and that imported. */
@@ -198,14 +220,77 @@ static void an_imported_trace_survives_too(void **state)
     assert_survives(trace, "imported.pickle");
 }
 
+#define DEVICES 3
+
+static void must(enum vs_status st, const struct vs_error *err)
+{
+    if (st)
+        fail_msg("%s", err->text);
+}
+
+/* What a published recording has of three devices, as one trace. */
+static void devices_import(const char *to)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_memlist lists[DEVICES] = {{.events = NULL}};
+    struct imp_import imports[DEVICES] = {{.events = NULL}};
+    struct sto_writer *writer = NULL;
+
+    for (size_t i = 0; i < DEVICES; i++) {
+        char path[256];
+
+        snprintf(path, sizeof(path), "%s/expandable_3gpu_oom.%zu.txt", ALLOC_LISTS_DIR, i);
+        must(sto_memlist_read_whole(path, STO_SNAPSHOT_FIRST, &lists[i], &err), &err);
+        lists[i].device = i;
+        must(imp_make(&lists[i], &imports[i], &err), &err);
+    }
+    must(sto_writer_open(to, &(struct sto_writer_options){.force = true}, &writer, &err), &err);
+    must(imp_write(imports, lists, DEVICES, "three devices", writer, &err), &err);
+    must(sto_writer_close(writer, true, &err), &err);
+    for (size_t i = 0; i < DEVICES; i++) {
+        imp_release(&imports[i]);
+        vs_memlist_release(&lists[i]);
+    }
+}
+
+/* A snapshot holds them all, unless one alone is asked for. */
+static void a_trace_of_several_devices_is_one_snapshot(void **state)
+{
+    /* paths are handed out a few at a time */
+    char *trace = strdup(program_path("three.db"));
+    char *again;
+
+    (void)state;
+    devices_import(trace);
+    again = strdup(through_snapshot(trace, "three.pickle"));
+    assert_same_rows("the allocator's events", trace, again, ALLOCATOR);
+    for (int device = 0; device < DEVICES; device++) {
+        const char *alone = program_path("alone.pickle");
+        char one[512];
+        char other[512];
+
+        snprintf(one, sizeof(one), "%s@%d", trace, device);
+        snprintf(other, sizeof(other), "%s@%d", again, device);
+        assert_same_figures(one, other);
+        printed_free(
+            program_run("export", one, "--format", "snapshot", "-o", alone, "--force", NULL));
+        snprintf(other, sizeof(other), "device %d, ", device);
+        check(program_run("import", alone, "-o", program_path("alone.db"), "--force", NULL), 0,
+              other, "");
+        assert_same_peak(one, program_path("alone.db"));
+    }
+    free(again);
+    free(trace);
+}
+
 /* ---- tables ---- */
 
 static const char *const EVENT_COLUMNS[] = {
-    "seq",        "time_ns",  "step",    "kind",      "phase",       "module",
-    "func",       "line",     "op",      "block",     "tensor",      "size",
-    "block_size", "stream",   "address", "category",  "pool",        "node",
-    "flops",      "role",     "name",    "scope",     "holder",      "from_block",
-    "from_dtype", "to_dtype", "scale",   "old_scale", "device_free", NULL};
+    "seq",       "time_ns",     "device",   "step",       "kind",       "phase",    "module",
+    "func",      "line",        "op",       "block",      "tensor",     "size",     "block_size",
+    "stream",    "address",     "category", "pool",       "node",       "flops",    "role",
+    "name",      "scope",       "holder",   "from_block", "from_dtype", "to_dtype", "scale",
+    "old_scale", "device_free", NULL};
 
 static const char *const BLOCK_COLUMNS[] = {
     "b.id",
@@ -417,6 +502,7 @@ int main(void)
     };
     const struct CMUnitTest single[] = {
         cmocka_unit_test(a_run_that_ended_out_of_memory_survives_as_well),
+        cmocka_unit_test(a_trace_of_several_devices_is_one_snapshot),
         cmocka_unit_test(the_tables_have_what_sql_says),
         cmocka_unit_test(json_lines_are_the_same_rows),
         cmocka_unit_test(wrong_arguments_are_named),
