@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "import/backward.h"
 #include "import/categories.h"
 #include "import/modules.h"
 #include "import/phases.h"
@@ -202,6 +203,7 @@ void imp_derive(struct imp_import *import, const struct vs_memlist *list)
     imp_roles_fill(&d.roles, list);
     imp_phases_fill(&d.phases, list, &d.roles);
     imp_modules_fill(&d.modules, import, list, &d.roles, d.phases.has_free_stacks);
+    imp_backward_fill(&d.modules, list, &d.roles, &d.phases);
     imp_steps_fill(&d.steps, list, &d.phases, d.modules.calls);
     imp_categories_fill(import, list, &d.roles, &d.phases, &d.steps);
     d.funcs = vs_calloc(list->stacks.count + 1, sizeof(*d.funcs));

@@ -1,0 +1,158 @@
+/*
+ * import/backward.c - see backward.h.
+ */
+#include "import/backward.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* How far back on the tape a node's op is looked for. */
+#define LOOK_BACK 96
+#define NAME_MAX 64
+
+/* Nodes whose name is not their op's; both without case and underscores. The op's is a beginning. */
+static const struct {
+    const char *node;
+    const char *op;
+} ALIASES[] = {
+    {"addmm", "linear"},
+    {"mm", "linear"},
+    {"mm", "matmul"},
+    {"mm", "einsum"},
+    {"bmm", "matmul"},
+    {"bmm", "einsum"},
+    {"convolution", "conv"},
+    {"convolutionoverrideable", "conv"},
+    {"nllloss", "crossentropy"},
+    {"nllloss2d", "crossentropy"},
+    {"logsoftmax", "crossentropy"},
+    {"mean", "adaptiveavgpool"},
+    {"clone", "contiguous"},
+    {"clone", "reshape"},
+};
+
+/* One allocation of the forward. op: string of the list; path: of the import. */
+struct taped {
+    uint32_t op;
+    uint32_t path;
+};
+
+/* node: the last one, if its op was found. is_done: it has let go of what it saved. */
+struct tape {
+    struct taped *items;
+    size_t count, cap;
+    char node[NAME_MAX];
+    bool is_done;
+};
+
+/* The letters and digits of a name, in lower case, up to `end`. */
+static void plain(char *out, const char *name, size_t len)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < len && count + 1 < NAME_MAX; i++)
+        if (isalnum((unsigned char)name[i]))
+            out[count++] = (char)tolower((unsigned char)name[i]);
+    out[count] = '\0';
+}
+
+bool imp_backward_fits(const char *node, const char *op)
+{
+    const char *end = strstr(node, "Backward");
+    char a[NAME_MAX];
+    char b[NAME_MAX];
+
+    plain(a, node, end ? (size_t)(end - node) : strlen(node));
+    plain(b, op, strlen(op));
+    if (!*a || !*b)
+        return false;
+    if (strstr(a, b) || strncmp(a, b, strlen(a)) == 0)
+        return true;
+    for (size_t i = 0; i < sizeof(ALIASES) / sizeof(ALIASES[0]); i++)
+        if (strcmp(a, ALIASES[i].node) == 0 &&
+            strncmp(b, ALIASES[i].op, strlen(ALIASES[i].op)) == 0)
+            return true;
+    return false;
+}
+
+static bool op_find(struct tape *tape, const struct vs_memlist *list, const char *node)
+{
+    const size_t least = tape->count > LOOK_BACK ? tape->count - LOOK_BACK : 0;
+
+    for (size_t i = tape->count; i-- > least;)
+        if (imp_backward_fits(node, vs_memlist_text(list, tape->items[i].op))) {
+            tape->count = i + 1;
+            return true;
+        }
+    return false;
+}
+
+/* Go back on the tape to the op of a node; where none fits nothing moves. Another node of the same name is another op's, if there is one. */
+static void rewind_to(struct tape *tape, const struct vs_memlist *list, const char *node)
+{
+    const size_t count = tape->count;
+    const bool is_next = count && tape->is_done && strcmp(tape->node, node) == 0;
+
+    tape->count -= is_next;
+    if (op_find(tape, list, node)) {
+        strcpy(tape->node, node);
+        tape->is_done = false;
+    } else {
+        tape->count = count;
+    }
+}
+
+/* The node of "Node/op" into `out`; "" where the event has none. */
+static void node_of(const struct vs_memlist *list, const struct vs_mem_event *event, char *out)
+{
+    const char *text = vs_memlist_text(list, event->op);
+    size_t len = strcspn(text, "/");
+
+    len = len < NAME_MAX ? len : NAME_MAX - 1;
+    memcpy(out, text, len);
+    out[len] = '\0';
+    if (!strstr(out, "Backward"))
+        out[0] = '\0';
+}
+
+void imp_backward_fill(struct imp_modules *modules, const struct vs_memlist *list,
+                       const struct imp_roles *roles, const struct imp_phases *phases)
+{
+    struct tape tape = {.items = NULL};
+    char running[NAME_MAX] = "";
+    char node[NAME_MAX];
+
+    for (size_t i = 0; i < list->event_count; i++) {
+        const struct vs_mem_event *event = &list->events[i];
+        const uint8_t flags =
+            event->stack ? vs_callstacks_get(&list->stacks, event->stack)->flags : 0;
+        const bool is_forward = phases->phases[i] == VS_PHASE_FORWARD ||
+                                phases->phases[i] == VS_PHASE_LOSS ||
+                                imp_roles_stack(roles, event->stack)->is_recompute;
+
+        if (is_forward) {
+            running[0] = '\0';
+            tape.node[0] = '\0';
+            if (event->kind != VS_MEM_ALLOC || !event->op || event->cls != VS_MEM_TENSOR)
+                continue;
+            tape.items = vs_grow(tape.items, tape.count, &tape.cap, sizeof(*tape.items));
+            tape.items[tape.count++] = (struct taped){.op = event->op, .path = modules->paths[i]};
+            continue;
+        }
+        if (!(flags & VS_STACK_ENGINE) || modules->paths[i])
+            continue;
+        node_of(list, event, node);
+        /* what a node does lies together; when it lets go of what it saved, it is done */
+        if (flags & VS_STACK_RELEASE) {
+            running[0] = '\0';
+            tape.is_done = true;
+        } else if (node[0] && strcmp(node, running) != 0) {
+            rewind_to(&tape, list, node);
+            strcpy(running, node);
+        }
+        modules->paths[i] = tape.count ? tape.items[tape.count - 1].path : 0;
+    }
+    vs_free(tape.items);
+}
