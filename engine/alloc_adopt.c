@@ -169,3 +169,16 @@ enum vs_status eng_alloc_adopt(struct eng_alloc *alloc, const struct eng_record_
     }
     return st;
 }
+
+bool eng_record_is_wait(const struct eng_alloc *alloc, const struct eng_record_event *events,
+                        size_t count)
+{
+    const struct eng_block *block;
+
+    for (size_t i = 0; i < count; i++) {
+        block = eng_events_waiting(alloc, i);
+        if (!block || block->address != events[i].address)
+            return false;
+    }
+    return !eng_events_waiting(alloc, count);
+}

@@ -117,6 +117,18 @@ void eng_events_synchronize(struct eng_alloc *alloc)
         drain(alloc, &alloc->queues[i], alloc->queues[i].count);
 }
 
+const struct eng_block *eng_events_waiting(const struct eng_alloc *alloc, size_t i)
+{
+    for (size_t q = 0; q < alloc->queue_count; q++) {
+        const struct eng_event_queue *queue = &alloc->queues[q];
+
+        if (i < queue->count - queue->first)
+            return queue->blocks[queue->first + i];
+        i -= queue->count - queue->first;
+    }
+    return NULL;
+}
+
 void eng_alloc_stream_reached(struct eng_alloc *alloc, uint64_t stream)
 {
     struct eng_event_queue *queue = queue_of(alloc, stream);

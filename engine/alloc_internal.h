@@ -177,6 +177,9 @@ void eng_stat_up(struct eng_alloc_stat stat[ENG_STAT_POOLS], bool is_small, uint
 void eng_stat_down(struct eng_alloc_stat stat[ENG_STAT_POOLS], bool is_small, uint64_t n);
 void eng_stat_one_up(struct eng_alloc_stat *stat);
 void eng_stat_one_down(struct eng_alloc_stat *stat);
+/* Waiting block `i` in the order in which a synchronisation completes them; NULL past the last. Each waits for one stream. */
+const struct eng_block *eng_events_waiting(const struct eng_alloc *alloc, size_t i);
+
 /* What counts as oversize has changed. O(blocks). */
 void eng_stats_recount_oversize(struct eng_alloc *alloc);
 

@@ -39,6 +39,26 @@ void eng_record_state_add_block(struct eng_record_state *state, struct eng_recor
     state->segments[state->segment_count - 1].block_count++;
 }
 
+static bool is_of_segment(unsigned kind)
+{
+    return kind == ENG_ALLOC_EV_SEGMENT_ALLOC || kind == ENG_ALLOC_EV_SEGMENT_FREE ||
+           kind == ENG_ALLOC_EV_SEGMENT_MAP || kind == ENG_ALLOC_EV_SEGMENT_UNMAP;
+}
+
+size_t eng_record_run_end(const struct eng_record_event *events, size_t count, size_t at)
+{
+    size_t end = at;
+    size_t i = at;
+
+    /* a free that is completed at once stands behind its request, so it is never met here */
+    for (; i < count &&
+           (is_of_segment(events[i].kind) || events[i].kind == ENG_ALLOC_EV_FREE_COMPLETED);
+         i++)
+        if (is_of_segment(events[i].kind))
+            end = i + 1;
+    return end > at && i < count && events[i].kind == ENG_ALLOC_EV_OOM ? i : end;
+}
+
 const char *eng_record_event_name(unsigned kind)
 {
     return kind == ENG_RECORD_SNAPSHOT ? "snapshot"

@@ -68,6 +68,16 @@ struct eng_record_event {
 /* "alloc", …, "snapshot". */
 const char *eng_record_event_name(unsigned kind);
 
+/*
+ * Past the run of segment events that begins at `at`: the allocation or out-of-memory that they were part of, or what else follows. A flush in
+ * need waits for the streams, so frees that had to wait may be completed in between.
+ */
+size_t eng_record_run_end(const struct eng_record_event *events, size_t count, size_t at);
+
+/* Are events[0 … count - 1] what completes when the allocator waits for all streams now? */
+bool eng_record_is_wait(const struct eng_alloc *alloc, const struct eng_record_event *events,
+                        size_t count);
+
 /* The allocator's state now. `out` is empty before and the caller's afterwards. */
 void eng_record_state_of(const struct eng_alloc *alloc, struct eng_record_state *out);
 

@@ -254,11 +254,12 @@ static enum vs_status step_segments(struct eng_replay *rp)
 {
     const struct eng_record_event *first = expected(rp);
     const struct eng_record_event *end = &rp->events[rp->event_count];
-    const struct eng_record_event *last = first;
+    const struct eng_record_event *last =
+        &rp->events[eng_record_run_end(rp->events, rp->event_count, rp->at)];
     bool grows = false;
 
-    for (; last < end && (is_give_back(last->kind) || is_growth(last->kind)); last++)
-        grows = grows || is_growth(last->kind);
+    for (const struct eng_record_event *event = first; event < last; event++)
+        grows = grows || is_growth(event->kind);
     /* an allocation gives back only where it then asks for more */
     if (is_give_back(first->kind) &&
         (last == end || (last->kind != ENG_ALLOC_EV_OOM &&
@@ -273,6 +274,38 @@ static enum vs_status step_segments(struct eng_replay *rp)
     if (last == end || (last->kind != ENG_ALLOC_EV_ALLOC && last->kind != ENG_ALLOC_EV_OOM))
         return fail_replay(rp, "no allocation behind the segment events", 0, 0);
     return step_get(rp, last->bytes, last->stream);
+}
+
+/*
+ * Of a free that is completed: the allocation whose flush did that, waiting for the streams before it gave back; NULL: none did. What the
+ * cache could have served was no allocation in need, so the give-back behind is an empty_cache.
+ */
+static const struct eng_record_event *flush_of(const struct eng_replay *rp)
+{
+    size_t first = rp->at;
+    size_t end;
+
+    while (first < rp->event_count && rp->events[first].kind == ENG_ALLOC_EV_FREE_COMPLETED)
+        first++;
+    end = eng_record_run_end(rp->events, rp->event_count, first);
+    if (end == rp->event_count || rp->events[end].bytes == 0 ||
+        (end > first && !is_give_back(rp->events[first].kind)))
+        return NULL;
+    if (rp->events[end].kind != ENG_ALLOC_EV_OOM &&
+        (end == first || rp->events[end].kind != ENG_ALLOC_EV_ALLOC ||
+         !is_growth(rp->events[end - 1].kind)))
+        return NULL;
+    return eng_record_is_wait(rp->alloc, &rp->events[rp->at], first - rp->at) &&
+                   !eng_alloc_is_cached(rp->alloc, rp->events[end].bytes, rp->events[end].stream)
+               ? &rp->events[end]
+               : NULL;
+}
+
+static enum vs_status step_completed(struct eng_replay *rp)
+{
+    const struct eng_record_event *by = flush_of(rp);
+
+    return by ? step_get(rp, by->bytes, by->stream) : step_free_completed(rp);
 }
 
 static enum vs_status step_snapshot(struct eng_replay *rp)
@@ -296,7 +329,7 @@ static enum vs_status step(struct eng_replay *rp)
     else if (next->kind == ENG_ALLOC_EV_FREE_REQUESTED)
         st = step_free_requested(rp);
     else if (next->kind == ENG_ALLOC_EV_FREE_COMPLETED)
-        st = step_free_completed(rp);
+        st = step_completed(rp);
     else if (next->kind == ENG_RECORD_SNAPSHOT)
         st = step_snapshot(rp);
     else

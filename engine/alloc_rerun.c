@@ -29,6 +29,7 @@ struct place {
 
 /*
  * at          next recorded event to be run; now: the one that is being run
+ * waited_*    recorded events of a flush in need that the next request is to come to terms with
  * fresh       from here on addresses are fresh ones, `sim`'s; ranges: the next one for an expandable segment
  * is_given    the capacity is the caller's: the device refuses for that reason alone
  */
@@ -38,6 +39,7 @@ struct eng_rerun {
     size_t at;
     size_t now;
     size_t equal;
+    size_t waited_first, waited_end;
     bool is_same;
     bool has_failed;
     bool is_given;
@@ -73,7 +75,10 @@ static bool is_refused(const struct eng_rerun *r, uint64_t bytes)
 {
     const struct eng_record_event *next = expected(r);
 
-    if (!r->is_given && next && (is_give_back(next->kind) || next->kind == ENG_ALLOC_EV_OOM))
+    /* a free that is completed here was waited for, by the flush that followed */
+    if (!r->is_given && next &&
+        (is_give_back(next->kind) || next->kind == ENG_ALLOC_EV_FREE_COMPLETED ||
+         next->kind == ENG_ALLOC_EV_OOM))
         return true;
     return bytes > r->capacity || r->used > r->capacity - bytes;
 }
@@ -104,15 +109,29 @@ static void on_segment_free(void *user, uint64_t address, uint64_t bytes)
         sim.segment_free(sim.user, address, bytes);
 }
 
+/* Where the address space that is asked for was reserved when it was recorded: at the first map that follows, also behind a flush. */
+static bool recorded_reserve(const struct eng_rerun *r, uint64_t *out_address)
+{
+    const size_t end =
+        expected(r) ? eng_record_run_end(r->events, r->event_count, r->equal) : r->equal;
+
+    for (size_t i = r->equal; i < end; i++)
+        if (r->events[i].kind == ENG_ALLOC_EV_SEGMENT_MAP) {
+            const struct eng_set_key key = {{r->events[i].address, 0, 0}};
+            const struct eng_set_node *area = eng_set_floor(&r->alloc->areas, &key);
+
+            *out_address = r->events[i].address;
+            return !area || area->key.word[0] != *out_address; /* else it grew there */
+        }
+    return false;
+}
+
 static bool on_reserve(void *user, uint64_t bytes, uint64_t *out_address)
 {
     struct eng_rerun *r = user;
-    const struct eng_record_event *next = expected(r);
 
-    if (next && next->kind == ENG_ALLOC_EV_SEGMENT_MAP) {
-        *out_address = next->address;
+    if (recorded_reserve(r, out_address))
         return true;
-    }
     *out_address = r->ranges;
     return vs_bytes_add(r->ranges, vs_bytes_round_up(bytes, ENG_SIM_GRANULE), &r->ranges);
 }
@@ -209,6 +228,23 @@ static enum vs_status impossible(const struct eng_rerun *r, const char *why, str
                    eng_record_event_name(event->kind), event->bytes, event->address, why);
 }
 
+static void put_complete(struct eng_rerun *r, uint64_t address)
+{
+    struct place *place = place_at(r, address);
+
+    /* else it was waited for already */
+    if (place && eng_block_state(place->block) == ENG_BLOCK_PENDING_FREE)
+        eng_alloc_put_complete(r->alloc, place->block);
+}
+
+/* Where the recorded request waited for the streams, what it waited for is over now, whether this one had to or not. */
+static void waited_complete(struct eng_rerun *r)
+{
+    for (; r->waited_first < r->waited_end; r->waited_first++)
+        if (r->events[r->waited_first].kind == ENG_ALLOC_EV_FREE_COMPLETED)
+            put_complete(r, r->events[r->waited_first].address);
+}
+
 static enum vs_status run_get(struct eng_rerun *r, struct vs_error *err)
 {
     const struct eng_record_event *event = &r->events[r->now];
@@ -217,12 +253,14 @@ static enum vs_status run_get(struct eng_rerun *r, struct vs_error *err)
 
     if (!event->bytes || event->stream == ENG_ANY_STREAM)
         return impossible(r, "nothing is asked for", err);
-    if (!was_refused && place_at(r, event->address))
-        return impossible(r, "a block is there already", err);
     if (eng_alloc_get(r->alloc, event->bytes, event->stream, &block, NULL)) {
         r->has_failed = !was_refused;
+        waited_complete(r);
         return VS_OK;
     }
+    waited_complete(r);
+    if (!was_refused && place_at(r, event->address))
+        return impossible(r, "a block is there already", err);
     if (was_refused) /* nobody knows what the program would have done with it */
         eng_alloc_put(r->alloc, block);
     else
@@ -248,22 +286,9 @@ static enum vs_status run_put(struct eng_rerun *r, struct vs_error *err)
     return VS_OK;
 }
 
-static void run_put_complete(struct eng_rerun *r)
-{
-    struct place *place = place_at(r, r->events[r->now].address);
-
-    /* else it was waited for already */
-    if (place && eng_block_state(place->block) == ENG_BLOCK_PENDING_FREE)
-        eng_alloc_put_complete(r->alloc, place->block);
-}
-
-/* Past the segment events at `at`: the allocation or out-of-memory they were part of, or the end. */
 static size_t segments_end(const struct eng_rerun *r, size_t at)
 {
-    while (at < r->event_count &&
-           (is_give_back(r->events[at].kind) || is_growth(r->events[at].kind)))
-        at++;
-    return at;
+    return eng_record_run_end(r->events, r->event_count, at);
 }
 
 /* Were the give-backs from `first` on part of the request at `end`? has_grown: it got new memory then. */
@@ -289,12 +314,35 @@ static void run_segments(struct eng_rerun *r)
     const size_t end = segments_end(r, r->now);
 
     if (is_growth(r->events[r->now].kind) || was_in_need(r, r->now, end)) {
-        r->at = end;
+        r->waited_first = r->now;
+        r->waited_end = r->at = end;
         return;
     }
     while (r->at < end && is_give_back(r->events[r->at].kind))
         r->at++;
     eng_alloc_empty_cache(r->alloc);
+}
+
+/* A free is completed: by itself, or by a flush in need, which waits for the streams before it gives back. */
+static void run_completed(struct eng_rerun *r)
+{
+    size_t first = r->at;
+    size_t end;
+
+    while (first < r->event_count && r->events[first].kind == ENG_ALLOC_EV_FREE_COMPLETED)
+        first++;
+    end = segments_end(r, first);
+    if (!r->is_same || !eng_record_is_wait(r->alloc, &r->events[r->now], first - r->now)) {
+        put_complete(r, r->events[r->now].address);
+        return;
+    }
+    if (end > first ? is_give_back(r->events[first].kind) && was_in_need(r, first, end)
+                    : end < r->event_count && r->events[end].kind == ENG_ALLOC_EV_OOM) {
+        r->waited_first = r->now;
+        r->waited_end = r->at = end;
+        return;
+    }
+    put_complete(r, r->events[r->now].address);
 }
 
 enum vs_status eng_rerun_step(struct eng_rerun *r, bool *more, struct vs_error *err)
@@ -314,7 +362,7 @@ enum vs_status eng_rerun_step(struct eng_rerun *r, bool *more, struct vs_error *
         st = run_put(r, err);
         break;
     case ENG_ALLOC_EV_FREE_COMPLETED:
-        run_put_complete(r);
+        run_completed(r);
         break;
     case ENG_ALLOC_EV_SEGMENT_ALLOC:
     case ENG_ALLOC_EV_SEGMENT_FREE:
