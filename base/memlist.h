@@ -128,6 +128,8 @@ struct vs_memlist {
     char *conf;
     uint64_t device;
     uint64_t devices; /* bits: those the snapshot has something of */
+    uint64_t
+        other_count; /* events of kinds that are not known here, which are no deeds of the allocator */
     bool has_addresses;
     bool has_state;
 };

@@ -149,6 +149,8 @@ static void add_text(const struct imp_import *import, const struct vs_memlist *l
                  "%s: device %" PRIu64 ", %zu recorded events, %" PRIu64
                  " blocks older than the first; ",
                  path, list->device, list->event_count, import->blocks_before);
+    if (list->other_count)
+        vs_text_addf(out, "%" PRIu64 " events of unknown kinds passed over; ", list->other_count);
     if (!import->partial) {
         vs_text_add(out, "every event and the state at the end are the allocator's\n");
         return;
@@ -182,6 +184,7 @@ static void import_json(const struct imp_import *import, const struct vs_memlist
     vs_json_put_uint(json, "recorded_events", list->event_count);
     vs_json_put_uint(json, "events", import->event_count);
     vs_json_put_uint(json, "blocks_before", import->blocks_before);
+    vs_json_put_uint(json, "other_events", list->other_count);
     vs_json_put_uint(json, "segments", import->end_segments);
     vs_json_put_uint(json, "blocks", import->end_blocks);
     vs_json_put_string(json, "partial", import->partial);

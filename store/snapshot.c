@@ -376,8 +376,10 @@ static enum vs_status event_read(struct reading *r, struct sto_value v)
     if (!has(&row, KEY_ACTION) || sto_value_type(row.at[KEY_ACTION]) != STO_TEXT)
         return wrong(r, "an event", KEY_ACTION);
     kind = kind_of(r, row.at[KEY_ACTION]);
-    if (kind == VS_MEM_OTHER)
-        return VS_OK; /* of a fork, or newer: nothing the allocator did */
+    if (kind == VS_MEM_OTHER) { /* of a fork, or newer: nothing the allocator did */
+        r->list->other_count++;
+        return VS_OK;
+    }
     where = kind == VS_MEM_OOM ? KEY_DEVICE_FREE : KEY_ADDR;
     if (!has(&row, where) || !row_uint(r, &row, where, &address) ||
         (kind == VS_MEM_OOM && !is_count(address)))

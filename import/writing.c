@@ -1,0 +1,194 @@
+/*
+ * import/writing.c - imports into a trace file, device by device.
+ *
+ * For:            import/importing.h.
+ * Must not know:  how an import is made.
+ * Invariant:      strings, places and blocks of all devices have numbers of their own.
+ */
+#include "import/importing.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/text.h"
+#include "base/toggle.h"
+#include "import/partial.h"
+
+/*
+ * Where it is written to. suffix: of the keys of meta; "" where there is one device. strings, places, blocks: numbers that the devices before
+ * have taken.
+ */
+struct target {
+    struct sto_writer *w;
+    char suffix[24];
+    uint32_t strings;
+    uint32_t places;
+    uint64_t blocks;
+};
+
+static enum vs_status text_write(const struct target *t, const char *key, const char *value,
+                                 struct vs_error *err)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "%s%s", key, t->suffix);
+    return sto_writer_meta_set(t->w, name, value, err);
+}
+
+static enum vs_status number_write(const struct target *t, const char *key, uint64_t number,
+                                   struct vs_error *err)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%" PRIu64, number);
+    return text_write(t, key, text, err);
+}
+
+/* What is not the recording's own, and from what it comes. */
+static enum vs_status derived_write(const struct imp_derived *derived, const struct target *t,
+                                    struct vs_error *err)
+{
+    enum vs_status st =
+        text_write(t, "derived", derived->has_stacks ? "category,module,phase,step" : "step", err);
+
+    if (!st && derived->has_stacks)
+        st = text_write(t, "derived_from", derived->has_cpp ? "python,c++" : "python", err);
+    if (!st)
+        st = text_write(t, "steps_by", derived->steps_by, err);
+    if (!st && derived->has_alike)
+        st = number_write(t, "steps_alike", derived->alike, err);
+    return st;
+}
+
+/* Of the toggles a recording knows one. */
+static enum vs_status conf_toggle_write(const char *conf, struct sto_writer *w,
+                                        struct vs_error *err)
+{
+    const struct vs_toggle_info *info = vs_toggle_info(VS_TOGGLE_ALLOC_CONF);
+    const bool is_set = conf && *conf;
+
+    return sto_writer_toggle_add(w, info->name, is_set ? conf : info->initial, !is_set, err);
+}
+
+/* Why it is not the whole, and what was left out: a line a reason. */
+static enum vs_status partial_write(const struct imp_import *import, const struct target *t,
+                                    struct vs_error *err)
+{
+    enum vs_status st = text_write(t, "partial", import->partial, err);
+
+    for (int unsure = 0; unsure < 2 && !st; unsure++) {
+        struct vs_text text = {NULL, 0, 0};
+        const int end = unsure ? IMP_LOSS_COUNT : IMP_LOSS_DROPPED;
+
+        for (int i = unsure ? IMP_LOSS_DROPPED : 0; i < end; i++)
+            if (import->losses[i])
+                vs_text_addf(&text, "%s%" PRIu64 " %s", text.len ? "\n" : "", import->losses[i],
+                             imp_loss_text((enum imp_loss)i));
+        if (text.len)
+            st = text_write(t, unsure ? "unsure" : "dropped", vs_text_get(&text), err);
+        vs_text_release(&text);
+    }
+    return st;
+}
+
+static enum vs_status meta_write(const struct imp_import *import, const struct vs_memlist *list,
+                                 const char *name, const struct target *t, struct vs_error *err)
+{
+    enum vs_status st = sto_writer_meta_set(t->w, "source_kind", "imported", err);
+
+    if (!st)
+        st = sto_writer_meta_set(t->w, "source_name", name, err);
+    if (!st)
+        st = sto_writer_meta_set(t->w, "device", "cuda", err);
+    if (!st && list->conf && *list->conf)
+        st = sto_writer_meta_set(t->w, "alloc_conf", list->conf, err);
+    if (!st)
+        st = conf_toggle_write(list->conf, t->w, err);
+    if (!st && import->capacity)
+        st = number_write(t, "capacity", import->capacity, err);
+    if (!st)
+        st = number_write(t, "device_number", list->device, err);
+    if (!st)
+        st = number_write(t, "recorded_events", list->event_count, err);
+    if (!st && list->other_count)
+        st = number_write(t, "other_events", list->other_count, err);
+    if (!st)
+        st = number_write(t, "blocks_before", import->blocks_before, err);
+    if (!st)
+        st = number_write(t, "start_events", import->start_events, err);
+    if (!st)
+        st = number_write(t, "end_segments", import->end_segments, err);
+    if (!st)
+        st = number_write(t, "end_blocks", import->end_blocks, err);
+    if (!st && import->partial)
+        st = partial_write(import, t, err);
+    return st ? st : derived_write(&import->derived, t, err);
+}
+
+/* Numbers of strings, places and blocks follow those of the devices before. */
+static void events_shift(struct vs_event *events, size_t count, const struct target *t)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct vs_event *event = &events[i];
+
+        event->place = event->place ? event->place + t->places : 0;
+        if (event->kind == VS_EV_ALLOC || event->kind == VS_EV_FREE ||
+            event->kind == VS_EV_FREE_COMPLETED)
+            event->a += t->blocks;
+    }
+}
+
+static uint32_t shifted(uint32_t id, uint32_t by)
+{
+    return id ? id + by : 0;
+}
+
+/* The events are shifted where they are: an import is written once. */
+static enum vs_status one_write(struct imp_import *import, const struct vs_memlist *list,
+                                const char *name, struct target *t, struct vs_error *err)
+{
+    enum vs_status st =
+        t->suffix[0] ? sto_writer_device(t->w, list->device, t->blocks, err) : VS_OK;
+
+    if (!st)
+        st = meta_write(import, list, name, t, err);
+    for (size_t i = 0; i < import->string_count && !st; i++)
+        st = sto_writer_string(t->w, t->strings + (uint32_t)i + 1, import->strings[i], err);
+    for (size_t i = 0; i < import->place_count && !st; i++) {
+        struct vs_place place = import->places[i];
+
+        place.module = shifted(place.module, t->strings);
+        place.func = shifted(place.func, t->strings);
+        place.op = shifted(place.op, t->strings);
+        st = sto_writer_place(t->w, t->places + (uint32_t)i + 1, &place, err);
+    }
+    if (t->suffix[0])
+        events_shift(import->events, import->event_count, t);
+    if (!st && import->event_count)
+        st = sto_writer_events(t->w, import->events, import->event_count, err);
+    t->strings += (uint32_t)import->string_count;
+    t->places += (uint32_t)import->place_count;
+    t->blocks += import->blocks;
+    return st;
+}
+
+enum vs_status imp_write(struct imp_import *imports, const struct vs_memlist *lists, size_t count,
+                         const char *name, struct sto_writer *writer, struct vs_error *err)
+{
+    struct target t = {.w = writer};
+    size_t with_events = 0;
+    enum vs_status st = VS_OK;
+
+    for (size_t i = 0; i < count; i++)
+        with_events += imports[i].event_count > 0;
+    for (size_t i = 0; i < count && !st; i++) {
+        if (with_events && !imports[i].event_count)
+            continue;
+        if (with_events > 1)
+            snprintf(t.suffix, sizeof(t.suffix), "@%" PRIu64, lists[i].device);
+        st = one_write(&imports[i], &lists[i], name, &t, err);
+        if (!with_events)
+            break;
+    }
+    return st;
+}
