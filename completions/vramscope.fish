@@ -39,7 +39,7 @@ complete -c vramscope -n __fish_use_subcommand -f -a toggles -d 'List the toggle
 complete -c vramscope -n __fish_use_subcommand -f -a ops -d 'List the ops a net file may use, and what autograd saves for each'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -s o -l out -r -d 'the trace to write (default trace.db)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -s f -l force -d 'replace the trace if it exists'
-complete -c vramscope -n '__fish_seen_subcommand_from record' -l device -x -a 'auto cpu meta' -d 'cpu: real arithmetic; meta: shapes and lifetimes only, no losses; auto: the best there is (default)'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l device -x -a 'auto cpu meta' -d 'cpu: real arithmetic; cuda: the same on the GPU; meta: shapes and lifetimes only, no losses; auto: cuda where a GPU answers, else cpu (default)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l capacity -x -d 'memory of the device, such as 8G (default: as much as is asked for)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l seed -x -d 'of all random numbers (default 0)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l json -d 'print what was recorded as JSON'
