@@ -5,7 +5,6 @@
  * Must not know:  how arguments are matched.
  * Invariant:      every row of op.def is found as torch._op.NAME; rows that users may call stand where the row says, and nowhere else.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "lang/bind.h"
@@ -92,18 +91,22 @@ static struct lang_op_set *set_new(struct lang_vm *vm, const struct row_chains *
 static void put(struct lang_vm *vm, const struct row_chains *rows, struct lang_dict *names,
                 enum eng_op_id id, char place, bool in_place, const char *prefix, size_t skip)
 {
-    const char *base = eng_op_get(id)->name;
-    int len = rows->base[id];
-    char text[128];
+    size_t start = strlen(prefix);
+    size_t len = rows->base[id] - skip;
+    char text[UINT8_MAX +
+              32]; /* prefix, base name, "_": there are two thousand of them at each start */
     struct lang_string *name;
     struct lang_builtin *b;
 
-    (void)snprintf(text, sizeof(text), "%.*s%s", len - (int)skip, base + skip, in_place ? "_" : "");
-    name = lang_intern_text(vm, text);
+    VS_ASSERT(start + len + 1 < sizeof(text));
+    memcpy(text, prefix, start);
+    memcpy(text + start, eng_op_get(id)->name + skip, len);
+    if (in_place)
+        text[start + len++] = '_';
+    name = lang_intern(vm, text + start, len);
     if (lang_dict_find(names, name) != NULL)
         return;
-    (void)snprintf(text, sizeof(text), "%s%s", prefix, name->text);
-    b = lang_builtin_new(vm, lang_intern_text(vm, text)->text, lang_op_native, NULL);
+    b = lang_builtin_new(vm, lang_intern(vm, text, start + len)->text, lang_op_native, NULL);
     b->data = set_new(vm, rows, id, place, in_place, b->name);
     if (place == 'M')
         b->head.flags = LANG_BUILTIN_BINDS;
