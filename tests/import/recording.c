@@ -30,7 +30,7 @@ static void flag_add(struct vs_callstack *about, const char *word, size_t len)
             about->flags |= FLAGS[i].flag;
             return;
         }
-    VS_ASSERT(!"a word that no stack says");
+    vs_die("recording: no stack says `%.*s`", (int)len, word);
 }
 
 static uint32_t frame_add(struct vs_memlist *list, const char *text, size_t len)
