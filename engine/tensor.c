@@ -252,6 +252,24 @@ bool eng_is_channels_last(const struct eng_tensor *t)
     return true;
 }
 
+/* c10/core/MemoryFormat.h, is_channels_last_strides_2d: ambiguous strides count as row-major. */
+bool eng_suggests_channels_last(const struct eng_tensor *t)
+{
+    static const int ORDER[] = {1, 3, 2, 0};
+    int64_t least = 0;
+
+    if (t->ndim != 4 || t->strides[1] == 0)
+        return false;
+    for (int k = 0; k < 4; k++) {
+        int i = ORDER[k];
+
+        if (t->sizes[i] == 0 || t->strides[i] < least || (i == 0 && least == t->strides[1]))
+            return false;
+        least = t->strides[i] * (t->sizes[i] > 1 ? t->sizes[i] : 1);
+    }
+    return true;
+}
+
 bool eng_is_non_overlapping_and_dense(const struct eng_tensor *t)
 {
     int order[VS_MAX_DIMS];

@@ -112,6 +112,8 @@ eng_nbytes(const struct eng_tensor *t); /* numel * itemsize of the view, not of 
 bool eng_requires_grad(const struct eng_tensor *t);
 bool eng_is_contiguous(const struct eng_tensor *t);    /* row-major, dims of size 1 ignored */
 bool eng_is_channels_last(const struct eng_tensor *t); /* 4-D, NHWC strides */
+/* What PyTorch's suggest_memory_format() says: 4-D and in the order of NHWC strides, with gaps or without. */
+bool eng_suggests_channels_last(const struct eng_tensor *t);
 bool eng_is_non_overlapping_and_dense(const struct eng_tensor *t); /* a permutation of row-major */
 bool eng_same_sizes(const struct eng_tensor *a, const struct eng_tensor *b);
 bool eng_is_view_of_same_storage(const struct eng_tensor *a, const struct eng_tensor *b);

@@ -206,10 +206,7 @@ static bool runs_depthwise(const struct eng_tensor *x, const struct eng_tensor *
 
 static bool runs_channels_last(const struct eng_tensor *x, const struct eng_tensor *w)
 {
-    bool x_last = eng_is_channels_last(x) && !eng_is_contiguous(x);
-    bool w_last = eng_is_channels_last(w) && !eng_is_contiguous(w);
-
-    return x->ndim == 4 && (x_last || w_last);
+    return eng_suggests_channels_last(x) || eng_suggests_channels_last(w);
 }
 
 static struct eng_tensor *image_empty(struct eng *e, const int64_t *sizes, int ndim,
@@ -353,9 +350,9 @@ static struct eng_tensor *bias_gradient(const struct conv_bw *k)
 /* The gradient in the layout of the run where it lies in the other one; a transposed convolution makes it dense for both gradients. */
 static struct eng_tensor *gradient_in_layout(const struct conv_bw *k, struct eng_tensor *g)
 {
-    if (k->last)
+    if (k->last && !eng_suggests_channels_last(g))
         return eng_to_channels_last(k->e, g);
-    if (k->transposed || (eng_is_channels_last(g) && !eng_is_contiguous(g)))
+    if (k->transposed || (!k->last && eng_suggests_channels_last(g)))
         return eng_contiguous(k->e, g);
     return eng_ref(g);
 }

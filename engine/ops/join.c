@@ -32,6 +32,24 @@ static bool is_skipped(const struct eng_tensor *t)
     return t->ndim == 1 && t->sizes[0] == 0;
 }
 
+/* The joined tensor lies channels-last where every part does. */
+static struct eng_tensor *cat_empty(struct eng_op_call *c, const int64_t *sizes,
+                                    enum vs_dtype dtype, const struct eng_tensor *first)
+{
+    int64_t strides[4];
+
+    for (uint32_t i = 0; i < c->a[0].count; i++) {
+        const struct eng_tensor *t = c->a[0].v.tensors[i];
+
+        if (!is_skipped(t) && !eng_suggests_channels_last(t))
+            return eng_c_empty(c, sizes, first->ndim, dtype, first);
+    }
+    if (first->ndim != 4)
+        return eng_c_empty(c, sizes, first->ndim, dtype, first);
+    eng_channels_last_strides(sizes, strides);
+    return eng_empty_strided(c->e, sizes, strides, 4, dtype, first->storage->on_host);
+}
+
 /* tensors of equal sizes but along dim -> one */
 void eng_f_cat(struct eng_op_call *c)
 {
@@ -72,7 +90,7 @@ void eng_f_cat(struct eng_op_call *c)
         sizes[dim] += ts[i]->sizes[dim];
     }
     dtype = eng_result_dtype(ts, (int)count, NULL);
-    out = eng_c_empty(c, sizes, first->ndim, dtype, first);
+    out = cat_empty(c, sizes, dtype, first);
     if (!out)
         return;
     for (uint32_t i = 0; i < count; i++) {

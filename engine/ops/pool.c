@@ -91,10 +91,10 @@ static bool pool_sizes(struct eng_op_call *c, const struct eng_tensor *x,
     return true;
 }
 
-/* Does t lie channels-last, and not row-major too? */
+/* Does t lie channels-last, and not row-major too? With gaps or without. */
 static bool lies_last(const struct eng_tensor *t)
 {
-    return t->ndim == 4 && eng_is_channels_last(t) && !eng_is_contiguous(t);
+    return eng_suggests_channels_last(t);
 }
 
 /* A result laid out as the input is: channels-last stays so. */
@@ -349,7 +349,8 @@ void eng_f_adaptive_avg_pool2d_leaf(struct eng_op_call *c)
     memcpy(sizes, x->sizes, sizeof(sizes));
     for (int k = 0; k < 2; k++)
         sizes[x->ndim - 2 + k] = at_or(&c->a[1], k, x->sizes[x->ndim - 2 + k]);
-    dx = dense(c->e, x);
+    dx =
+        lies_last(x) ? eng_ref(x) : dense(c->e, x); /* the channels-last kernel reads any strides */
     out = pool_out(c, x, sizes, (enum vs_dtype)x->dtype);
     if (out && dx && eng_c_computes(c)) {
         struct eng_view vx = image(dx), vo = image(out);
