@@ -66,6 +66,10 @@ struct eng_tensor *eng_c_empty_like(struct eng_op_call *c, const struct eng_tens
 struct eng_tensor *eng_c_elementwise_out(struct eng_op_call *c, struct eng_tensor *const *inputs,
                                          int count, enum vs_dtype dtype);
 
+/* Fails with the shapes of two operands that do not fit a product; NULL. */
+void *eng_c_cannot_multiply(struct eng_op_call *c, const struct eng_tensor *a,
+                            const struct eng_tensor *z);
+
 /* Views for kernels: of t as it is, or broadcast to the sizes of `out`. */
 struct eng_view eng_v(const struct eng_tensor *t);
 struct eng_view eng_v_expand(const struct eng_tensor *t, const struct eng_tensor *out);

@@ -1,18 +1,18 @@
 /*
- * engine/ops/reduce.c - sums, means, extrema, variances and their gradients.
+ * engine/ops/reduce.c - sums, means, variances and norms and their gradients; what all reductions share.
  *
  * Must not know:  models.
  * Invariant:      the gradient of a sum is a view; that of a mean is one tensor of the input's size.
  */
 #include <math.h>
-#include <string.h>
 
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
+#include "engine/ops/reduce_internal.h"
 #include "engine/scratch.h"
 
 /* Bit mask of dims; an empty list means all. False: failed. */
-static bool dim_mask(struct eng *e, const struct eng_arg *arg, int ndim, uint32_t *mask)
+bool eng_reduce_dim_mask(struct eng *e, const struct eng_arg *arg, int ndim, uint32_t *mask)
 {
     *mask = 0;
     if (arg->kind != ENG_A_INTS || !arg->count) {
@@ -30,7 +30,7 @@ static bool dim_mask(struct eng *e, const struct eng_arg *arg, int ndim, uint32_
 }
 
 /* Sizes after reducing the dims of mask. */
-static int reduced_sizes(const struct eng_tensor *x, uint32_t mask, bool keepdim, int64_t *sizes)
+int eng_reduce_sizes(const struct eng_tensor *x, uint32_t mask, bool keepdim, int64_t *sizes)
 {
     int n = 0;
 
@@ -44,8 +44,8 @@ static int reduced_sizes(const struct eng_tensor *x, uint32_t mask, bool keepdim
 }
 
 /* out seen with size-1 dims where x was reduced. */
-static struct eng_view keepdim_view(const struct eng_tensor *out, const struct eng_tensor *x,
-                                    uint32_t mask, bool keepdim)
+struct eng_view eng_reduce_keepdim_view(const struct eng_tensor *out, const struct eng_tensor *x,
+                                        uint32_t mask, bool keepdim)
 {
     struct eng_view v = eng_v(out);
     int k = 0;
@@ -90,7 +90,7 @@ static struct eng_tensor *run_reduce(struct eng_op_call *c, enum eng_reduce kern
                                      enum vs_dtype dtype, double p0)
 {
     int64_t sizes[VS_MAX_DIMS];
-    int n = reduced_sizes(x, mask, keepdim, sizes);
+    int n = eng_reduce_sizes(x, mask, keepdim, sizes);
     struct eng_tensor *out = eng_c_empty(c, sizes, n, dtype, x);
     struct eng_tensor *wide = NULL;
 
@@ -102,7 +102,7 @@ static struct eng_tensor *run_reduce(struct eng_op_call *c, enum eng_reduce kern
     eng_unref(wide);
     if (out && eng_c_computes(c)) {
         struct eng_view vx = eng_v(x);
-        struct eng_view vo = keepdim_view(out, x, mask, keepdim);
+        struct eng_view vo = eng_reduce_keepdim_view(out, x, mask, keepdim);
         double p[4] = {p0};
 
         c->e->kernels->reduce(kernel, &vx, &vo, mask, p);
@@ -209,16 +209,16 @@ void eng_f_reduce(struct eng_op_call *c)
     struct eng_tensor *out;
     uint32_t mask;
 
-    if (!dim_mask(c->e, &c->a[1], x->ndim, &mask) || !needs_floating(c, x, dtype))
+    if (!eng_reduce_dim_mask(c->e, &c->a[1], x->ndim, &mask) || !needs_floating(c, x, dtype))
         return;
     if (c->id == ENG_OP_logsumexp) {
         int64_t sizes[VS_MAX_DIMS];
-        int n = reduced_sizes(x, mask, keepdim, sizes);
+        int n = eng_reduce_sizes(x, mask, keepdim, sizes);
 
         out = logsumexp_scratch_begin(c, x, mask, keepdim, sizes, n);
         if (out && eng_c_computes(c)) {
             struct eng_view vx = eng_v(x);
-            struct eng_view vo = keepdim_view(out, x, mask, keepdim);
+            struct eng_view vo = eng_reduce_keepdim_view(out, x, mask, keepdim);
             double p[4] = {0};
 
             c->e->kernels->reduce(ENG_R_LOGSUMEXP, &vx, &vo, mask, p);
@@ -233,8 +233,8 @@ void eng_f_reduce(struct eng_op_call *c)
 /* ---- sum and mean ---- */
 
 /* t with size-1 dims put back where the reduction took them. Takes over t. */
-static struct eng_tensor *unsqueezed(struct eng *e, struct eng_tensor *t, uint32_t mask, int ndim,
-                                     bool keepdim)
+struct eng_tensor *eng_reduce_unsqueezed(struct eng *e, struct eng_tensor *t, uint32_t mask,
+                                         int ndim, bool keepdim)
 {
     for (int d = 0; !keepdim && d < ndim && t; d++) {
         if (mask >> d & 1) {
@@ -251,14 +251,14 @@ static struct eng_tensor *spread(struct eng_bw *b, struct eng_tensor *t_taken, u
                                  bool keepdim)
 {
     const struct eng_edge *edge = eng_b_edge(b, 0, 0);
-    struct eng_tensor *t = unsqueezed(b->e, t_taken, mask, edge->ndim, keepdim);
+    struct eng_tensor *t = eng_reduce_unsqueezed(b->e, t_taken, mask, edge->ndim, keepdim);
     struct eng_tensor *out = eng_expand(b->e, t, edge->sizes, edge->ndim);
 
     eng_unref(t);
     return out;
 }
 
-static uint32_t mask_of(const struct eng_bw *b, int arg)
+uint32_t eng_reduce_mask_of(const struct eng_bw *b, int arg)
 {
     const struct eng_edge *edge = eng_b_edge(b, 0, 0);
     uint32_t mask = 0;
@@ -294,7 +294,7 @@ void eng_b_sum_all(struct eng_bw *b)
 
 void eng_b_sum(struct eng_bw *b)
 {
-    eng_b_give(b, 0, spread(b, eng_ref(b->g[0]), mask_of(b, 1), b->a[2].v.flag));
+    eng_b_give(b, 0, spread(b, eng_ref(b->g[0]), eng_reduce_mask_of(b, 1), b->a[2].v.flag));
 }
 
 /* g expanded, divided by the count: one tensor of the input's size */
@@ -316,7 +316,7 @@ void eng_b_mean_all(struct eng_bw *b)
 
 void eng_b_mean(struct eng_bw *b)
 {
-    uint32_t mask = mask_of(b, 1);
+    uint32_t mask = eng_reduce_mask_of(b, 1);
 
     divided(b, spread(b, eng_ref(b->g[0]), mask, b->a[2].v.flag),
             reduced_count(eng_b_edge(b, 0, 0), mask));
@@ -344,7 +344,7 @@ void eng_f_var_correction(struct eng_op_call *c)
     struct eng_tensor *out;
     uint32_t mask;
 
-    if (!dim_mask(c->e, &c->a[1], x->ndim, &mask))
+    if (!eng_reduce_dim_mask(c->e, &c->a[1], x->ndim, &mask))
         return;
     if (!vs_dtype_is_floating((enum vs_dtype)x->dtype)) {
         eng_fail(c->e, VS_E_TYPE, "%s only support floating point dtypes, got %s",
@@ -369,7 +369,7 @@ static struct eng_tensor *var_gradient(struct eng_bw *b, struct eng_tensor *g, u
     bool all = b->a[1].kind != ENG_A_INTS || !b->a[1].count;
 
     if (!all)
-        g = unsqueezed(e, g, mask, edge->ndim, keepdim);
+        g = eng_reduce_unsqueezed(e, g, mask, edge->ndim, keepdim);
     if (all) {
         struct eng_arg args[] = {eng_at(x), eng_anone()};
 
@@ -391,7 +391,7 @@ static struct eng_tensor *var_gradient(struct eng_bw *b, struct eng_tensor *g, u
 
 void eng_b_var(struct eng_bw *b)
 {
-    eng_b_give(b, 0, var_gradient(b, eng_ref(b->g[0]), mask_of(b, 1), b->a[3].v.flag));
+    eng_b_give(b, 0, var_gradient(b, eng_ref(b->g[0]), eng_reduce_mask_of(b, 1), b->a[3].v.flag));
 }
 
 /* the variance's, of g / (2 * result), zero where the result is */
@@ -408,190 +408,20 @@ void eng_b_std(struct eng_bw *b)
         eng_ret_release(&ret);
     eng_unref(flat);
     eng_unref(twice);
-    eng_b_give(b, 0, var_gradient(b, ratio, mask_of(b, 1), b->a[3].v.flag));
+    eng_b_give(b, 0, var_gradient(b, ratio, eng_reduce_mask_of(b, 1), b->a[3].v.flag));
 }
 
-/* ---- extrema ---- */
-
-/* (values, indices) along dim */
-void eng_f_max_dim(struct eng_op_call *c)
-{
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    bool keepdim = eng_c_bool(c, 2);
-    struct eng_tensor *values, *indices;
-    int64_t sizes[VS_MAX_DIMS];
-    uint32_t mask;
-    int dim, n;
-
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim))
-        return;
-    mask = x->ndim ? 1U << dim : 0;
-    n = reduced_sizes(x, mask, keepdim, sizes);
-    values = eng_c_empty(c, sizes, n, (enum vs_dtype)x->dtype, x);
-    indices = values ? eng_c_empty(c, sizes, n, VS_I64, x) : NULL;
-    eng_scratch_reduce(c->e, ENG_SR_INDEXED, x, values, mask, keepdim);
-    if (indices && eng_c_computes(c)) {
-        struct eng_view vx = eng_v(x);
-        struct eng_view vv = keepdim_view(values, x, mask, keepdim);
-        struct eng_view vi = keepdim_view(indices, x, mask, keepdim);
-
-        c->e->kernels->max_dim(&vx, dim, c->id == ENG_OP_max_dim, &vv, &vi);
-    }
-    eng_c_give(c, values);
-    eng_c_give(c, indices);
-}
-
-/* zeros with g written at the indices. saved: indices */
-void eng_b_max_dim(struct eng_bw *b)
-{
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
-    struct eng_tensor *zeros = eng_zeros(b->e, edge->sizes, edge->ndim,
-                                         (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
-    int64_t dim = b->a[1].v.scalar.i;
-    struct eng_tensor *index = eng_ref(b->saved[0]);
-    struct eng_tensor *g = eng_ref(b->g[0]);
-    struct eng_arg args[4];
-    struct eng_ret ret;
-
-    if (!b->a[2].v.flag && edge->ndim) {
-        eng_slot_set(&g, eng_unsqueeze(b->e, g, dim));
-        eng_slot_set(&index, eng_unsqueeze(b->e, index, dim));
-    }
-    args[0] = eng_at(zeros);
-    args[1] = eng_ai(dim);
-    args[2] = eng_at(index);
-    args[3] = eng_at(g);
-    if (zeros && index && g && eng_call_inplace(b->e, ENG_OP_scatter, args, &ret))
-        eng_ret_release(&ret);
-    eng_unref(g);
-    eng_unref(index);
-    eng_b_give(b, 0, zeros);
-}
-
-void eng_f_argmax(struct eng_op_call *c)
-{
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    bool all = !eng_c_has(c, 1);
-    bool keepdim = eng_c_bool(c, 2) && !all;
-    int64_t sizes[VS_MAX_DIMS];
-    struct eng_tensor *out;
-    uint32_t mask;
-    int dim = 0, n;
-
-    if (!all && !eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim))
-        return;
-    mask = all ? (1U << x->ndim) - 1 : x->ndim ? 1U << dim : 0;
-    n = reduced_sizes(x, mask, keepdim, sizes);
-    out = eng_c_empty(c, sizes, n, VS_I64, x);
-    eng_scratch_reduce(c->e, ENG_SR_INDEXED, x, out, mask, keepdim);
-    if (out && eng_c_computes(c)) {
-        int64_t flat = eng_numel(x);
-        struct eng_tensor *dense =
-            eng_empty(c->e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, true);
-        struct eng_tensor *values = eng_empty(c->e, sizes, n, (enum vs_dtype)x->dtype, true);
-
-        if (dense && values) {
-            struct eng_view vx = eng_v(x), vd = eng_v(dense), vv, vo;
-
-            c->e->kernels->copy(&vx, &vd);
-            vv = keepdim_view(values, x, mask, keepdim);
-            vo = keepdim_view(out, x, mask, keepdim);
-            if (all) {
-                vd.ndim = vv.ndim = vo.ndim = 1;
-                vd.sizes[0] = flat;
-                vd.strides[0] = 1;
-                vv.sizes[0] = vo.sizes[0] = 1;
-            }
-            c->e->kernels->max_dim(&vd, dim, c->id == ENG_OP_argmax, &vv, &vo);
-        }
-        eng_unref(values);
-        eng_unref(dense);
-    }
-    eng_c_give(c, out);
-}
-
-/* Count of true elements of mask, as sum() of a bool does it on the device: the count, and a widened copy of the mask that goes at once. */
-static struct eng_tensor *mask_count(struct eng_bw *b, struct eng_tensor *test,
-                                     const struct eng_arg *dims, bool keepdim)
-{
-    struct eng *e = b->e;
-    struct eng_tensor *wide, *count;
-    int64_t sizes[VS_MAX_DIMS];
-    uint32_t mask;
-    int n;
-
-    if (!test || !dim_mask(e, dims, test->ndim, &mask))
-        return NULL;
-    n = reduced_sizes(test, mask, keepdim, sizes);
-    count = eng_empty(e, sizes, n, VS_I64, test->storage->on_host);
-    wide = eng_empty(e, test->sizes, test->ndim, VS_I64, test->storage->on_host);
-    eng_scratch_reduce(e, ENG_SR_SUM, wide, count, mask, keepdim);
-    if (count && wide && e->kernels) {
-        struct eng_view vt = eng_v(test), vc = keepdim_view(count, test, mask, keepdim);
-        double p[4] = {0};
-
-        e->kernels->reduce(ENG_R_SUM, &vt, &vc, mask, p);
-    }
-    eng_unref(wide);
-    return count;
-}
-
-/* mask * (g / count of the mask). Takes over nothing. */
-static struct eng_tensor *evenly(struct eng *e, struct eng_tensor *g, struct eng_tensor *test,
-                                 struct eng_tensor *count)
-{
-    struct eng_tensor *share = eng_div(e, g, count);
-    struct eng_tensor *out = eng_mul(e, test, share);
-
-    eng_unref(share);
-    return out;
-}
-
-/* max(x), min(x): g shared among the elements that have the value. saved: input, result */
-void eng_b_max_all(struct eng_bw *b)
-{
-    struct eng *e = b->e;
-    struct eng_tensor *nan_x = eng_op1(e, ENG_OP_isnan, b->saved[0]);
-    struct eng_tensor *nan_value = eng_op1(e, ENG_OP_isnan, b->saved[1]);
-    struct eng_tensor *same = eng_op2(e, ENG_OP_eq, b->saved[0], b->saved[1]);
-    struct eng_arg all = eng_anone();
-    struct eng_tensor *count = mask_count(b, same, &all, false);
-
-    eng_b_give(b, 0, evenly(e, b->g[0], same, count));
-    eng_unref(count);
-    eng_unref(same);
-    eng_unref(nan_value);
-    eng_unref(nan_x);
-}
-
-void eng_b_amax(struct eng_bw *b)
-{
-    struct eng *e = b->e;
-    uint32_t mask = mask_of(b, 1);
-    int ndim = eng_b_edge(b, 0, 0)->ndim;
-    bool keepdim = b->a[2].v.flag;
-    struct eng_tensor *g = unsqueezed(e, eng_ref(b->g[0]), mask, ndim, keepdim);
-    struct eng_tensor *result = unsqueezed(e, eng_ref(b->saved[1]), mask, ndim, keepdim);
-    struct eng_tensor *same = eng_op2(e, ENG_OP_eq, b->saved[0], result);
-    struct eng_tensor *count = mask_count(b, same, &b->a[1], true);
-
-    eng_b_give(b, 0, evenly(e, g, same, count));
-    eng_unref(count);
-    eng_unref(same);
-    eng_unref(result);
-    eng_unref(g);
-}
-
-/* ---- logsumexp, norm, cumsum ---- */
+/* ---- logsumexp, norm ---- */
 
 /* g * exp(x - result). saved: input, result */
 void eng_b_logsumexp(struct eng_bw *b)
 {
     struct eng *e = b->e;
-    uint32_t mask = mask_of(b, 1);
+    uint32_t mask = eng_reduce_mask_of(b, 1);
     int ndim = eng_b_edge(b, 0, 0)->ndim;
-    struct eng_tensor *g = unsqueezed(e, eng_ref(b->g[0]), mask, ndim, b->a[2].v.flag);
-    struct eng_tensor *result = unsqueezed(e, eng_ref(b->saved[1]), mask, ndim, b->a[2].v.flag);
+    struct eng_tensor *g = eng_reduce_unsqueezed(e, eng_ref(b->g[0]), mask, ndim, b->a[2].v.flag);
+    struct eng_tensor *result =
+        eng_reduce_unsqueezed(e, eng_ref(b->saved[1]), mask, ndim, b->a[2].v.flag);
     struct eng_tensor *shifted = eng_sub(e, b->saved[0], result);
     struct eng_tensor *power = eng_op1(e, ENG_OP_exp, shifted);
 
@@ -606,10 +436,11 @@ void eng_b_logsumexp(struct eng_bw *b)
 void eng_b_norm(struct eng_bw *b)
 {
     struct eng *e = b->e;
-    uint32_t mask = mask_of(b, 1);
+    uint32_t mask = eng_reduce_mask_of(b, 1);
     int ndim = eng_b_edge(b, 0, 0)->ndim;
-    struct eng_tensor *g = unsqueezed(e, eng_ref(b->g[0]), mask, ndim, b->a[2].v.flag);
-    struct eng_tensor *norm = unsqueezed(e, eng_ref(b->saved[1]), mask, ndim, b->a[2].v.flag);
+    struct eng_tensor *g = eng_reduce_unsqueezed(e, eng_ref(b->g[0]), mask, ndim, b->a[2].v.flag);
+    struct eng_tensor *norm =
+        eng_reduce_unsqueezed(e, eng_ref(b->saved[1]), mask, ndim, b->a[2].v.flag);
     struct eng_tensor *ratio = eng_div(e, b->saved[0], norm);
     struct eng_tensor *flat = eng_op2s(e, ENG_OP_eq, norm, 0);
     struct eng_arg args[] = {eng_at(ratio), eng_at(flat), eng_ai(0)};
@@ -621,49 +452,5 @@ void eng_b_norm(struct eng_bw *b)
     eng_unref(flat);
     eng_unref(ratio);
     eng_unref(norm);
-    eng_unref(g);
-}
-
-void eng_f_cumsum(struct eng_op_call *c)
-{
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    enum vs_dtype dtype =
-        vs_dtype_is_floating((enum vs_dtype)x->dtype) ? (enum vs_dtype)x->dtype : VS_I64;
-    struct eng_tensor *out, *cast, *dense;
-    int dim;
-
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim))
-        return;
-    if (c->a[2].kind == ENG_A_DTYPE)
-        dtype = c->a[2].v.dtype;
-    out = eng_c_empty(c, x->sizes, x->ndim, dtype, x);
-    cast = out ? eng_to_dtype(c->e, x, dtype) : NULL;
-    dense = cast ? eng_contiguous(c->e, cast) : NULL;
-    if (dense && !x->storage->on_host && x->ndim && eng_numel(x) == x->sizes[dim])
-        eng_scratch_scan(c->e, (uint64_t)eng_numel(x), dtype);
-    if (dense && eng_c_computes(c)) {
-        struct eng_view vx = eng_v(dense), vo = eng_v(out);
-
-        c->e->kernels->cumsum(&vx, dim, &vo);
-    }
-    eng_unref(dense);
-    eng_unref(cast);
-    eng_c_give(c, out);
-}
-
-/* In the input's dtype: flip, cumsum, flip */
-void eng_b_cumsum(struct eng_bw *b)
-{
-    int64_t dim = b->a[1].v.scalar.i;
-    struct eng_tensor *g = eng_to_dtype(b->e, b->g[0], (enum vs_dtype)eng_b_edge(b, 0, 0)->dtype);
-    struct eng_arg flip[] = {eng_at(g), eng_aints(&dim, 1)};
-    struct eng_tensor *flipped = g ? eng_call1(b->e, ENG_OP_flip, flip) : NULL;
-    struct eng_arg sum[] = {eng_at(flipped), eng_ai(dim), eng_anone()};
-    struct eng_tensor *summed = flipped ? eng_call1(b->e, ENG_OP_cumsum, sum) : NULL;
-    struct eng_arg back[] = {eng_at(summed), eng_aints(&dim, 1)};
-
-    eng_b_give(b, 0, summed ? eng_call1(b->e, ENG_OP_flip, back) : NULL);
-    eng_unref(summed);
-    eng_unref(flipped);
     eng_unref(g);
 }
