@@ -253,6 +253,10 @@ install: $(B)/vramscope ## copy the program, its man page, completions and the s
 	  $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	install -m 755 $(B)/vramscope $(DESTDIR)$(PREFIX)/bin/vramscope
 	install -m 644 sample_nets/*.py $(SHARE)/vramscope/sample_nets
+	install -d $(SHARE)/vramscope/sample_nets/tools/netwriter
+	install -m 755 sample_nets/tools/torch2net.py $(SHARE)/vramscope/sample_nets/tools
+	install -m 644 sample_nets/tools/netwriter/*.py sample_nets/tools/netwriter/known.txt \
+	  $(SHARE)/vramscope/sample_nets/tools/netwriter
 	install -m 644 docs/vramscope.1 $(SHARE)/man/man1
 	install -m 644 completions/vramscope.bash $(SHARE)/bash-completion/completions/vramscope
 	install -m 644 completions/_vramscope $(SHARE)/zsh/site-functions

@@ -1,6 +1,8 @@
 /*
- * tests/golden_check/test_golden_events.c - whole runs of small nets, event by event, against PyTorch's.
+ * tests/golden_check/test_golden_events.c - whole runs of small nets, and of nets written from PyTorch models, event by
+ * event, against PyTorch's.
  */
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,6 +40,28 @@ static bool events_are_equal(const struct json *line, char *why, size_t why_size
     return equal;
 }
 
+/* The net file has as many parameters as the model it was written from, and the same events. */
+static bool model_is_equal(const struct json *line, char *why, size_t why_size)
+{
+    uint64_t theirs = json_u64(json_get(line, "parameters")), ours;
+    struct golden_run run;
+
+    golden_run_net(json_str(json_get(line, "net")), json_get(line, "toggles"), 0, false, &run);
+    ours = run.result.parameters;
+    golden_run_release(&run);
+    if (ours != theirs) {
+        snprintf(why, why_size, "%" PRIu64 " parameters in PyTorch, here %" PRIu64, theirs, ours);
+        return false;
+    }
+    return events_are_equal(line, why, why_size);
+}
+
+static void nets_written_from_models_are_equal_to_the_models(void **state)
+{
+    (void)state;
+    assert_true(golden_file("tests/golden/oracle/from_pytorch.jsonl.gz", model_is_equal));
+}
+
 static void runs_are_equal_event_by_event(void **state)
 {
     (void)state;
@@ -48,6 +72,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_are_equal_event_by_event),
+        cmocka_unit_test(nets_written_from_models_are_equal_to_the_models),
     };
 
     return cmocka_run_group_tests_name("golden_check/events", tests, NULL, NULL);

@@ -3,7 +3,7 @@
 
     python3 tests/oracle/from_pytorch.py list
     python3 tests/oracle/from_pytorch.py convert FOLDER [NAME ...]
-    python3 tests/oracle/from_pytorch.py compare FOLDER [NAME ...]
+    python3 tests/oracle/from_pytorch.py compare FOLDER [NAME ...] [--TOGGLE VALUE ...]
     python3 tests/oracle/from_pytorch.py golden
 
 convert  writes each net file into FOLDER; prints its parameters, or what is refused
@@ -223,14 +223,14 @@ def convert_apart(name, path):
     return made["parameters"]
 
 
-def measure(name, steps):
+def measure(name, given):
     """The report of the original: PyTorch runs a file that imports this one."""
     import case as oracle
     with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as f:
         f.write("import from_pytorch\nmodel, batch, loss = from_pytorch.original(%r)\ndefaults = dict(batch=%d)\n"
                 % (name, case_of(name).batch))
     try:
-        return oracle.memory(f.name, {"steps": str(steps)})
+        return oracle.memory(f.name, given)
     finally:
         os.unlink(f.name)
 
@@ -239,17 +239,19 @@ def stem_of(folder, name):
     return os.path.join(folder, name.replace(".", "_"))
 
 
-def compare(name, folder):
+def compare(name, folder, given):
     from run import write_csv
     stem = stem_of(folder, name)
     count = convert_apart(name, stem + ".py")
     if isinstance(count, str):
         return "%-44s refused: %s" % (name, count)
-    report = measure(name, 1)
+    report = measure(name, given)
     if "error" in report:
         return "%-44s PyTorch: %s" % (name, report["error"])
     write_csv(report, stem + ".csv")
-    done = subprocess.run([os.path.join(ROOT, "build", "vramscope"), "match", stem + ".py", stem + ".csv", "--steps", "1"],
+    toggles = [w for k, v in given.items() for w in ("--" + k, v)]
+    toggles += ["--any-free-order"] if "amp" in given else []
+    done = subprocess.run([os.path.join(ROOT, "build", "vramscope"), "match", stem + ".py", stem + ".csv"] + toggles,
                           capture_output=True, text=True)
     said = (done.stdout or done.stderr).strip().split("\n")
     same = "equal" if count == report["parameters"] else "%d parameters instead of %d" % (
@@ -263,29 +265,42 @@ def golden():
         for name in GOLDEN:
             net = "tests/nets/from_pytorch/%s.py" % name.replace(".", "_")
             count = convert_apart(name, os.path.join(ROOT, net))
-            report = measure(name, 1)
+            report = measure(name, {"steps": "1"})
             progress("%s: %s parameters, %d events" % (name, count, len(report["event_list"])))
             line = {"net": net, "toggles": {"steps": "1"}, "parameters": report["parameters"], "torch": report["torch"],
                     "events": report["event_list"]}
             out.write((json.dumps(line, sort_keys=True) + "\n").encode())
 
 
-def main():
-    words_ = sys.argv[1:]
-    if not words_ or words_[0] not in ("list", "compare", "golden", "convert"):
+def arguments(words_):
+    """(command, folder, names, toggles)"""
+    given, plain = {"steps": "1"}, []
+    words_ = [w for w in words_ if w != "-v"]
+    while words_:
+        word = words_.pop(0)
+        if word.startswith("--"):
+            given[word[2:]] = words_.pop(0)
+        else:
+            plain.append(word)
+    if not plain or plain[0] not in ("list", "compare", "golden", "convert"):
         raise SystemExit(__doc__)
+    return plain[0], plain[1] if len(plain) > 1 else None, plain[2:], given
+
+
+def main():
+    command, folder, wanted, given = arguments(sys.argv[1:])
     nogpu.enter()
-    if words_[0] == "list":
+    if command == "list":
         print("\n".join(names()))
-    elif words_[0] == "golden":
+    elif command == "golden":
         golden()
     else:
-        os.makedirs(words_[1], exist_ok=True)
-        for name in [w for w in words_[2:] if w != "-v"] or names():
-            if words_[0] == "convert":
-                print("%-44s %s" % (name, convert_apart(name, stem_of(words_[1], name) + ".py")), flush=True)
+        os.makedirs(folder, exist_ok=True)
+        for name in wanted or names():
+            if command == "convert":
+                print("%-44s %s" % (name, convert_apart(name, stem_of(folder, name) + ".py")), flush=True)
             else:
-                print(compare(name, words_[1]), flush=True)
+                print(compare(name, folder, given), flush=True)
 
 
 if __name__ == "__main__":

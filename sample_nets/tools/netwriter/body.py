@@ -207,11 +207,11 @@ class Body:
         uses = self.uses.get(node, [])
         if node.meta.get("names") or len(uses) != 1 or uses[0] is None or node in drops or node.meta.get("layout"):
             return False
-        if self._named(drops):
-            return False
         user = uses[0]
         if user.op == "output":
             return True
+        if self._named(drops):
+            return False
         if user.op == "call_function" and user.target is setattr:
             return False
         return user.meta.get("modes") == node.meta.get("modes") and node in self._drops(user)
@@ -258,13 +258,13 @@ class Body:
 
     def _assign(self, node, text, drops):
         dying = self._named(drops)
+        method = op_name(node.target)[1] if node.op == "call_function" else ""
         first = node.args[0] if node.args else None
         old = self.names.get(first) if isinstance(first, torch.fx.Node) else None
         name = self._bind(self._wanted(node, node.meta.get("names")), node, dying, node)
-        sign = IN_PLACE.get(op_name(node.target)[1]) if node.op == "call_function" else None
-        if sign and old == name and len(node.args) == 2 and not node.kwargs:
-            other = self.expressions.value(node.args[1], "operand")
-            self._say("%s %s %s" % (name, sign, other), node)
+        start = "%s.%s(" % (name, method)
+        if method in IN_PLACE and old == name and len(node.args) == 2 and not node.kwargs and text.startswith(start):
+            self._say("%s %s %s" % (name, IN_PLACE[method], text[len(start):-1]), node)
         else:
             self._say("%s = %s" % (name, text), node)
         self._delete(node, drops)

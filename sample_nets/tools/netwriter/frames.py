@@ -69,7 +69,11 @@ def target_names(frame):
     """Names that the result of the instruction now running in `frame` goes to."""
     if frame is None:
         return []
-    return [n for n in _index(frame.f_code).get(frame.f_lasti, []) if n.isidentifier()]
+    index = _index(frame.f_code)
+    at = frame.f_lasti
+    while at > 0 and at not in index:
+        at -= 2  # inside the instruction's cache
+    return [n for n in index.get(at, []) if n.isidentifier()]
 
 
 def where(frame):

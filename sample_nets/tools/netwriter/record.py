@@ -22,6 +22,8 @@ MOST_VALUES = 1 << 20
 _READS = ("__bool__", "item", "__int__", "__float__", "__index__", "tolist")
 _RANDOM = ("rand", "randn", "randint", "randperm", "bernoulli", "multinomial", "rand_like", "randn_like", "empty",
            "empty_like", "new_empty")
+_CHECKPOINT = ("_checkpoint_impl", "_checkpoint_without_reentrant_generator",
+               "_checkpoint_without_reentrant_generator_impl")
 CUDA = torch.device("cuda")
 _BY_OPERATOR = {"__radd__": "add", "__rmul__": "mul", "__rsub__": "sub", "__rdiv__": "div",
                 "__rtruediv__": "div", "__rpow__": "pow", "__pow__": "pow", "__ipow__": "pow_",
@@ -137,7 +139,7 @@ class Recorder:
         kind, name = op_name(function)
         if self.paused or not self.scopes:
             return self._compute(function, args, kwargs)
-        if name.endswith("_set_grad_enabled"):
+        if getattr(function, "__name__", "") == "_set_grad_enabled":
             self.grad = bool(args[0])
             return None
         if name.rpartition(".")[2] == "_assert" or "_assert" in getattr(function, "__name__", ""):
@@ -391,7 +393,7 @@ class Recorder:
         changes = [(nn.Module, "__call__", call), (torch, "is_grad_enabled", lambda: recorder.grad),
                    (autocast, "__enter__", enter), (autocast, "__exit__", leave),
                    (torch.autograd.Function, "apply", classmethod(apply)),
-                   (checkpoint, "_checkpoint_without_reentrant_generator", checkpointed)]
+                   *((checkpoint, n, checkpointed) for n in _CHECKPOINT if hasattr(checkpoint, n))]
         kept = [(o, n, vars(o).get(n)) for o, n, _ in changes]
         self.model_call = original
         collecting = gc.isenabled()

@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""What torch2net.py says and writes for small models; needs PyTorch.
+
+    python3 tests/oracle/torch2net_cases.py
+"""
+import os
+import sys
+import tempfile
+import unittest
+
+import nogpu
+
+nogpu.enter()
+
+import torch  # noqa: E402
+import torch.nn as nn  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
+import torch.utils.checkpoint  # noqa: E402
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "sample_nets", "tools"))
+
+import torch2net  # noqa: E402
+
+
+class Inner(nn.Module):
+    """A block whose forward is `body(self, x)`."""
+
+    def __init__(self, body, width=4):
+        super().__init__()
+        self.fc = nn.Linear(width, width)
+        self.act = nn.ReLU(inplace=True)
+        self.body = body
+
+    def forward(self, x):
+        return self.body(self, x)
+
+
+class Outer(nn.Module):
+    def __init__(self, *blocks):
+        super().__init__()
+        self.blocks = nn.ModuleList(blocks)
+        self.head = nn.Linear(4, 3)
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x)
+
+
+def plain(self, x):
+    x = self.fc(x)
+    return self.act(x)
+
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+def x():
+    return torch.zeros(6, 4)
+
+
+def write(model, inputs=None, **more):
+    """The text of the net file, which has been run and compared with the model."""
+    path = os.path.join(tempfile.mkdtemp(), "net.py")
+    torch2net.write(model, x() if inputs is None else inputs, path, **more)
+    with open(path) as f:
+        return f.read()
+
+
+class Refusals(unittest.TestCase):
+    def refused(self, model, *texts, inputs=None, **more):
+        with self.assertRaises(torch2net.REFUSED) as caught:
+            write(model, inputs, **more)
+        for text in texts:
+            self.assertIn(text, str(caught.exception))
+
+    def test_an_op_that_is_missing_is_named_with_its_module_and_line(self):
+        model = Outer(Inner(plain), Inner(lambda self, x: torch.logit(self.fc(x))))
+        self.refused(model, "module blocks.1 (Inner): torch.logit is not in the net language", "torch2net_cases.py:")
+
+    def test_every_missing_op_is_named(self):
+        self.refused(Outer(Inner(lambda self, x: torch.logit(x)), Inner(lambda self, x: torch.digamma(x))),
+                     "module blocks.0 (Inner): torch.logit", "module blocks.1 (Inner): torch.digamma")
+
+    def test_a_module_of_torch_that_is_missing_is_named_by_the_op_it_calls(self):
+        model = nn.Sequential(nn.Linear(4, 8), nn.LSTM(8, 8))
+        self.refused(model, "module 1 (LSTM)", "lstm", loss="output[0].sum()")
+
+    def test_a_condition_on_values_is_refused(self):
+        self.refused(Outer(Inner(lambda self, x: x if x.sum() > 0 else -x)), "module blocks.0 (Inner)", "values")
+
+    def test_a_size_that_depends_on_values_is_refused(self):
+        self.refused(Outer(Inner(lambda self, x: x[x > 0])), "module blocks.0 (Inner)", "values")
+
+    def test_an_autograd_function_is_refused(self):
+        self.refused(Outer(Inner(lambda self, x: Twice.apply(x))), "module blocks.0 (Inner)",
+                     "torch.autograd.Function Twice")
+
+    def test_the_models_own_checkpointing_is_refused(self):
+        body = lambda self, x: torch.utils.checkpoint.checkpoint(self.fc, x, use_reentrant=False)  # noqa: E731
+        self.refused(Outer(Inner(body)), "module blocks.0 (Inner)", "checkpointing off")
+
+    def test_hooks_are_refused(self):
+        model = Outer(Inner(plain))
+        model.blocks[0].fc.register_forward_hook(lambda *a: None)
+        self.refused(model, "module blocks.0 (Inner)", "fc has hooks")
+
+    def test_an_object_as_result_is_refused(self):
+        class Holder:
+            pass
+        self.refused(Outer(Inner(lambda self, x: Holder())), "module blocks.0 (Inner)", "returns a Holder")
+
+    def test_a_tensor_that_is_kept_where_nobody_sees_it_is_refused(self):
+        kept = []
+        self.refused(Outer(Inner(lambda self, x: kept.append(self.fc(x)) or x)), "module blocks.0 (Inner)",
+                     "outlives its forward")
+
+    def test_a_module_called_in_two_ways_is_refused(self):
+        class Two(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = Inner(lambda self, x: self.fc(x) if x.shape[0] == 6 else F.relu(self.fc(x)))
+
+            def forward(self, x):
+                return self.inner(x).sum(0) + self.inner(x[:2]).sum(0)
+        self.refused(Two(), "module inner (Inner) is called in different ways", loss="output.sum()")
+
+    def test_an_output_without_a_usual_loss_asks_for_one(self):
+        self.refused(Inner(lambda self, x: self.fc(x).sum()), "give loss=")
+
+
+class Files(unittest.TestCase):
+    def test_equal_blocks_share_a_class_and_numbers_become_parameters(self):
+        model = nn.Sequential(nn.Linear(4, 8), Inner(plain, 8), nn.Linear(8, 4), Inner(plain, 4), Inner(plain, 4))
+        text = write(model)
+        self.assertEqual(text.count("class Inner"), 1)
+        self.assertIn("def __init__(self, in_features):", text)
+        self.assertIn("Inner(8)", text)
+
+    def test_in_place_flags_are_kept(self):
+        self.assertIn("nn.ReLU(inplace=True)", write(Outer(Inner(plain))))
+
+    def test_names_are_bound_again_where_the_source_does(self):
+        text = write(Outer(Inner(plain)))
+        self.assertIn("x = self.fc(x)", text)
+        self.assertIn("return self.act(x)", text)
+
+    def test_a_value_that_the_source_keeps_is_kept(self):
+        def body(self, x):
+            a = self.fc(x)
+            b = F.relu(a)
+            c = b * 2
+            del a
+            return c + b
+        lines = [line.split("#")[0].strip() for line in write(Outer(Inner(body))).split("\n")]
+        self.assertIn("c = b * 2", lines)
+        at = lines.index("c = b * 2")
+        self.assertEqual(lines[at + 1:at + 3], ["del a", "return c + b"])
+
+    def test_sizes_stay_sizes(self):
+        text = write(Outer(Inner(lambda self, x: x.view(x.shape[0] // 2, 2, -1).reshape(x.shape[0], 4))))
+        self.assertIn("x.view(x.shape[0] // 2, 2, -1)", text)
+
+    def test_named_sizes_keep_their_names(self):
+        def body(self, x):
+            rows, width = x.shape
+            return x.view(rows * width).view(rows, width)
+        self.assertIn("rows, width = x.shape", write(Outer(Inner(body))))
+
+    def test_what_differs_in_eval_mode_asks_for_the_mode(self):
+        text = write(Outer(Inner(lambda self, x: x * 2 if self.training else x)))
+        self.assertIn("if self.training:", text)
+
+    def test_dropout_follows_the_mode(self):
+        text = write(Outer(Inner(lambda self, x: F.dropout(x, 0.3, self.training))))
+        self.assertIn("F.dropout(x, p=0.3, training=self.training)", text)
+        self.assertNotIn("if self.training:", text)
+
+    def test_tied_weights_stay_tied(self):
+        model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
+        model[1].weight = model[0].weight
+        self.assertIn("net[1].weight = net[0].weight", write(model))
+
+    def test_dtypes_frozen_parameters_and_modules_in_eval_mode_are_kept(self):
+        model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 3)).bfloat16()
+        model[0].weight.requires_grad_(False)
+        model[1].eval()
+        text = write(model, torch.zeros(6, 4, dtype=torch.bfloat16))
+        for part in ("net.bfloat16()", "net[0].weight.requires_grad_(False)", "net[1].eval()", "dtype=torch.bfloat16"):
+            self.assertIn(part, text)
+
+    def test_no_grad_is_a_block(self):
+        def body(self, x):
+            with torch.no_grad():
+                y = self.fc(x)
+            return x + y
+        self.assertIn("with torch.no_grad():", write(Outer(Inner(body))))
+
+    def test_autocast_regions_are_blocks(self):
+        def body(self, x):
+            with torch.autocast("cuda", enabled=False):
+                y = self.fc(x)
+            return x + y
+        self.assertIn('with torch.autocast("cuda", enabled=False):', write(Outer(Inner(body))))
+
+    def test_new_tensors_are_made_where_the_input_is(self):
+        text = write(Outer(Inner(lambda self, x: x + torch.arange(4, device=x.device))))
+        self.assertIn("torch.arange(4, device=x.device)", text)
+
+    def test_several_inputs_come_as_one(self):
+        class Pair(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(4, 3)
+
+            def forward(self, a, b):
+                return self.fc(a * b)
+        text = write(Pair(), {"a": x(), "b": x()})
+        self.assertIn('inputs["a"] * inputs["b"]', text)
+        self.assertIn('return {"a": torch.randn(n, 4), "b": torch.randn(n, 4)}, torch.randint(0, 3, (n,))', text)
+
+    def test_a_function_is_written_as_the_loss(self):
+        text = write(Outer(Inner(plain)), loss=lambda output, target: F.mse_loss(output, target), target=torch.zeros(6, 3))
+        self.assertIn("return F.mse_loss(output, target)", text)
+
+    def test_an_optimizer_is_written_with_what_is_not_its_default(self):
+        model = Outer(Inner(plain))
+        text = write(model, optimizer=torch.optim.AdamW(model.parameters(), lr=0.002, weight_decay=0.1))
+        self.assertIn("torch.optim.AdamW(model.parameters(), lr=0.002, weight_decay=0.1)", text)
+
+    def test_whole_numbers_of_the_example_decide(self):
+        def body(self, x):
+            at = torch.arange(3, device=x.device)
+            return x * 2 if (at == 2).any() else x * 3
+        text = write(Outer(Inner(body)))
+        self.assertIn("x * 2", text)
+        self.assertNotIn("x * 3", text)
+        self.assertIn("# Decided by the example's values", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
