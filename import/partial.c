@@ -33,6 +33,7 @@ struct range {
 /*
  * spans     segments now; starts: those at the start; lives: blocks now
  * is_left   of each event of the list: it was left out
+ * is_aligned  all blocks are where this allocator's can be; those of others (torch.profiler tells of the host's) are not rounded up
  * before    blocks older than the first event, as allocations; stream: bytes of the block, where they are known; line: its place
  */
 struct mending {
@@ -44,6 +45,7 @@ struct mending {
     struct vs_mem_event *before;
     size_t before_count, before_cap;
     bool *is_left;
+    bool is_aligned;
     uint64_t blocks;
     uint64_t last_ns;
 };
@@ -60,6 +62,8 @@ const char *imp_loss_text(enum imp_loss loss)
         [IMP_LOSS_END] = "blocks of the state at the end that the events do not leave there",
         [IMP_LOSS_STRAY] = "blocks that are in no known segment",
         [IMP_LOSS_OPEN] = "blocks that are alive at the end by the events, but not in the state",
+        [IMP_LOSS_SEGMENT_OPEN] = "segments that are there at the end by the events, but not in "
+                                  "the state",
     };
 
     VS_ASSERT(loss < IMP_LOSS_COUNT);
@@ -224,6 +228,11 @@ static void spans_rewind(struct mending *m)
 
         if (is_growth(event->kind)) {
             is_fit = range_cut(&m->spans, event->address, event->bytes);
+            if (!is_fit && event->bytes <= BYTES_MAX &&
+                is_room(&m->spans, event->address, event->bytes)) {
+                lose(m, IMP_LOSS_SEGMENT_OPEN);
+                is_fit = true;
+            }
         } else if (is_give_back(event->kind)) {
             is_fit = is_room(&m->spans, event->address, event->bytes) && event->bytes <= BYTES_MAX;
             if (is_fit)
@@ -335,6 +344,9 @@ static uint64_t bytes_fit(const struct mending *m, uint64_t address, uint64_t re
 {
     uint64_t rounded = bytes ? bytes : eng_alloc_round_bytes(&m->conf, requested ? requested : 1);
 
+    if (!bytes && !m->is_aligned)
+        rounded = requested;
+
     if (is_room(&m->lives, address, rounded))
         return rounded;
     return is_room(&m->lives, address, requested) ? requested : 0;
@@ -402,11 +414,14 @@ static void segment_add(struct mending *m, const struct vs_mem_event *event, siz
     };
     const struct range range = segment_range(event);
 
-    /* undone before, so it can be done */
+    /* undone before, so it can be done; but for what only the events know of */
+    if (is_growth(event->kind) ? !is_room(&m->spans, event->address, event->bytes)
+                               : !range_cut(&m->spans, event->address, event->bytes)) {
+        lose(m, IMP_LOSS_SEGMENT_EVENT);
+        return;
+    }
     if (is_growth(event->kind))
         range_add(&m->spans, event->address, &range);
-    else if (!range_cut(&m->spans, event->address, event->bytes))
-        return;
     segment_event(m, KINDS[event->kind], event->address, &range, from);
 }
 
@@ -460,6 +475,14 @@ static void list_event_add(struct mending *m, size_t at)
     }
 }
 
+static bool is_aligned(const struct vs_memlist *list)
+{
+    for (size_t i = 0; i < list->event_count; i++)
+        if (list->events[i].kind == VS_MEM_ALLOC && list->events[i].address % 512)
+            return false;
+    return true;
+}
+
 static void events_fill(struct mending *m)
 {
     for (struct eng_set_node *node = eng_set_first(&m->spans); node; node = eng_set_next(node)) {
@@ -491,6 +514,7 @@ void imp_make_partial(const struct vs_memlist *list, const char *reason, struct 
     if (list->conf && eng_alloc_conf_parse(list->conf, &m.conf, &ignored))
         eng_alloc_conf_init(&m.conf); /* not understood: `reason` says so, or it does not matter */
     m.is_left = vs_calloc(list->event_count + 1, sizeof(*m.is_left));
+    m.is_aligned = is_aligned(list);
     spans_rewind(&m);
     before_fill(&m);
     events_fill(&m);

@@ -6,7 +6,7 @@
  * Invariant:      no two blocks that are alive lie over each other, nothing is freed that is not alive, and what is left out is counted by
  *                 reason.
  *
- * The allocator is not asked: a block is the request rounded up, without what the allocator did not split off; segments come and go as
+ * The allocator is not asked: a block is the request rounded up (where addresses are, too), without what the allocator did not split off; segments come and go as
  * the events say. What was alive before the first event is what is freed without having been allocated, and what is there at the end
  * without any event.
  */
@@ -27,6 +27,7 @@ enum imp_loss {
     IMP_LOSS_DROPPED, /* those up to here are left out; of those that follow, something is not sure */
     IMP_LOSS_STRAY = IMP_LOSS_DROPPED, /* kept, but in no segment */
     IMP_LOSS_OPEN,                     /* kept, but not in the state at the end */
+    IMP_LOSS_SEGMENT_OPEN,             /* the same of a segment */
     IMP_LOSS_COUNT
 };
 

@@ -189,6 +189,37 @@ static void ranges_are_cut_where_they_were_not_mapped(void **state)
     history_end(&h);
 }
 
+/* As torch.profiler's snapshots: 1000 bytes at 1000 reach up to the 300 at 2000. */
+static void blocks_of_another_allocator_are_not_rounded(void **state)
+{
+    struct history h = {.list = {.events = NULL}};
+
+    (void)state;
+    event(&h, VS_MEM_ALLOC, 1000, 1000);
+    event(&h, VS_MEM_ALLOC, 2000, 300);
+    mend(&h);
+    assert_int_equal(kind_count(&h, VS_EV_ALLOC), 2);
+    assert_int_equal(h.import.losses[IMP_LOSS_ALLOC_OVER], 0);
+    history_end(&h);
+}
+
+/* Nothing of it is in the state at the end; the one at the same place is left out. */
+static void segments_that_only_the_events_have_are_kept(void **state)
+{
+    struct history h = {.list = {.events = NULL}};
+
+    (void)state;
+    event(&h, VS_MEM_SEGMENT_ALLOC, 0, 2 * MIB);
+    event(&h, VS_MEM_ALLOC, 0, 512);
+    event(&h, VS_MEM_SEGMENT_ALLOC, MIB, 2 * MIB);
+    mend(&h);
+    assert_int_equal(sense_check(&h.import), 2 * MIB);
+    assert_int_equal(h.import.losses[IMP_LOSS_SEGMENT_OPEN], 2);
+    assert_int_equal(h.import.losses[IMP_LOSS_SEGMENT_EVENT], 1);
+    assert_int_equal(h.import.losses[IMP_LOSS_STRAY], 0);
+    history_end(&h);
+}
+
 static void time_that_goes_back_stands_still(void **state)
 {
     static const uint64_t TIMES[] = {1000, 3000, 2000, UINT64_MAX, 4000};
@@ -261,6 +292,8 @@ int main(void)
         cmocka_unit_test(sizes_that_no_device_has_are_left_out),
         cmocka_unit_test(the_end_and_the_events_are_held_against_each_other),
         cmocka_unit_test(ranges_are_cut_where_they_were_not_mapped),
+        cmocka_unit_test(blocks_of_another_allocator_are_not_rounded),
+        cmocka_unit_test(segments_that_only_the_events_have_are_kept),
         cmocka_unit_test(time_that_goes_back_stands_still),
         cmocka_unit_test(whatever_is_in_it_the_trace_makes_sense),
     };
