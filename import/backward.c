@@ -11,6 +11,7 @@
 /* How far back on the tape a node's op is looked for. */
 #define LOOK_BACK 96
 #define NAME_MAX 64
+#define FITS_KEPT 4096
 
 /* Nodes whose name is not their op's; both without case and underscores. The op's is a beginning. */
 static const struct {
@@ -39,12 +40,19 @@ struct taped {
     uint32_t path;
 };
 
+/* Whether a node's op fits an op of the tape; both are strings of the list. Kept where it was asked last. */
+struct fit {
+    uint32_t node, op;
+    bool is_known, fits;
+};
+
 /* node: the last one, if its op was found. is_done: it has let go of what it saved. */
 struct tape {
     struct taped *items;
     size_t count, cap;
     char node[NAME_MAX];
     bool is_done;
+    struct fit *fits;
 };
 
 /* The letters and digits of a name, in lower case, up to `end`. */
@@ -77,12 +85,26 @@ bool imp_backward_fits(const char *node, const char *op)
     return false;
 }
 
-static bool op_find(struct tape *tape, const struct vs_memlist *list, const char *node)
+static bool fits(struct tape *tape, const struct vs_memlist *list, const char *node,
+                 uint32_t node_op, uint32_t op)
+{
+    struct fit *fit = &tape->fits[(node_op * 2654435761U ^ op * 40503U) % FITS_KEPT];
+
+    if (!fit->is_known || fit->node != node_op || fit->op != op)
+        *fit = (struct fit){.node = node_op,
+                            .op = op,
+                            .is_known = true,
+                            .fits = imp_backward_fits(node, vs_memlist_text(list, op))};
+    return fit->fits;
+}
+
+static bool op_find(struct tape *tape, const struct vs_memlist *list, const char *node,
+                    uint32_t node_op)
 {
     const size_t least = tape->count > LOOK_BACK ? tape->count - LOOK_BACK : 0;
 
     for (size_t i = tape->count; i-- > least;)
-        if (imp_backward_fits(node, vs_memlist_text(list, tape->items[i].op))) {
+        if (fits(tape, list, node, node_op, tape->items[i].op)) {
             tape->count = i + 1;
             return true;
         }
@@ -90,13 +112,14 @@ static bool op_find(struct tape *tape, const struct vs_memlist *list, const char
 }
 
 /* Go back on the tape to the op of a node; where none fits nothing moves. Another node of the same name is another op's, if there is one. */
-static void rewind_to(struct tape *tape, const struct vs_memlist *list, const char *node)
+static void rewind_to(struct tape *tape, const struct vs_memlist *list, const char *node,
+                      uint32_t node_op)
 {
     const size_t count = tape->count;
     const bool is_next = count && tape->is_done && strcmp(tape->node, node) == 0;
 
     tape->count -= is_next;
-    if (op_find(tape, list, node)) {
+    if (op_find(tape, list, node, node_op)) {
         strcpy(tape->node, node);
         tape->is_done = false;
     } else {
@@ -124,6 +147,7 @@ void imp_backward_fill(struct imp_modules *modules, const struct vs_memlist *lis
     char running[NAME_MAX] = "";
     char node[NAME_MAX];
 
+    tape.fits = vs_calloc(FITS_KEPT, sizeof(*tape.fits));
     for (size_t i = 0; i < list->event_count; i++) {
         const struct vs_mem_event *event = &list->events[i];
         const uint8_t flags =
@@ -149,10 +173,11 @@ void imp_backward_fill(struct imp_modules *modules, const struct vs_memlist *lis
             running[0] = '\0';
             tape.is_done = true;
         } else if (node[0] && strcmp(node, running) != 0) {
-            rewind_to(&tape, list, node);
+            rewind_to(&tape, list, node, event->op);
             strcpy(running, node);
         }
         modules->paths[i] = tape.count ? tape.items[tape.count - 1].path : 0;
     }
     vs_free(tape.items);
+    vs_free(tape.fits);
 }

@@ -15,7 +15,7 @@
 #include "import/modules.h"
 #include "import/phases.h"
 
-/* Fills modules->paths. O(events * LOOK_BACK). */
+/* Fills modules->paths. O(events * the 96 allocations it looks back). */
 void imp_backward_fill(struct imp_modules *modules, const struct vs_memlist *list,
                        const struct imp_roles *roles, const struct imp_phases *phases);
 
