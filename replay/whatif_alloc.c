@@ -27,9 +27,11 @@ struct waiting {
 /*
  * next      of the trace's events, next to be told again
  * waiting   as of now; fits: requests that were refused and fit now
+ * places    the answer's place of each of the trace's, which may have one twice: once a device
  */
 struct asking {
     struct rpl_trace *out;
+    uint32_t *places;
     struct rpl_record rec;
     struct waiting *waiting;
     size_t waiting_count, waiting_cap;
@@ -47,6 +49,7 @@ static void pass_on(struct asking *a, size_t end)
 {
     for (; a->next < end; a->next++) {
         const struct vs_event *event = &a->rec.events[a->next];
+        struct vs_event told;
 
         switch ((enum vs_event_kind)event->kind) {
         case VS_EV_ALLOC:
@@ -74,7 +77,9 @@ static void pass_on(struct asking *a, size_t end)
         case VS_EV_SKIP_STEP:
         case VS_EV_USE:
         case VS_EVENT_KIND_COUNT:
-            rpl_trace_add_event(a->out, event);
+            told = *event;
+            told.place = a->places[event->place];
+            rpl_trace_add_event(a->out, &told);
             break;
         }
     }
@@ -140,7 +145,7 @@ static void on_event(void *user, const struct eng_alloc_event *ev)
     const struct vs_event *from = &a->rec.events[asked];
     struct vs_event out = {.kind = KINDS[ev->kind],
                            .time_ns = a->rec.events[at].time_ns,
-                           .place = a->rec.events[at].place};
+                           .place = a->places[a->rec.events[at].place]};
 
     pass_on(a, at);
     if (ev->kind == ENG_ALLOC_EV_ALLOC && from->kind == VS_EV_OOM)
@@ -242,7 +247,30 @@ static void end_note(const struct asking *a)
         meta_uint(a->out, "capacity", eng_rerun_capacity(a->rerun));
 }
 
-/* Places and strings keep their numbers; of what is known of the recording, what the answer does not change. */
+static uint32_t string_in(struct rpl_trace *out, const struct rpl_trace *base, uint32_t id)
+{
+    return id ? rpl_trace_add_string(out, rpl_trace_string(base, id)) : 0;
+}
+
+/* A trace of several devices has a string once a device, the answer has it once. */
+static void places_add(struct asking *a, const struct rpl_trace *base)
+{
+    const uint32_t count = rpl_trace_place_count(base);
+
+    a->places = vs_calloc((size_t)count + 1, sizeof(*a->places));
+    for (uint32_t i = 1; i <= rpl_trace_string_count(base); i++)
+        (void)rpl_trace_add_string(a->out, rpl_trace_string(base, i));
+    for (uint32_t i = 1; i <= count; i++) {
+        struct vs_place place = *rpl_trace_place(base, i);
+
+        place.module = string_in(a->out, base, place.module);
+        place.func = string_in(a->out, base, place.func);
+        place.op = string_in(a->out, base, place.op);
+        a->places[i] = rpl_trace_add_place(a->out, &place);
+    }
+}
+
+/* Of what is known of the recording, what the answer does not change. */
 static void out_begin(struct asking *a, const struct rpl_trace *base, const struct vs_toggles *set)
 {
     static const char *const KEPT[] = {"source_kind",   "source_name",   "device",
@@ -251,10 +279,7 @@ static void out_begin(struct asking *a, const struct rpl_trace *base, const stru
                                        "steps_by",      "steps_alike"};
 
     rpl_trace_clear(a->out);
-    for (uint32_t i = 1; i <= rpl_trace_string_count(base); i++)
-        (void)rpl_trace_add_string(a->out, rpl_trace_string(base, i));
-    for (uint32_t i = 1; i <= rpl_trace_place_count(base); i++)
-        (void)rpl_trace_add_place(a->out, rpl_trace_place(base, i));
+    places_add(a, base);
     for (uint32_t i = 1; i <= rpl_trace_tensor_count(base); i++) {
         struct vs_tensor_desc desc;
 
@@ -343,5 +368,6 @@ enum vs_status rpl_whatif_alloc_run(struct rpl_trace *base, const struct vs_togg
     eng_rerun_free(a.rerun);
     rpl_record_release(&a.rec);
     vs_free(a.waiting);
+    vs_free(a.places);
     return st;
 }

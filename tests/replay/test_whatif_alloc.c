@@ -107,6 +107,56 @@ static void nothing_changed_gives_the_recorded_run_event_for_event(void **state)
     assert_true(rows > 20);
 }
 
+/* A trace of two devices has its strings and places once a device, the answer once. */
+static void another_devices_events_keep_their_places(void **state)
+{
+    const char *from = "tests/golden/derived/lenet.pickle.gz";
+    struct vs_memlist lists[2] = {{.events = NULL}};
+    struct imp_import imports[2] = {{.events = NULL}};
+    struct rpl_trace *out = rpl_trace_new();
+    struct vs_error err = VS_ERROR_INIT;
+    struct sto_writer *writer = NULL;
+    struct rpl_trace *base = NULL;
+    const struct vs_event *e;
+    struct rpl_scan x, y;
+    char path[256];
+    size_t lines = 0;
+
+    trace_path(state, "two.db", path, sizeof(path) - 2);
+    for (size_t i = 0; i < 2; i++) {
+        must(sto_memlist_read_whole(from, 0, &lists[i], &err), &err);
+        lists[i].device = i;
+        must(imp_make(&lists[i], &imports[i], &err), &err);
+    }
+    must(sto_writer_open(path, &(struct sto_writer_options){.force = true}, &writer, &err), &err);
+    must(imp_write(imports, lists, 2, from, writer, &err), &err);
+    must(sto_writer_close(writer, true, &err), &err);
+    strcat(path, "@1");
+    must(rpl_trace_open(path, &base, &err), &err);
+    must(rpl_whatif_run(base, NULL, out, &err), &err);
+    assert_int_equal(rpl_trace_event_count(out), rpl_trace_event_count(base));
+    rpl_scan_init(&x, base, 1, rpl_trace_event_count(base));
+    rpl_scan_init(&y, out, 1, rpl_trace_event_count(out));
+    while ((e = rpl_scan_next(&x, &err)) != NULL) {
+        const struct vs_place *a = rpl_trace_place(base, e->place);
+        const struct vs_place *b = rpl_trace_place(out, rpl_scan_next(&y, &err)->place);
+
+        assert_string_equal(rpl_trace_string(base, a->op), rpl_trace_string(out, b->op));
+        assert_string_equal(rpl_trace_string(base, a->func), rpl_trace_string(out, b->func));
+        assert_string_equal(rpl_trace_string(base, a->module), rpl_trace_string(out, b->module));
+        assert_int_equal(a->line, b->line);
+        lines += a->line > 0;
+    }
+    must(x.status, &err);
+    assert_true(lines > 0);
+    for (size_t i = 0; i < 2; i++) {
+        imp_release(&imports[i]);
+        vs_memlist_release(&lists[i]);
+    }
+    rpl_trace_free(out);
+    rpl_trace_free(base);
+}
+
 /* ---- small runs ---- */
 
 /* What is asked of an imported trace: `conf` or NULL, capacity or 0. Fills the summary of the answer. */
@@ -466,6 +516,8 @@ int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nothing_changed_gives_the_recorded_run_event_for_event,
+                                        trace_folder_setup, trace_folder_teardown),
+        cmocka_unit_test_setup_teardown(another_devices_events_keep_their_places,
                                         trace_folder_setup, trace_folder_teardown),
         cmocka_unit_test(a_smaller_device_gives_back_in_need_and_then_runs_out),
         cmocka_unit_test(max_split_size_keeps_large_blocks_whole),
