@@ -1,7 +1,7 @@
 /*
  * store/devices_internal.h - which of a trace's devices is read, and where its part begins.
  *
- * For:            store/reader.c.
+ * For:            store/reader.c, store/query.c.
  * Must not know:  how events are kept.
  * Invariant:      the devices' parts follow each other and lie inside the trace; where there is none, nothing is shifted.
  */

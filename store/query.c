@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "store/db_internal.h"
+#include "store/devices_internal.h"
 #include "store/reader.h"
 
 /* The one statement of `sql`, which may only read. */
@@ -84,13 +85,15 @@ enum vs_status sto_query(const char *path, const char *sql, const struct sto_que
     struct sto_reader *reader = NULL;
     struct sto_db db = {NULL, NULL};
     sqlite3_stmt *stmt = NULL;
+    char *file = NULL;
     enum vs_status st;
 
     /* the reader says what is wrong with a file, and brings an old one up to date */
     st = sto_reader_open(path, &reader, err);
     if (st)
         return st;
-    st = sto_db_open(&db, path, false, err);
+    (void)sto_devices_split(path, &file); /* the tables have the events of all devices */
+    st = sto_db_open(&db, file, false, err);
     if (!st)
         st = sto_db_exec(&db, "PRAGMA query_only = 1", err);
     if (!st)
@@ -100,5 +103,6 @@ enum vs_status sto_query(const char *path, const char *sql, const struct sto_que
     sqlite3_finalize(stmt);
     sto_db_close(&db);
     sto_reader_close(reader);
+    vs_free(file);
     return st;
 }

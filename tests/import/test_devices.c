@@ -18,6 +18,7 @@
 #include "replay/report.h"
 #include "replay/trace.h"
 #include "store/memlist.h"
+#include "store/query.h"
 #include "store/reader.h"
 #include "tests/e2e/program.h"
 #include "tests/engine/alloc_lists.h"
@@ -139,6 +140,30 @@ static void each_device_reads_as_if_it_were_alone(void **state)
     }
 }
 
+static void any_columns(void *user, size_t count, const char *const *names)
+{
+    (void)user;
+    (void)names;
+    assert_int_equal(count, 1);
+}
+
+static void number_keep(void *user, size_t count, const struct sto_value *values)
+{
+    assert_int_equal(count, 1);
+    *(int64_t *)user = values[0].integer;
+}
+
+/* A device's name is good for SQL, too; the tables have all. */
+static int64_t devices_in_tables(const char *name)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    int64_t count = 0;
+    struct sto_query_sink sink = {&count, any_columns, number_keep};
+
+    must(sto_query(name, "SELECT count(*) FROM device", &sink, &err), &err);
+    return count;
+}
+
 static void the_one_with_most_events_is_shown_unless_another_is_named(void **state)
 {
     char all[256], name[300];
@@ -154,6 +179,8 @@ static void the_one_with_most_events_is_shown_unless_another_is_named(void **sta
     assert_int_equal(rpl_trace_device(other, rpl_trace_device_now(other)), 2);
     rpl_trace_free(other);
     rpl_trace_free(trace);
+    snprintf(name, sizeof(name), "%s@2", all);
+    assert_int_equal(devices_in_tables(name), 3);
     snprintf(name, sizeof(name), "%s@3", all);
     assert_int_equal(rpl_trace_open(name, &trace, &err), VS_E_NOT_FOUND);
     assert_non_null(strstr(err.text, "the trace has no device 3"));
