@@ -387,7 +387,7 @@ static void what_is_no_trace_is_refused_by_every_command(void **state)
         {program_path("none.db"), "none.db: no such file"},
         {program_folder(), "not a file"},
         {file_of("empty.db", "", 0), "empty.db: an empty file"},
-        {LENET, LENET ": not a trace of vramscope"},
+        {LENET, LENET ": not a trace of vramscope; `vramscope record` makes one"},
         {other, "other.db: an SQLite file, but not a trace of vramscope"},
         {newer, "newer.db: the trace has format 9999, this vramscope reads up to format"},
         {cut, "cut.db: the trace is cut off: "},
