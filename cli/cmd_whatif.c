@@ -219,9 +219,12 @@ static void add_where(const struct rpl_trace *trace, const struct rpl_peak *peak
 {
     const struct vs_place *place = rpl_trace_place(trace, peak->place);
     const char *module = rpl_trace_string(trace, place->module);
+    const char *op = rpl_trace_string(trace, place->op);
 
-    vs_text_addf(out, "  %s: step %" PRId64 ", %s, %s", word, peak->step,
-                 vs_phase_name(peak->phase), rpl_trace_string(trace, place->op));
+    vs_text_addf(out, "  %s: ", word);
+    if (peak->step >= 0)
+        vs_text_addf(out, "step %" PRId64 ", ", peak->step);
+    vs_text_addf(out, "%s, %s", vs_phase_name(peak->phase), *op ? op : "between ops");
     if (*module)
         vs_text_addf(out, " of %s", module);
     if (rpl_trace_is_imported(trace) && place->func)

@@ -511,7 +511,8 @@ void rpl_report_text(const struct rpl_report *report, const char *name, struct v
     }
     add_categories(report, out);
     add_makers(report, out);
-    vs_text_add(out, "\nLargest tensors there\n");
+    if (report->largest_count)
+        vs_text_add(out, "\nLargest tensors there\n");
     for (size_t i = 0; i < report->largest_count; i++)
         add_tensor(report, &report->largest[i], out);
     add_kept(report, out);

@@ -38,12 +38,15 @@ static void add_where(struct tui_page *page, const char *word, const struct rpl_
 {
     const struct vs_place *place = rpl_trace_place(trace, run->place);
     const char *module = rpl_trace_string(trace, place->module);
+    const char *op = rpl_trace_string(trace, place->op);
 
     if (!run->event)
         return;
     tui_page_add(page, TUI_DIM, "%-8s", word);
-    tui_page_more(page, 0, TUI_PLAIN, "step %" PRId64 " %s, %s", run->step,
-                  vs_phase_name(run->phase), rpl_trace_string(trace, place->op));
+    if (run->step >= 0)
+        tui_page_more(page, 0, TUI_PLAIN, "step %" PRId64 " ", run->step);
+    tui_page_more(page, 0, TUI_PLAIN, "%s, %s", vs_phase_name(run->phase),
+                  *op ? op : "between ops");
     if (*module)
         tui_page_more(page, 0, TUI_PLAIN, " of %s", module);
     if (place->line)
@@ -94,7 +97,7 @@ static void add_categories(struct tui_page *page, const struct rpl_compare *comp
     }
 }
 
-static void add_rest(struct tui_page *page, const struct tui_app *app, int w)
+static void add_rest(struct tui_page *page, const struct tui_app *app)
 {
     const struct rpl_compare *compare = &app->change.compare;
     char a[VS_BYTES_TEXT_MAX];
@@ -102,15 +105,32 @@ static void add_rest(struct tui_page *page, const struct tui_app *app, int w)
 
     tui_page_add(page, TUI_DIM, "%-8s", "cost");
     if (rpl_trace_source_text(app->base.trace))
-        tui_page_more(page, 0, TUI_PLAIN, "arithmetic x%.3g a step, %.1f %% of it done twice   ",
+        tui_page_more(page, 0, TUI_PLAIN, "arithmetic x%.3g, %.1f %% of it twice   ",
                       compare->flops_ratio, 100.0 * compare->recompute);
     tui_page_more(page, 0, TUI_DIM, "reserved %s \xE2\x86\x92 %s",
                   vs_bytes_text(compare->before.reserved, a),
                   vs_bytes_text(compare->after.reserved, b));
-    if (app->change.refused) {
-        tui_page_add(page, TUI_BAD, "not applied:");
-        tui_page_wrap(page, w, 2, TUI_PLAIN, app->change.refused);
-    }
+}
+
+/* What was not done: the first of it early, as a change of nothing is puzzling without it. */
+static void add_refused(struct tui_page *page, const char *refused, int w)
+{
+    size_t len = strcspn(refused, "\n");
+    struct vs_text text = {NULL, 0, 0};
+
+    vs_text_addf(&text, "not applied: %.*s%s", (int)len, refused,
+                 refused[len] ? " (more below)" : "");
+    tui_page_wrap(page, w, 0, TUI_BAD, vs_text_get(&text));
+    vs_text_release(&text);
+}
+
+/* Everything that was not done, where it is more than one line. */
+static void add_all_refused(struct tui_page *page, const char *refused, int w)
+{
+    if (!strchr(refused, '\n'))
+        return;
+    tui_page_add(page, TUI_BAD, "not applied:");
+    tui_page_wrap(page, w, 2, TUI_PLAIN, refused);
 }
 
 /* Does it fit now? */
@@ -149,10 +169,14 @@ static void answer_make(struct whatif *s, const struct tui_app *app)
     } else if (change->is_run) {
         add_fit(page, app);
         add_peaks(page, &change->compare);
+        if (change->refused)
+            add_refused(page, change->refused, s->w - 2);
         add_categories(page, &change->compare);
         add_where(page, "was at", app->base.trace, &change->compare.before);
         add_where(page, "now at", change->run.trace, &change->compare.after);
-        add_rest(page, app, s->w - 2);
+        add_rest(page, app);
+        if (change->refused)
+            add_all_refused(page, change->refused, s->w - 2);
     } else if (!rpl_trace_source_text(app->base.trace)) {
         tui_page_wrap(
             page, s->w - 2, 0, TUI_DIM,
