@@ -515,8 +515,9 @@ static enum vs_status top_read(struct reading *r)
 
 bool sto_snapshot_is(const char *bytes, size_t len)
 {
-    /* protocol 2 and later; protocols 0 and 1 have no mark of their own, and no recorder writes them */
-    return len > 2 && (unsigned char)bytes[0] == 0x80 && bytes[1] >= 2 && bytes[1] <= 5;
+    /* protocol 2 and later say so; before, a dict or list begins by itself, and no text that we read begins like one */
+    return len > 2 && (((unsigned char)bytes[0] == 0x80 && bytes[1] >= 2 && bytes[1] <= 5) ||
+                       (bytes[0] && strchr("(}]", bytes[0]) != NULL));
 }
 
 enum vs_status sto_snapshot_read(const char *bytes, size_t len, int64_t device,
