@@ -61,9 +61,8 @@ const char *imp_loss_text(enum imp_loss loss)
         [IMP_LOSS_FREE] = "frees of what was not there",
         [IMP_LOSS_END] = "blocks of the state at the end that the events do not leave there",
         [IMP_LOSS_STRAY] = "blocks that are in no known segment",
-        [IMP_LOSS_OPEN] = "blocks that are alive at the end by the events, but not in the state",
-        [IMP_LOSS_SEGMENT_OPEN] = "segments that are there at the end by the events, but not in "
-                                  "the state",
+        [IMP_LOSS_OPEN] = "blocks that the events leave alive, but the state has not",
+        [IMP_LOSS_SEGMENT_OPEN] = "segments that the events leave there, but the state has not",
     };
 
     VS_ASSERT(loss < IMP_LOSS_COUNT);

@@ -260,7 +260,7 @@ static void a_history_that_cannot_be_is_imported_in_part_and_says_so(void **stat
     check(program_run("import", path, "-o", trace, NULL), 0,
           "in part: event 0 (alloc of 2097152 bytes at 0x200000) cannot be undone", "");
     check(program_run("report", trace, NULL), 0, "\nimported in part: event 0", "");
-    check(program_run("report", trace, NULL), 0, "  not sure: 1 blocks that are alive at the end",
+    check(program_run("report", trace, NULL), 0, "  not sure: 1 blocks that the events leave alive",
           "");
     check(program_run("report", trace, "--json", NULL), 0, "\"reason\": \"event 0", "");
     check(program_run("tui", trace, "--dump", "--size", "100x30", NULL), 0, "imported in part", "");
