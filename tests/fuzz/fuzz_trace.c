@@ -1,5 +1,5 @@
 /*
- * tests/fuzz/fuzz_trace.c - a trace file with anything in it gives a report or one message.
+ * tests/fuzz/fuzz_trace.c - a trace file with anything in it gives a report and exports, or one message.
  *
  * A small net is recorded once. Input: a byte that says how the file is changed, then the changes. Odd: values of its tables, 12 bytes
  * each (table, column, row, type, 8 bytes of value); even: bytes of the file, 4 bytes each (where, what). The first kind reaches what SQLite
@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "export/export.h"
 #include "lang/run.h"
 #include "replay/report.h"
 #include "tracer/recorder.h"
@@ -182,6 +183,31 @@ static void report_ask(void)
     rpl_trace_free(trace);
 }
 
+static void exports_ask(void)
+{
+    struct rpl_trace *trace = NULL;
+    struct rpl_index *index = NULL;
+    struct vs_error err = VS_ERROR_INIT;
+    FILE *nowhere = fopen("/dev/null", "w");
+    enum vs_status st = rpl_trace_open(path, &trace, &err);
+
+    check(nowhere != NULL);
+    if (!st)
+        st = rpl_index_open(trace, NULL, NULL, &index, &err);
+    for (int table = 0; table < 2; table++)
+        for (int format = 0; format < EXP_FORMAT_COUNT && index; format++) {
+            struct exp_options options = {.format = (enum exp_format)format,
+                                          .table = (enum exp_table)table};
+
+            st = exp_write(index, &options, nowhere, &err);
+            check(!st || err.text[0] != '\0');
+        }
+    check(!st || err.text[0] != '\0');
+    rpl_index_free(index);
+    rpl_trace_free(trace);
+    fclose(nowhere);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (!whole)
@@ -193,5 +219,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     else
         bytes_change(data + 1, size - 1);
     report_ask();
+    exports_ask();
     return 0;
 }
