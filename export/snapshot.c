@@ -20,21 +20,9 @@
 #include "export/pickle.h"
 #include "export/snapshot_internal.h"
 #include "replay/lives.h"
-#include "replay/space.h"
 
 /* PyTorch counts no more; a number beyond it would be as many empty lists in the file. */
 #define DEVICE_MAX 63
-
-static void key(struct snapshot *s, enum exp_word word)
-{
-    exp_snapshot_word(s, word);
-}
-
-static void key_uint(struct snapshot *s, enum exp_word word, uint64_t value)
-{
-    key(s, word);
-    exp_pickle_uint(&s->p, value);
-}
 
 static uint64_t time_us(const struct snapshot *s, uint64_t time_ns)
 {
@@ -54,14 +42,14 @@ static void entry(struct snapshot *s, enum exp_word action, enum exp_word where,
 {
     exp_pickle_item(&s->p, &s->list);
     exp_pickle_dict(&s->p);
-    key(s, WORD_ACTION);
-    key(s, action);
-    key_uint(s, where, event->d);
-    key_uint(s, WORD_SIZE, bytes);
-    key_uint(s, WORD_STREAM, stream_of(s, event));
-    key_uint(s, WORD_TIME_US, time_us(s, event->time_ns));
+    exp_snapshot_word(s, WORD_ACTION);
+    exp_snapshot_word(s, action);
+    exp_snapshot_uint(s, where, event->d);
+    exp_snapshot_uint(s, WORD_SIZE, bytes);
+    exp_snapshot_uint(s, WORD_STREAM, stream_of(s, event));
+    exp_snapshot_uint(s, WORD_TIME_US, time_us(s, event->time_ns));
     if (exp_snapshot_has_frames(s, event->place)) {
-        key(s, WORD_FRAMES);
+        exp_snapshot_word(s, WORD_FRAMES);
         exp_snapshot_frames(s, event->place, frames);
     }
 }
@@ -74,7 +62,7 @@ static void alloc_put(struct snapshot *s, const struct vs_event *event)
 
     entry(s, WORD_ALLOC, WORD_ADDR, event, event->b,
           is_workspace ? EXP_FRAMES_WORKSPACE : EXP_FRAMES_TENSOR);
-    key(s, WORD_CATEGORY);
+    exp_snapshot_word(s, WORD_CATEGORY);
     exp_snapshot_category(s, last);
     exp_pickle_dict_end(&s->p);
 }
@@ -83,7 +71,7 @@ static void alloc_put(struct snapshot *s, const struct vs_event *event)
 static void segment_put(struct snapshot *s, enum exp_word action, const struct vs_event *event)
 {
     entry(s, action, WORD_ADDR, event, event->b, EXP_FRAMES_PLAIN);
-    key(s, WORD_CATEGORY);
+    exp_snapshot_word(s, WORD_CATEGORY);
     exp_snapshot_category(s, VS_CAT_OTHER);
     exp_pickle_dict_end(&s->p);
 }
@@ -208,7 +196,7 @@ static enum vs_status traces_put(struct snapshot *s, struct vs_error *err)
     struct exp_pickle_list devices;
     enum vs_status st = VS_OK;
 
-    key(s, WORD_DEVICE_TRACES);
+    exp_snapshot_word(s, WORD_DEVICE_TRACES);
     exp_pickle_list(&s->p, &devices);
     for (uint64_t number = 0; number <= last && !st; number++) {
         const struct exp_device *found = device_find(s, number);
@@ -231,12 +219,12 @@ static void annotation_put(struct snapshot *s, enum exp_word stage, const char *
 {
     exp_pickle_item(&s->p, &s->list);
     exp_pickle_dict(&s->p);
-    key(s, WORD_NAME);
+    exp_snapshot_word(s, WORD_NAME);
     exp_pickle_text(&s->p, name);
-    key(s, WORD_STAGE);
-    key(s, stage);
-    key_uint(s, WORD_DEVICE, s->d->device);
-    key_uint(s, WORD_TIME_US, time_us(s, time_ns));
+    exp_snapshot_word(s, WORD_STAGE);
+    exp_snapshot_word(s, stage);
+    exp_snapshot_uint(s, WORD_DEVICE, s->d->device);
+    exp_snapshot_uint(s, WORD_TIME_US, time_us(s, time_ns));
     exp_pickle_dict_end(&s->p);
 }
 
@@ -283,7 +271,7 @@ static enum vs_status annotations_put(struct snapshot *s, struct vs_error *err)
 {
     enum vs_status st = VS_OK;
 
-    key(s, WORD_EXTERNAL_ANNOTATIONS);
+    exp_snapshot_word(s, WORD_EXTERNAL_ANNOTATIONS);
     exp_pickle_list(&s->p, &s->list);
     for (size_t i = 0; i < s->device_count && !st; i++) {
         s->d = &s->devices[i];
@@ -292,172 +280,6 @@ static enum vs_status annotations_put(struct snapshot *s, struct vs_error *err)
     }
     exp_pickle_list_end(&s->p, &s->list);
     return st;
-}
-
-/* ---- the state at the end ---- */
-
-/* What the parts of a segment add up to. */
-struct sums {
-    uint64_t allocated;
-    uint64_t requested;
-};
-
-static void block_put(struct snapshot *s, const struct rpl_part *part,
-                      const struct rpl_block *block)
-{
-    bool is_workspace = block && block->category == VS_CAT_WORKSPACE;
-
-    exp_pickle_item(&s->p, &s->list);
-    exp_pickle_dict(&s->p);
-    key_uint(s, WORD_ADDRESS, part->address);
-    key_uint(s, WORD_SIZE, part->bytes);
-    key_uint(s, WORD_REQUESTED_SIZE, block ? block->requested : 0);
-    key(s, WORD_STATE);
-    key(s, block ? WORD_ACTIVE_ALLOCATED : WORD_INACTIVE);
-    key(s, WORD_FRAMES);
-    if (block && exp_snapshot_has_frames(s, block->alloc_place))
-        exp_snapshot_frames(s, block->alloc_place,
-                            is_workspace ? EXP_FRAMES_WORKSPACE : EXP_FRAMES_TENSOR);
-    else
-        exp_snapshot_no_frames(s);
-    exp_pickle_dict_end(&s->p);
-}
-
-static struct sums sums_of(const struct rpl_space *space, size_t i, const struct rpl_live *live)
-{
-    struct sums sums = {0, 0};
-
-    for (size_t j = space->first_part[i]; j < space->first_part[i + 1]; j++) {
-        const struct rpl_part *part = &space->parts[j];
-
-        if (part->block == SIZE_MAX)
-            continue;
-        sums.allocated += part->bytes;
-        sums.requested += live->blocks[part->block].requested;
-    }
-    return sums;
-}
-
-static void segment_state_put(struct snapshot *s, const struct rpl_space *space, size_t i,
-                              const struct rpl_live *live)
-{
-    const struct rpl_segment *segment = &space->segments[i];
-    struct exp_range range = exp_ranges_find(&s->d->ranges, segment->address);
-    struct sums sums = sums_of(space, i, live);
-
-    exp_pickle_dict(&s->p);
-    key_uint(s, WORD_DEVICE, s->d->device);
-    key_uint(s, WORD_ADDRESS, segment->address);
-    key_uint(s, WORD_TOTAL_SIZE, segment->bytes);
-    key_uint(s, WORD_ALLOCATED_SIZE, sums.allocated);
-    key_uint(s, WORD_ACTIVE_SIZE, sums.allocated);
-    key_uint(s, WORD_REQUESTED_SIZE, sums.requested);
-    key_uint(s, WORD_STREAM, range.stream);
-    key(s, WORD_SEGMENT_TYPE);
-    key(s, segment->is_small ? WORD_SMALL : WORD_LARGE);
-    key(s, WORD_SEGMENT_POOL_ID);
-    exp_pickle_uint(&s->p, VS_POOL_GRAPH(range.pool));
-    exp_pickle_uint(&s->p, VS_POOL_USER(range.pool));
-    exp_pickle_pair(&s->p);
-    key(s, WORD_IS_EXPANDABLE);
-    exp_pickle_bool(&s->p, segment->is_mapped);
-    key(s, WORD_FRAMES);
-    exp_snapshot_no_frames(s);
-    key(s, WORD_BLOCKS);
-    exp_pickle_list(&s->p, &s->list);
-    for (size_t j = space->first_part[i]; j < space->first_part[i + 1]; j++) {
-        size_t block = space->parts[j].block;
-
-        block_put(s, &space->parts[j], block == SIZE_MAX ? NULL : &live->blocks[block]);
-    }
-    exp_pickle_list_end(&s->p, &s->list);
-    exp_pickle_dict_end(&s->p);
-}
-
-static enum vs_status device_segments_put(struct snapshot *s, struct exp_pickle_list *segments,
-                                          struct vs_error *err)
-{
-    struct rpl_cursor *cursor = rpl_cursor_new(s->d->index);
-    struct rpl_space space = {.parts = NULL};
-    enum vs_status st = rpl_cursor_seek(cursor, rpl_index_event_count(s->d->index), err);
-
-    if (!st) {
-        rpl_space_fill(&space, cursor);
-        for (size_t i = 0; i < space.segment_count; i++) {
-            exp_pickle_item(&s->p, segments);
-            segment_state_put(s, &space, i, rpl_cursor_live(cursor));
-        }
-    }
-    rpl_space_release(&space);
-    rpl_cursor_free(cursor);
-    return st;
-}
-
-static enum vs_status segments_put(struct snapshot *s, struct vs_error *err)
-{
-    struct exp_pickle_list segments;
-    enum vs_status st = VS_OK;
-
-    key(s, WORD_SEGMENTS);
-    exp_pickle_list(&s->p, &segments);
-    for (size_t i = 0; i < s->device_count && !st; i++) {
-        s->d = &s->devices[i];
-        st = device_segments_put(s, &segments, err);
-    }
-    exp_pickle_list_end(&s->p, &segments);
-    return st;
-}
-
-/* ---- settings ---- */
-
-static const char *conf_text(const struct rpl_trace *trace)
-{
-    const char *text = rpl_trace_meta(trace, "alloc_conf");
-
-    if (text)
-        return text;
-    for (size_t i = 0; i < rpl_trace_toggle_count(trace); i++) {
-        struct rpl_toggle toggle = rpl_trace_toggle(trace, i);
-
-        if (strcmp(toggle.name, "alloc-conf") == 0 && strcmp(toggle.value, "default") != 0)
-            return toggle.value;
-    }
-    return "";
-}
-
-static void divisions_put(struct snapshot *s)
-{
-    char name[8];
-
-    key(s, WORD_ROUNDUP);
-    exp_pickle_dict(&s->p);
-    for (unsigned i = 0; i < ENG_ROUNDUP_INTERVALS; i++) {
-        snprintf(name, sizeof(name), "%u", 1u << i);
-        exp_pickle_text(&s->p, name);
-        exp_pickle_uint(&s->p, s->conf.roundup_divisions[i]);
-    }
-    exp_pickle_dict_end(&s->p);
-}
-
-static void settings_put(struct snapshot *s, const struct rpl_trace *trace)
-{
-    const struct eng_alloc_conf *conf = &s->conf;
-
-    key(s, WORD_ALLOCATOR_SETTINGS);
-    exp_pickle_dict(&s->p);
-    key(s, WORD_CONF);
-    exp_pickle_text(&s->p, conf_text(trace));
-    key(s, WORD_MAX_SPLIT);
-    if (conf->max_split_bytes == ENG_NO_LIMIT)
-        exp_pickle_int(&s->p, -1);
-    else
-        exp_pickle_uint(&s->p, conf->max_split_bytes);
-    key(s, WORD_GC_THRESHOLD);
-    exp_pickle_double(&s->p, conf->gc_threshold);
-    key(s, WORD_EXPANDABLE);
-    exp_pickle_bool(&s->p, conf->expandable_segments);
-    divisions_put(s);
-    exp_pickle_dict_end(&s->p);
 }
 
 /* ---- the whole ---- */
@@ -584,7 +406,7 @@ enum vs_status exp_snapshot_write(struct rpl_index *index, const struct exp_opti
 
     s->p.out = out;
     eng_alloc_conf_init(&s->conf);
-    st = eng_alloc_conf_parse(conf_text(trace), &s->conf, err);
+    st = eng_alloc_conf_parse(exp_snapshot_conf(trace), &s->conf, err);
     if (!st)
         st = devices_open(s, index, options->is_alone, err);
     if (st)
@@ -593,8 +415,8 @@ enum vs_status exp_snapshot_write(struct rpl_index *index, const struct exp_opti
     exp_pickle_dict(&s->p);
     st = traces_put(s, err);
     if (!st)
-        st = segments_put(s, err);
-    settings_put(s, trace);
+        st = exp_snapshot_segments(s, err);
+    exp_snapshot_settings(s, trace);
     if (!st)
         st = annotations_put(s, err);
     exp_pickle_dict_end(&s->p);

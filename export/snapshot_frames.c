@@ -68,6 +68,12 @@ void exp_snapshot_word(struct snapshot *s, enum exp_word word)
     exp_pickle_word(&s->p, &s->words[word], WORDS[word]);
 }
 
+void exp_snapshot_uint(struct snapshot *s, enum exp_word word, uint64_t value)
+{
+    exp_snapshot_word(s, word);
+    exp_pickle_uint(&s->p, value);
+}
+
 void exp_snapshot_category(struct snapshot *s, enum vs_category category)
 {
     const char *name = vs_category_name(category);

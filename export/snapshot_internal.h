@@ -1,7 +1,7 @@
 /*
  * export/snapshot_internal.h - a snapshot that is being written, and the words that are in it often.
  *
- * For:            export/snapshot.c, export/snapshot_frames.c.
+ * For:            export/snapshot.c and export/snapshot_….c.
  * Must not know:  opcodes.
  * Invariant:      a word, a stack, an empty list is written once; after that it is referred to.
  */
@@ -119,8 +119,16 @@ struct snapshot {
 
 /* A word as PyTorch spells it. */
 void exp_snapshot_word(struct snapshot *s, enum exp_word word);
+/* A key with its number. */
+void exp_snapshot_uint(struct snapshot *s, enum exp_word word, uint64_t value);
 /* As torch.profiler's snapshots call it, where they have such a category. */
 void exp_snapshot_category(struct snapshot *s, enum vs_category category);
+
+/* The settings in force, "" the default; borrowed. */
+const char *exp_snapshot_conf(const struct rpl_trace *trace);
+void exp_snapshot_settings(struct snapshot *s, const struct rpl_trace *trace);
+/* The state of all devices at the end, under its key. Errors: those of reading the trace. */
+VS_MUST_USE enum vs_status exp_snapshot_segments(struct snapshot *s, struct vs_error *err);
 
 void exp_snapshot_frames_init(struct snapshot *s);
 /* Is anything known of this place? */
