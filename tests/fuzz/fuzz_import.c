@@ -21,8 +21,8 @@ static void whatif(struct rpl_trace *trace)
 {
     static const char *const CONFS[] = {
         "alloc-conf=expandable_segments:True", "alloc-conf=max_split_size_mb:21",
-        "alloc-conf=roundup_power2_divisions:4,garbage_collection_threshold:0.5,"
-        "per_process_memory_fraction:0.5"};
+        ("alloc-conf=roundup_power2_divisions:4,garbage_collection_threshold:0.5,"
+         "per_process_memory_fraction:0.5")};
     struct rpl_trace *out = rpl_trace_new();
     struct vs_error err = VS_ERROR_INIT;
 
