@@ -56,8 +56,36 @@ static enum vs_status path_check(const char *path, bool is_forced, struct vs_err
     return VS_OK;
 }
 
-/* An empty file of our own beside `path`, with the rights that a new file gets. */
-static enum vs_status temp_create(const char *path, char **out, struct vs_error *err)
+/* In the words of sto_db_fail. */
+static enum vs_status fail_write(const char *path, struct vs_error *err)
+{
+    if (errno == ENOSPC || errno == EDQUOT)
+        return vs_fail(err, VS_E_IO, "%s: the disk is full; make room, or write to another disk",
+                       path);
+    return vs_fail(err, VS_E_IO,
+                   "%s: no more can be written to it: %s; files may not be larger here (`ulimit "
+                   "-f`), or the disk fails; write to another place",
+                   path, strerror(errno));
+}
+
+static bool write_all(int fd, const unsigned char *bytes, size_t len)
+{
+    while (len) {
+        ssize_t done = write(fd, bytes, len);
+
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return false;
+        bytes += done;
+        len -= (size_t)done;
+    }
+    return true;
+}
+
+/* A file of our own beside `path` that holds `image`, with the rights that a new file gets. *out is NULL where none is left behind. */
+static enum vs_status temp_create(const char *path, const unsigned char *image, size_t len,
+                                  char **out, struct vs_error *err)
 {
     for (int i = 0; i < TEMP_TRIES; i++) {
         char end[48];
@@ -68,9 +96,11 @@ static enum vs_status temp_create(const char *path, char **out, struct vs_error 
         temp = text_join(path, end);
         fd = open(temp, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
         if (fd >= 0) {
-            close(fd);
+            bool is_written = write_all(fd, image, len);
+
             *out = temp;
-            return VS_OK;
+            is_written = close(fd) == 0 && is_written;
+            return is_written ? VS_OK : fail_write(path, err);
         }
         vs_free(temp);
         if (errno != EEXIST)
@@ -79,18 +109,30 @@ static enum vs_status temp_create(const char *path, char **out, struct vs_error 
     return fail_errno(path, err);
 }
 
-static enum vs_status temp_fill(const char *temp, const char *path, struct vs_error *err)
+/*
+ * The bytes of an empty trace; *out is the caller's, by sqlite3_free. Made in memory, so that the file is there for as long as one write takes:
+ * who is killed in between leaves it behind.
+ */
+static enum vs_status image_make(const char *path, unsigned char **out, size_t *len,
+                                 struct vs_error *err)
 {
-    struct sto_db db = {0};
-    enum vs_status st;
+    struct sto_db db = {NULL, path};
+    sqlite3_int64 bytes = 0;
+    enum vs_status st = VS_OK;
 
-    st = sto_db_open(&db, temp, true, err);
-    if (st)
-        return st;
-    db.path = path; /* the name the user knows */
-    st = sto_db_exec(&db, "PRAGMA page_size = 4096; PRAGMA journal_mode = MEMORY", err);
+    if (sqlite3_open_v2(":memory:", &db.handle,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                        NULL) != SQLITE_OK)
+        st = sto_db_fail(&db, err);
+    if (!st)
+        st = sto_db_exec(&db, "PRAGMA page_size = 4096", err);
     if (!st)
         st = sto_migrate_create(&db, err);
+    if (!st)
+        *out = sqlite3_serialize(db.handle, "main", &bytes, 0);
+    if (!st && !*out)
+        st = vs_fail(err, VS_E_IO, "%s: cannot be created: no memory for it", path);
+    *len = (size_t)bytes;
     sto_db_close(&db);
     return st;
 }
@@ -131,22 +173,25 @@ static enum vs_status temp_rename(const char *temp, const char *path, bool is_fo
 
 enum vs_status sto_create(const char *path, bool is_forced, struct vs_error *err)
 {
+    unsigned char *image = NULL;
     char *temp = NULL;
+    size_t len = 0;
     enum vs_status st;
 
     st = path_check(path, is_forced, err);
     if (st)
         goto out;
-    st = temp_create(path, &temp, err);
+    st = image_make(path, &image, &len, err);
     if (st)
         goto out;
-    st = temp_fill(temp, path, err);
+    st = temp_create(path, image, len, &temp, err);
     if (st)
         goto out;
     st = temp_rename(temp, path, is_forced, err);
 out:
     if (st && temp)
         unlink(temp);
+    sqlite3_free(image);
     vs_free(temp);
     return st;
 }
