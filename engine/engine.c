@@ -142,11 +142,6 @@ bool eng_has_data(const struct eng *e)
     return e->kernels != NULL;
 }
 
-const struct eng_kernels *eng_kernels_get(const struct eng *e)
-{
-    return e->kernels;
-}
-
 struct eng_alloc *eng_alloc_of(struct eng *e)
 {
     return e->alloc;
@@ -337,11 +332,6 @@ uint32_t eng_place_line(struct eng *e, uint32_t line)
     e->place_dirty |= before != line;
     e->line = line;
     return before;
-}
-
-enum vs_phase eng_phase_get(const struct eng *e)
-{
-    return e->phase;
 }
 
 const char *eng_set_op(struct eng *e, const char *op)

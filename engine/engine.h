@@ -62,7 +62,6 @@ void *eng_fail(struct eng *e, enum vs_status status, const char *fmt, ...) VS_PR
 bool eng_has_data(const struct eng *e); /* false on meta */
 /* Waits for a device of its own; what failed there since the last time becomes the context's failure. Elsewhere nothing. */
 void eng_device_wait(struct eng *e);
-const struct eng_kernels *eng_kernels_get(const struct eng *e);
 struct eng_alloc *eng_alloc_of(struct eng *e);
 /* The device ran out of memory: what was asked for and what was there. False when it has not happened. */
 bool eng_oom_get(const struct eng *e, struct eng_oom *out);
@@ -102,7 +101,6 @@ const char *eng_place_module(struct eng *e,
                              const char *path); /* returns the old one, likewise below */
 const char *eng_place_func(struct eng *e, const char *qualname);
 uint32_t eng_place_line(struct eng *e, uint32_t line);
-enum vs_phase eng_phase_get(const struct eng *e);
 const char *eng_module_get(const struct eng *e); /* the path as set, or NULL */
 
 /* A holder took or let go of t: `name` in `scope`, as in base/holder.def. Strings may be NULL (none). */

@@ -303,11 +303,6 @@ bool eng_same_sizes(const struct eng_tensor *a, const struct eng_tensor *b)
     return a->ndim == b->ndim && !memcmp(a->sizes, b->sizes, sizeof(a->sizes[0]) * a->ndim);
 }
 
-bool eng_is_view_of_same_storage(const struct eng_tensor *a, const struct eng_tensor *b)
-{
-    return a->storage == b->storage;
-}
-
 void eng_contiguous_strides(const int64_t *sizes, int ndim, int64_t *strides)
 {
     int64_t stride = 1;

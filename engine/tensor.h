@@ -116,7 +116,6 @@ bool eng_is_channels_last(const struct eng_tensor *t); /* 4-D, NHWC strides */
 bool eng_suggests_channels_last(const struct eng_tensor *t);
 bool eng_is_non_overlapping_and_dense(const struct eng_tensor *t); /* a permutation of row-major */
 bool eng_same_sizes(const struct eng_tensor *a, const struct eng_tensor *b);
-bool eng_is_view_of_same_storage(const struct eng_tensor *a, const struct eng_tensor *b);
 
 /*
  * A new tensor with memory of its own. Fails (NULL, see eng_failed) on device out-of-memory or overflow.

@@ -76,7 +76,5 @@ void lang_native(struct lang_vm *vm, const char *space, const char *name, lang_n
 /* A tuple of all positional arguments from `from` on (new references). */
 struct lang_tuple *lang_args_tuple(struct lang_vm *vm, const struct lang_call *call,
                                    uint32_t from) VS_MUST_USE;
-/* A dict of the keyword arguments. */
-struct lang_dict *lang_args_dict(struct lang_vm *vm, const struct lang_call *call) VS_MUST_USE;
 
 #endif

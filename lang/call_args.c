@@ -83,13 +83,3 @@ struct lang_tuple *lang_args_tuple(struct lang_vm *vm, const struct lang_call *c
         t->items[i] = lang_keep(call->args[from + i]);
     return t;
 }
-
-struct lang_dict *lang_args_dict(struct lang_vm *vm, const struct lang_call *call)
-{
-    struct lang_dict *dict = lang_dict_new(vm);
-
-    for (uint32_t k = 0; k < call->kw.count; k++)
-        lang_dict_put(vm, dict, lang_kwname(&call->kw, k),
-                      lang_keep(call->args[call->arg_count + k]));
-    return dict;
-}

@@ -96,12 +96,3 @@ const char *lang_value_text(struct lang_value v)
 {
     return v.kind == LANG_STR ? v.as.str->text : NULL;
 }
-
-struct lang_value lang_value_at(struct lang_vm *vm, struct lang_value dict, const char *key)
-{
-    struct lang_value *v;
-
-    VS_ASSERT(dict.kind == LANG_DICT);
-    v = lang_dict_find(dict.as.dict, lang_intern_text(vm, key));
-    return v == NULL ? lang_unbound() : *v;
-}

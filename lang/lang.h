@@ -79,7 +79,5 @@ void lang_value_set(struct lang_vm *vm, struct lang_value dict, const char *key,
                     struct lang_value taken);
 /* The text of a string, borrowed; NULL for anything else. */
 const char *lang_value_text(struct lang_value v);
-/* An entry of a dict, borrowed; unbound where there is none. */
-struct lang_value lang_value_at(struct lang_vm *vm, struct lang_value dict, const char *key);
 
 #endif

@@ -19,11 +19,6 @@ static const char *const ROLE_NAMES[] = {
 /* In the order of enum tui_mark. */
 static const char *const MARK_NAMES[] = {"bold", "reverse", "underline", "selected", "here"};
 
-const char *tui_role_name(enum tui_role role)
-{
-    return ROLE_NAMES[role];
-}
-
 void tui_surface_text(const struct tui_surface *surface, struct tui_rect at, struct vs_text *out)
 {
     for (int y = at.y; y < at.y + at.h; y++) {

@@ -18,6 +18,5 @@ void tui_surface_text(const struct tui_surface *surface, struct tui_rect at, str
  * Rows that are all plain are left out.
  */
 void tui_surface_styles(const struct tui_surface *surface, struct vs_text *out);
-const char *tui_role_name(enum tui_role role);
 
 #endif

@@ -333,11 +333,6 @@ void tui_term_mouse(bool is_on)
     term.has_mouse = is_on;
 }
 
-void tui_term_bell(void)
-{
-    beep();
-}
-
 static void screen_again(void)
 {
     term.is_taken = 1;

@@ -29,8 +29,6 @@ bool tui_term_is_utf8(void);
 int tui_term_colours(void);
 void tui_term_size(int *w, int *h);
 void tui_term_mouse(bool is_on);
-/* Ring. */
-void tui_term_bell(void);
 /* Hand the terminal to the shell until the user comes back (as on ^Z). Everything has to be drawn again. */
 void tui_term_suspend(void);
 /* Run `command` in the shell with the terminal in its hands, and wait. Its exit status, -1 where it could not be started. */
