@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "cli/cmds.h"
 #include "replay/report.h"
+#include "replay/tries.h"
 #include "replay/whatif.h"
 
 /* A change to more than this many times as much says nothing in per cent. */
@@ -132,13 +133,11 @@ static void ask_value(struct session *s, enum vs_toggle toggle, const char *valu
 /* Without a net there are only the settings of the allocator to try. */
 static void ask_each_conf(struct session *s, each_fn *each, void *user)
 {
-    static const char *const CONFS[] = {"default", "expandable_segments:True",
-                                        "max_split_size_mb:128", "max_split_size_mb:512",
-                                        "roundup_power2_divisions:8"};
+    const char *conf;
 
-    for (size_t i = 0; i < sizeof(CONFS) / sizeof(CONFS[0]); i++)
-        if (strcmp(CONFS[i], recorded_value(s, VS_TOGGLE_ALLOC_CONF)) != 0)
-            ask_value(s, VS_TOGGLE_ALLOC_CONF, CONFS[i], each, user);
+    for (size_t i = 0; (conf = rpl_tries_conf(i)) != NULL; i++)
+        if (strcmp(conf, recorded_value(s, VS_TOGGLE_ALLOC_CONF)) != 0)
+            ask_value(s, VS_TOGGLE_ALLOC_CONF, conf, each, user);
 }
 
 static void ask_each(struct session *s, each_fn *each, void *user)

@@ -50,12 +50,21 @@ static void add_where(const struct rpl_diff_side *side, const char *word, const 
 
 static void add_toggles(const struct rpl_diff *diff, struct vs_text *out)
 {
+    size_t told = 0;
+    size_t unknown = 0;
+
     for (size_t i = 0; i < diff->toggle_count; i++) {
         const struct rpl_diff_toggle *t = &diff->toggles[i];
 
-        vs_text_addf(out, "%s%s: %s -> %s\n", i ? "         " : "toggles  ", t->name,
-                     t->a ? t->a : "unknown", t->b ? t->b : "unknown");
+        if (t->a && t->b)
+            vs_text_addf(out, "%s%s: %s -> %s\n", told++ ? "         " : "toggles  ", t->name, t->a,
+                         t->b);
+        else
+            unknown++;
     }
+    if (unknown)
+        vs_text_addf(out, "%s%zu more, which only %s says: the other is not a recording of a net\n",
+                     told ? "         " : "toggles  ", unknown, diff->toggles[0].a ? "A" : "B");
 }
 
 /* Lines of the net as in a patch; no more than LINES_SHOWN. */

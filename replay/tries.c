@@ -205,7 +205,7 @@ static enum vs_status row_add(struct session *s, const struct vs_toggles *with, 
     row->reason = row->failed ? vs_strdup(failure.text) : NULL;
     refused = row->failed ? NULL : rpl_trace_meta(s->memory, "refused");
     row->refused = vs_strdup(refused ? refused : "");
-    if (row->failed || !s->capacity)
+    if (row->failed || !s->capacity || !rpl_trace_source_text(s->base))
         return VS_OK;
     return batch_find(s->base, with, s->memory, s->capacity, &row->batch, &row->is_batch_max, err);
 }
@@ -221,6 +221,36 @@ static const char *value_now(const struct session *s, enum vs_toggle toggle)
         if (strcmp(rpl_trace_toggle(s->base, i).name, name) == 0)
             return rpl_trace_toggle(s->base, i).value;
     return vs_toggle_info(toggle)->initial;
+}
+
+const char *rpl_tries_conf(size_t n)
+{
+    static const char *const CONFS[] = {"default", "expandable_segments:True",
+                                        "max_split_size_mb:128", "max_split_size_mb:512",
+                                        "roundup_power2_divisions:8"};
+
+    return n < sizeof(CONFS) / sizeof(CONFS[0]) ? CONFS[n] : NULL;
+}
+
+static enum vs_status confs_add(struct session *s, struct vs_error *err)
+{
+    const char *now = value_now(s, VS_TOGGLE_ALLOC_CONF);
+    enum vs_status st = VS_OK;
+    const char *conf;
+
+    for (size_t n = 0; !st && (conf = rpl_tries_conf(n)) != NULL; n++) {
+        struct vs_toggles with = {{NULL}};
+
+        if (strcmp(conf, now) == 0)
+            continue;
+        if (s->set)
+            vs_toggles_copy(&with, s->set);
+        st = vs_toggles_set(&with, VS_TOGGLE_ALLOC_CONF, conf, err);
+        if (!st)
+            st = row_add(s, &with, true, err);
+        vs_toggles_release(&with);
+    }
+    return st;
 }
 
 static enum vs_status singles_add(struct session *s, struct vs_error *err)
@@ -359,17 +389,18 @@ enum vs_status rpl_tries_fill(struct rpl_tries *out, struct rpl_trace *base,
 {
     struct session s = {out, base, NULL, set, capacity, next, user};
     struct vs_toggles nothing = {{NULL}};
+    const bool has_net = rpl_trace_source_text(base) != NULL;
     enum vs_status st;
 
-    if (!rpl_trace_source_text(base))
+    if (!has_net && !rpl_trace_is_imported(base))
         return vs_fail(err, VS_E_UNSUPPORTED,
-                       "this trace carries no net (it was imported), so no toggle can be tried on "
-                       "it; record the net itself to ask what if");
+                       "this trace carries no net, so no toggle can be tried on it; record the net "
+                       "itself to ask what if");
     s.memory = rpl_trace_new();
     st = row_add(&s, set ? set : &nothing, true, err);
     if (!st)
-        st = singles_add(&s, err);
-    if (!st)
+        st = has_net ? singles_add(&s, err) : confs_add(&s, err);
+    if (!st && has_net)
         st = combinations_add(&s, err);
     rpl_trace_free(s.memory);
     return st;

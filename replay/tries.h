@@ -47,6 +47,9 @@ struct rpl_tries {
     size_t cap;
 };
 
+/* The n-th setting of the allocator that is tried where there is no net; NULL: there are no more. */
+const char *rpl_tries_conf(size_t n);
+
 /* Called before each run with a word on what is next; false stops. `known`: rows that are complete. */
 typedef bool rpl_tries_fn(void *user, const struct rpl_tries *known, const char *next);
 
@@ -56,7 +59,8 @@ typedef bool rpl_tries_fn(void *user, const struct rpl_tries *known, const char 
  * themselves are runs on a device without a limit.
  *
  * `out` is zeroed; release it also after a failure, when it holds the rows so far. VS_E_STOPPED: `next` said so (may be NULL).
- * VS_E_UNSUPPORTED: the trace carries no net.
+ * Of an imported trace, which carries no net, only settings of the allocator are tried, and no batch.
+ * VS_E_UNSUPPORTED: the trace carries no net and was not imported.
  */
 VS_MUST_USE enum vs_status rpl_tries_fill(struct rpl_tries *out, struct rpl_trace *base,
                                           const struct vs_toggles *set, uint64_t capacity,

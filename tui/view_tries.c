@@ -118,6 +118,8 @@ static bool is_too_large(const struct tui_app *app, const struct rpl_try *t)
                             ? vs_toggles_get(&t->set, VS_TOGGLE_BATCH)
                             : tui_change_recorded(app, VS_TOGGLE_BATCH);
 
+    if (!rpl_trace_source_text(app->base.trace))
+        return t->run.oom != 0;
     return app->capacity && !t->failed && !t->is_batch_max && t->batch < strtoull(batch, NULL, 10);
 }
 
@@ -224,6 +226,12 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
     const struct tries *s = state;
     struct vs_text whole = {NULL, 0, 0};
 
+    if (!count_of(s) && !rpl_trace_source_text(app->base.trace)) {
+        tui_text(c, 1, 0, tui_style(TUI_DIM),
+                 "space runs the recorded requests with other settings of the allocator;");
+        tui_text(c, 1, 1, tui_style(TUI_DIM), "enter then shows the run of a row");
+        return;
+    }
     if (!count_of(s)) {
         tui_text(c, 1, 0, tui_style(TUI_DIM),
                  "space runs the net with every toggle alone, and with the best together;");

@@ -19,6 +19,7 @@
 #include "base/bytes.h"
 #include "import/importing.h"
 #include "replay/summary.h"
+#include "replay/tries.h"
 #include "replay/whatif.h"
 #include "store/memlist.h"
 #include "tests/engine/alloc_lists.h"
@@ -153,6 +154,40 @@ static void another_devices_events_keep_their_places(void **state)
         imp_release(&imports[i]);
         vs_memlist_release(&lists[i]);
     }
+    rpl_trace_free(out);
+    rpl_trace_free(base);
+}
+
+/* Each row is what asking for its setting alone gives. */
+static void the_table_of_an_imported_trace_tries_the_allocator(void **state)
+{
+    struct rpl_trace *out = rpl_trace_new();
+    struct rpl_tries tries = {NULL, 0, 0};
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_trace *base = NULL;
+    struct alloc_facts facts;
+    size_t changed = 0;
+    char path[256];
+
+    trace_path(state, "tries.db", path, sizeof(path));
+    must(alloc_facts_read(0, &facts, &err), &err);
+    list_import(&facts, path);
+    must(rpl_trace_open(path, &base, &err), &err);
+    must(rpl_tries_fill(&tries, base, NULL, UINT64_C(1) << 40, NULL, NULL, &err), &err);
+    assert_true(tries.count > 3);
+    for (size_t i = 0; i < tries.count; i++) {
+        struct rpl_summary sum;
+
+        assert_false(tries.items[i].failed);
+        must(rpl_whatif_run(base, &tries.items[i].set, out, &err), &err);
+        must(rpl_summary_fill(&sum, out, &err), &err);
+        assert_int_equal(tries.items[i].run.peak, sum.peak.allocated);
+        assert_int_equal(tries.items[i].batch, 0);
+        changed += tries.items[i].run.peak != tries.items[0].run.peak;
+        rpl_summary_release(&sum);
+    }
+    assert_true(changed > 0);
+    rpl_tries_release(&tries);
     rpl_trace_free(out);
     rpl_trace_free(base);
 }
@@ -516,6 +551,8 @@ int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nothing_changed_gives_the_recorded_run_event_for_event,
+                                        trace_folder_setup, trace_folder_teardown),
+        cmocka_unit_test_setup_teardown(the_table_of_an_imported_trace_tries_the_allocator,
                                         trace_folder_setup, trace_folder_teardown),
         cmocka_unit_test_setup_teardown(another_devices_events_keep_their_places,
                                         trace_folder_setup, trace_folder_teardown),
