@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "cli/cmds.h"
@@ -21,7 +22,7 @@
 #define OUT_DEFAULT "trace.db"
 
 static const struct cli_option OPTIONS[] = {
-    {"output", 'o', "TRACE", false, "the trace to write (default " OUT_DEFAULT ")"},
+    {"out", 'o', "TRACE", false, "the trace to write (default " OUT_DEFAULT ")"},
     {"device", 'd', "N", false, "only this one of its devices (default: all)"},
     {"force", 'f', NULL, false, "replace the trace if it exists"},
     {"strict", 0, NULL, false, "refuse a history that the allocator cannot have made"},
@@ -145,10 +146,13 @@ static void session_release(struct session *s)
 static void add_text(const struct imp_import *import, const struct vs_memlist *list,
                      const char *path, struct vs_text *out)
 {
+    char events[VS_BYTES_TEXT_MAX];
+    char blocks[VS_BYTES_TEXT_MAX];
+
     vs_text_addf(out,
-                 "%s: device %" PRIu64 ", %zu recorded events, %" PRIu64
-                 " blocks older than the first; ",
-                 path, list->device, list->event_count, import->blocks_before);
+                 "%s: device %" PRIu64 ", %s recorded events, %s blocks older than the first; ",
+                 path, list->device, vs_bytes_exact_text(list->event_count, events),
+                 vs_bytes_exact_text(import->blocks_before, blocks));
     if (list->other_count)
         vs_text_addf(out, "%" PRIu64 " events of unknown kinds passed over; ", list->other_count);
     if (!import->partial) {
@@ -228,7 +232,7 @@ static void add_all_text(const struct session *s, const char *path, struct vs_te
 
 static int run(const struct cli_args *args)
 {
-    const char *path = cli_args_value(args, "output");
+    const char *path = cli_args_value(args, "out");
     struct session s = {.args = args};
     struct vs_error err = VS_ERROR_INIT;
     struct vs_text text = {NULL, 0, 0};

@@ -264,6 +264,7 @@ static void add_answer(const struct session *s, const struct answer *answer, str
 {
     const struct rpl_peak *before = &s->baseline.peak;
     const struct rpl_peak *after = &answer->sum.peak;
+    char events[VS_BYTES_TEXT_MAX];
 
     vs_text_addf(out, "%s\n\n  %-14s%14s%14s%14s\n", answer->label, "peak", "as recorded",
                  "what if", "change");
@@ -284,7 +285,8 @@ static void add_answer(const struct session *s, const struct answer *answer, str
     if (!rpl_trace_is_imported(s->trace))
         add_arithmetic(answer, out);
     add_refused(answer, out);
-    vs_text_addf(out, "%" PRIu64 " events in %.1f ms\n", answer->sum.events, answer->milliseconds);
+    vs_text_addf(out, "%s events in %.1f ms\n", vs_bytes_exact_text(answer->sum.events, events),
+                 answer->milliseconds);
 }
 
 static int by_peak(const void *a, const void *b)

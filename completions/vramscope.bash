@@ -46,7 +46,7 @@ _vramscope_options()
 {
     case $1 in
     record) echo "--out --force --device --capacity --seed --json --help" "$(_vramscope_toggles --)" ;;
-    import) echo "--output --device --force --strict --json --help" ;;
+    import) echo "--out --device --force --strict --json --help" ;;
     report) echo "--json --top --help" ;;
     tui) echo "--set --keys --dump --styles --size --theme --ascii --no-mouse --follow --help" ;;
     whatif) echo "--set --capacity --each --json --help" ;;

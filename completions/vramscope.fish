@@ -64,7 +64,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from record' -l empty-cache -x 
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l alloc-conf -x -a 'default' -d 'settings of the caching allocator, in the syntax of PYTORCH_CUDA_ALLOC_CONF'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l target -x -a 'none v100-16 v100-32 t4 a100-40 a100-80 a10 a10g rtx3060 rtx3090 rtx4090 l4 l40s h100-pcie h100 h200 b200 rtx5090' -d 'the GPU it is for: its capacity, and the workspaces and scratch PyTorch would take on it; none: tensors only'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l workspace -x -a '2.15 2.9 2.6' -d 'how long cuBLAS workspaces live on a `target`: as in PyTorch 2.15 (one product), 2.9 (for ever, one a thread) or 2.6 (likewise, and cuBLASLt\'s own each time)'
-complete -c vramscope -n '__fish_seen_subcommand_from import' -s o -l output -x -d 'the trace to write (default trace.db)'
+complete -c vramscope -n '__fish_seen_subcommand_from import' -s o -l out -x -d 'the trace to write (default trace.db)'
 complete -c vramscope -n '__fish_seen_subcommand_from import' -s d -l device -x -a 'auto cpu meta' -d 'only this one of its devices (default: all)'
 complete -c vramscope -n '__fish_seen_subcommand_from import' -s f -l force -d 'replace the trace if it exists'
 complete -c vramscope -n '__fish_seen_subcommand_from import' -l strict -d 'refuse a history that the allocator cannot have made'
