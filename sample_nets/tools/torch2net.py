@@ -20,8 +20,11 @@ import inspect
 import os
 import sys
 
-import torch
-import torch.nn.functional as F
+try:
+    import torch
+    import torch.nn.functional as F
+except ImportError as error:
+    sys.exit("torch2net: %s: it runs in the Python that your model runs in, with PyTorch 2.1 or newer" % error)
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -156,9 +159,12 @@ def _found(spec):
     module, _, name = spec.partition(":")
     if not name:
         raise ValueError("%s: write MODULE:NAME, as in torchvision.models:resnet18" % spec)
-    at = importlib.import_module(module)
-    for part in name.split("."):
-        at = getattr(at, part)
+    try:
+        at = importlib.import_module(module)
+        for part in name.split("."):
+            at = getattr(at, part)
+    except (AttributeError, ModuleNotFoundError) as error:
+        raise ValueError("%s: %s" % (spec, error)) from error
     return at
 
 
@@ -174,7 +180,9 @@ def _input(word):
     """[NAME=][DTYPE:]SIZES[:HIGH]: 8,3,224,224 or input_ids=int64:4,128:50257."""
     name, _, rest = word.rpartition("=")
     words = rest.split(":")
-    dtype = getattr(torch, words.pop(0)) if not words[0][0].isdigit() else torch.float32
+    dtype = torch.float32 if words[0][:1].isdigit() else getattr(torch, words.pop(0), None)
+    if not isinstance(dtype, torch.dtype) or not words or not all(s.isdigit() for s in ",".join(words).split(",")):
+        raise ValueError("%s: write [NAME=][DTYPE:]SIZES[:HIGH], as in 8,3,224,224 or input_ids=int64:4,128:50257" % word)
     shape = [int(s) for s in words[0].split(",")]
     if dtype.is_floating_point or dtype == torch.bool:
         return name, torch.zeros(shape, dtype=dtype)
@@ -192,16 +200,18 @@ _LOSSES = {"lm": _language_loss, "mse": F.mse_loss, "cross_entropy": None}
 
 
 def main(words=None):
-    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    head, _, examples = __doc__.partition("\n\n")
+    p = argparse.ArgumentParser(description=head, epilog=examples, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("model", help="MODULE:NAME of a class or function that makes the model, or of a model")
     p.add_argument("--input", action="append", required=True, help="[NAME=][DTYPE:]SIZES[:HIGH]; once for each input")
     p.add_argument("--target", help="[DTYPE:]SIZES[:HIGH] of what the loss compares with")
     p.add_argument("--loss", help="cross_entropy (the default), mse, lm, MODULE:NAME, or an expression of output and target")
-    p.add_argument("--optimizer", choices=("sgd", "momentum", "adam", "adamw"))
+    p.add_argument("--optimizer", choices=("sgd", "momentum", "adam", "adamw"), help="what the net file asks for (left out: nothing; record's --optimizer says)")
     p.add_argument("--config", help="MODULE:NAME of a configuration to make the model of")
     p.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an argument of the model or its configuration")
-    p.add_argument("-o", "--output", default="net.py")
+    p.add_argument("-o", "--output", default="net.py", help="the net file to write (default net.py)")
     given = p.parse_args(words)
+    sys.path.insert(0, os.getcwd())  # a module of the user's own, as `python -m` finds it
     try:
         settings = dict(_setting(w) for w in given.set)
         made = _found(given.model)
