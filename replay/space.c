@@ -11,13 +11,9 @@
 
 #include "base/mem.h"
 
-/* Of PyTorch's caching allocator (c10/cuda/CUDACachingAllocator.cpp): sizes of blocks, of the small pool, and of what it asks of the driver. */
-#define MIN_BLOCK_BYTES UINT64_C(512)
+/* Of PyTorch's caching allocator: the largest block of the small pool, and how much too large a block that is never split may be. */
 #define SMALL_BYTES_MAX UINT64_C(1048576)
-#define SMALL_SEGMENT_BYTES UINT64_C(2097152)
-#define LARGE_SEGMENT_BYTES UINT64_C(20971520)
-#define LARGE_ALLOC_BYTES UINT64_C(10485760)
-#define LARGE_ROUND_BYTES UINT64_C(2097152)
+#define OVERSIZE_BYTES UINT64_C(20971520)
 
 /* A block by its address; index in the live blocks. */
 struct placed {
@@ -160,18 +156,23 @@ static uint64_t fit_stream(const struct rpl_space *space)
     return best;
 }
 
-struct rpl_fit rpl_space_fit(const struct rpl_space *space, uint64_t requested)
+/* Large enough, and not one that is kept whole for larger requests (max_split_size_mb). */
+static bool can_take(const struct rpl_request *request, uint64_t hole)
+{
+    if (hole < request->rounded)
+        return false;
+    if (request->rounded < request->max_split)
+        return hole < request->max_split;
+    return hole - request->rounded < OVERSIZE_BYTES;
+}
+
+struct rpl_fit rpl_space_fit(const struct rpl_space *space, const struct rpl_request *request)
 {
     const uint64_t stream = fit_stream(space);
-    struct rpl_fit fit = {.hole = SIZE_MAX, .largest = SIZE_MAX, .pin = SIZE_MAX};
-    bool is_small;
+    struct rpl_fit fit = {
+        .rounded = request->rounded, .hole = SIZE_MAX, .largest = SIZE_MAX, .pin = SIZE_MAX};
+    bool is_small = fit.rounded <= SMALL_BYTES_MAX;
 
-    if (requested > UINT64_MAX - LARGE_SEGMENT_BYTES)
-        requested = UINT64_MAX - LARGE_SEGMENT_BYTES;
-    fit.rounded = requested < MIN_BLOCK_BYTES
-                      ? MIN_BLOCK_BYTES
-                      : (requested + MIN_BLOCK_BYTES - 1) / MIN_BLOCK_BYTES * MIN_BLOCK_BYTES;
-    is_small = fit.rounded <= SMALL_BYTES_MAX;
     for (size_t i = 0; i < space->part_count; i++) {
         const struct rpl_part *part = &space->parts[i];
 
@@ -181,10 +182,10 @@ struct rpl_fit rpl_space_fit(const struct rpl_space *space, uint64_t requested)
         if (part->block == SIZE_MAX) {
             if (fit.largest == SIZE_MAX || part->bytes > space->parts[fit.largest].bytes)
                 fit.largest = i;
-            if (part->bytes >= fit.rounded &&
+            if (can_take(request, part->bytes) &&
                 (fit.hole == SIZE_MAX || part->bytes < space->parts[fit.hole].bytes))
                 fit.hole = i;
-        } else if (hole_without(space, i) >= fit.rounded &&
+        } else if (can_take(request, hole_without(space, i)) &&
                    (fit.pin == SIZE_MAX || part->bytes < space->parts[fit.pin].bytes)) {
             fit.pin = i;
             fit.pinned_hole = hole_without(space, i);
@@ -194,12 +195,8 @@ struct rpl_fit rpl_space_fit(const struct rpl_space *space, uint64_t requested)
     if (fit.is_fit) {
         fit.pin = SIZE_MAX;
         fit.pinned_hole = 0;
-    } else if (is_small) {
-        fit.segment = SMALL_SEGMENT_BYTES;
-    } else if (fit.rounded < LARGE_ALLOC_BYTES) {
-        fit.segment = LARGE_SEGMENT_BYTES;
     } else {
-        fit.segment = (fit.rounded + LARGE_ROUND_BYTES - 1) / LARGE_ROUND_BYTES * LARGE_ROUND_BYTES;
+        fit.segment = request->segment;
     }
     return fit;
 }

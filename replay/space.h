@@ -54,7 +54,17 @@ void rpl_space_fill(struct rpl_space *out, const struct rpl_cursor *cursor);
 void rpl_space_release(struct rpl_space *space);
 
 /*
- * Would `requested` bytes fit right now, as PyTorch's caching allocator decides with its default settings? Only memory of one stream counts:
+ * A request under the allocator's settings of the run (rpl_request_of): bytes of the block it would be, and of the segment where there is
+ * no hole for it; max_split: holes of so many bytes and more are kept whole, UINT64_MAX: none are.
+ */
+struct rpl_request {
+    uint64_t rounded;
+    uint64_t segment;
+    uint64_t max_split;
+};
+
+/*
+ * Would a request fit right now, as PyTorch's caching allocator decides with its default settings? Only memory of one stream counts:
  * the default one (0), or where nothing is its own, the one that has most; and never a private pool's.
  *
  * rounded     bytes of the block it would be
@@ -74,7 +84,7 @@ struct rpl_fit {
     size_t pin;
     uint64_t pinned_hole;
 };
-struct rpl_fit rpl_space_fit(const struct rpl_space *space, uint64_t requested);
+struct rpl_fit rpl_space_fit(const struct rpl_space *space, const struct rpl_request *request);
 
 /*
  * What pins the part `hole`: of the blocks next to it the one whose going would make the larger hole. *bytes is how large that would be.

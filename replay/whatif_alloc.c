@@ -7,6 +7,7 @@
 #include "replay/whatif_alloc.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/bytes.h"
 #include "base/mem.h"
@@ -370,4 +371,41 @@ enum vs_status rpl_whatif_alloc_run(struct rpl_trace *base, const struct vs_togg
     vs_free(a.waiting);
     vs_free(a.places);
     return st;
+}
+
+/* ---- one request ---- */
+
+/* The settings a trace was made with; NULL: PyTorch's defaults. */
+static const char *conf_of(const struct rpl_trace *trace)
+{
+    if (rpl_trace_meta(trace, "alloc_conf"))
+        return rpl_trace_meta(trace, "alloc_conf");
+    for (size_t i = 0; i < rpl_trace_toggle_count(trace); i++) {
+        struct rpl_toggle toggle = rpl_trace_toggle(trace, i);
+
+        if (strcmp(toggle.name, vs_toggle_info(VS_TOGGLE_ALLOC_CONF)->name) == 0 &&
+            strcmp(toggle.value, "default") != 0)
+            return toggle.value;
+    }
+    return NULL;
+}
+
+enum vs_status rpl_request_of(const struct rpl_trace *trace, uint64_t bytes,
+                              struct rpl_request *out, struct vs_error *err)
+{
+    const char *text = conf_of(trace);
+    struct eng_alloc_conf conf;
+    enum vs_status st = VS_OK;
+
+    eng_alloc_conf_init(&conf);
+    if (text)
+        st = eng_alloc_conf_parse(text, &conf, err);
+    if (st)
+        return st;
+    if (bytes > UINT64_MAX / 4) /* more than any device: what is rounded does not overflow */
+        bytes = UINT64_MAX / 4;
+    out->rounded = eng_alloc_round_bytes(&conf, bytes ? bytes : 1);
+    out->segment = eng_alloc_segment_bytes(&conf, out->rounded);
+    out->max_split = conf.max_split_bytes == ENG_NO_LIMIT ? UINT64_MAX : conf.max_split_bytes;
+    return VS_OK;
 }

@@ -1,7 +1,7 @@
 /*
  * replay/whatif_alloc.h - what an imported trace's requests would have come to under other settings of the allocator, or on another device.
  *
- * For:            replay/whatif.c.
+ * For:            replay/whatif.c; who asks whether a request fits.
  * Must not know:  the net language: such a trace carries no net.
  * Invariant:      with the recorded settings and device the answer is the trace, event for event.
  */
@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/toggle.h"
 #include "replay/index.h"
+#include "replay/space.h"
 #include "replay/trace.h"
 
 /*
@@ -24,5 +25,9 @@ VS_MUST_USE enum vs_status rpl_whatif_alloc_run(struct rpl_trace *base,
                                                 const struct vs_toggles *set, uint64_t capacity,
                                                 rpl_progress_fn *progress, void *user,
                                                 struct rpl_trace *out, struct vs_error *err);
+
+/* A request of `bytes` in the run of `trace`, with its allocator's settings. VS_E_VALUE: the trace has settings that PyTorch refuses. */
+VS_MUST_USE enum vs_status rpl_request_of(const struct rpl_trace *trace, uint64_t bytes,
+                                          struct rpl_request *out, struct vs_error *err);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "replay/lives.h"
 #include "replay/space.h"
+#include "replay/whatif_alloc.h"
 #include "tui/act.h"
 #include "tui/change.h"
 #include "tui/export.h"
@@ -135,6 +136,8 @@ static void do_note(struct tui_app *app, const char *words)
 static void do_fit(struct tui_app *app, const char *words)
 {
     struct rpl_space space;
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_request request;
     struct rpl_fit fit;
     uint64_t bytes;
     char a[VS_BYTES_TEXT_MAX];
@@ -144,9 +147,13 @@ static void do_fit(struct tui_app *app, const char *words)
         tui_app_fail(app, "`:fit 1.5G` wants a size");
         return;
     }
+    if (rpl_request_of(tui_app_run(app)->trace, bytes, &request, &err)) {
+        tui_app_fail(app, "%s", err.text);
+        return;
+    }
     memset(&space, 0, sizeof(space));
     rpl_space_fill(&space, tui_app_run(app)->cursor);
-    fit = rpl_space_fit(&space, bytes);
+    fit = rpl_space_fit(&space, &request);
     if (fit.is_fit)
         tui_app_say(app, "yes: into the hole of %s at 0x%" PRIx64,
                     vs_bytes_text(space.parts[fit.hole].bytes, a), space.parts[fit.hole].address);

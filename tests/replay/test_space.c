@@ -10,12 +10,33 @@
 #include <string.h>
 
 #include "replay/space.h"
+#include "replay/whatif_alloc.h"
 #include "tests/replay/make_trace.h"
 #include "tests/replay/net_trace.h"
 
 #define MB UINT64_C(1048576)
 #define SMALL 1
 #define LARGE 2
+
+/* With these settings; NULL: PyTorch's. */
+static struct rpl_fit fit_under(const struct rpl_space *space, const char *conf, uint64_t bytes)
+{
+    struct rpl_trace *trace = rpl_trace_new();
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_request request;
+
+    if (conf)
+        rpl_trace_set_toggle(trace, "alloc-conf", conf, false);
+    if (rpl_request_of(trace, bytes, &request, &err))
+        fail_msg("%s", err.text);
+    rpl_trace_free(trace);
+    return rpl_space_fit(space, &request);
+}
+
+static struct rpl_fit fit_of(const struct rpl_space *space, uint64_t bytes)
+{
+    return fit_under(space, NULL, bytes);
+}
 
 static void ok(enum vs_status st, const struct vs_error *err)
 {
@@ -111,25 +132,25 @@ static void what_fits_goes_to_the_smallest_hole_of_its_pool(void **state)
     (void)state;
     make_two_segments(&m);
     fill(&m, &index, &cursor, &space);
-    fit = rpl_space_fit(&space, 5 * MB / 2);
+    fit = fit_of(&space, 5 * MB / 2);
     assert_true(fit.is_fit);
     assert_int_equal(fit.hole, 4);
-    fit = rpl_space_fit(&space, 1);
+    fit = fit_of(&space, 1);
     assert_int_equal(fit.rounded, 512);
     assert_int_equal(fit.hole, 1);
-    fit = rpl_space_fit(&space, MB);
+    fit = fit_of(&space, MB);
     assert_int_equal(fit.hole, 1);
-    fit = rpl_space_fit(&space, MB + 1); /* of the large pool */
+    fit = fit_of(&space, MB + 1); /* of the large pool */
     assert_int_equal(fit.rounded, MB + 512);
     assert_int_equal(fit.hole, 2);
     /* 10 MB are free in one piece; without the block of 1 MB there would be 14 */
-    fit = rpl_space_fit(&space, 12 * MB + 1);
+    fit = fit_of(&space, 12 * MB + 1);
     assert_false(fit.is_fit);
     assert_int_equal(fit.largest, 6);
     assert_int_equal(fit.pin, 5);
     assert_int_equal(fit.pinned_hole, 14 * MB);
     assert_int_equal(fit.segment, 14 * MB);
-    fit = rpl_space_fit(&space, 15 * MB);
+    fit = fit_of(&space, 15 * MB);
     assert_int_equal(fit.pin, SIZE_MAX);
     assert_int_equal(fit.segment, 16 * MB);
     /* beside the 3 MB: without the 4 MB there would be 9, without the 1 MB 14 */
@@ -137,6 +158,29 @@ static void what_fits_goes_to_the_smallest_hole_of_its_pool(void **state)
     assert_int_equal(bytes, 14 * MB);
     assert_int_equal(rpl_space_pin(&space, 2, &bytes), 3);
     assert_int_equal(bytes, 9 * MB);
+    release(&m, index, cursor, &space);
+}
+
+/* Holes of 2, 3 and 10 MB in the large pool. */
+static void the_settings_of_the_run_decide_what_fits(void **state)
+{
+    struct rpl_space space = {.parts = NULL};
+    struct rpl_cursor *cursor;
+    struct rpl_index *index;
+    struct rpl_fit fit;
+    struct make m;
+
+    (void)state;
+    make_two_segments(&m);
+    fill(&m, &index, &cursor, &space);
+    /* eighths of 2 MB: 2.3 MB become 2.5; quarters of 4 MB: 5.2 MB become 6 */
+    fit = fit_under(&space, "roundup_power2_divisions:8", 23 * MB / 10);
+    assert_int_equal(fit.rounded, 5 * MB / 2);
+    fit = fit_under(&space, "roundup_power2_divisions:4", 52 * MB / 10);
+    assert_int_equal(fit.rounded, 6 * MB);
+    assert_int_equal(fit.hole, 6);
+    /* kept whole: all of 21 MB and more; none here is */
+    assert_int_equal(fit_under(&space, "max_split_size_mb:21", 5 * MB / 2).hole, 4);
     release(&m, index, cursor, &space);
 }
 
@@ -153,11 +197,11 @@ static void without_room_a_segment_is_asked_for(void **state)
     fill(&m, &index, &cursor, &space);
     assert_int_equal(space.strays, 1);
     assert_int_equal(space.largest_hole, SIZE_MAX);
-    assert_int_equal(rpl_space_fit(&space, 100).segment, 2 * MB);
-    assert_int_equal(rpl_space_fit(&space, 3 * MB).segment, 20 * MB);
-    assert_int_equal(rpl_space_fit(&space, 10 * MB).segment, 10 * MB);
-    assert_int_equal(rpl_space_fit(&space, 10 * MB + 1).segment, 12 * MB);
-    assert_int_equal(rpl_space_fit(&space, 10 * MB).largest, SIZE_MAX);
+    assert_int_equal(fit_of(&space, 100).segment, 2 * MB);
+    assert_int_equal(fit_of(&space, 3 * MB).segment, 20 * MB);
+    assert_int_equal(fit_of(&space, 10 * MB).segment, 10 * MB);
+    assert_int_equal(fit_of(&space, 10 * MB + 1).segment, 12 * MB);
+    assert_int_equal(fit_of(&space, 10 * MB).largest, SIZE_MAX);
     release(&m, index, cursor, &space);
 }
 
@@ -193,9 +237,9 @@ static void memory_of_another_stream_or_pool_does_not_fit(void **state)
                                          .d = 300 * MB,
                                          .aux = 2});
         fill(&m, &index, &cursor, &space);
-        assert_int_equal(rpl_space_fit(&space, 40 * MB).is_fit, !has_default);
-        assert_int_equal(rpl_space_fit(&space, 10 * MB).is_fit, true);
-        assert_false(rpl_space_fit(&space, 41 * MB).is_fit);
+        assert_int_equal(fit_of(&space, 40 * MB).is_fit, !has_default);
+        assert_int_equal(fit_of(&space, 10 * MB).is_fit, true);
+        assert_false(fit_of(&space, 41 * MB).is_fit);
         release(&m, index, cursor, &space);
     }
 }
@@ -274,6 +318,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_lie_end_to_end),
         cmocka_unit_test(what_fits_goes_to_the_smallest_hole_of_its_pool),
+        cmocka_unit_test(the_settings_of_the_run_decide_what_fits),
         cmocka_unit_test(without_room_a_segment_is_asked_for),
         cmocka_unit_test(memory_of_another_stream_or_pool_does_not_fit),
         cmocka_unit_test(expandable_segments_grow_and_are_cut),
