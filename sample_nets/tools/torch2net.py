@@ -108,7 +108,7 @@ def convert(model, example_inputs, target=None, loss=None, optimizer=None, title
     about = ["# %s, written by torch2net.py from PyTorch %s." % (name, torch.__version__.split("+")[0]),
              "# Lesson: where a model of your own puts its memory."]
     if recorder.reads:
-        about += ["# Decided by the example's values, as they are asked for at " + ", ".join(sorted(recorder.reads)) + "."]
+        about.append("# Decided by the example's values, as they are asked for at %s." % ", ".join(sorted(recorder.reads)))
     if evaluated is None:
         about.append("# Recorded in training mode only: grad=eval would not be what the model does then.")
     lines = netfile.file_lines(about, recorder, evaluated, originals, tail)
@@ -205,10 +205,12 @@ def main(words=None):
     p.add_argument("model", help="MODULE:NAME of a class or function that makes the model, or of a model")
     p.add_argument("--input", action="append", required=True, help="[NAME=][DTYPE:]SIZES[:HIGH]; once for each input")
     p.add_argument("--target", help="[DTYPE:]SIZES[:HIGH] of what the loss compares with")
-    p.add_argument("--loss", help="cross_entropy (the default), mse, lm, MODULE:NAME, or an expression of output and target")
-    p.add_argument("--optimizer", choices=("sgd", "momentum", "adam", "adamw"), help="what the net file asks for (left out: nothing; record's --optimizer says)")
+    p.add_argument("--loss", help="cross_entropy (default), mse, lm, MODULE:NAME, or an expression of output and target")
+    p.add_argument("--optimizer", choices=("sgd", "momentum", "adam", "adamw"),
+                   help="what the net file asks for (left out: nothing; record's --optimizer says)")
     p.add_argument("--config", help="MODULE:NAME of a configuration to make the model of")
-    p.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an argument of the model or its configuration")
+    p.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+                   help="an argument of the model or its configuration")
     p.add_argument("-o", "--output", default="net.py", help="the net file to write (default net.py)")
     given = p.parse_args(words)
     sys.path.insert(0, os.getcwd())  # a module of the user's own, as `python -m` finds it

@@ -331,7 +331,8 @@ class Body:
         names = node.meta.get("names")
         base = node.args[0]
         if node.target is size_of and names:
-            together = [n for n in self.nodes[self.at[node]:] if is_size(n) and n.target is size_of and n.args[0] is base]
+            rest = self.nodes[self.at[node]:]
+            together = [n for n in rest if is_size(n) and n.target is size_of and n.args[0] is base]
             self._flush_if_new(base)
             together = [n for n in together[:_dims(together)] if n in self.last_use]
             words = [self._bind(n.meta["names"][0], n, [], n) for n in together]
@@ -390,7 +391,8 @@ class Body:
 def _dims(steps):
     """How many of these size steps come from one look at the shape."""
     count = 1
-    while count < len(steps) and steps[count].args[1] == steps[count - 1].args[1] + 1 and steps[count].meta.get("names"):
+    while count < len(steps) and steps[count].meta.get("names") and (
+            steps[count].args[1] == steps[count - 1].args[1] + 1):
         count += 1
     return count
 

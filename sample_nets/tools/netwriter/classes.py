@@ -1,5 +1,6 @@
 """Modules become classes: those of one type that differ in numbers alone share one, with the numbers as parameters."""
 import keyword
+import re
 
 import torch
 from torch import nn
@@ -241,7 +242,7 @@ class Classes:
         """An expression for a tensor of the same shape, and where that is simple, of the same values."""
         shape = ", ".join(holes.add("%s__size" % name, int(s)) for s in t.shape) or "()"
         real = self.originals.get(id(t))
-        dtype = "" if t.dtype in (torch.float32, torch.float16, torch.bfloat16, torch.float64) else ", dtype=%s" % t.dtype
+        dtype = "" if t.is_floating_point() else ", dtype=%s" % t.dtype
         value = constant(real)
         if value is not None:
             if value in (0, 1):
@@ -312,7 +313,6 @@ class Classes:
 
 def _bare(line, offset=0):
     """A line with its holes counted from the first of the function."""
-    import re
     return re.sub("\ue000(\\d+)\ue001", lambda m: "\ue000%d\ue001" % (int(m.group(1)) - offset), line)
 
 

@@ -4,9 +4,9 @@ import operator
 
 import torch
 
-from .record import is_known, op_name, spelled
+from .record import is_known, op_name
 from .scope import count_of, size_of
-from .text import Inexpressible, literal
+from .text import literal
 
 _BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/", "true_divide": "/", "matmul": "@", "pow": "**",
            "floor_divide": "//", "remainder": "%", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">",
@@ -138,8 +138,7 @@ class Expressions:
             first = self.value(node.args[0], least=ATOM)
             return "%s.%s(%s)" % (first, name, ", ".join(self._words(node, name, 1))), ATOM
         words = self._words(node, name, 0)
-        return "%s%s(%s)" % ({"F": "F.", "torch": "torch."}[kind] if kind else "", name if kind else spelled(kind, name),
-                             ", ".join(words)), ATOM
+        return "%s%s(%s)" % ({"F": "F.", "torch": "torch.", "": ""}[kind], name, ", ".join(words)), ATOM
 
     def _words(self, node, name, start):
         known = parameters_of(node.target)
@@ -149,7 +148,7 @@ class Expressions:
             words.append(self._argument(node, name, names[at] if at < len(names) else "", v))
         by_name = {p.name: p for p in known}
         for key, v in node.kwargs.items():
-            if key in _NO_MEANING and any(v is n or v == n for n in _NO_MEANING[key] if not isinstance(v, torch.fx.Node)):
+            if not isinstance(v, torch.fx.Node) and any(v is n or v == n for n in _NO_MEANING.get(key, ())):
                 continue
             if v is None and key not in by_name:
                 continue
@@ -173,6 +172,3 @@ def same(value, default):
     if value is default:
         return True
     return type(value) is type(default) and isinstance(value, (bool, int, float, str)) and value == default
-
-
-__all__ = ["Expressions", "IN_PLACE", "ATOM", "Inexpressible"]

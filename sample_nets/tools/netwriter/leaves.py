@@ -51,7 +51,8 @@ def _tidy(value):
 
 def settings(module):
     """What the arguments of its constructor are now."""
-    return {n: _tidy(_value(module, n, p.default)) for n, p in inspect.signature(type(module).__init__).parameters.items()
+    given = inspect.signature(type(module).__init__).parameters
+    return {n: _tidy(_value(module, n, p.default)) for n, p in given.items()
             if n not in _LEFT_OUT and n != "self" and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
 
 
@@ -64,8 +65,8 @@ def constructor(module, holes, hint):
             continue
         default = p.default
         value = _tidy(_value(module, name, default))
-        if cls is nn.LayerNorm and name == "normalized_shape" and len(value if isinstance(value, tuple) else (value,)) == 1:
-            value = value[0] if isinstance(value, tuple) else value
+        if name == "normalized_shape" and isinstance(value, tuple) and len(value) == 1:
+            value = value[0]
         if name == "stride" and default is None and value == _tidy(module.kernel_size):
             value = None
         if name in ("kdim", "vdim") and value == module.embed_dim:

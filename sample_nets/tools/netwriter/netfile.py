@@ -1,10 +1,9 @@
 """The net file as a whole: classes, model(), batch(), loss(), optimizer() and defaults."""
 import torch
 
-from .body import Body
+from .body import Body, path_text
 from .classes import Classes, class_lines
-from .scope import parts, tensors_of
-from .text import Holes, Optional, fill, literal, wrapped
+from .text import Holes, fill, literal, wrapped
 
 _OPTIMIZERS = ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad")
 
@@ -57,12 +56,11 @@ def optimizer_lines(optimizer):
 
 
 def _object(path, model):
-    from .body import path_text
     return "net" + path_text(model, path)[len("self"):] if path else "net"
 
 
 def model_lines(model, root):
-    """def model(): the root's class, and what its constructors do not say: ties, dtypes, what is frozen or evaluates."""
+    """def model(): the root's class, and what constructors do not say: ties, dtypes, what is frozen or evaluates."""
     lines = []
     first = {}
     for name, p in model.named_parameters(remove_duplicate=False):
@@ -114,6 +112,3 @@ def file_lines(about, recorder, evaluated, originals, tail):
         imports.append("import torch.nn.functional as F")
     about = about + ["# " + note for note in classes.notes]
     return wrapped(about + imports + ["", ""] + body)
-
-
-__all__ = ["Optional", "batch_lines", "file_lines", "loss_lines", "optimizer_lines", "parts", "tensors_of"]

@@ -17,6 +17,7 @@ from torch.overrides import TorchFunctionMode, resolve_name
 from . import frames, known, leaves
 from .scope import Scope, Unsupported, count_of, has_symbols, is_plain_object, parts, size_of, tensors_of
 from .sizes import Size
+from .values import layout, off_device, own_objects, real, requires_grad
 
 MOST_VALUES = 1 << 20
 _READS = ("__bool__", "item", "__int__", "__float__", "__index__", "tolist")
@@ -180,7 +181,7 @@ class Recorder:
                     t.net_real = None
             return
         with contextlib.suppress(Exception), torch.device("cpu"):
-            result.net_real = function(*_real(tuple(args)), **_real(dict(kwargs)))
+            result.net_real = function(*real(tuple(args)), **real(dict(kwargs)))
 
     def _read(self, name, t):
         """What bool(t), t.item() and the like give: the example's value, or under the stand-in, zero."""
@@ -189,8 +190,8 @@ class Recorder:
         else:
             value = getattr(t, "net_real", None)
         if value is None or t.device.type != "meta":
-            raise self.unsupported("Tensor.%s asks for values that depend on more than the example's whole numbers; a net "
-                                   "file is the same whatever the values are" % name)
+            raise self.unsupported("Tensor.%s asks for values that depend on more than the example's whole "
+                                   "numbers; a net file is the same whatever the values are" % name)
         where = frames.where(frames.caller())
         self.reads.add("%s:%d" % (where[0].rpartition("/")[2], where[1]) if where else "?")
         return getattr(value, name)()
@@ -204,12 +205,12 @@ class Recorder:
         return self.unsupported("%s failed: %s" % (spelled(kind, name), text))
 
     def _made(self, scope, node, result, args, kwargs, frame):
-        """Binds the results. One that is an argument again gets an object of its own, so that each name's end is seen."""
+        """Binds the results. One that is an argument again becomes an object of its own: each name's end is seen."""
         given = {id(t) for t in tensors_of(args) + tensors_of(kwargs)}
         host = self._on_host(node, args, kwargs)
         grads = self.grad and any(requires_grad(t) for t in tensors_of(args) + tensors_of(kwargs))
         self.paused += 1
-        result = _own_objects(result, given)
+        result = own_objects(result, given)
         self.paused -= 1
         for t in tensors_of(result):
             t.net_host = host
@@ -218,7 +219,7 @@ class Recorder:
         if isinstance(result, torch.Tensor):
             node.meta["is_tensor"], node.meta["ndim"] = True, result.dim()
         else:
-            node.meta["layout"] = _layout(result)
+            node.meta["layout"] = layout(result)
         scope.bind_parts(result, node)
         return result
 
@@ -279,7 +280,7 @@ class Recorder:
         return torch.Size(sizes)
 
     def _compute(self, function, args, kwargs):
-        args, kwargs = _off_device(tuple(args)), _off_device(dict(kwargs))
+        args, kwargs = off_device(tuple(args)), off_device(dict(kwargs))
         name = getattr(function, "__name__", "")
         if name in ("cuda", "cpu", "pin_memory") and args and isinstance(args[0], torch.Tensor):
             return args[0]
@@ -337,7 +338,7 @@ class Recorder:
     # -- the run --
 
     def run(self, args, kwargs, root_argument):
-        """Records model(*args, **kwargs). `root_argument`: the one parameter that the net file's model has; None: as it is."""
+        """Records model(*args, **kwargs). `root_argument`: the one parameter of the net file's model; None: as it is."""
         child = Scope(self, self.model, "")
         with self._patched():
             if root_argument is None:
@@ -413,74 +414,9 @@ class Recorder:
                 gc.enable()
 
 
-def _real(value):
-    """The same arguments with the values known for their tensors."""
-    if isinstance(value, torch.Tensor):
-        return value.net_real
-    if isinstance(value, (torch.device, str)):
-        return torch.device("cpu") if isinstance(value, torch.device) else value
-    if type(value) in (tuple, list):
-        return type(value)(_real(v) for v in value)
-    if isinstance(value, dict):
-        return {k: _real(v) for k, v in value.items()}
-    if isinstance(value, slice):
-        return slice(*(int(x) if isinstance(x, Size) else x for x in (value.start, value.stop, value.step)))
-    return int(value) if isinstance(value, Size) else value
-
-
 def spelled(kind, name):
     return {"F": "torch.nn.functional.", "torch": "torch.", "Tensor": "Tensor.", "attribute": "Tensor.",
             "": ""}[kind] + name
-
-
-def requires_grad(t):
-    return getattr(t, "net_grad", None) if hasattr(t, "net_grad") else isinstance(t, nn.Parameter) and t.requires_grad
-
-
-def _off_device(value):
-    if isinstance(value, torch.device) or (isinstance(value, str) and value.split(":")[0] in ("cuda", "cpu")):
-        return torch.device("meta")
-    if isinstance(value, tuple) and type(value) is tuple:
-        return tuple(_off_device(v) for v in value)
-    if isinstance(value, dict):
-        return {k: _off_device(v) for k, v in value.items()}
-    return value
-
-
-def _layout(value):
-    """What a result is made of: True a tensor, None what holds nothing, a list or a dict of parts."""
-    if isinstance(value, torch.Tensor):
-        return True
-    inner = parts(value)
-    if inner is None or not tensors_of(value):
-        return None
-    if isinstance(value, (tuple, list)):
-        return [_layout(part) for _, part in inner]
-    return {key: _layout(part) for key, part in inner}
-
-
-def _own_objects(value, given):
-    if isinstance(value, torch.Tensor):
-        if id(value) not in given:
-            return value
-        own = torch.Tensor.detach(value)
-        own.net_real = getattr(value, "net_real", None)
-        return own
-    if not any(id(t) in given for t in tensors_of(value)):
-        return value
-    if isinstance(value, dict):
-        for key in value:
-            value[key] = _own_objects(value[key], given)
-        return value
-    if is_plain_object(value):
-        for key, part in parts(value):
-            setattr(value, key, _own_objects(part, given))
-        return value
-    items = [_own_objects(v, given) for v in value]
-    if isinstance(value, list):
-        value[:] = items
-        return value
-    return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
 
 
 def _enter(child, module, args, kwargs):
