@@ -64,6 +64,9 @@ static const char *look_up(const struct rpl_trace *trace, uint32_t op)
 
 static const char *what_of(struct rpl_bound_ops *ops, const struct rpl_trace *trace, uint32_t op)
 {
+    /* a stranger's file: a number without a name names no op, however large */
+    if (op > rpl_trace_string_count(trace))
+        return NULL;
     if (op >= ops->cap) {
         size_t cap = (size_t)op * 2 + 64;
 
