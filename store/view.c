@@ -26,22 +26,28 @@ static const char *const field_names[STO_FIELD_COUNT] = {
 };
 
 /*
- * The number of `width` bytes that starts at byte `at` (from 0) of the blob `data`, all three SQL expressions. One
- * branch a width that the codec uses: SQLite's parser refuses to nest deeply, and the narrow ones are the frequent ones.
- * In SQL `|` and `<<` bind equally, hence the parentheses.
+ * The number of `width` bytes (0 to STO_WIDTH_MAX) that starts at byte `at` (from 0) of the blob `data`, all three SQL expressions. Each byte
+ * is asked for only where the width has it, inside the question for the one before; those between the two largest widths share one question,
+ * because SQLite's parser refuses to nest deeply. In SQL `|` and `<<` bind equally, hence the parentheses.
+ *
+ * The text is read by SQLite whenever a trace is opened, so its length counts.
  */
 static void number_append(sqlite3_str *sql, const char *data, const char *at, const char *width)
 {
-    sqlite3_str_appendf(sql, "CASE %s", width);
-    for (unsigned w = 1; w <= STO_WIDTH_MAX; w++) {
-        if (!sto_codec_width_is_legal(w))
-            continue;
-        sqlite3_str_appendf(sql, " WHEN %u THEN ", w);
-        for (unsigned k = 0; k < w; k++)
-            sqlite3_str_appendf(sql, "%s(ifnull(unicode(substr(%s, %s + %u, 1)), 0) << %u)",
-                                k ? " | " : "", data, at, k + 1, STO_GROUP_BITS * k);
+    unsigned open = 0;
+
+    for (unsigned k = 0; k < STO_WIDTH_MAX; k++) {
+        if (k == 0 || sto_codec_width_is_legal(k)) {
+            sqlite3_str_appendf(sql, "%sCASE WHEN %s > %u THEN ", k ? " | (" : "(", width, k);
+            open++;
+        } else {
+            sqlite3_str_appendall(sql, " | ");
+        }
+        sqlite3_str_appendf(sql, "(ifnull(unicode(substr(%s, %s + %u, 1)), 0) << %u)", data, at,
+                            k + 1, STO_GROUP_BITS * k);
     }
-    sqlite3_str_appendall(sql, " ELSE 0 END");
+    while (open--)
+        sqlite3_str_appendall(sql, " ELSE 0 END)");
 }
 
 static bool has_dict(int field)
