@@ -178,6 +178,7 @@ static void the_table_of_an_imported_trace_tries_the_allocator(void **state)
     for (size_t i = 0; i < tries.count; i++) {
         struct rpl_summary sum;
 
+        memset(&sum, 0, sizeof(sum));
         assert_false(tries.items[i].failed);
         must(rpl_whatif_run(base, &tries.items[i].set, out, &err), &err);
         must(rpl_summary_fill(&sum, out, &err), &err);
