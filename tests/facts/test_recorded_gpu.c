@@ -15,6 +15,7 @@
 #include <cmocka.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -64,6 +65,7 @@ static void assert_peaks(struct rpl_trace *trace, const struct vs_memlist *list)
     struct eng_record_peaks peaks;
     struct rpl_summary sum;
 
+    memset(&sum, 0, sizeof(sum));
     if (eng_record_peaks_of(list, &peaks, &err) || rpl_summary_fill(&sum, trace, &err))
         fail_msg("%s", err.text);
     assert_int_equal(sum.peak.allocated, peaks.allocated);
