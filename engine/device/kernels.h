@@ -2,7 +2,7 @@
  * engine/device/kernels.h - the arithmetic a device can do, as one table of functions over strided views.
  *
  * For:            engine/ops/, which decides shapes, dtypes and what is allocated, and then asks for the values;
- *                 engine/device/cpu/ implements it, `meta` has no table at all.
+ *                 engine/device/cpu/ and engine/device/cuda/ implement it, `meta` has no table at all.
  * Must not know:  tensors, autograd, the allocator, events. A kernel never allocates device memory: scratch that it needs is
  *                 host memory of its own, bounded, and invisible to the accounting.
  * Invariant:      same inputs, same bits out: kernels are deterministic for a given build and thread count, so a checkpointed
@@ -210,7 +210,7 @@ struct eng_rng_key {
 struct eng_kernels {
     const char *name; /* "cpu" */
 
-    /* Memory for a storage of `bytes` > 0 (64-byte aligned, not zeroed), and its return. Freed buffers may be kept for reuse. */
+    /* Memory on the host for a storage of `bytes` > 0 that has no block on a device of its own (64-byte aligned, not zeroed), and its return. Freed buffers may be kept for reuse. */
     void *(*mem_get)(uint64_t bytes);
     void (*mem_put)(void *data, uint64_t bytes);
 

@@ -32,14 +32,12 @@ struct eng_device_info {
  * kernels        storages with a block lie at the block's address; all others, and scratch of ops, where kernels->mem_get says
  * driver         where segments come from; valid until close
  * wait           until all that was queued is done. Fails with the first call that failed since the device was opened
- * scratch_bytes  what kernels took beside the allocator, at most
  */
 struct eng_device {
     const struct eng_kernels *kernels;
     struct eng_alloc_driver driver;
     struct eng_device_info info;
     enum vs_status (*wait)(struct vs_error *err);
-    uint64_t (*scratch_bytes)(void);
     void (*close)(void);
 };
 

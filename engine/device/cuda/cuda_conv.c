@@ -4,7 +4,7 @@
  * For:            the table.
  * Must not know:  autograd.
  * Invariant:      f32 is computed in f32 (no TF32). The algorithm is the first that cuDNN's heuristics name that repeats its bits, so it
- *                 follows from sizes alone; its workspace is that of cuda_workspace_set, or scratch.
+ *                 follows from sizes alone; it works in scratch.
  */
 #include <string.h>
 
@@ -13,6 +13,9 @@
 #include "engine/device/cuda/cuda_kernels.h"
 
 #define ALGORITHMS 8
+
+/* Which of the three is computed from the other two. */
+enum conv { CONV_FORWARD, CONV_INPUT, CONV_WEIGHT };
 
 /* What a call is described by; made and unmade together. */
 struct described {
@@ -166,7 +169,7 @@ static struct eng_view plain(const struct eng_view *v, bool is_read)
     cuda_fail("cuDNN's heuristics", "no deterministic algorithm for this convolution");            \
     return false
 
-static bool pick(enum cuda_conv kind, const struct described *d, int *algorithm, size_t *bytes)
+static bool pick(enum conv kind, const struct described *d, int *algorithm, size_t *bytes)
 {
     const struct cuda_api *api = cuda_api_get();
     cudnnConvolutionFwdAlgoPerf_t forward[ALGORITHMS];
@@ -175,19 +178,19 @@ static bool pick(enum cuda_conv kind, const struct described *d, int *algorithm,
     int found = 0;
 
     switch (kind) {
-    case CUDA_CONV_FORWARD:
+    case CONV_FORWARD:
         if (!ok(api->cudnnGetConvolutionForwardAlgorithm_v7(cuda_dnn(), d->x, d->w, d->conv, d->y,
                                                             ALGORITHMS, &found, forward),
                 "cudnnGetConvolutionForwardAlgorithm_v7"))
             return false;
         PICK(forward, found);
-    case CUDA_CONV_INPUT:
+    case CONV_INPUT:
         if (!ok(api->cudnnGetConvolutionBackwardDataAlgorithm_v7(cuda_dnn(), d->w, d->y, d->conv,
                                                                  d->x, ALGORITHMS, &found, data),
                 "cudnnGetConvolutionBackwardDataAlgorithm_v7"))
             return false;
         PICK(data, found);
-    case CUDA_CONV_WEIGHT:
+    case CONV_WEIGHT:
         if (!ok(api->cudnnGetConvolutionBackwardFilterAlgorithm_v7(
                     cuda_dnn(), d->x, d->y, d->conv, d->w, ALGORITHMS, &found, filter),
                 "cudnnGetConvolutionBackwardFilterAlgorithm_v7"))
@@ -197,7 +200,7 @@ static bool pick(enum cuda_conv kind, const struct described *d, int *algorithm,
     return false;
 }
 
-static void run(enum cuda_conv kind, const struct described *d, const struct eng_view *x,
+static void run(enum conv kind, const struct described *d, const struct eng_view *x,
                 const struct eng_view *w, const struct eng_view *y)
 {
     const struct cuda_api *api = cuda_api_get();
@@ -214,21 +217,21 @@ static void run(enum cuda_conv kind, const struct described *d, const struct eng
 
     if (!pick(kind, d, &algorithm, &bytes))
         return;
-    room = bytes ? cuda_workspace(bytes) : NULL;
+    room = bytes ? cuda_scratch(bytes) : NULL;
     switch (kind) {
-    case CUDA_CONV_FORWARD:
+    case CONV_FORWARD:
         ok(api->cudnnConvolutionForward(cuda_dnn(), alpha, d->x, x->data, d->w, w->data, d->conv,
                                         (cudnnConvolutionFwdAlgo_t)algorithm, room, bytes, beta,
                                         d->y, y->data),
            "cudnnConvolutionForward");
         break;
-    case CUDA_CONV_INPUT:
+    case CONV_INPUT:
         ok(api->cudnnConvolutionBackwardData(cuda_dnn(), alpha, d->w, w->data, d->y, y->data,
                                              d->conv, (cudnnConvolutionBwdDataAlgo_t)algorithm,
                                              room, bytes, beta, d->x, x->data),
            "cudnnConvolutionBackwardData");
         break;
-    case CUDA_CONV_WEIGHT:
+    case CONV_WEIGHT:
         ok(api->cudnnConvolutionBackwardFilter(cuda_dnn(), alpha, d->x, x->data, d->y, y->data,
                                                d->conv, (cudnnConvolutionBwdFilterAlgo_t)algorithm,
                                                room, bytes, beta, d->w, w->data),
@@ -237,39 +240,11 @@ static void run(enum cuda_conv kind, const struct described *d, const struct eng
     }
 }
 
-uint64_t cuda_conv_workspace_bytes(enum cuda_conv kind, const struct eng_view *x,
-                                   const struct eng_view *w, const struct eng_view *y,
-                                   const struct eng_conv2d *p)
-{
-    struct eng_view px = *x;
-    struct eng_view pw = *w;
-    struct eng_view py = *y;
-    struct described d = {0};
-    size_t bytes = 0;
-    int algorithm = 0;
-    struct eng_view *const all[] = {&px, &pw, &py};
-
-    for (int k = 0; k < 3; k++) { /* as they will be when it runs */
-        int64_t n = 1;
-
-        for (int i = 3; i >= 0; i--) {
-            all[k]->strides[i] = n;
-            n *= all[k]->sizes[i];
-        }
-        if (n == 0)
-            return 0;
-    }
-    if (describe_all(&d, &px, &pw, &py, p))
-        (void)pick(kind, &d, &algorithm, &bytes);
-    release(&d);
-    return bytes;
-}
-
 /* One of the three is written: the one whose view is `out`. */
-static void convolve(enum cuda_conv kind, const struct eng_view *x, const struct eng_view *w,
+static void convolve(enum conv kind, const struct eng_view *x, const struct eng_view *w,
                      const struct eng_view *y, const struct eng_conv2d *p)
 {
-    const struct eng_view *out = kind == CUDA_CONV_FORWARD ? y : kind == CUDA_CONV_INPUT ? x : w;
+    const struct eng_view *out = kind == CONV_FORWARD ? y : kind == CONV_INPUT ? x : w;
     struct described d = {0};
     struct eng_view px;
     struct eng_view pw;
@@ -283,7 +258,7 @@ static void convolve(enum cuda_conv kind, const struct eng_view *x, const struct
     if (describe_all(&d, &px, &pw, &py, p))
         run(kind, &d, &px, &pw, &py);
     release(&d);
-    made = kind == CUDA_CONV_FORWARD ? &py : kind == CUDA_CONV_INPUT ? &px : &pw;
+    made = kind == CONV_FORWARD ? &py : kind == CONV_INPUT ? &px : &pw;
     if (made->data != out->data)
         cuda_copy(made, out);
     cuda_scratch_end();
@@ -321,7 +296,7 @@ void cuda_conv2d(const struct eng_view *x, const struct eng_view *w, const struc
     if (is_empty(x) || is_empty(w))
         cuda_fill(out, zero);
     else
-        convolve(CUDA_CONV_FORWARD, x, w, out, p);
+        convolve(CONV_FORWARD, x, w, out, p);
     if (bias)
         add_bias(bias, out);
 }
@@ -338,7 +313,7 @@ void cuda_conv2d_backward_input(const struct eng_view *g, const struct eng_view 
     else if (is_empty(g) || is_empty(w))
         cuda_fill(gx, zero);
     else
-        convolve(CUDA_CONV_INPUT, gx, w, g, p);
+        convolve(CONV_INPUT, gx, w, g, p);
 }
 
 void cuda_conv2d_backward_weight(const struct eng_view *g, const struct eng_view *x,
@@ -353,5 +328,5 @@ void cuda_conv2d_backward_weight(const struct eng_view *g, const struct eng_view
     else if (is_empty(g) || is_empty(x))
         cuda_fill(gw, zero);
     else
-        convolve(CUDA_CONV_WEIGHT, x, gw, g, p);
+        convolve(CONV_WEIGHT, x, gw, g, p);
 }

@@ -39,13 +39,10 @@ static struct {
     size_t segment_room;
     struct chunk *chunks; /* of scratch; the last one is in use */
     size_t chunk_count;
-    uint64_t scratch_most;
     int scratch_depth;
     CUmemAllocationProp granule_prop;
     size_t granule;
     struct vs_error error; /* the first failure; status VS_OK: none */
-    void *workspace;
-    uint64_t workspace_bytes;
 } gpu;
 
 const struct cuda_api *cuda_api_get(void)
@@ -262,7 +259,6 @@ static bool chunk_add(uint64_t bytes)
     c.memory = memory;
     gpu.chunks = vs_realloc(gpu.chunks, gpu.chunk_count + 1, sizeof(*gpu.chunks));
     gpu.chunks[gpu.chunk_count++] = c;
-    gpu.scratch_most += bytes;
     segment_add((uint64_t)(uintptr_t)memory, bytes);
     return true;
 }
@@ -300,26 +296,11 @@ void cuda_scratch_end(void)
 
         memmove(gpu.chunks, gpu.chunks + 1, --gpu.chunk_count * sizeof(*gpu.chunks));
         segment_remove((uint64_t)(uintptr_t)c.memory);
-        gpu.scratch_most -= c.bytes;
         cuda_ok(gpu.api.cudaStreamSynchronize(gpu.stream), "cudaStreamSynchronize");
         cuda_ok(gpu.api.cudaFree(c.memory), "cudaFree of scratch");
     }
     if (gpu.chunk_count)
         gpu.chunks[0].used = 0;
-}
-
-void cuda_workspace_set(uint64_t address, uint64_t bytes)
-{
-    gpu.workspace = (void *)(uintptr_t)address;
-    gpu.workspace_bytes = bytes;
-    if (!cuda_failed() && bytes > 0 &&
-        gpu.api.cublasSetWorkspace_v2(gpu.blas, gpu.workspace, bytes) != CUBLAS_STATUS_SUCCESS)
-        cuda_fail("cublasSetWorkspace", "the workspace was refused");
-}
-
-void *cuda_workspace(uint64_t bytes)
-{
-    return bytes <= gpu.workspace_bytes ? gpu.workspace : cuda_scratch(bytes);
 }
 
 void cuda_copy_in(void *device, const void *host, uint64_t bytes)
@@ -393,11 +374,6 @@ static enum vs_status wait_all(struct vs_error *err)
         return VS_OK;
     *err = gpu.error;
     return err->status;
-}
-
-static uint64_t scratch_bytes(void)
-{
-    return gpu.scratch_most;
 }
 
 /* Accepts a device that was opened in part. */
@@ -516,7 +492,6 @@ enum vs_status cuda_device_open_with(const struct cuda_api *api, const struct en
                                             .range_unmap = range_unmap,
                                             .mem_info = mem_info};
     out->wait = wait_all;
-    out->scratch_bytes = scratch_bytes;
     out->close = close_all;
     return VS_OK;
 }

@@ -37,10 +37,6 @@ void cuda_scratch_begin(void);
 void *cuda_scratch(uint64_t bytes);
 void cuda_scratch_end(void);
 
-/* What a library works in: memory that the caller gave for it (see struct eng_kernels), else scratch. */
-void *cuda_workspace(uint64_t bytes);
-void cuda_workspace_set(uint64_t address, uint64_t bytes);
-
 /* Queued copies; `to_host` waits until the bytes are there. */
 void cuda_copy_in(void *device, const void *host, uint64_t bytes);
 void cuda_copy_out(void *host, const void *device, uint64_t bytes);

@@ -47,12 +47,6 @@ void cuda_conv2d_backward_input(const struct eng_view *g, const struct eng_view 
 void cuda_conv2d_backward_weight(const struct eng_view *g, const struct eng_view *x,
                                  const struct eng_view *gw, const struct eng_conv2d *p);
 
-/* Which of the three is computed from the other two; bytes of workspace that its algorithm takes. Views as struct eng_kernels has them. */
-enum cuda_conv { CUDA_CONV_FORWARD, CUDA_CONV_INPUT, CUDA_CONV_WEIGHT };
-uint64_t cuda_conv_workspace_bytes(enum cuda_conv kind, const struct eng_view *x,
-                                   const struct eng_view *w, const struct eng_view *y,
-                                   const struct eng_conv2d *p);
-
 void cuda_max_pool2d(const struct eng_view *x, const struct eng_view *out,
                      const struct eng_view *indices, const struct eng_pool2d *p);
 void cuda_max_pool2d_backward(const struct eng_view *g, const struct eng_view *indices,

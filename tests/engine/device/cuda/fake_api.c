@@ -334,7 +334,6 @@ static const struct cuda_api FAKE = {
     .cublasCreate_v2 = take_cublasCreate_v2,
     .cublasDestroy_v2 = give_cublasDestroy_v2,
     .cublasSetStream_v2 = plain_cublasSetStream_v2,
-    .cublasSetWorkspace_v2 = plain_cublasSetWorkspace_v2,
     .cublasSetMathMode = plain_cublasSetMathMode,
     .cublasGemmStridedBatchedEx = plain_cublasGemmStridedBatchedEx,
     .cudnnGetErrorString = do_dnn_string,

@@ -3,7 +3,7 @@
  *
  * For:            tests of whole runs on a device of its own, without a GPU.
  * Must not know:  kernels.
- * Invariant:      its memory is had, not only counted: a kernel that reads what the allocator took back is seen by the sanitizers' kin.
+ * Invariant:      its memory is had, not only counted: a kernel that reads a segment given back ends the run.
  */
 #include <string.h>
 
@@ -53,11 +53,6 @@ static enum vs_status wait_none(struct vs_error *err)
     return VS_OK;
 }
 
-static uint64_t no_scratch(void)
-{
-    return 0;
-}
-
 static enum vs_status open_twin(const struct eng_kernels *host, struct eng_device *out,
                                 struct vs_error *err)
 {
@@ -72,7 +67,6 @@ static enum vs_status open_twin(const struct eng_kernels *host, struct eng_devic
     out->info.total_bytes = TOTAL;
     out->info.free_bytes = TOTAL;
     out->wait = wait_none;
-    out->scratch_bytes = no_scratch;
     out->close = close_twin;
     twin_open();
     return VS_OK;
