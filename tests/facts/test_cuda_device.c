@@ -94,6 +94,22 @@ static void half_precision_and_recomputation_do_too(void **state)
     }
 }
 
+/* A kernel that was added for the CPU alone would be called all the same. */
+static void no_kernel_is_missing(void **state)
+{
+    struct eng_device device = device_open();
+
+    (void)state;
+    for (size_t at = 0; at < sizeof(*device.kernels); at += sizeof(void *)) {
+        void *entry;
+
+        memcpy(&entry, (const char *)device.kernels + at, sizeof(entry));
+        if (!entry)
+            fail_msg("entry %zu of struct eng_kernels is NULL", at / sizeof(void *));
+    }
+    device.close();
+}
+
 static void a_plugin_that_is_not_there_is_named(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
@@ -110,6 +126,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_nets_have_the_events_and_losses_of_the_cpu),
         cmocka_unit_test(half_precision_and_recomputation_do_too),
+        cmocka_unit_test(no_kernel_is_missing),
         cmocka_unit_test(a_plugin_that_is_not_there_is_named),
     };
 
