@@ -107,6 +107,10 @@ $(B)/bench/%: $(B)/bench/%.o $(BENCH_OBJ) $(B)/libvramscope.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $< $(BENCH_OBJ) $(B)/libvramscope.a $(LDLIBS)
 
+# CUPTI is opened at run time; of the toolkit only its headers are wanted, and without them the program says what it lacks.
+CUPTI_FLAGS = $(if $(wildcard $(CUDA_DIR)/include/cupti.h),-DVS_CUPTI -isystem $(CUDA_DIR)/include)
+$(B)/tracer/cupti/%.o $(B)/tracer/inject/%.o $(B)/tests/tracer/cupti/%.o $(B)/tests/tracer/inject/%.o: CPPFLAGS += $(CUPTI_FLAGS)
+
 # The CUDA device, a plug-in: `make cuda` builds it where there is a toolkit. Nothing else needs one. PTX of the oldest architecture is
 # for GPUs newer than the list.
 CUDA_SRC := $(sort $(wildcard engine/device/cuda/*.cu))

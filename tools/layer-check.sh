@@ -70,6 +70,6 @@ foreign '(n?curses|term)[a-z_]*\.h' tui/surface_curses.c tui/term.c
 foreign 'pthread\.h' 'tracer/*' 'engine/device/cpu/*'
 foreign 'stdatomic\.h' 'tracer/ring*' 'tracer/gate*' 'engine/device/cpu/*'
 foreign 'cblas\.h' 'engine/device/cpu/*'
-foreign '(cuda|cublas|cudnn|curand|cupti|nv)[a-zA-Z_]*\.h' 'engine/device/cuda/*' tracer/cupti.c
+foreign '(cuda|cublas|cudnn|curand|cupti|nv)[a-zA-Z_]*\.h' 'engine/device/cuda/*' 'tracer/cupti/*' 'tracer/inject/*'
 foreign '(cmocka|setjmp)\.h' 'tests/*'
 exit $bad
