@@ -167,6 +167,20 @@ $(TWIN_TESTS): %: %.o $(filter-out %/twin_plugin.o,$(TWIN_OBJ)) $(TEST_LIBS)
 	$(Q)$(CXX) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(TEST_LIBS) -lcmocka $(LDLIBS)
 TESTS += $(TWIN_TESTS)
 
+# The same tests over a plug-in as it is loaded (VRAMSCOPE_PLUGINS), operands moved to its memory and back: what tests/gpu/run.sh runs on a
+# GPU. Two of them, and the programs beside them on a few rows, run everywhere over the plug-in made of host memory.
+GPU_OF    := attention conv copy elementwise index matmul norm pool random reduce
+GPU_TESTS := $(GPU_OF:%=$(B)/tests/gpu/test_gpu_%)
+GPU_LIB   := $(patsubst %,$(B)/tests/gpu/%.o,gpu gpu_kernels gpu_move)
+$(GPU_TESTS:%=%.o): $(B)/tests/gpu/test_gpu_%.o: tests/engine/device/test_cpu_%.c
+	$(call say,CC,$< over a plug-in)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -Deng_kernels_cpu=gpu_kernels -MMD -MP -c -o $@ $<
+$(GPU_TESTS): %: %.o $(GPU_LIB) $(TEST_LIBS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(TEST_LIBS) -lcmocka $(LDLIBS)
+TESTS += $(B)/tests/gpu/test_gpu_copy $(B)/tests/gpu/test_gpu_index
+
 # What the device asks of CUDA's libraries, over a table of the test's own: needs their headers, not them.
 CUDA_TEST := $(B)/tests/engine/device/cuda/test_api
 CUDA_TEST_OBJ := $(patsubst %.c,$(B)/cuda/%.o,$(wildcard tests/engine/device/cuda/*.c) $(filter-out %/cuda_api.c %/cuda_plugin.c,$(CUDA_C)))
@@ -176,7 +190,7 @@ $(CUDA_TEST): $(CUDA_TEST_OBJ) $(CUDA_SRC:%.cu=$(B)/twin/%.o) $(TEST_LIBS)
 	$(Q)$(CXX) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(TEST_LIBS) -lcmocka $(LDLIBS)
 TESTS += $(if $(wildcard $(CUDA_DIR)/include/cudnn.h),$(CUDA_TEST))
 
--include $(CUDA_OBJ:.o=.d) $(TWIN_OBJ:.o=.d)
+-include $(CUDA_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(GPU_TESTS:%=%.d) $(GPU_LIB:.o=.d)
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(HELP_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d) $(patsubst %.c,$(B)/%.d,$(wildcard tests/fuzz/*.c)) $(BENCH_SRC:%.c=$(B)/%.d) $(BENCH_OBJ:.o=.d)
 
 tests: $(TESTS) $(TWIN_SO)

@@ -1,0 +1,16 @@
+/*
+ * tests/gpu/gpu.h - the device that a check is for, and values in its memory.
+ *
+ * For:            the programs of this folder.
+ * Must not know:  what they check.
+ * Invariant:      where no device can be opened the program ends with status 3 and the reason.
+ */
+#ifndef TESTS_GPU_GPU_H
+#define TESTS_GPU_GPU_H
+
+#include "engine/device/plugin.h"
+
+/* The plug-in in the folder of VRAMSCOPE_PLUGINS; without that, the one made of host memory beside the program VRAMSCOPE names. */
+void gpu_open(struct eng_device *out);
+
+#endif
