@@ -155,6 +155,38 @@ static const char *const device_tables[] = {
     /* clang-format on */
 };
 
+/* Since version 4: what a GPU did. */
+static const char *const work_tables[] = {
+    /* clang-format off */
+    "CREATE TABLE task (\n"
+    "    id   INTEGER PRIMARY KEY, -- number by which work mentions the task\n"
+    "    kind TEXT NOT NULL,       -- kernel, copy or fill\n"
+    "    name TEXT NOT NULL        -- symbol of the kernel, direction of the copy\n"
+    ")",
+
+    "CREATE TABLE work (\n"
+    "    id    INTEGER PRIMARY KEY, -- event.seq of the op_begin inside of which it was queued (0: of none) * 65536 + task.id\n"
+    "    count INTEGER NOT NULL,    -- how often the device ran the task for this op\n"
+    "    ns    INTEGER NOT NULL,    -- how long in all, in ns\n"
+    "    bytes INTEGER NOT NULL     -- bytes copied or filled; 0 of a kernel\n"
+    ")",
+
+    "CREATE TABLE foreign_memory (\n"
+    "    api         TEXT NOT NULL,    -- function that was called\n"
+    "    library     TEXT NOT NULL,    -- library that called it; empty: not known\n"
+    "    op_seq      INTEGER NOT NULL, -- event.seq of the op_begin inside of which it was called; 0: of none\n"
+    "    allocs      INTEGER NOT NULL, -- how often memory was taken\n"
+    "    alloc_bytes INTEGER NOT NULL, -- bytes of these\n"
+    "    frees       INTEGER NOT NULL, -- how often memory was given back\n"
+    "    free_bytes  INTEGER NOT NULL  -- bytes of these\n"
+    ")",
+
+    "CREATE VIEW op_work AS SELECT w.id / 65536 AS seq, t.kind AS kind, t.name AS name,\n"
+    " w.count AS count, w.ns AS ns, w.bytes AS bytes\n"
+    "FROM work w JOIN task t ON t.id = w.id % 65536",
+    /* clang-format on */
+};
+
 /* A name table's rows. text is NULL where the table has no such column. */
 struct name_row {
     int id;
@@ -267,6 +299,15 @@ enum vs_status sto_schema_beside(const struct sto_db *db, struct vs_error *err)
 
     for (size_t i = 0; !st && i < sizeof(beside_tables) / sizeof(beside_tables[0]); i++)
         st = sto_db_exec(db, beside_tables[i], err);
+    return st;
+}
+
+enum vs_status sto_schema_work(const struct sto_db *db, struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    for (size_t i = 0; !st && i < sizeof(work_tables) / sizeof(work_tables[0]); i++)
+        st = sto_db_exec(db, work_tables[i], err);
     return st;
 }
 

@@ -26,4 +26,7 @@ VS_MUST_USE enum vs_status sto_schema_beside(const struct sto_db *db, struct vs_
 /* Version 3: traces of several devices. */
 VS_MUST_USE enum vs_status sto_schema_devices(const struct sto_db *db, struct vs_error *err);
 
+/* Version 4: what a GPU did for each op, and memory taken behind the allocator's back. The caller has a transaction. */
+VS_MUST_USE enum vs_status sto_schema_work(const struct sto_db *db, struct vs_error *err);
+
 #endif

@@ -20,6 +20,7 @@
 #include "store/db_internal.h"
 #include "store/phases.h"
 #include "store/shape.h"
+#include "store/writer_internal.h"
 
 /* A commit happens by itself when this much is waiting for one: it is all in memory. */
 #define PENDING_BYTES_MAX (64u << 20)
@@ -84,6 +85,21 @@ static enum vs_status told_again(const struct sto_writer *w, struct vs_error *er
 {
     *err = w->failure;
     return w->failure.status;
+}
+
+const struct sto_db *sto_writer_db(const struct sto_writer *w)
+{
+    return &w->db;
+}
+
+enum vs_status sto_writer_failure(const struct sto_writer *w, struct vs_error *err)
+{
+    return w->failure.status ? told_again(w, err) : VS_OK;
+}
+
+enum vs_status sto_writer_keep(struct sto_writer *w, enum vs_status st, struct vs_error *err)
+{
+    return keep_failure(w, st, err);
 }
 
 static void bind_text(sqlite3_stmt *stmt, int at, const char *text)

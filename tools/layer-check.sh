@@ -58,9 +58,9 @@ own base
 own engine base/
 own lang base/ engine/
 own store base/
-own tracer base/ engine/observer.h store/writer.h
+own tracer base/ engine/observer.h store/writer.h store/work.h
 own import base/ engine/ store/writer.h tracer/intern.h
-own replay base/ store/reader.h store/derived.h store/marks.h replay/whatif.c=lang/ replay/whatif.c=engine/ replay/whatif_alloc.c=engine/ replay/whatif_record.c=engine/ replay/whatif_record.h=engine/
+own replay base/ store/reader.h store/work.h store/derived.h store/marks.h replay/whatif.c=lang/ replay/whatif.c=engine/ replay/whatif_alloc.c=engine/ replay/whatif_record.c=engine/ replay/whatif_record.h=engine/
 own export base/ replay/ engine/alloc.h engine/alloc_conf.h
 own tui base/ replay/ export/export.h
 own cli base/ engine/ lang/ store/ tracer/ import/ replay/ export/ tui/

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/dtype.h"
+#include "store/work.h"
 #include "store/writer.h"
 
 /* clang-format off */
@@ -57,6 +58,7 @@ static const char source_changed[] = "class Net(nn.Module):\n"
                                      "    ...\n"
                                      "history.append(loss.item())\n";
 
+#define OP_MAX 64
 #define BLOCK_MAX 64
 #define ROUNDING 12
 
@@ -66,6 +68,8 @@ struct build {
     uint64_t next_block;
     uint64_t next_address;
     bool is_changed;
+    uint64_t ops[OP_MAX]; /* their op_begin events */
+    size_t op_count;
     uint64_t bytes[BLOCK_MAX];
     uint64_t address[BLOCK_MAX];
 };
@@ -83,6 +87,8 @@ static void event(struct build *b, struct vs_event e)
     b->time_ns += 1000;
     e.time_ns = b->time_ns;
     ok(sto_writer_events(b->w, &e, 1, &err), &err);
+    if (e.kind == VS_EV_OP_BEGIN)
+        b->ops[b->op_count++] = sto_writer_event_count(b->w);
 }
 
 static void phase(struct build *b, enum vs_phase which)
@@ -232,7 +238,27 @@ static void train_step(struct build *b, uint64_t number, double loss_value)
     ok(sto_writer_step(b->w, (int64_t)number, loss_value, &err), &err);
 }
 
-static void trace_write(const char *path, bool is_changed)
+/* Each op ran one kernel, told of in two parts; two copies to the device were of no op. */
+static void work_write(struct build *b)
+{
+    static const struct sto_task tasks[] = {{1, STO_TASK_KERNEL, "gemm"},
+                                            {2, STO_TASK_COPY, "to the device"}};
+    static const struct sto_foreign foreign = {"cuMemAlloc_v2", "libother.so", 0, 2, 4096, 1, 2048};
+    static const struct sto_work copy = {0, 2, 2, 250, 2048};
+    struct vs_error err = VS_ERROR_INIT;
+
+    ok(sto_writer_tasks(b->w, tasks, 2, &err), &err);
+    ok(sto_writer_work(b->w, &copy, 1, &err), &err);
+    for (int part = 0; part < 2; part++)
+        for (size_t i = 0; i < b->op_count; i++) {
+            const struct sto_work work = {b->ops[i], 1, (uint64_t)part, 500 + i, 0};
+
+            ok(sto_writer_work(b->w, &work, 1, &err), &err);
+        }
+    ok(sto_writer_foreign(b->w, &foreign, 1, &err), &err);
+}
+
+static void trace_write(const char *path, bool is_changed, bool has_work)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct build b = {
@@ -259,15 +285,22 @@ static void trace_write(const char *path, bool is_changed)
     alloc(&b, P_SETUP, 1024, VS_CAT_PARAMETER, S_FC2_WEIGHT);
     train_step(&b, 0, 2.5);
     train_step(&b, 1, 2.25);
+    if (has_work)
+        work_write(&b);
     ok(sto_writer_close(w, true, &err), &err);
 }
 
 void small_trace_write(const char *path)
 {
-    trace_write(path, false);
+    trace_write(path, false, false);
 }
 
 void small_trace_changed_write(const char *path)
 {
-    trace_write(path, true);
+    trace_write(path, true, false);
+}
+
+void small_trace_gpu_write(const char *path)
+{
+    trace_write(path, false, true);
 }

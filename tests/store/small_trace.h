@@ -15,5 +15,10 @@ void small_trace_write(const char *path);
  * and the loss goes at the end of each step.
  */
 void small_trace_changed_write(const char *path);
+/*
+ * The small trace with what a GPU did: each op one kernel, of 1000 ns and 2 ns more for each op before it, two copies of 250 ns in all that
+ * are of no op, and 4096 bytes of foreign memory.
+ */
+void small_trace_gpu_write(const char *path);
 
 #endif

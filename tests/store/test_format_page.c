@@ -43,7 +43,7 @@ static sqlite3 *small_trace_open(void **state)
 
     trace_path(state, "small.db", path, sizeof(path));
     remove(path);
-    small_trace_write(path);
+    small_trace_gpu_write(path);
     assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
     return db;
 }
