@@ -40,7 +40,7 @@ BENCHES  := $(BENCH_SRC:%.c=$(B)/%)
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 PRELUDE  := $(sort $(wildcard lang/prelude/*.py))
 HEADERS  := $(sort $(shell find $(FOLDERS) cli tests -name '*.h' 2>/dev/null))
-FORMATTED:= $(sort $(shell find $(FOLDERS) cli tests bench -name '*.[ch]' ! -path 'tests/oracle/*' 2>/dev/null))
+FORMATTED:= $(sort $(shell find $(FOLDERS) cli tests bench tools -name '*.[ch]' ! -path 'tests/oracle/*' 2>/dev/null))
 
 # Goals for a machine that may lack the tools bring them in before the first compilation.
 SETUP := $(if $(filter demo test check setup,$(MAKECMDGOALS)),$(B)/setup.done)
@@ -86,6 +86,19 @@ $(B)/gen/prelude.inc: $(PRELUDE) lang/prelude/embed.sh
 	$(Q)mkdir -p $(@D)
 	$(Q)sh lang/prelude/embed.sh $(PRELUDE) > $@.tmp && mv $@.tmp $@
 $(B)/lang/prelude.o: $(B)/gen/prelude.inc
+
+# What a new trace begins as: the schema's own C run once here, its result compiled in.
+EMPTY_TRACE := $(B)/tools/empty_trace
+EMPTY_TRACE_OBJ := $(EMPTY_TRACE).o $(patsubst %.c,$(B)/%.o,$(wildcard base/*.c)) \
+                   $(patsubst %,$(B)/store/%.o,codec codec_encode db migrate schema view)
+$(EMPTY_TRACE): $(EMPTY_TRACE_OBJ)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lsqlite3 -lm
+$(B)/gen/empty_trace.inc: $(EMPTY_TRACE)
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$< > $@.tmp && mv $@.tmp $@
+$(B)/store/create.o: $(B)/gen/empty_trace.inc
 
 # Archives, so that a test takes from them only what it uses.
 $(B)/libcli.a: $(filter-out $(B)/cli/main.o,$(CLI_OBJ))
@@ -191,7 +204,7 @@ $(CUDA_TEST): $(CUDA_TEST_OBJ) $(CUDA_SRC:%.cu=$(B)/twin/%.o) $(TEST_LIBS)
 TESTS += $(if $(wildcard $(CUDA_DIR)/include/cudnn.h),$(CUDA_TEST))
 
 -include $(CUDA_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(GPU_TESTS:%=%.d) $(GPU_LIB:.o=.d)
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(HELP_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d) $(patsubst %.c,$(B)/%.d,$(wildcard tests/fuzz/*.c)) $(BENCH_SRC:%.c=$(B)/%.d) $(BENCH_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(HELP_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d) $(patsubst %.c,$(B)/%.d,$(wildcard tests/fuzz/*.c)) $(BENCH_SRC:%.c=$(B)/%.d) $(BENCH_OBJ:.o=.d) $(EMPTY_TRACE).d
 
 tests: $(TESTS) $(TWIN_SO)
 

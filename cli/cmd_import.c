@@ -16,7 +16,6 @@
 #include "import/importing.h"
 #include "import/partial.h"
 #include "replay/index.h"
-#include "store/marks.h"
 #include "store/memlist.h"
 
 #define OUT_DEFAULT "trace.db"
@@ -98,38 +97,10 @@ static enum vs_status trace_write(struct session *s, const char *path, struct vs
     st = imp_write(s->imports, s->lists, s->count, strcmp(from, "-") == 0 ? "standard input" : from,
                    writer, err);
     closed = sto_writer_close(writer, !st, st ? &later : err);
-    if (!st && !closed)
-        (void)!rpl_index_make(path, &later); /* who looks at it first makes it otherwise */
+    /* who looks at it first makes it otherwise; that of several devices is never kept */
+    if (!st && !closed && s->count == 1)
+        (void)!rpl_index_make(path, s->imports->event_count, &later);
     return st ? st : closed;
-}
-
-/* What the program noted, under the keys A, B, …; a trace of several devices has none, as an event's number means one of each. */
-static enum vs_status marks_write(const struct session *s, const char *path, struct vs_error *err)
-{
-    const struct imp_import *only = NULL;
-    struct sto_mark *marks;
-    char(*keys)[2];
-    enum vs_status st;
-
-    for (size_t i = 0; i < s->count; i++)
-        if (s->imports[i].event_count) {
-            if (only)
-                return VS_OK;
-            only = &s->imports[i];
-        }
-    if (!only || !only->mark_count)
-        return VS_OK;
-    marks = vs_calloc(only->mark_count, sizeof(*marks));
-    keys = vs_calloc(only->mark_count, sizeof(*keys));
-    for (size_t i = 0; i < only->mark_count; i++) {
-        keys[i][0] = (char)('A' + i);
-        marks[i] = (struct sto_mark){keys[i], only->marks[i].event,
-                                     only->strings[only->marks[i].name - 1]};
-    }
-    st = sto_marks_set(path, marks, only->mark_count, err);
-    vs_free(marks);
-    vs_free(keys);
-    return st;
 }
 
 static void session_release(struct session *s)
@@ -244,8 +215,6 @@ static int run(const struct cli_args *args)
         st = imports_make(&s, &err);
     if (!st)
         st = trace_write(&s, path, &err);
-    if (!st)
-        st = marks_write(&s, path, &err);
     if (st) {
         status = cli_fail(&err);
         goto out;

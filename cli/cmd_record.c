@@ -325,6 +325,7 @@ static enum vs_status record(const struct plan *plan, const struct cli_netfile *
     struct recording recording = {.plan = plan, .state = {.step = -1, .loss = (double)NAN}};
     struct lang_settings settings;
     struct lang_result result;
+    struct trc_recorder_stats stats;
     struct vs_error close_err = VS_ERROR_INIT;
     enum vs_status st;
     enum vs_status closed;
@@ -351,9 +352,11 @@ static enum vs_status record(const struct plan *plan, const struct cli_netfile *
     if (st == VS_OK || st == VS_E_OOM || st == VS_E_STOPPED)
         warn_refused(&result);
     recorder_end(recording.rec, &result, st);
+    trc_recorder_stats(recording.rec, &stats);
     closed = trc_recorder_close(recording.rec, st == VS_OK || st == VS_E_OOM, &close_err);
     if (!closed && (st == VS_OK || st == VS_E_OOM || st == VS_E_STOPPED))
-        (void)!rpl_index_make(plan->out, &close_err); /* who looks at it first makes it otherwise */
+        /* who looks at it first makes it otherwise */
+        (void)!rpl_index_make(plan->out, stats.events, &close_err);
     if (closed && (st == VS_OK || st == VS_E_OOM || st == VS_E_STOPPED)) {
         st = vs_fail(err, closed, "%s\n  %s holds what was written before that", close_err.text,
                      plan->out);

@@ -172,6 +172,21 @@ static enum vs_status one_write(struct imp_import *import, const struct vs_memli
     return st;
 }
 
+/* What the program noted, under the keys A, B, …; a trace of several devices has none, as an event's number means one of each. */
+static enum vs_status marks_write(const struct imp_import *only, struct sto_writer *w,
+                                  struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    for (size_t i = 0; i < only->mark_count && !st; i++) {
+        const char key[] = {(char)('A' + i), '\0'};
+
+        st = sto_writer_mark(w, key, only->marks[i].event, only->strings[only->marks[i].name - 1],
+                             err);
+    }
+    return st;
+}
+
 enum vs_status imp_write(struct imp_import *imports, const struct vs_memlist *lists, size_t count,
                          const char *name, struct sto_writer *writer, struct vs_error *err)
 {
@@ -187,6 +202,8 @@ enum vs_status imp_write(struct imp_import *imports, const struct vs_memlist *li
         if (with_events > 1)
             snprintf(t.suffix, sizeof(t.suffix), "@%" PRIu64, lists[i].device);
         st = one_write(&imports[i], &lists[i], name, &t, err);
+        if (!st && with_events == 1)
+            st = marks_write(&imports[i], t.w, err);
         if (!with_events)
             break;
     }

@@ -120,13 +120,16 @@ void rpl_index_free(struct rpl_index *index)
     vs_free(index);
 }
 
-enum vs_status rpl_index_make(const char *path, struct vs_error *err)
+enum vs_status rpl_index_make(const char *path, uint64_t events, struct vs_error *err)
 {
     struct rpl_trace *trace = NULL;
     struct rpl_index *index = NULL;
-    enum vs_status st = rpl_trace_open(path, &trace, err);
+    enum vs_status st;
 
-    if (!st && rpl_trace_event_count(trace) >= RPL_STORE_EVENTS)
+    if (events < RPL_STORE_EVENTS)
+        return VS_OK;
+    st = rpl_trace_open(path, &trace, err);
+    if (!st)
         st = rpl_index_open(trace, NULL, NULL, &index, err);
     rpl_index_free(index);
     rpl_trace_free(trace);

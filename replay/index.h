@@ -44,10 +44,10 @@ VS_MUST_USE enum vs_status rpl_index_open(struct rpl_trace *trace, rpl_progress_
 void rpl_index_free(struct rpl_index *index);
 
 /*
- * For whoever has just recorded the trace at `path`: make its index and store it there, so that the first look at it is fast. Nothing is done
- * for a trace so short that this takes no time. Errors as rpl_trace_open and above; that it cannot be stored is none.
+ * For whoever has just recorded the trace at `path`, of so many events: make its index and store it there, so that the first look at it is fast.
+ * A trace so short that this takes no time is not even opened. Errors as rpl_trace_open and above; that it cannot be stored is none.
  */
-VS_MUST_USE enum vs_status rpl_index_make(const char *path, struct vs_error *err);
+VS_MUST_USE enum vs_status rpl_index_make(const char *path, uint64_t events, struct vs_error *err);
 
 /* Its trace, as given. */
 struct rpl_trace *rpl_index_trace(const struct rpl_index *index);

@@ -18,6 +18,17 @@
 #include "store/db_internal.h"
 #include "store/migrate.h"
 
+/* A row of sqlite_schema. */
+struct view {
+    const char *name;
+    const char *sql;
+};
+
+/*
+ * `image`, a trace of the version before today's with all tables and no view, and `views`: tools/empty_trace.c prints them when vramscope is built.
+ */
+#include "empty_trace.inc"
+
 /* Names tried before giving up: others may be at work on the same path. */
 #define TEMP_TRIES 100
 
@@ -83,9 +94,8 @@ static bool write_all(int fd, const unsigned char *bytes, size_t len)
     return true;
 }
 
-/* A file of our own beside `path` that holds `image`, with the rights that a new file gets. *out is NULL where none is left behind. */
-static enum vs_status temp_create(const char *path, const unsigned char *image, size_t len,
-                                  char **out, struct vs_error *err)
+/* A file of our own beside `path` that holds the image, with the rights that a new file gets. *out is NULL where none is left behind. */
+static enum vs_status temp_create(const char *path, char **out, struct vs_error *err)
 {
     for (int i = 0; i < TEMP_TRIES; i++) {
         char end[48];
@@ -96,7 +106,7 @@ static enum vs_status temp_create(const char *path, const unsigned char *image, 
         temp = text_join(path, end);
         fd = open(temp, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
         if (fd >= 0) {
-            bool is_written = write_all(fd, image, len);
+            bool is_written = write_all(fd, image, sizeof(image));
 
             *out = temp;
             is_written = close(fd) == 0 && is_written;
@@ -107,34 +117,6 @@ static enum vs_status temp_create(const char *path, const unsigned char *image, 
             break;
     }
     return fail_errno(path, err);
-}
-
-/*
- * The bytes of an empty trace; *out is the caller's, by sqlite3_free. Made in memory, so that the file is there for as long as one write takes:
- * who is killed in between leaves it behind.
- */
-static enum vs_status image_make(const char *path, unsigned char **out, size_t *len,
-                                 struct vs_error *err)
-{
-    struct sto_db db = {NULL, path};
-    sqlite3_int64 bytes = 0;
-    enum vs_status st = VS_OK;
-
-    if (sqlite3_open_v2(":memory:", &db.handle,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-                        NULL) != SQLITE_OK)
-        st = sto_db_fail(&db, err);
-    if (!st)
-        st = sto_db_exec(&db, "PRAGMA page_size = 4096", err);
-    if (!st)
-        st = sto_migrate_create(&db, err);
-    if (!st)
-        *out = sqlite3_serialize(db.handle, "main", &bytes, 0);
-    if (!st && !*out)
-        st = vs_fail(err, VS_E_IO, "%s: cannot be created: no memory for it", path);
-    *len = (size_t)bytes;
-    sto_db_close(&db);
-    return st;
 }
 
 /* Journals of a file that was here once would be taken for ours. */
@@ -173,25 +155,44 @@ static enum vs_status temp_rename(const char *temp, const char *path, bool is_fo
 
 enum vs_status sto_create(const char *path, bool is_forced, struct vs_error *err)
 {
-    unsigned char *image = NULL;
     char *temp = NULL;
-    size_t len = 0;
     enum vs_status st;
 
     st = path_check(path, is_forced, err);
     if (st)
         goto out;
-    st = image_make(path, &image, &len, err);
-    if (st)
-        goto out;
-    st = temp_create(path, image, len, &temp, err);
+    st = temp_create(path, &temp, err);
     if (st)
         goto out;
     st = temp_rename(temp, path, is_forced, err);
 out:
     if (st && temp)
         unlink(temp);
-    sqlite3_free(image);
     vs_free(temp);
     return st;
+}
+
+static enum vs_status view_add(const struct sto_db *db, sqlite3_stmt *stmt, const struct view *view,
+                               struct vs_error *err)
+{
+    sqlite3_bind_text(stmt, 1, view->name, -1, SQLITE_STATIC);
+    sqlite3_bind_text(stmt, 2, view->sql, -1, SQLITE_STATIC);
+    return sto_db_run(db, stmt, err);
+}
+
+enum vs_status sto_create_views(const struct sto_db *db, struct vs_error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    char sql[64];
+    enum vs_status st;
+
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, NULL);
+    st = sto_db_prepare(db, "INSERT INTO sqlite_schema VALUES ('view', ?1, ?1, 0, ?2)", &stmt, err);
+    for (size_t i = 0; !st && i < sizeof(views) / sizeof(views[0]); i++)
+        st = view_add(db, stmt, &views[i], err);
+    sqlite3_finalize(stmt);
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 0, NULL);
+    snprintf(sql, sizeof(sql), "PRAGMA user_version = %d", sto_migrate_current());
+    return st ? st : sto_db_exec(db, sql, err);
 }

@@ -40,67 +40,27 @@ static enum vs_status fail(const struct sto_db *db, const char *path, struct vs_
     return sto_db_fail(db, err);
 }
 
-static enum vs_status run(const struct sto_db *db, const char *sql, const char *path,
-                          struct vs_error *err)
+/* One statement is one transaction. */
+enum vs_status sto_mark_set(const char *path, const char *key, uint64_t seq, const char *note,
+                            struct vs_error *err)
 {
-    return sqlite3_exec(db->handle, sql, NULL, NULL, NULL) == SQLITE_OK ? VS_OK
-                                                                        : fail(db, path, err);
-}
-
-/* In the transaction that is open. */
-static enum vs_status marks_put(const struct sto_db *db, const char *path,
-                                const struct sto_mark *marks, size_t count, struct vs_error *err)
-{
-    sqlite3_stmt *stmt = NULL;
-    enum vs_status st =
-        sto_db_prepare(db, "INSERT OR REPLACE INTO mark VALUES (?, ?, ?)", &stmt, err);
-
-    for (size_t i = 0; i < count && !st; i++) {
-        sqlite3_bind_text(stmt, 1, marks[i].key, -1, SQLITE_STATIC);
-        sqlite3_bind_int64(stmt, 2, (sqlite3_int64)marks[i].seq);
-        sqlite3_bind_text(stmt, 3, marks[i].note, -1, SQLITE_STATIC);
-        if (sqlite3_step(stmt) != SQLITE_DONE)
-            st = fail(db, path, err);
-        sqlite3_reset(stmt);
-    }
-    sqlite3_finalize(stmt);
-    return st;
-}
-
-enum vs_status sto_marks_set(const char *path, const struct sto_mark *marks, size_t count,
-                             struct vs_error *err)
-{
+    const char *sql = note ? "INSERT OR REPLACE INTO mark VALUES (?1, ?2, ?3)"
+                           : "DELETE FROM mark WHERE key = ?1";
     struct sto_db db = {0};
+    sqlite3_stmt *stmt = NULL;
     enum vs_status st = sto_db_open(&db, path, true, err);
 
     if (st)
         return st;
     sqlite3_busy_timeout(db.handle, 0);
-    st = run(&db, "BEGIN IMMEDIATE", path, err);
-    if (!st)
-        st = marks_put(&db, path, marks, count, err);
-    if (!st)
-        st = run(&db, "COMMIT", path, err);
-    sto_db_close(&db); /* which undoes what was not committed */
-    return st;
-}
-
-enum vs_status sto_mark_set(const char *path, const char *key, uint64_t seq, const char *note,
-                            struct vs_error *err)
-{
-    struct sto_db db = {0};
-    sqlite3_stmt *stmt = NULL;
-    enum vs_status st;
-
-    if (note)
-        return sto_marks_set(path, &(struct sto_mark){key, seq, note}, 1, err);
-    st = sto_db_open(&db, path, true, err);
-    if (st)
-        return st;
-    sqlite3_busy_timeout(db.handle, 0);
-    st = sto_db_prepare(&db, "DELETE FROM mark WHERE key = ?", &stmt, err);
+    if (sqlite3_prepare_v2(db.handle, sql, -1, &stmt, NULL) != SQLITE_OK)
+        st = fail(&db, path, err);
     if (!st) {
         sqlite3_bind_text(stmt, 1, key, -1, SQLITE_STATIC);
+        if (note) {
+            sqlite3_bind_int64(stmt, 2, (sqlite3_int64)seq);
+            sqlite3_bind_text(stmt, 3, note, -1, SQLITE_STATIC);
+        }
         if (sqlite3_step(stmt) != SQLITE_DONE)
             st = fail(&db, path, err);
     }

@@ -29,13 +29,4 @@ VS_MUST_USE enum vs_status sto_marks_each(struct sto_reader *r, sto_mark_fn *eac
 VS_MUST_USE enum vs_status sto_mark_set(const char *path, const char *key, uint64_t seq,
                                         const char *note, struct vs_error *err);
 
-/* Set several in one transaction: all of them or, on a failure, none. Errors as above. */
-struct sto_mark {
-    const char *key;
-    uint64_t seq;
-    const char *note;
-};
-VS_MUST_USE enum vs_status sto_marks_set(const char *path, const struct sto_mark *marks,
-                                         size_t count, struct vs_error *err);
-
 #endif

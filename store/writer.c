@@ -28,7 +28,7 @@
 /* clang-format off */
 enum statement {
     ST_META, ST_SOURCE, ST_TOGGLE, ST_STRING, ST_PLACE, ST_SHAPE, ST_STEP, ST_LOSS, ST_PHASE,
-    ST_BLOCK, ST_COLUMN, ST_DEVICE, ST_COUNT
+    ST_BLOCK, ST_COLUMN, ST_DEVICE, ST_MARK, ST_COUNT
 };
 /* clang-format on */
 
@@ -43,6 +43,7 @@ static const char *const statement_sql[ST_COUNT] = {
     [ST_LOSS] = "UPDATE step SET loss = ? WHERE step = ?",
     [ST_PHASE] = "INSERT OR REPLACE INTO phase_stat VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [ST_DEVICE] = "INSERT OR REPLACE INTO device VALUES (?, ?, ?, ?)",
+    [ST_MARK] = "INSERT OR REPLACE INTO mark VALUES (?, ?, ?)",
     [ST_BLOCK] = "INSERT OR REPLACE INTO event_block VALUES (?, ?, ?, ?)",
     [ST_COLUMN] = "INSERT OR REPLACE INTO event_column VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 };
@@ -187,6 +188,9 @@ enum vs_status sto_writer_open(const char *path, const struct sto_writer_options
     if (st)
         goto out;
     st = connection_prepare(w, err);
+    if (st)
+        goto out;
+    st = sto_create_views(&w->db, err);
     if (st)
         goto out;
     st = first_meta_set(w, err);
@@ -495,6 +499,19 @@ enum vs_status sto_writer_step(struct sto_writer *w, int64_t step, double loss,
         sqlite3_bind_double(stmt, 1, loss);
     sqlite3_bind_int64(stmt, 2, step);
     return run(w, ST_LOSS, err);
+}
+
+enum vs_status sto_writer_mark(struct sto_writer *w, const char *key, uint64_t seq,
+                               const char *note, struct vs_error *err)
+{
+    sqlite3_stmt *stmt = w->statements[ST_MARK];
+
+    if (w->failure.status)
+        return told_again(w, err);
+    bind_text(stmt, 1, key);
+    bind_u64(stmt, 2, seq);
+    bind_text(stmt, 3, note);
+    return run(w, ST_MARK, err);
 }
 
 enum vs_status sto_writer_commit(struct sto_writer *w, struct vs_error *err)

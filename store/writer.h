@@ -83,6 +83,10 @@ sto_writer_tensor(struct sto_writer *w, const struct vs_tensor_desc *desc, struc
 VS_MUST_USE enum vs_status sto_writer_step(struct sto_writer *w, int64_t step, double loss,
                                            struct vs_error *err);
 
+/* Set a mark, as sto_mark_set does later on. */
+VS_MUST_USE enum vs_status sto_writer_mark(struct sto_writer *w, const char *key, uint64_t seq,
+                                           const char *note, struct vs_error *err);
+
 /* Everything given so far is on the disk when this returns VS_OK. Costs a disk flush: about one call a second is right. */
 VS_MUST_USE enum vs_status sto_writer_commit(struct sto_writer *w, struct vs_error *err);
 

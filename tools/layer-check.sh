@@ -64,6 +64,7 @@ own replay base/ store/reader.h store/work.h store/derived.h store/marks.h repla
 own export base/ replay/ engine/alloc.h engine/alloc_conf.h
 own tui base/ replay/ export/export.h
 own cli base/ engine/ lang/ store/ tracer/ import/ replay/ export/ tui/
+own tools store/
 foreign 'sqlite3\.h' 'store/*'
 foreign 'zlib\.h' 'store/*' export/gzip.c
 foreign '(n?curses|term)[a-z_]*\.h' tui/surface_curses.c tui/term.c

@@ -309,7 +309,7 @@ static void sealed_nonsense_leads_nowhere_outside_of_the_trace(void **state)
 
     trace_path(state, "nonsense.db", path, sizeof(path));
     random_trace_write(memory, rpl_trace_event_count(memory), path);
-    ok(rpl_index_make(path, &err), &err);
+    ok(rpl_index_make(path, rpl_trace_event_count(memory), &err), &err);
     for (int i = 0; i < 40; i++) {
         struct rpl_trace *trace;
         struct rpl_index *index;

@@ -256,11 +256,12 @@ static void the_index_of_a_recording_is_made_when_it_is_done(void **state)
 
     trace_path(state, "made.db", path, sizeof(path));
     random_trace_write(model, rpl_trace_event_count(model), path);
-    ok(rpl_index_make(path, &err), &err);
+    ok(rpl_index_make(path, rpl_trace_event_count(model), &err), &err);
     assert_int_equal(open_and_seek(path, model), 0);
     random_trace_write(model, 100, path);
-    ok(rpl_index_make(path, &err), &err);
-    assert_int_equal(rpl_index_make("no/such/file.db", &err), VS_E_NOT_FOUND);
+    ok(rpl_index_make(path, 100, &err), &err);
+    ok(rpl_index_make("no/such/file.db", 100, &err), &err);
+    assert_int_equal(rpl_index_make("no/such/file.db", EVENTS, &err), VS_E_NOT_FOUND);
     rpl_trace_free(model);
 }
 
