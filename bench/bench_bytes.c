@@ -129,7 +129,7 @@ static long session_open(struct bench *b, const char *path, int w, int h, SCREEN
     must(tui_app_open(&b->app, path, &err), &err);
     tui_app_resize(&b->app, w, h);
     tui_surface_init(&b->surface, w, h, false);
-    b->shown = tui_shown_new();
+    b->shown = tui_shown_new(fileno(b->out));
     return draw(b);
 }
 

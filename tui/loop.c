@@ -214,7 +214,7 @@ enum vs_status tui_loop(struct tui_app *app, const char *keys, int *signal, stru
     if (tui_term_colours() < 8)
         app->theme = TUI_THEME_MONO;
     tui_surface_init(&stage.surface, 1, 1, app->is_ascii);
-    stage.shown = tui_shown_new();
+    stage.shown = tui_shown_new(STDOUT_FILENO);
     resize(app, &stage);
     tui_app_sync(app);
     app->pump = pump;

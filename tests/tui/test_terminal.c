@@ -382,6 +382,52 @@ static char *tmux(size_t server, const char *fmt, ...)
     return vs_text_take(&out);
 }
 
+/* Past an escape sequence at `text`; *has_ground: cells after it have a colour behind them. */
+static const char *sequence_skip(const char *text, bool *has_ground)
+{
+    const char *end = text + 2 + strcspn(text + 2, "m");
+
+    for (const char *at = text + 2; at < end;) {
+        char *next;
+        long number = strtol(at, &next, 10);
+
+        if (number == 0 || number == 49)
+            *has_ground = false;
+        else if (number == 48 || (number >= 40 && number < 48))
+            *has_ground = true;
+        if (number == 38 || number == 48) /* 5 and the number of a colour follow */
+            next = next + strcspn(next + 1, ";m") + 1;
+        if (number == 38 || number == 48)
+            next = next + strcspn(next + 1, ";m") + 1;
+        at = next < end ? next + 1 : end;
+    }
+    return *end ? end + 1 : end;
+}
+
+/* What a terminal shows, with its colours as sequences, as the text of the dump: a full block is sent as a blank on its colour. */
+static bool is_shown(const char *screen, const char *wanted)
+{
+    static const char BLOCK[] = "\xe2\x96\x88";
+    bool has_ground = false;
+
+    while (*wanted) {
+        if (screen[0] == '\033' && screen[1] == '[') {
+            screen = sequence_skip(screen, &has_ground);
+        } else if (*screen == *wanted) {
+            screen++;
+            wanted++;
+        } else if (*screen == ' ' && has_ground && strncmp(wanted, BLOCK, 3) == 0) {
+            screen++;
+            wanted += 3;
+        } else if (*screen == ' ' && *wanted == '\n') {
+            screen++;
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Until the pane shows `wanted`, line by line without blanks at their ends. */
 static void tmux_expect(size_t server, const char *what, const char *wanted)
 {
@@ -389,8 +435,8 @@ static void tmux_expect(size_t server, const char *what, const char *wanted)
 
     for (int i = 0; i < PATIENCE_MS / 50; i++) {
         free(screen);
-        screen = tmux(server, "capture-pane -p -t t");
-        if (strncmp(screen, wanted, strlen(wanted)) == 0) {
+        screen = tmux(server, "capture-pane -p -e -N -t t");
+        if (is_shown(screen, wanted)) {
             free(screen);
             return;
         }
