@@ -17,6 +17,9 @@
 #include "engine/engine_internal.h"
 #include "engine/op_internal.h"
 
+/* Nodes between two asks whether to stop: some tens of microseconds on meta. */
+#define ASK_EVERY 64
+
 /* A node as one backward run sees it. */
 struct task_node {
     struct eng_node *node; /* counted */
@@ -566,6 +569,23 @@ static bool roots_legal(struct eng *e, struct eng_tensor *const *tensors,
     return true;
 }
 
+/*
+ * Run what is ready until nothing is. Inside another backward nobody asks whether to stop: there VS_E_STOPPED may be the re-run of a checkpoint
+ * that has all it needs.
+ */
+static void heap_run(struct eng_task *task, bool is_outermost)
+{
+    struct eng *e = task->e;
+    bool asks = e->stop && is_outermost;
+
+    for (size_t done = 1; task->heap_count && !e->failed; done++) {
+        if (asks && done % ASK_EVERY == 0 && e->stop(e->stop_user))
+            eng_fail(e, VS_E_STOPPED, "stopped");
+        else
+            visit(task, heap_pop(task));
+    }
+}
+
 static void run(struct eng_task *task, struct eng_tensor *const *tensors,
                 struct eng_tensor *const *grads, int count)
 {
@@ -605,8 +625,7 @@ static void run(struct eng_task *task, struct eng_tensor *const *tensors,
         if (!task->nodes[i].waits_for && task->nodes[i].buffer)
             heap_push(task, (uint32_t)i);
     }
-    while (task->heap_count && !e->failed)
-        visit(task, heap_pop(task));
+    heap_run(task, outer_task == 0);
     e->backward_depth = depth;
     e->task_id = outer_task;
     e->checkpoint = collecting;

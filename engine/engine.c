@@ -76,6 +76,8 @@ enum vs_status eng_new(const struct eng_options *options, struct eng **out, stru
     e->autocast.dtype = VS_F16;
     e->autocast.cache_enabled = true;
     e->rng.seed = options->seed;
+    e->stop = options->stop;
+    e->stop_user = options->stop_user;
     e->place_dirty = true;
     e->step = -1;
     e->phase = VS_PHASE_SETUP;

@@ -30,6 +30,8 @@ struct eng_kernels;
  * seed       of all random numbers
  * segment_addresses   where the driver puts the first segments (segment_count of them), as a recorded run had them; then as it likes. An
  *                     address decides between free blocks of equal size, so a recording can only be met with its own. Borrowed by eng_new
+ * stop       asked every so many nodes of a backward that stands in no other; true: it fails with VS_E_STOPPED. NULL: nobody stops it
+ * stop_user  given to it
  */
 struct eng_options {
     const struct eng_kernels *kernels;
@@ -40,6 +42,8 @@ struct eng_options {
     uint64_t seed;
     const uint64_t *segment_addresses;
     size_t segment_count;
+    bool (*stop)(void *user);
+    void *stop_user;
 };
 
 VS_MUST_USE enum vs_status eng_new(const struct eng_options *options, struct eng **out,

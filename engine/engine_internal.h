@@ -95,6 +95,8 @@ struct eng {
     uint64_t next_node_id;
     uint64_t task_id; /* of the running backward; 0 outside */
     uint64_t next_task_id;
+    bool (*stop)(void *user); /* of eng_options, NULL: none */
+    void *stop_user;
     int kernel_depth;   /* > 0 inside an op's forward: no autograd, no autocast, not counted */
     int backward_depth; /* > 0 inside a backward node's formula */
     int recompute_depth;

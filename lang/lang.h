@@ -25,8 +25,8 @@ struct lang_net;
  * probes    the built-in `_probe(name)` exists: an object whose death prints "name" (tests of lifetimes)
  * observed  somebody listens to the engine: tell it who holds what
  * budget    statements and turns of loops that one lang_load or lang_call may run before it fails with VS_E_STOPPED; 0: no end
- * stop      asked every few thousand statements and turns of loops, but not inside a backward; true: what runs fails with VS_E_STOPPED.
- *           NULL: nobody stops it
+ * stop      asked every few thousand statements and turns of loops, but not inside a backward (struct eng_options asks there); true: what
+ *           runs fails with VS_E_STOPPED. NULL: nobody stops it
  * library   the standard library, parsed before (lang/library.h), must outlive the machine; NULL: it is parsed for this machine
  */
 struct lang_options {

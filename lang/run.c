@@ -288,7 +288,9 @@ static enum vs_status run_with(struct lang_settings *settings, struct lang_resul
                                       .alloc_conf = alloc_conf_of(&result->toggles),
                                       .seed = settings->seed,
                                       .segment_addresses = settings->segment_addresses,
-                                      .segment_count = settings->segment_count};
+                                      .segment_count = settings->segment_count,
+                                      .stop = settings->stop ? hear_stop : NULL,
+                                      .stop_user = settings};
     struct eng_counters counters;
     enum vs_status st = eng_new(&eng_options, &run.eng, err);
 
@@ -364,7 +366,8 @@ static enum vs_status blame_take(const struct eng *eng, char **blame, struct vs_
 enum vs_status lang_run_trial(struct lang_settings *settings, const struct vs_toggles *toggles,
                               struct lang_value paths, char **blame, struct vs_error *err)
 {
-    struct eng_options eng_options = {.seed = settings->seed};
+    struct eng_options eng_options = {
+        .seed = settings->seed, .stop = settings->stop ? hear_stop : NULL, .stop_user = settings};
     struct lang_options options = {.user = settings,
                                    .print = hear_nothing,
                                    .stop = settings->stop ? hear_stop : NULL,

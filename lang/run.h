@@ -57,7 +57,7 @@ struct lang_progress {
  * user         given to the callbacks
  * started      the toggles are settled and nothing has run yet: a value for each, and which come from the table's defaults
  * progress     a phase is over. False: stop (VS_E_STOPPED)
- * stop         asked every few thousand statements, in the trials of `inplace` too, but not inside a backward. True: stop (VS_E_STOPPED)
+ * stop         asked every few thousand statements and few dozen nodes of a backward, in the trials of `inplace` too. True: stop (VS_E_STOPPED)
  * warn         a warning PyTorch would give, once per text
  * print        what the net prints; NULL: stdout
  * dump         with each gradient before the first optimizer step ("gradient", times `scale`; as its own step leaves it

@@ -355,6 +355,48 @@ static void a_run_is_stopped_inside_a_phase_and_inside_a_trial(void **state)
     run_release(&r);
 }
 
+/* Graphs of some thousand nodes, one of them made again when it is needed; few statements. */
+#define LONG_BACKWARD                                                                              \
+    MLP "from torch.utils.checkpoint import checkpoint\n"                                          \
+        "class Long(Net):\n"                                                                       \
+        "    def middle(self, x):\n"                                                               \
+        "        for i in range(200):\n"                                                           \
+        "            x = self.act(x)\n"                                                            \
+        "        return x\n"                                                                       \
+        "    def forward(self, x):\n"                                                              \
+        "        x = checkpoint(self.middle, self.a(x), use_reentrant=False)\n"                    \
+        "        for i in range(600):\n"                                                           \
+        "            x = self.act(x)\n"                                                            \
+        "        return self.b(x)\n"                                                               \
+        "def model():\n"                                                                           \
+        "    return Long()\n"
+
+static void a_run_is_stopped_wherever_a_backward_is(void **state)
+{
+    int inside = 0;
+    int most = 0;
+    bool is_stopped;
+
+    (void)state;
+    do {
+        struct stopper stopper = {.most = ++most};
+        struct run r = {0};
+
+        r.settings.user = &stopper;
+        r.settings.progress = count_phase;
+        r.settings.stop = stop_at;
+        run_net(&r, LONG_BACKWARD);
+        is_stopped = r.st == VS_E_STOPPED;
+        assert_true(is_stopped || r.st == VS_OK);
+        assert_int_equal(stopper.asked, is_stopped ? most : most - 1);
+        /* set-up, data, forward and loss are over, this backward is not */
+        inside += is_stopped && stopper.phases == 4;
+        run_release(&r);
+    } while (is_stopped);
+    /* 600 nodes behind the checkpoint and 200 before, each step */
+    assert_true(inside >= 800 / 64);
+}
+
 static void the_same_seed_gives_the_same_losses_and_training_lowers_them(void **state)
 {
     struct run a = {0};
@@ -609,6 +651,7 @@ int main(void)
         cmocka_unit_test(a_device_that_is_too_small_ends_the_run_with_the_figures),
         cmocka_unit_test(the_run_stops_when_it_is_told_to),
         cmocka_unit_test(a_run_is_stopped_inside_a_phase_and_inside_a_trial),
+        cmocka_unit_test(a_run_is_stopped_wherever_a_backward_is),
         cmocka_unit_test(the_same_seed_gives_the_same_losses_and_training_lowers_them),
         cmocka_unit_test(meta_and_cpu_tell_the_same_events),
         cmocka_unit_test(the_loss_summed_as_a_tensor_stays),
