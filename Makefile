@@ -87,6 +87,14 @@ $(B)/gen/prelude.inc: $(PRELUDE) lang/prelude/embed.sh
 	$(Q)sh lang/prelude/embed.sh $(PRELUDE) > $@.tmp && mv $@.tmp $@
 $(B)/lang/prelude.o: $(B)/gen/prelude.inc
 
+# So is what a recorded Python program is given.
+PYTHON_FILES := $(sort $(wildcard tracer/python/*.py))
+$(B)/gen/python_files.inc: $(PYTHON_FILES) lang/prelude/embed.sh
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)sh lang/prelude/embed.sh $(PYTHON_FILES) > $@.tmp && mv $@.tmp $@
+$(B)/tracer/python_files.o: $(B)/gen/python_files.inc
+
 # What a new trace begins as: the schema's own C run once here, its result compiled in.
 EMPTY_TRACE := $(B)/tools/empty_trace
 EMPTY_TRACE_OBJ := $(EMPTY_TRACE).o $(patsubst %.c,$(B)/%.o,$(wildcard base/*.c)) \

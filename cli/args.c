@@ -163,6 +163,9 @@ enum vs_status cli_args_parse(const struct cli_cmd *cmd, int argc, char *const *
 
         if (only_positionals || arg[0] != '-' || !arg[1]) {
             st = positional(out, arg, err);
+        } else if (strcmp(arg, "--") == 0 && cmd->takes_command) {
+            out->command = &argv[i + 1];
+            break;
         } else if (strcmp(arg, "--") == 0) {
             only_positionals = true;
         } else if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
@@ -174,7 +177,10 @@ enum vs_status cli_args_parse(const struct cli_cmd *cmd, int argc, char *const *
             st = short_option(out, argc, argv, &i, err);
         }
     }
-    if (!st && out->positional_count < cmd->positionals_min)
+    if (!st && out->command && !*out->command)
+        st = vs_fail(err, VS_E_USAGE, "%s: after -- a program is missing; usage: vramscope %s %s",
+                     cmd->name, cmd->name, cmd->usage);
+    if (!st && out->positional_count < cmd->positionals_min && !out->command)
         st = vs_fail(err, VS_E_USAGE, "%s: an argument is missing; usage: vramscope %s %s",
                      cmd->name, cmd->name, cmd->usage);
     return st;

@@ -37,6 +37,7 @@ struct cli_option {
  * options       ended by one without a name
  * positionals   how many other arguments it takes
  * toggles       each toggle is an option: --batch 32
+ * takes_command after a lone -- comes another program's command line, which is kept as it is, and stands for the other arguments
  * run           returns the exit status: 0 done, 1 failed, 2 wrong usage
  */
 struct cli_args;
@@ -49,6 +50,7 @@ struct cli_cmd {
     unsigned positionals_min;
     unsigned positionals_max;
     bool toggles;
+    bool takes_command;
     int (*run)(const struct cli_args *args);
 };
 
@@ -60,6 +62,7 @@ struct cli_given {
 /*
  * cmd          the command
  * positionals  positional_count of them, borrowed from argv
+ * command      what stands after a lone --, of a command that takes one; NULL-ended, borrowed from argv; NULL where there is no --
  * given        options in the order they were given
  * toggles      what --TOGGLE options set
  * wants_help   --help or -h was among them; the rest is then not complete
@@ -69,6 +72,7 @@ struct cli_args {
     const char **positionals;
     size_t positional_count;
     size_t positional_cap;
+    char *const *command;
     struct cli_given *given;
     size_t given_count;
     size_t given_cap;
@@ -77,8 +81,8 @@ struct cli_args {
 };
 
 /*
- * Read argv[0 … argc - 1], the arguments after the command's name. Accepted: --name VALUE, --name=VALUE, -n VALUE, -nVALUE; after
- * a lone -- everything is positional. Release `out` also after a failure.
+ * Read argv[0 … argc - 1], the arguments after the command's name; argv[argc] is NULL. Accepted: --name VALUE, --name=VALUE, -n VALUE,
+ * -nVALUE; after a lone -- everything is positional, or of another program (takes_command). Release `out` also after a failure.
  *
  * VS_E_USAGE, VS_E_VALUE, VS_E_NOT_FOUND: wrong arguments; the text says which and what is right.
  */

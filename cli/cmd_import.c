@@ -2,8 +2,8 @@
  * cli/cmd_import.c - makes a trace of a memory snapshot that a PyTorch program dumped.
  *
  * For:            `vramscope import`.
- * Must not know:  how snapshots are read (store/memlist.h) and what a trace makes of them (import/importing.h).
- * Invariant:      no trace is begun before the snapshot is understood, to its last event.
+ * Must not know:  how a snapshot becomes a trace: cli/importer.h.
+ * Invariant:      what was left out is said.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,12 +11,9 @@
 
 #include "base/bytes.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "cli/cmds.h"
-#include "import/importing.h"
+#include "cli/importer.h"
 #include "import/partial.h"
-#include "replay/index.h"
-#include "store/memlist.h"
 
 #define OUT_DEFAULT "trace.db"
 
@@ -29,89 +26,16 @@ static const struct cli_option OPTIONS[] = {
     {NULL, 0, NULL, false, NULL},
 };
 
-/*
- * What is imported: a list and an import a device. busiest: the one with the most events, which a reader looks at first.
- */
-struct session {
-    const struct cli_args *args;
-    struct vs_memlist *lists;
-    struct imp_import *imports;
-    size_t count;
-    size_t busiest;
-};
-
-/* All devices, or that of --device. */
-static enum vs_status lists_read(struct session *s, struct vs_error *err)
+static enum vs_status device_get(const struct cli_args *args, int64_t *out, struct vs_error *err)
 {
-    const char *text = cli_args_value(s->args, "device");
-    const char *path = s->args->positionals[0];
-    int64_t device = 0;
+    const char *text = cli_args_value(args, "device");
     char *end = NULL;
-    enum vs_status st;
 
-    if (!text)
-        return sto_memlist_read_devices(path, &s->lists, &s->count, err);
-    device = strtoll(text, &end, 10);
-    if (end == text || *end || device < 0)
+    *out = text ? strtoll(text, &end, 10) : CLI_ALL_DEVICES;
+    if (text && (end == text || *end || *out < 0))
         return vs_fail(err, VS_E_USAGE, "import: --device cannot be `%s`; a number from 0 is right",
                        text);
-    s->lists = vs_calloc(1, sizeof(*s->lists));
-    s->count = 1;
-    st = sto_memlist_read_whole(path, device, s->lists, err);
-    return st;
-}
-
-static enum vs_status imports_make(struct session *s, struct vs_error *err)
-{
-    enum vs_status st = VS_OK;
-
-    s->imports = vs_calloc(s->count, sizeof(*s->imports));
-    for (size_t i = 0; i < s->count && !st; i++) {
-        struct imp_import *import = &s->imports[i];
-
-        st = imp_make(&s->lists[i], import, err);
-        if (st && !cli_args_has(s->args, "strict")) {
-            imp_release(import);
-            imp_make_partial(&s->lists[i], err->text, import);
-            st = VS_OK;
-        }
-        if (st)
-            vs_error_prefix(err, "%s", s->args->positionals[0]);
-        if (import->event_count > s->imports[s->busiest].event_count)
-            s->busiest = i;
-    }
-    return st;
-}
-
-static enum vs_status trace_write(struct session *s, const char *path, struct vs_error *err)
-{
-    const char *from = s->args->positionals[0];
-    struct sto_writer_options options = {.force = cli_args_has(s->args, "force")};
-    struct vs_error later = VS_ERROR_INIT;
-    struct sto_writer *writer = NULL;
-    enum vs_status st = sto_writer_open(path, &options, &writer, err);
-    enum vs_status closed;
-
-    if (st)
-        return st;
-    st = imp_write(s->imports, s->lists, s->count, strcmp(from, "-") == 0 ? "standard input" : from,
-                   writer, err);
-    closed = sto_writer_close(writer, !st, st ? &later : err);
-    /* who looks at it first makes it otherwise; that of several devices is never kept */
-    if (!st && !closed && s->count == 1)
-        (void)!rpl_index_make(path, s->imports->event_count, &later);
-    return st ? st : closed;
-}
-
-static void session_release(struct session *s)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        vs_memlist_release(&s->lists[i]);
-        if (s->imports)
-            imp_release(&s->imports[i]);
-    }
-    vs_free(s->lists);
-    vs_free(s->imports);
+    return VS_OK;
 }
 
 static void add_text(const struct imp_import *import, const struct vs_memlist *list,
@@ -169,7 +93,7 @@ static void import_json(const struct imp_import *import, const struct vs_memlist
     losses_json(import, IMP_LOSS_DROPPED, IMP_LOSS_COUNT, json);
 }
 
-static void add_json(const struct session *s, const char *path, struct vs_text *out)
+static void add_json(const struct cli_importer *s, const char *path, struct vs_text *out)
 {
     struct vs_json json;
 
@@ -188,7 +112,7 @@ static void add_json(const struct session *s, const char *path, struct vs_text *
     vs_json_end(&json);
 }
 
-static void add_all_text(const struct session *s, const char *path, struct vs_text *out)
+static void add_all_text(const struct cli_importer *s, const char *path, struct vs_text *out)
 {
     for (size_t i = 0; i < s->count; i++)
         add_text(&s->imports[i], &s->lists[i], path, out);
@@ -203,18 +127,21 @@ static void add_all_text(const struct session *s, const char *path, struct vs_te
 
 static int run(const struct cli_args *args)
 {
-    const char *path = cli_args_value(args, "out");
-    struct session s = {.args = args};
+    static const struct cli_fact NO_FACTS[] = {{NULL, NULL}};
+    const char *from = args->positionals[0];
+    const char *path = cli_args_has(args, "out") ? cli_args_value(args, "out") : OUT_DEFAULT;
+    struct cli_importer s = {.count = 0};
     struct vs_error err = VS_ERROR_INIT;
     struct vs_text text = {NULL, 0, 0};
-    enum vs_status st = lists_read(&s, &err);
+    int64_t device;
+    enum vs_status st = device_get(args, &device, &err);
     int status;
 
-    path = path ? path : OUT_DEFAULT;
     if (!st)
-        st = imports_make(&s, &err);
+        st = cli_importer_read(from, device, cli_args_has(args, "strict"), &s, &err);
     if (!st)
-        st = trace_write(&s, path, &err);
+        st = cli_importer_write(&s, strcmp(from, "-") == 0 ? "standard input" : from, NO_FACTS,
+                                path, cli_args_has(args, "force"), true, &err);
     if (st) {
         status = cli_fail(&err);
         goto out;
@@ -226,7 +153,7 @@ static int run(const struct cli_args *args)
     status = cli_print(&text);
 out:
     vs_text_release(&text);
-    session_release(&s);
+    cli_importer_release(&s);
     return status;
 }
 

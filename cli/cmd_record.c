@@ -1,8 +1,8 @@
 /*
- * cli/cmd_record.c - trains a net and records it.
+ * cli/cmd_record.c - trains a net and records it, or has a program recorded.
  *
  * For:            `vramscope record`.
- * Must not know:  how a net is run, or a trace written: lang/run.h and tracer/recorder.h do.
+ * Must not know:  how a net is run, or a trace written: lang/run.h and tracer/recorder.h do; programs: cli/record_program.h.
  * Invariant:      a net that is wrong is found out before any file is touched: one step without data and without a file comes first.
  */
 #include <errno.h>
@@ -19,6 +19,7 @@
 #include "cli/cmds.h"
 #include "cli/netfile.h"
 #include "cli/progress.h"
+#include "cli/record_program.h"
 #include "engine/device/kernels.h"
 #include "engine/device/plugin.h"
 #include "lang/run.h"
@@ -40,6 +41,11 @@ static const struct cli_option OPTIONS[] = {
     {"capacity", 0, "SIZE", false,
      "memory of the device, such as 8G (default: as much as is asked for)"},
     {"seed", 0, "N", false, "of all random numbers (default 0)"},
+    {"stacks", 0, "FRAMES", false,
+     "of a PyTorch program: python, or all, with C++ frames, which name ops and cost more "
+     "(default python)"},
+    {"history", 0, "N", false,
+     "of a PyTorch program: how many events are kept, the last ones (default 1000000)"},
     {"json", 0, NULL, false, "print what was recorded as JSON"},
     {NULL, 0, NULL, false, NULL},
 };
@@ -424,7 +430,7 @@ static int show(const struct plan *plan, bool is_oom)
     return status;
 }
 
-static int run(const struct cli_args *args)
+static int net_run(const struct cli_args *args)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct cli_netfile net = {NULL, NULL, 0};
@@ -458,17 +464,38 @@ static int run(const struct cli_args *args)
     return status;
 }
 
+static int run(const struct cli_args *args)
+{
+    if (!args->positional_count || cli_is_program(args->positionals[0]))
+        return cli_record_program(args);
+    if (args->command) {
+        fprintf(stderr, "vramscope: record: %s is a net, which takes no arguments behind --\n",
+                args->positionals[0]);
+        return 2;
+    }
+    return net_run(args);
+}
+
 const struct cli_cmd cli_cmd_record = {
     .name = "record",
-    .usage = "NET [-o trace.db] [--device DEVICE] [--TOGGLE VALUE …]",
-    .summary = "Train a net for a few steps and record every memory event",
-    .help = "NET is a net file, or a folder that holds net.py. Where the device runs out of "
-            "memory, what filled it is printed,\n"
-            "and the trace ends there.\n\n"
-            "  vramscope record sample_nets/lenet.py --batch 128 --checkpoint blocks -o lenet.db\n",
+    .usage = "NET [-o trace.db] [--device DEVICE] [--TOGGLE VALUE …] | [-o trace.db] -- PROGRAM "
+             "[ARG …]",
+    .summary = "Train a net, or run a CUDA program, and record every memory event",
+    .help =
+        "NET is a net file, or a folder that holds net.py. Where the device runs out of "
+        "memory, what filled it is printed,\n"
+        "and the trace ends there.\n\n"
+        "  vramscope record sample_nets/lenet.py --batch 128 --checkpoint blocks -o lenet.db\n\n"
+        "Behind -- stands any program with its arguments, which is run unchanged, and whose exit "
+        "status is kept. Of a Python\n"
+        "program that uses PyTorch on CUDA, PyTorch's own memory history is turned on and becomes "
+        "the trace. A file that may be\n"
+        "executed, and is no net, is a program without --, too. docs/programs.md says more.\n\n"
+        "  vramscope record -o train.db -- python3 train.py --epochs 1\n",
     .options = OPTIONS,
     .positionals_min = 1,
     .positionals_max = 1,
     .toggles = true,
+    .takes_command = true,
     .run = run,
 };

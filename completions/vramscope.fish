@@ -25,7 +25,7 @@ function __vramscope_pairs
     printf '%s\n' workspace=2.15 workspace=2.9 workspace=2.6
 end
 
-complete -c vramscope -n __fish_use_subcommand -f -a record -d 'Train a net for a few steps and record every memory event'
+complete -c vramscope -n __fish_use_subcommand -f -a record -d 'Train a net, or run a CUDA program, and record every memory event'
 complete -c vramscope -n __fish_use_subcommand -f -a import -d 'Make a trace of a memory snapshot that a PyTorch program dumped'
 complete -c vramscope -n __fish_use_subcommand -f -a report -d 'Show a trace\'s peak: what is in it, who holds it, per step and phase'
 complete -c vramscope -n __fish_use_subcommand -f -a tui -d 'Step through a trace like a debugger, and flip toggles'
@@ -42,6 +42,8 @@ complete -c vramscope -n '__fish_seen_subcommand_from record' -s f -l force -d '
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l device -x -a 'auto cpu meta' -d 'cpu: real arithmetic; cuda: the same on the GPU; meta: shapes and lifetimes only, no losses; auto: cuda where a GPU answers, else cpu (default)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l capacity -x -d 'memory of the device, such as 8G (default: as much as is asked for)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l seed -x -d 'of all random numbers (default 0)'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l stacks -x -d 'of a PyTorch program: python, or all, with C++ frames, which name ops and cost more (default python)'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l history -x -d 'of a PyTorch program: how many events are kept, the last ones (default 1000000)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l json -d 'print what was recorded as JSON'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l batch -x -a '' -d 'samples in a batch'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l accumulate -x -a '' -d 'split each batch into N parts and step the optimizer once for all of them'

@@ -25,38 +25,40 @@ static void program_folder(char *out, size_t size)
         *slash = '\0';
 }
 
-static void *load_from(const char *folder, const char *below, const char *name, char *reason,
-                       size_t reason_size)
+static bool is_in(const char *folder, const char *below, const char *name, char *out, size_t size)
 {
-    char path[PATH_MAX + 64];
-    void *library;
+    const int len = snprintf(out, size, "%s%s/vramscope_%s.so", folder, below, name);
 
-    snprintf(path, sizeof(path), "%s%s/vramscope_%s.so", folder, below, name);
-    if (access(path, R_OK) != 0)
-        return NULL;
-    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        snprintf(reason, reason_size, "%s", dlerror());
-    return library;
+    return len > 0 && (size_t)len < size && access(out, R_OK) == 0;
+}
+
+bool eng_plugin_find(const char *name, char *out, size_t size)
+{
+    const char *folder = getenv("VRAMSCOPE_PLUGINS");
+    char own[PATH_MAX];
+
+    program_folder(own, sizeof(own));
+    if ((folder && *folder && is_in(folder, "", name, out, size)) ||
+        is_in(own, "", name, out, size) || is_in(own, "/../lib/vramscope", name, out, size))
+        return true;
+    out[0] = '\0';
+    return false;
 }
 
 enum vs_status eng_device_open(const char *name, struct eng_device *out, struct vs_error *err)
 {
-    const char *folder = getenv("VRAMSCOPE_PLUGINS");
-    char own[PATH_MAX];
-    char reason[512] = "there is no such plug-in beside the program; `make cuda` builds it";
+    char path[PATH_MAX + 64];
     const struct eng_device_plugin *plugin;
-    void *library = NULL;
+    void *library;
 
-    program_folder(own, sizeof(own));
-    if (folder && *folder)
-        library = load_from(folder, "", name, reason, sizeof(reason));
+    if (!eng_plugin_find(name, path, sizeof(path)))
+        return vs_fail(err, VS_E_UNSUPPORTED,
+                       "device %s: there is no such plug-in beside the program; `make cuda` "
+                       "builds it",
+                       name);
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
-        library = load_from(own, "", name, reason, sizeof(reason));
-    if (!library)
-        library = load_from(own, "/../lib/vramscope", name, reason, sizeof(reason));
-    if (!library)
-        return vs_fail(err, VS_E_UNSUPPORTED, "device %s: %s", name, reason);
+        return vs_fail(err, VS_E_UNSUPPORTED, "device %s: %s", name, dlerror());
     plugin = dlsym(library, "eng_device_plugin");
     if (!plugin)
         return vs_fail(err, VS_E_UNSUPPORTED, "device %s: the library is no plug-in of vramscope",

@@ -8,6 +8,8 @@
 #ifndef ENG_DEVICE_PLUGIN_H
 #define ENG_DEVICE_PLUGIN_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -52,8 +54,14 @@ struct eng_device_plugin {
 };
 
 /*
- * Opens the device of the library vramscope_<name>.so in the folder of VRAMSCOPE_PLUGINS, beside the program, or in
- * ../lib/vramscope from there. The caller closes it; the library stays loaded.
+ * Where the library vramscope_<name>.so is: in the folder of VRAMSCOPE_PLUGINS, beside the program, or in ../lib/vramscope from there.
+ * False: in none of them, and
+ * `out` is empty.
+ */
+bool eng_plugin_find(const char *name, char *out, size_t size);
+
+/*
+ * Opens the device of the library vramscope_<name>.so, found as above. The caller closes it; the library stays loaded.
  *
  * VS_E_UNSUPPORTED: no such library, one that cannot be loaded, of another version, or there is no device; the text says which.
  */

@@ -1,0 +1,83 @@
+/*
+ * cli/importer.c - see importer.h.
+ *
+ * Must not know:  what was asked for on the command line.
+ * Invariant:      a trace that could not be written whole is not marked complete.
+ */
+#include "cli/importer.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "import/partial.h"
+#include "replay/index.h"
+#include "store/memlist.h"
+
+static enum vs_status lists_read(const char *path, int64_t device, struct cli_importer *s,
+                                 struct vs_error *err)
+{
+    if (device == CLI_ALL_DEVICES)
+        return sto_memlist_read_devices(path, &s->lists, &s->count, err);
+    s->lists = vs_calloc(1, sizeof(*s->lists));
+    s->count = 1;
+    return sto_memlist_read_whole(path, device, s->lists, err);
+}
+
+enum vs_status cli_importer_read(const char *path, int64_t device, bool is_strict,
+                                 struct cli_importer *out, struct vs_error *err)
+{
+    enum vs_status st = lists_read(path, device, out, err);
+
+    if (st)
+        return st;
+    out->imports = vs_calloc(out->count, sizeof(*out->imports));
+    for (size_t i = 0; i < out->count && !st; i++) {
+        struct imp_import *import = &out->imports[i];
+
+        st = imp_make(&out->lists[i], import, err);
+        if (st && !is_strict) {
+            imp_release(import);
+            imp_make_partial(&out->lists[i], err->text, import);
+            st = VS_OK;
+        }
+        if (st)
+            vs_error_prefix(err, "%s", path);
+        if (import->event_count > out->imports[out->busiest].event_count)
+            out->busiest = i;
+    }
+    return st;
+}
+
+enum vs_status cli_importer_write(struct cli_importer *s, const char *name,
+                                  const struct cli_fact *facts, const char *path, bool force,
+                                  bool is_whole, struct vs_error *err)
+{
+    struct sto_writer_options options = {.force = force};
+    struct vs_error later = VS_ERROR_INIT;
+    struct sto_writer *writer = NULL;
+    enum vs_status st = sto_writer_open(path, &options, &writer, err);
+    enum vs_status closed;
+
+    if (st)
+        return st;
+    st = imp_write(s->imports, s->lists, s->count, name, writer, err);
+    for (; facts->key && !st; facts++)
+        st = sto_writer_meta_set(writer, facts->key, facts->value, err);
+    closed = sto_writer_close(writer, !st && is_whole, st ? &later : err);
+    /* who looks at it first makes it otherwise; that of several devices is never kept */
+    if (!st && !closed && s->count == 1)
+        (void)!rpl_index_make(path, s->imports->event_count, &later);
+    return st ? st : closed;
+}
+
+void cli_importer_release(struct cli_importer *importer)
+{
+    for (size_t i = 0; i < importer->count; i++) {
+        vs_memlist_release(&importer->lists[i]);
+        if (importer->imports)
+            imp_release(&importer->imports[i]);
+    }
+    vs_free(importer->lists);
+    vs_free(importer->imports);
+    memset(importer, 0, sizeof(*importer));
+}

@@ -1,0 +1,339 @@
+/*
+ * cli/record_program.c - see record_program.h.
+ *
+ * For:            `vramscope record -- PROGRAM ARG…`.
+ * Must not know:  how a program is waited for (cli/launch.h), what a process wrote down (cli/record_process.h).
+ * Invariant:      nothing but traces is left behind.
+ */
+#include "cli/record_program.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "cli/cmds.h"
+#include "cli/launch.h"
+#include "cli/record_folder.h"
+#include "cli/record_process.h"
+#include "engine/device/plugin.h"
+#include "replay/report.h"
+#include "tracer/python_files.h"
+
+#define OUT_DEFAULT "trace.db"
+#define ENTRIES_DEFAULT 1000000u
+#define ENTRIES_MAX 1000000000u
+#define HEAD_BYTES 65536
+
+/* ---- what is it ---- */
+
+static bool defines(const char *text, const char *what)
+{
+    for (const char *at = text; (at = strstr(at, what)) != NULL; at++)
+        if (at == text || at[-1] == '\n')
+            return true;
+    return false;
+}
+
+bool cli_is_program(const char *path)
+{
+    char head[HEAD_BYTES + 1];
+    struct stat st;
+    FILE *file;
+    size_t len;
+
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || access(path, X_OK) != 0)
+        return false;
+    file = fopen(path, "rb");
+    len = file ? fread(head, 1, HEAD_BYTES, file) : 0;
+    if (file)
+        fclose(file);
+    head[len] = '\0';
+    if (len >= 4 && memcmp(head,
+                           "\x7f"
+                           "ELF",
+                           4) == 0)
+        return true;
+    return len >= 2 && memcmp(head, "#!", 2) == 0 &&
+           !(defines(head, "def model(") && defines(head, "def batch("));
+}
+
+/* ---- the plan ---- */
+
+/*
+ * argv     of the program, NULL-ended
+ * out      the trace; injected: where it is written to while the program runs, an absolute path
+ * library  the injection library; empty: there is none
+ */
+struct job {
+    const struct cli_args *args;
+    const char **argv;
+    const char *out;
+    char *injected;
+    bool force;
+    size_t entries;
+    const char *stacks;
+    char library[PATH_MAX];
+    struct cli_folder folder;
+    char *python_path;
+};
+
+static enum vs_status options_check(const struct cli_args *args, struct vs_error *err)
+{
+    static const char *const OF_NETS[] = {"device", "capacity", "seed"};
+
+    for (size_t i = 0; i < sizeof(OF_NETS) / sizeof(OF_NETS[0]); i++)
+        if (cli_args_has(args, OF_NETS[i]))
+            return vs_fail(err, VS_E_USAGE, "record: --%s is for nets; a program has its own ways",
+                           OF_NETS[i]);
+    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++)
+        if (vs_toggles_is_set(&args->toggles, (enum vs_toggle)i))
+            return vs_fail(err, VS_E_USAGE,
+                           "record: --%s is for nets; how a program trains is written in it",
+                           vs_toggle_info((enum vs_toggle)i)->name);
+    return VS_OK;
+}
+
+static void argv_make(struct job *job)
+{
+    const struct cli_args *args = job->args;
+    size_t count = 0;
+    size_t n = 0;
+
+    while (args->command && args->command[count])
+        count++;
+    job->argv = vs_calloc(count + 2, sizeof(*job->argv));
+    if (args->positional_count)
+        job->argv[n++] = args->positionals[0];
+    for (size_t i = 0; i < count; i++)
+        job->argv[n++] = args->command[i];
+}
+
+/* `path` from the root on, so that it means the same wherever the program goes. */
+static char *absolute(const char *path)
+{
+    struct vs_text text = {NULL, 0, 0};
+    char here[PATH_MAX];
+
+    if (*path != '/' && getcwd(here, sizeof(here)))
+        vs_text_addf(&text, "%s/", here);
+    vs_text_add(&text, path);
+    return vs_text_take(&text);
+}
+
+static enum vs_status job_fill(const struct cli_args *args, struct job *job, struct vs_error *err)
+{
+    enum vs_status st = options_check(args, err);
+
+    job->args = args;
+    job->out = cli_args_has(args, "out") ? cli_args_value(args, "out") : OUT_DEFAULT;
+    job->force = cli_args_has(args, "force");
+    job->stacks = cli_args_has(args, "stacks") ? cli_args_value(args, "stacks") : "python";
+    if (!st)
+        st = cli_args_count(args, "history", ENTRIES_DEFAULT, ENTRIES_MAX, &job->entries, err);
+    if (!st && !*job->out)
+        st = vs_fail(err, VS_E_USAGE, "record: --out needs the name of a file");
+    if (!st && strcmp(job->stacks, "python") != 0 && strcmp(job->stacks, "all") != 0)
+        st = vs_fail(err, VS_E_USAGE, "record: --stacks cannot be `%s`; legal: python, all",
+                     job->stacks);
+    if (st)
+        return st;
+    argv_make(job);
+    job->injected = absolute(job->out);
+    return VS_OK;
+}
+
+static void job_release(struct job *job)
+{
+    cli_folder_release(&job->folder);
+    vs_free(job->argv);
+    vs_free(job->injected);
+    vs_free(job->python_path);
+}
+
+/* ---- before ---- */
+
+/* What Python is given: the files, and what is wanted of them. */
+static enum vs_status folder_fill(struct job *job, struct vs_error *err)
+{
+    struct vs_text settings = {NULL, 0, 0};
+    struct trc_python_file file;
+    enum vs_status st = cli_folder_open(&job->folder, err);
+
+    for (size_t i = 0; !st && trc_python_file(i, &file); i++)
+        st = cli_folder_write(&job->folder, file.name, file.text, file.len, err);
+    vs_text_addf(&settings, "entries %zu\nstacks %s\n", job->entries ? job->entries : 1,
+                 job->stacks);
+    if (!st)
+        st = cli_folder_write(&job->folder, "settings", vs_text_get(&settings), settings.len, err);
+    vs_text_release(&settings);
+    return st;
+}
+
+static void set(struct cli_launch *launch, const char *name, const char *value)
+{
+    VS_ASSERT(launch->count < CLI_LAUNCH_SETTINGS_MAX);
+    launch->names[launch->count] = name;
+    launch->values[launch->count++] = value;
+}
+
+static void environment_fill(struct job *job, struct cli_launch *launch)
+{
+    const char *python_path = getenv("PYTHONPATH");
+    const char *other = getenv("CUDA_INJECTION64_PATH");
+    struct vs_text path = {NULL, 0, 0};
+
+    vs_text_addf(&path, "%s%s%s", job->folder.path, python_path && *python_path ? ":" : "",
+                 python_path ? python_path : "");
+    job->python_path = vs_text_take(&path);
+    set(launch, "PYTHONPATH", job->python_path);
+    if (other && *other) {
+        fprintf(stderr,
+                "vramscope: CUDA_INJECTION64_PATH is %s already: what the driver is asked "
+                "for is not recorded\n",
+                other);
+    } else if (eng_plugin_find("inject", job->library, sizeof(job->library))) {
+        set(launch, "CUDA_INJECTION64_PATH", job->library);
+        set(launch, "VRAMSCOPE_OUT", job->injected);
+    }
+}
+
+/* ---- after ---- */
+
+static void say_trace(const char *path, const char *what)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_report report = {.trace = NULL};
+    struct rpl_trace *trace = NULL;
+    char bytes[VS_BYTES_TEXT_MAX];
+    char events[VS_BYTES_TEXT_MAX];
+
+    if (rpl_trace_open(path, &trace, &err) || rpl_report_fill(&report, trace, 0, &err))
+        cli_fail(&err);
+    else
+        fprintf(stderr, "vramscope: %s: %s, %s events, peak %s in %s; `vramscope report %s`\n",
+                path, what, vs_bytes_exact_text(report.sum.events, events),
+                vs_bytes_text(report.sum.peak.allocated, bytes),
+                vs_phase_name(report.sum.peak.phase), path);
+    rpl_report_release(&report);
+    rpl_trace_free(trace);
+}
+
+static void say_process(const struct cli_process *p)
+{
+    char what[256];
+
+    if (p->error)
+        fprintf(stderr, "vramscope: pid %ld (%.100s): %s\n", (long)p->pid, p->program, p->error);
+    if (!p->dumped)
+        fprintf(stderr, "vramscope: pid %ld (%.100s) ended before PyTorch's history was written\n",
+                (long)p->pid, p->program);
+    if (!p->trace)
+        return;
+    snprintf(what, sizeof(what), "PyTorch's history of pid %ld (%.100s)%s", (long)p->pid,
+             p->program,
+             strcmp(p->dumped, "oom") == 0    ? " up to its out-of-memory"
+             : strcmp(p->dumped, "term") == 0 ? " up to SIGTERM"
+                                              : "");
+    say_trace(p->trace, what);
+}
+
+/* What the driver saw is in the way of what PyTorch saw: trace.driver.db. */
+static void driver_move(const struct job *job)
+{
+    char *name;
+
+    if (!job->library[0] || access(job->injected, F_OK) != 0)
+        return;
+    name = cli_trace_name(job->injected, "driver");
+    if (rename(job->injected, name) != 0)
+        fprintf(stderr, "vramscope: %s: cannot be renamed: %s\n", job->injected, strerror(errno));
+    vs_free(name);
+}
+
+static void say_end(const struct job *job, const struct cli_launch_end *end)
+{
+    if (end->signal)
+        fprintf(stderr, "vramscope: %s was ended by signal %d (%s)\n", job->argv[0], end->signal,
+                strsignal(end->signal));
+}
+
+static void nothing_recorded(const struct job *job)
+{
+    if (job->library[0])
+        fprintf(stderr, "vramscope: %s never called CUDA; there is no trace\n", job->argv[0]);
+    else
+        fprintf(stderr,
+                "vramscope: no PyTorch of %s used CUDA, and other programs are not seen, as "
+                "vramscope_inject.so is not there; there is no trace\n",
+                job->argv[0]);
+}
+
+static void collect(const struct job *job, const struct cli_launch_end *end)
+{
+    struct cli_processes processes;
+    bool has_first = false;
+
+    say_end(job, end);
+    cli_processes_read(job->folder.path, end->pid, &processes);
+    for (size_t i = 0; i < processes.count; i++) {
+        struct cli_process *p = &processes.items[i];
+        struct vs_error err = VS_ERROR_INIT;
+
+        if (p->dumped && !has_first)
+            driver_move(job);
+        if (p->dumped &&
+            cli_process_import(p, job->folder.path, job->out, !has_first, job->force, &err))
+            cli_fail(&err);
+        has_first = has_first || p->trace;
+        say_process(p);
+    }
+    if (!has_first && job->library[0] && access(job->injected, F_OK) == 0)
+        say_trace(job->out, "what the driver was asked for");
+    else if (!processes.count)
+        nothing_recorded(job);
+    cli_processes_release(&processes);
+}
+
+int cli_record_program(const struct cli_args *args)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct job job = {.args = NULL};
+    struct cli_launch launch = {.argv = NULL};
+    struct cli_launch_end end = {.status = 0};
+    enum vs_status st = job_fill(args, &job, &err);
+    int status = 0;
+
+    if (!st && !job.force && access(job.out, F_OK) == 0)
+        st = vs_fail(&err, VS_E_EXISTS,
+                     "%s: it exists already; --force replaces it, -o names another file", job.out);
+    if (!st) {
+        /* execvp takes char *const[] for historical reasons; it changes nothing */
+        launch.argv = (char *const *)(uintptr_t)job.argv;
+        launch.results_to_stderr = cli_args_has(args, "json");
+        st = cli_launch_check(&launch, &end, &err);
+    }
+    if (!st)
+        st = folder_fill(&job, &err);
+    if (!st) {
+        environment_fill(&job, &launch);
+        if (job.force)
+            unlink(job.injected);
+        st = cli_launch_run(&launch, &end, &err);
+    }
+    if (st) {
+        status = cli_fail(&err);
+        status = end.status ? end.status : status;
+    } else {
+        collect(&job, &end);
+        status = end.status;
+    }
+    job_release(&job);
+    return status;
+}

@@ -1,0 +1,182 @@
+"""Turns PyTorch's memory history on in a program that `vramscope record` runs, and writes it down.
+
+Everything begins when CUDA does: a program that imports torch and never touches a GPU is left alone. What is written lies in the
+recorder's folder, two files a process: NAME.status, one fact a line, and NAME.pickle, the snapshot, made at the end of the
+process, at out-of-memory, and on a SIGTERM that would end it. NAME is the time CUDA began and the process id.
+
+Nothing here may change what the program does: no output, no exception, no other exit status. What goes wrong is a fact of the
+status file.
+"""
+import atexit
+import os
+import sys
+import threading
+
+PICKLE_PROTOCOL = 4
+
+
+def settings_read(folder):
+    with open(os.path.join(folder, "settings")) as f:
+        return dict(line.rstrip("\n").split(" ", 1) for line in f)
+
+
+def one_line(text):
+    return " ".join(str(text).split())
+
+
+class History:
+    """PyTorch's memory history of this process. pid: the process it was begun in; None: not yet."""
+
+    def __init__(self, folder, torch):
+        self.folder = folder
+        self.torch = torch
+        self.pid = None
+        self.path = None
+        self.ooms = 0
+        self.is_dumping = False
+
+    def say(self, fact, text=""):
+        try:
+            with open(self.path + ".status", "a") as f:
+                f.write("%s %s\n" % (fact, one_line(text)))
+        except Exception:
+            pass
+
+    def attempt(self, what, function, *args):
+        try:
+            return function(*args)
+        except Exception as e:
+            self.say("error", "%s: %s: %s" % (what, type(e).__name__, e))
+
+    # ---- when CUDA begins ----
+
+    def begin(self):
+        import time
+
+        if self.pid == os.getpid():
+            return
+        self.pid = os.getpid()
+        self.path = os.path.join(self.folder, "%d-%d" % (time.time_ns(), self.pid))
+        self.ooms = 0
+        self.is_dumping = False
+        self.say("pid", self.pid)
+        self.say("program", " ".join(getattr(sys, "argv", None) or ["python"]))
+        self.say("torch", getattr(self.torch, "__version__", "unknown"))
+        if os.environ.get("RANK"):
+            self.say("rank", os.environ["RANK"])
+        self.attempt("memory history", self.turn_on)
+        self.attempt("out of memory", self.watch_oom)
+        self.attempt("os._exit", self.watch_exit)
+        self.attempt("SIGTERM", self.watch_term)
+
+    def turn_on(self):
+        settings = settings_read(self.folder)
+        record = self.torch.cuda.memory._record_memory_history
+        entries = int(settings["entries"])
+        try:
+            record("all", context="all", stacks=settings["stacks"], max_entries=entries)
+        except TypeError:  # 2.0 has other words, and they are about one device
+            for device in range(self.torch.cuda.device_count()):
+                record(True, record_context=True, trace_alloc_max_entries=entries,
+                       trace_alloc_record_context=True, device=device)
+        self.say("history", "on")
+
+    def watch_oom(self):
+        self.torch._C._cuda_attach_out_of_memory_observer(self.on_oom)
+
+    def watch_exit(self):
+        """What ends by os._exit, as a forked process of multiprocessing does, runs no atexit."""
+        leave = os._exit
+
+        def _exit(status):
+            # Of another thread it may be the way out of a program whose allocator hangs.
+            if threading.current_thread() is threading.main_thread():
+                self.dump("exit")
+            leave(status)
+
+        _exit.__doc__ = leave.__doc__
+        os._exit = _exit
+
+    def watch_term(self):
+        import signal
+
+        if (threading.current_thread() is not threading.main_thread()
+                or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL):
+            return
+        signal.signal(signal.SIGTERM, self.on_term)
+
+        def in_child():
+            if signal.getsignal(signal.SIGTERM) == self.on_term:
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+        os.register_at_fork(after_in_child=in_child)
+
+    # ---- when something happens ----
+
+    def on_oom(self, *_):
+        """The end has all of this in it. This is for a program that does not get there; of many, few are written."""
+        self.ooms += 1
+        if self.ooms & (self.ooms - 1) == 0:
+            self.dump("oom")
+
+    def on_term(self, number, frame):
+        import signal
+
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        self.dump("term")
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    def recorder_is_gone(self):
+        """The recorder holds a lock as long as it lives; nobody else would take this folder away."""
+        import fcntl
+
+        try:
+            with open(os.path.join(self.folder, "lock")) as f:
+                fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+    def dump(self, why):
+        if self.pid != os.getpid() or self.is_dumping:
+            return
+        self.is_dumping = True
+        try:
+            if self.recorder_is_gone():
+                import shutil
+
+                shutil.rmtree(self.folder, ignore_errors=True)
+                self.pid = None
+            else:
+                self.write(why)
+        except BaseException as e:  # ^C among them: whoever presses it wants out
+            self.say("error", "%s: %s: %s" % (why, type(e).__name__, e))
+        self.is_dumping = False
+
+    def write(self, why):
+        import gc
+        import pickle
+
+        is_collecting = gc.isenabled()
+        gc.disable()  # millions of small objects, none of them garbage
+        part = self.path + ".part"
+        try:
+            snapshot = self.torch.cuda.memory._snapshot()
+            with open(part, "wb") as f:
+                pickle.dump(snapshot, f, PICKLE_PROTOCOL)
+            os.rename(part, self.path + ".pickle")
+            self.say("dump", why)
+        except BaseException:
+            if os.path.exists(part):
+                os.unlink(part)
+            raise
+        finally:
+            if is_collecting:
+                gc.enable()
+
+
+def attach(folder, torch):
+    history = History(folder, torch)
+    atexit.register(history.dump, "exit")
+    torch.cuda._lazy_call(history.begin)
