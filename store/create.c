@@ -25,7 +25,7 @@ struct view {
 };
 
 /*
- * `image`, a trace of the version before today's with all tables and no view, and `views`: tools/empty_trace.c prints them when vramscope is built.
+ * `image`, a trace with all tables and no view, and `views`: tools/empty_trace.c prints them when vramscope is built.
  */
 #include "empty_trace.inc"
 
@@ -183,9 +183,12 @@ static enum vs_status view_add(const struct sto_db *db, sqlite3_stmt *stmt, cons
 enum vs_status sto_create_views(const struct sto_db *db, struct vs_error *err)
 {
     sqlite3_stmt *stmt = NULL;
+    sqlite3_int64 version = 0;
     char sql[64];
-    enum vs_status st;
+    enum vs_status st = sto_db_number(db, "PRAGMA user_version", &version, err);
 
+    if (st || version != STO_MIGRATE_BEGUN)
+        return st; /* someone else was here first */
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, NULL);
     st = sto_db_prepare(db, "INSERT INTO sqlite_schema VALUES ('view', ?1, ?1, 0, ?2)", &stmt, err);
@@ -195,4 +198,23 @@ enum vs_status sto_create_views(const struct sto_db *db, struct vs_error *err)
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 0, NULL);
     snprintf(sql, sizeof(sql), "PRAGMA user_version = %d", sto_migrate_current());
     return st ? st : sto_db_exec(db, sql, err);
+}
+
+enum vs_status sto_create_finish(const struct sto_db *db, struct vs_error *err)
+{
+    int version = 0;
+    enum vs_status st = sto_migrate_version(db, sto_migrate_current(), &version, err);
+
+    if (!st && version != STO_MIGRATE_BEGUN)
+        return VS_OK;
+    if (!st)
+        st = sto_db_exec(db, "BEGIN IMMEDIATE", err);
+    if (st)
+        return st;
+    st = sto_create_views(db, err);
+    if (!st)
+        st = sto_db_exec(db, "COMMIT", err);
+    if (st)
+        sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL); /* the first failure is told */
+    return st;
 }

@@ -15,8 +15,7 @@
 #include "store/db_internal.h"
 
 /*
- * Make an empty trace at `path`: beside it under another name first, then renamed. It is of the version before today's: a reader would bring it up to
- * date, as any other.
+ * Make an empty trace at `path`: beside it under another name first, then renamed. Its views are missing still.
  *
  * is_forced  replace a file that is there. Without it, VS_E_EXISTS.
  * VS_E_IO: the folder is missing, full, not writable, or `path` is no regular file. Nothing is left behind on failure.
@@ -24,10 +23,13 @@
 VS_MUST_USE enum vs_status sto_create(const char *path, bool is_forced, struct vs_error *err);
 
 /*
- * Bring the new trace up to date: to be called in the first transaction on it, of a connection that will not use the views. They are put into
- * sqlite_schema as the rows they are: to have SQLite read their 20 KB of text, here and in opening a file that has them, took a third of what a small
- * trace costs.
+ * Put the views in, inside a transaction for writing; nothing happens where they are. Whoever writes a new trace does so in the first transaction, on a
+ * connection that will not use them: they become rows of sqlite_schema as they are, because having SQLite read their 20 KB of text, here and in opening
+ * a file that has them, took a third of what a small trace costs.
  */
 VS_MUST_USE enum vs_status sto_create_views(const struct sto_db *db, struct vs_error *err);
+
+/* The same in a transaction of its own, for a trace that was left before its first one. VS_E_FORMAT, VS_E_VERSION: as sto_migrate_version. */
+VS_MUST_USE enum vs_status sto_create_finish(const struct sto_db *db, struct vs_error *err);
 
 #endif

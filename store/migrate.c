@@ -28,9 +28,9 @@ int sto_migrate_current(void)
     return all_steps[STEP_COUNT - 1].version;
 }
 
-int sto_migrate_readable(void)
+bool sto_migrate_is_readable(int version)
 {
-    return OLDEST_READABLE;
+    return version == STO_MIGRATE_BEGUN || version >= OLDEST_READABLE;
 }
 
 enum vs_status sto_migrate_version(const struct sto_db *db, int newest, int *version,
@@ -45,7 +45,7 @@ enum vs_status sto_migrate_version(const struct sto_db *db, int newest, int *ver
         st = sto_db_number(db, "PRAGMA user_version", &found, err);
     if (st)
         return st;
-    if (id != STO_APPLICATION_ID || found < 1)
+    if (id != STO_APPLICATION_ID || found < STO_MIGRATE_BEGUN)
         return vs_fail(err, VS_E_FORMAT, "%s: an SQLite file, but not a trace of vramscope",
                        db->path);
     if (found > newest)

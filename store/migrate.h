@@ -8,6 +8,7 @@
 #ifndef STO_MIGRATE_H
 #define STO_MIGRATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/attr.h"
@@ -20,11 +21,14 @@ struct sto_migrate_step {
     enum vs_status (*apply)(const struct sto_db *db, struct vs_error *err);
 };
 
+/* A file of the newest version that has no views yet: store/create.h. */
+#define STO_MIGRATE_BEGUN 0
+
 /* The version that this program writes. */
 int sto_migrate_current(void);
 
-/* The oldest version that can be read without being brought up to date, where the file may not be written. */
-int sto_migrate_readable(void);
+/* Can a file of this version be read without being brought up to date, where it may not be written? */
+bool sto_migrate_is_readable(int version);
 
 /* The version of the file. VS_E_FORMAT: no trace. VS_E_VERSION: newer than `newest`; the message names both. */
 VS_MUST_USE enum vs_status sto_migrate_version(const struct sto_db *db, int newest, int *version,
@@ -33,7 +37,7 @@ VS_MUST_USE enum vs_status sto_migrate_version(const struct sto_db *db, int newe
 /* Make a trace of the empty database that `db` is. */
 VS_MUST_USE enum vs_status sto_migrate_create(const struct sto_db *db, struct vs_error *err);
 
-/* Bring the trace up to the newest version. Nothing happens where it is. `db` is writable. */
+/* Bring a trace of version 1 or later up to the newest version. Nothing happens where it is. `db` is writable. */
 VS_MUST_USE enum vs_status sto_migrate_update(const struct sto_db *db, struct vs_error *err);
 
 /*

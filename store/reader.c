@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "store/chunk_internal.h"
 #include "store/codec.h"
+#include "store/create.h"
 #include "store/db_internal.h"
 #include "store/devices_internal.h"
 #include "store/migrate.h"
@@ -329,7 +330,7 @@ static enum vs_status path_check(const char *path, struct vs_error *err)
 static enum vs_status connection_open(struct sto_reader *r, struct vs_error *err)
 {
     struct vs_error first = VS_ERROR_INIT;
-    int version = 0;
+    int version = -1;
     enum vs_status st;
 
     st = sto_db_open(&r->db, r->path, false, &first);
@@ -345,8 +346,10 @@ static enum vs_status connection_open(struct sto_reader *r, struct vs_error *err
         sto_db_close(&r->db);
     st = sto_db_open(&r->db, r->path, true, err);
     if (!st)
+        st = sto_create_finish(&r->db, err);
+    if (!st)
         st = sto_migrate_update(&r->db, err);
-    if (st != VS_E_IO || version < sto_migrate_readable())
+    if (st != VS_E_IO || !sto_migrate_is_readable(version))
         return st;
     /* it may not be written; as it is it can be read, too */
     if (r->db.handle)

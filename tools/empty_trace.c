@@ -6,7 +6,7 @@
  * Invariant:      the same schema and the same SQLite give the same bytes.
  *
  * To make the tables by SQL took longer than importing a small snapshot, and half of that was SQLite parsing the views, which nobody asks while a
- * trace is written. So the image has the tables alone, in the version before today's, and the views' rows stand beside it.
+ * trace is written. So the image has the tables alone and says that it is only begun, and the views' rows stand beside it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -79,7 +79,7 @@ static enum vs_status image_print(const struct sto_db *db, struct vs_error *err)
     char sql[64];
     enum vs_status st = views_drop(db, err);
 
-    snprintf(sql, sizeof(sql), "VACUUM; PRAGMA user_version = %d", sto_migrate_current() - 1);
+    snprintf(sql, sizeof(sql), "VACUUM; PRAGMA user_version = %d", STO_MIGRATE_BEGUN);
     if (!st)
         st = sto_db_exec(db, sql, err);
     if (st)
