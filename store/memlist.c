@@ -160,22 +160,6 @@ out:
     return st;
 }
 
-/* Lists of the devices whose bits are set in `devices`; the bytes are a snapshot's, unpacked. */
-static enum vs_status devices_read(const struct bytes *bytes, uint64_t devices,
-                                   struct vs_memlist **out, size_t *count, struct vs_error *err)
-{
-    enum vs_status st = VS_OK;
-
-    for (int64_t device = 0; device < 64 && !st; device++) {
-        if (!(devices >> device & 1))
-            continue;
-        *out = vs_realloc(*out, *count + 1, sizeof(**out));
-        memset(&(*out)[*count], 0, sizeof(**out));
-        st = sto_snapshot_read(bytes->at, bytes->len, device, &(*out)[(*count)++], err);
-    }
-    return st;
-}
-
 static void lists_release(struct vs_memlist **lists, size_t *count)
 {
     for (size_t i = 0; i < *count; i++)
@@ -191,21 +175,19 @@ enum vs_status sto_memlist_read_devices(const char *path, struct vs_memlist **ou
     struct bytes bytes = {NULL, 0, 0};
     enum vs_status st = file_read(path, &bytes, err);
 
-    *out = vs_calloc(1, sizeof(**out));
-    *count = 1;
+    *out = NULL;
+    *count = 0;
     if (st)
         goto out;
     st = whole_check(&bytes, err);
     if (!st && sto_html_is(bytes.at, bytes.len))
         st = sto_html_unpack(bytes.at, bytes.len, &bytes.len, err);
-    if (!st)
+    if (!st && sto_snapshot_is(bytes.at, bytes.len)) {
+        st = sto_snapshot_read_all(bytes.at, bytes.len, out, count, err);
+    } else if (!st) {
+        *out = vs_calloc(1, sizeof(**out));
+        *count = 1;
         st = sto_memlist_parse(bytes.at, bytes.len, STO_SNAPSHOT_FIRST, *out, err);
-    if (!st && ((*out)->devices & ((*out)->devices - 1))) {
-        const uint64_t devices = (*out)->devices;
-
-        vs_memlist_release(*out);
-        *count = 0;
-        st = devices_read(&bytes, devices, out, count, err);
     }
     if (st)
         vs_error_prefix(err, "%s", strcmp(path, "-") == 0 ? "standard input" : path);

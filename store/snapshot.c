@@ -81,9 +81,15 @@ struct row {
     uint64_t has;
 };
 
-/* left: how many more records may come out. actions, categories: the texts that stood for each last. */
+/*
+ * with_events, with_segments: devices, as bits. Of the one being read: list, notes, device, left: how many more records may come out. actions,
+ * categories: the texts that stood for each last.
+ */
 struct reading {
     struct sto_pickle *p;
+    size_t len;
+    struct sto_value top, segments, traces;
+    uint64_t with_events, with_segments;
     struct vs_memlist *list;
     struct sto_stacks stacks;
     struct sto_notes notes;
@@ -274,12 +280,12 @@ static int by_address(const void *a, const void *b)
     return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static enum vs_status segments_read(struct reading *r, struct sto_value segments)
+static enum vs_status segments_read(struct reading *r)
 {
     enum vs_status st = VS_OK;
 
-    for (size_t i = 0; i < sto_value_count(r->p, segments) && !st; i++) {
-        struct sto_value segment = sto_value_at(r->p, segments, i);
+    for (size_t i = 0; i < sto_value_count(r->p, r->segments) && !st; i++) {
+        struct sto_value segment = sto_value_at(r->p, r->segments, i);
 
         if ((int64_t)device_of(r, segment) == r->device)
             st = segment_read(r, segment);
@@ -400,14 +406,14 @@ static enum vs_status event_read(struct reading *r, struct sto_value v)
     return VS_OK;
 }
 
-static enum vs_status events_read(struct reading *r, struct sto_value traces)
+static enum vs_status events_read(struct reading *r)
 {
     struct sto_value trace;
     enum vs_status st = VS_OK;
 
-    if (r->device < 0 || (uint64_t)r->device >= sto_value_count(r->p, traces))
+    if (r->device < 0 || (uint64_t)r->device >= sto_value_count(r->p, r->traces))
         return VS_OK;
-    trace = sto_value_at(r->p, traces, (size_t)r->device);
+    trace = sto_value_at(r->p, r->traces, (size_t)r->device);
     if (sto_value_type(trace) != STO_LIST)
         return wrong(r, "the snapshot", KEY_TRACES);
     for (size_t i = 0; i < sto_value_count(r->p, trace) && !st; i++) {
@@ -421,30 +427,27 @@ static enum vs_status events_read(struct reading *r, struct sto_value traces)
 /* ---- the device ---- */
 
 /* The devices that have events, and those that have segments, as bits; PyTorch counts at most 64. */
-static void devices_find(const struct reading *r, struct sto_value segments,
-                         struct sto_value traces, uint64_t *with_events, uint64_t *with_segments)
+static void devices_find(struct reading *r)
 {
-    *with_events = 0;
-    *with_segments = 0;
-    for (size_t i = 0; i < sto_value_count(r->p, traces) && i < 64; i++)
-        if (sto_value_count(r->p, sto_value_at(r->p, traces, i)))
-            *with_events |= UINT64_C(1) << i;
-    for (size_t i = 0; i < sto_value_count(r->p, segments); i++) {
-        uint64_t device = device_of(r, sto_value_at(r->p, segments, i));
+    for (size_t i = 0; i < sto_value_count(r->p, r->traces) && i < 64; i++)
+        if (sto_value_count(r->p, sto_value_at(r->p, r->traces, i)))
+            r->with_events |= UINT64_C(1) << i;
+    for (size_t i = 0; i < sto_value_count(r->p, r->segments); i++) {
+        uint64_t device = device_of(r, sto_value_at(r->p, r->segments, i));
 
         if (device < 64)
-            *with_segments |= UINT64_C(1) << device;
+            r->with_segments |= UINT64_C(1) << device;
     }
 }
 
-static enum vs_status device_choose(struct reading *r, uint64_t with_events, uint64_t with_segments)
+static enum vs_status device_choose(struct reading *r)
 {
-    uint64_t among = with_events ? with_events : with_segments;
+    uint64_t among = r->with_events ? r->with_events : r->with_segments;
     const bool takes_first = r->device == STO_SNAPSHOT_FIRST;
     struct vs_text text = {NULL, 0, 0};
 
     if (r->device != STO_SNAPSHOT_ANY && !takes_first) {
-        if (r->device < 64 && (with_events | with_segments) >> r->device & 1)
+        if (r->device < 64 && (r->with_events | r->with_segments) >> r->device & 1)
             return VS_OK;
         return vs_fail(r->err, VS_E_VALUE, "the snapshot has nothing of device %" PRId64,
                        r->device);
@@ -479,38 +482,67 @@ static void conf_read(struct reading *r, struct sto_value top)
         r->list->conf = vs_strndup(text, len);
 }
 
-static enum vs_status top_read(struct reading *r)
+/* One device into a list of its own; once for each. */
+static enum vs_status device_read(struct reading *r, int64_t device, struct vs_memlist *list)
 {
-    struct sto_value top = sto_pickle_top(r->p);
-    struct sto_value segments = top;
-    struct sto_value traces = {0};
-    uint64_t with_events;
-    uint64_t with_segments;
     enum vs_status st;
 
-    if (sto_value_type(top) != STO_LIST && !get_list(r, top, KEY_SEGMENTS, &segments))
-        return vs_fail(r->err, VS_E_FORMAT,
-                       "it is a pickle, but no memory snapshot: it has no `segments`");
-    if (sto_value_type(top) == STO_DICT && get(r, top, KEY_TRACES, &traces) &&
-        sto_value_type(traces) != STO_LIST)
-        return wrong(r, "the snapshot", KEY_TRACES);
-    devices_find(r, segments, traces, &with_events, &with_segments);
-    st = device_choose(r, with_events, with_segments);
-    r->list->devices = with_events | with_segments;
+    r->list = list;
+    r->device = device;
+    r->left = r->len / RECORD_BYTES + RECORDS_ANY;
+    r->stacks.list = list;
+    sto_stacks_begin(&r->stacks);
+    r->notes = (struct sto_notes){.pickle = r->p, .list = list};
+    sto_notes_begin(&r->notes);
+    st = device_choose(r);
+    list->devices = r->with_events | r->with_segments;
     if (!st)
-        st = segments_read(r, segments);
-    r->list->device = st ? 0 : (uint64_t)r->device;
+        st = segments_read(r);
+    list->device = st ? 0 : (uint64_t)r->device;
     if (!st)
-        st = events_read(r, traces);
-    if (!st && sto_value_type(top) == STO_DICT)
-        conf_read(r, top);
-    if (!st && !sto_notes_read(&r->notes, top, r->left))
+        st = events_read(r);
+    if (!st && sto_value_type(r->top) == STO_DICT)
+        conf_read(r, r->top);
+    if (!st && !sto_notes_read(&r->notes, r->top, r->left))
         st = vs_fail(r->err, VS_E_FORMAT,
                      "`external_annotations` are not what PyTorch writes: no list of names with "
                      "stage and time");
-    r->list->has_addresses = true;
-    r->list->has_state = true;
+    list->has_addresses = true;
+    list->has_state = true;
     return st;
+}
+
+/* Lets go of nothing where it fails: reading_end does. */
+static enum vs_status reading_begin(struct reading *r, const char *bytes, size_t len,
+                                    struct vs_error *err)
+{
+    enum vs_status st = sto_pickle_read(bytes, len, &r->p, err);
+
+    if (st)
+        return st;
+    r->len = len;
+    r->err = err;
+    for (size_t i = 0; i < KEY_COUNT; i++)
+        r->keys[i] = sto_pickle_key(r->p, KEY_NAMES[i]);
+    r->columns = sto_columns_new(r->p, KEY_NAMES, KEY_COUNT);
+    r->stacks.pickle = r->p;
+    r->top = sto_pickle_top(r->p);
+    r->segments = r->top;
+    if (sto_value_type(r->top) != STO_LIST && !get_list(r, r->top, KEY_SEGMENTS, &r->segments))
+        return vs_fail(r->err, VS_E_FORMAT,
+                       "it is a pickle, but no memory snapshot: it has no `segments`");
+    if (sto_value_type(r->top) == STO_DICT && get(r, r->top, KEY_TRACES, &r->traces) &&
+        sto_value_type(r->traces) != STO_LIST)
+        return wrong(r, "the snapshot", KEY_TRACES);
+    devices_find(r);
+    return VS_OK;
+}
+
+static void reading_end(struct reading *r)
+{
+    sto_stacks_release(&r->stacks);
+    sto_columns_free(r->columns);
+    sto_pickle_free(r->p);
 }
 
 bool sto_snapshot_is(const char *bytes, size_t len)
@@ -523,24 +555,29 @@ bool sto_snapshot_is(const char *bytes, size_t len)
 enum vs_status sto_snapshot_read(const char *bytes, size_t len, int64_t device,
                                  struct vs_memlist *out, struct vs_error *err)
 {
-    struct reading r = {
-        .list = out, .device = device, .left = len / RECORD_BYTES + RECORDS_ANY, .err = err};
-    enum vs_status st = sto_pickle_read(bytes, len, &r.p, err);
+    struct reading r = {.p = NULL};
+    enum vs_status st = reading_begin(&r, bytes, len, err);
 
-    if (st)
-        return st;
-    for (size_t i = 0; i < KEY_COUNT; i++)
-        r.keys[i] = sto_pickle_key(r.p, KEY_NAMES[i]);
-    r.columns = sto_columns_new(r.p, KEY_NAMES, KEY_COUNT);
-    r.stacks.pickle = r.p;
-    r.stacks.list = out;
-    sto_stacks_begin(&r.stacks);
-    r.notes.pickle = r.p;
-    r.notes.list = out;
-    sto_notes_begin(&r.notes);
-    st = top_read(&r);
-    sto_stacks_release(&r.stacks);
-    sto_columns_free(r.columns);
-    sto_pickle_free(r.p);
+    if (!st)
+        st = device_read(&r, device, out);
+    reading_end(&r);
+    return st;
+}
+
+enum vs_status sto_snapshot_read_all(const char *bytes, size_t len, struct vs_memlist **out,
+                                     size_t *count, struct vs_error *err)
+{
+    struct reading r = {.p = NULL};
+    enum vs_status st = reading_begin(&r, bytes, len, err);
+    const uint64_t devices = r.with_events | r.with_segments;
+
+    *count = devices & (devices - 1) ? (size_t)__builtin_popcountll(devices) : 1;
+    *out = vs_calloc(*count, sizeof(**out));
+    if (!st && *count == 1)
+        st = device_read(&r, STO_SNAPSHOT_FIRST, *out);
+    for (int64_t device = 0, i = 0; device < 64 && *count > 1 && !st; device++)
+        if (devices >> device & 1)
+            st = device_read(&r, device, &(*out)[i++]);
+    reading_end(&r);
     return st;
 }

@@ -30,4 +30,12 @@ bool sto_snapshot_is(const char *bytes, size_t len);
 VS_MUST_USE enum vs_status sto_snapshot_read(const char *bytes, size_t len, int64_t device,
                                              struct vs_memlist *out, struct vs_error *err);
 
+/*
+ * Read the parts of all devices that have events or segments, a list each in order of their numbers; where there is none, one list as of
+ * STO_SNAPSHOT_FIRST. The bytes are gone through once. *out and what is in it are the caller's, also on failure. Errors as above.
+ */
+VS_MUST_USE enum vs_status sto_snapshot_read_all(const char *bytes, size_t len,
+                                                 struct vs_memlist **out, size_t *count,
+                                                 struct vs_error *err);
+
 #endif

@@ -200,7 +200,7 @@ static const struct sto_frame *frame_get(struct sto_stacks *stacks, struct sto_v
     /* the mark of a list is a stack's number */
     if (sto_value_type(v) != STO_DICT)
         return &NOTHING;
-    if (mark)
+    if (mark > stacks->list_frames)
         return &stacks->frames[mark - 1];
     stacks->frames =
         vs_grow(stacks->frames, stacks->frame_count, &stacks->frame_cap, sizeof(*stacks->frames));
@@ -299,6 +299,8 @@ static void look(struct sto_stacks *stacks, struct sto_value frames, struct sto_
 void sto_stacks_begin(struct sto_stacks *stacks)
 {
     words_begin(stacks->words);
+    stacks->list_items = stacks->count;
+    stacks->list_frames = stacks->frame_count;
     stacks->key_name = sto_pickle_key(stacks->pickle, "name");
     stacks->key_filename = sto_pickle_key(stacks->pickle, "filename");
     stacks->key_line = sto_pickle_key(stacks->pickle, "line");
@@ -321,7 +323,7 @@ const struct sto_stack *sto_stacks_get(struct sto_stacks *stacks, struct sto_val
 
     if (sto_value_type(frames) != STO_LIST)
         return &NOTHING;
-    if (mark)
+    if (mark > stacks->list_items)
         return &stacks->items[mark - 1];
     stacks->items = vs_grow(stacks->items, stacks->count, &stacks->cap, sizeof(*stacks->items));
     stack = &stacks->items[stacks->count++];

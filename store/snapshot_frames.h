@@ -24,16 +24,19 @@ struct sto_stack {
 struct sto_frame;
 #define STO_WORD_KINDS 256
 
-/* Zero-initialise, then set pickle and list and call _begin. words: those that begin with two letters of a kind, as bits. */
+/*
+ * Zero-initialise, then set pickle and list and call _begin; likewise for another list of the same pickle. words: those that begin with two letters of a
+ * kind, as bits. list_items, list_frames: how many there were before the list's own.
+ */
 struct sto_stacks {
     struct sto_pickle *pickle;
     struct vs_memlist *list;
     uint32_t key_name, key_filename, key_line;
     uint32_t forward, module; /* the strings that tell a module's forward */
     struct sto_stack *items;  /* a stack's mark is its number here and one */
-    size_t count, cap;
+    size_t count, cap, list_items;
     struct sto_frame *frames; /* likewise of a frame, which many stacks share */
-    size_t frame_count, frame_cap;
+    size_t frame_count, frame_cap, list_frames;
     uint32_t words[STO_WORD_KINDS];
     uint32_t *python; /* the frames of the stack that is looked at */
     size_t python_count, python_cap;
