@@ -48,7 +48,7 @@ SETUP := $(if $(filter demo test check setup,$(MAKECMDGOALS)),$(B)/setup.done)
 NVCC := $(firstword $(wildcard $(addsuffix /nvcc,$(subst :, ,$(PATH)) $(CUDA_HOME)/bin /usr/local/cuda/bin)))
 
 .PHONY: all demo test tests check help install setup clean format format-check hdr-check layer-check \
-        globals-check bench golden fuzz test-threads test-cuda cuda
+        globals-check bench golden fuzz test-threads test-cuda cuda gpu-tests
 .SECONDARY:
 
 all: $(B)/vramscope ## build the program
@@ -201,6 +201,14 @@ $(GPU_TESTS): %: %.o $(GPU_LIB) $(TEST_LIBS)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(TEST_LIBS) -lcmocka $(LDLIBS)
 TESTS += $(B)/tests/gpu/test_gpu_copy $(B)/tests/gpu/test_gpu_index
+# Ops, nets, events and steps of a plug-in against the CPU and meta.
+GPU_CHECK := $(B)/tests/gpu/check
+GPU_CHECK_OBJ := $(patsubst %,$(B)/tests/gpu/%.o,gpu check check_ops check_nets check_events check_steps)
+$(GPU_CHECK): $(GPU_CHECK_OBJ) $(TEST_LIBS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TEST_LIBS) -lcmocka $(LDLIBS)
+gpu-tests: $(GPU_TESTS) $(GPU_CHECK) ## build what tests/gpu/run.sh runs beside the program and the plug-in
+
 
 # What the device asks of CUDA's libraries, over a table of the test's own: needs their headers, not them.
 CUDA_TEST := $(B)/tests/engine/device/cuda/test_api
@@ -211,7 +219,7 @@ $(CUDA_TEST): $(CUDA_TEST_OBJ) $(CUDA_SRC:%.cu=$(B)/twin/%.o) $(TEST_LIBS)
 	$(Q)$(CXX) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(TEST_LIBS) -lcmocka $(LDLIBS)
 TESTS += $(if $(wildcard $(CUDA_DIR)/include/cudnn.h),$(CUDA_TEST))
 
--include $(CUDA_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(GPU_TESTS:%=%.d) $(GPU_LIB:.o=.d)
+-include $(CUDA_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(GPU_TESTS:%=%.d) $(GPU_LIB:.o=.d) $(GPU_CHECK_OBJ:.o=.d)
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(HELP_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d) $(patsubst %.c,$(B)/%.d,$(wildcard tests/fuzz/*.c)) $(BENCH_SRC:%.c=$(B)/%.d) $(BENCH_OBJ:.o=.d) $(EMPTY_TRACE).d
 
 tests: $(TESTS) $(TWIN_SO)

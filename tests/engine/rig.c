@@ -65,10 +65,12 @@ static void on_tensor(void *user, const struct vs_tensor_desc *desc)
 
 /* ---- life ---- */
 
-static void init(struct rig *rig, bool is_meta, uint64_t capacity)
+static void init(struct rig *rig, bool is_meta, uint64_t capacity, const struct eng_device *device)
 {
-    struct eng_options options = {
-        .kernels = is_meta ? NULL : eng_kernels_cpu(), .capacity = capacity, .seed = 7};
+    struct eng_options options = {.kernels = is_meta ? NULL : eng_kernels_cpu(),
+                                  .device = device,
+                                  .capacity = capacity,
+                                  .seed = 7};
     struct vs_error err = VS_ERROR_INIT;
 
     memset(rig, 0, sizeof(*rig));
@@ -85,12 +87,17 @@ static void init(struct rig *rig, bool is_meta, uint64_t capacity)
 
 void rig_init(struct rig *rig, bool is_meta)
 {
-    init(rig, is_meta, 0);
+    init(rig, is_meta, 0, NULL);
 }
 
 void rig_init_small(struct rig *rig, uint64_t capacity)
 {
-    init(rig, false, capacity);
+    init(rig, false, capacity, NULL);
+}
+
+void rig_init_on(struct rig *rig, const struct eng_device *device)
+{
+    init(rig, false, 0, device);
 }
 
 void rig_release(struct rig *rig)
@@ -301,7 +308,7 @@ double rig_value(const struct eng_tensor *t, int64_t i)
     if (!t->storage->data)
         return 0;
     v = element(t, i);
-    return eng_kernels_cpu()->item(&v).f;
+    return t->storage->eng->kernels->item(&v).f;
 }
 
 void rig_set_value(struct eng_tensor *t, int64_t i, double value)
@@ -311,10 +318,10 @@ void rig_set_value(struct eng_tensor *t, int64_t i, double value)
     if (!t->storage->data)
         return;
     v = element(t, i);
-    if (v.dtype == VS_F64)
+    if (v.dtype == VS_F64 && !t->storage->eng->device)
         *(double *)v.data = value;
     else
-        eng_kernels_cpu()->fill(&v, (struct eng_scalar){.i = (int64_t)value, .f = value});
+        t->storage->eng->kernels->fill(&v, (struct eng_scalar){.i = (int64_t)value, .f = value});
 }
 
 struct eng_tensor *rig_tensor(struct rig *rig, enum vs_dtype dtype, int ndim, const int64_t *sizes,

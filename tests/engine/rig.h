@@ -32,6 +32,8 @@ struct rig {
 void rig_init(struct rig *rig, bool is_meta);
 /* As rig_init on a device of `capacity` bytes. */
 void rig_init_small(struct rig *rig, uint64_t capacity);
+/* A context on a device of its own, which must outlive it. */
+void rig_init_on(struct rig *rig, const struct eng_device *device);
 void rig_release(struct rig *rig);
 
 /* The text of a string id; "" for 0. */

@@ -167,13 +167,19 @@ bool facts_try_net(const struct facts_net *net, const char *toggles, bool has_da
     return try_on(net, toggles, has_data ? eng_kernels_cpu() : NULL, NULL, like, out, err);
 }
 
+bool facts_try_net_on(const struct facts_net *net, const char *toggles,
+                      const struct eng_device *device, struct facts_run *out, struct vs_error *err)
+{
+    return try_on(net, toggles, NULL, device, NULL, out, err);
+}
+
 struct facts_run facts_run_net_on(const struct facts_net *net, const char *toggles,
                                   const struct eng_device *device)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct facts_run run;
 
-    if (!try_on(net, toggles, NULL, device, NULL, &run, &err))
+    if (!facts_try_net_on(net, toggles, device, &run, &err))
         fail_msg("%s [%s] on %s: %s", net->path, toggles, device->info.name, err.text);
     return run;
 }

@@ -13,8 +13,7 @@
 
 #include "base/mem.h"
 #include "engine/device/cpu/cpu_half.h"
-#include "engine/device/kernels.h"
-#include "engine/tensor.h"
+#include "engine/engine_internal.h"
 
 /* ---- copies ---- */
 
@@ -56,10 +55,30 @@ static uint64_t place_of(const struct eng_tensor *t, size_t index)
     return at;
 }
 
+/* The bytes of the storage on the host; *own is what the caller frees, NULL where they lie there anyway. */
+static const void *bytes_on_host(const struct eng_tensor *t, void **own)
+{
+    const struct eng_storage *s = t->storage;
+    struct eng_view here = {
+        .dtype = VS_U8, .ndim = 1, .sizes = {(int64_t)s->bytes}, .strides = {1}};
+    struct eng_view there = here;
+
+    *own = NULL;
+    if (!s->eng->device || !s->block)
+        return s->data;
+    *own = vs_alloc(s->bytes);
+    here.data = *own;
+    there.data = s->data;
+    s->eng->kernels->copy(&there, &here);
+    return *own;
+}
+
 static void keep(void *user, const char *kind, const char *name, struct eng_tensor *t, double scale)
 {
     struct numbers *n = user;
     struct numbers_tensor *out;
+    const void *data;
+    void *own;
 
     n->tensors = vs_grow(n->tensors, n->count, &n->cap, sizeof(*n->tensors));
     out = &n->tensors[n->count++];
@@ -68,8 +87,10 @@ static void keep(void *user, const char *kind, const char *name, struct eng_tens
     out->dtype = (enum vs_dtype)t->dtype;
     out->count = (size_t)eng_numel(t);
     out->values = vs_calloc(out->count + 1, sizeof(*out->values));
+    data = bytes_on_host(t, &own);
     for (size_t i = 0; i < out->count; i++)
-        out->values[i] = value_at(out->dtype, t->storage->data, place_of(t, i)) / scale;
+        out->values[i] = value_at(out->dtype, data, place_of(t, i)) / scale;
+    vs_free(own);
 }
 
 static void quiet(void *user, const char *text, size_t len)
@@ -81,13 +102,15 @@ static void quiet(void *user, const char *text, size_t len)
 
 /* ---- running ---- */
 
-static void run(const char *file_name, const char *text, const struct vs_toggles *toggles,
+static void run(const struct eng_kernels *kernels, const struct eng_device *device,
+                const char *file_name, const char *text, const struct vs_toggles *toggles,
                 bool formula, uint64_t seed, struct numbers *out)
 {
     struct lang_settings settings = {.file_name = file_name,
                                      .text = text,
                                      .len = strlen(text),
-                                     .kernels = eng_kernels_cpu(),
+                                     .kernels = kernels,
+                                     .device = device,
                                      .toggles = toggles,
                                      .formula = formula,
                                      .seed = seed,
@@ -101,6 +124,13 @@ static void run(const char *file_name, const char *text, const struct vs_toggles
 void numbers_run_text(const char *file_name, const char *text, const char *toggles, bool formula,
                       uint64_t seed, struct numbers *out)
 {
+    numbers_run_on(eng_kernels_cpu(), NULL, file_name, text, toggles, formula, seed, out);
+}
+
+void numbers_run_on(const struct eng_kernels *kernels, const struct eng_device *device,
+                    const char *file_name, const char *text, const char *toggles, bool formula,
+                    uint64_t seed, struct numbers *out)
+{
     struct vs_toggles set = {0};
     char *pairs = vs_strdup(toggles);
     char *rest = NULL;
@@ -110,7 +140,7 @@ void numbers_run_text(const char *file_name, const char *text, const char *toggl
          pair = strtok_r(NULL, " ", &rest))
         out->status = vs_toggles_set_pair(&set, pair, &out->error);
     if (!out->status)
-        run(file_name, text, &set, formula, seed, out);
+        run(kernels, device, file_name, text, &set, formula, seed, out);
     vs_toggles_release(&set);
     free(pairs);
 }
@@ -146,7 +176,7 @@ void numbers_run_line(const struct json *line, struct numbers *out)
     for (const struct json *t = toggles ? toggles->first : NULL; t && !out->status; t = t->next)
         out->status = vs_toggles_set_named(&set, t->key, json_str(t), &out->error);
     if (!out->status)
-        run(net, text, &set, true, 0, out);
+        run(eng_kernels_cpu(), NULL, net, text, &set, true, 0, out);
     vs_toggles_release(&set);
     free(text);
 }

@@ -1,5 +1,5 @@
 /*
- * tests/golden_check/numbers.h - runs a net with arithmetic on the CPU and keeps its numbers.
+ * tests/golden_check/numbers.h - runs a net with arithmetic, on the CPU or a device, and keeps its numbers.
  *
  * For:            the tests of numbers: against PyTorch's, and of a toggle against another.
  * Must not know:  how PyTorch was measured.
@@ -34,7 +34,7 @@ struct numbers {
 };
 
 /*
- * Run the text of a net.
+ * Run the text of a net on the CPU.
  *
  * file_name  for messages
  * toggles    "batch=2 steps=1"; "" is nothing
@@ -42,7 +42,11 @@ struct numbers {
  */
 void numbers_run_text(const char *file_name, const char *text, const char *toggles, bool formula,
                       uint64_t seed, struct numbers *out);
-/* The same with a net file (a path from the repository's root) and the toggles of a golden line. */
+/* The same with other kernels, or on a device of its own (NULL: none, and then kernels count). */
+void numbers_run_on(const struct eng_kernels *kernels, const struct eng_device *device,
+                    const char *file_name, const char *text, const char *toggles, bool formula,
+                    uint64_t seed, struct numbers *out);
+/* The same on the CPU with a net file (a path from the repository's root) and the toggles of a golden line. */
 void numbers_run_line(const struct json *line, struct numbers *out);
 void numbers_release(struct numbers *numbers);
 

@@ -1,0 +1,153 @@
+/*
+ * tests/gpu/check_steps.c - how long a training step takes on the device, unrecorded and recorded.
+ *
+ * A run of one and a run of the other in turn, each ending its steps with a wait for the device; the first steps of a run are left out.
+ * tests/gpu/time_torch.py does the same under PyTorch, and tests/gpu/times.py makes the ratios.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lang/run.h"
+#include "tests/facts/facts.h"
+#include "tests/gpu/check.h"
+#include "tracer/recorder.h"
+
+#define WARM 4
+#define STEPS 12 /* the warm ones among them */
+#define ROUNDS 3
+#define TRACE "/tmp/vramscope-check-XXXXXX"
+
+static const char *const NETS[] = {"sample_nets/resnet50.py", "sample_nets/gpt2_small.py"};
+static const char *const FEW_NETS[] = {"sample_nets/lenet.py"};
+
+struct watch {
+    struct check *c;
+    struct trc_recorder *rec; /* NULL: unrecorded */
+    int64_t step;
+    double last;
+    double *took; /* STEPS of them */
+};
+
+/* Told at the end of each phase; a step is over where the next one's first phase is, so it is told from the last phase. */
+static bool on_progress(void *user, const struct lang_progress *p)
+{
+    struct watch *w = user;
+    struct vs_error err = VS_ERROR_INIT;
+    double now;
+
+    if (p->phase != VS_PHASE_SETUP && p->phase != VS_PHASE_ZERO_GRAD)
+        return true;
+    (void)!w->c->device.wait(&err); /* a failure is told by the run */
+    now = check_clock();
+    if (p->phase == VS_PHASE_ZERO_GRAD && p->step < STEPS)
+        w->took[p->step] = now - w->last;
+    w->last = now;
+    return true;
+}
+
+static void quiet(void *user, const char *text, size_t len)
+{
+    (void)user;
+    (void)text;
+    (void)len;
+}
+
+/* One run; fills took. A failure's text goes to why. */
+static uint64_t run_once(struct check *c, const struct facts_net *net, bool recorded, double *took,
+                         char *why, size_t size)
+{
+    struct watch w = {.c = c, .took = took};
+    struct trc_recorder_options options = {.force = true};
+    struct vs_toggles toggles = {{NULL}};
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_error close_err = VS_ERROR_INIT;
+    struct lang_result result = {0};
+    struct lang_settings settings = {.file_name = net->path,
+                                     .text = net->text,
+                                     .len = strlen(net->text),
+                                     .device = &c->device,
+                                     .toggles = &toggles,
+                                     .user = &w,
+                                     .progress = on_progress,
+                                     .print = quiet};
+    char path[] = TRACE;
+    uint64_t events;
+    int file = mkstemp(path);
+
+    if (file >= 0)
+        close(file);
+    facts_toggles("steps=12", &toggles);
+    if (recorded && trc_recorder_open(path, &options, &w.rec, &err))
+        snprintf(why, size, "%.300s", err.text);
+    if (w.rec)
+        settings.observer = trc_recorder_observer(w.rec);
+    if (!*why && lang_run(&settings, &result, &err))
+        snprintf(why, size, "%.300s", err.text);
+    if (w.rec && trc_recorder_close(w.rec, true, &close_err) && !*why)
+        snprintf(why, size, "%.300s", close_err.text);
+    unlink(path);
+    events = result.events;
+    lang_result_release(&result);
+    vs_toggles_release(&toggles);
+    return events;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t count)
+{
+    qsort(values, count, sizeof(*values), by_size);
+    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+static void check_net(struct check *c, const char *path)
+{
+    double kept[2][ROUNDS * (STEPS - WARM)];
+    struct facts_net net = facts_net_read(path);
+    struct vs_text text = {NULL, 0, 0};
+    struct vs_json json;
+    uint64_t events = 0;
+    char why[400] = "";
+    int rounds = c->is_few ? 1 : ROUNDS;
+    size_t count = (size_t)rounds * (STEPS - WARM);
+
+    for (int r = 0; r < 2 * rounds && !*why; r++) {
+        double took[STEPS] = {0};
+
+        events = run_once(c, &net, r % 2 != 0, took, why, sizeof(why));
+        memcpy(&kept[r % 2][r / 2 * (STEPS - WARM)], took + WARM,
+               sizeof(took) - sizeof(double) * WARM);
+    }
+    check_begin(&json, &text, path);
+    if (!*why) {
+        double off = median(kept[0], count);
+        double on = median(kept[1], count);
+
+        vs_json_put_double(&json, "step_seconds", off);
+        vs_json_put_double(&json, "step_seconds_recorded", on);
+        vs_json_put_double(&json, "recording", on / off - 1);
+        vs_json_put_uint(&json, "events", events);
+        vs_json_put_uint(&json, "steps_timed", count);
+        printf("%-52s %.3f ms a step, recorded %.3f ms (%+.2f %%)\n", path, 1e3 * off, 1e3 * on,
+               100 * (on / off - 1));
+    }
+    check_end(c, &json, &text, path, why);
+    facts_net_release(&net);
+}
+
+void check_steps(struct check *c)
+{
+    size_t count =
+        c->is_few ? sizeof(FEW_NETS) / sizeof(FEW_NETS[0]) : sizeof(NETS) / sizeof(NETS[0]);
+
+    for (size_t i = 0; i < count; i++)
+        if (check_wants(c, c->is_few ? FEW_NETS[i] : NETS[i]))
+            check_net(c, c->is_few ? FEW_NETS[i] : NETS[i]);
+}
