@@ -18,6 +18,13 @@ struct rpl_cursor {
     struct vs_event event;
 };
 
+/* Kinds of events that speak of the block in `a` and of nothing else that a state knows. */
+#define RPL_LIFE_KINDS                                                                             \
+    (UINT32_C(1) << VS_EV_ALLOC | UINT32_C(1) << VS_EV_FREE | UINT32_C(1) << VS_EV_SAVE |          \
+     UINT32_C(1) << VS_EV_UNSAVE | UINT32_C(1) << VS_EV_HOLD | UINT32_C(1) << VS_EV_DROP |         \
+     UINT32_C(1) << VS_EV_CATEGORY | UINT32_C(1) << VS_EV_CAST | UINT32_C(1) << VS_EV_USE |        \
+     UINT32_C(1) << VS_EV_FREE_COMPLETED)
+
 struct rpl_cursor *rpl_cursor_new(struct rpl_index *index)
 {
     struct rpl_cursor *cursor = vs_calloc(1, sizeof(*cursor));
@@ -48,7 +55,7 @@ uint64_t rpl_cursor_seq(const struct rpl_cursor *cursor)
 /* A frame is kept where at least this many events per block and holder in it went by since the one before: packing a block or a holder costs as much as going through some events that need no decoding. */
 #define MEMORY_FRAME_EVENTS_PER_ITEM 8
 
-/* A trace in memory gets its frames from whoever first comes by: reading everything once for them would cost more than they save. */
+/* A trace in memory gets its frames from whoever first comes by on a long way: reading everything once for them would cost more than they save. */
 static void frame_offer(struct rpl_cursor *cursor, size_t chunk)
 {
     struct rpl_index *index = cursor->index;
@@ -94,11 +101,44 @@ static enum vs_status frame_enter(struct rpl_cursor *cursor, size_t chunk, struc
     return VS_OK;
 }
 
+/* So far before an event the state is not made as of each moment in between; what goes by there is so little that a frame saves nothing. */
+#define LEAP_EVENTS ((uint64_t)16 * RPL_CHUNK_EVENTS)
+
+/* Does the event speak of a block that is made after event `from` and gone at `to`? */
+static bool is_passing(const struct rpl_row *rows, uint64_t count, uint64_t from, uint64_t to,
+                       const struct vs_event *event)
+{
+    const struct rpl_row *row;
+
+    if (!(RPL_LIFE_KINDS >> event->kind & 1) || event->a < 1 || event->a > count)
+        return false;
+    row = &rows[event->a - 1];
+    return row->free_seq && row->free_seq <= to && row->alloc_seq > from;
+}
+
+/* Through the events of a chunk to `end`, on the way to `to`, without the blocks that come and go in between. */
+static enum vs_status leap(struct rpl_state *state, const struct rpl_pages *rows, uint64_t from,
+                           uint64_t to, const struct vs_event *events, uint64_t end,
+                           struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    for (; !st && state->seq < end; events++) {
+        if (is_passing(rows->items, rows->count, from, to, events))
+            state->seq++;
+        else
+            st = rpl_state_apply(state, events, err);
+    }
+    return st;
+}
+
 /* Through the events from where it is to `seq`. */
 static enum vs_status go_on(struct rpl_cursor *cursor, uint64_t seq, struct vs_error *err)
 {
+    struct rpl_index *index = cursor->index;
     struct rpl_state *state = &cursor->state;
     enum vs_status st = VS_OK;
+    uint64_t from = UINT64_MAX; /* where a leap began */
 
     while (!st && state->seq < seq) {
         size_t chunk = rpl_index_chunk_of(state->seq + 1);
@@ -106,12 +146,16 @@ static enum vs_status go_on(struct rpl_cursor *cursor, uint64_t seq, struct vs_e
         uint64_t end = first - 1 + RPL_CHUNK_EVENTS < seq ? first - 1 + RPL_CHUNK_EVENTS : seq;
         const struct vs_event *events;
 
-        st = rpl_index_span(cursor->index, chunk, &events, err);
+        if (from == UINT64_MAX && !index->reader && seq - state->seq <= LEAP_EVENTS)
+            from = state->seq;
+        st = rpl_index_span(index, chunk, &events, err);
+        if (!st && from != UINT64_MAX)
+            st = leap(state, &index->rows, from, seq, &events[state->seq + 1 - first], end, err);
         while (!st && state->seq < end)
             st = rpl_state_apply(state, &events[state->seq + 1 - first], err);
         if (!st)
             cursor->event = events[end - first];
-        if (!st && end == first - 1 + RPL_CHUNK_EVENTS)
+        if (!st && from == UINT64_MAX && end == first - 1 + RPL_CHUNK_EVENTS)
             frame_offer(cursor, chunk + 1);
     }
     return st;

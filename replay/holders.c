@@ -23,8 +23,7 @@ void rpl_holders_init(struct rpl_holders *h)
 void rpl_holders_release(struct rpl_holders *h)
 {
     vs_free(h->items);
-    vs_free(h->next);
-    vs_free(h->prev);
+    vs_free(h->links);
     vs_free(h->slots);
     memset(h, 0, sizeof(*h));
 }
@@ -61,6 +60,8 @@ static void slots_grow(struct rpl_holders *h)
     for (size_t i = 0; i < old_count; i++)
         if (old[i].first)
             *slot_find(h, old[i].block - 1) = old[i];
+    for (size_t i = 0; i < h->count; i++)
+        h->links[i].slot = (uint32_t)(slot_find(h, h->items[i].block) - h->slots);
     h->slot_used = live;
     vs_free(old);
 }
@@ -71,11 +72,11 @@ static void arrays_grow(struct rpl_holders *h)
         return;
     h->cap = h->cap ? h->cap * 2 : 256;
     h->items = vs_realloc(h->items, h->cap, sizeof(*h->items));
-    h->next = vs_realloc(h->next, h->cap, sizeof(*h->next));
-    h->prev = vs_realloc(h->prev, h->cap, sizeof(*h->prev));
+    h->links = vs_realloc(h->links, h->cap, sizeof(*h->links));
 }
 
-void rpl_holders_add(struct rpl_holders *h, const struct rpl_held *held)
+/* One more of this block, the latest; its item is the caller's to fill. */
+static struct rpl_held *item_add(struct rpl_holders *h, uint64_t block)
 {
     struct rpl_holder_slot *slot;
     uint32_t id;
@@ -83,57 +84,61 @@ void rpl_holders_add(struct rpl_holders *h, const struct rpl_held *held)
     arrays_grow(h);
     if ((h->slot_used + 1) * 2 > h->slot_count)
         slots_grow(h);
-    slot = slot_find(h, held->block);
+    slot = slot_find(h, block);
     h->slot_used += slot->block == 0;
-    slot->block = held->block + 1;
-    h->items[h->count] = *held;
-    h->next[h->count] = 0;
-    h->prev[h->count] = slot->last;
+    slot->block = block + 1;
+    h->links[h->count] =
+        (struct rpl_holder_link){.prev = slot->last, .slot = (uint32_t)(slot - h->slots)};
     id = (uint32_t)++h->count;
     if (slot->last)
-        h->next[slot->last - 1] = id;
+        h->links[slot->last - 1].next = id;
     else
         slot->first = id;
     slot->last = id;
+    return &h->items[id - 1];
+}
+
+void rpl_holders_add(struct rpl_holders *h, const struct rpl_held *held)
+{
+    *item_add(h, held->block) = *held;
 }
 
 /* Who points to holder `i` points to `to` from now on (+ 1; 0: to nobody). */
-static void links_set(struct rpl_holders *h, struct rpl_holder_slot *slot, size_t i,
-                      uint32_t to_next, uint32_t to_prev)
+static void links_set(struct rpl_holders *h, size_t i, uint32_t to_next, uint32_t to_prev)
 {
-    if (h->prev[i])
-        h->next[h->prev[i] - 1] = to_next;
+    const struct rpl_holder_link *link = &h->links[i];
+
+    if (link->prev)
+        h->links[link->prev - 1].next = to_next;
     else
-        slot->first = to_next;
-    if (h->next[i])
-        h->prev[h->next[i] - 1] = to_prev;
+        h->slots[link->slot].first = to_next;
+    if (link->next)
+        h->links[link->next - 1].prev = to_prev;
     else
-        slot->last = to_prev;
+        h->slots[link->slot].last = to_prev;
 }
 
 /* Take holder `i` off its block; the last of the array moves to its place. */
 static void holder_remove(struct rpl_holders *h, size_t i)
 {
-    size_t last = h->count - 1;
+    size_t last = --h->count;
 
-    links_set(h, slot_find(h, h->items[i].block), i, h->next[i], h->prev[i]);
-    h->count--;
+    links_set(h, i, h->links[i].next, h->links[i].prev);
     if (i == last)
         return;
-    links_set(h, slot_find(h, h->items[last].block), last, (uint32_t)i + 1, (uint32_t)i + 1);
+    links_set(h, last, (uint32_t)i + 1, (uint32_t)i + 1);
     h->items[i] = h->items[last];
-    h->next[i] = h->next[last];
-    h->prev[i] = h->prev[last];
+    h->links[i] = h->links[last];
 }
 
-static struct rpl_held held_of(uint64_t seq, const struct vs_event *event)
+static void take_hold(struct rpl_holders *h, uint64_t seq, const struct vs_event *event)
 {
-    struct rpl_held held = {.block = event->a};
-    struct rpl_holder *holder = &held.holder;
+    struct rpl_held *held = item_add(h, event->a);
+    struct rpl_holder *holder = &held->holder;
 
-    holder->since_seq = seq;
-    holder->tensor = (uint32_t)event->b;
-    holder->place = event->place;
+    held->block = event->a;
+    *holder =
+        (struct rpl_holder){.since_seq = seq, .tensor = (uint32_t)event->b, .place = event->place};
     if (event->kind == VS_EV_SAVE) {
         holder->kind = event->aux ? VS_HOLD_CHECKPOINT : VS_HOLD_SAVED;
         holder->node = event->c;
@@ -142,35 +147,41 @@ static struct rpl_held held_of(uint64_t seq, const struct vs_event *event)
         holder->name = (uint32_t)event->c;
         holder->scope = (uint32_t)event->d;
     }
-    return held;
 }
 
-static bool is_let_go(const struct rpl_holder *holder, const struct vs_event *event)
+/* Autograd's: told by its node. */
+static bool is_saved(const struct rpl_holder *holder, const struct vs_event *event)
 {
-    if (event->kind == VS_EV_UNSAVE)
-        return holder->node == event->c &&
-               holder->kind == (event->aux ? VS_HOLD_CHECKPOINT : VS_HOLD_SAVED);
-    return holder->kind == (enum vs_holder)event->aux && holder->name == (uint32_t)event->c &&
-           holder->scope == (uint32_t)event->d;
+    return holder->node == event->c &&
+           holder->kind == (event->aux ? VS_HOLD_CHECKPOINT : VS_HOLD_SAVED);
+}
+
+static bool is_named(const struct rpl_holder *holder, const struct vs_event *event)
+{
+    return holder->name == (uint32_t)event->c && holder->scope == (uint32_t)event->d &&
+           holder->kind == (enum vs_holder)event->aux;
 }
 
 /* As replay/why.c: of several that fit, the one that holds the same tensor goes, and of those the oldest. */
 static void let_go(struct rpl_holders *h, const struct vs_event *event)
 {
-    size_t found = SIZE_MAX;
+    const struct rpl_holder_slot *slot = slot_find(h, event->a);
+    uint32_t found = 0;
 
-    for (size_t i = rpl_holders_first(h, event->a); i != SIZE_MAX; i = rpl_holders_next(h, i)) {
-        if (!is_let_go(&h->items[i].holder, event))
+    for (uint32_t at = slot->block ? slot->first : 0; at; at = h->links[at - 1].next) {
+        const struct rpl_holder *holder = &h->items[at - 1].holder;
+
+        if (event->kind == VS_EV_UNSAVE ? !is_saved(holder, event) : !is_named(holder, event))
             continue;
-        if (h->items[i].holder.tensor == (uint32_t)event->b) {
-            found = i;
+        if (holder->tensor == (uint32_t)event->b) {
+            found = at;
             break;
         }
-        if (found == SIZE_MAX)
-            found = i;
+        if (!found)
+            found = at;
     }
-    if (found != SIZE_MAX)
-        holder_remove(h, found);
+    if (found)
+        holder_remove(h, found - 1);
 }
 
 void rpl_holders_apply(struct rpl_holders *h, uint64_t seq, const struct vs_event *event)
@@ -180,9 +191,7 @@ void rpl_holders_apply(struct rpl_holders *h, uint64_t seq, const struct vs_even
     if (event->a == UINT64_MAX) /* no block: a slot stores the number + 1 */
         return;
     if (event->kind == VS_EV_HOLD || event->kind == VS_EV_SAVE) {
-        struct rpl_held held = held_of(seq, event);
-
-        rpl_holders_add(h, &held);
+        take_hold(h, seq, event);
     } else if (event->kind == VS_EV_DROP || event->kind == VS_EV_UNSAVE) {
         let_go(h, event);
     } else if (event->kind == VS_EV_FREE) {
@@ -200,5 +209,5 @@ size_t rpl_holders_first(const struct rpl_holders *h, uint64_t block)
 
 size_t rpl_holders_next(const struct rpl_holders *h, size_t i)
 {
-    return h->next[i] ? h->next[i] - 1 : SIZE_MAX;
+    return h->links[i].next ? h->links[i].next - 1 : SIZE_MAX;
 }

@@ -15,9 +15,15 @@
 #include "replay/cursor.h"
 
 /*
- * items   count of them, in no order; next[i] is the next one of the same block + 1, prev[i] the one before + 1
+ * items   count of them, in no order
+ * links   of each: the next one of the same block + 1, the one before + 1, and where in the slots its block is
  * slots   hash of block number to the first and the last of its holders + 1
  */
+struct rpl_holder_link {
+    uint32_t next;
+    uint32_t prev;
+    uint32_t slot;
+};
 struct rpl_holder_slot {
     uint64_t block;
     uint32_t first;
@@ -25,8 +31,7 @@ struct rpl_holder_slot {
 };
 struct rpl_holders {
     struct rpl_held *items;
-    uint32_t *next;
-    uint32_t *prev;
+    struct rpl_holder_link *links;
     size_t count;
     size_t cap;
     struct rpl_holder_slot *slots;

@@ -25,23 +25,22 @@ bool rpl_module_is_inside(const char *path, const char *module, size_t len)
     return len == 0 || (strncmp(path, module, len) == 0 && (path[len] == '\0' || path[len] == '.'));
 }
 
+static bool is_other_line(const struct vs_place *before, const struct vs_place *now)
+{
+    return now->line && (before->line != now->line || before->func != now->func);
+}
+
 bool rpl_verb_stops(const struct rpl_trace *trace, enum rpl_verb verb, uint32_t before,
                     const struct vs_event *event)
 {
-    const struct vs_place *a;
-    const struct vs_place *b;
-
     switch (verb) {
     case RPL_VERB_ALLOC:
         return event->kind <= VS_EV_OOM;
     case RPL_VERB_OP:
         return event->kind == VS_EV_OP_BEGIN;
     case RPL_VERB_LINE:
-        if (event->place == before)
-            return false;
-        a = rpl_trace_place(trace, before);
-        b = rpl_trace_place(trace, event->place);
-        return b->line && (a->line != b->line || a->func != b->func);
+        return event->place != before &&
+               is_other_line(rpl_trace_place(trace, before), rpl_trace_place(trace, event->place));
     case RPL_VERB_MODULE:
         return event->place != before && rpl_trace_place(trace, before)->module !=
                                              rpl_trace_place(trace, event->place)->module;
@@ -254,8 +253,8 @@ static void stop_add(struct rpl_chunk *chunk, enum rpl_verb verb, uint32_t offse
 /* The chunk's events are all inside one module: the longest path that this one and those before it have in common. */
 static void module_note(const struct rpl_trace *trace, struct rpl_chunk *chunk, uint32_t module)
 {
-    const char *now = rpl_trace_string(trace, module);
-    const char *path = rpl_trace_string(trace, chunk->module);
+    const char *now;
+    const char *path;
     size_t len = 0;
     size_t common = 0;
 
@@ -263,6 +262,8 @@ static void module_note(const struct rpl_trace *trace, struct rpl_chunk *chunk, 
         chunk->is_outside = true;
         return;
     }
+    now = rpl_trace_string(trace, module);
+    path = rpl_trace_string(trace, chunk->module);
     if (!chunk->is_inside) {
         chunk->is_inside = true;
         chunk->module = module;
@@ -286,14 +287,18 @@ static void place_note(struct rpl_index *index, struct rpl_chunk *chunk, uint32_
                        const struct vs_event *event)
 {
     struct rpl_builder *b = index->builder;
+    const struct vs_place *before = rpl_trace_place(index->trace, b->place);
+    const struct vs_place *now = rpl_trace_place(index->trace, event->place);
     uint32_t bit = event->place % RPL_PLACE_BITS;
 
     chunk->places[bit / 64] |= UINT64_C(1) << bit % 64;
-    if (rpl_verb_stops(index->trace, RPL_VERB_LINE, b->place, event))
+    if (event->place != b->place && is_other_line(before, now))
         stop_add(chunk, RPL_VERB_LINE, offset);
-    if (rpl_verb_stops(index->trace, RPL_VERB_MODULE, b->place, event))
+    if (event->place != b->place && before->module != now->module)
         stop_add(chunk, RPL_VERB_MODULE, offset);
-    module_note(index->trace, chunk, rpl_trace_place(index->trace, event->place)->module);
+    if (now->module != b->module || offset == 0)
+        module_note(index->trace, chunk, now->module);
+    b->module = now->module;
     b->place = event->place;
 }
 
@@ -363,22 +368,17 @@ static void peak_note(struct rpl_index *index, uint64_t seq)
 
 /* ---- all of it ---- */
 
+/* An event that is more than something said of a block. */
 static enum vs_status event_take(struct rpl_index *index, struct rpl_chunk *chunk, uint64_t seq,
                                  const struct vs_event *event, struct vs_error *err)
 {
     struct rpl_builder *b = index->builder;
     uint32_t offset = (uint32_t)((seq - 1) % RPL_CHUNK_EVENTS);
     uint64_t before = b->allocated;
-    enum vs_status st;
+    enum vs_status st = rpl_builder_apply(index, chunk, seq, event, err);
 
-    if (event->kind >= VS_EVENT_KIND_COUNT)
-        return rpl_builder_damaged(seq, "is of no kind that there is:", event->kind, err);
-    st = rpl_builder_apply(index, chunk, seq, event, err);
-    if (!st && b->has_state)
-        st = rpl_state_apply(&b->state, event, err);
     if (st)
         return st;
-    chunk->kinds |= UINT32_C(1) << event->kind;
     if ((seq - 1) % RPL_PIECE_EVENTS == 0)
         node_begin(index, seq, event);
     if (event->kind <= VS_EV_OOM) {
@@ -394,11 +394,6 @@ static enum vs_status event_take(struct rpl_index *index, struct rpl_chunk *chun
     } else if (event->kind == VS_EV_STEP) {
         stop_add(chunk, RPL_VERB_STEP, offset);
     }
-    if (event->place != b->place || offset == 0)
-        place_note(index, chunk, offset, event);
-    if (index->sorts)
-        rpl_sorts_note(index->sorts, seq, event, b->phase, b->allocated, b->reserved);
-    index->event_count = seq;
     return VS_OK;
 }
 
@@ -406,15 +401,35 @@ static enum vs_status event_take(struct rpl_index *index, struct rpl_chunk *chun
 static enum vs_status events_take(struct rpl_index *index, const struct vs_event *events,
                                   uint64_t last, struct vs_error *err)
 {
+    struct rpl_builder *b = index->builder;
     uint64_t seq = index->event_count + 1;
-    uint64_t first = rpl_index_chunk_first(rpl_index_chunk_of(seq));
+    const struct vs_event *event = &events[(seq - 1) % RPL_CHUNK_EVENTS];
+    struct rpl_chunk *chunk;
     enum vs_status st = VS_OK;
 
-    if (seq == first)
+    if (seq == rpl_index_chunk_first(rpl_index_chunk_of(seq)))
         chunk_begin(index);
-    for (; !st && seq <= last; seq++)
-        st = event_take(index, &index->chunks[index->chunk_count - 1], seq, &events[seq - first],
-                        err);
+    chunk = &index->chunks[index->chunk_count - 1];
+    for (; !st && seq <= last; seq++, event++) {
+        if (event->kind >= VS_EVENT_KIND_COUNT)
+            return rpl_builder_damaged(seq, "is of no kind that there is:", event->kind, err);
+        if (UINT32_C(1) << event->kind & RPL_BLOCK_KINDS) {
+            rpl_builder_block(index, seq, event);
+            if ((seq - 1) % RPL_PIECE_EVENTS == 0)
+                node_begin(index, seq, event);
+        } else {
+            st = event_take(index, chunk, seq, event, err);
+        }
+        if (!st && b->has_state)
+            st = rpl_state_apply(&b->state, event, err);
+        chunk->kinds |= UINT32_C(1) << event->kind;
+        if (event->place != b->place || (seq - 1) % RPL_CHUNK_EVENTS == 0)
+            place_note(index, chunk, (uint32_t)((seq - 1) % RPL_CHUNK_EVENTS), event);
+        if (index->sorts && !st)
+            rpl_sorts_note(index->sorts, seq, event, b->phase, b->allocated, b->reserved);
+        if (!st)
+            index->event_count = seq;
+    }
     return st;
 }
 

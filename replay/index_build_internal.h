@@ -29,6 +29,7 @@
  * ops          the ops and re-runs that run; nothing else of it is used
  * waiting      blocks that were needed by what runs, perhaps for the last time; settled_since: since when that ran when they were gone through last
  * changes      of what is allocated, in the chunk; change_offset: of the last one
+ * module       that of the last event, which its chunk knows of
  * touched      the chunk's older blocks, their numbers as keys, in the order in which they came
  * tensors      tensors whose names were looked at; is_named, by string id: it is among the index's names
  */
@@ -54,6 +55,7 @@ struct rpl_builder {
     uint64_t settled_since;
     struct rpl_pack changes;
     uint32_t change_offset;
+    uint32_t module;
     struct vs_keyed *touched;
     size_t touched_count;
     size_t touched_cap;
@@ -75,7 +77,35 @@ static inline struct rpl_row *rpl_builder_row(struct rpl_index *index, uint64_t 
     return (struct rpl_row *)index->rows.items + (block - 1);
 }
 
-/* What the event does, as far as totals, blocks and ops go. VS_E_DAMAGED: it cannot follow what came before. */
+/* Events that only say something about a block: most of all that there are. */
+#define RPL_BLOCK_KINDS                                                                            \
+    (UINT32_C(1) << VS_EV_SAVE | UINT32_C(1) << VS_EV_UNSAVE | UINT32_C(1) << VS_EV_HOLD |         \
+     UINT32_C(1) << VS_EV_DROP | UINT32_C(1) << VS_EV_USE)
+
+/* The block is spoken of in the chunk for the first time. */
+void rpl_builder_touch(struct rpl_index *index, struct rpl_row *row, uint64_t block);
+/* The block is needed now: by what runs, or by whoever has it made. */
+void rpl_builder_need(struct rpl_builder *b, struct rpl_row *row, uint64_t block);
+
+/* One of RPL_BLOCK_KINDS. */
+static inline void rpl_builder_block(struct rpl_index *index, uint64_t seq,
+                                     const struct vs_event *event)
+{
+    struct rpl_row *row = rpl_builder_row(index, event->a);
+
+    if (!row || !row->alloc_seq)
+        return;
+    if (row->touched != index->chunk_count)
+        rpl_builder_touch(index, row, event->a);
+    if (event->kind == VS_EV_USE && !row->free_seq) {
+        row->last_use_seq = seq;
+        row->idle_seq = 0;
+        if (!row->is_waiting)
+            rpl_builder_need(index->builder, row, event->a);
+    }
+}
+
+/* What any other event does, as far as totals, blocks and ops go. VS_E_DAMAGED: it cannot follow what came before. */
 VS_MUST_USE enum vs_status rpl_builder_apply(struct rpl_index *index, struct rpl_chunk *chunk,
                                              uint64_t seq, const struct vs_event *event,
                                              struct vs_error *err);

@@ -36,25 +36,19 @@ enum vs_status rpl_builder_damaged(uint64_t seq, const char *what, uint64_t numb
                    what, number);
 }
 
-static void touch_first(struct rpl_index *index, struct rpl_row *row, uint64_t block)
+void rpl_builder_touch(struct rpl_index *index, struct rpl_row *row, uint64_t block)
 {
     struct rpl_builder *b = index->builder;
 
-    if (row->alloc_seq > rpl_index_chunk_first(index->chunk_count - 1))
+    if (row->touched == index->chunk_count ||
+        row->alloc_seq > rpl_index_chunk_first(index->chunk_count - 1))
         return;
     row->touched = (uint32_t)index->chunk_count;
     b->touched = vs_grow(b->touched, b->touched_count, &b->touched_cap, sizeof(*b->touched));
     b->touched[b->touched_count++].key = block;
 }
 
-static inline void touch(struct rpl_index *index, struct rpl_row *row, uint64_t block)
-{
-    if (row->touched != index->chunk_count)
-        touch_first(index, row, block);
-}
-
-/* The block is needed now: by what runs, or by whoever has it made. */
-static void need(struct rpl_builder *b, struct rpl_row *row, uint64_t block)
+void rpl_builder_need(struct rpl_builder *b, struct rpl_row *row, uint64_t block)
 {
     row->idle_seq = 0;
     if (row->is_waiting)
@@ -113,7 +107,7 @@ static enum vs_status on_alloc(struct rpl_index *index, struct rpl_chunk *chunk,
         .category = event->aux,
         .touched = (uint32_t)index->chunk_count,
     };
-    need(b, row, event->a);
+    rpl_builder_need(b, row, event->a);
     b->allocated += event->c;
     b->requested += event->b;
     b->by_category[event->aux] += event->c;
@@ -142,7 +136,7 @@ static enum vs_status on_free(struct rpl_index *index, uint64_t seq, const struc
     b->allocated -= row->bytes;
     b->requested -= row->requested;
     b->by_category[row->category] -= row->bytes;
-    touch(index, row, event->a);
+    rpl_builder_touch(index, row, event->a);
     return VS_OK;
 }
 
@@ -159,7 +153,7 @@ static enum vs_status on_category(struct rpl_index *index, uint64_t seq,
     b->by_category[row->category] -= row->bytes;
     row->category = event->aux;
     b->by_category[row->category] += row->bytes;
-    touch(index, row, event->a);
+    rpl_builder_touch(index, row, event->a);
     return VS_OK;
 }
 
@@ -178,20 +172,16 @@ static enum vs_status on_segment(struct rpl_index *index, uint64_t seq,
     return VS_OK;
 }
 
-/* Save, unsave, hold, drop, cast, use: something about a block. */
-static void on_block(struct rpl_index *index, uint64_t seq, const struct vs_event *event)
+/* A copy in another dtype: both blocks are spoken of. */
+static void on_cast(struct rpl_index *index, const struct vs_event *event)
 {
-    struct rpl_row *row = rpl_builder_row(index, event->a);
-    struct rpl_row *from = event->kind == VS_EV_CAST ? rpl_builder_row(index, event->b) : NULL;
+    const uint64_t blocks[] = {event->b, event->a};
 
-    if (from && from->alloc_seq)
-        touch(index, from, event->b);
-    if (!row || !row->alloc_seq)
-        return;
-    touch(index, row, event->a);
-    if (event->kind == VS_EV_USE && !row->free_seq) {
-        row->last_use_seq = seq;
-        need(index->builder, row, event->a);
+    for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
+        struct rpl_row *row = rpl_builder_row(index, blocks[i]);
+
+        if (row && row->alloc_seq)
+            rpl_builder_touch(index, row, blocks[i]);
     }
 }
 
@@ -235,9 +225,11 @@ enum vs_status rpl_builder_apply(struct rpl_index *index, struct rpl_chunk *chun
     case VS_EV_UNSAVE:
     case VS_EV_HOLD:
     case VS_EV_DROP:
-    case VS_EV_CAST:
     case VS_EV_USE:
-        on_block(index, seq, event);
+        rpl_builder_block(index, seq, event);
+        break;
+    case VS_EV_CAST:
+        on_cast(index, event);
         break;
     case VS_EV_OP_BEGIN:
     case VS_EV_OP_END:

@@ -60,9 +60,14 @@ static size_t range_cut(struct rpl_state *state, uint64_t first, uint64_t end)
 {
     size_t i = 0;
 
-    while (i < state->segment_count &&
-           state->segments[i].address + state->segments[i].bytes <= first)
-        i++;
+    for (size_t until = state->segment_count; i < until;) {
+        size_t mid = i + (until - i) / 2;
+
+        if (state->segments[mid].address + state->segments[mid].bytes <= first)
+            i = mid + 1;
+        else
+            until = mid;
+    }
     while (i < state->segment_count && state->segments[i].address < end) {
         struct rpl_segment *s = &state->segments[i];
         uint64_t s_end = s->address + s->bytes;

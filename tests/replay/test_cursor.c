@@ -210,6 +210,26 @@ static int open_and_seek(const char *path, struct rpl_trace *model)
     return calls;
 }
 
+static void frames_of_a_long_trace_in_memory_serve_the_next_seeks(void **state)
+{
+    static const uint64_t PARTS[] = {40, 39, 3,
+                                     20, 19, 36}; /* of 40: forwards, back, from a frame */
+    struct vs_error err = VS_ERROR_INIT;
+    uint64_t count = (uint64_t)20 * RPL_CHUNK_EVENTS + 77;
+    struct rpl_trace *trace = random_trace((uint32_t)count, 5);
+    struct rpl_cursor *cursor;
+    struct rpl_index *index;
+
+    (void)state;
+    ok(rpl_index_open(trace, NULL, NULL, &index, &err), &err);
+    cursor = rpl_cursor_new(index);
+    for (size_t i = 0; i < sizeof(PARTS) / sizeof(PARTS[0]); i++)
+        assert_at(cursor, trace, count * PARTS[i] / 40);
+    rpl_cursor_free(cursor);
+    rpl_index_free(index);
+    rpl_trace_free(trace);
+}
+
 static void sql(const char *path, const char *text)
 {
     sqlite3 *db;
@@ -426,6 +446,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(seeking_in_memory_equals_reading_from_the_start),
+        cmocka_unit_test(frames_of_a_long_trace_in_memory_serve_the_next_seeks),
         cmocka_unit_test(what_was_stored_gives_the_same_and_is_made_again_where_it_is_lost),
         cmocka_unit_test(the_index_of_a_recording_is_made_when_it_is_done),
         cmocka_unit_test(a_file_that_cannot_be_written_is_kept_in_memory),
