@@ -24,10 +24,17 @@ LDFLAGS  += -pthread $(if $(SAN),-fsanitize=$(SAN))
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 
+# CUDA is optional. NVCC is only told by `make help`; where CUPTI's headers are, the injection library is built.
+NVCC := $(firstword $(wildcard $(addsuffix /nvcc,$(subst :, ,$(PATH)) $(CUDA_HOME)/bin /usr/local/cuda/bin)))
+CUDA_DIR := $(patsubst %/bin/nvcc,%,$(NVCC))
+INJECT_SO := $(if $(wildcard $(CUDA_DIR)/include/cupti.h),$(B)/vramscope_inject.so)
+# What knows NVIDIA's headers is in the injection library alone.
+INJECT_ONLY := $(addprefix tracer/inject/,inject.c nvtx.c subscribe.c)
 LIB_SRC  := $(sort $(foreach d,$(FOLDERS),$(shell find $(d) -name '*.c' ! -path 'engine/device/cuda/*' 2>/dev/null)))
+LIB_SRC  := $(filter-out $(INJECT_ONLY),$(LIB_SRC))
 CLI_SRC  := $(sort $(wildcard cli/*.c))
-TEST_SRC := $(sort $(shell find tests -name 'test_*.c' ! -path '*/device/cuda/*'))
-HELP_SRC := $(sort $(shell find tests -name '*.c' ! -name 'test_*.c' ! -path 'tests/fuzz/*' ! -path 'tests/gpu/*' ! -path '*/twin/*' ! -path '*/device/cuda/*'))
+TEST_SRC := $(sort $(shell find tests -name 'test_*.c' ! -path '*/device/cuda/*' $(if $(INJECT_SO),,! -path '*/inject/test_inject.c')))
+HELP_SRC := $(sort $(shell find tests -name '*.c' ! -name 'test_*.c' ! -path 'tests/fuzz/*' ! -path 'tests/gpu/*' ! -path '*/twin/*' ! -path '*/device/cuda/*' ! -path '*/inject/fake/*'))
 BENCH_SRC:= $(sort $(wildcard bench/bench_*.c))
 BENCH_OBJ:= $(patsubst %.c,$(B)/%.o,$(filter-out $(BENCH_SRC),$(wildcard bench/*.c)))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
@@ -44,14 +51,12 @@ FORMATTED:= $(sort $(shell find $(FOLDERS) cli tests bench tools -name '*.[ch]' 
 
 # Goals for a machine that may lack the tools bring them in before the first compilation.
 SETUP := $(if $(filter demo test check setup,$(MAKECMDGOALS)),$(B)/setup.done)
-# CUDA is optional and nothing needs it; only told by `make help`.
-NVCC := $(firstword $(wildcard $(addsuffix /nvcc,$(subst :, ,$(PATH)) $(CUDA_HOME)/bin /usr/local/cuda/bin)))
 
 .PHONY: all demo test tests check help install setup clean format format-check hdr-check layer-check \
         globals-check bench golden fuzz test-threads test-cuda cuda gpu-tests
 .SECONDARY:
 
-all: $(B)/vramscope ## build the program
+all: $(B)/vramscope $(INJECT_SO) ## build the program, and the injection library where CUPTI's headers are
 
 $(B)/vramscope: $(CLI_OBJ) $(B)/libvramscope.a
 	$(call say,LINK,$@)
@@ -106,7 +111,7 @@ $(B)/gen/empty_trace.inc: $(EMPTY_TRACE)
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$< > $@.tmp && mv $@.tmp $@
-$(B)/store/create.o: $(B)/gen/empty_trace.inc
+$(B)/store/create.o $(B)/pic/store/create.o: $(B)/gen/empty_trace.inc
 
 # Archives, so that a test takes from them only what it uses.
 $(B)/libcli.a: $(filter-out $(B)/cli/main.o,$(CLI_OBJ))
@@ -131,13 +136,42 @@ $(B)/bench/%: $(B)/bench/%.o $(BENCH_OBJ) $(B)/libvramscope.a
 # CUPTI is opened at run time; of the toolkit only its headers are wanted, and without them the program says what it lacks.
 CUPTI_FLAGS = $(if $(wildcard $(CUDA_DIR)/include/cupti.h),-DVS_CUPTI -isystem $(CUDA_DIR)/include)
 $(B)/tracer/cupti/%.o $(B)/tracer/inject/%.o $(B)/tests/tracer/cupti/%.o $(B)/tests/tracer/inject/%.o: CPPFLAGS += $(CUPTI_FLAGS)
+$(B)/pic/tracer/cupti/%.o $(B)/pic/tracer/inject/%.o: CPPFLAGS += $(CUPTI_FLAGS)
+
+# The injection library goes into programs of others: SQLite is linked into it and hidden, so that the program's own is another one.
+INJECT_SRC := $(sort $(wildcard tracer/inject/*.c)) tracer/cupti/cupti_api.c
+INJECT_LIB := $(sort $(wildcard base/*.c store/*.c tracer/*.c))
+$(B)/vramscope_inject.so: $(INJECT_SRC:%.c=$(B)/pic/%.o) $(B)/pic/libinject.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -Wl,-z,defs -o $@ $^ $(SQLITE_STATIC) -lm -ldl
+$(B)/pic/libinject.a: $(INJECT_LIB:%.c=$(B)/pic/%.o)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+# A driver and a CUPTI that need no GPU, and programs that use them.
+FAKE     := $(if $(INJECT_SO),$(addprefix $(B)/fake/,libcuda.so.1 libcupti.so.13 programs))
+FAKE_DIR := tests/tracer/inject/fake
+FAKE_OBJ := $(patsubst $(FAKE_DIR)/%.c,$(B)/fake/%.o,$(wildcard $(FAKE_DIR)/*.c))
+$(FAKE_OBJ): $(B)/fake/%.o: $(FAKE_DIR)/%.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CUPTI_FLAGS) $(CFLAGS) -Wno-unused-parameter -fPIC -MMD -MP -c -o $@ $<
+$(B)/fake/libcuda.so.1: $(B)/fake/fake_cuda.o
+$(B)/fake/libcupti.so.13: $(B)/fake/fake_cupti.o $(B)/fake/fake_cupti_rest.o
+$(B)/fake/lib%:
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-soname,$(@F) -o $@ $^ -ldl
+$(B)/fake/programs: $(B)/fake/programs.o $(B)/fake/libcuda.so.1
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -rdynamic -o $@ $^ -ldl
+$(B)/tests/tracer/inject/test_inject: $(FAKE)
+SQLITE_STATIC = $(if $(filter /%,$(shell $(CC) -print-file-name=libsqlite3.a)),-l:libsqlite3.a,-lsqlite3)
 
 # The CUDA device, a plug-in: `make cuda` builds it where there is a toolkit. Nothing else needs one. PTX of the oldest architecture is
 # for GPUs newer than the list.
 CUDA_SRC := $(sort $(wildcard engine/device/cuda/*.cu))
 CUDA_C   := $(sort $(wildcard engine/device/cuda/*.c))
 BASE_SRC := $(sort $(wildcard base/*.c))
-CUDA_DIR := $(patsubst %/bin/nvcc,%,$(NVCC))
 CUDA_ARCH ?= 80 90
 CUDA_GEN := $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=sm_$(a)) -gencode arch=compute_75,code=compute_75
 CUDA_OBJ := $(CUDA_SRC:%.cu=$(B)/cuda/%.o) $(CUDA_C:%.c=$(B)/cuda/%.o) $(BASE_SRC:%.c=$(B)/pic/%.o)
@@ -219,6 +253,7 @@ $(CUDA_TEST): $(CUDA_TEST_OBJ) $(CUDA_SRC:%.cu=$(B)/twin/%.o) $(TEST_LIBS)
 	$(Q)$(CXX) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(TEST_LIBS) -lcmocka $(LDLIBS)
 TESTS += $(if $(wildcard $(CUDA_DIR)/include/cudnn.h),$(CUDA_TEST))
 
+-include $(INJECT_SRC:%.c=$(B)/pic/%.d) $(FAKE_OBJ:.o=.d) $(INJECT_LIB:%.c=$(B)/pic/%.d)
 -include $(CUDA_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(GPU_TESTS:%=%.d) $(GPU_LIB:.o=.d) $(GPU_CHECK_OBJ:.o=.d)
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(HELP_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d) $(patsubst %.c,$(B)/%.d,$(wildcard tests/fuzz/*.c)) $(BENCH_SRC:%.c=$(B)/%.d) $(BENCH_OBJ:.o=.d) $(EMPTY_TRACE).d
 

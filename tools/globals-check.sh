@@ -10,6 +10,10 @@ cpu_blas.o blas
 cpu_mem.o cache
 cpu_thread.o pool
 term.o term
+frames.o frames
+python.o python
+ranges.o ranges
+session.o session
 '
 bad=0
 found=$(mktemp)

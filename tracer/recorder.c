@@ -73,6 +73,7 @@ struct trc_recorder {
     uint64_t start_ns;
     uint64_t event_count;
     pthread_t thread;
+    pthread_mutex_t writing; /* the writer thread has it while it does anything */
     struct consumer consumer;
 };
 
@@ -251,8 +252,10 @@ static void *writer_thread(void *arg)
     while (!c->is_stopped) {
         size_t count;
         size_t done = 0;
-        const struct vs_event *slots = trc_ring_peek(rec->ring, &count);
+        const struct vs_event *slots;
 
+        pthread_mutex_lock(&rec->writing);
+        slots = trc_ring_peek(rec->ring, &count);
         count = count < RUN_MAX ? count : RUN_MAX;
         while (done < count)
             done += run_take(rec, slots + done, count - done);
@@ -260,6 +263,7 @@ static void *writer_thread(void *arg)
         c->has_uncommitted |= count > 0;
         if (!c->is_stopped) /* the writer may not even be there then */
             commit_if_due(rec);
+        pthread_mutex_unlock(&rec->writing);
         if (count == 0)
             nanosleep(&nap, NULL);
     }
@@ -344,6 +348,7 @@ static void recorder_free(struct trc_recorder *rec)
 {
     trc_ring_free(rec->ring);
     trc_intern_free(rec->intern);
+    pthread_mutex_destroy(&rec->writing);
     vs_free(rec);
 }
 
@@ -369,6 +374,7 @@ enum vs_status trc_recorder_open(const char *path, const struct trc_recorder_opt
     rec = vs_calloc(1, sizeof(*rec));
     rec->ring = trc_ring_new(options->ring_slots ? options->ring_slots : RING_SLOTS);
     rec->intern = trc_intern_new();
+    pthread_mutex_init(&rec->writing, NULL);
     rec->observer = (struct eng_observer){rec, on_emit, on_string, on_place, on_tensor};
     rec->consumer.commit_ns =
         UINT64_C(1000000) * (options->commit_ms ? options->commit_ms : COMMIT_MS);
@@ -425,6 +431,16 @@ void trc_recorder_step(struct trc_recorder *rec, int64_t step, double loss)
 
     memcpy(&record.b, &loss, sizeof(loss));
     record_send(rec, &record);
+}
+
+void trc_recorder_hold(struct trc_recorder *rec)
+{
+    pthread_mutex_lock(&rec->writing);
+}
+
+void trc_recorder_go_on(struct trc_recorder *rec)
+{
+    pthread_mutex_unlock(&rec->writing);
 }
 
 void trc_recorder_stats(const struct trc_recorder *rec, struct trc_recorder_stats *out)

@@ -69,6 +69,13 @@ void trc_recorder_toggle_add(struct trc_recorder *rec, const char *name, const c
                              bool is_default);
 void trc_recorder_step(struct trc_recorder *rec, int64_t step, double loss);
 
+/*
+ * The writer thread stands still, holding no lock and in the middle of nothing, from when the first returns until the second is called: for a
+ * fork in between. Any thread.
+ */
+void trc_recorder_hold(struct trc_recorder *rec);
+void trc_recorder_go_on(struct trc_recorder *rec);
+
 void trc_recorder_stats(const struct trc_recorder *rec, struct trc_recorder_stats *out);
 
 /*

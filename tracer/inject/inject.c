@@ -1,0 +1,54 @@
+/*
+ * tracer/inject/inject.c - the library's doors: what the CUDA driver and NVTX call, and the end of the process.
+ *
+ * For:            CUDA_INJECTION64_PATH, NVTX_INJECTION64_PATH; docs/injection.md.
+ * Must not know:  how anything is done.
+ * Invariant:      whatever is missing, the program runs on as if nobody had asked for a trace.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "tracer/cupti/cupti_api.h"
+#include "tracer/inject/frames.h"
+#include "tracer/inject/nvtx.h"
+#include "tracer/inject/session.h"
+#include "tracer/inject/subscribe.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+EXPORTED int InitializeInjection(void);
+EXPORTED int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t id));
+
+static void cuda_begin(void)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct cupti_api api;
+    enum vs_status st = cupti_api_load(&api, &err);
+
+    inj_frames_prepare();
+    if (!st && inj_session_open())
+        st = inj_subscribe(&api, &err);
+    if (st)
+        inj_status("cupti", "%s", err.text);
+    else
+        atexit(inj_subscribe_ending);
+}
+
+/* 1: the driver goes on. It would as well on 0, but with words of its own. */
+int InitializeInjection(void)
+{
+    if (inj_session_begin())
+        cuda_begin();
+    return 1;
+}
+
+int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t id))
+{
+    return getenv("VRAMSCOPE_OUT") ? inj_nvtx_attach(export_table) : 0;
+}
+
+/* After the handlers of atexit: those may give memory back. */
+__attribute__((destructor)) static void process_end(void)
+{
+    inj_session_end();
+}

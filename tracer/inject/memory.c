@@ -1,0 +1,399 @@
+/*
+ * tracer/inject/memory.c - see memory.h.
+ *
+ * Invariant:      every live block but orphans stands in the table under its space and key. An orphan is physical memory whose handles are
+ *                 all given back; its mappings keep it.
+ */
+#include "tracer/inject/memory.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+#define SLOTS_AT_START 256
+#define DEVICES_MAX 64
+/* Physical memory has no address of its own. No device's addresses are that high. */
+#define PHYSICAL_BASE (UINT64_C(1) << 56)
+#define PHYSICAL_UNIT (UINT64_C(1) << 21)
+
+/*
+ * id: in the device's trace; 0: of the host, or nothing is recorded of the device. serial: never the same twice. freeing: frees that were
+ * begun; free_place: of the last of them. handles, mappings: of physical memory.
+ */
+struct block {
+    enum inj_space space;
+    uint64_t key;
+    uint64_t id;
+    uint64_t serial;
+    uint64_t bytes;
+    uint64_t address;
+    uint64_t stream;
+    uint32_t device;
+    uint32_t context;
+    uint32_t freeing;
+    uint32_t free_place;
+    uint32_t handles;
+    uint32_t mappings;
+};
+
+struct mapping {
+    uint64_t address;
+    uint64_t bytes;
+    struct block *block;
+};
+
+/* slots: open addressing by space and key, at most half full; what is taken out leaves `gone` behind. */
+struct inj_memory {
+    struct inj_outlet outlet;
+    struct block **slots;
+    size_t slot_count;
+    size_t slots_used;
+    struct mapping *mappings;
+    size_t mapping_count, mapping_cap;
+    struct block gone;
+    uint64_t serial;
+    uint64_t physical_next;
+    uint64_t host_now;
+    uint64_t host_peak;
+    bool is_refused[DEVICES_MAX];
+};
+
+/* ---- the table ---- */
+
+static size_t slot_find(struct block **slots, size_t count, const struct block *gone,
+                        enum inj_space space, uint64_t key)
+{
+    size_t at = (size_t)vs_hash_mix((uint64_t)space, key) & (count - 1);
+
+    while (slots[at] && (slots[at] == gone || slots[at]->space != space || slots[at]->key != key))
+        at = (at + 1) & (count - 1);
+    return at;
+}
+
+static struct block *block_get(const struct inj_memory *m, enum inj_space space, uint64_t key)
+{
+    return m->slots[slot_find(m->slots, m->slot_count, &m->gone, space, key)];
+}
+
+/* Slots of blocks that are gone are not carried over. */
+static void slots_renew(struct inj_memory *m)
+{
+    struct block **old = m->slots;
+    const size_t old_count = m->slot_count;
+    size_t live = 0;
+
+    for (size_t i = 0; i < old_count; i++)
+        live += old[i] && old[i] != &m->gone;
+    while (live * 4 >= m->slot_count)
+        m->slot_count *= 2;
+    m->slots = vs_calloc(m->slot_count, sizeof(struct block *));
+    m->slots_used = live;
+    for (size_t i = 0; i < old_count; i++)
+        if (old[i] && old[i] != &m->gone)
+            m->slots[slot_find(m->slots, m->slot_count, &m->gone, old[i]->space, old[i]->key)] =
+                old[i];
+    vs_free(old);
+}
+
+static void block_add(struct inj_memory *m, struct block *block)
+{
+    if ((m->slots_used + 1) * 2 > m->slot_count)
+        slots_renew(m);
+    m->slots[slot_find(m->slots, m->slot_count, &m->gone, block->space, block->key)] = block;
+    m->slots_used++;
+}
+
+/* Out of the table; the block is the caller's. */
+static void block_take(struct inj_memory *m, struct block *block)
+{
+    const size_t at = slot_find(m->slots, m->slot_count, &m->gone, block->space, block->key);
+
+    VS_ASSERT(m->slots[at] == block);
+    m->slots[at] = &m->gone;
+}
+
+struct inj_memory *inj_memory_new(const struct inj_outlet *outlet)
+{
+    struct inj_memory *m = vs_calloc(1, sizeof(*m));
+
+    m->outlet = *outlet;
+    m->slot_count = SLOTS_AT_START;
+    m->slots = vs_calloc(m->slot_count, sizeof(struct block *));
+    m->physical_next = PHYSICAL_BASE;
+    return m;
+}
+
+static void orphan_free(struct inj_memory *m, size_t at)
+{
+    struct block *block = m->mappings[at].block;
+
+    if (block->handles || --block->mappings)
+        return;
+    vs_free(block);
+}
+
+void inj_memory_free(struct inj_memory *m)
+{
+    if (!m)
+        return;
+    for (size_t i = 0; i < m->mapping_count; i++)
+        orphan_free(m, i);
+    for (size_t i = 0; i < m->slot_count; i++)
+        if (m->slots[i] != &m->gone)
+            vs_free(m->slots[i]);
+    vs_free(m->slots);
+    vs_free(m->mappings);
+    vs_free(m);
+}
+
+/* ---- events ---- */
+
+static struct inj_sink *sink_of(struct inj_memory *m, uint32_t device)
+{
+    return m->outlet.sink(m->outlet.user, device);
+}
+
+static void emit(struct inj_sink *sink, const struct vs_event *event)
+{
+    sink->observer->emit(sink->observer->user, event);
+}
+
+static void host_tell(struct inj_memory *m)
+{
+    if (m->host_now > m->host_peak)
+        m->host_peak = m->host_now;
+    m->outlet.host(m->outlet.user, m->host_now, m->host_peak);
+}
+
+static void alloc_tell(struct inj_memory *m, struct block *block, const struct inj_site *site)
+{
+    struct inj_sink *sink = sink_of(m, block->device);
+    uint32_t place;
+
+    if (block->device < DEVICES_MAX)
+        m->is_refused[block->device] = false;
+    if (!sink)
+        return;
+    place = inj_site_place(sink, site);
+    block->id = ++sink->blocks;
+    emit(sink, &(struct vs_event){.kind = VS_EV_SEGMENT_ALLOC,
+                                  .place = place,
+                                  .a = block->stream,
+                                  .b = block->bytes,
+                                  .d = block->address,
+                                  .aux = 2});
+    emit(sink, &(struct vs_event){.kind = VS_EV_ALLOC,
+                                  .place = place,
+                                  .a = block->id,
+                                  .b = block->bytes,
+                                  .c = block->bytes,
+                                  .d = block->address,
+                                  .aux = VS_CAT_OTHER});
+}
+
+static void free_tell(struct inj_memory *m, const struct block *block, uint32_t place)
+{
+    struct inj_sink *sink = block->id ? sink_of(m, block->device) : NULL;
+
+    if (!sink)
+        return;
+    emit(sink, &(struct vs_event){.kind = VS_EV_FREE,
+                                  .place = place,
+                                  .a = block->id,
+                                  .b = block->bytes,
+                                  .c = block->bytes,
+                                  .d = block->address});
+    emit(sink, &(struct vs_event){.kind = VS_EV_SEGMENT_FREE,
+                                  .place = place,
+                                  .a = block->stream,
+                                  .b = block->bytes,
+                                  .d = block->address,
+                                  .aux = 2});
+}
+
+static uint32_t place_of(struct inj_memory *m, const struct block *block,
+                         const struct inj_site *site)
+{
+    struct inj_sink *sink = block->id ? sink_of(m, block->device) : NULL;
+
+    return sink ? inj_site_place(sink, site) : 0;
+}
+
+/* The block is neither in the table nor mapped any more. */
+static void block_end(struct inj_memory *m, struct block *block, uint32_t place)
+{
+    if (block->space == INJ_HOST) {
+        m->host_now -= block->bytes;
+        host_tell(m);
+    } else {
+        free_tell(m, block, place);
+    }
+    vs_free(block);
+}
+
+/* The key is given back, and with it the block, unless it is physical memory with other handles or mappings. */
+static void key_end(struct inj_memory *m, struct block *block, uint32_t place)
+{
+    block->freeing -= block->freeing > 0;
+    if (block->handles > 1) {
+        block->handles--;
+        return;
+    }
+    block->handles = 0;
+    block_take(m, block);
+    if (!block->mappings)
+        block_end(m, block, place);
+}
+
+/* ---- calls ---- */
+
+void inj_memory_taken(struct inj_memory *m, const struct inj_call *call, uint64_t key,
+                      uint64_t bytes)
+{
+    struct block *old = block_get(m, call->space, key);
+    struct block *block;
+
+    if (old) {
+        old->handles = old->handles ? 1 : 0;
+        key_end(m, old, old->freeing ? old->free_place : place_of(m, old, call->site));
+    }
+    block = vs_calloc(1, sizeof(*block));
+    *block = (struct block){.space = call->space,
+                            .key = key,
+                            .serial = ++m->serial,
+                            .bytes = bytes,
+                            .address = key,
+                            .stream = call->stream,
+                            .device = call->device,
+                            .context = call->context};
+    if (call->space == INJ_PHYSICAL) {
+        block->handles = 1;
+        block->address = m->physical_next;
+        m->physical_next += (bytes / PHYSICAL_UNIT + 1) * PHYSICAL_UNIT;
+    }
+    block_add(m, block);
+    if (call->space == INJ_HOST) {
+        m->host_now += bytes;
+        host_tell(m);
+    } else {
+        alloc_tell(m, block, call->site);
+    }
+}
+
+void inj_memory_refused(struct inj_memory *m, const struct inj_call *call, uint64_t bytes,
+                        uint64_t device_free)
+{
+    struct inj_sink *sink = call->space == INJ_HOST ? NULL : sink_of(m, call->device);
+
+    if (!sink)
+        return;
+    if (call->device < DEVICES_MAX)
+        m->is_refused[call->device] = true;
+    emit(sink, &(struct vs_event){.kind = VS_EV_OOM,
+                                  .place = inj_site_place(sink, call->site),
+                                  .a = call->stream,
+                                  .b = bytes,
+                                  .c = bytes,
+                                  .d = device_free});
+}
+
+uint64_t inj_memory_free_begin(struct inj_memory *m, const struct inj_call *call, uint64_t key)
+{
+    struct block *block = block_get(m, call->space, key);
+
+    if (!block)
+        return 0;
+    block->freeing++;
+    block->free_place = place_of(m, block, call->site);
+    return block->serial;
+}
+
+void inj_memory_free_end(struct inj_memory *m, enum inj_space space, uint64_t key, uint64_t token,
+                         bool is_done)
+{
+    struct block *block = block_get(m, space, key);
+
+    if (!block || block->serial != token)
+        return;
+    if (is_done)
+        key_end(m, block, block->free_place);
+    else
+        block->freeing -= block->freeing > 0;
+}
+
+static struct mapping *mapping_at(struct inj_memory *m, uint64_t address)
+{
+    for (size_t i = 0; i < m->mapping_count; i++)
+        if (address - m->mappings[i].address < m->mappings[i].bytes)
+            return &m->mappings[i];
+    return NULL;
+}
+
+void inj_memory_retained(struct inj_memory *m, uint64_t handle, uint64_t address)
+{
+    const struct mapping *mapping = mapping_at(m, address);
+    struct block *block = mapping ? mapping->block : NULL;
+
+    if (!block)
+        return;
+    if (block->handles) {
+        block->handles += block->key == handle;
+        return;
+    }
+    if (block_get(m, INJ_PHYSICAL, handle))
+        return;
+    block->key = handle;
+    block->serial = ++m->serial;
+    block->handles = 1;
+    block->freeing = 0;
+    block_add(m, block);
+}
+
+void inj_memory_mapped(struct inj_memory *m, uint64_t handle, uint64_t address, uint64_t bytes)
+{
+    struct block *block = block_get(m, INJ_PHYSICAL, handle);
+
+    if (!block)
+        return;
+    block->mappings++;
+    m->mappings = vs_grow(m->mappings, m->mapping_count, &m->mapping_cap, sizeof(*m->mappings));
+    m->mappings[m->mapping_count++] = (struct mapping){address, bytes, block};
+}
+
+void inj_memory_unmapped(struct inj_memory *m, const struct inj_call *call, uint64_t address,
+                         uint64_t bytes)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < m->mapping_count; i++) {
+        const struct mapping mapping = m->mappings[i];
+
+        if (mapping.address - address >= bytes) {
+            m->mappings[kept++] = mapping;
+            continue;
+        }
+        mapping.block->mappings--;
+        if (!mapping.block->mappings && !mapping.block->handles)
+            block_end(m, mapping.block, place_of(m, mapping.block, call->site));
+    }
+    m->mapping_count = kept;
+}
+
+void inj_memory_context_gone(struct inj_memory *m, const struct inj_call *call)
+{
+    for (size_t i = 0; i < m->slot_count; i++) {
+        struct block *block = m->slots[i];
+
+        if (!block || block == &m->gone || !call->context || block->context != call->context)
+            continue;
+        m->slots[i] = &m->gone;
+        block_end(m, block, place_of(m, block, call->site));
+    }
+}
+
+bool inj_memory_is_refused(const struct inj_memory *m, uint32_t device)
+{
+    return device < DEVICES_MAX && m->is_refused[device];
+}
