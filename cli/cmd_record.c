@@ -20,6 +20,7 @@
 #include "cli/netfile.h"
 #include "cli/progress.h"
 #include "cli/record_program.h"
+#include "cli/watch.h"
 #include "engine/device/kernels.h"
 #include "engine/device/plugin.h"
 #include "lang/run.h"
@@ -46,6 +47,9 @@ static const struct cli_option OPTIONS[] = {
      "(default python)"},
     {"history", 0, "N", false,
      "of a PyTorch program: how many events are kept, the last ones (default 1000000)"},
+    {"cupti", 0, "auto|on|off", false,
+     "on cuda, the time that the GPU spends on each op: auto: where CUPTI can be had (default), "
+     "on: or fail, off"},
     {"json", 0, NULL, false, "print what was recorded as JSON"},
     {NULL, 0, NULL, false, NULL},
 };
@@ -86,6 +90,7 @@ struct plan {
     bool has_data;
     bool has_gpu; /* gpu is open */
     struct eng_device gpu;
+    struct cli_watch watch;
     uint64_t capacity;
     uint64_t seed;
 };
@@ -324,8 +329,7 @@ static void warn_refused(const struct lang_result *result)
  * Run and record. Returns how the run went; the trace is closed. VS_E_OOM and VS_E_STOPPED leave a trace that can be read, other
  * failures leave none.
  */
-static enum vs_status record(const struct plan *plan, const struct cli_netfile *net,
-                             struct vs_error *err)
+static enum vs_status record(struct plan *plan, const struct cli_netfile *net, struct vs_error *err)
 {
     struct trc_recorder_options options = {.force = plan->force};
     struct recording recording = {.plan = plan, .state = {.step = -1, .loss = (double)NAN}};
@@ -337,6 +341,7 @@ static enum vs_status record(const struct plan *plan, const struct cli_netfile *
     enum vs_status closed;
 
     memset(&result, 0, sizeof(result));
+    cli_watch_options(&plan->watch, &options);
     st = trc_recorder_open(plan->out, &options, &recording.rec, err);
     if (st)
         return st;
@@ -346,7 +351,7 @@ static enum vs_status record(const struct plan *plan, const struct cli_netfile *
     settings.toggles = &plan->args->toggles;
     settings.kernels = plan->has_data ? eng_kernels_cpu() : NULL;
     settings.device = plan->has_gpu ? &plan->gpu : NULL;
-    settings.observer = trc_recorder_observer(recording.rec);
+    settings.observer = cli_watch_observer(&plan->watch, recording.rec);
     settings.user = &recording;
     settings.started = on_started;
     settings.progress = on_progress;
@@ -357,6 +362,7 @@ static enum vs_status record(const struct plan *plan, const struct cli_netfile *
     cli_progress_end(&recording.progress);
     if (st == VS_OK || st == VS_E_OOM || st == VS_E_STOPPED)
         warn_refused(&result);
+    cli_watch_stop(&plan->watch, recording.rec);
     recorder_end(recording.rec, &result, st);
     trc_recorder_stats(recording.rec, &stats);
     closed = trc_recorder_close(recording.rec, st == VS_OK || st == VS_E_OOM, &close_err);
@@ -446,6 +452,9 @@ static int net_run(const struct cli_args *args)
         st = cli_netfile_read(args->positionals[0], &net, &err);
     if (!st)
         st = rehearse(&plan, &net, &err);
+    if (!st)
+        st = cli_watch_open(&plan.watch, cli_args_value(args, "cupti"),
+                            plan.has_gpu ? &plan.gpu : NULL, &err);
     if (!st) {
         signals_set();
         st = record(&plan, &net, &err);
@@ -458,6 +467,7 @@ static int net_run(const struct cli_args *args)
         status = cli_fail(&err);
     else
         status = show(&plan, false);
+    cli_watch_close(&plan.watch);
     if (plan.has_gpu)
         plan.gpu.close();
     cli_netfile_release(&net);

@@ -44,6 +44,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from record' -l capacity -x -d 
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l seed -x -d 'of all random numbers (default 0)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l stacks -x -d 'of a PyTorch program: python, or all, with C++ frames, which name ops and cost more (default python)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l history -x -d 'of a PyTorch program: how many events are kept, the last ones (default 1000000)'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l cupti -x -d 'on cuda, the time that the GPU spends on each op: auto: where CUPTI can be had (default), on: or fail, off'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l json -d 'print what was recorded as JSON'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l batch -x -a '' -d 'samples in a batch'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l accumulate -x -a '' -d 'split each batch into N parts and step the optimizer once for all of them'

@@ -9,6 +9,7 @@ cmd_record.o interrupted
 cpu_blas.o blas
 cpu_mem.o cache
 cpu_thread.o pool
+cupti_attach.o the
 term.o term
 frames.o frames
 python.o python

@@ -106,6 +106,16 @@ uint32_t trc_intern_string(struct trc_intern *in, const char *text, const char *
     return in->string_count;
 }
 
+const char *trc_intern_text(struct trc_intern *in, const char *text)
+{
+    size_t len = strlen(text);
+    const char *new_text;
+
+    if (trc_intern_string(in, text, &new_text) && new_text)
+        return new_text;
+    return string_find(in->strings, in->string_slots, vs_hash_bytes(text, len), text, len)->text;
+}
+
 static bool places_are_equal(const struct vs_place *a, const struct vs_place *b)
 {
     return a->line == b->line && a->op == b->op && a->module == b->module && a->func == b->func &&

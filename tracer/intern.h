@@ -25,6 +25,9 @@ void trc_intern_free(struct trc_intern *in);
  */
 uint32_t trc_intern_string(struct trc_intern *in, const char *text, const char **new_text);
 
+/* The table's own copy of `text`, which has a number from then on. */
+const char *trc_intern_text(struct trc_intern *in, const char *text);
+
 /* The number of `place`, and whether it was given just now. A place like the last one costs a comparison. */
 uint32_t trc_intern_place(struct trc_intern *in, const struct vs_place *place, bool *is_new);
 

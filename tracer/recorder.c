@@ -63,6 +63,8 @@ struct consumer {
     size_t tensor_bytes_missing;
     int64_t tensor_dims[2 * VS_MAX_DIMS];
     size_t tensor_bytes_got;
+    trc_beside_fn *beside;
+    void *beside_user;
     struct vs_error failure;
 };
 
@@ -230,6 +232,15 @@ static size_t run_take(struct trc_recorder *rec, const struct vs_event *slots, s
     return events;
 }
 
+static void beside_write(struct trc_recorder *rec)
+{
+    struct consumer *c = &rec->consumer;
+    struct vs_error err = VS_ERROR_INIT;
+
+    if (c->beside && !c->failure.status)
+        failure_keep(rec, c->beside(c->beside_user, c->writer, &err), &err);
+}
+
 static void commit_if_due(struct trc_recorder *rec)
 {
     struct consumer *c = &rec->consumer;
@@ -238,6 +249,7 @@ static void commit_if_due(struct trc_recorder *rec)
 
     if (!c->has_uncommitted || c->failure.status || now - c->last_commit_ns < c->commit_ns)
         return;
+    beside_write(rec);
     failure_keep(rec, sto_writer_commit(c->writer, &err), &err);
     c->last_commit_ns = now_ns();
     c->has_uncommitted = false;
@@ -376,6 +388,8 @@ enum vs_status trc_recorder_open(const char *path, const struct trc_recorder_opt
     rec->intern = trc_intern_new();
     pthread_mutex_init(&rec->writing, NULL);
     rec->observer = (struct eng_observer){rec, on_emit, on_string, on_place, on_tensor};
+    rec->consumer.beside = options->beside;
+    rec->consumer.beside_user = options->beside_user;
     rec->consumer.commit_ns =
         UINT64_C(1000000) * (options->commit_ms ? options->commit_ms : COMMIT_MS);
     rec->consumer.last_commit_ns = rec->start_ns = now_ns();
@@ -458,6 +472,7 @@ enum vs_status trc_recorder_close(struct trc_recorder *rec, bool complete, struc
     if (!rec)
         return VS_OK;
     thread_stop(rec);
+    beside_write(rec);
     failure = rec->consumer.failure;
     st = sto_writer_close(rec->consumer.writer, complete && !failure.status,
                           failure.status ? &(struct vs_error)VS_ERROR_INIT : err);

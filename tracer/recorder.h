@@ -23,17 +23,24 @@
 
 struct trc_recorder;
 
+/* Writes what goes into the file beside the events. A failure is the recording's. */
+struct sto_writer;
+typedef enum vs_status trc_beside_fn(void *user, struct sto_writer *w, struct vs_error *err);
+
 /*
  * Zero-initialise for the defaults.
  *
  * force       replace a file that exists at the path
  * ring_slots  events that fit between the two threads, a power of two; 0: the default (262,144, 14 MiB)
  * commit_ms   at most this long between two commits while events come; 0: the default (500). What a kill can lose.
+ * beside      called by the writer thread before each commit, and a last time by trc_recorder_close on its own; NULL: nothing else is written
  */
 struct trc_recorder_options {
     bool force;
     size_t ring_slots;
     uint32_t commit_ms;
+    trc_beside_fn *beside;
+    void *beside_user;
 };
 
 /*

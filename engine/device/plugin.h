@@ -17,7 +17,7 @@
 #include "engine/device/kernels.h"
 
 /* Changes with every change of struct eng_device, struct eng_kernels or struct eng_alloc_driver. */
-#define ENG_PLUGIN_VERSION 1
+#define ENG_PLUGIN_VERSION 2
 
 /* versions as CUDA writes them: 13000 is 13.0; bytes free before anything was allocated */
 struct eng_device_info {
@@ -30,15 +30,22 @@ struct eng_device_info {
     uint64_t free_bytes;
 };
 
+/* Memory that the device took by cudaMalloc, gave back by cudaFree (bytes 0), or created without an address, by cuMemCreate. */
+enum eng_device_memory { ENG_DEVICE_TAKEN, ENG_DEVICE_GIVEN, ENG_DEVICE_CREATED };
+typedef void eng_device_watch_fn(void *user, enum eng_device_memory what, uint64_t address,
+                                 uint64_t bytes);
+
 /*
  * kernels        storages with a block lie at the block's address; all others, and scratch of ops, where kernels->mem_get says
  * driver         where segments come from; valid until close
+ * watch          from now on `tell` is called right after the device did such a thing, whatever for; NULL: not any more
  * wait           until all that was queued is done. Fails with the first call that failed since the device was opened
  */
 struct eng_device {
     const struct eng_kernels *kernels;
     struct eng_alloc_driver driver;
     struct eng_device_info info;
+    void (*watch)(eng_device_watch_fn *tell, void *user);
     enum vs_status (*wait)(struct vs_error *err);
     void (*close)(void);
 };

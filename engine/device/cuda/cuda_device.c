@@ -379,6 +379,7 @@ static enum vs_status wait_all(struct vs_error *err)
 /* Accepts a device that was opened in part. */
 static void close_all(void)
 {
+    cuda_watch(&gpu.api, NULL, NULL);
     while (gpu.chunk_count > 0)
         (void)gpu.api.cudaFree(gpu.chunks[--gpu.chunk_count].memory);
     if (gpu.flag)
@@ -467,6 +468,11 @@ static enum vs_status open_libraries(struct vs_error *err)
     return VS_OK;
 }
 
+static void watch(eng_device_watch_fn *tell, void *user)
+{
+    cuda_watch(&gpu.api, tell, user);
+}
+
 enum vs_status cuda_device_open_with(const struct cuda_api *api, const struct eng_kernels *host,
                                      struct eng_device *out, struct vs_error *err)
 {
@@ -491,6 +497,7 @@ enum vs_status cuda_device_open_with(const struct cuda_api *api, const struct en
                                             .range_map = range_map,
                                             .range_unmap = range_unmap,
                                             .mem_info = mem_info};
+    out->watch = watch;
     out->wait = wait_all;
     out->close = close_all;
     return VS_OK;

@@ -27,4 +27,7 @@ VS_MUST_USE enum vs_status cuda_device_open_with(const struct cuda_api *api,
                                                  const struct eng_kernels *host,
                                                  struct eng_device *out, struct vs_error *err);
 
+/* See struct eng_device; the watcher stands in `api`. NULL, where there is one: the table is as it was. */
+void cuda_watch(struct cuda_api *api, eng_device_watch_fn *tell, void *user);
+
 #endif

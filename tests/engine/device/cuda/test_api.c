@@ -86,6 +86,51 @@ static void expandable_segments_are_mapped_and_unmapped(void **state)
     assert_int_equal(fake_left(), 0);
 }
 
+struct told {
+    uint64_t taken;
+    uint64_t taken_bytes;
+    uint64_t given;
+    uint64_t created;
+};
+
+static void on_memory(void *user, enum eng_device_memory what, uint64_t address, uint64_t bytes)
+{
+    struct told *told = user;
+
+    assert_true((address != 0) == (what != ENG_DEVICE_CREATED));
+    told->taken += what == ENG_DEVICE_TAKEN;
+    told->taken_bytes += what == ENG_DEVICE_TAKEN ? bytes : 0;
+    told->given += what == ENG_DEVICE_GIVEN;
+    told->created += what == ENG_DEVICE_CREATED;
+}
+
+static void a_watcher_is_told_of_all_memory_while_it_watches(void **state)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct told told = {0, 0, 0, 0};
+    struct eng_device device;
+    uint64_t before;
+
+    (void)state;
+    fake_begin(FAKE_COUNT, 0);
+    device = device_open();
+    before = fake_calls(FAKE_cudaMalloc);
+    device.watch(on_memory, &told);
+    assert_int_equal(train(&device, "steps=1", &err), VS_OK);
+    assert_int_equal(train(&device, "steps=1 alloc-conf=expandable_segments:True", &err), VS_OK);
+    assert_int_equal(told.taken, fake_calls(FAKE_cudaMalloc) - before);
+    assert_true(told.taken_bytes >= told.taken * 512);
+    assert_int_equal(told.given, fake_calls(FAKE_cudaFree));
+    assert_int_equal(told.created, fake_calls(FAKE_cuMemCreate));
+    assert_true(told.taken > 0 && told.given > 0 && told.created > 0);
+    device.watch(NULL, NULL);
+    told = (struct told){0, 0, 0, 0};
+    assert_int_equal(train(&device, "steps=1", &err), VS_OK);
+    device.close();
+    assert_int_equal(told.taken + told.given + told.created, 0);
+    assert_int_equal(fake_left(), 0);
+}
+
 /* Which answers nobody can act on: a version that is only shown, memory that goes away anyhow when the device is closed. */
 static bool is_harmless(enum fake_call call)
 {
@@ -182,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_gives_everything_back),
         cmocka_unit_test(expandable_segments_are_mapped_and_unmapped),
+        cmocka_unit_test(a_watcher_is_told_of_all_memory_while_it_watches),
         cmocka_unit_test(every_call_may_fail_once),
         cmocka_unit_test(a_device_that_does_not_open_says_which_part),
     };

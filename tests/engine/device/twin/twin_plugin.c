@@ -18,13 +18,24 @@
 static struct {
     struct eng_sim_driver *sim;
     struct eng_alloc_driver counted;
+    eng_device_watch_fn *tell;
+    void *user;
 } twin_driver;
+
+static void tell(enum eng_device_memory what, uint64_t address, uint64_t bytes)
+{
+    if (twin_driver.tell)
+        twin_driver.tell(twin_driver.user, what, address, bytes);
+}
 
 static bool segment_alloc(void *user, uint64_t bytes, uint64_t *out_address)
 {
     (void)user;
-    return twin_driver.counted.segment_alloc(twin_driver.counted.user, bytes, out_address) &&
-           twin_memory_add(*out_address, bytes);
+    if (!twin_driver.counted.segment_alloc(twin_driver.counted.user, bytes, out_address) ||
+        !twin_memory_add(*out_address, bytes))
+        return false;
+    tell(ENG_DEVICE_TAKEN, *out_address, bytes);
+    return true;
 }
 
 static void segment_free(void *user, uint64_t address, uint64_t bytes)
@@ -32,6 +43,7 @@ static void segment_free(void *user, uint64_t address, uint64_t bytes)
     (void)user;
     twin_memory_remove(address, bytes);
     twin_driver.counted.segment_free(twin_driver.counted.user, address, bytes);
+    tell(ENG_DEVICE_GIVEN, address, 0);
 }
 
 static void mem_info(void *user, uint64_t *out_free_bytes, uint64_t *out_total_bytes)
@@ -44,7 +56,13 @@ static void close_twin(void)
 {
     twin_close();
     eng_sim_driver_free(twin_driver.sim);
-    twin_driver.sim = NULL;
+    memset(&twin_driver, 0, sizeof(twin_driver));
+}
+
+static void watch(eng_device_watch_fn *watcher, void *user)
+{
+    twin_driver.tell = watcher;
+    twin_driver.user = user;
 }
 
 static enum vs_status wait_none(struct vs_error *err)
@@ -66,6 +84,7 @@ static enum vs_status open_twin(const struct eng_kernels *host, struct eng_devic
     strcpy(out->info.name, "a GPU made of host memory");
     out->info.total_bytes = TOTAL;
     out->info.free_bytes = TOTAL;
+    out->watch = watch;
     out->wait = wait_none;
     out->close = close_twin;
     twin_open();

@@ -1,0 +1,56 @@
+/*
+ * engine/device/cuda/cuda_watch.c - tells a watcher what the device takes from the driver and gives back.
+ *
+ * For:            cuda_device.c.
+ * Must not know:  what the memory is for.
+ * Invariant:      stands in the table in place of three functions, so that no call is missed, and without a watcher nothing is in between.
+ */
+#include "engine/device/cuda/cuda_internal.h"
+
+static struct {
+    eng_device_watch_fn *tell;
+    void *user;
+    struct cuda_api real;
+} watch;
+
+static cudaError_t watched_malloc(void **out, size_t bytes)
+{
+    cudaError_t status = watch.real.cudaMalloc(out, bytes);
+
+    if (status == cudaSuccess)
+        watch.tell(watch.user, ENG_DEVICE_TAKEN, (uint64_t)(uintptr_t)*out, bytes);
+    return status;
+}
+
+static cudaError_t watched_free(void *memory)
+{
+    cudaError_t status = watch.real.cudaFree(memory);
+
+    if (status == cudaSuccess && memory)
+        watch.tell(watch.user, ENG_DEVICE_GIVEN, (uint64_t)(uintptr_t)memory, 0);
+    return status;
+}
+
+static CUresult watched_create(CUmemGenericAllocationHandle *out, size_t bytes,
+                               const CUmemAllocationProp *prop, unsigned long long flags)
+{
+    CUresult status = watch.real.cuMemCreate(out, bytes, prop, flags);
+
+    if (status == CUDA_SUCCESS)
+        watch.tell(watch.user, ENG_DEVICE_CREATED, 0, bytes);
+    return status;
+}
+
+void cuda_watch(struct cuda_api *api, eng_device_watch_fn *tell, void *user)
+{
+    if (watch.tell)
+        *api = watch.real;
+    watch.tell = tell;
+    watch.user = user;
+    if (!tell)
+        return;
+    watch.real = *api;
+    api->cudaMalloc = watched_malloc;
+    api->cudaFree = watched_free;
+    api->cuMemCreate = watched_create;
+}
