@@ -187,6 +187,7 @@ static void environment_fill(struct job *job, struct cli_launch *launch)
 {
     const char *python_path = getenv("PYTHONPATH");
     const char *other = getenv("CUDA_INJECTION64_PATH");
+    const char *ranges = getenv("NVTX_INJECTION64_PATH");
     struct vs_text path = {NULL, 0, 0};
 
     vs_text_addf(&path, "%s%s%s", job->folder.path, python_path && *python_path ? ":" : "",
@@ -200,11 +201,61 @@ static void environment_fill(struct job *job, struct cli_launch *launch)
                 other);
     } else if (eng_plugin_find("inject", job->library, sizeof(job->library))) {
         set(launch, "CUDA_INJECTION64_PATH", job->library);
+        if (!ranges || !*ranges)
+            set(launch, "NVTX_INJECTION64_PATH", job->library);
         set(launch, "VRAMSCOPE_OUT", job->injected);
     }
 }
 
+/* The option that keeps Python from loading sitecustomize, of those before its program; '\0': none. */
+static char python_deaf(const char **arg)
+{
+    for (; *arg && (*arg)[0] == '-' && (*arg)[1] && (*arg)[1] != '-'; arg++)
+        for (const char *letter = *arg + 1; *letter; letter++) {
+            if (strchr("ISE", *letter))
+                return *letter;
+            if (strchr("cm", *letter)) /* what follows is the program's */
+                return '\0';
+            if (!strchr("WX", *letter))
+                continue;
+            arg += !letter[1] && arg[1]; /* with a value */
+            break;
+        }
+    return '\0';
+}
+
+static void say_python(const struct job *job)
+{
+    const char *slash = strrchr(job->argv[0], '/');
+    const bool is_python = strncmp(slash ? slash + 1 : job->argv[0], "python", 6) == 0;
+    const char letter = is_python ? python_deaf(job->argv + 1) : '\0';
+
+    if (letter)
+        fprintf(stderr,
+                "vramscope: with -%c Python does not load what turns PyTorch's memory history on: "
+                "it is not recorded\n",
+                letter);
+}
+
+/* What is in the way of the library, which replaces nothing. */
+static void ground_clear(const struct job *job)
+{
+    struct vs_text status = {NULL, 0, 0};
+
+    vs_text_addf(&status, "%s.status", job->injected);
+    unlink(vs_text_get(&status));
+    vs_text_release(&status);
+    if (job->force)
+        unlink(job->injected);
+}
+
 /* ---- after ---- */
+
+/* A path as the user named it, from where we are. */
+static const char *shown(const struct job *job, const char *path)
+{
+    return path + (strlen(job->injected) - strlen(job->out));
+}
 
 static void say_trace(const char *path, const char *what)
 {
@@ -225,46 +276,64 @@ static void say_trace(const char *path, const char *what)
     rpl_trace_free(trace);
 }
 
-static void say_process(const struct cli_process *p)
+/* The driver's calls of a process, the busiest device first; NULL: there are none. */
+static const char *driver_trace_of(const struct cli_driver *driver, pid_t pid)
+{
+    for (size_t i = 0; i < driver->count; i++)
+        if (driver->files[i].pid == pid)
+            return driver->files[i].path;
+    return NULL;
+}
+
+static void say_snapshot(const struct job *job, const struct cli_process *p)
 {
     char what[256];
 
-    if (p->error)
-        fprintf(stderr, "vramscope: pid %ld (%.100s): %s\n", (long)p->pid, p->program, p->error);
-    if (!p->dumped)
-        fprintf(stderr, "vramscope: pid %ld (%.100s) ended before PyTorch's history was written\n",
-                (long)p->pid, p->program);
-    if (!p->trace)
-        return;
     snprintf(what, sizeof(what), "PyTorch's history of pid %ld (%.100s)%s", (long)p->pid,
              p->program,
              strcmp(p->dumped, "oom") == 0    ? " up to its out-of-memory"
              : strcmp(p->dumped, "term") == 0 ? " up to SIGTERM"
                                               : "");
-    say_trace(p->trace, what);
+    say_trace(shown(job, p->trace), what);
 }
 
-/* What the driver saw is in the way of what PyTorch saw: trace.driver.db. */
-static void driver_move(const struct job *job)
+static void say_driver(const struct job *job, const struct cli_driver *driver, pid_t pid)
 {
-    char *name;
+    char what[96];
 
-    if (!job->library[0] || access(job->injected, F_OK) != 0)
-        return;
-    name = cli_trace_name(job->injected, "driver");
-    if (rename(job->injected, name) != 0)
-        fprintf(stderr, "vramscope: %s: cannot be renamed: %s\n", job->injected, strerror(errno));
-    vs_free(name);
+    for (size_t i = 0; i < driver->count; i++) {
+        const struct cli_driver_file *file = &driver->files[i];
+
+        if (file->pid != pid)
+            continue;
+        snprintf(what, sizeof(what), "what pid %ld asked the driver for%s", (long)pid,
+                 file->is_closed ? "" : ", up to its sudden end");
+        say_trace(shown(job, file->path), what);
+    }
 }
 
-static void say_end(const struct job *job, const struct cli_launch_end *end)
+/* A process's traces, and what is to be said of them. */
+static void process_collect(const struct job *job, const struct cli_process *p,
+                            const struct cli_driver *driver)
 {
-    if (end->signal)
-        fprintf(stderr, "vramscope: %s was ended by signal %d (%s)\n", job->argv[0], end->signal,
-                strsignal(end->signal));
+    const char *driver_trace = driver_trace_of(driver, p->pid);
+    const char *slash = driver_trace ? strrchr(driver_trace, '/') : NULL;
+    struct vs_error err = VS_ERROR_INIT;
+
+    if (p->error)
+        fprintf(stderr, "vramscope: pid %ld (%.100s): %s\n", (long)p->pid, p->program, p->error);
+    if (p->name && !p->dumped)
+        fprintf(stderr, "vramscope: pid %ld (%.100s) ended before PyTorch's history was written\n",
+                (long)p->pid, p->program);
+    if (p->dumped &&
+        cli_process_import(p, job->folder.path, slash ? slash + 1 : driver_trace, job->force, &err))
+        cli_fail(&err);
+    else if (p->dumped)
+        say_snapshot(job, p);
+    say_driver(job, driver, p->pid);
 }
 
-static void nothing_recorded(const struct job *job)
+static void say_nothing(const struct job *job)
 {
     if (job->library[0])
         fprintf(stderr, "vramscope: %s never called CUDA; there is no trace\n", job->argv[0]);
@@ -278,27 +347,21 @@ static void nothing_recorded(const struct job *job)
 static void collect(const struct job *job, const struct cli_launch_end *end)
 {
     struct cli_processes processes;
-    bool has_first = false;
+    struct cli_driver driver;
 
-    say_end(job, end);
-    cli_processes_read(job->folder.path, end->pid, &processes);
-    for (size_t i = 0; i < processes.count; i++) {
-        struct cli_process *p = &processes.items[i];
-        struct vs_error err = VS_ERROR_INIT;
-
-        if (p->dumped && !has_first)
-            driver_move(job);
-        if (p->dumped &&
-            cli_process_import(p, job->folder.path, job->out, !has_first, job->force, &err))
-            cli_fail(&err);
-        has_first = has_first || p->trace;
-        say_process(p);
-    }
-    if (!has_first && job->library[0] && access(job->injected, F_OK) == 0)
-        say_trace(job->out, "what the driver was asked for");
-    else if (!processes.count)
-        nothing_recorded(job);
+    if (end->signal)
+        fprintf(stderr, "vramscope: %s was ended by signal %d (%s)\n", job->argv[0], end->signal,
+                strsignal(end->signal));
+    cli_driver_read(job->injected, &driver);
+    cli_processes_read(job->folder.path, &driver, end->pid, &processes);
+    cli_processes_name(&processes, &driver, job->injected, job->force);
+    fputs(vs_text_get(&driver.words), stderr);
+    for (size_t i = 0; i < processes.count; i++)
+        process_collect(job, &processes.items[i], &driver);
+    if (!processes.count)
+        say_nothing(job);
     cli_processes_release(&processes);
+    cli_driver_release(&driver);
 }
 
 int cli_record_program(const struct cli_args *args)
@@ -323,8 +386,8 @@ int cli_record_program(const struct cli_args *args)
         st = folder_fill(&job, &err);
     if (!st) {
         environment_fill(&job, &launch);
-        if (job.force)
-            unlink(job.injected);
+        ground_clear(&job);
+        say_python(&job);
         st = cli_launch_run(&launch, &end, &err);
     }
     if (st) {

@@ -51,10 +51,15 @@ class History:
     # ---- when CUDA begins ----
 
     def begin(self):
+        try:
+            if self.pid != os.getpid():
+                self.begin_here()
+        except Exception:
+            pass
+
+    def begin_here(self):
         import time
 
-        if self.pid == os.getpid():
-            return
         self.pid = os.getpid()
         self.path = os.path.join(self.folder, "%d-%d" % (time.time_ns(), self.pid))
         self.ooms = 0
@@ -104,12 +109,21 @@ class History:
                 or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL):
             return
         signal.signal(signal.SIGTERM, self.on_term)
+        masks = threading.local()
 
-        def in_child():
+        # A forked process is ended by SIGTERM as ever. Python forgets in it what came before it had its own handlers, so nothing may come.
+        def before():
+            masks.old = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+
+        def after():
+            signal.pthread_sigmask(signal.SIG_SETMASK, masks.old)
+
+        def after_in_child():
             if signal.getsignal(signal.SIGTERM) == self.on_term:
                 signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            after()
 
-        os.register_at_fork(after_in_child=in_child)
+        os.register_at_fork(before=before, after_in_parent=after, after_in_child=after_in_child)
 
     # ---- when something happens ----
 
@@ -163,6 +177,9 @@ class History:
         part = self.path + ".part"
         try:
             snapshot = self.torch.cuda.memory._snapshot()
+            if snapshot["segments"] and not any(snapshot["device_traces"]):
+                self.say("error", "the program turned PyTorch's memory history off: the trace "
+                                  "has what was there at the end, not how it came about")
             with open(part, "wb") as f:
                 pickle.dump(snapshot, f, PICKLE_PROTOCOL)
             os.rename(part, self.path + ".pickle")

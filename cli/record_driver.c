@@ -1,0 +1,139 @@
+/*
+ * cli/record_driver.c - see record_driver.h.
+ *
+ * Must not know:  PyTorch.
+ * Invariant:      a line that is not understood is passed over.
+ */
+#include "cli/record_driver.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "replay/trace.h"
+
+#define LINE_MAX_BYTES 8192
+
+static void file_add(struct cli_driver *driver, pid_t pid, const char *path)
+{
+    const char *gpu = strrchr(path, '.');
+    struct cli_driver_file *file;
+
+    driver->files = vs_grow(driver->files, driver->count, &driver->cap, sizeof(*driver->files));
+    file = &driver->files[driver->count++];
+    *file = (struct cli_driver_file){.pid = pid, .path = vs_strdup(path)};
+    file->device = vs_strdup(gpu && strncmp(gpu, ".gpu", 4) == 0 ? gpu + 1 : "");
+}
+
+static void file_closed(struct cli_driver *driver, const char *path)
+{
+    for (size_t i = 0; i < driver->count; i++)
+        if (strcmp(driver->files[i].path, path) == 0)
+            driver->files[i].is_closed = true;
+}
+
+static void pid_add(struct cli_driver *driver, pid_t pid)
+{
+    for (size_t i = 0; i < driver->pid_count; i++)
+        if (driver->pids[i] == pid)
+            return;
+    driver->pids =
+        vs_grow(driver->pids, driver->pid_count, &driver->pid_cap, sizeof(*driver->pids));
+    driver->pids[driver->pid_count++] = pid;
+}
+
+/* What went wrong, in the words of docs/injection.md. */
+static void word_add(struct cli_driver *driver, pid_t pid, const char *key, const char *text)
+{
+    static const struct {
+        const char *key;
+        const char *words;
+    } WORDS[] = {
+        {"cupti", "what the driver is asked for is not recorded: "},
+        {"write", "the driver's trace is cut off: "},
+        {"gpu", "the GPU was "},
+        {"oom", "the driver was out of memory: "},
+    };
+
+    for (size_t i = 0; i < sizeof(WORDS) / sizeof(WORDS[0]); i++)
+        if (strcmp(key, WORDS[i].key) == 0)
+            vs_text_addf(&driver->words, "vramscope: pid %ld: %s%s\n", (long)pid, WORDS[i].words,
+                         text);
+}
+
+/* "PID KEY: TEXT" */
+static void line_read(struct cli_driver *driver, char *line)
+{
+    char *key;
+    const pid_t pid = (pid_t)strtol(line, &key, 10);
+    char *text = strstr(key, ": ");
+
+    line[strcspn(line, "\n")] = '\0';
+    if (key == line || *key != ' ' || !text)
+        return;
+    key++;
+    *text = '\0';
+    text += 2;
+    if (strcmp(key, "cuda") == 0 || strcmp(key, "trace") == 0)
+        pid_add(driver, pid);
+    if (strcmp(key, "trace") == 0)
+        file_add(driver, pid, text);
+    else if (strcmp(key, "closed") == 0)
+        file_closed(driver, text);
+    else
+        word_add(driver, pid, key, text);
+}
+
+void cli_driver_read(const char *out, struct cli_driver *driver)
+{
+    struct vs_text path = {NULL, 0, 0};
+    char line[LINE_MAX_BYTES];
+    FILE *file;
+
+    memset(driver, 0, sizeof(*driver));
+    vs_text_addf(&path, "%s.status", out);
+    file = fopen(vs_text_get(&path), "r");
+    while (file && fgets(line, sizeof(line), file))
+        line_read(driver, line);
+    if (file) {
+        fclose(file);
+        unlink(vs_text_get(&path));
+    }
+    vs_text_release(&path);
+}
+
+void cli_driver_release(struct cli_driver *driver)
+{
+    for (size_t i = 0; i < driver->count; i++) {
+        vs_free(driver->files[i].path);
+        vs_free(driver->files[i].device);
+    }
+    vs_free(driver->files);
+    vs_free(driver->pids);
+    vs_text_release(&driver->words);
+    memset(driver, 0, sizeof(*driver));
+}
+
+void cli_driver_move(struct cli_driver_file *file, const char *path)
+{
+    const bool is_written = !file->is_closed && kill(file->pid, 0) == 0;
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_trace *trace = NULL;
+
+    if (is_written || strcmp(file->path, path) == 0)
+        return;
+    if (rpl_trace_open(file->path, &trace, &err))
+        fprintf(stderr, "vramscope: %s\n", err.text);
+    rpl_trace_free(trace);
+    if (access(path, F_OK) == 0 || rename(file->path, path) != 0) {
+        fprintf(stderr, "vramscope: %s: stays under that name, not %s: %s\n", file->path, path,
+                access(path, F_OK) == 0 ? "it exists already" : strerror(errno));
+        return;
+    }
+    vs_free(file->path);
+    file->path = vs_strdup(path);
+}

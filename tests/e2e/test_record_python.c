@@ -1,0 +1,502 @@
+/*
+ * tests/e2e/test_record_python.c - `vramscope record -- python3 …`: PyTorch's history is turned on, written down however the program
+ * ends, and nothing of the program changes.
+ *
+ * PyTorch is the one of tests/tracer/python: no GPU, no network, a published snapshot for a history.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/e2e/program.h"
+
+#define SNAPSHOT "tests/golden/snapshots/attention_3g.pickle.gz"
+#define SNAPSHOT_EVENTS 97
+#define SNAPSHOT_PEAK INT64_C(3249144832)
+#define WAITS 3000 /* of 10 ms: for what a slow machine takes, not for what is measured */
+
+#define BEGIN "import os, signal, sys, torch\ntorch.cuda.init()\n"
+
+static char tests_folder[512];
+
+static int setup(void **state)
+{
+    char path[1024];
+    char here[400];
+
+    (void)state;
+    assert_non_null(getcwd(here, sizeof(here)));
+    snprintf(tests_folder, sizeof(tests_folder), "%s/tests/tracer/python", here);
+    setenv("PYTHONPATH", tests_folder, 1);
+    snprintf(path, sizeof(path), "%s/" SNAPSHOT, here);
+    setenv("FAKE_TORCH_SNAPSHOT", path, 1);
+    setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
+    setenv("FAKE_TORCH_SAY", program_path("said"), 1);
+    setenv("TMPDIR", program_folder(), 1);
+    unsetenv("RANK");
+    return 0;
+}
+
+static int cleanup(void **state)
+{
+    (void)state;
+    program_cleanup();
+    return 0;
+}
+
+/* Nothing is left of the test before. */
+static int begin(void **state)
+{
+    char command[256];
+
+    (void)state;
+    snprintf(command, sizeof(command), "rm -rf '%s'/*", program_folder());
+    assert_int_equal(system(command), 0);
+    if (system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null") == 0)
+        return 0;
+    print_message("skipped: there is no python3 here, or one before 3.8\n");
+    skip();
+    return 0;
+}
+
+/* How many files of the test's folder are called like this. */
+static int count(const char *pattern)
+{
+    char command[512];
+    FILE *pipe;
+    int found = -1;
+
+    snprintf(command, sizeof(command), "cd '%s' && ls -d %s 2>/dev/null | wc -l", program_folder(),
+             pattern);
+    pipe = popen(command, "r");
+    assert_non_null(pipe);
+    assert_int_equal(fscanf(pipe, "%d", &found), 1);
+    pclose(pipe);
+    return found;
+}
+
+static struct program run_python(const char *text)
+{
+    const char *path = program_file("train.py", text);
+
+    return program_run("record", "-o", program_path("trace.db"), "--", "python3", path, "-x", NULL);
+}
+
+/* It ended with `status`, printed just `out`, says `err`, and leaves `traces` and nothing else. */
+static void check(struct program p, int status, const char *out, const char *err, int traces)
+{
+    if (p.status != status || strcmp(p.out, out) != 0 || !strstr(p.err, err))
+        fail_msg("status %d (not %d), out: %s; err: %s; but should: %s%s", p.status, status, p.out,
+                 p.err, out, err);
+    if (count("*.db") != traces || count("vramscope-record-* *.status *.part") != 0)
+        fail_msg("%d traces, not %d, %d other files; err: %s", count("*.db"), traces,
+                 count("vramscope-record-*"), p.err);
+    program_release(&p);
+}
+
+static void check_trace(const char *name, const char *dumped, int complete)
+{
+    const char *trace = program_path(name);
+    struct program p = program_run("report", trace, "--json", NULL);
+    char sql[128];
+
+    if (p.status)
+        fail_msg("%s: %s", name, p.err);
+    assert_int_equal(json_int(p.out, "$.peak.allocated"), SNAPSHOT_PEAK);
+    program_release(&p);
+    assert_int_equal(sql_int(trace, "select value + 0 from meta where key = 'recorded_events'"),
+                     SNAPSHOT_EVENTS);
+    snprintf(sql, sizeof(sql), "select value = '%s' from meta where key = 'dumped'", dumped);
+    assert_int_equal(sql_int(trace, sql), 1);
+    assert_int_equal(sql_int(trace, "select value + 0 from meta where key = 'complete'"), complete);
+}
+
+/* ---- ends ---- */
+
+static void the_history_is_there_however_a_program_ends(void **state)
+{
+    static const struct {
+        const char *text;
+        int status;
+        const char *err;
+    } ENDS[] = {
+        {"print('hi')\n", 0, "PyTorch's history of pid"},
+        {"print('hi')\nsys.exit(3)\n", 3, "PyTorch's history of pid"},
+        {"print('hi')\nraise ValueError('mine')\n", 1, "ValueError: mine"},
+        {"print('hi', flush=True)\nos._exit(4)\n", 4, "PyTorch's history of pid"},
+        {"print('hi')\nsys.stdout.flush()\nos.kill(os.getpid(), signal.SIGINT)\n", 130,
+         "KeyboardInterrupt"},
+        {"print('hi')\ntorch.cuda.run_out_of_memory()\n", 1, "CUDA out of memory."},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(ENDS) / sizeof(ENDS[0]); i++) {
+        char text[512];
+
+        begin(NULL);
+        snprintf(text, sizeof(text), BEGIN "%s", ENDS[i].text);
+        check(run_python(text), ENDS[i].status, "hi\n", ENDS[i].err, 1);
+        check_trace("trace.db", "exit", 1);
+        assert_int_equal(sql_int(program_path("trace.db"),
+                                 "select value like '%train.py -x' from meta "
+                                 "where key = 'source_name'"),
+                         1);
+    }
+}
+
+static void a_sigterm_ends_a_program_and_leaves_its_history(void **state)
+{
+    (void)state;
+    check(run_python(BEGIN "os.kill(os.getpid(), signal.SIGTERM)\nprint('not reached')\n"), 143, "",
+          "up to SIGTERM", 1);
+    check_trace("trace.db", "term", 1);
+}
+
+static void a_handler_of_the_programs_own_stays(void **state)
+{
+    (void)state;
+    check(run_python("import os, signal, sys, torch\n"
+                     "signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))\n"
+                     "torch.cuda.init()\nos.kill(os.getpid(), signal.SIGTERM)\n"),
+          7, "", "PyTorch's history", 1);
+    check_trace("trace.db", "exit", 1);
+}
+
+static void what_is_killed_says_so(void **state)
+{
+    (void)state;
+    check(run_python(BEGIN "print('hi', flush=True)\nos.kill(os.getpid(), signal.SIGKILL)\n"), 137,
+          "hi\n", "ended before PyTorch's history was written", 0);
+}
+
+static void the_first_out_of_memory_outlives_a_kill(void **state)
+{
+    (void)state;
+    check(run_python(BEGIN "try:\n    torch.cuda.run_out_of_memory()\n"
+                           "except torch.OutOfMemoryError:\n"
+                           "    os.kill(os.getpid(), signal.SIGKILL)\n"),
+          137, "", "up to its out-of-memory", 1);
+    check_trace("trace.db", "oom", 0);
+}
+
+/* 1, 2, 4, 8, 16, 32 of forty, and the end */
+static void many_out_of_memories_are_not_written_each(void **state)
+{
+    (void)state;
+    check(run_python(BEGIN "for i in range(40):\n    try:\n        torch.cuda.run_out_of_memory()\n"
+                           "    except torch.OutOfMemoryError:\n        pass\n"
+                           "n = open(os.environ['FAKE_TORCH_SAY']).read().count('snapshot')\n"
+                           "print(n)\n"),
+          0, "6\n", "PyTorch's history", 1);
+    check_trace("trace.db", "exit", 1);
+}
+
+static void a_thread_that_ends_the_process_is_not_held_up(void **state)
+{
+    (void)state;
+    check(run_python(BEGIN "import threading, time\n"
+                           "threading.Thread(target=lambda: os._exit(6)).start()\n"
+                           "time.sleep(60)\n"),
+          6, "", "ended before PyTorch's history was written", 0);
+}
+
+static void what_cannot_be_had_is_said_and_changes_nothing(void **state)
+{
+    (void)state;
+    setenv("FAKE_TORCH_FAIL", "1", 1);
+    check(run_python(BEGIN "print('hi')\nsys.exit(3)\n"), 3, "hi\n",
+          "exit: RuntimeError: the allocator has no history", 0);
+    unsetenv("FAKE_TORCH_FAIL");
+    check(run_python(BEGIN "torch.cuda.memory._record_memory_history(enabled=None)\n"), 0, "",
+          "the program turned PyTorch's memory history off", 1);
+}
+
+/* ---- settings ---- */
+
+static void the_history_is_turned_on_in_the_words_of_each_version(void **state)
+{
+    const char *train = program_file("train.py", BEGIN "print(open(os.environ['FAKE_TORCH_SAY'])"
+                                                       ".read(), end='')\n");
+    const char *trace = program_path("trace.db");
+
+    (void)state;
+    check(program_run("record", "-o", trace, "--", "python3", train, NULL), 0,
+          "new all all python 1000000\n", "", 1);
+    begin(NULL);
+    train = program_file("train.py", BEGIN "print(open(os.environ['FAKE_TORCH_SAY'])"
+                                           ".read(), end='')\n");
+    setenv("FAKE_TORCH_OLD", "1", 1);
+    check(program_run("record", "-o", trace, "--stacks", "all", "--history", "5000", "--",
+                      "python3", train, NULL),
+          0, "old True True 5000 True 0\nold True True 5000 True 1\n", "", 1);
+    unsetenv("FAKE_TORCH_OLD");
+    check_trace("trace.db", "exit", 1);
+}
+
+/* ---- processes ---- */
+
+static void each_process_has_a_trace(void **state)
+{
+    (void)state;
+    check(run_python("import os, sys, torch\n"
+                     "if os.fork() == 0:\n"
+                     "    torch.cuda.init()\n"
+                     "    os._exit(0)\n"
+                     "os.wait()\n"
+                     "torch.cuda.init()\n"),
+          0, "", "trace.db: PyTorch's history", 2);
+    check_trace("trace.db", "exit", 1);
+    assert_int_equal(count("trace.[0-9]*.db"), 1);
+    begin(NULL);
+    check(run_python("import multiprocessing as m, torch\n"
+                     "if __name__ == '__main__':\n"
+                     "    for how in 'fork', 'spawn', 'forkserver':\n"
+                     "        p = m.get_context(how).Process(target=torch.cuda.init)\n"
+                     "        p.start()\n"
+                     "        p.join()\n"
+                     "        print(p.exitcode)\n"),
+          0, "0\n0\n0\n", "trace.db: PyTorch's history", 3);
+    check_trace("trace.db", "exit", 1);
+}
+
+/* As a DataLoader's: forked when CUDA is there, of no use to it, and ended by a signal. */
+static void a_worker_without_cuda_costs_nothing(void **state)
+{
+    (void)state;
+    check(run_python(BEGIN "import time\n"
+                           "for number in 0, signal.SIGTERM:\n"
+                           "    pid = os.fork()\n"
+                           "    if pid == 0:\n"
+                           "        if number:\n"
+                           "            time.sleep(60)\n"
+                           "        os._exit(5)\n"
+                           "    if number:\n"
+                           "        os.kill(pid, number)\n"
+                           "    status = os.waitpid(pid, 0)[1]\n"
+                           "    print(status & 127, status >> 8)\n"
+                           "print(open(os.environ['FAKE_TORCH_SAY']).read(), end='')\n"),
+          0, "0 5\n15 0\nnew all all python 1000000\n", "PyTorch's history", 1);
+}
+
+static void ranks_name_the_traces_of_a_distributed_run(void **state)
+{
+    const char *train = program_file("train.py", BEGIN);
+    char command[512];
+
+    (void)state;
+    snprintf(command, sizeof(command),
+             "RANK=2 python3 '%s' && RANK=0 python3 '%s' && RANK=1 python3 '%s'", train, train,
+             train);
+    check(program_run("record", "-o", program_path("trace.db"), "--", "sh", "-c", command, NULL), 0,
+          "", "trace.rank2.db: PyTorch's history", 3);
+    assert_int_equal(count("trace.rank1.db"), 1);
+    check_trace("trace.db", "exit", 1);
+    check_trace("trace.rank1.db", "exit", 1);
+    /* what has such a name already stays */
+    unlink(program_path("trace.db"));
+    check(program_run("record", "-o", program_path("trace.db"), "--", "sh", "-c", command, NULL), 0,
+          "", "PyTorch's history", 5);
+    assert_int_equal(count("trace.[0-9]*.db"), 2);
+}
+
+/* ---- what is not changed ---- */
+
+#define WORLD                                                                                      \
+    "import os, signal, sys\n"                                                                     \
+    "print(sys.path[1:], sys.argv[1:], 'sitecustomize' in sys.modules, os._exit.__name__,\n"       \
+    "      signal.getsignal(signal.SIGTERM), sorted(k for k in sys.modules if 'vramscope' in "     \
+    "k))\n"
+
+static void what_a_program_finds_is_what_it_would_find_alone(void **state)
+{
+    const char *text = WORLD "try:\n    import sitecustomize\nexcept ImportError as e:\n"
+                             "    print(e.name)\n";
+    const char *path = program_file("world.py", text);
+    char command[1024];
+    char alone[8192];
+    FILE *pipe;
+    size_t len;
+
+    (void)state;
+    snprintf(command, sizeof(command), "python3 '%s' -x", path);
+    pipe = popen(command, "r");
+    assert_non_null(pipe);
+    len = fread(alone, 1, sizeof(alone) - 1, pipe);
+    alone[len] = '\0';
+    assert_int_equal(pclose(pipe), 0);
+    check(program_run("record", "-o", program_path("trace.db"), "--", "python3", path, "-x", NULL),
+          0, alone, "there is no trace", 0);
+    /* torch without CUDA changes nothing either */
+    check(run_python("import os, signal, torch\nprint(os._exit.__name__ == os._exit.__qualname__,\n"
+                     "  signal.getsignal(signal.SIGTERM) == signal.SIG_DFL)\n"),
+          0, "True True\n", "there is no trace", 0);
+}
+
+static void a_sitecustomize_of_the_users_own_is_loaded(void **state)
+{
+    char path[1024];
+
+    (void)state;
+    program_file("sitecustomize.py", "print('mine', __name__, __file__[-16:])\nvalue = 5\n");
+    snprintf(path, sizeof(path), "%s:%s", program_folder(), tests_folder);
+    setenv("PYTHONPATH", path, 1);
+    check(run_python(BEGIN "import sitecustomize\nprint(sitecustomize.value)\n"), 0,
+          "mine sitecustomize sitecustomize.py\n5\n", "PyTorch's history", 1);
+    begin(NULL);
+    program_file("sitecustomize.py", "raise ValueError('mine')\n");
+    check(run_python(BEGIN "print('hi')\n"), 0, "hi\n", "ValueError: mine", 1);
+    begin(NULL);
+    program_file("sitecustomize.py", "import torch\n");
+    check(run_python(BEGIN "print('hi')\n"), 0, "hi\n", "PyTorch's history", 1);
+    setenv("PYTHONPATH", tests_folder, 1);
+}
+
+static void a_torch_that_cannot_be_imported_fails_as_ever(void **state)
+{
+    (void)state;
+    setenv("FAKE_TORCH_BROKEN", "1", 1);
+    check(run_python("import os\ntry:\n    import torch\nexcept ImportError as e:\n    print(e)\n"
+                     "os.environ.pop('FAKE_TORCH_BROKEN')\nimport torch\ntorch.cuda.init()\n"
+                     "print(type(torch.__spec__.loader).__name__, 'exec_module' in "
+                     "vars(torch.__spec__.loader))\n"),
+          0, "libcudart.so.13: cannot open shared object file\nSourceFileLoader False\n",
+          "PyTorch's history", 1);
+    unsetenv("FAKE_TORCH_BROKEN");
+}
+
+static void a_python_that_cannot_be_reached_is_said(void **state)
+{
+    const char *trace = program_path("trace.db");
+
+    (void)state;
+    check(program_run("record", "-o", trace, "--", "python3", "-I", "-c", "print(1)", NULL), 0,
+          "1\n", "with -I Python does not load", 0);
+    check(program_run("record", "-o", trace, "--", "python3", "-X", "dev", "-bS", "-c", "print(1)",
+                      NULL),
+          0, "1\n", "with -S Python does not load", 0);
+    {
+        struct program p =
+            program_run("record", "-o", trace, "--", "python3", "-c", "print(1)", "-S", NULL);
+
+        assert_null(strstr(p.err, "does not load"));
+        check(p, 0, "1\n", "there is no trace", 0);
+    }
+}
+
+/* ---- signals ---- */
+
+static void wait_for_file(const char *path)
+{
+    for (int i = 0; i < WAITS && access(path, F_OK) != 0; i++)
+        usleep(10000);
+    if (access(path, F_OK) != 0)
+        fail_msg("%s never came", path);
+}
+
+/* Started, and so far that CUDA is there. */
+static pid_t start(const char *text)
+{
+    const char *train = program_file("train.py", text);
+    pid_t pid =
+        program_start("record", "-o", program_path("trace.db"), "--", "python3", train, NULL);
+
+    wait_for_file(program_path("ready"));
+    return pid;
+}
+
+static int status_of(pid_t pid)
+{
+    int status = 0;
+
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+#define READY "open(os.path.join(os.environ['TMPDIR'], 'ready'), 'w').close()\n"
+
+static void a_signal_to_the_recorder_reaches_the_program(void **state)
+{
+    static const struct {
+        int number;
+        int status;
+        const char *dumped;
+    } SENT[] = {{SIGTERM, 143, "term"}, {SIGINT, 130, "exit"}, {SIGUSR1, 9, "exit"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(SENT) / sizeof(SENT[0]); i++) {
+        pid_t pid;
+
+        begin(NULL);
+        pid =
+            start(BEGIN "import time\nsignal.signal(signal.SIGUSR1, lambda *_: sys.exit(9))\n" READY
+                        "time.sleep(60)\n");
+        assert_int_equal(kill(pid, SENT[i].number), 0);
+        assert_int_equal(status_of(pid), SENT[i].status);
+        check_trace("trace.db", SENT[i].dumped, 1);
+        assert_int_equal(count("vramscope-record-*"), 0);
+    }
+}
+
+/* The program goes on, and takes the folder away when it ends. */
+static void a_recorder_that_is_killed_leaves_no_litter(void **state)
+{
+    pid_t pid = start(BEGIN "import time\nparent = os.getppid()\n" READY
+                            "while os.getppid() == parent:\n    time.sleep(0.01)\n");
+
+    (void)state;
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(status_of(pid), 137);
+    for (int i = 0; i < WAITS && count("vramscope-record-*"); i++)
+        usleep(10000);
+    assert_int_equal(count("vramscope-record-*"), 0);
+    assert_int_equal(count("*.db"), 0);
+}
+
+static void what_a_killed_recorder_left_the_next_one_removes(void **state)
+{
+    pid_t pid = start(BEGIN "import time\nfolder = os.environ['PYTHONPATH'].split(':')[0]\n" READY
+                            "while os.path.exists(folder):\n    time.sleep(0.01)\n");
+
+    (void)state;
+    assert_int_equal(count("vramscope-record-*"), 1);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(status_of(pid), 137);
+    check(program_run("record", "-o", program_path("other.db"), "--", "true", NULL), 0, "",
+          "there is no trace", 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(the_history_is_there_however_a_program_ends, begin),
+        cmocka_unit_test_setup(a_sigterm_ends_a_program_and_leaves_its_history, begin),
+        cmocka_unit_test_setup(a_handler_of_the_programs_own_stays, begin),
+        cmocka_unit_test_setup(what_is_killed_says_so, begin),
+        cmocka_unit_test_setup(the_first_out_of_memory_outlives_a_kill, begin),
+        cmocka_unit_test_setup(many_out_of_memories_are_not_written_each, begin),
+        cmocka_unit_test_setup(a_thread_that_ends_the_process_is_not_held_up, begin),
+        cmocka_unit_test_setup(what_cannot_be_had_is_said_and_changes_nothing, begin),
+        cmocka_unit_test_setup(the_history_is_turned_on_in_the_words_of_each_version, begin),
+        cmocka_unit_test_setup(each_process_has_a_trace, begin),
+        cmocka_unit_test_setup(a_worker_without_cuda_costs_nothing, begin),
+        cmocka_unit_test_setup(ranks_name_the_traces_of_a_distributed_run, begin),
+        cmocka_unit_test_setup(what_a_program_finds_is_what_it_would_find_alone, begin),
+        cmocka_unit_test_setup(a_sitecustomize_of_the_users_own_is_loaded, begin),
+        cmocka_unit_test_setup(a_torch_that_cannot_be_imported_fails_as_ever, begin),
+        cmocka_unit_test_setup(a_python_that_cannot_be_reached_is_said, begin),
+        cmocka_unit_test_setup(a_signal_to_the_recorder_reaches_the_program, begin),
+        cmocka_unit_test_setup(a_recorder_that_is_killed_leaves_no_litter, begin),
+        cmocka_unit_test_setup(what_a_killed_recorder_left_the_next_one_removes, begin),
+    };
+
+    return cmocka_run_group_tests(tests, setup, cleanup);
+}
