@@ -234,14 +234,20 @@ $(GPU_TESTS:%=%.o): $(B)/tests/gpu/test_gpu_%.o: tests/engine/device/test_cpu_%.
 $(GPU_TESTS): %: %.o $(GPU_LIB) $(TEST_LIBS)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(TEST_LIBS) -lcmocka $(LDLIBS)
-TESTS += $(B)/tests/gpu/test_gpu_copy $(B)/tests/gpu/test_gpu_index
 # Ops, nets, events and steps of a plug-in against the CPU and meta.
 GPU_CHECK := $(B)/tests/gpu/check
 GPU_CHECK_OBJ := $(patsubst %,$(B)/tests/gpu/%.o,gpu check check_ops check_nets check_events check_steps)
 $(GPU_CHECK): $(GPU_CHECK_OBJ) $(TEST_LIBS)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(TEST_LIBS) -lcmocka $(LDLIBS)
-gpu-tests: $(GPU_TESTS) $(GPU_CHECK) ## build what tests/gpu/run.sh runs beside the program and the plug-in
+# A program that is not ours, to be recorded.
+$(B)/tests/gpu/plain: tests/gpu/plain.cu
+	$(call say,NVCC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(NVCC) -std=c++17 -O2 -cudart static $(CUDA_GEN) -o $@ $<
+TESTS += $(B)/tests/gpu/test_gpu_copy $(B)/tests/gpu/test_gpu_index
+$(B)/tests/gpu/test_run: $(GPU_CHECK)
+gpu-tests: $(GPU_TESTS) $(GPU_CHECK) $(if $(NVCC),$(B)/tests/gpu/plain) ## build what tests/gpu/run.sh runs beside the program and the plug-in
 
 
 # What the device asks of CUDA's libraries, over a table of the test's own: needs their headers, not them.
@@ -275,7 +281,7 @@ test-threads: $(B)/vramscope $(THREAD_TESTS)
 	@VRAMSCOPE=$(abspath $(B))/vramscope sh tools/run-tests.sh $(B) $(THREAD_TESTS)
 
 # Not part of any gate: it needs a GPU, PyTorch and minutes.
-test-cuda: ## measure PyTorch on this machine's GPU and compare (tests/gpu/run.sh)
+test-cuda: ## all that this machine's GPU can tell (tests/gpu/run.sh)
 	@sh tests/gpu/run.sh
 
 check: ## the gate: gcc, clang, tests, sanitizers, layers, headers, globals, format

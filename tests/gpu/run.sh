@@ -1,37 +1,91 @@
 #!/bin/sh
-# run.sh [OUT] [--only REGEX] [--seconds N] [--stand-in]: what PyTorch's memory does on this machine's GPU, and how vramscope compares.
+# run.sh [OUT] [--parts "NAME …"] [--minutes N] [--few] [--stand-in]: everything of ours that a GPU can tell, in one command.
 #
-# One command, under ten minutes, no network. Needs a GPU and PyTorch 2.11 or newer with CUDA ($PYTHON, python3 otherwise), gcc;
-# and vramscope: $VRAMSCOPE, or build/vramscope, which is built where it is missing. Where it cannot be built the figures are
-# measured all the same; compare them later, anywhere: python3 tests/gpu/compare.py OUT build/vramscope
+# Under ten minutes on an H200 with 16 processors, no network. Each part has its own time, and its failure stops no other:
 #
-# Writes OUT (build/gpu without one): golden.jsonl and events.jsonl.gz as tests/gpu/measure.py says, differences.txt. To keep them
-# as golden files: a folder of tests/golden/gpu named after the GPU. Exit status 0: nothing differs, 1: something does or failed,
-# 3: skipped, no GPU here.
+#     machine    GPU, driver, CUDA, PyTorch; what else uses the GPU
+#     ops        every row of tests/engine/op_cases.def on the device and on the CPU, in three dtypes, twice
+#     kernels    the tests of the CPU's kernels over the real ones
+#     events     what happens on the device and on meta, event for event, places in segments included
+#     torch      PyTorch's memory on this GPU, and vramscope's figures and events beside it (measure.py, compare.py)
+#     steps      time of a step of resnet50 and gpt2_small against PyTorch eager, recorded and not
+#     nets       losses and gradients against the CPU's; a second run's bits
+#     smi        the number of nvidia-smi beside ours
+#     oom        out of memory on purpose, in each way
+#     programs   `vramscope record --` on a training script and on a plain CUDA program
+#     cupti      records of CUPTI kept as files, for tests/golden/cupti
+#     sanitizer  compute-sanitizer over the tests of kernels
+#
+# Writes OUT (build/gpu without one): PART.txt, what a part said; PART.jsonl, what it measured; machine.json; golden.jsonl and
+# events.jsonl.gz as measure.py says; summary.txt and summary.json. Kept as golden files: tests/gpu/keep.sh OUT.
+#
+# --parts     only these. --minutes: 9.5 without it; a part that no time is left for is skipped and said so.
+# --few       a handful of cases a part. --stand-in: where no GPU is, a device made of host memory and PyTorch on the stand-in of
+#             tests/oracle; for testing this script.
+#
+# Built files: in $BUILD (build/carry where tests/gpu/pack.sh left one, otherwise build): vramscope, vramscope_cuda.so and tests/gpu/*.
+# What is missing is made where there are gcc and nvcc. So a machine with a GPU needs no compiler, no headers and no ncurses:
+# `sh tests/gpu/pack.sh` where it was built, and take build/carry along. $PYTHON (python3 otherwise) has PyTorch 2.11 or newer; without it its
+# parts are skipped.
+#
+# Exit status 0: nothing differs, 1: something does or failed, 3: skipped, no GPU here.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-python=${PYTHON:-python3}
-out=build/gpu
+. tests/gpu/parts/common.sh
+
+ALL="machine ops kernels events torch steps nets smi oom programs cupti sanitizer"
+OUT=build/gpu
+PARTS=$ALL
+MINUTES=9.5
+FEW=
+STAND_IN=
 case ${1:-} in
 '' | --*) ;;
 *)
-    out=$1
+    OUT=$1
     shift
     ;;
 esac
+while [ $# -gt 0 ]; do
+    case $1 in
+    --few) FEW=--few ;;
+    --stand-in) STAND_IN=--stand-in ;;
+    --parts | --minutes)
+        if [ $# -lt 2 ]; then
+            echo "run.sh: $1 needs a value" >&2
+            exit 2
+        fi
+        [ "$1" = --parts ] && PARTS=$2
+        [ "$1" = --minutes ] && MINUTES=$2
+        shift
+        ;;
+    *)
+        echo "run.sh: $1 is not known; see the head of $0" >&2
+        exit 2
+        ;;
+    esac
+    shift
+done
+for part in $PARTS; do
+    if [ ! -f "tests/gpu/parts/$part.sh" ]; then
+        echo "run.sh: there is no part $part; these are: $ALL" >&2
+        exit 2
+    fi
+done
 
-"$python" tests/gpu/measure.py "$out" "$@"
-status=$?
-if [ "$status" != 0 ]; then
-    exit "$status"
+if [ -z "$STAND_IN" ] && [ ! -e /dev/nvidia0 ] && ! nvidia-smi -L >/dev/null 2>&1; then
+    echo "skipped: this machine has no NVIDIA GPU (no /dev/nvidia0)"
+    exit 3
 fi
-vramscope=${VRAMSCOPE:-build/vramscope}
-if [ ! -x "$vramscope" ]; then
-    make -j"$(nproc 2>/dev/null || echo 2)" all >"$out/build.log" 2>&1 || tail -n 5 "$out/build.log"
-fi
-if ! "$vramscope" --version >/dev/null 2>&1; then
-    echo "$vramscope does not run here: measured, not compared"
-    echo "compare elsewhere: python3 tests/gpu/compare.py $out build/vramscope"
-    exit 1
-fi
-"$python" tests/gpu/compare.py "$out" "$vramscope"
+mkdir -p "$OUT" || exit 1
+OUT=$(cd "$OUT" && pwd)
+export OUT FEW STAND_IN
+rm -f "$OUT/parts.tsv"
+find_files
+started=$(date +%s)
+deadline=$(awk -v s="$started" -v m="$MINUTES" 'BEGIN { print int(s + 60 * m) }')
+
+for part in $PARTS; do
+    run_part "$part" "$deadline"
+done
+summary "$started"

@@ -13,6 +13,8 @@
 #include "tests/engine/device/twin/twin_device.h"
 
 #define TOTAL (UINT64_C(64) << 30)
+#define GRANULE (UINT64_C(2) << 20)
+#define RANGES UINT64_C(0x600000000000)
 
 /* The counted driver says where memory lies; here there also is some. */
 static struct {
@@ -20,6 +22,7 @@ static struct {
     struct eng_alloc_driver counted;
     eng_device_watch_fn *tell;
     void *user;
+    uint64_t range_end;
 } twin_driver;
 
 static void tell(enum eng_device_memory what, uint64_t address, uint64_t bytes)
@@ -44,6 +47,42 @@ static void segment_free(void *user, uint64_t address, uint64_t bytes)
     twin_memory_remove(address, bytes);
     twin_driver.counted.segment_free(twin_driver.counted.user, address, bytes);
     tell(ENG_DEVICE_GIVEN, address, 0);
+}
+
+/* Where the counted driver has them no process may have memory. */
+static bool range_reserve(void *user, uint64_t bytes, uint64_t *out_address)
+{
+    (void)user;
+    *out_address = twin_driver.range_end;
+    twin_driver.range_end += (bytes + GRANULE - 1) / GRANULE * GRANULE;
+    return true;
+}
+
+static void range_release(void *user, uint64_t address, uint64_t bytes)
+{
+    (void)user;
+    (void)address; /* addresses are there in plenty */
+    (void)bytes;
+}
+
+/* In pieces, as a GPU has it: what is unmapped need not be what was mapped at once. */
+static bool range_map(void *user, uint64_t address, uint64_t bytes)
+{
+    (void)user;
+    if (!twin_driver.counted.range_map(twin_driver.counted.user, address, bytes))
+        return false;
+    for (uint64_t done = 0; done < bytes; done += GRANULE)
+        if (!twin_memory_add(address + done, GRANULE))
+            return false;
+    return true;
+}
+
+static void range_unmap(void *user, uint64_t address, uint64_t bytes)
+{
+    (void)user;
+    for (uint64_t done = 0; done < bytes; done += GRANULE)
+        twin_memory_remove(address + done, GRANULE);
+    twin_driver.counted.range_unmap(twin_driver.counted.user, address, bytes);
 }
 
 static void mem_info(void *user, uint64_t *out_free_bytes, uint64_t *out_total_bytes)
@@ -79,8 +118,14 @@ static enum vs_status open_twin(const struct eng_kernels *host, struct eng_devic
     out->kernels = twin_kernels_over(host);
     twin_driver.sim = eng_sim_driver_new(&(struct eng_sim_options){.total_bytes = TOTAL});
     twin_driver.counted = eng_sim_driver_get(twin_driver.sim);
-    out->driver = (struct eng_alloc_driver){
-        .segment_alloc = segment_alloc, .segment_free = segment_free, .mem_info = mem_info};
+    twin_driver.range_end = RANGES;
+    out->driver = (struct eng_alloc_driver){.segment_alloc = segment_alloc,
+                                            .segment_free = segment_free,
+                                            .range_reserve = range_reserve,
+                                            .range_release = range_release,
+                                            .range_map = range_map,
+                                            .range_unmap = range_unmap,
+                                            .mem_info = mem_info};
     strcpy(out->info.name, "a GPU made of host memory");
     out->info.total_bytes = TOTAL;
     out->info.free_bytes = TOTAL;

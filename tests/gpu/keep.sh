@@ -1,0 +1,28 @@
+#!/bin/sh
+# keep.sh OUT: puts what run.sh measured on a GPU under tests/golden/gpu/<GPU>/, where it is committed.
+set -eu
+cd "$(dirname "$0")/../.."
+out=${1:?"keep.sh OUT: the folder that tests/gpu/run.sh wrote"}
+gpu=$(sed -n 's/.*"gpu": "\([^"]*\)".*/\1/p' "$out/machine.json" | head -n 1 | tr 'A-Z ' 'a-z_' | tr -cd 'a-z0-9_-')
+[ -n "$gpu" ] || {
+    echo "keep.sh: $out/machine.json names no GPU" >&2
+    exit 1
+}
+if grep -q '"stand_in": true' "$out/golden.jsonl" 2>/dev/null; then
+    echo "keep.sh: $out was made on a stand-in" >&2
+    exit 1
+fi
+to=tests/golden/gpu/$gpu
+mkdir -p "$to"
+for file in machine.json summary.json summary.txt golden.jsonl events.jsonl.gz differences.txt ops.jsonl kernels.jsonl events.jsonl nets.jsonl \
+    steps.jsonl oom.jsonl programs.jsonl cupti.jsonl sanitizer.jsonl smi.jsonl; do
+    if [ -f "$out/$file" ]; then
+        cp "$out/$file" "$to/"
+    fi
+done
+gzip -nf "$to/ops.jsonl" "$to/events.jsonl" 2>/dev/null || true
+if [ -d "$out/cupti" ]; then
+    mkdir -p "tests/golden/cupti/$gpu"
+    cp "$out"/cupti/*.txt.gz "tests/golden/cupti/$gpu/" 2>/dev/null || true
+fi
+du -sh "$to"

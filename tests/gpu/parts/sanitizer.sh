@@ -1,0 +1,30 @@
+# sanitizer.sh - compute-sanitizer over the tests of kernels: accesses outside of allocations, races in shared memory, reads of what nobody wrote.
+# seconds: 75
+if [ -n "$STAND_IN" ] || ! command -v compute-sanitizer >/dev/null; then
+    echo "compute-sanitizer is not here"
+    exit 3
+fi
+: >"$OUT/sanitizer.jsonl"
+end=$(($(date +%s) + SECONDS_LEFT))
+for tool in memcheck racecheck initcheck; do
+    for name in copy index random norm pool attention; do
+        left=$((end - $(date +%s)))
+        [ $left -gt 3 ] || break 2
+        log=$OUT/sanitizer_${tool}_$name.log
+        timeout "$((left < 25 ? left : 25))" compute-sanitizer --tool $tool --error-exitcode 9 "$BUILD/tests/gpu/test_gpu_$name" >"$log" 2>&1
+        status=$?
+        said=same
+        [ $status = 9 ] && said=errors
+        [ $status = 124 ] && said=unfinished
+        [ $status = 0 ] || [ $said != same ] || said=failed
+        printf '{"tool": "%s", "case": "%s", "outcome": "%s", "errors": "%s"}\n' $tool $name $said \
+            "$(sed -n 's/^=* ERROR SUMMARY: //p; s/^=* RACECHECK SUMMARY: //p' "$log" | tail -n 1)" >>"$OUT/sanitizer.jsonl"
+        if [ $said = same ] || [ $said = unfinished ]; then
+            rm -f "$log"
+        else
+            grep -m 3 -E 'Invalid|hazard|Uninitialized|at .*cuda_' "$log"
+        fi
+    done
+done
+echo "$(grep -c '"same"' "$OUT/sanitizer.jsonl") runs without a finding, $(grep -cE '"(errors|failed)"' "$OUT/sanitizer.jsonl") with, $(grep -c unfinished "$OUT/sanitizer.jsonl") not finished in time"
+! grep -qE '"(errors|failed)"' "$OUT/sanitizer.jsonl"

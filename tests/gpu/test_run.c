@@ -1,0 +1,189 @@
+/*
+ * tests/gpu/test_run.c - tests/gpu/run.sh where there is no GPU: its parts over the device made of host memory, and what it says of a failure.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "tests/e2e/program.h"
+
+/* The folder the built program is in, from the root. */
+static const char *built(void)
+{
+    static char folder[PATH_MAX];
+    const char *program = getenv("VRAMSCOPE");
+    char *slash;
+
+    assert_non_null(realpath(program ? program : "build/vramscope", folder));
+    slash = strrchr(folder, '/');
+    assert_non_null(slash);
+    *slash = '\0';
+    return folder;
+}
+
+/* Runs it with these files; its status, and what it printed. */
+static int run(const char *build, const char *arguments, char **out)
+{
+    char command[3 * PATH_MAX];
+    size_t used = 0;
+    size_t got;
+    FILE *f;
+    int status;
+
+    snprintf(command, sizeof(command),
+             "env -u VRAMSCOPE -u VRAMSCOPE_PLUGINS BUILD='%s' PYTHON=/nonexistent sh "
+             "tests/gpu/run.sh '%s' --stand-in --few %s 2>&1",
+             build, program_path("out"), arguments);
+    f = popen(command, "r");
+    assert_non_null(f);
+    *out = NULL;
+    do {
+        *out = vs_realloc(*out, used + 4097, 1);
+        got = fread(*out + used, 1, 4096, f);
+        used += got;
+    } while (got > 0);
+    (*out)[used] = '\0';
+    status = pclose(f);
+    return WEXITSTATUS(status);
+}
+
+static char *read_back(const char *name)
+{
+    char path[4200];
+    char *text = vs_calloc(1, 65536);
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/%s", program_path("out"), name);
+    f = fopen(path, "r");
+    assert_non_null(f);
+    assert_true(fread(text, 1, 65535, f) > 0);
+    fclose(f);
+    return text;
+}
+
+static void each_part_runs_over_the_device_made_of_host_memory(void **state)
+{
+    char *out;
+    char *summary;
+    int status = run(built(), "--parts 'machine ops kernels events nets oom'", &out);
+
+    (void)state;
+    if (status)
+        fail_msg("status %d:\n%s", status, out);
+    assert_non_null(strstr(out, "6 parts, nothing differs"));
+    vs_free(out);
+    summary = read_back("summary.json");
+    json_expect(summary, "$.parts", "array");
+    for (int i = 0; i < 6; i++) {
+        char path[64];
+        char *outcome;
+
+        snprintf(path, sizeof(path), "$.parts[%d].outcome", i);
+        outcome = json_text(summary, path);
+        assert_string_equal(outcome, "same");
+        free(outcome);
+    }
+    vs_free(summary);
+    vs_free(read_back("ops.jsonl"));
+}
+
+static void what_needs_a_gpu_or_pytorch_says_so_and_compares_nothing(void **state)
+{
+    char *out;
+    int status = run(built(), "--parts 'torch programs cupti sanitizer'", &out);
+
+    (void)state;
+    assert_int_equal(status, 1);
+    assert_non_null(strstr(out, "has no PyTorch"));
+    assert_non_null(strstr(out, "runs no CUDA programs"));
+    assert_non_null(strstr(out, "nothing was compared"));
+    vs_free(out);
+}
+
+/* A script that stands for check, in a folder that stands for build. */
+static const char *folder_with_check(const char *script)
+{
+    static char folder[512];
+    char command[3 * PATH_MAX];
+    FILE *f;
+
+    snprintf(folder, sizeof(folder), "%s", program_path("build"));
+    snprintf(command, sizeof(command), "mkdir -p %s/tests/gpu && ln -s %s/vramscope %s/twin %s",
+             folder, built(), built(), folder);
+    assert_int_equal(system(command), 0);
+    snprintf(command, sizeof(command), "%s/tests/gpu/check", folder);
+    f = fopen(command, "w");
+    assert_non_null(f);
+    fputs(script, f);
+    fclose(f);
+    assert_int_equal(chmod(command, 0755), 0);
+    return folder;
+}
+
+static void a_part_that_differs_or_dies_stops_no_other(void **state)
+{
+    const char *folder = folder_with_check("#!/bin/sh\n"
+                                           "[ $1 = ops ] && kill -9 $$\n"
+                                           "[ $1 = nets ] && exit 3\n"
+                                           "echo '\"it\" differs\\'\n"
+                                           "exit 1\n");
+    char *out;
+    char *summary;
+    char *words;
+    int status = run(folder, "--parts 'ops events nets oom'", &out);
+
+    (void)state;
+    assert_int_equal(status, 1);
+    assert_non_null(strstr(out, "2 of 4 parts differ or failed"));
+    vs_free(out);
+    summary = read_back("summary.json");
+    words = json_text(summary, "$.parts[1].words");
+    assert_string_equal(words, "\"it\" differs\\");
+    free(words);
+    words = json_text(summary, "$.parts[2].outcome");
+    assert_string_equal(words, "skipped");
+    free(words);
+    words = json_text(summary, "$.parts[3].outcome");
+    assert_string_equal(words, "same");
+    free(words);
+    vs_free(summary);
+}
+
+static void a_machine_without_a_gpu_is_skipped(void **state)
+{
+    (void)state;
+    if (access("/dev/nvidia0", F_OK) == 0)
+        skip();
+    assert_int_equal(WEXITSTATUS(system("sh tests/gpu/run.sh /nonexistent/out >/dev/null")), 3);
+    assert_int_equal(WEXITSTATUS(system("sh tests/gpu/run.sh --parts nosuch 2>/dev/null")), 2);
+}
+
+static int cleanup(void **state)
+{
+    (void)state;
+    program_cleanup();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_part_runs_over_the_device_made_of_host_memory),
+        cmocka_unit_test(what_needs_a_gpu_or_pytorch_says_so_and_compares_nothing),
+        cmocka_unit_test(a_part_that_differs_or_dies_stops_no_other),
+        cmocka_unit_test(a_machine_without_a_gpu_is_skipped),
+    };
+
+    return cmocka_run_group_tests_name("gpu/run", tests, NULL, cleanup);
+}

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""The time of a training step under PyTorch eager on the GPU: one JSON line.
+
+    python3 tests/gpu/time_torch.py NET.py
+
+The loop of tests/oracle, the net's own defaults, each step ended by a wait for the device; the first steps are left out. Medians: in
+float32 throughout, which is what ours computes, and with PyTorch's own default, which convolves in TF32.
+"""
+import json
+import os
+import statistics
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "oracle"))
+import torch  # noqa: E402
+
+import loop  # noqa: E402
+import netfile  # noqa: E402
+import toggles as tg  # noqa: E402
+
+WARM, STEPS, ROUNDS = 4, 12, 3
+
+
+class Watch:
+    def __init__(self):
+        self.took = []
+
+    def step(self, index):
+        pass
+
+    def loss(self, value):
+        pass
+
+    def phase(self, name):
+        if name not in ("setup", "zero_grad"):
+            return
+        torch.cuda.synchronize()
+        now = time.perf_counter()
+        if name == "zero_grad":
+            self.took.append(now - self.last)
+        self.last = now
+
+    def finish(self):
+        pass
+
+
+def run(path):
+    net = netfile.NetFile(path)
+    toggles = tg.settle({"steps": str(STEPS)}, net)
+    model = net.model()
+    tg.prepare(model, toggles)
+    model.to("cuda")
+    optimizer = net.optimizer(model) if net.optimizer else tg.make_optimizer(model, toggles)
+    watch = Watch()
+    loop.train(net, model, optimizer, loop.make_scaler(toggles, "cuda"), toggles, "cuda", watch)
+    return watch.took[WARM:]
+
+
+def main():
+    path = sys.argv[1]
+    took = {"float32": [], "tf32": []}
+    shipped = torch.backends.cudnn.allow_tf32
+    for _ in range(ROUNDS):
+        for name, allow in (("float32", False), ("tf32", shipped)):
+            torch.backends.cudnn.allow_tf32 = allow
+            took[name] += run(path)
+    print(json.dumps({"case": path, "step_seconds": statistics.median(took["float32"]),
+                      "step_seconds_as_shipped": statistics.median(took["tf32"]),
+                      "steps_timed": len(took["float32"]), "torch": torch.__version__}))
+
+
+if __name__ == "__main__":
+    main()
