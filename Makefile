@@ -260,7 +260,7 @@ $(CUDA_TEST): $(CUDA_TEST_OBJ) $(CUDA_SRC:%.cu=$(B)/twin/%.o) $(TEST_LIBS)
 TESTS += $(if $(wildcard $(CUDA_DIR)/include/cudnn.h),$(CUDA_TEST))
 
 -include $(INJECT_SRC:%.c=$(B)/pic/%.d) $(FAKE_OBJ:.o=.d) $(INJECT_LIB:%.c=$(B)/pic/%.d)
--include $(CUDA_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(GPU_TESTS:%=%.d) $(GPU_LIB:.o=.d) $(GPU_CHECK_OBJ:.o=.d)
+-include $(CUDA_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(GPU_TESTS:%=%.d) $(GPU_LIB:.o=.d) $(GPU_CHECK_OBJ:.o=.d) $(CUDA_TEST_OBJ:.o=.d) $(TWIN_TESTS:%=%.d)
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(HELP_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d) $(patsubst %.c,$(B)/%.d,$(wildcard tests/fuzz/*.c)) $(BENCH_SRC:%.c=$(B)/%.d) $(BENCH_OBJ:.o=.d) $(EMPTY_TRACE).d
 
 tests: $(TESTS) $(TWIN_SO)

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#define KIB UINT64_C(1024)
 #define MIB UINT64_C(1048576)
 
 /* clang-format off */
@@ -18,6 +19,12 @@ static const struct vs_target TARGETS[] = {VS_TARGETS(ROW)};
 /* clang-format on */
 
 #define TARGET_COUNT (sizeof(TARGETS) / sizeof(TARGETS[0]))
+
+uint64_t vs_cublas_workspace(int capability, bool is_late)
+{
+    return capability == 90 || (is_late && capability >= 100) ? 8 * 4096 * KIB
+                                                              : 2 * 4096 * KIB + 8 * 16 * KIB;
+}
 
 const struct vs_target *vs_target_at(size_t i)
 {

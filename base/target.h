@@ -8,6 +8,7 @@
 #ifndef VS_BASE_TARGET_H
 #define VS_BASE_TARGET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +34,12 @@ struct vs_target {
     int processors;
     int threads;
 };
+
+/*
+ * Bytes that PyTorch gives cuBLAS to work in on such a GPU (at::cuda::getChosenWorkspaceSize): 8 x 4 MiB on Hopper and, from 2.11
+ * on (is_late), from 10.0 on; else 2 x 4 MiB and 8 x 16 KiB.
+ */
+uint64_t vs_cublas_workspace(int capability, bool is_late);
 
 /* The row of this name; NULL for "none" and for what is not there. */
 const struct vs_target *vs_target_find(const char *name);

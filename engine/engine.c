@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "engine/engine_internal.h"
 #include "engine/op_signature.h"
+#include "engine/rooms.h"
 #include "engine/scratch.h"
 
 /* What a device without a stated capacity has: more than any net asks for. */
@@ -66,6 +67,10 @@ enum vs_status eng_new(const struct eng_options *options, struct eng **out, stru
         .conf = &conf,
         .listener = {.user = e, .event = on_alloc_event},
     });
+    if (e->device)
+        e->rooms = eng_rooms_new(e->device->info.capability, NULL);
+    else if (options->workspaces)
+        e->rooms = eng_rooms_new(0, options->workspaces);
     if (e->device && options->capacity)
         eng_alloc_set_memory_fraction(
             e->alloc, fmin(1.0, (double)options->capacity / (double)e->device->info.total_bytes));
@@ -92,6 +97,7 @@ void eng_free(struct eng *e)
         return;
     eng_cast_cache_clear(e);
     eng_scratch_release(e);
+    eng_rooms_free(e->rooms);
     vs_free(e->cast_cache);
     if (e->device) /* nobody hears of it any more: the memory goes back */
         eng_alloc_empty_cache(e->alloc);

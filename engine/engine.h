@@ -32,6 +32,8 @@ struct eng_kernels;
  *                     address decides between free blocks of equal size, so a recording can only be met with its own. Borrowed by eng_new
  * stop       asked every so many nodes of a backward that stands in no other; true: it fails with VS_E_STOPPED. NULL: nobody stops it
  * stop_user  given to it
+ * workspaces what a device of its own was measured to work in, for a run without data that repeats it (engine/rooms.h); NULL: none. Borrowed
+ *            by eng_new
  */
 struct eng_options {
     const struct eng_kernels *kernels;
@@ -44,6 +46,7 @@ struct eng_options {
     size_t segment_count;
     bool (*stop)(void *user);
     void *stop_user;
+    const char *workspaces;
 };
 
 VS_MUST_USE enum vs_status eng_new(const struct eng_options *options, struct eng **out,
@@ -151,5 +154,20 @@ enum eng_workspace_manner {
 struct vs_target;
 void eng_set_target(struct eng *e, const struct vs_target *target, enum eng_workspace_manner manner,
                     bool bound);
+
+/*
+ * What a GPU of our own was measured to work in (engine/rooms.h), and what went on, as texts to keep; each NULL where there is none.
+ *
+ * measured    a line for each convolution
+ * unmeasured  numbers of the places where a convolution was met that was not measured, with commas between
+ * shortages   a line for each place where memory for the best way was not to be had
+ */
+struct eng_rooms_notes {
+    char *measured;
+    char *unmeasured;
+    char *shortages;
+};
+struct eng_rooms_notes eng_rooms_notes_make(const struct eng *e);
+void eng_rooms_notes_release(struct eng_rooms_notes *notes);
 
 #endif

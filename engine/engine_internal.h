@@ -116,6 +116,7 @@ struct eng {
     const struct vs_target *target;
     uint8_t workspace_manner; /* enum eng_workspace_manner */
     struct eng_storage *workspaces[2];
+    struct eng_rooms *rooms; /* of a device of its own, or one that is repeated; else NULL */
 };
 
 /* A saved tensor in a node. */
@@ -220,6 +221,8 @@ const char *eng_set_op(struct eng *e, const char *op);
 struct eng_storage *eng_storage_new(struct eng *e, uint64_t bytes, bool on_host);
 /* Memory without a tensor, of category `workspace`; tells the observer. NULL: failed, or bytes is 0. */
 struct eng_storage *eng_scratch_new(struct eng *e, uint64_t bytes);
+/* The same; where memory is not to be had NULL is all that happens, but that the cache was given back to find some. */
+struct eng_storage *eng_scratch_try(struct eng *e, uint64_t bytes);
 struct eng_storage *eng_storage_ref(struct eng_storage *s);
 void eng_storage_unref(struct eng_storage *s);
 struct eng_tensor *eng_tensor_on(struct eng_storage *s_taken, struct eng_version *version_taken);

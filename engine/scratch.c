@@ -6,21 +6,16 @@
  */
 #include "engine/scratch.h"
 
+#include "engine/rooms.h"
 #include "engine/scratch_internal.h"
 
-#define KIB UINT64_C(1024)
-
-/* at::cuda::getChosenWorkspaceSize: 8 x 4 MiB on Hopper and, from 2.11 on, on Blackwell; else 2 x 4 MiB and 8 x 16 KiB. */
 static uint64_t cublas_bytes(const struct eng *e)
 {
-    int capability = e->target->capability;
-    bool is_large =
-        capability == 90 || (capability >= 100 && e->workspace_manner == ENG_WORKSPACE_A_CALL);
-
-    return is_large ? 8 * 4096 * KIB : 2 * 4096 * KIB + 8 * 16 * KIB;
+    return vs_cublas_workspace(eng_rooms_capability(e),
+                               e->workspace_manner == ENG_WORKSPACE_A_CALL);
 }
 
-#define CUBLASLT_BYTES (1024 * KIB)
+#define CUBLASLT_BYTES (UINT64_C(1) << 20)
 
 void eng_scratch_once(struct eng *e, uint64_t bytes)
 {
@@ -35,43 +30,33 @@ int eng_scratch_processors(const struct eng *e)
 }
 
 /* The handle of cuBLAS belongs to a thread, and backward runs on autograd's own. */
-static void kept_workspace(struct eng *e)
+static struct eng_storage *kept_workspace(struct eng *e)
 {
     struct eng_storage **slot = &e->workspaces[e->task_id ? 1 : 0];
 
     if (!*slot)
         *slot = eng_scratch_new(e, cublas_bytes(e));
+    return *slot;
 }
 
-void eng_scratch_gemm(struct eng *e)
+struct eng_storage *eng_scratch_gemm(struct eng *e, bool is_lt, struct eng_storage **out)
 {
-    if (!e->target)
-        return;
-    if (e->workspace_manner == ENG_WORKSPACE_A_CALL)
-        eng_scratch_once(e, cublas_bytes(e));
-    else
-        kept_workspace(e);
-}
+    struct eng_storage *own = NULL;
 
-void eng_scratch_gemm_lt(struct eng *e)
-{
-    struct eng_storage *own;
-
-    if (!e->target)
-        return;
-    switch (e->workspace_manner) {
+    switch ((enum eng_workspace_manner)e->workspace_manner) {
     case ENG_WORKSPACE_A_CALL:
-        eng_scratch_once(e, CUBLASLT_BYTES);
+        own = eng_scratch_new(e, is_lt ? CUBLASLT_BYTES : cublas_bytes(e));
+        *out = own;
         break;
     case ENG_WORKSPACE_KEPT:
-        kept_workspace(e);
+        *out = kept_workspace(e);
         break;
     case ENG_WORKSPACE_KEPT_AND_LT:
-        own = eng_scratch_new(e, CUBLASLT_BYTES);
-        kept_workspace(e); /* asking for the handle brings it */
-        eng_storage_unref(own);
+        own = is_lt ? eng_scratch_new(e, CUBLASLT_BYTES) : NULL;
+        *out = kept_workspace(e); /* asking for the handle brings it */
         break;
     }
+    return own;
 }
 
 void eng_scratch_release(struct eng *e)

@@ -3,8 +3,8 @@
  *
  * For:            ops: each says which kind of work it does, where in its allocations that comes.
  * Must not know:  ops, tensors' owners.
- * Invariant:      without a target nothing here allocates. Everything taken is of category `workspace`, has no tensor, and is given back
- *                 before the function returns, save the workspaces that a library keeps for ever.
+ * Invariant:      without a target nothing here allocates, but for products on a GPU of our own. Everything taken is of category
+ *                 `workspace`, has no tensor, and is given back before the op goes on, save the workspaces that a library keeps for ever.
  *
  * Sizes are those of PyTorch's launch code (CUDABlas, Reduce.cuh, CUB), which are functions of shapes and of the device; how they were checked is in
  * docs/target.md. What cannot be known without the device (cuDNN's workspaces) is in base/unmodelled.def.
@@ -18,10 +18,12 @@
 /* Multiprocessors of the target; without one, of the device the tables of docs/oracle-findings.md were measured for. */
 int eng_scratch_processors(const struct eng *e);
 
-/* A matrix product of cuBLAS on the device. Comes after the output. */
-void eng_scratch_gemm(struct eng *e);
-/* A product with a fused epilogue (addmm with a bias) of cuBLASLt. Comes after the output. */
-void eng_scratch_gemm_lt(struct eng *e);
+/*
+ * The workspace of a matrix product on the device, after its output, by the toggle `workspace`; of cuBLASLt where is_lt (addmm with a bias).
+ * Returns what the caller gives back when the product is queued (NULL: nothing); *out is what cuBLAS has to work in. By target, or by the
+ * device that runs or is repeated (engine/rooms.h), the caller of this.
+ */
+struct eng_storage *eng_scratch_gemm(struct eng *e, bool is_lt, struct eng_storage **out);
 /* Lets go of what is kept, when the run is over. */
 void eng_scratch_release(struct eng *e);
 

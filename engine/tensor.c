@@ -58,13 +58,14 @@ static void out_of_memory(struct eng *e, const struct eng_oom *oom)
     eng_fail(e, VS_E_OOM, "%s", err.text);
 }
 
-static bool storage_block_get(struct eng_storage *s)
+static bool storage_block_get(struct eng_storage *s, bool is_try)
 {
     struct eng *e = s->eng;
     struct eng_oom oom;
 
     if (eng_alloc_get(e->alloc, s->bytes, 0, &s->block, &oom) != VS_OK) {
-        out_of_memory(e, &oom);
+        if (!is_try)
+            out_of_memory(e, &oom);
         return false;
     }
     s->block_id = ++e->next_block_id;
@@ -72,7 +73,7 @@ static bool storage_block_get(struct eng_storage *s)
     return true;
 }
 
-struct eng_storage *eng_storage_new(struct eng *e, uint64_t bytes, bool on_host)
+static struct eng_storage *storage_new(struct eng *e, uint64_t bytes, bool on_host, bool is_try)
 {
     struct eng_storage *s;
 
@@ -84,7 +85,7 @@ struct eng_storage *eng_storage_new(struct eng *e, uint64_t bytes, bool on_host)
     s->refs = 1;
     s->on_host = on_host;
     s->category = (uint8_t)default_category(e);
-    if (bytes && !on_host && !storage_block_get(s)) {
+    if (bytes && !on_host && !storage_block_get(s, is_try)) {
         vs_pool_put(&e->pool, s, sizeof(*s));
         return NULL;
     }
@@ -94,6 +95,11 @@ struct eng_storage *eng_storage_new(struct eng *e, uint64_t bytes, bool on_host)
         s->data = e->kernels->mem_get(bytes);
     e->live_storages++;
     return s;
+}
+
+struct eng_storage *eng_storage_new(struct eng *e, uint64_t bytes, bool on_host)
+{
+    return storage_new(e, bytes, on_host, false);
 }
 
 /* What the observer hears of a new block; tensor_id 0: it is no tensor's. */
@@ -111,19 +117,29 @@ static void emit_alloc(struct eng *e, const struct eng_storage *s, uint32_t tens
     eng_emit(e, &ev);
 }
 
-struct eng_storage *eng_scratch_new(struct eng *e, uint64_t bytes)
+static struct eng_storage *scratch_new(struct eng *e, uint64_t bytes, bool is_try)
 {
     const struct eng_kernels *kernels = e->kernels;
     enum vs_category before = eng_category_default(e, VS_CAT_WORKSPACE);
     struct eng_storage *s;
 
     e->kernels = NULL; /* nobody reads or writes it: no memory of the host's */
-    s = bytes ? eng_storage_new(e, bytes, false) : NULL;
+    s = bytes ? storage_new(e, bytes, false, is_try) : NULL;
     e->kernels = kernels;
     eng_category_default(e, before);
     if (s && e->observer)
         emit_alloc(e, s, 0);
     return s;
+}
+
+struct eng_storage *eng_scratch_new(struct eng *e, uint64_t bytes)
+{
+    return scratch_new(e, bytes, false);
+}
+
+struct eng_storage *eng_scratch_try(struct eng *e, uint64_t bytes)
+{
+    return scratch_new(e, bytes, true);
 }
 
 struct eng_storage *eng_storage_ref(struct eng_storage *s)

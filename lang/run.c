@@ -290,7 +290,8 @@ static enum vs_status run_with(struct lang_settings *settings, struct lang_resul
                                       .segment_addresses = settings->segment_addresses,
                                       .segment_count = settings->segment_count,
                                       .stop = settings->stop ? hear_stop : NULL,
-                                      .stop_user = settings};
+                                      .stop_user = settings,
+                                      .workspaces = settings->workspaces};
     struct eng_counters counters;
     enum vs_status st = eng_new(&eng_options, &run.eng, err);
 
@@ -305,6 +306,7 @@ static enum vs_status run_with(struct lang_settings *settings, struct lang_resul
         result->recompute_flops = counters.recompute_flops;
         result->total_flops = counters.total_flops;
         result->has_oom = eng_oom_get(run.eng, &result->oom);
+        result->rooms = eng_rooms_notes_make(run.eng);
     }
     eng_observer_stop(run.eng);
     lang_vm_free(run.vm);
@@ -416,6 +418,7 @@ void lang_result_release(struct lang_result *result)
     for (size_t i = 0; i < result->inplace_count; i++)
         vs_free(result->inplace[i]);
     vs_free(result->inplace);
+    eng_rooms_notes_release(&result->rooms);
     vs_free(result->refusals);
     vs_free(result->losses);
     vs_free(result->steps);

@@ -23,6 +23,7 @@
 #include "base/event.h"
 #include "base/toggle.h"
 #include "engine/alloc.h"
+#include "engine/engine.h"
 #include "engine/observer.h"
 
 struct eng_kernels;
@@ -53,6 +54,7 @@ struct lang_progress {
  * library      the standard library, parsed before (lang/library.h); NULL: it is parsed for this run
  * skip_steps   on `meta`: steps whose optimizer step a GradScaler skipped where this net ran with data (skip_count of them)
  * segment_addresses  where the driver puts the first segments (segment_count of them): see struct eng_options
+ * workspaces   on `meta`: what a device of its own was measured to work in, which is repeated (engine/rooms.h); NULL: none
  * formula      weights and data by the formula of tests/oracle/README.md instead of random, dropout off; for comparing numbers
  * user         given to the callbacks
  * started      the toggles are settled and nothing has run yet: a value for each, and which come from the table's defaults
@@ -78,6 +80,7 @@ struct lang_settings {
     size_t skip_count;
     const uint64_t *segment_addresses;
     size_t segment_count;
+    const char *workspaces;
     bool formula;
     void *user;
     void (*started)(void *user, const struct vs_toggles *in_force, const bool *is_default);
@@ -138,6 +141,7 @@ struct lang_refusal {
  * toggles, is_default  in force; lr: of the built-in optimizers
  * inplace              modules that worked in place because of the toggle, in order
  * saved_*              what autograd held when the last loss ended; saved_known is false where no loss ended
+ * rooms                of a device of its own, and where one is repeated
  * peak_*               highest over all phases; `peak_phase` is an index into phases (the first that has it), SIZE_MAX: none
  */
 struct lang_result {
@@ -168,6 +172,7 @@ struct lang_result {
     uint64_t events; /* allocations and frees */
     bool has_oom;
     struct eng_oom oom;
+    struct eng_rooms_notes rooms;
 };
 
 /*

@@ -6,6 +6,7 @@
  */
 #include "replay/bound.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -38,6 +39,11 @@ const struct vs_target *rpl_target(const struct rpl_trace *trace)
     return NULL;
 }
 
+bool rpl_is_measured(const struct rpl_trace *trace)
+{
+    return rpl_trace_meta(trace, "workspaces") && !rpl_target(trace);
+}
+
 uint64_t rpl_capacity(const struct rpl_trace *trace)
 {
     const struct vs_target *target = rpl_target(trace);
@@ -60,6 +66,27 @@ static const char *look_up(const struct rpl_trace *trace, uint32_t op)
                        : NULL;
     }
     return NULL;
+}
+
+/* The numbers of the meta key `unmeasured`, "3,17". */
+static void begin(struct rpl_bound_ops *ops, const struct rpl_trace *trace)
+{
+    const char *text = rpl_trace_meta(trace, "unmeasured");
+
+    ops->is_begun = true;
+    ops->is_measured = rpl_is_measured(trace);
+    ops->places = rpl_trace_place_count(trace) + 1;
+    ops->is_unmeasured = vs_calloc(ops->places, sizeof(*ops->is_unmeasured));
+    while (text && *text) {
+        char *after;
+        unsigned long long place = strtoull(text, &after, 10);
+
+        if (after == text)
+            break;
+        if (place < ops->places)
+            ops->is_unmeasured[place] = true;
+        text = after + (*after == ',');
+    }
 }
 
 static const char *what_of(struct rpl_bound_ops *ops, const struct rpl_trace *trace, uint32_t op)
@@ -86,8 +113,14 @@ void rpl_bound_note(struct rpl_bound *bound, struct rpl_bound_ops *ops,
                     const struct rpl_trace *trace, uint64_t seq, uint32_t place, uint64_t allocated)
 {
     uint32_t op = rpl_trace_place(trace, place)->op;
-    const char *what = op ? what_of(ops, trace, op) : NULL;
+    const char *what = NULL;
 
+    if (!ops->is_begun)
+        begin(ops, trace);
+    if (!ops->is_measured)
+        what = op ? what_of(ops, trace, op) : NULL;
+    else if (place < ops->places && ops->is_unmeasured[place])
+        what = "cuDNN's workspace, not measured for these shapes,";
     if (!what)
         return;
     bound->allocs++;
@@ -103,5 +136,6 @@ void rpl_bound_ops_release(struct rpl_bound_ops *ops)
 {
     vs_free((void *)(uintptr_t)ops->what);
     vs_free(ops->is_known);
+    vs_free(ops->is_unmeasured);
     memset(ops, 0, sizeof(*ops));
 }

@@ -17,7 +17,7 @@
 #include "replay/trace.h"
 
 /*
- * is_tensors_only  no target was set: library workspaces and kernel scratch are not in the figures at all
+ * is_tensors_only  no target was set, and no GPU of ours measured: library workspaces and kernel scratch are not in the figures at all
  * allocs    allocations by ops whose workspace nobody can tell without the device (base/unmodelled.def); 0: the peak is what it says
  * highest   most allocated bytes right after one of these, at event `event`, where the program was in `place`: had the op there taken more
  *           than the peak minus this, the peak would be higher, and lie there
@@ -32,6 +32,9 @@ struct rpl_bound {
     const char *what;
 };
 
+/* Does it have what a GPU of ours worked in, recorded there or repeated? */
+bool rpl_is_measured(const struct rpl_trace *trace);
+
 /* The GPU a trace is for; NULL: none. */
 const struct vs_target *rpl_target(const struct rpl_trace *trace);
 
@@ -45,6 +48,10 @@ struct rpl_bound_ops {
     const char **what; /* by string id; NULL: nothing to tell */
     bool *is_known;
     size_t cap;
+    /* of a run that repeats what was measured: the places where it met what was not, which are the only ones that count */
+    bool is_begun, is_measured;
+    bool *is_unmeasured;
+    size_t places;
 };
 void rpl_bound_note(struct rpl_bound *bound, struct rpl_bound_ops *ops,
                     const struct rpl_trace *trace, uint64_t seq, uint32_t place,

@@ -12,6 +12,7 @@
 
 #include "base/dtype.h"
 #include "base/json.h"
+#include "base/text.h"
 
 /* The dotted path, function, line, op of a place. */
 static void place_json(const struct rpl_trace *trace, uint32_t id, struct vs_json *json)
@@ -102,6 +103,26 @@ static void bound_json(const struct rpl_report *report, struct vs_json *json)
         vs_json_null(json);
     }
     vs_json_end(json);
+}
+
+/* Where memory for the best way was not to be had: a text each. */
+static void shortages_json(const struct rpl_report *report, struct vs_json *json)
+{
+    const char *line = rpl_trace_meta(report->trace, "shortages");
+    struct vs_text text = {NULL, 0, 0};
+
+    vs_json_key(json, "shortages");
+    vs_json_array(json);
+    while (line && *line) {
+        size_t len = strcspn(line, "\n");
+
+        vs_text_clear(&text);
+        vs_text_add_n(&text, line, len);
+        vs_json_string(json, vs_text_get(&text));
+        line += len + (line[len] == '\n');
+    }
+    vs_json_end(json);
+    vs_text_release(&text);
 }
 
 static void fit_json(const struct rpl_report *report, struct vs_json *json)
@@ -424,6 +445,7 @@ void rpl_report_json(const struct rpl_report *report, struct vs_text *out)
     vs_json_key(&json, "peak");
     rpl_peak_json(report->trace, &sum->peak, &json);
     bound_json(report, &json);
+    shortages_json(report, &json);
     fit_json(report, &json);
     oom_json(report, &json);
     steps_json(sum, &json);

@@ -18,6 +18,7 @@
 #define STEPS_SHOWN 6
 #define KEPT_SHOWN 8
 #define MAKERS_SHOWN 8
+#define SHORTAGES_SHOWN 3
 
 static void add_bytes(struct vs_text *out, int width, uint64_t bytes)
 {
@@ -196,6 +197,30 @@ static void add_bound(const struct rpl_report *report, struct vs_text *out)
     }
 }
 
+/* Where memory for the best way was not to be had. */
+static void add_shortages(const struct rpl_report *report, struct vs_text *out)
+{
+    const char *line = rpl_trace_meta(report->trace, "shortages");
+    int shown = 0;
+    int more = 0;
+
+    while (line && *line) {
+        size_t len = strcspn(line, "\n");
+
+        if (shown < SHORTAGES_SHOWN) {
+            vs_text_add(out, "  short of memory: ");
+            vs_text_add_n(out, line, len);
+            vs_text_add_char(out, '\n');
+            shown++;
+        } else {
+            more++;
+        }
+        line += len + (line[len] == '\n');
+    }
+    if (more)
+        vs_text_addf(out, "  short of memory: and in %d more places\n", more);
+}
+
 static void add_peak(const struct rpl_report *report, struct vs_text *out)
 {
     const struct rpl_peak *peak = &report->sum.peak;
@@ -213,6 +238,7 @@ static void add_peak(const struct rpl_report *report, struct vs_text *out)
     add_bytes(out, 0, peak->reserved_there - peak->allocated);
     vs_text_add(out, " of the segments not in use\n");
     add_bound(report, out);
+    add_shortages(report, out);
 }
 
 /* Does it fit the GPU it is for? */

@@ -318,7 +318,7 @@ enum vs_status rpl_summary_fill(struct rpl_summary *out, struct rpl_trace *trace
     out->steps = steps;
     out->step_cap = step_cap;
     out->events = rpl_trace_event_count(trace);
-    out->bound.is_tensors_only = pass.is_ours && !rpl_target(trace);
+    out->bound.is_tensors_only = pass.is_ours && !rpl_target(trace) && !rpl_is_measured(trace);
     rpl_live_init(&pass.live);
     rpl_state_init(&pass.space);
     if (out->events)

@@ -141,6 +141,12 @@ void rpl_run_notes(const struct lang_result *result, rpl_note_fn *note, void *us
         note_uint(note, user, "saved_bytes", result->saved_bytes);
         note_uint(note, user, "saved_bytes_all", result->saved_bytes_all);
     }
+    if (result->rooms.measured)
+        note(user, "workspaces", result->rooms.measured);
+    if (result->rooms.unmeasured)
+        note(user, "unmeasured", result->rooms.unmeasured);
+    if (result->rooms.shortages)
+        note(user, "shortages", result->rooms.shortages);
     note_recomputed(result, note, user);
     note_inplace(result, note, user);
 }
@@ -342,6 +348,7 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
     if (st)
         goto out;
     settings.skip_steps = skips;
+    settings.workspaces = rpl_trace_meta(base, "workspaces");
     if (!rpl_trace_meta_uint(base, "seed", &settings.seed))
         settings.seed = 0;
     out_begin(out, base, device->capacity);

@@ -17,7 +17,7 @@
 #include "engine/device/kernels.h"
 
 /* Changes with every change of struct eng_device, struct eng_kernels or struct eng_alloc_driver. */
-#define ENG_PLUGIN_VERSION 2
+#define ENG_PLUGIN_VERSION 3
 
 /* versions as CUDA writes them: 13000 is 13.0; bytes free before anything was allocated */
 struct eng_device_info {
@@ -35,11 +35,36 @@ enum eng_device_memory { ENG_DEVICE_TAKEN, ENG_DEVICE_GIVEN, ENG_DEVICE_CREATED 
 typedef void eng_device_watch_fn(void *user, enum eng_device_memory what, uint64_t address,
                                  uint64_t bytes);
 
+/* Which of a convolution's three tensors is computed from the other two. */
+enum eng_conv_kind { ENG_CONV_FORWARD, ENG_CONV_INPUT, ENG_CONV_WEIGHT };
+
+/* One way to compute a convolution: the bytes it works in, and the device's own number for it. */
+struct eng_conv_way {
+    uint64_t bytes;
+    int number;
+};
+#define ENG_CONV_WAYS 8
+
+/*
+ * Memory for the kernel that is called next, which uses none of its own beside: scratch of its own, in which a convolution
+ * takes `way`, and what the library of products works in. NULL and 0: it has to find some itself, which nobody then hears of.
+ */
+struct eng_device_room {
+    void *scratch;
+    uint64_t scratch_bytes;
+    void *library;
+    uint64_t library_bytes;
+    const struct eng_conv_way *way;
+};
+
 /*
  * kernels        storages with a block lie at the block's address; all others, and scratch of ops, where kernels->mem_get says
  * driver         where segments come from; valid until close
  * watch          from now on `tell` is called right after the device did such a thing, whatever for; NULL: not any more
  * wait           until all that was queued is done. Fails with the first call that failed since the device was opened
+ * room           from now on, until it is called again (copied)
+ * conv_ways      ways to compute a convolution, best first, by sizes, strides and dtypes alone. Returns how many; 0: a call failed, which
+ *                is kept for `wait`
  */
 struct eng_device {
     const struct eng_kernels *kernels;
@@ -47,6 +72,10 @@ struct eng_device {
     struct eng_device_info info;
     void (*watch)(eng_device_watch_fn *tell, void *user);
     enum vs_status (*wait)(struct vs_error *err);
+    void (*room)(const struct eng_device_room *room);
+    int (*conv_ways)(enum eng_conv_kind kind, const struct eng_view *x, const struct eng_view *w,
+                     const struct eng_view *y, const struct eng_conv2d *p,
+                     struct eng_conv_way *out);
     void (*close)(void);
 };
 

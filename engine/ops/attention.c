@@ -10,6 +10,7 @@
 
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
+#include "engine/rooms.h"
 #include "engine/scratch.h"
 
 static int64_t round_up(int64_t n, int64_t to)
@@ -89,7 +90,8 @@ void eng_f_safe_softmax(struct eng_op_call *c)
     all = masked ? eng_c_empty(c, rows, x->ndim, VS_BOOL, x) : NULL;
     eng_scratch_reduce(c->e, ENG_SR_VALUE, masked, all, 1U << dim, true);
     zero = all ? eng_c_empty(c, NULL, 0, (enum vs_dtype)x->dtype, x) : NULL;
-    if (zero && eng_c_computes(c)) {
+    if (zero && eng_runs(c->e)) {
+        const struct eng_kernels *kernels = c->e->kernels;
         struct eng_tensor *dense = eng_contiguous(c->e, x);
         struct eng_cell cell;
         double none[4] = {0};
@@ -100,12 +102,15 @@ void eng_f_safe_softmax(struct eng_op_call *c)
             struct eng_view inf =
                 eng_v_scalar((struct eng_scalar){false, 0, -HUGE_VAL}, masked, &cell);
 
-            c->e->kernels->softmax(&vx, dim, false, &vo);
-            c->e->kernels->binary(ENG_B_EQ, (enum vs_dtype)x->dtype, &vx, &inf, &vm, none);
-            c->e->kernels->reduce(ENG_R_ALL, &vm, &va, 1U << dim, none);
+            if (kernels) {
+                kernels->softmax(&vx, dim, false, &vo);
+                kernels->binary(ENG_B_EQ, (enum vs_dtype)x->dtype, &vx, &inf, &vm, none);
+            }
+            eng_run_reduce(c->e, out->storage->on_host, ENG_R_ALL, &vm, &va, 1U << dim, none);
             vr = eng_v_expand(all, out);
             vz = eng_v_scalar((struct eng_scalar){true, 0, 0}, out, &cell);
-            c->e->kernels->ternary(ENG_T_WHERE, vo.dtype, &vr, &vz, &vo, &vo, none);
+            if (kernels && !c->e->failed)
+                kernels->ternary(ENG_T_WHERE, vo.dtype, &vr, &vz, &vo, &vo, none);
         }
         eng_unref(dense);
     }

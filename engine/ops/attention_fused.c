@@ -6,8 +6,10 @@
  */
 #include <string.h>
 
+#include "engine/device/room_sizes.h"
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
+#include "engine/rooms.h"
 
 static int64_t round_up(int64_t n, int64_t to)
 {
@@ -53,8 +55,9 @@ static void compute_forward(struct eng_op_call *c, const struct eng_tensor *mask
                             const struct eng_tensor *out, const struct eng_tensor *lse)
 {
     struct eng_view vq, vk, vv, vo, vm, vl;
+    struct eng_room room;
 
-    if (!eng_c_computes(c))
+    if (!eng_runs(c->e))
         return;
     vq = eng_v(eng_c_tensor(c, 0));
     vk = eng_v(eng_c_tensor(c, 1));
@@ -66,8 +69,12 @@ static void compute_forward(struct eng_op_call *c, const struct eng_tensor *mask
         vl = eng_v(lse);
         vl.sizes[2] = out->sizes[2]; /* the rest is padding */
     }
-    c->e->kernels->sdpa(&vq, &vk, &vv, mask ? &vm : NULL, causal, scale, dropout_p, key, &vo,
-                        lse && eng_numel(lse) ? &vl : NULL);
+    room = eng_room_open(c->e, out->storage->on_host,
+                         eng_room_numel(&vo) ? eng_room_sdpa(&vq, &vk) : 0);
+    if (c->e->kernels && !c->e->failed)
+        c->e->kernels->sdpa(&vq, &vk, &vv, mask ? &vm : NULL, causal, scale, dropout_p, key, &vo,
+                            lse && eng_numel(lse) ? &vl : NULL);
+    eng_room_close(&room);
 }
 
 /* An output of [B,H,L,D] laid out as [B,L,H,D]. */
@@ -134,8 +141,9 @@ struct sdpa_bw {
 static void compute_backward(struct eng *e, const struct sdpa_bw *s)
 {
     struct eng_view g, q, k, v, m, o, l, gq, gk, gv;
+    struct eng_room room;
 
-    if (!e->kernels || e->failed || !s->gv)
+    if (!eng_runs(e) || !s->gv)
         return;
     g = eng_v(s->g);
     q = eng_v(s->q);
@@ -149,8 +157,11 @@ static void compute_backward(struct eng *e, const struct sdpa_bw *s)
     gv = eng_v(s->gv);
     if (s->mask)
         m = eng_v(s->mask);
-    e->kernels->sdpa_backward(&g, &q, &k, &v, s->mask ? &m : NULL, s->causal, s->scale,
-                              s->dropout_p, s->key, &o, &l, &gq, &gk, &gv);
+    room = eng_room_open(e, s->gv->storage->on_host, eng_room_sdpa_backward(&q, &k));
+    if (e->kernels && !e->failed)
+        e->kernels->sdpa_backward(&g, &q, &k, &v, s->mask ? &m : NULL, s->causal, s->scale,
+                                  s->dropout_p, s->key, &o, &l, &gq, &gk, &gv);
+    eng_room_close(&room);
 }
 
 /* t seen as [B,L,H,D] made dense; NULL where it is dense already. The copy is scratch of the op. */

@@ -10,6 +10,7 @@
 
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
+#include "engine/rooms.h"
 #include "engine/scratch.h"
 
 /* ---- the entries: lists brought to one length, then the leaf ---- */
@@ -258,16 +259,16 @@ void eng_f_convolution(struct eng_op_call *c)
     dw = last ? eng_to_channels_last(e, w) : eng_contiguous(e, w);
     if (out)
         eng_add_flops(e, conv_flops(w, transposed ? x : out, p.groups));
-    if (out && dx && dw && eng_c_computes(c)) {
+    if (out && dx && dw && eng_runs(e)) {
         struct eng_view vx = as_2d(dx), vw = as_2d(dw), vo = as_2d(out), vb;
 
         if (transposed) {
-            e->kernels->conv2d_backward_input(&vx, &vw, &vo, &p);
+            eng_run_conv2d_backward_input(e, out->storage->on_host, &vx, &vw, &vo, &p);
             add_bias(c, out, bias);
         } else {
             if (bias)
                 vb = eng_v(bias);
-            e->kernels->conv2d(&vx, &vw, bias ? &vb : NULL, &vo, &p);
+            eng_run_conv2d(e, out->storage->on_host, &vx, &vw, bias ? &vb : NULL, &vo, &p);
         }
     }
     eng_unref(dw);
@@ -302,13 +303,14 @@ static struct eng_tensor *input_gradient(const struct conv_bw *k)
                                : dense_in(k, k->g); /* the depthwise kernel reads any strides */
 
     eng_add_flops(e, conv_flops(k->w, k->transposed ? k->x : k->g, k->p.groups));
-    if (gx && w && g && e->kernels) {
+    if (gx && w && g && eng_runs(e)) {
         struct eng_view vg = as_2d(g), vw = as_2d(w), vo = as_2d(gx);
+        bool on_host = gx->storage->on_host;
 
         if (k->transposed)
-            e->kernels->conv2d(&vg, &vw, NULL, &vo, &k->p);
+            eng_run_conv2d(e, on_host, &vg, &vw, NULL, &vo, &k->p);
         else
-            e->kernels->conv2d_backward_input(&vg, &vw, &vo, &k->p);
+            eng_run_conv2d_backward_input(e, on_host, &vg, &vw, &vo, &k->p);
     }
     eng_unref(g);
     eng_unref(w);
@@ -323,13 +325,14 @@ static struct eng_tensor *weight_gradient(const struct conv_bw *k)
                                         k->g->storage->on_host, k->last);
 
     eng_add_flops(e, conv_flops(k->w, k->transposed ? k->x : k->g, k->p.groups));
-    if (gw && g && e->kernels) {
+    if (gw && g && eng_runs(e)) {
         struct eng_view vg = as_2d(g), vx = as_2d(k->x), vo = as_2d(gw);
+        bool on_host = gw->storage->on_host;
 
         if (k->transposed)
-            e->kernels->conv2d_backward_weight(&vx, &vg, &vo, &k->p);
+            eng_run_conv2d_backward_weight(e, on_host, &vx, &vg, &vo, &k->p);
         else
-            e->kernels->conv2d_backward_weight(&vg, &vx, &vo, &k->p);
+            eng_run_conv2d_backward_weight(e, on_host, &vg, &vx, &vo, &k->p);
     }
     eng_unref(g);
     return gw;

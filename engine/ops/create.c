@@ -10,6 +10,7 @@
 
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
+#include "engine/rooms.h"
 
 static enum vs_dtype dtype_or(const struct eng_op_call *c, int arg, enum vs_dtype otherwise)
 {
@@ -257,7 +258,7 @@ void eng_f_randperm(struct eng_op_call *c)
 
     if (!t)
         return;
-    if (eng_c_computes(c)) {
+    if (eng_runs(c->e)) {
         struct eng_tensor *noise = eng_empty(c->e, &n, 1, VS_F64, true);
         struct eng_tensor *sorted = eng_empty(c->e, &n, 1, VS_F64, true);
 
@@ -266,8 +267,9 @@ void eng_f_randperm(struct eng_op_call *c)
             struct eng_view vs = eng_v(sorted);
             struct eng_view vo = eng_v(t);
 
-            c->e->kernels->random_uniform(&vn, 0, 1, key);
-            c->e->kernels->sort(&vn, 0, false, &vs, &vo);
+            if (c->e->kernels)
+                c->e->kernels->random_uniform(&vn, 0, 1, key);
+            eng_run_sort(c->e, on_host, &vn, 0, false, &vs, &vo);
         }
         eng_unref(sorted);
         eng_unref(noise);

@@ -7,6 +7,7 @@
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/reduce_internal.h"
+#include "engine/rooms.h"
 #include "engine/scratch.h"
 
 /* (values, indices) along dim */
@@ -122,11 +123,11 @@ static struct eng_tensor *mask_count(struct eng_bw *b, struct eng_tensor *test,
     count = eng_empty(e, sizes, n, VS_I64, test->storage->on_host);
     wide = eng_empty(e, test->sizes, test->ndim, VS_I64, test->storage->on_host);
     eng_scratch_reduce(e, ENG_SR_SUM, wide, count, mask, keepdim);
-    if (count && wide && e->kernels) {
+    if (count && wide && eng_runs(e)) {
         struct eng_view vt = eng_v(test), vc = eng_reduce_keepdim_view(count, test, mask, keepdim);
         double p[4] = {0};
 
-        e->kernels->reduce(ENG_R_SUM, &vt, &vc, mask, p);
+        eng_run_reduce(e, count->storage->on_host, ENG_R_SUM, &vt, &vc, mask, p);
     }
     eng_unref(wide);
     return count;

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
+#include "engine/rooms.h"
 
 /* What a row does to one element. */
 struct foreach_row {
@@ -116,7 +117,8 @@ static void compute(struct eng_op_call *c, struct foreach_row row, uint32_t i, s
             keep.sizes[d] = 1;
             keep.strides[d] = 0;
         }
-        k->reduce(ENG_R_NORM2, &vx, &keep, (1U << vx.ndim) - 1, p);
+        eng_run_reduce(c->e, out->storage->on_host, ENG_R_NORM2, &vx, &keep, (1U << vx.ndim) - 1,
+                       p);
         break;
     }
     }
@@ -148,7 +150,7 @@ void eng_f_foreach(struct eng_op_call *c)
             outs[i] = eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
     }
     for (uint32_t i = 0; i < count && !c->e->failed; i++) {
-        if (c->e->kernels)
+        if (c->e->kernels || (row.shape == NORM && eng_runs(c->e)))
             compute(c, row, i, element(&c->a[0], i), outs[i]);
     }
     eng_c_give_list(c, outs, count);

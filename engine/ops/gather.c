@@ -9,6 +9,7 @@
 
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
+#include "engine/rooms.h"
 #include "engine/scratch.h"
 
 static void *index_out_of_range(struct eng *e, const char *what)
@@ -362,7 +363,7 @@ void eng_b_embedding(struct eng_bw *b)
         embedding_sort_scratch(b->e, n, edge->sizes[0], sorted);
     table =
         eng_zeros(b->e, edge->sizes, 2, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
-    if (table && g && b->e->kernels) {
+    if (table && g && eng_runs(b->e)) {
         struct eng_view vg = eng_v(g), vi = eng_v(indices), vt = eng_v(table);
 
         vi.ndim = 1;
@@ -373,7 +374,8 @@ void eng_b_embedding(struct eng_bw *b)
         vg.sizes[1] = edge->sizes[1];
         vg.strides[0] = edge->sizes[1];
         vg.strides[1] = 1;
-        b->e->kernels->embedding_backward(&vg, &vi, b->a[2].v.scalar.i, &vt);
+        eng_run_embedding_backward(b->e, table->storage->on_host, &vg, &vi, b->a[2].v.scalar.i,
+                                   &vt);
     }
     if (sorted[0])
         embedding_segment_scratch(b->e, n, edge->sizes[0], edge->sizes[1],

@@ -9,7 +9,7 @@
 
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
-#include "engine/scratch.h"
+#include "engine/rooms.h"
 
 void *eng_c_cannot_multiply(struct eng_op_call *c, const struct eng_tensor *a,
                             const struct eng_tensor *z)
@@ -69,17 +69,6 @@ static struct eng_tensor *readable(struct eng *e, struct eng_tensor *t)
     return is_readable(t) ? eng_ref(t) : eng_op1(e, ENG_OP_clone_contiguous, t);
 }
 
-/* What cuBLAS takes; is_fused: cuBLASLt does it, with the bias. Products of nothing are not made. */
-static void library_scratch(struct eng_op_call *c, const struct eng_tensor *out, bool is_fused)
-{
-    if (!out || out->storage->on_host || !eng_numel(out))
-        return;
-    if (is_fused)
-        eng_scratch_gemm_lt(c->e);
-    else
-        eng_scratch_gemm(c->e);
-}
-
 /* out = beta * out + alpha * a x z, and its arithmetic counted. Operands that have to be copied are, the right one first. */
 static void multiply(struct eng_op_call *c, struct eng_tensor *a, struct eng_tensor *z,
                      struct eng_tensor *out, double alpha, double beta, bool is_fused)
@@ -90,14 +79,12 @@ static void multiply(struct eng_op_call *c, struct eng_tensor *a, struct eng_ten
         return;
     rz = readable(c->e, z);
     ra = readable(c->e, a);
-    library_scratch(c, out, is_fused);
     if (ra && rz) {
         struct eng_view va = batched(ra), vz = batched(rz), vo = batched(out);
 
         eng_add_flops(c->e, 2 * (uint64_t)vo.sizes[0] * (uint64_t)vo.sizes[1] *
                                 (uint64_t)vo.sizes[2] * (uint64_t)va.sizes[2]);
-        if (eng_c_computes(c))
-            c->e->kernels->matmul(&va, &vz, &vo, alpha, beta);
+        eng_run_matmul(c->e, out->storage->on_host, is_fused, &va, &vz, &vo, alpha, beta);
     }
     eng_unref(ra);
     eng_unref(rz);
@@ -222,12 +209,11 @@ void eng_f_mv(struct eng_op_call *c)
     rv = v->strides[0] ? eng_ref(v)
                        : eng_contiguous(c->e, v); /* one number seen many times is spread out */
     ra = readable(c->e, a);
-    library_scratch(c, out, false);
     eng_add_flops(c->e, 2 * (uint64_t)eng_numel(a));
-    if (out && ra && rv && eng_c_computes(c)) {
+    if (out && ra && rv) {
         struct eng_view va = batched(ra), vv = column(rv), vo = column(out);
 
-        c->e->kernels->matmul(&va, &vv, &vo, 1, 0);
+        eng_run_matmul(c->e, out->storage->on_host, false, &va, &vv, &vo, 1, 0);
     }
     eng_unref(ra);
     eng_unref(rv);
@@ -247,9 +233,8 @@ void eng_f_dot(struct eng_op_call *c)
     if (!same_dtype(c, a, z))
         return;
     out = eng_c_empty(c, NULL, 0, (enum vs_dtype)a->dtype, a);
-    library_scratch(c, out, false);
     eng_add_flops(c->e, 2 * (uint64_t)eng_numel(a));
-    if (out && eng_c_computes(c)) {
+    if (out) {
         struct eng_view va = eng_v(a), vz = eng_v(z), vo = eng_v(out);
 
         va.ndim = vz.ndim = vo.ndim = 3;
@@ -259,7 +244,7 @@ void eng_f_dot(struct eng_op_call *c)
         memcpy(vz.strides, (int64_t[]){0, z->strides[0], 1}, sizeof(int64_t) * 3);
         memcpy(vo.sizes, (int64_t[]){1, 1, 1}, sizeof(int64_t) * 3);
         memcpy(vo.strides, (int64_t[]){0, 0, 0}, sizeof(int64_t) * 3);
-        c->e->kernels->matmul(&va, &vz, &vo, 1, 0);
+        eng_run_matmul(c->e, out->storage->on_host, false, &va, &vz, &vo, 1, 0);
     }
     eng_c_give(c, out);
 }

@@ -8,6 +8,7 @@
 
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
+#include "engine/rooms.h"
 #include "engine/scratch.h"
 
 enum { REDUCE_NONE, REDUCE_MEAN, REDUCE_SUM };
@@ -34,11 +35,12 @@ void eng_f_pair_loss(struct eng_op_call *c)
     if (reduction != REDUCE_NONE)
         eng_scratch_reduce(c->e, ENG_SR_SUM, values, out, values ? (1U << values->ndim) - 1 : 0,
                            false);
-    if (values && out && eng_c_computes(c)) {
+    if (values && out && eng_runs(c->e)) {
         struct eng_view va = eng_v_expand(pair[0], values), vb = eng_v_expand(pair[1], values),
                         vv = eng_v(values);
 
-        c->e->kernels->binary(is_mse ? ENG_B_MSE : ENG_B_SMOOTH_L1, dtype, &va, &vb, &vv, p);
+        if (c->e->kernels)
+            c->e->kernels->binary(is_mse ? ENG_B_MSE : ENG_B_SMOOTH_L1, dtype, &va, &vb, &vv, p);
         if (reduction != REDUCE_NONE) {
             struct eng_view vo = eng_v(out);
 
@@ -47,8 +49,9 @@ void eng_f_pair_loss(struct eng_op_call *c)
                 vo.sizes[d] = 1;
                 vo.strides[d] = 0;
             }
-            c->e->kernels->reduce(reduction == REDUCE_MEAN ? ENG_R_MEAN : ENG_R_SUM, &vv, &vo,
-                                  (1U << vv.ndim) - 1, p);
+            eng_run_reduce(c->e, out->storage->on_host,
+                           reduction == REDUCE_MEAN ? ENG_R_MEAN : ENG_R_SUM, &vv, &vo,
+                           (1U << vv.ndim) - 1, p);
         }
     }
     eng_unref(values);

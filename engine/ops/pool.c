@@ -9,6 +9,7 @@
 
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
+#include "engine/rooms.h"
 
 /* [C,H,W] or [N,C,H,W] as four dims for the kernels. */
 static struct eng_view image(const struct eng_tensor *t)
@@ -174,10 +175,10 @@ void eng_b_max_pool2d(struct eng_bw *b)
         gx = pool_out(&c, x, x->sizes, (enum vs_dtype)x->dtype);
     dx = adaptive ? NULL : dense(e, x);
     g = in_layout(e, b->g[0], !adaptive && lies_last(x));
-    if (gx && g && e->kernels) {
+    if (gx && g && eng_runs(e)) {
         struct eng_view vg = image(g), vi = image(indices), vo = image(gx);
 
-        e->kernels->max_pool2d_backward(&vg, &vi, &vo);
+        eng_run_max_pool2d_backward(e, gx->storage->on_host, &vg, &vi, &vo);
     }
     eng_unref(g);
     eng_unref(dx);

@@ -9,6 +9,7 @@
 
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
+#include "engine/rooms.h"
 #include "engine/scratch.h"
 
 /* (input, dim, keepdim, dtype) */
@@ -85,7 +86,7 @@ static void products_of_others(const struct eng *e, const struct eng_view *x,
     k->mem_put(is_zero.data, bytes[0]);
 }
 
-static bool has_zero(const struct eng *e, const struct eng_view *mask)
+static bool has_zero(struct eng *e, bool on_host, const struct eng_view *mask)
 {
     static const double P[4] = {0};
     struct eng_view one = *mask;
@@ -96,19 +97,19 @@ static bool has_zero(const struct eng *e, const struct eng_view *mask)
         one.strides[d] = 0;
     }
     one.data = &found;
-    e->kernels->reduce(ENG_R_ANY, mask, &one, (1U << mask->ndim) - 1, P);
+    eng_run_reduce(e, on_host, ENG_R_ANY, mask, &one, (1U << mask->ndim) - 1, P);
     return found != 0;
 }
 
 /* On meta nobody knows: none. */
-static bool finds_zero(const struct eng *e, const struct eng_tensor *mask)
+static bool finds_zero(struct eng *e, const struct eng_tensor *mask)
 {
     struct eng_view v;
 
-    if (!mask || !e->kernels || !eng_numel(mask))
+    if (!mask || !eng_runs(e) || !eng_numel(mask))
         return false;
     v = eng_v(mask);
-    return has_zero(e, &v);
+    return has_zero(e, mask->storage->on_host, &v);
 }
 
 /* result / x, or, where x has zeros, what that stands for. */

@@ -9,6 +9,7 @@
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/reduce_internal.h"
+#include "engine/rooms.h"
 #include "engine/scratch.h"
 
 /* Bit mask of dims; an empty list means all. False: failed. */
@@ -100,12 +101,12 @@ static struct eng_tensor *run_reduce(struct eng_op_call *c, enum eng_reduce kern
         wide = eng_c_empty(c, x->sizes, x->ndim, dtype, x);
     eng_scratch_reduce(c->e, scratch_of(kernel), wide ? wide : x, out, mask, keepdim);
     eng_unref(wide);
-    if (out && eng_c_computes(c)) {
+    if (out && eng_runs(c->e)) {
         struct eng_view vx = eng_v(x);
         struct eng_view vo = eng_reduce_keepdim_view(out, x, mask, keepdim);
         double p[4] = {p0};
 
-        c->e->kernels->reduce(kernel, &vx, &vo, mask, p);
+        eng_run_reduce(c->e, out->storage->on_host, kernel, &vx, &vo, mask, p);
     }
     return out;
 }

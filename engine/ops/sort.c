@@ -9,6 +9,7 @@
 
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
+#include "engine/rooms.h"
 #include "engine/scratch.h"
 
 #define SMALL_SORT 4096 /* from more elements a line on the device sorts segments */
@@ -69,11 +70,11 @@ static void sorted(struct eng_op_call *c, struct eng_tensor *x, int dim, bool de
     } else {
         line_scratch(c, x, n);
     }
-    if (eng_c_computes(c)) {
+    if (eng_runs(c->e)) {
         struct eng_view vx = as_line(eng_v(x)), vv = as_line(eng_v(*values)),
                         vi = as_line(eng_v(*indices));
 
-        c->e->kernels->sort(&vx, dim, descending, &vv, &vi);
+        eng_run_sort(c->e, x->storage->on_host, &vx, dim, descending, &vv, &vi);
     }
 }
 
@@ -126,14 +127,16 @@ static void take_first(struct eng_op_call *c, struct eng_tensor *x, int dim, boo
     struct eng_tensor *v = eng_empty(c->e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, true);
     struct eng_tensor *i = eng_empty(c->e, x->sizes, x->ndim, VS_I64, true);
 
-    if (v && i && eng_c_computes(c)) {
+    if (v && i && eng_runs(c->e)) {
         struct eng_view vx = as_line(eng_v(x)), vv = as_line(eng_v(v)), vi = as_line(eng_v(i)),
                         to_v = as_line(eng_v(values)), to_i = as_line(eng_v(indices));
 
-        c->e->kernels->sort(&vx, dim, largest, &vv, &vi);
+        eng_run_sort(c->e, x->storage->on_host, &vx, dim, largest, &vv, &vi);
         vv.sizes[dim] = vi.sizes[dim] = to_v.sizes[dim];
-        c->e->kernels->copy(&vv, &to_v);
-        c->e->kernels->copy(&vi, &to_i);
+        if (c->e->kernels && !c->e->failed) {
+            c->e->kernels->copy(&vv, &to_v);
+            c->e->kernels->copy(&vi, &to_i);
+        }
     }
     eng_unref(i);
     eng_unref(v);

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "engine/device/kernels.h"
 #include "engine/device/plugin.h"
+#include "replay/whatif.h"
 
 /* ---- nets ---- */
 
@@ -123,9 +124,15 @@ void facts_toggles(const char *pairs, struct vs_toggles *out)
     vs_free(copy);
 }
 
+static void on_note(void *user, const char *key, const char *value)
+{
+    rpl_trace_set_meta(user, key, value);
+}
+
 static bool try_on(const struct facts_net *net, const char *toggles,
                    const struct eng_kernels *kernels, const struct eng_device *device,
-                   const struct facts_run *like, struct facts_run *out, struct vs_error *err)
+                   uint64_t capacity, const struct facts_run *like, struct facts_run *out,
+                   struct vs_error *err)
 {
     struct listener listener = {rpl_trace_new(), {NULL, 0, 0}};
     struct vs_toggles set = {{NULL}};
@@ -143,6 +150,7 @@ static bool try_on(const struct facts_net *net, const char *toggles,
     settings.len = strlen(net->text);
     settings.kernels = kernels;
     settings.device = device;
+    settings.capacity = capacity;
     settings.observer = &observer;
     settings.toggles = &set;
     settings.skip_steps = skips;
@@ -153,6 +161,7 @@ static bool try_on(const struct facts_net *net, const char *toggles,
     settings.started = on_started;
     settings.print = on_print;
     st = lang_run(&settings, &out->result, err);
+    rpl_run_notes(&out->result, on_note, out->trace);
     out->printed = vs_text_take(&listener.printed);
     vs_toggles_release(&set);
     vs_free(skips);
@@ -164,13 +173,13 @@ static bool try_on(const struct facts_net *net, const char *toggles,
 bool facts_try_net(const struct facts_net *net, const char *toggles, bool has_data,
                    const struct facts_run *like, struct facts_run *out, struct vs_error *err)
 {
-    return try_on(net, toggles, has_data ? eng_kernels_cpu() : NULL, NULL, like, out, err);
+    return try_on(net, toggles, has_data ? eng_kernels_cpu() : NULL, NULL, 0, like, out, err);
 }
 
 bool facts_try_net_on(const struct facts_net *net, const char *toggles,
                       const struct eng_device *device, struct facts_run *out, struct vs_error *err)
 {
-    return try_on(net, toggles, NULL, device, NULL, out, err);
+    return try_on(net, toggles, NULL, device, 0, NULL, out, err);
 }
 
 struct facts_run facts_run_net_on(const struct facts_net *net, const char *toggles,
@@ -180,6 +189,17 @@ struct facts_run facts_run_net_on(const struct facts_net *net, const char *toggl
     struct facts_run run;
 
     if (!facts_try_net_on(net, toggles, device, &run, &err))
+        fail_msg("%s [%s] on %s: %s", net->path, toggles, device->info.name, err.text);
+    return run;
+}
+
+struct facts_run facts_run_net_within(const struct facts_net *net, const char *toggles,
+                                      const struct eng_device *device, uint64_t capacity)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct facts_run run;
+
+    if (!try_on(net, toggles, NULL, device, capacity, NULL, &run, &err))
         fail_msg("%s [%s] on %s: %s", net->path, toggles, device->info.name, err.text);
     return run;
 }

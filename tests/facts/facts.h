@@ -55,6 +55,9 @@ struct facts_run facts_run_net_on(const struct facts_net *net, const char *toggl
 /* The same; false where the net or the toggles are refused, or the device fails, and `err` says why. */
 bool facts_try_net_on(const struct facts_net *net, const char *toggles,
                       const struct eng_device *device, struct facts_run *out, struct vs_error *err);
+/* On so many bytes of it. */
+struct facts_run facts_run_net_within(const struct facts_net *net, const char *toggles,
+                                      const struct eng_device *device, uint64_t capacity);
 void facts_run_release(struct facts_run *run);
 
 /* Fails where the two traces differ in anything but time; `what` is said, and the events around the first difference. */

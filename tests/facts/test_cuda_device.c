@@ -2,7 +2,8 @@
  * tests/facts/test_cuda_device.c - whole runs on the CUDA device: the events of the CPU, and its losses but for rounding.
  *
  * The device is the plug-in made of host memory (tests/engine/device/twin/): the same kernels as loops, found and opened as the real one
- * is. Its driver gives addresses as the counted one does, so that the traces are the same in every word.
+ * is. Its driver gives addresses as the counted one does, so that the traces are the same in every word. Its convolutions work in
+ * as much memory as it likes, and everything that works in memory has to be brought some.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +17,8 @@
 #include <string.h>
 
 #include "engine/device/plugin.h"
+#include "replay/summary.h"
+#include "replay/whatif.h"
 #include "tests/facts/facts.h"
 #include "tests/facts/grid.h"
 
@@ -59,19 +62,75 @@ static void losses_agree(const char *what, const struct facts_run *a, const stru
     }
 }
 
-static void compare(const char *path, const char *toggles, double bound)
+/* With a target both take the workspaces PyTorch would: every event is the same, addresses included. */
+static void compare_on_target(const struct facts_net *net, const char *toggles, double bound)
 {
     struct eng_device device = device_open();
-    struct facts_net net = facts_net_read(path);
-    struct facts_run cpu = facts_run_net(&net, toggles, true, NULL);
-    struct facts_run cuda = facts_run_net_on(&net, toggles, &device);
+    char with_target[128];
+    struct facts_run cpu, cuda;
 
-    facts_same(path, cuda.trace, "cuda", cpu.trace, "cpu");
-    losses_agree(path, &cuda, &cpu, bound);
+    snprintf(with_target, sizeof(with_target), "%s target=a100-40", toggles);
+    cpu = facts_run_net(net, with_target, true, NULL);
+    cuda = facts_run_net_on(net, with_target, &device);
+    facts_same(net->path, cuda.trace, "cuda", cpu.trace, "cpu");
+    losses_agree(net->path, &cuda, &cpu, bound);
+    assert_null(cuda.result.rooms.measured);
     facts_run_release(&cuda);
     facts_run_release(&cpu);
-    facts_net_release(&net);
     device.close();
+}
+
+static uint64_t workspaces_in(struct rpl_trace *trace)
+{
+    struct rpl_scan *scan = malloc(sizeof(*scan));
+    struct vs_error err = VS_ERROR_INIT;
+    const struct vs_event *ev;
+    uint64_t count = 0;
+
+    rpl_scan_init(scan, trace, 1, rpl_trace_event_count(trace));
+    while ((ev = rpl_scan_next(scan, &err)) != NULL)
+        count += ev->kind == VS_EV_ALLOC && ev->aux == VS_CAT_WORKSPACE;
+    free(scan);
+    return count;
+}
+
+/*
+ * Without one it takes its own, and a what-if repeats them event for event. The device ends the run where something works in memory that
+ * was not brought to it. Returns how many workspaces there were.
+ */
+static uint64_t compare_repeated(const struct facts_net *net, const char *toggles)
+{
+    struct rpl_trace *again = rpl_trace_new();
+    struct vs_error err = VS_ERROR_INIT;
+    struct eng_device device;
+    struct facts_run cuda;
+    uint64_t count;
+
+    setenv("VRAMSCOPE_TWIN_STRICT", "1", 1);
+    device = device_open();
+    cuda = facts_run_net_on(net, toggles, &device);
+    device.close();
+    unsetenv("VRAMSCOPE_TWIN_STRICT");
+    assert_non_null(rpl_trace_meta(cuda.trace, "workspaces"));
+    if (rpl_whatif_run(cuda.trace, NULL, again, &err))
+        fail_msg("%s [%s]: %s", net->path, toggles, err.text);
+    facts_same(net->path, again, "what-if", cuda.trace, "cuda");
+    assert_null(rpl_trace_meta(again, "unmeasured"));
+    assert_string_equal(rpl_trace_meta(again, "workspaces"),
+                        rpl_trace_meta(cuda.trace, "workspaces"));
+    count = workspaces_in(cuda.trace);
+    facts_run_release(&cuda);
+    rpl_trace_free(again);
+    return count;
+}
+
+static void compare(const char *path, const char *toggles, double bound)
+{
+    struct facts_net net = facts_net_read(path);
+
+    compare_on_target(&net, toggles, bound);
+    assert_true(compare_repeated(&net, toggles) > 0);
+    facts_net_release(&net);
 }
 
 static void small_nets_have_the_events_and_losses_of_the_cpu(void **state)
@@ -91,6 +150,7 @@ static void half_precision_and_recomputation_do_too(void **state)
         compare(NETS[i], "steps=2 amp=fp16", 1e-2);
         compare(NETS[i], "steps=2 amp=bf16", 4e-2);
         compare(NETS[i], "steps=2 checkpoint=blocks inplace=on", 1e-4);
+        compare(NETS[i], "steps=1 workspace=2.9", 1e-4);
     }
 }
 
@@ -110,6 +170,117 @@ static void no_kernel_is_missing(void **state)
     device.close();
 }
 
+/* Asks what would be with `pairs`, of a run of conv_small on the device. `out` is cleared. */
+static void what_if(const char *pairs, uint64_t capacity, struct rpl_trace *out)
+{
+    struct facts_net net = facts_net_read("tests/nets/conv_small.py");
+    struct eng_device device = device_open();
+    struct facts_run cuda = facts_run_net_on(&net, "steps=1", &device);
+    struct vs_toggles set = {{NULL}};
+    struct vs_error err = VS_ERROR_INIT;
+
+    facts_toggles(pairs, &set);
+    if (rpl_whatif_run_on(cuda.trace, &set, capacity, out, &err))
+        fail_msg("%s: %s", pairs, err.text);
+    vs_toggles_release(&set);
+    facts_run_release(&cuda);
+    facts_net_release(&net);
+    device.close();
+}
+
+static struct rpl_summary summary_of(struct rpl_trace *trace)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_summary sum;
+
+    memset(&sum, 0, sizeof(sum));
+    if (rpl_summary_fill(&sum, trace, &err))
+        fail_msg("%s", err.text);
+    return sum;
+}
+
+/* Another batch is another convolution to cuDNN: what it works in was never seen, and products still are what they are. */
+static void what_was_not_measured_is_said_to_be_so(void **state)
+{
+    struct rpl_trace *out = rpl_trace_new();
+    struct rpl_summary sum;
+
+    (void)state;
+    what_if("zero-grad=zeros", 0, out); /* the same convolutions */
+    sum = summary_of(out);
+    assert_int_equal(sum.bound.allocs, 0);
+    assert_false(sum.bound.is_tensors_only);
+    rpl_summary_release(&sum);
+
+    what_if("batch=3", 0, out);
+    assert_non_null(rpl_trace_meta(out, "unmeasured"));
+    sum = summary_of(out);
+    assert_true(sum.bound.allocs > 0);
+    assert_false(sum.bound.is_tensors_only);
+    assert_non_null(strstr(sum.bound.what, "not measured"));
+    assert_true(workspaces_in(out) > 0);
+    rpl_summary_release(&sum);
+
+    what_if("target=a100-40", 0, out); /* those of PyTorch instead */
+    assert_null(rpl_trace_meta(out, "workspaces"));
+    rpl_trace_free(out);
+}
+
+/*
+ * Of 28 MiB small tensors have 2 MiB, and images of 4 MiB lie in a segment of 20 MiB, where forward's 10 MiB fit beside them. Backward has
+ * three times as much (conv_bytes of cuda_twin.c): 3 * (3 + 7) * 1048576 elements, 3 * 5 * 576 of the weight, 1000 + 100 + 40; half of
+ * it does not fit either.
+ */
+#define SHORT_CAPACITY (UINT64_C(28) << 20)
+static const char SHORT_NET[] =
+    "import torch\n"
+    "import torch.nn as nn\n"
+    "\n"
+    "class Net(nn.Module):\n"
+    "    def __init__(self):\n"
+    "        super().__init__()\n"
+    "        self.conv = nn.Conv2d(8, 8, 3, padding=1)\n"
+    "\n"
+    "    def forward(self, x):\n"
+    "        return self.conv(x).mean((2, 3))\n"
+    "\n"
+    "def model():\n"
+    "    return Net()\n"
+    "\n"
+    "def batch(n):\n"
+    "    return torch.randn(n, 8, 256, 256), torch.randint(0, 8, (n,))\n"
+    "\n"
+    "defaults = dict(batch=2)\n";
+
+/* Where the best way's memory is not to be had the next one is taken, and the run goes on and says so. */
+static void a_shortage_ends_in_a_slower_way(void **state)
+{
+    struct facts_net net = facts_net_of("short.py", SHORT_NET);
+    struct rpl_trace *again = rpl_trace_new();
+    struct vs_error err = VS_ERROR_INIT;
+    struct eng_device device;
+    struct facts_run cuda;
+
+    (void)state;
+    setenv("VRAMSCOPE_TWIN_STRICT", "1", 1);
+    device = device_open();
+    cuda = facts_run_net_within(&net, "steps=1", &device, SHORT_CAPACITY);
+    device.close();
+    unsetenv("VRAMSCOPE_TWIN_STRICT");
+    assert_non_null(cuda.result.rooms.shortages);
+    assert_string_equal(cuda.result.rooms.shortages,
+                        "ConvolutionBackward0 of line 10: 31467060 bytes to work in were not to be "
+                        "had, so a slower way took 0");
+    assert_false(cuda.result.has_oom);
+    if (rpl_whatif_run_on(cuda.trace, NULL, SHORT_CAPACITY, again, &err))
+        fail_msg("%s", err.text);
+    facts_same("short of memory", again, "what-if", cuda.trace, "cuda");
+    assert_string_equal(rpl_trace_meta(again, "shortages"), cuda.result.rooms.shortages);
+    facts_run_release(&cuda);
+    facts_net_release(&net);
+    rpl_trace_free(again);
+}
+
 static void a_plugin_that_is_not_there_is_named(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
@@ -126,6 +297,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_nets_have_the_events_and_losses_of_the_cpu),
         cmocka_unit_test(half_precision_and_recomputation_do_too),
+        cmocka_unit_test(what_was_not_measured_is_said_to_be_so),
+        cmocka_unit_test(a_shortage_ends_in_a_slower_way),
         cmocka_unit_test(no_kernel_is_missing),
         cmocka_unit_test(a_plugin_that_is_not_there_is_named),
     };

@@ -84,7 +84,7 @@ cuda_view cuda_call::in(const struct eng_view *v, bool keep_dims)
         return out;
     }
     bytes = (uint64_t)elems * vs_dtype_bytes(v->dtype);
-    out.data = (char *)cuda_scratch(bytes);
+    out.data = (char *)cuda_stage(bytes);
     cuda_copy_in(out.data, v->data, bytes);
     return out;
 }
@@ -100,7 +100,7 @@ cuda_view cuda_call::out(const struct eng_view *v, bool keep_dims)
         return out;
     list[backs].bytes = (uint64_t)span(v) * vs_dtype_bytes(v->dtype);
     list[backs].host = v->data;
-    out.data = (char *)cuda_scratch(list[backs].bytes);
+    out.data = (char *)cuda_stage(list[backs].bytes);
     cuda_copy_in(out.data, v->data, list[backs].bytes); /* what lies between its elements stays */
     list[backs++].device = out.data;
     return out;

@@ -4,18 +4,14 @@
  * For:            the table.
  * Must not know:  autograd.
  * Invariant:      f32 is computed in f32 (no TF32). The algorithm is the first that cuDNN's heuristics name that repeats its bits, so it
- *                 follows from sizes alone; it works in scratch.
+ *                 follows from sizes alone, unless the memory it works in is not to be had.
  */
 #include <string.h>
 
 #include "engine/device/cuda/cuda_device.h"
 #include "engine/device/cuda/cuda_internal.h"
 #include "engine/device/cuda/cuda_kernels.h"
-
-#define ALGORITHMS 8
-
-/* Which of the three is computed from the other two. */
-enum conv { CONV_FORWARD, CONV_INPUT, CONV_WEIGHT };
+#include "engine/device/room_sizes.h"
 
 /* What a call is described by; made and unmade together. */
 struct described {
@@ -111,8 +107,18 @@ static void release(struct described *d)
         (void)api->cudnnDestroyTensorDescriptor(d->x);
 }
 
-/* A contiguous view of the same four sizes in scratch. */
-static struct eng_view scratch_like(const struct eng_view *v)
+static bool is_empty(const struct eng_view *v)
+{
+    return v->sizes[0] == 0 || v->sizes[1] == 0 || v->sizes[2] == 0 || v->sizes[3] == 0;
+}
+
+static uint64_t bytes_of(const struct eng_view *v)
+{
+    return (uint64_t)eng_room_numel(v) * vs_dtype_bytes(v->dtype);
+}
+
+/* v with contiguous strides. Those of size-1 dims are set, too, for they count in a descriptor. */
+static struct eng_view laid_plain(const struct eng_view *v)
 {
     struct eng_view s = *v;
     int64_t n = 1;
@@ -121,87 +127,123 @@ static struct eng_view scratch_like(const struct eng_view *v)
         s.strides[d] = n;
         n *= v->sizes[d];
     }
-    s.data = cuda_scratch((uint64_t)n * vs_dtype_bytes(v->dtype));
     return s;
 }
 
-static bool is_plain(const struct eng_view *v)
-{
-    int64_t n = 1;
-
-    for (int d = 3; d >= 0; d--) {
-        if (v->sizes[d] != 1 && v->strides[d] != n)
-            return false;
-        n *= v->sizes[d];
-    }
-    return true;
-}
-
-/* cuDNN wants plain operands: v itself, or a copy. Strides of size-1 dims are set, for they count there. */
+/* cuDNN is given plain operands: v itself, or a copy in scratch. */
 static struct eng_view plain(const struct eng_view *v, bool is_read)
 {
-    struct eng_view s = *v;
-    int64_t n = 1;
+    struct eng_view s = laid_plain(v);
 
-    if (!is_plain(v)) {
-        s = scratch_like(v);
-        if (is_read)
-            cuda_copy(v, &s);
+    if (eng_room_is_plain(v))
         return s;
-    }
-    for (int d = 3; d >= 0; d--) {
-        s.strides[d] = n;
-        n *= v->sizes[d];
-    }
+    s.data = cuda_scratch(bytes_of(v));
+    if (is_read)
+        cuda_copy(v, &s);
     return s;
 }
 
-/* The first algorithm of the list that repeats its bits and whose memory is to be had. */
-#define PICK(list, found)                                                                          \
-    for (int i = 0; i < (found); i++) {                                                            \
-        if ((list)[i].status == CUDNN_STATUS_SUCCESS &&                                            \
-            (list)[i].determinism == CUDNN_DETERMINISTIC) {                                        \
-            *algorithm = (int)(list)[i].algo;                                                      \
-            *bytes = (list)[i].memory;                                                             \
-            return true;                                                                           \
-        }                                                                                          \
-    }                                                                                              \
-    cuda_fail("cuDNN's heuristics", "no deterministic algorithm for this convolution");            \
-    return false
+static uint64_t copies_bytes(const struct eng_view *x, const struct eng_view *w,
+                             const struct eng_view *y)
+{
+    return (eng_room_is_plain(x) ? 0 : eng_room_part(bytes_of(x))) +
+           (eng_room_is_plain(w) ? 0 : eng_room_part(bytes_of(w))) +
+           (eng_room_is_plain(y) ? 0 : eng_room_part(bytes_of(y)));
+}
 
-static bool pick(enum conv kind, const struct described *d, int *algorithm, size_t *bytes)
+/* Of cuDNN's list what repeats its bits, in its order, without those that come after one that needs no more. */
+#define TAKE(list, found)                                                                          \
+    for (int i = 0; i < (found) && n < ENG_CONV_WAYS; i++) {                                       \
+        if ((list)[i].status == CUDNN_STATUS_SUCCESS &&                                            \
+            (list)[i].determinism == CUDNN_DETERMINISTIC &&                                        \
+            (n == 0 || (list)[i].memory < out[n - 1].bytes))                                       \
+            out[n++] = (struct eng_conv_way){(list)[i].memory, (int)(list)[i].algo};               \
+    }                                                                                              \
+    break
+
+/* Bytes are those of cuDNN alone. */
+static int ways_of(enum eng_conv_kind kind, const struct described *d, struct eng_conv_way *out)
 {
     const struct cuda_api *api = cuda_api_get();
-    cudnnConvolutionFwdAlgoPerf_t forward[ALGORITHMS];
-    cudnnConvolutionBwdDataAlgoPerf_t data[ALGORITHMS];
-    cudnnConvolutionBwdFilterAlgoPerf_t filter[ALGORITHMS];
+    cudnnConvolutionFwdAlgoPerf_t forward[ENG_CONV_WAYS];
+    cudnnConvolutionBwdDataAlgoPerf_t data[ENG_CONV_WAYS];
+    cudnnConvolutionBwdFilterAlgoPerf_t filter[ENG_CONV_WAYS];
     int found = 0;
+    int n = 0;
 
     switch (kind) {
-    case CONV_FORWARD:
+    case ENG_CONV_FORWARD:
         if (!ok(api->cudnnGetConvolutionForwardAlgorithm_v7(cuda_dnn(), d->x, d->w, d->conv, d->y,
-                                                            ALGORITHMS, &found, forward),
+                                                            ENG_CONV_WAYS, &found, forward),
                 "cudnnGetConvolutionForwardAlgorithm_v7"))
-            return false;
-        PICK(forward, found);
-    case CONV_INPUT:
+            return 0;
+        TAKE(forward, found);
+    case ENG_CONV_INPUT:
         if (!ok(api->cudnnGetConvolutionBackwardDataAlgorithm_v7(cuda_dnn(), d->w, d->y, d->conv,
-                                                                 d->x, ALGORITHMS, &found, data),
+                                                                 d->x, ENG_CONV_WAYS, &found, data),
                 "cudnnGetConvolutionBackwardDataAlgorithm_v7"))
-            return false;
-        PICK(data, found);
-    case CONV_WEIGHT:
+            return 0;
+        TAKE(data, found);
+    case ENG_CONV_WEIGHT:
         if (!ok(api->cudnnGetConvolutionBackwardFilterAlgorithm_v7(
-                    cuda_dnn(), d->x, d->y, d->conv, d->w, ALGORITHMS, &found, filter),
+                    cuda_dnn(), d->x, d->y, d->conv, d->w, ENG_CONV_WAYS, &found, filter),
                 "cudnnGetConvolutionBackwardFilterAlgorithm_v7"))
-            return false;
-        PICK(filter, found);
+            return 0;
+        TAKE(filter, found);
     }
+    if (n == 0)
+        cuda_fail("cuDNN's heuristics", "no deterministic algorithm for this convolution");
+    return n;
+}
+
+int cuda_conv_ways(enum eng_conv_kind kind, const struct eng_view *x, const struct eng_view *w,
+                   const struct eng_view *y, const struct eng_conv2d *p, struct eng_conv_way *out)
+{
+    struct eng_view px = laid_plain(x);
+    struct eng_view pw = laid_plain(w);
+    struct eng_view py = laid_plain(y);
+    uint64_t copies = copies_bytes(x, w, y);
+    struct described d = {0};
+    int n = 0;
+
+    if (cuda_failed() || is_empty(x) || is_empty(w) || is_empty(y))
+        return 0;
+    if (describe_all(&d, &px, &pw, &py, p))
+        n = ways_of(kind, &d, out);
+    release(&d);
+    for (int i = 0; i < n; i++)
+        out[i].bytes += copies;
+    return n;
+}
+
+/* The engine's way, its copies taken off; or the first whose memory is to be had. False: a call failed, or there is none. */
+static bool choose(enum eng_conv_kind kind, const struct described *d, uint64_t copies,
+                   struct eng_conv_way *out, void **room)
+{
+    const struct eng_conv_way *told = cuda_room_way();
+    struct eng_conv_way ways[ENG_CONV_WAYS];
+    int n;
+
+    *room = NULL;
+    if (told) {
+        *out = (struct eng_conv_way){told->bytes - copies, told->number};
+        *room = out->bytes ? cuda_scratch(out->bytes) : NULL;
+        return !cuda_failed();
+    }
+    n = ways_of(kind, d, ways);
+    for (int i = 0; i < n; i++) {
+        *out = ways[i];
+        *room = out->bytes ? cuda_stage_try(out->bytes) : NULL;
+        if (*room || !out->bytes)
+            return true;
+    }
+    if (n)
+        cuda_fail("cudaMalloc", "out of memory for what a convolution works in");
     return false;
 }
 
-static void run(enum conv kind, const struct described *d, const struct eng_view *x,
-                const struct eng_view *w, const struct eng_view *y)
+static void run(enum eng_conv_kind kind, const struct described *d, const struct eng_view *x,
+                const struct eng_view *w, const struct eng_view *y, uint64_t copies)
 {
     const struct cuda_api *api = cuda_api_get();
     const double one = 1.0;
@@ -211,40 +253,38 @@ static void run(enum conv kind, const struct described *d, const struct eng_view
     bool is_double = x->dtype == VS_F64;
     const void *alpha = is_double ? (const void *)&one : (const void *)&one_f;
     const void *beta = is_double ? (const void *)&zero : (const void *)&zero_f;
-    size_t bytes = 0;
-    int algorithm = 0;
+    struct eng_conv_way way;
     void *room;
 
-    if (!pick(kind, d, &algorithm, &bytes))
+    if (!choose(kind, d, copies, &way, &room))
         return;
-    room = bytes ? cuda_scratch(bytes) : NULL;
     switch (kind) {
-    case CONV_FORWARD:
+    case ENG_CONV_FORWARD:
         ok(api->cudnnConvolutionForward(cuda_dnn(), alpha, d->x, x->data, d->w, w->data, d->conv,
-                                        (cudnnConvolutionFwdAlgo_t)algorithm, room, bytes, beta,
-                                        d->y, y->data),
+                                        (cudnnConvolutionFwdAlgo_t)way.number, room, way.bytes,
+                                        beta, d->y, y->data),
            "cudnnConvolutionForward");
         break;
-    case CONV_INPUT:
+    case ENG_CONV_INPUT:
         ok(api->cudnnConvolutionBackwardData(cuda_dnn(), alpha, d->w, w->data, d->y, y->data,
-                                             d->conv, (cudnnConvolutionBwdDataAlgo_t)algorithm,
-                                             room, bytes, beta, d->x, x->data),
+                                             d->conv, (cudnnConvolutionBwdDataAlgo_t)way.number,
+                                             room, way.bytes, beta, d->x, x->data),
            "cudnnConvolutionBackwardData");
         break;
-    case CONV_WEIGHT:
+    case ENG_CONV_WEIGHT:
         ok(api->cudnnConvolutionBackwardFilter(cuda_dnn(), alpha, d->x, x->data, d->y, y->data,
-                                               d->conv, (cudnnConvolutionBwdFilterAlgo_t)algorithm,
-                                               room, bytes, beta, d->w, w->data),
+                                               d->conv, (cudnnConvolutionBwdFilterAlgo_t)way.number,
+                                               room, way.bytes, beta, d->w, w->data),
            "cudnnConvolutionBackwardFilter");
         break;
     }
 }
 
 /* One of the three is written: the one whose view is `out`. */
-static void convolve(enum conv kind, const struct eng_view *x, const struct eng_view *w,
+static void convolve(enum eng_conv_kind kind, const struct eng_view *x, const struct eng_view *w,
                      const struct eng_view *y, const struct eng_conv2d *p)
 {
-    const struct eng_view *out = kind == CONV_FORWARD ? y : kind == CONV_INPUT ? x : w;
+    const struct eng_view *out = kind == ENG_CONV_FORWARD ? y : kind == ENG_CONV_INPUT ? x : w;
     struct described d = {0};
     struct eng_view px;
     struct eng_view pw;
@@ -256,17 +296,12 @@ static void convolve(enum conv kind, const struct eng_view *x, const struct eng_
     pw = plain(w, out != w);
     py = plain(y, out != y);
     if (describe_all(&d, &px, &pw, &py, p))
-        run(kind, &d, &px, &pw, &py);
+        run(kind, &d, &px, &pw, &py, copies_bytes(x, w, y));
     release(&d);
-    made = kind == CONV_FORWARD ? &py : kind == CONV_INPUT ? &px : &pw;
+    made = kind == ENG_CONV_FORWARD ? &py : kind == ENG_CONV_INPUT ? &px : &pw;
     if (made->data != out->data)
         cuda_copy(made, out);
     cuda_scratch_end();
-}
-
-static bool is_empty(const struct eng_view *v)
-{
-    return v->sizes[0] == 0 || v->sizes[1] == 0 || v->sizes[2] == 0 || v->sizes[3] == 0;
 }
 
 /* out += bias, which is spread over all dims but the second. */
@@ -296,7 +331,7 @@ void cuda_conv2d(const struct eng_view *x, const struct eng_view *w, const struc
     if (is_empty(x) || is_empty(w))
         cuda_fill(out, zero);
     else
-        convolve(CONV_FORWARD, x, w, out, p);
+        convolve(ENG_CONV_FORWARD, x, w, out, p);
     if (bias)
         add_bias(bias, out);
 }
@@ -313,7 +348,7 @@ void cuda_conv2d_backward_input(const struct eng_view *g, const struct eng_view 
     else if (is_empty(g) || is_empty(w))
         cuda_fill(gx, zero);
     else
-        convolve(CONV_INPUT, gx, w, g, p);
+        convolve(ENG_CONV_INPUT, gx, w, g, p);
 }
 
 void cuda_conv2d_backward_weight(const struct eng_view *g, const struct eng_view *x,
@@ -328,5 +363,5 @@ void cuda_conv2d_backward_weight(const struct eng_view *g, const struct eng_view
     else if (is_empty(g) || is_empty(x))
         cuda_fill(gw, zero);
     else
-        convolve(CONV_WEIGHT, x, gw, g, p);
+        convolve(ENG_CONV_WEIGHT, x, gw, g, p);
 }

@@ -10,8 +10,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/target.h"
 #include "engine/device/cuda/cuda_internal.h"
 #include "engine/device/plugin.h"
+#include "engine/device/room_sizes.h"
 
 #define SCRATCH_FIRST (UINT64_C(4) << 20)
 #define SCRATCH_ALIGN UINT64_C(256)
@@ -40,6 +42,12 @@ static struct {
     struct chunk *chunks; /* of scratch; the last one is in use */
     size_t chunk_count;
     int scratch_depth;
+    struct eng_device_room room; /* what the engine brought for the next kernel */
+    uint64_t room_used;
+    void *own_library;   /* what products work in where it brought nothing */
+    const void *library; /* what cuBLAS has */
+    uint64_t library_bytes;
+    struct eng_device_info info;
     CUmemAllocationProp granule_prop;
     size_t granule;
     struct vs_error error; /* the first failure; status VS_OK: none */
@@ -254,8 +262,10 @@ static bool chunk_add(uint64_t bytes)
     struct chunk c = {NULL, bytes, 0};
     void *memory = NULL;
 
-    if (cuda_failed() || !cuda_ok(gpu.api.cudaMalloc(&memory, bytes), "cudaMalloc of scratch"))
+    if (cuda_failed() || gpu.api.cudaMalloc(&memory, bytes) != cudaSuccess) {
+        (void)gpu.api.cudaGetLastError();
         return false;
+    }
     c.memory = memory;
     gpu.chunks = vs_realloc(gpu.chunks, gpu.chunk_count + 1, sizeof(*gpu.chunks));
     gpu.chunks[gpu.chunk_count++] = c;
@@ -263,7 +273,7 @@ static bool chunk_add(uint64_t bytes)
     return true;
 }
 
-void *cuda_scratch(uint64_t bytes)
+void *cuda_stage_try(uint64_t bytes)
 {
     struct chunk *c = gpu.chunk_count ? &gpu.chunks[gpu.chunk_count - 1] : NULL;
     void *out;
@@ -279,6 +289,66 @@ void *cuda_scratch(uint64_t bytes)
     out = c->memory + c->used;
     c->used += bytes;
     return out;
+}
+
+void *cuda_stage(uint64_t bytes)
+{
+    void *out = cuda_stage_try(bytes);
+
+    if (!out)
+        cuda_fail("cudaMalloc", "out of memory for what a kernel works in");
+    return out;
+}
+
+void *cuda_scratch(uint64_t bytes)
+{
+    char *out = (char *)gpu.room.scratch + gpu.room_used;
+
+    if (!gpu.room.scratch)
+        return cuda_stage(bytes);
+    VS_ASSERT(gpu.room_used + bytes <= gpu.room.scratch_bytes);
+    gpu.room_used += eng_room_part(bytes);
+    return out;
+}
+
+static void room_set(const struct eng_device_room *room)
+{
+    gpu.room = *room;
+    gpu.room_used = 0;
+}
+
+const struct eng_conv_way *cuda_room_way(void)
+{
+    return gpu.room.way;
+}
+
+/*
+ * cuBLAS works in what the engine brought, or else in memory of the device's own; never in what it would take by itself, whose
+ * size nobody knows. Work that still uses the old one lies before in the stream.
+ */
+bool cuda_library_room(void)
+{
+    void *memory = gpu.room.library;
+    uint64_t bytes = gpu.room.library_bytes;
+
+    if (!memory) {
+        bytes = vs_cublas_workspace(gpu.info.capability, true);
+        if (!gpu.own_library && !cuda_failed() &&
+            !cuda_ok(gpu.api.cudaMalloc(&gpu.own_library, bytes), "cudaMalloc for cuBLAS"))
+            gpu.own_library = NULL;
+        memory = gpu.own_library;
+    }
+    if (cuda_failed() || !memory)
+        return false;
+    if (gpu.library == memory && gpu.library_bytes == bytes)
+        return true;
+    if (gpu.api.cublasSetWorkspace_v2(gpu.blas, memory, bytes) != CUBLAS_STATUS_SUCCESS) {
+        cuda_fail("cublasSetWorkspace", "the memory was refused");
+        return false;
+    }
+    gpu.library = memory;
+    gpu.library_bytes = bytes;
+    return true;
 }
 
 void cuda_scratch_begin(void)
@@ -384,6 +454,8 @@ static void close_all(void)
         (void)gpu.api.cudaFree(gpu.chunks[--gpu.chunk_count].memory);
     if (gpu.flag)
         (void)gpu.api.cudaFree(gpu.flag);
+    if (gpu.own_library)
+        (void)gpu.api.cudaFree(gpu.own_library);
     if (gpu.dnn)
         (void)gpu.api.cudnnDestroy(gpu.dnn);
     if (gpu.blas)
@@ -489,6 +561,7 @@ enum vs_status cuda_device_open_with(const struct cuda_api *api, const struct en
         close_all();
         return st;
     }
+    gpu.info = out->info;
     out->kernels = eng_kernels_cuda();
     out->driver = (struct eng_alloc_driver){.segment_alloc = segment_alloc,
                                             .segment_free = segment_free,
@@ -499,6 +572,8 @@ enum vs_status cuda_device_open_with(const struct cuda_api *api, const struct en
                                             .mem_info = mem_info};
     out->watch = watch;
     out->wait = wait_all;
+    out->room = room_set;
+    out->conv_ways = cuda_conv_ways;
     out->close = close_all;
     return VS_OK;
 }

@@ -31,10 +31,13 @@ bool cuda_is_device(const void *memory);
 void cuda_launch(const void *kernel, unsigned blocks, unsigned threads, void **args);
 
 /*
- * Scratch on the device, 256-byte aligned, for the time between a begin and its end; they nest, and the outermost end gives all of it back.
+ * Memory on the device, 256-byte aligned, for the time between a begin and its end; they nest, and the outermost end gives all of it back.
+ * scratch: what a kernel works in, of the sizes engine/device/room_sizes.h says; taken of the room that the engine brought, where it did.
+ * stage: for operands that lie on the host, and small tables; always the device's own.
  */
 void cuda_scratch_begin(void);
 void *cuda_scratch(uint64_t bytes);
+void *cuda_stage(uint64_t bytes);
 void cuda_scratch_end(void);
 
 /* Queued copies; `to_host` waits until the bytes are there. */

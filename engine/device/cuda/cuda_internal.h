@@ -22,6 +22,15 @@ bool cuda_failed(void);
 bool cuda_ok(cudaError_t status, const char *what);
 void cuda_fail(const char *what, const char *why);
 
+/* NULL where there is no such memory to be had; no failure. */
+void *cuda_stage_try(uint64_t bytes);
+/* The way of the convolution that is computed next; NULL: it has to choose one itself. */
+const struct eng_conv_way *cuda_room_way(void);
+/* What cuBLAS works in is given to it. False: a call failed. */
+bool cuda_library_room(void);
+int cuda_conv_ways(enum eng_conv_kind kind, const struct eng_view *x, const struct eng_view *w,
+                   const struct eng_view *y, const struct eng_conv2d *p, struct eng_conv_way *out);
+
 /* Opens the GPU through `api`, which is copied. Everything taken is given back where it fails. */
 VS_MUST_USE enum vs_status cuda_device_open_with(const struct cuda_api *api,
                                                  const struct eng_kernels *host,

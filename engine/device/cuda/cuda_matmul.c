@@ -12,6 +12,7 @@
 #include "engine/device/cuda/cuda_device.h"
 #include "engine/device/cuda/cuda_internal.h"
 #include "engine/device/cuda/cuda_kernels.h"
+#include "engine/device/room_sizes.h"
 
 /* One operand as cuBLAS takes it: rows of `lead` elements; is_across where it is the columns that are contiguous. */
 struct matrix {
@@ -21,30 +22,12 @@ struct matrix {
     bool is_across;
 };
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* As it lies, where rows or columns are contiguous. */
 static bool as_it_is(const struct eng_view *v, struct matrix *out)
 {
-    int64_t rows = v->sizes[1];
-    int64_t cols = v->sizes[2];
-    int64_t down = v->strides[1];
-    int64_t across = v->strides[2];
     int64_t lead;
 
-    if ((across == 1 || cols == 1) && (rows == 1 || down >= cols)) {
-        lead = rows == 1 ? larger(cols, 1) : down;
-        out->is_across = false;
-    } else if ((down == 1 || rows == 1) && (cols == 1 || across >= rows)) {
-        lead = cols == 1 ? larger(rows, 1) : across;
-        out->is_across = true;
-    } else {
-        return false;
-    }
-    if (lead > INT32_MAX)
+    if (!eng_room_lies(v, &lead, &out->is_across))
         return false;
     out->data = v->data;
     out->lead = (int)lead;
@@ -102,7 +85,11 @@ static void product(const struct matrix *a, const struct matrix *b, const struct
     float beta_f = (float)beta;
     bool is_double = dtype == VS_F64;
     cudaDataType type = type_of(dtype);
-    cublasStatus_t st = cuda_api_get()->cublasGemmStridedBatchedEx(
+    cublasStatus_t st;
+
+    if (!cuda_library_room())
+        return;
+    st = cuda_api_get()->cublasGemmStridedBatchedEx(
         cuda_blas(), transposed_if(b->is_across), transposed_if(a->is_across), (int)size[2],
         (int)size[1], (int)size[3], is_double ? (void *)&alpha : (void *)&alpha_f, b->data, type,
         b->lead, b->batch_stride, a->data, type, a->lead, a->batch_stride,

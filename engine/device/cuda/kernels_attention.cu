@@ -14,7 +14,6 @@
 
 #include "engine/device/cpu/cpu_random.h"
 
-enum { SCRATCH_BYTES = 64 << 20 }; /* of scores, about; one key head at least */
 
 struct attention {
     cuda_view q, k, v, mask, g, out, lse, gq, gk, gv;
@@ -94,8 +93,7 @@ VS_GPU static double probabilities(const attention &a, cuda_team &team, const qu
 
 template <class T> static void run_forward(const attention &a, int64_t rows)
 {
-    int64_t most = SCRATCH_BYTES / (int64_t)sizeof(T) / a.s;
-    int64_t chunk = most < 1 ? 1 : most < rows ? most : rows;
+    int64_t chunk = eng_room_at_a_time(rows, a.s * (int64_t)sizeof(T));
     T *room = (T *)cuda_scratch((uint64_t)(chunk * a.s) * sizeof(T));
 
     for (int64_t first = 0; first < rows; first += chunk) {
@@ -240,8 +238,7 @@ static void backward_heads(const attention &a, int64_t first, int64_t count, T *
 template <class T> static void run_backward(const attention &a, int64_t key_heads)
 {
     int64_t scores = a.share * a.l * a.s; /* of a key head */
-    int64_t most = SCRATCH_BYTES / (int64_t)sizeof(T) / (scores > 0 ? 2 * scores : 1);
-    int64_t chunk = most < 1 ? 1 : most < key_heads ? most : key_heads;
+    int64_t chunk = eng_room_at_a_time(key_heads, 2 * scores * (int64_t)sizeof(T));
     T *p = (T *)cuda_scratch((uint64_t)(chunk * scores) * sizeof(T));
     T *ds = (T *)cuda_scratch((uint64_t)(chunk * scores) * sizeof(T));
 

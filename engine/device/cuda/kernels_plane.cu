@@ -10,7 +10,6 @@
 
 #include "engine/device/cpu/cpu_taps.h"
 
-enum { SCRATCH_BYTES = 64 << 20 };
 
 struct planes {
     cuda_view x;   /* the larger: input, or its gradient */
@@ -163,8 +162,7 @@ static void run_max_backward(const planes &j, T *room, int64_t first, int64_t pl
 /* As many planes at a time as keep the scratch small. */
 template <class T> static void max_backward(const planes &j, int64_t plane_count)
 {
-    int64_t most = SCRATCH_BYTES / (int64_t)sizeof(T) / (j.h * j.w);
-    int64_t chunk = most < 1 ? 1 : most < plane_count ? most : plane_count;
+    int64_t chunk = eng_room_at_a_time(plane_count, j.h * j.w * (int64_t)sizeof(T));
     T *room = (T *)cuda_scratch((uint64_t)(chunk * j.h * j.w) * sizeof(T));
 
     for (int64_t first = 0; first < plane_count; first += chunk)
@@ -332,7 +330,7 @@ static const struct cpu_tap *taps_in(const struct eng_view *x, const struct eng_
     int64_t wo = y->sizes[3];
     uint64_t bytes = (uint64_t)(ho + wo) * sizeof(struct cpu_tap);
     struct cpu_tap *taps = new cpu_tap[(size_t)(ho + wo)];
-    struct cpu_tap *there = (struct cpu_tap *)cuda_scratch(bytes);
+    struct cpu_tap *there = (struct cpu_tap *)cuda_stage(bytes);
     bool is_double = x->dtype == VS_F64;
 
     if (is_linear) {

@@ -11,10 +11,6 @@
 #include "engine/device/cuda/cuda_kernels.h"
 #include "engine/device/cuda/cuda_views.cuh"
 
-enum { ALONE = 32 };          /* elements that one thread reduces by itself */
-enum { PIECE = 16384 };       /* elements of a team where several share an output */
-enum { FEW_OUTPUTS = 64 };
-static const int64_t MAX_PIECES = 1024;
 
 struct job {
     cuda_view x, out;
@@ -202,17 +198,16 @@ template <class A> static void run_pieces(const job &j, int64_t outputs, int64_t
 
 template <class A> static void run(const job &j, int64_t outputs)
 {
-    int64_t pieces = (j.n + PIECE - 1) / PIECE;
+    int64_t pieces = eng_room_reduce_pieces(j.op, outputs, j.n);
 
-    if (j.n <= ALONE) {
+    if (j.n <= ENG_REDUCE_ALONE) {
         cuda_each(outputs, VS_BODY(int64_t o) {
             alone me;
 
             one_output<A>(j, me, o);
         });
-    } else if (outputs < FEW_OUTPUTS && pieces > 1 && j.op != ENG_R_VAR && j.op != ENG_R_STD &&
-               j.op != ENG_R_LOGSUMEXP) {
-        run_pieces<A>(j, outputs, pieces < MAX_PIECES ? pieces : MAX_PIECES);
+    } else if (pieces) {
+        run_pieces<A>(j, outputs, pieces);
     } else {
         cuda_lines(outputs,
                    VS_BODY(int64_t o, cuda_team & team) { one_output<A>(j, team, o); });

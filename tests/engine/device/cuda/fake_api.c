@@ -276,10 +276,12 @@ static cudnnStatus_t do_forward(cudnnHandle_t handle, cudnnTensorDescriptor_t x,
                                 cudnnTensorDescriptor_t y, int wanted, int *found,
                                 cudnnConvolutionFwdAlgoPerf_t *out)
 {
-    memset(out, 0, sizeof(*out));
-    out->determinism = CUDNN_DETERMINISTIC;
-    out->memory = 4096;
-    *found = 1;
+    memset(out, 0, 3 * sizeof(*out));
+    for (int i = 0; i < 3; i++)
+        out[i].determinism = CUDNN_DETERMINISTIC;
+    out[0].memory = 4096;
+    out[1].memory = 8192; /* slower, and it needs more: never taken */
+    *found = 3;
     return RESULT(cudnnStatus_t, cudnnGetConvolutionForwardAlgorithm_v7);
 }
 
@@ -334,6 +336,7 @@ static const struct cuda_api FAKE = {
     .cublasCreate_v2 = take_cublasCreate_v2,
     .cublasDestroy_v2 = give_cublasDestroy_v2,
     .cublasSetStream_v2 = plain_cublasSetStream_v2,
+    .cublasSetWorkspace_v2 = plain_cublasSetWorkspace_v2,
     .cublasSetMathMode = plain_cublasSetMathMode,
     .cublasGemmStridedBatchedEx = plain_cublasGemmStridedBatchedEx,
     .cudnnGetErrorString = do_dnn_string,

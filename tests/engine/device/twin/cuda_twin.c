@@ -13,13 +13,16 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/target.h"
 #include "engine/device/cuda/cuda_device.h"
 #include "engine/device/cuda/cuda_kernels.h"
+#include "engine/device/room_sizes.h"
 #include "tests/engine/device/twin/cuda_twin.h"
 #include "tests/engine/device/twin/twin_device.h"
 
 #define MOST 16
 #define MOST_SEGMENTS 4096
+#define SOILED ((uint64_t)1 << 20)
 
 struct piece {
     const char *memory;
@@ -35,6 +38,9 @@ static struct {
     bool is_open;
     struct piece segments[MOST_SEGMENTS];
     size_t segment_count;
+    bool is_strict; /* what a kernel works in has to be brought */
+    struct eng_device_room room;
+    uint64_t room_used;
 } twin;
 
 const struct eng_kernels *twin_kernels_over(const struct eng_kernels *host)
@@ -46,10 +52,12 @@ const struct eng_kernels *twin_kernels_over(const struct eng_kernels *host)
 void twin_open(void)
 {
     twin.is_open = true;
+    twin.is_strict = getenv("VRAMSCOPE_TWIN_STRICT") != NULL;
 }
 
 void twin_close(void)
 {
+    VS_ASSERT(!twin.room.scratch && !twin.room.library && !twin.room.way);
     VS_ASSERT(twin.segment_count == 0 && twin.depth == 0 && twin.flag == 0);
     twin.is_open = false;
 }
@@ -79,6 +87,32 @@ bool cuda_is_device(const void *memory)
     return false;
 }
 
+static bool is_in_segment(const void *memory, uint64_t bytes)
+{
+    for (size_t i = 0; i < twin.segment_count; i++)
+        if (is_in(&twin.segments[i], memory))
+            return (const char *)memory + bytes <= twin.segments[i].memory + twin.segments[i].bytes;
+    return false;
+}
+
+/* What lies in a room before it is used is nobody's business: no kernel may count on it. */
+static void soil(void *memory, uint64_t bytes)
+{
+    memset(memory, 0xA5, bytes < SOILED ? bytes : SOILED);
+}
+
+void twin_room(const struct eng_device_room *room)
+{
+    VS_ASSERT(!room->scratch || is_in_segment(room->scratch, room->scratch_bytes));
+    VS_ASSERT(!room->library || is_in_segment(room->library, room->library_bytes));
+    twin.room = *room;
+    twin.room_used = 0;
+    if (room->scratch)
+        soil(room->scratch, room->scratch_bytes);
+    if (room->library)
+        soil(room->library, room->library_bytes);
+}
+
 bool twin_memory_add(uint64_t address, uint64_t bytes)
 {
     void *wanted = (void *)(uintptr_t)address;
@@ -104,6 +138,19 @@ void twin_memory_remove(uint64_t address, uint64_t bytes)
 }
 
 void *cuda_scratch(uint64_t bytes)
+{
+    char *out = (char *)twin.room.scratch + twin.room_used;
+
+    if (!twin.room.scratch) {
+        VS_ASSERT(!twin.is_strict || !bytes);
+        return cuda_stage(bytes);
+    }
+    VS_ASSERT(twin.room_used + bytes <= twin.room.scratch_bytes);
+    twin.room_used += eng_room_part(bytes);
+    return out;
+}
+
+void *cuda_stage(uint64_t bytes)
 {
     VS_ASSERT(twin.count < MOST);
     char *memory = vs_calloc(1, bytes + 1);
@@ -158,26 +205,87 @@ void cuda_mem_put(void *data, uint64_t bytes)
     cuda_host()->mem_put(data, bytes);
 }
 
+/* ---- what libraries do on a GPU ---- */
+
 void cuda_matmul(const struct eng_view *a, const struct eng_view *b, const struct eng_view *c,
                  double alpha, double beta)
 {
+    if (twin.is_open && cuda_is_device(c->data) && eng_room_numel(c)) {
+        VS_ASSERT(!twin.is_strict ||
+                  twin.room.library_bytes == vs_cublas_workspace(TWIN_CAPABILITY, true));
+        VS_ASSERT(twin.room_used + eng_room_matmul(a, b, c) <= twin.room.scratch_bytes ||
+                  !twin.is_strict);
+    }
     cuda_host()->matmul(a, b, c, alpha, beta);
+}
+
+/* Sizes that a formula of the engine's would not find: it has to ask. Half of it is enough, and so is nothing. */
+static uint64_t conv_bytes(enum eng_conv_kind kind, const struct eng_view *x,
+                           const struct eng_view *w, const struct eng_view *y,
+                           const struct eng_conv2d *p)
+{
+    uint64_t n = (uint64_t)eng_room_numel(x) * 3 + (uint64_t)eng_room_numel(w) * 5 +
+                 (uint64_t)eng_room_numel(y) * 7;
+
+    if (w->sizes[2] == 1 && w->sizes[3] == 1 && kind == ENG_CONV_FORWARD)
+        return 0; /* a product: nothing is unfolded */
+    return n * (uint64_t)(kind + 1) + (uint64_t)p->stride[0] * 1000 +
+           (uint64_t)p->padding[0] * 100 + vs_dtype_bytes(x->dtype) * 10 +
+           (eng_room_is_plain(x) ? 0 : 4096);
+}
+
+int twin_conv_ways(enum eng_conv_kind kind, const struct eng_view *x, const struct eng_view *w,
+                   const struct eng_view *y, const struct eng_conv2d *p, struct eng_conv_way *out)
+{
+    uint64_t bytes = conv_bytes(kind, x, w, y, p);
+    int n = 0;
+
+    if (bytes) {
+        out[n++] = (struct eng_conv_way){bytes, 10};
+        out[n++] = (struct eng_conv_way){bytes / 2, 11};
+    }
+    out[n++] = (struct eng_conv_way){0, 12};
+    return n;
+}
+
+/* The room is that of one of the ways. */
+static void check_conv(enum eng_conv_kind kind, const struct eng_view *x, const struct eng_view *w,
+                       const struct eng_view *y, const struct eng_conv2d *p)
+{
+    struct eng_conv_way ways[ENG_CONV_WAYS];
+    const struct eng_conv_way *told = twin.room.way;
+    int n, i = 0;
+
+    if (!twin.is_open || !twin.is_strict || !eng_room_numel(x) || !eng_room_numel(w) ||
+        !eng_room_numel(y))
+        return;
+    n = twin_conv_ways(kind, x, w, y, p, ways);
+    VS_ASSERT(told);
+    while (i < n && ways[i].number != told->number)
+        i++;
+    VS_ASSERT(i < n && told->bytes == ways[i].bytes && twin.room.scratch_bytes == told->bytes);
 }
 
 void cuda_conv2d(const struct eng_view *x, const struct eng_view *w, const struct eng_view *bias,
                  const struct eng_view *out, const struct eng_conv2d *p)
 {
+    if (cuda_is_device(out->data))
+        check_conv(ENG_CONV_FORWARD, x, w, out, p);
     cuda_host()->conv2d(x, w, bias, out, p);
 }
 
 void cuda_conv2d_backward_input(const struct eng_view *g, const struct eng_view *w,
                                 const struct eng_view *gx, const struct eng_conv2d *p)
 {
+    if (cuda_is_device(gx->data))
+        check_conv(ENG_CONV_INPUT, gx, w, g, p);
     cuda_host()->conv2d_backward_input(g, w, gx, p);
 }
 
 void cuda_conv2d_backward_weight(const struct eng_view *g, const struct eng_view *x,
                                  const struct eng_view *gw, const struct eng_conv2d *p)
 {
+    if (cuda_is_device(gw->data))
+        check_conv(ENG_CONV_WEIGHT, x, gw, g, p);
     cuda_host()->conv2d_backward_weight(g, x, gw, p);
 }

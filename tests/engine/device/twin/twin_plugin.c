@@ -127,10 +127,13 @@ static enum vs_status open_twin(const struct eng_kernels *host, struct eng_devic
                                             .range_unmap = range_unmap,
                                             .mem_info = mem_info};
     strcpy(out->info.name, "a GPU made of host memory");
+    out->info.capability = TWIN_CAPABILITY;
     out->info.total_bytes = TOTAL;
     out->info.free_bytes = TOTAL;
     out->watch = watch;
     out->wait = wait_none;
+    out->room = twin_room;
+    out->conv_ways = twin_conv_ways;
     out->close = close_twin;
     twin_open();
     return VS_OK;
