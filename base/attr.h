@@ -25,6 +25,8 @@
 #define VS_VECTOR(bytes) __attribute__((vector_size(bytes)))
 #define VS_UNUSED __attribute__((unused))
 #define VS_ALWAYS_INLINE inline __attribute__((always_inline))
+/* A function that profilers are told to look into, by name. */
+#define VS_NEVER_INLINE __attribute__((noinline))
 #define VS_LIKELY(x) __builtin_expect(!!(x), 1)
 #define VS_UNLIKELY(x) __builtin_expect(!!(x), 0)
 

@@ -9,7 +9,8 @@
  *                 changes no ratio.
  *
  * The traces are of sample_nets/gpt2_small.py, recorded by $VRAMSCOPE (build/vramscope) where they are missing in $TMPDIR. Their index is made
- * before anything is measured. Arguments: words; only rows whose name has one of them are measured.
+ * before anything is measured. Arguments: words; only rows whose name has one of them are measured. steps=400 first: the trace of so many steps
+ * alone, for `valgrind --tool=callgrind --toggle-collect=key`, whose counts are the same under any load.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,6 +32,9 @@
 #define TRACES 3
 #define ROUNDS 200
 #define PEER_SEEKS 3
+/* Typed in a trace alone, where each instruction is counted. */
+#define COUNTED 30
+#define STEPS_IS "steps="
 #define BOUND_MS 16.0
 #define BOUND_GROWTH 1.5
 
@@ -298,6 +302,12 @@ static void type(struct bench *b, const char *keys)
     draw(b);
 }
 
+/* The key that is measured. */
+static VS_NEVER_INLINE void key(struct bench *b, const char *keys)
+{
+    type(b, keys);
+}
+
 /* To a place of the run, with a window around it; the same share of the run in every trace would be the same place of a step. */
 static void go_somewhere(struct bench *b)
 {
@@ -361,7 +371,7 @@ static void row_measure(struct bench *benches, const struct row *row, struct wor
                 continue;
             b->answered = 0;
             b->start = now_ms();
-            type(b, row->keys);
+            key(b, row->keys);
             b->ends[round] = now_ms() - b->start;
             b->ms[round] = b->answered ? b->answered : b->ends[round];
         }
@@ -412,11 +422,51 @@ static void heads_print(const struct bench *benches)
     printf("\n\n  %-28s%48s%16s\n", "key", "median / 99th percentile", "growth");
 }
 
+/* One trace: how often, and nothing of time. */
+static void row_count(struct bench *b, const struct row *row)
+{
+    open_and_draw(b);
+    type(b, row->once);
+    for (int round = 0; round < COUNTED; round++) {
+        go_somewhere(b);
+        if (*row->before)
+            type(b, row->before);
+        while (tui_app_idle(&b->app))
+            continue;
+        b->answered = 0;
+        key(b, row->keys);
+    }
+    tui_app_release(&b->app);
+    printf("%s: %d keys\n", row->name, COUNTED);
+}
+
+static int count_alone(struct bench *b, int argc, char **argv)
+{
+    unsigned steps = (unsigned)strtoul(argv[1] + strlen(STEPS_IS), NULL, 10);
+
+    trace_make(b, steps);
+    tui_surface_init(&b->surface, W, H, false);
+    for (int a = 0; a < TUI_ACTION_COUNT; a++) {
+        struct row row = row_of((enum tui_action)a);
+
+        if (!left_out((enum tui_action)a) && is_wanted(&row, argc - 1, argv + 1))
+            row_count(b, &row);
+    }
+    for (size_t i = 0; i < sizeof(MORE) / sizeof(MORE[0]); i++)
+        if (is_wanted(&MORE[i], argc - 1, argv + 1))
+            row_count(b, &MORE[i]);
+    tui_surface_release(&b->surface);
+    vs_free(b);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     struct bench *benches = vs_calloc(TRACES, sizeof(*benches));
     struct worst worst = {0, 0, 0, 0};
 
+    if (argc > 1 && strncmp(argv[1], STEPS_IS, strlen(STEPS_IS)) == 0)
+        return count_alone(benches, argc, argv);
     for (size_t i = 0; i < TRACES; i++)
         trace_make(&benches[i], STEPS[i]);
     for (size_t i = 0; i < TRACES; i++) {

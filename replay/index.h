@@ -71,7 +71,7 @@ VS_MUST_USE enum vs_status rpl_index_event(struct rpl_index *index, uint64_t seq
 
 /*
  * While nobody waits: have event `seq`, 1 … count, ready, so that going there need not read it. True: that took reading a chunk; false: it was
- * read lately, the trace is in memory, or it cannot be read, which is told to whoever asks for it. Some eight places can be ready at a time.
+ * read lately, the trace is in memory, or it cannot be read, which is told to whoever asks for it. Some sixteen places can be ready at a time.
  */
 bool rpl_index_ahead(struct rpl_index *index, uint64_t seq);
 

@@ -175,8 +175,8 @@ struct rpl_cursor;
 struct rpl_idle;
 struct rpl_sorts;
 
-/* Chunks that stay decoded: where one is, where the next keys may lead, and two more. */
-#define RPL_WINDOW 10
+/* Chunks that stay decoded: where one is, where the next keys may lead (tui/ahead.c), and some more. 0.8 MB each, once it is read. */
+#define RPL_WINDOW 20
 struct rpl_window_slot {
     struct vs_event *events;
     uint64_t chunk; /* + 1; 0: empty */

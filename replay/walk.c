@@ -16,15 +16,12 @@ void rpl_walk_init(struct rpl_walk *walk, struct rpl_index *index)
     walk->phase = VS_PHASE_SETUP;
 }
 
-enum vs_status rpl_walk_enter(struct rpl_walk *walk, size_t chunk, struct vs_error *err)
+/* As it is before the first event of a chunk, which is not read for that. */
+static void place_before(struct rpl_walk *walk, size_t chunk)
 {
     const struct rpl_chunk *c = &walk->index->chunks[chunk];
-    enum vs_status st = rpl_index_span(walk->index, chunk, &walk->events, err);
 
-    if (st) {
-        walk->events = NULL;
-        return st;
-    }
+    walk->events = NULL;
     walk->chunk = chunk;
     walk->seq = rpl_index_chunk_first(chunk) - 1;
     walk->allocated = c->allocated;
@@ -33,6 +30,18 @@ enum vs_status rpl_walk_enter(struct rpl_walk *walk, size_t chunk, struct vs_err
     walk->step = c->step;
     walk->phase = c->phase;
     walk->place = c->place;
+}
+
+enum vs_status rpl_walk_enter(struct rpl_walk *walk, size_t chunk, struct vs_error *err)
+{
+    const struct vs_event *events;
+    enum vs_status st = rpl_index_span(walk->index, chunk, &events, err);
+
+    walk->events = NULL;
+    if (st)
+        return st;
+    place_before(walk, chunk);
+    walk->events = events;
     return VS_OK;
 }
 
@@ -102,6 +111,10 @@ enum vs_status rpl_walk_to(struct rpl_walk *walk, uint64_t seq, struct vs_error 
     VS_ASSERT(seq <= walk->index->event_count);
     if (!seq) {
         rpl_walk_init(walk, walk->index);
+        return VS_OK;
+    }
+    if (seq % RPL_CHUNK_EVENTS == 0 && seq < walk->index->event_count) {
+        place_before(walk, rpl_index_chunk_of(seq + 1));
         return VS_OK;
     }
     if (!walk->events || walk->chunk != rpl_index_chunk_of(seq) || walk->seq > seq) {

@@ -17,7 +17,7 @@
 #include "replay/index_internal.h"
 
 /*
- * events  of the chunk, count of them, borrowed from the index: other walks and cursors may be used meanwhile, but few
+ * events  of the chunk, NULL: not read yet; borrowed from the index: other walks and cursors may be used meanwhile, but few
  * seq     event it stands after; place: of that event (0 at the start)
  */
 struct rpl_walk {
@@ -35,7 +35,7 @@ struct rpl_walk {
 
 void rpl_walk_init(struct rpl_walk *walk, struct rpl_index *index);
 
-/* Go to right after event `seq`, 0 … event count: reads its chunk, and in it up to there. */
+/* Go to right after event `seq`, 0 … event count: reads its chunk up to there; nothing where the next event is another chunk's first. */
 VS_MUST_USE enum vs_status rpl_walk_to(struct rpl_walk *walk, uint64_t seq, struct vs_error *err);
 
 /* Go to right before the first event of a chunk, which is read. */

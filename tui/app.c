@@ -413,33 +413,6 @@ void tui_app_sync(struct tui_app *app)
     }
 }
 
-bool tui_app_idle(struct tui_app *app)
-{
-    const struct tui_run *run = tui_app_run(app);
-    uint64_t at = app->at;
-    uint64_t beside = RPL_CHUNK_EVENTS;
-    uint64_t places[] = {at,
-                         at > beside ? at - beside : 1,
-                         run->events - at > beside ? at + beside : run->events,
-                         at,
-                         at,
-                         1,
-                         run->events,
-                         run->top.event,
-                         0};
-    struct vs_error ignored = VS_ERROR_INIT;
-
-    if (!at || rpl_step(run->index, at, RPL_VERB_STEP, 1, &places[3], NULL, &ignored) ||
-        rpl_step(run->index, at, RPL_VERB_STEP, -1, &places[4], NULL, &ignored))
-        return false;
-    /* the window is drawn around it */
-    places[8] = places[4] > beside / 2 ? places[4] - beside / 2 : 1;
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-        if (places[i] && rpl_index_ahead(run->index, places[i]))
-            return true;
-    return false;
-}
-
 /* ---- filters ---- */
 
 bool tui_app_is_hidden(const struct tui_app *app, int category)
