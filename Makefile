@@ -136,7 +136,7 @@ $(B)/bench/%: $(B)/bench/%.o $(BENCH_OBJ) $(B)/libvramscope.a
 # CUPTI is opened at run time; of the toolkit only its headers are wanted, and without them the program says what it lacks.
 CUPTI_FLAGS = $(if $(wildcard $(CUDA_DIR)/include/cupti.h),-DVS_CUPTI -isystem $(CUDA_DIR)/include)
 $(B)/tracer/cupti/%.o $(B)/tracer/inject/%.o $(B)/tests/tracer/cupti/%.o $(B)/tests/tracer/inject/%.o: CPPFLAGS += $(CUPTI_FLAGS)
-$(B)/pic/tracer/cupti/%.o $(B)/pic/tracer/inject/%.o: CPPFLAGS += $(CUPTI_FLAGS)
+$(B)/pic/tracer/cupti/%.o $(B)/pic/tracer/inject/%.o $(B)/pic/tests/tracer/cupti/%.o: CPPFLAGS += $(CUPTI_FLAGS)
 
 # The injection library goes into programs of others: SQLite is linked into it and hidden, so that the program's own is another one.
 INJECT_SRC := $(sort $(wildcard tracer/inject/*.c)) tracer/cupti/cupti_api.c
@@ -210,7 +210,7 @@ $(B)/twin/%.o: %.cu
 	$(call say,CXX,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) -x c++ -std=c++17 -DVS_CUDA_TWIN -D_GNU_SOURCE -I. -Wall -Wextra -Werror -Wno-unused-function $(OPT) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
-$(TWIN_SO): $(filter-out %/twin_tests.o,$(TWIN_OBJ)) $(BASE_SRC:%.c=$(B)/pic/%.o) $(B)/pic/engine/alloc_driver.o $(B)/pic/engine/alloc_set.o
+$(B)/twin/vramscope_cuda.so: $(filter-out %/twin_tests.o,$(TWIN_OBJ)) $(BASE_SRC:%.c=$(B)/pic/%.o) $(B)/pic/engine/alloc_driver.o $(B)/pic/engine/alloc_set.o
 	$(call say,LINK,$@)
 	$(Q)$(CXX) -shared -Wl,-Bsymbolic $(LDFLAGS) -o $@ $^
 $(TWIN_TESTS:%=%.o): $(B)/tests/engine/device/twin/test_cuda_%.o: tests/engine/device/test_cpu_%.c
@@ -259,7 +259,16 @@ $(CUDA_TEST): $(CUDA_TEST_OBJ) $(CUDA_SRC:%.cu=$(B)/twin/%.o) $(TEST_LIBS)
 	$(Q)$(CXX) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(TEST_LIBS) -lcmocka $(LDLIBS)
 TESTS += $(if $(wildcard $(CUDA_DIR)/include/cudnn.h),$(CUDA_TEST))
 
--include $(INJECT_SRC:%.c=$(B)/pic/%.d) $(FAKE_OBJ:.o=.d) $(INJECT_LIB:%.c=$(B)/pic/%.d)
+# CUPTI played, as a library that a whole run on the twin finds in its place.
+PLAYED_SRC := tests/tracer/cupti/fake_cupti.c tests/tracer/cupti/twin/cupti_library.c
+PLAYED     := $(if $(wildcard $(CUDA_DIR)/include/cupti.h),$(B)/twin/libcupti.so.13)
+$(B)/twin/libcupti.so.13: $(PLAYED_SRC:%.c=$(B)/pic/%.o) $(BASE_SRC:%.c=$(B)/pic/%.o)
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -shared -Wl,-Bsymbolic -Wl,-soname,$(@F) $(LDFLAGS) -o $@ $^
+TWIN_SO += $(PLAYED)
+
+-include $(INJECT_SRC:%.c=$(B)/pic/%.d) $(FAKE_OBJ:.o=.d) $(PLAYED_SRC:%.c=$(B)/pic/%.d) $(INJECT_LIB:%.c=$(B)/pic/%.d)
 -include $(CUDA_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(GPU_TESTS:%=%.d) $(GPU_LIB:.o=.d) $(GPU_CHECK_OBJ:.o=.d) $(CUDA_TEST_OBJ:.o=.d) $(TWIN_TESTS:%=%.d)
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(HELP_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d) $(patsubst %.c,$(B)/%.d,$(wildcard tests/fuzz/*.c)) $(BENCH_SRC:%.c=$(B)/%.d) $(BENCH_OBJ:.o=.d) $(EMPTY_TRACE).d
 

@@ -100,6 +100,9 @@ enum vs_status rpl_report_fill(struct rpl_report *out, struct rpl_trace *trace, 
     st = rpl_summary_fill(&out->sum, trace, err);
     if (st)
         return st;
+    st = rpl_work_fill(&out->work, trace, err);
+    if (st)
+        return st;
     out->at = out->sum.oom.event ? out->sum.oom.event : out->sum.peak.event;
     if (!out->at)
         return VS_OK;
@@ -128,6 +131,7 @@ void rpl_report_release(struct rpl_report *report)
     rpl_makers_release(&report->lines);
     rpl_makers_release(&report->modules);
     rpl_makers_release(&report->layers);
+    rpl_work_release(&report->work);
     rpl_summary_release(&report->sum);
     memset(report, 0, sizeof(*report));
 }

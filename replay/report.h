@@ -22,6 +22,7 @@
 #include "replay/summary.h"
 #include "replay/trace.h"
 #include "replay/why.h"
+#include "replay/work.h"
 
 /*
  * trace     borrowed; must outlive the report
@@ -30,6 +31,7 @@
  * lines, modules, layers   what made the blocks alive at `at`; see replay/makers.h. top: how many of the largest are shown
  * largest   largest_count blocks alive at `at`, the largest first
  * is_future_unknown  the recording ends there or was imported, so nothing can be said about what is read again, and `kept` is empty
+ * work      what a GPU did, where that was measured; see replay/work.h
  * kept_why  one for each of kept.items; leak_why: of leak.blocks, at leak.at
  */
 struct rpl_report {
@@ -47,11 +49,12 @@ struct rpl_report {
     struct rpl_why *kept_why;
     struct rpl_leak leak;
     struct rpl_why *leak_why;
+    struct rpl_work work;
 };
 
 /*
  * Make the report; `top` is how many of the largest tensors to look at. Zero-initialise `out`; release it also after a failure.
- * Reads the trace seven times. Errors: those of reading it.
+ * Reads the trace seven times, and once more where a GPU was watched. Errors: those of reading it.
  */
 VS_MUST_USE enum vs_status rpl_report_fill(struct rpl_report *out, struct rpl_trace *trace,
                                            size_t top, struct vs_error *err);
@@ -61,6 +64,10 @@ void rpl_report_release(struct rpl_report *report);
 void rpl_report_text(const struct rpl_report *report, const char *name, struct vs_text *out);
 /* For programs: the fields are listed in docs/json.md. */
 void rpl_report_json(const struct rpl_report *report, struct vs_text *out);
+
+/* The part on what a GPU did: nothing where the run was on none. */
+void rpl_report_work_text(const struct rpl_report *report, struct vs_text *out);
+void rpl_report_work_json(const struct rpl_report *report, struct vs_json *json);
 
 /* The object `peak` of the JSON answers: {"allocated": …, "by_category": {…}}. */
 void rpl_peak_json(const struct rpl_trace *trace, const struct rpl_peak *peak,

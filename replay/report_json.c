@@ -452,6 +452,7 @@ void rpl_report_json(const struct rpl_report *report, struct vs_text *out)
     saved_json(report->trace, &sum->saved, &json);
     counted_json(report->trace, "total_flops", sum->flops, &json);
     counted_json(report->trace, "recompute_flops", sum->recompute_flops, &json);
+    rpl_report_work_json(report, &json);
     devices_json(report, &json);
     makers_json(report, &json);
     vs_json_key(&json, "largest");

@@ -546,4 +546,5 @@ void rpl_report_text(const struct rpl_report *report, const char *name, struct v
     add_steps(&report->sum, out);
     if (!rpl_trace_is_imported(report->trace))
         add_tail(&report->sum, out);
+    rpl_report_work_text(report, out);
 }

@@ -5,6 +5,7 @@
  * Must not know:  kernels.
  * Invariant:      its memory is had, not only counted: a kernel that reads a segment given back ends the run.
  */
+#include <dlfcn.h>
 #include <string.h>
 
 #include "engine/alloc_driver.h"
@@ -25,8 +26,23 @@ static struct {
     uint64_t range_end;
 } twin_driver;
 
+/* A played CUPTI, where the program has opened one (tests/tracer/cupti/twin/), sees what is taken and given back. */
+static void show(bool is_taken, uint64_t address, uint64_t bytes)
+{
+    void *library = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
+    void *entry = library ? dlsym(library, "twin_cupti_memory") : NULL;
+    void (*see)(bool, uint64_t, uint64_t);
+
+    memcpy(&see, &entry, sizeof(see));
+    if (see)
+        see(is_taken, address, bytes);
+    if (library)
+        dlclose(library);
+}
+
 static void tell(enum eng_device_memory what, uint64_t address, uint64_t bytes)
 {
+    show(what == ENG_DEVICE_TAKEN, address, bytes);
     if (twin_driver.tell)
         twin_driver.tell(twin_driver.user, what, address, bytes);
 }

@@ -1,0 +1,224 @@
+/*
+ * tests/e2e/test_cupti.c - whole runs on the device made of host memory (tests/engine/device/twin/) that a played CUPTI watches
+ * (tests/tracer/cupti/twin/): the kernel of the op with event number N takes 1000 + N ns.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "tests/e2e/program.h"
+
+#define NET "tests/nets/gpt_tiny.py"
+
+static char folder[4096];
+
+/* Beside the program under test. */
+static int setup(void **state)
+{
+    const char *program = getenv("VRAMSCOPE");
+    char *slash;
+
+    (void)state;
+    snprintf(folder, sizeof(folder), "%s", program ? program : "build/vramscope");
+    slash = strrchr(folder, '/');
+    assert_non_null(slash);
+    snprintf(slash, sizeof(folder) - (size_t)(slash - folder), "/twin");
+    setenv("VRAMSCOPE_PLUGINS", folder, 1);
+    setenv("VRAMSCOPE_CUDA_LIBS", folder, 1);
+    return 0;
+}
+
+static int cleanup(void **state)
+{
+    (void)state;
+    program_cleanup();
+    return 0;
+}
+
+/* Is there a CUPTI to play with? Without the toolkit's headers there is not, and the program says so. */
+static bool is_played(void)
+{
+    char path[4200];
+
+    snprintf(path, sizeof(path), "%s/libcupti.so.13", folder);
+    return access(path, R_OK) == 0;
+}
+
+static struct program record(const char *trace, const char *how, const char *cupti)
+{
+    struct program p;
+
+    setenv("VRAMSCOPE_FAKE_CUPTI", how, 1);
+    p = program_run("record", NET, "--device", "cuda", "--checkpoint", "blocks", "--force", "-o",
+                    trace, "--cupti", cupti, NULL);
+    unsetenv("VRAMSCOPE_FAKE_CUPTI");
+    return p;
+}
+
+static void succeeds(struct program p)
+{
+    if (p.status)
+        fail_msg("status %d: %s", p.status, p.err);
+    program_release(&p);
+}
+
+static int64_t int_at(const struct program *p, const char *path)
+{
+    return json_int(p->out, path);
+}
+
+static void every_op_has_the_time_of_its_kernel(void **state)
+{
+    const char *trace = program_path("times.db");
+    struct program report;
+    int64_t ops;
+
+    (void)state;
+    if (!is_played())
+        skip();
+    succeeds(record(trace, "", "on"));
+    ops = sql_int(trace, "SELECT count(*) FROM event WHERE kind = 'op_begin'");
+    assert_true(ops > 300);
+    assert_int_equal(sql_int(trace, "SELECT count(*) FROM op_work"), ops);
+    assert_int_equal(sql_int(trace, "SELECT count(*) FROM op_work w JOIN event e ON e.seq = w.seq "
+                                    "WHERE e.kind = 'op_begin' AND w.ns = 1000 + w.seq AND "
+                                    "w.count = 1 AND w.kind = 'kernel'"),
+                     ops);
+    report = program_run("report", trace, "--json", NULL);
+    assert_int_equal(report.status, 0);
+    assert_int_equal(int_at(&report, "$.gpu_work.device_ns"),
+                     sql_int(trace, "SELECT sum(1000 + seq) FROM event WHERE kind = 'op_begin'"));
+    assert_int_equal(int_at(&report, "$.gpu_work.kernels"), ops);
+    assert_int_equal(int_at(&report, "$.gpu_work.recompute_ns"),
+                     sql_int(trace, "SELECT sum(1000 + seq) FROM event WHERE kind = 'op_begin' AND "
+                                    "role = 'recompute'"));
+    assert_true(int_at(&report, "$.gpu_work.recompute_ns") > 0);
+    assert_int_equal(int_at(&report, "$.gpu_work.by_phase.forward"),
+                     sql_int(trace, "SELECT sum(1000 + seq) FROM event WHERE kind = 'op_begin' AND "
+                                    "phase = 'forward'"));
+    assert_int_equal(int_at(&report, "$.gpu_work.untied"), 0);
+    assert_int_equal(int_at(&report, "$.gpu_work.lost_records"), 0);
+    /* each segment was taken by cudaMalloc; nothing else was */
+    assert_int_equal(int_at(&report, "$.gpu_work.memory_unseen"), 0);
+    assert_int_equal(sql_int(trace, "SELECT count(*) FROM foreign_memory"), 0);
+    assert_true(int_at(&report, "$.gpu_work.memory_seen") >=
+                sql_int(trace, "SELECT count(*) FROM event WHERE kind = 'segment_alloc'"));
+    program_release(&report);
+}
+
+/* Events are the same, whoever watches. */
+static void the_events_are_those_of_a_run_that_nobody_watches(void **state)
+{
+    static const char EVENTS[] = "SELECT count(*) FROM event";
+    const char *watched = program_path("watched.db");
+    const char *alone = program_path("alone.db");
+    struct program diff;
+    struct program report;
+    char *why;
+
+    (void)state;
+    if (!is_played())
+        skip();
+    succeeds(record(watched, "", "on"));
+    succeeds(record(alone, "", "off"));
+    assert_int_equal(sql_int(watched, EVENTS), sql_int(alone, EVENTS));
+    diff = program_run("diff", watched, alone, NULL);
+    assert_int_equal(diff.status, 0);
+    program_release(&diff);
+    assert_int_equal(sql_int(alone, "SELECT count(*) FROM work"), 0);
+    report = program_run("report", alone, "--json", NULL);
+    why = json_text(report.out, "$.gpu_work.why_not");
+    assert_string_equal(why, "off");
+    vs_free(why);
+    program_release(&report);
+}
+
+static void foreign_memory_is_in_the_report(void **state)
+{
+    const char *trace = program_path("foreign.db");
+    struct program report;
+    int64_t rows;
+
+    (void)state;
+    if (!is_played())
+        skip();
+    succeeds(record(trace, "foreign", "on"));
+    rows = sql_int(trace, "SELECT count(*) FROM foreign_memory WHERE api = 'cuMemAlloc_v2' AND "
+                          "library = '/usr/lib/libother.so' AND allocs = 1 AND alloc_bytes = 4096 "
+                          "AND op_seq IN (SELECT seq FROM event WHERE kind = 'op_begin')");
+    assert_int_equal(rows, sql_int(trace, "SELECT count(*) FROM foreign_memory"));
+    /* every hundredth op took some */
+    assert_int_equal(rows,
+                     sql_int(trace, "SELECT count(*) / 100 FROM event WHERE kind = 'op_begin'"));
+    report = program_run("report", trace, NULL);
+    assert_non_null(strstr(report.out, "not asked for by this run's device"));
+    assert_non_null(strstr(report.out, "cuMemAlloc_v2 of /usr/lib/libother.so: 1 of 4.0 KiB"));
+    program_release(&report);
+}
+
+static void is_said(const char *how, const char *part)
+{
+    const char *trace = program_path("missing.db");
+    struct program p = record(trace, how, "auto");
+    const char *warning = strstr(p.err, "warning: cupti: ");
+
+    assert_int_equal(p.status, 0);
+    if (!warning || !strstr(warning, part) || strstr(warning + 1, "warning: cupti"))
+        fail_msg("%s is not said once: %s", part, p.err);
+    program_release(&p);
+    assert_true(sql_int(trace, "SELECT count(*) FROM event WHERE kind = 'op_begin'") > 300);
+    assert_int_equal(sql_int(trace, "SELECT value FROM meta WHERE key = 'complete'"), 1);
+    assert_int_equal(sql_int(trace, "SELECT value LIKE 'cupti: %' FROM meta WHERE key = 'cupti'"),
+                     1);
+    p = record(trace, how, "on");
+    assert_int_equal(p.status, 1);
+    assert_non_null(strstr(p.err, part));
+    program_release(&p);
+}
+
+static void what_is_missing_is_said_once_and_the_run_goes_on(void **state)
+{
+    (void)state;
+    if (!is_played()) {
+        is_said("", "built without CUPTI");
+        return;
+    }
+    is_said("privileges", "NVreg_RestrictProfilingToAdminUsers");
+    is_said("subscribers", "another profiler");
+    is_said("version", "is of version 26");
+}
+
+static void it_watches_a_gpu_alone(void **state)
+{
+    struct program p = program_run("record", NET, "--device", "cpu", "--cupti", "on", "-o",
+                                   program_path("cpu.db"), NULL);
+
+    (void)state;
+    assert_int_equal(p.status, 1);
+    assert_non_null(strstr(p.err, "--cupti on needs a GPU"));
+    program_release(&p);
+    p = program_run("record", NET, "--cupti", "maybe", "-o", program_path("cpu.db"), NULL);
+    assert_int_equal(p.status, 2);
+    program_release(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_op_has_the_time_of_its_kernel),
+        cmocka_unit_test(the_events_are_those_of_a_run_that_nobody_watches),
+        cmocka_unit_test(foreign_memory_is_in_the_report),
+        cmocka_unit_test(what_is_missing_is_said_once_and_the_run_goes_on),
+        cmocka_unit_test(it_watches_a_gpu_alone),
+    };
+
+    return cmocka_run_group_tests_name("e2e/cupti", tests, setup, cleanup);
+}
