@@ -28,13 +28,17 @@ struct line_count {
     uint32_t count;
 };
 
-/* A module that is running. number: the how manieth call of its line it is. lines: what itself has called. */
+/*
+ * A module that is running. number: the how manieth call of its line it is. lines: what itself has called. path: the string of its path, 0 as
+ * long as nobody asked.
+ */
 struct call {
     struct level level;
     uint32_t first_line, last_line;
     uint32_t number;
     struct line_count *lines;
     size_t line_count, line_cap;
+    uint32_t path;
 };
 
 /* repeated: by caller_line and caller_file, whether one run of a function calls from there more than once; open addressing. */
@@ -207,6 +211,7 @@ static void call_begin(struct walking *w, size_t depth, const struct level *leve
     call->level = *level;
     call->first_line = call->last_line = level->line;
     call->line_count = 0;
+    call->path = 0;
     call->number = number_take(depth ? &w->calls[depth - 1] : &w->root, level->caller_line);
     if (call->number && depth)
         repeated_add(w, level);
@@ -249,8 +254,10 @@ static void stem_add(struct vs_text *text, const char *file)
 static uint32_t path_id(struct walking *w)
 {
     struct vs_text text = {NULL, 0, 0};
-    uint32_t id;
+    struct call *innermost = &w->calls[w->depth - 1];
 
+    if (innermost->path)
+        return innermost->path;
     for (size_t i = 0; i < w->depth; i++) {
         const struct call *call = &w->calls[i];
 
@@ -260,9 +267,9 @@ static uint32_t path_id(struct walking *w)
         if (i && is_repeated(w, &call->level))
             vs_text_addf(&text, ".%u", (unsigned)call->number);
     }
-    id = imp_string(w->import, vs_text_get(&text));
+    innermost->path = imp_string(w->import, vs_text_get(&text));
     vs_text_release(&text);
-    return id;
+    return innermost->path;
 }
 
 /* ---- the whole ---- */
