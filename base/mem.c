@@ -90,6 +90,14 @@ void *vs_grow(void *vec, size_t count, size_t *cap, size_t elem_size)
     return vs_realloc(vec, *cap, elem_size);
 }
 
+void *vs_reserve(void *vec, size_t wanted, size_t *cap, size_t elem_size)
+{
+    if (wanted <= *cap)
+        return vec;
+    *cap = wanted;
+    return vs_realloc(vec, wanted, elem_size);
+}
+
 struct vs_arena *vs_arena_new(void)
 {
     return vs_calloc(1, sizeof(struct vs_arena));

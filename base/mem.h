@@ -25,6 +25,8 @@ void vs_free(void *ptr);
  * returns the pointer to use, capacity grown by doubling when count == *cap.
  */
 void *vs_grow(void *vec, size_t count, size_t *cap, size_t elem_size) VS_MUST_USE;
+/* Room for `wanted` elements of such a vector, where that is known: no copying later, and what is not used is never touched. */
+void *vs_reserve(void *vec, size_t wanted, size_t *cap, size_t elem_size) VS_MUST_USE;
 
 /*
  * An arena: allocations of any size, freed together. Objects from it are never freed singly and never outlive its

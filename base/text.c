@@ -60,6 +60,17 @@ void vs_text_add_char(struct vs_text *text, char c)
     vs_text_add_n(text, &c, 1);
 }
 
+void vs_text_add_uint(struct vs_text *text, uint64_t n)
+{
+    char digits[20];
+    size_t at = sizeof(digits);
+
+    do
+        digits[--at] = (char)('0' + n % 10);
+    while (n /= 10);
+    vs_text_add_n(text, digits + at, sizeof(digits) - at);
+}
+
 void vs_text_add_fill(struct vs_text *text, char c, int count)
 {
     if (count <= 0)

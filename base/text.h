@@ -10,6 +10,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/attr.h"
 
@@ -27,6 +28,8 @@ void vs_text_clear(struct vs_text *text);
 void vs_text_add(struct vs_text *text, const char *more);
 void vs_text_add_n(struct vs_text *text, const char *more, size_t len);
 void vs_text_add_char(struct vs_text *text, char c);
+/* In decimal; a tenth of what vs_text_addf costs. */
+void vs_text_add_uint(struct vs_text *text, uint64_t n);
 /* `count` times `c`; none where count is not positive. */
 void vs_text_add_fill(struct vs_text *text, char c, int count);
 void vs_text_addf(struct vs_text *text, const char *fmt, ...) VS_PRINTF(2, 3);

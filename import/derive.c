@@ -158,6 +158,8 @@ static void events_rewrite(struct deriving *d)
     int32_t step = -1;
     uint8_t phase = VS_PHASE_SETUP;
 
+    r.events = vs_reserve(NULL, import->event_count + import->event_count / 4 + 1, &r.cap,
+                          sizeof(*r.events));
     for (size_t i = 0; i < import->event_count; i++) {
         const size_t at = import->from[i] ? import->from[i] - 1 : SIZE_MAX;
         struct vs_event *event = &import->events[i];

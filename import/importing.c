@@ -153,6 +153,10 @@ static void start_blocks_add(struct building *b, const struct eng_record_state *
 /* What was there before the first event, as events of the setup. Those that wait come first: no total exceeds that of the start. */
 static void start_add(struct building *b, const struct eng_record_state *start)
 {
+    const size_t most = start->segment_count + 2 * start->block_count + b->list->event_count;
+
+    b->out->events = vs_reserve(b->out->events, most, &b->out->event_cap, sizeof(*b->out->events));
+    b->out->from = vs_reserve(b->out->from, most, &b->out->from_cap, sizeof(*b->out->from));
     for (size_t i = 0; i < start->segment_count; i++) {
         const struct eng_record_segment *seg = &start->segments[i];
 

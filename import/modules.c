@@ -263,9 +263,12 @@ static uint32_t path_id(struct walking *w)
 
         vs_text_add(&text, i ? "." : "");
         stem_add(&text, vs_memlist_text(w->list, call->level.file));
-        vs_text_addf(&text, ":%u", (unsigned)call->level.caller_line);
-        if (i && is_repeated(w, &call->level))
-            vs_text_addf(&text, ".%u", (unsigned)call->number);
+        vs_text_add_char(&text, ':');
+        vs_text_add_uint(&text, call->level.caller_line);
+        if (i && is_repeated(w, &call->level)) {
+            vs_text_add_char(&text, '.');
+            vs_text_add_uint(&text, call->number);
+        }
     }
     innermost->path = imp_string(w->import, vs_text_get(&text));
     vs_text_release(&text);

@@ -61,12 +61,27 @@ static void distance_counts_the_letters_to_change(void **state)
     assert_int_equal(vs_word_distance("zero_grad", "zero-grad"), 1);
 }
 
+static void numbers_come_in_decimal(void **state)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    (void)state;
+    vs_text_add_uint(&text, 0);
+    vs_text_add_char(&text, ' ');
+    vs_text_add_uint(&text, 1000);
+    vs_text_add_char(&text, ' ');
+    vs_text_add_uint(&text, UINT64_MAX);
+    assert_string_equal(vs_text_get(&text), "0 1000 18446744073709551615");
+    vs_text_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_join_in_order),
         cmocka_unit_test(it_grows_past_any_first_size),
         cmocka_unit_test(distance_counts_the_letters_to_change),
+        cmocka_unit_test(numbers_come_in_decimal),
     };
 
     return cmocka_run_group_tests_name("base/text", tests, NULL, NULL);
