@@ -148,7 +148,7 @@ $(B)/pic/libinject.a: $(INJECT_LIB:%.c=$(B)/pic/%.o)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 # A driver and a CUPTI that need no GPU, and programs that use them.
-FAKE     := $(if $(INJECT_SO),$(addprefix $(B)/fake/,libcuda.so.1 libcupti.so.13 programs))
+FAKE     := $(if $(INJECT_SO),$(addprefix $(B)/fake/,libcuda.so.1 cupti/libcupti.so.13 programs))
 FAKE_DIR := tests/tracer/inject/fake
 FAKE_OBJ := $(patsubst $(FAKE_DIR)/%.c,$(B)/fake/%.o,$(wildcard $(FAKE_DIR)/*.c))
 $(FAKE_OBJ): $(B)/fake/%.o: $(FAKE_DIR)/%.c
@@ -156,8 +156,8 @@ $(FAKE_OBJ): $(B)/fake/%.o: $(FAKE_DIR)/%.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CUPTI_FLAGS) $(CFLAGS) -Wno-unused-parameter -fPIC -MMD -MP -c -o $@ $<
 $(B)/fake/libcuda.so.1: $(B)/fake/fake_cuda.o
-$(B)/fake/libcupti.so.13: $(B)/fake/fake_cupti.o $(B)/fake/fake_cupti_rest.o
-$(B)/fake/lib%:
+$(B)/fake/cupti/libcupti.so.13: $(B)/fake/fake_cupti.o $(B)/fake/fake_cupti_rest.o
+$(filter %.so.1 %.so.13,$(FAKE)):
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-soname,$(@F) -o $@ $^ -ldl

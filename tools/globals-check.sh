@@ -12,6 +12,7 @@ cpu_thread.o pool
 cupti_attach.o the
 term.o term
 frames.o frames
+lock.o locks
 python.o python
 ranges.o ranges
 session.o session

@@ -7,7 +7,6 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "tracer/inject/lock.h"
 #include "tracer/inject/python.h"
 
 #define SLOTS_AT_START 1024
@@ -35,12 +35,11 @@ struct kept_pc {
 };
 
 static struct frames {
-    pthread_mutex_t lock;
     struct kept_text *texts;
     size_t text_count, text_slots;
     struct kept_pc *pcs;
     size_t pc_count, pc_slots;
-} frames = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} frames;
 
 /* ---- texts ---- */
 
@@ -74,7 +73,7 @@ const char *inj_text_keep(const char *text)
     struct kept_text *slot;
     const char *kept;
 
-    pthread_mutex_lock(&frames.lock);
+    inj_lock(INJ_LOCK_TEXTS);
     if ((frames.text_count + 1) * 2 > frames.text_slots)
         texts_double();
     slot = &frames.texts[text_slot(frames.texts, frames.text_slots, hash, text)];
@@ -83,7 +82,7 @@ const char *inj_text_keep(const char *text)
         frames.text_count++;
     }
     kept = slot->text;
-    pthread_mutex_unlock(&frames.lock);
+    inj_unlock(INJ_LOCK_TEXTS);
     return kept;
 }
 
@@ -204,12 +203,12 @@ static bool pc_find(uintptr_t pc, struct kept_pc *out)
 {
     bool is_known = false;
 
-    pthread_mutex_lock(&frames.lock);
+    inj_lock(INJ_LOCK_TEXTS);
     if (frames.pc_slots) {
         *out = frames.pcs[pc_slot(frames.pcs, frames.pc_slots, pc)];
         is_known = out->pc != 0;
     }
-    pthread_mutex_unlock(&frames.lock);
+    inj_unlock(INJ_LOCK_TEXTS);
     return is_known;
 }
 
@@ -217,13 +216,13 @@ static void pc_keep(const struct kept_pc *kept)
 {
     struct kept_pc *slot;
 
-    pthread_mutex_lock(&frames.lock);
+    inj_lock(INJ_LOCK_TEXTS);
     if ((frames.pc_count + 1) * 2 > frames.pc_slots)
         pcs_double();
     slot = &frames.pcs[pc_slot(frames.pcs, frames.pc_slots, kept->pc)];
     frames.pc_count += slot->pc == 0;
     *slot = *kept;
-    pthread_mutex_unlock(&frames.lock);
+    inj_unlock(INJ_LOCK_TEXTS);
 }
 
 /* ---- stacks ---- */
@@ -239,8 +238,11 @@ size_t inj_frames_get(struct inj_frame *out, size_t max)
 {
     size_t count = inj_python_frames(out, max);
     void *pcs[INJ_FRAMES_MAX];
-    int depth = backtrace(pcs, INJ_FRAMES_MAX);
+    int depth;
 
+    inj_lock(INJ_LOCK_UNWIND);
+    depth = backtrace(pcs, INJ_FRAMES_MAX);
+    inj_unlock(INJ_LOCK_UNWIND);
     for (int i = 0; i < depth && count < max; i++) {
         const uintptr_t pc = (uintptr_t)pcs[i];
         struct kept_pc kept;

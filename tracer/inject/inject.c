@@ -5,8 +5,10 @@
  * Must not know:  how anything is done.
  * Invariant:      whatever is missing, the program runs on as if nobody had asked for a trace.
  */
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tracer/cupti/cupti_api.h"
 #include "tracer/inject/frames.h"
@@ -14,10 +16,19 @@
 #include "tracer/inject/session.h"
 #include "tracer/inject/subscribe.h"
 
+#define CUPTI "cupti"
 #define EXPORTED __attribute__((visibility("default")))
 
 EXPORTED int InitializeInjection(void);
 EXPORTED int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t id));
+
+/* What the loader says begins with the key. */
+static const char *without_key(const char *text)
+{
+    const size_t len = strlen(CUPTI);
+
+    return strncmp(text, CUPTI, len) == 0 && text[len] == ':' ? text + len + 2 : text;
+}
 
 static void cuda_begin(void)
 {
@@ -26,11 +37,11 @@ static void cuda_begin(void)
     enum vs_status st = cupti_api_load(&api, &err);
 
     inj_frames_prepare();
-    if (!st && inj_session_open())
+    if (!st)
         st = inj_subscribe(&api, &err);
     if (st)
-        inj_status("cupti", "%s", err.text);
-    else
+        inj_status(CUPTI, "%s", without_key(err.text));
+    else if (inj_session_open())
         atexit(inj_subscribe_ending);
 }
 
@@ -45,6 +56,11 @@ int InitializeInjection(void)
 int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t id))
 {
     return getenv("VRAMSCOPE_OUT") ? inj_nvtx_attach(export_table) : 0;
+}
+
+__attribute__((constructor)) static void process_begin(void)
+{
+    pthread_atfork(inj_session_fork_begin, inj_session_fork_parent, inj_session_fork_child);
 }
 
 /* After the handlers of atexit: those may give memory back. */

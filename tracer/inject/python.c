@@ -4,13 +4,13 @@
 #include "tracer/inject/python.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "tracer/inject/frames.h"
+#include "tracer/inject/lock.h"
 
 #define TEXT_MAX 400
 #define PYTHON_FRAMES_MAX 24
@@ -38,10 +38,7 @@ struct python {
     bool is_there;
 };
 
-static struct {
-    pthread_mutex_t lock;
-    struct python functions;
-} python = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static struct python python;
 
 static bool look_up(const char *name, void *out)
 {
@@ -76,15 +73,15 @@ static struct python python_get(void)
 {
     struct python py;
 
-    pthread_mutex_lock(&python.lock);
-    py = python.functions;
-    pthread_mutex_unlock(&python.lock);
+    inj_lock(INJ_LOCK_PYTHON);
+    py = python;
+    inj_unlock(INJ_LOCK_PYTHON);
     if (py.is_there)
         return py;
     python_look_up(&py);
-    pthread_mutex_lock(&python.lock);
-    python.functions = py;
-    pthread_mutex_unlock(&python.lock);
+    inj_lock(INJ_LOCK_PYTHON);
+    python = py;
+    inj_unlock(INJ_LOCK_PYTHON);
     return py;
 }
 

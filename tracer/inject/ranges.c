@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "tracer/inject/lock.h"
 #include "tracer/inject/session.h"
 
 #define SHARED_MAX 64
@@ -33,11 +34,10 @@ struct thread {
 static struct {
     pthread_once_t once;
     pthread_key_t key;
-    pthread_mutex_t lock;
     struct range shared[SHARED_MAX];
     size_t shared_count;
     uint64_t next_id;
-} ranges = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
+} ranges = {.once = PTHREAD_ONCE_INIT};
 
 static void thread_free(void *arg)
 {
@@ -151,25 +151,25 @@ uint64_t inj_range_start(const char *domain, const char *name)
 {
     uint64_t id;
 
-    pthread_mutex_lock(&ranges.lock);
+    inj_lock(INJ_LOCK_RANGES);
     id = ++ranges.next_id;
     if (ranges.shared_count < SHARED_MAX)
         ranges.shared[ranges.shared_count++] = (struct range){domain, name, id};
-    pthread_mutex_unlock(&ranges.lock);
+    inj_unlock(INJ_LOCK_RANGES);
     name_apply(name);
     return id;
 }
 
 void inj_range_end(uint64_t id)
 {
-    pthread_mutex_lock(&ranges.lock);
+    inj_lock(INJ_LOCK_RANGES);
     for (size_t i = 0; i < ranges.shared_count; i++)
         if (ranges.shared[i].id == id) {
             memmove(&ranges.shared[i], &ranges.shared[i + 1],
                     (--ranges.shared_count - i) * sizeof(ranges.shared[0]));
             break;
         }
-    pthread_mutex_unlock(&ranges.lock);
+    inj_unlock(INJ_LOCK_RANGES);
 }
 
 static void range_add(struct vs_text *path, const struct range *range)
@@ -183,10 +183,10 @@ const char *inj_range_path(void)
     struct thread *t = thread_get();
 
     vs_text_clear(&t->path);
-    pthread_mutex_lock(&ranges.lock);
+    inj_lock(INJ_LOCK_RANGES);
     if (ranges.shared_count)
         range_add(&t->path, &ranges.shared[ranges.shared_count - 1]);
-    pthread_mutex_unlock(&ranges.lock);
+    inj_unlock(INJ_LOCK_RANGES);
     for (size_t i = 0; i < t->count; i++)
         range_add(&t->path, &t->items[i]);
     return vs_text_get(&t->path);

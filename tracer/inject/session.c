@@ -1,7 +1,7 @@
 /*
  * tracer/inject/session.c - see session.h.
  *
- * A fork takes the lock and holds every writer thread where it touches nothing, so that the child finds no lock of ours, of SQLite or of
+ * A fork takes all locks and holds every writer thread where it touches nothing, so that the child finds no lock of ours, of SQLite or of
  * the C library taken. The child forgets the files it inherited without closing them: they are the parent's.
  */
 #include "tracer/inject/session.h"
@@ -16,11 +16,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "tracer/inject/lock.h"
 #include "tracer/recorder.h"
 
 #define DEVICES_MAX 64
@@ -44,7 +44,6 @@ struct device {
 
 /* first: the process's first file until a device has it. out: "" where nothing is recorded. said: keys of inj_status_once. */
 static struct session {
-    pthread_mutex_t lock;
     bool is_on;
     bool has_file;
     bool is_lost;
@@ -56,7 +55,7 @@ static struct session {
     int64_t step;
     uint64_t host_told;
     const char *said[KEYS_MAX];
-} session = {.lock = PTHREAD_MUTEX_INITIALIZER, .step = -1};
+} session = {.step = -1};
 
 /* ---- the status file ---- */
 
@@ -99,7 +98,7 @@ void inj_status_once(const char *key, const char *fmt, ...)
     va_list ap;
     bool is_said = !session.out[0];
 
-    pthread_mutex_lock(&session.lock);
+    inj_lock(INJ_LOCK_SESSION);
     for (size_t i = 0; i < KEYS_MAX && !is_said; i++) {
         is_said = session.said[i] && strcmp(session.said[i], key) == 0;
         if (!session.said[i]) {
@@ -107,7 +106,7 @@ void inj_status_once(const char *key, const char *fmt, ...)
             break;
         }
     }
-    pthread_mutex_unlock(&session.lock);
+    inj_unlock(INJ_LOCK_SESSION);
     if (is_said)
         return;
     va_start(ap, fmt);
@@ -336,11 +335,11 @@ bool inj_session_knows(uint32_t device)
 {
     bool is_known = true;
 
-    pthread_mutex_lock(&session.lock);
+    inj_lock(INJ_LOCK_SESSION);
     if (session.is_on)
         is_known = session.devices[device % DEVICES_MAX] &&
                    session.devices[device % DEVICES_MAX]->is_known;
-    pthread_mutex_unlock(&session.lock);
+    inj_unlock(INJ_LOCK_SESSION);
     return is_known;
 }
 
@@ -348,28 +347,28 @@ void inj_session_introduce(uint32_t device, const struct inj_facts *facts)
 {
     struct device *d;
 
-    pthread_mutex_lock(&session.lock);
+    inj_lock(INJ_LOCK_SESSION);
     if (session.is_on) {
         d = device_at(device);
         if (!d->is_known)
             d->facts = *facts;
         d->is_known = true;
     }
-    pthread_mutex_unlock(&session.lock);
+    inj_unlock(INJ_LOCK_SESSION);
 }
 
 struct inj_memory *inj_session_lock(void)
 {
-    pthread_mutex_lock(&session.lock);
+    inj_lock(INJ_LOCK_SESSION);
     if (session.is_on)
         return session.memory;
-    pthread_mutex_unlock(&session.lock);
+    inj_unlock(INJ_LOCK_SESSION);
     return NULL;
 }
 
 void inj_session_unlock(void)
 {
-    pthread_mutex_unlock(&session.lock);
+    inj_unlock(INJ_LOCK_SESSION);
 }
 
 /* ---- phases and steps ---- */
@@ -383,19 +382,19 @@ static void border_tell(enum vs_event_kind kind, uint64_t what)
 
 void inj_session_phase(enum vs_phase phase)
 {
-    pthread_mutex_lock(&session.lock);
+    inj_lock(INJ_LOCK_SESSION);
     if (phase != session.phase)
         border_tell(VS_EV_PHASE, phase);
     session.phase = phase;
-    pthread_mutex_unlock(&session.lock);
+    inj_unlock(INJ_LOCK_SESSION);
 }
 
 void inj_session_step(void)
 {
-    pthread_mutex_lock(&session.lock);
+    inj_lock(INJ_LOCK_SESSION);
     session.step++;
     border_tell(VS_EV_STEP, (uint64_t)session.step + 1);
-    pthread_mutex_unlock(&session.lock);
+    inj_unlock(INJ_LOCK_SESSION);
 }
 
 enum vs_phase inj_session_phase_now(void)
@@ -427,14 +426,14 @@ void inj_session_lost(const char *error, const char *call)
 
     snprintf(text, sizeof(text), "%s, said by %s", error, call);
     inj_status_once("gpu", "lost: %s", text);
-    pthread_mutex_lock(&session.lock);
+    inj_lock(INJ_LOCK_SESSION);
     if (!session.is_lost) {
         file_lost(session.first, text);
         for (size_t i = 0; i < DEVICES_MAX; i++)
             file_lost(session.devices[i], text);
     }
     session.is_lost = true;
-    pthread_mutex_unlock(&session.lock);
+    inj_unlock(INJ_LOCK_SESSION);
 }
 
 /* ---- begin, fork, end ---- */
@@ -451,20 +450,27 @@ static void file_go_on(struct device *d)
         trc_recorder_go_on(d->rec);
 }
 
-static void fork_prepare(void)
+void inj_session_fork_begin(void)
 {
-    pthread_mutex_lock(&session.lock);
+    for (int lock = 0; lock < INJ_LOCK_COUNT; lock++)
+        inj_lock((enum inj_lock)lock);
     each_file(file_hold);
 }
 
-static void fork_parent(void)
+static void locks_give(void)
+{
+    for (int lock = 0; lock < INJ_LOCK_COUNT; lock++)
+        inj_unlock((enum inj_lock)lock);
+}
+
+void inj_session_fork_parent(void)
 {
     each_file(file_go_on);
-    pthread_mutex_unlock(&session.lock);
+    locks_give();
 }
 
 /* The parent's blocks are not the child's, and neither are its files: what belongs to them is left where it is. */
-static void fork_child(void)
+void inj_session_fork_child(void)
 {
     const struct inj_outlet outlet = {NULL, on_sink, on_host};
 
@@ -475,7 +481,7 @@ static void fork_child(void)
     session.host_told = 0;
     if (session.memory)
         session.memory = inj_memory_new(&outlet);
-    pthread_mutex_unlock(&session.lock);
+    locks_give();
 }
 
 bool inj_session_begin(void)
@@ -483,13 +489,13 @@ bool inj_session_begin(void)
     const char *out = getenv("VRAMSCOPE_OUT");
     bool is_first;
 
-    pthread_mutex_lock(&session.lock);
+    inj_lock(INJ_LOCK_SESSION);
     is_first = !session.out[0] && out && *out && strlen(out) + 64 < sizeof(session.out);
     if (is_first) {
         snprintf(session.out, sizeof(session.out), "%s", out);
         inj_status("cuda", "initialized");
     }
-    pthread_mutex_unlock(&session.lock);
+    inj_unlock(INJ_LOCK_SESSION);
     return is_first;
 }
 
@@ -498,12 +504,11 @@ bool inj_session_open(void)
     const struct inj_outlet outlet = {NULL, on_sink, on_host};
     bool is_on;
 
-    pthread_mutex_lock(&session.lock);
+    inj_lock(INJ_LOCK_SESSION);
     session.first = device_new(-1);
     session.memory = inj_memory_new(&outlet);
     is_on = session.is_on = !session.first->has_failed;
-    pthread_mutex_unlock(&session.lock);
-    pthread_atfork(fork_prepare, fork_parent, fork_child);
+    inj_unlock(INJ_LOCK_SESSION);
     return is_on;
 }
 
@@ -527,14 +532,10 @@ static void file_end(struct device *d)
 /* A thread that was stopped inside may never give the lock back. */
 void inj_session_end(void)
 {
-    struct timespec until;
-
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += END_WAIT_S;
-    if (pthread_mutex_timedlock(&session.lock, &until) != 0)
+    if (!inj_lock_within(INJ_LOCK_SESSION, END_WAIT_S))
         return;
     if (session.is_on)
         each_file(file_end);
     session.is_on = false;
-    pthread_mutex_unlock(&session.lock);
+    inj_unlock(INJ_LOCK_SESSION);
 }

@@ -32,6 +32,11 @@ bool inj_session_open(void);
 /* Close the files: they are complete. For the end of the process; nothing is recorded afterwards. */
 void inj_session_end(void);
 
+/* A fork is about to happen, and has: in the parent, in the child. */
+void inj_session_fork_begin(void);
+void inj_session_fork_parent(void);
+void inj_session_fork_child(void);
+
 /* Has the session begun, and not ended? */
 bool inj_session_is_on(void);
 

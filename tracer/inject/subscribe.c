@@ -7,12 +7,12 @@
 
 #include <cupti.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tracer/inject/driver.h"
 #include "tracer/inject/frames.h"
+#include "tracer/inject/lock.h"
 #include "tracer/inject/ranges.h"
 #include "tracer/inject/session.h"
 
@@ -52,14 +52,13 @@ struct request {
 
 static struct {
     struct cupti_api api;
-    pthread_mutex_t lock;
     struct {
         uint64_t pool;
         uint32_t device;
     } pools[POOLS_MAX];
     size_t pool_count;
     bool is_ending;
-} listener = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} listener;
 
 /*
  * is_busy: inside a callback. runtime: the function of the runtime that is running, or ""; is_told: it came down to the driver's. kernel: launched
@@ -78,11 +77,11 @@ static uint32_t pool_device(uint64_t pool)
 {
     uint32_t device = HERE;
 
-    pthread_mutex_lock(&listener.lock);
+    inj_lock(INJ_LOCK_POOLS);
     for (size_t i = 0; i < listener.pool_count; i++)
         if (listener.pools[i].pool == pool)
             device = listener.pools[i].device;
-    pthread_mutex_unlock(&listener.lock);
+    inj_unlock(INJ_LOCK_POOLS);
     return device;
 }
 
@@ -91,7 +90,7 @@ static void pool_keep(uint64_t pool, uint32_t device)
 {
     size_t at = 0;
 
-    pthread_mutex_lock(&listener.lock);
+    inj_lock(INJ_LOCK_POOLS);
     while (at < listener.pool_count && listener.pools[at].pool != pool)
         at++;
     if (at < POOLS_MAX) {
@@ -99,7 +98,7 @@ static void pool_keep(uint64_t pool, uint32_t device)
         listener.pools[at].device = device;
         listener.pool_count += at == listener.pool_count;
     }
-    pthread_mutex_unlock(&listener.lock);
+    inj_unlock(INJ_LOCK_POOLS);
 }
 
 static uint32_t location_device(const CUmemLocation *location)

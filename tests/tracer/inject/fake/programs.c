@@ -22,7 +22,7 @@ static void need(CUresult result)
 {
     if (result == CUDA_SUCCESS)
         return;
-    fprintf(stderr, "programs: a call failed: %d\n", (int)result);
+    printf("programs: a call failed: %d\n", (int)result);
     exit(3);
 }
 
