@@ -80,13 +80,14 @@ static void CUPTIAPI on_request(uint8_t **buffer, size_t *bytes, size_t *most_re
  * then is the beginning of another that was cut off.
  */
 static size_t length_of(struct attached *a, uint8_t *buffer, size_t valid_bytes, CUpti_Activity *at,
-                        CUpti_Activity **next, struct cupti_lost *lost)
+                        CUpti_Activity **next, size_t *left_out, struct cupti_lost *lost)
 {
     size_t *usual = (size_t)at->kind < KIND_MOST ? &a->lengths[at->kind] : NULL;
     CUpti_Activity *behind = at;
     size_t left = (size_t)(buffer + valid_bytes - (uint8_t *)at);
 
     *next = NULL;
+    *left_out = 0;
     if (a->api.cuptiActivityGetNextRecord(buffer, valid_bytes, &behind) == CUPTI_SUCCESS) {
         *next = behind;
         left = (size_t)((uint8_t *)behind - (uint8_t *)at);
@@ -94,20 +95,23 @@ static size_t length_of(struct attached *a, uint8_t *buffer, size_t valid_bytes,
             *usual = left;
     } else if (usual && *usual && left > *usual) {
         lost->cut++;
+        *left_out = left - *usual;
         left = *usual;
     }
     return left;
 }
 
+/* left_out: bytes behind it that are no record; they are kept with it. */
 static void take(const struct attached *a, const CUpti_Activity *record, size_t bytes,
-                 struct cupti_lost *lost)
+                 size_t left_out, struct cupti_lost *lost)
 {
     FILE *capture = cupti_session_capture(a->session);
     struct cupti_record ours;
 
     switch (cupti_translate(record, bytes, &ours)) {
     case CUPTI_READ_OK:
-        cupti_capture_record(capture, record, bytes, cupti_name_offset(record, bytes), ours.name);
+        cupti_capture_record(capture, record, bytes + left_out, cupti_name_offset(record, bytes),
+                             ours.name);
         cupti_session_take(a->session, &ours);
         return;
     case CUPTI_READ_UNKNOWN:
@@ -119,7 +123,7 @@ static void take(const struct attached *a, const CUpti_Activity *record, size_t 
     case CUPTI_READ_OTHER:
         break;
     }
-    cupti_capture_record(capture, record, bytes, 0, NULL);
+    cupti_capture_record(capture, record, bytes + left_out, 0, NULL);
 }
 
 static void take_all(struct attached *a, uint8_t *buffer, size_t valid_bytes, uint64_t dropped)
@@ -136,9 +140,10 @@ static void take_all(struct attached *a, uint8_t *buffer, size_t valid_bytes, ui
         at = NULL;
     }
     for (; at; at = next) {
-        size_t bytes = length_of(a, buffer, valid_bytes, at, &next, &lost);
+        size_t left_out;
+        size_t bytes = length_of(a, buffer, valid_bytes, at, &next, &left_out, &lost);
 
-        take(a, at, bytes, &lost);
+        take(a, at, bytes, left_out, &lost);
     }
     cupti_capture_buffer_end(cupti_session_capture(a->session));
     cupti_session_end(a->session, &lost);

@@ -17,6 +17,7 @@
  *     created asked 0 2097152             physical memory: our device asked for it;
  *     created seen 17 2097152             CUPTI saw it, while the op of event 17 ran
  *     total cupti_kernels 42              what it all came to, at the end
+ *     # …                                 nothing
  */
 #ifndef TRC_CUPTI_CAPTURE_H
 #define TRC_CUPTI_CAPTURE_H
