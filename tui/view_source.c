@@ -34,20 +34,20 @@ struct line {
     uint64_t largest_bytes;
 };
 
-/*
- * lines     list.count of them, of source_of (the trace's text)
- * current   index of the line that runs; SIZE_MAX: none
- * most      the highest `bytes`
- * vars      the variables
- * sites     where the trace carries no source: functions and lines, by bytes
- * up        how many calls above the function that runs: its variables come first. 0: that one itself
- * call      that function, and the line of its call
- */
 struct call {
     uint32_t scope;
     uint32_t line;
 };
 
+/*
+ * lines     list.count of them, of source_of (the trace's text)
+ * current   index of the line that runs; SIZE_MAX: none
+ * heaviest  index of the first line with most `bytes`; SIZE_MAX: none holds any
+ * vars      the variables
+ * sites     where the trace carries no source: functions and lines, by bytes
+ * up        how many calls above the function that runs: its variables come first. 0: that one itself
+ * call      that function, and the line of its call
+ */
 struct source {
     struct tui_list list;
     struct line *lines;
@@ -60,7 +60,7 @@ struct source {
     size_t up;
     struct call call;
     size_t current;
-    uint64_t most;
+    size_t heaviest;
     uint64_t moves;
     uint64_t at;
 };
@@ -84,7 +84,7 @@ static void lines_weigh(struct source *s, const struct tui_run *run)
 {
     const struct rpl_live *live = rpl_cursor_live(run->cursor);
 
-    s->most = 0;
+    s->heaviest = SIZE_MAX;
     for (size_t i = 0; i < s->count; i++)
         s->lines[i].bytes = s->lines[i].largest = s->lines[i].largest_bytes = 0;
     for (size_t i = 0; i < live->block_count; i++) {
@@ -96,14 +96,16 @@ static void lines_weigh(struct source *s, const struct tui_run *run)
             continue;
         line = &s->lines[at - 1];
         line->bytes += block->bytes;
-        if (line->bytes > s->most)
-            s->most = line->bytes;
         if (block->bytes > line->largest_bytes ||
             (block->bytes == line->largest_bytes && block->id < line->largest)) {
             line->largest = block->id;
             line->largest_bytes = block->bytes;
         }
     }
+    for (size_t i = 0; i < s->count; i++)
+        if (s->lines[i].bytes &&
+            (s->heaviest == SIZE_MAX || s->lines[i].bytes > s->lines[s->heaviest].bytes))
+            s->heaviest = i;
 }
 
 /* ---- variables ---- */
@@ -292,6 +294,19 @@ static struct areas areas_of(const struct source *s, int w, int h)
     return areas;
 }
 
+/* Row `row`, with the heaviest line in sight, too, where both fit. */
+static void list_show(struct source *s, size_t row)
+{
+    size_t h = s->list.height;
+
+    tui_list_go(&s->list, row);
+    tui_list_fit(&s->list, s->count, (int)h);
+    if (s->heaviest < s->list.top && row - s->heaviest < h)
+        s->list.top = s->heaviest;
+    else if (s->heaviest != SIZE_MAX && s->heaviest >= s->list.top + h && s->heaviest - row < h)
+        s->list.top = s->heaviest - h + 1;
+}
+
 static void sync(void *state, struct tui_app *app, int w, int h)
 {
     struct source *s = state;
@@ -323,7 +338,7 @@ static void sync(void *state, struct tui_app *app, int w, int h)
         s->list.height = areas.code.h > 0 ? (size_t)areas.code.h : 1;
         line = line_near(run, app->at, line);
         if (has_moved)
-            tui_list_go(&s->list, line && line <= s->count ? line - 1 : 0);
+            list_show(s, line && line <= s->count ? line - 1 : 0);
         s->moves = app->moves;
         s->at = app->at;
     }
@@ -392,7 +407,7 @@ static void draw_line(const struct source *s, const struct tui_run *run, size_t 
 {
     const struct line *line = &s->lines[i];
     char buf[TUI_SHORT_MAX];
-    bool is_most = line->bytes && line->bytes == s->most;
+    bool is_most = s->heaviest != SIZE_MAX && line->bytes == s->lines[s->heaviest].bytes;
 
     if (line->bytes)
         tui_text_right(c, 0, y, TUI_SHORT_W, tui_style(is_most ? TUI_BAD : TUI_PLAIN),
@@ -490,11 +505,16 @@ static void text(const void *state, const struct tui_app *app, size_t row, struc
 static void title_more(const void *state, const struct tui_app *app, struct vs_text *out)
 {
     const char *name = rpl_trace_source_name(tui_app_run(app)->trace);
+    const char *folder = name ? strrchr(name, '/') : NULL;
+    const struct source *s = state;
 
-    if (((const struct source *)state)->source_of)
-        vs_text_addf(out, "%s; bytes each line holds", name ? name : "");
-    else
+    if (!s->source_of) {
         vs_text_add(out, "none in an imported trace: bytes by function and line");
+        return;
+    }
+    vs_text_addf(out, "%s: bytes by line", folder ? folder + 1 : name ? name : "");
+    if (s->heaviest != SIZE_MAX)
+        vs_text_addf(out, ", most in line %zu", s->heaviest + 1);
 }
 
 static void release(void *state)

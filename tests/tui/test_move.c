@@ -1,0 +1,203 @@
+/*
+ * tests/tui/test_move.c - moving in a run: steps, callers, jumps, breaks, ends of blocks, marks.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/e2e/program.h"
+#include "tests/store/small_trace.h"
+#include "tests/tui/session.h"
+
+/* From the middle of the run, and from its ends. */
+static void forwards_and_back_is_the_same_screen(void **state)
+{
+    static const char *const VERBS[][2] = {{"i", "I"}, {"s", "S"}, {"r", "R"}, {"]", "["},
+                                           {")", "("}, {"}", "{"}, {"p", "P"}};
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 100, 30);
+    for (size_t i = 0; i < sizeof(VERBS) / sizeof(VERBS[0]); i++) {
+        char keys[64];
+        char *before;
+        char *after;
+        uint64_t at;
+
+        /* to a stop of the verb first: from between two of them the way back ends at the one before */
+        snprintf(keys, sizeof(keys), ":goto 1<enter>%s", VERBS[i][0]);
+        session_type(&app, keys);
+        at = app.at;
+        before = session_screen(&app, true);
+        snprintf(keys, sizeof(keys), "2%s", VERBS[i][0]);
+        session_type(&app, keys);
+        if (app.at == at)
+            fail_msg("`%s` goes nowhere", VERBS[i][0]);
+        snprintf(keys, sizeof(keys), "2%s", VERBS[i][1]);
+        session_type(&app, keys);
+        after = session_screen(&app, true);
+        if (strcmp(before, after) != 0)
+            fail_msg("%s and %s:\n%s\n%s", VERBS[i][0], VERBS[i][1], before, after);
+        free(before);
+        free(after);
+    }
+    tui_app_release(&app);
+}
+
+/* u shows the function that called, at the line of the call, and d leads back to the same screen. */
+static void the_callers_of_a_line_are_walked(void **state)
+{
+    static const char NET[] = "import torch\nimport torch.nn as nn\n\n\n"
+                              "class Block(nn.Module):\n"
+                              "    def __init__(self):\n"
+                              "        super().__init__()\n"
+                              "        self.a = nn.Linear(8, 8)\n\n"
+                              "    def forward(self, inside):\n"
+                              "        y = torch.relu(inside)\n"
+                              "        return self.a(y)\n\n\n"
+                              "class Net(nn.Module):\n"
+                              "    def __init__(self):\n"
+                              "        super().__init__()\n"
+                              "        self.one = Block()\n"
+                              "        self.two = Block()\n\n"
+                              "    def forward(self, outside):\n"
+                              "        h = self.one(outside)\n"
+                              "        k = self.two(h)\n"
+                              "        return k\n\n\n"
+                              "def model():\n    return Net()\n\n\n"
+                              "def batch(n):\n"
+                              "    return torch.randn(n, 8), torch.randint(0, 8, (n,))\n";
+    const char *path = program_path("calls.db");
+    struct program p = program_run("record", program_file("calls.py", NET), "-o", path, "--device",
+                                   "meta", "--steps", "1", NULL);
+    struct tui_app app;
+    char *before;
+    char *after;
+
+    (void)state;
+    assert_int_equal(p.status, 0);
+    program_release(&p);
+    session_open(&app, path, 120, 40);
+    session_type(&app, "gcM:goto 1<enter>");
+    while (rpl_cursor_here(app.base.cursor).line != 12 && app.at < app.base.events)
+        session_type(&app, "s");
+    before = session_screen(&app, false);
+    session_type(&app, "u");
+    session_expect(&app, "Net.forward, line 22, 1 above the one that runs");
+    session_type(&app, "u");
+    session_expect(&app, "no function of the net called this one");
+    session_type(&app, "d");
+    after = session_screen(&app, false);
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+    tui_app_release(&app);
+}
+
+static void jumps_lead_back_and_forward(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("variables", NULL), 80, 24);
+    session_type(&app, ":goto 100<enter>:goto 200<enter>:goto 300<enter>");
+    session_type(&app, "<lt>");
+    assert_int_equal(app.at, 200);
+    session_type(&app, "<lt>");
+    assert_int_equal(app.at, 100);
+    session_type(&app, ">");
+    assert_int_equal(app.at, 200);
+    session_type(&app, ">");
+    assert_int_equal(app.at, 300);
+    session_type(&app, "gp''");
+    assert_int_equal(app.at, 300);
+    tui_app_release(&app);
+}
+
+static void a_break_on_a_line_is_run_to_both_ways(void **state)
+{
+    struct tui_app app;
+    uint64_t hits[3];
+
+    (void)state;
+    session_open(&app, session_trace("variables", NULL), 80, 24);
+    session_type(&app, ":break line = 21<enter>:goto 1<enter>");
+    for (size_t i = 0; i < 3; i++) {
+        session_type(&app, "c");
+        hits[i] = app.at;
+        assert_int_equal(rpl_cursor_here(app.base.cursor).line, 21);
+        assert_true(i == 0 || hits[i] > hits[i - 1]);
+    }
+    session_type(&app, "C");
+    assert_int_equal(app.at, hits[1]);
+    session_type(&app, "C");
+    assert_int_equal(app.at, hits[0]);
+    /* switched off it is passed by */
+    session_type(&app, "B<space>c");
+    assert_int_equal(app.at, hits[0]);
+    session_expect(&app, "no break is hit");
+    tui_app_release(&app);
+}
+
+static void alloc_and_free_of_a_block_are_two_ends(void **state)
+{
+    struct tui_app app;
+    uint64_t made;
+
+    (void)state;
+    session_open(&app, session_trace("variables", NULL), 80, 24);
+    session_type(&app, "gb%");
+    made = app.at;
+    assert_int_equal(rpl_cursor_here(app.base.cursor).event.kind, VS_EV_ALLOC);
+    session_type(&app, "%");
+    assert_int_equal(rpl_cursor_here(app.base.cursor).event.kind, VS_EV_FREE);
+    session_type(&app, "%");
+    assert_int_equal(app.at, made);
+    tui_app_release(&app);
+}
+
+static void marks_stay_in_the_trace(void **state)
+{
+    char *copy = strdup(program_path("marked.db"));
+    struct tui_app app;
+
+    (void)state;
+    small_trace_write(copy);
+    session_open(&app, copy, 80, 24);
+    session_type(&app, ":goto 5<enter>mx:note x look here<enter>");
+    tui_app_release(&app);
+    session_open(&app, copy, 80, 24);
+    session_type(&app, "'x");
+    assert_int_equal(app.at, 5);
+    session_expect(&app, "look here");
+    /* in the list it can be gone to, and taken away */
+    session_type(&app, "gpB<space>");
+    assert_int_equal(app.at, 5);
+    session_expect(&app, "@5  look here  phase");
+    session_type(&app, "x");
+    session_expect_not(&app, "look here");
+    tui_app_release(&app);
+    free(copy);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(forwards_and_back_is_the_same_screen),
+        cmocka_unit_test(the_callers_of_a_line_are_walked),
+        cmocka_unit_test(jumps_lead_back_and_forward),
+        cmocka_unit_test(a_break_on_a_line_is_run_to_both_ways),
+        cmocka_unit_test(alloc_and_free_of_a_block_are_two_ends),
+        cmocka_unit_test(marks_stay_in_the_trace),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+    program_cleanup();
+    return failed;
+}

@@ -1,0 +1,248 @@
+/*
+ * tests/tui/test_trace_kinds.c - traces that are imported, small, empty, cut off, without derived tables, or still being recorded.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "store/writer.h"
+#include "tests/e2e/program.h"
+#include "tests/store/small_trace.h"
+#include "tests/tui/session.h"
+
+/* At an out-of-memory nobody knows what would have been read later. */
+static void where_the_trace_ends_nothing_is_said_of_what_comes_after(void **state)
+{
+    const char *path = program_path("oom.db");
+    struct program p = program_run("record", "sample_nets/resnet18.py", "--device", "meta",
+                                   "--batch", "64", "--capacity", "1G", "-o", path, NULL);
+    struct tui_app app;
+
+    (void)state;
+    program_release(&p);
+    session_open(&app, path, 100, 40);
+    session_type(&app, "!gb");
+    session_expect(&app, "read next not in this trace");
+    session_expect_not(&app, "need not be held");
+    session_expect_not(&app, "!");
+    session_type(&app, "gk");
+    session_expect(&app, "Out of memory: 49.0 MiB were refused");
+    session_expect_not(&app, "Alive although");
+    tui_app_release(&app);
+}
+
+/* Without a source the lines stand by their functions, and hold all that is allocated. */
+static void an_imported_trace_has_its_lines_by_function(void **state)
+{
+    const char *path = program_path("imported.db");
+    struct program p =
+        program_run("import", "tests/golden/snapshots/attention_3g.pickle.gz", "-o", path, NULL);
+    struct tui_app app;
+
+    (void)state;
+    assert_int_equal(p.status, 0);
+    program_release(&p);
+    session_open(&app, path, 100, 40);
+    session_type(&app, "gcM");
+    session_expect(&app, "none in an imported trace: bytes by function and line");
+    session_expect(&app, ".py:");
+    session_type(&app, "<enter>");
+    session_expect(&app, "held by   ");
+    session_expect(&app, "derived");
+    tui_app_release(&app);
+}
+
+/* Every view, at a few sizes, of a trace that is small and one that has no net. */
+static void every_view_can_be_drawn_of_a_small_trace(void **state)
+{
+    char *path = strdup(program_path("small.db"));
+    static const int SIZES[][2] = {{40, 10}, {80, 24}, {120, 30}, {200, 60}};
+
+    (void)state;
+    small_trace_write(path);
+    for (size_t i = 0; i < 4; i++) {
+        struct tui_app app;
+
+        session_open(&app, path, SIZES[i][0], SIZES[i][1]);
+        for (size_t v = 0; tui_view_at(v); v++) {
+            char *screen;
+
+            tui_app_view_at(&app, (int)v);
+            screen = session_screen(&app, true);
+            assert_non_null(strstr(screen, tui_view_at(v)->title));
+            free(screen);
+        }
+        tui_app_release(&app);
+    }
+    free(path);
+}
+
+/* Allocations number first … last. */
+static void allocs_write(struct sto_writer *w, uint64_t first, uint64_t last)
+{
+    struct vs_error err = VS_ERROR_INIT;
+
+    for (uint64_t i = first; i <= last; i++) {
+        struct vs_event event = {.a = i,
+                                 .b = 1000 * i,
+                                 .c = 1024 * i,
+                                 .d = i << 20,
+                                 .kind = VS_EV_ALLOC,
+                                 .aux = VS_CAT_ACTIVATION};
+
+        assert_int_equal(sto_writer_events(w, &event, 1, &err), VS_OK);
+    }
+}
+
+/* A trace of `count` events, each an allocation; the recorder was killed where it is not `complete`. */
+static void tiny_trace_write(const char *path, uint64_t count, bool complete)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct sto_writer *w;
+
+    assert_int_equal(sto_writer_open(path, NULL, &w, &err), VS_OK);
+    allocs_write(w, 1, count);
+    assert_int_equal(sto_writer_close(w, complete, &err), VS_OK);
+}
+
+static void a_recording_that_runs_is_followed(void **state)
+{
+    char *path = strdup(program_path("growing.db"));
+    struct vs_error err = VS_ERROR_INIT;
+    struct sto_writer *w;
+    struct tui_app app;
+
+    (void)state;
+    assert_int_equal(sto_writer_open(path, NULL, &w, &err), VS_OK);
+    allocs_write(w, 1, 100);
+    assert_int_equal(sto_writer_commit(w, &err), VS_OK);
+    session_open(&app, path, 80, 24);
+    app.is_following = true;
+    session_type(&app, "G");
+    session_expect(&app, "recording");
+    session_expect(&app, "100/100");
+    assert_false(tui_app_refresh(&app));
+    allocs_write(w, 101, 40000);
+    assert_int_equal(sto_writer_commit(w, &err), VS_OK);
+    /* who stood at the end goes on standing there, who did not stays */
+    assert_true(tui_app_refresh(&app));
+    session_expect(&app, "40000/40000");
+    assert_int_equal(app.window.last, 40000);
+    session_type(&app, ":goto 7<enter>");
+    allocs_write(w, 40001, 40002);
+    assert_int_equal(sto_writer_close(w, true, &err), VS_OK);
+    assert_true(tui_app_refresh(&app));
+    session_expect(&app, "7/40002");
+    session_expect_not(&app, "recording");
+    tui_app_release(&app);
+    free(path);
+}
+
+/* What a recording has got since is compared too. */
+static void a_recording_that_runs_is_compared(void **state)
+{
+    char *path = strdup(program_path("growing2.db"));
+    char *other = strdup(program_path("grown.db"));
+    struct vs_error err = VS_ERROR_INIT;
+    struct sto_writer *w;
+    struct tui_app app;
+
+    (void)state;
+    tiny_trace_write(other, 300, true);
+    assert_int_equal(sto_writer_open(path, NULL, &w, &err), VS_OK);
+    allocs_write(w, 1, 100);
+    assert_int_equal(sto_writer_commit(w, &err), VS_OK);
+    session_open_pair(&app, path, other, 80, 24);
+    app.is_following = true;
+    session_type(&app, "M");
+    session_expect(&app, "33.3 % match, only in A 0, in B 200");
+    allocs_write(w, 101, 300);
+    assert_int_equal(sto_writer_commit(w, &err), VS_OK);
+    assert_true(tui_app_refresh(&app));
+    session_expect(&app, "100.0 % match");
+    session_expect(&app, "B - A 0 B");
+    tui_app_release(&app);
+    assert_int_equal(sto_writer_close(w, true, &err), VS_OK);
+    free(path);
+    free(other);
+}
+
+static void a_trace_of_nothing_or_next_to_it_can_be_looked_at(void **state)
+{
+    static const char KEYS[] =
+        "iIsSrR][)(}{fFcCpPgp!%*#bBW+-=0vzhlHLjkGgg<enter><space>/x<enter>nNyYoO%xa";
+    char *path = strdup(program_path("tiny.db"));
+
+    (void)state;
+    for (uint64_t count = 0; count < 4; count++) {
+        struct tui_app app;
+
+        tiny_trace_write(path, count, count != 3);
+        session_open(&app, path, 120, 40);
+        for (size_t v = 0; tui_view_at(v); v++) {
+            char *screen;
+
+            tui_app_view_at(&app, (int)v);
+            session_type(&app, KEYS);
+            screen = session_screen(&app, true);
+            assert_true(*screen);
+            free(screen);
+        }
+        session_type(&app, "gt");
+        session_expect(&app, count ? "peak " : "nothing was allocated");
+        tui_app_release(&app);
+        session_open_pair(&app, path, path, 120, 40);
+        session_type(&app, "gdtttt<space><space>nNjD<enter>gDnNotjD<enter>");
+        session_type(&app, "gt");
+        if (count == 3)
+            session_expect(&app, "cut off");
+        tui_app_release(&app);
+        unlink(path);
+    }
+    free(path);
+}
+
+static void a_trace_without_its_derived_tables_shows_the_same(void **state)
+{
+    char *path = strdup(program_path("derived.db"));
+    struct tui_app app;
+    char *before;
+    char *after;
+
+    (void)state;
+    small_trace_write(path);
+    session_open(&app, path, 120, 40);
+    before = session_screen(&app, true);
+    tui_app_release(&app);
+    sql_run(path, "delete from derived");
+    session_open(&app, path, 120, 40);
+    after = session_screen(&app, true);
+    assert_string_equal(before, after);
+    tui_app_release(&app);
+    free(before);
+    free(after);
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(where_the_trace_ends_nothing_is_said_of_what_comes_after),
+        cmocka_unit_test(an_imported_trace_has_its_lines_by_function),
+        cmocka_unit_test(every_view_can_be_drawn_of_a_small_trace),
+        cmocka_unit_test(a_recording_that_runs_is_followed),
+        cmocka_unit_test(a_recording_that_runs_is_compared),
+        cmocka_unit_test(a_trace_of_nothing_or_next_to_it_can_be_looked_at),
+        cmocka_unit_test(a_trace_without_its_derived_tables_shows_the_same),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+    program_cleanup();
+    return failed;
+}
