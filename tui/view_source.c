@@ -42,6 +42,7 @@ struct call {
 /*
  * lines     list.count of them, of source_of (the trace's text)
  * current   index of the line that runs; SIZE_MAX: none
+ * near      index of the line that runs, or ran last; 0: none
  * heaviest  index of the first line with most `bytes`; SIZE_MAX: none holds any
  * vars      the variables
  * sites     where the trace carries no source: functions and lines, by bytes
@@ -60,6 +61,7 @@ struct source {
     size_t up;
     struct call call;
     size_t current;
+    size_t near;
     size_t heaviest;
     uint64_t moves;
     uint64_t at;
@@ -313,6 +315,7 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     const struct tui_run *run = tui_app_run(app);
     const char *text = rpl_trace_source_text(run->trace);
     bool is_other = s->source_of != text;
+    bool is_resized;
     struct areas areas;
 
     if (is_other)
@@ -326,6 +329,8 @@ static void sync(void *state, struct tui_app *app, int w, int h)
         s->sites.list = s->list;
         return;
     }
+    is_resized = s->list.height != (size_t)areas.code.h && areas.code.h > 0;
+    s->list.height = areas.code.h > 0 ? (size_t)areas.code.h : 1;
     if (s->moves != app->moves) {
         uint32_t line = rpl_cursor_here(run->cursor).line;
         bool has_moved = s->at != app->at || is_other;
@@ -335,13 +340,15 @@ static void sync(void *state, struct tui_app *app, int w, int h)
         lines_weigh(s, run);
         vars_make(s, run, areas.vars.h);
         s->current = line && line <= s->count ? line - 1 : SIZE_MAX;
-        s->list.height = areas.code.h > 0 ? (size_t)areas.code.h : 1;
         line = line_near(run, app->at, line);
+        s->near = line && line <= s->count ? line - 1 : 0;
         if (has_moved)
-            list_show(s, line && line <= s->count ? line - 1 : 0);
+            list_show(s, s->near);
         s->moves = app->moves;
         s->at = app->at;
     }
+    if (is_resized && s->list.at == s->near)
+        list_show(s, s->near);
     tui_list_fit(&s->list, s->count, areas.code.h);
     tui_list_fit(&s->vars.list, s->vars.count, areas.vars.h);
 }
