@@ -34,7 +34,7 @@ LIB_SRC  := $(sort $(foreach d,$(FOLDERS),$(shell find $(d) -name '*.c' ! -path 
 LIB_SRC  := $(filter-out $(INJECT_ONLY),$(LIB_SRC))
 CLI_SRC  := $(sort $(wildcard cli/*.c))
 TEST_SRC := $(sort $(shell find tests -name 'test_*.c' ! -path '*/device/cuda/*' $(if $(INJECT_SO),,! -path '*/inject/test_inject.c')))
-HELP_SRC := $(sort $(shell find tests -name '*.c' ! -name 'test_*.c' ! -path 'tests/fuzz/*' ! -path 'tests/gpu/*' ! -path '*/twin/*' ! -path '*/device/cuda/*' ! -path '*/inject/fake/*'))
+HELP_SRC := $(sort $(shell find tests -name '*.c' ! -name 'test_*.c' ! -path 'tests/fuzz/*' ! -path 'tests/gpu/*' ! -path '*/twin/*' ! -path '*/device/cuda/*' ! -path '*/fake/*'))
 BENCH_SRC:= $(sort $(wildcard bench/bench_*.c))
 BENCH_OBJ:= $(patsubst %.c,$(B)/%.o,$(filter-out $(BENCH_SRC),$(wildcard bench/*.c)))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
@@ -165,6 +165,13 @@ $(B)/fake/programs: $(B)/fake/programs.o $(B)/fake/libcuda.so.1
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -rdynamic -o $@ $^ -ldl
 $(B)/tests/tracer/inject/test_inject: $(FAKE)
+# And a library of NVIDIA's management, which needs no header of theirs.
+FAKE_NVML := $(B)/fake/libnvidia-ml.so.1
+$(FAKE_NVML): tests/tracer/nvml/fake/fake_nvml.c tracer/nvml/nvml_api.h tracer/nvml/nvml_api.def
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fsanitize%,$(CFLAGS)) -fPIC -shared -Wl,-soname,$(@F) -o $@ $<
+$(B)/tests/tracer/nvml/test_smi $(B)/tests/e2e/test_account: $(FAKE_NVML)
 SQLITE_STATIC = $(if $(filter /%,$(shell $(CC) -print-file-name=libsqlite3.a)),-l:libsqlite3.a,-lsqlite3)
 
 # The CUDA device, a plug-in: `make cuda` builds it where there is a toolkit. Nothing else needs one. PTX of the oldest architecture is
@@ -246,7 +253,7 @@ $(B)/tests/gpu/plain: tests/gpu/plain.cu
 	$(Q)mkdir -p $(@D)
 	$(Q)$(NVCC) -std=c++17 -O2 -cudart static $(CUDA_GEN) -o $@ $<
 TESTS += $(B)/tests/gpu/test_gpu_copy $(B)/tests/gpu/test_gpu_index
-$(B)/tests/gpu/test_run: $(GPU_CHECK)
+$(B)/tests/gpu/test_run: $(GPU_CHECK) $(B)/tests/gpu/test_gpu_copy $(B)/tests/gpu/test_gpu_index $(TWIN_SO)
 gpu-tests: $(GPU_TESTS) $(GPU_CHECK) $(if $(NVCC),$(B)/tests/gpu/plain) ## build what tests/gpu/run.sh runs beside the program and the plug-in
 
 

@@ -16,6 +16,7 @@
 #include "base/bytes.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "cli/account.h"
 #include "cli/cmds.h"
 #include "cli/netfile.h"
 #include "cli/progress.h"
@@ -91,6 +92,7 @@ struct plan {
     bool has_gpu; /* gpu is open */
     struct eng_device gpu;
     struct cli_watch watch;
+    struct cli_account account;
     uint64_t capacity;
     uint64_t seed;
 };
@@ -101,7 +103,7 @@ struct plan {
  * state  the last thing that was heard of it
  */
 struct recording {
-    const struct plan *plan;
+    struct plan *plan;
     struct trc_recorder *rec;
     struct cli_progress progress;
     struct cli_progress_state state;
@@ -133,8 +135,11 @@ static enum vs_status device_choose(const char *device, struct plan *plan, struc
                        "record: --device cannot be `%s`; legal: auto, cpu, cuda, meta", device);
     if (!is_auto && strcmp(device, "cuda") != 0)
         return VS_OK;
+    cli_account_before(&plan->account);
     st = eng_device_open("cuda", &plan->gpu, &reason);
     plan->has_gpu = st == VS_OK;
+    if (plan->has_gpu)
+        cli_account_ready(&plan->account, &plan->gpu);
     if (plan->has_gpu || is_auto)
         return VS_OK;
     *err = reason;
@@ -248,6 +253,8 @@ static bool on_progress(void *user, const struct lang_progress *progress)
         .events = stats.events,
     };
     cli_progress_show(&recording->progress, state);
+    if (progress->step + 1 == progress->steps)
+        cli_account_end(&recording->plan->account, stats.events);
     return !interrupted && !stats.failed; /* what cannot be written is not worth computing */
 }
 
@@ -363,6 +370,7 @@ static enum vs_status record(struct plan *plan, const struct cli_netfile *net, s
     if (st == VS_OK || st == VS_E_OOM || st == VS_E_STOPPED)
         warn_refused(&result);
     cli_watch_stop(&plan->watch, recording.rec);
+    cli_account_write(&plan->account, recording.rec);
     recorder_end(recording.rec, &result, st);
     trc_recorder_stats(recording.rec, &stats);
     closed = trc_recorder_close(recording.rec, st == VS_OK || st == VS_E_OOM, &close_err);
@@ -468,6 +476,7 @@ static int net_run(const struct cli_args *args)
     else
         status = show(&plan, false);
     cli_watch_close(&plan.watch);
+    cli_account_release(&plan.account);
     if (plan.has_gpu)
         plan.gpu.close();
     cli_netfile_release(&net);

@@ -57,6 +57,7 @@ _vramscope_options()
     sql) echo "--json --help" ;;
     toggles) echo "--json --help" ;;
     ops) echo "--json --help" ;;
+    smi) echo "--json --help" ;;
     esac
 }
 
@@ -72,7 +73,7 @@ _vramscope()
         prev=${COMP_WORDS[at - 2]}
     fi
     if [ "$at" -eq 1 ]; then
-        words="record import report tui whatif diff check export match sql toggles ops --help --version"
+        words="record import report tui whatif diff check export match sql toggles ops smi --help --version"
     elif [ "$prev" = --set ] || [ "$prev" = -s ]; then
         compopt -o nospace 2>/dev/null
         words=$(_vramscope_toggles '' =)

@@ -37,6 +37,7 @@ complete -c vramscope -n __fish_use_subcommand -f -a match -d 'Hold a net agains
 complete -c vramscope -n __fish_use_subcommand -f -a sql -d 'Ask a trace in SQL, where the sqlite3 shell is not at hand'
 complete -c vramscope -n __fish_use_subcommand -f -a toggles -d 'List the toggles: ways to train that change memory, and what each costs'
 complete -c vramscope -n __fish_use_subcommand -f -a ops -d 'List the ops a net file may use, and what autograd saves for each'
+complete -c vramscope -n __fish_use_subcommand -f -a smi -d 'What the driver says of every GPU\'s memory, and which processes have it'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -s o -l out -r -d 'the trace to write (default trace.db)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -s f -l force -d 'replace the trace if it exists'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l device -x -a 'auto cpu meta' -d 'cpu: real arithmetic; cuda: the same on the GPU; meta: shapes and lifetimes only, no losses; auto: cuda where a GPU answers, else cpu (default)'
@@ -132,4 +133,5 @@ complete -c vramscope -n '__fish_seen_subcommand_from match' -l workspace -x -a 
 complete -c vramscope -n '__fish_seen_subcommand_from sql' -l json -d 'print an array with an object a row'
 complete -c vramscope -n '__fish_seen_subcommand_from toggles' -l json -d 'print JSON'
 complete -c vramscope -n '__fish_seen_subcommand_from ops' -l json -d 'print JSON'
+complete -c vramscope -n '__fish_seen_subcommand_from smi' -l json -d 'print JSON; docs/json.md lists the fields'
 complete -c vramscope -s h -l help -d 'what it does and takes'

@@ -114,6 +114,8 @@ enum vs_status rpl_report_fill(struct rpl_report *out, struct rpl_trace *trace, 
         st = kept_fill(out, err);
     if (!st)
         st = leak_fill(out, err);
+    if (!st)
+        st = rpl_account_fill(&out->account, trace, &out->sum, err);
     return st;
 }
 

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "replay/account.h"
 #include "replay/kept.h"
 #include "replay/leak.h"
 #include "replay/makers.h"
@@ -32,6 +33,7 @@
  * largest   largest_count blocks alive at `at`, the largest first
  * is_future_unknown  the recording ends there or was imported, so nothing can be said about what is read again, and `kept` is empty
  * work      what a GPU did, where that was measured; see replay/work.h
+ * account   why nvidia-smi says what it says
  * kept_why  one for each of kept.items; leak_why: of leak.blocks, at leak.at
  */
 struct rpl_report {
@@ -50,11 +52,13 @@ struct rpl_report {
     struct rpl_leak leak;
     struct rpl_why *leak_why;
     struct rpl_work work;
+    struct rpl_account account;
 };
 
 /*
  * Make the report; `top` is how many of the largest tensors to look at. Zero-initialise `out`; release it also after a failure.
- * Reads the trace seven times, and once more where a GPU was watched. Errors: those of reading it.
+ * Reads the trace seven times, and once more each where a GPU was watched and where it has the
+ * driver's account. Errors: those of reading it.
  */
 VS_MUST_USE enum vs_status rpl_report_fill(struct rpl_report *out, struct rpl_trace *trace,
                                            size_t top, struct vs_error *err);

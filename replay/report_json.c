@@ -447,6 +447,7 @@ void rpl_report_json(const struct rpl_report *report, struct vs_text *out)
     bound_json(report, &json);
     shortages_json(report, &json);
     fit_json(report, &json);
+    rpl_account_json(&report->account, &json);
     oom_json(report, &json);
     steps_json(sum, &json);
     saved_json(report->trace, &sum->saved, &json);

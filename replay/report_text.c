@@ -531,6 +531,7 @@ void rpl_report_text(const struct rpl_report *report, const char *name, struct v
     else
         add_peak(report, out);
     add_fit(report, out);
+    rpl_account_text(&report->account, out);
     if (!report->sum.peak.allocated) {
         vs_text_add(out, "\nNothing was allocated.\n");
         return;

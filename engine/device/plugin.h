@@ -17,15 +17,16 @@
 #include "engine/device/kernels.h"
 
 /* Changes with every change of struct eng_device, struct eng_kernels or struct eng_alloc_driver. */
-#define ENG_PLUGIN_VERSION 3
+#define ENG_PLUGIN_VERSION 4
 
-/* versions as CUDA writes them: 13000 is 13.0; bytes free before anything was allocated */
+/* versions as CUDA writes them: 13000 is 13.0; bytes free before anything was allocated; pci: domain, bus, device, -1 where unknown */
 struct eng_device_info {
     char name[128];
     int capability; /* 90: 9.0 */
     int processors;
     int driver_version;
     int runtime_version;
+    int pci[3];
     uint64_t total_bytes;
     uint64_t free_bytes;
 };

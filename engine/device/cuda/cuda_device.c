@@ -503,6 +503,9 @@ static enum vs_status look_at_device(struct eng_device_info *info, struct vs_err
         return refuse(err, "opening the GPU", st);
     memcpy(info->name, prop.name, sizeof(info->name) - 1);
     info->capability = prop.major * 10 + prop.minor;
+    info->pci[0] = prop.pciDomainID;
+    info->pci[1] = prop.pciBusID;
+    info->pci[2] = prop.pciDeviceID;
     info->processors = prop.multiProcessorCount;
     info->free_bytes = free_bytes;
     info->total_bytes = total_bytes;

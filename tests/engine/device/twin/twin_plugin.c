@@ -144,6 +144,8 @@ static enum vs_status open_twin(const struct eng_kernels *host, struct eng_devic
                                             .mem_info = mem_info};
     strcpy(out->info.name, "a GPU made of host memory");
     out->info.capability = TWIN_CAPABILITY;
+    for (int i = 0; i < 3; i++)
+        out->info.pci[i] = -1;
     out->info.total_bytes = TOTAL;
     out->info.free_bytes = TOTAL;
     out->watch = watch;
