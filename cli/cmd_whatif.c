@@ -144,7 +144,7 @@ static void ask_each(struct session *s, each_fn *each, void *user)
 {
     char value[VS_TOGGLE_VALUE_MAX];
 
-    if (rpl_trace_is_imported(s->trace)) {
+    if (rpl_trace_is_imported(s->trace) && !rpl_trace_is_program(s->trace)) {
         ask_each_conf(s, each, user);
         return;
     }

@@ -111,7 +111,8 @@ static void add_partial(const struct rpl_trace *trace, struct vs_text *out)
 static void add_head(const struct rpl_report *report, const char *name, struct vs_text *out)
 {
     struct rpl_trace *trace = report->trace;
-    const char *net = rpl_trace_source_name(trace);
+    const char *net = rpl_trace_is_program(trace) ? rpl_trace_meta(trace, "source_name")
+                                                  : rpl_trace_source_name(trace);
     const char *device = rpl_trace_meta(trace, "device");
     size_t given = 0;
 
@@ -408,8 +409,10 @@ static void add_kept(const struct rpl_report *report, struct vs_text *out)
     const struct rpl_kept_list *kept = &report->kept;
 
     if (rpl_trace_is_imported(report->trace)) {
-        vs_text_add(out, "\nWhat is kept past its last use cannot be told: a snapshot does not say "
-                         "what was read, or who holds what.\n");
+        vs_text_addf(out,
+                     "\nWhat is kept past its last use cannot be told: %s does not say what was "
+                     "read, or who holds what.\n",
+                     rpl_trace_is_program(report->trace) ? "the driver" : "a snapshot");
         return;
     }
     if (report->is_future_unknown) {

@@ -307,11 +307,21 @@ const char *rpl_trace_source_name(const struct rpl_trace *trace)
                                                   : NULL;
 }
 
-bool rpl_trace_is_imported(const struct rpl_trace *trace)
+static bool kind_is(const struct rpl_trace *trace, const char *word)
 {
     const char *kind = rpl_trace_meta(trace, "source_kind");
 
-    return kind && strcmp(kind, "imported") == 0;
+    return kind && strcmp(kind, word) == 0;
+}
+
+bool rpl_trace_is_imported(const struct rpl_trace *trace)
+{
+    return kind_is(trace, "imported") || rpl_trace_is_program(trace);
+}
+
+bool rpl_trace_is_program(const struct rpl_trace *trace)
+{
+    return kind_is(trace, "program");
 }
 
 const char *rpl_trace_source_text(const struct rpl_trace *trace)

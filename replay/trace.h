@@ -102,6 +102,8 @@ const char *rpl_trace_source_name(const struct rpl_trace *trace);
 const char *rpl_trace_source_text(const struct rpl_trace *trace);
 /* Was it made of what another program recorded? Then nobody knows who held a block, who read it, and what autograd saved. */
 bool rpl_trace_is_imported(const struct rpl_trace *trace);
+/* Is it one of those, of what a program asked the driver for? Then no allocator's requests are known either, and nothing can be tried on it. */
+bool rpl_trace_is_program(const struct rpl_trace *trace);
 /*
  * A trace of several devices is looked at as if it had one: that of `PATH@N`, else the one with the most events. How many there are (0: one,
  * which has no name of its own), the number of device `i`, and which one is looked at.

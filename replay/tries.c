@@ -392,7 +392,7 @@ enum vs_status rpl_tries_fill(struct rpl_tries *out, struct rpl_trace *base,
     const bool has_net = rpl_trace_source_text(base) != NULL;
     enum vs_status st;
 
-    if (!has_net && !rpl_trace_is_imported(base))
+    if (!has_net && (!rpl_trace_is_imported(base) || rpl_trace_is_program(base)))
         return vs_fail(err, VS_E_UNSUPPORTED,
                        "this trace carries no net, so no toggle can be tried on it; record the net "
                        "itself to ask what if");

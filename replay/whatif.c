@@ -328,7 +328,7 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
     memset(&result, 0, sizeof(result));
     settings.file_name = rpl_trace_source_name(base);
     settings.text = rpl_trace_source_text(base);
-    if (!settings.text && !rpl_trace_is_imported(base))
+    if (!settings.text && (!rpl_trace_is_imported(base) || rpl_trace_is_program(base)))
         return vs_fail(err, VS_E_UNSUPPORTED,
                        "this trace carries no net, so no toggle can be tried on it; record the net "
                        "itself to ask what if");

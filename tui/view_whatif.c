@@ -177,6 +177,11 @@ static void answer_make(struct whatif *s, const struct tui_app *app)
         add_rest(page, app);
         if (change->refused)
             add_all_refused(page, change->refused, s->w - 2);
+    } else if (rpl_trace_is_program(app->base.trace)) {
+        tui_page_wrap(page, s->w - 2, 0, TUI_DIM,
+                      "This trace carries no net: it is what a program asked the driver for, and "
+                      "what it would ask for otherwise nobody can tell. Record the net itself to "
+                      "ask what if.");
     } else if (!rpl_trace_source_text(app->base.trace)) {
         tui_page_wrap(
             page, s->w - 2, 0, TUI_DIM,

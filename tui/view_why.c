@@ -63,7 +63,7 @@ static void add_place(struct tui_page *page, const struct tui_run *run, const ch
 }
 
 /* A snapshot does not say who holds what; of some categories it follows. */
-static const char *holder_by_category(enum vs_category category)
+static const char *holder_by_category(const struct rpl_trace *trace, enum vs_category category)
 {
     switch (category) {
     case VS_CAT_PARAMETER:
@@ -86,7 +86,8 @@ static const char *holder_by_category(enum vs_category category)
     case VS_CATEGORY_COUNT:
         break;
     }
-    return "nobody knows: a snapshot does not say";
+    return rpl_trace_is_program(trace) ? "nobody knows: the driver is not told"
+                                       : "nobody knows: a snapshot does not say";
 }
 
 static void add_holders(struct tui_page *page, const struct tui_run *run, const struct rpl_why *why)
@@ -95,7 +96,7 @@ static void add_holders(struct tui_page *page, const struct tui_run *run, const 
 
     if (rpl_trace_is_imported(run->trace))
         tui_page_add(page, TUI_DIM, "held by   %s",
-                     holder_by_category((enum vs_category)why->block.category));
+                     holder_by_category(run->trace, (enum vs_category)why->block.category));
     else if (!why->holder_count)
         tui_page_add(page, TUI_DIM, "held by   %s",
                      why->block.category == VS_CAT_WORKSPACE

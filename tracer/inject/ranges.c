@@ -172,9 +172,15 @@ void inj_range_end(uint64_t id)
     inj_unlock(INJ_LOCK_RANGES);
 }
 
+/* A step has its number in the trace, and what is called like a phase is one: neither is part of a path, so that paths come again in every step. */
 static void range_add(struct vs_text *path, const struct range *range)
 {
-    vs_text_addf(path, "%s%s%s%s", path->len ? "/" : "", range->domain ? range->domain : "",
+    bool is_step;
+    const enum vs_phase phase = inj_range_phase(range->name, &is_step);
+
+    if (is_step || (phase != VS_PHASE_COUNT && strcasecmp(range->name, vs_phase_name(phase)) == 0))
+        return;
+    vs_text_addf(path, "%s%s%s%s", path->len ? "." : "", range->domain ? range->domain : "",
                  range->domain ? ":" : "", range->name);
 }
 

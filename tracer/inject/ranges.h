@@ -23,7 +23,8 @@ uint64_t inj_range_start(const char *domain, const char *name);
 void inj_range_end(uint64_t id);
 
 /*
- * The path of the ranges that are open now for this thread: the last one of the process, then its own. "" outside of all. Good until the
+ * The path of the ranges that are open now for this thread, with dots between: the last one of the process, then its own, without those that
+ * only say a step or a phase. "" outside of all. Good until the
  * thread's next call of a function here.
  */
 const char *inj_range_path(void);

@@ -373,13 +373,43 @@ static void ranges_are_steps_phases_and_modules(void **state)
     text_is(run->trace,
             "SELECT group_concat(size || ' ' || step || ' ' || phase || ' ' || module, '; ') "
             "FROM (SELECT * FROM event WHERE kind = 'alloc' AND step < 1 ORDER BY seq)",
-            "1000 -1 setup before; 2000 0 forward epoch 0/step 0/forward/mine:loading; "
-            "3000 0 forward epoch 0/step 0/mine:loading; 4000 0 backward epoch 0/step 0/backward");
+            "1000 -1 setup before; 2000 0 forward epoch 0.mine:loading; "
+            "3000 0 forward epoch 0.mine:loading; 4000 0 backward epoch 0");
     asked(run->trace, "SELECT count(*) FROM step", 3);
     asked(run->trace, "SELECT allocated_peak FROM phase_stat WHERE step = 1 AND phase = 4",
           1000 + 2 * 9000 + 5000);
     text_is(run->trace,
             "SELECT coalesce(module, '') FROM event WHERE size = 5000 AND kind = 'alloc'", "");
+}
+
+static void the_trace_is_one_as_any_other_without_a_net(void **state)
+{
+    const struct run *run = run_word("basic", NULL);
+    struct program p = program_run("report", run->trace, NULL);
+
+    (void)state;
+    assert_int_equal(p.status, 0);
+    assert_non_null(strstr(p.out, "programs on cuda, 8 events"));
+    assert_non_null(strstr(p.out, "programs!program_allocates"));
+    assert_non_null(strstr(p.out, "the driver does not say what was read"));
+    assert_null(strstr(p.out, "parameters"));
+    program_release(&p);
+    p = program_run("whatif", run->trace, "--each", NULL);
+    assert_int_equal(p.status, 1);
+    assert_non_null(strstr(p.err, "this trace carries no net"));
+    program_release(&p);
+    p = program_run("whatif", run->trace, "--set", "alloc-conf=expandable_segments:True", NULL);
+    assert_int_equal(p.status, 1);
+    assert_non_null(strstr(p.err, "this trace carries no net"));
+    program_release(&p);
+    p = program_run("tui", run->trace, "--size", "160x48", "--keys", "gw", "--dump", NULL);
+    assert_int_equal(p.status, 0);
+    assert_non_null(strstr(p.out, "asked the driver for, and what it would ask for"));
+    program_release(&p);
+    p = program_run("diff", run->trace, run->trace, "--json", NULL);
+    assert_int_equal(p.status, 0);
+    assert_int_equal(json_int(p.out, "$.delta_allocated"), 0);
+    program_release(&p);
 }
 
 /* ---- how processes begin and end ---- */
@@ -640,6 +670,7 @@ int main(void)
         cmocka_unit_test(a_reset_frees_what_was_in_the_context),
         cmocka_unit_test(each_device_has_a_trace),
         cmocka_unit_test(ranges_are_steps_phases_and_modules),
+        cmocka_unit_test(the_trace_is_one_as_any_other_without_a_net),
         cmocka_unit_test(a_forked_child_has_a_trace_of_its_own),
         cmocka_unit_test(children_may_be_forked_while_threads_allocate),
         cmocka_unit_test(a_program_that_is_executed_has_a_trace_of_its_own),
