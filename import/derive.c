@@ -26,6 +26,7 @@ struct deriving {
     struct imp_modules modules;
     struct imp_steps steps;
     uint32_t *funcs; /* by stack: the string of its function, and one; 0: not made yet */
+    uint32_t last_op, last_op_string; /* of the list, of the import: mostly the next is the same */
 };
 
 /* ---- places ---- */
@@ -46,6 +47,15 @@ static uint32_t func_of(struct deriving *d, const struct vs_mem_event *event)
     if (event->stack)
         d->funcs[event->stack - 1] = id + 1;
     return id;
+}
+
+static uint32_t op_of(struct deriving *d, const struct vs_mem_event *event)
+{
+    if (event->op != d->last_op) {
+        d->last_op = event->op;
+        d->last_op_string = imp_string(d->import, vs_memlist_text(d->list, event->op));
+    }
+    return d->last_op_string;
 }
 
 static uint32_t place_id(struct imp_import *import, const struct vs_place *place)
@@ -71,8 +81,7 @@ static uint32_t place_of(struct deriving *d, size_t at)
                                    .module = d->modules.paths[at],
                                    .func = func_of(d, event),
                                    .line = event->line,
-                                   .op =
-                                       imp_string(d->import, vs_memlist_text(d->list, event->op))};
+                                   .op = op_of(d, event)};
 
     return place_id(d->import, &place);
 }

@@ -143,7 +143,7 @@ static uint32_t shifted(uint32_t id, uint32_t by)
     return id ? id + by : 0;
 }
 
-/* The events are shifted where they are: an import is written once. */
+/* Events and places are shifted where they are: an import is written once. */
 static enum vs_status one_write(struct imp_import *import, const struct vs_memlist *list,
                                 const char *name, struct target *t, struct vs_error *err)
 {
@@ -154,14 +154,15 @@ static enum vs_status one_write(struct imp_import *import, const struct vs_memli
         st = meta_write(import, list, name, t, err);
     for (size_t i = 0; i < import->string_count && !st; i++)
         st = sto_writer_string(t->w, t->strings + (uint32_t)i + 1, import->strings[i], err);
-    for (size_t i = 0; i < import->place_count && !st; i++) {
-        struct vs_place place = import->places[i];
+    for (size_t i = 0; i < import->place_count; i++) {
+        struct vs_place *place = &import->places[i];
 
-        place.module = shifted(place.module, t->strings);
-        place.func = shifted(place.func, t->strings);
-        place.op = shifted(place.op, t->strings);
-        st = sto_writer_place(t->w, t->places + (uint32_t)i + 1, &place, err);
+        place->module = shifted(place->module, t->strings);
+        place->func = shifted(place->func, t->strings);
+        place->op = shifted(place->op, t->strings);
     }
+    if (!st)
+        st = sto_writer_places(t->w, t->places + 1, import->places, import->place_count, err);
     if (t->suffix[0])
         events_shift(import->events, import->event_count, t);
     if (!st && import->event_count)

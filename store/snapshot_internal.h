@@ -96,14 +96,6 @@ static inline bool sto_reading_get_uint(const struct sto_reading *r, struct sto_
     return !sto_reading_get(r, v, key, &found) || sto_value_int(r->p, found, out);
 }
 
-static inline bool sto_reading_must_uint(const struct sto_reading *r, struct sto_value v,
-                                         enum sto_snapshot_key key, uint64_t *out)
-{
-    struct sto_value found;
-
-    return sto_reading_get(r, v, key, &found) && sto_value_int(r->p, found, out);
-}
-
 /* Sizes and times are from 0 to 2^63 - 1; addresses and streams may be written as negative. */
 static inline bool sto_is_count(uint64_t n)
 {

@@ -104,44 +104,55 @@ static enum vs_status block_read(struct sto_reading *r, struct sto_value v)
     return VS_OK;
 }
 
-static bool pool_read(const struct sto_reading *r, struct sto_value v, struct vs_mem_segment *out)
+static bool pool_read(const struct sto_reading *r, const struct sto_fields *row,
+                      struct vs_mem_segment *out)
 {
-    struct sto_value pool;
+    const struct sto_value pool = row->at[KEY_POOL_ID];
 
-    if (!sto_reading_get(r, v, KEY_POOL_ID, &pool))
+    if (!sto_fields_has(row, KEY_POOL_ID))
         return true;
     return sto_value_count(r->p, pool) == 2 &&
            sto_value_int(r->p, sto_value_at(r->p, pool, 0), &out->pool_graph) &&
            sto_value_int(r->p, sto_value_at(r->p, pool, 1), &out->pool_user);
 }
 
-static enum vs_status segment_read(struct sto_reading *r, struct sto_value v)
+static enum vs_status blocks_read(struct sto_reading *r, const struct sto_fields *row)
+{
+    const struct sto_value blocks = row->at[KEY_BLOCKS];
+    size_t count;
+    enum vs_status st = VS_OK;
+
+    if (!sto_fields_has(row, KEY_BLOCKS) || sto_value_type(blocks) != STO_LIST)
+        return sto_reading_wrong(r, "a segment", KEY_BLOCKS);
+    count = sto_value_count(r->p, blocks);
+    for (size_t i = 0; i < count && !st; i++)
+        st = block_read(r, sto_value_at(r->p, blocks, i));
+    return st;
+}
+
+static enum vs_status segment_read(struct sto_reading *r, const struct sto_fields *row)
 {
     struct vs_mem_segment *segment = vs_memlist_add_segment(r->list);
-    struct sto_value found;
     enum vs_status st = sto_reading_take(r);
 
     if (st)
         return st;
-    if (!sto_reading_must_uint(r, v, KEY_ADDRESS, &segment->address))
+    if (!sto_fields_has(row, KEY_ADDRESS) ||
+        !sto_fields_uint(r, row, KEY_ADDRESS, &segment->address))
         return sto_reading_wrong(r, "a segment", KEY_ADDRESS);
-    if (!sto_reading_must_uint(r, v, KEY_TOTAL_SIZE, &segment->bytes) ||
-        !sto_is_count(segment->bytes))
+    if (!sto_fields_has(row, KEY_TOTAL_SIZE) ||
+        !sto_fields_uint(r, row, KEY_TOTAL_SIZE, &segment->bytes) || !sto_is_count(segment->bytes))
         return sto_reading_wrong(r, "a segment", KEY_TOTAL_SIZE);
-    if (!sto_reading_get_uint(r, v, KEY_STREAM, &segment->stream))
+    if (!sto_fields_uint(r, row, KEY_STREAM, &segment->stream))
         return sto_reading_wrong(r, "a segment", KEY_STREAM);
-    if (!pool_read(r, v, segment))
+    if (!pool_read(r, row, segment))
         return sto_reading_wrong(r, "a segment", KEY_POOL_ID);
-    segment->is_small =
-        sto_reading_get(r, v, KEY_SEGMENT_TYPE, &found) && sto_value_is_text(r->p, found, "small");
-    if (sto_reading_get(r, v, KEY_EXPANDABLE, &found) &&
-        !sto_value_bool(found, &segment->is_expandable))
+    segment->is_small = sto_fields_has(row, KEY_SEGMENT_TYPE) &&
+                        sto_value_is_text(r->p, row->at[KEY_SEGMENT_TYPE], "small");
+    if (sto_fields_has(row, KEY_EXPANDABLE) &&
+        !sto_value_bool(row->at[KEY_EXPANDABLE], &segment->is_expandable))
         return sto_reading_wrong(r, "a segment", KEY_EXPANDABLE);
-    if (!sto_reading_get_list(r, v, KEY_BLOCKS, &found))
-        return sto_reading_wrong(r, "a segment", KEY_BLOCKS);
-    for (size_t i = 0; i < sto_value_count(r->p, found) && !st; i++)
-        st = block_read(r, sto_value_at(r->p, found, i));
-    return st;
+    return blocks_read(r, row);
 }
 
 uint64_t sto_segment_device(const struct sto_reading *r, struct sto_value segment)
@@ -164,10 +175,14 @@ enum vs_status sto_segments_read(struct sto_reading *r)
     enum vs_status st = VS_OK;
 
     for (size_t i = 0; i < sto_value_count(r->p, r->segments) && !st; i++) {
-        struct sto_value segment = sto_value_at(r->p, r->segments, i);
+        struct sto_fields row;
+        uint64_t device = 0;
 
-        if ((int64_t)sto_segment_device(r, segment) == r->device)
-            st = segment_read(r, segment);
+        row.has = sto_value_row(r->p, sto_value_at(r->p, r->segments, i), r->columns, row.at);
+        if (!sto_fields_uint(r, &row, KEY_DEVICE, &device))
+            device = 0;
+        if ((int64_t)device == r->device)
+            st = segment_read(r, &row);
         if (st)
             vs_error_prefix(r->err, "segment %zu", i);
     }

@@ -1,7 +1,7 @@
 /*
  * store/writer_internal.h - the connection of a writer, for the other files of store/ that write beside the events.
  *
- * For:            store/work.c.
+ * For:            store/work.c, store/writer_places.c.
  * Must not know:  events.
  * Invariant:      the transaction that the writer has open stays open; a failure is the writer's.
  */

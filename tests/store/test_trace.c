@@ -310,11 +310,35 @@ static void names_that_sqlite_reads_otherwise_are_names_of_files(void **state)
     assert_int_equal(chdir(old), 0);
 }
 
+static void places_given_together_come_back_one_by_one(void **state)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_place places[100];
+    struct sto_writer *w;
+    struct sto_reader *r;
+    char path[4096];
+
+    for (uint32_t i = 0; i < 100; i++)
+        places[i] = (struct vs_place){i % 7, i, 2 * i, UINT32_MAX - i, 3 * i};
+    w = writer_open(trace_path(state, "places.db", path, sizeof(path)));
+    ok(sto_writer_place(w, 1, &places[0], &err), &err);
+    ok(sto_writer_places(w, 2, &places[1], 98, &err), &err);
+    ok(sto_writer_places(w, 100, &places[99], 1, &err), &err);
+    ok(sto_writer_places(w, 101, places, 0, &err), &err);
+    ok(sto_writer_close(w, true, &err), &err);
+    r = reader_open(path);
+    assert_int_equal(sto_reader_place_count(r), 100);
+    for (uint32_t i = 0; i < 100; i++)
+        assert_memory_equal(sto_reader_place(r, i + 1), &places[i], sizeof(places[i]));
+    sto_reader_close(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wild_events_come_back_by_any_range),
         cmocka_unit_test(everything_but_events_comes_back),
+        cmocka_unit_test(places_given_together_come_back_one_by_one),
         cmocka_unit_test(steps_and_phases_are_kept_from_the_events),
         cmocka_unit_test(names_that_sqlite_reads_otherwise_are_names_of_files),
         cmocka_unit_test(a_reader_keeps_what_it_saw_while_the_writer_goes_on),
