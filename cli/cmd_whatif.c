@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "cli/cmds.h"
+#include "replay/cost.h"
 #include "replay/report.h"
 #include "replay/tries.h"
 #include "replay/whatif.h"
@@ -38,16 +39,18 @@ struct answer {
     bool failed;
     struct vs_error err;
     struct rpl_summary sum;
+    struct rpl_cost cost;
     char *refused;
     char *idle;
     double milliseconds;
 };
 
-/* trace: as recorded; memory: of the last what-if; set: of --set; capacity: of --capacity, or as recorded. */
+/* trace: as recorded, costs: its times; memory: of the last what-if; set: of --set; capacity: of --capacity, or as recorded. */
 struct session {
     struct rpl_trace *trace;
     struct rpl_trace *memory;
     struct rpl_summary baseline;
+    struct rpl_costs *costs;
     struct vs_toggles set;
     uint64_t capacity;
     struct answer *answers;
@@ -75,7 +78,8 @@ static struct answer *ask(struct session *s, const struct vs_toggles *set, const
     memset(answer, 0, sizeof(*answer));
     answer->label = vs_strdup(label);
     answer->failed = rpl_whatif_run_on(s->trace, set, s->capacity, s->memory, &answer->err) ||
-                     rpl_summary_fill(&answer->sum, s->memory, &answer->err);
+                     rpl_summary_fill(&answer->sum, s->memory, &answer->err) ||
+                     rpl_cost_fill(s->costs, s->memory, &answer->cost, &answer->err);
     answer->milliseconds = now_ms() - start;
     refused = answer->failed ? NULL : rpl_trace_meta(s->memory, "refused");
     answer->refused = refused ? vs_strdup(refused) : NULL;
@@ -164,6 +168,23 @@ static int64_t delta_of(const struct session *s, const struct answer *answer)
 
 /* ---- JSON ---- */
 
+/* All a step. */
+static void cost_json(const struct rpl_cost *cost, struct vs_json *json)
+{
+    vs_json_key(json, "gpu_cost");
+    if (!cost->is_measured) {
+        vs_json_null(json);
+        return;
+    }
+    vs_json_object_flat(json);
+    vs_json_put_double(json, "recompute_ns", cost->rerun_ns);
+    vs_json_put_double(json, "first_ns", cost->first_ns);
+    vs_json_put_double(json, "share", rpl_cost_share(cost));
+    vs_json_put_double(json, "recomputed_ops", cost->rerun_ops);
+    vs_json_put_double(json, "unmeasured_ops", cost->unmeasured);
+    vs_json_end(json);
+}
+
 static void answer_json(const struct session *s, const struct answer *answer, struct vs_json *json)
 {
     if (answer->failed) {
@@ -176,6 +197,7 @@ static void answer_json(const struct session *s, const struct answer *answer, st
     vs_json_put_bool(json, "out_of_memory", answer->sum.oom.event != 0);
     vs_json_put_uint(json, "recompute_flops", answer->sum.recompute_flops);
     vs_json_put_uint(json, "total_flops", answer->sum.flops);
+    cost_json(&answer->cost, json);
     vs_json_put_uint(json, "events", answer->sum.events);
     vs_json_put_double(json, "milliseconds", answer->milliseconds);
     vs_json_put_string(json, "refused", answer->refused);
@@ -245,6 +267,29 @@ static void add_arithmetic(const struct answer *answer, struct vs_text *out)
         vs_text_addf(out, "arithmetic: %.3g GFLOP, nothing done twice\n", (double)sum->flops / 1e9);
 }
 
+/* By the times of their first runs; nothing where none were recorded. */
+static void add_time(const struct session *s, const struct answer *answer, struct vs_text *out)
+{
+    const struct rpl_cost *cost = &answer->cost;
+    const char *why = rpl_trace_meta(s->trace, "cupti");
+
+    if (!answer->sum.recompute_flops)
+        return;
+    if (!cost->is_measured) {
+        if (why)
+            vs_text_addf(out, "time of that on the GPU: not known: the recording has none (%s)\n",
+                         why);
+        return;
+    }
+    vs_text_addf(out,
+                 "time of that on the GPU: %.3f ms a step more to %.3f (%.1f %% of both), as "
+                 "recorded of the first runs\n",
+                 cost->rerun_ns / 1e6, cost->first_ns / 1e6, 100.0 * rpl_cost_share(cost));
+    if (cost->unmeasured > 0)
+        vs_text_addf(out, "  without %.3g of the %.3g ops: not recorded at these sizes\n",
+                     cost->unmeasured, cost->rerun_ops);
+}
+
 static void add_refused(const struct answer *answer, struct vs_text *out)
 {
     const char *line = answer->refused;
@@ -284,6 +329,7 @@ static void add_answer(const struct session *s, const struct answer *answer, str
     vs_text_add(out, "\n");
     if (!rpl_trace_is_imported(s->trace))
         add_arithmetic(answer, out);
+    add_time(s, answer, out);
     add_refused(answer, out);
     vs_text_addf(out, "%s events in %.1f ms\n", vs_bytes_exact_text(answer->sum.events, events),
                  answer->milliseconds);
@@ -303,13 +349,14 @@ static int by_peak(const void *a, const void *b)
 
 static void add_each(const struct session *s, struct vs_text *out)
 {
+    bool is_measured = s->answer_count && s->answers[0].cost.is_measured;
     char a[VS_BYTES_TEXT_MAX];
     char d[VS_BYTES_TEXT_MAX];
 
     vs_text_addf(out, "as recorded: peak %s%s", vs_bytes_text(s->baseline.peak.allocated, a),
                  s->answer_count ? "; each line is one change to it\n\n" : "\n");
-    vs_text_addf(out, "  %-36s%12s%14s%10s%12s%13s\n", "toggle", "peak", "change", "", "reserved",
-                 "recomputed");
+    vs_text_addf(out, "  %-36s%12s%14s%10s%12s%13s%s\n", "toggle", "peak", "change", "", "reserved",
+                 "recomputed", is_measured ? "     on GPU" : "");
     for (size_t i = 0; i < s->answer_count; i++) {
         const struct answer *answer = &s->answers[i];
         double base = (double)s->baseline.peak.allocated;
@@ -336,6 +383,8 @@ static void add_each(const struct session *s, struct vs_text *out)
         if (answer->sum.recompute_flops)
             vs_text_addf(out, "%11.1f %%",
                          100.0 * (double)answer->sum.recompute_flops / (double)answer->sum.flops);
+        if (answer->sum.recompute_flops && is_measured)
+            vs_text_addf(out, "%+8.3f ms", answer->cost.rerun_ns / 1e6);
         vs_text_add(out, answer->sum.oom.event ? "  out of memory\n" : "\n");
     }
 }
@@ -424,6 +473,8 @@ static enum vs_status session_open(const struct cli_args *args, struct session *
         s->capacity = 0;
     if (!st)
         st = rpl_summary_fill(&s->baseline, s->trace, err);
+    if (!st)
+        st = rpl_costs_new(s->trace, &s->costs, err);
     s->memory = rpl_trace_new();
     return st;
 }
@@ -444,6 +495,7 @@ static void session_close(struct session *s)
     answers_release(s);
     vs_free(s->answers);
     rpl_summary_release(&s->baseline);
+    rpl_costs_free(s->costs);
     vs_toggles_release(&s->set);
     rpl_trace_free(s->memory);
     rpl_trace_free(s->trace);

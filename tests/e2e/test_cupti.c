@@ -52,15 +52,21 @@ static bool is_played(void)
     return access(path, R_OK) == 0;
 }
 
-static struct program record(const char *trace, const char *how, const char *cupti)
+static struct program record_with(const char *trace, const char *how, const char *cupti,
+                                  const char *checkpoint)
 {
     struct program p;
 
     setenv("VRAMSCOPE_FAKE_CUPTI", how, 1);
-    p = program_run("record", NET, "--device", "cuda", "--checkpoint", "blocks", "--force", "-o",
+    p = program_run("record", NET, "--device", "cuda", "--checkpoint", checkpoint, "--force", "-o",
                     trace, "--cupti", cupti, NULL);
     unsetenv("VRAMSCOPE_FAKE_CUPTI");
     return p;
+}
+
+static struct program record(const char *trace, const char *how, const char *cupti)
+{
+    return record_with(trace, how, cupti, "blocks");
 }
 
 static void succeeds(struct program p)
@@ -164,6 +170,64 @@ static void foreign_memory_is_in_the_report(void **state)
     program_release(&report);
 }
 
+static struct program whatif(const char *trace, const char *set, const char *json)
+{
+    struct program p = program_run("whatif", trace, "--set", "checkpoint=blocks", "--set",
+                                   "checkpoint-impl=reentrant", "--set", set, json, NULL);
+
+    if (p.status)
+        fail_msg("status %d: %s", p.status, p.err);
+    return p;
+}
+
+/* A checkpoint of the whole blocks runs all of their ops again, each as long as it took. */
+static void a_second_run_takes_what_the_first_one_took(void **state)
+{
+    static const char BLOCKS[] =
+        "SELECT %s FROM event WHERE kind = 'op_begin' AND role = 'forward' "
+        "AND module LIKE 'blocks.%%'";
+    const char *trace = program_path("first.db");
+    struct program p;
+    char sql[256];
+    int64_t thirds;
+
+    (void)state;
+    if (!is_played())
+        skip();
+    succeeds(record_with(trace, "", "on", "off"));
+    p = whatif(trace, "batch=3", "--json");
+    snprintf(sql, sizeof(sql), BLOCKS, "sum(1000 + seq)");
+    thirds = sql_int(trace, sql); /* of three steps */
+    assert_true(llabs(3 * int_at(&p, "$.gpu_cost.recompute_ns") - thirds) <= 3);
+    snprintf(sql, sizeof(sql), BLOCKS, "count(*) / 3");
+    assert_int_equal(int_at(&p, "$.gpu_cost.recomputed_ops"), sql_int(trace, sql));
+    assert_int_equal(int_at(&p, "$.gpu_cost.unmeasured_ops"), 0);
+    program_release(&p);
+    p = whatif(trace, "batch=9", "--json");
+    assert_true(int_at(&p, "$.gpu_cost.unmeasured_ops") > 50);
+    program_release(&p);
+    p = whatif(trace, "batch=9", NULL);
+    assert_non_null(strstr(p.out, "not recorded at these sizes"));
+    program_release(&p);
+}
+
+static void without_times_it_is_said_that_there_are_none(void **state)
+{
+    const char *trace = program_path("none.db");
+    struct program p;
+    char *cost;
+
+    (void)state;
+    succeeds(record_with(trace, "", "off", "off"));
+    p = whatif(trace, "batch=3", NULL);
+    assert_non_null(strstr(p.out, "not known: the recording has none (off)"));
+    program_release(&p);
+    p = whatif(trace, "batch=3", "--json");
+    cost = json_text(p.out, "$.gpu_cost");
+    assert_null(cost);
+    program_release(&p);
+}
+
 static void is_said(const char *how, const char *part)
 {
     const char *trace = program_path("missing.db");
@@ -216,6 +280,8 @@ int main(void)
         cmocka_unit_test(every_op_has_the_time_of_its_kernel),
         cmocka_unit_test(the_events_are_those_of_a_run_that_nobody_watches),
         cmocka_unit_test(foreign_memory_is_in_the_report),
+        cmocka_unit_test(a_second_run_takes_what_the_first_one_took),
+        cmocka_unit_test(without_times_it_is_said_that_there_are_none),
         cmocka_unit_test(what_is_missing_is_said_once_and_the_run_goes_on),
         cmocka_unit_test(it_watches_a_gpu_alone),
     };
