@@ -16,6 +16,7 @@
 #include "base/bytes.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "cli/account.h"
 #include "cli/cmds.h"
 #include "cli/netfile.h"
@@ -89,7 +90,8 @@ struct plan {
     const char *out;
     bool force;
     bool has_data;
-    bool has_gpu; /* gpu is open */
+    bool has_gpu;  /* gpu is open */
+    char *why_cpu; /* `auto` met a plug-in that does not open; else NULL */
     struct eng_device gpu;
     struct cli_watch watch;
     struct cli_account account;
@@ -121,11 +123,15 @@ static enum vs_status seed_get(const char *text, uint64_t *out, struct vs_error 
     return VS_OK;
 }
 
-/* Settles where the net runs. What `auto` finds no GPU for runs on the CPU, and needs no word: that is where most machines are. */
+/*
+ * Settles where the net runs. `auto` without a plug-in is the CPU, and needs no word: that is where most machines are. One that is there
+ * was put there for something.
+ */
 static enum vs_status device_choose(const char *device, struct plan *plan, struct vs_error *err)
 {
     struct vs_error reason = VS_ERROR_INIT;
     bool is_auto = !device || strcmp(device, "auto") == 0;
+    char path[4096];
     enum vs_status st;
 
     plan->has_data = is_auto || strcmp(device, "meta") != 0;
@@ -140,6 +146,8 @@ static enum vs_status device_choose(const char *device, struct plan *plan, struc
     plan->has_gpu = st == VS_OK;
     if (plan->has_gpu)
         cli_account_ready(&plan->account, &plan->gpu);
+    if (!plan->has_gpu && is_auto && eng_plugin_find("cuda", path, sizeof(path)))
+        plan->why_cpu = vs_strdup(reason.text);
     if (plan->has_gpu || is_auto)
         return VS_OK;
     *err = reason;
@@ -300,6 +308,8 @@ static void recorder_begin(struct trc_recorder *rec, const struct plan *plan,
         meta_number(rec, "gpu_total", plan->gpu.info.total_bytes);
         meta_number(rec, "gpu_free", plan->gpu.info.free_bytes);
     }
+    if (plan->why_cpu)
+        trc_recorder_meta_set(rec, "why_cpu", plan->why_cpu);
     trc_recorder_meta_set(rec, "source_kind", "net");
     meta_number(rec, "seed", plan->seed);
     if (plan->capacity)
@@ -369,6 +379,8 @@ static enum vs_status record(struct plan *plan, const struct cli_netfile *net, s
     cli_progress_end(&recording.progress);
     if (st == VS_OK || st == VS_E_OOM || st == VS_E_STOPPED)
         warn_refused(&result);
+    if (!st && plan->why_cpu)
+        fprintf(stderr, "vramscope: on the CPU, for the GPU could not be had: %s\n", plan->why_cpu);
     cli_watch_stop(&plan->watch, recording.rec);
     cli_account_write(&plan->account, recording.rec);
     recorder_end(recording.rec, &result, st);
@@ -479,6 +491,7 @@ static int net_run(const struct cli_args *args)
     cli_account_release(&plan.account);
     if (plan.has_gpu)
         plan.gpu.close();
+    vs_free(plan.why_cpu);
     cli_netfile_release(&net);
     return status;
 }

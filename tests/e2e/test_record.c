@@ -349,6 +349,33 @@ static void a_folder_with_net_py_is_a_net(void **state)
     program_release(&p);
 }
 
+/* One that was put there for something; none at all is the ordinary case, and not worth a word. */
+static void a_gpu_that_cannot_be_had_is_said_to_be_so(void **state)
+{
+    const char *trace = program_path("auto.db");
+    char folder[4096];
+    struct program p;
+    char *why;
+
+    (void)state;
+    program_file("vramscope_cuda.so", "this is no library\n");
+    snprintf(folder, sizeof(folder), "%s", program_folder());
+    setenv("VRAMSCOPE_PLUGINS", folder, 1);
+    p = program_run("record", LENET, "-o", trace, "--steps", "1", NULL);
+    unsetenv("VRAMSCOPE_PLUGINS");
+    assert_int_equal(p.status, 0);
+    assert_non_null(strstr(p.err, "on the CPU, for the GPU could not be had: device cuda: "));
+    program_release(&p);
+    p = program_run("report", trace, NULL);
+    assert_non_null(strstr(p.out, "on the CPU, for the GPU could not be had: device cuda: "));
+    program_release(&p);
+    p = report_of(trace);
+    why = json_text(p.out, "$.why_cpu");
+    assert_non_null(why);
+    free(why);
+    program_release(&p);
+}
+
 static void wrong_usage_is_exit_status_2(void **state)
 {
     static const char *const CASES[][4] = {
@@ -497,6 +524,7 @@ int main(void)
         cmocka_unit_test(a_net_that_is_not_there_is_named),
         cmocka_unit_test(what_a_net_prints_stays_out_of_the_json),
         cmocka_unit_test(a_folder_with_net_py_is_a_net),
+        cmocka_unit_test(a_gpu_that_cannot_be_had_is_said_to_be_so),
         cmocka_unit_test(wrong_usage_is_exit_status_2),
         cmocka_unit_test(what_is_no_trace_is_said_to_be_none),
         cmocka_unit_test(a_cut_off_or_newer_trace_is_refused),
