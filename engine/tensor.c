@@ -43,6 +43,10 @@ static void out_of_memory(struct eng *e, const struct eng_oom *oom)
 {
     struct vs_error err = VS_ERROR_INIT;
 
+    /* a device that failed has no memory either: that is not what was wrong */
+    eng_device_wait(e);
+    if (e->failed)
+        return;
     e->has_oom = true;
     e->oom = *oom;
     if (e->observer) {

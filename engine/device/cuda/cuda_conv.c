@@ -19,7 +19,7 @@ struct described {
     cudnnTensorDescriptor_t y;
     cudnnFilterDescriptor_t w;
     cudnnConvolutionDescriptor_t conv;
-    bool is_whole;
+    cudnnMathType_t math;
 };
 
 static bool ok(cudnnStatus_t status, const char *what)
@@ -57,16 +57,25 @@ static bool describe_tensor(cudnnTensorDescriptor_t desc, const struct eng_view 
         "cudnnSetTensorNdDescriptor");
 }
 
+static bool counts_in_32_bits(const struct eng_view *v)
+{
+    return eng_room_numel(v) <= INT32_MAX;
+}
+
 static bool describe_all(struct described *d, const struct eng_view *x, const struct eng_view *w,
                          const struct eng_view *y, const struct eng_conv2d *p)
 {
     const struct cuda_api *api = cuda_api_get();
-    bool is_half = x->dtype == VS_F16 || x->dtype == VS_BF16;
     int padding[2];
     int stride[2];
     int dilation[2];
     int sizes[4];
 
+    if (!counts_in_32_bits(x) || !counts_in_32_bits(w) || !counts_in_32_bits(y)) {
+        cuda_fail("cuDNN", "a convolution of a tensor of more than 2147483647 elements");
+        return false;
+    }
+    d->math = x->dtype == VS_F16 || x->dtype == VS_BF16 ? CUDNN_TENSOR_OP_MATH : CUDNN_FMA_MATH;
     for (int k = 0; k < 2; k++) {
         padding[k] = (int)p->padding[k];
         stride[k] = (int)p->stride[k];
@@ -88,9 +97,7 @@ static bool describe_all(struct described *d, const struct eng_view *x, const st
               "cudnnSetConvolutionNdDescriptor") &&
            ok(api->cudnnSetConvolutionGroupCount(d->conv, (int)p->groups),
               "cudnnSetConvolutionGroupCount") &&
-           ok(api->cudnnSetConvolutionMathType(d->conv,
-                                               is_half ? CUDNN_TENSOR_OP_MATH : CUDNN_FMA_MATH),
-              "cudnnSetConvolutionMathType");
+           ok(api->cudnnSetConvolutionMathType(d->conv, d->math), "cudnnSetConvolutionMathType");
 }
 
 static void release(struct described *d)
@@ -151,13 +158,30 @@ static uint64_t copies_bytes(const struct eng_view *x, const struct eng_view *w,
            (eng_room_is_plain(y) ? 0 : eng_room_part(bytes_of(y)));
 }
 
+/* An algorithm with its arithmetic, in one number. */
+enum { WAY_MATH = 256 };
+
+/* To f32 the default means TF32 where the GPU has it; it is computed as it was asked for. */
+static struct eng_conv_way way_of(const struct described *d, uint64_t bytes, int algorithm,
+                                  cudnnMathType_t math)
+{
+    int used = (int)(d->math == CUDNN_FMA_MATH ? d->math : math);
+
+    return (struct eng_conv_way){bytes, algorithm + used * WAY_MATH};
+}
+
+static bool math_fits(const struct described *d, cudnnMathType_t math)
+{
+    return math == d->math || math == CUDNN_FMA_MATH || math == CUDNN_DEFAULT_MATH;
+}
+
 /* Of cuDNN's list what repeats its bits, in its order, without those that come after one that needs no more. */
 #define TAKE(list, found)                                                                          \
     for (int i = 0; i < (found) && n < ENG_CONV_WAYS; i++) {                                       \
         if ((list)[i].status == CUDNN_STATUS_SUCCESS &&                                            \
-            (list)[i].determinism == CUDNN_DETERMINISTIC &&                                        \
+            (list)[i].determinism == CUDNN_DETERMINISTIC && math_fits(d, (list)[i].mathType) &&    \
             (n == 0 || (list)[i].memory < out[n - 1].bytes))                                       \
-            out[n++] = (struct eng_conv_way){(list)[i].memory, (int)(list)[i].algo};               \
+            out[n++] = way_of(d, (list)[i].memory, (int)(list)[i].algo, (list)[i].mathType);       \
     }                                                                                              \
     break
 
@@ -256,25 +280,29 @@ static void run(enum eng_conv_kind kind, const struct described *d, const struct
     struct eng_conv_way way;
     void *room;
 
-    if (!choose(kind, d, copies, &way, &room))
+    if (!choose(kind, d, copies, &way, &room) ||
+        !ok(api->cudnnSetConvolutionMathType(d->conv, (cudnnMathType_t)(way.number / WAY_MATH)),
+            "cudnnSetConvolutionMathType"))
         return;
     switch (kind) {
     case ENG_CONV_FORWARD:
         ok(api->cudnnConvolutionForward(cuda_dnn(), alpha, d->x, x->data, d->w, w->data, d->conv,
-                                        (cudnnConvolutionFwdAlgo_t)way.number, room, way.bytes,
-                                        beta, d->y, y->data),
+                                        (cudnnConvolutionFwdAlgo_t)(way.number % WAY_MATH), room,
+                                        way.bytes, beta, d->y, y->data),
            "cudnnConvolutionForward");
         break;
     case ENG_CONV_INPUT:
         ok(api->cudnnConvolutionBackwardData(cuda_dnn(), alpha, d->w, w->data, d->y, y->data,
-                                             d->conv, (cudnnConvolutionBwdDataAlgo_t)way.number,
+                                             d->conv,
+                                             (cudnnConvolutionBwdDataAlgo_t)(way.number % WAY_MATH),
                                              room, way.bytes, beta, d->x, x->data),
            "cudnnConvolutionBackwardData");
         break;
     case ENG_CONV_WEIGHT:
-        ok(api->cudnnConvolutionBackwardFilter(cuda_dnn(), alpha, d->x, x->data, d->y, y->data,
-                                               d->conv, (cudnnConvolutionBwdFilterAlgo_t)way.number,
-                                               room, way.bytes, beta, d->w, w->data),
+        ok(api->cudnnConvolutionBackwardFilter(
+               cuda_dnn(), alpha, d->x, x->data, d->y, y->data, d->conv,
+               (cudnnConvolutionBwdFilterAlgo_t)(way.number % WAY_MATH), room, way.bytes, beta,
+               d->w, w->data),
            "cudnnConvolutionBackwardFilter");
         break;
     }

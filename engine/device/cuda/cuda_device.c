@@ -147,6 +147,17 @@ bool cuda_is_device(const void *memory)
 
 /* ---- the allocator's driver ---- */
 
+/* Running out of memory is no failure of the device; what else cudaMalloc says may be one of a kernel that was queued before. */
+static bool malloc_try(void **out, uint64_t bytes)
+{
+    cudaError_t st = gpu.api.cudaMalloc(out, bytes);
+
+    if (st != cudaErrorMemoryAllocation)
+        return cuda_ok(st, "cudaMalloc");
+    (void)gpu.api.cudaGetLastError();
+    return false;
+}
+
 static bool segment_alloc(void *user, uint64_t bytes, uint64_t *out_address)
 {
     void *memory = NULL;
@@ -154,10 +165,8 @@ static bool segment_alloc(void *user, uint64_t bytes, uint64_t *out_address)
     (void)user;
     if (cuda_failed())
         return false;
-    if (gpu.api.cudaMalloc(&memory, bytes) != cudaSuccess) {
-        (void)gpu.api.cudaGetLastError(); /* running out of memory is no failure of the device */
+    if (!malloc_try(&memory, bytes))
         return false;
-    }
     *out_address = (uint64_t)(uintptr_t)memory;
     segment_add(*out_address, bytes);
     return true;
@@ -262,10 +271,8 @@ static bool chunk_add(uint64_t bytes)
     struct chunk c = {NULL, bytes, 0};
     void *memory = NULL;
 
-    if (cuda_failed() || gpu.api.cudaMalloc(&memory, bytes) != cudaSuccess) {
-        (void)gpu.api.cudaGetLastError();
+    if (cuda_failed() || !malloc_try(&memory, bytes))
         return false;
-    }
     c.memory = memory;
     gpu.chunks = vs_realloc(gpu.chunks, gpu.chunk_count + 1, sizeof(*gpu.chunks));
     gpu.chunks[gpu.chunk_count++] = c;

@@ -87,6 +87,10 @@ static void product(const struct matrix *a, const struct matrix *b, const struct
     cudaDataType type = type_of(dtype);
     cublasStatus_t st;
 
+    if (size[0] > INT32_MAX || size[1] > INT32_MAX || size[2] > INT32_MAX || size[3] > INT32_MAX) {
+        cuda_fail("cuBLAS", "a product with more than 2147483647 rows, columns or matrices");
+        return;
+    }
     if (!cuda_library_room())
         return;
     st = cuda_api_get()->cublasGemmStridedBatchedEx(

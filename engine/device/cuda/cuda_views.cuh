@@ -46,7 +46,8 @@ VS_GPU static inline int64_t cuda_place(const cuda_view &v, int64_t index)
         uint32_t rest = (uint32_t)index;
 
         for (int d = v.ndim - 1; d > 0; d--) {
-            uint32_t size = (uint32_t)v.sizes[d];
+            /* index is less than a dim that is cut off here: it is what remains either way */
+            uint32_t size = (uint32_t)(v.sizes[d] < INT32_MAX ? v.sizes[d] : INT32_MAX);
             uint32_t up = rest / size;
 
             at += (int64_t)(rest - up * size) * v.strides[d];
