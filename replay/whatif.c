@@ -232,6 +232,48 @@ static enum vs_status skipped_steps(struct rpl_trace *base, int64_t **out, size_
     return st;
 }
 
+/* Does `set` change nothing of the recording? */
+static bool is_unchanged(const struct rpl_trace *base, const struct vs_toggles *set)
+{
+    for (size_t i = 0; set && i < rpl_trace_toggle_count(base); i++) {
+        struct rpl_toggle toggle = rpl_trace_toggle(base, i);
+
+        for (size_t k = 0; k < VS_TOGGLE_COUNT; k++)
+            if (!strcmp(vs_toggle_info((enum vs_toggle)k)->name, toggle.name) &&
+                vs_toggles_is_set(set, (enum vs_toggle)k) &&
+                strcmp(vs_toggles_get(set, (enum vs_toggle)k), toggle.value) != 0)
+                return false;
+    }
+    return true;
+}
+
+/*
+ * Where the driver of a GPU put the recorded segments, which decides between free blocks of equal size: the same run meets them again.
+ * *out is the caller's, by vs_free.
+ */
+static enum vs_status recorded_addresses(struct rpl_trace *base, uint64_t **out, size_t *count,
+                                         struct vs_error *err)
+{
+    struct rpl_scan *scan = vs_alloc(sizeof(*scan));
+    const struct vs_event *event;
+    uint64_t events = rpl_trace_event_count(base);
+    enum vs_status st = VS_OK;
+    size_t cap = 0;
+
+    if (events)
+        rpl_scan_init(scan, base, 1, events);
+    while (events && (event = rpl_scan_next(scan, err)) != NULL) {
+        if (event->kind != VS_EV_SEGMENT_ALLOC)
+            continue;
+        *out = vs_grow(*out, *count, &cap, sizeof(**out));
+        (*out)[(*count)++] = event->d;
+    }
+    if (events)
+        st = scan->status;
+    vs_free(scan);
+    return st;
+}
+
 /* Toggles, seed, capacity and source of the new trace, for whoever reads it. */
 static void out_begin(struct rpl_trace *out, const struct rpl_trace *base, uint64_t capacity)
 {
@@ -322,6 +364,7 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
                                      .segment_count = device->count,
                                      .user = &hearers};
     struct lang_result result;
+    uint64_t *addresses = NULL;
     int64_t *skips = NULL;
     enum vs_status st;
 
@@ -348,6 +391,12 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
     if (st)
         goto out;
     settings.skip_steps = skips;
+    if (rpl_trace_meta(base, "gpu") && !device->addresses && is_unchanged(base, set)) {
+        st = recorded_addresses(base, &addresses, &settings.segment_count, err);
+        settings.segment_addresses = addresses;
+        if (st)
+            goto out;
+    }
     settings.workspaces = rpl_trace_meta(base, "workspaces");
     if (!rpl_trace_meta_uint(base, "seed", &settings.seed))
         settings.seed = 0;
@@ -359,6 +408,7 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
 out:
     lang_result_release(&result);
     vs_toggles_release(&toggles);
+    vs_free(addresses);
     vs_free(skips);
     return st;
 }

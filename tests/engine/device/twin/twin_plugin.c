@@ -6,6 +6,7 @@
  * Invariant:      its memory is had, not only counted: a kernel that reads a segment given back ends the run.
  */
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/alloc_driver.h"
@@ -13,6 +14,7 @@
 #include "tests/engine/device/twin/cuda_twin.h"
 #include "tests/engine/device/twin/twin_device.h"
 
+#define MIRROR (UINT64_C(0xC0) << 40)
 #define TOTAL (UINT64_C(64) << 30)
 #define GRANULE (UINT64_C(2) << 20)
 #define RANGES UINT64_C(0x600000000000)
@@ -47,11 +49,19 @@ static void tell(enum eng_device_memory what, uint64_t address, uint64_t bytes)
         twin_driver.tell(twin_driver.user, what, address, bytes);
 }
 
+/* With VRAMSCOPE_TWIN_DOWNWARDS segments lie from high addresses to low ones, as no counted driver has them. */
+static uint64_t place_of(uint64_t address, uint64_t bytes)
+{
+    return getenv("VRAMSCOPE_TWIN_DOWNWARDS") ? MIRROR - address - bytes : address;
+}
+
 static bool segment_alloc(void *user, uint64_t bytes, uint64_t *out_address)
 {
     (void)user;
-    if (!twin_driver.counted.segment_alloc(twin_driver.counted.user, bytes, out_address) ||
-        !twin_memory_add(*out_address, bytes))
+    if (!twin_driver.counted.segment_alloc(twin_driver.counted.user, bytes, out_address))
+        return false;
+    *out_address = place_of(*out_address, bytes);
+    if (!twin_memory_add(*out_address, bytes))
         return false;
     tell(ENG_DEVICE_TAKEN, *out_address, bytes);
     return true;
@@ -61,7 +71,7 @@ static void segment_free(void *user, uint64_t address, uint64_t bytes)
 {
     (void)user;
     twin_memory_remove(address, bytes);
-    twin_driver.counted.segment_free(twin_driver.counted.user, address, bytes);
+    twin_driver.counted.segment_free(twin_driver.counted.user, place_of(address, bytes), bytes);
     tell(ENG_DEVICE_GIVEN, address, 0);
 }
 
