@@ -164,7 +164,7 @@ $(filter %.so.1 %.so.13,$(FAKE)):
 $(B)/fake/programs: $(B)/fake/programs.o $(B)/fake/libcuda.so.1
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -rdynamic -o $@ $^ -ldl
-$(B)/tests/tracer/inject/test_inject: $(FAKE)
+$(B)/tests/tracer/inject/test_inject $(B)/tests/e2e/test_record_driver: $(FAKE)
 # And a library of NVIDIA's management, which needs no header of theirs.
 FAKE_NVML := $(B)/fake/libnvidia-ml.so.1
 $(FAKE_NVML): tests/tracer/nvml/fake/fake_nvml.c tracer/nvml/nvml_api.h tracer/nvml/nvml_api.def

@@ -5,6 +5,9 @@
  * Must not know:  what the report says; that is replay/report.h.
  * Invariant:      the trace is only read.
  */
+#include <string.h>
+
+#include "base/log.h"
 #include "cli/cmds.h"
 #include "replay/report.h"
 
@@ -17,8 +20,55 @@ static const struct cli_option OPTIONS[] = {
     {NULL, 0, NULL, false, NULL},
 };
 
+/*
+ * The same process's calls of the driver, on the same device, where they were recorded: a file beside the trace. NULL: there are none, or
+ * somebody took them away.
+ */
+static struct rpl_trace *driver_open(const struct rpl_trace *trace, const char *path)
+{
+    const char *name = rpl_trace_meta(trace, "driver_trace");
+    const char *slash = strrchr(path, '/');
+    struct vs_text beside = {NULL, 0, 0};
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_trace *driver = NULL;
+    uint64_t own = 0;
+    uint64_t other = 0;
+
+    if (!name)
+        return NULL;
+    vs_text_add_n(&beside, path, slash ? (size_t)(slash + 1 - path) : 0);
+    vs_text_add(&beside, name);
+    if (rpl_trace_open(vs_text_get(&beside), &driver, &err))
+        VS_LOG(VS_LOG_CLI, 1, "%s", err.text);
+    vs_text_release(&beside);
+    if (rpl_trace_device_count(trace))
+        own = rpl_trace_device(trace, rpl_trace_device_now(trace));
+    else
+        (void)!rpl_trace_meta_uint(trace, "device_number", &own);
+    if (driver && (!rpl_trace_meta_uint(driver, "device_number", &other) || other != own)) {
+        rpl_trace_free(driver);
+        driver = NULL;
+    }
+    return driver;
+}
+
+static enum vs_status outside_fill(struct rpl_report *report, const char *path,
+                                   struct rpl_outside *out, struct vs_error *err)
+{
+    struct rpl_trace *driver = driver_open(report->trace, path);
+    enum vs_status st = VS_OK;
+
+    if (driver) {
+        st = rpl_outside_fill(out, report->trace, driver, err);
+        report->outside = out;
+    }
+    rpl_trace_free(driver);
+    return st;
+}
+
 static int run(const struct cli_args *args)
 {
+    struct rpl_outside outside = {.at = 0};
     struct vs_error err = VS_ERROR_INIT;
     struct vs_text text = {NULL, 0, 0};
     struct rpl_report report = {.trace = NULL};
@@ -28,7 +78,8 @@ static int run(const struct cli_args *args)
 
     if (cli_args_count(args, "top", TOP_DEFAULT, TOP_MAX, &top, &err) ||
         rpl_trace_open(args->positionals[0], &trace, &err) ||
-        rpl_report_fill(&report, trace, top, &err)) {
+        rpl_report_fill(&report, trace, top, &err) ||
+        outside_fill(&report, args->positionals[0], &outside, &err)) {
         status = cli_fail(&err);
         goto out;
     }
@@ -39,6 +90,7 @@ static int run(const struct cli_args *args)
     status = cli_print(&text);
 out:
     vs_text_release(&text);
+    rpl_outside_release(&outside);
     rpl_report_release(&report);
     rpl_trace_free(trace);
     return status;

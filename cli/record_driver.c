@@ -88,6 +88,48 @@ static void line_read(struct cli_driver *driver, char *line)
         word_add(driver, pid, key, text);
 }
 
+static void file_release(struct cli_driver_file *file)
+{
+    vs_free(file->path);
+    vs_free(file->device);
+}
+
+static bool is_written(const struct cli_driver_file *file)
+{
+    return !file->is_closed && kill(file->pid, 0) == 0;
+}
+
+/* Opening a trace also undoes a commit that a kill left half done, which is only known under the trace's first name. */
+static bool is_empty(const struct cli_driver_file *file)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_trace *trace = NULL;
+    bool is_without_events;
+
+    if (rpl_trace_open(file->path, &trace, &err))
+        fprintf(stderr, "vramscope: %s\n", err.text);
+    is_without_events = trace && !rpl_trace_event_count(trace);
+    rpl_trace_free(trace);
+    return is_without_events;
+}
+
+static void empty_remove(struct cli_driver *driver)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < driver->count; i++) {
+        struct cli_driver_file *file = &driver->files[i];
+
+        if (!is_written(file) && is_empty(file)) {
+            unlink(file->path);
+            file_release(file);
+        } else {
+            driver->files[kept++] = *file;
+        }
+    }
+    driver->count = kept;
+}
+
 void cli_driver_read(const char *out, struct cli_driver *driver)
 {
     struct vs_text path = {NULL, 0, 0};
@@ -104,14 +146,13 @@ void cli_driver_read(const char *out, struct cli_driver *driver)
         unlink(vs_text_get(&path));
     }
     vs_text_release(&path);
+    empty_remove(driver);
 }
 
 void cli_driver_release(struct cli_driver *driver)
 {
-    for (size_t i = 0; i < driver->count; i++) {
-        vs_free(driver->files[i].path);
-        vs_free(driver->files[i].device);
-    }
+    for (size_t i = 0; i < driver->count; i++)
+        file_release(&driver->files[i]);
     vs_free(driver->files);
     vs_free(driver->pids);
     vs_text_release(&driver->words);
@@ -120,15 +161,8 @@ void cli_driver_release(struct cli_driver *driver)
 
 void cli_driver_move(struct cli_driver_file *file, const char *path)
 {
-    const bool is_written = !file->is_closed && kill(file->pid, 0) == 0;
-    struct vs_error err = VS_ERROR_INIT;
-    struct rpl_trace *trace = NULL;
-
-    if (is_written || strcmp(file->path, path) == 0)
+    if (is_written(file) || strcmp(file->path, path) == 0)
         return;
-    if (rpl_trace_open(file->path, &trace, &err))
-        fprintf(stderr, "vramscope: %s\n", err.text);
-    rpl_trace_free(trace);
     if (access(path, F_OK) == 0 || rename(file->path, path) != 0) {
         fprintf(stderr, "vramscope: %s: stays under that name, not %s: %s\n", file->path, path,
                 access(path, F_OK) == 0 ? "it exists already" : strerror(errno));

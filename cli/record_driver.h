@@ -38,14 +38,14 @@ struct cli_driver {
     struct vs_text words;
 };
 
-/* Read what was written for `out`, and remove the status file. Never fails: what is not there was not written. */
+/*
+ * Read what was written for `out`; remove the status file, and traces in which nothing happened. Never fails: what is not there was not
+ * written.
+ */
 void cli_driver_read(const char *out, struct cli_driver *driver);
 void cli_driver_release(struct cli_driver *driver);
 
-/*
- * Rename a file, and set its path; nothing that exists is replaced, and what a process still writes stays. A commit that a kill left half
- * done is undone first: what belongs to that has the old name.
- */
+/* Rename a file, and set its path; nothing that exists is replaced, and what a process still writes stays. */
 void cli_driver_move(struct cli_driver_file *file, const char *path);
 
 #endif

@@ -331,6 +331,10 @@ static void process_collect(const struct job *job, const struct cli_process *p,
     else if (p->dumped)
         say_snapshot(job, p);
     say_driver(job, driver, p->pid);
+    if (!p->name && !p->trace)
+        fprintf(stderr,
+                "vramscope: pid %ld used CUDA, and nothing of it was recorded; it has no trace\n",
+                (long)p->pid);
 }
 
 static void say_nothing(const struct job *job)

@@ -20,6 +20,7 @@
 #include "replay/kept.h"
 #include "replay/leak.h"
 #include "replay/makers.h"
+#include "replay/outside.h"
 #include "replay/summary.h"
 #include "replay/trace.h"
 #include "replay/why.h"
@@ -35,6 +36,7 @@
  * work      what a GPU did, where that was measured; see replay/work.h
  * account   why nvidia-smi says what it says
  * kept_why  one for each of kept.items; leak_why: of leak.blocks, at leak.at
+ * outside   of a program that was recorded at the driver, too; NULL: not known. The caller's, set after rpl_report_fill
  */
 struct rpl_report {
     struct rpl_trace *trace;
@@ -53,6 +55,7 @@ struct rpl_report {
     struct rpl_why *leak_why;
     struct rpl_work work;
     struct rpl_account account;
+    const struct rpl_outside *outside;
 };
 
 /*

@@ -465,5 +465,7 @@ void rpl_report_json(const struct rpl_report *report, struct vs_text *out)
     vs_json_end(&json);
     kept_json(report, &json);
     leak_json(report, &json);
+    vs_json_key(&json, "driver");
+    rpl_outside_json(report->outside, report->top, &json);
     vs_json_end(&json);
 }

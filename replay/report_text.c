@@ -111,12 +111,15 @@ static void add_partial(const struct rpl_trace *trace, struct vs_text *out)
 static void add_head(const struct rpl_report *report, const char *name, struct vs_text *out)
 {
     struct rpl_trace *trace = report->trace;
-    const char *net = rpl_trace_is_program(trace) ? rpl_trace_meta(trace, "source_name")
-                                                  : rpl_trace_source_name(trace);
+    const char *net = rpl_trace_source_name(trace);
+    const char *program = rpl_trace_meta(trace, "source_name");
     const char *device = rpl_trace_meta(trace, "device");
     size_t given = 0;
 
-    vs_text_addf(out, "%s: %s on %s, ", name, net ? net : "no net",
+    vs_text_addf(out, "%s: %s on %s, ", name,
+                 net       ? net
+                 : program ? program
+                           : "no net",
                  device ? device : "an unknown device");
     if (!rpl_trace_is_imported(trace)) {
         add_exact(out, report->sum.parameters);
@@ -551,6 +554,8 @@ void rpl_report_text(const struct rpl_report *report, const char *name, struct v
     add_kept(report, out);
     add_leak(report, out);
     add_steps(&report->sum, out);
+    if (report->outside && report->outside->at)
+        rpl_outside_text(report->outside, report->top, out);
     if (!rpl_trace_is_imported(report->trace))
         add_tail(&report->sum, out);
     rpl_report_work_text(report, out);

@@ -1,0 +1,244 @@
+/*
+ * tests/e2e/test_record_driver.c - `vramscope record -- PROGRAM` with the injection library: the driver's calls of every process under a
+ * name of its own, beside PyTorch's history where there is one.
+ *
+ * The driver and CUPTI are those of tests/tracer/inject/fake; PyTorch is that of tests/tracer/python.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/e2e/program.h"
+
+static char build[512];
+static char programs[560];
+
+static int setup(void **state)
+{
+    const char *program = getenv("VRAMSCOPE");
+    char path[1024];
+    char here[400];
+
+    (void)state;
+    assert_non_null(getcwd(here, sizeof(here)));
+    assert_non_null(realpath(program ? program : "build/vramscope", path));
+    *strrchr(path, '/') = '\0';
+    snprintf(build, sizeof(build), "%.500s", path);
+    snprintf(programs, sizeof(programs), "%s/fake/programs", build);
+    snprintf(path, sizeof(path), "%s/fake", build);
+    setenv("LD_LIBRARY_PATH", path, 1);
+    setenv("VRAMSCOPE_CUDA_LIBS", path, 1);
+    snprintf(path, sizeof(path), "%s/tests/tracer/python", here);
+    setenv("PYTHONPATH", path, 1);
+    snprintf(path, sizeof(path), "%s/tests/golden/snapshots/attention_3g.pickle.gz", here);
+    setenv("FAKE_TORCH_SNAPSHOT", path, 1);
+    setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
+    unsetenv("RANK");
+    return 0;
+}
+
+static int cleanup(void **state)
+{
+    (void)state;
+    program_cleanup();
+    return 0;
+}
+
+/* Nothing is left of the test before. */
+static int begin(void **state)
+{
+    char path[600];
+    char command[256];
+
+    (void)state;
+    unsetenv("FAKE_CUPTI_FAIL");
+    unsetenv("FAKE_CUDA_BYTES");
+    snprintf(command, sizeof(command), "rm -rf '%s'/*", program_folder());
+    assert_int_equal(system(command), 0);
+    snprintf(path, sizeof(path), "%s/vramscope_inject.so", build);
+    if (access(path, F_OK) == 0 && access(programs, X_OK) == 0)
+        return 0;
+    print_message("skipped: without CUPTI's headers there is no injection library\n");
+    skip();
+    return 0;
+}
+
+static int count(const char *pattern)
+{
+    char command[512];
+    FILE *pipe;
+    int found = -1;
+
+    snprintf(command, sizeof(command), "cd '%s' && ls -d %s 2>/dev/null | wc -l", program_folder(),
+             pattern);
+    pipe = popen(command, "r");
+    assert_non_null(pipe);
+    assert_int_equal(fscanf(pipe, "%d", &found), 1);
+    pclose(pipe);
+    return found;
+}
+
+/* It ended with `status`, says `err`, and leaves `traces` and nothing else. */
+static void check(struct program p, int status, const char *err, int traces)
+{
+    if (p.status != status || !strstr(p.err, err))
+        fail_msg("status %d (not %d), out: %s; err: %s; but should: %s", p.status, status, p.out,
+                 p.err, err);
+    if (count("*.db") != traces || count("*") - count("*.py") != traces)
+        fail_msg("%d traces, not %d, of %d files; err: %s", count("*.db"), traces, count("*"),
+                 p.err);
+    program_release(&p);
+}
+
+static void check_run(const char *command, int status, const char *err, int traces)
+{
+    check(program_run("record", "-o", program_path("trace.db"), "--", "sh", "-c", command, NULL),
+          status, err, traces);
+}
+
+static void check_program(const char *word, int status, const char *err, int traces)
+{
+    check(program_run("record", "-o", program_path("trace.db"), "--", programs, word, NULL), status,
+          err, traces);
+}
+
+/* 1000 + 2000 - 1000 + 4000 bytes */
+static void the_drivers_calls_are_the_trace_of_a_program(void **state)
+{
+    struct program p;
+
+    (void)state;
+    check_program("basic", 7, "asked the driver for, 8 events, peak 5.9 KiB", 1);
+    p = program_run("report", program_path("trace.db"), NULL);
+    assert_non_null(strstr(p.out, "trace.db: programs on cuda, 8 events"));
+    assert_non_null(strstr(p.out, "the driver does not say what was read"));
+    assert_null(strstr(p.out, "parameters"));
+    program_release(&p);
+    p = program_run("report", program_path("trace.db"), "--json", NULL);
+    assert_int_equal(json_int(p.out, "$.peak.allocated"), 6000);
+    json_expect(p.out, "$.driver", "null");
+    program_release(&p);
+    p = program_run("whatif", program_path("trace.db"), "--set", "alloc-conf=backend:native", NULL);
+    assert_int_equal(p.status, 1);
+    assert_non_null(strstr(p.err, "no net"));
+    program_release(&p);
+}
+
+static void how_a_program_ends_is_told(void **state)
+{
+    (void)state;
+    check_program("never", 9, "never called CUDA; there is no trace", 0);
+    check_program("leaves", 5, "up to its sudden end", 1);
+    assert_int_equal(
+        sql_int(program_path("trace.db"), "select value + 0 from meta where key = 'complete'"), 0);
+    begin(NULL);
+    setenv("FAKE_CUPTI_FAIL", "cuptiSubscribe:15", 1);
+    check_program("basic", 7, "what the driver is asked for is not recorded: ", 0);
+    check_program("basic", 7, "nothing of it was recorded; it has no trace", 0);
+    begin(NULL);
+    setenv("FAKE_CUDA_BYTES", "1000", 1);
+    check_program("oom", 0, "the driver was out of memory: ", 1);
+}
+
+static void every_process_and_device_has_a_trace(void **state)
+{
+    char command[1200];
+
+    (void)state;
+    check_program("devices", 0, "trace.gpu", 2);
+    assert_int_equal(count("trace.gpu[0-9].db"), 1);
+    begin(NULL);
+    snprintf(command, sizeof(command), "'%s' basic; '%s' basic", programs, programs);
+    check_run(command, 7, "trace.db: what pid", 2);
+    assert_int_equal(count("trace.[0-9]*.db"), 1);
+    begin(NULL);
+    check_program("forks", 0, "trace.db: what pid", 2);
+    assert_int_equal(count("trace.[0-9]*.db"), 1);
+    /* what has the name stays, and what it is replaced by is the program's */
+    check(program_run("record", "-o", program_path("trace.db"), "--force", "--", programs, "basic",
+                      NULL),
+          7, "8 events", 2);
+}
+
+#define CUDA                                                                                       \
+    "import ctypes, os, sys, torch\n"                                                              \
+    "cu = ctypes.CDLL('libcuda.so.1')\n"                                                           \
+    "c, p = ctypes.c_void_p(), ctypes.c_uint64()\n"                                                \
+    "def cuda(size):\n"                                                                            \
+    "    assert cu.cuInit(0) == 0\n"                                                               \
+    "    assert cu.cuDevicePrimaryCtxRetain(ctypes.byref(c), 0) == 0\n"                            \
+    "    assert cu.cuCtxSetCurrent(c) == 0\n"                                                      \
+    "    assert cu.cuMemAlloc_v2(ctypes.byref(p), ctypes.c_size_t(size)) == 0\n"
+
+static void check_python(const char *text, const char *err, int traces)
+{
+    const char *path = program_file("train.py", text);
+
+    check(program_run("record", "-o", program_path("trace.db"), "--", "python3", path, NULL), 0,
+          err, traces);
+}
+
+static void pytorchs_history_stands_beside_the_drivers_calls(void **state)
+{
+    const char *trace = program_path("trace.db");
+    struct program p;
+
+    (void)state;
+    if (system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null") != 0)
+        skip();
+    check_python(CUDA "torch.cuda.init()\ncuda(5000)\n", "trace.driver.db: what pid", 2);
+    assert_int_equal(sql_int(trace, "select value + 0 from meta where key = 'recorded_events'"),
+                     97);
+    assert_int_equal(sql_int(program_path("trace.driver.db"),
+                             "select sum(size) from event where kind = 'alloc'"),
+                     5000);
+    p = program_run("report", trace, "--json", NULL);
+    assert_int_equal(json_int(p.out, "$.driver.peak"), 5000);
+    assert_int_equal(json_int(p.out, "$.driver.outside"), 5000);
+    program_release(&p);
+    p = program_run("report", trace, NULL);
+    assert_non_null(strstr(p.out, "Beside PyTorch: of 4.9 KiB that the driver gave at most"));
+    program_release(&p);
+    /* the file may go its own way */
+    assert_int_equal(unlink(program_path("trace.driver.db")), 0);
+    p = program_run("report", trace, "--json", NULL);
+    assert_int_equal(p.status, 0);
+    json_expect(p.out, "$.driver", "null");
+    program_release(&p);
+}
+
+/* The child comes to CUDA first and so has the first name while they run; afterwards the program itself has it. */
+static void the_program_itself_has_the_first_name(void **state)
+{
+    (void)state;
+    if (system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null") != 0)
+        skip();
+    check_python(CUDA "if os.fork() == 0:\n    cuda(1000)\n    sys.exit(0)\n"
+                      "os.wait()\ncuda(2000)\ntorch.cuda.init()\n",
+                 "trace.db: PyTorch's history", 3);
+    assert_int_equal(sql_int(program_path("trace.driver.db"),
+                             "select sum(size) from event where kind = 'alloc'"),
+                     2000);
+    assert_int_equal(count("trace.[0-9]*.db"), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(the_drivers_calls_are_the_trace_of_a_program, begin),
+        cmocka_unit_test_setup(how_a_program_ends_is_told, begin),
+        cmocka_unit_test_setup(every_process_and_device_has_a_trace, begin),
+        cmocka_unit_test_setup(pytorchs_history_stands_beside_the_drivers_calls, begin),
+        cmocka_unit_test_setup(the_program_itself_has_the_first_name, begin),
+    };
+
+    return cmocka_run_group_tests(tests, setup, cleanup);
+}
