@@ -17,6 +17,7 @@
 #include "base/toggle.h"
 #include "replay/breaks.h"
 #include "replay/compare.h"
+#include "replay/cost.h"
 #include "replay/cursor.h"
 #include "replay/index.h"
 #include "replay/marks.h"
@@ -54,6 +55,7 @@ enum tui_unit { TUI_UNIT_BYTES, TUI_UNIT_PEAK, TUI_UNIT_DEVICE, TUI_UNIT_COUNT }
  * set      toggles that are not as recorded
  * is_run   `run` and `compare` are the answer to `set`; else, where something is set, `failure` says why there is none
  * is_shown the views show it, and not the recorded run
+ * costs    times of the recording, read for the first what-if; cost: what its second runs take
  * name     `run` is no what-if but another trace, which is called so; NULL: a what-if
  * diff     the two held against each other (tui/diff.h); NULL until it is asked for. diff_serial: of the last one
  */
@@ -62,6 +64,8 @@ struct tui_change {
     struct vs_toggles recorded;
     struct tui_run run;
     struct rpl_compare compare;
+    struct rpl_costs *costs;
+    struct rpl_cost cost;
     bool is_run;
     bool is_shown;
     const char *name;

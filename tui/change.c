@@ -73,6 +73,7 @@ void tui_change_release(struct tui_app *app)
     vs_toggles_release(&change->set);
     vs_toggles_release(&change->recorded);
     vs_free(change->failure);
+    rpl_costs_free(change->costs);
     vs_free(change->refused);
 }
 
@@ -221,6 +222,10 @@ static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
         st = tui_run_open(&change->run, NULL, NULL, err);
     if (!st)
         st = rpl_compare_fill(&change->compare, app->base.index, change->run.index, err);
+    if (!st && !change->costs)
+        st = rpl_costs_new(app->base.trace, &change->costs, err);
+    if (!st)
+        st = rpl_cost_fill(change->costs, change->run.trace, &change->cost, err);
     if (st)
         return st;
     breaks_copy(app->base.breaks, change->run.breaks);

@@ -49,3 +49,21 @@ const char *tui_short_delta(int64_t n, char *buf)
     shorten(n < 0 ? (uint64_t)0 - (uint64_t)n : (uint64_t)n, 1024, "KMGTPE", "B", buf + 1);
     return buf;
 }
+
+const char *tui_short_ns(uint64_t ns, char *buf)
+{
+    static const char *const UNITS[] = {"ns", "us", "ms", "s"};
+    double value = (double)ns;
+    size_t unit = 0;
+
+    while (value >= 999.5 && unit < 3) {
+        value /= 1000;
+        unit++;
+    }
+    if (value >= 9999.5)
+        snprintf(buf, TUI_SHORT_MAX, "long");
+    else
+        snprintf(buf, TUI_SHORT_MAX, unit && value < 99.95 ? "%.1f%s" : "%.0f%s", value,
+                 UNITS[unit]);
+    return buf;
+}

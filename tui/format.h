@@ -20,5 +20,7 @@ const char *tui_short_bytes(uint64_t n, char *buf);
 const char *tui_short_delta(int64_t n, char *buf);
 /* "312", "4.8k", "10.2M": counts. */
 const char *tui_short_count(uint64_t n, char *buf);
+/* "850ns", "12.3us", "4.0ms", "72.1s": a time; more than 9999 s is "long". */
+const char *tui_short_ns(uint64_t ns, char *buf);
 
 #endif

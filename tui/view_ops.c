@@ -10,16 +10,20 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "replay/step.h"
+#include "replay/work.h"
 #include "tui/app.h"
 #include "tui/format.h"
 #include "tui/views.h"
 
 #define NAME_MIN_W 14
 #define MODULE_MIN_W 56
+#define BYTES_W 22
+#define TIME_W 8
 
 /*
  * list      a row an op: op number at + 1
  * ops       of rows first … first + filled - 1
+ * work      times of the GPU of the trace `timed`, as it was with timed_events events
  * current   row of the op that runs at the cursor; SIZE_MAX: none
  */
 struct ops {
@@ -28,10 +32,28 @@ struct ops {
     size_t ops_cap;
     size_t first;
     size_t filled;
+    struct rpl_work work;
+    const struct rpl_trace *timed;
+    uint64_t timed_events;
     size_t current;
     uint64_t moves;
     uint64_t at;
 };
+
+/* A what-if has no times, and a recording has them when it is over. */
+static void times_load(struct ops *s, struct tui_app *app, const struct tui_run *run)
+{
+    uint64_t events = rpl_trace_event_count(run->trace);
+    struct vs_error err = VS_ERROR_INIT;
+
+    if (s->timed == run->trace && s->timed_events == events)
+        return;
+    rpl_work_release(&s->work);
+    if (rpl_work_fill_times(&s->work, run->trace, &err))
+        tui_app_fail(app, "%s", err.text);
+    s->timed = run->trace;
+    s->timed_events = events;
+}
 
 static void sync(void *state, struct tui_app *app, int w, int h)
 {
@@ -42,6 +64,7 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     uint64_t number = 0;
 
     (void)w;
+    times_load(s, app, run);
     s->list.height = h > 1 ? (size_t)h - 1 : 1;
     if (s->moves != app->moves) {
         if (rpl_step_number(run->index, RPL_VERB_OP, app->at, &number, &err))
@@ -70,7 +93,7 @@ static void sync(void *state, struct tui_app *app, int w, int h)
 /* What the op changed, and how high it went in between. */
 static void draw_bytes(const struct rpl_op *op, struct tui_canvas *c, int y)
 {
-    int x = c->at.w - 22;
+    int x = c->at.w - BYTES_W;
     char buf[TUI_SHORT_MAX];
     int64_t delta = (int64_t)(op->after - op->before);
 
@@ -85,12 +108,28 @@ static void draw_bytes(const struct rpl_op *op, struct tui_canvas *c, int y)
     tui_text_right(c, x + 14, y, 7, tui_style(TUI_PLAIN), tui_short_bytes(op->after, buf));
 }
 
-static void draw_op(const struct tui_run *run, const struct rpl_op *op, bool is_current,
-                    struct tui_canvas *c, int y)
+/* Times of the GPU stand where there are some, and room. */
+static bool shows_times(const struct ops *s, const struct tui_canvas *c)
+{
+    return s->work.time_count > 0 && c->at.w >= MODULE_MIN_W;
+}
+
+static void draw_time(const struct ops *s, const struct rpl_op *op, struct tui_canvas *c, int y)
+{
+    uint64_t ns = rpl_work_ns(&s->work, op->seq);
+    char buf[TUI_SHORT_MAX];
+
+    if (ns)
+        tui_text_right(c, c->at.w - BYTES_W - TIME_W, y, TIME_W, tui_style(TUI_PLAIN),
+                       tui_short_ns(ns, buf));
+}
+
+static void draw_op(const struct ops *s, const struct tui_run *run, const struct rpl_op *op,
+                    bool is_current, struct tui_canvas *c, int y)
 {
     static const char *const ROLES[] = {" ", "<", "r"};
     const struct vs_place *place = rpl_trace_place(run->trace, op->place);
-    int room = c->at.w - 22 - 10;
+    int room = c->at.w - BYTES_W - 10 - (shows_times(s, c) ? TIME_W : 0);
     int name_w = c->at.w >= MODULE_MIN_W ? room * 2 / 5 : room;
     struct tui_style style = tui_style(is_current ? TUI_STRONG : TUI_PLAIN);
     int x = 10;
@@ -106,17 +145,21 @@ static void draw_op(const struct tui_run *run, const struct rpl_op *op, bool is_
     if (name_w < room)
         tui_text_tail(c, x + name_w, y, room - name_w - 1, tui_style(TUI_DIM),
                       rpl_trace_string(run->trace, place->module));
+    if (shows_times(s, c))
+        draw_time(s, op, c, y);
     draw_bytes(op, c, y);
 }
 
-static void draw_head(struct tui_canvas *c)
+static void draw_head(const struct ops *s, struct tui_canvas *c)
 {
     struct tui_style style = tui_style_marked(TUI_DIM, TUI_UNDERLINE);
-    int x = c->at.w - 22;
+    int x = c->at.w - BYTES_W;
 
     tui_fill(c, (struct tui_rect){0, 0, c->at.w, 1}, style);
     tui_text_right(c, 1, 0, 6, style, "op");
     tui_text(c, 10, 0, style, "name");
+    if (shows_times(s, c))
+        tui_text_right(c, x - TIME_W, 0, TIME_W, style, "on GPU");
     tui_text_right(c, x, 0, 7, style, "change");
     tui_text_right(c, x + 7, 0, 7, style, "within");
     tui_text_right(c, x + 14, 0, 7, style, "after");
@@ -131,11 +174,11 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
         tui_text(c, 1, 0, tui_style(TUI_DIM), "this trace has no ops");
         return;
     }
-    draw_head(c);
+    draw_head(s, c);
     for (size_t i = 0; i < s->filled && (int)i < c->at.h - 1; i++) {
         size_t row = s->first + i;
 
-        draw_op(tui_app_run(app), &s->ops[i], row == s->current, c, (int)i + 1);
+        draw_op(s, tui_app_run(app), &s->ops[i], row == s->current, c, (int)i + 1);
         tui_list_mark(&s->list, row, c, (int)i + 1, is_focused);
     }
 }
@@ -181,7 +224,10 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
 
 static void release(void *state)
 {
-    vs_free(((struct ops *)state)->ops);
+    struct ops *s = state;
+
+    rpl_work_release(&s->work);
+    vs_free(s->ops);
 }
 
 static const struct tui_hint HINTS[] = {
@@ -196,7 +242,9 @@ const struct tui_view tui_view_ops = {
     .scope = TUI_IN_OPS,
     .go = TUI_GO_OPS,
     .help = "change: of allocated bytes, within: the most above the start in between. < is a "
-            "backward node, r is run again. Enter goes to the op.",
+            "backward node, r is run again. on GPU: the time of its kernels, where CUPTI watched. "
+            "Enter "
+            "goes to the op.",
     .hints = HINTS,
     .beside = "source",
     .state_size = sizeof(struct ops),

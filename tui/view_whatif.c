@@ -102,11 +102,16 @@ static void add_rest(struct tui_page *page, const struct tui_app *app)
     const struct rpl_compare *compare = &app->change.compare;
     char a[VS_BYTES_TEXT_MAX];
     char b[VS_BYTES_TEXT_MAX];
+    char ns[TUI_SHORT_MAX];
 
     tui_page_add(page, TUI_DIM, "%-8s", "cost");
     if (rpl_trace_source_text(app->base.trace))
         tui_page_more(page, 0, TUI_PLAIN, "arithmetic x%.3g, %.1f %% of it twice   ",
                       compare->flops_ratio, 100.0 * compare->recompute);
+    if (!app->change.name && app->change.cost.rerun_ns > 0)
+        tui_page_more(page, 0, TUI_PLAIN, "on GPU %s more a step%s   ",
+                      tui_short_ns((uint64_t)app->change.cost.rerun_ns, ns),
+                      app->change.cost.unmeasured > 0 ? " and what was not measured" : "");
     tui_page_more(page, 0, TUI_DIM, "reserved %s \xE2\x86\x92 %s",
                   vs_bytes_text(compare->before.reserved, a),
                   vs_bytes_text(compare->after.reserved, b));

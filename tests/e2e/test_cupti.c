@@ -211,6 +211,28 @@ static void a_second_run_takes_what_the_first_one_took(void **state)
     program_release(&p);
 }
 
+static void the_list_of_ops_has_a_column_of_times(void **state)
+{
+    const char *watched = program_path("column.db");
+    const char *alone = program_path("nocolumn.db");
+    struct program p;
+
+    (void)state;
+    if (!is_played())
+        skip();
+    succeeds(record(watched, "", "on"));
+    p = program_run("tui", watched, "--dump", "--size", "140x24", "--keys", "go", NULL);
+    assert_int_equal(p.status, 0);
+    assert_non_null(strstr(p.out, "on GPU"));
+    assert_non_null(strstr(p.out, "us ")); /* its kernels take microseconds */
+    program_release(&p);
+    succeeds(record(alone, "", "off"));
+    p = program_run("tui", alone, "--dump", "--size", "140x24", "--keys", "go", NULL);
+    assert_int_equal(p.status, 0);
+    assert_null(strstr(p.out, "on GPU"));
+    program_release(&p);
+}
+
 static void without_times_it_is_said_that_there_are_none(void **state)
 {
     const char *trace = program_path("none.db");
@@ -281,6 +303,7 @@ int main(void)
         cmocka_unit_test(the_events_are_those_of_a_run_that_nobody_watches),
         cmocka_unit_test(foreign_memory_is_in_the_report),
         cmocka_unit_test(a_second_run_takes_what_the_first_one_took),
+        cmocka_unit_test(the_list_of_ops_has_a_column_of_times),
         cmocka_unit_test(without_times_it_is_said_that_there_are_none),
         cmocka_unit_test(what_is_missing_is_said_once_and_the_run_goes_on),
         cmocka_unit_test(it_watches_a_gpu_alone),

@@ -137,6 +137,7 @@ static void figures_never_take_more_cells_than_they_have(void **state)
     for (int i = 0; i < 64; i++, n = n * 2 + 1) {
         assert_in_range(strlen(tui_short_bytes(n, buf)), 1, TUI_SHORT_W);
         assert_in_range(strlen(tui_short_count(n, buf)), 1, TUI_SHORT_W);
+        assert_in_range(strlen(tui_short_ns(n, buf)), 1, TUI_SHORT_W);
         assert_in_range(strlen(tui_short_delta((int64_t)n, buf)), 1, TUI_SHORT_W + 1);
     }
     assert_string_equal(tui_short_bytes(0, buf), "0B");
@@ -147,6 +148,11 @@ static void figures_never_take_more_cells_than_they_have(void **state)
     assert_string_equal(tui_short_delta(-1536, buf), "-1.5K");
     assert_string_equal(tui_short_delta(0, buf), "0");
     assert_string_equal(tui_short_count(20340, buf), "20.3k");
+    assert_string_equal(tui_short_ns(850, buf), "850ns");
+    assert_string_equal(tui_short_ns(12345, buf), "12.3us");
+    assert_string_equal(tui_short_ns(999499, buf), "999us");
+    assert_string_equal(tui_short_ns(999600, buf), "1.0ms");
+    assert_string_equal(tui_short_ns(UINT64_C(72100000000), buf), "72.1s");
 }
 
 int main(void)
