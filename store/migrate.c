@@ -12,10 +12,8 @@
 #include "store/schema.h"
 
 static const struct sto_migrate_step all_steps[] = {
-    {1, sto_schema_create},
-    {2, sto_schema_beside},
-    {3, sto_schema_devices},
-    {4, sto_schema_work},
+    {1, sto_schema_create}, {2, sto_schema_beside}, {3, sto_schema_devices},
+    {4, sto_schema_work},   {5, sto_schema_stacks},
 };
 
 /* Since this version a file can be read as it is: what came later only stands beside its events. */

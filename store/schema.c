@@ -187,6 +187,25 @@ static const char *const work_tables[] = {
     /* clang-format on */
 };
 
+/* Since version 5: call stacks. */
+static const char *const stack_tables[] = {
+    /* clang-format off */
+    "CREATE TABLE frame (\n"
+    "    id   INTEGER PRIMARY KEY, -- number of the call stack, from 1, * 256 + depth: 0 the innermost frame, counting outwards\n"
+    "    func INTEGER NOT NULL,    -- string.id of the function: file:function of Python, module!function else\n"
+    "    line INTEGER NOT NULL     -- line in the file, from 1; 0: not known\n"
+    ")",
+
+    "CREATE TABLE event_stack (\n"
+    "    seq   INTEGER PRIMARY KEY, -- event.seq\n"
+    "    stack INTEGER NOT NULL     -- frame.id / 256: where it was called from\n"
+    ")",
+
+    "CREATE VIEW call_stack AS SELECT e.seq AS seq, f.id % 256 AS depth, s.text AS func, f.line AS line\n"
+    "FROM event_stack e JOIN frame f ON f.id BETWEEN e.stack * 256 AND e.stack * 256 + 255 JOIN string s ON s.id = f.func",
+    /* clang-format on */
+};
+
 /* A name table's rows. text is NULL where the table has no such column. */
 struct name_row {
     int id;
@@ -308,6 +327,15 @@ enum vs_status sto_schema_work(const struct sto_db *db, struct vs_error *err)
 
     for (size_t i = 0; !st && i < sizeof(work_tables) / sizeof(work_tables[0]); i++)
         st = sto_db_exec(db, work_tables[i], err);
+    return st;
+}
+
+enum vs_status sto_schema_stacks(const struct sto_db *db, struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    for (size_t i = 0; !st && i < sizeof(stack_tables) / sizeof(stack_tables[0]); i++)
+        st = sto_db_exec(db, stack_tables[i], err);
     return st;
 }
 

@@ -29,4 +29,7 @@ VS_MUST_USE enum vs_status sto_schema_devices(const struct sto_db *db, struct vs
 /* Version 4: what a GPU did for each op, and memory taken behind the allocator's back. The caller has a transaction. */
 VS_MUST_USE enum vs_status sto_schema_work(const struct sto_db *db, struct vs_error *err);
 
+/* Version 5: call stacks of events. The caller has a transaction. */
+VS_MUST_USE enum vs_status sto_schema_stacks(const struct sto_db *db, struct vs_error *err);
+
 #endif

@@ -28,7 +28,7 @@
 /* clang-format off */
 enum statement {
     ST_META, ST_SOURCE, ST_TOGGLE, ST_STRING, ST_PLACE, ST_SHAPE, ST_STEP, ST_LOSS, ST_PHASE,
-    ST_BLOCK, ST_COLUMN, ST_DEVICE, ST_MARK, ST_COUNT
+    ST_BLOCK, ST_COLUMN, ST_DEVICE, ST_MARK, ST_FRAME, ST_STACK, ST_COUNT
 };
 /* clang-format on */
 
@@ -43,6 +43,8 @@ static const char *const statement_sql[ST_COUNT] = {
     [ST_LOSS] = "UPDATE step SET loss = ? WHERE step = ?",
     [ST_PHASE] = "INSERT OR REPLACE INTO phase_stat VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [ST_DEVICE] = "INSERT OR REPLACE INTO device VALUES (?, ?, ?, ?)",
+    [ST_FRAME] = "INSERT INTO frame VALUES (?, ?, ?)",
+    [ST_STACK] = "INSERT INTO event_stack VALUES (?, ?)",
     [ST_MARK] = "INSERT OR REPLACE INTO mark VALUES (?, ?, ?)",
     [ST_BLOCK] = "INSERT OR REPLACE INTO event_block VALUES (?, ?, ?, ?)",
     [ST_COLUMN] = "INSERT OR REPLACE INTO event_column VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -245,6 +247,29 @@ enum vs_status sto_writer_string(struct sto_writer *w, uint32_t id, const char *
     bind_u64(w->statements[ST_STRING], 1, id);
     bind_text(w->statements[ST_STRING], 2, text);
     return run(w, ST_STRING, err);
+}
+
+enum vs_status sto_writer_frame(struct sto_writer *w, uint32_t stack, uint32_t depth, uint32_t func,
+                                uint32_t line, struct vs_error *err)
+{
+    sqlite3_stmt *stmt = w->statements[ST_FRAME];
+
+    VS_ASSERT(depth < STO_FRAMES_MAX);
+    if (w->failure.status)
+        return told_again(w, err);
+    bind_u64(stmt, 1, (uint64_t)stack * STO_FRAMES_MAX + depth);
+    bind_u64(stmt, 2, func);
+    bind_u64(stmt, 3, line);
+    return run(w, ST_FRAME, err);
+}
+
+enum vs_status sto_writer_stack(struct sto_writer *w, uint32_t stack, struct vs_error *err)
+{
+    if (w->failure.status)
+        return told_again(w, err);
+    bind_u64(w->statements[ST_STACK], 1, sto_writer_event_count(w) + 1);
+    bind_u64(w->statements[ST_STACK], 2, stack);
+    return run(w, ST_STACK, err);
 }
 
 enum vs_status sto_writer_place(struct sto_writer *w, uint32_t id, const struct vs_place *place,

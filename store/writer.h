@@ -83,6 +83,16 @@ VS_MUST_USE enum vs_status sto_writer_places(struct sto_writer *w, uint32_t firs
 VS_MUST_USE enum vs_status
 sto_writer_tensor(struct sto_writer *w, const struct vs_tensor_desc *desc, struct vs_error *err);
 
+#define STO_FRAMES_MAX 256u
+/*
+ * Keep a frame of call stack `stack`, from 1: depth, below STO_FRAMES_MAX, 0 is the innermost, func a string's id, line 0 where it is not known. Each is given once.
+ * Then: the next event comes from that stack; at most once an event.
+ */
+VS_MUST_USE enum vs_status sto_writer_frame(struct sto_writer *w, uint32_t stack, uint32_t depth,
+                                            uint32_t func, uint32_t line, struct vs_error *err);
+VS_MUST_USE enum vs_status sto_writer_stack(struct sto_writer *w, uint32_t stack,
+                                            struct vs_error *err);
+
 /* The loss of step `step` (-1: setup), which has begun. NaN is kept as "no loss". */
 VS_MUST_USE enum vs_status sto_writer_step(struct sto_writer *w, int64_t step, double loss,
                                            struct vs_error *err);

@@ -37,6 +37,7 @@
  *          take, which hold nothing but sizes and strides
  * meta     a: key, b: value; source: a: name, b: text; toggle: a: name, b: value, aux: is_default. Freed on arrival.
  * step     a: step, b: the bits of the loss
+ * frame    a: stack, b: depth, c: func, d: line; stack: a: the next event's
  * stop     the writer thread ends
  */
 enum record {
@@ -47,6 +48,8 @@ enum record {
     RECORD_SOURCE,
     RECORD_TOGGLE,
     RECORD_STEP,
+    RECORD_FRAME,
+    RECORD_STACK,
     RECORD_STOP
 };
 
@@ -192,6 +195,11 @@ static enum vs_status record_take(struct consumer *c, const struct vs_event *slo
         return texts_write(c, slot, err);
     case RECORD_STEP:
         return loss_write(c, slot, err);
+    case RECORD_FRAME:
+        return sto_writer_frame(c->writer, (uint32_t)slot->a, (uint32_t)slot->b, (uint32_t)slot->c,
+                                (uint32_t)slot->d, err);
+    case RECORD_STACK:
+        return sto_writer_stack(c->writer, (uint32_t)slot->a, err);
     case RECORD_STOP:
         c->is_stopped = true;
         return VS_OK;
@@ -437,6 +445,18 @@ void trc_recorder_toggle_add(struct trc_recorder *rec, const char *name, const c
                              bool is_default)
 {
     texts_send(rec, RECORD_TOGGLE, name, value, is_default);
+}
+
+void trc_recorder_frame(struct trc_recorder *rec, uint32_t stack, uint32_t depth, uint32_t func,
+                        uint32_t line)
+{
+    record_send(rec, &(struct vs_event){
+                         .kind = RECORD_FRAME, .a = stack, .b = depth, .c = func, .d = line});
+}
+
+void trc_recorder_stack(struct trc_recorder *rec, uint32_t stack)
+{
+    record_send(rec, &(struct vs_event){.kind = RECORD_STACK, .a = stack});
 }
 
 void trc_recorder_step(struct trc_recorder *rec, int64_t step, double loss)

@@ -74,6 +74,9 @@ void trc_recorder_meta_set(struct trc_recorder *rec, const char *key, const char
 void trc_recorder_source_add(struct trc_recorder *rec, const char *name, const char *text);
 void trc_recorder_toggle_add(struct trc_recorder *rec, const char *name, const char *value,
                              bool is_default);
+void trc_recorder_frame(struct trc_recorder *rec, uint32_t stack, uint32_t depth, uint32_t func,
+                        uint32_t line);
+void trc_recorder_stack(struct trc_recorder *rec, uint32_t stack);
 void trc_recorder_step(struct trc_recorder *rec, int64_t step, double loss);
 
 /*

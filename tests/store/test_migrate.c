@@ -56,7 +56,7 @@ static sqlite3_int64 number_of(const struct sto_db *db, const char *sql)
 
 static void newer_steps_are_applied_in_order(void **state)
 {
-    const struct sto_migrate_step steps[] = {{1, half_step}, {2, table_add}, {5, column_add}};
+    const struct sto_migrate_step steps[] = {{1, half_step}, {2, table_add}, {9, column_add}};
     struct vs_error err = VS_ERROR_INIT;
     char path[4096];
     struct sto_db db;
@@ -65,12 +65,12 @@ static void newer_steps_are_applied_in_order(void **state)
     trace_open(state, &db, path, sizeof(path));
     if (sto_migrate_apply(&db, steps, 3, 1, &err))
         fail_msg("%s", err.text);
-    assert_int_equal(number_of(&db, "PRAGMA user_version"), 5);
+    assert_int_equal(number_of(&db, "PRAGMA user_version"), 9);
     assert_int_equal(number_of(&db, "SELECT count(width) FROM pyramid"), 0);
     assert_true(number_of(&db, "SELECT count(*) FROM event") > 100);
-    assert_int_equal(sto_migrate_version(&db, 5, &version, &err), VS_OK);
-    assert_int_equal(version, 5);
-    assert_int_equal(sto_migrate_version(&db, 4, &version, &err), VS_E_VERSION);
+    assert_int_equal(sto_migrate_version(&db, 9, &version, &err), VS_OK);
+    assert_int_equal(version, 9);
+    assert_int_equal(sto_migrate_version(&db, 8, &version, &err), VS_E_VERSION);
     assert_int_equal(sto_migrate_update(&db, &err), VS_E_VERSION);
     sto_db_close(&db);
 }

@@ -184,6 +184,7 @@ static void alloc_tell(struct inj_memory *m, struct block *block, const struct i
                                   .b = block->bytes,
                                   .d = block->address,
                                   .aux = 2});
+    inj_site_stack_tell(sink, site);
     emit(sink, &(struct vs_event){.kind = VS_EV_ALLOC,
                                   .place = place,
                                   .a = block->id,
@@ -286,13 +287,16 @@ void inj_memory_refused(struct inj_memory *m, const struct inj_call *call, uint6
                         uint64_t device_free)
 {
     struct inj_sink *sink = call->space == INJ_HOST ? NULL : sink_of(m, call->device);
+    uint32_t place;
 
     if (!sink)
         return;
+    place = inj_site_place(sink, call->site);
+    inj_site_stack_tell(sink, call->site);
     if (call->device < DEVICES_MAX)
         m->is_refused[call->device] = true;
     emit(sink, &(struct vs_event){.kind = VS_EV_OOM,
-                                  .place = inj_site_place(sink, call->site),
+                                  .place = place,
                                   .a = call->stream,
                                   .b = bytes,
                                   .c = bytes,

@@ -205,6 +205,17 @@ static void path_make(int gpu, int attempt, char *out, size_t size)
         out[0] = '\0';
 }
 
+/* The observer's user is the recorder. */
+static void on_frame(void *user, uint32_t stack, uint32_t depth, uint32_t func, uint32_t line)
+{
+    trc_recorder_frame(user, stack, depth, func, line);
+}
+
+static void on_stack(void *user, uint32_t stack)
+{
+    trc_recorder_stack(user, stack);
+}
+
 /* A file that the process has not had; NULL: there can be none, which has been said. With the lock. */
 static struct device *device_new(int gpu)
 {
@@ -222,7 +233,8 @@ static struct device *device_new(int gpu)
         d->has_failed = true;
         return d;
     }
-    d->sink.observer = trc_recorder_observer(d->rec);
+    d->sink = (struct inj_sink){
+        .observer = trc_recorder_observer(d->rec), .frame = on_frame, .stack = on_stack};
     session.has_file = true;
     process_set(d->rec);
     inj_status("trace", "%s", d->path);
@@ -239,6 +251,7 @@ static void device_close(struct device *d, bool is_complete)
         inj_status("write", "%s", err.text);
     else
         inj_status("closed", "%s", d->path);
+    inj_sink_release(&d->sink);
     d->rec = NULL;
     d->has_failed = true;
 }

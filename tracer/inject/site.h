@@ -37,14 +37,32 @@ struct inj_site {
     size_t frame_count;
 };
 
-/* One trace: where events, strings and places go. */
+struct inj_stack;
+
+/*
+ * One trace: where events, strings and places go. Zero-initialise all but the functions, and release it.
+ *
+ * frame   a frame of a call stack; stack: the next event comes from it. `user` is the observer's
+ * blocks  the highest number of a block so far
+ * slots   the stacks so far: open addressing, at most half full
+ */
 struct inj_sink {
     const struct eng_observer *observer;
-    uint64_t blocks; /* the highest number of a block so far */
+    void (*frame)(void *user, uint32_t stack, uint32_t depth, uint32_t func, uint32_t line);
+    void (*stack)(void *user, uint32_t stack);
+    uint64_t blocks;
+    struct inj_stack **slots;
+    size_t slot_count;
+    uint32_t stack_count;
 };
+
+void inj_sink_release(struct inj_sink *sink);
 
 /* The frame that names the site: the innermost of the program's own, Python before native; else the innermost. NULL: no frames. */
 const struct inj_frame *inj_site_frame(const struct inj_site *site);
+
+/* To be told right before the site's event. Sites without frames have no stack. */
+void inj_site_stack_tell(struct inj_sink *sink, const struct inj_site *site);
 
 /* Its place in the sink's trace. */
 uint32_t inj_site_place(struct inj_sink *sink, const struct inj_site *site);

@@ -265,6 +265,23 @@ static void an_allocation_has_its_function_and_the_kernel_before_it(void **state
     text_is(run->trace, "SELECT op FROM event WHERE seq = 5", "cuMemFree after axpy_kernel");
 }
 
+static void an_allocation_has_its_whole_call_stack(void **state)
+{
+    struct run *run = run_word("basic", NULL);
+
+    (void)state;
+    asked(run->trace, "SELECT count(DISTINCT seq) FROM call_stack", 3); /* of the allocations */
+    asked(run->trace, "SELECT count(DISTINCT id / 256) FROM frame", 3); /* each from its own line */
+    asked(
+        run->trace,
+        "SELECT count(*) FROM call_stack a JOIN call_stack b ON b.seq = a.seq AND b.depth > "
+        "a.depth "
+        "WHERE a.seq = 2 AND a.func = 'programs!program_allocates' AND b.func = 'programs!_start'",
+        1);
+    asked(run->trace, "SELECT count(*) FROM call_stack WHERE func LIKE '%vramscope_inject%'", 0);
+    asked(run->trace, "SELECT min(depth) FROM call_stack WHERE seq = 2", 0);
+}
+
 static void calls_of_the_runtime_are_named_as_the_program_made_them(void **state)
 {
     static const char *const SETTINGS[] = {NULL, "FAKE_CUDA_OPAQUE=1"};
@@ -662,6 +679,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_program_leaves_its_blocks_and_keeps_its_exit_status),
         cmocka_unit_test(an_allocation_has_its_function_and_the_kernel_before_it),
+        cmocka_unit_test(an_allocation_has_its_whole_call_stack),
         cmocka_unit_test(calls_of_the_runtime_are_named_as_the_program_made_them),
         cmocka_unit_test(every_kind_of_allocation_is_told),
         cmocka_unit_test(physical_memory_lives_as_long_as_a_handle_or_a_mapping),

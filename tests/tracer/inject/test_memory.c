@@ -26,6 +26,8 @@ struct heard {
     uint32_t string_count;
     struct vs_place places[256];
     uint32_t place_count;
+    char story[1024]; /* of stacks */
+    size_t story_len;
     struct eng_observer observer;
     struct inj_sink sink;
 };
@@ -67,6 +69,22 @@ static uint32_t on_place(void *user, const struct vs_place *place)
     return h->place_count;
 }
 
+static void on_frame(void *user, uint32_t stack, uint32_t depth, uint32_t func, uint32_t line)
+{
+    struct heard *h = user;
+
+    h->story_len += (size_t)snprintf(h->story + h->story_len, sizeof(h->story) - h->story_len,
+                                     "%u.%u %s:%u; ", stack, depth, h->strings[func - 1], line);
+}
+
+static void on_stack(void *user, uint32_t stack)
+{
+    struct heard *h = user;
+
+    h->story_len += (size_t)snprintf(h->story + h->story_len, sizeof(h->story) - h->story_len,
+                                     "%u at %zu; ", stack, h->count + 1);
+}
+
 static struct inj_sink *on_sink(void *user, uint32_t device)
 {
     (void)user;
@@ -89,7 +107,8 @@ static int setup(void **state)
         memset(&heard[i], 0, sizeof(heard[i]));
         heard[i].observer = (struct eng_observer){
             .user = &heard[i], .emit = on_emit, .string = on_string, .place = on_place};
-        heard[i].sink.observer = &heard[i].observer;
+        heard[i].sink =
+            (struct inj_sink){.observer = &heard[i].observer, .frame = on_frame, .stack = on_stack};
     }
     host_now = host_peak = 0;
     memory = inj_memory_new(&outlet);
@@ -100,6 +119,8 @@ static int teardown(void **state)
 {
     (void)state;
     inj_memory_free(memory);
+    for (size_t i = 0; i < DEVICES; i++)
+        inj_sink_release(&heard[i].sink);
     return 0;
 }
 
@@ -424,6 +445,26 @@ static void the_programs_own_frame_names_the_place_python_first(void **state)
     assert_null(inj_site_frame(&site));
 }
 
+static void an_allocation_has_its_call_stack_and_each_is_told_once(void **state)
+{
+    const struct inj_frame frames[] = {{.text = "p!f"}, {.text = "a.py:g", .line = 3}};
+    struct inj_site site = SITE;
+    struct inj_call call = call_in(INJ_DEVICE, 0, 1);
+
+    (void)state;
+    site.frames = frames;
+    site.frame_count = 2;
+    call.site = &site;
+    inj_memory_taken(memory, &call, 0x1000, 1);
+    inj_memory_refused(memory, &call, 9, 0);
+    site.frame_count = 1;
+    inj_memory_taken(memory, &call, 0x2000, 1);
+    site.frame_count = 0;
+    inj_memory_taken(memory, &call, 0x3000, 1);
+    assert_string_equal(heard[0].story,
+                        "1.0 p!f:0; 1.1 a.py:g:3; 1 at 2; 1 at 3; 2.0 p!f:0; 2 at 5; ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -443,6 +484,7 @@ int main(void)
         TEST(a_handle_may_be_asked_of_what_is_only_mapped),
         TEST(what_others_created_is_nobodys_here),
         TEST(any_calls_add_up_as_in_a_plain_model),
+        TEST(an_allocation_has_its_call_stack_and_each_is_told_once),
         TEST(the_programs_own_frame_names_the_place_python_first),
 #undef TEST
     };
