@@ -48,6 +48,7 @@ static enum vs_status side_open(struct rpl_diff_side *side, struct rpl_index *in
 
     side->index = index;
     side->trace = rpl_index_trace(index);
+    side->cursor = rpl_cursor_new(index);
     st = rpl_summary_fill(&side->sum, side->trace, err);
     side->at = side->sum.peak;
     return st ? st : rpl_modules_new(index, &side->modules, err);
@@ -106,10 +107,9 @@ static enum vs_status step_choose(struct rpl_diff *diff, struct vs_error *err)
 /* The side's moment is right after `event`. */
 static enum vs_status moment_set(struct rpl_diff_side *side, uint64_t event, struct vs_error *err)
 {
-    struct rpl_cursor *cursor = rpl_cursor_new(side->index);
-    const struct rpl_live *live = rpl_cursor_live(cursor);
-    enum vs_status st = rpl_cursor_seek(cursor, event, err);
-    struct rpl_here here = rpl_cursor_here(cursor);
+    const struct rpl_live *live = rpl_cursor_live(side->cursor);
+    enum vs_status st = rpl_cursor_seek(side->cursor, event, err);
+    struct rpl_here here = rpl_cursor_here(side->cursor);
 
     if (!st) {
         side->at.event = event;
@@ -122,7 +122,6 @@ static enum vs_status moment_set(struct rpl_diff_side *side, uint64_t event, str
         side->at.is_recompute = here.is_recompute;
         memcpy(side->at.by_category, live->by_category, sizeof(side->at.by_category));
     }
-    rpl_cursor_free(cursor);
     return st;
 }
 
@@ -201,9 +200,8 @@ static enum vs_status alive_add(struct rpl_diff *diff, struct rpl_diff_side *sid
                                 struct vs_error *err)
 {
     const struct rpl_align_side *allocs = align_side(diff, side);
-    struct rpl_cursor *cursor = rpl_cursor_new(side->index);
-    const struct rpl_live *live = rpl_cursor_live(cursor);
-    enum vs_status st = rpl_cursor_seek(cursor, event, err);
+    const struct rpl_live *live = rpl_cursor_live(side->cursor);
+    enum vs_status st = rpl_cursor_seek(side->cursor, event, err);
 
     for (size_t i = 0; !st && i < live->block_count; i++) {
         const struct rpl_block *block = &live->blocks[i];
@@ -217,30 +215,12 @@ static enum vs_status alive_add(struct rpl_diff *diff, struct rpl_diff_side *sid
             st = vs_fail(err, VS_E_DAMAGED,
                          "block %" PRIu64 " was never allocated; the trace is damaged", block->id);
         else
-            st = rpl_modules_of(side->modules, cursor, block, &at, err);
+            st = rpl_modules_of(side->modules, side->cursor, block, &at, err);
         if (!st)
             rpl_items_add(items, diff, side, number, (enum vs_category)block->category,
                           rpl_modules_all(side->modules, &count)[at].path,
                           is_saved ? block->requested : block->bytes);
     }
-    rpl_cursor_free(cursor);
-    return st;
-}
-
-/* What is alive in A after `event_a` and in B after `event_b`. */
-static enum vs_status part_fill(struct rpl_diff *diff, struct rpl_diff_part *part, uint64_t event_a,
-                                uint64_t event_b, bool is_saved, struct vs_error *err)
-{
-    struct rpl_items items = {.all = NULL};
-    enum vs_status st = alive_add(diff, &diff->a, &items, event_a, is_saved, err);
-
-    part->event_a = event_a;
-    part->event_b = event_b;
-    if (!st)
-        st = alive_add(diff, &diff->b, &items, event_b, is_saved, err);
-    if (!st)
-        st = rpl_items_take(&items, diff, part, err);
-    vs_free(items.all);
     return st;
 }
 
@@ -260,15 +240,89 @@ static void step_add(struct rpl_diff *diff, const struct rpl_diff_side *side,
     }
 }
 
-static enum vs_status step_fill(struct rpl_diff *diff, struct rpl_diff_part *part,
+/*
+ * What has been counted: for a moment and for what is saved, what is alive after the two events; for a step, what it allocates.
+ */
+struct rpl_diff_counted {
+    struct rpl_items items;
+    bool is_there;
+    enum rpl_diff_what what;
+    uint64_t event_a;
+    uint64_t event_b;
+    int64_t step;
+};
+
+/* What is alive in A and in B after their events. */
+static enum vs_status alive_count(struct rpl_diff *diff, const struct rpl_diff_counted *wanted,
+                                  struct vs_error *err)
+{
+    struct rpl_items *items = &diff->counted->items;
+    bool is_saved = wanted->what == RPL_DIFF_SAVED;
+    enum vs_status st = alive_add(diff, &diff->a, items, wanted->event_a, is_saved, err);
+
+    return st ? st : alive_add(diff, &diff->b, items, wanted->event_b, is_saved, err);
+}
+
+/* What is alive at the two moments: held against each other, also where they are in different steps. */
+static enum vs_status moment_count(struct rpl_diff *diff, const struct rpl_diff_counted *wanted,
+                                   struct vs_error *err)
+{
+    int64_t step_a = diff->a.at.step;
+    int64_t step_b = diff->b.at.step;
+    bool is_crossed = step_a >= 0 && step_b >= 0 && step_a != step_b;
+    enum vs_status st;
+
+    if (is_crossed)
+        rpl_align_cross(&diff->align, step_a, step_b);
+    st = alive_count(diff, wanted, err);
+    if (is_crossed)
+        rpl_align_uncross(&diff->align, step_a, step_b);
+    return st;
+}
+
+/* diff->counted is what is wanted, which it may have been already. */
+static enum vs_status count(struct rpl_diff *diff, const struct rpl_diff_counted *wanted,
+                            struct vs_error *err)
+{
+    struct rpl_diff_counted *counted = diff->counted;
+    enum vs_status st = VS_OK;
+
+    if (counted->is_there && counted->what == wanted->what && counted->step == wanted->step &&
+        counted->event_a == wanted->event_a && counted->event_b == wanted->event_b)
+        return VS_OK;
+    vs_free(counted->items.all);
+    *counted = *wanted;
+    switch (wanted->what) {
+    case RPL_DIFF_MOMENT:
+        st = moment_count(diff, wanted, err);
+        break;
+    case RPL_DIFF_STEP:
+        if (wanted->step >= 0) {
+            step_add(diff, &diff->a, &counted->items);
+            step_add(diff, &diff->b, &counted->items);
+        }
+        break;
+    case RPL_DIFF_SAVED:
+        st = alive_count(diff, wanted, err);
+        break;
+    }
+    counted->is_there = !st;
+    return st;
+}
+
+/* Rows of what has been counted, which stays for the next grouping. */
+static enum vs_status part_take(struct rpl_diff *diff, struct rpl_diff_part *part,
                                 struct vs_error *err)
 {
-    struct rpl_items items = {.all = NULL};
+    const struct rpl_items *all = &diff->counted->items;
+    struct rpl_items items = {.all = vs_calloc(all->count + 1, sizeof(*items.all)),
+                              .count = all->count,
+                              .cap = all->count + 1};
 
-    if (diff->options.step >= 0) {
-        step_add(diff, &diff->a, &items);
-        step_add(diff, &diff->b, &items);
-    }
+    if (all->count)
+        memcpy(items.all, all->all, all->count * sizeof(*items.all));
+    part->event_a = diff->counted->event_a;
+    part->event_b = diff->counted->event_b;
     return rpl_items_take(&items, diff, part, err);
 }
 
@@ -355,6 +409,7 @@ enum vs_status rpl_diff_open(struct rpl_diff *out, struct rpl_index *a, struct r
     enum vs_status st;
 
     out->arena = vs_arena_new();
+    out->counted = vs_calloc(1, sizeof(*out->counted));
     st = side_open(&out->a, a, err);
     if (!st)
         st = side_open(&out->b, b, err);
@@ -368,27 +423,11 @@ enum vs_status rpl_diff_open(struct rpl_diff *out, struct rpl_index *a, struct r
     return VS_OK;
 }
 
-/* What is alive at the two moments: held against each other, also where they are in different steps. */
-static enum vs_status moment_fill(struct rpl_diff *diff, struct rpl_diff_part *part,
-                                  struct vs_error *err)
-{
-    int64_t step_a = diff->a.at.step;
-    int64_t step_b = diff->b.at.step;
-    bool is_crossed = step_a >= 0 && step_b >= 0 && step_a != step_b;
-    enum vs_status st;
-
-    if (is_crossed)
-        rpl_align_cross(&diff->align, step_a, step_b);
-    st = part_fill(diff, part, diff->a.at.event, diff->b.at.event, false, err);
-    if (is_crossed)
-        rpl_align_uncross(&diff->align, step_a, step_b);
-    return st;
-}
-
 enum vs_status rpl_diff_take(struct rpl_diff *diff, enum rpl_diff_what what,
                              const struct rpl_diff_options *options, struct rpl_diff_part *out,
                              struct vs_error *err)
 {
+    struct rpl_diff_counted wanted = {.what = what, .step = -1};
     enum vs_status st;
 
     diff->options = *options;
@@ -397,19 +436,20 @@ enum vs_status rpl_diff_take(struct rpl_diff *diff, enum rpl_diff_what what,
     case RPL_DIFF_MOMENT:
         if (!st)
             st = moments_set(diff, err);
-        if (!st)
-            st = moment_fill(diff, out, err);
+        wanted.event_a = diff->a.at.event;
+        wanted.event_b = diff->b.at.event;
         break;
     case RPL_DIFF_STEP:
-        if (!st)
-            st = step_fill(diff, out, err);
+        wanted.step = diff->options.step;
         break;
     case RPL_DIFF_SAVED:
-        if (!st)
-            st = part_fill(diff, out, diff->a.sum.saved.event, diff->b.sum.saved.event, true, err);
+        wanted.event_a = diff->a.sum.saved.event;
+        wanted.event_b = diff->b.sum.saved.event;
         break;
     }
-    return st;
+    if (!st)
+        st = count(diff, &wanted, err);
+    return st ? st : part_take(diff, out, err);
 }
 
 enum vs_status rpl_diff_fill(struct rpl_diff *out, struct rpl_index *a, struct rpl_index *b,
@@ -434,6 +474,7 @@ enum vs_status rpl_diff_fill(struct rpl_diff *out, struct rpl_index *a, struct r
 static void side_release(struct rpl_diff_side *side)
 {
     rpl_modules_free(side->modules);
+    rpl_cursor_free(side->cursor);
     rpl_summary_release(&side->sum);
 }
 
@@ -450,6 +491,9 @@ void rpl_diff_release(struct rpl_diff *diff)
     rpl_diff_part_release(&diff->step);
     rpl_diff_part_release(&diff->saved);
     rpl_pairs_release(&diff->pairs);
+    if (diff->counted)
+        vs_free(diff->counted->items.all);
+    vs_free(diff->counted);
     side_release(&diff->a);
     side_release(&diff->b);
     rpl_align_release(&diff->align);

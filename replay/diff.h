@@ -167,13 +167,16 @@ struct rpl_diff_line {
 /*
  * One of the two.
  *
+ * cursor stays where it was needed last
  * at     the moment that is looked at; `requested`, `active` and `reserved` are the highest of the trace, as in rpl_peak
  */
+struct rpl_cursor;
 struct rpl_modules;
 struct rpl_diff_side {
     struct rpl_trace *trace;
     struct rpl_index *index;
     struct rpl_modules *modules;
+    struct rpl_cursor *cursor;
     struct rpl_summary sum;
     struct rpl_peak at;
 };
@@ -187,8 +190,10 @@ struct rpl_diff_side {
  * paired, moved, only_a, only_b   allocations of the whole traces: with a counterpart, of these in another order, without
  * is_same   nothing that is looked at differs
  * pairs     rpl_diff_pairs gives it
+ * counted   the blocks of the part that was taken last: another grouping of the same counts none
  * arena     owns the texts
  */
+struct rpl_diff_counted;
 struct rpl_diff {
     struct rpl_diff_options options;
     struct rpl_align align;
@@ -207,6 +212,7 @@ struct rpl_diff {
     uint64_t only_a;
     uint64_t only_b;
     bool is_same;
+    struct rpl_diff_counted *counted;
     struct vs_arena *arena;
 };
 
@@ -231,7 +237,8 @@ VS_MUST_USE enum vs_status rpl_diff_open(struct rpl_diff *out, struct rpl_index 
 enum rpl_diff_what { RPL_DIFF_MOMENT, RPL_DIFF_STEP, RPL_DIFF_SAVED };
 /*
  * A part of an open diff: `out`, which is zeroed and which the caller releases, also after a failure. Sets `options`, and, for a moment, `at`
- * of the sides. Its rows borrow from the diff. Costs going to the two moments, and what is alive there. Errors as rpl_diff_fill.
+ * of the sides. Its rows borrow from the diff. Costs going to the two moments, and what is alive there; where the
+ * part taken last was of the same moments or step, only the rows. Errors as rpl_diff_fill.
  */
 VS_MUST_USE enum vs_status rpl_diff_take(struct rpl_diff *diff, enum rpl_diff_what what,
                                          const struct rpl_diff_options *options,
