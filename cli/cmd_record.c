@@ -470,8 +470,11 @@ static int net_run(const struct cli_args *args)
                      "%s: it exists already; --force replaces it, -o names another file", plan.out);
     if (!st)
         st = cli_netfile_read(args->positionals[0], &net, &err);
-    if (!st)
+    if (!st) {
         st = rehearse(&plan, &net, &err);
+        if (st)
+            cli_netfile_hint(&net, &err);
+    }
     if (!st)
         st = cli_watch_open(&plan.watch, cli_args_value(args, "cupti"),
                             plan.has_gpu ? &plan.gpu : NULL, &err);

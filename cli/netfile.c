@@ -1,7 +1,7 @@
 /*
  * cli/netfile.c - see netfile.h.
  *
- * Must not know:  the net language.
+ * Must not know:  the net language, but for the two functions that each net file defines.
  * Invariant:      text ends with a NUL that is not counted.
  */
 #include "cli/netfile.h"
@@ -10,11 +10,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/text.h"
 
 #define NET_BYTES_MAX (16u << 20)
+#define HEAD_BYTES 65536
+#define MODEL "def model("
+#define BATCH "def batch("
 
 /* The file itself: `path`, or net.py in it where it is a folder. */
 static enum vs_status name_get(const char *path, char **out, struct vs_error *err)
@@ -110,6 +114,52 @@ enum vs_status cli_netfile_define(struct cli_netfile *file, const char *pair, st
     file->len = text.len;
     file->text = vs_text_take(&text);
     return VS_OK;
+}
+
+static bool defines(const char *text, const char *what)
+{
+    for (const char *at = text; (at = strstr(at, what)) != NULL; at++)
+        if (at == text || at[-1] == '\n')
+            return true;
+    return false;
+}
+
+bool cli_is_program(const char *path)
+{
+    char head[HEAD_BYTES + 1];
+    struct stat st;
+    FILE *file;
+    size_t len;
+
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || access(path, X_OK) != 0)
+        return false;
+    file = fopen(path, "rb");
+    len = file ? fread(head, 1, HEAD_BYTES, file) : 0;
+    if (file)
+        fclose(file);
+    head[len] = '\0';
+    if (len >= 4 && memcmp(head,
+                           "\x7f"
+                           "ELF",
+                           4) == 0)
+        return true;
+    return len >= 2 && memcmp(head, "#!", 2) == 0 &&
+           !(defines(head, MODEL) && defines(head, BATCH));
+}
+
+void cli_netfile_hint(const struct cli_netfile *file, struct vs_error *err)
+{
+    const char *ending = file->name ? strrchr(file->name, '.') : NULL;
+    const size_t len = strlen(err->text);
+
+    if (!ending || strcmp(ending, ".py") != 0 || !file->text || !*file->text ||
+        defines(file->text, MODEL) || defines(file->text, BATCH))
+        return;
+    snprintf(
+        err->text + len, sizeof(err->text) - len,
+        "\n  it defines neither model() nor batch(n), as a net file does; a program is recorded "
+        "by `vramscope record -- python3 %s`",
+        file->name);
 }
 
 void cli_netfile_release(struct cli_netfile *file)

@@ -1,13 +1,14 @@
 /*
- * cli/netfile.h - finds and reads the net file a command was given.
+ * cli/netfile.h - finds and reads the net file a command was given, and tells net files from programs.
  *
  * For:            the commands that run a net.
- * Must not know:  the net language.
+ * Must not know:  the net language, but for the two functions that each net file defines.
  * Invariant:      the text is what the file held, byte for byte, but for what was defined.
  */
 #ifndef CLI_NETFILE_H
 #define CLI_NETFILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/attr.h"
@@ -34,6 +35,13 @@ VS_MUST_USE enum vs_status cli_netfile_read(const char *path, struct cli_netfile
  */
 VS_MUST_USE enum vs_status cli_netfile_define(struct cli_netfile *file, const char *pair,
                                               struct vs_error *err);
+/*
+ * Is `path` a program, and no net? It is where it may be executed and is a binary (ELF) or begins with `#!`, unless it defines both
+ * model() and batch() at the left margin.
+ */
+bool cli_is_program(const char *path);
+/* Where a file that could not be run as a net has neither function, say in `err` how a program is recorded. */
+void cli_netfile_hint(const struct cli_netfile *file, struct vs_error *err);
 void cli_netfile_release(struct cli_netfile *file);
 
 #endif

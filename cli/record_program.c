@@ -13,10 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "cli/cmds.h"
 #include "cli/launch.h"
@@ -29,46 +29,13 @@
 #define OUT_DEFAULT "trace.db"
 #define ENTRIES_DEFAULT 1000000u
 #define ENTRIES_MAX 1000000000u
-#define HEAD_BYTES 65536
-
-/* ---- what is it ---- */
-
-static bool defines(const char *text, const char *what)
-{
-    for (const char *at = text; (at = strstr(at, what)) != NULL; at++)
-        if (at == text || at[-1] == '\n')
-            return true;
-    return false;
-}
-
-bool cli_is_program(const char *path)
-{
-    char head[HEAD_BYTES + 1];
-    struct stat st;
-    FILE *file;
-    size_t len;
-
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || access(path, X_OK) != 0)
-        return false;
-    file = fopen(path, "rb");
-    len = file ? fread(head, 1, HEAD_BYTES, file) : 0;
-    if (file)
-        fclose(file);
-    head[len] = '\0';
-    if (len >= 4 && memcmp(head,
-                           "\x7f"
-                           "ELF",
-                           4) == 0)
-        return true;
-    return len >= 2 && memcmp(head, "#!", 2) == 0 &&
-           !(defines(head, "def model(") && defines(head, "def batch("));
-}
 
 /* ---- the plan ---- */
 
 /*
  * argv     of the program, NULL-ended
  * out      the trace; injected: where it is written to while the program runs, an absolute path
+ * json     where traces are told of; NULL: in words, on stderr
  * library  the injection library; empty: there is none
  */
 struct job {
@@ -79,6 +46,7 @@ struct job {
     bool force;
     size_t entries;
     const char *stacks;
+    struct vs_json *json;
     char library[PATH_MAX];
     struct cli_folder folder;
     char *python_path;
@@ -257,7 +225,28 @@ static const char *shown(const struct job *job, const char *path)
     return path + (strlen(job->injected) - strlen(job->out));
 }
 
-static void say_trace(const char *path, const char *what)
+static void trace_json(struct vs_json *json, const struct rpl_report *report, const char *path,
+                       const struct cli_process *p, bool is_driver)
+{
+    vs_json_object(json);
+    vs_json_put_string(json, "trace", path);
+    vs_json_put_string(json, "of", is_driver ? "driver" : "pytorch");
+    vs_json_put_int(json, "pid", p->pid);
+    vs_json_key(json, "rank");
+    if (p->rank == CLI_NO_RANK)
+        vs_json_null(json);
+    else
+        vs_json_int(json, p->rank);
+    vs_json_put_bool(json, "complete", rpl_trace_is_complete(report->trace));
+    vs_json_put_uint(json, "events", report->sum.events);
+    vs_json_key(json, "peak");
+    rpl_peak_json(report->trace, &report->sum.peak, json);
+    vs_json_end(json);
+}
+
+/* A trace, in words or as JSON. path: as the user named it. */
+static void say_trace(const struct job *job, const struct cli_process *p, const char *path,
+                      const char *what, bool is_driver)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct rpl_report report = {.trace = NULL};
@@ -267,6 +256,8 @@ static void say_trace(const char *path, const char *what)
 
     if (rpl_trace_open(path, &trace, &err) || rpl_report_fill(&report, trace, 0, &err))
         cli_fail(&err);
+    else if (job->json)
+        trace_json(job->json, &report, path, p, is_driver);
     else
         fprintf(stderr, "vramscope: %s: %s, %s events, peak %s in %s; `vramscope report %s`\n",
                 path, what, vs_bytes_exact_text(report.sum.events, events),
@@ -294,21 +285,22 @@ static void say_snapshot(const struct job *job, const struct cli_process *p)
              strcmp(p->dumped, "oom") == 0    ? " up to its out-of-memory"
              : strcmp(p->dumped, "term") == 0 ? " up to SIGTERM"
                                               : "");
-    say_trace(shown(job, p->trace), what);
+    say_trace(job, p, shown(job, p->trace), what, false);
 }
 
-static void say_driver(const struct job *job, const struct cli_driver *driver, pid_t pid)
+static void say_driver(const struct job *job, const struct cli_driver *driver,
+                       const struct cli_process *p)
 {
     char what[96];
 
     for (size_t i = 0; i < driver->count; i++) {
         const struct cli_driver_file *file = &driver->files[i];
 
-        if (file->pid != pid)
+        if (file->pid != p->pid)
             continue;
-        snprintf(what, sizeof(what), "what pid %ld asked the driver for%s", (long)pid,
+        snprintf(what, sizeof(what), "what pid %ld asked the driver for%s", (long)p->pid,
                  file->is_closed ? "" : ", up to its sudden end");
-        say_trace(shown(job, file->path), what);
+        say_trace(job, p, shown(job, file->path), what, true);
     }
 }
 
@@ -330,7 +322,7 @@ static void process_collect(const struct job *job, const struct cli_process *p,
         cli_fail(&err);
     else if (p->dumped)
         say_snapshot(job, p);
-    say_driver(job, driver, p->pid);
+    say_driver(job, driver, p);
     if (!p->name && !p->trace)
         fprintf(stderr,
                 "vramscope: pid %ld used CUDA, and nothing of it was recorded; it has no trace\n",
@@ -368,6 +360,44 @@ static void collect(const struct job *job, const struct cli_launch_end *end)
     cli_driver_release(&driver);
 }
 
+/* The same, and what it came to on stdout, for programs: docs/json.md. */
+static int collect_json(struct job *job, const struct cli_launch_end *end)
+{
+    struct vs_text text = {NULL, 0, 0};
+    struct vs_json json;
+    int status;
+
+    vs_json_init(&json, &text);
+    vs_json_object(&json);
+    vs_json_key(&json, "program");
+    vs_json_array_flat(&json);
+    for (size_t i = 0; job->argv[i]; i++)
+        vs_json_string(&json, job->argv[i]);
+    vs_json_end(&json);
+    vs_json_put_int(&json, "status", end->status);
+    vs_json_key(&json, "traces");
+    vs_json_array(&json);
+    job->json = &json;
+    collect(job, end);
+    vs_json_end(&json);
+    vs_json_end(&json);
+    status = cli_print(&text);
+    vs_text_release(&text);
+    return status;
+}
+
+/* The program's status; where it ended well and its result cannot be told, ours. */
+static int finish(struct job *job, const struct cli_launch_end *end)
+{
+    int status = 0;
+
+    if (cli_args_has(job->args, "json"))
+        status = collect_json(job, end);
+    else
+        collect(job, end);
+    return end->status ? end->status : status;
+}
+
 int cli_record_program(const struct cli_args *args)
 {
     struct vs_error err = VS_ERROR_INIT;
@@ -398,8 +428,7 @@ int cli_record_program(const struct cli_args *args)
         status = cli_fail(&err);
         status = end.status ? end.status : status;
     } else {
-        collect(&job, &end);
-        status = end.status;
+        status = finish(&job, &end);
     }
     job_release(&job);
     return status;

@@ -10,12 +10,6 @@
 
 #include "cli/args.h"
 
-/*
- * Is `path` a program, and no net? It is where it may be executed and is a binary (ELF) or begins with `#!`, unless it defines both
- * model() and batch() as a net file does.
- */
-bool cli_is_program(const char *path);
-
 /* Run args->command, or the program of the first argument with args->command behind it. Returns the exit status. */
 int cli_record_program(const struct cli_args *args);
 

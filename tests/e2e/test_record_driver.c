@@ -151,8 +151,14 @@ static void how_a_program_ends_is_told(void **state)
 static void every_process_and_device_has_a_trace(void **state)
 {
     char command[1200];
+    struct program p = program_run("record", "--json", "-o", program_path("trace.db"), "--",
+                                   programs, "basic", NULL);
 
     (void)state;
+    assert_int_equal(json_int(p.out, "$.traces[0].peak.allocated"), 6000);
+    json_expect(p.out, "$.traces[0].complete", "bool");
+    program_release(&p);
+    begin(NULL);
     check_program("devices", 0, "trace.gpu", 2);
     assert_int_equal(count("trace.gpu[0-9].db"), 1);
     begin(NULL);

@@ -112,6 +112,37 @@ static void what_may_be_executed_is_a_program(void **state)
           "is a net, which takes no arguments");
 }
 
+/* Nothing is run that was not asked for. */
+static void a_python_program_that_is_no_net_is_told_how(void **state)
+{
+    const char *train = program_file("train.py", "import argparse\nprint('ran')\n");
+    const char *net = program_file("wrong.py", "def model():\n    return 1 +\n");
+    struct program p;
+
+    (void)state;
+    check(program_run("record", "-o", program_path("x.db"), train, NULL), 1, "",
+          "vramscope record -- python3 ");
+    p = program_run("record", "-o", program_path("x.db"), net, NULL);
+    assert_null(strstr(p.err, "python3"));
+    check(p, 1, "", "wrong.py:2:");
+}
+
+static void what_is_said_can_be_had_as_json(void **state)
+{
+    struct program p = program_run("record", "--json", "-o", program_path("x.db"), "--", "sh", "-c",
+                                   "echo out; exit 3", NULL);
+    char *text = json_text(p.out, "$.program[2]");
+
+    (void)state;
+    assert_int_equal(p.status, 3);
+    assert_int_equal(json_int(p.out, "$.status"), 3);
+    assert_string_equal(text, "echo out; exit 3");
+    json_expect(p.out, "$.traces", "array");
+    assert_non_null(strstr(p.err, "out\n"));
+    free(text);
+    program_release(&p);
+}
+
 static void what_is_of_nets_is_refused(void **state)
 {
     const char *out = program_path("refused.db");
@@ -149,6 +180,8 @@ int main(void)
         cmocka_unit_test(the_exit_status_of_a_program_is_kept),
         cmocka_unit_test(what_cannot_be_run_has_the_status_a_shell_gives),
         cmocka_unit_test(what_may_be_executed_is_a_program),
+        cmocka_unit_test(a_python_program_that_is_no_net_is_told_how),
+        cmocka_unit_test(what_is_said_can_be_had_as_json),
         cmocka_unit_test(what_is_of_nets_is_refused),
         cmocka_unit_test(a_trace_that_is_there_stays),
     };
