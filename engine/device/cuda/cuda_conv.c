@@ -319,6 +319,8 @@ static void convolve(enum eng_conv_kind kind, const struct eng_view *x, const st
     struct eng_view py;
     const struct eng_view *made;
 
+    if (cuda_failed())
+        return;
     cuda_scratch_begin();
     px = plain(x, out != x);
     pw = plain(w, out != w);

@@ -148,6 +148,46 @@ static void multiply(const struct eng_view *a, const struct eng_view *b, const s
     cuda_copy(&in_scratch, c);
 }
 
+/* Bytes from the first element to one past the last. */
+static uint64_t span(const struct eng_view *v)
+{
+    int64_t last = 0;
+
+    for (int d = 0; d < v->ndim; d++)
+        last += (v->sizes[d] - 1) * v->strides[d];
+    return (uint64_t)(last + 1) * vs_dtype_bytes(v->dtype);
+}
+
+/* v on the device: itself, or a copy. */
+static struct eng_view brought(const struct eng_view *v)
+{
+    struct eng_view s = *v;
+
+    if (cuda_is_device(v->data))
+        return s;
+    s.data = cuda_stage(span(v));
+    cuda_copy_in(s.data, v->data, span(v));
+    return s;
+}
+
+/* Of three operands, one at least of which lies on the device. */
+static void multiply_anywhere(const struct eng_view *a, const struct eng_view *b,
+                              const struct eng_view *c, double alpha, double beta)
+{
+    struct eng_view there_a, there_b, there_c;
+
+    if (cuda_failed())
+        return;
+    cuda_scratch_begin();
+    there_a = brought(a);
+    there_b = brought(b);
+    there_c = brought(c);
+    multiply(&there_a, &there_b, &there_c, alpha, beta);
+    if (there_c.data != c->data)
+        cuda_copy_out(c->data, there_c.data, span(c));
+    cuda_scratch_end();
+}
+
 void cuda_matmul(const struct eng_view *a, const struct eng_view *b, const struct eng_view *c,
                  double alpha, double beta)
 {
@@ -156,7 +196,7 @@ void cuda_matmul(const struct eng_view *a, const struct eng_view *b, const struc
 
     if (c->sizes[0] == 0 || c->sizes[1] == 0 || c->sizes[2] == 0)
         return;
-    if (!cuda_is_device(c->data)) {
+    if (!cuda_is_device(c->data) && !cuda_is_device(a->data) && !cuda_is_device(b->data)) {
         cuda_host()->matmul(a, b, c, alpha, beta);
         return;
     }
@@ -170,7 +210,5 @@ void cuda_matmul(const struct eng_view *a, const struct eng_view *b, const struc
             cuda_binary(ENG_B_MUL, c->dtype, c, &factors, c, NULL);
         return;
     }
-    cuda_scratch_begin();
-    multiply(a, b, c, alpha, beta);
-    cuda_scratch_end();
+    multiply_anywhere(a, b, c, alpha, beta);
 }

@@ -111,6 +111,58 @@ static void memory_give(void *memory)
     fake.left--;
 }
 
+/* What a library is given is memory of the device: anything else would end the run on a real one. */
+static void expect_device(const void *memory)
+{
+    size_t i = 0;
+
+    while (i < fake.piece_count &&
+           ((const char *)memory < (const char *)fake.pieces[i].memory ||
+            (const char *)memory >= (const char *)fake.pieces[i].memory + fake.pieces[i].bytes))
+        i++;
+    VS_ASSERT(i < fake.piece_count);
+}
+
+static cublasStatus_t do_workspace(cublasHandle_t handle, void *workspace, size_t bytes)
+{
+    expect_device(workspace);
+    expect_device((char *)workspace + bytes - 1);
+    return RESULT(cublasStatus_t, cublasSetWorkspace_v2);
+}
+
+static cublasStatus_t do_product(cublasHandle_t handle, cublasOperation_t op_a,
+                                 cublasOperation_t op_b, int m, int n, int k, const void *alpha,
+                                 const void *a, cudaDataType a_type, int lda, long long a_stride,
+                                 const void *b, cudaDataType b_type, int ldb, long long b_stride,
+                                 const void *beta, void *c, cudaDataType c_type, int ldc,
+                                 long long c_stride, int batch, cublasComputeType_t compute,
+                                 cublasGemmAlgo_t algo)
+{
+    expect_device(a);
+    expect_device(b);
+    expect_device(c);
+    VS_ASSERT(lda >= (op_a == CUBLAS_OP_N ? m : k) && ldb >= (op_b == CUBLAS_OP_N ? k : n) &&
+              ldc >= m);
+    return RESULT(cublasStatus_t, cublasGemmStridedBatchedEx);
+}
+
+static cudnnStatus_t do_convolve(cudnnHandle_t handle, const void *alpha,
+                                 cudnnTensorDescriptor_t x_desc, const void *x,
+                                 cudnnFilterDescriptor_t w_desc, const void *w,
+                                 cudnnConvolutionDescriptor_t conv, cudnnConvolutionFwdAlgo_t algo,
+                                 void *workspace, size_t workspace_bytes, const void *beta,
+                                 cudnnTensorDescriptor_t y_desc, void *y)
+{
+    expect_device(x);
+    expect_device(w);
+    expect_device(y);
+    if (workspace_bytes) {
+        expect_device(workspace);
+        expect_device((char *)workspace + workspace_bytes - 1);
+    }
+    return RESULT(cudnnStatus_t, cudnnConvolutionForward);
+}
+
 static cudaError_t do_malloc(void **out, size_t bytes)
 {
     if (answer(FAKE_cudaMalloc))
@@ -336,9 +388,9 @@ static const struct cuda_api FAKE = {
     .cublasCreate_v2 = take_cublasCreate_v2,
     .cublasDestroy_v2 = give_cublasDestroy_v2,
     .cublasSetStream_v2 = plain_cublasSetStream_v2,
-    .cublasSetWorkspace_v2 = plain_cublasSetWorkspace_v2,
+    .cublasSetWorkspace_v2 = do_workspace,
     .cublasSetMathMode = plain_cublasSetMathMode,
-    .cublasGemmStridedBatchedEx = plain_cublasGemmStridedBatchedEx,
+    .cublasGemmStridedBatchedEx = do_product,
     .cudnnGetErrorString = do_dnn_string,
     .cudnnCreate = take_cudnnCreate,
     .cudnnDestroy = give_cudnnDestroy,
@@ -357,7 +409,7 @@ static const struct cuda_api FAKE = {
     .cudnnGetConvolutionForwardAlgorithm_v7 = do_forward,
     .cudnnGetConvolutionBackwardDataAlgorithm_v7 = do_data,
     .cudnnGetConvolutionBackwardFilterAlgorithm_v7 = do_filter,
-    .cudnnConvolutionForward = plain_cudnnConvolutionForward,
+    .cudnnConvolutionForward = do_convolve,
     .cudnnConvolutionBackwardData = plain_cudnnConvolutionBackwardData,
     .cudnnConvolutionBackwardFilter = plain_cudnnConvolutionBackwardFilter,
 };

@@ -30,10 +30,10 @@ static struct eng_device device_open(void)
     return device;
 }
 
-static enum vs_status train(const struct eng_device *device, const char *toggles,
-                            struct vs_error *err)
+static enum vs_status train_net(const char *path, const struct eng_device *device,
+                                const char *toggles, struct vs_error *err)
 {
-    struct facts_net net = facts_net_read(NET);
+    struct facts_net net = facts_net_read(path);
     struct vs_toggles set = {{NULL}};
     struct lang_settings settings = {.file_name = net.path, .text = net.text, .device = device};
     struct lang_result result;
@@ -48,6 +48,28 @@ static enum vs_status train(const struct eng_device *device, const char *toggles
     vs_toggles_release(&set);
     facts_net_release(&net);
     return st;
+}
+
+static enum vs_status train(const struct eng_device *device, const char *toggles,
+                            struct vs_error *err)
+{
+    return train_net(NET, device, toggles, err);
+}
+
+/* Its weights are made on the host: they have to be brought over before a library sees them. */
+static void a_product_of_what_lies_on_the_host_is_brought_over(void **state)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct eng_device device;
+
+    (void)state;
+    fake_begin(FAKE_COUNT, 0);
+    device = device_open();
+    assert_int_equal(train_net("tests/nets/ops/interpolate_bicubic.py", &device, "steps=1", &err),
+                     VS_OK);
+    device.close();
+    assert_true(fake_calls(FAKE_cublasGemmStridedBatchedEx) > 0);
+    assert_int_equal(fake_left(), 0);
 }
 
 static void a_run_gives_everything_back(void **state)
@@ -226,6 +248,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_gives_everything_back),
+        cmocka_unit_test(a_product_of_what_lies_on_the_host_is_brought_over),
         cmocka_unit_test(expandable_segments_are_mapped_and_unmapped),
         cmocka_unit_test(a_watcher_is_told_of_all_memory_while_it_watches),
         cmocka_unit_test(every_call_may_fail_once),

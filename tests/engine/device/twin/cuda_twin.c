@@ -210,7 +210,8 @@ void cuda_mem_put(void *data, uint64_t bytes)
 void cuda_matmul(const struct eng_view *a, const struct eng_view *b, const struct eng_view *c,
                  double alpha, double beta)
 {
-    if (twin.is_open && cuda_is_device(c->data) && eng_room_numel(c)) {
+    if (twin.is_open && cuda_is_device(a->data) && cuda_is_device(b->data) &&
+        cuda_is_device(c->data) && eng_room_numel(c)) {
         VS_ASSERT(!twin.is_strict ||
                   twin.room.library_bytes == vs_cublas_workspace(TWIN_CAPABILITY, true));
         VS_ASSERT(twin.room_used + eng_room_matmul(a, b, c) <= twin.room.scratch_bytes ||
