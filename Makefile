@@ -352,10 +352,11 @@ $(B)/fuzz/%: tests/fuzz/%.c $(FUZZ_OBJS)/libvramscope.a
 	  -o $@ $< $(FUZZ_OBJS)/libvramscope.a $(LDLIBS)
 
 SHARE = $(DESTDIR)$(PREFIX)/share
-install: $(B)/vramscope ## copy the program, its man page, completions and the sample nets to DESTDIR and PREFIX
+install: $(B)/vramscope $(INJECT_SO) ## copy the program, its libraries, man page, completions and the sample nets to DESTDIR and PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/vramscope/sample_nets $(SHARE)/man/man1 \
 	  $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	install -m 755 $(B)/vramscope $(DESTDIR)$(PREFIX)/bin/vramscope
+	for f in $(wildcard $(INJECT_SO) $(B)/vramscope_cuda.so); do install -D -m 755 $$f $(DESTDIR)$(PREFIX)/lib/vramscope/$$(basename $$f); done
 	install -m 644 sample_nets/*.py $(SHARE)/vramscope/sample_nets
 	install -d $(SHARE)/vramscope/sample_nets/tools/netwriter
 	install -m 755 sample_nets/tools/torch2net.py $(SHARE)/vramscope/sample_nets/tools
@@ -373,4 +374,4 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t16
 	@echo
 	@echo 'Knobs: B=dir CC=gcc|clang DEBUG=1 SAN=address,undefined|thread STRESS=1 V=1 PREFIX=/usr/local DESTDIR='
-	@echo 'CUDA:  $(if $(NVCC),compiler found ($(NVCC)); nothing uses it yet,not found; nothing needs it)'
+	@echo 'CUDA:  $(if $(NVCC),compiler found ($(NVCC)): make cuda builds the device,not found; nothing needs it)'
