@@ -33,6 +33,21 @@ void tui_block_name(const struct tui_run *run, const struct rpl_block *block,
     rpl_block_text(run->trace, &why, out);
 }
 
+/* What is known of a block without an op: the function that made it, its name before its file's; else what its category means. */
+static void add_maker(const struct tui_run *run, const struct rpl_block *block,
+                      const struct vs_place *place, struct vs_text *out)
+{
+    const char *func = rpl_trace_string(run->trace, place->func);
+    const char *name = strrchr(func, ':');
+
+    if (!rpl_trace_is_imported(run->trace) || !*func)
+        vs_text_add(out, vs_category_text((enum vs_category)block->category));
+    else if (name)
+        vs_text_addf(out, "%s  %.*s", name + 1, (int)(name - func), func);
+    else
+        vs_text_add(out, func);
+}
+
 void tui_block_short(const struct tui_run *run, const struct rpl_block *block,
                      const struct rpl_life *life, struct vs_text *out)
 {
@@ -43,7 +58,7 @@ void tui_block_short(const struct tui_run *run, const struct rpl_block *block,
     if (life->name)
         vs_text_add(out, rpl_trace_string(run->trace, life->name));
     else if (!*op)
-        vs_text_add(out, vs_category_text((enum vs_category)block->category));
+        add_maker(run, block, place, out);
     else
         vs_text_addf(out, "%s%s%s%s", module, *module ? " " : "", op,
                      !block->tensor && block->category == VS_CAT_WORKSPACE ? " workspace" : "");

@@ -18,7 +18,7 @@
 /* "layer1.0.conv1.weight", or how and where it was made. life: of the block, or NULL to look it up. */
 void tui_block_name(const struct tui_run *run, const struct rpl_block *block,
                     const struct rpl_life *life, struct vs_text *out);
-/* In fewer cells, for where the line stands beside it: "layer1.0.conv1.weight", "conv1 _convolution". */
+/* In fewer cells, for where the line stands beside it: "layer1.0.conv1.weight", "conv1 _convolution"; of an imported block "forward  model.py". */
 void tui_block_short(const struct tui_run *run, const struct rpl_block *block,
                      const struct rpl_life *life, struct vs_text *out);
 /* Its life; zeroed where it cannot be had. */

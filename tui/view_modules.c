@@ -290,9 +290,10 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
 {
     const struct modules *s = state;
 
-    (void)app;
-    vs_text_addf(out, "%zu; K checkpoint, X in-place, A freeze this one",
-                 s->count ? s->count - 1 : 0);
+    vs_text_addf(out, "%zu", s->count ? s->count - 1 : 0);
+    /* what is tried runs the net, which an imported trace does not carry */
+    if (rpl_trace_source_text(tui_app_run(app)->trace))
+        vs_text_add(out, "; K checkpoint, X in-place, A freeze this one");
 }
 
 static void release(void *state)

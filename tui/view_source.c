@@ -516,7 +516,7 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
     const struct source *s = state;
 
     if (!s->source_of) {
-        vs_text_add(out, "none in an imported trace: bytes by function and line");
+        vs_text_add(out, "none recorded: bytes by function and line");
         return;
     }
     vs_text_addf(out, "%s: bytes by line", folder ? folder + 1 : name ? name : "");

@@ -219,6 +219,9 @@ static void sync(void *state, struct tui_app *app, int w, int h)
 {
     struct whatif *s = state;
 
+    /* without a net, these two are what can be tried: they stand below what cannot */
+    if (!s->w && !rpl_trace_source_text(app->base.trace))
+        tui_list_go(&s->list, VS_TOGGLE_ALLOC_CONF);
     if (s->moves != app->moves || s->w != w || s->told != s->list.at) {
         s->w = w;
         s->moves = app->moves;

@@ -50,11 +50,19 @@ static void an_imported_trace_has_its_lines_by_function(void **state)
     program_release(&p);
     session_open(&app, path, 100, 40);
     session_type(&app, "gcM");
-    session_expect(&app, "none in an imported trace: bytes by function and line");
+    session_expect(&app, "none recorded: bytes by function and line");
     session_expect(&app, ".py:");
     session_type(&app, "<enter>");
     session_expect(&app, "held by   ");
     session_expect(&app, "derived");
+    tui_app_release(&app);
+    /* what can be tried without a net is in sight, however few rows there are */
+    session_open(&app, path, 80, 24);
+    session_type(&app, "gw");
+    session_expect(&app, "alloc-conf       default");
+    session_expect(&app, "target           none");
+    session_type(&app, "gm");
+    session_expect_not(&app, "K checkpoint, X");
     tui_app_release(&app);
 }
 
