@@ -2,8 +2,9 @@
  * tests/gpu/check_events.c - what happens on the device and what happens on meta, event for event.
  *
  * Workspaces of libraries are on the device alone: they, the segments and the places in them are left aside where there are some, and
- * everything else is compared. Where there are none, each block must also lie in the same segment at the same offset, and the segments
- * must be the same.
+ * everything else is compared. Where there are none (with a target both have those PyTorch would take), each block must also lie in the same
+ * segment at the same offset, and the segments must be the same. A what-if on meta repeats the device's workspaces, and so must be the same in
+ * all of this.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 #include "base/mem.h"
 #include "base/target.h"
+#include "replay/whatif.h"
 #include "tests/facts/grid.h"
 #include "tests/gpu/check.h"
 
@@ -246,6 +248,25 @@ static uint64_t compare(struct rpl_trace *ours, struct rpl_trace *meta, uint64_t
     return same;
 }
 
+/* The run again on meta, by its trace. */
+static uint64_t compare_again(struct rpl_trace *ours, char *why, size_t size)
+{
+    struct rpl_trace *again = rpl_trace_new();
+    struct vs_error err = VS_ERROR_INIT;
+    uint64_t workspaces;
+    uint64_t same = 0;
+    char text[700] = "";
+
+    if (rpl_whatif_run(ours, NULL, again, &err))
+        snprintf(text, sizeof(text), "%.300s", err.text);
+    else
+        same = compare(ours, again, &workspaces, text, sizeof(text));
+    if (*text)
+        snprintf(why, size, "what-if: %s", text);
+    rpl_trace_free(again);
+    return same;
+}
+
 static void check_net(struct check *c, const struct facts_net *net, const char *toggles)
 {
     struct facts_run ours, meta;
@@ -254,6 +275,7 @@ static void check_net(struct check *c, const struct facts_net *net, const char *
     struct vs_text text = {NULL, 0, 0};
     struct vs_json json;
     uint64_t same = 0;
+    uint64_t repeated = 0;
     uint64_t workspaces = 0;
     bool runs = facts_try_net_on(net, toggles, &c->device, &ours, &err);
     char name[300], why[1000] = "";
@@ -264,8 +286,11 @@ static void check_net(struct check *c, const struct facts_net *net, const char *
                  runs ? meta_err.text : err.text);
     else if (runs)
         same = compare(ours.trace, meta.trace, &workspaces, why, sizeof(why));
+    if (runs && !*why)
+        repeated = compare_again(ours.trace, why, sizeof(why));
     check_begin(&json, &text, name);
     vs_json_put_uint(&json, "events", same);
+    vs_json_put_uint(&json, "repeated", repeated);
     vs_json_put_uint(&json, "workspaces", workspaces);
     check_end(c, &json, &text, name, why);
     facts_run_release(&ours);
@@ -292,8 +317,10 @@ void check_events(struct check *c)
         struct facts_net net = facts_net_read(FACTS_SMALL[i]);
 
         snprintf(pairs, sizeof(pairs), "steps=2%s", target);
-        if (check_wants(c, net.path))
+        if (*target && check_wants(c, net.path))
             check_net(c, &net, pairs);
+        if (check_wants(c, net.path))
+            check_net(c, &net, "steps=2");
         for (size_t k = 0; k < (c->is_few ? FEW_PAIRS : SIZE_MAX); k++) {
             char some[FACTS_PAIRS_MAX];
 
@@ -301,8 +328,7 @@ void check_events(struct check *c)
                 break;
             if (i >= 4 && k % 7 != i % 7)
                 continue; /* all of them on four nets, a part of them on each other one */
-            snprintf(pairs, sizeof(pairs), "%s%s%s", some, strstr(some, "target=") ? "" : target,
-                     strstr(some, "steps=") ? "" : " steps=2");
+            snprintf(pairs, sizeof(pairs), "%s%s", some, strstr(some, "steps=") ? "" : " steps=2");
             if (check_wants(c, net.path))
                 check_net(c, &net, pairs);
         }

@@ -87,12 +87,19 @@ bool cuda_is_device(const void *memory)
     return false;
 }
 
+/* An expandable segment is mapped in pieces, and a room may lie over several. */
 static bool is_in_segment(const void *memory, uint64_t bytes)
 {
-    for (size_t i = 0; i < twin.segment_count; i++)
-        if (is_in(&twin.segments[i], memory))
-            return (const char *)memory + bytes <= twin.segments[i].memory + twin.segments[i].bytes;
-    return false;
+    const char *at = memory;
+    const char *end = at + bytes;
+
+    for (size_t i = 0; i < twin.segment_count && at < end; i++) {
+        if (is_in(&twin.segments[i], at)) {
+            at = twin.segments[i].memory + twin.segments[i].bytes;
+            i = SIZE_MAX; /* from the first one again */
+        }
+    }
+    return at >= end;
 }
 
 /* What lies in a room before it is used is nobody's business: no kernel may count on it. */
