@@ -194,6 +194,7 @@ static void answer_json(const struct session *s, const struct answer *answer, st
     vs_json_key(json, "result");
     rpl_peak_json(s->memory, &answer->sum.peak, json);
     vs_json_put_int(json, "delta_allocated", delta_of(s, answer));
+    rpl_bound_json(s->memory, &answer->sum, json);
     vs_json_put_bool(json, "out_of_memory", answer->sum.oom.event != 0);
     vs_json_put_uint(json, "recompute_flops", answer->sum.recompute_flops);
     vs_json_put_uint(json, "total_flops", answer->sum.flops);
@@ -326,6 +327,8 @@ static void add_answer(const struct session *s, const struct answer *answer, str
     add_where(s->memory, after, "now at", out);
     if (answer->sum.oom.event)
         vs_text_add(out, "  the device runs out of memory there\n");
+    if (!answer->sum.bound.is_tensors_only)
+        rpl_bound_text(s->memory, &answer->sum, out);
     vs_text_add(out, "\n");
     if (!rpl_trace_is_imported(s->trace))
         add_arithmetic(answer, out);

@@ -81,10 +81,10 @@ static void oom_json(const struct rpl_report *report, struct vs_json *json)
     vs_json_end(json);
 }
 
-/* How sure the peak is. */
-static void bound_json(const struct rpl_report *report, struct vs_json *json)
+void rpl_bound_json(const struct rpl_trace *trace, const struct rpl_summary *sum,
+                    struct vs_json *json)
 {
-    const struct rpl_bound *bound = &report->sum.bound;
+    const struct rpl_bound *bound = &sum->bound;
 
     vs_json_key(json, "bound");
     vs_json_object(json);
@@ -95,9 +95,9 @@ static void bound_json(const struct rpl_report *report, struct vs_json *json)
     if (bound->allocs) {
         vs_json_object(json);
         vs_json_put_string(json, "what", bound->what);
-        vs_json_put_uint(json, "margin", report->sum.peak.allocated - bound->highest);
+        vs_json_put_uint(json, "margin", sum->peak.allocated - bound->highest);
         vs_json_put_uint(json, "event", bound->event);
-        place_json(report->trace, bound->place, json);
+        place_json(trace, bound->place, json);
         vs_json_end(json);
     } else {
         vs_json_null(json);
@@ -446,7 +446,7 @@ void rpl_report_json(const struct rpl_report *report, struct vs_text *out)
     head_json(report, &json);
     vs_json_key(&json, "peak");
     rpl_peak_json(report->trace, &sum->peak, &json);
-    bound_json(report, &json);
+    rpl_bound_json(report->trace, &report->sum, &json);
     shortages_json(report, &json);
     fit_json(report, &json);
     rpl_account_json(&report->account, &json);

@@ -176,12 +176,12 @@ static void add_place(const struct rpl_trace *trace, uint32_t id, struct vs_text
     }
 }
 
-/* How sure the peak is. */
-static void add_bound(const struct rpl_report *report, struct vs_text *out)
+void rpl_bound_text(const struct rpl_trace *trace, const struct rpl_summary *sum,
+                    struct vs_text *out)
 {
-    const struct rpl_bound *bound = &report->sum.bound;
-    const struct vs_place *place = rpl_trace_place(report->trace, bound->place);
-    uint64_t margin = report->sum.peak.allocated - bound->highest;
+    const struct rpl_bound *bound = &sum->bound;
+    const struct vs_place *place = rpl_trace_place(trace, bound->place);
+    uint64_t margin = sum->peak.allocated - bound->highest;
 
     if (bound->is_tensors_only) {
         vs_text_add(out, "  tensors only: workspaces of libraries and scratch of kernels come on "
@@ -190,8 +190,7 @@ static void add_bound(const struct rpl_report *report, struct vs_text *out)
     }
     if (!bound->allocs)
         return;
-    vs_text_addf(out, "  at least that: %s in %s", bound->what,
-                 rpl_trace_string(report->trace, place->op));
+    vs_text_addf(out, "  at least that: %s in %s", bound->what, rpl_trace_string(trace, place->op));
     if (place->line)
         vs_text_addf(out, " of line %" PRIu32, place->line);
     vs_text_add(out, " is only known to the device; ");
@@ -244,7 +243,7 @@ static void add_peak(const struct rpl_report *report, struct vs_text *out)
     vs_text_add(out, ": ");
     add_bytes(out, 0, peak->reserved_there - peak->allocated);
     vs_text_add(out, " of the segments not in use\n");
-    add_bound(report, out);
+    rpl_bound_text(report->trace, &report->sum, out);
     add_shortages(report, out);
 }
 

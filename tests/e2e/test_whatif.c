@@ -96,6 +96,7 @@ static void an_answer_has_the_contracts_fields(void **state)
     (void)state;
     json_expect(one.out, "$.set.amp", "text");
     json_expect(one.out, "$.milliseconds", "real");
+    json_expect(one.out, "$.bound.is_lower", "bool");
     json_expect(each.out, "$.each[0].toggle", "text");
     for (size_t i = 0; i < sizeof(FIGURES) / sizeof(FIGURES[0]); i++) {
         snprintf(path, sizeof(path), "$.%s", FIGURES[i]);
