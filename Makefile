@@ -140,7 +140,7 @@ $(B)/pic/tracer/cupti/%.o $(B)/pic/tracer/inject/%.o $(B)/pic/tests/tracer/cupti
 
 # The injection library goes into programs of others: SQLite is linked into it and hidden, so that the program's own is another one.
 INJECT_SRC := $(sort $(wildcard tracer/inject/*.c)) tracer/cupti/cupti_api.c
-INJECT_LIB := $(sort $(wildcard base/*.c store/*.c tracer/*.c))
+INJECT_LIB := $(sort $(wildcard base/*.c store/*.c)) $(addprefix tracer/,intern.c recorder.c ring.c)
 $(B)/vramscope_inject.so: $(INJECT_SRC:%.c=$(B)/pic/%.o) $(B)/pic/libinject.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -Wl,-z,defs -o $@ $^ $(SQLITE_STATIC) -lm -ldl

@@ -201,7 +201,8 @@ static const char *const stack_tables[] = {
     "    stack INTEGER NOT NULL     -- frame.id / 256: where it was called from\n"
     ")",
 
-    "CREATE VIEW call_stack AS SELECT e.seq AS seq, f.id % 256 AS depth, s.text AS func, f.line AS line\n"
+    "CREATE VIEW call_stack AS SELECT e.seq AS seq, f.id % 256 AS depth,\n"
+    " s.text AS func, f.line AS line\n"
     "FROM event_stack e JOIN frame f ON f.id BETWEEN e.stack * 256 AND e.stack * 256 + 255 JOIN string s ON s.id = f.func",
     /* clang-format on */
 };

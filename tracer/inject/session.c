@@ -59,7 +59,7 @@ static struct session {
 
 /* ---- the status file ---- */
 
-static void status_write(const char *key, const char *fmt, va_list ap)
+VS_PRINTF(2, 0) static void status_write(const char *key, const char *fmt, va_list ap)
 {
     char path[PATH_MAX + 16];
     char line[STATUS_LINE];

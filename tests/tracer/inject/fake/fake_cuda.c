@@ -526,7 +526,7 @@ static int runtime_malloc(void **out, size_t size)
     if (getenv("FAKE_CUDA_OPAQUE"))
         result = take_device(&address, size);
     else
-        result = cuMemAlloc_v2(&address, size);
+        result = (int)cuMemAlloc_v2(&address, size);
     *out = (void *)(uintptr_t)address;
     return result;
 }
