@@ -208,7 +208,13 @@ enum vs_category eng_category_default(struct eng *e, enum vs_category category)
 
 void eng_empty_cache(struct eng *e)
 {
+    e->asked++;
     eng_alloc_empty_cache(e->alloc);
+}
+
+void eng_allocator_asked(struct eng *e)
+{
+    e->asked++;
 }
 
 void eng_set_target(struct eng *e, const struct vs_target *target, enum eng_workspace_manner manner,

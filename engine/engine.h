@@ -139,6 +139,8 @@ struct eng_scalar;
 VS_MUST_USE bool eng_item(struct eng *e, struct eng_tensor *t, struct eng_scalar *out);
 
 void eng_empty_cache(struct eng *e);
+/* Somebody looks at the allocator's figures: what a net does next may depend on them. */
+void eng_allocator_asked(struct eng *e);
 
 /* How long cuBLAS workspaces live: the rows of the toggle `workspace`. */
 enum eng_workspace_manner {

@@ -159,8 +159,8 @@ void eng_storage_unref(struct eng_storage *s)
     if (!s || --s->refs)
         return;
     e = s->eng;
-    if (s->block) {
-        e->counters.events++;
+    e->counters.events += s->block != NULL;
+    if (s->block && !e->is_repeating) {
         if (e->observer) {
             struct vs_event ev = {0};
 

@@ -299,6 +299,7 @@ static enum vs_status run_with(struct lang_settings *settings, struct lang_resul
         return st;
     st = lang_vm_new(run.eng, &options, &run.vm, err);
     if (!st) {
+        run.repeat = lang_run_repeat_new();
         lang_run_natives_register(&run);
         st = run_net(&run, err);
         lang_run_step_close(&run);
@@ -309,6 +310,7 @@ static enum vs_status run_with(struct lang_settings *settings, struct lang_resul
         result->rooms = eng_rooms_notes_make(run.eng);
     }
     eng_observer_stop(run.eng);
+    lang_run_repeat_free(run.repeat);
     lang_vm_free(run.vm);
     eng_free(run.eng);
     return st;

@@ -27,6 +27,7 @@
 #include "engine/observer.h"
 
 struct eng_kernels;
+struct eng_told;
 struct eng_tensor;
 struct lang_library;
 
@@ -48,6 +49,8 @@ struct lang_progress {
  * kernels      arithmetic of the device (eng_kernels_cpu()); NULL: `meta`, no data at all
  * device       a device of its own, instead of kernels; NULL: none. Must outlive the run
  * observer     told of everything until the last step is over, or NULL
+ * told         what the observer was told, for steps that repeat themselves to be told again instead of run (engine/moment.h); the events are the
+ *              same, but `stop` is not asked there. Of `meta` alone; NULL: every step is run
  * toggles      what is set explicitly; the file's `defaults` fill in, then the table
  * capacity     bytes of the device; 0: as much as is asked for
  * seed         of all random numbers
@@ -72,6 +75,7 @@ struct lang_settings {
     const struct eng_kernels *kernels;
     const struct eng_device *device;
     const struct eng_observer *observer;
+    const struct eng_told *told;
     const struct vs_toggles *toggles;
     uint64_t capacity;
     uint64_t seed;

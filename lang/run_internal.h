@@ -16,7 +16,11 @@
  * at_start    the counters when the step began
  * step        as the loop said last; -1 before
  * step_loss   of this step so far, where has_loss
+ * saved_of_step   what autograd held when the last loss of this step ended
+ * repeat      lang/run_repeat.c
  */
+struct lang_run_repeat;
+struct lang_call;
 struct lang_run_state {
     struct lang_settings *settings;
     struct lang_result *result;
@@ -26,6 +30,13 @@ struct lang_run_state {
     int64_t step;
     bool has_loss;
     double step_loss;
+    struct {
+        bool is_known;
+        uint64_t tensors;
+        uint64_t bytes;
+        uint64_t bytes_all;
+    } saved_of_step;
+    struct lang_run_repeat *repeat;
 };
 
 /* Adds the loop's functions to the module torch of run->vm. They hold `run`, which must outlive the vm. */
@@ -36,6 +47,24 @@ void lang_run_trial_natives_register(struct lang_vm *vm);
 
 /* The step that is open is over: what was counted in it is its. */
 void lang_run_step_close(struct lang_run_state *run);
+
+/* A step begins, but for its event; a phase is over (false: stopped, with a failure noted); what autograd held is that of the run. */
+void lang_run_step_begin(struct lang_run_state *run, int64_t step);
+VS_MUST_USE bool lang_run_phase_end(struct lang_run_state *run, enum vs_phase phase,
+                                    uint32_t micro);
+void lang_run_saved_note(struct lang_run_state *run);
+
+/* ---- run_repeat.c ---- */
+struct lang_run_repeat *lang_run_repeat_new(void) VS_MUST_USE;
+void lang_run_repeat_free(struct lang_run_repeat *r);
+/* A phase of a step that runs is over. */
+void lang_run_repeat_mark(struct lang_run_state *run, enum vs_phase phase, uint32_t micro);
+/*
+ * Step `step` of `steps` is about to begin: *out says whether it and all after it have been told instead, since they repeat themselves. `call`:
+ * of the loop's function, with the optimizer as third argument where only its counts of steps grow, None where that is not known. False: a failure.
+ */
+VS_MUST_USE bool lang_run_repeat_rest(struct lang_run_state *run, const struct lang_call *call,
+                                      int64_t step, int64_t steps, bool *out);
 
 /* The settings the prelude gets: a dict with every toggle, the caller's. */
 struct lang_value lang_run_settings_dict(struct lang_vm *vm, const struct vs_toggles *toggles,

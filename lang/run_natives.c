@@ -49,15 +49,12 @@ void lang_run_step_close(struct lang_run_state *run)
     step->recomputed_kernels = now.recomputed_kernels - run->at_start.recomputed_kernels;
 }
 
-static bool native_step(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
+void lang_run_step_begin(struct lang_run_state *run, int64_t step)
 {
-    struct lang_run_state *run = run_of(call);
     struct lang_result *result = run->result;
 
-    if (!lang_args_exact(vm, call, "_step", 1))
-        return false;
     lang_run_step_close(run);
-    run->step = call->args[0].as.i;
+    run->step = step;
     run->has_loss = false;
     run->step_loss = 0.0;
     run->at_start = eng_counters_get(run->eng);
@@ -66,8 +63,26 @@ static bool native_step(struct lang_vm *vm, const struct lang_call *call, struct
             vs_grow(result->steps, result->step_count, &result->step_cap, sizeof(*result->steps));
         result->steps[result->step_count++] = (struct lang_run_step){.step = run->step};
     }
-    eng_place_step(run->eng, run->step);
+}
+
+static bool native_step(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
+{
+    if (!lang_args_exact(vm, call, "_step", 1))
+        return false;
+    lang_run_step_begin(run_of(call), call->args[0].as.i);
+    eng_place_step(run_of(call)->eng, call->args[0].as.i);
     *out = lang_none();
+    return true;
+}
+
+static bool native_repeat(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
+{
+    bool is_told;
+
+    if (!lang_args_exact(vm, call, "_repeat", 3) ||
+        !lang_run_repeat_rest(run_of(call), call, call->args[0].as.i, call->args[1].as.i, &is_told))
+        return false;
+    *out = lang_bool(is_told);
     return true;
 }
 
@@ -96,19 +111,13 @@ static void peak_note(struct lang_result *result, const struct lang_run_phase *p
         result->peak_reserved = phase->reserved_peak;
 }
 
-static bool native_mark(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
+bool lang_run_phase_end(struct lang_run_state *run, enum vs_phase which, uint32_t micro)
 {
-    struct lang_run_state *run = run_of(call);
     struct lang_result *result = run->result;
     struct eng_alloc *alloc = eng_alloc_of(run->eng);
     const struct eng_alloc_stats *stats = eng_alloc_stats_get(alloc);
-    struct lang_run_phase phase = {.step = run->step};
+    struct lang_run_phase phase = {.step = run->step, .phase = which, .micro = micro};
 
-    if (!lang_args_exact(vm, call, "_mark", 2))
-        return false;
-    if (!phase_named(lang_value_text(call->args[0]), &phase.phase))
-        return lang_fail(vm, VS_E_VALUE, "no such phase");
-    phase.micro = (uint32_t)call->args[1].as.i;
     phase.allocated_end = stats->allocated_bytes[ENG_STAT_ALL].current;
     phase.allocated_peak = stats->allocated_bytes[ENG_STAT_ALL].peak;
     phase.requested_end = stats->requested_bytes[ENG_STAT_ALL].current;
@@ -120,7 +129,7 @@ static bool native_mark(struct lang_vm *vm, const struct lang_call *call, struct
     result->phases =
         vs_grow(result->phases, result->phase_count, &result->phase_cap, sizeof(*result->phases));
     result->phases[result->phase_count++] = phase;
-    *out = lang_none();
+    lang_run_repeat_mark(run, which, micro);
     if (run->settings->progress) {
         struct lang_progress progress = {
             .step = run->step,
@@ -130,9 +139,21 @@ static bool native_mark(struct lang_vm *vm, const struct lang_call *call, struct
             .loss = run->step_loss};
 
         if (!run->settings->progress(run->settings->user, &progress))
-            return lang_fail(vm, VS_E_STOPPED, "stopped");
+            return lang_fail(run->vm, VS_E_STOPPED, "stopped");
     }
     return true;
+}
+
+static bool native_mark(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
+{
+    enum vs_phase phase = VS_PHASE_SETUP;
+
+    if (!lang_args_exact(vm, call, "_mark", 2))
+        return false;
+    if (!phase_named(lang_value_text(call->args[0]), &phase))
+        return lang_fail(vm, VS_E_VALUE, "no such phase");
+    *out = lang_none();
+    return lang_run_phase_end(run_of(call), phase, (uint32_t)call->args[1].as.i);
 }
 
 static bool native_done(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
@@ -184,17 +205,29 @@ static bool native_note_loss(struct lang_vm *vm, const struct lang_call *call,
     return true;
 }
 
+void lang_run_saved_note(struct lang_run_state *run)
+{
+    run->result->saved_known = true;
+    run->result->saved_tensors = run->saved_of_step.tensors;
+    run->result->saved_bytes = run->saved_of_step.bytes;
+    run->result->saved_bytes_all = run->saved_of_step.bytes_all;
+}
+
+/* The step's last loss has ended; true: the run's. */
 static bool native_note_saved(struct lang_vm *vm, const struct lang_call *call,
                               struct lang_value *out)
 {
     struct lang_run_state *run = run_of(call);
     struct eng_counters counters = eng_counters_get(run->eng);
 
-    (void)vm;
-    run->result->saved_known = true;
-    run->result->saved_tensors = counters.saved_tensors;
-    run->result->saved_bytes = counters.saved_bytes;
-    run->result->saved_bytes_all = counters.saved_bytes_all;
+    if (!lang_args_exact(vm, call, "_note_saved", 1))
+        return false;
+    run->saved_of_step.is_known = true;
+    run->saved_of_step.tensors = counters.saved_tensors;
+    run->saved_of_step.bytes = counters.saved_bytes;
+    run->saved_of_step.bytes_all = counters.saved_bytes_all;
+    if (call->args[0].as.i)
+        lang_run_saved_note(run);
     *out = lang_none();
     return true;
 }
@@ -525,6 +558,7 @@ void lang_run_natives_register(struct lang_run_state *run)
 {
     static const struct native table[] = {
         {"_step", native_step},
+        {"_repeat", native_repeat},
         {"_phase", native_phase},
         {"_mark", native_mark},
         {"_done", native_done},

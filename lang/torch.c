@@ -363,6 +363,7 @@ NATIVE(f_memory)
     const struct eng_alloc_stat *s = figure->reserved ? &stats->reserved_bytes[ENG_STAT_ALL]
                                                       : &stats->allocated_bytes[ENG_STAT_ALL];
 
+    eng_allocator_asked(vm->eng);
     *out = lang_int((int64_t)(figure->peak ? s->peak : s->current));
     return true;
 }
@@ -370,6 +371,7 @@ NATIVE(f_memory)
 NATIVE(f_reset_peak)
 {
     (void)call;
+    eng_allocator_asked(vm->eng);
     eng_alloc_reset_peak(eng_alloc_of(vm->eng));
     *out = lang_none();
     return true;
@@ -410,6 +412,13 @@ NATIVE(f_set_category)
         }
     }
     return lang_fail(vm, VS_E_VALUE, "_set_category(): no such category");
+}
+
+NATIVE(f_has_data)
+{
+    (void)call;
+    *out = lang_bool(eng_has_data(vm->eng));
+    return true;
 }
 
 NATIVE(f_set_name)
@@ -485,6 +494,7 @@ void lang_torch_register(struct lang_vm *vm)
         {"torch", "get_default_dtype", f_default_dtype, NULL},
         {"torch", "_set_category", f_set_category, NULL},
         {"torch", "_set_name", f_set_name, NULL},
+        {"torch", "_has_data", f_has_data, NULL},
         {"torch", "_warn", f_warn, NULL},
         {"torch.autograd", "backward", f_backward, NULL},
         {"torch.autograd", "grad", f_grad, NULL},

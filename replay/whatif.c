@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "engine/moment.h"
 #include "engine/observer.h"
 #include "lang/library.h"
 #include "lang/run.h"
@@ -40,6 +41,23 @@ static uint32_t on_place(void *user, const struct vs_place *place)
 static void on_tensor(void *user, const struct vs_tensor_desc *desc)
 {
     rpl_mem_tensor(user, desc);
+}
+
+/* What was told, for steps that repeat themselves. */
+static const struct vs_event *told_events(void *user, uint64_t *count)
+{
+    const struct rpl_mem *mem = user;
+
+    *count = mem->event_count;
+    return mem->events;
+}
+
+static const struct vs_tensor_desc *told_tensors(void *user, uint64_t *count)
+{
+    const struct rpl_mem *mem = user;
+
+    *count = mem->tensor_count;
+    return mem->tensors;
 }
 
 /* Who hears of a run: the trace, and whoever waits for it; done of total is what was said last. */
@@ -355,9 +373,11 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
 {
     struct eng_observer observer = {rpl_trace_memory(out), on_event, on_string, on_place,
                                     on_tensor};
+    struct eng_told told = {rpl_trace_memory(out), told_events, told_tensors};
     struct hearers hearers = {.out = out, .progress = device->progress, .user = device->user};
     struct vs_toggles toggles = {{NULL}};
     struct lang_settings settings = {.observer = &observer,
+                                     .told = &told,
                                      .toggles = &toggles,
                                      .capacity = device->capacity,
                                      .segment_addresses = device->addresses,

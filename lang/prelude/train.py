@@ -148,8 +148,14 @@ def train(source, net, loss, train_step, optimizer, scaler, settings):
     epoch_loss = 0.0
     if once:
         inputs, targets = to_device(host_batch(source, n // accumulate, settings))
+    # the net sees nothing of the optimizer, and of what these keep only the count of steps is another number each time
+    counts_alone = train_step is None and type(optimizer) in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW,
+                                                              torch.optim.RMSprop, torch.optim.Adagrad)
     end("setup", 0, settings)
     for step in range(steps):
+        # a step that begins as the one before it did need not be run
+        if torch._repeat(step, steps, optimizer if counts_alone else None):
+            break
         torch._step(step)
         for micro in range(accumulate):
             torch._phase("data")
@@ -175,8 +181,8 @@ def train(source, net, loss, train_step, optimizer, scaler, settings):
                 else:
                     l = loss(output, targets)
             torch._note_loss(l)
-            if step == steps - 1 and micro == accumulate - 1:
-                torch._note_saved()
+            if micro == accumulate - 1:
+                torch._note_saved(step == steps - 1)
             if grad != "train":
                 if not detach_loss:
                     epoch_loss += l

@@ -1,0 +1,267 @@
+/*
+ * engine/repeat.c - the events between two equal moments, told once more; see moment.h.
+ *
+ * Must not know:  the net language.
+ * Invariant:      a number that was given away between the moments becomes the one that would be given away now; one from before becomes that of
+ *                 the thing that stands in its place now.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "engine/moment_internal.h"
+
+/* ---- numbers ---- */
+
+static uint64_t given(const struct eng_moment *m, enum moment_kind kind)
+{
+    return kind == THING_TENSOR    ? m->tensor_ids
+           : kind == THING_STORAGE ? m->block_ids
+                                   : m->node_ids;
+}
+
+/* How a number of one kind is changed: what was given away since `before` is `by` more, what is older is found in a table. */
+struct naming {
+    uint64_t before;
+    uint64_t by;
+    const uint64_t *now;
+};
+
+static void naming_init(struct naming naming[], const struct eng_moment *from,
+                        const struct eng_moment *to)
+{
+    for (int kind = 0; kind < THING_KIND_COUNT; kind++) {
+        uint64_t before = given(from, (enum moment_kind)kind);
+
+        naming[kind] = (struct naming){before, given(to, (enum moment_kind)kind) - before,
+                                       from->names[kind].now};
+    }
+}
+
+/* 0 stays 0. Also 0: it was there before, and nobody knows it. */
+static inline uint64_t name_now(const struct naming *naming, uint64_t id)
+{
+    return id > naming->before ? id + naming->by : naming->now[id];
+}
+
+static void names_fill(struct eng_moment *from, const struct eng_moment *to)
+{
+    for (int kind = 0; kind < THING_KIND_COUNT; kind++) {
+        struct moment_names *names = &from->names[kind];
+        size_t count = (size_t)given(from, (enum moment_kind)kind) + 1;
+
+        if (count > names->count) {
+            names->now = vs_realloc(names->now, count, sizeof(*names->now));
+            memset(names->now + names->count, 0, (count - names->count) * sizeof(*names->now));
+            names->count = count;
+        }
+    }
+    for (size_t i = 0; i < from->thing_count; i++)
+        from->names[from->things[i].kind].now[from->things[i].id] = to->things[i].id;
+}
+
+/* ---- is it possible ---- */
+
+/* Which numbers an event has: the kinds of thing that a, b, c and e are numbers of, + 1. */
+struct numbers {
+    bool is_known;
+    uint8_t a, b, c, e;
+};
+
+#define T (THING_TENSOR + 1)
+#define B (THING_STORAGE + 1)
+#define N (THING_NODE + 1)
+
+/* Kinds that are not here cannot be told again. Segments are: the allocator will see to its own. */
+static const struct numbers NUMBERS[VS_EVENT_KIND_COUNT] = {
+    [VS_EV_ALLOC] = {true, B, 0, 0, T},         [VS_EV_FREE] = {true, B, 0, 0, 0},
+    [VS_EV_CATEGORY] = {true, B, 0, 0, 0},      [VS_EV_SAVE] = {true, B, T, N, 0},
+    [VS_EV_UNSAVE] = {true, B, T, N, 0},        [VS_EV_HOLD] = {true, B, T, 0, 0},
+    [VS_EV_DROP] = {true, B, T, 0, 0},          [VS_EV_USE] = {true, B, T, 0, 0},
+    [VS_EV_CAST] = {true, B, B, 0, 0},          [VS_EV_OP_BEGIN] = {true, 0, N, 0, 0},
+    [VS_EV_OP_END] = {true, 0, N, 0, 0},        [VS_EV_SEGMENT_ALLOC] = {true, 0, 0, 0, 0},
+    [VS_EV_SEGMENT_MAP] = {true, 0, 0, 0, 0},   [VS_EV_RECOMPUTE_BEGIN] = {true, 0, 0, 0, 0},
+    [VS_EV_RECOMPUTE_END] = {true, 0, 0, 0, 0}, [VS_EV_PHASE] = {true, 0, 0, 0, 0},
+    [VS_EV_STEP] = {true, 0, 0, 0, 0},
+};
+
+static bool is_named(const struct naming naming[], uint8_t kind, uint64_t id)
+{
+    return !kind || !id || name_now(&naming[kind - 1], id);
+}
+
+bool eng_repeat_possible(const struct eng_moment *from, const struct eng_moment *to)
+{
+    struct eng_moment names = *from; /* for its names alone */
+    struct naming naming[THING_KIND_COUNT];
+    uint64_t count;
+    const struct vs_event *events = to->told->events(to->told->user, &count);
+    bool is_possible = true;
+
+    memset(names.names, 0, sizeof(names.names));
+    names_fill(&names, to);
+    naming_init(naming, &names, to);
+    for (uint64_t i = from->events; is_possible && i < to->events; i++) {
+        const struct vs_event *ev = &events[i];
+        const struct numbers *n = &NUMBERS[ev->kind];
+
+        is_possible = n->is_known && is_named(naming, n->a, ev->a) &&
+                      is_named(naming, n->b, ev->b) && is_named(naming, n->c, ev->c) &&
+                      is_named(naming, n->e, ev->e);
+    }
+    for (int kind = 0; kind < THING_KIND_COUNT; kind++)
+        vs_free(names.names[kind].now);
+    return is_possible;
+}
+
+/* ---- telling ---- */
+
+static struct eng_block **block_at(struct eng_moment *from, uint64_t id)
+{
+    if (id >= from->block_cap) {
+        size_t cap = (size_t)id * 2 + 64;
+
+        from->blocks = vs_realloc(from->blocks, cap, sizeof(struct eng_block *));
+        memset(from->blocks + from->block_cap, 0,
+               (cap - from->block_cap) * sizeof(struct eng_block *));
+        from->block_cap = cap;
+    }
+    return &from->blocks[id];
+}
+
+void eng_repeat_begin(struct eng_moment *from, struct eng_moment *to)
+{
+    from->e->is_repeating = true;
+    for (size_t i = 0; i < to->thing_count; i++)
+        if (to->things[i].block)
+            *block_at(from, to->things[i].id) = to->things[i].block;
+    names_fill(from, to);
+}
+
+/* The tensors up to number `id` that were told of between the moments. */
+static void tensors_announce(struct eng *e, const struct eng_told *told,
+                             const struct naming naming[], uint64_t id)
+{
+    while (e->next_tensor_id < id) {
+        uint64_t count;
+        struct vs_tensor_desc desc =
+            told->tensors(told->user, &count)[e->next_tensor_id - naming[THING_TENSOR].by];
+
+        desc.id = ++e->next_tensor_id;
+        desc.block = name_now(&naming[THING_STORAGE], desc.block);
+        e->observer->tensor(e->observer->user, &desc);
+    }
+}
+
+static void block_get(struct eng_moment *from, struct vs_event *ev)
+{
+    struct eng_block **block = block_at(from, ev->a);
+    struct eng_oom oom;
+    enum vs_status st = eng_alloc_get(from->e->alloc, ev->b, 0, block, &oom);
+
+    VS_ASSERT(st == VS_OK); /* nothing is ever too much for such a device */
+    ev->c = eng_block_bytes(*block);
+    ev->d = eng_block_address(*block);
+}
+
+/* The event by the numbers of now, what it does to the allocator done. Returns the block that goes when it has been told; NULL: none. */
+static struct eng_block *event_renew(struct eng_moment *from, const struct naming naming[],
+                                     const struct numbers *n, struct vs_event *ev)
+{
+    struct eng_block *gone = NULL;
+
+    if (n->a)
+        ev->a = name_now(&naming[n->a - 1], ev->a);
+    if (n->b)
+        ev->b = name_now(&naming[n->b - 1], ev->b);
+    if (n->c)
+        ev->c = name_now(&naming[n->c - 1], ev->c);
+    if (n->e)
+        ev->e = (uint32_t)name_now(&naming[n->e - 1], ev->e);
+    if (ev->kind == VS_EV_ALLOC)
+        block_get(from, ev);
+    if (ev->kind == VS_EV_FREE) {
+        gone = *block_at(from, ev->a);
+        ev->c = eng_block_bytes(gone);
+        ev->d = eng_block_address(gone);
+    }
+    return gone;
+}
+
+void eng_repeat_events(struct eng_moment *from, struct eng_moment *to, int64_t step, uint64_t first,
+                       uint64_t last)
+{
+    const struct eng_observer *observer = from->e->observer;
+    const struct eng_told *told = to->told;
+    struct eng *e = from->e;
+    struct naming naming[THING_KIND_COUNT];
+
+    naming_init(naming, from, to);
+    for (uint64_t i = from->events + first; i < from->events + last; i++) {
+        uint64_t count;
+        struct vs_event ev = told->events(told->user, &count)[i];
+        const struct numbers *n = &NUMBERS[ev.kind];
+        struct eng_block *gone;
+
+        if (ev.kind == VS_EV_SEGMENT_ALLOC || ev.kind == VS_EV_SEGMENT_MAP)
+            continue;
+        e->place_id = ev.place;
+        e->place_dirty = false;
+        gone = event_renew(from, naming, n, &ev);
+        if (ev.kind == VS_EV_STEP)
+            ev.a = (uint64_t)(step + 1);
+        if (n->b == T && ev.b > e->next_tensor_id)
+            tensors_announce(e, told, naming, ev.b);
+        if (n->e == T && ev.e > e->next_tensor_id)
+            tensors_announce(e, told, naming, ev.e);
+        observer->emit(observer->user, &ev);
+        if (gone)
+            eng_alloc_put(e->alloc, gone);
+    }
+}
+
+/* The things of *from become those of *to, and those of *to the ones that stand in their places now. */
+static void things_go_on(struct eng_moment *from, struct eng_moment *to)
+{
+    uint64_t *next = vs_alloc((to->thing_count + 1) * sizeof(*next));
+    struct naming naming[THING_KIND_COUNT];
+
+    naming_init(naming, from, to);
+    for (size_t i = 0; i < to->thing_count; i++)
+        next[i] = name_now(&naming[to->things[i].kind], to->things[i].id);
+    for (size_t i = 0; i < from->thing_count; i++)
+        from->names[from->things[i].kind].now[from->things[i].id] = 0;
+    for (size_t i = 0; i < from->thing_count; i++) {
+        from->things[i].id = to->things[i].id;
+        to->things[i].id = next[i];
+    }
+    vs_free(next);
+}
+
+void eng_repeat_end(struct eng_moment *from, struct eng_moment *to)
+{
+    struct eng *e = from->e;
+    struct eng_counters *c = &e->counters;
+    uint64_t steps[] = {to->events - from->events, to->tensor_ids - from->tensor_ids,
+                        to->block_ids - from->block_ids, to->node_ids - from->node_ids};
+    struct naming naming[THING_KIND_COUNT];
+
+    naming_init(naming, from, to);
+    tensors_announce(e, to->told, naming, to->tensor_ids + steps[1]);
+    c->recomputed_ops += to->counters.recomputed_ops - from->counters.recomputed_ops;
+    c->recomputed_kernels += to->counters.recomputed_kernels - from->counters.recomputed_kernels;
+    c->recompute_flops += to->counters.recompute_flops - from->counters.recompute_flops;
+    c->total_flops += to->counters.total_flops - from->counters.total_flops;
+    c->events += to->counters.events - from->counters.events;
+    things_go_on(from, to);
+    from->events = to->events;
+    from->tensor_ids = to->tensor_ids;
+    from->block_ids = to->block_ids;
+    from->node_ids = to->node_ids;
+    from->counters = to->counters;
+    to->told->events(to->told->user, &to->events);
+    to->tensor_ids += steps[1];
+    to->block_ids += steps[2];
+    to->node_ids += steps[3];
+    to->counters = *c;
+    names_fill(from, to);
+}

@@ -1,0 +1,310 @@
+/*
+ * tests/facts/test_repeat.c - steps that are told again instead of run are those that would have run, event for event.
+ *
+ * Each net runs twice on `meta`: with what was told at hand, and without. Nets made for it change their ways after some steps, by all that a
+ * net can remember them with.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "engine/moment.h"
+#include "engine/observer.h"
+#include "replay/trace_internal.h"
+#include "replay/trace_mem.h"
+#include "tests/facts/facts.h"
+#include "tests/facts/grid.h"
+
+/* ---- a run ---- */
+
+/* is_again: some tensors were told of again. */
+struct told {
+    struct rpl_trace *trace;
+    bool is_again;
+};
+
+static void emit(void *user, const struct vs_event *event)
+{
+    rpl_trace_add_event(user, event);
+}
+
+static uint32_t string(void *user, const char *text)
+{
+    return rpl_trace_add_string(user, text);
+}
+
+static uint32_t place(void *user, const struct vs_place *p)
+{
+    return rpl_trace_add_place(user, p);
+}
+
+static void tensor(void *user, const struct vs_tensor_desc *desc)
+{
+    rpl_trace_add_tensor(user, desc);
+}
+
+static const struct vs_event *told_events(void *user, uint64_t *count)
+{
+    const struct rpl_mem *mem = rpl_trace_memory(((struct told *)user)->trace);
+
+    *count = mem->event_count;
+    return mem->events;
+}
+
+static const struct vs_tensor_desc *told_tensors(void *user, uint64_t *count)
+{
+    const struct rpl_mem *mem = rpl_trace_memory(((struct told *)user)->trace);
+
+    ((struct told *)user)->is_again = true;
+    *count = mem->tensor_count;
+    return mem->tensors;
+}
+
+static void print(void *user, const char *text, size_t len)
+{
+    (void)user, (void)text, (void)len;
+}
+
+/* Returns whether some of it was told again. Refusals are in `err`, and nothing more is said of them. */
+static bool run(const struct facts_net *net, const char *pairs, bool is_told,
+                struct rpl_trace *trace, struct lang_result *result, struct vs_error *err)
+{
+    struct told user = {trace, false};
+    struct eng_told told = {&user, told_events, told_tensors};
+    struct eng_observer observer = {trace, emit, string, place, tensor};
+    struct vs_toggles toggles = {{NULL}};
+    struct lang_settings settings = {.file_name = net->path,
+                                     .text = net->text,
+                                     .len = strlen(net->text),
+                                     .observer = &observer,
+                                     .told = is_told ? &told : NULL,
+                                     .toggles = &toggles,
+                                     .print = print};
+
+    facts_toggles(pairs, &toggles);
+    memset(result, 0, sizeof(*result));
+    (void)!lang_run(&settings, result, err);
+    vs_toggles_release(&toggles);
+    return user.is_again;
+}
+
+/* ---- equal ---- */
+
+static void assert_results(const char *what, const struct lang_result *a,
+                           const struct lang_result *b)
+{
+    if (a->phase_count != b->phase_count || a->step_count != b->step_count ||
+        a->loss_count != b->loss_count)
+        fail_msg("%s: other numbers of phases, steps or losses", what);
+    for (size_t i = 0; i < a->phase_count; i++)
+        if (memcmp(&a->phases[i], &b->phases[i], sizeof(a->phases[i])) != 0)
+            fail_msg("%s: phase %zu differs", what, i);
+    for (size_t i = 0; i < a->step_count; i++)
+        if (a->steps[i].step != b->steps[i].step || a->steps[i].skipped != b->steps[i].skipped ||
+            a->steps[i].recomputed_ops != b->steps[i].recomputed_ops ||
+            a->steps[i].recomputed_kernels != b->steps[i].recomputed_kernels)
+            fail_msg("%s: step %zu differs", what, i);
+    assert_int_equal(a->saved_known, b->saved_known);
+    assert_int_equal(a->saved_tensors, b->saved_tensors);
+    assert_int_equal(a->saved_bytes, b->saved_bytes);
+    assert_int_equal(a->saved_bytes_all, b->saved_bytes_all);
+    assert_int_equal(a->peak_allocated, b->peak_allocated);
+    assert_int_equal(a->peak_phase, b->peak_phase);
+    assert_int_equal(a->recompute_flops, b->recompute_flops);
+    assert_int_equal(a->total_flops, b->total_flops);
+    assert_int_equal(a->events, b->events);
+    assert_int_equal(a->has_oom, b->has_oom);
+}
+
+/* Returns whether some of it was told again. */
+static bool assert_equal(const struct facts_net *net, const char *pairs)
+{
+    char what[FACTS_PAIRS_MAX + 224];
+    struct rpl_trace *trace = rpl_trace_new();
+    struct rpl_trace *plain = rpl_trace_new();
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_error plain_err = VS_ERROR_INIT;
+    struct lang_result result;
+    struct lang_result plain_result;
+    bool is_again = run(net, pairs, true, trace, &result, &err);
+
+    assert_false(run(net, pairs, false, plain, &plain_result, &plain_err));
+    snprintf(what, sizeof(what), "%s [%s]", net->path, pairs);
+    if (strcmp(err.text, plain_err.text) != 0)
+        fail_msg("%s: \"%s\", plain \"%s\"", what, err.text, plain_err.text);
+    facts_same(what, trace, "told again", plain, "plain");
+    assert_results(what, &result, &plain_result);
+    lang_result_release(&result);
+    lang_result_release(&plain_result);
+    rpl_trace_free(trace);
+    rpl_trace_free(plain);
+    return is_again;
+}
+
+/* ---- tests ---- */
+
+static void all_small_nets_with_their_toggles(void **state)
+{
+    size_t count = 0;
+    size_t again = 0;
+    char pairs[FACTS_PAIRS_MAX];
+    char toggles[FACTS_PAIRS_MAX + 32];
+
+    (void)state;
+    for (size_t i = 0; i < FACTS_SMALL_COUNT; i++) {
+        struct facts_net net = facts_net_read(FACTS_SMALL[i]);
+
+        /* a third of them, another one for each net */
+        for (size_t n = i % 3; facts_pairs(n, pairs); n += 3) {
+            snprintf(toggles, sizeof(toggles), "batch=4 steps=5 %s", pairs);
+            again += assert_equal(&net, toggles);
+            count++;
+        }
+        facts_net_release(&net);
+    }
+    print_message("%zu of %zu runs were told again in part\n", again, count);
+    assert_true(again * 2 > count);
+}
+
+static void all_sample_nets(void **state)
+{
+    static const char *const TOGGLES[] = {"steps=4", "steps=4 inplace=on optimizer=adamw",
+                                          "steps=5 amp=bf16 checkpoint=blocks"};
+    size_t again = 0;
+
+    (void)state;
+    for (size_t i = 0; i < FACTS_SAMPLE_COUNT; i++) {
+        struct facts_net net = facts_net_read(FACTS_SAMPLES[i].path);
+
+        for (size_t n = 0; n < sizeof(TOGGLES) / sizeof(TOGGLES[0]); n++)
+            again += assert_equal(&net, TOGGLES[n]);
+        facts_net_release(&net);
+    }
+    assert_true(again > FACTS_SAMPLE_COUNT);
+}
+
+/* What a net remembers: before the model, in its constructor, in its forward (x: [n, 8]), and what else the file defines. */
+struct memory {
+    const char *title;
+    const char *before;
+    const char *made;
+    const char *forward;
+    const char *after;
+    bool is_again; /* it does not matter to the steps that it remembers */
+};
+
+/* Something that takes memory, from the fifth step on. */
+#define LATE "            x = x + 1\n"
+
+static const struct memory MEMORIES[] = {
+    {"nothing", "", "", "", "", true},
+    {"an attribute", "", "        self.calls = 0\n",
+     "        self.calls = self.calls + 1\n        if self.calls > 4:\n" LATE, "", false},
+    {"a fraction", "", "        self.rate = 1.0\n",
+     "        self.rate = self.rate * 0.5\n        if self.rate < 0.05:\n" LATE, "", false},
+    {"a text", "", "        self.text = ''\n",
+     "        self.text = self.text + 'x'\n        if self.text == 'xxxxx':\n" LATE, "", false},
+    {"an attribute of the class", "", "",
+     "        Net.calls = Net.calls + 1\n        if Net.calls > 4:\n" LATE, "Net.calls = 0\n",
+     false},
+    {"a list of the file", "SEEN = []\n", "",
+     "        SEEN.append(1)\n        if len(SEEN) > 4:\n" LATE, "", false},
+    {"a dict of the file", "SEEN = {'n': 0}\n", "",
+     "        SEEN['n'] = SEEN['n'] + 1\n        if SEEN['n'] > 4:\n" LATE, "", false},
+    {"a default value", "def many(memo=[]):\n    memo.append(1)\n    return len(memo)\n", "",
+     "        if many() > 4:\n" LATE, "", false},
+    {"a variable that functions share",
+     "def counter():\n    n = 0\n\n    def count():\n        nonlocal n\n        n = n + 1\n"
+     "        return n\n\n    return count\n\n\nCOUNT = counter()\n",
+     "", "        if COUNT() > 4:\n" LATE, "", false},
+    {"a shape", "", "        self.kept = torch.zeros(1, 1)\n",
+     "        self.kept = torch.zeros(1, self.kept.shape[1] + 1)\n"
+     "        if self.kept.shape[1] > 5:\n" LATE,
+     "", false},
+    {"whether something wants a gradient", "", "        self.calls = [0, 0, 0, 0, 0, 0]\n",
+     "        self.calls.pop() if len(self.calls) > 1 else None\n        if len(self.calls) == 1:\n"
+     "            self.lin.bias.requires_grad_(False)\n",
+     "", false},
+    {"one of two ways in turn", "", "        self.odd = False\n",
+     "        self.odd = not self.odd\n        if self.odd:\n" LATE, "", false},
+    {"its last result", "", "        self.last = None\n", "        self.last = x * 2\n", "", true},
+    {"its last two results", "", "        self.last = (None, None)\n",
+     "        self.last = (self.last[1], x * 2)\n", "", true},
+    {"what the allocator has", "", "",
+     "        if torch.cuda.max_memory_reserved() % 3 == 1:\n" LATE, "", false},
+    {"the optimizer's count", "OPT = []\n", "",
+     "        for p in self.parameters():\n            if OPT and p in OPT[0].state:\n"
+     "                if OPT[0].state[p]['step'] > 3:\n                    x = x + 1\n",
+     "def optimizer(model):\n    OPT.append(torch.optim.Adam(model.parameters()))\n"
+     "    return OPT[0]\n",
+     false},
+    {"an optimizer of its own", "", "", "",
+     "def optimizer(model):\n    return torch.optim.AdamW(model.parameters(), lr=0.1)\n", true},
+    {"an optimizer that counts",
+     "class Slow(torch.optim.SGD):\n    def __init__(self, params):\n"
+     "        super().__init__(params, lr=0.1)\n        self.calls = 0\n\n"
+     "    def step(self, closure=None):\n        self.calls = self.calls + 1\n"
+     "        if self.calls > 4:\n            super().step()\n",
+     "", "", "def optimizer(model):\n    return Slow(model.parameters())\n", false},
+    {"a step of its own that slows down", "", "", "",
+     "def train_step(model, optimizer, scaler, x, y):\n    l = F.cross_entropy(model(x), y)\n"
+     "    l.backward()\n    optimizer.step()\n    g = optimizer.param_groups[0]\n"
+     "    g['lr'] = g['lr'] * 0.5\n    if g['lr'] < 0.0005:\n        optimizer.zero_grad()\n"
+     "    return l\n",
+     false},
+    {"a batch that grows", "SIZES = [0]\n", "", "",
+     "def batch(n):\n    SIZES[0] = SIZES[0] + 1\n"
+     "    return torch.randn(n + SIZES[0] // 5, 8), torch.randint(4, (n + SIZES[0] // 5,))\n",
+     false},
+};
+
+static void nets_that_remember_their_steps(void **state)
+{
+    static const char *const TOGGLES[] = {"steps=8", "steps=8 optimizer=adam zero-grad=zeros",
+                                          "steps=8 drop-outputs=on accumulate=2",
+                                          "steps=8 detach-loss=off", "steps=8 grad=no_grad"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(MEMORIES) / sizeof(MEMORIES[0]); i++) {
+        const struct memory *m = &MEMORIES[i];
+        bool has_batch = strstr(m->after, "def batch") != NULL;
+        struct facts_net net;
+        char text[2048];
+
+        snprintf(text, sizeof(text),
+                 "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n\n%s\n\n"
+                 "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+                 "        self.lin = nn.Linear(8, 4)\n%s\n    def forward(self, x):\n%s"
+                 "        return self.lin(x)\n\n\n%s\n\ndef model():\n    return Net()\n\n\n%s",
+                 m->before, m->made, m->forward, m->after,
+                 has_batch
+                     ? ""
+                     : "def batch(n):\n    return torch.randn(n, 8), torch.randint(4, (n,))\n");
+        net = facts_net_of(m->title, text);
+        for (size_t n = 0; n < sizeof(TOGGLES) / sizeof(TOGGLES[0]); n++) {
+            bool is_again = assert_equal(&net, TOGGLES[n]);
+
+            if (n == 0 && is_again != m->is_again)
+                fail_msg("%s: %s", m->title,
+                         is_again ? "told again, which is luck" : "run to the end");
+        }
+        facts_net_release(&net);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nets_that_remember_their_steps),
+        cmocka_unit_test(all_sample_nets),
+        cmocka_unit_test(all_small_nets_with_their_toggles),
+    };
+
+    return cmocka_run_group_tests_name("facts/repeat", tests, NULL, NULL);
+}
