@@ -18,7 +18,4 @@ for file in "$carry/vramscope" "$carry/tests/gpu/check"; do
 done | sort -u | while read -r library; do
     cp -L "$library" "$carry/libs/"
 done
-if [ -d build/python ]; then
-    cp -r build/python "$carry/"
-fi
 du -sh "$carry"

@@ -17,7 +17,8 @@
 #     sanitizer  compute-sanitizer over the tests of kernels
 #
 # Writes OUT (build/gpu without one): PART.txt, what a part said; PART.jsonl, what it measured; machine.json; golden.jsonl and
-# events.jsonl.gz as measure.py says; summary.txt and summary.json. Kept as golden files: tests/gpu/keep.sh OUT.
+# events.jsonl.gz as measure.py says; summary.txt and summary.json; and OUT.tar.gz, all of it in one file. Kept as golden files:
+# tests/gpu/keep.sh OUT.
 #
 # --parts     only these. --minutes: 9.5 without it; a part that no time is left for is skipped and said so.
 # --few       a handful of cases a part. --stand-in: where no GPU is, a device made of host memory and PyTorch on the stand-in of

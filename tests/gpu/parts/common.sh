@@ -10,10 +10,7 @@ find_files() {
     PYTHON=${PYTHON:-python3}
     BUILD=${BUILD:-$([ -d build/carry ] && echo build/carry || echo build)}
     VRAMSCOPE=${VRAMSCOPE:-$BUILD/vramscope}
-    if [ -d "$BUILD/libs" ]; then # libraries of the machine it was built on, after this one's own
-        LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$(cd "$BUILD/libs" && pwd)
-        export LD_LIBRARY_PATH
-    fi
+    use_carried_libraries
     if [ -n "$STAND_IN" ]; then
         VRAMSCOPE_PLUGINS=${VRAMSCOPE_PLUGINS:-$BUILD/twin}
     else
@@ -29,6 +26,18 @@ find_files() {
             echo "$file does not run here: $(echo "$missing" | sed 's/^[[:space:]]*//' | sort -u | tr '\n' ';')"
         fi
     done
+}
+
+# Libraries of the machine it was built on: those alone that this one lacks, since Python would load them, too.
+use_carried_libraries() {
+    [ -d "$BUILD/libs" ] || return 0
+    mkdir -p "$OUT/libs"
+    ldd "$VRAMSCOPE" "$BUILD/tests/gpu/check" 2>/dev/null | awk '/not found/ { print $1 }' | sort -u |
+        while read -r library; do
+            [ ! -e "$BUILD/libs/$library" ] || cp "$BUILD/libs/$library" "$OUT/libs/"
+        done
+    LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$OUT/libs
+    export LD_LIBRARY_PATH
 }
 
 # cuBLAS and cuDNN as Python packages bring them, for our plug-in.
@@ -117,7 +126,9 @@ summary() {
         }' "$OUT/parts.tsv" >"$OUT/summary.txt"
     echo
     cat "$OUT/summary.txt"
-    echo "$(($(date +%s) - $1)) seconds; everything is in $OUT"
+    rm -rf "$OUT/libs"
+    tar -C "$(dirname "$OUT")" -czf "$OUT.tar.gz" "$(basename "$OUT")"
+    echo "$(($(date +%s) - $1)) seconds; everything is in $OUT, and in $OUT.tar.gz"
     awk -F '\t' '$2 == 1 { bad = 1 } $2 == 0 { good = 1 } END { exit bad || !good }' "$OUT/parts.tsv"
     exit $?
 }

@@ -7,10 +7,10 @@ fi
 folder=$OUT/cupti
 mkdir -p "$folder"
 bad=0
-for net in sample_nets/lenet.py tests/nets/gpt_tiny.py; do
+for net in sample_nets/lenet.py tests/nets/mlp.py; do
     name=$(basename "$net" .py)
     VRAMSCOPE_CUPTI_RECORDS=$folder/$name.txt timeout "$SECONDS_LEFT" \
-        "$VRAMSCOPE" record "$net" --device cuda --cupti on --steps 2 -o "$folder/$name.db" --force >"$folder/$name.out" 2>&1 || {
+        "$VRAMSCOPE" record "$net" --device cuda --cupti on --steps 1 --batch 2 -o "$folder/$name.db" --force >"$folder/$name.out" 2>&1 || {
         bad=$((bad + 1))
         tail -n 2 "$folder/$name.out"
     }
@@ -20,7 +20,6 @@ for net in sample_nets/lenet.py tests/nets/gpt_tiny.py; do
         "$(wc -l <"$folder/$name.txt" 2>/dev/null || echo 0)" \
         "$("$VRAMSCOPE" sql "$folder/$name.db" 'select count(*) from task' 2>/dev/null | tail -n 1 || echo null)" \
         "$("$VRAMSCOPE" sql "$folder/$name.db" 'select count(*) from foreign_memory' 2>/dev/null | tail -n 1 || echo null)"
-    gzip -nf "$folder/$name.txt" 2>/dev/null
     rm -f "$folder/$name.db"
 done >"$OUT/cupti.jsonl"
 cat "$OUT/cupti.jsonl"
