@@ -11,8 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "base/error.h"
+
+/* Of this size and more memory is always the system's own: the largest that glibc allows. */
+#define MMAP_FROM (32 << 20)
 
 #ifdef VS_STRESS
 #define ARENA_BLOCK_SIZE ((size_t)256)
@@ -80,6 +86,14 @@ char *vs_strdup(const char *text)
 void vs_free(void *ptr)
 {
     free(ptr);
+}
+
+void vs_mem_keep(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, MMAP_FROM);
+    mallopt(M_TRIM_THRESHOLD, 2 * MMAP_FROM);
+#endif
 }
 
 void *vs_grow(void *vec, size_t count, size_t *cap, size_t elem_size)

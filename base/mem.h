@@ -21,6 +21,12 @@ char *vs_strndup(const char *text, size_t len) VS_MUST_USE;
 void vs_free(void *ptr);
 
 /*
+ * For a program of stages that each take some MiB and let go of them: what one stage gave back is the next one's, not the system's to clear anew.
+ * For the whole process; costs what the largest stage had more than the others. Where the C library has no such switch, nothing happens.
+ */
+void vs_mem_keep(void);
+
+/*
  * Room for one more element in a vector kept as (pointer, count, capacity): `vs_grow(v, v_count, &v_cap, sizeof(*v))`
  * returns the pointer to use, capacity grown by doubling when count == *cap.
  */

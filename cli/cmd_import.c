@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "cli/cmds.h"
 #include "cli/importer.h"
 #include "import/partial.h"
@@ -137,6 +138,7 @@ static int run(const struct cli_args *args)
     enum vs_status st = device_get(args, &device, &err);
     int status;
 
+    vs_mem_keep();
     if (!st)
         st = cli_importer_read(from, device, cli_args_has(args, "strict"), &s, &err);
     if (!st)
