@@ -36,7 +36,8 @@ static bool frame_same(const struct vs_frame *a, const struct vs_frame *b)
 
 static uint64_t stack_hash(const uint32_t *frames, size_t count, const struct vs_callstack *about)
 {
-    uint64_t hash = vs_hash_mix(about->op, (uint64_t)about->cls << 8 | about->flags);
+    uint64_t hash = vs_hash_mix((uint64_t)about->module << 32 | about->op,
+                                (uint64_t)about->cls << 8 | about->flags);
 
     for (size_t i = 0; i < count; i++)
         hash = vs_hash_mix(hash, frames[i]);
@@ -46,8 +47,8 @@ static uint64_t stack_hash(const uint32_t *frames, size_t count, const struct vs
 static bool stack_same(const struct vs_callstacks *stacks, const struct vs_callstack *there,
                        const uint32_t *frames, size_t count, const struct vs_callstack *about)
 {
-    return there->count == count && there->op == about->op && there->cls == about->cls &&
-           there->flags == about->flags &&
+    return there->count == count && there->op == about->op && there->module == about->module &&
+           there->cls == about->cls && there->flags == about->flags &&
            (!count || memcmp(&stacks->pool[there->first], frames, count * sizeof(*frames)) == 0);
 }
 

@@ -31,6 +31,11 @@ struct vs_frame {
     uint8_t kind;
 };
 
+/* The model's own path is empty, which a frame's name is not. And the file of such a frame; of a path that an import derived itself. */
+#define VS_STACK_MODEL "(model)"
+#define VS_STACK_MODULE_FILE "module"
+#define VS_STACK_DERIVED_FILE "derived module"
+
 enum {
     VS_STACK_HAS_CPP = 1,     /* C++ frames were recorded */
     VS_STACK_ENGINE = 2,      /* autograd's engine runs */
@@ -42,11 +47,15 @@ enum {
     VS_STACK_INSIDE_OP = 128  /* an op is running */
 };
 
-/* first: of its frames in the pool, innermost first. op: string, "op" or "Node/op". cls: enum vs_mem_class. */
+/*
+ * first: of its frames in the pool, innermost first. op: string, "op" or "Node/op". module: string, the path that a frame of `vramscope export` names,
+ * VS_STACK_MODEL for the model itself; 0: none does. cls: enum vs_mem_class.
+ */
 struct vs_callstack {
     size_t first;
     uint32_t count;
     uint32_t op;
+    uint32_t module;
     uint8_t cls;
     uint8_t flags;
 };

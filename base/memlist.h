@@ -132,6 +132,7 @@ struct vs_memlist {
         other_count; /* events of kinds that are not known here, which are no deeds of the allocator */
     bool has_addresses;
     bool has_state;
+    bool has_derived_modules; /* modules that its stacks name were derived by an import */
 };
 
 void vs_memlist_release(struct vs_memlist *list);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/callstack.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "export/snapshot_internal.h"
@@ -170,6 +171,14 @@ static void func_put(struct snapshot *s, struct exp_pickle_list *list, const cha
     vs_text_release(&file);
 }
 
+/* Modules that an import derived stay derived when they are imported again. */
+static const char *module_file(const struct rpl_trace *trace)
+{
+    const char *derived = rpl_trace_meta(trace, "derived");
+
+    return derived && strstr(derived, "module") ? VS_STACK_DERIVED_FILE : VS_STACK_MODULE_FILE;
+}
+
 void exp_snapshot_frames(struct snapshot *s, uint32_t place, enum exp_frames frames)
 {
     const struct vs_place *p = rpl_trace_place(s->d->trace, place);
@@ -193,7 +202,7 @@ void exp_snapshot_frames(struct snapshot *s, uint32_t place, enum exp_frames fra
     if (p->module) {
         const char *module = rpl_trace_string(s->d->trace, p->module);
 
-        frame_put(s, &list, *module ? module : "(model)", "module", 0);
+        frame_put(s, &list, *module ? module : VS_STACK_MODEL, module_file(s->d->trace), 0);
     }
     if (!rpl_trace_is_imported(s->d->trace) && p->phase < VS_PHASE_COUNT)
         frame_put(s, &list, vs_phase_name((enum vs_phase)p->phase), "phase", 0);

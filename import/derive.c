@@ -93,6 +93,7 @@ uint32_t imp_block_place(struct imp_import *import, const struct vs_memlist *lis
     const char *func = vs_memlist_text(list, block->func);
     struct vs_text text = {NULL, 0, 0};
     struct vs_place place = {.line = block->line,
+                             .module = imp_module_told(import, list, block->stack),
                              .op = imp_string(import, vs_memlist_text(list, block->op))};
 
     vs_text_addf(&text, "%s%s%s", file, *file && *func ? ":" : "", func);
@@ -199,6 +200,7 @@ static void about_fill(struct deriving *d)
     struct imp_derived *derived = &d->import->derived;
 
     derived->has_stacks = d->phases.has_stacks;
+    derived->has_modules = d->modules.are_told && !d->list->has_derived_modules;
     for (size_t i = 0; i < d->list->stacks.count; i++)
         derived->has_cpp |= (d->list->stacks.items[i].flags & VS_STACK_HAS_CPP) != 0;
     derived->steps = d->steps.count;
@@ -214,7 +216,8 @@ void imp_derive(struct imp_import *import, const struct vs_memlist *list)
     imp_roles_fill(&d.roles, list);
     imp_phases_fill(&d.phases, list, &d.roles);
     imp_modules_fill(&d.modules, import, list, &d.roles, d.phases.has_free_stacks);
-    imp_backward_fill(&d.modules, list, &d.roles, &d.phases);
+    if (!d.modules.are_told)
+        imp_backward_fill(&d.modules, list, &d.roles, &d.phases);
     imp_steps_fill(&d.steps, list, &d.phases, d.modules.calls);
     imp_categories_fill(import, list, &d.roles, &d.phases, &d.steps);
     d.funcs = vs_calloc(list->stacks.count + 1, sizeof(*d.funcs));

@@ -370,17 +370,32 @@ enum vs_status imp_make(const struct vs_memlist *list, struct imp_import *out, s
     return st;
 }
 
-uint32_t imp_string(struct imp_import *import, const char *text)
+static uint32_t text_id(struct imp_import *import, const char *text)
 {
     const char *new_text;
-    uint32_t id = *text ? trc_intern_string(import->intern, text, &new_text) : 0;
+    uint32_t id = trc_intern_string(import->intern, text, &new_text);
 
-    if (id && new_text) {
+    if (new_text) {
         import->strings = vs_grow(import->strings, import->string_count, &import->string_cap,
                                   sizeof(*import->strings));
         import->strings[import->string_count++] = new_text;
     }
     return id;
+}
+
+uint32_t imp_string(struct imp_import *import, const char *text)
+{
+    return *text ? text_id(import, text) : 0;
+}
+
+uint32_t imp_module_told(struct imp_import *import, const struct vs_memlist *list, uint32_t stack)
+{
+    const uint32_t module = stack ? vs_callstacks_get(&list->stacks, stack)->module : 0;
+    const char *path = vs_memlist_text(list, module);
+
+    if (!module)
+        return 0;
+    return text_id(import, strcmp(path, VS_STACK_MODEL) == 0 ? "" : path);
 }
 
 void imp_release(struct imp_import *import)

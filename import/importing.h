@@ -26,6 +26,7 @@ struct imp_derived {
     bool has_stacks;
     bool has_cpp;
     bool has_alike;
+    bool has_modules; /* they are told, not derived */
     uint32_t steps;
     uint32_t alike;
     const char *steps_by;
@@ -74,6 +75,8 @@ void imp_release(struct imp_import *import);
 
 /* The id of a string of the import; 0 of "". */
 uint32_t imp_string(struct imp_import *import, const char *text);
+/* The string of the path of a module that the recording names; 0: it names none. */
+uint32_t imp_module_told(struct imp_import *import, const struct vs_memlist *list, uint32_t stack);
 
 /*
  * Everything into a new trace, device by device (those without events are left out, unless none has any); `name` is where the lists came

@@ -316,6 +316,25 @@ static void walk(struct walking *w, struct imp_modules *out, bool has_free_stack
     }
 }
 
+/* Do the stacks name their modules themselves? */
+static bool are_told(const struct vs_memlist *list)
+{
+    for (size_t i = 0; i < list->stacks.count; i++)
+        if (list->stacks.items[i].module)
+            return true;
+    return false;
+}
+
+static void told_fill(struct imp_modules *out, struct imp_import *import,
+                      const struct vs_memlist *list, bool has_free_stacks)
+{
+    out->are_told = true;
+    for (size_t i = 0; i < list->event_count; i++)
+        out->paths[i] = is_stack_own(&list->events[i], has_free_stacks)
+                            ? imp_module_told(import, list, list->events[i].stack)
+                            : 0;
+}
+
 void imp_modules_fill(struct imp_modules *out, struct imp_import *import,
                       const struct vs_memlist *list, const struct imp_roles *roles,
                       bool has_free_stacks)
@@ -324,6 +343,10 @@ void imp_modules_fill(struct imp_modules *out, struct imp_import *import,
 
     out->paths = vs_calloc(list->event_count + 1, sizeof(*out->paths));
     out->calls = vs_calloc(list->event_count + 1, sizeof(*out->calls));
+    if (are_told(list)) {
+        told_fill(out, import, list, has_free_stacks);
+        return;
+    }
     w.repeated = vs_calloc(w.repeated_slots, sizeof(*w.repeated));
     chains_fill(&w.chains, roles);
     walk(&w, out, has_free_stacks);

@@ -18,9 +18,13 @@
 #include "import/importing.h"
 #include "import/roles.h"
 
-/* paths: of each event of the list, a string of the import; 0: no module. calls: see imp_steps_fill. */
+/*
+ * paths: of each event of the list, a string of the import; 0: no module. are_told: the stacks name them, as those of an exported trace do; none is
+ * derived then. calls: see imp_steps_fill.
+ */
 struct imp_modules {
     uint32_t *paths;
+    bool are_told;
     bool *calls;
 };
 

@@ -48,8 +48,11 @@ static enum vs_status number_write(const struct target *t, const char *key, uint
 static enum vs_status derived_write(const struct imp_derived *derived, const struct target *t,
                                     struct vs_error *err)
 {
-    enum vs_status st =
-        text_write(t, "derived", derived->has_stacks ? "category,module,phase,step" : "step", err);
+    enum vs_status st = text_write(t, "derived",
+                                   !derived->has_stacks   ? "step"
+                                   : derived->has_modules ? "category,phase,step"
+                                                          : "category,module,phase,step",
+                                   err);
 
     if (!st && derived->has_stacks)
         st = text_write(t, "derived_from", derived->has_cpp ? "python,c++" : "python", err);

@@ -64,6 +64,11 @@ static bool begins(struct span text, const char *word)
     return text.len >= strlen(word) && memcmp(text.at, word, strlen(word)) == 0;
 }
 
+static bool is(struct span text, const char *word)
+{
+    return text.len == strlen(word) && memcmp(text.at, word, text.len) == 0;
+}
+
 static struct span field(const struct sto_stacks *stacks, struct sto_value frame, uint32_t key)
 {
     struct span span = {"", 0};
@@ -122,6 +127,8 @@ struct sto_frame {
     struct span op;
     struct span node;
     uint32_t python; /* number in the list's stacks; 0: it is no Python */
+    uint32_t module; /* string of the list: the path that it names */
+    bool is_derived; /* by an import before this one */
     uint32_t says;
 };
 
@@ -190,6 +197,17 @@ static uint32_t python_look(struct sto_stacks *stacks, struct sto_value v, struc
     return vs_callstacks_frame(&stacks->list->stacks, &frame);
 }
 
+/* The frame that `vramscope export` writes for the module, which no program has. */
+static void module_look(struct sto_stacks *stacks, struct sto_frame *frame, struct sto_value v,
+                        struct span name)
+{
+    const struct span path = field(stacks, v, stacks->key_filename);
+
+    frame->is_derived = is(path, VS_STACK_DERIVED_FILE);
+    if (name.len && (frame->is_derived || is(path, VS_STACK_MODULE_FILE)))
+        frame->module = vs_memlist_string(stacks->list, name.at, name.len);
+}
+
 /* Borrowed until the next call. */
 static const struct sto_frame *frame_get(struct sto_stacks *stacks, struct sto_value v)
 {
@@ -209,6 +227,8 @@ static const struct sto_frame *frame_get(struct sto_stacks *stacks, struct sto_v
     frame_look(stacks, frame, field(stacks, v, stacks->key_name));
     if (!(frame->says & VS_STACK_HAS_CPP))
         frame->python = python_look(stacks, v, field(stacks, v, stacks->key_name));
+    if (!(frame->says & VS_STACK_HAS_CPP) && !frame->python)
+        module_look(stacks, frame, v, field(stacks, v, stacks->key_name));
     sto_value_mark_set(stacks->pickle, v, (uint32_t)stacks->frame_count);
     return frame;
 }
@@ -281,6 +301,10 @@ static void look(struct sto_stacks *stacks, struct sto_value frames, struct sto_
             op = !node.len && frame->op.len ? frame->op : op;
             node = node.len ? node : frame->node;
             says |= frame->says;
+            if (frame->module) {
+                about.module = frame->module;
+                stacks->list->has_derived_modules |= frame->is_derived;
+            }
             if (frame->python)
                 python_add(stacks, frame->python);
         }

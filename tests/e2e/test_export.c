@@ -97,9 +97,9 @@ static const char ALLOCATOR[] =
     "device_free, time_ns / 1000 - (SELECT min(time_ns) / 1000 FROM event WHERE kind IN ('alloc', "
     "'segment_alloc', 'segment_map')) " FROM_ALLOCATOR;
 
-/* Where it was done; ops of backward nodes are told apart from others. */
+/* Where it was done, modules included; ops of backward nodes are told apart from others. */
 static const char PLACES[] =
-    "SELECT kind, substr(func, ifnull(instr(func, ':'), 0) + 1), line, rtrim(op, '/'), "
+    "SELECT kind, substr(func, ifnull(instr(func, ':'), 0) + 1), line, rtrim(op, '/'), module, "
     "CASE category WHEN 'workspace' THEN category END " FROM_ALLOCATOR;
 
 static void same_figure(const char *a, const char *b, const char *path)
