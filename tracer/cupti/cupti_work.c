@@ -12,11 +12,7 @@
 #include "base/mem.h"
 #include "tracer/intern.h"
 
-#ifdef VS_STRESS
-#define WINDOW 256
-#else
 #define WINDOW (1u << 18)
-#endif
 /* A net has some hundred kernels. */
 #define OTHERS "others"
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "base/mem.h"
 #include "tests/tracer/cupti/fake_cupti.h"
@@ -21,6 +22,7 @@
 
 #define BUFFER_MOST ((size_t)1 << 20)
 #define RECORDS_MOST 65536
+#define LINE_MOST 65536
 
 /* The buffer that is being read, and after it the one that is delivered: GetNextRecord gets no context. */
 static struct {
@@ -109,7 +111,11 @@ static bool words_read(const char *line, struct trc_cupti *c, struct captured *o
 
 static void line_read(char *line, struct trc_cupti *c, struct captured *out)
 {
-    line[strcspn(line, "\n")] = '\0';
+    size_t len = strcspn(line, "\n");
+
+    if (line[len] != '\n')
+        fail_msg("a line is cut off: %.60s", line);
+    line[len] = '\0';
     if (strncmp(line, "record ", 7) == 0)
         record_read(line + 7);
     else if (strncmp(line, "name ", 5) == 0)
@@ -130,9 +136,8 @@ void captured_play(const char *path, const char *trace, struct captured *out)
     struct vs_error err = VS_ERROR_INIT;
     struct trc_recorder *rec;
     struct trc_cupti *c;
-    FILE *file = fopen(path, "r");
-    char *line = NULL;
-    size_t cap = 0;
+    gzFile file = gzopen(path, "r"); /* which reads what is not compressed as it is */
+    char *line = vs_alloc(LINE_MOST);
 
     if (!file)
         fail_msg("%s cannot be opened", path);
@@ -146,15 +151,15 @@ void captured_play(const char *path, const char *trace, struct captured *out)
     options.beside_user = c;
     if (trc_recorder_open(trace, &options, &rec, &err))
         fail_msg("%s", err.text);
-    while (getline(&line, &cap, file) > 0)
+    while (gzgets(file, line, LINE_MOST))
         line_read(line, c, out);
     trc_cupti_stop(c);
     if (trc_recorder_close(rec, true, &err))
         fail_msg("%s", err.text);
     trc_cupti_close(c);
     vs_arena_free(buffer.names);
-    free(line);
-    fclose(file);
+    vs_free(line);
+    gzclose(file);
 }
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * tests/tracer/cupti/captured.h - records of CUPTI that were kept as text (tracer/cupti/cupti_capture.h), delivered again.
  *
- * For:            test_cupti_captured.c.
+ * For:            test_cupti_captured.c. A file may be compressed by gzip.
  * Must not know:  where the file came from.
  * Invariant:      buffers have the bytes that CUPTI gave, but for pointers to names; they lead to the names of the file.
  */

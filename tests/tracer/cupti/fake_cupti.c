@@ -497,11 +497,8 @@ void fake_cupti_create(uint64_t bytes, CUresult result)
 const struct cupti_api *fake_cupti_api(void)
 {
     static const struct cupti_api api = {
-        .cuptiGetTimestamp = plain_cuptiGetTimestamp,
-        .cuptiFinalize = plain_cuptiFinalize,
         .cuptiActivityEnableAllocationSource = plain_cuptiActivityEnableAllocationSource,
         .cuptiActivityFlushPeriod = plain_cuptiActivityFlushPeriod,
-        .cuptiEnableDomain = plain_cuptiEnableDomain,
         .cuptiGetContextId = plain_cuptiGetContextId,
         .cuptiGetStreamIdEx = plain_cuptiGetStreamIdEx,
         .cuptiGetDeviceId = plain_cuptiGetDeviceId,

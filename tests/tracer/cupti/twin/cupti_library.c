@@ -79,8 +79,6 @@ EXPORTED CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrel
     return push(kind, id);
 }
 EXPORT(cuptiGetResultString, (CUptiResult result, const char **text), (result, text))
-EXPORT(cuptiGetTimestamp, (uint64_t *ns), (ns))
-EXPORT(cuptiFinalize, (void), ())
 EXPORT(cuptiActivityRegisterCallbacks,
        (CUpti_BuffersCallbackRequestFunc requested, CUpti_BuffersCallbackCompleteFunc completed), (requested, completed))
 EXPORT(cuptiActivityEnable, (CUpti_ActivityKind kind), (kind))
@@ -96,8 +94,6 @@ EXPORT(cuptiUnsubscribe, (CUpti_SubscriberHandle subscriber), (subscriber))
 EXPORT(cuptiEnableCallback,
        (uint32_t enable, CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain, CUpti_CallbackId id),
        (enable, subscriber, domain, id))
-EXPORT(cuptiEnableDomain, (uint32_t enable, CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain),
-       (enable, subscriber, domain))
 EXPORT(cuptiGetCallbackName, (CUpti_CallbackDomain domain, uint32_t id, const char **name), (domain, id, name))
 EXPORT(cuptiGetContextId, (CUcontext context, uint32_t *id), (context, id))
 EXPORT(cuptiGetStreamIdEx, (CUcontext context, CUstream stream, uint8_t per_thread, uint32_t *id),
