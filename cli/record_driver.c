@@ -46,23 +46,41 @@ static void pid_add(struct cli_driver *driver, pid_t pid)
     driver->pids[driver->pid_count++] = pid;
 }
 
-/* What went wrong, in the words of docs/injection.md. */
+static struct cli_driver_word *word_of(struct cli_driver *driver, pid_t pid, const char *kind)
+{
+    struct cli_driver_word *word;
+
+    for (size_t i = 0; i < driver->word_count; i++)
+        if (driver->words[i].pid == pid && driver->words[i].kind == kind)
+            return &driver->words[i];
+    driver->words =
+        vs_grow(driver->words, driver->word_count, &driver->word_cap, sizeof(*driver->words));
+    word = &driver->words[driver->word_count++];
+    *word = (struct cli_driver_word){.pid = pid, .kind = kind};
+    return word;
+}
+
+/* What went wrong, by the keys of docs/injection.md. */
 static void word_add(struct cli_driver *driver, pid_t pid, const char *key, const char *text)
 {
     static const struct {
         const char *key;
-        const char *words;
-    } WORDS[] = {
+        const char *kind;
+    } KINDS[] = {
         {"cupti", "what the driver is asked for is not recorded: "},
         {"write", "the driver's trace is cut off: "},
         {"gpu", "the GPU was "},
         {"oom", "the driver was out of memory: "},
     };
 
-    for (size_t i = 0; i < sizeof(WORDS) / sizeof(WORDS[0]); i++)
-        if (strcmp(key, WORDS[i].key) == 0)
-            vs_text_addf(&driver->words, "vramscope: pid %ld: %s%s\n", (long)pid, WORDS[i].words,
-                         text);
+    for (size_t i = 0; i < sizeof(KINDS) / sizeof(KINDS[0]); i++)
+        if (strcmp(key, KINDS[i].key) == 0) {
+            struct cli_driver_word *word = word_of(driver, pid, KINDS[i].kind);
+
+            vs_free(word->text);
+            word->text = vs_strdup(text);
+            word->times++;
+        }
 }
 
 /* "PID KEY: TEXT" */
@@ -130,22 +148,16 @@ static void empty_remove(struct cli_driver *driver)
     driver->count = kept;
 }
 
-void cli_driver_read(const char *out, struct cli_driver *driver)
+void cli_driver_read(const char *path, struct cli_driver *driver)
 {
-    struct vs_text path = {NULL, 0, 0};
     char line[LINE_MAX_BYTES];
-    FILE *file;
+    FILE *file = fopen(path, "r");
 
     memset(driver, 0, sizeof(*driver));
-    vs_text_addf(&path, "%s.status", out);
-    file = fopen(vs_text_get(&path), "r");
     while (file && fgets(line, sizeof(line), file))
         line_read(driver, line);
-    if (file) {
+    if (file)
         fclose(file);
-        unlink(vs_text_get(&path));
-    }
-    vs_text_release(&path);
     empty_remove(driver);
 }
 
@@ -155,7 +167,9 @@ void cli_driver_release(struct cli_driver *driver)
         file_release(&driver->files[i]);
     vs_free(driver->files);
     vs_free(driver->pids);
-    vs_text_release(&driver->words);
+    for (size_t i = 0; i < driver->word_count; i++)
+        vs_free(driver->words[i].text);
+    vs_free(driver->words);
     memset(driver, 0, sizeof(*driver));
 }
 

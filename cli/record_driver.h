@@ -9,9 +9,8 @@
 #define CLI_RECORD_DRIVER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
-
-#include "base/text.h"
 
 /*
  * A trace of the driver's calls. Heap memory.
@@ -26,23 +25,31 @@ struct cli_driver_file {
     bool is_closed;
 };
 
+/* kind: a sentence that text, heap memory, ends. times: how often something of the kind was said. */
+struct cli_driver_word {
+    pid_t pid;
+    const char *kind;
+    char *text;
+    size_t times;
+};
+
 /*
  * pids   of the processes that initialised CUDA, in that order
- * words  what is to be said of it, ready for the user: lines
+ * words  what went wrong: of each process and kind what was said last
  */
 struct cli_driver {
     struct cli_driver_file *files;
     size_t count, cap;
     pid_t *pids;
     size_t pid_count, pid_cap;
-    struct vs_text words;
+    struct cli_driver_word *words;
+    size_t word_count, word_cap;
 };
 
 /*
- * Read what was written for `out`; remove the status file, and traces in which nothing happened. Never fails: what is not there was not
- * written.
+ * Read the status file at `path`, and remove traces in which nothing happened. Never fails: what is not there was not written.
  */
-void cli_driver_read(const char *out, struct cli_driver *driver);
+void cli_driver_read(const char *path, struct cli_driver *driver);
 void cli_driver_release(struct cli_driver *driver);
 
 /* Rename a file, and set its path; nothing that exists is replaced, and what a process still writes stays. */

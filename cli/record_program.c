@@ -36,7 +36,7 @@
  * argv     of the program, NULL-ended
  * out      the trace; injected: where it is written to while the program runs, an absolute path
  * json     where traces are told of; NULL: in words, on stderr
- * library  the injection library; empty: there is none
+ * library  the injection library; empty: there is none. status: where it says what it did
  */
 struct job {
     const struct cli_args *args;
@@ -50,6 +50,7 @@ struct job {
     char library[PATH_MAX];
     struct cli_folder folder;
     char *python_path;
+    char *status;
 };
 
 static enum vs_status options_check(const struct cli_args *args, struct vs_error *err)
@@ -123,6 +124,7 @@ static void job_release(struct job *job)
     vs_free(job->argv);
     vs_free(job->injected);
     vs_free(job->python_path);
+    vs_free(job->status);
 }
 
 /* ---- before ---- */
@@ -157,21 +159,26 @@ static void environment_fill(struct job *job, struct cli_launch *launch)
     const char *other = getenv("CUDA_INJECTION64_PATH");
     const char *ranges = getenv("NVTX_INJECTION64_PATH");
     struct vs_text path = {NULL, 0, 0};
+    char library[PATH_MAX];
 
     vs_text_addf(&path, "%s%s%s", job->folder.path, python_path && *python_path ? ":" : "",
                  python_path ? python_path : "");
     job->python_path = vs_text_take(&path);
+    vs_text_addf(&path, "%s/driver", job->folder.path);
+    job->status = vs_text_take(&path);
     set(launch, "PYTHONPATH", job->python_path);
     if (other && *other) {
         fprintf(stderr,
                 "vramscope: CUDA_INJECTION64_PATH is %s already: what the driver is asked "
                 "for is not recorded\n",
                 other);
-    } else if (eng_plugin_find("inject", job->library, sizeof(job->library))) {
+    } else if (eng_plugin_find("inject", library, sizeof(library)) &&
+               realpath(library, job->library)) {
         set(launch, "CUDA_INJECTION64_PATH", job->library);
         if (!ranges || !*ranges)
             set(launch, "NVTX_INJECTION64_PATH", job->library);
         set(launch, "VRAMSCOPE_OUT", job->injected);
+        set(launch, "VRAMSCOPE_STATUS", job->status);
     }
 }
 
@@ -203,18 +210,6 @@ static void say_python(const struct job *job)
                 "vramscope: with -%c Python does not load what turns PyTorch's memory history on: "
                 "it is not recorded\n",
                 letter);
-}
-
-/* What is in the way of the library, which replaces nothing. */
-static void ground_clear(const struct job *job)
-{
-    struct vs_text status = {NULL, 0, 0};
-
-    vs_text_addf(&status, "%s.status", job->injected);
-    unlink(vs_text_get(&status));
-    vs_text_release(&status);
-    if (job->force)
-        unlink(job->injected);
 }
 
 /* ---- after ---- */
@@ -340,6 +335,18 @@ static void say_nothing(const struct job *job)
                 job->argv[0]);
 }
 
+static void say_words(const struct cli_driver *driver)
+{
+    for (size_t i = 0; i < driver->word_count; i++) {
+        const struct cli_driver_word *word = &driver->words[i];
+
+        fprintf(stderr, "vramscope: pid %ld: %s%s", (long)word->pid, word->kind, word->text);
+        if (word->times > 1)
+            fprintf(stderr, " (and %zu more of this)", word->times - 1);
+        fputc('\n', stderr);
+    }
+}
+
 static void collect(const struct job *job, const struct cli_launch_end *end)
 {
     struct cli_processes processes;
@@ -348,10 +355,10 @@ static void collect(const struct job *job, const struct cli_launch_end *end)
     if (end->signal)
         fprintf(stderr, "vramscope: %s was ended by signal %d (%s)\n", job->argv[0], end->signal,
                 strsignal(end->signal));
-    cli_driver_read(job->injected, &driver);
+    cli_driver_read(job->status, &driver);
     cli_processes_read(job->folder.path, &driver, end->pid, &processes);
     cli_processes_name(&processes, &driver, job->injected, job->force);
-    fputs(vs_text_get(&driver.words), stderr);
+    say_words(&driver);
     for (size_t i = 0; i < processes.count; i++)
         process_collect(job, &processes.items[i], &driver);
     if (!processes.count)
@@ -420,7 +427,8 @@ int cli_record_program(const struct cli_args *args)
         st = folder_fill(&job, &err);
     if (!st) {
         environment_fill(&job, &launch);
-        ground_clear(&job);
+        if (job.force) /* the library replaces nothing */
+            unlink(job.injected);
         say_python(&job);
         st = cli_launch_run(&launch, &end, &err);
     }

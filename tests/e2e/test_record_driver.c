@@ -35,6 +35,7 @@ static int setup(void **state)
     snprintf(programs, sizeof(programs), "%s/fake/programs", build);
     snprintf(path, sizeof(path), "%s/fake", build);
     setenv("LD_LIBRARY_PATH", path, 1);
+    snprintf(path, sizeof(path), "%s/fake/cupti", build);
     setenv("VRAMSCOPE_CUDA_LIBS", path, 1);
     snprintf(path, sizeof(path), "%s/tests/tracer/python", here);
     setenv("PYTHONPATH", path, 1);
@@ -143,6 +144,9 @@ static void how_a_program_ends_is_told(void **state)
     setenv("FAKE_CUPTI_FAIL", "cuptiSubscribe:15", 1);
     check_program("basic", 7, "what the driver is asked for is not recorded: ", 0);
     check_program("basic", 7, "nothing of it was recorded; it has no trace", 0);
+    begin(NULL);
+    setenv("FAKE_CUPTI_FAIL", "cuptiEnableCallback:35", 1);
+    check_program("basic", 7, "none of CUDA's functions can be listened to (and ", 0);
     begin(NULL);
     setenv("FAKE_CUDA_BYTES", "1000", 1);
     check_program("oom", 0, "the driver was out of memory: ", 1);

@@ -48,6 +48,7 @@ static struct session {
     bool has_file;
     bool is_lost;
     char out[PATH_MAX];
+    char status[PATH_MAX + 16];
     struct device *first;
     struct device *devices[DEVICES_MAX];
     struct inj_memory *memory;
@@ -61,7 +62,6 @@ static struct session {
 
 VS_PRINTF(2, 0) static void status_write(const char *key, const char *fmt, va_list ap)
 {
-    char path[PATH_MAX + 16];
     char line[STATUS_LINE];
     int len = snprintf(line, sizeof(line), "%ld %s: ", (long)getpid(), key);
     int more;
@@ -73,8 +73,7 @@ VS_PRINTF(2, 0) static void status_write(const char *key, const char *fmt, va_li
     for (int i = 0; i < len; i++)
         line[i] = line[i] == '\n' ? ' ' : line[i];
     line[len++] = '\n';
-    snprintf(path, sizeof(path), "%s.status", session.out);
-    fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    fd = open(session.status, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0)
         return;
     if (write(fd, line, (size_t)len) < 0) /* nobody else to tell */
@@ -500,12 +499,17 @@ void inj_session_fork_child(void)
 bool inj_session_begin(void)
 {
     const char *out = getenv("VRAMSCOPE_OUT");
+    const char *status = getenv("VRAMSCOPE_STATUS");
     bool is_first;
 
     inj_lock(INJ_LOCK_SESSION);
     is_first = !session.out[0] && out && *out && strlen(out) + 64 < sizeof(session.out);
     if (is_first) {
         snprintf(session.out, sizeof(session.out), "%s", out);
+        if (status && *status && strlen(status) < sizeof(session.status))
+            snprintf(session.status, sizeof(session.status), "%s", status);
+        else
+            snprintf(session.status, sizeof(session.status), "%s.status", out);
         inj_status("cuda", "initialized");
     }
     inj_unlock(INJ_LOCK_SESSION);
