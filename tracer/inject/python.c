@@ -36,6 +36,7 @@ struct python {
     int (*gc_disable)(void);
     int (*gc_enable)(void);
     bool is_there;
+    unsigned misses; /* how often it was not there */
 };
 
 static struct python python;
@@ -68,19 +69,21 @@ static void python_look_up(struct python *py)
         py->gc_disable = NULL;
 }
 
-/* Looked for each time until it is there: CUDA may come before Python does. */
+/* CUDA may come before Python does: it is looked for again, at every doubling of the times that it was not there, as that takes long. */
 static struct python python_get(void)
 {
     struct python py;
 
     inj_lock(INJ_LOCK_PYTHON);
+    python.misses += !python.is_there;
     py = python;
     inj_unlock(INJ_LOCK_PYTHON);
-    if (py.is_there)
+    if (py.is_there || (py.misses & (py.misses - 1)) != 0)
         return py;
     python_look_up(&py);
     inj_lock(INJ_LOCK_PYTHON);
-    python = py;
+    if (py.is_there)
+        python = py;
     inj_unlock(INJ_LOCK_PYTHON);
     return py;
 }
