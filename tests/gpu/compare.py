@@ -7,6 +7,7 @@ Every case is recorded with `--device meta`; compared are its parameters, six fi
 what autograd saved and the recomputed ops. `vramscope match` compares the events. Prints one line a case and every
 difference; writes the same to OUT/differences.txt. Exit status 0: nothing differs, 1: something does. Needs no GPU and no PyTorch.
 """
+import concurrent.futures
 import csv
 import gzip
 import json
@@ -130,6 +131,13 @@ def read(out):
     return lines[0]["machine"], lines[1:], by_name
 
 
+def compare_case(program, case, events):
+    """(figures, events) of a case, each (equal, compared, differences)"""
+    with tempfile.TemporaryDirectory() as folder:
+        return (compare_figures(program, case, folder),
+                compare_events(program, case, events, folder))
+
+
 def main():
     if len(sys.argv) != 3:
         raise SystemExit(__doc__)
@@ -137,15 +145,17 @@ def main():
     machine, lines, lists = read(out)
     text = ["%(gpu)s, driver %(driver)s, CUDA %(cuda)s, PyTorch %(torch)s" % machine]
     totals, whole, failed = [0, 0, 0, 0], 0, 0
-    for line in lines:
-        case = Case(line)
+    cases = [Case(line) for line in lines]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # each waits for our program
+        answers = [None if "error" in c.line else
+                   pool.submit(compare_case, program, c, lists[c.name]) for c in cases]
+    for case, answer in zip(cases, answers):
+        line = case.line
         if "error" in line:
             text.append("%-52s PyTorch: %s" % (case.name, line["error"]))
             failed += 1
             continue
-        with tempfile.TemporaryDirectory() as folder:
-            figures = compare_figures(program, case, folder)
-            events = compare_events(program, case, lists[case.name], folder)
+        figures, events = answer.result()
         text.append("%-52s figures %d of %d, events %d of %d" % (
             case.name, figures[0], figures[1], events[0], events[1]))
         text += ["    " + d for d in figures[2] + events[2]]
