@@ -303,19 +303,6 @@ static enum vs_status first_at(struct rpl_index *index, uint64_t time_ns, uint64
     return st;
 }
 
-enum vs_status rpl_timeline_seq_at(struct rpl_index *index, uint64_t time_ns, uint64_t *seq,
-                                   struct vs_error *err)
-{
-    enum vs_status st;
-
-    *seq = index->event_count;
-    if (!index->event_count || time_ns == UINT64_MAX)
-        return VS_OK;
-    st = first_at(index, time_ns + 1, seq, err);
-    --*seq;
-    return st;
-}
-
 enum vs_status rpl_timeline_columns_by_time(struct rpl_index *index, uint64_t from_ns,
                                             uint64_t to_ns, struct rpl_column *columns,
                                             size_t count, struct vs_error *err)

@@ -74,8 +74,4 @@ VS_MUST_USE enum vs_status rpl_timeline_range(struct rpl_index *index, uint64_t 
                                               uint64_t last, struct rpl_column *out,
                                               struct vs_error *err);
 
-/* The last event that was no later than time_ns; 0: there is none. */
-VS_MUST_USE enum vs_status rpl_timeline_seq_at(struct rpl_index *index, uint64_t time_ns,
-                                               uint64_t *seq, struct vs_error *err);
-
 #endif

@@ -151,7 +151,6 @@ static void assert_all(struct rpl_index *index, const struct model *model)
     struct vs_error err = VS_ERROR_INIT;
     uint64_t count = model->count;
     uint32_t random = 99;
-    uint64_t seq;
 
     for (size_t w = 0; w < sizeof(widths) / sizeof(widths[0]); w++)
         assert_columns(index, model, 1, count, widths[w]);
@@ -172,12 +171,7 @@ static void assert_all(struct rpl_index *index, const struct model *model)
         assert_columns(index, model, first, last, widths[i % 6]);
         assert_times(index, model, model->at[first].time_ns, model->at[last].time_ns + 1,
                      widths[i % 6]);
-        ok(rpl_timeline_seq_at(index, model->at[first].time_ns, &seq, &err), &err);
-        assert_true(model->at[seq].time_ns <= model->at[first].time_ns);
-        assert_true(seq == count || model->at[seq + 1].time_ns > model->at[first].time_ns);
     }
-    ok(rpl_timeline_seq_at(index, UINT64_MAX, &seq, &err), &err);
-    assert_int_equal(seq, count);
     assert_times(index, model, 0, model->at[count].time_ns * 3, 50);
 }
 
