@@ -17,6 +17,37 @@ struct vs_pool_chunk {
     max_align_t data[]; /* flexible: gives the blocks their alignment */
 };
 
+/* In front of a block of its own: its neighbours among those that are out. */
+struct vs_pool_alone {
+    struct vs_pool_alone *prev, *next;
+    max_align_t data[];
+};
+
+void *vs_pool_get_alone(struct vs_pool *pool, size_t size)
+{
+    struct vs_pool_alone *a = vs_alloc(sizeof(*a) + size);
+
+    a->prev = NULL;
+    a->next = pool->alone;
+    if (a->next)
+        a->next->prev = a;
+    pool->alone = a;
+    return a->data;
+}
+
+void vs_pool_put_alone(struct vs_pool *pool, void *block)
+{
+    struct vs_pool_alone *a = (void *)((char *)block - offsetof(struct vs_pool_alone, data));
+
+    if (a->prev)
+        a->prev->next = a->next;
+    else
+        pool->alone = a->next;
+    if (a->next)
+        a->next->prev = a->prev;
+    vs_free(a);
+}
+
 void *vs_pool_get_fresh(struct vs_pool *pool, size_t size)
 {
     size_t bytes = (size + VS_POOL_STEP - 1) / VS_POOL_STEP * VS_POOL_STEP;
@@ -44,5 +75,7 @@ void vs_pool_release(struct vs_pool *pool)
         pool->chunks = chunk->next;
         vs_free(chunk);
     }
+    while (pool->alone)
+        vs_pool_put_alone(pool, pool->alone->data);
     memset(pool, 0, sizeof(*pool));
 }

@@ -5,8 +5,8 @@
  * Must not know:  what is in them.
  * Invariant:      every block is put back with the size it was got with; blocks of equal rounded size are used again, last one first.
  *
- * Under a memory checker (ASAN, MSAN, DEBUG=1) every block comes from malloc and goes back to it at once, so that a use after
- * its end is found.
+ * Under a memory checker (ASAN, MSAN, DEBUG=1) every block comes from malloc by itself, as large ones always do, and goes back to it
+ * at once, so that a use after its end is found.
  */
 #ifndef VS_BASE_POOL_H
 #define VS_BASE_POOL_H
@@ -30,9 +30,10 @@
 #endif
 
 #define VS_POOL_STEP 16  /* sizes are rounded up to a multiple of this */
-#define VS_POOL_SIZES 64 /* larger blocks than 64 * 16 bytes are malloc's */
+#define VS_POOL_SIZES 64 /* larger blocks than 64 * 16 bytes stand alone */
 
 struct vs_pool_chunk;
+struct vs_pool_alone;
 
 /* Zeroed is empty. */
 struct vs_pool {
@@ -40,6 +41,7 @@ struct vs_pool {
     char *fresh; /* of the newest chunk: what has not been handed out yet */
     size_t fresh_bytes;
     struct vs_pool_chunk *chunks;
+    struct vs_pool_alone *alone; /* blocks of malloc's that are out */
 };
 
 /* Everything that is still out goes with it. */
@@ -47,6 +49,8 @@ void vs_pool_release(struct vs_pool *pool);
 
 /* The slow ways. */
 void *vs_pool_get_fresh(struct vs_pool *pool, size_t size) VS_MUST_USE;
+void *vs_pool_get_alone(struct vs_pool *pool, size_t size) VS_MUST_USE;
+void vs_pool_put_alone(struct vs_pool *pool, void *block);
 
 /* At least `size` (> 0) bytes, aligned as malloc's, not zeroed. */
 static inline void *vs_pool_get(struct vs_pool *pool, size_t size)
@@ -55,7 +59,7 @@ static inline void *vs_pool_get(struct vs_pool *pool, size_t size)
     void *block;
 
     if (VS_POOL_OFF || i >= VS_POOL_SIZES)
-        return vs_alloc(size);
+        return vs_pool_get_alone(pool, size);
     block = pool->unused[i];
     if (!block)
         return vs_pool_get_fresh(pool, size);
@@ -76,7 +80,7 @@ static inline void vs_pool_put(struct vs_pool *pool, void *block, size_t size)
     if (!block)
         return;
     if (VS_POOL_OFF || i >= VS_POOL_SIZES) {
-        vs_free(block);
+        vs_pool_put_alone(pool, block);
         return;
     }
     memcpy(block, &pool->unused[i], sizeof(void *));

@@ -275,11 +275,13 @@ enum vs_status tui_term_open(bool with_mouse, struct vs_error *err)
     }
     if (!tigetstr("cup") || tigetstr("cup") == (char *)-1) {
         snprintf(why, sizeof(why), "a terminal of type `%s` cannot place its cursor", name);
+        del_curterm(cur_term);
         files_leave();
         return refuse(err, why);
     }
     tcgetattr(term.in, &term.found);
     way_back_fill();
+    del_curterm(cur_term); /* newterm reads its own */
     term.is_taken = 1;
     term.screen = newterm(NULL, stdout, term.in_file);
     if (!term.screen) {
