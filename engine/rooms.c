@@ -225,7 +225,7 @@ void eng_run_conv2d_backward_weight(struct eng *e, bool on_host, const struct en
 void eng_run_reduce(struct eng *e, bool on_host, enum eng_reduce op, const struct eng_view *x,
                     const struct eng_view *out, uint32_t dims, const double *p)
 {
-    struct eng_room room = eng_room_open(e, on_host, eng_room_reduce(op, x, out));
+    struct eng_room room = eng_room_open(e, on_host, eng_room_reduce((int)op, x, out));
 
     if (e->kernels && !e->failed)
         e->kernels->reduce(op, x, out, dims, p);
