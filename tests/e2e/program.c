@@ -73,6 +73,21 @@ static void remove_all(const char *path)
     rmdir(path);
 }
 
+int program_count(const char *patterns)
+{
+    char command[512];
+    FILE *pipe;
+    int found = -1;
+
+    snprintf(command, sizeof(command), "cd '%s' && ls -d %s 2>/dev/null | wc -l", program_folder(),
+             patterns);
+    pipe = popen(command, "r");
+    assert_non_null(pipe);
+    assert_int_equal(fscanf(pipe, "%d", &found), 1);
+    pclose(pipe);
+    return found;
+}
+
 void program_cleanup(void)
 {
     if (*folder)

@@ -19,6 +19,8 @@ struct program {
 const char *program_folder(void);
 /* A path in it, one of a few buffers that are used in turn. */
 const char *program_path(const char *name);
+/* How many files of it are called like one of `patterns`, the shell's, blanks between. */
+int program_count(const char *patterns);
 void program_cleanup(void);
 /* Write a file there; returns its path. */
 const char *program_file(const char *name, const char *text);

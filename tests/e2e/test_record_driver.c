@@ -72,30 +72,15 @@ static int begin(void **state)
     return 0;
 }
 
-static int count(const char *pattern)
-{
-    char command[512];
-    FILE *pipe;
-    int found = -1;
-
-    snprintf(command, sizeof(command), "cd '%s' && ls -d %s 2>/dev/null | wc -l", program_folder(),
-             pattern);
-    pipe = popen(command, "r");
-    assert_non_null(pipe);
-    assert_int_equal(fscanf(pipe, "%d", &found), 1);
-    pclose(pipe);
-    return found;
-}
-
 /* It ended with `status`, says `err`, and leaves `traces` and nothing else. */
 static void check(struct program p, int status, const char *err, int traces)
 {
     if (p.status != status || !strstr(p.err, err))
         fail_msg("status %d (not %d), out: %s; err: %s; but should: %s", p.status, status, p.out,
                  p.err, err);
-    if (count("*.db") != traces || count("*") - count("*.py") != traces)
-        fail_msg("%d traces, not %d, of %d files; err: %s", count("*.db"), traces, count("*"),
-                 p.err);
+    if (program_count("*.db") != traces || program_count("*") - program_count("*.py") != traces)
+        fail_msg("%d traces, not %d, of %d files; err: %s", program_count("*.db"), traces,
+                 program_count("*"), p.err);
     program_release(&p);
 }
 
@@ -164,14 +149,14 @@ static void every_process_and_device_has_a_trace(void **state)
     program_release(&p);
     begin(NULL);
     check_program("devices", 0, "trace.gpu", 2);
-    assert_int_equal(count("trace.gpu[0-9].db"), 1);
+    assert_int_equal(program_count("trace.gpu[0-9].db"), 1);
     begin(NULL);
     snprintf(command, sizeof(command), "'%s' basic; '%s' basic", programs, programs);
     check_run(command, 7, "trace.db: what pid", 2);
-    assert_int_equal(count("trace.[0-9]*.db"), 1);
+    assert_int_equal(program_count("trace.[0-9]*.db"), 1);
     begin(NULL);
     check_program("forks", 0, "trace.db: what pid", 2);
-    assert_int_equal(count("trace.[0-9]*.db"), 1);
+    assert_int_equal(program_count("trace.[0-9]*.db"), 1);
     /* what has the name stays, and what it is replaced by is the program's */
     check(program_run("record", "-o", program_path("trace.db"), "--force", "--", programs, "basic",
                       NULL),
@@ -237,7 +222,7 @@ static void the_program_itself_has_the_first_name(void **state)
     assert_int_equal(sql_int(program_path("trace.driver.db"),
                              "select sum(size) from event where kind = 'alloc'"),
                      2000);
-    assert_int_equal(count("trace.[0-9]*.db"), 1);
+    assert_int_equal(program_count("trace.[0-9]*.db"), 1);
 }
 
 int main(void)

@@ -68,22 +68,6 @@ static int begin(void **state)
     return 0;
 }
 
-/* How many files of the test's folder are called like this. */
-static int count(const char *pattern)
-{
-    char command[512];
-    FILE *pipe;
-    int found = -1;
-
-    snprintf(command, sizeof(command), "cd '%s' && ls -d %s 2>/dev/null | wc -l", program_folder(),
-             pattern);
-    pipe = popen(command, "r");
-    assert_non_null(pipe);
-    assert_int_equal(fscanf(pipe, "%d", &found), 1);
-    pclose(pipe);
-    return found;
-}
-
 static struct program run_python(const char *text)
 {
     const char *path = program_file("train.py", text);
@@ -97,9 +81,9 @@ static void check(struct program p, int status, const char *out, const char *err
     if (p.status != status || strcmp(p.out, out) != 0 || !strstr(p.err, err))
         fail_msg("status %d (not %d), out: %s; err: %s; but should: %s%s", p.status, status, p.out,
                  p.err, out, err);
-    if (count("*.db") != traces || count("vramscope-record-* *.status *.part") != 0)
-        fail_msg("%d traces, not %d, %d other files; err: %s", count("*.db"), traces,
-                 count("vramscope-record-*"), p.err);
+    if (program_count("*.db") != traces || program_count("vramscope-record-* *.status *.part") != 0)
+        fail_msg("%d traces, not %d, %d other files; err: %s", program_count("*.db"), traces,
+                 program_count("vramscope-record-*"), p.err);
     program_release(&p);
 }
 
@@ -255,7 +239,7 @@ static void each_process_has_a_trace(void **state)
                      "torch.cuda.init()\n"),
           0, "", "trace.db: PyTorch's history", 2);
     check_trace("trace.db", "exit", 1);
-    assert_int_equal(count("trace.[0-9]*.db"), 1);
+    assert_int_equal(program_count("trace.[0-9]*.db"), 1);
     begin(NULL);
     check(run_python("import multiprocessing as m, torch\n"
                      "if __name__ == '__main__':\n"
@@ -298,14 +282,14 @@ static void ranks_name_the_traces_of_a_distributed_run(void **state)
              train);
     check(program_run("record", "-o", program_path("trace.db"), "--", "sh", "-c", command, NULL), 0,
           "", "trace.rank2.db: PyTorch's history", 3);
-    assert_int_equal(count("trace.rank1.db"), 1);
+    assert_int_equal(program_count("trace.rank1.db"), 1);
     check_trace("trace.db", "exit", 1);
     check_trace("trace.rank1.db", "exit", 1);
     /* what has such a name already stays */
     unlink(program_path("trace.db"));
     check(program_run("record", "-o", program_path("trace.db"), "--", "sh", "-c", command, NULL), 0,
           "", "PyTorch's history", 5);
-    assert_int_equal(count("trace.[0-9]*.db"), 2);
+    assert_int_equal(program_count("trace.[0-9]*.db"), 2);
 }
 
 /* ---- what is not changed ---- */
@@ -442,7 +426,7 @@ static void a_signal_to_the_recorder_reaches_the_program(void **state)
         assert_int_equal(kill(pid, SENT[i].number), 0);
         assert_int_equal(status_of(pid), SENT[i].status);
         check_trace("trace.db", SENT[i].dumped, 1);
-        assert_int_equal(count("vramscope-record-*"), 0);
+        assert_int_equal(program_count("vramscope-record-*"), 0);
     }
 }
 
@@ -455,10 +439,10 @@ static void a_recorder_that_is_killed_leaves_no_litter(void **state)
     (void)state;
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(status_of(pid), 137);
-    for (int i = 0; i < WAITS && count("vramscope-record-*"); i++)
+    for (int i = 0; i < WAITS && program_count("vramscope-record-*"); i++)
         usleep(10000);
-    assert_int_equal(count("vramscope-record-*"), 0);
-    assert_int_equal(count("*.db"), 0);
+    assert_int_equal(program_count("vramscope-record-*"), 0);
+    assert_int_equal(program_count("*.db"), 0);
 }
 
 static void what_a_killed_recorder_left_the_next_one_removes(void **state)
@@ -467,7 +451,7 @@ static void what_a_killed_recorder_left_the_next_one_removes(void **state)
                             "while os.path.exists(folder):\n    time.sleep(0.01)\n");
 
     (void)state;
-    assert_int_equal(count("vramscope-record-*"), 1);
+    assert_int_equal(program_count("vramscope-record-*"), 1);
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(status_of(pid), 137);
     check(program_run("record", "-o", program_path("other.db"), "--", "true", NULL), 0, "",

@@ -215,6 +215,20 @@ struct facts_run facts_run_net(const struct facts_net *net, const char *toggles,
     return run;
 }
 
+uint64_t facts_workspaces(struct rpl_trace *trace)
+{
+    struct rpl_scan *scan = vs_alloc(sizeof(*scan));
+    struct vs_error err = VS_ERROR_INIT;
+    const struct vs_event *ev;
+    uint64_t count = 0;
+
+    rpl_scan_init(scan, trace, 1, rpl_trace_event_count(trace));
+    while ((ev = rpl_scan_next(scan, &err)) != NULL)
+        count += ev->kind == VS_EV_ALLOC && ev->aux == VS_CAT_WORKSPACE;
+    vs_free(scan);
+    return count;
+}
+
 void facts_run_release(struct facts_run *run)
 {
     rpl_trace_free(run->trace);

@@ -59,6 +59,8 @@ bool facts_try_net_on(const struct facts_net *net, const char *toggles,
 struct facts_run facts_run_net_within(const struct facts_net *net, const char *toggles,
                                       const struct eng_device *device, uint64_t capacity);
 void facts_run_release(struct facts_run *run);
+/* How many of its blocks are workspaces, of libraries or of kernels. */
+uint64_t facts_workspaces(struct rpl_trace *trace);
 
 /* Fails where the two traces differ in anything but time; `what` is said, and the events around the first difference. */
 void facts_same(const char *what, struct rpl_trace *a, const char *a_name, struct rpl_trace *b,

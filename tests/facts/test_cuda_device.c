@@ -81,20 +81,6 @@ static void compare_on_target(const struct facts_net *net, const char *toggles, 
     device.close();
 }
 
-static uint64_t workspaces_in(struct rpl_trace *trace)
-{
-    struct rpl_scan *scan = malloc(sizeof(*scan));
-    struct vs_error err = VS_ERROR_INIT;
-    const struct vs_event *ev;
-    uint64_t count = 0;
-
-    rpl_scan_init(scan, trace, 1, rpl_trace_event_count(trace));
-    while ((ev = rpl_scan_next(scan, &err)) != NULL)
-        count += ev->kind == VS_EV_ALLOC && ev->aux == VS_CAT_WORKSPACE;
-    free(scan);
-    return count;
-}
-
 /*
  * Without one it takes its own, and a what-if repeats them event for event. The device ends the run where something works in memory that
  * was not brought to it. Returns how many workspaces there were; where the net is refused and may_be_refused, none.
@@ -128,7 +114,7 @@ static uint64_t compare_repeated(const struct facts_net *net, const char *toggle
     assert_null(rpl_trace_meta(again, "unmeasured"));
     assert_string_equal(rpl_trace_meta(again, "workspaces"),
                         rpl_trace_meta(cuda.trace, "workspaces"));
-    count = workspaces_in(cuda.trace);
+    count = facts_workspaces(cuda.trace);
     facts_run_release(&cuda);
     rpl_trace_free(again);
     return count;
@@ -259,7 +245,7 @@ static void what_was_not_measured_is_said_to_be_so(void **state)
     assert_true(sum.bound.allocs > 0);
     assert_false(sum.bound.is_tensors_only);
     assert_non_null(strstr(sum.bound.what, "not measured"));
-    assert_true(workspaces_in(out) > 0);
+    assert_true(facts_workspaces(out) > 0);
     rpl_summary_release(&sum);
 
     what_if("target=a100-40", 0, out); /* those of PyTorch instead */

@@ -59,20 +59,6 @@ static bool is_of_block(const struct vs_event *ev)
            ev->kind == VS_EV_CAST;
 }
 
-static uint64_t workspaces_of(struct rpl_trace *trace)
-{
-    struct rpl_scan *scan = vs_alloc(sizeof(*scan));
-    struct vs_error err = VS_ERROR_INIT;
-    const struct vs_event *ev;
-    uint64_t count = 0;
-
-    rpl_scan_init(scan, trace, 1, rpl_trace_event_count(trace));
-    while ((ev = rpl_scan_next(scan, &err)) != NULL)
-        count += ev->kind == VS_EV_ALLOC && ev->aux == VS_CAT_WORKSPACE;
-    vs_free(scan);
-    return count;
-}
-
 static struct side side_new(struct rpl_trace *trace)
 {
     uint64_t events = rpl_trace_event_count(trace);
@@ -80,7 +66,7 @@ static struct side side_new(struct rpl_trace *trace)
 
     s.scan = vs_alloc(sizeof(*s.scan));
     s.number_of = vs_calloc((size_t)events + 2, sizeof(*s.number_of));
-    s.workspaces = workspaces_of(trace);
+    s.workspaces = facts_workspaces(trace);
     rpl_scan_init(s.scan, trace, 1, events);
     return s;
 }
