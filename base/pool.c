@@ -23,6 +23,11 @@ struct vs_pool_alone {
     max_align_t data[];
 };
 
+static size_t rounded(size_t size)
+{
+    return (size + VS_POOL_STEP - 1) / VS_POOL_STEP * VS_POOL_STEP;
+}
+
 void *vs_pool_get_alone(struct vs_pool *pool, size_t size)
 {
     struct vs_pool_alone *a = vs_alloc(sizeof(*a) + size);
@@ -50,7 +55,7 @@ void vs_pool_put_alone(struct vs_pool *pool, void *block)
 
 void *vs_pool_get_fresh(struct vs_pool *pool, size_t size)
 {
-    size_t bytes = (size + VS_POOL_STEP - 1) / VS_POOL_STEP * VS_POOL_STEP;
+    size_t bytes = rounded(size);
     void *block;
 
     if (pool->fresh_bytes < bytes) {
@@ -65,6 +70,22 @@ void *vs_pool_get_fresh(struct vs_pool *pool, size_t size)
     pool->fresh += bytes;
     pool->fresh_bytes -= bytes;
     return block;
+}
+
+void vs_pool_each(const struct vs_pool *pool, size_t size, void (*see)(void *user, void *block),
+                  void *user)
+{
+    size_t bytes = rounded(size);
+
+    for (struct vs_pool_chunk *chunk = pool->chunks; chunk; chunk = chunk->next) {
+        size_t count =
+            CHUNK_BYTES / bytes - (chunk == pool->chunks ? pool->fresh_bytes / bytes : 0);
+
+        for (size_t i = 0; i < count; i++)
+            see(user, (char *)chunk->data + i * bytes);
+    }
+    for (struct vs_pool_alone *a = pool->alone; a; a = a->next)
+        see(user, a->data);
 }
 
 void vs_pool_release(struct vs_pool *pool)

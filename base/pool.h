@@ -47,6 +47,13 @@ struct vs_pool {
 /* Everything that is still out goes with it. */
 void vs_pool_release(struct vs_pool *pool);
 
+/*
+ * Shows every block of a pool whose blocks are all got with `size`; where blocks are used again also those that were put back, of which
+ * all but the first pointer is as it was then. `see` leaves the pool as it is.
+ */
+void vs_pool_each(const struct vs_pool *pool, size_t size, void (*see)(void *user, void *block),
+                  void *user);
+
 /* The slow ways. */
 void *vs_pool_get_fresh(struct vs_pool *pool, size_t size) VS_MUST_USE;
 void *vs_pool_get_alone(struct vs_pool *pool, size_t size) VS_MUST_USE;

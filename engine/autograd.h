@@ -36,7 +36,7 @@ void eng_set_grad(struct eng *e, struct eng_tensor *t, struct eng_tensor *grad);
  *
  * backward   grads_in: one per output (NULL: undefined); grads_out: one per input, to be filled with references (NULL: none).
  *            Returns false on failure (noted in the engine).
- * free_user  called once when the node goes or releases what it saved
+ * free_user  called once, when the node goes
  */
 struct eng_custom {
     const char *name; /* "SwishBackward"; copied */
@@ -61,5 +61,12 @@ struct eng_tensor *eng_node_saved(struct eng *e, struct eng_node *node, int i);
 bool eng_node_needs_input_grad(const struct eng_node *node, int i);
 
 const char *eng_node_name(const struct eng_node *node);
+
+/*
+ * Every tensor that is still alive loses its history and its gradient. At the end of a run: what held itself through these (an in-place op on a
+ * tensor that its own history had saved, an argument that a checkpointed function overwrote, .grad with a graph) leaks in PyTorch, too;
+ * here it goes, and what nodes and checkpoints hold for others is given back to them (free_user).
+ */
+void eng_circles_break(struct eng *e);
 
 #endif

@@ -30,7 +30,7 @@ const struct eng_blame *eng_blame_at(const struct eng *e, size_t i)
 static bool note(struct eng *e, uint32_t writer, uint32_t with, const char *why)
 {
     /* a checkpoint's re-run may end within a module, and PyTorch checks no versions there */
-    if (!e->is_blaming || !writer || e->checkpoints)
+    if (!e->is_blaming || !writer || e->live_checkpoints)
         return false;
     e->blames = vs_grow(e->blames, e->blame_count, &e->blame_cap, sizeof(*e->blames));
     e->blames[e->blame_count++] = (struct eng_blame){writer, with, vs_strdup(why)};

@@ -24,8 +24,7 @@ struct holder {
 };
 
 struct eng_checkpoint {
-    uint32_t refs;                            /* placeholders, and the first run while it goes on */
-    struct eng_checkpoint *prev, *next_alive; /* a list of all that are alive */
+    uint32_t refs; /* placeholders, and the first run while it goes on */
     struct eng *eng;
     struct eng_checkpoint_calls calls;
     struct eng_checkpoint *outer; /* the collecting one outside, while this one collects */
@@ -55,9 +54,7 @@ void eng_checkpoint_unref(struct eng_checkpoint *c)
 {
     if (!c || --c->refs)
         return;
-    *(c->prev ? &c->prev->next_alive : &c->eng->checkpoints) = c->next_alive;
-    if (c->next_alive)
-        c->next_alive->prev = c->prev;
+    c->eng->live_checkpoints--;
     for (size_t i = 0; i < c->count; i++)
         eng_unref(c->holders[i].tensor);
     eng_node_unref(c->inputs);
@@ -65,25 +62,6 @@ void eng_checkpoint_unref(struct eng_checkpoint *c)
         c->calls.free_user(c->calls.user);
     vs_free(c->holders);
     vs_free(c);
-}
-
-void eng_checkpoints_break(struct eng *e)
-{
-    struct eng_checkpoint *c = e->checkpoints;
-
-    while (c) {
-        bool goes;
-
-        if (c->inputs->released) {
-            c = c->next_alive;
-            continue;
-        }
-        eng_checkpoint_ref(c);
-        eng_node_release_saved(c->inputs);
-        goes = c->refs == 1;
-        eng_checkpoint_unref(c);
-        c = goes ? e->checkpoints : c; /* others may have gone with it */
-    }
 }
 
 bool eng_checkpoint_is_rerun(const struct eng_checkpoint *c)
@@ -99,10 +77,7 @@ struct eng_checkpoint *eng_checkpoint_begin(struct eng *e, const struct eng_chec
 
     c->refs = 1;
     c->eng = e;
-    c->next_alive = e->checkpoints;
-    if (e->checkpoints)
-        e->checkpoints->prev = c;
-    e->checkpoints = c;
+    e->live_checkpoints++;
     c->calls = *calls;
     c->early_stop = early_stop;
     c->preserve_rng = preserve_rng;

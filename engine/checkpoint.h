@@ -41,12 +41,6 @@ struct eng_checkpoint *eng_checkpoint_begin(struct eng *e, const struct eng_chec
                                             bool early_stop, bool preserve_rng);
 void eng_checkpoint_end(struct eng *e, struct eng_checkpoint *checkpoint);
 
-/*
- * Lets go of the arguments of every call that is still alive: at the end of a run, when no backward will come. An argument that the function
- * overwrote holds, through its new history, the call that holds it: that circle, which leaks in PyTorch too, is broken here.
- */
-void eng_checkpoints_break(struct eng *e);
-
 /* For the reentrant form: ops between these count as recomputed. */
 void eng_recompute_begin(struct eng *e, const char *name);
 void eng_recompute_end(struct eng *e, const char *name);

@@ -95,17 +95,20 @@ void eng_free(struct eng *e)
 {
     if (!e)
         return;
+    eng_observer_stop(e);
     eng_cast_cache_clear(e);
     eng_scratch_release(e);
     eng_rooms_free(e->rooms);
     vs_free(e->cast_cache);
-    if (e->device) /* nobody hears of it any more: the memory goes back */
+    eng_circles_break(e);
+    if (e->device)
         eng_alloc_empty_cache(e->alloc);
     eng_alloc_free(e->alloc);
     eng_sim_driver_free(e->sim);
     eng_signatures_free(e->signatures);
     vs_free(e->strings.slots);
     eng_blame_release(e);
+    vs_pool_release(&e->tensors);
     vs_pool_release(&e->pool);
     vs_free(e);
 }

@@ -51,7 +51,7 @@ struct eng_options {
 
 VS_MUST_USE enum vs_status eng_new(const struct eng_options *options, struct eng **out,
                                    struct vs_error *err);
-/* Every tensor must be gone. */
+/* Nobody holds a tensor any more; what holds itself goes with it, unheard (eng_circles_break). */
 void eng_free(struct eng *e);
 
 /* The observer hears nothing from now on. */

@@ -58,7 +58,8 @@ struct eng {
     struct eng_alloc *alloc;
     struct eng_signature *signatures; /* ENG_OP_COUNT of them */
 
-    struct vs_pool pool; /* tensors, storages, nodes */
+    struct vs_pool pool;    /* storages, versions, nodes */
+    struct vs_pool tensors; /* these alone, so that they can be gone through */
 
     bool failed;
     struct vs_error error;
@@ -102,7 +103,7 @@ struct eng {
     int recompute_depth;
     int recompute_outer[ENG_RECOMPUTE_MAX]; /* backward_depth outside each running re-run */
     struct eng_checkpoint *checkpoint;      /* innermost collecting one */
-    struct eng_checkpoint *checkpoints;     /* all that are alive, uncounted */
+    uint32_t live_checkpoints;
     struct eng_counters counters;
     /* of counters.total_flops: those of ops that have ended; a backward node ends with what its formula did besides */
     uint64_t told_flops;

@@ -165,7 +165,7 @@ static bool context_put(struct eng_moment *m, const struct eng *e)
 {
     if (e->failed || e->kernels || e->device || !e->observer || e->target || e->rooms ||
         e->cast_count || e->kernel_depth || e->backward_depth || e->recompute_depth ||
-        e->checkpoint || e->checkpoints || e->task_id || e->writer || e->is_blaming ||
+        e->checkpoint || e->live_checkpoints || e->task_id || e->writer || e->is_blaming ||
         e->workspaces[0] || e->workspaces[1] || !has_room(e))
         return false;
     eng_moment_put(m, e->live_storages);

@@ -96,12 +96,7 @@ void eng_node_release_saved(struct eng_node *n)
         saved_release(n, &n->saved[i]);
     if (n->slices)
         eng_copy_slices_release(n->slices);
-    if (n->kind == ENG_NODE_CUSTOM && n->custom.free_user) {
-        void (*free_user)(void *) = n->custom.free_user;
-
-        (void)
-            free_user; /* plain attributes of ctx outlive backward, as in PyTorch: they go with the node */
-    }
+    /* plain attributes of ctx outlive backward, as in PyTorch: custom.free_user is for when the node goes */
 }
 
 static void node_delete(struct eng_node *n)
@@ -293,6 +288,43 @@ void eng_set_history(struct eng_tensor *t, struct eng_node *n, int output_nr)
     eng_node_unref(t->grad_fn);
     t->grad_fn = n;
     t->output_nr = (uint16_t)output_nr;
+}
+
+/* What a circle is broken for: held until all of them are known. */
+struct living {
+    struct eng_tensor **items;
+    size_t count, cap;
+};
+
+static void living_add(void *user, void *block)
+{
+    struct living *all = user;
+    struct eng_tensor *t = block;
+
+    if (!t->refs) /* it was put back */
+        return;
+    all->items = vs_grow(all->items, all->count, &all->cap, sizeof(struct eng_tensor *));
+    all->items[all->count++] = eng_ref(t);
+}
+
+/* Nodes point at what was there before them: only a tensor's history, given to it later, closes a circle, or its gradient. */
+void eng_circles_break(struct eng *e)
+{
+    struct living all = {0};
+
+    if (!e->live_storages)
+        return;
+    vs_pool_each(&e->tensors, sizeof(struct eng_tensor), living_add, &all);
+    for (size_t i = 0; i < all.count; i++) {
+        struct eng_node *grad_fn = all.items[i]->grad_fn;
+
+        all.items[i]->grad_fn = NULL;
+        eng_node_unref(grad_fn);
+        eng_slot_set(&all.items[i]->grad, NULL);
+    }
+    for (size_t i = 0; i < all.count; i++)
+        eng_unref(all.items[i]);
+    vs_free(all.items);
 }
 
 const char *eng_node_name(const struct eng_node *node)

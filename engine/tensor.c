@@ -184,7 +184,7 @@ void eng_storage_unref(struct eng_storage *s)
 struct eng_tensor *eng_tensor_on(struct eng_storage *s_taken, struct eng_version *version_taken)
 {
     struct eng *e = s_taken->eng;
-    struct eng_tensor *t = vs_pool_get_zeroed(&e->pool, sizeof(*t));
+    struct eng_tensor *t = vs_pool_get_zeroed(&e->tensors, sizeof(*t));
 
     t->refs = 1;
     t->storage = s_taken;
@@ -209,7 +209,7 @@ void eng_tensor_free(struct eng_tensor *t)
     eng_storage_unref(t->storage);
     if (!--t->version->refs)
         vs_pool_put(&e->pool, t->version, sizeof(*t->version));
-    vs_pool_put(&e->pool, t, sizeof(*t));
+    vs_pool_put(&e->tensors, t, sizeof(*t));
 }
 
 void eng_slot_set(struct eng_tensor **slot, struct eng_tensor *t)

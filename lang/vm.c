@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/checkpoint.h"
+#include "engine/autograd.h"
 #include "lang/autograd_function.h"
 #include "lang/bind.h"
 #include "lang/builtins.h"
@@ -354,8 +354,8 @@ void lang_vm_free(struct lang_vm *vm)
     lang_drop_obj(vm, vm->builtins);
     lang_drop_obj(vm, vm->warned);
     vm->spaces = vm->builtins = vm->warned = NULL;
-    eng_checkpoints_break(vm->eng);
     lang_cycles_break(vm);
+    eng_circles_break(vm->eng);
     classes_drop(vm);
     lang_cycles_break(vm);
     VS_ASSERT(vm->tracked.next == &vm->tracked || vm->tracked.next == NULL);

@@ -85,6 +85,56 @@ static void blocks_that_are_out_go_with_the_pool(void **state)
     assert_null(pool.alone);
 }
 
+struct seen {
+    size_t living, put;
+};
+
+/* A block says in its second word whether it is out. */
+static void see(void *user, void *block)
+{
+    struct seen *seen = user;
+    uint64_t words[2];
+
+    memcpy(words, block, sizeof(words));
+    assert_true(words[1] == 1 || words[1] == 2);
+    seen->living += words[1] == 1;
+    seen->put += words[1] == 2;
+}
+
+static void check_each(size_t size)
+{
+    static void *blocks[BLOCKS];
+    static const uint64_t OUT[2] = {0, 1}, PUT[2] = {0, 2};
+    struct vs_pool pool = {.chunks = NULL};
+    struct seen seen = {0, 0};
+
+    vs_pool_each(&pool, size, see, &seen);
+    assert_int_equal(seen.living + seen.put, 0);
+    for (size_t i = 0; i < BLOCKS; i++)
+        blocks[i] = memcpy(vs_pool_get(&pool, size), OUT, sizeof(OUT));
+    for (size_t i = 0; i < BLOCKS; i += 3) {
+        memcpy(blocks[i], PUT, sizeof(PUT));
+        vs_pool_put(&pool, blocks[i], size);
+    }
+    vs_pool_each(&pool, size, see, &seen);
+    assert_int_equal(seen.living, BLOCKS - (BLOCKS + 2) / 3);
+    if (!VS_POOL_OFF && size <= VS_POOL_SIZES * VS_POOL_STEP)
+        assert_int_equal(seen.put, (BLOCKS + 2) / 3);
+    else
+        assert_int_equal(seen.put, 0);
+    vs_pool_release(&pool);
+}
+
+static void each_block_is_seen_once(void **state)
+{
+    (void)state;
+    check_each(16);
+    check_each(272);
+    check_each(281);
+    check_each(VS_POOL_SIZES * VS_POOL_STEP);
+    check_each(VS_POOL_SIZES * VS_POOL_STEP + 1);
+}
+
 static void nothing_can_be_put(void **state)
 {
     struct vs_pool pool = {.chunks = NULL};
@@ -102,6 +152,7 @@ int main(void)
         cmocka_unit_test(blocks_are_aligned),
         cmocka_unit_test(zeroed_is_zeroed_when_used_again),
         cmocka_unit_test(blocks_that_are_out_go_with_the_pool),
+        cmocka_unit_test(each_block_is_seen_once),
         cmocka_unit_test(nothing_can_be_put),
     };
 

@@ -15,7 +15,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "engine/device/kernels.h"
-#include "engine/device/plugin.h"
 #include "replay/whatif.h"
 
 /* ---- nets ---- */
@@ -180,6 +179,24 @@ bool facts_try_net_on(const struct facts_net *net, const char *toggles,
                       const struct eng_device *device, struct facts_run *out, struct vs_error *err)
 {
     return try_on(net, toggles, NULL, device, 0, NULL, out, err);
+}
+
+struct eng_device facts_twin_open(void)
+{
+    const char *program = getenv("VRAMSCOPE");
+    struct vs_error err = VS_ERROR_INIT;
+    struct eng_device device;
+    char folder[4096];
+    char *slash;
+
+    snprintf(folder, sizeof(folder), "%s", program ? program : "build/vramscope");
+    slash = strrchr(folder, '/');
+    assert_non_null(slash);
+    snprintf(slash, sizeof(folder) - (size_t)(slash - folder), "/twin");
+    setenv("VRAMSCOPE_PLUGINS", folder, 1);
+    if (eng_device_open("cuda", &device, &err))
+        fail_msg("%s", err.text);
+    return device;
 }
 
 struct facts_run facts_run_net_on(const struct facts_net *net, const char *toggles,

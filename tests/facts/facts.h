@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/device/plugin.h"
 #include "lang/run.h"
 #include "replay/trace.h"
 
@@ -49,6 +50,8 @@ struct facts_run facts_run_net(const struct facts_net *net, const char *toggles,
 /* The same; false where the net or the toggles are refused, and `err` says why. */
 bool facts_try_net(const struct facts_net *net, const char *toggles, bool has_data,
                    const struct facts_run *like, struct facts_run *out, struct vs_error *err);
+/* The CUDA device made of host memory (tests/engine/device/twin/), found beside the program under test. The caller closes it. */
+struct eng_device facts_twin_open(void);
 /* On a device of its own. */
 struct facts_run facts_run_net_on(const struct facts_net *net, const char *toggles,
                                   const struct eng_device *device);

@@ -23,31 +23,6 @@
 #include "tests/facts/facts.h"
 #include "tests/facts/grid.h"
 
-/* Beside the program under test. */
-static void point_at_twin(void)
-{
-    const char *program = getenv("VRAMSCOPE");
-    char folder[4096];
-    char *slash;
-
-    snprintf(folder, sizeof(folder), "%s", program ? program : "build/vramscope");
-    slash = strrchr(folder, '/');
-    assert_non_null(slash);
-    snprintf(slash, sizeof(folder) - (size_t)(slash - folder), "/twin");
-    setenv("VRAMSCOPE_PLUGINS", folder, 1);
-}
-
-static struct eng_device device_open(void)
-{
-    struct vs_error err = VS_ERROR_INIT;
-    struct eng_device device;
-
-    point_at_twin();
-    if (eng_device_open("cuda", &device, &err))
-        fail_msg("%s", err.text);
-    return device;
-}
-
 /* Losses of every step within `bound` of each other, relatively. */
 static void losses_agree(const char *what, const struct facts_run *a, const struct facts_run *b,
                          double bound)
@@ -66,7 +41,7 @@ static void losses_agree(const char *what, const struct facts_run *a, const stru
 /* With a target both take the workspaces PyTorch would: every event is the same, addresses included. */
 static void compare_on_target(const struct facts_net *net, const char *toggles, double bound)
 {
-    struct eng_device device = device_open();
+    struct eng_device device = facts_twin_open();
     char with_target[128];
     struct facts_run cpu, cuda;
 
@@ -96,7 +71,7 @@ static uint64_t compare_repeated(const struct facts_net *net, const char *toggle
     bool ran;
 
     setenv("VRAMSCOPE_TWIN_STRICT", "1", 1);
-    device = device_open();
+    device = facts_twin_open();
     ran = facts_try_net_on(net, toggles, &device, &cuda, &err);
     device.close();
     unsetenv("VRAMSCOPE_TWIN_STRICT");
@@ -153,7 +128,7 @@ static void half_precision_and_recomputation_do_too(void **state)
 /* A kernel that was added for the CPU alone would be called all the same. */
 static void no_kernel_is_missing(void **state)
 {
-    struct eng_device device = device_open();
+    struct eng_device device = facts_twin_open();
 
     (void)state;
     for (size_t at = 0; at < sizeof(*device.kernels); at += sizeof(void *)) {
@@ -170,7 +145,7 @@ static void no_kernel_is_missing(void **state)
 static void what_if(const char *pairs, uint64_t capacity, struct rpl_trace *out)
 {
     struct facts_net net = facts_net_read("tests/nets/conv_small.py");
-    struct eng_device device = device_open();
+    struct eng_device device = facts_twin_open();
     struct facts_run cuda = facts_run_net_on(&net, "steps=1", &device);
     struct vs_toggles set = {{NULL}};
     struct vs_error err = VS_ERROR_INIT;
@@ -290,7 +265,7 @@ static void a_shortage_ends_in_a_slower_way(void **state)
 
     (void)state;
     setenv("VRAMSCOPE_TWIN_STRICT", "1", 1);
-    device = device_open();
+    device = facts_twin_open();
     cuda = facts_run_net_within(&net, "steps=1", &device, SHORT_CAPACITY);
     device.close();
     unsetenv("VRAMSCOPE_TWIN_STRICT");

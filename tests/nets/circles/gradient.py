@@ -1,0 +1,25 @@
+# A gradient with a history: that of its own tensor.
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        w = torch.ones_like(x, requires_grad=True)
+        w.grad = w * 2
+        return self.fc(x)
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n, 4), torch.randint(0, 4, (n,))
+
+
+defaults = dict(batch=4, steps=3)
