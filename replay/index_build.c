@@ -15,9 +15,6 @@
 #include "replay/sorts.h"
 #include "replay/trace_internal.h"
 
-/* A frame is kept where at least this many events per block and holder in it went by since the one before. */
-#define FRAME_EVENTS_PER_ITEM 2
-
 /* ---- words ---- */
 
 bool rpl_module_is_inside(const char *path, const char *module, size_t len)
@@ -93,12 +90,7 @@ void rpl_builder_free(struct rpl_builder *builder)
 {
     if (!builder)
         return;
-    if (builder->has_state)
-        rpl_state_release(&builder->state);
-    rpl_live_release(&builder->ops);
-    vs_free(builder->waiting);
-    rpl_pack_release(&builder->changes);
-    vs_free(builder->touched);
+    rpl_detail_free(builder->detail);
     vs_free(builder->is_named);
     vs_free(builder);
 }
@@ -133,12 +125,9 @@ void rpl_index_build_begin(struct rpl_index *index)
         pages_reset(&index->levels[i], sizeof(struct rpl_node), RPL_NODE_GROUP);
     pages_reset(&index->rows, sizeof(struct rpl_row), RPL_ROW_GROUP);
     pages_reset(&index->nodes, sizeof(uint32_t), RPL_NODE_NAME_GROUP);
-    b->has_state = index->reader != NULL;
-    if (b->has_state) {
-        rpl_state_init(&b->state);
+    b->detail = rpl_detail_new(index->reader != NULL);
+    if (index->reader)
         index->sorts = rpl_sorts_new();
-    }
-    rpl_live_init(&b->ops);
     b->step = -1;
     b->phase = VS_PHASE_SETUP;
     b->is_rising = true;
@@ -146,77 +135,12 @@ void rpl_index_build_begin(struct rpl_index *index)
 
 /* ---- chunks ---- */
 
-/* The state before the chunk, if it is time for a frame. */
-static void frame_keep(struct rpl_index *index, struct rpl_chunk *chunk, struct rpl_blob *frame)
-{
-    struct rpl_builder *b = index->builder;
-    struct rpl_pack pack = {NULL, 0, 0};
-
-    if (!b->has_state || !index->event_count ||
-        index->event_count - b->frame_seq <
-            FRAME_EVENTS_PER_ITEM * (uint64_t)rpl_state_size(&b->state))
-        return;
-    rpl_state_pack(&b->state, &pack);
-    rpl_pack_seal(&pack);
-    *frame = (struct rpl_blob){vs_realloc(pack.bytes, pack.len, 1), pack.len};
-    chunk->has_frame = true;
-    b->frame_seq = index->event_count;
-}
-
-/* The changes in the last chunk so far. */
-static void changes_keep(struct rpl_index *index)
-{
-    const struct rpl_pack *changes = &index->builder->changes;
-    struct rpl_blob *blob = &index->changes[index->chunk_count - 1];
-    struct rpl_pack pack = {vs_alloc(changes->len + 64), changes->len, changes->len + 64};
-
-    if (changes->len)
-        memcpy(pack.bytes, changes->bytes, changes->len);
-    rpl_pack_seal(&pack);
-    vs_free(blob->bytes);
-    *blob = (struct rpl_blob){pack.bytes, pack.len};
-}
-
-static void change_note(struct rpl_index *index, uint32_t offset, uint64_t before)
-{
-    struct rpl_builder *b = index->builder;
-
-    rpl_pack_uint(&b->changes, offset - b->change_offset);
-    rpl_pack_bytes(&b->changes, before, b->allocated);
-    b->change_offset = offset;
-}
-
-/* What the last chunk touched so far. */
-static void touched_keep(struct rpl_index *index)
-{
-    struct rpl_builder *b = index->builder;
-    struct rpl_blob *blob = &index->touched[index->chunk_count - 1];
-    struct rpl_pack pack = {NULL, 0, 0};
-    uint64_t before = 0;
-
-    vs_sort_keyed(b->touched, b->touched_count);
-    for (size_t i = 0; i < b->touched_count; i++) {
-        rpl_pack_uint(&pack, b->touched[i].key - before);
-        before = b->touched[i].key;
-    }
-    rpl_pack_seal(&pack);
-    vs_free(blob->bytes);
-    *blob = (struct rpl_blob){vs_realloc(pack.bytes, pack.len, 1), pack.len};
-}
-
 static void chunk_begin(struct rpl_index *index)
 {
     struct rpl_builder *b = index->builder;
     size_t cap = index->chunk_cap;
     struct rpl_chunk *chunk;
 
-    if (index->chunk_count) {
-        touched_keep(index);
-        changes_keep(index);
-    }
-    b->touched_count = 0;
-    rpl_pack_clear(&b->changes);
-    b->change_offset = 0;
     index->chunks = vs_grow(index->chunks, index->chunk_count, &cap, sizeof(*index->chunks));
     if (cap != index->chunk_cap || !index->frames) {
         index->frames = vs_realloc(index->frames, cap, sizeof(*index->frames));
@@ -237,7 +161,6 @@ static void chunk_begin(struct rpl_index *index)
     chunk->place = b->place;
     for (size_t v = 0; index->chunk_count && v < RPL_VERB_COUNT; v++)
         chunk->stops[v].before = chunk[-1].stops[v].before + chunk[-1].stops[v].count;
-    frame_keep(index, chunk, &index->frames[index->chunk_count]);
     index->chunk_count++;
 }
 
@@ -282,12 +205,12 @@ static void module_note(const struct rpl_trace *trace, struct rpl_chunk *chunk, 
     chunk->module_len = (uint32_t)common;
 }
 
-/* Where the program is now, if it is somewhere else than before. */
+/* Where the program is now, if it is somewhere else than before; *here: what is known of that place. */
 static void place_note(struct rpl_index *index, struct rpl_chunk *chunk, uint32_t offset,
-                       const struct vs_event *event)
+                       const struct vs_event *event, const struct vs_place **here)
 {
     struct rpl_builder *b = index->builder;
-    const struct vs_place *before = rpl_trace_place(index->trace, b->place);
+    const struct vs_place *before = *here;
     const struct vs_place *now = rpl_trace_place(index->trace, event->place);
     uint32_t bit = event->place % RPL_PLACE_BITS;
 
@@ -300,6 +223,7 @@ static void place_note(struct rpl_index *index, struct rpl_chunk *chunk, uint32_
         module_note(index->trace, chunk, now->module);
     b->module = now->module;
     b->place = event->place;
+    *here = now;
 }
 
 /* ---- the pyramid's lowest level, and peaks ---- */
@@ -349,7 +273,7 @@ static void peak_note(struct rpl_index *index, uint64_t seq)
     if (b->allocated > index->facts.allocated_max) {
         index->facts.allocated_max = b->allocated;
         index->facts.max_seq = seq;
-        index->facts.max_is_recompute = b->ops.recompute_depth > 0;
+        index->facts.max_is_recompute = b->recompute_depth > 0;
     }
     drop = index->facts.allocated_max / RPL_PEAK_SHARE + 1;
     if (b->is_rising ? b->allocated > b->extreme : b->allocated < b->extreme) {
@@ -368,67 +292,111 @@ static void peak_note(struct rpl_index *index, uint64_t seq)
 
 /* ---- all of it ---- */
 
+/* The totals may have changed. */
+static void total_note(struct rpl_index *index, struct rpl_chunk *chunk, uint64_t seq)
+{
+    const struct rpl_pages *nodes = &index->levels[0];
+
+    stop_add(chunk, RPL_VERB_ALLOC, (uint32_t)((seq - 1) % RPL_CHUNK_EVENTS));
+    node_note((struct rpl_node *)nodes->items + (nodes->count - 1), index->builder, seq);
+    peak_note(index, seq);
+}
+
 /* An event that is more than something said of a block. */
 static enum vs_status event_take(struct rpl_index *index, struct rpl_chunk *chunk, uint64_t seq,
                                  const struct vs_event *event, struct vs_error *err)
 {
-    struct rpl_builder *b = index->builder;
     uint32_t offset = (uint32_t)((seq - 1) % RPL_CHUNK_EVENTS);
-    uint64_t before = b->allocated;
-    enum vs_status st = rpl_builder_apply(index, chunk, seq, event, err);
+    enum vs_status st = VS_OK;
 
+    if (event->kind == VS_EV_OP_BEGIN || event->kind == VS_EV_OP_END)
+        rpl_builder_op(index, seq, event);
+    else
+        st = rpl_builder_apply(index, chunk, seq, event, err);
     if (st)
         return st;
-    if ((seq - 1) % RPL_PIECE_EVENTS == 0)
+    if (offset % RPL_PIECE_EVENTS == 0)
         node_begin(index, seq, event);
-    if (event->kind <= VS_EV_OOM) {
-        stop_add(chunk, RPL_VERB_ALLOC, offset);
-        node_note((struct rpl_node *)index->levels[0].items + (index->levels[0].count - 1), b, seq);
-        peak_note(index, seq);
-        if (event->kind <= VS_EV_FREE)
-            change_note(index, offset, before);
-    } else if (event->kind == VS_EV_OP_BEGIN) {
+    if (event->kind <= VS_EV_OOM)
+        total_note(index, chunk, seq);
+    else if (event->kind == VS_EV_OP_BEGIN)
         stop_add(chunk, RPL_VERB_OP, offset);
-    } else if (event->kind == VS_EV_PHASE) {
+    else if (event->kind == VS_EV_PHASE)
         stop_add(chunk, RPL_VERB_PHASE, offset);
-    } else if (event->kind == VS_EV_STEP) {
+    else if (event->kind == VS_EV_STEP)
         stop_add(chunk, RPL_VERB_STEP, offset);
-    }
     return VS_OK;
+}
+
+/* Of RPL_BLOCK_KINDS? */
+static bool is_of_block(const struct vs_event *event)
+{
+    return event->kind < VS_EVENT_KIND_COUNT && RPL_BLOCK_KINDS >> event->kind & 1;
+}
+
+/* Any event; *here: what is known of the place before it, and then of its own. */
+static enum vs_status any_take(struct rpl_index *index, struct rpl_chunk *chunk, uint64_t seq,
+                               const struct vs_event *event, const struct vs_place **here,
+                               struct vs_error *err)
+{
+    uint64_t offset = (seq - 1) % RPL_CHUNK_EVENTS;
+
+    if (event->kind >= VS_EVENT_KIND_COUNT)
+        return rpl_builder_damaged(seq, "is of no kind that there is:", event->kind, err);
+    if (event->place != index->builder->place || offset == 0)
+        place_note(index, chunk, (uint32_t)offset, event, here);
+    if (!is_of_block(event))
+        return event_take(index, chunk, seq, event, err);
+    if (event->kind == VS_EV_USE)
+        rpl_builder_use(index, seq, event->a);
+    if (offset % RPL_PIECE_EVENTS == 0)
+        node_begin(index, seq, event);
+    return VS_OK;
+}
+
+/* Most events say something of a block, where the one before was: a short way for them, but the first of a piece. */
+static enum vs_status piece_take(struct rpl_index *index, struct rpl_chunk *chunk, uint64_t seq,
+                                 uint64_t end, const struct vs_event *event,
+                                 const struct vs_place **here, struct vs_error *err)
+{
+    const struct rpl_builder *b = index->builder;
+    bool is_first = (seq - 1) % RPL_PIECE_EVENTS == 0;
+    uint32_t kinds = 0;
+    enum vs_status st = VS_OK;
+
+    for (; seq <= end; seq++, event++) {
+        if (event->place != b->place || !is_of_block(event) || is_first) {
+            st = any_take(index, chunk, seq, event, here, err);
+            if (st)
+                break;
+            is_first = false;
+        } else if (event->kind == VS_EV_USE) {
+            rpl_builder_use(index, seq, event->a);
+        }
+        kinds |= UINT32_C(1) << event->kind;
+    }
+    chunk->kinds |= kinds;
+    index->event_count = seq - 1;
+    return st;
 }
 
 /* The events from the first that the index lacks up to `last`, all of one chunk; `events` begins with the chunk's. */
 static enum vs_status events_take(struct rpl_index *index, const struct vs_event *events,
                                   uint64_t last, struct vs_error *err)
 {
-    struct rpl_builder *b = index->builder;
+    const struct vs_place *here = rpl_trace_place(index->trace, index->builder->place);
     uint64_t seq = index->event_count + 1;
-    const struct vs_event *event = &events[(seq - 1) % RPL_CHUNK_EVENTS];
     struct rpl_chunk *chunk;
     enum vs_status st = VS_OK;
 
     if (seq == rpl_index_chunk_first(rpl_index_chunk_of(seq)))
         chunk_begin(index);
     chunk = &index->chunks[index->chunk_count - 1];
-    for (; !st && seq <= last; seq++, event++) {
-        if (event->kind >= VS_EVENT_KIND_COUNT)
-            return rpl_builder_damaged(seq, "is of no kind that there is:", event->kind, err);
-        if (UINT32_C(1) << event->kind & RPL_BLOCK_KINDS) {
-            rpl_builder_block(index, seq, event);
-            if ((seq - 1) % RPL_PIECE_EVENTS == 0)
-                node_begin(index, seq, event);
-        } else {
-            st = event_take(index, chunk, seq, event, err);
-        }
-        if (!st && b->has_state)
-            st = rpl_state_apply(&b->state, event, err);
-        chunk->kinds |= UINT32_C(1) << event->kind;
-        if (event->place != b->place || (seq - 1) % RPL_CHUNK_EVENTS == 0)
-            place_note(index, chunk, (uint32_t)((seq - 1) % RPL_CHUNK_EVENTS), event);
-        if (index->sorts && !st)
-            rpl_sorts_note(index->sorts, seq, event, b->phase, b->allocated, b->reserved);
-        if (!st)
-            index->event_count = seq;
+    for (; !st && seq <= last; seq = index->event_count + 1) {
+        uint64_t end = seq + RPL_PIECE_EVENTS - 1 - (seq - 1) % RPL_PIECE_EVENTS;
+
+        st = piece_take(index, chunk, seq, end < last ? end : last,
+                        &events[(seq - 1) % RPL_CHUNK_EVENTS], &here, err);
     }
     return st;
 }
@@ -451,6 +419,7 @@ static void levels_build(struct rpl_index *index, uint64_t first)
         if (pages->count > from)
             pages->count = (size_t)from;
         from = pages->count;
+        rpl_pages_reserve(pages, below->count / RPL_FAN + 1);
         while (pages->count * RPL_FAN < below->count) {
             size_t child = pages->count * RPL_FAN;
             size_t end = child + RPL_FAN < below->count ? child + RPL_FAN : below->count;
@@ -488,17 +457,13 @@ static void name_note(struct rpl_index *index, uint32_t name)
 static void names_fill(struct rpl_index *index)
 {
     struct rpl_builder *b = index->builder;
-    uint32_t count = rpl_trace_tensor_count(index->trace);
+    uint64_t block;
+    uint32_t name;
 
-    while (b->tensors < count) {
-        struct rpl_row *row;
-        uint64_t block;
-        uint32_t name;
+    while (rpl_trace_tensor_named(index->trace, &b->tensors, &name, &block)) {
+        struct rpl_row *row = rpl_builder_row(index, block);
 
-        if (!rpl_trace_tensor_name(index->trace, ++b->tensors, &name, &block))
-            continue;
         name_note(index, name);
-        row = rpl_builder_row(index, block);
         if (row)
             row->name = name;
     }
@@ -528,6 +493,8 @@ enum vs_status rpl_index_build(struct rpl_index *index, uint64_t last, rpl_progr
     rpl_idle_free(index->idle);
     index->idle = NULL;
     pending_peak(index, false);
+    rpl_pages_reserve(&index->levels[0], (size_t)((last - 1) / RPL_PIECE_EVENTS + 1));
+    rpl_pages_reserve(&index->rows, rpl_trace_tensor_count(index->trace));
     while (!st && seq < last) {
         size_t at = rpl_index_chunk_of(seq + 1);
         uint64_t end = rpl_index_chunk_first(at) - 1 + RPL_CHUNK_EVENTS;
@@ -540,12 +507,12 @@ enum vs_status rpl_index_build(struct rpl_index *index, uint64_t last, rpl_progr
         st = rpl_index_span(index, at, &events, err);
         if (!st)
             st = events_take(index, events, last < end ? last : end, err);
+        if (!st && index->reader) /* it is decoded now */
+            st = rpl_detail_take(index, at, events, err);
         seq = last < end ? last : end;
     }
     if (st)
         return st;
-    touched_keep(index);
-    changes_keep(index);
     levels_build(index, first);
     names_fill(index);
     pending_peak(index, true);

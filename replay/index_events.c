@@ -10,6 +10,14 @@
 #include "base/mem.h"
 #include "replay/index_build_internal.h"
 
+void rpl_pages_reserve(struct rpl_pages *pages, size_t count)
+{
+    /* it goes on growing: not by little each time */
+    if (count > pages->cap && count < pages->cap * 2)
+        count = pages->cap * 2;
+    pages->items = vs_reserve(pages->items, count, &pages->cap, pages->item_bytes);
+}
+
 void *rpl_pages_add(struct rpl_pages *pages)
 {
     char *item;
@@ -36,52 +44,6 @@ enum vs_status rpl_builder_damaged(uint64_t seq, const char *what, uint64_t numb
                    what, number);
 }
 
-void rpl_builder_touch(struct rpl_index *index, struct rpl_row *row, uint64_t block)
-{
-    struct rpl_builder *b = index->builder;
-
-    if (row->touched == index->chunk_count ||
-        row->alloc_seq > rpl_index_chunk_first(index->chunk_count - 1))
-        return;
-    row->touched = (uint32_t)index->chunk_count;
-    b->touched = vs_grow(b->touched, b->touched_count, &b->touched_cap, sizeof(*b->touched));
-    b->touched[b->touched_count++].key = block;
-}
-
-void rpl_builder_need(struct rpl_builder *b, struct rpl_row *row, uint64_t block)
-{
-    row->idle_seq = 0;
-    if (row->is_waiting)
-        return;
-    row->is_waiting = true;
-    b->waiting = vs_grow(b->waiting, b->waiting_count, &b->waiting_cap, sizeof(*b->waiting));
-    b->waiting[b->waiting_count++] = block;
-}
-
-/* An alloc or free: those that wait for an op that is over by now are not needed any more, for all that is known. */
-static void settle(struct rpl_index *index, uint64_t seq)
-{
-    struct rpl_builder *b = index->builder;
-    uint64_t since = rpl_live_working_since(&b->ops);
-    size_t kept = 0;
-
-    /* the same ops run: whoever has come since they began is needed still, and those that were freed can wait */
-    if (since == b->settled_since && since != UINT64_MAX)
-        return;
-    b->settled_since = since;
-    for (size_t i = 0; i < b->waiting_count; i++) {
-        struct rpl_row *row = rpl_builder_row(index, b->waiting[i]);
-        uint64_t needed = row->last_use_seq ? row->last_use_seq : row->alloc_seq;
-
-        row->is_waiting = !row->free_seq && needed >= since;
-        if (row->is_waiting)
-            b->waiting[kept++] = b->waiting[i];
-        else if (!row->free_seq)
-            row->idle_seq = seq;
-    }
-    b->waiting_count = kept;
-}
-
 static enum vs_status on_alloc(struct rpl_index *index, struct rpl_chunk *chunk, uint64_t seq,
                                const struct vs_event *event, struct vs_error *err)
 {
@@ -97,7 +59,6 @@ static enum vs_status on_alloc(struct rpl_index *index, struct rpl_chunk *chunk,
         return rpl_builder_damaged(seq, "has no such category:", event->aux, err);
     if (event->c > UINT64_MAX - b->allocated || event->b > UINT64_MAX - b->requested)
         return rpl_builder_damaged(seq, "allocates more than can be counted, block", event->a, err);
-    settle(index, seq);
     *row = (struct rpl_row){
         .alloc_seq = seq,
         .requested = event->b,
@@ -105,9 +66,7 @@ static enum vs_status on_alloc(struct rpl_index *index, struct rpl_chunk *chunk,
         .tensor = event->e,
         .place = event->place,
         .category = event->aux,
-        .touched = (uint32_t)index->chunk_count,
     };
-    rpl_builder_need(b, row, event->a);
     b->allocated += event->c;
     b->requested += event->b;
     b->by_category[event->aux] += event->c;
@@ -131,12 +90,10 @@ static enum vs_status on_free(struct rpl_index *index, uint64_t seq, const struc
     if (row->bytes != event->c || row->requested != event->b)
         return rpl_builder_damaged(
             seq, "gives back another number of bytes than were handed out, block", event->a, err);
-    settle(index, seq);
     row->free_seq = seq;
     b->allocated -= row->bytes;
     b->requested -= row->requested;
     b->by_category[row->category] -= row->bytes;
-    rpl_builder_touch(index, row, event->a);
     return VS_OK;
 }
 
@@ -153,7 +110,6 @@ static enum vs_status on_category(struct rpl_index *index, uint64_t seq,
     b->by_category[row->category] -= row->bytes;
     row->category = event->aux;
     b->by_category[row->category] += row->bytes;
-    rpl_builder_touch(index, row, event->a);
     return VS_OK;
 }
 
@@ -172,20 +128,7 @@ static enum vs_status on_segment(struct rpl_index *index, uint64_t seq,
     return VS_OK;
 }
 
-/* A copy in another dtype: both blocks are spoken of. */
-static void on_cast(struct rpl_index *index, const struct vs_event *event)
-{
-    const uint64_t blocks[] = {event->b, event->a};
-
-    for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
-        struct rpl_row *row = rpl_builder_row(index, blocks[i]);
-
-        if (row && row->alloc_seq)
-            rpl_builder_touch(index, row, blocks[i]);
-    }
-}
-
-static void on_op(struct rpl_index *index, uint64_t seq, const struct vs_event *event)
+void rpl_builder_op(struct rpl_index *index, uint64_t seq, const struct vs_event *event)
 {
     uint32_t *name;
 
@@ -221,23 +164,16 @@ enum vs_status rpl_builder_apply(struct rpl_index *index, struct rpl_chunk *chun
         if (!index->facts.oom_seq)
             index->facts.oom_seq = seq;
         break;
-    case VS_EV_SAVE:
-    case VS_EV_UNSAVE:
-    case VS_EV_HOLD:
-    case VS_EV_DROP:
-    case VS_EV_USE:
-        rpl_builder_block(index, seq, event);
-        break;
-    case VS_EV_CAST:
-        on_cast(index, event);
-        break;
     case VS_EV_OP_BEGIN:
     case VS_EV_OP_END:
-        on_op(index, seq, event);
-        return rpl_live_apply(&b->ops, seq, event, err);
+        rpl_builder_op(index, seq, event);
+        break;
     case VS_EV_RECOMPUTE_BEGIN:
+        b->recompute_depth++;
+        break;
     case VS_EV_RECOMPUTE_END:
-        return rpl_live_apply(&b->ops, seq, event, err);
+        b->recompute_depth -= b->recompute_depth > 0;
+        break;
     case VS_EV_PHASE:
         if (event->a >= VS_PHASE_COUNT)
             return rpl_builder_damaged(seq, "has no such phase:", event->a, err);
@@ -247,6 +183,12 @@ enum vs_status rpl_builder_apply(struct rpl_index *index, struct rpl_chunk *chun
         b->step = (int64_t)event->a - 1;
         index->facts.steps += event->a > 0;
         break;
+    case VS_EV_SAVE: /* those of RPL_BLOCK_KINDS do not come here */
+    case VS_EV_UNSAVE:
+    case VS_EV_HOLD:
+    case VS_EV_DROP:
+    case VS_EV_USE:
+    case VS_EV_CAST:
     case VS_EV_SCALE:
     case VS_EV_SKIP_STEP:
     case VS_EV_FREE_COMPLETED:

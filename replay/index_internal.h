@@ -121,8 +121,8 @@ struct rpl_chunk {
 
 /*
  * The life of block number i + 1; alloc_seq 0: there is no such block. idle_seq: the first alloc or free at which nothing needs it any more:
- * it will not be read again, and the op that read it last is over; 0: there is none before its end. The last three only while the index is made:
- * the category it has, whether it waits for an op to end, and the chunk in which it was spoken of last, + 1.
+ * it will not be read again, and the op that read it last is over; 0: there is none before its end; told only after rpl_index_detail. category: the
+ * one it has, only while the index is made.
  */
 struct rpl_row {
     uint64_t alloc_seq;
@@ -135,8 +135,6 @@ struct rpl_row {
     uint32_t place;
     uint32_t name;
     uint8_t category;
-    bool is_waiting;
-    uint32_t touched;
 };
 #define RPL_ROW_GROUP 1024
 #define RPL_NODE_NAME_GROUP 4096
@@ -241,7 +239,7 @@ VS_MUST_USE enum vs_status rpl_index_span(struct rpl_index *index, size_t chunk,
 
 /* ---- lives.c ---- */
 
-/* Does the chunk speak of this block, which was made at alloc_seq? */
+/* May the chunk speak of this block, which was made at alloc_seq? Only a short trace in memory says so where it does not. */
 VS_MUST_USE enum vs_status rpl_index_touches(struct rpl_index *index, size_t chunk, uint64_t block,
                                              uint64_t alloc_seq, bool *out, struct vs_error *err);
 
@@ -274,6 +272,13 @@ VS_MUST_USE enum vs_status rpl_index_build(struct rpl_index *index, uint64_t las
                                            rpl_progress_fn *progress, void *user,
                                            struct vs_error *err);
 void rpl_builder_free(struct rpl_builder *builder);
+
+/* ---- index_detail.c ---- */
+
+/* What a trace in memory has only from here on: idle_seq of the rows, `changes` and `touched`. Of one in a file nothing is left to do. */
+VS_MUST_USE enum vs_status rpl_index_detail(struct rpl_index *index, struct vs_error *err);
+/* Are these as of the last event? */
+bool rpl_index_has_detail(const struct rpl_index *index);
 /* `into` becomes the two together, where `later` comes after it. */
 void rpl_node_merge(struct rpl_node *into, const struct rpl_node *later);
 

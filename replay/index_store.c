@@ -209,6 +209,8 @@ enum vs_status rpl_idle_get(struct rpl_index *index, const struct rpl_idle **out
             st = rebuild(index, err);
     }
     if (!st && !index->idle)
+        st = rpl_index_detail(index, err);
+    if (!st && !index->idle)
         st = rpl_idle_find(index, &index->idle, err);
     *out = index->idle;
     return st;

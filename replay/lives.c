@@ -11,6 +11,9 @@
 #include "replay/index_internal.h"
 #include "replay/pack.h"
 
+/* Looking through so many chunks in memory for one block costs less than finding what each of them touches. */
+#define TOUCHED_LATER 64
+
 enum vs_status rpl_life_get(struct rpl_index *index, uint64_t id, struct rpl_life *out,
                             struct vs_error *err)
 {
@@ -62,6 +65,13 @@ enum vs_status rpl_index_touches(struct rpl_index *index, size_t chunk, uint64_t
     *out = rpl_index_chunk_of(alloc_seq) == chunk;
     if (*out || rpl_index_chunk_of(alloc_seq) > chunk)
         return VS_OK;
+    if (!rpl_index_has_detail(index) && index->chunk_count <= TOUCHED_LATER) {
+        *out = true;
+        return VS_OK;
+    }
+    st = rpl_index_detail(index, err);
+    if (st)
+        return st;
     st = rpl_index_blob(index, RPL_PART_TOUCHED, chunk, &blob, err);
     if (st || !rpl_unpack_init(&in, blob.bytes, blob.len))
         return st;

@@ -240,18 +240,23 @@ bool rpl_trace_tensor(const struct rpl_trace *trace, uint32_t id, struct vs_tens
     return out->dtype < VS_DTYPE_COUNT && out->ndim <= VS_MAX_DIMS;
 }
 
-bool rpl_trace_tensor_name(const struct rpl_trace *trace, uint32_t id, uint32_t *name,
-                           uint64_t *block)
+bool rpl_trace_tensor_named(const struct rpl_trace *trace, uint32_t *id, uint32_t *name,
+                            uint64_t *block)
 {
+    uint32_t count = rpl_trace_tensor_count(trace);
     struct vs_tensor_desc desc;
 
-    if (trace->mem && (id > trace->mem->tensor_count || !id || !trace->mem->tensors[id - 1].name))
-        return false;
-    if (!rpl_trace_tensor(trace, id, &desc) || !desc.name)
-        return false;
-    *name = desc.name;
-    *block = desc.block;
-    return true;
+    while (*id < count) {
+        ++*id;
+        if (trace->mem && !trace->mem->tensors[*id - 1].name)
+            continue;
+        if (!rpl_trace_tensor(trace, *id, &desc) || !desc.name)
+            continue;
+        *name = desc.name;
+        *block = desc.block;
+        return true;
+    }
+    return false;
 }
 
 const char *rpl_trace_meta(const struct rpl_trace *trace, const char *key)

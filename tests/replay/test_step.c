@@ -354,6 +354,11 @@ static void each_verb_goes_where_a_plain_walk_goes(void **state)
 
         ok(rpl_index_open(trace, NULL, NULL, &index, &err), &err);
         assert_index(index, &m);
+        /* once it is known which chunks touch a block, fewer are looked through */
+        assert_false(rpl_index_has_detail(index));
+        ok(rpl_index_detail(index, &err), &err);
+        assert_true(rpl_index_has_detail(index));
+        assert_searches(index, &m);
         rpl_index_free(index);
         vs_free(m.allocated);
         rpl_trace_free(trace);
