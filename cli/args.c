@@ -76,26 +76,30 @@ static enum vs_status keep(struct cli_args *args, const struct cli_option *optio
     return VS_OK;
 }
 
-/* `-n VALUE`, `-nVALUE` or `-n`; *i is the argument's number and moves over a value of its own. */
-static enum vs_status short_option(struct cli_args *args, int argc, char *const *argv, int *i,
-                                   struct vs_error *err)
+/* `-n VALUE`, `-nVALUE`, or flags, `-f` or several in one, `-fn VALUE`; *i is the argument's number and moves over a value of its own. */
+static enum vs_status short_options(struct cli_args *args, int argc, char *const *argv, int *i,
+                                    struct vs_error *err)
 {
     const char *arg = argv[*i];
-    const struct cli_option *option = option_by_letter(args->cmd, arg[1]);
+    enum vs_status st = VS_OK;
 
-    if (!option)
-        return unknown_option(args->cmd, arg, arg + 1, err);
-    if (!option->value) {
-        if (arg[2])
-            return vs_fail(err, VS_E_USAGE, "%s: -%c takes no value", args->cmd->name, arg[1]);
-        return keep(args, option, NULL, err);
+    for (const char *at = arg + 1; *at && !st; at++) {
+        const struct cli_option *option = option_by_letter(args->cmd, *at);
+
+        if (!option)
+            return unknown_option(args->cmd, arg, at, err);
+        if (!option->value) {
+            st = keep(args, option, NULL, err);
+            continue;
+        }
+        if (at[1])
+            return keep(args, option, at + 1, err);
+        if (*i + 1 == argc)
+            return vs_fail(err, VS_E_USAGE, "%s: -%c needs a value: %s", args->cmd->name, *at,
+                           option->value);
+        return keep(args, option, argv[++*i], err);
     }
-    if (arg[2])
-        return keep(args, option, arg + 2, err);
-    if (*i + 1 == argc)
-        return vs_fail(err, VS_E_USAGE, "%s: -%c needs a value: %s", args->cmd->name, arg[1],
-                       option->value);
-    return keep(args, option, argv[++*i], err);
+    return st;
 }
 
 /* `--name VALUE`, `--name=VALUE` or `--name`, an option or a toggle. */
@@ -174,7 +178,7 @@ enum vs_status cli_args_parse(const struct cli_cmd *cmd, int argc, char *const *
         } else if (arg[1] == '-') {
             st = long_option(out, argc, argv, &i, err);
         } else {
-            st = short_option(out, argc, argv, &i, err);
+            st = short_options(out, argc, argv, &i, err);
         }
     }
     if (!st && out->command && !*out->command)

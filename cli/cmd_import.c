@@ -45,14 +45,15 @@ static void add_text(const struct imp_import *import, const struct vs_memlist *l
     char events[VS_BYTES_TEXT_MAX];
     char blocks[VS_BYTES_TEXT_MAX];
 
-    vs_text_addf(out,
-                 "%s: device %" PRIu64 ", %s recorded events, %s blocks older than the first; ",
-                 path, list->device, vs_bytes_exact_text(list->event_count, events),
-                 vs_bytes_exact_text(import->blocks_before, blocks));
+    vs_text_addf(
+        out, "%s: device %" PRIu64 ", %s recorded event%s, %s block%s older than the first; ", path,
+        list->device, vs_bytes_exact_text(list->event_count, events),
+        list->event_count == 1 ? "" : "s", vs_bytes_exact_text(import->blocks_before, blocks),
+        import->blocks_before == 1 ? "" : "s");
     if (list->other_count)
         vs_text_addf(out, "%" PRIu64 " events of unknown kinds passed over; ", list->other_count);
     if (!import->partial) {
-        vs_text_add(out, "every event and the state at the end are the allocator's\n");
+        vs_text_add(out, "PyTorch's allocator, run again, comes out the same to the byte\n");
         return;
     }
     vs_text_addf(out, "in part: %s\n", import->partial);
@@ -113,17 +114,34 @@ static void add_json(const struct cli_importer *s, const char *path, struct vs_t
     vs_json_end(&json);
 }
 
+static bool ran_out(const struct vs_memlist *list)
+{
+    for (size_t i = 0; i < list->event_count; i++)
+        if (list->events[i].kind == VS_MEM_OOM)
+            return true;
+    return false;
+}
+
 static void add_all_text(const struct cli_importer *s, const char *path, struct vs_text *out)
 {
     for (size_t i = 0; i < s->count; i++)
         add_text(&s->imports[i], &s->lists[i], path, out);
-    if (s->count > 1)
-        vs_text_addf(out,
-                     "device %" PRIu64 " has the most events and is shown; %s@%" PRIu64
-                     " is device %" PRIu64 ", in every command\n",
-                     s->lists[s->busiest].device, path,
-                     s->lists[s->busiest ? 0 : s->count - 1].device,
-                     s->lists[s->busiest ? 0 : s->count - 1].device);
+    if (s->count == 1) {
+        if (s->imports->event_count)
+            vs_text_addf(out, "`vramscope report %s` shows what fills it\n", path);
+        return;
+    }
+    vs_text_addf(out,
+                 "device %" PRIu64 " has the most events and is shown; %s@%" PRIu64
+                 " is device %" PRIu64 ", in every command\n",
+                 s->lists[s->busiest].device, path, s->lists[s->busiest ? 0 : s->count - 1].device,
+                 s->lists[s->busiest ? 0 : s->count - 1].device);
+    for (size_t i = 0; i < s->count; i++)
+        if (ran_out(&s->lists[i]))
+            vs_text_addf(out,
+                         "device %" PRIu64 " ran out of memory: `vramscope report %s@%" PRIu64
+                         "` says of what\n",
+                         s->lists[i].device, path, s->lists[i].device);
 }
 
 static int run(const struct cli_args *args)

@@ -22,6 +22,7 @@
 #include "cli/netfile.h"
 #include "cli/progress.h"
 #include "cli/record_program.h"
+#include "cli/tries.h"
 #include "cli/watch.h"
 #include "engine/device/kernels.h"
 #include "engine/device/plugin.h"
@@ -429,6 +430,17 @@ static void add_result_json(const struct plan *plan, const struct rpl_report *re
     vs_json_end(&json);
 }
 
+/* What filled the device, and what to do about it. */
+static void add_oom_report(const struct plan *plan, const struct rpl_report *report,
+                           struct vs_text *out)
+{
+    struct vs_error err = VS_ERROR_INIT;
+
+    rpl_report_text(report, plan->out, out);
+    if (cli_advice_text(report->trace, plan->out, out, &err))
+        VS_LOG(VS_LOG_CLI, 1, "%s", err.text);
+}
+
 /* Look at what was recorded: one line, or after an out-of-memory the report on what filled the device. */
 static int show(const struct plan *plan, bool is_oom)
 {
@@ -445,7 +457,7 @@ static int show(const struct plan *plan, bool is_oom)
         if (cli_args_has(plan->args, "json"))
             add_result_json(plan, &report, &text);
         else if (is_oom)
-            rpl_report_text(&report, plan->out, &text);
+            add_oom_report(plan, &report, &text);
         else
             add_result(plan, &report, &text);
         status = cli_print(&text);

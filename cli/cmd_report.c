@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "cli/cmds.h"
+#include "cli/tries.h"
 #include "replay/report.h"
 
 #define TOP_DEFAULT 10
@@ -87,6 +88,9 @@ static int run(const struct cli_args *args)
         rpl_report_json(&report, &text);
     else
         rpl_report_text(&report, args->positionals[0], &text);
+    if (!cli_args_has(args, "json") && report.sum.oom.event &&
+        cli_advice_text(trace, args->positionals[0], &text, &err))
+        VS_LOG(VS_LOG_CLI, 1, "%s", err.text);
     status = cli_print(&text);
 out:
     vs_text_release(&text);

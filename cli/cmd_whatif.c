@@ -13,7 +13,10 @@
 #include "base/bytes.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/target.h"
 #include "cli/cmds.h"
+#include "cli/tries.h"
+#include "replay/bound.h"
 #include "replay/cost.h"
 #include "replay/report.h"
 #include "replay/tries.h"
@@ -25,37 +28,35 @@
 static const struct cli_option OPTIONS[] = {
     {"set", 's', "TOGGLE=VALUE", true, "a toggle to change; may be given more than once"},
     {"capacity", 0, "SIZE", false, "memory of the device, such as 8G (default: as recorded)"},
-    {"each", 0, NULL, false, "try every toggle alone, on top of what --set says"},
+    {"each", 0, NULL, false,
+     "try every toggle alone and the best together, on top of what --set says; on a device with a "
+     "limit, which fit, and the largest batch"},
     {"json", 0, NULL, false, "print JSON; docs/json.md lists the fields"},
     {NULL, 0, NULL, false, NULL},
 };
 
-/*
- * One answer. label: what was changed ("checkpoint=blocks"); failed: it could not be run, err says why. idle: why a toggle that was tried
- * alone changes nothing, or NULL.
- */
+/* One answer. failed: it could not be run, err says why; refused: what was not applied, or NULL. */
 struct answer {
-    char *label;
     bool failed;
     struct vs_error err;
     struct rpl_summary sum;
     struct rpl_cost cost;
     char *refused;
-    char *idle;
     double milliseconds;
 };
 
-/* trace: as recorded, costs: its times; memory: of the last what-if; set: of --set; capacity: of --capacity, or as recorded. */
+/*
+ * trace: as recorded, costs: its times; memory: of the what-if; set: of --set, is_set: there is one; capacity: of --capacity, or as
+ * recorded
+ */
 struct session {
     struct rpl_trace *trace;
     struct rpl_trace *memory;
     struct rpl_summary baseline;
     struct rpl_costs *costs;
     struct vs_toggles set;
+    bool is_set;
     uint64_t capacity;
-    struct answer *answers;
-    size_t answer_count;
-    size_t answer_cap;
 };
 
 static double now_ms(void)
@@ -66,24 +67,33 @@ static double now_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* Run with `set` and keep the answer as `label`. */
-static struct answer *ask(struct session *s, const struct vs_toggles *set, const char *label)
+/* What `run` says. */
+static void answer_fill(struct session *s, struct rpl_trace *run, struct answer *answer)
 {
-    struct answer *answer;
-    double start = now_ms();
     const char *refused;
 
-    s->answers = vs_grow(s->answers, s->answer_count, &s->answer_cap, sizeof(*s->answers));
-    answer = &s->answers[s->answer_count++];
-    memset(answer, 0, sizeof(*answer));
-    answer->label = vs_strdup(label);
-    answer->failed = rpl_whatif_run_on(s->trace, set, s->capacity, s->memory, &answer->err) ||
-                     rpl_summary_fill(&answer->sum, s->memory, &answer->err) ||
-                     rpl_cost_fill(s->costs, s->memory, &answer->cost, &answer->err);
-    answer->milliseconds = now_ms() - start;
-    refused = answer->failed ? NULL : rpl_trace_meta(s->memory, "refused");
+    answer->failed = rpl_summary_fill(&answer->sum, run, &answer->err) ||
+                     rpl_cost_fill(s->costs, run, &answer->cost, &answer->err);
+    refused = answer->failed ? NULL : rpl_trace_meta(run, "refused");
     answer->refused = refused ? vs_strdup(refused) : NULL;
-    return answer;
+}
+
+static void answer_release(struct answer *answer)
+{
+    rpl_summary_release(&answer->sum);
+    vs_free(answer->refused);
+}
+
+/* Run with what was set. */
+static void answer_ask(struct session *s, struct answer *answer)
+{
+    double start = now_ms();
+
+    answer->failed =
+        rpl_whatif_run_on(s->trace, &s->set, s->capacity, s->memory, &answer->err) != VS_OK;
+    if (!answer->failed)
+        answer_fill(s, s->memory, answer);
+    answer->milliseconds = now_ms() - start;
 }
 
 /* "a=1 b=2": what is set, in the order of the table. */
@@ -96,74 +106,16 @@ static void add_set(const struct vs_toggles *set, struct vs_text *out)
                          vs_toggles_get(set, (enum vs_toggle)i));
 }
 
-/* The value in force in the recording. */
-static const char *recorded_value(const struct session *s, enum vs_toggle toggle)
-{
-    const char *name = vs_toggle_info(toggle)->name;
-
-    if (vs_toggles_is_set(&s->set, toggle))
-        return vs_toggles_get(&s->set, toggle);
-    for (size_t i = 0; i < rpl_trace_toggle_count(s->trace); i++)
-        if (strcmp(rpl_trace_toggle(s->trace, i).name, name) == 0)
-            return rpl_trace_toggle(s->trace, i).value;
-    return vs_toggle_info(toggle)->initial;
-}
-
-/* Called after each run, while the trace in memory is still that of the answer. */
-typedef void each_fn(struct session *s, const struct answer *answer, void *user);
-
-static void ask_value(struct session *s, enum vs_toggle toggle, const char *value, each_fn *each,
-                      void *user)
-{
-    struct vs_toggles set = {{NULL}};
-    struct vs_error err = VS_ERROR_INIT;
-    struct vs_text label = {NULL, 0, 0};
-    struct answer *answer;
-    const char *idle;
-    enum vs_status st;
-
-    vs_toggles_copy(&set, &s->set);
-    st = vs_toggles_set(&set, toggle, value, &err);
-    VS_ASSERT(st == VS_OK); /* what is tried is legal: tests/base/test_toggle.c */
-    vs_text_addf(&label, "%s=%s", vs_toggle_info(toggle)->name, value);
-    answer = ask(s, &set, vs_text_get(&label));
-    idle = answer->failed ? NULL : rpl_whatif_idle(s->memory, toggle, value);
-    answer->idle = idle ? vs_strndup(idle, strcspn(idle, "\n")) : NULL;
-    each(s, answer, user);
-    vs_text_release(&label);
-    vs_toggles_release(&set);
-}
-
-/* Without a net there are only the settings of the allocator to try. */
-static void ask_each_conf(struct session *s, each_fn *each, void *user)
-{
-    const char *conf;
-
-    for (size_t i = 0; (conf = rpl_tries_conf(i)) != NULL; i++)
-        if (strcmp(conf, recorded_value(s, VS_TOGGLE_ALLOC_CONF)) != 0)
-            ask_value(s, VS_TOGGLE_ALLOC_CONF, conf, each, user);
-}
-
-static void ask_each(struct session *s, each_fn *each, void *user)
-{
-    char value[VS_TOGGLE_VALUE_MAX];
-
-    if (rpl_trace_is_imported(s->trace) && !rpl_trace_is_program(s->trace)) {
-        ask_each_conf(s, each, user);
-        return;
-    }
-    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++) {
-        enum vs_toggle toggle = (enum vs_toggle)i;
-        const char *now = recorded_value(s, toggle);
-
-        for (size_t n = 0; vs_toggle_try(toggle, now, n, value); n++)
-            ask_value(s, toggle, value, each, user);
-    }
-}
-
 static int64_t delta_of(const struct session *s, const struct answer *answer)
 {
     return (int64_t)(answer->sum.peak.allocated - s->baseline.peak.allocated);
+}
+
+/* What a change is held against: the run as it is, to its end also where memory ran out on the way. */
+static uint64_t base_of(const struct session *s, const struct rpl_tries *tries)
+{
+    return s->is_set || s->baseline.oom.event ? tries->items[0].run.peak
+                                              : s->baseline.peak.allocated;
 }
 
 /* ---- JSON ---- */
@@ -185,16 +137,17 @@ static void cost_json(const struct rpl_cost *cost, struct vs_json *json)
     vs_json_end(json);
 }
 
-static void answer_json(const struct session *s, const struct answer *answer, struct vs_json *json)
+static void answer_json(const struct session *s, const struct rpl_trace *run,
+                        const struct answer *answer, struct vs_json *json)
 {
     if (answer->failed) {
         vs_json_put_string(json, "error", answer->err.text);
         return;
     }
     vs_json_key(json, "result");
-    rpl_peak_json(s->memory, &answer->sum.peak, json);
+    rpl_peak_json(run, &answer->sum.peak, json);
     vs_json_put_int(json, "delta_allocated", delta_of(s, answer));
-    rpl_bound_json(s->memory, &answer->sum, json);
+    rpl_bound_json(run, &answer->sum, json);
     vs_json_put_bool(json, "out_of_memory", answer->sum.oom.event != 0);
     vs_json_put_uint(json, "recompute_flops", answer->sum.recompute_flops);
     vs_json_put_uint(json, "total_flops", answer->sum.flops);
@@ -306,14 +259,15 @@ static void add_refused(const struct answer *answer, struct vs_text *out)
     }
 }
 
-static void add_answer(const struct session *s, const struct answer *answer, struct vs_text *out)
+static void add_answer(const struct session *s, const char *label, const struct answer *answer,
+                       struct vs_text *out)
 {
     const struct rpl_peak *before = &s->baseline.peak;
     const struct rpl_peak *after = &answer->sum.peak;
     char events[VS_BYTES_TEXT_MAX];
 
-    vs_text_addf(out, "%s\n\n  %-14s%14s%14s%14s\n", answer->label, "peak", "as recorded",
-                 "what if", "change");
+    vs_text_addf(out, "%s\n\n  %-14s%14s%14s%14s\n", label, "peak", "as recorded", "what if",
+                 "change");
     add_row(out, "allocated", before->allocated, after->allocated);
     add_row(out, "requested", before->requested, after->requested);
     add_row(out, "reserved", before->reserved, after->reserved);
@@ -338,115 +292,141 @@ static void add_answer(const struct session *s, const struct answer *answer, str
                  answer->milliseconds);
 }
 
-static int by_peak(const void *a, const void *b)
-{
-    const struct answer *x = a;
-    const struct answer *y = b;
-
-    if (x->failed != y->failed)
-        return x->failed ? 1 : -1;
-    if (x->sum.peak.allocated != y->sum.peak.allocated)
-        return x->sum.peak.allocated < y->sum.peak.allocated ? -1 : 1;
-    return strcmp(x->label, y->label);
-}
-
-static void add_each(const struct session *s, struct vs_text *out)
-{
-    bool is_measured = s->answer_count && s->answers[0].cost.is_measured;
-    char a[VS_BYTES_TEXT_MAX];
-    char d[VS_BYTES_TEXT_MAX];
-
-    vs_text_addf(out, "as recorded: peak %s%s", vs_bytes_text(s->baseline.peak.allocated, a),
-                 s->answer_count ? "; each line is one change to it\n\n" : "\n");
-    vs_text_addf(out, "  %-36s%12s%14s%10s%12s%13s%s\n", "toggle", "peak", "change", "", "reserved",
-                 "recomputed", is_measured ? "     on GPU" : "");
-    for (size_t i = 0; i < s->answer_count; i++) {
-        const struct answer *answer = &s->answers[i];
-        double base = (double)s->baseline.peak.allocated;
-
-        if (answer->failed) {
-            /* the toggle stands there already */
-            const char *again = strstr(answer->err.text, answer->label);
-            const char *why = again ? again + strlen(answer->label) : answer->err.text;
-
-            why += strspn(why, ": ");
-            vs_text_addf(out, "  %-36s%.*s\n", answer->label, (int)strcspn(why, "\n"), why);
-            continue;
-        }
-        if (answer->idle) {
-            vs_text_addf(out, "  %-36sno effect: %s\n", answer->label, answer->idle);
-            continue;
-        }
-        vs_text_addf(out, "  %-36s%12s%14s", answer->label,
-                     vs_bytes_text(answer->sum.peak.allocated, a),
-                     vs_bytes_delta_text(delta_of(s, answer), d));
-        vs_text_addf(out, "  %+6.1f %%",
-                     base > 0.0 ? 100.0 * (double)delta_of(s, answer) / base : 0.0);
-        vs_text_addf(out, "%12s", vs_bytes_text(answer->sum.peak.reserved, a));
-        if (answer->sum.recompute_flops)
-            vs_text_addf(out, "%11.1f %%",
-                         100.0 * (double)answer->sum.recompute_flops / (double)answer->sum.flops);
-        if (answer->sum.recompute_flops && is_measured)
-            vs_text_addf(out, "%+8.3f ms", answer->cost.rerun_ns / 1e6);
-        vs_text_add(out, answer->sum.oom.event ? "  out of memory\n" : "\n");
-    }
-}
-
 /* ---- the command ---- */
 
-static void each_json(struct session *s, const struct answer *answer, void *user)
+/* While the table is made: a cost a row; and where JSON is asked for, the rows so far. */
+struct filling {
+    struct session *s;
+    struct vs_json *json;
+    struct rpl_cost *costs;
+    size_t count;
+    size_t cap;
+    double start_ms;
+    struct vs_error err;
+};
+
+static void row_json(struct filling *f, const struct rpl_try *row, struct rpl_trace *memory,
+                     const struct answer *answer)
 {
-    struct vs_json *json = user;
+    struct vs_json *json = f->json;
 
     vs_json_object(json);
-    vs_json_put_string(json, "toggle", answer->label);
-    answer_json(s, answer, json);
-    vs_json_put_string(json, "no_effect", answer->idle);
+    vs_json_put_string(json, "toggle", row->label);
+    answer_json(f->s, memory, answer, json);
+    vs_json_put_string(json, "no_effect", row->idle);
+    if (!answer->failed) {
+        vs_json_put_bool(json, "same_results", row->is_same);
+        vs_json_put_uint(json, "needs", row->run.peak);
+        if (row->batch) {
+            vs_json_put_uint(json, "max_batch", row->batch);
+        } else {
+            vs_json_key(json, "max_batch");
+            vs_json_null(json);
+        }
+    }
     vs_json_end(json);
 }
 
-static void each_kept(struct session *s, const struct answer *answer, void *user)
+/* One more row. Row 0 is the run as it is, which `baseline` says. */
+static void on_done(void *user, const struct rpl_try *row, struct rpl_trace *memory)
 {
-    (void)s;
-    (void)answer;
-    (void)user;
+    struct filling *f = user;
+    struct answer answer = {.failed = row->failed};
+
+    f->costs = vs_grow(f->costs, f->count, &f->cap, sizeof(*f->costs));
+    if (row->failed)
+        vs_fail(&answer.err, VS_E_VALUE, "%s", row->reason);
+    else
+        answer_fill(f->s, memory, &answer);
+    f->costs[f->count++] = answer.cost;
+    answer.milliseconds = now_ms() - f->start_ms;
+    answer.refused = *row->refused ? vs_strdup(row->refused) : NULL;
+    if (f->json && f->count > 1)
+        row_json(f, row, memory, &answer);
+    answer_release(&answer);
+    f->start_ms = now_ms();
 }
 
-static void print_each(struct session *s, bool json, struct vs_text *out)
+/* "as recorded: peak 414.1 MiB", or what it would be had memory not run out */
+static void add_base(const struct session *s, const struct cli_tries *table, struct vs_text *out)
+{
+    const struct rpl_try *as_is = &table->tries->items[0];
+    char buf[VS_BYTES_TEXT_MAX];
+
+    add_set(&s->set, out);
+    vs_text_add(out, s->is_set ? ": " : "as recorded: ");
+    if (!as_is->fits && table->capacity)
+        vs_text_addf(out, "out of memory on %s; ", vs_bytes_text(table->capacity, buf));
+    vs_text_addf(out, "%s%s", as_is->fits ? "peak " : "without a limit the peak would be ",
+                 vs_bytes_text(table->base, buf));
+    vs_text_add(out, table->tries->count > 1
+                         ? "; each line is one change to it, or the best together\n\n"
+                         : "\n");
+}
+
+/* Of the device that every row is run on: with a target, the GPU's. */
+static uint64_t each_capacity(const struct session *s)
+{
+    const struct vs_target *target = vs_toggles_is_set(&s->set, VS_TOGGLE_TARGET)
+                                         ? vs_target_find(vs_toggles_get(&s->set, VS_TOGGLE_TARGET))
+                                         : rpl_target(s->trace);
+
+    return s->capacity ? s->capacity : target ? target->capacity_bytes : 0;
+}
+
+static enum vs_status print_each(struct session *s, bool json, struct vs_text *out,
+                                 struct vs_error *err)
 {
     struct vs_json j;
+    struct filling f = {.s = s, .json = json ? &j : NULL, .start_ms = now_ms()};
+    struct rpl_tries tries = {NULL, 0, 0};
+    struct rpl_tries_ask ask = {.set = &s->set,
+                                .capacity = each_capacity(s),
+                                .batches = RPL_BATCHES_ALL,
+                                .done = on_done,
+                                .user = &f};
+    struct cli_tries table = {.tries = &tries, .capacity = ask.capacity};
+    enum vs_status st;
 
-    if (!json) {
-        ask_each(s, each_kept, NULL);
-        qsort(s->answers, s->answer_count, sizeof(*s->answers), by_peak);
-        add_each(s, out);
-        return;
+    if (json) {
+        vs_json_init(&j, out);
+        vs_json_object(&j);
+        set_json(&s->set, &j);
+        baseline_json(s, &j);
+        vs_json_key(&j, "each");
+        vs_json_array(&j);
     }
-    vs_json_init(&j, out);
-    vs_json_object(&j);
-    set_json(&s->set, &j);
-    baseline_json(s, &j);
-    vs_json_key(&j, "each");
-    vs_json_array(&j);
-    ask_each(s, each_json, &j);
-    vs_json_end(&j);
-    vs_json_end(&j);
+    st = rpl_tries_fill(&tries, s->trace, &ask, err);
+    if (!st && tries.items[0].failed) /* a net that cannot be run at all is said once */
+        st = vs_fail(err, VS_E_VALUE, "%s", tries.items[0].reason);
+    if (json) {
+        vs_json_end(&j);
+        vs_json_end(&j);
+    } else if (!st) {
+        table.costs = f.costs;
+        table.base = base_of(s, &tries);
+        add_base(s, &table, out);
+        cli_tries_text(&table, out);
+    }
+    rpl_tries_release(&tries);
+    vs_free(f.costs);
+    return st;
 }
 
-static void print_one(struct session *s, const struct answer *answer, bool json,
+static void print_one(struct session *s, const char *label, const struct answer *answer, bool json,
                       struct vs_text *out)
 {
     struct vs_json j;
 
     if (!json) {
-        add_answer(s, answer, out);
+        add_answer(s, label, answer, out);
         return;
     }
     vs_json_init(&j, out);
     vs_json_object(&j);
     set_json(&s->set, &j);
     baseline_json(s, &j);
-    answer_json(s, answer, &j);
+    answer_json(s, s->memory, answer, &j);
     vs_json_end(&j);
 }
 
@@ -471,6 +451,7 @@ static enum vs_status session_open(const struct cli_args *args, struct session *
         return vs_fail(err, VS_E_USAGE,
                        "whatif: --capacity cannot be `%s`; a size such as 8G or 512M is right",
                        capacity);
+    s->is_set = cli_args_has(args, "set");
     st = rpl_trace_open(args->positionals[0], &s->trace, err);
     if (!st && !capacity && !rpl_trace_meta_uint(s->trace, "capacity", &s->capacity))
         s->capacity = 0;
@@ -482,21 +463,8 @@ static enum vs_status session_open(const struct cli_args *args, struct session *
     return st;
 }
 
-static void answers_release(struct session *s)
-{
-    for (size_t i = 0; i < s->answer_count; i++) {
-        vs_free(s->answers[i].label);
-        vs_free(s->answers[i].refused);
-        vs_free(s->answers[i].idle);
-        rpl_summary_release(&s->answers[i].sum);
-    }
-    s->answer_count = 0;
-}
-
 static void session_close(struct session *s)
 {
-    answers_release(s);
-    vs_free(s->answers);
     rpl_summary_release(&s->baseline);
     rpl_costs_free(s->costs);
     vs_toggles_release(&s->set);
@@ -509,6 +477,7 @@ static int run(const struct cli_args *args)
     struct vs_error err = VS_ERROR_INIT;
     struct vs_text text = {NULL, 0, 0};
     struct vs_text label = {NULL, 0, 0};
+    struct answer answer = {.failed = false};
     struct session s;
     bool json = cli_args_has(args, "json");
     int status;
@@ -518,33 +487,27 @@ static int run(const struct cli_args *args)
         goto out;
     }
     if (cli_args_has(args, "each")) {
-        /* a net that cannot be run at all is said once */
-        const struct answer *first = ask(&s, &s.set, "");
-
-        if (first->failed) {
-            status = cli_fail(&first->err);
+        if (print_each(&s, json, &text, &err)) {
+            status = cli_fail(&err);
             goto out;
         }
-        answers_release(&s);
-        print_each(&s, json, &text);
     } else {
-        const struct answer *answer;
-
         add_set(&s.set, &label);
         if (cli_args_has(args, "capacity"))
             vs_text_addf(&label, "%scapacity=%s", label.len ? " " : "",
                          cli_args_value(args, "capacity"));
-        answer = ask(&s, &s.set, vs_text_get(&label));
-        if (answer->failed) {
-            status = cli_fail(&answer->err);
+        answer_ask(&s, &answer);
+        if (answer.failed) {
+            status = cli_fail(&answer.err);
             goto out;
         }
-        print_one(&s, answer, json, &text);
+        print_one(&s, vs_text_get(&label), &answer, json, &text);
     }
     status = cli_print(&text);
 out:
     vs_text_release(&text);
     vs_text_release(&label);
+    answer_release(&answer);
     session_close(&s);
     return status;
 }

@@ -86,7 +86,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from tui' -l no-mouse -d 'leave
 complete -c vramscope -n '__fish_seen_subcommand_from tui' -s f -l follow -d 'watch a recording that is still running'
 complete -c vramscope -n '__fish_seen_subcommand_from whatif' -s s -l set -x -a '(__vramscope_pairs)' -d 'a toggle to change; may be given more than once'
 complete -c vramscope -n '__fish_seen_subcommand_from whatif' -l capacity -x -d 'memory of the device, such as 8G (default: as recorded)'
-complete -c vramscope -n '__fish_seen_subcommand_from whatif' -l each -d 'try every toggle alone, on top of what --set says'
+complete -c vramscope -n '__fish_seen_subcommand_from whatif' -l each -d 'try every toggle alone and the best together, on top of what --set says; on a device with a limit, which fit, and the largest batch'
 complete -c vramscope -n '__fish_seen_subcommand_from whatif' -l json -d 'print JSON; docs/json.md lists the fields'
 complete -c vramscope -n '__fish_seen_subcommand_from diff' -l by -x -a 'category module line' -d 'what a row stands for: category (default), module, line, tensor'
 complete -c vramscope -n '__fish_seen_subcommand_from diff' -l at -x -d 'the moments to compare: peak (default), step or step=N (the highest of a step), event=N or event=N,M'

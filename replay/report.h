@@ -72,6 +72,12 @@ void rpl_report_text(const struct rpl_report *report, const char *name, struct v
 /* For programs: the fields are listed in docs/json.md. */
 void rpl_report_json(const struct rpl_report *report, struct vs_text *out);
 
+/*
+ * What a run that ran out of memory would have needed: `free` is the report on the same run without a limit (replay/whatif.h), of which
+ * `top` may be 0; what it keeps past its last use is told, which the run that ended cannot know.
+ */
+void rpl_report_need_text(const struct rpl_report *free, uint64_t capacity, struct vs_text *out);
+
 /* The part on what a GPU did: nothing where the run was on none. */
 void rpl_report_work_text(const struct rpl_report *report, struct vs_text *out);
 void rpl_report_work_json(const struct rpl_report *report, struct vs_json *json);

@@ -20,22 +20,19 @@
 
 /*
  * base      the recorded run
- * memory    of the last run
- * set       what all rows have
+ * memory    of the last run on the device that is asked about; other: of runs besides, without a limit or with another batch
  */
 struct session {
     struct rpl_tries *out;
     struct rpl_trace *base;
     struct rpl_trace *memory;
-    const struct vs_toggles *set;
-    uint64_t capacity;
-    rpl_tries_fn *next;
-    void *user;
+    struct rpl_trace *other;
+    const struct rpl_tries_ask *ask;
 };
 
 /* ---- one run ---- */
 
-/* Run with these toggles on a device of this capacity; 0: without a limit. */
+/* Run with these toggles on a device of this capacity; 0: what rpl_tries_ask says. */
 static enum vs_status run(struct rpl_trace *base, const struct vs_toggles *set, uint64_t capacity,
                           struct rpl_trace *memory, struct rpl_run *out, struct vs_error *err)
 {
@@ -68,11 +65,10 @@ static uint64_t count_of(const struct rpl_trace *base, const struct vs_toggles *
 }
 
 /*
- * Does a device of this capacity do for `batch` samples? What cannot be run at all (a batch that does not divide into the parts of an
- * accumulation, for one) does not fit.
+ * Does the device do for `batch` samples? What cannot be run at all (a batch that does not divide into the parts of an accumulation, for
+ * one) does not fit.
  */
-static bool fits(struct rpl_trace *base, const struct vs_toggles *set, struct rpl_trace *memory,
-                 uint64_t capacity, uint64_t batch)
+static bool fits(struct session *s, const struct vs_toggles *set, uint64_t batch)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct vs_toggles with = {{NULL}};
@@ -80,12 +76,11 @@ static bool fits(struct rpl_trace *base, const struct vs_toggles *set, struct rp
     char text[32];
     enum vs_status st;
 
-    if (set)
-        vs_toggles_copy(&with, set);
+    vs_toggles_copy(&with, set);
     snprintf(text, sizeof(text), "%" PRIu64, batch);
     st = vs_toggles_set(&with, VS_TOGGLE_BATCH, text, &err);
     if (!st)
-        st = run(base, &with, capacity, memory, &got, &err);
+        st = run(s->base, &with, s->ask->capacity, s->other, &got, &err);
     vs_toggles_release(&with);
     return !st && !got.oom;
 }
@@ -93,14 +88,13 @@ static bool fits(struct rpl_trace *base, const struct vs_toggles *set, struct rp
 /* ---- the largest batch ---- */
 
 /* Between one that fits (0 always does) and one that does not; all are multiples of `unit`, counted in it. */
-static uint64_t batch_between(struct rpl_trace *base, const struct vs_toggles *set,
-                              struct rpl_trace *memory, uint64_t capacity, uint64_t unit,
+static uint64_t batch_between(struct session *s, const struct vs_toggles *set, uint64_t unit,
                               uint64_t fit, uint64_t unfit)
 {
     while (unfit - fit > 1) {
         uint64_t middle = fit + (unfit - fit) / 2;
 
-        if (fits(base, set, memory, capacity, middle * unit))
+        if (fits(s, set, middle * unit))
             fit = middle;
         else
             unfit = middle;
@@ -108,56 +102,36 @@ static uint64_t batch_between(struct rpl_trace *base, const struct vs_toggles *s
     return fit;
 }
 
-static enum vs_status batch_find(struct rpl_trace *base, const struct vs_toggles *set,
-                                 struct rpl_trace *memory, uint64_t capacity, uint64_t *batch,
-                                 bool *is_max, struct vs_error *err)
+/*
+ * Parts of a batch are equal, so it is counted in as many. From the batch in force, of which the row says whether it fits, by doubling or
+ * halving to a pair around the border.
+ */
+static void batch_find(struct session *s, struct rpl_try *row)
 {
-    uint64_t unit = count_of(base, set, VS_TOGGLE_ACCUMULATE);
-    uint64_t most = unit ? RPL_TRY_BATCH_MAX / unit : 0;
-    uint64_t at = unit ? count_of(base, set, VS_TOGGLE_BATCH) / unit : 0;
-    uint64_t fit = 0;
-    uint64_t unfit = 0;
+    uint64_t unit = count_of(s->base, &row->set, VS_TOGGLE_ACCUMULATE);
+    uint64_t now = count_of(s->base, &row->set, VS_TOGGLE_BATCH) / unit;
+    uint64_t most = RPL_TRY_BATCH_MAX / unit;
+    uint64_t fit = row->fits ? now : 0;
+    uint64_t unfit = row->fits ? 0 : now;
 
-    *batch = 0;
-    *is_max = false;
-    if (!rpl_trace_source_text(base))
-        return vs_fail(err, VS_E_UNSUPPORTED,
-                       "this trace carries no net (it was imported), so no batch can be tried");
-    if (!most)
-        return VS_OK;
-    at = at < 1 ? 1 : at > most ? most : at;
-    /* parts of a batch are equal, so it is counted in as many; from the batch in force by doubling or halving, to a pair around the border */
-    while (!unfit) {
-        if (fits(base, set, memory, capacity, at * unit))
+    if (!now || now > most)
+        return;
+    while (!unfit && fit < most) {
+        uint64_t at = fit * 2 < most ? fit * 2 : most;
+
+        if (fits(s, &row->set, at * unit))
             fit = at;
         else
             unfit = at;
-        if (fit == most) {
-            *is_max = true;
-            *batch = fit * unit;
-            return VS_OK;
-        }
-        at = at * 2 < most ? at * 2 : most;
     }
+    row->is_batch_max = !unfit;
     while (!fit && unfit > 1) {
-        if (fits(base, set, memory, capacity, unfit / 2 * unit))
+        if (fits(s, &row->set, unfit / 2 * unit))
             fit = unfit / 2;
         else
             unfit /= 2;
     }
-    *batch = batch_between(base, set, memory, capacity, unit, fit, unfit) * unit;
-    return VS_OK;
-}
-
-enum vs_status rpl_tries_batch(struct rpl_trace *base, const struct vs_toggles *set,
-                               uint64_t capacity, uint64_t *batch, bool *is_max,
-                               struct vs_error *err)
-{
-    struct rpl_trace *memory = rpl_trace_new();
-    enum vs_status st = batch_find(base, set, memory, capacity, batch, is_max, err);
-
-    rpl_trace_free(memory);
-    return st;
+    row->batch = (unfit ? batch_between(s, &row->set, unit, fit, unfit) : fit) * unit;
 }
 
 /* ---- rows ---- */
@@ -181,33 +155,82 @@ static char *label_of(const struct vs_toggles *with, const struct vs_toggles *se
     return vs_text_take(&text);
 }
 
-/* Add the row of `with`; is_same: it leaves results as they are. */
-static enum vs_status row_add(struct session *s, const struct vs_toggles *with, bool is_same,
-                              struct vs_error *err)
+static void row_release(struct rpl_try *row)
 {
-    struct rpl_tries *out = s->out;
-    char *label = label_of(with, s->set);
+    vs_free(row->label);
+    vs_free(row->reason);
+    vs_free(row->refused);
+    vs_free(row->idle);
+    vs_toggles_release(&row->set);
+}
+
+/* Run it where it is asked about, and where it does not fit there once more without a limit. */
+static void row_run(struct session *s, struct rpl_try *row)
+{
     struct vs_error failure = VS_ERROR_INIT;
-    struct rpl_try *row;
     const char *refused;
 
-    if (s->next && !s->next(s->user, out, label)) {
+    row->failed =
+        run(s->base, &row->set, s->ask->capacity, s->memory, &row->run, &failure) != VS_OK;
+    row->fits = !row->failed && !row->run.oom;
+    if (!row->failed && !row->fits)
+        row->failed = run(s->base, &row->set, RPL_NO_LIMIT, s->other, &row->run, &failure) != VS_OK;
+    row->reason = row->failed ? vs_strdup(failure.text) : NULL;
+    refused = row->failed ? NULL : rpl_trace_meta(s->memory, "refused");
+    row->refused = vs_strdup(refused ? refused : "");
+}
+
+/* Why the one toggle that the row changes is of no use here. */
+static char *idle_text(const struct session *s, const struct rpl_try *row, enum vs_toggle toggle)
+{
+    const char *idle =
+        row->failed ? NULL : rpl_whatif_idle(s->memory, toggle, vs_toggles_get(&row->set, toggle));
+
+    return idle ? vs_strndup(idle, strcspn(idle, "\n")) : NULL;
+}
+
+/* Of the row that was added last. */
+static bool finds_batch(const struct session *s)
+{
+    return s->ask->capacity && rpl_trace_source_text(s->base) &&
+           (s->ask->batches == RPL_BATCHES_ALL ||
+            (s->ask->batches == RPL_BATCHES_RECORDED && s->out->count == 1));
+}
+
+/*
+ * Add the row of `with`. is_same: it leaves results as they are. toggle: the only one it changes, VS_TOGGLE_COUNT: none or several.
+ * below: keep it only if its peak is less.
+ */
+static enum vs_status row_add(struct session *s, const struct vs_toggles *with, bool is_same,
+                              enum vs_toggle toggle, uint64_t below, struct vs_error *err)
+{
+    struct rpl_tries *out = s->out;
+    char *label = label_of(with, s->ask->set);
+    struct rpl_try *row;
+
+    if (s->ask->next && !s->ask->next(s->ask->user, out, label)) {
         vs_free(label);
         return vs_fail(err, VS_E_STOPPED, "stopped while trying toggles");
     }
     out->items = vs_grow(out->items, out->count, &out->cap, sizeof(*out->items));
-    row = &out->items[out->count++];
+    row = &out->items[out->count];
     memset(row, 0, sizeof(*row));
     row->label = label;
     row->is_same = is_same;
     vs_toggles_copy(&row->set, with);
-    row->failed = run(s->base, with, 0, s->memory, &row->run, &failure) != VS_OK;
-    row->reason = row->failed ? vs_strdup(failure.text) : NULL;
-    refused = row->failed ? NULL : rpl_trace_meta(s->memory, "refused");
-    row->refused = vs_strdup(refused ? refused : "");
-    if (row->failed || !s->capacity || !rpl_trace_source_text(s->base))
+    row_run(s, row);
+    if (toggle != VS_TOGGLE_COUNT)
+        row->idle = idle_text(s, row, toggle);
+    if (below != UINT64_MAX && (row->failed || row->run.peak >= below)) {
+        row_release(row);
         return VS_OK;
-    return batch_find(s->base, with, s->memory, s->capacity, &row->batch, &row->is_batch_max, err);
+    }
+    out->count++;
+    if (!row->failed && finds_batch(s))
+        batch_find(s, row);
+    if (s->ask->done)
+        s->ask->done(s->ask->user, row, s->memory);
+    return VS_OK;
 }
 
 /* The value in force without a try. */
@@ -215,39 +238,33 @@ static const char *value_now(const struct session *s, enum vs_toggle toggle)
 {
     const char *name = vs_toggle_info(toggle)->name;
 
-    if (s->set && vs_toggles_is_set(s->set, toggle))
-        return vs_toggles_get(s->set, toggle);
+    if (s->ask->set && vs_toggles_is_set(s->ask->set, toggle))
+        return vs_toggles_get(s->ask->set, toggle);
     for (size_t i = 0; i < rpl_trace_toggle_count(s->base); i++)
         if (strcmp(rpl_trace_toggle(s->base, i).name, name) == 0)
             return rpl_trace_toggle(s->base, i).value;
     return vs_toggle_info(toggle)->initial;
 }
 
-const char *rpl_tries_conf(size_t n)
+/* Without a net there are only the settings of the allocator to try. */
+static enum vs_status confs_add(struct session *s, struct vs_error *err)
 {
     static const char *const CONFS[] = {"default", "expandable_segments:True",
                                         "max_split_size_mb:128", "max_split_size_mb:512",
                                         "roundup_power2_divisions:8"};
-
-    return n < sizeof(CONFS) / sizeof(CONFS[0]) ? CONFS[n] : NULL;
-}
-
-static enum vs_status confs_add(struct session *s, struct vs_error *err)
-{
     const char *now = value_now(s, VS_TOGGLE_ALLOC_CONF);
     enum vs_status st = VS_OK;
-    const char *conf;
 
-    for (size_t n = 0; !st && (conf = rpl_tries_conf(n)) != NULL; n++) {
+    for (size_t n = 0; !st && n < sizeof(CONFS) / sizeof(CONFS[0]); n++) {
         struct vs_toggles with = {{NULL}};
 
-        if (strcmp(conf, now) == 0)
+        if (strcmp(CONFS[n], now) == 0)
             continue;
-        if (s->set)
-            vs_toggles_copy(&with, s->set);
-        st = vs_toggles_set(&with, VS_TOGGLE_ALLOC_CONF, conf, err);
+        if (s->ask->set)
+            vs_toggles_copy(&with, s->ask->set);
+        st = vs_toggles_set(&with, VS_TOGGLE_ALLOC_CONF, CONFS[n], err);
         if (!st)
-            st = row_add(s, &with, true, err);
+            st = row_add(s, &with, true, VS_TOGGLE_ALLOC_CONF, UINT64_MAX, err);
         vs_toggles_release(&with);
     }
     return st;
@@ -265,11 +282,11 @@ static enum vs_status singles_add(struct session *s, struct vs_error *err)
         for (size_t n = 0; !st && vs_toggle_try(toggle, value_now(s, toggle), n, value); n++) {
             struct vs_toggles with = {{NULL}};
 
-            if (s->set)
-                vs_toggles_copy(&with, s->set);
+            if (s->ask->set)
+                vs_toggles_copy(&with, s->ask->set);
             st = vs_toggles_set(&with, toggle, value, err);
             if (!st)
-                st = row_add(s, &with, is_same, err);
+                st = row_add(s, &with, is_same, toggle, UINT64_MAX, err);
             vs_toggles_release(&with);
         }
     }
@@ -285,8 +302,8 @@ static enum vs_toggle toggle_of(const struct session *s, size_t i)
         enum vs_toggle toggle = (enum vs_toggle)t;
 
         if (vs_toggles_is_set(set, toggle) &&
-            !(s->set && vs_toggles_is_set(s->set, toggle) &&
-              strcmp(vs_toggles_get(s->set, toggle), vs_toggles_get(set, toggle)) == 0))
+            !(s->ask->set && vs_toggles_is_set(s->ask->set, toggle) &&
+              strcmp(vs_toggles_get(s->ask->set, toggle), vs_toggles_get(set, toggle)) == 0))
             return toggle;
     }
     return VS_TOGGLE_COUNT;
@@ -323,24 +340,16 @@ static void best_rows(const struct session *s, size_t *best, size_t *count)
         }
 }
 
-static void row_release(struct rpl_try *row)
-{
-    vs_free(row->label);
-    vs_free(row->reason);
-    vs_free(row->refused);
-    vs_toggles_release(&row->set);
-}
-
-/* Add the row of `with` if its peak is below that of row `best`; *is_better says so. */
+/* Add the row of `with` if its peak is below that of row *best, which it then is. */
 static enum vs_status row_add_better(struct session *s, const struct vs_toggles *with, bool is_same,
-                                     size_t best, bool *is_better, struct vs_error *err)
+                                     size_t *best, struct vs_error *err)
 {
-    enum vs_status st = row_add(s, with, is_same, err);
-    const struct rpl_try *row = &s->out->items[s->out->count - 1];
+    const size_t count = s->out->count;
+    enum vs_status st =
+        row_add(s, with, is_same, VS_TOGGLE_COUNT, s->out->items[*best].run.peak, err);
 
-    *is_better = !st && !row->failed && row->run.peak < s->out->items[best].run.peak;
-    if (!st && !*is_better)
-        row_release(&s->out->items[--s->out->count]);
+    if (!st && s->out->count > count)
+        *best = count;
     return st;
 }
 
@@ -353,7 +362,6 @@ static enum vs_status combinations_add(struct session *s, struct vs_error *err)
     size_t rows[VS_TOGGLE_COUNT];
     size_t count;
     size_t best;
-    bool is_better;
     enum vs_status st = VS_OK;
 
     best_rows(s, rows, &count);
@@ -366,9 +374,7 @@ static enum vs_status combinations_add(struct session *s, struct vs_error *err)
         st =
             vs_toggles_set(&with, toggle, vs_toggles_get(&s->out->items[rows[i]].set, toggle), err);
         if (!st)
-            st = row_add_better(s, &with, true, best, &is_better, err);
-        if (!st && is_better)
-            best = s->out->count - 1;
+            st = row_add_better(s, &with, true, &best, err);
         vs_toggles_release(&with);
     }
     if (!st && best && strcmp(value_now(s, VS_TOGGLE_AMP), "off") == 0) {
@@ -377,17 +383,16 @@ static enum vs_status combinations_add(struct session *s, struct vs_error *err)
         vs_toggles_copy(&with, &s->out->items[best].set);
         st = vs_toggles_set(&with, VS_TOGGLE_AMP, "bf16", err);
         if (!st)
-            st = row_add_better(s, &with, false, best, &is_better, err);
+            st = row_add_better(s, &with, false, &best, err);
         vs_toggles_release(&with);
     }
     return st;
 }
 
 enum vs_status rpl_tries_fill(struct rpl_tries *out, struct rpl_trace *base,
-                              const struct vs_toggles *set, uint64_t capacity, rpl_tries_fn *next,
-                              void *user, struct vs_error *err)
+                              const struct rpl_tries_ask *ask, struct vs_error *err)
 {
-    struct session s = {out, base, NULL, set, capacity, next, user};
+    struct session s = {.out = out, .base = base, .ask = ask};
     struct vs_toggles nothing = {{NULL}};
     const bool has_net = rpl_trace_source_text(base) != NULL;
     enum vs_status st;
@@ -397,12 +402,16 @@ enum vs_status rpl_tries_fill(struct rpl_tries *out, struct rpl_trace *base,
                        "this trace carries no net, so no toggle can be tried on it; record the net "
                        "itself to ask what if");
     s.memory = rpl_trace_new();
-    st = row_add(&s, set ? set : &nothing, true, err);
+    s.other = rpl_trace_new();
+    st = row_add(&s, ask->set ? ask->set : &nothing, true, VS_TOGGLE_COUNT, UINT64_MAX, err);
+    if (!st && out->items[0].failed) /* a net that cannot be run at all is said once */
+        st = vs_fail(err, VS_E_VALUE, "%s", out->items[0].reason);
     if (!st)
         st = has_net ? singles_add(&s, err) : confs_add(&s, err);
     if (!st && has_net)
         st = combinations_add(&s, err);
     rpl_trace_free(s.memory);
+    rpl_trace_free(s.other);
     return st;
 }
 

@@ -34,7 +34,10 @@ VS_MUST_USE enum vs_status rpl_whatif_toggles(const struct rpl_trace *base, stru
 VS_MUST_USE enum vs_status rpl_whatif_run(struct rpl_trace *base, const struct vs_toggles *set,
                                           struct rpl_trace *out, struct vs_error *err);
 
-/* The same on a device of `capacity` bytes; 0: as much as is asked for. */
+/* More than any device has: also with a target, whose own capacity holds otherwise. */
+#define RPL_NO_LIMIT (UINT64_C(1) << 62)
+
+/* The same on a device of `capacity` bytes; 0: as much as is asked for, or what the target has. */
 VS_MUST_USE enum vs_status rpl_whatif_run_on(struct rpl_trace *base, const struct vs_toggles *set,
                                              uint64_t capacity, struct rpl_trace *out,
                                              struct vs_error *err);

@@ -82,12 +82,14 @@ static bool on_next(void *user, const struct rpl_tries *known, const char *next)
 static void fill(struct tries *s, struct tui_app *app)
 {
     struct filling filling = {s, app};
+    struct rpl_tries_ask ask = {
+        .capacity = app->capacity, .batches = RPL_BATCHES_ALL, .next = on_next, .user = &filling};
     struct vs_error err = VS_ERROR_INIT;
     enum vs_status st;
 
     rpl_tries_release(&s->tries);
     memset(&s->tries, 0, sizeof(s->tries));
-    st = rpl_tries_fill(&s->tries, app->base.trace, NULL, app->capacity, on_next, &filling, &err);
+    st = rpl_tries_fill(&s->tries, app->base.trace, &ask, &err);
     s->shown = &s->tries;
     s->is_done = st == VS_OK;
     order_make(s);
@@ -109,18 +111,6 @@ static uint64_t recorded_peak(const struct tries *s, const struct tui_app *app)
             if (!*s->shown->items[i].label && !s->shown->items[i].failed)
                 return s->shown->items[i].run.peak;
     return app->base.top.allocated;
-}
-
-/* Whether its batch is more than the device holds: known where a capacity is, by runs on it. */
-static bool is_too_large(const struct tui_app *app, const struct rpl_try *t)
-{
-    const char *batch = vs_toggles_is_set(&t->set, VS_TOGGLE_BATCH)
-                            ? vs_toggles_get(&t->set, VS_TOGGLE_BATCH)
-                            : tui_change_recorded(app, VS_TOGGLE_BATCH);
-
-    if (!rpl_trace_source_text(app->base.trace))
-        return t->run.oom != 0;
-    return app->capacity && !t->failed && !t->is_batch_max && t->batch < strtoull(batch, NULL, 10);
 }
 
 /* ---- the view ---- */
@@ -192,7 +182,7 @@ static void draw_try(const struct tries *s, const struct tui_app *app, const str
     char buf[TUI_SHORT_MAX];
     enum tui_role role = delta < 0 ? TUI_GOOD : delta > 0 ? TUI_BAD : TUI_DIM;
 
-    tui_put(c, 0, y, is_too_large(app, t) ? '!' : ' ', tui_style(TUI_BAD));
+    tui_put(c, 0, y, !t->failed && !t->fits ? '!' : ' ', tui_style(TUI_BAD));
     tui_put(c, 1, y, t->is_same ? '=' : ' ', tui_style(TUI_DIM));
     tui_text_cut(c, 3, y, x - 4, tui_style(t->failed ? TUI_DIM : TUI_PLAIN),
                  *t->label ? t->label : "(as recorded)");

@@ -49,7 +49,7 @@ static const char *imported(const char *from)
 {
     const char *path = program_path("imported.db");
 
-    check(program_run("import", from, "-o", path, "--force", NULL), 0, "recorded events", "");
+    check(program_run("import", from, "-o", path, "--force", NULL), 0, " recorded event", "");
     return path;
 }
 
@@ -112,7 +112,7 @@ static void a_published_snapshot_has_its_published_figures(void **state)
                  (int)strcspn(facts->file, "."), facts->file, (unsigned)facts->device);
     snprintf(device, sizeof(device), "%" PRIu64, facts->device);
     check(program_run("import", path, "-o", trace, "--force", "--device", device, NULL), 0,
-          "recorded events", "");
+          " recorded event", "");
     check_report(facts, trace, is_snapshot ? facts->device : 0);
     check_rows(facts, trace);
 }

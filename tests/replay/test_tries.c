@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -103,32 +104,80 @@ static bool runs_in(struct rpl_trace *base, const struct vs_toggles *set, uint64
     return fits;
 }
 
+static uint64_t net_batch(const struct rpl_trace *base)
+{
+    for (size_t i = 0; i < rpl_trace_toggle_count(base); i++)
+        if (strcmp(rpl_trace_toggle(base, i).name, "batch") == 0)
+            return strtoull(rpl_trace_toggle(base, i).value, NULL, 10);
+    fail_msg("the trace says no batch");
+    return 0;
+}
+
+/* Of each row of the table. */
 static void the_largest_batch_fits_and_the_next_does_not(void **state)
 {
-    static const char *const sets[] = {NULL, "checkpoint=blocks", "accumulate=4"};
     struct rpl_trace *base = net_trace("tests/nets/conv_small.py", NULL);
+    size_t found = 0;
 
     (void)state;
-    for (size_t i = 0; i < 3; i++) {
-        uint64_t unit = i == 2 ? 4 : 1;
-        struct vs_toggles set = {{NULL}};
+    for (uint64_t capacity = UINT64_C(1) << 20; capacity <= UINT64_C(1) << 26; capacity *= 8) {
+        struct rpl_tries_ask ask = {.capacity = capacity, .batches = RPL_BATCHES_ALL};
+        struct rpl_tries tries = {NULL, 0, 0};
         struct vs_error err = VS_ERROR_INIT;
 
-        if (sets[i])
-            ok(vs_toggles_set_pair(&set, sets[i], &err), &err);
-        for (uint64_t capacity = UINT64_C(1) << 20; capacity <= UINT64_C(1) << 27; capacity *= 4) {
-            uint64_t batch;
-            bool is_max;
+        ok(rpl_tries_fill(&tries, base, &ask, &err), &err);
+        for (size_t i = 0; i < tries.count; i++) {
+            const struct rpl_try *row = &tries.items[i];
+            uint64_t unit = vs_toggles_count(&row->set, VS_TOGGLE_ACCUMULATE);
+            uint64_t now = vs_toggles_is_set(&row->set, VS_TOGGLE_BATCH)
+                               ? vs_toggles_count(&row->set, VS_TOGGLE_BATCH)
+                               : net_batch(base);
 
-            ok(rpl_tries_batch(base, &set, capacity, &batch, &is_max, &err), &err);
-            assert_false(is_max);
-            if (batch)
-                assert_true(runs_in(base, &set, capacity, batch));
-            assert_false(runs_in(base, &set, capacity, batch + unit));
-            assert_int_equal(batch % unit, 0);
+            if (row->failed)
+                continue;
+            assert_false(row->is_batch_max);
+            assert_int_equal(row->batch % unit, 0);
+            if (row->batch)
+                assert_true(runs_in(base, &row->set, capacity, row->batch));
+            assert_false(runs_in(base, &row->set, capacity, row->batch + unit));
+            assert_int_equal(row->fits, runs_in(base, &row->set, capacity, now));
+            found += row->batch > 0;
         }
-        vs_toggles_release(&set);
+        rpl_tries_release(&tries);
     }
+    assert_true(found > 20);
+    rpl_trace_free(base);
+}
+
+/* What does not fit the device says what it needs: the peak without a limit. */
+static void what_does_not_fit_says_what_it_needs(void **state)
+{
+    struct rpl_trace *base = net_trace("sample_nets/variables.py", NULL);
+    struct rpl_tries wide = {NULL, 0, 0};
+    struct rpl_tries tight = {NULL, 0, 0};
+    struct rpl_tries_ask ask = {.capacity = 0};
+    struct vs_error err = VS_ERROR_INIT;
+    size_t too_large = 0;
+
+    (void)state;
+    ok(rpl_tries_fill(&wide, base, &ask, &err), &err);
+    ask.capacity = wide.items[0].run.peak - 1;
+    ok(rpl_tries_fill(&tight, base, &ask, &err), &err);
+    assert_int_equal(wide.count, tight.count);
+    for (size_t i = 0; i < wide.count; i++) {
+        assert_string_equal(wide.items[i].label, tight.items[i].label);
+        if (wide.items[i].failed)
+            continue;
+        assert_true(wide.items[i].fits);
+        if (tight.items[i].fits)
+            assert_true(tight.items[i].run.reserved <= ask.capacity);
+        else
+            assert_memory_equal(&tight.items[i].run, &wide.items[i].run, sizeof(struct rpl_run));
+        too_large += !tight.items[i].fits;
+    }
+    assert_true(too_large > 3 && too_large < wide.count);
+    rpl_tries_release(&wide);
+    rpl_tries_release(&tight);
     rpl_trace_free(base);
 }
 
@@ -154,9 +203,10 @@ static void the_table_has_each_toggle_and_the_best_together(void **state)
     size_t singles = 0;
     size_t combined = 0;
     int calls = 0;
+    const struct rpl_tries_ask ask = {.next = next, .user = &calls};
 
     (void)state;
-    ok(rpl_tries_fill(&tries, base, NULL, 0, next, &calls, &err), &err);
+    ok(rpl_tries_fill(&tries, base, &ask, &err), &err);
     assert_true(calls >= (int)tries.count);
     assert_string_equal(tries.items[0].label, "");
     assert_run(&tries.items[0].run, base);
@@ -186,7 +236,7 @@ static void the_table_has_each_toggle_and_the_best_together(void **state)
     rpl_tries_release(&tries);
 
     calls = -1;
-    assert_int_equal(rpl_tries_fill(&tries, base, NULL, 0, next, &calls, &err), VS_E_STOPPED);
+    assert_int_equal(rpl_tries_fill(&tries, base, &ask, &err), VS_E_STOPPED);
     assert_int_equal(tries.count, 8);
     rpl_tries_release(&tries);
     rpl_trace_free(base);
@@ -195,17 +245,14 @@ static void the_table_has_each_toggle_and_the_best_together(void **state)
 static void a_trace_without_a_net_has_no_table(void **state)
 {
     struct rpl_tries tries = {NULL, 0, 0};
+    const struct rpl_tries_ask ask = {.capacity = 0};
     struct vs_error err = VS_ERROR_INIT;
-    uint64_t batch;
-    bool is_max;
     struct make m;
 
     (void)state;
     make_init(&m);
     make_alloc(&m, 100, VS_CAT_OTHER);
-    assert_int_equal(rpl_tries_fill(&tries, m.trace, NULL, 0, NULL, NULL, &err), VS_E_UNSUPPORTED);
-    assert_int_equal(rpl_tries_batch(m.trace, NULL, 1 << 30, &batch, &is_max, &err),
-                     VS_E_UNSUPPORTED);
+    assert_int_equal(rpl_tries_fill(&tries, m.trace, &ask, &err), VS_E_UNSUPPORTED);
     rpl_tries_release(&tries);
     rpl_trace_free(m.trace);
 }
@@ -215,6 +262,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(before_and_after_are_those_of_the_two_runs),
         cmocka_unit_test(the_largest_batch_fits_and_the_next_does_not),
+        cmocka_unit_test(what_does_not_fit_says_what_it_needs),
         cmocka_unit_test(the_table_has_each_toggle_and_the_best_together),
         cmocka_unit_test(a_trace_without_a_net_has_no_table),
     };

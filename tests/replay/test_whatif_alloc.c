@@ -162,6 +162,7 @@ static void another_devices_events_keep_their_places(void **state)
 static void the_table_of_an_imported_trace_tries_the_allocator(void **state)
 {
     struct rpl_trace *out = rpl_trace_new();
+    struct rpl_tries_ask ask = {.capacity = UINT64_C(1) << 40, .batches = RPL_BATCHES_ALL};
     struct rpl_tries tries = {NULL, 0, 0};
     struct vs_error err = VS_ERROR_INIT;
     struct rpl_trace *base = NULL;
@@ -173,7 +174,7 @@ static void the_table_of_an_imported_trace_tries_the_allocator(void **state)
     must(alloc_facts_read(0, &facts, &err), &err);
     list_import(&facts, path);
     must(rpl_trace_open(path, &base, &err), &err);
-    must(rpl_tries_fill(&tries, base, NULL, UINT64_C(1) << 40, NULL, NULL, &err), &err);
+    must(rpl_tries_fill(&tries, base, &ask, &err), &err);
     assert_true(tries.count > 3);
     for (size_t i = 0; i < tries.count; i++) {
         struct rpl_summary sum;

@@ -1,0 +1,44 @@
+/*
+ * cli/tries.h - the table of what was tried, as text; and what to do about a run that ran out of memory.
+ *
+ * For:            `vramscope whatif --each`; the report after an out-of-memory.
+ * Must not know:  how a row came about; that is replay/tries.h.
+ * Invariant:      every figure is that of a run of the net, on the device that is spoken of.
+ */
+#ifndef CLI_TRIES_H
+#define CLI_TRIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "replay/cost.h"
+#include "replay/tries.h"
+
+/*
+ * tries     borrowed, complete; costs: of its rows, or NULL where no time was recorded
+ * base      what changes are held against
+ * capacity  of the device; 0: none, and every row fits
+ */
+struct cli_tries {
+    const struct rpl_tries *tries;
+    const struct rpl_cost *costs;
+    uint64_t base;
+    uint64_t capacity;
+};
+
+/* Head and rows: those that fit, the lowest peak first, those that do not, those that change nothing. */
+void cli_tries_text(const struct cli_tries *table, struct vs_text *out);
+
+/*
+ * What would have fitted, of a recording that ran out of memory: what the net needs without a limit and keeps too long, the largest batch,
+ * and the toggles with which it runs on that device. Nothing is added where its runs cannot be had again.
+ * `name` is what to call the trace. Runs the net some thirty times. Errors: those of reading the trace and running it.
+ */
+VS_MUST_USE enum vs_status cli_advice_text(struct rpl_trace *trace, const char *name,
+                                           struct vs_text *out, struct vs_error *err);
+
+#endif
