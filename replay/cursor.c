@@ -104,19 +104,30 @@ static enum vs_status frame_enter(struct rpl_cursor *cursor, size_t chunk, struc
 /* So far before an event the state is not made as of each moment in between; what goes by there is so little that a frame saves nothing. */
 #define LEAP_EVENTS ((uint64_t)16 * RPL_CHUNK_EVENTS)
 
-/* Does the event speak of a block that is made after event `from` and gone at `to`? */
-static bool is_passing(const struct rpl_row *rows, uint64_t count, uint64_t from, uint64_t to,
-                       const struct vs_event *event)
+/* The row of the block that the event speaks of and of nothing else that a state knows; NULL: it is no such event, or there is no such block. */
+static const struct rpl_row *row_of(const struct rpl_pages *rows, const struct vs_event *event)
 {
-    const struct rpl_row *row;
+    if (event->kind >= VS_EVENT_KIND_COUNT || !(RPL_LIFE_KINDS >> event->kind & 1))
+        return NULL;
+    return event->a - 1 < rows->count ? (const struct rpl_row *)rows->items + (event->a - 1) : NULL;
+}
 
-    if (!(RPL_LIFE_KINDS >> event->kind & 1) || event->a < 1 || event->a > count)
-        return false;
-    row = &rows[event->a - 1];
+/* Is the block made after event `from` and gone at `to`? */
+static bool is_passing(const struct rpl_row *row, uint64_t from, uint64_t to)
+{
     return row->free_seq && row->free_seq <= to && row->alloc_seq > from;
 }
 
-/* Through the events of a chunk to `end`, on the way to `to`, without the blocks that come and go in between. */
+/* Is it alive right after event `seq`? */
+static bool is_alive(const struct rpl_row *row, uint64_t seq)
+{
+    return row->alloc_seq && row->alloc_seq <= seq && (!row->free_seq || row->free_seq > seq);
+}
+
+/*
+ * Through the events of a chunk to `end`, on the way to `to`, without the blocks that come and go in between. Most others are holds and drops, for
+ * which the lives tell what else the state would be asked for.
+ */
 static enum vs_status leap(struct rpl_state *state, const struct rpl_pages *rows, uint64_t from,
                            uint64_t to, const struct vs_event *events, uint64_t end,
                            struct vs_error *err)
@@ -124,10 +135,19 @@ static enum vs_status leap(struct rpl_state *state, const struct rpl_pages *rows
     enum vs_status st = VS_OK;
 
     for (; !st && state->seq < end; events++) {
-        if (is_passing(rows->items, rows->count, from, to, events))
+        const struct rpl_row *row = row_of(rows, events);
+
+        if (row && is_passing(row, from, to)) {
             state->seq++;
-        else
+        } else if (row && events->kind == VS_EV_HOLD) {
+            if (is_alive(row, ++state->seq))
+                rpl_holders_take(&state->holders, state->seq, events);
+        } else if (events->kind == VS_EV_DROP) {
+            state->seq++;
+            rpl_holders_drop(&state->holders, events);
+        } else {
             st = rpl_state_apply(state, events, err);
+        }
     }
     return st;
 }
@@ -231,6 +251,11 @@ size_t rpl_cursor_held_first(const struct rpl_cursor *cursor, uint64_t block)
 size_t rpl_cursor_held_next(const struct rpl_cursor *cursor, size_t i)
 {
     return rpl_holders_next(&cursor->state.holders, i);
+}
+
+size_t rpl_cursor_held_beside(const struct rpl_cursor *cursor, size_t i)
+{
+    return rpl_holders_beside(&cursor->state.holders, i);
 }
 
 const struct rpl_segment *rpl_cursor_segments(const struct rpl_cursor *cursor, size_t *count)

@@ -73,6 +73,8 @@ const struct rpl_held *rpl_cursor_held(const struct rpl_cursor *cursor, size_t *
 /* Of those: number of the first one of a block, in the order in which they took hold, and of the next one; SIZE_MAX: there is none. */
 size_t rpl_cursor_held_first(const struct rpl_cursor *cursor, uint64_t block);
 size_t rpl_cursor_held_next(const struct rpl_cursor *cursor, size_t i);
+/* How many holders has the block that holder `i` holds, itself included? */
+size_t rpl_cursor_held_beside(const struct rpl_cursor *cursor, size_t i);
 
 /*
  * A stretch of device memory that the driver has given and the program has not given back.

@@ -84,32 +84,24 @@ static struct rpl_frame *frame_of(struct by_scope *by, uint32_t scope, bool is_f
     return frame;
 }
 
-static uint32_t sharers_of(const struct rpl_cursor *cursor, uint64_t block)
-{
-    uint32_t count = 0;
-
-    for (size_t i = rpl_cursor_held_first(cursor, block); block && i != SIZE_MAX;
-         i = rpl_cursor_held_next(cursor, i))
-        count++;
-    return block ? count : 1;
-}
-
-static void variable_add(struct by_scope *by, const struct rpl_cursor *cursor,
+/* Holder `i`. */
+static void variable_add(struct by_scope *by, const struct rpl_cursor *cursor, size_t i,
                          const struct rpl_held *held)
 {
     const struct rpl_holder *h = &held->holder;
     const struct rpl_block *block = rpl_live_block(rpl_cursor_live(cursor), held->block);
     struct rpl_frame *frame = frame_of(by, h->scope, is_call(h->kind));
 
-    frame->variables =
-        vs_grow(frame->variables, frame->count, &frame->cap, sizeof(*frame->variables));
+    if (frame->count == frame->cap)
+        frame->variables =
+            vs_grow(frame->variables, frame->count, &frame->cap, sizeof(*frame->variables));
     frame->variables[frame->count++] = (struct rpl_variable){
         .name = h->name,
         .kind = h->kind,
         .tensor = h->tensor,
         .block = held->block,
         .bytes = block ? block->bytes : 0,
-        .sharers = sharers_of(cursor, held->block),
+        .sharers = held->block ? (uint32_t)rpl_cursor_held_beside(cursor, i) : 1,
         .since_seq = h->since_seq,
         .place = h->place,
     };
@@ -137,8 +129,15 @@ static uint64_t bytes_of(const struct rpl_frame *frame, struct vs_keyed *keys)
 /* In the order in which they took hold: no event is about two of them. */
 static void variables_sort(struct rpl_frame *frame, struct vs_keyed *keys)
 {
-    struct rpl_variable *sorted = vs_alloc(frame->cap * sizeof(*sorted));
+    struct rpl_variable *sorted;
+    size_t in_order = 1;
 
+    while (in_order < frame->count &&
+           frame->variables[in_order - 1].since_seq <= frame->variables[in_order].since_seq)
+        in_order++;
+    if (in_order >= frame->count)
+        return;
+    sorted = vs_alloc(frame->cap * sizeof(*sorted));
     for (size_t i = 0; i < frame->count; i++)
         keys[i] = (struct vs_keyed){frame->variables[i].since_seq, i};
     vs_sort_keyed(keys, frame->count);
@@ -181,7 +180,7 @@ void rpl_frames_fill(struct rpl_frames *out, const struct rpl_cursor *cursor)
     out->count = 0;
     for (size_t i = 0; i < count; i++)
         if (is_name(held[i].holder.kind))
-            variable_add(&by, cursor, &held[i]);
+            variable_add(&by, cursor, i, &held[i]);
     vs_free(by.slots);
     for (size_t i = 0; i < out->count; i++) {
         struct rpl_frame *frame = &out->frames[i];

@@ -70,7 +70,7 @@ static void arrays_grow(struct rpl_holders *h)
 {
     if (h->count < h->cap)
         return;
-    h->cap = h->cap ? h->cap * 2 : 256;
+    h->cap = h->cap ? h->cap * 2 : 1024;
     h->items = vs_realloc(h->items, h->cap, sizeof(*h->items));
     h->links = vs_realloc(h->links, h->cap, sizeof(*h->links));
 }
@@ -87,6 +87,7 @@ static struct rpl_held *item_add(struct rpl_holders *h, uint64_t block)
     slot = slot_find(h, block);
     h->slot_used += slot->block == 0;
     slot->block = block + 1;
+    slot->count++;
     h->links[h->count] =
         (struct rpl_holder_link){.prev = slot->last, .slot = (uint32_t)(slot - h->slots)};
     id = (uint32_t)++h->count;
@@ -123,6 +124,7 @@ static void holder_remove(struct rpl_holders *h, size_t i)
 {
     size_t last = --h->count;
 
+    h->slots[h->links[i].slot].count--;
     links_set(h, i, h->links[i].next, h->links[i].prev);
     if (i == last)
         return;
@@ -131,11 +133,15 @@ static void holder_remove(struct rpl_holders *h, size_t i)
     h->links[i] = h->links[last];
 }
 
-static void take_hold(struct rpl_holders *h, uint64_t seq, const struct vs_event *event)
+void rpl_holders_take(struct rpl_holders *h, uint64_t seq, const struct vs_event *event)
 {
-    struct rpl_held *held = item_add(h, event->a);
-    struct rpl_holder *holder = &held->holder;
+    struct rpl_held *held;
+    struct rpl_holder *holder;
 
+    if (event->a == UINT64_MAX) /* no block: a slot stores the number + 1 */
+        return;
+    held = item_add(h, event->a);
+    holder = &held->holder;
     held->block = event->a;
     *holder =
         (struct rpl_holder){.since_seq = seq, .tensor = (uint32_t)event->b, .place = event->place};
@@ -162,16 +168,18 @@ static bool is_named(const struct rpl_holder *holder, const struct vs_event *eve
            holder->kind == (enum vs_holder)event->aux;
 }
 
-/* As replay/why.c: of several that fit, the one that holds the same tensor goes, and of those the oldest. */
-static void let_go(struct rpl_holders *h, const struct vs_event *event)
+void rpl_holders_drop(struct rpl_holders *h, const struct vs_event *event)
 {
     const struct rpl_holder_slot *slot = slot_find(h, event->a);
+    bool is_node = event->kind == VS_EV_UNSAVE;
     uint32_t found = 0;
 
+    if (event->a == UINT64_MAX)
+        return;
     for (uint32_t at = slot->block ? slot->first : 0; at; at = h->links[at - 1].next) {
         const struct rpl_holder *holder = &h->items[at - 1].holder;
 
-        if (event->kind == VS_EV_UNSAVE ? !is_saved(holder, event) : !is_named(holder, event))
+        if (is_node ? !is_saved(holder, event) : !is_named(holder, event))
             continue;
         if (holder->tensor == (uint32_t)event->b) {
             found = at;
@@ -184,20 +192,12 @@ static void let_go(struct rpl_holders *h, const struct vs_event *event)
         holder_remove(h, found - 1);
 }
 
-void rpl_holders_apply(struct rpl_holders *h, uint64_t seq, const struct vs_event *event)
+void rpl_holders_free(struct rpl_holders *h, uint64_t block)
 {
     size_t i;
 
-    if (event->a == UINT64_MAX) /* no block: a slot stores the number + 1 */
-        return;
-    if (event->kind == VS_EV_HOLD || event->kind == VS_EV_SAVE) {
-        take_hold(h, seq, event);
-    } else if (event->kind == VS_EV_DROP || event->kind == VS_EV_UNSAVE) {
-        let_go(h, event);
-    } else if (event->kind == VS_EV_FREE) {
-        while ((i = rpl_holders_first(h, event->a)) != SIZE_MAX)
-            holder_remove(h, i);
-    }
+    while (block != UINT64_MAX && (i = rpl_holders_first(h, block)) != SIZE_MAX)
+        holder_remove(h, i);
 }
 
 size_t rpl_holders_first(const struct rpl_holders *h, uint64_t block)
@@ -210,4 +210,9 @@ size_t rpl_holders_first(const struct rpl_holders *h, uint64_t block)
 size_t rpl_holders_next(const struct rpl_holders *h, size_t i)
 {
     return h->links[i].next ? h->links[i].next - 1 : SIZE_MAX;
+}
+
+size_t rpl_holders_beside(const struct rpl_holders *h, size_t i)
+{
+    return h->slots[h->links[i].slot].count;
 }

@@ -206,7 +206,8 @@ static void apply_use(struct rpl_live *live, uint64_t seq, const struct vs_event
 
 static void open_push(struct rpl_live *live, uint64_t seq, bool is_recompute)
 {
-    live->open = vs_grow(live->open, live->open_count, &live->open_cap, sizeof(*live->open));
+    if (live->open_count == live->open_cap)
+        live->open = vs_grow(live->open, live->open_count, &live->open_cap, sizeof(*live->open));
     live->open[live->open_count++] = (struct rpl_open){seq, is_recompute};
     live->recompute_depth += is_recompute;
 }

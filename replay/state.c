@@ -130,47 +130,43 @@ void rpl_state_segment(struct rpl_state *state, const struct vs_event *event)
 
 /* ---- events ---- */
 
+/* Does it change what is alive, and holders or segments besides? */
+static bool is_in_both(const struct vs_event *event)
+{
+    return event->kind == VS_EV_FREE || event->kind == VS_EV_SAVE || event->kind == VS_EV_UNSAVE ||
+           (event->kind >= VS_EV_SEGMENT_ALLOC && event->kind <= VS_EV_SEGMENT_UNMAP);
+}
+
 enum vs_status rpl_state_apply(struct rpl_state *state, const struct vs_event *event,
                                struct vs_error *err)
 {
     uint64_t seq = ++state->seq;
-    enum vs_status st = rpl_live_apply(&state->live, seq, event, err);
+    enum vs_status st;
 
+    /* half of all events: the live blocks do not change */
+    if (event->kind == VS_EV_HOLD) {
+        if (!event->a || rpl_live_block(&state->live, event->a))
+            rpl_holders_take(&state->holders, seq, event);
+        return VS_OK;
+    }
+    if (event->kind == VS_EV_DROP) {
+        rpl_holders_drop(&state->holders, event);
+        return VS_OK;
+    }
+    if (!is_in_both(event))
+        return rpl_live_apply(&state->live, seq, event, err);
+    st = rpl_live_apply(&state->live, seq, event, err);
     if (st)
         return st;
-    switch ((enum vs_event_kind)event->kind) {
-    case VS_EV_HOLD:
-    case VS_EV_SAVE:
+    if (event->kind == VS_EV_SAVE) {
         if (!event->a || rpl_live_block(&state->live, event->a))
-            rpl_holders_apply(&state->holders, seq, event);
-        break;
-    case VS_EV_DROP:
-    case VS_EV_UNSAVE:
-    case VS_EV_FREE:
-        rpl_holders_apply(&state->holders, seq, event);
-        break;
-    case VS_EV_SEGMENT_ALLOC:
-    case VS_EV_SEGMENT_FREE:
-    case VS_EV_SEGMENT_MAP:
-    case VS_EV_SEGMENT_UNMAP:
+            rpl_holders_take(&state->holders, seq, event);
+    } else if (event->kind == VS_EV_UNSAVE) {
+        rpl_holders_drop(&state->holders, event);
+    } else if (event->kind == VS_EV_FREE) {
+        rpl_holders_free(&state->holders, event->a);
+    } else {
         rpl_state_segment(state, event);
-        break;
-    case VS_EV_ALLOC:
-    case VS_EV_OOM:
-    case VS_EV_CATEGORY:
-    case VS_EV_OP_BEGIN:
-    case VS_EV_OP_END:
-    case VS_EV_RECOMPUTE_BEGIN:
-    case VS_EV_RECOMPUTE_END:
-    case VS_EV_PHASE:
-    case VS_EV_STEP:
-    case VS_EV_CAST:
-    case VS_EV_SCALE:
-    case VS_EV_SKIP_STEP:
-    case VS_EV_USE:
-    case VS_EV_FREE_COMPLETED:
-    case VS_EVENT_KIND_COUNT:
-        break;
     }
     return VS_OK;
 }

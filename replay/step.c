@@ -12,17 +12,30 @@
 
 /* ---- stops by number ---- */
 
+/* The kinds of events that alone make a stop, as bits 1 << kind; 0: the place before counts, too. Agrees with rpl_verb_stops. */
+static uint32_t stop_kinds(enum rpl_verb verb)
+{
+    return verb == RPL_VERB_OP      ? UINT32_C(1) << VS_EV_OP_BEGIN
+           : verb == RPL_VERB_PHASE ? UINT32_C(1) << VS_EV_PHASE
+           : verb == RPL_VERB_STEP  ? UINT32_C(1) << VS_EV_STEP
+                                    : 0;
+}
+
 /* Of the chunk's stops with an offset below `end`: how many; and in *nth the offset of number n, where they are as many. */
 static enum vs_status chunk_count(struct rpl_index *index, enum rpl_verb verb, size_t chunk,
                                   size_t end, uint64_t n, uint64_t *count, size_t *nth,
                                   struct vs_error *err)
 {
     uint32_t place = index->chunks[chunk].place;
+    uint32_t kinds = stop_kinds(verb);
     const struct vs_event *events;
     enum vs_status st = rpl_index_span(index, chunk, &events, err);
 
     *count = 0;
-    for (size_t i = 0; !st && i < end; i++) {
+    for (size_t i = 0; !st && kinds && i < end; i++)
+        if (kinds >> events[i].kind & 1 && ++*count == n)
+            *nth = i;
+    for (size_t i = 0; !st && !kinds && i < end; i++) {
         if (rpl_verb_stops(index->trace, verb, place, &events[i]) && ++*count == n)
             *nth = i;
         place = events[i].place;
@@ -215,9 +228,9 @@ static void on_end(struct listing *l, bool is_recompute)
         pop(l);
 }
 
-static void on_begin(struct listing *l, uint64_t number, uint64_t before,
-                     const struct vs_event *event)
+static void on_begin(struct listing *l, uint64_t number, const struct vs_event *event)
 {
+    uint64_t before = l->walk.allocated;
     struct rpl_op *op;
 
     op = &l->out[l->filled];
@@ -252,13 +265,20 @@ static void on_change(struct listing *l)
     }
 }
 
+/* Events that the list is made of. */
+#define OP_KINDS                                                                                   \
+    (UINT32_C(1) << VS_EV_ALLOC | UINT32_C(1) << VS_EV_FREE | UINT32_C(1) << VS_EV_OP_BEGIN |      \
+     UINT32_C(1) << VS_EV_OP_END | UINT32_C(1) << VS_EV_RECOMPUTE_BEGIN |                          \
+     UINT32_C(1) << VS_EV_RECOMPUTE_END)
+
 enum vs_status rpl_step_ops(struct rpl_index *index, uint64_t first, size_t count,
                             struct rpl_op *out, size_t *filled, struct vs_error *err)
 {
     struct listing l = {.out = out, .count = count};
     uint64_t total = rpl_step_total(index, RPL_VERB_OP);
+    uint64_t end = index->event_count;
+    bool is_full = false;
     uint64_t number;
-    uint64_t last = 0;
     uint64_t seq;
     enum vs_status st;
 
@@ -274,28 +294,25 @@ enum vs_status rpl_step_ops(struct rpl_index *index, uint64_t first, size_t coun
     seq = rpl_index_chunk_first(rpl_index_chunk_of(seq));
     number = index->chunks[rpl_index_chunk_of(seq)].stops[RPL_VERB_OP].before;
     st = rpl_walk_to(&l.walk, seq - 1, err);
-    while (!st && l.walk.seq < index->event_count && (l.filled < count || l.open)) {
-        uint64_t before = l.walk.allocated;
-        const struct vs_event *event = rpl_walk_next(&l.walk, err);
+    while (!st && l.walk.seq < end && (l.filled < count || l.open)) {
+        const struct vs_event *event;
 
-        if (!event) {
-            st = err->status;
+        st = rpl_walk_until(&l.walk, OP_KINDS, end, &event, err);
+        if (st || !event)
             break;
-        }
         if (event->kind == VS_EV_ALLOC || event->kind == VS_EV_FREE)
             on_change(&l);
         else if (event->kind == VS_EV_RECOMPUTE_BEGIN)
             push(&l, SIZE_MAX, true);
         else if (event->kind == VS_EV_OP_END || event->kind == VS_EV_RECOMPUTE_END)
             on_end(&l, event->kind == VS_EV_RECOMPUTE_END);
-        else if (event->kind == VS_EV_OP_BEGIN && ++number >= first && l.filled < count)
-            on_begin(&l, number, before, event);
-        else if (event->kind == VS_EV_OP_BEGIN)
+        else if (++number >= first && l.filled < count)
+            on_begin(&l, number, event);
+        else
             push(&l, SIZE_MAX, false);
-        if (l.filled == count && !last)
-            last = l.walk.seq;
-        if (last && l.walk.seq - last > RPL_CHUNK_EVENTS)
-            break;
+        if (l.filled == count && !is_full) /* what still runs is not waited for longer than that */
+            end = end - l.walk.seq > RPL_CHUNK_EVENTS ? l.walk.seq + RPL_CHUNK_EVENTS + 1 : end;
+        is_full = l.filled == count;
     }
     *filled = l.filled;
     vs_free(l.running);

@@ -106,6 +106,37 @@ const struct vs_event *rpl_walk_next(struct rpl_walk *walk, struct vs_error *err
     return event;
 }
 
+/* Kinds that change what a walk knows of but the place. */
+#define COUNTED_KINDS                                                                              \
+    (UINT32_C(1) << VS_EV_ALLOC | UINT32_C(1) << VS_EV_FREE | UINT32_C(1) << VS_EV_SEGMENT_ALLOC | \
+     UINT32_C(1) << VS_EV_SEGMENT_FREE | UINT32_C(1) << VS_EV_SEGMENT_MAP |                        \
+     UINT32_C(1) << VS_EV_SEGMENT_UNMAP | UINT32_C(1) << VS_EV_PHASE | UINT32_C(1) << VS_EV_STEP)
+
+enum vs_status rpl_walk_until(struct rpl_walk *walk, uint32_t kinds, uint64_t end,
+                              const struct vs_event **out, struct vs_error *err)
+{
+    *out = NULL;
+    while (walk->seq < end) {
+        const struct vs_event *event = rpl_walk_next(walk, err); /* enters its chunk */
+        uint64_t last = rpl_index_chunk_first(walk->chunk + 1) - 1;
+
+        if (!event)
+            return err->status;
+        while (!(kinds >> event->kind & 1) && walk->seq < end && walk->seq < last) {
+            event++;
+            walk->seq++;
+            if (COUNTED_KINDS >> event->kind & 1)
+                event_count(walk, event);
+        }
+        walk->place = event->place;
+        if (kinds >> event->kind & 1) {
+            *out = event;
+            return VS_OK;
+        }
+    }
+    return VS_OK;
+}
+
 enum vs_status rpl_walk_to(struct rpl_walk *walk, uint64_t seq, struct vs_error *err)
 {
     VS_ASSERT(seq <= walk->index->event_count);

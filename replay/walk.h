@@ -45,4 +45,8 @@ VS_MUST_USE enum vs_status rpl_walk_enter(struct rpl_walk *walk, size_t chunk,
 /* The next event, which there is; NULL on failure. Borrowed. */
 const struct vs_event *rpl_walk_next(struct rpl_walk *walk, struct vs_error *err);
 
+/* The next event of one of `kinds` (bits 1 << kind) up to event `end`, likewise; *out is NULL where there is none, and the walk is right after `end`. */
+VS_MUST_USE enum vs_status rpl_walk_until(struct rpl_walk *walk, uint32_t kinds, uint64_t end,
+                                          const struct vs_event **out, struct vs_error *err);
+
 #endif
