@@ -282,7 +282,7 @@ struct conv_bw {
     struct eng *e;
     /* in the layout of the run, but not always dense: each gradient copies it for itself */
     struct eng_tensor *g;
-    struct eng_tensor *x, *w; /* dense */
+    struct eng_tensor *x, *w;
     bool transposed, last, depthwise;
     struct eng_conv2d p;
 };
@@ -298,9 +298,7 @@ static struct eng_tensor *input_gradient(const struct conv_bw *k)
     struct eng_tensor *gx = image_empty(e, k->x->sizes, k->x->ndim, (enum vs_dtype)k->g->dtype,
                                         k->g->storage->on_host, k->last);
     struct eng_tensor *w = dense_in(k, k->w);
-    struct eng_tensor *g = k->depthwise
-                               ? eng_ref(k->g)
-                               : dense_in(k, k->g); /* the depthwise kernel reads any strides */
+    struct eng_tensor *g = dense_in(k, k->g);
 
     eng_add_flops(e, conv_flops(k->w, k->transposed ? k->x : k->g, k->p.groups));
     if (gx && w && g && eng_runs(e)) {
@@ -321,12 +319,13 @@ static struct eng_tensor *weight_gradient(const struct conv_bw *k)
 {
     struct eng *e = k->e;
     struct eng_tensor *g = dense_in(k, k->g);
+    struct eng_tensor *x = dense_in(k, k->x);
     struct eng_tensor *gw = image_empty(e, k->w->sizes, k->w->ndim, (enum vs_dtype)k->g->dtype,
                                         k->g->storage->on_host, k->last);
 
     eng_add_flops(e, conv_flops(k->w, k->transposed ? k->x : k->g, k->p.groups));
-    if (gw && g && eng_runs(e)) {
-        struct eng_view vg = as_2d(g), vx = as_2d(k->x), vo = as_2d(gw);
+    if (gw && g && x && eng_runs(e)) {
+        struct eng_view vg = as_2d(g), vx = as_2d(x), vo = as_2d(gw);
         bool on_host = gw->storage->on_host;
 
         if (k->transposed)
@@ -334,6 +333,7 @@ static struct eng_tensor *weight_gradient(const struct conv_bw *k)
         else
             eng_run_conv2d_backward_weight(e, on_host, &vg, &vx, &vo, &k->p);
     }
+    eng_unref(x);
     eng_unref(g);
     return gw;
 }
@@ -350,12 +350,12 @@ static struct eng_tensor *bias_gradient(const struct conv_bw *k)
     return eng_sum_dims(k->e, k->g, dims, count, false);
 }
 
-/* The gradient in the layout of the run where it lies in the other one; a transposed convolution makes it dense for both gradients. */
+/* The gradient in the layout of the run where it lies in the other one; a transposed or depthwise one makes it dense for both gradients. */
 static struct eng_tensor *gradient_in_layout(const struct conv_bw *k, struct eng_tensor *g)
 {
     if (k->last && !eng_suggests_channels_last(g))
         return eng_to_channels_last(k->e, g);
-    if (k->transposed || (!k->last && eng_suggests_channels_last(g)))
+    if (k->transposed || k->depthwise || (!k->last && eng_suggests_channels_last(g)))
         return eng_contiguous(k->e, g);
     return eng_ref(g);
 }
@@ -372,7 +372,11 @@ void eng_b_convolution(struct eng_bw *b)
     k.last = runs_channels_last(k.x, k.w);
     conv_params(b->a, k.x->ndim - 2, &k.p);
     k.depthwise = !k.transposed && runs_depthwise(k.x, k.w, &k.p, k.last);
-    x = k.last ? eng_to_channels_last(b->e, k.x) : eng_contiguous(b->e, k.x);
+    /* the gradient of an image asks for its shape alone; a depthwise one copies it for the weight */
+    if (k.x->ndim == 4 && (k.depthwise || !eng_b_needs(b, 1)))
+        x = eng_ref(k.x);
+    else
+        x = dense_in(&k, k.x);
     g = gradient_in_layout(&k, b->g[0]);
     if (x && g) {
         k.x = x;

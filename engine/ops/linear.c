@@ -199,14 +199,37 @@ void eng_f_matmul(struct eng_op_call *c)
 
 /* ---- linear ---- */
 
+/* x's rows under each other, one addmm. The view of x comes before that of the weight: backward has the younger one first. */
+static void flattened_linear(struct eng_op_call *c, struct eng_tensor *x, struct eng_tensor *weight,
+                             struct eng_tensor *bias)
+{
+    int64_t rows[2] = {1, x->sizes[x->ndim - 1]}, sizes[VS_MAX_DIMS];
+    struct eng_tensor *flat, *turned;
+    struct eng_arg args[5];
+
+    for (int i = 0; i + 1 < x->ndim; i++)
+        rows[0] *= x->sizes[i];
+    memcpy(sizes, x->sizes, sizeof(sizes));
+    sizes[x->ndim - 1] = weight->sizes[0];
+    flat = eng_reshape(c->e, x, rows, 2);
+    turned = eng_t(c->e, weight);
+    args[0] = eng_at(bias);
+    args[1] = eng_at(flat);
+    args[2] = eng_at(turned);
+    args[3] = args[4] = eng_ai(1);
+    if (flat && turned)
+        eng_c_give(c, unsafe_view(c->e, eng_call1(c->e, ENG_OP_addmm, args), sizes, x->ndim));
+    eng_unref(flat);
+    eng_unref(turned);
+}
+
 /* x [.., in], weight [out, in], bias [out] -> [.., out] */
 void eng_f_linear(struct eng_op_call *c)
 {
     struct eng *e = c->e;
     struct eng_tensor *x = eng_c_tensor(c, 0), *weight = eng_c_tensor(c, 1),
                       *bias = eng_c_tensor(c, 2);
-    struct eng_tensor *turned, *flat, *product;
-    int64_t sizes[VS_MAX_DIMS];
+    struct eng_tensor *turned, *product;
 
     if (weight->ndim > 2 || !x->ndim || x->sizes[x->ndim - 1] != weight->sizes[weight->ndim - 1]) {
         char tx[ENG_SHAPE_TEXT_MAX], tw[ENG_SHAPE_TEXT_MAX];
@@ -216,31 +239,15 @@ void eng_f_linear(struct eng_op_call *c)
                  eng_shape_text(x, tx), eng_shape_text(weight, tw));
         return;
     }
+    if (bias && x->ndim != 2 && eng_is_contiguous(x)) {
+        flattened_linear(c, x, weight, bias);
+        return;
+    }
     turned = eng_t(e, weight);
     if (bias && x->ndim == 2) {
         struct eng_arg args[] = {eng_at(bias), eng_at(x), eng_at(turned), eng_ai(1), eng_ai(1)};
 
         eng_c_give(c, turned ? eng_call1(e, ENG_OP_addmm, args) : NULL);
-    } else if (bias && eng_is_contiguous(x)) {
-        int64_t rows[2] = {1, x->sizes[x->ndim - 1]};
-
-        for (int i = 0; i + 1 < x->ndim; i++)
-            rows[0] *= x->sizes[i];
-        memcpy(sizes, x->sizes, sizeof(sizes));
-        sizes[x->ndim - 1] = weight->sizes[0];
-        flat = eng_reshape(e, x, rows, 2);
-        {
-            struct eng_arg args[] = {eng_at(bias), eng_at(flat), eng_at(turned), eng_ai(1),
-                                     eng_ai(1)};
-            struct eng_arg view[2];
-
-            product = flat && turned ? eng_call1(e, ENG_OP_addmm, args) : NULL;
-            view[0] = eng_at(product);
-            view[1] = eng_aints(sizes, x->ndim);
-            eng_c_give(c, product ? eng_call1(e, ENG_OP_unsafe_view, view) : NULL);
-        }
-        eng_unref(product);
-        eng_unref(flat);
     } else {
         product = eng_op2(e, ENG_OP_matmul, x, turned);
         if (bias && product) {

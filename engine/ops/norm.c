@@ -270,7 +270,7 @@ void eng_b_fused_rms_norm(struct eng_bw *b)
 {
     struct eng *e = b->e;
     struct eng_tensor *x = b->saved[0], *w = b->saved[1], *rstd = b->saved[2];
-    struct eng_tensor *g, *dx, *gx, *gw = NULL;
+    struct eng_tensor *g, *dx, *gx = NULL, *gw = NULL;
     int64_t rows, cols;
 
     if (!x || !rstd)
@@ -278,16 +278,20 @@ void eng_b_fused_rms_norm(struct eng_bw *b)
     dx = eng_contiguous(e, x);
     rows = eng_numel(rstd);
     cols = rows ? eng_numel(x) / rows : 0;
-    gx = eng_empty(e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host);
+    if (eng_b_needs(b, 0))
+        gx = eng_empty(e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host);
     if (w && eng_b_needs(b, 2))
         gw = eng_empty(e, w->sizes, w->ndim, (enum vs_dtype)w->dtype, w->storage->on_host);
     g = eng_contiguous(e, b->g[0]);
     sum_in_parts(e, x, rows, cols, &gw, &(struct eng_tensor *){NULL});
-    if (g && dx && gx && e->kernels && !e->failed) {
+    if (g && dx && e->kernels && !e->failed) {
         struct eng_view vg = matrix(g, rows, cols), vx = matrix(dx, rows, cols), vr = line(rstd),
-                        vgx = matrix(gx, rows, cols), vw, vgw;
+                        vw, vgx, vgw;
 
-        e->kernels->rms_norm_backward(&vg, &vx, opt_line(w, &vw), &vr, &vgx, opt_line(gw, &vgw));
+        if (gx)
+            vgx = matrix(gx, rows, cols);
+        e->kernels->rms_norm_backward(&vg, &vx, opt_line(w, &vw), &vr, gx ? &vgx : NULL,
+                                      opt_line(gw, &vgw));
     }
     eng_unref(g);
     eng_unref(dx);
