@@ -360,21 +360,28 @@ const char *eng_set_op(struct eng *e, const char *op)
     return before;
 }
 
-static void emit_holder(struct eng *e, enum vs_event_kind kind, struct eng_tensor *t,
-                        enum vs_holder holder, const char *name, const char *scope)
+static inline bool is_told(const struct eng *e, const struct eng_tensor *t)
 {
-    struct vs_event ev = {0};
+    return e->observer && t && t->storage->block;
+}
 
-    if (!e->observer || !t || !t->storage->block)
-        return;
+static inline void scope_find(struct eng *e, const char *scope)
+{
     if (scope != e->scope) {
         e->scope = scope;
         e->scope_id = eng_string_id(e, scope);
     }
+}
+
+static inline void emit_holder(struct eng *e, enum vs_event_kind kind, struct eng_tensor *t,
+                               enum vs_holder holder, uint32_t name)
+{
+    struct vs_event ev = {0};
+
     ev.kind = (uint8_t)kind;
     ev.a = t->storage->block_id;
     ev.b = t->id ? t->id : eng_tensor_id(e, t);
-    ev.c = eng_string_id(e, name);
+    ev.c = name;
     ev.d = e->scope_id;
     ev.aux = (uint8_t)holder;
     eng_emit(e, &ev);
@@ -383,13 +390,30 @@ static void emit_holder(struct eng *e, enum vs_event_kind kind, struct eng_tenso
 void eng_hold(struct eng *e, struct eng_tensor *t, enum vs_holder holder, const char *name,
               const char *scope)
 {
-    emit_holder(e, VS_EV_HOLD, t, holder, name, scope);
+    if (!is_told(e, t))
+        return;
+    scope_find(e, scope);
+    emit_holder(e, VS_EV_HOLD, t, holder, eng_string_id(e, name));
 }
 
 void eng_drop(struct eng *e, struct eng_tensor *t, enum vs_holder holder, const char *name,
               const char *scope)
 {
-    emit_holder(e, VS_EV_DROP, t, holder, name, scope);
+    if (!is_told(e, t))
+        return;
+    scope_find(e, scope);
+    emit_holder(e, VS_EV_DROP, t, holder, eng_string_id(e, name));
+}
+
+void eng_hold_named(struct eng *e, struct eng_tensor *t, enum vs_holder holder,
+                    struct eng_name *name, const char *scope, bool on)
+{
+    if (!is_told(e, t))
+        return;
+    scope_find(e, scope);
+    if (!name->id)
+        name->id = e->observer->string(e->observer->user, name->text);
+    emit_holder(e, on ? VS_EV_HOLD : VS_EV_DROP, t, holder, name->id);
 }
 
 bool eng_item(struct eng *e, struct eng_tensor *t, struct eng_scalar *out)

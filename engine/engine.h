@@ -115,6 +115,14 @@ void eng_hold(struct eng *e, struct eng_tensor *t, enum vs_holder holder, const 
               const char *scope);
 void eng_drop(struct eng *e, struct eng_tensor *t, enum vs_holder holder, const char *name,
               const char *scope);
+/* A name that is told of again and again. id: of the one context that it is for, 0 until it was told of there. */
+struct eng_name {
+    const char *text;
+    uint32_t id;
+};
+/* eng_hold (on) or eng_drop by such a name. */
+void eng_hold_named(struct eng *e, struct eng_tensor *t, enum vs_holder holder,
+                    struct eng_name *name, const char *scope, bool on);
 
 /* What the run has counted so far. All but the peaks only grow, save `saved_*`, which is what autograd holds now. */
 struct eng_counters {

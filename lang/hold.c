@@ -35,6 +35,21 @@ void lang_hold_tensor(struct lang_vm *vm, struct eng_tensor *t, enum vs_holder h
     }
 }
 
+/* The same for an item that goes by its number. */
+static void hold_numbered(struct lang_vm *vm, struct eng_tensor *t, struct eng_name *name,
+                          const char *scope, bool on)
+{
+    eng_hold_named(vm->eng, t, VS_HOLD_ITEM, name, scope, on);
+    if (t->is_parameter) {
+        const struct lang_tensor_place place = {name->text, scope, VS_HOLD_ITEM, 0};
+
+        if (on)
+            lang_places_add(&vm->places, t, &place);
+        else
+            lang_places_remove(&vm->places, t, &place);
+    }
+}
+
 void lang_set_data(struct lang_vm *vm, struct eng_tensor *p, struct eng_tensor *t)
 {
     struct lang_tensor_place *places;
@@ -108,13 +123,13 @@ static void walk_items(struct lang_vm *vm, struct lang_value v, const char *name
     uint32_t at = 0;
 
     if (lang_items(v, &items, &count)) {
-        const char *const *names = count > 0 ? lang_item_numbers(vm, name, count) : NULL;
+        struct eng_name *names = count > 0 ? lang_item_numbers(vm, name, count) : NULL;
 
         for (uint32_t i = 0; i < count; i++) {
             if (items[i].kind == LANG_TENSOR) {
-                lang_hold_tensor(vm, items[i].as.tensor, VS_HOLD_ITEM, names[i], scope, on);
+                hold_numbered(vm, items[i].as.tensor, &names[i], scope, on);
             } else if (lang_can_hold(items[i])) {
-                walk(vm, items[i], VS_HOLD_ITEM, names[i], scope, depth, on);
+                walk(vm, items[i], VS_HOLD_ITEM, names[i].text, scope, depth, on);
                 names = lang_item_numbers(vm, name, count); /* its items may have needed names */
             }
         }
@@ -154,13 +169,26 @@ void lang_unhold(struct lang_vm *vm, struct lang_value v, enum vs_holder holder,
     walk(vm, v, holder, name, scope, 0, false);
 }
 
+/* The item with this key of the container that h holds. */
+static void walk_item(struct lang_vm *vm, const struct lang_holding *h, struct lang_value key,
+                      struct lang_value item, bool on)
+{
+    if (item.kind == LANG_TENSOR && lang_is_numbered(key)) {
+        struct eng_name *names = lang_item_numbers(vm, h->name, (uint32_t)key.as.i + 1);
+
+        hold_numbered(vm, item.as.tensor, &names[key.as.i], h->scope, on);
+    } else {
+        walk(vm, item, VS_HOLD_ITEM, lang_item_name(vm, h->name, key), h->scope, h->depth, on);
+    }
+}
+
 void lang_hold_item(struct lang_vm *vm, struct lang_holding *held_by, struct lang_value key,
                     struct lang_value item)
 {
     if (!lang_can_hold(item))
         return;
     for (struct lang_holding *h = held_by; h != NULL; h = h->next)
-        walk(vm, item, VS_HOLD_ITEM, lang_item_name(vm, h->name, key), h->scope, h->depth, true);
+        walk_item(vm, h, key, item, true);
 }
 
 void lang_unhold_item(struct lang_vm *vm, struct lang_holding *held_by, struct lang_value key,
@@ -169,7 +197,7 @@ void lang_unhold_item(struct lang_vm *vm, struct lang_holding *held_by, struct l
     if (!lang_can_hold(item))
         return;
     for (struct lang_holding *h = held_by; h != NULL; h = h->next)
-        walk(vm, item, VS_HOLD_ITEM, lang_item_name(vm, h->name, key), h->scope, h->depth, false);
+        walk_item(vm, h, key, item, false);
 }
 
 void lang_hold_items(struct lang_vm *vm, struct lang_list *list)

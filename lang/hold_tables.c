@@ -15,8 +15,8 @@
 #include "lang/vm.h"
 
 #define FIRST_SIZE 256
-#define CONTAINER_MAX 100      /* bytes of its name in that of an item */
-#define MOST_NUMBERS (1 << 20) /* a larger one is the key of a dict: its name is made each time */
+#define CONTAINER_MAX 100 /* bytes of its name in that of an item */
+#define NUMBER_MAX 14     /* of what follows it: "[4294967295]" */
 
 /* ---- names of items ---- */
 
@@ -78,36 +78,39 @@ static const char *interned(struct lang_vm *vm, const char *text, int len)
 }
 
 /*
- * "container[i]". A list of all parameters needs thousands: their digits are written by hand, and as a container and a number stand
- * here once only, the texts need not be looked up to be one pointer each.
+ * "container[i]". A list of all parameters needs thousands: their digits are written by hand, into one block, and as a container and
+ * a number stand here once only, the texts need not be looked up to be one pointer each.
  */
 static void add_numbers(struct lang_item_names *names, struct lang_item_name *slot, uint32_t count)
 {
-    char buf[CONTAINER_MAX + 16];
     size_t prefix = strnlen(slot->container, CONTAINER_MAX);
+    char *at;
 
-    memcpy(buf, slot->container, prefix);
-    buf[prefix++] = '[';
     if (count > slot->number_cap) {
         slot->number_cap = count < 8 ? 8 : count + count / 2;
         slot->by_number = vs_realloc(slot->by_number, slot->number_cap, sizeof(*slot->by_number));
     }
     if (names->texts == NULL)
         names->texts = vs_arena_new();
+    at = vs_arena_alloc(names->texts, (count - slot->number_count) * (prefix + NUMBER_MAX));
     for (uint32_t i = slot->number_count; i < count; i++) {
-        size_t len = prefix + 1;
+        char *digits = at + prefix + 1;
 
+        slot->by_number[i] = (struct eng_name){.text = at};
+        memcpy(at, slot->container, prefix);
+        at[prefix] = '[';
+        at = digits + 1;
         for (uint32_t rest = i; rest > 9; rest /= 10)
-            len++;
-        buf[len] = ']';
-        for (uint32_t rest = i, at = (uint32_t)len - 1; at >= prefix; at--, rest /= 10)
-            buf[at] = (char)('0' + rest % 10);
-        slot->by_number[i] = vs_arena_strndup(names->texts, buf, len + 1);
+            at++;
+        for (uint32_t rest = i, d = (uint32_t)(at - digits); d-- > 0; rest /= 10)
+            digits[d] = (char)('0' + rest % 10);
+        *at++ = ']';
+        *at++ = '\0';
     }
     slot->number_count = count;
 }
 
-const char *const *lang_item_numbers(struct lang_vm *vm, const char *container, uint32_t count)
+struct eng_name *lang_item_numbers(struct lang_vm *vm, const char *container, uint32_t count)
 {
     struct lang_item_name *slot = name_get(vm, container, NULL);
 
@@ -121,8 +124,8 @@ const char *lang_item_name(struct lang_vm *vm, const char *container, struct lan
     char buf[160];
     struct lang_item_name *slot;
 
-    if (lang_is_int(key) && key.as.i >= 0 && key.as.i < MOST_NUMBERS)
-        return lang_item_numbers(vm, container, (uint32_t)key.as.i + 1)[key.as.i];
+    if (lang_is_numbered(key))
+        return lang_item_numbers(vm, container, (uint32_t)key.as.i + 1)[key.as.i].text;
     if (lang_is_int(key))
         return interned(vm, buf,
                         snprintf(buf, sizeof(buf), "%.100s[%" PRId64 "]", container, key.as.i));

@@ -19,7 +19,11 @@
 struct lang_vm;
 struct vs_arena;
 struct lang_string;
+struct eng_name;
 struct eng_tensor;
+
+#define LANG_MOST_NUMBERS                                                                          \
+    (1 << 20) /* a larger one is the key of a dict: its name is made each time */
 
 /*
  * The items of the container of this name. word NULL: those with numbers (number_count of them have been needed so far), else the one
@@ -29,7 +33,7 @@ struct lang_item_name {
     const char *container;
     const struct lang_string *word;
     const char *by_word;
-    const char **by_number;
+    struct eng_name *by_number;
     uint32_t number_count;
     uint32_t number_cap;
 };
@@ -61,7 +65,12 @@ struct lang_tensor_places {
  */
 const char *lang_item_name(struct lang_vm *vm, const char *container, struct lang_value key);
 /* "feats[0]" to "feats[count - 1]"; the array is valid until the next call. count > 0. */
-const char *const *lang_item_numbers(struct lang_vm *vm, const char *container, uint32_t count);
+struct eng_name *lang_item_numbers(struct lang_vm *vm, const char *container, uint32_t count);
+/* Is an item with this key called by its number, as one of those? */
+static inline bool lang_is_numbered(struct lang_value key)
+{
+    return lang_is_int(key) && key.as.i >= 0 && key.as.i < LANG_MOST_NUMBERS;
+}
 
 /* `place` is copied, its `next` is not looked at. Remove takes out the latest equal one, and does nothing where there is none. */
 void lang_places_add(struct lang_tensor_places *places, struct eng_tensor *t,
