@@ -10,7 +10,10 @@
 
 #include "base/mem.h"
 
-#define FIRST_SLOTS 4096
+/* What there mostly is of a tensor that is alive: things that have a number, half of the slots, and words. Only wrong guesses cost anything. */
+#define FIRST_SLOTS 1024
+#define SLOTS_A_STORAGE 24
+#define WORDS_A_STORAGE 112
 
 /* ---- words and numbers ---- */
 
@@ -20,40 +23,41 @@ void eng_moment_put_more(struct eng_moment *m, uint64_t word)
     m->words.of[m->words.count++] = word;
 }
 
-static size_t slot_of(const struct eng_moment *m, const void *thing)
+/* Where the number of `thing` stands or would stand. */
+static inline uint32_t *slot_of(const struct eng_moment *m, const void *thing)
 {
     size_t mask = m->slot_count - 1;
     size_t at = (size_t)(((uint64_t)(uintptr_t)thing * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & mask;
 
-    while (m->slots[at].thing && m->slots[at].thing != thing)
+    while (m->slots[at] && m->numbered[m->slots[at] - 1] != thing)
         at = (at + 1) & mask;
-    return at;
+    return &m->slots[at];
 }
 
-static void slots_grow(struct eng_moment *m)
+static void slots_make(struct eng_moment *m, size_t count)
 {
-    struct moment_slot *old = m->slots;
-    size_t count = m->slot_count;
-
-    m->slot_count = count ? count * 2 : FIRST_SLOTS;
-    m->slots = vs_calloc(m->slot_count, sizeof(*m->slots));
-    for (size_t i = 0; i < count; i++)
-        if (old[i].thing)
-            m->slots[slot_of(m, old[i].thing)] = old[i];
-    vs_free(old);
+    vs_free(m->slots);
+    m->slot_count = count;
+    m->slots = vs_calloc(count, sizeof(*m->slots));
+    m->numbered = vs_realloc(m->numbered, count / 2, sizeof(*m->numbered));
+    for (uint32_t i = 0; i < m->numbers; i++)
+        *slot_of(m, m->numbered[i]) = i + 1;
 }
 
 uint32_t eng_moment_number(struct eng_moment *m, const void *thing, bool *is_new)
 {
-    size_t at;
+    uint32_t *slot = slot_of(m, thing);
 
-    if ((size_t)m->numbers * 2 >= m->slot_count)
-        slots_grow(m);
-    at = slot_of(m, thing);
-    *is_new = !m->slots[at].thing;
-    if (*is_new)
-        m->slots[at] = (struct moment_slot){thing, ++m->numbers};
-    return m->slots[at].number;
+    *is_new = !*slot;
+    if (*slot)
+        return *slot;
+    if ((size_t)m->numbers * 2 == m->slot_count) {
+        slots_make(m, m->slot_count * 2);
+        slot = slot_of(m, thing);
+    }
+    m->numbered[m->numbers] = thing;
+    *slot = ++m->numbers;
+    return *slot;
 }
 
 static void thing_add(struct eng_moment *m, struct moment_thing thing)
@@ -184,9 +188,15 @@ static bool context_put(struct eng_moment *m, const struct eng *e)
 struct eng_moment *eng_moment_new(struct eng *e, const struct eng_told *told)
 {
     struct eng_moment *m = vs_calloc(1, sizeof(*m));
+    size_t slots;
 
     m->e = e;
     m->told = told;
+    for (slots = FIRST_SLOTS; slots < e->live_storages * SLOTS_A_STORAGE;)
+        slots *= 2;
+    slots_make(m, slots);
+    m->words.of = vs_reserve(m->words.of, e->live_storages * WORDS_A_STORAGE, &m->words.cap,
+                             sizeof(*m->words.of));
     if (!context_put(m, e)) {
         eng_moment_free(m);
         return NULL;
@@ -205,6 +215,7 @@ void eng_moment_free(struct eng_moment *m)
         return;
     vs_free(m->words.of);
     vs_free(m->slots);
+    vs_free(m->numbered);
     vs_free(m->things);
     for (int i = 0; i < THING_KIND_COUNT; i++)
         vs_free(m->names[i].now);
@@ -225,9 +236,10 @@ bool eng_moment_close(struct eng_moment *m)
         else
             node_put(m, thing.as.node);
     }
-    vs_free(m->slots); /* of no more use, and what they point to will die */
+    vs_free(m->slots); /* of no more use, and what has a number will die */
+    vs_free(m->numbered);
     m->slots = NULL;
-    m->slot_count = 0;
+    m->numbered = NULL;
     return !m->is_odd;
 }
 

@@ -11,11 +11,6 @@
 #include "engine/engine_internal.h"
 #include "engine/moment.h"
 
-struct moment_slot {
-    const void *thing;
-    uint32_t number;
-};
-
 enum moment_kind { THING_TENSOR, THING_STORAGE, THING_NODE, THING_KIND_COUNT };
 
 /* id: of the tensor, the block, the node, in the trace; 0: it has none. block: of a storage */
@@ -38,7 +33,8 @@ struct moment_names {
 
 /*
  * words, things    what it is like; see moment.h
- * slots            numbers of things by their addresses, until it is closed
+ * numbered         things by their numbers, and slots: these numbers by the things' addresses (0 is free; a power of two, at most half full);
+ *                  until it is closed
  * events           told before it; *_ids: given away before it
  * is_odd           something of it cannot be compared
  * names, blocks    of the earlier of two moments while what is between them is told again: by kind, of its things; blocks by their numbers
@@ -47,8 +43,9 @@ struct eng_moment {
     struct eng_words words; /* first: see eng_moment_put */
     struct eng *e;
     const struct eng_told *told;
-    struct moment_slot *slots;
+    uint32_t *slots;
     size_t slot_count;
+    const void **numbered;
     uint32_t numbers;
     struct moment_thing *things;
     size_t thing_count;

@@ -19,21 +19,28 @@ static uint64_t given(const struct eng_moment *m, enum moment_kind kind)
                                    : m->node_ids;
 }
 
-/* How a number of one kind is changed: what was given away since `before` is `by` more, what is older is found in a table. */
+/*
+ * How a number of one kind is changed: what was given away since `before` is `by` more, what is older is found in a table. [0] leaves a number as
+ * it is: `before` is 0, and so is `by`.
+ */
 struct naming {
     uint64_t before;
     uint64_t by;
     const uint64_t *now;
 };
+#define NAMING_COUNT (THING_KIND_COUNT + 1)
 
 static void naming_init(struct naming naming[], const struct eng_moment *from,
                         const struct eng_moment *to)
 {
+    static const uint64_t NOTHING = 0;
+
+    naming[0] = (struct naming){.now = &NOTHING};
     for (int kind = 0; kind < THING_KIND_COUNT; kind++) {
         uint64_t before = given(from, (enum moment_kind)kind);
 
-        naming[kind] = (struct naming){before, given(to, (enum moment_kind)kind) - before,
-                                       from->names[kind].now};
+        naming[kind + 1] = (struct naming){before, given(to, (enum moment_kind)kind) - before,
+                                           from->names[kind].now};
     }
 }
 
@@ -61,9 +68,13 @@ static void names_fill(struct eng_moment *from, const struct eng_moment *to)
 
 /* ---- is it possible ---- */
 
-/* Which numbers an event has: the kinds of thing that a, b, c and e are numbers of, + 1. */
+/*
+ * Which numbers an event has: the kinds of thing that a, b, c and e are numbers of, + 1. acts: more than its numbers has to be seen to when it is
+ * told again.
+ */
 struct numbers {
     bool is_known;
+    bool acts;
     uint8_t a, b, c, e;
 };
 
@@ -73,26 +84,34 @@ struct numbers {
 
 /* Kinds that are not here cannot be told again. Segments are: the allocator will see to its own. */
 static const struct numbers NUMBERS[VS_EVENT_KIND_COUNT] = {
-    [VS_EV_ALLOC] = {true, B, 0, 0, T},         [VS_EV_FREE] = {true, B, 0, 0, 0},
-    [VS_EV_CATEGORY] = {true, B, 0, 0, 0},      [VS_EV_SAVE] = {true, B, T, N, 0},
-    [VS_EV_UNSAVE] = {true, B, T, N, 0},        [VS_EV_HOLD] = {true, B, T, 0, 0},
-    [VS_EV_DROP] = {true, B, T, 0, 0},          [VS_EV_USE] = {true, B, T, 0, 0},
-    [VS_EV_CAST] = {true, B, B, 0, 0},          [VS_EV_OP_BEGIN] = {true, 0, N, 0, 0},
-    [VS_EV_OP_END] = {true, 0, N, 0, 0},        [VS_EV_SEGMENT_ALLOC] = {true, 0, 0, 0, 0},
-    [VS_EV_SEGMENT_MAP] = {true, 0, 0, 0, 0},   [VS_EV_RECOMPUTE_BEGIN] = {true, 0, 0, 0, 0},
-    [VS_EV_RECOMPUTE_END] = {true, 0, 0, 0, 0}, [VS_EV_PHASE] = {true, 0, 0, 0, 0},
-    [VS_EV_STEP] = {true, 0, 0, 0, 0},
+    [VS_EV_ALLOC] = {true, true, B, 0, 0, T},
+    [VS_EV_FREE] = {true, true, B, 0, 0, 0},
+    [VS_EV_CATEGORY] = {true, false, B, 0, 0, 0},
+    [VS_EV_SAVE] = {true, false, B, T, N, 0},
+    [VS_EV_UNSAVE] = {true, false, B, T, N, 0},
+    [VS_EV_HOLD] = {true, false, B, T, 0, 0},
+    [VS_EV_DROP] = {true, false, B, T, 0, 0},
+    [VS_EV_USE] = {true, false, B, T, 0, 0},
+    [VS_EV_CAST] = {true, false, B, B, 0, 0},
+    [VS_EV_OP_BEGIN] = {true, false, 0, N, 0, 0},
+    [VS_EV_OP_END] = {true, false, 0, N, 0, 0},
+    [VS_EV_SEGMENT_ALLOC] = {true, true, 0, 0, 0, 0},
+    [VS_EV_SEGMENT_MAP] = {true, true, 0, 0, 0, 0},
+    [VS_EV_RECOMPUTE_BEGIN] = {true, false, 0, 0, 0, 0},
+    [VS_EV_RECOMPUTE_END] = {true, false, 0, 0, 0, 0},
+    [VS_EV_PHASE] = {true, false, 0, 0, 0, 0},
+    [VS_EV_STEP] = {true, true, 0, 0, 0, 0},
 };
 
-static bool is_named(const struct naming naming[], uint8_t kind, uint64_t id)
+static inline bool is_named(const struct naming *naming, uint64_t id)
 {
-    return !kind || !id || name_now(&naming[kind - 1], id);
+    return id > naming->before || !id || naming->now[id];
 }
 
 bool eng_repeat_possible(const struct eng_moment *from, const struct eng_moment *to)
 {
     struct eng_moment names = *from; /* for its names alone */
-    struct naming naming[THING_KIND_COUNT];
+    struct naming naming[NAMING_COUNT];
     uint64_t count;
     const struct vs_event *events = to->told->events(to->told->user, &count);
     bool is_possible = true;
@@ -104,9 +123,9 @@ bool eng_repeat_possible(const struct eng_moment *from, const struct eng_moment 
         const struct vs_event *ev = &events[i];
         const struct numbers *n = &NUMBERS[ev->kind];
 
-        is_possible = n->is_known && is_named(naming, n->a, ev->a) &&
-                      is_named(naming, n->b, ev->b) && is_named(naming, n->c, ev->c) &&
-                      is_named(naming, n->e, ev->e);
+        is_possible = n->is_known && is_named(&naming[n->a], ev->a) &&
+                      is_named(&naming[n->b], ev->b) && (!n->c || is_named(&naming[n->c], ev->c)) &&
+                      (!n->e || is_named(&naming[n->e], ev->e));
     }
     for (int kind = 0; kind < THING_KIND_COUNT; kind++)
         vs_free(names.names[kind].now);
@@ -144,10 +163,10 @@ static void tensors_announce(struct eng *e, const struct eng_told *told,
     while (e->next_tensor_id < id) {
         uint64_t count;
         struct vs_tensor_desc desc =
-            told->tensors(told->user, &count)[e->next_tensor_id - naming[THING_TENSOR].by];
+            told->tensors(told->user, &count)[e->next_tensor_id - naming[T].by];
 
         desc.id = ++e->next_tensor_id;
-        desc.block = name_now(&naming[THING_STORAGE], desc.block);
+        desc.block = name_now(&naming[B], desc.block);
         e->observer->tensor(e->observer->user, &desc);
     }
 }
@@ -163,28 +182,30 @@ static void block_get(struct eng_moment *from, struct vs_event *ev)
     ev->d = eng_block_address(*block);
 }
 
-/* The event by the numbers of now, what it does to the allocator done. Returns the block that goes when it has been told; NULL: none. */
-static struct eng_block *event_renew(struct eng_moment *from, const struct naming naming[],
-                                     const struct numbers *n, struct vs_event *ev)
+/* An event that does something, its numbers renewed: it is done, and told. */
+static void event_act(struct eng_moment *from, const struct eng_told *told,
+                      const struct naming naming[], int64_t step, struct vs_event *ev)
 {
+    struct eng *e = from->e;
     struct eng_block *gone = NULL;
 
-    if (n->a)
-        ev->a = name_now(&naming[n->a - 1], ev->a);
-    if (n->b)
-        ev->b = name_now(&naming[n->b - 1], ev->b);
-    if (n->c)
-        ev->c = name_now(&naming[n->c - 1], ev->c);
-    if (n->e)
-        ev->e = (uint32_t)name_now(&naming[n->e - 1], ev->e);
-    if (ev->kind == VS_EV_ALLOC)
+    e->place_id = ev->place; /* of segments that the allocator gets */
+    e->place_dirty = false;
+    if (ev->kind == VS_EV_ALLOC) {
         block_get(from, ev);
-    if (ev->kind == VS_EV_FREE) {
+        ev->e = (uint32_t)name_now(&naming[T], ev->e);
+        tensors_announce(e, told, naming, ev->e);
+    } else if (ev->kind == VS_EV_FREE) {
         gone = *block_at(from, ev->a);
         ev->c = eng_block_bytes(gone);
         ev->d = eng_block_address(gone);
+    } else if (ev->kind == VS_EV_STEP) {
+        ev->a = (uint64_t)(step + 1);
     }
-    return gone;
+    if (ev->kind != VS_EV_SEGMENT_ALLOC && ev->kind != VS_EV_SEGMENT_MAP)
+        e->observer->emit(e->observer->user, ev);
+    if (gone)
+        eng_alloc_put(e->alloc, gone);
 }
 
 void eng_repeat_events(struct eng_moment *from, struct eng_moment *to, int64_t step, uint64_t first,
@@ -192,30 +213,25 @@ void eng_repeat_events(struct eng_moment *from, struct eng_moment *to, int64_t s
 {
     const struct eng_observer *observer = from->e->observer;
     const struct eng_told *told = to->told;
-    struct eng *e = from->e;
-    struct naming naming[THING_KIND_COUNT];
+    struct naming naming[NAMING_COUNT];
 
     naming_init(naming, from, to);
     for (uint64_t i = from->events + first; i < from->events + last; i++) {
         uint64_t count;
         struct vs_event ev = told->events(told->user, &count)[i];
         const struct numbers *n = &NUMBERS[ev.kind];
-        struct eng_block *gone;
 
-        if (ev.kind == VS_EV_SEGMENT_ALLOC || ev.kind == VS_EV_SEGMENT_MAP)
+        ev.a = name_now(&naming[n->a], ev.a);
+        ev.b = name_now(&naming[n->b], ev.b);
+        if (n->acts) {
+            event_act(from, told, naming, step, &ev);
             continue;
-        e->place_id = ev.place;
-        e->place_dirty = false;
-        gone = event_renew(from, naming, n, &ev);
-        if (ev.kind == VS_EV_STEP)
-            ev.a = (uint64_t)(step + 1);
-        if (n->b == T && ev.b > e->next_tensor_id)
-            tensors_announce(e, told, naming, ev.b);
-        if (n->e == T && ev.e > e->next_tensor_id)
-            tensors_announce(e, told, naming, ev.e);
+        }
+        if (n->c)
+            ev.c = name_now(&naming[n->c], ev.c);
+        if (n->b == T && ev.b > from->e->next_tensor_id)
+            tensors_announce(from->e, told, naming, ev.b);
         observer->emit(observer->user, &ev);
-        if (gone)
-            eng_alloc_put(e->alloc, gone);
     }
 }
 
@@ -223,11 +239,11 @@ void eng_repeat_events(struct eng_moment *from, struct eng_moment *to, int64_t s
 static void things_go_on(struct eng_moment *from, struct eng_moment *to)
 {
     uint64_t *next = vs_alloc((to->thing_count + 1) * sizeof(*next));
-    struct naming naming[THING_KIND_COUNT];
+    struct naming naming[NAMING_COUNT];
 
     naming_init(naming, from, to);
     for (size_t i = 0; i < to->thing_count; i++)
-        next[i] = name_now(&naming[to->things[i].kind], to->things[i].id);
+        next[i] = name_now(&naming[to->things[i].kind + 1], to->things[i].id);
     for (size_t i = 0; i < from->thing_count; i++)
         from->names[from->things[i].kind].now[from->things[i].id] = 0;
     for (size_t i = 0; i < from->thing_count; i++) {
@@ -243,7 +259,7 @@ void eng_repeat_end(struct eng_moment *from, struct eng_moment *to)
     struct eng_counters *c = &e->counters;
     uint64_t steps[] = {to->events - from->events, to->tensor_ids - from->tensor_ids,
                         to->block_ids - from->block_ids, to->node_ids - from->node_ids};
-    struct naming naming[THING_KIND_COUNT];
+    struct naming naming[NAMING_COUNT];
 
     naming_init(naming, from, to);
     tensors_announce(e, to->told, naming, to->tensor_ids + steps[1]);

@@ -19,6 +19,7 @@
 
 /*
  * things      objects that were met; those from `done` on are still to be described
+ * step        the word "step"
  * counting    addresses of the dicts of the optimizer's state, one a tensor, in order
  * is_stack    what is met just now is held by a frame
  * is_odd      there is something that cannot be compared
@@ -27,6 +28,7 @@ struct moment {
     struct lang_vm *vm;
     struct eng_moment *m;
     const struct lang_moment_ask *ask;
+    const struct lang_string *step;
     struct lang_obj **things;
     size_t thing_count;
     size_t thing_cap;
@@ -198,7 +200,6 @@ static void counting_fill(struct moment *s)
 
 static void put_dict(struct moment *s, const struct lang_dict *dict)
 {
-    const struct lang_string *step = lang_intern_text(s->vm, "step");
     const struct lang_entry *e;
     uint32_t at = 0;
 
@@ -206,7 +207,7 @@ static void put_dict(struct moment *s, const struct lang_dict *dict)
     put_holdings(s, dict->held_by);
     while ((e = lang_dict_next(dict, &at)) != NULL) {
         put_value(s, e->key);
-        if (e->key.kind == LANG_STR && e->key.as.str == step && e->value.kind == LANG_FLOAT &&
+        if (e->key.kind == LANG_STR && e->key.as.str == s->step && e->value.kind == LANG_FLOAT &&
             is_counting(s, dict))
             put(s, LANG_FLOAT);
         else
@@ -408,7 +409,7 @@ static void put_machine(struct moment *s)
 struct eng_moment *lang_moment_new(struct lang_vm *vm, const struct eng_told *told,
                                    const struct lang_moment_ask *ask)
 {
-    struct moment s = {.vm = vm, .ask = ask};
+    struct moment s = {.vm = vm, .ask = ask, .step = lang_intern_text(vm, "step")};
 
     if (!machine_is_idle(vm))
         return NULL;
