@@ -127,6 +127,24 @@ static bool eval_logic(struct lang_vm *vm, struct lang_frame *f, const struct la
     return true;
 }
 
+/* `x is None` and `x is not None`. */
+static bool is_none_test(const struct lang_expr *e)
+{
+    return e->u.compare.count == 1 && e->u.compare.steps[0].operand->kind == LANG_EXPR_NONE &&
+           (e->u.compare.steps[0].op == LANG_OP_IS || e->u.compare.steps[0].op == LANG_OP_IS_NOT);
+}
+
+static bool eval_none_test(struct lang_vm *vm, struct lang_frame *f, const struct lang_expr *e,
+                           bool *out)
+{
+    if (!lang_eval(vm, f, e->u.compare.first))
+        return false;
+    lang_at(vm, f, e);
+    *out = (vm->sp[-1].kind == LANG_NONE) == (e->u.compare.steps[0].op == LANG_OP_IS);
+    lang_drop(vm, lang_pop(vm));
+    return true;
+}
+
 bool lang_eval_test(struct lang_vm *vm, struct lang_frame *f, const struct lang_expr *e, bool *out)
 {
     switch (e->kind) {
@@ -150,6 +168,10 @@ bool lang_eval_test(struct lang_vm *vm, struct lang_frame *f, const struct lang_
             return false;
         *out = !*out;
         return true;
+    case LANG_EXPR_COMPARE:
+        if (is_none_test(e))
+            return eval_none_test(vm, f, e, out);
+        break;
     default:
         break;
     }

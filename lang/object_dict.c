@@ -147,6 +147,11 @@ static bool find_key(struct lang_vm *vm, const struct lang_dict *d, struct lang_
     bool hit;
 
     *out = NULL;
+    if (key.kind == LANG_STR && key.as.str->head.flags & LANG_STR_INTERNED) {
+        *hash = lang_str_hash(key.as.str); /* nothing that is no string equals one */
+        *out = find_name(d, key.as.str);
+        return true;
+    }
     if (!lang_hash(vm, key, hash))
         return false;
     if (d->index == NULL) {

@@ -11,6 +11,7 @@
 #include "engine/alloc.h"
 #include "engine/autograd.h"
 #include "lang/bind.h"
+#include "lang/buckets.h"
 #include "lang/builtins.h"
 #include "lang/interp.h"
 #include "lang/tensor_methods.h"
@@ -495,6 +496,7 @@ void lang_torch_register(struct lang_vm *vm)
         {"torch", "_set_category", f_set_category, NULL},
         {"torch", "_set_name", f_set_name, NULL},
         {"torch", "_has_data", f_has_data, NULL},
+        {"torch", "_deal", lang_native_deal, NULL},
         {"torch", "_warn", f_warn, NULL},
         {"torch.autograd", "backward", f_backward, NULL},
         {"torch.autograd", "grad", f_grad, NULL},

@@ -27,14 +27,12 @@ def _buckets(lists):
     # entry of a bucket holds the places in the original lists. The bucket that appears last comes first: PyTorch's
     # C++ walks a hash table that does so (2.15, measured with up to four dtypes on CUDA).
     buckets = {}
-    filled = [j for j in range(len(lists)) if len(lists[j]) > 0]
-    for i in range(len(lists[0])):
+    i = 0
+    while i < len(lists[0]):
         key = (lists[0][i].device, lists[0][i].dtype)
         if key not in buckets:
             buckets[key] = [[] for each in lists] + [[]]
-        for j in filled:
-            buckets[key][j].append(lists[j][i])
-        buckets[key][len(lists)].append(i)
+        i = torch._deal(lists, i, buckets[key])
     return list(reversed(list(buckets.values())))
 
 
@@ -236,6 +234,7 @@ class Adam(Optimizer):
             exp_avg_sqs = []
             max_exp_avg_sqs = []
             state_steps = []
+            amsgrad = group["amsgrad"]
             for p in group["params"]:
                 if p.grad is not None:
                     params_with_grad.append(p)
@@ -245,14 +244,15 @@ class Adam(Optimizer):
                         state["step"] = 0.0
                         state["exp_avg"] = _zeros_for(p)
                         state["exp_avg_sq"] = _zeros_for(p)
-                        if group["amsgrad"]:
+                        if amsgrad:
                             state["max_exp_avg_sq"] = _zeros_for(p)
-                    state["step"] = state["step"] + 1
+                    step = state["step"] + 1
+                    state["step"] = step
                     exp_avgs.append(state["exp_avg"])
                     exp_avg_sqs.append(state["exp_avg_sq"])
-                    if group["amsgrad"]:
+                    if amsgrad:
                         max_exp_avg_sqs.append(state["max_exp_avg_sq"])
-                    state_steps.append(state["step"])
+                    state_steps.append(step)
             update = _multi_tensor_adam if _wants_foreach(group["foreach"], params_with_grad) else _single_tensor_adam
             update(params_with_grad, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, group)
         return loss
