@@ -46,7 +46,9 @@ struct rewind {
     struct lowest *lowest;
     size_t lowest_count;
     size_t lowest_cap;
-    struct vs_arena *arena; /* spans and lives */
+    struct live *last_freed;      /* in `lives`; NULL: none */
+    const struct span *last_span; /* likewise: where the last address was looked for */
+    struct vs_arena *arena;       /* spans and lives */
     struct vs_error *err;
     size_t at; /* event being undone */
     const struct eng_record_event *event;
@@ -88,13 +90,43 @@ static struct eng_set_node *exact(const struct eng_set *set, uint64_t address)
     return node && address_of(node) == address ? node : NULL;
 }
 
+static bool is_in(const struct span *span, uint64_t address)
+{
+    return address - address_of(&span->node) < span->bytes;
+}
+
 /* The span that `address` lies in, or NULL. */
 static struct span *span_at(const struct rewind *rw, uint64_t address)
 {
     const struct eng_set_key key = key_of(address);
     struct eng_set_node *node = eng_set_floor(&rw->spans, &key);
 
-    return node && address - address_of(node) < span_of(node)->bytes ? span_of(node) : NULL;
+    return node && is_in(span_of(node), address) ? span_of(node) : NULL;
+}
+
+/* Is there one? Blocks that follow each other in time are mostly neighbours. */
+static bool is_in_span(struct rewind *rw, uint64_t address)
+{
+    if (!rw->last_span || !is_in(rw->last_span, address))
+        rw->last_span = span_at(rw, address);
+    return rw->last_span;
+}
+
+static void remove_span(struct rewind *rw, struct span *span)
+{
+    rw->last_span = NULL;
+    eng_set_remove(&rw->spans, &span->node);
+}
+
+/* The block in use at `address`, or NULL. What becomes free mostly becomes it as soon as that is asked for. */
+static struct live *live_at(const struct rewind *rw, uint64_t address)
+{
+    struct eng_set_node *node;
+
+    if (rw->last_freed && address_of(&rw->last_freed->node) == address)
+        return rw->last_freed;
+    node = exact(&rw->lives, address);
+    return node ? live_of(node) : NULL;
 }
 
 /* Does [address, address + bytes) touch a span? */
@@ -152,44 +184,49 @@ static void note_lowest(struct rewind *rw, uint64_t address, const struct span *
 
 /*
  * An allocation takes the front of a free block. So where it starts at most 1 MiB behind a block whose size is not known, that
- * block reached up to here.
+ * block reached up to here. before: the block in use before `address`, or NULL.
  */
-static void settle_size_before(struct rewind *rw, uint64_t address)
+static void settle_size_before(struct rewind *rw, struct eng_set_node *before, uint64_t address)
 {
-    const struct eng_set_key key = key_of(address);
-    struct eng_set_node *node = eng_set_floor(&rw->lives, &key);
-    const struct span *span = span_at(rw, address);
+    const struct span *span;
     uint64_t rest;
 
-    if (!node || !span || live_of(node)->bytes || span->is_small || span->is_expandable ||
-        address_of(node) < address_of(&span->node))
+    if (!before || live_of(before)->bytes)
         return;
-    rest = address - address_of(node) -
-           eng_alloc_round_bytes(rw->conf, live_of(node)->requested_bytes);
+    span = span_at(rw, address);
+    if (!span || span->is_small || span->is_expandable ||
+        address_of(before) < address_of(&span->node))
+        return;
+    rest = address - address_of(before) -
+           eng_alloc_round_bytes(rw->conf, live_of(before)->requested_bytes);
     if (rest <= ENG_SMALL_BYTES)
-        live_of(node)->bytes = address - address_of(node);
+        live_of(before)->bytes = address - address_of(before);
 }
 
 static enum vs_status undo_alloc(struct rewind *rw)
 {
-    struct eng_set_node *node = exact(&rw->lives, rw->event->address);
+    struct live *live = live_at(rw, rw->event->address);
+    struct eng_set_node *before;
 
-    if (!node || live_of(node)->is_pending)
+    if (!live || live->is_pending)
         return fail_event(rw, "no allocated block is there");
-    if (live_of(node)->requested_bytes != rw->event->bytes)
+    if (live->requested_bytes != rw->event->bytes)
         return fail_event(rw, "the block there was asked for with another size");
-    eng_set_remove(&rw->lives, node);
-    settle_size_before(rw, rw->event->address);
+    before = eng_set_prev(&live->node);
+    if (rw->last_freed == live)
+        rw->last_freed = NULL;
+    eng_set_remove(&rw->lives, &live->node);
+    settle_size_before(rw, before, rw->event->address);
     return VS_OK;
 }
 
 static enum vs_status undo_free_requested(struct rewind *rw)
 {
-    struct eng_set_node *node = exact(&rw->lives, rw->event->address);
+    struct live *live = live_at(rw, rw->event->address);
 
-    if (!node || !live_of(node)->is_pending)
+    if (!live || !live->is_pending)
         return fail_event(rw, "no block waits there to become free");
-    live_of(node)->is_pending = false;
+    live->is_pending = false;
     return VS_OK;
 }
 
@@ -198,14 +235,14 @@ static enum vs_status undo_free_completed(struct rewind *rw)
     const uint64_t address = rw->event->address;
     struct live *live;
 
-    if (!span_at(rw, address))
+    if (!is_in_span(rw, address))
         return fail_event(rw, "it lies in no segment");
-    if (exact(&rw->lives, address))
-        return fail_event(rw, "the block is in use afterwards");
     live = vs_arena_calloc(rw->arena, 1, sizeof(*live));
+    if (eng_set_put(&rw->lives, &live->node, key_of(address)))
+        return fail_event(rw, "the block is in use afterwards");
     live->requested_bytes = rw->event->bytes;
     live->is_pending = true;
-    eng_set_insert(&rw->lives, &live->node, key_of(address));
+    rw->last_freed = live;
     return VS_OK;
 }
 
@@ -217,7 +254,7 @@ static enum vs_status undo_segment_alloc(struct rewind *rw)
         return fail_event(rw, "there is no such segment afterwards");
     if (is_used(rw, rw->event->address, rw->event->bytes))
         return fail_event(rw, "a block in it was there before");
-    eng_set_remove(&rw->spans, node);
+    remove_span(rw, span_of(node));
     return VS_OK;
 }
 
@@ -250,7 +287,7 @@ static enum vs_status undo_map(struct rewind *rw)
     note_lowest(rw, address, span);
     span->bytes = address - address_of(&span->node);
     if (span->bytes == 0)
-        eng_set_remove(&rw->spans, &span->node);
+        remove_span(rw, span);
     if (end < span_end) {
         rest.bytes = span_end - end;
         add_span(rw, end, &rest);
@@ -304,7 +341,7 @@ static void join_ranges(struct rewind *rw)
             a->is_small == b->is_small && a->pool.graph == b->pool.graph &&
             a->pool.user == b->pool.user && address_of(node) + a->bytes == address_of(next)) {
             a->bytes += b->bytes;
-            eng_set_remove(&rw->spans, next);
+            remove_span(rw, b);
         } else {
             node = next;
         }

@@ -64,26 +64,36 @@ static void rotate_up(struct eng_set *set, struct eng_set_node *node)
     parent->parent = node;
 }
 
-void eng_set_insert(struct eng_set *set, struct eng_set_node *node, struct eng_set_key key)
+struct eng_set_node *eng_set_put(struct eng_set *set, struct eng_set_node *node,
+                                 struct eng_set_key key)
 {
     struct eng_set_node **link = &set->root;
     struct eng_set_node *parent = NULL;
 
-    node->key = key;
-    node->priority = key_priority(&key);
-    node->left = node->right = NULL;
     while (*link) {
         int order = key_compare(&key, &(*link)->key);
 
-        VS_ASSERT(order != 0);
+        if (order == 0)
+            return *link;
         parent = *link;
         link = order < 0 ? &parent->left : &parent->right;
     }
+    node->key = key;
+    node->priority = key_priority(&key);
+    node->left = node->right = NULL;
     *link = node;
     node->parent = parent;
     while (node->parent && node->priority > node->parent->priority)
         rotate_up(set, node);
     set->count++;
+    return NULL;
+}
+
+void eng_set_insert(struct eng_set *set, struct eng_set_node *node, struct eng_set_key key)
+{
+    const struct eng_set_node *other = eng_set_put(set, node, key);
+
+    VS_ASSERT(!other);
 }
 
 void eng_set_remove(struct eng_set *set, struct eng_set_node *node)

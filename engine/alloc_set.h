@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/attr.h"
+
 /* Compared word by word, the first one first. */
 struct eng_set_key {
     uint64_t word[3];
@@ -35,6 +37,9 @@ struct eng_set {
     size_t count;
 };
 
+/* Puts `node`, which must not be in any set, in under `key`: NULL. Where an element has that key already, that one, and nothing changed. */
+VS_MUST_USE struct eng_set_node *eng_set_put(struct eng_set *set, struct eng_set_node *node,
+                                             struct eng_set_key key);
 /* Puts `node` in under `key`, which must not be in the set; the node must not be in any set. */
 void eng_set_insert(struct eng_set *set, struct eng_set_node *node, struct eng_set_key key);
 /* Takes `node`, which must be in this set, out. */
