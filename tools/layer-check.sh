@@ -67,6 +67,7 @@ own cli base/ engine/ lang/ store/ tracer/ import/ replay/ export/ tui/
 own tools store/
 foreign 'sqlite3\.h' 'store/*'
 foreign 'zlib\.h' 'store/*' export/gzip.c
+foreign 'libdeflate\.h' store/file_bytes.c
 foreign '(n?curses|term)[a-z_]*\.h' tui/surface_curses.c tui/pen.c tui/term.c
 foreign 'pthread\.h' 'tracer/*' 'engine/device/cpu/*'
 foreign 'stdatomic\.h' 'tracer/ring*' 'tracer/gate*' 'engine/device/cpu/*'

@@ -16,6 +16,15 @@ header() { # header FILE…: all can be included
         echo "#include <$file>"
     done | "${CC:-gcc}" -E -include stdarg.h -include stddef.h -include stdint.h -include setjmp.h -
 }
+# want PACKAGE COMMAND…: likewise, but the program is built without it as well
+wanted=
+want() {
+    package=$1
+    shift
+    if ! "$@" >/dev/null 2>&1; then
+        wanted="$wanted $package"
+    fi
+}
 library() { pkg-config --exists "$1"; }
 
 need gcc command -v gcc
@@ -36,9 +45,13 @@ need clang command -v clang
 need clang-format-14 command -v clang-format-14
 need sqlite3 command -v sqlite3
 
+# packed snapshots are read faster with it
+want libdeflate-dev library libdeflate
+
 if [ -z "$missing" ]; then
     exit 0
 fi
+missing="$missing$wanted"
 if ! command -v apt-get >/dev/null 2>&1; then
     echo "set-up: this machine has no apt-get; install what these Debian packages hold, then run make again:$missing" >&2
     exit 1
