@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "store/pickle_machine.h"
+#include "store/pickle_shape.h"
 
 #define BUDGET_TIMES 4
 #define BUDGET_CONSTANT (UINT64_C(64) << 20)
@@ -490,6 +491,7 @@ enum vs_status sto_pickle_read_once(const char *bytes, size_t len, bool is_plain
     p->bytes_len = len;
     p->arena = vs_arena_new();
     p->nested_next = vs_calloc(1, sizeof(*p->nested_next));
+    p->shapes = vs_calloc(1, sizeof(*p->shapes));
     p->used = len;
     p->budget = (uint64_t)len * BUDGET_TIMES + BUDGET_CONSTANT;
     m->p = p;

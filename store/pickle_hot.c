@@ -7,6 +7,7 @@
  */
 #include "store/pickle_list.h"
 #include "store/pickle_machine.h"
+#include "store/pickle_shape.h"
 
 /* More than any opcode here has, but for a text's bytes. */
 #define ROOM 16
@@ -93,6 +94,21 @@ static inline bool list_take(const struct sto_machine *m, struct hot *hot)
     return bytes;
 }
 
+/* A whole dict, if it is like one before. How many bytes; 0: nothing was done. */
+static inline unsigned dict_take(struct sto_machine *m, struct hot *hot, struct sto_value *out)
+{
+    struct sto_pickle *p = m->p;
+    const size_t count = (size_t)(hot->memo_end - p->memo);
+    unsigned bytes;
+
+    if (hot->has_gaps)
+        return 0;
+    p->memo_count = p->memo_put = count;
+    bytes = (unsigned)sto_shape_take(m, hot->b, out);
+    hot->memo_end = p->memo + p->memo_count;
+    return bytes;
+}
+
 /* One opcode; false: pickle.c must do it. */
 static inline bool one(struct sto_machine *m, struct hot *hot)
 {
@@ -113,6 +129,10 @@ static inline bool one(struct sto_machine *m, struct hot *hot)
         return true;
     case OP_EMPTY_DICT:
     case OP_EMPTY_LIST:
+        bytes = *hot->b == OP_EMPTY_DICT ? dict_take(m, hot, &v) : 0;
+        if (bytes)
+            break;
+        bytes = 1;
         if (!sto_pickle_box(p, *hot->b == OP_EMPTY_DICT ? TAG_DICT : TAG_LIST, &v))
             return false;
         break;

@@ -95,6 +95,7 @@ struct sto_slots {
  * memo  by number; what nothing was put under is a value that no opcode makes. Packed dicts refer to it. memo_put: how many were
  *       put, which is the number that MEMOIZE takes
  */
+struct sto_shapes;
 struct sto_pickle {
     const char *bytes;
     size_t bytes_len;
@@ -121,6 +122,7 @@ struct sto_pickle {
     struct sto_key *keys;
     size_t key_count, key_cap;
     struct sto_slots key_slots;
+    struct sto_shapes *shapes;
     struct sto_key_seen key_seen[KEYS_SEEN]; /* by where the text is: most are the same again */
     struct sto_value top;
     uint64_t used;

@@ -33,4 +33,9 @@ VS_MUST_USE bool sto_packed_check(struct sto_pickle *p, const struct sto_slot *p
 VS_MUST_USE bool sto_packed_next(const struct sto_pickle *p, uint64_t *at, struct sto_value *key,
                                  struct sto_value *value);
 
+/* What is kept of the value that more than one opcode made, from byte `at` on; NULL: nothing. */
+const struct sto_nested *sto_nested_at(const struct sto_pickle *p, uint64_t at);
+/* Behind all others. False: the budget does not allow it. */
+VS_MUST_USE bool sto_nested_add(struct sto_pickle *p, struct sto_nested nested);
+
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "store/pickle_packed.h"
+#include "store/pickle_shape.h"
 
 /* ---- the budget ---- */
 
@@ -434,6 +435,9 @@ uint64_t sto_value_row(const struct sto_pickle *p, struct sto_value v,
     uint64_t found = 0;
     struct sto_value name, value;
 
+    if (at && sto_shape_row(p, at, columns->of_key, out, &found))
+        return found;
+    found = 0;
     while (at && sto_packed_next(p, &at, &name, &value)) {
         uint8_t column = columns->of_key[sto_key_number(p, name)];
 
@@ -500,6 +504,7 @@ void sto_pickle_free(struct sto_pickle *p)
     vs_free(p->dicts);
     vs_free(p->nested);
     vs_free(p->nested_next);
+    vs_free(p->shapes);
     vs_free(p->lists);
     vs_free(p->list_slots.at);
     vs_free(p->bigs);
