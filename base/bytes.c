@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* From here on a tenth is more than a tensor: two digits. */
+#define GIB_UNIT 3
 static const char *const UNITS[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
 #define UNIT_COUNT (sizeof(UNITS) / sizeof(UNITS[0]))
 
@@ -50,7 +52,7 @@ const char *vs_bytes_text(uint64_t n, char *buf)
     if (!unit)
         snprintf(buf, VS_BYTES_TEXT_MAX, "%" PRIu64 " B", n);
     else
-        snprintf(buf, VS_BYTES_TEXT_MAX, "%.1f %s", value, UNITS[unit]);
+        snprintf(buf, VS_BYTES_TEXT_MAX, "%.*f %s", unit < GIB_UNIT ? 1 : 2, value, UNITS[unit]);
     return buf;
 }
 

@@ -305,6 +305,8 @@ void rpl_block_text(const struct rpl_trace *trace, const struct rpl_why *why, st
         vs_text_addf(out, "workspace of %s", *op ? op : "a library");
     else if (*op)
         vs_text_addf(out, "made by %s", op);
+    else if (why->block.category == VS_CAT_OTHER && !place->line && rpl_trace_is_imported(trace))
+        vs_text_add(out, "no stack recorded");
     else
         vs_text_add(out, vs_category_name((enum vs_category)why->block.category));
     if (*module)

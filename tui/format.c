@@ -25,7 +25,12 @@ static const char *shorten(uint64_t n, unsigned base, const char *units, const c
         value /= base;
         at++;
     }
-    snprintf(buf, TUI_SHORT_MAX - 1, value < 99.95 ? "%.1f%c" : "%.0f%c", value, *at);
+    /* a tenth of a gigabyte is more than a tensor */
+    snprintf(buf, TUI_SHORT_MAX - 1, "%.*f%c",
+             value < 9.995 && base == 1024 && at - units >= 2 ? 2
+             : value < 99.95                                  ? 1
+                                                              : 0,
+             value, *at);
     return buf;
 }
 

@@ -14,7 +14,7 @@
 
 #define TUI_SHORT_W 6
 #define TUI_SHORT_MAX 16
-/* "512B", "8.1K", "61.3M", "1023G": binary units. Returns buf, of TUI_SHORT_MAX bytes. */
+/* "512B", "8.1K", "61.3M", "1.39G", "1023G": binary units. Returns buf, of TUI_SHORT_MAX bytes. */
 const char *tui_short_bytes(uint64_t n, char *buf);
 /* The same with a sign; "0" for none. */
 const char *tui_short_delta(int64_t n, char *buf);

@@ -40,7 +40,9 @@ static void add_maker(const struct tui_run *run, const struct rpl_block *block,
     const char *func = rpl_trace_string(run->trace, place->func);
     const char *name = strrchr(func, ':');
 
-    if (!rpl_trace_is_imported(run->trace) || !*func)
+    if (rpl_trace_is_imported(run->trace) && !*func && block->category == VS_CAT_OTHER)
+        vs_text_add(out, "no stack recorded");
+    else if (!rpl_trace_is_imported(run->trace) || !*func)
         vs_text_add(out, vs_category_text((enum vs_category)block->category));
     else if (name)
         vs_text_addf(out, "%s  %.*s", name + 1, (int)(name - func), func);
@@ -67,7 +69,8 @@ void tui_block_short(const struct tui_run *run, const struct rpl_block *block,
 bool tui_block_is_done(const struct tui_run *run, const struct rpl_block *block,
                        const struct rpl_life *life, uint64_t at)
 {
-    if (rpl_block_is_permanent(block) || !life->id || life->last_use_seq > at)
+    if (rpl_block_is_permanent(block) || !life->id || life->last_use_seq > at ||
+        rpl_trace_is_imported(run->trace))
         return false;
     return life->free_seq || life->alloc_seq < run->last_step;
 }

@@ -25,7 +25,8 @@ void tui_block_short(const struct tui_run *run, const struct rpl_block *block,
 struct rpl_life tui_block_life(const struct tui_run *run, uint64_t id);
 /*
  * Nothing reads it after event `at`, and it is not of those that the next step reads: parameters, buffers, the optimizer's state. What was
- * made in the last step and is not given back in this trace might be read after its end: that is not known, so it is not said.
+ * made in the last step and is not given back in this trace might be read after its end: that is not known, so it is not said. Nor is it of
+ * an imported trace, which has no reads.
  */
 bool tui_block_is_done(const struct tui_run *run, const struct rpl_block *block,
                        const struct rpl_life *life, uint64_t at);

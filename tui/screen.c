@@ -14,13 +14,16 @@
 #include "tui/change.h"
 #include "tui/surface_text.h"
 
+/* In a header of fewer cells the name is all there is room for. */
+#define NAME_ALONE_W 24
+
 /* What the last row offers behind the hints of the view, most useful first: it ends where the row does. */
 static const struct tui_hint HINTS[] = {
-    {"s/S", "op"},    {"gp", "peak"},          {"gw", "what-if"},    {"]/[", "layer"},
-    {"i/I", "event"}, {"tab", "pane"},         {"/", "find"},        {":", "cmd"},
-    {"q", "quit"},    {"gk", "what fills it"}, {"gW", "what helps"}, {")/(", "phase"},
-    {"}/{", "step"},  {"c/C", "run"},          {"b", "break"},       {"%", "alloc<>free"},
-    {"m", "mark"},    {"+/-", "zoom"},         {"Y", "copy"},
+    {"gp", "peak"},          {"gw", "what-if"},    {"]/[", "layer"},     {"i/I", "event"},
+    {"tab", "pane"},         {"/", "find"},        {":", "cmd"},         {"q", "quit"},
+    {"gk", "what fills it"}, {"gW", "what helps"}, {")/(", "phase"},     {"}/{", "step"},
+    {"c/C", "run"},          {"b", "break"},       {"%", "alloc<>free"}, {"m", "mark"},
+    {"+/-", "zoom"},         {"Y", "copy"},        {NULL, NULL},
 };
 
 /* ---- words ---- */
@@ -195,10 +198,11 @@ static void draw_header(const struct tui_app *app, struct tui_canvas *c)
     struct rpl_here here = rpl_cursor_here(run->cursor);
     int from = tabs_from(app) - 2;
     struct vs_text text = {NULL, 0, 0};
+    int name_w;
+    int least;
 
     tui_fill(c, (struct tui_rect){0, 0, app->w, 2}, tui_style(TUI_BAR));
     draw_tabs(app, c);
-    vs_text_addf(&text, "%s", app->name);
     if (app->at && here.step >= 0)
         vs_text_addf(&text, "  step %" PRId64 " %s", here.step, vs_phase_name(here.phase));
     else if (app->at)
@@ -211,7 +215,15 @@ static void draw_header(const struct tui_app *app, struct tui_canvas *c)
                      rpl_trace_device_count(app->base.trace));
     if (rpl_trace_meta(app->base.trace, "partial"))
         vs_text_add(&text, "  imported in part");
-    tui_text_cut(c, 1, 0, from - 1, tui_style(TUI_BAR_STRONG), vs_text_get(&text));
+    /* the name gives way to the moment, down to a third of the room; its end says which device */
+    least = from <= NAME_ALONE_W ? from - 1 : (from - 1) / 3;
+    name_w = from - 1 - tui_text_width(vs_text_get(&text));
+    name_w = name_w < least ? least : name_w;
+    if (name_w > tui_text_width(app->name))
+        name_w = tui_text_width(app->name);
+    tui_text_tail(c, 1, 0, name_w, tui_style(TUI_BAR_STRONG), app->name);
+    tui_text_cut(c, 1 + name_w, 0, from - 1 - name_w, tui_style(TUI_BAR_STRONG),
+                 vs_text_get(&text));
     vs_text_release(&text);
     draw_figures(app, c);
 }
@@ -302,9 +314,17 @@ static int draw_hint(struct tui_canvas *c, int x, const struct tui_hint *hint)
     return x + w;
 }
 
+static int draw_hints(struct tui_canvas *c, int x, const struct tui_hint *hints)
+{
+    for (; hints && hints->keys; hints++)
+        x = draw_hint(c, x, hints);
+    return x;
+}
+
 static void draw_keys(const struct tui_app *app, struct tui_canvas *c)
 {
     static const struct tui_hint HELP = {"?", "help"};
+    static const struct tui_hint OP = {"s/S", "op"}; /* a trace without a net has none */
     int x = 1;
 
     tui_fill(c, (struct tui_rect){0, 0, c->at.w, 1}, tui_style(TUI_BAR));
@@ -313,10 +333,12 @@ static void draw_keys(const struct tui_app *app, struct tui_canvas *c)
         return;
     }
     x = draw_hint(c, x, &HELP);
-    for (const struct tui_hint *hint = tui_app_focused(app)->hints; hint && hint->keys; hint++)
-        x = draw_hint(c, x, hint);
-    for (size_t i = 0; i < sizeof(HINTS) / sizeof(HINTS[0]); i++)
-        x = draw_hint(c, x, &HINTS[i]);
+    x = draw_hints(c, x, tui_app_focused(app)->hints);
+    if (rpl_trace_source_text(app->base.trace)) {
+        x = draw_hints(c, x, tui_app_focused(app)->net_hints);
+        x = draw_hint(c, x, &OP);
+    }
+    draw_hints(c, x, HINTS);
 }
 
 bool tui_screen_cursor(const struct tui_app *app, int *x, int *y)

@@ -31,6 +31,7 @@ struct tui_hint {
  * scope, go    its bit in keys.def, and the action that opens it
  * help         what its keys do that a row of keys.def cannot say; NULL: nothing
  * hints        the keys that mean something of their own here, most useful first, ended by {NULL, NULL}; NULL: none
+ * net_hints    likewise, only where the trace has a net that can be run again
  * beside       name of the view that stands below it where two fit
  * state_size   zeroed memory of its own, one a session. Where is_list is set it begins with a struct tui_list
  * list_y       rows of a list begin in this row of the canvas
@@ -51,6 +52,7 @@ struct tui_view {
     enum tui_action go;
     const char *help;
     const struct tui_hint *hints;
+    const struct tui_hint *net_hints;
     const char *beside;
     size_t state_size;
     bool is_list;

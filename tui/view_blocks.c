@@ -189,20 +189,21 @@ struct columns {
     int end_w;
 };
 
-static struct columns columns_of(int w)
+static struct columns columns_of(const struct tui_run *run, int w)
 {
     struct columns columns = {.name_w = w - 10};
 
     columns.line_w = w >= LINE_MIN_W ? 6 : 0;
     columns.end_w = w >= END_MIN_W ? 9 : 0;
-    columns.shape_w = w >= SHAPE_MIN_W ? (w >= 100 ? 28 : 22) : 0;
+    if (w >= SHAPE_MIN_W && !rpl_trace_is_imported(run->trace)) /* a snapshot has no shapes */
+        columns.shape_w = w >= 100 ? 28 : 22;
     columns.name_w -= columns.line_w + columns.end_w + columns.shape_w;
     return columns;
 }
 
-static void draw_head(const struct blocks *s, struct tui_canvas *c)
+static void draw_head(const struct blocks *s, const struct tui_run *run, struct tui_canvas *c)
 {
-    struct columns columns = columns_of(c->at.w);
+    struct columns columns = columns_of(run, c->at.w);
     struct tui_style style = tui_style_marked(TUI_DIM, TUI_UNDERLINE);
     int x = 10;
 
@@ -232,7 +233,7 @@ static void draw_row(const struct tui_app *app, const struct row *row, struct tu
 {
     const struct tui_run *run = tui_app_run(app);
     struct rpl_life life = tui_block_life(run, row->block.id);
-    struct columns columns = columns_of(c->at.w);
+    struct columns columns = columns_of(run, c->at.w);
     struct vs_text text = {NULL, 0, 0};
     char buf[VS_BYTES_TEXT_MAX];
     int x = 10;
@@ -246,7 +247,11 @@ static void draw_row(const struct tui_app *app, const struct row *row, struct tu
         tui_block_short(run, &row->block, &life, &text);
     else
         tui_block_name(run, &row->block, &life, &text);
-    tui_text_cut(c, x, y, columns.name_w - 1, tui_style(TUI_PLAIN), vs_text_get(&text));
+    if (rpl_trace_place(run->trace, row->block.alloc_place)
+            ->op) /* a module's path is told by its end */
+        tui_text_tail(c, x, y, columns.name_w - 1, tui_style(TUI_PLAIN), vs_text_get(&text));
+    else
+        tui_text_cut(c, x, y, columns.name_w - 1, tui_style(TUI_PLAIN), vs_text_get(&text));
     x += columns.name_w;
     vs_text_clear(&text);
     rpl_shape_text(run->trace, row->block.tensor, &text);
@@ -271,7 +276,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
                  s->all_count ? "none passes the filters; g\\ forgets them" : "nothing is alive");
         return;
     }
-    draw_head(s, c);
+    draw_head(s, tui_app_run(app), c);
     for (int y = 1; y < c->at.h; y++) {
         size_t i = s->list.top + (size_t)y - 1;
 
@@ -287,7 +292,7 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
     const struct blocks *s = state;
     char buf[VS_BYTES_TEXT_MAX];
 
-    vs_text_addf(out, "%zu alive, %s, by %s", s->all_count, vs_bytes_text(s->all_bytes, buf),
+    vs_text_addf(out, "%zu, %s, by %s", s->all_count, vs_bytes_text(s->all_bytes, buf),
                  ORDERS[s->order]);
     if (s->count != s->all_count)
         vs_text_addf(out, "; shown %zu, %s", s->count, vs_bytes_text(s->bytes, buf));

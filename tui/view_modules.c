@@ -306,7 +306,14 @@ static void release(void *state)
 }
 
 static const struct tui_hint HINTS[] = {
-    {"space", "fold"}, {"K", "checkpoint"}, {"X", "in-place"}, {"A", "freeze"}, {NULL, NULL},
+    {"space", "fold"},
+    {NULL, NULL},
+};
+static const struct tui_hint NET_HINTS[] = {
+    {"K", "checkpoint"},
+    {"X", "in-place"},
+    {"A", "freeze"},
+    {NULL, NULL},
 };
 
 const struct tui_view tui_view_modules = {
@@ -318,6 +325,7 @@ const struct tui_view tui_view_modules = {
     .help = "Space folds. K, X and A ask what if this module alone were checkpointed, in-place, "
             "frozen. \\ shows those with these words.",
     .hints = HINTS,
+    .net_hints = NET_HINTS,
     .beside = "timeline",
     .state_size = sizeof(struct modules),
     .is_list = true,

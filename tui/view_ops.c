@@ -171,7 +171,10 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
     const struct ops *s = state;
 
     if (!s->list.count) {
-        tui_text(c, 1, 0, tui_style(TUI_DIM), "this trace has no ops");
+        tui_text(c, 1, 0, tui_style(TUI_DIM),
+                 rpl_trace_is_imported(tui_app_run(app)->trace)
+                     ? "a snapshot has no ops, only what they allocate: i is the next of that"
+                     : "this trace has no ops");
         return;
     }
     draw_head(s, c);

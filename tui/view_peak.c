@@ -86,10 +86,11 @@ static void add_moment(struct pass *pass)
         tui_page_add(pass->page, TUI_STRONG, "Peak: ")->seq = pass->at;
     tui_page_more(pass->page, 0, TUI_STRONG, "%s allocated", vs_bytes_text(live->allocated, buf));
     tui_page_more(pass->page, 0, TUI_DIM, " (%s bytes)", vs_bytes_exact_text(live->allocated, buf));
-    tui_page_add(pass->page, TUI_PLAIN, "at event %" PRIu64 ", step %" PRId64 ", %s%s%s%s%s",
-                 pass->at, here.step, vs_phase_name(here.phase), *here.op ? ", in " : "", here.op,
-                 *here.module ? " of " : "", here.module)
-        ->seq = pass->at;
+    tui_page_add(pass->page, TUI_PLAIN, "at event %" PRIu64 ", ", pass->at)->seq = pass->at;
+    if (here.step >= 0)
+        tui_page_more(pass->page, 0, TUI_PLAIN, "step %" PRId64 ", ", here.step);
+    tui_page_more(pass->page, 0, TUI_PLAIN, "%s%s%s%s%s", vs_phase_name(here.phase),
+                  *here.op ? ", in " : "", here.op, *here.module ? " of " : "", here.module);
     if (here.is_recompute)
         tui_page_more(pass->page, 0, TUI_DIM, ", in a checkpoint's re-run");
     if (here.line) {
@@ -264,7 +265,7 @@ static void page_make(struct peak *s, struct tui_app *app)
         add_categories(&pass);
         st = add_largest(&pass, &err);
     }
-    if (!st && !pass.oom)
+    if (!st && !pass.oom && !rpl_trace_is_imported(run->trace)) /* which has no reads */
         st = add_kept(&pass, &err);
     if (st)
         tui_page_wrap(&s->page, s->w, 0, TUI_BAD, err.text);

@@ -319,22 +319,46 @@ static void draw_marks(const struct timeline *t, const struct tui_app *app, stru
     }
 }
 
+/* "saved 888M", or "888M" where there is no room for names. */
+static void add_legend(const struct rpl_live *live, int category, bool names, struct vs_text *out)
+{
+    char buf[TUI_SHORT_MAX];
+
+    vs_text_addf(out, "%s%s%s", names ? vs_category_name((enum vs_category)category) : "",
+                 names ? " " : "", tui_short_bytes(live->by_category[category], buf));
+}
+
+/* All categories by name take so many cells. */
+static int legend_width(const struct rpl_live *live)
+{
+    int w = 1;
+
+    for (int category = 0; category < VS_CATEGORY_COUNT; category++) {
+        struct vs_text text = {NULL, 0, 0};
+
+        if (!live->by_category[category])
+            continue;
+        add_legend(live, category, true, &text);
+        w += tui_text_width(vs_text_get(&text)) + 4;
+        vs_text_release(&text);
+    }
+    return w - 2;
+}
+
 static void draw_legend(const struct tui_app *app, struct tui_canvas *c, int y)
 {
     const struct rpl_live *live = rpl_cursor_live(tui_app_run(app)->cursor);
-    int names = c->at.w >= 84 ? 16 : 0;
+    bool names = legend_width(live) <= c->at.w;
     int x = 1;
 
     for (int i = 0; i < VS_CATEGORY_COUNT; i++) {
         int category = tui_chart_order(i);
         enum tui_role role = tui_category_role(category);
         struct vs_text text = {NULL, 0, 0};
-        char buf[TUI_SHORT_MAX];
 
         if (!live->by_category[category])
             continue;
-        vs_text_addf(&text, "%s%s%s", names ? vs_category_name((enum vs_category)category) : "",
-                     names ? " " : "", tui_short_bytes(live->by_category[category], buf));
+        add_legend(live, category, names, &text);
         if (x + 2 + tui_text_width(vs_text_get(&text)) <= c->at.w) {
             tui_put(c, x, y, (unsigned char)tui_category_letter(category),
                     tui_style_marked(role, TUI_REVERSE));

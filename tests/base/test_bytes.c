@@ -44,9 +44,11 @@ static void texts_change_unit_where_people_expect_it(void **state)
     assert_string_equal(vs_bytes_text(1024, buf), "1.0 KiB");
     assert_string_equal(vs_bytes_text(8519680, buf), "8.1 MiB");
     assert_string_equal(vs_bytes_text(1024 * 1024 - 1, buf), "1.0 MiB");
-    assert_string_equal(vs_bytes_text(UINT64_MAX, buf), "16.0 EiB");
+    assert_string_equal(vs_bytes_text(UINT64_MAX, buf), "16.00 EiB");
+    assert_string_equal(vs_bytes_text(UINT64_C(1493887488), buf), "1.39 GiB");
+    assert_string_equal(vs_bytes_text((UINT64_C(1) << 30) - 1, buf), "1.00 GiB");
     assert_string_equal(vs_bytes_delta_text(-1536, buf), "-1.5 KiB");
-    assert_string_equal(vs_bytes_delta_text(INT64_MIN, buf), "-8.0 EiB");
+    assert_string_equal(vs_bytes_delta_text(INT64_MIN, buf), "-8.00 EiB");
     assert_string_equal(vs_bytes_exact_text(1229753640, buf), "1,229,753,640");
     assert_string_equal(vs_bytes_exact_text(12, buf), "12");
 }

@@ -145,6 +145,8 @@ static void figures_never_take_more_cells_than_they_have(void **state)
     assert_string_equal(tui_short_bytes(1024, buf), "1.0K");
     assert_string_equal(tui_short_bytes(17825792, buf), "17.0M");
     assert_string_equal(tui_short_bytes(1048575, buf), "1.0M");
+    assert_string_equal(tui_short_bytes(UINT64_C(1493887488), buf), "1.39G");
+    assert_string_equal(tui_short_bytes(UINT64_C(10732765184), buf), "10.0G");
     assert_string_equal(tui_short_delta(-1536, buf), "-1.5K");
     assert_string_equal(tui_short_delta(0, buf), "0");
     assert_string_equal(tui_short_count(20340, buf), "20.3k");
