@@ -56,20 +56,34 @@ static int cleanup(void **state)
 /* Nothing is left of the test before. */
 static int begin(void **state)
 {
-    char path[600];
     char command[256];
 
     (void)state;
     unsetenv("FAKE_CUPTI_FAIL");
     unsetenv("FAKE_CUDA_BYTES");
+    unsetenv("ASAN_OPTIONS");
     snprintf(command, sizeof(command), "rm -rf '%s'/*", program_folder());
     assert_int_equal(system(command), 0);
-    snprintf(path, sizeof(path), "%s/vramscope_inject.so", build);
-    if (access(path, F_OK) == 0 && access(programs, X_OK) == 0)
-        return 0;
-    print_message("skipped: without CUPTI's headers there is no injection library\n");
-    skip();
     return 0;
+}
+
+/* Without CUPTI's headers there is no injection library. First in every test: a set-up cannot skip one. */
+static void needs_library(void)
+{
+    char path[600];
+
+    snprintf(path, sizeof(path), "%s/vramscope_inject.so", build);
+    if (access(path, F_OK) != 0 || access(programs, X_OK) != 0)
+        skip();
+}
+
+/*
+ * Where the tests run under the address sanitizer: a forked child leaves what its parent had where it is, which the sanitizer takes for a
+ * leak, and python3 was not linked with it. Until the next test begins.
+ */
+static void be_lenient(void)
+{
+    setenv("ASAN_OPTIONS", "detect_leaks=0:verify_asan_link_order=0", 1);
 }
 
 /* It ended with `status`, says `err`, and leaves `traces` and nothing else. */
@@ -102,6 +116,7 @@ static void the_drivers_calls_are_the_trace_of_a_program(void **state)
     struct program p;
 
     (void)state;
+    needs_library();
     check_program("basic", 7, "asked the driver for, 8 events, peak 5.9 KiB", 1);
     p = program_run("report", program_path("trace.db"), NULL);
     assert_non_null(strstr(p.out, "trace.db: programs on cuda, 8 events"));
@@ -121,6 +136,7 @@ static void the_drivers_calls_are_the_trace_of_a_program(void **state)
 static void how_a_program_ends_is_told(void **state)
 {
     (void)state;
+    needs_library();
     check_program("never", 9, "never called CUDA; there is no trace", 0);
     check_program("leaves", 5, "up to its sudden end", 1);
     assert_int_equal(
@@ -140,10 +156,12 @@ static void how_a_program_ends_is_told(void **state)
 static void every_process_and_device_has_a_trace(void **state)
 {
     char command[1200];
-    struct program p = program_run("record", "--json", "-o", program_path("trace.db"), "--",
-                                   programs, "basic", NULL);
+    struct program p;
 
     (void)state;
+    needs_library();
+    p = program_run("record", "--json", "-o", program_path("trace.db"), "--", programs, "basic",
+                    NULL);
     assert_int_equal(json_int(p.out, "$.traces[0].peak.allocated"), 6000);
     json_expect(p.out, "$.traces[0].complete", "bool");
     program_release(&p);
@@ -155,6 +173,7 @@ static void every_process_and_device_has_a_trace(void **state)
     check_run(command, 7, "trace.db: what pid", 2);
     assert_int_equal(program_count("trace.[0-9]*.db"), 1);
     begin(NULL);
+    be_lenient();
     check_program("forks", 0, "trace.db: what pid", 2);
     assert_int_equal(program_count("trace.[0-9]*.db"), 1);
     /* what has the name stays, and what it is replaced by is the program's */
@@ -187,6 +206,8 @@ static void pytorchs_history_stands_beside_the_drivers_calls(void **state)
     struct program p;
 
     (void)state;
+    needs_library();
+    be_lenient();
     if (system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null") != 0)
         skip();
     check_python(CUDA "torch.cuda.init()\ncuda(5000)\n", "trace.driver.db: what pid", 2);
@@ -214,6 +235,8 @@ static void pytorchs_history_stands_beside_the_drivers_calls(void **state)
 static void the_program_itself_has_the_first_name(void **state)
 {
     (void)state;
+    needs_library();
+    be_lenient();
     if (system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null") != 0)
         skip();
     check_python(CUDA "if os.fork() == 0:\n    cuda(1000)\n    sys.exit(0)\n"

@@ -99,9 +99,10 @@ static const char *base_name(const char *path)
 static bool module_is_own(const char *module)
 {
     static const char *const OTHERS[] = {
-        "libcu",     "libnv",    "libnccl",   "libtorch", "libc10",    "libstdc++",  "libc.so",
-        "libpython", "python",   "ld-linux",  "libm.so",  "libgomp",   "libpthread", "_C.",
-        "libffi",    "_ctypes.", "libshm.so", "libgcc",   "libtriton", "libc-",
+        "libcu",      "libnv",     "libnccl", "libtorch", "libc10",    "libstdc++",
+        "libc.so",    "libpython", "python",  "ld-linux", "libm.so",   "libgomp",
+        "libpthread", "_C.",       "libffi",  "_ctypes.", "libshm.so", "libgcc",
+        "libtriton",  "libc-",     "libasan", "libtsan",
     };
 
     for (size_t i = 0; i < sizeof(OTHERS) / sizeof(OTHERS[0]); i++)
