@@ -265,7 +265,7 @@ gpu-tests: $(GPU_TESTS) $(GPU_CHECK) $(if $(NVCC),$(B)/tests/gpu/plain) ## build
 # What the device asks of CUDA's libraries, over a table of the test's own: needs their headers, not them.
 CUDA_TEST := $(B)/tests/engine/device/cuda/test_api
 CUDA_TEST_OBJ := $(patsubst %.c,$(B)/cuda/%.o,$(wildcard tests/engine/device/cuda/*.c) $(filter-out %/cuda_api.c %/cuda_plugin.c,$(CUDA_C)))
-$(CUDA_TEST): $(CUDA_TEST_OBJ) $(CUDA_SRC:%.cu=$(B)/twin/%.o) $(TEST_LIBS)
+$(CUDA_TEST): $(CUDA_TEST_OBJ) $(CUDA_SRC:%.cu=$(B)/twin/%.o) $(B)/pic/tests/engine/device/twin/twin_turn.o $(TEST_LIBS)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(TEST_LIBS) -lcmocka $(LDLIBS)

@@ -207,6 +207,31 @@ struct eng_rng_key {
     uint64_t offset;
 };
 
+/*
+ * One elementwise call for each of several tensors that have nothing to do with one another: a GPU does them in one launch. x, a and b are
+ * the operands in their order, as many as the kind has; p is p0. Computed in the dtype of out. In place allowed.
+ */
+enum { ENG_MANY_MOST = 48 }; /* items of a call */
+struct eng_many_item {
+    struct eng_view x;
+    struct eng_view a;
+    struct eng_view b;
+    struct eng_view out;
+    double p;
+};
+enum eng_many_kind {
+    ENG_MANY_UNARY,
+    ENG_MANY_BINARY,
+    ENG_MANY_TERNARY,
+    ENG_MANY_UNSCALE /* x the gradient, a inv_scale, b found_inf; out is not looked at */
+};
+struct eng_many {
+    enum eng_many_kind kind;
+    int op; /* eng_unary, eng_binary or eng_ternary */
+    int count;
+    const struct eng_many_item *items;
+};
+
 struct eng_kernels {
     const char *name; /* "cpu" */
 
@@ -390,6 +415,8 @@ struct eng_kernels {
     /* g *= inv_scale (one f32 element); *found_inf (one f32 element) = 1 where g holds an inf or NaN, else untouched. */
     void (*unscale)(const struct eng_view *g, const struct eng_view *inv_scale,
                     const struct eng_view *found_inf);
+    /* Lists of elementwise calls, of ENG_MANY_MOST items at most. */
+    void (*many)(const struct eng_many *m);
 };
 
 /* The tables. `cpu` is always there. */

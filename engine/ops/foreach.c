@@ -13,7 +13,14 @@
 
 /* What a row does to one element. */
 struct foreach_row {
-    enum { UNARY, BINARY, TERNARY, COPY, ZERO, NORM } shape;
+    enum {
+        UNARY = ENG_MANY_UNARY,
+        BINARY = ENG_MANY_BINARY,
+        TERNARY = ENG_MANY_TERNARY,
+        COPY,
+        ZERO,
+        NORM
+    } shape;
     int kernel;
 };
 
@@ -78,38 +85,21 @@ static double weight_of(const struct eng_op_call *c, int arg, uint32_t i)
     return c->a[arg].kind == ENG_A_FLOATS ? c->a[arg].v.floats[i] : eng_c_float(c, arg);
 }
 
-static void compute(struct eng_op_call *c, struct foreach_row row, uint32_t i, struct eng_tensor *x,
-                    struct eng_tensor *out)
+/* Copies, fills and norms: one call each. */
+static void compute_one(struct eng_op_call *c, struct foreach_row row, uint32_t i,
+                        struct eng_tensor *x, struct eng_tensor *out)
 {
     const struct eng_kernels *k = c->e->kernels;
-    enum vs_dtype dtype = (enum vs_dtype)out->dtype;
-    struct eng_view vx = eng_v(x), vo = eng_v(out), va, vb;
-    struct eng_cell ca, cb;
+    struct eng_view vx = eng_v(x), vo = eng_v(out), va;
+    struct eng_cell ca;
     double p[4] = {0};
 
-    switch (row.shape) {
-    case UNARY:
-        k->unary((enum eng_unary)row.kernel, &vx, &vo, p);
-        break;
-    case BINARY:
-        p[0] = weight_of(c, 2, i);
-        va = operand(&c->a[1], i, out, &ca);
-        k->binary((enum eng_binary)row.kernel, dtype, &vx, &va, &vo, p);
-        break;
-    case TERNARY:
-        p[0] = weight_of(c, c->id == ENG_OP_foreach_lerp ? 2 : 3, i);
-        va = operand(&c->a[1], i, out, &ca);
-        vb = c->id == ENG_OP_foreach_lerp ? va : operand(&c->a[2], i, out, &cb);
-        k->ternary((enum eng_ternary)row.kernel, dtype, &vx, &va, &vb, &vo, p);
-        break;
-    case COPY:
+    if (row.shape == COPY) {
         va = operand(&c->a[1], i, out, &ca);
         k->copy(&va, &vo);
-        break;
-    case ZERO:
+    } else if (row.shape == ZERO) {
         k->fill(&vo, (struct eng_scalar){true, 0, 0});
-        break;
-    case NORM: {
+    } else {
         struct eng_view keep = vo;
 
         keep.ndim = vx.ndim;
@@ -119,9 +109,47 @@ static void compute(struct eng_op_call *c, struct foreach_row row, uint32_t i, s
         }
         eng_run_reduce(c->e, out->storage->on_host, ENG_R_NORM2, &vx, &keep, (1U << vx.ndim) - 1,
                        p);
-        break;
     }
+}
+
+/* Elements [first, first+count) in one call. */
+static void compute_some(struct eng_op_call *c, struct foreach_row row, uint32_t first,
+                         uint32_t count, struct eng_tensor *const *outs)
+{
+    struct eng_many_item items[ENG_MANY_MOST];
+    struct eng_cell cells[ENG_MANY_MOST][2];
+    struct eng_many many = {.kind = (enum eng_many_kind)row.shape,
+                            .op = row.kernel,
+                            .count = (int)count,
+                            .items = items};
+    bool is_lerp = c->id == ENG_OP_foreach_lerp;
+
+    for (uint32_t k = 0; k < count; k++) {
+        struct eng_many_item *t = &items[k];
+        uint32_t i = first + k;
+
+        *t = (struct eng_many_item){.x = eng_v(element(&c->a[0], i)), .out = eng_v(outs[i])};
+        if (row.shape != UNARY)
+            t->a = operand(&c->a[1], i, outs[i], &cells[k][0]);
+        if (row.shape == TERNARY)
+            t->b = is_lerp ? t->a : operand(&c->a[2], i, outs[i], &cells[k][1]);
+        if (row.shape != UNARY)
+            t->p = weight_of(c, row.shape == BINARY || is_lerp ? 2 : 3, i);
     }
+    c->e->kernels->many(&many);
+}
+
+static void compute(struct eng_op_call *c, struct foreach_row row, uint32_t count,
+                    struct eng_tensor *const *outs)
+{
+    if (row.shape > TERNARY) {
+        for (uint32_t i = 0; i < count && !c->e->failed; i++)
+            if (c->e->kernels || (row.shape == NORM && eng_runs(c->e)))
+                compute_one(c, row, i, element(&c->a[0], i), outs[i]);
+        return;
+    }
+    for (uint32_t i = 0; i < count && c->e->kernels && !c->e->failed; i += ENG_MANY_MOST)
+        compute_some(c, row, i, count - i < ENG_MANY_MOST ? count - i : ENG_MANY_MOST, outs);
 }
 
 void eng_f_foreach(struct eng_op_call *c)
@@ -149,10 +177,7 @@ void eng_f_foreach(struct eng_op_call *c)
         else
             outs[i] = eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
     }
-    for (uint32_t i = 0; i < count && !c->e->failed; i++) {
-        if (c->e->kernels || (row.shape == NORM && eng_runs(c->e)))
-            compute(c, row, i, element(&c->a[0], i), outs[i]);
-    }
+    compute(c, row, count, outs);
     eng_c_give_list(c, outs, count);
     vs_free(outs);
 }
@@ -162,15 +187,20 @@ void eng_f_amp_unscale(struct eng_op_call *c)
 {
     struct eng_tensor *found = eng_c_tensor(c, 1), *scale = eng_c_tensor(c, 2);
 
-    for (uint32_t i = 0; i < c->a[0].count && !c->e->failed; i++) {
-        struct eng_tensor *g = c->a[0].v.tensors[i];
+    uint32_t count = c->a[0].count;
 
-        if (eng_c_computes(c)) {
-            struct eng_view vg = eng_v(g), vs = eng_v(scale), vf = eng_v(found);
+    for (uint32_t i = 0; i < count && eng_c_computes(c); i += ENG_MANY_MOST) {
+        struct eng_many_item items[ENG_MANY_MOST];
+        struct eng_many many = {.kind = ENG_MANY_UNSCALE, .items = items};
 
-            vs.ndim = vf.ndim = 0;
-            c->e->kernels->unscale(&vg, &vs, &vf);
+        for (uint32_t k = i; k < count && k < i + ENG_MANY_MOST; k++) {
+            struct eng_many_item *t = &items[many.count++];
+
+            *t = (struct eng_many_item){
+                .x = eng_v(c->a[0].v.tensors[k]), .a = eng_v(scale), .b = eng_v(found)};
+            t->a.ndim = t->b.ndim = 0;
         }
+        c->e->kernels->many(&many);
     }
     eng_c_give_list(c, NULL, 0);
 }

@@ -111,6 +111,38 @@ static void small_nets_have_the_events_and_losses_of_the_cpu(void **state)
         compare(FACTS_SMALL[i], "steps=2", 1e-4);
 }
 
+/* Losses of three steps, in which every kernel had a say, with the loops of launches and teams begun elsewhere each time. */
+static void the_order_of_threads_shows_in_no_bit(void **state)
+{
+    static const char *const orders[] = {"0", "1", "77"};
+    static const char *const toggles[] = {"steps=3", "steps=3 amp=bf16"};
+
+    (void)state;
+    for (size_t i = 0; i < 2 * FACTS_SMALL_COUNT; i++) {
+        struct facts_net net = facts_net_read(FACTS_SMALL[i / 2]);
+        struct facts_run first = {0};
+
+        for (int k = 0; k < 3; k++) {
+            struct eng_device device;
+            struct facts_run run;
+
+            setenv("VRAMSCOPE_TWIN_ORDER", orders[k], 1);
+            device = device_open();
+            run = facts_run_net_on(&net, toggles[i % 2], &device);
+            device.close();
+            if (k == 0) {
+                first = run;
+                continue;
+            }
+            losses_agree(net.path, &run, &first, 0);
+            facts_run_release(&run);
+        }
+        unsetenv("VRAMSCOPE_TWIN_ORDER");
+        facts_run_release(&first);
+        facts_net_release(&net);
+    }
+}
+
 static void half_precision_and_recomputation_do_too(void **state)
 {
     static const char *const NETS[] = {"tests/nets/conv_small.py", "tests/nets/gpt_tiny.py",
@@ -297,6 +329,7 @@ static void a_plugin_that_is_not_there_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_order_of_threads_shows_in_no_bit),
         cmocka_unit_test(small_nets_have_the_events_and_losses_of_the_cpu),
         cmocka_unit_test(half_precision_and_recomputation_do_too),
         cmocka_unit_test(workspaces_of_every_op_are_repeated),

@@ -100,12 +100,42 @@ static void moved_mem_put(void *data, uint64_t bytes)
     gpu.kernels->mem_put(data, bytes);
 }
 
+/* Lists of as many items as can be moved at a time. */
+static void moved_many(const struct eng_many *m)
+{
+    for (int i = 0; i < m->count; i += GPU_MOVE_MOST / 4) {
+        struct eng_many_item items[GPU_MOVE_MOST / 4];
+        struct eng_view at[GPU_MOVE_MOST];
+        VIEW in[GPU_MOVE_MOST];
+        struct eng_many some = *m;
+        int n = m->count - i < GPU_MOVE_MOST / 4 ? m->count - i : GPU_MOVE_MOST / 4;
+
+        for (int k = 0; k < n; k++) {
+            const struct eng_many_item *t = &m->items[i + k];
+
+            in[4 * k] = &t->x;
+            in[4 * k + 1] = m->kind != ENG_MANY_UNARY ? &t->a : NULL;
+            in[4 * k + 2] = m->kind > ENG_MANY_BINARY ? &t->b : NULL;
+            in[4 * k + 3] = m->kind != ENG_MANY_UNSCALE ? &t->out : NULL;
+        }
+        gpu_move_in(&gpu, in, 4 * n, at);
+        for (int k = 0; k < n; k++)
+            items[k] = (struct eng_many_item){at[4 * k], at[4 * k + 1], at[4 * k + 2],
+                                              at[4 * k + 3], m->items[i + k].p};
+        some.items = items;
+        some.count = n;
+        gpu.kernels->many(&some);
+        gpu_move_out(&gpu);
+    }
+}
+
 static const struct eng_kernels MOVED_TABLE = {
     .name = "moved",
     .mem_get = moved_mem_get,
     .mem_put = moved_mem_put,
     .index_get = moved_index_get,
     .index_put = moved_index_put,
+    .many = moved_many,
 /* clang-format off */
 #define MOVED(name, params, views, args) .name = moved_##name,
 #define MOVED_ASK(type, name, params, views, args) .name = moved_##name,

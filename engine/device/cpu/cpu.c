@@ -7,6 +7,12 @@
  */
 #include "engine/device/cpu/cpu_internal.h"
 #include "engine/device/cpu/cpu_kernels.h"
+#include "engine/device/many.h"
+
+static void cpu_many(const struct eng_many *m)
+{
+    eng_many_run(eng_kernels_cpu(), m);
+}
 
 static const struct eng_kernels cpu_kernels = {
     .name = "cpu",
@@ -69,6 +75,7 @@ static const struct eng_kernels cpu_kernels = {
     .fill_formula = cpu_fill_formula,
     .fill_formula_int = cpu_fill_formula_int,
     .unscale = cpu_unscale,
+    .many = cpu_many,
 };
 
 const struct eng_kernels *eng_kernels_cpu(void)

@@ -26,6 +26,7 @@ void cuda_ternary(enum eng_ternary op, enum vs_dtype compute, const struct eng_v
                   const double *p);
 void cuda_unscale(const struct eng_view *g, const struct eng_view *inv_scale,
                   const struct eng_view *found_inf);
+void cuda_many(const struct eng_many *m);
 
 void cuda_reduce(enum eng_reduce op, const struct eng_view *x, const struct eng_view *out,
                  uint32_t dims, const double *p);

@@ -1,18 +1,20 @@
 /*
- * engine/device/cuda/cuda_launch.cuh - the two ways a kernel runs: one thread an element, one team of threads a line.
+ * engine/device/cuda/cuda_launch.cuh - the ways a kernel runs: one thread an element, one team of threads a line.
  *
  * For:            the kernels of this folder.
  * Must not know:  what they compute.
  * Invariant:      the same bits every time: which thread adds what depends on sizes alone, and no kernel uses atomics whose order shows.
  *
- * With VS_CUDA_TWIN the same sources are compiled by the host's compiler: a launch is then a loop, a team of TEAM threads is played one
- * after another, sums are joined in the same order. So every kernel is tested where there is no GPU.
+ * With VS_CUDA_TWIN the same sources are compiled by the host's compiler: a launch is then a loop, a team's threads are played one after
+ * another. What lies between two barriers is one call of `each`, and the twin goes through it from another place and the other way round
+ * each time (cuda_twin_turn): a thread that reads what another one writes there comes to other bits, and a barrier cannot be forgotten.
  */
 #ifndef ENG_DEVICE_CUDA_LAUNCH_CUH
 #define ENG_DEVICE_CUDA_LAUNCH_CUH
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 extern "C" {
 #include "base/dtype.h"
@@ -30,68 +32,107 @@ extern "C" {
 #define VS_BODY [=] __device__
 #endif
 
-enum { TEAM = 256 };                  /* threads of a team */
-enum { EACH_BLOCK = 256 };            /* threads of a block of an element-wise launch */
-enum { EACH_GRID = 1 << 16 };         /* blocks of one at most: a thread then has several elements */
+enum { TEAM = 256 };          /* threads of a team */
+enum { WARP = 32 };           /* threads of a small one: for lines that are short */
+enum { SHORT_LINE = 1024 };   /* elements of a line that a warp is enough for */
+enum { EACH_BLOCK = 256 };    /* threads of a block of an element-wise launch */
+enum { EACH_GRID = 1 << 16 }; /* blocks of one at most: a thread then has several elements */
+
+#ifdef VS_CUDA_TWIN
+/* Where the next loop begins and which way it goes; 0: from the start. Counts launches (cuda_twin_launch). */
+extern "C" uint64_t cuda_twin_turn(void);
+extern "C" void cuda_twin_launch(void);
+
+template <class F> static inline void cuda_twin_all(int64_t n, F f)
+{
+    uint64_t turn = cuda_twin_turn();
+    int64_t start = n > 0 ? (int64_t)((turn >> 1) % (uint64_t)n) : 0;
+
+    for (int64_t k = 0; k < n; k++) {
+        int64_t i = start + k < n ? start + k : start + k - n;
+
+        f(turn & 1 ? n - 1 - i : i);
+    }
+}
+#else
+/* The value of the thread `down` places on in the warp. */
+template <class T> __device__ static inline T cuda_lane(T v, int down)
+{
+    uint32_t words[(sizeof(T) + 3) / 4] = {0};
+
+    memcpy(words, &v, sizeof(T));
+    for (unsigned k = 0; k < sizeof(words) / 4; k++)
+        words[k] = __shfl_down_sync(0xffffffffu, words[k], (unsigned)down);
+    memcpy(&v, words, sizeof(T));
+    return v;
+}
+#endif
 
 /*
- * The threads that have a line in common. All of them call the same functions in the same order.
+ * The N threads that have a line in common. All of them call the same functions in the same order.
  *
- * each      f(i) for 0 <= i < n, and what was written is seen by all when it returns
+ * each      f(i) for 0 <= i < n in any order, and what was written is seen by all when it returns
  * sum       of f(i)
  * fold      join(…join(join(first, f(i)), …)): join is associative and `first` its neutral value;
  *           a value has at most 16 bytes
  */
-struct cuda_team {
+template <int N> struct cuda_team_of {
 #ifdef VS_CUDA_TWIN
     template <class F> void each(int64_t n, F f)
     {
-        for (int64_t i = 0; i < n; i++)
-            f(i);
+        cuda_twin_all(n, f);
     }
 
     template <class T, class F, class J> T fold(int64_t n, T first, F f, J join)
     {
-        T part[TEAM];
+        T part[N];
 
-        for (int t = 0; t < TEAM; t++) {
+        for (int t = 0; t < N; t++) {
             part[t] = first;
-            for (int64_t i = t; i < n; i += TEAM)
+            for (int64_t i = t; i < n; i += N)
                 part[t] = join(part[t], f(i));
         }
-        for (int half = TEAM / 2; half > 0; half /= 2)
+        for (int half = N / 2; half > 0; half /= 2)
             for (int t = 0; t < half; t++)
                 part[t] = join(part[t], part[t + half]);
         return part[0];
     }
 #else
-    char *room; /* TEAM values, shared */
+    char
+        *room; /* of 2*N/WARP values, shared; a fold has one half of them, the next one the other */
+    int turn;
 
     template <class F> __device__ void each(int64_t n, F f)
     {
-        for (int64_t i = threadIdx.x; i < n; i += TEAM)
+        for (int64_t i = threadIdx.x % N; i < n; i += N)
             f(i);
-        __syncthreads();
+        if (N > WARP)
+            __syncthreads();
+        else
+            __syncwarp();
     }
 
+    /* One barrier: who writes a half again has passed that of the fold in between, and so has everybody who read it. */
     template <class T, class F, class J> __device__ T fold(int64_t n, T first, F f, J join)
     {
-        T *part = (T *)room;
+        T *part = (T *)(room + turn * (N / WARP) * 16);
         T mine = first;
-        T all;
 
-        for (int64_t i = threadIdx.x; i < n; i += TEAM)
+        for (int64_t i = threadIdx.x % N; i < n; i += N)
             mine = join(mine, f(i));
-        part[threadIdx.x] = mine;
-        __syncthreads();
-        for (unsigned half = TEAM / 2; half > 0; half /= 2) {
-            if (threadIdx.x < half)
-                part[threadIdx.x] = join(part[threadIdx.x], part[threadIdx.x + half]);
+        for (int down = WARP / 2; down > 0; down /= 2)
+            mine = join(mine, cuda_lane(mine, down));
+        if (threadIdx.x % WARP == 0)
+            part[threadIdx.x % N / WARP] = mine;
+        if (N > WARP)
             __syncthreads();
-        }
-        all = part[0];
-        __syncthreads();
-        return all;
+        else
+            __syncwarp();
+        turn ^= 1;
+        mine = part[0];
+        for (int k = 1; k < N / WARP; k++)
+            mine = join(mine, part[k]);
+        return mine;
     }
 #endif
 
@@ -101,26 +142,32 @@ struct cuda_team {
     }
 };
 
+typedef cuda_team_of<TEAM> cuda_team;
+typedef cuda_team_of<WARP> cuda_warp;
+
 #ifdef VS_CUDA_TWIN
 
 template <class F> void cuda_each(int64_t n, F f)
 {
-    for (int64_t i = 0; i < n; i++)
-        f(i);
+    if (n > 0)
+        cuda_twin_launch();
+    cuda_twin_all(n, f);
 }
 
-template <class F> void cuda_lines(int64_t lines, F f)
+template <int N, class F> void cuda_teams(int64_t lines, F f)
 {
-    for (int64_t line = 0; line < lines; line++) {
-        cuda_team team;
+    if (lines > 0)
+        cuda_twin_launch();
+    cuda_twin_all(lines, [&](int64_t line) {
+        cuda_team_of<N> team;
 
         f(line, team);
-    }
+    });
 }
 
 #else
 
-template <class F> __global__ void cuda_each_kernel(int64_t n, F f)
+template <class F> __global__ void __launch_bounds__(EACH_BLOCK) cuda_each_kernel(int64_t n, F f)
 {
     int64_t step = (int64_t)gridDim.x * EACH_BLOCK;
 
@@ -128,16 +175,17 @@ template <class F> __global__ void cuda_each_kernel(int64_t n, F f)
         f(i);
 }
 
-template <class F> __global__ void cuda_lines_kernel(int64_t lines, F f)
+template <int N, class F>
+__global__ void __launch_bounds__(TEAM) cuda_teams_kernel(int64_t lines, F f)
 {
-    __shared__ __align__(16) char room[TEAM * 16];
+    __shared__ __align__(16) char room[2 * TEAM / WARP * 16];
+    cuda_team_of<N> team;
 
-    for (int64_t line = blockIdx.x; line < lines; line += gridDim.x) {
-        cuda_team team;
-
-        team.room = room;
+    team.room = room + threadIdx.x / N * (2 * N / WARP * 16);
+    team.turn = 0;
+    for (int64_t line = (int64_t)blockIdx.x * (TEAM / N) + threadIdx.x / N; line < lines;
+         line += (int64_t)gridDim.x * (TEAM / N))
         f(line, team);
-    }
 }
 
 /* f(i) for 0 <= i < n, in any order. */
@@ -151,16 +199,22 @@ template <class F> void cuda_each(int64_t n, F f)
                     (unsigned)(blocks < EACH_GRID ? blocks : EACH_GRID), EACH_BLOCK, args);
 }
 
-/* f(line, team) for 0 <= line < lines, in any order. */
-template <class F> void cuda_lines(int64_t lines, F f)
+/* f(line, team) for 0 <= line < lines, in any order, by teams of N threads. */
+template <int N, class F> void cuda_teams(int64_t lines, F f)
 {
+    int64_t blocks = (lines + TEAM / N - 1) / (TEAM / N);
     void *args[] = {&lines, &f};
 
     if (lines > 0)
-        cuda_launch((const void *)cuda_lines_kernel<F>,
-                    (unsigned)(lines < EACH_GRID ? lines : EACH_GRID), TEAM, args);
+        cuda_launch((const void *)cuda_teams_kernel<N, F>,
+                    (unsigned)(blocks < EACH_GRID ? blocks : EACH_GRID), TEAM, args);
 }
 
 #endif
+
+template <class F> void cuda_lines(int64_t lines, F f)
+{
+    cuda_teams<TEAM>(lines, f);
+}
 
 #endif

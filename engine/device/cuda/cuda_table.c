@@ -69,6 +69,7 @@ static const struct eng_kernels cuda_kernels = {
     .fill_formula = cuda_fill_formula,
     .fill_formula_int = cuda_fill_formula_int,
     .unscale = cuda_unscale,
+    .many = cuda_many,
 };
 
 const struct eng_kernels *eng_kernels_cuda(void)

@@ -26,6 +26,48 @@ struct cuda_view {
     bool is_plain; /* contiguous, row-major */
 };
 
+/* As cpu_half.h does, by the GPU's own instructions where it has them. */
+VS_GPU static inline float cuda_of_f16(uint16_t h)
+{
+#ifdef __CUDA_ARCH__
+    float f;
+
+    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h));
+    return f;
+#else
+    return cpu_f16_to_f32(h);
+#endif
+}
+
+VS_GPU static inline uint16_t cuda_to_f16(float f)
+{
+#ifdef __CUDA_ARCH__
+    uint16_t h;
+
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f));
+    return h;
+#else
+    return cpu_f32_to_f16(f);
+#endif
+}
+
+VS_GPU static inline float cuda_of_bf16(uint16_t h)
+{
+    return cpu_bf16_to_f32(h);
+}
+
+VS_GPU static inline uint16_t cuda_to_bf16(float f)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    uint16_t h;
+
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(f));
+    return h;
+#else
+    return cpu_f32_to_bf16(f);
+#endif
+}
+
 static inline int64_t cuda_numel(const struct eng_view *v)
 {
     int64_t n = 1;
@@ -60,6 +102,33 @@ VS_GPU static inline int64_t cuda_place(const cuda_view &v, int64_t index)
         index /= v.sizes[d];
     }
     return v.ndim > 0 ? at + index * v.strides[0] : at;
+}
+
+/* Division by a number that a launch knows: a multiplication where both fit 32 bits. */
+struct cuda_divisor {
+    int64_t by;
+    uint64_t magic; /* 2^64/by, rounded up; 0 where it is not used */
+};
+
+static inline cuda_divisor cuda_divisor_of(int64_t by)
+{
+    cuda_divisor d = {by, by > 1 && by <= INT32_MAX ? UINT64_MAX / (uint64_t)by + 1 : 0};
+
+    return d;
+}
+
+VS_GPU static inline int64_t cuda_divide(const cuda_divisor &d, int64_t i)
+{
+    if (d.magic && i <= INT32_MAX) {
+#ifdef __CUDA_ARCH__
+        return (int64_t)__umul64hi(d.magic, (uint64_t)i);
+#else
+        uint64_t lo = (d.magic & 0xffffffffu) * (uint64_t)i;
+
+        return (int64_t)(((d.magic >> 32) * (uint64_t)i + (lo >> 32)) >> 32);
+#endif
+    }
+    return d.by == 1 ? i : i / d.by;
 }
 
 /* As x86 converts: what does not fit is the smallest integer; so is NaN. */
@@ -102,9 +171,9 @@ template <class T> VS_GPU static inline T cuda_get(const cuda_view &v, int64_t a
     case VS_F64:
         return (T)((const double *)p)[at];
     case VS_F16:
-        return (T)cpu_f16_to_f32(((const uint16_t *)p)[at]);
+        return (T)cuda_of_f16(((const uint16_t *)p)[at]);
     case VS_BF16:
-        return (T)cpu_bf16_to_f32(((const uint16_t *)p)[at]);
+        return (T)cuda_of_bf16(((const uint16_t *)p)[at]);
     case VS_I64:
         return (T)((const int64_t *)p)[at];
     case VS_I32:
@@ -132,10 +201,10 @@ template <class T> VS_GPU static inline void cuda_put(const cuda_view &v, int64_
         ((double *)p)[at] = (double)value;
         break;
     case VS_F16:
-        ((uint16_t *)p)[at] = cpu_f32_to_f16((float)value);
+        ((uint16_t *)p)[at] = cuda_to_f16((float)value);
         break;
     case VS_BF16:
-        ((uint16_t *)p)[at] = cpu_f32_to_bf16((float)value);
+        ((uint16_t *)p)[at] = cuda_to_bf16((float)value);
         break;
     case VS_I64:
         ((int64_t *)p)[at] = cuda_whole(value);
@@ -153,6 +222,92 @@ template <class T> VS_GPU static inline void cuda_put(const cuda_view &v, int64_
         break;
     }
 }
+
+/*
+ * The same where all operands of a kernel have one dtype, known when it is compiled: no element asks for it. E is how an element
+ * lies: cuda_f32, cuda_f16, cuda_bf16, or cuda_any, which is whatever the view says.
+ */
+struct cuda_any {
+    template <class T> VS_GPU static T get(const cuda_view &v, int64_t at)
+    {
+        return cuda_get<T>(v, at);
+    }
+    template <class T> VS_GPU static void put(const cuda_view &v, int64_t at, T value)
+    {
+        cuda_put<T>(v, at, value);
+    }
+};
+
+struct cuda_f32 {
+    template <class T> VS_GPU static T get(const cuda_view &v, int64_t at)
+    {
+        return (T)((const float *)v.data)[at];
+    }
+    template <class T> VS_GPU static void put(const cuda_view &v, int64_t at, T value)
+    {
+        ((float *)v.data)[at] = (float)value;
+    }
+};
+
+struct cuda_f16 {
+    template <class T> VS_GPU static T get(const cuda_view &v, int64_t at)
+    {
+        return (T)cuda_of_f16(((const uint16_t *)v.data)[at]);
+    }
+    template <class T> VS_GPU static void put(const cuda_view &v, int64_t at, T value)
+    {
+        ((uint16_t *)v.data)[at] = cuda_to_f16((float)value);
+    }
+};
+
+struct cuda_bf16 {
+    template <class T> VS_GPU static T get(const cuda_view &v, int64_t at)
+    {
+        return (T)cuda_of_bf16(((const uint16_t *)v.data)[at]);
+    }
+    template <class T> VS_GPU static void put(const cuda_view &v, int64_t at, T value)
+    {
+        ((uint16_t *)v.data)[at] = cuda_to_bf16((float)value);
+    }
+};
+
+/* The dtype that all of them have that are there; VS_DTYPE_COUNT where they differ or one is a number. */
+static inline int cuda_common(const cuda_view *const *views, int count)
+{
+    int dtype = -1;
+
+    for (int i = 0; i < count; i++) {
+        if (views[i]->ndim < 0)
+            continue;
+        if (!views[i]->data || (dtype >= 0 && dtype != views[i]->dtype))
+            return VS_DTYPE_COUNT;
+        dtype = views[i]->dtype;
+    }
+    return dtype < 0 ? (int)VS_DTYPE_COUNT : dtype;
+}
+
+/* statement with E for a dtype that arithmetic in float is done with, and with T. f64 is read as it comes: its arithmetic is the cost. */
+#define CUDA_FOR_CELL(dtype, kind, statement)                                                      \
+    if ((kind) == CUDA_DOUBLE) {                                                                   \
+        typedef double T;                                                                          \
+        typedef cuda_any E;                                                                        \
+        statement;                                                                                 \
+    } else {                                                                                       \
+        typedef float T;                                                                           \
+        if ((dtype) == VS_F32) {                                                                   \
+            typedef cuda_f32 E;                                                                    \
+            statement;                                                                             \
+        } else if ((dtype) == VS_F16) {                                                            \
+            typedef cuda_f16 E;                                                                    \
+            statement;                                                                             \
+        } else if ((dtype) == VS_BF16) {                                                           \
+            typedef cuda_bf16 E;                                                                   \
+            statement;                                                                             \
+        } else {                                                                                   \
+            typedef cuda_any E;                                                                    \
+            statement;                                                                             \
+        }                                                                                          \
+    }
 
 template <class T> VS_GPU static inline T cuda_at(const cuda_view &v, int64_t index)
 {

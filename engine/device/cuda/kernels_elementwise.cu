@@ -1,88 +1,12 @@
 /*
- * engine/device/cuda/kernels_elementwise.cu - one thread an element: unary, binary, ternary, copies, fills, triangles, unscale.
+ * engine/device/cuda/kernels_elementwise.cu - PACK elements a thread: unary, binary, ternary, copies, fills, triangles, unscale.
  *
  * For:            the table.
- * Must not know:  the formulas (cuda_rows.cuh).
+ * Must not know:  the formulas (cuda_rows.cuh), how elements are read (cuda_lanes.cuh).
  * Invariant:      an element is read before the same thread writes it, so every call may be in place.
  */
 #include "engine/device/cuda/cuda_kernels.h"
-#include "engine/device/cuda/cuda_rows.cuh"
-#include "engine/device/cuda/cuda_views.cuh"
-
-struct params {
-    double p[4];
-    bool is_given;
-};
-
-static params params_of(const double *p, int count)
-{
-    params out = {{0, 0, 0, 0}, p != NULL};
-
-    for (int i = 0; p && i < count; i++)
-        out.p[i] = p[i];
-    return out;
-}
-
-VS_GPU static void row_unary(int op, const float *x, float *y, const double *p)
-{
-    unary_f32((enum eng_unary)op, 1, x, y, p);
-}
-VS_GPU static void row_unary(int op, const double *x, double *y, const double *p)
-{
-    unary_f64((enum eng_unary)op, 1, x, y, p);
-}
-VS_GPU static void row_unary(int op, const int64_t *x, int64_t *y, const double *p)
-{
-    unary_i64((enum eng_unary)op, 1, x, y, p);
-}
-VS_GPU static void row_binary(int op, const float *a, const float *b, float *y, const double *p)
-{
-    binary_f32((enum eng_binary)op, 1, a, b, y, p);
-}
-VS_GPU static void row_binary(int op, const double *a, const double *b, double *y, const double *p)
-{
-    binary_f64((enum eng_binary)op, 1, a, b, y, p);
-}
-VS_GPU static void row_binary(int op, const int64_t *a, const int64_t *b, int64_t *y,
-                              const double *p)
-{
-    binary_i64((enum eng_binary)op, 1, a, b, y, p);
-}
-VS_GPU static void row_ternary(int op, const float *a, const float *b, const float *c, float *y,
-                               const double *p)
-{
-    ternary_f32((enum eng_ternary)op, 1, a, b, c, y, p);
-}
-VS_GPU static void row_ternary(int op, const double *a, const double *b, const double *c, double *y,
-                               const double *p)
-{
-    ternary_f64((enum eng_ternary)op, 1, a, b, c, y, p);
-}
-VS_GPU static void row_ternary(int op, const int64_t *a, const int64_t *b, const int64_t *c,
-                               int64_t *y, const double *p)
-{
-    ternary_i64((enum eng_ternary)op, 1, a, b, c, y, p);
-}
-
-/* An operand as the op computes with it: of another dtype than f16 or bf16 arithmetic it is rounded to it first. */
-template <class T> VS_GPU static T operand(const cuda_view &v, int64_t index, int round_to)
-{
-    T x = cuda_at<T>(v, index);
-
-    if (round_to == VS_F16)
-        return (T)cpu_f16_to_f32(cpu_f32_to_f16((float)x));
-    if (round_to == VS_BF16)
-        return (T)cpu_bf16_to_f32(cpu_f32_to_bf16((float)x));
-    return x;
-}
-
-/* VS_DTYPE_COUNT where nothing is rounded. */
-static int rounding(enum vs_dtype compute, const struct eng_view *v)
-{
-    return (compute == VS_F16 || compute == VS_BF16) && v->dtype != compute && v->dtype != VS_BOOL
-               ? (int)compute
-               : (int)VS_DTYPE_COUNT;
-}
+#include "engine/device/cuda/cuda_lanes.cuh"
 
 /* How many parameters of p an op has: the caller's array need not be longer. */
 static int unary_params(enum eng_unary op)
@@ -104,20 +28,34 @@ static int ternary_params(enum eng_ternary op)
     return op == ENG_T_SMOOTH_L1_BACKWARD || op == ENG_T_HUBER_BACKWARD ? 2 : 1;
 }
 
+/* f(first, count) for all packs of `out`. */
+template <class T, class F> static void packs(const struct eng_view *out, F f)
+{
+    int64_t n = cuda_numel(out);
+
+    cuda_each((n + PACK - 1) / PACK, VS_BODY(int64_t i) {
+        int64_t left = n - i * PACK;
+
+        f(i * PACK, left < PACK ? (int)left : PACK);
+    });
+}
+
 template <class T>
 static void run_unary(int op, const struct eng_view *x, const struct eng_view *out, params par)
 {
     cuda_call call;
-    cuda_view vx = call.in(x);
-    cuda_view vo = call.out(out);
+    cuda_lanes lx = cuda_lanes_of<T>(call.in(x));
+    cuda_lanes lo = cuda_lanes_of<T>(call.out(out));
 
-    cuda_each(cuda_numel(out), VS_BODY(int64_t i) {
-        T v = cuda_at<T>(vx, i);
-        T y = (T)0;
+    packs<T>(
+        out, VS_BODY(int64_t first, int count) {
+            T v[PACK];
+            T y[PACK];
 
-        row_unary(op, &v, &y, par.is_given ? par.p : (const double *)NULL);
-        cuda_set<T>(vo, i, y);
-    });
+            cuda_load<T>(lx, first, count, v);
+            cuda_unary_row(op, v, y, par.is_given ? par.p : (const double *)NULL);
+            cuda_store<T>(lo, first, count, y);
+        });
 }
 
 template <class T>
@@ -125,20 +63,21 @@ static void run_binary(int op, enum vs_dtype compute, const struct eng_view *a,
                        const struct eng_view *b, const struct eng_view *out, params par)
 {
     cuda_call call;
-    cuda_view va = call.in(a);
-    cuda_view vb = call.in(b);
-    cuda_view vo = call.out(out);
-    int round_a = rounding(compute, a);
-    int round_b = rounding(compute, b);
+    cuda_lanes la = cuda_lanes_of<T>(call.in(a), cuda_rounding(compute, a->dtype));
+    cuda_lanes lb = cuda_lanes_of<T>(call.in(b), cuda_rounding(compute, b->dtype));
+    cuda_lanes lo = cuda_lanes_of<T>(call.out(out));
 
-    cuda_each(cuda_numel(out), VS_BODY(int64_t i) {
-        T s = operand<T>(va, i, round_a);
-        T t = operand<T>(vb, i, round_b);
-        T y = (T)0;
+    packs<T>(
+        out, VS_BODY(int64_t first, int count) {
+            T s[PACK];
+            T t[PACK];
+            T y[PACK];
 
-        row_binary(op, &s, &t, &y, par.is_given ? par.p : (const double *)NULL);
-        cuda_set<T>(vo, i, y);
-    });
+            cuda_load<T>(la, first, count, s);
+            cuda_load<T>(lb, first, count, t);
+            cuda_binary_row(op, s, t, y, par.is_given ? par.p : (const double *)NULL);
+            cuda_store<T>(lo, first, count, y);
+        });
 }
 
 template <class T>
@@ -147,23 +86,24 @@ static void run_ternary(int op, enum vs_dtype compute, const struct eng_view *a,
                         const struct eng_view *out, params par)
 {
     cuda_call call;
-    cuda_view va = call.in(a);
-    cuda_view vb = call.in(b);
-    cuda_view vc = call.in(c);
-    cuda_view vo = call.out(out);
-    int round_a = rounding(compute, a);
-    int round_b = rounding(compute, b);
-    int round_c = rounding(compute, c);
+    cuda_lanes la = cuda_lanes_of<T>(call.in(a), cuda_rounding(compute, a->dtype));
+    cuda_lanes lb = cuda_lanes_of<T>(call.in(b), cuda_rounding(compute, b->dtype));
+    cuda_lanes lc = cuda_lanes_of<T>(call.in(c), cuda_rounding(compute, c->dtype));
+    cuda_lanes lo = cuda_lanes_of<T>(call.out(out));
 
-    cuda_each(cuda_numel(out), VS_BODY(int64_t i) {
-        T s = operand<T>(va, i, round_a);
-        T t = operand<T>(vb, i, round_b);
-        T u = operand<T>(vc, i, round_c);
-        T y = (T)0;
+    packs<T>(
+        out, VS_BODY(int64_t first, int count) {
+            T s[PACK];
+            T t[PACK];
+            T u[PACK];
+            T y[PACK];
 
-        row_ternary(op, &s, &t, &u, &y, par.is_given ? par.p : (const double *)NULL);
-        cuda_set<T>(vo, i, y);
-    });
+            cuda_load<T>(la, first, count, s);
+            cuda_load<T>(lb, first, count, t);
+            cuda_load<T>(lc, first, count, u);
+            cuda_ternary_row(op, s, t, u, y, par.is_given ? par.p : (const double *)NULL);
+            cuda_store<T>(lo, first, count, y);
+        });
 }
 
 void cuda_unary(enum eng_unary op, const struct eng_view *x, const struct eng_view *out,
@@ -211,22 +151,39 @@ void cuda_ternary(enum eng_ternary op, enum vs_dtype compute, const struct eng_v
 /* Elements of one dtype are moved as they are: NaN payloads and -0 stay. */
 template <class U> static void move(const struct eng_view *src, const struct eng_view *dst)
 {
+    typedef float T; /* as wide as that */
     cuda_call call;
-    cuda_view from = call.in(src);
-    cuda_view to = call.out(dst);
+    cuda_lanes from = cuda_lanes_of<T>(call.in(src));
+    cuda_lanes to = cuda_lanes_of<T>(call.out(dst));
 
-    cuda_each(cuda_numel(dst), VS_BODY(int64_t i) {
-        ((U *)to.data)[cuda_place(to, i)] = ((const U *)from.data)[cuda_place(from, i)];
-    });
+    if (from.lie == LIE_TOGETHER && to.lie == LIE_TOGETHER && cuda_numel(dst) % PACK == 0) {
+        cuda_each(
+            cuda_numel(dst) / PACK, VS_BODY(int64_t i) {
+                *(cuda_pack<U, PACK> *)((U *)to.v.data + cuda_place(to.v, i * PACK)) =
+                    *(const cuda_pack<U, PACK> *)((const U *)from.v.data +
+                                                  cuda_place(from.v, i * PACK));
+            });
+        return;
+    }
+    cuda_each(
+        cuda_numel(dst), VS_BODY(int64_t i) {
+            ((U *)to.v.data)[cuda_place(to.v, i)] = ((const U *)from.v.data)[cuda_place(from.v, i)];
+        });
 }
 
 template <class T> static void convert(const struct eng_view *src, const struct eng_view *dst)
 {
     cuda_call call;
-    cuda_view from = call.in(src);
-    cuda_view to = call.out(dst);
+    cuda_lanes from = cuda_lanes_of<T>(call.in(src));
+    cuda_lanes to = cuda_lanes_of<T>(call.out(dst));
 
-    cuda_each(cuda_numel(dst), VS_BODY(int64_t i) { cuda_set<T>(to, i, cuda_at<T>(from, i)); });
+    packs<T>(
+        dst, VS_BODY(int64_t first, int count) {
+            T v[PACK];
+
+            cuda_load<T>(from, first, count, v);
+            cuda_store<T>(to, first, count, v);
+        });
 }
 
 static bool is_contiguous(const struct eng_view *v)
@@ -294,23 +251,33 @@ void cuda_copy(const struct eng_view *src, const struct eng_view *dst)
         convert<int64_t>(src, dst);
 }
 
+template <class T> static void run_fill(const struct eng_view *dst, T value)
+{
+    cuda_call call;
+    cuda_lanes to = cuda_lanes_of<T>(call.out(dst));
+
+    packs<T>(
+        dst, VS_BODY(int64_t first, int count) {
+            T y[PACK];
+
+            for (int k = 0; k < PACK; k++)
+                y[k] = value;
+            cuda_store<T>(to, first, count, y);
+        });
+}
+
 void cuda_fill(const struct eng_view *dst, struct eng_scalar value)
 {
     if (cuda_numel(dst) == 0)
         return;
-    if (cuda_all_host(dst)) {
+    if (cuda_all_host(dst))
         cuda_host()->fill(dst, value);
-        return;
-    }
-    cuda_call call;
-    cuda_view to = call.out(dst);
-    double f = value.f;
-    int64_t whole = value.i;
-
-    if (value.is_int && !vs_dtype_is_floating(dst->dtype))
-        cuda_each(cuda_numel(dst), VS_BODY(int64_t i) { cuda_set<int64_t>(to, i, whole); });
+    else if (vs_dtype_is_floating(dst->dtype) && dst->dtype != VS_F64)
+        run_fill<float>(dst, (float)value.f);
+    else if (value.is_int && !vs_dtype_is_floating(dst->dtype))
+        run_fill<int64_t>(dst, value.i);
     else
-        cuda_each(cuda_numel(dst), VS_BODY(int64_t i) { cuda_set<double>(to, i, f); });
+        run_fill<double>(dst, value.f);
 }
 
 struct eng_scalar cuda_item(const struct eng_view *x)
@@ -341,12 +308,14 @@ void cuda_triangle(const struct eng_view *x, const struct eng_view *out, int64_t
     int64_t cols = out->sizes[out->ndim - 1];
     int64_t rows = out->sizes[out->ndim - 2];
 
-    CUDA_FOR(cuda_kind_of(out->dtype), cuda_each(cuda_numel(out), VS_BODY(int64_t i) {
-        int64_t across = i % cols - i / cols % rows;
-        bool stays = is_upper ? across >= diagonal : across <= diagonal;
+    CUDA_FOR(cuda_kind_of(out->dtype),
+             cuda_each(
+                 cuda_numel(out), VS_BODY(int64_t i) {
+                     int64_t across = i % cols - i / cols % rows;
+                     bool stays = is_upper ? across >= diagonal : across <= diagonal;
 
-        cuda_set<T>(to, i, stays ? cuda_at<T>(from, i) : (T)0);
-    }));
+                     cuda_set<T>(to, i, stays ? cuda_at<T>(from, i) : (T)0);
+                 }));
 }
 
 void cuda_arange(const struct eng_view *out, double start, double step)
@@ -360,8 +329,8 @@ void cuda_arange(const struct eng_view *out, double start, double step)
     cuda_call call;
     cuda_view to = call.out(out);
 
-    cuda_each(cuda_numel(out),
-              VS_BODY(int64_t i) { cuda_set<double>(to, i, start + (double)i * step); });
+    cuda_each(
+        cuda_numel(out), VS_BODY(int64_t i) { cuda_set<double>(to, i, start + (double)i * step); });
 }
 
 template <class T>
@@ -373,13 +342,14 @@ static void run_unscale(const struct eng_view *g, const struct eng_view *inv_sca
     cuda_view inv = call.in(inv_scale);
     cuda_view found = call.out(found_inf);
 
-    cuda_each(cuda_numel(g), VS_BODY(int64_t i) {
-        T v = cuda_at<T>(vg, i);
+    cuda_each(
+        cuda_numel(g), VS_BODY(int64_t i) {
+            T v = cuda_at<T>(vg, i);
 
-        if (!(v - v == (T)0)) /* inf or NaN: all who find one write the same */
-            cuda_set<float>(found, 0, 1.0f);
-        cuda_set<T>(vg, i, v * (T)cuda_at<float>(inv, 0));
-    });
+            if (!(v - v == (T)0)) /* inf or NaN: all who find one write the same */
+                cuda_set<float>(found, 0, 1.0f);
+            cuda_set<T>(vg, i, v * (T)cuda_at<float>(inv, 0));
+        });
 }
 
 void cuda_unscale(const struct eng_view *g, const struct eng_view *inv_scale,

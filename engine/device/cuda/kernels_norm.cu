@@ -1,5 +1,5 @@
 /*
- * engine/device/cuda/kernels_norm.cu - batch, group, layer and rms normalisation, and their gradients.
+ * engine/device/cuda/kernels_norm.cu - group, layer and rms normalisation, and their gradients; batch norm is in kernels_batch_norm.cu.
  *
  * For:            the table.
  * Must not know:  modules.
@@ -7,6 +7,7 @@
  *
  * All are one formula over sets of elements: y = (x - mean)*rstd*w + b. A team has a set: a channel, a group of one sample, a row.
  */
+#include "engine/device/cuda/cuda_columns.cuh"
 #include "engine/device/cuda/cuda_kernels.h"
 #include "engine/device/cuda/cuda_views.cuh"
 
@@ -56,9 +57,9 @@ VS_GPU static int64_t at(const cuda_view &v, const spot &p)
 }
 
 /* Element i of a vector that may be absent. */
-VS_GPU static double vec(const cuda_view &v, int64_t i, double absent)
+template <class T> VS_GPU static T vec(const cuda_view &v, int64_t i, T absent)
 {
-    return v.ndim >= 0 ? cuda_get<double>(v, i * v.strides[0]) : absent;
+    return v.ndim >= 0 ? cuda_get<T>(v, i * v.strides[0]) : absent;
 }
 
 VS_GPU static double read(const cuda_view &v, const spot &p)
@@ -110,90 +111,6 @@ static sets sets_of(cuda_call &call, const struct eng_view *x)
     return s;
 }
 
-template <class T>
-static void run_bn_train(const struct eng_view *x, const struct eng_view *w,
-                         const struct eng_view *b, const struct eng_view *running_mean,
-                         const struct eng_view *running_var, double momentum, double eps,
-                         const struct eng_view *out, const struct eng_view *save_mean,
-                         const struct eng_view *save_invstd)
-{
-    cuda_call call;
-    sets s = sets_of(call, x);
-    cuda_view vw = call.in(w, true), vb = call.in(b, true);
-    cuda_view rm = call.out(running_mean, true), rv = call.out(running_var, true);
-    cuda_view vo = call.out(out, true);
-    cuda_view sm = call.out(save_mean, true), si = call.out(save_invstd, true);
-
-    cuda_lines(s.channels, VS_BODY(int64_t c, cuda_team & team) {
-        set t = channel_set(s, c);
-        moments m = measure(team, s, t);
-        double n = (double)t.count;
-        double rstd = 1.0 / sqrt(m.sq / n + eps);
-
-        team.each(1, [&](int64_t) {
-            cuda_put<double>(sm, c * sm.strides[0], m.mean);
-            cuda_put<double>(si, c * si.strides[0], rstd);
-            if (rm.data)
-                cuda_put<double>(rm, c * rm.strides[0],
-                                 (1.0 - momentum) * vec(rm, c, 0.0) + momentum * m.mean);
-            if (rv.data)
-                cuda_put<double>(rv, c * rv.strides[0],
-                                 (1.0 - momentum) * vec(rv, c, 0.0) + momentum * m.sq / (n - 1.0));
-        });
-        apply<T>(team, s, t, vo, vw, vb, m.mean, rstd);
-    });
-}
-
-void cuda_batch_norm_train(const struct eng_view *x, const struct eng_view *w,
-                           const struct eng_view *b, const struct eng_view *running_mean,
-                           const struct eng_view *running_var, double momentum, double eps,
-                           const struct eng_view *out, const struct eng_view *save_mean,
-                           const struct eng_view *save_invstd)
-{
-    if (cuda_all_host(x, out)) {
-        cuda_host()->batch_norm_train(x, w, b, running_mean, running_var, momentum, eps, out,
-                                      save_mean, save_invstd);
-        return;
-    }
-    if (cuda_numel(x) == 0)
-        return;
-    CUDA_FOR_REAL(cuda_kind_of(x->dtype),
-                  run_bn_train<T>(x, w, b, running_mean, running_var, momentum, eps, out, save_mean,
-                                  save_invstd));
-}
-
-template <class T>
-static void run_bn_eval(const struct eng_view *x, const struct eng_view *w,
-                        const struct eng_view *b, const struct eng_view *running_mean,
-                        const struct eng_view *running_var, double eps, const struct eng_view *out)
-{
-    cuda_call call;
-    sets s = sets_of(call, x);
-    cuda_view vw = call.in(w, true), vb = call.in(b, true);
-    cuda_view rm = call.in(running_mean, true), rv = call.in(running_var, true);
-    cuda_view vo = call.out(out, true);
-
-    cuda_lines(s.channels, VS_BODY(int64_t c, cuda_team & team) {
-        apply<T>(team, s, channel_set(s, c), vo, vw, vb, vec(rm, c, 0.0),
-                 1.0 / sqrt(vec(rv, c, 1.0) + eps));
-    });
-}
-
-void cuda_batch_norm_eval(const struct eng_view *x, const struct eng_view *w,
-                          const struct eng_view *b, const struct eng_view *running_mean,
-                          const struct eng_view *running_var, double eps,
-                          const struct eng_view *out)
-{
-    if (cuda_all_host(x, out)) {
-        cuda_host()->batch_norm_eval(x, w, b, running_mean, running_var, eps, out);
-        return;
-    }
-    if (cuda_numel(x) == 0)
-        return;
-    CUDA_FOR_REAL(cuda_kind_of(x->dtype),
-                  run_bn_eval<T>(x, w, b, running_mean, running_var, eps, out));
-}
-
 /*
  * gx over a set whose parameters differ by channel: (g*w - gsum/count - (x-mean)*rstd^2*gdot/count) * rstd, where gsum is the sum of
  * g*w and gdot that of g*w*(x-mean); without statistics of the batch g*w*rstd.
@@ -214,54 +131,6 @@ VS_GPU static void apply_backward(cuda_team &team, const sets &s, const set &t, 
     });
 }
 
-template <class T>
-static void run_bn_backward(const struct eng_view *g, const struct eng_view *x,
-                            const struct eng_view *w, const struct eng_view *mean,
-                            const struct eng_view *invstd, bool train, const struct eng_view *gx,
-                            const struct eng_view *gw, const struct eng_view *gb)
-{
-    cuda_call call;
-    sets s = sets_of(call, x);
-    cuda_view vg = call.in(g, true), vw = call.in(w, true);
-    cuda_view vm = call.in(mean, true), vi = call.in(invstd, true);
-    cuda_view ox = call.out(gx, true), ow = call.out(gw, true), ob = call.out(gb, true);
-
-    cuda_lines(s.channels, VS_BODY(int64_t c, cuda_team & team) {
-        set t = channel_set(s, c);
-        double m = vec(vm, c, 0.0);
-        double rstd = vec(vi, c, 1.0);
-        double scale = vec(vw, c, 1.0);
-        double sum = team.sum(t.count, [&](int64_t i) { return read(vg, spot_of(s, t, i)); });
-        double dot = team.sum(t.count, [&](int64_t i) {
-            spot p = spot_of(s, t, i);
-
-            return read(vg, p) * (read(s.x, p) - m);
-        });
-
-        team.each(1, [&](int64_t) {
-            if (ow.data)
-                cuda_put<double>(ow, c * ow.strides[0], dot * rstd);
-            if (ob.data)
-                cuda_put<double>(ob, c * ob.strides[0], sum);
-        });
-        if (ox.data)
-            apply_backward<T>(team, s, t, vg, vw, ox, m, rstd, scale * sum, scale * dot, train);
-    });
-}
-
-void cuda_batch_norm_backward(const struct eng_view *g, const struct eng_view *x,
-                              const struct eng_view *w, const struct eng_view *mean,
-                              const struct eng_view *invstd, bool train, const struct eng_view *gx,
-                              const struct eng_view *gw, const struct eng_view *gb)
-{
-    if (cuda_all_host(g, x)) {
-        cuda_host()->batch_norm_backward(g, x, w, mean, invstd, train, gx, gw, gb);
-        return;
-    }
-    CUDA_FOR_REAL(cuda_kind_of(x->dtype),
-                  run_bn_backward<T>(g, x, w, mean, invstd, train, gx, gw, gb));
-}
-
 VS_GPU static int64_t at2(const cuda_view &v, int64_t n, int64_t group)
 {
     return n * v.strides[0] + group * v.strides[1];
@@ -277,17 +146,18 @@ static void run_gn(const struct eng_view *x, const struct eng_view *w, const str
     cuda_view vw = call.in(w, true), vb = call.in(b, true), vo = call.out(out, true);
     cuda_view vm = call.out(mean, true), vr = call.out(rstd, true);
 
-    cuda_lines(s.samples * groups, VS_BODY(int64_t line, cuda_team & team) {
-        set t = group_set(s, line, groups);
-        moments m = measure(team, s, t);
-        double r = 1.0 / sqrt(m.sq / (double)t.count + eps);
+    cuda_lines(
+        s.samples * groups, VS_BODY(int64_t line, cuda_team & team) {
+            set t = group_set(s, line, groups);
+            moments m = measure(team, s, t);
+            double r = 1.0 / sqrt(m.sq / (double)t.count + eps);
 
-        team.each(1, [&](int64_t) {
-            cuda_put<double>(vm, at2(vm, line / groups, line % groups), m.mean);
-            cuda_put<double>(vr, at2(vr, line / groups, line % groups), r);
+            team.each(1, [&](int64_t) {
+                cuda_put<double>(vm, at2(vm, line / groups, line % groups), m.mean);
+                cuda_put<double>(vr, at2(vr, line / groups, line % groups), r);
+            });
+            apply<T>(team, s, t, vo, vw, vb, m.mean, r);
         });
-        apply<T>(team, s, t, vo, vw, vb, m.mean, r);
-    });
 }
 
 void cuda_group_norm(const struct eng_view *x, const struct eng_view *w, const struct eng_view *b,
@@ -316,43 +186,45 @@ static void run_gn_backward(const struct eng_view *g, const struct eng_view *x,
     cuda_view ox = call.out(gx, true), ow = call.out(gw, true), ob = call.out(gb, true);
 
     if (ox.data)
-        cuda_lines(s.samples * groups, VS_BODY(int64_t line, cuda_team & team) {
-            set t = group_set(s, line, groups);
-            double m = cuda_get<double>(vm, at2(vm, line / groups, line % groups));
-            double r = cuda_get<double>(vr, at2(vr, line / groups, line % groups));
-            double sum = team.sum(t.count, [&](int64_t i) {
-                spot p = spot_of(s, t, i);
+        cuda_lines(
+            s.samples * groups, VS_BODY(int64_t line, cuda_team & team) {
+                set t = group_set(s, line, groups);
+                double m = cuda_get<double>(vm, at2(vm, line / groups, line % groups));
+                double r = cuda_get<double>(vr, at2(vr, line / groups, line % groups));
+                double sum = team.sum(t.count, [&](int64_t i) {
+                    spot p = spot_of(s, t, i);
 
-                return read(vg, p) * vec(vw, p.c, 1.0);
+                    return read(vg, p) * vec(vw, p.c, 1.0);
+                });
+                double dot = team.sum(t.count, [&](int64_t i) {
+                    spot p = spot_of(s, t, i);
+
+                    return read(vg, p) * vec(vw, p.c, 1.0) * (read(s.x, p) - m);
+                });
+
+                apply_backward<T>(team, s, t, vg, vw, ox, m, r, sum, dot, true);
             });
-            double dot = team.sum(t.count, [&](int64_t i) {
-                spot p = spot_of(s, t, i);
-
-                return read(vg, p) * vec(vw, p.c, 1.0) * (read(s.x, p) - m);
-            });
-
-            apply_backward<T>(team, s, t, vg, vw, ox, m, r, sum, dot, true);
-        });
     if (!ow.data && !ob.data)
         return;
-    cuda_lines(s.channels, VS_BODY(int64_t c, cuda_team & team) {
-        set t = channel_set(s, c);
-        int64_t group = c / (s.channels / groups);
-        double sum = team.sum(t.count, [&](int64_t i) { return read(vg, spot_of(s, t, i)); });
-        double dot = team.sum(t.count, [&](int64_t i) {
-            spot p = spot_of(s, t, i);
-            double d = read(s.x, p) - cuda_get<double>(vm, at2(vm, p.n, group));
+    cuda_lines(
+        s.channels, VS_BODY(int64_t c, cuda_team & team) {
+            set t = channel_set(s, c);
+            int64_t group = c / (s.channels / groups);
+            double sum = team.sum(t.count, [&](int64_t i) { return read(vg, spot_of(s, t, i)); });
+            double dot = team.sum(t.count, [&](int64_t i) {
+                spot p = spot_of(s, t, i);
+                double d = read(s.x, p) - cuda_get<double>(vm, at2(vm, p.n, group));
 
-            return read(vg, p) * d * cuda_get<double>(vr, at2(vr, p.n, group));
-        });
+                return read(vg, p) * d * cuda_get<double>(vr, at2(vr, p.n, group));
+            });
 
-        team.each(1, [&](int64_t) {
-            if (ow.data)
-                cuda_put<double>(ow, c * ow.strides[0], dot);
-            if (ob.data)
-                cuda_put<double>(ob, c * ob.strides[0], sum);
+            team.each(1, [&](int64_t) {
+                if (ow.data)
+                    cuda_put<double>(ow, c * ow.strides[0], dot);
+                if (ob.data)
+                    cuda_put<double>(ob, c * ob.strides[0], sum);
+            });
         });
-    });
 }
 
 void cuda_group_norm_backward(const struct eng_view *g, const struct eng_view *x,
@@ -376,76 +248,112 @@ struct rows {
     bool has_mean;
 };
 
-VS_GPU static double cell(const cuda_view &v, int64_t r, int64_t c)
+VS_GPU static int64_t in_row(const cuda_view &v, int64_t r, int64_t i)
 {
-    return cuda_get<double>(v, r * v.strides[0] + c * v.strides[1]);
+    return r * v.strides[0] + i * v.strides[1];
 }
 
-template <class T> static void run_rows(const rows &s, double eps)
+/* Sums of a row are taken in T, of no more than n/N elements a thread and then of threads. */
+template <class T, class E, int N> static void run_rows(const rows &s, double eps)
 {
-    cuda_lines(s.m, VS_BODY(int64_t r, cuda_team & team) {
-        double n = (double)s.n;
-        double mean = s.has_mean ? team.sum(s.n, [&](int64_t i) { return cell(s.x, r, i); }) / n
-                                 : 0.0;
-        double sq = team.sum(s.n, [&](int64_t i) {
-            double d = cell(s.x, r, i) - mean;
+    cuda_teams<N>(
+        s.m, VS_BODY(int64_t r, cuda_team_of<N> & team) {
+            auto add = [](T a, T b) { return a + b; };
+            T n = (T)s.n;
+            T mean = 0;
+            T sq, rstd;
 
-            return d * d;
-        });
-        double rstd = 1.0 / sqrt(sq / n + eps);
-
-        team.each(1, [&](int64_t) {
             if (s.has_mean)
-                cuda_put<double>(s.mean, r * s.mean.strides[0], mean);
-            cuda_put<double>(s.rstd, r * s.rstd.strides[0], rstd);
-        });
-        team.each(s.n, [&](int64_t i) {
-            double y = (cell(s.x, r, i) - mean) * rstd * vec(s.w, i, 1.0) + vec(s.b, i, 0.0);
+                mean = team.fold(
+                           s.n, (T)0,
+                           [&](int64_t i) { return E::template get<T>(s.x, in_row(s.x, r, i)); },
+                           add) /
+                       n;
+            sq = team.fold(
+                s.n, (T)0,
+                [&](int64_t i) {
+                    T d = E::template get<T>(s.x, in_row(s.x, r, i)) - mean;
 
-            cuda_put<T>(s.out, r * s.out.strides[0] + i * s.out.strides[1], (T)y);
+                    return d * d;
+                },
+                add);
+            rstd = (T)1 / (T)sqrt(sq / n + (T)eps);
+            team.each(1, [&](int64_t) {
+                if (s.has_mean)
+                    cuda_put<T>(s.mean, r * s.mean.strides[0], mean);
+                cuda_put<T>(s.rstd, r * s.rstd.strides[0], rstd);
+            });
+            team.each(s.n, [&](int64_t i) {
+                T y = (E::template get<T>(s.x, in_row(s.x, r, i)) - mean) * rstd;
+
+                E::template put<T>(s.out, in_row(s.out, r, i),
+                                   y * vec<T>(s.w, i, 1) + vec<T>(s.b, i, 0));
+            });
         });
-    });
 }
 
-template <class T> static void run_rows_backward(const rows &s)
+template <class T, class E, int N> static void run_rows_backward(const rows &s)
 {
-    if (s.out.data)
-        cuda_lines(s.m, VS_BODY(int64_t r, cuda_team & team) {
-            double n = (double)s.n;
-            double mean = s.has_mean ? vec(s.mean, r, 0.0) : 0.0;
-            double rstd = vec(s.rstd, r, 1.0);
-            double sum = s.has_mean ? team.sum(s.n, [&](int64_t i) {
-                return cell(s.g, r, i) * vec(s.w, i, 1.0);
-            })
-                                    : 0.0;
-            double dot = team.sum(s.n, [&](int64_t i) {
-                return cell(s.g, r, i) * vec(s.w, i, 1.0) * (cell(s.x, r, i) - mean);
-            });
+    cuda_teams<N>(
+        s.m, VS_BODY(int64_t r, cuda_team_of<N> & team) {
+            T mean = s.has_mean ? vec<T>(s.mean, r, 0) : (T)0;
+            T rstd = vec<T>(s.rstd, r, 1);
+            cuda_pair<T> none = {0, 0};
+            cuda_pair<T> sum = team.fold(
+                s.n, none,
+                [&](int64_t i) {
+                    T v = E::template get<T>(s.g, in_row(s.g, r, i)) * vec<T>(s.w, i, 1);
+                    T d = (E::template get<T>(s.x, in_row(s.x, r, i)) - mean) * rstd;
+                    cuda_pair<T> p = {v, v * d};
+
+                    return p;
+                },
+                [](cuda_pair<T> a, cuda_pair<T> b) { return cuda_add_pairs(a, b); });
+            T shift = s.has_mean ? sum.a / (T)s.n : (T)0;
+            T slope = sum.b / (T)s.n;
 
             team.each(s.n, [&](int64_t i) {
-                double v = cell(s.g, r, i) * vec(s.w, i, 1.0) - sum / n -
-                           (cell(s.x, r, i) - mean) * rstd * rstd * dot / n;
+                T v = E::template get<T>(s.g, in_row(s.g, r, i)) * vec<T>(s.w, i, 1);
+                T d = (E::template get<T>(s.x, in_row(s.x, r, i)) - mean) * rstd;
 
-                cuda_put<T>(s.out, r * s.out.strides[0] + i * s.out.strides[1], (T)(v * rstd));
+                E::template put<T>(s.out, in_row(s.out, r, i), (v - shift - d * slope) * rstd);
             });
         });
-    if (!s.gw.data && !s.gb.data)
-        return;
-    cuda_lines(s.n, VS_BODY(int64_t c, cuda_team & team) {
-        double sum = team.sum(s.m, [&](int64_t r) { return cell(s.g, r, c); });
-        double dot = team.sum(s.m, [&](int64_t r) {
-            double mean = s.has_mean ? vec(s.mean, r, 0.0) : 0.0;
+}
 
-            return cell(s.g, r, c) * (cell(s.x, r, c) - mean) * vec(s.rstd, r, 1.0);
-        });
+/* gw and gb: sums over rows. */
+template <class T, class E> static void run_rows_weights(const rows &s)
+{
+    cuda_column_sums<T>(
+        s.m, s.n,
+        VS_BODY(int64_t r, int64_t c) {
+            T mean = s.has_mean ? vec<T>(s.mean, r, 0) : (T)0;
+            T g = E::template get<T>(s.g, in_row(s.g, r, c));
+            T d = (E::template get<T>(s.x, in_row(s.x, r, c)) - mean) * vec<T>(s.rstd, r, 1);
+            cuda_pair<T> p = {g * d, g};
 
-        team.each(1, [&](int64_t) {
+            return p;
+        },
+        VS_BODY(int64_t c, cuda_pair<double> sum) {
             if (s.gw.data)
-                cuda_put<double>(s.gw, c * s.gw.strides[0], dot);
+                cuda_put<double>(s.gw, c * s.gw.strides[0], sum.a);
             if (s.gb.data)
-                cuda_put<double>(s.gb, c * s.gb.strides[0], sum);
+                cuda_put<double>(s.gb, c * s.gb.strides[0], sum.b);
         });
-    });
+}
+
+template <class T, class E> static void run_rows_all(const rows &s, double eps, bool backward)
+{
+    if (!backward && s.n <= SHORT_LINE)
+        run_rows<T, E, WARP>(s, eps);
+    else if (!backward)
+        run_rows<T, E, TEAM>(s, eps);
+    else if (s.out.data && s.n <= SHORT_LINE)
+        run_rows_backward<T, E, WARP>(s);
+    else if (s.out.data)
+        run_rows_backward<T, E, TEAM>(s);
+    if (backward && (s.gw.data || s.gb.data))
+        run_rows_weights<T, E>(s);
 }
 
 static void forward_rows(const struct eng_view *x, const struct eng_view *w,
@@ -468,7 +376,10 @@ static void forward_rows(const struct eng_view *x, const struct eng_view *w,
     s.m = x->sizes[0];
     s.n = x->sizes[1];
     s.has_mean = mean != NULL;
-    CUDA_FOR_REAL(cuda_kind_of(x->dtype), run_rows<T>(s, eps));
+    const cuda_view *same[] = {&s.x, &s.out};
+
+    CUDA_FOR_CELL(cuda_common(same, 2), cuda_kind_of(x->dtype),
+                  (run_rows_all<T, E>(s, eps, false)));
 }
 
 static void backward_rows(const struct eng_view *g, const struct eng_view *x,
@@ -491,7 +402,9 @@ static void backward_rows(const struct eng_view *g, const struct eng_view *x,
     s.m = x->sizes[0];
     s.n = x->sizes[1];
     s.has_mean = mean != NULL;
-    CUDA_FOR_REAL(cuda_kind_of(x->dtype), run_rows_backward<T>(s));
+    const cuda_view *same[] = {&s.x, &s.g, &s.out};
+
+    CUDA_FOR_CELL(cuda_common(same, 3), cuda_kind_of(x->dtype), (run_rows_all<T, E>(s, 0.0, true)));
 }
 
 void cuda_layer_norm(const struct eng_view *x, const struct eng_view *w, const struct eng_view *b,

@@ -8,9 +8,9 @@
  * Three ways to go: a thread an output where little is reduced, a team an output, and where few outputs have much to reduce several
  * teams an output, whose results a second launch joins.
  */
+#include "engine/device/cuda/cuda_columns.cuh"
 #include "engine/device/cuda/cuda_kernels.h"
 #include "engine/device/cuda/cuda_views.cuh"
-
 
 struct job {
     cuda_view x, out;
@@ -140,13 +140,13 @@ template <class Team> VS_GPU static double two_passes(const job &j, Team &team, 
         double base = fabs(max) == INFINITY ? 0.0 : max;
 
         return log(team.fold(
-                   j.n, 0.0,
-                   [&](int64_t i) { return exp(element<double>(j, from, i) - base); }, add)) +
+                   j.n, 0.0, [&](int64_t i) { return exp(element<double>(j, from, i) - base); },
+                   add)) +
                base;
     }
-    double mean =
-        team.fold(j.n, 0.0, [&](int64_t i) { return element<double>(j, from, i); }, add) /
-        (double)j.n;
+    double mean = team.fold(
+                      j.n, 0.0, [&](int64_t i) { return element<double>(j, from, i); }, add) /
+                  (double)j.n;
     double sq = team.fold(
         j.n, 0.0,
         [&](int64_t i) {
@@ -179,21 +179,50 @@ template <class A> static void run_pieces(const job &j, int64_t outputs, int64_t
     A *parts = (A *)cuda_scratch((uint64_t)(outputs * pieces) * sizeof(A));
     int64_t size = (j.n + pieces - 1) / pieces;
 
-    cuda_lines(outputs * pieces, VS_BODY(int64_t line, cuda_team & team) {
-        int64_t begin = line % pieces * size;
-        int64_t end = begin + size < j.n ? begin + size : j.n;
-        int64_t from = cuda_place_in(j.x, j.x, j.kept, line / pieces);
-        A part = partial<A>(j, team, from, begin, end);
+    cuda_lines(
+        outputs * pieces, VS_BODY(int64_t line, cuda_team & team) {
+            int64_t begin = line % pieces * size;
+            int64_t end = begin + size < j.n ? begin + size : j.n;
+            int64_t from = cuda_place_in(j.x, j.x, j.kept, line / pieces);
+            A part = partial<A>(j, team, from, begin, end);
 
-        parts[line] = part;
-    });
-    cuda_lines(outputs, VS_BODY(int64_t o, cuda_team & team) {
-        A all = team.fold(
-            pieces, neutral(j.op, (A)0), [&](int64_t i) { return parts[o * pieces + i]; },
-            [&](A a, A b) { return join_two<A>(j.op, a, b); });
+            parts[line] = part;
+        });
+    cuda_lines(
+        outputs, VS_BODY(int64_t o, cuda_team & team) {
+            A all = team.fold(
+                pieces, neutral(j.op, (A)0), [&](int64_t i) { return parts[o * pieces + i]; },
+                [&](A a, A b) { return join_two<A>(j.op, a, b); });
 
-        cuda_put<A>(j.out, cuda_place_in(j.x, j.out, j.kept, o), finish(j, all));
-    });
+            cuda_put<A>(j.out, cuda_place_in(j.x, j.out, j.kept, o), finish(j, all));
+        });
+}
+
+/* Are the outputs neighbours in memory, and what goes into each far apart? */
+static bool is_columns(const job &j, int64_t outputs)
+{
+    int last = j.x.ndim - 1;
+
+    return (j.op == ENG_R_SUM || j.op == ENG_R_MEAN) && j.x.data && last > 0 &&
+           (j.kept >> last & 1u) && j.x.strides[last] == 1 && j.x.sizes[last] >= WARP &&
+           outputs >= ENG_REDUCE_FEW;
+}
+
+/* A column of a piece of rows in float, or in double where that is what lies there; pieces in double. */
+template <class T, class E> static void run_columns(const job &j, int64_t outputs)
+{
+    cuda_column_sums<T>(
+        j.n, outputs,
+        VS_BODY(int64_t row, int64_t col) {
+            int64_t at =
+                cuda_place_in(j.x, j.x, j.gone, row) + cuda_place_in(j.x, j.x, j.kept, col);
+            cuda_pair<T> p = {E::template get<T>(j.x, at), 0};
+
+            return p;
+        },
+        VS_BODY(int64_t col, cuda_pair<double> sum) {
+            cuda_put<double>(j.out, cuda_place_in(j.x, j.out, j.kept, col), finish(j, sum.a));
+        });
 }
 
 template <class A> static void run(const job &j, int64_t outputs)
@@ -201,16 +230,20 @@ template <class A> static void run(const job &j, int64_t outputs)
     int64_t pieces = eng_room_reduce_pieces(j.op, outputs, j.n);
 
     if (j.n <= ENG_REDUCE_ALONE) {
-        cuda_each(outputs, VS_BODY(int64_t o) {
-            alone me;
+        cuda_each(
+            outputs, VS_BODY(int64_t o) {
+                alone me;
 
-            one_output<A>(j, me, o);
-        });
+                one_output<A>(j, me, o);
+            });
     } else if (pieces) {
         run_pieces<A>(j, outputs, pieces);
+    } else if (j.n <= SHORT_LINE) {
+        cuda_teams<WARP>(
+            outputs, VS_BODY(int64_t o, cuda_warp & team) { one_output<A>(j, team, o); });
     } else {
-        cuda_lines(outputs,
-                   VS_BODY(int64_t o, cuda_team & team) { one_output<A>(j, team, o); });
+        cuda_lines(
+            outputs, VS_BODY(int64_t o, cuda_team & team) { one_output<A>(j, team, o); });
     }
 }
 
@@ -237,7 +270,9 @@ void cuda_reduce(enum eng_reduce op, const struct eng_view *x, const struct eng_
     j.p0 = (op == ENG_R_VAR || op == ENG_R_STD) && p ? p[0] : 0.0;
     if (cuda_numel(out) == 0)
         return;
-    if (vs_dtype_is_floating(x->dtype) || vs_dtype_is_floating(out->dtype))
+    if (vs_dtype_is_floating(x->dtype) && j.n > ENG_REDUCE_ALONE && is_columns(j, cuda_numel(out)))
+        CUDA_FOR_CELL(x->dtype, cuda_kind_of(x->dtype), (run_columns<T, E>(j, cuda_numel(out))))
+    else if (vs_dtype_is_floating(x->dtype) || vs_dtype_is_floating(out->dtype))
         run<double>(j, cuda_numel(out));
     else
         run<int64_t>(j, cuda_numel(out));

@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "engine/device/cpu/cpu_internal.h"
+#include "engine/device/many.h"
 #include "tests/engine/device/cpu_views.h"
 
 #define INF ((double)INFINITY)
@@ -678,9 +679,98 @@ static void unscale_multiplies_and_tells_of_what_is_not_finite(void **state)
     }
 }
 
+/* Of many sizes, some of them strided, each with a tensor, a number, or one element for all as its second operand. */
+static void a_list_of_calls_is_its_calls(void **state)
+{
+    static const struct {
+        enum eng_many_kind kind;
+        int op;
+    } calls[] = {{ENG_MANY_UNARY, ENG_U_SQRT},
+                 {ENG_MANY_BINARY, ENG_B_ADD},
+                 {ENG_MANY_BINARY, ENG_B_MUL},
+                 {ENG_MANY_TERNARY, ENG_T_ADDCDIV},
+                 {ENG_MANY_TERNARY, ENG_T_LERP}};
+    static const int64_t lengths[] = {1, 3, 4, 5, 64, 1000, 4099};
+    struct tv_rng r = {11};
+
+    (void)state;
+    for (int t = 0; t < 60; t++) {
+        struct eng_many_item items[ENG_MANY_MOST], alone[ENG_MANY_MOST];
+        struct tv kept[ENG_MANY_MOST][5];
+        enum vs_dtype dtype = t % 4 == 3 ? VS_F64 : t % 4 == 2 ? VS_F16 : VS_F32;
+        struct eng_many m = {calls[t % 5].kind, calls[t % 5].op, 1 + t % ENG_MANY_MOST, items};
+        double number = 1.5;
+
+        for (int k = 0; k < m.count; k++) {
+            int64_t n = lengths[tv_next(&r) % 7];
+            enum tv_layout layout = k % 6 == 5 ? tv_any_layout(&r) : TV_PLAIN;
+
+            for (int o = 0; o < 5; o++) {
+                kept[k][o] = o == 1 && t % 3 == 1 ? tv_make_broadcast(&r, dtype, 1, &n, TV_PLAIN, 1)
+                                                  : tv_make(&r, dtype, 1, &n, layout);
+                tv_fill(&r, &kept[k][o].v, 0.5, 2);
+            }
+            items[k] = (struct eng_many_item){kept[k][0].v, kept[k][1].v, kept[k][2].v,
+                                              kept[k][3].v, 0.25 * (k + 1)};
+            if (t % 3 == 2) {
+                items[k].a.data = &number;
+                items[k].a.dtype = VS_F64;
+                items[k].a.strides[0] = 0;
+            }
+            alone[k] = items[k];
+            alone[k].out = kept[k][4].v;
+            eng_many_item_run(eng_kernels_cpu(), &m, &alone[k]);
+        }
+        eng_kernels_cpu()->many(&m);
+        for (int k = 0; k < m.count; k++) {
+            for (int64_t i = 0; i < tv_numel(&items[k].out); i++)
+                assert_true(tv_get(&items[k].out, i) == tv_get(&alone[k].out, i));
+            for (int o = 0; o < 5; o++) {
+                assert_true(tv_padding_is_intact(&kept[k][o]));
+                tv_free(&kept[k][o]);
+            }
+        }
+    }
+}
+
+static void a_list_of_gradients_is_unscaled_at_once(void **state)
+{
+    struct tv_rng r = {13};
+    int64_t sizes[] = {1001};
+
+    (void)state;
+    for (int t = 0; t < 4; t++) {
+        struct eng_many_item items[5];
+        struct tv g[5];
+        struct eng_many m = {ENG_MANY_UNSCALE, 0, 5, items};
+        float inv = 0.5f;
+        float found = 0;
+
+        for (int k = 0; k < 5; k++) {
+            g[k] = tv_make(&r, k == 3 ? VS_F16 : VS_F32, 1, sizes,
+                           k == 4 ? tv_any_layout(&r) : TV_PLAIN);
+            for (int64_t i = 0; i < sizes[0]; i++)
+                tv_set(&g[k].v, i, (double)(i % 7));
+            items[k] = (struct eng_many_item){
+                .x = g[k].v, .a = {&inv, VS_F32, 0, {0}, {0}}, .b = {&found, VS_F32, 0, {0}, {0}}};
+        }
+        if (t)
+            tv_set(&g[t].v, 1000, INF);
+        eng_kernels_cpu()->many(&m);
+        assert_true(found == (t ? 1.0f : 0.0f));
+        for (int k = 0; k < 5; k++) {
+            for (int64_t i = 0; i < 1000; i++)
+                assert_true(tv_get(&g[k].v, i) == 0.5 * (double)(i % 7));
+            tv_free(&g[k]);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_list_of_calls_is_its_calls),
+        cmocka_unit_test(a_list_of_gradients_is_unscaled_at_once),
         cmocka_unit_test(every_unary_agrees_on_any_strides),
         cmocka_unit_test(integers_have_their_own_unaries),
         cmocka_unit_test(powers_of_special_exponents_are_products),

@@ -2,7 +2,7 @@
  * tests/engine/device/twin/cuda_twin.c - a GPU made of host memory: what the kernels of engine/device/cuda need to run where there is none.
  *
  * For:            the tests of the CPU's kernels, run once more over the table of the CUDA device, and whole runs through the plug-in that
- *                 twin_plugin.c makes of it. Launches are loops (cuda_launch.cuh).
+ *                 twin_plugin.c makes of it. Launches are loops (cuda_launch.cuh), each begun somewhere else.
  * Must not know:  any kernel. Products and convolutions, which libraries do on a GPU, are those of the host.
  * Invariant:      before a device is open all memory counts as the device's; then only its segments and scratch do, and everything
  *                 else has to be staged.
@@ -19,6 +19,7 @@
 #include "engine/device/room_sizes.h"
 #include "tests/engine/device/twin/cuda_twin.h"
 #include "tests/engine/device/twin/twin_device.h"
+#include "tests/engine/device/twin/twin_turn.h"
 
 #define MOST 16
 #define MOST_SEGMENTS 4096
@@ -53,6 +54,8 @@ void twin_open(void)
 {
     twin.is_open = true;
     twin.is_strict = getenv("VRAMSCOPE_TWIN_STRICT") != NULL;
+    if (getenv("VRAMSCOPE_TWIN_ORDER"))
+        twin_turns_begin(strtoull(getenv("VRAMSCOPE_TWIN_ORDER"), NULL, 10));
 }
 
 void twin_close(void)
