@@ -15,6 +15,7 @@
 #include "lang/library.h"
 #include "lang/object.h"
 #include "lang/run_internal.h"
+#include "lang/trials.h"
 #include "lang/vm.h"
 
 /* ---- toggles ---- */
@@ -199,22 +200,16 @@ static void hear_warning(void *user, const char *text)
         settings->warn(settings->user, text);
 }
 
-static bool hear_stop(void *user)
+bool lang_run_hear_stop(void *user)
 {
     const struct lang_settings *settings = user;
 
     return settings->stop(settings->user);
 }
 
-static void hear_nothing(void *user, const char *text, size_t len)
-{
-    (void)user, (void)text, (void)len;
-}
-
-/* Call a function of the loop's file with (net, settings) and, where bound, a third argument (lent). */
-static enum vs_status call_loop(struct lang_vm *vm, const char *function, struct lang_net *net,
-                                struct lang_value settings, struct lang_value third,
-                                struct vs_error *err)
+enum vs_status lang_run_call_loop(struct lang_vm *vm, const char *function, struct lang_net *net,
+                                  struct lang_value settings, struct lang_value third,
+                                  struct vs_error *err)
 {
     struct lang_value library = lang_library(vm, "_train");
     struct lang_value callable = lang_unbound();
@@ -265,7 +260,7 @@ static enum vs_status run_net(struct lang_run_state *run, struct vs_error *err)
         return st;
     dict = lang_run_settings_dict(run->vm, &run->result->toggles, run->result->lr,
                                   settings->formula, settings->dump != NULL);
-    st = call_loop(run->vm, "run", net, dict, lang_unbound(), err);
+    st = lang_run_call_loop(run->vm, "run", net, dict, lang_unbound(), err);
     lang_drop(run->vm, dict);
     return st;
 }
@@ -279,7 +274,7 @@ static enum vs_status run_with(struct lang_settings *settings, struct lang_resul
                                    .print = hear_print,
                                    .warn = hear_warning,
                                    .observed = settings->observer != NULL,
-                                   .stop = settings->stop ? hear_stop : NULL,
+                                   .stop = settings->stop ? lang_run_hear_stop : NULL,
                                    .library = settings->library};
     struct eng_options eng_options = {.kernels = settings->kernels,
                                       .device = settings->device,
@@ -289,7 +284,7 @@ static enum vs_status run_with(struct lang_settings *settings, struct lang_resul
                                       .seed = settings->seed,
                                       .segment_addresses = settings->segment_addresses,
                                       .segment_count = settings->segment_count,
-                                      .stop = settings->stop ? hear_stop : NULL,
+                                      .stop = settings->stop ? lang_run_hear_stop : NULL,
                                       .stop_user = settings,
                                       .workspaces = settings->workspaces};
     struct eng_counters counters;
@@ -321,6 +316,7 @@ enum vs_status lang_run(const struct lang_settings *settings, struct lang_result
 {
     struct lang_settings copy = *settings; /* callbacks want a pointer that is not const */
     struct lang_library *library = NULL;
+    struct lang_trials *trials = NULL;
     enum vs_status st = VS_OK;
 
     VS_ASSERT(settings->text != NULL && settings->file_name != NULL);
@@ -331,79 +327,12 @@ enum vs_status lang_run(const struct lang_settings *settings, struct lang_result
         st = lang_library_new(&library, err);
         copy.library = library;
     }
+    if (copy.trials == NULL)
+        copy.trials = trials = lang_trials_new();
     if (!st)
         st = run_with(&copy, result, err);
+    lang_trials_free(trials);
     lang_library_free(library);
-    return st;
-}
-
-/* ---- trials ---- */
-
-/* A list of the strings in `paths`, in another vm. */
-static struct lang_value copy_paths(struct lang_vm *vm, struct lang_value paths)
-{
-    struct lang_value list = lang_value_list(vm);
-    struct lang_value *items = NULL;
-    uint32_t count = 0;
-
-    if (lang_items(paths, &items, &count)) {
-        for (uint32_t i = 0; i < count; i++)
-            lang_value_append(vm, list, lang_value_str(vm, lang_value_text(items[i])));
-    }
-    return list;
-}
-
-/* The first text of each module that is at fault. Failing: one is so only together with one that is not kept, or comes after it. */
-static enum vs_status blame_take(const struct eng *eng, char **blame, struct vs_error *err)
-{
-    const struct eng_blame *b;
-
-    for (size_t i = 0; (b = eng_blame_at(eng, i)) != NULL; i++)
-        if (!blame[b->writer - 1])
-            blame[b->writer - 1] = vs_strdup(b->text);
-    for (size_t i = 0; (b = eng_blame_at(eng, i)) != NULL; i++)
-        if (b->with && (b->with > b->writer || blame[b->with - 1]))
-            return vs_fail(err, VS_E_INPLACE, "%s", b->text);
-    return VS_OK;
-}
-
-enum vs_status lang_run_trial(struct lang_settings *settings, const struct vs_toggles *toggles,
-                              struct lang_value paths, char **blame, struct vs_error *err)
-{
-    struct eng_options eng_options = {
-        .seed = settings->seed, .stop = settings->stop ? hear_stop : NULL, .stop_user = settings};
-    struct lang_options options = {.user = settings,
-                                   .print = hear_nothing,
-                                   .stop = settings->stop ? hear_stop : NULL,
-                                   .library = settings->library};
-    struct lang_value dict = lang_unbound();
-    struct lang_value list = lang_unbound();
-    struct lang_net *net = NULL;
-    struct lang_vm *vm = NULL;
-    struct eng *eng = NULL;
-    enum vs_status st;
-
-    st = eng_new(&eng_options, &eng, err);
-    if (st)
-        return st;
-    st = lang_vm_new(eng, &options, &vm, err);
-    if (blame)
-        eng_blame_begin(eng);
-    if (!st)
-        lang_run_trial_natives_register(vm);
-    if (!st)
-        st = lang_load(vm, settings->file_name, settings->text, settings->len, &net, err);
-    if (!st) {
-        dict = lang_run_settings_dict(vm, toggles, 0.0, false, false);
-        list = copy_paths(vm, paths);
-        st = call_loop(vm, "trial", net, dict, list, err);
-        if (!st && blame)
-            st = blame_take(eng, blame, err);
-        lang_drop(vm, list);
-        lang_drop(vm, dict);
-    }
-    lang_vm_free(vm);
-    eng_free(eng);
     return st;
 }
 

@@ -30,6 +30,7 @@ struct eng_kernels;
 struct eng_told;
 struct eng_tensor;
 struct lang_library;
+struct lang_trials;
 
 /*
  * Where a run is. `step` is -1 in setup. loss_known: `loss` is that of this step (after phase loss, where the device has data).
@@ -55,6 +56,7 @@ struct lang_progress {
  * capacity     bytes of the device; 0: as much as is asked for
  * seed         of all random numbers
  * library      the standard library, parsed before (lang/library.h); NULL: it is parsed for this run
+ * trials       what the in-place trials of this net, with this seed, came to so far (lang/trials.h); NULL: each is run
  * skip_steps   on `meta`: steps whose optimizer step a GradScaler skipped where this net ran with data (skip_count of them)
  * segment_addresses  where the driver puts the first segments (segment_count of them): see struct eng_options
  * workspaces   on `meta`: what a device of its own was measured to work in, which is repeated (engine/rooms.h); NULL: none
@@ -80,6 +82,7 @@ struct lang_settings {
     uint64_t capacity;
     uint64_t seed;
     const struct lang_library *library;
+    struct lang_trials *trials;
     const int64_t *skip_steps;
     size_t skip_count;
     const uint64_t *segment_addresses;

@@ -1,5 +1,5 @@
 /*
- * lang/run_internal.h - what run.c and run_natives.c share: a run in progress.
+ * lang/run_internal.h - what run.c, run_natives.c, run_trials.c and run_repeat.c share: a run in progress.
  *
  * For:            lang/run*.c only.
  * Must not know:  anything above lang/.
@@ -10,6 +10,7 @@
 
 #include "engine/engine.h"
 #include "lang/lang.h"
+#include "lang/object.h"
 #include "lang/run.h"
 
 /*
@@ -70,16 +71,29 @@ VS_MUST_USE bool lang_run_repeat_rest(struct lang_run_state *run, const struct l
 struct lang_value lang_run_settings_dict(struct lang_vm *vm, const struct vs_toggles *toggles,
                                          double lr, bool formula, bool dump);
 
-/*
- * A forward, loss and backward on a device without data of its own, the modules at `paths` (a list or tuple of strings, lent, of
- * any vm) in place. VS_OK: nothing went wrong. Otherwise `err` says what; VS_E_STOPPED: nothing was found out.
- *
- * blame   where not NULL: one text for each of the paths, NULL at first. What goes wrong is sought for all of them in this one run
- *         (eng_blame_begin): VS_OK then means that a module would be refused if tried after those before it that are kept, with the text
- *         it has here, and the others would not. Texts are the caller's, by vs_free, also after a failure.
- */
-VS_MUST_USE enum vs_status lang_run_trial(struct lang_settings *settings,
-                                          const struct vs_toggles *toggles, struct lang_value paths,
-                                          char **blame, struct vs_error *err);
+/* Call a function of the loop's file with (net, settings) and, where bound, a third argument (lent). */
+VS_MUST_USE enum vs_status lang_run_call_loop(struct lang_vm *vm, const char *function,
+                                              struct lang_net *net, struct lang_value settings,
+                                              struct lang_value third, struct vs_error *err);
+/* The engine's and the vm's `stop`: settings->stop, `user` being the settings. */
+bool lang_run_hear_stop(void *user);
+
+/* ---- run_natives.c: functions of the module torch ---- */
+struct lang_run_native {
+    const char *name;
+    lang_native_fn *fn;
+};
+/* Each holds `closure` (lent). */
+void lang_run_natives_add(struct lang_vm *vm, const struct lang_run_native *table, size_t count,
+                          struct lang_value closure);
+/* torch._legal_values(toggle): what it may be set to, in words. */
+VS_MUST_USE bool lang_run_legal_values(struct lang_vm *vm, const struct lang_call *call,
+                                       struct lang_value *out);
+
+/* ---- run_trials.c: those of a run, which is their closure; see lang/prelude/toggles.py ---- */
+VS_MUST_USE bool lang_run_inplace_trial(struct lang_vm *vm, const struct lang_call *call,
+                                        struct lang_value *out);
+VS_MUST_USE bool lang_run_inplace_blame(struct lang_vm *vm, const struct lang_call *call,
+                                        struct lang_value *out);
 
 #endif

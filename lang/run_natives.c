@@ -372,123 +372,7 @@ static bool native_event_skip(struct lang_vm *vm, const struct lang_call *call,
     return true;
 }
 
-/* ---- trials, tests ---- */
-
-/* The message behind "file:line:col: ", which points into the trial's own code. */
-static const char *without_place(const char *text)
-{
-    const char *p = text + strcspn(text, ": ");
-
-    for (int i = 0; i < 2; i++) {
-        size_t digits = *p == ':' ? strspn(p + 1, "0123456789") : 0;
-
-        if (digits == 0)
-            return text;
-        p += 1 + digits;
-    }
-    return strncmp(p, ": ", 2) == 0 ? p + 2 : text;
-}
-
-/* Backward's own failures have the file alone in front. */
-static const char *without_file(const char *text, const char *file)
-{
-    size_t len = strlen(file);
-
-    return strncmp(text, file, len) == 0 && strncmp(text + len, ": ", 2) == 0 ? text + len + 2
-                                                                              : text;
-}
-
-static bool native_inplace_trial(struct lang_vm *vm, const struct lang_call *call,
-                                 struct lang_value *out)
-{
-    struct lang_run_state *run = run_of(call);
-    struct vs_error why = VS_ERROR_INIT;
-
-    if (!lang_args_exact(vm, call, "_inplace_trial", 1))
-        return false;
-    if (lang_run_trial(run->settings, &run->result->toggles, call->args[0], NULL, &why) == VS_OK) {
-        *out = lang_none();
-        return true;
-    }
-    if (why.status == VS_E_STOPPED)
-        return lang_fail(vm, VS_E_STOPPED, "stopped");
-    why.text[strcspn(why.text, "\n")] = '\0';
-    *out = lang_value_str(vm, without_file(without_place(why.text), run->settings->file_name));
-    return true;
-}
-
-/* For each path what is wrong with it, or None; None where that cannot be told in one run. */
-static bool native_inplace_blame(struct lang_vm *vm, const struct lang_call *call,
-                                 struct lang_value *out)
-{
-    struct lang_run_state *run = run_of(call);
-    struct vs_error err = VS_ERROR_INIT;
-    struct lang_value *items = NULL;
-    uint32_t count = 0;
-    char **blame;
-    bool is_told;
-    bool is_stopped;
-
-    if (!lang_args_exact(vm, call, "_inplace_blame", 1))
-        return false;
-    if (!lang_items(call->args[0], &items, &count))
-        return lang_fail(vm, VS_E_TYPE, "_inplace_blame: not a list");
-    blame = vs_calloc(count + 1, sizeof(*blame));
-    is_told =
-        lang_run_trial(run->settings, &run->result->toggles, call->args[0], blame, &err) == VS_OK;
-    is_stopped = !is_told && err.status == VS_E_STOPPED;
-    *out = is_told ? lang_value_list(vm) : lang_none();
-    for (uint32_t i = 0; i < count; i++) {
-        if (is_told)
-            lang_value_append(vm, *out, blame[i] ? lang_value_str(vm, blame[i]) : lang_none());
-        vs_free(blame[i]);
-    }
-    vs_free(blame);
-    return !is_stopped || lang_fail(vm, VS_E_STOPPED, "stopped");
-}
-
-static bool native_writer(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
-{
-    if (!lang_args_exact(vm, call, "_writer", 1))
-        return false;
-    if (call->args[0].kind != LANG_INT)
-        return lang_fail(vm, VS_E_TYPE, "_writer: not a number");
-    *out = lang_int(eng_set_writer(lang_vm_eng(vm), (uint32_t)call->args[0].as.i));
-    return true;
-}
-
-static bool native_overwritten(struct lang_vm *vm, const struct lang_call *call,
-                               struct lang_value *out)
-{
-    if (!lang_args_exact(vm, call, "_overwritten", 1))
-        return false;
-    if (call->args[0].kind != LANG_TENSOR)
-        return lang_fail(vm, VS_E_TYPE, "_overwritten: not a tensor");
-    *out = lang_tensor(eng_overwritten(call->args[0].as.tensor));
-    return true;
-}
-
-static bool native_watch(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
-{
-    if (!lang_args_exact(vm, call, "_watch", 1))
-        return false;
-    if (call->args[0].kind != LANG_TENSOR)
-        return lang_fail(vm, VS_E_TYPE, "_watch: not a tensor");
-    eng_watch(call->args[0].as.tensor);
-    *out = lang_none();
-    return true;
-}
-
-static bool native_version_of(struct lang_vm *vm, const struct lang_call *call,
-                              struct lang_value *out)
-{
-    if (!lang_args_exact(vm, call, "_version_of", 1))
-        return false;
-    if (call->args[0].kind != LANG_TENSOR)
-        return lang_fail(vm, VS_E_TYPE, "_version_of: not a tensor");
-    *out = lang_int(call->args[0].as.tensor->version->value);
-    return true;
-}
+/* ---- tests ---- */
 
 static bool native_dump(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
 {
@@ -504,9 +388,7 @@ static bool native_dump(struct lang_vm *vm, const struct lang_call *call, struct
     return true;
 }
 
-/* What a toggle may be set to, in words. */
-static bool native_legal_values(struct lang_vm *vm, const struct lang_call *call,
-                                struct lang_value *out)
+bool lang_run_legal_values(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
 {
     char legal[VS_TOGGLE_LEGAL_MAX];
     enum vs_toggle toggle;
@@ -519,14 +401,8 @@ static bool native_legal_values(struct lang_vm *vm, const struct lang_call *call
     return true;
 }
 
-struct native {
-    const char *name;
-    lang_native_fn *fn;
-};
-
-/* Adds functions to the module torch; each holds `closure` (lent). */
-static void natives_add(struct lang_vm *vm, const struct native *table, size_t count,
-                        struct lang_value closure)
+void lang_run_natives_add(struct lang_vm *vm, const struct lang_run_native *table, size_t count,
+                          struct lang_value closure)
 {
     struct lang_value torch = lang_library(vm, "torch");
 
@@ -541,22 +417,9 @@ static void natives_add(struct lang_vm *vm, const struct native *table, size_t c
     lang_drop(vm, torch);
 }
 
-void lang_run_trial_natives_register(struct lang_vm *vm)
-{
-    static const struct native table[] = {
-        {"_overwritten", native_overwritten},
-        {"_version_of", native_version_of},
-        {"_writer", native_writer},
-        {"_watch", native_watch},
-        {"_legal_values", native_legal_values},
-    };
-
-    natives_add(vm, table, sizeof(table) / sizeof(table[0]), lang_none());
-}
-
 void lang_run_natives_register(struct lang_run_state *run)
 {
-    static const struct native table[] = {
+    static const struct lang_run_native table[] = {
         {"_step", native_step},
         {"_repeat", native_repeat},
         {"_phase", native_phase},
@@ -568,16 +431,16 @@ void lang_run_natives_register(struct lang_run_state *run)
         {"_note_inplace", native_note_inplace},
         {"_note_state", native_note_state},
         {"_note_refused", native_note_refused},
-        {"_legal_values", native_legal_values},
+        {"_legal_values", lang_run_legal_values},
         {"_found_inf", native_found_inf},
         {"_event_scale", native_event_scale},
         {"_event_skip", native_event_skip},
-        {"_inplace_trial", native_inplace_trial},
-        {"_inplace_blame", native_inplace_blame},
+        {"_inplace_trial", lang_run_inplace_trial},
+        {"_inplace_blame", lang_run_inplace_blame},
         {"_dump", native_dump},
     };
     struct lang_opaque *held = lang_opaque_new(run->vm, "run", run, NULL);
 
-    natives_add(run->vm, table, sizeof(table) / sizeof(table[0]), lang_object(held));
+    lang_run_natives_add(run->vm, table, sizeof(table) / sizeof(table[0]), lang_object(held));
     lang_drop_obj(run->vm, held);
 }

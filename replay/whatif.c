@@ -16,6 +16,7 @@
 #include "engine/observer.h"
 #include "lang/library.h"
 #include "lang/run.h"
+#include "lang/trials.h"
 #include "replay/trace_internal.h"
 #include "replay/trace_mem.h"
 #include "replay/whatif_alloc.h"
@@ -320,24 +321,36 @@ static enum vs_status toggles_merge(const struct rpl_trace *base, const struct v
     return st;
 }
 
-static void library_free(void *library)
+/* What runs of the net that a trace carries share: they are its companion. */
+struct shared {
+    struct lang_library *library;
+    struct lang_trials *trials;
+};
+
+static void shared_free(void *companion)
 {
-    lang_library_free(library);
+    struct shared *shared = companion;
+
+    lang_trials_free(shared->trials);
+    lang_library_free(shared->library);
+    vs_free(shared);
 }
 
-/* The language's library is parsed for the first what-if on a trace; the next ones start in a third of the time. */
-static enum vs_status library_of(struct rpl_trace *base, const struct lang_library **out,
-                                 struct vs_error *err)
+/* The language's library is parsed for the first what-if on a trace, and what can work in place found out once. */
+static enum vs_status shared_of(struct rpl_trace *base, const struct shared **out,
+                                struct vs_error *err)
 {
-    struct lang_library *library = rpl_trace_companion(base);
+    struct shared *shared = rpl_trace_companion(base);
     enum vs_status st = VS_OK;
 
-    if (!library) {
-        st = lang_library_new(&library, err);
-        if (!st)
-            rpl_trace_set_companion(base, library, library_free);
+    if (!shared) {
+        shared = vs_calloc(1, sizeof(*shared));
+        shared->trials = lang_trials_new();
+        rpl_trace_set_companion(base, shared, shared_free);
     }
-    *out = library;
+    if (!shared->library)
+        st = lang_library_new(&shared->library, err);
+    *out = shared;
     return st;
 }
 
@@ -383,6 +396,7 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
                                      .segment_addresses = device->addresses,
                                      .segment_count = device->count,
                                      .user = &hearers};
+    const struct shared *shared = NULL;
     struct lang_result result;
     uint64_t *addresses = NULL;
     int64_t *skips = NULL;
@@ -404,12 +418,14 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
     settings.print = on_print;
     st = toggles_merge(base, set, &toggles, err);
     if (!st)
-        st = library_of(base, &settings.library, err);
+        st = shared_of(base, &shared, err);
     /* only a GradScaler skips, and reading a whole file for nothing would be most of a small net's time */
     if (!st && vs_toggles_is(&toggles, VS_TOGGLE_AMP, "fp16"))
         st = skipped_steps(base, &skips, &settings.skip_count, err);
     if (st)
         goto out;
+    settings.library = shared->library;
+    settings.trials = shared->trials;
     settings.skip_steps = skips;
     if (rpl_trace_meta(base, "gpu") && !device->addresses && is_unchanged(base, set)) {
         st = recorded_addresses(base, &addresses, &settings.segment_count, err);

@@ -16,6 +16,7 @@
 #include "engine/tensor.h"
 #include "lang/library.h"
 #include "lang/run.h"
+#include "lang/trials.h"
 
 #define HEAD "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
 
@@ -538,28 +539,30 @@ static void a_library_parsed_once_serves_every_run(void **state)
 }
 
 /* Three ReLUs: `one` overwrites what sigmoid saved, `skip` what is added again, `two` nothing that anyone needs. */
+#define THREE_RELUS                                                                                \
+    HEAD "class Net(nn.Module):\n"                                                                 \
+         "    def __init__(self):\n"                                                               \
+         "        super().__init__()\n"                                                            \
+         "        self.a = nn.Linear(4, 3)\n"                                                      \
+         "        self.one = nn.ReLU()\n"                                                          \
+         "        self.skip = nn.ReLU()\n"                                                         \
+         "        self.two = nn.ReLU()\n"                                                          \
+         "    def forward(self, x):\n"                                                             \
+         "        x = self.one(torch.sigmoid(self.a(x))) + 1\n"                                    \
+         "        x = self.skip(x) + x\n"                                                          \
+         "        return self.two(x)\n"                                                            \
+         "def model():\n"                                                                          \
+         "    return Net()\n"                                                                      \
+         "def batch(n):\n"                                                                         \
+         "    return torch.randn(n, 4), torch.randint(0, 3, (n,))\n"
+
 static void in_place_is_refused_where_the_old_value_is_needed(void **state)
 {
-    static const char net[] = HEAD "class Net(nn.Module):\n"
-                                   "    def __init__(self):\n"
-                                   "        super().__init__()\n"
-                                   "        self.a = nn.Linear(4, 3)\n"
-                                   "        self.one = nn.ReLU()\n"
-                                   "        self.skip = nn.ReLU()\n"
-                                   "        self.two = nn.ReLU()\n"
-                                   "    def forward(self, x):\n"
-                                   "        x = self.one(torch.sigmoid(self.a(x))) + 1\n"
-                                   "        x = self.skip(x) + x\n"
-                                   "        return self.two(x)\n"
-                                   "def model():\n"
-                                   "    return Net()\n"
-                                   "def batch(n):\n"
-                                   "    return torch.randn(n, 4), torch.randint(0, 3, (n,))\n";
     struct run r = {0};
 
     (void)state;
     set(&r, "inplace", "on");
-    run_ok(&r, net);
+    run_ok(&r, THREE_RELUS);
     assert_int_equal(r.result.inplace_count, 1);
     assert_string_equal(r.result.inplace[0], "two");
     assert_int_equal(r.result.refusal_count, 2);
@@ -568,6 +571,55 @@ static void in_place_is_refused_where_the_old_value_is_needed(void **state)
     assert_string_equal(r.result.refusals[1].path, "skip");
     assert_string_equal(r.result.refusals[1].reason, "the old value is read again by add");
     run_release(&r);
+}
+
+static void assert_same_choice(const struct lang_result *a, const struct lang_result *b)
+{
+    assert_int_equal(a->inplace_count, b->inplace_count);
+    for (size_t i = 0; i < a->inplace_count; i++)
+        assert_string_equal(a->inplace[i], b->inplace[i]);
+    assert_int_equal(a->refusal_count, b->refusal_count);
+    for (size_t i = 0; i < a->refusal_count; i++) {
+        assert_string_equal(a->refusals[i].path, b->refusals[i].path);
+        assert_string_equal(a->refusals[i].reason, b->refusals[i].reason);
+    }
+}
+
+/* Trials are told of three toggles alone: those are asked anew, others are not. */
+static void trials_serve_all_runs_that_would_find_the_same(void **state)
+{
+    static const struct {
+        const char *name;
+        const char *value;
+        bool is_known;
+    } turns[] = {
+        {"amp", "off", false},         {"amp", "bf16", true},
+        {"checkpoint", "skip", false}, {"optimizer", "sgd", true},
+        {"checkpoint", "off", true},   {"preserve-rng", "off", false},
+        {"preserve-rng", "on", true},  {"checkpoint-impl", "reentrant", false},
+    };
+    struct lang_trials *trials = lang_trials_new();
+    struct run shared = {.settings = {.trials = trials}};
+
+    (void)state;
+    set(&shared, "inplace", "on");
+    for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++) {
+        size_t before = lang_trials_count(trials);
+        struct run alone = {0};
+
+        set(&shared, turns[i].name, turns[i].value);
+        vs_toggles_copy(&alone.toggles, &shared.toggles);
+        run_ok(&alone, THREE_RELUS);
+        run_ok(&shared, THREE_RELUS);
+        assert_same_choice(&shared.result, &alone.result);
+        if ((lang_trials_count(trials) == before) != turns[i].is_known)
+            fail_msg("%s=%s: %zu trials, then %zu", turns[i].name, turns[i].value, before,
+                     lang_trials_count(trials));
+        lang_result_release(&shared.result);
+        run_release(&alone);
+    }
+    vs_toggles_release(&shared.toggles);
+    lang_trials_free(trials);
 }
 
 /* 0 * inf: the gradient of sqrt at 0, times the 0 that came in. */
@@ -657,6 +709,7 @@ int main(void)
         cmocka_unit_test(the_loss_summed_as_a_tensor_stays),
         cmocka_unit_test(a_library_parsed_once_serves_every_run),
         cmocka_unit_test(in_place_is_refused_where_the_old_value_is_needed),
+        cmocka_unit_test(trials_serve_all_runs_that_would_find_the_same),
         cmocka_unit_test(true_is_not_subtracted_from_a_tensor),
         cmocka_unit_test(anomaly_detection_names_the_node_that_gave_nan),
     };
