@@ -88,8 +88,18 @@ static void place(struct lexer *lx, uint32_t offset, uint32_t *line, uint32_t *c
 
 struct lang_span lexer_span(struct lexer *lx, uint32_t start, uint32_t end)
 {
+    const uint32_t *next = &lx->source->line_starts[lx->line];
     struct lang_span span;
 
+    /* most often on the line that was asked for last, from there on */
+    if (lx->is_ascii && start >= lx->col_offset && start <= end &&
+        (lx->line == lx->source->line_count || end < *next)) {
+        span = (struct lang_span){lx->line, lx->col + (start - lx->col_offset), lx->line,
+                                  lx->col + (end - lx->col_offset)};
+        lx->col = span.end_col;
+        lx->col_offset = end;
+        return span;
+    }
     place(lx, start, &span.line, &span.col);
     place(lx, end, &span.end_line, &span.end_col);
     return span;
@@ -101,12 +111,10 @@ struct lang_token *lexer_emit(struct lexer *lx, enum lang_token_kind kind, uint3
     struct lang_tokens *out = lx->out;
     struct lang_token *token;
 
-    out->items = vs_grow(out->items, out->count, &out->cap, sizeof(*out->items));
+    if (out->count == out->cap)
+        out->items = vs_grow(out->items, out->count, &out->cap, sizeof(*out->items));
     token = &out->items[out->count++];
-    memset(token, 0, sizeof(*token));
-    token->kind = (uint8_t)kind;
-    token->start = start;
-    token->end = end;
+    *token = (struct lang_token){.kind = (uint8_t)kind, .start = start, .end = end};
     token->span = lexer_span(lx, start, end);
     return token;
 }
@@ -139,6 +147,12 @@ static uint32_t code_point(const struct lexer *lx, uint32_t at, uint32_t *len)
     return c;
 }
 
+/* A letter of ASCII or `_`, anywhere in a name. */
+static bool is_word(unsigned char c)
+{
+    return ((c | 0x20u) >= 'a' && (c | 0x20u) <= 'z') || c == '_';
+}
+
 uint32_t lexer_ident_len(const struct lexer *lx, uint32_t at, bool is_first)
 {
     unsigned char c;
@@ -147,7 +161,7 @@ uint32_t lexer_ident_len(const struct lexer *lx, uint32_t at, bool is_first)
     if (at >= lx->len)
         return 0;
     c = (unsigned char)lx->text[at];
-    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_')
+    if (is_word(c))
         return 1;
     if (c >= '0' && c <= '9')
         return !is_first;
@@ -165,6 +179,17 @@ static uint32_t check_utf8(struct lexer *lx)
     lx->is_ascii = true;
     while (i < lx->len) {
         uint32_t n = 1;
+        uint64_t eight;
+
+        if (lx->len - i >= sizeof(eight)) {
+            memcpy(&eight, s + i, sizeof(eight));
+            /* no byte is 0 or has its highest bit */
+            if (!(((eight - UINT64_C(0x0101010101010101)) | eight) &
+                  UINT64_C(0x8080808080808080))) {
+                i += (uint32_t)sizeof(eight);
+                continue;
+            }
+        }
 
         if (s[i] == 0)
             return i;
@@ -222,7 +247,7 @@ static enum lang_token_kind keyword_kind(const struct lexer *lx, const char *tex
     for (int kind = lx->first[c]; kind; kind = lx->next[kind]) {
         const char *word = token_infos[kind].text;
 
-        if (strncmp(word, text, len) == 0 && word[len] == '\0')
+        if (word[1] == text[1] && strncmp(word, text, len) == 0 && word[len] == '\0')
             return (enum lang_token_kind)kind;
     }
     return LANG_TOK_NAME;
@@ -246,8 +271,14 @@ static void name_or_string(struct lexer *lx)
     enum lang_token_kind kind;
     struct lang_token *token;
 
-    while ((n = lexer_ident_len(lx, lx->pos, lx->pos == start)) != 0)
+    while (lx->pos < lx->len) {
+        n = is_word((unsigned char)lx->text[lx->pos])
+                ? 1
+                : lexer_ident_len(lx, lx->pos, lx->pos == start);
+        if (n == 0)
+            break;
         lx->pos += n;
+    }
     n = lx->pos - start;
     if ((lexer_peek(lx, 0) == '"' || lexer_peek(lx, 0) == '\'') && is_prefix(lx->text + start, n)) {
         lexer_string(lx, start);
@@ -261,33 +292,34 @@ static void name_or_string(struct lexer *lx)
 
 void lexer_open(struct lexer *lx, enum lang_token_kind kind)
 {
-    struct lang_span span = lexer_span(lx, lx->pos, lx->pos + 1);
+    const struct lang_token *token;
 
     if (lx->bracket_count == LANG_MAX_NESTING) {
-        lexer_fail(lx, span, "give parts of it names of their own",
+        lexer_fail(lx, lexer_span(lx, lx->pos, lx->pos + 1), "give parts of it names of their own",
                    "too many brackets inside each other");
         return;
     }
-    lx->brackets[lx->bracket_count++] = (struct lexer_bracket){lx->text[lx->pos], lx->pos, span};
-    lexer_emit(lx, kind, lx->pos, lx->pos + 1);
+    token = lexer_emit(lx, kind, lx->pos, lx->pos + 1);
+    lx->brackets[lx->bracket_count++] =
+        (struct lexer_bracket){lx->text[lx->pos], lx->pos, token->span};
     lx->pos++;
 }
 
 void lexer_close(struct lexer *lx, enum lang_token_kind kind)
 {
-    struct lang_span span = lexer_span(lx, lx->pos, lx->pos + 1);
     char close = lx->text[lx->pos];
     char open = close == ')' ? '(' : close == ']' ? '[' : '{';
     const struct lexer_bracket *last =
         lx->bracket_count ? &lx->brackets[lx->bracket_count - 1] : NULL;
 
     if (!last) {
-        lexer_fail(lx, span, NULL, "`%c` closes nothing", close);
+        lexer_fail(lx, lexer_span(lx, lx->pos, lx->pos + 1), NULL, "`%c` closes nothing", close);
         return;
     }
     if (last->open != open) {
-        lexer_fail(lx, span, NULL, "`%c` does not fit the `%c` opened in line %u", close,
-                   last->open, last->span.line);
+        lexer_fail(lx, lexer_span(lx, lx->pos, lx->pos + 1), NULL,
+                   "`%c` does not fit the `%c` opened in line %u", close, last->open,
+                   last->span.line);
         return;
     }
     lx->bracket_count--;
@@ -295,30 +327,35 @@ void lexer_close(struct lexer *lx, enum lang_token_kind kind)
     lx->pos++;
 }
 
-/* The longest operator at `pos`, or LANG_TOK_ERROR. */
-static enum lang_token_kind operator_at(const struct lexer *lx)
+/* The longest operator at `pos` and its length, or LANG_TOK_ERROR. */
+static enum lang_token_kind operator_at(const struct lexer *lx, uint32_t *len)
 {
     unsigned char c = (unsigned char)lx->text[lx->pos];
     enum lang_token_kind best = LANG_TOK_ERROR;
     size_t best_len = 0;
 
+    *len = 0;
     if (c >= 128)
         return best;
     for (int kind = lx->first[c]; kind; kind = lx->next[kind]) {
         const char *text = token_infos[kind].text;
-        size_t n = strlen(text);
+        size_t n = 1; /* the first is the same */
 
-        if (n > best_len && n <= lx->len - lx->pos && memcmp(text, lx->text + lx->pos, n) == 0) {
+        while (text[n] && n < lx->len - lx->pos && text[n] == lx->text[lx->pos + n])
+            n++;
+        if (n > best_len && !text[n]) {
             best = (enum lang_token_kind)kind;
             best_len = n;
         }
     }
+    *len = (uint32_t)best_len;
     return best;
 }
 
 static void operator_token(struct lexer *lx)
 {
-    enum lang_token_kind kind = operator_at(lx);
+    uint32_t len;
+    enum lang_token_kind kind = operator_at(lx, &len);
 
     switch (lx->text[lx->pos]) {
     case '(':
@@ -342,8 +379,8 @@ static void operator_token(struct lexer *lx)
             fail_char(lx);
         return;
     }
-    lexer_emit(lx, kind, lx->pos, lx->pos + (uint32_t)strlen(token_infos[kind].text));
-    lx->pos += (uint32_t)strlen(token_infos[kind].text);
+    lexer_emit(lx, kind, lx->pos, lx->pos + len);
+    lx->pos += len;
 }
 
 void lexer_token(struct lexer *lx)
@@ -550,6 +587,8 @@ void lang_tokens_init(struct lang_tokens *tokens, const struct lang_source *sour
     lx.line = 1;
     lx.col = 1;
     lx.indent_count = 1;
+    /* a token is some five characters */
+    tokens->items = vs_reserve(NULL, source->len / 5 + 16, &tokens->cap, sizeof(*tokens->items));
     index_kinds(&lx);
     whole_text(&lx);
 }

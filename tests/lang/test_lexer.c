@@ -221,6 +221,35 @@ static void places_count_characters_from_one(void **state)
     unlex(&x);
 }
 
+/* Text is looked through eight bytes at a time: wherever among them it stands. */
+static void bytes_that_are_no_text_are_found_wherever_they_stand(void **state)
+{
+    (void)state;
+    for (size_t at = 1; at < 24; at++) {
+        static const struct {
+            const char *bytes;
+            size_t len;
+            bool is_good;
+        } cases[] = {
+            {"\0", 1, false}, {"\x80", 1, false}, {"\xff", 1, false}, {"\xc3\xa9", 2, true}};
+
+        for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+            struct vs_error err = VS_ERROR_INIT;
+            struct lexed x;
+            char text[40];
+
+            memset(text, '#', sizeof(text));
+            memcpy(text + at, cases[i].bytes, cases[i].len);
+            x.arena = vs_arena_new();
+            assert_int_equal(lang_source_new("net.py", text, 30, x.arena, &x.source, &err), VS_OK);
+            lang_strs_init(&x.strs, x.arena);
+            lang_tokens_init(&x.tokens, x.source, &x.strs);
+            assert_int_equal(x.tokens.error.status, cases[i].is_good ? VS_OK : VS_E_SYNTAX);
+            unlex(&x);
+        }
+    }
+}
+
 static void an_unclosed_bracket_is_noted(void **state)
 {
     struct lexed x;
@@ -295,6 +324,7 @@ int main(void)
         cmocka_unit_test(equal_names_are_one_string),
         cmocka_unit_test(identifiers_may_hold_letters_of_any_script),
         cmocka_unit_test(places_count_characters_from_one),
+        cmocka_unit_test(bytes_that_are_no_text_are_found_wherever_they_stand),
         cmocka_unit_test(an_unclosed_bracket_is_noted),
         cmocka_unit_test(lines_of_the_source_can_be_asked_for),
         cmocka_unit_test(a_message_without_a_place_shows_no_line),
