@@ -57,9 +57,9 @@ void eng_checkpoint_unref(struct eng_checkpoint *c)
     c->eng->live_checkpoints--;
     for (size_t i = 0; i < c->count; i++)
         eng_unref(c->holders[i].tensor);
-    eng_node_unref(c->inputs);
     if (c->calls.free_user)
         c->calls.free_user(c->calls.user);
+    eng_node_unref(c->inputs); /* the function and its keyword arguments have gone before */
     vs_free(c->holders);
     vs_free(c);
 }

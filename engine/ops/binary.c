@@ -258,19 +258,26 @@ void eng_f_where(struct eng_op_call *c)
     eng_unref(a);
 }
 
-/* input with value where mask. mask broadcasts to input's shape. */
+/* input with value where mask, each broadcast to the other. What is not in place is a row-major copy, however the input lies. */
 void eng_f_masked_fill(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, 0);
     struct eng_tensor *pair[] = {x, eng_c_tensor(c, 1)};
     struct eng_tensor *out;
+    int64_t sizes[VS_MAX_DIMS];
+    int ndim;
 
     if (pair[1]->dtype != VS_BOOL) {
         eng_fail(c->e, VS_E_TYPE, "masked_fill: the mask must be a bool tensor, got %s",
                  vs_dtype_name((enum vs_dtype)pair[1]->dtype));
         return;
     }
-    out = eng_c_elementwise_out(c, pair, 2, (enum vs_dtype)x->dtype);
+    if (c->inplace)
+        out = eng_c_elementwise_out(c, pair, 2, (enum vs_dtype)x->dtype);
+    else if (eng_broadcast(c->e, x, pair[1], sizes, &ndim))
+        out = eng_c_empty(c, sizes, ndim, (enum vs_dtype)x->dtype, x);
+    else
+        return;
     if (!out)
         return;
     if (eng_c_computes(c)) {

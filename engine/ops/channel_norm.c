@@ -371,12 +371,12 @@ static void bn_two_passes(struct bn_bw *k)
 {
     struct eng *e = k->b->e;
     bool both_last = runs_channels_last(k->x) && runs_channels_last(k->g);
-    struct eng_tensor *x = both_last ? NULL : flattened(e, k->x),
-                      *g = both_last ? NULL : flattened(e, k->g);
-    struct eng_tensor *sums[2] = {0}, *one = NULL;
     /* cuDNN saves no statistics in evaluation: the inverse deviation is made here */
     struct eng_tensor *invstd =
         k->b->node->op == ENG_OP_cudnn_batch_norm ? channel_sums(k, stat_dtype(k->x)) : NULL;
+    struct eng_tensor *x = both_last ? NULL : flattened(e, k->x),
+                      *g = both_last ? NULL : flattened(e, k->g);
+    struct eng_tensor *sums[2] = {0}, *one = NULL;
 
     if (both_last || k->want_x) {
         sums[0] = channel_sums(k, stat_dtype(k->x));

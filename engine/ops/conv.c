@@ -356,7 +356,7 @@ static struct eng_tensor *gradient_in_layout(const struct conv_bw *k, struct eng
     if (k->last && !eng_suggests_channels_last(g))
         return eng_to_channels_last(k->e, g);
     if (k->transposed || k->depthwise || (!k->last && eng_suggests_channels_last(g)))
-        return eng_contiguous(k->e, g);
+        return dense_in(k, g);
     return eng_ref(g);
 }
 

@@ -95,7 +95,7 @@ void eng_f_index_add(struct eng_op_call *c)
                  eng_shape_text(x, tx), vs_dtype_name((enum vs_dtype)x->dtype), eng_numel(index));
         return;
     }
-    out = c->inplace ? eng_ref(x) : eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
+    out = c->inplace ? eng_ref(x) : eng_c_empty(c, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x);
     scaled = eng_empty(c->e, source->sizes, source->ndim, (enum vs_dtype)source->dtype, true);
     if (out && scaled && eng_c_computes(c)) {
         struct eng_view vx = eng_v(x), vo = eng_v(out), vi = eng_v(index), vs = eng_v(source),

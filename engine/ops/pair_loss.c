@@ -161,13 +161,13 @@ void eng_f_l1_loss(struct eng_op_call *c)
     struct eng_tensor *size = eng_op1(e, ENG_OP_abs, difference);
     struct eng_arg args[] = {eng_at(size), eng_anone()};
 
-    eng_unref(difference);
     if (reduction == REDUCE_NONE)
         eng_c_give(c, eng_ref(size));
     else if (size)
         eng_c_give(c,
                    eng_call1(e, reduction == REDUCE_MEAN ? ENG_OP_mean_all : ENG_OP_sum_all, args));
     eng_unref(size);
+    eng_unref(difference);
 }
 
 /* ---- binary cross entropy with logits ---- */

@@ -40,9 +40,13 @@ void eng_f_cosine_similarity(struct eng_op_call *c)
 
     if (!eng_broadcast(e, a, z, sizes, &n))
         return;
-    z = eng_expand(e, z, sizes,
-                   n); /* the second first; a view each also where the sizes are the same */
-    a = eng_expand(e, a, sizes, n);
+    if (eng_same_sizes(a, z)) {
+        eng_ref(z);
+        eng_ref(a);
+    } else {
+        z = eng_expand(e, z, sizes, n); /* the second first */
+        a = eng_expand(e, a, sizes, n);
+    }
     norm_a = norm_copy(e, a, dim);
     norm_z = norm_copy(e, z, dim);
     least =

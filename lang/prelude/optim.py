@@ -284,7 +284,7 @@ def _single_tensor_adam(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, s
         step_size = lr / (1 - beta1 ** state_steps[i])
         bias_correction2_sqrt = (1 - beta2 ** state_steps[i]) ** 0.5
         if group["amsgrad"]:
-            torch.maximum(max_exp_avg_sqs[i], exp_avg_sq, out=max_exp_avg_sqs[i])
+            torch._foreach_maximum_([max_exp_avg_sqs[i]], [exp_avg_sq])  # torch.maximum with out=
             denom = (max_exp_avg_sqs[i].sqrt() / bias_correction2_sqrt).add_(group["eps"])
         else:
             denom = (exp_avg_sq.sqrt() / bias_correction2_sqrt).add_(group["eps"])

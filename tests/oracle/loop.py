@@ -16,6 +16,9 @@ class Identity:
     def scale(self, loss):
         return loss
 
+    def unscale_(self, optimizer):
+        pass
+
     def step(self, optimizer):
         return optimizer.step()
 

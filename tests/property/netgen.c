@@ -13,38 +13,10 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/text.h"
-
-/* ---- drawing ---- */
-
-struct gen {
-    uint64_t random;
-    struct vs_text modules; /* lines of __init__ of the block being written */
-    struct vs_text forward;
-    int module_count;
-    int kind; /* IMAGE, SEQUENCE, VECTOR */
-};
-
-/* xorshift64*, as in test_alloc_random.c */
-static uint32_t draw(struct gen *g, uint32_t below)
-{
-    g->random ^= g->random >> 12;
-    g->random ^= g->random << 25;
-    g->random ^= g->random >> 27;
-    return (uint32_t)((g->random * UINT64_C(2685821657736338717) >> 33) % below);
-}
-
-static void seed_set(struct gen *g, uint64_t seed)
-{
-    memset(g, 0, sizeof(*g));
-    g->random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
-    draw(g, 2);
-    draw(g, 2);
-}
+#include "tests/property/netgen_internal.h"
 
 /* ---- templates ---- */
 
-enum { IMAGE = 1, SEQUENCE = 2, VECTOR = 4, ANY = 7 };
 enum effect { SAME, CHANNELS, HALF_CHANNELS, MORE_CHANNELS, HALF_SIDE, DOUBLE_SIDE };
 
 struct template
@@ -62,117 +34,27 @@ static const char *const ACTIVATIONS[] = {"nn.ReLU()",         "nn.ReLU6()",
                                           "nn.Hardsigmoid()",  "nn.Hardtanh()",
                                           "nn.Dropout(0.2)",   "nn.Threshold(0.1, 0.2)"};
 
+/* clang-format off */
 static const struct template MODULES[] = {
-    {IMAGE, CHANNELS, "nn.Conv2d(%c, %n, 3, padding=1)", "self.%m(%v)"},
-    {IMAGE, CHANNELS, "nn.Conv2d(%c, %n, 1, bias=False)", "self.%m(%v)"},
-    {IMAGE, SAME, "nn.Conv2d(%c, %c, 3, padding=1, groups=%c)", "self.%m(%v)"},
-    {IMAGE, CHANNELS, "nn.Conv2d(%c, %n, 3, padding=1, padding_mode=\"reflect\")", "self.%m(%v)"},
-    {IMAGE, SAME, "nn.BatchNorm2d(%c)", "self.%m(%v)"},
-    {IMAGE, SAME, "nn.GroupNorm(2, %c)", "self.%m(%v)"},
-    {IMAGE, SAME, "nn.InstanceNorm2d(%c, affine=True)", "self.%m(%v)"},
-    {IMAGE, SAME, "nn.PReLU(%c)", "self.%m(%v)"},
-    {IMAGE, HALF_SIDE, "nn.MaxPool2d(2)", "self.%m(%v)"},
-    {IMAGE, HALF_SIDE, "nn.AvgPool2d(2)", "self.%m(%v)"},
-    {IMAGE, HALF_SIDE, "nn.Conv2d(%c, %c, 2, stride=2)", "self.%m(%v)"},
-    {IMAGE, DOUBLE_SIDE, "nn.ConvTranspose2d(%c, %c, 2, stride=2)", "self.%m(%v)"},
-    {IMAGE, SAME, "nn.Dropout2d(0.2)", "self.%m(%v)"},
-    {SEQUENCE | VECTOR, CHANNELS, "nn.Linear(%c, %n)", "self.%m(%v)"},
-    {SEQUENCE | VECTOR, CHANNELS, "nn.Linear(%c, %n, bias=False)", "self.%m(%v)"},
-    {SEQUENCE | VECTOR, SAME, "nn.LayerNorm(%c)", "self.%m(%v)"},
-    {SEQUENCE | VECTOR, SAME, "nn.RMSNorm(%c)", "self.%m(%v)"},
-    {SEQUENCE, SAME, "nn.MultiheadAttention(%c, 2, batch_first=True)",
-     "self.%m(%v, %v, %v, need_weights=False)[0]"},
-    {VECTOR, SAME, "nn.BatchNorm1d(%c)", "self.%m(%v)"},
-    {VECTOR, SAME, "nn.PReLU()", "self.%m(%v)"},
+#define NETGEN_MODULE(kinds, effect, module, text) {kinds, effect, module, text},
+#include "tests/property/netgen.def"
 };
 
 static const struct template ONE[] = {
-    {ANY, SAME, NULL, "%v * 0.5"},
-    {ANY, SAME, NULL, "1.0 - %v"},
-    {ANY, SAME, NULL, "%v.abs()"},
-    {ANY, SAME, NULL, "%v.tanh()"},
-    {ANY, SAME, NULL, "torch.sigmoid(%v)"},
-    {ANY, SAME, NULL, "torch.exp(-%v.abs())"},
-    {ANY, SAME, NULL, "torch.log(%v.abs() + 1.0)"},
-    {ANY, SAME, NULL, "torch.sqrt(%v.abs() + 0.5)"},
-    {ANY, SAME, NULL, "torch.rsqrt(%v.abs() + 0.5)"},
-    {ANY, SAME, NULL, "%v ** 2"},
-    {ANY, SAME, NULL, "%v.sin() + %v.cos()"},
-    {ANY, SAME, NULL, "torch.erf(%v)"},
-    {ANY, SAME, NULL, "%v.clamp(-1.0, 1.0)"},
-    {ANY, SAME, NULL, "%v.clamp(min=-0.5)"},
-    {ANY, SAME, NULL, "-%v"},
-    {ANY, SAME, NULL, "F.relu(%v)"},
-    {ANY, SAME, NULL, "F.gelu(%v)"},
-    {ANY, SAME, NULL, "F.gelu(%v, approximate=\"tanh\")"},
-    {ANY, SAME, NULL, "F.elu(%v)"},
-    {ANY, SAME, NULL, "F.softplus(%v)"},
-    {ANY, SAME, NULL, "F.logsigmoid(%v)"},
-    {ANY, SAME, NULL, "F.softsign(%v)"},
-    {ANY, SAME, NULL, "F.hardshrink(%v)"},
-    {ANY, SAME, NULL, "torch.where(%v > 0.0, %v, %v * 0.1)"},
-    {ANY, SAME, NULL, "%v.masked_fill(%v > 0.5, 0.0)"},
-    {ANY, SAME, NULL, "torch.atan(%v)"},
-    {ANY, SAME, NULL, "torch.log1p(%v.abs())"},
-    {ANY, SAME, NULL, "%v.detach() * 0.5 + %v"},
-    {ANY, SAME, NULL, "F.dropout(%v, 0.25, self.training)"},
-    {ANY, SAME, NULL, "%v / (%v.abs() + 1.0)"},
-    {ANY, SAME, NULL, "torch.softmax(%v, -1)"},
-    {ANY, SAME, NULL, "F.log_softmax(%v, 1)"},
-    {ANY, SAME, NULL, "%v - %v.mean(-1, keepdim=True)"},
-    {ANY, SAME, NULL, "%v - %v.amax(-1, keepdim=True)"},
-    {ANY, SAME, NULL, "%v * torch.rsqrt(%v.pow(2).mean(-1, keepdim=True) + 1e-5)"},
-    {ANY, SAME, NULL, "%v / (%v.std(-1, keepdim=True) + 0.1)"},
-    {ANY, SAME, NULL, "%v.cumsum(-1)"},
-    {ANY, SAME, NULL, "torch.sort(%v, dim=-1)[0]"},
-    {ANY, SAME, NULL, "%v.flip(-1)"},
-    {ANY, SAME, NULL, "F.normalize(%v, dim=-1)"},
-    {ANY, SAME, NULL, "torch.cat((%v[:, 1:], %v[:, :1]), 1)"},
-    {ANY, SAME, NULL, "%v - torch.logsumexp(%v, 1, keepdim=True)"},
-    {IMAGE, SAME, NULL, "%v.transpose(2, 3)"},
-    {IMAGE, SAME, NULL, "%v * torch.sigmoid(%v.mean((2, 3), keepdim=True))"},
-    {IMAGE, HALF_CHANNELS, NULL, "F.glu(%v, 1)"},
-    {IMAGE, HALF_CHANNELS, NULL, "%v.chunk(2, 1)[0] * %v.chunk(2, 1)[1].sigmoid()"},
-    {IMAGE, DOUBLE_SIDE, NULL, "F.interpolate(%v, scale_factor=2.0)"},
-    {IMAGE, DOUBLE_SIDE, NULL,
-     "F.interpolate(%v, scale_factor=2.0, mode=\"bilinear\", align_corners=False)"},
-    {IMAGE, HALF_SIDE, NULL, "F.max_pool2d(%v, 2)"},
-    {IMAGE, HALF_SIDE, NULL, "%v[:, :, ::2, ::2]"},
-    {IMAGE, SAME, NULL, "F.avg_pool2d(%v, 3, 1, 1)"},
-    {IMAGE, SAME, NULL, "F.pad(%v, (1, 0, 0, 1))[:, :, 1:, :-1]"},
-    {SEQUENCE, SAME, NULL, "torch.softmax(%v @ %v.transpose(1, 2) * 0.3, -1) @ %v"},
-    {SEQUENCE, SAME, NULL,
-     "F.scaled_dot_product_attention(%v.unsqueeze(1), %v.unsqueeze(1), "
-     "%v.unsqueeze(1)).squeeze(1)"},
-    {SEQUENCE, HALF_CHANNELS, NULL, "F.glu(%v)"},
-    {SEQUENCE, SAME, NULL, "%v.transpose(1, 2).contiguous().transpose(1, 2)"},
-    {VECTOR, HALF_CHANNELS, NULL, "F.glu(%v)"},
-    {VECTOR, SAME, NULL, "%v.reshape(-1, 2, %c // 2).transpose(1, 2).reshape(-1, %c)"},
+#define NETGEN_ONE(kinds, effect, text) {kinds, effect, NULL, text},
+#include "tests/property/netgen.def"
 };
 
 static const struct template TWO[] = {
-    {ANY, SAME, NULL, "%v + %w"},
-    {ANY, SAME, NULL, "%v * %w"},
-    {ANY, SAME, NULL, "%v - %w"},
-    {ANY, SAME, NULL, "torch.maximum(%v, %w)"},
-    {ANY, SAME, NULL, "%v / (%w.abs() + 1.0)"},
-    {ANY, SAME, NULL, "torch.lerp(%v, %w, 0.3)"},
-    {ANY, SAME, NULL, "torch.addcmul(%v, %w, %v, value=0.1)"},
-    {ANY, SAME, NULL, "torch.stack((%v, %w)).mean(0)"},
-    {ANY, SAME, NULL, "torch.where(%v > %w, %v, %w)"},
-    {IMAGE, MORE_CHANNELS, NULL, "torch.cat((%v, %w), 1)"},
-    {SEQUENCE | VECTOR, MORE_CHANNELS, NULL, "torch.cat((%v, %w), -1)"},
-    {SEQUENCE, SAME, NULL, "torch.einsum(\"btd,bsd->bts\", %v, %w).softmax(-1) @ %w"},
+#define NETGEN_TWO(kinds, effect, text) {kinds, effect, NULL, text},
+#include "tests/property/netgen.def"
 };
 
-/* What users write in place. Autograd may refuse it, here as there. */
 static const struct template IN_PLACE[] = {
-    {ANY, SAME, NULL, "%v.mul_(0.9)"},
-    {ANY, SAME, NULL, "%v.add_(%w)"},
-    {ANY, SAME, NULL, "F.relu(%v, inplace=True)"},
-    {ANY, SAME, NULL, "%v.tanh_()"},
-    {ANY, SAME, NULL, "%v.clamp_(-2.0, 2.0)"},
+#define NETGEN_IN_PLACE(kinds, effect, text) {kinds, effect, NULL, text},
+#include "tests/property/netgen.def"
 };
+/* clang-format on */
 
 /* ---- a block ---- */
 
@@ -275,7 +157,7 @@ static void fill_in(struct vs_text *out, const char *text, const char *v, const 
 /* Another variable of the shape of `v`; v itself where there is none. */
 static int partner(struct gen *g, const struct scope *s, int v)
 {
-    int start = (int)draw(g, (uint32_t)s->count);
+    int start = (int)netgen_draw(g, (uint32_t)s->count);
 
     for (int i = 0; i < s->count; i++) {
         int k = (start + i) % s->count;
@@ -291,7 +173,7 @@ static struct variable *target(struct gen *g, struct scope *s, int v, struct sha
 {
     struct variable *out = &s->vars[v];
 
-    if (s->count < VARIABLES && draw(g, 2)) {
+    if (s->count < VARIABLES && netgen_draw(g, 2)) {
         out = &s->vars[s->count++];
         snprintf(out->name, sizeof(out->name), "a%d", s->names++ % 1000);
     }
@@ -302,23 +184,24 @@ static struct variable *target(struct gen *g, struct scope *s, int v, struct sha
 
 static const struct template *pick(struct gen *g, struct template *activation, bool *in_place)
 {
-    uint32_t what = draw(g, 100);
+    uint32_t what = netgen_draw(g, 100);
 
     *in_place = what >= 96;
     if (what < 18) {
         activation->kinds = ANY;
         activation->effect = SAME;
-        activation->module = ACTIVATIONS[draw(g, sizeof(ACTIVATIONS) / sizeof(ACTIVATIONS[0]))];
+        activation->module =
+            ACTIVATIONS[netgen_draw(g, sizeof(ACTIVATIONS) / sizeof(ACTIVATIONS[0]))];
         activation->text = "self.%m(%v)";
         return activation;
     }
     if (what < 40)
-        return &MODULES[draw(g, sizeof(MODULES) / sizeof(MODULES[0]))];
+        return &MODULES[netgen_draw(g, sizeof(MODULES) / sizeof(MODULES[0]))];
     if (what < 76)
-        return &ONE[draw(g, sizeof(ONE) / sizeof(ONE[0]))];
+        return &ONE[netgen_draw(g, sizeof(ONE) / sizeof(ONE[0]))];
     if (what < 96)
-        return &TWO[draw(g, sizeof(TWO) / sizeof(TWO[0]))];
-    return &IN_PLACE[draw(g, sizeof(IN_PLACE) / sizeof(IN_PLACE[0]))];
+        return &TWO[netgen_draw(g, sizeof(TWO) / sizeof(TWO[0]))];
+    return &IN_PLACE[netgen_draw(g, sizeof(IN_PLACE) / sizeof(IN_PLACE[0]))];
 }
 
 static void add_statement(struct gen *g, struct scope *s)
@@ -326,9 +209,9 @@ static void add_statement(struct gen *g, struct scope *s)
     struct template activation;
     const struct template *t;
     /* the newest more often */
-    int v = draw(g, 3) ? s->count - 1 : (int)draw(g, (uint32_t)s->count), w;
+    int v = netgen_draw(g, 3) ? s->count - 1 : (int)netgen_draw(g, (uint32_t)s->count), w;
     struct shape shape = s->vars[v].shape;
-    int other = 4 + 2 * (int)draw(g, 5);
+    int other = 4 + 2 * (int)netgen_draw(g, 5);
     char name_v[8], name_w[8];
     struct variable *out;
     bool in_place;
@@ -356,7 +239,7 @@ static void add_statement(struct gen *g, struct scope *s)
 /* One name fewer; not the last one, nor one that nobody has read. */
 static void add_del(struct gen *g, struct scope *s)
 {
-    int k = (int)draw(g, (uint32_t)s->count - 1);
+    int k = (int)netgen_draw(g, (uint32_t)s->count - 1);
 
     if (!s->vars[k].used)
         return;
@@ -369,7 +252,7 @@ static void add_del(struct gen *g, struct scope *s)
 static struct shape add_block(struct gen *g, struct vs_text *out, int n, struct shape shape)
 {
     struct scope s = {.vars = {{"x", shape, false}}, .count = 1};
-    int statements = 2 + (int)draw(g, 6);
+    int statements = 2 + (int)netgen_draw(g, 6);
     struct variable *last;
 
     vs_text_clear(&g->modules);
@@ -388,7 +271,7 @@ static struct shape add_block(struct gen *g, struct vs_text *out, int n, struct 
     s.vars[s.count++] = (struct variable){"a", shape, false};
     for (int i = 0; i < statements; i++) {
         add_statement(g, &s);
-        if (s.count > 2 && draw(g, 8) == 0)
+        if (s.count > 2 && netgen_draw(g, 8) == 0)
             add_del(g, &s);
     }
     last = &s.vars[s.count - 1];
@@ -416,13 +299,13 @@ static const char *head_of(struct gen *g)
 
     if (g->kind == VECTOR)
         return "x";
-    return g->kind == IMAGE ? IMAGES[draw(g, 4)] : SEQUENCES[draw(g, 3)];
+    return g->kind == IMAGE ? IMAGES[netgen_draw(g, 4)] : SEQUENCES[netgen_draw(g, 3)];
 }
 
 static void add_net(struct gen *g, struct vs_text *out, int blocks, struct shape first,
-                    struct shape last, bool tokens)
+                    struct shape last, bool tokens, int twice)
 {
-    bool sequential = draw(g, 2);
+    bool sequential = netgen_draw(g, 2);
 
     vs_text_add(out,
                 "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n");
@@ -442,12 +325,30 @@ static void add_net(struct gen *g, struct vs_text *out, int blocks, struct shape
         vs_text_add(out, "        x = self.blocks(x)\n");
     else
         vs_text_add(out, "        for block in self.blocks:\n            x = block(x)\n");
+    if (twice >= 0)
+        vs_text_addf(out, "        x = self.blocks[%d](x)\n", twice);
     vs_text_addf(out, "        return self.head(%s)\n\n\n", head_of(g));
+}
+
+/* Now and then with some parameters that are not trained. */
+static void add_model(struct gen *g, struct vs_text *out)
+{
+    int every = 2 + (int)netgen_draw(g, 8);
+
+    if (every > 4)
+        vs_text_add(out, "def model():\n    return Net()\n\n\n");
+    else
+        vs_text_addf(out,
+                     "def model():\n    net = Net()\n    for i, p in enumerate(net.parameters()):\n"
+                     "        if i %% %d == %d:\n            p.requires_grad_(False)\n"
+                     "    return net\n\n\n",
+                     every, (int)netgen_draw(g, 2));
 }
 
 static void add_batch(struct gen *g, struct vs_text *out, int side, bool tokens)
 {
-    vs_text_add(out, "def model():\n    return Net()\n\n\ndef batch(n):\n");
+    add_model(g, out);
+    vs_text_add(out, "def batch(n):\n");
     if (g->kind == IMAGE)
         vs_text_addf(out, "    x = torch.randn(n, 3, %d, %d)\n", side, side);
     else if (tokens)
@@ -457,35 +358,40 @@ static void add_batch(struct gen *g, struct vs_text *out, int side, bool tokens)
     else
         vs_text_add(out, "    x = torch.randn(n, 20)\n");
     vs_text_add(out, "    return x, torch.randint(0, 10, (n,))\n\n\n");
-    if (draw(g, 3) == 0)
-        vs_text_add(out, "def loss(output, target):\n"
-                         "    return F.mse_loss(output.softmax(1), F.one_hot(target, 10).float())\n"
-                         "\n\n");
+    netgen_add_training(g, out);
     vs_text_add(out, "defaults = dict(batch=4, steps=3)\n");
 }
 
 char *netgen_net(uint64_t seed)
 {
     struct gen g;
-    struct vs_text out = {NULL, 0, 0};
-    struct shape shape = {0, 0}, first;
+    struct vs_text body = {NULL, 0, 0}, out = {NULL, 0, 0};
+    struct shape shape = {0, 0}, first, before;
     bool tokens;
-    int blocks;
+    int blocks, twice = -1;
 
-    seed_set(&g, seed);
-    g.kind = 1 << draw(&g, 3);
-    tokens = g.kind == SEQUENCE && draw(&g, 2);
-    first.channels = 4 + 4 * (int)draw(&g, 3);
-    first.side = g.kind == IMAGE ? 8 : g.kind == SEQUENCE ? 5 + (int)draw(&g, 4) : 0;
+    netgen_seed(&g, seed);
+    g.kind = 1 << netgen_draw(&g, 3);
+    tokens = g.kind == SEQUENCE && netgen_draw(&g, 2);
+    first.channels = 4 + 4 * (int)netgen_draw(&g, 3);
+    first.side = g.kind == IMAGE ? 8 : g.kind == SEQUENCE ? 5 + (int)netgen_draw(&g, 4) : 0;
     shape = first;
-    blocks = 2 + (int)draw(&g, 3);
+    blocks = 2 + (int)netgen_draw(&g, 3);
+    for (int i = 0; i < blocks; i++) {
+        before = shape;
+        shape = add_block(&g, &body, i, shape);
+        if (i == blocks - 1 && same_shape(&before, &shape) && netgen_draw(&g, 4) == 0)
+            twice = i; /* a module that runs two times */
+    }
+    add_net(&g, &body, blocks, first, shape, tokens, twice);
+    add_batch(&g, &body, first.side, tokens);
     vs_text_addf(&out, "# A net made at random, of seed %llu: tests/property/netgen.h.\n",
                  (unsigned long long)seed);
-    vs_text_add(&out, "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n\n\n");
-    for (int i = 0; i < blocks; i++)
-        shape = add_block(&g, &out, i, shape);
-    add_net(&g, &out, blocks, first, shape, tokens);
-    add_batch(&g, &out, first.side, tokens);
+    vs_text_add(&out, "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
+                      "from torch.utils.checkpoint import checkpoint\n\n\n");
+    netgen_add_helpers(&out, vs_text_get(&body));
+    vs_text_add(&out, vs_text_get(&body));
+    vs_text_release(&body);
     vs_text_release(&g.modules);
     vs_text_release(&g.forward);
     return vs_text_take(&out);
@@ -510,13 +416,13 @@ void netgen_toggles(uint64_t seed, char *buf)
     size_t groups = sizeof(PAIRS) / sizeof(PAIRS[0]), used = 0;
     struct gen g;
 
-    seed_set(&g, seed ^ UINT64_C(0x70661e5));
+    netgen_seed(&g, seed ^ UINT64_C(0x70661e5));
     buf[0] = '\0';
-    for (size_t i = 0, left = draw(&g, 5); i < groups && left; i++) {
-        if (draw(&g, (uint32_t)(groups - i)) >= left)
+    for (size_t i = 0, left = netgen_draw(&g, 5); i < groups && left; i++) {
+        if (netgen_draw(&g, (uint32_t)(groups - i)) >= left)
             continue;
         left--;
         used += (size_t)snprintf(buf + used, NETGEN_TOGGLES_MAX - used, "%s%s", used ? " " : "",
-                                 PAIRS[i][draw(&g, 4)]);
+                                 PAIRS[i][netgen_draw(&g, 4)]);
     }
 }
