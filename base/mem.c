@@ -151,6 +151,17 @@ void vs_arena_clear(struct vs_arena *arena)
     }
 }
 
+size_t vs_arena_bytes(const struct vs_arena *arena)
+{
+    size_t bytes = 0;
+
+    for (const struct arena_block *block = arena->in_use; block; block = block->next)
+        bytes += sizeof(*block) + block->size;
+    for (const struct arena_block *block = arena->spare; block; block = block->next)
+        bytes += sizeof(*block) + block->size;
+    return bytes;
+}
+
 static struct arena_block *arena_block_take(struct vs_arena *arena, size_t need)
 {
     struct arena_block *block = arena->spare;

@@ -42,6 +42,8 @@ struct vs_arena;
 struct vs_arena *vs_arena_new(void) VS_MUST_USE;
 void vs_arena_free(struct vs_arena *arena);
 void vs_arena_clear(struct vs_arena *arena); /* everything gone, blocks kept for reuse */
+/* Host memory of its blocks, of those kept for reuse, too. */
+size_t vs_arena_bytes(const struct vs_arena *arena);
 void *vs_arena_alloc(struct vs_arena *arena, size_t size) VS_MUST_USE; /* not zeroed */
 void *vs_arena_calloc(struct vs_arena *arena, size_t count, size_t size) VS_MUST_USE;
 char *vs_arena_strndup(struct vs_arena *arena, const char *text, size_t len) VS_MUST_USE;

@@ -2,12 +2,16 @@
  * bench/bench_flip.c - what a flipped toggle costs in the TUI, until the new peak is drawn.
  *
  * For:            `make bench`. Peer: what one would do without a what-if: record again with the toggle, and open that trace.
- * Must not know:  terminals: a flip is a typed `:set`, rows brought up to date, and a screen of 160x48 drawn into memory.
+ * Must not know:  terminals: a flip is a typed key, rows brought up to date, and a screen of 160x48 drawn into memory.
  * Invariant:      each figure is one flip, from the recorded run to another; going back, which runs nothing, is not in it. Medians of
  *                 processor time, the peer's that of its two programs and taken in turn with the flips.
  *
+ * Three flips: one that nothing was made ahead for, all that was kept being forgotten before; one that was made ahead while nobody typed; and one that was made before
+ * and left again. Beside them what the making ahead of all that is one key away takes, and how long a key waits in its midst: the longest time without a look at
+ * the keys, and the longest from that look until the key is taken.
+ *
  * The recordings are made by $VRAMSCOPE (build/vramscope) in $TMPDIR. Arguments: a word of the net's title, and one of the toggle; where there is
- * a third, flips are made that often and nothing is printed, for a profiler.
+ * a third, flips that nothing was made ahead for are made that often and nothing is printed, for a profiler.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,27 +21,44 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "replay/answers.h"
 #include "tui/app.h"
+#include "tui/change.h"
+#include "tui/flips.h"
 #include "tui/screen.h"
 #include "tui/surface.h"
 
 #define W 160
 #define H 48
 #define ROUNDS 9
+/* Looks at the keys in whose midst one is found. */
+#define STOPS 200
 
 static const struct {
     const char *title;
     const char *file;
-    const char *sed; /* what makes the net out of the file */
+    const char *sed;  /* what makes the net out of the file */
+    const char *half; /* of its batch */
     double bound;
 } NETS[] = {
-    {"resnet50, batch 16", "sample_nets/resnet50.py", "", 16},
-    {"gpt2_small, batch 4", "sample_nets/gpt2_small.py", "", 16},
+    {"resnet50, batch 16", "sample_nets/resnet50.py", "", "8", 16},
+    {"gpt2_small, batch 4", "sample_nets/gpt2_small.py", "", "2", 16},
     {"GPT-2 XL (48 layers), batch 4", "sample_nets/gpt2_small.py",
-     "s/^WIDTH = .*/WIDTH = 1600/;s/^HEADS = .*/HEADS = 25/;s/^LAYERS = .*/LAYERS = 48/", 50},
+     "s/^WIDTH = .*/WIDTH = 1600/;s/^HEADS = .*/HEADS = 25/;s/^LAYERS = .*/LAYERS = 48/", "2", 50},
 };
-static const char *const FLIPS[] = {"inplace=on", "amp=bf16",        "checkpoint=blocks",
-                                    "batch=12",   "zero-grad=zeros", "grad=no_grad"};
+/* key: in the panel */
+static const struct {
+    const char *toggle;
+    const char *value;
+    const char *key;
+} FLIPS[] = {
+    {"inplace", "on", "l"},
+    {"amp", "bf16", "h"},
+    {"checkpoint", "blocks", "l"},
+    {"batch", "", "h"},
+    /* half */ {"zero-grad", "zeros", "l"},
+    {"grad", "no_grad", "h"},
+};
 #define NET_COUNT (sizeof(NETS) / sizeof(NETS[0]))
 #define FLIP_COUNT (sizeof(FLIPS) / sizeof(FLIPS[0]))
 
@@ -75,6 +96,14 @@ static double children_ms(void)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e3;
 }
 
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
 /* ---- a flip ---- */
 
 static void type(struct tui_app *app, const char *keys)
@@ -92,29 +121,123 @@ static void draw(struct bench *b)
     tui_screen_draw(&b->app, &b->surface);
 }
 
-/* What is measured, by whatever means: a profiler finds it by this name. */
-__attribute__((noinline)) static void flip(struct bench *b)
+/* Nothing is known, made or begun. */
+static void forget(struct bench *b)
 {
-    type(&b->app, "<enter>");
+    rpl_answers_forget(tui_change_answers(&b->app));
+    tui_flips_release(&b->app.flips);
+    b->app.flips = (struct tui_flips){.next = 0};
+}
+
+/* The cursor on the row of the toggle. */
+static void row_go(struct bench *b, const char *name)
+{
+    enum vs_toggle toggle;
+    char keys[32];
+
+    must(vs_toggle_find(name, &toggle), name);
+    snprintf(keys, sizeof(keys), toggle ? "gwgg%dj" : "gwgg", (int)toggle);
+    type(&b->app, keys);
     draw(b);
 }
 
-/* There, measured, and back. */
-static double flip_and_back(struct bench *b, const char *pair)
+/* What is measured, by whatever means: a profiler finds it by this name. */
+__attribute__((noinline)) static void flip(struct bench *b, const char *key)
 {
-    char keys[64];
-    double ms;
+    type(&b->app, key);
+    draw(b);
+}
 
-    snprintf(keys, sizeof(keys), ":set %s", pair);
-    type(&b->app, keys);
-    ms = now_ms();
-    flip(b);
+/* There, measured, and back. `set`: "inplace=on", what the key leads to. */
+static double flip_and_back(struct bench *b, const char *key, const char *set)
+{
+    struct vs_text text = {NULL, 0, 0};
+    double ms = now_ms();
+
+    flip(b, key);
     ms = now_ms() - ms;
-    must(b->app.change.is_shown, "a flip showed no other run");
-    type(&b->app, "gw<C-r>");
+    tui_change_text(&b->app, &text);
+    must(b->app.change.is_shown && strcmp(vs_text_get(&text), set) == 0,
+         "a flip showed another run");
+    vs_text_release(&text);
+    type(&b->app, "<C-r>");
     draw(b);
     must(!b->app.change.is_run, "the toggles were not set back");
     return ms;
+}
+
+/* ---- while nobody types ---- */
+
+/* looked: when the keys were looked at last; longest: time without a look; stop_at: the look at which one is found, 0: none; stopped: when */
+static struct {
+    double looked;
+    double longest;
+    uint64_t looks;
+    uint64_t stop_at;
+    double stopped;
+} watch;
+
+static bool look(struct tui_input *out)
+{
+    double now = now_ms();
+
+    *out = (struct tui_input){.key = 'j'};
+    if (now - watch.looked > watch.longest)
+        watch.longest = now - watch.looked;
+    watch.looked = now;
+    if (++watch.looks != watch.stop_at)
+        return watch.stop_at && watch.looks > watch.stop_at;
+    watch.stopped = now;
+    return true;
+}
+
+/* As the loop does: until there is nothing left to do, or a key is found. Its time. */
+static double idle(struct bench *b, uint64_t stop_at)
+{
+    struct tui_input input;
+    double ms = now_ms();
+
+    memset(&watch, 0, sizeof(watch));
+    watch.stop_at = stop_at;
+    watch.looked = ms;
+    b->app.typed = look;
+    while (!look(&input) && tui_app_idle(&b->app))
+        continue;
+    b->app.typed = NULL;
+    return now_ms() - ms;
+}
+
+/* What making all takes that is one key away from the recorded run, and how long a key waits in its midst. */
+static void ahead_measure(struct bench *b, size_t net)
+{
+    double longest = 0;
+    double taken = 0;
+    double ms[ROUNDS];
+    uint64_t looks = 0;
+    uint64_t runs = 0;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        forget(b);
+        runs = rpl_answers_runs(tui_change_answers(&b->app));
+        ms[i] = idle(b, 0);
+        runs = rpl_answers_runs(tui_change_answers(&b->app)) - runs;
+        looks = watch.looks;
+        longest = watch.longest > longest ? watch.longest : longest;
+    }
+    qsort(ms, ROUNDS, sizeof(ms[0]), by_value);
+    printf("%-30s %-18s %9.1f  of %u runs, %.1f MiB kept\n", NETS[net].title, "made ahead, in all",
+           ms[ROUNDS / 2], (unsigned)runs,
+           (double)rpl_answers_bytes(tui_change_answers(&b->app)) / 1048576.0);
+    for (int i = 1; i <= STOPS; i++) {
+        double now;
+
+        forget(b);
+        idle(b, looks * (uint64_t)i / (STOPS + 1));
+        now = now_ms();
+        taken = now - watch.stopped > taken ? now - watch.stopped : taken;
+    }
+    printf("%-30s %-18s %9.1f  without a look, %.1f until it is taken\n", NETS[net].title,
+           "a key waits", longest, taken);
 }
 
 /* ---- the peer ---- */
@@ -175,27 +298,54 @@ static void bench_close(struct bench *b)
     unlink(b->trace);
 }
 
-static int by_value(const void *a, const void *b)
+static double median(double ms[ROUNDS])
 {
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-
-    return (x > y) - (x < y);
+    qsort(ms, ROUNDS, sizeof(ms[0]), by_value);
+    return ms[ROUNDS / 2];
 }
 
-static void flip_measure(struct bench *b, size_t net, const char *pair)
+static void flip_measure(struct bench *b, size_t net, size_t n, const char *set)
 {
-    double ms[ROUNDS];
+    double fresh[ROUNDS];
+    double made[ROUNDS];
+    double again[ROUNDS];
     double peer[ROUNDS];
 
     for (int i = 0; i < ROUNDS; i++) {
-        ms[i] = flip_and_back(b, pair);
-        peer[i] = record_and_open(b, pair);
+        row_go(b, FLIPS[n].toggle);
+        forget(b);
+        fresh[i] = flip_and_back(b, FLIPS[n].key, set);
+        forget(b);
+        idle(b, 0);
+        made[i] = flip_and_back(b, FLIPS[n].key, set);
+        again[i] = flip_and_back(b, FLIPS[n].key, set);
+        peer[i] = record_and_open(b, set);
     }
-    qsort(ms, ROUNDS, sizeof(ms[0]), by_value);
-    qsort(peer, ROUNDS, sizeof(peer[0]), by_value);
-    printf("%-30s %-18s %9.1f %9.1f %9.1f %9.1f %7.2f\n", NETS[net].title, pair, ms[ROUNDS / 2],
-           ms[0], NETS[net].bound, peer[ROUNDS / 2], ms[ROUNDS / 2] / peer[ROUNDS / 2]);
+    printf("%-30s %-18s %9.1f %9.1f %9.1f %9.1f %9.1f %7.2f\n", NETS[net].title, set, median(fresh),
+           median(made), median(again), NETS[net].bound, median(peer),
+           fresh[ROUNDS / 2] / peer[ROUNDS / 2]);
+}
+
+static void net_measure(struct bench *b, size_t net, const char *word, int often)
+{
+    for (size_t i = 0; i < FLIP_COUNT; i++) {
+        char set[64];
+
+        snprintf(set, sizeof(set), "%s=%s", FLIPS[i].toggle,
+                 *FLIPS[i].value ? FLIPS[i].value : NETS[net].half);
+        if (!strstr(set, word))
+            continue;
+        row_go(b, FLIPS[i].toggle);
+        if (!often && i == 0)
+            printf("%-30s %-18s %9.1f\n", NETS[net].title, "the first",
+                   flip_and_back(b, FLIPS[i].key, set));
+        for (int k = 0; k < often; k++) {
+            forget(b);
+            flip_and_back(b, FLIPS[i].key, set);
+        }
+        if (!often)
+            flip_measure(b, net, i, set);
+    }
 }
 
 int main(int argc, char **argv)
@@ -204,25 +354,17 @@ int main(int argc, char **argv)
 
     if (!often)
         printf("from a toggle to the redrawn peak, one flip, CPU time, ms\n%-49s %9s %9s %9s %9s "
-               "%7s\n",
-               "", "median", "least", "bound", "recorded", "ratio");
+               "%9s %7s\n",
+               "", "fresh", "ahead", "again", "bound", "recorded", "ratio");
     for (size_t n = 0; n < NET_COUNT; n++) {
         struct bench b;
 
         if (argc > 1 && !strstr(NETS[n].title, argv[1]))
             continue;
         bench_open(&b, n);
-        for (size_t i = 0; i < FLIP_COUNT; i++) {
-            if (argc > 2 && !strstr(FLIPS[i], argv[2]))
-                continue;
-            if (!often && i == 0)
-                printf("%-30s %-18s %9.1f\n", NETS[n].title, "the first",
-                       flip_and_back(&b, "zero-grad=zeros"));
-            for (int k = 0; k < often; k++)
-                flip_and_back(&b, FLIPS[i]);
-            if (!often)
-                flip_measure(&b, n, FLIPS[i]);
-        }
+        net_measure(&b, n, argc > 2 ? argv[2] : "", often);
+        if (!often)
+            ahead_measure(&b, n);
         bench_close(&b);
     }
     return 0;

@@ -15,8 +15,8 @@
 #include "lang/diag.h"
 #include "lang/vm.h"
 
-/* Statements between two looks at whether it should stop: some milliseconds. */
-#define LOOK_EVERY 4096
+/* Statements between two looks at whether it should stop: about a millisecond. */
+#define LOOK_EVERY 512
 
 #define CHAIN_MAX 5
 

@@ -42,6 +42,11 @@ void rpl_cursor_free(struct rpl_cursor *cursor)
     vs_free(cursor);
 }
 
+uint64_t rpl_cursor_bytes(const struct rpl_cursor *cursor)
+{
+    return sizeof(*cursor) + rpl_state_bytes(&cursor->state);
+}
+
 struct rpl_index *rpl_cursor_index(const struct rpl_cursor *cursor)
 {
     return cursor->index;

@@ -26,6 +26,9 @@ struct rpl_cursor;
 struct rpl_cursor *rpl_cursor_new(struct rpl_index *index) VS_MUST_USE;
 void rpl_cursor_free(struct rpl_cursor *cursor);
 
+/* Host memory it takes. */
+uint64_t rpl_cursor_bytes(const struct rpl_cursor *cursor);
+
 struct rpl_index *rpl_cursor_index(const struct rpl_cursor *cursor);
 /* The event it stands right after; 0: before the first. */
 uint64_t rpl_cursor_seq(const struct rpl_cursor *cursor);

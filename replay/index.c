@@ -136,6 +136,35 @@ enum vs_status rpl_index_make(const char *path, uint64_t events, struct vs_error
     return st;
 }
 
+static uint64_t blobs_bytes(const struct rpl_blob *blobs, size_t count)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; blobs && i < count; i++)
+        bytes += sizeof(*blobs) + blobs[i].len;
+    return bytes;
+}
+
+uint64_t rpl_index_bytes(const struct rpl_index *index)
+{
+    uint64_t bytes = sizeof(*index) + index->chunk_cap * sizeof(*index->chunks) +
+                     index->rows.cap * index->rows.item_bytes +
+                     index->nodes.cap * index->nodes.item_bytes +
+                     index->peak_cap * sizeof(*index->peaks) +
+                     index->name_cap * sizeof(*index->names) + index->bytes_cap;
+
+    for (size_t i = 0; i < RPL_LEVEL_COUNT; i++)
+        bytes += index->levels[i].cap * index->levels[i].item_bytes;
+    bytes += blobs_bytes(index->frames, index->chunk_count) +
+             blobs_bytes(index->touched, index->chunk_count) +
+             blobs_bytes(index->changes, index->chunk_count);
+    if (index->builder)
+        bytes += rpl_builder_bytes(index->builder);
+    if (index->sorts)
+        bytes += index->sorts->cap * sizeof(*index->sorts->items);
+    return index->scan ? bytes + rpl_cursor_bytes(index->scan) : bytes;
+}
+
 struct rpl_trace *rpl_index_trace(const struct rpl_index *index)
 {
     return index->trace;

@@ -95,6 +95,12 @@ void rpl_builder_free(struct rpl_builder *builder)
     vs_free(builder);
 }
 
+uint64_t rpl_builder_bytes(const struct rpl_builder *builder)
+{
+    return sizeof(*builder) + builder->is_named_count * sizeof(*builder->is_named) +
+           (builder->detail ? rpl_detail_bytes(builder->detail) : 0);
+}
+
 static void blobs_free(struct rpl_blob **blobs, size_t count)
 {
     for (size_t i = 0; *blobs && i < count; i++)

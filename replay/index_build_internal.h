@@ -94,6 +94,8 @@ enum vs_status rpl_builder_damaged(uint64_t seq, const char *what, uint64_t numb
  */
 struct rpl_detail *rpl_detail_new(bool is_file);
 void rpl_detail_free(struct rpl_detail *detail);
+/* Host memory it takes. */
+uint64_t rpl_detail_bytes(const struct rpl_detail *detail);
 /* The events of the chunk that it lacks, up to the last of the index; `events` begins with the chunk's. */
 VS_MUST_USE enum vs_status rpl_detail_take(struct rpl_index *index, size_t chunk,
                                            const struct vs_event *events, struct vs_error *err);

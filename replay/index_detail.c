@@ -70,6 +70,12 @@ struct rpl_detail *rpl_detail_new(bool is_file)
     return d;
 }
 
+uint64_t rpl_detail_bytes(const struct rpl_detail *d)
+{
+    return sizeof(*d) + rpl_state_bytes(&d->state) + d->seen_count * sizeof(*d->seen) +
+           d->waiting_cap * sizeof(*d->waiting) + d->touched_cap * sizeof(*d->touched);
+}
+
 void rpl_detail_free(struct rpl_detail *d)
 {
     if (!d)

@@ -228,6 +228,9 @@ struct rpl_index {
 
 /* ---- index.c ---- */
 
+/* Host memory it takes; what it found of idleness left out, which is little. */
+uint64_t rpl_index_bytes(const struct rpl_index *index);
+
 /* Number of the chunk that event `seq` >= 1 is in; first event of a chunk; how many it has. */
 size_t rpl_index_chunk_of(uint64_t seq);
 uint64_t rpl_index_chunk_first(size_t chunk);
@@ -272,6 +275,8 @@ VS_MUST_USE enum vs_status rpl_index_build(struct rpl_index *index, uint64_t las
                                            rpl_progress_fn *progress, void *user,
                                            struct vs_error *err);
 void rpl_builder_free(struct rpl_builder *builder);
+/* Host memory of its lists. */
+uint64_t rpl_builder_bytes(const struct rpl_builder *builder);
 
 /* ---- index_detail.c ---- */
 

@@ -28,6 +28,18 @@ void rpl_state_release(struct rpl_state *state)
     memset(state, 0, sizeof(*state));
 }
 
+uint64_t rpl_state_bytes(const struct rpl_state *state)
+{
+    const struct rpl_live *live = &state->live;
+    const struct rpl_holders *holders = &state->holders;
+
+    return live->block_cap * sizeof(*live->blocks) + live->slot_count * sizeof(*live->slots) +
+           live->open_cap * sizeof(*live->open) +
+           holders->cap * (sizeof(*holders->items) + sizeof(*holders->links)) +
+           holders->slot_count * sizeof(*holders->slots) +
+           state->segment_cap * sizeof(*state->segments);
+}
+
 void rpl_state_clear(struct rpl_state *state)
 {
     rpl_live_clear(&state->live);

@@ -31,6 +31,8 @@ struct rpl_state {
 
 void rpl_state_init(struct rpl_state *state);
 void rpl_state_release(struct rpl_state *state);
+/* Host memory of its arrays. */
+uint64_t rpl_state_bytes(const struct rpl_state *state);
 /* Before the first event. */
 void rpl_state_clear(struct rpl_state *state);
 

@@ -174,6 +174,32 @@ void rpl_mem_event_first(struct rpl_mem *mem, const struct vs_event *event)
         step_begin(mem, event);
 }
 
+static void *trim(void *items, size_t count, size_t *cap, size_t item_bytes)
+{
+    if (!count || *cap == count)
+        return items;
+    *cap = count;
+    return vs_realloc(items, count, item_bytes);
+}
+
+void rpl_mem_trim(struct rpl_mem *mem)
+{
+    mem->events = trim(mem->events, mem->event_count, &mem->event_cap, sizeof(*mem->events));
+    mem->tensors = trim(mem->tensors, mem->tensor_count, &mem->tensor_cap, sizeof(*mem->tensors));
+    mem->places = trim(mem->places, mem->place_count, &mem->place_cap, sizeof(*mem->places));
+    mem->strings = trim(mem->strings, mem->string_count, &mem->string_cap, sizeof(*mem->strings));
+}
+
+uint64_t rpl_mem_bytes(const struct rpl_mem *mem)
+{
+    return sizeof(*mem) + vs_arena_bytes(mem->arena) + mem->event_cap * sizeof(*mem->events) +
+           mem->string_cap * sizeof(*mem->strings) +
+           mem->string_slot_count * sizeof(*mem->string_slots) +
+           mem->place_cap * sizeof(*mem->places) +
+           mem->place_slot_count * sizeof(*mem->place_slots) +
+           mem->tensor_cap * sizeof(*mem->tensors) + mem->step_cap * sizeof(*mem->steps);
+}
+
 void rpl_mem_pair(struct rpl_mem_pairs *pairs, const char *key, const char *value, bool is_default)
 {
     struct rpl_mem_pair *pair = NULL;

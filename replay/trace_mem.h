@@ -75,6 +75,10 @@ static inline void rpl_mem_event(struct rpl_mem *mem, const struct vs_event *eve
         mem->events[mem->event_count++] = *event;
 }
 void rpl_mem_pair(struct rpl_mem_pairs *pairs, const char *key, const char *value, bool is_default);
+/* Give back what the vectors have room for and do not use: nothing more will be added soon. */
+void rpl_mem_trim(struct rpl_mem *mem);
+/* Host memory of the tables, texts of pairs left out: they are few. */
+uint64_t rpl_mem_bytes(const struct rpl_mem *mem);
 /* NULL where there is no such key. */
 const char *rpl_mem_pair_get(const struct rpl_mem_pairs *pairs, const char *key);
 

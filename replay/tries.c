@@ -2,7 +2,7 @@
  * replay/tries.c - see tries.h.
  *
  * Must not know:  drawing.
- * Invariant:      every figure comes out of a run of replay/whatif.c.
+ * Invariant:      every figure comes out of a run of replay/whatif.c, made now or kept (replay/answers.c).
  */
 #include "replay/tries.h"
 
@@ -21,12 +21,14 @@
 /*
  * base      the recorded run
  * memory    of the last run on the device that is asked about; other: of runs besides, without a limit or with another batch
+ * last      the last run on the device that is asked about: `memory`, or one that the answers keep
  */
 struct session {
     struct rpl_tries *out;
     struct rpl_trace *base;
     struct rpl_trace *memory;
     struct rpl_trace *other;
+    struct rpl_trace *last;
     const struct rpl_tries_ask *ask;
 };
 
@@ -45,6 +47,42 @@ static enum vs_status run(struct rpl_trace *base, const struct vs_toggles *set, 
         st = rpl_run_fill(out, index, err);
     rpl_index_free(index);
     return st;
+}
+
+/* Figures of a run besides: those that are known, or of a new one. */
+static enum vs_status figures(struct session *s, const struct vs_toggles *set, uint64_t capacity,
+                              struct rpl_run *out, struct vs_error *err)
+{
+    const struct rpl_answer *answer;
+    enum vs_status st;
+
+    if (!s->ask->answers)
+        return run(s->base, set, capacity, s->other, out, err);
+    st = rpl_answers_figures(s->ask->answers, set, capacity, &answer, err);
+    if (!st)
+        *out = answer->run;
+    return st;
+}
+
+/* A run on the device that is asked about, which is then s->last: the one that is known, or a new one. */
+static enum vs_status whole(struct session *s, const struct vs_toggles *set, struct rpl_run *out,
+                            struct vs_error *err)
+{
+    const struct rpl_answer *answer = NULL;
+    enum vs_status st;
+
+    s->last = s->memory;
+    if (s->ask->answers) {
+        st = rpl_answers_make(s->ask->answers, set, s->ask->capacity, NULL, NULL, err);
+        if (st && st != VS_E_OVERFLOW)
+            return st;
+        answer = rpl_answers_find(s->ask->answers, set, s->ask->capacity, NULL);
+    }
+    if (!answer || !answer->trace)
+        return run(s->base, set, s->ask->capacity, s->memory, out, err);
+    s->last = answer->trace;
+    *out = answer->run;
+    return VS_OK;
 }
 
 /* A count in force: of the batch, of the parts it is split into. */
@@ -80,7 +118,7 @@ static bool fits(struct session *s, const struct vs_toggles *set, uint64_t batch
     snprintf(text, sizeof(text), "%" PRIu64, batch);
     st = vs_toggles_set(&with, VS_TOGGLE_BATCH, text, &err);
     if (!st)
-        st = run(s->base, &with, s->ask->capacity, s->other, &got, &err);
+        st = figures(s, &with, s->ask->capacity, &got, &err);
     vs_toggles_release(&with);
     return !st && !got.oom;
 }
@@ -170,13 +208,12 @@ static void row_run(struct session *s, struct rpl_try *row)
     struct vs_error failure = VS_ERROR_INIT;
     const char *refused;
 
-    row->failed =
-        run(s->base, &row->set, s->ask->capacity, s->memory, &row->run, &failure) != VS_OK;
+    row->failed = whole(s, &row->set, &row->run, &failure) != VS_OK;
     row->fits = !row->failed && !row->run.oom;
     if (!row->failed && !row->fits)
-        row->failed = run(s->base, &row->set, RPL_NO_LIMIT, s->other, &row->run, &failure) != VS_OK;
+        row->failed = figures(s, &row->set, RPL_NO_LIMIT, &row->run, &failure) != VS_OK;
     row->reason = row->failed ? vs_strdup(failure.text) : NULL;
-    refused = row->failed ? NULL : rpl_trace_meta(s->memory, "refused");
+    refused = row->failed ? NULL : rpl_trace_meta(s->last, "refused");
     row->refused = vs_strdup(refused ? refused : "");
 }
 
@@ -184,7 +221,7 @@ static void row_run(struct session *s, struct rpl_try *row)
 static char *idle_text(const struct session *s, const struct rpl_try *row, enum vs_toggle toggle)
 {
     const char *idle =
-        row->failed ? NULL : rpl_whatif_idle(s->memory, toggle, vs_toggles_get(&row->set, toggle));
+        row->failed ? NULL : rpl_whatif_idle(s->last, toggle, vs_toggles_get(&row->set, toggle));
 
     return idle ? vs_strndup(idle, strcspn(idle, "\n")) : NULL;
 }
@@ -229,7 +266,7 @@ static enum vs_status row_add(struct session *s, const struct vs_toggles *with, 
     if (!row->failed && finds_batch(s))
         batch_find(s, row);
     if (s->ask->done)
-        s->ask->done(s->ask->user, row, s->memory);
+        s->ask->done(s->ask->user, row, s->last);
     return VS_OK;
 }
 

@@ -15,6 +15,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/toggle.h"
+#include "replay/answers.h"
 #include "replay/compare.h"
 #include "replay/trace.h"
 
@@ -60,6 +61,7 @@ typedef void rpl_tries_done_fn(void *user, const struct rpl_try *row, struct rpl
  * set         what all rows have; NULL: nothing
  * capacity    bytes of the device; 0: as much as is asked for, or what a target has
  * batches     of which rows to look for the largest batch; needs a capacity and a net
+ * answers     of the same run: what they know is not run again, and they keep what is run; NULL: nothing is kept
  * next, done  may be NULL
  */
 enum rpl_tries_batches { RPL_BATCHES_NONE, RPL_BATCHES_RECORDED, RPL_BATCHES_ALL };
@@ -67,6 +69,7 @@ struct rpl_tries_ask {
     const struct vs_toggles *set;
     uint64_t capacity;
     enum rpl_tries_batches batches;
+    struct rpl_answers *answers;
     rpl_tries_fn *next;
     rpl_tries_done_fn *done;
     void *user;

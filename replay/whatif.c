@@ -363,7 +363,7 @@ struct device {
     void *user;
 };
 
-static uint64_t recorded_capacity(const struct rpl_trace *base)
+uint64_t rpl_whatif_capacity(const struct rpl_trace *base)
 {
     uint64_t capacity = 0;
 
@@ -375,7 +375,7 @@ static enum vs_status run_imported(struct rpl_trace *base, const struct vs_toggl
                                    const struct device *device, struct rpl_trace *out,
                                    struct vs_error *err)
 {
-    uint64_t capacity = device->capacity == recorded_capacity(base) ? 0 : device->capacity;
+    uint64_t capacity = device->capacity == rpl_whatif_capacity(base) ? 0 : device->capacity;
 
     return rpl_whatif_alloc_run(base, set, capacity, device->progress, device->user, out, err);
 }
@@ -452,7 +452,7 @@ out:
 enum vs_status rpl_whatif_run(struct rpl_trace *base, const struct vs_toggles *set,
                               struct rpl_trace *out, struct vs_error *err)
 {
-    return rpl_whatif_run_on(base, set, recorded_capacity(base), out, err);
+    return rpl_whatif_run_on(base, set, rpl_whatif_capacity(base), out, err);
 }
 
 enum vs_status rpl_whatif_run_on(struct rpl_trace *base, const struct vs_toggles *set,
@@ -462,13 +462,20 @@ enum vs_status rpl_whatif_run_on(struct rpl_trace *base, const struct vs_toggles
 }
 
 enum vs_status rpl_whatif_run_told(struct rpl_trace *base, const struct vs_toggles *set,
-                                   rpl_progress_fn *progress, void *user, struct rpl_trace *out,
-                                   struct vs_error *err)
+                                   uint64_t capacity, rpl_progress_fn *progress, void *user,
+                                   struct rpl_trace *out, struct vs_error *err)
 {
-    return run_on(
-        base, set,
-        &(struct device){.capacity = recorded_capacity(base), .progress = progress, .user = user},
-        out, err);
+    return run_on(base, set,
+                  &(struct device){.capacity = capacity, .progress = progress, .user = user}, out,
+                  err);
+}
+
+enum vs_status rpl_whatif_prepare(struct rpl_trace *base, bool *did, struct vs_error *err)
+{
+    const struct shared *known = rpl_trace_companion(base);
+
+    *did = rpl_trace_source_text(base) && !(known && known->library);
+    return *did ? shared_of(base, &known, err) : VS_OK;
 }
 
 enum vs_status rpl_whatif_run_placed(struct rpl_trace *base, const struct vs_toggles *set,
@@ -476,7 +483,8 @@ enum vs_status rpl_whatif_run_placed(struct rpl_trace *base, const struct vs_tog
                                      struct vs_error *err)
 {
     return run_on(base, set,
-                  &(struct device){
-                      .capacity = recorded_capacity(base), .addresses = addresses, .count = count},
+                  &(struct device){.capacity = rpl_whatif_capacity(base),
+                                   .addresses = addresses,
+                                   .count = count},
                   out, err);
 }

@@ -42,10 +42,21 @@ VS_MUST_USE enum vs_status rpl_whatif_run_on(struct rpl_trace *base, const struc
                                              uint64_t capacity, struct rpl_trace *out,
                                              struct vs_error *err);
 
-/* The same, telling now and then how much of it is done; stopped where `progress` says so: VS_E_STOPPED. */
+/* The same, telling `progress` (may be NULL) now and then how much of it is done; stopped where that says so: VS_E_STOPPED. */
 VS_MUST_USE enum vs_status rpl_whatif_run_told(struct rpl_trace *base, const struct vs_toggles *set,
-                                               rpl_progress_fn *progress, void *user,
-                                               struct rpl_trace *out, struct vs_error *err);
+                                               uint64_t capacity, rpl_progress_fn *progress,
+                                               void *user, struct rpl_trace *out,
+                                               struct vs_error *err);
+
+/* The capacity that `base` was recorded with; 0: none. */
+uint64_t rpl_whatif_capacity(const struct rpl_trace *base);
+
+/*
+ * What the first run on `base` does before it begins, done now: the language's library is parsed, and kept with `base`. Later calls do nothing. *did: there was
+ * something to do.
+ */
+VS_MUST_USE enum vs_status rpl_whatif_prepare(struct rpl_trace *base, bool *did,
+                                              struct vs_error *err);
 
 /* The same, on a driver that puts the first `count` segments at these addresses; see struct lang_settings. */
 VS_MUST_USE enum vs_status rpl_whatif_run_placed(struct rpl_trace *base,

@@ -2,7 +2,7 @@
  * tui/ahead.c - what the next key may need, read while nobody types.
  *
  * Must not know:  terminals, views.
- * Invariant:      nothing that is shown changes; a call reads one chunk of events at most.
+ * Invariant:      nothing that is shown changes; a call reads one chunk of events at most, or works on one what-if until a key is typed.
  */
 #include "replay/breaks.h"
 #include "replay/step.h"
@@ -74,5 +74,5 @@ bool tui_app_idle(struct tui_app *app)
     for (size_t i = 0; i < p.count; i++)
         if (rpl_index_ahead(run->index, p.seqs[i]))
             return true;
-    return false;
+    return tui_flips_idle(app);
 }

@@ -100,6 +100,7 @@ enum vs_status tui_app_open_other(struct tui_app *app, const char *path, struct 
 void tui_app_release(struct tui_app *app)
 {
     views_release(app);
+    tui_flips_release(&app->flips);
     tui_change_release(app);
     rpl_marks_free(app->marks);
     tui_run_release(&app->base);
@@ -163,9 +164,20 @@ bool tui_app_has_letters(const struct tui_app *app)
     return app->is_letters || app->is_ascii || app->theme == TUI_THEME_MONO;
 }
 
+void tui_app_show(struct tui_app *app)
+{
+    if (app->pump)
+        app->pump(app->pump_user, app);
+}
+
 bool tui_app_pump(struct tui_app *app)
 {
-    return !app->pump || app->pump(app->pump_user, app);
+    struct tui_input input;
+
+    if (app->typed && app->typed(&input))
+        return false;
+    tui_app_show(app);
+    return true;
 }
 
 /* ---- runs ---- */
@@ -459,6 +471,8 @@ bool tui_app_refresh(struct tui_app *app)
     if (!added)
         return false;
     tui_diff_forget(app); /* it knows nothing of what came */
+    if (app->change.answers)
+        rpl_answers_forget(app->change.answers);
     if (tui_run_update(&app->base, &err))
         tui_app_fail(app, "%s", err.text);
     app->moves++;

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/toggle.h"
+#include "replay/answers.h"
 #include "replay/breaks.h"
 #include "replay/compare.h"
 #include "replay/cost.h"
@@ -22,6 +23,7 @@
 #include "replay/index.h"
 #include "replay/marks.h"
 #include "replay/trace.h"
+#include "tui/flips.h"
 #include "tui/keys.h"
 #include "tui/layout.h"
 #include "tui/prompt.h"
@@ -29,7 +31,8 @@
 #include "tui/view.h"
 
 /* A run to look at: the recorded one, or a what-if. breaks belong to the index; last_step: the event with which the last training step begins.
- * oom: the first refused allocation, and how many bytes it wanted; 0: there is none. */
+ * oom: the first refused allocation, and how many bytes it wanted; 0: there is none. number: of a what-if (replay/answers.h): what was found out about a run
+ * is good while its index and this are the same. */
 struct tui_run {
     struct rpl_trace *trace;
     struct rpl_index *index;
@@ -40,6 +43,7 @@ struct tui_run {
     uint64_t last_step;
     uint64_t oom;
     uint64_t oom_bytes;
+    uint64_t number;
 };
 
 /* A stretch of events, both included. */
@@ -55,8 +59,10 @@ enum tui_unit { TUI_UNIT_BYTES, TUI_UNIT_PEAK, TUI_UNIT_DEVICE, TUI_UNIT_COUNT }
  * set      toggles that are not as recorded
  * is_run   `run` and `compare` are the answer to `set`; else, where something is set, `failure` says why there is none
  * is_shown the views show it, and not the recorded run
- * costs    times of the recording, read for the first what-if; cost: what its second runs take
- * name     `run` is no what-if but another trace, which is called so; NULL: a what-if
+ * answers  what-ifs that were run, NULL until the first; `run`, `cost` and `refused` are of the one asked for last
+ * toggle   the row of the panel that is chosen
+ * cost     what its second runs take
+ * name     `run` is no what-if but another trace, which is called so and is ours; NULL: a what-if
  * diff     the two held against each other (tui/diff.h); NULL until it is asked for. diff_serial: of the last one
  */
 struct tui_change {
@@ -64,7 +70,8 @@ struct tui_change {
     struct vs_toggles recorded;
     struct tui_run run;
     struct rpl_compare compare;
-    struct rpl_costs *costs;
+    struct rpl_answers *answers;
+    enum vs_toggle toggle;
     struct rpl_cost cost;
     bool is_run;
     bool is_shown;
@@ -72,7 +79,7 @@ struct tui_change {
     struct tui_diff *diff;
     uint64_t diff_serial;
     char *failure;
-    char *refused;
+    const char *refused;
 };
 
 #define TUI_JUMP_MAX 64
@@ -81,8 +88,8 @@ struct tui_change {
 
 struct tui_app;
 struct tui_diff;
-/* Show how things stand in the midst of long work; false where the user wants it to stop. */
-typedef bool tui_pump_fn(void *user, struct tui_app *app);
+/* Show how things stand in the midst of long work. */
+typedef void tui_pump_fn(void *user, struct tui_app *app);
 
 /* What the loop has to do for the app. */
 enum tui_wish {
@@ -111,6 +118,8 @@ enum tui_wish {
  * w, h         of the screen; columns: how many the timeline has
  * message      for the status line, until the next key; is_bad: it is a failure
  * wish, copied for the loop; pump of it, NULL without a terminal
+ * typed  the next input that waits, which is left where it is; false: none does. NULL without a terminal
+ * flips  what is run ahead of the next key
  * wants_stop  the user asks to stop what is being done; NULL without a terminal
  * opening  told how much of a trace without an index is read; set before tui_app_open, or NULL
  */
@@ -158,7 +167,9 @@ struct tui_app {
     struct vs_text copied;
     tui_pump_fn *pump;
     void *pump_user;
+    bool (*typed)(struct tui_input *out);
     bool (*wants_stop)(void);
+    struct tui_flips flips;
     rpl_progress_fn *opening;
     void *opening_user;
 };
@@ -184,7 +195,10 @@ void tui_app_input(struct tui_app *app, const struct tui_input *input);
 void tui_app_act(struct tui_app *app, const struct tui_command *command);
 /* Before each draw: every view that is seen brings its rows up to date. */
 void tui_app_sync(struct tui_app *app);
-/* Nothing is typed: have one of the places ready that the next key may lead to. Takes a millisecond at most; false: all are. */
+/*
+ * Nothing is typed: have one of the places ready that the next key may lead to, or a what-if that it may ask for. Takes a millisecond at most, or until
+ * something is typed; false: there is nothing left to do.
+ */
 bool tui_app_idle(struct tui_app *app);
 /* Take in what has been recorded since; true: there was something. */
 bool tui_app_refresh(struct tui_app *app);
@@ -219,7 +233,9 @@ bool tui_app_passes(const struct tui_app *app, const char *text);
 /* Letters in bars: the theme has no colours, or the user wants them. */
 bool tui_app_has_letters(const struct tui_app *app);
 
-/* From long work, now and then: false where it is to stop. */
+/* From long work, now and then: show how things stand. */
+void tui_app_show(struct tui_app *app);
+/* The same from work that any key stops: false where one has been typed; nothing is shown then. */
 bool tui_app_pump(struct tui_app *app);
 /* Run what `change.set` says, and show it. */
 void tui_app_change(struct tui_app *app);

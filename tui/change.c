@@ -6,6 +6,9 @@
  */
 #include "tui/change.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -16,6 +19,13 @@
 
 /* ---- runs ---- */
 
+/* What there is of a run beside its index and cursor. */
+static enum vs_status run_begin(struct tui_run *run, struct vs_error *err)
+{
+    run->breaks = rpl_breaks_new(run->index);
+    return tui_run_update(run, err);
+}
+
 enum vs_status tui_run_open(struct tui_run *run, rpl_progress_fn *progress, void *user,
                             struct vs_error *err)
 {
@@ -24,8 +34,7 @@ enum vs_status tui_run_open(struct tui_run *run, rpl_progress_fn *progress, void
     if (st)
         return st;
     run->cursor = rpl_cursor_new(run->index);
-    run->breaks = rpl_breaks_new(run->index);
-    return tui_run_update(run, err);
+    return run_begin(run, err);
 }
 
 enum vs_status tui_run_update(struct tui_run *run, struct vs_error *err)
@@ -48,20 +57,23 @@ enum vs_status tui_run_update(struct tui_run *run, struct vs_error *err)
     return steps ? rpl_step_nth(run->index, RPL_VERB_STEP, steps, &run->last_step, err) : VS_OK;
 }
 
-/* All but the trace. */
-static void run_close(struct tui_run *run)
+void tui_run_release(struct tui_run *run)
 {
     rpl_breaks_free(run->breaks);
     rpl_cursor_free(run->cursor);
     rpl_index_free(run->index);
-    *run = (struct tui_run){.trace = run->trace};
+    rpl_trace_free(run->trace);
+    *run = (struct tui_run){.trace = NULL};
 }
 
-void tui_run_release(struct tui_run *run)
+/* Another trace is closed; a what-if stays with the answers. */
+static void run_leave(struct tui_change *change)
 {
-    run_close(run);
-    rpl_trace_free(run->trace);
-    run->trace = NULL;
+    if (change->name)
+        tui_run_release(&change->run);
+    rpl_breaks_free(change->run.breaks);
+    change->run = (struct tui_run){.trace = NULL};
+    change->name = NULL;
 }
 
 void tui_change_release(struct tui_app *app)
@@ -69,12 +81,11 @@ void tui_change_release(struct tui_app *app)
     struct tui_change *change = &app->change;
 
     tui_diff_forget(app);
-    tui_run_release(&change->run);
+    run_leave(change);
+    rpl_answers_free(change->answers);
     vs_toggles_release(&change->set);
     vs_toggles_release(&change->recorded);
     vs_free(change->failure);
-    rpl_costs_free(change->costs);
-    vs_free(change->refused);
 }
 
 /* The same breaks as in the recorded run. */
@@ -117,15 +128,20 @@ static void unset(struct vs_toggles *set, enum vs_toggle toggle)
     set->value[toggle] = NULL;
 }
 
+enum vs_status tui_change_put(const struct tui_app *app, struct vs_toggles *set,
+                              enum vs_toggle toggle, const char *value, struct vs_error *err)
+{
+    enum vs_status st = vs_toggles_set(set, toggle, value, err);
+
+    if (!st && strcmp(vs_toggles_get(set, toggle), tui_change_recorded(app, toggle)) == 0)
+        unset(set, toggle);
+    return st;
+}
+
 enum vs_status tui_change_set(struct tui_app *app, enum vs_toggle toggle, const char *value,
                               struct vs_error *err)
 {
-    enum vs_status st = vs_toggles_set(&app->change.set, toggle, value, err);
-
-    if (!st &&
-        strcmp(vs_toggles_get(&app->change.set, toggle), tui_change_recorded(app, toggle)) == 0)
-        unset(&app->change.set, toggle);
-    return st;
+    return tui_change_put(app, &app->change.set, toggle, value, err);
 }
 
 size_t tui_change_count(const struct tui_app *app)
@@ -150,6 +166,34 @@ void tui_change_text(const struct tui_app *app, struct vs_text *out)
                      vs_toggles_get(&app->change.set, toggle));
         is_first = false;
     }
+}
+
+bool tui_change_next(const struct tui_app *app, enum vs_toggle toggle, int by, char *out)
+{
+    const char *now = tui_change_value(app, toggle);
+    size_t count = 0;
+    size_t at = SIZE_MAX;
+
+    while (vs_toggle_choice(toggle, count, out)) {
+        if (strcmp(out, now) == 0)
+            at = count;
+        count++;
+    }
+    if (!count) {
+        uint64_t n = strtoull(now, NULL, 10);
+
+        if (!n)
+            return false;
+        n = by > 0 ? n * 2 : n > 1 ? n / 2 : 1;
+        snprintf(out, VS_TOGGLE_VALUE_MAX, "%" PRIu64, n);
+        return true;
+    }
+    /* from a list of paths, or from a count of its own, the first choice is next */
+    if (at == SIZE_MAX)
+        at = 0;
+    else
+        at = by > 0 ? (at + 1) % count : (at + count - 1) % count;
+    return vs_toggle_choice(toggle, at, out);
 }
 
 /* ---- running and showing ---- */
@@ -201,52 +245,55 @@ static void failure_set(struct tui_change *change, const char *text)
     change->failure = text ? vs_strdup(text) : NULL;
 }
 
+struct rpl_answers *tui_change_answers(struct tui_app *app)
+{
+    if (!app->change.answers)
+        app->change.answers = rpl_answers_new(app->base.trace, TUI_ANSWERS_BYTES);
+    return app->change.answers;
+}
+
 static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
 {
     struct tui_change *change = &app->change;
+    const struct rpl_answer *answer;
     struct tui_waiting waiting;
-    const char *refused;
     enum vs_status st;
 
     tui_diff_forget(app);
-    run_close(&change->run);
-    if (change->name)
-        tui_run_release(&change->run);
-    change->name = NULL;
-    if (!change->run.trace)
-        change->run.trace = rpl_trace_new();
-    tui_waiting_init(&waiting, app, "running the net again");
-    st = rpl_whatif_run_told(app->base.trace, &change->set, tui_waiting_show, &waiting,
-                             change->run.trace, err);
-    if (!st)
-        st = tui_run_open(&change->run, NULL, NULL, err);
-    if (!st)
-        st = rpl_compare_fill(&change->compare, app->base.index, change->run.index, err);
-    if (!st && !change->costs)
-        st = rpl_costs_new(app->base.trace, &change->costs, err);
-    if (!st)
-        st = rpl_cost_fill(change->costs, change->run.trace, &change->cost, err);
+    run_leave(change);
+    tui_waiting_init(&waiting, app, TUI_RUNNING);
+    st =
+        rpl_answers_get(tui_change_answers(app), &change->set, rpl_whatif_capacity(app->base.trace),
+                        tui_waiting_show, &waiting, &answer, err);
     if (st)
         return st;
-    breaks_copy(app->base.breaks, change->run.breaks);
-    refused = rpl_trace_meta(change->run.trace, "refused");
-    vs_free(change->refused);
-    change->refused = refused ? vs_strdup(refused) : NULL;
-    return VS_OK;
+    change->run = (struct tui_run){.trace = answer->trace,
+                                   .index = answer->index,
+                                   .cursor = answer->cursor,
+                                   .number = answer->number};
+    change->cost = answer->cost;
+    change->refused = *answer->refused ? answer->refused : NULL;
+    st = run_begin(&change->run, err);
+    if (!st)
+        st = rpl_compare_fill(&change->compare, app->base.index, change->run.index, err);
+    if (!st)
+        breaks_copy(app->base.breaks, change->run.breaks);
+    return st;
 }
 
 enum vs_status tui_change_open(struct tui_app *app, const char *path, struct vs_error *err)
 {
     struct tui_change *change = &app->change;
-    enum vs_status st = rpl_trace_open(path, &change->run.trace, err);
+    enum vs_status st;
 
+    change->name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    st = rpl_trace_open(path, &change->run.trace, err);
     if (!st)
         st = tui_run_open(&change->run, app->opening, app->opening_user, err);
     if (!st)
         st = rpl_compare_fill(&change->compare, app->base.index, change->run.index, err);
     if (st)
         return st;
-    change->name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     change->is_run = true;
     return tui_diff_open(app, app->opening, app->opening_user, err);
 }
@@ -268,9 +315,6 @@ void tui_app_change(struct tui_app *app)
         app->change.is_run = app->change.name != NULL;
         return;
     }
-    /* a long recording is a long run; a short one is done before this is seen. Keys that wait do not stop it */
-    tui_app_say(app, "running the net again …");
-    tui_app_pump(app);
     st = run_change(app, &err);
     vs_text_clear(&app->message);
     app->moves++; /* drawing the progress has asked the views already */

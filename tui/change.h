@@ -10,6 +10,11 @@
 
 #include "tui/app.h"
 
+/* Host memory of the what-ifs that are kept. */
+#define TUI_ANSWERS_BYTES (UINT64_C(256) << 20)
+/* What is said while one is run. */
+#define TUI_RUNNING "running the net again"
+
 /* Index, cursor and breaks of run->trace, which is set; progress as rpl_index_open. On failure tui_run_release is still the caller's. */
 VS_MUST_USE enum vs_status tui_run_open(struct tui_run *run, rpl_progress_fn *progress, void *user,
                                         struct vs_error *err);
@@ -29,6 +34,18 @@ const char *tui_change_value(const struct tui_app *app, enum vs_toggle toggle);
 /* Ask for `value`; as recorded takes the toggle out of the set. VS_E_VALUE: not legal. Nothing is run. */
 VS_MUST_USE enum vs_status tui_change_set(struct tui_app *app, enum vs_toggle toggle,
                                           const char *value, struct vs_error *err);
+/* The same in another set of values that differ from the recorded ones. */
+VS_MUST_USE enum vs_status tui_change_put(const struct tui_app *app, struct vs_toggles *set,
+                                          enum vs_toggle toggle, const char *value,
+                                          struct vs_error *err);
+/*
+ * The value `by` (1, -1) after the one in force, round the end; counts are doubled and halved. False: there is none to step to. `out` has VS_TOGGLE_VALUE_MAX
+ * bytes.
+ */
+VS_MUST_USE bool tui_change_next(const struct tui_app *app, enum vs_toggle toggle, int by,
+                                 char *out);
+/* What-ifs that were run on the recorded run, kept. Borrowed. */
+struct rpl_answers *tui_change_answers(struct tui_app *app);
 /* Toggles in the set. */
 size_t tui_change_count(const struct tui_app *app);
 /* "amp=bf16 checkpoint=blocks" */

@@ -2,7 +2,7 @@
  * tui/loop.c - see loop.h.
  *
  * Must not know:  arguments, what a view shows.
- * Invariant:      the screen is drawn when no input is waiting, never before.
+ * Invariant:      the screen is drawn when no input is waiting, never before, but for how far long work is.
  */
 #include "tui/loop.h"
 
@@ -164,12 +164,9 @@ static void draw(struct tui_app *app, struct stage *stage)
     tui_shown_update(stage->shown, &stage->surface, app->theme, x, y);
 }
 
-static bool pump(void *user, struct tui_app *app)
+static void pump(void *user, struct tui_app *app)
 {
-    if (tui_term_is_pending())
-        return false;
     draw(app, user);
-    return true;
 }
 
 static void drive(struct tui_app *app, struct stage *stage)
@@ -219,10 +216,12 @@ enum vs_status tui_loop(struct tui_app *app, const char *keys, int *signal, stru
     tui_app_sync(app);
     app->pump = pump;
     app->pump_user = &stage;
+    app->typed = tui_term_peek;
     app->wants_stop = tui_term_wants_stop;
     if (tui_type(app, keys))
         drive(app, &stage);
     app->pump = NULL;
+    app->typed = NULL;
     app->wants_stop = NULL;
     *signal = tui_term_signal();
     tui_term_close();

@@ -557,11 +557,24 @@ bool tui_term_wants_stop(void)
     return false;
 }
 
+bool tui_term_peek(struct tui_input *out)
+{
+    if (!term.early_count && tui_term_is_pending()) {
+        struct tui_input input = input_read(0);
+
+        if (input.key != TUI_KEY_TICK)
+            term.early[term.early_count++] = input;
+    }
+    *out = term.early[0];
+    return term.early_count > 0;
+}
+
 bool tui_term_is_pending(void)
 {
     struct pollfd in = {.fd = term.in, .events = POLLIN, .revents = 0};
 
-    return term.early_count || term.ended || term.resized || poll(&in, 1, 0) > 0;
+    return term.early_count || term.ended || term.resized || term.stopped || term.resumed ||
+           poll(&in, 1, 0) > 0;
 }
 
 int tui_term_signal(void)

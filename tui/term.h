@@ -46,6 +46,8 @@ struct tui_input tui_term_read(int wait_ms);
  * everything else is kept for tui_term_read.
  */
 bool tui_term_wants_stop(void);
+/* The next input, which tui_term_read will give; false: nothing was typed, and no signal asks for anything. */
+bool tui_term_peek(struct tui_input *out);
 /* More input is waiting, so the screen need not be drawn yet. */
 bool tui_term_is_pending(void);
 /* The signal that asked to end, 0: none. */

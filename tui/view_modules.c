@@ -27,6 +27,7 @@ struct modules {
     struct tui_list list;
     struct rpl_modules *tree;
     const struct rpl_index *of;
+    uint64_t number;
     bool *is_open;
     size_t *rows;
     size_t count;
@@ -56,6 +57,7 @@ static enum vs_status tree_make(struct modules *s, const struct tui_run *run, st
     if (st)
         return st;
     s->of = run->index;
+    s->number = run->number;
     all = rpl_modules_all(s->tree, &s->count);
     s->is_open = vs_realloc(s->is_open, s->count ? s->count : 1, sizeof(*s->is_open));
     s->rows = vs_realloc(s->rows, s->count ? s->count : 1, sizeof(*s->rows));
@@ -99,7 +101,7 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     if (s->moves != app->moves || s->is_stale) {
         s->moves = app->moves;
         s->is_stale = false;
-        if ((s->of != run->index && tree_make(s, run, &err)) ||
+        if (((s->of != run->index || s->number != run->number) && tree_make(s, run, &err)) ||
             rpl_modules_fill(s->tree, run->cursor, &err)) {
             tui_app_fail(app, "%s", err.text);
             tree_free(s);

@@ -22,10 +22,11 @@
 #define KEPT_SHOWN 8
 #define BAR_W 20
 
-/* of, events   what the page was made for */
+/* of, number, events   what the page was made for */
 struct peak {
     struct tui_page page;
     const struct rpl_index *of;
+    uint64_t number;
     uint64_t events;
     int w;
 };
@@ -277,8 +278,9 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     struct peak *s = state;
     const struct tui_run *run = tui_app_run(app);
 
-    if (s->of != run->index || s->events != run->events || s->w != w) {
+    if (s->of != run->index || s->number != run->number || s->events != run->events || s->w != w) {
         s->of = run->index;
+        s->number = run->number;
         s->events = run->events;
         s->w = w;
         page_make(s, app);

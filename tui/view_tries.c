@@ -82,8 +82,11 @@ static bool on_next(void *user, const struct rpl_tries *known, const char *next)
 static void fill(struct tries *s, struct tui_app *app)
 {
     struct filling filling = {s, app};
-    struct rpl_tries_ask ask = {
-        .capacity = app->capacity, .batches = RPL_BATCHES_ALL, .next = on_next, .user = &filling};
+    struct rpl_tries_ask ask = {.capacity = app->capacity,
+                                .batches = RPL_BATCHES_ALL,
+                                .answers = tui_change_answers(app),
+                                .next = on_next,
+                                .user = &filling};
     struct vs_error err = VS_ERROR_INIT;
     enum vs_status st;
 

@@ -229,6 +229,7 @@ static void sync(void *state, struct tui_app *app, int w, int h)
         answer_make(s, app);
     }
     tui_list_fit(&s->list, VS_TOGGLE_COUNT, list_h(h));
+    app->change.toggle = (enum vs_toggle)s->list.at;
     tui_list_fit(&s->answer.list, s->answer.count, h - list_h(h) - 1);
 }
 
@@ -286,42 +287,12 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
 
 /* ---- flipping ---- */
 
-/* The value `by` after the one in force, round the end. Counts are doubled and halved. */
-static bool value_next(const struct tui_app *app, enum vs_toggle toggle, int by, char *out)
-{
-    const char *now = tui_change_value(app, toggle);
-    char value[VS_TOGGLE_VALUE_MAX];
-    size_t count = 0;
-    size_t at = SIZE_MAX;
-
-    while (vs_toggle_choice(toggle, count, value)) {
-        if (strcmp(value, now) == 0)
-            at = count;
-        count++;
-    }
-    if (!count) {
-        uint64_t n = strtoull(now, NULL, 10);
-
-        if (!n)
-            return false;
-        n = by > 0 ? n * 2 : n > 1 ? n / 2 : 1;
-        snprintf(out, VS_TOGGLE_VALUE_MAX, "%" PRIu64, n);
-        return true;
-    }
-    /* from a list of paths, or from a count of its own, the first choice is next */
-    if (at == SIZE_MAX)
-        at = 0;
-    else
-        at = by > 0 ? (at + 1) % count : (at + count - 1) % count;
-    return vs_toggle_choice(toggle, at, out);
-}
-
 static void turn(struct tui_app *app, enum vs_toggle toggle, int by)
 {
     char value[VS_TOGGLE_VALUE_MAX];
     struct vs_error err = VS_ERROR_INIT;
 
-    if (!value_next(app, toggle, by, value)) {
+    if (!tui_change_next(app, toggle, by, value)) {
         tui_app_say(app, "`:set %s=…` takes %s", vs_toggle_info(toggle)->name,
                     vs_toggle_legal_text(toggle, value));
         return;

@@ -36,6 +36,6 @@ bool tui_waiting_show(void *user, uint64_t done, uint64_t total)
     waiting->is_shown = true;
     tui_app_say(waiting->app, "%s: %" PRIu64 " %%, <C-c> stops", waiting->words,
                 total ? done * 100 / total : 0);
-    tui_app_pump(waiting->app);
+    tui_app_show(waiting->app);
     return true;
 }

@@ -242,6 +242,59 @@ static void the_table_has_each_toggle_and_the_best_together(void **state)
     rpl_trace_free(base);
 }
 
+static void assert_same_tables(const struct rpl_tries *a, const struct rpl_tries *b)
+{
+    assert_int_equal(a->count, b->count);
+    for (size_t i = 0; i < a->count; i++) {
+        const struct rpl_try *x = &a->items[i];
+        const struct rpl_try *y = &b->items[i];
+
+        assert_string_equal(x->label, y->label);
+        assert_int_equal(x->failed, y->failed);
+        assert_int_equal(x->fits, y->fits);
+        assert_int_equal(x->batch, y->batch);
+        assert_string_equal(x->idle ? x->idle : "", y->idle ? y->idle : "");
+        if (x->failed)
+            assert_string_equal(x->reason, y->reason);
+        else
+            assert_memory_equal(&x->run, &y->run, sizeof(x->run));
+        assert_string_equal(x->refused, y->refused);
+    }
+}
+
+/* With room for all runs, and for hardly one. */
+static void answers_that_are_kept_make_the_same_table(void **state)
+{
+    static const uint64_t ROOMS[] = {UINT64_C(256) << 20, UINT64_C(1) << 20};
+    struct rpl_trace *base = net_trace("tests/nets/conv_small.py", NULL);
+    struct rpl_tries_ask ask = {.capacity = UINT64_C(6) << 20, .batches = RPL_BATCHES_ALL};
+    struct rpl_tries plain = {NULL, 0, 0};
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)state;
+    ok(rpl_tries_fill(&plain, base, &ask, &err), &err);
+    for (size_t i = 0; i < 2; i++) {
+        struct rpl_answers *answers = rpl_answers_new(base, ROOMS[i]);
+        uint64_t runs = 0;
+
+        ask.answers = answers;
+        for (int again = 0; again < 2; again++) {
+            struct rpl_tries kept = {NULL, 0, 0};
+
+            ok(rpl_tries_fill(&kept, base, &ask, &err), &err);
+            assert_same_tables(&plain, &kept);
+            rpl_tries_release(&kept);
+            if (again && i == 0)
+                assert_int_equal(rpl_answers_runs(answers), runs);
+            runs = rpl_answers_runs(answers);
+        }
+        assert_true(runs >= plain.count);
+        rpl_answers_free(answers);
+    }
+    rpl_tries_release(&plain);
+    rpl_trace_free(base);
+}
+
 static void a_trace_without_a_net_has_no_table(void **state)
 {
     struct rpl_tries tries = {NULL, 0, 0};
@@ -264,6 +317,7 @@ int main(void)
         cmocka_unit_test(the_largest_batch_fits_and_the_next_does_not),
         cmocka_unit_test(what_does_not_fit_says_what_it_needs),
         cmocka_unit_test(the_table_has_each_toggle_and_the_best_together),
+        cmocka_unit_test(answers_that_are_kept_make_the_same_table),
         cmocka_unit_test(a_trace_without_a_net_has_no_table),
     };
 
