@@ -326,7 +326,31 @@ static struct eng_tensor *outer_products(struct eng *e, const struct eng_tensor 
     return out;
 }
 
-/* p * (g v^T - sum(g * out)), p = exp(q k^T * scale + mask - logsumexp). Scratch of the host: PyTorch's kernel makes it on the way. */
+/* dp *= keep / (1 - p), element by element: those that the forward kept are the numbers from p on, in double, of its key. */
+static void drop_out(struct eng *e, const struct sdpa_bw *s, struct eng_tensor *dp)
+{
+    const double times = s->dropout_p < 1 ? 1 / (1 - s->dropout_p) : 0;
+    struct eng_tensor *keep = eng_empty(e, dp->sizes, 4, VS_F64, true);
+
+    if (keep) {
+        struct eng_view vk = eng_v(keep), vdp = eng_v(dp);
+        struct eng_cell cells[2];
+        struct eng_view one = eng_v_scalar((struct eng_scalar){false, 0, 1}, keep, &cells[0]);
+        struct eng_view vt = eng_v_scalar((struct eng_scalar){false, 0, times}, dp, &cells[1]);
+        double p[4] = {1};
+
+        e->kernels->random_bernoulli(&vk, s->dropout_p, s->key);
+        e->kernels->binary(ENG_B_SUB, VS_F64, &one, &vk, &vk, p);
+        e->kernels->binary(ENG_B_MUL, VS_F32, &vdp, &vk, &vdp, p);
+        e->kernels->binary(ENG_B_MUL, VS_F32, &vdp, &vt, &vdp, p);
+    }
+    eng_unref(keep);
+}
+
+/*
+ * p * (keep * (g v^T) - sum(g * out)), p = exp(q k^T * scale + mask - logsumexp). Scratch of the host: PyTorch's kernel makes it on the
+ * way.
+ */
 static void bias_gradient(struct eng *e, const struct sdpa_bw *s, struct eng_tensor *gm)
 {
     const struct eng_kernels *kernels = e->kernels;
@@ -334,12 +358,6 @@ static void bias_gradient(struct eng *e, const struct sdpa_bw *s, struct eng_ten
     struct eng_tensor *q, *k, *v, *g, *o, *p, *dp, *sums;
     int64_t row[4] = {s->q->sizes[0], h, s->q->sizes[2], 1};
 
-    if (s->dropout_p > 0) {
-        eng_fail(e, VS_E_UNSUPPORTED,
-                 "scaled_dot_product_attention: the gradient of attn_mask together with dropout is "
-                 "not supported");
-        return;
-    }
     if (!kernels || e->failed)
         return;
     q = float_copy(e, s->q, h);
@@ -350,6 +368,8 @@ static void bias_gradient(struct eng *e, const struct sdpa_bw *s, struct eng_ten
     sums = eng_empty(e, row, 4, VS_F32, true);
     p = outer_products(e, q, k, s->scale);
     dp = outer_products(e, g, v, 1);
+    if (s->dropout_p > 0 && !e->failed)
+        drop_out(e, s, dp);
     if (!e->failed) {
         struct eng_view vp = eng_v(p), vdp = eng_v(dp), vg = eng_v(g), vo = eng_v(o),
                         vs = eng_v(sums), vm = eng_v(s->mask), vl, vr, to = eng_v(gm);

@@ -259,11 +259,11 @@ static void fused_attention_agrees_with_the_composed_form(void **state)
           ""},
          {ENG_OP_sdpa, "query=[2,2,3,8] key=[2,2,5,8] value=[2,2,5,4] scale=0.25", ""}},
         {{ENG_OP_sdpa_efficient,
-          "query=[2,2,3,8] key=[2,2,5,8]t value=[2,2,5,8] attn_bias=[2,2,3,5]n "
+          "query=[2,2,3,8] key=[2,2,5,8]t value=[2,2,5,8] attn_bias=[2,2,3,5] "
           "compute_log_sumexp=True dropout_p=0.0 is_causal=False scale=0.25",
           ""},
          {ENG_OP_sdpa,
-          "query=[2,2,3,8] key=[2,2,5,8]t value=[2,2,5,8] attn_mask=[2,2,3,5]n scale=0.25", ""}},
+          "query=[2,2,3,8] key=[2,2,5,8]t value=[2,2,5,8] attn_mask=[2,2,3,5] scale=0.25", ""}},
         {{ENG_OP_sdpa, "query=[2,2,5,8] key=[2,2,5,8] value=[2,2,5,8] is_causal=True", ""},
          {ENG_OP_sdpa, "query=[2,2,5,8] key=[2,2,5,8] value=[2,2,5,8] is_causal=True", ""}},
         {{ENG_OP_sdpa, "query=[2,2,3,8] key=[2,2,5,8] value=[2,2,5,8] attn_mask=[3,5]b", ""},
@@ -292,6 +292,39 @@ static void fused_attention_agrees_with_the_composed_form(void **state)
         vs_free(a);
         rig_release(&rig);
     }
+}
+
+/* The mask's gradient is made apart from the kernel's; scale * (it k) is the query's, which the kernel makes with the forward's own dropout. */
+static void a_masks_gradient_under_dropout_is_what_the_querys_is_made_of(void **state)
+{
+    static const struct op_case ROW = {
+        ENG_OP_sdpa_efficient,
+        "query=[2,2,3,8] key=[2,2,5,8] value=[2,2,5,8] attn_bias=[2,2,3,5] "
+        "compute_log_sumexp=True dropout_p=0.4 is_causal=False scale=0.25",
+        ""};
+    struct op_run run;
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, false);
+    op_run_begin(&run, rig.e, &ROW, VS_F32);
+    assert_true(op_run_forward(&run));
+    op_run_make_weights(&run, false);
+    op_run_backward(&run);
+    assert_false(eng_failed(rig.e));
+    for (int64_t row = 0; row < 2 * 2 * 3; row++)
+        for (int64_t d = 0; d < 8; d++) {
+            const double of_query = rig_value(run.leaves[0]->grad, row * 8 + d);
+            double sum = 0;
+
+            for (int64_t k = 0; k < 5; k++)
+                sum += 0.25 * rig_value(run.leaves[3]->grad, row * 5 + k) *
+                       rig_value(run.leaves[1], (row / 3 * 5 + k) * 8 + d);
+            assert_true(fabs(of_query - sum) <= 1e-5);
+            assert_true(fabs(of_query) > 0);
+        }
+    op_run_end(&run);
+    rig_release(&rig);
 }
 
 /* ---- meta does what cpu does ---- */
@@ -386,6 +419,7 @@ int main(void)
         cmocka_unit_test(float32_gradients_agree_with_float64),
         cmocka_unit_test(half_gradients_are_finite),
         cmocka_unit_test(fused_attention_agrees_with_the_composed_form),
+        cmocka_unit_test(a_masks_gradient_under_dropout_is_what_the_querys_is_made_of),
         cmocka_unit_test(meta_and_cpu_give_the_same_events),
     };
 
