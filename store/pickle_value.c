@@ -291,7 +291,7 @@ enum sto_value_type sto_value_type(struct sto_value v)
 
 bool sto_value_bool(struct sto_value v, bool *out)
 {
-    *out = PAYLOAD_OF(v) == PLAIN_TRUE;
+    *out = TAG_OF(v) == TAG_PLAIN && PAYLOAD_OF(v) == PLAIN_TRUE;
     return TAG_OF(v) == TAG_PLAIN && PAYLOAD_OF(v) != PLAIN_NONE;
 }
 
