@@ -2,7 +2,7 @@
  * bench/bench_snapshot.c - reading and importing PyTorch's memory snapshots, against CPython's pickle.load of the same bytes.
  *
  * For:            `make bench`; `bench_snapshot FILE…` for snapshots of one's own (.gz: packed and unpacked);
- *                 `bench_snapshot --make FILE EVENTS` leaves the invented one.
+ *                 `bench_snapshot --make FILE EVENTS` leaves the invented one; `bench_snapshot --diff` compares two of them.
  * Must not know:  what is in a snapshot.
  * Invariant:      every figure is the median of ROUNDS rounds of processes of their own, ours and the peer's in turn. CPU time is
  *                 user and system, of whole processes; in brackets the ratios once more without what the interpreter needs to start
@@ -48,7 +48,8 @@ struct programs {
 
 /* ---- one run, in a process of its own ---- */
 
-static struct cost run(const char *const *argv)
+/* worst: the largest exit status that is no failure. */
+static struct cost run_until(const char *const *argv, int worst)
 {
     struct rusage usage;
     struct cost cost = {-1, -1};
@@ -62,12 +63,18 @@ static struct cost run(const char *const *argv)
         execv(argv[0], (char *const *)(uintptr_t)argv); /* it does not write there */
         _exit(127);
     }
-    if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || status)
+    if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || !WIFEXITED(status) ||
+        WEXITSTATUS(status) > worst)
         return cost;
     cost.seconds = (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6 +
                    (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6;
     cost.mib = (double)usage.ru_maxrss / 1024;
     return cost;
+}
+
+static struct cost run(const char *const *argv)
+{
+    return run_until(argv, 0);
 }
 
 static struct cost run_peer(const struct programs *programs, const char *path)
@@ -274,6 +281,58 @@ static bool compare_made(const struct programs *programs)
     return is_done;
 }
 
+/* ---- two traces ---- */
+
+struct made {
+    char snapshot[40];
+    char trace[40];
+};
+
+static bool made_make(const struct programs *programs, struct made *made, uint64_t count)
+{
+    char events[24];
+    const char *const argv[] = {programs->self, "--make", made->snapshot, events, NULL};
+
+    strcpy(made->snapshot, "/tmp/bench_snapshot.XXXXXX");
+    strcpy(made->trace, "/tmp/bench_snapshot.XXXXXX");
+    close(mkstemp(made->snapshot));
+    close(mkstemp(made->trace));
+    snprintf(events, sizeof(events), "%" PRIu64, count);
+    return run(argv).seconds >= 0 && run_import(programs, made->snapshot, made->trace).seconds >= 0;
+}
+
+/* `vramscope diff` of two imports, and of one with itself; beside it what the peer needs to load both snapshots. */
+static bool compare_traces(const struct programs *programs)
+{
+    struct made made[2];
+    bool is_made =
+        made_make(programs, &made[0], EVENTS) && made_make(programs, &made[1], EVENTS * 12 / 11);
+
+    for (int other = 1; other >= 0 && is_made; other--) {
+        const char *const argv[] = {programs->vramscope, "diff", made[0].trace, made[other].trace,
+                                    NULL};
+        struct cost ours[ROUNDS], peers[ROUNDS];
+        struct cost peer, diff;
+
+        for (int i = 0; i < ROUNDS; i++) {
+            ours[i] = run_until(argv, 1);
+            peers[i] = run_peer(programs, made[0].snapshot);
+            peers[i].seconds += run_peer(programs, made[other].snapshot).seconds;
+        }
+        diff = median(ours, ROUNDS);
+        peer = median(peers, ROUNDS);
+        is_made = ours[0].seconds >= 0 && peers[0].seconds >= 0; /* the first after the sort */
+        printf("%-34s %8.3f s %6.0f MiB; pickle.load of both %8.3f s, %5.1f times\n",
+               other ? "diff, invented, 10^6 and 1.1*10^6" : "diff of the first with itself",
+               diff.seconds, diff.mib, peer.seconds, peer.seconds / diff.seconds);
+    }
+    for (int i = 0; i < 2; i++) {
+        unlink(made[i].snapshot);
+        unlink(made[i].trace);
+    }
+    return is_made;
+}
+
 int main(int argc, char **argv)
 {
     struct programs *programs;
@@ -288,6 +347,11 @@ int main(int argc, char **argv)
         puts("nothing to compare with: no python3");
         vs_free(programs);
         return 0;
+    }
+    if (argc == 2 && strcmp(argv[1], "--diff") == 0) {
+        is_done = compare_traces(programs);
+        vs_free(programs);
+        return !is_done;
     }
     printf("the interpreter alone: %.3f s, %.0f MiB\n%34s %8s %8s %6s  %-43s  %s\n"
            "%34s %8s %8s %6s  %8s %6s %13s %13s  %8s %6s %13s %13s\n",
