@@ -363,6 +363,10 @@ void eng_run_op_backward(struct eng *e, struct eng_node *n, struct eng_tensor **
     e->backward_depth = depth;
     if (!e->failed)
         eng_op_get(n->op)->backward(&b);
+    for (int i = 0; i < n->edge_count; i++) { /* made along with the others, wanted by nobody */
+        if (out[i] && !eng_edge_is_wanted(&n->edges[i]))
+            eng_slot_set(&out[i], NULL);
+    }
     for (int i = n->saved_count - 1; i >= 0; i--)
         eng_unref(b.saved[i]);
 }

@@ -182,7 +182,7 @@ void eng_f_scatter(struct eng_op_call *c)
 
     if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim) || !check_index(c, index))
         return;
-    out = c->inplace ? eng_ref(x) : eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
+    out = c->inplace ? eng_ref(x) : eng_c_empty(c, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x);
     if (out && eng_c_computes(c)) {
         struct eng_view vx = eng_v(x), vi = eng_v(index), vo = eng_v(out), vs;
 

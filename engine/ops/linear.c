@@ -136,6 +136,8 @@ static struct eng_tensor *batched_matmul(struct eng_op_call *c, struct eng_tenso
     ea = batch_operand(e, a, batch, count, product, n, m1, false);
     ez = batch_operand(e, z, batch, count, product, m2, p, z->ndim == 1);
     out = eng_bmm(e, ea, ez);
+    if (z->ndim == 1)
+        eng_slot_set(&out, eng_squeeze(e, out, 2));
     if (a->ndim > 1)
         batch[count++] = n;
     if (z->ndim > 1)
