@@ -150,6 +150,8 @@ static enum vs_status leap(struct rpl_state *state, const struct rpl_pages *rows
         } else if (events->kind == VS_EV_DROP) {
             state->seq++;
             rpl_holders_drop(&state->holders, events);
+        } else if (rpl_live_op(&state->live, state->seq + 1, events)) {
+            state->seq++;
         } else {
             st = rpl_state_apply(state, events, err);
         }

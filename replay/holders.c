@@ -104,33 +104,39 @@ void rpl_holders_add(struct rpl_holders *h, const struct rpl_held *held)
     *item_add(h, held->block) = *held;
 }
 
-/* Who points to holder `i` points to `to` from now on (+ 1; 0: to nobody). */
-static void links_set(struct rpl_holders *h, size_t i, uint32_t to_next, uint32_t to_prev)
+/* Holder `from` becomes number `to`, whose place is free. */
+static void holder_move(struct rpl_holders *h, size_t from, size_t to)
 {
-    const struct rpl_holder_link *link = &h->links[i];
+    struct rpl_holder_link link = h->links[from];
 
-    if (link->prev)
-        h->links[link->prev - 1].next = to_next;
+    if (link.prev)
+        h->links[link.prev - 1].next = (uint32_t)to + 1;
     else
-        h->slots[link->slot].first = to_next;
-    if (link->next)
-        h->links[link->next - 1].prev = to_prev;
+        h->slots[link.slot].first = (uint32_t)to + 1;
+    if (link.next)
+        h->links[link.next - 1].prev = (uint32_t)to + 1;
     else
-        h->slots[link->slot].last = to_prev;
+        h->slots[link.slot].last = (uint32_t)to + 1;
+    h->items[to] = h->items[from];
+    h->links[to] = link;
 }
 
-/* Take holder `i` off its block; the last of the array moves to its place. */
-static void holder_remove(struct rpl_holders *h, size_t i)
+/* Take holder `i` off its block, whose slot it is; the last of the array moves to its place. */
+static void holder_remove(struct rpl_holders *h, struct rpl_holder_slot *slot, size_t i)
 {
-    size_t last = --h->count;
+    struct rpl_holder_link link = h->links[i];
 
-    h->slots[h->links[i].slot].count--;
-    links_set(h, i, h->links[i].next, h->links[i].prev);
-    if (i == last)
-        return;
-    links_set(h, last, (uint32_t)i + 1, (uint32_t)i + 1);
-    h->items[i] = h->items[last];
-    h->links[i] = h->links[last];
+    if (link.prev)
+        h->links[link.prev - 1].next = link.next;
+    else
+        slot->first = link.next;
+    if (link.next)
+        h->links[link.next - 1].prev = link.prev;
+    else
+        slot->last = link.prev;
+    slot->count--;
+    if (i != --h->count)
+        holder_move(h, h->count, i);
 }
 
 void rpl_holders_take(struct rpl_holders *h, uint64_t seq, const struct vs_event *event)
@@ -170,13 +176,13 @@ static bool is_named(const struct rpl_holder *holder, const struct vs_event *eve
 
 void rpl_holders_drop(struct rpl_holders *h, const struct vs_event *event)
 {
-    const struct rpl_holder_slot *slot = slot_find(h, event->a);
+    struct rpl_holder_slot *slot = slot_find(h, event->a);
     bool is_node = event->kind == VS_EV_UNSAVE;
     uint32_t found = 0;
 
     if (event->a == UINT64_MAX)
         return;
-    for (uint32_t at = slot->block ? slot->first : 0; at; at = h->links[at - 1].next) {
+    for (uint32_t at = slot->first; at; at = h->links[at - 1].next) {
         const struct rpl_holder *holder = &h->items[at - 1].holder;
 
         if (is_node ? !is_saved(holder, event) : !is_named(holder, event))
@@ -189,15 +195,15 @@ void rpl_holders_drop(struct rpl_holders *h, const struct vs_event *event)
             found = at;
     }
     if (found)
-        holder_remove(h, found - 1);
+        holder_remove(h, slot, found - 1);
 }
 
 void rpl_holders_free(struct rpl_holders *h, uint64_t block)
 {
-    size_t i;
+    struct rpl_holder_slot *slot = slot_find(h, block);
 
-    while (block != UINT64_MAX && (i = rpl_holders_first(h, block)) != SIZE_MAX)
-        holder_remove(h, i);
+    while (block != UINT64_MAX && slot->first)
+        holder_remove(h, slot, slot->first - 1);
 }
 
 size_t rpl_holders_first(const struct rpl_holders *h, uint64_t block)

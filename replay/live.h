@@ -89,6 +89,20 @@ void rpl_live_clear(struct rpl_live *live);
 VS_MUST_USE enum vs_status rpl_live_apply(struct rpl_live *live, uint64_t seq,
                                           const struct vs_event *event, struct vs_error *err);
 
+/* The same for the beginning or end of an op outside of re-runs, which most are: false where it is not that plain, and nothing was done. */
+static inline bool rpl_live_op(struct rpl_live *live, uint64_t seq, const struct vs_event *event)
+{
+    if (event->kind == VS_EV_OP_BEGIN && live->open_count < live->open_cap) {
+        live->open[live->open_count++] = (struct rpl_open){seq, false};
+        return true;
+    }
+    if (event->kind != VS_EV_OP_END || !live->open_count ||
+        live->open[live->open_count - 1].is_recompute)
+        return false;
+    live->open_count--;
+    return true;
+}
+
 /*
  * Make `block` alive as it is, for restoring a state that was kept. False where one of this number is alive already, or where a figure
  * cannot be right. O(1), amortised.
