@@ -127,7 +127,7 @@ static void the_order_of_threads_shows_in_no_bit(void **state)
             struct facts_run run;
 
             setenv("VRAMSCOPE_TWIN_ORDER", orders[k], 1);
-            device = device_open();
+            device = facts_twin_open();
             run = facts_run_net_on(&net, toggles[i % 2], &device);
             device.close();
             if (k == 0) {
