@@ -21,34 +21,47 @@ static const struct cli_option OPTIONS[] = {
     {NULL, 0, NULL, false, NULL},
 };
 
-/*
- * The same process's calls of the driver, on the same device, where they were recorded: a file beside the trace. NULL: there are none, or
- * somebody took them away.
- */
-static struct rpl_trace *driver_open(const struct rpl_trace *trace, const char *path)
+/* The file `name` beside the trace, where it is that of device `own`; NULL: it is another's, or is not there any more. */
+static struct rpl_trace *driver_open_one(const char *path, const char *name, size_t len,
+                                         uint64_t own)
 {
-    const char *name = rpl_trace_meta(trace, "driver_trace");
     const char *slash = strrchr(path, '/');
     struct vs_text beside = {NULL, 0, 0};
     struct vs_error err = VS_ERROR_INIT;
     struct rpl_trace *driver = NULL;
-    uint64_t own = 0;
     uint64_t other = 0;
 
-    if (!name)
-        return NULL;
     vs_text_add_n(&beside, path, slash ? (size_t)(slash + 1 - path) : 0);
-    vs_text_add(&beside, name);
+    vs_text_add_n(&beside, name, len);
     if (rpl_trace_open(vs_text_get(&beside), &driver, &err))
         VS_LOG(VS_LOG_CLI, 1, "%s", err.text);
     vs_text_release(&beside);
+    if (driver && (!rpl_trace_meta_uint(driver, "device_number", &other) || other != own)) {
+        rpl_trace_free(driver);
+        driver = NULL;
+    }
+    return driver;
+}
+
+/*
+ * The same process's calls of the driver, on the same device, where they were recorded: one of the files beside the trace, of which a
+ * process has one for each device. NULL: there are none.
+ */
+static struct rpl_trace *driver_open(const struct rpl_trace *trace, const char *path)
+{
+    const char *name = rpl_trace_meta(trace, "driver_trace");
+    struct rpl_trace *driver = NULL;
+    uint64_t own = 0;
+
     if (rpl_trace_device_count(trace))
         own = rpl_trace_device(trace, rpl_trace_device_now(trace));
     else
         (void)!rpl_trace_meta_uint(trace, "device_number", &own);
-    if (driver && (!rpl_trace_meta_uint(driver, "device_number", &other) || other != own)) {
-        rpl_trace_free(driver);
-        driver = NULL;
+    while (name && *name && !driver) {
+        size_t len = strcspn(name, "\n");
+
+        driver = driver_open_one(path, name, len, own);
+        name += len + (name[len] == '\n');
     }
     return driver;
 }

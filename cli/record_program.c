@@ -262,13 +262,16 @@ static void say_trace(const struct job *job, const struct cli_process *p, const 
     rpl_trace_free(trace);
 }
 
-/* The driver's calls of a process, the busiest device first; NULL: there are none. */
-static const char *driver_trace_of(const struct cli_driver *driver, pid_t pid)
+/* The names of the files of what a process asked the driver for, a line each: a device has one, the busiest comes first. */
+static void driver_traces_of(const struct cli_driver *driver, pid_t pid, struct vs_text *out)
 {
-    for (size_t i = 0; i < driver->count; i++)
+    for (size_t i = 0; i < driver->count; i++) {
+        const char *path = driver->files[i].path;
+        const char *slash = strrchr(path, '/');
+
         if (driver->files[i].pid == pid)
-            return driver->files[i].path;
-    return NULL;
+            vs_text_addf(out, "%s%s", out->len ? "\n" : "", slash ? slash + 1 : path);
+    }
 }
 
 static void say_snapshot(const struct job *job, const struct cli_process *p)
@@ -303,17 +306,18 @@ static void say_driver(const struct job *job, const struct cli_driver *driver,
 static void process_collect(const struct job *job, const struct cli_process *p,
                             const struct cli_driver *driver)
 {
-    const char *driver_trace = driver_trace_of(driver, p->pid);
-    const char *slash = driver_trace ? strrchr(driver_trace, '/') : NULL;
+    struct vs_text driver_traces = {NULL, 0, 0};
     struct vs_error err = VS_ERROR_INIT;
 
+    driver_traces_of(driver, p->pid, &driver_traces);
     if (p->error)
         fprintf(stderr, "vramscope: pid %ld (%.100s): %s\n", (long)p->pid, p->program, p->error);
     if (p->name && !p->dumped)
         fprintf(stderr, "vramscope: pid %ld (%.100s) ended before PyTorch's history was written\n",
                 (long)p->pid, p->program);
-    if (p->dumped &&
-        cli_process_import(p, job->folder.path, slash ? slash + 1 : driver_trace, job->force, &err))
+    if (p->dumped && cli_process_import(p, job->folder.path,
+                                        driver_traces.len ? vs_text_get(&driver_traces) : NULL,
+                                        job->force, &err))
         cli_fail(&err);
     else if (p->dumped)
         say_snapshot(job, p);
@@ -322,6 +326,7 @@ static void process_collect(const struct job *job, const struct cli_process *p,
         fprintf(stderr,
                 "vramscope: pid %ld used CUDA, and nothing of it was recorded; it has no trace\n",
                 (long)p->pid);
+    vs_text_release(&driver_traces);
 }
 
 static void say_nothing(const struct job *job)

@@ -192,6 +192,13 @@ static void every_process_and_device_has_a_trace(void **state)
     "    assert cu.cuCtxSetCurrent(c) == 0\n"                                                      \
     "    assert cu.cuMemAlloc_v2(ctypes.byref(p), ctypes.c_size_t(size)) == 0\n"
 
+#define ON                                                                                         \
+    "def on(device, size):\n"                                                                      \
+    "    assert cu.cuInit(0) == 0\n"                                                               \
+    "    assert cu.cuDevicePrimaryCtxRetain(ctypes.byref(c), device) == 0\n"                       \
+    "    assert cu.cuCtxSetCurrent(c) == 0\n"                                                      \
+    "    assert cu.cuMemAlloc_v2(ctypes.byref(p), ctypes.c_size_t(size)) == 0\n"
+
 static void check_python(const char *text, const char *err, int traces)
 {
     const char *path = program_file("train.py", text);
@@ -231,6 +238,32 @@ static void pytorchs_history_stands_beside_the_drivers_calls(void **state)
     program_release(&p);
 }
 
+/* Which of them is the first depends on how much each was asked for; a history is of one device, here of the first. */
+static void a_history_has_the_drivers_calls_of_its_own_device_beside_it(void **state)
+{
+    static const char *const programs_text[] = {
+        CUDA ON "torch.cuda.init()\non(1, 1000)\non(0, 5000)\n",
+        CUDA ON "torch.cuda.init()\non(0, 5000)\non(1, 9000)\non(1, 9000)\n",
+        CUDA ON "torch.cuda.init()\non(1, 9000)\non(1, 9000)\non(0, 5000)\n",
+    };
+
+    (void)state;
+    needs_library();
+    be_lenient();
+    if (system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null") != 0)
+        skip();
+    for (int i = 0; i < 3; i++) {
+        struct program p;
+
+        begin(NULL);
+        be_lenient();
+        check_python(programs_text[i], "trace.driver", 3);
+        p = program_run("report", program_path("trace.db"), "--json", NULL);
+        assert_int_equal(json_int(p.out, "$.driver.peak"), 5000);
+        program_release(&p);
+    }
+}
+
 /* The child comes to CUDA first and so has the first name while they run; afterwards the program itself has it. */
 static void the_program_itself_has_the_first_name(void **state)
 {
@@ -255,6 +288,7 @@ int main(void)
         cmocka_unit_test_setup(how_a_program_ends_is_told, begin),
         cmocka_unit_test_setup(every_process_and_device_has_a_trace, begin),
         cmocka_unit_test_setup(pytorchs_history_stands_beside_the_drivers_calls, begin),
+        cmocka_unit_test_setup(a_history_has_the_drivers_calls_of_its_own_device_beside_it, begin),
         cmocka_unit_test_setup(the_program_itself_has_the_first_name, begin),
     };
 
