@@ -76,7 +76,7 @@ static void each_part_runs_over_the_device_made_of_host_memory(void **state)
 {
     char *out;
     char *summary;
-    int status = run(built(), "--parts 'machine ops kernels events nets oom'", &out);
+    int status = run(built(), "--parts 'machine+kernels ops+events nets oom'", &out);
 
     (void)state;
     if (status)
@@ -160,6 +160,28 @@ static void a_part_that_differs_or_dies_stops_no_other(void **state)
     vs_free(summary);
 }
 
+/* All parts, one after another where they are no group, in what --minutes gives them. */
+static void what_all_parts_may_take_fits_into_nine_and_a_half_minutes(void **state)
+{
+    char *out;
+    char *last;
+
+    (void)state;
+    assert_int_equal(run(built(), "--plan", &out), 0);
+    last = strstr(out, " seconds\n");
+    assert_non_null(last);
+    *last = '\0';
+    last = strrchr(out, '\n');
+    assert_non_null(last);
+    assert_in_range(strtoul(last, NULL, 10), 300, 570);
+    for (const char *const *part =
+             (const char *const[]){"machine", "kernels", "ops", "events", "steps", "torch", "nets",
+                                   "programs", "cupti", "smi", "oom", "sanitizer", NULL};
+         *part; part++)
+        assert_non_null(strstr(out, *part));
+    vs_free(out);
+}
+
 static void a_machine_without_a_gpu_is_skipped(void **state)
 {
     (void)state;
@@ -182,6 +204,7 @@ int main(void)
         cmocka_unit_test(each_part_runs_over_the_device_made_of_host_memory),
         cmocka_unit_test(what_needs_a_gpu_or_pytorch_says_so_and_compares_nothing),
         cmocka_unit_test(a_part_that_differs_or_dies_stops_no_other),
+        cmocka_unit_test(what_all_parts_may_take_fits_into_nine_and_a_half_minutes),
         cmocka_unit_test(a_machine_without_a_gpu_is_skipped),
     };
 

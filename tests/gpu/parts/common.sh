@@ -72,10 +72,42 @@ build_missing() {
     done
 }
 
-# run_part NAME DEADLINE: one line of parts.tsv: name, status, seconds, the last line it printed.
+seconds_of() {
+    sed -n 's/^# seconds: //p' "tests/gpu/parts/$1.sh"
+}
+
+# plan GROUPS: what each may take, and all of them.
+plan() {
+    total=0
+    for group in $1; do
+        most=0
+        for part in $(echo "$group" | tr + ' '); do
+            [ "$(seconds_of "$part")" -le $most ] || most=$(seconds_of "$part")
+        done
+        echo "$most $group"
+        total=$((total + most))
+    done
+    echo "$total seconds"
+}
+
+# run_group NAME+NAME… DEADLINE: side by side; a line each of parts.tsv, in their order.
+run_group() {
+    names=$(echo "$1" | tr + ' ')
+    for part in $names; do
+        run_part "$part" "$2" >"$OUT/$part.said" &
+    done
+    wait
+    for part in $names; do
+        cat "$OUT/$part.said"
+        cat "$OUT/$part.tsv" >>"$OUT/parts.tsv"
+        rm -f "$OUT/$part.said" "$OUT/$part.tsv"
+    done
+}
+
+# run_part NAME DEADLINE: one line of NAME.tsv: name, status, seconds, the last line it printed.
 run_part() {
     script=tests/gpu/parts/$1.sh
-    budget=$(sed -n 's/^# seconds: //p' "$script")
+    budget=$(seconds_of "$1")
     now=$(date +%s)
     left=$(($2 - now))
     [ "$left" -lt "$budget" ] || left=$budget
@@ -96,7 +128,7 @@ run_part() {
         [ "$status" = 0 ] || [ "$status" = 3 ] || status=1
     fi
     printf '%s\t%d\t%d\t%s\n' "$1" "$status" $(($(date +%s) - now)) \
-        "$(printf %s "$words" | tr '\t' ' ')" >>"$OUT/parts.tsv"
+        "$(printf %s "$words" | tr '\t' ' ')" >"$OUT/$1.tsv"
 }
 
 # What came of it, in words and as JSON; ends the script.

@@ -1,5 +1,5 @@
 # sanitizer.sh - compute-sanitizer over the tests of kernels: accesses outside of allocations, races in shared memory, reads of what nobody wrote.
-# seconds: 75
+# seconds: 70
 if [ -n "$STAND_IN" ] || ! command -v compute-sanitizer >/dev/null; then
     echo "compute-sanitizer is not here"
     exit 3
