@@ -103,7 +103,7 @@ static inline uint64_t eng_room_max_pool_backward(const struct eng_view *gx)
     return (uint64_t)(eng_room_at_a_time(gx->sizes[0] * gx->sizes[1], plane) * plane);
 }
 
-/* The next use of each row, and is it the first. */
+/* Uses in the order of their rows, and is each the first of its row. */
 static inline uint64_t eng_room_embedding_backward(int64_t indices)
 {
     return eng_room_part((uint64_t)indices * 8) + eng_room_part((uint64_t)indices);
@@ -111,30 +111,51 @@ static inline uint64_t eng_room_embedding_backward(int64_t indices)
 
 /* ---- attention: q [B,H,L,D], k [B,Hk,S,D] ---- */
 
-/* Scores of as many queries as are worked on at a time. */
+/* Bytes of a probability as products take it beside the score it comes from: those of half types are rounded to one. */
+static inline int64_t eng_room_half(enum vs_dtype dtype)
+{
+    return dtype == VS_F16 || dtype == VS_BF16 ? 2 : 0;
+}
+
+/* As many queries as are worked on at a time. */
+static inline int64_t eng_room_sdpa_rows(const struct eng_view *q, const struct eng_view *k)
+{
+    int64_t row = k->sizes[2] * (eng_room_real(q->dtype) + eng_room_half(q->dtype));
+
+    return eng_room_at_a_time(q->sizes[0] * q->sizes[1] * q->sizes[2], row);
+}
+
+/* Their scores, and as products take them. */
 static inline uint64_t eng_room_sdpa(const struct eng_view *q, const struct eng_view *k)
 {
-    int64_t row = k->sizes[2] * eng_room_real(q->dtype);
     int64_t rows = q->sizes[0] * q->sizes[1] * q->sizes[2];
+    int64_t scores = rows ? eng_room_sdpa_rows(q, k) * k->sizes[2] : 0;
 
-    return rows ? (uint64_t)(eng_room_at_a_time(rows, row) * row) : 0;
+    return eng_room_part((uint64_t)(scores * eng_room_real(q->dtype))) +
+           eng_room_part((uint64_t)(scores * eng_room_half(q->dtype)));
 }
 
-/* Bytes of the scores of one key head: all queries that share it, with all its keys. */
+/* Scores of one key head: all queries that share it, with all its keys. */
 static inline int64_t eng_room_sdpa_head(const struct eng_view *q, const struct eng_view *k)
 {
-    return k->sizes[1]
-               ? q->sizes[1] / k->sizes[1] * q->sizes[2] * k->sizes[2] * eng_room_real(q->dtype)
-               : 0;
+    return k->sizes[1] ? q->sizes[1] / k->sizes[1] * q->sizes[2] * k->sizes[2] : 0;
 }
 
-/* Probabilities and their gradients, of as many key heads as are worked on at a time. */
+/* As many key heads as are worked on at a time. */
+static inline int64_t eng_room_sdpa_heads(const struct eng_view *q, const struct eng_view *k)
+{
+    int64_t bytes = 2 * (eng_room_real(q->dtype) + eng_room_half(q->dtype));
+
+    return eng_room_at_a_time(k->sizes[0] * k->sizes[1], bytes * eng_room_sdpa_head(q, k));
+}
+
+/* Their probabilities and the gradients of those, and both as products take them. */
 static inline uint64_t eng_room_sdpa_backward(const struct eng_view *q, const struct eng_view *k)
 {
-    int64_t head = eng_room_sdpa_head(q, k);
-    int64_t heads = eng_room_at_a_time(k->sizes[0] * k->sizes[1], 2 * head);
+    uint64_t scores = (uint64_t)(eng_room_sdpa_heads(q, k) * eng_room_sdpa_head(q, k));
 
-    return 2 * eng_room_part((uint64_t)(heads * head));
+    return 2 * eng_room_part(scores * (uint64_t)eng_room_real(q->dtype)) +
+           2 * eng_room_part(scores * (uint64_t)eng_room_half(q->dtype));
 }
 
 /* ---- products: three dims ---- */

@@ -28,6 +28,17 @@ template <class T> VS_GPU static inline cuda_pair<T> cuda_add_pairs(cuda_pair<T>
     return x;
 }
 
+/* The largest element so far, and the sum of exp(element - that). NaN is the largest. */
+template <class T> VS_GPU static inline cuda_pair<T> cuda_join_exp(cuda_pair<T> x, cuda_pair<T> y)
+{
+    bool swap = x.a == x.a && (y.a > x.a || y.a != y.a);
+    cuda_pair<T> most = swap ? y : x;
+    cuda_pair<T> less = swap ? x : y;
+
+    most.b += less.a == most.a ? less.b : less.b * exp(less.a - most.a);
+    return most;
+}
+
 static inline int64_t cuda_column_rows(int64_t rows, int64_t cols, int64_t bytes)
 {
     int64_t pieces = (rows + COLUMN_ROWS - 1) / COLUMN_ROWS;

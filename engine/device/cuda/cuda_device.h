@@ -40,6 +40,13 @@ void *cuda_scratch(uint64_t bytes);
 void *cuda_stage(uint64_t bytes);
 void cuda_scratch_end(void);
 
+/*
+ * c = beta*c + alpha * a b, batch by batch, through cuBLAS; three dims each, all on the device. Rows or columns of a and b are contiguous,
+ * rows of c are, and less than 2^31 apart. a and b have one floating dtype, c has it too or is f32.
+ */
+void cuda_product(const struct eng_view *a, const struct eng_view *b, const struct eng_view *c,
+                  double alpha, double beta);
+
 /* Queued copies; `to_host` waits until the bytes are there. */
 void cuda_copy_in(void *device, const void *host, uint64_t bytes);
 void cuda_copy_out(void *host, const void *device, uint64_t bytes);

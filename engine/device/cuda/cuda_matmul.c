@@ -79,7 +79,8 @@ static cublasOperation_t transposed_if(bool is)
 
 /* c (row-major) = alpha a b + beta c */
 static void product(const struct matrix *a, const struct matrix *b, const struct matrix *c,
-                    const int64_t *size, enum vs_dtype dtype, double alpha, double beta)
+                    const int64_t *size, enum vs_dtype dtype, enum vs_dtype c_dtype, double alpha,
+                    double beta)
 {
     float alpha_f = (float)alpha;
     float beta_f = (float)beta;
@@ -97,11 +98,26 @@ static void product(const struct matrix *a, const struct matrix *b, const struct
         cuda_blas(), transposed_if(b->is_across), transposed_if(a->is_across), (int)size[2],
         (int)size[1], (int)size[3], is_double ? (void *)&alpha : (void *)&alpha_f, b->data, type,
         b->lead, b->batch_stride, a->data, type, a->lead, a->batch_stride,
-        is_double ? (void *)&beta : (void *)&beta_f, c->data, type, c->lead, c->batch_stride,
-        (int)size[0], is_double ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+        is_double ? (void *)&beta : (void *)&beta_f, c->data, type_of(c_dtype), c->lead,
+        c->batch_stride, (int)size[0], is_double ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
+        CUBLAS_GEMM_DEFAULT);
 
     if (st != CUBLAS_STATUS_SUCCESS)
         cuda_fail("cublasGemmStridedBatchedEx", "the product was refused");
+}
+
+void cuda_product(const struct eng_view *a, const struct eng_view *b, const struct eng_view *c,
+                  double alpha, double beta)
+{
+    int64_t size[] = {c->sizes[0], c->sizes[1], c->sizes[2], a->sizes[2]};
+    struct matrix ma;
+    struct matrix mb;
+    struct matrix mc;
+
+    if (cuda_failed())
+        return;
+    VS_ASSERT(as_it_is(a, &ma) && as_it_is(b, &mb) && as_it_is(c, &mc) && !mc.is_across);
+    product(&ma, &mb, &mc, size, a->dtype, c->dtype, alpha, beta);
 }
 
 /* The transpose of a view's last two dims. */
@@ -137,14 +153,14 @@ static void multiply(const struct eng_view *a, const struct eng_view *b, const s
     take(a, &ma);
     take(b, &mb);
     if (is_direct) {
-        product(&ma, &mb, &mc, size, c->dtype, alpha, beta);
+        product(&ma, &mb, &mc, size, c->dtype, c->dtype, alpha, beta);
         return;
     }
     in_scratch = scratch_like(c);
     if (beta != 0.0)
         cuda_copy(c, &in_scratch);
     VS_ASSERT(as_it_is(&in_scratch, &mc));
-    product(&ma, &mb, &mc, size, c->dtype, alpha, beta);
+    product(&ma, &mb, &mc, size, c->dtype, c->dtype, alpha, beta);
     cuda_copy(&in_scratch, c);
 }
 

@@ -6,6 +6,7 @@
  * Invariant:      indices are checked before anything is written; where several elements go to one place they are added in the order of
  *                 their position, by one thread.
  */
+#include "engine/device/cuda/cuda_columns.cuh"
 #include "engine/device/cuda/cuda_kernels.h"
 #include "engine/device/cuda/cuda_views.cuh"
 
@@ -214,40 +215,51 @@ bool cuda_embedding(const struct eng_view *table, const struct eng_view *idx,
 }
 
 /*
- * Each row of the table that is used sums its uses in order: `next` chains the uses of one row, and the first of them does the work.
+ * Uses are put in the order of their rows, those of one row in the order of their positions, and a thread sums a column of those of one
+ * row. A use's rank is counted, a warp going over all of them: n*n/32 steps, less than a sort's launches would cost for what a batch has.
  */
 template <class T>
 static void run_embedding_backward(const cuda_view &g, const cuda_view &idx, const cuda_view &table,
                                    int64_t n, int64_t width, int64_t padding)
 {
-    int64_t *next = (int64_t *)cuda_scratch((uint64_t)n * sizeof(int64_t));
+    int64_t *order = (int64_t *)cuda_scratch((uint64_t)n * sizeof(int64_t));
     uint8_t *is_first = (uint8_t *)cuda_scratch((uint64_t)n);
 
-    cuda_each(n, VS_BODY(int64_t i) {
-        int64_t row = cuda_get<int64_t>(idx, i * idx.strides[0]);
-        int64_t k = i - 1;
+    cuda_teams<WARP>(
+        n, VS_BODY(int64_t i, cuda_warp & team) {
+            int64_t row = cuda_get<int64_t>(idx, i * idx.strides[0]);
+            cuda_pair<int64_t> none = {0,
+                                       0}; /* uses of smaller rows, and earlier ones of this row */
+            cuda_pair<int64_t> before = team.fold(
+                n, none,
+                [&](int64_t k) {
+                    int64_t other = cuda_get<int64_t>(idx, k * idx.strides[0]);
+                    cuda_pair<int64_t> one = {other < row, other == row && k < i};
 
-        while (k >= 0 && cuda_get<int64_t>(idx, k * idx.strides[0]) != row)
-            k--;
-        is_first[i] = k < 0 && row != padding;
-        for (k = i + 1; k < n && cuda_get<int64_t>(idx, k * idx.strides[0]) != row;)
-            k++;
-        next[i] = k;
-    });
-    cuda_each(n * width, VS_BODY(int64_t at) {
-        int64_t i = at / width;
-        int64_t c = at % width;
+                    return one;
+                },
+                [](cuda_pair<int64_t> x, cuda_pair<int64_t> y) { return cuda_add_pairs(x, y); });
 
-        if (!is_first[i])
-            return;
-        int64_t to = cuda_get<int64_t>(idx, i * idx.strides[0]) * table.strides[0] +
-                     c * table.strides[1];
-        T sum = cuda_get<T>(table, to);
+            team.each(1, [&](int64_t) {
+                order[before.a + before.b] = i;
+                is_first[before.a + before.b] = before.b == 0 && row != padding;
+            });
+        });
+    cuda_each(
+        n * width, VS_BODY(int64_t at) {
+            int64_t r = at / width;
+            int64_t c = at % width;
 
-        for (; i < n; i = next[i])
-            sum += cuda_get<T>(g, i * g.strides[0] + c * g.strides[1]);
-        cuda_put<T>(table, to, sum);
-    });
+            if (!is_first[r])
+                return;
+            int64_t row = cuda_get<int64_t>(idx, order[r] * idx.strides[0]);
+            int64_t to = row * table.strides[0] + c * table.strides[1];
+            T sum = cuda_get<T>(table, to);
+
+            for (; r < n && cuda_get<int64_t>(idx, order[r] * idx.strides[0]) == row; r++)
+                sum += cuda_get<T>(g, order[r] * g.strides[0] + c * g.strides[1]);
+            cuda_put<T>(table, to, sum);
+        });
 }
 
 void cuda_embedding_backward(const struct eng_view *g, const struct eng_view *idx,

@@ -36,17 +36,6 @@ static int64_t lines_of(const struct eng_view *v, int dim)
     return cuda_count(v, cuda_across(v, dim));
 }
 
-/* The largest element so far, and the sum of exp(element - that). NaN is the largest. */
-template <class T> VS_GPU static cuda_pair<T> join_exp(cuda_pair<T> x, cuda_pair<T> y)
-{
-    bool swap = x.a == x.a && (y.a > x.a || y.a != y.a);
-    cuda_pair<T> most = swap ? y : x;
-    cuda_pair<T> less = swap ? x : y;
-
-    most.b += less.a == most.a ? less.b : less.b * exp(less.a - most.a);
-    return most;
-}
-
 template <class T, class E, int N>
 static void run_softmax(const line_job &j, int64_t lines, bool is_log)
 {
@@ -62,7 +51,7 @@ static void run_softmax(const line_job &j, int64_t lines, bool is_log)
 
                     return one;
                 },
-                [](cuda_pair<T> x, cuda_pair<T> y) { return join_exp(x, y); });
+                [](cuda_pair<T> x, cuda_pair<T> y) { return cuda_join_exp(x, y); });
             T factor = is_log ? (T)log(all.b) : (T)1 / all.b;
 
             team.each(j.n, [&](int64_t i) {

@@ -230,6 +230,45 @@ void cuda_matmul(const struct eng_view *a, const struct eng_view *b, const struc
     cuda_host()->matmul(a, b, c, alpha, beta);
 }
 
+/* A dense copy in f32, where c is f32 and what is multiplied is not. */
+static struct eng_view widened(const struct eng_view *v)
+{
+    struct eng_view w = *v;
+
+    w.dtype = VS_F32;
+    w.strides[2] = 1;
+    w.strides[1] = v->sizes[2];
+    w.strides[0] = v->sizes[1] * v->sizes[2];
+    w.data = vs_calloc((size_t)eng_room_numel(v) + 1, sizeof(float));
+    cuda_host()->copy(v, &w);
+    return w;
+}
+
+void cuda_product(const struct eng_view *a, const struct eng_view *b, const struct eng_view *c,
+                  double alpha, double beta)
+{
+    const struct eng_view *all[] = {a, b, c};
+    struct eng_view wa = *a, wb = *b;
+
+    for (int i = 0; i < 3; i++) {
+        int64_t lead;
+        bool is_across;
+
+        VS_ASSERT(cuda_is_device(all[i]->data) && eng_room_lies(all[i], &lead, &is_across));
+        VS_ASSERT(i < 2 || !is_across);
+    }
+    VS_ASSERT(a->dtype == b->dtype && (c->dtype == a->dtype || c->dtype == VS_F32));
+    if (c->dtype != a->dtype) {
+        wa = widened(a);
+        wb = widened(b);
+    }
+    cuda_host()->matmul(&wa, &wb, c, alpha, beta);
+    if (c->dtype != a->dtype) {
+        vs_free(wa.data);
+        vs_free(wb.data);
+    }
+}
+
 /* Sizes that a formula of the engine's would not find: it has to ask. Half of it is enough, and so is nothing. */
 static uint64_t conv_bytes(enum eng_conv_kind kind, const struct eng_view *x,
                            const struct eng_view *w, const struct eng_view *y,
