@@ -32,7 +32,7 @@
 #define H 48
 #define ROUNDS 9
 /* Looks at the keys in whose midst one is found. */
-#define STOPS 200
+#define STOPS 40
 
 static const struct {
     const char *title;

@@ -282,7 +282,7 @@ static void add_answer(const struct session *s, const char *label, const struct 
     if (answer->sum.oom.event)
         vs_text_add(out, "  the device runs out of memory there\n");
     if (!answer->sum.bound.is_tensors_only)
-        rpl_bound_text(s->memory, &answer->sum, out);
+        rpl_bound_text(s->memory, &answer->sum.bound, answer->sum.peak.allocated, out);
     vs_text_add(out, "\n");
     if (!rpl_trace_is_imported(s->trace))
         add_arithmetic(answer, out);

@@ -274,6 +274,8 @@ static enum vs_status run(struct rpl_answers *answers, const struct vs_toggles *
         st = rpl_index_open(out->trace, index_told, teller, &out->index, err);
     if (!st)
         st = rpl_run_fill(&out->run, out->index, err);
+    if (!st)
+        st = rpl_bound_fill(&out->bound, out->trace, err);
     if (!st && !answers->costs)
         st = rpl_costs_new(answers->base, &answers->costs, err);
     if (!st)

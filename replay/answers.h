@@ -17,6 +17,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/toggle.h"
+#include "replay/bound.h"
 #include "replay/compare.h"
 #include "replay/cost.h"
 #include "replay/cursor.h"
@@ -31,6 +32,7 @@ struct rpl_answers;
  * number   from 1, another one for each run that was made: what was found out about a whole run is good while this is the same
  * status   VS_OK, or why there is none, in the words of `failure`; nothing else is filled then
  * run      its figures; refused: parts of the toggles that were not applied, a line each, "" for none
+ * bound    how sure its peak is
  * cost     what its second runs take on the GPU
  * trace, index, cursor   the whole run, in memory; NULL: only the figures were kept. Whoever looks at it moves the cursor
  */
@@ -40,6 +42,7 @@ struct rpl_answer {
     char *failure;
     struct rpl_run run;
     char *refused;
+    struct rpl_bound bound;
     struct rpl_cost cost;
     struct rpl_trace *trace;
     struct rpl_index *index;

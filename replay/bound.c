@@ -139,3 +139,32 @@ void rpl_bound_ops_release(struct rpl_bound_ops *ops)
     vs_free(ops->is_unmeasured);
     memset(ops, 0, sizeof(*ops));
 }
+
+enum vs_status rpl_bound_fill(struct rpl_bound *out, struct rpl_trace *trace, struct vs_error *err)
+{
+    const bool is_ours = rpl_trace_source_text(trace) != NULL;
+    struct rpl_bound_ops ops = {.what = NULL};
+    const struct vs_event *event;
+    uint64_t allocated = 0;
+    struct rpl_scan *scan;
+    enum vs_status st;
+
+    *out = (struct rpl_bound){.is_tensors_only =
+                                  is_ours && !rpl_target(trace) && !rpl_is_measured(trace)};
+    if (!is_ours || out->is_tensors_only)
+        return VS_OK;
+    scan = vs_alloc(sizeof(*scan));
+    rpl_scan_init(scan, trace, 1, rpl_trace_event_count(trace));
+    while ((event = rpl_scan_next(scan, err)) != NULL) {
+        if (event->kind == VS_EV_FREE)
+            allocated -= event->c;
+        if (event->kind != VS_EV_ALLOC)
+            continue;
+        allocated += event->c;
+        rpl_bound_note(out, &ops, trace, scan->seq, event->place, allocated);
+    }
+    st = scan->status;
+    rpl_bound_ops_release(&ops);
+    vs_free(scan);
+    return st;
+}

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/attr.h"
+#include "base/error.h"
 #include "base/event.h"
 #include "base/target.h"
 #include "replay/trace.h"
@@ -31,6 +33,13 @@ struct rpl_bound {
     uint32_t place;
     const char *what;
 };
+
+/*
+ * That of a run, told by itself. Reads the trace once where there may be something to tell: only of a net of ours, with a target or a GPU's measurements.
+ * Errors: those of reading it.
+ */
+VS_MUST_USE enum vs_status rpl_bound_fill(struct rpl_bound *out, struct rpl_trace *trace,
+                                          struct vs_error *err);
 
 /* Does it have what a GPU of ours worked in, recorded there or repeated? */
 bool rpl_is_measured(const struct rpl_trace *trace);

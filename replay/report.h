@@ -86,7 +86,7 @@ void rpl_report_work_json(const struct rpl_report *report, struct vs_json *json)
 void rpl_peak_json(const struct rpl_trace *trace, const struct rpl_peak *peak,
                    struct vs_json *json);
 /* How sure the peak is: a line, or nothing where it is what it says; and the object `bound`. */
-void rpl_bound_text(const struct rpl_trace *trace, const struct rpl_summary *sum,
+void rpl_bound_text(const struct rpl_trace *trace, const struct rpl_bound *bound, uint64_t peak,
                     struct vs_text *out);
 void rpl_bound_json(const struct rpl_trace *trace, const struct rpl_summary *sum,
                     struct vs_json *json);

@@ -177,12 +177,11 @@ static void add_place(const struct rpl_trace *trace, uint32_t id, struct vs_text
     }
 }
 
-void rpl_bound_text(const struct rpl_trace *trace, const struct rpl_summary *sum,
+void rpl_bound_text(const struct rpl_trace *trace, const struct rpl_bound *bound, uint64_t peak,
                     struct vs_text *out)
 {
-    const struct rpl_bound *bound = &sum->bound;
     const struct vs_place *place = rpl_trace_place(trace, bound->place);
-    uint64_t margin = sum->peak.allocated - bound->highest;
+    uint64_t margin = peak - bound->highest;
 
     if (bound->is_tensors_only) {
         vs_text_add(out, "  tensors only: workspaces of libraries and scratch of kernels come on "
@@ -244,7 +243,7 @@ static void add_peak(const struct rpl_report *report, struct vs_text *out)
     vs_text_add(out, ": ");
     add_bytes(out, 0, peak->reserved_there - peak->allocated);
     vs_text_add(out, " of the segments not in use\n");
-    rpl_bound_text(report->trace, &report->sum, out);
+    rpl_bound_text(report->trace, &report->sum.bound, report->sum.peak.allocated, out);
     add_shortages(report, out);
 }
 

@@ -59,9 +59,9 @@ enum tui_unit { TUI_UNIT_BYTES, TUI_UNIT_PEAK, TUI_UNIT_DEVICE, TUI_UNIT_COUNT }
  * set      toggles that are not as recorded
  * is_run   `run` and `compare` are the answer to `set`; else, where something is set, `failure` says why there is none
  * is_shown the views show it, and not the recorded run
- * answers  what-ifs that were run, NULL until the first; `run`, `cost` and `refused` are of the one asked for last
+ * answers  what-ifs that were run, NULL until the first; `run`, `bound`, `cost` and `refused` are of the one asked for last
  * toggle   the row of the panel that is chosen
- * cost     what its second runs take
+ * bound    how sure its peak is; cost: what its second runs take
  * name     `run` is no what-if but another trace, which is called so and is ours; NULL: a what-if
  * diff     the two held against each other (tui/diff.h); NULL until it is asked for. diff_serial: of the last one
  */
@@ -72,6 +72,7 @@ struct tui_change {
     struct rpl_compare compare;
     struct rpl_answers *answers;
     enum vs_toggle toggle;
+    struct rpl_bound bound;
     struct rpl_cost cost;
     bool is_run;
     bool is_shown;

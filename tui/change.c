@@ -73,6 +73,7 @@ static void run_leave(struct tui_change *change)
         tui_run_release(&change->run);
     rpl_breaks_free(change->run.breaks);
     change->run = (struct tui_run){.trace = NULL};
+    change->bound = (struct rpl_bound){.allocs = 0};
     change->name = NULL;
 }
 
@@ -271,6 +272,7 @@ static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
                                    .index = answer->index,
                                    .cursor = answer->cursor,
                                    .number = answer->number};
+    change->bound = answer->bound;
     change->cost = answer->cost;
     change->refused = *answer->refused ? answer->refused : NULL;
     st = run_begin(&change->run, err);

@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "replay/compare.h"
+#include "replay/report.h"
 #include "tui/app.h"
 #include "tui/change.h"
 #include "tui/format.h"
@@ -55,7 +56,8 @@ static void add_where(struct tui_page *page, const char *word, const struct rpl_
         tui_page_more(page, 0, TUI_DIM, ", run again");
 }
 
-static void add_peaks(struct tui_page *page, const struct rpl_compare *compare)
+/* is_lower: it may be more, by what nobody can know without the device */
+static void add_peaks(struct tui_page *page, const struct rpl_compare *compare, bool is_lower)
 {
     char a[VS_BYTES_TEXT_MAX];
     char b[VS_BYTES_TEXT_MAX];
@@ -65,7 +67,8 @@ static void add_peaks(struct tui_page *page, const struct rpl_compare *compare)
     tui_page_add(page, TUI_DIM, "%-8s", "peak");
     tui_page_more(page, 0, TUI_PLAIN, "%s ", vs_bytes_text(compare->before.peak, a));
     tui_page_more(page, 0, TUI_DIM, "\xE2\x86\x92 ");
-    tui_page_more(page, 0, TUI_STRONG, "%s", vs_bytes_text(compare->after.peak, b));
+    tui_page_more(page, 0, TUI_STRONG, "%s%s", is_lower ? "at least " : "",
+                  vs_bytes_text(compare->after.peak, b));
     tui_page_more(page, 0, compare->delta > 0 ? TUI_BAD : TUI_GOOD, "  %s",
                   vs_bytes_delta_text(compare->delta, d));
     if (before > 0.0)
@@ -97,24 +100,49 @@ static void add_categories(struct tui_page *page, const struct rpl_compare *comp
     }
 }
 
-static void add_rest(struct tui_page *page, const struct tui_app *app)
+/* What it costs; what does not fit beside that has a line of its own. */
+static void add_rest(struct tui_page *page, const struct tui_app *app, int w)
 {
     const struct rpl_compare *compare = &app->change.compare;
+    struct vs_text cost = {NULL, 0, 0};
+    struct vs_text reserved = {NULL, 0, 0};
     char a[VS_BYTES_TEXT_MAX];
     char b[VS_BYTES_TEXT_MAX];
     char ns[TUI_SHORT_MAX];
 
-    tui_page_add(page, TUI_DIM, "%-8s", "cost");
     if (rpl_trace_source_text(app->base.trace))
-        tui_page_more(page, 0, TUI_PLAIN, "arithmetic x%.3g, %.1f %% of it twice   ",
-                      compare->flops_ratio, 100.0 * compare->recompute);
+        vs_text_addf(&cost, "arithmetic x%.3g, %.1f %% of it twice   ", compare->flops_ratio,
+                     100.0 * compare->recompute);
     if (!app->change.name && app->change.cost.rerun_ns > 0)
-        tui_page_more(page, 0, TUI_PLAIN, "on GPU %s more a step%s   ",
-                      tui_short_ns((uint64_t)app->change.cost.rerun_ns, ns),
-                      app->change.cost.unmeasured > 0 ? " and what was not measured" : "");
-    tui_page_more(page, 0, TUI_DIM, "reserved %s \xE2\x86\x92 %s",
-                  vs_bytes_text(compare->before.reserved, a),
-                  vs_bytes_text(compare->after.reserved, b));
+        vs_text_addf(&cost, "on GPU %s more a step%s   ",
+                     tui_short_ns((uint64_t)app->change.cost.rerun_ns, ns),
+                     app->change.cost.unmeasured > 0 ? " and what was not measured" : "");
+    vs_text_addf(&reserved, "reserved %s \xE2\x86\x92 %s",
+                 vs_bytes_text(compare->before.reserved, a),
+                 vs_bytes_text(compare->after.reserved, b));
+    tui_page_add(page, TUI_DIM, "%-8s", "cost");
+    tui_page_more(page, 0, TUI_PLAIN, "%s", vs_text_get(&cost));
+    /* the arrow is three bytes and one cell */
+    if (8 + cost.len + reserved.len - 2 > (size_t)w)
+        tui_page_add(page, TUI_DIM, "%-8s", "");
+    tui_page_more(page, 0, TUI_DIM, "%s", vs_text_get(&reserved));
+    vs_text_release(&cost);
+    vs_text_release(&reserved);
+}
+
+/* What makes the peak a lower bound, in the report's words. */
+static void add_bound(struct tui_page *page, const struct tui_app *app, int w)
+{
+    const struct tui_change *change = &app->change;
+    struct vs_text text = {NULL, 0, 0};
+    const char *words;
+
+    if (!change->bound.allocs)
+        return;
+    rpl_bound_text(change->run.trace, &change->bound, change->compare.after.peak, &text);
+    words = vs_text_get(&text);
+    tui_page_wrap(page, w, 0, TUI_PLAIN, words + strspn(words, " "));
+    vs_text_release(&text);
 }
 
 /* What was not done: the first of it early, as a change of nothing is puzzling without it. */
@@ -173,13 +201,14 @@ static void answer_make(struct whatif *s, const struct tui_app *app)
         tui_page_wrap(page, s->w - 2, 0, TUI_BAD, change->failure);
     } else if (change->is_run) {
         add_fit(page, app);
-        add_peaks(page, &change->compare);
+        add_peaks(page, &change->compare, change->bound.allocs != 0);
         if (change->refused)
             add_refused(page, change->refused, s->w - 2);
         add_categories(page, &change->compare);
         add_where(page, "was at", app->base.trace, &change->compare.before);
         add_where(page, "now at", change->run.trace, &change->compare.after);
-        add_rest(page, app);
+        add_rest(page, app, s->w - 1);
+        add_bound(page, app, s->w - 2);
         if (change->refused)
             add_all_refused(page, change->refused, s->w - 2);
     } else if (rpl_trace_is_program(app->base.trace)) {

@@ -241,6 +241,42 @@ static void where_memory_ran_out_is_said_at_once(void **state)
     tui_app_release(&app);
 }
 
+/* Where an op takes what only the device knows, the panel says so with the report's words; without, it does not. */
+static void a_what_if_says_that_its_peak_is_a_lower_bound(void **state)
+{
+    const char *path = session_trace("lenet", NULL);
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, path, 80, 40);
+    session_type(&app, "gwM:set target=h100<enter>");
+    session_expect(&app, "at least 35.5 MiB");
+    session_expect(&app, "at least that: cuDNN's workspace in ConvolutionBackward0 of line 24");
+    session_type(&app, ":set target=none<enter>:set batch=4<enter>");
+    session_expect(&app, "peak ");
+    session_expect_not(&app, "at least");
+    tui_app_release(&app);
+}
+
+/* What does not fit beside the cost goes below it, whole. */
+static void a_narrow_pane_shows_the_whole_cost(void **state)
+{
+    const char *path = session_trace("lenet", NULL);
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, path, 60, 40);
+    session_type(&app, "gwM:set checkpoint=blocks<enter>");
+    session_expect(&app, "% of it twice");
+    session_expect(&app, "\n         reserved 24.0 MiB");
+    session_type(&app, ":set checkpoint=off<enter>");
+    tui_app_release(&app);
+    session_open(&app, path, 100, 40);
+    session_type(&app, "gwM:set checkpoint=blocks<enter>");
+    session_expect(&app, "% of it twice   reserved 24.0 MiB");
+    tui_app_release(&app);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +287,8 @@ int main(void)
         cmocka_unit_test(what_takes_long_tells_how_far_it_is),
         cmocka_unit_test(every_action_is_done_by_somebody),
         cmocka_unit_test(where_memory_ran_out_is_said_at_once),
+        cmocka_unit_test(a_what_if_says_that_its_peak_is_a_lower_bound),
+        cmocka_unit_test(a_narrow_pane_shows_the_whole_cost),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
