@@ -7,6 +7,8 @@
  * Invariant:      before a device is open all memory counts as the device's; then only its segments and scratch do, and everything
  *                 else has to be staged.
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -42,6 +44,8 @@ static struct {
     bool is_strict; /* what a kernel works in has to be brought */
     struct eng_device_room room;
     uint64_t room_used;
+    uint64_t products;
+    uint64_t convolutions;
 } twin;
 
 const struct eng_kernels *twin_kernels_over(const struct eng_kernels *host)
@@ -58,8 +62,22 @@ void twin_open(void)
         twin_turns_begin(strtoull(getenv("VRAMSCOPE_TWIN_ORDER"), NULL, 10));
 }
 
+/* How many launches, products and convolutions a run asked for, into the file VRAMSCOPE_TWIN_LAUNCHES. */
+static void say_launches(void)
+{
+    const char *path = getenv("VRAMSCOPE_TWIN_LAUNCHES");
+    FILE *f = path ? fopen(path, "w") : NULL;
+
+    if (!f)
+        return;
+    fprintf(f, "launches %" PRIu64 " products %" PRIu64 " convolutions %" PRIu64 "\n",
+            twin_launches(), twin.products, twin.convolutions);
+    fclose(f);
+}
+
 void twin_close(void)
 {
+    say_launches();
     VS_ASSERT(!twin.room.scratch && !twin.room.library && !twin.room.way);
     VS_ASSERT(twin.segment_count == 0 && twin.depth == 0 && twin.flag == 0);
     twin.is_open = false;
@@ -227,6 +245,7 @@ void cuda_matmul(const struct eng_view *a, const struct eng_view *b, const struc
         VS_ASSERT(twin.room_used + eng_room_matmul(a, b, c) <= twin.room.scratch_bytes ||
                   !twin.is_strict);
     }
+    twin.products++;
     cuda_host()->matmul(a, b, c, alpha, beta);
 }
 
@@ -262,6 +281,7 @@ void cuda_product(const struct eng_view *a, const struct eng_view *b, const stru
         wa = widened(a);
         wb = widened(b);
     }
+    twin.products++;
     cuda_host()->matmul(&wa, &wb, c, alpha, beta);
     if (c->dtype != a->dtype) {
         vs_free(wa.data);
@@ -321,6 +341,7 @@ void cuda_conv2d(const struct eng_view *x, const struct eng_view *w, const struc
 {
     if (cuda_is_device(out->data))
         check_conv(ENG_CONV_FORWARD, x, w, out, p);
+    twin.convolutions++;
     cuda_host()->conv2d(x, w, bias, out, p);
 }
 
@@ -329,6 +350,7 @@ void cuda_conv2d_backward_input(const struct eng_view *g, const struct eng_view 
 {
     if (cuda_is_device(gx->data))
         check_conv(ENG_CONV_INPUT, gx, w, g, p);
+    twin.convolutions++;
     cuda_host()->conv2d_backward_input(g, w, gx, p);
 }
 
@@ -337,5 +359,6 @@ void cuda_conv2d_backward_weight(const struct eng_view *g, const struct eng_view
 {
     if (cuda_is_device(gw->data))
         check_conv(ENG_CONV_WEIGHT, x, gw, g, p);
+    twin.convolutions++;
     cuda_host()->conv2d_backward_weight(g, x, gw, p);
 }
