@@ -50,17 +50,17 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
 
 
 def calculate_gain(nonlinearity, param=None):
+    if nonlinearity == "leaky_relu":
+        slope = 0.01 if param is None else param
+        if isinstance(slope, bool) or not isinstance(slope, (int, float)):
+            raise ValueError(f"negative_slope {param} not a valid number")
+        return math.sqrt(2.0 / (1 + slope ** 2))
     if nonlinearity == "tanh":
         return 5.0 / 3
     if nonlinearity == "relu":
         return math.sqrt(2.0)
     if nonlinearity == "selu":
         return 3.0 / 4
-    if nonlinearity == "leaky_relu":
-        slope = 0.01 if param is None else param
-        if isinstance(slope, bool) or not isinstance(slope, (int, float)):
-            raise ValueError(f"negative_slope {param} not a valid number")
-        return math.sqrt(2.0 / (1 + slope ** 2))
     plain = ("linear", "sigmoid", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
              "conv_transpose2d", "conv_transpose3d")
     if nonlinearity in plain:
@@ -69,13 +69,16 @@ def calculate_gain(nonlinearity, param=None):
 
 
 def _calculate_fan_in_and_fan_out(tensor):
-    if tensor.dim() < 2:
+    shape = tensor.shape
+    if len(shape) == 2:
+        return shape[1], shape[0]
+    if len(shape) < 2:
         raise ValueError(
             "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     field = 1
-    for size in tensor.shape[2:]:
+    for size in shape[2:]:
         field = field * size
-    return tensor.shape[1] * field, tensor.shape[0] * field
+    return shape[1] * field, shape[0] * field
 
 
 def _calculate_correct_fan(tensor, mode):

@@ -36,6 +36,13 @@ def _buckets(lists):
     return list(reversed(list(buckets.values())))
 
 
+def _at_each(steps, value):
+    # most optimizers are at one step with all of their parameters
+    if steps.count(steps[0]) == len(steps):
+        return [value(steps[0])] * len(steps)
+    return [value(step) for step in steps]
+
+
 def _not_supported(optimizer, options):
     for name in options:
         if options[name]:
@@ -91,7 +98,7 @@ class Optimizer:
                     else:
                         if p.grad.grad_fn is not None:
                             p.grad.detach_()
-                        else:
+                        elif p.grad.requires_grad:
                             p.grad.requires_grad_(False)
                         if foreach:
                             zeroed.append(p.grad)
@@ -240,7 +247,7 @@ class Adam(Optimizer):
                     params_with_grad.append(p)
                     grads.append(p.grad)
                     state = self._state_of(p)
-                    if len(state) == 0:
+                    if not state:
                         state["step"] = 0.0
                         state["exp_avg"] = _zeros_for(p)
                         state["exp_avg_sq"] = _zeros_for(p)
@@ -311,8 +318,8 @@ def _multi_tensor_adam(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, st
         torch._foreach_mul_(device_exp_avg_sqs, beta2)
         torch._foreach_addcmul_(device_exp_avg_sqs, device_grads, device_grads, 1 - beta2)
         del device_grads
-        step_size = [lr / (1 - beta1 ** step) * -1 for step in device_state_steps]
-        bias_correction2_sqrt = [(1 - beta2 ** step) ** 0.5 for step in device_state_steps]
+        step_size = _at_each(device_state_steps, lambda step: lr / (1 - beta1 ** step) * -1)
+        bias_correction2_sqrt = _at_each(device_state_steps, lambda step: (1 - beta2 ** step) ** 0.5)
         if group["amsgrad"]:
             torch._foreach_maximum_(device_max_exp_avg_sqs, device_exp_avg_sqs)
             exp_avg_sq_sqrt = torch._foreach_sqrt(device_max_exp_avg_sqs)
@@ -354,7 +361,7 @@ class RMSprop(Optimizer):
                     params_with_grad.append(p)
                     grads.append(p.grad)
                     state = self._state_of(p)
-                    if len(state) == 0:
+                    if not state:
                         state["step"] = 0.0
                         state["square_avg"] = _zeros_for(p)
                         if group["momentum"] > 0:
@@ -483,6 +490,8 @@ def _single_tensor_adagrad(params, grads, state_sums, state_steps, group):
 
 
 def _multi_tensor_adagrad(params, grads, state_sums, state_steps, group):
+    lr = group["lr"]
+    lr_decay = group["lr_decay"]
     grouped_tensors = _buckets([params, grads, state_sums, state_steps])
     for device_params, device_grads, device_state_sums, device_state_steps, indices in grouped_tensors:
         if group["maximize"]:
@@ -492,7 +501,7 @@ def _multi_tensor_adagrad(params, grads, state_sums, state_steps, group):
                 torch._foreach_add_(device_grads, device_params, alpha=group["weight_decay"])
             else:
                 device_grads = torch._foreach_add(device_grads, device_params, alpha=group["weight_decay"])
-        minus_clr = [-group["lr"] / (1 + (step - 1) * group["lr_decay"]) for step in device_state_steps]
+        minus_clr = _at_each(device_state_steps, lambda step: -lr / (1 + (step - 1) * lr_decay))
         torch._foreach_addcmul_(device_state_sums, device_grads, device_grads, 1)
         std = torch._foreach_sqrt(device_state_sums)
         torch._foreach_add_(std, group["eps"])
