@@ -125,11 +125,17 @@ static void give_captured(const struct eng_task *task, const struct eng_node *n,
     }
 }
 
+/* Places for the gradients that come in at a node: thousands come and go. */
+static struct eng_tensor **gradients_make(const struct eng_node *n)
+{
+    return vs_pool_get_zeroed(&n->eng->pool, n->output_count * sizeof(struct eng_tensor *));
+}
+
 static void gradients_release(const struct eng_node *n, struct eng_tensor **g)
 {
     for (int i = 0; g && i < n->output_count; i++)
         eng_unref(g[i]);
-    vs_free(g);
+    vs_pool_put(&n->eng->pool, g, n->output_count * sizeof(struct eng_tensor *));
 }
 
 static void task_release(struct eng_task *task)
@@ -137,9 +143,7 @@ static void task_release(struct eng_task *task)
     for (size_t i = 0; i < task->count; i++) {
         struct task_node *tn = &task->nodes[i];
 
-        for (int k = 0; tn->buffer && k < tn->node->output_count; k++)
-            eng_unref(tn->buffer[k]);
-        vs_free(tn->buffer);
+        gradients_release(tn->node, tn->buffer);
         tn->node->task = tn->outer_task;
         tn->node->task_slot = tn->outer_slot;
         tn->node->is_pruned = false;
@@ -445,7 +449,7 @@ static void deliver(struct eng_task *task, struct eng_node *n, struct eng_tensor
             continue;
         tn = &task->nodes[task_slot(task, next)];
         if (!tn->buffer)
-            tn->buffer = vs_calloc(next->output_count, sizeof(*tn->buffer));
+            tn->buffer = gradients_make(next);
         VS_ASSERT(n->edges[i].input_nr < next->output_count);
         buffer_add(task->e, &tn->buffer[n->edges[i].input_nr], &out[i]);
         VS_ASSERT(tn->waits_for > 0);
@@ -619,7 +623,7 @@ static void run(struct eng_task *task, struct eng_tensor *const *tensors,
         struct eng_tensor *grad;
 
         if (!tn->buffer)
-            tn->buffer = vs_calloc(n->output_count, sizeof(*tn->buffer));
+            tn->buffer = gradients_make(n);
         grad = eng_ref(grads[i]);
         buffer_add(e, &tn->buffer[nr], &grad);
         eng_unref(grad);

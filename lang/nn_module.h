@@ -50,7 +50,7 @@ void lang_module_method(struct lang_vm *vm, struct lang_class *cls, const char *
 
 /*
  * Each distinct module below m with its path below `prefix`: m first, then its children in order, each with what is below it. Stops
- * where the callback returns false, and returns that.
+ * where the callback returns false, and returns that. prefix NULL: all paths are NULL, which costs less.
  */
 typedef bool lang_module_visit_fn(struct lang_vm *vm, void *user, struct lang_module_instance *m,
                                   const char *path);

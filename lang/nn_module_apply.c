@@ -223,7 +223,7 @@ static bool m_requires_grad_(struct lang_vm *vm, const struct lang_call *call,
         !LANG_ARGS(vm, call, "requires_grad_", 1, a, "self", "requires_grad"))
         return false;
     on = !lang_is_bound(a[1]) || a[1].as.i != 0;
-    if (!lang_module_walk(vm, m, "", visit_requires_grad, &on))
+    if (!lang_module_walk(vm, m, NULL, visit_requires_grad, &on))
         return false;
     *out = lang_keep(call->args[0]);
     return true;
@@ -267,7 +267,7 @@ static bool m_zero_grad(struct lang_vm *vm, const struct lang_call *call, struct
         return false;
     to_none = !lang_is_bound(a[1]) || a[1].as.i != 0;
     *out = lang_none();
-    return lang_module_walk(vm, m, "", visit_zero_grad, &to_none);
+    return lang_module_walk(vm, m, NULL, visit_zero_grad, &to_none);
 }
 
 /* apply(fn): children first, then the module itself, as PyTorch; a shared child is visited each time. */

@@ -39,12 +39,11 @@ static struct lang_value module_value(struct lang_module_instance *m)
 /* *fresh: v was not in `seen` and is now. */
 static bool remember(struct lang_vm *vm, struct lang_dict *seen, struct lang_value v, bool *fresh)
 {
-    struct lang_value *found;
+    uint32_t before = seen->live;
+    bool ok = lang_dict_store(vm, seen, v, lang_none());
 
-    if (!lang_dict_lookup(vm, seen, v, &found))
-        return false;
-    *fresh = found == NULL;
-    return found != NULL || lang_dict_store(vm, seen, v, lang_none());
+    *fresh = seen->live > before;
+    return ok;
 }
 
 static bool walk(struct lang_vm *vm, struct lang_module_instance *m, const char *path,
@@ -64,7 +63,8 @@ static bool walk(struct lang_vm *vm, struct lang_module_instance *m, const char 
         struct lang_module_instance *child = lang_as_module(e->value);
 
         if (child != NULL &&
-            !walk(vm, child, join_path(vm, path, e->key.as.str->text), seen, visit, user))
+            !walk(vm, child, path ? join_path(vm, path, e->key.as.str->text) : NULL, seen, visit,
+                  user))
             return false;
     }
     return true;
@@ -167,7 +167,7 @@ static bool m_list(struct lang_vm *vm, const struct lang_call *call, struct lang
     if (what->part == PART_CHILDREN)
         ok = gather_members(vm, &g, m->modules, prefix);
     else if (recurse)
-        ok = lang_module_walk(vm, m, prefix, visit_gather, &g);
+        ok = lang_module_walk(vm, m, what->named ? prefix : NULL, visit_gather, &g);
     else
         ok = visit_gather(vm, &g, m, prefix);
     lang_drop_obj(vm, g.seen);
