@@ -10,15 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct status_row {
-    const char *name;
-    const char *text;
-};
-
-static const struct status_row STATUS_ROWS[VS_STATUS_COUNT] = {
-    [VS_OK] = {"VS_OK", "done"},
+static const char *const NAMES[VS_STATUS_COUNT] = {
+    [VS_OK] = "VS_OK",
 /* clang-format off */
-#define VS_STATUS(name, text) [name] = {#name, text},
+#define VS_STATUS(name, text) [name] = #name,
 #include "base/status.def"
 #undef VS_STATUS
     /* clang-format on */
@@ -60,12 +55,7 @@ void vs_error_prefix(struct vs_error *err, const char *fmt, ...)
 
 const char *vs_status_name(enum vs_status status)
 {
-    return (unsigned)status < VS_STATUS_COUNT ? STATUS_ROWS[status].name : "VS_E_?";
-}
-
-const char *vs_status_text(enum vs_status status)
-{
-    return (unsigned)status < VS_STATUS_COUNT ? STATUS_ROWS[status].text : "unknown status";
+    return (unsigned)status < VS_STATUS_COUNT ? NAMES[status] : "VS_E_?";
 }
 
 void vs_die_hook_set(void (*hook)(void))

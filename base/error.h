@@ -49,9 +49,8 @@ enum vs_status vs_failv(struct vs_error *err, enum vs_status status, const char 
 /* Put "<text>: " before what `err` already says. */
 void vs_error_prefix(struct vs_error *err, const char *fmt, ...) VS_PRINTF(2, 3);
 
-/* The constant's name ("VS_E_IO") and its sentence. Never NULL, also for a value out of range. */
+/* The constant's name ("VS_E_IO"). Never NULL, also for a value out of range. */
 const char *vs_status_name(enum vs_status status);
-const char *vs_status_text(enum vs_status status);
 
 /*
  * The program cannot go on (it is wrong, or host memory is gone): run the die hook, print "vramscope: text" on stderr,

@@ -308,15 +308,6 @@ bool vs_toggles_is(const struct vs_toggles *set, enum vs_toggle toggle, const ch
     return strcmp(vs_toggles_get(set, toggle), word) == 0;
 }
 
-bool vs_toggles_word_count(const struct vs_toggles *set, enum vs_toggle toggle, const char *word,
-                           uint64_t *out)
-{
-    const char *value = vs_toggles_get(set, toggle);
-    size_t len = strlen(word);
-
-    return strncmp(value, word, len) == 0 && value[len] == '=' && parse_count(value + len + 1, out);
-}
-
 bool vs_toggles_is_paths(const struct vs_toggles *set, enum vs_toggle toggle)
 {
     const struct vs_toggle_info *info = vs_toggle_info(toggle);

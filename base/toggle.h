@@ -108,9 +108,6 @@ bool vs_toggles_is_set(const struct vs_toggles *set, enum vs_toggle toggle);
 uint64_t vs_toggles_count(const struct vs_toggles *set, enum vs_toggle toggle);
 /* The value is exactly this word. */
 bool vs_toggles_is(const struct vs_toggles *set, enum vs_toggle toggle, const char *word);
-/* For "segments=K": true and K where the value has this form. */
-VS_MUST_USE bool vs_toggles_word_count(const struct vs_toggles *set, enum vs_toggle toggle,
-                                       const char *word, uint64_t *out);
 /* The value is a list of module paths (not one of the words); false also where the toggle takes none. */
 bool vs_toggles_is_paths(const struct vs_toggles *set, enum vs_toggle toggle);
 

@@ -317,9 +317,6 @@ bool eng_alloc_segment_next(const struct eng_alloc *alloc, struct eng_segment *i
 /* The next block of the same segment (mapped range), or NULL. */
 const struct eng_block *eng_block_next(const struct eng_block *block);
 
-/* The allocated or pending block that starts at `address`, or NULL. O(log segments + blocks of the segment). */
-struct eng_block *eng_alloc_find(struct eng_alloc *alloc, uint64_t address);
-
 /* Would a request be served from the cache, without the driver? Changes nothing. */
 bool eng_alloc_is_cached(struct eng_alloc *alloc, uint64_t bytes, uint64_t stream);
 

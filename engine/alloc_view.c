@@ -116,16 +116,3 @@ bool eng_alloc_segment_next(const struct eng_alloc *alloc, struct eng_segment *i
     }
     return true;
 }
-
-struct eng_block *eng_alloc_find(struct eng_alloc *alloc, uint64_t address)
-{
-    const struct eng_set_key key = {{address, 0, 0}};
-    struct eng_set_node *node = eng_set_floor(&alloc->areas, &key);
-    struct eng_block *block = node ? area_of(node)->first : NULL;
-
-    while (block && block->address < address)
-        block = block->next;
-    return block && block->address == address && eng_block_state(block) != ENG_BLOCK_INACTIVE
-               ? block
-               : NULL;
-}

@@ -58,7 +58,6 @@ void eng_node_save(struct eng *e, struct eng_node *node, struct eng_tensor *cons
                    int count);
 int eng_node_saved_count(const struct eng_node *node);
 struct eng_tensor *eng_node_saved(struct eng *e, struct eng_node *node, int i);
-bool eng_node_needs_input_grad(const struct eng_node *node, int i);
 
 const char *eng_node_name(const struct eng_node *node);
 

@@ -71,8 +71,3 @@ struct eng_tensor *eng_node_saved(struct eng *e, struct eng_node *node, int i)
     e->backward_depth = depth;
     return t;
 }
-
-bool eng_node_needs_input_grad(const struct eng_node *node, int i)
-{
-    return i < node->edge_count && eng_edge_is_wanted(&node->edges[i]);
-}

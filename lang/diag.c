@@ -225,15 +225,3 @@ enum vs_status lang_diagv(struct vs_error *err, enum vs_status status,
         return vs_fail(err, status, "%s: %s%s", source->file, message, rest);
     return vs_fail(err, status, "%s:%u:%u: %s%s", source->file, span.line, span.col, message, rest);
 }
-
-enum vs_status lang_diag(struct vs_error *err, enum vs_status status,
-                         const struct lang_source *source, struct lang_span span, const char *hint,
-                         const char *fmt, ...)
-{
-    va_list ap;
-
-    va_start(ap, fmt);
-    lang_diagv(err, status, source, span, hint, fmt, ap);
-    va_end(ap);
-    return status;
-}

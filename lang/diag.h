@@ -59,9 +59,6 @@ struct lang_span lang_source_span(const struct lang_source *source, uint32_t sta
  *
  * Tabs are kept, other control characters are shown as "?", a long line is cut around the span.
  */
-enum vs_status lang_diag(struct vs_error *err, enum vs_status status,
-                         const struct lang_source *source, struct lang_span span, const char *hint,
-                         const char *fmt, ...) VS_PRINTF(6, 7);
 enum vs_status lang_diagv(struct vs_error *err, enum vs_status status,
                           const struct lang_source *source, struct lang_span span, const char *hint,
                           const char *fmt, va_list ap) VS_PRINTF(6, 0);

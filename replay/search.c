@@ -183,65 +183,6 @@ static bool block_may(struct search *s, size_t chunk)
     return does;
 }
 
-static bool block_has(struct search *s, const struct vs_event *event)
-{
-    switch ((enum vs_event_kind)event->kind) {
-    case VS_EV_ALLOC:
-    case VS_EV_FREE:
-    case VS_EV_SAVE:
-    case VS_EV_UNSAVE:
-    case VS_EV_HOLD:
-    case VS_EV_DROP:
-    case VS_EV_CATEGORY:
-    case VS_EV_USE:
-    case VS_EV_FREE_COMPLETED:
-        return event->a == s->block;
-    case VS_EV_CAST:
-        return event->a == s->block || event->b == s->block;
-    case VS_EV_SEGMENT_ALLOC:
-    case VS_EV_SEGMENT_FREE:
-    case VS_EV_SEGMENT_MAP:
-    case VS_EV_SEGMENT_UNMAP:
-    case VS_EV_OOM:
-    case VS_EV_OP_BEGIN:
-    case VS_EV_OP_END:
-    case VS_EV_RECOMPUTE_BEGIN:
-    case VS_EV_RECOMPUTE_END:
-    case VS_EV_PHASE:
-    case VS_EV_STEP:
-    case VS_EV_SCALE:
-    case VS_EV_SKIP_STEP:
-    case VS_EVENT_KIND_COUNT:
-        break;
-    }
-    return false;
-}
-
-enum vs_status rpl_step_block(struct rpl_index *index, uint64_t id, uint64_t seq, bool is_backward,
-                              uint64_t *out, struct vs_error *err)
-{
-    struct search s = {.index = index, .may = block_may, .has = block_has, .block = id, .err = err};
-    struct rpl_life life;
-    enum vs_status st = rpl_life_get(index, id, &life, err);
-
-    *out = seq;
-    if (st)
-        return st == VS_E_NOT_FOUND ? VS_OK : st;
-    s.alloc_seq = life.alloc_seq;
-    /* nothing speaks of it before it is made, or after it is given back */
-    if (is_backward ? seq <= life.alloc_seq : life.free_seq && seq >= life.free_seq)
-        return VS_OK;
-    if (!is_backward && seq < life.alloc_seq) {
-        *out = life.alloc_seq;
-        return VS_OK;
-    }
-    if (is_backward && life.free_seq && seq > life.free_seq) {
-        *out = life.free_seq;
-        return VS_OK;
-    }
-    return search_or_stay(&s, seq, is_backward, out);
-}
-
 static bool use_has(struct search *s, const struct vs_event *event)
 {
     return event->kind == VS_EV_USE && event->a == s->block;

@@ -76,13 +76,6 @@ VS_MUST_USE enum vs_status rpl_step_same_line(struct rpl_index *index, uint64_t 
                                               bool is_backward, uint64_t *out,
                                               struct vs_error *err);
 
-/*
- * The next event about block `id` after `seq`, or the one before it: alloc, free, hold, drop, save, unsave, use, category, cast. *out is
- * `seq` where there is none. Its alloc and its free are in replay/lives.h.
- */
-VS_MUST_USE enum vs_status rpl_step_block(struct rpl_index *index, uint64_t id, uint64_t seq,
-                                          bool is_backward, uint64_t *out, struct vs_error *err);
-
 /* The first event after `seq` at which an op reads block `id`; 0: none does. */
 VS_MUST_USE enum vs_status rpl_step_next_use(struct rpl_index *index, uint64_t id, uint64_t seq,
                                              uint64_t *out, struct vs_error *err);

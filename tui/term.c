@@ -200,6 +200,8 @@ static void way_back_fill(void)
     way_back_add("rmkx");
     way_back_add("cnorm");
     way_back_add("rmcup");
+    if (!tigetstr("rmcup"))
+        way_back_add("el"); /* the screen stays, and the shell goes on in its last row */
 }
 
 /* ---- taking and giving back ---- */

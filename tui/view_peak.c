@@ -243,6 +243,36 @@ out:
     return st;
 }
 
+/* What steps made that is still alive a step later: it adds up, wherever the peak is. */
+static enum vs_status add_leak(struct pass *pass, struct vs_error *err)
+{
+    struct rpl_leak leak;
+    enum vs_status st = rpl_alive_leak(pass->run->index, &leak, err);
+    struct vs_text name = {NULL, 0, 0};
+    char buf[VS_BYTES_TEXT_MAX];
+
+    if (st || !leak.at || !leak.count)
+        return st;
+    tui_page_add(pass->page, TUI_PLAIN, "%s", "");
+    tui_page_add(pass->page, TUI_STRONG, "Leak: ");
+    tui_page_more(pass->page, 0, TUI_BAD, "%s a step", vs_bytes_text(leak.bytes / leak.steps, buf));
+    tui_page_more(pass->page, 0, TUI_PLAIN, "; made by a step and alive when the next is over");
+    for (size_t i = 0; i < leak.block_count; i++) {
+        const struct rpl_block *block = &leak.blocks[i];
+        struct tui_page_line *line = tui_page_add(pass->page, tui_category_role(block->category),
+                                                  "  %c", tui_category_letter(block->category));
+
+        line->block = block->id;
+        line->seq = leak.at;
+        vs_text_clear(&name);
+        tui_block_name(pass->run, block, NULL, &name);
+        tui_page_more(pass->page, 0, TUI_PLAIN, "%11s  %s", vs_bytes_text(block->bytes, buf),
+                      vs_text_get(&name));
+    }
+    vs_text_release(&name);
+    return VS_OK;
+}
+
 /* ---- the view ---- */
 
 static void page_make(struct peak *s, struct tui_app *app)
@@ -268,6 +298,8 @@ static void page_make(struct peak *s, struct tui_app *app)
     }
     if (!st && !pass.oom && !rpl_trace_is_imported(run->trace)) /* which has no reads */
         st = add_kept(&pass, &err);
+    if (!st)
+        st = add_leak(&pass, &err);
     if (st)
         tui_page_wrap(&s->page, s->w, 0, TUI_BAD, err.text);
     rpl_cursor_free(pass.cursor);

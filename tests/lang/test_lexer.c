@@ -282,6 +282,18 @@ static void lines_of_the_source_can_be_asked_for(void **state)
     unlex(&x);
 }
 
+static enum vs_status VS_PRINTF(6, 7)
+    diag(struct vs_error *err, enum vs_status status, const struct lang_source *source,
+         struct lang_span span, const char *hint, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    lang_diagv(err, status, source, span, hint, fmt, ap);
+    va_end(ap);
+    return status;
+}
+
 static void a_message_without_a_place_shows_no_line(void **state)
 {
     struct lexed x;
@@ -289,8 +301,8 @@ static void a_message_without_a_place_shows_no_line(void **state)
 
     (void)state;
     lex(&x, "abc");
-    assert_int_equal(lang_diag(&err, VS_E_NAME, x.source, (struct lang_span){0, 0, 0, 0}, "add it",
-                               "no `%s`", "model"),
+    assert_int_equal(diag(&err, VS_E_NAME, x.source, (struct lang_span){0, 0, 0, 0}, "add it",
+                          "no `%s`", "model"),
                      VS_E_NAME);
     assert_string_equal(err.text, "net.py: no `model`\n  add it");
     unlex(&x);
@@ -303,7 +315,7 @@ static void a_message_underlines_the_first_line_of_a_longer_span(void **state)
 
     (void)state;
     lex(&x, "a = f(b,\n  c)");
-    (void)lang_diag(&err, VS_E_TYPE, x.source, (struct lang_span){1, 5, 2, 5}, NULL, "wrong");
+    (void)diag(&err, VS_E_TYPE, x.source, (struct lang_span){1, 5, 2, 5}, NULL, "wrong");
     assert_string_equal(err.text, "net.py:1:5: wrong\n"
                                   "     1 | a = f(b,\n"
                                   "       |     ^^^^");

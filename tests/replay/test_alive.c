@@ -287,7 +287,6 @@ static void ask_all(struct rpl_index *index, uint32_t *random)
         st = rpl_cursor_seek(cursor, seq, &err);
         why.id = live->block_count ? live->blocks[seq % live->block_count].id : 1;
         st = rpl_alive_why(cursor, &why, &err);
-        st = rpl_step_block(index, why.id, seq, i % 2, &to, &err);
         if (rpl_cursor_seq(cursor))
             st = rpl_alive_kept(cursor, list, &err);
     }

@@ -233,15 +233,6 @@ static bool same_line(const struct model *m, uint64_t of, uint64_t seq)
            a->func == b->func;
 }
 
-static bool about_block(const struct model *m, uint64_t of, uint64_t seq)
-{
-    unsigned kind = m->events[seq - 1].kind;
-
-    return m->events[seq - 1].a == of &&
-           (kind == VS_EV_ALLOC || kind == VS_EV_FREE || kind == VS_EV_USE ||
-            (kind >= VS_EV_SAVE && kind <= VS_EV_CATEGORY));
-}
-
 static void assert_searches(struct rpl_index *index, const struct model *m)
 {
     struct vs_error err = VS_ERROR_INIT;
@@ -251,23 +242,12 @@ static void assert_searches(struct rpl_index *index, const struct model *m)
     for (int i = 0; i < 60; i++) {
         uint64_t seq = next_random(&random, m->count + 1);
         bool back = i % 2;
-        uint64_t block = 1 + next_random(&random, rpl_life_count(index));
 
         ok(rpl_step_finish(index, seq, back, &got, &err), &err);
         assert_int_equal(got, model_search(m, seq, back, seq, left_module));
         ok(rpl_step_same_line(index, seq, back, &got, &err), &err);
         assert_int_equal(got, model_search(m, seq, back, seq, same_line));
-        ok(rpl_step_block(index, block, seq, back, &got, &err), &err);
-        assert_int_equal(got, model_search(m, seq, back, block, about_block));
-        if (i % 3)
-            continue;
-        /* where it was touched last, and one before that */
-        seq = model_search(m, m->count, true, block, about_block);
-        ok(rpl_step_block(index, block, seq, true, &got, &err), &err);
-        assert_int_equal(got, model_search(m, seq, true, block, about_block));
     }
-    ok(rpl_step_block(index, rpl_life_count(index) + 1, 5, false, &got, &err), &err);
-    assert_int_equal(got, 5);
 }
 
 /* Places of few events and places of many, and none at all. */

@@ -62,6 +62,33 @@ static void figures_on_the_screen_are_those_of_the_report(void **state)
     rpl_trace_free(trace);
 }
 
+/* The net keeps the losses themselves: what each step leaves behind is on the page, as the report has it. */
+static void a_leak_is_on_the_peak_page(void **state)
+{
+    const char *path = program_record("tests/nets/leak_loss.py", "leak.db", NULL, NULL);
+    struct rpl_trace *trace;
+    struct rpl_report report;
+    struct tui_app app;
+    char buf[VS_BYTES_TEXT_MAX];
+    char text[64];
+
+    (void)state;
+    report_of(path, &trace, &report);
+    assert_true(report.leak.count > 0);
+    session_open(&app, path, 120, 60);
+    session_type(&app, "gkM");
+    snprintf(text, sizeof(text), "Leak: %s a step",
+             vs_bytes_text(report.leak.bytes / report.leak.steps, buf));
+    session_expect(&app, text);
+    tui_app_release(&app);
+    rpl_report_release(&report);
+    rpl_trace_free(trace);
+    session_open(&app, session_trace("lenet", NULL), 120, 60);
+    session_type(&app, "gkM");
+    session_expect_not(&app, "Leak:");
+    tui_app_release(&app);
+}
+
 static void a_what_if_shows_the_peak_that_recording_again_has(void **state)
 {
     static const char *const TOGGLES[] = {"checkpoint=blocks", "inplace=on", "amp=bf16",
@@ -281,6 +308,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_on_the_screen_are_those_of_the_report),
+        cmocka_unit_test(a_leak_is_on_the_peak_page),
         cmocka_unit_test(a_what_if_shows_the_peak_that_recording_again_has),
         cmocka_unit_test(a_second_trace_is_the_other_run_until_a_toggle_is_flipped),
         cmocka_unit_test(a_new_user_finds_the_line_that_holds_most_within_ten_keys),
