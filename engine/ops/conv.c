@@ -350,12 +350,27 @@ static struct eng_tensor *bias_gradient(const struct conv_bw *k)
     return eng_sum_dims(k->e, k->g, dims, count, false);
 }
 
+/* A line of channels is asked as the image [N,C,1,L] that it is run as. */
+static bool lies_channels_last(const struct eng_tensor *t)
+{
+    struct eng_tensor image = *t;
+
+    if (t->ndim != 3)
+        return eng_suggests_channels_last(t);
+    image.ndim = 4;
+    image.sizes[2] = 1;
+    image.sizes[3] = t->sizes[2];
+    image.strides[2] = t->sizes[2] * t->strides[2];
+    image.strides[3] = t->strides[2];
+    return eng_suggests_channels_last(&image);
+}
+
 /* The gradient in the layout of the run where it lies in the other one; a transposed or depthwise one makes it dense for both gradients. */
 static struct eng_tensor *gradient_in_layout(const struct conv_bw *k, struct eng_tensor *g)
 {
     if (k->last && !eng_suggests_channels_last(g))
         return eng_to_channels_last(k->e, g);
-    if (k->transposed || k->depthwise || (!k->last && eng_suggests_channels_last(g)))
+    if (k->transposed || k->depthwise || (!k->last && lies_channels_last(g)))
         return dense_in(k, g);
     return eng_ref(g);
 }

@@ -205,6 +205,22 @@ static void set_indexed(struct eng_op_call *c, struct indexed *part)
     eng_unref(value);
 }
 
+/* A value of another shape is expanded before it is copied: its gradient is summed in a node of its own. */
+static void set_tensor(struct eng *e, struct eng_tensor *part, struct eng_tensor *value)
+{
+    struct eng_tensor *whole;
+
+    if (!part)
+        return;
+    if (eng_same_sizes(part, value) || value->ndim > part->ndim)
+        whole = eng_ref(value);
+    else
+        whole = eng_expand(e, value, part->sizes, part->ndim);
+    if (whole)
+        eng_copy_into(e, part, whole);
+    eng_unref(whole);
+}
+
 /* x[index] = value */
 void eng_f_setitem(struct eng_op_call *c)
 {
@@ -217,7 +233,7 @@ void eng_f_setitem(struct eng_op_call *c)
         else if (c->a[2].kind != ENG_A_TENSOR)
             set_number(c->e, part.t, &c->a[2]);
         else
-            eng_copy_into(c->e, part.t, c->a[2].v.tensor);
+            set_tensor(c->e, part.t, c->a[2].v.tensor);
     }
     eng_unref(part.t);
     eng_c_give(c, eng_ref(x));
