@@ -357,7 +357,7 @@ $(B)/fuzz/%: tests/fuzz/%.c $(FUZZ_OBJS)/libvramscope.a
 	  -o $@ $< $(FUZZ_OBJS)/libvramscope.a $(LDLIBS)
 
 SHARE = $(DESTDIR)$(PREFIX)/share
-install: $(B)/vramscope $(INJECT_SO) ## copy the program, its libraries, man page, completions and the sample nets to DESTDIR and PREFIX
+install: $(B)/vramscope $(INJECT_SO) ## copy the program, its libraries, man page, pages, completions and the sample nets to DESTDIR and PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/vramscope/sample_nets $(SHARE)/man/man1 \
 	  $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	install -m 755 $(B)/vramscope $(DESTDIR)$(PREFIX)/bin/vramscope
@@ -368,6 +368,7 @@ install: $(B)/vramscope $(INJECT_SO) ## copy the program, its libraries, man pag
 	install -m 644 sample_nets/tools/netwriter/*.py sample_nets/tools/netwriter/known.txt \
 	  $(SHARE)/vramscope/sample_nets/tools/netwriter
 	install -m 644 docs/vramscope.1 $(SHARE)/man/man1
+	install -d $(SHARE)/doc/vramscope/docs && install -m 644 docs/*.md $(SHARE)/doc/vramscope/docs
 	install -m 644 completions/vramscope.bash $(SHARE)/bash-completion/completions/vramscope
 	install -m 644 completions/_vramscope $(SHARE)/zsh/site-functions
 	install -m 644 completions/vramscope.fish $(SHARE)/fish/vendor_completions.d
