@@ -70,6 +70,14 @@ static const char *const TOGETHER[] = {
     "freeze=half optimizer=adam",
 };
 
+size_t facts_share(void)
+{
+    const char *share = getenv("GRID_SHARE");
+    size_t count = share ? strtoull(share, NULL, 10) : 1;
+
+    return count ? count : 1;
+}
+
 static bool is_full(void)
 {
     const char *full = getenv("FACTS_FULL");
