@@ -118,8 +118,8 @@ static const char *const OPTIMIZERS[] = {
 static const char *const GROUPS[] = {
     "[p for p in model.parameters() if p.requires_grad]",
     "model.parameters()",
-    "[{\"params\": [p for p in model.parameters() if p.dim() > 1]}, "
-    "{\"params\": [p for p in model.parameters() if p.dim() <= 1], \"weight_decay\": 0.0}]",
+    ("[{\"params\": [p for p in model.parameters() if p.dim() > 1]}, "
+     "{\"params\": [p for p in model.parameters() if p.dim() <= 1], \"weight_decay\": 0.0}]"),
 };
 
 /* ---- the training step ---- */
@@ -141,8 +141,8 @@ static const char *const BACKWARDS[] = {
     "    weights = [p for p in model.parameters() if p.requires_grad]\n"
     "    grads = torch.autograd.grad(scaler.scale(l), weights, allow_unused=True)\n"
     "    for p, g in zip(weights, grads):\n        p.grad = g\n    del p, g, grads\n",
-    "    (scaler.scale(l) + sum(p.float().pow(2).sum() for p in model.parameters() "
-    "if p.requires_grad) * 0.001).backward()\n",
+    ("    (scaler.scale(l) + sum(p.float().pow(2).sum() for p in model.parameters() "
+     "if p.requires_grad) * 0.001).backward()\n"),
 };
 
 static const char *const BETWEENS[] = {
@@ -178,8 +178,8 @@ static const char *const BEFORES[] = {
     "",
     "    inputs = inputs * 1.0 if inputs.is_floating_point() else inputs\n",
     "    optimizer.zero_grad(set_to_none=False)\n",
-    "    for part, aim in zip(inputs.chunk(2), targets.chunk(2)):\n"
-    "        scaler.scale(loss(model(part), aim) / 2).backward()\n",
+    ("    for part, aim in zip(inputs.chunk(2), targets.chunk(2)):\n"
+     "        scaler.scale(loss(model(part), aim) / 2).backward()\n"),
     "    with torch.no_grad():\n        teacher = model(inputs).mean()\n",
 };
 
