@@ -73,34 +73,43 @@ static void take_apart(struct rpl_account *a, const struct rpl_trace *trace, int
         a->others = a->used - (a->before + a->context + a->libraries + since);
 }
 
-enum vs_status rpl_account_fill(struct rpl_account *out, struct rpl_trace *trace,
-                                const struct rpl_summary *sum, struct vs_error *err)
+bool rpl_account_begin(struct rpl_account *out, const struct rpl_trace *trace,
+                       const struct rpl_oom *oom)
 {
-    int64_t free_then = meta(trace, "account_end_free");
-    enum vs_status st;
-
     memset(out, 0, sizeof(*out));
     out->total = meta(trace, "gpu_total");
     out->used = meta(trace, "account_end_used");
     out->process = meta(trace, "account_end_process");
     out->missing = rpl_trace_meta(trace, "account_missing");
-    out->event = sum->oom.event;
-    out->is_oom = sum->oom.event != 0;
-    if (out->is_oom) {
-        free_then = (int64_t)sum->oom.device_free;
+    out->event = oom->event;
+    out->is_oom = oom->event != 0;
+    if (out->is_oom)
         out->used = out->process = RPL_UNKNOWN;
-    } else if (meta(trace, "account_end_event") != RPL_UNKNOWN) {
+    else if (meta(trace, "account_end_event") != RPL_UNKNOWN)
         out->event = (uint64_t)meta(trace, "account_end_event");
-    }
-    if (meta(trace, "account_ready_free") == RPL_UNKNOWN || !out->event ||
-        out->event > rpl_trace_event_count(trace))
+    return meta(trace, "account_ready_free") != RPL_UNKNOWN && out->event &&
+           out->event <= rpl_trace_event_count(trace);
+}
+
+void rpl_account_finish(struct rpl_account *out, const struct rpl_trace *trace,
+                        const struct rpl_oom *oom)
+{
+    take_apart(out, trace,
+               out->is_oom ? (int64_t)oom->device_free : meta(trace, "account_end_free"));
+    out->is_known = out->used != RPL_UNKNOWN;
+}
+
+enum vs_status rpl_account_fill(struct rpl_account *out, struct rpl_trace *trace,
+                                const struct rpl_oom *oom, struct vs_error *err)
+{
+    enum vs_status st;
+
+    if (!rpl_account_begin(out, trace, oom))
         return VS_OK;
     st = allocator_at(trace, out, err);
-    if (st)
-        return st;
-    take_apart(out, trace, free_then);
-    out->is_known = out->used != RPL_UNKNOWN;
-    return VS_OK;
+    if (!st)
+        rpl_account_finish(out, trace, oom);
+    return st;
 }
 
 /* ---- words ---- */

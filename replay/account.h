@@ -51,9 +51,17 @@ struct rpl_account {
     int64_t total, used, before, context, libraries, beside, others, process;
 };
 
-/* Reads the trace once, where it has an account. */
+/* Reads the trace once, where it has an account. oom: of its summary. */
 VS_MUST_USE enum vs_status rpl_account_fill(struct rpl_account *out, struct rpl_trace *trace,
-                                            const struct rpl_summary *sum, struct vs_error *err);
+                                            const struct rpl_oom *oom, struct vs_error *err);
+/*
+ * The same for who knows the state at any event: begin says whether there is an account, and at which event; once its `reserved` and `allocated` are those right after
+ * that, finish fills the rest. Of `oom` event and device_free are looked at.
+ */
+VS_MUST_USE bool rpl_account_begin(struct rpl_account *out, const struct rpl_trace *trace,
+                                   const struct rpl_oom *oom);
+void rpl_account_finish(struct rpl_account *out, const struct rpl_trace *trace,
+                        const struct rpl_oom *oom);
 
 /* Nothing where nothing is known. The member is called nvidia_smi. */
 void rpl_account_text(const struct rpl_account *account, struct vs_text *out);

@@ -115,7 +115,7 @@ enum vs_status rpl_report_fill(struct rpl_report *out, struct rpl_trace *trace, 
     if (!st)
         st = leak_fill(out, err);
     if (!st)
-        st = rpl_account_fill(&out->account, trace, &out->sum, err);
+        st = rpl_account_fill(&out->account, trace, &out->sum.oom, err);
     return st;
 }
 

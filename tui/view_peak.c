@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "replay/account.h"
 #include "replay/alive.h"
 #include "replay/space.h"
 #include "tui/app.h"
@@ -273,6 +274,33 @@ static enum vs_status add_leak(struct pass *pass, struct vs_error *err)
     return VS_OK;
 }
 
+/* Why nvidia-smi says what it says, of a run on a GPU. The cursor moves to the moment of which that is known. */
+static enum vs_status add_account(struct pass *pass, struct vs_error *err)
+{
+    const struct rpl_live *live = rpl_cursor_live(pass->cursor);
+    struct rpl_oom oom = {.event = pass->oom};
+    struct vs_text text = {NULL, 0, 0};
+    struct rpl_account account;
+    enum vs_status st;
+
+    if (pass->oom)
+        oom.device_free = rpl_cursor_here(pass->cursor).event.d;
+    if (!rpl_account_begin(&account, pass->run->trace, &oom))
+        return VS_OK;
+    st = rpl_cursor_seek(pass->cursor, account.event, err);
+    if (st)
+        return st;
+    account.reserved = live->reserved;
+    account.allocated = live->allocated;
+    rpl_account_finish(&account, pass->run->trace, &oom);
+    rpl_account_text(&account, &text);
+    for (const char *line = vs_text_get(&text); *line; line += strcspn(line, "\n") + 1)
+        tui_page_add(pass->page, *line == ' ' ? TUI_PLAIN : TUI_STRONG, "%.*s",
+                     (int)strcspn(line, "\n"), line);
+    vs_text_release(&text);
+    return VS_OK;
+}
+
 /* ---- the view ---- */
 
 static void page_make(struct peak *s, struct tui_app *app)
@@ -300,6 +328,8 @@ static void page_make(struct peak *s, struct tui_app *app)
         st = add_kept(&pass, &err);
     if (!st)
         st = add_leak(&pass, &err);
+    if (!st)
+        st = add_account(&pass, &err);
     if (st)
         tui_page_wrap(&s->page, s->w, 0, TUI_BAD, err.text);
     rpl_cursor_free(pass.cursor);

@@ -99,6 +99,13 @@ static void the_parts_add_up_to_what_nvidia_smi_says(void **state)
     assert_non_null(strstr(text.out, "Why nvidia-smi says "));
     assert_non_null(strstr(text.out, "   512.0 MiB  CUDA context\n"));
     program_release(&text);
+    /* the worst moment's page of the TUI says the same */
+    text = program_run("tui", program_path("run.db"), "--dump", "--size", "100x70", "--keys", "gkM",
+                       NULL);
+    assert_non_null(strstr(text.out, "Why nvidia-smi says "));
+    assert_non_null(strstr(text.out, "   512.0 MiB  CUDA context"));
+    assert_non_null(strstr(text.out, "    24.0 MiB  reserved by the allocator: "));
+    program_release(&text);
 }
 
 /* Then context and other programs are one figure, and it says so. */
