@@ -44,7 +44,7 @@ struct device {
 
 /* first: the process's first file until a device has it. out: "" where nothing is recorded. said: keys of inj_status_once. */
 static struct session {
-    bool is_on;
+    _Atomic bool is_on; /* asked without the lock, by calls that go on while the process ends */
     bool has_file;
     bool is_lost;
     char out[PATH_MAX];
@@ -524,7 +524,8 @@ bool inj_session_open(void)
     inj_lock(INJ_LOCK_SESSION);
     session.first = device_new(-1);
     session.memory = inj_memory_new(&outlet);
-    is_on = session.is_on = !session.first->has_failed;
+    is_on = !session.first->has_failed;
+    session.is_on = is_on;
     inj_unlock(INJ_LOCK_SESSION);
     return is_on;
 }
