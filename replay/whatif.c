@@ -427,7 +427,9 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
     settings.library = shared->library;
     settings.trials = shared->trials;
     settings.skip_steps = skips;
-    if (rpl_trace_meta(base, "gpu") && !device->addresses && is_unchanged(base, set)) {
+    /* with another capacity segments are given back at other moments, and two could meet at one address */
+    if (rpl_trace_meta(base, "gpu") && !device->addresses && is_unchanged(base, set) &&
+        device->capacity == rpl_whatif_capacity(base)) {
         st = recorded_addresses(base, &addresses, &settings.segment_count, err);
         settings.segment_addresses = addresses;
         if (st)
