@@ -18,17 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Sanitizers reserve all the address space there is. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HAS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HAS_SANITIZER 1
-#endif
-#endif
-#ifndef HAS_SANITIZER
-#define HAS_SANITIZER 0
-#endif
+#include "tests/sanitizer.h"
 
 #define ARGS_MAX 40
 #define PATHS 8
@@ -152,6 +142,7 @@ static void enter(const struct program_world *world)
 
     if (world->file_bytes && setrlimit(RLIMIT_FSIZE, &limit) != 0)
         _exit(126);
+    /* a sanitizer reserves all the address space there is */
     if (world->memory_bytes && !HAS_SANITIZER && setrlimit(RLIMIT_AS, &memory) != 0)
         _exit(126);
     if (world->stdout_path)

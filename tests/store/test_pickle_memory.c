@@ -16,24 +16,14 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "store/pickle.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HAS_OWN_MALLOC 0 /* the checker has one */
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HAS_OWN_MALLOC 0
-#endif
-#endif
-#ifndef HAS_OWN_MALLOC
-#define HAS_OWN_MALLOC 1
-#endif
+#include "tests/sanitizer.h"
 
 #define CONSTANT ((size_t)65 << 20) /* what pickle.c adds, and what blocks have around them */
 
 static size_t now;
 static size_t most;
 
-#if HAS_OWN_MALLOC
+#if !HAS_SANITIZER /* which has a malloc of its own */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
@@ -109,7 +99,7 @@ static void it_stays_below_four_times_the_input(void **state)
     const size_t large = (size_t)24 << 20;
 
     (void)state;
-    if (!HAS_OWN_MALLOC)
+    if (HAS_SANITIZER)
         skip();
     /* what needs more is refused before it has it */
     check("(", UNIT("N"), large, "l.", VS_E_FORMAT);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "tests/e2e/program.h"
+#include "tests/sanitizer.h"
 
 #define TEXT_MAX 65536
 #define PATH_SIZE 512
@@ -439,10 +440,13 @@ static void the_trace_is_one_as_any_other_without_a_net(void **state)
 
 static void a_forked_child_has_a_trace_of_its_own(void **state)
 {
-    struct run *run = run_word("forks", LENIENT);
+    struct run *run;
     const char *child;
 
     (void)state;
+    if (HAS_THREAD_SANITIZER)
+        skip();
+    run = run_word("forks", LENIENT);
     ends_with(run, 0);
     reported(run->trace, 5000, 4, 5000);
     child = trace_said(run, 1);
@@ -457,9 +461,12 @@ static void a_forked_child_has_a_trace_of_its_own(void **state)
 
 static void children_may_be_forked_while_threads_allocate(void **state)
 {
-    struct run *run = run_word("fork-storm", LENIENT);
+    struct run *run;
 
     (void)state;
+    if (HAS_THREAD_SANITIZER)
+        skip();
+    run = run_word("fork-storm", LENIENT);
     ends_with(run, 0);
     asked(run->trace, "SELECT count(*) FROM event WHERE kind = 'alloc'", 8000);
     asked(run->trace, "SELECT count(*) FROM block WHERE free_seq IS NULL", 0);
@@ -665,7 +672,8 @@ static void python_frames_are_there_where_the_lock_is_held(void **state)
     struct run *run;
 
     (void)state;
-    if (system("python3 -c 'import ctypes' >/dev/null 2>&1") != 0)
+    /* an interpreter built without the thread sanitizer cannot load what was built with it */
+    if (HAS_THREAD_SANITIZER || system("python3 -c 'import ctypes' >/dev/null 2>&1") != 0)
         skip();
     run = run_args(held, settings);
     ends_with(run, 0);

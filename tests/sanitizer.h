@@ -1,0 +1,31 @@
+/*
+ * tests/sanitizer.h - what checker a test was built with: gcc says it by macros, clang by features.
+ *
+ *   HAS_SANITIZER          1 under the address or the thread sanitizer, which bring a malloc of their own and reserve all addresses there are
+ *   HAS_THREAD_SANITIZER   1 under the thread sanitizer, which knows no threads begun after a process with several was forked
+ */
+#ifndef TESTS_SANITIZER_H
+#define TESTS_SANITIZER_H
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HAS_THREAD_SANITIZER 1
+#endif
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HAS_SANITIZER 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define HAS_THREAD_SANITIZER 1
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HAS_SANITIZER 1
+#endif
+#ifndef HAS_SANITIZER
+#define HAS_SANITIZER 0
+#endif
+#ifndef HAS_THREAD_SANITIZER
+#define HAS_THREAD_SANITIZER 0
+#endif
+
+#endif
