@@ -68,5 +68,10 @@ enum vs_status eng_device_open(const char *name, struct eng_device *out, struct 
                        "device %s: the plug-in is of version %u, this program wants %u: build both "
                        "from one checkout",
                        name, plugin->version, (unsigned)ENG_PLUGIN_VERSION);
+    if (plugin->tables != ENG_PLUGIN_TABLES)
+        return vs_fail(err, VS_E_UNSUPPORTED,
+                       "device %s: the plug-in's tables have %u bytes, this program's %u: build "
+                       "both from one checkout",
+                       name, plugin->tables, (unsigned)ENG_PLUGIN_TABLES);
     return plugin->open(eng_kernels_cpu(), out, err);
 }

@@ -16,8 +16,9 @@
 #include "engine/alloc.h"
 #include "engine/device/kernels.h"
 
-/* Changes with every change of struct eng_device, struct eng_kernels or struct eng_alloc_driver. */
-#define ENG_PLUGIN_VERSION 4
+/* Changes with every change of struct eng_device, struct eng_kernels or struct eng_alloc_driver; that one grew is found out by itself. */
+#define ENG_PLUGIN_VERSION 5
+#define ENG_PLUGIN_TABLES ((uint32_t)(sizeof(struct eng_kernels) + sizeof(struct eng_device)))
 
 /* versions as CUDA writes them: 13000 is 13.0; bytes free before anything was allocated; pci: domain, bus, device, -1 where unknown */
 struct eng_device_info {
@@ -86,6 +87,7 @@ struct eng_device {
  */
 struct eng_device_plugin {
     uint32_t version;
+    uint32_t tables; /* ENG_PLUGIN_TABLES of its build */
     enum vs_status (*open)(const struct eng_kernels *host, struct eng_device *out,
                            struct vs_error *err);
 };

@@ -18,4 +18,4 @@ static enum vs_status open_real(const struct eng_kernels *host, struct eng_devic
 
 extern const struct eng_device_plugin eng_device_plugin;
 __attribute__((visibility("default"))) const struct eng_device_plugin eng_device_plugin = {
-    .version = ENG_PLUGIN_VERSION, .open = open_real};
+    .version = ENG_PLUGIN_VERSION, .tables = ENG_PLUGIN_TABLES, .open = open_real};

@@ -169,4 +169,4 @@ static enum vs_status open_twin(const struct eng_kernels *host, struct eng_devic
 
 extern const struct eng_device_plugin eng_device_plugin;
 __attribute__((visibility("default"))) const struct eng_device_plugin eng_device_plugin = {
-    .version = ENG_PLUGIN_VERSION, .open = open_twin};
+    .version = ENG_PLUGIN_VERSION, .tables = ENG_PLUGIN_TABLES, .open = open_twin};
