@@ -2,7 +2,8 @@
  * engine/ops/foreach.c - ops over lists of tensors, as optimizers use them, and the gradient scaler's two.
  *
  * Must not know:  optimizers.
- * Invariant:      out of place: one new tensor an element, in the order of the list; in place: nothing is allocated.
+ * Invariant:      out of place: one new tensor an element, in the order of the list; in place: nothing is allocated. Norms alone take
+ *                 rooms before, and let go of them before they return.
  */
 #include <math.h>
 
@@ -10,6 +11,9 @@
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
 #include "engine/rooms.h"
+#include "engine/scratch.h"
+
+enum { NORM_CHUNK = 65536 }; /* elements that a block of the kernel of norms sums */
 
 /* What a row does to one element. */
 struct foreach_row {
@@ -152,11 +156,69 @@ static void compute(struct eng_op_call *c, struct foreach_row row, uint32_t coun
         compute_some(c, row, i, count - i < ENG_MANY_MOST ? count - i : ENG_MANY_MOST, outs);
 }
 
+/* Whether one kernel makes all norms: on the device, of one dtype, each without gaps. Otherwise each is a reduction of its own. */
+static bool is_one_kernel(const struct eng_arg *list)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct eng_tensor *x = list->v.tensors[i];
+
+        if (x->storage->on_host || x->dtype != list->v.tensors[0]->dtype ||
+            !eng_is_non_overlapping_and_dense(x))
+            return false;
+    }
+    return list->count > 0;
+}
+
+/* What that kernel takes for its time: where each tensor's chunks begin, with their end, and a sum for each chunk. */
+static void take_norm_rooms(struct eng_op_call *c, struct eng_tensor *rooms[2])
+{
+    const struct eng_tensor *first = element(&c->a[0], 0);
+    int64_t begins = 1, chunks = 0;
+
+    for (uint32_t i = 0; i < c->a[0].count; i++) {
+        int64_t n = eng_numel(element(&c->a[0], i));
+
+        begins += n > 0;
+        chunks += (n + NORM_CHUNK - 1) / NORM_CHUNK;
+    }
+    rooms[0] = eng_c_empty(c, &begins, 1, VS_I64, first);
+    if (rooms[0])
+        rooms[1] = eng_c_empty(c, &chunks, 1, first->dtype == VS_F64 ? VS_F64 : VS_F32, first);
+}
+
+static struct eng_tensor *new_norm(struct eng_op_call *c, const struct eng_tensor *x, bool in_one)
+{
+    struct eng_tensor *out = eng_c_empty(c, NULL, 0, (enum vs_dtype)x->dtype, x);
+
+    if (out && !in_one)
+        eng_scratch_reduce(c->e, ENG_SR_SUM, x, out, (1U << x->ndim) - 1, false);
+    return out;
+}
+
+/* The norms are written to the first of the results made: an empty tensor gets another one, and what is left over goes. */
+static void pass_over_empty(struct eng_op_call *c, struct eng_tensor **outs)
+{
+    uint32_t count = c->a[0].count, used = 0;
+    struct eng_tensor **made = vs_calloc(count, sizeof(*made));
+
+    for (uint32_t i = 0; i < count; i++)
+        made[i] = outs[i];
+    for (uint32_t i = 0; i < count; i++) {
+        const struct eng_tensor *x = element(&c->a[0], i);
+
+        outs[i] = eng_numel(x) ? made[used++] : eng_c_empty(c, NULL, 0, (enum vs_dtype)x->dtype, x);
+    }
+    while (used < count)
+        eng_unref(made[used++]);
+    vs_free(made);
+}
+
 void eng_f_foreach(struct eng_op_call *c)
 {
     uint32_t count = c->a[0].count;
     struct foreach_row row = row_of(c->id);
-    struct eng_tensor **outs;
+    bool in_one = row.shape == NORM && is_one_kernel(&c->a[0]);
+    struct eng_tensor **outs, *rooms[2] = {0};
 
     for (int a = 1; a < c->e->signatures[c->id].count; a++) {
         if ((c->a[a].kind == ENG_A_TENSORS || c->a[a].kind == ENG_A_FLOATS) &&
@@ -167,17 +229,23 @@ void eng_f_foreach(struct eng_op_call *c)
         }
     }
     outs = vs_calloc(count + 1, sizeof(*outs));
+    if (in_one)
+        take_norm_rooms(c, rooms);
     for (uint32_t i = 0; i < count && !c->e->failed; i++) {
         struct eng_tensor *x = element(&c->a[0], i);
 
         if (c->is_inplace)
             outs[i] = eng_ref(x);
         else if (row.shape == NORM)
-            outs[i] = eng_c_empty(c, NULL, 0, (enum vs_dtype)x->dtype, x);
+            outs[i] = new_norm(c, x, in_one);
         else
             outs[i] = eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
     }
+    if (in_one && !c->e->failed)
+        pass_over_empty(c, outs);
     compute(c, row, count, outs);
+    eng_unref(rooms[1]);
+    eng_unref(rooms[0]);
     eng_c_give_list(c, outs, count);
     vs_free(outs);
 }
