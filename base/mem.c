@@ -17,8 +17,8 @@
 
 #include "base/error.h"
 
-/* Of this size and more memory is always the system's own: the largest that glibc allows. */
-#define MMAP_FROM (32 << 20)
+/* Of this size and more memory is always the system's own, which can grow it without a copy beside it. */
+#define MMAP_FROM (4 << 20)
 
 #ifdef VS_STRESS
 #define ARENA_BLOCK_SIZE ((size_t)256)

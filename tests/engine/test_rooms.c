@@ -123,12 +123,12 @@ static void sizes_follow_from_shapes(void **state)
     /* 100,000 elements in pieces of 16,384 are 7, a double each */
     assert_int_equal(eng_room_reduce(ENG_R_SUM, &x, &one), 56);
     assert_int_equal(eng_room_reduce(ENG_R_VAR, &x, &one), 0);
-    /* 2*4*512 rows of 512 floats are 8 MiB; of 8192*8 rows of 8192 floats 2,048 are 64 MiB */
-    assert_int_equal(eng_room_sdpa(&q, &q), 8 << 20);
-    assert_int_equal(eng_room_sdpa(&long_q, &long_q), 64 << 20);
-    /* backward: a head of 512 * 512 floats is 1 MiB, twice, 8 heads; one at least: 256 MiB, twice */
-    assert_int_equal(eng_room_sdpa_backward(&q, &q), 16 << 20);
-    assert_int_equal(eng_room_sdpa_backward(&long_q, &long_q), 512 << 20);
+    /* 2*4*512 rows of 512 scores, a float and a half each, are 12 MiB; of rows of 8,192 scores 64 MiB hold 1,365 */
+    assert_int_equal(eng_room_sdpa(&q, &q), 12 << 20);
+    assert_int_equal(eng_room_sdpa(&long_q, &long_q), 1365 * 8192 * 6);
+    /* backward has two of each: of 8 heads of 512 * 512 scores; of one head at least, of 8,192 * 8,192 */
+    assert_int_equal(eng_room_sdpa_backward(&q, &q), 24 << 20);
+    assert_int_equal(eng_room_sdpa_backward(&long_q, &long_q), 768 << 20);
     /* columns are read as they lie, every other element is not: 35 floats, 256 bytes a piece */
     assert_int_equal(eng_room_operand(&turned), 0);
     assert_int_equal(eng_room_operand(&odd), 256);
