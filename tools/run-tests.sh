@@ -1,6 +1,6 @@
 #!/bin/sh
 # run-tests.sh OUT PROGRAM…: runs the test programs, as many at a time as there are processors. Prints a line a program when it is done,
-# the whole of what a failing one said, and at the end cmocka's closing lines over all of them. Exit status 1 if anything failed.
+# the whole of what a failing one said, and at the end the sums over all of them, in words and as cmocka's closing lines. Exit status 1 if anything failed.
 set -u
 
 count() { # count WORD LOG: the sum over the lines "[  WORD  ] N test(s)": a program may run several groups
@@ -42,6 +42,7 @@ cat "$out"/test-logs/*.count | awk -v programs=$# '
     { passed += $1; failed += $2; skipped += $3; seen++ }
     END {
         failed += programs - seen
+        printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped
         printf "[==========] %d test(s) run.\n[  PASSED  ] %d test(s).\n", passed + failed + skipped, passed
         if (skipped) printf "[  SKIPPED ] %d test(s).\n", skipped
         if (failed) printf "[  FAILED  ] %d test(s).\n", failed
