@@ -156,9 +156,12 @@ bool vs_toggle_choice(enum vs_toggle toggle, size_t i, char *buf)
     const char *word;
     size_t len;
 
-    if (!word_at(vs_toggle_info(toggle)->legal, i, &word, &len) || (len == 1 && *word == 'N'))
+    if (!word_at(vs_toggle_info(toggle)->legal, i, &word, &len) ||
+        (i == 0 && len == 1 && *word == 'N'))
         return false;
-    if (word[len - 1] == 'N')
+    if (len == 1 && *word == 'N')
+        snprintf(buf, VS_TOGGLE_VALUE_MAX, "1");
+    else if (word[len - 1] == 'N')
         snprintf(buf, VS_TOGGLE_VALUE_MAX, "%.*s2", (int)(len - 1), word);
     else
         snprintf(buf, VS_TOGGLE_VALUE_MAX, "%.*s", (int)len, word);

@@ -57,8 +57,8 @@ VS_MUST_USE bool vs_toggle_find(const char *name, enum vs_toggle *out);
 const char *vs_toggle_legal_text(enum vs_toggle toggle, char *buf);
 
 /*
- * Value number `i` (from 0) among the legal words, for choosing from a list; "segments=2" stands for segments=N.
- * False past the end, and at once where the value is a count. `buf` has VS_TOGGLE_VALUE_MAX bytes.
+ * Value number `i` (from 0) among the legal words, for choosing from a list; "segments=2" stands for segments=N,
+ * "1" for a count beside words. False past the end, and at once where the value is a count alone. `buf` has VS_TOGGLE_VALUE_MAX bytes.
  */
 #define VS_TOGGLE_VALUE_MAX 512
 VS_MUST_USE bool vs_toggle_choice(enum vs_toggle toggle, size_t i, char *buf);

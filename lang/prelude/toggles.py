@@ -40,6 +40,8 @@ def note_idle(model, settings):
         torch._note_refused("checkpoint", value, "under grad=no_grad nothing is kept for backward")
     elif value == "blocks" and len(_blocks_of(model)) == 0:
         torch._note_refused("checkpoint", value, _no_blocks(model))
+    if settings["prefetch"] != "off" and settings["data"] == "once":
+        torch._note_refused("prefetch", settings["prefetch"], "with data=once there is no next batch; leave data=fresh")
     _note_idle_freeze(model, settings["freeze"])
 
 

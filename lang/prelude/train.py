@@ -69,6 +69,33 @@ def host_batch(net, count, settings):
     return to_half(pair) if settings["half"] == "on" else pair
 
 
+class Prefetcher:
+    # The loop of docs/net-language.md ("prefetch"): `depth` further batches are on the device, and the next one is loaded before the
+    # oldest is handed out. The caller's old batch goes when its names are bound again, so while that is done there is one more.
+    def __init__(self, load, depth):
+        self.load = load
+        self.ahead = []
+        for i in range(depth):
+            self.ahead.append(load())
+
+    def next(self):
+        inputs, targets = self.ahead.pop(0)
+        self.ahead.append(self.load())
+        return inputs, targets
+
+
+def make_next(source, settings):
+    # what gives the next batch, on the device
+    count = settings["batch"] // settings["accumulate"]
+
+    def load():
+        return to_device(host_batch(source, count, settings))
+
+    if settings["prefetch"] == "off" or settings["data"] == "once":
+        return load
+    return Prefetcher(load, int(settings["prefetch"])).next
+
+
 # ---- the model ----
 
 
@@ -138,7 +165,6 @@ def end(phase, micro, settings, last=False):
 
 
 def train(source, net, loss, train_step, optimizer, scaler, settings):
-    n = settings["batch"]
     steps = settings["steps"]
     accumulate = settings["accumulate"]
     once = settings["data"] == "once"
@@ -146,8 +172,9 @@ def train(source, net, loss, train_step, optimizer, scaler, settings):
     drop_outputs = settings["drop-outputs"] == "on"
     detach_loss = settings["detach-loss"] == "on"
     epoch_loss = 0.0
+    next_batch = make_next(source, settings)
     if once:
-        inputs, targets = to_device(host_batch(source, n // accumulate, settings))
+        inputs, targets = next_batch()
     # the net sees nothing of the optimizer, and of what these keep only the count of steps is another number each time
     counts_alone = train_step is None and type(optimizer) in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW,
                                                               torch.optim.RMSprop, torch.optim.Adagrad)
@@ -160,7 +187,7 @@ def train(source, net, loss, train_step, optimizer, scaler, settings):
         for micro in range(accumulate):
             torch._phase("data")
             if not once:
-                inputs, targets = to_device(host_batch(source, n // accumulate, settings))
+                inputs, targets = next_batch()
             end("data", micro, settings)
             torch._phase("forward")
             if train_step is not None:

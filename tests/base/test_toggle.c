@@ -51,6 +51,19 @@ static void every_choice_and_every_try_is_legal(void **state)
     assert_true(tries > 15);
 }
 
+static void a_count_beside_words_is_offered_as_one(void **state)
+{
+    char value[VS_TOGGLE_VALUE_MAX];
+
+    (void)state;
+    assert_true(vs_toggle_choice(VS_TOGGLE_PREFETCH, 0, value));
+    assert_string_equal(value, "off");
+    assert_true(vs_toggle_choice(VS_TOGGLE_PREFETCH, 1, value));
+    assert_string_equal(value, "1");
+    assert_false(vs_toggle_choice(VS_TOGGLE_PREFETCH, 2, value));
+    assert_false(vs_toggle_choice(VS_TOGGLE_BATCH, 0, value));
+}
+
 static void tries_follow_the_value_in_force(void **state)
 {
     char value[VS_TOGGLE_VALUE_MAX];
@@ -153,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_is_whole_and_its_default_is_legal),
         cmocka_unit_test(every_choice_and_every_try_is_legal),
+        cmocka_unit_test(a_count_beside_words_is_offered_as_one),
         cmocka_unit_test(tries_follow_the_value_in_force),
         cmocka_unit_test(a_refusal_lists_the_legal_values),
         cmocka_unit_test(an_unknown_name_gets_the_nearest_one),

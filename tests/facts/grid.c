@@ -68,6 +68,7 @@ static const char *const TOGETHER[] = {
     "empty-cache=phase alloc-conf=expandable_segments:True",
     "drop-outputs=on detach-loss=off",
     "freeze=half optimizer=adam",
+    "prefetch=2 accumulate=2 drop-outputs=on",
 };
 
 size_t facts_share(void)

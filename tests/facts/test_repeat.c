@@ -266,9 +266,12 @@ static const struct memory MEMORIES[] = {
 
 static void nets_that_remember_their_steps(void **state)
 {
-    static const char *const TOGGLES[] = {"steps=8", "steps=8 optimizer=adam zero-grad=zeros",
+    static const char *const TOGGLES[] = {"steps=8",
+                                          "steps=8 optimizer=adam zero-grad=zeros",
                                           "steps=8 drop-outputs=on accumulate=2",
-                                          "steps=8 detach-loss=off", "steps=8 grad=no_grad"};
+                                          "steps=8 detach-loss=off",
+                                          "steps=8 grad=no_grad",
+                                          "steps=8 prefetch=3"};
 
     (void)state;
     for (size_t i = 0; i < sizeof(MEMORIES) / sizeof(MEMORIES[0]); i++) {

@@ -465,10 +465,10 @@ static void hear_tensor(void *user, const struct vs_tensor_desc *desc)
 static void meta_and_cpu_tell_the_same_events(void **state)
 {
     static const char *const cases[][2] = {
-        {"optimizer", "adam"},  {"amp", "bf16"},   {"half", "on"},      {"checkpoint", "a"},
-        {"zero-grad", "zeros"}, {"grad", "eval"},  {"accumulate", "2"}, {"inplace", "on"},
-        {"detach-loss", "off"}, {"data", "once"},  {"freeze", "a"},     {"drop-outputs", "on"},
-        {"optimizer", "adamw"}, {"foreach", "off"}};
+        {"optimizer", "adam"},  {"amp", "bf16"},    {"half", "on"},      {"checkpoint", "a"},
+        {"zero-grad", "zeros"}, {"grad", "eval"},   {"accumulate", "2"}, {"inplace", "on"},
+        {"detach-loss", "off"}, {"data", "once"},   {"freeze", "a"},     {"drop-outputs", "on"},
+        {"optimizer", "adamw"}, {"foreach", "off"}, {"prefetch", "2"}};
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -3,6 +3,8 @@
 One function, so that names live and die as the page says; `observer.phase(name)` is called at
 the end of every phase, `observer.loss(l)` after every loss. Both must keep no tensor.
 """
+import collections
+
 import torch
 
 import nogpu
@@ -41,6 +43,29 @@ def host_batch(net, toggles):
     return to_half(pair) if toggles["half"] == "on" else pair
 
 
+class Prefetcher:
+    """Keeps `depth` further batches on the device; the next one is loaded before the oldest is handed out."""
+
+    def __init__(self, load, depth):
+        self.load = load
+        self.ahead = collections.deque()
+        for _ in range(depth):
+            self.ahead.append(load())
+
+    def next(self):
+        inputs, targets = self.ahead.popleft()
+        self.ahead.append(self.load())
+        return inputs, targets
+
+
+def make_next(net, toggles, device):
+    """What gives the next batch, on the device."""
+    load = lambda: to_device(host_batch(net, toggles), device)
+    if toggles["prefetch"] == "off" or toggles["data"] == "once":
+        return load
+    return Prefetcher(load, int(toggles["prefetch"])).next
+
+
 def autocast(toggles, device):
     if toggles["amp"] == "off":
         return torch.autocast(device, enabled=False)
@@ -60,14 +85,15 @@ def train(net, model, optimizer, scaler, toggles, device, observer):
     accumulate, grad = toggles["accumulate"], toggles["grad"]
     once = toggles["data"] == "once"
     own_step = net.train_step is not None and grad == "train"
+    next_batch = make_next(net, toggles, device)
     if once:
-        inputs, targets = to_device(host_batch(net, toggles), device)
+        inputs, targets = next_batch()
     observer.phase("setup")
     for step in range(toggles["steps"]):
         observer.step(step)
         for micro in range(accumulate):
             if not once:
-                inputs, targets = to_device(host_batch(net, toggles), device)
+                inputs, targets = next_batch()
             observer.phase("data")
             if own_step:
                 l = net.train_step(model, optimizer, scaler, inputs, targets)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes tests/golden/oracle/ from real PyTorch.
 
-    python3 tests/oracle/make_golden.py PART ... [--only REGEX]
+    python3 tests/oracle/make_golden.py PART ... [--only REGEX] [--with TOGGLE]
 
 ops, ops_amp  every event of one step of each net below tests/nets/ops
 ops_scratch   the same with library workspaces and kernel scratch, and of tests/nets/scratch and some sample nets
@@ -12,7 +12,8 @@ numbers       losses, gradients and updated weights (real arithmetic on the CPU)
 numbers_ops   the same for tests/nets/ops, sgd only
 
 One JSON object a line, sorted, each with the net file, the toggles given and the torch version.
-With --only the lines of matching nets are replaced, the others kept.
+With --only the lines of matching nets are replaced, the others kept; with --with, of events and
+shard, those with that toggle.
 """
 import gzip
 import json
@@ -168,7 +169,7 @@ def make_grid(case, only):
         if only(net):
             name = os.path.join("grid", os.path.basename(net)[:-3] + ".jsonl")
             lines = [grid_line(case, net, given) for given in toggle_sets()]
-            write(name, lines, lambda n: True)
+            write(name, lines, lambda n, t: True)
 
 
 # ---- every event of some nets ----
@@ -187,6 +188,7 @@ EVENT_TOGGLES = (
     {"optimizer": "adam"}, {"optimizer": "adamw", "foreach": "off"}, {"optimizer": "momentum"},
     {"accumulate": "2"}, {"zero-grad": "zeros"}, {"drop-outputs": "on"}, {"freeze": "half"},
     {"grad": "eval"}, {"grad": "no_grad"}, {"inplace": "on"},
+    {"prefetch": "1"}, {"prefetch": "3", "accumulate": "2"},
 )
 
 
@@ -204,7 +206,8 @@ def event_line(case, net, given):
 
 def make_events(case, only):
     cases = list(EVENT_NETS) + [(n, t) for n in nets("tests/nets") for t in EVENT_TOGGLES]
-    write("events.jsonl.gz", [event_line(case, n, t) for n, t in cases if only(n)], only)
+    write("events.jsonl.gz", [event_line(case, n, t) for n, t in cases if only(n, t)],
+          only)
 
 
 # ---- nets made at random ----
@@ -289,7 +292,7 @@ def write(name, lines, only):
     path = os.path.join(GOLDEN, name)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     if os.path.exists(path):
-        lines = lines + [l for l in read(path) if not only(l["net"])
+        lines = lines + [l for l in read(path) if not only(l["net"], l["toggles"])
                          and os.path.exists(os.path.join(ROOT, l["net"]))]
     lines.sort(key=lambda l: (l["net"], json.dumps(l["toggles"], sort_keys=True)))
     text = "".join(json.dumps(l, separators=(",", ":"), sort_keys=True) + "\n" for l in lines)
@@ -313,10 +316,20 @@ def read(path):
 def main():
     words = sys.argv[1:]
     pattern = re.compile("")
+    wanted = None
     if "--only" in words:
         at = words.index("--only")
         pattern = re.compile(words[at + 1])
         del words[at:at + 2]
+    if "--with" in words:
+        at = words.index("--with")
+        wanted = words[at + 1]
+        del words[at:at + 2]
+
+    def only(net, toggles=None):
+        return (pattern.search(net) is not None
+                and (wanted is None or toggles is None or wanted in toggles))
+
     makers = {n[5:]: f for n, f in globals().items() if n.startswith("make_")}
     if not words or any(w not in makers for w in words):
         raise SystemExit(__doc__)
@@ -324,7 +337,7 @@ def main():
     import case
     case.warm()
     for word in words:
-        makers[word](case, lambda net: pattern.search(net) is not None)
+        makers[word](case, only)
     return 0
 
 

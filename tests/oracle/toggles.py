@@ -11,7 +11,7 @@ VALUES = {  # name: the default first, then what else is legal; None: any text o
     "checkpoint": None, "checkpoint-impl": ("non-reentrant", "reentrant"),
     "preserve-rng": ("on", "off"), "optimizer": ("sgd", "momentum", "adam", "adamw"),
     "foreach": ("auto", "off"), "zero-grad": ("none", "zeros"), "drop-outputs": ("off", "on"),
-    "grad": ("train", "eval", "no_grad"), "freeze": None,
+    "grad": ("train", "eval", "no_grad"), "freeze": None, "prefetch": None,
 }
 IN_PLACE = (nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.ELU, nn.CELU, nn.SELU, nn.SiLU, nn.Mish,
             nn.Hardswish, nn.Hardsigmoid, nn.Hardtanh, nn.RReLU, nn.Threshold,
@@ -25,7 +25,8 @@ class Refused(Exception):
 
 def settle(given, net):
     """All toggles with their values: the command line's, else the file's, else the default."""
-    t = {"accumulate": 1, "inplace": "off", "checkpoint": "off", "freeze": ""}
+    t = {"accumulate": 1, "inplace": "off", "checkpoint": "off", "freeze": "",
+         "prefetch": "off"}
     t.update((n, v[0]) for n, v in VALUES.items() if v)
     t.update(DEFAULTS)
     t.update((n, v) for n, v in net.defaults.items() if n in VALUES)
