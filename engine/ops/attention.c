@@ -3,8 +3,9 @@
  *
  * Must not know:  models.
  * Invariant:      flash for half types without a mask, memory-efficient otherwise where the head dimension is aligned, else composed
- *                 ("math"); the sizes are those of compute capability 8.0.
+ *                 ("math"), as where batches differ or heads do that cannot share; the sizes are those of compute capability 8.0.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -39,21 +40,40 @@ static bool check_shapes(struct eng_op_call *c, const struct eng_tensor *q,
     return false;
 }
 
-/* ---- the composed form ---- */
-
-static struct eng_tensor *mask_of_causal(struct eng_op_call *c, const struct eng_tensor *q,
-                                         const struct eng_tensor *k)
+/* Do the key and value have to be repeated, as enable_gqa asks for where they have other numbers of heads? */
+static bool has_fewer_heads(struct eng_op_call *c, const struct eng_tensor *q,
+                            const struct eng_tensor *k, const struct eng_tensor *v)
 {
-    struct eng *e = c->e;
-    int64_t sizes[2] = {q->sizes[q->ndim - 2], k->sizes[k->ndim - 2]};
-    struct eng_arg ones[] = {eng_aints(sizes, 2), eng_ad(VS_BOOL), eng_ahost(q->storage->on_host)};
-    struct eng_tensor *full = eng_call1(e, ENG_OP_ones, ones);
-    struct eng_arg args[] = {eng_at(full), eng_ai(0)};
-    struct eng_tensor *lower = full ? eng_call1(e, ENG_OP_tril, args) : NULL;
+    int head = q->ndim - 3;
 
-    eng_unref(full);
-    return lower;
+    return eng_c_bool(c, 7) && head >= 0 &&
+           (q->sizes[head] != k->sizes[head] || k->sizes[head] != v->sizes[head]);
 }
+
+static bool check_groups(struct eng_op_call *c, const struct eng_tensor *q,
+                         const struct eng_tensor *k, const struct eng_tensor *v)
+{
+    int head = q->ndim - 3;
+
+    if (eng_c_bool(c, 7) && head < 0) {
+        eng_fail(c->e, VS_E_SHAPE,
+                 "scaled_dot_product_attention: enable_gqa=True needs a dim of heads: query, key "
+                 "and value of 3 or more dims");
+        return false;
+    }
+    if (!has_fewer_heads(c, q, k, v))
+        return true;
+    if (k->sizes[head] > 0 && v->sizes[head] > 0 && q->sizes[head] % k->sizes[head] == 0 &&
+        q->sizes[head] % v->sizes[head] == 0)
+        return true;
+    eng_fail(c->e, VS_E_SHAPE,
+             "scaled_dot_product_attention: the number of heads in key (%" PRId64
+             ") and value (%" PRId64 ") must divide the number of heads in query (%" PRId64 ")",
+             k->sizes[head], v->sizes[head], q->sizes[head]);
+    return false;
+}
+
+/* ---- the composed form ---- */
 
 /* A bool mask as numbers to add: 0 where it takes part, -inf elsewhere. A new reference. */
 static struct eng_tensor *additive(struct eng_op_call *c, struct eng_tensor *mask,
@@ -73,6 +93,24 @@ static struct eng_tensor *additive(struct eng_op_call *c, struct eng_tensor *mas
     eng_unref(minus);
     eng_unref(zero);
     return out;
+}
+
+/* The lower triangle as numbers to add. A new reference. */
+static struct eng_tensor *additive_causal(struct eng_op_call *c, const struct eng_tensor *q,
+                                          const struct eng_tensor *k)
+{
+    struct eng *e = c->e;
+    int64_t sizes[2] = {q->sizes[q->ndim - 2], k->sizes[k->ndim - 2]};
+    struct eng_arg ones[] = {eng_aints(sizes, 2), eng_ad(VS_BOOL), eng_ahost(q->storage->on_host)};
+    struct eng_tensor *full = eng_call1(e, ENG_OP_ones, ones);
+    struct eng_arg args[] = {eng_at(full), eng_ai(0)};
+    struct eng_tensor *lower = full ? eng_call1(e, ENG_OP_tril, args) : NULL;
+    struct eng_tensor *bias;
+
+    eng_unref(full);
+    bias = lower ? additive(c, lower, q) : NULL;
+    eng_unref(lower);
+    return bias;
 }
 
 /* softmax whose fully masked rows give zeros: the checks for them are temporaries of the op */
@@ -120,23 +158,31 @@ void eng_f_safe_softmax(struct eng_op_call *c)
     eng_c_give(c, out);
 }
 
-static void attention_math(struct eng_op_call *c, struct eng_tensor *q, struct eng_tensor *k,
-                           struct eng_tensor *v, struct eng_tensor *mask, double scale)
+/* t with each of its heads as often as the query has more; t itself without enable_gqa. A new reference. */
+static struct eng_tensor *heads_repeated(struct eng_op_call *c, const struct eng_tensor *q,
+                                         struct eng_tensor *t, bool repeats)
+{
+    if (!repeats || !t)
+        return eng_ref(t);
+    {
+        struct eng_arg args[] = {eng_at(t), eng_ai(q->sizes[q->ndim - 3] / t->sizes[t->ndim - 3]),
+                                 eng_ai(-3)};
+
+        return eng_call1(c->e, ENG_OP_repeat_interleave, args);
+    }
+}
+
+/* dropout(softmax(q k^T + bias)), q scaled; a new reference. */
+static struct eng_tensor *attention_weights(struct eng_op_call *c, struct eng_tensor *qs,
+                                            struct eng_tensor *k, struct eng_tensor *bias,
+                                            double factor)
 {
     struct eng *e = c->e;
     double dropout_p = eng_c_float(c, 4);
-    bool low = is_half(q);
-    struct eng_tensor *q32 = low ? eng_to_dtype(e, q, VS_F32) : eng_ref(q);
-    struct eng_tensor *k32 = low ? eng_to_dtype(e, k, VS_F32) : eng_ref(k);
-    struct eng_tensor *v32 = low ? eng_to_dtype(e, v, VS_F32) : eng_ref(v);
-    struct eng_tensor *causal = eng_c_bool(c, 5) ? mask_of_causal(c, q, k) : NULL;
-    struct eng_tensor *bias, *qs, *kt, *ks, *scores, *attn, *attn_low, *out;
+    struct eng_tensor *kt = eng_transpose(e, k, -2, -1);
+    struct eng_tensor *ks = eng_mul_scalar(e, kt, factor);
+    struct eng_tensor *scores = eng_op2(e, ENG_OP_matmul, qs, ks), *attn;
 
-    qs = eng_mul_scalar(e, q32, sqrt(scale));
-    bias = additive(c, causal ? causal : mask, q32);
-    kt = eng_transpose(e, k32, -2, -1);
-    ks = eng_mul_scalar(e, kt, sqrt(scale));
-    scores = eng_op2(e, ENG_OP_matmul, qs, ks);
     eng_unref(ks);
     eng_unref(kt);
     if (bias && scores) {
@@ -151,19 +197,45 @@ static void attention_math(struct eng_op_call *c, struct eng_tensor *q, struct e
 
         eng_slot_set(&attn, eng_call1(e, ENG_OP_dropout, args));
     }
-    attn_low =
-        eng_to_dtype(e, attn, (enum vs_dtype)q->dtype); /* the second result, which nobody takes */
-    out = eng_op2(e, ENG_OP_matmul, attn, v32);
+    return attn;
+}
+
+/*
+ * The composed form. Half types are computed in float32. A mask that was given is made numbers first, in the query's dtype, and let go last;
+ * a causal one when the query is scaled.
+ */
+static void attention_math(struct eng_op_call *c, struct eng_tensor *q, struct eng_tensor *k,
+                           struct eng_tensor *v, struct eng_tensor *mask, double scale)
+{
+    struct eng *e = c->e;
+    bool low = is_half(q), repeats = has_fewer_heads(c, q, k, v);
+    double factor = sqrt(fabs(scale));
+    struct eng_tensor *given = additive(c, mask, q);
+    struct eng_tensor *q32 = low ? eng_to_dtype(e, q, VS_F32) : eng_ref(q);
+    struct eng_tensor *k32 = low ? eng_to_dtype(e, k, VS_F32) : eng_ref(k);
+    struct eng_tensor *v32 = low ? eng_to_dtype(e, v, VS_F32) : eng_ref(v);
+    struct eng_tensor *qs = eng_mul_scalar(e, q32, scale < 0 ? -factor : factor);
+    struct eng_tensor *causal = qs && eng_c_bool(c, 5) ? additive_causal(c, qs, k) : NULL;
+    struct eng_tensor *kr = heads_repeated(c, q, k32, repeats);
+    struct eng_tensor *vr = heads_repeated(c, q, v32, repeats);
+    struct eng_tensor *attn, *attn_low, *out;
+
+    attn = qs && kr && vr ? attention_weights(c, qs, kr, causal ? causal : given, factor) : NULL;
+    /* PyTorch makes its pair from the back: first the weights, which nobody takes */
+    attn_low = attn ? eng_to_dtype(e, attn, (enum vs_dtype)q->dtype) : NULL;
+    out = attn_low ? eng_op2(e, ENG_OP_matmul, attn, vr) : NULL;
     if (low)
         eng_slot_set(&out, eng_to_dtype(e, out, (enum vs_dtype)q->dtype));
     eng_unref(attn);
-    eng_unref(bias);
+    eng_unref(kr);
+    eng_unref(vr);
     eng_unref(qs);
     eng_unref(causal);
     eng_unref(v32);
     eng_unref(k32);
     eng_unref(q32);
     eng_unref(attn_low);
+    eng_unref(given);
     eng_c_give(c, out);
 }
 
@@ -171,26 +243,43 @@ static void attention_math(struct eng_op_call *c, struct eng_tensor *q, struct e
 
 /* The fused kernels want the last dim of all three to lie densely, and of the mask too. */
 static bool rows_are_dense(const struct eng_tensor *q, const struct eng_tensor *k,
-                           const struct eng_tensor *v)
+                           const struct eng_tensor *v, const struct eng_tensor *mask)
 {
     return q->strides[q->ndim - 1] == 1 && k->strides[k->ndim - 1] == 1 &&
-           v->strides[v->ndim - 1] == 1;
+           v->strides[v->ndim - 1] == 1 &&
+           (!mask || mask->ndim == 0 || mask->strides[mask->ndim - 1] == 1);
 }
 
-static bool fits_efficient(const struct eng_tensor *q, const struct eng_tensor *k,
-                           const struct eng_tensor *v)
+/* One batch size, no empty sequence, and key heads that divide the query's: as many, one, or any number with enable_gqa. */
+static bool fits_fused(struct eng_op_call *c, const struct eng_tensor *q,
+                       const struct eng_tensor *k, const struct eng_tensor *v,
+                       const struct eng_tensor *mask)
+{
+    int64_t heads = q->ndim == 4 ? k->sizes[1] : 0;
+
+    if (q->ndim != 4 || q->storage->on_host || !rows_are_dense(q, k, v, mask))
+        return false;
+    if (q->sizes[0] != k->sizes[0] || q->sizes[0] != v->sizes[0] || heads != v->sizes[1])
+        return false;
+    if (q->sizes[1] != heads &&
+        (heads == 0 || q->sizes[1] % heads != 0 || (heads != 1 && !eng_c_bool(c, 7))))
+        return false;
+    return q->sizes[2] > 0 && k->sizes[2] > 0;
+}
+
+static bool fits_efficient(const struct eng_tensor *q, const struct eng_tensor *v)
 {
     int64_t align = is_half(q) ? 8 : 4;
 
-    return q->ndim == 4 && rows_are_dense(q, k, v) && !q->storage->on_host && q->dtype != VS_F64 &&
-           q->sizes[3] % align == 0 && v->sizes[3] % align == 0;
+    return q->dtype != VS_F64 && q->sizes[3] % align == 0 && v->sizes[3] % align == 0;
 }
 
-static bool fits_flash(const struct eng_tensor *q, const struct eng_tensor *k,
-                       const struct eng_tensor *v, const struct eng_tensor *mask)
+static bool fits_flash(struct eng_op_call *c, const struct eng_tensor *q,
+                       const struct eng_tensor *k, const struct eng_tensor *v,
+                       const struct eng_tensor *mask)
 {
-    return q->ndim == 4 && rows_are_dense(q, k, v) && !q->storage->on_host && is_half(q) && !mask &&
-           q->sizes[3] <= 256 && q->sizes[3] == v->sizes[3];
+    return is_half(q) && !mask && q->sizes[3] <= 256 && q->sizes[3] == v->sizes[3] &&
+           (!eng_c_bool(c, 5) || q->sizes[2] == k->sizes[2]);
 }
 
 static void attention_flash(struct eng_op_call *c, double scale)
@@ -220,7 +309,7 @@ static void attention_flash(struct eng_op_call *c, double scale)
             eng_c_give(c, out);
         }
     }
-    for (int i = 0; i < 3; i++)
+    for (int i = 2; i >= 0; i--)
         eng_unref(t[i]);
 }
 
@@ -262,6 +351,12 @@ static void attention_efficient(struct eng_op_call *c, struct eng_tensor *mask, 
         c->a[4], c->a[5], eng_af(scale)};
     struct eng_ret ret;
 
+    if (bias && bias->strides[3] != 1)
+        eng_fail(e, VS_E_SHAPE,
+                 "scaled_dot_product_attention: attn_mask has one column for %" PRId64
+                 " keys, which the fused kernel refuses: the last dimension of the mask must be "
+                 "contiguous (expand it first)",
+                 bias->sizes[3]);
     if (!e->failed && eng_call(e, ENG_OP_sdpa_efficient, args, &ret)) {
         struct eng_tensor *out = ret.few[0];
 
@@ -277,9 +372,11 @@ static void attend(struct eng_op_call *c, double scale)
     struct eng_tensor *q = eng_c_tensor(c, 0), *k = eng_c_tensor(c, 1), *v = eng_c_tensor(c, 2),
                       *mask = eng_c_tensor(c, 3);
 
-    if (fits_flash(q, k, v, mask))
+    bool fused = fits_fused(c, q, k, v, mask);
+
+    if (fused && fits_flash(c, q, k, v, mask))
         attention_flash(c, scale);
-    else if (fits_efficient(q, k, v))
+    else if (fused && fits_efficient(q, v))
         attention_efficient(c, mask, scale);
     else
         attention_math(c, q, k, v, mask, scale);
@@ -336,12 +433,8 @@ void eng_f_sdpa(struct eng_op_call *c)
             vs_dtype_name((enum vs_dtype)mask->dtype), vs_dtype_name((enum vs_dtype)q->dtype));
         return;
     }
-    if (eng_c_bool(c, 7)) {
-        eng_fail(c->e, VS_E_UNSUPPORTED,
-                 "scaled_dot_product_attention: enable_gqa=True is not supported: repeat the key "
-                 "and value heads");
+    if (!check_groups(c, q, k, v))
         return;
-    }
     scale = eng_c_has(c, 6) ? eng_c_float(c, 6) : 1.0 / sqrt((double)q->sizes[q->ndim - 1]);
     if (q->ndim == 3)
         attend_unbatched(c, scale);

@@ -178,6 +178,19 @@ static struct eng_tensor *rows_copy(struct eng *e, struct eng_tensor *t)
     return eng_empty(e, sizes, 4, (enum vs_dtype)t->dtype, t->storage->on_host);
 }
 
+/* Heads that share a key and a value: their gradients side by side, summed at the end. Scratch of the op. */
+static void share_heads(struct eng *e, const struct sdpa_bw *s, struct eng_tensor *shared[2])
+{
+    int64_t h = s->q->sizes[1];
+
+    if (s->k->sizes[1] == h)
+        return;
+    shared[0] = heads_inside(e, s->k->sizes[0], h, s->k->sizes[2], s->k->sizes[3],
+                             (enum vs_dtype)s->k->dtype, s->k->storage->on_host);
+    shared[1] = heads_inside(e, s->v->sizes[0], h, s->v->sizes[2], s->v->sizes[3],
+                             (enum vs_dtype)s->v->dtype, s->v->storage->on_host);
+}
+
 /* saved: key, query, value, logsumexp, out, rng_state, unused */
 void eng_b_sdpa_flash(struct eng_bw *b)
 {
@@ -189,7 +202,7 @@ void eng_b_sdpa_flash(struct eng_bw *b)
                         .lse = b->saved[3],
                         .out = b->saved[4]};
     struct eng_op_call c = {.e = e, .id = b->node->op};
-    struct eng_tensor *g_copy, *out_copy, *sums, *accumulator;
+    struct eng_tensor *g_copy, *out_copy, *sums, *accumulator, *shared[2] = {0};
     int64_t sum_sizes[3], acc_sizes[4];
 
     if (!s.q || !s.k || !s.v || !s.out || !s.lse)
@@ -211,8 +224,11 @@ void eng_b_sdpa_flash(struct eng_bw *b)
            sizeof(acc_sizes));
     sums = eng_empty(e, sum_sizes, 3, VS_F32, s.q->storage->on_host);
     accumulator = eng_empty(e, acc_sizes, 4, VS_F32, s.q->storage->on_host);
+    share_heads(e, &s, shared);
     count_flops(e, s.q, s.k, s.v, 5);
     compute_backward(e, &s);
+    eng_unref(shared[1]);
+    eng_unref(shared[0]);
     eng_unref(accumulator);
     eng_unref(sums);
     eng_unref(out_copy);
@@ -277,7 +293,7 @@ static struct eng_tensor *bias_empty(struct eng *e, const struct sdpa_bw *s)
     return part;
 }
 
-/* t in float32 on the host, expanded to heads; dense. */
+/* t in float32 on the host, each of its heads as often as it is shared; dense. */
 static struct eng_tensor *float_copy(struct eng *e, const struct eng_tensor *t, int64_t heads)
 {
     int64_t sizes[4] = {t->sizes[0], heads, t->sizes[2], t->sizes[3]};
@@ -285,10 +301,19 @@ static struct eng_tensor *float_copy(struct eng *e, const struct eng_tensor *t, 
 
     if (copy) {
         struct eng_view from = eng_v(t), to = eng_v(copy);
+        int64_t share = t->sizes[1] ? heads / t->sizes[1] : 1;
 
-        if (t->sizes[1] != heads)
-            from.strides[1] = 0;
-        from.sizes[1] = heads;
+        from.ndim = to.ndim = 5;
+        for (int d = 4; d > 2; d--) {
+            from.sizes[d] = to.sizes[d] = t->sizes[d - 1];
+            from.strides[d] = t->strides[d - 1];
+            to.strides[d] = copy->strides[d - 1];
+        }
+        to.sizes[1] = from.sizes[1];
+        from.sizes[2] = to.sizes[2] = share;
+        from.strides[2] = 0;
+        to.strides[2] = copy->strides[1];
+        to.strides[1] = copy->strides[1] * share;
         e->kernels->copy(&from, &to);
     }
     return copy;
@@ -429,13 +454,7 @@ void eng_b_sdpa_efficient(struct eng_bw *b)
                         (enum vs_dtype)s.k->dtype, on_host);
     s.gv = heads_inside(e, s.v->sizes[0], s.v->sizes[1], s.v->sizes[2], s.v->sizes[3],
                         (enum vs_dtype)s.v->dtype, on_host);
-    if (s.k->sizes[1] !=
-        h) { /* heads that share a key: their gradients side by side, summed at the end */
-        shared[0] = heads_inside(e, s.k->sizes[0], h, s.k->sizes[2], s.k->sizes[3],
-                                 (enum vs_dtype)s.k->dtype, on_host);
-        shared[1] = heads_inside(e, s.v->sizes[0], h, s.v->sizes[2], s.v->sizes[3],
-                                 (enum vs_dtype)s.v->dtype, on_host);
-    }
+    share_heads(e, &s, shared);
     if (s.mask && eng_b_needs(b, 3))
         gm = bias_empty(e, &s);
     /* half types let the kernel make delta; float32 multiplies, sums and copies */

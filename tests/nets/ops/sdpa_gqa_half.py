@@ -1,0 +1,30 @@
+# sdpa_gqa_half
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.q = nn.Parameter(torch.randn(2, 4, 7, 16))
+        self.k = nn.Parameter(torch.randn(2, 2, 7, 16))
+        self.v = nn.Parameter(torch.randn(2, 2, 7, 16))
+
+    def forward(self, inputs):
+        return F.scaled_dot_product_attention(self.q.half(), self.k.half(), self.v.half(), is_causal=True, enable_gqa=True).float()
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(2, 4, 7, 16)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)

@@ -1,0 +1,30 @@
+# sdpa_gqa_math
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.q = nn.Parameter(torch.randn(2, 4, 7, 6))
+        self.k = nn.Parameter(torch.randn(2, 2, 9, 6))
+        self.v = nn.Parameter(torch.randn(2, 4, 9, 10))
+
+    def forward(self, inputs):
+        return F.scaled_dot_product_attention(self.q, self.k, self.v, enable_gqa=True)
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(2, 4, 7, 10)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)

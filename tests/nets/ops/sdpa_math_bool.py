@@ -1,0 +1,31 @@
+# sdpa_math_bool
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.q = nn.Parameter(torch.randn(2, 3, 7, 6))
+        self.k = nn.Parameter(torch.randn(2, 3, 9, 6))
+        self.v = nn.Parameter(torch.randn(2, 3, 9, 6))
+        self.register_buffer("m", torch.ones(7, 9, dtype=torch.bool))
+
+    def forward(self, inputs):
+        return F.scaled_dot_product_attention(self.q, self.k, self.v, attn_mask=self.m)
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(2, 3, 7, 6)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)
