@@ -177,6 +177,12 @@ $(FAKE_NVML): tests/tracer/nvml/fake/fake_nvml.c tracer/nvml/nvml_api.h tracer/n
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fsanitize%,$(CFLAGS)) -fPIC -shared -Wl,-soname,$(@F) -o $@ $<
 $(B)/tests/tracer/nvml/test_smi $(B)/tests/e2e/test_account: $(FAKE_NVML)
+# And a device's library that says of itself what the test wants.
+$(B)/fake/vramscope_old.so: tests/engine/device/fake/plugin.c engine/device/plugin.h
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fsanitize%,$(CFLAGS)) -fPIC -shared -o $@ $<
+$(B)/tests/engine/device/test_plugin: $(B)/fake/vramscope_old.so
 SQLITE_STATIC = $(if $(filter /%,$(shell $(CC) -print-file-name=libsqlite3.a)),-l:libsqlite3.a,-lsqlite3)
 
 # The CUDA device, a plug-in: `make cuda` builds it where there is a toolkit. Nothing else needs one. PTX of the oldest architecture is

@@ -1,0 +1,17 @@
+/*
+ * tests/engine/device/fake/plugin.c - a device's library whose version and sizes the test sets: see tests/engine/device/test_plugin.c.
+ */
+#include "engine/device/plugin.h"
+
+static enum vs_status open_never(const struct eng_kernels *host, struct eng_device *out,
+                                 struct vs_error *err)
+{
+    (void)host;
+    (void)out;
+    err->status = VS_E_IO; /* told apart from being refused */
+    return VS_E_IO;
+}
+
+extern struct eng_device_plugin eng_device_plugin;
+__attribute__((visibility("default"))) struct eng_device_plugin eng_device_plugin = {
+    .version = ENG_PLUGIN_VERSION, .tables = ENG_PLUGIN_TABLES, .open = open_never};
