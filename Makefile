@@ -182,7 +182,7 @@ $(B)/fake/vramscope_old.so: tests/engine/device/fake/plugin.c engine/device/plug
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fsanitize%,$(CFLAGS)) -fPIC -shared -o $@ $<
-$(B)/tests/engine/device/test_plugin: $(B)/fake/vramscope_old.so
+$(B)/tests/engine/device/test_plugin $(B)/tests/e2e/test_device: $(B)/fake/vramscope_old.so
 SQLITE_STATIC = $(if $(filter /%,$(shell $(CC) -print-file-name=libsqlite3.a)),-l:libsqlite3.a,-lsqlite3)
 
 # The CUDA device, a plug-in: `make cuda` builds it where there is a toolkit. Nothing else needs one. PTX of the oldest architecture is

@@ -329,7 +329,14 @@ static void recorder_end(struct trc_recorder *rec, const struct lang_result *res
     trc_recorder_meta_set(rec, "outcome",
                           st == VS_E_OOM       ? "oom"
                           : st == VS_E_STOPPED ? "stopped"
+                          : st                 ? "failed"
                                                : "done");
+}
+
+/* After which ends there is something to look at. VS_E_IO of a run is its GPU's: one that was lost, or a call that it refused. */
+static bool leaves_trace(const struct plan *plan, enum vs_status st)
+{
+    return st == VS_OK || st == VS_E_OOM || st == VS_E_STOPPED || (st == VS_E_IO && plan->has_gpu);
 }
 
 /* Parts of a toggle that could not be applied. Where they are many, the trace has the others. */
@@ -344,8 +351,8 @@ static void warn_refused(const struct lang_result *result)
 }
 
 /*
- * Run and record. Returns how the run went; the trace is closed. VS_E_OOM and VS_E_STOPPED leave a trace that can be read, other
- * failures leave none.
+ * Run and record. Returns how the run went; the trace is closed. VS_E_OOM, VS_E_STOPPED and a GPU that failed leave a trace that can be
+ * read, other failures leave none.
  */
 static enum vs_status record(struct plan *plan, const struct cli_netfile *net, struct vs_error *err)
 {
@@ -357,6 +364,7 @@ static enum vs_status record(struct plan *plan, const struct cli_netfile *net, s
     struct vs_error close_err = VS_ERROR_INIT;
     enum vs_status st;
     enum vs_status closed;
+    bool is_kept;
 
     memset(&result, 0, sizeof(result));
     cli_watch_options(&plan->watch, &options);
@@ -378,23 +386,31 @@ static enum vs_status record(struct plan *plan, const struct cli_netfile *net, s
     st = lang_run(&settings, &result, err);
     cli_progress_step(&recording.progress, &recording.state);
     cli_progress_end(&recording.progress);
-    if (st == VS_OK || st == VS_E_OOM || st == VS_E_STOPPED)
+    is_kept = leaves_trace(plan, st);
+    if (is_kept)
         warn_refused(&result);
     if (!st && plan->why_cpu)
         fprintf(stderr, "vramscope: on the CPU, for the GPU could not be had: %s\n", plan->why_cpu);
     cli_watch_stop(&plan->watch, recording.rec);
     cli_account_write(&plan->account, recording.rec);
     recorder_end(recording.rec, &result, st);
+    if (st == VS_E_IO)
+        trc_recorder_meta_set(recording.rec, "failure", err->text);
     trc_recorder_stats(recording.rec, &stats);
     closed = trc_recorder_close(recording.rec, st == VS_OK || st == VS_E_OOM, &close_err);
-    if (!closed && (st == VS_OK || st == VS_E_OOM || st == VS_E_STOPPED))
+    if (!closed && is_kept)
         /* who looks at it first makes it otherwise */
         (void)!rpl_index_make(plan->out, stats.events, &close_err);
-    if (closed && (st == VS_OK || st == VS_E_OOM || st == VS_E_STOPPED)) {
+    if (closed && is_kept) {
         st = vs_fail(err, closed, "%s\n  %s holds what was written before that", close_err.text,
                      plan->out);
-    } else if (st && st != VS_E_OOM && st != VS_E_STOPPED) {
+    } else if (!is_kept) {
         unlink(plan->out);
+    } else if (st == VS_E_IO) {
+        char why[sizeof(err->text)];
+
+        snprintf(why, sizeof(why), "%s", err->text);
+        st = vs_fail(err, VS_E_IO, "%s\n  %s holds what happened so far", why, plan->out);
     }
     lang_result_release(&result);
     return st;

@@ -49,6 +49,13 @@ struct eng_alloc *eng_alloc_new(const struct eng_alloc_options *opts)
     return alloc;
 }
 
+/* Addresses that were reserved, and in which nothing could be mapped, have no segment with which they would go. */
+static void area_end(struct eng_alloc *alloc, const struct eng_area *area)
+{
+    if (area->is_expandable && !area->first->is_mapped && area->first->bytes == area->bytes)
+        alloc->driver.range_release(alloc->driver.user, area->address, area->bytes);
+}
+
 void eng_alloc_free(struct eng_alloc *alloc)
 {
     struct eng_set_node *node;
@@ -58,6 +65,7 @@ void eng_alloc_free(struct eng_alloc *alloc)
     eng_events_release(alloc);
     while ((node = alloc->areas.root)) {
         eng_set_remove(&alloc->areas, node);
+        area_end(alloc, (const struct eng_area *)(void *)node);
         vs_free(node); /* struct eng_area begins with it */
     }
     eng_private_pools_release(alloc);

@@ -135,6 +135,8 @@ static void add_head(const struct rpl_report *report, const char *name, struct v
     if (rpl_trace_meta(trace, "why_cpu"))
         vs_text_addf(out, "\non the CPU, for the GPU could not be had: %s",
                      rpl_trace_meta(trace, "why_cpu"));
+    if (rpl_trace_meta(trace, "failure"))
+        vs_text_addf(out, "\nthe run failed there: %s", rpl_trace_meta(trace, "failure"));
     vs_text_add(out, "\ntoggles:");
     for (size_t i = 0; i < rpl_trace_toggle_count(trace); i++) {
         struct rpl_toggle toggle = rpl_trace_toggle(trace, i);

@@ -181,12 +181,26 @@ static void segment_free(void *user, uint64_t address, uint64_t bytes)
     cuda_ok(gpu.api.cudaFree((void *)(uintptr_t)address), "cudaFree");
 }
 
+/* As above, of the driver's own calls: a GPU that is lost has not run out of memory. */
+static bool driver_try(CUresult status, const char *what)
+{
+    const char *why = NULL;
+
+    if (status == CUDA_SUCCESS || status == CUDA_ERROR_OUT_OF_MEMORY)
+        return status == CUDA_SUCCESS;
+    if (gpu.api.cuGetErrorString(status, &why) != CUDA_SUCCESS || !why)
+        why = "an error without a name";
+    cuda_fail(what, why);
+    return false;
+}
+
 static bool range_reserve(void *user, uint64_t bytes, uint64_t *out_address)
 {
     CUdeviceptr address = 0;
 
     (void)user;
-    if (cuda_failed() || gpu.api.cuMemAddressReserve(&address, bytes, 0, 0, 0) != CUDA_SUCCESS)
+    if (cuda_failed() ||
+        !driver_try(gpu.api.cuMemAddressReserve(&address, bytes, 0, 0, 0), "cuMemAddressReserve"))
         return false;
     *out_address = (uint64_t)address;
     return true;
@@ -214,15 +228,17 @@ static bool map_one(uint64_t address)
     CUmemGenericAllocationHandle handle;
     bool is_mapped;
 
-    if (gpu.api.cuMemCreate(&handle, gpu.granule, &gpu.granule_prop, 0) != CUDA_SUCCESS)
+    if (!driver_try(gpu.api.cuMemCreate(&handle, gpu.granule, &gpu.granule_prop, 0), "cuMemCreate"))
         return false;
-    is_mapped = gpu.api.cuMemMap((CUdeviceptr)address, gpu.granule, 0, handle, 0) == CUDA_SUCCESS;
+    is_mapped =
+        driver_try(gpu.api.cuMemMap((CUdeviceptr)address, gpu.granule, 0, handle, 0), "cuMemMap");
     if (gpu.api.cuMemRelease(handle) != CUDA_SUCCESS)
         cuda_fail("cuMemRelease", "the memory is not what was created");
     if (!is_mapped)
         return false;
     segment_add(address, gpu.granule);
-    if (gpu.api.cuMemSetAccess((CUdeviceptr)address, gpu.granule, &access, 1) == CUDA_SUCCESS)
+    if (driver_try(gpu.api.cuMemSetAccess((CUdeviceptr)address, gpu.granule, &access, 1),
+                   "cuMemSetAccess"))
         return true;
     unmap_one(address);
     return false;

@@ -25,6 +25,8 @@ static struct {
     enum fake_call fails;
     uint64_t nth;
     int has_failed;
+    uint64_t all; /* calls of all functions, and after which of them the GPU is gone; 0: never */
+    uint64_t lost_after;
     uint64_t left;
     struct piece pieces[MOST];
     size_t piece_count;
@@ -63,9 +65,26 @@ uint64_t fake_left(void)
     return fake.left;
 }
 
+void fake_lose(uint64_t after)
+{
+    fake_begin(FAKE_COUNT, 0);
+    fake.lost_after = after;
+}
+
+uint64_t fake_all_calls(void)
+{
+    return fake.all;
+}
+
 /* 0, or 1 where this is the call that fails: an error of every library. */
 static int answer(enum fake_call call)
 {
+    fake.all++;
+    if (fake.lost_after && fake.all > fake.lost_after) {
+        fake.calls[call]++;
+        fake.has_failed = 1;
+        return 1;
+    }
     if (++fake.calls[call] != fake.nth || call != fake.fails)
         return 0;
     fake.has_failed = 1;
@@ -166,7 +185,7 @@ static cudnnStatus_t do_convolve(cudnnHandle_t handle, const void *alpha,
 static cudaError_t do_malloc(void **out, size_t bytes)
 {
     if (answer(FAKE_cudaMalloc))
-        return cudaErrorMemoryAllocation;
+        return fake.lost_after ? cudaErrorUnknown : cudaErrorMemoryAllocation;
     *out = memory_take(bytes);
     return cudaSuccess;
 }
@@ -194,6 +213,12 @@ static cudaError_t do_set(void *dst, int value, size_t bytes, cudaStream_t strea
     return cudaSuccess;
 }
 
+static CUresult do_driver_string(CUresult error, const char **out)
+{
+    *out = "an error of the test";
+    return CUDA_SUCCESS;
+}
+
 static CUresult do_granularity(size_t *out, const CUmemAllocationProp *prop,
                                CUmemAllocationGranularity_flags option)
 {
@@ -205,7 +230,7 @@ static CUresult do_reserve(CUdeviceptr *out, size_t bytes, size_t alignment, CUd
                            unsigned long long flags)
 {
     if (answer(FAKE_cuMemAddressReserve))
-        return CUDA_ERROR_OUT_OF_MEMORY;
+        return fake.lost_after ? CUDA_ERROR_UNKNOWN : CUDA_ERROR_OUT_OF_MEMORY;
     *out = (CUdeviceptr)(uintptr_t)memory_take(bytes);
     return CUDA_SUCCESS;
 }
@@ -220,7 +245,7 @@ static CUresult do_create(CUmemGenericAllocationHandle *out, size_t bytes,
                           const CUmemAllocationProp *prop, unsigned long long flags)
 {
     if (answer(FAKE_cuMemCreate))
-        return CUDA_ERROR_OUT_OF_MEMORY;
+        return fake.lost_after ? CUDA_ERROR_UNKNOWN : CUDA_ERROR_OUT_OF_MEMORY;
     *out = 1;
     fake.left++;
     return CUDA_SUCCESS;
@@ -377,6 +402,7 @@ static const struct cuda_api FAKE = {
     .cudaGetLastError = plain_cudaGetLastError,
     .cudaGetErrorString = do_error_string,
     .cudaLaunchKernel = plain_cudaLaunchKernel,
+    .cuGetErrorString = do_driver_string,
     .cuMemGetAllocationGranularity = do_granularity,
     .cuMemAddressReserve = do_reserve,
     .cuMemAddressFree = do_unreserve,

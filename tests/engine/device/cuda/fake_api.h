@@ -3,7 +3,7 @@
  *
  * For:            tests of what the device asks of CUDA: in which order, what it gives back, what it says when a call fails.
  * Must not know:  the device.
- * Invariant:      counts every call; one of them, by number, can be made to fail.
+ * Invariant:      counts every call; one of them, by number, can be made to fail, or all from one on.
  */
 #ifndef TESTS_ENGINE_DEVICE_FAKE_API_H
 #define TESTS_ENGINE_DEVICE_FAKE_API_H
@@ -24,7 +24,11 @@ const char *fake_name(enum fake_call call);
 
 /* From now on: no calls yet, and the `nth` (from 1; 0: none) call of `call` fails. */
 void fake_begin(enum fake_call call, uint64_t nth);
+/* From now on: no calls yet, and all that come after so many fail, with errors that are not those of memory that is short. */
+void fake_lose(uint64_t after);
 uint64_t fake_calls(enum fake_call call);
+/* Of all functions. */
+uint64_t fake_all_calls(void);
 /* Did the failure come to pass? */
 int fake_has_failed(void);
 /* Memory, ranges, handles and descriptors that were taken and not given back. */

@@ -11,12 +11,17 @@
 
 #include <cmocka.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/mem.h"
 #include "engine/device/cuda/cuda_internal.h"
 #include "lang/run.h"
+#include "replay/trace.h"
 #include "tests/engine/device/cuda/fake_api.h"
 #include "tests/facts/facts.h"
+#include "tracer/recorder.h"
 
 static const char NET[] = "tests/nets/resnet_small.py";
 
@@ -30,8 +35,9 @@ static struct eng_device device_open(void)
     return device;
 }
 
+/* rec may be NULL. */
 static enum vs_status train_net(const char *path, const struct eng_device *device,
-                                const char *toggles, struct vs_error *err)
+                                const char *toggles, struct trc_recorder *rec, struct vs_error *err)
 {
     struct facts_net net = facts_net_read(path);
     struct vs_toggles set = {{NULL}};
@@ -43,6 +49,7 @@ static enum vs_status train_net(const char *path, const struct eng_device *devic
     facts_toggles(toggles, &set);
     settings.len = strlen(net.text);
     settings.toggles = &set;
+    settings.observer = rec ? trc_recorder_observer(rec) : NULL;
     st = lang_run(&settings, &result, err);
     lang_result_release(&result);
     vs_toggles_release(&set);
@@ -53,7 +60,55 @@ static enum vs_status train_net(const char *path, const struct eng_device *devic
 static enum vs_status train(const struct eng_device *device, const char *toggles,
                             struct vs_error *err)
 {
-    return train_net(NET, device, toggles, err);
+    return train_net(NET, device, toggles, NULL, err);
+}
+
+/* Every event is there. Returns those of memory that was short. */
+static uint64_t count_ooms(struct rpl_trace *trace, uint64_t events)
+{
+    struct rpl_scan *scan = vs_calloc(1, sizeof(*scan));
+    struct vs_error err = VS_ERROR_INIT;
+    const struct vs_event *ev;
+    uint64_t ooms = 0;
+
+    assert_int_equal(rpl_trace_event_count(trace), events);
+    rpl_scan_init(scan, trace, 1, events);
+    while ((ev = rpl_scan_next(scan, &err)) != NULL) {
+        ooms += ev->kind == VS_EV_OOM;
+        events--;
+    }
+    if (scan->status || events)
+        fail_msg("%d events are missing: %s", (int)events, err.text);
+    vs_free(scan);
+    return ooms;
+}
+
+/* The same into a file, which has to be readable to its last event however the run ended. Adds its out-of-memory events. */
+static enum vs_status train_recorded(const struct eng_device *device, const char *toggles,
+                                     uint64_t *ooms, struct vs_error *err)
+{
+    struct trc_recorder_options options = {.force = true};
+    struct vs_error own = VS_ERROR_INIT;
+    struct trc_recorder_stats stats;
+    struct rpl_trace *trace = NULL;
+    struct trc_recorder *rec;
+    char path[] = "/tmp/vramscope-api-XXXXXX";
+    int file = mkstemp(path);
+    enum vs_status st;
+
+    assert_true(file >= 0);
+    close(file);
+    if (trc_recorder_open(path, &options, &rec, &own))
+        fail_msg("%s", own.text);
+    st = train_net(NET, device, toggles, rec, err);
+    trc_recorder_stats(rec, &stats);
+    if (trc_recorder_close(rec, !st, &own) || rpl_trace_open(path, &trace, &own))
+        fail_msg("after %s: %s", err->text, own.text);
+    assert_int_equal(rpl_trace_is_complete(trace), !st);
+    *ooms += count_ooms(trace, stats.events);
+    rpl_trace_free(trace);
+    unlink(path);
+    return st;
 }
 
 /* Its weights are made on the host: they have to be brought over before a library sees them. */
@@ -65,8 +120,8 @@ static void a_product_of_what_lies_on_the_host_is_brought_over(void **state)
     (void)state;
     fake_begin(FAKE_COUNT, 0);
     device = device_open();
-    assert_int_equal(train_net("tests/nets/ops/interpolate_bicubic.py", &device, "steps=1", &err),
-                     VS_OK);
+    assert_int_equal(
+        train_net("tests/nets/ops/interpolate_bicubic.py", &device, "steps=1", NULL, &err), VS_OK);
     device.close();
     assert_true(fake_calls(FAKE_cublasGemmStridedBatchedEx) > 0);
     assert_int_equal(fake_left(), 0);
@@ -181,12 +236,13 @@ static enum vs_status with_failure(enum fake_call call, uint64_t nth, const char
                                    struct vs_error *err)
 {
     struct eng_device device;
+    uint64_t ooms = 0;
     enum vs_status st;
 
     fake_begin(call, nth);
     st = cuda_device_open_with(fake_api(), eng_kernels_cpu(), &device, err);
     if (!st) {
-        st = train(&device, toggles, err);
+        st = train_recorded(&device, toggles, &ooms, err);
         device.close();
     }
     if (fake_left() != 0)
@@ -213,8 +269,7 @@ static void every_call_may_fail_once(void **state)
                 tried++;
                 /* memory that is not to be had is asked for once more after a cleaning-up */
                 if (st == VS_OK && !is_harmless((enum fake_call)call) && call != FAKE_cudaMalloc &&
-                    call != FAKE_cuMemCreate && call != FAKE_cuMemMap &&
-                    call != FAKE_cuMemSetAccess && call != FAKE_cuMemAddressReserve)
+                    call != FAKE_cuMemCreate && call != FAKE_cuMemAddressReserve)
                     fail_msg("%s failed (call %d) and nobody heard of it",
                              fake_name((enum fake_call)call), (int)nth);
                 if (st && !err.text[0])
@@ -224,6 +279,97 @@ static void every_call_may_fail_once(void **state)
     }
     print_message("%d failures of %d functions\n", tried, (int)FAKE_COUNT);
     assert_true(tried > 60);
+}
+
+/* From some call on nothing answers any more: that is what was wrong, not memory, and what was taken is given back on our side. */
+static void lose(const char *toggles, uint64_t after)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct eng_device device;
+    uint64_t ooms = 0;
+    enum vs_status st;
+
+    fake_lose(after);
+    st = cuda_device_open_with(fake_api(), eng_kernels_cpu(), &device, &err);
+    if (!st) {
+        st = train_recorded(&device, toggles, &ooms, &err);
+        device.close();
+        if (fake_has_failed() && st != VS_OK && st != VS_E_IO)
+            fail_msg("lost after %d calls: %s", (int)after, err.text);
+    }
+    if (st && !strstr(err.text, "cuda: "))
+        fail_msg("lost after %d calls: %s", (int)after, err.text);
+    assert_int_equal(ooms, 0);
+    if (fake_left() != 0)
+        fail_msg("lost after %d calls: %d things are not given back", (int)after, (int)fake_left());
+}
+
+static void a_gpu_that_is_lost_is_no_want_of_memory(void **state)
+{
+    static const char *const TOGGLES[] = {"steps=1", "steps=1 alloc-conf=expandable_segments:True"};
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)state;
+    for (size_t t = 0; t < 2; t++) {
+        struct eng_device device;
+        uint64_t all;
+
+        fake_begin(FAKE_COUNT, 0);
+        device = device_open();
+        assert_int_equal(train(&device, TOGGLES[t], &err), VS_OK);
+        device.close();
+        all = fake_all_calls();
+        assert_true(all > 500);
+        /* the calls that open the device, one by one, and then here and there */
+        for (uint64_t after = 1; after < all - 40; after += after < 40 ? 1 : all / 40)
+            lose(TOGGLES[t], after);
+    }
+}
+
+static cudaError_t older_driver(int *count)
+{
+    *count = 0;
+    return cudaErrorInsufficientDriver;
+}
+
+static cudaError_t driver_12_8(int *version)
+{
+    *version = 12080;
+    return cudaSuccess;
+}
+
+static cudaError_t runtime_13_0(int *version)
+{
+    *version = 13000;
+    return cudaSuccess;
+}
+
+static cudaError_t no_devices(int *count)
+{
+    *count = 0;
+    return cudaSuccess;
+}
+
+static void an_older_driver_and_no_gpu_are_said_so(void **state)
+{
+    struct cuda_api api = *fake_api();
+    struct vs_error err = VS_ERROR_INIT;
+    struct eng_device device;
+
+    (void)state;
+    fake_begin(FAKE_COUNT, 0);
+    api.cudaDriverGetVersion = driver_12_8;
+    api.cudaRuntimeGetVersion = runtime_13_0;
+    api.cudaGetDeviceCount = older_driver;
+    assert_int_equal(cuda_device_open_with(&api, eng_kernels_cpu(), &device, &err),
+                     VS_E_UNSUPPORTED);
+    assert_non_null(
+        strstr(err.text, "the driver is for CUDA 12.8, older than this program's 13.0"));
+    api.cudaGetDeviceCount = no_devices;
+    assert_int_equal(cuda_device_open_with(&api, eng_kernels_cpu(), &device, &err),
+                     VS_E_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "there is no GPU on this machine"));
+    assert_int_equal(fake_left(), 0);
 }
 
 static void a_device_that_does_not_open_says_which_part(void **state)
@@ -252,6 +398,8 @@ int main(void)
         cmocka_unit_test(expandable_segments_are_mapped_and_unmapped),
         cmocka_unit_test(a_watcher_is_told_of_all_memory_while_it_watches),
         cmocka_unit_test(every_call_may_fail_once),
+        cmocka_unit_test(a_gpu_that_is_lost_is_no_want_of_memory),
+        cmocka_unit_test(an_older_driver_and_no_gpu_are_said_so),
         cmocka_unit_test(a_device_that_does_not_open_says_which_part),
     };
 

@@ -26,6 +26,7 @@ static struct {
     eng_device_watch_fn *tell;
     void *user;
     uint64_t range_end;
+    uint64_t waits;
 } twin_driver;
 
 /* A played CUPTI, where the program has opened one (tests/tracer/cupti/twin/), sees what is taken and given back. */
@@ -130,9 +131,13 @@ static void watch(eng_device_watch_fn *watcher, void *user)
     twin_driver.user = user;
 }
 
+/* With VRAMSCOPE_TWIN_LOST=N the GPU is gone when it is waited for the Nth time, and stays so. */
 static enum vs_status wait_none(struct vs_error *err)
 {
-    (void)err;
+    const char *lost = getenv("VRAMSCOPE_TWIN_LOST");
+
+    if (lost && ++twin_driver.waits >= strtoull(lost, NULL, 10))
+        return vs_fail(err, VS_E_IO, "cuda: a kernel: the GPU made of host memory is lost");
     return VS_OK;
 }
 
