@@ -73,6 +73,8 @@ static void spare_put(struct rpl_answers *answers, struct rpl_trace *trace)
 
 static void entry_recount(struct rpl_answers *answers, struct entry *entry)
 {
+    if (entry != answers->shown)
+        rpl_mem_leave(rpl_trace_memory(entry->answer.trace));
     answers->bytes -= entry->bytes;
     entry->bytes = rpl_mem_bytes(rpl_trace_memory(entry->answer.trace)) +
                    rpl_index_bytes(entry->answer.index) + rpl_cursor_bytes(entry->answer.cursor);
@@ -397,6 +399,28 @@ enum vs_status rpl_answers_figures(struct rpl_answers *answers, const struct vs_
     if (!st)
         *out = &entry->answer;
     return st;
+}
+
+bool rpl_answers_shrink(struct rpl_answers *answers)
+{
+    for (size_t i = 0; i < answers->count; i++) {
+        struct entry *entry = answers->entries[i];
+        struct rpl_mem *mem;
+
+        if (!entry->answer.trace || entry == answers->shown)
+            continue;
+        mem = rpl_trace_memory(entry->answer.trace);
+        if (mem->is_packed)
+            continue;
+        if (!answers->spare)
+            answers->spare = rpl_trace_new();
+        rpl_trace_clear(answers->spare);
+        if (rpl_mem_pack(mem, rpl_trace_memory(answers->spare)) && mem->is_packed)
+            rpl_index_trim(entry->answer.index);
+        entry_recount(answers, entry);
+        return true;
+    }
+    return false;
 }
 
 /* ---- what is known ---- */

@@ -86,6 +86,12 @@ VS_MUST_USE enum vs_status rpl_answers_figures(struct rpl_answers *answers,
                                                const struct rpl_answer **out, struct vs_error *err);
 
 /*
+ * While nobody waits: make the whole runs that are kept and not shown smaller, a millisecond of work a call. They answer as before, a part of a millisecond later
+ * where events are asked for. False: nothing was left to do.
+ */
+VS_MUST_USE bool rpl_answers_shrink(struct rpl_answers *answers);
+
+/*
  * What is known, without running anything; NULL: nothing. Borrowed until the next call; a whole run that is found here goes last of those that have to go.
  * *bytes is its memory, 0 where it is not whole; may be NULL.
  */

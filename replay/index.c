@@ -136,6 +136,22 @@ enum vs_status rpl_index_make(const char *path, uint64_t events, struct vs_error
     return st;
 }
 
+static void pages_trim(struct rpl_pages *pages)
+{
+    if (!pages->count || pages->count == pages->cap)
+        return;
+    pages->items = vs_realloc(pages->items, pages->count, pages->item_bytes);
+    pages->cap = pages->count;
+}
+
+void rpl_index_trim(struct rpl_index *index)
+{
+    pages_trim(&index->rows);
+    pages_trim(&index->nodes);
+    for (size_t i = 0; i < RPL_LEVEL_COUNT; i++)
+        pages_trim(&index->levels[i]);
+}
+
 static uint64_t blobs_bytes(const struct rpl_blob *blobs, size_t count)
 {
     uint64_t bytes = 0;

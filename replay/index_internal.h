@@ -231,6 +231,9 @@ struct rpl_index {
 /* Host memory it takes; what it found of idleness left out, which is little. */
 uint64_t rpl_index_bytes(const struct rpl_index *index);
 
+/* Give back what its arrays have room for and do not use: of a trace to which nothing will be added. */
+void rpl_index_trim(struct rpl_index *index);
+
 /* Number of the chunk that event `seq` >= 1 is in; first event of a chunk; how many it has. */
 size_t rpl_index_chunk_of(uint64_t seq);
 uint64_t rpl_index_chunk_first(size_t chunk);

@@ -26,12 +26,23 @@ void rpl_pack_clear(struct rpl_pack *pack)
     pack->len = 0;
 }
 
+static void room_make(struct rpl_pack *pack)
+{
+    if (pack->cap - pack->len >= NUMBER_BYTES)
+        return;
+    pack->cap = pack->cap ? pack->cap * 2 : 1024;
+    pack->bytes = vs_realloc(pack->bytes, pack->cap, 1);
+}
+
+void rpl_pack_byte(struct rpl_pack *pack, uint8_t byte)
+{
+    room_make(pack);
+    pack->bytes[pack->len++] = byte;
+}
+
 void rpl_pack_uint(struct rpl_pack *pack, uint64_t n)
 {
-    if (pack->cap - pack->len < NUMBER_BYTES) {
-        pack->cap = pack->cap ? pack->cap * 2 : 1024;
-        pack->bytes = vs_realloc(pack->bytes, pack->cap, 1);
-    }
+    room_make(pack);
     for (; n >= 0x80; n >>= 7)
         pack->bytes[pack->len++] = (uint8_t)(n | 0x80);
     pack->bytes[pack->len++] = (uint8_t)n;
@@ -105,6 +116,14 @@ bool rpl_unpack_init(struct rpl_unpack *in, const uint8_t *bytes, size_t len)
 struct rpl_unpack rpl_unpack_again(const uint8_t *bytes, size_t len)
 {
     return (struct rpl_unpack){.at = bytes, .end = bytes + len - SEAL_BYTES};
+}
+
+uint8_t rpl_unpack_byte(struct rpl_unpack *in)
+{
+    if (in->at < in->end)
+        return *in->at++;
+    in->is_bad = true;
+    return 0;
 }
 
 uint64_t rpl_unpack_uint(struct rpl_unpack *in)

@@ -1,7 +1,7 @@
 /*
  * replay/pack.h - numbers in few bytes, with a checksum: the form in which the parts of an index are kept in a file.
  *
- * For:            replay/index_store.c, replay/state.c.
+ * For:            replay/index_store.c, replay/state.c, replay/events_pack.c.
  * Must not know:  what the numbers mean.
  * Invariant:      unpacking never reads past the end: what is not there is 0, and is_bad says so.
  */
@@ -23,6 +23,7 @@ struct rpl_pack {
 void rpl_pack_release(struct rpl_pack *pack);
 void rpl_pack_clear(struct rpl_pack *pack);
 
+void rpl_pack_byte(struct rpl_pack *pack, uint8_t byte);
 /* 7 bits a byte, the least significant first: below 128 one byte. */
 void rpl_pack_uint(struct rpl_pack *pack, uint64_t n);
 /* Near 0 in either direction is short. */
@@ -42,6 +43,7 @@ struct rpl_unpack {
 VS_MUST_USE bool rpl_unpack_init(struct rpl_unpack *in, const uint8_t *bytes, size_t len);
 /* The same for bytes whose seal was found to fit before. */
 struct rpl_unpack rpl_unpack_again(const uint8_t *bytes, size_t len);
+uint8_t rpl_unpack_byte(struct rpl_unpack *in);
 uint64_t rpl_unpack_uint(struct rpl_unpack *in);
 int64_t rpl_unpack_int(struct rpl_unpack *in);
 uint64_t rpl_unpack_bytes(struct rpl_unpack *in, uint64_t before);

@@ -96,7 +96,7 @@ enum vs_status rpl_trace_span(struct rpl_trace *trace, uint64_t first, size_t co
 {
     VS_ASSERT(first >= 1 && count <= rpl_trace_event_count(trace) - (first - 1));
     if (trace->mem) {
-        *out = trace->mem->events + (first - 1);
+        *out = rpl_mem_events(trace->mem, first, count, buffer);
         return VS_OK;
     }
     *out = buffer;
@@ -235,7 +235,7 @@ bool rpl_trace_tensor(const struct rpl_trace *trace, uint32_t id, struct vs_tens
     } else {
         if (!id || id > trace->mem->tensor_count)
             return false;
-        *out = trace->mem->tensors[id - 1];
+        *out = rpl_mem_tensor_get(trace->mem, id);
     }
     return out->dtype < VS_DTYPE_COUNT && out->ndim <= VS_MAX_DIMS;
 }
@@ -248,7 +248,7 @@ bool rpl_trace_tensor_named(const struct rpl_trace *trace, uint32_t *id, uint32_
 
     while (*id < count) {
         ++*id;
-        if (trace->mem && !trace->mem->tensors[*id - 1].name)
+        if (trace->mem && !rpl_mem_tensor_name(trace->mem, *id))
             continue;
         if (!rpl_trace_tensor(trace, *id, &desc) || !desc.name)
             continue;
@@ -395,13 +395,17 @@ static bool scan_refill(struct rpl_scan *scan, struct vs_error *err)
 
     if (!left || scan->status)
         return false;
-    if (scan->trace->mem) {
+    if (scan->trace->mem && !scan->trace->mem->is_packed) {
         scan->at = scan->trace->mem->events + scan->seq;
         scan->left = (size_t)left;
         return true;
     }
     scan->left = left < RPL_SCAN_EVENTS ? (size_t)left : RPL_SCAN_EVENTS;
     scan->at = scan->buffer;
+    if (scan->trace->mem) {
+        rpl_mem_packed_events(scan->trace->mem->packed, scan->seq + 1, scan->left, scan->buffer);
+        return true;
+    }
     scan->status =
         sto_reader_events(scan->trace->reader, scan->seq + 1, scan->left, scan->buffer, err);
     return scan->status == VS_OK;

@@ -120,7 +120,7 @@ size_t rpl_trace_step_count(const struct rpl_trace *trace);
 struct rpl_step rpl_trace_step(const struct rpl_trace *trace, size_t i);
 
 /*
- * Read events in order. Of a trace in memory no event is copied; of a file a few thousand at a time are.
+ * Read events in order. Of a trace in memory no event is copied, unless it was made small (replay/mem_pack.h); of a file a few thousand at a time are.
  *
  *     rpl_scan_init(&scan, trace, 1, rpl_trace_event_count(trace));
  *     while ((event = rpl_scan_next(&scan, err)) != NULL)

@@ -27,7 +27,8 @@ VS_MUST_USE bool rpl_trace_tensor_named(const struct rpl_trace *trace, uint32_t 
                                         uint64_t *block);
 
 /*
- * `count` events from `first` on, as an array: *out points into the trace in memory, or to `buffer`, which has room for them.
+ * `count` events from `first` on, as an array: *out points into the trace in memory, or to `buffer`, which has room for them. A kept run in memory that was made small
+ * (replay/mem_pack.h) has a chunk of an index in place, and more, or of two chunks, only in `buffer`.
  * Errors: those of reading the file.
  */
 VS_MUST_USE enum vs_status rpl_trace_span(struct rpl_trace *trace, uint64_t first, size_t count,

@@ -14,15 +14,20 @@
 
 #define FIRST_SLOTS 8192
 
+static void slots_begin(struct rpl_mem *mem)
+{
+    mem->string_slot_count = FIRST_SLOTS;
+    mem->string_slots = vs_calloc(FIRST_SLOTS, sizeof(*mem->string_slots));
+    mem->place_slot_count = FIRST_SLOTS;
+    mem->place_slots = vs_calloc(FIRST_SLOTS, sizeof(*mem->place_slots));
+}
+
 struct rpl_mem *rpl_mem_new(void)
 {
     struct rpl_mem *mem = vs_calloc(1, sizeof(*mem));
 
     mem->arena = vs_arena_new();
-    mem->string_slot_count = FIRST_SLOTS;
-    mem->string_slots = vs_calloc(FIRST_SLOTS, sizeof(*mem->string_slots));
-    mem->place_slot_count = FIRST_SLOTS;
-    mem->place_slots = vs_calloc(FIRST_SLOTS, sizeof(*mem->place_slots));
+    slots_begin(mem);
     return mem;
 }
 
@@ -37,6 +42,11 @@ static void pairs_clear(struct rpl_mem_pairs *pairs)
 
 void rpl_mem_clear(struct rpl_mem *mem)
 {
+    rpl_mem_packed_free(mem->packed);
+    mem->packed = NULL;
+    if (mem->is_packed)
+        slots_begin(mem);
+    mem->is_packed = false;
     vs_arena_clear(mem->arena);
     mem->event_count = mem->string_count = mem->place_count = mem->tensor_count = mem->step_count =
         0;
@@ -190,9 +200,63 @@ void rpl_mem_trim(struct rpl_mem *mem)
     mem->strings = trim(mem->strings, mem->string_count, &mem->string_cap, sizeof(*mem->strings));
 }
 
+/* ---- small ---- */
+
+bool rpl_mem_pack(struct rpl_mem *mem, struct rpl_mem *room)
+{
+    if (mem->is_packed)
+        return false;
+    if (!mem->packed)
+        mem->packed = rpl_mem_packed_new(mem->event_count, mem->tensor_count);
+    if (rpl_mem_packed_take(mem->packed, mem->events, mem->tensors))
+        return true;
+    VS_ASSERT(room != mem && !room->event_count && !room->tensor_count);
+    vs_free(room->events);
+    vs_free(room->tensors);
+    room->events = mem->events;
+    room->event_cap = mem->event_cap;
+    room->tensors = mem->tensors;
+    room->tensor_cap = mem->tensor_cap;
+    mem->events = NULL;
+    mem->tensors = NULL;
+    mem->event_cap = mem->tensor_cap = 0;
+    vs_free(mem->string_slots);
+    vs_free(mem->place_slots);
+    mem->string_slots = mem->place_slots = NULL;
+    mem->string_slot_count = mem->place_slot_count = 0;
+    mem->is_packed = true;
+    return true;
+}
+
+void rpl_mem_leave(struct rpl_mem *mem)
+{
+    if (mem->is_packed)
+        rpl_mem_packed_close(mem->packed);
+}
+
+const struct vs_event *rpl_mem_events(struct rpl_mem *mem, uint64_t first, size_t count,
+                                      struct vs_event *buffer)
+{
+    const size_t offset = (size_t)((first - 1) % RPL_CHUNK_EVENTS);
+
+    if (!mem->is_packed)
+        return mem->events + (first - 1);
+    if (count && offset + count <= RPL_CHUNK_EVENTS)
+        return rpl_mem_packed_chunk(mem->packed, (size_t)((first - 1) / RPL_CHUNK_EVENTS)) + offset;
+    VS_ASSERT(buffer || !count);
+    rpl_mem_packed_events(mem->packed, first, count, buffer);
+    return buffer;
+}
+
+struct vs_tensor_desc rpl_mem_tensor_get(const struct rpl_mem *mem, uint32_t id)
+{
+    return mem->is_packed ? rpl_mem_packed_tensor(mem->packed, id) : mem->tensors[id - 1];
+}
+
 uint64_t rpl_mem_bytes(const struct rpl_mem *mem)
 {
-    return sizeof(*mem) + vs_arena_bytes(mem->arena) + mem->event_cap * sizeof(*mem->events) +
+    return sizeof(*mem) + (mem->packed ? rpl_mem_packed_bytes(mem->packed) : 0) +
+           vs_arena_bytes(mem->arena) + mem->event_cap * sizeof(*mem->events) +
            mem->string_cap * sizeof(*mem->strings) +
            mem->string_slot_count * sizeof(*mem->string_slots) +
            mem->place_cap * sizeof(*mem->places) +

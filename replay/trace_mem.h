@@ -12,8 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/attr.h"
 #include "base/event.h"
 #include "base/mem.h"
+#include "replay/mem_pack.h"
 #include "replay/trace.h"
 
 /* A few pairs in the order they came, key by key unique. */
@@ -33,7 +35,12 @@ struct rpl_mem_string {
     uint64_t hash;
 };
 
+/*
+ * packed      what there is of events and tensors besides, or instead: where is_packed, `events`, `tensors` and the slots are empty
+ */
 struct rpl_mem {
+    struct rpl_mem_packed *packed;
+    bool is_packed;
     struct vs_arena *arena;
     struct vs_event *events;
     size_t event_count;
@@ -77,6 +84,22 @@ static inline void rpl_mem_event(struct rpl_mem *mem, const struct vs_event *eve
 void rpl_mem_pair(struct rpl_mem_pairs *pairs, const char *key, const char *value, bool is_default);
 /* Give back what the vectors have room for and do not use: nothing more will be added soon. */
 void rpl_mem_trim(struct rpl_mem *mem);
+/*
+ * A part of making it small: events and tensors are packed, a millisecond's worth each time, while they can be looked at all along; what the last part frees goes to
+ * `room`, an empty one. False: nothing was left to do. Nothing may be added afterwards, until it is cleared.
+ */
+VS_MUST_USE bool rpl_mem_pack(struct rpl_mem *mem, struct rpl_mem *room);
+/* Nobody looks at it any more, so that what was unpacked for that can go. */
+void rpl_mem_leave(struct rpl_mem *mem);
+/* `count` events from `first` (1 …) on: in place where that can be, and then good as long as rpl_mem_packed_chunk says; else in `buffer`. */
+const struct vs_event *rpl_mem_events(struct rpl_mem *mem, uint64_t first, size_t count,
+                                      struct vs_event *buffer);
+/* Tensor `id`, 1 … tensor_count; its name alone. */
+struct vs_tensor_desc rpl_mem_tensor_get(const struct rpl_mem *mem, uint32_t id);
+static inline uint32_t rpl_mem_tensor_name(const struct rpl_mem *mem, uint32_t id)
+{
+    return mem->is_packed ? mem->packed->own[id - 1].name : mem->tensors[id - 1].name;
+}
 /* Host memory of the tables, texts of pairs left out: they are few. */
 uint64_t rpl_mem_bytes(const struct rpl_mem *mem);
 /* NULL where there is no such key. */

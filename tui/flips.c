@@ -177,7 +177,7 @@ static bool work(struct tui_app *app, enum vs_toggle toggle, const struct vs_tog
     if (answer && answer->status)
         return false;
     if (answer && answer->trace) {
-        if (seek(app, answer))
+        if (seek(app, answer) || rpl_answers_shrink(tui_change_answers(app)))
             return true;
         flips->bytes += bytes;
         flips->largest = bytes > flips->largest ? bytes : flips->largest;

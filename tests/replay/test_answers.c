@@ -198,6 +198,84 @@ static void whole_runs_take_no_more_than_they_may(void **state)
     rpl_trace_free(base);
 }
 
+/* The state after each of some events is that of a fresh run. */
+static void assert_seeks(const struct rpl_answer *answer, struct rpl_trace *base, const char *pairs)
+{
+    struct rpl_trace *fresh = rpl_trace_new();
+    struct rpl_index *index = NULL;
+    struct rpl_cursor *cursor;
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_toggles set;
+    uint64_t count;
+
+    set_of(pairs, &set);
+    ok(rpl_whatif_run_on(base, &set, 0, fresh, &err), &err);
+    ok(rpl_index_open(fresh, NULL, NULL, &index, &err), &err);
+    cursor = rpl_cursor_new(index);
+    count = rpl_index_event_count(index);
+    for (uint64_t i = 0; i < 20; i++) {
+        uint64_t at = 1 + i * 7919 % count;
+        size_t held = 0;
+        size_t held_fresh = 1;
+
+        ok(rpl_cursor_seek(cursor, at, &err), &err);
+        ok(rpl_cursor_seek(answer->cursor, at, &err), &err);
+        assert_int_equal(rpl_cursor_live(answer->cursor)->allocated,
+                         rpl_cursor_live(cursor)->allocated);
+        assert_int_equal(rpl_cursor_live(answer->cursor)->block_count,
+                         rpl_cursor_live(cursor)->block_count);
+        (void)rpl_cursor_held(answer->cursor, &held);
+        (void)rpl_cursor_held(cursor, &held_fresh);
+        assert_int_equal(held, held_fresh);
+    }
+    vs_toggles_release(&set);
+    rpl_cursor_free(cursor);
+    rpl_index_free(index);
+    rpl_trace_free(fresh);
+}
+
+static void a_run_that_was_made_small_answers_as_before(void **state)
+{
+    static const char *const ASKED[] = {"inplace=on", "batch=3", "amp=bf16", "checkpoint=blocks"};
+    struct rpl_trace *base = net_trace(NET, NULL);
+    struct rpl_answers *answers = rpl_answers_new(base, ROOM);
+    uint64_t large[4];
+    uint64_t bytes = 0;
+
+    (void)state;
+    assert_false(rpl_answers_shrink(answers));
+    (void)get(answers, "batch=2"); /* shown, and stays as it is */
+    (void)find(answers, "batch=2", &bytes);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(make(answers, ASKED[i], NULL, NULL), VS_OK);
+        (void)find(answers, ASKED[i], &large[i]);
+    }
+    while (rpl_answers_shrink(answers))
+        ;
+    for (size_t i = 0; i < 4; i++) {
+        uint64_t small = 0;
+
+        assert_fresh(find(answers, ASKED[i], &small), base, ASKED[i]);
+        assert_true(small && small < large[i] / 2);
+        bytes += small;
+    }
+    assert_int_equal(rpl_answers_bytes(answers), bytes);
+    for (size_t i = 0; i < 4; i++) {
+        uint64_t small = 0;
+
+        assert_seeks(get(answers, ASKED[i]), base, ASKED[i]);
+        assert_fresh(get(answers, ASKED[i]), base, ASKED[i]);
+        (void)get(answers, "batch=2");
+        (void)find(answers, ASKED[i], &small); /* what was unpacked to be looked at is gone */
+        assert_true(small < large[i] / 2);
+    }
+    assert_int_equal(rpl_answers_runs(answers), 5);
+    /* the memory of one that was made small is the next one's */
+    assert_fresh(get(answers, "batch=5"), base, "batch=5");
+    rpl_answers_free(answers);
+    rpl_trace_free(base);
+}
+
 /* Stops at the `n`-th call. */
 static bool stop(void *user, uint64_t done, uint64_t total)
 {
@@ -269,6 +347,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_kept_is_what_running_it_again_gives),
         cmocka_unit_test(whole_runs_take_no_more_than_they_may),
+        cmocka_unit_test(a_run_that_was_made_small_answers_as_before),
         cmocka_unit_test(what_was_stopped_is_no_answer_and_what_fails_is_one),
         cmocka_unit_test(a_run_too_large_to_be_kept_is_given_up),
         cmocka_unit_test(what_is_looked_at_outlives_what_is_forgotten),
