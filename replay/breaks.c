@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "replay/breaks_internal.h"
+#include "replay/lives.h"
 
 struct rpl_breaks {
     struct rpl_index *index;
@@ -89,19 +90,21 @@ enum vs_status rpl_breaks_watch(struct rpl_breaks *breaks, const char *what, uin
     struct rpl_entry *entry;
     const char *end;
 
-    if (len != strlen("tensor") || strncasecmp(at, "tensor", len) != 0)
-        return vs_fail(err, VS_E_SYNTAX,
-                       "column %d: `%.*s` is not what can be watched: tensor NAME",
-                       (int)(at - what) + 1, (int)len, at);
-    at += len;
-    at += strspn(at, " \t");
+    if (len == strlen("tensor") && strncasecmp(at, "tensor", len) == 0) {
+        at += len;
+        at += strspn(at, " \t");
+    }
     end = at + strlen(at);
     while (end > at && (end[-1] == ' ' || end[-1] == '\t'))
         end--;
     if (end - at >= 2 && (*at == '"' || *at == '\'') && end[-1] == *at) {
         at++;
         end--;
-    }
+    } else if (at + strcspn(at, " \t") < end)
+        return vs_fail(err, VS_E_SYNTAX,
+                       "column %zu: a tensor's name is one word, such as fc.weight or "
+                       "layers.11.attn.softmax",
+                       (size_t)(at - what) + strcspn(at, " \t") + 1);
     if (at == end)
         return vs_fail(err, VS_E_SYNTAX,
                        "column %zu: the name of a tensor is missing, such as fc.weight or "
@@ -148,6 +151,41 @@ bool rpl_breaks_remove(struct rpl_breaks *breaks, uint32_t number)
 }
 
 /* ---- runs ---- */
+
+enum vs_status rpl_breaks_may(struct rpl_breaks *breaks, uint32_t number, bool *out,
+                              struct vs_error *err)
+{
+    size_t i = 0;
+    struct rpl_entry *entry;
+    enum vs_status st;
+
+    while (i < breaks->count && breaks->entries[i]->shown.number != number)
+        i++;
+    VS_ASSERT(i < breaks->count);
+    entry = breaks->entries[i];
+    rpl_entry_look(entry, breaks->index->trace);
+    st = rpl_entry_bound(entry, breaks->index, err);
+    *out = !st && entry->last_seq >= entry->first_seq;
+    return st;
+}
+
+/* An event says by itself what kind of block it makes, but not how large the block is that it moves to another category. */
+static enum vs_status size_add(struct rpl_breaks *breaks, struct vs_event *event,
+                               struct vs_error *err)
+{
+    struct rpl_life life;
+    enum vs_status st = VS_OK;
+    bool is_asked = false;
+
+    for (size_t i = 0; i < breaks->count; i++)
+        is_asked |= breaks->entries[i]->is_looked_at && breaks->entries[i]->condition.has_size;
+    if (event->kind != VS_EV_CATEGORY || !is_asked)
+        return VS_OK;
+    st = rpl_life_get(breaks->index, event->a, &life, err);
+    if (!st)
+        event->b = life.requested;
+    return st;
+}
 
 /* Which entries hit at the event that the walk stands after? */
 static enum vs_status event_look(struct rpl_breaks *breaks, const struct rpl_walk *walk,
@@ -196,12 +234,16 @@ static enum vs_status chunk_run(struct rpl_breaks *breaks, size_t chunk, uint64_
         if (!breaks->entries[i]->glob)
             breaks->entries[i]->holds = rpl_entry_holds(breaks->entries[i], &walk, NULL);
     while (!st && walk.seq < to && (is_backward || !out->seq)) {
-        const struct vs_event *event = rpl_walk_next(&walk, err);
-        struct rpl_hit hit;
+        const struct vs_event *read = rpl_walk_next(&walk, err);
+        struct vs_event event;
+        struct rpl_hit hit = {.seq = 0};
 
-        if (!event)
+        if (!read)
             return err->status;
-        st = event_look(breaks, &walk, event, &hit, err);
+        event = *read;
+        st = size_add(breaks, &event, err);
+        if (!st)
+            st = event_look(breaks, &walk, &event, &hit, err);
         if (!st && hit.seq && walk.seq >= from)
             *out = hit;
     }

@@ -11,11 +11,11 @@
  *            | "total" compare BYTES | "reserved" compare BYTES   allocated, reserved, right after the event
  *            | "slack" compare PERCENT                            reserved but not allocated, of what is reserved; = and != are not there
  *            | "op" match | ( "module" | "layer" ) match | "func" match
- *            | ( "cat" | "category" ) is WORD                     of an alloc
+ *            | ( "cat" | "category" ) is WORD                     of an alloc, or of a block that comes into another; a size beside it is the block's
  *            | "phase" is WORD | "step" compare N | "line" compare N
  *            | [ "alloc" | "free" ] "block" N                     any event about the block
  *            | "alloc" | "free" | "oom" | any other kind of event
- *     watch  = "tensor" GLOB
+ *     watch  = [ "tensor" ] GLOB
  *     compare = ">" | ">=" | "<" | "<=" | "=" | "!=";  before N it may be left out, and is "=" then
  *     match  = [ "=" | "!=" ] GLOB | "~" EXPRESSION
  *     is     = [ "=" | "!=" ]
@@ -28,7 +28,7 @@
  * has only terms about how things stand (total, reserved, slack, op, module, func, line, phase, step) hits where it comes true: it
  * did not hold right after the event before.
  *
- * "tensor P" hits whenever something happens to a block that goes by that name: made, given back, another category; or when a variable of that
+ * "tensor P" (or P alone) hits whenever something happens to a block that goes by that name: made, given back, another category; or when a variable of that
  * name takes hold of a tensor or lets go of it. A block goes by the name of its parameter or buffer, and by "MODULE.OP" of where it was made; a
  * variable by "NAME" and "FUNCTION.NAME".
  */
@@ -81,6 +81,13 @@ const struct rpl_break *rpl_breaks_at(const struct rpl_breaks *breaks, size_t i)
 struct rpl_break *rpl_breaks_get(struct rpl_breaks *breaks, uint32_t number);
 /* False: there is none. */
 bool rpl_breaks_remove(struct rpl_breaks *breaks, uint32_t number);
+
+/*
+ * Can the break with this number, which there is, hit anywhere in the trace? False is certain: no event is of a sort that could. Other errors: those of
+ * reading the trace.
+ */
+VS_MUST_USE enum vs_status rpl_breaks_may(struct rpl_breaks *breaks, uint32_t number, bool *out,
+                                          struct vs_error *err);
 
 /*
  * A hit. seq 0: there is none in that direction.

@@ -23,7 +23,7 @@ static bool term_can(const struct rpl_term *term, const struct rpl_sort *sort)
     case RPL_TERM_PHASE:
         return rpl_term_compares(term, sort->phase);
     case RPL_TERM_SIZE:
-        return rpl_term_compares(term, (int64_t)sort->size);
+        return sort->kind == VS_EV_CATEGORY || rpl_term_compares(term, (int64_t)sort->size);
     case RPL_TERM_CATEGORY:
         return rpl_term_compares(term, sort->category);
     case RPL_TERM_STEP:

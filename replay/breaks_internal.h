@@ -65,6 +65,7 @@ struct rpl_term {
 /*
  * kinds     bit 1 << kind: an event of this kind can be a hit
  * is_event  some term is about one event
+ * has_size, has_category  some term is about a size, about a category
  */
 #define RPL_TERMS_MAX 16
 struct rpl_condition {
@@ -72,6 +73,8 @@ struct rpl_condition {
     size_t count;
     uint32_t kinds;
     bool is_event;
+    bool has_size;
+    bool has_category;
 };
 
 /* Take `text` apart. VS_E_SYNTAX: see rpl_breaks_add; `out` is then released. It is zeroed; the caller releases it. */

@@ -326,6 +326,8 @@ static enum answer term_answer(const struct rpl_condition *c, const struct rpl_t
     case RPL_TERM_SIZE:
         return size_between(c, term, chunk);
     case RPL_TERM_CATEGORY:
+        if (c->kinds & chunk->kinds & KIND(VS_EV_CATEGORY))
+            return SOMETIMES;
         return term->compare != RPL_TERM_IS || chunk->alloc_max[term->number] ? SOMETIMES : NEVER;
     case RPL_TERM_OP:
     case RPL_TERM_MODULE:

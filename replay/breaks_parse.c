@@ -20,6 +20,9 @@
 #define KIND(k) (UINT32_C(1) << (k))
 #define ALL_KINDS ((UINT32_C(1) << VS_EVENT_KIND_COUNT) - 1)
 /* Events that are about a block. */
+/* What says of a block which category it is. */
+#define CATEGORY_KINDS (KIND(VS_EV_ALLOC) | KIND(VS_EV_CATEGORY))
+
 #define BLOCK_KINDS                                                                                \
     (KIND(VS_EV_ALLOC) | KIND(VS_EV_FREE) | KIND(VS_EV_SAVE) | KIND(VS_EV_UNSAVE) |                \
      KIND(VS_EV_HOLD) | KIND(VS_EV_DROP) | KIND(VS_EV_CATEGORY) | KIND(VS_EV_CAST) |               \
@@ -202,6 +205,8 @@ static struct rpl_term *term_add(struct parser *p, enum rpl_term_field field)
 
     term->field = field;
     p->out->is_event |= field >= RPL_TERM_SIZE;
+    p->out->has_size |= field == RPL_TERM_SIZE;
+    p->out->has_category |= field == RPL_TERM_CATEGORY;
     return term;
 }
 
@@ -322,7 +327,7 @@ static enum vs_status take_category(struct parser *p)
 {
     struct rpl_term *term = term_add(p, RPL_TERM_CATEGORY);
 
-    narrow(p, KIND(VS_EV_ALLOC));
+    narrow(p, CATEGORY_KINDS);
     term->compare = RPL_TERM_IS;
     if (word_is(p, "=") || word_is(p, "!=")) {
         term->compare = word_is(p, "=") ? RPL_TERM_IS : RPL_TERM_IS_NOT;
@@ -390,7 +395,7 @@ static enum vs_status take_term(struct parser *p)
         case RPL_TERM_PHASE:
             return take_phase(p);
         case RPL_TERM_SIZE:
-            return take_size(p, KIND(VS_EV_ALLOC));
+            return take_size(p, CATEGORY_KINDS);
         case RPL_TERM_CATEGORY:
             return take_category(p);
         case RPL_TERM_BLOCK:
@@ -427,6 +432,9 @@ enum vs_status rpl_condition_parse(struct rpl_condition *out, const char *text,
             st = take_term(&p);
         }
     }
+    /* a size alone is that of an alloc */
+    if (out->has_size && !out->has_category)
+        narrow(&p, ALL_KINDS & ~KIND(VS_EV_CATEGORY));
     if (!st && !out->kinds)
         st = vs_fail(err, VS_E_SYNTAX,
                      "no event can be all of this at once: sizes and categories are those of an "

@@ -16,9 +16,17 @@ VS_MUST_USE bool tui_move_act(struct tui_app *app, const struct tui_command *com
 /* Set the break with this condition, or remove it where it is set. */
 void tui_break_turn(struct tui_app *app, const char *condition);
 
-/* commands.c: do `line`, which was typed after the colon. */
+/* A `:`-command with words of its own: its name, what stands behind it, what it does. */
+struct tui_command_info {
+    const char *name;
+    const char *words;
+    const char *help;
+};
+/* commands.c: number `i`; NULL past the end. */
+const struct tui_command_info *tui_command_info(size_t i);
+/* Do `line`, which was typed after the colon. */
 void tui_command_run(struct tui_app *app, const char *line);
-/* The line with its last word completed, as far as all that fits has in common; what fits, for the status line, in *fits. */
+/* complete.c: the line with its last word completed, as far as all that fits has in common; what fits, for the status line, in *fits. */
 void tui_command_complete(const struct tui_app *app, const char *line, struct vs_text *out,
                           struct vs_text *fits);
 

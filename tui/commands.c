@@ -60,6 +60,21 @@ static void do_goto(struct tui_app *app, const char *words)
         tui_app_go(app, seq, true);
 }
 
+/* What was added, and whether it can happen at all. */
+static void say_added(struct tui_app *app, uint32_t number)
+{
+    struct rpl_breaks *breaks = tui_app_run(app)->breaks;
+    const struct rpl_break *b = rpl_breaks_get(breaks, number);
+    struct vs_error err = VS_ERROR_INIT;
+    bool may;
+
+    if (rpl_breaks_may(breaks, number, &may, &err))
+        tui_app_fail(app, "%s", err.text);
+    else
+        tui_app_say(app, "%s %" PRIu32 ": %s   (%s)", b->is_watch ? "watch" : "break", number,
+                    b->text, may ? "c runs to it, C backwards" : "nothing in this run is so");
+}
+
 static void do_break(struct tui_app *app, const char *words)
 {
     struct vs_error err = VS_ERROR_INIT;
@@ -68,8 +83,20 @@ static void do_break(struct tui_app *app, const char *words)
     if (rpl_breaks_add(tui_app_run(app)->breaks, words, &number, &err))
         tui_app_fail(app, "%s", err.text);
     else
-        tui_app_say(app, "break %" PRIu32 ": %s   (c runs to it, C backwards)", number,
-                    rpl_breaks_get(tui_app_run(app)->breaks, number)->text);
+        say_added(app, number);
+}
+
+static void do_tbreak(struct tui_app *app, const char *words)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    uint32_t number;
+
+    if (rpl_breaks_add(tui_app_run(app)->breaks, words, &number, &err)) {
+        tui_app_fail(app, "%s", err.text);
+        return;
+    }
+    rpl_breaks_get(tui_app_run(app)->breaks, number)->is_once = true;
+    say_added(app, number);
 }
 
 static void do_watch(struct tui_app *app, const char *words)
@@ -80,8 +107,7 @@ static void do_watch(struct tui_app *app, const char *words)
     if (rpl_breaks_watch(tui_app_run(app)->breaks, words, &number, &err))
         tui_app_fail(app, "%s", err.text);
     else
-        tui_app_say(app, "watch %" PRIu32 ": %s   (c runs to it, C backwards)", number,
-                    rpl_breaks_get(tui_app_run(app)->breaks, number)->text);
+        say_added(app, number);
 }
 
 /* The break that `words` names by its number; NULL and said so, where there is none. */
@@ -115,6 +141,24 @@ static void do_enable(struct tui_app *app, const char *words)
 
     if (b)
         b->is_on = true;
+}
+
+static void do_ignore(struct tui_app *app, const char *words)
+{
+    struct rpl_break *b = break_named(app, words);
+    const char *times = words + strcspn(words, " ");
+    char *end;
+    uint64_t n = strtoull(times, &end, 10);
+
+    if (!b)
+        return;
+    if (end == times || *end) {
+        tui_app_fail(app, "`:ignore N TIMES` wants how many hits of break N pass");
+        return;
+    }
+    b->ignore = n;
+    tui_app_say(app, "break %" PRIu32 ": %s   (the next %" PRIu64 " hits pass)", b->number, b->text,
+                n);
 }
 
 static void do_note(struct tui_app *app, const char *words)
@@ -185,53 +229,41 @@ static void do_view(struct tui_app *app, const char *words)
         tui_app_view_at(app, view);
 }
 
-/* ---- completion of their words ---- */
-
-typedef const char *word_fn(size_t i);
-
-static const char *toggle_word(size_t i)
-{
-    return i < VS_TOGGLE_COUNT ? vs_toggle_info((enum vs_toggle)i)->name : NULL;
-}
-
-static const char *view_word(size_t i)
-{
-    return tui_view_at(i) ? tui_view_at(i)->name : NULL;
-}
-
-static const char *theme_word(size_t i)
-{
-    return i < TUI_THEME_COUNT ? tui_theme_name((enum tui_theme)i) : NULL;
-}
-
-static const char *break_word(size_t i)
-{
-    static const char *const WORDS[] = {
-        "total > ",    "alloc size > ", "reserved > ", "slack > ", "op ~ ",   "module ",
-        "category = ", "phase = ",      "line = ",     "block ",   "step = ", "oom"};
-
-    return i < sizeof(WORDS) / sizeof(WORDS[0]) ? WORDS[i] : NULL;
-}
+/* ---- the table ---- */
 
 static const struct {
-    const char *name;
+    struct tui_command_info info;
     command_fn *run;
-    word_fn *word; /* words that may stand behind it; NULL: any */
 } COMMANDS[] = {
-    {"set", do_set, toggle_word},    {"goto", do_goto, NULL},
-    {"break", do_break, break_word}, {"watch", do_watch, NULL},
-    {"delete", do_delete, NULL},     {"disable", do_disable, NULL},
-    {"enable", do_enable, NULL},     {"note", do_note, NULL},
-    {"fit", do_fit, NULL},           {"theme", do_theme, theme_word},
-    {"view", do_view, view_word},    {"export", tui_export, tui_export_format},
+    {{"set", "TOGGLE=VALUE …", "train it otherwise: amp=bf16 checkpoint=blocks"}, do_set},
+    {{"break", "CONDITION",
+      "stop at total > 1G, alloc size > 64M, op ~ conv, module layer3.*, oom"},
+     do_break},
+    {{"tbreak", "CONDITION", "stop there once"}, do_tbreak},
+    {{"watch", "NAME", "stop wherever something happens to a tensor or variable"}, do_watch},
+    {{"ignore", "N TIMES", "let that many hits of break N pass"}, do_ignore},
+    {{"disable", "N", "switch break N off"}, do_disable},
+    {{"enable", "N", "switch break N on"}, do_enable},
+    {{"delete", "N", "take break N away"}, do_delete},
+    {{"note", "MARK TEXT", "why the mark is there; kept in the trace"}, do_note},
+    {{"goto", "N", "to event N; so does its number alone"}, do_goto},
+    {{"fit", "SIZE", "would an allocation of this size fit here: 1.5G"}, do_fit},
+    {{"view", "NAME", "look at this view"}, do_view},
+    {{"theme", "NAME", "dark, light or mono"}, do_theme},
+    {{"export", "FORMAT [FILE]", "write this run, or the pane as txt, as a file"}, tui_export},
 };
 #define COMMAND_COUNT (sizeof(COMMANDS) / sizeof(COMMANDS[0]))
+
+const struct tui_command_info *tui_command_info(size_t i)
+{
+    return i < COMMAND_COUNT ? &COMMANDS[i].info : NULL;
+}
 
 /* Name number `i` of commands and actions; NULL past the end, "" for an action without one. */
 static const char *name_at(size_t i)
 {
     if (i < COMMAND_COUNT)
-        return COMMANDS[i].name;
+        return COMMANDS[i].info.name;
     i -= COMMAND_COUNT;
     return i < TUI_ACTION_COUNT ? tui_action_info((enum tui_action)i)->name : NULL;
 }
@@ -298,7 +330,7 @@ void tui_command_run(struct tui_app *app, const char *line)
         goto out;
     }
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        if (strcmp(COMMANDS[i].name, name) == 0) {
+        if (strcmp(COMMANDS[i].info.name, name) == 0) {
             COMMANDS[i].run(app, words);
             goto out;
         }
@@ -310,87 +342,4 @@ void tui_command_run(struct tui_app *app, const char *line)
 out:
     vs_free(name);
     vs_text_release(&copy);
-}
-
-/* ---- completing ---- */
-
-/* The common beginning of the words that begin with `stem`, into *out; all of them into *fits. How many there are. */
-static size_t complete(word_fn *word, const char *stem, struct vs_text *out, struct vs_text *fits)
-{
-    size_t common = 0;
-    const char *first = NULL;
-    size_t count = 0;
-
-    for (size_t i = 0; word(i); i++) {
-        const char *candidate = word(i);
-        size_t n = 0;
-
-        if (!*candidate || strncmp(candidate, stem, strlen(stem)) != 0)
-            continue;
-        vs_text_addf(fits, "%s%s", count++ ? "  " : "", candidate);
-        if (!first) {
-            first = candidate;
-            common = strlen(candidate);
-        }
-        while (n < common && candidate[n] == first[n])
-            n++;
-        common = n;
-    }
-    if (first)
-        vs_text_add_n(out, first, common);
-    else
-        vs_text_add(out, stem);
-    return count;
-}
-
-/* "amp=b": the legal values of a toggle. */
-static size_t complete_value(const char *stem, struct vs_text *out, struct vs_text *fits)
-{
-    size_t name_len = strcspn(stem, "=");
-    char *name = vs_strndup(stem, name_len);
-    char value[VS_TOGGLE_VALUE_MAX];
-    const char *part = stem + name_len + 1;
-    enum vs_toggle toggle;
-    size_t count = 0;
-    char only[VS_TOGGLE_VALUE_MAX];
-
-    only[0] = 0;
-    if (vs_toggle_find(name, &toggle)) {
-        for (size_t i = 0; vs_toggle_choice(toggle, i, value); i++) {
-            if (strncmp(value, part, strlen(part)) != 0)
-                continue;
-            vs_text_addf(fits, "%s%s", count++ ? "  " : "", value);
-            strcpy(only, value);
-        }
-    }
-    vs_text_addf(out, "%s=%s", name, count == 1 ? only : part);
-    vs_free(name);
-    return count;
-}
-
-void tui_command_complete(const struct tui_app *app, const char *line, struct vs_text *out,
-                          struct vs_text *fits)
-{
-    size_t name_len = strcspn(line, " ");
-    const char *stem;
-    word_fn *word = NULL;
-
-    (void)app;
-    if (!line[name_len]) {
-        if (complete(name_at, line, out, fits) == 1)
-            vs_text_add_char(out, ' ');
-        return;
-    }
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        if (strlen(COMMANDS[i].name) == name_len && strncmp(COMMANDS[i].name, line, name_len) == 0)
-            word = COMMANDS[i].word;
-    stem = strrchr(line, ' ') + 1;
-    vs_text_add_n(out, line, (size_t)(stem - line));
-    /* a file comes after the format */
-    if (!word || (word == tui_export_format && stem != line + name_len + 1))
-        vs_text_add(out, stem);
-    else if (word == toggle_word && strchr(stem, '='))
-        complete_value(stem, out, fits);
-    else if (complete(word, stem, out, fits) == 1 && word == toggle_word)
-        vs_text_add_char(out, '=');
 }

@@ -139,6 +139,36 @@ enum tui_typed tui_keys_type(struct tui_pending *pending, uint32_t key, unsigned
     return TUI_TYPED_NOTHING;
 }
 
+/* One key as one reads it. */
+static void key_text(uint32_t key, struct vs_text *out)
+{
+    if (key == KEY_ANY)
+        vs_text_add(out, "x");
+    else if (key == '<')
+        vs_text_add(out, "<");
+    else
+        tui_key_name(key, out);
+}
+
+bool tui_keys_way_on(const struct tui_pending *pending, enum tui_action action, unsigned scope,
+                     struct vs_text *out)
+{
+    const char *text = ACTIONS[action].keys;
+    uint32_t keys[TUI_SEQUENCE_MAX];
+    int len;
+
+    if (!(ACTIONS[action].scope & scope))
+        return false;
+    while ((len = sequence_next(&text, keys)) != 0) {
+        if (len <= pending->len || !begins(pending, keys, len))
+            continue;
+        for (int i = pending->len; i < len; i++)
+            key_text(keys[i], out);
+        return true;
+    }
+    return false;
+}
+
 void tui_pending_text(const struct tui_pending *pending, struct vs_text *out)
 {
     if (pending->count)
@@ -156,35 +186,7 @@ bool tui_action_keys(enum tui_action action, size_t i, struct vs_text *out)
     for (size_t n = 0; n <= i; n++)
         if ((len = sequence_next(&text, keys)) == 0)
             return false;
-    for (int k = 0; k < len; k++) {
-        if (keys[k] == KEY_ANY)
-            vs_text_add(out, "x");
-        else if (keys[k] == '<')
-            vs_text_add(out, "<");
-        else
-            tui_key_name(keys[k], out);
-    }
+    for (int k = 0; k < len; k++)
+        key_text(keys[k], out);
     return true;
-}
-
-void tui_keys_markdown(struct vs_text *out)
-{
-    vs_text_add(out, "# Keys of the TUI\n\nMade from `tui/keys.def` by `make golden`. A count may "
-                     "stand in front: `20s`.\n\n"
-                     "| keys | command | does |\n|---|---|---|\n");
-    for (int i = 0; i < TUI_ACTION_COUNT; i++) {
-        vs_text_add(out, "|");
-        for (size_t n = 0;; n++) {
-            struct vs_text keys = {NULL, 0, 0};
-            bool is_there = tui_action_keys((enum tui_action)i, n, &keys);
-
-            if (is_there)
-                vs_text_addf(out, " `%s`", vs_text_get(&keys));
-            vs_text_release(&keys);
-            if (!is_there)
-                break;
-        }
-        vs_text_addf(out, *ACTIONS[i].name ? " | `:%s` | %s |\n" : " |%s | %s |\n", ACTIONS[i].name,
-                     ACTIONS[i].help);
-    }
 }

@@ -78,11 +78,11 @@ enum tui_typed {
 /* One more key, in the view(s) of `scope`. *out is filled where an action came out of it. */
 enum tui_typed tui_keys_type(struct tui_pending *pending, uint32_t key, unsigned scope,
                              struct tui_command *out);
+/* The rest of an action's keys that begin with what has been typed, in the view(s) of `scope` ("t" after "g"); false where none do. */
+VS_MUST_USE bool tui_keys_way_on(const struct tui_pending *pending, enum tui_action action,
+                                 unsigned scope, struct vs_text *out);
 /* What has been typed so far ("12g"), for the status line. */
 void tui_pending_text(const struct tui_pending *pending, struct vs_text *out);
 /* Sequence number `i` of an action as one reads it ("gg", "<pgdn>"); false past the end. */
 VS_MUST_USE bool tui_action_keys(enum tui_action action, size_t i, struct vs_text *out);
-/* The table as Markdown, for docs/tui-keys.md. */
-void tui_keys_markdown(struct vs_text *out);
-
 #endif

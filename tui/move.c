@@ -10,6 +10,7 @@
 #include "replay/lives.h"
 #include "replay/step.h"
 #include "tui/act.h"
+#include "tui/screen.h"
 #include "tui/waiting.h"
 
 /* Zooming in ends with so many events. */
@@ -63,45 +64,86 @@ static bool step(struct tui_app *app, const struct tui_command *command)
 
 /* ---- running ---- */
 
-static void say_hit(struct tui_app *app, const struct rpl_hit *hit)
+/* Take one from each break of a hit that still lets hits pass. True: all of them do. */
+static bool is_let_pass(struct rpl_breaks *breaks, const struct rpl_hit *hit)
 {
-    const struct rpl_break *b = rpl_breaks_get(tui_app_run(app)->breaks, hit->numbers[0]);
+    size_t count = hit->count < RPL_HIT_MAX ? hit->count : RPL_HIT_MAX;
+    bool is_passed = true;
 
-    if (b)
-        tui_app_say(app, "%s %" PRIu32 ": %s", b->is_watch ? "watch" : "break", b->number, b->text);
+    for (size_t i = 0; i < count; i++) {
+        struct rpl_break *b = rpl_breaks_get(breaks, hit->numbers[i]);
+
+        is_passed &= b->ignore > 0;
+        b->ignore -= b->ignore > 0;
+    }
+    return is_passed;
+}
+
+/* Which breaks a hit is of, in words; those that stop once have done so. */
+static void hit_text(struct rpl_breaks *breaks, const struct rpl_hit *hit, struct vs_text *out)
+{
+    size_t count = hit->count < RPL_HIT_MAX ? hit->count : RPL_HIT_MAX;
+
+    vs_text_clear(out);
+    for (size_t i = 0; i < count; i++) {
+        const struct rpl_break *b = rpl_breaks_get(breaks, hit->numbers[i]);
+
+        vs_text_addf(out, "%s%s %" PRIu32 ": %s", i ? ", " : "", b->is_watch ? "watch" : "break",
+                     b->number, b->text);
+        if (b->is_once)
+            (void)rpl_breaks_remove(breaks, hit->numbers[i]);
+    }
+}
+
+/* On to the hit `count`, as far as there are so many; where it is, 0: nowhere. */
+static uint64_t hit_find(struct tui_app *app, bool is_back, int64_t count, struct vs_text *text)
+{
+    struct rpl_breaks *breaks = tui_app_run(app)->breaks;
+    struct vs_error err = VS_ERROR_INIT;
+    struct tui_waiting waiting;
+    uint64_t at = app->at;
+    uint64_t found = 0;
+
+    tui_waiting_init(&waiting, app, "looking for the next hit");
+    while (count > 0) {
+        struct rpl_hit hit;
+
+        if (rpl_breaks_run(breaks, at, is_back, tui_waiting_show, &waiting, &hit, &err)) {
+            tui_app_fail(app, "%s", err.text);
+            return 0;
+        }
+        if (!hit.seq)
+            break;
+        at = hit.seq;
+        if (is_let_pass(breaks, &hit))
+            continue;
+        hit_text(breaks, &hit, text);
+        found = at;
+        count--;
+    }
+    if (!found)
+        tui_app_say(app, "no break is hit %s", is_back ? "before this" : "after this");
+    return found;
 }
 
 static void run_to_hit(struct tui_app *app, bool is_back, int64_t count)
 {
-    struct rpl_breaks *breaks = tui_app_run(app)->breaks;
-    struct vs_error err = VS_ERROR_INIT;
-    struct rpl_hit last = {.seq = 0};
-    struct tui_waiting waiting;
+    struct vs_text text = {NULL, 0, 0};
+    uint64_t found;
 
-    if (!rpl_breaks_count(breaks)) {
+    if (!rpl_breaks_count(tui_app_run(app)->breaks)) {
         tui_app_say(app,
                     "nothing to stop at: b breaks on this line, `:break total > 1G` on a size");
         return;
     }
-    tui_waiting_init(&waiting, app, "looking for the next hit");
-    for (int64_t i = 0; i < count; i++) {
-        struct rpl_hit hit;
-
-        if (rpl_breaks_run(breaks, last.seq ? last.seq : app->at, is_back, tui_waiting_show,
-                           &waiting, &hit, &err)) {
-            tui_app_fail(app, "%s", err.text);
-            return;
-        }
-        if (!hit.seq)
-            break;
-        last = hit;
+    found = hit_find(app, is_back, count, &text);
+    if (found) {
+        tui_app_go(app, found, true);
+        vs_text_add(&text, "  ");
+        tui_where_text(app, &text);
+        tui_app_say(app, "%s", vs_text_get(&text));
     }
-    if (!last.seq) {
-        tui_app_say(app, "no break is hit %s", is_back ? "before this" : "after this");
-        return;
-    }
-    tui_app_go(app, last.seq, true);
-    say_hit(app, &last);
+    vs_text_release(&text);
 }
 
 static void finish(struct tui_app *app, bool is_back, int64_t count)

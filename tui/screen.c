@@ -17,6 +17,9 @@
 /* In a header of fewer cells the name is all there is room for. */
 #define NAME_ALONE_W 24
 
+/* Cells of one of the ways that a sequence may go on. */
+#define WAY_ON_W 20
+
 /* What the last row offers behind the hints of the view, most useful first: it ends where the row does. */
 static const struct tui_hint HINTS[] = {
     {"gp", "peak"},          {"gw", "what-if"},    {"]/[", "layer"},     {"i/I", "event"},
@@ -40,15 +43,24 @@ static void add_line(const struct tui_app *app, const struct rpl_here *here, str
         vs_text_addf(out, "  line %" PRIu32 "%s%.*s", here->line, len ? ": " : "", (int)len, line);
 }
 
+/* What happens there: what is allocated, freed or begun is named, of all else the kind. */
 static void add_event(const struct vs_event *event, struct vs_text *out)
 {
+    const char *kind = vs_event_kind_name((enum vs_event_kind)event->kind);
     char buf[VS_BYTES_TEXT_MAX];
 
-    vs_text_addf(out, "  %s", vs_event_kind_name((enum vs_event_kind)event->kind));
     if (event->kind == VS_EV_ALLOC)
-        vs_text_addf(out, " %s", vs_bytes_delta_text((int64_t)event->c, buf));
+        vs_text_addf(out, "  %s %s", kind, vs_bytes_delta_text((int64_t)event->c, buf));
     else if (event->kind == VS_EV_FREE)
-        vs_text_addf(out, " %s", vs_bytes_delta_text(-(int64_t)event->c, buf));
+        vs_text_addf(out, "  %s %s", kind, vs_bytes_delta_text(-(int64_t)event->c, buf));
+    else if (event->kind == VS_EV_PHASE)
+        vs_text_addf(out, "  %s begins", vs_phase_name((enum vs_phase)event->a));
+    else if (event->kind == VS_EV_STEP && event->a)
+        vs_text_addf(out, "  step %" PRIu64 " begins", event->a - 1);
+    else if (event->kind == VS_EV_CATEGORY)
+        vs_text_addf(out, "  a block becomes %s", vs_category_name((enum vs_category)event->aux));
+    else
+        vs_text_addf(out, "  %s", kind);
 }
 
 void tui_where_text(const struct tui_app *app, struct vs_text *out)
@@ -341,6 +353,59 @@ static void draw_keys(const struct tui_app *app, struct tui_canvas *c)
     draw_hints(c, x, HINTS);
 }
 
+/* ---- how a sequence that was begun goes on ---- */
+
+/* One cell of the list: the keys, and what they are for, which is not short where there is no command of that name. */
+static void draw_way_on(struct tui_canvas *c, size_t i, const char *keys, const char *word,
+                        bool is_short)
+{
+    size_t columns = (size_t)(c->at.w / WAY_ON_W);
+    int x = 1 + (int)(i % columns) * WAY_ON_W;
+    int y = (int)(i / columns);
+    int w = tui_text_width(keys);
+
+    tui_text(c, x, y, tui_style(TUI_BAR_KEY), keys);
+    x += w + 1;
+    tui_text_cut(c, x, y, is_short ? WAY_ON_W - w - 2 : c->at.w - x - 1, tui_style(TUI_BAR), word);
+}
+
+/* All ways on, drawn where there is a canvas; how many there are. */
+static size_t ways_on(const struct tui_app *app, struct tui_canvas *c)
+{
+    unsigned scope = tui_app_focused(app)->scope;
+    size_t count = 0;
+
+    for (int i = 0; i < TUI_ACTION_COUNT; i++) {
+        enum tui_action action = (enum tui_action)i;
+        const struct tui_action_info *info = tui_action_info(action);
+        struct vs_text keys = {NULL, 0, 0};
+
+        if (tui_keys_way_on(&app->pending, action, scope, &keys)) {
+            if (c)
+                draw_way_on(c, count, vs_text_get(&keys), *info->name ? info->name : info->help,
+                            *info->name != 0);
+            count++;
+        }
+        vs_text_release(&keys);
+    }
+    return count;
+}
+
+/* Above the last rows, over what stands there. */
+static void draw_ways_on(const struct tui_app *app, struct tui_surface *surface)
+{
+    int columns = app->w / WAY_ON_W;
+    int rows = columns ? (int)(ways_on(app, NULL) + (size_t)columns - 1) / columns : 0;
+    struct tui_rect at = {0, app->layout.status.y - rows, app->w, rows};
+    struct tui_canvas c;
+
+    if (!rows || at.y < app->layout.header.h)
+        return;
+    c = tui_canvas_of(surface, at);
+    tui_fill(&c, (struct tui_rect){0, 0, at.w, at.h}, tui_style(TUI_BAR));
+    (void)ways_on(app, &c);
+}
+
 bool tui_screen_cursor(const struct tui_app *app, int *x, int *y)
 {
     char *head;
@@ -369,6 +434,8 @@ void tui_screen_draw(const struct tui_app *app, struct tui_surface *surface)
     c = tui_canvas_of(surface, app->layout.header);
     draw_header(app, &c);
     draw_panes(app, surface);
+    if (app->pending.len)
+        draw_ways_on(app, surface);
     c = tui_canvas_of(surface, app->layout.status);
     draw_status(app, &c);
     c = tui_canvas_of(surface, app->layout.keys);

@@ -2,10 +2,11 @@
  * tui/view_help.c - the keys, from the table; those of the pane one came from first.
  *
  * Must not know:  what an action does.
- * Invariant:      a row of keys.def is a line here.
+ * Invariant:      a row of keys.def is a line here, and so is a command with words of its own.
  */
 #include <string.h>
 
+#include "tui/act.h"
 #include "tui/app.h"
 #include "tui/page.h"
 #include "tui/views.h"
@@ -42,6 +43,13 @@ static void add_row(struct tui_page *page, enum tui_action action)
     vs_text_release(&keys);
 }
 
+static void add_command(struct tui_page *page, const struct tui_command_info *info)
+{
+    tui_page_add(page, TUI_KEY_NAME, ":%s", info->name);
+    tui_page_more(page, 0, TUI_DIM, " %s", info->words);
+    tui_page_more(page, KEYS_W + NAME_W, TUI_PLAIN, "%s", info->help);
+}
+
 static void page_make(struct tui_page *page, int of, int w)
 {
     const struct tui_view *view = tui_view_at((size_t)of);
@@ -59,10 +67,8 @@ static void page_make(struct tui_page *page, int of, int w)
     for (int i = 0; i < TUI_ACTION_COUNT; i++)
         add_row(page, (enum tui_action)i);
     tui_page_add(page, TUI_STRONG, "Commands with words: <tab> completes");
-    tui_page_add(page, TUI_PLAIN,
-                 ":set amp=bf16 checkpoint=blocks   :break total > 1G   :watch tensor x");
-    tui_page_add(page, TUI_PLAIN,
-                 ":fit 1.5G   :note a why this matters   :goto 1234   :theme light");
+    for (size_t i = 0; tui_command_info(i); i++)
+        add_command(page, tui_command_info(i));
 }
 
 static void sync(void *state, struct tui_app *app, int w, int h)

@@ -42,6 +42,7 @@ struct moment {
     const char *func;
     uint32_t line;
     bool has_module;
+    uint64_t block_bytes;
     const char *block_name; /* of the parameter; "" */
     const char *block_module;
     const char *block_op;
@@ -97,9 +98,25 @@ static bool module_layer1_0(const struct moment *m)
     return m->has_module &&
            (strcmp(m->module, "layer1.0") == 0 || strncmp(m->module, "layer1.0.", 9) == 0);
 }
+static bool is_of_category(const struct moment *m, unsigned category)
+{
+    return (is_alloc(m) || m->event.kind == VS_EV_CATEGORY) && m->event.aux == category;
+}
 static bool workspace_large(const struct moment *m)
 {
-    return is_alloc(m) && m->event.aux == VS_CAT_WORKSPACE && m->event.b > 2000;
+    return is_of_category(m, VS_CAT_WORKSPACE) && m->block_bytes > 2000;
+}
+static bool workspace_large_alloc(const struct moment *m)
+{
+    return is_alloc(m) && workspace_large(m);
+}
+static bool becomes_saved(const struct moment *m)
+{
+    return is_of_category(m, VS_CAT_SAVED);
+}
+static bool becomes_saved_in_relu(const struct moment *m)
+{
+    return becomes_saved(m) && op_exact(m) && m->block_bytes <= 100000;
 }
 static bool is_oom(const struct moment *m)
 {
@@ -170,7 +187,9 @@ static const struct {
     {"module layer1.0.*", module_layer1_0, false},
     {"layer = 'layer1.0.*'", module_layer1_0, false},
     {"category = workspace and size > 2000", workspace_large, true},
-    {"cat workspace and alloc > 2000B", workspace_large, true},
+    {"cat workspace and alloc > 2000B", workspace_large_alloc, true},
+    {"category saved", becomes_saved, true},
+    {"category = saved and op relu and size <= 100000", becomes_saved_in_relu, true},
     {"oom", is_oom, true},
     {"block 30", about_block, true},
     {"free block 30", free_block, true},
@@ -187,6 +206,7 @@ static const struct {
     {"tensor head.fc.weight", watched},
     {"tensor layer1.1.act.relu", watched_origin},
     {" TENSOR \"train_step.loss\"", watched_variable},
+    {"train_step.loss", watched_variable},
 };
 #define WATCH_COUNT (sizeof(WATCHES) / sizeof(WATCHES[0]))
 
@@ -229,6 +249,7 @@ static struct moment *moments_of(struct rpl_index *index, struct rpl_trace *trac
             continue;
         ok(rpl_life_get(index, event->a, &life, &err), &err);
         place = rpl_trace_place(trace, life.place);
+        m->block_bytes = life.requested;
         m->block_name = rpl_trace_string(trace, life.name);
         m->block_module = rpl_trace_string(trace, place->module);
         m->block_op = rpl_trace_string(trace, place->op);

@@ -145,6 +145,26 @@ static void a_break_on_a_line_is_run_to_both_ways(void **state)
     tui_app_release(&app);
 }
 
+static void a_hit_says_where_it_is_and_may_be_let_pass_or_be_the_only_one(void **state)
+{
+    struct tui_app app;
+    uint64_t third;
+
+    (void)state;
+    session_open(&app, session_trace("variables", NULL), 120, 24);
+    session_type(&app, ":break line = 21<enter>:goto 1<enter>3c");
+    third = app.at;
+    session_expect(&app, "break 1: line = 21");
+    session_expect(&app, "line 21: x3 = self.conv2(x2)");
+    session_type(&app, ":goto 1<enter>:ignore 1 2<enter>c");
+    assert_int_equal(app.at, third);
+    session_type(&app, ":delete 1<enter>:goto 1<enter>:tbreak line = 21<enter>cc");
+    session_expect(&app, "nothing to stop at");
+    session_type(&app, ":watch nosuch<enter>");
+    session_expect(&app, "nothing in this run is so");
+    tui_app_release(&app);
+}
+
 static void alloc_and_free_of_a_block_are_two_ends(void **state)
 {
     struct tui_app app;
@@ -193,6 +213,7 @@ int main(void)
         cmocka_unit_test(the_callers_of_a_line_are_walked),
         cmocka_unit_test(jumps_lead_back_and_forward),
         cmocka_unit_test(a_break_on_a_line_is_run_to_both_ways),
+        cmocka_unit_test(a_hit_says_where_it_is_and_may_be_let_pass_or_be_the_only_one),
         cmocka_unit_test(alloc_and_free_of_a_block_are_two_ends),
         cmocka_unit_test(marks_stay_in_the_trace),
     };

@@ -146,6 +146,17 @@ static void a_command_is_completed_and_a_wrong_one_answered(void **state)
     assert_string_equal(vs_text_get(&app.prompt.text), "set checkpoint");
     session_type(&app, "=bl<tab>");
     assert_string_equal(vs_text_get(&app.prompt.text), "set checkpoint=blocks");
+    session_type(&app, "<esc>:break category = te<tab>");
+    assert_string_equal(vs_text_get(&app.prompt.text), "break category = temporary");
+    session_type(&app, " and module conv<tab>2");
+    assert_string_equal(vs_text_get(&app.prompt.text),
+                        "break category = temporary and module conv2");
+    session_type(&app, "<esc>:set checkpoint=conv1,re<tab>");
+    assert_string_equal(vs_text_get(&app.prompt.text), "set checkpoint=conv1,relu");
+    session_type(&app, "<esc>:watch fc.ad<tab>");
+    assert_string_equal(vs_text_get(&app.prompt.text), "watch fc.addmm");
+    session_type(&app, "<esc>:watch x y<tab>");
+    assert_string_equal(vs_text_get(&app.prompt.text), "watch x y");
     session_type(&app, "<esc>:brek total > 1M<enter>");
     session_expect(&app, "did you mean `break`");
     session_type(&app, ":set amp=fp8<enter>");

@@ -1,0 +1,319 @@
+/*
+ * tui/complete.c - what could stand at the end of a line after the colon.
+ *
+ * Must not know:  what a command does.
+ * Invariant:      what is offered begins with what was typed, each once, in the order of the alphabet or of its table.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/event.h"
+#include "base/mem.h"
+#include "replay/trace.h"
+#include "tui/act.h"
+#include "tui/export.h"
+
+/* Words that fit, owned. */
+struct words {
+    char **items;
+    size_t count;
+    size_t cap;
+};
+
+static void add(struct words *words, const char *stem, const char *word)
+{
+    if (!*word || strncmp(word, stem, strlen(stem)) != 0)
+        return;
+    words->items = vs_grow(words->items, words->count, &words->cap, sizeof(*words->items));
+    words->items[words->count++] = vs_strdup(word);
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* What comes from the places of a trace comes often: each once. */
+static void sort_from(struct words *words, size_t from)
+{
+    size_t kept = from;
+
+    if (words->count == from)
+        return;
+    qsort(words->items + from, words->count - from, sizeof(*words->items), compare);
+    for (size_t i = from; i < words->count; i++) {
+        if (kept > from && strcmp(words->items[kept - 1], words->items[i]) == 0)
+            vs_free(words->items[i]);
+        else
+            words->items[kept++] = words->items[i];
+    }
+    words->count = kept;
+}
+
+static void words_release(struct words *words)
+{
+    for (size_t i = 0; i < words->count; i++)
+        vs_free(words->items[i]);
+    vs_free(words->items);
+}
+
+/* ---- where words come from ---- */
+
+typedef void source_fn(struct words *words, const struct tui_app *app, const char *stem);
+
+static void add_commands(struct words *words, const struct tui_app *app, const char *stem)
+{
+    (void)app;
+    for (size_t i = 0; tui_command_info(i); i++)
+        add(words, stem, tui_command_info(i)->name);
+    for (int i = 0; i < TUI_ACTION_COUNT; i++)
+        add(words, stem, tui_action_info((enum tui_action)i)->name);
+}
+
+static void add_views(struct words *words, const struct tui_app *app, const char *stem)
+{
+    (void)app;
+    for (size_t i = 0; tui_view_at(i); i++)
+        add(words, stem, tui_view_at(i)->name);
+}
+
+static void add_themes(struct words *words, const struct tui_app *app, const char *stem)
+{
+    (void)app;
+    for (int i = 0; i < TUI_THEME_COUNT; i++)
+        add(words, stem, tui_theme_name((enum tui_theme)i));
+}
+
+static void add_formats(struct words *words, const struct tui_app *app, const char *stem)
+{
+    (void)app;
+    for (size_t i = 0; tui_export_format(i); i++)
+        add(words, stem, tui_export_format(i));
+}
+
+static void add_marks(struct words *words, const struct tui_app *app, const char *stem)
+{
+    for (size_t i = 0; i < rpl_marks_count(app->marks); i++)
+        add(words, stem, rpl_marks_at(app->marks, i)->key);
+}
+
+static void add_categories(struct words *words, const struct tui_app *app, const char *stem)
+{
+    (void)app;
+    for (int i = 0; i < VS_CATEGORY_COUNT; i++)
+        add(words, stem, vs_category_name((enum vs_category)i));
+}
+
+static void add_phases(struct words *words, const struct tui_app *app, const char *stem)
+{
+    (void)app;
+    for (int i = 0; i < VS_PHASE_COUNT; i++)
+        add(words, stem, vs_phase_name((enum vs_phase)i));
+}
+
+/* Of every place the text that `part` says: an op, a module, a function; MODULE.OP, as a watch calls what is made there. */
+enum part { OP, MODULE, FUNC, ORIGIN };
+
+static void add_places(struct words *words, const struct tui_app *app, const char *stem,
+                       enum part part)
+{
+    const struct rpl_trace *trace = tui_app_run(app)->trace;
+    size_t from = words->count;
+    struct vs_text text = {NULL, 0, 0};
+
+    for (uint32_t i = 1; i <= rpl_trace_place_count(trace); i++) {
+        const struct vs_place *place = rpl_trace_place(trace, i);
+        const char *op = rpl_trace_string(trace, place->op);
+        const char *module = rpl_trace_string(trace, place->module);
+
+        if (part == OP) {
+            add(words, stem, op);
+        } else if (part == MODULE) {
+            add(words, stem, module);
+        } else if (part == FUNC) {
+            add(words, stem, rpl_trace_string(trace, place->func));
+        } else if (*op) {
+            vs_text_clear(&text);
+            vs_text_addf(&text, "%s%s%s", module, *module ? "." : "", op);
+            add(words, stem, vs_text_get(&text));
+        }
+    }
+    sort_from(words, from);
+    vs_text_release(&text);
+}
+
+static void add_ops(struct words *words, const struct tui_app *app, const char *stem)
+{
+    add_places(words, app, stem, OP);
+}
+
+static void add_modules(struct words *words, const struct tui_app *app, const char *stem)
+{
+    add_places(words, app, stem, MODULE);
+}
+
+static void add_functions(struct words *words, const struct tui_app *app, const char *stem)
+{
+    add_places(words, app, stem, FUNC);
+}
+
+static void add_origins(struct words *words, const struct tui_app *app, const char *stem)
+{
+    add_places(words, app, stem, ORIGIN);
+}
+
+static void add_toggles(struct words *words, const struct tui_app *app, const char *stem)
+{
+    (void)app;
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++) {
+        struct vs_text text = {NULL, 0, 0};
+
+        vs_text_addf(&text, "%s=", vs_toggle_info((enum vs_toggle)i)->name);
+        add(words, stem, vs_text_get(&text));
+        vs_text_release(&text);
+    }
+}
+
+/* The legal values of a toggle; modules, where it takes a list of them. */
+static void add_values(struct words *words, const struct tui_app *app, enum vs_toggle toggle,
+                       const char *stem)
+{
+    char value[VS_TOGGLE_VALUE_MAX];
+
+    for (size_t i = 0; vs_toggle_choice(toggle, i, value); i++)
+        add(words, stem, value);
+    if (vs_toggle_info(toggle)->flags & VS_TOGGLE_PATHS)
+        add_modules(words, app, stem);
+}
+
+static void add_conditions(struct words *words, const struct tui_app *app, const char *stem)
+{
+    static const char *const TERMS[] = {
+        "total > ", "alloc size > ", "free size > ", "reserved > ", "slack > ",
+        "op ~ ",    "module ",       "func ",        "category = ", "phase = ",
+        "line = ",  "block ",        "step = ",      "oom",         "and "};
+
+    (void)app;
+    for (size_t i = 0; i < sizeof(TERMS) / sizeof(TERMS[0]); i++)
+        add(words, stem, TERMS[i]);
+}
+
+/* ---- which of them at a place in the line ---- */
+
+static const struct {
+    const char *after; /* the word before, signs of comparison left out */
+    source_fn *source;
+} IN_CONDITIONS[] = {
+    {"op", add_ops},         {"module", add_modules},      {"layer", add_modules},
+    {"func", add_functions}, {"category", add_categories}, {"cat", add_categories},
+    {"phase", add_phases},
+};
+
+static const struct {
+    const char *name;
+    source_fn *source;
+    bool is_one; /* only its first word is of these */
+} IN_COMMANDS[] = {
+    {"set", add_toggles, false},       {"break", add_conditions, false},
+    {"tbreak", add_conditions, false}, {"watch", add_origins, true},
+    {"note", add_marks, true},         {"theme", add_themes, true},
+    {"view", add_views, true},         {"export", add_formats, true},
+};
+
+/* The word that ends at byte `end` of the line, signs of comparison before it left out; its length, *at where it begins. */
+static size_t word_before(const char *line, size_t end, size_t *at)
+{
+    while (end > 0 && strchr(" =~!<>", line[end - 1]))
+        end--;
+    *at = end;
+    while (*at > 0 && line[*at - 1] != ' ')
+        (*at)--;
+    return end - *at;
+}
+
+static source_fn *source_in_condition(const char *line, size_t stem)
+{
+    size_t at;
+    size_t len = word_before(line, stem, &at);
+
+    for (size_t i = 0; i < sizeof(IN_CONDITIONS) / sizeof(IN_CONDITIONS[0]); i++)
+        if (strlen(IN_CONDITIONS[i].after) == len &&
+            strncmp(IN_CONDITIONS[i].after, line + at, len) == 0)
+            return IN_CONDITIONS[i].source;
+    return add_conditions;
+}
+
+/* Where the words at byte `stem` of a line come from; NULL: anything may stand there. */
+static source_fn *source_at(const char *line, size_t stem)
+{
+    size_t name_len = strcspn(line, " ");
+
+    if (!line[name_len])
+        return add_commands;
+    for (size_t i = 0; i < sizeof(IN_COMMANDS) / sizeof(IN_COMMANDS[0]); i++) {
+        if (strlen(IN_COMMANDS[i].name) != name_len ||
+            strncmp(IN_COMMANDS[i].name, line, name_len) != 0)
+            continue;
+        if (IN_COMMANDS[i].is_one && stem != name_len + 1)
+            return NULL;
+        return IN_COMMANDS[i].source == add_conditions ? source_in_condition(line, stem)
+                                                       : IN_COMMANDS[i].source;
+    }
+    return NULL;
+}
+
+/* "amp=b": its values begin behind the sign or the last comma. */
+static bool is_value(const char *stem, enum vs_toggle *toggle, size_t *value)
+{
+    size_t len = strcspn(stem, "=");
+    const char *comma = strrchr(stem, ',');
+    char *name = vs_strndup(stem, len);
+    bool is = stem[len] && vs_toggle_find(name, toggle);
+
+    *value = comma ? (size_t)(comma - stem) + 1 : len + 1;
+    vs_free(name);
+    return is;
+}
+
+/* How much all words have in common. */
+static size_t common_of(const struct words *words)
+{
+    size_t common = strlen(words->items[0]);
+
+    for (size_t i = 1; i < words->count; i++) {
+        size_t n = 0;
+
+        while (n < common && words->items[i][n] == words->items[0][n])
+            n++;
+        common = n;
+    }
+    return common;
+}
+
+void tui_command_complete(const struct tui_app *app, const char *line, struct vs_text *out,
+                          struct vs_text *fits)
+{
+    const char *blank = strrchr(line, ' ');
+    size_t stem = blank ? (size_t)(blank - line) + 1 : 0;
+    source_fn *source = source_at(line, stem);
+    struct words words = {NULL, 0, 0};
+    enum vs_toggle toggle;
+    size_t value;
+
+    if (source == add_toggles && is_value(line + stem, &toggle, &value)) {
+        stem += value;
+        add_values(&words, app, toggle, line + stem);
+    } else if (source) {
+        source(&words, app, line + stem);
+    }
+    vs_text_add_n(out, line, stem);
+    if (words.count)
+        vs_text_add_n(out, words.items[0], common_of(&words));
+    else
+        vs_text_add(out, line + stem);
+    if (words.count == 1 && source == add_commands)
+        vs_text_add_char(out, ' ');
+    for (size_t i = 0; i < words.count; i++)
+        vs_text_addf(fits, "%s%s", i ? "  " : "", words.items[i]);
+    words_release(&words);
+}
