@@ -15,28 +15,57 @@
 #include "replay/report.h"
 #include "replay/whatif.h"
 
-/* The run to its end: what it needs, and of a net what it keeps too long. */
-static enum vs_status need_add(struct rpl_trace *trace, uint64_t capacity, struct vs_text *out,
-                               struct vs_error *err)
-{
-    struct rpl_trace *memory = rpl_trace_new();
-    struct rpl_report report = {.trace = NULL};
-    enum vs_status st = rpl_whatif_run_on(trace, NULL, RPL_NO_LIMIT, memory, err);
+/* What was found out: the run to its end, without a limit, and what was tried on the recorded device. */
+struct advice {
+    struct rpl_trace *memory;
+    struct rpl_report need;
+    struct rpl_tries tries;
+    uint64_t capacity;
+    bool has_net;
+    bool is_tried;
+};
 
+static void advice_release(struct advice *advice)
+{
+    rpl_tries_release(&advice->tries);
+    rpl_report_release(&advice->need);
+    rpl_trace_free(advice->memory);
+}
+
+/* memory stays NULL where there is nothing to advise. The caller releases it, on failure too. */
+static enum vs_status advice_fill(struct advice *advice, struct rpl_trace *trace,
+                                  struct vs_error *err)
+{
+    struct rpl_tries_ask ask = {.capacity = rpl_capacity(trace), .batches = RPL_BATCHES_RECORDED};
+    struct vs_error no = VS_ERROR_INIT;
+    enum vs_status st;
+
+    memset(advice, 0, sizeof(*advice));
+    advice->capacity = ask.capacity;
+    advice->has_net = rpl_trace_source_text(trace) != NULL;
+    if (!ask.capacity || (!advice->has_net && rpl_trace_is_program(trace)))
+        return VS_OK;
+    advice->memory = rpl_trace_new();
+    st = rpl_whatif_run_on(trace, NULL, RPL_NO_LIMIT, advice->memory, err);
     if (!st)
-        st = rpl_report_fill(&report, memory, 0, err);
+        st = rpl_report_fill(&advice->need, advice->memory, 0, err);
     if (!st)
-        rpl_report_need_text(&report, capacity, out);
-    rpl_report_release(&report);
-    rpl_trace_free(memory);
+        advice->is_tried =
+            !rpl_tries_fill(&advice->tries, trace, &ask, &no) && !advice->tries.items[0].fits;
     return st;
 }
 
-/* Whether a row is advice: the net still trains, on that device, with the batch it has. */
+/* Whether a row is a way to train the net with the batch it has. */
+static bool is_training(const struct rpl_try *row)
+{
+    return *row->label && !row->failed && !vs_toggles_is_set(&row->set, VS_TOGGLE_GRAD) &&
+           !vs_toggles_is_set(&row->set, VS_TOGGLE_BATCH);
+}
+
+/* Whether a row is advice: it also runs to its end on that device. */
 static bool is_advice(const struct rpl_try *row)
 {
-    return *row->label && row->fits && !vs_toggles_is_set(&row->set, VS_TOGGLE_GRAD) &&
-           !vs_toggles_is_set(&row->set, VS_TOGGLE_BATCH);
+    return is_training(row) && row->fits;
 }
 
 /* The run as recorded and what is advice, for a table; borrowed from `all`. The caller frees the items. */
@@ -61,14 +90,19 @@ static void add_batch(const struct rpl_try *as_is, struct vs_text *out)
         vs_text_add(out, "As it is, not even one sample fits.\n");
 }
 
-/* Of those that do not fit the one that needs least; NULL: none needs less than the run as it is. */
+/* Where nothing is advice, what needs least; NULL: something is, or none needs less than the run as it is. */
 static const struct rpl_try *closest(const struct rpl_tries *tries)
 {
     const struct rpl_try *best = &tries->items[0];
 
-    for (size_t i = 1; i < tries->count; i++)
-        if (!tries->items[i].failed && tries->items[i].run.peak < best->run.peak)
-            best = &tries->items[i];
+    for (size_t i = 1; i < tries->count; i++) {
+        const struct rpl_try *row = &tries->items[i];
+
+        if (is_advice(row))
+            return NULL;
+        if (is_training(row) && row->run.peak < best->run.peak)
+            best = row;
+    }
     return best == &tries->items[0] ? NULL : best;
 }
 
@@ -102,17 +136,104 @@ static void add_advice(const struct rpl_tries *tries, uint64_t capacity, bool ha
 enum vs_status cli_advice_text(struct rpl_trace *trace, const char *name, struct vs_text *out,
                                struct vs_error *err)
 {
-    const bool has_net = rpl_trace_source_text(trace) != NULL;
-    struct rpl_tries_ask ask = {.capacity = rpl_capacity(trace), .batches = RPL_BATCHES_RECORDED};
-    struct rpl_tries tries = {NULL, 0, 0};
-    struct vs_error no = VS_ERROR_INIT;
-    enum vs_status st;
+    struct advice advice;
+    enum vs_status st = advice_fill(&advice, trace, err);
 
-    if (!ask.capacity || (!has_net && rpl_trace_is_program(trace)))
-        return VS_OK;
-    st = need_add(trace, ask.capacity, out, err);
-    if (!st && !rpl_tries_fill(&tries, trace, &ask, &no) && !tries.items[0].fits)
-        add_advice(&tries, ask.capacity, has_net, name, out);
-    rpl_tries_release(&tries);
+    if (!st && advice.memory)
+        rpl_report_need_text(&advice.need, advice.capacity, out);
+    if (!st && advice.is_tried)
+        add_advice(&advice.tries, advice.capacity, advice.has_net, name, out);
+    advice_release(&advice);
+    return st;
+}
+
+/* ---- JSON ---- */
+
+static void set_json(const struct rpl_try *row, struct vs_json *json)
+{
+    vs_json_key(json, "set");
+    vs_json_object_flat(json);
+    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++)
+        if (vs_toggles_is_set(&row->set, (enum vs_toggle)i))
+            vs_json_put_string(json, vs_toggle_info((enum vs_toggle)i)->name,
+                               vs_toggles_get(&row->set, (enum vs_toggle)i));
+    vs_json_end(json);
+}
+
+static void row_json(const struct rpl_try *row, struct vs_json *json)
+{
+    vs_json_object(json);
+    set_json(row, json);
+    vs_json_put_uint(json, "allocated", row->run.peak);
+    vs_json_put_uint(json, "reserved", row->run.reserved);
+    vs_json_put_uint(json, "recompute_flops", row->run.recompute_flops);
+    vs_json_put_uint(json, "total_flops", row->run.flops);
+    vs_json_put_bool(json, "same_results", row->is_same);
+    vs_json_end(json);
+}
+
+static int by_peak(const void *a, const void *b)
+{
+    const struct rpl_try *x = *(const struct rpl_try *const *)a;
+    const struct rpl_try *y = *(const struct rpl_try *const *)b;
+
+    if (x->run.peak != y->run.peak)
+        return x->run.peak < y->run.peak ? -1 : 1;
+    return strcmp(x->label, y->label);
+}
+
+/* What fits, the lowest peak first. */
+static void fits_json(const struct rpl_tries *tries, struct vs_json *json)
+{
+    const struct rpl_try **rows = vs_alloc((tries->count + 1) * sizeof(const struct rpl_try *));
+    size_t count = 0;
+
+    for (size_t i = 1; i < tries->count; i++)
+        if (is_advice(&tries->items[i]))
+            rows[count++] = &tries->items[i];
+    qsort(rows, count, sizeof(const struct rpl_try *), by_peak);
+    vs_json_key(json, "fits");
+    vs_json_array(json);
+    for (size_t i = 0; i < count; i++)
+        row_json(rows[i], json);
+    vs_json_end(json);
+    vs_free(rows);
+}
+
+static void tries_json(const struct advice *advice, struct vs_json *json)
+{
+    const struct rpl_try *near = closest(&advice->tries);
+    uint64_t batch = advice->tries.items[0].batch;
+
+    fits_json(&advice->tries, json);
+    vs_json_key(json, "closest");
+    if (near)
+        row_json(near, json);
+    else
+        vs_json_null(json);
+    vs_json_key(json, "max_batch");
+    if (advice->has_net && batch)
+        vs_json_uint(json, batch);
+    else
+        vs_json_null(json);
+}
+
+enum vs_status cli_advice_json(struct rpl_trace *trace, struct vs_json *json, struct vs_error *err)
+{
+    struct advice advice;
+    enum vs_status st = advice_fill(&advice, trace, err);
+
+    if (st || !advice.memory) {
+        vs_json_null(json);
+    } else {
+        vs_json_object(json);
+        vs_json_put_uint(json, "capacity", advice.capacity);
+        vs_json_key(json, "needs");
+        rpl_peak_json(advice.memory, &advice.need.sum.peak, json);
+        if (advice.is_tried)
+            tries_json(&advice, json);
+        vs_json_end(json);
+    }
+    advice_release(&advice);
     return st;
 }

@@ -80,6 +80,33 @@ static enum vs_status outside_fill(struct rpl_report *report, const char *path,
     return st;
 }
 
+/* What could be done about it is wanted only where memory ran out: it takes some thirty runs. */
+static void add_text(const struct rpl_report *report, struct rpl_trace *trace, const char *name,
+                     struct vs_text *out)
+{
+    struct vs_error err = VS_ERROR_INIT;
+
+    rpl_report_text(report, name, out);
+    if (report->sum.oom.event && cli_advice_text(trace, name, out, &err))
+        VS_LOG(VS_LOG_CLI, 1, "%s", err.text);
+}
+
+static void add_json(const struct rpl_report *report, struct rpl_trace *trace, struct vs_text *out)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_json json;
+
+    vs_json_init(&json, out);
+    vs_json_object(&json);
+    rpl_report_members_json(report, &json);
+    vs_json_key(&json, "advice");
+    if (!report->sum.oom.event)
+        vs_json_null(&json);
+    else if (cli_advice_json(trace, &json, &err))
+        VS_LOG(VS_LOG_CLI, 1, "%s", err.text);
+    vs_json_end(&json);
+}
+
 static int run(const struct cli_args *args)
 {
     struct rpl_outside outside = {.at = 0};
@@ -98,12 +125,9 @@ static int run(const struct cli_args *args)
         goto out;
     }
     if (cli_args_has(args, "json"))
-        rpl_report_json(&report, &text);
+        add_json(&report, trace, &text);
     else
-        rpl_report_text(&report, args->positionals[0], &text);
-    if (!cli_args_has(args, "json") && report.sum.oom.event &&
-        cli_advice_text(trace, args->positionals[0], &text, &err))
-        VS_LOG(VS_LOG_CLI, 1, "%s", err.text);
+        add_text(&report, trace, args->positionals[0], &text);
     status = cli_print(&text);
 out:
     vs_text_release(&text);

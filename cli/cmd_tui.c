@@ -88,6 +88,23 @@ static enum vs_status changes_set(const struct cli_args *args, struct tui_app *a
     return VS_OK;
 }
 
+/* What cannot be seen on a screen is said before one is drawn. */
+static enum vs_status args_check(const struct cli_args *args, struct vs_error *err)
+{
+    const char *keys = cli_args_value(args, "keys");
+    const char *at = keys ? tui_keys_unknown(keys) : NULL;
+
+    if (at)
+        return vs_fail(err, VS_E_USAGE,
+                       "tui: there is no key `%.*s`; <enter>, <esc>, <tab>, <left>, <pgdn>, <f1>, "
+                       "<C-d> are some, and <lt> is `<`",
+                       (int)strcspn(at, ">") + 1, at);
+    if (args->positional_count > 1 && cli_args_has(args, "set"))
+        return vs_fail(err, VS_E_USAGE,
+                       "tui: a second trace or --set, not both: each is the other run");
+    return VS_OK;
+}
+
 static int dump(const struct cli_args *args, struct tui_app *app, int w, int h)
 {
     struct vs_text text = {NULL, 0, 0};
@@ -142,7 +159,7 @@ static int run(const struct cli_args *args)
     if (isatty(STDERR_FILENO))
         app->opening = opening_show;
     app->opening_user = &shown;
-    if (size_get(args, &w, &h, &err) || theme_get(args, &theme, &err) ||
+    if (args_check(args, &err) || size_get(args, &w, &h, &err) || theme_get(args, &theme, &err) ||
         tui_app_open(app, args->positionals[0], &err) ||
         (args->positional_count > 1 && tui_app_open_other(app, args->positionals[1], &err))) {
         if (shown)

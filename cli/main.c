@@ -51,6 +51,21 @@ static int unknown_command(const char *name)
     return 2;
 }
 
+/* `vramscope help report` is `vramscope report --help`. */
+static int help(const char *name)
+{
+    const struct cli_cmd *cmd = cli_cmd_find(name);
+    struct vs_text text = {NULL, 0, 0};
+    int status;
+
+    if (!cmd)
+        return unknown_command(name);
+    cli_args_help(cmd, &text);
+    status = cli_print(&text);
+    vs_text_release(&text);
+    return status;
+}
+
 static int command_run(const struct cli_cmd *cmd, int argc, char *const *argv)
 {
     struct vs_error err = VS_ERROR_INIT;
@@ -61,11 +76,7 @@ static int command_run(const struct cli_cmd *cmd, int argc, char *const *argv)
         cli_fail(&err);
         status = 2;
     } else if (args.wants_help) {
-        struct vs_text text = {NULL, 0, 0};
-
-        cli_args_help(cmd, &text);
-        status = cli_print(&text);
-        vs_text_release(&text);
+        status = help(cmd->name);
     } else {
         status = cmd->run(&args);
     }
@@ -82,9 +93,11 @@ int main(int argc, char **argv)
     if (argc < 2)
         exit(usage(2));
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0)
+        (strcmp(argv[1], "help") == 0 && argc == 2))
         exit(usage(0));
-    if (strcmp(argv[1], "--version") == 0) {
+    if (strcmp(argv[1], "help") == 0)
+        exit(help(argv[2]));
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         puts("vramscope " VERSION);
         exit(0);
     }

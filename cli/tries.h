@@ -14,6 +14,7 @@
 
 #include "base/attr.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "replay/cost.h"
 #include "replay/tries.h"
@@ -40,5 +41,8 @@ void cli_tries_text(const struct cli_tries *table, struct vs_text *out);
  */
 VS_MUST_USE enum vs_status cli_advice_text(struct rpl_trace *trace, const char *name,
                                            struct vs_text *out, struct vs_error *err);
+/* The same for programs, as the value of a key that was written: null where the text says nothing. On failure it is null, too. */
+VS_MUST_USE enum vs_status cli_advice_json(struct rpl_trace *trace, struct vs_json *json,
+                                           struct vs_error *err);
 
 #endif

@@ -71,6 +71,8 @@ void rpl_report_release(struct rpl_report *report);
 void rpl_report_text(const struct rpl_report *report, const char *name, struct vs_text *out);
 /* For programs: the fields are listed in docs/json.md. */
 void rpl_report_json(const struct rpl_report *report, struct vs_text *out);
+/* The same into an object that is open, for the caller to add to. */
+void rpl_report_members_json(const struct rpl_report *report, struct vs_json *json);
 
 /*
  * What a run that ran out of memory would have needed: `free` is the report on the same run without a limit (replay/whatif.h), of which

@@ -436,36 +436,42 @@ static void leak_json(const struct rpl_report *report, struct vs_json *json)
     vs_json_end(json);
 }
 
-void rpl_report_json(const struct rpl_report *report, struct vs_text *out)
+void rpl_report_members_json(const struct rpl_report *report, struct vs_json *json)
 {
     const struct rpl_summary *sum = &report->sum;
+
+    head_json(report, json);
+    vs_json_key(json, "peak");
+    rpl_peak_json(report->trace, &sum->peak, json);
+    rpl_bound_json(report->trace, &report->sum, json);
+    shortages_json(report, json);
+    fit_json(report, json);
+    rpl_account_json(&report->account, json);
+    oom_json(report, json);
+    steps_json(sum, json);
+    saved_json(report->trace, &sum->saved, json);
+    counted_json(report->trace, "total_flops", sum->flops, json);
+    counted_json(report->trace, "recompute_flops", sum->recompute_flops, json);
+    rpl_report_work_json(report, json);
+    devices_json(report, json);
+    makers_json(report, json);
+    vs_json_key(json, "largest");
+    vs_json_array(json);
+    for (size_t i = 0; i < report->largest_count; i++)
+        tensor_json(report->trace, &report->largest[i], UINT64_MAX, json);
+    vs_json_end(json);
+    kept_json(report, json);
+    leak_json(report, json);
+    vs_json_key(json, "driver");
+    rpl_outside_json(report->outside, report->top, json);
+}
+
+void rpl_report_json(const struct rpl_report *report, struct vs_text *out)
+{
     struct vs_json json;
 
     vs_json_init(&json, out);
     vs_json_object(&json);
-    head_json(report, &json);
-    vs_json_key(&json, "peak");
-    rpl_peak_json(report->trace, &sum->peak, &json);
-    rpl_bound_json(report->trace, &report->sum, &json);
-    shortages_json(report, &json);
-    fit_json(report, &json);
-    rpl_account_json(&report->account, &json);
-    oom_json(report, &json);
-    steps_json(sum, &json);
-    saved_json(report->trace, &sum->saved, &json);
-    counted_json(report->trace, "total_flops", sum->flops, &json);
-    counted_json(report->trace, "recompute_flops", sum->recompute_flops, &json);
-    rpl_report_work_json(report, &json);
-    devices_json(report, &json);
-    makers_json(report, &json);
-    vs_json_key(&json, "largest");
-    vs_json_array(&json);
-    for (size_t i = 0; i < report->largest_count; i++)
-        tensor_json(report->trace, &report->largest[i], UINT64_MAX, &json);
-    vs_json_end(&json);
-    kept_json(report, &json);
-    leak_json(report, &json);
-    vs_json_key(&json, "driver");
-    rpl_outside_json(report->outside, report->top, &json);
+    rpl_report_members_json(report, &json);
     vs_json_end(&json);
 }

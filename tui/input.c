@@ -67,6 +67,19 @@ uint32_t tui_key_parse(const char **text)
     return key;
 }
 
+const char *tui_keys_unknown(const char *text)
+{
+    while (*text) {
+        const char *at = text;
+        size_t word =
+            strspn(at + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-");
+
+        if (tui_key_parse(&text) == '<' && text == at + 1 && word && at[word + 1] == '>')
+            return at;
+    }
+    return NULL;
+}
+
 void tui_key_name(uint32_t key, struct vs_text *out)
 {
     char bytes[4];

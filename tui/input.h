@@ -60,6 +60,8 @@ struct tui_input {
 
 /* The key that *text begins with, and *text moved past it; 0 at the end. */
 uint32_t tui_key_parse(const char **text);
+/* Where in a line of keys something in brackets stands that looks like a name and is none; NULL: nowhere. */
+const char *tui_keys_unknown(const char *text);
 void tui_key_name(uint32_t key, struct vs_text *out);
 
 #endif

@@ -290,6 +290,16 @@ static void what_was_meant_is_suggested(void **state)
     SAID(program_run("report", "x.db", "--frobnicate", NULL), 2, "there is no option --frobnicate",
          "`vramscope report --help` lists them");
     SAID(program_run("whatif", "x.db", "--set", "chekpoint=blocks", NULL), 2, "chekpoint");
+    SAID(program_run("help", "recrod", NULL), 2, "did you mean `record`?");
+}
+
+static void keys_and_runs_of_a_screen_are_checked_before_it_is_drawn(void **state)
+{
+    (void)state;
+    SAID(program_run("tui", "x.db", "--dump", "--keys", "gb<entr>", NULL), 2,
+         "there is no key `<entr>`", "<enter>");
+    SAID(program_run("tui", "x.db", "y.db", "--set", "amp=fp16", NULL), 2,
+         "a second trace or --set, not both");
 }
 
 /* ---- where the trace goes ---- */
@@ -638,6 +648,7 @@ int main(void)
         cmocka_unit_test(a_wrong_toggle_value_lists_the_legal_ones),
         cmocka_unit_test(numbers_out_of_range_are_refused),
         cmocka_unit_test(what_was_meant_is_suggested),
+        cmocka_unit_test(keys_and_runs_of_a_screen_are_checked_before_it_is_drawn),
         cmocka_unit_test(an_output_that_cannot_be_made_is_told_before_the_run),
         cmocka_unit_test(no_failure_touches_a_trace_that_is_there),
         cmocka_unit_test(a_disk_that_fills_up_ends_the_recording),

@@ -112,6 +112,30 @@ static void the_report_says_what_is_kept_and_the_largest_batch(void **state)
     program_release(&p);
 }
 
+/* The same for programs: every row of the text, and its figures are those of recording again. */
+static void the_advice_is_there_for_programs(void **state)
+{
+    struct program text = out_of_memory();
+    struct program json = program_run("report", program_path("full.db"), "--json", NULL);
+    int64_t halved = json_int(json.out, "$.advice.fits[1].allocated");
+
+    (void)state;
+    assert_int_equal(json.status, 0);
+    assert_int_equal(json_int(json.out, "$.advice.capacity"), 300 << 20);
+    assert_int_equal(json_int(json.out, "$.advice.needs.allocated") >> 20, 396);
+    json_expect(json.out, "$.advice.max_batch", "integer");
+    json_expect(json.out, "$.advice.fits[2].set", "object");
+    json_expect(json.out, "$.advice.fits[1].set.half", "text");
+    json_expect(json.out, "$.advice.closest", "null");
+    program_release(&json);
+    assert_int_equal(recorded(BATCH, "--half", "on", NULL, NULL), 0);
+    json = program_run("report", program_path("again.db"), "--json", NULL);
+    assert_int_equal(json_int(json.out, "$.peak.allocated"), halved);
+    json_expect(json.out, "$.advice", "null");
+    program_release(&json);
+    program_release(&text);
+}
+
 /* The table says of each row whether it fits, for programs, too. */
 static void each_says_what_fits_and_what_it_needs(void **state)
 {
@@ -161,6 +185,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_report_advises_fits),
         cmocka_unit_test(the_report_says_what_is_kept_and_the_largest_batch),
+        cmocka_unit_test(the_advice_is_there_for_programs),
         cmocka_unit_test(each_says_what_fits_and_what_it_needs),
     };
 
