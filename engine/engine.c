@@ -294,6 +294,14 @@ void eng_tell(struct eng *e, enum vs_event_kind kind, uint64_t a, uint64_t b)
         e->observer->emit(e->observer->user, &ev);
 }
 
+void eng_hearers_set(struct eng *e, const struct eng_observer *observer, bool (*stop)(void *user),
+                     void *stop_user)
+{
+    e->observer = observer;
+    e->stop = stop;
+    e->stop_user = stop_user;
+}
+
 void eng_observer_stop(struct eng *e)
 {
     e->observer = NULL;

@@ -18,11 +18,16 @@
 #include "engine/engine.h"
 #include "engine/tensor.h"
 
-/* Events and tensors that the observer was told so far, in order; *count is of either. Borrowed until it is told the next. */
+/*
+ * Events and tensors that the observer was told so far, in order; *count is of either. Strings and places by their ids, NULL where there are not so many; these
+ * two may be missing. All borrowed until it is told the next.
+ */
 struct eng_told {
     void *user;
     const struct vs_event *(*events)(void *user, uint64_t *count);
     const struct vs_tensor_desc *(*tensors)(void *user, uint64_t *count);
+    const char *(*string)(void *user, uint32_t id);
+    const struct vs_place *(*place)(void *user, uint32_t id);
 };
 
 struct eng_moment;

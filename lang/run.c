@@ -2,7 +2,8 @@
  * lang/run.c - see run.h.
  *
  * Must not know:  traces, terminals.
- * Invariant:      an observer hears nothing of the clearing up after the last step, or after the device ran out of memory.
+ * Invariant:      an observer hears nothing of the clearing up after the last step, or after the device ran out of memory. Whatever a run may leave behind, and
+ *                 whoever it calls, has memory of the system's, not the run's own (lang/starts.h).
  */
 #include "lang/run.h"
 
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "base/mem.h"
 #include "base/target.h"
 #include "lang/library.h"
@@ -51,6 +53,7 @@ static enum vs_status default_apply(struct lang_run_state *run, const struct lan
     const char *key = lang_value_text(entry->key);
     char name[64];
     char text[VS_TOGGLE_VALUE_MAX];
+    struct vs_heap *heap;
     enum vs_toggle toggle;
     enum vs_status st;
 
@@ -68,7 +71,9 @@ static enum vs_status default_apply(struct lang_run_state *run, const struct lan
     if (!default_text(entry->value, text, sizeof(text)))
         return vs_fail(err, VS_E_VALUE, "%s: defaults: %s is neither a word nor a whole number",
                        file, key);
+    heap = vs_heap_enter(NULL);
     st = vs_toggles_set_named(&run->result->toggles, name, text, err);
+    vs_heap_enter(heap);
     if (st)
         vs_error_prefix(err, "%s: defaults", file);
     return st;
@@ -124,10 +129,10 @@ static void target_apply(struct lang_run_state *run)
 }
 
 /* What was set explicitly, then the file's `defaults`, then the table. */
-static enum vs_status settle(struct lang_run_state *run, struct lang_net *net, struct vs_error *err)
+static enum vs_status settle(struct lang_run_state *run, struct vs_error *err)
 {
     struct lang_result *result = run->result;
-    struct lang_value defaults = lang_global(run->vm, net, "defaults");
+    struct lang_value defaults = lang_global(run->vm, run->net, "defaults");
     bool own_optimizer = vs_toggles_is_set(&result->toggles, VS_TOGGLE_OPTIMIZER);
     enum vs_status st = VS_OK;
     double lr = -1.0;
@@ -149,35 +154,52 @@ static enum vs_status settle(struct lang_run_state *run, struct lang_net *net, s
     result->lr = lr < 0 || own_optimizer ? default_lr(&result->toggles) : lr;
     for (int i = 0; i < VS_TOGGLE_COUNT; i++)
         result->is_default[i] = !vs_toggles_is_set(&result->toggles, (enum vs_toggle)i);
-    target_apply(run);
-    st = alloc_conf_apply(run, err);
-    if (!st && run->settings->started)
-        run->settings->started(run->settings->user, &result->toggles, result->is_default);
-    return st;
+    return VS_OK;
 }
 
-struct lang_value lang_run_settings_dict(struct lang_vm *vm, const struct vs_toggles *toggles,
-                                         double lr, bool formula, bool dump)
+static void hear_started(struct lang_run_state *run)
 {
-    struct lang_value dict = lang_value_dict(vm);
+    struct vs_heap *heap = vs_heap_enter(NULL);
 
-    for (int i = 0; i < VS_TOGGLE_COUNT; i++) {
-        enum vs_toggle toggle = (enum vs_toggle)i;
-        const struct vs_toggle_info *info = vs_toggle_info(toggle);
-        const char *value = vs_toggles_get(toggles, toggle);
+    if (run->settings->started)
+        run->settings->started(run->settings->user, &run->result->toggles, run->result->is_default);
+    vs_heap_enter(heap);
+}
 
-        if (strcmp(info->legal, "N") == 0)
-            lang_value_set(vm, dict, info->name,
-                           lang_int((int64_t)vs_toggles_count(toggles, toggle)));
-        else
-            lang_value_set(vm, dict, info->name, lang_value_str(vm, value));
-    }
-    lang_value_set(vm, dict, "lr", lang_float(lr));
-    lang_value_set(vm, dict, "formula", lang_bool(formula));
-    lang_value_set(vm, dict, "dump", lang_bool(dump));
-    lang_value_set(vm, dict, "random", lang_int(0));
-    lang_value_set(vm, dict, "inplace_paths", lang_value_list(vm));
-    return dict;
+static void setting_put(struct lang_run_state *run, enum vs_toggle toggle)
+{
+    const struct vs_toggle_info *info = vs_toggle_info(toggle);
+    const struct vs_toggles *toggles = &run->result->toggles;
+
+    if (strcmp(info->legal, "N") == 0)
+        lang_value_set(run->vm, run->dict, info->name,
+                       lang_int((int64_t)vs_toggles_count(toggles, toggle)));
+    else
+        lang_value_set(run->vm, run->dict, info->name,
+                       lang_value_str(run->vm, vs_toggles_get(toggles, toggle)));
+}
+
+/* What the set-up is told: lang/run_start.c knows what that depends on. */
+static void settings_begin(struct lang_run_state *run)
+{
+    static const enum vs_toggle TOLD[] = {VS_TOGGLE_HALF, VS_TOGGLE_OPTIMIZER, VS_TOGGLE_FOREACH,
+                                          VS_TOGGLE_FREEZE, VS_TOGGLE_GRAD};
+
+    run->dict = lang_value_dict(run->vm);
+    for (size_t i = 0; i < sizeof(TOLD) / sizeof(TOLD[0]); i++)
+        setting_put(run, TOLD[i]);
+    lang_value_set(run->vm, run->dict, "lr", lang_float(run->result->lr));
+    lang_value_set(run->vm, run->dict, "formula", lang_bool(run->settings->formula));
+    lang_value_set(run->vm, run->dict, "random", lang_int(0));
+}
+
+/* And what the steps are. */
+static void settings_complete(struct lang_run_state *run)
+{
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++)
+        setting_put(run, (enum vs_toggle)i);
+    lang_value_set(run->vm, run->dict, "dump", lang_bool(run->settings->dump != NULL));
+    lang_value_set(run->vm, run->dict, "inplace_paths", lang_value_list(run->vm));
 }
 
 /* ---- running ---- */
@@ -185,54 +207,59 @@ struct lang_value lang_run_settings_dict(struct lang_vm *vm, const struct vs_tog
 static void hear_print(void *user, const char *text, size_t len)
 {
     const struct lang_settings *settings = user;
+    struct vs_heap *heap = vs_heap_enter(NULL);
 
     if (settings->print)
         settings->print(settings->user, text, len);
     else
         fwrite(text, 1, len, stdout);
+    vs_heap_enter(heap);
 }
 
 static void hear_warning(void *user, const char *text)
 {
     const struct lang_settings *settings = user;
+    struct vs_heap *heap = vs_heap_enter(NULL);
 
     if (settings->warn)
         settings->warn(settings->user, text);
+    vs_heap_enter(heap);
 }
 
 bool lang_run_hear_stop(void *user)
 {
     const struct lang_settings *settings = user;
+    struct vs_heap *heap = vs_heap_enter(NULL);
+    bool is_stopped = settings->stop(settings->user);
 
-    return settings->stop(settings->user);
+    vs_heap_enter(heap);
+    return is_stopped;
 }
 
 enum vs_status lang_run_call_loop(struct lang_vm *vm, const char *function, struct lang_net *net,
                                   struct lang_value settings, struct lang_value third,
-                                  struct vs_error *err)
+                                  struct lang_value *out, struct vs_error *err)
 {
     struct lang_value library = lang_library(vm, "_train");
     struct lang_value callable = lang_unbound();
     struct lang_value args[3] = {lang_net_value(vm, net), settings, third};
-    struct lang_value out = lang_unbound();
     enum vs_status st = lang_get(vm, library, function, &callable, err);
 
+    *out = lang_unbound();
     if (!st)
-        st = lang_call(vm, callable, args, lang_is_bound(third) ? 3 : 2, &out, err);
-    lang_drop(vm, out);
+        st = lang_call(vm, callable, args, lang_is_bound(third) ? 3 : 2, out, err);
     lang_drop(vm, args[0]);
     lang_drop(vm, callable);
     lang_drop(vm, library);
     return st;
 }
 
-static enum vs_status check_net(struct lang_run_state *run, struct lang_net *net,
-                                struct vs_error *err)
+static enum vs_status check_net(struct lang_run_state *run, struct vs_error *err)
 {
     static const char *const required[] = {"model", "batch"};
 
     for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++) {
-        struct lang_value value = lang_global(run->vm, net, required[i]);
+        struct lang_value value = lang_global(run->vm, run->net, required[i]);
         bool is_there = lang_is_bound(value);
 
         lang_drop(run->vm, value);
@@ -244,70 +271,145 @@ static enum vs_status check_net(struct lang_run_state *run, struct lang_net *net
     return VS_OK;
 }
 
-static enum vs_status run_net(struct lang_run_state *run, struct vs_error *err)
-{
-    const struct lang_settings *settings = run->settings;
-    struct lang_value dict = lang_unbound();
-    struct lang_net *net = NULL;
-    enum vs_status st;
+/* ---- a run, from its beginning to its end ---- */
 
-    st = lang_load(run->vm, settings->file_name, settings->text, settings->len, &net, err);
-    if (!st)
-        st = check_net(run, net, err);
-    if (!st)
-        st = settle(run, net, err);
-    if (st)
-        return st;
-    dict = lang_run_settings_dict(run->vm, &run->result->toggles, run->result->lr,
-                                  settings->formula, settings->dump != NULL);
-    st = lang_run_call_loop(run->vm, "run", net, dict, lang_unbound(), err);
-    lang_drop(run->vm, dict);
-    return st;
-}
-
-/* With a library, which the trials in it share. */
-static enum vs_status run_with(struct lang_settings *settings, struct lang_result *result,
-                               struct vs_error *err)
+static enum vs_status machine_new(struct lang_run_state *run, struct lang_value *stack,
+                                  struct vs_error *err)
 {
-    struct lang_run_state run = {.settings = settings, .result = result, .step = -1};
+    struct lang_settings *settings = run->settings;
     struct lang_options options = {.user = settings,
                                    .print = hear_print,
                                    .warn = hear_warning,
                                    .observed = settings->observer != NULL,
                                    .stop = settings->stop ? lang_run_hear_stop : NULL,
-                                   .library = settings->library};
+                                   .library = settings->library,
+                                   .stack = stack};
     struct eng_options eng_options = {.kernels = settings->kernels,
                                       .device = settings->device,
                                       .observer = settings->observer,
                                       .capacity = settings->capacity,
-                                      .alloc_conf = alloc_conf_of(&result->toggles),
+                                      .alloc_conf = alloc_conf_of(&run->result->toggles),
                                       .seed = settings->seed,
                                       .segment_addresses = settings->segment_addresses,
                                       .segment_count = settings->segment_count,
                                       .stop = settings->stop ? lang_run_hear_stop : NULL,
                                       .stop_user = settings,
                                       .workspaces = settings->workspaces};
-    struct eng_counters counters;
-    enum vs_status st = eng_new(&eng_options, &run.eng, err);
+    enum vs_status st = eng_new(&eng_options, &run->eng, err);
 
+    if (!st)
+        st = lang_vm_new(run->eng, &options, &run->vm, err);
     if (st)
         return st;
-    st = lang_vm_new(run.eng, &options, &run.vm, err);
-    if (!st) {
-        run.repeat = lang_run_repeat_new();
-        lang_run_natives_register(&run);
-        st = run_net(&run, err);
-        lang_run_step_close(&run);
-        counters = eng_counters_get(run.eng);
-        result->recompute_flops = counters.recompute_flops;
-        result->total_flops = counters.total_flops;
-        result->has_oom = eng_oom_get(run.eng, &result->oom);
-        result->rooms = eng_rooms_notes_make(run.eng);
+    run->repeat = lang_run_repeat_new();
+    lang_run_natives_register(run);
+    return VS_OK;
+}
+
+/* To the end of the set-up. *out is the caller's, also after a failure. */
+static enum vs_status run_set_up(struct lang_settings *settings, struct lang_result *result,
+                                 struct lang_run_start *start, struct lang_run_state **out,
+                                 struct vs_error *err)
+{
+    struct lang_run_state *run = *out = vs_calloc(1, sizeof(*run));
+    enum vs_status st;
+
+    run->settings = settings;
+    run->result = result;
+    run->step = -1;
+    st = machine_new(run, start->stack, err);
+    if (!st)
+        st = lang_load(run->vm, settings->file_name, settings->text, settings->len, &run->net, err);
+    if (!st)
+        st = check_net(run, err);
+    if (!st)
+        st = settle(run, err);
+    if (st)
+        return st;
+    target_apply(run);
+    st = alloc_conf_apply(run, err);
+    if (st)
+        return st;
+    hear_started(run);
+    settings_begin(run);
+    st = lang_run_call_loop(run->vm, "set_up", run->net, run->dict, lang_unbound(), &run->started,
+                            err);
+    if (!st)
+        lang_start_keep(start, run);
+    return st;
+}
+
+/* One that is at the end of its set-up because another was so. */
+static enum vs_status run_go_on(struct lang_run_state *run, struct vs_error *err)
+{
+    struct lang_settings *settings = run->settings;
+    enum vs_status st;
+
+    eng_hearers_set(run->eng, settings->observer, settings->stop ? lang_run_hear_stop : NULL,
+                    settings);
+    lang_vm_user_set(run->vm, settings, settings->stop ? lang_run_hear_stop : NULL);
+    st = settle(run, err);
+    if (!st)
+        hear_started(run);
+    return st;
+}
+
+static enum vs_status run_steps(struct lang_run_state *run, struct vs_error *err)
+{
+    struct lang_value out = lang_unbound();
+    enum vs_status st;
+
+    settings_complete(run);
+    st = lang_run_call_loop(run->vm, "run", run->net, run->dict, run->started, &out, err);
+    lang_drop(run->vm, out);
+    return st;
+}
+
+/* What is known at the end, be it a good one. */
+static void result_complete(struct lang_run_state *run)
+{
+    struct lang_result *result = run->result;
+    struct vs_heap *heap = vs_heap_enter(NULL);
+    struct eng_counters counters;
+
+    lang_run_step_close(run);
+    counters = eng_counters_get(run->eng);
+    result->recompute_flops = counters.recompute_flops;
+    result->total_flops = counters.total_flops;
+    result->has_oom = eng_oom_get(run->eng, &result->oom);
+    result->rooms = eng_rooms_notes_make(run->eng);
+    vs_heap_enter(heap);
+}
+
+static void run_free(struct lang_run_state *run)
+{
+    if (run->eng)
+        eng_observer_stop(run->eng);
+    if (run->vm) {
+        lang_drop(run->vm, run->started);
+        lang_drop(run->vm, run->dict);
     }
-    eng_observer_stop(run.eng);
-    lang_run_repeat_free(run.repeat);
-    lang_vm_free(run.vm);
-    eng_free(run.eng);
+    lang_run_repeat_free(run->repeat);
+    lang_vm_free(run->vm);
+    eng_free(run->eng);
+    vs_free(run);
+}
+
+/* With a library, which the trials in it share. */
+static enum vs_status run_with(struct lang_settings *settings, struct lang_result *result,
+                               struct vs_error *err)
+{
+    struct lang_run_start start;
+    struct lang_run_state *run = lang_start_begin(settings, result, &start);
+    enum vs_status st = run ? run_go_on(run, err) : run_set_up(settings, result, &start, &run, err);
+
+    if (!st)
+        st = run_steps(run, err);
+    if (run->vm)
+        result_complete(run);
+    if (!lang_start_end(&start))
+        run_free(run);
+    lang_start_close(&start);
     return st;
 }
 

@@ -30,6 +30,7 @@ struct eng_kernels;
 struct eng_told;
 struct eng_tensor;
 struct lang_library;
+struct lang_starts;
 struct lang_trials;
 
 /*
@@ -57,6 +58,8 @@ struct lang_progress {
  * seed         of all random numbers
  * library      the standard library, parsed before (lang/library.h); NULL: it is parsed for this run
  * trials       what the in-place trials of this net, with this seed, came to so far (lang/trials.h); NULL: each is run
+ * starts       set-ups of this net that are kept (lang/starts.h): where there is one like this run's it begins there, else it may leave its own. Of `meta` alone,
+ *              with library, trials and a `told` that knows strings and places; NULL: none
  * skip_steps   on `meta`: steps whose optimizer step a GradScaler skipped where this net ran with data (skip_count of them)
  * segment_addresses  where the driver puts the first segments (segment_count of them): see struct eng_options
  * workspaces   on `meta`: what a device of its own was measured to work in, which is repeated (engine/rooms.h); NULL: none
@@ -83,6 +86,7 @@ struct lang_settings {
     uint64_t seed;
     const struct lang_library *library;
     struct lang_trials *trials;
+    struct lang_starts *starts;
     const int64_t *skip_steps;
     size_t skip_count;
     const uint64_t *segment_addresses;

@@ -19,6 +19,7 @@
  * step_loss   of this step so far, where has_loss
  * saved_of_step   what autograd held when the last loss of this step ended
  * repeat      lang/run_repeat.c
+ * net, dict, started   the file; the settings the prelude gets; what its set-up has given
  */
 struct lang_run_repeat;
 struct lang_call;
@@ -38,6 +39,9 @@ struct lang_run_state {
         uint64_t bytes_all;
     } saved_of_step;
     struct lang_run_repeat *repeat;
+    struct lang_net *net;
+    struct lang_value dict;
+    struct lang_value started;
 };
 
 /* Adds the loop's functions to the module torch of run->vm. They hold `run`, which must outlive the vm. */
@@ -67,16 +71,33 @@ void lang_run_repeat_mark(struct lang_run_state *run, enum vs_phase phase, uint3
 VS_MUST_USE bool lang_run_repeat_rest(struct lang_run_state *run, const struct lang_call *call,
                                       int64_t step, int64_t steps, bool *out);
 
-/* The settings the prelude gets: a dict with every toggle, the caller's. */
-struct lang_value lang_run_settings_dict(struct lang_vm *vm, const struct vs_toggles *toggles,
-                                         double lr, bool formula, bool dump);
-
-/* Call a function of the loop's file with (net, settings) and, where bound, a third argument (lent). */
+/* Call a function of the loop's file with (net, settings) and, where bound, a third argument (lent). *out is the caller's. */
 VS_MUST_USE enum vs_status lang_run_call_loop(struct lang_vm *vm, const char *function,
                                               struct lang_net *net, struct lang_value settings,
-                                              struct lang_value third, struct vs_error *err);
+                                              struct lang_value third, struct lang_value *out,
+                                              struct vs_error *err);
 /* The engine's and the vm's `stop`: settings->stop, `user` being the settings. */
 bool lang_run_hear_stop(void *user);
+
+/* ---- run_start.c: set-ups that are kept (lang/starts.h) ---- */
+
+/* Of a run in progress. starts: NULL where it begins at its beginning and leaves nothing; stack: for its machine, NULL: one of its own */
+struct lang_run_start {
+    struct lang_starts *starts;
+    char *key;
+    struct lang_value *stack;
+};
+/*
+ * A run begins: at the end of its set-up, where one like it is kept, told to the observer as if it had happened now; else NULL. In both cases what is got from
+ * base/mem.h from now on is the run's own and goes with it, but for where it is said otherwise (vs_heap_enter(NULL)).
+ */
+struct lang_run_state *lang_start_begin(struct lang_settings *settings, struct lang_result *result,
+                                        struct lang_run_start *at);
+/* Its set-up is over: it may be kept. */
+void lang_start_keep(struct lang_run_start *at, struct lang_run_state *run);
+/* Its steps are over. False: what it owns has to be freed piece by piece before it is closed. */
+VS_MUST_USE bool lang_start_end(struct lang_run_start *at);
+void lang_start_close(struct lang_run_start *at);
 
 /* ---- run_natives.c: functions of the module torch ---- */
 struct lang_run_native {

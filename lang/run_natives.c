@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "base/heap.h"
 #include "base/mem.h"
 #include "engine/device/kernels.h"
 #include "lang/call.h"
@@ -30,6 +31,25 @@ static bool phase_named(const char *name, enum vs_phase *out)
         }
     }
     return false;
+}
+
+/* What a run leaves behind is memory of the system's, not the run's own: vs_grow and vs_strdup for its result. */
+static void *result_grow(void *vec, size_t count, size_t *cap, size_t elem_size)
+{
+    struct vs_heap *heap = vs_heap_enter(NULL);
+
+    vec = vs_grow(vec, count, cap, elem_size);
+    vs_heap_enter(heap);
+    return vec;
+}
+
+static char *result_text(struct lang_value text)
+{
+    struct vs_heap *heap = vs_heap_enter(NULL);
+    char *copy = vs_strdup(lang_value_text(text));
+
+    vs_heap_enter(heap);
+    return copy;
 }
 
 /* ---- steps and phases ---- */
@@ -59,8 +79,8 @@ void lang_run_step_begin(struct lang_run_state *run, int64_t step)
     run->step_loss = 0.0;
     run->at_start = eng_counters_get(run->eng);
     if (run->step >= 0) {
-        result->steps =
-            vs_grow(result->steps, result->step_count, &result->step_cap, sizeof(*result->steps));
+        result->steps = result_grow(result->steps, result->step_count, &result->step_cap,
+                                    sizeof(*result->steps));
         result->steps[result->step_count++] = (struct lang_run_step){.step = run->step};
     }
 }
@@ -126,8 +146,8 @@ bool lang_run_phase_end(struct lang_run_state *run, enum vs_phase which, uint32_
     phase.reserved_peak = stats->reserved_bytes[ENG_STAT_ALL].peak;
     eng_alloc_reset_peak(alloc);
     peak_note(result, &phase);
-    result->phases =
-        vs_grow(result->phases, result->phase_count, &result->phase_cap, sizeof(*result->phases));
+    result->phases = result_grow(result->phases, result->phase_count, &result->phase_cap,
+                                 sizeof(*result->phases));
     result->phases[result->phase_count++] = phase;
     lang_run_repeat_mark(run, which, micro);
     if (run->settings->progress) {
@@ -138,7 +158,11 @@ bool lang_run_phase_end(struct lang_run_state *run, enum vs_phase which, uint32_
             .loss_known = run->has_loss,
             .loss = run->step_loss};
 
-        if (!run->settings->progress(run->settings->user, &progress))
+        struct vs_heap *heap = vs_heap_enter(NULL);
+        bool goes_on = run->settings->progress(run->settings->user, &progress);
+
+        vs_heap_enter(heap);
+        if (!goes_on)
             return lang_fail(run->vm, VS_E_STOPPED, "stopped");
     }
     return true;
@@ -198,7 +222,7 @@ static bool native_note_loss(struct lang_vm *vm, const struct lang_call *call,
     if (result->loss_count > 0 && result->losses[result->loss_count - 1].step == run->step)
         loss.micro = result->losses[result->loss_count - 1].micro + 1;
     result->losses =
-        vs_grow(result->losses, result->loss_count, &result->loss_cap, sizeof(*result->losses));
+        result_grow(result->losses, result->loss_count, &result->loss_cap, sizeof(*result->losses));
     result->losses[result->loss_count++] = loss;
     run->step_loss += loss.value;
     run->has_loss = true;
@@ -255,9 +279,9 @@ static bool native_note_inplace(struct lang_vm *vm, const struct lang_call *call
     if (!lang_items(call->args[0], &items, &count))
         return lang_fail(vm, VS_E_TYPE, "_note_inplace: not a list");
     for (uint32_t i = 0; i < count; i++) {
-        result->inplace = vs_grow(result->inplace, result->inplace_count, &result->inplace_cap,
-                                  sizeof(*result->inplace));
-        result->inplace[result->inplace_count++] = vs_strdup(lang_value_text(items[i]));
+        result->inplace = result_grow(result->inplace, result->inplace_count, &result->inplace_cap,
+                                      sizeof(*result->inplace));
+        result->inplace[result->inplace_count++] = result_text(items[i]);
     }
     return true;
 }
@@ -269,12 +293,12 @@ static bool native_note_refused(struct lang_vm *vm, const struct lang_call *call
 
     if (!lang_args_exact(vm, call, "_note_refused", 3))
         return false;
-    result->refusals = vs_grow(result->refusals, result->refusal_count, &result->refusal_cap,
-                               sizeof(*result->refusals));
+    result->refusals = result_grow(result->refusals, result->refusal_count, &result->refusal_cap,
+                                   sizeof(*result->refusals));
     result->refusals[result->refusal_count++] =
-        (struct lang_refusal){.toggle = vs_strdup(lang_value_text(call->args[0])),
-                              .path = vs_strdup(lang_value_text(call->args[1])),
-                              .reason = vs_strdup(lang_value_text(call->args[2]))};
+        (struct lang_refusal){.toggle = result_text(call->args[0]),
+                              .path = result_text(call->args[1]),
+                              .reason = result_text(call->args[2])};
     *out = lang_none();
     return true;
 }
@@ -380,6 +404,7 @@ static bool native_dump(struct lang_vm *vm, const struct lang_call *call, struct
 
     if (!lang_args_exact(vm, call, "_dump", 4))
         return false;
+    /* a run that dumps has no heap of its own (lang/run_start.c) */
     if (run->settings->dump && call->args[2].kind == LANG_TENSOR)
         run->settings->dump(run->settings->user, lang_value_text(call->args[0]),
                             lang_value_text(call->args[1]), call->args[2].as.tensor,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/heap.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "lang/call.h"
@@ -134,6 +135,7 @@ static enum vs_status trial_run(struct lang_settings *settings, const struct vs_
                                    .library = settings->library};
     struct lang_value dict = lang_unbound();
     struct lang_value list = lang_unbound();
+    struct lang_value out = lang_unbound();
     struct lang_net *net = NULL;
     struct lang_vm *vm = NULL;
     struct eng *eng = NULL;
@@ -152,7 +154,8 @@ static enum vs_status trial_run(struct lang_settings *settings, const struct vs_
     if (!st) {
         dict = settings_dict(vm, toggles);
         list = copy_paths(vm, paths);
-        st = lang_run_call_loop(vm, "trial", net, dict, list, err);
+        st = lang_run_call_loop(vm, "trial", net, dict, list, &out, err);
+        lang_drop(vm, out);
         if (!st && blame)
             st = blame_take(eng, blame, err);
         lang_drop(vm, list);
@@ -209,8 +212,8 @@ static char *key_of(const struct vs_toggles *toggles, const struct lang_value *p
  * What the trial with these paths (a list or tuple of strings) comes to: known, or found out now. is_blame: of a blame. NULL: stopped, which is not
  * known.
  */
-static const struct outcome *outcome_of(struct lang_run_state *run, struct lang_value paths,
-                                        bool is_blame)
+static const struct outcome *outcome_find(struct lang_run_state *run, struct lang_value paths,
+                                          bool is_blame)
 {
     struct lang_trials *trials = run->settings->trials;
     const struct vs_toggles *toggles = &run->result->toggles;
@@ -242,6 +245,17 @@ static const struct outcome *outcome_of(struct lang_run_state *run, struct lang_
     trials->items = vs_grow(trials->items, trials->count, &trials->cap, sizeof(*trials->items));
     trials->items[trials->count] = now;
     return &trials->items[trials->count++];
+}
+
+/* The same, in memory that outlives the run. */
+static const struct outcome *outcome_of(struct lang_run_state *run, struct lang_value paths,
+                                        bool is_blame)
+{
+    struct vs_heap *heap = vs_heap_enter(NULL);
+    const struct outcome *outcome = outcome_find(run, paths, is_blame);
+
+    vs_heap_enter(heap);
+    return outcome;
 }
 
 /* ---- what the prelude asks ---- */

@@ -16,6 +16,7 @@
 #include "engine/observer.h"
 #include "lang/library.h"
 #include "lang/run.h"
+#include "lang/starts.h"
 #include "lang/trials.h"
 #include "replay/trace_internal.h"
 #include "replay/trace_mem.h"
@@ -59,6 +60,21 @@ static const struct vs_tensor_desc *told_tensors(void *user, uint64_t *count)
 
     *count = mem->tensor_count;
     return mem->tensors;
+}
+
+/* And for set-ups that are kept. */
+static const char *told_string(void *user, uint32_t id)
+{
+    const struct rpl_mem *mem = user;
+
+    return id <= mem->string_count ? mem->strings[id - 1].text : NULL;
+}
+
+static const struct vs_place *told_place(void *user, uint32_t id)
+{
+    const struct rpl_mem *mem = user;
+
+    return id <= mem->place_count ? &mem->places[id - 1] : NULL;
 }
 
 /* Who hears of a run: the trace, and whoever waits for it; done of total is what was said last. */
@@ -325,18 +341,20 @@ static enum vs_status toggles_merge(const struct rpl_trace *base, const struct v
 struct shared {
     struct lang_library *library;
     struct lang_trials *trials;
+    struct lang_starts *starts;
 };
 
 static void shared_free(void *companion)
 {
     struct shared *shared = companion;
 
+    lang_starts_free(shared->starts);
     lang_trials_free(shared->trials);
     lang_library_free(shared->library);
     vs_free(shared);
 }
 
-/* The language's library is parsed for the first what-if on a trace, and what can work in place found out once. */
+/* The language's library is parsed for the first what-if on a trace, what can work in place found out once, and a set-up kept for those like it. */
 static enum vs_status shared_of(struct rpl_trace *base, const struct shared **out,
                                 struct vs_error *err)
 {
@@ -346,6 +364,7 @@ static enum vs_status shared_of(struct rpl_trace *base, const struct shared **ou
     if (!shared) {
         shared = vs_calloc(1, sizeof(*shared));
         shared->trials = lang_trials_new();
+        shared->starts = lang_starts_new();
         rpl_trace_set_companion(base, shared, shared_free);
     }
     if (!shared->library)
@@ -386,7 +405,8 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
 {
     struct eng_observer observer = {rpl_trace_memory(out), on_event, on_string, on_place,
                                     on_tensor};
-    struct eng_told told = {rpl_trace_memory(out), told_events, told_tensors};
+    struct eng_told told = {rpl_trace_memory(out), told_events, told_tensors, told_string,
+                            told_place};
     struct hearers hearers = {.out = out, .progress = device->progress, .user = device->user};
     struct vs_toggles toggles = {{NULL}};
     struct lang_settings settings = {.observer = &observer,
@@ -426,6 +446,7 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
         goto out;
     settings.library = shared->library;
     settings.trials = shared->trials;
+    settings.starts = shared->starts;
     settings.skip_steps = skips;
     /* with another capacity segments are given back at other moments, and two could meet at one address */
     if (rpl_trace_meta(base, "gpu") && !device->addresses && is_unchanged(base, set) &&

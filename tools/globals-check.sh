@@ -4,6 +4,7 @@
 set -u
 allowed='
 error.o die_hook
+heap.o vs_heap_current
 log.o log_state
 cmd_record.o interrupted
 cpu_blas.o blas

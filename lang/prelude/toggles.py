@@ -14,15 +14,12 @@ _IN_PLACE = (nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.ELU, nn.CELU, nn.SELU, nn.SiLU,
 
 
 def prepare(model, settings):
-    # `inplace` has been decided by now: settings["inplace_paths"]
-    if settings["half"] == "on":
-        model.half()
+    # half and freeze have been seen to, and `inplace` decided: settings["inplace_paths"]
     set_inplace(model, settings["inplace_paths"])
     if settings["grad"] != "train":
         model.eval()
     note_idle(model, settings)
     wrap_checkpoint(model, settings)
-    freeze(model, settings["freeze"])
 
 
 # ---- what has no effect ----

@@ -1,6 +1,6 @@
 # The built-in loop.
 #
-# For:       lang/run.c, which calls run() for a recording or a what-if and trial() for an in-place trial.
+# For:       lang/run.c, which calls set_up() and run() for a recording or a what-if and trial() for an in-place trial.
 # Invariant: the names in train() are those of the net language page, and live and die as they do there: `output` and `l`
 #            of a step stay until the next step binds them again. Nothing else here holds a tensor of a step.
 import torch
@@ -131,22 +131,33 @@ def default_loss(net):
 # ---- the loop ----
 
 
-def run(net, settings):
+def set_up(net, settings):
+    # Of the toggles `settings` has only those that are read here: a run that differs in others may begin where another
+    # one's set-up ended (lang/starts.h).
     torch._step(-1)
     torch._phase("setup")
     model = make_model(net, settings)
+    if settings["half"] == "on":
+        model.half()
+    toggles.freeze(model, settings["freeze"])
+    torch._note_parameters(sum([p.numel() for p in model.parameters()]))
+    move(model)
+    # the net's own is made when the model is as its steps see it
+    if not hasattr(net, "optimizer") and settings["grad"] == "train":
+        return [model, toggles.make_optimizer(model, settings)]
+    return [model, None]
+
+
+def run(net, settings, started):
+    # the list is emptied: nothing but the loop holds the optimizer
+    optimizer = started.pop()
+    model = started.pop()
     settings["inplace_paths"] = toggles.decide_inplace(model, settings["inplace"])
     torch._note_inplace(settings["inplace_paths"])
     toggles.prepare(model, settings)
-    torch._note_parameters(sum([p.numel() for p in model.parameters()]))
-    move(model)
     if hasattr(net, "optimizer"):
         optimizer = net.optimizer(model)
         torch._note_state(optimizer)
-    elif settings["grad"] == "train":
-        optimizer = toggles.make_optimizer(model, settings)
-    else:
-        optimizer = None
     scaler = torch.amp.GradScaler("cuda") if settings["amp"] == "fp16" else _Identity()
     own_step = hasattr(net, "train_step") and settings["grad"] == "train"
     train(net, model, default_loss(net), net.train_step if own_step else None, optimizer, scaler, settings)

@@ -14,113 +14,11 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "engine/moment.h"
-#include "engine/observer.h"
-#include "replay/trace_internal.h"
-#include "replay/trace_mem.h"
 #include "tests/facts/facts.h"
 #include "tests/facts/grid.h"
-
-/* ---- a run ---- */
-
-/* is_again: some tensors were told of again. */
-struct told {
-    struct rpl_trace *trace;
-    bool is_again;
-};
-
-static void emit(void *user, const struct vs_event *event)
-{
-    rpl_trace_add_event(user, event);
-}
-
-static uint32_t string(void *user, const char *text)
-{
-    return rpl_trace_add_string(user, text);
-}
-
-static uint32_t place(void *user, const struct vs_place *p)
-{
-    return rpl_trace_add_place(user, p);
-}
-
-static void tensor(void *user, const struct vs_tensor_desc *desc)
-{
-    rpl_trace_add_tensor(user, desc);
-}
-
-static const struct vs_event *told_events(void *user, uint64_t *count)
-{
-    const struct rpl_mem *mem = rpl_trace_memory(((struct told *)user)->trace);
-
-    *count = mem->event_count;
-    return mem->events;
-}
-
-static const struct vs_tensor_desc *told_tensors(void *user, uint64_t *count)
-{
-    const struct rpl_mem *mem = rpl_trace_memory(((struct told *)user)->trace);
-
-    ((struct told *)user)->is_again = true;
-    *count = mem->tensor_count;
-    return mem->tensors;
-}
-
-static void print(void *user, const char *text, size_t len)
-{
-    (void)user, (void)text, (void)len;
-}
-
-/* Returns whether some of it was told again. Refusals are in `err`, and nothing more is said of them. */
-static bool run(const struct facts_net *net, const char *pairs, bool is_told,
-                struct rpl_trace *trace, struct lang_result *result, struct vs_error *err)
-{
-    struct told user = {trace, false};
-    struct eng_told told = {&user, told_events, told_tensors};
-    struct eng_observer observer = {trace, emit, string, place, tensor};
-    struct vs_toggles toggles = {{NULL}};
-    struct lang_settings settings = {.file_name = net->path,
-                                     .text = net->text,
-                                     .len = strlen(net->text),
-                                     .observer = &observer,
-                                     .told = is_told ? &told : NULL,
-                                     .toggles = &toggles,
-                                     .print = print};
-
-    facts_toggles(pairs, &toggles);
-    memset(result, 0, sizeof(*result));
-    (void)!lang_run(&settings, result, err);
-    vs_toggles_release(&toggles);
-    return user.is_again;
-}
+#include "tests/facts/told.h"
 
 /* ---- equal ---- */
-
-static void assert_results(const char *what, const struct lang_result *a,
-                           const struct lang_result *b)
-{
-    if (a->phase_count != b->phase_count || a->step_count != b->step_count ||
-        a->loss_count != b->loss_count)
-        fail_msg("%s: other numbers of phases, steps or losses", what);
-    for (size_t i = 0; i < a->phase_count; i++)
-        if (memcmp(&a->phases[i], &b->phases[i], sizeof(a->phases[i])) != 0)
-            fail_msg("%s: phase %zu differs", what, i);
-    for (size_t i = 0; i < a->step_count; i++)
-        if (a->steps[i].step != b->steps[i].step || a->steps[i].skipped != b->steps[i].skipped ||
-            a->steps[i].recomputed_ops != b->steps[i].recomputed_ops ||
-            a->steps[i].recomputed_kernels != b->steps[i].recomputed_kernels)
-            fail_msg("%s: step %zu differs", what, i);
-    assert_int_equal(a->saved_known, b->saved_known);
-    assert_int_equal(a->saved_tensors, b->saved_tensors);
-    assert_int_equal(a->saved_bytes, b->saved_bytes);
-    assert_int_equal(a->saved_bytes_all, b->saved_bytes_all);
-    assert_int_equal(a->peak_allocated, b->peak_allocated);
-    assert_int_equal(a->peak_phase, b->peak_phase);
-    assert_int_equal(a->recompute_flops, b->recompute_flops);
-    assert_int_equal(a->total_flops, b->total_flops);
-    assert_int_equal(a->events, b->events);
-    assert_int_equal(a->has_oom, b->has_oom);
-}
 
 /* Returns whether some of it was told again. */
 static bool assert_equal(const struct facts_net *net, const char *pairs)
@@ -132,14 +30,14 @@ static bool assert_equal(const struct facts_net *net, const char *pairs)
     struct vs_error plain_err = VS_ERROR_INIT;
     struct lang_result result;
     struct lang_result plain_result;
-    bool is_again = run(net, pairs, true, trace, &result, &err);
+    bool is_again = told_run(net, pairs, TOLD_AGAIN, NULL, trace, &result, &err);
 
-    assert_false(run(net, pairs, false, plain, &plain_result, &plain_err));
+    assert_false(told_run(net, pairs, TOLD_NOT, NULL, plain, &plain_result, &plain_err));
     snprintf(what, sizeof(what), "%s [%s]", net->path, pairs);
     if (strcmp(err.text, plain_err.text) != 0)
         fail_msg("%s: \"%s\", plain \"%s\"", what, err.text, plain_err.text);
     facts_same(what, trace, "told again", plain, "plain");
-    assert_results(what, &result, &plain_result);
+    told_same(what, &result, &plain_result);
     lang_result_release(&result);
     lang_result_release(&plain_result);
     rpl_trace_free(trace);

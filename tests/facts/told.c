@@ -1,0 +1,144 @@
+/*
+ * tests/facts/told.c - see told.h.
+ *
+ * Must not know:  which runs are compared.
+ * Invariant:      what was told is read from the trace that it was told to.
+ */
+#include "tests/facts/told.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "engine/moment.h"
+#include "engine/observer.h"
+#include "replay/trace_internal.h"
+#include "replay/trace_mem.h"
+
+/* is_again: some tensors were told of again. */
+struct told {
+    struct rpl_trace *trace;
+    bool is_again;
+};
+
+static void emit(void *user, const struct vs_event *event)
+{
+    rpl_trace_add_event(user, event);
+}
+
+static uint32_t string(void *user, const char *text)
+{
+    return rpl_trace_add_string(user, text);
+}
+
+static uint32_t place(void *user, const struct vs_place *p)
+{
+    return rpl_trace_add_place(user, p);
+}
+
+static void tensor(void *user, const struct vs_tensor_desc *desc)
+{
+    rpl_trace_add_tensor(user, desc);
+}
+
+static const struct vs_event *told_events(void *user, uint64_t *count)
+{
+    const struct rpl_mem *mem = rpl_trace_memory(((struct told *)user)->trace);
+
+    *count = mem->event_count;
+    return mem->events;
+}
+
+static const struct vs_tensor_desc *told_tensors(void *user, uint64_t *count)
+{
+    const struct rpl_mem *mem = rpl_trace_memory(((struct told *)user)->trace);
+
+    ((struct told *)user)->is_again = true;
+    *count = mem->tensor_count;
+    return mem->tensors;
+}
+
+static void print(void *user, const char *text, size_t len)
+{
+    (void)user, (void)text, (void)len;
+}
+
+static const char *told_string(void *user, uint32_t id)
+{
+    const struct rpl_mem *mem = rpl_trace_memory(((struct told *)user)->trace);
+
+    return id <= mem->string_count ? mem->strings[id - 1].text : NULL;
+}
+
+static const struct vs_place *told_place(void *user, uint32_t id)
+{
+    const struct rpl_mem *mem = rpl_trace_memory(((struct told *)user)->trace);
+
+    return id <= mem->place_count ? &mem->places[id - 1] : NULL;
+}
+
+bool told_run(const struct facts_net *net, const char *pairs, enum told_how how,
+              const struct told_kept *kept, struct rpl_trace *trace, struct lang_result *result,
+              struct vs_error *err)
+{
+    struct told user = {trace, false};
+    struct eng_told told = {&user, told_events, told_tensors, told_string, told_place};
+    struct eng_observer observer = {trace, emit, string, place, tensor};
+    struct vs_toggles toggles = {{NULL}};
+    struct lang_settings settings = {.file_name = net->path,
+                                     .text = net->text,
+                                     .len = strlen(net->text),
+                                     .observer = &observer,
+                                     .told = how == TOLD_AGAIN ? &told : NULL,
+                                     .toggles = &toggles,
+                                     .print = print};
+
+    if (kept) {
+        settings.library = kept->library;
+        settings.trials = kept->trials;
+        settings.starts = kept->starts;
+    }
+    facts_toggles(pairs, &toggles);
+    memset(result, 0, sizeof(*result));
+    (void)!lang_run(&settings, result, err);
+    vs_toggles_release(&toggles);
+    return user.is_again;
+}
+
+void told_same(const char *what, const struct lang_result *a, const struct lang_result *b)
+{
+    assert_int_equal(a->parameters, b->parameters);
+    assert_int_equal(a->refusal_count, b->refusal_count);
+    for (size_t i = 0; i < a->refusal_count; i++)
+        assert_string_equal(a->refusals[i].reason, b->refusals[i].reason);
+    assert_int_equal(a->inplace_count, b->inplace_count);
+    for (size_t i = 0; i < a->inplace_count; i++)
+        assert_string_equal(a->inplace[i], b->inplace[i]);
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++)
+        assert_int_equal(a->is_default[i], b->is_default[i]);
+    if (a->phase_count != b->phase_count || a->step_count != b->step_count ||
+        a->loss_count != b->loss_count)
+        fail_msg("%s: other numbers of phases, steps or losses", what);
+    for (size_t i = 0; i < a->phase_count; i++)
+        if (memcmp(&a->phases[i], &b->phases[i], sizeof(a->phases[i])) != 0)
+            fail_msg("%s: phase %zu differs", what, i);
+    for (size_t i = 0; i < a->step_count; i++)
+        if (a->steps[i].step != b->steps[i].step || a->steps[i].skipped != b->steps[i].skipped ||
+            a->steps[i].recomputed_ops != b->steps[i].recomputed_ops ||
+            a->steps[i].recomputed_kernels != b->steps[i].recomputed_kernels)
+            fail_msg("%s: step %zu differs", what, i);
+    assert_int_equal(a->saved_known, b->saved_known);
+    assert_int_equal(a->saved_tensors, b->saved_tensors);
+    assert_int_equal(a->saved_bytes, b->saved_bytes);
+    assert_int_equal(a->saved_bytes_all, b->saved_bytes_all);
+    assert_int_equal(a->peak_allocated, b->peak_allocated);
+    assert_int_equal(a->peak_phase, b->peak_phase);
+    assert_int_equal(a->recompute_flops, b->recompute_flops);
+    assert_int_equal(a->total_flops, b->total_flops);
+    assert_int_equal(a->events, b->events);
+    assert_int_equal(a->has_oom, b->has_oom);
+}
