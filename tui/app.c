@@ -24,6 +24,11 @@
 /* The views in the panes at the beginning, the main one first; the places are those of layout.c. With two traces the others. */
 static const char *const FIRST_PANES[TUI_PANE_MAX] = {"timeline", "source", "blocks",
                                                       "why",      "ops",    "whatif"};
+/* A trace without a net has no ops; what its requests tell is where they stand, and of an imported one which module made them. */
+static const char *const IMPORT_PANES[TUI_PANE_MAX] = {"timeline", "source",  "blocks",
+                                                       "why",      "modules", "segments"};
+static const char *const PROGRAM_PANES[TUI_PANE_MAX] = {"timeline", "source", "blocks",
+                                                        "why",      "peak",   "segments"};
 static const char *const PAIR_PANES[TUI_PANE_MAX] = {"diff",   "pairs", "timeline",
                                                      "source", "why",   "blocks"};
 
@@ -70,6 +75,10 @@ enum vs_status tui_app_open(struct tui_app *app, const char *path, struct vs_err
         st = rpl_marks_open(app->base.trace, &app->marks, err);
     if (st)
         return st;
+    if (rpl_trace_is_program(app->base.trace))
+        panes_set(app, PROGRAM_PANES);
+    else if (!rpl_trace_source_text(app->base.trace))
+        panes_set(app, IMPORT_PANES);
     app->capacity = rpl_capacity(app->base.trace);
     /* a toggle that this program does not know only matters to whoever asks what if */
     st = rpl_whatif_toggles(app->base.trace, &app->change.recorded, err);

@@ -7,6 +7,7 @@
 #include "tui/screen.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -369,6 +370,12 @@ static void draw_way_on(struct tui_canvas *c, size_t i, const char *keys, const 
     tui_text_cut(c, x, y, is_short ? WAY_ON_W - w - 2 : c->at.w - x - 1, tui_style(TUI_BAR), word);
 }
 
+/* What waits for the name of a mark to go to: those there are are listed, too. */
+static bool is_mark(const struct tui_pending *pending)
+{
+    return pending->len == 1 && pending->keys[0] == '\'';
+}
+
 /* All ways on, drawn where there is a canvas; how many there are. */
 static size_t ways_on(const struct tui_app *app, struct tui_canvas *c)
 {
@@ -383,10 +390,18 @@ static size_t ways_on(const struct tui_app *app, struct tui_canvas *c)
         if (tui_keys_way_on(&app->pending, action, scope, &keys)) {
             if (c)
                 draw_way_on(c, count, vs_text_get(&keys), *info->name ? info->name : info->help,
-                            *info->name != 0);
+                            *info->name != 0 || is_mark(&app->pending));
             count++;
         }
         vs_text_release(&keys);
+    }
+    for (size_t i = 0; is_mark(&app->pending) && i < rpl_marks_count(app->marks); i++, count++) {
+        const struct rpl_mark *mark = rpl_marks_at(app->marks, i);
+        char word[WAY_ON_W * 2];
+
+        snprintf(word, sizeof(word), "@%" PRIu64 " %s", mark->seq, mark->note);
+        if (c)
+            draw_way_on(c, count, mark->key, word, true);
     }
     return count;
 }

@@ -102,5 +102,7 @@ void tui_sites_fill(struct tui_page *page, const struct tui_run *run)
         if (*rpl_trace_string(run->trace, place->op))
             tui_page_more(page, 0, TUI_DIM, " by %s", rpl_trace_string(run->trace, place->op));
     }
+    if (!count)
+        tui_page_add(page, TUI_DIM, "nothing is alive here");
     vs_free(sites);
 }

@@ -476,6 +476,26 @@ static uint32_t special_of(wint_t code)
     return TUI_KEY_TICK;
 }
 
+/*
+ * After <esc>: what a terminal sends for a key or a report that its terminfo does not tell, `[`, parameters and a last letter, all at once, is
+ * passed over: read as keys, its <esc> would leave the view. What a hand types comes one by one. False: it was the key.
+ */
+static bool sequence_pass(void)
+{
+    wint_t code = 0;
+    wint_t next = 0;
+
+    if (get_wch(&code) != OK)
+        return false;
+    if (code != '[' || get_wch(&next) != OK) {
+        unget_wch((wchar_t)code);
+        return false;
+    }
+    while ((next < 0x40 || next > 0x7E) && get_wch(&next) == OK)
+        continue;
+    return true;
+}
+
 static struct tui_input key_input(int got, wint_t code)
 {
     if (got == KEY_CODE_YES && code == KEY_MOUSE)
@@ -486,6 +506,8 @@ static struct tui_input key_input(int got, wint_t code)
         return plain(TUI_KEY_ENTER);
     if (code == 0x7F)
         return plain(TUI_KEY_BACKSPACE);
+    if (code == TUI_KEY_ESC && sequence_pass())
+        return plain(TUI_KEY_TICK);
     return plain((uint32_t)code);
 }
 

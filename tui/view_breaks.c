@@ -75,9 +75,8 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
     if (s->page.count)
         tui_page_draw(&s->page, c, is_focused);
     else
-        tui_text(
-            c, 1, 0, tui_style(TUI_DIM),
-            "none: b breaks on this line, `:break total > 1G` on a size; m and a letter marks");
+        tui_text(c, 1, 0, tui_style(TUI_DIM),
+                 "none: b breaks on this line, `:break total > 1G` on a size; ma marks");
 }
 
 /* Space: on or off. x: gone. */

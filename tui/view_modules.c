@@ -17,11 +17,10 @@
 
 #define OWN_MIN_W 52
 #define BAR_MIN_W 70
-#define OPEN_DEPTH 1
 
 /*
  * rows      list.count numbers of modules
- * tree, of  the modules of that index; is_open: one each
+ * tree, of  the modules of that index; is_open: one each; is_new: nothing has been opened yet
  */
 struct modules {
     struct tui_list list;
@@ -34,6 +33,7 @@ struct modules {
     size_t row_count;
     uint64_t moves;
     bool is_stale;
+    bool is_new;
 };
 
 /* ---- rows ---- */
@@ -48,7 +48,6 @@ static void tree_free(struct modules *s)
 
 static enum vs_status tree_make(struct modules *s, const struct tui_run *run, struct vs_error *err)
 {
-    const struct rpl_module *all;
     size_t before = s->count;
     enum vs_status st;
 
@@ -58,13 +57,48 @@ static enum vs_status tree_make(struct modules *s, const struct tui_run *run, st
         return st;
     s->of = run->index;
     s->number = run->number;
-    all = rpl_modules_all(s->tree, &s->count);
+    (void)rpl_modules_all(s->tree, &s->count);
     s->is_open = vs_realloc(s->is_open, s->count ? s->count : 1, sizeof(*s->is_open));
     s->rows = vs_realloc(s->rows, s->count ? s->count : 1, sizeof(*s->rows));
     /* a what-if has the modules of the recorded run: what is open stays open */
-    for (size_t i = 0; i < s->count && s->count != before; i++)
-        s->is_open[i] = all[i].depth < OPEN_DEPTH;
+    if (s->count != before) {
+        memset(s->is_open, 0, s->count * sizeof(*s->is_open));
+        s->is_new = true;
+    }
     return VS_OK;
+}
+
+/* The module right below `number` that has most at the peak; SIZE_MAX: it has none below. *sum: what they all have. */
+static size_t largest_below(const struct rpl_module *all, size_t number, uint64_t *sum)
+{
+    size_t last = number + all[number].below;
+    size_t best = SIZE_MAX;
+
+    *sum = 0;
+    for (size_t i = number + 1; i <= last; i += 1 + all[i].below) {
+        *sum += all[i].total_top;
+        if (best == SIZE_MAX || all[i].total_top > all[best].total_top)
+            best = i;
+    }
+    return best;
+}
+
+/* Down to where the ways part: as long as one module has most of what those beside it have. */
+static void open_first(struct modules *s)
+{
+    const struct rpl_module *all = rpl_modules_all(s->tree, &s->count);
+    size_t at = 0;
+
+    s->is_new = false;
+    while (at < s->count && all[at].below) {
+        uint64_t sum;
+        size_t next = largest_below(all, at, &sum);
+
+        s->is_open[at] = true;
+        if (next == SIZE_MAX || all[next].total_top <= sum / 2)
+            return;
+        at = next;
+    }
 }
 
 /* Modules with these words and what is above them count as open while a filter is on. */
@@ -106,6 +140,8 @@ static void sync(void *state, struct tui_app *app, int w, int h)
             tui_app_fail(app, "%s", err.text);
             tree_free(s);
         } else {
+            if (s->is_new)
+                open_first(s);
             rows_make(s, app);
         }
     }

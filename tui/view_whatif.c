@@ -23,7 +23,7 @@
 #define NAME_W 17
 #define VALUE_W 16
 
-/* list: a row a toggle. answer: what came of it, else what the toggle `told` is */
+/* list: a row a toggle that can be tried. answer: what came of it, else what the toggle `told` is */
 struct whatif {
     struct tui_list list;
     struct tui_page answer;
@@ -31,6 +31,37 @@ struct whatif {
     size_t told;
     int w;
 };
+
+/* ---- what can be tried ---- */
+
+/* Of a trace without a net, only what its requests alone tell; of a program's calls of the driver, nothing. */
+static bool can_be_tried(const struct tui_app *app, enum vs_toggle toggle)
+{
+    if (rpl_trace_is_program(app->base.trace))
+        return false;
+    return rpl_trace_source_text(app->base.trace) || toggle == VS_TOGGLE_ALLOC_CONF ||
+           toggle == VS_TOGGLE_TARGET;
+}
+
+/* The toggle of row `row`; VS_TOGGLE_COUNT past the end. */
+static enum vs_toggle toggle_at(const struct tui_app *app, size_t row)
+{
+    int toggle = 0;
+
+    for (; toggle < VS_TOGGLE_COUNT; toggle++)
+        if (can_be_tried(app, (enum vs_toggle)toggle) && row-- == 0)
+            break;
+    return (enum vs_toggle)toggle;
+}
+
+static size_t toggle_rows(const struct tui_app *app)
+{
+    size_t rows = 0;
+
+    while (toggle_at(app, rows) != VS_TOGGLE_COUNT)
+        rows++;
+    return rows;
+}
 
 /* ---- the answer ---- */
 
@@ -181,9 +212,9 @@ static void add_fit(struct tui_page *page, const struct tui_app *app)
 }
 
 /* What the chosen toggle is, in full: its row has no room for it. */
-static void add_toggle(struct whatif *s)
+static void add_toggle(struct whatif *s, const struct tui_app *app)
 {
-    const struct vs_toggle_info *info = vs_toggle_info((enum vs_toggle)s->list.at);
+    const struct vs_toggle_info *info = vs_toggle_info(toggle_at(app, s->list.at));
     struct vs_text text = {NULL, 0, 0};
 
     vs_text_addf(&text, "%s: %s. It costs: %s.", info->name, info->help, info->cost);
@@ -220,10 +251,11 @@ static void answer_make(struct whatif *s, const struct tui_app *app)
         tui_page_wrap(
             page, s->w - 2, 0, TUI_DIM,
             "This trace carries no net (it was imported), but its requests can be run "
-            "through the allocator again: alloc-conf and target can be changed, what needs "
-            "the net cannot.");
+            "through the allocator again: space and h, l try other settings. The toggles that "
+            "need the net (checkpoint, amp and the others) are not listed; a recording of the "
+            "net itself has them.");
     } else {
-        add_toggle(s);
+        add_toggle(s, app);
         tui_page_wrap(
             page, s->w - 2, 0, TUI_DIM,
             "space flips a toggle, h and l change its value. The net runs again without "
@@ -235,9 +267,9 @@ static void answer_make(struct whatif *s, const struct tui_app *app)
 /* ---- the view ---- */
 
 /* Rows of the toggles; the answer has those below. */
-static int list_h(int h)
+static int list_h(const struct tui_app *app, int h)
 {
-    int rest = h - (VS_TOGGLE_COUNT + 1);
+    int rest = h - ((int)toggle_rows(app) + 1);
 
     if (rest < ANSWER_H)
         rest = h > 2 * ANSWER_H ? ANSWER_H : h / 2;
@@ -248,45 +280,30 @@ static void sync(void *state, struct tui_app *app, int w, int h)
 {
     struct whatif *s = state;
 
-    /* without a net, these two are what can be tried: they stand below what cannot */
-    if (!s->w && !rpl_trace_source_text(app->base.trace))
-        tui_list_go(&s->list, VS_TOGGLE_ALLOC_CONF);
     if (s->moves != app->moves || s->w != w || s->told != s->list.at) {
         s->w = w;
         s->moves = app->moves;
         s->told = s->list.at;
         answer_make(s, app);
     }
-    tui_list_fit(&s->list, VS_TOGGLE_COUNT, list_h(h));
-    app->change.toggle = (enum vs_toggle)s->list.at;
-    tui_list_fit(&s->answer.list, s->answer.count, h - list_h(h) - 1);
-}
-
-/* Of a trace without a net, only what its requests alone tell. */
-static bool can_be_tried(const struct tui_app *app, enum vs_toggle toggle)
-{
-    return rpl_trace_source_text(app->base.trace) || toggle == VS_TOGGLE_ALLOC_CONF ||
-           toggle == VS_TOGGLE_TARGET;
+    tui_list_fit(&s->list, toggle_rows(app), list_h(app, h));
+    app->change.toggle = s->list.count ? toggle_at(app, s->list.at) : VS_TOGGLE_BATCH;
+    tui_list_fit(&s->answer.list, s->answer.count, h - list_h(app, h) - 1);
 }
 
 static void draw_row(const struct tui_app *app, enum vs_toggle toggle, struct tui_canvas *c, int y)
 {
     const struct vs_toggle_info *info = vs_toggle_info(toggle);
     bool is_set = vs_toggles_is_set(&app->change.set, toggle);
-    const bool is_tried = can_be_tried(app, toggle);
-    const char *value = is_tried || is_set ? tui_change_value(app, toggle) : "-";
-    bool is_default = !is_tried || strcmp(value, info->initial) == 0;
+    const char *value = tui_change_value(app, toggle);
+    bool is_default = strcmp(value, info->initial) == 0;
     int x = 5;
 
     tui_textf(c, 1, y, tui_style(is_set ? TUI_KEY_NAME : TUI_DIM), "[%c]",
               is_set       ? '*'
               : is_default ? ' '
                            : 'x');
-    x = tui_text_cut(c, x, y, NAME_W - 1,
-                     tui_style(is_set     ? TUI_STRONG
-                               : is_tried ? TUI_PLAIN
-                                          : TUI_DIM),
-                     info->name) +
+    x = tui_text_cut(c, x, y, NAME_W - 1, tui_style(is_set ? TUI_STRONG : TUI_PLAIN), info->name) +
         1;
     x = tui_text_cut(c, x, y, VALUE_W - 1, tui_style(is_set ? TUI_KEY_NAME : TUI_PLAIN), value) + 1;
     if (is_set)
@@ -298,16 +315,16 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
                  bool is_focused)
 {
     const struct whatif *s = state;
-    int h = list_h(c->at.h);
+    int h = list_h(app, c->at.h);
     struct tui_canvas answer =
         tui_canvas_part(c, (struct tui_rect){0, h + 1, c->at.w, c->at.h - h - 1});
 
     for (int y = 0; y < h; y++) {
         size_t row = s->list.top + (size_t)y;
 
-        if (row >= VS_TOGGLE_COUNT)
+        if (row >= s->list.count)
             break;
-        draw_row(app, (enum vs_toggle)row, c, y);
+        draw_row(app, toggle_at(app, row), c, y);
         tui_list_mark(&s->list, row, c, y, is_focused);
     }
     tui_row(c, 0, h, c->at.w, TUI_G_HLINE, tui_style(TUI_LINE));
@@ -335,9 +352,11 @@ static void turn(struct tui_app *app, enum vs_toggle toggle, int by)
 static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
 {
     struct whatif *s = state;
-    enum vs_toggle toggle = (enum vs_toggle)s->list.at;
+    enum vs_toggle toggle = toggle_at(app, s->list.at);
 
     (void)count;
+    if (!s->list.count)
+        return false;
     if (action == TUI_ACT || action == TUI_RIGHT) {
         turn(app, toggle, 1);
     } else if (action == TUI_LEFT) {
@@ -356,7 +375,7 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
 
 static void text(const void *state, const struct tui_app *app, size_t row, struct vs_text *out)
 {
-    enum vs_toggle toggle = (enum vs_toggle)row;
+    enum vs_toggle toggle = toggle_at(app, row);
 
     (void)state;
     vs_text_addf(out, "%s=%s  %s", vs_toggle_info(toggle)->name, tui_change_value(app, toggle),

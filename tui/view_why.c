@@ -5,6 +5,7 @@
  * Invariant:      says what replay/alive.h says of the block at the cursor, and nothing else.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -14,6 +15,9 @@
 #include "tui/page.h"
 #include "tui/views.h"
 
+/* Cells of the word that a row begins with. */
+#define WORD_W 10
+
 /* moves, block, w   what the page was made for */
 struct why {
     struct tui_page page;
@@ -22,8 +26,21 @@ struct why {
     int w;
 };
 
-static void add_size(struct tui_page *page, const struct tui_run *run, const struct rpl_why *why)
+/* One more part of the last line, or, where it does not fit into `w` cells, a line of its own. */
+static void add_beside(struct tui_page *page, int w, enum tui_role role, const char *text)
 {
+    const struct tui_page_line *line = &page->lines[page->count - 1];
+
+    if (tui_text_width(vs_text_get(&line->text)) + 2 + tui_text_width(text) <= w)
+        tui_page_more(page, 0, role, "  %s", text);
+    else
+        tui_page_add(page, role, "%*s%s", WORD_W, "", text);
+}
+
+static void add_size(struct tui_page *page, const struct tui_run *run, const struct rpl_why *why,
+                     int w)
+{
+    struct vs_text asked = {NULL, 0, 0};
     struct vs_text shape = {NULL, 0, 0};
     char a[VS_BYTES_TEXT_MAX];
     char b[VS_BYTES_TEXT_MAX];
@@ -34,11 +51,13 @@ static void add_size(struct tui_page *page, const struct tui_run *run, const str
                  tui_category_letter((int)category), vs_category_name(category));
     tui_page_more(page, 0, TUI_STRONG, "  %s", vs_bytes_text(why->block.bytes, a));
     tui_page_more(page, 0, TUI_PLAIN, "  %s", vs_text_get(&shape));
-    if (why->block.bytes != why->block.requested)
-        tui_page_more(page, 0, TUI_DIM, "  asked for %s",
-                      vs_bytes_exact_text(why->block.requested, b));
+    if (why->block.bytes != why->block.requested) {
+        vs_text_addf(&asked, "asked for %s", vs_bytes_exact_text(why->block.requested, b));
+        add_beside(page, w, TUI_DIM, vs_text_get(&asked));
+    }
     if (rpl_trace_meta(run->trace, "derived_from"))
-        tui_page_more(page, 0, TUI_DIM, "  (derived)");
+        add_beside(page, w, TUI_DIM, "(derived)");
+    vs_text_release(&asked);
     vs_text_release(&shape);
 }
 
@@ -90,8 +109,10 @@ static const char *holder_by_category(const struct rpl_trace *trace, enum vs_cat
                                        : "nobody knows: a snapshot does not say";
 }
 
-static void add_holders(struct tui_page *page, const struct tui_run *run, const struct rpl_why *why)
+static void add_holders(struct tui_page *page, const struct tui_run *run, const struct rpl_why *why,
+                        int w)
 {
+    char since[32];
     struct vs_text text = {NULL, 0, 0};
 
     if (rpl_trace_is_imported(run->trace))
@@ -110,7 +131,8 @@ static void add_holders(struct tui_page *page, const struct tui_run *run, const 
         rpl_holder_text(run->trace, holder, &text);
         tui_page_add(page, TUI_DIM, "%-10s", i ? "" : "held by")->seq = holder->since_seq;
         tui_page_more(page, 0, is_saved ? TUI_CAT_SAVED : TUI_STRONG, "%s", vs_text_get(&text));
-        tui_page_more(page, 0, TUI_DIM, "  since @%" PRIu64, holder->since_seq);
+        snprintf(since, sizeof(since), "since @%" PRIu64, holder->since_seq);
+        add_beside(page, w, TUI_DIM, since);
     }
     vs_text_release(&text);
 }
@@ -170,9 +192,10 @@ static void page_make(struct why *s, struct tui_app *app)
                 life.free_seq;
     } else {
         tui_block_name(run, &why.block, NULL, &name);
-        tui_page_add(&s->page, TUI_STRONG, "%s", vs_text_get(&name))->block = why.id;
-        add_size(&s->page, run, &why);
-        add_holders(&s->page, run, &why);
+        tui_page_wrap(&s->page, s->w - 2, 0, TUI_STRONG, vs_text_get(&name));
+        s->page.lines[0].block = why.id;
+        add_size(&s->page, run, &why, s->w - 2);
+        add_holders(&s->page, run, &why, s->w - 2);
         add_life(&s->page, run, &why, app->at);
     }
     vs_text_release(&name);

@@ -300,6 +300,23 @@ static void a_click_on_a_tab_opens_its_view_and_one_on_a_row_chooses_it(void **s
     vs_text_release(&tty.out);
 }
 
+/* Its <esc>, read as a key, would leave the program. */
+static void a_sequence_that_no_key_sends_is_passed_over(void **state)
+{
+    static const char UNKNOWN[] = "\033[57;20;16~gb";
+    struct termios after;
+    struct tty tty;
+
+    (void)state;
+    tty_open(&tty, "xterm-256color", session_trace("variables", NULL));
+    tty_wait(&tty, 0, "help");
+    assert_true(write(tty.master, UNKNOWN, strlen(UNKNOWN)) == (ssize_t)strlen(UNKNOWN));
+    tty_wait(&tty, 0, "by size");
+    assert_true(write(tty.master, "Q", 1) == 1);
+    assert_int_equal(tty_close(&tty, &after), 0);
+    vs_text_release(&tty.out);
+}
+
 static void a_copy_goes_to_the_clipboard_and_into_a_file(void **state)
 {
     struct termios after;
@@ -491,6 +508,7 @@ int main(void)
         cmocka_unit_test(a_resize_is_followed),
         cmocka_unit_test(a_long_what_if_can_be_stopped),
         cmocka_unit_test(a_click_on_a_tab_opens_its_view_and_one_on_a_row_chooses_it),
+        cmocka_unit_test(a_sequence_that_no_key_sends_is_passed_over),
         cmocka_unit_test(a_copy_goes_to_the_clipboard_and_into_a_file),
         cmocka_unit_test(a_key_sends_only_what_changed),
         cmocka_unit_test(a_terminal_shows_what_dump_prints),

@@ -61,8 +61,15 @@ static void an_imported_trace_has_its_lines_by_function(void **state)
     session_type(&app, "gw");
     session_expect(&app, "alloc-conf       default");
     session_expect(&app, "target           none");
+    session_expect_not(&app, "[ ] checkpoint");
     session_type(&app, "gm");
     session_expect_not(&app, "K checkpoint, X");
+    tui_app_release(&app);
+    /* no pane says only that there is nothing in it */
+    session_open(&app, path, 160, 48);
+    session_expect(&app, " modules ");
+    session_expect(&app, " segments ");
+    session_expect_not(&app, "a snapshot has no ops");
     tui_app_release(&app);
 }
 
