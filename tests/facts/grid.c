@@ -71,14 +71,6 @@ static const char *const TOGETHER[] = {
     "prefetch=2 accumulate=2 drop-outputs=on",
 };
 
-size_t facts_share(void)
-{
-    const char *share = getenv("GRID_SHARE");
-    size_t count = share ? strtoull(share, NULL, 10) : 1;
-
-    return count ? count : 1;
-}
-
 static bool is_full(void)
 {
     const char *full = getenv("FACTS_FULL");

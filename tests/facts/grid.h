@@ -39,10 +39,4 @@ extern const size_t FACTS_SMALL_COUNT;
 #define FACTS_PAIRS_MAX 1024
 bool facts_pairs(size_t i, char *buf);
 
-/*
- * Of so many settings a test takes one with each net: 1, unless GRID_SHARE is in the environment. Net number k begins with setting k modulo
- * this, so that every setting comes up. `make SAN=… test` takes a third of them, with STRESS=1 all.
- */
-size_t facts_share(void);
-
 #endif

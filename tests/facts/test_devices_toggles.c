@@ -12,6 +12,7 @@
 
 #include "tests/facts/facts.h"
 #include "tests/facts/grid.h"
+#include "tests/share.h"
 
 /* Of every run, unless its toggles say otherwise. */
 #define SIZE "batch=4 steps=2"
@@ -41,7 +42,7 @@ static bool compare_devices(const struct facts_net *net, const char *toggles)
 
 static void each_toggle_gives_the_same_events_on_both(void **state)
 {
-    const size_t share = facts_share();
+    const size_t share = tests_share();
     char pairs[FACTS_PAIRS_MAX];
     char toggles[FACTS_PAIRS_MAX + 32];
     size_t ran = 0;

@@ -45,6 +45,7 @@ bool golden_events_equal(const struct golden_run *run, const struct json *events
 /*
  * Every line of a golden file (.jsonl or .jsonl.gz, a path from the repository's root) through `check`, which returns whether ours is equal and
  * says why not. Prints "PATH: N of M equal" and the first differences. False: a cell outside known.tsv differs, or one in it is equal.
+ * Of so many lines as tests/share.h says, one is taken.
  * The environment variable GOLDEN_ONLY holds a substring of cells to run (for work at one of them): then nothing is asserted.
  */
 typedef bool golden_check_fn(const struct json *line, char *why, size_t why_size);

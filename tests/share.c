@@ -1,0 +1,29 @@
+/*
+ * tests/share.c - see share.h.
+ */
+#include "tests/share.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+size_t tests_share(void)
+{
+    const char *share = getenv("GRID_SHARE");
+    size_t count = share ? strtoull(share, NULL, 10) : 1;
+
+    return count ? count : 1;
+}
+
+size_t tests_share_first(const char *name)
+{
+    return (size_t)(vs_hash_bytes(name, strlen(name)) % tests_share());
+}
+
+bool tests_share_has(size_t row, size_t column, size_t columns)
+{
+    const size_t share = tests_share();
+
+    return (row + column) % (share < columns ? share : columns) == 0;
+}

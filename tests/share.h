@@ -1,0 +1,25 @@
+/*
+ * tests/share.h - how much of what is long a run of the tests does.
+ *
+ * For:            tests that go through a grid, of which any part reaches the same code.
+ * Must not know:  what the grid is of.
+ * Invariant:      the same cells in every run with the same share; over all beginnings, every cell.
+ */
+#ifndef TESTS_SHARE_H
+#define TESTS_SHARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Of so many cells a test takes one: 1, unless GRID_SHARE is in the environment. Row number k begins with cell k modulo this, so that every
+ * column comes up. `make SAN=… test` takes a part of them, with STRESS=1 all.
+ */
+size_t tests_share(void);
+/* The same where rows have names and no numbers: the cell that row `name` begins with, less than tests_share(). */
+size_t tests_share_first(const char *name);
+
+/* Of a row of few cells one is taken at least: is it cell `column` of `columns`? */
+bool tests_share_has(size_t row, size_t column, size_t columns);
+
+#endif
