@@ -78,7 +78,8 @@ struct trc_recorder {
     uint64_t start_ns;
     uint64_t event_count;
     pthread_t thread;
-    pthread_mutex_t writing; /* the writer thread has it while it does anything */
+    pthread_mutex_t
+        writing; /* who takes from the ring and writes has it: the writer thread, or one that commits */
     struct consumer consumer;
 };
 
@@ -263,6 +264,21 @@ static void commit_if_due(struct trc_recorder *rec)
     c->has_uncommitted = false;
 }
 
+/* Takes what lies in the ring, so many records at most; how many there were. With `writing`. */
+static size_t ring_take(struct trc_recorder *rec)
+{
+    size_t count;
+    size_t done = 0;
+    const struct vs_event *slots = trc_ring_peek(rec->ring, &count);
+
+    count = count < RUN_MAX ? count : RUN_MAX;
+    while (done < count)
+        done += run_take(rec, slots + done, count - done);
+    trc_ring_consume(rec->ring, count);
+    rec->consumer.has_uncommitted |= count > 0;
+    return count;
+}
+
 static void *writer_thread(void *arg)
 {
     struct trc_recorder *rec = arg;
@@ -271,16 +287,9 @@ static void *writer_thread(void *arg)
 
     while (!c->is_stopped) {
         size_t count;
-        size_t done = 0;
-        const struct vs_event *slots;
 
         pthread_mutex_lock(&rec->writing);
-        slots = trc_ring_peek(rec->ring, &count);
-        count = count < RUN_MAX ? count : RUN_MAX;
-        while (done < count)
-            done += run_take(rec, slots + done, count - done);
-        trc_ring_consume(rec->ring, count);
-        c->has_uncommitted |= count > 0;
+        count = ring_take(rec);
         if (!c->is_stopped) /* the writer may not even be there then */
             commit_if_due(rec);
         pthread_mutex_unlock(&rec->writing);
@@ -474,6 +483,16 @@ void trc_recorder_hold(struct trc_recorder *rec)
 
 void trc_recorder_go_on(struct trc_recorder *rec)
 {
+    pthread_mutex_unlock(&rec->writing);
+}
+
+void trc_recorder_commit(struct trc_recorder *rec)
+{
+    pthread_mutex_lock(&rec->writing);
+    while (ring_take(rec) > 0)
+        ;
+    rec->consumer.last_commit_ns = 0;
+    commit_if_due(rec);
     pthread_mutex_unlock(&rec->writing);
 }
 

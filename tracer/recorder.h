@@ -86,6 +86,9 @@ void trc_recorder_step(struct trc_recorder *rec, int64_t step, double loss);
 void trc_recorder_hold(struct trc_recorder *rec);
 void trc_recorder_go_on(struct trc_recorder *rec);
 
+/* Everything told so far is in the file when this returns, whatever becomes of the process. By whoever tells; costs some ms. */
+void trc_recorder_commit(struct trc_recorder *rec);
+
 void trc_recorder_stats(const struct trc_recorder *rec, struct trc_recorder_stats *out);
 
 /*

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MIB ((size_t)1 << 20)
 #define PEAK (112 * MIB)
@@ -40,8 +41,10 @@ int main(int argc, char **argv)
     need(cudaStreamSynchronize(stream), "fill");
     while (argc > 1 && !strcmp(argv[1], "oom"))
         need(cudaMalloc(&last, 4096 * MIB), "cudaMalloc");
-    if (argc > 1 && !strcmp(argv[1], "kill"))
+    if (argc > 1 && !strcmp(argv[1], "kill")) {
+        usleep(200000); /* what was recorded is in the file a fiftieth of a second later */
         raise(SIGKILL);
+    }
     need(cudaFreeAsync(pooled, stream), "cudaFreeAsync");
     need(cudaFree(last), "cudaFree");
     need(cudaFree(first), "cudaFree");

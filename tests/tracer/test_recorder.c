@@ -308,6 +308,27 @@ static void killed_at_any_moment_the_trace_holds_a_prefix(void **state)
     }
 }
 
+/* Though the next one by itself would come in an hour. */
+static void a_commit_that_is_asked_for_has_everything(void **state)
+{
+    char path[PATH_SIZE];
+    struct vs_error err = VS_ERROR_INIT;
+    struct trc_recorder *rec =
+        recorder_open(trace_path(state, "asked.db", path, sizeof(path)), 0, 3600000);
+
+    for (uint64_t told = 0; told < 3000; told += 1000) {
+        struct sto_reader *r;
+
+        tell(trc_recorder_observer(rec), told, 1000);
+        trc_recorder_commit(rec);
+        r = reader_open(path);
+        assert_int_equal(sto_reader_event_count(r), told + 1000);
+        told_check(r, told + 1000);
+        sto_reader_close(r);
+    }
+    ok(trc_recorder_close(rec, true, &err), &err);
+}
+
 static void a_commit_comes_by_itself_while_events_come(void **state)
 {
     char path[PATH_SIZE];
@@ -338,6 +359,7 @@ int main(void)
         cmocka_unit_test(a_file_that_exists_is_told_at_the_start),
         cmocka_unit_test(a_full_disk_is_told_at_the_end_and_disturbs_nothing),
         cmocka_unit_test(killed_at_any_moment_the_trace_holds_a_prefix),
+        cmocka_unit_test(a_commit_that_is_asked_for_has_everything),
         cmocka_unit_test(a_commit_comes_by_itself_while_events_come),
     };
 

@@ -24,7 +24,7 @@
 #include "tracer/recorder.h"
 
 #define DEVICES_MAX 64
-#define COMMIT_MS 100
+#define COMMIT_MS 20
 #define RING_SLOTS (1u << 14)
 #define NAMES_MAX 100
 #define STATUS_LINE 2048
@@ -381,6 +381,28 @@ struct inj_memory *inj_session_lock(void)
 void inj_session_unlock(void)
 {
     inj_unlock(INJ_LOCK_SESSION);
+}
+
+/* On a thread of the program's: a file that may not grow is no signal of its own. */
+void inj_session_commit(void)
+{
+    const struct timespec at_once = {0, 0};
+    sigset_t all;
+    sigset_t old;
+    sigset_t before;
+    sigset_t grown;
+
+    sigfillset(&all);
+    sigemptyset(&grown);
+    sigaddset(&grown, SIGXFSZ);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    sigpending(&before);
+    for (size_t i = 0; i < DEVICES_MAX; i++)
+        if (session.devices[i] && session.devices[i]->rec)
+            trc_recorder_commit(session.devices[i]->rec);
+    if (!sigismember(&before, SIGXFSZ))
+        (void)sigtimedwait(&grown, NULL, &at_once);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 /* ---- phases and steps ---- */

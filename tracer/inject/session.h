@@ -55,6 +55,8 @@ void inj_session_introduce(uint32_t device, const struct inj_facts *facts);
 /* The blocks of the process, with the lock taken; NULL where nothing is recorded, and then the lock is not taken. */
 struct inj_memory *inj_session_lock(void) VS_MUST_USE;
 void inj_session_unlock(void);
+/* With the lock: what was told is in the files when this returns. After what a program may end of. */
+void inj_session_commit(void);
 
 /* A range named as a phase or step began, or the phase of the range around it goes on. */
 void inj_session_phase(enum vs_phase phase);

@@ -288,10 +288,12 @@ static void take(const struct request *r, const CUpti_CallbackData *data, int re
     m = inj_session_lock();
     if (!m)
         return;
-    if (result == 0)
+    if (result == 0) {
         inj_memory_taken(m, &call, r->key, r->bytes);
-    else
+    } else {
         inj_memory_refused(m, &call, r->asked, device_free);
+        inj_session_commit();
+    }
     inj_session_unlock();
 }
 

@@ -344,6 +344,17 @@ static void out_of_memory_is_an_event_and_the_outcome(void **state)
     says(run, "oom: 200 bytes asked for, 100 free");
 }
 
+static void one_that_leaves_at_once_after_an_out_of_memory_has_it_in_its_trace(void **state)
+{
+    struct run *run = run_word("oom-leaves", "FAKE_CUDA_BYTES=1000");
+
+    (void)state;
+    ends_with(run, 6);
+    reported(run->trace, 900, 2, 900);
+    asked(run->trace, "SELECT size FROM event WHERE kind = 'oom'", 200);
+    complete(run->trace, 0);
+}
+
 static void threads_do_not_get_into_each_others_way(void **state)
 {
     struct run *run = run_word("threads", NULL);
@@ -487,7 +498,7 @@ static void a_program_that_is_executed_has_a_trace_of_its_own(void **state)
     assert_int_equal(said(run, "cuda: initialized"), 2);
 }
 
-/* A tenth of a second after its last event everything has been written, at most. */
+/* Soon after its last event everything has been written. */
 static void a_killed_program_leaves_what_it_did(void **state)
 {
     char path[PATH_SIZE + 16];
@@ -699,6 +710,7 @@ int main(void)
         cmocka_unit_test(every_kind_of_allocation_is_told),
         cmocka_unit_test(physical_memory_lives_as_long_as_a_handle_or_a_mapping),
         cmocka_unit_test(out_of_memory_is_an_event_and_the_outcome),
+        cmocka_unit_test(one_that_leaves_at_once_after_an_out_of_memory_has_it_in_its_trace),
         cmocka_unit_test(threads_do_not_get_into_each_others_way),
         cmocka_unit_test(a_reset_frees_what_was_in_the_context),
         cmocka_unit_test(each_device_has_a_trace),

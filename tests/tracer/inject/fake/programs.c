@@ -127,6 +127,14 @@ static int out_of_memory(void)
     return 0;
 }
 
+/* What it was told is in the file before it goes. */
+static int out_of_memory_and_out(void)
+{
+    if (out_of_memory())
+        return 3;
+    _exit(6);
+}
+
 static void *work(void *arg)
 {
     CUdeviceptr p[4];
@@ -314,6 +322,33 @@ static int fails(void)
     return 0;
 }
 
+/* What tests/gpu/plain.cu does, through the driver: 64 + 32 + 16 MiB at once. */
+static int plain(const char *how)
+{
+    const size_t mib = (size_t)1024 * KIB;
+    CUstream stream = (CUstream)(uintptr_t)5;
+    CUdeviceptr p[3];
+    CUresult result = CUDA_SUCCESS;
+
+    begin(0);
+    program_allocates(&p[0], 64 * mib);
+    need(cuMemAllocAsync(&p[1], 32 * mib, stream));
+    program_allocates(&p[2], 16 * mib);
+    launch("fill");
+    while (strcmp(how, "oom") == 0 && result == CUDA_SUCCESS)
+        result = cuMemAlloc_v2(&p[2], 4096 * mib);
+    if (result != CUDA_SUCCESS)
+        _exit(4);
+    if (strcmp(how, "kill") == 0) {
+        sleep(1);
+        raise(SIGKILL);
+    }
+    need(cuMemFreeAsync(p[1], stream));
+    need(cuMemFree_v2(p[2]));
+    need(cuMemFree_v2(p[0]));
+    return 0;
+}
+
 static int never(void)
 {
     puts("no CUDA here");
@@ -326,18 +361,28 @@ int main(int argc, char **argv)
         const char *word;
         int (*run)(void);
     } PROGRAMS[] = {
-        {"basic", basic},       {"runtime", runtime},
-        {"kinds", kinds},       {"physical", physical},
-        {"oom", out_of_memory}, {"threads", threads},
-        {"forks", forks},       {"fork-storm", forks_in_threads},
-        {"killed", killed},     {"leaves", leaves},
-        {"resets", resets},     {"devices", devices},
-        {"ranges", ranges},     {"fails", fails},
+        {"basic", basic},
+        {"runtime", runtime},
+        {"kinds", kinds},
+        {"physical", physical},
+        {"oom", out_of_memory},
+        {"threads", threads},
+        {"forks", forks},
+        {"fork-storm", forks_in_threads},
+        {"killed", killed},
+        {"leaves", leaves},
+        {"resets", resets},
+        {"devices", devices},
+        {"oom-leaves", out_of_memory_and_out},
+        {"ranges", ranges},
+        {"fails", fails},
         {"never", never},
     };
 
     if (argc == 2 && strcmp(argv[1], "executes") == 0)
         return executes(argv[0]);
+    if (argc == 3 && strcmp(argv[1], "plain") == 0)
+        return plain(argv[2]);
     for (size_t i = 0; argc == 2 && i < sizeof(PROGRAMS) / sizeof(PROGRAMS[0]); i++)
         if (strcmp(argv[1], PROGRAMS[i].word) == 0)
             return PROGRAMS[i].run();
