@@ -56,7 +56,7 @@ FORMATTED:= $(sort $(shell find $(FOLDERS) cli tests bench tools -name '*.[ch]' 
 SETUP := $(if $(filter demo test check setup,$(MAKECMDGOALS)),$(B)/setup.done)
 
 .PHONY: all demo test tests check help install setup clean format format-check hdr-check layer-check \
-        globals-check bench golden fuzz test-threads test-cuda cuda gpu-tests
+        globals-check bench golden fuzz test-threads test-cuda cuda gpu-tests doubles
 .SECONDARY:
 
 all: $(B)/vramscope $(INJECT_SO) ## build the program, and the injection library where CUPTI's headers are
@@ -264,7 +264,7 @@ $(B)/tests/gpu/plain: tests/gpu/plain.cu
 	$(Q)mkdir -p $(@D)
 	$(Q)$(NVCC) -std=c++17 -O2 -cudart static $(CUDA_GEN) -o $@ $<
 TESTS += $(B)/tests/gpu/test_gpu_copy $(B)/tests/gpu/test_gpu_index
-$(B)/tests/gpu/test_run: $(GPU_CHECK) $(B)/tests/gpu/test_gpu_copy $(B)/tests/gpu/test_gpu_index $(TWIN_SO)
+$(B)/tests/gpu/test_run: $(GPU_CHECK) $(B)/tests/gpu/test_gpu_copy $(B)/tests/gpu/test_gpu_index $(TWIN_SO) $(FAKE) $(INJECT_SO)
 gpu-tests: $(GPU_TESTS) $(GPU_CHECK) $(if $(NVCC),$(B)/tests/gpu/plain) ## build what tests/gpu/run.sh runs beside the program and the plug-in
 
 
@@ -291,6 +291,7 @@ TWIN_SO += $(PLAYED)
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(HELP_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d) $(patsubst %.c,$(B)/%.d,$(wildcard tests/fuzz/*.c)) $(BENCH_SRC:%.c=$(B)/%.d) $(BENCH_OBJ:.o=.d) $(EMPTY_TRACE).d
 
 tests: $(TESTS) $(TWIN_SO)
+doubles: $(TWIN_SO) $(FAKE) # what stands in the place of a GPU
 
 demo: $(B)/vramscope ## set up, build, train a small net on the CPU and show where its memory went
 	@mkdir -p $(B)/demo

@@ -4,6 +4,7 @@
  * A run of one and a run of the other in turn, each ending its steps with a wait for the device; the first steps of a run are left out.
  * tests/gpu/time_torch.py does the same under PyTorch, and tests/gpu/times.py makes the ratios.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,8 +19,18 @@
 #define ROUNDS 3
 #define TRACE "/tmp/vramscope-check-XXXXXX"
 
-static const char *const NETS[] = {"sample_nets/resnet50.py", "sample_nets/gpt2_small.py"};
-static const char *const FEW_NETS[] = {"sample_nets/lenet.py"};
+/* A net as it is, or with a toggle; rounds: runs unrecorded, and as many recorded. What matters most comes first, for time may end. */
+struct timed {
+    const char *net;
+    const char *toggles;
+    int rounds;
+};
+static const struct timed CASES[] = {{"sample_nets/resnet50.py", NULL, ROUNDS},
+                                     {"sample_nets/gpt2_small.py", NULL, ROUNDS},
+                                     {"sample_nets/resnet50.py", "amp=fp16", 2},
+                                     {"sample_nets/gpt2_small.py", "amp=bf16", 2}};
+static const struct timed FEW_CASES[] = {{"sample_nets/lenet.py", NULL, 1},
+                                         {"sample_nets/lenet.py", "amp=bf16", 1}};
 
 struct watch {
     struct check *c;
@@ -54,8 +65,8 @@ static void quiet(void *user, const char *text, size_t len)
 }
 
 /* One run; fills took. A failure's text goes to why. */
-static uint64_t run_once(struct check *c, const struct facts_net *net, bool recorded, double *took,
-                         char *why, size_t size)
+static uint64_t run_once(struct check *c, const struct facts_net *net, const char *with,
+                         bool recorded, double *took, char *why, size_t size)
 {
     struct watch w = {.c = c, .took = took};
     struct trc_recorder_options options = {.force = true};
@@ -72,12 +83,14 @@ static uint64_t run_once(struct check *c, const struct facts_net *net, bool reco
                                      .progress = on_progress,
                                      .print = quiet};
     char path[] = TRACE;
+    char set[64];
     uint64_t events;
     int file = mkstemp(path);
 
     if (file >= 0)
         close(file);
-    facts_toggles("steps=12", &toggles);
+    snprintf(set, sizeof(set), "steps=%d %s", STEPS, with ? with : "");
+    facts_toggles(set, &toggles);
     if (recorded && trc_recorder_open(path, &options, &w.rec, &err))
         snprintf(why, size, "%.300s", err.text);
     if (w.rec)
@@ -107,25 +120,24 @@ static double median(double *values, size_t count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-static void check_net(struct check *c, const char *path)
+static void check_case(struct check *c, const struct timed *timed, const char *name)
 {
     double kept[2][ROUNDS * (STEPS - WARM)];
-    struct facts_net net = facts_net_read(path);
+    struct facts_net net = facts_net_read(timed->net);
     struct vs_text text = {NULL, 0, 0};
     struct vs_json json;
     uint64_t events = 0;
     char why[400] = "";
-    int rounds = c->is_few ? 1 : ROUNDS;
-    size_t count = (size_t)rounds * (STEPS - WARM);
+    size_t count = (size_t)timed->rounds * (STEPS - WARM);
 
-    for (int r = 0; r < 2 * rounds && !*why; r++) {
+    for (int r = 0; r < 2 * timed->rounds && !*why; r++) {
         double took[STEPS] = {0};
 
-        events = run_once(c, &net, r % 2 != 0, took, why, sizeof(why));
+        events = run_once(c, &net, timed->toggles, r % 2 != 0, took, why, sizeof(why));
         memcpy(&kept[r % 2][r / 2 * (STEPS - WARM)], took + WARM,
                sizeof(took) - sizeof(double) * WARM);
     }
-    check_begin(&json, &text, path);
+    check_begin(&json, &text, name);
     if (!*why) {
         double off = median(kept[0], count);
         double on = median(kept[1], count);
@@ -135,19 +147,25 @@ static void check_net(struct check *c, const char *path)
         vs_json_put_double(&json, "recording", on / off - 1);
         vs_json_put_uint(&json, "events", events);
         vs_json_put_uint(&json, "steps_timed", count);
-        printf("%-52s %.3f ms a step, recorded %.3f ms (%+.2f %%)\n", path, 1e3 * off, 1e3 * on,
+        printf("%-52s %.3f ms a step, recorded %.3f ms (%+.2f %%)\n", name, 1e3 * off, 1e3 * on,
                100 * (on / off - 1));
     }
-    check_end(c, &json, &text, path, why);
+    check_end(c, &json, &text, name, why);
     facts_net_release(&net);
 }
 
 void check_steps(struct check *c)
 {
+    const struct timed *cases = c->is_few ? FEW_CASES : CASES;
     size_t count =
-        c->is_few ? sizeof(FEW_NETS) / sizeof(FEW_NETS[0]) : sizeof(NETS) / sizeof(NETS[0]);
+        c->is_few ? sizeof(FEW_CASES) / sizeof(FEW_CASES[0]) : sizeof(CASES) / sizeof(CASES[0]);
 
-    for (size_t i = 0; i < count; i++)
-        if (check_wants(c, c->is_few ? FEW_NETS[i] : NETS[i]))
-            check_net(c, c->is_few ? FEW_NETS[i] : NETS[i]);
+    for (size_t i = 0; i < count; i++) {
+        char name[128];
+
+        snprintf(name, sizeof(name), "%s%s%s", cases[i].net, cases[i].toggles ? " " : "",
+                 cases[i].toggles ? cases[i].toggles : "");
+        if (check_wants(c, name))
+            check_case(c, &cases[i], name);
+    }
 }

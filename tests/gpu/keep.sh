@@ -8,7 +8,7 @@ gpu=$(sed -n 's/.*"gpu": "\([^"]*\)".*/\1/p' "$out/machine.json" | head -n 1 | t
     echo "keep.sh: $out/machine.json names no GPU" >&2
     exit 1
 }
-if grep -q '"stand_in": true' "$out/golden.jsonl" 2>/dev/null; then
+if grep -q '"stand_in": true' "$out/machine.json" "$out/golden.jsonl" 2>/dev/null; then
     echo "keep.sh: $out was made on a stand-in" >&2
     exit 1
 fi

@@ -46,9 +46,9 @@ class Watch:
         pass
 
 
-def run(path):
+def run(path, words):
     net = netfile.NetFile(path)
-    toggles = tg.settle({"steps": str(STEPS)}, net)
+    toggles = tg.settle(dict(words, steps=str(STEPS)), net)
     model = net.model()
     tg.prepare(model, toggles)
     model.to("cuda")
@@ -59,16 +59,21 @@ def run(path):
 
 
 def main():
-    path = sys.argv[1]
-    took = {"float32": [], "tf32": []}
+    path, words = sys.argv[1], sys.argv[2:]
+    toggles = dict(w.split("=", 1) for w in words)
+    took = {"float32": [], "shipped": []}
     shipped = torch.backends.cudnn.allow_tf32
-    for _ in range(ROUNDS):
-        for name, allow in (("float32", False), ("tf32", shipped)):
+    rounds = 2 if words else ROUNDS
+    for _ in range(rounds):
+        for name, allow in (("float32", False), ("shipped", shipped)):
+            if name == "float32" and toggles.get("amp", "off") != "off":
+                continue  # its products are of half types
             torch.backends.cudnn.allow_tf32 = allow
-            took[name] += run(path)
-    print(json.dumps({"case": path, "step_seconds": statistics.median(took["float32"]),
-                      "step_seconds_as_shipped": statistics.median(took["tf32"]),
-                      "steps_timed": len(took["float32"]), "torch": torch.__version__}))
+            took[name] += run(path, toggles)
+    own = took["float32"] or took["shipped"]
+    print(json.dumps({"case": " ".join([path] + words), "step_seconds": statistics.median(own),
+                      "step_seconds_as_shipped": statistics.median(took["shipped"]),
+                      "steps_timed": len(own), "torch": torch.__version__}))
 
 
 if __name__ == "__main__":

@@ -102,6 +102,7 @@ run_group() {
         cat "$OUT/$part.tsv" >>"$OUT/parts.tsv"
         rm -f "$OUT/$part.said" "$OUT/$part.tsv"
     done
+    write_summary
 }
 
 # run_part NAME DEADLINE: one line of NAME.tsv: name, status, seconds, the last line it printed.
@@ -116,6 +117,7 @@ run_part() {
         words="no time was left"
     else
         echo "== $1"
+        rm -f "$OUT/$1.jsonl" "$OUT/$1.txt" # of a run before
         SECONDS_LEFT=$left timeout -k 5 $((left + 10)) sh "$script" >"$OUT/$1.txt" 2>&1
         status=$?
         tail -n 12 "$OUT/$1.txt" | sed 's/^/   /'
@@ -131,8 +133,8 @@ run_part() {
         "$(printf %s "$words" | tr '\t' ' ')" >"$OUT/$1.tsv"
 }
 
-# What came of it, in words and as JSON; ends the script.
-summary() {
+# What came of it so far, in words and as JSON: after each group, for the machine may be taken away before the last one.
+write_summary() {
     awk -F '\t' '
         function text(s,    out, i, c) {
             for (i = 1; i <= length(s); i++) {
@@ -156,6 +158,11 @@ summary() {
             if (!same && !differs) print "nothing was compared"
             else print differs ? differs " of " NR " parts differ or failed" : same " parts, nothing differs"
         }' "$OUT/parts.tsv" >"$OUT/summary.txt"
+}
+
+# All of it in one file; ends the script.
+summary() {
+    write_summary
     echo
     cat "$OUT/summary.txt"
     rm -rf "$OUT/libs"
