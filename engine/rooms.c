@@ -254,16 +254,6 @@ void eng_run_matmul(struct eng *e, bool on_host, bool is_fused, const struct eng
     eng_room_close(&room);
 }
 
-void eng_run_max_pool2d_backward(struct eng *e, bool on_host, const struct eng_view *g,
-                                 const struct eng_view *indices, const struct eng_view *gx)
-{
-    struct eng_room room = eng_room_open(e, on_host, eng_room_max_pool_backward(gx));
-
-    if (e->kernels && !e->failed)
-        e->kernels->max_pool2d_backward(g, indices, gx);
-    eng_room_close(&room);
-}
-
 void eng_run_embedding_backward(struct eng *e, bool on_host, const struct eng_view *g,
                                 const struct eng_view *idx, int64_t padding_idx,
                                 const struct eng_view *gtable)

@@ -65,8 +65,6 @@ void eng_run_conv2d_backward_input(struct eng *e, bool on_host, const struct eng
 void eng_run_conv2d_backward_weight(struct eng *e, bool on_host, const struct eng_view *g,
                                     const struct eng_view *x, const struct eng_view *gw,
                                     const struct eng_conv2d *p);
-void eng_run_max_pool2d_backward(struct eng *e, bool on_host, const struct eng_view *g,
-                                 const struct eng_view *indices, const struct eng_view *gx);
 void eng_run_embedding_backward(struct eng *e, bool on_host, const struct eng_view *g,
                                 const struct eng_view *idx, int64_t padding_idx,
                                 const struct eng_view *gtable);

@@ -286,7 +286,8 @@ struct eng_kernels {
     void (*max_pool2d)(const struct eng_view *x, const struct eng_view *out,
                        const struct eng_view *indices, const struct eng_pool2d *p);
     void (*max_pool2d_backward)(const struct eng_view *g, const struct eng_view *indices,
-                                const struct eng_view *gx); /* fills gx */
+                                const struct eng_view *gx,
+                                const struct eng_pool2d *p); /* fills gx; p NULL: adaptive */
     void (*avg_pool2d)(const struct eng_view *x, const struct eng_view *out,
                        const struct eng_pool2d *p);
     void (*avg_pool2d_backward)(const struct eng_view *g, const struct eng_view *gx,

@@ -17,7 +17,7 @@
 #include "engine/device/kernels.h"
 
 /* Changes with every change of struct eng_device, struct eng_kernels or struct eng_alloc_driver; that one grew is found out by itself. */
-#define ENG_PLUGIN_VERSION 5
+#define ENG_PLUGIN_VERSION 6
 #define ENG_PLUGIN_TABLES ((uint32_t)(sizeof(struct eng_kernels) + sizeof(struct eng_device)))
 
 /* versions as CUDA writes them: 13000 is 13.0; bytes free before anything was allocated; pci: domain, bus, device, -1 where unknown */

@@ -85,22 +85,12 @@ static inline uint64_t eng_room_reduce(int op, const struct eng_view *x, const s
     return (uint64_t)(outputs * pieces) * 8;
 }
 
-/* ---- sort, pooling, embedding ---- */
+/* ---- sort, embedding ---- */
 
 /* Value and index of each element, twice. */
 static inline uint64_t eng_room_sort(const struct eng_view *x)
 {
     return (uint64_t)eng_room_numel(x) * 2 * 16;
-}
-
-/* Sums of as many planes of gx as are worked on at a time. */
-static inline uint64_t eng_room_max_pool_backward(const struct eng_view *gx)
-{
-    int64_t plane = gx->sizes[2] * gx->sizes[3] * eng_room_real(gx->dtype);
-
-    if (!eng_room_numel(gx))
-        return 0;
-    return (uint64_t)(eng_room_at_a_time(gx->sizes[0] * gx->sizes[1], plane) * plane);
 }
 
 /* Uses in the order of their rows, and is each the first of its row. */

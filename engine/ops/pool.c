@@ -166,19 +166,22 @@ void eng_b_max_pool2d(struct eng_bw *b)
     bool adaptive = b->node->op == ENG_OP_adaptive_max_pool2d;
     struct eng_tensor *x = b->saved[0], *indices = b->saved[1];
     struct eng_tensor *g, *gx, *dx;
+    struct eng_pool2d p;
 
     if (!x || !indices)
         return;
+    if (!adaptive)
+        pool_params(b->a, true, &p);
     if (adaptive)
         gx = eng_empty(e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host);
     else
         gx = pool_out(&c, x, x->sizes, (enum vs_dtype)x->dtype);
     dx = adaptive ? NULL : dense(e, x);
     g = in_layout(e, b->g[0], !adaptive && lies_last(x));
-    if (gx && g && eng_runs(e)) {
+    if (gx && g && e->kernels) {
         struct eng_view vg = image(g), vi = image(indices), vo = image(gx);
 
-        eng_run_max_pool2d_backward(e, gx->storage->on_host, &vg, &vi, &vo);
+        e->kernels->max_pool2d_backward(&vg, &vi, &vo, adaptive ? NULL : &p);
     }
     eng_unref(g);
     eng_unref(dx);

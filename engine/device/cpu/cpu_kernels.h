@@ -46,7 +46,7 @@ void cpu_conv2d_backward_weight(const struct eng_view *g, const struct eng_view 
 void cpu_max_pool2d(const struct eng_view *x, const struct eng_view *out,
                     const struct eng_view *indices, const struct eng_pool2d *p);
 void cpu_max_pool2d_backward(const struct eng_view *g, const struct eng_view *indices,
-                             const struct eng_view *gx);
+                             const struct eng_view *gx, const struct eng_pool2d *p);
 void cpu_avg_pool2d(const struct eng_view *x, const struct eng_view *out,
                     const struct eng_pool2d *p);
 void cpu_avg_pool2d_backward(const struct eng_view *g, const struct eng_view *gx,

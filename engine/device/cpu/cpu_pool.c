@@ -121,8 +121,9 @@ void cpu_max_pool2d(const struct eng_view *x, const struct eng_view *out,
 }
 
 void cpu_max_pool2d_backward(const struct eng_view *g, const struct eng_view *indices,
-                             const struct eng_view *gx)
+                             const struct eng_view *gx, const struct eng_pool2d *p)
 {
+    (void)p; /* the indices say it all to who scatters */
     run(gx, g, indices, NULL, true);
 }
 

@@ -51,7 +51,7 @@ void cuda_conv2d_backward_weight(const struct eng_view *g, const struct eng_view
 void cuda_max_pool2d(const struct eng_view *x, const struct eng_view *out,
                      const struct eng_view *indices, const struct eng_pool2d *p);
 void cuda_max_pool2d_backward(const struct eng_view *g, const struct eng_view *indices,
-                              const struct eng_view *gx);
+                              const struct eng_view *gx, const struct eng_pool2d *p);
 void cuda_avg_pool2d(const struct eng_view *x, const struct eng_view *out,
                      const struct eng_pool2d *p);
 void cuda_avg_pool2d_backward(const struct eng_view *g, const struct eng_view *gx,

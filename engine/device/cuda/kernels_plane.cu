@@ -16,6 +16,7 @@ struct planes {
     cuda_view y;   /* the smaller: output, or its gradient */
     cuda_view idx; /* positions in x's planes, or nothing */
     int64_t channels, h, w, ho, wo;
+    cuda_divisor by_h, by_w;
     struct eng_pool2d p;
     bool is_adaptive;
 };
@@ -28,6 +29,8 @@ static planes planes_of(const struct eng_view *x, const struct eng_view *y)
     j.channels = x->sizes[1];
     j.h = x->sizes[2];
     j.w = x->sizes[3];
+    j.by_h = cuda_divisor_of(j.h);
+    j.by_w = cuda_divisor_of(j.w);
     j.ho = y->sizes[2];
     j.wo = y->sizes[3];
     return j;
@@ -128,53 +131,53 @@ void cuda_adaptive_max_pool2d(const struct eng_view *x, const struct eng_view *o
         max_forward(x, out, indices, NULL);
 }
 
-/*
- * Which outputs took a place is only known from their indices. A team has a plane and goes through it row by row of outputs; where
- * several outputs of a row took one place, the first of them adds for all. Sums lie in scratch: they round once, at the end.
- */
-template <class T>
-static void run_max_backward(const planes &j, T *room, int64_t first, int64_t plane_count)
+/* The first output along an axis whose window may hold place i. */
+VS_GPU static int64_t first_output(const planes &j, int d, int64_t i)
 {
-    cuda_lines(plane_count, VS_BODY(int64_t line, cuda_team & team) {
-        int64_t plane = first + line;
-        T *sums = room + line * j.h * j.w;
+    int64_t size = d == 0 ? j.h : j.w;
+    int64_t out = d == 0 ? j.ho : j.wo;
+    int64_t o;
 
-        team.each(j.h * j.w, [&](int64_t i) { sums[i] = (T)0; });
-        for (int64_t oy = 0; oy < j.ho; oy++) {
-            team.each(j.wo, [&](int64_t ox) {
-                int64_t row = place(j.idx, plane, j.channels, oy, 0);
-                int64_t mine = cuda_get<int64_t>(j.idx, row + ox * j.idx.strides[3]);
+    if (j.is_adaptive) {
+        o = i * out / size - 1;
+    } else { /* the last place of window o is o*stride - padding + reach */
+        int64_t reach = (j.p.kernel[d] - 1) * j.p.dilation[d];
 
-                for (int64_t k = 0; k < ox; k++)
-                    if (cuda_get<int64_t>(j.idx, row + k * j.idx.strides[3]) == mine)
-                        return;
-                for (int64_t k = ox; k < j.wo; k++)
-                    if (cuda_get<int64_t>(j.idx, row + k * j.idx.strides[3]) == mine)
-                        sums[mine] += cuda_get<T>(j.y, place(j.y, plane, j.channels, oy, k));
-            });
-        }
-        team.each(j.h * j.w, [&](int64_t i) {
-            cuda_put<T>(j.x, place(j.x, plane, j.channels, i / j.w, i % j.w), sums[i]);
-        });
+        o = (i + j.p.padding[d] - reach + j.p.stride[d] - 1) / j.p.stride[d];
+    }
+    return o > 0 ? o : 0;
+}
+
+/* May the window of output o begin at place i, or before it? Where windows are dilated, which place of them is the first inside is no order. */
+VS_GPU static bool is_begun(const planes &j, int d, int64_t o, int64_t i)
+{
+    return (j.is_adaptive ? window_of(j, d, o).lo : o * j.p.stride[d] - j.p.padding[d]) <= i;
+}
+
+/* A place adds what is of those outputs around it whose index names it. */
+template <class T> static void run_max_backward(const planes &j, int64_t n)
+{
+    cuda_each(n, VS_BODY(int64_t i) {
+        int64_t row = cuda_divide(j.by_w, i);
+        int64_t plane = cuda_divide(j.by_h, row);
+        int64_t x = i - row * j.w;
+        int64_t y = row - plane * j.h;
+        int64_t mine = y * j.w + x;
+        T sum = (T)0;
+
+        for (int64_t oy = first_output(j, 0, y); oy < j.ho && is_begun(j, 0, oy, y); oy++)
+            for (int64_t ox = first_output(j, 1, x); ox < j.wo && is_begun(j, 1, ox, x); ox++)
+                if (cuda_get<int64_t>(j.idx, place(j.idx, plane, j.channels, oy, ox)) == mine)
+                    sum += cuda_get<T>(j.y, place(j.y, plane, j.channels, oy, ox));
+        cuda_put<T>(j.x, place(j.x, plane, j.channels, y, x), sum);
     });
 }
 
-/* As many planes at a time as keep the scratch small. */
-template <class T> static void max_backward(const planes &j, int64_t plane_count)
-{
-    int64_t chunk = eng_room_at_a_time(plane_count, j.h * j.w * (int64_t)sizeof(T));
-    T *room = (T *)cuda_scratch((uint64_t)(chunk * j.h * j.w) * sizeof(T));
-
-    for (int64_t first = 0; first < plane_count; first += chunk)
-        run_max_backward<T>(j, room, first,
-                            plane_count - first < chunk ? plane_count - first : chunk);
-}
-
 void cuda_max_pool2d_backward(const struct eng_view *g, const struct eng_view *indices,
-                              const struct eng_view *gx)
+                              const struct eng_view *gx, const struct eng_pool2d *p)
 {
     if (cuda_all_host(g, indices, gx)) {
-        cuda_host()->max_pool2d_backward(g, indices, gx);
+        cuda_host()->max_pool2d_backward(g, indices, gx, p);
         return;
     }
     if (cuda_numel(gx) == 0)
@@ -185,8 +188,10 @@ void cuda_max_pool2d_backward(const struct eng_view *g, const struct eng_view *i
     j.y = call.in(g, true);
     j.idx = call.in(indices, true);
     j.x = call.out(gx, true);
-    CUDA_FOR_REAL(cuda_kind_of(gx->dtype),
-                  max_backward<T>(j, gx->sizes[0] * gx->sizes[1]));
+    j.is_adaptive = p == NULL;
+    if (p)
+        j.p = *p;
+    CUDA_FOR_REAL(cuda_kind_of(gx->dtype), run_max_backward<T>(j, cuda_numel(gx)));
 }
 
 VS_GPU static double divisor(const planes &j, int64_t oy, int64_t ox, const window &r,
@@ -225,20 +230,6 @@ template <class T> static void run_avg(const planes &j, int64_t n)
         cuda_put<T>(j.y, place(j.y, plane, j.channels, oy, ox),
                     is_empty ? (T)0 : (T)(sum / divisor(j, oy, ox, r, c)));
     });
-}
-
-/* The first output along an axis whose window may hold place i. */
-VS_GPU static int64_t first_output(const planes &j, int d, int64_t i)
-{
-    int64_t size = d == 0 ? j.h : j.w;
-    int64_t out = d == 0 ? j.ho : j.wo;
-    int64_t o;
-
-    if (j.is_adaptive)
-        o = i * out / size - 1;
-    else
-        o = (i + j.p.padding[d] - j.p.kernel[d] + j.p.stride[d]) / j.p.stride[d];
-    return o > 0 ? o : 0;
 }
 
 template <class T> static void run_avg_backward(const planes &j, int64_t n)

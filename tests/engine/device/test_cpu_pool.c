@@ -166,7 +166,7 @@ static void max_pool_finds_the_first_maximum(void **state)
         eng_kernels_cpu()->max_pool2d(&p.x.v, &p.y.v, &p.idx.v, &q);
         tv_assert_near("max_pool2d", &p.y.v, p.want, 0, 0);
         check_indices(&p);
-        eng_kernels_cpu()->max_pool2d_backward(&p.g.v, &p.idx.v, &p.gx.v);
+        eng_kernels_cpu()->max_pool2d_backward(&p.g.v, &p.idx.v, &p.gx.v, &q);
         tv_assert_near("max_pool2d_backward", &p.gx.v, p.wantg, rel_of(p.x.v.dtype),
                        abs_of(p.x.v.dtype));
         planes_free(&p);
