@@ -367,12 +367,17 @@ void eng_run_op_backward(struct eng *e, struct eng_node *n, struct eng_tensor **
     e->backward_depth = depth;
     if (!e->failed)
         eng_op_get(n->op)->backward(&b);
-    for (int i = 0; i < n->edge_count; i++) { /* made along with the others, wanted by nobody */
+    for (int i = n->saved_count - 1; i >= 0; i--)
+        eng_unref(b.saved[i]);
+}
+
+/* Lets go of what was made along with the others and is wanted by nobody. */
+static void drop_unwanted(const struct eng_node *n, struct eng_tensor **out)
+{
+    for (int i = 0; i < n->edge_count; i++) {
         if (out[i] && !eng_edge_is_wanted(&n->edges[i]))
             eng_slot_set(&out[i], NULL);
     }
-    for (int i = n->saved_count - 1; i >= 0; i--)
-        eng_unref(b.saved[i]);
 }
 
 /* Run a node's formulas; `g` stays the caller's. */
@@ -383,6 +388,7 @@ static void run_node(struct eng *e, struct eng_node *n, struct eng_tensor **g,
     case ENG_NODE_OP:
         if (any_defined(g, n->output_count))
             eng_run_op_backward(e, n, g, out);
+        drop_unwanted(n, out);
         break;
     case ENG_NODE_CUSTOM:
         if (!n->custom.backward(n->custom.user, n, g, n->output_count, out, n->edge_count))

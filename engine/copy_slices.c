@@ -114,8 +114,10 @@ void eng_copy_slices_run(struct eng *e, struct eng_node *n, struct eng_tensor *g
         eng_run_op_backward(e, s->fn, &copy, inner);
     eng_unref(copy);
     for (int i = 1; i < n->edge_count; i++) {
-        out[i] = inner[i];
-        inner[i] = NULL;
+        if (eng_edge_is_wanted(&n->edges[i])) {
+            out[i] = inner[i];
+            inner[i] = NULL;
+        }
     }
     if (eng_edge_is_wanted(&n->edges[0])) {
         if (inner[0])
@@ -124,7 +126,8 @@ void eng_copy_slices_run(struct eng *e, struct eng_node *n, struct eng_tensor *g
             eng_fill_zero(e, slice);
         out[0] = eng_ref(result);
     }
-    eng_unref(inner[0]);
+    for (int i = 0; i < n->edge_count; i++)
+        eng_unref(inner[i]);
     vs_free(inner);
     eng_unref(slice);
     eng_unref(result);

@@ -140,9 +140,12 @@ void eng_f_batch_norm(struct eng_op_call *c)
     {
         struct eng_arg args[] = {eng_at(input), c->a[1], c->a[2], c->a[3],
                                  c->a[4],       c->a[5], c->a[6], c->a[7]};
+        bool done =
+            input &&
+            eng_call(c->e, cudnn ? ENG_OP_cudnn_batch_norm : ENG_OP_native_batch_norm, args, &ret);
 
-        if (input && eng_call(c->e, cudnn ? ENG_OP_cudnn_batch_norm : ENG_OP_native_batch_norm,
-                              args, &ret)) {
+        eng_unref(input); /* a copy nobody saved goes before the statistics */
+        if (done) {
             struct eng_tensor *out = ret.few[0];
 
             ret.few[0] = NULL;
@@ -150,7 +153,6 @@ void eng_f_batch_norm(struct eng_op_call *c)
             eng_c_give(c, out);
         }
     }
-    eng_unref(input);
 }
 
 /* Does PyTorch take its kernels for channels-last tensors? */

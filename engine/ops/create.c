@@ -357,15 +357,16 @@ void eng_f_copy_(struct eng_op_call *c)
     eng_c_give(c, eng_ref(dst));
 }
 
-/* src: g (cast back by the checks); input: zeros, nothing of the old value is left */
+/* src: g in its dtype; input: zeros, nothing of the old value is left */
 void eng_b_copy_(struct eng_bw *b)
 {
     struct eng_arg args[] = {eng_at(b->g[0]), eng_anone(), eng_anone()};
+    const struct eng_edge *src = &b->node->edges[1];
 
     if (eng_b_needs(b, 0))
         eng_b_give(b, 0, eng_call1(b->e, ENG_OP_zeros_like, args));
     if (eng_b_needs(b, 1))
-        eng_b_give(b, 1, eng_ref(b->g[0]));
+        eng_b_give(b, 1, eng_to_dtype(b->e, b->g[0], (enum vs_dtype)src->dtype));
 }
 
 void eng_f_clone(struct eng_op_call *c)
