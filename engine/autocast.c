@@ -70,7 +70,7 @@ static struct eng_tensor *cast_new(struct eng *e, struct eng_tensor *t, enum vs_
 /* A new reference: t itself, its cached copy, or a new copy. */
 static struct eng_tensor *cast_get(struct eng *e, struct eng_tensor *t, enum vs_dtype to)
 {
-    bool cached;
+    bool cached, grad = e->grad_enabled;
     struct eng_tensor *cast;
 
     if (!eligible(t) || t->dtype == to)
@@ -81,7 +81,10 @@ static struct eng_tensor *cast_get(struct eng *e, struct eng_tensor *t, enum vs_
         if (e->cast_cache[i].key == t)
             return eng_ref(e->cast_cache[i].cast);
     }
+    if (cached) /* the copy may serve calls that want a gradient, though this one may not */
+        eng_set_grad_enabled(e, true);
     cast = cast_new(e, t, to);
+    eng_set_grad_enabled(e, grad);
     if (cached && cast) {
         e->cast_cache = vs_grow(e->cast_cache, e->cast_count, &e->cast_cap, sizeof(*e->cast_cache));
         e->cast_cache[e->cast_count].key = eng_ref(t);

@@ -38,6 +38,7 @@ struct eng_signature {
         int8_t source;
         int8_t condition;
         bool inplace_result;
+        bool is_late; /* an input that is saved after the kernel, with the results */
     } saves[ENG_MAX_SAVES];
     int save_count;
     int first_tensor; /* index of the first tensor parameter, -1: none */

@@ -209,7 +209,7 @@ static void save_inputs(struct eng *e, struct eng_node *n, const struct eng_sign
         const struct eng_save_rule *rule = &sig->saves[i];
         struct eng_tensor *t;
 
-        if (rule->source < 0 || !condition_holds(n, rule->condition))
+        if (rule->source < 0 || rule->is_late || !condition_holds(n, rule->condition))
             continue;
         if (args[rule->source].kind == ENG_A_TENSORS) {
             for (uint32_t k = 0; k < args[rule->source].count; k++)
@@ -245,6 +245,8 @@ static void save_results(struct eng *e, struct eng_node *n, const struct eng_sig
 
         if (!condition_holds(n, rule->condition))
             continue;
+        if (rule->is_late)
+            eng_node_save_at(n, slot, args[rule->source].v.tensor, false);
         if (rule->source < 0)
             k = (uint32_t)(-1 - rule->source);
         else if (inplace && rule->inplace_result)

@@ -19,7 +19,8 @@
  *            REFUSED (fails under autocast)
  * node       PyTorch's name of the backward node
  * saves      what autograd keeps, in the order kept and released (inputs by name, then results): "other?self self?other result"
- *            (`a?b`: a only if b requires grad; `result`, `result1`, … outputs); a leading "~" on an input: the in-place twin saves its result instead
+ *            (`a?b`: a only if b requires grad; `result`, `result1`, … outputs); a leading "~" on an input: the in-place twin saves its result instead;
+ *            a leading "+": saved after the kernel, where PyTorch saves an empty result behind it (a re-run that stops early does so there)
  */
 #ifndef ENG_OP_H
 #define ENG_OP_H

@@ -224,6 +224,9 @@ static void parse_saves(const struct eng_op *op, struct eng_signature *sig)
         if (*p == '~') {
             rule->inplace_result = true;
             p++;
+        } else if (*p == '+') {
+            rule->is_late = true;
+            p++;
         }
         len = strcspn(p, " ?");
         if (!strncmp(p, "result", 6)) {

@@ -3,6 +3,7 @@ import json
 import os
 import signal
 import sys
+import time
 import traceback
 
 import torch
@@ -64,7 +65,21 @@ def decide(path, given):
     return decisions[key]
 
 
+def _settle_grad():
+    """What autograd.grad captured is held by the device thread until it looks for more work, a moment after the call
+    returned: wait for it, so that the gradients live as long in every run."""
+    plain = torch.autograd.grad
+
+    def grad(*args, **words):
+        result = plain(*args, **words)
+        time.sleep(0.01)
+        return result
+
+    torch.autograd.grad = grad
+
+
 def _memory(path, given, decided, keep_scratch):
+    _settle_grad()
     net = netfile.NetFile(path)
     toggles = tg.settle(given, net)
     report = record.run(net, toggles, decided, keep_scratch)
