@@ -26,6 +26,7 @@ static const struct cli_option OPTIONS[] = {
     {"theme", 0, "THEME", false, "dark, light or mono; NO_COLOR means mono"},
     {"ascii", 0, NULL, false, "no characters but ASCII"},
     {"no-mouse", 0, NULL, false, "leave the mouse to the terminal"},
+    {"no-ahead", 0, NULL, false, "run no what-if before it is asked for"},
     {"follow", 'f', NULL, false, "watch a recording that is still running"},
     {NULL, 0, NULL, false, NULL},
 };
@@ -172,6 +173,7 @@ static int run(const struct cli_args *args)
     app->theme = theme;
     app->is_ascii = cli_args_has(args, "ascii");
     app->has_mouse = !cli_args_has(args, "no-mouse");
+    app->is_lazy = cli_args_has(args, "no-ahead");
     app->is_following = cli_args_has(args, "follow");
     if (changes_set(args, app, &err))
         status = cli_fail(&err);

@@ -85,6 +85,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from tui' -l size -x -d 'size o
 complete -c vramscope -n '__fish_seen_subcommand_from tui' -l theme -x -a 'dark light mono' -d 'dark, light or mono; NO_COLOR means mono'
 complete -c vramscope -n '__fish_seen_subcommand_from tui' -l ascii -d 'no characters but ASCII'
 complete -c vramscope -n '__fish_seen_subcommand_from tui' -l no-mouse -d 'leave the mouse to the terminal'
+complete -c vramscope -n '__fish_seen_subcommand_from tui' -l no-ahead -d 'run no what-if before it is asked for'
 complete -c vramscope -n '__fish_seen_subcommand_from tui' -s f -l follow -d 'watch a recording that is still running'
 complete -c vramscope -n '__fish_seen_subcommand_from whatif' -s s -l set -x -a '(__vramscope_pairs)' -d 'a toggle to change; may be given more than once'
 complete -c vramscope -n '__fish_seen_subcommand_from whatif' -l capacity -x -d 'memory of the device, such as 8G (default: as recorded)'

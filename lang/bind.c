@@ -242,6 +242,8 @@ bool lang_op_run(struct lang_vm *vm, enum eng_op_id id, bool in_place, const str
 
     if (!ok)
         return vm->failed ? false : lang_op_failed(vm, id, args);
+    if (args[0].kind == ENG_A_TENSORS)
+        lang_spend_op(vm, args[0].count);
     *out = value_of(vm, id, &ret);
     return true;
 }

@@ -14,6 +14,12 @@
 
 /* So often may a step not begin as the last one did before it is not looked at any more. */
 #define MISSES_MAX 4
+/* Events told between two asks whether to stop. */
+#ifdef VS_STRESS
+#define ASK_EVERY 64
+#else
+#define ASK_EVERY 16384
+#endif
 
 /* The end of a phase: after so many events of the step. */
 struct mark {
@@ -64,6 +70,21 @@ void lang_run_repeat_mark(struct lang_run_state *run, enum vs_phase phase, uint3
         .events = told_count(run) - eng_moment_events(r->last), .phase = phase, .micro = micro};
 }
 
+/* Some of the events of such a step, asking now and then whether to stop. False: that is so, and noted. */
+static bool events_tell(struct lang_run_state *run, struct eng_moment *from, struct eng_moment *to,
+                        int64_t step, uint64_t first, uint64_t last)
+{
+    while (first < last) {
+        uint64_t end = last - first > ASK_EVERY ? first + ASK_EVERY : last;
+
+        eng_repeat_events(from, to, step, first, end);
+        first = end;
+        if (run->settings->stop && run->settings->stop(run->settings->user))
+            return lang_fail(run->vm, VS_E_STOPPED, "stopped");
+    }
+    return true;
+}
+
 /* One step like that between the moments, whose marks become its own: segments that only one of them needed are events, too. */
 static bool step_tell(struct lang_run_state *run, struct eng_moment *from, struct eng_moment *to,
                       int64_t step)
@@ -74,13 +95,15 @@ static bool step_tell(struct lang_run_state *run, struct eng_moment *from, struc
 
     lang_run_step_begin(run, step);
     for (size_t i = 0; i < r->mark_count; i++) {
-        eng_repeat_events(from, to, step, done, r->marks[i].events);
+        if (!events_tell(run, from, to, step, done, r->marks[i].events))
+            return false;
         done = r->marks[i].events;
         r->marks[i].events = told_count(run) - begin;
         if (!lang_run_phase_end(run, r->marks[i].phase, r->marks[i].micro))
             return false;
     }
-    eng_repeat_events(from, to, step, done, eng_moment_events(to) - eng_moment_events(from));
+    if (!events_tell(run, from, to, step, done, eng_moment_events(to) - eng_moment_events(from)))
+        return false;
     eng_repeat_end(from, to);
     return true;
 }

@@ -240,6 +240,13 @@ static inline bool lang_spend(struct lang_vm *vm)
     return vm->next_look == 0 || --vm->next_look > 0 || lang_spend_look(vm);
 }
 
+/* An op on `count` tensors was called, which takes as long as so many statements: the next look comes sooner, unless statements are counted. */
+static inline void lang_spend_op(struct lang_vm *vm, uint32_t count)
+{
+    if (vm->next_look > 1 && !vm->budget)
+        vm->next_look = count < vm->next_look ? vm->next_look - count : 1;
+}
+
 /* Deep recursion of the machine itself: false with a failure noted. */
 VS_MUST_USE bool lang_check_depth(struct lang_vm *vm);
 

@@ -238,9 +238,21 @@ enum vs_status rpl_whatif_toggles(const struct rpl_trace *base, struct vs_toggle
     return VS_OK;
 }
 
+/* The device of a run: struct lang_settings has them all; and who is told how far it is, or NULL. */
+struct device {
+    uint64_t capacity;
+    const uint64_t *addresses;
+    size_t count;
+    rpl_progress_fn *progress;
+    void *user;
+};
+
+/* Events of the recording that are read between two asks whether to stop. */
+#define ASK_EVERY 16384
+
 /* The steps that a GradScaler skipped: without data a run cannot find out by itself. *out is the caller's, by vs_free. */
-static enum vs_status skipped_steps(struct rpl_trace *base, int64_t **out, size_t *count,
-                                    struct vs_error *err)
+static enum vs_status skipped_steps(struct rpl_trace *base, const struct device *device,
+                                    int64_t **out, size_t *count, struct vs_error *err)
 {
     struct rpl_scan *scan = vs_alloc(sizeof(*scan));
     const struct vs_event *event;
@@ -253,7 +265,9 @@ static enum vs_status skipped_steps(struct rpl_trace *base, int64_t **out, size_
     *count = 0;
     if (events)
         rpl_scan_init(scan, base, 1, events);
-    while (events && (event = rpl_scan_next(scan, err)) != NULL) {
+    while (events && !st && (event = rpl_scan_next(scan, err)) != NULL) {
+        if (scan->seq % ASK_EVERY == 0 && device->progress && !device->progress(device->user, 0, 0))
+            st = vs_fail(err, VS_E_STOPPED, "stopped");
         if (event->kind == VS_EV_STEP)
             step = (int64_t)event->a - 1;
         if (event->kind != VS_EV_SKIP_STEP)
@@ -261,7 +275,7 @@ static enum vs_status skipped_steps(struct rpl_trace *base, int64_t **out, size_
         *out = vs_grow(*out, *count, &cap, sizeof(**out));
         (*out)[(*count)++] = step;
     }
-    if (events)
+    if (events && !st)
         st = scan->status;
     vs_free(scan);
     return st;
@@ -373,15 +387,6 @@ static enum vs_status shared_of(struct rpl_trace *base, const struct shared **ou
     return st;
 }
 
-/* The device of a run: struct lang_settings has them all; and who is told how far it is, or NULL. */
-struct device {
-    uint64_t capacity;
-    const uint64_t *addresses;
-    size_t count;
-    rpl_progress_fn *progress;
-    void *user;
-};
-
 uint64_t rpl_whatif_capacity(const struct rpl_trace *base)
 {
     uint64_t capacity = 0;
@@ -441,7 +446,7 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
         st = shared_of(base, &shared, err);
     /* only a GradScaler skips, and reading a whole file for nothing would be most of a small net's time */
     if (!st && vs_toggles_is(&toggles, VS_TOGGLE_AMP, "fp16"))
-        st = skipped_steps(base, &skips, &settings.skip_count, err);
+        st = skipped_steps(base, device, &skips, &settings.skip_count, err);
     if (st)
         goto out;
     settings.library = shared->library;

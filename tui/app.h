@@ -120,7 +120,7 @@ enum tui_wish {
  * message      for the status line, until the next key; is_bad: it is a failure
  * wish, copied for the loop; pump of it, NULL without a terminal
  * typed  the next input that waits, which is left where it is; false: none does. NULL without a terminal
- * flips  what is run ahead of the next key
+ * flips  what is run ahead of the next key; is_lazy: nothing is
  * wants_stop  the user asks to stop what is being done; NULL without a terminal
  * opening  told how much of a trace without an index is read; set before tui_app_open, or NULL
  */
@@ -160,6 +160,7 @@ struct tui_app {
     bool is_ascii;
     bool has_mouse;
     bool is_following;
+    bool is_lazy;
     struct tui_pending pending;
     struct tui_prompt prompt;
     struct vs_text message;

@@ -21,6 +21,8 @@
 #define CANDIDATES ((size_t)VS_TOGGLE_COUNT * 2)
 /* A recording whose runs are so large that not even so many would be kept is not run ahead. */
 #define RUNS_MIN 4
+/* So far a cursor goes between two looks at the keys. */
+#define SEEK_EVENTS ((uint64_t)4 * RPL_CHUNK_EVENTS)
 /* Of an event in memory with what the index has of it, about. */
 #define EVENT_BYTES 128
 
@@ -153,16 +155,19 @@ static void make(struct tui_app *app, enum vs_toggle toggle, const struct vs_tog
     tui_app_show(app);
 }
 
-/* The state right after the worst moment, where a flip leads whoever looks at it. True: that took time. */
+/* Towards the state right after the worst moment, where a flip leads whoever looks at it. True: that took time. */
 static bool seek(const struct tui_app *app, const struct rpl_answer *answer)
 {
     uint64_t at = app->base.oom && rpl_index_oom(answer->index)
                       ? rpl_index_oom(answer->index)
                       : rpl_index_top(answer->index).event;
+    uint64_t now = rpl_cursor_seq(answer->cursor);
     struct vs_error ignored = VS_ERROR_INIT;
 
-    if (answer->cursor == app->change.run.cursor || rpl_cursor_seq(answer->cursor) == at)
+    if (answer->cursor == app->change.run.cursor || now == at)
         return false;
+    if (now < at && at - now > SEEK_EVENTS)
+        at = now + SEEK_EVENTS;
     return rpl_cursor_seek(answer->cursor, at, &ignored) == VS_OK;
 }
 
@@ -177,10 +182,11 @@ static bool work(struct tui_app *app, enum vs_toggle toggle, const struct vs_tog
     if (answer && answer->status)
         return false;
     if (answer && answer->trace) {
+        /* as large as it is at first the next one will be for a while */
+        flips->largest = bytes > flips->largest ? bytes : flips->largest;
         if (seek(app, answer) || rpl_answers_shrink(tui_change_answers(app)))
             return true;
         flips->bytes += bytes;
-        flips->largest = bytes > flips->largest ? bytes : flips->largest;
         return false;
     }
     /* one too large to be kept, or that cannot be read */
@@ -196,13 +202,17 @@ static bool work(struct tui_app *app, enum vs_toggle toggle, const struct vs_tog
 
 /* ---- all of them ---- */
 
-/* Something to make, of a recording that stays as it is. */
-static bool is_wanted(struct tui_app *app)
+/* Who holds two traces against each other asks what if where the panel is. */
+static bool is_asked(const struct tui_app *app)
 {
-    struct tui_flips *flips = &app->flips;
+    return !app->change.name || tui_change_count(app) > 0 ||
+           tui_app_focused(app) == &tui_view_whatif;
+}
 
-    flips->is_wanted |= tui_app_focused(app) == &tui_view_whatif || tui_change_count(app) > 0;
-    return flips->is_wanted &&
+/* Something to make, of a recording that stays as it is. */
+static bool is_wanted(const struct tui_app *app)
+{
+    return !app->is_lazy && is_asked(app) &&
            (rpl_trace_source_text(app->base.trace) || !rpl_trace_is_program(app->base.trace)) &&
            (!app->is_following || rpl_trace_is_complete(app->base.trace)) &&
            app->base.events < TUI_ANSWERS_BYTES / EVENT_BYTES / RUNS_MIN;

@@ -169,9 +169,17 @@ static void pump(void *user, struct tui_app *app)
     draw(app, user);
 }
 
+/* Until a key comes, or nothing is left to do. */
+static void rest(struct tui_app *app)
+{
+    while (!tui_term_is_pending() && tui_app_idle(app))
+        continue;
+}
+
 static void drive(struct tui_app *app, struct stage *stage)
 {
     draw(app, stage);
+    rest(app);
     while (app->wish != TUI_WISH_QUIT) {
         struct tui_input input = tui_term_read(app->is_following ? FOLLOW_MS : -1);
 
@@ -192,8 +200,7 @@ static void drive(struct tui_app *app, struct stage *stage)
             tui_app_sync(app);
         } else {
             draw(app, stage);
-            while (!tui_term_is_pending() && tui_app_idle(app))
-                continue;
+            rest(app);
         }
     }
 }

@@ -77,10 +77,10 @@ static void it_ends_and_a_flip_then_runs_nothing(void **state)
     (void)state;
     session_open(&app, session_trace("lenet", NULL), 80, 24);
     session_idle(&app, 0, 0);
-    assert_int_equal(runs(&app), 0); /* nobody has asked what if */
-    session_type(&app, "gw");
-    session_idle(&app, 0, 0);
     made = runs(&app);
+    session_type(&app, "gw"); /* the panel finds them there */
+    session_idle(&app, 0, 0);
+    assert_int_equal(runs(&app), made);
     assert_true(made > VS_TOGGLE_COUNT);
     assert_false(tui_app_idle(&app));
     assert_int_equal(runs(&app), made);
@@ -95,6 +95,32 @@ static void it_ends_and_a_flip_then_runs_nothing(void **state)
     assert_false(tui_app_idle(&app)); /* the last row again, from which everything is known */
     assert_int_equal(runs(&app), made);
     assert_true(rpl_answers_bytes(tui_change_answers(&app)) <= TUI_ANSWERS_BYTES);
+    tui_app_release(&app);
+}
+
+/* Whether it is asked for, or two traces are compared: then the panel has to be open. */
+static void what_nobody_wants_is_not_made(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 80, 24);
+    app.is_lazy = true;
+    session_idle(&app, 0, 0);
+    session_type(&app, "gw");
+    session_idle(&app, 0, 0);
+    assert_int_equal(runs(&app), 0);
+    session_type(&app, "l");
+    session_idle(&app, 0, 0);
+    assert_int_equal(runs(&app), 1);
+    tui_app_release(&app);
+    session_open_pair(&app, session_trace("lenet", NULL), session_trace("lenet", "inplace=on"), 80,
+                      24);
+    session_idle(&app, 0, 0);
+    assert_int_equal(runs(&app), 0);
+    session_type(&app, "gw");
+    session_idle(&app, 0, 0);
+    assert_true(runs(&app) > VS_TOGGLE_COUNT);
     tui_app_release(&app);
 }
 
@@ -208,6 +234,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_made_ahead_changes_no_screen),
         cmocka_unit_test(it_ends_and_a_flip_then_runs_nothing),
+        cmocka_unit_test(what_nobody_wants_is_not_made),
         cmocka_unit_test(a_flip_shows_the_state_that_a_fresh_run_has),
         cmocka_unit_test(a_key_that_asks_for_what_is_being_made_waits_for_it),
         cmocka_unit_test(the_table_of_what_helps_and_the_panel_share_their_runs),
