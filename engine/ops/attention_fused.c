@@ -248,6 +248,8 @@ void eng_f_sdpa_efficient(struct eng_op_call *c)
     struct eng_rng_key key = take_key(c->e, dropout_p);
     bool state_on_host = q->storage->on_host || dropout_p > 0;
     struct eng_tensor *seed, *offset, *out, *lse;
+    /* a head of half types that is too wide for registers is summed in memory */
+    bool in_memory = is_half(q) && v->sizes[3] > 128;
 
     seed = eng_empty(c->e, NULL, 0, VS_I64, state_on_host);
     offset = seed ? eng_empty(c->e, NULL, 0, VS_I64, state_on_host) : NULL;
@@ -256,10 +258,13 @@ void eng_f_sdpa_efficient(struct eng_op_call *c)
                  : NULL;
     lse = out ? eng_c_empty(c, lse_sizes, 3, VS_F32, q) : NULL;
     if (lse) {
+        struct eng_tensor *sum = in_memory ? eng_c_empty_like(c, out, VS_F32) : NULL;
+
         count_flops(c->e, q, k, v, 2);
         store_key(c, offset, key);
         compute_forward(c, eng_c_tensor(c, 3), dropout_p, eng_c_bool(c, 6), eng_c_float(c, 7), key,
                         out, lse);
+        eng_unref(sum);
     }
     eng_c_give(c, out);
     eng_c_give(c, lse);
@@ -268,14 +273,23 @@ void eng_f_sdpa_efficient(struct eng_op_call *c)
 }
 
 /*
- * Scratch of the memory-efficient backward: per batch and head, a tile of 64x64 floats and a lock of 16 bytes for each block of 64 queries and 64
- * columns of the head. Measured, see docs/oracle-findings.md.
+ * Scratch of the memory-efficient backward, for each batch and head: what the query's gradient is summed in, a tile of floats and a lock of 16
+ * bytes for each block of queries and of columns of the head; and in half types, where a head is wider than 128, the gradients of key and value in
+ * float32. Measured for heads of 8 to 256 columns, see docs/oracle-findings.md.
  */
-static int64_t efficient_workspace(const struct eng_tensor *q)
+static int64_t efficient_workspace(const struct eng_tensor *q, const struct eng_tensor *k,
+                                   const struct eng_tensor *v)
 {
-    int64_t tiles = (round_up(q->sizes[2], 64) / 64) * (round_up(q->sizes[3], 64) / 64);
+    bool narrow = q->sizes[3] <= 64, middle = is_half(q) && !narrow && q->sizes[3] <= 128;
+    int64_t rows = narrow ? 64 : 128, columns = middle ? 128 : 64;
+    int64_t tiles =
+        (round_up(q->sizes[2], rows) / rows) * (round_up(q->sizes[3], columns) / columns);
+    int64_t bytes = tiles * (rows * columns * 4 + 16);
 
-    return q->sizes[0] * q->sizes[1] * tiles * (64 * 64 * 4 + 16);
+    if (is_half(q) && q->sizes[3] > 128)
+        bytes += round_up(k->sizes[2], 64) *
+                 (round_up(q->sizes[3], 128) + round_up(v->sizes[3], 128)) * 4;
+    return q->sizes[0] * q->sizes[1] * bytes;
 }
 
 /* ---- the gradient of an additive mask ---- */
@@ -468,7 +482,7 @@ void eng_b_sdpa_efficient(struct eng_bw *b)
                 : eng_empty(e, (int64_t[]){s.q->sizes[0], h, l}, 3, VS_F32, on_host);
     eng_unref(sum);
     eng_unref(product);
-    workspace = on_host ? NULL : eng_workspace(e, (uint64_t)efficient_workspace(s.q));
+    workspace = on_host ? NULL : eng_workspace(e, (uint64_t)efficient_workspace(s.q, s.k, s.v));
     count_flops(e, s.q, s.k, s.v, 5);
     compute_backward(e, &s);
     if (gm)

@@ -138,7 +138,7 @@ static struct eng_tensor *evenly(struct eng *e, struct eng_tensor *g, struct eng
                                  struct eng_tensor *count)
 {
     struct eng_tensor *share = eng_div(e, g, count);
-    struct eng_tensor *out = eng_mul(e, test, share);
+    struct eng_tensor *out = eng_mul(e, share, test);
 
     eng_unref(share);
     return out;
@@ -169,7 +169,8 @@ void eng_b_amax(struct eng_bw *b)
     bool keepdim = b->a[2].v.flag;
     struct eng_tensor *g = eng_reduce_unsqueezed(e, eng_ref(b->g[0]), mask, ndim, keepdim);
     struct eng_tensor *result = eng_reduce_unsqueezed(e, eng_ref(b->saved[1]), mask, ndim, keepdim);
-    struct eng_tensor *same = eng_op2(e, ENG_OP_eq, b->saved[0], result);
+    struct eng_tensor *same =
+        eng_op2(e, ENG_OP_eq, result, b->saved[0]); /* in the result's order */
     struct eng_tensor *count = mask_count(b, same, &b->a[1], true);
 
     eng_b_give(b, 0, evenly(e, g, same, count));

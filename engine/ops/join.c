@@ -1,5 +1,5 @@
 /*
- * engine/ops/join.c - ops that lay tensors together or repeat, flip, roll and pad them.
+ * engine/ops/join.c - ops that lay tensors together or repeat, flip and roll them.
  *
  * Must not know:  models.
  * Invariant:      the backward of cat and stack are views of the gradient: nothing is copied.
@@ -400,62 +400,4 @@ void eng_b_roll(struct eng_bw *b)
     for (uint32_t i = 0; i < b->a[1].count; i++)
         back[i] = -b->a[1].v.ints[i];
     eng_b_give(b, 0, eng_call1(b->e, ENG_OP_roll, args));
-}
-
-/* ---- padding ---- */
-
-/* pad: (last dim before, after, the one before it …); negative numbers cut off. */
-void eng_f_pad(struct eng_op_call *c)
-{
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    const int64_t *pad = c->a[1].v.ints;
-    int pairs = (int)c->a[1].count / 2;
-    int64_t sizes[VS_MAX_DIMS];
-    struct eng_tensor *out;
-    struct eng_view vx, vo;
-
-    if (c->a[1].count % 2 || pairs > x->ndim) {
-        eng_fail(c->e, VS_E_VALUE,
-                 "pad: length of pad must be even and at most twice the input's dimensions (%d)",
-                 x->ndim);
-        return;
-    }
-    memcpy(sizes, x->sizes, sizeof(sizes));
-    for (int k = 0; k < pairs; k++)
-        sizes[x->ndim - 1 - k] += pad[2 * k] + pad[2 * k + 1];
-    out = eng_c_empty(c, sizes, x->ndim, (enum vs_dtype)x->dtype, x);
-    if (!out)
-        return;
-    if (eng_c_computes(c)) {
-        bool empty = false;
-
-        vx = eng_v(x);
-        vo = eng_v(out);
-        c->e->kernels->fill(&vo, c->a[2].v.scalar);
-        for (int k = 0; k < pairs; k++) {
-            int d = x->ndim - 1 - k;
-            int64_t before = pad[2 * k];
-            int64_t from = before < 0 ? -before : 0;
-            int64_t to = before > 0 ? before : 0;
-            int64_t length = x->sizes[d] - from + (pad[2 * k + 1] < 0 ? pad[2 * k + 1] : 0);
-
-            vx.data = (char *)vx.data + (uint64_t)(from * vx.strides[d]) * vs_dtype_bytes(vx.dtype);
-            vo.data = (char *)vo.data + (uint64_t)(to * vo.strides[d]) * vs_dtype_bytes(vo.dtype);
-            vx.sizes[d] = vo.sizes[d] = length;
-            empty = empty || length <= 0;
-        }
-        if (!empty)
-            c->e->kernels->copy(&vx, &vo);
-    }
-    eng_c_give(c, out);
-}
-
-void eng_b_pad(struct eng_bw *b)
-{
-    int64_t back[2 * VS_MAX_DIMS];
-    struct eng_arg args[] = {eng_at(b->g[0]), eng_aints(back, (int)b->a[1].count), eng_ai(0)};
-
-    for (uint32_t i = 0; i < b->a[1].count; i++)
-        back[i] = -b->a[1].v.ints[i];
-    eng_b_give(b, 0, eng_call1(b->e, ENG_OP_pad, args));
 }
