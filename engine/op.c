@@ -258,9 +258,17 @@ static void save_results(struct eng *e, struct eng_node *n, const struct eng_sig
     }
 }
 
+/* Results that a gradient can come back from: all of a list, else the first; the others are indices and statistics, but for a few rows. */
+static uint32_t differentiable_results(const struct eng_node *n, const struct eng_ret *ret)
+{
+    if (ret->is_list)
+        return ret->count;
+    return n->op == ENG_OP_fused_lstm_cell ? 2 : 1;
+}
+
 static void set_histories(struct eng_node *n, const struct eng_ret *ret)
 {
-    uint32_t differentiable = ret->is_list ? ret->count : 1;
+    uint32_t differentiable = differentiable_results(n, ret);
 
     n->output_count = (uint16_t)ret->count;
     for (uint32_t i = 0; i < differentiable && i < ret->count; i++) {

@@ -432,6 +432,35 @@ NATIVE(f_set_name)
     return true;
 }
 
+/* An instance of a class of a net or of the library; not a number, a text, a function. */
+NATIVE(f_is_instance)
+{
+    if (!lang_args_exact(vm, call, "_is_instance", 1))
+        return false;
+    *out = lang_bool(call->args[0].kind == LANG_INSTANCE);
+    return true;
+}
+
+/* An instance on which __init__ has not run. */
+NATIVE(f_new)
+{
+    if (!lang_args_exact(vm, call, "_new", 1) || call->args[0].kind != LANG_CLASS)
+        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_new() takes a class");
+    *out = lang_object(lang_instance_new(vm, call->args[0].as.cls));
+    return true;
+}
+
+NATIVE(f_storage_numel)
+{
+    const struct eng_tensor *t;
+
+    if (!lang_args_exact(vm, call, "_storage_numel", 1) || call->args[0].kind != LANG_TENSOR)
+        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_storage_numel() takes a tensor");
+    t = call->args[0].as.tensor;
+    *out = lang_int((int64_t)(t->storage->bytes / vs_dtype_bytes((enum vs_dtype)t->dtype)));
+    return true;
+}
+
 NATIVE(f_warn)
 {
     struct lang_string *text;
@@ -497,6 +526,9 @@ void lang_torch_register(struct lang_vm *vm)
         {"torch", "_set_name", f_set_name, NULL},
         {"torch", "_has_data", f_has_data, NULL},
         {"torch", "_deal", lang_native_deal, NULL},
+        {"torch", "_is_instance", f_is_instance, NULL},
+        {"torch", "_new", f_new, NULL},
+        {"torch", "_storage_numel", f_storage_numel, NULL},
         {"torch", "_warn", f_warn, NULL},
         {"torch.autograd", "backward", f_backward, NULL},
         {"torch.autograd", "grad", f_grad, NULL},

@@ -36,8 +36,8 @@ static const char *const SPACES[] = {
     "torch.nn.init", "torch.nn.utils", "torch.amp",
     "torch.cuda",    "torch.cuda.amp", "torch.autograd",
     "torch.optim",   "torch.utils",    "torch.utils.checkpoint",
-    "torch.linalg",  "math",           "_train",
-    "_toggles",
+    "torch.linalg",  "math",           "torch.optim.lr_scheduler",
+    "copy",          "_train",         "_toggles",
 };
 
 /* ---- modules ---- */

@@ -1,4 +1,4 @@
-# torch.nn: multi-head attention and the transformer encoder.
+# torch.nn: multi-head attention.
 #
 # For:       net files.
 # Invariant: as nn_layers.py, along PyTorch's ordinary path. Its fused inference kernels (taken in eval mode without
@@ -124,64 +124,3 @@ class MultiheadAttention(Module):
         if self.batch_first and is_batched:
             attn_output = attn_output.transpose(1, 0)
         return attn_output, attn_output_weights
-
-
-class TransformerEncoderLayer(Module):
-    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation=F.relu,
-                 layer_norm_eps=1e-05, batch_first=False, norm_first=False, bias=True, device=None,
-                 dtype=None):
-        super().__init__()
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias,
-                                            batch_first=batch_first, device=device, dtype=dtype)
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, device=device, dtype=dtype)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, device=device, dtype=dtype)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
-        if activation == "relu":
-            activation = F.relu
-        elif activation == "gelu":
-            activation = F.gelu
-        elif isinstance(activation, str):
-            raise RuntimeError(f"activation should be relu/gelu, not {activation}")
-        self.activation = activation
-
-    def _has_fast_path(self, src):
-        if src.dim() != 3 or self.training or not self.self_attn.batch_first:
-            return False
-        if self.self_attn.in_proj_bias is None or self.self_attn.num_heads % 2 == 1:
-            return False
-        if self.norm1.eps != self.norm2.eps or torch.is_autocast_enabled():
-            return False
-        if self.activation is not F.relu and self.activation is not F.gelu and not isinstance(
-                self.activation, (ReLU, GELU)):
-            return False
-        used = [src] + list(self.parameters())
-        return not (torch.is_grad_enabled() and any([t.requires_grad for t in used]))
-
-    def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
-        src_key_padding_mask = F._canonical_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype)
-        src_mask = F._canonical_mask(src_mask, "src_mask", src.dtype)
-        if self._has_fast_path(src):
-            raise NotImplementedError("nn.TransformerEncoderLayer: PyTorch takes a fused inference kernel here (eval mode "
-                                      "without gradients, batch_first=True), which is not supported; use batch_first=False")
-        x = src
-        if self.norm_first:
-            x = x + self._sa_block(self.norm1(x), src_mask, src_key_padding_mask, is_causal=is_causal)
-            x = x + self._ff_block(self.norm2(x))
-        else:
-            x = self.norm1(x + self._sa_block(x, src_mask, src_key_padding_mask, is_causal=is_causal))
-            x = self.norm2(x + self._ff_block(x))
-        return x
-
-    def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
-        x = self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask,
-                           need_weights=False, is_causal=is_causal)[0]
-        return self.dropout1(x)
-
-    def _ff_block(self, x):
-        x = self.linear2(self.dropout(self.activation(self.linear1(x))))
-        return self.dropout2(x)

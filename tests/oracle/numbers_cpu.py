@@ -99,7 +99,8 @@ def without_dropout():
         for n in names:
             setattr(F, n, lambda x, *a, **k: x)
         F.scaled_dot_product_attention = \
-            lambda q, k, v, attn_mask=None, dropout_p=0.0, **w: attention(q, k, v, attn_mask, 0.0, **w)
+            lambda q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, **w: attention(
+                q, k, v, attn_mask, 0.0, is_causal, **w)
         yield
     finally:
         for n, f in kept.items():

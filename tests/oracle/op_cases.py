@@ -169,6 +169,11 @@ def pair(v):
     return [v, v] if isinstance(v, int) else v
 
 
+def words_of(words, before):
+    """The values, and None for both biases where only what is before them is given."""
+    return list(words.values()) + [None, None] * (len(words) == before)
+
+
 def special(torch):
     """Rows that are called by another name than their own."""
     aten, nn = torch.ops.aten, torch._C._nn
@@ -247,6 +252,12 @@ def special(torch):
         "native_group_norm": group_norm,
         "fused_rms_norm": lambda **w: torch._fused_rms_norm(*w.values()),
         "dropout": torch.dropout, "feature_dropout": torch.feature_dropout,
+        "rnn_tanh_cell": lambda **w: vf.rnn_tanh_cell(*words_of(w, 4)),
+        "rnn_relu_cell": lambda **w: vf.rnn_relu_cell(*words_of(w, 4)),
+        "gru_cell": lambda **w: vf.gru_cell(*words_of(w, 4)),
+        "lstm_cell": lambda input, cx, hx, **w: vf.lstm_cell(input, (hx, cx), *words_of(w, 2)),
+        "fused_lstm_cell": lambda **w: aten._thnn_fused_lstm_cell(*w.values()),
+        "fused_gru_cell": lambda **w: aten._thnn_fused_gru_cell(*w.values()),
         "native_dropout": lambda input, p: torch.native_dropout(input, p, True),
     }
 

@@ -17,8 +17,9 @@ FILES = (
     ("functional_attention.py", "torch.nn.functional"),
     ("nn_container.py", "torch.nn"), ("nn_layers.py", "torch.nn"), ("nn_conv.py", "torch.nn"),
     ("nn_norm.py", "torch.nn"), ("nn_act.py", "torch.nn"), ("nn_pool.py", "torch.nn"),
-    ("nn_loss.py", "torch.nn"), ("nn_attention.py", "torch.nn"), ("optim.py", "torch.optim"),
-    ("nn_utils.py", "torch.nn.utils"), ("amp.py", "torch.amp"),
+    ("nn_loss.py", "torch.nn"), ("nn_attention.py", "torch.nn"), ("copy.py", "copy"),
+    ("nn_transformer.py", "torch.nn"), ("nn_rnn.py", "torch.nn"), ("optim.py", "torch.optim"),
+    ("lr_scheduler.py", "torch.optim.lr_scheduler"), ("nn_utils.py", "torch.nn.utils"), ("amp.py", "torch.amp"),
     ("checkpoint.py", "torch.utils.checkpoint"), ("toggles.py", "_toggles"), ("train.py", "_train"),
 )
 NATIVE_NN = ("Module", "Parameter", "Buffer")
@@ -83,7 +84,8 @@ def load(given=None):
     for name, behind, only in (
             ("torch.linalg", None, ()), ("torch.nn", torch.nn, NATIVE_NN), ("torch.nn.init", None, ()),
             ("torch.nn.functional", torch.nn.functional, NATIVE_F),
-            ("torch.nn.utils", None, ()), ("torch.optim", None, ()), ("torch.amp", torch.amp, ("autocast",)),
+            ("torch.nn.utils", None, ()), ("torch.optim", None, ()), ("torch.optim.lr_scheduler", None, ()),
+            ("copy", None, ()), ("torch.amp", torch.amp, ("autocast",)),
             ("torch.utils", torch.utils, None), ("torch.utils.checkpoint", None, ()),
             ("_toggles", None, ()), ("_train", None, ())):
         spaces[name] = Proxy(name, behind, only)
@@ -95,6 +97,10 @@ def load(given=None):
     top._warn = lambda text: None
     top._set_category = lambda t, category: None
     top._has_data = lambda: True
+    top._new = lambda cls: cls.__new__(cls)
+    top._is_instance = lambda x: isinstance(x, torch.nn.Module) or type(type(x)) is type and type(x).__module__ not in (
+        "builtins", "torch")
+    top._storage_numel = lambda t: t.untyped_storage().nbytes() // t.element_size()
     top._set_name = lambda t, name: None
     top._name_modules = lambda model: None
     top._rng_get = lambda: (torch.get_rng_state(), torch.cuda.get_rng_state())
@@ -109,7 +115,7 @@ def load(given=None):
         setattr(top, name, function)
 
     def find(name, globals=None, locals=None, fromlist=(), level=0):
-        if name.partition(".")[0] not in ("torch", "_toggles", "_train"):
+        if name.partition(".")[0] not in ("torch", "copy", "_toggles", "_train"):
             return builtins.__import__(name, globals, locals, fromlist, level)
         return spaces[name] if fromlist else spaces[name.partition(".")[0]]
 
