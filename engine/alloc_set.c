@@ -72,11 +72,15 @@ struct eng_set_node *eng_set_put(struct eng_set *set, struct eng_set_node *node,
     struct eng_set_node *parent = NULL;
 
     while (*link) {
+        const struct eng_set_key *at = &(*link)->key;
+
         parent = *link;
-        if (is_less(&key, &parent->key))
-            link = &parent->left;
-        else if (is_less(&parent->key, &key))
-            link = &parent->right;
+        if (key.word[0] != at->word[0])
+            link = key.word[0] < at->word[0] ? &parent->left : &parent->right;
+        else if (key.word[1] != at->word[1])
+            link = key.word[1] < at->word[1] ? &parent->left : &parent->right;
+        else if (key.word[2] != at->word[2])
+            link = key.word[2] < at->word[2] ? &parent->left : &parent->right;
         else
             return parent;
     }

@@ -21,9 +21,14 @@
 /*
  * Events and tensors that the observer was told so far, in order; *count is of either. Strings and places by their ids, NULL where there are not so many; these
  * two may be missing. All borrowed until it is told the next.
+ *
+ * room   where the next `count` events may be written, instead of being told; none of them is a step. Until an event is told, or asked for again
+ * add    so many of them have been written
  */
 struct eng_told {
     void *user;
+    struct vs_event *(*room)(void *user, uint64_t count);
+    void (*add)(void *user, uint64_t count);
     const struct vs_event *(*events)(void *user, uint64_t *count);
     const struct vs_tensor_desc *(*tensors)(void *user, uint64_t *count);
     const char *(*string)(void *user, uint32_t id);

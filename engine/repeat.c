@@ -103,9 +103,52 @@ static const struct numbers NUMBERS[VS_EVENT_KIND_COUNT] = {
     [VS_EV_STEP] = {true, true, 0, 0, 0, 0},
 };
 
+/* The same with the kinds' tables at hand, for loops over all events of a step; c, e: NULL where they are no such numbers. */
+struct plan {
+    const struct naming *a, *b, *c, *e;
+    bool is_known;
+    bool acts;
+    bool has_more; /* than a and b */
+    bool tells_tensor;
+};
+
+static void plans_make(struct plan plans[], const struct naming naming[])
+{
+    for (int kind = 0; kind < VS_EVENT_KIND_COUNT; kind++) {
+        const struct numbers *n = &NUMBERS[kind];
+
+        plans[kind] = (struct plan){.a = &naming[n->a],
+                                    .b = &naming[n->b],
+                                    .c = n->c ? &naming[n->c] : NULL,
+                                    .e = n->e ? &naming[n->e] : NULL,
+                                    .is_known = n->is_known,
+                                    .acts = n->acts,
+                                    .has_more = n->c || n->e,
+                                    .tells_tensor = n->b == T};
+    }
+}
+
 static inline bool is_named(const struct naming *naming, uint64_t id)
 {
     return id > naming->before || !id || naming->now[id];
+}
+
+static bool all_named(const struct naming naming[], const struct vs_event *ev,
+                      const struct vs_event *end)
+{
+    struct plan plans[VS_EVENT_KIND_COUNT];
+
+    plans_make(plans, naming);
+    for (; ev < end; ev++) {
+        const struct plan *plan = &plans[ev->kind];
+
+        if (!plan->is_known || !is_named(plan->a, ev->a) || !is_named(plan->b, ev->b))
+            return false;
+        if (plan->has_more &&
+            ((plan->c && !is_named(plan->c, ev->c)) || (plan->e && !is_named(plan->e, ev->e))))
+            return false;
+    }
+    return true;
 }
 
 bool eng_repeat_possible(const struct eng_moment *from, const struct eng_moment *to)
@@ -114,19 +157,12 @@ bool eng_repeat_possible(const struct eng_moment *from, const struct eng_moment 
     struct naming naming[NAMING_COUNT];
     uint64_t count;
     const struct vs_event *events = to->told->events(to->told->user, &count);
-    bool is_possible = true;
+    bool is_possible;
 
     memset(names.names, 0, sizeof(names.names));
     names_fill(&names, to);
     naming_init(naming, &names, to);
-    for (uint64_t i = from->events; is_possible && i < to->events; i++) {
-        const struct vs_event *ev = &events[i];
-        const struct numbers *n = &NUMBERS[ev->kind];
-
-        is_possible = n->is_known && is_named(&naming[n->a], ev->a) &&
-                      is_named(&naming[n->b], ev->b) && (!n->c || is_named(&naming[n->c], ev->c)) &&
-                      (!n->e || is_named(&naming[n->e], ev->e));
-    }
+    is_possible = all_named(naming, events + from->events, events + to->events);
     for (int kind = 0; kind < THING_KIND_COUNT; kind++)
         vs_free(names.names[kind].now);
     return is_possible;
@@ -208,30 +244,53 @@ static void event_act(struct eng_moment *from, const struct eng_told *told,
         eng_alloc_put(e->alloc, gone);
 }
 
+/* The events from number `i` on that do nothing but be told, as far as there are such up to `end`. Returns how many. */
+static uint64_t plain_tell(struct eng *e, const struct eng_told *told, const struct naming naming[],
+                           const struct plan plans[], uint64_t i, uint64_t end)
+{
+    struct vs_event *out = told->room(told->user, end - i);
+    uint64_t count;
+    const struct vs_event *in = told->events(told->user, &count) + i;
+
+    for (count = 0; count < end - i; count++, in++, out++) {
+        const struct plan *plan = &plans[in->kind];
+        uint64_t b;
+
+        if (plan->acts)
+            break;
+        b = name_now(plan->b, in->b);
+        *out = *in;
+        out->a = name_now(plan->a, in->a);
+        out->b = b;
+        if (plan->c)
+            out->c = name_now(plan->c, in->c);
+        if (plan->tells_tensor && b > e->next_tensor_id)
+            tensors_announce(e, told, naming, b);
+    }
+    told->add(told->user, count);
+    return count;
+}
+
 void eng_repeat_events(struct eng_moment *from, struct eng_moment *to, int64_t step, uint64_t first,
                        uint64_t last)
 {
-    const struct eng_observer *observer = from->e->observer;
     const struct eng_told *told = to->told;
+    struct plan plans[VS_EVENT_KIND_COUNT];
     struct naming naming[NAMING_COUNT];
+    uint64_t end = from->events + last;
 
     naming_init(naming, from, to);
-    for (uint64_t i = from->events + first; i < from->events + last; i++) {
-        uint64_t count;
-        struct vs_event ev = told->events(told->user, &count)[i];
-        const struct numbers *n = &NUMBERS[ev.kind];
+    plans_make(plans, naming);
+    for (uint64_t i = from->events + first; i < end;) {
+        uint64_t count = plain_tell(from->e, told, naming, plans, i, end);
+        struct vs_event ev;
 
-        ev.a = name_now(&naming[n->a], ev.a);
-        ev.b = name_now(&naming[n->b], ev.b);
-        if (n->acts) {
-            event_act(from, told, naming, step, &ev);
-            continue;
-        }
-        if (n->c)
-            ev.c = name_now(&naming[n->c], ev.c);
-        if (n->b == T && ev.b > from->e->next_tensor_id)
-            tensors_announce(from->e, told, naming, ev.b);
-        observer->emit(observer->user, &ev);
+        i += count;
+        if (i == end)
+            break;
+        ev = told->events(told->user, &count)[i++];
+        ev.a = name_now(&naming[NUMBERS[ev.kind].a], ev.a);
+        event_act(from, told, naming, step, &ev);
     }
 }
 

@@ -205,6 +205,21 @@ void rpl_mem_event_first(struct rpl_mem *mem, const struct vs_event *event)
     vs_heap_enter(heap);
 }
 
+struct vs_event *rpl_mem_room(struct rpl_mem *mem, uint64_t count)
+{
+    struct vs_heap *heap;
+    size_t wanted = mem->event_count + (size_t)count;
+
+    VS_ASSERT(mem->step_count);
+    if (wanted > mem->event_cap) {
+        heap = vs_heap_enter(NULL);
+        wanted = wanted < mem->event_cap * 2 ? mem->event_cap * 2 : wanted;
+        mem->events = vs_reserve(mem->events, wanted, &mem->event_cap, sizeof(*mem->events));
+        vs_heap_enter(heap);
+    }
+    return mem->events + mem->event_count;
+}
+
 static void *trim(void *items, size_t count, size_t *cap, size_t item_bytes)
 {
     if (!count || *cap == count)

@@ -54,6 +54,16 @@ static const struct vs_event *told_events(void *user, uint64_t *count)
     return mem->events;
 }
 
+static struct vs_event *told_room(void *user, uint64_t count)
+{
+    return rpl_mem_room(user, count);
+}
+
+static void told_add(void *user, uint64_t count)
+{
+    ((struct rpl_mem *)user)->event_count += count;
+}
+
 static const struct vs_tensor_desc *told_tensors(void *user, uint64_t *count)
 {
     const struct rpl_mem *mem = user;
@@ -410,8 +420,8 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
 {
     struct eng_observer observer = {rpl_trace_memory(out), on_event, on_string, on_place,
                                     on_tensor};
-    struct eng_told told = {rpl_trace_memory(out), told_events, told_tensors, told_string,
-                            told_place};
+    struct eng_told told = {rpl_trace_memory(out), told_room,   told_add,  told_events,
+                            told_tensors,          told_string, told_place};
     struct hearers hearers = {.out = out, .progress = device->progress, .user = device->user};
     struct vs_toggles toggles = {{NULL}};
     struct lang_settings settings = {.observer = &observer,

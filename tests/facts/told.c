@@ -53,6 +53,16 @@ static const struct vs_event *told_events(void *user, uint64_t *count)
     return mem->events;
 }
 
+static struct vs_event *told_room(void *user, uint64_t count)
+{
+    return rpl_mem_room(rpl_trace_memory(((struct told *)user)->trace), count);
+}
+
+static void told_add(void *user, uint64_t count)
+{
+    rpl_trace_memory(((struct told *)user)->trace)->event_count += count;
+}
+
 static const struct vs_tensor_desc *told_tensors(void *user, uint64_t *count)
 {
     const struct rpl_mem *mem = rpl_trace_memory(((struct told *)user)->trace);
@@ -86,7 +96,8 @@ bool told_run(const struct facts_net *net, const char *pairs, enum told_how how,
               struct vs_error *err)
 {
     struct told user = {trace, false};
-    struct eng_told told = {&user, told_events, told_tensors, told_string, told_place};
+    struct eng_told told = {&user,        told_room,   told_add,  told_events,
+                            told_tensors, told_string, told_place};
     struct eng_observer observer = {trace, emit, string, place, tensor};
     struct vs_toggles toggles = {{NULL}};
     struct lang_settings settings = {.file_name = net->path,
