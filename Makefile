@@ -239,6 +239,12 @@ $(TWIN_TESTS): %: %.o $(filter-out %/twin_plugin.o,$(TWIN_OBJ)) $(TEST_LIBS)
 	$(call say,LINK,$@)
 	$(Q)$(CXX) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(TEST_LIBS) -lcmocka $(LDLIBS)
 TESTS += $(TWIN_TESTS)
+# The GPU's text of launches and teams on threads that are played. They change stacks, of which sanitizers know nothing.
+$(B)/tests/engine/device/twin/test_launch: tests/engine/device/twin/test_launch.cc engine/device/cuda/cuda_launch.cuh
+	$(call say,CXX,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) -std=c++17 -D_GNU_SOURCE -I. -Wall -Werror -Wno-unused-function -O1 -o $@ $< -lcmocka
+TESTS += $(if $(SAN),,$(B)/tests/engine/device/twin/test_launch)
 
 # The same tests over a plug-in as it is loaded (VRAMSCOPE_PLUGINS), operands moved to its memory and back: what tests/gpu/run.sh runs on a
 # GPU. Two of them, and the programs beside them on a few rows, run everywhere over the plug-in made of host memory.

@@ -470,6 +470,8 @@ void cuda_batch_norm_backward(const struct eng_view *g, const struct eng_view *x
         cuda_host()->batch_norm_backward(g, x, w, mean, invstd, train, gx, gw, gb);
         return;
     }
+    if (x->sizes[1] == 0) /* pieces are counted by channel */
+        return;
     cuda_call call;
     channels j = channels_of(call, x);
     const cuda_view *same[] = {&j.x, &j.g, &j.out};
@@ -482,8 +484,6 @@ void cuda_batch_norm_backward(const struct eng_view *g, const struct eng_view *x
     j.gw = call.out(gw, true);
     j.gb = call.out(gb, true);
     j.train = train;
-    if (j.count == 0)
-        return;
     CUDA_FOR_CELL(cuda_common(same, 3), cuda_kind_of(x->dtype),
                   (run_backward<T, E>(j, is_across(j.x))));
 }
