@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "replay/lcs.h"
 #include "replay/lives.h"
 
@@ -174,20 +175,14 @@ static enum vs_status alloc_add(struct reading *r, uint64_t seq, const struct vs
 /* Number of the allocation of a block; alloc_count: there is none. Blocks are numbered in the order of their allocation. */
 static size_t block_find(const struct rpl_align_side *side, uint64_t block)
 {
-    size_t low = 0;
-    size_t high = side->alloc_count;
+    size_t count = side->alloc_count;
+    size_t at;
 
-    if (block && block <= high && side->allocs[block - 1].block == block)
+    if (block && block <= count && side->allocs[block - 1].block == block)
         return (size_t)block - 1;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (side->allocs[mid].block < block)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low < side->alloc_count && side->allocs[low].block == block ? low : side->alloc_count;
+    at = vs_search_below(side->allocs, count, sizeof(*side->allocs),
+                         offsetof(struct rpl_alloc, block), block);
+    return at < count && side->allocs[at].block == block ? at : count;
 }
 
 static void free_note(struct rpl_align_side *side, uint64_t seq, const struct vs_event *event)
@@ -519,16 +514,6 @@ void rpl_align_release(struct rpl_align *align)
 
 size_t rpl_align_after(const struct rpl_align_side *side, uint64_t seq)
 {
-    size_t low = 0;
-    size_t high = side->alloc_count;
-
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (side->allocs[mid].seq <= seq)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    return vs_search_until(side->allocs, side->alloc_count, sizeof(*side->allocs),
+                           offsetof(struct rpl_alloc, seq), seq);
 }

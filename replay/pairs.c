@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "replay/lcs.h"
 
 /*
@@ -350,18 +351,9 @@ static uint64_t row_seq(const struct rpl_pair_row *row, bool is_b)
 
 size_t rpl_pairs_until(const struct rpl_pairs *pairs, bool is_b, uint64_t seq)
 {
-    size_t low = 0;
-    size_t high = pairs->row_count;
-
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (row_seq(&pairs->rows[mid], is_b) <= seq)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    return vs_search_until(
+        pairs->rows, pairs->row_count, sizeof(*pairs->rows),
+        is_b ? offsetof(struct rpl_pair_row, seq_b) : offsetof(struct rpl_pair_row, seq_a), seq);
 }
 
 size_t rpl_pairs_at(const struct rpl_pairs *pairs, bool is_b, uint64_t seq)
@@ -395,18 +387,8 @@ uint64_t rpl_pairs_event(const struct rpl_pairs *pairs, bool of_b, uint64_t seq)
 
 size_t rpl_pairs_stretch(const struct rpl_pairs *pairs, size_t row)
 {
-    size_t low = 0;
-    size_t high = pairs->stretch_count;
-
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (pairs->stretches[mid].last < row)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    return vs_search_below(pairs->stretches, pairs->stretch_count, sizeof(*pairs->stretches),
+                           offsetof(struct rpl_pair_stretch, last), row);
 }
 
 struct rpl_pair_top rpl_pairs_top(const struct rpl_pairs *pairs, size_t first, size_t last)

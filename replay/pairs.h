@@ -48,8 +48,8 @@ struct rpl_pair_row {
  * delta      by how much they change what B has more than A, when they are over
  */
 struct rpl_pair_stretch {
-    size_t first;
-    size_t last;
+    uint64_t first;
+    uint64_t last;
     int64_t delta;
 };
 

@@ -7,6 +7,7 @@
 #include "replay/step.h"
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "replay/index_internal.h"
 #include "replay/walk.h"
 
@@ -60,18 +61,7 @@ uint64_t rpl_step_total(const struct rpl_index *index, enum rpl_verb verb)
 /* How many peaks are at or before `seq`. */
 static uint64_t peaks_until(const struct rpl_index *index, uint64_t seq)
 {
-    size_t low = 0;
-    size_t high = index->peak_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (index->peaks[middle] <= seq)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return vs_search_until(index->peaks, index->peak_count, sizeof(*index->peaks), 0, seq);
 }
 
 enum vs_status rpl_step_number(struct rpl_index *index, enum rpl_verb verb, uint64_t seq,

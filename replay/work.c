@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "replay/trace_internal.h"
 
 /* What is being read. */
@@ -287,18 +288,10 @@ void rpl_work_release(struct rpl_work *work)
 
 uint64_t rpl_work_ns(const struct rpl_work *work, uint64_t seq)
 {
-    size_t lo = 0;
-    size_t hi = work->time_count;
+    size_t at = vs_search_below(work->times, work->time_count, sizeof(*work->times),
+                                offsetof(struct rpl_op_time, seq), seq);
 
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-
-        if (work->times[mid].seq < seq)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < work->time_count && work->times[lo].seq == seq ? work->times[lo].ns : 0;
+    return at < work->time_count && work->times[at].seq == seq ? work->times[at].ns : 0;
 }
 
 /* ---- names of kernels ---- */
