@@ -208,7 +208,6 @@ uint64_t eng_block_stream(const struct eng_block *block);
 /* Start of its segment or contiguous mapped range. O(blocks of the segment before it). */
 uint64_t eng_block_segment_address(const struct eng_block *block);
 enum eng_block_state eng_block_state(const struct eng_block *block);
-bool eng_block_is_small(const struct eng_block *block);
 /* A pointer for the owner; NULL after each eng_alloc_get. */
 void *eng_block_user(const struct eng_block *block);
 void eng_block_set_user(struct eng_block *block, void *user);

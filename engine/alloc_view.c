@@ -43,11 +43,6 @@ enum eng_block_state eng_block_state(const struct eng_block *block)
     return eng_block_is_available(block) ? ENG_BLOCK_INACTIVE : ENG_BLOCK_PENDING_FREE;
 }
 
-bool eng_block_is_small(const struct eng_block *block)
-{
-    return block->pool->is_small;
-}
-
 void *eng_block_user(const struct eng_block *block)
 {
     return block->user;

@@ -181,7 +181,6 @@ struct eng_tensor *eng_sum_to(struct eng *e, struct eng_tensor *a, const int64_t
 struct eng_tensor *eng_zeros(struct eng *e, const int64_t *sizes, int ndim, enum vs_dtype dtype,
                              bool on_host);
 struct eng_tensor *eng_ones_like(struct eng *e, struct eng_tensor *a);
-struct eng_tensor *eng_detach(struct eng *e, struct eng_tensor *a);
 struct eng_tensor *eng_full(struct eng *e, const int64_t *sizes, int ndim, double value,
                             enum vs_dtype dtype, bool on_host);
 void eng_copy_into(struct eng *e, struct eng_tensor *dst,

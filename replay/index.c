@@ -186,11 +186,6 @@ struct rpl_trace *rpl_index_trace(const struct rpl_index *index)
     return index->trace;
 }
 
-bool rpl_index_is_stored(const struct rpl_index *index)
-{
-    return index->is_stored;
-}
-
 enum vs_status rpl_index_refresh(struct rpl_index *index, uint64_t *added, struct vs_error *err)
 {
     uint64_t before = index->event_count;

@@ -51,8 +51,6 @@ VS_MUST_USE enum vs_status rpl_index_make(const char *path, uint64_t events, str
 
 /* Its trace, as given. */
 struct rpl_trace *rpl_index_trace(const struct rpl_index *index);
-/* Is it in the file, so that the next open will be fast? */
-bool rpl_index_is_stored(const struct rpl_index *index);
 
 /*
  * For a trace that is still being written: take in what has been committed since. *added is how many events came; where there are

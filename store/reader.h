@@ -140,11 +140,6 @@ VS_MUST_USE enum vs_status sto_reader_tensor(struct sto_reader *r, uint32_t id,
 size_t sto_reader_step_count(const struct sto_reader *r);
 const struct sto_step *sto_reader_step_at(const struct sto_reader *r, size_t i);
 
-/* The stretches of phases, read anew; borrowed until the next call. */
-VS_MUST_USE enum vs_status sto_reader_phases(struct sto_reader *r,
-                                             const struct sto_phase_stat **out, size_t *count,
-                                             struct vs_error *err);
-
 /* How many events the trace holds. They are numbered 1 … count. */
 uint64_t sto_reader_event_count(const struct sto_reader *r);
 

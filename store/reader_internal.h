@@ -1,7 +1,7 @@
 /*
- * store/reader_internal.h - the connection of a reader, for the other files of store/ that read beside it.
+ * store/reader_internal.h - what a reader has in memory, and its connection for the other files of store/ that read beside it.
  *
- * For:            store/derived.c, store/marks.c.
+ * For:            store/reader.c, store/reader_load.c; of the connection store/derived.c, store/marks.c.
  * Must not know:  events.
  * Invariant:      whoever uses the connection leaves no transaction open.
  */
@@ -9,7 +9,44 @@
 #define STO_READER_INTERNAL_H
 
 #include "store/db_internal.h"
+#include "store/devices_internal.h"
 #include "store/reader.h"
+#include "store/shape.h"
+
+struct sto_chunks;
+struct sto_tensors;
+
+struct sto_meta_row {
+    const char *key;
+    const char *value;
+};
+
+/* A vector of rows of one kind; `rows` is cast by those who know. */
+struct sto_rows {
+    void *rows;
+    size_t count;
+    size_t cap;
+};
+
+/* strings, places and shapes are indexed by id - 1. */
+struct sto_reader {
+    struct sto_db db;
+    char *path;
+    struct vs_arena *texts;
+    struct sto_rows meta;
+    struct sto_rows toggles;
+    struct sto_rows sources;
+    struct sto_rows strings;
+    struct sto_rows places;
+    struct sto_rows shapes;
+    struct sto_rows steps;
+    struct sto_devices devices;
+    struct sto_chunks *chunks;
+    struct sto_tensors *tensors;
+};
+
+/* Everything that is not there yet; the caller is not inside a transaction. */
+VS_MUST_USE enum vs_status sto_reader_load(struct sto_reader *r, struct vs_error *err);
 
 /* Borrowed; open for reading only, or for both. */
 const struct sto_db *sto_reader_db(const struct sto_reader *r);

@@ -240,11 +240,6 @@ struct eng_tensor *eng_ones_like(struct eng *e, struct eng_tensor *a)
     return a ? eng_call1(e, ENG_OP_ones_like, args) : NULL;
 }
 
-struct eng_tensor *eng_detach(struct eng *e, struct eng_tensor *a)
-{
-    return eng_op1(e, ENG_OP_detach, a);
-}
-
 static void inplace2(struct eng *e, enum eng_op_id id, struct eng_tensor *a, struct eng_arg b)
 {
     struct eng_arg args[] = {eng_at(a), b};

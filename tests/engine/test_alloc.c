@@ -13,6 +13,7 @@
 
 #include "engine/alloc.h"
 #include "engine/alloc_driver.h"
+#include "engine/alloc_internal.h"
 
 #define MIB UINT64_C(1048576)
 #define GIB (UINT64_C(1024) * MIB)
@@ -106,7 +107,7 @@ static void small_and_large_pools_part_at_one_mebibyte(void **state)
     for (int i = 0; i < 5; i++) {
         b[i] = get(&rig, sizes[i]);
         assert_u64(offset(b[i]), offsets[i]);
-        assert_int_equal(eng_block_is_small(b[i]), i < 4);
+        assert_int_equal(b[i]->pool->is_small, i < 4);
     }
     assert_u64(now(rig.stats->requested_bytes), 2098179);
     assert_u64(now(rig.stats->allocated_bytes), 2099712);

@@ -259,7 +259,7 @@ PROGRAM(no_grad_inside)
 
 PROGRAM(detached)
 {
-    T *a = op(e, ENG_OP_exp, x), *d = eng_detach(e, a), *p = eng_mul(e, d, x), *b;
+    T *a = op(e, ENG_OP_exp, x), *d = op(e, ENG_OP_detach, a), *p = eng_mul(e, d, x), *b;
 
     UNUSED4(x, y, w, h);
     eng_unref(d);

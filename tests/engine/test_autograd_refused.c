@@ -88,7 +88,7 @@ static void a_write_through_a_view_or_a_detached_twin_is_seen(void **state)
     for (int k = 0; k < 2; k++) {
         T *x = rig_leaf(&rig, 2, SIZES, 1);
         T *a = op(rig.e, ENG_OP_exp, x);
-        T *other = k ? eng_detach(rig.e, a) : select0(rig.e, a, 1);
+        T *other = k ? eng_op1(rig.e, ENG_OP_detach, a) : select0(rig.e, a, 1);
         T *loss = sum(rig.e, a);
         bool grad = eng_set_grad_enabled(rig.e, false);
 

@@ -196,7 +196,7 @@ static void answers_from_what_was_stored_are_the_same(void **state)
 
         ok(rpl_trace_open(path, &trace, &err), &err);
         ok(rpl_index_open(trace, NULL, NULL, &index, &err), &err);
-        assert_true(rpl_index_is_stored(index));
+        assert_true(index->is_stored);
         assert_answers(index, memory, 4, 4);
         rpl_index_free(index);
         rpl_trace_free(trace);

@@ -172,7 +172,7 @@ static void seeking_in_memory_equals_reading_from_the_start(void **state)
         struct rpl_index *index;
 
         ok(rpl_index_open(trace, NULL, NULL, &index, &err), &err);
-        assert_false(rpl_index_is_stored(index));
+        assert_false(index->is_stored);
         assert_seeks(index, trace);
         rpl_index_free(index);
         rpl_trace_free(trace);
@@ -301,7 +301,7 @@ static void a_file_that_cannot_be_written_is_kept_in_memory(void **state)
     assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
     trace = file_open(path);
     ok(rpl_index_open(trace, NULL, NULL, &index, &err), &err);
-    assert_false(rpl_index_is_stored(index));
+    assert_false(index->is_stored);
     assert_seeks(index, model);
     rpl_index_free(index);
     rpl_trace_free(trace);

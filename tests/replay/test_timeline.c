@@ -209,7 +209,7 @@ static void so_have_those_of_what_was_stored(void **state)
 
         ok(rpl_trace_open(path, &trace, &err), &err);
         ok(rpl_index_open(trace, NULL, NULL, &index, &err), &err);
-        assert_true(rpl_index_is_stored(index));
+        assert_true(index->is_stored);
         assert_all(index, &model);
         rpl_index_free(index);
         rpl_trace_free(trace);
