@@ -14,13 +14,15 @@ if grep -q '"stand_in": true' "$out/machine.json" "$out/golden.jsonl" 2>/dev/nul
 fi
 to=tests/golden/gpu/$gpu
 mkdir -p "$to"
-for file in machine.json summary.json summary.txt golden.jsonl events.jsonl.gz differences.txt ops.jsonl kernels.jsonl events.jsonl nets.jsonl \
+for file in machine.json summary.json summary.txt golden.jsonl events.jsonl.gz differences.txt ops.jsonl kernels.jsonl nets.jsonl \
     steps.jsonl oom.jsonl programs.jsonl cupti.jsonl sanitizer.jsonl smi.jsonl; do
     if [ -f "$out/$file" ]; then
         cp "$out/$file" "$to/"
     fi
 done
-gzip -nf "$to/ops.jsonl" "$to/events.jsonl" 2>/dev/null || true
+# events.jsonl.gz has PyTorch's lists; ours against meta need another name
+[ ! -f "$out/events.jsonl" ] || cp "$out/events.jsonl" "$to/events_meta.jsonl"
+gzip -nf "$to/ops.jsonl" "$to/events_meta.jsonl" 2>/dev/null || true
 if [ -d "$out/cupti" ]; then
     mkdir -p tests/golden/cupti
     for file in "$out"/cupti/*.txt; do # test_cupti_captured plays what lies there

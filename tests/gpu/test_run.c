@@ -215,6 +215,24 @@ static void what_was_made_without_a_gpu_is_not_kept(void **state)
     assert_int_equal(WEXITSTATUS(system(command)), 1);
 }
 
+/* In a tree of its own: it writes below tests/golden. */
+static void what_is_kept_has_our_events_beside_those_of_pytorch(void **state)
+{
+    char command[8 * PATH_MAX];
+    const char *folder = program_path("keep");
+
+    (void)state;
+    snprintf(command, sizeof(command),
+             "mkdir -p %s/tests/gpu %s/out && cp tests/gpu/keep.sh %s/tests/gpu && cd %s && "
+             "echo '{\"machine\": {\"gpu\": \"A GPU 9\"}}' >out/machine.json && "
+             "echo ours >out/events.jsonl && echo theirs | gzip >out/events.jsonl.gz && "
+             "sh tests/gpu/keep.sh out >/dev/null && cd tests/golden/gpu/a_gpu_9 && "
+             "test \"$(gzip -dc events.jsonl.gz)\" = theirs && "
+             "test \"$(gzip -dc events_meta.jsonl.gz)\" = ours",
+             folder, folder, folder, folder);
+    assert_int_equal(system(command), 0);
+}
+
 /* A script that stands for check, in a folder that stands for build. */
 static const char *folder_with_check(const char *script)
 {
@@ -307,6 +325,7 @@ int main(void)
         cmocka_unit_test(records_are_kept_of_the_cupti_that_is_played),
         cmocka_unit_test(what_the_sanitizer_finds_is_counted),
         cmocka_unit_test(what_was_made_without_a_gpu_is_not_kept),
+        cmocka_unit_test(what_is_kept_has_our_events_beside_those_of_pytorch),
         cmocka_unit_test(a_part_that_differs_or_dies_stops_no_other),
         cmocka_unit_test(what_all_parts_may_take_fits_into_nine_and_a_half_minutes),
         cmocka_unit_test(a_machine_without_a_gpu_is_skipped),
