@@ -208,6 +208,8 @@ $(B)/cuda/%.o: %.cu
 $(B)/vramscope_cuda.so: $(CUDA_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(NVCC) -shared -cudart static -Xlinker -Bsymbolic $(CUDA_GEN) -o $@ $^ -ldl
+	$(Q)test "$$(nm -D --defined-only $@ | awk '{ print $$3 }')" = eng_device_plugin || \
+	    { echo "$@ shows more than eng_device_plugin:"; nm -D --defined-only $@; rm -f $@; exit 1; }
 
 cuda: $(B)/vramscope ## build the CUDA device, where the CUDA toolkit is found
 ifeq ($(NVCC),)
