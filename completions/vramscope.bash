@@ -5,7 +5,7 @@
 _vramscope_toggles()
 {
     local t
-    for t in batch accumulate steps data inplace amp half checkpoint checkpoint-impl preserve-rng optimizer foreach zero-grad drop-outputs detach-loss freeze grad prefetch empty-cache alloc-conf target workspace; do
+    for t in batch accumulate steps data inplace amp half checkpoint checkpoint-impl preserve-rng optimizer foreach zero-grad drop-outputs detach-loss freeze grad prefetch shard world empty-cache alloc-conf target workspace; do
         printf '%s ' "$1$t$2"
     done
 }
@@ -32,6 +32,8 @@ _vramscope_values()
     freeze) echo "none half" ;;
     grad) echo "train eval no_grad" ;;
     prefetch) echo "off 1" ;;
+    shard) echo "off ddp zero1" ;;
+    world) echo "" ;;
     empty-cache) echo "never step phase" ;;
     alloc-conf) echo "default" ;;
     target) echo "none v100-16 v100-32 t4 a100-40 a100-80 a10 a10g rtx3060 rtx3090 rtx4090 l4 l40s h100-pcie h100 h200 b200 rtx5090" ;;

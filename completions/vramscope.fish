@@ -20,6 +20,8 @@ function __vramscope_pairs
     printf '%s\n' freeze=none freeze=half
     printf '%s\n' grad=train grad=eval grad=no_grad
     printf '%s\n' prefetch=off prefetch=1
+    printf '%s\n' shard=off shard=ddp shard=zero1
+    printf '%s\n' world=
     printf '%s\n' empty-cache=never empty-cache=step empty-cache=phase
     printf '%s\n' alloc-conf=default
     printf '%s\n' target=none target=v100-16 target=v100-32 target=t4 target=a100-40 target=a100-80 target=a10 target=a10g target=rtx3060 target=rtx3090 target=rtx4090 target=l4 target=l40s target=h100-pcie target=h100 target=h200 target=b200 target=rtx5090
@@ -66,6 +68,8 @@ complete -c vramscope -n '__fish_seen_subcommand_from record' -l detach-loss -x 
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l freeze -x -a 'none half' -d 'requires_grad_(False) on the parameters below these modules, or on the first half of them'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l grad -x -a 'train eval no_grad' -d 'train; model.eval() with gradients recorded; or model.eval() under no_grad'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l prefetch -x -a 'off 1' -d 'load N further batches onto the device before the step that uses the first of them'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l shard -x -a 'off ddp zero1' -d 'one process of `world`: DistributedDataParallel, and with zero1 a ZeroRedundancyOptimizer; the trace is that of rank 0'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l world -x -a '' -d 'processes that `shard` is for, each with a batch of its own'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l empty-cache -x -a 'never step phase' -d 'torch.cuda.empty_cache() after every step or every phase'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l alloc-conf -x -a 'default' -d 'settings of the caching allocator, in the syntax of PYTORCH_CUDA_ALLOC_CONF'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l target -x -a 'none v100-16 v100-32 t4 a100-40 a100-80 a10 a10g rtx3060 rtx3090 rtx4090 l4 l40s h100-pcie h100 h200 b200 rtx5090' -d 'the GPU it is for: its capacity, and the workspaces and scratch PyTorch would take on it; none: tensors only'
@@ -130,6 +134,8 @@ complete -c vramscope -n '__fish_seen_subcommand_from match' -l detach-loss -x -
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l freeze -x -a 'none half' -d 'requires_grad_(False) on the parameters below these modules, or on the first half of them'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l grad -x -a 'train eval no_grad' -d 'train; model.eval() with gradients recorded; or model.eval() under no_grad'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l prefetch -x -a 'off 1' -d 'load N further batches onto the device before the step that uses the first of them'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l shard -x -a 'off ddp zero1' -d 'one process of `world`: DistributedDataParallel, and with zero1 a ZeroRedundancyOptimizer; the trace is that of rank 0'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l world -x -a '' -d 'processes that `shard` is for, each with a batch of its own'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l empty-cache -x -a 'never step phase' -d 'torch.cuda.empty_cache() after every step or every phase'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l alloc-conf -x -a 'default' -d 'settings of the caching allocator, in the syntax of PYTORCH_CUDA_ALLOC_CONF'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l target -x -a 'none v100-16 v100-32 t4 a100-40 a100-80 a10 a10g rtx3060 rtx3090 rtx4090 l4 l40s h100-pcie h100 h200 b200 rtx5090' -d 'the GPU it is for: its capacity, and the workspaces and scratch PyTorch would take on it; none: tensors only'

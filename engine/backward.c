@@ -477,6 +477,8 @@ static void run_one(struct eng_task *task, struct eng_node *n, struct eng_tensor
 
         g[0] = NULL;
         accumulate(e, n->variable, grad);
+        if (e->ready)
+            eng_ready_note(e, n->variable);
         return;
     }
     run_node(e, n, g, out);
@@ -644,6 +646,8 @@ static void run(struct eng_task *task, struct eng_tensor *const *tensors,
     e->task_id = outer_task;
     e->checkpoint = collecting;
     eng_set_grad_enabled(e, grad_mode);
+    if (e->ready && outer_task == 0)
+        eng_ready_backward_end(e);
 }
 
 static void captures_fill(struct eng_task *task, struct eng_tensor *const *inputs, int count,

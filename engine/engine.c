@@ -108,6 +108,7 @@ void eng_free(struct eng *e)
     eng_signatures_free(e->signatures);
     vs_free(e->strings.slots);
     eng_blame_release(e);
+    eng_ready_free(e->ready);
     vs_pool_release(&e->tensors);
     vs_pool_release(&e->pool);
     vs_free(e);

@@ -122,6 +122,7 @@ struct eng {
     uint8_t workspace_manner; /* enum eng_workspace_manner */
     struct eng_storage *workspaces[2];
     struct eng_rooms *rooms; /* of a device of its own, or one that is repeated; else NULL */
+    struct eng_ready *ready; /* of ready.c; NULL: nobody asks for the order of gradients */
 };
 
 /* A saved tensor in a node. */
@@ -298,6 +299,13 @@ uint32_t eng_checkpoint_pack(struct eng *e, struct eng_checkpoint *c, struct eng
 bool eng_checkpoint_is_rerun(const struct eng_checkpoint *c);
 struct eng_tensor *eng_checkpoint_unpack(struct eng *e, struct eng_checkpoint *c, uint32_t index);
 void eng_checkpoint_forget(struct eng_checkpoint *c, uint32_t index); /* its placeholder is gone */
+
+/* ---- ready.c ---- */
+void eng_ready_free(struct eng_ready *ready);
+/* A leaf has got its gradient; e->ready is there. */
+void eng_ready_note(struct eng *e, const struct eng_tensor *leaf);
+/* An outermost backward is over; e->ready is there. */
+void eng_ready_backward_end(struct eng *e);
 
 /* ---- autocast.c ---- */
 bool eng_autocast_call(struct eng *e, enum eng_op_id id, const struct eng_arg *args,

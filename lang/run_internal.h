@@ -111,6 +111,13 @@ void lang_run_natives_add(struct lang_vm *vm, const struct lang_run_native *tabl
 VS_MUST_USE bool lang_run_legal_values(struct lang_vm *vm, const struct lang_call *call,
                                        struct lang_value *out);
 
+/* ---- run_distributed.c: those of a run, which is their closure ---- */
+/* torch._ready_expect(tensors), torch._ready_order(): engine/ready.h */
+VS_MUST_USE bool lang_run_ready_expect(struct lang_vm *vm, const struct lang_call *call,
+                                       struct lang_value *out);
+VS_MUST_USE bool lang_run_ready_order(struct lang_vm *vm, const struct lang_call *call,
+                                      struct lang_value *out);
+
 /* ---- run_trials.c: those of a run, which is their closure; see lang/prelude/toggles.py ---- */
 VS_MUST_USE bool lang_run_inplace_trial(struct lang_vm *vm, const struct lang_call *call,
                                         struct lang_value *out);

@@ -463,6 +463,8 @@ void lang_run_natives_register(struct lang_run_state *run)
         {"_inplace_trial", lang_run_inplace_trial},
         {"_inplace_blame", lang_run_inplace_blame},
         {"_dump", native_dump},
+        {"_ready_expect", lang_run_ready_expect},
+        {"_ready_order", lang_run_ready_order},
     };
     struct lang_opaque *held = lang_opaque_new(run->vm, "run", run, NULL);
 

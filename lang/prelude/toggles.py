@@ -9,6 +9,8 @@ import torch
 import torch.nn as nn
 import torch.utils.checkpoint
 
+import _distributed as distributed
+
 _IN_PLACE = (nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.ELU, nn.CELU, nn.SELU, nn.SiLU, nn.Mish, nn.Hardswish,
              nn.Hardsigmoid, nn.Hardtanh, nn.RReLU, nn.Threshold, nn.Dropout, nn.Dropout2d, nn.Dropout3d)
 
@@ -39,6 +41,8 @@ def note_idle(model, settings):
         torch._note_refused("checkpoint", value, _no_blocks(model))
     if settings["prefetch"] != "off" and settings["data"] == "once":
         torch._note_refused("prefetch", settings["prefetch"], "with data=once there is no next batch; leave data=fresh")
+    if settings["shard"] == "off" and settings["world"] != 8:  # the default
+        torch._note_refused("world", str(settings["world"]), "nothing is sharded; say how: shard=ddp")
     _note_idle_freeze(model, settings["freeze"])
 
 
@@ -260,16 +264,31 @@ def freeze(model, value):
 
 
 def make_optimizer(model, settings):
+    optimizer_class, options = _optimizer_of(settings)
+    return optimizer_class(_trained(model), **options)
+
+
+def make_sharded_optimizer(model, settings):
+    optimizer_class, options = _optimizer_of(settings)
+    return distributed.ZeroRedundancyOptimizer(_trained(model), optimizer_class, settings["world"], **options)
+
+
+def _trained(model):
     params = [p for p in model.parameters() if p.requires_grad]
     if len(params) == 0:
         raise ValueError("no parameter requires grad: there is nothing to train")
+    return params
+
+
+def _optimizer_of(settings):
     kind = settings["optimizer"]
-    lr = settings["lr"]
-    foreach = None if settings["foreach"] == "auto" else False
+    options = {"lr": settings["lr"], "foreach": None if settings["foreach"] == "auto" else False}
     if kind == "sgd":
-        return torch.optim.SGD(params, lr=lr, foreach=foreach)
+        return torch.optim.SGD, options
     if kind == "momentum":
-        return torch.optim.SGD(params, lr=lr, momentum=0.9, foreach=foreach)
+        options["momentum"] = 0.9
+        return torch.optim.SGD, options
     if kind == "adam":
-        return torch.optim.Adam(params, lr=lr, foreach=foreach)
-    return torch.optim.AdamW(params, lr=lr, weight_decay=0.01, foreach=foreach)
+        return torch.optim.Adam, options
+    options["weight_decay"] = 0.01
+    return torch.optim.AdamW, options

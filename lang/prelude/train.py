@@ -7,6 +7,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+import _distributed as distributed
 import _toggles as toggles
 
 
@@ -155,8 +156,14 @@ def run(net, settings, started):
     settings["inplace_paths"] = toggles.decide_inplace(model, settings["inplace"])
     torch._note_inplace(settings["inplace_paths"])
     toggles.prepare(model, settings)
+    plain = model
+    if settings["shard"] != "off":
+        distributed.check(net, settings)
+        model = distributed.DistributedDataParallel(plain, settings["world"])
+        if settings["shard"] == "zero1" and optimizer is not None:
+            optimizer = toggles.make_sharded_optimizer(plain, settings)
     if hasattr(net, "optimizer"):
-        optimizer = net.optimizer(model)
+        optimizer = net.optimizer(plain)
         torch._note_state(optimizer)
     scaler = torch.amp.GradScaler("cuda") if settings["amp"] == "fp16" else _Identity()
     own_step = hasattr(net, "train_step") and settings["grad"] == "train"

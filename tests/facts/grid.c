@@ -69,6 +69,8 @@ static const char *const TOGETHER[] = {
     "drop-outputs=on detach-loss=off",
     "freeze=half optimizer=adam",
     "prefetch=2 accumulate=2 drop-outputs=on",
+    "shard=zero1 world=3 optimizer=adam zero-grad=zeros",
+    "shard=ddp checkpoint=blocks amp=bf16 accumulate=2",
 };
 
 static bool is_full(void)

@@ -176,7 +176,9 @@ static void nets_that_remember_their_steps(void **state)
                                           "steps=8 drop-outputs=on accumulate=2",
                                           "steps=8 detach-loss=off",
                                           "steps=8 grad=no_grad",
-                                          "steps=8 prefetch=3"};
+                                          "steps=8 prefetch=3",
+                                          "steps=8 shard=ddp",
+                                          "steps=8 shard=zero1 optimizer=adam"};
 
     (void)state;
     for (size_t i = 0; i < sizeof(MEMORIES) / sizeof(MEMORIES[0]); i++) {

@@ -62,6 +62,12 @@ static void nets_written_from_models_are_equal_to_the_models(void **state)
     assert_true(golden_file("tests/golden/oracle/from_pytorch.jsonl.gz", model_is_equal));
 }
 
+static void one_process_of_several_is_equal_event_by_event(void **state)
+{
+    (void)state;
+    assert_true(golden_file("tests/golden/oracle/shard.jsonl.gz", events_are_equal));
+}
+
 static void runs_are_equal_event_by_event(void **state)
 {
     (void)state;
@@ -72,6 +78,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_are_equal_event_by_event),
+        cmocka_unit_test(one_process_of_several_is_equal_event_by_event),
         cmocka_unit_test(nets_written_from_models_are_equal_to_the_models),
     };
 

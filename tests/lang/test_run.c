@@ -191,6 +191,30 @@ static void a_toggle_that_does_not_fit_the_net_is_refused_with_the_reason(void *
     }
 }
 
+static void what_several_processes_cannot_train_is_refused_in_pytorchs_words(void **state)
+{
+    static const char unused[] = HEAD "class Net(nn.Module):\n"
+                                      "    def __init__(self):\n"
+                                      "        super().__init__()\n"
+                                      "        self.a = nn.Linear(4, 3)\n"
+                                      "        self.never = nn.Linear(4, 3)\n"
+                                      "    def forward(self, x):\n"
+                                      "        return self.a(x)\n"
+                                      "def model():\n"
+                                      "    return Net()\n"
+                                      "def batch(n):\n"
+                                      "    return torch.randn(n, 4), torch.randint(0, 3, (n,))\n"
+                                      "defaults = dict(shard='ddp')\n";
+
+    (void)state;
+    refused(unused, VS_E_RAISED, "which did not receive grad: 2 3");
+    refused(MLP "defaults = dict(shard='ddp', freeze='a,b', grad='eval')\n", VS_E_RAISED,
+            "DistributedDataParallel is not needed");
+    refused(MLP "def optimizer(model):\n    return torch.optim.SGD(model.parameters(), lr=0.1)\n"
+                "defaults = dict(shard='zero1')\n",
+            VS_E_VALUE, "the net makes its optimizer itself");
+}
+
 static void accumulation_divides_the_batch_and_marks_each_part(void **state)
 {
     struct run r = {0};
@@ -468,7 +492,8 @@ static void meta_and_cpu_tell_the_same_events(void **state)
         {"optimizer", "adam"},  {"amp", "bf16"},    {"half", "on"},      {"checkpoint", "a"},
         {"zero-grad", "zeros"}, {"grad", "eval"},   {"accumulate", "2"}, {"inplace", "on"},
         {"detach-loss", "off"}, {"data", "once"},   {"freeze", "a"},     {"drop-outputs", "on"},
-        {"optimizer", "adamw"}, {"foreach", "off"}, {"prefetch", "2"}};
+        {"optimizer", "adamw"}, {"foreach", "off"}, {"prefetch", "2"},   {"shard", "ddp"},
+        {"shard", "zero1"}};
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -697,6 +722,7 @@ int main(void)
         cmocka_unit_test(an_optimizer_set_explicitly_has_its_own_rate),
         cmocka_unit_test(wrong_defaults_and_missing_functions_are_refused),
         cmocka_unit_test(a_toggle_that_does_not_fit_the_net_is_refused_with_the_reason),
+        cmocka_unit_test(what_several_processes_cannot_train_is_refused_in_pytorchs_words),
         cmocka_unit_test(accumulation_divides_the_batch_and_marks_each_part),
         cmocka_unit_test(without_training_a_step_ends_after_the_loss),
         cmocka_unit_test(a_skipped_step_on_meta_puts_off_the_optimizers_state),

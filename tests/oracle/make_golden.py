@@ -7,6 +7,7 @@ ops, ops_amp  every event of one step of each net below tests/nets/ops
 ops_scratch   the same with library workspaces and kernel scratch, and of tests/nets/scratch and some sample nets
 grid          phase figures, peaks, saved, recomputed: every net with every toggle alone
 events        every event of three steps of some nets
+shard         the same of one process of several
 random        every event of three steps of the nets of tests/nets/random, and which modules work in place
 numbers       losses, gradients and updated weights (real arithmetic on the CPU)
 numbers_ops   the same for tests/nets/ops, sgd only
@@ -208,6 +209,38 @@ def make_events(case, only):
     cases = list(EVENT_NETS) + [(n, t) for n in nets("tests/nets") for t in EVENT_TOGGLES]
     write("events.jsonl.gz", [event_line(case, n, t) for n, t in cases if only(n, t)],
           only)
+
+
+# ---- one process of several ----
+
+SHARD_NETS = (
+    ("sample_nets/lenet.py", {}), ("sample_nets/resnet18.py", {"batch": "2"}),
+    ("sample_nets/gpt2_small.py", {"batch": "1"}), ("sample_nets/vgg16.py", {"batch": "1"}),
+    ("sample_nets/mlp_swish.py", {"zero-grad": "zeros"}), ("sample_nets/unet.py", {"batch": "1"}),
+    ("tests/nets/shard/mixed_dtypes.py", {}), ("tests/nets/shard/mixed_dtypes.py", {"grad": "no_grad"}),
+)
+SHARD_WHOLE = ("tests/nets/mlp.py", "tests/nets/gpt_tiny.py", "tests/nets/resnet_small.py",
+               "tests/nets/two_losses.py", "tests/nets/shared_module.py")  # others: a fifth of the toggles
+SHARD_VALUES = ("ddp", "zero1")
+SHARD_TOGGLES = (
+    {}, {"amp": "fp16"}, {"half": "on", "optimizer": "adamw"}, {"checkpoint": "blocks", "amp": "bf16"},
+    {"checkpoint": "blocks", "checkpoint-impl": "reentrant"}, {"optimizer": "adam", "world": "3"},
+    {"optimizer": "momentum", "foreach": "off"}, {"accumulate": "2"}, {"zero-grad": "zeros"},
+    {"freeze": "half"}, {"grad": "eval"}, {"grad": "no_grad"}, {"prefetch": "1", "data": "once"},
+    {"world": "1"},
+)
+
+
+def make_shard(case, only):
+    cases = []
+    for value in SHARD_VALUES:
+        for net, given in SHARD_NETS:
+            cases += [(net, dict(given, shard=value)), (net, dict(given, shard=value, optimizer="adam"))]
+        for i, net in enumerate(nets("tests/nets")):
+            every = net in SHARD_WHOLE
+            cases += [(net, dict(given, shard=value)) for k, given in enumerate(SHARD_TOGGLES)
+                      if every or k == 0 or (k + i) % 5 == 0]
+    write("shard.jsonl.gz", [event_line(case, n, t) for n, t in cases if only(n, t)], only)
 
 
 # ---- nets made at random ----

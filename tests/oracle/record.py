@@ -4,6 +4,7 @@ import weakref
 
 import torch
 
+import distributed
 import events as ev
 import loop
 import nogpu
@@ -122,10 +123,15 @@ def make(net, toggles, decided):
         model = net.model()
     notes = tg.prepare(model, toggles, decided)
     model.to("cuda")
+    plain = model
+    if toggles["shard"] != "off":
+        if toggles["shard"] == "zero1" and net.optimizer is not None:
+            raise tg.Refused("the net makes its optimizer itself")
+        model = distributed.wrap(plain, toggles)
     if net.optimizer is not None:
-        optimizer = net.optimizer(model)
+        optimizer = net.optimizer(plain)
     elif toggles["grad"] == "train":
-        optimizer = tg.make_optimizer(model, toggles)
+        optimizer = tg.make_optimizer(plain, toggles)
     else:
         optimizer = None
     return model, optimizer, loop.make_scaler(toggles, "cuda"), notes

@@ -12,6 +12,7 @@ VALUES = {  # name: the default first, then what else is legal; None: any text o
     "preserve-rng": ("on", "off"), "optimizer": ("sgd", "momentum", "adam", "adamw"),
     "foreach": ("auto", "off"), "zero-grad": ("none", "zeros"), "drop-outputs": ("off", "on"),
     "grad": ("train", "eval", "no_grad"), "freeze": None, "prefetch": None,
+    "shard": ("off", "ddp", "zero1"), "world": None,
 }
 IN_PLACE = (nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.ELU, nn.CELU, nn.SELU, nn.SiLU, nn.Mish,
             nn.Hardswish, nn.Hardsigmoid, nn.Hardtanh, nn.RReLU, nn.Threshold,
@@ -26,7 +27,7 @@ class Refused(Exception):
 def settle(given, net):
     """All toggles with their values: the command line's, else the file's, else the default."""
     t = {"accumulate": 1, "inplace": "off", "checkpoint": "off", "freeze": "",
-         "prefetch": "off"}
+         "prefetch": "off", "world": 8}
     t.update((n, v[0]) for n, v in VALUES.items() if v)
     t.update(DEFAULTS)
     t.update((n, v) for n, v in net.defaults.items() if n in VALUES)
@@ -36,7 +37,7 @@ def settle(given, net):
         if VALUES[name] and value not in VALUES[name]:
             raise SystemExit("%s: one of %s, not %s" % (name, ", ".join(VALUES[name]), value))
         t[name] = value
-    for name in ("batch", "steps", "accumulate"):
+    for name in ("batch", "steps", "accumulate", "world"):
         t[name] = int(t[name])
     if "lr" in given:
         t["lr"] = float(given["lr"])
@@ -284,10 +285,13 @@ def make_optimizer(model, toggles):
         raise Refused("no parameter requires grad")
     words = dict(lr=toggles["lr"], foreach=None if toggles["foreach"] == "auto" else False)
     kind = toggles["optimizer"]
-    if kind == "sgd":
-        return torch.optim.SGD(params, **words)
     if kind == "momentum":
-        return torch.optim.SGD(params, momentum=0.9, **words)
-    if kind == "adam":
-        return torch.optim.Adam(params, **words)
-    return torch.optim.AdamW(params, weight_decay=0.01, **words)
+        words["momentum"] = 0.9
+    if kind == "adamw":
+        words["weight_decay"] = 0.01
+    kinds = {"sgd": torch.optim.SGD, "momentum": torch.optim.SGD, "adam": torch.optim.Adam,
+             "adamw": torch.optim.AdamW}
+    if toggles["shard"] == "zero1":
+        from torch.distributed.optim import ZeroRedundancyOptimizer
+        return ZeroRedundancyOptimizer(params, kinds[kind], **words)
+    return kinds[kind](params, **words)
