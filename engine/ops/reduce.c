@@ -439,9 +439,10 @@ void eng_b_norm(struct eng_bw *b)
     struct eng *e = b->e;
     uint32_t mask = eng_reduce_mask_of(b, 1);
     int ndim = eng_b_edge(b, 0, 0)->ndim;
-    struct eng_tensor *g = eng_reduce_unsqueezed(e, eng_ref(b->g[0]), mask, ndim, b->a[2].v.flag);
-    struct eng_tensor *norm =
-        eng_reduce_unsqueezed(e, eng_ref(b->saved[1]), mask, ndim, b->a[2].v.flag);
+    /* of everything it stays a number, which leaves the input's dtype alone where autocast made it float32 */
+    bool keep = b->a[2].v.flag || b->a[1].count == 0;
+    struct eng_tensor *g = eng_reduce_unsqueezed(e, eng_ref(b->g[0]), mask, ndim, keep);
+    struct eng_tensor *norm = eng_reduce_unsqueezed(e, eng_ref(b->saved[1]), mask, ndim, keep);
     struct eng_tensor *ratio = eng_div(e, b->saved[0], norm);
     struct eng_tensor *flat = eng_op2s(e, ENG_OP_eq, norm, 0);
     struct eng_arg args[] = {eng_at(ratio), eng_at(flat), eng_ai(0)};
