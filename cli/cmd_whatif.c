@@ -17,6 +17,7 @@
 #include "cli/cmds.h"
 #include "cli/tries.h"
 #include "replay/bound.h"
+#include "replay/by_value.h"
 #include "replay/cost.h"
 #include "replay/report.h"
 #include "replay/tries.h"
@@ -283,6 +284,7 @@ static void add_answer(const struct session *s, const char *label, const struct 
         vs_text_add(out, "  the device runs out of memory there\n");
     if (!answer->sum.bound.is_tensors_only)
         rpl_bound_text(s->memory, &answer->sum.bound, answer->sum.peak.allocated, out);
+    rpl_by_values_text(s->memory, out);
     vs_text_add(out, "\n");
     if (!rpl_trace_is_imported(s->trace))
         add_arithmetic(answer, out);

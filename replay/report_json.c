@@ -13,6 +13,7 @@
 #include "base/dtype.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "replay/by_value.h"
 
 /* The dotted path, function, line, op of a place. */
 static void place_json(const struct rpl_trace *trace, uint32_t id, struct vs_json *json)
@@ -81,6 +82,25 @@ static void oom_json(const struct rpl_report *report, struct vs_json *json)
     vs_json_end(json);
 }
 
+/* Only where there is one. */
+static void by_values_json(const struct rpl_trace *trace, struct vs_json *json)
+{
+    struct rpl_by_value rows[RPL_BY_VALUE_MAX];
+    size_t count = rpl_by_values(trace, rows);
+
+    if (!count)
+        return;
+    vs_json_key(json, "by_values");
+    vs_json_array(json);
+    for (size_t i = 0; i < count; i++) {
+        vs_json_object(json);
+        vs_json_put_string(json, "name", rows[i].name);
+        vs_json_put_string(json, "what", rows[i].what);
+        vs_json_end(json);
+    }
+    vs_json_end(json);
+}
+
 void rpl_bound_json(const struct rpl_trace *trace, const struct rpl_summary *sum,
                     struct vs_json *json)
 {
@@ -102,6 +122,7 @@ void rpl_bound_json(const struct rpl_trace *trace, const struct rpl_summary *sum
     } else {
         vs_json_null(json);
     }
+    by_values_json(trace, json);
     vs_json_end(json);
 }
 

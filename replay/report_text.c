@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "replay/by_value.h"
 #include "replay/report_internal.h"
 
 #define BAR_WIDTH 24
@@ -246,6 +247,7 @@ static void add_peak(const struct rpl_report *report, struct vs_text *out)
     add_bytes(out, 0, peak->reserved_there - peak->allocated);
     vs_text_add(out, " of the segments not in use\n");
     rpl_bound_text(report->trace, &report->sum.bound, report->sum.peak.allocated, out);
+    rpl_by_values_text(report->trace, out);
     add_shortages(report, out);
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "replay/by_value.h"
 #include "replay/compare.h"
 #include "replay/report.h"
 #include "tui/app.h"
@@ -161,18 +162,27 @@ static void add_rest(struct tui_page *page, const struct tui_app *app, int w)
     vs_text_release(&reserved);
 }
 
-/* What makes the peak a lower bound, in the report's words. */
+/* What makes the peak a lower bound, and what PyTorch does by values, in the report's words. */
 static void add_bound(struct tui_page *page, const struct tui_app *app, int w)
 {
     const struct tui_change *change = &app->change;
     struct vs_text text = {NULL, 0, 0};
     const char *words;
 
-    if (!change->bound.allocs)
-        return;
-    rpl_bound_text(change->run.trace, &change->bound, change->compare.after.peak, &text);
-    words = vs_text_get(&text);
-    tui_page_wrap(page, w, 0, TUI_PLAIN, words + strspn(words, " "));
+    if (change->bound.allocs)
+        rpl_bound_text(change->run.trace, &change->bound, change->compare.after.peak, &text);
+    if (change->run.trace)
+        rpl_by_values_text(change->run.trace, &text);
+    for (words = vs_text_get(&text); words && *words; words += strspn(words, "\n")) {
+        size_t len = strcspn(words, "\n");
+        struct vs_text line = {NULL, 0, 0};
+        size_t blank = strspn(words, " ");
+
+        vs_text_add_n(&line, words + blank, len - blank);
+        tui_page_wrap(page, w, 0, TUI_PLAIN, vs_text_get(&line));
+        vs_text_release(&line);
+        words += len;
+    }
     vs_text_release(&text);
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "replay/by_value.h"
 #include "replay/report.h"
 #include "tests/replay/make_trace.h"
 
@@ -169,6 +170,43 @@ static void damage_inside_is_reported(void **state)
     rpl_trace_free(m.trace);
 }
 
+/* The figures of such a run may differ from PyTorch's, and only those say so. */
+static void what_goes_by_values_is_said_by_op_and_toggle(void **state)
+{
+    static const struct {
+        const char *toggle, *refused, *op;
+        const char *line; /* NULL: none */
+    } rows[] = {
+        {"off", NULL, "ProdBackward0", "  goes by values: ProdBackward0: "},
+        {"on", "inplace a.m0: the old value is read again", "relu_", "  goes by values: inplace: "},
+        {"on", NULL, "elu_", "  goes by values: elu_: "},
+        {"off", NULL, "elu_", NULL},
+        {"on", "inplace on: the net has no module", "relu_", NULL},
+        {"on", "checkpoint a: no", "relu_", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct vs_text text = {NULL, 0, 0};
+        struct make m;
+
+        make_init(&m);
+        rpl_trace_set_source(m.trace, "net.py", "import torch\n");
+        rpl_trace_set_toggle(m.trace, "inplace", rows[i].toggle, false);
+        if (rows[i].refused)
+            rpl_trace_set_meta(m.trace, "refused", rows[i].refused);
+        make_op(&m, VS_EV_OP_BEGIN, rows[i].op, 1, 0, 0);
+        make_op(&m, VS_EV_OP_END, rows[i].op, 0, 0, 0);
+        rpl_by_values_text(m.trace, &text);
+        if (rows[i].line)
+            assert_line(&text, rows[i].line);
+        else
+            assert_int_equal(text.len, 0);
+        vs_text_release(&text);
+        rpl_trace_free(m.trace);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +215,7 @@ int main(void)
         cmocka_unit_test(the_same_trace_gives_the_same_text),
         cmocka_unit_test(a_trace_without_allocations_is_no_failure),
         cmocka_unit_test(damage_inside_is_reported),
+        cmocka_unit_test(what_goes_by_values_is_said_by_op_and_toggle),
     };
 
     return cmocka_run_group_tests_name("replay/report", tests, NULL, NULL);
