@@ -17,6 +17,7 @@
 
 #include "base/mem.h"
 #include "tests/golden_check/numbers.h"
+#include "tests/share.h"
 
 #define SEED 7
 #define MOST_NETS 100
@@ -183,7 +184,7 @@ static void checkpointing_changes_no_bit(void **state)
             char toggles[128], why[1024];
             struct numbers with;
 
-            if (k % 2 && gives_lists(nets->path[i]))
+            if (!tests_share_has(i, k, 6) || (k % 2 && gives_lists(nets->path[i])))
                 continue;
             snprintf(toggles, sizeof(toggles), "batch=2 steps=2 %s checkpoint-impl=%s", WAYS[k / 2],
                      FORMS[k % 2]);
@@ -205,7 +206,7 @@ static void checkpointing_changes_no_bit(void **state)
     }
     printf("checkpoint: %zu of %zu the same, %zu of them computed again\n", same, all, recomputing);
     assert_int_equal(same, all);
-    assert_true(recomputing > nets->count);
+    assert_true(recomputing * 4 > all);
 }
 
 /* PyTorch 2.15 keeps these four, too. */
@@ -266,12 +267,15 @@ static void working_in_place_changes_no_bit(void **state)
 static void a_seed_is_a_run(void **state)
 {
     const struct nets *nets = *state;
-    size_t same = 0, other = 0;
+    size_t all = 0, same = 0, other = 0;
 
     for (size_t i = 0; i < nets->count; i++) {
         struct numbers first, again, another;
         char why[1024];
 
+        if (!tests_share_has(i, 0, 3))
+            continue;
+        all++;
         run_plain(nets, i, &first);
         run_plain(nets, i, &again);
         numbers_run_text(nets->path[i], nets->text[i], "batch=2 steps=2", false, SEED + 1,
@@ -285,10 +289,10 @@ static void a_seed_is_a_run(void **state)
         numbers_release(&again);
         numbers_release(&first);
     }
-    printf("seed: %zu of %zu the same again, %zu another with another seed\n", same, nets->count,
-           other);
-    assert_int_equal(same, nets->count);
-    assert_int_equal(other, nets->count);
+    printf("seed: %zu of %zu the same again, %zu another with another seed\n", same, all, other);
+    assert_true(all > 10);
+    assert_int_equal(same, all);
+    assert_int_equal(other, all);
 }
 
 static void dropout_differs_where_its_random_numbers_are_not_kept(void **state)
