@@ -93,8 +93,9 @@ enum vs_status sto_chunks_open(const struct sto_db *db, struct sto_chunks **out,
         "FROM event_block WHERE id >= ? AND id % 64 <> 63 GROUP BY id / 64 ORDER BY id / 64",
         &c->list_stmt, err);
     if (!st)
-        st = sto_db_prepare(db, "SELECT id, count FROM event_block WHERE id BETWEEN ? AND ?",
-                            &c->block_stmt, err);
+        st = sto_db_prepare(
+            db, "SELECT id, count FROM event_block WHERE id BETWEEN ? AND ? ORDER BY id",
+            &c->block_stmt, err);
     if (!st)
         st = sto_db_prepare(
             db,
@@ -189,11 +190,12 @@ static void column_take(sqlite3_stmt *stmt, struct vs_arena *bytes, struct sto_c
     col->data = bytes_keep(bytes, data, col->data_bytes);
 }
 
-/* The columns of the block with id `block_id`, into `block`. */
+/* The columns of the block with id `block_id`, into `block`. In a damaged file rows come that were not asked for. */
 static enum vs_status columns_load(struct sto_chunks *c, sqlite3_int64 block_id,
                                    struct sto_block *block, struct vs_error *err)
 {
     sqlite3_stmt *stmt = c->column_stmt;
+    sqlite3_int64 field;
     bool has_row = true;
     enum vs_status st = VS_OK;
 
@@ -203,8 +205,13 @@ static enum vs_status columns_load(struct sto_chunks *c, sqlite3_int64 block_id,
         st = sto_db_row(c->db, stmt, &has_row, err);
         if (st || !has_row)
             break;
-        column_take(stmt, c->bytes,
-                    &block->columns[sqlite3_column_int64(stmt, 0) - block_id * STO_COLUMN_IDS]);
+        field = sqlite3_column_int64(stmt, 0) - block_id * STO_COLUMN_IDS;
+        if (field < 0 || field >= STO_FIELD_COUNT)
+            st = vs_fail(err, VS_E_DAMAGED,
+                         "%s: the trace is damaged: block %lld cannot be decoded; record it again",
+                         c->db->path, (long long)block_id);
+        else
+            column_take(stmt, c->bytes, &block->columns[field]);
     }
     sqlite3_reset(stmt);
     return st;
@@ -217,6 +224,7 @@ static enum vs_status blocks_load(struct sto_chunks *c, const struct chunk *chun
 {
     sqlite3_stmt *stmt = c->block_stmt;
     sqlite3_int64 first_id = (sqlite3_int64)chunk->idx * STO_BLOCK_IDS;
+    sqlite3_int64 next_id = first_id;
     bool has_row = true;
     enum vs_status st = VS_OK;
 
@@ -233,10 +241,15 @@ static enum vs_status blocks_load(struct sto_chunks *c, const struct chunk *chun
             break;
         id = sqlite3_column_int64(stmt, 0);
         count = sqlite3_column_int64(stmt, 1);
+        if (id < next_id || id >= first_id + VS_EVENT_KIND_COUNT) {
+            st = fail_damaged(c, chunk->first_seq, "a block is not where it belongs", err);
+            break;
+        }
         if (count < 1 || count > STO_CHUNK_EVENTS_MAX) {
             st = fail_damaged(c, chunk->first_seq, "a block of no possible length", err);
             break;
         }
+        next_id = id + 1;
         blocks[*block_count] =
             (struct sto_block){.kind = (uint32_t)(id - first_id), .count = (uint32_t)count};
         st = columns_load(c, id, &blocks[*block_count], err);

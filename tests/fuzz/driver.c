@@ -28,7 +28,7 @@ static const struct {
     const char *name;
     size_t runs;
 } TARGETS[] = {
-    {"import", 20000}, {"pickle", 200000}, {"report", 10000}, {"snapshot", 20000}, {"trace", 60}};
+    {"import", 20000}, {"pickle", 200000}, {"report", 10000}, {"snapshot", 20000}, {"trace", 250}};
 
 struct seed {
     uint8_t *bytes;
