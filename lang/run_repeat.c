@@ -18,7 +18,7 @@
 #ifdef VS_STRESS
 #define ASK_EVERY 64
 #else
-#define ASK_EVERY 16384
+#define ASK_EVERY 4096
 #endif
 
 /* The end of a phase: after so many events of the step. */
@@ -74,12 +74,14 @@ void lang_run_repeat_mark(struct lang_run_state *run, enum vs_phase phase, uint3
 static bool events_tell(struct lang_run_state *run, struct eng_moment *from, struct eng_moment *to,
                         int64_t step, uint64_t first, uint64_t last)
 {
+    const struct lang_options *options = &run->vm->options;
+
     while (first < last) {
         uint64_t end = last - first > ASK_EVERY ? first + ASK_EVERY : last;
 
         eng_repeat_events(from, to, step, first, end);
         first = end;
-        if (run->settings->stop && run->settings->stop(run->settings->user))
+        if (options->stop && options->stop(options->user))
             return lang_fail(run->vm, VS_E_STOPPED, "stopped");
     }
     return true;
