@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/target.h"
 #include "cli/cmds.h"
+#include "cli/progress.h"
 #include "cli/tries.h"
 #include "replay/bound.h"
 #include "replay/by_value.h"
@@ -304,8 +305,18 @@ struct filling {
     size_t count;
     size_t cap;
     double start_ms;
+    struct cli_progress progress;
     struct vs_error err;
 };
+
+static bool on_next(void *user, const struct rpl_tries *known, const char *next)
+{
+    struct filling *f = user;
+
+    cli_progress_say(&f->progress, "%zu tried, now %s", known->count,
+                     *next ? next : "the run as it is");
+    return true;
+}
 
 static void row_json(struct filling *f, const struct rpl_try *row, struct rpl_trace *memory,
                      const struct answer *answer)
@@ -385,6 +396,7 @@ static enum vs_status print_each(struct session *s, bool json, struct vs_text *o
     struct rpl_tries_ask ask = {.set = &s->set,
                                 .capacity = each_capacity(s),
                                 .batches = RPL_BATCHES_ALL,
+                                .next = on_next,
                                 .done = on_done,
                                 .user = &f};
     struct cli_tries table = {.tries = &tries, .capacity = ask.capacity};
@@ -398,7 +410,9 @@ static enum vs_status print_each(struct session *s, bool json, struct vs_text *o
         vs_json_key(&j, "each");
         vs_json_array(&j);
     }
+    cli_progress_init(&f.progress, stderr);
     st = rpl_tries_fill(&tries, s->trace, &ask, err);
+    cli_progress_end(&f.progress);
     if (!st && tries.items[0].failed) /* a net that cannot be run at all is said once */
         st = vs_fail(err, VS_E_VALUE, "%s", tries.items[0].reason);
     if (json) {

@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -59,17 +60,42 @@ static void add_state(struct vs_text *text, const struct cli_progress_state *sta
     vs_text_addf(text, ", %" PRIu64 " events", state->events);
 }
 
+/* Is there a terminal, and is it time to draw on it again? */
+static bool is_due(const struct cli_progress *progress)
+{
+    return progress->is_terminal &&
+           (!progress->is_drawn || now_ns() - progress->drawn_ns >= REDRAW_NS);
+}
+
+static void line_draw(struct cli_progress *progress, const struct vs_text *text)
+{
+    fprintf(progress->out, "\r\033[K%.*s", progress->columns - 1, vs_text_get(text));
+    fflush(progress->out);
+    progress->is_drawn = true;
+    progress->drawn_ns = now_ns();
+}
+
+void cli_progress_say(struct cli_progress *progress, const char *fmt, ...)
+{
+    struct vs_text text = {NULL, 0, 0};
+    va_list args;
+
+    if (!is_due(progress))
+        return;
+    va_start(args, fmt);
+    vs_text_addfv(&text, fmt, args);
+    va_end(args);
+    line_draw(progress, &text);
+    vs_text_release(&text);
+}
+
 void cli_progress_show(struct cli_progress *progress, const struct cli_progress_state *state)
 {
     struct vs_text text = {NULL, 0, 0};
-    uint64_t now;
     double done = 0.0;
     int filled;
 
-    if (!progress->is_terminal)
-        return;
-    now = now_ns();
-    if (progress->is_drawn && now - progress->drawn_ns < REDRAW_NS)
+    if (!is_due(progress))
         return;
     if (state->step >= 0 && state->steps > 0)
         done = ((double)state->step + (double)state->phase_number / state->phase_count) /
@@ -80,11 +106,8 @@ void cli_progress_show(struct cli_progress *progress, const struct cli_progress_
     vs_text_add_fill(&text, '.', BAR_WIDTH - filled);
     vs_text_add(&text, "] ");
     add_state(&text, state, state->phase);
-    fprintf(progress->out, "\r\033[K%.*s", progress->columns - 1, vs_text_get(&text));
-    fflush(progress->out);
+    line_draw(progress, &text);
     vs_text_release(&text);
-    progress->is_drawn = true;
-    progress->drawn_ns = now;
 }
 
 void cli_progress_step(struct cli_progress *progress, const struct cli_progress_state *state)

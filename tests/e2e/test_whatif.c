@@ -7,9 +7,14 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pty.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/toggle.h"
 #include "tests/e2e/program.h"
@@ -132,6 +137,58 @@ static void a_what_if_of_nothing_equals_the_recording(void **state)
     assert_same(asked.out, "$.result", asked.out, "$.baseline");
     assert_int_equal(json_int(asked.out, "$.delta_allocated"), 0);
     program_release(&asked);
+}
+
+/* What `whatif --each` writes to a terminal as its standard error, into `out`; its results are not looked at. */
+static void each_on_terminal(const char *trace, char *out, size_t size)
+{
+    const char *program = getenv("VRAMSCOPE") ? getenv("VRAMSCOPE") : "build/vramscope";
+    struct winsize screen = {.ws_row = 24, .ws_col = 60};
+    int master = -1;
+    int slave = -1;
+    int status = 0;
+    size_t len = 0;
+    ssize_t n = 1;
+    pid_t pid;
+
+    assert_int_equal(openpty(&master, &slave, NULL, NULL, &screen), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        dup2(slave, STDERR_FILENO);
+        dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
+        close(master);
+        setenv("TERM", "xterm", 1);
+        execl(program, "vramscope", "whatif", trace, "--each", (char *)NULL);
+        _exit(127);
+    }
+    close(slave);
+    while (n > 0 || (n < 0 && errno == EINTR)) {
+        n = read(master, out + len, size - 1 - len);
+        len += n > 0 ? (size_t)n : 0;
+    }
+    out[len] = '\0';
+    close(master);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+static void each_says_on_a_terminal_how_far_it_is(void **state)
+{
+    const char *trace = program_record("sample_nets/lenet.py", "told.db", NULL, NULL);
+    struct program p = program_run("whatif", trace, "--each", NULL);
+    char out[16384];
+
+    (void)state;
+    assert_int_equal(p.status, 0);
+    assert_string_equal(p.err, ""); /* no terminal */
+    program_release(&p);
+    each_on_terminal(trace, out, sizeof(out));
+    if (strncmp(out, "\r\033[K0 tried, now the run as it is", 33) != 0)
+        fail_msg("it says %s", out);
+    /* and the line is empty again */
+    assert_true(strlen(out) > 4);
+    assert_string_equal(out + strlen(out) - 4, "\r\033[K");
 }
 
 static void each_tries_every_toggle_alone(void **state)
@@ -309,6 +366,7 @@ int main(void)
         cmocka_unit_test(an_answer_has_the_contracts_fields),
         cmocka_unit_test(a_what_if_of_nothing_equals_the_recording),
         cmocka_unit_test(each_tries_every_toggle_alone),
+        cmocka_unit_test(each_says_on_a_terminal_how_far_it_is),
         cmocka_unit_test(a_toggle_that_does_not_fit_the_net_is_refused),
         cmocka_unit_test(a_toggle_without_effect_says_so),
         cmocka_unit_test(sql_answers_and_never_writes),
