@@ -137,24 +137,34 @@ size_t vs_utf8_len(const char *text)
     return len;
 }
 
+/* Neighbours that changed places are one letter to replace. */
 unsigned vs_word_distance(const char *a, const char *b)
 {
-    unsigned row[WORD_MAX + 1];
+    unsigned rows[3][WORD_MAX + 1] = {{0}};
+    unsigned *row = rows[0], *last = rows[1],
+             *before = rows[2]; /* of i, i - 1, i - 2 letters of a */
     size_t a_len = strnlen(a, WORD_MAX);
     size_t b_len = strnlen(b, WORD_MAX);
 
     for (size_t j = 0; j <= b_len; j++)
         row[j] = (unsigned)j;
     for (size_t i = 1; i <= a_len; i++) {
-        unsigned diagonal = row[0];
+        unsigned *spare = before;
 
+        before = last;
+        last = row;
+        row = spare;
         row[0] = (unsigned)i;
         for (size_t j = 1; j <= b_len; j++) {
-            unsigned replaced = diagonal + (a[i - 1] != b[j - 1]);
-            unsigned least = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
+            unsigned replaced = last[j - 1] + (a[i - 1] != b[j - 1]);
+            unsigned least = last[j] < row[j - 1] ? last[j] + 1 : row[j - 1] + 1;
 
-            diagonal = row[j];
-            row[j] = replaced < least ? replaced : least;
+            if (replaced < least)
+                least = replaced;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                before[j - 2] + 1 < least)
+                least = before[j - 2] + 1;
+            row[j] = least;
         }
     }
     return row[b_len];
@@ -164,5 +174,5 @@ unsigned vs_word_distance_limit(const char *word)
 {
     size_t len = strnlen(word, WORD_MAX);
 
-    return len < 4 ? 1 : len < 8 ? 2 : 3;
+    return len < 6 ? 1 : len < 10 ? 2 : 3;
 }

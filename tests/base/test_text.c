@@ -61,6 +61,24 @@ static void distance_counts_the_letters_to_change(void **state)
     assert_int_equal(vs_word_distance("zero_grad", "zero-grad"), 1);
 }
 
+static void neighbours_that_changed_places_are_one_slip(void **state)
+{
+    (void)state;
+    assert_int_equal(vs_word_distance("Lienar", "Linear"), 1);
+    assert_int_equal(vs_word_distance("ab", "ba"), 1);
+}
+
+static void only_what_is_close_is_offered(void **state)
+{
+    (void)state;
+    assert_true(vs_word_distance("conv2", "conv1") <= vs_word_distance_limit("conv2"));
+    assert_true(vs_word_distance("LSTM", "ELU") > vs_word_distance_limit("LSTM"));
+    assert_true(vs_word_distance("fold", "fill") > vs_word_distance_limit("fold"));
+    assert_true(vs_word_distance("sofmax", "softmax") <= vs_word_distance_limit("sofmax"));
+    assert_true(vs_word_distance("checkpiont", "checkpoint") <=
+                vs_word_distance_limit("checkpiont"));
+}
+
 static void numbers_come_in_decimal(void **state)
 {
     struct vs_text text = {NULL, 0, 0};
@@ -81,6 +99,8 @@ int main(void)
         cmocka_unit_test(pieces_join_in_order),
         cmocka_unit_test(it_grows_past_any_first_size),
         cmocka_unit_test(distance_counts_the_letters_to_change),
+        cmocka_unit_test(neighbours_that_changed_places_are_one_slip),
+        cmocka_unit_test(only_what_is_close_is_offered),
         cmocka_unit_test(numbers_come_in_decimal),
     };
 

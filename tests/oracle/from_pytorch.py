@@ -34,7 +34,15 @@ TIMM = ("resnet18 resnet50d resnetv2_50 vit_tiny_patch16_224 deit_tiny_distilled
         "mobilenetv3_small_050 efficientnet_b0 densenet121 regnety_002 levit_128s swin_tiny_patch4_window7_224 "
         "gmlp_ti16_224 poolformer_s12 convmixer_768_32 resmlp_12_224 cait_xxs24_224 xcit_nano_12_p16_224 "
         "nfnet_l0 coatnet_nano_rw_224 edgenext_xx_small mobilevit_xxs hrnet_w18_small dla34 ghostnet_050 "
-        "repvgg_a0 eva02_tiny_patch14_224 beit_base_patch16_224 pvt_v2_b0 volo_d1_224 tnt_s_legacy_patch16_224").split()
+        "repvgg_a0 eva02_tiny_patch14_224 beit_base_patch16_224 pvt_v2_b0 volo_d1_224 tnt_s_legacy_patch16_224 "
+        "mobilenetv4_conv_small fastvit_t8 repvit_m0_9 hiera_tiny_224 crossvit_tiny_240 efficientvit_b0 davit_tiny "
+        "convnextv2_atto res2net50_14w_8s resnest14d efficientformer_l1 gcvit_xxtiny coat_lite_tiny "
+        "twins_pcpvt_small focalnet_tiny_srf seresnet50 visformer_tiny dpn48b vit_base_patch16_siglip_224 "
+        "tinynet_a nest_tiny eca_resnet33ts vit_relpos_small_patch16_224 cspresnet50 skresnet18 efficientvit_m0 "
+        "nextvit_small fastvit_sa12 mvitv2_tiny pit_ti_224 regnetz_b16 rexnet_100 selecsls42b xception41 "
+        "inception_v4 nasnetalarge gernet_s swinv2_cr_tiny_224 tf_efficientnetv2_b0 starnet_s1 rdnet_tiny "
+        "mambaout_femto hgnet_tiny inception_next_tiny levit_conv_128s efficientformerv2_s0 repghostnet_050 "
+        "mobileone_s0 vit_tiny_r_s16_p8_224 swiftformer_xs shvit_s1 csatv2").split()
 GOLDEN = ("torchvision.resnet18", "torchvision.densenet121", "torchvision.mobilenet_v3_small", "torchvision.swin_t",
           "torchvision.googlenet", "timm.vit_tiny_patch16_224", "timm.convnext_atto", "transformers.gpt2",
           "transformers.llama", "transformers.bert")
