@@ -353,6 +353,7 @@ static void on_done(void *user, const struct rpl_try *row, struct rpl_trace *mem
         answer_fill(f->s, memory, &answer);
     f->costs[f->count++] = answer.cost;
     answer.milliseconds = now_ms() - f->start_ms;
+    vs_free(answer.refused); /* the row's word stands for it */
     answer.refused = *row->refused ? vs_strdup(row->refused) : NULL;
     if (f->json && f->count > 1)
         row_json(f, row, memory, &answer);
