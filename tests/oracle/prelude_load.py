@@ -78,6 +78,19 @@ def _op():
     return op
 
 
+def _deal(lists, i, bucket):
+    # lang/buckets.c
+    first = lists[0][i]
+    while True:
+        for items, into in zip(lists, bucket):
+            if items:
+                into.append(items[i])
+        bucket[-1].append(i)
+        i += 1
+        if i == len(lists[0]) or (lists[0][i].device, lists[0][i].dtype) != (first.device, first.dtype):
+            return i
+
+
 def load(given=None):
     """The stand-in for `torch`; `given` are natives of the loop (docs/prelude.md) to be found in it."""
     top = Proxy("torch", torch)
@@ -95,6 +108,7 @@ def load(given=None):
             setattr(spaces[name.rpartition(".")[0]], name.rpartition(".")[2], space)
     top.autocast = torch.amp.autocast
     top._op = _op()
+    top._deal = _deal
     top._warn = lambda text: None
     top._set_category = lambda t, category: None
     top._has_data = lambda: True
