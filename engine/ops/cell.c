@@ -12,7 +12,6 @@
 
 #include "engine/op_internal.h"
 #include "engine/ops/ops.h"
-#include "engine/rooms.h"
 
 /* ---- views of gates ---- */
 
@@ -265,7 +264,7 @@ void eng_b_fused_lstm_cell(struct eng_bw *b)
     on_host = cx->storage->on_host;
     gates = eng_empty(e, workspace->sizes, 2, (enum vs_dtype)workspace->dtype, on_host);
     gcx = gates ? eng_empty(e, cx->sizes, 2, (enum vs_dtype)cx->dtype, on_host) : NULL;
-    if (gcx && eng_runs(e))
+    if (gcx && e->kernels && !e->failed)
         lstm_gradients(b, cx, cy, workspace, gates, gcx);
     if (gcx && bias)
         gbias = over_batch(e, gates);
@@ -370,7 +369,7 @@ void eng_b_fused_gru_cell(struct eng_bw *b)
     gi = eng_empty(e, sizes, 2, dtype, on_host);
     gh = gi ? eng_empty(e, sizes, 2, dtype, on_host) : NULL;
     ghx = gh ? eng_empty(e, g->sizes, 2, (enum vs_dtype)g->dtype, on_host) : NULL;
-    if (ghx && eng_runs(e))
+    if (ghx && e->kernels && !e->failed)
         gru_gradients(b, workspace, gi, gh, ghx);
     if (ghx && bias) {
         gbi = over_batch(e, gi);
