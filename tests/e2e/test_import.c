@@ -178,7 +178,7 @@ static void toggles_that_need_the_net_are_refused_and_why(void **state)
     check(program_run("whatif", trace, "--set", "amp=bf16", NULL), 1, "",
           "carries no net (it was imported)");
     check(program_run("tui", trace, "--dump", "--size", "120x40", "--keys", "gw", NULL), 0,
-          "alloc-conf and target can be changed", "");
+          "The toggles that need the net (checkpoint, amp and the others) are not", "");
     check(program_run("tui", trace, "--dump", "--size", "120x40", "--set", "amp=bf16", NULL), 0,
           "carries no net (it was imported), so `amp`", "");
     check(program_run("diff", trace, trace, NULL), 0, "", "");
