@@ -58,6 +58,9 @@ struct eng_tensor *eng_c_empty(struct eng_op_call *c, const int64_t *sizes, int 
                                enum vs_dtype dtype, const struct eng_tensor *like);
 struct eng_tensor *eng_c_empty_like(struct eng_op_call *c, const struct eng_tensor *like,
                                     enum vs_dtype dtype); /* its strides where dense */
+/* of sizes [like->ndim]: channels-last where `like` suggests it, otherwise row-major */
+struct eng_tensor *eng_c_empty_suggested(struct eng_op_call *c, const struct eng_tensor *like,
+                                         const int64_t *sizes, enum vs_dtype dtype);
 
 /*
  * The output of an elementwise op over `inputs` (broadcast, strides as TensorIterator chooses them), or the tensor to overwrite. A

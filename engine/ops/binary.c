@@ -189,12 +189,13 @@ void eng_f_pow(struct eng_op_call *c)
     eng_c_give(c, out);
 }
 
-/* base ** exponent, the base a number. */
+/* base ** exponent, the base a number: row-major, however the exponent lies. */
 void eng_f_rpow(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, 0);
     double p[4] = {eng_c_float(c, 1)};
-    struct eng_tensor *out = eng_c_elementwise_out(c, &x, 1, eng_result_dtype(&x, 1, &c->a[1]));
+    struct eng_tensor *out =
+        eng_c_empty(c, x->sizes, x->ndim, eng_result_dtype(&x, 1, &c->a[1]), x);
 
     if (!out)
         return;
@@ -204,8 +205,9 @@ void eng_f_rpow(struct eng_op_call *c)
 
         c->e->kernels->unary(ENG_U_SCALAR_POW, &vx, &vo, p);
     }
-    /* the base goes to the device as a number of 8 bytes, and is gone when the op returns */
-    eng_unref(eng_empty(c->e, NULL, 0, VS_F64, x->storage->on_host));
+    /* the base goes to the device as a number of 8 bytes, gone when the op returns; ones are filled in without */
+    if (p[0] != 1)
+        eng_unref(eng_empty(c->e, NULL, 0, VS_F64, x->storage->on_host));
     eng_c_give(c, out);
 }
 

@@ -109,7 +109,7 @@ void eng_b_remainder(struct eng_bw *b)
         eng_b_give(b, 0, eng_ref(b->g[0]));
 }
 
-/* g * (k * x^(k-1)) */
+/* g * (k * x^(k-1)); for k = 0 zeros, row-major however x lies */
 void eng_b_pow(struct eng_bw *b)
 {
     struct eng *e = b->e;
@@ -117,9 +117,11 @@ void eng_b_pow(struct eng_bw *b)
     struct eng_tensor *power, *scaled;
 
     if (k == 0.0) {
-        struct eng_arg args[] = {eng_at(b->saved[0]), eng_anone(), eng_anone()};
+        const struct eng_tensor *x = b->saved[0];
 
-        eng_b_give(b, 0, b->saved[0] ? eng_call1(e, ENG_OP_zeros_like, args) : NULL);
+        eng_b_give(b, 0,
+                   x ? eng_zeros(e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host)
+                     : NULL);
         return;
     }
     power = eng_pow_scalar(e, b->saved[0], k - 1);

@@ -31,6 +31,17 @@ struct eng_tensor *eng_c_empty_like(struct eng_op_call *c, const struct eng_tens
                                  1, dtype);
 }
 
+struct eng_tensor *eng_c_empty_suggested(struct eng_op_call *c, const struct eng_tensor *like,
+                                         const int64_t *sizes, enum vs_dtype dtype)
+{
+    int64_t strides[4];
+
+    if (!eng_suggests_channels_last(like))
+        return eng_c_empty(c, sizes, like->ndim, dtype, like);
+    eng_channels_last_strides(sizes, strides);
+    return eng_empty_strided(c->e, sizes, strides, 4, dtype, like->storage->on_host);
+}
+
 /* Sizes of the broadcast of all inputs; false (and failed) where two do not fit. */
 static bool broadcast_all(struct eng *e, struct eng_tensor *const *inputs, int count,
                           int64_t *sizes, int *ndim)

@@ -405,7 +405,7 @@ void eng_f_native_dropout(struct eng_op_call *c)
     eng_c_give(c, mask);
 }
 
-/* g * mask / (1 - p), one tensor. saved: mask */
+/* g * mask / (1 - p), one tensor: row-major or channels-last, however else g lies. saved: mask */
 void eng_b_native_dropout(struct eng_bw *b)
 {
     struct eng_op_call c = {.e = b->e, .id = b->node->op};
@@ -414,8 +414,7 @@ void eng_b_native_dropout(struct eng_bw *b)
 
     if (!mask)
         return;
-    gx = eng_c_elementwise_out(&c, (struct eng_tensor *[]){b->g[0], mask}, 2,
-                               (enum vs_dtype)b->g[0]->dtype);
+    gx = eng_c_empty_suggested(&c, b->g[0], b->g[0]->sizes, (enum vs_dtype)b->g[0]->dtype);
     if (gx && b->e->kernels) {
         struct eng_view vg = eng_v(b->g[0]), vm = eng_v(mask), vo = eng_v(gx), vs;
         struct eng_cell cell;

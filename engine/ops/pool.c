@@ -98,19 +98,6 @@ static bool lies_last(const struct eng_tensor *t)
     return eng_suggests_channels_last(t);
 }
 
-/* A result laid out as the input is: channels-last stays so. */
-static struct eng_tensor *pool_out(struct eng_op_call *c, const struct eng_tensor *x,
-                                   const int64_t *sizes, enum vs_dtype dtype)
-{
-    if (lies_last(x)) {
-        int64_t strides[4];
-
-        eng_channels_last_strides(sizes, strides);
-        return eng_empty_strided(c->e, sizes, strides, 4, dtype, x->storage->on_host);
-    }
-    return eng_c_empty(c, sizes, x->ndim, dtype, x);
-}
-
 /* t in one of the two layouts: itself or a copy. A new reference. */
 static struct eng_tensor *in_layout(struct eng *e, struct eng_tensor *t, bool last)
 {
@@ -134,8 +121,8 @@ void eng_f_max_pool2d_indices(struct eng_op_call *c)
     pool_params(c->a, true, &p);
     if (!pool_sizes(c, x, &p, eng_c_bool(c, 5), sizes))
         return;
-    out = pool_out(c, x, sizes, (enum vs_dtype)x->dtype);
-    indices = out ? pool_out(c, x, sizes, VS_I64) : NULL;
+    out = eng_c_empty_suggested(c, x, sizes, (enum vs_dtype)x->dtype);
+    indices = out ? eng_c_empty_suggested(c, x, sizes, VS_I64) : NULL;
     dx = dense(c->e, x);
     if (indices && dx && eng_c_computes(c)) {
         struct eng_view vx = image(dx), vo = image(out), vi = image(indices);
@@ -175,7 +162,7 @@ void eng_b_max_pool2d(struct eng_bw *b)
     if (adaptive)
         gx = eng_empty(e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host);
     else
-        gx = pool_out(&c, x, x->sizes, (enum vs_dtype)x->dtype);
+        gx = eng_c_empty_suggested(&c, x, x->sizes, (enum vs_dtype)x->dtype);
     dx = adaptive ? NULL : dense(e, x);
     g = in_layout(e, b->g[0], !adaptive && lies_last(x));
     if (gx && g && e->kernels) {
@@ -246,7 +233,7 @@ void eng_f_avg_pool2d(struct eng_op_call *c)
     p.divisor_override = eng_c_has(c, 6) ? eng_c_int(c, 6) : 0;
     if (!pool_sizes(c, x, &p, eng_c_bool(c, 4), sizes))
         return;
-    out = pool_out(c, x, sizes, (enum vs_dtype)x->dtype);
+    out = eng_c_empty_suggested(c, x, sizes, (enum vs_dtype)x->dtype);
     dx = dense(c->e, x);
     if (out && dx && eng_c_computes(c)) {
         struct eng_view vx = image(dx), vo = image(out);
@@ -269,7 +256,7 @@ void eng_b_avg_pool2d(struct eng_bw *b)
     pool_params(b->a, false, &p);
     p.count_include_pad = b->a[5].v.flag;
     p.divisor_override = b->a[6].kind == ENG_A_SCALAR ? b->a[6].v.scalar.i : 0;
-    gx = pool_out(&c, x, x->sizes, (enum vs_dtype)x->dtype);
+    gx = eng_c_empty_suggested(&c, x, x->sizes, (enum vs_dtype)x->dtype);
     dx = dense(b->e, x);
     g = in_layout(b->e, b->g[0], lies_last(x));
     if (gx && g && b->e->kernels) {
@@ -355,7 +342,7 @@ void eng_f_adaptive_avg_pool2d_leaf(struct eng_op_call *c)
         sizes[x->ndim - 2 + k] = at_or(&c->a[1], k, x->sizes[x->ndim - 2 + k]);
     dx =
         lies_last(x) ? eng_ref(x) : dense(c->e, x); /* the channels-last kernel reads any strides */
-    out = pool_out(c, x, sizes, (enum vs_dtype)x->dtype);
+    out = eng_c_empty_suggested(c, x, sizes, (enum vs_dtype)x->dtype);
     if (out && dx && eng_c_computes(c)) {
         struct eng_view vx = image(dx), vo = image(out);
 
@@ -373,7 +360,7 @@ void eng_b_adaptive_avg_pool2d(struct eng_bw *b)
 
     if (!x)
         return;
-    gx = pool_out(&c, x, x->sizes, (enum vs_dtype)x->dtype);
+    gx = eng_c_empty_suggested(&c, x, x->sizes, (enum vs_dtype)x->dtype);
     g = dense(b->e, b->g[0]);
     if (gx && g && b->e->kernels) {
         struct eng_view vg = image(g), vo = image(gx);
@@ -409,7 +396,7 @@ void eng_f_upsample(struct eng_op_call *c)
     memcpy(sizes, x->sizes, sizeof(sizes));
     sizes[2] = c->a[1].v.ints[0];
     sizes[3] = c->a[1].v.ints[c->a[1].count > 1 ? 1 : 0];
-    out = pool_out(c, x, sizes, (enum vs_dtype)x->dtype);
+    out = eng_c_empty_suggested(c, x, sizes, (enum vs_dtype)x->dtype);
     if (!bilinear && !upsamples_last(x)) {
         if (lies_last(x))
             row_major = eng_empty(c->e, sizes, 4, (enum vs_dtype)x->dtype, x->storage->on_host);
@@ -436,7 +423,8 @@ void eng_b_upsample(struct eng_bw *b)
     const struct eng_edge *edge = eng_b_edge(b, 0, 0);
     struct eng_op_call c = {.e = b->e, .id = b->node->op};
     bool bilinear = b->node->op == ENG_OP_upsample_bilinear2d;
-    struct eng_tensor *gx = pool_out(&c, b->g[0], edge->sizes, (enum vs_dtype)b->g[0]->dtype);
+    struct eng_tensor *gx =
+        eng_c_empty_suggested(&c, b->g[0], edge->sizes, (enum vs_dtype)b->g[0]->dtype);
     struct eng_tensor *row_major = NULL, *g;
 
     if (lies_last(b->g[0]) && !upsamples_last(b->g[0]))
