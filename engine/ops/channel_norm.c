@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "engine/op_internal.h"
+#include "engine/ops/batch_norm_dtypes.h"
 #include "engine/ops/ops.h"
 
 static enum vs_dtype stat_dtype(const struct eng_tensor *x)
@@ -136,6 +137,8 @@ void eng_f_batch_norm(struct eng_op_call *c)
         }
     }
     cudnn = uses_cudnn(c, x);
+    if (!eng_batch_norm_dtypes(c, cudnn))
+        return;
     input = cudnn ? dense(c->e, x) : eng_ref(x);
     {
         struct eng_arg args[] = {eng_at(input), c->a[1], c->a[2], c->a[3],
@@ -354,8 +357,12 @@ static void bn_cudnn(struct bn_bw *k)
 /* One pass that makes what is asked for; copies of what cannot be seen as [N, C, L] live as long as it runs. */
 static void bn_fused(struct bn_bw *k)
 {
-    struct eng_tensor *x = flattened(k->b->e, k->x), *g = flattened(k->b->e, k->g);
+    struct eng_tensor *x, *g;
 
+    if (!eng_batch_norm_backward_dtypes(k->b->e, k->x, k->w, k->b->saved[1], k->b->saved[2]))
+        return;
+    x = flattened(k->b->e, k->x);
+    g = flattened(k->b->e, k->g);
     k->gx = input_like(k, false);
     k->gw = k->want_w ? channel_sums(k, k->param) : NULL;
     k->gb = k->want_b ? channel_sums(k, k->param) : NULL;

@@ -190,6 +190,27 @@ static void a_shape_mismatch_tells_both_shapes_and_names(void **state)
             "wrong.py:12:16: ", "`input` is [8, 3]", "`weight` is [3, 4]", "in module `fc`");
 }
 
+static void a_batch_norm_of_dtypes_that_do_not_fit_is_refused(void **state)
+{
+    (void)state;
+    REFUSED("        w = x.new_ones(4).half()\n"
+            "        return F.batch_norm(x.bfloat16(), None, None, w, w, True)\n",
+            "wrong.py:12:16: ", "Expected weight to have type Float but got Half");
+    REFUSED("        w = x.new_ones(4)\n"
+            "        return F.batch_norm(x.half(), None, None, w, w.half(), True)\n",
+            "wrong.py:12:16: ", "Expected bias to have type Float but got Half");
+    REFUSED("        w = x.new_ones(4).half()\n"
+            "        return F.batch_norm(x.unsqueeze(2), None, None, w, w, True)\n",
+            "wrong.py:12:16: ",
+            "argument 'input' to have the same type as tensor for argument "
+            "'weight'; but type Float does not equal Half");
+    REFUSED("        w, mean = self.fc.bias.half(), x.new_zeros(3)\n"
+            "        h = self.fc(x).half().view(4, 3, 2)\n"
+            "        return F.batch_norm(h, mean, mean.half(), w, w, True).float().view(8, 3)\n",
+            "wrong.py: ", "Expected running_mean to have type Half but got Float",
+            "in the training loop, at `scaler.scale(l).backward()`");
+}
+
 static void what_the_loop_cannot_use_is_told_in_its_words(void **state)
 {
     (void)state;
@@ -643,6 +664,7 @@ int main(void)
         cmocka_unit_test(a_syntax_error_is_shown_at_its_line),
         cmocka_unit_test(an_op_outside_the_table_is_refused_at_its_line),
         cmocka_unit_test(a_shape_mismatch_tells_both_shapes_and_names),
+        cmocka_unit_test(a_batch_norm_of_dtypes_that_do_not_fit_is_refused),
         cmocka_unit_test(what_the_loop_cannot_use_is_told_in_its_words),
         cmocka_unit_test(a_net_that_fails_later_leaves_no_trace),
         cmocka_unit_test(a_wrong_toggle_value_lists_the_legal_ones),
