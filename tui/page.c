@@ -72,6 +72,7 @@ void tui_page_wrap(struct tui_page *page, int w, int indent, enum tui_role role,
 {
     int room = w > indent + 8 ? w - indent : 8;
 
+    text += strspn(text, " ");
     while (*text) {
         const char *end = text;
         const char *best = NULL;

@@ -48,7 +48,7 @@ struct tui_page_line *tui_page_add(struct tui_page *page, enum tui_role role, co
 /* One more part of the last line. column: where it begins, 0: right behind. More than TUI_PARTS_MAX run on in the last one. */
 void tui_page_more(struct tui_page *page, int column, enum tui_role role, const char *fmt, ...)
     VS_PRINTF(4, 5);
-/* Lines of at most `w` cells from `text`, broken at blanks, each after `indent` blanks. */
+/* Lines of at most `w` cells from `text`, broken at its newlines and at blanks, each after `indent` blanks in place of its own. */
 void tui_page_wrap(struct tui_page *page, int w, int indent, enum tui_role role, const char *text);
 /* The lines that fit, the chosen one marked. */
 void tui_page_draw(const struct tui_page *page, struct tui_canvas *c, bool is_focused);

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "replay/account.h"
 #include "replay/alive.h"
+#include "replay/by_value.h"
 #include "replay/space.h"
 #include "tui/app.h"
 #include "tui/format.h"
@@ -78,6 +79,7 @@ static void add_moment(struct pass *pass)
 {
     const struct rpl_live *live = rpl_cursor_live(pass->cursor);
     struct rpl_here here = rpl_cursor_here(pass->cursor);
+    struct vs_text by_values = {NULL, 0, 0};
     char buf[VS_BYTES_TEXT_MAX];
     size_t len;
     const char *line = rpl_trace_source_line(pass->run->trace, here.line, &len);
@@ -109,6 +111,9 @@ static void add_moment(struct pass *pass)
                       vs_bytes_text(live->reserved - live->allocated, buf));
     if (pass->oom)
         add_fit(pass, here.event.b);
+    rpl_by_values_text(pass->run->trace, &by_values);
+    tui_page_wrap(pass->page, pass->w, 0, TUI_PLAIN, vs_text_get(&by_values));
+    vs_text_release(&by_values);
 }
 
 static void add_category(struct pass *pass, int category, uint64_t bytes, uint64_t total)

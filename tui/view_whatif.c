@@ -167,22 +167,12 @@ static void add_bound(struct tui_page *page, const struct tui_app *app, int w)
 {
     const struct tui_change *change = &app->change;
     struct vs_text text = {NULL, 0, 0};
-    const char *words;
 
     if (change->bound.allocs)
         rpl_bound_text(change->run.trace, &change->bound, change->compare.after.peak, &text);
     if (change->run.trace)
         rpl_by_values_text(change->run.trace, &text);
-    for (words = vs_text_get(&text); words && *words; words += strspn(words, "\n")) {
-        size_t len = strcspn(words, "\n");
-        struct vs_text line = {NULL, 0, 0};
-        size_t blank = strspn(words, " ");
-
-        vs_text_add_n(&line, words + blank, len - blank);
-        tui_page_wrap(page, w, 0, TUI_PLAIN, vs_text_get(&line));
-        vs_text_release(&line);
-        words += len;
-    }
+    tui_page_wrap(page, w, 0, TUI_PLAIN, vs_text_get(&text));
     vs_text_release(&text);
 }
 

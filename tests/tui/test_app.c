@@ -89,6 +89,23 @@ static void a_leak_is_on_the_peak_page(void **state)
     tui_app_release(&app);
 }
 
+/* Where PyTorch goes by values the page says so in the report's words; without, it does not. */
+static void the_peak_page_says_what_goes_by_values(void **state)
+{
+    const char *path = program_record("tests/nets/ops/prod.py", "prod.db", NULL, NULL);
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, path, 120, 60);
+    session_type(&app, "gkM");
+    session_expect(&app, "goes by values: ProdBackward1: where a factor is zero");
+    tui_app_release(&app);
+    session_open(&app, session_trace("lenet", NULL), 120, 60);
+    session_type(&app, "gkM");
+    session_expect_not(&app, "goes by values");
+    tui_app_release(&app);
+}
+
 static void a_what_if_shows_the_peak_that_recording_again_has(void **state)
 {
     static const char *const TOGGLES[] = {"checkpoint=blocks", "inplace=on", "amp=bf16",
@@ -309,6 +326,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_on_the_screen_are_those_of_the_report),
         cmocka_unit_test(a_leak_is_on_the_peak_page),
+        cmocka_unit_test(the_peak_page_says_what_goes_by_values),
         cmocka_unit_test(a_what_if_shows_the_peak_that_recording_again_has),
         cmocka_unit_test(a_second_trace_is_the_other_run_until_a_toggle_is_flipped),
         cmocka_unit_test(a_new_user_finds_the_line_that_holds_most_within_ten_keys),
