@@ -79,6 +79,7 @@ void eng_f_unary(struct eng_op_call *c)
     struct eng_tensor *x = eng_c_tensor(c, 0);
     enum vs_dtype dtype = (enum vs_dtype)x->dtype;
     double p[4] = {0};
+    struct eng_tensor *magnitude = NULL;
     struct eng_tensor *out;
 
     VS_ASSERT(row->known);
@@ -86,7 +87,10 @@ void eng_f_unary(struct eng_op_call *c)
         dtype = VS_BOOL;
     else if (row->floats && !vs_dtype_is_floating(dtype))
         dtype = VS_F32;
+    if (c->id == ENG_OP_isinf && vs_dtype_is_floating((enum vs_dtype)x->dtype))
+        magnitude = eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
     out = eng_c_elementwise_out(c, &x, 1, dtype);
+    eng_unref(magnitude); /* |x|, which is compared with infinity */
     if (!out)
         return;
     for (int i = 1; i < 4 && i < c->e->signatures[c->id].count && c->a[i].kind == ENG_A_SCALAR; i++)

@@ -12,7 +12,7 @@ def _on_device(tensors):
 
 
 @torch.no_grad()
-def _total_norm(tensors, foreach):
+def _total_norm(tensors, error_if_nonfinite, foreach):
     if len(tensors) == 0:
         return torch.tensor(0.0)
     first_device = tensors[0].device
@@ -24,6 +24,10 @@ def _total_norm(tensors, foreach):
         else:
             norms.extend([torch._op._vector_norm(g) for g in device_tensors])
     total_norm = torch._op._vector_norm(torch.stack([norm.to(first_device) for norm in norms]))
+    if error_if_nonfinite and torch.logical_or(total_norm.isnan(), total_norm.isinf()):
+        raise RuntimeError(
+            "The total norm of order 2.0 for gradients from `parameters` is non-finite, so it cannot be clipped. "
+            "To disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`")
     return total_norm
 
 
@@ -53,7 +57,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     else:
         parameters = list(parameters)
     grads = [p.grad for p in parameters if p.grad is not None]
-    total_norm = _total_norm(grads, foreach)
+    total_norm = _total_norm(grads, error_if_nonfinite, foreach)
     _scale_to(parameters, float(max_norm), total_norm, foreach)
     return total_norm
 
