@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "replay/answers.h"
 #include "tui/app.h"
 #include "tui/change.h"
@@ -379,6 +380,7 @@ int main(int argc, char **argv)
 {
     int often = argc > 3 ? atoi(argv[3]) : 0;
 
+    vs_mem_keep(); /* as the tui command does */
     if (!often)
         printf("from a toggle to the redrawn peak, one flip, CPU time, ms\n%-49s %9s %9s %9s %9s "
                "%9s %7s\n",

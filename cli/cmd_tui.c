@@ -157,6 +157,7 @@ static int run(const struct cli_args *args)
     int w = 0;
     int h = 0;
 
+    vs_mem_keep();
     if (isatty(STDERR_FILENO))
         app->opening = opening_show;
     app->opening_user = &shown;

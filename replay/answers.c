@@ -262,6 +262,20 @@ static bool index_told(void *user, uint64_t done, uint64_t total)
     return !teller->progress || teller->progress(teller->user, teller->done, teller->total);
 }
 
+/* Most runs are no longer than twice the recorded one. Of a spare that may be kept, half is for events. */
+static void room_make(const struct rpl_answers *answers, struct rpl_trace *trace)
+{
+    const uint64_t most = answers->bytes_max / LARGE_PART / 2;
+    const uint64_t events = 2 * rpl_trace_event_count(answers->base);
+    const uint64_t tensors = 2 * (uint64_t)rpl_trace_tensor_count(answers->base);
+    const uint64_t events_most = most / sizeof(struct vs_event);
+    const uint64_t tensors_most = most / 2 / sizeof(struct vs_tensor_desc);
+
+    rpl_trace_clear(trace);
+    rpl_mem_reserve(rpl_trace_memory(trace), (size_t)(events < events_most ? events : events_most),
+                    (size_t)(tensors < tensors_most ? tensors : tensors_most));
+}
+
 static enum vs_status run(struct rpl_answers *answers, const struct vs_toggles *set,
                           uint64_t capacity, struct teller *teller, struct rpl_answer *out,
                           struct vs_error *err)
@@ -270,6 +284,7 @@ static enum vs_status run(struct rpl_answers *answers, const struct vs_toggles *
 
     out->trace = answers->spare ? answers->spare : rpl_trace_new();
     answers->spare = NULL;
+    room_make(answers, out->trace);
     teller->trace = out->trace;
     st = rpl_whatif_run_told(answers->base, set, capacity, run_told, teller, out->trace, err);
     if (!st)

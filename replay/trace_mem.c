@@ -220,6 +220,13 @@ struct vs_event *rpl_mem_room(struct rpl_mem *mem, uint64_t count)
     return mem->events + mem->event_count;
 }
 
+void rpl_mem_reserve(struct rpl_mem *mem, size_t events, size_t tensors)
+{
+    VS_ASSERT(!mem->event_count && !mem->tensor_count);
+    mem->events = vs_reserve(mem->events, events, &mem->event_cap, sizeof(*mem->events));
+    mem->tensors = vs_reserve(mem->tensors, tensors, &mem->tensor_cap, sizeof(*mem->tensors));
+}
+
 static void *trim(void *items, size_t count, size_t *cap, size_t item_bytes)
 {
     if (!count || *cap == count)

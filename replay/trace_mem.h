@@ -84,6 +84,11 @@ static inline void rpl_mem_event(struct rpl_mem *mem, const struct vs_event *eve
 /* Where the next `count` events go; whoever writes them there adds them to event_count. None is a `step`, and none the first. */
 struct vs_event *rpl_mem_room(struct rpl_mem *mem, uint64_t count);
 void rpl_mem_pair(struct rpl_mem_pairs *pairs, const char *key, const char *value, bool is_default);
+/*
+ * Room for so many events and tensors before the first is added, so that neither table is copied while they are: a run of which somebody may ask for something
+ * else meanwhile should not stand still. What is never written to takes no memory. No events or tensors are there (asserted).
+ */
+void rpl_mem_reserve(struct rpl_mem *mem, size_t events, size_t tensors);
 /* Give back what the vectors have room for and do not use: nothing more will be added soon. */
 void rpl_mem_trim(struct rpl_mem *mem);
 /*

@@ -245,12 +245,50 @@ static void a_trace_answers_the_same_while_it_is_made_small_and_afterwards(void 
     rpl_trace_free(trace);
 }
 
+/* Where they are when the first is told they are when the last is, of this run and of the next. */
+static void a_run_that_has_room_is_not_moved(void **state)
+{
+    struct rpl_trace *trace = rpl_trace_new();
+    struct rpl_mem *mem = rpl_trace_memory(trace);
+    const struct vs_event event = {.kind = VS_EV_STEP};
+    const size_t count = 50000;
+
+    (void)state;
+    for (int run = 0; run < 2; run++) {
+        const struct vs_event *events;
+        const struct vs_tensor_desc *tensors;
+
+        rpl_mem_reserve(mem, count, count / 2);
+        events = mem->events;
+        tensors = mem->tensors;
+        for (size_t i = 0; i < count; i++) {
+            if (i % 2) {
+                *rpl_mem_room(mem, 1) = (struct vs_event){.kind = VS_EV_ALLOC};
+                mem->event_count++;
+                rpl_mem_tensor(mem, &(struct vs_tensor_desc){.id = (uint32_t)(i / 2 + 1)});
+            } else {
+                rpl_mem_event(mem, &event);
+            }
+        }
+        assert_ptr_equal(mem->events, events);
+        assert_ptr_equal(mem->tensors, tensors);
+        assert_int_equal(mem->event_cap, count);
+        assert_int_equal(mem->tensor_cap, count / 2);
+        /* and what is there is not taken away by asking for less */
+        rpl_trace_clear(trace);
+        rpl_mem_reserve(mem, 1, 1);
+        assert_int_equal(mem->event_cap, count);
+    }
+    rpl_trace_free(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_come_out_as_they_went_in),
         cmocka_unit_test(events_come_out_as_they_went_in),
         cmocka_unit_test(a_trace_answers_the_same_while_it_is_made_small_and_afterwards),
+        cmocka_unit_test(a_run_that_has_room_is_not_moved),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
