@@ -102,7 +102,7 @@ static void add_json(const struct cli_importer *s, const char *path, struct vs_t
     vs_json_init(&json, out);
     vs_json_object(&json);
     vs_json_put_string(&json, "trace", path);
-    import_json(&s->imports[s->busiest], &s->lists[s->busiest], &json);
+    import_json(&s->imports[s->shown], &s->lists[s->shown], &json);
     vs_json_key(&json, "devices");
     vs_json_array(&json);
     for (size_t i = 0; i < s->count; i++) {
@@ -112,14 +112,6 @@ static void add_json(const struct cli_importer *s, const char *path, struct vs_t
     }
     vs_json_end(&json);
     vs_json_end(&json);
-}
-
-static bool ran_out(const struct vs_memlist *list)
-{
-    for (size_t i = 0; i < list->event_count; i++)
-        if (list->events[i].kind == VS_MEM_OOM)
-            return true;
-    return false;
 }
 
 static void add_all_text(const struct cli_importer *s, const char *path, struct vs_text *out)
@@ -132,12 +124,15 @@ static void add_all_text(const struct cli_importer *s, const char *path, struct 
         return;
     }
     vs_text_addf(out,
-                 "device %" PRIu64 " has the most events and is shown; %s@%" PRIu64
-                 " is device %" PRIu64 ", in every command\n",
-                 s->lists[s->busiest].device, path, s->lists[s->busiest ? 0 : s->count - 1].device,
-                 s->lists[s->busiest ? 0 : s->count - 1].device);
+                 "device %" PRIu64 " %s and is shown; %s@%" PRIu64 " is device %" PRIu64
+                 ", in every command\n",
+                 s->lists[s->shown].device,
+                 cli_import_ran_out(&s->imports[s->shown]) ? "ran out of memory"
+                                                           : "has the most events",
+                 path, s->lists[s->shown ? 0 : s->count - 1].device,
+                 s->lists[s->shown ? 0 : s->count - 1].device);
     for (size_t i = 0; i < s->count; i++)
-        if (ran_out(&s->lists[i]))
+        if (cli_import_ran_out(&s->imports[i]))
             vs_text_addf(out,
                          "device %" PRIu64 " ran out of memory: `vramscope report %s@%" PRIu64
                          "` says of what\n",
@@ -181,26 +176,27 @@ const struct cli_cmd cli_cmd_import = {
     .name = "import",
     .usage = "FILE [-o trace.db] [--device N] [--strict] [--force] [--json]",
     .summary = "Make a trace of a memory snapshot that a PyTorch program dumped",
-    .help =
-        "FILE is what torch.cuda.memory._dump_snapshot wrote, of any version, or a pickle of "
-        "torch.cuda.memory_snapshot(), or the page that\n"
-        "torch.cuda._memory_viz (trace_plot, segment_plot) made of one; gzip is unpacked, - is "
-        "standard input. Nothing in it is ever run.\n"
-        "What was allocated before its first event is found by going backwards from the state "
-        "at its end. Every event is then run through\n"
-        "PyTorch's allocator, and has to come out as recorded. A history that cannot (cut, "
-        "merged, of another allocator) is imported in\n"
-        "part, which the trace and every report say, with what was left out; --strict refuses "
-        "it.\n\n"
-        "What it does not say (steps, phases, categories, modules) is derived from its stacks, "
-        "and marked as derived; docs/import.md has the\n"
-        "rules. No figure depends on it. Ranges that the program noted become marks.\n\n"
-        "A trace of several devices is shown as that of the one with the most events; trace.db@1 "
-        "is its device 1, in every command.\n"
-        "report, sql, tui, diff and check take the trace as any other; there is no net in it, "
-        "but whatif can run its requests through the\n"
-        "allocator again.\n\n"
-        "  vramscope import snapshot.pickle -o trace.db && vramscope report trace.db\n",
+    .help = "FILE is what torch.cuda.memory._dump_snapshot wrote, of any version, or a pickle of "
+            "torch.cuda.memory_snapshot(), or the page that\n"
+            "torch.cuda._memory_viz (trace_plot, segment_plot) made of one; gzip is unpacked, - is "
+            "standard input. Nothing in it is ever run.\n"
+            "What was allocated before its first event is found by going backwards from the state "
+            "at its end. Every event is then run through\n"
+            "PyTorch's allocator, and has to come out as recorded. A history that cannot (cut, "
+            "merged, of another allocator) is imported in\n"
+            "part, which the trace and every report say, with what was left out; --strict refuses "
+            "it.\n\n"
+            "What it does not say (steps, phases, categories, modules) is derived from its stacks, "
+            "and marked as derived; docs/import.md has the\n"
+            "rules. No figure depends on it. Ranges that the program noted become marks.\n\n"
+            "A trace of several devices is shown as that of the one that ran out of memory, or "
+            "else has "
+            "the most events; trace.db@1 is its\n"
+            "device 1, in every command.\n"
+            "report, sql, tui, diff and check take the trace as any other; there is no net in it, "
+            "but whatif can run its requests through the\n"
+            "allocator again.\n\n"
+            "  vramscope import snapshot.pickle -o trace.db && vramscope report trace.db\n",
     .options = OPTIONS,
     .positionals_min = 1,
     .positionals_max = 1,

@@ -23,6 +23,29 @@ static enum vs_status lists_read(const char *path, int64_t device, struct cli_im
     return sto_memlist_read_whole(path, device, s->lists, err);
 }
 
+bool cli_import_ran_out(const struct imp_import *import)
+{
+    for (size_t i = 0; i < import->event_count; i++)
+        if (import->events[i].kind == VS_EV_OOM)
+            return true;
+    return false;
+}
+
+/* As store/devices.c chooses. */
+static size_t shown_of(const struct cli_importer *s)
+{
+    size_t shown = 0;
+
+    for (size_t i = 1; i < s->count; i++) {
+        const bool is_out = cli_import_ran_out(&s->imports[i]);
+        const bool was_out = cli_import_ran_out(&s->imports[shown]);
+
+        if (is_out != was_out ? is_out : s->imports[i].event_count > s->imports[shown].event_count)
+            shown = i;
+    }
+    return shown;
+}
+
 enum vs_status cli_importer_read(const char *path, int64_t device, bool is_strict,
                                  struct cli_importer *out, struct vs_error *err)
 {
@@ -42,9 +65,9 @@ enum vs_status cli_importer_read(const char *path, int64_t device, bool is_stric
         }
         if (st)
             vs_error_prefix(err, "%s", path);
-        if (import->event_count > out->imports[out->busiest].event_count)
-            out->busiest = i;
     }
+    if (!st)
+        out->shown = shown_of(out);
     return st;
 }
 

@@ -15,15 +15,19 @@
 #define CLI_ALL_DEVICES (-1)
 
 /*
- * What is imported: a list and an import a device. busiest: the one with the most events, which a reader looks at first.
+ * What is imported: a list and an import a device. shown: the one that a reader looks at first: of those
+ * that ran out of memory the one with the most events, where none did of all.
  * Zero-initialise.
  */
 struct cli_importer {
     struct vs_memlist *lists;
     struct imp_import *imports;
     size_t count;
-    size_t busiest;
+    size_t shown;
 };
+
+/* Did the device run out of memory? */
+bool cli_import_ran_out(const struct imp_import *import);
 
 /* A fact of meta. */
 struct cli_fact {

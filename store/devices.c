@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "store/chunk_internal.h"
+#include "store/codec.h"
 #include "store/devices_internal.h"
 
 #define SUFFIX_MAX 5
@@ -74,8 +76,86 @@ static uint64_t length(const struct sto_device *device)
     return device->last_seq - device->first_seq;
 }
 
+/* ---- which one is read ---- */
+
+/* The longer one of device `a` (SIZE_MAX: none) and the one whose part event `seq` is in. */
+static size_t longer(const struct sto_devices *d, size_t a, uint64_t seq)
+{
+    for (size_t i = 0; i < d->count; i++)
+        if (seq >= d->items[i].first_seq && seq <= d->items[i].last_seq)
+            return a == SIZE_MAX || length(&d->items[i]) > length(&d->items[a]) ? i : a;
+    return a;
+}
+
+/* The same, of all events of `count` from `first` on at which a device ran out of memory. */
+static enum vs_status longer_of_chunk(const struct sto_devices *d, struct sto_chunks *chunks,
+                                      uint64_t first, size_t count, size_t *found,
+                                      struct vs_error *err)
+{
+    struct vs_event *events = vs_alloc(count * sizeof(*events));
+    enum vs_status st = sto_chunks_read(chunks, first, count, events, err);
+
+    for (size_t i = 0; !st && i < count; i++)
+        if (events[i].kind == VS_EV_OOM)
+            *found = longer(d, *found, first + i);
+    vs_free(events);
+    return st;
+}
+
+/* *found: of those that ran out of memory the one with the most events; SIZE_MAX: none did. Only chunks with such an event are read. */
+static enum vs_status ran_out_find(const struct sto_devices *d, const struct sto_db *db,
+                                   struct sto_chunks *chunks, size_t *found, struct vs_error *err)
+{
+    const uint64_t event_count = sto_chunks_event_count(chunks);
+    sqlite3_stmt *stmt = NULL;
+    bool has_row = true;
+    enum vs_status st = sto_db_prepare(
+        db, "SELECT first_seq FROM event_block WHERE kind = ? ORDER BY first_seq", &stmt, err);
+
+    *found = SIZE_MAX;
+    if (!st)
+        sqlite3_bind_int(stmt, 1, VS_EV_OOM);
+    while (!st && has_row) {
+        uint64_t first = 0;
+        uint64_t left;
+
+        st = sto_db_row(db, stmt, &has_row, err);
+        if (st || !has_row)
+            break;
+        first = (uint64_t)sqlite3_column_int64(stmt, 0);
+        left = first && first <= event_count ? event_count - first + 1 : 0;
+        if (left)
+            st = longer_of_chunk(
+                d, chunks, first,
+                (size_t)(left < STO_CHUNK_EVENTS_MAX ? left : STO_CHUNK_EVENTS_MAX), found, err);
+    }
+    sqlite3_finalize(stmt);
+    return st;
+}
+
+static size_t longest(const struct sto_devices *d)
+{
+    size_t found = 0;
+
+    for (size_t i = 1; i < d->count; i++)
+        if (length(&d->items[i]) > length(&d->items[found]))
+            found = i;
+    return found;
+}
+
+/* Who asks for none wants to see what ran out of memory, or else where most happened. */
+static enum vs_status choose(struct sto_devices *d, const struct sto_db *db,
+                             struct sto_chunks *chunks, struct vs_error *err)
+{
+    size_t found = SIZE_MAX;
+    enum vs_status st = d->count > 1 ? ran_out_find(d, db, chunks, &found, err) : VS_OK;
+
+    d->now = found == SIZE_MAX ? longest(d) : found;
+    return st;
+}
+
 enum vs_status sto_devices_load(struct sto_devices *d, const struct sto_db *db,
-                                uint64_t event_count, int64_t wanted, struct vs_error *err)
+                                struct sto_chunks *chunks, int64_t wanted, struct vs_error *err)
 {
     sqlite3_int64 exists = 0;
     bool is_there = wanted < 0;
@@ -83,16 +163,16 @@ enum vs_status sto_devices_load(struct sto_devices *d, const struct sto_db *db,
         sto_db_number(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'device'", &exists, err);
 
     if (!st && exists)
-        st = rows_read(d, db, event_count, err);
+        st = rows_read(d, db, sto_chunks_event_count(chunks), err);
+    if (!st && wanted < 0)
+        st = choose(d, db, chunks, err);
     if (st)
         return st;
-    for (size_t i = 0; i < d->count; i++) {
-        const bool is_wanted = wanted >= 0 && d->items[i].number == (uint64_t)wanted;
-
-        if (is_wanted || (wanted < 0 && length(&d->items[i]) > length(&d->items[d->now])))
+    for (size_t i = 0; wanted >= 0 && i < d->count; i++)
+        if (d->items[i].number == (uint64_t)wanted) {
             d->now = i;
-        is_there |= is_wanted;
-    }
+            is_there = true;
+        }
     if (!is_there)
         return vs_fail(err, VS_E_NOT_FOUND, "%s: the trace has no device %lld", db->path,
                        (long long)wanted);

@@ -11,6 +11,8 @@
 #include "store/db_internal.h"
 #include "store/reader.h"
 
+struct sto_chunks;
+
 /* Zero-initialised: one device, which has no name. now: the one that is read; before: events before its first. */
 struct sto_devices {
     struct sto_device *items;
@@ -22,9 +24,12 @@ struct sto_devices {
 /* "trace.db@1" is device 1 of trace.db, where there is no file of the longer name; -1: none is named. The caller frees *file. */
 int64_t sto_devices_split(const char *path, char **file);
 
-/* Read them and choose `wanted`; -1: the one with the most events. VS_E_NOT_FOUND: it is not there. VS_E_DAMAGED. */
+/*
+ * Read them and choose `wanted`; -1: of those that ran out of memory the one with the most events, where none did of all. The caller is in no transaction.
+ * VS_E_NOT_FOUND: it is not there. VS_E_DAMAGED.
+ */
 VS_MUST_USE enum vs_status sto_devices_load(struct sto_devices *d, const struct sto_db *db,
-                                            uint64_t event_count, int64_t wanted,
+                                            struct sto_chunks *chunks, int64_t wanted,
                                             struct vs_error *err);
 
 /* The one that is read; NULL: the trace has one, which has no name. */

@@ -120,7 +120,7 @@ enum vs_status sto_reader_open(const char *path, struct sto_reader **out, struct
     if (!st)
         st = sto_reader_load(r, err);
     if (!st)
-        st = sto_devices_load(&r->devices, &r->db, sto_chunks_event_count(r->chunks), wanted, err);
+        st = sto_devices_load(&r->devices, &r->db, r->chunks, wanted, err);
     if (!st)
         steps_choose(r);
     if (!st) {

@@ -89,7 +89,8 @@ void sto_reader_close(struct sto_reader *r);
 
 /*
  * A trace of several devices is read as if it had only one of them, whose events and blocks are then numbered from 1: that of `PATH@N`
- * where the path ends so and no file is called that, else the one with the most events. 0: it has one, and does not say which.
+ * where the path ends so and no file is called that, else of those that ran out of memory the one with the most events, and of all where none did. 0: it has
+ * one, and does not say which.
  */
 size_t sto_reader_device_count(const struct sto_reader *r);
 /* In the order of their events; which one is read. */

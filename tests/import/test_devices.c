@@ -34,21 +34,20 @@ static void must(enum vs_status st, const struct vs_error *err)
         fail_msg("%s: %s", vs_status_name(st), err->text);
 }
 
-/* Devices first … last of the recording, as one trace; number of the list is that of the device. */
-static void devices_import(unsigned first, unsigned last, const char *to)
+/* These devices of the recording, in order, as one trace; number of the list is that of the device. */
+static void devices_import_of(const unsigned *numbers, size_t count, const char *to)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct vs_memlist lists[DEVICES] = {{.events = NULL}};
     struct imp_import imports[DEVICES] = {{.events = NULL}};
     struct sto_writer *writer = NULL;
-    const size_t count = last - first + 1;
 
     for (size_t i = 0; i < count; i++) {
         char path[256];
 
-        snprintf(path, sizeof(path), "%s/expandable_3gpu_oom.%zu.txt", ALLOC_LISTS_DIR, first + i);
+        snprintf(path, sizeof(path), "%s/expandable_3gpu_oom.%u.txt", ALLOC_LISTS_DIR, numbers[i]);
         must(sto_memlist_read_whole(path, STO_SNAPSHOT_FIRST, &lists[i], &err), &err);
-        lists[i].device = first + i;
+        lists[i].device = numbers[i];
         must(imp_make(&lists[i], &imports[i], &err), &err);
     }
     must(sto_writer_open(to, &(struct sto_writer_options){.force = true}, &writer, &err), &err);
@@ -58,6 +57,27 @@ static void devices_import(unsigned first, unsigned last, const char *to)
         imp_release(&imports[i]);
         vs_memlist_release(&lists[i]);
     }
+}
+
+/* Devices first … last. */
+static void devices_import(unsigned first, unsigned last, const char *to)
+{
+    static const unsigned NUMBERS[DEVICES] = {0, 1, 2};
+
+    devices_import_of(NUMBERS + first, last - first + 1, to);
+}
+
+/* Which device of a trace is shown to who names none. */
+static uint64_t device_shown(const char *path)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_trace *trace = NULL;
+    uint64_t device;
+
+    must(rpl_trace_open(path, &trace, &err), &err);
+    device = rpl_trace_device(trace, rpl_trace_device_now(trace));
+    rpl_trace_free(trace);
+    return device;
 }
 
 static const char *place_text(struct sto_reader *r, uint32_t id, struct vs_text *out)
@@ -165,7 +185,25 @@ static int64_t devices_in_tables(const char *name)
     return count;
 }
 
-static void the_one_with_most_events_is_shown_unless_another_is_named(void **state)
+/* Device 0 has 6445 of 7923 events, device 1 alone ran out of memory, device 2 has more events than that. */
+static void the_one_that_ran_out_of_memory_is_shown_and_else_the_one_with_most_events(void **state)
+{
+    static const unsigned FIRST_AND_LAST[] = {0, 2};
+    char all[256];
+
+    (void)state;
+    trace_path(state, "all.db", all, sizeof(all));
+    devices_import(0, 2, all);
+    assert_int_equal(device_shown(all), 1);
+    devices_import(0, 1, all);
+    assert_int_equal(device_shown(all), 1);
+    devices_import(1, 2, all);
+    assert_int_equal(device_shown(all), 1);
+    devices_import_of(FIRST_AND_LAST, 2, all);
+    assert_int_equal(device_shown(all), 0);
+}
+
+static void another_device_is_shown_where_it_is_named(void **state)
 {
     char all[256], name[300];
     struct vs_error err = VS_ERROR_INIT;
@@ -175,7 +213,6 @@ static void the_one_with_most_events_is_shown_unless_another_is_named(void **sta
     trace_path(state, "all.db", all, sizeof(all));
     devices_import(0, 2, all);
     must(rpl_trace_open(all, &trace, &err), &err);
-    assert_int_equal(rpl_trace_device(trace, rpl_trace_device_now(trace)), 0); /* 6445 of 7923 */
     must(rpl_trace_open_device(trace, 2, &other, &err), &err);
     assert_int_equal(rpl_trace_device(other, rpl_trace_device_now(other)), 2);
     rpl_trace_free(other);
@@ -218,7 +255,7 @@ static void a_report_has_an_entry_for_each_device(void **state)
     assert_non_null(strstr(vs_text_get(&text), "\"peak_requested\": 21564645800"));
     vs_text_clear(&text);
     rpl_report_text(&report, "all.db", &text);
-    assert_non_null(strstr(vs_text_get(&text), "\ndevice 0 of 0, 1, 2; TRACE@N is device N\n"));
+    assert_non_null(strstr(vs_text_get(&text), "\ndevice 1 of 0, 1, 2; TRACE@N is device N\n"));
     vs_text_release(&text);
     rpl_report_release(&report);
     rpl_trace_free(trace);
@@ -252,7 +289,10 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_device_reads_as_if_it_were_alone, trace_folder_setup,
                                         trace_folder_teardown),
-        cmocka_unit_test_setup_teardown(the_one_with_most_events_is_shown_unless_another_is_named,
+        cmocka_unit_test_setup_teardown(
+            the_one_that_ran_out_of_memory_is_shown_and_else_the_one_with_most_events,
+            trace_folder_setup, trace_folder_teardown),
+        cmocka_unit_test_setup_teardown(another_device_is_shown_where_it_is_named,
                                         trace_folder_setup, trace_folder_teardown),
         cmocka_unit_test_setup_teardown(a_row_of_a_device_that_cannot_be_is_refused,
                                         trace_folder_setup, trace_folder_teardown),
