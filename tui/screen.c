@@ -84,33 +84,62 @@ void tui_where_text(const struct tui_app *app, struct vs_text *out)
 
 /* ---- header ---- */
 
-/* Column at which the tabs begin, right-aligned. Each is "g" and a letter, or the title, where there is room. */
-static int tabs_width(bool is_long)
+/* Is this the view that has the keys? */
+static bool tab_is_focus(const struct tui_app *app, size_t i)
+{
+    return app->panes[app->focus] == (int)i;
+}
+
+static int tab_width(size_t i, bool is_long)
+{
+    return is_long ? tui_text_width(tui_view_at(i)->name) + 3 : 2;
+}
+
+/* How many tabs say their name beside their letter. */
+enum tabs {
+    TABS_LETTERS,
+    TABS_FOCUS, /* that of the view which has the keys */
+    TABS_NAMES
+};
+
+static int tabs_width(const struct tui_app *app, enum tabs tabs)
 {
     int w = 0;
 
     for (size_t i = 0; tui_view_at(i); i++)
-        w += is_long ? tui_text_width(tui_view_at(i)->name) + 3 : 2;
+        w += tab_width(i, tabs == TABS_NAMES || (tabs == TABS_FOCUS && tab_is_focus(app, i)));
     return w;
 }
 
-static bool tabs_are_long(const struct tui_app *app)
+/* As many as leave a quarter of the row for what is shown, and when. */
+static enum tabs tabs_of(const struct tui_app *app)
 {
-    return tabs_width(true) < app->w * 3 / 4;
+    enum tabs tabs = TABS_NAMES;
+
+    while (tabs != TABS_LETTERS && tabs_width(app, tabs) >= app->w * 3 / 4)
+        tabs--;
+    return tabs;
 }
 
+static bool tab_is_long(const struct tui_app *app, size_t i)
+{
+    enum tabs tabs = tabs_of(app);
+
+    return tabs == TABS_NAMES || (tabs == TABS_FOCUS && tab_is_focus(app, i));
+}
+
+/* Column at which the tabs begin, right-aligned. */
 static int tabs_from(const struct tui_app *app)
 {
-    return app->w - tabs_width(tabs_are_long(app)) - 1;
+    return app->w - tabs_width(app, tabs_of(app)) - 1;
 }
 
 int tui_screen_tab_at(const struct tui_app *app, int x)
 {
-    bool is_long = tabs_are_long(app);
     int at = tabs_from(app);
 
     for (size_t i = 0; tui_view_at(i); i++) {
-        int w = is_long ? tui_text_width(tui_view_at(i)->name) + 3 : 2;
+        int w = tab_width(i, tab_is_long(app, i));
 
         if (x >= at && x < at + w)
             return (int)i;
@@ -121,19 +150,17 @@ int tui_screen_tab_at(const struct tui_app *app, int x)
 
 static void draw_tabs(const struct tui_app *app, struct tui_canvas *c)
 {
-    bool is_long = tabs_are_long(app);
     int x = tabs_from(app);
 
     if (x > 1)
         tui_put(c, x - 1, 0, 'g', tui_style(TUI_BAR));
     for (size_t i = 0; tui_view_at(i); i++) {
         const struct tui_view *view = tui_view_at(i);
-        bool is_focus = app->panes[app->focus] == (int)i;
-        unsigned marks = is_focus ? TUI_REVERSE : 0;
+        unsigned marks = tab_is_focus(app, i) ? TUI_REVERSE : 0;
 
         tui_put(c, x, 0, (unsigned char)view->letter, tui_style_marked(TUI_BAR_KEY, marks));
         x++;
-        if (is_long)
+        if (tab_is_long(app, i))
             x = tui_textf(c, x, 0, tui_style_marked(TUI_BAR, marks), " %s", view->name);
         x++;
     }

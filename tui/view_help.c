@@ -50,6 +50,19 @@ static void add_command(struct tui_page *page, const struct tui_command_info *in
     tui_page_more(page, KEYS_W + NAME_W, TUI_PLAIN, "%s", info->help);
 }
 
+/* The letters of the header's tabs, which has room for all names on a wide screen alone. */
+static void add_views(struct tui_page *page, int w)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    vs_text_add(&text, "The letters above are the views, each after g:");
+    for (size_t i = 0; tui_view_at(i); i++)
+        vs_text_addf(&text, "%s %c %s", i ? "," : "", tui_view_at(i)->letter, tui_view_at(i)->name);
+    vs_text_add_char(&text, '.');
+    tui_page_wrap(page, w - 2, 0, TUI_PLAIN, vs_text_get(&text));
+    vs_text_release(&text);
+}
+
 static void page_make(struct tui_page *page, int of, int w)
 {
     const struct tui_view *view = tui_view_at((size_t)of);
@@ -63,6 +76,7 @@ static void page_make(struct tui_page *page, int of, int w)
     tui_page_add(page, TUI_STRONG,
                  "Lower case goes forwards, the same letter in upper case "
                  "backwards; a count in front repeats: 20s.");
+    add_views(page, w);
     tui_page_add(page, TUI_PLAIN, "/ searches this list. q goes back.");
     for (int i = 0; i < TUI_ACTION_COUNT; i++)
         add_row(page, (enum tui_action)i);
