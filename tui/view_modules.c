@@ -5,6 +5,7 @@
  * Invariant:      a row is a module whose parents are all open.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -17,6 +18,9 @@
 
 #define OWN_MIN_W 52
 #define BAR_MIN_W 70
+
+/* Those below one module: as the net has them, by what they have here, by what they have at the peak. */
+enum order { ORDER_NET, ORDER_TOTAL, ORDER_PEAK, ORDER_COUNT };
 
 /*
  * rows      list.count numbers of modules
@@ -34,6 +38,9 @@ struct modules {
     uint64_t moves;
     bool is_stale;
     bool is_new;
+    enum order order;
+    bool is_turned;
+    bool is_sorted_anew;
 };
 
 /* ---- rows ---- */
@@ -107,22 +114,67 @@ static bool is_wanted(const struct tui_app *app, const struct rpl_module *module
     return !app->filter_count || tui_app_passes(app, module->path);
 }
 
-static void rows_make(struct modules *s, const struct tui_app *app)
+/* A module, and what it is sorted by. */
+struct ranked {
+    uint64_t bytes;
+    size_t number;
+};
+
+static int by_bytes(const void *a, const void *b)
+{
+    const struct ranked *x = a;
+    const struct ranked *y = b;
+
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
+    return x->number < y->number ? -1 : 1;
+}
+
+static void rank(const struct modules *s, struct ranked *items, size_t count)
+{
+    if (s->order != ORDER_NET && count > 1)
+        qsort(items, count, sizeof(*items), by_bytes);
+    for (size_t i = 0; s->is_turned && i < count / 2; i++) {
+        struct ranked item = items[i];
+
+        items[i] = items[count - 1 - i];
+        items[count - 1 - i] = item;
+    }
+}
+
+/* Modules first … end - 1 that stand beside each other, each followed by those below it where it is open. While a filter is on: all that pass, without a tree. */
+static void rows_add(struct modules *s, const struct tui_app *app, size_t first, size_t end)
 {
     const struct rpl_module *all = rpl_modules_all(s->tree, &s->count);
-    size_t i = 0;
+    struct ranked *items = vs_alloc((end - first + 1) * sizeof(*items));
+    size_t count = 0;
 
-    s->row_count = 0;
-    while (i < s->count) {
-        if (app->filter_count) {
-            if (is_wanted(app, &all[i]))
-                s->rows[s->row_count++] = i;
-            i++;
-            continue;
-        }
-        s->rows[s->row_count++] = i;
-        i += s->is_open[i] ? 1 : 1 + all[i].below;
+    for (size_t i = first; i < end; i += app->filter_count ? 1 : 1 + all[i].below)
+        if (is_wanted(app, &all[i]))
+            items[count++] =
+                (struct ranked){s->order == ORDER_PEAK ? all[i].total_top : all[i].total, i};
+    rank(s, items, count);
+    for (size_t i = 0; i < count; i++) {
+        size_t number = items[i].number;
+
+        s->rows[s->row_count++] = number;
+        if (!app->filter_count && s->is_open[number])
+            rows_add(s, app, number + 1, number + 1 + all[number].below);
     }
+    vs_free(items);
+}
+
+/* The chosen module stays chosen where another order puts it elsewhere. */
+static void rows_make(struct modules *s, const struct tui_app *app)
+{
+    size_t chosen = s->is_sorted_anew && s->list.at < s->row_count ? s->rows[s->list.at] : SIZE_MAX;
+
+    s->is_sorted_anew = false;
+    s->row_count = 0;
+    rows_add(s, app, 0, s->count);
+    for (size_t i = 0; i < s->row_count && chosen != SIZE_MAX; i++)
+        if (s->rows[i] == chosen)
+            s->list.at = i;
 }
 
 static void sync(void *state, struct tui_app *app, int w, int h)
@@ -295,6 +347,15 @@ static void fold(struct modules *s, enum tui_action action)
                 s->list.at = i;
 }
 
+static void sort_next(struct modules *s, enum tui_action action)
+{
+    if (action == TUI_SORT)
+        s->order = (enum order)((s->order + 1) % ORDER_COUNT);
+    else
+        s->is_turned = !s->is_turned;
+    s->is_sorted_anew = true;
+}
+
 static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
 {
     struct modules *s = state;
@@ -307,6 +368,8 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
         act_toggle(s, app, action);
     else if (action == TUI_ACT || action == TUI_OPEN || action == TUI_LEFT || action == TUI_RIGHT)
         fold(s, action);
+    else if (action == TUI_SORT || action == TUI_SORT_TURN)
+        sort_next(s, action);
     else
         return false;
     s->is_stale = true;
@@ -328,7 +391,10 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
 {
     const struct modules *s = state;
 
-    vs_text_addf(out, "%zu", s->count ? s->count - 1 : 0);
+    static const char *const ORDERS[ORDER_COUNT] = {"", ", by total", ", by peak"};
+
+    vs_text_addf(out, "%zu%s%s", s->count ? s->count - 1 : 0, ORDERS[s->order],
+                 s->is_turned ? ", turned" : "");
     /* what is tried runs the net, which an imported trace does not carry */
     if (rpl_trace_source_text(tui_app_run(app)->trace))
         vs_text_add(out, "; K checkpoint, X in-place, A freeze this one");
@@ -345,6 +411,7 @@ static void release(void *state)
 
 static const struct tui_hint HINTS[] = {
     {"space", "fold"},
+    {"o", "sort"},
     {NULL, NULL},
 };
 static const struct tui_hint NET_HINTS[] = {
@@ -361,7 +428,8 @@ const struct tui_view tui_view_modules = {
     .scope = TUI_IN_MODULES,
     .go = TUI_GO_MODULES,
     .help = "Space folds. K, X and A ask what if this module alone were checkpointed, in-place, "
-            "frozen. \\ shows those with these words.",
+            "frozen. o sorts those beside each other by bytes, here or at the peak, O turns round. "
+            "\\ shows those with these words.",
     .hints = HINTS,
     .net_hints = NET_HINTS,
     .beside = "timeline",

@@ -51,6 +51,7 @@ static const struct screen {
     {"whatif", 80, 24, TUI_THEME_MONO, false, "gw"},
     {"ops", 80, 24, TUI_THEME_MONO, false, "go"},
     {"modules", 80, 24, TUI_THEME_MONO, false, "gm"},
+    {"modules-by-peak", 80, 24, TUI_THEME_MONO, false, "gmMooO"},
     {"segments", 80, 24, TUI_THEME_MONO, false, "gs"},
     {"segments-colour", 80, 24, TUI_THEME_DARK, false, "gs"},
     {"breaks", 80, 24, TUI_THEME_MONO, false,
