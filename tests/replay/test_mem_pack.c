@@ -64,9 +64,9 @@ static void bytes_come_out_as_they_went_in(void **state)
         size_t period = 1 + (size_t)(random_next(&seed) % 700);
 
         for (size_t i = 0; i < len; i++)
-            bytes[i] = i >= period && random_next(&seed) % 100
-                           ? bytes[i - period]
-                           : (uint8_t)(random_next(&seed) % letters);
+            bytes[i] =
+                (uint8_t)(i >= period && random_next(&seed) % 100 ? bytes[i - period]
+                                                                  : random_next(&seed) % letters);
         squeeze_check(bytes, len);
     }
     /* nothing repeats itself; one byte does, over all lengths that are written in a byte or more; and what is further back than can be told */
