@@ -59,6 +59,22 @@ void eng_node_save(struct eng *e, struct eng_node *node, struct eng_tensor *cons
 int eng_node_saved_count(const struct eng_node *node);
 struct eng_tensor *eng_node_saved(struct eng *e, struct eng_node *node, int i);
 
+/*
+ * What is called when a backward has accumulated into a leaf's .grad (register_post_accumulate_grad_hook). The callbacks run the net's code.
+ *
+ * run        before the next node runs; may let go of .grad. Returns false on failure (noted in the engine)
+ * free_user  called once, when the leaf goes
+ */
+struct eng_hooks {
+    void *user;
+    bool (*run)(void *user, struct eng_tensor *leaf);
+    void (*free_user)(void *user);
+};
+/* Of a leaf that has none; copied. */
+void eng_set_hooks(struct eng_tensor *leaf, const struct eng_hooks *hooks);
+/* `user` of the leaf's hooks; NULL: it has none. */
+void *eng_hooks_user(const struct eng_tensor *leaf);
+
 const char *eng_node_name(const struct eng_node *node);
 
 /*

@@ -464,6 +464,30 @@ static void deliver(struct eng_task *task, struct eng_node *n, struct eng_tensor
     }
 }
 
+/*
+ * The leaf's hooks are called when its .grad is what it will be. Where somebody waits for the leaf, too, as DistributedDataParallel's reducer does,
+ * PyTorch holds on to what came in until that one has been told.
+ */
+static void leaf_reached(struct eng *e, struct eng_tensor *variable, struct eng_tensor **taken)
+{
+    struct eng_tensor *grad = *taken;
+    const struct eng_hooks *hooks = grad ? variable->hooks : NULL;
+    struct eng_storage *held = hooks && e->ready ? eng_storage_ref(grad->storage) : NULL;
+
+    *taken = NULL;
+    accumulate(e, variable, grad);
+    if (hooks && !e->failed && !hooks->run(hooks->user, variable))
+        VS_ASSERT(e->failed);
+    if (held && !variable->grad)
+        eng_fail(e, VS_E_UNSUPPORTED,
+                 "a hook let go of a gradient that DistributedDataParallel makes again after "
+                 "backward, which is not supported here: keep it, or train without shard");
+    if (e->ready)
+        eng_ready_note(e, variable);
+    if (held)
+        eng_storage_unref(held);
+}
+
 /* Run a node and check its results; the incoming gradients are still the caller's. */
 static void run_one(struct eng_task *task, struct eng_node *n, struct eng_tensor **g,
                     struct eng_tensor **out)
@@ -473,12 +497,7 @@ static void run_one(struct eng_task *task, struct eng_node *n, struct eng_tensor
     if (!g)
         return;
     if (n->kind == ENG_NODE_ACCUMULATE) {
-        struct eng_tensor *grad = g[0];
-
-        g[0] = NULL;
-        accumulate(e, n->variable, grad);
-        if (e->ready)
-            eng_ready_note(e, n->variable);
+        leaf_reached(e, n->variable, &g[0]);
         return;
     }
     run_node(e, n, g, out);
@@ -733,6 +752,18 @@ void eng_detach_(struct eng *e, struct eng_tensor *t)
     t->grad_fn = NULL;
     t->output_nr = 0;
     t->requires_grad = false;
+}
+
+void eng_set_hooks(struct eng_tensor *leaf, const struct eng_hooks *hooks)
+{
+    VS_ASSERT(!leaf->grad_fn && !leaf->hooks);
+    leaf->hooks = vs_alloc(sizeof(*leaf->hooks));
+    *leaf->hooks = *hooks;
+}
+
+void *eng_hooks_user(const struct eng_tensor *leaf)
+{
+    return leaf->hooks ? leaf->hooks->user : NULL;
 }
 
 void eng_set_grad(struct eng *e, struct eng_tensor *t, struct eng_tensor *grad)

@@ -100,7 +100,9 @@ static uint32_t node_number(struct eng_moment *m, struct eng_node *n)
     return number;
 }
 
-/* Its version only counts against what was saved of it, and that is gone; but who shares it does. */
+/*
+ * Its version only counts against what was saved of it, and that is gone; but who shares it does. What its hooks would do is not known here.
+ */
 static void tensor_put(struct eng_moment *m, const struct eng_tensor *t)
 {
     bool is_new;
@@ -122,6 +124,7 @@ static void tensor_put(struct eng_moment *m, const struct eng_tensor *t)
         eng_moment_put(m, (uint64_t)t->sizes[d]);
         eng_moment_put(m, (uint64_t)t->strides[d]);
     }
+    m->is_odd |= t->hooks != NULL;
 }
 
 static void storage_put(struct eng_moment *m, const struct eng_storage *s)

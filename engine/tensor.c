@@ -203,6 +203,10 @@ void eng_tensor_free(struct eng_tensor *t)
 {
     struct eng *e = t->storage->eng;
 
+    if (t->hooks) {
+        t->hooks->free_user(t->hooks->user);
+        vs_free(t->hooks);
+    }
     eng_unref(t->base);
     eng_node_unref(t->grad_fn);
     eng_unref(t->grad);

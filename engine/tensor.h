@@ -22,6 +22,7 @@
 
 struct eng;
 struct eng_block;
+struct eng_hooks;
 struct eng_node;
 
 /* Memory of one or more tensors. */
@@ -69,8 +70,9 @@ struct eng_tensor {
     struct eng_tensor *grad; /* .grad, counted; NULL is None */
     /* the tensor this is a differentiable view of, counted; NULL otherwise */
     struct eng_tensor *base;
-    uint64_t offset; /* elements from the storage's start */
-    uint64_t born;   /* number of the tensor object in its context, from 1 */
+    struct eng_hooks *hooks; /* of eng_set_hooks, owned; NULL: none */
+    uint64_t offset;         /* elements from the storage's start */
+    uint64_t born;           /* number of the tensor object in its context, from 1 */
     uint32_t refs;
     uint32_t id;   /* id in the trace, from 1; 0 until first mentioned */
     uint32_t name; /* string id of its name ("layer1.0.conv1.weight"), 0 without */

@@ -17,6 +17,7 @@
 #include "lang/builtins.h"
 #include "lang/call.h"
 #include "lang/context.h"
+#include "lang/hooks.h"
 #include "lang/interp.h"
 #include "lang/library.h"
 #include "lang/nn_module.h"
@@ -266,6 +267,7 @@ static void vm_init(struct lang_vm *vm)
     lang_torch_register(vm);
     lang_bind_register(vm);
     lang_tensor_methods_register(vm);
+    lang_hooks_register(vm);
     lang_context_register(vm);
     lang_module_register(vm);
     lang_autograd_function_register(vm);

@@ -182,6 +182,7 @@ EVENT_NETS = (
     ("sample_nets/linear100.py", {"checkpoint": "segments=4"}),
     ("sample_nets/variables.py", {}), ("sample_nets/variables.py", {"grad": "no_grad"}),
     ("sample_nets/variables_rebind.py", {"grad": "no_grad"}),
+    ("sample_nets/optimizer_in_backward.py", {}), ("sample_nets/optimizer_in_backward.py", {"accumulate": "2"}),
 )
 EVENT_TOGGLES = (
     {}, {"amp": "fp16"}, {"amp": "bf16"}, {"half": "on"}, {"checkpoint": "blocks"},
