@@ -287,6 +287,11 @@ void eng_copy_slices_release(
     struct eng_copy_slices *slices); /* lets go of the op's own node and what that saved */
 void eng_copy_slices_free(struct eng_copy_slices *slices);
 
+/* ---- leaf.c ---- */
+
+/* A gradient has arrived at a leaf (`*taken` is NULL then, and may be before): it is accumulated, then the leaf's hooks are called. */
+void eng_leaf_reached(struct eng *e, struct eng_tensor *variable, struct eng_tensor **taken);
+
 /* ---- backward.c ---- */
 /* Run the formulas of one op node on given gradients; fills out[], one per edge. */
 void eng_run_op_backward(struct eng *e, struct eng_node *n, struct eng_tensor **g,
