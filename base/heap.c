@@ -107,11 +107,6 @@ size_t vs_heap_bytes(const struct vs_heap *heap)
     return heap->used;
 }
 
-size_t vs_heap_resident(const struct vs_heap *heap)
-{
-    return heap->touched;
-}
-
 void vs_heap_save(const struct vs_heap *heap, void *image)
 {
     memcpy(image, heap, heap->used);

@@ -41,8 +41,6 @@ void vs_heap_clear(struct vs_heap *heap);
 bool vs_heap_is_spilled(const struct vs_heap *heap);
 /* Bytes from its beginning to the end of what was got so far: as many as an image has. */
 size_t vs_heap_bytes(const struct vs_heap *heap);
-/* Bytes of the system's that it has, at most, in use now or not. */
-size_t vs_heap_resident(const struct vs_heap *heap);
 
 /* What it is like, to `image`, of vs_heap_bytes; and back to that. */
 void vs_heap_save(const struct vs_heap *heap, void *image);
@@ -50,7 +48,12 @@ void vs_heap_restore(struct vs_heap *heap, const void *image, size_t bytes);
 
 /* ---- for base/mem.c: of the heap that is entered ---- */
 
-static inline bool vs_heap_has(const struct vs_heap *heap, const void *ptr);
+#define VS_HEAP_BYTES ((size_t)256 << 20)
+
+static inline bool vs_heap_has(const struct vs_heap *heap, const void *ptr)
+{
+    return (uintptr_t)ptr - (uintptr_t)heap < VS_HEAP_BYTES;
+}
 
 /* NULL: there is no room. Aligned as malloc's. calloc's is zeroed. */
 void *vs_heap_alloc(struct vs_heap *heap, size_t size) VS_MUST_USE;
@@ -58,12 +61,5 @@ void *vs_heap_calloc(struct vs_heap *heap, size_t size) VS_MUST_USE;
 void vs_heap_put(struct vs_heap *heap, void *ptr);
 /* How large a block of it may grow in its place. */
 size_t vs_heap_room(const void *ptr);
-
-#define VS_HEAP_BYTES ((size_t)256 << 20)
-
-static inline bool vs_heap_has(const struct vs_heap *heap, const void *ptr)
-{
-    return (uintptr_t)ptr - (uintptr_t)heap < VS_HEAP_BYTES;
-}
 
 #endif

@@ -82,8 +82,8 @@ static bool call_all(struct lang_vm *vm, const struct hooks *h, struct eng_tenso
     lang_push(vm, lang_tensor(eng_ref(leaf)));
     if (!call_each(vm, at, count))
         return false;
-    for (uint32_t i = count;
-         i-- > 0;) { /* the list of functions goes from its last item on, then the argument */
+    /* the list of functions goes from its last item on, then the argument */
+    for (uint32_t i = count; i-- > 0;) {
         lang_drop(vm, at[i]);
         at[i] = lang_none();
     }

@@ -94,15 +94,6 @@ size_t lang_starts_used(const struct lang_starts *starts)
     return starts->used;
 }
 
-size_t lang_starts_bytes(const struct lang_starts *starts)
-{
-    size_t bytes = sizeof(*starts) + (starts->heap ? vs_heap_resident(starts->heap) : 0);
-
-    for (size_t i = 0; i < starts->count; i++)
-        bytes += starts->items[i].bytes;
-    return bytes;
-}
-
 /* ---- which ---- */
 
 /* What the set-up is told of, and what its device is like. All else may be another in a run that begins with it. */

@@ -22,8 +22,7 @@ struct lang_starts;
 struct lang_starts *lang_starts_new(void) VS_MUST_USE;
 void lang_starts_free(struct lang_starts *starts);
 
-/* How many runs began with what another had set up; and host memory of what is kept. */
+/* How many runs began with what another had set up. */
 size_t lang_starts_used(const struct lang_starts *starts);
-size_t lang_starts_bytes(const struct lang_starts *starts);
 
 #endif

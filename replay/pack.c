@@ -118,14 +118,6 @@ struct rpl_unpack rpl_unpack_again(const uint8_t *bytes, size_t len)
     return (struct rpl_unpack){.at = bytes, .end = bytes + len - SEAL_BYTES};
 }
 
-uint8_t rpl_unpack_byte(struct rpl_unpack *in)
-{
-    if (in->at < in->end)
-        return *in->at++;
-    in->is_bad = true;
-    return 0;
-}
-
 uint64_t rpl_unpack_uint(struct rpl_unpack *in)
 {
     uint64_t n = 0;

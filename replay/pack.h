@@ -43,7 +43,6 @@ struct rpl_unpack {
 VS_MUST_USE bool rpl_unpack_init(struct rpl_unpack *in, const uint8_t *bytes, size_t len);
 /* The same for bytes whose seal was found to fit before. */
 struct rpl_unpack rpl_unpack_again(const uint8_t *bytes, size_t len);
-uint8_t rpl_unpack_byte(struct rpl_unpack *in);
 uint64_t rpl_unpack_uint(struct rpl_unpack *in);
 int64_t rpl_unpack_int(struct rpl_unpack *in);
 uint64_t rpl_unpack_bytes(struct rpl_unpack *in, uint64_t before);

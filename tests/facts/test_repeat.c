@@ -19,33 +19,6 @@
 #include "tests/facts/told.h"
 #include "tests/share.h"
 
-/* ---- equal ---- */
-
-/* Returns whether some of it was told again. */
-static bool assert_equal(const struct facts_net *net, const char *pairs)
-{
-    char what[FACTS_PAIRS_MAX + 224];
-    struct rpl_trace *trace = rpl_trace_new();
-    struct rpl_trace *plain = rpl_trace_new();
-    struct vs_error err = VS_ERROR_INIT;
-    struct vs_error plain_err = VS_ERROR_INIT;
-    struct lang_result result;
-    struct lang_result plain_result;
-    bool is_again = told_run(net, pairs, TOLD_AGAIN, NULL, trace, &result, &err);
-
-    assert_false(told_run(net, pairs, TOLD_NOT, NULL, plain, &plain_result, &plain_err));
-    snprintf(what, sizeof(what), "%s [%s]", net->path, pairs);
-    if (strcmp(err.text, plain_err.text) != 0)
-        fail_msg("%s: \"%s\", plain \"%s\"", what, err.text, plain_err.text);
-    facts_same(what, trace, "told again", plain, "plain");
-    told_same(what, &result, &plain_result);
-    lang_result_release(&result);
-    lang_result_release(&plain_result);
-    rpl_trace_free(trace);
-    rpl_trace_free(plain);
-    return is_again;
-}
-
 /* ---- tests ---- */
 
 static void all_small_nets_with_their_toggles(void **state)
@@ -63,7 +36,7 @@ static void all_small_nets_with_their_toggles(void **state)
         /* a third of them at most, another one for each net */
         for (size_t n = i % share; facts_pairs(n, pairs); n += share) {
             snprintf(toggles, sizeof(toggles), "batch=4 steps=5 %s", pairs);
-            again += assert_equal(&net, toggles);
+            again += told_as_plain(&net, toggles, NULL, "told again");
             count++;
         }
         facts_net_release(&net);
@@ -86,7 +59,7 @@ static void all_sample_nets(void **state)
 
         for (size_t n = 0; n < toggles; n++)
             if (tests_share_has(i, n, toggles)) {
-                again += assert_equal(&net, TOGGLES[n]);
+                again += told_as_plain(&net, TOGGLES[n], NULL, "told again");
                 count++;
             }
         facts_net_release(&net);
@@ -198,7 +171,7 @@ static void nets_that_remember_their_steps(void **state)
                      : "def batch(n):\n    return torch.randn(n, 8), torch.randint(4, (n,))\n");
         net = facts_net_of(m->title, text);
         for (size_t n = 0; n < sizeof(TOGGLES) / sizeof(TOGGLES[0]); n++) {
-            bool is_again = assert_equal(&net, TOGGLES[n]);
+            bool is_again = told_as_plain(&net, TOGGLES[n], NULL, "told again");
 
             if (n == 0 && is_again != m->is_again)
                 fail_msg("%s: %s", m->title,

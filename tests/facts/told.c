@@ -12,12 +12,14 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "engine/moment.h"
 #include "engine/observer.h"
 #include "replay/trace_internal.h"
 #include "replay/trace_mem.h"
+#include "tests/facts/grid.h"
 
 /* is_again: some tensors were told of again. */
 struct told {
@@ -91,9 +93,12 @@ static const struct vs_place *told_place(void *user, uint32_t id)
     return id <= mem->place_count ? &mem->places[id - 1] : NULL;
 }
 
-bool told_run(const struct facts_net *net, const char *pairs, enum told_how how,
-              const struct told_kept *kept, struct rpl_trace *trace, struct lang_result *result,
-              struct vs_error *err)
+enum told_how { TOLD_NOT, TOLD_AGAIN };
+
+/* Returns whether some of it was told again. Refusals are in `err`, and nothing more is said of them. */
+static bool run(const struct facts_net *net, const char *pairs, enum told_how how,
+                const struct told_kept *kept, struct rpl_trace *trace, struct lang_result *result,
+                struct vs_error *err)
 {
     struct told user = {trace, false};
     struct eng_told told = {&user,        told_room,   told_add,  told_events,
@@ -120,7 +125,8 @@ bool told_run(const struct facts_net *net, const char *pairs, enum told_how how,
     return user.is_again;
 }
 
-void told_same(const char *what, const struct lang_result *a, const struct lang_result *b)
+/* Fails unless two runs came to the same. */
+static void assert_same(const char *what, const struct lang_result *a, const struct lang_result *b)
 {
     assert_int_equal(a->parameters, b->parameters);
     assert_int_equal(a->refusal_count, b->refusal_count);
@@ -152,4 +158,29 @@ void told_same(const char *what, const struct lang_result *a, const struct lang_
     assert_int_equal(a->total_flops, b->total_flops);
     assert_int_equal(a->events, b->events);
     assert_int_equal(a->has_oom, b->has_oom);
+}
+
+bool told_as_plain(const struct facts_net *net, const char *pairs, const struct told_kept *kept,
+                   const char *how)
+{
+    char what[FACTS_PAIRS_MAX + 224];
+    struct rpl_trace *trace = rpl_trace_new();
+    struct rpl_trace *plain = rpl_trace_new();
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_error plain_err = VS_ERROR_INIT;
+    struct lang_result result;
+    struct lang_result plain_result;
+    bool is_again = run(net, pairs, TOLD_AGAIN, kept, trace, &result, &err);
+
+    assert_false(run(net, pairs, TOLD_NOT, NULL, plain, &plain_result, &plain_err));
+    snprintf(what, sizeof(what), "%s [%s]", net->path, pairs);
+    if (strcmp(err.text, plain_err.text) != 0)
+        fail_msg("%s: \"%s\", plain \"%s\"", what, err.text, plain_err.text);
+    facts_same(what, trace, how, plain, "plain");
+    assert_same(what, &result, &plain_result);
+    lang_result_release(&result);
+    lang_result_release(&plain_result);
+    rpl_trace_free(trace);
+    rpl_trace_free(plain);
+    return is_again;
 }

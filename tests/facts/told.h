@@ -15,8 +15,6 @@
 #include "replay/trace.h"
 #include "tests/facts/facts.h"
 
-enum told_how { TOLD_NOT, TOLD_AGAIN };
-
 /* What runs of one net may share. */
 struct told_kept {
     struct lang_library *library;
@@ -24,12 +22,11 @@ struct told_kept {
     struct lang_starts *starts;
 };
 
-/* Returns whether some of it was told again. Refusals are in `err`, and nothing more is said of them. `kept`: NULL, or what is shared. */
-bool told_run(const struct facts_net *net, const char *pairs, enum told_how how,
-              const struct told_kept *kept, struct rpl_trace *trace, struct lang_result *result,
-              struct vs_error *err);
-
-/* Fails unless two runs came to the same. */
-void told_same(const char *what, const struct lang_result *a, const struct lang_result *b);
+/*
+ * Runs a net with what was told at hand, sharing what is in `kept` (NULL: nothing), and without. Fails unless both come to the same, or are refused alike.
+ * `how` names the former in what is said then. Returns whether some of it was told again.
+ */
+bool told_as_plain(const struct facts_net *net, const char *pairs, const struct told_kept *kept,
+                   const char *how);
 
 #endif
