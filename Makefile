@@ -338,7 +338,7 @@ $(B)/hdr/%.ok: % | $(SETUP)
 	$(Q)printf '#include "%s"\n#include "%s"\ntypedef int not_empty;\n' $< $< | $(CC) $(CPPFLAGS) $(WARN) -MMD -MP -MT $@ -MF $(@:.ok=.d) -x c -fsyntax-only - && touch $@
 -include $(HEADERS:%=$(B)/hdr/%.d)
 
-layer-check: ## the table of allowed includes in docs/conventions.md
+layer-check: ## the table of allowed includes in docs/internals/conventions.md
 	@sh tools/layer-check.sh
 
 globals-check: $(B)/libvramscope.a $(CLI_OBJ) ## no writable globals but the known ones
@@ -386,7 +386,7 @@ install: $(B)/vramscope $(INJECT_SO) ## copy the program, its libraries, man pag
 	install -m 644 sample_nets/tools/netwriter/*.py sample_nets/tools/netwriter/known.txt \
 	  $(SHARE)/vramscope/sample_nets/tools/netwriter
 	install -m 644 docs/vramscope.1 $(SHARE)/man/man1
-	install -d $(SHARE)/doc/vramscope/docs && install -m 644 docs/*.md $(SHARE)/doc/vramscope/docs
+	for d in guide formats internals; do install -d $(SHARE)/doc/vramscope/docs/$$d && install -m 644 docs/$$d/*.md $(SHARE)/doc/vramscope/docs/$$d || exit 1; done
 	install -m 644 completions/vramscope.bash $(SHARE)/bash-completion/completions/vramscope
 	install -m 644 completions/_vramscope $(SHARE)/zsh/site-functions
 	install -m 644 completions/vramscope.fish $(SHARE)/fish/vendor_completions.d

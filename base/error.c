@@ -19,7 +19,7 @@ static const char *const NAMES[VS_STATUS_COUNT] = {
     /* clang-format on */
 };
 
-/* The one hook of base/ (see docs/conventions.md): the terminal must be restored before the message. */
+/* The one hook of base/ (see docs/internals/conventions.md): the terminal must be restored before the message. */
 static void (*die_hook)(void);
 
 enum vs_status vs_failv(struct vs_error *err, enum vs_status status, const char *fmt, va_list ap)

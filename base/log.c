@@ -20,7 +20,7 @@ static const char *const DOMAINS[VS_LOG_DOMAIN_COUNT] = {
     [VS_LOG_TUI] = "tui",     [VS_LOG_CLI] = "cli",
 };
 
-/* One of the writable globals of base/ (see docs/conventions.md): notes are taken where no context is at hand. */
+/* One of the writable globals of base/ (see docs/internals/conventions.md): notes are taken where no context is at hand. */
 static struct {
     FILE *file;
     struct timespec start;

@@ -25,7 +25,7 @@
 
 #define ROUNDS 60
 
-/* What a chart of ncurses alone sent, in bytes: see docs/performance.md. */
+/* What a chart of ncurses alone sent, in bytes: see docs/guide/performance.md. */
 static const struct {
     int w;
     int h;

@@ -18,7 +18,7 @@ static const struct cli_option OPTIONS[] = {
     {"max-growth-per-step", 0, "BYTES", false,
      "how much more may be allocated at the end of a step than at that of the one before; 0: no "
      "leak"},
-    {"json", 0, NULL, false, "print JSON; docs/json.md lists the fields"},
+    {"json", 0, NULL, false, "print JSON; docs/formats/json.md lists the fields"},
     {NULL, 0, NULL, false, NULL},
 };
 

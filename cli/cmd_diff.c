@@ -26,7 +26,7 @@ static const struct cli_option OPTIONS[] = {
     {"max-growth", 0, "PERCENT", false,
      "exit with 0 unless B has more by this much (1%, 0.5%), else with 1"},
     {"top", 'n', "N", false, "how many rows to print (default 20); JSON has all"},
-    {"json", 0, NULL, false, "print JSON; docs/json.md lists the fields"},
+    {"json", 0, NULL, false, "print JSON; docs/formats/json.md lists the fields"},
     {NULL, 0, NULL, false, NULL},
 };
 

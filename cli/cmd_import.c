@@ -23,7 +23,7 @@ static const struct cli_option OPTIONS[] = {
     {"device", 'd', "N", false, "only this one of its devices (default: all)"},
     {"force", 'f', NULL, false, "replace the trace if it exists"},
     {"strict", 0, NULL, false, "refuse a history that the allocator cannot have made"},
-    {"json", 0, NULL, false, "print JSON; docs/json.md lists the fields"},
+    {"json", 0, NULL, false, "print JSON; docs/formats/json.md lists the fields"},
     {NULL, 0, NULL, false, NULL},
 };
 
@@ -187,7 +187,7 @@ const struct cli_cmd cli_cmd_import = {
             "part, which the trace and every report say, with what was left out; --strict refuses "
             "it.\n\n"
             "What it does not say (steps, phases, categories, modules) is derived from its stacks, "
-            "and marked as derived; docs/import.md has the\n"
+            "and marked as derived; docs/formats/import.md has the\n"
             "rules. No figure depends on it. Ranges that the program noted become marks.\n\n"
             "A trace of several devices is shown as that of the one that ran out of memory, or "
             "else has the most events; trace.db@1 is its\n"

@@ -32,7 +32,7 @@ static const struct cli_option OPTIONS[] = {
     {"any-free-order", 0, NULL, false,
      "frees that follow each other may come in any order; autocast's copies go in one that depends "
      "on addresses"},
-    {"json", 0, NULL, false, "print JSON; docs/json.md lists the fields"},
+    {"json", 0, NULL, false, "print JSON; docs/formats/json.md lists the fields"},
     {NULL, 0, NULL, false, NULL},
 };
 
@@ -319,7 +319,8 @@ const struct cli_cmd cli_cmd_match = {
         "program: the kind of each event, its bytes, and\n"
         "which allocation a free gives back. LIST is a memory snapshot of PyTorch's, or "
         "comma- or tab-separated (columns kind, bytes, id\n"
-        "or address; more in docs/fidelity.md), or a compact list of tests/golden/alloc; gzip is "
+        "or address; more in docs/internals/fidelity.md), or a compact list of tests/golden/alloc; "
+        "gzip is "
         "unpacked. Nothing in a snapshot is ever run. The first difference is shown with its op "
         "and line.\n"
         "Exit status 0: all agree, 1: not.\n\n"

@@ -553,7 +553,8 @@ const struct cli_cmd cli_cmd_record = {
         "status is kept. Of a Python\n"
         "program that uses PyTorch on CUDA, PyTorch's own memory history is turned on and becomes "
         "the trace. A file that may be\n"
-        "executed, and is no net, is a program without --, too. docs/programs.md says more.\n\n"
+        "executed, and is no net, is a program without --, too. docs/guide/programs.md says "
+        "more.\n\n"
         "  vramscope record -o train.db -- python3 train.py --epochs 1\n",
     .options = OPTIONS,
     .positionals_min = 1,

@@ -16,7 +16,7 @@
 #define TOP_MAX 10000
 
 static const struct cli_option OPTIONS[] = {
-    {"json", 0, NULL, false, "print JSON; docs/json.md lists the fields"},
+    {"json", 0, NULL, false, "print JSON; docs/formats/json.md lists the fields"},
     {"top", 'n', "N", false, "how many of the largest tensors to show (default 10)"},
     {NULL, 0, NULL, false, NULL},
 };

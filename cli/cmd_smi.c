@@ -13,7 +13,7 @@
 #include "tracer/nvml/smi.h"
 
 static const struct cli_option OPTIONS[] = {
-    {"json", 0, NULL, false, "print JSON; docs/json.md lists the fields"},
+    {"json", 0, NULL, false, "print JSON; docs/formats/json.md lists the fields"},
     {NULL, 0, NULL, false, NULL},
 };
 

@@ -2,7 +2,7 @@
  * cli/cmd_sql.c - asks a trace in SQL.
  *
  * For:            `vramscope sql`.
- * Must not know:  the tables; docs/trace-format.md describes them.
+ * Must not know:  the tables; docs/formats/trace-format.md describes them.
  * Invariant:      the trace is only read.
  */
 #include <stdio.h>
@@ -121,7 +121,8 @@ const struct cli_cmd cli_cmd_sql = {
     .summary = "Ask a trace in SQL, where the sqlite3 shell is not at hand",
     .help =
         "The views `event`, `block` and `tensor`, and the tables beside them, are described in\n"
-        "docs/trace-format.md. A trace is an ordinary SQLite file: `sqlite3 TRACE` works as "
+        "docs/formats/trace-format.md. A trace is an ordinary SQLite file: `sqlite3 TRACE` works "
+        "as "
         "well.\n\n"
         "  vramscope sql trace.db \"select sum(size) from event where kind = 'alloc'\"\n",
     .options = OPTIONS,

@@ -33,7 +33,7 @@ static const struct cli_option OPTIONS[] = {
     {"each", 0, NULL, false,
      "try every toggle alone and the best together, on top of what --set says; on a device with a "
      "limit, which fit, and the largest batch"},
-    {"json", 0, NULL, false, "print JSON; docs/json.md lists the fields"},
+    {"json", 0, NULL, false, "print JSON; docs/formats/json.md lists the fields"},
     {NULL, 0, NULL, false, NULL},
 };
 

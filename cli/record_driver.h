@@ -3,7 +3,7 @@
  *
  * For:            `vramscope record` of a program.
  * Must not know:  PyTorch.
- * Invariant:      the status file's lines (docs/injection.md) are read here and nowhere else.
+ * Invariant:      the status file's lines (docs/internals/injection.md) are read here and nowhere else.
  */
 #ifndef CLI_RECORD_DRIVER_H
 #define CLI_RECORD_DRIVER_H

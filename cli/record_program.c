@@ -372,7 +372,7 @@ static void collect(const struct job *job, const struct cli_launch_end *end)
     cli_driver_release(&driver);
 }
 
-/* The same, and what it came to on stdout, for programs: docs/json.md. */
+/* The same, and what it came to on stdout, for programs: docs/formats/json.md. */
 static int collect_json(struct job *job, const struct cli_launch_end *end)
 {
     struct vs_text text = {NULL, 0, 0};

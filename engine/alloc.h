@@ -5,7 +5,7 @@
  * Must not know:  tensors, streams other than as numbers, files, the real driver (it stands behind struct eng_alloc_driver).
  * Invariant:      the same calls with the same driver give the same addresses, events and statistics, bit by bit.
  *
- * The rules are those of PyTorch 2.6 (docs/allocator.md names the exceptions). In short: a request is rounded up to 512 bytes;
+ * The rules are those of PyTorch 2.6 (docs/internals/allocator.md names the exceptions). In short: a request is rounded up to 512 bytes;
  * up to 1 MiB it is served from segments of 2 MiB, up to 10 MiB from segments of 20 MiB, above from a segment of its own; the
  * best fitting free block of the same stream and pool is used and split; freed neighbours merge; segments go back to the driver
  * only when it is out of memory or on request.

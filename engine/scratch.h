@@ -7,7 +7,7 @@
  *                 `workspace`, has no tensor, and is given back before the op goes on, save the workspaces that a library keeps for ever.
  *
  * Sizes are those of PyTorch's launch code (CUDABlas, Reduce.cuh, CUB), which are functions of shapes and of the device; how they were checked is in
- * docs/target.md. What cannot be known without the device (cuDNN's workspaces) is in base/unmodelled.def.
+ * docs/internals/target.md. What cannot be known without the device (cuDNN's workspaces) is in base/unmodelled.def.
  */
 #ifndef ENG_SCRATCH_H
 #define ENG_SCRATCH_H
@@ -15,7 +15,7 @@
 #include "base/target.h"
 #include "engine/engine_internal.h"
 
-/* Multiprocessors of the target; without one, of the device the tables of docs/oracle-findings.md were measured for. */
+/* Multiprocessors of the target; without one, of the device the tables of docs/internals/oracle-findings.md were measured for. */
 int eng_scratch_processors(const struct eng *e);
 
 /*

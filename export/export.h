@@ -6,7 +6,7 @@
  * Invariant:      figures are exact: bytes, event numbers and addresses are written to their last digit. What is read at a time does not
  *                 grow with the trace.
  *
- * docs/export.md says what each format holds. To add one: a row in export.def and its function.
+ * docs/formats/export.md says what each format holds. To add one: a row in export.def and its function.
  */
 #ifndef EXP_EXPORT_H
 #define EXP_EXPORT_H

@@ -3,7 +3,7 @@
  *
  * For:            the formats that are tables: export/csv.c, export/json.c.
  * Must not know:  how a row is written.
- * Invariant:      columns have the names and values of the views `event` and `block` of docs/trace-format.md; numbers from 2^63 on are
+ * Invariant:      columns have the names and values of the views `event` and `block` of docs/formats/trace-format.md; numbers from 2^63 on are
  *                 positive here.
  */
 #ifndef EXP_ROWS_H

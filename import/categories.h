@@ -5,7 +5,7 @@
  * Must not know:  how phases and steps were found.
  * Invariant:      every block gets exactly one category, for its whole life; no event is added, moved or changed otherwise.
  *
- * From the stack it was allocated at, the stack it was freed at, and the phases it lived through. docs/import.md has the rules.
+ * From the stack it was allocated at, the stack it was freed at, and the phases it lived through. docs/formats/import.md has the rules.
  */
 #ifndef IMP_CATEGORIES_H
 #define IMP_CATEGORIES_H

@@ -6,7 +6,7 @@
  * Invariant:      every event has a phase; the order of events decides nothing that a stack says.
  *
  * What a stack leaves open (code of the user's own outside of all modules, or no frames at all) is told by the ranges the program noted
- * itself, else by what ran before and what runs next. docs/import.md has the table.
+ * itself, else by what ran before and what runs next. docs/formats/import.md has the table.
  */
 #ifndef IMP_PHASES_H
 #define IMP_PHASES_H

@@ -8,7 +8,7 @@
  *                     net.py:14:5: `try` is not part of the net language
  *                         14 |     try:
  *                            |     ^^^
- *                       write the check out with `if`; see docs/net-language.md
+ *                       write the check out with `if`; see docs/guide/net-language.md
  */
 #ifndef LANG_DIAG_H
 #define LANG_DIAG_H

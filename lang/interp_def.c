@@ -183,7 +183,7 @@ static bool find_space(struct lang_vm *vm, const char *path, size_t len, struct 
         vm, VS_E_NOT_FOUND,
         hint != NULL
             ? hint
-            : "a net file imports torch and its modules, and math; see docs/net-language.md",
+            : "a net file imports torch and its modules, and math; see docs/guide/net-language.md",
         "there is no module `%.*s` here", (int)len, path);
 }
 

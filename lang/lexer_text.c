@@ -50,9 +50,10 @@ static void fail_number(struct lexer *lx, uint32_t start, uint32_t end)
     uint32_t n;
 
     if (end < lx->len && (lx->text[end] == 'j' || lx->text[end] == 'J')) {
-        lexer_fail(lx, lexer_span(lx, start, end + 1),
-                   "write the real and the imaginary part as two floats; see docs/net-language.md",
-                   "complex numbers are not part of the net language");
+        lexer_fail(
+            lx, lexer_span(lx, start, end + 1),
+            "write the real and the imaginary part as two floats; see docs/guide/net-language.md",
+            "complex numbers are not part of the net language");
         return;
     }
     while ((n = lexer_ident_len(lx, end, false)) != 0)
@@ -181,9 +182,10 @@ static void fstring_backslash(struct lexer *lx, const struct string_form *form)
     char next = lexer_peek(lx, 1);
 
     if (next == 'N' && !form->is_raw) {
-        lexer_fail(lx, lexer_span(lx, lx->pos, lx->pos + 2),
-                   "write the character itself, or \\u with its number; see docs/net-language.md",
-                   "characters by name (\\N) are not part of the net language");
+        lexer_fail(
+            lx, lexer_span(lx, lx->pos, lx->pos + 2),
+            "write the character itself, or \\u with its number; see docs/guide/net-language.md",
+            "characters by name (\\N) are not part of the net language");
         return;
     }
     lx->pos += next == '{' || next == '}' || !next ? 1 : 2;

@@ -2,14 +2,14 @@
  * lang/parser_refuse.c - what the net language leaves out of Python, and what to write instead.
  *
  * Must not know:  how the rest is parsed.
- * Invariant:      every row is also explained in docs/net-language.md.
+ * Invariant:      every row is also explained in docs/guide/net-language.md.
  */
 #include <assert.h>
 #include <stdio.h>
 
 #include "lang/parser_internal.h"
 
-#define SEE "; see docs/net-language.md"
+#define SEE "; see docs/guide/net-language.md"
 
 struct refusal {
     const char *what;

@@ -5,7 +5,7 @@
  * Must not know:  how they are run.
  * Invariant:      the order is one in which the files can be run: what a file imports stands before it.
  *
- * What the files expect is written in docs/prelude.md.
+ * What the files expect is written in docs/internals/prelude.md.
  */
 #ifndef LANG_PRELUDE_H
 #define LANG_PRELUDE_H

@@ -265,7 +265,7 @@ static enum vs_status check_net(struct lang_run_state *run, struct vs_error *err
         lang_drop(run->vm, value);
         if (!is_there)
             return vs_fail(err, VS_E_NAME,
-                           "%s: there is no `def %s(%s):`; see docs/net-language.md",
+                           "%s: there is no `def %s(%s):`; see docs/guide/net-language.md",
                            run->settings->file_name, required[i], i == 0 ? "" : "n");
     }
     return VS_OK;

@@ -5,7 +5,7 @@
  * Must not know:  how the loop is written.
  * Invariant:      none of these makes, keeps or lets go of a tensor.
  *
- * Their meanings are listed in docs/prelude.md.
+ * Their meanings are listed in docs/internals/prelude.md.
  */
 #include <string.h>
 

@@ -65,7 +65,7 @@ void rpl_check_release(struct rpl_check *check);
 
 /* A line a limit, and what grew. */
 void rpl_check_text(const struct rpl_check *check, const char *name, struct vs_text *out);
-/* The fields are listed in docs/json.md. */
+/* The fields are listed in docs/formats/json.md. */
 void rpl_check_json(const struct rpl_check *check, struct vs_text *out);
 
 #endif

@@ -257,7 +257,7 @@ void rpl_diff_fate_text(const struct rpl_diff *diff, const struct rpl_diff_part 
 /* For people; at most `top` rows a part. Names are what to call the traces. */
 void rpl_diff_text(const struct rpl_diff *diff, const char *name_a, const char *name_b, size_t top,
                    struct vs_text *out);
-/* For programs: the fields are listed in docs/json.md. */
+/* For programs: the fields are listed in docs/formats/json.md. */
 void rpl_diff_json(const struct rpl_diff *diff, struct vs_text *out);
 
 #endif

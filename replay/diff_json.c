@@ -2,7 +2,7 @@
  * replay/diff_json.c - the difference for programs; see diff.h.
  *
  * Must not know:  where the text goes.
- * Invariant:      the names of the fields are a contract with scripts (docs/json.md): they are added to, never changed.
+ * Invariant:      the names of the fields are a contract with scripts (docs/formats/json.md): they are added to, never changed.
  */
 #include "base/json.h"
 #include "replay/diff.h"

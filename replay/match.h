@@ -133,7 +133,7 @@ VS_MUST_USE enum vs_status rpl_match_moment(struct rpl_trace *trace, int64_t ste
 void rpl_match_text(const struct rpl_match *match, struct vs_text *out);
 
 struct vs_json;
-/* The members of an open object: docs/json.md lists them. */
+/* The members of an open object: docs/formats/json.md lists them. */
 void rpl_match_json(const struct rpl_match *match, struct vs_json *json);
 
 #endif

@@ -2,7 +2,7 @@
  * replay/outside.c - see outside.h.
  *
  * Must not know:  where the traces lie.
- * Invariant:      blocks at addresses from PHYSICAL_FROM on are physical memory: docs/injection.md.
+ * Invariant:      blocks at addresses from PHYSICAL_FROM on are physical memory: docs/internals/injection.md.
  */
 #include "replay/outside.h"
 

@@ -69,7 +69,7 @@ void rpl_report_release(struct rpl_report *report);
 
 /* For people, 100 columns wide where names allow it. `name` is what to call the trace in the first line. */
 void rpl_report_text(const struct rpl_report *report, const char *name, struct vs_text *out);
-/* For programs: the fields are listed in docs/json.md. */
+/* For programs: the fields are listed in docs/formats/json.md. */
 void rpl_report_json(const struct rpl_report *report, struct vs_text *out);
 /* The same into an object that is open, for the caller to add to. */
 void rpl_report_members_json(const struct rpl_report *report, struct vs_json *json);

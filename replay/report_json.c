@@ -2,7 +2,7 @@
  * replay/report_json.c - the report for programs; see report.h.
  *
  * Must not know:  where the text goes.
- * Invariant:      the names of the fields are a contract with scripts (docs/json.md): they are added to, never changed.
+ * Invariant:      the names of the fields are a contract with scripts (docs/formats/json.md): they are added to, never changed.
  */
 #include "replay/report.h"
 

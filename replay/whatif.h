@@ -72,7 +72,7 @@ const char *rpl_whatif_idle(const struct rpl_trace *out, enum vs_toggle toggle, 
 
 /*
  * What a run says of itself that its events do not: `note` is called with a key of the meta table and its value, for each
- * (docs/trace-format.md lists them).
+ * (docs/formats/trace-format.md lists them).
  */
 typedef void rpl_note_fn(void *user, const char *key, const char *value);
 void rpl_run_notes(const struct lang_result *result, rpl_note_fn *note, void *user);

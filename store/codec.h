@@ -4,7 +4,7 @@
  * For:            store/writer.c, store/reader.c, store/vtab.c.
  * Must not know:  SQLite, files, what an event means.
  * Invariant:      decoding gives exactly the events that were encoded (their padding is 0), and every form used can
- *                 also be decoded by plain SQL: see store/view.c and docs/trace-format.md.
+ *                 also be decoded by plain SQL: see store/view.c and docs/formats/trace-format.md.
  *
  * A chunk is a run of consecutive events. Its events of one kind form a block; each field of a block that is not 0
  * throughout is a column. With i counting the events of the block from 0, a column's value is

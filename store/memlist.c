@@ -33,7 +33,7 @@ enum vs_status sto_memlist_parse(char *text, size_t len, int64_t device, struct 
         return sto_snapshot_read(text, len, device, out, err);
     if (memchr(text, 0, len))
         return vs_fail(err, VS_E_FORMAT,
-                       "this is no list of memory events; docs/fidelity.md says what is");
+                       "this is no list of memory events; docs/internals/fidelity.md says what is");
     if (is_compact(text))
         return sto_memlist_compact(text, out, err);
     return sto_memlist_csv(text, out, err);

@@ -3,7 +3,7 @@
  *
  * For:            store/schema.h says.
  * Must not know:  how rows are written or read.
- * Invariant:      docs/trace-format.md names every table and column that stands here; a test compares.
+ * Invariant:      docs/formats/trace-format.md names every table and column that stands here; a test compares.
  */
 #include "store/schema.h"
 
@@ -16,7 +16,7 @@
 static const char *const tables[] = {
     /* clang-format off */
     "CREATE TABLE meta (\n"
-    "    key   TEXT PRIMARY KEY, -- what is told, e.g. net, device, created, complete; see docs/trace-format.md\n"
+    "    key   TEXT PRIMARY KEY, -- what is told, e.g. net, device, created, complete; see docs/formats/trace-format.md\n"
     "    value TEXT NOT NULL     -- its value; numbers in decimal, times as 2025-01-31T12:00:00Z\n"
     ") WITHOUT ROWID",
 

@@ -42,7 +42,7 @@ VS_MUST_USE enum vs_status sto_writer_open(const char *path,
                                            const struct sto_writer_options *options,
                                            struct sto_writer **out, struct vs_error *err);
 
-/* Set a key of the meta table, replacing an older value. The keys in use are listed in docs/trace-format.md. */
+/* Set a key of the meta table, replacing an older value. The keys in use are listed in docs/formats/trace-format.md. */
 VS_MUST_USE enum vs_status sto_writer_meta_set(struct sto_writer *w, const char *key,
                                                const char *value, struct vs_error *err);
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Holds every #include of the project against the table of allowed ones in docs/conventions.md.
+# Holds every #include of the project against the table of allowed ones in docs/internals/conventions.md.
 set -u
 bad=0
 

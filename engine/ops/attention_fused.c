@@ -275,7 +275,7 @@ void eng_f_sdpa_efficient(struct eng_op_call *c)
 /*
  * Scratch of the memory-efficient backward, for each batch and head: what the query's gradient is summed in, a tile of floats and a lock of 16
  * bytes for each block of queries and of columns of the head; and in half types, where a head is wider than 128, the gradients of key and value in
- * float32. Measured for heads of 8 to 256 columns, see docs/oracle-findings.md.
+ * float32. Measured for heads of 8 to 256 columns, see docs/internals/oracle-findings.md.
  */
 static int64_t efficient_workspace(const struct eng_tensor *q, const struct eng_tensor *k,
                                    const struct eng_tensor *v)

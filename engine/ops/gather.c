@@ -282,7 +282,7 @@ void eng_f_embedding(struct eng_op_call *c)
 
 /*
  * Scratch of the sorted path, taken above 3072 indices: sorted and original positions (kept), a range. After the table: where each row's
- * segment begins, and buffers a segment and a partial segment. Measured without a device, see docs/oracle-findings.md.
+ * segment begins, and buffers a segment and a partial segment. Measured without a device, see docs/internals/oracle-findings.md.
  */
 static void embedding_sort_scratch(struct eng *e, int64_t n, int64_t rows, struct eng_tensor **kept)
 {

@@ -271,7 +271,7 @@ static void range_check_scratch(struct eng *e)
 /*
  * Scratch of an accumulating index_put on the device: the linear index is made (a remainder and a product per index, of one of the host
  * there, and then moved; all but the first added in place), then sorted with its positions. Dense copies are made before that of what is written (`values`, where it is not of the sizes of
- * the plan or not dense) and of `whole`, what it is written to, where that is asked for. Observed on CUDA, see docs/oracle-findings.md.
+ * the plan or not dense) and of `whole`, what it is written to, where that is asked for. Observed on CUDA, see docs/internals/oracle-findings.md.
  */
 static void index_put_scratch(struct eng *e, int64_t n, const struct index_plan *plan,
                               const struct eng_tensor *values, const struct eng_tensor *whole)

@@ -1,6 +1,6 @@
 # One process of several: DistributedDataParallel and ZeroRedundancyOptimizer, as rank 0 of `world` sees them.
 #
-# For:       train.py and toggles.py; docs/distributed.md says which PyTorch API each value of the toggle `shard` stands for.
+# For:       train.py and toggles.py; docs/internals/distributed.md says which PyTorch API each value of the toggle `shard` stands for.
 # Invariant: what is on the device, and when, is PyTorch 2.15's with NCCL, measured (tests/oracle/distributed.py). Nothing is
 #            sent: what the other processes would give is taken to be what this one has, so that collectives in place are nothing here.
 import torch

@@ -71,7 +71,7 @@ def host_batch(net, count, settings):
 
 
 class Prefetcher:
-    # The loop of docs/net-language.md ("prefetch"): `depth` further batches are on the device, and the next one is loaded before the
+    # The loop of docs/guide/net-language.md ("prefetch"): `depth` further batches are on the device, and the next one is loaded before the
     # oldest is handed out. The caller's old batch goes when its names are bound again, so while that is done there is one more.
     def __init__(self, load, depth):
         self.load = load

@@ -152,7 +152,8 @@ static void a_syntax_error_is_shown_at_its_line(void **state)
             "\n       |                       ^", "`(` is never closed");
     REFUSED("        retrun x\n", "wrong.py:11:", "    11 |         retrun x", "^");
     REFUSED("        try:\n            return x\n        except:\n            pass\n",
-            "wrong.py:11:9: ", "`try` is not part of the net language", "docs/net-language.md");
+            "wrong.py:11:9: ", "`try` is not part of the net language",
+            "docs/guide/net-language.md");
     REFUSED("        import numpy\n        return x\n", "wrong.py:11:9: ", "numpy",
             "imports torch and its modules, and math");
 }

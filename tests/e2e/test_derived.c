@@ -125,7 +125,7 @@ static void categories_are_those_of_our_recording(void **state)
     const char *recorded;
 
     (void)state;
-    /* of the other two a few bytes differ: docs/import.md */
+    /* of the other two a few bytes differ: docs/formats/import.md */
     for (size_t i = 0; i < 4; i++) {
         make(&PAIRS[i], &imported, &recorded);
         check_same(PAIRS[i].snapshot, imported, imported_query, recorded, recorded_query);

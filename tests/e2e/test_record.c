@@ -55,7 +55,7 @@ static void assert_contains(const char *text, const char *part)
         fail_msg("\"%s\" is not in: %s", part, text);
 }
 
-/* The names and types that docs/json.md promises to programs. */
+/* The names and types that docs/formats/json.md promises to programs. */
 static void the_report_has_the_contracts_fields(void **state)
 {
     static const char *const FIELDS[][2] = {

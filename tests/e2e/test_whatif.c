@@ -83,7 +83,7 @@ static void a_what_if_equals_recording_again(void **state)
     assert_equals_recording("sample_nets/resnet18.py", "alloc-conf", "expandable_segments:True");
 }
 
-/* The names and types that docs/json.md promises to programs. */
+/* The names and types that docs/formats/json.md promises to programs. */
 static void an_answer_has_the_contracts_fields(void **state)
 {
     static const char *const FIGURES[] = {"delta_allocated", "recompute_flops", "total_flops",

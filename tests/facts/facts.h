@@ -1,7 +1,7 @@
 /*
  * tests/facts/facts.h - runs net files into traces in memory and compares them, event for event.
  *
- * For:            the tests of the facts in docs/architecture.md, and of figures known from elsewhere.
+ * For:            the tests of the facts in docs/internals/architecture.md, and of figures known from elsewhere.
  * Must not know:  files of traces, the program.
  * Invariant:      facts_same looks at every event of every kind, and at everything an event names, but the clock.
  *

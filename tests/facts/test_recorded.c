@@ -4,7 +4,7 @@
  * The lists of tests/golden/alloc were recorded by PyTorch on CUDA: lm4 (2.6) and the attention (2.6) from an empty allocator, lm24
  * (2.10) one step or one forward after others, lm27b (2.6) a first step, the trained image (2.2) ten iterations. Left out are library workspaces and scratch of
  * kernels, which the lists mark as such. What is compared: the kind of each event, the bytes asked for, and which allocation
- * each free gives back. The same from the command line (docs/fidelity.md has all):
+ * each free gives back. The same from the command line (docs/internals/fidelity.md has all):
  *
  *     vramscope match sample_nets/lm4.py -D LENGTH=100 tests/golden/alloc/lm4_train_ctx100.0.txt
  *     vramscope match tests/nets/recorded/lm24.py tests/golden/alloc/lm24_train_step_ctx128.0.txt --from 5

@@ -1,4 +1,4 @@
-/* import/categories.h: one test a rule of docs/import.md. */
+/* import/categories.h: one test a rule of docs/formats/import.md. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

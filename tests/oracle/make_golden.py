@@ -101,7 +101,7 @@ def make_ops_scratch(case, only):
     for net in nets("tests/nets/scratch"):
         targets = SCRATCH_TARGETS[:2] if "huge" in net else SCRATCH_TARGETS  # a T4 is too small
         cases += [(net, {"target": t}) for t in targets]
-        if "sorts" not in net:  # keys of two bytes are sorted by another algorithm, see docs/target.md
+        if "sorts" not in net:  # keys of two bytes are sorted by another algorithm, see docs/internals/target.md
             cases += [(net, {"target": "a100-80", "half": "on"})]
     for name in SCRATCH_SAMPLES:
         net = "sample_nets/%s.py" % name

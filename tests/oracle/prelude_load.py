@@ -2,7 +2,7 @@
 
 `load()` gives a stand-in for `torch` whose nn, nn.functional, optim, amp and utils.checkpoint are the
 prelude's, and whose `_op` is the op table spelled with PyTorch's own functions. What else the
-prelude asks of the machine below it (docs/prelude.md) is made of PyTorch here.
+prelude asks of the machine below it (docs/internals/prelude.md) is made of PyTorch here.
 """
 import builtins
 import os
@@ -92,7 +92,7 @@ def _deal(lists, i, bucket):
 
 
 def load(given=None):
-    """The stand-in for `torch`; `given` are natives of the loop (docs/prelude.md) to be found in it."""
+    """The stand-in for `torch`; `given` are natives of the loop (docs/internals/prelude.md) to be found in it."""
     top = Proxy("torch", torch)
     spaces = {"torch": top}
     for name, behind, only in (

@@ -27,7 +27,7 @@ struct template
     const char *text;
 };
 
-/* Modules with an attribute `inplace`; ELU, CELU and SELU are left out (docs/fidelity.md). */
+/* Modules with an attribute `inplace`; ELU, CELU and SELU are left out (docs/internals/fidelity.md). */
 static const char *const ACTIVATIONS[] = {"nn.ReLU()",         "nn.ReLU6()",
                                           "nn.LeakyReLU(0.1)", "nn.SiLU()",
                                           "nn.Mish()",         "nn.Hardswish()",

@@ -2,7 +2,7 @@
  * tests/replay/test_whatif_alloc.c - imported traces under other settings of the allocator and on other devices.
  *
  * The recorded runs of tests/golden/alloc, and the snapshots that lie beside them, must come out as they are when nothing is changed. What
- * changes is checked on small runs with the arithmetic in the comments; the rules are those of docs/allocator.md. With a folder of
+ * changes is checked on small runs with the arithmetic in the comments; the rules are those of docs/internals/allocator.md. With a folder of
  * snapshots as its argument the program takes all of them from there.
  */
 #include <setjmp.h>

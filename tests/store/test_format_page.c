@@ -1,5 +1,5 @@
 /*
- * tests/store/test_format_page.c - docs/trace-format.md against what it describes.
+ * tests/store/test_format_page.c - docs/formats/trace-format.md against what it describes.
  *
  * Runs in the root of the repository, as `make test` does.
  */
@@ -20,7 +20,7 @@
 #include "tests/store/small_trace.h"
 #include "tests/store/trace_file.h"
 
-#define PAGE "docs/trace-format.md"
+#define PAGE "docs/formats/trace-format.md"
 
 static char *page_read(void)
 {

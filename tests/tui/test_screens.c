@@ -204,7 +204,7 @@ static const char CONDITIONS[] =
     "(`fc.weight`), "
     "what an op of a module makes (`conv1.relu`), a variable (`x1`, `Net.forward.x1`).\n";
 
-/* docs/tui-keys.md. */
+/* docs/guide/tui-keys.md. */
 static void keys_page(struct vs_text *out)
 {
     vs_text_add(out, "# Keys of the TUI\n\nMade from `tui/keys.def` by `make golden`. A count may "
@@ -228,7 +228,7 @@ static void the_table_of_keys_in_the_docs_is_that_of_the_program(void **state)
 
     (void)state;
     keys_page(&text);
-    compare("docs/tui-keys.md", vs_text_get(&text));
+    compare("docs/guide/tui-keys.md", vs_text_get(&text));
     vs_text_release(&text);
 }
 

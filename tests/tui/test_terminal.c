@@ -346,7 +346,7 @@ static void a_copy_goes_to_the_clipboard_and_into_a_file(void **state)
     vs_text_release(&tty.out);
 }
 
-/* Bytes that a key costs, as docs/tui.md has them from a terminal's point of view: only what changed is sent. */
+/* Bytes that a key costs, as docs/internals/tui.md has them from a terminal's point of view: only what changed is sent. */
 static void a_key_sends_only_what_changed(void **state)
 {
     struct termios after;

@@ -22,7 +22,7 @@ struct trc_cupti;
 
 /*
  * Starts watching this process. One session at a time (asserted). The device may be open already; what was done before is not seen.
- * Where VRAMSCOPE_CUPTI_RECORDS names a file, the records are kept there as text (docs/cuda.md).
+ * Where VRAMSCOPE_CUPTI_RECORDS names a file, the records are kept there as text (docs/internals/cuda.md).
  *
  * VS_E_UNSUPPORTED: built without CUPTI, no library, another version, no permission, another profiler; the text says which and what to do.
  * The caller owns *out until trc_cupti_close; *out is NULL on failure, and then nothing of CUPTI's is on.

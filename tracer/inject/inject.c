@@ -1,7 +1,7 @@
 /*
  * tracer/inject/inject.c - the library's doors: what the CUDA driver and NVTX call, and the end of the process.
  *
- * For:            CUDA_INJECTION64_PATH, NVTX_INJECTION64_PATH; docs/injection.md.
+ * For:            CUDA_INJECTION64_PATH, NVTX_INJECTION64_PATH; docs/internals/injection.md.
  * Must not know:  how anything is done.
  * Invariant:      whatever is missing, the program runs on as if nobody had asked for a trace.
  */

@@ -40,7 +40,7 @@ void inj_session_fork_child(void);
 /* Has the session begun, and not ended? */
 bool inj_session_is_on(void);
 
-/* A line in the status file. `key` as docs/injection.md lists them. */
+/* A line in the status file. `key` as docs/internals/injection.md lists them. */
 void inj_status(const char *key, const char *fmt, ...) VS_PRINTF(2, 3);
 /* The same, for the first time of each key only. */
 void inj_status_once(const char *key, const char *fmt, ...) VS_PRINTF(2, 3);
