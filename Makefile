@@ -7,7 +7,7 @@ CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
 PREFIX  ?= /usr/local
 DESTDIR ?=
 
-FOLDERS := base engine lang store tracer import replay export tui
+FOLDERS := base engine lang recording store tracer import replay export tui
 WARN := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion \
         -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wundef -Wvla -Wformat=2 \
         -Wpointer-arith -Wdouble-promotion -Wcast-qual -fno-common -Werror
@@ -74,7 +74,7 @@ $(B)/%.o: %.c | $(SETUP)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/store/file_bytes.o: CPPFLAGS += $(if $(HAS_DEFLATE),-DVS_DEFLATE)
+$(B)/recording/file_bytes.o: CPPFLAGS += $(if $(HAS_DEFLATE),-DVS_DEFLATE)
 
 # Loops over columns of events.
 $(B)/store/codec%.o: CFLAGS += $(if $(DEBUG),,-O3)

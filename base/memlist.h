@@ -1,7 +1,7 @@
 /*
  * base/memlist.h - what happened to one device's memory, as a recording of PyTorch's has it: events, and the state they led to.
  *
- * For:            store/ reads such lists from files, replay/ compares them, engine/ runs them through the allocator.
+ * For:            recording/ reads such lists from files, replay/ compares them, engine/ runs them through the allocator.
  * Must not know:  files, the engine.
  * Invariant:      blocks of a segment tile it in the order they were added; a string id is 0 ("") or one the list gave.
  */

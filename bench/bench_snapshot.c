@@ -23,8 +23,8 @@
 
 #include "base/mem.h"
 #include "bench/snapshot_maker.h"
-#include "store/memlist.h"
-#include "store/snapshot.h"
+#include "recording/memlist.h"
+#include "recording/snapshot.h"
 
 #define EVENTS 1000000
 #define ROUNDS 5
@@ -258,7 +258,7 @@ static int read_only(const char *path)
     struct vs_memlist list = {.events = NULL};
     struct vs_error err = VS_ERROR_INIT;
 
-    if (sto_memlist_read(path, STO_SNAPSHOT_FIRST, &list, &err)) {
+    if (rec_memlist_read(path, REC_SNAPSHOT_FIRST, &list, &err)) {
         fprintf(stderr, "%s\n", err.text);
         return 1;
     }

@@ -2,7 +2,7 @@
  * cli/cmd_match.c - holds a net against what a real GPU recorded, event by event.
  *
  * For:            `vramscope match`.
- * Must not know:  what is compared and how; that is replay/match.h. How lists are read; store/memlist.h.
+ * Must not know:  what is compared and how; that is replay/match.h. How lists are read; recording/memlist.h.
  * Invariant:      nothing is written anywhere. 0: every event agrees; 1: not, or it could not be found out.
  */
 #include <inttypes.h>
@@ -15,10 +15,10 @@
 #include "cli/cmds.h"
 #include "cli/netfile.h"
 #include "engine/alloc_memlist.h"
+#include "recording/memlist.h"
 #include "replay/match.h"
 #include "replay/summary.h"
 #include "replay/whatif.h"
-#include "store/memlist.h"
 
 static const struct cli_option OPTIONS[] = {
     {"events", 'e', "WHAT", false,
@@ -166,7 +166,7 @@ static enum vs_status session_fill(const struct cli_args *args, struct session *
     options.any_free_order = cli_args_has(args, "any-free-order");
     st = gpu_get(args, &gpu, err);
     if (!st)
-        st = sto_memlist_read(args->positionals[1], gpu, &s->list, err);
+        st = rec_memlist_read(args->positionals[1], gpu, &s->list, err);
     if (!st)
         st = net_run(args, s, err);
     if (!st)

@@ -10,17 +10,17 @@
 
 #include "base/mem.h"
 #include "import/partial.h"
+#include "recording/memlist.h"
 #include "replay/index.h"
-#include "store/memlist.h"
 
 static enum vs_status lists_read(const char *path, int64_t device, struct cli_importer *s,
                                  struct vs_error *err)
 {
     if (device == CLI_ALL_DEVICES)
-        return sto_memlist_read_devices(path, &s->lists, &s->count, err);
+        return rec_memlist_read_devices(path, &s->lists, &s->count, err);
     s->lists = vs_calloc(1, sizeof(*s->lists));
     s->count = 1;
-    return sto_memlist_read_whole(path, device, s->lists, err);
+    return rec_memlist_read_whole(path, device, s->lists, err);
 }
 
 bool cli_import_ran_out(const struct imp_import *import)

@@ -2,7 +2,7 @@
  * cli/importer.h - a memory snapshot made a trace file, with all its devices and marks.
  *
  * For:            the commands that import: `import`, and `record` of a program.
- * Must not know:  how snapshots are read (store/memlist.h) and what a trace makes of them (import/importing.h).
+ * Must not know:  how snapshots are read (recording/memlist.h) and what a trace makes of them (import/importing.h).
  * Invariant:      no trace is begun before the snapshot is understood, to its last event.
  */
 #ifndef CLI_IMPORTER_H
@@ -37,7 +37,7 @@ struct cli_fact {
 
 /*
  * Read the snapshot at `path` ("-": standard input), all devices or one. is_strict: what the allocator cannot have made is refused instead of
- * imported in part. Release `out` also after a failure. Errors as those of store/memlist.h and imp_make.
+ * imported in part. Release `out` also after a failure. Errors as those of recording/memlist.h and imp_make.
  */
 VS_MUST_USE enum vs_status cli_importer_read(const char *path, int64_t device, bool is_strict,
                                              struct cli_importer *out, struct vs_error *err);

@@ -2,7 +2,7 @@
  * import/importing.h - makes a trace of what PyTorch recorded on a real GPU.
  *
  * For:            `vramscope import`.
- * Must not know:  how recordings are read; store/memlist.h.
+ * Must not know:  how recordings are read; recording/memlist.h.
  * Invariant:      nothing is guessed: the recording is run through the allocator, and where the two differ in an event or in the state at
  *                 the end, it is refused. What can be kept then, import/partial.h says.
  *

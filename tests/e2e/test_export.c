@@ -18,7 +18,7 @@
 #include "base/event.h"
 #include "base/text.h"
 #include "import/importing.h"
-#include "store/memlist.h"
+#include "recording/memlist.h"
 #include "tests/e2e/program.h"
 #include "tests/engine/alloc_lists.h"
 
@@ -240,7 +240,7 @@ static void devices_import(const char *to)
         char path[256];
 
         snprintf(path, sizeof(path), "%s/expandable_3gpu_oom.%zu.txt", ALLOC_LISTS_DIR, i);
-        must(sto_memlist_read_whole(path, STO_SNAPSHOT_FIRST, &lists[i], &err), &err);
+        must(rec_memlist_read_whole(path, REC_SNAPSHOT_FIRST, &lists[i], &err), &err);
         lists[i].device = i;
         must(imp_make(&lists[i], &imports[i], &err), &err);
     }

@@ -2,7 +2,7 @@
  * tests/engine/alloc_lists.c - reading allocator lists.
  *
  * For:            tests/engine/alloc_lists.h.
- * Must not know:  the allocator, the format; store/memlist.h reads it.
+ * Must not know:  the allocator, the format; recording/memlist.h reads it.
  */
 #include "tests/engine/alloc_lists.h"
 
@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "store/memlist.h"
+#include "recording/memlist.h"
 
 enum vs_status alloc_list_read(const char *path, struct eng_record *out, struct vs_error *err)
 {
     struct vs_memlist list = {.events = NULL};
-    enum vs_status st = sto_memlist_read(path, -1, &list, err);
+    enum vs_status st = rec_memlist_read(path, -1, &list, err);
 
     memset(out, 0, sizeof(*out));
     if (st)

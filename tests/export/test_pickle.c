@@ -15,7 +15,7 @@
 #include "export/out.h"
 #include "export/pickle.h"
 #include "export/ranges.h"
-#include "store/pickle.h"
+#include "recording/pickle.h"
 
 /* A pickle that is being written to memory, and what it is read back as. */
 struct fixture {
@@ -23,7 +23,7 @@ struct fixture {
     FILE *file;
     char *bytes;
     size_t len;
-    struct sto_pickle *back;
+    struct rec_pickle *back;
 };
 
 static void begin(struct fixture *f)
@@ -34,7 +34,7 @@ static void begin(struct fixture *f)
     exp_pickle_begin(&f->p, exp_out_new(f->file));
 }
 
-static struct sto_value finish(struct fixture *f)
+static struct rec_value finish(struct fixture *f)
 {
     struct vs_error err = VS_ERROR_INIT;
 
@@ -42,14 +42,14 @@ static struct sto_value finish(struct fixture *f)
     assert_int_equal(exp_out_finish(f->p.out, &err), VS_OK);
     exp_out_free(f->p.out);
     assert_int_equal(fclose(f->file), 0);
-    if (sto_pickle_read(f->bytes, f->len, &f->back, &err))
+    if (rec_pickle_read(f->bytes, f->len, &f->back, &err))
         fail_msg("%s", err.text);
-    return sto_pickle_top(f->back);
+    return rec_pickle_top(f->back);
 }
 
 static void release(struct fixture *f)
 {
-    sto_pickle_free(f->back);
+    rec_pickle_free(f->back);
     free(f->bytes);
 }
 
@@ -57,7 +57,7 @@ static void integers_of_every_width_come_back(void **state)
 {
     struct exp_pickle_list list;
     struct fixture f;
-    struct sto_value top;
+    struct rec_value top;
     uint64_t value;
     size_t n = 0;
 
@@ -75,12 +75,12 @@ static void integers_of_every_width_come_back(void **state)
     top = finish(&f);
     for (unsigned bit = 0; bit < 64; bit++)
         for (uint64_t d = 0; d < 3; d++) {
-            assert_true(sto_value_int(f.back, sto_value_at(f.back, top, n++), &value));
+            assert_true(rec_value_int(f.back, rec_value_at(f.back, top, n++), &value));
             assert_int_equal(value, (UINT64_C(1) << bit) + d - 1);
-            assert_true(sto_value_int(f.back, sto_value_at(f.back, top, n++), &value));
+            assert_true(rec_value_int(f.back, rec_value_at(f.back, top, n++), &value));
             assert_int_equal((int64_t)value, -(int64_t)((UINT64_C(1) << bit) / 2 + d));
         }
-    assert_int_equal(sto_value_count(f.back, top), n);
+    assert_int_equal(rec_value_count(f.back, top), n);
     release(&f);
 }
 
@@ -92,7 +92,7 @@ static void a_list_of_any_length_comes_back(void **state)
     for (size_t i = 0; i < sizeof(COUNTS) / sizeof(COUNTS[0]); i++) {
         struct exp_pickle_list list;
         struct fixture f;
-        struct sto_value top;
+        struct rec_value top;
         uint64_t value;
 
         begin(&f);
@@ -103,9 +103,9 @@ static void a_list_of_any_length_comes_back(void **state)
         }
         exp_pickle_list_end(&f.p, &list);
         top = finish(&f);
-        assert_int_equal(sto_value_count(f.back, top), COUNTS[i]);
+        assert_int_equal(rec_value_count(f.back, top), COUNTS[i]);
         for (size_t n = 0; n < COUNTS[i]; n++) {
-            assert_true(sto_value_int(f.back, sto_value_at(f.back, top, n), &value));
+            assert_true(rec_value_int(f.back, rec_value_at(f.back, top, n), &value));
             assert_int_equal(value, n);
         }
         release(&f);
@@ -118,8 +118,8 @@ static void words_texts_and_numbers_come_back(void **state)
     static struct exp_memo words[400];
     char name[300];
     struct fixture f;
-    struct sto_value top;
-    struct sto_value v;
+    struct rec_value top;
+    struct rec_value v;
     double number;
     bool truth;
 
@@ -145,19 +145,19 @@ static void words_texts_and_numbers_come_back(void **state)
     exp_pickle_dict_end(&f.p);
     top = finish(&f);
     snprintf(name, sizeof(name), "%0280d", 3);
-    assert_true(sto_value_get(f.back, top, sto_pickle_key(f.back, name), &v));
-    assert_true(sto_value_is_text(f.back, v, "later"));
-    assert_true(sto_value_get(f.back, top, sto_pickle_key(f.back, "odd"), &v));
-    assert_true(sto_value_is_text(f.back, v, "a\xEF\xBF\xBD\xEF\xBF\xBDz"));
-    assert_true(sto_value_get(f.back, top, sto_pickle_key(f.back, "pi"), &v));
-    assert_true(sto_value_float(f.back, v, &number));
+    assert_true(rec_value_get(f.back, top, rec_pickle_key(f.back, name), &v));
+    assert_true(rec_value_is_text(f.back, v, "later"));
+    assert_true(rec_value_get(f.back, top, rec_pickle_key(f.back, "odd"), &v));
+    assert_true(rec_value_is_text(f.back, v, "a\xEF\xBF\xBD\xEF\xBF\xBDz"));
+    assert_true(rec_value_get(f.back, top, rec_pickle_key(f.back, "pi"), &v));
+    assert_true(rec_value_float(f.back, v, &number));
     assert_true(number == 3.25);
-    assert_true(sto_value_get(f.back, top, sto_pickle_key(f.back, "yes"), &v));
-    assert_true(sto_value_bool(v, &truth));
+    assert_true(rec_value_get(f.back, top, rec_pickle_key(f.back, "yes"), &v));
+    assert_true(rec_value_bool(v, &truth));
     assert_true(truth);
-    assert_true(sto_value_get(f.back, top, sto_pickle_key(f.back, "pair"), &v));
-    assert_int_equal(sto_value_type(v), STO_TUPLE);
-    assert_int_equal(sto_value_count(f.back, v), 2);
+    assert_true(rec_value_get(f.back, top, rec_pickle_key(f.back, "pair"), &v));
+    assert_int_equal(rec_value_type(v), REC_TUPLE);
+    assert_int_equal(rec_value_count(f.back, v), 2);
     release(&f);
 }
 

@@ -22,8 +22,8 @@
 #include <stdio.h>
 
 #include "base/text.h"
+#include "recording/memlist.h"
 #include "replay/match.h"
-#include "store/memlist.h"
 #include "tests/engine/alloc_lists.h"
 #include "tests/facts/facts.h"
 
@@ -33,7 +33,7 @@ static void read_list(const char *recording, struct vs_memlist *list)
     char path[128];
 
     snprintf(path, sizeof(path), ALLOC_LISTS_DIR "/%s.0.txt", recording);
-    if (sto_memlist_read(path, -1, list, &err))
+    if (rec_memlist_read(path, -1, list, &err))
         fail_msg("%s", err.text);
 }
 

@@ -10,9 +10,9 @@
 
 #include "base/mem.h"
 #include "import/partial.h"
+#include "recording/memlist.h"
 #include "replay/report.h"
 #include "replay/whatif.h"
-#include "store/memlist.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -98,7 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     memcpy(text, data, size);
     text[size] = '\0';
-    if (sto_memlist_parse(text, size, STO_SNAPSHOT_FIRST, &list, &err))
+    if (rec_memlist_parse(text, size, REC_SNAPSHOT_FIRST, &list, &err))
         VS_ASSERT(err.text[0]);
     else if (list.has_addresses && list.has_state)
         import(&list);

@@ -9,8 +9,8 @@
 
 #include "base/mem.h"
 #include "engine/alloc_memlist.h"
-#include "store/memlist.h"
-#include "store/snapshot.h"
+#include "recording/memlist.h"
+#include "recording/snapshot.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     memcpy(text, data, size);
     text[size] = '\0';
-    st = sto_memlist_parse(text, size, -1, &list, &err);
+    st = rec_memlist_parse(text, size, -1, &list, &err);
     VS_ASSERT(!st || err.text[0]);
     if (!st)
         replay(&list);

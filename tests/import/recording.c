@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "store/snapshot_python.h"
+#include "recording/snapshot_python.h"
 #include "tracer/intern.h"
 
 static void flag_add(struct vs_callstack *about, const char *word, size_t len)
@@ -41,7 +41,7 @@ static uint32_t frame_add(struct vs_memlist *list, const char *text, size_t len)
     struct vs_frame frame = {.line = 0};
 
     VS_ASSERT(line);
-    frame.kind = (uint8_t)sto_python_file(text, (size_t)(func - text), &file);
+    frame.kind = (uint8_t)rec_python_file(text, (size_t)(func - text), &file);
     frame.file = vs_memlist_string(list, vs_text_get(&file), file.len);
     frame.func = vs_memlist_string(list, func + 1, (size_t)(line - func - 1));
     frame.line = (uint32_t)strtoul(line + 1, NULL, 10);

@@ -15,9 +15,9 @@
 
 #include "base/text.h"
 #include "import/importing.h"
+#include "recording/memlist.h"
 #include "replay/report.h"
 #include "replay/trace.h"
-#include "store/memlist.h"
 #include "store/query.h"
 #include "store/reader.h"
 #include "tests/e2e/program.h"
@@ -46,7 +46,7 @@ static void devices_import_of(const unsigned *numbers, size_t count, const char 
         char path[256];
 
         snprintf(path, sizeof(path), "%s/expandable_3gpu_oom.%u.txt", ALLOC_LISTS_DIR, numbers[i]);
-        must(sto_memlist_read_whole(path, STO_SNAPSHOT_FIRST, &lists[i], &err), &err);
+        must(rec_memlist_read_whole(path, REC_SNAPSHOT_FIRST, &lists[i], &err), &err);
         lists[i].device = numbers[i];
         must(imp_make(&lists[i], &imports[i], &err), &err);
     }

@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "import/partial.h"
-#include "store/memlist.h"
+#include "recording/memlist.h"
 #include "tests/import/sense.h"
 
 /* ---- a snapshot as a pickle, with one value replaced ---- */
@@ -213,7 +213,7 @@ static enum outcome bytes_import(const char *bytes, size_t len, struct vs_error 
     memcpy(text, bytes, len);
     text[len] = '\0';
     err->text[0] = '\0';
-    if (sto_memlist_parse(text, len, STO_SNAPSHOT_FIRST, &list, err)) {
+    if (rec_memlist_parse(text, len, REC_SNAPSHOT_FIRST, &list, err)) {
         if (!err->text[0])
             fail_msg("refused without a word");
     } else if (imp_make(&list, &import, err)) {
@@ -294,7 +294,7 @@ static void a_block_of_the_start_keeps_its_place(void **state)
     while (!FIELDS[at].key || strcmp(FIELDS[at].key, "device_traces") != 0)
         at++;
     snapshot_make(&text, at, &none);
-    if (sto_snapshot_read(vs_text_get(&text), text.len, STO_SNAPSHOT_FIRST, &list, &err) ||
+    if (rec_snapshot_read(vs_text_get(&text), text.len, REC_SNAPSHOT_FIRST, &list, &err) ||
         imp_make(&list, &import, &err))
         fail_msg("%s", err.text);
     assert_int_equal(import.event_count, 2);
@@ -324,7 +324,7 @@ static void events_of_unknown_kinds_are_counted(void **state)
            memcmp(FIELDS[at].value, "\x8c\x03oom", 5) != 0)
         at++;
     snapshot_make(&text, at, &annotate);
-    if (sto_snapshot_read(vs_text_get(&text), text.len, STO_SNAPSHOT_FIRST, &list, &err))
+    if (rec_snapshot_read(vs_text_get(&text), text.len, REC_SNAPSHOT_FIRST, &list, &err))
         fail_msg("%s", err.text);
     assert_int_equal(list.event_count, 2);
     assert_int_equal(list.other_count, 1);

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "import/partial.h"
-#include "store/memlist.h"
+#include "recording/memlist.h"
 #include "tests/import/sense.h"
 
 #define MIB UINT64_C(1048576)

@@ -4,7 +4,7 @@
     python3 tests/oracle/pickle_cases.py > tests/golden/pickle/cases.txt
     python3 tests/oracle/pickle_cases.py opcodes > tests/golden/pickle/opcodes.txt
 
-A line is a pickle in hexadecimal and what tests/store/test_pickle.c must make of it: n, true, false, whole numbers (as 64 bits with
+A line is a pickle in hexadecimal and what tests/recording/test_pickle.c must make of it: n, true, false, whole numbers (as 64 bits with
 a sign; big where they do not fit), f and the bits of a float, t and the bytes of a text, [items], (items), {key=value,…}. Random
 data of all protocols, with shared and with optimized memos; then pickles that no pickler writes, opcode by opcode.
 """

@@ -4,7 +4,7 @@
     python3 tests/oracle/snapshot_lists.py OUTDIR SNAPSHOT.pickle[.gz]...
 
 Writes one text file per snapshot and device that has segments or events: OUTDIR/<name>.<device>.txt. What
-store/memlist_compact.c reads is described here; sizes, addresses and streams are kept, and of the stacks only whose an
+recording/memlist_compact.c reads is described here; sizes, addresses and streams are kept, and of the stacks only whose an
 allocation is.
 
     vramscope allocator list 1

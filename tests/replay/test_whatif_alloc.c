@@ -18,10 +18,10 @@
 
 #include "base/bytes.h"
 #include "import/importing.h"
+#include "recording/memlist.h"
 #include "replay/summary.h"
 #include "replay/tries.h"
 #include "replay/whatif.h"
-#include "store/memlist.h"
 #include "tests/engine/alloc_lists.h"
 #include "tests/replay/make_trace.h"
 #include "tests/store/trace_file.h"
@@ -52,7 +52,7 @@ static void list_import(const struct alloc_facts *facts, const char *to)
     if (access(path, R_OK))
         snprintf(path, sizeof(path), "%s/%.*s.%u.txt", ALLOC_LISTS_DIR,
                  (int)strcspn(facts->file, "."), facts->file, (unsigned)facts->device);
-    must(sto_memlist_read_whole(path, (int64_t)facts->device, &list, &err), &err);
+    must(rec_memlist_read_whole(path, (int64_t)facts->device, &list, &err), &err);
     must(imp_make(&list, &import, &err), &err);
     must(sto_writer_open(to, &(struct sto_writer_options){.force = true}, &writer, &err), &err);
     must(imp_write(&import, &list, 1, path, writer, &err), &err);
@@ -125,7 +125,7 @@ static void another_devices_events_keep_their_places(void **state)
 
     trace_path(state, "two.db", path, sizeof(path) - 2);
     for (size_t i = 0; i < 2; i++) {
-        must(sto_memlist_read_whole(from, 0, &lists[i], &err), &err);
+        must(rec_memlist_read_whole(from, 0, &lists[i], &err), &err);
         lists[i].device = i;
         must(imp_make(&lists[i], &imports[i], &err), &err);
     }

@@ -1,0 +1,138 @@
+/*
+ * recording/snapshot_python.c - see snapshot_python.h.
+ */
+#include "recording/snapshot_python.h"
+
+#include <string.h>
+
+#define COUNT(words) (sizeof(words) / sizeof((words)[0]))
+
+/* Folders and files of PyTorch, for a copy that was built where it lies and not installed. */
+static const char *const TORCH_PARTS[] = {
+    "nn/",         "optim/",  "autograd/",     "utils/",     "_dynamo/",     "_inductor/",
+    "_functorch/", "amp/",    "cuda/",         "fx/",        "distributed/", "_tensor.py",
+    "storage.py",  "_ops.py", "functional.py", "__init__.py"};
+
+static bool ends(const char *text, size_t len, const char *end)
+{
+    size_t end_len = strlen(end);
+
+    return len >= end_len && memcmp(text + len - end_len, end, end_len) == 0;
+}
+
+bool rec_python_is(const char *path, size_t len)
+{
+    static const char *const NAMED[] = {"<stdin>", "<string>", "<ipython", "<frozen"};
+
+    if (len > 3 && ends(path, len, ".py"))
+        return true;
+    for (size_t i = 0; i < COUNT(NAMED); i++)
+        if (len >= strlen(NAMED[i]) && memcmp(path, NAMED[i], strlen(NAMED[i])) == 0)
+            return true;
+    return false;
+}
+
+/* What follows the last `folder` in the path; NULL: it is not there. */
+static const char *below(const char *path, const char *folder)
+{
+    const char *found = NULL;
+
+    for (const char *at = strstr(path, folder); at; at = strstr(at + 1, folder))
+        found = at + strlen(folder);
+    return found;
+}
+
+/* The path below "torch" and the folder before it, where it is PyTorch's own. */
+static const char *torch_part(const char *path)
+{
+    const char *part = below(path, "/torch/");
+
+    for (size_t i = 0; part && i < COUNT(TORCH_PARTS); i++)
+        if (strncmp(part, TORCH_PARTS[i], strlen(TORCH_PARTS[i])) == 0)
+            return part - strlen("torch/");
+    return NULL;
+}
+
+/* Python's own library: "/usr/lib/python3.12/copy.py", "C:\…\cpython-3.10…\lib\copy.py". */
+static bool is_library(const char *path, bool is_windows)
+{
+    const char *python = strstr(path, "ython");
+
+    return strstr(path, "/lib/python3") || path[0] == '<' ||
+           (is_windows && python && strstr(python, "/lib/"));
+}
+
+enum vs_frame_kind rec_python_file(const char *path, size_t len, struct vs_text *file)
+{
+    const bool is_windows = memchr(path, '\\', len) != NULL;
+    enum vs_frame_kind kind = VS_FRAME_USER;
+    const char *installed;
+    const char *name;
+    const char *slash;
+
+    vs_text_clear(file);
+    vs_text_add(file, "");
+    vs_text_add_n(file, path, strnlen(path, len));
+    for (size_t i = 0; i < file->len; i++)
+        if (file->data[i] == '\\')
+            file->data[i] = '/';
+    path = vs_text_get(file);
+    slash = strrchr(path, '/');
+    name = slash ? slash + 1 : path;
+    installed = below(path, "/site-packages/");
+    installed = installed ? installed : below(path, "/dist-packages/");
+    if (installed)
+        kind = strncmp(installed, "torch/", 6) == 0 ? VS_FRAME_TORCH : VS_FRAME_PACKAGE;
+    else if (torch_part(path))
+        kind = VS_FRAME_TORCH;
+    else if (strstr(path, "torchinductor"))
+        kind = VS_FRAME_GENERATED;
+    else if (strncmp(path, "<stdin>", 7) != 0 && strncmp(path, "<ipython", 8) != 0 &&
+             is_library(path, is_windows))
+        kind = VS_FRAME_STDLIB;
+    name = installed ? installed : kind == VS_FRAME_TORCH ? torch_part(path) : name;
+    file->len = strlen(name);
+    memmove(file->data, name, file->len + 1);
+    return kind;
+}
+
+static const struct vs_frame *frame_of(const struct vs_callstacks *stacks, uint32_t id)
+{
+    return &stacks->frames[id - 1];
+}
+
+/* Does the forward of a module, among the frames from `at` on, lie in the same file as frame `at`? */
+static bool is_of_module(const struct vs_callstacks *stacks, const uint32_t *frames, size_t count,
+                         size_t at, uint32_t forward, uint32_t module)
+{
+    const uint32_t file = frame_of(stacks, frames[at])->file;
+
+    for (size_t i = at; i + 1 < count; i++) {
+        const struct vs_frame *frame = frame_of(stacks, frames[i]);
+        const struct vs_frame *caller = frame_of(stacks, frames[i + 1]);
+
+        if (frame->file == file && frame->func == forward &&
+            (caller->kind != VS_FRAME_TORCH || caller->file == module))
+            return true;
+    }
+    return false;
+}
+
+uint32_t rec_python_place(const struct vs_callstacks *stacks, const uint32_t *frames, size_t count,
+                          uint32_t forward, uint32_t module)
+{
+    uint32_t package = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t kind = frame_of(stacks, frames[i])->kind;
+
+        if (kind == VS_FRAME_USER)
+            return frames[i];
+        if (kind != VS_FRAME_PACKAGE)
+            continue;
+        if (is_of_module(stacks, frames, count, i, forward, module))
+            return frames[i];
+        package = package ? package : frames[i];
+    }
+    return package ? package : count ? frames[0] : 0;
+}
