@@ -10,15 +10,13 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-#define SLOTS_AT_START 64
-
 void vs_callstacks_release(struct vs_callstacks *stacks)
 {
     vs_free(stacks->frames);
     vs_free(stacks->items);
     vs_free(stacks->pool);
-    vs_free(stacks->frame_slots);
-    vs_free(stacks->slots);
+    vs_table_release(&stacks->frames_by_hash);
+    vs_table_release(&stacks->items_by_hash);
     memset(stacks, 0, sizeof(*stacks));
 }
 
@@ -52,65 +50,32 @@ static bool stack_same(const struct vs_callstacks *stacks, const struct vs_calls
            (!count || memcmp(&stacks->pool[there->first], frames, count * sizeof(*frames)) == 0);
 }
 
-/* The table with twice the slots, empty; the caller puts the numbers in again. */
-static void slots_double(uint32_t **slots, size_t *count)
-{
-    *count = *count ? *count * 2 : SLOTS_AT_START;
-    vs_free(*slots);
-    *slots = vs_calloc(*count, sizeof(**slots));
-}
-
-static void slot_put(uint32_t *slots, size_t count, uint64_t hash, uint32_t id)
-{
-    size_t at = (size_t)hash & (count - 1);
-
-    while (slots[at])
-        at = (at + 1) & (count - 1);
-    slots[at] = id;
-}
-
 uint32_t vs_callstacks_frame(struct vs_callstacks *stacks, const struct vs_frame *frame)
 {
-    size_t at;
+    const uint64_t hash = frame_hash(frame);
+    struct vs_probe probe = vs_probe(hash);
 
-    if (stacks->frame_count * 2 >= stacks->frame_slot_count) {
-        slots_double(&stacks->frame_slots, &stacks->frame_slot_count);
-        for (size_t i = 0; i < stacks->frame_count; i++)
-            slot_put(stacks->frame_slots, stacks->frame_slot_count, frame_hash(&stacks->frames[i]),
-                     (uint32_t)i + 1);
-    }
-    at = (size_t)frame_hash(frame) & (stacks->frame_slot_count - 1);
-    for (; stacks->frame_slots[at]; at = (at + 1) & (stacks->frame_slot_count - 1))
-        if (frame_same(&stacks->frames[stacks->frame_slots[at] - 1], frame))
-            return stacks->frame_slots[at];
+    while (vs_table_next(&stacks->frames_by_hash, &probe))
+        if (frame_same(&stacks->frames[probe.item], frame))
+            return probe.item + 1;
+    vs_table_add(&stacks->frames_by_hash, hash, stacks->frame_count);
     stacks->frames =
         vs_grow(stacks->frames, stacks->frame_count, &stacks->frame_cap, sizeof(*stacks->frames));
     stacks->frames[stacks->frame_count++] = *frame;
-    stacks->frame_slots[at] = (uint32_t)stacks->frame_count;
     return (uint32_t)stacks->frame_count;
-}
-
-static uint64_t item_hash(const struct vs_callstacks *stacks, const struct vs_callstack *item)
-{
-    return stack_hash(item->count ? &stacks->pool[item->first] : NULL, item->count, item);
 }
 
 uint32_t vs_callstacks_add(struct vs_callstacks *stacks, const uint32_t *frames, size_t count,
                            const struct vs_callstack *about)
 {
+    const uint64_t hash = stack_hash(frames, count, about);
+    struct vs_probe probe = vs_probe(hash);
     struct vs_callstack *item;
-    size_t at;
 
-    if (stacks->count * 2 >= stacks->slot_count) {
-        slots_double(&stacks->slots, &stacks->slot_count);
-        for (size_t i = 0; i < stacks->count; i++)
-            slot_put(stacks->slots, stacks->slot_count, item_hash(stacks, &stacks->items[i]),
-                     (uint32_t)i + 1);
-    }
-    at = (size_t)stack_hash(frames, count, about) & (stacks->slot_count - 1);
-    for (; stacks->slots[at]; at = (at + 1) & (stacks->slot_count - 1))
-        if (stack_same(stacks, &stacks->items[stacks->slots[at] - 1], frames, count, about))
-            return stacks->slots[at];
+    while (vs_table_next(&stacks->items_by_hash, &probe))
+        if (stack_same(stacks, &stacks->items[probe.item], frames, count, about))
+            return probe.item + 1;
+    vs_table_add(&stacks->items_by_hash, hash, stacks->count);
     stacks->items = vs_grow(stacks->items, stacks->count, &stacks->cap, sizeof(*stacks->items));
     item = &stacks->items[stacks->count++];
     *item = *about;
@@ -121,7 +86,6 @@ uint32_t vs_callstacks_add(struct vs_callstacks *stacks, const uint32_t *frames,
             vs_grow(stacks->pool, stacks->pool_count, &stacks->pool_cap, sizeof(*stacks->pool));
         stacks->pool[stacks->pool_count++] = frames[i];
     }
-    stacks->slots[at] = (uint32_t)stacks->count;
     return (uint32_t)stacks->count;
 }
 

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/table.h"
+
 /* Whose code a frame is: the user's, PyTorch's own, another package's, Python's library, or text a compiler generated. */
 enum vs_frame_kind {
     VS_FRAME_USER,
@@ -60,7 +62,7 @@ struct vs_callstack {
     uint8_t flags;
 };
 
-/* Zeroed is empty. Items are number - 1. The slots are open addressing, at most half full. */
+/* Zeroed is empty. Items are number - 1. */
 struct vs_callstacks {
     struct vs_frame *frames;
     size_t frame_count, frame_cap;
@@ -68,8 +70,7 @@ struct vs_callstacks {
     size_t count, cap;
     uint32_t *pool; /* numbers of frames */
     size_t pool_count, pool_cap;
-    uint32_t *frame_slots, *slots;
-    size_t frame_slot_count, slot_count;
+    struct vs_table frames_by_hash, items_by_hash;
 };
 
 void vs_callstacks_release(struct vs_callstacks *stacks);

@@ -6,14 +6,15 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/mem.h"
+#include "base/table.h"
 
 struct vs_memlist_strings {
     struct vs_arena *arena;
     const char **texts; /* id - 1 */
     size_t count, cap;
-    uint32_t *slots; /* open addressing: id, 0 is free; a power of two, at most half full */
-    size_t slot_count;
+    struct vs_table by_hash;
 };
 
 const char *vs_mem_kind_name(enum vs_mem_kind kind)
@@ -58,7 +59,7 @@ void vs_memlist_release(struct vs_memlist *list)
     if (list->strings) {
         vs_arena_free(list->strings->arena);
         vs_free(list->strings->texts);
-        vs_free(list->strings->slots);
+        vs_table_release(&list->strings->by_hash);
         vs_free(list->strings);
     }
     memset(list, 0, sizeof(*list));
@@ -109,36 +110,11 @@ void vs_memlist_add_note(struct vs_memlist *list, struct vs_mem_note note)
 
 /* ---- strings ---- */
 
-static uint64_t hash_of(const char *text, size_t len)
-{
-    uint64_t hash = UINT64_C(1469598103934665603);
-
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
-    return hash ^ (hash >> 29);
-}
-
-static void slots_grow(struct vs_memlist_strings *strings)
-{
-    size_t count = strings->slot_count ? strings->slot_count * 2 : 64;
-
-    vs_free(strings->slots);
-    strings->slots = vs_calloc(count, sizeof(*strings->slots));
-    strings->slot_count = count;
-    for (size_t i = 0; i < strings->count; i++) {
-        const char *text = strings->texts[i];
-        size_t at = hash_of(text, strlen(text)) & (count - 1);
-
-        while (strings->slots[at])
-            at = (at + 1) & (count - 1);
-        strings->slots[at] = (uint32_t)i + 1;
-    }
-}
-
 uint32_t vs_memlist_string(struct vs_memlist *list, const char *text, size_t len)
 {
     struct vs_memlist_strings *strings = list->strings;
-    size_t at;
+    struct vs_probe probe;
+    uint64_t hash;
 
     len = strnlen(text, len);
     if (!len)
@@ -147,20 +123,18 @@ uint32_t vs_memlist_string(struct vs_memlist *list, const char *text, size_t len
         strings = list->strings = vs_calloc(1, sizeof(*strings));
         strings->arena = vs_arena_new();
     }
-    if (strings->count * 2 >= strings->slot_count)
-        slots_grow(strings);
-    at = hash_of(text, len) & (strings->slot_count - 1);
-    while (strings->slots[at]) {
-        const char *there = strings->texts[strings->slots[at] - 1];
+    hash = vs_hash_bytes(text, len);
+    probe = vs_probe(hash);
+    while (vs_table_next(&strings->by_hash, &probe)) {
+        const char *there = strings->texts[probe.item];
 
         if (strncmp(there, text, len) == 0 && !there[len])
-            return strings->slots[at];
-        at = (at + 1) & (strings->slot_count - 1);
+            return probe.item + 1;
     }
+    vs_table_add(&strings->by_hash, hash, strings->count);
     strings->texts =
         vs_grow(strings->texts, strings->count, &strings->cap, sizeof(*strings->texts));
     strings->texts[strings->count++] = vs_arena_strndup(strings->arena, text, len);
-    strings->slots[at] = (uint32_t)strings->count;
     return (uint32_t)strings->count;
 }
 

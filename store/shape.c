@@ -3,7 +3,7 @@
  *
  * For:            store/shape.h says.
  * Must not know:  SQLite.
- * Invariant:      the table is at most half full, so that looking up ends.
+ * Invariant:      equal shapes have equal numbers.
  */
 #include "store/shape.h"
 
@@ -14,26 +14,21 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/mem.h"
+#include "base/table.h"
 
-/* shapes[id - 1]; slots holds ids, 0 for a free slot. */
+/* shapes[id - 1] */
 struct sto_shapes {
     struct sto_shape *shapes;
     size_t count;
     size_t cap;
-    uint32_t *slots;
-    size_t slot_count;
+    struct vs_table by_hash;
 };
-
-#define SLOTS_AT_START 256
 
 struct sto_shapes *sto_shapes_new(void)
 {
-    struct sto_shapes *s = vs_calloc(1, sizeof(*s));
-
-    s->slot_count = SLOTS_AT_START;
-    s->slots = vs_calloc(s->slot_count, sizeof(*s->slots));
-    return s;
+    return vs_calloc(1, sizeof(struct sto_shapes));
 }
 
 void sto_shapes_free(struct sto_shapes *shapes)
@@ -41,49 +36,25 @@ void sto_shapes_free(struct sto_shapes *shapes)
     if (!shapes)
         return;
     vs_free(shapes->shapes);
-    vs_free(shapes->slots);
+    vs_table_release(&shapes->by_hash);
     vs_free(shapes);
 }
 
-static uint64_t hash_mix(uint64_t hash, uint64_t word)
+static uint64_t shape_hash(const struct sto_shape *shape)
 {
-    hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-    return hash ^ hash >> 29;
-}
-
-static size_t shape_hash(const struct sto_shape *shape)
-{
-    uint64_t hash = hash_mix(shape->dtype, shape->ndim);
+    uint64_t hash = vs_hash_mix(shape->dtype, shape->ndim);
 
     for (int i = 0; i < shape->ndim; i++)
-        hash = hash_mix(hash_mix(hash, (uint64_t)shape->sizes[i]), (uint64_t)shape->strides[i]);
-    return (size_t)hash;
-}
-
-/* The slot where the shape is, or the free one where it would go. */
-static size_t slot_find(const struct sto_shapes *s, const struct sto_shape *shape)
-{
-    size_t mask = s->slot_count - 1;
-    size_t at = shape_hash(shape) & mask;
-
-    while (s->slots[at] && memcmp(&s->shapes[s->slots[at] - 1], shape, sizeof(*shape)) != 0)
-        at = (at + 1) & mask;
-    return at;
-}
-
-static void slots_double(struct sto_shapes *s)
-{
-    vs_free(s->slots);
-    s->slot_count *= 2;
-    s->slots = vs_calloc(s->slot_count, sizeof(*s->slots));
-    for (size_t i = 0; i < s->count; i++)
-        s->slots[slot_find(s, &s->shapes[i])] = (uint32_t)(i + 1);
+        hash =
+            vs_hash_mix(vs_hash_mix(hash, (uint64_t)shape->sizes[i]), (uint64_t)shape->strides[i]);
+    return hash;
 }
 
 uint32_t sto_shapes_intern(struct sto_shapes *shapes, const struct vs_tensor_desc *desc,
                            struct sto_shape *out, bool *is_new)
 {
-    size_t at;
+    struct vs_probe probe;
+    uint64_t hash;
 
     VS_ASSERT(desc->ndim <= VS_MAX_DIMS);
     memset(out, 0, sizeof(*out)); /* the padding too: shapes are compared as bytes */
@@ -91,15 +62,16 @@ uint32_t sto_shapes_intern(struct sto_shapes *shapes, const struct vs_tensor_des
     out->ndim = desc->ndim;
     memcpy(out->sizes, desc->sizes, desc->ndim * sizeof(desc->sizes[0]));
     memcpy(out->strides, desc->strides, desc->ndim * sizeof(desc->strides[0]));
-    at = slot_find(shapes, out);
-    *is_new = shapes->slots[at] == 0;
-    if (!*is_new)
-        return shapes->slots[at];
+    hash = shape_hash(out);
+    probe = vs_probe(hash);
+    *is_new = false;
+    while (vs_table_next(&shapes->by_hash, &probe))
+        if (memcmp(&shapes->shapes[probe.item], out, sizeof(*out)) == 0)
+            return probe.item + 1;
+    *is_new = true;
+    vs_table_add(&shapes->by_hash, hash, shapes->count);
     shapes->shapes = vs_grow(shapes->shapes, shapes->count, &shapes->cap, sizeof(*out));
     memcpy(&shapes->shapes[shapes->count++], out, sizeof(*out));
-    shapes->slots[at] = (uint32_t)shapes->count;
-    if (shapes->count * 2 > shapes->slot_count)
-        slots_double(shapes);
     return (uint32_t)shapes->count;
 }
 
