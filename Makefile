@@ -56,7 +56,7 @@ FORMATTED:= $(sort $(shell find $(FOLDERS) cli tests bench tools -name '*.[ch]' 
 SETUP := $(if $(filter demo test check setup,$(MAKECMDGOALS)),$(B)/setup.done)
 
 .PHONY: all demo test tests check help install setup clean format format-check hdr-check layer-check \
-        globals-check bench golden fuzz test-threads test-cuda cuda gpu-tests doubles
+        docs-check words-check globals-check bench golden fuzz test-threads test-cuda cuda gpu-tests doubles
 .SECONDARY:
 
 all: $(B)/vramscope $(INJECT_SO) ## build the program, and the injection library where CUPTI's headers are
@@ -340,6 +340,12 @@ $(B)/hdr/%.ok: % | $(SETUP)
 
 layer-check: ## the table of allowed includes in docs/internals/conventions.md
 	@sh tools/layer-check.sh
+
+docs-check: ## links, paths and form of the pages
+	@sh tools/docs-check.sh
+
+words-check: ## words of docs/glossary.md that are not used; V=1 prints each place
+	@V=$(V) sh tools/words-check.sh
 
 globals-check: $(B)/libvramscope.a $(CLI_OBJ) ## no writable globals but the known ones
 	@sh tools/globals-check.sh $^

@@ -186,9 +186,9 @@ static void the_page_gives_the_numbers_of_the_file(void **state)
     char text[64];
 
     (void)state;
-    snprintf(text, sizeof(text), "`PRAGMA application_id` | %d,", STO_APPLICATION_ID);
+    snprintf(text, sizeof(text), "`PRAGMA application_id`: %d,", STO_APPLICATION_ID);
     assert_non_null(strstr(page, text));
-    snprintf(text, sizeof(text), "`PRAGMA user_version` | %d,", sto_migrate_current());
+    snprintf(text, sizeof(text), "`PRAGMA user_version`: %d,", sto_migrate_current());
     assert_non_null(strstr(page, text));
     vs_free(page);
 }

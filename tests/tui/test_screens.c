@@ -181,39 +181,36 @@ static void keys_rows(struct vs_text *out)
 
 /* The language of replay/breaks.h, for whoever types it. */
 static const char CONDITIONS[] =
-    "\n## Conditions\n\nWhat `:break` and `:tbreak` take: terms joined by `and`. `c` runs to the "
-    "next "
-    "place where it holds, `C` to the one before.\n\n"
-    "| term | holds |\n|---|---|\n"
-    "| `alloc size > 512M`, `free size > 1M` | at an allocation, a free of so many bytes asked "
-    "for; "
-    "`size > 1M` alone is of an allocation |\n"
-    "| `total > 70G`, `reserved > 70G`, `slack > 10%` | where allocated, reserved, the share of it "
-    "not "
-    "allocated comes to be so |\n"
-    "| `op ~ softmax`, `module layer3.*`, `func Net.forward`, `line = 21` | where such an op, "
-    "layer, "
-    "function, line begins to run; `~` takes an extended regular expression, else `*` and `?` "
-    "stand for any "
-    "letters |\n"
-    "| `category = workspace` | where a block of that kind is made, or one becomes it |\n"
-    "| `phase = backward`, `step = 2` | where that begins |\n"
-    "| `block 30`, `alloc block 30`, `free block 30` | whatever is about this block |\n"
-    "| `oom`, `alloc`, `free` and the other kinds of events | at such an event |\n\n"
-    "`:watch NAME` stops wherever something happens to a tensor of that name: a parameter "
-    "(`fc.weight`), "
-    "what an op of a module makes (`conv1.relu`), a variable (`x1`, `Net.forward.x1`).\n";
+    "\n## Conditions\n\n"
+    "`:break` and `:tbreak` take a condition: terms joined by `and`. `c` runs to the next event\n"
+    "at which it becomes true, `C` to the preceding one.\n\n"
+    "- `alloc size > 512M`, `free size > 1M`: an allocation or a free of that many requested\n"
+    "  bytes; `size > 1M` alone means an allocation\n"
+    "- `total > 70G`, `reserved > 70G`, `slack > 10%`: the allocated bytes, the reserved bytes,\n"
+    "  or the unallocated share of the reserved bytes passes the limit\n"
+    "- `op ~ softmax`, `module layer3.*`, `func Net.forward`, `line = 21`: such an op, module,\n"
+    "  function or line begins to run; behind `~` stands an extended regular expression,\n"
+    "  elsewhere `*` and `?` stand for any letters\n"
+    "- `category = workspace`: a block of that category is allocated, or a block changes to it\n"
+    "- `phase = backward`, `step = 2`: the phase or step begins\n"
+    "- `block 30`, `alloc block 30`, `free block 30`: any event about this block\n"
+    "- `oom`, `alloc`, `free` and the other kinds of events: an event of that kind\n\n"
+    "`:watch NAME` stops at every event about a tensor of that name: a parameter\n"
+    "(`fc.weight`), the result of an op of a module (`conv1.relu`), or a variable (`x1`,\n"
+    "`Net.forward.x1`).\n";
 
 /* docs/guide/tui-keys.md. */
 static void keys_page(struct vs_text *out)
 {
-    vs_text_add(out, "# Keys of the TUI\n\nMade from `tui/keys.def` by `make golden`. A count may "
-                     "stand in front: `20s`.\n\n"
-                     "| keys | command | does |\n|---|---|---|\n");
+    vs_text_add(out,
+                "# Keys of the TUI\n\nGenerated from `tui/keys.def` by `make golden`. A count may "
+                "precede a key: `20s`.\n\n"
+                "| keys | command | does |\n|---|---|---|\n");
     keys_rows(out);
-    vs_text_add(out, "\n## Commands with words\n\nMade from the table in `tui/commands.c`; `<tab>` "
-                     "completes commands, toggles and their values, modules, ops, marks.\n\n"
-                     "| command | does |\n|---|---|\n");
+    vs_text_add(out,
+                "\n## Commands with words\n\nGenerated from the table in `tui/commands.c`; `<tab>` "
+                "completes commands, toggles and their values, modules, ops, marks.\n\n"
+                "| command | does |\n|---|---|\n");
     for (size_t i = 0; tui_command_info(i); i++) {
         const struct tui_command_info *info = tui_command_info(i);
 

@@ -1,0 +1,56 @@
+#!/bin/sh
+# docs-check.sh: every link of the pages leads somewhere, and the pages have their form. Exit status 1 if not.
+#
+# A link is a file of the repository, a heading of a page (#words-of-it), or an address with a scheme, which is not asked.
+# A line has at most 120 characters, but for what a program prints (indented, or between ``` marks); README.md 150 lines.
+# A path in quotes that begins with docs/ or tools/, in any file, is there.
+set -u
+bad=0
+tmp=$(mktemp)
+trap 'rm -f "$tmp"' EXIT
+
+complain() {
+    echo "docs-check: $1" >&2
+    bad=1
+}
+
+# The heading of a page as its anchor: small letters, "-" for blanks, nothing else but letters, digits, "_" and "-".
+anchors() {
+    awk '/^```/ { code = !code } !code && /^#+ / { sub(/^#+ /, ""); print tolower($0) }' "$1" |
+        sed 's/[^a-z0-9 _-]//g; s/ /-/g'
+}
+
+for page in $(git ls-files -- 'README.md' 'docs/*.md' 'tests/*.md'); do
+    awk '/^```/ { code = !code } !code && !/^    /' "$page" | sed 's/`[^`]*`//g' |
+        grep -oE '\]\([^)]+\)' | sed 's/^](//; s/)$//' | sort -u >"$tmp"
+    while IFS= read -r link; do
+        file=${link%%#*}
+        anchor=${link#"$file"}
+        case $link in *://*) continue ;; esac
+        target=$page
+        [ -z "$file" ] || target=$(dirname "$page")/$file
+        if [ ! -e "$target" ]; then
+            complain "$page: there is no $link"
+        elif [ -n "$anchor" ] && ! anchors "$target" | grep -qxF "${anchor#\#}"; then
+            complain "$page: $link: the page has no such heading"
+        fi
+    done <"$tmp"
+    long=$(LC_ALL=C.UTF-8 awk -v page="$page" '
+        /^```/ { code = !code }
+        { plain = $0; gsub(/[\200-\277]/, "", plain) } # one byte a character
+        !code && !/^    / && length(plain) > 120 { print page ":" NR ": " length(plain) " characters" }' "$page")
+    [ -z "$long" ] || complain "lines of more than 120 characters:
+$long"
+done
+
+lines=$(wc -l <README.md)
+[ "$lines" -le 150 ] || complain "README.md has $lines lines, and 150 are enough"
+
+git grep -hoE '\b(docs|tools)/[A-Za-z0-9_/.-]*\.(md|sh|1)\b' -- . ':!tests/golden' | sort -u | while IFS= read -r path; do
+    case $path in tools/torch2net* | tools/netwriter*) continue ;; esac # of sample_nets
+    [ -e "$path" ] || echo "$path"
+done >"$tmp"
+while IFS= read -r path; do
+    complain "$path is spoken of and not there: $(git grep -l "$path" | head -3 | tr '\n' ' ')"
+done <"$tmp"
+exit $bad
