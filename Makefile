@@ -105,6 +105,19 @@ $(B)/gen/python_files.inc: $(PYTHON_FILES) lang/prelude/embed.sh
 	$(Q)sh lang/prelude/embed.sh $(PYTHON_FILES) > $@.tmp && mv $@.tmp $@
 $(B)/tracer/python_files.o: $(B)/gen/python_files.inc
 
+# Names of the arguments of ops, made from engine/op.def by the reader of its signatures that the engine itself has.
+OP_ARGS := $(B)/gen/engine/op_args.h
+OP_ARGS_TOOL := $(B)/tools/op_args
+OP_ARGS_FREE := $(OP_ARGS_TOOL).o $(patsubst %.c,$(B)/%.o,$(wildcard base/*.c) $(filter %/op_signature.c %/op_literal.c,$(LIB_SRC)))
+$(OP_ARGS_TOOL): $(OP_ARGS_FREE)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lm
+$(OP_ARGS): $(OP_ARGS_TOOL)
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$< > $@.tmp && mv $@.tmp $@
+$(filter-out $(OP_ARGS_FREE),$(LIB_OBJ) $(CLI_OBJ) $(HELP_OBJ) $(TEST_SRC:%.c=$(B)/%.o) $(BENCH_OBJ)): | $(OP_ARGS)
+
 # What a new trace begins as: the schema's own C run once here, its result compiled in.
 EMPTY_TRACE := $(B)/tools/empty_trace
 EMPTY_TRACE_OBJ := $(EMPTY_TRACE).o $(patsubst %.c,$(B)/%.o,$(wildcard base/*.c)) \
@@ -296,7 +309,7 @@ TWIN_SO += $(PLAYED)
 
 -include $(INJECT_SRC:%.c=$(B)/pic/%.d) $(FAKE_OBJ:.o=.d) $(PLAYED_SRC:%.c=$(B)/pic/%.d) $(INJECT_LIB:%.c=$(B)/pic/%.d)
 -include $(CUDA_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(GPU_TESTS:%=%.d) $(GPU_LIB:.o=.d) $(GPU_CHECK_OBJ:.o=.d) $(CUDA_TEST_OBJ:.o=.d) $(TWIN_TESTS:%=%.d)
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(HELP_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d) $(patsubst %.c,$(B)/%.d,$(wildcard tests/fuzz/*.c)) $(BENCH_SRC:%.c=$(B)/%.d) $(BENCH_OBJ:.o=.d) $(EMPTY_TRACE).d
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(HELP_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d) $(patsubst %.c,$(B)/%.d,$(wildcard tests/fuzz/*.c)) $(BENCH_SRC:%.c=$(B)/%.d) $(BENCH_OBJ:.o=.d) $(EMPTY_TRACE).d $(OP_ARGS_TOOL).d
 
 tests: $(TESTS) $(TWIN_SO)
 doubles: $(TWIN_SO) $(FAKE) # what stands in the place of a GPU
@@ -333,7 +346,7 @@ $(B)/setup.done: tools/setup.sh
 
 hdr-check: $(patsubst %,$(B)/hdr/%.ok,$(filter-out engine/device/cuda/cuda_api.h engine/device/cuda/cuda_internal.h tests/engine/device/cuda/%,$(HEADERS))) ## each header compiles alone
 
-$(B)/hdr/%.ok: % | $(SETUP)
+$(B)/hdr/%.ok: % | $(SETUP) $(OP_ARGS)
 	@mkdir -p $(@D)
 	$(Q)printf '#include "%s"\n#include "%s"\ntypedef int not_empty;\n' $< $< | $(CC) $(CPPFLAGS) $(WARN) -MMD -MP -MT $@ -MF $(@:.ok=.d) -x c -fsyntax-only - && touch $@
 -include $(HEADERS:%=$(B)/hdr/%.d)

@@ -13,6 +13,7 @@
 #define ENG_OP_INTERNAL_H
 
 #include "engine/engine_internal.h"
+#include "engine/op_args.h"
 
 /* A running call. */
 struct eng_op_call {

@@ -65,7 +65,7 @@ own replay base/ store/reader.h store/work.h store/derived.h store/marks.h repla
 own export base/ replay/ engine/alloc.h engine/alloc_conf.h
 own tui base/ replay/ export/export.h
 own cli base/ engine/ lang/ recording/ store/ tracer/ import/ replay/ export/ tui/
-own tools store/
+own tools base/ engine/ store/
 foreign 'sqlite3\.h' 'store/*'
 foreign 'zlib\.h' recording/file_bytes.c export/gzip.c
 foreign 'libdeflate\.h' recording/file_bytes.c

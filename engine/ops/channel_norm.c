@@ -412,7 +412,7 @@ static void bn_two_passes(struct bn_bw *k)
 }
 
 /* saved: input, running_mean, running_var, weight, save_mean, save_invstd */
-void eng_b_batch_norm(struct eng_bw *b)
+void eng_b_batch_norm_leaf(struct eng_bw *b)
 {
     struct bn_bw k = {
         .b = b, .x = b->saved[0], .g = b->g[0], .w = b->saved[3], .training = b->a[5].v.flag};
@@ -556,7 +556,7 @@ static void group_sums(struct eng *e, const struct eng_tensor *x, int64_t groups
 }
 
 /* saved: input, weight, mean, rstd */
-void eng_b_group_norm(struct eng_bw *b)
+void eng_b_native_group_norm(struct eng_bw *b)
 {
     static const int RELEASE[] = {3, 2, 4, 1, 0};
     struct eng *e = b->e;

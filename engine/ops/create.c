@@ -78,7 +78,7 @@ static void fill_for(struct eng_op_call *c, struct eng_tensor *t, const struct e
 }
 
 /* empty, zeros, ones, full: (size[, value], dtype, device) */
-void eng_f_full(struct eng_op_call *c)
+void eng_f_any_full(struct eng_op_call *c)
 {
     bool has_value = c->id == ENG_OP_full;
     enum vs_dtype dtype =
@@ -92,7 +92,7 @@ void eng_f_full(struct eng_op_call *c)
 }
 
 /* …_like: (input[, value], dtype, device); keeps the strides of a dense input */
-void eng_f_full_like(struct eng_op_call *c)
+void eng_f_any_full_like(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, 0);
     int at = c->id == ENG_OP_full_like ? 2 : 1;
@@ -111,7 +111,7 @@ void eng_f_full_like(struct eng_op_call *c)
 }
 
 /* new_…: (input, size[, value], dtype, device) */
-void eng_f_new_full(struct eng_op_call *c)
+void eng_f_any_new_full(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, 0);
     int at = c->id == ENG_OP_new_full ? 3 : 2;
@@ -223,7 +223,7 @@ void eng_f_random_like(struct eng_op_call *c)
 }
 
 /* randint(high, size), randint(low, high, size) */
-void eng_f_randint(struct eng_op_call *c)
+void eng_f_any_randint(struct eng_op_call *c)
 {
     int at = c->id == ENG_OP_randint ? 2 : 1;
     int64_t low = at == 2 ? eng_c_int(c, 0) : 0;

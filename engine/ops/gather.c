@@ -172,7 +172,7 @@ void eng_b_gather(struct eng_bw *b)
 }
 
 /* scatter, scatter.value, scatter_add: out = input, then written at the indices */
-void eng_f_scatter(struct eng_op_call *c)
+void eng_f_any_scatter(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, 0);
     struct eng_tensor *index = eng_c_tensor(c, 2);

@@ -66,7 +66,7 @@ void eng_f_softmax_leaf(struct eng_op_call *c)
  * gx has the input's dtype. On the device softmax (not log_softmax) makes g * y first, and lets go of it inside the op.
  * _safe_softmax is the one that is not asked for a dim: it is the last.
  */
-void eng_b_softmax(struct eng_bw *b)
+void eng_b_any_softmax(struct eng_bw *b)
 {
     struct eng *e = b->e;
     bool is_log = b->node->op == ENG_OP_log_softmax_leaf;

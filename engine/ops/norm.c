@@ -183,7 +183,7 @@ static void sum_in_parts(struct eng *e, const struct eng_tensor *x, int64_t rows
 }
 
 /* saved: bias, input, weight, mean, rstd */
-void eng_b_layer_norm(struct eng_bw *b)
+void eng_b_native_layer_norm(struct eng_bw *b)
 {
     struct eng *e = b->e;
     struct eng_tensor *x = b->saved[1], *w = b->saved[2], *mean = b->saved[3], *rstd = b->saved[4];

@@ -146,7 +146,7 @@ void eng_f_max_pool2d(struct eng_op_call *c)
 }
 
 /* gx, then dense copies of input and g in the input's layout; adaptive pooling makes a row-major gx and copies g alone. saved: input, indices */
-void eng_b_max_pool2d(struct eng_bw *b)
+void eng_b_any_max_pool2d(struct eng_bw *b)
 {
     struct eng *e = b->e;
     struct eng_op_call c = {.e = e, .id = b->node->op};
@@ -352,7 +352,7 @@ void eng_f_adaptive_avg_pool2d_leaf(struct eng_op_call *c)
     eng_c_give(c, out);
 }
 
-void eng_b_adaptive_avg_pool2d(struct eng_bw *b)
+void eng_b_adaptive_avg_pool2d_leaf(struct eng_bw *b)
 {
     struct eng_tensor *x = b->saved[0];
     struct eng_op_call c = {.e = b->e, .id = b->node->op};

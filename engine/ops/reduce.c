@@ -390,13 +390,13 @@ static struct eng_tensor *var_gradient(struct eng_bw *b, struct eng_tensor *g, u
     return out;
 }
 
-void eng_b_var(struct eng_bw *b)
+void eng_b_var_correction(struct eng_bw *b)
 {
     eng_b_give(b, 0, var_gradient(b, eng_ref(b->g[0]), eng_reduce_mask_of(b, 1), b->a[3].v.flag));
 }
 
 /* the variance's, of g / (2 * result), zero where the result is */
-void eng_b_std(struct eng_bw *b)
+void eng_b_std_correction(struct eng_bw *b)
 {
     struct eng *e = b->e;
     struct eng_tensor *twice = eng_mul_scalar(e, b->saved[1], 2);

@@ -114,7 +114,7 @@ void eng_f_view(struct eng_op_call *c)
 }
 
 /* g.reshape(sizes of the input) */
-void eng_b_reshape(struct eng_bw *b)
+void eng_b_view(struct eng_bw *b)
 {
     const struct eng_edge *edge = eng_b_edge(b, 0, 0);
 
@@ -122,7 +122,7 @@ void eng_b_reshape(struct eng_bw *b)
 }
 
 /* g with the squeezed dims back, one at a time; g itself where none was of size 1 */
-void eng_b_squeeze(struct eng_bw *b)
+void eng_b_any_squeeze(struct eng_bw *b)
 {
     const struct eng_edge *edge = eng_b_edge(b, 0, 0);
     struct eng_tensor *t = eng_ref(b->g[0]);
@@ -383,7 +383,7 @@ void eng_f_expand_as(struct eng_op_call *c)
 }
 
 /* Dims of size 1 gone: all, or those named. */
-void eng_f_squeeze(struct eng_op_call *c)
+void eng_f_any_squeeze(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, 0);
     int64_t sizes[VS_MAX_DIMS], strides[VS_MAX_DIMS];

@@ -104,7 +104,7 @@ void eng_f_argsort(struct eng_op_call *c)
 }
 
 /* zeros with g written at the indices along dim. saved: indices */
-void eng_b_sort(struct eng_bw *b)
+void eng_b_ordered(struct eng_bw *b)
 {
     int dim_at = b->node->op == ENG_OP_topk ? 2 : 1;
     const struct eng_edge *edge = eng_b_edge(b, 0, 0);

@@ -421,7 +421,7 @@ void eng_f_square(struct eng_op_call *c)
 /* ---- clamp ---- */
 
 /* out = min(max(input, lo), hi); absent bounds are infinite. Bounds at 1 and 2 (clamp), 1 (clamp_min, clamp_max). */
-void eng_f_clamp(struct eng_op_call *c)
+void eng_f_any_clamp(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, 0);
     bool has_min = c->id != ENG_OP_clamp_max && eng_c_has(c, 1);
