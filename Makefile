@@ -372,7 +372,7 @@ format-check: ## is every C file laid out?
 bench: $(BENCHES) ## run the benchmarks: ratios against a named peer
 	@for b in $(BENCHES); do echo "== $$b"; $$b || exit 1; done
 
-golden: $(B)/vramscope $(TESTS) ## rewrite the expected screens, the man page and the completions; review the difference
+golden: $(B)/vramscope $(TESTS) ## rewrite the expected screens, the man page, the page of commands and the completions; review the difference
 	@mkdir -p tests/golden/tui completions
 	@VRAMSCOPE=$(abspath $(B))/vramscope VRAMSCOPE_GOLDEN=write sh tools/run-tests.sh $(B) $(B)/tests/tui/test_screens $(B)/tests/cli/test_pages
 

@@ -1,9 +1,9 @@
 /*
- * tests/cli/pages.h - the man page and the completions of the shells, as the command tables make them.
+ * tests/cli/pages.h - the man page, the page of commands and the completions of the shells, generated from the tables.
  *
  * For:            test_pages.c, which compares them with the files that are installed, and `make golden`, which writes those.
  * Must not know:  where the files lie.
- * Invariant:      no command, option or toggle is named here; what a table has is in each of the texts.
+ * Invariant:      no command, option or toggle is named here; each text has all that the tables have.
  */
 #ifndef TESTS_CLI_PAGES_H
 #define TESTS_CLI_PAGES_H
@@ -12,6 +12,7 @@
 
 /* Each adds a whole file to `out`. */
 void page_man(struct vs_text *out);
+void page_commands(struct vs_text *out);
 void page_bash(struct vs_text *out);
 void page_zsh(struct vs_text *out);
 void page_fish(struct vs_text *out);

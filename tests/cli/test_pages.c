@@ -1,5 +1,5 @@
 /*
- * tests/cli/test_pages.c - the man page and the shells' completions are those of the command tables, and they work.
+ * tests/cli/test_pages.c - compares the man page, the page of commands and the completions with the tables, and tries them.
  *
  * Under VRAMSCOPE_GOLDEN=write (`make golden`) the files are written.
  */
@@ -27,6 +27,7 @@ static const struct page {
     void (*make)(struct vs_text *out);
 } PAGES[] = {
     {MAN, page_man},
+    {"docs/guide/commands.md", page_commands},
     {BASH, page_bash},
     {"completions/_vramscope", page_zsh},
     {"completions/vramscope.fish", page_fish},

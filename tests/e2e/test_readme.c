@@ -1,8 +1,9 @@
 /*
- * tests/e2e/test_readme.c - README.md says what the program says: every command shown there is run, and its text compared.
+ * tests/e2e/test_readme.c - runs the commands shown in README.md and in pages of docs/guide, and compares what they print.
  *
- * A block is indented by four and begins with "$ command"; what follows is what the command prints. A line "…" stands for any
- * number of lines. The milliseconds something took are not compared.
+ * A block is indented by four and begins with "$ command"; what follows is what the command prints. A line "…" stands
+ * for any number of lines. A duration in milliseconds is not compared. Each page has a folder of its own, so it records
+ * itself what it shows.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,12 +16,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/text.h"
 #include "tests/e2e/program.h"
 
-#define PAGE "README.md"
 #define PROMPT "    $ "
 #define INDENT 4
 #define LINE_BYTES 1024
@@ -32,7 +33,7 @@ static int cleanup(void **state)
     return 0;
 }
 
-/* Without blanks at its end, and "39.5 ms" as "# ms". */
+/* Removes blanks at its end, and writes "39.5 ms" as "# ms". */
 static void normalise(char *line)
 {
     size_t len = strlen(line);
@@ -51,7 +52,7 @@ static void normalise(char *line)
     }
 }
 
-/* Next line of what was printed, normalised; false at the end. */
+/* The next line that was printed, normalised; false at the end. */
 static bool printed_next(FILE *out, char *line)
 {
     if (!fgets(line, LINE_BYTES, out))
@@ -60,7 +61,7 @@ static bool printed_next(FILE *out, char *line)
     return true;
 }
 
-/* `want` is the next line that was printed, or where `skips` one of the next. */
+/* `want` is the next line that was printed or, with `skips`, one of the following lines. */
 static void assert_printed(FILE *out, const char *command, const char *want, bool skips)
 {
     char line[LINE_BYTES];
@@ -69,66 +70,77 @@ static void assert_printed(FILE *out, const char *command, const char *want, boo
         if (strcmp(line, want) == 0)
             return;
         if (!skips)
-            fail_msg("%s\nREADME has: %s\nit prints:  %s", command, want, line);
+            fail_msg("%s\nthe page has: %s\nit prints:    %s", command, want, line);
     }
-    fail_msg("%s\nREADME has: %s\nit prints no such line", command, want);
+    fail_msg("%s\nthe page has: %s\nit prints no such line", command, want);
 }
 
-/* The block is over: so is what was printed, unless the block ends with "…" or shows the command alone. */
+/* The end of a block: nothing more was printed, unless the block ends with "…" or shows the command alone. */
 static void command_end(FILE *out, const char *command, bool skips)
 {
     char line[LINE_BYTES];
 
     while (!skips && printed_next(out, line))
         if (*line)
-            fail_msg("%s\nREADME has no more, but it prints: %s", command, line);
+            fail_msg("%s\nthe page has no more, but it prints: %s", command, line);
     while (fgets(line, sizeof(line), out)) {
-        /* or it would end by its pipe */
+        /* read it all, or a closed pipe would end the command */
     }
     pclose(out);
 }
 
-/* Run a command in the folder of the test, where sample_nets and vramscope are at hand. */
-static FILE *command_start(const char *command)
+/* Starts a command in `folder`, which has sample_nets and vramscope. */
+static FILE *command_start(const char *folder, const char *command)
 {
     struct vs_text shell = {NULL, 0, 0};
     FILE *out;
 
-    vs_text_addf(&shell, "cd '%s' && PATH=.:$PATH && %s 2>messages", program_folder(), command);
+    vs_text_addf(&shell, "cd '%s' && PATH=.:$PATH && %s 2>messages", folder, command);
     out = popen(vs_text_get(&shell), "r");
     vs_text_release(&shell);
     assert_non_null(out);
     return out;
 }
 
-static void folder_prepare(void)
+/* Links `target` of this folder as `name` in another one. */
+static void link_into(const char *folder, const char *target, const char *name)
 {
-    const char *program = getenv("VRAMSCOPE");
     char path[PATH_MAX];
+    struct vs_text link = {NULL, 0, 0};
 
-    assert_non_null(realpath(program ? program : "build/vramscope", path));
-    assert_int_equal(symlink(path, program_path("vramscope")), 0);
-    assert_non_null(realpath("sample_nets", path));
-    assert_int_equal(symlink(path, program_path("sample_nets")), 0);
+    assert_non_null(realpath(target, path));
+    vs_text_addf(&link, "%s/%s", folder, name);
+    assert_int_equal(symlink(path, vs_text_get(&link)), 0);
+    vs_text_release(&link);
 }
 
-static void every_command_prints_what_the_page_shows(void **state)
+/* A folder for the commands of a page; release the text. */
+static struct vs_text folder_make(const char *name)
 {
-    FILE *page = fopen(PAGE, "r");
+    const char *program = getenv("VRAMSCOPE");
+    struct vs_text folder = {NULL, 0, 0};
+
+    vs_text_addf(&folder, "%s/%s", program_folder(), name);
+    assert_int_equal(mkdir(vs_text_get(&folder), 0777), 0);
+    link_into(vs_text_get(&folder), program ? program : "build/vramscope", "vramscope");
+    link_into(vs_text_get(&folder), "sample_nets", "sample_nets");
+    return folder;
+}
+
+/* Runs every command of `page` and compares; it shows at least `fewest`. */
+static void check_page(const char *page_path, const char *name, int fewest)
+{
+    FILE *page = fopen(page_path, "r");
+    struct vs_text folder = folder_make(name);
     FILE *out = NULL;
     char command[LINE_BYTES] = "";
     char line[LINE_BYTES];
     bool skips = false;
-    bool is_first = false; /* nothing of what the command prints has been shown yet */
-    bool is_blank = false; /* the line before was one */
+    bool is_first = false; /* nothing of what the command prints has been compared yet */
+    bool is_blank = false; /* the preceding line was blank */
     int commands = 0;
 
-    (void)state;
-#ifdef VS_STRESS
-    skip(); /* columns of the timeline begin and end with pieces (replay/timeline.h), which are smaller there */
-#endif
     assert_non_null(page);
-    folder_prepare();
     while (fgets(line, sizeof(line), page)) {
         bool is_prompt = strncmp(line, PROMPT, strlen(PROMPT)) == 0;
 
@@ -139,7 +151,7 @@ static void every_command_prints_what_the_page_shows(void **state)
         }
         if (is_prompt) {
             snprintf(command, sizeof(command), "%s", line + strlen(PROMPT));
-            out = command_start(command);
+            out = command_start(vs_text_get(&folder), command);
             skips = true;
             is_first = true;
             commands++;
@@ -157,13 +169,46 @@ static void every_command_prints_what_the_page_shows(void **state)
     if (out)
         command_end(out, command, skips);
     fclose(page);
-    assert_true(commands >= 5);
+    vs_text_release(&folder);
+    if (commands < fewest)
+        fail_msg("%s shows %d commands, and %d were expected at least", page_path, commands,
+                 fewest);
+}
+
+/* Columns of the timeline end at chunks of the pyramid (replay/), which are smaller in a stress build. */
+#ifdef VS_STRESS
+#define SKIP_UNDER_STRESS() skip()
+#else
+#define SKIP_UNDER_STRESS() ((void)0)
+#endif
+
+static void commands_of_the_readme_print_what_it_shows(void **state)
+{
+    (void)state;
+    SKIP_UNDER_STRESS();
+    check_page("README.md", "readme", 5);
+}
+
+static void commands_of_the_tour_print_what_it_shows(void **state)
+{
+    (void)state;
+    SKIP_UNDER_STRESS();
+    check_page("docs/guide/tour.md", "tour", 14);
+}
+
+static void commands_of_the_techniques_print_what_the_page_shows(void **state)
+{
+    (void)state;
+    SKIP_UNDER_STRESS();
+    check_page("docs/guide/techniques.md", "techniques", 25);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_command_prints_what_the_page_shows),
+        cmocka_unit_test(commands_of_the_readme_print_what_it_shows),
+        cmocka_unit_test(commands_of_the_tour_print_what_it_shows),
+        cmocka_unit_test(commands_of_the_techniques_print_what_the_page_shows),
     };
 
     return cmocka_run_group_tests_name("e2e/readme", tests, NULL, cleanup);
