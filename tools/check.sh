@@ -7,8 +7,8 @@ out=$2
 step() {
     echo "== $*"
 }
-step layers, headers, layout
-$make B="$out" layer-check hdr-check format-check
+step layers, headers, layout, pages
+$make B="$out" layer-check hdr-check format-check docs-check
 step gcc
 $make B="$out" all tests globals-check
 $make B="$out" test

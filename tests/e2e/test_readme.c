@@ -95,7 +95,7 @@ static FILE *command_start(const char *folder, const char *command)
     struct vs_text shell = {NULL, 0, 0};
     FILE *out;
 
-    vs_text_addf(&shell, "cd '%s' && PATH=.:$PATH && %s 2>messages", folder, command);
+    vs_text_addf(&shell, "cd '%s' && PATH=.:$PATH && { %s; } 2>messages", folder, command);
     out = popen(vs_text_get(&shell), "r");
     vs_text_release(&shell);
     assert_non_null(out);
