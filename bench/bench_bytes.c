@@ -60,7 +60,6 @@ static const struct {
 struct bench {
     struct tui_app app;
     struct tui_surface surface;
-    struct tui_shown *shown;
     FILE *out;
 };
 
@@ -83,7 +82,7 @@ static long draw(struct bench *b)
     tui_screen_draw(&b->app, &b->surface);
     if (!tui_screen_cursor(&b->app, &x, &y))
         x = -1;
-    tui_shown_update(b->shown, &b->surface, b->app.theme, x, y);
+    tui_curses_show(&b->surface, b->app.theme, x, y);
     fflush(b->out);
     return (long)(lseek(fileno(b->out), 0, SEEK_END) - before);
 }
@@ -129,7 +128,6 @@ static long session_open(struct bench *b, const char *path, int w, int h, SCREEN
     must(tui_app_open(&b->app, path, &err), &err);
     tui_app_resize(&b->app, w, h);
     tui_surface_init(&b->surface, w, h, false);
-    b->shown = tui_shown_new(fileno(b->out));
     return draw(b);
 }
 
@@ -137,7 +135,6 @@ static void session_close(struct bench *b, SCREEN *screen)
 {
     endwin();
     delscreen(screen);
-    tui_shown_free(b->shown);
     tui_surface_release(&b->surface);
     tui_app_release(&b->app);
     fclose(b->out);

@@ -69,7 +69,8 @@ own tools base/ engine/ store/
 foreign 'sqlite3\.h' 'store/*'
 foreign 'zlib\.h' recording/file_bytes.c export/gzip.c
 foreign 'libdeflate\.h' recording/file_bytes.c
-foreign '(n?curses|term)[a-z_]*\.h' tui/surface_curses.c tui/pen.c tui/term.c
+foreign 'n?curses[a-z_]*\.h' tui/surface_curses.c tui/term.c
+foreign 'term[a-z_]*\.h' tui/term.c
 foreign 'pthread\.h' 'tracer/*' 'engine/device/cpu/*'
 foreign 'stdatomic\.h' 'tracer/ring*' 'tracer/gate*' 'engine/device/cpu/*'
 foreign 'cblas\.h' 'engine/device/cpu/*'

@@ -107,7 +107,7 @@ static void copy(struct tui_app *app)
 
 /* ---- the loop ---- */
 
-static void grant(struct tui_app *app, struct tui_shown *shown)
+static void grant(struct tui_app *app)
 {
     switch (app->wish) {
     case TUI_WISH_NOTHING:
@@ -115,10 +115,10 @@ static void grant(struct tui_app *app, struct tui_shown *shown)
         return;
     case TUI_WISH_SUSPEND:
         tui_term_suspend();
-        tui_shown_forget(shown);
+        tui_curses_forget();
         return;
     case TUI_WISH_REDRAW:
-        tui_shown_forget(shown);
+        tui_curses_forget();
         return;
     case TUI_WISH_COPY:
         copy(app);
@@ -126,7 +126,7 @@ static void grant(struct tui_app *app, struct tui_shown *shown)
     case TUI_WISH_EDIT:
         if (tui_term_run(vs_text_get(&app->copied)) != 0)
             tui_app_fail(app, "the editor could not be run: %s", vs_text_get(&app->copied));
-        tui_shown_forget(shown);
+        tui_curses_forget();
         return;
     case TUI_WISH_MOUSE:
         tui_term_mouse(app->has_mouse);
@@ -136,32 +136,26 @@ static void grant(struct tui_app *app, struct tui_shown *shown)
     }
 }
 
-/* Where a session is drawn. */
-struct stage {
-    struct tui_surface surface;
-    struct tui_shown *shown;
-};
-
-static void resize(struct tui_app *app, struct stage *stage)
+static void resize(struct tui_app *app, struct tui_surface *surface)
 {
     int w;
     int h;
 
     tui_term_size(&w, &h);
-    tui_surface_resize(&stage->surface, w > 0 ? w : 1, h > 0 ? h : 1);
-    tui_app_resize(app, stage->surface.w, stage->surface.h);
+    tui_surface_resize(surface, w > 0 ? w : 1, h > 0 ? h : 1);
+    tui_app_resize(app, surface->w, surface->h);
 }
 
-static void draw(struct tui_app *app, struct stage *stage)
+static void draw(struct tui_app *app, struct tui_surface *surface)
 {
     int x = -1;
     int y = 0;
 
     tui_app_sync(app);
-    tui_screen_draw(app, &stage->surface);
+    tui_screen_draw(app, surface);
     if (!tui_screen_cursor(app, &x, &y))
         x = -1;
-    tui_shown_update(stage->shown, &stage->surface, app->theme, x, y);
+    tui_curses_show(surface, app->theme, x, y);
 }
 
 static void pump(void *user, struct tui_app *app)
@@ -176,9 +170,9 @@ static void rest(struct tui_app *app)
         continue;
 }
 
-static void drive(struct tui_app *app, struct stage *stage)
+static void drive(struct tui_app *app, struct tui_surface *surface)
 {
-    draw(app, stage);
+    draw(app, surface);
     rest(app);
     while (app->wish != TUI_WISH_QUIT) {
         struct tui_input input = tui_term_read(app->is_following ? FOLLOW_MS : -1);
@@ -186,20 +180,20 @@ static void drive(struct tui_app *app, struct stage *stage)
         if (input.key == TUI_KEY_END_OF_INPUT)
             return;
         if (input.key == TUI_KEY_RESIZE) {
-            resize(app, stage);
-            tui_shown_forget(stage->shown);
+            resize(app, surface);
+            tui_curses_forget();
         }
         if (input.key == TUI_KEY_TICK) {
             if (!app->is_following || !tui_app_refresh(app))
                 continue;
         } else {
             tui_app_input(app, &input);
-            grant(app, stage->shown);
+            grant(app);
         }
         if (tui_term_is_pending()) {
             tui_app_sync(app);
         } else {
-            draw(app, stage);
+            draw(app, surface);
             rest(app);
         }
     }
@@ -207,7 +201,7 @@ static void drive(struct tui_app *app, struct stage *stage)
 
 enum vs_status tui_loop(struct tui_app *app, const char *keys, int *signal, struct vs_error *err)
 {
-    struct stage stage;
+    struct tui_surface surface;
     enum vs_status st = tui_term_open(app->has_mouse, err);
 
     *signal = 0;
@@ -217,22 +211,20 @@ enum vs_status tui_loop(struct tui_app *app, const char *keys, int *signal, stru
         app->is_ascii = true;
     if (tui_term_colours() < 8)
         app->theme = TUI_THEME_MONO;
-    tui_surface_init(&stage.surface, 1, 1, app->is_ascii);
-    stage.shown = tui_shown_new(STDOUT_FILENO);
-    resize(app, &stage);
+    tui_surface_init(&surface, 1, 1, app->is_ascii);
+    resize(app, &surface);
     tui_app_sync(app);
     app->pump = pump;
-    app->pump_user = &stage;
+    app->pump_user = &surface;
     app->typed = tui_term_peek;
     app->wants_stop = tui_term_wants_stop;
     if (tui_type(app, keys))
-        drive(app, &stage);
+        drive(app, &surface);
     app->pump = NULL;
     app->typed = NULL;
     app->wants_stop = NULL;
     *signal = tui_term_signal();
     tui_term_close();
-    tui_shown_free(stage.shown);
-    tui_surface_release(&stage.surface);
+    tui_surface_release(&surface);
     return VS_OK;
 }

@@ -1,240 +1,116 @@
 /*
  * tui/surface_curses.c - see surface_curses.h.
  *
- * Must not know:  what is drawn.
- * Invariant:      `last` is what the terminal shows, as long as is_known. curses takes the terminal, clears it and gives it back; its own
- *                 picture of the screen stays blank, so that it never draws.
+ * Must not know:  what is drawn, what the terminal shows: curses compares and sends.
+ * Invariant:      stdscr has the size of the terminal, and every cell of it comes from the surface drawn last.
  */
 #include "tui/surface_curses.h"
 
-#include <errno.h>
-#include <poll.h>
-#include <string.h>
-#include <unistd.h>
+#include <stdbool.h>
+#include <wchar.h>
 
 #include <curses.h>
 
-#include "base/mem.h"
-#include "tui/pen.h"
+#define FULL_BLOCK 0x2588
+/* A terminal with more colours than this takes a colour as red, green and blue in 8 bits each, not as an index. */
+#define INDEXED_COLOURS 256
+/* Of the 256 colours, from here on a cube of 6 * 6 * 6 colours, then 24 greys. */
+#define CUBE_FIRST 16
+#define GREY_FIRST 232
+
+/* The red, green and blue of an index; below CUBE_FIRST a terminal with direct colours takes the index. */
+static int direct_colour(int index)
+{
+    static const int LEVELS[] = {0x00, 0x5F, 0x87, 0xAF, 0xD7, 0xFF};
+    int cube = index - CUBE_FIRST;
+
+    if (index < CUBE_FIRST)
+        return index;
+    if (index >= GREY_FIRST)
+        return (8 + 10 * (index - GREY_FIRST)) * 0x010101;
+    return LEVELS[cube / 36] << 16 | LEVELS[cube / 6 % 6] << 8 | LEVELS[cube % 6];
+}
+
+/* The number of the pair of these colours; 0, the terminal's own, where it has no more pairs. */
+static int pair_of(int colours, struct tui_look look)
+{
+    int pair;
+
+    if (!colours || (look.front < 0 && look.behind < 0))
+        return 0;
+    if (colours > INDEXED_COLOURS) {
+        look.front = direct_colour(look.front);
+        look.behind = direct_colour(look.behind);
+    }
+    pair = alloc_pair(look.front, look.behind);
+    return pair < 0 ? 0 : pair;
+}
+
+static attr_t attributes(unsigned marks)
+{
+    return (marks & TUI_BOLD ? A_BOLD : 0) | (marks & TUI_REVERSE ? A_REVERSE : 0) |
+           (marks & TUI_UNDERLINE ? A_UNDERLINE : 0);
+}
+
+static bool is_blank(wchar_t ch, unsigned marks)
+{
+    return ch == L' ' && !(marks & (TUI_REVERSE | TUI_UNDERLINE));
+}
 
 /*
- * last   the cells as shown, w * h
- * fd     the terminal
+ * One character at (x, y). `before` is how the character left of it was sent, and becomes how this one was. Of two ways that look alike
+ * the one that takes fewer bytes is chosen.
  */
-struct tui_shown {
-    struct tui_cell *last;
-    int w;
-    int h;
-    bool is_known;
-    enum tui_theme theme;
-    struct tui_pen pen;
-    int fd;
-};
-
-struct tui_shown *tui_shown_new(int fd)
+static void cell_put(const struct tui_cell *cell, struct tui_look look, int colours, int x, int y,
+                     struct tui_look *before)
 {
-    struct tui_shown *shown = vs_calloc(1, sizeof(*shown));
+    wchar_t text[2] = {(wchar_t)cell->ch, 0};
+    cchar_t out;
+    int pair;
 
-    shown->fd = fd;
-    tui_pen_init(&shown->pen);
-    return shown;
-}
-
-void tui_shown_free(struct tui_shown *shown)
-{
-    if (!shown)
-        return;
-    tui_pen_release(&shown->pen);
-    vs_free(shown->last);
-    vs_free(shown);
-}
-
-void tui_shown_forget(struct tui_shown *shown)
-{
-    shown->is_known = false;
-}
-
-/* ---- cells ---- */
-
-static struct tui_ink ink_of(const struct tui_shown *shown, const struct tui_cell *cell)
-{
-    struct tui_look look = tui_theme_look(shown->theme, shown->pen.colours, cell->style);
-
-    return tui_pen_ink(&shown->pen, (struct tui_ink){.ch = cell->ch,
-                                                     .front = look.front,
-                                                     .behind = look.behind,
-                                                     .marks = (uint8_t)look.marks,
-                                                     .width = cell->width});
-}
-
-static bool is_same_cell(const struct tui_cell *a, const struct tui_cell *b)
-{
-    return a->ch == b->ch && a->width == b->width && a->style.role == b->style.role &&
-           a->style.behind == b->style.behind && a->style.marks == b->style.marks;
-}
-
-static bool is_same_ink(const struct tui_ink *a, const struct tui_ink *b)
-{
-    return a->ch == b->ch && a->width == b->width && a->front == b->front &&
-           a->behind == b->behind && a->marks == b->marks;
-}
-
-/* Whether cell i is to be sent; *ink is what it is then. */
-static bool is_news(const struct tui_shown *shown, const struct tui_surface *surface, size_t i,
-                    struct tui_ink *ink)
-{
-    struct tui_ink last;
-
-    /* the right half comes with the left one */
-    if (surface->cells[i].width == 0 || is_same_cell(&surface->cells[i], &shown->last[i]))
-        return false;
-    *ink = ink_of(shown, &surface->cells[i]);
-    last = ink_of(shown, &shown->last[i]);
-    return !is_same_ink(ink, &last);
-}
-
-/* ---- rows ---- */
-
-/* To cell x: by writing what stands in between, where that is as short as moving. */
-static void go(struct tui_shown *shown, const struct tui_cell *row, int x, int y)
-{
-    struct tui_pen *pen = &shown->pen;
-    bool is_ahead = pen->x >= 0 && pen->y == y && pen->x < x;
-    int most = is_ahead ? tui_pen_move_cost(pen, x) : 0;
-    int cost = 0;
-    char bytes[4];
-
-    for (int i = pen->x; is_ahead && i < x && cost <= most; i++) {
-        struct tui_ink ink = ink_of(shown, &row[i]);
-
-        is_ahead = ink.width == 1 && tui_pen_has(pen, &ink);
-        cost += tui_utf8_put(ink.ch, bytes);
+    /* a full block is a blank on its colour: one byte instead of three, and a run of blanks can be erased */
+    if (cell->ch == FULL_BLOCK && look.front >= 0 && !look.marks) {
+        text[0] = L' ';
+        look.behind = look.front;
     }
-    if (!is_ahead || cost > most) {
-        tui_pen_move(pen, x, y);
-        return;
-    }
-    while (pen->x < x) {
-        struct tui_ink ink = ink_of(shown, &row[pen->x]);
+    /* a blank shows no colour in front and no bold: it keeps those of the character before, and no change of colours is sent */
+    if (is_blank(text[0], look.marks)) {
+        bool can_keep = before->behind == look.behind && is_blank(L' ', before->marks);
 
-        tui_pen_put(pen, &ink);
+        look.front = can_keep ? before->front : -1;
+        look.marks = can_keep ? before->marks : 0;
     }
+    pair = pair_of(colours, look);
+    if (setcchar(&out, text, attributes(look.marks), (short)pair, &pair) == OK)
+        mvadd_wchnstr(y, x, &out, 1);
+    *before = look;
 }
 
-/* Blanks of one ground from cell x on, up to the last of them that is to be sent, or to the end of the row. */
-static int blanks_from(const struct tui_shown *shown, const struct tui_surface *surface, int x,
-                       int y, const struct tui_ink *blank)
+void tui_curses_show(const struct tui_surface *surface, enum tui_theme theme, int cursor_x,
+                     int cursor_y)
 {
-    const struct tui_cell *row = &surface->cells[(size_t)y * (size_t)surface->w];
-    int count = 1;
-    int i;
+    int colours = has_colors() ? COLORS : 0;
 
-    for (i = x + 1; i < surface->w; i++) {
-        struct tui_ink ink = ink_of(shown, &row[i]);
+    for (int y = 0; y < surface->h; y++) {
+        struct tui_look before = {-1, -1, 0};
 
-        if (!is_same_ink(&ink, blank))
-            break;
-        if (is_news(shown, surface, (size_t)y * (size_t)surface->w + (size_t)i, &ink))
-            count = i + 1 - x;
-    }
-    return i == surface->w ? i - x : count;
-}
+        for (int x = 0; x < surface->w; x++) {
+            const struct tui_cell *cell = tui_surface_cell(surface, x, y);
 
-static size_t row_send(struct tui_shown *shown, const struct tui_surface *surface, int y)
-{
-    struct tui_pen *pen = &shown->pen;
-    size_t from = (size_t)y * (size_t)surface->w;
-    /* there the screen would go up by a row */
-    int end = surface->w - (pen->wraps_at_once && y == surface->h - 1);
-    size_t sent = 0;
-
-    for (int x = 0; x < end;) {
-        struct tui_ink ink;
-        int count = 1;
-
-        if (!is_news(shown, surface, from + (size_t)x, &ink)) {
-            x++;
-            continue;
+            /* the right half of a wide character comes with its left half */
+            if (cell->width)
+                cell_put(cell, tui_theme_look(theme, colours, cell->style), colours, x, y, &before);
         }
-        go(shown, &surface->cells[from], x, y);
-        if (ink.front == TUI_PEN_ANY) {
-            count = blanks_from(shown, surface, x, y, &ink);
-            count = count > end - x ? end - x : count;
-            tui_pen_blanks(pen, &ink, count);
-        } else {
-            tui_pen_put(pen, &ink);
-        }
-        x += count;
-        sent += (size_t)count;
     }
-    return sent;
-}
-
-/* ---- the screen ---- */
-
-/* Room for this size, and a clear screen where something has changed that all cells depend on. */
-static void shown_prepare(struct tui_shown *shown, const struct tui_surface *surface,
-                          enum tui_theme theme)
-{
-    size_t count = (size_t)surface->w * (size_t)surface->h;
-
-    if (shown->w != surface->w || shown->h != surface->h || shown->theme != theme)
-        shown->is_known = false;
-    if (shown->is_known)
-        return;
-    shown->w = surface->w;
-    shown->h = surface->h;
-    shown->theme = theme;
-    shown->last = vs_realloc(shown->last, count, sizeof(*shown->last));
-    for (size_t i = 0; i < count; i++)
-        shown->last[i] = (struct tui_cell){' ', {TUI_PLAIN, TUI_PLAIN, 0}, 1};
-    erase();
-    clearok(stdscr, TRUE);
-    refresh();
-    tui_pen_cleared(&shown->pen, surface->w, surface->h);
-    shown->is_known = true;
-}
-
-/* Handlers of signals interrupt a write; what is left is still to be sent. A terminal that is gone shows at the next input. */
-static void bytes_send(struct tui_shown *shown)
-{
-    const char *bytes = vs_text_get(&shown->pen.out);
-    size_t left = shown->pen.out.len;
-
-    while (left) {
-        struct pollfd fd = {.fd = shown->fd, .events = POLLOUT, .revents = 0};
-        ssize_t n = write(shown->fd, bytes, left);
-
-        if (n < 0 && errno == EAGAIN) {
-            poll(&fd, 1, -1);
-            continue;
-        }
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        bytes += n;
-        left -= (size_t)n;
-    }
-    vs_text_clear(&shown->pen.out);
-    shown->pen.style_end = 0;
-}
-
-size_t tui_shown_update(struct tui_shown *shown, const struct tui_surface *surface,
-                        enum tui_theme theme, int cursor_x, int cursor_y)
-{
-    size_t sent = 0;
-
-    shown_prepare(shown, surface, theme);
-    for (int y = 0; y < surface->h; y++)
-        sent += row_send(shown, surface, y);
-    memcpy(shown->last, surface->cells,
-           (size_t)surface->w * (size_t)surface->h * sizeof(*shown->last));
-    /* whoever writes to the terminal next finds it without a style */
-    tui_pen_off(&shown->pen);
+    /* a cursor that is not shown stays where the last character was sent */
+    leaveok(stdscr, cursor_x < 0);
     if (cursor_x >= 0)
-        tui_pen_move(&shown->pen, cursor_x, cursor_y);
-    bytes_send(shown);
+        move(cursor_y, cursor_x);
     curs_set(cursor_x >= 0);
-    return sent;
+    refresh();
+}
+
+void tui_curses_forget(void)
+{
+    clearok(stdscr, TRUE);
 }

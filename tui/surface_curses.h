@@ -1,9 +1,9 @@
 /*
- * tui/surface_curses.h - brings a surface onto the terminal.
+ * tui/surface_curses.h - shows a surface on the terminal that curses has open.
  *
- * For:            screen by screen, loop.c.
+ * For:            loop.c, once a screen.
  * Must not know:  what is drawn.
- * Invariant:      only cells that differ from those shown are sent; the terminal is open (tui/term.h) whenever one of these is called.
+ * Invariant:      curses compares the screen with what the terminal shows and sends the difference; nothing else writes cells.
  */
 #ifndef TUI_SURFACE_CURSES_H
 #define TUI_SURFACE_CURSES_H
@@ -11,15 +11,13 @@
 #include "tui/surface.h"
 #include "tui/theme.h"
 
-struct tui_shown;
-
-/* Nothing shown yet, on the terminal that curses has open and that `fd` writes to. The caller frees it. */
-struct tui_shown *tui_shown_new(int fd) VS_MUST_USE;
-void tui_shown_free(struct tui_shown *shown);
-/* Show `surface`, which is as large as the terminal. cursor_x below 0: no cursor. Returns how many cells were sent. */
-size_t tui_shown_update(struct tui_shown *shown, const struct tui_surface *surface,
-                        enum tui_theme theme, int cursor_x, int cursor_y);
-/* Forget what is shown: the next update sends everything. */
-void tui_shown_forget(struct tui_shown *shown);
+/*
+ * Show `surface`, which is as large as the terminal (tui/term.h, open). cursor_x below 0: no cursor.
+ * Cost: every cell is handed to curses; only those that look different are sent.
+ */
+void tui_curses_show(const struct tui_surface *surface, enum tui_theme theme, int cursor_x,
+                     int cursor_y);
+/* Somebody else may have written to the terminal: the next tui_curses_show clears it and sends everything. */
+void tui_curses_forget(void);
 
 #endif

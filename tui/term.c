@@ -337,10 +337,12 @@ void tui_term_mouse(bool is_on)
     term.has_mouse = is_on;
 }
 
+/* Take the terminal again, with a blank screen: whoever draws draws everything. */
 static void screen_again(void)
 {
     term.is_taken = 1;
     reset_prog_mode();
+    erase();
     clearok(stdscr, TRUE);
     refresh();
     tui_term_mouse(term.has_mouse);

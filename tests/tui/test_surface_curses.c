@@ -1,5 +1,7 @@
 /*
- * tests/tui/test_surface_curses.c - what reaches a terminal: a small terminal of our own reads the bytes, and its cells are those of the surface.
+ * tests/tui/test_surface_curses.c - what curses believes a terminal shows after a surface was sent: characters, colours, bold, reverse, underline.
+ *
+ * Must not know:  the bytes curses sends, which depend on its version and on terminfo; tests/tui/test_terminal.c looks at real terminals.
  */
 #include <locale.h>
 #include <setjmp.h>
@@ -10,12 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include <cmocka.h>
 #include <curses.h>
-#include <term.h>
 
 #include "base/text.h"
+#include "tests/e2e/program.h"
 #include "tui/surface.h"
 #include "tui/surface_curses.h"
 #include "tui/theme.h"
@@ -24,6 +27,27 @@
 #define H 12
 #define FRAMES 60
 
+/* A terminal of this type that is a file. */
+static SCREEN *terminal_open(const char *type, FILE *out)
+{
+    SCREEN *screen;
+
+    assert_non_null(out);
+    screen = newterm(type, out, stdin);
+    if (!screen)
+        fail_msg("%s is not in this machine's terminfo", type);
+    if (has_colors() && start_color() == OK)
+        use_default_colors();
+    return screen;
+}
+
+static void terminal_close(SCREEN *screen, FILE *out)
+{
+    endwin();
+    delscreen(screen);
+    fclose(out);
+}
+
 struct seen {
     uint32_t ch;
     int front;
@@ -31,176 +55,23 @@ struct seen {
     unsigned marks;
 };
 
-/* waits: the last column was written, the next character goes to the next row (xterm and most others) */
-struct vt {
-    struct seen cells[H][W];
-    struct seen pen;
-    int x;
-    int y;
-    bool waits;
-    bool erases_in_colour;
-};
-
-static struct seen blank(const struct vt *vt)
+static struct seen seen_at(int x, int y)
 {
-    return (struct seen){' ', -1, vt->erases_in_colour ? vt->pen.behind : -1, 0};
-}
+    struct seen seen = {0, -1, -1, 0};
+    wchar_t text[CCHARW_MAX + 1] = {0};
+    attr_t attributes = 0;
+    short short_pair = 0;
+    int pair = 0;
+    cchar_t cell;
 
-static void vt_erase(struct vt *vt, int from, int to)
-{
-    for (int i = from; i < to && i < W * H; i++)
-        vt->cells[i / W][i % W] = blank(vt);
-}
-
-static void vt_style(struct vt *vt, const int *numbers, int count)
-{
-    for (int i = 0; i < count; i++) {
-        int n = numbers[i];
-
-        if (n == 0)
-            vt->pen = (struct seen){' ', -1, -1, 0};
-        else if (n == 1)
-            vt->pen.marks |= TUI_BOLD;
-        else if (n == 4)
-            vt->pen.marks |= TUI_UNDERLINE;
-        else if (n == 7)
-            vt->pen.marks |= TUI_REVERSE;
-        else if (n >= 30 && n <= 37)
-            vt->pen.front = n - 30;
-        else if (n >= 40 && n <= 47)
-            vt->pen.behind = n - 40;
-        else if (n >= 90 && n <= 97)
-            vt->pen.front = n - 82;
-        else if (n >= 100 && n <= 107)
-            vt->pen.behind = n - 92;
-        else if (n == 39)
-            vt->pen.front = -1;
-        else if (n == 49)
-            vt->pen.behind = -1;
-        else if (n == 38 && i + 2 < count && numbers[i + 1] == 5)
-            vt->pen.front = numbers[i += 2];
-        else if (n == 48 && i + 2 < count && numbers[i + 1] == 5)
-            vt->pen.behind = numbers[i += 2];
-        else
-            fail_msg("style %d of %d numbers is not known", n, count);
-    }
-}
-
-static void vt_go(struct vt *vt, int x, int y)
-{
-    assert_in_range(x, 0, W - 1);
-    assert_in_range(y, 0, H - 1);
-    vt->x = x;
-    vt->y = y;
-    vt->waits = false;
-}
-
-static void vt_control(struct vt *vt, char what, const int *n, int count)
-{
-    int one = count && n[0] ? n[0] : 1;
-
-    switch (what) {
-    case 'm':
-        vt_style(vt, count ? n : (const int[]){0}, count ? count : 1);
-        break;
-    case 'H':
-        vt_go(vt, count > 1 ? n[1] - 1 : 0, one - 1);
-        break;
-    case 'G':
-    case '`':
-        vt_go(vt, one - 1, vt->y);
-        break;
-    case 'd':
-        vt_go(vt, vt->x, one - 1);
-        break;
-    case 'C':
-        assert_false(vt->waits);
-        vt_go(vt, vt->x + one, vt->y);
-        break;
-    case 'D':
-        assert_false(vt->waits);
-        vt_go(vt, vt->x - one, vt->y);
-        break;
-    case 'K':
-        assert_false(vt->waits);
-        assert_int_equal(count && n[0], 0);
-        vt_erase(vt, vt->y * W + vt->x, vt->y * W + W);
-        break;
-    case 'X':
-        assert_false(vt->waits);
-        assert_true(vt->x + one <= W);
-        vt_erase(vt, vt->y * W + vt->x, vt->y * W + vt->x + one);
-        break;
-    case 'J':
-        vt_erase(vt, count && n[0] == 2 ? 0 : vt->y * W + vt->x, W * H);
-        break;
-    default:
-        /* modes, the window, the scrolling region: what curses sets up */
-        assert_non_null(strchr("hlrtc", what));
-    }
-}
-
-static const char *vt_sequence(struct vt *vt, const char *at)
-{
-    int numbers[32] = {0};
-    int count = 0;
-    bool is_private = *at == '?';
-
-    at += is_private;
-    while (strchr("0123456789;", *at)) {
-        assert_true(count < 32);
-        if (count == 0)
-            count = 1;
-        if (*at == ';')
-            count++;
-        else
-            numbers[count - 1] = numbers[count - 1] * 10 + *at - '0';
-        at++;
-    }
-    if (!is_private)
-        vt_control(vt, *at, numbers, count);
-    return at + 1;
-}
-
-static void vt_put(struct vt *vt, uint32_t ch)
-{
-    int width = tui_char_width(ch);
-
-    if (vt->waits)
-        fail_msg("U+%04X is written past the end of row %d", ch, vt->y);
-    assert_true(vt->x + width <= W);
-    vt->pen.ch = ch;
-    vt->cells[vt->y][vt->x] = vt->pen;
-    if (width == 2)
-        vt->cells[vt->y][vt->x + 1] = (struct seen){0, vt->pen.front, vt->pen.behind, 0};
-    vt->x += width;
-    if (vt->x == W) {
-        vt->x = W - 1;
-        vt->waits = true;
-    }
-}
-
-static void vt_read(struct vt *vt, const char *bytes)
-{
-    while (*bytes) {
-        if (bytes[0] == '\033' && bytes[1] == '[') {
-            bytes = vt_sequence(vt, bytes + 2);
-        } else if (bytes[0] == '\033' && strchr("()", bytes[1])) {
-            bytes += 3;
-        } else if (bytes[0] == '\033') {
-            bytes += 2;
-        } else if (*bytes == '\r') {
-            vt_go(vt, 0, vt->y);
-            bytes++;
-        } else if (*bytes == '\n') {
-            vt_go(vt, vt->x, vt->y + 1);
-            bytes++;
-        } else if (*bytes == '\017') {
-            bytes++;
-        } else {
-            vt_put(vt, tui_utf8_next(&bytes));
-        }
-    }
+    assert_int_equal(mvwin_wch(curscr, y, x, &cell), OK);
+    assert_int_equal(getcchar(&cell, text, &attributes, &short_pair, &pair), OK);
+    if (pair)
+        assert_int_equal(extended_pair_content(pair, &seen.front, &seen.behind), OK);
+    seen.ch = (uint32_t)text[0];
+    seen.marks = (attributes & A_BOLD ? TUI_BOLD : 0) | (attributes & A_REVERSE ? TUI_REVERSE : 0) |
+                 (attributes & A_UNDERLINE ? TUI_UNDERLINE : 0);
+    return seen;
 }
 
 /* ---- random screens ---- */
@@ -247,111 +118,166 @@ static void any_change(struct tui_surface *surface)
 
 /* ---- what is expected ---- */
 
-static void expect_cell(const struct vt *vt, const struct tui_surface *surface, int x, int y,
-                        const char *term)
+static void expect_cell(const struct tui_surface *surface, int x, int y, const char *type)
 {
     const struct tui_cell *cell = tui_surface_cell(surface, x, y);
     struct tui_look look = tui_theme_look(TUI_THEME_DARK, has_colors() ? COLORS : 0, cell->style);
-    const struct seen *seen = &vt->cells[y][x];
+    struct seen seen = seen_at(x, y);
     struct seen want = {cell->ch, look.front, look.behind, look.marks};
     bool is_blank;
 
+    if (!cell->width)
+        return;
     if (cell->ch == 0x2588 && want.front >= 0 && !want.marks)
         want = (struct seen){' ', -1, want.front, 0};
-    if (strcmp(term, "linux") == 0 && (want.front >= 0 || want.behind >= 0))
-        want.marks &= ~(unsigned)TUI_UNDERLINE; /* its ncv */
     is_blank = want.ch == ' ' && !(want.marks & (TUI_REVERSE | TUI_UNDERLINE));
-    if (seen->ch != want.ch || seen->behind != want.behind ||
-        (!is_blank && cell->width && (seen->front != want.front || seen->marks != want.marks)))
+    if (is_blank) {
+        /* nobody sees these of a blank */
+        want.front = seen.front;
+        want.marks = seen.marks & TUI_BOLD;
+    }
+    if (seen.ch != want.ch || seen.front != want.front || seen.behind != want.behind ||
+        seen.marks != want.marks)
         fail_msg("%s, cell %d,%d: U+%04X %d on %d marks %u is shown, not U+%04X %d on %d marks %u",
-                 term, x, y, seen->ch, seen->front, seen->behind, seen->marks, want.ch, want.front,
+                 type, x, y, seen.ch, seen.front, seen.behind, seen.marks, want.ch, want.front,
                  want.behind, want.marks);
 }
 
-static void frames_expect(const char *term, FILE *out)
+static void frames_expect(const char *type)
 {
-    struct vt vt = {.pen = {' ', -1, -1, 0}, .erases_in_colour = tigetflag("bce") > 0};
-    struct tui_shown *shown = tui_shown_new(fileno(out));
     struct tui_surface surface;
-    static char bytes[1 << 16];
 
     tui_surface_init(&surface, W, H, false);
     for (int i = 0; i < FRAMES; i++) {
-        off_t from = lseek(fileno(out), 0, SEEK_END);
         int cursor = any(4) ? -1 : (int)any(W);
-        ssize_t n;
+        int x;
+        int y;
 
         any_change(&surface);
         if (any(10) == 0)
-            tui_shown_forget(shown);
-        tui_shown_update(shown, &surface, TUI_THEME_DARK, cursor, 3);
-        fflush(out);
-        n = pread(fileno(out), bytes, sizeof(bytes) - 1, from);
-        assert_true(n >= 0);
-        bytes[n] = '\0';
-        vt_read(&vt, bytes);
+            tui_curses_forget();
+        tui_curses_show(&surface, TUI_THEME_DARK, cursor, 3);
         for (int at = 0; at < W * H; at++)
-            expect_cell(&vt, &surface, at % W, at / W, term);
-        if (cursor >= 0 && (vt.x != cursor || vt.y != 3))
-            fail_msg("%s: the cursor is at %d,%d, not %d,3", term, vt.x, vt.y, cursor);
-        assert_int_equal(vt.pen.marks, 0);
-        assert_int_equal(vt.pen.behind, -1);
+            expect_cell(&surface, at % W, at / W, type);
+        getyx(stdscr, y, x);
+        if (cursor >= 0 && (x != cursor || y != 3))
+            fail_msg("%s: the cursor is at %d,%d, not %d,3", type, x, y, cursor);
     }
     tui_surface_release(&surface);
-    tui_shown_free(shown);
 }
 
 static void the_terminal_shows_the_surface(void **unused)
 {
-    static const char *const TERMS[] = {"xterm-256color", "tmux-256color", "screen-256color",
+    static const char *const TYPES[] = {"xterm-256color", "tmux-256color", "screen-256color",
                                         "xterm",          "linux",         "vt100"};
 
     (void)unused;
-    for (size_t i = 0; i < sizeof(TERMS) / sizeof(TERMS[0]); i++) {
+    for (size_t i = 0; i < sizeof(TYPES) / sizeof(TYPES[0]); i++) {
         FILE *out = tmpfile();
-        SCREEN *screen;
+        SCREEN *screen = terminal_open(TYPES[i], out);
 
-        assert_non_null(out);
-        screen = newterm(TERMS[i], out, stdin);
-        if (!screen)
-            fail_msg("%s is not in this machine's terminfo", TERMS[i]);
-        if (has_colors() && start_color() == OK)
-            use_default_colors();
-        nonl();
-        frames_expect(TERMS[i], out);
-        endwin();
-        delscreen(screen);
-        fclose(out);
+        frames_expect(TYPES[i]);
+        terminal_close(screen, out);
     }
+}
+
+/* Show `surface`, and say how many bytes that sent. */
+static long bytes_shown(const struct tui_surface *surface, FILE *out)
+{
+    off_t before = lseek(fileno(out), 0, SEEK_END);
+
+    tui_curses_show(surface, TUI_THEME_DARK, -1, 0);
+    fflush(out);
+    return (long)(lseek(fileno(out), 0, SEEK_END) - before);
 }
 
 static void what_stays_is_not_sent(void **unused)
 {
     FILE *out = tmpfile();
-    SCREEN *screen = newterm("xterm-256color", out, stdin);
+    SCREEN *screen = terminal_open("xterm-256color", out);
     struct tui_surface surface;
-    struct tui_shown *shown;
+    struct tui_canvas c;
+    long bytes;
+
+    (void)unused;
+    tui_surface_init(&surface, W, H, false);
+    c = tui_canvas_of(&surface, (struct tui_rect){0, 0, W, H});
+    tui_text(&c, 3, 3, tui_style(TUI_LINE), "here");
+    assert_true(bytes_shown(&surface, out) > 4);
+    assert_int_equal(bytes_shown(&surface, out), 0);
+    tui_text(&c, 3, 3, tui_style(TUI_LINE), "hero");
+    bytes = bytes_shown(&surface, out);
+    /* to the cell, its colour, one character, the terminal's own colour */
+    if (bytes < 1 || bytes > 32)
+        fail_msg("one character took %ld bytes", bytes);
+    /* another role, but nobody sees a difference */
+    tui_fill(&c, (struct tui_rect){20, 3, 5, 1}, tui_style(TUI_LINE));
+    assert_int_equal(bytes_shown(&surface, out), 0);
+    tui_surface_release(&surface);
+    terminal_close(screen, out);
+}
+
+/* Describe a terminal like xterm-256color with so many colours to curses, in `folder`. */
+static void terminal_describe(const char *folder, const char *type, const char *capabilities)
+{
+    struct vs_text line = {NULL, 0, 0};
+
+    vs_text_addf(&line,
+                 "printf '%%s|made by a test, %s, use=xterm-256color,\\n' '%s' | tic -x -o '%s' -",
+                 capabilities, type, folder);
+    if (system(vs_text_get(&line)) != 0)
+        fail_msg("this failed: %s", vs_text_get(&line));
+    vs_text_release(&line);
+}
+
+static void any_number_of_colours_will_do(void **unused)
+{
+    /* 16 on 220, and 245, of the 256 colours; what the 8 have for the same roles */
+    static const struct {
+        const char *type;
+        const char *capabilities;
+        struct seen match;
+        struct seen dim;
+    } CASES[] = {
+        {"vs-256", "colors#256", {'m', 16, 220, 0}, {'d', 245, -1, 0}},
+        {"vs-direct", "colors#0x1000000, RGB", {'m', 0, 0xFFD700, 0}, {'d', 0x8A8A8A, -1, 0}},
+        {"vs-16", "colors#16, pairs#0x100", {'m', 0, 3, 0}, {'d', -1, -1, 0}},
+        {"vs-8", "colors#8, pairs#64", {'m', 0, 3, 0}, {'d', -1, -1, 0}},
+        {"vs-none", "colors@, pairs@", {'m', -1, -1, TUI_REVERSE}, {'d', -1, -1, 0}},
+    };
+    const char *folder = program_folder();
+    struct tui_surface surface;
     struct tui_canvas c;
 
     (void)unused;
-    start_color();
-    use_default_colors();
-    shown = tui_shown_new(fileno(out));
+    setenv("TERMINFO", folder, 1);
     tui_surface_init(&surface, W, H, false);
     c = tui_canvas_of(&surface, (struct tui_rect){0, 0, W, H});
-    tui_text(&c, 3, 3, tui_style(TUI_STRONG), "here");
-    assert_int_equal(tui_shown_update(shown, &surface, TUI_THEME_DARK, -1, 0), 4);
-    assert_int_equal(tui_shown_update(shown, &surface, TUI_THEME_DARK, -1, 0), 0);
-    tui_text(&c, 3, 3, tui_style(TUI_STRONG), "hero");
-    assert_int_equal(tui_shown_update(shown, &surface, TUI_THEME_DARK, -1, 0), 1);
-    /* another role, but nobody sees a difference */
-    tui_fill(&c, (struct tui_rect){20, 3, 5, 1}, tui_style(TUI_STRONG));
-    assert_int_equal(tui_shown_update(shown, &surface, TUI_THEME_DARK, -1, 0), 0);
+    tui_text(&c, 0, 0, tui_style(TUI_MATCH), "m");
+    tui_text(&c, 1, 0, tui_style(TUI_DIM), "d");
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+        FILE *out = tmpfile();
+        SCREEN *screen;
+        struct seen seen[2];
+
+        terminal_describe(folder, CASES[i].type, CASES[i].capabilities);
+        screen = terminal_open(CASES[i].type, out);
+        tui_curses_show(&surface, TUI_THEME_DARK, -1, 0);
+        seen[0] = seen_at(0, 0);
+        seen[1] = seen_at(1, 0);
+        terminal_close(screen, out);
+        for (int k = 0; k < 2; k++) {
+            struct seen want = k ? CASES[i].dim : CASES[i].match;
+
+            if (memcmp(&seen[k], &want, sizeof(want)) != 0)
+                fail_msg("%s: `%c` is shown in %06X on %06X, marks %u; not %06X on %06X, marks %u",
+                         CASES[i].type, (char)want.ch, (unsigned)seen[k].front,
+                         (unsigned)seen[k].behind, seen[k].marks, (unsigned)want.front,
+                         (unsigned)want.behind, want.marks);
+        }
+    }
+    unsetenv("TERMINFO");
     tui_surface_release(&surface);
-    tui_shown_free(shown);
-    endwin();
-    delscreen(screen);
-    fclose(out);
 }
 
 int main(void)
@@ -359,13 +285,17 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_terminal_shows_the_surface),
         cmocka_unit_test(what_stays_is_not_sent),
+        cmocka_unit_test(any_number_of_colours_will_do),
     };
     char number[8];
+    int failed;
 
     setlocale(LC_ALL, "C.UTF-8");
     snprintf(number, sizeof(number), "%d", W);
     setenv("COLUMNS", number, 1);
     snprintf(number, sizeof(number), "%d", H);
     setenv("LINES", number, 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    program_cleanup();
+    return failed;
 }
