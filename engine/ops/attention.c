@@ -46,7 +46,7 @@ static bool has_fewer_heads(struct eng_op_call *c, const struct eng_tensor *q,
 {
     int head = q->ndim - 3;
 
-    return eng_c_bool(c, 7) && head >= 0 &&
+    return eng_c_bool(c, ARG_sdpa_enable_gqa) && head >= 0 &&
            (q->sizes[head] != k->sizes[head] || k->sizes[head] != v->sizes[head]);
 }
 
@@ -55,7 +55,7 @@ static bool check_groups(struct eng_op_call *c, const struct eng_tensor *q,
 {
     int head = q->ndim - 3;
 
-    if (eng_c_bool(c, 7) && head < 0) {
+    if (eng_c_bool(c, ARG_sdpa_enable_gqa) && head < 0) {
         eng_fail(c->e, VS_E_SHAPE,
                  "scaled_dot_product_attention: enable_gqa=True needs a dim of heads: query, key "
                  "and value of 3 or more dims");
@@ -116,7 +116,7 @@ static struct eng_tensor *additive_causal(struct eng_op_call *c, const struct en
 /* softmax whose fully masked rows give zeros: the checks for them are temporaries of the op */
 void eng_f_safe_softmax(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_safe_softmax_input);
     int dim = x->ndim - 1;
     struct eng_tensor *out = eng_c_empty(c, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x);
     struct eng_tensor *masked = out ? eng_c_empty(c, x->sizes, x->ndim, VS_BOOL, x) : NULL;
@@ -178,7 +178,7 @@ static struct eng_tensor *attention_weights(struct eng_op_call *c, struct eng_te
                                             double factor)
 {
     struct eng *e = c->e;
-    double dropout_p = eng_c_float(c, 4);
+    double dropout_p = eng_c_float(c, ARG_sdpa_dropout_p);
     struct eng_tensor *kt = eng_transpose(e, k, -2, -1);
     struct eng_tensor *ks = eng_mul_scalar(e, kt, factor);
     struct eng_tensor *scores = eng_op2(e, ENG_OP_matmul, qs, ks), *attn;
@@ -215,7 +215,8 @@ static void attention_math(struct eng_op_call *c, struct eng_tensor *q, struct e
     struct eng_tensor *k32 = low ? eng_to_dtype(e, k, VS_F32) : eng_ref(k);
     struct eng_tensor *v32 = low ? eng_to_dtype(e, v, VS_F32) : eng_ref(v);
     struct eng_tensor *qs = eng_mul_scalar(e, q32, scale < 0 ? -factor : factor);
-    struct eng_tensor *causal = qs && eng_c_bool(c, 5) ? additive_causal(c, qs, k) : NULL;
+    struct eng_tensor *causal =
+        qs && eng_c_bool(c, ARG_sdpa_is_causal) ? additive_causal(c, qs, k) : NULL;
     struct eng_tensor *kr = heads_repeated(c, q, k32, repeats);
     struct eng_tensor *vr = heads_repeated(c, q, v32, repeats);
     struct eng_tensor *attn, *attn_low, *out;
@@ -261,8 +262,8 @@ static bool fits_fused(struct eng_op_call *c, const struct eng_tensor *q,
         return false;
     if (q->sizes[0] != k->sizes[0] || q->sizes[0] != v->sizes[0] || heads != v->sizes[1])
         return false;
-    if (q->sizes[1] != heads &&
-        (heads == 0 || q->sizes[1] % heads != 0 || (heads != 1 && !eng_c_bool(c, 7))))
+    if (q->sizes[1] != heads && (heads == 0 || q->sizes[1] % heads != 0 ||
+                                 (heads != 1 && !eng_c_bool(c, ARG_sdpa_enable_gqa))))
         return false;
     return q->sizes[2] > 0 && k->sizes[2] > 0;
 }
@@ -279,7 +280,7 @@ static bool fits_flash(struct eng_op_call *c, const struct eng_tensor *q,
                        const struct eng_tensor *mask)
 {
     return is_half(q) && !mask && q->sizes[3] <= 256 && q->sizes[3] == v->sizes[3] &&
-           (!eng_c_bool(c, 5) || q->sizes[2] == k->sizes[2]);
+           (!eng_c_bool(c, ARG_sdpa_is_causal) || q->sizes[2] == k->sizes[2]);
 }
 
 static void attention_flash(struct eng_op_call *c, double scale)
@@ -287,7 +288,7 @@ static void attention_flash(struct eng_op_call *c, double scale)
     struct eng *e = c->e;
     struct eng_tensor *t[3];
     struct eng_ret ret;
-    int64_t width = eng_c_tensor(c, 0)->sizes[3];
+    int64_t width = eng_c_tensor(c, ARG_sdpa_query)->sizes[3];
     int64_t pad[2] = {0, round_up(width, 8) - width};
 
     for (int i = 0; i < 3; i++) {
@@ -296,8 +297,12 @@ static void attention_flash(struct eng_op_call *c, double scale)
         t[i] = pad[1] ? eng_call1(e, ENG_OP_pad, args) : eng_ref(eng_c_tensor(c, i));
     }
     {
-        struct eng_arg args[] = {eng_at(t[0]), eng_at(t[1]), eng_at(t[2]),
-                                 c->a[4],      c->a[5],      eng_af(scale)};
+        struct eng_arg args[] = {eng_at(t[0]),
+                                 eng_at(t[1]),
+                                 eng_at(t[2]),
+                                 c->a[ARG_sdpa_dropout_p],
+                                 c->a[ARG_sdpa_is_causal],
+                                 eng_af(scale)};
 
         if (t[2] && !e->failed && eng_call(e, ENG_OP_sdpa_flash, args, &ret)) {
             struct eng_tensor *out = ret.few[0];
@@ -341,14 +346,16 @@ static struct eng_tensor *aligned_mask(struct eng_op_call *c, struct eng_tensor 
 static void attention_efficient(struct eng_op_call *c, struct eng_tensor *mask, double scale)
 {
     struct eng *e = c->e;
-    struct eng_tensor *bias = aligned_mask(c, mask, eng_c_tensor(c, 0), eng_c_tensor(c, 1));
-    bool needs_grad =
-        e->grad_enabled &&
-        (eng_requires_grad(eng_c_tensor(c, 0)) || eng_requires_grad(eng_c_tensor(c, 1)) ||
-         eng_requires_grad(eng_c_tensor(c, 2)) || eng_requires_grad(bias));
-    struct eng_arg args[] = {
-        c->a[0], c->a[1], c->a[2],      bias ? eng_at(bias) : eng_anone(), eng_ab(needs_grad),
-        c->a[4], c->a[5], eng_af(scale)};
+    struct eng_tensor *bias =
+        aligned_mask(c, mask, eng_c_tensor(c, ARG_sdpa_query), eng_c_tensor(c, ARG_sdpa_key));
+    bool needs_grad = e->grad_enabled && (eng_requires_grad(eng_c_tensor(c, ARG_sdpa_query)) ||
+                                          eng_requires_grad(eng_c_tensor(c, ARG_sdpa_key)) ||
+                                          eng_requires_grad(eng_c_tensor(c, ARG_sdpa_value)) ||
+                                          eng_requires_grad(bias));
+    struct eng_arg args[] = {c->a[ARG_sdpa_query],     c->a[ARG_sdpa_key],
+                             c->a[ARG_sdpa_value],     bias ? eng_at(bias) : eng_anone(),
+                             eng_ab(needs_grad),       c->a[ARG_sdpa_dropout_p],
+                             c->a[ARG_sdpa_is_causal], eng_af(scale)};
     struct eng_ret ret;
 
     if (bias && bias->strides[3] != 1)
@@ -369,8 +376,9 @@ static void attention_efficient(struct eng_op_call *c, struct eng_tensor *mask, 
 
 static void attend(struct eng_op_call *c, double scale)
 {
-    struct eng_tensor *q = eng_c_tensor(c, 0), *k = eng_c_tensor(c, 1), *v = eng_c_tensor(c, 2),
-                      *mask = eng_c_tensor(c, 3);
+    struct eng_tensor *q = eng_c_tensor(c, ARG_sdpa_query), *k = eng_c_tensor(c, ARG_sdpa_key),
+                      *v = eng_c_tensor(c, ARG_sdpa_value),
+                      *mask = eng_c_tensor(c, ARG_sdpa_attn_mask);
 
     bool fused = fits_fused(c, q, k, v, mask);
 
@@ -413,13 +421,14 @@ static void attend_unbatched(struct eng_op_call *c, double scale)
 /* (query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa) */
 void eng_f_sdpa(struct eng_op_call *c)
 {
-    struct eng_tensor *q = eng_c_tensor(c, 0), *k = eng_c_tensor(c, 1), *v = eng_c_tensor(c, 2),
-                      *mask = eng_c_tensor(c, 3);
+    struct eng_tensor *q = eng_c_tensor(c, ARG_sdpa_query), *k = eng_c_tensor(c, ARG_sdpa_key),
+                      *v = eng_c_tensor(c, ARG_sdpa_value),
+                      *mask = eng_c_tensor(c, ARG_sdpa_attn_mask);
     double scale;
 
     if (!check_shapes(c, q, k, v))
         return;
-    if (mask && eng_c_bool(c, 5)) {
+    if (mask && eng_c_bool(c, ARG_sdpa_is_causal)) {
         eng_fail(c->e, VS_E_VALUE,
                  "scaled_dot_product_attention: explicit attn_mask should not be set when "
                  "is_causal=True");
@@ -435,7 +444,8 @@ void eng_f_sdpa(struct eng_op_call *c)
     }
     if (!check_groups(c, q, k, v))
         return;
-    scale = eng_c_has(c, 6) ? eng_c_float(c, 6) : 1.0 / sqrt((double)q->sizes[q->ndim - 1]);
+    scale = eng_c_has(c, ARG_sdpa_scale) ? eng_c_float(c, ARG_sdpa_scale)
+                                         : 1.0 / sqrt((double)q->sizes[q->ndim - 1]);
     if (q->ndim == 3)
         attend_unbatched(c, scale);
     else

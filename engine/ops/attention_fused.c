@@ -89,8 +89,10 @@ static struct eng_tensor *heads_inside(struct eng *e, int64_t b, int64_t h, int6
 /* (out, logsumexp, rng_state, unused): out has the query's strides */
 void eng_f_sdpa_flash(struct eng_op_call *c)
 {
-    struct eng_tensor *q = eng_c_tensor(c, 0), *k = eng_c_tensor(c, 1), *v = eng_c_tensor(c, 2);
-    double dropout_p = eng_c_float(c, 3);
+    struct eng_tensor *q = eng_c_tensor(c, ARG_sdpa_flash_query),
+                      *k = eng_c_tensor(c, ARG_sdpa_flash_key),
+                      *v = eng_c_tensor(c, ARG_sdpa_flash_value);
+    double dropout_p = eng_c_float(c, ARG_sdpa_flash_dropout_p);
     struct eng_rng_key key = take_key(c->e, dropout_p);
     struct eng_tensor *out = eng_c_empty_like(c, q, (enum vs_dtype)q->dtype), *lse, *state, *unused;
     int64_t two = 2;
@@ -101,7 +103,8 @@ void eng_f_sdpa_flash(struct eng_op_call *c)
     if (unused) {
         count_flops(c->e, q, k, v, 2);
         store_key(c, state, key);
-        compute_forward(c, NULL, dropout_p, eng_c_bool(c, 4), eng_c_float(c, 5), key, out, lse);
+        compute_forward(c, NULL, dropout_p, eng_c_bool(c, ARG_sdpa_flash_is_causal),
+                        eng_c_float(c, ARG_sdpa_flash_scale), key, out, lse);
         if (dropout_p >
             0) { /* the kernel writes its state into a new tensor, which takes the first one's place */
             struct eng_tensor *written = eng_c_empty(c, &two, 1, VS_I64, q);
@@ -196,21 +199,21 @@ void eng_b_sdpa_flash(struct eng_bw *b)
 {
     struct eng *e = b->e;
     struct sdpa_bw s = {.g = b->g[0],
-                        .k = b->saved[0],
-                        .q = b->saved[1],
-                        .v = b->saved[2],
-                        .lse = b->saved[3],
-                        .out = b->saved[4]};
+                        .k = b->saved[SAVED_sdpa_flash_key],
+                        .q = b->saved[SAVED_sdpa_flash_query],
+                        .v = b->saved[SAVED_sdpa_flash_value],
+                        .lse = b->saved[SAVED_sdpa_flash_result1],
+                        .out = b->saved[SAVED_sdpa_flash_result]};
     struct eng_op_call c = {.e = e, .id = b->node->op};
     struct eng_tensor *g_copy, *out_copy, *sums, *accumulator, *shared[2] = {0};
     int64_t sum_sizes[3], acc_sizes[4];
 
     if (!s.q || !s.k || !s.v || !s.out || !s.lse)
         return;
-    s.dropout_p = b->a[3].v.scalar.f;
-    s.causal = b->a[4].v.flag;
-    s.scale = b->a[5].v.scalar.f;
-    s.key = load_key(b, b->saved[5]);
+    s.dropout_p = b->a[ARG_sdpa_flash_dropout_p].v.scalar.f;
+    s.causal = b->a[ARG_sdpa_flash_is_causal].v.flag;
+    s.scale = b->a[ARG_sdpa_flash_scale].v.scalar.f;
+    s.key = load_key(b, b->saved[SAVED_sdpa_flash_result2]);
     g_copy = rows_copy(e, s.g);
     out_copy = rows_copy(e, s.out);
     s.gq = eng_c_empty_like(&c, s.q, (enum vs_dtype)s.q->dtype);
@@ -233,17 +236,19 @@ void eng_b_sdpa_flash(struct eng_bw *b)
     eng_unref(sums);
     eng_unref(out_copy);
     eng_unref(g_copy);
-    eng_b_give(b, 0, s.gq);
-    eng_b_give(b, 1, s.gk);
-    eng_b_give(b, 2, s.gv);
+    eng_b_give(b, ARG_sdpa_flash_query, s.gq);
+    eng_b_give(b, ARG_sdpa_flash_key, s.gk);
+    eng_b_give(b, ARG_sdpa_flash_value, s.gv);
 }
 
 /* (out [B,H,L,D] laid out [B,L,H,D], logsumexp [B,H,L rounded to 32], seed, offset); without dropout seed and offset are made first */
 void eng_f_sdpa_efficient(struct eng_op_call *c)
 {
-    struct eng_tensor *q = eng_c_tensor(c, 0), *k = eng_c_tensor(c, 1), *v = eng_c_tensor(c, 2);
-    double dropout_p = eng_c_float(c, 5);
-    bool with_lse = eng_c_bool(c, 4);
+    struct eng_tensor *q = eng_c_tensor(c, ARG_sdpa_efficient_query),
+                      *k = eng_c_tensor(c, ARG_sdpa_efficient_key),
+                      *v = eng_c_tensor(c, ARG_sdpa_efficient_value);
+    double dropout_p = eng_c_float(c, ARG_sdpa_efficient_dropout_p);
+    bool with_lse = eng_c_bool(c, ARG_sdpa_efficient_compute_log_sumexp);
     int64_t lse_sizes[3] = {q->sizes[0], q->sizes[1], with_lse ? round_up(q->sizes[2], 32) : 0};
     struct eng_rng_key key = take_key(c->e, dropout_p);
     bool state_on_host = q->storage->on_host || dropout_p > 0;
@@ -262,8 +267,9 @@ void eng_f_sdpa_efficient(struct eng_op_call *c)
 
         count_flops(c->e, q, k, v, 2);
         store_key(c, offset, key);
-        compute_forward(c, eng_c_tensor(c, 3), dropout_p, eng_c_bool(c, 6), eng_c_float(c, 7), key,
-                        out, lse);
+        compute_forward(c, eng_c_tensor(c, ARG_sdpa_efficient_attn_bias), dropout_p,
+                        eng_c_bool(c, ARG_sdpa_efficient_is_causal),
+                        eng_c_float(c, ARG_sdpa_efficient_scale), key, out, lse);
         eng_unref(sum);
     }
     eng_c_give(c, out);
@@ -443,12 +449,12 @@ void eng_b_sdpa_efficient(struct eng_bw *b)
 {
     struct eng *e = b->e;
     struct sdpa_bw s = {.g = b->g[0],
-                        .mask = b->saved[0],
-                        .k = b->saved[1],
-                        .q = b->saved[2],
-                        .v = b->saved[3],
-                        .lse = b->saved[4],
-                        .out = b->saved[5]};
+                        .mask = b->saved[SAVED_sdpa_efficient_attn_bias],
+                        .k = b->saved[SAVED_sdpa_efficient_key],
+                        .q = b->saved[SAVED_sdpa_efficient_query],
+                        .v = b->saved[SAVED_sdpa_efficient_value],
+                        .lse = b->saved[SAVED_sdpa_efficient_result1],
+                        .out = b->saved[SAVED_sdpa_efficient_result]};
     struct eng_tensor *g_copy, *product, *sum, *delta, *workspace, *shared[2] = {0}, *gm = NULL;
     int64_t l, h;
     bool on_host;
@@ -458,10 +464,10 @@ void eng_b_sdpa_efficient(struct eng_bw *b)
     on_host = s.q->storage->on_host;
     l = s.q->sizes[2];
     h = s.q->sizes[1];
-    s.dropout_p = b->a[5].v.scalar.f;
-    s.causal = b->a[6].v.flag;
-    s.scale = b->a[7].v.scalar.f;
-    s.key = load_key(b, b->saved[6]);
+    s.dropout_p = b->a[ARG_sdpa_efficient_dropout_p].v.scalar.f;
+    s.causal = b->a[ARG_sdpa_efficient_is_causal].v.flag;
+    s.scale = b->a[ARG_sdpa_efficient_scale].v.scalar.f;
+    s.key = load_key(b, b->saved[SAVED_sdpa_efficient_result3]);
     g_copy = rows_copy(e, s.g);
     s.gq = heads_inside(e, s.q->sizes[0], h, l, s.q->sizes[3], (enum vs_dtype)s.q->dtype, on_host);
     s.gk = heads_inside(e, s.k->sizes[0], s.k->sizes[1], s.k->sizes[2], s.k->sizes[3],
@@ -469,7 +475,7 @@ void eng_b_sdpa_efficient(struct eng_bw *b)
     s.gv = heads_inside(e, s.v->sizes[0], s.v->sizes[1], s.v->sizes[2], s.v->sizes[3],
                         (enum vs_dtype)s.v->dtype, on_host);
     share_heads(e, &s, shared);
-    if (s.mask && eng_b_needs(b, 3))
+    if (s.mask && eng_b_needs(b, ARG_sdpa_efficient_attn_bias))
         gm = bias_empty(e, &s);
     /* half types let the kernel make delta; float32 multiplies, sums and copies */
     product = is_half(s.q) ? NULL
@@ -492,9 +498,9 @@ void eng_b_sdpa_efficient(struct eng_bw *b)
     eng_unref(shared[1]);
     eng_unref(shared[0]);
     eng_unref(g_copy);
-    eng_b_give(b, 0, s.gq);
-    eng_b_give(b, 1, s.gk);
-    eng_b_give(b, 2, s.gv);
+    eng_b_give(b, ARG_sdpa_efficient_query, s.gq);
+    eng_b_give(b, ARG_sdpa_efficient_key, s.gk);
+    eng_b_give(b, ARG_sdpa_efficient_value, s.gv);
     if (gm)
-        eng_b_give(b, 3, gm);
+        eng_b_give(b, ARG_sdpa_efficient_attn_bias, gm);
 }

@@ -102,19 +102,19 @@ void eng_f_binary(struct eng_op_call *c)
         return;
     if ((c->id == ENG_OP_add || c->id == ENG_OP_sub) && eng_c_has(c, 2))
         p[0] = eng_c_float(c, 2);
-    run_binary(c, row->kernel, &c->a[0], &c->a[1], compute, row->kind == TEST ? VS_BOOL : compute,
-               p);
+    run_binary(c, row->kernel, &c->a[ARG_binary_input], &c->a[1], compute,
+               row->kind == TEST ? VS_BOOL : compute, p);
 }
 
 /* other - alpha * input */
 void eng_f_rsub(struct eng_op_call *c)
 {
-    double p[4] = {eng_c_has(c, 2) ? eng_c_float(c, 2) : 1};
+    double p[4] = {eng_c_has(c, ARG_rsub_alpha) ? eng_c_float(c, ARG_rsub_alpha) : 1};
     enum vs_dtype compute = promoted(c);
 
     if (!may_subtract(c))
         return;
-    run_binary(c, ENG_B_SUB, &c->a[1], &c->a[0], compute, compute, p);
+    run_binary(c, ENG_B_SUB, &c->a[ARG_rsub_other], &c->a[ARG_rsub_input], compute, compute, p);
 }
 
 /* The quotient's integer part: |a| / |b| rounded down, with its sign back. Scratch of the host. */
@@ -127,8 +127,8 @@ static void run_trunc(struct eng_op_call *c, enum vs_dtype compute, struct eng_t
         const struct eng_kernels *k = c->e->kernels;
         bool floats = vs_dtype_is_floating(compute);
         struct eng_cell ca, cz;
-        struct eng_view from_a = eng_v_operand(&c->a[0], out, &ca),
-                        from_z = eng_v_operand(&c->a[1], out, &cz);
+        struct eng_view from_a = eng_v_operand(&c->a[ARG_div_input], out, &ca),
+                        from_z = eng_v_operand(&c->a[ARG_div_other], out, &cz);
         struct eng_view va = eng_v(a), vz = eng_v(z), vo = eng_v(out);
         double p[4] = {1};
 
@@ -155,8 +155,10 @@ void eng_f_div(struct eng_op_call *c)
     enum eng_binary kernel = ENG_B_DIV;
     double p[4] = {0};
 
-    if (c->a[2].kind == ENG_A_STR && c->a[2].v.str[0] == 't') {
-        struct eng_tensor *pair[] = {eng_c_tensor(c, 0), eng_c_tensor(c, 1)};
+    if (c->a[ARG_div_rounding_mode].kind == ENG_A_STR &&
+        c->a[ARG_div_rounding_mode].v.str[0] == 't') {
+        struct eng_tensor *pair[] = {eng_c_tensor(c, ARG_div_input),
+                                     eng_c_tensor(c, ARG_div_other)};
         struct eng_tensor *out = eng_c_elementwise_out(c, pair, 2, compute);
 
         if (out)
@@ -164,19 +166,20 @@ void eng_f_div(struct eng_op_call *c)
         eng_c_give(c, out);
         return;
     }
-    if (c->a[2].kind == ENG_A_STR)
+    if (c->a[ARG_div_rounding_mode].kind == ENG_A_STR)
         kernel = ENG_B_FLOOR_DIV;
     else if (!vs_dtype_is_floating(compute))
         compute = VS_F32;
-    run_binary(c, kernel, &c->a[0], &c->a[1], compute, compute, p);
+    run_binary(c, kernel, &c->a[ARG_div_input], &c->a[ARG_div_other], compute, compute, p);
 }
 
 /* input ** exponent, a number. */
 void eng_f_pow(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    double p[4] = {eng_c_float(c, 1)};
-    struct eng_tensor *out = eng_c_elementwise_out(c, &x, 1, eng_result_dtype(&x, 1, &c->a[1]));
+    struct eng_tensor *x = eng_c_tensor(c, ARG_pow_input);
+    double p[4] = {eng_c_float(c, ARG_pow_exponent)};
+    struct eng_tensor *out =
+        eng_c_elementwise_out(c, &x, 1, eng_result_dtype(&x, 1, &c->a[ARG_pow_exponent]));
 
     if (!out)
         return;
@@ -192,10 +195,10 @@ void eng_f_pow(struct eng_op_call *c)
 /* base ** exponent, the base a number: row-major, however the exponent lies. */
 void eng_f_rpow(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    double p[4] = {eng_c_float(c, 1)};
+    struct eng_tensor *x = eng_c_tensor(c, ARG_rpow_exponent);
+    double p[4] = {eng_c_float(c, ARG_rpow_input)};
     struct eng_tensor *out =
-        eng_c_empty(c, x->sizes, x->ndim, eng_result_dtype(&x, 1, &c->a[1]), x);
+        eng_c_empty(c, x->sizes, x->ndim, eng_result_dtype(&x, 1, &c->a[ARG_rpow_input]), x);
 
     if (!out)
         return;
@@ -236,12 +239,17 @@ static struct eng_tensor *as_tensor(struct eng_op_call *c, const struct eng_arg 
 /* condition ? input : other. Numbers become scalar tensors first, gone when the op returns. */
 void eng_f_where(struct eng_op_call *c)
 {
-    struct eng_tensor *given[] = {eng_c_tensor(c, 1), eng_c_tensor(c, 2)};
-    const struct eng_arg *number = !given[0] ? &c->a[1] : !given[1] ? &c->a[2] : NULL;
+    struct eng_tensor *given[] = {eng_c_tensor(c, ARG_where_input),
+                                  eng_c_tensor(c, ARG_where_other)};
+    const struct eng_arg *number = !given[0]   ? &c->a[ARG_where_input]
+                                   : !given[1] ? &c->a[ARG_where_other]
+                                               : NULL;
     enum vs_dtype dtype = eng_result_dtype(given, 2, number);
-    struct eng_tensor *a = as_tensor(c, &c->a[1], dtype, eng_c_tensor(c, 0));
-    struct eng_tensor *b = as_tensor(c, &c->a[2], dtype, eng_c_tensor(c, 0));
-    struct eng_tensor *all[] = {eng_c_tensor(c, 0), a, b};
+    struct eng_tensor *a =
+        as_tensor(c, &c->a[ARG_where_input], dtype, eng_c_tensor(c, ARG_where_condition));
+    struct eng_tensor *b =
+        as_tensor(c, &c->a[ARG_where_other], dtype, eng_c_tensor(c, ARG_where_condition));
+    struct eng_tensor *all[] = {eng_c_tensor(c, ARG_where_condition), a, b};
     struct eng_tensor *out = a && b ? eng_c_elementwise_out(c, all, 3, dtype) : NULL;
 
     if (out) {
@@ -263,8 +271,8 @@ void eng_f_where(struct eng_op_call *c)
 /* input with value where mask, each broadcast to the other. What is not in place is a row-major copy, however the input lies. */
 void eng_f_masked_fill(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    struct eng_tensor *pair[] = {x, eng_c_tensor(c, 1)};
+    struct eng_tensor *x = eng_c_tensor(c, ARG_masked_fill_input);
+    struct eng_tensor *pair[] = {x, eng_c_tensor(c, ARG_masked_fill_mask)};
     struct eng_tensor *out;
     int64_t sizes[VS_MAX_DIMS];
     int ndim;
@@ -285,7 +293,7 @@ void eng_f_masked_fill(struct eng_op_call *c)
     if (eng_c_computes(c)) {
         struct eng_cell cell;
         struct eng_view vm = eng_v_expand(pair[1], out);
-        struct eng_view vv = eng_v_operand(&c->a[2], out, &cell);
+        struct eng_view vv = eng_v_operand(&c->a[ARG_masked_fill_value], out, &cell);
         struct eng_view vx = eng_v_expand(x, out);
         struct eng_view vo = eng_v(out);
         double p[4] = {0};
@@ -298,7 +306,7 @@ void eng_f_masked_fill(struct eng_op_call *c)
 /* addcmul, addcdiv: input + value * t1 (*|/) t2; lerp: input + weight * (end - input) */
 void eng_f_ternary(struct eng_op_call *c)
 {
-    struct eng_tensor *all[] = {eng_c_tensor(c, 0), eng_c_tensor(c, 1),
+    struct eng_tensor *all[] = {eng_c_tensor(c, ARG_ternary_input), eng_c_tensor(c, 1),
                                 c->id == ENG_OP_lerp ? NULL : eng_c_tensor(c, 2)};
     int number = c->id == ENG_OP_lerp ? 2 : 3;
     double p[4] = {eng_c_has(c, number) ? eng_c_float(c, number) : 1};

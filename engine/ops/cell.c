@@ -82,9 +82,12 @@ void eng_f_rnn_cell(struct eng_op_call *c)
 {
     struct eng *e = c->e;
     struct eng_tensor *gates =
-        linear(e, eng_c_tensor(c, 1), eng_c_tensor(c, 3), eng_c_tensor(c, 5));
+        linear(e, eng_c_tensor(c, ARG_rnn_cell_hx), eng_c_tensor(c, ARG_rnn_cell_w_hh),
+               eng_c_tensor(c, ARG_rnn_cell_b_hh));
     struct eng_tensor *input =
-        gates ? linear(e, eng_c_tensor(c, 0), eng_c_tensor(c, 2), eng_c_tensor(c, 4)) : NULL;
+        gates ? linear(e, eng_c_tensor(c, ARG_rnn_cell_input), eng_c_tensor(c, ARG_rnn_cell_w_ih),
+                       eng_c_tensor(c, ARG_rnn_cell_b_ih))
+              : NULL;
     struct eng_tensor *sum = input ? eng_add_(e, gates, input) : NULL;
 
     if (sum)
@@ -111,7 +114,8 @@ void eng_f_lstm_cell(struct eng_op_call *c)
     struct eng_ret ret;
 
     if (gate_products(c, 2, &gi, &gh)) {
-        struct eng_arg args[] = {eng_at(gi), eng_at(gh), c->a[1], c->a[5], c->a[6]};
+        struct eng_arg args[] = {eng_at(gi), eng_at(gh), c->a[ARG_lstm_cell_cx],
+                                 c->a[ARG_lstm_cell_b_ih], c->a[ARG_lstm_cell_b_hh]};
 
         if (eng_call(c->e, ENG_OP_fused_lstm_cell, args, &ret)) {
             eng_unref(ret.few[2]); /* for backward alone */
@@ -130,7 +134,8 @@ void eng_f_gru_cell(struct eng_op_call *c)
     struct eng_ret ret;
 
     if (gate_products(c, 1, &gi, &gh)) {
-        struct eng_arg args[] = {eng_at(gi), eng_at(gh), c->a[1], c->a[4], c->a[5]};
+        struct eng_arg args[] = {eng_at(gi), eng_at(gh), c->a[ARG_gru_cell_hx],
+                                 c->a[ARG_gru_cell_b_ih], c->a[ARG_gru_cell_b_hh]};
 
         if (eng_call(c->e, ENG_OP_fused_gru_cell, args, &ret)) {
             eng_unref(ret.few[1]);
@@ -163,7 +168,9 @@ static bool check_gates(struct eng_op_call *c, int n)
 void eng_f_fused_lstm_cell(struct eng_op_call *c)
 {
     struct eng *e = c->e;
-    struct eng_tensor *gates[] = {eng_c_tensor(c, 0), eng_c_tensor(c, 1)}, *cx = eng_c_tensor(c, 2);
+    struct eng_tensor *gates[] = {eng_c_tensor(c, ARG_fused_lstm_cell_input_gates),
+                                  eng_c_tensor(c, ARG_fused_lstm_cell_hidden_gates)},
+                      *cx = eng_c_tensor(c, ARG_fused_lstm_cell_cx);
     struct eng_tensor *workspace, *hy, *cy;
     enum vs_dtype dtype = (enum vs_dtype)cx->dtype;
 
@@ -182,8 +189,8 @@ void eng_f_fused_lstm_cell(struct eng_op_call *c)
 
             part[k] = part_of(eng_v(workspace), k, h);
             binary(e, ENG_B_ADD, &a, &b, &part[k]);
-            add_bias(e, eng_c_tensor(c, 3), k, &part[k]);
-            add_bias(e, eng_c_tensor(c, 4), k, &part[k]);
+            add_bias(e, eng_c_tensor(c, ARG_fused_lstm_cell_input_bias), k, &part[k]);
+            add_bias(e, eng_c_tensor(c, ARG_fused_lstm_cell_hidden_bias), k, &part[k]);
             unary(e, k == 2 ? ENG_U_TANH : ENG_U_SIGMOID, &part[k], &part[k]);
         }
         binary(e, ENG_B_MUL, &part[1], &vc, &vcy);
@@ -254,8 +261,10 @@ static void give_if(const struct eng_bw *b, int arg, struct eng_tensor *t)
 void eng_b_fused_lstm_cell(struct eng_bw *b)
 {
     struct eng *e = b->e;
-    struct eng_tensor *cx = b->saved[0], *bias = b->saved[3], *cy = b->saved[5],
-                      *workspace = b->saved[6];
+    struct eng_tensor *cx = b->saved[SAVED_fused_lstm_cell_cx],
+                      *bias = b->saved[SAVED_fused_lstm_cell_input_bias],
+                      *cy = b->saved[SAVED_fused_lstm_cell_result1],
+                      *workspace = b->saved[SAVED_fused_lstm_cell_result2];
     struct eng_tensor *gates, *gcx, *gbias = NULL;
     bool on_host;
 
@@ -268,11 +277,11 @@ void eng_b_fused_lstm_cell(struct eng_bw *b)
         lstm_gradients(b, cx, cy, workspace, gates, gcx);
     if (gcx && bias)
         gbias = over_batch(e, gates);
-    give_if(b, 0, gates);
-    give_if(b, 1, gates);
-    give_if(b, 2, gcx);
-    give_if(b, 3, gbias);
-    give_if(b, 4, gbias);
+    give_if(b, ARG_fused_lstm_cell_input_gates, gates);
+    give_if(b, ARG_fused_lstm_cell_hidden_gates, gates);
+    give_if(b, ARG_fused_lstm_cell_cx, gcx);
+    give_if(b, ARG_fused_lstm_cell_input_bias, gbias);
+    give_if(b, ARG_fused_lstm_cell_hidden_bias, gbias);
     eng_unref(gbias);
     eng_unref(gcx);
     eng_unref(gates);
@@ -284,7 +293,9 @@ void eng_b_fused_lstm_cell(struct eng_bw *b)
 void eng_f_fused_gru_cell(struct eng_op_call *c)
 {
     struct eng *e = c->e;
-    struct eng_tensor *gates[] = {eng_c_tensor(c, 0), eng_c_tensor(c, 1)}, *hx = eng_c_tensor(c, 2);
+    struct eng_tensor *gates[] = {eng_c_tensor(c, ARG_fused_gru_cell_input_gates),
+                                  eng_c_tensor(c, ARG_fused_gru_cell_hidden_gates)},
+                      *hx = eng_c_tensor(c, ARG_fused_gru_cell_hx);
     enum vs_dtype dtype = (enum vs_dtype)hx->dtype;
     int64_t h = hx->sizes[1];
     struct eng_tensor *workspace, *hy;
@@ -304,15 +315,15 @@ void eng_f_fused_gru_cell(struct eng_op_call *c)
             struct eng_view a = part_of(eng_v(gates[0]), k, h), b = part_of(eng_v(gates[1]), k, h);
 
             binary(e, ENG_B_ADD, &a, &b, &part[k]);
-            add_bias(e, eng_c_tensor(c, 3), k, &part[k]);
-            add_bias(e, eng_c_tensor(c, 4), k, &part[k]);
+            add_bias(e, eng_c_tensor(c, ARG_fused_gru_cell_input_bias), k, &part[k]);
+            add_bias(e, eng_c_tensor(c, ARG_fused_gru_cell_hidden_bias), k, &part[k]);
             unary(e, ENG_U_SIGMOID, &part[k], &part[k]);
         }
         e->kernels->copy(&vh, &part[3]);
         e->kernels->copy(&hn, &part[4]);
-        add_bias(e, eng_c_tensor(c, 4), 2, &part[4]);
+        add_bias(e, eng_c_tensor(c, ARG_fused_gru_cell_hidden_bias), 2, &part[4]);
         e->kernels->copy(&in, &part[2]);
-        add_bias(e, eng_c_tensor(c, 3), 2, &part[2]);
+        add_bias(e, eng_c_tensor(c, ARG_fused_gru_cell_input_bias), 2, &part[2]);
         e->kernels->ternary(ENG_T_ADDCMUL, dtype, &part[2], &part[0], &part[4], &part[2], one);
         unary(e, ENG_U_TANH, &part[2], &part[2]);
         binary(e, ENG_B_SUB, &vh, &part[2], &vo);
@@ -354,7 +365,8 @@ static void gru_gradients(const struct eng_bw *b, const struct eng_tensor *works
 void eng_b_fused_gru_cell(struct eng_bw *b)
 {
     struct eng *e = b->e;
-    struct eng_tensor *bias = b->saved[3], *workspace = b->saved[5], *g = b->g[0];
+    struct eng_tensor *bias = b->saved[SAVED_fused_gru_cell_input_bias],
+                      *workspace = b->saved[SAVED_fused_gru_cell_result1], *g = b->g[0];
     struct eng_tensor *gi, *gh, *ghx, *gbi = NULL, *gbh = NULL;
     enum vs_dtype dtype;
     bool on_host;
@@ -375,11 +387,11 @@ void eng_b_fused_gru_cell(struct eng_bw *b)
         gbi = over_batch(e, gi);
         gbh = over_batch(e, gh);
     }
-    give_if(b, 0, gi);
-    give_if(b, 1, gh);
-    give_if(b, 2, ghx);
-    give_if(b, 3, gbi);
-    give_if(b, 4, gbh);
+    give_if(b, ARG_fused_gru_cell_input_gates, gi);
+    give_if(b, ARG_fused_gru_cell_hidden_gates, gh);
+    give_if(b, ARG_fused_gru_cell_hx, ghx);
+    give_if(b, ARG_fused_gru_cell_input_bias, gbi);
+    give_if(b, ARG_fused_gru_cell_hidden_bias, gbh);
     eng_unref(gbh);
     eng_unref(gbi);
     eng_unref(ghx);

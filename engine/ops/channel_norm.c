@@ -96,17 +96,20 @@ static const struct eng_view *opt_view(const struct eng_tensor *t, struct eng_vi
 /* PyTorch's choice between cuDNN and its own kernels. */
 static bool uses_cudnn(const struct eng_op_call *c, const struct eng_tensor *x)
 {
-    const struct eng_tensor *w = eng_c_tensor(c, 1), *b = eng_c_tensor(c, 2),
-                            *mean = eng_c_tensor(c, 3), *var = eng_c_tensor(c, 4);
-    bool training = eng_c_bool(c, 5);
+    const struct eng_tensor *w = eng_c_tensor(c, ARG_batch_norm_weight),
+                            *b = eng_c_tensor(c, ARG_batch_norm_bias),
+                            *mean = eng_c_tensor(c, ARG_batch_norm_running_mean),
+                            *var = eng_c_tensor(c, ARG_batch_norm_running_var);
+    bool training = eng_c_bool(c, ARG_batch_norm_training);
 
-    if (x->storage->on_host || !w || !b || x->ndim < 3 || !eng_c_bool(c, 8))
+    if (x->storage->on_host || !w || !b || x->ndim < 3 ||
+        !eng_c_bool(c, ARG_batch_norm_cudnn_enabled))
         return false;
     if (x->dtype == VS_BF16 || w->dtype == VS_BF16 || (x->dtype == VS_F16 && w->dtype != VS_F32))
         return false;
     if (!(mean && var) && !(!mean && !var && training))
         return false;
-    if (x->sizes[0] > (training ? 880801 : 65535) || eng_c_float(c, 7) < 1e-5)
+    if (x->sizes[0] > (training ? 880801 : 65535) || eng_c_float(c, ARG_batch_norm_eps) < 1e-5)
         return false;
     return eng_numel(x) <= INT32_MAX;
 }
@@ -114,7 +117,7 @@ static bool uses_cudnn(const struct eng_op_call *c, const struct eng_tensor *x)
 /* (input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled) */
 void eng_f_batch_norm(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_batch_norm_input);
     bool cudnn;
     struct eng_tensor *input;
     struct eng_ret ret;
@@ -141,8 +144,14 @@ void eng_f_batch_norm(struct eng_op_call *c)
         return;
     input = cudnn ? dense(c->e, x) : eng_ref(x);
     {
-        struct eng_arg args[] = {eng_at(input), c->a[1], c->a[2], c->a[3],
-                                 c->a[4],       c->a[5], c->a[6], c->a[7]};
+        struct eng_arg args[] = {eng_at(input),
+                                 c->a[ARG_batch_norm_weight],
+                                 c->a[ARG_batch_norm_bias],
+                                 c->a[ARG_batch_norm_running_mean],
+                                 c->a[ARG_batch_norm_running_var],
+                                 c->a[ARG_batch_norm_training],
+                                 c->a[ARG_batch_norm_momentum],
+                                 c->a[ARG_batch_norm_eps]};
         bool done =
             input &&
             eng_call(c->e, cudnn ? ENG_OP_cudnn_batch_norm : ENG_OP_native_batch_norm, args, &ret);
@@ -211,9 +220,12 @@ static void staging(struct eng *e, const struct eng_tensor *x, int sums)
 
 static void missing_numbers(struct eng_op_call *c, const struct eng_tensor *x)
 {
-    struct eng_tensor *weight =
-        eng_c_tensor(c, 1) ? NULL : eng_c_empty(c, NULL, 0, stat_dtype(x), x);
-    struct eng_tensor *bias = eng_c_tensor(c, 2) ? NULL : eng_c_empty(c, NULL, 0, stat_dtype(x), x);
+    struct eng_tensor *weight = eng_c_tensor(c, ARG_batch_norm_leaf_weight)
+                                    ? NULL
+                                    : eng_c_empty(c, NULL, 0, stat_dtype(x), x);
+    struct eng_tensor *bias = eng_c_tensor(c, ARG_batch_norm_leaf_bias)
+                                  ? NULL
+                                  : eng_c_empty(c, NULL, 0, stat_dtype(x), x);
 
     eng_unref(bias);
     eng_unref(weight);
@@ -222,8 +234,8 @@ static void missing_numbers(struct eng_op_call *c, const struct eng_tensor *x)
 /* (out, save_mean, save_invstd); statistics are empty where the running ones are used */
 void eng_f_batch_norm_leaf(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    bool training = eng_c_bool(c, 5);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_batch_norm_leaf_input);
+    bool training = eng_c_bool(c, ARG_batch_norm_leaf_training);
     bool native = c->id == ENG_OP_native_batch_norm;
     int64_t stats = training || native ? x->sizes[1] : 0;
     struct eng_tensor *out, *mean, *invstd, *mx, *mo;
@@ -244,14 +256,19 @@ void eng_f_batch_norm_leaf(struct eng_op_call *c)
 
         if (training)
             c->e->kernels->batch_norm_train(
-                &vx, opt_view(eng_c_tensor(c, 1), &w), opt_view(eng_c_tensor(c, 2), &b),
-                opt_view(eng_c_tensor(c, 3), &rm), opt_view(eng_c_tensor(c, 4), &rv),
-                eng_c_float(c, 6), eng_c_float(c, 7), &vo, &vm, &vi);
+                &vx, opt_view(eng_c_tensor(c, ARG_batch_norm_leaf_weight), &w),
+                opt_view(eng_c_tensor(c, ARG_batch_norm_leaf_bias), &b),
+                opt_view(eng_c_tensor(c, ARG_batch_norm_leaf_running_mean), &rm),
+                opt_view(eng_c_tensor(c, ARG_batch_norm_leaf_running_var), &rv),
+                eng_c_float(c, ARG_batch_norm_leaf_momentum),
+                eng_c_float(c, ARG_batch_norm_leaf_eps), &vo, &vm, &vi);
         else
             c->e->kernels->batch_norm_eval(
-                &vx, opt_view(eng_c_tensor(c, 1), &w), opt_view(eng_c_tensor(c, 2), &b),
-                opt_view(eng_c_tensor(c, 3), &rm), opt_view(eng_c_tensor(c, 4), &rv),
-                eng_c_float(c, 7), &vo);
+                &vx, opt_view(eng_c_tensor(c, ARG_batch_norm_leaf_weight), &w),
+                opt_view(eng_c_tensor(c, ARG_batch_norm_leaf_bias), &b),
+                opt_view(eng_c_tensor(c, ARG_batch_norm_leaf_running_mean), &rm),
+                opt_view(eng_c_tensor(c, ARG_batch_norm_leaf_running_var), &rv),
+                eng_c_float(c, ARG_batch_norm_leaf_eps), &vo);
         merged_store(c->e, mo, out);
     }
     eng_unref(mo);
@@ -281,7 +298,8 @@ static struct eng_tensor *running_invstd(struct bn_bw *k)
     if (invstd) {
         struct eng_view vi = eng_v(invstd), vv = eng_v(k->var);
         struct eng_view ve =
-            eng_v_scalar((struct eng_scalar){false, 0, k->b->a[7].v.scalar.f}, invstd, &cell);
+            eng_v_scalar((struct eng_scalar){false, 0, k->b->a[ARG_batch_norm_leaf_eps].v.scalar.f},
+                         invstd, &cell);
 
         e->kernels->binary(ENG_B_ADD, vi.dtype, &vv, &ve, &vi, none);
         e->kernels->unary(ENG_U_RSQRT, &vi, &vi, none);
@@ -359,7 +377,9 @@ static void bn_fused(struct bn_bw *k)
 {
     struct eng_tensor *x, *g;
 
-    if (!eng_batch_norm_backward_dtypes(k->b->e, k->x, k->w, k->b->saved[1], k->b->saved[2]))
+    if (!eng_batch_norm_backward_dtypes(k->b->e, k->x, k->w,
+                                        k->b->saved[SAVED_batch_norm_leaf_running_mean],
+                                        k->b->saved[SAVED_batch_norm_leaf_running_var]))
         return;
     x = flattened(k->b->e, k->x);
     g = flattened(k->b->e, k->g);
@@ -414,17 +434,24 @@ static void bn_two_passes(struct bn_bw *k)
 /* saved: input, running_mean, running_var, weight, save_mean, save_invstd */
 void eng_b_batch_norm_leaf(struct eng_bw *b)
 {
-    struct bn_bw k = {
-        .b = b, .x = b->saved[0], .g = b->g[0], .w = b->saved[3], .training = b->a[5].v.flag};
+    struct bn_bw k = {.b = b,
+                      .x = b->saved[SAVED_batch_norm_leaf_input],
+                      .g = b->g[0],
+                      .w = b->saved[SAVED_batch_norm_leaf_weight],
+                      .training = b->a[ARG_batch_norm_leaf_training].v.flag};
 
-    if (!k.x || (k.training && !b->saved[5]))
+    if (!k.x || (k.training && !b->saved[SAVED_batch_norm_leaf_result2]))
         return;
-    k.want_x = eng_b_needs(b, 0);
-    k.want_w = b->a[1].kind == ENG_A_TENSOR && eng_b_needs(b, 1);
-    k.want_b = b->a[2].kind == ENG_A_TENSOR && eng_b_needs(b, 2);
+    k.want_x = eng_b_needs(b, ARG_batch_norm_leaf_input);
+    k.want_w = b->a[ARG_batch_norm_leaf_weight].kind == ENG_A_TENSOR &&
+               eng_b_needs(b, ARG_batch_norm_leaf_weight);
+    k.want_b = b->a[ARG_batch_norm_leaf_bias].kind == ENG_A_TENSOR &&
+               eng_b_needs(b, ARG_batch_norm_leaf_bias);
     k.param = k.w ? (enum vs_dtype)k.w->dtype : VS_F32;
-    k.mean = k.training ? b->saved[4] : b->saved[1];
-    k.var = k.training ? b->saved[5] : b->saved[2];
+    k.mean = k.training ? b->saved[SAVED_batch_norm_leaf_result1]
+                        : b->saved[SAVED_batch_norm_leaf_running_mean];
+    k.var = k.training ? b->saved[SAVED_batch_norm_leaf_result2]
+                       : b->saved[SAVED_batch_norm_leaf_running_var];
     if (b->node->op == ENG_OP_cudnn_batch_norm && k.training) {
         bn_cudnn(&k);
     } else if (!k.training && !k.want_w && !k.want_b) {
@@ -440,15 +467,15 @@ void eng_b_batch_norm_leaf(struct eng_bw *b)
         bn_two_passes(&k);
     }
     if (k.want_x)
-        eng_b_give(b, 0, k.gx);
+        eng_b_give(b, ARG_batch_norm_leaf_input, k.gx);
     else
         eng_unref(k.gx);
     if (k.want_w)
-        eng_b_give(b, 1, k.gw);
+        eng_b_give(b, ARG_batch_norm_leaf_weight, k.gw);
     else
         eng_unref(k.gw);
     if (k.want_b)
-        eng_b_give(b, 2, k.gb);
+        eng_b_give(b, ARG_batch_norm_leaf_bias, k.gb);
     else
         eng_unref(k.gb);
 }
@@ -477,9 +504,10 @@ static int64_t image_size(const struct eng_tensor *x)
 
 void eng_f_group_norm(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    int64_t groups = eng_c_int(c, 1);
-    struct eng_arg args[] = {eng_at(x), c->a[2], c->a[3], c->a[1], c->a[4]};
+    struct eng_tensor *x = eng_c_tensor(c, ARG_group_norm_input);
+    int64_t groups = eng_c_int(c, ARG_group_norm_num_groups);
+    struct eng_arg args[] = {eng_at(x), c->a[ARG_group_norm_weight], c->a[ARG_group_norm_bias],
+                             c->a[ARG_group_norm_num_groups], c->a[ARG_group_norm_eps]};
     struct eng_ret ret;
 
     if (x->ndim < 2 || groups < 1 || x->sizes[1] % groups) {
@@ -506,9 +534,10 @@ void eng_f_group_norm(struct eng_op_call *c)
 void eng_f_native_group_norm(struct eng_op_call *c)
 {
     struct eng *e = c->e;
-    struct eng_tensor *x = eng_c_tensor(c, 0), *weight = eng_c_tensor(c, 1),
-                      *shift = eng_c_tensor(c, 2);
-    int64_t groups = eng_c_int(c, 3);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_native_group_norm_input),
+                      *weight = eng_c_tensor(c, ARG_native_group_norm_weight),
+                      *shift = eng_c_tensor(c, ARG_native_group_norm_bias);
+    int64_t groups = eng_c_int(c, ARG_native_group_norm_groups);
     int64_t ng[2] = {x->sizes[0], groups};
     enum vs_dtype stats = x->dtype == VS_F64 ? VS_F64
                           : weight           ? (enum vs_dtype)weight->dtype
@@ -530,7 +559,7 @@ void eng_f_native_group_norm(struct eng_op_call *c)
                         w, b;
 
         e->kernels->group_norm(&vx, opt_view(weight, &w), opt_view(shift, &b), groups,
-                               eng_c_float(c, 4), &vo, &vm, &vr);
+                               eng_c_float(c, ARG_native_group_norm_eps), &vo, &vm, &vr);
     }
     for (int i = 3; i >= 0; i--)
         eng_unref(scratch[i]);
@@ -560,21 +589,26 @@ void eng_b_native_group_norm(struct eng_bw *b)
 {
     static const int RELEASE[] = {3, 2, 4, 1, 0};
     struct eng *e = b->e;
-    struct eng_tensor *x = b->saved[0], *w = b->saved[1], *mean = b->saved[2], *rstd = b->saved[3];
-    bool want_b = b->a[2].kind == ENG_A_TENSOR && eng_b_needs(b, 2);
+    struct eng_tensor *x = b->saved[SAVED_native_group_norm_input],
+                      *w = b->saved[SAVED_native_group_norm_weight],
+                      *mean = b->saved[SAVED_native_group_norm_result1],
+                      *rstd = b->saved[SAVED_native_group_norm_result2];
+    bool want_b = b->a[ARG_native_group_norm_bias].kind == ENG_A_TENSOR &&
+                  eng_b_needs(b, ARG_native_group_norm_bias);
     struct eng_tensor *dx, *g, *gx = NULL, *gw = NULL, *gb = NULL, *sums[5] = {0};
-    int64_t groups = b->a[3].v.scalar.i;
+    int64_t groups = b->a[ARG_native_group_norm_groups].v.scalar.i;
 
     if (!x || !mean || !rstd)
         return;
     dx = in_layout(e, x, lies_last(x));
     g = in_layout(e, b->g[0], lies_last(x));
-    if (eng_b_needs(b, 0))
+    if (eng_b_needs(b, ARG_native_group_norm_input))
         gx = image_like(e, x, lies_last(x));
-    if (w && eng_b_needs(b, 1))
+    if (w && eng_b_needs(b, ARG_native_group_norm_weight))
         gw = eng_empty(e, &x->sizes[1], 1, (enum vs_dtype)w->dtype, x->storage->on_host);
     if (want_b)
-        gb = eng_empty(e, &x->sizes[1], 1, (enum vs_dtype)eng_b_edge(b, 2, 0)->dtype,
+        gb = eng_empty(e, &x->sizes[1], 1,
+                       (enum vs_dtype)eng_b_edge(b, ARG_native_group_norm_bias, 0)->dtype,
                        x->storage->on_host);
     group_sums(e, x, groups, gx != NULL, w != NULL, sums);
     if (g && dx && e->kernels && !e->failed) {
@@ -590,9 +624,9 @@ void eng_b_native_group_norm(struct eng_bw *b)
         eng_unref(sums[RELEASE[i]]);
     eng_unref(g);
     eng_unref(dx);
-    eng_b_give(b, 0, gx);
+    eng_b_give(b, ARG_native_group_norm_input, gx);
     if (gw)
-        eng_b_give(b, 1, gw);
+        eng_b_give(b, ARG_native_group_norm_weight, gw);
     if (gb)
-        eng_b_give(b, 2, gb);
+        eng_b_give(b, ARG_native_group_norm_bias, gb);
 }

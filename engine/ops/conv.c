@@ -56,12 +56,15 @@ static void convolve(struct eng_op_call *c, const struct eng_arg *stride,
 
 void eng_f_conv(struct eng_op_call *c)
 {
-    convolve(c, &c->a[3], &c->a[4], &c->a[5], NULL, eng_c_int(c, 6), false);
+    convolve(c, &c->a[ARG_conv_stride], &c->a[ARG_conv_padding], &c->a[ARG_conv_dilation], NULL,
+             eng_c_int(c, ARG_conv_groups), false);
 }
 
 void eng_f_conv_transpose(struct eng_op_call *c)
 {
-    convolve(c, &c->a[3], &c->a[4], &c->a[7], &c->a[5], eng_c_int(c, 6), true);
+    convolve(c, &c->a[ARG_conv_transpose_stride], &c->a[ARG_conv_transpose_padding],
+             &c->a[ARG_conv_transpose_dilation], &c->a[ARG_conv_transpose_output_padding],
+             eng_c_int(c, ARG_conv_transpose_groups), true);
 }
 
 /* ---- geometry ---- */
@@ -243,14 +246,16 @@ static void add_bias(struct eng_op_call *c, struct eng_tensor *out, const struct
 void eng_f_convolution(struct eng_op_call *c)
 {
     struct eng *e = c->e;
-    struct eng_tensor *x = eng_c_tensor(c, 0), *w = eng_c_tensor(c, 1), *bias = eng_c_tensor(c, 2);
-    bool transposed = eng_c_bool(c, 6);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_convolution_input),
+                      *w = eng_c_tensor(c, ARG_convolution_weight),
+                      *bias = eng_c_tensor(c, ARG_convolution_bias);
+    bool transposed = eng_c_bool(c, ARG_convolution_transposed);
     bool last = runs_channels_last(x, w);
     int64_t sizes[VS_MAX_DIMS];
     struct eng_tensor *out, *dx, *dw;
     struct eng_conv2d p;
 
-    if (!check_shapes(c, x, w, bias, eng_c_int(c, 8), transposed) ||
+    if (!check_shapes(c, x, w, bias, eng_c_int(c, ARG_convolution_groups), transposed) ||
         !conv_sizes(e, c->a, x, w, transposed, sizes))
         return;
     conv_params(c->a, x->ndim - 2, &p);
@@ -378,8 +383,10 @@ static struct eng_tensor *gradient_in_layout(const struct conv_bw *k, struct eng
 /* saved: input, weight */
 void eng_b_convolution(struct eng_bw *b)
 {
-    struct conv_bw k = {
-        .e = b->e, .x = b->saved[0], .w = b->saved[1], .transposed = b->a[6].v.flag};
+    struct conv_bw k = {.e = b->e,
+                        .x = b->saved[SAVED_convolution_input],
+                        .w = b->saved[SAVED_convolution_weight],
+                        .transposed = b->a[ARG_convolution_transposed].v.flag};
     struct eng_tensor *x, *g;
 
     if (!k.x || !k.w)
@@ -388,7 +395,7 @@ void eng_b_convolution(struct eng_bw *b)
     conv_params(b->a, k.x->ndim - 2, &k.p);
     k.depthwise = !k.transposed && runs_depthwise(k.x, k.w, &k.p, k.last);
     /* the gradient of an image asks for its shape alone; a depthwise one copies it for the weight */
-    if (k.x->ndim == 4 && (k.depthwise || !eng_b_needs(b, 1)))
+    if (k.x->ndim == 4 && (k.depthwise || !eng_b_needs(b, ARG_convolution_weight)))
         x = eng_ref(k.x);
     else
         x = dense_in(&k, k.x);
@@ -396,18 +403,18 @@ void eng_b_convolution(struct eng_bw *b)
     if (x && g) {
         k.x = x;
         k.g = g;
-        if (k.depthwise && eng_b_needs(b, 1))
-            eng_b_give(b, 1, weight_gradient(&k));
-        if (eng_b_needs(b, 0))
-            eng_b_give(b, 0, input_gradient(&k));
-        if (!k.depthwise && eng_b_needs(b, 1))
-            eng_b_give(b, 1, weight_gradient(&k));
+        if (k.depthwise && eng_b_needs(b, ARG_convolution_weight))
+            eng_b_give(b, ARG_convolution_weight, weight_gradient(&k));
+        if (eng_b_needs(b, ARG_convolution_input))
+            eng_b_give(b, ARG_convolution_input, input_gradient(&k));
+        if (!k.depthwise && eng_b_needs(b, ARG_convolution_weight))
+            eng_b_give(b, ARG_convolution_weight, weight_gradient(&k));
     }
     eng_unref(g);
     if (k.x->ndim == 4) /* a copy of a 1-D image is kept until the end */
         eng_slot_set(&x, NULL);
     k.g = b->g[0]; /* the bias is summed from the gradient as it came */
-    if (b->a[2].kind == ENG_A_TENSOR && eng_b_needs(b, 2))
-        eng_b_give(b, 2, bias_gradient(&k));
+    if (b->a[ARG_convolution_bias].kind == ENG_A_TENSOR && eng_b_needs(b, ARG_convolution_bias))
+        eng_b_give(b, ARG_convolution_bias, bias_gradient(&k));
     eng_unref(x);
 }

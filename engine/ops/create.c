@@ -83,8 +83,9 @@ void eng_f_any_full(struct eng_op_call *c)
     bool has_value = c->id == ENG_OP_full;
     enum vs_dtype dtype =
         dtype_or(c, has_value ? 2 : 1, has_value ? scalar_dtype(&c->a[1]) : VS_F32);
-    struct eng_tensor *t = eng_empty(c->e, c->a[0].v.ints, (int)c->a[0].count, dtype,
-                                     host_or(c, has_value ? 3 : 2, true));
+    struct eng_tensor *t =
+        eng_empty(c->e, c->a[ARG_any_full_size].v.ints, (int)c->a[ARG_any_full_size].count, dtype,
+                  host_or(c, has_value ? 3 : 2, true));
 
     fill_for(c, t, &c->a[1]);
     if (t)
@@ -94,7 +95,7 @@ void eng_f_any_full(struct eng_op_call *c)
 /* …_like: (input[, value], dtype, device); keeps the strides of a dense input */
 void eng_f_any_full_like(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_any_full_like_input);
     int at = c->id == ENG_OP_full_like ? 2 : 1;
     bool on_host = host_or(c, at + 1, x->storage->on_host);
     enum vs_dtype dtype = dtype_or(c, at, (enum vs_dtype)x->dtype);
@@ -113,11 +114,11 @@ void eng_f_any_full_like(struct eng_op_call *c)
 /* new_…: (input, size[, value], dtype, device) */
 void eng_f_any_new_full(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_any_new_full_input);
     int at = c->id == ENG_OP_new_full ? 3 : 2;
-    struct eng_tensor *t = eng_empty(c->e, c->a[1].v.ints, (int)c->a[1].count,
-                                     dtype_or(c, at, (enum vs_dtype)x->dtype),
-                                     host_or(c, at + 1, x->storage->on_host));
+    struct eng_tensor *t = eng_empty(
+        c->e, c->a[ARG_any_new_full_size].v.ints, (int)c->a[ARG_any_new_full_size].count,
+        dtype_or(c, at, (enum vs_dtype)x->dtype), host_or(c, at + 1, x->storage->on_host));
 
     fill_for(c, t, &c->a[2]);
     if (t)
@@ -126,8 +127,10 @@ void eng_f_any_new_full(struct eng_op_call *c)
 
 void eng_f_eye(struct eng_op_call *c)
 {
-    int64_t sizes[2] = {eng_c_int(c, 0), eng_c_has(c, 1) ? eng_c_int(c, 1) : eng_c_int(c, 0)};
-    struct eng_tensor *t = eng_empty(c->e, sizes, 2, dtype_or(c, 2, VS_F32), host_or(c, 3, true));
+    int64_t sizes[2] = {eng_c_int(c, ARG_eye_n), eng_c_has(c, ARG_eye_m) ? eng_c_int(c, ARG_eye_m)
+                                                                         : eng_c_int(c, ARG_eye_n)};
+    struct eng_tensor *t = eng_empty(c->e, sizes, 2, dtype_or(c, ARG_eye_dtype, VS_F32),
+                                     host_or(c, ARG_eye_device, true));
 
     fill(c, t, (struct eng_scalar){true, 0, 0});
     if (t && eng_c_computes(c)) {
@@ -145,12 +148,13 @@ void eng_f_eye(struct eng_op_call *c)
 /* arange(end), arange(start, end[, step]) */
 void eng_f_arange(struct eng_op_call *c)
 {
-    bool one = !eng_c_has(c, 1);
-    double start = one ? 0 : eng_c_float(c, 0);
-    double end = one ? eng_c_float(c, 0) : eng_c_float(c, 1);
-    double step = eng_c_float(c, 2);
-    bool ints =
-        c->a[0].v.scalar.is_int && (one || c->a[1].v.scalar.is_int) && c->a[2].v.scalar.is_int;
+    bool one = !eng_c_has(c, ARG_arange_end);
+    double start = one ? 0 : eng_c_float(c, ARG_arange_start);
+    double end = one ? eng_c_float(c, ARG_arange_start) : eng_c_float(c, ARG_arange_end);
+    double step = eng_c_float(c, ARG_arange_step);
+    bool ints = c->a[ARG_arange_start].v.scalar.is_int &&
+                (one || c->a[ARG_arange_end].v.scalar.is_int) &&
+                c->a[ARG_arange_step].v.scalar.is_int;
     int64_t count;
     struct eng_tensor *t;
 
@@ -160,7 +164,8 @@ void eng_f_arange(struct eng_op_call *c)
         return;
     }
     count = (int64_t)ceil((end - start) / step);
-    t = eng_empty(c->e, &count, 1, dtype_or(c, 3, ints ? VS_I64 : VS_F32), host_or(c, 4, true));
+    t = eng_empty(c->e, &count, 1, dtype_or(c, ARG_arange_dtype, ints ? VS_I64 : VS_F32),
+                  host_or(c, ARG_arange_device, true));
     if (!t)
         return;
     if (eng_c_computes(c)) {
@@ -173,10 +178,11 @@ void eng_f_arange(struct eng_op_call *c)
 
 void eng_f_linspace(struct eng_op_call *c)
 {
-    double start = eng_c_float(c, 0);
-    double end = eng_c_float(c, 1);
-    int64_t steps = eng_c_int(c, 2);
-    struct eng_tensor *t = eng_empty(c->e, &steps, 1, dtype_or(c, 3, VS_F32), host_or(c, 4, true));
+    double start = eng_c_float(c, ARG_linspace_start);
+    double end = eng_c_float(c, ARG_linspace_end);
+    int64_t steps = eng_c_int(c, ARG_linspace_steps);
+    struct eng_tensor *t = eng_empty(c->e, &steps, 1, dtype_or(c, ARG_linspace_dtype, VS_F32),
+                                     host_or(c, ARG_linspace_device, true));
 
     if (!t)
         return;
@@ -209,16 +215,18 @@ static void random_fill(struct eng_op_call *c, struct eng_tensor *t, bool normal
 void eng_f_random(struct eng_op_call *c)
 {
     random_fill(c,
-                eng_empty(c->e, c->a[0].v.ints, (int)c->a[0].count, dtype_or(c, 1, VS_F32),
-                          host_or(c, 2, true)),
+                eng_empty(c->e, c->a[ARG_random_size].v.ints, (int)c->a[ARG_random_size].count,
+                          dtype_or(c, ARG_random_dtype, VS_F32),
+                          host_or(c, ARG_random_device, true)),
                 c->id == ENG_OP_randn);
 }
 
 void eng_f_random_like(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_random_like_input);
 
-    random_fill(c, eng_c_empty_like(c, x, dtype_or(c, 1, (enum vs_dtype)x->dtype)),
+    random_fill(c,
+                eng_c_empty_like(c, x, dtype_or(c, ARG_random_like_dtype, (enum vs_dtype)x->dtype)),
                 c->id == ENG_OP_randn_like);
 }
 
@@ -251,10 +259,10 @@ void eng_f_any_randint(struct eng_op_call *c)
 /* A permutation of 0..n-1: the order of n random numbers. */
 void eng_f_randperm(struct eng_op_call *c)
 {
-    int64_t n = eng_c_int(c, 0);
-    bool on_host = host_or(c, 2, true);
+    int64_t n = eng_c_int(c, ARG_randperm_n);
+    bool on_host = host_or(c, ARG_randperm_device, true);
     struct eng_rng_key key = eng_rng_next(c->e, on_host);
-    struct eng_tensor *t = eng_empty(c->e, &n, 1, dtype_or(c, 1, VS_I64), on_host);
+    struct eng_tensor *t = eng_empty(c->e, &n, 1, dtype_or(c, ARG_randperm_dtype, VS_I64), on_host);
 
     if (!t)
         return;
@@ -280,7 +288,7 @@ void eng_f_randperm(struct eng_op_call *c)
 /* Ops that overwrite their first argument; called in place. */
 void eng_f_refill(struct eng_op_call *c)
 {
-    struct eng_tensor *t = eng_c_tensor(c, 0);
+    struct eng_tensor *t = eng_c_tensor(c, ARG_refill_input);
     struct eng_rng_key key = {0, 0};
     struct eng_view v;
 
@@ -339,8 +347,8 @@ static void copy_values(struct eng_op_call *c, struct eng_tensor *dst, const str
 /* dst.copy_(src): src broadcasts to dst */
 void eng_f_copy_(struct eng_op_call *c)
 {
-    struct eng_tensor *dst = eng_c_tensor(c, 0);
-    struct eng_tensor *src = eng_c_tensor(c, 1);
+    struct eng_tensor *dst = eng_c_tensor(c, ARG_copy__input);
+    struct eng_tensor *src = eng_c_tensor(c, ARG_copy__src);
     int64_t sizes[VS_MAX_DIMS];
     int ndim;
 
@@ -363,15 +371,15 @@ void eng_b_copy_(struct eng_bw *b)
     struct eng_arg args[] = {eng_at(b->g[0]), eng_anone(), eng_anone()};
     const struct eng_edge *src = &b->node->edges[1];
 
-    if (eng_b_needs(b, 0))
-        eng_b_give(b, 0, eng_call1(b->e, ENG_OP_zeros_like, args));
-    if (eng_b_needs(b, 1))
-        eng_b_give(b, 1, eng_to_dtype(b->e, b->g[0], (enum vs_dtype)src->dtype));
+    if (eng_b_needs(b, ARG_copy__input))
+        eng_b_give(b, ARG_copy__input, eng_call1(b->e, ENG_OP_zeros_like, args));
+    if (eng_b_needs(b, ARG_copy__src))
+        eng_b_give(b, ARG_copy__src, eng_to_dtype(b->e, b->g[0], (enum vs_dtype)src->dtype));
 }
 
 void eng_f_clone(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_clone_input);
     struct eng_tensor *out = eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
 
     copy_values(c, out, x);
@@ -382,7 +390,7 @@ void eng_f_clone(struct eng_op_call *c)
 /* A dense row-major copy: what clone(memory_format=contiguous) gives; the row `clone` with a result of its own strides. */
 void eng_f_contiguous(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_contiguous_input);
     struct eng_tensor *out;
 
     if (eng_is_contiguous(x)) {
@@ -396,7 +404,7 @@ void eng_f_contiguous(struct eng_op_call *c)
 
 void eng_f_clone_contiguous(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_clone_contiguous_input);
     struct eng_tensor *out = eng_c_empty(c, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x);
 
     copy_values(c, out, x);
@@ -407,9 +415,9 @@ void eng_f_clone_contiguous(struct eng_op_call *c)
 /* A copy in another dtype or on the other side; dense inputs keep their strides. */
 void eng_f_to_copy(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    enum vs_dtype dtype = dtype_or(c, 1, (enum vs_dtype)x->dtype);
-    bool on_host = host_or(c, 2, x->storage->on_host);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_to_copy_input);
+    enum vs_dtype dtype = dtype_or(c, ARG_to_copy_dtype, (enum vs_dtype)x->dtype);
+    bool on_host = host_or(c, ARG_to_copy_device, x->storage->on_host);
     struct eng_tensor *out;
 
     if (eng_is_non_overlapping_and_dense(x))
@@ -426,24 +434,25 @@ void eng_f_to_copy(struct eng_op_call *c)
 /* g in the input's dtype and on its side */
 void eng_b_to_copy(struct eng_bw *b)
 {
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    const struct eng_edge *edge = eng_b_edge(b, ARG_to_copy_input, 0);
     struct eng_arg args[] = {eng_at(b->g[0]), eng_ad((enum vs_dtype)edge->dtype),
                              eng_ahost(edge->on_host)};
 
     if (b->g[0]->dtype == edge->dtype && b->g[0]->storage->on_host == edge->on_host)
-        eng_b_give(b, 0, eng_ref(b->g[0]));
+        eng_b_give(b, ARG_to_copy_input, eng_ref(b->g[0]));
     else
-        eng_b_give(b, 0, eng_call1(b->e, ENG_OP_to_copy, args));
+        eng_b_give(b, ARG_to_copy_input, eng_call1(b->e, ENG_OP_to_copy, args));
 }
 
 /* tensor.to(...): itself where nothing changes */
 void eng_f_to(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    enum vs_dtype dtype = dtype_or(c, 1, (enum vs_dtype)x->dtype);
-    bool on_host = host_or(c, 2, x->storage->on_host);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_to_input);
+    enum vs_dtype dtype = dtype_or(c, ARG_to_dtype, (enum vs_dtype)x->dtype);
+    bool on_host = host_or(c, ARG_to_device, x->storage->on_host);
 
-    if (dtype == (enum vs_dtype)x->dtype && on_host == x->storage->on_host && !eng_c_bool(c, 3)) {
+    if (dtype == (enum vs_dtype)x->dtype && on_host == x->storage->on_host &&
+        !eng_c_bool(c, ARG_to_copy)) {
         eng_c_give(c, eng_ref(x));
         return;
     }
@@ -459,7 +468,7 @@ void eng_f_to(struct eng_op_call *c)
 /* Same memory, same version counter, no history. */
 void eng_f_detach(struct eng_op_call *c)
 {
-    eng_c_give(c, eng_alias(eng_c_tensor(c, 0)));
+    eng_c_give(c, eng_alias(eng_c_tensor(c, ARG_detach_input)));
 }
 
 /* ---- triangles ---- */
@@ -484,7 +493,8 @@ static struct eng_tensor *triangle(struct eng_op_call *c, struct eng_tensor *x, 
 
 void eng_f_triangle(struct eng_op_call *c)
 {
-    struct eng_tensor *out = triangle(c, eng_c_tensor(c, 0), eng_c_int(c, 1), c->id == ENG_OP_triu);
+    struct eng_tensor *out = triangle(c, eng_c_tensor(c, ARG_triangle_input),
+                                      eng_c_int(c, ARG_triangle_diagonal), c->id == ENG_OP_triu);
 
     if (out)
         eng_c_give(c, out);
@@ -492,7 +502,7 @@ void eng_f_triangle(struct eng_op_call *c)
 
 void eng_b_triangle(struct eng_bw *b)
 {
-    struct eng_arg args[] = {eng_at(b->g[0]), b->a[1]};
+    struct eng_arg args[] = {eng_at(b->g[0]), b->a[ARG_triangle_diagonal]};
 
-    eng_b_give(b, 0, eng_call1(b->e, b->node->op, args));
+    eng_b_give(b, ARG_triangle_input, eng_call1(b->e, b->node->op, args));
 }

@@ -35,32 +35,32 @@ static struct eng_tensor *diagonal_of(struct eng_tensor *x, int64_t offset, int 
 /* (input, offset, dim1, dim2) */
 void eng_f_diagonal(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_diagonal_input);
     int d1, d2;
 
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 2), x->ndim, &d1) ||
-        !eng_wrap_dim(c->e, eng_c_int(c, 3), x->ndim, &d2))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_diagonal_dim1), x->ndim, &d1) ||
+        !eng_wrap_dim(c->e, eng_c_int(c, ARG_diagonal_dim2), x->ndim, &d2))
         return;
     if (d1 == d2) {
         eng_fail(c->e, VS_E_VALUE, "diagonal dimensions cannot be identical %d, %d", d1, d2);
         return;
     }
-    eng_c_give(c, diagonal_of(x, eng_c_int(c, 1), d1, d2));
+    eng_c_give(c, diagonal_of(x, eng_c_int(c, ARG_diagonal_offset), d1, d2));
 }
 
 void eng_b_diagonal(struct eng_bw *b)
 {
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    const struct eng_edge *edge = eng_b_edge(b, ARG_diagonal_input, 0);
     struct eng_tensor *zeros = eng_zeros(b->e, edge->sizes, edge->ndim,
                                          (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
-    int64_t d1 = b->a[2].v.scalar.i, d2 = b->a[3].v.scalar.i;
+    int64_t d1 = b->a[ARG_diagonal_dim1].v.scalar.i, d2 = b->a[ARG_diagonal_dim2].v.scalar.i;
     struct eng_tensor *slot;
 
     if (!zeros)
         return;
-    slot = diagonal_of(zeros, b->a[1].v.scalar.i, (int)(d1 < 0 ? d1 + edge->ndim : d1),
-                       (int)(d2 < 0 ? d2 + edge->ndim : d2));
+    slot = diagonal_of(zeros, b->a[ARG_diagonal_offset].v.scalar.i,
+                       (int)(d1 < 0 ? d1 + edge->ndim : d1), (int)(d2 < 0 ? d2 + edge->ndim : d2));
     eng_copy_into(b->e, slot, b->g[0]);
     eng_unref(slot);
-    eng_b_give(b, 0, zeros);
+    eng_b_give(b, ARG_diagonal_input, zeros);
 }

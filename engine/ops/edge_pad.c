@@ -91,9 +91,10 @@ static void run(const struct eng *e, const struct eng_view *small, const struct 
 static bool padded_sizes(struct eng_op_call *c, const struct eng_tensor *x, int dims,
                          int64_t *sizes)
 {
-    const int64_t *padding = c->a[1].v.ints;
+    const int64_t *padding = c->a[ARG_edge_pad_padding].v.ints;
 
-    if ((int)c->a[1].count != 2 * dims || (x->ndim != dims + 1 && x->ndim != dims + 2)) {
+    if ((int)c->a[ARG_edge_pad_padding].count != 2 * dims ||
+        (x->ndim != dims + 1 && x->ndim != dims + 2)) {
         eng_fail(c->e, VS_E_SHAPE, "pad: expected a %d-D or %d-D input and %d paddings, got %d-D",
                  dims + 1, dims + 2, 2 * dims, x->ndim);
         return false;
@@ -122,7 +123,7 @@ static bool padded_sizes(struct eng_op_call *c, const struct eng_tensor *x, int 
 /* (input, padding) */
 void eng_f_edge_pad(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0), *dense, *out;
+    struct eng_tensor *x = eng_c_tensor(c, ARG_edge_pad_input), *dense, *out;
     int dims = c->id == ENG_OP_reflection_pad1d || c->id == ENG_OP_replication_pad1d ? 1 : 2;
     int64_t sizes[VS_MAX_DIMS];
 
@@ -133,7 +134,7 @@ void eng_f_edge_pad(struct eng_op_call *c)
     if (out && dense && eng_c_computes(c)) {
         struct eng_view vx = eng_v(dense), vo = eng_v(out);
 
-        run(c->e, &vx, &vo, c->a[1].v.ints, dims, reflects(c->id), true);
+        run(c->e, &vx, &vo, c->a[ARG_edge_pad_padding].v.ints, dims, reflects(c->id), true);
     }
     eng_unref(dense);
     eng_c_give(c, out);
@@ -143,7 +144,7 @@ void eng_f_edge_pad(struct eng_op_call *c)
 void eng_b_edge_pad(struct eng_bw *b)
 {
     struct eng *e = b->e;
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    const struct eng_edge *edge = eng_b_edge(b, ARG_edge_pad_input, 0);
     struct eng_tensor *gx = eng_empty(e, edge->sizes, edge->ndim, (enum vs_dtype)b->g[0]->dtype,
                                       b->g[0]->storage->on_host);
     struct eng_tensor *g = reflects(b->node->op) ? eng_contiguous(e, b->g[0]) : eng_ref(b->g[0]);
@@ -153,8 +154,9 @@ void eng_b_edge_pad(struct eng_bw *b)
         struct eng_scalar zero = {0};
 
         e->kernels->fill(&vo, zero);
-        run(e, &vo, &vg, b->a[1].v.ints, (int)b->a[1].count / 2, reflects(b->node->op), false);
+        run(e, &vo, &vg, b->a[ARG_edge_pad_padding].v.ints,
+            (int)b->a[ARG_edge_pad_padding].count / 2, reflects(b->node->op), false);
     }
     eng_unref(g);
-    eng_b_give(b, 0, gx);
+    eng_b_give(b, ARG_edge_pad_input, gx);
 }

@@ -383,14 +383,14 @@ static struct eng_tensor *next_pair(struct eng *e, const struct equation *eq, st
 void eng_f_einsum(struct eng_op_call *c)
 {
     struct eng *e = c->e;
-    struct eng_tensor *const *ts = c->a[1].v.tensors;
-    int count = (int)c->a[1].count;
+    struct eng_tensor *const *ts = c->a[ARG_einsum_tensors].v.tensors;
+    int count = (int)c->a[ARG_einsum_tensors].count;
     int left_in[VS_MAX_DIMS] = {0};
     struct eng_tensor *laid[OPERANDS_MAX] = {0};
     struct equation eq;
     struct eng_tensor *cur;
 
-    if (!count || !parse_equation(e, c->a[0].v.str, ts, count, &eq) ||
+    if (!count || !parse_equation(e, c->a[ARG_einsum_equation].v.str, ts, count, &eq) ||
         !sizes_agree(e, ts, count, &eq)) {
         eng_fail(e, VS_E_VALUE, "einsum: must provide at least one operand");
         return;

@@ -13,14 +13,14 @@
 /* (values, indices) along dim */
 void eng_f_max_dim(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    bool keepdim = eng_c_bool(c, 2);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_max_dim_input);
+    bool keepdim = eng_c_bool(c, ARG_max_dim_keepdim);
     struct eng_tensor *values, *indices;
     int64_t sizes[VS_MAX_DIMS];
     uint32_t mask;
     int dim, n;
 
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_max_dim_dim), x->ndim, &dim))
         return;
     mask = x->ndim ? 1U << dim : 0;
     n = eng_reduce_sizes(x, mask, keepdim, sizes);
@@ -41,16 +41,16 @@ void eng_f_max_dim(struct eng_op_call *c)
 /* zeros with g written at the indices. saved: indices */
 void eng_b_max_dim(struct eng_bw *b)
 {
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    const struct eng_edge *edge = eng_b_edge(b, ARG_max_dim_input, 0);
     struct eng_tensor *zeros = eng_zeros(b->e, edge->sizes, edge->ndim,
                                          (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
-    int64_t dim = b->a[1].v.scalar.i;
-    struct eng_tensor *index = eng_ref(b->saved[0]);
+    int64_t dim = b->a[ARG_max_dim_dim].v.scalar.i;
+    struct eng_tensor *index = eng_ref(b->saved[SAVED_max_dim_result1]);
     struct eng_tensor *g = eng_ref(b->g[0]);
     struct eng_arg args[4];
     struct eng_ret ret;
 
-    if (!b->a[2].v.flag && edge->ndim) {
+    if (!b->a[ARG_max_dim_keepdim].v.flag && edge->ndim) {
         eng_slot_set(&g, eng_unsqueeze(b->e, g, dim));
         eng_slot_set(&index, eng_unsqueeze(b->e, index, dim));
     }
@@ -62,20 +62,20 @@ void eng_b_max_dim(struct eng_bw *b)
         eng_ret_release(&ret);
     eng_unref(g);
     eng_unref(index);
-    eng_b_give(b, 0, zeros);
+    eng_b_give(b, ARG_max_dim_input, zeros);
 }
 
 void eng_f_argmax(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    bool all = !eng_c_has(c, 1);
-    bool keepdim = eng_c_bool(c, 2) && !all;
+    struct eng_tensor *x = eng_c_tensor(c, ARG_argmax_input);
+    bool all = !eng_c_has(c, ARG_argmax_dim);
+    bool keepdim = eng_c_bool(c, ARG_argmax_keepdim) && !all;
     int64_t sizes[VS_MAX_DIMS];
     struct eng_tensor *out;
     uint32_t mask;
     int dim = 0, n;
 
-    if (!all && !eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim))
+    if (!all && !eng_wrap_dim(c->e, eng_c_int(c, ARG_argmax_dim), x->ndim, &dim))
         return;
     mask = all ? (1U << x->ndim) - 1 : x->ndim ? 1U << dim : 0;
     n = eng_reduce_sizes(x, mask, keepdim, sizes);
@@ -148,13 +148,14 @@ static struct eng_tensor *evenly(struct eng *e, struct eng_tensor *g, struct eng
 void eng_b_max_all(struct eng_bw *b)
 {
     struct eng *e = b->e;
-    struct eng_tensor *nan_x = eng_op1(e, ENG_OP_isnan, b->saved[0]);
-    struct eng_tensor *nan_value = eng_op1(e, ENG_OP_isnan, b->saved[1]);
-    struct eng_tensor *same = eng_op2(e, ENG_OP_eq, b->saved[0], b->saved[1]);
+    struct eng_tensor *nan_x = eng_op1(e, ENG_OP_isnan, b->saved[SAVED_max_all_input]);
+    struct eng_tensor *nan_value = eng_op1(e, ENG_OP_isnan, b->saved[SAVED_max_all_result]);
+    struct eng_tensor *same =
+        eng_op2(e, ENG_OP_eq, b->saved[SAVED_max_all_input], b->saved[SAVED_max_all_result]);
     struct eng_arg all = eng_anone();
     struct eng_tensor *count = mask_count(b, same, &all, false);
 
-    eng_b_give(b, 0, evenly(e, b->g[0], same, count));
+    eng_b_give(b, ARG_max_all_input, evenly(e, b->g[0], same, count));
     eng_unref(count);
     eng_unref(same);
     eng_unref(nan_value);
@@ -164,16 +165,17 @@ void eng_b_max_all(struct eng_bw *b)
 void eng_b_amax(struct eng_bw *b)
 {
     struct eng *e = b->e;
-    uint32_t mask = eng_reduce_mask_of(b, 1);
-    int ndim = eng_b_edge(b, 0, 0)->ndim;
-    bool keepdim = b->a[2].v.flag;
+    uint32_t mask = eng_reduce_mask_of(b, ARG_amax_dim);
+    int ndim = eng_b_edge(b, ARG_amax_input, 0)->ndim;
+    bool keepdim = b->a[ARG_amax_keepdim].v.flag;
     struct eng_tensor *g = eng_reduce_unsqueezed(e, eng_ref(b->g[0]), mask, ndim, keepdim);
-    struct eng_tensor *result = eng_reduce_unsqueezed(e, eng_ref(b->saved[1]), mask, ndim, keepdim);
+    struct eng_tensor *result =
+        eng_reduce_unsqueezed(e, eng_ref(b->saved[SAVED_amax_result]), mask, ndim, keepdim);
     struct eng_tensor *same =
-        eng_op2(e, ENG_OP_eq, result, b->saved[0]); /* in the result's order */
-    struct eng_tensor *count = mask_count(b, same, &b->a[1], true);
+        eng_op2(e, ENG_OP_eq, result, b->saved[SAVED_amax_input]); /* in the result's order */
+    struct eng_tensor *count = mask_count(b, same, &b->a[ARG_amax_dim], true);
 
-    eng_b_give(b, 0, evenly(e, g, same, count));
+    eng_b_give(b, ARG_amax_input, evenly(e, g, same, count));
     eng_unref(count);
     eng_unref(same);
     eng_unref(result);

@@ -132,7 +132,8 @@ static void compute_some(struct eng_op_call *c, struct foreach_row row, uint32_t
         struct eng_many_item *t = &items[k];
         uint32_t i = first + k;
 
-        *t = (struct eng_many_item){.x = eng_v(element(&c->a[0], i)), .out = eng_v(outs[i])};
+        *t = (struct eng_many_item){.x = eng_v(element(&c->a[ARG_foreach_tensors], i)),
+                                    .out = eng_v(outs[i])};
         if (row.shape != UNARY)
             t->a = operand(&c->a[1], i, outs[i], &cells[k][0]);
         if (row.shape == TERNARY)
@@ -149,7 +150,7 @@ static void compute(struct eng_op_call *c, struct foreach_row row, uint32_t coun
     if (row.shape > TERNARY) {
         for (uint32_t i = 0; i < count && !c->e->failed; i++)
             if (c->e->kernels || (row.shape == NORM && eng_runs(c->e)))
-                compute_one(c, row, i, element(&c->a[0], i), outs[i]);
+                compute_one(c, row, i, element(&c->a[ARG_foreach_tensors], i), outs[i]);
         return;
     }
     for (uint32_t i = 0; i < count && c->e->kernels && !c->e->failed; i += ENG_MANY_MOST)
@@ -172,11 +173,11 @@ static bool is_one_kernel(const struct eng_arg *list)
 /* What that kernel takes for its time: where each tensor's chunks begin, with their end, and a sum for each chunk. */
 static void take_norm_rooms(struct eng_op_call *c, struct eng_tensor *rooms[2])
 {
-    const struct eng_tensor *first = element(&c->a[0], 0);
+    const struct eng_tensor *first = element(&c->a[ARG_foreach_tensors], 0);
     int64_t begins = 1, chunks = 0;
 
-    for (uint32_t i = 0; i < c->a[0].count; i++) {
-        int64_t n = eng_numel(element(&c->a[0], i));
+    for (uint32_t i = 0; i < c->a[ARG_foreach_tensors].count; i++) {
+        int64_t n = eng_numel(element(&c->a[ARG_foreach_tensors], i));
 
         begins += n > 0;
         chunks += (n + NORM_CHUNK - 1) / NORM_CHUNK;
@@ -198,13 +199,13 @@ static struct eng_tensor *new_norm(struct eng_op_call *c, const struct eng_tenso
 /* The norms are written to the first of the results made: an empty tensor gets another one, and what is left over goes. */
 static void pass_over_empty(struct eng_op_call *c, struct eng_tensor **outs)
 {
-    uint32_t count = c->a[0].count, used = 0;
+    uint32_t count = c->a[ARG_foreach_tensors].count, used = 0;
     struct eng_tensor **made = vs_calloc(count, sizeof(*made));
 
     for (uint32_t i = 0; i < count; i++)
         made[i] = outs[i];
     for (uint32_t i = 0; i < count; i++) {
-        const struct eng_tensor *x = element(&c->a[0], i);
+        const struct eng_tensor *x = element(&c->a[ARG_foreach_tensors], i);
 
         outs[i] = eng_numel(x) ? made[used++] : eng_c_empty(c, NULL, 0, (enum vs_dtype)x->dtype, x);
     }
@@ -215,9 +216,9 @@ static void pass_over_empty(struct eng_op_call *c, struct eng_tensor **outs)
 
 void eng_f_foreach(struct eng_op_call *c)
 {
-    uint32_t count = c->a[0].count;
+    uint32_t count = c->a[ARG_foreach_tensors].count;
     struct foreach_row row = row_of(c->id);
-    bool in_one = row.shape == NORM && is_one_kernel(&c->a[0]);
+    bool in_one = row.shape == NORM && is_one_kernel(&c->a[ARG_foreach_tensors]);
     struct eng_tensor **outs, *rooms[2] = {0};
 
     for (int a = 1; a < c->e->signatures[c->id].count; a++) {
@@ -232,7 +233,7 @@ void eng_f_foreach(struct eng_op_call *c)
     if (in_one)
         take_norm_rooms(c, rooms);
     for (uint32_t i = 0; i < count && !c->e->failed; i++) {
-        struct eng_tensor *x = element(&c->a[0], i);
+        struct eng_tensor *x = element(&c->a[ARG_foreach_tensors], i);
 
         if (c->is_inplace)
             outs[i] = eng_ref(x);
@@ -253,9 +254,10 @@ void eng_f_foreach(struct eng_op_call *c)
 /* Every gradient times inv_scale in place; found_inf set where one was not finite. */
 void eng_f_amp_unscale(struct eng_op_call *c)
 {
-    struct eng_tensor *found = eng_c_tensor(c, 1), *scale = eng_c_tensor(c, 2);
+    struct eng_tensor *found = eng_c_tensor(c, ARG_amp_unscale_found_inf),
+                      *scale = eng_c_tensor(c, ARG_amp_unscale_inv_scale);
 
-    uint32_t count = c->a[0].count;
+    uint32_t count = c->a[ARG_amp_unscale_tensors].count;
 
     for (uint32_t i = 0; i < count && eng_c_computes(c); i += ENG_MANY_MOST) {
         struct eng_many_item items[ENG_MANY_MOST];
@@ -264,8 +266,9 @@ void eng_f_amp_unscale(struct eng_op_call *c)
         for (uint32_t k = i; k < count && k < i + ENG_MANY_MOST; k++) {
             struct eng_many_item *t = &items[many.count++];
 
-            *t = (struct eng_many_item){
-                .x = eng_v(c->a[0].v.tensors[k]), .a = eng_v(scale), .b = eng_v(found)};
+            *t = (struct eng_many_item){.x = eng_v(c->a[ARG_amp_unscale_tensors].v.tensors[k]),
+                                        .a = eng_v(scale),
+                                        .b = eng_v(found)};
             t->a.ndim = t->b.ndim = 0;
         }
         c->e->kernels->many(&many);
@@ -291,19 +294,20 @@ static void write_number(struct eng_op_call *c, struct eng_tensor *t, double val
 /* (scale, growth_tracker, found_inf, growth_factor, backoff_factor, growth_interval), in place */
 void eng_f_amp_update_scale(struct eng_op_call *c)
 {
-    struct eng_tensor *scale = eng_c_tensor(c, 0), *tracker = eng_c_tensor(c, 1);
+    struct eng_tensor *scale = eng_c_tensor(c, ARG_amp_update_scale_input),
+                      *tracker = eng_c_tensor(c, ARG_amp_update_scale_growth_tracker);
 
     if (eng_c_computes(c)) {
         double current = read_number(c, scale);
 
-        if (read_number(c, eng_c_tensor(c, 2)) != 0) {
-            write_number(c, scale, current * eng_c_float(c, 4));
+        if (read_number(c, eng_c_tensor(c, ARG_amp_update_scale_found_inf)) != 0) {
+            write_number(c, scale, current * eng_c_float(c, ARG_amp_update_scale_backoff_factor));
             write_number(c, tracker, 0);
         } else {
             double successful = read_number(c, tracker) + 1;
 
-            if (successful == (double)eng_c_int(c, 5)) {
-                double grown = current * eng_c_float(c, 3);
+            if (successful == (double)eng_c_int(c, ARG_amp_update_scale_growth_interval)) {
+                double grown = current * eng_c_float(c, ARG_amp_update_scale_growth_factor);
 
                 if (isfinite((float)grown))
                     write_number(c, scale, grown);

@@ -44,11 +44,11 @@ static bool glu_dim(struct eng *e, const struct eng_tensor *x, int64_t asked, in
 
 void eng_f_glu(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_glu_input);
     struct eng_tensor *half, *out;
     int dim;
 
-    if (!glu_dim(c->e, x, eng_c_int(c, 1), &dim))
+    if (!glu_dim(c->e, x, eng_c_int(c, ARG_glu_dim), &dim))
         return;
     half = eng_narrow(c->e, x, dim, 0, x->sizes[dim] / 2);
     out = half ? eng_c_elementwise_out(c, &half, 1, (enum vs_dtype)x->dtype) : NULL;
@@ -67,10 +67,10 @@ void eng_f_glu(struct eng_op_call *c)
 void eng_b_glu(struct eng_bw *b)
 {
     struct eng *e = b->e;
-    struct eng_tensor *x = b->saved[0];
+    struct eng_tensor *x = b->saved[SAVED_glu_input];
     struct eng_tensor *gx =
         x ? eng_empty(e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host) : NULL;
-    int64_t asked = b->a[1].v.scalar.i;
+    int64_t asked = b->a[ARG_glu_dim].v.scalar.i;
 
     if (gx && e->kernels) {
         int dim = (int)(asked < 0 ? asked + x->ndim : asked);
@@ -82,7 +82,7 @@ void eng_b_glu(struct eng_bw *b)
         e->kernels->binary(ENG_B_GLU, vo.dtype, &vg, &xb, &oa, p);
         e->kernels->ternary(ENG_T_GLU_BACKWARD, vo.dtype, &vg, &xa, &xb, &ob, p);
     }
-    eng_b_give(b, 0, gx);
+    eng_b_give(b, ARG_glu_input, gx);
 }
 
 /* ---- prelu: x > 0 ? x : weight * x, weight one number or one a channel ---- */
@@ -109,8 +109,8 @@ static bool prelu_fits(struct eng *e, const struct eng_tensor *x, const struct e
 
 void eng_f_prelu(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    struct eng_tensor *weight = eng_c_tensor(c, 1);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_prelu_input);
+    struct eng_tensor *weight = eng_c_tensor(c, ARG_prelu_weight);
     struct eng_tensor *shaped;
 
     if (!prelu_fits(c->e, x, weight))
@@ -129,7 +129,8 @@ void eng_f_prelu(struct eng_op_call *c)
 
 void eng_f_prelu_kernel(struct eng_op_call *c)
 {
-    struct eng_tensor *pair[] = {eng_c_tensor(c, 0), eng_c_tensor(c, 1)};
+    struct eng_tensor *pair[] = {eng_c_tensor(c, ARG_prelu_kernel_input),
+                                 eng_c_tensor(c, ARG_prelu_kernel_weight)};
     struct eng_tensor *out = eng_c_elementwise_out(c, pair, 2, (enum vs_dtype)pair[0]->dtype);
 
     if (out && eng_c_computes(c)) {
@@ -147,7 +148,8 @@ void eng_b_prelu_kernel(struct eng_bw *b)
 {
     struct eng *e = b->e;
     struct eng_op_call c = {.e = e, .id = b->node->op};
-    struct eng_tensor *three[] = {b->saved[0], b->saved[1], b->g[0]};
+    struct eng_tensor *three[] = {b->saved[SAVED_prelu_kernel_input],
+                                  b->saved[SAVED_prelu_kernel_weight], b->g[0]};
     struct eng_tensor *gx, *gw;
 
     if (!three[0] || !three[1])
@@ -162,10 +164,10 @@ void eng_b_prelu_kernel(struct eng_bw *b)
         e->kernels->ternary(ENG_T_PRELU_BACKWARD, va.dtype, &vg, &vx, &vw, &va, p);
         e->kernels->binary(ENG_B_PRELU_WEIGHT_BACKWARD, vb.dtype, &vg, &vx, &vb, p);
     }
-    if (eng_b_needs(b, 0))
-        eng_b_give(b, 0, eng_ref(gx));
-    if (eng_b_needs(b, 1))
-        eng_b_give(b, 1, eng_ref(gw));
+    if (eng_b_needs(b, ARG_prelu_kernel_input))
+        eng_b_give(b, ARG_prelu_kernel_input, eng_ref(gx));
+    if (eng_b_needs(b, ARG_prelu_kernel_weight))
+        eng_b_give(b, ARG_prelu_kernel_weight, eng_ref(gw));
     eng_unref(gw);
     eng_unref(gx);
 }

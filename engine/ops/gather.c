@@ -30,13 +30,14 @@ static bool check_index(struct eng_op_call *c, const struct eng_tensor *index)
 
 void eng_f_index_select(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    struct eng_tensor *index = eng_c_tensor(c, 2);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_index_select_input);
+    struct eng_tensor *index = eng_c_tensor(c, ARG_index_select_index);
     int64_t sizes[VS_MAX_DIMS];
     struct eng_tensor *out;
     int dim;
 
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim) || !check_index(c, index))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_index_select_dim), x->ndim, &dim) ||
+        !check_index(c, index))
         return;
     memcpy(sizes, x->sizes, sizeof(sizes));
     sizes[dim] = eng_numel(index);
@@ -62,27 +63,30 @@ static struct eng_tensor *input_zeros(struct eng_bw *b)
 void eng_b_index_select(struct eng_bw *b)
 {
     struct eng_tensor *zeros = input_zeros(b);
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
-    int64_t dim = b->a[1].v.scalar.i;
+    const struct eng_edge *edge = eng_b_edge(b, ARG_index_select_input, 0);
+    int64_t dim = b->a[ARG_index_select_dim].v.scalar.i;
 
-    if (zeros && b->saved[0] && b->e->kernels) {
-        struct eng_view vz = eng_v(zeros), vi = eng_v(b->saved[0]), vg = eng_v(b->g[0]);
+    if (zeros && b->saved[SAVED_index_select_index] && b->e->kernels) {
+        struct eng_view vz = eng_v(zeros), vi = eng_v(b->saved[SAVED_index_select_index]),
+                        vg = eng_v(b->g[0]);
 
         if (!b->e->kernels->index_add(&vz, (int)(dim < 0 ? dim + edge->ndim : dim), &vi, &vg))
             index_out_of_range(b->e, "index_select");
     }
-    eng_b_give(b, 0, zeros);
+    eng_b_give(b, ARG_index_select_input, zeros);
 }
 
 /* (input, dim, index, source, alpha): input with alpha * source added at the indices */
 void eng_f_index_add(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0), *index = eng_c_tensor(c, 2);
-    struct eng_tensor *source = eng_c_tensor(c, 3);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_index_add_input),
+                      *index = eng_c_tensor(c, ARG_index_add_index);
+    struct eng_tensor *source = eng_c_tensor(c, ARG_index_add_source);
     struct eng_tensor *out, *scaled;
     int dim;
 
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim) || !check_index(c, index))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_index_add_dim), x->ndim, &dim) ||
+        !check_index(c, index))
         return;
     if (x->ndim != source->ndim || index->ndim > 1 || eng_numel(index) != source->sizes[dim] ||
         x->dtype != source->dtype) {
@@ -101,7 +105,7 @@ void eng_f_index_add(struct eng_op_call *c)
         struct eng_view vx = eng_v(x), vo = eng_v(out), vi = eng_v(index), vs = eng_v(source),
                         vt = eng_v(scaled);
         struct eng_cell cell;
-        struct eng_view alpha = eng_v_scalar(c->a[4].v.scalar, scaled, &cell);
+        struct eng_view alpha = eng_v_scalar(c->a[ARG_index_add_alpha].v.scalar, scaled, &cell);
         double p[4] = {1};
 
         c->e->kernels->binary(ENG_B_MUL, vs.dtype, &vs, &alpha, &vt, p);
@@ -117,17 +121,20 @@ void eng_f_index_add(struct eng_op_call *c)
 /* g, and for the source what stands at the indices. saved: index */
 void eng_b_index_add(struct eng_bw *b)
 {
-    double alpha = b->a[4].v.scalar.f;
+    double alpha = b->a[ARG_index_add_alpha].v.scalar.f;
 
-    if (eng_b_needs(b, 0))
-        eng_b_give(b, 0, eng_ref(b->g[0]));
-    if (eng_b_needs(b, 3)) {
-        struct eng_arg args[] = {eng_at(b->g[0]), b->a[1], eng_at(b->saved[0])};
-        const struct eng_edge *edge = eng_b_edge(b, 3, 0);
-        struct eng_tensor *part = b->saved[0] ? eng_call1(b->e, ENG_OP_index_select, args) : NULL;
+    if (eng_b_needs(b, ARG_index_add_input))
+        eng_b_give(b, ARG_index_add_input, eng_ref(b->g[0]));
+    if (eng_b_needs(b, ARG_index_add_source)) {
+        struct eng_arg args[] = {eng_at(b->g[0]), b->a[ARG_index_add_dim],
+                                 eng_at(b->saved[SAVED_index_add_index])};
+        const struct eng_edge *edge = eng_b_edge(b, ARG_index_add_source, 0);
+        struct eng_tensor *part =
+            b->saved[SAVED_index_add_index] ? eng_call1(b->e, ENG_OP_index_select, args) : NULL;
         struct eng_tensor *seen = eng_expand(b->e, part, edge->sizes, edge->ndim);
 
-        eng_b_give(b, 3, alpha == 1 ? eng_ref(seen) : eng_mul_scalar(b->e, seen, alpha));
+        eng_b_give(b, ARG_index_add_source,
+                   alpha == 1 ? eng_ref(seen) : eng_mul_scalar(b->e, seen, alpha));
         eng_unref(seen);
         eng_unref(part);
     }
@@ -135,12 +142,12 @@ void eng_b_index_add(struct eng_bw *b)
 
 void eng_f_gather(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    struct eng_tensor *index = eng_c_tensor(c, 2);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_gather_input);
+    struct eng_tensor *index = eng_c_tensor(c, ARG_gather_index);
     struct eng_tensor *out;
     int dim;
 
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim) || !check_index(c, index))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_gather_dim), x->ndim, &dim) || !check_index(c, index))
         return;
     if (index->ndim != x->ndim) {
         eng_fail(c->e, VS_E_SHAPE,
@@ -163,24 +170,27 @@ void eng_f_gather(struct eng_op_call *c)
 void eng_b_gather(struct eng_bw *b)
 {
     struct eng_tensor *zeros = input_zeros(b);
-    struct eng_arg args[] = {eng_at(zeros), b->a[1], eng_at(b->saved[0]), eng_at(b->g[0])};
+    struct eng_arg args[] = {eng_at(zeros), b->a[ARG_gather_dim],
+                             eng_at(b->saved[SAVED_gather_index]), eng_at(b->g[0])};
     struct eng_ret ret;
 
-    if (zeros && b->saved[0] && eng_call_inplace(b->e, ENG_OP_scatter_add, args, &ret))
+    if (zeros && b->saved[SAVED_gather_index] &&
+        eng_call_inplace(b->e, ENG_OP_scatter_add, args, &ret))
         eng_ret_release(&ret);
-    eng_b_give(b, 0, zeros);
+    eng_b_give(b, ARG_gather_input, zeros);
 }
 
 /* scatter, scatter.value, scatter_add: out = input, then written at the indices */
 void eng_f_any_scatter(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    struct eng_tensor *index = eng_c_tensor(c, 2);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_any_scatter_input);
+    struct eng_tensor *index = eng_c_tensor(c, ARG_any_scatter_index);
     struct eng_tensor *src = eng_c_tensor(c, 3);
     struct eng_tensor *out;
     int dim;
 
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim) || !check_index(c, index))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_any_scatter_dim), x->ndim, &dim) ||
+        !check_index(c, index))
         return;
     out = c->inplace ? eng_ref(x) : eng_c_empty(c, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x);
     if (out && eng_c_computes(c)) {
@@ -216,23 +226,23 @@ static struct eng_tensor *gathered(struct eng_bw *b)
 
 void eng_b_scatter_value(struct eng_bw *b)
 {
-    eng_b_give(b, 0, scattered_zero(b));
+    eng_b_give(b, ARG_scatter_value_input, scattered_zero(b));
 }
 
 void eng_b_scatter(struct eng_bw *b)
 {
-    if (eng_b_needs(b, 0))
-        eng_b_give(b, 0, scattered_zero(b));
-    if (eng_b_needs(b, 3))
-        eng_b_give(b, 3, gathered(b));
+    if (eng_b_needs(b, ARG_scatter_input))
+        eng_b_give(b, ARG_scatter_input, scattered_zero(b));
+    if (eng_b_needs(b, ARG_scatter_src))
+        eng_b_give(b, ARG_scatter_src, gathered(b));
 }
 
 void eng_b_scatter_add(struct eng_bw *b)
 {
-    if (eng_b_needs(b, 0))
-        eng_b_give(b, 0, eng_ref(b->g[0]));
-    if (eng_b_needs(b, 3))
-        eng_b_give(b, 3, gathered(b));
+    if (eng_b_needs(b, ARG_scatter_add_input))
+        eng_b_give(b, ARG_scatter_add_input, eng_ref(b->g[0]));
+    if (eng_b_needs(b, ARG_scatter_add_src))
+        eng_b_give(b, ARG_scatter_add_src, gathered(b));
 }
 
 /* ---- embedding ---- */
@@ -240,8 +250,8 @@ void eng_b_scatter_add(struct eng_bw *b)
 /* weight [V, D], indices [...] -> [..., D] */
 void eng_f_embedding(struct eng_op_call *c)
 {
-    struct eng_tensor *weight = eng_c_tensor(c, 0);
-    struct eng_tensor *indices = eng_c_tensor(c, 1);
+    struct eng_tensor *weight = eng_c_tensor(c, ARG_embedding_weight);
+    struct eng_tensor *indices = eng_c_tensor(c, ARG_embedding_indices);
     int64_t sizes[VS_MAX_DIMS];
     struct eng_tensor *out, *dense;
 
@@ -251,7 +261,7 @@ void eng_f_embedding(struct eng_op_call *c)
         eng_fail(c->e, VS_E_SHAPE, "embedding: the weight must be 2-D");
         return;
     }
-    if (eng_c_bool(c, 4)) {
+    if (eng_c_bool(c, ARG_embedding_sparse)) {
         eng_fail(c->e, VS_E_UNSUPPORTED, "embedding: sparse=True is not supported");
         return;
     }
@@ -349,8 +359,8 @@ static void embedding_segment_scratch(struct eng *e, int64_t n, int64_t rows, in
 
 void eng_b_embedding(struct eng_bw *b)
 {
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
-    struct eng_tensor *indices = eng_contiguous(b->e, b->saved[0]);
+    const struct eng_edge *edge = eng_b_edge(b, ARG_embedding_weight, 0);
+    struct eng_tensor *indices = eng_contiguous(b->e, b->saved[SAVED_embedding_indices]);
     struct eng_tensor *g, *table;
     struct eng_tensor *sorted[2] = {0};
     int64_t n;
@@ -374,8 +384,8 @@ void eng_b_embedding(struct eng_bw *b)
         vg.sizes[1] = edge->sizes[1];
         vg.strides[0] = edge->sizes[1];
         vg.strides[1] = 1;
-        eng_run_embedding_backward(b->e, table->storage->on_host, &vg, &vi, b->a[2].v.scalar.i,
-                                   &vt);
+        eng_run_embedding_backward(b->e, table->storage->on_host, &vg, &vi,
+                                   b->a[ARG_embedding_padding_idx].v.scalar.i, &vt);
     }
     if (sorted[0])
         embedding_segment_scratch(b->e, n, edge->sizes[0], edge->sizes[1],
@@ -384,16 +394,16 @@ void eng_b_embedding(struct eng_bw *b)
     eng_unref(sorted[0]);
     eng_unref(g);
     eng_unref(indices);
-    eng_b_give(b, 0, table);
+    eng_b_give(b, ARG_embedding_weight, table);
 }
 
 /* indices [...] -> [..., num_classes] of 0 and 1 */
 void eng_f_one_hot(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_one_hot_tensor);
     int64_t sizes[VS_MAX_DIMS];
     struct eng_tensor *out;
-    int64_t classes = eng_c_int(c, 1);
+    int64_t classes = eng_c_int(c, ARG_one_hot_num_classes);
 
     if (classes <= 0) {
         eng_fail(c->e, VS_E_UNSUPPORTED,

@@ -135,10 +135,11 @@ static bool take_apart(struct eng *e, struct eng_tensor *x, const struct eng_ind
 
 void eng_f_getitem(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_getitem_input);
     struct indexed part;
 
-    if (!take_apart(c->e, x, c->a[1].v.index, c->a[1].count, &part)) {
+    if (!take_apart(c->e, x, c->a[ARG_getitem_index].v.index, c->a[ARG_getitem_index].count,
+                    &part)) {
         eng_unref(part.t);
         return;
     }
@@ -162,7 +163,7 @@ void eng_f_getitem(struct eng_op_call *c)
 
 void eng_f_alias(struct eng_op_call *c)
 {
-    eng_c_give(c, eng_alias(eng_c_tensor(c, 0)));
+    eng_c_give(c, eng_alias(eng_c_tensor(c, ARG_alias_input)));
 }
 
 /* part[...] = number: a fill; the number never becomes a tensor on the device. */
@@ -191,11 +192,11 @@ static bool is_one_fill(const struct indexed *part)
 static void set_indexed(struct eng_op_call *c, struct indexed *part)
 {
     struct eng *e = c->e;
-    bool is_number = c->a[2].kind != ENG_A_TENSOR;
-    struct eng_tensor *value =
-        is_number ? eng_full(e, NULL, 0, eng_c_float(c, 2), (enum vs_dtype)part->t->dtype,
-                             part->t->storage->on_host || is_one_fill(part))
-                  : eng_ref(c->a[2].v.tensor);
+    bool is_number = c->a[ARG_setitem_value].kind != ENG_A_TENSOR;
+    struct eng_tensor *value = is_number ? eng_full(e, NULL, 0, eng_c_float(c, ARG_setitem_value),
+                                                    (enum vs_dtype)part->t->dtype,
+                                                    part->t->storage->on_host || is_one_fill(part))
+                                         : eng_ref(c->a[ARG_setitem_value].v.tensor);
     struct eng_arg args[] = {eng_at(part->t), eng_atensors(part->at, part->count), eng_at(value),
                              eng_ab(false)};
     struct eng_ret ret;
@@ -224,16 +225,17 @@ static void set_tensor(struct eng *e, struct eng_tensor *part, struct eng_tensor
 /* x[index] = value */
 void eng_f_setitem(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_setitem_input);
     struct indexed part;
 
-    if (take_apart(c->e, x, c->a[1].v.index, c->a[1].count, &part)) {
+    if (take_apart(c->e, x, c->a[ARG_setitem_index].v.index, c->a[ARG_setitem_index].count,
+                   &part)) {
         if (part.count)
             set_indexed(c, &part);
-        else if (c->a[2].kind != ENG_A_TENSOR)
-            set_number(c->e, part.t, &c->a[2]);
+        else if (c->a[ARG_setitem_value].kind != ENG_A_TENSOR)
+            set_number(c->e, part.t, &c->a[ARG_setitem_value]);
         else
-            set_tensor(c->e, part.t, c->a[2].v.tensor);
+            set_tensor(c->e, part.t, c->a[ARG_setitem_value].v.tensor);
     }
     eng_unref(part.t);
     eng_c_give(c, eng_ref(x));

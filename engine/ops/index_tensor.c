@@ -211,12 +211,12 @@ static struct eng_view indices_first(const struct eng_tensor *t, const struct in
 
 void eng_f_index(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_index_input);
     struct indices ix;
     struct index_plan plan;
     struct eng_tensor *out;
 
-    if (!indices_ready(c->e, x, &c->a[1], &plan, &ix))
+    if (!indices_ready(c->e, x, &c->a[ARG_index_indices], &plan, &ix))
         return;
     out = eng_c_empty(c, plan.sizes, plan.ndim, (enum vs_dtype)x->dtype, x);
     if (out && eng_c_computes(c)) {
@@ -334,21 +334,23 @@ static void index_write(struct eng_op_call *c, const struct index_plan *plan,
     memcpy(expanded.sizes, vv.sizes, sizeof(expanded.sizes));
     memcpy(expanded.strides, vv.strides, sizeof(expanded.strides));
     vv = indices_first(&expanded, plan);
-    if (!c->e->kernels->index_put(&plan->x, plan->idx, plan->n, &vv, eng_c_bool(c, 3)))
+    if (!c->e->kernels->index_put(&plan->x, plan->idx, plan->n, &vv,
+                                  eng_c_bool(c, ARG_index_put_accumulate)))
         index_out_of_range(c->e, "index_put");
 }
 
 /* x[indices] = or += values, in place */
 void eng_f_index_put(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    struct eng_tensor *values = eng_c_tensor(c, 2);
-    const bool adds = eng_c_bool(c, 3);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_index_put_input);
+    struct eng_tensor *values = eng_c_tensor(c, ARG_index_put_values);
+    const bool adds = eng_c_bool(c, ARG_index_put_accumulate);
     struct indices ix = {{NULL}, {NULL}, {NULL}};
     struct index_plan plan;
 
-    if (adds ? !plan_index(c->e, x, c->a[1].v.tensors, (int)c->a[1].count, &plan)
-             : !indices_ready(c->e, x, &c->a[1], &plan, &ix))
+    if (adds ? !plan_index(c->e, x, c->a[ARG_index_put_indices].v.tensors,
+                           (int)c->a[ARG_index_put_indices].count, &plan)
+             : !indices_ready(c->e, x, &c->a[ARG_index_put_indices], &plan, &ix))
         return;
     if (adds && !x->storage->on_host) {
         int64_t n = 1;
@@ -366,10 +368,10 @@ void eng_f_index_put(struct eng_op_call *c)
 /* zeros of the input, g added where it was read. The index tensors are kept in the node's edges' place: see save rules. */
 void eng_b_index(struct eng_bw *b)
 {
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    const struct eng_edge *edge = eng_b_edge(b, ARG_index_input, 0);
     struct eng_tensor *zeros = eng_zeros(b->e, edge->sizes, edge->ndim,
                                          (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
-    int count = (int)b->a[1].count;
+    int count = (int)b->a[ARG_index_indices].count;
     struct eng_tensor *at[VS_MAX_DIMS] = {0};
     struct eng_arg args[] = {eng_at(zeros), eng_atensors(at, count), eng_at(b->g[0]), eng_ab(true)};
     struct eng_ret ret;
@@ -378,23 +380,23 @@ void eng_b_index(struct eng_bw *b)
         at[i] = b->saved[i];
     if (zeros && !b->e->failed && eng_call_inplace(b->e, ENG_OP_index_put_, args, &ret))
         eng_ret_release(&ret);
-    eng_b_give(b, 0, zeros);
+    eng_b_give(b, ARG_index_input, zeros);
 }
 
 /* input: g with zeros (of the values' shape) there, or g where the values were added; values: g read at the indices */
 void eng_b_index_put(struct eng_bw *b)
 {
-    int count = (int)b->a[1].count;
+    int count = (int)b->a[ARG_index_put_indices].count;
     struct eng_tensor *at[VS_MAX_DIMS] = {0};
 
     for (int i = 0; i < count; i++)
         at[i] = b->saved[i];
     if (b->e->failed)
         return;
-    if (eng_b_needs(b, 0) && b->a[3].v.flag) {
-        eng_b_give(b, 0, eng_ref(b->g[0]));
-    } else if (eng_b_needs(b, 0)) {
-        const struct eng_edge *values = eng_b_edge(b, 2, 0);
+    if (eng_b_needs(b, ARG_index_put_input) && b->a[ARG_index_put_accumulate].v.flag) {
+        eng_b_give(b, ARG_index_put_input, eng_ref(b->g[0]));
+    } else if (eng_b_needs(b, ARG_index_put_input)) {
+        const struct eng_edge *values = eng_b_edge(b, ARG_index_put_values, 0);
         struct eng_tensor *zero = eng_zeros(b->e, values->sizes, values->ndim,
                                             (enum vs_dtype)b->g[0]->dtype, values->on_host);
         struct eng_tensor *g = eng_clone(b->e, b->g[0]);
@@ -404,11 +406,11 @@ void eng_b_index_put(struct eng_bw *b)
         if (g && zero && eng_call_inplace(b->e, ENG_OP_index_put_, args, &ret))
             eng_ret_release(&ret);
         eng_unref(zero);
-        eng_b_give(b, 0, g);
+        eng_b_give(b, ARG_index_put_input, g);
     }
-    if (eng_b_needs(b, 2)) {
+    if (eng_b_needs(b, ARG_index_put_values)) {
         struct eng_arg args[] = {eng_at(b->g[0]), eng_atensors(at, count)};
 
-        eng_b_give(b, 2, eng_call1(b->e, ENG_OP_index, args));
+        eng_b_give(b, ARG_index_put_values, eng_call1(b->e, ENG_OP_index, args));
     }
 }

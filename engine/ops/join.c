@@ -38,8 +38,8 @@ static struct eng_tensor *cat_empty(struct eng_op_call *c, const int64_t *sizes,
 {
     int64_t strides[4];
 
-    for (uint32_t i = 0; i < c->a[0].count; i++) {
-        const struct eng_tensor *t = c->a[0].v.tensors[i];
+    for (uint32_t i = 0; i < c->a[ARG_cat_tensors].count; i++) {
+        const struct eng_tensor *t = c->a[ARG_cat_tensors].v.tensors[i];
 
         if (!is_skipped(t) && !eng_suggests_channels_last(t))
             return eng_c_empty(c, sizes, first->ndim, dtype, first);
@@ -53,8 +53,8 @@ static struct eng_tensor *cat_empty(struct eng_op_call *c, const int64_t *sizes,
 /* tensors of equal sizes but along dim -> one */
 void eng_f_cat(struct eng_op_call *c)
 {
-    struct eng_tensor *const *ts = c->a[0].v.tensors;
-    uint32_t count = c->a[0].count;
+    struct eng_tensor *const *ts = c->a[ARG_cat_tensors].v.tensors;
+    uint32_t count = c->a[ARG_cat_tensors].count;
     const struct eng_tensor *first = NULL;
     int64_t sizes[VS_MAX_DIMS];
     struct eng_tensor *out;
@@ -70,7 +70,7 @@ void eng_f_cat(struct eng_op_call *c)
         first = is_skipped(ts[i]) ? NULL : ts[i];
     if (!first)
         first = ts[0];
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), first->ndim, &dim))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_cat_dim), first->ndim, &dim))
         return;
     memcpy(sizes, first->sizes, sizeof(sizes));
     sizes[dim] = 0;
@@ -105,33 +105,33 @@ void eng_f_cat(struct eng_op_call *c)
 /* each input's gradient is a slice of g */
 void eng_b_cat(struct eng_bw *b)
 {
-    int count = (int)b->a[0].count;
-    int64_t dim = b->a[1].v.scalar.i;
+    int count = (int)b->a[ARG_cat_tensors].count;
+    int64_t dim = b->a[ARG_cat_dim].v.scalar.i;
     int64_t at = 0;
 
     dim = dim < 0 ? dim + b->g[0]->ndim : dim;
     for (int i = 0; i < count; i++) {
-        const struct eng_edge *edge = eng_b_edge(b, 0, i);
+        const struct eng_edge *edge = eng_b_edge(b, ARG_cat_tensors, i);
         int64_t length;
 
         if (edge->ndim == 1 && edge->sizes[0] == 0) {
             if (eng_edge_is_wanted(edge))
-                eng_b_give_at(b, 0, i,
+                eng_b_give_at(b, ARG_cat_tensors, i,
                               eng_zeros(b->e, edge->sizes, 1, (enum vs_dtype)b->g[0]->dtype,
                                         b->g[0]->storage->on_host));
             continue;
         }
         length = edge->sizes[dim];
         if (eng_edge_is_wanted(edge))
-            eng_b_give_at(b, 0, i, eng_narrow(b->e, b->g[0], dim, at, length));
+            eng_b_give_at(b, ARG_cat_tensors, i, eng_narrow(b->e, b->g[0], dim, at, length));
         at += length;
     }
 }
 
 void eng_f_stack(struct eng_op_call *c)
 {
-    struct eng_tensor *const *ts = c->a[0].v.tensors;
-    uint32_t count = c->a[0].count;
+    struct eng_tensor *const *ts = c->a[ARG_stack_tensors].v.tensors;
+    uint32_t count = c->a[ARG_stack_tensors].count;
     int64_t sizes[VS_MAX_DIMS];
     struct eng_tensor *out;
     int dim, n = 0;
@@ -140,7 +140,7 @@ void eng_f_stack(struct eng_op_call *c)
         eng_fail(c->e, VS_E_VALUE, "stack expects a non-empty list of tensors");
         return;
     }
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), ts[0]->ndim + 1, &dim))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_stack_dim), ts[0]->ndim + 1, &dim))
         return;
     for (int d = 0; d <= ts[0]->ndim; d++) {
         if (d == dim)
@@ -181,13 +181,13 @@ void eng_f_stack(struct eng_op_call *c)
 
 void eng_b_stack(struct eng_bw *b)
 {
-    struct eng_arg args[] = {eng_at(b->g[0]), b->a[1]};
+    struct eng_arg args[] = {eng_at(b->g[0]), b->a[ARG_stack_dim]};
     struct eng_ret ret;
 
     if (!eng_call(b->e, ENG_OP_unbind, args, &ret))
         return;
     for (uint32_t i = 0; i < ret.count; i++)
-        eng_b_give_at(b, 0, (int)i, ret.tensors[i]);
+        eng_b_give_at(b, ARG_stack_tensors, (int)i, ret.tensors[i]);
     ret.count = 0; /* handed over */
     eng_ret_release(&ret);
 }
@@ -195,8 +195,8 @@ void eng_b_stack(struct eng_bw *b)
 /* out[i] = x[i mod size] in every dim */
 void eng_f_repeat(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    int n = (int)c->a[1].count;
+    struct eng_tensor *x = eng_c_tensor(c, ARG_repeat_input);
+    int n = (int)c->a[ARG_repeat_repeats].count;
     int lead = n - x->ndim;
     int64_t sizes[VS_MAX_DIMS];
     struct eng_tensor *out;
@@ -209,7 +209,7 @@ void eng_f_repeat(struct eng_op_call *c)
         return;
     }
     for (int d = 0; d < n; d++)
-        sizes[d] = c->a[1].v.ints[d] * (d >= lead ? x->sizes[d - lead] : 1);
+        sizes[d] = c->a[ARG_repeat_repeats].v.ints[d] * (d >= lead ? x->sizes[d - lead] : 1);
     out = eng_c_empty(c, sizes, n, (enum vs_dtype)x->dtype, x);
     if (!out)
         return;
@@ -235,7 +235,7 @@ void eng_f_repeat(struct eng_op_call *c)
             }
             vo.ndim = x->ndim;
             c->e->kernels->copy(&vx, &vo);
-            for (d = n - 1; d >= 0 && ++at[d] == c->a[1].v.ints[d]; d--)
+            for (d = n - 1; d >= 0 && ++at[d] == c->a[ARG_repeat_repeats].v.ints[d]; d--)
                 at[d] = 0;
             if (d < 0)
                 break;
@@ -247,8 +247,8 @@ void eng_f_repeat(struct eng_op_call *c)
 /* new dims summed one by one, then g seen as [r0, s0, r1, s1, …] and summed over the r that are not 1 */
 void eng_b_repeat(struct eng_bw *b)
 {
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
-    int n = (int)b->a[1].count;
+    const struct eng_edge *edge = eng_b_edge(b, ARG_repeat_input, 0);
+    int n = (int)b->a[ARG_repeat_repeats].count;
     int lead = n - edge->ndim;
     int64_t sizes[2 * VS_MAX_DIMS], dims[VS_MAX_DIMS];
     struct eng_tensor *g = eng_ref(b->g[0]), *folded;
@@ -258,7 +258,7 @@ void eng_b_repeat(struct eng_bw *b)
     for (int d = 0; d < lead; d++)
         eng_slot_set(&g, eng_sum_dims(b->e, g, &first, 1, false));
     for (int d = lead; d < n; d++) {
-        int64_t r = b->a[1].v.ints[d];
+        int64_t r = b->a[ARG_repeat_repeats].v.ints[d];
 
         if (r != 1) {
             dims[m++] = k;
@@ -278,7 +278,7 @@ void eng_b_repeat(struct eng_bw *b)
         g = eng_sum_dims(b->e, folded, dims, m, false);
         eng_unref(folded);
     }
-    eng_b_give(b, 0, g);
+    eng_b_give(b, ARG_repeat_input, g);
 }
 
 /* ---- flip, roll ---- */
@@ -306,8 +306,8 @@ static void shuffle_dim(struct eng_op_call *c, const struct eng_view *vx, const 
 /* Mirrored along the dims. The steps between two dims are scratch of the host. */
 void eng_f_flip(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    uint32_t count = c->a[1].count;
+    struct eng_tensor *x = eng_c_tensor(c, ARG_flip_input);
+    uint32_t count = c->a[ARG_flip_dims].count;
     struct eng_tensor *out, *from;
     int dims[VS_MAX_DIMS];
 
@@ -316,7 +316,7 @@ void eng_f_flip(struct eng_op_call *c)
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (!eng_wrap_dim(c->e, c->a[1].v.ints[i], x->ndim, &dims[i]))
+        if (!eng_wrap_dim(c->e, c->a[ARG_flip_dims].v.ints[i], x->ndim, &dims[i]))
             return;
     }
     out = eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
@@ -346,9 +346,9 @@ void eng_f_flip(struct eng_op_call *c)
 
 void eng_b_flip(struct eng_bw *b)
 {
-    struct eng_arg args[] = {eng_at(b->g[0]), b->a[1]};
+    struct eng_arg args[] = {eng_at(b->g[0]), b->a[ARG_flip_dims]};
 
-    eng_b_give(b, 0, eng_call1(b->e, ENG_OP_flip, args));
+    eng_b_give(b, ARG_flip_input, eng_call1(b->e, ENG_OP_flip, args));
 }
 
 static struct eng_tensor *rolled(struct eng_op_call *c, struct eng_tensor *x, int dim,
@@ -370,22 +370,22 @@ static struct eng_tensor *rolled(struct eng_op_call *c, struct eng_tensor *x, in
 /* One dim after the other; the steps in between go when the op returns, the last first. */
 void eng_f_roll(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_roll_input);
     struct eng_tensor *step[VS_MAX_DIMS + 1] = {x};
-    uint32_t count = c->a[1].count;
+    uint32_t count = c->a[ARG_roll_shifts].count;
 
-    if (count != c->a[2].count || !count || count > VS_MAX_DIMS) {
+    if (count != c->a[ARG_roll_dims].count || !count || count > VS_MAX_DIMS) {
         eng_fail(c->e, VS_E_VALUE, "roll: shifts and dims must have the same length");
         return;
     }
     for (uint32_t i = 0; i < count && step[i]; i++) {
         int dim;
 
-        if (!x->ndim || !eng_wrap_dim(c->e, c->a[2].v.ints[i], x->ndim, &dim)) {
+        if (!x->ndim || !eng_wrap_dim(c->e, c->a[ARG_roll_dims].v.ints[i], x->ndim, &dim)) {
             eng_fail(c->e, VS_E_VALUE, "roll: a 0-dim tensor has no dim to roll along");
             break;
         }
-        step[i + 1] = rolled(c, step[i], dim, c->a[1].v.ints[i]);
+        step[i + 1] = rolled(c, step[i], dim, c->a[ARG_roll_shifts].v.ints[i]);
     }
     eng_c_give(c, eng_ref(step[count]));
     for (uint32_t i = count; i > 0; i--)
@@ -395,9 +395,10 @@ void eng_f_roll(struct eng_op_call *c)
 void eng_b_roll(struct eng_bw *b)
 {
     int64_t back[VS_MAX_DIMS];
-    struct eng_arg args[] = {eng_at(b->g[0]), eng_aints(back, (int)b->a[1].count), b->a[2]};
+    struct eng_arg args[] = {eng_at(b->g[0]), eng_aints(back, (int)b->a[ARG_roll_shifts].count),
+                             b->a[ARG_roll_dims]};
 
-    for (uint32_t i = 0; i < b->a[1].count; i++)
-        back[i] = -b->a[1].v.ints[i];
-    eng_b_give(b, 0, eng_call1(b->e, ENG_OP_roll, args));
+    for (uint32_t i = 0; i < b->a[ARG_roll_shifts].count; i++)
+        back[i] = -b->a[ARG_roll_shifts].v.ints[i];
+    eng_b_give(b, ARG_roll_input, eng_call1(b->e, ENG_OP_roll, args));
 }

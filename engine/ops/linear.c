@@ -167,7 +167,8 @@ static bool squeezed_matmul(struct eng_op_call *c, struct eng_tensor *a, struct 
 void eng_f_matmul(struct eng_op_call *c)
 {
     struct eng *e = c->e;
-    struct eng_tensor *a = eng_c_tensor(c, 0), *z = eng_c_tensor(c, 1);
+    struct eng_tensor *a = eng_c_tensor(c, ARG_matmul_input),
+                      *z = eng_c_tensor(c, ARG_matmul_other);
     bool a_is_larger = a->ndim >= z->ndim;
 
     if (!a->ndim || !z->ndim) {
@@ -229,8 +230,9 @@ static void flattened_linear(struct eng_op_call *c, struct eng_tensor *x, struct
 void eng_f_linear(struct eng_op_call *c)
 {
     struct eng *e = c->e;
-    struct eng_tensor *x = eng_c_tensor(c, 0), *weight = eng_c_tensor(c, 1),
-                      *bias = eng_c_tensor(c, 2);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_linear_input),
+                      *weight = eng_c_tensor(c, ARG_linear_weight),
+                      *bias = eng_c_tensor(c, ARG_linear_bias);
     struct eng_tensor *turned, *product;
 
     if (weight->ndim > 2 || !x->ndim || x->sizes[x->ndim - 1] != weight->sizes[weight->ndim - 1]) {
@@ -265,8 +267,8 @@ void eng_f_linear(struct eng_op_call *c)
 /* [n] x [m] -> [n,m] */
 void eng_f_outer(struct eng_op_call *c)
 {
-    struct eng_tensor *column = eng_unsqueeze(c->e, eng_c_tensor(c, 0), 1);
+    struct eng_tensor *column = eng_unsqueeze(c->e, eng_c_tensor(c, ARG_outer_input), 1);
 
-    eng_c_give(c, eng_mul(c->e, column, eng_c_tensor(c, 1)));
+    eng_c_give(c, eng_mul(c->e, column, eng_c_tensor(c, ARG_outer_vec2)));
     eng_unref(column);
 }

@@ -17,14 +17,14 @@ enum { REDUCE_NONE, REDUCE_MEAN, REDUCE_SUM };
 /* softmax(input, dim, dtype): a half input asked for in float goes straight there, others are cast first */
 void eng_f_softmax(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_softmax_input);
     bool is_log = c->id == ENG_OP_log_softmax;
-    bool direct = c->a[2].kind == ENG_A_DTYPE && x->dtype == VS_F16 && c->a[2].v.dtype == VS_F32 &&
-                  !x->storage->on_host;
-    struct eng_tensor *cast = c->a[2].kind == ENG_A_DTYPE && !direct
-                                  ? eng_to_dtype(c->e, x, c->a[2].v.dtype)
+    bool direct = c->a[ARG_softmax_dtype].kind == ENG_A_DTYPE && x->dtype == VS_F16 &&
+                  c->a[ARG_softmax_dtype].v.dtype == VS_F32 && !x->storage->on_host;
+    struct eng_tensor *cast = c->a[ARG_softmax_dtype].kind == ENG_A_DTYPE && !direct
+                                  ? eng_to_dtype(c->e, x, c->a[ARG_softmax_dtype].v.dtype)
                                   : eng_ref(x);
-    struct eng_arg args[] = {eng_at(cast), c->a[1], eng_ab(direct)};
+    struct eng_arg args[] = {eng_at(cast), c->a[ARG_softmax_dim], eng_ab(direct)};
 
     if (cast)
         eng_c_give(c,
@@ -34,12 +34,13 @@ void eng_f_softmax(struct eng_op_call *c)
 
 void eng_f_softmax_leaf(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    enum vs_dtype dtype = eng_c_bool(c, 2) ? VS_F32 : (enum vs_dtype)x->dtype;
+    struct eng_tensor *x = eng_c_tensor(c, ARG_softmax_leaf_input);
+    enum vs_dtype dtype =
+        eng_c_bool(c, ARG_softmax_leaf_half_to_float) ? VS_F32 : (enum vs_dtype)x->dtype;
     struct eng_tensor *dense, *out;
     int dim;
 
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_softmax_leaf_dim), x->ndim, &dim))
         return;
     if (!vs_dtype_is_floating((enum vs_dtype)x->dtype)) {
         eng_fail(c->e, VS_E_TYPE, "softmax is not implemented for %s: convert with .float()",
@@ -70,8 +71,8 @@ void eng_b_any_softmax(struct eng_bw *b)
 {
     struct eng *e = b->e;
     bool is_log = b->node->op == ENG_OP_log_softmax_leaf;
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
-    struct eng_tensor *y = b->saved[0];
+    const struct eng_edge *edge = eng_b_edge(b, ARG_any_softmax_input, 0);
+    struct eng_tensor *y = b->saved[SAVED_any_softmax_result];
     struct eng_op_call c = {.e = e, .id = b->node->op};
     struct eng_tensor *g, *gx, *product = NULL, *dense = NULL;
     int64_t dim = b->node->op == ENG_OP_safe_softmax ? -1 : b->a[1].v.scalar.i;
@@ -101,7 +102,7 @@ void eng_b_any_softmax(struct eng_bw *b)
     eng_unref(dense);
     eng_unref(product);
     eng_unref(g);
-    eng_b_give(b, 0, gx);
+    eng_b_give(b, ARG_any_softmax_input, gx);
 }
 
 /* ---- cross entropy ---- */
@@ -109,7 +110,7 @@ void eng_b_any_softmax(struct eng_bw *b)
 /* The class weights as a view that broadcasts over the log-probabilities; NULL without. A new reference. */
 static struct eng_tensor *weight_view(struct eng_op_call *c, const struct eng_tensor *logp)
 {
-    struct eng_tensor *weight = eng_c_tensor(c, 2);
+    struct eng_tensor *weight = eng_c_tensor(c, ARG_cross_entropy_weight);
     int64_t sizes[VS_MAX_DIMS];
     struct eng_arg args[] = {eng_at(weight), eng_aints(sizes, logp->ndim)};
 
@@ -131,9 +132,9 @@ static struct eng_tensor *sum_all(struct eng *e, struct eng_tensor *t)
 static void cross_entropy_soft(struct eng_op_call *c, struct eng_tensor *logp)
 {
     struct eng *e = c->e;
-    struct eng_tensor *target = eng_c_tensor(c, 1);
-    double smoothing = eng_c_float(c, 5);
-    int64_t reduction = eng_c_int(c, 3);
+    struct eng_tensor *target = eng_c_tensor(c, ARG_cross_entropy_target);
+    double smoothing = eng_c_float(c, ARG_cross_entropy_label_smoothing);
+    int64_t reduction = eng_c_int(c, ARG_cross_entropy_reduction);
     int64_t class_dim = logp->ndim == 1 ? 0 : 1;
     struct eng_tensor *smooth = eng_ref(target);
     struct eng_tensor *weight, *product, *weighted = NULL, *sum, *minus;
@@ -171,7 +172,9 @@ static void cross_entropy_soft(struct eng_op_call *c, struct eng_tensor *logp)
 
 static struct eng_tensor *nll_nd(struct eng_op_call *c, struct eng_tensor *logp)
 {
-    struct eng_arg args[] = {eng_at(logp), c->a[1], c->a[2], c->a[3], c->a[4]};
+    struct eng_arg args[] = {eng_at(logp), c->a[ARG_cross_entropy_target],
+                             c->a[ARG_cross_entropy_weight], c->a[ARG_cross_entropy_reduction],
+                             c->a[ARG_cross_entropy_ignore_index]};
 
     return eng_call1(c->e, ENG_OP_nll_loss_nd, args);
 }
@@ -200,16 +203,16 @@ static struct eng_tensor *smooth_divisor(struct eng_op_call *c, struct eng_tenso
                                          struct eng_tensor *kept)
 {
     struct eng *e = c->e;
-    struct eng_arg fill[] = {c->a[1], eng_at(ignored), eng_ai(0)};
+    struct eng_arg fill[] = {c->a[ARG_cross_entropy_target], eng_at(ignored), eng_ai(0)};
     int64_t flat = -1;
     struct eng_tensor *safe, *row, *picked, *mask, *all;
     struct eng_arg gather[3];
 
-    if (c->a[2].kind != ENG_A_TENSOR)
+    if (c->a[ARG_cross_entropy_weight].kind != ENG_A_TENSOR)
         return sum_all(e, kept);
     safe = ignored ? eng_call1(e, ENG_OP_masked_fill, fill) : NULL;
     row = eng_reshape(e, safe, &flat, 1);
-    gather[0] = c->a[2];
+    gather[0] = c->a[ARG_cross_entropy_weight];
     gather[1] = eng_ai(0);
     gather[2] = eng_at(row);
     picked = row ? eng_call1(e, ENG_OP_gather, gather) : NULL;
@@ -227,12 +230,12 @@ static struct eng_tensor *smooth_divisor(struct eng_op_call *c, struct eng_tenso
 static void cross_entropy_smoothed(struct eng_op_call *c, struct eng_tensor *logp)
 {
     struct eng *e = c->e;
-    double smoothing = eng_c_float(c, 5);
-    int64_t reduction = eng_c_int(c, 3);
+    double smoothing = eng_c_float(c, ARG_cross_entropy_label_smoothing);
+    int64_t reduction = eng_c_int(c, ARG_cross_entropy_reduction);
     double classes = (double)logp->sizes[logp->ndim == 1 ? 0 : 1];
     struct eng_tensor *nll = nll_nd(c, logp);
     struct eng_tensor *smooth = smooth_loss(c, logp);
-    struct eng_arg test[] = {c->a[1], c->a[4]};
+    struct eng_arg test[] = {c->a[ARG_cross_entropy_target], c->a[ARG_cross_entropy_ignore_index]};
     struct eng_tensor *ignored = eng_call1(e, ENG_OP_eq, test);
     struct eng_arg fill[] = {eng_at(smooth), eng_at(ignored), eng_af(0)};
     struct eng_tensor *reduced = NULL, *a, *z;
@@ -268,8 +271,8 @@ static void cross_entropy_smoothed(struct eng_op_call *c, struct eng_tensor *log
 /* input [N, C, ...] logits; target [N, ...] classes, or probabilities of the input's shape */
 void eng_f_cross_entropy(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    struct eng_tensor *target = eng_c_tensor(c, 1);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_cross_entropy_input);
+    struct eng_tensor *target = eng_c_tensor(c, ARG_cross_entropy_target);
     int64_t class_dim = x->ndim == 1 ? 0 : 1;
     struct eng_arg args[] = {eng_at(x), eng_ai(class_dim), eng_ad((enum vs_dtype)x->dtype)};
     struct eng_tensor *logp = eng_call1(c->e, ENG_OP_log_softmax, args);
@@ -278,7 +281,7 @@ void eng_f_cross_entropy(struct eng_op_call *c)
         return;
     if (eng_same_sizes(x, target) && vs_dtype_is_floating((enum vs_dtype)target->dtype))
         cross_entropy_soft(c, logp);
-    else if (eng_c_float(c, 5) > 0)
+    else if (eng_c_float(c, ARG_cross_entropy_label_smoothing) > 0)
         cross_entropy_smoothed(c, logp);
     else
         eng_c_give(c, nll_nd(c, logp));
@@ -290,9 +293,11 @@ void eng_f_cross_entropy(struct eng_op_call *c)
 void eng_f_nll_loss_nd(struct eng_op_call *c)
 {
     struct eng *e = c->e;
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    struct eng_tensor *target = eng_c_tensor(c, 1);
-    struct eng_arg args[] = {c->a[0], c->a[1], c->a[2], c->a[3], c->a[4]};
+    struct eng_tensor *x = eng_c_tensor(c, ARG_nll_loss_nd_input);
+    struct eng_tensor *target = eng_c_tensor(c, ARG_nll_loss_nd_target);
+    struct eng_arg args[] = {c->a[ARG_nll_loss_nd_input], c->a[ARG_nll_loss_nd_target],
+                             c->a[ARG_nll_loss_nd_weight], c->a[ARG_nll_loss_nd_reduction],
+                             c->a[ARG_nll_loss_nd_ignore_index]};
     struct eng_ret ret;
 
     if (x->ndim == 1 || x->ndim == 2) {
@@ -319,7 +324,7 @@ void eng_f_nll_loss_nd(struct eng_op_call *c)
         args[1] = eng_at(folded_target);
         if (folded && folded_target && eng_call(e, ENG_OP_nll_loss2d, args, &ret)) {
             eng_unref(ret.few[1]);
-            if (eng_c_int(c, 3) == REDUCE_NONE) {
+            if (eng_c_int(c, ARG_nll_loss_nd_reduction) == REDUCE_NONE) {
                 eng_c_give(c, eng_reshape(e, ret.few[0], target->sizes, target->ndim));
                 eng_unref(ret.few[0]);
             } else {
@@ -355,10 +360,10 @@ static struct eng_view fold_classes(const struct eng_tensor *t, bool has_classes
 /* (loss, total_weight), both of the input's dtype */
 void eng_f_nll_loss(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    struct eng_tensor *target = eng_c_tensor(c, 1);
-    struct eng_tensor *weight = eng_c_tensor(c, 2);
-    int64_t reduction = eng_c_int(c, 3);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_nll_loss_input);
+    struct eng_tensor *target = eng_c_tensor(c, ARG_nll_loss_target);
+    struct eng_tensor *weight = eng_c_tensor(c, ARG_nll_loss_weight);
+    int64_t reduction = eng_c_int(c, ARG_nll_loss_reduction);
     bool keeps = reduction == REDUCE_NONE && x->ndim > 1;
     struct eng_tensor *out, *total, *dx, *dt, *dw;
     int64_t want =
@@ -393,8 +398,8 @@ void eng_f_nll_loss(struct eng_op_call *c)
 
         if (dw)
             vw = eng_v(dw);
-        if (!c->e->kernels->nll_loss(&vx, &vt, dw ? &vw : NULL, (int)reduction, eng_c_int(c, 4),
-                                     &vo, &vtot))
+        if (!c->e->kernels->nll_loss(&vx, &vt, dw ? &vw : NULL, (int)reduction,
+                                     eng_c_int(c, ARG_nll_loss_ignore_index), &vo, &vtot))
             eng_fail(c->e, VS_E_VALUE, "nll_loss: a target is outside the classes");
     }
     eng_unref(dw);
@@ -408,29 +413,30 @@ void eng_f_nll_loss(struct eng_op_call *c)
 void eng_b_nll_loss(struct eng_bw *b)
 {
     struct eng *e = b->e;
-    struct eng_tensor *x = b->saved[0];
+    struct eng_tensor *x = b->saved[SAVED_nll_loss_input];
     struct eng_tensor *gx, *target, *dense_x, *weight, *g;
 
-    if (!x || !b->saved[1] || !b->saved[3])
+    if (!x || !b->saved[SAVED_nll_loss_target] || !b->saved[SAVED_nll_loss_result1])
         return;
     gx = eng_zeros(e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host);
-    target = eng_contiguous(e, b->saved[1]);
+    target = eng_contiguous(e, b->saved[SAVED_nll_loss_target]);
     dense_x = eng_contiguous(e, x);
-    weight = eng_contiguous(e, b->saved[2]);
+    weight = eng_contiguous(e, b->saved[SAVED_nll_loss_weight]);
     g = eng_contiguous(e, b->g[0]);
     if (gx && target && g && e->kernels && !e->failed) {
         struct eng_view vg = g->ndim ? fold_classes(g, false) : eng_v(g);
         struct eng_view vt = fold_classes(target, false), vo = fold_classes(gx, true),
-                        vtot = eng_v(b->saved[3]), vw;
+                        vtot = eng_v(b->saved[SAVED_nll_loss_result1]), vw;
 
         if (weight)
             vw = eng_v(weight);
-        e->kernels->nll_loss_backward(&vg, &vt, weight ? &vw : NULL, (int)b->a[3].v.scalar.i,
-                                      b->a[4].v.scalar.i, &vtot, &vo);
+        e->kernels->nll_loss_backward(&vg, &vt, weight ? &vw : NULL,
+                                      (int)b->a[ARG_nll_loss_reduction].v.scalar.i,
+                                      b->a[ARG_nll_loss_ignore_index].v.scalar.i, &vtot, &vo);
     }
     eng_unref(g);
     eng_unref(weight);
     eng_unref(dense_x);
     eng_unref(target);
-    eng_b_give(b, 0, gx);
+    eng_b_give(b, ARG_nll_loss_input, gx);
 }

@@ -93,7 +93,7 @@ static void multiply(struct eng_op_call *c, struct eng_tensor *a, struct eng_ten
 /* [n,m] x [m,p] -> [n,p] */
 void eng_f_mm(struct eng_op_call *c)
 {
-    struct eng_tensor *a = eng_c_tensor(c, 0), *z = eng_c_tensor(c, 1);
+    struct eng_tensor *a = eng_c_tensor(c, ARG_mm_input), *z = eng_c_tensor(c, ARG_mm_mat2);
     struct eng_tensor *out;
 
     if (a->ndim != 2 || z->ndim != 2 || a->sizes[1] != z->sizes[0]) {
@@ -110,7 +110,7 @@ void eng_f_mm(struct eng_op_call *c)
 /* [b,n,m] x [b,m,p] -> [b,n,p] */
 void eng_f_bmm(struct eng_op_call *c)
 {
-    struct eng_tensor *a = eng_c_tensor(c, 0), *z = eng_c_tensor(c, 1);
+    struct eng_tensor *a = eng_c_tensor(c, ARG_bmm_input), *z = eng_c_tensor(c, ARG_bmm_mat2);
     struct eng_tensor *out;
 
     if (a->ndim != 3 || z->ndim != 3 || a->sizes[0] != z->sizes[0] || a->sizes[2] != z->sizes[1]) {
@@ -196,7 +196,7 @@ static struct eng_view column(const struct eng_tensor *t)
 /* [n,m] x [m] -> [n] */
 void eng_f_mv(struct eng_op_call *c)
 {
-    struct eng_tensor *a = eng_c_tensor(c, 0), *v = eng_c_tensor(c, 1);
+    struct eng_tensor *a = eng_c_tensor(c, ARG_mv_input), *v = eng_c_tensor(c, ARG_mv_vec);
     struct eng_tensor *out, *ra, *rv;
 
     if (a->ndim != 2 || v->ndim != 1 || a->sizes[1] != v->sizes[0]) {
@@ -223,7 +223,7 @@ void eng_f_mv(struct eng_op_call *c)
 /* [n] . [n] -> [] */
 void eng_f_dot(struct eng_op_call *c)
 {
-    struct eng_tensor *a = eng_c_tensor(c, 0), *z = eng_c_tensor(c, 1);
+    struct eng_tensor *a = eng_c_tensor(c, ARG_dot_input), *z = eng_c_tensor(c, ARG_dot_tensor);
     struct eng_tensor *out;
 
     if (a->ndim != 1 || z->ndim != 1 || a->sizes[0] != z->sizes[0]) {
@@ -311,10 +311,14 @@ static struct eng_tensor *right_gradient(struct eng *e, const struct eng_edge *e
 /* saved: mat2, input. The second operand's gradient is made first. */
 void eng_b_mm(struct eng_bw *b)
 {
-    if (eng_b_needs(b, 1))
-        eng_b_give(b, 1, right_gradient(b->e, eng_b_edge(b, 1, 0), b->g[0], b->saved[1], 1));
-    if (eng_b_needs(b, 0))
-        eng_b_give(b, 0, left_gradient(b->e, eng_b_edge(b, 0, 0), b->g[0], b->saved[0], 1));
+    if (eng_b_needs(b, ARG_mm_mat2))
+        eng_b_give(b, ARG_mm_mat2,
+                   right_gradient(b->e, eng_b_edge(b, ARG_mm_mat2, 0), b->g[0],
+                                  b->saved[SAVED_mm_input], 1));
+    if (eng_b_needs(b, ARG_mm_input))
+        eng_b_give(b, ARG_mm_input,
+                   left_gradient(b->e, eng_b_edge(b, ARG_mm_input, 0), b->g[0],
+                                 b->saved[SAVED_mm_mat2], 1));
 }
 
 static struct eng_tensor *batch_gradient(struct eng *e, struct eng_tensor *a, struct eng_tensor *z,
@@ -330,35 +334,43 @@ static struct eng_tensor *batch_gradient(struct eng *e, struct eng_tensor *a, st
 /* saved: mat2, input */
 void eng_b_bmm(struct eng_bw *b)
 {
-    if (eng_b_needs(b, 1))
-        eng_b_give(b, 1, batch_gradient(b->e, b->saved[1], b->g[0], true, 1));
-    if (eng_b_needs(b, 0))
-        eng_b_give(b, 0, batch_gradient(b->e, b->g[0], b->saved[0], false, 1));
+    if (eng_b_needs(b, ARG_bmm_mat2))
+        eng_b_give(b, ARG_bmm_mat2,
+                   batch_gradient(b->e, b->saved[SAVED_bmm_input], b->g[0], true, 1));
+    if (eng_b_needs(b, ARG_bmm_input))
+        eng_b_give(b, ARG_bmm_input,
+                   batch_gradient(b->e, b->g[0], b->saved[SAVED_bmm_mat2], false, 1));
 }
 
 /* saved: mat1, mat2. Order: mat1, mat2, input (its broadcast is summed after the node). */
 void eng_b_addmm(struct eng_bw *b)
 {
-    double beta = b->a[3].v.scalar.f, alpha = b->a[4].v.scalar.f;
+    double beta = b->a[ARG_addmm_beta].v.scalar.f, alpha = b->a[ARG_addmm_alpha].v.scalar.f;
 
-    if (eng_b_needs(b, 1))
-        eng_b_give(b, 1, left_gradient(b->e, eng_b_edge(b, 1, 0), b->g[0], b->saved[1], alpha));
-    if (eng_b_needs(b, 2))
-        eng_b_give(b, 2, right_gradient(b->e, eng_b_edge(b, 2, 0), b->g[0], b->saved[0], alpha));
-    if (eng_b_needs(b, 0))
-        eng_b_give(b, 0, times(b->e, eng_ref(b->g[0]), beta));
+    if (eng_b_needs(b, ARG_addmm_mat1))
+        eng_b_give(b, ARG_addmm_mat1,
+                   left_gradient(b->e, eng_b_edge(b, ARG_addmm_mat1, 0), b->g[0],
+                                 b->saved[SAVED_addmm_mat2], alpha));
+    if (eng_b_needs(b, ARG_addmm_mat2))
+        eng_b_give(b, ARG_addmm_mat2,
+                   right_gradient(b->e, eng_b_edge(b, ARG_addmm_mat2, 0), b->g[0],
+                                  b->saved[SAVED_addmm_mat1], alpha));
+    if (eng_b_needs(b, ARG_addmm_input))
+        eng_b_give(b, ARG_addmm_input, times(b->e, eng_ref(b->g[0]), beta));
 }
 
 void eng_b_baddbmm(struct eng_bw *b)
 {
-    double beta = b->a[3].v.scalar.f, alpha = b->a[4].v.scalar.f;
+    double beta = b->a[ARG_baddbmm_beta].v.scalar.f, alpha = b->a[ARG_baddbmm_alpha].v.scalar.f;
 
-    if (eng_b_needs(b, 1))
-        eng_b_give(b, 1, batch_gradient(b->e, b->g[0], b->saved[1], false, alpha));
-    if (eng_b_needs(b, 2))
-        eng_b_give(b, 2, batch_gradient(b->e, b->saved[0], b->g[0], true, alpha));
-    if (eng_b_needs(b, 0))
-        eng_b_give(b, 0, times(b->e, eng_ref(b->g[0]), beta));
+    if (eng_b_needs(b, ARG_baddbmm_batch1))
+        eng_b_give(b, ARG_baddbmm_batch1,
+                   batch_gradient(b->e, b->g[0], b->saved[SAVED_baddbmm_batch2], false, alpha));
+    if (eng_b_needs(b, ARG_baddbmm_batch2))
+        eng_b_give(b, ARG_baddbmm_batch2,
+                   batch_gradient(b->e, b->saved[SAVED_baddbmm_batch1], b->g[0], true, alpha));
+    if (eng_b_needs(b, ARG_baddbmm_input))
+        eng_b_give(b, ARG_baddbmm_input, times(b->e, eng_ref(b->g[0]), beta));
 }
 
 /* input: g[:,None] * vec; vec: input^T g. saved: input, vec */
@@ -366,24 +378,24 @@ void eng_b_mv(struct eng_bw *b)
 {
     struct eng *e = b->e;
 
-    if (eng_b_needs(b, 0)) {
+    if (eng_b_needs(b, ARG_mv_input)) {
         struct eng_tensor *column = eng_unsqueeze(e, b->g[0], 1);
 
-        eng_b_give(b, 0, eng_mul(e, column, b->saved[1]));
+        eng_b_give(b, ARG_mv_input, eng_mul(e, column, b->saved[SAVED_mv_vec]));
         eng_unref(column);
     }
-    if (eng_b_needs(b, 1)) {
-        struct eng_tensor *turned = eng_t(e, b->saved[0]);
+    if (eng_b_needs(b, ARG_mv_vec)) {
+        struct eng_tensor *turned = eng_t(e, b->saved[SAVED_mv_input]);
 
-        eng_b_give(b, 1, eng_op2(e, ENG_OP_mv, turned, b->g[0]));
+        eng_b_give(b, ARG_mv_vec, eng_op2(e, ENG_OP_mv, turned, b->g[0]));
         eng_unref(turned);
     }
 }
 
 void eng_b_dot(struct eng_bw *b)
 {
-    if (eng_b_needs(b, 0))
-        eng_b_give(b, 0, eng_mul(b->e, b->g[0], b->saved[1]));
-    if (eng_b_needs(b, 1))
-        eng_b_give(b, 1, eng_mul(b->e, b->g[0], b->saved[0]));
+    if (eng_b_needs(b, ARG_dot_input))
+        eng_b_give(b, ARG_dot_input, eng_mul(b->e, b->g[0], b->saved[SAVED_dot_tensor]));
+    if (eng_b_needs(b, ARG_dot_tensor))
+        eng_b_give(b, ARG_dot_tensor, eng_mul(b->e, b->g[0], b->saved[SAVED_dot_input]));
 }

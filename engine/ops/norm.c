@@ -95,14 +95,14 @@ void eng_f_layer_norm(struct eng_op_call *c)
 /* (out, mean, rstd) */
 void eng_f_native_layer_norm(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_native_layer_norm_input);
     int64_t rows, cols, sizes[VS_MAX_DIMS];
     struct eng_tensor *out, *mean, *rstd, *dx;
     int n;
 
     if (!rows_and_cols(c, x, &rows, &cols))
         return;
-    n = stat_sizes(x, (int)c->a[1].count, sizes);
+    n = stat_sizes(x, (int)c->a[ARG_native_layer_norm_normalized_shape].count, sizes);
     dx = eng_contiguous(c->e, x);
     out = dx ? eng_c_empty(c, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x) : NULL;
     mean = out ? eng_c_empty(c, sizes, n, stat_dtype(x), x) : NULL;
@@ -111,9 +111,9 @@ void eng_f_native_layer_norm(struct eng_op_call *c)
         struct eng_view vx = matrix(dx, rows, cols), vo = matrix(out, rows, cols), vm = line(mean),
                         vr = line(rstd), w, b;
 
-        c->e->kernels->layer_norm(&vx, opt_line(eng_c_tensor(c, 2), &w),
-                                  opt_line(eng_c_tensor(c, 3), &b), eng_c_float(c, 4), &vo, &vm,
-                                  &vr);
+        c->e->kernels->layer_norm(&vx, opt_line(eng_c_tensor(c, ARG_native_layer_norm_weight), &w),
+                                  opt_line(eng_c_tensor(c, ARG_native_layer_norm_bias), &b),
+                                  eng_c_float(c, ARG_native_layer_norm_eps), &vo, &vm, &vr);
     }
     eng_unref(dx);
     eng_c_give(c, out);
@@ -186,7 +186,10 @@ static void sum_in_parts(struct eng *e, const struct eng_tensor *x, int64_t rows
 void eng_b_native_layer_norm(struct eng_bw *b)
 {
     struct eng *e = b->e;
-    struct eng_tensor *x = b->saved[1], *w = b->saved[2], *mean = b->saved[3], *rstd = b->saved[4];
+    struct eng_tensor *x = b->saved[SAVED_native_layer_norm_input],
+                      *w = b->saved[SAVED_native_layer_norm_weight],
+                      *mean = b->saved[SAVED_native_layer_norm_result1],
+                      *rstd = b->saved[SAVED_native_layer_norm_result2];
     struct eng_tensor *g, *dx, *gx = NULL, *gw = NULL, *gb = NULL;
     int64_t rows, cols;
 
@@ -195,12 +198,13 @@ void eng_b_native_layer_norm(struct eng_bw *b)
     dx = eng_contiguous(e, x);
     rows = eng_numel(mean);
     cols = rows ? eng_numel(x) / rows : 0;
-    if (eng_b_needs(b, 0))
+    if (eng_b_needs(b, ARG_native_layer_norm_input))
         gx = eng_empty(e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host);
-    if (w && eng_b_needs(b, 2))
+    if (w && eng_b_needs(b, ARG_native_layer_norm_weight))
         gw = eng_empty(e, w->sizes, w->ndim, (enum vs_dtype)w->dtype, w->storage->on_host);
-    if (b->a[3].kind == ENG_A_TENSOR && eng_b_needs(b, 3)) {
-        const struct eng_edge *edge = eng_b_edge(b, 3, 0);
+    if (b->a[ARG_native_layer_norm_bias].kind == ENG_A_TENSOR &&
+        eng_b_needs(b, ARG_native_layer_norm_bias)) {
+        const struct eng_edge *edge = eng_b_edge(b, ARG_native_layer_norm_bias, 0);
 
         gb = eng_empty(e, edge->sizes, edge->ndim, (enum vs_dtype)edge->dtype, x->storage->on_host);
     }
@@ -217,11 +221,11 @@ void eng_b_native_layer_norm(struct eng_bw *b)
     }
     eng_unref(g);
     eng_unref(dx);
-    eng_b_give(b, 0, gx);
+    eng_b_give(b, ARG_native_layer_norm_input, gx);
     if (gw)
-        eng_b_give(b, 2, gw);
+        eng_b_give(b, ARG_native_layer_norm_weight, gw);
     if (gb)
-        eng_b_give(b, 3, gb);
+        eng_b_give(b, ARG_native_layer_norm_bias, gb);
 }
 
 void eng_f_rms_norm(struct eng_op_call *c)
@@ -237,20 +241,20 @@ void eng_f_rms_norm(struct eng_op_call *c)
 /* (out, rstd) */
 void eng_f_fused_rms_norm(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_fused_rms_norm_input);
     int64_t rows, cols, sizes[VS_MAX_DIMS];
     struct eng_tensor *out, *rstd, *dx;
     /* without eps: the machine epsilon of the input's dtype */
-    double eps = eng_c_has(c, 3)       ? eng_c_float(c, 3)
-                 : x->dtype == VS_F64  ? 0x1p-52
-                 : x->dtype == VS_F16  ? 0x1p-10
-                 : x->dtype == VS_BF16 ? 0x1p-7
-                                       : 0x1p-23;
+    double eps = eng_c_has(c, ARG_fused_rms_norm_eps) ? eng_c_float(c, ARG_fused_rms_norm_eps)
+                 : x->dtype == VS_F64                 ? 0x1p-52
+                 : x->dtype == VS_F16                 ? 0x1p-10
+                 : x->dtype == VS_BF16                ? 0x1p-7
+                                                      : 0x1p-23;
     int n;
 
     if (!rows_and_cols(c, x, &rows, &cols))
         return;
-    n = stat_sizes(x, (int)c->a[1].count, sizes);
+    n = stat_sizes(x, (int)c->a[ARG_fused_rms_norm_normalized_shape].count, sizes);
     dx = eng_contiguous(c->e, x);
     out = dx ? eng_c_empty(c, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x) : NULL;
     rstd = out ? eng_c_empty(c, sizes, n, stat_dtype(x), x) : NULL;
@@ -258,7 +262,8 @@ void eng_f_fused_rms_norm(struct eng_op_call *c)
         struct eng_view vx = matrix(dx, rows, cols), vo = matrix(out, rows, cols), vr = line(rstd),
                         w;
 
-        c->e->kernels->rms_norm(&vx, opt_line(eng_c_tensor(c, 2), &w), eps, &vo, &vr);
+        c->e->kernels->rms_norm(&vx, opt_line(eng_c_tensor(c, ARG_fused_rms_norm_weight), &w), eps,
+                                &vo, &vr);
     }
     eng_unref(dx);
     eng_c_give(c, out);
@@ -269,7 +274,9 @@ void eng_f_fused_rms_norm(struct eng_op_call *c)
 void eng_b_fused_rms_norm(struct eng_bw *b)
 {
     struct eng *e = b->e;
-    struct eng_tensor *x = b->saved[0], *w = b->saved[1], *rstd = b->saved[2];
+    struct eng_tensor *x = b->saved[SAVED_fused_rms_norm_input],
+                      *w = b->saved[SAVED_fused_rms_norm_weight],
+                      *rstd = b->saved[SAVED_fused_rms_norm_result1];
     struct eng_tensor *g, *dx, *gx = NULL, *gw = NULL;
     int64_t rows, cols;
 
@@ -278,9 +285,9 @@ void eng_b_fused_rms_norm(struct eng_bw *b)
     dx = eng_contiguous(e, x);
     rows = eng_numel(rstd);
     cols = rows ? eng_numel(x) / rows : 0;
-    if (eng_b_needs(b, 0))
+    if (eng_b_needs(b, ARG_fused_rms_norm_input))
         gx = eng_empty(e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host);
-    if (w && eng_b_needs(b, 2))
+    if (w && eng_b_needs(b, ARG_fused_rms_norm_weight))
         gw = eng_empty(e, w->sizes, w->ndim, (enum vs_dtype)w->dtype, w->storage->on_host);
     g = eng_contiguous(e, b->g[0]);
     sum_in_parts(e, x, rows, cols, &gw, &(struct eng_tensor *){NULL});
@@ -295,9 +302,9 @@ void eng_b_fused_rms_norm(struct eng_bw *b)
     }
     eng_unref(g);
     eng_unref(dx);
-    eng_b_give(b, 0, gx);
+    eng_b_give(b, ARG_fused_rms_norm_input, gx);
     if (gw)
-        eng_b_give(b, 2, gw);
+        eng_b_give(b, ARG_fused_rms_norm_weight, gw);
 }
 
 /* ---- dropout ---- */
@@ -354,8 +361,8 @@ static void dropout_by_noise(struct eng_op_call *c, struct eng_tensor *x, double
 /* dropout(input, p, train), feature_dropout likewise */
 void eng_f_dropout(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    double p = eng_c_float(c, 1);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_dropout_input);
+    double p = eng_c_float(c, ARG_dropout_p);
     bool feature = c->id == ENG_OP_feature_dropout;
     struct eng_ret ret;
 
@@ -363,7 +370,7 @@ void eng_f_dropout(struct eng_op_call *c)
         eng_fail(c->e, VS_E_VALUE, "dropout probability has to be between 0 and 1, but got %g", p);
         return;
     }
-    if (p == 0 || !eng_c_bool(c, 2) || !eng_numel(x)) {
+    if (p == 0 || !eng_c_bool(c, ARG_dropout_train) || !eng_numel(x)) {
         eng_c_give(c, eng_ref(x));
         return;
     }
@@ -384,8 +391,8 @@ void eng_f_dropout(struct eng_op_call *c)
 /* (out, mask): the mask is allocated first */
 void eng_f_native_dropout(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    double p = eng_c_float(c, 1);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_native_dropout_input);
+    double p = eng_c_float(c, ARG_native_dropout_p);
     struct eng_tensor *mask = eng_c_empty_like(c, x, VS_BOOL);
     struct eng_tensor *out = mask ? eng_c_empty_like(c, x, (enum vs_dtype)x->dtype) : NULL;
     struct eng_rng_key key = eng_rng_next(c->e, x->storage->on_host);
@@ -409,7 +416,7 @@ void eng_f_native_dropout(struct eng_op_call *c)
 void eng_b_native_dropout(struct eng_bw *b)
 {
     struct eng_op_call c = {.e = b->e, .id = b->node->op};
-    struct eng_tensor *mask = b->saved[0];
+    struct eng_tensor *mask = b->saved[SAVED_native_dropout_result1];
     struct eng_tensor *gx;
 
     if (!mask)
@@ -420,11 +427,12 @@ void eng_b_native_dropout(struct eng_bw *b)
         struct eng_cell cell;
         double none[4] = {0};
 
-        vs = eng_v_scalar(
-            (struct eng_scalar){false, 0, kept_scale((enum vs_dtype)gx->dtype, b->a[1].v.scalar.f)},
-            gx, &cell);
+        vs = eng_v_scalar((struct eng_scalar){false, 0,
+                                              kept_scale((enum vs_dtype)gx->dtype,
+                                                         b->a[ARG_native_dropout_p].v.scalar.f)},
+                          gx, &cell);
         b->e->kernels->binary(ENG_B_MUL, vo.dtype, &vg, &vm, &vo, none);
         b->e->kernels->binary(ENG_B_MUL, vo.dtype, &vo, &vs, &vo, none);
     }
-    eng_b_give(b, 0, gx);
+    eng_b_give(b, ARG_native_dropout_input, gx);
 }

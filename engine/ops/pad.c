@@ -48,7 +48,7 @@ static void fill_in(struct eng_op_call *c, const struct eng_tensor *part, const 
 {
     struct eng_view vx = eng_v(part), vo = eng_v(out);
 
-    c->e->kernels->fill(&vo, c->a[2].v.scalar);
+    c->e->kernels->fill(&vo, c->a[ARG_pad_value].v.scalar);
     for (int k = 0; k < pairs; k++) {
         int d = part->ndim - 1 - k;
         int64_t to = pad[2 * k] > 0 ? pad[2 * k] : 0;
@@ -62,14 +62,14 @@ static void fill_in(struct eng_op_call *c, const struct eng_tensor *part, const 
 
 void eng_f_pad(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    const int64_t *pad = c->a[1].v.ints;
-    int pairs = (int)c->a[1].count / 2;
+    struct eng_tensor *x = eng_c_tensor(c, ARG_pad_input);
+    const int64_t *pad = c->a[ARG_pad_pad].v.ints;
+    int pairs = (int)c->a[ARG_pad_pad].count / 2;
     int64_t sizes[VS_MAX_DIMS];
     struct eng_tensor *part, *out;
     bool grows = false;
 
-    if (c->a[1].count % 2 || pairs > x->ndim) {
+    if (c->a[ARG_pad_pad].count % 2 || pairs > x->ndim) {
         eng_fail(c->e, VS_E_VALUE,
                  "pad: length of pad must be even and at most twice the input's dimensions (%d)",
                  x->ndim);
@@ -94,9 +94,10 @@ void eng_f_pad(struct eng_op_call *c)
 void eng_b_pad(struct eng_bw *b)
 {
     int64_t back[2 * VS_MAX_DIMS];
-    struct eng_arg args[] = {eng_at(b->g[0]), eng_aints(back, (int)b->a[1].count), eng_ai(0)};
+    struct eng_arg args[] = {eng_at(b->g[0]), eng_aints(back, (int)b->a[ARG_pad_pad].count),
+                             eng_ai(0)};
 
-    for (uint32_t i = 0; i < b->a[1].count; i++)
-        back[i] = -b->a[1].v.ints[i];
-    eng_b_give(b, 0, eng_call1(b->e, ENG_OP_pad, args));
+    for (uint32_t i = 0; i < b->a[ARG_pad_pad].count; i++)
+        back[i] = -b->a[ARG_pad_pad].v.ints[i];
+    eng_b_give(b, ARG_pad_input, eng_call1(b->e, ENG_OP_pad, args));
 }

@@ -18,8 +18,9 @@ enum { REDUCE_NONE, REDUCE_MEAN, REDUCE_SUM };
 /* mse, smooth_l1: (input, target, reduction[, beta]) */
 void eng_f_pair_loss(struct eng_op_call *c)
 {
-    struct eng_tensor *pair[] = {eng_c_tensor(c, 0), eng_c_tensor(c, 1)};
-    int64_t reduction = eng_c_int(c, 2);
+    struct eng_tensor *pair[] = {eng_c_tensor(c, ARG_pair_loss_input),
+                                 eng_c_tensor(c, ARG_pair_loss_target)};
+    int64_t reduction = eng_c_int(c, ARG_pair_loss_reduction);
     bool is_mse = c->id == ENG_OP_mse_loss;
     double p[4] = {is_mse ? 0 : eng_c_float(c, 3)};
     enum vs_dtype dtype = eng_result_dtype(pair, 2, NULL);
@@ -86,15 +87,20 @@ void eng_b_pair_loss(struct eng_bw *b)
 {
     bool is_mse = b->node->op == ENG_OP_mse_loss;
     enum eng_ternary kernel = is_mse ? ENG_T_MSE_BACKWARD : ENG_T_SMOOTH_L1_BACKWARD;
-    double norm = b->a[2].v.scalar.i == REDUCE_MEAN && b->saved[0]
-                      ? 1.0 / (double)eng_numel(b->saved[0])
-                      : 1.0;
+    double norm =
+        b->a[ARG_pair_loss_reduction].v.scalar.i == REDUCE_MEAN && b->saved[SAVED_pair_loss_input]
+            ? 1.0 / (double)eng_numel(b->saved[SAVED_pair_loss_input])
+            : 1.0;
     double p[4] = {is_mse ? 2 * norm : norm, is_mse ? 0 : b->a[3].v.scalar.f};
 
-    if (eng_b_needs(b, 0))
-        eng_b_give(b, 0, pair_gradient(b, kernel, b->saved[0], b->saved[1], p));
-    if (eng_b_needs(b, 1))
-        eng_b_give(b, 1, pair_gradient(b, kernel, b->saved[1], b->saved[0], p));
+    if (eng_b_needs(b, ARG_pair_loss_input))
+        eng_b_give(b, ARG_pair_loss_input,
+                   pair_gradient(b, kernel, b->saved[SAVED_pair_loss_input],
+                                 b->saved[SAVED_pair_loss_target], p));
+    if (eng_b_needs(b, ARG_pair_loss_target))
+        eng_b_give(b, ARG_pair_loss_target,
+                   pair_gradient(b, kernel, b->saved[SAVED_pair_loss_target],
+                                 b->saved[SAVED_pair_loss_input], p));
 }
 
 /* ---- huber ---- */
@@ -102,8 +108,9 @@ void eng_b_pair_loss(struct eng_bw *b)
 /* (input, target, reduction, delta): the unreduced values go when they have been reduced */
 void eng_f_huber_loss(struct eng_op_call *c)
 {
-    struct eng_tensor *pair[] = {eng_c_tensor(c, 0), eng_c_tensor(c, 1)};
-    double p[4] = {eng_c_float(c, 3)};
+    struct eng_tensor *pair[] = {eng_c_tensor(c, ARG_huber_loss_input),
+                                 eng_c_tensor(c, ARG_huber_loss_target)};
+    double p[4] = {eng_c_float(c, ARG_huber_loss_delta)};
     struct eng_tensor *values;
 
     if (p[0] <= 0) {
@@ -117,7 +124,7 @@ void eng_f_huber_loss(struct eng_op_call *c)
 
         c->e->kernels->binary(ENG_B_HUBER, vv.dtype, &va, &vb, &vv, p);
     }
-    eng_c_give(c, eng_reduced_loss(c->e, values, eng_c_int(c, 2)));
+    eng_c_give(c, eng_reduced_loss(c->e, values, eng_c_int(c, ARG_huber_loss_reduction)));
     eng_unref(values);
 }
 
@@ -127,11 +134,11 @@ static struct eng_tensor *huber_gradient(struct eng_bw *b, struct eng_tensor *a,
 {
     struct eng *e = b->e;
     struct eng_tensor *out;
-    double p[4] = {1, b->a[3].v.scalar.f};
+    double p[4] = {1, b->a[ARG_huber_loss_delta].v.scalar.f};
 
     if (!a || !z || !eng_one_dtype(e, a, z))
         return NULL;
-    if (b->a[2].v.scalar.i == REDUCE_MEAN)
+    if (b->a[ARG_huber_loss_reduction].v.scalar.i == REDUCE_MEAN)
         p[0] = 1.0 / (double)eng_numel(a);
     out = eng_empty(e, a->sizes, a->ndim, (enum vs_dtype)a->dtype, a->storage->on_host);
     if (out && e->kernels) {
@@ -146,18 +153,23 @@ static struct eng_tensor *huber_gradient(struct eng_bw *b, struct eng_tensor *a,
 /* saved: input, target */
 void eng_b_huber_loss(struct eng_bw *b)
 {
-    if (eng_b_needs(b, 0))
-        eng_b_give(b, 0, huber_gradient(b, b->saved[0], b->saved[1]));
-    if (eng_b_needs(b, 1))
-        eng_b_give(b, 1, huber_gradient(b, b->saved[1], b->saved[0]));
+    if (eng_b_needs(b, ARG_huber_loss_input))
+        eng_b_give(
+            b, ARG_huber_loss_input,
+            huber_gradient(b, b->saved[SAVED_huber_loss_input], b->saved[SAVED_huber_loss_target]));
+    if (eng_b_needs(b, ARG_huber_loss_target))
+        eng_b_give(
+            b, ARG_huber_loss_target,
+            huber_gradient(b, b->saved[SAVED_huber_loss_target], b->saved[SAVED_huber_loss_input]));
 }
 
 /* mean(|input - target|), composed */
 void eng_f_l1_loss(struct eng_op_call *c)
 {
     struct eng *e = c->e;
-    int64_t reduction = eng_c_int(c, 2);
-    struct eng_tensor *difference = eng_sub(e, eng_c_tensor(c, 0), eng_c_tensor(c, 1));
+    int64_t reduction = eng_c_int(c, ARG_l1_loss_reduction);
+    struct eng_tensor *difference =
+        eng_sub(e, eng_c_tensor(c, ARG_l1_loss_input), eng_c_tensor(c, ARG_l1_loss_target));
     struct eng_tensor *size = eng_op1(e, ENG_OP_abs, difference);
     struct eng_arg args[] = {eng_at(size), eng_anone()};
 
@@ -210,10 +222,10 @@ static void scale_into(struct eng *e, struct eng_tensor *t, double factor)
 void eng_f_bce_logits(struct eng_op_call *c)
 {
     struct eng *e = c->e;
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    struct eng_tensor *target = eng_c_tensor(c, 1);
-    struct eng_tensor *pos_weight = eng_c_tensor(c, 3);
-    int64_t reduction = eng_c_int(c, 4);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_bce_logits_input);
+    struct eng_tensor *target = eng_c_tensor(c, ARG_bce_logits_target);
+    struct eng_tensor *pos_weight = eng_c_tensor(c, ARG_bce_logits_pos_weight);
+    int64_t reduction = eng_c_int(c, ARG_bce_logits_reduction);
     struct eng_tensor *log_sigmoid, *values, *out;
 
     if (!eng_same_sizes(x, target)) {
@@ -252,7 +264,7 @@ void eng_f_bce_logits(struct eng_op_call *c)
         c->e->kernels->binary(ENG_B_MUL, wide, &vo, &vx, &vo, one);
         c->e->kernels->binary(ENG_B_SUB, wide, &vo, &vl, &vo, one);
     }
-    mul_into(e, values, eng_c_tensor(c, 2));
+    mul_into(e, values, eng_c_tensor(c, ARG_bce_logits_weight));
     if (reduction == REDUCE_NONE) {
         out = eng_ref(values);
     } else {
@@ -328,22 +340,26 @@ static struct eng_tensor *bce_target_gradient(struct eng_bw *b, struct eng_tenso
 /* saved: pos_weight, input, target, weight */
 void eng_b_bce_logits(struct eng_bw *b)
 {
-    struct eng_tensor *pos_weight = b->saved[0], *x = b->saved[1], *target = b->saved[2],
-                      *weight = b->saved[3];
-    double norm = b->a[4].v.scalar.i == REDUCE_MEAN && x ? 1.0 / (double)eng_numel(x) : 1.0;
+    struct eng_tensor *pos_weight = b->saved[SAVED_bce_logits_pos_weight],
+                      *x = b->saved[SAVED_bce_logits_input],
+                      *target = b->saved[SAVED_bce_logits_target],
+                      *weight = b->saved[SAVED_bce_logits_weight];
+    double norm = b->a[ARG_bce_logits_reduction].v.scalar.i == REDUCE_MEAN && x
+                      ? 1.0 / (double)eng_numel(x)
+                      : 1.0;
 
     if (!x || !target)
         return;
-    if (eng_b_needs(b, 0)) {
+    if (eng_b_needs(b, ARG_bce_logits_input)) {
         struct eng_tensor *gx = bce_input_gradient(b, x, target, pos_weight, norm);
 
         mul_into(b->e, gx, weight);
-        eng_b_give(b, 0, gx);
+        eng_b_give(b, ARG_bce_logits_input, gx);
     }
-    if (eng_b_needs(b, 1)) {
+    if (eng_b_needs(b, ARG_bce_logits_target)) {
         struct eng_tensor *gt = bce_target_gradient(b, x, pos_weight, norm);
 
         mul_into(b->e, gt, weight);
-        eng_b_give(b, 1, gt);
+        eng_b_give(b, ARG_bce_logits_target, gt);
     }
 }

@@ -49,12 +49,12 @@ static void slice_bounds(const struct eng_arg *start_arg, const struct eng_arg *
 
 void eng_f_slice(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    int64_t step = eng_c_int(c, 4);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_slice_input);
+    int64_t step = eng_c_int(c, ARG_slice_step);
     int64_t start, length;
     int dim;
 
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_slice_dim), x->ndim, &dim))
         return;
     if (step <= 0 || !x->ndim) {
         eng_fail(c->e, VS_E_VALUE,
@@ -62,29 +62,31 @@ void eng_f_slice(struct eng_op_call *c)
                          : "slice() cannot be applied to a 0-dim tensor");
         return;
     }
-    slice_bounds(&c->a[2], &c->a[3], x->sizes[dim], step, &start, &length);
+    slice_bounds(&c->a[ARG_slice_start], &c->a[ARG_slice_end], x->sizes[dim], step, &start,
+                 &length);
     eng_c_give(c, part(x, dim, start, length, step));
 }
 
 /* Zeros of the input's size with g in its place. */
 void eng_b_slice(struct eng_bw *b)
 {
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    const struct eng_edge *edge = eng_b_edge(b, ARG_slice_input, 0);
     struct eng_tensor *zeros = eng_zeros(b->e, edge->sizes, edge->ndim,
                                          (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
-    int64_t dim = b->a[1].v.scalar.i;
-    int64_t step = b->a[4].v.scalar.i;
+    int64_t dim = b->a[ARG_slice_dim].v.scalar.i;
+    int64_t step = b->a[ARG_slice_step].v.scalar.i;
     struct eng_tensor *slot;
     int64_t start, length;
 
     if (!zeros)
         return;
     dim = dim < 0 ? dim + edge->ndim : dim;
-    slice_bounds(&b->a[2], &b->a[3], edge->sizes[dim], step, &start, &length);
+    slice_bounds(&b->a[ARG_slice_start], &b->a[ARG_slice_end], edge->sizes[dim], step, &start,
+                 &length);
     slot = part(zeros, (int)dim, start, length, step);
     eng_copy_into(b->e, slot, b->g[0]);
     eng_unref(slot);
-    eng_b_give(b, 0, zeros);
+    eng_b_give(b, ARG_slice_input, zeros);
 }
 
 static struct eng_tensor *selected(struct eng_tensor *x, int dim, int64_t index)
@@ -103,15 +105,15 @@ static struct eng_tensor *selected(struct eng_tensor *x, int dim, int64_t index)
 
 void eng_f_select(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    int64_t index = eng_c_int(c, 2);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_select_input);
+    int64_t index = eng_c_int(c, ARG_select_index);
     int dim;
 
     if (!x->ndim) {
         eng_fail(c->e, VS_E_VALUE, "select() cannot be applied to a 0-dim tensor");
         return;
     }
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_select_dim), x->ndim, &dim))
         return;
     if (index < -x->sizes[dim] || index >= x->sizes[dim]) {
         eng_fail(c->e, VS_E_VALUE,
@@ -124,11 +126,11 @@ void eng_f_select(struct eng_op_call *c)
 
 void eng_b_select(struct eng_bw *b)
 {
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    const struct eng_edge *edge = eng_b_edge(b, ARG_select_input, 0);
     struct eng_tensor *zeros = eng_zeros(b->e, edge->sizes, edge->ndim,
                                          (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
-    int64_t dim = b->a[1].v.scalar.i;
-    int64_t index = b->a[2].v.scalar.i;
+    int64_t dim = b->a[ARG_select_dim].v.scalar.i;
+    int64_t index = b->a[ARG_select_index].v.scalar.i;
     struct eng_tensor *slot;
 
     if (!zeros)
@@ -137,17 +139,17 @@ void eng_b_select(struct eng_bw *b)
     slot = selected(zeros, (int)dim, index < 0 ? index + edge->sizes[dim] : index);
     eng_copy_into(b->e, slot, b->g[0]);
     eng_unref(slot);
-    eng_b_give(b, 0, zeros);
+    eng_b_give(b, ARG_select_input, zeros);
 }
 
 void eng_f_narrow(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    int64_t start = eng_c_int(c, 2);
-    int64_t length = eng_c_int(c, 3);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_narrow_input);
+    int64_t start = eng_c_int(c, ARG_narrow_start);
+    int64_t length = eng_c_int(c, ARG_narrow_length);
     int dim;
 
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_narrow_dim), x->ndim, &dim))
         return;
     start = start < 0 ? start + x->sizes[dim] : start;
     if (start < 0 || length < 0 || start + length > x->sizes[dim]) {
@@ -169,7 +171,7 @@ void eng_f_narrow(struct eng_op_call *c)
 
 static void give_parts(struct eng_op_call *c, int dim, const int64_t *lengths, uint32_t count)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_split_input);
     struct eng_tensor **parts = vs_calloc(count ? count : 1, sizeof(*parts));
     int64_t start = 0;
 
@@ -183,26 +185,27 @@ static void give_parts(struct eng_op_call *c, int dim, const int64_t *lengths, u
 
 void eng_f_split(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_split_input);
     int64_t *lengths;
     int64_t size, total = 0;
     uint32_t count;
     int dim;
 
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 2), x->ndim, &dim))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_split_dim), x->ndim, &dim))
         return;
     if (c->id == ENG_OP_split_sizes) {
-        for (uint32_t i = 0; i < c->a[1].count; i++)
-            total += c->a[1].v.ints[i];
+        for (uint32_t i = 0; i < c->a[ARG_split_split_size_or_sections].count; i++)
+            total += c->a[ARG_split_split_size_or_sections].v.ints[i];
         if (total != x->sizes[dim])
             eng_fail(c->e, VS_E_SHAPE,
                      "split: the sizes sum to %" PRId64 ", dimension %d has %" PRId64, total, dim,
                      x->sizes[dim]);
         else
-            give_parts(c, dim, c->a[1].v.ints, c->a[1].count);
+            give_parts(c, dim, c->a[ARG_split_split_size_or_sections].v.ints,
+                       c->a[ARG_split_split_size_or_sections].count);
         return;
     }
-    size = eng_c_int(c, 1);
+    size = eng_c_int(c, ARG_split_split_size_or_sections);
     if (size <= 0) {
         eng_fail(c->e, VS_E_VALUE, "split: split_size must be positive, got %" PRId64, size);
         return;
@@ -218,10 +221,10 @@ void eng_f_split(struct eng_op_call *c)
 /* cat of the pieces' gradients; absent ones become zeros */
 void eng_b_split(struct eng_bw *b)
 {
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    const struct eng_edge *edge = eng_b_edge(b, ARG_split_input, 0);
     int count = b->node->output_count;
     struct eng_tensor **pieces = vs_calloc((size_t)count, sizeof(*pieces));
-    int64_t dim = b->a[2].v.scalar.i;
+    int64_t dim = b->a[ARG_split_dim].v.scalar.i;
     const struct eng_tensor *like = NULL;
 
     dim = dim < 0 ? dim + edge->ndim : dim;
@@ -229,22 +232,25 @@ void eng_b_split(struct eng_bw *b)
         like = b->g[i];
     for (int i = 0; i < count; i++) {
         int64_t sizes[VS_MAX_DIMS];
-        int64_t size = b->a[1].kind == ENG_A_INTS ? b->a[1].v.ints[i] : b->a[1].v.scalar.i;
+        int64_t size = b->a[ARG_split_split_size_or_sections].kind == ENG_A_INTS
+                           ? b->a[ARG_split_split_size_or_sections].v.ints[i]
+                           : b->a[ARG_split_split_size_or_sections].v.scalar.i;
 
         if (b->g[i]) {
             pieces[i] = eng_ref(b->g[i]);
             continue;
         }
         memcpy(sizes, edge->sizes, sizeof(sizes));
-        sizes[dim] =
-            b->a[1].kind == ENG_A_INTS || i + 1 < count ? size : edge->sizes[dim] - size * i;
+        sizes[dim] = b->a[ARG_split_split_size_or_sections].kind == ENG_A_INTS || i + 1 < count
+                         ? size
+                         : edge->sizes[dim] - size * i;
         pieces[i] =
             eng_zeros(b->e, sizes, edge->ndim, (enum vs_dtype)like->dtype, like->storage->on_host);
     }
     if (!b->e->failed) {
         struct eng_arg args[] = {eng_atensors(pieces, count), eng_ai(dim)};
 
-        eng_b_give(b, 0, eng_call1(b->e, ENG_OP_cat, args));
+        eng_b_give(b, ARG_split_input, eng_call1(b->e, ENG_OP_cat, args));
     }
     for (int i = 0; i < count; i++)
         eng_unref(pieces[i]);
@@ -253,12 +259,12 @@ void eng_b_split(struct eng_bw *b)
 
 void eng_f_chunk(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    int64_t chunks = eng_c_int(c, 1);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_chunk_input);
+    int64_t chunks = eng_c_int(c, ARG_chunk_chunks);
     struct eng_ret ret;
     int dim;
 
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 2), x->ndim, &dim))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_chunk_dim), x->ndim, &dim))
         return;
     if (chunks <= 0) {
         eng_fail(c->e, VS_E_VALUE, "chunk: expects `chunks` to be greater than 0, got %" PRId64,
@@ -279,11 +285,11 @@ void eng_f_chunk(struct eng_op_call *c)
 
 void eng_f_unbind(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_unbind_input);
     struct eng_tensor **parts;
     int dim;
 
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_unbind_dim), x->ndim, &dim))
         return;
     parts = vs_calloc((size_t)x->sizes[dim] + 1, sizeof(*parts));
     for (int64_t i = 0; i < x->sizes[dim]; i++)
@@ -295,7 +301,7 @@ void eng_f_unbind(struct eng_op_call *c)
 /* stack of the pieces' gradients; absent ones become zeros */
 void eng_b_unbind(struct eng_bw *b)
 {
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    const struct eng_edge *edge = eng_b_edge(b, ARG_unbind_input, 0);
     int count = b->node->output_count;
     struct eng_tensor **pieces = vs_calloc((size_t)count, sizeof(*pieces));
     const struct eng_tensor *like = NULL;
@@ -314,11 +320,11 @@ void eng_b_unbind(struct eng_bw *b)
         eng_unref(zero);
     }
     if (!b->e->failed) {
-        int64_t dim = b->a[1].v.scalar.i;
+        int64_t dim = b->a[ARG_unbind_dim].v.scalar.i;
         struct eng_arg args[] = {eng_atensors(pieces, count),
                                  eng_ai(dim < 0 ? dim + edge->ndim : dim)};
 
-        eng_b_give(b, 0, eng_call1(b->e, ENG_OP_stack, args));
+        eng_b_give(b, ARG_unbind_input, eng_call1(b->e, ENG_OP_stack, args));
     }
     for (int i = 0; i < count; i++)
         eng_unref(pieces[i]);

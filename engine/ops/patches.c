@@ -29,8 +29,8 @@ static struct eng_tensor *windows(struct eng_tensor *x, int dim, int64_t size, i
 /* (input, dimension, size, step) */
 void eng_f_unfold(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    int64_t size = eng_c_int(c, 2), step = eng_c_int(c, 3);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_unfold_input);
+    int64_t size = eng_c_int(c, ARG_unfold_size), step = eng_c_int(c, ARG_unfold_step);
     int dim;
 
     if (!x->ndim || x->ndim == VS_MAX_DIMS) {
@@ -38,7 +38,7 @@ void eng_f_unfold(struct eng_op_call *c)
                  x->ndim);
         return;
     }
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_unfold_dimension), x->ndim, &dim))
         return;
     if (size < 0 || size > x->sizes[dim] || step <= 0) {
         eng_fail(c->e, VS_E_VALUE,
@@ -53,11 +53,12 @@ void eng_f_unfold(struct eng_op_call *c)
 /* Sum of the windows' gradients where they overlap: zeros, and one sum a place within the window. */
 void eng_b_unfold(struct eng_bw *b)
 {
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    const struct eng_edge *edge = eng_b_edge(b, ARG_unfold_input, 0);
     struct eng_tensor *g = b->g[0];
     struct eng_tensor *gx =
         eng_zeros(b->e, edge->sizes, edge->ndim, (enum vs_dtype)g->dtype, g->storage->on_host);
-    int64_t asked = b->a[1].v.scalar.i, size = b->a[2].v.scalar.i, step = b->a[3].v.scalar.i;
+    int64_t asked = b->a[ARG_unfold_dimension].v.scalar.i, size = b->a[ARG_unfold_size].v.scalar.i,
+            step = b->a[ARG_unfold_step].v.scalar.i;
     int dim = (int)(asked < 0 ? asked + edge->ndim : asked);
     double p[4] = {1};
 
@@ -77,7 +78,7 @@ void eng_b_unfold(struct eng_bw *b)
         to.strides[dim] *= step;
         b->e->kernels->binary(ENG_B_ADD, to.dtype, &to, &from, &to, p);
     }
-    eng_b_give(b, 0, gx);
+    eng_b_give(b, ARG_unfold_input, gx);
 }
 
 /* ---- im2col: [N,C,H,W] -> [N, C*kh*kw, L]; col2im the other way ---- */
@@ -259,31 +260,31 @@ static struct eng_tensor *col2im(struct eng *e, struct eng_tensor *x, const stru
 /* (input, kernel_size, dilation, padding, stride) */
 void eng_f_im2col(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_im2col_input);
     struct geometry g;
 
     if (x->ndim != 3 && x->ndim != 4) {
         eng_fail(c->e, VS_E_SHAPE, "unfold: expected a 3-D or 4-D input, got %d-D", x->ndim);
         return;
     }
-    if (geometry_of(c->e, &c->a[1], x->sizes + x->ndim - 2, &g))
+    if (geometry_of(c->e, &c->a[ARG_im2col_kernel_size], x->sizes + x->ndim - 2, &g))
         eng_c_give(c, im2col(c->e, x, &g));
 }
 
 void eng_b_im2col(struct eng_bw *b)
 {
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    const struct eng_edge *edge = eng_b_edge(b, ARG_im2col_input, 0);
     struct geometry g;
 
-    if (geometry_of(b->e, &b->a[1], edge->sizes + edge->ndim - 2, &g))
-        eng_b_give(b, 0, col2im(b->e, b->g[0], &g));
+    if (geometry_of(b->e, &b->a[ARG_im2col_kernel_size], edge->sizes + edge->ndim - 2, &g))
+        eng_b_give(b, ARG_im2col_input, col2im(b->e, b->g[0], &g));
 }
 
 /* (input, output_size, kernel_size, dilation, padding, stride) */
 void eng_f_col2im(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    int64_t image[2] = {at(&c->a[1], 0), at(&c->a[1], 1)};
+    struct eng_tensor *x = eng_c_tensor(c, ARG_col2im_input);
+    int64_t image[2] = {at(&c->a[ARG_col2im_output_size], 0), at(&c->a[ARG_col2im_output_size], 1)};
     struct geometry g;
     int n = x->ndim - 2;
 
@@ -291,7 +292,7 @@ void eng_f_col2im(struct eng_op_call *c)
         eng_fail(c->e, VS_E_SHAPE, "fold: expected a 2-D or 3-D input, got %d-D", x->ndim);
         return;
     }
-    if (!geometry_of(c->e, &c->a[2], image, &g))
+    if (!geometry_of(c->e, &c->a[ARG_col2im_kernel_size], image, &g))
         return;
     if (x->sizes[n] % (g.kernel[0] * g.kernel[1]) || x->sizes[n + 1] != g.blocks[0] * g.blocks[1]) {
         char shape[ENG_SHAPE_TEXT_MAX];
@@ -307,9 +308,9 @@ void eng_f_col2im(struct eng_op_call *c)
 
 void eng_b_col2im(struct eng_bw *b)
 {
-    int64_t image[2] = {at(&b->a[1], 0), at(&b->a[1], 1)};
+    int64_t image[2] = {at(&b->a[ARG_col2im_output_size], 0), at(&b->a[ARG_col2im_output_size], 1)};
     struct geometry g;
 
-    if (geometry_of(b->e, &b->a[2], image, &g))
-        eng_b_give(b, 0, im2col(b->e, b->g[0], &g));
+    if (geometry_of(b->e, &b->a[ARG_col2im_kernel_size], image, &g))
+        eng_b_give(b, ARG_col2im_input, im2col(b->e, b->g[0], &g));
 }

@@ -45,8 +45,8 @@ static struct eng_tensor *shuffled(struct eng *e, struct eng_tensor *x, int64_t 
 
 void eng_f_pixel_shuffle(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    int64_t r = eng_c_int(c, 1);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_pixel_shuffle_input);
+    int64_t r = eng_c_int(c, ARG_pixel_shuffle_upscale_factor);
 
     if (x->ndim != 4 || r <= 0 || x->sizes[1] % (r * r)) {
         char shape[ENG_SHAPE_TEXT_MAX];
@@ -62,13 +62,14 @@ void eng_f_pixel_shuffle(struct eng_op_call *c)
 
 void eng_b_pixel_shuffle(struct eng_bw *b)
 {
-    eng_b_give(b, 0, shuffled(b->e, b->g[0], b->a[1].v.scalar.i, false));
+    eng_b_give(b, ARG_pixel_shuffle_input,
+               shuffled(b->e, b->g[0], b->a[ARG_pixel_shuffle_upscale_factor].v.scalar.i, false));
 }
 
 void eng_f_pixel_unshuffle(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    int64_t r = eng_c_int(c, 1);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_pixel_unshuffle_input);
+    int64_t r = eng_c_int(c, ARG_pixel_unshuffle_downscale_factor);
 
     if (x->ndim != 4 || r <= 0 || x->sizes[2] % r || x->sizes[3] % r) {
         char shape[ENG_SHAPE_TEXT_MAX];
@@ -84,5 +85,7 @@ void eng_f_pixel_unshuffle(struct eng_op_call *c)
 
 void eng_b_pixel_unshuffle(struct eng_bw *b)
 {
-    eng_b_give(b, 0, shuffled(b->e, b->g[0], b->a[1].v.scalar.i, true));
+    eng_b_give(
+        b, ARG_pixel_unshuffle_input,
+        shuffled(b->e, b->g[0], b->a[ARG_pixel_unshuffle_downscale_factor].v.scalar.i, true));
 }

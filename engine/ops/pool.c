@@ -113,13 +113,13 @@ static struct eng_tensor *dense(struct eng *e, struct eng_tensor *t)
 
 void eng_f_max_pool2d_indices(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_max_pool2d_indices_input);
     int64_t sizes[VS_MAX_DIMS];
     struct eng_tensor *out, *indices, *dx;
     struct eng_pool2d p;
 
     pool_params(c->a, true, &p);
-    if (!pool_sizes(c, x, &p, eng_c_bool(c, 5), sizes))
+    if (!pool_sizes(c, x, &p, eng_c_bool(c, ARG_max_pool2d_indices_ceil_mode), sizes))
         return;
     out = eng_c_empty_suggested(c, x, sizes, (enum vs_dtype)x->dtype);
     indices = out ? eng_c_empty_suggested(c, x, sizes, VS_I64) : NULL;
@@ -151,7 +151,8 @@ void eng_b_any_max_pool2d(struct eng_bw *b)
     struct eng *e = b->e;
     struct eng_op_call c = {.e = e, .id = b->node->op};
     bool adaptive = b->node->op == ENG_OP_adaptive_max_pool2d;
-    struct eng_tensor *x = b->saved[0], *indices = b->saved[1];
+    struct eng_tensor *x = b->saved[SAVED_any_max_pool2d_input],
+                      *indices = b->saved[SAVED_any_max_pool2d_result1];
     struct eng_tensor *g, *gx, *dx;
     struct eng_pool2d p;
 
@@ -172,18 +173,18 @@ void eng_b_any_max_pool2d(struct eng_bw *b)
     }
     eng_unref(g);
     eng_unref(dx);
-    eng_b_give(b, 0, gx);
+    eng_b_give(b, ARG_any_max_pool2d_input, gx);
 }
 
 void eng_f_adaptive_max_pool2d(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_adaptive_max_pool2d_input);
     int64_t sizes[VS_MAX_DIMS];
     struct eng_tensor *out, *indices, *dx;
 
     memcpy(sizes, x->sizes, sizeof(sizes));
     for (int k = 0; k < 2; k++)
-        sizes[x->ndim - 2 + k] = at_or(&c->a[1], k, 1);
+        sizes[x->ndim - 2 + k] = at_or(&c->a[ARG_adaptive_max_pool2d_output_size], k, 1);
     out = eng_c_empty(c, sizes, x->ndim, (enum vs_dtype)x->dtype, x);
     indices = out ? eng_c_empty(c, sizes, x->ndim, VS_I64, x) : NULL;
     dx = eng_contiguous(c->e, x);
@@ -206,11 +207,13 @@ static struct eng_tensor *lift(struct eng *e, struct eng_tensor *x)
 void eng_f_max_pool1d(struct eng_op_call *c)
 {
     struct eng *e = c->e;
-    struct eng_tensor *x = lift(e, eng_c_tensor(c, 0)), *out = NULL;
-    int64_t k[2] = {1, at_or(&c->a[1], 0, 1)}, s[2] = {1, at_or(&c->a[2], 0, k[1])},
-            pad[2] = {0, at_or(&c->a[3], 0, 0)}, d[2] = {1, at_or(&c->a[4], 0, 1)};
+    struct eng_tensor *x = lift(e, eng_c_tensor(c, ARG_max_pool1d_input)), *out = NULL;
+    int64_t k[2] = {1, at_or(&c->a[ARG_max_pool1d_kernel_size], 0, 1)},
+            s[2] = {1, at_or(&c->a[ARG_max_pool1d_stride], 0, k[1])},
+            pad[2] = {0, at_or(&c->a[ARG_max_pool1d_padding], 0, 0)},
+            d[2] = {1, at_or(&c->a[ARG_max_pool1d_dilation], 0, 1)};
     struct eng_arg args[] = {eng_at(x),         eng_aints(k, 2), eng_aints(s, 2),
-                             eng_aints(pad, 2), eng_aints(d, 2), c->a[5]};
+                             eng_aints(pad, 2), eng_aints(d, 2), c->a[ARG_max_pool1d_ceil_mode]};
 
     if (x)
         out = eng_call1(e, ENG_OP_max_pool2d, args);
@@ -223,15 +226,17 @@ void eng_f_max_pool1d(struct eng_op_call *c)
 
 void eng_f_avg_pool2d(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_avg_pool2d_input);
     int64_t sizes[VS_MAX_DIMS];
     struct eng_tensor *out, *dx;
     struct eng_pool2d p;
 
     pool_params(c->a, false, &p);
-    p.count_include_pad = eng_c_bool(c, 5);
-    p.divisor_override = eng_c_has(c, 6) ? eng_c_int(c, 6) : 0;
-    if (!pool_sizes(c, x, &p, eng_c_bool(c, 4), sizes))
+    p.count_include_pad = eng_c_bool(c, ARG_avg_pool2d_count_include_pad);
+    p.divisor_override = eng_c_has(c, ARG_avg_pool2d_divisor_override)
+                             ? eng_c_int(c, ARG_avg_pool2d_divisor_override)
+                             : 0;
+    if (!pool_sizes(c, x, &p, eng_c_bool(c, ARG_avg_pool2d_ceil_mode), sizes))
         return;
     out = eng_c_empty_suggested(c, x, sizes, (enum vs_dtype)x->dtype);
     dx = dense(c->e, x);
@@ -246,7 +251,7 @@ void eng_f_avg_pool2d(struct eng_op_call *c)
 
 void eng_b_avg_pool2d(struct eng_bw *b)
 {
-    struct eng_tensor *x = b->saved[0];
+    struct eng_tensor *x = b->saved[SAVED_avg_pool2d_input];
     struct eng_op_call c = {.e = b->e, .id = b->node->op};
     struct eng_tensor *g, *gx, *dx;
     struct eng_pool2d p;
@@ -254,8 +259,10 @@ void eng_b_avg_pool2d(struct eng_bw *b)
     if (!x)
         return;
     pool_params(b->a, false, &p);
-    p.count_include_pad = b->a[5].v.flag;
-    p.divisor_override = b->a[6].kind == ENG_A_SCALAR ? b->a[6].v.scalar.i : 0;
+    p.count_include_pad = b->a[ARG_avg_pool2d_count_include_pad].v.flag;
+    p.divisor_override = b->a[ARG_avg_pool2d_divisor_override].kind == ENG_A_SCALAR
+                             ? b->a[ARG_avg_pool2d_divisor_override].v.scalar.i
+                             : 0;
     gx = eng_c_empty_suggested(&c, x, x->sizes, (enum vs_dtype)x->dtype);
     dx = dense(b->e, x);
     g = in_layout(b->e, b->g[0], lies_last(x));
@@ -266,17 +273,23 @@ void eng_b_avg_pool2d(struct eng_bw *b)
     }
     eng_unref(g);
     eng_unref(dx);
-    eng_b_give(b, 0, gx);
+    eng_b_give(b, ARG_avg_pool2d_input, gx);
 }
 
 void eng_f_avg_pool1d(struct eng_op_call *c)
 {
     struct eng *e = c->e;
-    struct eng_tensor *x = lift(e, eng_c_tensor(c, 0)), *out = NULL;
-    int64_t k[2] = {1, at_or(&c->a[1], 0, 1)}, s[2] = {1, at_or(&c->a[2], 0, k[1])},
-            pad[2] = {0, at_or(&c->a[3], 0, 0)};
-    struct eng_arg args[] = {eng_at(x), eng_aints(k, 2), eng_aints(s, 2), eng_aints(pad, 2),
-                             c->a[4],   c->a[5],         eng_anone()};
+    struct eng_tensor *x = lift(e, eng_c_tensor(c, ARG_avg_pool1d_input)), *out = NULL;
+    int64_t k[2] = {1, at_or(&c->a[ARG_avg_pool1d_kernel_size], 0, 1)},
+            s[2] = {1, at_or(&c->a[ARG_avg_pool1d_stride], 0, k[1])},
+            pad[2] = {0, at_or(&c->a[ARG_avg_pool1d_padding], 0, 0)};
+    struct eng_arg args[] = {eng_at(x),
+                             eng_aints(k, 2),
+                             eng_aints(s, 2),
+                             eng_aints(pad, 2),
+                             c->a[ARG_avg_pool1d_ceil_mode],
+                             c->a[ARG_avg_pool1d_count_include_pad],
+                             eng_anone()};
 
     if (x)
         out = eng_call1(e, ENG_OP_avg_pool2d, args);
@@ -289,7 +302,7 @@ void eng_f_avg_pool1d(struct eng_op_call *c)
 void eng_f_adaptive_avg_pool2d(struct eng_op_call *c)
 {
     struct eng *e = c->e;
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_adaptive_avg_pool2d_input);
 
     if (x->ndim != 3 && x->ndim != 4) {
         char shape[ENG_SHAPE_TEXT_MAX];
@@ -298,7 +311,8 @@ void eng_f_adaptive_avg_pool2d(struct eng_op_call *c)
                  eng_shape_text(x, shape));
         return;
     }
-    if (at_or(&c->a[1], 0, 1) == 1 && at_or(&c->a[1], 1, 1) == 1) {
+    if (at_or(&c->a[ARG_adaptive_avg_pool2d_output_size], 0, 1) == 1 &&
+        at_or(&c->a[ARG_adaptive_avg_pool2d_output_size], 1, 1) == 1) {
         int64_t dims[2] = {-1, -2};
         struct eng_arg args[] = {eng_at(x), eng_aints(dims, 2), eng_ab(true), eng_anone()};
         struct eng_tensor *mean = eng_call1(e, ENG_OP_mean, args);
@@ -320,8 +334,8 @@ void eng_f_adaptive_avg_pool2d(struct eng_op_call *c)
 void eng_f_adaptive_avg_pool1d(struct eng_op_call *c)
 {
     struct eng *e = c->e;
-    struct eng_tensor *x = lift(e, eng_c_tensor(c, 0)), *out = NULL;
-    int64_t size[2] = {1, at_or(&c->a[1], 0, 1)};
+    struct eng_tensor *x = lift(e, eng_c_tensor(c, ARG_adaptive_avg_pool1d_input)), *out = NULL;
+    int64_t size[2] = {1, at_or(&c->a[ARG_adaptive_avg_pool1d_output_size], 0, 1)};
     struct eng_arg args[] = {eng_at(x), eng_aints(size, 2)};
 
     if (x)
@@ -333,13 +347,14 @@ void eng_f_adaptive_avg_pool1d(struct eng_op_call *c)
 
 void eng_f_adaptive_avg_pool2d_leaf(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_adaptive_avg_pool2d_leaf_input);
     int64_t sizes[VS_MAX_DIMS];
     struct eng_tensor *out, *dx;
 
     memcpy(sizes, x->sizes, sizeof(sizes));
     for (int k = 0; k < 2; k++)
-        sizes[x->ndim - 2 + k] = at_or(&c->a[1], k, x->sizes[x->ndim - 2 + k]);
+        sizes[x->ndim - 2 + k] =
+            at_or(&c->a[ARG_adaptive_avg_pool2d_leaf_output_size], k, x->sizes[x->ndim - 2 + k]);
     dx =
         lies_last(x) ? eng_ref(x) : dense(c->e, x); /* the channels-last kernel reads any strides */
     out = eng_c_empty_suggested(c, x, sizes, (enum vs_dtype)x->dtype);
@@ -354,7 +369,7 @@ void eng_f_adaptive_avg_pool2d_leaf(struct eng_op_call *c)
 
 void eng_b_adaptive_avg_pool2d_leaf(struct eng_bw *b)
 {
-    struct eng_tensor *x = b->saved[0];
+    struct eng_tensor *x = b->saved[SAVED_adaptive_avg_pool2d_leaf_input];
     struct eng_op_call c = {.e = b->e, .id = b->node->op};
     struct eng_tensor *g, *gx;
 
@@ -368,7 +383,7 @@ void eng_b_adaptive_avg_pool2d_leaf(struct eng_bw *b)
         b->e->kernels->adaptive_avg_pool2d_backward(&vg, &vo);
     }
     eng_unref(g);
-    eng_b_give(b, 0, gx);
+    eng_b_give(b, ARG_adaptive_avg_pool2d_leaf_input, gx);
 }
 
 /* ---- resampling ---- */
@@ -384,7 +399,7 @@ static bool upsamples_last(const struct eng_tensor *t)
 /* (input, output_size, [align_corners,] scales_h, scales_w). The nearest form reads and writes row-major copies where it must; the bilinear one any strides. */
 void eng_f_upsample(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_upsample_input);
     bool bilinear = c->id == ENG_OP_upsample_bilinear2d;
     int64_t sizes[4];
     struct eng_tensor *out, *dx = NULL, *row_major = NULL;
@@ -394,8 +409,9 @@ void eng_f_upsample(struct eng_op_call *c)
         return;
     }
     memcpy(sizes, x->sizes, sizeof(sizes));
-    sizes[2] = c->a[1].v.ints[0];
-    sizes[3] = c->a[1].v.ints[c->a[1].count > 1 ? 1 : 0];
+    sizes[2] = c->a[ARG_upsample_output_size].v.ints[0];
+    sizes[3] =
+        c->a[ARG_upsample_output_size].v.ints[c->a[ARG_upsample_output_size].count > 1 ? 1 : 0];
     out = eng_c_empty_suggested(c, x, sizes, (enum vs_dtype)x->dtype);
     if (!bilinear && !upsamples_last(x)) {
         if (lies_last(x))
@@ -420,7 +436,7 @@ void eng_f_upsample(struct eng_op_call *c)
 /* gx lies as g does; what is not channels-last with enough channels goes through row-major copies of gx and g. */
 void eng_b_upsample(struct eng_bw *b)
 {
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    const struct eng_edge *edge = eng_b_edge(b, ARG_upsample_input, 0);
     struct eng_op_call c = {.e = b->e, .id = b->node->op};
     bool bilinear = b->node->op == ENG_OP_upsample_bilinear2d;
     struct eng_tensor *gx =
@@ -443,5 +459,5 @@ void eng_b_upsample(struct eng_bw *b)
     }
     eng_unref(g);
     eng_unref(row_major);
-    eng_b_give(b, 0, gx);
+    eng_b_give(b, ARG_upsample_input, gx);
 }

@@ -51,8 +51,9 @@ static void inplace(struct eng *e, enum eng_op_id id, struct eng_tensor *t, stru
 void eng_f_bce(struct eng_op_call *c)
 {
     struct eng *e = c->e;
-    struct eng_tensor *x = eng_c_tensor(c, 0), *target = eng_c_tensor(c, 1);
-    int64_t reduction = eng_c_int(c, 3);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_bce_input),
+                      *target = eng_c_tensor(c, ARG_bce_target);
+    int64_t reduction = eng_c_int(c, ARG_bce_reduction);
     struct eng_tensor *values, *reduced, *out;
 
     if (!eng_one_dtype(e, x, target))
@@ -64,8 +65,8 @@ void eng_f_bce(struct eng_op_call *c)
 
         e->kernels->binary(ENG_B_BCE, vo.dtype, &vx, &vt, &vo, p);
     }
-    if (eng_c_has(c, 2))
-        inplace(e, ENG_OP_mul, values, c->a[2]);
+    if (eng_c_has(c, ARG_bce_weight))
+        inplace(e, ENG_OP_mul, values, c->a[ARG_bce_weight]);
     if (reduction == REDUCE_NONE) {
         eng_c_give(c, values);
         return;
@@ -80,7 +81,7 @@ void eng_f_bce(struct eng_op_call *c)
 
 static double mean_divisor(const struct eng_bw *b, const struct eng_tensor *t)
 {
-    return b->a[3].v.scalar.i == REDUCE_MEAN ? (double)eng_numel(t) : 0;
+    return b->a[ARG_bce_reduction].v.scalar.i == REDUCE_MEAN ? (double)eng_numel(t) : 0;
 }
 
 static struct eng_tensor *bce_input_gradient(struct eng_bw *b, struct eng_tensor *x,
@@ -126,14 +127,15 @@ static struct eng_tensor *bce_target_gradient(struct eng_bw *b, struct eng_tenso
 /* saved: input, target, weight */
 void eng_b_bce(struct eng_bw *b)
 {
-    struct eng_tensor *x = b->saved[0], *target = b->saved[1], *weight = b->saved[2];
+    struct eng_tensor *x = b->saved[SAVED_bce_input], *target = b->saved[SAVED_bce_target],
+                      *weight = b->saved[SAVED_bce_weight];
 
     if (!x || !target)
         return;
-    if (eng_b_needs(b, 0))
-        eng_b_give(b, 0, bce_input_gradient(b, x, target, weight));
-    if (eng_b_needs(b, 1))
-        eng_b_give(b, 1, bce_target_gradient(b, x, weight));
+    if (eng_b_needs(b, ARG_bce_input))
+        eng_b_give(b, ARG_bce_input, bce_input_gradient(b, x, target, weight));
+    if (eng_b_needs(b, ARG_bce_target))
+        eng_b_give(b, ARG_bce_target, bce_target_gradient(b, x, weight));
 }
 
 /* ---- kl_div, composed: target * log(target) - target * input; the second product is made first ---- */
@@ -141,8 +143,9 @@ void eng_b_bce(struct eng_bw *b)
 void eng_f_kl_div(struct eng_op_call *c)
 {
     struct eng *e = c->e;
-    struct eng_tensor *x = eng_c_tensor(c, 0), *target = eng_c_tensor(c, 1);
-    bool log_target = eng_c_bool(c, 3);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_kl_div_input),
+                      *target = eng_c_tensor(c, ARG_kl_div_target);
+    bool log_target = eng_c_bool(c, ARG_kl_div_log_target);
     struct eng_tensor *right, *left, *values;
 
     if (!eng_floating(e, "kl_div", x) || !eng_floating(e, "kl_div", target))
@@ -152,7 +155,7 @@ void eng_f_kl_div(struct eng_op_call *c)
     values = log_target ? eng_mul(e, left, right) : eng_sub(e, left, right);
     eng_unref(left);
     eng_unref(right);
-    eng_c_give(c, eng_reduced_loss(e, values, eng_c_int(c, 2)));
+    eng_c_give(c, eng_reduced_loss(e, values, eng_c_int(c, ARG_kl_div_reduction)));
     eng_unref(values);
 }
 
@@ -160,7 +163,8 @@ void eng_f_kl_div(struct eng_op_call *c)
 
 void eng_f_xlogy(struct eng_op_call *c)
 {
-    struct eng_tensor *pair[] = {eng_c_tensor(c, 0), eng_c_tensor(c, 1)};
+    struct eng_tensor *pair[] = {eng_c_tensor(c, ARG_xlogy_input),
+                                 eng_c_tensor(c, ARG_xlogy_other)};
     enum vs_dtype dtype = eng_result_dtype(pair, 2, NULL);
     struct eng_tensor *out;
 
@@ -180,17 +184,17 @@ void eng_f_xlogy(struct eng_op_call *c)
 void eng_b_xlogy(struct eng_bw *b)
 {
     struct eng *e = b->e;
-    struct eng_tensor *y = b->saved[0], *x = b->saved[1];
+    struct eng_tensor *y = b->saved[SAVED_xlogy_other], *x = b->saved[SAVED_xlogy_input];
 
     if (!x || !y)
         return;
-    if (eng_b_needs(b, 1)) {
+    if (eng_b_needs(b, ARG_xlogy_other)) {
         struct eng_tensor *product = eng_mul(e, b->g[0], x);
 
-        eng_b_give(b, 1, eng_div(e, product, y));
+        eng_b_give(b, ARG_xlogy_other, eng_div(e, product, y));
         eng_unref(product);
     }
-    if (eng_b_needs(b, 0)) {
+    if (eng_b_needs(b, ARG_xlogy_input)) {
         struct eng_tensor *plain = eng_op2(e, ENG_OP_xlogy, b->g[0], y);
         struct eng_tensor *below = eng_op2s(e, ENG_OP_le, y, 0);
         struct eng_tensor *zero = eng_op2s(e, ENG_OP_eq, x, 0);
@@ -198,7 +202,7 @@ void eng_b_xlogy(struct eng_bw *b)
         struct eng_arg args[] = {eng_at(plain), eng_at(both), eng_ai(0)};
 
         if (plain && both)
-            eng_b_give(b, 0, eng_call1(e, ENG_OP_masked_fill, args));
+            eng_b_give(b, ARG_xlogy_input, eng_call1(e, ENG_OP_masked_fill, args));
         eng_unref(both);
         eng_unref(zero);
         eng_unref(below);

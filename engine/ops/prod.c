@@ -15,8 +15,9 @@
 /* (input, dim, keepdim, dtype) */
 void eng_f_prod(struct eng_op_call *c)
 {
-    int64_t dim = eng_c_int(c, 1);
-    struct eng_arg args[] = {c->a[0], eng_aints(&dim, 1), c->a[2], c->a[3]};
+    int64_t dim = eng_c_int(c, ARG_prod_dim);
+    struct eng_arg args[] = {c->a[ARG_prod_input], eng_aints(&dim, 1), c->a[ARG_prod_keepdim],
+                             c->a[ARG_prod_dtype]};
     struct eng_op_call inner = *c;
 
     inner.a = args;
@@ -133,11 +134,11 @@ void eng_b_prod_all(struct eng_bw *b)
     struct eng_tensor *x, *mask, *dense, *ratio;
     bool with_zeros;
 
-    if (b->saved[0] && !b->saved[0]->ndim) {
-        eng_b_give(b, 0, eng_mul(e, b->g[0], b->saved[1]));
+    if (b->saved[SAVED_prod_all_input] && !b->saved[SAVED_prod_all_input]->ndim) {
+        eng_b_give(b, ARG_prod_all_input, eng_mul(e, b->g[0], b->saved[SAVED_prod_all_result]));
         return;
     }
-    x = eng_to_dtype(e, b->saved[0], (enum vs_dtype)b->g[0]->dtype);
+    x = eng_to_dtype(e, b->saved[SAVED_prod_all_input], (enum vs_dtype)b->g[0]->dtype);
     mask = eng_op2s(e, ENG_OP_eq, x, 0);
     with_zeros = finds_zero(e, mask);
     dense = eng_contiguous(e, mask); /* what nonzero() reads */
@@ -145,8 +146,9 @@ void eng_b_prod_all(struct eng_bw *b)
         eng_scratch_nonzero(e, (uint64_t)eng_numel(dense));
     eng_unref(dense);
     eng_unref(mask);
-    ratio = x ? ratio_of(e, b->saved[1], x, with_zeros, (1U << x->ndim) - 1) : NULL;
-    eng_b_give(b, 0, eng_mul(e, b->g[0], ratio));
+    ratio =
+        x ? ratio_of(e, b->saved[SAVED_prod_all_result], x, with_zeros, (1U << x->ndim) - 1) : NULL;
+    eng_b_give(b, ARG_prod_all_input, eng_mul(e, b->g[0], ratio));
     eng_unref(ratio);
     eng_unref(x);
 }
@@ -155,19 +157,19 @@ void eng_b_prod_all(struct eng_bw *b)
 void eng_b_prod(struct eng_bw *b)
 {
     struct eng *e = b->e;
-    struct eng_tensor *x = b->saved[0];
-    struct eng_tensor *g = eng_ref(b->g[0]), *result = eng_ref(b->saved[1]);
+    struct eng_tensor *x = b->saved[SAVED_prod_input];
+    struct eng_tensor *g = eng_ref(b->g[0]), *result = eng_ref(b->saved[SAVED_prod_result]);
     struct eng_tensor *mask, *count, *ratio;
-    int64_t dim = b->a[1].v.scalar.i;
+    int64_t dim = b->a[ARG_prod_dim].v.scalar.i;
 
     if (x && !x->ndim) {
         eng_unref(result);
-        eng_b_give(b, 0, g);
+        eng_b_give(b, ARG_prod_input, g);
         return;
     }
     x = eng_to_dtype(e, x, (enum vs_dtype)b->g[0]->dtype);
     dim = x && dim < 0 ? dim + x->ndim : dim;
-    if (!b->a[2].v.flag) {
+    if (!b->a[ARG_prod_keepdim].v.flag) {
         eng_slot_set(&g, eng_unsqueeze(e, g, dim));
         eng_slot_set(&result, eng_unsqueeze(e, result, dim));
     }
@@ -175,7 +177,7 @@ void eng_b_prod(struct eng_bw *b)
     count = eng_sum_dims(e, mask, &dim, 1, true);
     eng_unref(eng_sum_to(e, count, NULL, 0));
     ratio = x ? ratio_of(e, result, x, finds_zero(e, mask), 1U << dim) : NULL;
-    eng_b_give(b, 0, eng_mul(e, g, ratio));
+    eng_b_give(b, ARG_prod_input, eng_mul(e, g, ratio));
     eng_unref(ratio);
     eng_unref(count);
     eng_unref(mask);

@@ -167,7 +167,7 @@ static bool needs_floating(struct eng_op_call *c, const struct eng_tensor *x, en
 
 void eng_f_reduce_all(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_reduce_all_input);
     bool has_dtype = c->e->signatures[c->id].count > 1;
     enum vs_dtype dtype = result_dtype(c, x, has_dtype ? 1 : -1);
     struct eng_tensor *out;
@@ -203,14 +203,15 @@ static struct eng_tensor *logsumexp_scratch_begin(struct eng_op_call *c, struct 
 
 void eng_f_reduce(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
-    bool keepdim = eng_c_bool(c, 2);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_reduce_input);
+    bool keepdim = eng_c_bool(c, ARG_reduce_keepdim);
     bool has_dtype = c->e->signatures[c->id].count > 3;
     enum vs_dtype dtype = result_dtype(c, x, has_dtype ? 3 : -1);
     struct eng_tensor *out;
     uint32_t mask;
 
-    if (!eng_reduce_dim_mask(c->e, &c->a[1], x->ndim, &mask) || !needs_floating(c, x, dtype))
+    if (!eng_reduce_dim_mask(c->e, &c->a[ARG_reduce_dim], x->ndim, &mask) ||
+        !needs_floating(c, x, dtype))
         return;
     if (c->id == ENG_OP_logsumexp) {
         int64_t sizes[VS_MAX_DIMS];
@@ -288,14 +289,16 @@ static int64_t reduced_count(const struct eng_edge *edge, uint32_t mask)
 /* g expanded: a view of one element */
 void eng_b_sum_all(struct eng_bw *b)
 {
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    const struct eng_edge *edge = eng_b_edge(b, ARG_sum_all_input, 0);
 
-    eng_b_give(b, 0, eng_expand(b->e, b->g[0], edge->sizes, edge->ndim));
+    eng_b_give(b, ARG_sum_all_input, eng_expand(b->e, b->g[0], edge->sizes, edge->ndim));
 }
 
 void eng_b_sum(struct eng_bw *b)
 {
-    eng_b_give(b, 0, spread(b, eng_ref(b->g[0]), eng_reduce_mask_of(b, 1), b->a[2].v.flag));
+    eng_b_give(b, ARG_sum_input,
+               spread(b, eng_ref(b->g[0]), eng_reduce_mask_of(b, ARG_sum_dim),
+                      b->a[ARG_sum_keepdim].v.flag));
 }
 
 /* g expanded, divided by the count: one tensor of the input's size */
@@ -310,17 +313,17 @@ static void divided(struct eng_bw *b, struct eng_tensor *expanded, int64_t count
 
 void eng_b_mean_all(struct eng_bw *b)
 {
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    const struct eng_edge *edge = eng_b_edge(b, ARG_mean_all_input, 0);
 
     divided(b, eng_expand(b->e, b->g[0], edge->sizes, edge->ndim), reduced_count(edge, UINT32_MAX));
 }
 
 void eng_b_mean(struct eng_bw *b)
 {
-    uint32_t mask = eng_reduce_mask_of(b, 1);
+    uint32_t mask = eng_reduce_mask_of(b, ARG_mean_dim);
 
-    divided(b, spread(b, eng_ref(b->g[0]), mask, b->a[2].v.flag),
-            reduced_count(eng_b_edge(b, 0, 0), mask));
+    divided(b, spread(b, eng_ref(b->g[0]), mask, b->a[ARG_mean_keepdim].v.flag),
+            reduced_count(eng_b_edge(b, ARG_mean_input, 0), mask));
 }
 
 /* ---- variance ---- */
@@ -333,7 +336,9 @@ static bool is_std(enum eng_op_id id)
 /* var(dim, unbiased, keepdim): the form with a correction */
 void eng_f_var(struct eng_op_call *c)
 {
-    struct eng_arg args[] = {c->a[0], c->a[1], eng_ai(eng_c_bool(c, 2) ? 1 : 0), c->a[3]};
+    struct eng_arg args[] = {c->a[ARG_var_input], c->a[ARG_var_dim],
+                             eng_ai(eng_c_bool(c, ARG_var_unbiased) ? 1 : 0),
+                             c->a[ARG_var_keepdim]};
 
     eng_c_give(
         c, eng_call1(c->e, is_std(c->id) ? ENG_OP_std_correction : ENG_OP_var_correction, args));
@@ -341,19 +346,20 @@ void eng_f_var(struct eng_op_call *c)
 
 void eng_f_var_correction(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_var_correction_input);
     struct eng_tensor *out;
     uint32_t mask;
 
-    if (!eng_reduce_dim_mask(c->e, &c->a[1], x->ndim, &mask))
+    if (!eng_reduce_dim_mask(c->e, &c->a[ARG_var_correction_dim], x->ndim, &mask))
         return;
     if (!vs_dtype_is_floating((enum vs_dtype)x->dtype)) {
         eng_fail(c->e, VS_E_TYPE, "%s only support floating point dtypes, got %s",
                  eng_op_get(c->id)->name, vs_dtype_name((enum vs_dtype)x->dtype));
         return;
     }
-    out = run_reduce(c, is_std(c->id) ? ENG_R_STD : ENG_R_VAR, x, mask, eng_c_bool(c, 3),
-                     (enum vs_dtype)x->dtype, eng_c_float(c, 2));
+    out = run_reduce(c, is_std(c->id) ? ENG_R_STD : ENG_R_VAR, x, mask,
+                     eng_c_bool(c, ARG_var_correction_keepdim), (enum vs_dtype)x->dtype,
+                     eng_c_float(c, ARG_var_correction_correction));
     if (out)
         eng_c_give(c, out);
 }
@@ -392,16 +398,18 @@ static struct eng_tensor *var_gradient(struct eng_bw *b, struct eng_tensor *g, u
 
 void eng_b_var_correction(struct eng_bw *b)
 {
-    eng_b_give(b, 0, var_gradient(b, eng_ref(b->g[0]), eng_reduce_mask_of(b, 1), b->a[3].v.flag));
+    eng_b_give(b, ARG_var_correction_input,
+               var_gradient(b, eng_ref(b->g[0]), eng_reduce_mask_of(b, ARG_var_correction_dim),
+                            b->a[ARG_var_correction_keepdim].v.flag));
 }
 
 /* the variance's, of g / (2 * result), zero where the result is */
 void eng_b_std_correction(struct eng_bw *b)
 {
     struct eng *e = b->e;
-    struct eng_tensor *twice = eng_mul_scalar(e, b->saved[1], 2);
+    struct eng_tensor *twice = eng_mul_scalar(e, b->saved[SAVED_std_correction_result], 2);
     struct eng_tensor *ratio = eng_div(e, b->g[0], twice);
-    struct eng_tensor *flat = eng_op2s(e, ENG_OP_eq, b->saved[1], 0);
+    struct eng_tensor *flat = eng_op2s(e, ENG_OP_eq, b->saved[SAVED_std_correction_result], 0);
     struct eng_arg args[] = {eng_at(ratio), eng_at(flat), eng_ai(0)};
     struct eng_ret ret;
 
@@ -409,7 +417,9 @@ void eng_b_std_correction(struct eng_bw *b)
         eng_ret_release(&ret);
     eng_unref(flat);
     eng_unref(twice);
-    eng_b_give(b, 0, var_gradient(b, ratio, eng_reduce_mask_of(b, 1), b->a[3].v.flag));
+    eng_b_give(b, ARG_std_correction_input,
+               var_gradient(b, ratio, eng_reduce_mask_of(b, ARG_std_correction_dim),
+                            b->a[ARG_std_correction_keepdim].v.flag));
 }
 
 /* ---- logsumexp, norm ---- */
@@ -418,15 +428,17 @@ void eng_b_std_correction(struct eng_bw *b)
 void eng_b_logsumexp(struct eng_bw *b)
 {
     struct eng *e = b->e;
-    uint32_t mask = eng_reduce_mask_of(b, 1);
-    int ndim = eng_b_edge(b, 0, 0)->ndim;
-    struct eng_tensor *g = eng_reduce_unsqueezed(e, eng_ref(b->g[0]), mask, ndim, b->a[2].v.flag);
+    uint32_t mask = eng_reduce_mask_of(b, ARG_logsumexp_dim);
+    int ndim = eng_b_edge(b, ARG_logsumexp_input, 0)->ndim;
+    struct eng_tensor *g =
+        eng_reduce_unsqueezed(e, eng_ref(b->g[0]), mask, ndim, b->a[ARG_logsumexp_keepdim].v.flag);
     struct eng_tensor *result =
-        eng_reduce_unsqueezed(e, eng_ref(b->saved[1]), mask, ndim, b->a[2].v.flag);
-    struct eng_tensor *shifted = eng_sub(e, b->saved[0], result);
+        eng_reduce_unsqueezed(e, eng_ref(b->saved[SAVED_logsumexp_result]), mask, ndim,
+                              b->a[ARG_logsumexp_keepdim].v.flag);
+    struct eng_tensor *shifted = eng_sub(e, b->saved[SAVED_logsumexp_input], result);
     struct eng_tensor *power = eng_op1(e, ENG_OP_exp, shifted);
 
-    eng_b_give(b, 0, eng_mul(e, g, power));
+    eng_b_give(b, ARG_logsumexp_input, eng_mul(e, g, power));
     eng_unref(power);
     eng_unref(shifted);
     eng_unref(result);
@@ -437,20 +449,21 @@ void eng_b_logsumexp(struct eng_bw *b)
 void eng_b_norm(struct eng_bw *b)
 {
     struct eng *e = b->e;
-    uint32_t mask = eng_reduce_mask_of(b, 1);
-    int ndim = eng_b_edge(b, 0, 0)->ndim;
+    uint32_t mask = eng_reduce_mask_of(b, ARG_norm_dim);
+    int ndim = eng_b_edge(b, ARG_norm_input, 0)->ndim;
     /* of everything it stays a number, which leaves the input's dtype alone where autocast made it float32 */
-    bool keep = b->a[2].v.flag || b->a[1].count == 0;
+    bool keep = b->a[ARG_norm_keepdim].v.flag || b->a[ARG_norm_dim].count == 0;
     struct eng_tensor *g = eng_reduce_unsqueezed(e, eng_ref(b->g[0]), mask, ndim, keep);
-    struct eng_tensor *norm = eng_reduce_unsqueezed(e, eng_ref(b->saved[1]), mask, ndim, keep);
-    struct eng_tensor *ratio = eng_div(e, b->saved[0], norm);
+    struct eng_tensor *norm =
+        eng_reduce_unsqueezed(e, eng_ref(b->saved[SAVED_norm_result]), mask, ndim, keep);
+    struct eng_tensor *ratio = eng_div(e, b->saved[SAVED_norm_input], norm);
     struct eng_tensor *flat = eng_op2s(e, ENG_OP_eq, norm, 0);
     struct eng_arg args[] = {eng_at(ratio), eng_at(flat), eng_ai(0)};
     struct eng_ret ret;
 
     if (ratio && flat && eng_call_inplace(e, ENG_OP_masked_fill, args, &ret))
         eng_ret_release(&ret);
-    eng_b_give(b, 0, eng_mul(e, ratio, g));
+    eng_b_give(b, ARG_norm_input, eng_mul(e, ratio, g));
     eng_unref(flat);
     eng_unref(ratio);
     eng_unref(norm);

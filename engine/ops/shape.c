@@ -97,11 +97,11 @@ static void give_view(struct eng_op_call *c, const int64_t *sizes, const int64_t
 
 void eng_f_view(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_view_input);
     int64_t sizes[VS_MAX_DIMS], strides[VS_MAX_DIMS];
-    int ndim = (int)c->a[1].count;
+    int ndim = (int)c->a[ARG_view_size].count;
 
-    if (!infer_sizes(c->e, x, c->a[1].v.ints, ndim, sizes))
+    if (!infer_sizes(c->e, x, c->a[ARG_view_size].v.ints, ndim, sizes))
         return;
     if (!view_strides(x, sizes, ndim, strides)) {
         eng_fail(c->e, VS_E_SHAPE,
@@ -116,15 +116,15 @@ void eng_f_view(struct eng_op_call *c)
 /* g.reshape(sizes of the input) */
 void eng_b_view(struct eng_bw *b)
 {
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    const struct eng_edge *edge = eng_b_edge(b, ARG_view_input, 0);
 
-    eng_b_give(b, 0, eng_reshape(b->e, b->g[0], edge->sizes, edge->ndim));
+    eng_b_give(b, ARG_view_input, eng_reshape(b->e, b->g[0], edge->sizes, edge->ndim));
 }
 
 /* g with the squeezed dims back, one at a time; g itself where none was of size 1 */
 void eng_b_any_squeeze(struct eng_bw *b)
 {
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    const struct eng_edge *edge = eng_b_edge(b, ARG_any_squeeze_input, 0);
     struct eng_tensor *t = eng_ref(b->g[0]);
     uint32_t wanted = b->node->op == ENG_OP_squeeze_all ? UINT32_MAX : 0;
 
@@ -137,7 +137,7 @@ void eng_b_any_squeeze(struct eng_bw *b)
         if (edge->sizes[d] == 1 && (wanted >> d & 1))
             eng_slot_set(&t, eng_unsqueeze(b->e, t, d));
     }
-    eng_b_give(b, 0, t);
+    eng_b_give(b, ARG_any_squeeze_input, t);
 }
 
 /* A view where one is possible, else a dense copy seen with the new sizes. */
@@ -166,17 +166,18 @@ static struct eng_tensor *reshaped(struct eng *e, struct eng_tensor *x, const in
 
 void eng_f_reshape(struct eng_op_call *c)
 {
-    eng_c_give(c, reshaped(c->e, eng_c_tensor(c, 0), c->a[1].v.ints, (int)c->a[1].count));
+    eng_c_give(c, reshaped(c->e, eng_c_tensor(c, ARG_reshape_input), c->a[ARG_reshape_shape].v.ints,
+                           (int)c->a[ARG_reshape_shape].count));
 }
 
 void eng_f_flatten(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_flatten_input);
     int64_t sizes[VS_MAX_DIMS];
     int first, last, n = 0;
 
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &first) ||
-        !eng_wrap_dim(c->e, eng_c_int(c, 2), x->ndim, &last))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_flatten_start_dim), x->ndim, &first) ||
+        !eng_wrap_dim(c->e, eng_c_int(c, ARG_flatten_end_dim), x->ndim, &last))
         return;
     if (first > last) {
         eng_fail(c->e, VS_E_VALUE,
@@ -203,13 +204,13 @@ void eng_f_flatten(struct eng_op_call *c)
 
 void eng_f_unflatten(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_unflatten_input);
     int64_t sizes[VS_MAX_DIMS];
     int dim, n = 0;
 
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_unflatten_dim), x->ndim, &dim))
         return;
-    if (x->ndim - 1 + (int)c->a[2].count > VS_MAX_DIMS) {
+    if (x->ndim - 1 + (int)c->a[ARG_unflatten_sizes].count > VS_MAX_DIMS) {
         eng_fail(c->e, VS_E_UNSUPPORTED, "tensors of more than %d dimensions are not supported",
                  VS_MAX_DIMS);
         return;
@@ -219,8 +220,8 @@ void eng_f_unflatten(struct eng_op_call *c)
             sizes[n++] = x->sizes[d];
             continue;
         }
-        for (uint32_t k = 0; k < c->a[2].count; k++)
-            sizes[n++] = c->a[2].v.ints[k];
+        for (uint32_t k = 0; k < c->a[ARG_unflatten_sizes].count; k++)
+            sizes[n++] = c->a[ARG_unflatten_sizes].v.ints[k];
     }
     {
         struct eng_arg args[] = {eng_at(x), eng_aints(sizes, n)};
@@ -231,37 +232,39 @@ void eng_f_unflatten(struct eng_op_call *c)
 
 void eng_f_as_strided(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_as_strided_input);
 
-    give_view(c, c->a[1].v.ints, c->a[2].v.ints, (int)c->a[1].count,
-              x->offset + (uint64_t)eng_c_int(c, 3));
+    give_view(c, c->a[ARG_as_strided_size].v.ints, c->a[ARG_as_strided_stride].v.ints,
+              (int)c->a[ARG_as_strided_size].count,
+              x->offset + (uint64_t)eng_c_int(c, ARG_as_strided_storage_offset));
 }
 
 /* Zeros of the input's shape with g written where the view lies. The input is dense (the base of an in-place op on a view). */
 void eng_b_as_strided(struct eng_bw *b)
 {
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    const struct eng_edge *edge = eng_b_edge(b, ARG_as_strided_input, 0);
     struct eng_tensor *zeros = eng_zeros(b->e, edge->sizes, edge->ndim,
                                          (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
     struct eng_tensor *slot;
 
     if (!zeros)
         return;
-    slot = eng_as_strided(zeros, b->a[1].v.ints, b->a[2].v.ints, (int)b->a[1].count,
-                          (uint64_t)b->a[3].v.scalar.i);
+    slot = eng_as_strided(zeros, b->a[ARG_as_strided_size].v.ints,
+                          b->a[ARG_as_strided_stride].v.ints, (int)b->a[ARG_as_strided_size].count,
+                          (uint64_t)b->a[ARG_as_strided_storage_offset].v.scalar.i);
     eng_copy_into(b->e, slot, b->g[0]);
     eng_unref(slot);
-    eng_b_give(b, 0, zeros);
+    eng_b_give(b, ARG_as_strided_input, zeros);
 }
 
 void eng_f_transpose(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_transpose_input);
     int64_t sizes[VS_MAX_DIMS], strides[VS_MAX_DIMS];
     int a, z;
 
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &a) ||
-        !eng_wrap_dim(c->e, eng_c_int(c, 2), x->ndim, &z))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_transpose_dim0), x->ndim, &a) ||
+        !eng_wrap_dim(c->e, eng_c_int(c, ARG_transpose_dim1), x->ndim, &z))
         return;
     memcpy(sizes, x->sizes, sizeof(sizes));
     memcpy(strides, x->strides, sizeof(strides));
@@ -274,12 +277,14 @@ void eng_f_transpose(struct eng_op_call *c)
 
 void eng_b_transpose(struct eng_bw *b)
 {
-    eng_b_give(b, 0, eng_transpose(b->e, b->g[0], b->a[1].v.scalar.i, b->a[2].v.scalar.i));
+    eng_b_give(b, ARG_transpose_input,
+               eng_transpose(b->e, b->g[0], b->a[ARG_transpose_dim0].v.scalar.i,
+                             b->a[ARG_transpose_dim1].v.scalar.i));
 }
 
 void eng_f_t(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_t_input);
     int64_t sizes[2] = {x->sizes[1], x->sizes[0]};
     int64_t strides[2] = {x->strides[1], x->strides[0]};
 
@@ -294,24 +299,24 @@ void eng_f_t(struct eng_op_call *c)
 
 void eng_b_t(struct eng_bw *b)
 {
-    eng_b_give(b, 0, eng_t(b->e, b->g[0]));
+    eng_b_give(b, ARG_t_input, eng_t(b->e, b->g[0]));
 }
 
 void eng_f_permute(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_permute_input);
     int64_t sizes[VS_MAX_DIMS], strides[VS_MAX_DIMS];
     uint32_t seen = 0;
 
-    if (c->a[1].count != x->ndim) {
+    if (c->a[ARG_permute_dims].count != x->ndim) {
         eng_fail(c->e, VS_E_SHAPE, "permute: %u dims given for a tensor of %d dimensions",
-                 c->a[1].count, x->ndim);
+                 c->a[ARG_permute_dims].count, x->ndim);
         return;
     }
     for (int i = 0; i < x->ndim; i++) {
         int d;
 
-        if (!eng_wrap_dim(c->e, c->a[1].v.ints[i], x->ndim, &d))
+        if (!eng_wrap_dim(c->e, c->a[ARG_permute_dims].v.ints[i], x->ndim, &d))
             return;
         seen |= 1U << d;
         sizes[i] = x->sizes[d];
@@ -327,21 +332,21 @@ void eng_f_permute(struct eng_op_call *c)
 void eng_b_permute(struct eng_bw *b)
 {
     int64_t back[VS_MAX_DIMS];
-    int n = (int)b->a[1].count;
+    int n = (int)b->a[ARG_permute_dims].count;
 
     for (int i = 0; i < n; i++) {
-        int64_t d = b->a[1].v.ints[i];
+        int64_t d = b->a[ARG_permute_dims].v.ints[i];
 
         back[d < 0 ? d + n : d] = i;
     }
-    eng_b_give(b, 0, eng_permute(b->e, b->g[0], back, n));
+    eng_b_give(b, ARG_permute_input, eng_permute(b->e, b->g[0], back, n));
 }
 
 void eng_f_expand(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_expand_input);
     int64_t sizes[VS_MAX_DIMS], strides[VS_MAX_DIMS];
-    int n = (int)c->a[1].count;
+    int n = (int)c->a[ARG_expand_size].count;
     int lead = n - x->ndim;
 
     if (lead < 0 || n > VS_MAX_DIMS) {
@@ -351,7 +356,7 @@ void eng_f_expand(struct eng_op_call *c)
     }
     for (int i = 0; i < n; i++) {
         int64_t have = i >= lead ? x->sizes[i - lead] : 1;
-        int64_t want = c->a[1].v.ints[i];
+        int64_t want = c->a[ARG_expand_size].v.ints[i];
 
         sizes[i] = want == -1 && i >= lead ? have : want;
         strides[i] = i >= lead && sizes[i] == have ? x->strides[i - lead] : 0;
@@ -370,22 +375,23 @@ void eng_f_expand(struct eng_op_call *c)
 
 void eng_b_expand(struct eng_bw *b)
 {
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    const struct eng_edge *edge = eng_b_edge(b, ARG_expand_input, 0);
 
-    eng_b_give(b, 0, eng_sum_to(b->e, b->g[0], edge->sizes, edge->ndim));
+    eng_b_give(b, ARG_expand_input, eng_sum_to(b->e, b->g[0], edge->sizes, edge->ndim));
 }
 
 void eng_f_expand_as(struct eng_op_call *c)
 {
-    struct eng_tensor *other = eng_c_tensor(c, 1);
+    struct eng_tensor *other = eng_c_tensor(c, ARG_expand_as_other);
 
-    eng_c_give(c, eng_expand(c->e, eng_c_tensor(c, 0), other->sizes, other->ndim));
+    eng_c_give(c,
+               eng_expand(c->e, eng_c_tensor(c, ARG_expand_as_input), other->sizes, other->ndim));
 }
 
 /* Dims of size 1 gone: all, or those named. */
 void eng_f_any_squeeze(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_any_squeeze_input);
     int64_t sizes[VS_MAX_DIMS], strides[VS_MAX_DIMS];
     uint32_t wanted = c->id == ENG_OP_squeeze_all ? UINT32_MAX : 0;
     int n = 0;
@@ -408,7 +414,7 @@ void eng_f_any_squeeze(struct eng_op_call *c)
 
 void eng_f_unsqueeze(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_unsqueeze_input);
     int64_t sizes[VS_MAX_DIMS], strides[VS_MAX_DIMS];
     int dim, n = 0;
 
@@ -417,7 +423,7 @@ void eng_f_unsqueeze(struct eng_op_call *c)
                  VS_MAX_DIMS);
         return;
     }
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim + 1, &dim))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_unsqueeze_dim), x->ndim + 1, &dim))
         return;
     for (int d = 0; d <= x->ndim; d++) {
         if (d == dim) {
@@ -434,19 +440,20 @@ void eng_f_unsqueeze(struct eng_op_call *c)
 
 void eng_b_unsqueeze(struct eng_bw *b)
 {
-    int64_t dim = b->a[1].v.scalar.i;
+    int64_t dim = b->a[ARG_unsqueeze_dim].v.scalar.i;
 
-    eng_b_give(b, 0, eng_squeeze(b->e, b->g[0], dim < 0 ? dim + b->g[0]->ndim : dim));
+    eng_b_give(b, ARG_unsqueeze_input,
+               eng_squeeze(b->e, b->g[0], dim < 0 ? dim + b->g[0]->ndim : dim));
 }
 
 void eng_f_movedim(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_movedim_input);
     int64_t order[VS_MAX_DIMS];
     int from, to, n = 0;
 
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &from) ||
-        !eng_wrap_dim(c->e, eng_c_int(c, 2), x->ndim, &to))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_movedim_source), x->ndim, &from) ||
+        !eng_wrap_dim(c->e, eng_c_int(c, ARG_movedim_destination), x->ndim, &to))
         return;
     for (int d = 0; n < x->ndim; d++) {
         if (n == to) {

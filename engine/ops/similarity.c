@@ -33,8 +33,9 @@ static void bound(struct eng *e, struct eng_tensor *norm, double eps)
 void eng_f_cosine_similarity(struct eng_op_call *c)
 {
     struct eng *e = c->e;
-    struct eng_tensor *a = eng_c_tensor(c, 0), *z = eng_c_tensor(c, 1);
-    int64_t sizes[VS_MAX_DIMS], dim = eng_c_int(c, 2);
+    struct eng_tensor *a = eng_c_tensor(c, ARG_cosine_similarity_x1),
+                      *z = eng_c_tensor(c, ARG_cosine_similarity_x2);
+    int64_t sizes[VS_MAX_DIMS], dim = eng_c_int(c, ARG_cosine_similarity_dim);
     struct eng_tensor *norm_a, *norm_z, *least, *unit_a, *unit_z, *product;
     int n;
 
@@ -49,10 +50,11 @@ void eng_f_cosine_similarity(struct eng_op_call *c)
     }
     norm_a = norm_copy(e, a, dim);
     norm_z = norm_copy(e, z, dim);
-    least =
-        norm_z ? eng_full(e, NULL, 0, eng_c_float(c, 3), VS_F32, norm_z->storage->on_host) : NULL;
-    bound(e, norm_a, eng_c_float(c, 3));
-    bound(e, norm_z, eng_c_float(c, 3));
+    least = norm_z ? eng_full(e, NULL, 0, eng_c_float(c, ARG_cosine_similarity_eps), VS_F32,
+                              norm_z->storage->on_host)
+                   : NULL;
+    bound(e, norm_a, eng_c_float(c, ARG_cosine_similarity_eps));
+    bound(e, norm_z, eng_c_float(c, ARG_cosine_similarity_eps));
     unit_z = eng_div(e, z, norm_z); /* the right operand first */
     unit_a = eng_div(e, a, norm_a);
     product = eng_mul(e, unit_a, unit_z);

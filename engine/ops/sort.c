@@ -81,12 +81,12 @@ static void sorted(struct eng_op_call *c, struct eng_tensor *x, int dim, bool de
 /* (input, dim, descending, stable) */
 void eng_f_sort(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0), *values, *indices;
+    struct eng_tensor *x = eng_c_tensor(c, ARG_sort_input), *values, *indices;
     int dim;
 
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 1), x->ndim, &dim))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_sort_dim), x->ndim, &dim))
         return;
-    sorted(c, x, dim, eng_c_bool(c, 2), &values, &indices);
+    sorted(c, x, dim, eng_c_bool(c, ARG_sort_descending), &values, &indices);
     eng_c_give(c, values);
     eng_c_give(c, indices);
 }
@@ -94,7 +94,8 @@ void eng_f_sort(struct eng_op_call *c)
 /* sort's indices */
 void eng_f_argsort(struct eng_op_call *c)
 {
-    struct eng_arg args[] = {c->a[0], c->a[1], c->a[2], c->a[3]};
+    struct eng_arg args[] = {c->a[ARG_argsort_input], c->a[ARG_argsort_dim],
+                             c->a[ARG_argsort_descending], c->a[ARG_argsort_stable]};
     struct eng_ret ret;
 
     if (!eng_call(c->e, ENG_OP_sort, args, &ret))
@@ -107,15 +108,17 @@ void eng_f_argsort(struct eng_op_call *c)
 void eng_b_ordered(struct eng_bw *b)
 {
     int dim_at = b->node->op == ENG_OP_topk ? 2 : 1;
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    const struct eng_edge *edge = eng_b_edge(b, ARG_ordered_input, 0);
     struct eng_tensor *zeros = eng_zeros(b->e, edge->sizes, edge->ndim,
                                          (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
-    struct eng_arg args[] = {eng_at(zeros), b->a[dim_at], eng_at(b->saved[0]), eng_at(b->g[0])};
+    struct eng_arg args[] = {eng_at(zeros), b->a[dim_at], eng_at(b->saved[SAVED_ordered_result1]),
+                             eng_at(b->g[0])};
     struct eng_ret ret;
 
-    if (zeros && b->saved[0] && eng_call_inplace(b->e, ENG_OP_scatter, args, &ret))
+    if (zeros && b->saved[SAVED_ordered_result1] &&
+        eng_call_inplace(b->e, ENG_OP_scatter, args, &ret))
         eng_ret_release(&ret);
-    eng_b_give(b, 0, zeros);
+    eng_b_give(b, ARG_ordered_input, zeros);
 }
 
 /* ---- topk ---- */
@@ -145,12 +148,12 @@ static void take_first(struct eng_op_call *c, struct eng_tensor *x, int dim, boo
 /* (input, k, dim, largest, sorted) */
 void eng_f_topk(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0), *values, *indices, *dense;
-    int64_t k = eng_c_int(c, 1);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_topk_input), *values, *indices, *dense;
+    int64_t k = eng_c_int(c, ARG_topk_k);
     int64_t sizes[VS_MAX_DIMS];
     int dim;
 
-    if (!eng_wrap_dim(c->e, eng_c_int(c, 2), x->ndim, &dim))
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_topk_dim), x->ndim, &dim))
         return;
     if (k < 0 || k > (x->ndim ? x->sizes[dim] : 1)) {
         eng_fail(c->e, VS_E_VALUE, "topk: k (%" PRId64 ") is out of range for dimension %d", k,
@@ -163,7 +166,7 @@ void eng_f_topk(struct eng_op_call *c)
     indices = values ? eng_c_empty(c, sizes, x->ndim, VS_I64, x) : NULL;
     dense = indices ? eng_contiguous(c->e, x) : NULL;
     if (dense)
-        take_first(c, x, dim, eng_c_bool(c, 3), values, indices);
+        take_first(c, x, dim, eng_c_bool(c, ARG_topk_largest), values, indices);
     eng_unref(dense);
     eng_c_give(c, values);
     eng_c_give(c, indices);

@@ -76,7 +76,7 @@ static bool is_tanh_form(const struct eng_arg *arg)
 void eng_f_unary(struct eng_op_call *c)
 {
     const struct unary_row *row = &ROWS[c->id];
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_unary_input);
     enum vs_dtype dtype = (enum vs_dtype)x->dtype;
     double p[4] = {0};
     struct eng_tensor *magnitude = NULL;
@@ -160,7 +160,7 @@ void eng_b_zero_like(struct eng_bw *b)
 /* g * sign(x) */
 void eng_b_abs(struct eng_bw *b)
 {
-    struct eng_tensor *sign = eng_op1(b->e, ENG_OP_sign, b->saved[0]);
+    struct eng_tensor *sign = eng_op1(b->e, ENG_OP_sign, b->saved[SAVED_abs_input]);
 
     give(b, eng_mul(b->e, b->g[0], sign));
     eng_unref(sign);
@@ -173,13 +173,13 @@ void eng_b_neg(struct eng_bw *b)
 
 void eng_b_exp(struct eng_bw *b)
 {
-    give(b, eng_mul(b->e, b->g[0], b->saved[0]));
+    give(b, eng_mul(b->e, b->g[0], b->saved[SAVED_exp_result]));
 }
 
 /* g * (result + 1) */
 void eng_b_expm1(struct eng_bw *b)
 {
-    struct eng_tensor *plus = eng_add_scalar(b->e, b->saved[0], 1);
+    struct eng_tensor *plus = eng_add_scalar(b->e, b->saved[SAVED_expm1_result], 1);
 
     give(b, eng_mul(b->e, b->g[0], plus));
     eng_unref(plus);
@@ -187,12 +187,13 @@ void eng_b_expm1(struct eng_bw *b)
 
 void eng_b_log(struct eng_bw *b)
 {
-    give(b, eng_div(b->e, b->g[0], b->saved[0]));
+    give(b, eng_div(b->e, b->g[0], b->saved[SAVED_log_input]));
 }
 
 void eng_b_log2(struct eng_bw *b)
 {
-    struct eng_tensor *scaled = eng_mul_scalar(b->e, b->saved[0], 0.6931471805599453);
+    struct eng_tensor *scaled =
+        eng_mul_scalar(b->e, b->saved[SAVED_log2_input], 0.6931471805599453);
 
     give(b, eng_div(b->e, b->g[0], scaled));
     eng_unref(scaled);
@@ -200,7 +201,7 @@ void eng_b_log2(struct eng_bw *b)
 
 void eng_b_log1p(struct eng_bw *b)
 {
-    struct eng_tensor *plus = eng_add_scalar(b->e, b->saved[0], 1);
+    struct eng_tensor *plus = eng_add_scalar(b->e, b->saved[SAVED_log1p_input], 1);
 
     give(b, eng_div(b->e, b->g[0], plus));
     eng_unref(plus);
@@ -209,7 +210,7 @@ void eng_b_log1p(struct eng_bw *b)
 /* g / (2 * result) */
 void eng_b_sqrt(struct eng_bw *b)
 {
-    struct eng_tensor *twice = eng_mul_scalar(b->e, b->saved[0], 2);
+    struct eng_tensor *twice = eng_mul_scalar(b->e, b->saved[SAVED_sqrt_result], 2);
 
     give(b, eng_div(b->e, b->g[0], twice));
     eng_unref(twice);
@@ -218,7 +219,7 @@ void eng_b_sqrt(struct eng_bw *b)
 /* (-0.5 * g) * result^3: the power is made first */
 void eng_b_rsqrt(struct eng_bw *b)
 {
-    struct eng_tensor *cube = eng_pow_scalar(b->e, b->saved[0], 3);
+    struct eng_tensor *cube = eng_pow_scalar(b->e, b->saved[SAVED_rsqrt_result], 3);
     struct eng_tensor *half = eng_mul_scalar(b->e, b->g[0], -0.5);
 
     give(b, eng_mul(b->e, half, cube));
@@ -229,7 +230,8 @@ void eng_b_rsqrt(struct eng_bw *b)
 /* -g * (result * result) */
 void eng_b_reciprocal(struct eng_bw *b)
 {
-    struct eng_tensor *squared = eng_mul(b->e, b->saved[0], b->saved[0]);
+    struct eng_tensor *squared =
+        eng_mul(b->e, b->saved[SAVED_reciprocal_result], b->saved[SAVED_reciprocal_result]);
     struct eng_tensor *minus = eng_neg(b->e, b->g[0]);
 
     give(b, eng_mul(b->e, minus, squared));
@@ -239,7 +241,7 @@ void eng_b_reciprocal(struct eng_bw *b)
 
 void eng_b_sin(struct eng_bw *b)
 {
-    struct eng_tensor *cosine = eng_op1(b->e, ENG_OP_cos, b->saved[0]);
+    struct eng_tensor *cosine = eng_op1(b->e, ENG_OP_cos, b->saved[SAVED_sin_input]);
 
     give(b, eng_mul(b->e, b->g[0], cosine));
     eng_unref(cosine);
@@ -248,7 +250,7 @@ void eng_b_sin(struct eng_bw *b)
 /* g * -sin(x) */
 void eng_b_cos(struct eng_bw *b)
 {
-    struct eng_tensor *sine = eng_op1(b->e, ENG_OP_sin, b->saved[0]);
+    struct eng_tensor *sine = eng_op1(b->e, ENG_OP_sin, b->saved[SAVED_cos_input]);
     struct eng_tensor *minus = eng_neg(b->e, sine);
 
     give(b, eng_mul(b->e, b->g[0], minus));
@@ -274,7 +276,7 @@ void eng_b_relu(struct eng_bw *b)
 /* 2/sqrt(pi) * exp(-(x^2)) * g */
 void eng_b_erf(struct eng_bw *b)
 {
-    struct eng_tensor *squared = eng_pow_scalar(b->e, b->saved[0], 2);
+    struct eng_tensor *squared = eng_pow_scalar(b->e, b->saved[SAVED_erf_input], 2);
     struct eng_tensor *minus = eng_neg(b->e, squared);
     struct eng_tensor *power = eng_op1(b->e, ENG_OP_exp, minus);
     struct eng_tensor *scaled = eng_mul_scalar(b->e, power, 2.0 / sqrt(acos(-1.0)));
@@ -288,24 +290,27 @@ void eng_b_erf(struct eng_bw *b)
 
 void eng_b_leaky_relu(struct eng_bw *b)
 {
-    if (b->node->is_inplace && b->a[1].v.scalar.f < 0) {
+    if (b->node->is_inplace && b->a[ARG_leaky_relu_negative_slope].v.scalar.f < 0) {
         eng_fail(b->e, VS_E_AUTOGRAD,
                  "leaky_relu_: an in-place leaky_relu with a negative slope below 0 has no "
                  "gradient: use the out-of-place form");
         return;
     }
-    fused1(b, ENG_B_LEAKY_RELU_BACKWARD, b->a[1].v.scalar.f, 0, 0, 0);
+    fused1(b, ENG_B_LEAKY_RELU_BACKWARD, b->a[ARG_leaky_relu_negative_slope].v.scalar.f, 0, 0, 0);
 }
 
 void eng_b_elu(struct eng_bw *b)
 {
-    fused1(b, ENG_B_ELU_BACKWARD, b->a[1].v.scalar.f, b->a[2].v.scalar.f, b->a[3].v.scalar.f,
-           b->node->is_inplace ? 1 : 0);
+    fused1(b, ENG_B_ELU_BACKWARD, b->a[ARG_elu_alpha].v.scalar.f, b->a[ARG_elu_scale].v.scalar.f,
+           b->a[ARG_elu_input_scale].v.scalar.f, b->node->is_inplace ? 1 : 0);
 }
 
 void eng_b_gelu(struct eng_bw *b)
 {
-    fused1(b, is_tanh_form(&b->a[1]) ? ENG_B_GELU_TANH_BACKWARD : ENG_B_GELU_BACKWARD, 0, 0, 0, 0);
+    fused1(b,
+           is_tanh_form(&b->a[ARG_gelu_approximate]) ? ENG_B_GELU_TANH_BACKWARD
+                                                     : ENG_B_GELU_BACKWARD,
+           0, 0, 0, 0);
 }
 
 void eng_b_silu(struct eng_bw *b)
@@ -330,12 +335,14 @@ void eng_b_hardsigmoid(struct eng_bw *b)
 
 void eng_b_hardtanh(struct eng_bw *b)
 {
-    fused1(b, ENG_B_HARDTANH_BACKWARD, b->a[1].v.scalar.f, b->a[2].v.scalar.f, 0, 0);
+    fused1(b, ENG_B_HARDTANH_BACKWARD, b->a[ARG_hardtanh_min_val].v.scalar.f,
+           b->a[ARG_hardtanh_max_val].v.scalar.f, 0, 0);
 }
 
 void eng_b_softplus(struct eng_bw *b)
 {
-    fused1(b, ENG_B_SOFTPLUS_BACKWARD, b->a[1].v.scalar.f, b->a[2].v.scalar.f, 0, 0);
+    fused1(b, ENG_B_SOFTPLUS_BACKWARD, b->a[ARG_softplus_beta].v.scalar.f,
+           b->a[ARG_softplus_threshold].v.scalar.f, 0, 0);
 }
 
 void eng_b_logsigmoid(struct eng_bw *b)
@@ -347,7 +354,7 @@ void eng_b_logsigmoid(struct eng_bw *b)
 
 void eng_f_threshold(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_threshold_input);
     struct eng_tensor *out = eng_c_elementwise_out(c, &x, 1, (enum vs_dtype)x->dtype);
 
     if (!out)
@@ -360,9 +367,10 @@ void eng_f_threshold(struct eng_op_call *c)
         if (mask) {
             struct eng_view vx = eng_v(x), vo = eng_v(out), vm = eng_v(mask);
             struct eng_view vb =
-                eng_v_scalar((struct eng_scalar){false, 0, eng_c_float(c, 1)}, mask, &bound);
-            struct eng_view vv =
-                eng_v_scalar((struct eng_scalar){false, 0, eng_c_float(c, 2)}, out, &other);
+                eng_v_scalar((struct eng_scalar){false, 0, eng_c_float(c, ARG_threshold_threshold)},
+                             mask, &bound);
+            struct eng_view vv = eng_v_scalar(
+                (struct eng_scalar){false, 0, eng_c_float(c, ARG_threshold_value)}, out, &other);
 
             c->e->kernels->binary(ENG_B_GT, vx.dtype, &vx, &vb, &vm, none);
             c->e->kernels->ternary(ENG_T_WHERE, vo.dtype, &vm, &vx, &vv, &vo, none);
@@ -374,7 +382,7 @@ void eng_f_threshold(struct eng_op_call *c)
 
 void eng_b_threshold(struct eng_bw *b)
 {
-    fused1(b, ENG_B_THRESHOLD_BACKWARD, b->a[1].v.scalar.f, 0, 0, 0);
+    fused1(b, ENG_B_THRESHOLD_BACKWARD, b->a[ARG_threshold_threshold].v.scalar.f, 0, 0, 0);
 }
 
 /* ---- made of others ---- */
@@ -390,22 +398,22 @@ static void run_composite(struct eng_op_call *c, enum eng_op_id id, const struct
 
 void eng_f_relu6(struct eng_op_call *c)
 {
-    struct eng_arg args[] = {c->a[0], eng_af(0), eng_af(6)};
+    struct eng_arg args[] = {c->a[ARG_relu6_input], eng_af(0), eng_af(6)};
 
     run_composite(c, ENG_OP_hardtanh, args);
 }
 
 void eng_f_celu(struct eng_op_call *c)
 {
-    double alpha = eng_c_float(c, 1);
-    struct eng_arg args[] = {c->a[0], eng_af(alpha), eng_af(1), eng_af(1.0 / alpha)};
+    double alpha = eng_c_float(c, ARG_celu_alpha);
+    struct eng_arg args[] = {c->a[ARG_celu_input], eng_af(alpha), eng_af(1), eng_af(1.0 / alpha)};
 
     run_composite(c, ENG_OP_elu, args);
 }
 
 void eng_f_selu(struct eng_op_call *c)
 {
-    struct eng_arg args[] = {c->a[0], eng_af(1.6732632423543772848170429916717),
+    struct eng_arg args[] = {c->a[ARG_selu_input], eng_af(1.6732632423543772848170429916717),
                              eng_af(1.0507009873554804934193349852946), eng_af(1)};
 
     run_composite(c, ENG_OP_elu, args);
@@ -413,7 +421,7 @@ void eng_f_selu(struct eng_op_call *c)
 
 void eng_f_square(struct eng_op_call *c)
 {
-    struct eng_arg args[] = {c->a[0], eng_ai(2)};
+    struct eng_arg args[] = {c->a[ARG_square_input], eng_ai(2)};
 
     run_composite(c, ENG_OP_pow, args);
 }
@@ -423,7 +431,7 @@ void eng_f_square(struct eng_op_call *c)
 /* out = min(max(input, lo), hi); absent bounds are infinite. Bounds at 1 and 2 (clamp), 1 (clamp_min, clamp_max). */
 void eng_f_any_clamp(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_any_clamp_input);
     bool has_min = c->id != ENG_OP_clamp_max && eng_c_has(c, 1);
     int max_at = c->id == ENG_OP_clamp ? 2 : 1;
     bool has_max = c->id != ENG_OP_clamp_min && eng_c_has(c, max_at);
@@ -470,13 +478,13 @@ void eng_b_clamp(struct eng_bw *b)
     struct eng_tensor *zero = scalar_zero(b);
     struct eng_tensor *mask;
 
-    if (b->a[1].kind != ENG_A_NONE && b->a[2].kind != ENG_A_NONE) {
+    if (b->a[ARG_clamp_min].kind != ENG_A_NONE && b->a[ARG_clamp_max].kind != ENG_A_NONE) {
         struct eng_tensor *high;
         struct eng_arg args[2];
         struct eng_ret ret;
 
-        mask = eng_op2s(e, ENG_OP_ge, b->saved[0], b->a[1].v.scalar.f);
-        high = eng_op2s(e, ENG_OP_le, b->saved[0], b->a[2].v.scalar.f);
+        mask = eng_op2s(e, ENG_OP_ge, b->saved[SAVED_clamp_input], b->a[ARG_clamp_min].v.scalar.f);
+        high = eng_op2s(e, ENG_OP_le, b->saved[SAVED_clamp_input], b->a[ARG_clamp_max].v.scalar.f);
         args[0] = eng_at(mask);
         args[1] = eng_at(high);
         if (mask && high && eng_call_inplace(e, ENG_OP_bitwise_and, args, &ret))
@@ -485,9 +493,10 @@ void eng_b_clamp(struct eng_bw *b)
         eng_unref(high);
         eng_unref(mask);
     } else {
-        bool low = b->a[1].kind != ENG_A_NONE;
+        bool low = b->a[ARG_clamp_min].kind != ENG_A_NONE;
 
-        mask = eng_op2s(e, low ? ENG_OP_ge : ENG_OP_le, b->saved[0], b->a[low ? 1 : 2].v.scalar.f);
+        mask = eng_op2s(e, low ? ENG_OP_ge : ENG_OP_le, b->saved[SAVED_clamp_input],
+                        b->a[low ? 1 : 2].v.scalar.f);
         give(b, where_grad(b, mask, zero));
         eng_unref(mask);
     }

@@ -12,45 +12,46 @@
 /* g / (x * ln 10) */
 void eng_b_log10(struct eng_bw *b)
 {
-    struct eng_tensor *scaled = eng_mul_scalar(b->e, b->saved[0], 2.302585092994046);
+    struct eng_tensor *scaled =
+        eng_mul_scalar(b->e, b->saved[SAVED_log10_input], 2.302585092994046);
 
-    eng_b_give(b, 0, eng_div(b->e, b->g[0], scaled));
+    eng_b_give(b, ARG_log10_input, eng_div(b->e, b->g[0], scaled));
     eng_unref(scaled);
 }
 
 /* g * result * ln 2 */
 void eng_b_exp2(struct eng_bw *b)
 {
-    struct eng_tensor *product = eng_mul(b->e, b->g[0], b->saved[0]);
+    struct eng_tensor *product = eng_mul(b->e, b->g[0], b->saved[SAVED_exp2_result]);
 
-    eng_b_give(b, 0, eng_mul_scalar(b->e, product, 0.6931471805599453));
+    eng_b_give(b, ARG_exp2_input, eng_mul_scalar(b->e, product, 0.6931471805599453));
     eng_unref(product);
 }
 
 /* g * (1 + result^2) */
 void eng_b_tan(struct eng_bw *b)
 {
-    struct eng_tensor *squared = eng_pow_scalar(b->e, b->saved[0], 2);
+    struct eng_tensor *squared = eng_pow_scalar(b->e, b->saved[SAVED_tan_result], 2);
     struct eng_tensor *plus = eng_add_scalar(b->e, squared, 1);
 
-    eng_b_give(b, 0, eng_mul(b->e, b->g[0], plus));
+    eng_b_give(b, ARG_tan_input, eng_mul(b->e, b->g[0], plus));
     eng_unref(plus);
     eng_unref(squared);
 }
 
 void eng_b_sinh(struct eng_bw *b)
 {
-    struct eng_tensor *other = eng_op1(b->e, ENG_OP_cosh, b->saved[0]);
+    struct eng_tensor *other = eng_op1(b->e, ENG_OP_cosh, b->saved[SAVED_sinh_input]);
 
-    eng_b_give(b, 0, eng_mul(b->e, b->g[0], other));
+    eng_b_give(b, ARG_sinh_input, eng_mul(b->e, b->g[0], other));
     eng_unref(other);
 }
 
 void eng_b_cosh(struct eng_bw *b)
 {
-    struct eng_tensor *other = eng_op1(b->e, ENG_OP_sinh, b->saved[0]);
+    struct eng_tensor *other = eng_op1(b->e, ENG_OP_sinh, b->saved[SAVED_cosh_input]);
 
-    eng_b_give(b, 0, eng_mul(b->e, b->g[0], other));
+    eng_b_give(b, ARG_cosh_input, eng_mul(b->e, b->g[0], other));
     eng_unref(other);
 }
 
@@ -85,10 +86,11 @@ void eng_b_acos(struct eng_bw *b)
 /* g / (x*x + 1) */
 void eng_b_atan(struct eng_bw *b)
 {
-    struct eng_tensor *squared = eng_mul(b->e, b->saved[0], b->saved[0]);
+    struct eng_tensor *squared =
+        eng_mul(b->e, b->saved[SAVED_atan_input], b->saved[SAVED_atan_input]);
     struct eng_tensor *plus = eng_add_scalar(b->e, squared, 1);
 
-    eng_b_give(b, 0, eng_div(b->e, b->g[0], plus));
+    eng_b_give(b, ARG_atan_input, eng_div(b->e, b->g[0], plus));
     eng_unref(plus);
     eng_unref(squared);
 }
@@ -97,8 +99,8 @@ void eng_b_atan(struct eng_bw *b)
 void eng_b_shrink(struct eng_bw *b)
 {
     struct eng_op_call c = {.e = b->e, .id = b->node->op};
-    struct eng_tensor *pair[] = {b->g[0], b->saved[0]};
-    double p[4] = {b->a[1].v.scalar.f};
+    struct eng_tensor *pair[] = {b->g[0], b->saved[SAVED_shrink_input]};
+    double p[4] = {b->a[ARG_shrink_lambd].v.scalar.f};
     struct eng_tensor *out;
 
     if (!pair[1])
@@ -110,5 +112,5 @@ void eng_b_shrink(struct eng_bw *b)
 
         b->e->kernels->binary(ENG_B_SHRINK_BACKWARD, vo.dtype, &vg, &vs, &vo, p);
     }
-    eng_b_give(b, 0, out);
+    eng_b_give(b, ARG_shrink_input, out);
 }

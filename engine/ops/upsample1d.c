@@ -30,7 +30,7 @@ static double scale_of(const struct eng_arg *arg)
 /* (input, output_size, [align_corners,] scales) */
 void eng_f_upsample1d(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0);
+    struct eng_tensor *x = eng_c_tensor(c, ARG_upsample1d_input);
     bool is_linear = c->id == ENG_OP_upsample_linear1d;
     int64_t sizes[3];
     struct eng_tensor *out, *dense;
@@ -40,7 +40,7 @@ void eng_f_upsample1d(struct eng_op_call *c)
         return;
     }
     memcpy(sizes, x->sizes, sizeof(sizes));
-    sizes[2] = c->a[1].v.ints[0];
+    sizes[2] = c->a[ARG_upsample1d_output_size].v.ints[0];
     out = eng_c_empty(c, sizes, 3, (enum vs_dtype)x->dtype, x);
     dense = is_linear ? eng_ref(x) : eng_contiguous(c->e, x);
     if (out && dense && eng_c_computes(c)) {
@@ -58,7 +58,7 @@ void eng_f_upsample1d(struct eng_op_call *c)
 void eng_b_upsample1d(struct eng_bw *b)
 {
     struct eng *e = b->e;
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    const struct eng_edge *edge = eng_b_edge(b, ARG_upsample1d_input, 0);
     bool is_linear = b->node->op == ENG_OP_upsample_linear1d;
     struct eng_tensor *gx = eng_empty(e, edge->sizes, edge->ndim, (enum vs_dtype)b->g[0]->dtype,
                                       b->g[0]->storage->on_host);
@@ -74,5 +74,5 @@ void eng_b_upsample1d(struct eng_bw *b)
             e->kernels->upsample_nearest2d_backward(&vg, &vo);
     }
     eng_unref(g);
-    eng_b_give(b, 0, gx);
+    eng_b_give(b, ARG_upsample1d_input, gx);
 }

@@ -143,7 +143,7 @@ static struct options options_of(const struct eng_arg *a)
 /* (input, output_size, align_corners, scales_h, scales_w) */
 void eng_f_upsample_bicubic(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0), *out;
+    struct eng_tensor *x = eng_c_tensor(c, ARG_upsample_bicubic_input), *out;
     struct options o = options_of(c->a);
     int64_t sizes[4];
 
@@ -152,8 +152,9 @@ void eng_f_upsample_bicubic(struct eng_op_call *c)
         return;
     }
     memcpy(sizes, x->sizes, sizeof(sizes));
-    sizes[2] = c->a[1].v.ints[0];
-    sizes[3] = c->a[1].v.ints[c->a[1].count > 1 ? 1 : 0];
+    sizes[2] = c->a[ARG_upsample_bicubic_output_size].v.ints[0];
+    sizes[3] = c->a[ARG_upsample_bicubic_output_size]
+                   .v.ints[c->a[ARG_upsample_bicubic_output_size].count > 1 ? 1 : 0];
     out = eng_c_empty(c, sizes, 4, (enum vs_dtype)x->dtype, x);
     if (out && eng_c_computes(c) && eng_numel(x)) {
         struct eng_tensor *dense = eng_empty(c->e, x->sizes, 4, (enum vs_dtype)x->dtype, true);
@@ -171,7 +172,7 @@ void eng_f_upsample_bicubic(struct eng_op_call *c)
 
 void eng_b_upsample_bicubic(struct eng_bw *b)
 {
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+    const struct eng_edge *edge = eng_b_edge(b, ARG_upsample_bicubic_input, 0);
     struct eng_tensor *gx =
         eng_empty(b->e, edge->sizes, 4, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
     struct eng_tensor *g = eng_contiguous(b->e, b->g[0]);
@@ -180,5 +181,5 @@ void eng_b_upsample_bicubic(struct eng_bw *b)
     if (gx && g && b->e->kernels && eng_numel(gx))
         resample(b->e, gx, g, &o, false);
     eng_unref(g);
-    eng_b_give(b, 0, gx);
+    eng_b_give(b, ARG_upsample_bicubic_input, gx);
 }
