@@ -16,7 +16,6 @@
 #endif
 
 #include "base/error.h"
-#include "base/heap.h"
 
 /* Of this size and more memory is always the system's own, which can grow it without a copy beside it. */
 #define MMAP_FROM (4 << 20)
@@ -47,36 +46,16 @@ static void *none(size_t count, size_t size)
 
 void *vs_alloc(size_t size)
 {
-    void *ptr = vs_heap_current ? vs_heap_alloc(vs_heap_current, size) : NULL;
+    void *ptr = malloc(size ? size : 1);
 
-    if (!ptr)
-        ptr = malloc(size ? size : 1);
     return ptr ? ptr : none(1, size);
 }
 
 void *vs_calloc(size_t count, size_t size)
 {
-    void *ptr = NULL;
+    void *ptr = calloc(count ? count : 1, size ? size : 1);
 
-    if (vs_heap_current && (!size || count <= SIZE_MAX / size))
-        ptr = vs_heap_calloc(vs_heap_current, count * size);
-    if (!ptr)
-        ptr = calloc(count ? count : 1, size ? size : 1);
     return ptr ? ptr : none(count, size);
-}
-
-/* Of a block of the heap that is entered. */
-static void *realloc_in_heap(void *old, size_t size)
-{
-    size_t room = vs_heap_room(old);
-    void *ptr = old;
-
-    if (size <= room)
-        return old;
-    ptr = vs_alloc(size);
-    memcpy(ptr, old, room);
-    vs_heap_put(vs_heap_current, old);
-    return ptr;
 }
 
 void *vs_realloc(void *old, size_t count, size_t size)
@@ -85,10 +64,6 @@ void *vs_realloc(void *old, size_t count, size_t size)
 
     if (size && count > SIZE_MAX / size)
         return none(count, size);
-    if (vs_heap_current && !old)
-        return vs_alloc(count * size);
-    if (vs_heap_current && vs_heap_has(vs_heap_current, old))
-        return realloc_in_heap(old, count * size);
     ptr = realloc(old, count && size ? count * size : 1);
     return ptr ? ptr : none(count, size);
 }
@@ -109,10 +84,7 @@ char *vs_strdup(const char *text)
 
 void vs_free(void *ptr)
 {
-    if (vs_heap_current && vs_heap_has(vs_heap_current, ptr))
-        vs_heap_put(vs_heap_current, ptr);
-    else
-        free(ptr);
+    free(ptr);
 }
 
 void vs_mem_keep(void)

@@ -212,13 +212,7 @@ enum vs_category eng_category_default(struct eng *e, enum vs_category category)
 
 void eng_empty_cache(struct eng *e)
 {
-    e->asked++;
     eng_alloc_empty_cache(e->alloc);
-}
-
-void eng_allocator_asked(struct eng *e)
-{
-    e->asked++;
 }
 
 void eng_set_target(struct eng *e, const struct vs_target *target, enum eng_workspace_manner manner,
@@ -293,14 +287,6 @@ void eng_tell(struct eng *e, enum vs_event_kind kind, uint64_t a, uint64_t b)
 
     if (e->observer)
         e->observer->emit(e->observer->user, &ev);
-}
-
-void eng_hearers_set(struct eng *e, const struct eng_observer *observer, bool (*stop)(void *user),
-                     void *stop_user)
-{
-    e->observer = observer;
-    e->stop = stop;
-    e->stop_user = stop_user;
 }
 
 void eng_observer_stop(struct eng *e)

@@ -54,10 +54,6 @@ VS_MUST_USE enum vs_status eng_new(const struct eng_options *options, struct eng
 /* Nobody holds a tensor any more; what holds itself goes with it, unheard (eng_circles_break). */
 void eng_free(struct eng *e);
 
-/* Others hear and stop it from now on than those of its options: they were told all that went before. */
-void eng_hearers_set(struct eng *e, const struct eng_observer *observer, bool (*stop)(void *user),
-                     void *stop_user);
-
 /* The observer hears nothing from now on. */
 void eng_observer_stop(struct eng *e);
 /* An event of the training loop's own, at the place of the event before it. */
@@ -151,8 +147,6 @@ struct eng_scalar;
 VS_MUST_USE bool eng_item(struct eng *e, struct eng_tensor *t, struct eng_scalar *out);
 
 void eng_empty_cache(struct eng *e);
-/* Somebody looks at the allocator's figures: what a net does next may depend on them. */
-void eng_allocator_asked(struct eng *e);
 
 /* How long cuBLAS workspaces live: the rows of the toggle `workspace`. */
 enum eng_workspace_manner {

@@ -109,9 +109,6 @@ struct eng {
     /* of counters.total_flops: those of ops that have ended; a backward node ends with what its formula did besides */
     uint64_t told_flops;
     uint64_t live_storages;
-    uint64_t
-        asked; /* how often somebody looked at the allocator or had it tidy up, but for allocating and freeing */
-    bool is_repeating; /* events are told again (engine/moment.h): storages go without notice */
     /* modules on trial, see eng_set_writer */
     uint32_t writer;
     bool is_blaming;

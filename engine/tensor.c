@@ -160,7 +160,7 @@ void eng_storage_unref(struct eng_storage *s)
         return;
     e = s->eng;
     e->counters.events += s->block != NULL;
-    if (s->block && !e->is_repeating) {
+    if (s->block) {
         if (e->observer) {
             struct vs_event ev = {0};
 

@@ -28,7 +28,6 @@ struct lang_net;
  * stop      asked every few thousand statements and turns of loops, but not inside a backward (struct eng_options asks there); true: what
  *           runs fails with VS_E_STOPPED. NULL: nobody stops it
  * library   the standard library, parsed before (lang/library.h), must outlive the machine; NULL: it is parsed for this machine
- * stack     LANG_STACK_VALUES values that must outlive the machine; NULL: it makes its own
  */
 struct lang_options {
     void *user;
@@ -39,7 +38,6 @@ struct lang_options {
     uint64_t budget;
     bool (*stop)(void *user);
     const struct lang_library *library;
-    struct lang_value *stack;
 };
 
 /*
@@ -50,8 +48,6 @@ VS_MUST_USE enum vs_status lang_vm_new(struct eng *e, const struct lang_options 
                                        struct lang_vm **out, struct vs_error *err);
 void lang_vm_free(struct lang_vm *vm);
 struct eng *lang_vm_eng(struct lang_vm *vm);
-/* Another `user` and `stop` than those of its options, from the next lang_load or lang_call on. */
-void lang_vm_user_set(struct lang_vm *vm, void *user, bool (*stop)(void *user));
 
 /*
  * Parse a net file and run its top level. `file_name` is for messages.

@@ -2,8 +2,8 @@
  * lang/run.c - see run.h.
  *
  * Must not know:  traces, terminals.
- * Invariant:      an observer hears nothing of the clearing up after the last step, or after the device ran out of memory. Whatever a run may leave behind, and
- *                 whoever it calls, has memory of the system's, not the run's own (lang/starts.h).
+ * Invariant:      an observer hears nothing of the clearing up after the last step, or after the device ran out of
+ *                 memory.
  */
 #include "lang/run.h"
 
@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/heap.h"
 #include "base/mem.h"
 #include "base/target.h"
 #include "lang/library.h"
@@ -53,7 +52,6 @@ static enum vs_status default_apply(struct lang_run_state *run, const struct lan
     const char *key = lang_value_text(entry->key);
     char name[64];
     char text[VS_TOGGLE_VALUE_MAX];
-    struct vs_heap *heap;
     enum vs_toggle toggle;
     enum vs_status st;
 
@@ -71,9 +69,7 @@ static enum vs_status default_apply(struct lang_run_state *run, const struct lan
     if (!default_text(entry->value, text, sizeof(text)))
         return vs_fail(err, VS_E_VALUE, "%s: defaults: %s is neither a word nor a whole number",
                        file, key);
-    heap = vs_heap_enter(NULL);
     st = vs_toggles_set_named(&run->result->toggles, name, text, err);
-    vs_heap_enter(heap);
     if (st)
         vs_error_prefix(err, "%s: defaults", file);
     return st;
@@ -159,11 +155,8 @@ static enum vs_status settle(struct lang_run_state *run, struct vs_error *err)
 
 static void hear_started(struct lang_run_state *run)
 {
-    struct vs_heap *heap = vs_heap_enter(NULL);
-
     if (run->settings->started)
         run->settings->started(run->settings->user, &run->result->toggles, run->result->is_default);
-    vs_heap_enter(heap);
 }
 
 static void setting_put(struct lang_run_state *run, enum vs_toggle toggle)
@@ -179,25 +172,14 @@ static void setting_put(struct lang_run_state *run, enum vs_toggle toggle)
                        lang_value_str(run->vm, vs_toggles_get(toggles, toggle)));
 }
 
-/* What the set-up is told: lang/run_start.c knows what that depends on. */
-static void settings_begin(struct lang_run_state *run)
+static void settings_fill(struct lang_run_state *run)
 {
-    static const enum vs_toggle TOLD[] = {VS_TOGGLE_HALF, VS_TOGGLE_OPTIMIZER, VS_TOGGLE_FOREACH,
-                                          VS_TOGGLE_FREEZE, VS_TOGGLE_GRAD};
-
     run->dict = lang_value_dict(run->vm);
-    for (size_t i = 0; i < sizeof(TOLD) / sizeof(TOLD[0]); i++)
-        setting_put(run, TOLD[i]);
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++)
+        setting_put(run, (enum vs_toggle)i);
     lang_value_set(run->vm, run->dict, "lr", lang_float(run->result->lr));
     lang_value_set(run->vm, run->dict, "formula", lang_bool(run->settings->formula));
     lang_value_set(run->vm, run->dict, "random", lang_int(0));
-}
-
-/* And what the steps are. */
-static void settings_complete(struct lang_run_state *run)
-{
-    for (int i = 0; i < VS_TOGGLE_COUNT; i++)
-        setting_put(run, (enum vs_toggle)i);
     lang_value_set(run->vm, run->dict, "dump", lang_bool(run->settings->dump != NULL));
     lang_value_set(run->vm, run->dict, "inplace_paths", lang_value_list(run->vm));
 }
@@ -207,32 +189,24 @@ static void settings_complete(struct lang_run_state *run)
 static void hear_print(void *user, const char *text, size_t len)
 {
     const struct lang_settings *settings = user;
-    struct vs_heap *heap = vs_heap_enter(NULL);
-
     if (settings->print)
         settings->print(settings->user, text, len);
     else
         fwrite(text, 1, len, stdout);
-    vs_heap_enter(heap);
 }
 
 static void hear_warning(void *user, const char *text)
 {
     const struct lang_settings *settings = user;
-    struct vs_heap *heap = vs_heap_enter(NULL);
-
     if (settings->warn)
         settings->warn(settings->user, text);
-    vs_heap_enter(heap);
 }
 
 bool lang_run_hear_stop(void *user)
 {
     const struct lang_settings *settings = user;
-    struct vs_heap *heap = vs_heap_enter(NULL);
     bool is_stopped = settings->stop(settings->user);
 
-    vs_heap_enter(heap);
     return is_stopped;
 }
 
@@ -273,8 +247,7 @@ static enum vs_status check_net(struct lang_run_state *run, struct vs_error *err
 
 /* ---- a run, from its beginning to its end ---- */
 
-static enum vs_status machine_new(struct lang_run_state *run, struct lang_value *stack,
-                                  struct vs_error *err)
+static enum vs_status machine_new(struct lang_run_state *run, struct vs_error *err)
 {
     struct lang_settings *settings = run->settings;
     struct lang_options options = {.user = settings,
@@ -282,8 +255,7 @@ static enum vs_status machine_new(struct lang_run_state *run, struct lang_value 
                                    .warn = hear_warning,
                                    .observed = settings->observer != NULL,
                                    .stop = settings->stop ? lang_run_hear_stop : NULL,
-                                   .library = settings->library,
-                                   .stack = stack};
+                                   .library = settings->library};
     struct eng_options eng_options = {.kernels = settings->kernels,
                                       .device = settings->device,
                                       .observer = settings->observer,
@@ -301,23 +273,17 @@ static enum vs_status machine_new(struct lang_run_state *run, struct lang_value 
         st = lang_vm_new(run->eng, &options, &run->vm, err);
     if (st)
         return st;
-    run->repeat = lang_run_repeat_new();
     lang_run_natives_register(run);
     return VS_OK;
 }
 
-/* To the end of the set-up. *out is the caller's, also after a failure. */
-static enum vs_status run_set_up(struct lang_settings *settings, struct lang_result *result,
-                                 struct lang_run_start *start, struct lang_run_state **out,
-                                 struct vs_error *err)
+static enum vs_status run_all(struct lang_run_state *run, struct vs_error *err)
 {
-    struct lang_run_state *run = *out = vs_calloc(1, sizeof(*run));
+    const struct lang_settings *settings = run->settings;
+    struct lang_value out = lang_unbound();
     enum vs_status st;
 
-    run->settings = settings;
-    run->result = result;
-    run->step = -1;
-    st = machine_new(run, start->stack, err);
+    st = machine_new(run, err);
     if (!st)
         st = lang_load(run->vm, settings->file_name, settings->text, settings->len, &run->net, err);
     if (!st)
@@ -331,36 +297,8 @@ static enum vs_status run_set_up(struct lang_settings *settings, struct lang_res
     if (st)
         return st;
     hear_started(run);
-    settings_begin(run);
-    st = lang_run_call_loop(run->vm, "set_up", run->net, run->dict, lang_unbound(), &run->started,
-                            err);
-    if (!st)
-        lang_start_keep(start, run);
-    return st;
-}
-
-/* One that is at the end of its set-up because another was so. */
-static enum vs_status run_go_on(struct lang_run_state *run, struct vs_error *err)
-{
-    struct lang_settings *settings = run->settings;
-    enum vs_status st;
-
-    eng_hearers_set(run->eng, settings->observer, settings->stop ? lang_run_hear_stop : NULL,
-                    settings);
-    lang_vm_user_set(run->vm, settings, settings->stop ? lang_run_hear_stop : NULL);
-    st = settle(run, err);
-    if (!st)
-        hear_started(run);
-    return st;
-}
-
-static enum vs_status run_steps(struct lang_run_state *run, struct vs_error *err)
-{
-    struct lang_value out = lang_unbound();
-    enum vs_status st;
-
-    settings_complete(run);
-    st = lang_run_call_loop(run->vm, "run", run->net, run->dict, run->started, &out, err);
+    settings_fill(run);
+    st = lang_run_call_loop(run->vm, "run", run->net, run->dict, lang_unbound(), &out, err);
     lang_drop(run->vm, out);
     return st;
 }
@@ -369,7 +307,6 @@ static enum vs_status run_steps(struct lang_run_state *run, struct vs_error *err
 static void result_complete(struct lang_run_state *run)
 {
     struct lang_result *result = run->result;
-    struct vs_heap *heap = vs_heap_enter(NULL);
     struct eng_counters counters;
 
     lang_run_step_close(run);
@@ -378,38 +315,28 @@ static void result_complete(struct lang_run_state *run)
     result->total_flops = counters.total_flops;
     result->has_oom = eng_oom_get(run->eng, &result->oom);
     result->rooms = eng_rooms_notes_make(run->eng);
-    vs_heap_enter(heap);
 }
 
-static void run_free(struct lang_run_state *run)
+static void run_release(struct lang_run_state *run)
 {
     if (run->eng)
         eng_observer_stop(run->eng);
-    if (run->vm) {
-        lang_drop(run->vm, run->started);
+    if (run->vm)
         lang_drop(run->vm, run->dict);
-    }
-    lang_run_repeat_free(run->repeat);
     lang_vm_free(run->vm);
     eng_free(run->eng);
-    vs_free(run);
 }
 
-/* With a library, which the trials in it share. */
+/* With a library, which the in-place check runs share. */
 static enum vs_status run_with(struct lang_settings *settings, struct lang_result *result,
                                struct vs_error *err)
 {
-    struct lang_run_start start;
-    struct lang_run_state *run = lang_start_begin(settings, result, &start);
-    enum vs_status st = run ? run_go_on(run, err) : run_set_up(settings, result, &start, &run, err);
+    struct lang_run_state run = {.settings = settings, .result = result, .step = -1};
+    enum vs_status st = run_all(&run, err);
 
-    if (!st)
-        st = run_steps(run, err);
-    if (run->vm)
-        result_complete(run);
-    if (!lang_start_end(&start))
-        run_free(run);
-    lang_start_close(&start);
+    if (run.vm)
+        result_complete(&run);
+    run_release(&run);
     return st;
 }
 

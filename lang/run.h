@@ -27,10 +27,8 @@
 #include "engine/observer.h"
 
 struct eng_kernels;
-struct eng_told;
 struct eng_tensor;
 struct lang_library;
-struct lang_starts;
 struct lang_trials;
 
 /*
@@ -51,15 +49,11 @@ struct lang_progress {
  * kernels      arithmetic of the device (eng_kernels_cpu()); NULL: `meta`, no data at all
  * device       a device of its own, instead of kernels; NULL: none. Must outlive the run
  * observer     told of everything until the last step is over, or NULL
- * told         what the observer was told, for steps that repeat themselves to be told again instead of run (engine/moment.h); the events are the
- *              same, but `stop` is not asked there. Of `meta` alone; NULL: every step is run
  * toggles      what is set explicitly; the file's `defaults` fill in, then the table
  * capacity     bytes of the device; 0: as much as is asked for
  * seed         of all random numbers
  * library      the standard library, parsed before (lang/library.h); NULL: it is parsed for this run
  * trials       what the in-place trials of this net, with this seed, came to so far (lang/trials.h); NULL: each is run
- * starts       set-ups of this net that are kept (lang/starts.h): where there is one like this run's it begins there, else it may leave its own. Of `meta` alone,
- *              with library, trials and a `told` that knows strings and places; NULL: none
  * skip_steps   on `meta`: steps whose optimizer step a GradScaler skipped where this net ran with data (skip_count of them)
  * segment_addresses  where the driver puts the first segments (segment_count of them): see struct eng_options
  * workspaces   on `meta`: what a device of its own was measured to work in, which is repeated (engine/rooms.h); NULL: none
@@ -80,13 +74,11 @@ struct lang_settings {
     const struct eng_kernels *kernels;
     const struct eng_device *device;
     const struct eng_observer *observer;
-    const struct eng_told *told;
     const struct vs_toggles *toggles;
     uint64_t capacity;
     uint64_t seed;
     const struct lang_library *library;
     struct lang_trials *trials;
-    struct lang_starts *starts;
     const int64_t *skip_steps;
     size_t skip_count;
     const uint64_t *segment_addresses;

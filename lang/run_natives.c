@@ -9,7 +9,6 @@
  */
 #include <string.h>
 
-#include "base/heap.h"
 #include "base/mem.h"
 #include "engine/device/kernels.h"
 #include "lang/call.h"
@@ -33,25 +32,6 @@ static bool phase_named(const char *name, enum vs_phase *out)
     return false;
 }
 
-/* What a run leaves behind is memory of the system's, not the run's own: vs_grow and vs_strdup for its result. */
-static void *result_grow(void *vec, size_t count, size_t *cap, size_t elem_size)
-{
-    struct vs_heap *heap = vs_heap_enter(NULL);
-
-    vec = vs_grow(vec, count, cap, elem_size);
-    vs_heap_enter(heap);
-    return vec;
-}
-
-static char *result_text(struct lang_value text)
-{
-    struct vs_heap *heap = vs_heap_enter(NULL);
-    char *copy = vs_strdup(lang_value_text(text));
-
-    vs_heap_enter(heap);
-    return copy;
-}
-
 /* ---- steps and phases ---- */
 
 void lang_run_step_close(struct lang_run_state *run)
@@ -69,7 +49,7 @@ void lang_run_step_close(struct lang_run_state *run)
     step->recomputed_kernels = now.recomputed_kernels - run->at_start.recomputed_kernels;
 }
 
-void lang_run_step_begin(struct lang_run_state *run, int64_t step)
+static void step_begin(struct lang_run_state *run, int64_t step)
 {
     struct lang_result *result = run->result;
 
@@ -79,8 +59,8 @@ void lang_run_step_begin(struct lang_run_state *run, int64_t step)
     run->step_loss = 0.0;
     run->at_start = eng_counters_get(run->eng);
     if (run->step >= 0) {
-        result->steps = result_grow(result->steps, result->step_count, &result->step_cap,
-                                    sizeof(*result->steps));
+        result->steps =
+            vs_grow(result->steps, result->step_count, &result->step_cap, sizeof(*result->steps));
         result->steps[result->step_count++] = (struct lang_run_step){.step = run->step};
     }
 }
@@ -89,20 +69,9 @@ static bool native_step(struct lang_vm *vm, const struct lang_call *call, struct
 {
     if (!lang_args_exact(vm, call, "_step", 1))
         return false;
-    lang_run_step_begin(run_of(call), call->args[0].as.i);
+    step_begin(run_of(call), call->args[0].as.i);
     eng_place_step(run_of(call)->eng, call->args[0].as.i);
     *out = lang_none();
-    return true;
-}
-
-static bool native_repeat(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
-{
-    bool is_told;
-
-    if (!lang_args_exact(vm, call, "_repeat", 3) ||
-        !lang_run_repeat_rest(run_of(call), call, call->args[0].as.i, call->args[1].as.i, &is_told))
-        return false;
-    *out = lang_bool(is_told);
     return true;
 }
 
@@ -131,7 +100,7 @@ static void peak_note(struct lang_result *result, const struct lang_run_phase *p
         result->peak_reserved = phase->reserved_peak;
 }
 
-bool lang_run_phase_end(struct lang_run_state *run, enum vs_phase which, uint32_t micro)
+static bool phase_end(struct lang_run_state *run, enum vs_phase which, uint32_t micro)
 {
     struct lang_result *result = run->result;
     struct eng_alloc *alloc = eng_alloc_of(run->eng);
@@ -146,10 +115,9 @@ bool lang_run_phase_end(struct lang_run_state *run, enum vs_phase which, uint32_
     phase.reserved_peak = stats->reserved_bytes[ENG_STAT_ALL].peak;
     eng_alloc_reset_peak(alloc);
     peak_note(result, &phase);
-    result->phases = result_grow(result->phases, result->phase_count, &result->phase_cap,
-                                 sizeof(*result->phases));
+    result->phases =
+        vs_grow(result->phases, result->phase_count, &result->phase_cap, sizeof(*result->phases));
     result->phases[result->phase_count++] = phase;
-    lang_run_repeat_mark(run, which, micro);
     if (run->settings->progress) {
         struct lang_progress progress = {
             .step = run->step,
@@ -158,11 +126,7 @@ bool lang_run_phase_end(struct lang_run_state *run, enum vs_phase which, uint32_
             .loss_known = run->has_loss,
             .loss = run->step_loss};
 
-        struct vs_heap *heap = vs_heap_enter(NULL);
-        bool goes_on = run->settings->progress(run->settings->user, &progress);
-
-        vs_heap_enter(heap);
-        if (!goes_on)
+        if (!run->settings->progress(run->settings->user, &progress))
             return lang_fail(run->vm, VS_E_STOPPED, "stopped");
     }
     return true;
@@ -177,7 +141,7 @@ static bool native_mark(struct lang_vm *vm, const struct lang_call *call, struct
     if (!phase_named(lang_value_text(call->args[0]), &phase))
         return lang_fail(vm, VS_E_VALUE, "no such phase");
     *out = lang_none();
-    return lang_run_phase_end(run_of(call), phase, (uint32_t)call->args[1].as.i);
+    return phase_end(run_of(call), phase, (uint32_t)call->args[1].as.i);
 }
 
 static bool native_done(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
@@ -222,36 +186,26 @@ static bool native_note_loss(struct lang_vm *vm, const struct lang_call *call,
     if (result->loss_count > 0 && result->losses[result->loss_count - 1].step == run->step)
         loss.micro = result->losses[result->loss_count - 1].micro + 1;
     result->losses =
-        result_grow(result->losses, result->loss_count, &result->loss_cap, sizeof(*result->losses));
+        vs_grow(result->losses, result->loss_count, &result->loss_cap, sizeof(*result->losses));
     result->losses[result->loss_count++] = loss;
     run->step_loss += loss.value;
     run->has_loss = true;
     return true;
 }
 
-void lang_run_saved_note(struct lang_run_state *run)
-{
-    run->result->saved_known = true;
-    run->result->saved_tensors = run->saved_of_step.tensors;
-    run->result->saved_bytes = run->saved_of_step.bytes;
-    run->result->saved_bytes_all = run->saved_of_step.bytes_all;
-}
-
-/* The step's last loss has ended; true: the run's. */
+/* The last loss of the run has ended. */
 static bool native_note_saved(struct lang_vm *vm, const struct lang_call *call,
                               struct lang_value *out)
 {
     struct lang_run_state *run = run_of(call);
     struct eng_counters counters = eng_counters_get(run->eng);
 
-    if (!lang_args_exact(vm, call, "_note_saved", 1))
+    if (!lang_args_exact(vm, call, "_note_saved", 0))
         return false;
-    run->saved_of_step.is_known = true;
-    run->saved_of_step.tensors = counters.saved_tensors;
-    run->saved_of_step.bytes = counters.saved_bytes;
-    run->saved_of_step.bytes_all = counters.saved_bytes_all;
-    if (call->args[0].as.i)
-        lang_run_saved_note(run);
+    run->result->saved_known = true;
+    run->result->saved_tensors = counters.saved_tensors;
+    run->result->saved_bytes = counters.saved_bytes;
+    run->result->saved_bytes_all = counters.saved_bytes_all;
     *out = lang_none();
     return true;
 }
@@ -279,9 +233,9 @@ static bool native_note_inplace(struct lang_vm *vm, const struct lang_call *call
     if (!lang_items(call->args[0], &items, &count))
         return lang_fail(vm, VS_E_TYPE, "_note_inplace: not a list");
     for (uint32_t i = 0; i < count; i++) {
-        result->inplace = result_grow(result->inplace, result->inplace_count, &result->inplace_cap,
-                                      sizeof(*result->inplace));
-        result->inplace[result->inplace_count++] = result_text(items[i]);
+        result->inplace = vs_grow(result->inplace, result->inplace_count, &result->inplace_cap,
+                                  sizeof(*result->inplace));
+        result->inplace[result->inplace_count++] = vs_strdup(lang_value_text(items[i]));
     }
     return true;
 }
@@ -293,12 +247,12 @@ static bool native_note_refused(struct lang_vm *vm, const struct lang_call *call
 
     if (!lang_args_exact(vm, call, "_note_refused", 3))
         return false;
-    result->refusals = result_grow(result->refusals, result->refusal_count, &result->refusal_cap,
-                                   sizeof(*result->refusals));
+    result->refusals = vs_grow(result->refusals, result->refusal_count, &result->refusal_cap,
+                               sizeof(*result->refusals));
     result->refusals[result->refusal_count++] =
-        (struct lang_refusal){.toggle = result_text(call->args[0]),
-                              .path = result_text(call->args[1]),
-                              .reason = result_text(call->args[2])};
+        (struct lang_refusal){.toggle = vs_strdup(lang_value_text(call->args[0])),
+                              .path = vs_strdup(lang_value_text(call->args[1])),
+                              .reason = vs_strdup(lang_value_text(call->args[2]))};
     *out = lang_none();
     return true;
 }
@@ -404,7 +358,6 @@ static bool native_dump(struct lang_vm *vm, const struct lang_call *call, struct
 
     if (!lang_args_exact(vm, call, "_dump", 4))
         return false;
-    /* a run that dumps has no heap of its own (lang/run_start.c) */
     if (run->settings->dump && call->args[2].kind == LANG_TENSOR)
         run->settings->dump(run->settings->user, lang_value_text(call->args[0]),
                             lang_value_text(call->args[1]), call->args[2].as.tensor,
@@ -446,7 +399,6 @@ void lang_run_natives_register(struct lang_run_state *run)
 {
     static const struct lang_run_native table[] = {
         {"_step", native_step},
-        {"_repeat", native_repeat},
         {"_phase", native_phase},
         {"_mark", native_mark},
         {"_done", native_done},

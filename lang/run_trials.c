@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/heap.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "lang/call.h"
@@ -212,8 +211,8 @@ static char *key_of(const struct vs_toggles *toggles, const struct lang_value *p
  * What the trial with these paths (a list or tuple of strings) comes to: known, or found out now. is_blame: of a blame. NULL: stopped, which is not
  * known.
  */
-static const struct outcome *outcome_find(struct lang_run_state *run, struct lang_value paths,
-                                          bool is_blame)
+static const struct outcome *outcome_of(struct lang_run_state *run, struct lang_value paths,
+                                        bool is_blame)
 {
     struct lang_trials *trials = run->settings->trials;
     const struct vs_toggles *toggles = &run->result->toggles;
@@ -245,17 +244,6 @@ static const struct outcome *outcome_find(struct lang_run_state *run, struct lan
     trials->items = vs_grow(trials->items, trials->count, &trials->cap, sizeof(*trials->items));
     trials->items[trials->count] = now;
     return &trials->items[trials->count++];
-}
-
-/* The same, in memory that outlives the run. */
-static const struct outcome *outcome_of(struct lang_run_state *run, struct lang_value paths,
-                                        bool is_blame)
-{
-    struct vs_heap *heap = vs_heap_enter(NULL);
-    const struct outcome *outcome = outcome_find(run, paths, is_blame);
-
-    vs_heap_enter(heap);
-    return outcome;
 }
 
 /* ---- what the prelude asks ---- */

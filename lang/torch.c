@@ -364,7 +364,6 @@ NATIVE(f_memory)
     const struct eng_alloc_stat *s = figure->reserved ? &stats->reserved_bytes[ENG_STAT_ALL]
                                                       : &stats->allocated_bytes[ENG_STAT_ALL];
 
-    eng_allocator_asked(vm->eng);
     *out = lang_int((int64_t)(figure->peak ? s->peak : s->current));
     return true;
 }
@@ -372,7 +371,6 @@ NATIVE(f_memory)
 NATIVE(f_reset_peak)
 {
     (void)call;
-    eng_allocator_asked(vm->eng);
     eng_alloc_reset_peak(eng_alloc_of(vm->eng));
     *out = lang_none();
     return true;

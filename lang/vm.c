@@ -285,9 +285,7 @@ enum vs_status lang_vm_new(struct eng *e, const struct lang_options *options, st
     if (options != NULL)
         vm->options = *options;
     vm->observed = vm->options.observed;
-    vm->stack = vm->options.stack;
-    if (!vm->stack)
-        vm->stack = vs_alloc(LANG_STACK_VALUES * sizeof(*vm->stack));
+    vm->stack = vs_alloc(LANG_STACK_VALUES * sizeof(*vm->stack));
     vm->stack_end = vm->stack + LANG_STACK_VALUES;
     vm->sp = vm->stack;
     vm->c_stack = (const char *)&here;
@@ -305,13 +303,6 @@ enum vs_status lang_vm_new(struct eng *e, const struct lang_options *options, st
 struct eng *lang_vm_eng(struct lang_vm *vm)
 {
     return vm->eng;
-}
-
-void lang_vm_user_set(struct lang_vm *vm, void *user, bool (*stop)(void *user))
-{
-    VS_ASSERT(vm->frame == NULL);
-    vm->options.user = user;
-    vm->options.stop = stop;
 }
 
 /* ---- taking down ---- */
@@ -347,8 +338,7 @@ static void memory_free(struct lang_vm *vm)
     vs_free(vm->late);
     vs_free(vm->parked);
     lang_hold_tables_release(vm);
-    if (!vm->options.stack)
-        vs_free(vm->stack);
+    vs_free(vm->stack);
     vs_pool_release(&vm->pool);
     vs_free(vm);
 }

@@ -2,7 +2,7 @@
  * replay/trace_mem.c - see trace_mem.h.
  *
  * Must not know:  files.
- * Invariant:      a slot table is never more than half full. All memory is the trace's own, whatever heap those have entered who tell of events.
+ * Invariant:      a slot table is never more than half full.
  */
 #include "replay/trace_mem.h"
 
@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/heap.h"
 
 #define FIRST_SLOTS 8192
 
@@ -103,8 +102,6 @@ static void string_slots_grow(struct rpl_mem *mem)
 
 static void string_add(struct rpl_mem *mem, size_t at, const char *text, size_t len, uint64_t hash)
 {
-    struct vs_heap *heap = vs_heap_enter(NULL);
-
     mem->strings =
         vs_grow(mem->strings, mem->string_count, &mem->string_cap, sizeof(*mem->strings));
     mem->strings[mem->string_count++] =
@@ -112,7 +109,6 @@ static void string_add(struct rpl_mem *mem, size_t at, const char *text, size_t 
     mem->string_slots[at] = (uint32_t)mem->string_count;
     if (mem->string_count * 2 > mem->string_slot_count)
         string_slots_grow(mem);
-    vs_heap_enter(heap);
 }
 
 uint32_t rpl_mem_string(struct rpl_mem *mem, const char *text)
@@ -150,33 +146,24 @@ static void place_slots_grow(struct rpl_mem *mem)
 
 uint32_t rpl_mem_place(struct rpl_mem *mem, const struct vs_place *place)
 {
-    struct vs_heap *heap;
     size_t at = hash_place(place) & (mem->place_slot_count - 1);
 
     for (; mem->place_slots[at]; at = (at + 1) & (mem->place_slot_count - 1))
         if (memcmp(&mem->places[mem->place_slots[at] - 1], place, sizeof(*place)) == 0)
             return mem->place_slots[at];
-    heap = vs_heap_enter(NULL);
     mem->places = vs_grow(mem->places, mem->place_count, &mem->place_cap, sizeof(*mem->places));
     mem->places[mem->place_count++] = *place;
     mem->place_slots[at] = (uint32_t)mem->place_count;
     if (mem->place_count * 2 > mem->place_slot_count)
         place_slots_grow(mem);
-    vs_heap_enter(heap);
     return (uint32_t)mem->place_count;
 }
 
 void rpl_mem_tensor(struct rpl_mem *mem, const struct vs_tensor_desc *desc)
 {
-    struct vs_heap *heap;
-
     VS_ASSERT(desc->id == mem->tensor_count + 1);
-    if (mem->tensor_count == mem->tensor_cap) {
-        heap = vs_heap_enter(NULL);
-        mem->tensors =
-            vs_grow(mem->tensors, mem->tensor_count, &mem->tensor_cap, sizeof(*mem->tensors));
-        vs_heap_enter(heap);
-    }
+    mem->tensors =
+        vs_grow(mem->tensors, mem->tensor_count, &mem->tensor_cap, sizeof(*mem->tensors));
     mem->tensors[mem->tensor_count++] = *desc;
 }
 
@@ -196,28 +183,10 @@ static void step_begin(struct rpl_mem *mem, const struct vs_event *event)
 
 void rpl_mem_event_first(struct rpl_mem *mem, const struct vs_event *event)
 {
-    struct vs_heap *heap = vs_heap_enter(NULL);
-
     mem->events = vs_grow(mem->events, mem->event_count, &mem->event_cap, sizeof(*mem->events));
     mem->events[mem->event_count++] = *event;
     if (event->kind == VS_EV_STEP || mem->step_count == 0)
         step_begin(mem, event);
-    vs_heap_enter(heap);
-}
-
-struct vs_event *rpl_mem_room(struct rpl_mem *mem, uint64_t count)
-{
-    struct vs_heap *heap;
-    size_t wanted = mem->event_count + (size_t)count;
-
-    VS_ASSERT(mem->step_count);
-    if (wanted > mem->event_cap) {
-        heap = vs_heap_enter(NULL);
-        wanted = wanted < mem->event_cap * 2 ? mem->event_cap * 2 : wanted;
-        mem->events = vs_reserve(mem->events, wanted, &mem->event_cap, sizeof(*mem->events));
-        vs_heap_enter(heap);
-    }
-    return mem->events + mem->event_count;
 }
 
 void rpl_mem_reserve(struct rpl_mem *mem, size_t events, size_t tensors)

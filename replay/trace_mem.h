@@ -81,8 +81,6 @@ static inline void rpl_mem_event(struct rpl_mem *mem, const struct vs_event *eve
     else
         mem->events[mem->event_count++] = *event;
 }
-/* Where the next `count` events go; whoever writes them there adds them to event_count. None is a `step`, and none the first. */
-struct vs_event *rpl_mem_room(struct rpl_mem *mem, uint64_t count);
 void rpl_mem_pair(struct rpl_mem_pairs *pairs, const char *key, const char *value, bool is_default);
 /*
  * Room for so many events and tensors before the first is added, so that neither table is copied while they are: a run of which somebody may ask for something

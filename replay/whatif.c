@@ -12,11 +12,9 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "engine/moment.h"
 #include "engine/observer.h"
 #include "lang/library.h"
 #include "lang/run.h"
-#include "lang/starts.h"
 #include "lang/trials.h"
 #include "replay/trace_internal.h"
 #include "replay/trace_mem.h"
@@ -43,48 +41,6 @@ static uint32_t on_place(void *user, const struct vs_place *place)
 static void on_tensor(void *user, const struct vs_tensor_desc *desc)
 {
     rpl_mem_tensor(user, desc);
-}
-
-/* What was told, for steps that repeat themselves. */
-static const struct vs_event *told_events(void *user, uint64_t *count)
-{
-    const struct rpl_mem *mem = user;
-
-    *count = mem->event_count;
-    return mem->events;
-}
-
-static struct vs_event *told_room(void *user, uint64_t count)
-{
-    return rpl_mem_room(user, count);
-}
-
-static void told_add(void *user, uint64_t count)
-{
-    ((struct rpl_mem *)user)->event_count += count;
-}
-
-static const struct vs_tensor_desc *told_tensors(void *user, uint64_t *count)
-{
-    const struct rpl_mem *mem = user;
-
-    *count = mem->tensor_count;
-    return mem->tensors;
-}
-
-/* And for set-ups that are kept. */
-static const char *told_string(void *user, uint32_t id)
-{
-    const struct rpl_mem *mem = user;
-
-    return id <= mem->string_count ? mem->strings[id - 1].text : NULL;
-}
-
-static const struct vs_place *told_place(void *user, uint32_t id)
-{
-    const struct rpl_mem *mem = user;
-
-    return id <= mem->place_count ? &mem->places[id - 1] : NULL;
 }
 
 /* Who hears of a run: the trace, and whoever waits for it; done of total is what was said last. */
@@ -361,24 +317,25 @@ static enum vs_status toggles_merge(const struct rpl_trace *base, const struct v
     return st;
 }
 
-/* What runs of the net that a trace carries share: they are its companion. */
+/* What runs of the net that a trace carries share: the companion of the trace. */
 struct shared {
     struct lang_library *library;
     struct lang_trials *trials;
-    struct lang_starts *starts;
 };
 
 static void shared_free(void *companion)
 {
     struct shared *shared = companion;
 
-    lang_starts_free(shared->starts);
     lang_trials_free(shared->trials);
     lang_library_free(shared->library);
     vs_free(shared);
 }
 
-/* The language's library is parsed for the first what-if on a trace, what can work in place found out once, and a set-up kept for those like it. */
+/*
+ * What every what-if on one trace can share: the parsed library, and the outcomes of the in-place check runs. Both are made
+ * once and change nothing of what a run gives.
+ */
 static enum vs_status shared_of(struct rpl_trace *base, const struct shared **out,
                                 struct vs_error *err)
 {
@@ -388,7 +345,6 @@ static enum vs_status shared_of(struct rpl_trace *base, const struct shared **ou
     if (!shared) {
         shared = vs_calloc(1, sizeof(*shared));
         shared->trials = lang_trials_new();
-        shared->starts = lang_starts_new();
         rpl_trace_set_companion(base, shared, shared_free);
     }
     if (!shared->library)
@@ -420,12 +376,9 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
 {
     struct eng_observer observer = {rpl_trace_memory(out), on_event, on_string, on_place,
                                     on_tensor};
-    struct eng_told told = {rpl_trace_memory(out), told_room,   told_add,  told_events,
-                            told_tensors,          told_string, told_place};
     struct hearers hearers = {.out = out, .progress = device->progress, .user = device->user};
     struct vs_toggles toggles = {{NULL}};
     struct lang_settings settings = {.observer = &observer,
-                                     .told = &told,
                                      .toggles = &toggles,
                                      .capacity = device->capacity,
                                      .segment_addresses = device->addresses,
@@ -461,7 +414,6 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
         goto out;
     settings.library = shared->library;
     settings.trials = shared->trials;
-    settings.starts = shared->starts;
     settings.skip_steps = skips;
     /* with another capacity segments are given back at other moments, and two could meet at one address */
     if (rpl_trace_meta(base, "gpu") && !device->addresses && is_unchanged(base, set) &&

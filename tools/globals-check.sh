@@ -4,7 +4,6 @@
 set -u
 allowed='
 error.o die_hook
-heap.o vs_heap_current
 log.o log_state
 cmd_record.o interrupted
 cpu_blas.o blas

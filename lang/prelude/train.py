@@ -1,6 +1,6 @@
 # The built-in loop.
 #
-# For:       lang/run.c, which calls set_up() and run() for a recording or a what-if and trial() for an in-place trial.
+# For:       lang/run.c, which calls run() for a recording or a what-if and trial() for an in-place trial.
 # Invariant: the names in train() are those of the net language page, and live and die as they do there: `output` and `l`
 #            of a step stay until the next step binds them again. Nothing else here holds a tensor of a step.
 import torch
@@ -133,8 +133,6 @@ def default_loss(net):
 
 
 def set_up(net, settings):
-    # Of the toggles `settings` has only those that are read here: a run that differs in others may begin where another
-    # one's set-up ended (lang/starts.h).
     torch._step(-1)
     torch._phase("setup")
     model = make_model(net, settings)
@@ -145,14 +143,12 @@ def set_up(net, settings):
     move(model)
     # the net's own is made when the model is as its steps see it
     if not hasattr(net, "optimizer") and settings["grad"] == "train":
-        return [model, toggles.make_optimizer(model, settings)]
-    return [model, None]
+        return model, toggles.make_optimizer(model, settings)
+    return model, None
 
 
-def run(net, settings, started):
-    # the list is emptied: nothing but the loop holds the optimizer
-    optimizer = started.pop()
-    model = started.pop()
+def run(net, settings):
+    model, optimizer = set_up(net, settings)
     settings["inplace_paths"] = toggles.decide_inplace(model, settings["inplace"])
     torch._note_inplace(settings["inplace_paths"])
     toggles.prepare(model, settings)
@@ -193,14 +189,8 @@ def train(source, net, loss, train_step, optimizer, scaler, settings):
     next_batch = make_next(source, settings)
     if once:
         inputs, targets = next_batch()
-    # the net sees nothing of the optimizer, and of what these keep only the count of steps is another number each time
-    counts_alone = train_step is None and type(optimizer) in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW,
-                                                              torch.optim.RMSprop, torch.optim.Adagrad)
     end("setup", 0, settings)
     for step in range(steps):
-        # a step that begins as the one before it did need not be run
-        if torch._repeat(step, steps, optimizer if counts_alone else None):
-            break
         torch._step(step)
         for micro in range(accumulate):
             torch._phase("data")
@@ -226,8 +216,8 @@ def train(source, net, loss, train_step, optimizer, scaler, settings):
                 else:
                     l = loss(output, targets)
             torch._note_loss(l)
-            if micro == accumulate - 1:
-                torch._note_saved(step == steps - 1)
+            if step == steps - 1 and micro == accumulate - 1:
+                torch._note_saved()
             if grad != "train":
                 if not detach_loss:
                     epoch_loss += l

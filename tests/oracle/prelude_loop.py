@@ -62,15 +62,14 @@ def ours(path, given, decided):
     ignore = lambda *values: None
     natives = dict(_step=lambda step: marks[0].step(step), _phase=ignore,
                    _mark=lambda name, micro: marks[0].phase(name), _done=ignore, _note_loss=ignore,
-                   _note_saved=ignore, _note_inplace=ignore, _note_state=ignore, _note_refused=ignore, _note_parameters=ignore,
-                   _repeat=lambda *values: False)
+                   _note_saved=ignore, _note_inplace=ignore, _note_state=ignore, _note_refused=ignore, _note_parameters=ignore)
     top = prelude_load.load(natives)
     own = prelude_load.net_file(top, path)
     torch.cuda.init()
     torch.cuda.memory._record_memory_history("all", context=None, stacks="python", max_entries=20000000)
     marks.append(record.Marks())
     torch.manual_seed(0)
-    top.train_module.run(own, settings, top.train_module.set_up(own, settings))
+    top.train_module.run(own, settings)
     return listed(torch, ev, marks[0], settings)
 
 

@@ -263,8 +263,7 @@ static void a_run_that_has_room_is_not_moved(void **state)
         tensors = mem->tensors;
         for (size_t i = 0; i < count; i++) {
             if (i % 2) {
-                *rpl_mem_room(mem, 1) = (struct vs_event){.kind = VS_EV_ALLOC};
-                mem->event_count++;
+                rpl_mem_event(mem, &(struct vs_event){.kind = VS_EV_ALLOC});
                 rpl_mem_tensor(mem, &(struct vs_tensor_desc){.id = (uint32_t)(i / 2 + 1)});
             } else {
                 rpl_mem_event(mem, &event);
