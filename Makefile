@@ -56,7 +56,7 @@ FORMATTED:= $(sort $(shell find $(FOLDERS) cli tests bench tools -name '*.[ch]' 
 SETUP := $(if $(filter demo test check setup,$(MAKECMDGOALS)),$(B)/setup.done)
 
 .PHONY: all demo test tests check help install setup clean format format-check hdr-check layer-check \
-        docs-check words-check globals-check bench golden fuzz test-threads test-cuda cuda gpu-tests doubles
+        docs-check words-check globals-check bench golden golden-counts fuzz test-threads test-cuda cuda gpu-tests doubles
 .SECONDARY:
 
 all: $(B)/vramscope $(INJECT_SO) ## build the program, and the injection library where CUPTI's headers are
@@ -375,6 +375,12 @@ bench: $(BENCHES) ## run the benchmarks: ratios against a named peer
 golden: $(B)/vramscope $(TESTS) ## rewrite the expected screens, the man page, the page of commands and the completions; review the difference
 	@mkdir -p tests/golden/tui completions
 	@VRAMSCOPE=$(abspath $(B))/vramscope VRAMSCOPE_GOLDEN=write sh tools/run-tests.sh $(B) $(B)/tests/tui/test_screens $(B)/tests/cli/test_pages
+
+# Programs that count what is equal to PyTorch, and the page that has the counts.
+COUNTING := $(addprefix $(B)/tests/,$(addprefix golden_check/test_golden_,ops scratch events random grid numbers) \
+            $(addprefix engine/test_,ops op_policies alloc_replay) facts/test_recorded facts/test_recorded_gpu)
+golden-counts: $(COUNTING) ## rewrite the counts of docs/internals/fidelity.md
+	@VRAMSCOPE_GOLDEN=write sh tools/run-tests.sh $(B) $(COUNTING)
 
 # The fuzzers need clang; each runs for FUZZ_SECONDS on a copy of its seeds, crashing inputs stay in $(B)/fuzz.
 FUZZ_SECONDS ?= 60

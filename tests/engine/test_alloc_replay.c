@@ -17,6 +17,7 @@
 #include "engine/alloc_replay.h"
 #include "engine/alloc_rewind.h"
 #include "tests/engine/alloc_lists.h"
+#include "tests/page_count.h"
 
 #define MAX_ROWS 64
 
@@ -443,6 +444,18 @@ static void a_spoiled_trace_is_refused_or_noticed(void **unused)
     assert_in_range(noticed, 20, 300);
 }
 
+static void the_page_has_the_number_of_replayed_events(void **unused)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct alloc_facts facts;
+    uint64_t events = 0;
+
+    (void)unused;
+    for (size_t i = 0; alloc_facts_read(i, &facts, &err) == VS_OK; i++)
+        events += facts.events;
+    page_count_check("alloc/*.txt, addresses", events, events);
+}
+
 int main(void)
 {
     static struct alloc_facts facts[MAX_ROWS];
@@ -457,6 +470,7 @@ int main(void)
         cmocka_unit_test(a_state_that_cannot_be_is_refused),
         cmocka_unit_test(a_trace_that_is_not_the_allocators_is_noticed),
         cmocka_unit_test(a_spoiled_trace_is_refused_or_noticed),
+        cmocka_unit_test(the_page_has_the_number_of_replayed_events),
     };
     struct vs_error err = VS_ERROR_INIT;
     size_t count = 0;

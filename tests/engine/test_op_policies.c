@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "tests/engine/op_case.h"
 #include "tests/engine/rig.h"
+#include "tests/page_count.h"
 
 #define GOLDEN "tests/golden/oracle/op_policies.txt"
 #define WORDS_MAX 24
@@ -189,6 +190,7 @@ static void results_and_saved_tensors_are_those_of_pytorch(void **state)
     assert_int_equal(rows, OP_CASE_COUNT);
     print_message("%zu of %zu calls alike\n", lines - (size_t)bad, lines);
     assert_int_equal(bad, 0);
+    page_count_check("op_policies.txt", lines, lines);
 }
 
 /* ---- no row is forgotten ---- */

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "tests/engine/op_case.h"
 #include "tests/engine/rig.h"
+#include "tests/page_count.h"
 
 #define GOLDEN "tests/golden/oracle/op_cases.txt"
 #define SUM_KEY 5000001U
@@ -273,6 +274,7 @@ static void memory_is_taken_and_given_back_as_pytorch_does(void **state)
     }
     vs_free(buf);
     assert_int_equal(bad, 0);
+    page_count_check("op_cases.txt", OP_CASE_COUNT, OP_CASE_COUNT);
 }
 
 int main(void)

@@ -26,6 +26,7 @@
 #include "replay/match.h"
 #include "tests/engine/alloc_lists.h"
 #include "tests/facts/facts.h"
+#include "tests/page_count.h"
 
 static void read_list(const char *recording, struct vs_memlist *list)
 {
@@ -81,6 +82,9 @@ static void assert_matches(const struct recorded *r)
     assert_int_equal(match.events, r->events);
     assert_int_equal(match.same_events, r->events);
     assert_true(rpl_match_is_equal(&match));
+    vs_text_clear(&text);
+    vs_text_addf(&text, "%s%s%s", r->list, *r->toggles ? ", " : "", r->toggles);
+    page_count_check(vs_text_get(&text), match.same_events, match.events);
     vs_text_release(&text);
     rpl_match_release(&match);
     facts_run_release(&run);

@@ -26,6 +26,7 @@
 #include "replay/whatif.h"
 #include "tests/engine/alloc_lists.h"
 #include "tests/facts/facts.h"
+#include "tests/page_count.h"
 
 static void read_list(const char *recording, struct vs_memlist *list)
 {
@@ -97,6 +98,9 @@ static void assert_matches(const char *recording, const char *net_file, uint64_t
     assert_int_equal(match.same_events, events);
     assert_true(rpl_match_is_equal(&match));
     assert_peaks(trace, &list);
+    vs_text_clear(&text);
+    vs_text_addf(&text, "%s, %s", recording, toggles);
+    page_count_check(vs_text_get(&text), match.same_events, match.events);
     vs_text_release(&text);
     rpl_match_release(&match);
     rpl_trace_free(trace);

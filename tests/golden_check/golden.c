@@ -13,6 +13,7 @@
 
 #include <zlib.h>
 
+#include "tests/page_count.h"
 #include "tests/share.h"
 
 /* ---- listening ---- */
@@ -261,7 +262,7 @@ static bool is_known(const char *known, const char *cell)
     return false;
 }
 
-bool golden_file(const char *path, golden_check_fn *check)
+bool golden_file(const char *path, golden_check_fn *check, struct golden_sum *sum)
 {
     const char *only = getenv("GOLDEN_ONLY");
     const size_t share = only ? 1 : tests_share();
@@ -307,6 +308,12 @@ bool golden_file(const char *path, golden_check_fn *check)
         vs_arena_free(arena);
     }
     printf("%s: %zu of %zu equal\n", path, equal, total);
+    if (sum) {
+        sum->equal += equal;
+        sum->total += total;
+    } else if (!only) {
+        page_count_check(strrchr(path, '/') + 1, equal, total);
+    }
     free(known);
     free(text);
     return only || (!surprises && (total || share > 1));

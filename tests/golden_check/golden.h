@@ -43,12 +43,20 @@ bool golden_events_equal(const struct golden_run *run, const struct json *events
                          bool sort_cast_frees, char *why, size_t why_size);
 
 /*
- * Every line of a golden file (.jsonl or .jsonl.gz, a path from the repository's root) through `check`, which returns whether ours is equal and
- * says why not. Prints "PATH: N of M equal" and the first differences. False: a cell outside known.tsv differs, or one in it is equal.
- * Of so many lines as tests/share.h says, one is taken.
- * The environment variable GOLDEN_ONLY holds a substring of cells to run (for work at one of them): then nothing is asserted.
+ * Calls `check` with every line of a golden file (.jsonl or .jsonl.gz, a path from the repository's root); it returns
+ * whether our run is equal and says why not. Prints "PATH: N of M equal" and the differences, and holds the page to the
+ * count (tests/page_count.h). False: a cell outside known.tsv differs, or one in it is equal.
+ *
+ * sum   NULL, or what to add the counts to instead, for a page that has one count of several files
+ *
+ * One of as many lines as tests/share.h says is taken. The environment variable GOLDEN_ONLY holds a substring of cells
+ * to run (for work at one of them): then nothing is asserted.
  */
 typedef bool golden_check_fn(const struct json *line, char *why, size_t why_size);
-bool golden_file(const char *path, golden_check_fn *check);
+struct golden_sum {
+    size_t equal;
+    size_t total;
+};
+bool golden_file(const char *path, golden_check_fn *check, struct golden_sum *sum);
 
 #endif

@@ -59,19 +59,19 @@ static bool model_is_equal(const struct json *line, char *why, size_t why_size)
 static void nets_written_from_models_are_equal_to_the_models(void **state)
 {
     (void)state;
-    assert_true(golden_file("tests/golden/oracle/from_pytorch.jsonl.gz", model_is_equal));
+    assert_true(golden_file("tests/golden/oracle/from_pytorch.jsonl.gz", model_is_equal, NULL));
 }
 
 static void one_process_of_several_is_equal_event_by_event(void **state)
 {
     (void)state;
-    assert_true(golden_file("tests/golden/oracle/shard.jsonl.gz", events_are_equal));
+    assert_true(golden_file("tests/golden/oracle/shard.jsonl.gz", events_are_equal, NULL));
 }
 
 static void runs_are_equal_event_by_event(void **state)
 {
     (void)state;
-    assert_true(golden_file("tests/golden/oracle/events.jsonl.gz", events_are_equal));
+    assert_true(golden_file("tests/golden/oracle/events.jsonl.gz", events_are_equal, NULL));
 }
 
 int main(void)

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "tests/golden_check/golden.h"
+#include "tests/page_count.h"
 
 /* Of several parts of a step PyTorch's line has one: the end of the last, the highest peak. */
 static bool phase_find(const struct lang_result *r, int64_t step, const char *name,
@@ -142,6 +143,7 @@ static int is_jsonl(const struct dirent *entry)
 
 static void every_cell_of_the_grid_is_equal(void **state)
 {
+    struct golden_sum sum = {0, 0};
     struct dirent **entries = NULL;
     int count = scandir("tests/golden/oracle/grid", &entries, is_jsonl, alphasort);
     bool all = true;
@@ -152,11 +154,13 @@ static void every_cell_of_the_grid_is_equal(void **state)
         char path[512];
 
         snprintf(path, sizeof(path), "tests/golden/oracle/grid/%s", entries[i]->d_name);
-        all = golden_file(path, cell_is_equal) && all;
+        all = golden_file(path, cell_is_equal, &sum) && all;
         free(entries[i]);
     }
     free(entries);
     assert_true(all);
+    if (!getenv("GOLDEN_ONLY"))
+        page_count_check("grid/*.jsonl", sum.equal, sum.total);
 }
 
 int main(void)

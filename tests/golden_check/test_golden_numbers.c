@@ -199,13 +199,13 @@ static bool numbers_are_near(const struct json *line, char *why, size_t why_size
 static void nets_and_toggles_have_the_numbers_of_pytorch(void **state)
 {
     (void)state;
-    assert_true(golden_file("tests/golden/oracle/numbers.jsonl", numbers_are_near));
+    assert_true(golden_file("tests/golden/oracle/numbers.jsonl", numbers_are_near, NULL));
 }
 
 static void each_op_has_the_numbers_of_pytorch(void **state)
 {
     (void)state;
-    assert_true(golden_file("tests/golden/oracle/numbers_ops.jsonl", numbers_are_near));
+    assert_true(golden_file("tests/golden/oracle/numbers_ops.jsonl", numbers_are_near, NULL));
 }
 
 int main(void)

@@ -40,13 +40,13 @@ static bool events_are_equal(const struct json *line, char *why, size_t why_size
 static void each_op_allocates_and_frees_as_pytorch_does(void **state)
 {
     (void)state;
-    assert_true(golden_file("tests/golden/oracle/ops.jsonl", events_are_equal));
+    assert_true(golden_file("tests/golden/oracle/ops.jsonl", events_are_equal, NULL));
 }
 
 static void each_op_under_amp_and_half_too(void **state)
 {
     (void)state;
-    assert_true(golden_file("tests/golden/oracle/ops_amp.jsonl.gz", events_are_equal));
+    assert_true(golden_file("tests/golden/oracle/ops_amp.jsonl.gz", events_are_equal, NULL));
 }
 
 int main(void)

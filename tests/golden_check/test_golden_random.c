@@ -59,7 +59,7 @@ static bool net_is_equal(const struct json *line, char *why, size_t why_size)
 static void random_nets_are_equal_event_by_event(void **state)
 {
     (void)state;
-    assert_true(golden_file("tests/golden/oracle/random.jsonl.gz", net_is_equal));
+    assert_true(golden_file("tests/golden/oracle/random.jsonl.gz", net_is_equal, NULL));
 }
 
 int main(void)

@@ -38,7 +38,7 @@ static bool events_are_equal(const struct json *line, char *why, size_t why_size
 static void each_op_takes_the_scratch_that_pytorch_takes(void **state)
 {
     (void)state;
-    assert_true(golden_file("tests/golden/oracle/ops_scratch.jsonl.gz", events_are_equal));
+    assert_true(golden_file("tests/golden/oracle/ops_scratch.jsonl.gz", events_are_equal, NULL));
 }
 
 int main(void)
