@@ -7,7 +7,7 @@ CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
 PREFIX  ?= /usr/local
 DESTDIR ?=
 
-FOLDERS := base engine lang recording store tracer import replay export tui
+FOLDERS := base engine lang recording store tracer import replay whatif export tui
 WARN := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion \
         -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wundef -Wvla -Wformat=2 \
         -Wpointer-arith -Wdouble-promotion -Wcast-qual -fno-common -Werror
@@ -35,7 +35,8 @@ INJECT_SO := $(if $(wildcard $(CUDA_DIR)/include/cupti.h),$(B)/vramscope_inject.
 INJECT_ONLY := $(addprefix tracer/inject/,inject.c nvtx.c subscribe.c)
 LIB_SRC  := $(sort $(foreach d,$(FOLDERS),$(shell find $(d) -name '*.c' ! -path 'engine/device/cuda/*' 2>/dev/null)))
 LIB_SRC  := $(filter-out $(INJECT_ONLY),$(LIB_SRC))
-CLI_SRC  := $(sort $(wildcard cli/*.c))
+CLI_SRC  := $(sort $(shell find cli -name '*.c'))
+BASE_SRC := $(sort $(shell find base -name '*.c'))
 TEST_SRC := $(sort $(shell find tests -name 'test_*.c' ! -path '*/device/cuda/*' $(if $(INJECT_SO),,! -path '*/inject/test_inject.c')))
 HELP_SRC := $(sort $(shell find tests -name '*.c' ! -name 'test_*.c' ! -path 'tests/fuzz/*' ! -path 'tests/gpu/*' ! -path '*/twin/*' ! -path '*/device/cuda/*' ! -path '*/fake/*'))
 BENCH_SRC:= $(sort $(wildcard bench/bench_*.c))
@@ -84,10 +85,10 @@ $(B)/store/codec%.o: CFLAGS += $(if $(DEBUG),,-O3)
 CPU_DIR := $(B)/engine/device/cpu
 $(CPU_DIR)/%.o: CFLAGS += $(if $(DEBUG),,-O3) -fno-math-errno -fno-trapping-math -ffp-contract=off
 # Blocks of products may fuse: the order of their operations is written out, and they are the same wherever they stand.
-$(CPU_DIR)/cpu_tile_%.o: CFLAGS += -ffp-contract=fast
+$(CPU_DIR)/products/cpu_tile_%.o: CFLAGS += -ffp-contract=fast
 ifeq ($(shell uname -m),x86_64)
-$(CPU_DIR)/cpu_%_v3.o: CFLAGS += -mavx2 -mfma -mf16c
-$(CPU_DIR)/cpu_%_v4.o: CFLAGS += -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512
+$(CPU_DIR)/rows/cpu_rows_v3.o $(CPU_DIR)/products/cpu_tile_v3.o: CFLAGS += -mavx2 -mfma -mf16c
+$(CPU_DIR)/rows/cpu_rows_v4.o $(CPU_DIR)/products/cpu_tile_v4.o: CFLAGS += -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512
 endif
 
 # The standard library of the net language is written in the net language and compiled in as text.
@@ -95,7 +96,7 @@ $(B)/gen/prelude.inc: $(PRELUDE) lang/prelude/embed.sh
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)sh lang/prelude/embed.sh $(PRELUDE) > $@.tmp && mv $@.tmp $@
-$(B)/lang/prelude.o: $(B)/gen/prelude.inc
+$(B)/lang/prelude/prelude.o: $(B)/gen/prelude.inc
 
 # So is what a recorded Python program is given.
 PYTHON_FILES := $(sort $(wildcard tracer/python/*.py))
@@ -105,10 +106,10 @@ $(B)/gen/python_files.inc: $(PYTHON_FILES) lang/prelude/embed.sh
 	$(Q)sh lang/prelude/embed.sh $(PYTHON_FILES) > $@.tmp && mv $@.tmp $@
 $(B)/tracer/python_files.o: $(B)/gen/python_files.inc
 
-# Names of the arguments of ops, made from engine/op.def by the reader of its signatures that the engine itself has.
-OP_ARGS := $(B)/gen/engine/op_args.h
+# Names of the arguments of ops, made from engine/core/op.def by the reader of its signatures that the engine itself has.
+OP_ARGS := $(B)/gen/engine/core/op_args.h
 OP_ARGS_TOOL := $(B)/tools/op_args
-OP_ARGS_FREE := $(OP_ARGS_TOOL).o $(patsubst %.c,$(B)/%.o,$(wildcard base/*.c) $(filter %/op_signature.c %/op_literal.c,$(LIB_SRC)))
+OP_ARGS_FREE := $(OP_ARGS_TOOL).o $(patsubst %.c,$(B)/%.o,$(BASE_SRC) engine/ops/signature.c engine/ops/literal.c)
 $(OP_ARGS_TOOL): $(OP_ARGS_FREE)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lm
@@ -120,7 +121,7 @@ $(filter-out $(OP_ARGS_FREE),$(LIB_OBJ) $(CLI_OBJ) $(HELP_OBJ) $(TEST_SRC:%.c=$(
 
 # What a new trace begins as: the schema's own C run once here, its result compiled in.
 EMPTY_TRACE := $(B)/tools/empty_trace
-EMPTY_TRACE_OBJ := $(EMPTY_TRACE).o $(patsubst %.c,$(B)/%.o,$(wildcard base/*.c)) \
+EMPTY_TRACE_OBJ := $(EMPTY_TRACE).o $(BASE_SRC:%.c=$(B)/%.o) \
                    $(patsubst %,$(B)/store/%.o,codec codec_encode db migrate schema view)
 $(EMPTY_TRACE): $(EMPTY_TRACE_OBJ)
 	$(call say,LINK,$@)
@@ -158,7 +159,7 @@ $(B)/pic/tracer/cupti/%.o $(B)/pic/tracer/inject/%.o $(B)/pic/tests/tracer/cupti
 
 # The injection library goes into programs of others: SQLite is linked into it and hidden, so that the program's own is another one.
 INJECT_SRC := $(sort $(wildcard tracer/inject/*.c)) tracer/cupti/cupti_api.c
-INJECT_LIB := $(sort $(wildcard base/*.c store/*.c)) $(addprefix tracer/,intern.c recorder.c ring.c)
+INJECT_LIB := $(BASE_SRC) $(sort $(wildcard store/*.c)) $(addprefix tracer/,intern.c recorder.c ring.c)
 $(B)/vramscope_inject.so: $(INJECT_SRC:%.c=$(B)/pic/%.o) $(B)/pic/libinject.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -Wl,-z,defs -o $@ $^ $(SQLITE_STATIC) -lm -ldl
@@ -202,7 +203,6 @@ SQLITE_STATIC = $(if $(filter /%,$(shell $(CC) -print-file-name=libsqlite3.a)),-
 # for GPUs newer than the list.
 CUDA_SRC := $(sort $(wildcard engine/device/cuda/*.cu))
 CUDA_C   := $(sort $(wildcard engine/device/cuda/*.c))
-BASE_SRC := $(sort $(wildcard base/*.c))
 CUDA_ARCH ?= 80 90
 CUDA_GEN := $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=sm_$(a)) -gencode arch=compute_75,code=compute_75
 CUDA_OBJ := $(CUDA_SRC:%.cu=$(B)/cuda/%.o) $(CUDA_C:%.c=$(B)/cuda/%.o) $(BASE_SRC:%.c=$(B)/pic/%.o)
@@ -243,7 +243,7 @@ $(B)/twin/%.o: %.cu
 	$(call say,CXX,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) -x c++ -std=c++17 -DVS_CUDA_TWIN -D_GNU_SOURCE -I. -Wall -Wextra -Werror -Wno-unused-function $(OPT) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
-$(B)/twin/vramscope_cuda.so: $(filter-out %/twin_tests.o,$(TWIN_OBJ)) $(BASE_SRC:%.c=$(B)/pic/%.o) $(B)/pic/engine/alloc_driver.o $(B)/pic/engine/alloc_set.o
+$(B)/twin/vramscope_cuda.so: $(filter-out %/twin_tests.o,$(TWIN_OBJ)) $(BASE_SRC:%.c=$(B)/pic/%.o) $(B)/pic/engine/alloc/driver.o $(B)/pic/engine/alloc/set.o
 	$(call say,LINK,$@)
 	$(Q)$(CXX) -shared -Wl,-Bsymbolic $(LDFLAGS) -o $@ $^
 $(TWIN_TESTS:%=%.o): $(B)/tests/engine/device/twin/test_cuda_%.o: tests/engine/device/test_cpu_%.c
@@ -286,6 +286,7 @@ $(B)/tests/gpu/plain: tests/gpu/plain.cu
 	$(Q)$(NVCC) -std=c++17 -O2 -cudart static $(CUDA_GEN) -o $@ $<
 TESTS += $(B)/tests/gpu/test_gpu_copy $(B)/tests/gpu/test_gpu_index
 $(B)/tests/gpu/test_run: $(GPU_CHECK) $(B)/tests/gpu/test_gpu_copy $(B)/tests/gpu/test_gpu_index $(TWIN_SO) $(FAKE) $(INJECT_SO)
+$(GPU_CHECK_OBJ) $(GPU_LIB): | $(OP_ARGS)
 gpu-tests: $(GPU_TESTS) $(GPU_CHECK) $(if $(NVCC),$(B)/tests/gpu/plain) ## build what tests/gpu/run.sh runs beside the program and the plug-in
 
 

@@ -2,7 +2,7 @@
  * base/event.h - the words that the engine, the tracer, the store and the replay share: event kinds, categories, phases,
  * kinds of holders, and the one record all events travel in.
  *
- * For:            engine/observer.h publishes it, tracer/ carries it, store/ keeps it, replay/ reads it.
+ * For:            engine/core/observer.h publishes it, tracer/ carries it, store/ keeps it, replay/ reads it.
  * Must not know:  how it is made or stored.
  * Invariant:      numbers are those of a trace, so the .def tables only grow at the end.
  */

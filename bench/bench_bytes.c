@@ -20,8 +20,8 @@
 #include "base/mem.h"
 #include "tui/app.h"
 #include "tui/screen.h"
-#include "tui/surface.h"
-#include "tui/surface_curses.h"
+#include "tui/term/surface.h"
+#include "tui/term/surface_curses.h"
 
 #define ROUNDS 60
 

@@ -22,7 +22,7 @@
 #include "tui/app.h"
 #include "tui/diff.h"
 #include "tui/screen.h"
-#include "tui/surface.h"
+#include "tui/term/surface.h"
 
 #define W 160
 #define H 48

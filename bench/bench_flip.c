@@ -22,12 +22,12 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "replay/answers.h"
 #include "tui/app.h"
-#include "tui/change.h"
 #include "tui/flips.h"
+#include "tui/parts/change.h"
 #include "tui/screen.h"
-#include "tui/surface.h"
+#include "tui/term/surface.h"
+#include "whatif/answers.h"
 
 #define W 160
 #define H 48

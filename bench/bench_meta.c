@@ -17,12 +17,12 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "engine/observer.h"
-#include "lang/library.h"
-#include "lang/run.h"
-#include "replay/summary.h"
-#include "replay/trace.h"
-#include "replay/whatif.h"
+#include "engine/core/observer.h"
+#include "lang/interp/library.h"
+#include "lang/run/run.h"
+#include "replay/report/summary.h"
+#include "replay/trace/trace.h"
+#include "whatif/whatif.h"
 
 #define ROUNDS 9
 #define STEPS 9 /* of a round; the first is not counted: it makes the optimizer's state */

@@ -20,8 +20,8 @@
 
 #include "base/mem.h"
 #include "engine/device/kernels.h"
-#include "lang/library.h"
-#include "lang/run.h"
+#include "lang/interp/library.h"
+#include "lang/run/run.h"
 #include "tracer/recorder.h"
 
 #define NET "sample_nets/resnet18.py"

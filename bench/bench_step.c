@@ -22,7 +22,7 @@
 #include "base/mem.h"
 #include "base/toggle.h"
 #include "engine/device/kernels.h"
-#include "lang/run.h"
+#include "lang/run/run.h"
 
 #define STEPS 8 /* the first is left out */
 #define PHASES (VS_PHASE_COUNT - 1)

@@ -18,7 +18,7 @@
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "engine/observer.h"
+#include "engine/core/observer.h"
 #include "store/reader.h"
 #include "store/writer.h"
 #include "tracer/intern.h"

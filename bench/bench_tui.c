@@ -22,10 +22,10 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "replay/live.h"
+#include "replay/state/live.h"
 #include "tui/app.h"
 #include "tui/screen.h"
-#include "tui/surface.h"
+#include "tui/term/surface.h"
 
 #define W 160
 #define H 48

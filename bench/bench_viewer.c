@@ -24,7 +24,7 @@
 #include "base/text.h"
 #include "tui/app.h"
 #include "tui/screen.h"
-#include "tui/surface.h"
+#include "tui/term/surface.h"
 
 #define W 160
 #define H 48

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "engine/alloc.h"
-#include "engine/alloc_driver.h"
+#include "engine/alloc/alloc.h"
+#include "engine/alloc/driver.h"
 
 /* ---- a run ---- */
 

@@ -1,7 +1,7 @@
 /*
  * cli/account.h - the driver's account of a GPU's memory at chosen moments of a recording: why nvidia-smi says what it says.
  *
- * For:            the record command. replay/account.h makes sentences of it.
+ * For:            the record command. replay/report/account.h makes sentences of it.
  * Must not know:  what the run does.
  * Invariant:      a figure that could not be had is left out of the trace. Nothing here makes a recording fail.
  *

@@ -11,9 +11,9 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "cli/tries.h"
-#include "replay/bound.h"
-#include "replay/report.h"
-#include "replay/whatif.h"
+#include "replay/report/bound.h"
+#include "replay/report/report.h"
+#include "whatif/whatif.h"
 
 /* What was found out: the run to its end, without a limit, and what was tried on the recorded device. */
 struct advice {

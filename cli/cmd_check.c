@@ -2,12 +2,12 @@
  * cli/cmd_check.c - holds a trace against limits.
  *
  * For:            `vramscope check`, in continuous integration.
- * Must not know:  what is measured; that is replay/check.h.
+ * Must not know:  what is measured; that is replay/report/check.h.
  * Invariant:      as `vramscope diff`: exit status 0 within the limits, 1 over one, 2 trouble of any kind.
  */
 #include "base/bytes.h"
 #include "cli/cmds.h"
-#include "replay/check.h"
+#include "replay/report/check.h"
 
 #define TROUBLE 2
 

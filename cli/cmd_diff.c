@@ -2,7 +2,7 @@
  * cli/cmd_diff.c - prints what differs between two traces.
  *
  * For:            `vramscope diff`.
- * Must not know:  what a difference is; that is replay/diff.h.
+ * Must not know:  what a difference is; that is replay/diff/diff.h.
  * Invariant:      as diff(1): exit status 0 is the same, 1 is different, 2 is trouble of any kind.
  */
 #include <ctype.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "cli/cmds.h"
-#include "replay/diff.h"
+#include "replay/diff/diff.h"
 
 #define TOP_DEFAULT 20
 #define TOP_MAX 1000000

@@ -19,7 +19,7 @@
 #include "cli/cmds.h"
 #include "export/export.h"
 #include "export/gzip.h"
-#include "replay/whatif.h"
+#include "whatif/whatif.h"
 
 static const struct cli_option OPTIONS[] = {
     {"format", 0, "F", false, "what to write; see above"},

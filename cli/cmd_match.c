@@ -2,7 +2,7 @@
  * cli/cmd_match.c - holds a net against what a real GPU recorded, event by event.
  *
  * For:            `vramscope match`.
- * Must not know:  what is compared and how; that is replay/match.h. How lists are read; recording/memlist.h.
+ * Must not know:  what is compared and how; that is replay/match/match.h. How lists are read; recording/memlist.h.
  * Invariant:      nothing is written anywhere. 0: every event agrees; 1: not, or it could not be found out.
  */
 #include <inttypes.h>
@@ -14,11 +14,11 @@
 #include "base/mem.h"
 #include "cli/cmds.h"
 #include "cli/netfile.h"
-#include "engine/alloc_memlist.h"
+#include "engine/alloc_history/memlist.h"
 #include "recording/memlist.h"
-#include "replay/match.h"
-#include "replay/summary.h"
-#include "replay/whatif.h"
+#include "replay/match/match.h"
+#include "replay/report/summary.h"
+#include "whatif/whatif.h"
 
 static const struct cli_option OPTIONS[] = {
     {"events", 'e', "WHAT", false,

@@ -3,13 +3,13 @@
  *
  * For:            `vramscope ops`.
  * Must not know:  what an op does other than by its row.
- * Invariant:      everything said comes from engine/op.def.
+ * Invariant:      everything said comes from engine/core/op.def.
  */
 #include <string.h>
 
 #include "base/json.h"
 #include "cli/cmds.h"
-#include "engine/op.h"
+#include "engine/core/op.h"
 
 static const struct cli_option OPTIONS[] = {
     {"json", 0, NULL, false, "print JSON"},

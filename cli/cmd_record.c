@@ -2,7 +2,7 @@
  * cli/cmd_record.c - trains a net and records it, or has a program recorded.
  *
  * For:            `vramscope record`.
- * Must not know:  how a net is run, or a trace written: lang/run.h and tracer/recorder.h do; programs: cli/record_program.h.
+ * Must not know:  how a net is run, or a trace written: lang/run/run.h and tracer/recorder.h do; programs: cli/record/record_program.h.
  * Invariant:      a net that is wrong is found out before any file is touched: one step without data and without a file comes first.
  */
 #include <errno.h>
@@ -21,16 +21,16 @@
 #include "cli/cmds.h"
 #include "cli/netfile.h"
 #include "cli/progress.h"
-#include "cli/record_program.h"
+#include "cli/record/record_program.h"
 #include "cli/tries.h"
 #include "cli/watch.h"
 #include "engine/device/kernels.h"
 #include "engine/device/plugin.h"
-#include "lang/run.h"
-#include "replay/index.h"
-#include "replay/report.h"
-#include "replay/whatif.h"
+#include "lang/run/run.h"
+#include "replay/index/index.h"
+#include "replay/report/report.h"
 #include "tracer/recorder.h"
+#include "whatif/whatif.h"
 
 #define OUT_DEFAULT "trace.db"
 #define TOP_AT_OOM 10

@@ -2,7 +2,7 @@
  * cli/cmd_report.c - prints the report on a trace.
  *
  * For:            `vramscope report`.
- * Must not know:  what the report says; that is replay/report.h.
+ * Must not know:  what the report says; that is replay/report/report.h.
  * Invariant:      the trace is only read.
  */
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "cli/cmds.h"
 #include "cli/tries.h"
-#include "replay/report.h"
+#include "replay/report/report.h"
 
 #define TOP_DEFAULT 10
 #define TOP_MAX 10000

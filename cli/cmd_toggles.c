@@ -3,13 +3,13 @@
  *
  * For:            `vramscope toggles`.
  * Must not know:  what a toggle does other than by its row.
- * Invariant:      everything said comes from base/toggle.def, base/target.def and the settings that engine/alloc_conf.h knows.
+ * Invariant:      everything said comes from base/toggle.def, base/target/target.def and the settings that engine/alloc/conf.h knows.
  */
 #include "base/bytes.h"
 #include "base/json.h"
-#include "base/target.h"
+#include "base/target/target.h"
 #include "cli/cmds.h"
-#include "engine/alloc_conf.h"
+#include "engine/alloc/conf.h"
 
 static const struct cli_option OPTIONS[] = {
     {"json", 0, NULL, false, "print JSON"},

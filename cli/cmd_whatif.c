@@ -2,7 +2,7 @@
  * cli/cmd_whatif.c - what a recorded net would need with other toggles.
  *
  * For:            `vramscope whatif`.
- * Must not know:  how the answer is found; that is replay/whatif.h.
+ * Must not know:  how the answer is found; that is whatif/whatif.h.
  * Invariant:      the trace is only read, nothing is written anywhere.
  */
 #include <inttypes.h>
@@ -13,16 +13,16 @@
 #include "base/bytes.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/target.h"
+#include "base/target/target.h"
 #include "cli/cmds.h"
 #include "cli/progress.h"
 #include "cli/tries.h"
-#include "replay/bound.h"
-#include "replay/by_value.h"
-#include "replay/cost.h"
-#include "replay/report.h"
-#include "replay/tries.h"
-#include "replay/whatif.h"
+#include "replay/report/bound.h"
+#include "replay/report/by_value.h"
+#include "replay/report/report.h"
+#include "whatif/cost.h"
+#include "whatif/tries.h"
+#include "whatif/whatif.h"
 
 /* A change to more than this many times as much says nothing in per cent. */
 #define TIMES_MAX 10

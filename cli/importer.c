@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "import/partial.h"
 #include "recording/memlist.h"
-#include "replay/index.h"
+#include "replay/index/index.h"
 
 static enum vs_status lists_read(const char *path, int64_t device, struct cli_importer *s,
                                  struct vs_error *err)

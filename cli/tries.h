@@ -2,7 +2,7 @@
  * cli/tries.h - the table of what was tried, as text; and what to do about a run that ran out of memory.
  *
  * For:            `vramscope whatif --each`; the report after an out-of-memory.
- * Must not know:  how a row came about; that is replay/tries.h.
+ * Must not know:  how a row came about; that is whatif/tries.h.
  * Invariant:      every figure is that of a run of the net, on the device that is spoken of.
  */
 #ifndef CLI_TRIES_H
@@ -16,8 +16,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "replay/cost.h"
-#include "replay/tries.h"
+#include "whatif/cost.h"
+#include "whatif/tries.h"
 
 /*
  * tries     borrowed, complete; costs: of its rows, or NULL where no time was recorded

@@ -8,8 +8,8 @@
 #ifndef CLI_WATCH_H
 #define CLI_WATCH_H
 
+#include "engine/core/observer.h"
 #include "engine/device/plugin.h"
-#include "engine/observer.h"
 #include "tracer/cupti/cupti_session.h"
 #include "tracer/recorder.h"
 

@@ -17,7 +17,7 @@
 
 #include "base/attr.h"
 #include "base/error.h"
-#include "replay/index.h"
+#include "replay/index/index.h"
 
 enum exp_format {
 /* clang-format off */

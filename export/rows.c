@@ -12,7 +12,7 @@
 
 #include "base/dtype.h"
 #include "base/mem.h"
-#include "replay/lives.h"
+#include "replay/index/lives.h"
 
 /* clang-format off */
 #define EVENT_COLUMNS(X) \

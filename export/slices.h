@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "export/out.h"
-#include "replay/trace.h"
+#include "replay/trace/trace.h"
 
 enum exp_track { EXP_TRACK_STEPS = 1, EXP_TRACK_MODULES, EXP_TRACK_OPS, EXP_TRACK_COUNT };
 

@@ -14,12 +14,12 @@
 #include <time.h>
 
 #include "base/mem.h"
-#include "engine/alloc.h"
-#include "engine/alloc_conf.h"
+#include "engine/alloc/alloc.h"
+#include "engine/alloc/conf.h"
 #include "export/formats.h"
 #include "export/pickle.h"
 #include "export/snapshot_internal.h"
-#include "replay/lives.h"
+#include "replay/index/lives.h"
 
 /* PyTorch counts no more; a number beyond it would be as many empty lists in the file. */
 #define DEVICE_MAX 63

@@ -10,10 +10,10 @@
 
 #include <stdbool.h>
 
-#include "engine/alloc_conf.h"
+#include "engine/alloc/conf.h"
 #include "export/pickle.h"
 #include "export/ranges.h"
-#include "replay/cursor.h"
+#include "replay/cursor/cursor.h"
 
 enum exp_word {
     WORD_SEGMENTS,

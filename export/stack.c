@@ -11,9 +11,9 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "replay/cursor.h"
-#include "replay/lives.h"
-#include "replay/why.h"
+#include "replay/cursor/cursor.h"
+#include "replay/cursor/why.h"
+#include "replay/index/lives.h"
 
 /* Phases and categories apart, no path of a module is longer. */
 #define FRAMES_MAX 64

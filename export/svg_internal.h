@@ -11,8 +11,8 @@
 #include <stdbool.h>
 
 #include "export/out.h"
-#include "replay/index.h"
-#include "replay/timeline.h"
+#include "replay/cursor/timeline.h"
+#include "replay/index/index.h"
 
 /* Pixels of the page; its height depends on what is below the plot. */
 #define SVG_WIDTH 960

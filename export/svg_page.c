@@ -14,7 +14,7 @@
 #include "export/formats.h"
 #include "export/svg.h"
 #include "export/svg_internal.h"
-#include "replay/bound.h"
+#include "replay/report/bound.h"
 
 #define LEGEND_COLUMNS 4
 #define LEGEND_ROW_PX 19.0

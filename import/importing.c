@@ -10,9 +10,9 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "engine/alloc_memlist.h"
-#include "engine/alloc_replay.h"
-#include "engine/alloc_rewind.h"
+#include "engine/alloc_history/memlist.h"
+#include "engine/alloc_history/replay.h"
+#include "engine/alloc_history/rewind.h"
 #include "import/derive.h"
 #include "tracer/intern.h"
 

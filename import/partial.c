@@ -10,8 +10,8 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "engine/alloc_memlist.h"
-#include "engine/alloc_set.h"
+#include "engine/alloc/set.h"
+#include "engine/alloc_history/memlist.h"
 #include "import/derive.h"
 #include "tracer/intern.h"
 

@@ -1,7 +1,7 @@
 /*
  * replay/squeeze.h - bytes that repeat themselves, in fewer bytes.
  *
- * For:            replay/events_pack.c: layers and steps that are alike.
+ * For:            replay/trace/events_pack.c: layers and steps that are alike.
  * Must not know:  what the bytes mean; files.
  * Invariant:      what comes out is what went in. Nothing of this is stored: another version may do it otherwise.
  *
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "replay/pack.h"
+#include "replay/trace/pack.h"
 
 /* Add what `len` bytes become to `out`: never more than by one byte in 200 longer, and a few. */
 void rpl_squeeze(const uint8_t *bytes, size_t len, struct rpl_pack *out);

@@ -1,7 +1,7 @@
 /*
  * store/marks.h - the marks that users set at events of a trace.
  *
- * For:            replay/marks.c.
+ * For:            replay/trace/marks.c.
  * Must not know:  keys of a terminal.
  * Invariant:      one mark a key.
  */

@@ -1,7 +1,7 @@
 /*
  * store/work.h - what a GPU did for the ops of a trace, and memory that was taken behind the allocator's back: written and read.
  *
- * For:            tracer/cupti/ writes it, replay/work.c reads it.
+ * For:            tracer/cupti/ writes it, replay/trace/work.c reads it.
  * Must not know:  where it was measured.
  * Invariant:      it stands beside the events: a trace without it is whole.
  */

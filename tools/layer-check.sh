@@ -38,7 +38,7 @@ foreign() {
     header=$1
     shift
     grep -rnE "^[[:space:]]*#[[:space:]]*include[[:space:]]*<$header>" --include='*.[ch]' \
-        base engine lang recording store tracer import replay export tui cli 2>/dev/null | while IFS= read -r line; do
+        base engine lang recording store tracer import replay whatif export tui cli 2>/dev/null | while IFS= read -r line; do
         file=${line%%:*}
         for allowed in "$@"; do
             # shellcheck disable=SC2254
@@ -59,18 +59,19 @@ own engine base/
 own lang base/ engine/
 own recording base/
 own store base/
-own tracer base/ engine/observer.h store/writer.h store/work.h
+own tracer base/ engine/core/observer.h store/writer.h store/work.h
 own import base/ engine/ store/writer.h tracer/intern.h
-own replay base/ store/reader.h store/work.h store/derived.h store/marks.h replay/whatif.c=lang/ replay/whatif.c=engine/ replay/whatif_alloc.c=engine/ replay/whatif_record.c=engine/ replay/whatif_record.h=engine/
-own export base/ replay/ engine/alloc.h engine/alloc_conf.h
-own tui base/ replay/ export/export.h
-own cli base/ engine/ lang/ recording/ store/ tracer/ import/ replay/ export/ tui/
+own replay base/ store/reader.h store/work.h store/derived.h store/marks.h
+own whatif base/ replay/ lang/ engine/ store/
+own export base/ replay/ engine/alloc/alloc.h engine/alloc/conf.h
+own tui base/ replay/ whatif/ export/export.h
+own cli base/ engine/ lang/ recording/ store/ tracer/ import/ replay/ whatif/ export/ tui/
 own tools base/ engine/ store/
 foreign 'sqlite3\.h' 'store/*'
 foreign 'zlib\.h' recording/file_bytes.c export/gzip.c
 foreign 'libdeflate\.h' recording/file_bytes.c
-foreign 'n?curses[a-z_]*\.h' tui/surface_curses.c tui/term.c
-foreign 'term[a-z_]*\.h' tui/term.c
+foreign 'n?curses[a-z_]*\.h' tui/term/surface_curses.c tui/term/term.c
+foreign 'term[a-z_]*\.h' tui/term/term.c
 foreign 'pthread\.h' 'tracer/*' 'engine/device/cpu/*'
 foreign 'stdatomic\.h' 'tracer/ring*' 'tracer/gate*' 'engine/device/cpu/*'
 foreign 'cblas\.h' 'engine/device/cpu/*'

@@ -1,10 +1,10 @@
 /*
- * tools/op_args.c - prints engine/op_args.h, the names of ops' arguments and saved tensors: run once, in the build.
+ * tools/op_args.c - prints engine/core/op_args.h, the names of ops' arguments and saved tensors: run once, in the build.
  *
  * For:            the functions of ops, which say `eng_c_float(c, ARG_batch_norm_eps)` instead of `eng_c_float(c, 7)`.
  * Must not know:  what ops do.
- * Invariant:      the names and their places come from engine/op.def through the reader that the engine itself uses
- *                 (engine/op_signature.c). What a function can name, all rows that use it have at the same place.
+ * Invariant:      the names and their places come from engine/core/op.def through the reader that the engine itself uses
+ *                 (engine/ops/signature.c). What a function can name, all rows that use it have at the same place.
  *
  * Two kinds of names:
  * - of a row: ARG_ID_ARGUMENT, SAVED_ID_SAVED. A row that uses a function with another row's name must have all that
@@ -17,8 +17,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "engine/engine_internal.h"
-#include "engine/op_signature.h"
+#include "engine/core/engine_internal.h"
+#include "engine/ops/signature.h"
 
 /* What is read of a row. */
 static const struct {
@@ -29,7 +29,7 @@ static const struct {
 /* clang-format off */
 #define OP(id, title, params, where_, kind_, autocast_, node_, kept, forward_fn, backward_fn) \
     {#id, {.name = title, .signature = params, .saves = kept}, #forward_fn, #backward_fn},
-#include "engine/op.def"
+#include "engine/core/op.def"
 #undef OP
     /* clang-format on */
 };
@@ -195,10 +195,10 @@ int main(void)
 {
     struct eng_signature *signatures = eng_signatures_new();
 
-    printf(
-        "/* engine/op_args.h - the places of ops' arguments and saved tensors by name: made from "
-        "engine/op.def by tools/op_args.c. */\n"
-        "#ifndef ENG_OP_ARGS_H\n#define ENG_OP_ARGS_H\n");
+    printf("/* engine/core/op_args.h - the places of ops' arguments and saved tensors by name: "
+           "made from "
+           "engine/core/op.def by tools/op_args.c. */\n"
+           "#ifndef ENG_OP_ARGS_H\n#define ENG_OP_ARGS_H\n");
     for (int i = 0; i < ENG_OP_COUNT; i++)
         row_print(signatures, i);
     for (int i = 0; i < ENG_OP_COUNT; i++) {

@@ -1,8 +1,8 @@
 /*
  * tracer/recorder.h - records what an engine does into a trace, without making it wait.
  *
- * For:            cli/ (the record command), replay/whatif.c's tests, importers of live sources.
- * Must not know:  the engine, beyond engine/observer.h; SQL.
+ * For:            cli/ (the record command), whatif/whatif.c's tests, importers of live sources.
+ * Must not know:  the engine, beyond engine/core/observer.h; SQL.
  * Invariant:      nothing that goes wrong here reaches the observed program: the first failure is kept, recording
  *                 stops, and trc_recorder_close reports it.
  *
@@ -19,7 +19,7 @@
 
 #include "base/attr.h"
 #include "base/error.h"
-#include "engine/observer.h"
+#include "engine/core/observer.h"
 
 struct trc_recorder;
 

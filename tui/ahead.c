@@ -4,8 +4,8 @@
  * Must not know:  terminals, views.
  * Invariant:      nothing that is shown changes; a call reads one chunk of events at most, or works on one what-if until a key is typed.
  */
-#include "replay/breaks.h"
-#include "replay/step.h"
+#include "replay/breakpoints/breaks.h"
+#include "replay/cursor/step.h"
 #include "tui/app.h"
 
 /* The chosen event, its neighbours, steps, ends, peak, columns, and where a break may be hit. */

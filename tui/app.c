@@ -11,12 +11,12 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "replay/bound.h"
-#include "replay/step.h"
-#include "replay/timeline.h"
-#include "replay/whatif.h"
-#include "tui/change.h"
+#include "replay/cursor/step.h"
+#include "replay/cursor/timeline.h"
+#include "replay/report/bound.h"
 #include "tui/diff.h"
+#include "tui/parts/change.h"
+#include "whatif/whatif.h"
 
 /* The ends of a window are moved where a column is of so many pieces or more. */
 #define PIECES_TO_SNAP 4

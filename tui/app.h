@@ -15,23 +15,23 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/toggle.h"
-#include "replay/answers.h"
-#include "replay/breaks.h"
-#include "replay/compare.h"
-#include "replay/cost.h"
-#include "replay/cursor.h"
-#include "replay/index.h"
-#include "replay/marks.h"
-#include "replay/trace.h"
+#include "replay/breakpoints/breaks.h"
+#include "replay/cursor/cursor.h"
+#include "replay/diff/compare.h"
+#include "replay/index/index.h"
+#include "replay/trace/marks.h"
+#include "replay/trace/trace.h"
 #include "tui/flips.h"
 #include "tui/keys.h"
-#include "tui/layout.h"
+#include "tui/parts/layout.h"
 #include "tui/prompt.h"
-#include "tui/theme.h"
+#include "tui/term/theme.h"
 #include "tui/view.h"
+#include "whatif/answers.h"
+#include "whatif/cost.h"
 
 /* A run to look at: the recorded one, or a what-if. breaks belong to the index; last_step: the event with which the last training step begins.
- * oom: the first refused allocation, and how many bytes it wanted; 0: there is none. number: of a what-if (replay/answers.h): what was found out about a run
+ * oom: the first refused allocation, and how many bytes it wanted; 0: there is none. number: of a what-if (whatif/answers.h): what was found out about a run
  * is good while its index and this are the same. */
 struct tui_run {
     struct rpl_trace *trace;

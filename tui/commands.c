@@ -11,12 +11,12 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "replay/lives.h"
-#include "replay/space.h"
-#include "replay/whatif_alloc.h"
+#include "replay/cursor/space.h"
+#include "replay/index/lives.h"
 #include "tui/act.h"
-#include "tui/change.h"
 #include "tui/export.h"
+#include "tui/parts/change.h"
+#include "whatif/whatif_alloc.h"
 
 /* Does the command; `words` is what stands behind its name, without blanks at its ends. */
 typedef void command_fn(struct tui_app *app, const char *words);

@@ -9,7 +9,7 @@
 
 #include "base/event.h"
 #include "base/mem.h"
-#include "replay/trace.h"
+#include "replay/trace/trace.h"
 #include "tui/act.h"
 #include "tui/export.h"
 

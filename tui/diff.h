@@ -2,7 +2,7 @@
  * tui/diff.h - the two runs of a session held against each other: their alignment, and the row of it that is looked at.
  *
  * For:            the diff views; which event of one run is which of the other.
- * Must not know:  drawing, why two events belong together (replay/align.h).
+ * Must not know:  drawing, why two events belong together (replay/diff/align.h).
  * Invariant:      it is made once for two runs, and gone with either.
  *
  * A is the recorded run, B the other one: a second trace, or a what-if.
@@ -10,7 +10,7 @@
 #ifndef TUI_DIFF_H
 #define TUI_DIFF_H
 
-#include "replay/diff.h"
+#include "replay/diff/diff.h"
 #include "tui/app.h"
 
 /*

@@ -10,12 +10,12 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "replay/answers.h"
-#include "replay/whatif.h"
 #include "tui/app.h"
-#include "tui/change.h"
-#include "tui/views.h"
-#include "tui/waiting.h"
+#include "tui/parts/change.h"
+#include "tui/parts/waiting.h"
+#include "tui/views/views.h"
+#include "whatif/answers.h"
+#include "whatif/whatif.h"
 
 /* Two of each toggle: the next value and the one before. */
 #define CANDIDATES ((size_t)VS_TOGGLE_COUNT * 2)

@@ -3,7 +3,7 @@
  *
  * For:            ahead.c, which has the idle time.
  * Must not know:  terminals, drawing.
- * Invariant:      nothing that is shown changes, and no answer: what is made is kept with the answers (replay/answers.h), where whoever asks finds it.
+ * Invariant:      nothing that is shown changes, and no answer: what is made is kept with the answers (whatif/answers.h), where whoever asks finds it.
  *
  * Begins at the first moment without a key, unless the session is lazy, or of two traces, where the panel or a toggle has to be in use. From what is set then, each toggle's next value is run, and the one before it:
  * first that of the chosen row, then those of the rows nearest to it. It ends when all are made, or when what is made from here fills the memory for answers;

@@ -13,7 +13,7 @@
 
 #include "base/attr.h"
 #include "base/text.h"
-#include "tui/input.h"
+#include "tui/term/input.h"
 
 /* Views, as bits of a scope. */
 enum tui_scope {

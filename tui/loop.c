@@ -14,9 +14,9 @@
 
 #include "base/mem.h"
 #include "tui/screen.h"
-#include "tui/surface_curses.h"
-#include "tui/surface_text.h"
-#include "tui/term.h"
+#include "tui/term/surface_curses.h"
+#include "tui/term/surface_text.h"
+#include "tui/term/term.h"
 
 /* How often a recording that is followed is looked at. */
 #define FOLLOW_MS 250

@@ -15,7 +15,7 @@
 
 /* Type `keys` ("<left>3s:goto 12<enter>"). Returns false where they asked to quit. */
 bool tui_type(struct tui_app *app, const char *keys);
-/* The screen as text; with_styles: and below it the styles (tui/surface_text.h). */
+/* The screen as text; with_styles: and below it the styles (tui/term/surface_text.h). */
 void tui_dump(struct tui_app *app, bool with_styles, struct vs_text *out);
 
 /*

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "tui/input.h"
-#include "tui/surface.h"
+#include "tui/term/input.h"
+#include "tui/term/surface.h"
 
 void tui_prompt_open(struct tui_prompt *prompt, char kind, const char *text)
 {

@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "tui/app.h"
-#include "tui/surface.h"
+#include "tui/term/surface.h"
 
 /* Draw all of it; the surface has the app's size. tui_app_sync has been called since the last input. */
 void tui_screen_draw(const struct tui_app *app, struct tui_surface *surface);

@@ -14,8 +14,8 @@
 
 #include "base/text.h"
 #include "tui/keys.h"
-#include "tui/list.h"
-#include "tui/surface.h"
+#include "tui/parts/list.h"
+#include "tui/term/surface.h"
 
 struct tui_app;
 

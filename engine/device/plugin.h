@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "engine/alloc.h"
+#include "engine/alloc/alloc.h"
 #include "engine/device/kernels.h"
 
 /* Changes with every change of struct eng_device, struct eng_kernels or struct eng_alloc_driver; that one grew is found out by itself. */

@@ -1,7 +1,7 @@
 /*
  * engine/device/room_sizes.h - how much scratch the kernels of a GPU work in, as functions of sizes alone.
  *
- * For:            the kernels of engine/device/cuda, which take it, and engine/rooms.c, which brings it, on a run without data too.
+ * For:            the kernels of engine/device/cuda, which take it, and engine/workspace/rooms.c, which brings it, on a run without data too.
  * Must not know:  tensors, the allocator.
  * Invariant:      a kernel takes exactly what its function here says: both call the same one.
  */

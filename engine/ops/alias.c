@@ -4,8 +4,8 @@
  * Must not know:  what any of them does.
  * Invariant:      arguments of a second name stand in the order of the first's.
  */
-#include "engine/op_internal.h"
-#include "engine/ops/ops.h"
+#include "engine/core/op_internal.h"
+#include "engine/ops/functions.h"
 
 static const enum eng_op_id FIRST_NAMES[ENG_OP_COUNT] = {
     [ENG_OP_absolute] = ENG_OP_abs,        [ENG_OP_negative] = ENG_OP_neg,

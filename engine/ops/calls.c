@@ -4,7 +4,7 @@
  * Must not know:  any single op's formula.
  * Invariant:      each is one eng_call of one row, or does nothing after a failure; NULL operands are taken and give NULL.
  */
-#include "engine/op_internal.h"
+#include "engine/core/op_internal.h"
 
 /* ---- ops as C functions ---- */
 

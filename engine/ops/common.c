@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/op_internal.h"
+#include "engine/core/op_internal.h"
 
 /* ---- outputs ---- */
 

@@ -8,9 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/op_internal.h"
-#include "engine/ops/ops.h"
-#include "engine/rooms.h"
+#include "engine/core/op_internal.h"
+#include "engine/ops/functions.h"
+#include "engine/workspace/rooms.h"
 
 static enum vs_dtype dtype_or(const struct eng_op_call *c, int arg, enum vs_dtype otherwise)
 {

@@ -8,10 +8,10 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "engine/op_internal.h"
-#include "engine/ops/ops.h"
-#include "engine/rooms.h"
-#include "engine/scratch.h"
+#include "engine/core/op_internal.h"
+#include "engine/ops/functions.h"
+#include "engine/workspace/rooms.h"
+#include "engine/workspace/scratch.h"
 
 enum { NORM_CHUNK = 65536 }; /* elements that a block of the kernel of norms sums */
 

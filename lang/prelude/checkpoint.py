@@ -3,7 +3,7 @@
 # For:       net files, toggles.py.
 # Invariant: what a checkpointed call keeps, and for how long, is PyTorch's. The reentrant form is an autograd.Function
 #            whose backward holds the saved inputs, the run-again outputs and the incoming gradients in its frame until
-#            it returns; the non-reentrant form is native (engine/checkpoint.h).
+#            it returns; the non-reentrant form is native (engine/autograd/checkpoint.h).
 import torch
 
 

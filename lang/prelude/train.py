@@ -1,6 +1,6 @@
 # The built-in loop.
 #
-# For:       lang/run.c, which calls run() for a recording or a what-if and trial() for an in-place trial.
+# For:       lang/run/run.c, which calls run() for a recording or a what-if and trial() for an in-place trial.
 # Invariant: the names in train() are those of the net language page, and live and die as they do there: `output` and `l`
 #            of a step stay until the next step binds them again. Nothing else here holds a tensor of a step.
 import torch

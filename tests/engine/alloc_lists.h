@@ -8,7 +8,7 @@
 #ifndef TESTS_ENGINE_ALLOC_LISTS_H
 #define TESTS_ENGINE_ALLOC_LISTS_H
 
-#include "engine/alloc_memlist.h"
+#include "engine/alloc_history/memlist.h"
 
 #define ALLOC_LISTS_DIR "tests/golden/alloc"
 

@@ -2,7 +2,7 @@
  * tests/engine/alloc_naive.c - a slow and plain caching allocator.
  *
  * For:            tests/engine/alloc_naive.h.
- * Must not know:  engine/alloc.c.
+ * Must not know:  engine/alloc/alloc.c.
  * Invariant:      two free neighbours of one segment exist only inside a call.
  */
 #include "tests/engine/alloc_naive.h"

@@ -2,13 +2,13 @@
  * tests/engine/alloc_naive.h - the caching allocator once more, as slow and plain as possible.
  *
  * For:            comparing the real one with on random sequences.
- * Must not know:  engine/alloc.c: one sorted array of blocks, every search a scan, every figure a sum over that array.
+ * Must not know:  engine/alloc/alloc.c: one sorted array of blocks, every search a scan, every figure a sum over that array.
  * Invariant:      blocks[] ascends by address and tiles every segment.
  */
 #ifndef TESTS_ENGINE_ALLOC_NAIVE_H
 #define TESTS_ENGINE_ALLOC_NAIVE_H
 
-#include "engine/alloc.h"
+#include "engine/alloc/alloc.h"
 
 enum naive_state { NAIVE_FREE, NAIVE_USED, NAIVE_PENDING, NAIVE_UNMAPPED };
 

@@ -34,7 +34,7 @@
 #ifndef TESTS_ENGINE_OP_CASE_H
 #define TESTS_ENGINE_OP_CASE_H
 
-#include "engine/op_internal.h"
+#include "engine/core/op_internal.h"
 
 #define OP_CASE_KEY 3000001U
 #define OP_CASE_GRAD_KEY 4000001U

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "engine/op_internal.h"
+#include "engine/core/op_internal.h"
 
 /* ---- the observer ---- */
 

@@ -1,7 +1,7 @@
 /*
  * tests/engine/rig.h - a context with an observer that writes everything down, for tests of the engine.
  *
- * For:            tests/engine/test_autograd.c and its neighbours.
+ * For:            tests/engine/autograd/test_autograd.c and its neighbours.
  * Must not know:  what any test is about.
  * Invariant:      a rig that is released has no live storage, no saved byte and no failure left, or the test fails.
  */
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/event.h"
-#include "engine/engine_internal.h"
+#include "engine/core/engine_internal.h"
 
 struct rig {
     struct eng *e;

@@ -82,7 +82,7 @@ static int golden_close(void **state)
 static const char *const IDS[] = {
 /* clang-format off */
 #define OP(id, ...) #id,
-#include "engine/op.def"
+#include "engine/core/op.def"
 #undef OP
     /* clang-format on */
 };

@@ -18,8 +18,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "export/export.h"
-#include "replay/live.h"
-#include "replay/timeline.h"
+#include "replay/cursor/timeline.h"
+#include "replay/state/live.h"
 #include "tests/replay/net_trace.h"
 
 #define LENET "sample_nets/lenet.py"

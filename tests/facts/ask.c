@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "engine/device/kernels.h"
-#include "replay/whatif.h"
 #include "tracer/recorder.h"
+#include "whatif/whatif.h"
 
 /* ---- a recording in a file, as the record command makes it ---- */
 

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "engine/alloc.h"
-#include "engine/alloc_driver.h"
+#include "engine/alloc/alloc.h"
+#include "engine/alloc/driver.h"
 
 /* What the engine takes a device to have where nobody says; where expandable segments begin depends on it. */
 #define DEVICE (UINT64_C(16) << 40)

@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "engine/device/kernels.h"
-#include "replay/whatif.h"
+#include "whatif/whatif.h"
 
 /* ---- nets ---- */
 

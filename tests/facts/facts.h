@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 #include "engine/device/plugin.h"
-#include "lang/run.h"
-#include "replay/trace.h"
+#include "lang/run/run.h"
+#include "replay/trace/trace.h"
 
 /* A net file's text, which may be changed before it runs. */
 struct facts_net {

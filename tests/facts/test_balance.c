@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "replay/report.h"
+#include "replay/report/report.h"
 #include "tests/facts/balance.h"
 #include "tests/facts/facts.h"
 #include "tests/facts/grid.h"

@@ -18,10 +18,10 @@
 #include <string.h>
 
 #include "engine/device/plugin.h"
-#include "replay/summary.h"
-#include "replay/whatif.h"
+#include "replay/report/summary.h"
 #include "tests/facts/facts.h"
 #include "tests/facts/grid.h"
+#include "whatif/whatif.h"
 
 /* Losses of every step within `bound` of each other, relatively. */
 static void losses_agree(const char *what, const struct facts_run *a, const struct facts_run *b,

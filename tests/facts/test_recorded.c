@@ -23,7 +23,7 @@
 
 #include "base/text.h"
 #include "recording/memlist.h"
-#include "replay/match.h"
+#include "replay/match/match.h"
 #include "tests/engine/alloc_lists.h"
 #include "tests/facts/facts.h"
 #include "tests/page_count.h"

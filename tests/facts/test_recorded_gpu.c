@@ -19,14 +19,14 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "engine/alloc_memlist.h"
+#include "engine/alloc_history/memlist.h"
 #include "recording/memlist.h"
-#include "replay/match.h"
-#include "replay/summary.h"
-#include "replay/whatif.h"
+#include "replay/match/match.h"
+#include "replay/report/summary.h"
 #include "tests/engine/alloc_lists.h"
 #include "tests/facts/facts.h"
 #include "tests/page_count.h"
+#include "whatif/whatif.h"
 
 static void read_list(const char *recording, struct vs_memlist *list)
 {

@@ -14,10 +14,10 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "replay/leak.h"
-#include "replay/report.h"
-#include "replay/whatif.h"
+#include "replay/cursor/leak.h"
+#include "replay/report/report.h"
 #include "tests/facts/facts.h"
+#include "whatif/whatif.h"
 
 /* An allocation or free of a tensor; number: of the allocation among those of tensors, from 0. */
 struct row {

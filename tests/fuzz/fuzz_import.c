@@ -11,8 +11,8 @@
 #include "base/mem.h"
 #include "import/partial.h"
 #include "recording/memlist.h"
-#include "replay/report.h"
-#include "replay/whatif.h"
+#include "replay/report/report.h"
+#include "whatif/whatif.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/engine.h"
-#include "lang/lang.h"
+#include "engine/core/engine.h"
+#include "lang/interp/lang.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lang/diag.h"
-#include "lang/parser.h"
+#include "lang/syntax/diag.h"
+#include "lang/syntax/parser.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

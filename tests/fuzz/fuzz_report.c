@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "replay/report.h"
+#include "replay/report/report.h"
 
 #define BYTES_PER_EVENT 24
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "engine/alloc_memlist.h"
+#include "engine/alloc_history/memlist.h"
 #include "recording/memlist.h"
 #include "recording/snapshot.h"
 

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "export/export.h"
-#include "lang/run.h"
-#include "replay/report.h"
+#include "lang/run/run.h"
+#include "replay/report/report.h"
 #include "tracer/recorder.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

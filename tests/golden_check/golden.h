@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lang/run.h"
+#include "lang/run/run.h"
 #include "tests/golden_check/json.h"
 
 /* One allocation or free of a run of ours. */

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "engine/core/engine_internal.h"
 #include "engine/device/cpu/cpu_half.h"
-#include "engine/engine_internal.h"
 
 /* ---- copies ---- */
 

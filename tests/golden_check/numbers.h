@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/dtype.h"
-#include "lang/run.h"
+#include "lang/run/run.h"
 #include "tests/golden_check/json.h"
 
 /* A tensor of a run: gradient of the first step, parameter or buffer after the last. Values in row-major order, gradients unscaled. */

@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/target.h"
-#include "replay/whatif.h"
+#include "base/target/target.h"
 #include "tests/facts/grid.h"
 #include "tests/gpu/check.h"
+#include "whatif/whatif.h"
 
 #define FEW 4
 #define FEW_PAIRS 6

@@ -136,7 +136,7 @@ static void compare(const struct outcome *ours, const struct outcome *again,
 static const char *const IDS[] = {
 /* clang-format off */
 #define OP(id, ...) #id,
-#include "engine/op.def"
+#include "engine/core/op.def"
 #undef OP
     /* clang-format on */
 };

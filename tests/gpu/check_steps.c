@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lang/run.h"
+#include "lang/run/run.h"
 #include "tests/facts/facts.h"
 #include "tests/gpu/check.h"
 #include "tracer/recorder.h"

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "lang/ast.h"
+#include "lang/syntax/ast.h"
 
 /* One line a statement, indented by its depth. */
 void dump_tree(FILE *out, const struct lang_module *module);

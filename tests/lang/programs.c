@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "engine/engine.h"
-#include "lang/lang.h"
+#include "engine/core/engine.h"
+#include "lang/interp/lang.h"
 
 static void add_output(void *user, const char *text, size_t len)
 {

@@ -12,8 +12,8 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "engine/op.h"
-#include "lang/prelude.h"
+#include "engine/core/op.h"
+#include "lang/prelude/prelude.h"
 #include "tests/lang/programs.h"
 
 #define KNOWN "sample_nets/tools/netwriter/known.txt"

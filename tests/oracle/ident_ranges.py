@@ -1,4 +1,4 @@
-"""Write lang/ident.def: the characters beyond ASCII that an identifier may hold."""
+"""Write lang/syntax/ident.def: the characters beyond ASCII that an identifier may hold."""
 import sys
 import unicodedata
 

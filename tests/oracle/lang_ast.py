@@ -3,7 +3,7 @@
 
     python3.12 tests/oracle/lang_ast.py FILE...     # writes FILE with .ast instead of .py
 
-The C test (tests/lang/test_parser.c) compares the trees of tests/golden/lang/*.py with these files.
+The C test (tests/lang/syntax/test_parser.c) compares the trees of tests/golden/lang/*.py with these files.
 """
 import ast
 import struct

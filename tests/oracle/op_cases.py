@@ -26,7 +26,7 @@ import nogpu
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 ROWS = os.path.join(ROOT, "tests", "engine", "op_cases.def")
-TABLE = os.path.join(ROOT, "engine", "op.def")
+TABLE = os.path.join(ROOT, "engine", "core", "op.def")
 OUT = os.path.join(ROOT, "tests", "golden", "oracle", "op_cases.txt")
 
 KEY, GRAD_KEY, SUM_KEY = 3000001, 4000001, 5000001

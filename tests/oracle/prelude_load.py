@@ -45,7 +45,7 @@ class Proxy(types.ModuleType):
 
 
 def _op():
-    """The rows of engine/op.def that the prelude names, in ATen's spelling."""
+    """The rows of engine/core/op.def that the prelude names, in ATen's spelling."""
     nn, a = torch._C._nn, torch.ops.aten
     op = types.SimpleNamespace(
         _dropout=torch.dropout, _dropout_=torch.dropout_, _feature_dropout=torch.feature_dropout,
@@ -79,7 +79,7 @@ def _op():
 
 
 def _deal(lists, i, bucket):
-    # lang/buckets.c
+    # lang/torch/buckets.c
     first = lists[0][i]
     while True:
         for items, into in zip(lists, bucket):

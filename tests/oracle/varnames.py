@@ -5,7 +5,7 @@
 
 One line a code, the module first, then in the order in which the compiler makes them:
     qualname: co_varnames | co_cellvars | co_freevars
-The C test (tests/lang/test_resolve.c) compares.
+The C test (tests/lang/syntax/test_resolve.c) compares.
 """
 import inspect
 import sys

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "replay/report.h"
+#include "replay/report/report.h"
 #include "tests/facts/ask.h"
 #include "tests/facts/balance.h"
 #include "tests/facts/facts.h"

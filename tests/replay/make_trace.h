@@ -4,7 +4,7 @@
 #ifndef TESTS_REPLAY_MAKE_TRACE_H
 #define TESTS_REPLAY_MAKE_TRACE_H
 
-#include "replay/trace.h"
+#include "replay/trace/trace.h"
 
 /*
  * trace   in memory; the caller frees it

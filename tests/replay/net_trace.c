@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/toggle.h"
-#include "replay/whatif.h"
+#include "whatif/whatif.h"
 
 static char *file_text(const char *path)
 {

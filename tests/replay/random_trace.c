@@ -14,7 +14,7 @@
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "replay/trace_internal.h"
+#include "replay/trace/trace_internal.h"
 #include "store/writer.h"
 
 #define MAX_LIVE 60

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "replay/trace.h"
+#include "replay/trace/trace.h"
 
 /*
  * A trace in memory of `events` events or a few more; the same seed gives the same one. It has steps, phases, ops inside each other,

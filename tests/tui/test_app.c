@@ -12,10 +12,10 @@
 #include <cmocka.h>
 
 #include "base/bytes.h"
-#include "replay/report.h"
-#include "replay/whatif.h"
+#include "replay/report/report.h"
 #include "tests/e2e/program.h"
 #include "tests/tui/session.h"
+#include "whatif/whatif.h"
 
 static void report_of(const char *path, struct rpl_trace **trace, struct rpl_report *report)
 {

@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
-#include "replay/answers.h"
-#include "replay/whatif.h"
 #include "tests/e2e/program.h"
 #include "tests/tui/session.h"
-#include "tui/change.h"
+#include "tui/parts/change.h"
+#include "whatif/answers.h"
+#include "whatif/whatif.h"
 
 static uint64_t runs(struct tui_app *app)
 {

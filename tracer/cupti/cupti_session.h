@@ -2,7 +2,7 @@
  * tracer/cupti/cupti_session.h - a recording that CUPTI watches: which op runs, what the device did for it, what goes into the trace.
  *
  * For:            cli/ (the record command).
- * Must not know:  CUPTI's types (cupti_attach.c does), the engine beyond engine/observer.h, SQL.
+ * Must not know:  CUPTI's types (cupti_attach.c does), the engine beyond engine/core/observer.h, SQL.
  * Invariant:      nothing that goes wrong here reaches the run: it is kept, watching ends or goes on with less, and what is missing is counted.
  *
  * All functions are called from the thread of the training, but trc_cupti_write, which the recorder's writer thread calls.
@@ -15,7 +15,7 @@
 
 #include "base/attr.h"
 #include "base/error.h"
-#include "engine/observer.h"
+#include "engine/core/observer.h"
 
 struct sto_writer;
 struct trc_cupti;

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "base/attr.h"
-#include "engine/observer.h"
+#include "engine/core/observer.h"
 #include "tracer/inject/site.h"
 
 struct inj_memory;

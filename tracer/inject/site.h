@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/observer.h"
+#include "engine/core/observer.h"
 
 /* A frame of a call stack. text: "train.py:step", "libfoo.so!bar"; lives as long as the process. line: 0 where there is none. */
 struct inj_frame {

@@ -3,7 +3,7 @@
  *
  * For:            kernels_elementwise.cu, kernels_random.cu.
  * Must not know:  launches, views.
- * Invariant:      one text for both devices (engine/device/cpu/rows_*.inc), so that they cannot differ but in rounding.
+ * Invariant:      one text for both devices (engine/device/cpu/rows/rows_*.inc), so that they cannot differ but in rounding.
  *
  * A thread calls a row function for a row of one element; the switch over the op goes the same way in all threads.
  */
@@ -79,10 +79,10 @@ VS_ON_DEVICE static inline float cos2pi_f32(float t)
     return cosf(6.283185307f * t);
 }
 
-#include "engine/device/cpu/rows_unary.inc"
+#include "engine/device/cpu/rows/rows_unary.inc"
 
-#include "engine/device/cpu/rows_binary.inc"
-#include "engine/device/cpu/rows_random.inc"
+#include "engine/device/cpu/rows/rows_binary.inc"
+#include "engine/device/cpu/rows/rows_random.inc"
 
 #undef REAL
 #undef NAME
@@ -152,12 +152,12 @@ VS_ON_DEVICE static inline double cos2pi_f64(double t)
     return cos(6.283185307179586477 * t);
 }
 
-#include "engine/device/cpu/rows_unary.inc"
+#include "engine/device/cpu/rows/rows_unary.inc"
 
-#include "engine/device/cpu/rows_binary.inc"
-#include "engine/device/cpu/rows_random.inc"
+#include "engine/device/cpu/rows/rows_binary.inc"
+#include "engine/device/cpu/rows/rows_random.inc"
 
-#include "engine/device/cpu/rows_int.inc"
+#include "engine/device/cpu/rows/rows_int.inc"
 
 #undef restrict
 #undef vs_die

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "engine/device/cpu/cpu_subnormal.h"
+#include "engine/device/cpu/products/cpu_subnormal.h"
 #include "tests/engine/device/cpu_views.h"
 
 static const enum vs_dtype floats[] = {VS_F32, VS_F64, VS_F16, VS_BF16};

@@ -17,8 +17,8 @@
 
 #include "base/mem.h"
 #include "engine/device/cuda/cuda_internal.h"
-#include "lang/run.h"
-#include "replay/trace.h"
+#include "lang/run/run.h"
+#include "replay/trace/trace.h"
 #include "tests/engine/device/cuda/fake_api.h"
 #include "tests/facts/facts.h"
 #include "tracer/recorder.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/alloc_driver.h"
+#include "engine/alloc/driver.h"
 #include "engine/device/plugin.h"
 #include "tests/engine/device/twin/cuda_twin.h"
 #include "tests/engine/device/twin/twin_device.h"

@@ -1,0 +1,260 @@
+/*
+ * cli/record/record_process.c - see record_process.h.
+ *
+ * Must not know:  how a program is run.
+ * Invariant:      a fact that is not known is passed over.
+ */
+#include "cli/record/record_process.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/importer.h"
+
+#define STATUS ".status"
+#define LINE_MAX_BYTES 8192
+
+static void fact_set(struct cli_process *p, const char *fact, const char *text)
+{
+    if (strcmp(fact, "pid") == 0) {
+        p->pid = (pid_t)strtol(text, NULL, 10);
+    } else if (strcmp(fact, "rank") == 0) {
+        p->rank = strtoll(text, NULL, 10);
+    } else if (strcmp(fact, "program") == 0) {
+        vs_free(p->program);
+        p->program = vs_strdup(text);
+    } else if (strcmp(fact, "torch") == 0) {
+        vs_free(p->torch);
+        p->torch = vs_strdup(text);
+    } else if (strcmp(fact, "dump") == 0) {
+        vs_free(p->dumped);
+        p->dumped = vs_strdup(text);
+    } else if (strcmp(fact, "error") == 0 && !p->error) {
+        p->error = vs_strdup(text);
+    }
+}
+
+static void status_read(const char *folder, const char *file_name, struct cli_process *p)
+{
+    struct vs_text path = {NULL, 0, 0};
+    char line[LINE_MAX_BYTES];
+    FILE *file;
+
+    p->name = vs_strndup(file_name, strlen(file_name) - strlen(STATUS));
+    p->program = vs_strdup("");
+    p->torch = vs_strdup("");
+    vs_text_addf(&path, "%s/%s", folder, file_name);
+    file = fopen(vs_text_get(&path), "r");
+    while (file && fgets(line, sizeof(line), file)) {
+        size_t len = strcspn(line, " \n");
+        char *rest = line[len] == ' ' ? line + len + 1 : line + len;
+
+        line[len] = '\0';
+        rest[strcspn(rest, "\n")] = '\0';
+        fact_set(p, line, rest);
+    }
+    if (file)
+        fclose(file);
+    vs_text_release(&path);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct cli_process *)a)->name, ((const struct cli_process *)b)->name);
+}
+
+static struct cli_process *process_add(struct cli_processes *all)
+{
+    all->items = vs_grow(all->items, all->count, &all->cap, sizeof(*all->items));
+    memset(&all->items[all->count], 0, sizeof(*all->items));
+    all->items[all->count].rank = CLI_NO_RANK;
+    return &all->items[all->count++];
+}
+
+static void statuses_read(const char *folder, struct cli_processes *all)
+{
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+
+    while (dir && (entry = readdir(dir)) != NULL) {
+        const size_t len = strlen(entry->d_name);
+
+        if (len > strlen(STATUS) && strcmp(entry->d_name + len - strlen(STATUS), STATUS) == 0)
+            status_read(folder, entry->d_name, process_add(all));
+    }
+    if (dir)
+        closedir(dir);
+    if (all->count)
+        qsort(all->items, all->count, sizeof(*all->items), by_name);
+}
+
+/* Of two processes in the order of time, is `p` more the program itself than `best`? */
+static bool is_nearer(const struct cli_process *p, const struct cli_process *best, pid_t root)
+{
+    if ((p->pid == root) != (best->pid == root))
+        return p->pid == root;
+    if (best->pid == root || p->rank == CLI_NO_RANK)
+        return false;
+    return best->rank == CLI_NO_RANK || p->rank < best->rank;
+}
+
+static void first_to_front(struct cli_processes *all, pid_t root)
+{
+    size_t best = 0;
+
+    for (size_t i = 1; i < all->count; i++)
+        if (is_nearer(&all->items[i], &all->items[best], root))
+            best = i;
+    if (best) {
+        struct cli_process first = all->items[best];
+
+        memmove(all->items + 1, all->items, best * sizeof(*all->items));
+        all->items[0] = first;
+    }
+}
+
+/* A pid may come again: the last with it is the one that was heard of last. */
+static struct cli_process *process_of(const struct cli_processes *all, pid_t pid)
+{
+    for (size_t i = all->count; i-- > 0;)
+        if (all->items[i].pid == pid)
+            return &all->items[i];
+    return NULL;
+}
+
+void cli_processes_read(const char *folder, const struct cli_driver *driver, pid_t root,
+                        struct cli_processes *out)
+{
+    memset(out, 0, sizeof(*out));
+    statuses_read(folder, out);
+    for (size_t i = 0; i < driver->pid_count; i++)
+        if (!process_of(out, driver->pids[i]))
+            process_add(out)->pid = driver->pids[i];
+    first_to_front(out, root);
+}
+
+void cli_processes_release(struct cli_processes *processes)
+{
+    for (size_t i = 0; i < processes->count; i++) {
+        struct cli_process *p = &processes->items[i];
+
+        vs_free(p->name);
+        vs_free(p->program);
+        vs_free(p->torch);
+        vs_free(p->dumped);
+        vs_free(p->error);
+        vs_free(p->trace);
+    }
+    vs_free(processes->items);
+    memset(processes, 0, sizeof(*processes));
+}
+
+/* ---- names ---- */
+
+/* `out` with words before its ending: trace.rank1.db; a word may be empty. */
+static char *named(const char *out, const char *word, const char *device)
+{
+    const size_t len = strlen(out);
+    const bool has_ending = len > 3 && strcmp(out + len - 3, ".db") == 0;
+    struct vs_text name = {NULL, 0, 0};
+
+    vs_text_add_n(&name, out, has_ending ? len - 3 : len);
+    vs_text_addf(&name, "%s%s%s%s%s", *word ? "." : "", word, *device ? "." : "", device,
+                 has_ending ? ".db" : "");
+    return vs_text_take(&name);
+}
+
+/* A pid makes a name that nobody has, where there is no rank or that name is taken. */
+static char *name_of_process(const struct cli_processes *all, const struct cli_process *p,
+                             const char *out, bool force)
+{
+    char word[32];
+    char *name;
+    bool is_taken;
+
+    snprintf(word, sizeof(word), "rank%" PRId64, p->rank);
+    name = named(out, word, "");
+    is_taken = p->rank == CLI_NO_RANK || (!force && access(name, F_OK) == 0);
+    for (const struct cli_process *q = all->items; q < p && !is_taken; q++)
+        is_taken = q->trace && strcmp(q->trace, name) == 0;
+    if (!is_taken)
+        return name;
+    vs_free(name);
+    snprintf(word, sizeof(word), "%ld", (long)p->pid);
+    return named(out, word, "");
+}
+
+static bool has_file(const struct cli_driver *driver, pid_t pid)
+{
+    for (size_t i = 0; i < driver->count; i++)
+        if (driver->files[i].pid == pid)
+            return true;
+    return false;
+}
+
+static void file_move(const struct cli_processes *all, struct cli_driver_file *file)
+{
+    const struct cli_process *p = process_of(all, file->pid);
+    char *path;
+
+    if (!p || !p->trace)
+        return;
+    path = named(p->trace, p->dumped ? "driver" : "", file->device);
+    cli_driver_move(file, path);
+    vs_free(path);
+}
+
+void cli_processes_name(struct cli_processes *processes, struct cli_driver *driver, const char *out,
+                        bool force)
+{
+    bool has_first = false;
+
+    for (size_t i = 0; i < processes->count; i++) {
+        struct cli_process *p = &processes->items[i];
+
+        if (!p->dumped && !has_file(driver, p->pid))
+            continue;
+        p->trace = has_first ? name_of_process(processes, p, out, force) : vs_strdup(out);
+        has_first = true;
+    }
+    /* whoever was first with CUDA has the name that now may be another's */
+    for (size_t i = 0; i < driver->count; i++)
+        if (strcmp(driver->files[i].path, out) == 0)
+            file_move(processes, &driver->files[i]);
+    for (size_t i = 0; i < driver->count; i++)
+        file_move(processes, &driver->files[i]);
+}
+
+/* ---- snapshots ---- */
+
+enum vs_status cli_process_import(const struct cli_process *process, const char *folder,
+                                  const char *driver_trace, bool force, struct vs_error *err)
+{
+    struct cli_importer importer = {.count = 0};
+    struct vs_text snapshot = {NULL, 0, 0};
+    char pid[24];
+    const struct cli_fact facts[] = {
+        {"pid", pid},
+        {"torch", process->torch},
+        {"dumped", process->dumped},
+        {driver_trace ? "driver_trace" : NULL, driver_trace},
+        {NULL, NULL},
+    };
+    enum vs_status st;
+
+    snprintf(pid, sizeof(pid), "%ld", (long)process->pid);
+    vs_text_addf(&snapshot, "%s/%s.pickle", folder, process->name);
+    st = cli_importer_read(vs_text_get(&snapshot), CLI_ALL_DEVICES, false, &importer, err);
+    if (!st)
+        st = cli_importer_write(&importer, process->program, facts, process->trace, force,
+                                strcmp(process->dumped, "oom") != 0, err);
+    vs_text_release(&snapshot);
+    cli_importer_release(&importer);
+    return st;
+}

@@ -1,0 +1,170 @@
+/*
+ * engine/autograd/autocast.c - casts that autocast puts before an op, and its cache of weight copies.
+ *
+ * Must not know:  which op needs which policy: that is in the op's row.
+ * Invariant:      casts are recorded by autograd like any op, so what is saved is the copy; the cache lives until the outermost
+ *                 region is left.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "engine/core/engine_internal.h"
+#include "engine/core/op_internal.h"
+
+struct eng_autocast eng_autocast_get(const struct eng *e)
+{
+    return e->autocast;
+}
+
+void eng_cast_cache_clear(struct eng *e)
+{
+    for (size_t i = 0; i < e->cast_count; i++) {
+        eng_drop(e, e->cast_cache[i].cast, VS_HOLD_CACHE, NULL, NULL);
+        eng_unref(e->cast_cache[i].cast);
+        eng_unref(e->cast_cache[i].key);
+    }
+    e->cast_count = 0;
+}
+
+struct eng_autocast eng_autocast_enter(struct eng *e, struct eng_autocast state)
+{
+    struct eng_autocast before = e->autocast;
+
+    e->autocast = state;
+    e->autocast_depth++;
+    return before;
+}
+
+void eng_autocast_exit(struct eng *e, struct eng_autocast before)
+{
+    VS_ASSERT(e->autocast_depth > 0);
+    if (!--e->autocast_depth)
+        eng_cast_cache_clear(e);
+    e->autocast = before;
+}
+
+static bool eligible(const struct eng_tensor *t)
+{
+    return t && vs_dtype_is_floating((enum vs_dtype)t->dtype) && t->dtype != VS_F64 &&
+           !t->storage->on_host;
+}
+
+static struct eng_tensor *cast_new(struct eng *e, struct eng_tensor *t, enum vs_dtype to)
+{
+    enum vs_category category = eng_category_default(e, VS_CAT_CAST);
+    struct eng_tensor *cast = eng_to_dtype(e, t, to);
+
+    eng_category_default(e, category);
+    if (cast && e->observer && cast->storage->block) {
+        struct vs_event ev = {.kind = VS_EV_CAST,
+                              .a = cast->storage->block_id,
+                              .b = t->storage->block_id,
+                              .c = t->dtype,
+                              .d = (uint64_t)to};
+
+        eng_emit(e, &ev);
+    }
+    return cast;
+}
+
+/* A new reference: t itself, its cached copy, or a new copy. */
+static struct eng_tensor *cast_get(struct eng *e, struct eng_tensor *t, enum vs_dtype to)
+{
+    bool cached, grad = e->grad_enabled;
+    struct eng_tensor *cast;
+
+    if (!eligible(t) || t->dtype == to)
+        return eng_ref(t);
+    cached = e->autocast.cache_enabled && to == (enum vs_dtype)e->autocast.dtype &&
+             t->dtype == VS_F32 && t->requires_grad && !t->grad_fn && !t->base;
+    for (size_t i = 0; cached && i < e->cast_count; i++) {
+        if (e->cast_cache[i].key == t)
+            return eng_ref(e->cast_cache[i].cast);
+    }
+    if (cached) /* the copy may serve calls that want a gradient, though this one may not */
+        eng_set_grad_enabled(e, true);
+    cast = cast_new(e, t, to);
+    eng_set_grad_enabled(e, grad);
+    if (cached && cast) {
+        e->cast_cache = vs_grow(e->cast_cache, e->cast_count, &e->cast_cap, sizeof(*e->cast_cache));
+        e->cast_cache[e->cast_count].key = eng_ref(t);
+        e->cast_cache[e->cast_count++].cast = eng_ref(cast);
+        eng_hold(e, cast, VS_HOLD_CACHE, NULL, NULL);
+    }
+    return cast;
+}
+
+/* Where all eligible arguments go under PROMOTE: float32 as soon as one is. */
+static enum vs_dtype widest(const struct eng *e, const struct eng_arg *args, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (args[i].kind == ENG_A_TENSOR && eligible(args[i].v.tensor) &&
+            args[i].v.tensor->dtype == VS_F32)
+            return VS_F32;
+    }
+    return (enum vs_dtype)e->autocast.dtype;
+}
+
+/* Only FP32_OUT: give the dtype argument where the caller left it out. */
+static void set_out_dtype(struct eng *e, enum eng_op_id id, const struct eng_arg *args,
+                          struct eng_arg *out)
+{
+    const struct eng_signature *sig = &e->signatures[id];
+
+    if (!eligible(args[0].v.tensor))
+        return;
+    for (int i = 0; i < sig->count; i++) {
+        if (sig->params[i].type == ENG_P_DTYPE && args[i].kind == ENG_A_NONE)
+            out[i] = eng_ad(VS_F32);
+    }
+}
+
+bool eng_autocast_call(struct eng *e, enum eng_op_id id, const struct eng_arg *args,
+                       struct eng_ret *ret)
+{
+    enum eng_op_autocast policy = eng_op_get(id)->autocast;
+    int count = e->signatures[id].count;
+    struct eng_arg cast[ENG_MAX_ARGS];
+    struct eng_tensor **lists[ENG_MAX_ARGS] = {0};
+    enum vs_dtype to = policy == ENG_AC_FP32      ? VS_F32
+                       : policy == ENG_AC_PROMOTE ? widest(e, args, count)
+                                                  : (enum vs_dtype)e->autocast.dtype;
+    bool ok;
+
+    if (policy == ENG_AC_REFUSED) {
+        eng_fail(e, VS_E_TYPE,
+                 "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to "
+                 "autocast: use binary_cross_entropy_with_logits or BCEWithLogitsLoss");
+        return false;
+    }
+    memcpy(cast, args, sizeof(*cast) * (size_t)count);
+    if (policy == ENG_AC_FP32_OUT) {
+        set_out_dtype(e, id, args, cast);
+        e->autocast.enabled = false;
+        ok = eng_op_run(e, id, cast, false, ret);
+        e->autocast.enabled = true;
+        return ok;
+    }
+    /* the casts themselves are not autocast; the last argument is cast first, as PyTorch's builds evaluate them */
+    e->autocast.enabled = false;
+    for (int i = count - 1; i >= 0; i--) {
+        if (args[i].kind == ENG_A_TENSOR) {
+            cast[i].v.tensor = cast_get(e, args[i].v.tensor, to);
+        } else if (args[i].kind == ENG_A_TENSORS) {
+            lists[i] = vs_calloc(args[i].count ? args[i].count : 1, sizeof(*lists[i]));
+            for (uint32_t k = 0; k < args[i].count; k++)
+                lists[i][k] = cast_get(e, args[i].v.tensors[k], to);
+            cast[i].v.tensors = lists[i];
+        }
+    }
+    ok = !e->failed && eng_op_run(e, id, cast, false, ret);
+    e->autocast.enabled = true;
+    for (int i = 0; i < count; i++) {
+        if (args[i].kind == ENG_A_TENSOR)
+            eng_unref(cast[i].v.tensor);
+        for (uint32_t k = 0; lists[i] && k < args[i].count; k++)
+            eng_unref(lists[i][k]);
+        vs_free(lists[i]);
+    }
+    return ok;
+}

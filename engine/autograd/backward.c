@@ -1,0 +1,624 @@
+/*
+ * engine/autograd/backward.c - the backward run: which node is next, how gradients join, what is freed when.
+ *
+ * Must not know:  which ops exist.
+ * Invariant:      for each node: incoming gradients live until its formulas and the checks of its results are done, then they go, then
+ *                 its saved tensors (in anomaly mode the results are then looked at), then the results move on to the next nodes, where
+ *                 they join what waits there.
+ *
+ * Ready nodes run by descending creation number; accumulators come before all others. Equal numbers keep the order of the C++
+ * library's binary heap, because PyTorch's queue is one (std::push_heap, std::pop_heap).
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "engine/core/engine_internal.h"
+#include "engine/core/op_internal.h"
+
+/* Nodes between two asks whether to stop: some tens of microseconds on meta. */
+#define ASK_EVERY 64
+
+/* A node as one backward run sees it. */
+struct task_node {
+    struct eng_node *node; /* counted */
+    /* what node->task and node->task_slot were before: a re-run inside a run */
+    struct eng_task *outer_task;
+    uint32_t outer_slot;
+    uint32_t waits_for; /* gradients still to come */
+    bool has_buffer;
+    struct eng_tensor **buffer; /* node->output_count gradients */
+    bool is_captured;           /* eng_grad: a gradient that arrives here is asked for */
+    bool runs;                  /* not in eng_grad where nothing behind it is asked for */
+};
+
+/* eng_grad: what arrives at result nr of node goes to *slot. */
+struct capture {
+    struct eng_node *node; /* held by the task's list of nodes */
+    uint16_t nr;
+    struct eng_tensor **slot;
+};
+
+struct eng_task {
+    struct eng *e;
+    struct task_node *nodes;
+    size_t count, cap;
+    uint32_t *heap;
+    size_t heap_count, heap_cap;
+    bool retain_graph;
+    struct capture *captures; /* eng_grad: nothing is accumulated; NULL for eng_backward */
+    int capture_count;
+};
+
+/* ---- the nodes of a run ---- */
+
+static uint32_t task_slot(struct eng_task *task, struct eng_node *n)
+{
+    struct task_node *tn;
+
+    if (n->task == task)
+        return n->task_slot;
+    task->nodes = vs_grow(task->nodes, task->count, &task->cap, sizeof(*task->nodes));
+    tn = &task->nodes[task->count];
+    memset(tn, 0, sizeof(*tn));
+    tn->node = eng_node_ref(n);
+    tn->outer_task = n->task;
+    tn->outer_slot = n->task_slot;
+    tn->runs = true;
+    n->task = task;
+    n->task_slot = (uint32_t)task->count;
+    return (uint32_t)task->count++;
+}
+
+/* Count how many gradients each reachable node will get. Breadth does not matter, only the counts. */
+static void count_dependencies(struct eng_task *task)
+{
+    for (size_t i = 0; i < task->count; i++) {
+        struct eng_node *n = task->nodes[i].node;
+
+        for (int k = 0; k < n->edge_count; k++) {
+            if (n->edges[k].node) {
+                uint32_t slot = task_slot(task, n->edges[k].node);
+
+                task->nodes[slot].waits_for++;
+            }
+        }
+    }
+}
+
+static int by_age(const void *a, const void *b)
+{
+    const struct eng_node *x = ((const struct task_node *)a)->node,
+                          *y = ((const struct task_node *)b)->node;
+    /* accumulators lead nowhere: they come first */
+    uint64_t age_x = x->kind == ENG_NODE_ACCUMULATE ? 0 : x->seq + 1,
+             age_y = y->kind == ENG_NODE_ACCUMULATE ? 0 : y->seq + 1;
+
+    return age_x < age_y ? -1 : age_x > age_y;
+}
+
+/*
+ * eng_grad runs only nodes that lead to an input. An edge leads to an older node, so one pass from old to young tells which do: those with an
+ * edge to one that is captured or runs itself. The others get nothing.
+ */
+static void prune(struct eng_task *task)
+{
+    qsort(task->nodes, task->count, sizeof(*task->nodes), by_age);
+    for (size_t i = 0; i < task->count; i++) {
+        struct task_node *tn = &task->nodes[i];
+
+        tn->node->task_slot = (uint32_t)i;
+        tn->runs = false;
+        for (int k = 0; k < tn->node->edge_count; k++)
+            tn->runs = tn->runs || eng_edge_is_wanted(&tn->node->edges[k]);
+        tn->node->is_pruned = !tn->runs && !tn->is_captured;
+    }
+}
+
+static void give_captured(const struct eng_task *task, const struct eng_node *n,
+                          struct eng_tensor **g)
+{
+    for (int i = 0; i < task->capture_count; i++) {
+        if (task->captures[i].node == n)
+            eng_slot_set(task->captures[i].slot, eng_ref(g[task->captures[i].nr]));
+    }
+}
+
+/* Places for the gradients that come in at a node: thousands come and go. */
+static struct eng_tensor **gradients_make(const struct eng_node *n)
+{
+    return vs_pool_get_zeroed(&n->eng->pool, n->output_count * sizeof(struct eng_tensor *));
+}
+
+static void gradients_release(const struct eng_node *n, struct eng_tensor **g)
+{
+    for (int i = 0; g && i < n->output_count; i++)
+        eng_unref(g[i]);
+    vs_pool_put(&n->eng->pool, g, n->output_count * sizeof(struct eng_tensor *));
+}
+
+static void task_release(struct eng_task *task)
+{
+    for (size_t i = 0; i < task->count; i++) {
+        struct task_node *tn = &task->nodes[i];
+
+        gradients_release(tn->node, tn->buffer);
+        tn->node->task = tn->outer_task;
+        tn->node->task_slot = tn->outer_slot;
+        tn->node->is_pruned = false;
+    }
+    for (size_t i = 0; i < task->count; i++)
+        eng_node_unref(task->nodes[i].node);
+    vs_free(task->nodes);
+    vs_free(task->heap);
+    vs_free(task->captures);
+}
+
+/* ---- the ready queue ---- */
+
+static bool runs_later(const struct eng_task *task, uint32_t a, uint32_t b)
+{
+    return task->nodes[a].node->seq < task->nodes[b].node->seq;
+}
+
+static void heap_sift_up(struct eng_task *task, size_t hole, size_t top, uint32_t value)
+{
+    while (hole > top && runs_later(task, task->heap[(hole - 1) / 2], value)) {
+        task->heap[hole] = task->heap[(hole - 1) / 2];
+        hole = (hole - 1) / 2;
+    }
+    task->heap[hole] = value;
+}
+
+static void heap_push(struct eng_task *task, uint32_t value)
+{
+    task->heap = vs_grow(task->heap, task->heap_count, &task->heap_cap, sizeof(*task->heap));
+    heap_sift_up(task, task->heap_count++, 0, value);
+}
+
+static uint32_t heap_pop(struct eng_task *task)
+{
+    uint32_t first = task->heap[0];
+    size_t len = --task->heap_count;
+    uint32_t value = task->heap[len];
+    size_t hole = 0;
+    size_t child = 0;
+
+    if (!len)
+        return first;
+    while (child < (len - 1) / 2) {
+        child = 2 * (child + 1);
+        if (runs_later(task, task->heap[child], task->heap[child - 1]))
+            child--;
+        task->heap[hole] = task->heap[child];
+        hole = child;
+    }
+    if (!(len & 1) && child == (len - 2) / 2) {
+        child = 2 * (child + 1);
+        task->heap[hole] = task->heap[child - 1];
+        hole = child - 1;
+    }
+    heap_sift_up(task, hole, 0, value);
+    return first;
+}
+
+/* ---- joining gradients ---- */
+
+/*
+ * Takes over `*taken` where nothing waits; else what it is added to is the buffer's, and `*taken` stays the caller's. PyTorch adds into what
+ * waits only when nobody else can see it.
+ */
+static void buffer_add(struct eng *e, struct eng_tensor **slot, struct eng_tensor **taken)
+{
+    struct eng_tensor *old = *slot, *var = *taken;
+    struct eng_tensor *sum;
+
+    if (!var)
+        return;
+    if (!old) {
+        *slot = var;
+        *taken = NULL;
+        return;
+    }
+    if (!e->grad_enabled && old->refs == 1 && old->storage->refs == 1 &&
+        eng_is_non_overlapping_and_dense(old)) {
+        sum = eng_add_(e, old, var);
+        eng_unref(sum);
+    } else {
+        *slot = eng_add(e, old, var);
+        eng_unref(old);
+    }
+}
+
+/* ---- one node ---- */
+
+static bool any_defined(struct eng_tensor *const *g, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (g[i])
+            return true;
+    }
+    return false;
+}
+
+/* Can a gradient of t's shape be summed to the shape of edge i? */
+static bool shape_legal(const struct eng_node *n, int i, const struct eng_tensor *t)
+{
+    const struct eng_edge *edge = &n->edges[i];
+    struct eng_tensor wanted = {.ndim = edge->ndim};
+    int lead = t->ndim - edge->ndim;
+    bool legal = lead >= 0;
+    char is[ENG_SHAPE_TEXT_MAX], want[ENG_SHAPE_TEXT_MAX];
+
+    for (int d = 0; legal && d < edge->ndim; d++)
+        legal = edge->sizes[d] == t->sizes[d + lead] || edge->sizes[d] == 1;
+    if (legal)
+        return true;
+    memcpy(wanted.sizes, edge->sizes, sizeof(wanted.sizes));
+    eng_fail(
+        n->eng, VS_E_AUTOGRAD,
+        "%s (line %" PRIu32
+        ") returned an invalid gradient at index %d: got %s, expected a shape compatible with %s",
+        n->name, n->line, i, eng_shape_text(t, is), eng_shape_text(&wanted, want));
+    return false;
+}
+
+/* What PyTorch checks of each result: broadcast gradients are summed, dtypes brought back. */
+static void validate(struct eng *e, const struct eng_node *n, struct eng_tensor **out)
+{
+    for (int i = 0; i < n->edge_count && !e->failed; i++) {
+        const struct eng_edge *edge = &n->edges[i];
+
+        if (!out[i] || !eng_edge_is_wanted(edge))
+            continue;
+        if (!shape_legal(n, i, out[i]))
+            return;
+        if (out[i]->ndim != edge->ndim ||
+            memcmp(out[i]->sizes, edge->sizes, sizeof(*edge->sizes) * edge->ndim) != 0)
+            eng_slot_set(&out[i], eng_sum_to(e, out[i], edge->sizes, edge->ndim));
+        if (out[i] && out[i]->dtype != edge->dtype)
+            eng_slot_set(&out[i], eng_to_dtype(e, out[i], (enum vs_dtype)edge->dtype));
+    }
+}
+
+void eng_run_op_backward(struct eng *e, struct eng_node *n, struct eng_tensor **g,
+                         struct eng_tensor **out)
+{
+    struct eng_bw b = {.e = e, .node = n, .g = g, .a = n->args, .out = out};
+    int depth = e->backward_depth;
+
+    e->backward_depth =
+        0; /* unpacking may run a checkpointed function again, which is forward work */
+    for (int i = 0; i < n->saved_count; i++)
+        b.saved[i] = eng_node_unpack(n, i);
+    e->backward_depth = depth;
+    if (!e->failed)
+        eng_op_get(n->op)->backward(&b);
+    for (int i = n->saved_count - 1; i >= 0; i--)
+        eng_unref(b.saved[i]);
+}
+
+/* Lets go of what was made along with the others and is wanted by nobody. */
+static void drop_unwanted(const struct eng_node *n, struct eng_tensor **out)
+{
+    for (int i = 0; i < n->edge_count; i++) {
+        if (out[i] && !eng_edge_is_wanted(&n->edges[i]))
+            eng_slot_set(&out[i], NULL);
+    }
+}
+
+/* Run a node's formulas; `g` stays the caller's. */
+static void run_node(struct eng *e, struct eng_node *n, struct eng_tensor **g,
+                     struct eng_tensor **out)
+{
+    switch (n->kind) {
+    case ENG_NODE_OP:
+        if (any_defined(g, n->output_count))
+            eng_run_op_backward(e, n, g, out);
+        drop_unwanted(n, out);
+        break;
+    case ENG_NODE_CUSTOM:
+        if (!n->custom.backward(n->custom.user, n, g, n->output_count, out, n->edge_count))
+            VS_ASSERT(e->failed);
+        break;
+    case ENG_NODE_COPY_SLICES:
+        if (any_defined(g, n->output_count))
+            eng_copy_slices_run(e, n, g[0], out);
+        break;
+    case ENG_NODE_ACCUMULATE:
+        break;
+    }
+}
+
+static void emit_node(struct eng *e, enum vs_event_kind kind, const struct eng_node *n,
+                      uint64_t flops)
+{
+    struct vs_event ev = {0};
+
+    if (!e->observer)
+        return;
+    ev.kind = (uint8_t)kind;
+    ev.a = eng_string_id(e, n->name);
+    ev.b = n->id;
+    ev.c = flops;
+    ev.aux = 1;
+    eng_emit(e, &ev);
+}
+
+/* Where the program is while a node runs: where its forward ran. */
+struct place_before {
+    const char *op, *module, *func;
+    uint32_t line;
+};
+
+static struct place_before place_enter(struct eng *e, const struct eng_node *n)
+{
+    struct place_before before = {eng_set_op(e, n->name), e->module, e->func, e->line};
+
+    if (n->kind != ENG_NODE_ACCUMULATE) {
+        eng_place_module(e, n->module);
+        eng_place_func(e, n->func);
+        eng_place_line(e, n->line);
+    }
+    return before;
+}
+
+static void place_leave(struct eng *e, const struct place_before *before)
+{
+    eng_set_op(e, before->op);
+    eng_place_module(e, before->module);
+    eng_place_func(e, before->func);
+    eng_place_line(e, before->line);
+}
+
+/* What was added to another gradient stays in `out` until all have been delivered, as in PyTorch. */
+static void deliver(struct eng_task *task, struct eng_node *n, struct eng_tensor **out)
+{
+    for (int i = 0; i < n->edge_count; i++) {
+        struct eng_node *next = n->edges[i].node;
+        struct task_node *tn;
+
+        if (!eng_edge_is_wanted(&n->edges[i]))
+            continue;
+        tn = &task->nodes[task_slot(task, next)];
+        if (!tn->buffer)
+            tn->buffer = gradients_make(next);
+        VS_ASSERT(n->edges[i].input_nr < next->output_count);
+        buffer_add(task->e, &tn->buffer[n->edges[i].input_nr], &out[i]);
+        VS_ASSERT(tn->waits_for > 0);
+        if (!--tn->waits_for)
+            heap_push(task, n->edges[i].node->task_slot);
+    }
+}
+
+/* Run a node and check its results; the incoming gradients are still the caller's. */
+static void run_one(struct eng_task *task, struct eng_node *n, struct eng_tensor **g,
+                    struct eng_tensor **out)
+{
+    struct eng *e = task->e;
+
+    if (!g)
+        return;
+    if (n->kind == ENG_NODE_ACCUMULATE) {
+        eng_leaf_reached(e, n->variable, &g[0]);
+        return;
+    }
+    run_node(e, n, g, out);
+    if (n->kind == ENG_NODE_CUSTOM) { /* the net's code has taken the gradients over */
+        for (int i = 0; i < n->output_count; i++)
+            eng_slot_set(&g[i], NULL);
+    }
+    validate(e, n, out);
+}
+
+/*
+ * PyTorch's anomaly mode: is any result NaN? Mask and answer live until the answer is read, the answer goes first (two
+ * temporaries of one expression).
+ */
+static void check_nan(struct eng *e, const struct eng_node *n, struct eng_tensor *const *out)
+{
+    bool grad = eng_set_grad_enabled(e, false);
+
+    for (int i = 0; i < n->edge_count && !e->failed; i++) {
+        struct eng_tensor *mask = out[i] ? eng_op1(e, ENG_OP_isnan, out[i]) : NULL;
+        struct eng_tensor *any = mask ? eng_op1(e, ENG_OP_any_all, mask) : NULL;
+        struct eng_scalar answer;
+
+        if (any && eng_has_data(e) && eng_item(e, any, &answer) && answer.i)
+            eng_fail(e, VS_E_RAISED, "Function '%s' returned nan values in its %dth output.",
+                     n->name, i);
+        eng_unref(any);
+        eng_unref(mask);
+    }
+    eng_set_grad_enabled(e, grad);
+}
+
+static void evaluate(struct eng_task *task, uint32_t slot)
+{
+    struct eng *e = task->e;
+    struct eng_node *n = task->nodes[slot].node;
+    struct eng_tensor **g = task->nodes[slot].buffer;
+    struct eng_tensor *few[8] = {0};
+    struct eng_tensor **out = n->edge_count <= 8 ? few : vs_calloc(n->edge_count, sizeof(*out));
+    uint64_t untold = e->counters.total_flops - e->told_flops; /* of nodes around this one */
+    uint64_t own_flops;
+    struct place_before before;
+
+    task->nodes[slot].buffer = NULL;
+    before = place_enter(e, n);
+    emit_node(e, VS_EV_OP_BEGIN, n, 0);
+    for (int i = 0; g && i < n->output_count; i++)
+        eng_emit_use(e, g[i]);
+    run_one(task, n, g, out);
+    gradients_release(n, g);
+    if (!task->retain_graph && !e->failed)
+        eng_node_release_saved(n);
+    if (e->anomaly && g && n->kind != ENG_NODE_ACCUMULATE && !e->failed)
+        check_nan(e, n, out);
+    own_flops = e->counters.total_flops - e->told_flops - untold;
+    emit_node(e, VS_EV_OP_END, n, own_flops);
+    e->told_flops += own_flops;
+    if (!e->failed)
+        deliver(task, n, out);
+    for (int i = 0; i < n->edge_count; i++)
+        eng_unref(out[i]);
+    if (out != few)
+        vs_free(out);
+    place_leave(e, &before);
+}
+
+static void visit(struct eng_task *task, uint32_t slot)
+{
+    struct task_node *tn = &task->nodes[slot];
+
+    if (tn->is_captured && tn->buffer)
+        give_captured(task, tn->node, tn->buffer);
+    if (tn->runs) {
+        evaluate(task, slot);
+    } else {
+        gradients_release(tn->node, tn->buffer);
+        tn->buffer = NULL;
+    }
+}
+
+/* ---- entry ---- */
+
+static bool roots_legal(struct eng *e, struct eng_tensor *const *tensors,
+                        struct eng_tensor *const *grads, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (!eng_requires_grad(tensors[i])) {
+            eng_fail(e, VS_E_AUTOGRAD,
+                     "backward: element %d of the tensors does not require grad and does not have "
+                     "a grad_fn",
+                     i);
+            return false;
+        }
+        if ((!grads || !grads[i]) && eng_numel(tensors[i]) != 1) {
+            char shape[ENG_SHAPE_TEXT_MAX];
+
+            eng_fail(e, VS_E_AUTOGRAD,
+                     "backward: grad can be implicitly created only for scalar outputs, this one "
+                     "has shape %s",
+                     eng_shape_text(tensors[i], shape));
+            return false;
+        }
+    }
+    return true;
+}
+
+/*
+ * Run what is ready until nothing is. Inside another backward nobody asks whether to stop: there VS_E_STOPPED may be the re-run of a checkpoint
+ * that has all it needs.
+ */
+static void heap_run(struct eng_task *task, bool is_outermost)
+{
+    struct eng *e = task->e;
+    bool asks = e->stop && is_outermost;
+
+    for (size_t done = 1; task->heap_count && !e->failed; done++) {
+        if (asks && done % ASK_EVERY == 0 && e->stop(e->stop_user))
+            eng_fail(e, VS_E_STOPPED, "stopped");
+        else
+            visit(task, heap_pop(task));
+    }
+}
+
+static void run(struct eng_task *task, struct eng_tensor *const *tensors,
+                struct eng_tensor *const *grads, int count)
+{
+    struct eng *e = task->e;
+    bool grad_mode = eng_set_grad_enabled(e, false);
+    struct eng_checkpoint *collecting = e->checkpoint;
+    int depth = e->backward_depth;
+
+    uint64_t outer_task = e->task_id;
+
+    e->checkpoint = NULL;
+    e->task_id = ++e->next_task_id;
+    e->backward_depth++;
+    for (int i = 0; i < count; i++) {
+        struct eng_node *n = eng_gradient_node(tensors[i]);
+
+        task_slot(task, n);
+        eng_node_unref(n);
+    }
+    count_dependencies(task);
+    if (task->captures)
+        prune(task);
+    for (int i = 0; i < count; i++) {
+        struct eng_node *n = tensors[i]->grad_fn ? tensors[i]->grad_fn : tensors[i]->accumulator;
+        struct task_node *tn = &task->nodes[n->task_slot];
+        unsigned nr = tensors[i]->grad_fn ? tensors[i]->output_nr : 0;
+        struct eng_tensor *grad;
+
+        if (!tn->buffer)
+            tn->buffer = gradients_make(n);
+        grad = eng_ref(grads[i]);
+        buffer_add(e, &tn->buffer[nr], &grad);
+        eng_unref(grad);
+    }
+    /* Roots that other roots lead to wait for them. */
+    for (size_t i = 0; i < task->count; i++) {
+        if (!task->nodes[i].waits_for && task->nodes[i].buffer)
+            heap_push(task, (uint32_t)i);
+    }
+    heap_run(task, outer_task == 0);
+    e->backward_depth = depth;
+    e->task_id = outer_task;
+    e->checkpoint = collecting;
+    eng_set_grad_enabled(e, grad_mode);
+    if (e->ready && outer_task == 0)
+        eng_ready_backward_end(e);
+}
+
+static void captures_fill(struct eng_task *task, struct eng_tensor *const *inputs, int count,
+                          struct eng_tensor **out)
+{
+    task->captures = vs_calloc((size_t)count + 1, sizeof(*task->captures));
+    for (int i = 0; i < count; i++) {
+        struct eng_node *n = eng_gradient_node(inputs[i]);
+        uint32_t slot;
+
+        if (!n)
+            continue;
+        slot = task_slot(task, n);
+        task->nodes[slot].is_captured = true;
+        task->captures[task->capture_count].node = n;
+        task->captures[task->capture_count].nr = inputs[i]->grad_fn ? inputs[i]->output_nr : 0;
+        task->captures[task->capture_count++].slot = &out[i];
+        eng_node_unref(n);
+    }
+}
+
+void eng_grad(struct eng *e, struct eng_tensor *const *outputs, struct eng_tensor *const *grads,
+              int count, struct eng_tensor *const *inputs, int input_count, bool retain_graph,
+              struct eng_tensor **out)
+{
+    struct eng_task task = {.e = e, .retain_graph = retain_graph};
+    struct eng_tensor **roots;
+
+    for (int i = 0; i < input_count; i++)
+        out[i] = NULL;
+    if (e->failed || !roots_legal(e, outputs, grads, count))
+        return;
+    roots = vs_calloc((size_t)count, sizeof(*roots));
+    for (int i = 0; i < count; i++)
+        roots[i] = grads && grads[i] ? eng_ref(grads[i]) : eng_ones_like(e, outputs[i]);
+    if (!e->failed) {
+        if (inputs)
+            captures_fill(&task, inputs, input_count, out);
+        run(&task, outputs, roots, count);
+    }
+    task_release(&task);
+    for (int i = count - 1; i >= 0; i--) /* a tuple lets go of its last item first */
+        eng_unref(roots[i]);
+    vs_free(roots);
+}
+
+void eng_backward(struct eng *e, struct eng_tensor *const *tensors, struct eng_tensor *const *grads,
+                  int count, bool retain_graph)
+{
+    eng_grad(e, tensors, grads, count, NULL, 0, retain_graph, NULL);
+}

@@ -1,0 +1,67 @@
+/*
+ * engine/autograd/blame.c - which of several modules on trial is at fault when a value is missed that one of them has overwritten.
+ *
+ * For:            the in-place trials of the built-in loop.
+ * Must not know:  what a module is.
+ * Invariant:      what is noted of a module would fail in any run in which it works in place, together with `with` where that is given,
+ *                 and with the same words; where that is not certain nothing is noted.
+ */
+#include "base/mem.h"
+#include "engine/core/engine_internal.h"
+
+uint32_t eng_set_writer(struct eng *e, uint32_t writer)
+{
+    uint32_t old = e->writer;
+
+    e->writer = writer;
+    return old;
+}
+
+void eng_blame_begin(struct eng *e)
+{
+    e->is_blaming = true;
+}
+
+const struct eng_blame *eng_blame_at(const struct eng *e, size_t i)
+{
+    return i < e->blame_count ? &e->blames[i] : NULL;
+}
+
+static bool note(struct eng *e, uint32_t writer, uint32_t with, const char *why)
+{
+    /* a checkpoint's re-run may end within a module, and PyTorch checks no versions there */
+    if (!e->is_blaming || !writer || e->live_checkpoints)
+        return false;
+    e->blames = vs_grow(e->blames, e->blame_count, &e->blame_cap, sizeof(*e->blames));
+    e->blames[e->blame_count++] = (struct eng_blame){writer, with, vs_strdup(why)};
+    return true;
+}
+
+/*
+ * Written once since it was saved: by one module. What was saved, and as which version, does not depend on the others where none of them
+ * wrote before and the op is none of theirs, or where it is the result of the one that wrote before.
+ */
+bool eng_blame_saved(const struct eng_node *n, const struct eng_saved *s, const char *why)
+{
+    const struct eng_version *version = s->tensor->version;
+
+    if (n->kind != ENG_NODE_OP || version->value != s->version + 1 || version->writer == n->writer)
+        return false;
+    if (s->version == 0 && !n->writer)
+        return note(n->eng, version->writer, 0, why);
+    if (s->version == 1 && n->writer && n->is_inplace)
+        return note(n->eng, version->writer, n->writer, why);
+    return false;
+}
+
+bool eng_blame_read(struct eng *e, const struct eng_storage *storage, const char *why)
+{
+    return storage->overwrites == 1 && !e->writer && note(e, storage->overwriter, 0, why);
+}
+
+void eng_blame_release(struct eng *e)
+{
+    for (size_t i = 0; i < e->blame_count; i++)
+        vs_free(e->blames[i].text);
+    vs_free(e->blames);
+}

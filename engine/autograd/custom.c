@@ -1,0 +1,73 @@
+/*
+ * engine/autograd/custom.c - nodes whose formulas are the net's own code: torch.autograd.Function.
+ *
+ * Must not know:  how that code is run.
+ * Invariant:      the node exists before anything is saved in it; outputs get it as history only when a gradient can flow.
+ */
+#include "base/mem.h"
+#include "engine/autograd/autograd.h"
+#include "engine/core/engine_internal.h"
+#include "engine/core/op_internal.h"
+
+struct eng_node *eng_custom_node(struct eng *e, const struct eng_custom *custom,
+                                 struct eng_tensor *const *inputs, int input_count,
+                                 struct eng_tensor **outputs, int output_count)
+{
+    struct eng_node *n;
+    bool wanted = false;
+
+    for (int i = 0; i < input_count; i++)
+        wanted = wanted || eng_requires_grad(inputs[i]);
+    if (!wanted || !e->grad_enabled || e->failed)
+        return NULL;
+    n = eng_node_new(e, ENG_NODE_CUSTOM, custom->name,
+                     (struct eng_node_counts){.edges = input_count});
+    n->custom = *custom;
+    n->output_count = (uint16_t)output_count;
+    for (int i = 0; i < input_count; i++)
+        eng_edge_set(&n->edges[i], inputs[i]);
+    for (int i = 0; i < output_count; i++) {
+        struct eng_tensor *t = outputs[i];
+
+        if (!t || !vs_dtype_is_floating((enum vs_dtype)t->dtype))
+            continue;
+        for (int k = 0; k < input_count; k++) {
+            if (t ==
+                inputs[k]) { /* an input given back is a result of its own, over the same memory */
+                eng_slot_set(&outputs[i], eng_alias(t));
+                break;
+            }
+        }
+        eng_set_history(outputs[i], n, i);
+    }
+    eng_node_unref(n);
+    return n;
+}
+
+void eng_node_save(struct eng *e, struct eng_node *node, struct eng_tensor *const *tensors,
+                   int count)
+{
+    if (e->failed || !count)
+        return;
+    eng_node_saves_make(node, count);
+    for (int i = 0; i < count; i++) {
+        if (tensors[i])
+            eng_node_save_at(node, i, tensors[i], tensors[i]->grad_fn == node);
+    }
+}
+
+int eng_node_saved_count(const struct eng_node *node)
+{
+    return node->saved_count;
+}
+
+struct eng_tensor *eng_node_saved(struct eng *e, struct eng_node *node, int i)
+{
+    struct eng_tensor *t;
+    int depth = e->backward_depth;
+
+    e->backward_depth = 0;
+    t = eng_node_unpack(node, i);
+    e->backward_depth = depth;
+    return t;
+}

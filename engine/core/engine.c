@@ -1,0 +1,438 @@
+/*
+ * engine/core/engine.c - the context: see engine.h.
+ *
+ * Must not know:  ops, the net language.
+ * Invariant:      a place id is made only when an event needs one.
+ */
+#include "engine/core/engine.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "engine/core/engine_internal.h"
+#include "engine/ops/signature.h"
+#include "engine/workspace/rooms.h"
+#include "engine/workspace/scratch.h"
+
+/* What a device without a stated capacity has: more than any net asks for. */
+#define UNBOUNDED_DEVICE (UINT64_C(16) << 40)
+#define FIRST_STRINGS 1024
+
+static void on_alloc_event(void *user, const struct eng_alloc_event *ev)
+{
+    static const uint8_t KINDS[ENG_ALLOC_EV_COUNT] = {
+        [ENG_ALLOC_EV_SEGMENT_ALLOC] = VS_EV_SEGMENT_ALLOC,
+        [ENG_ALLOC_EV_SEGMENT_FREE] = VS_EV_SEGMENT_FREE,
+        [ENG_ALLOC_EV_SEGMENT_MAP] = VS_EV_SEGMENT_MAP,
+        [ENG_ALLOC_EV_SEGMENT_UNMAP] = VS_EV_SEGMENT_UNMAP,
+    };
+    struct eng *e = user;
+    struct vs_event out = {0};
+
+    /* alloc, free and oom are told by tensor.c, which knows the tensor */
+    if (!e->observer || !KINDS[ev->kind])
+        return;
+    out.kind = KINDS[ev->kind];
+    out.b = ev->bytes;
+    out.d = ev->address;
+    out.aux = ev->is_small ? 1 : 2;
+    eng_emit(e, &out);
+}
+
+enum vs_status eng_new(const struct eng_options *options, struct eng **out, struct vs_error *err)
+{
+    struct eng_alloc_conf conf;
+    struct eng *e;
+    enum vs_status st;
+
+    *out = NULL;
+    eng_alloc_conf_init(&conf);
+    if (options->alloc_conf) {
+        st = eng_alloc_conf_parse(options->alloc_conf, &conf, err);
+        if (st)
+            return st;
+    }
+    e = vs_calloc(1, sizeof(*e));
+    e->kernels = options->device ? options->device->kernels : options->kernels;
+    e->device = options->device;
+    e->observer = options->observer;
+    e->sim = eng_sim_driver_new(&(struct eng_sim_options){
+        .total_bytes = options->capacity ? options->capacity : UNBOUNDED_DEVICE});
+    for (size_t i = 0; i < options->segment_count; i++)
+        eng_sim_driver_push_address(e->sim, options->segment_addresses[i]);
+    e->alloc = eng_alloc_new(&(struct eng_alloc_options){
+        .driver = e->device ? e->device->driver : eng_sim_driver_get(e->sim),
+        .conf = &conf,
+        .listener = {.user = e, .event = on_alloc_event},
+    });
+    if (e->device)
+        e->rooms = eng_rooms_new(e->device->info.capability, NULL);
+    else if (options->workspaces)
+        e->rooms = eng_rooms_new(0, options->workspaces);
+    if (e->device && options->capacity)
+        eng_alloc_set_memory_fraction(
+            e->alloc, fmin(1.0, (double)options->capacity / (double)e->device->info.total_bytes));
+    e->signatures = eng_signatures_new();
+    e->strings.size = FIRST_STRINGS;
+    e->strings.slots = vs_calloc(FIRST_STRINGS, sizeof(*e->strings.slots));
+    e->grad_enabled = true;
+    e->autocast.dtype = VS_F16;
+    e->autocast.cache_enabled = true;
+    e->rng.seed = options->seed;
+    e->stop = options->stop;
+    e->stop_user = options->stop_user;
+    e->place_dirty = true;
+    e->step = -1;
+    e->phase = VS_PHASE_SETUP;
+    e->category = VS_CATEGORY_COUNT;
+    *out = e;
+    return VS_OK;
+}
+
+void eng_free(struct eng *e)
+{
+    if (!e)
+        return;
+    eng_observer_stop(e);
+    eng_cast_cache_clear(e);
+    eng_scratch_release(e);
+    eng_rooms_free(e->rooms);
+    vs_free(e->cast_cache);
+    eng_circles_break(e);
+    if (e->device)
+        eng_alloc_empty_cache(e->alloc);
+    eng_alloc_free(e->alloc);
+    eng_sim_driver_free(e->sim);
+    eng_signatures_free(e->signatures);
+    vs_free(e->strings.slots);
+    eng_blame_release(e);
+    eng_ready_free(e->ready);
+    vs_pool_release(&e->tensors);
+    vs_pool_release(&e->pool);
+    vs_free(e);
+}
+
+const struct vs_error *eng_failed(const struct eng *e)
+{
+    return e->failed ? &e->error : NULL;
+}
+
+enum vs_status eng_failure_take(struct eng *e, struct vs_error *err)
+{
+    if (!e->failed)
+        return VS_OK;
+    e->failed = false;
+    *err = e->error;
+    return err->status;
+}
+
+void *eng_fail(struct eng *e, enum vs_status status, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (e->failed)
+        return NULL;
+    e->failed = true;
+    va_start(ap, fmt);
+    vs_failv(&e->error, status, fmt, ap);
+    va_end(ap);
+    return NULL;
+}
+
+void eng_device_wait(struct eng *e)
+{
+    struct vs_error err = VS_ERROR_INIT;
+
+    if (e->device && !e->failed && e->device->wait(&err))
+        eng_fail(e, err.status, "%s", err.text);
+}
+
+bool eng_has_data(const struct eng *e)
+{
+    return e->kernels != NULL;
+}
+
+struct eng_alloc *eng_alloc_of(struct eng *e)
+{
+    return e->alloc;
+}
+
+bool eng_oom_get(const struct eng *e, struct eng_oom *out)
+{
+    if (e->has_oom)
+        *out = e->oom;
+    return e->has_oom;
+}
+
+bool eng_grad_enabled(const struct eng *e)
+{
+    return e->grad_enabled;
+}
+
+bool eng_set_grad_enabled(struct eng *e, bool on)
+{
+    bool before = e->grad_enabled;
+
+    e->grad_enabled = on;
+    return before;
+}
+
+bool eng_set_anomaly(struct eng *e, bool on)
+{
+    bool before = e->anomaly;
+
+    e->anomaly = on;
+    return before;
+}
+
+struct eng_rng_state eng_rng_get(const struct eng *e)
+{
+    return e->rng;
+}
+
+void eng_rng_set(struct eng *e, struct eng_rng_state state)
+{
+    e->rng = state;
+}
+
+struct eng_counters eng_counters_get(const struct eng *e)
+{
+    return e->counters;
+}
+
+enum vs_category eng_category_default(struct eng *e, enum vs_category category)
+{
+    enum vs_category before = e->category;
+
+    e->category = category;
+    return before;
+}
+
+void eng_empty_cache(struct eng *e)
+{
+    eng_alloc_empty_cache(e->alloc);
+}
+
+void eng_set_target(struct eng *e, const struct vs_target *target, enum eng_workspace_manner manner,
+                    bool bound)
+{
+    struct eng_alloc_conf conf = *eng_alloc_conf_get(e->alloc);
+
+    e->target = target;
+    e->workspace_manner = (uint8_t)manner;
+    if (!target || !bound)
+        return;
+    eng_sim_driver_set_total(e->sim, target->capacity_bytes);
+    eng_alloc_set_conf(e->alloc, &conf); /* limits are fractions of the total */
+}
+
+/* ---- places and events ---- */
+
+static struct eng_string_slot *string_slot(const struct eng_string_ids *ids, const char *text)
+{
+    size_t at = eng_string_hash(text, ids->size);
+
+    while (ids->slots[at].text && ids->slots[at].text != text)
+        at = (at + 1) & (ids->size - 1);
+    return &ids->slots[at];
+}
+
+static void string_ids_grow(struct eng_string_ids *ids)
+{
+    struct eng_string_ids old = *ids;
+
+    ids->size = old.size * 2;
+    ids->slots = vs_calloc(ids->size, sizeof(*ids->slots));
+    for (size_t i = 0; i < old.size; i++)
+        if (old.slots[i].text)
+            *string_slot(ids, old.slots[i].text) = old.slots[i];
+    vs_free(old.slots);
+}
+
+uint32_t eng_string_id_find(struct eng *e, const char *text)
+{
+    struct eng_string_slot *slot;
+
+    if (!text || !e->observer)
+        return 0;
+    if (e->strings.count * 4 >= e->strings.size)
+        string_ids_grow(&e->strings);
+    slot = string_slot(&e->strings, text);
+    if (!slot->text) {
+        slot->text = text;
+        slot->id = e->observer->string(e->observer->user, text);
+        e->strings.count++;
+    }
+    return slot->id;
+}
+
+void eng_place_id_find(struct eng *e)
+{
+    struct vs_place place;
+
+    place.phase = (uint32_t)e->phase;
+    place.module = eng_string_id(e, e->module);
+    place.func = eng_string_id(e, e->func);
+    place.line = e->line;
+    place.op = eng_string_id(e, e->op);
+    e->place_id = e->observer->place(e->observer->user, &place);
+    e->place_dirty = false;
+}
+
+void eng_tell(struct eng *e, enum vs_event_kind kind, uint64_t a, uint64_t b)
+{
+    struct vs_event ev = {.kind = (uint8_t)kind, .a = a, .b = b, .place = e->place_id};
+
+    if (e->observer)
+        e->observer->emit(e->observer->user, &ev);
+}
+
+void eng_observer_stop(struct eng *e)
+{
+    e->observer = NULL;
+}
+
+void eng_place_phase(struct eng *e, enum vs_phase phase)
+{
+    struct vs_event ev = {.kind = VS_EV_PHASE, .a = (uint64_t)phase};
+
+    eng_device_wait(e);
+    e->phase = phase;
+    e->place_dirty = true;
+    if (e->observer)
+        eng_emit(e, &ev);
+}
+
+void eng_place_step(struct eng *e, int64_t step)
+{
+    struct vs_event ev = {.kind = VS_EV_STEP, .a = (uint64_t)(step + 1)};
+
+    e->step = step;
+    if (e->observer)
+        eng_emit(e, &ev);
+}
+
+const char *eng_place_module(struct eng *e, const char *path)
+{
+    const char *before = e->module;
+
+    e->place_dirty |= before != path;
+    e->module = path;
+    return before;
+}
+
+const char *eng_module_get(const struct eng *e)
+{
+    return e->module;
+}
+
+const char *eng_place_func(struct eng *e, const char *qualname)
+{
+    const char *before = e->func;
+
+    e->place_dirty |= before != qualname;
+    e->func = qualname;
+    return before;
+}
+
+uint32_t eng_place_line(struct eng *e, uint32_t line)
+{
+    uint32_t before = e->line;
+
+    e->place_dirty |= before != line;
+    e->line = line;
+    return before;
+}
+
+const char *eng_set_op(struct eng *e, const char *op)
+{
+    const char *before = e->op;
+
+    e->place_dirty |= before != op;
+    e->op = op;
+    return before;
+}
+
+static inline bool is_told(const struct eng *e, const struct eng_tensor *t)
+{
+    return e->observer && t && t->storage->block;
+}
+
+static inline void scope_find(struct eng *e, const char *scope)
+{
+    if (scope != e->scope) {
+        e->scope = scope;
+        e->scope_id = eng_string_id(e, scope);
+    }
+}
+
+static inline void emit_holder(struct eng *e, enum vs_event_kind kind, struct eng_tensor *t,
+                               enum vs_holder holder, uint32_t name)
+{
+    struct vs_event ev = {0};
+
+    ev.kind = (uint8_t)kind;
+    ev.a = t->storage->block_id;
+    ev.b = t->id ? t->id : eng_tensor_id(e, t);
+    ev.c = name;
+    ev.d = e->scope_id;
+    ev.aux = (uint8_t)holder;
+    eng_emit(e, &ev);
+}
+
+void eng_hold(struct eng *e, struct eng_tensor *t, enum vs_holder holder, const char *name,
+              const char *scope)
+{
+    if (!is_told(e, t))
+        return;
+    scope_find(e, scope);
+    emit_holder(e, VS_EV_HOLD, t, holder, eng_string_id(e, name));
+}
+
+void eng_drop(struct eng *e, struct eng_tensor *t, enum vs_holder holder, const char *name,
+              const char *scope)
+{
+    if (!is_told(e, t))
+        return;
+    scope_find(e, scope);
+    emit_holder(e, VS_EV_DROP, t, holder, eng_string_id(e, name));
+}
+
+void eng_hold_named(struct eng *e, struct eng_tensor *t, enum vs_holder holder,
+                    struct eng_name *name, const char *scope, bool on)
+{
+    if (!is_told(e, t))
+        return;
+    scope_find(e, scope);
+    if (!name->id)
+        name->id = e->observer->string(e->observer->user, name->text);
+    emit_holder(e, on ? VS_EV_HOLD : VS_EV_DROP, t, holder, name->id);
+}
+
+bool eng_item(struct eng *e, struct eng_tensor *t, struct eng_scalar *out)
+{
+    struct eng_view view;
+
+    memset(out, 0, sizeof(*out));
+    if (e->failed || !t)
+        return false;
+    if (eng_numel(t) != 1) {
+        char shape[ENG_SHAPE_TEXT_MAX];
+
+        eng_fail(e, VS_E_VALUE,
+                 "a tensor of shape %s has no single value: only one-element tensors can be turned "
+                 "into a number",
+                 eng_shape_text(t, shape));
+        return false;
+    }
+    if (!t->storage->data) {
+        out->is_int = !vs_dtype_is_floating((enum vs_dtype)t->dtype);
+        out->f = out->is_int ? 0.0 : (double)NAN;
+        return true;
+    }
+    eng_view_of(t, &view);
+    *out = e->kernels->item(&view);
+    return true;
+}

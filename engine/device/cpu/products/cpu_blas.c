@@ -1,0 +1,47 @@
+/*
+ * engine/device/cpu/products/cpu_blas.c - see cpu_blas.h.
+ */
+#include "engine/device/cpu/products/cpu_blas.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/error.h"
+
+#define LIBRARY "libopenblas.so.0"
+
+static struct {
+    pthread_once_t once;
+    struct cpu_blas calls;
+} blas = {.once = PTHREAD_ONCE_INIT};
+
+/* *call: the address of a pointer to a function, which C does not let us say. */
+static void find(void *library, const char *name, void *call)
+{
+    void *found = dlsym(library, name);
+
+    if (!found)
+        vs_die("%s has no %s; the package libopenblas0 has one that does", LIBRARY, name);
+    memcpy(call, &found, sizeof(found));
+}
+
+static void load(void)
+{
+    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    __typeof__(openblas_set_num_threads) *threads_set;
+
+    if (!library)
+        vs_die("products on the CPU need OpenBLAS (the package libopenblas0): %s", dlerror());
+    find(library, "cblas_dgemm", &blas.calls.dgemm);
+    find(library, "cblas_sgemm", &blas.calls.sgemm);
+    find(library, "openblas_set_num_threads", &threads_set);
+    /* products are cut in cpu_matmul.c: two pools would fight for the processors */
+    threads_set(1);
+}
+
+const struct cpu_blas *cpu_blas_get(void)
+{
+    pthread_once(&blas.once, load);
+    return &blas.calls;
+}

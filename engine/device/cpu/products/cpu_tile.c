@@ -1,0 +1,24 @@
+/*
+ * engine/device/cpu/products/cpu_tile.c - which table of blocks this processor gets.
+ */
+#include "engine/device/cpu/products/cpu_tile.h"
+
+#include <stddef.h>
+
+#include "engine/device/cpu/cpu_internal.h"
+
+const struct cpu_tile *cpu_tile_variant(int idx)
+{
+    static const struct cpu_tile *const tables[] = {&cpu_tile_base, &cpu_tile_v3, &cpu_tile_v4};
+
+    return cpu_rows_variant(idx) ? tables[idx] : NULL;
+}
+
+const struct cpu_tile *cpu_tile(void)
+{
+    const struct cpu_tile *t = cpu_tile_variant(2);
+
+    if (!t)
+        t = cpu_tile_variant(1);
+    return t ? t : &cpu_tile_base;
+}

@@ -1,0 +1,162 @@
+/*
+ * engine/ops/conv/edge_pad.c - padding with what is there: reflection and replication, along the last one or two dims.
+ *
+ * Must not know:  models.
+ * Invariant:      one index a place along each padded dim; forward selects by them, backward adds by them. Reflection reads row-major
+ *                 copies, replication any strides.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "engine/core/op_internal.h"
+#include "engine/ops/functions.h"
+
+static bool reflects(enum eng_op_id id)
+{
+    return id == ENG_OP_reflection_pad1d || id == ENG_OP_reflection_pad2d;
+}
+
+/* Where place i of the padded dim comes from, in a dim of size n padded by `before`. */
+static int64_t source_of(int64_t i, int64_t n, int64_t before, bool reflect)
+{
+    i -= before;
+    if (i < 0)
+        return reflect ? -i : 0;
+    if (i >= n)
+        return reflect ? 2 * (n - 1) - i : n - 1;
+    return i;
+}
+
+/* The index list of a dim in memory of the kernels; the caller gives it back (bytes: 8 a place). */
+static struct eng_view index_list(const struct eng *e, int64_t out, int64_t in, int64_t before,
+                                  bool reflect)
+{
+    struct eng_view v = {.dtype = VS_I64, .ndim = 1, .sizes = {out}, .strides = {1}};
+    int64_t *places = e->kernels->mem_get((uint64_t)out * sizeof(*places));
+
+    for (int64_t i = 0; i < out; i++)
+        places[i] = source_of(i, in, before, reflect);
+    v.data = places;
+    return v;
+}
+
+/* A dense view in memory of the kernels with v's sizes but `size` along dim. */
+static struct eng_view scratch_get(const struct eng *e, const struct eng_view *v, int dim,
+                                   int64_t size, uint64_t *bytes)
+{
+    struct eng_view out = *v;
+
+    out.sizes[dim] = size;
+    eng_contiguous_strides(out.sizes, out.ndim, out.strides);
+    *bytes = (uint64_t)(out.strides[0] * out.sizes[0]) * vs_dtype_bytes(out.dtype);
+    out.data = e->kernels->mem_get(*bytes);
+    return out;
+}
+
+/* big from small by selection along the last `dims` dims, or small (zeroed) from big by addition. */
+static void run(const struct eng *e, const struct eng_view *small, const struct eng_view *big,
+                const int64_t *padding, int dims, bool reflect, bool forward)
+{
+    struct eng_scalar zero = {0};
+    int last = small->ndim - 1;
+    struct eng_view across =
+        index_list(e, big->sizes[last], small->sizes[last], padding[0], reflect);
+
+    if (dims == 1) {
+        if (forward)
+            (void)e->kernels->index_select(small, last, &across, big);
+        else
+            (void)e->kernels->index_add(small, last, &across, big);
+    } else {
+        struct eng_view down =
+            index_list(e, big->sizes[last - 1], small->sizes[last - 1], padding[2], reflect);
+        uint64_t bytes;
+        struct eng_view wide = scratch_get(e, small, last, big->sizes[last], &bytes);
+
+        if (forward) {
+            (void)e->kernels->index_select(small, last, &across, &wide);
+            (void)e->kernels->index_select(&wide, last - 1, &down, big);
+        } else {
+            e->kernels->fill(&wide, zero);
+            (void)e->kernels->index_add(&wide, last - 1, &down, big);
+            (void)e->kernels->index_add(small, last, &across, &wide);
+        }
+        e->kernels->mem_put(wide.data, bytes);
+        e->kernels->mem_put(down.data, (uint64_t)down.sizes[0] * sizeof(int64_t));
+    }
+    e->kernels->mem_put(across.data, (uint64_t)across.sizes[0] * sizeof(int64_t));
+}
+
+/* Sizes after padding (left, right[, top, bottom]); false: failed. */
+static bool padded_sizes(struct eng_op_call *c, const struct eng_tensor *x, int dims,
+                         int64_t *sizes)
+{
+    const int64_t *padding = c->a[ARG_edge_pad_padding].v.ints;
+
+    if ((int)c->a[ARG_edge_pad_padding].count != 2 * dims ||
+        (x->ndim != dims + 1 && x->ndim != dims + 2)) {
+        eng_fail(c->e, VS_E_SHAPE, "pad: expected a %d-D or %d-D input and %d paddings, got %d-D",
+                 dims + 1, dims + 2, 2 * dims, x->ndim);
+        return false;
+    }
+    memcpy(sizes, x->sizes, sizeof(*sizes) * VS_MAX_DIMS);
+    for (int k = 0; k < dims; k++) {
+        int d = x->ndim - 1 - k;
+
+        if (reflects(c->id) &&
+            (padding[2 * k] >= x->sizes[d] || padding[2 * k + 1] >= x->sizes[d])) {
+            eng_fail(c->e, VS_E_VALUE,
+                     "Padding size should be less than the corresponding input dimension, but got: "
+                     "padding (%" PRId64 ", %" PRId64 ") at dimension %d of size %" PRId64,
+                     padding[2 * k], padding[2 * k + 1], d, x->sizes[d]);
+            return false;
+        }
+        sizes[d] += padding[2 * k] + padding[2 * k + 1];
+        if (padding[2 * k] < 0 || padding[2 * k + 1] < 0 || x->sizes[d] < 1) {
+            eng_fail(c->e, VS_E_UNSUPPORTED, "pad: negative paddings are not supported here");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* (input, padding) */
+void eng_f_edge_pad(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, ARG_edge_pad_input), *dense, *out;
+    int dims = c->id == ENG_OP_reflection_pad1d || c->id == ENG_OP_replication_pad1d ? 1 : 2;
+    int64_t sizes[VS_MAX_DIMS];
+
+    if (!padded_sizes(c, x, dims, sizes))
+        return;
+    out = eng_c_empty(c, sizes, x->ndim, (enum vs_dtype)x->dtype, x);
+    dense = out && reflects(c->id) ? eng_contiguous(c->e, x) : eng_ref(x);
+    if (out && dense && eng_c_computes(c)) {
+        struct eng_view vx = eng_v(dense), vo = eng_v(out);
+
+        run(c->e, &vx, &vo, c->a[ARG_edge_pad_padding].v.ints, dims, reflects(c->id), true);
+    }
+    eng_unref(dense);
+    eng_c_give(c, out);
+}
+
+/* row-major zeros with every g added where its value came from; the input is saved for nothing but its shape */
+void eng_b_edge_pad(struct eng_bw *b)
+{
+    struct eng *e = b->e;
+    const struct eng_edge *edge = eng_b_edge(b, ARG_edge_pad_input, 0);
+    struct eng_tensor *gx = eng_empty(e, edge->sizes, edge->ndim, (enum vs_dtype)b->g[0]->dtype,
+                                      b->g[0]->storage->on_host);
+    struct eng_tensor *g = reflects(b->node->op) ? eng_contiguous(e, b->g[0]) : eng_ref(b->g[0]);
+
+    if (gx && g && e->kernels) {
+        struct eng_view vg = eng_v(g), vo = eng_v(gx);
+        struct eng_scalar zero = {0};
+
+        e->kernels->fill(&vo, zero);
+        run(e, &vo, &vg, b->a[ARG_edge_pad_padding].v.ints,
+            (int)b->a[ARG_edge_pad_padding].count / 2, reflects(b->node->op), false);
+    }
+    eng_unref(g);
+    eng_b_give(b, ARG_edge_pad_input, gx);
+}

@@ -1,0 +1,428 @@
+/*
+ * engine/ops/indexing/gather.c - reading and writing by one index tensor: index_select, gather, scatter, embedding, one_hot.
+ *
+ * Must not know:  models.
+ * Invariant:      the gradient of a read is zeros of the input's shape that the gradient is added into.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "engine/core/op_internal.h"
+#include "engine/ops/functions.h"
+#include "engine/workspace/rooms.h"
+#include "engine/workspace/scratch.h"
+
+static void *index_out_of_range(struct eng *e, const char *what)
+{
+    return eng_fail(e, VS_E_VALUE, "%s: an index is out of range", what);
+}
+
+/* ---- one index tensor along a dim ---- */
+
+static bool check_index(struct eng_op_call *c, const struct eng_tensor *index)
+{
+    if (index->dtype == VS_I64 || index->dtype == VS_I32)
+        return true;
+    eng_fail(c->e, VS_E_TYPE, "%s: expected an index tensor of int64, got %s",
+             eng_op_get(c->id)->name, vs_dtype_name((enum vs_dtype)index->dtype));
+    return false;
+}
+
+void eng_f_index_select(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, ARG_index_select_input);
+    struct eng_tensor *index = eng_c_tensor(c, ARG_index_select_index);
+    int64_t sizes[VS_MAX_DIMS];
+    struct eng_tensor *out;
+    int dim;
+
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_index_select_dim), x->ndim, &dim) ||
+        !check_index(c, index))
+        return;
+    memcpy(sizes, x->sizes, sizeof(sizes));
+    sizes[dim] = eng_numel(index);
+    out = eng_c_empty(c, sizes, x->ndim, (enum vs_dtype)x->dtype, x);
+    if (out && eng_c_computes(c)) {
+        struct eng_view vx = eng_v(x), vi = eng_v(index), vo = eng_v(out);
+
+        if (!c->e->kernels->index_select(&vx, dim, &vi, &vo))
+            index_out_of_range(c->e, "index_select");
+    }
+    eng_c_give(c, out);
+}
+
+/* The zeros that the gradients of reads are written into. */
+static struct eng_tensor *input_zeros(struct eng_bw *b)
+{
+    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
+
+    return eng_zeros(b->e, edge->sizes, edge->ndim, (enum vs_dtype)b->g[0]->dtype,
+                     b->g[0]->storage->on_host);
+}
+
+void eng_b_index_select(struct eng_bw *b)
+{
+    struct eng_tensor *zeros = input_zeros(b);
+    const struct eng_edge *edge = eng_b_edge(b, ARG_index_select_input, 0);
+    int64_t dim = b->a[ARG_index_select_dim].v.scalar.i;
+
+    if (zeros && b->saved[SAVED_index_select_index] && b->e->kernels) {
+        struct eng_view vz = eng_v(zeros), vi = eng_v(b->saved[SAVED_index_select_index]),
+                        vg = eng_v(b->g[0]);
+
+        if (!b->e->kernels->index_add(&vz, (int)(dim < 0 ? dim + edge->ndim : dim), &vi, &vg))
+            index_out_of_range(b->e, "index_select");
+    }
+    eng_b_give(b, ARG_index_select_input, zeros);
+}
+
+/* (input, dim, index, source, alpha): input with alpha * source added at the indices */
+void eng_f_index_add(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, ARG_index_add_input),
+                      *index = eng_c_tensor(c, ARG_index_add_index);
+    struct eng_tensor *source = eng_c_tensor(c, ARG_index_add_source);
+    struct eng_tensor *out, *scaled;
+    int dim;
+
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_index_add_dim), x->ndim, &dim) ||
+        !check_index(c, index))
+        return;
+    if (x->ndim != source->ndim || index->ndim > 1 || eng_numel(index) != source->sizes[dim] ||
+        x->dtype != source->dtype) {
+        char tx[ENG_SHAPE_TEXT_MAX], ts[ENG_SHAPE_TEXT_MAX];
+
+        eng_fail(c->e, VS_E_SHAPE,
+                 "index_add: a source of shape %s (%s) does not fit input %s (%s) and %" PRId64
+                 " indices",
+                 eng_shape_text(source, ts), vs_dtype_name((enum vs_dtype)source->dtype),
+                 eng_shape_text(x, tx), vs_dtype_name((enum vs_dtype)x->dtype), eng_numel(index));
+        return;
+    }
+    out = c->inplace ? eng_ref(x) : eng_c_empty(c, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x);
+    scaled = eng_empty(c->e, source->sizes, source->ndim, (enum vs_dtype)source->dtype, true);
+    if (out && scaled && eng_c_computes(c)) {
+        struct eng_view vx = eng_v(x), vo = eng_v(out), vi = eng_v(index), vs = eng_v(source),
+                        vt = eng_v(scaled);
+        struct eng_cell cell;
+        struct eng_view alpha = eng_v_scalar(c->a[ARG_index_add_alpha].v.scalar, scaled, &cell);
+        double p[4] = {1};
+
+        c->e->kernels->binary(ENG_B_MUL, vs.dtype, &vs, &alpha, &vt, p);
+        if (!c->inplace)
+            c->e->kernels->copy(&vx, &vo);
+        if (!c->e->kernels->index_add(&vo, dim, &vi, &vt))
+            index_out_of_range(c->e, "index_add");
+    }
+    eng_unref(scaled);
+    eng_c_give(c, out);
+}
+
+/* g, and for the source what stands at the indices. saved: index */
+void eng_b_index_add(struct eng_bw *b)
+{
+    double alpha = b->a[ARG_index_add_alpha].v.scalar.f;
+
+    if (eng_b_needs(b, ARG_index_add_input))
+        eng_b_give(b, ARG_index_add_input, eng_ref(b->g[0]));
+    if (eng_b_needs(b, ARG_index_add_source)) {
+        struct eng_arg args[] = {eng_at(b->g[0]), b->a[ARG_index_add_dim],
+                                 eng_at(b->saved[SAVED_index_add_index])};
+        const struct eng_edge *edge = eng_b_edge(b, ARG_index_add_source, 0);
+        struct eng_tensor *part =
+            b->saved[SAVED_index_add_index] ? eng_call1(b->e, ENG_OP_index_select, args) : NULL;
+        struct eng_tensor *seen = eng_expand(b->e, part, edge->sizes, edge->ndim);
+
+        eng_b_give(b, ARG_index_add_source,
+                   alpha == 1 ? eng_ref(seen) : eng_mul_scalar(b->e, seen, alpha));
+        eng_unref(seen);
+        eng_unref(part);
+    }
+}
+
+void eng_f_gather(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, ARG_gather_input);
+    struct eng_tensor *index = eng_c_tensor(c, ARG_gather_index);
+    struct eng_tensor *out;
+    int dim;
+
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_gather_dim), x->ndim, &dim) || !check_index(c, index))
+        return;
+    if (index->ndim != x->ndim) {
+        eng_fail(c->e, VS_E_SHAPE,
+                 "gather: index tensor must have the same number of dimensions as the input tensor "
+                 "(%d), got %d",
+                 x->ndim, index->ndim);
+        return;
+    }
+    out = eng_c_empty(c, index->sizes, index->ndim, (enum vs_dtype)x->dtype, x);
+    if (out && eng_c_computes(c)) {
+        struct eng_view vx = eng_v(x), vi = eng_v(index), vo = eng_v(out);
+
+        if (!c->e->kernels->gather(&vx, dim, &vi, &vo))
+            index_out_of_range(c->e, "gather");
+    }
+    eng_c_give(c, out);
+}
+
+/* zeros.scatter_add_(dim, index, g). saved: index, input */
+void eng_b_gather(struct eng_bw *b)
+{
+    struct eng_tensor *zeros = input_zeros(b);
+    struct eng_arg args[] = {eng_at(zeros), b->a[ARG_gather_dim],
+                             eng_at(b->saved[SAVED_gather_index]), eng_at(b->g[0])};
+    struct eng_ret ret;
+
+    if (zeros && b->saved[SAVED_gather_index] &&
+        eng_call_inplace(b->e, ENG_OP_scatter_add, args, &ret))
+        eng_ret_release(&ret);
+    eng_b_give(b, ARG_gather_input, zeros);
+}
+
+/* scatter, scatter.value, scatter_add: out = input, then written at the indices */
+void eng_f_any_scatter(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, ARG_any_scatter_input);
+    struct eng_tensor *index = eng_c_tensor(c, ARG_any_scatter_index);
+    struct eng_tensor *src = eng_c_tensor(c, 3);
+    struct eng_tensor *out;
+    int dim;
+
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_any_scatter_dim), x->ndim, &dim) ||
+        !check_index(c, index))
+        return;
+    out = c->inplace ? eng_ref(x) : eng_c_empty(c, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x);
+    if (out && eng_c_computes(c)) {
+        struct eng_view vx = eng_v(x), vi = eng_v(index), vo = eng_v(out), vs;
+
+        if (!c->inplace)
+            c->e->kernels->copy(&vx, &vo);
+        if (src) {
+            vs = eng_v(src); /* only the part under the index is read */
+            memcpy(vs.sizes, vi.sizes, sizeof(vs.sizes));
+        }
+        if (!c->e->kernels->scatter(&vo, dim, &vi, src ? &vs : NULL,
+                                    src ? (struct eng_scalar){0} : c->a[3].v.scalar,
+                                    c->id == ENG_OP_scatter_add))
+            index_out_of_range(c->e, "scatter");
+    }
+    eng_c_give(c, out);
+}
+
+static struct eng_tensor *scattered_zero(struct eng_bw *b)
+{
+    struct eng_arg args[] = {eng_at(b->g[0]), b->a[1], eng_at(b->saved[0]), eng_ai(0)};
+
+    return b->saved[0] ? eng_call1(b->e, ENG_OP_scatter_value, args) : NULL;
+}
+
+static struct eng_tensor *gathered(struct eng_bw *b)
+{
+    struct eng_arg args[] = {eng_at(b->g[0]), b->a[1], eng_at(b->saved[0])};
+
+    return b->saved[0] ? eng_call1(b->e, ENG_OP_gather, args) : NULL;
+}
+
+void eng_b_scatter_value(struct eng_bw *b)
+{
+    eng_b_give(b, ARG_scatter_value_input, scattered_zero(b));
+}
+
+void eng_b_scatter(struct eng_bw *b)
+{
+    if (eng_b_needs(b, ARG_scatter_input))
+        eng_b_give(b, ARG_scatter_input, scattered_zero(b));
+    if (eng_b_needs(b, ARG_scatter_src))
+        eng_b_give(b, ARG_scatter_src, gathered(b));
+}
+
+void eng_b_scatter_add(struct eng_bw *b)
+{
+    if (eng_b_needs(b, ARG_scatter_add_input))
+        eng_b_give(b, ARG_scatter_add_input, eng_ref(b->g[0]));
+    if (eng_b_needs(b, ARG_scatter_add_src))
+        eng_b_give(b, ARG_scatter_add_src, gathered(b));
+}
+
+/* ---- embedding ---- */
+
+/* weight [V, D], indices [...] -> [..., D] */
+void eng_f_embedding(struct eng_op_call *c)
+{
+    struct eng_tensor *weight = eng_c_tensor(c, ARG_embedding_weight);
+    struct eng_tensor *indices = eng_c_tensor(c, ARG_embedding_indices);
+    int64_t sizes[VS_MAX_DIMS];
+    struct eng_tensor *out, *dense;
+
+    if (!check_index(c, indices))
+        return;
+    if (weight->ndim != 2 || indices->ndim + 1 > VS_MAX_DIMS) {
+        eng_fail(c->e, VS_E_SHAPE, "embedding: the weight must be 2-D");
+        return;
+    }
+    if (eng_c_bool(c, ARG_embedding_sparse)) {
+        eng_fail(c->e, VS_E_UNSUPPORTED, "embedding: sparse=True is not supported");
+        return;
+    }
+    memcpy(sizes, indices->sizes, sizeof(sizes));
+    sizes[indices->ndim] = weight->sizes[1];
+    dense = eng_contiguous(c->e, indices);
+    out = dense ? eng_c_empty(c, sizes, indices->ndim + 1, (enum vs_dtype)weight->dtype, weight)
+                : NULL;
+    if (out && eng_c_computes(c)) {
+        struct eng_view vw = eng_v(weight), vi = eng_v(dense), vo = eng_v(out);
+
+        vi.ndim = 1;
+        vi.sizes[0] = eng_numel(indices);
+        vi.strides[0] = 1;
+        vo.ndim = 2;
+        vo.sizes[0] = vi.sizes[0];
+        vo.sizes[1] = weight->sizes[1];
+        vo.strides[0] = weight->sizes[1];
+        vo.strides[1] = 1;
+        if (!c->e->kernels->embedding(&vw, &vi, &vo))
+            eng_fail(c->e, VS_E_VALUE,
+                     "embedding: an index is outside the table of %" PRId64 " rows",
+                     weight->sizes[0]);
+    }
+    eng_unref(dense);
+    eng_c_give(c, out);
+}
+
+/*
+ * Scratch of the sorted path, taken above 3072 indices: sorted and original positions (kept), a range. After the table: where each row's
+ * segment begins, and buffers a segment and a partial segment. Measured without a device, see docs/internals/oracle-findings.md.
+ */
+static void embedding_sort_scratch(struct eng *e, int64_t n, int64_t rows, struct eng_tensor **kept)
+{
+    enum vs_category before = eng_category_default(e, VS_CAT_WORKSPACE);
+    struct eng_tensor *range;
+
+    kept[0] = eng_empty(e, &n, 1, VS_I64, false);
+    kept[1] = eng_empty(e, &n, 1, VS_I64, false);
+    range = eng_empty(e, &n, 1, VS_I64, false);
+    eng_scratch_sort(e, (uint64_t)n, rows);
+    eng_unref(range);
+    eng_category_default(e, before);
+}
+
+#define ROWS_PER_PARTIAL_SEGMENT 10
+#define MOST_THREADS 1024
+#define WARP 32
+
+/*
+ * Is the gradient summed a segment at a time, all in one go? Where the blocks for that are few against the device and against the partial
+ * segments there are otherwise.
+ */
+static bool sums_whole_segments(const struct eng *e, int64_t segments, int64_t partials,
+                                int64_t width)
+{
+    int64_t threads = (width + WARP - 1) / WARP * WARP;
+    int64_t block = threads < MOST_THREADS ? threads : MOST_THREADS;
+    int64_t blocks = (segments * threads + block - 1) / block;
+
+    return blocks < 4 * eng_scratch_processors(e) && 4 * blocks < partials;
+}
+
+static void embedding_segment_scratch(struct eng *e, int64_t n, int64_t rows, int64_t width,
+                                      enum vs_dtype dtype)
+{
+    enum vs_category before = eng_category_default(e, VS_CAT_WORKSPACE);
+    enum vs_dtype sum = vs_dtype_bytes(dtype) == 2 ? VS_F32 : dtype;
+    int64_t segments = n < rows ? n : rows;
+    int64_t partials = n / ROWS_PER_PARTIAL_SEGMENT + segments;
+    struct eng_tensor *scratch[8] = {0};
+    int count = 0;
+
+    scratch[count++] = eng_empty(e, &n, 1, VS_I64, false);
+    scratch[count++] = eng_empty(e, NULL, 0, VS_I64, false);
+    eng_scratch_unique(e, (uint64_t)n);
+    scratch[count++] = eng_empty(e, &segments, 1, VS_I64, false);
+    scratch[count++] = eng_empty(e, &segments, 1, VS_I64, false);
+    eng_scratch_scan(e, (uint64_t)segments, VS_I64);
+    scratch[count++] = eng_empty(e, NULL, 0, VS_I64, false);
+    scratch[count++] = eng_empty(e, &partials, 1, VS_I64, false);
+    if (!sums_whole_segments(e, segments, partials, width)) {
+        scratch[count++] = eng_empty(e, (int64_t[]){partials, width}, 2, sum, false);
+    } else {
+        scratch[count++] = eng_empty(e, &partials, 1, VS_I64, false);
+        if (sum != dtype) /* half types are summed in float, a row a segment */
+            scratch[count++] = eng_empty(e, (int64_t[]){segments, width}, 2, sum, false);
+    }
+    while (count > 0)
+        eng_unref(scratch[--count]);
+    eng_category_default(e, before);
+}
+
+#define EMBEDDING_SORT_FROM 3072
+
+void eng_b_embedding(struct eng_bw *b)
+{
+    const struct eng_edge *edge = eng_b_edge(b, ARG_embedding_weight, 0);
+    struct eng_tensor *indices = eng_contiguous(b->e, b->saved[SAVED_embedding_indices]);
+    struct eng_tensor *g, *table;
+    struct eng_tensor *sorted[2] = {0};
+    int64_t n;
+
+    if (!indices)
+        return;
+    n = eng_numel(indices);
+    g = eng_contiguous(b->e, b->g[0]);
+    if (n > EMBEDDING_SORT_FROM && !indices->storage->on_host)
+        embedding_sort_scratch(b->e, n, edge->sizes[0], sorted);
+    table =
+        eng_zeros(b->e, edge->sizes, 2, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
+    if (table && g && eng_runs(b->e)) {
+        struct eng_view vg = eng_v(g), vi = eng_v(indices), vt = eng_v(table);
+
+        vi.ndim = 1;
+        vi.sizes[0] = n;
+        vi.strides[0] = 1;
+        vg.ndim = 2;
+        vg.sizes[0] = n;
+        vg.sizes[1] = edge->sizes[1];
+        vg.strides[0] = edge->sizes[1];
+        vg.strides[1] = 1;
+        eng_run_embedding_backward(b->e, table->storage->on_host, &vg, &vi,
+                                   b->a[ARG_embedding_padding_idx].v.scalar.i, &vt);
+    }
+    if (sorted[0])
+        embedding_segment_scratch(b->e, n, edge->sizes[0], edge->sizes[1],
+                                  (enum vs_dtype)b->g[0]->dtype);
+    eng_unref(sorted[1]);
+    eng_unref(sorted[0]);
+    eng_unref(g);
+    eng_unref(indices);
+    eng_b_give(b, ARG_embedding_weight, table);
+}
+
+/* indices [...] -> [..., num_classes] of 0 and 1 */
+void eng_f_one_hot(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, ARG_one_hot_tensor);
+    int64_t sizes[VS_MAX_DIMS];
+    struct eng_tensor *out;
+    int64_t classes = eng_c_int(c, ARG_one_hot_num_classes);
+
+    if (classes <= 0) {
+        eng_fail(c->e, VS_E_UNSUPPORTED,
+                 "one_hot: give num_classes: without it the result's size depends on the data");
+        return;
+    }
+    memcpy(sizes, x->sizes, sizeof(sizes));
+    sizes[x->ndim] = classes;
+    out = eng_c_empty(c, sizes, x->ndim + 1, VS_I64, x);
+    if (out && eng_c_computes(c)) {
+        struct eng_view vo = eng_v(out), vi = eng_v(x);
+
+        vi.sizes[x->ndim] = 1;
+        vi.strides[x->ndim] = 0;
+        vi.ndim++;
+        c->e->kernels->fill(&vo, (struct eng_scalar){true, 0, 0});
+        if (!c->e->kernels->scatter(&vo, x->ndim, &vi, NULL, (struct eng_scalar){true, 1, 1},
+                                    false))
+            index_out_of_range(c->e, "one_hot");
+    }
+    eng_c_give(c, out);
+}

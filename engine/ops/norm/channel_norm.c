@@ -1,0 +1,632 @@
+/*
+ * engine/ops/norm/channel_norm.c - batch norm and group norm: statistics over the images of a channel or of a group of channels.
+ *
+ * Must not know:  models.
+ * Invariant:      the statistics are saved in float32 (float64 for float64 inputs); which of PyTorch's batch norms runs decides in which
+ *                 order the gradients are made.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "engine/core/op_internal.h"
+#include "engine/ops/functions.h"
+#include "engine/ops/norm/batch_norm_dtypes.h"
+
+static enum vs_dtype stat_dtype(const struct eng_tensor *x)
+{
+    return x->dtype == VS_F64 ? VS_F64 : VS_F32;
+}
+
+/* Can t be seen as [N, C, L]: do its image dims lie one after the other in memory? */
+static bool is_mergeable(const struct eng_tensor *t)
+{
+    for (int d = 2; d + 1 < t->ndim; d++) {
+        if (t->sizes[d] != 1 && t->strides[d] != t->strides[d + 1] * t->sizes[d + 1])
+            return false;
+    }
+    return true;
+}
+
+/* [N, C, ...] as [N, C, L], t being mergeable. */
+static struct eng_view channels(const struct eng_tensor *t)
+{
+    struct eng_view v = eng_v(t);
+    int64_t rest = 1;
+
+    for (int d = 2; d < t->ndim; d++)
+        rest *= t->sizes[d];
+    v.sizes[2] = rest;
+    v.strides[2] = t->ndim > 2 ? t->strides[t->ndim - 1] : 1;
+    v.ndim = 3;
+    return v;
+}
+
+static struct eng_tensor *dense(struct eng *e, struct eng_tensor *t)
+{
+    return t && t->ndim == 4 && eng_is_channels_last(t) ? eng_ref(t) : eng_contiguous(e, t);
+}
+
+/* t, or a row-major copy on the host where it is not mergeable: the kernels of this device ask for it, PyTorch's do not. A new reference. */
+static struct eng_tensor *merged(struct eng *e, struct eng_tensor *t)
+{
+    struct eng_tensor *copy;
+
+    if (!t || is_mergeable(t))
+        return eng_ref(t);
+    copy = eng_empty(e, t->sizes, t->ndim, (enum vs_dtype)t->dtype, true);
+    if (copy && e->kernels) {
+        struct eng_view from = eng_v(t), to = eng_v(copy);
+
+        e->kernels->copy(&from, &to);
+    }
+    return copy;
+}
+
+/* A new tensor of x's shape and dtype, channels-last or row-major. */
+static struct eng_tensor *image_like(struct eng *e, const struct eng_tensor *x, bool last)
+{
+    int64_t strides[4];
+
+    if (!last)
+        return eng_empty(e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host);
+    eng_channels_last_strides(x->sizes, strides);
+    return eng_empty_strided(e, x->sizes, strides, 4, (enum vs_dtype)x->dtype, x->storage->on_host);
+}
+
+/* What was computed into the copy goes to where it belongs. */
+static void merged_store(struct eng *e, const struct eng_tensor *copy, struct eng_tensor *t)
+{
+    if (copy && t && copy != t && e->kernels) {
+        struct eng_view from = eng_v(copy), to = eng_v(t);
+
+        e->kernels->copy(&from, &to);
+    }
+}
+
+static const struct eng_view *opt_view(const struct eng_tensor *t, struct eng_view *v)
+{
+    if (!t)
+        return NULL;
+    *v = eng_v(t);
+    return v;
+}
+
+/* ---- batch norm ---- */
+
+/* PyTorch's choice between cuDNN and its own kernels. */
+static bool uses_cudnn(const struct eng_op_call *c, const struct eng_tensor *x)
+{
+    const struct eng_tensor *w = eng_c_tensor(c, ARG_batch_norm_weight),
+                            *b = eng_c_tensor(c, ARG_batch_norm_bias),
+                            *mean = eng_c_tensor(c, ARG_batch_norm_running_mean),
+                            *var = eng_c_tensor(c, ARG_batch_norm_running_var);
+    bool training = eng_c_bool(c, ARG_batch_norm_training);
+
+    if (x->storage->on_host || !w || !b || x->ndim < 3 ||
+        !eng_c_bool(c, ARG_batch_norm_cudnn_enabled))
+        return false;
+    if (x->dtype == VS_BF16 || w->dtype == VS_BF16 || (x->dtype == VS_F16 && w->dtype != VS_F32))
+        return false;
+    if (!(mean && var) && !(!mean && !var && training))
+        return false;
+    if (x->sizes[0] > (training ? 880801 : 65535) || eng_c_float(c, ARG_batch_norm_eps) < 1e-5)
+        return false;
+    return eng_numel(x) <= INT32_MAX;
+}
+
+/* (input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled) */
+void eng_f_batch_norm(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, ARG_batch_norm_input);
+    bool cudnn;
+    struct eng_tensor *input;
+    struct eng_ret ret;
+
+    if (x->ndim < 2) {
+        eng_fail(c->e, VS_E_SHAPE, "batch_norm: expected an input of at least 2 dimensions, got %d",
+                 x->ndim);
+        return;
+    }
+    for (int i = 1; i <= 4; i++) {
+        const struct eng_tensor *t = eng_c_tensor(c, i);
+        char tx[ENG_SHAPE_TEXT_MAX];
+
+        if (t && eng_numel(t) != x->sizes[1]) {
+            eng_fail(c->e, VS_E_SHAPE,
+                     "batch_norm: the input %s has %" PRId64
+                     " channels, but the module is made for %" PRId64,
+                     eng_shape_text(x, tx), x->sizes[1], eng_numel(t));
+            return;
+        }
+    }
+    cudnn = uses_cudnn(c, x);
+    if (!eng_batch_norm_dtypes(c, cudnn))
+        return;
+    input = cudnn ? dense(c->e, x) : eng_ref(x);
+    {
+        struct eng_arg args[] = {eng_at(input),
+                                 c->a[ARG_batch_norm_weight],
+                                 c->a[ARG_batch_norm_bias],
+                                 c->a[ARG_batch_norm_running_mean],
+                                 c->a[ARG_batch_norm_running_var],
+                                 c->a[ARG_batch_norm_training],
+                                 c->a[ARG_batch_norm_momentum],
+                                 c->a[ARG_batch_norm_eps]};
+        bool done =
+            input &&
+            eng_call(c->e, cudnn ? ENG_OP_cudnn_batch_norm : ENG_OP_native_batch_norm, args, &ret);
+
+        eng_unref(input); /* a copy nobody saved goes before the statistics */
+        if (done) {
+            struct eng_tensor *out = ret.few[0];
+
+            ret.few[0] = NULL;
+            eng_ret_release(&ret);
+            eng_c_give(c, out);
+        }
+    }
+}
+
+/* Does PyTorch take its kernels for channels-last tensors? */
+static bool runs_channels_last(const struct eng_tensor *t)
+{
+    return eng_is_channels_last(t) || (eng_is_contiguous(t) && t->strides[1] == 1);
+}
+
+static int64_t low_power(int64_t n)
+{
+    int64_t p = 1;
+
+    while (p * 2 <= n)
+        p *= 2;
+    return p;
+}
+
+#define STAGED_THREADS 512
+#define STAGED_WIDTH 32
+#define STAGED_ROWS 16 /* a thread adds up */
+#define STAGED_MOST 128
+#define STAGED_LEAST 8 /* fewer blocks a channel are not worth it */
+
+/*
+ * The channels-last kernels add up `sums` numbers a channel over so many rows that a channel's blocks meet in memory: their partial sums,
+ * and a counter a column of blocks.
+ */
+static void staging(struct eng *e, const struct eng_tensor *x, int sums)
+{
+    int64_t channels = x->sizes[1], rows = channels ? eng_numel(x) / channels : 0;
+    int64_t width = low_power(channels) < STAGED_WIDTH ? low_power(channels) : STAGED_WIDTH;
+    int64_t height = low_power((rows + STAGED_ROWS - 1) / STAGED_ROWS);
+    int64_t blocks, columns, parts;
+    struct eng_tensor *partial, *counters;
+
+    if (!rows || x->storage->on_host)
+        return;
+    height = height < STAGED_THREADS / width ? height : STAGED_THREADS / width;
+    if (width * height != STAGED_THREADS)
+        width = low_power(channels) < STAGED_THREADS / height ? low_power(channels)
+                                                              : STAGED_THREADS / height;
+    columns = (channels + width - 1) / width;
+    blocks = (rows + height * STAGED_ROWS - 1) / (height * STAGED_ROWS);
+    blocks = blocks < STAGED_MOST ? blocks : STAGED_MOST;
+    if (blocks < STAGED_LEAST)
+        return;
+    parts = sums * channels * blocks;
+    partial = eng_empty(e, &parts, 1, stat_dtype(x), false);
+    counters = eng_empty(e, &columns, 1, VS_I32, false);
+    eng_unref(counters);
+    eng_unref(partial);
+}
+
+static void missing_numbers(struct eng_op_call *c, const struct eng_tensor *x)
+{
+    struct eng_tensor *weight = eng_c_tensor(c, ARG_batch_norm_leaf_weight)
+                                    ? NULL
+                                    : eng_c_empty(c, NULL, 0, stat_dtype(x), x);
+    struct eng_tensor *bias = eng_c_tensor(c, ARG_batch_norm_leaf_bias)
+                                  ? NULL
+                                  : eng_c_empty(c, NULL, 0, stat_dtype(x), x);
+
+    eng_unref(bias);
+    eng_unref(weight);
+}
+
+/* (out, save_mean, save_invstd); statistics are empty where the running ones are used */
+void eng_f_batch_norm_leaf(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, ARG_batch_norm_leaf_input);
+    bool training = eng_c_bool(c, ARG_batch_norm_leaf_training);
+    bool native = c->id == ENG_OP_native_batch_norm;
+    int64_t stats = training || native ? x->sizes[1] : 0;
+    struct eng_tensor *out, *mean, *invstd, *mx, *mo;
+
+    out = eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
+    mean = out ? eng_c_empty(c, &stats, 1, stat_dtype(x), x) : NULL;
+    invstd = mean ? eng_c_empty(c, &stats, 1, stat_dtype(x), x) : NULL;
+    if (native && !eng_is_contiguous(x) &&
+        !runs_channels_last(x)) /* numbers for what is missing, as 0-dim tensors */
+        missing_numbers(c, x);
+    if (native && training && invstd && runs_channels_last(x))
+        staging(c->e, x, 4);
+    mx = merged(c->e, x);
+    mo = merged(c->e, out);
+    if (invstd && mx && mo && eng_c_computes(c)) {
+        struct eng_view vx = channels(mx), vo = channels(mo), vm = eng_v(mean), vi = eng_v(invstd),
+                        w, b, rm, rv;
+
+        if (training)
+            c->e->kernels->batch_norm_train(
+                &vx, opt_view(eng_c_tensor(c, ARG_batch_norm_leaf_weight), &w),
+                opt_view(eng_c_tensor(c, ARG_batch_norm_leaf_bias), &b),
+                opt_view(eng_c_tensor(c, ARG_batch_norm_leaf_running_mean), &rm),
+                opt_view(eng_c_tensor(c, ARG_batch_norm_leaf_running_var), &rv),
+                eng_c_float(c, ARG_batch_norm_leaf_momentum),
+                eng_c_float(c, ARG_batch_norm_leaf_eps), &vo, &vm, &vi);
+        else
+            c->e->kernels->batch_norm_eval(
+                &vx, opt_view(eng_c_tensor(c, ARG_batch_norm_leaf_weight), &w),
+                opt_view(eng_c_tensor(c, ARG_batch_norm_leaf_bias), &b),
+                opt_view(eng_c_tensor(c, ARG_batch_norm_leaf_running_mean), &rm),
+                opt_view(eng_c_tensor(c, ARG_batch_norm_leaf_running_var), &rv),
+                eng_c_float(c, ARG_batch_norm_leaf_eps), &vo);
+        merged_store(c->e, mo, out);
+    }
+    eng_unref(mo);
+    eng_unref(mx);
+    eng_c_give(c, out);
+    eng_c_give(c, mean);
+    eng_c_give(c, invstd);
+}
+
+struct bn_bw {
+    struct eng_bw *b;
+    struct eng_tensor *x, *g, *w, *mean,
+        *var; /* var: the saved inverse deviation in training, the running variance else */
+    struct eng_tensor *gx, *gw, *gb;
+    enum vs_dtype param;
+    bool training, want_x, want_w, want_b;
+};
+
+/* 1/sqrt(var + eps) of the running variance, on the host. */
+static struct eng_tensor *running_invstd(struct bn_bw *k)
+{
+    struct eng *e = k->b->e;
+    struct eng_tensor *invstd = eng_empty(e, k->var->sizes, 1, (enum vs_dtype)k->var->dtype, true);
+    double none[4] = {1};
+    struct eng_cell cell;
+
+    if (invstd) {
+        struct eng_view vi = eng_v(invstd), vv = eng_v(k->var);
+        struct eng_view ve =
+            eng_v_scalar((struct eng_scalar){false, 0, k->b->a[ARG_batch_norm_leaf_eps].v.scalar.f},
+                         invstd, &cell);
+
+        e->kernels->binary(ENG_B_ADD, vi.dtype, &vv, &ve, &vi, none);
+        e->kernels->unary(ENG_U_RSQRT, &vi, &vi, none);
+    }
+    return invstd;
+}
+
+static void bn_compute(struct bn_bw *k)
+{
+    struct eng *e = k->b->e;
+    struct eng_tensor *x, *g, *gx, *invstd;
+
+    if (!e->kernels || e->failed)
+        return;
+    invstd = k->training ? eng_ref(k->var) : running_invstd(k);
+    x = merged(e, k->x);
+    g = merged(e, k->g);
+    gx = merged(e, k->gx);
+    if (!e->failed) {
+        struct eng_view vx = channels(x), vg = channels(g), vm = eng_v(k->mean), vi = eng_v(invstd),
+                        vw, vgx, vgw, vgb;
+
+        if (gx)
+            vgx = channels(gx);
+        e->kernels->batch_norm_backward(&vg, &vx, opt_view(k->w, &vw), &vm, &vi, k->training,
+                                        gx ? &vgx : NULL, opt_view(k->gw, &vgw),
+                                        opt_view(k->gb, &vgb));
+        merged_store(e, gx, k->gx);
+    }
+    eng_unref(gx);
+    eng_unref(g);
+    eng_unref(x);
+    eng_unref(invstd);
+}
+
+static struct eng_tensor *channel_sums(struct bn_bw *k, enum vs_dtype dtype)
+{
+    return eng_empty(k->b->e, &k->x->sizes[1], 1, dtype, k->x->storage->on_host);
+}
+
+static struct eng_tensor *input_like(struct bn_bw *k, bool keeps_layout)
+{
+    struct eng_op_call c = {.e = k->b->e, .id = k->b->node->op};
+
+    if (keeps_layout)
+        return eng_c_empty_like(&c, k->x, (enum vs_dtype)k->x->dtype);
+    return eng_c_empty(&c, k->x->sizes, k->x->ndim, (enum vs_dtype)k->x->dtype, k->x);
+}
+
+/* t seen as [N, C, L]: itself or a row-major copy. */
+static struct eng_tensor *flattened(struct eng *e, struct eng_tensor *t)
+{
+    return is_mergeable(t) ? eng_ref(t) : eng_contiguous(e, t);
+}
+
+/* cuDNN makes all three gradients whatever is asked for, from a gradient laid out as the input is. */
+static void bn_cudnn(struct bn_bw *k)
+{
+    struct eng *e = k->b->e;
+    struct eng_tensor *g = eng_is_contiguous(k->x) || !eng_is_channels_last(k->x)
+                               ? eng_contiguous(e, k->g)
+                               : eng_to_channels_last(e, k->g);
+
+    k->gx = input_like(k, true);
+    k->gw = channel_sums(k, k->param);
+    k->gb = channel_sums(k, k->param);
+    k->g = g;
+    if (g)
+        bn_compute(k);
+    eng_unref(g);
+}
+
+/* One pass that makes what is asked for; copies of what cannot be seen as [N, C, L] live as long as it runs. */
+static void bn_fused(struct bn_bw *k)
+{
+    struct eng_tensor *x, *g;
+
+    if (!eng_batch_norm_backward_dtypes(k->b->e, k->x, k->w,
+                                        k->b->saved[SAVED_batch_norm_leaf_running_mean],
+                                        k->b->saved[SAVED_batch_norm_leaf_running_var]))
+        return;
+    x = flattened(k->b->e, k->x);
+    g = flattened(k->b->e, k->g);
+    k->gx = input_like(k, false);
+    k->gw = k->want_w ? channel_sums(k, k->param) : NULL;
+    k->gb = k->want_b ? channel_sums(k, k->param) : NULL;
+    if (x && g) {
+        k->x = x;
+        k->g = g;
+        bn_compute(k);
+    }
+    eng_unref(g);
+    eng_unref(x);
+}
+
+/* Two channel sums and the parameters' gradients first, then the input's. */
+static void bn_two_passes(struct bn_bw *k)
+{
+    struct eng *e = k->b->e;
+    bool both_last = runs_channels_last(k->x) && runs_channels_last(k->g);
+    /* cuDNN saves no statistics in evaluation: the inverse deviation is made here */
+    struct eng_tensor *invstd =
+        k->b->node->op == ENG_OP_cudnn_batch_norm ? channel_sums(k, stat_dtype(k->x)) : NULL;
+    struct eng_tensor *x = both_last ? NULL : flattened(e, k->x),
+                      *g = both_last ? NULL : flattened(e, k->g);
+    struct eng_tensor *sums[2] = {0}, *one = NULL;
+
+    if (both_last || k->want_x) {
+        sums[0] = channel_sums(k, stat_dtype(k->x));
+        sums[1] = channel_sums(k, stat_dtype(k->x));
+    }
+    if (both_last ? k->w != NULL : k->want_w)
+        k->gw = channel_sums(k, k->param);
+    if (both_last ? k->w != NULL : k->want_b)
+        k->gb = channel_sums(k, k->param);
+    eng_unref(g);
+    eng_unref(x);
+    if (both_last && !e->failed)
+        staging(e, k->x, 2);
+    if (k->want_x) {
+        if (k->training && !both_last && !k->w) /* a weight of 1 */
+            one = eng_empty(e, NULL, 0, (enum vs_dtype)k->x->dtype, k->x->storage->on_host);
+        k->gx = input_like(k, k->training);
+        eng_unref(one);
+    }
+    bn_compute(k);
+    eng_unref(sums[1]);
+    eng_unref(sums[0]);
+    eng_unref(invstd);
+}
+
+/* saved: input, running_mean, running_var, weight, save_mean, save_invstd */
+void eng_b_batch_norm_leaf(struct eng_bw *b)
+{
+    struct bn_bw k = {.b = b,
+                      .x = b->saved[SAVED_batch_norm_leaf_input],
+                      .g = b->g[0],
+                      .w = b->saved[SAVED_batch_norm_leaf_weight],
+                      .training = b->a[ARG_batch_norm_leaf_training].v.flag};
+
+    if (!k.x || (k.training && !b->saved[SAVED_batch_norm_leaf_result2]))
+        return;
+    k.want_x = eng_b_needs(b, ARG_batch_norm_leaf_input);
+    k.want_w = b->a[ARG_batch_norm_leaf_weight].kind == ENG_A_TENSOR &&
+               eng_b_needs(b, ARG_batch_norm_leaf_weight);
+    k.want_b = b->a[ARG_batch_norm_leaf_bias].kind == ENG_A_TENSOR &&
+               eng_b_needs(b, ARG_batch_norm_leaf_bias);
+    k.param = k.w ? (enum vs_dtype)k.w->dtype : VS_F32;
+    k.mean = k.training ? b->saved[SAVED_batch_norm_leaf_result1]
+                        : b->saved[SAVED_batch_norm_leaf_running_mean];
+    k.var = k.training ? b->saved[SAVED_batch_norm_leaf_result2]
+                       : b->saved[SAVED_batch_norm_leaf_running_var];
+    if (b->node->op == ENG_OP_cudnn_batch_norm && k.training) {
+        bn_cudnn(&k);
+    } else if (!k.training && !k.want_w && !k.want_b) {
+        struct eng_tensor *invstd =
+            b->node->op == ENG_OP_cudnn_batch_norm ? channel_sums(&k, stat_dtype(k.x)) : NULL;
+
+        k.gx = input_like(&k, false);
+        bn_compute(&k);
+        eng_unref(invstd);
+    } else if (k.want_x && !runs_channels_last(k.x)) {
+        bn_fused(&k);
+    } else {
+        bn_two_passes(&k);
+    }
+    if (k.want_x)
+        eng_b_give(b, ARG_batch_norm_leaf_input, k.gx);
+    else
+        eng_unref(k.gx);
+    if (k.want_w)
+        eng_b_give(b, ARG_batch_norm_leaf_weight, k.gw);
+    else
+        eng_unref(k.gw);
+    if (k.want_b)
+        eng_b_give(b, ARG_batch_norm_leaf_bias, k.gb);
+    else
+        eng_unref(k.gb);
+}
+
+/* ---- group norm ---- */
+
+/* Does t lie channels-last, and not row-major too? */
+static bool lies_last(const struct eng_tensor *t)
+{
+    return t->ndim == 4 && eng_is_channels_last(t) && !eng_is_contiguous(t);
+}
+
+static struct eng_tensor *in_layout(struct eng *e, struct eng_tensor *t, bool last)
+{
+    return last ? eng_to_channels_last(e, t) : eng_contiguous(e, t);
+}
+
+static int64_t image_size(const struct eng_tensor *x)
+{
+    int64_t n = 1;
+
+    for (int d = 2; d < x->ndim; d++)
+        n *= x->sizes[d];
+    return n;
+}
+
+void eng_f_group_norm(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, ARG_group_norm_input);
+    int64_t groups = eng_c_int(c, ARG_group_norm_num_groups);
+    struct eng_arg args[] = {eng_at(x), c->a[ARG_group_norm_weight], c->a[ARG_group_norm_bias],
+                             c->a[ARG_group_norm_num_groups], c->a[ARG_group_norm_eps]};
+    struct eng_ret ret;
+
+    if (x->ndim < 2 || groups < 1 || x->sizes[1] % groups) {
+        char tx[ENG_SHAPE_TEXT_MAX];
+
+        eng_fail(
+            c->e, VS_E_SHAPE,
+            "group_norm: the channels of the input %s must be divisible by num_groups (%" PRId64
+            ")",
+            eng_shape_text(x, tx), groups);
+        return;
+    }
+    if (eng_call(c->e, ENG_OP_native_group_norm, args, &ret)) {
+        eng_unref(ret.few[1]);
+        eng_unref(ret.few[2]);
+        eng_c_give(c, ret.few[0]);
+    }
+}
+
+/*
+ * (out, mean, rstd). Inside the op live a dense copy of an input that is neither row-major nor channels-last, the statistics in float where they
+ * are given in half, and two [N, C] tensors where there is something to scale or shift images with.
+ */
+void eng_f_native_group_norm(struct eng_op_call *c)
+{
+    struct eng *e = c->e;
+    struct eng_tensor *x = eng_c_tensor(c, ARG_native_group_norm_input),
+                      *weight = eng_c_tensor(c, ARG_native_group_norm_weight),
+                      *shift = eng_c_tensor(c, ARG_native_group_norm_bias);
+    int64_t groups = eng_c_int(c, ARG_native_group_norm_groups);
+    int64_t ng[2] = {x->sizes[0], groups};
+    enum vs_dtype stats = x->dtype == VS_F64 ? VS_F64
+                          : weight           ? (enum vs_dtype)weight->dtype
+                                             : (enum vs_dtype)x->dtype;
+    bool affine = (weight || shift) && image_size(x) > 1;
+    bool last = lies_last(x);
+    struct eng_tensor *out = image_like(e, x, last), *mean, *rstd, *dx;
+    struct eng_tensor *scratch[4] = {0};
+
+    mean = out ? eng_c_empty(c, ng, 2, stats, x) : NULL;
+    rstd = mean ? eng_c_empty(c, ng, 2, stats, x) : NULL;
+    dx = rstd ? in_layout(e, x, last) : NULL;
+    for (int i = 0; dx && i < 4; i++) {
+        if (i >= 2 ? affine : stats != stat_dtype(x))
+            scratch[i] = eng_c_empty(c, i < 2 ? ng : x->sizes, 2, stat_dtype(x), x);
+    }
+    if (dx && eng_c_computes(c)) {
+        struct eng_view vx = channels(dx), vo = channels(out), vm = eng_v(mean), vr = eng_v(rstd),
+                        w, b;
+
+        e->kernels->group_norm(&vx, opt_view(weight, &w), opt_view(shift, &b), groups,
+                               eng_c_float(c, ARG_native_group_norm_eps), &vo, &vm, &vr);
+    }
+    for (int i = 3; i >= 0; i--)
+        eng_unref(scratch[i]);
+    eng_unref(dx);
+    eng_c_give(c, out);
+    eng_c_give(c, mean);
+    eng_c_give(c, rstd);
+}
+
+/* Sums over images and groups: ds, db [N, C], then what the input's gradient needs, two of [N, groups] and one of [N, C]. */
+static void group_sums(struct eng *e, const struct eng_tensor *x, int64_t groups, bool for_input,
+                       bool weighted, struct eng_tensor **sums)
+{
+    int64_t ng[2] = {x->sizes[0], groups};
+    bool images = image_size(x) > 1;
+
+    for (int i = 0; i < 2 && images; i++)
+        sums[i] = eng_empty(e, x->sizes, 2, stat_dtype(x), x->storage->on_host);
+    for (int i = 2; i < 4 && for_input; i++)
+        sums[i] = eng_empty(e, ng, 2, stat_dtype(x), x->storage->on_host);
+    if (for_input && images && weighted && !lies_last(x))
+        sums[4] = eng_empty(e, x->sizes, 2, stat_dtype(x), x->storage->on_host);
+}
+
+/* saved: input, weight, mean, rstd */
+void eng_b_native_group_norm(struct eng_bw *b)
+{
+    static const int RELEASE[] = {3, 2, 4, 1, 0};
+    struct eng *e = b->e;
+    struct eng_tensor *x = b->saved[SAVED_native_group_norm_input],
+                      *w = b->saved[SAVED_native_group_norm_weight],
+                      *mean = b->saved[SAVED_native_group_norm_result1],
+                      *rstd = b->saved[SAVED_native_group_norm_result2];
+    bool want_b = b->a[ARG_native_group_norm_bias].kind == ENG_A_TENSOR &&
+                  eng_b_needs(b, ARG_native_group_norm_bias);
+    struct eng_tensor *dx, *g, *gx = NULL, *gw = NULL, *gb = NULL, *sums[5] = {0};
+    int64_t groups = b->a[ARG_native_group_norm_groups].v.scalar.i;
+
+    if (!x || !mean || !rstd)
+        return;
+    dx = in_layout(e, x, lies_last(x));
+    g = in_layout(e, b->g[0], lies_last(x));
+    if (eng_b_needs(b, ARG_native_group_norm_input))
+        gx = image_like(e, x, lies_last(x));
+    if (w && eng_b_needs(b, ARG_native_group_norm_weight))
+        gw = eng_empty(e, &x->sizes[1], 1, (enum vs_dtype)w->dtype, x->storage->on_host);
+    if (want_b)
+        gb = eng_empty(e, &x->sizes[1], 1,
+                       (enum vs_dtype)eng_b_edge(b, ARG_native_group_norm_bias, 0)->dtype,
+                       x->storage->on_host);
+    group_sums(e, x, groups, gx != NULL, w != NULL, sums);
+    if (g && dx && e->kernels && !e->failed) {
+        struct eng_view vg = channels(g), vx = channels(dx), vm = eng_v(mean), vr = eng_v(rstd), vw,
+                        vgx, vgw, vgb;
+
+        if (gx)
+            vgx = channels(gx);
+        e->kernels->group_norm_backward(&vg, &vx, opt_view(w, &vw), &vm, &vr, groups,
+                                        gx ? &vgx : NULL, opt_view(gw, &vgw), opt_view(gb, &vgb));
+    }
+    for (int i = 0; i < 5; i++)
+        eng_unref(sums[RELEASE[i]]);
+    eng_unref(g);
+    eng_unref(dx);
+    eng_b_give(b, ARG_native_group_norm_input, gx);
+    if (gw)
+        eng_b_give(b, ARG_native_group_norm_weight, gw);
+    if (gb)
+        eng_b_give(b, ARG_native_group_norm_bias, gb);
+}

@@ -1,0 +1,26 @@
+/*
+ * engine/ops/reduction/reduce_internal.h - what the reductions share.
+ *
+ * For:            reduce.c, which has it, and extrema.c.
+ * Must not know:  any single reduction.
+ * Invariant:      a set of dims is a bit mask.
+ */
+#ifndef ENGINE_OPS_REDUCE_INTERNAL_H
+#define ENGINE_OPS_REDUCE_INTERNAL_H
+
+#include "engine/core/op_internal.h"
+
+/* Bit mask of dims; an empty list means all. False: failed. */
+bool eng_reduce_dim_mask(struct eng *e, const struct eng_arg *arg, int ndim, uint32_t *mask);
+/* Sizes after reducing the dims of mask; how many there are. */
+int eng_reduce_sizes(const struct eng_tensor *x, uint32_t mask, bool keepdim, int64_t *sizes);
+/* out seen with size-1 dims where x was reduced. */
+struct eng_view eng_reduce_keepdim_view(const struct eng_tensor *out, const struct eng_tensor *x,
+                                        uint32_t mask, bool keepdim);
+/* t with size-1 dims put back where the reduction over the dims of mask took them. Takes over t. */
+struct eng_tensor *eng_reduce_unsqueezed(struct eng *e, struct eng_tensor *t, uint32_t mask,
+                                         int ndim, bool keepdim);
+/* In backward: the dims of argument `arg` as a bit mask; none given means all. */
+uint32_t eng_reduce_mask_of(const struct eng_bw *b, int arg);
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * engine/workspace/scratch.c - workspaces of cuBLAS and cuBLASLt: see scratch.h. Reductions are in scratch_reduce.c.
+ *
+ * Must not know:  ops.
+ * Invariant:      a workspace that is kept belongs to a thread: forward's, or that of autograd.
+ */
+#include "engine/workspace/scratch.h"
+
+#include "engine/workspace/rooms.h"
+#include "engine/workspace/scratch_internal.h"
+
+static uint64_t cublas_bytes(const struct eng *e)
+{
+    return vs_cublas_workspace(eng_rooms_capability(e),
+                               e->workspace_manner == ENG_WORKSPACE_A_CALL);
+}
+
+#define CUBLASLT_BYTES (UINT64_C(1) << 20)
+
+void eng_scratch_once(struct eng *e, uint64_t bytes)
+{
+    eng_storage_unref(eng_scratch_new(e, bytes));
+}
+
+#define MEASURED_PROCESSORS 108
+
+int eng_scratch_processors(const struct eng *e)
+{
+    return e->target ? e->target->processors : MEASURED_PROCESSORS;
+}
+
+/* The handle of cuBLAS belongs to a thread, and backward runs on autograd's own. */
+static struct eng_storage *kept_workspace(struct eng *e)
+{
+    struct eng_storage **slot = &e->workspaces[e->task_id ? 1 : 0];
+
+    if (!*slot)
+        *slot = eng_scratch_new(e, cublas_bytes(e));
+    return *slot;
+}
+
+struct eng_storage *eng_scratch_gemm(struct eng *e, bool is_lt, struct eng_storage **out)
+{
+    struct eng_storage *own = NULL;
+
+    switch ((enum eng_workspace_manner)e->workspace_manner) {
+    case ENG_WORKSPACE_A_CALL:
+        own = eng_scratch_new(e, is_lt ? CUBLASLT_BYTES : cublas_bytes(e));
+        *out = own;
+        break;
+    case ENG_WORKSPACE_KEPT:
+        *out = kept_workspace(e);
+        break;
+    case ENG_WORKSPACE_KEPT_AND_LT:
+        own = is_lt ? eng_scratch_new(e, CUBLASLT_BYTES) : NULL;
+        *out = kept_workspace(e); /* asking for the handle brings it */
+        break;
+    }
+    return own;
+}
+
+void eng_scratch_release(struct eng *e)
+{
+    for (int i = 0; i < 2; i++) {
+        eng_storage_unref(e->workspaces[i]);
+        e->workspaces[i] = NULL;
+    }
+}

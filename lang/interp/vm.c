@@ -1,0 +1,365 @@
+/*
+ * lang/interp/vm.c - making a machine with its library, and taking it down.
+ *
+ * For:            lang/interp/lang.h.
+ * Must not know:  what the library's files contain.
+ * Invariant:      taking down breaks all cycles, so that every tensor and every object goes.
+ */
+#include "lang/interp/vm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/autograd/autograd.h"
+#include "lang/builtins/builtins.h"
+#include "lang/interp/call.h"
+#include "lang/interp/context.h"
+#include "lang/interp/interp.h"
+#include "lang/interp/library.h"
+#include "lang/prelude/prelude.h"
+#include "lang/syntax/parser.h"
+#include "lang/torch/autograd_function.h"
+#include "lang/torch/bind.h"
+#include "lang/torch/hooks.h"
+#include "lang/torch/nn_module.h"
+#include "lang/torch/tensor_methods.h"
+
+static const char *const NAME_TEXTS[] = {
+#define LANG_NAME(id, text) text,
+#include "lang/interp/names.def"
+#undef LANG_NAME
+};
+
+/* Modules, each after the one it is an attribute of. */
+static const char *const SPACES[] = {
+    "torch",         "torch.nn",       "torch.nn.functional",
+    "torch.nn.init", "torch.nn.utils", "torch.amp",
+    "torch.cuda",    "torch.cuda.amp", "torch.autograd",
+    "torch.optim",   "torch.utils",    "torch.utils.checkpoint",
+    "torch.linalg",  "math",           "torch.optim.lr_scheduler",
+    "copy",          "_train",         "_toggles",
+};
+
+/* ---- modules ---- */
+
+/* "torch.nn" becomes an attribute of torch, too. */
+static void space_add(struct lang_vm *vm, const char *name)
+{
+    struct lang_namespace *s = lang_namespace_new(vm, name);
+    const char *dot = strrchr(name, '.');
+
+    lang_dict_put(vm, vm->spaces, s->name, lang_object(s));
+    if (dot != NULL) {
+        struct lang_value *parent =
+            lang_dict_find(vm->spaces, lang_intern(vm, name, (size_t)(dot - name)));
+
+        VS_ASSERT(parent != NULL);
+        lang_dict_put(vm, parent->as.space->names, lang_intern_text(vm, dot + 1),
+                      lang_keep(lang_object(s)));
+    }
+}
+
+void lang_native(struct lang_vm *vm, const char *space, const char *name, lang_native_fn *fn,
+                 const void *data)
+{
+    struct lang_dict *names = vm->builtins;
+    const char *full = name;
+    char text[128];
+
+    if (strcmp(space, "builtins") != 0) {
+        struct lang_value *v = lang_dict_find(vm->spaces, lang_intern_text(vm, space));
+
+        VS_ASSERT(v != NULL);
+        names = v->as.space->names;
+        (void)snprintf(text, sizeof(text), "%s.%s", space, name);
+        full = lang_intern_text(vm, text)->text;
+    }
+    lang_dict_put(vm, names, lang_intern_text(vm, name),
+                  lang_object(lang_builtin_new(vm, full, fn, data)));
+}
+
+/* ---- loading ---- */
+
+static bool is_plain(const struct lang_code *code)
+{
+    return code->positional_count == code->param_count && !code->makes_cells &&
+           code->free_count == 0;
+}
+
+static void code_init(struct lang_net *net, struct lang_rtcode *rt, const struct lang_code *code)
+{
+    rt->code = code;
+    rt->net = net;
+    rt->name = net->names[code->name->id];
+    rt->qualname = net->names[code->qualname->id];
+    rt->slot_names = vs_arena_alloc(net->arena, (code->slot_count + 1) * sizeof(rt->slot_names[0]));
+    for (uint32_t i = 0; i < code->slot_count; i++)
+        rt->slot_names[i] = net->names[code->slots[i].name->id];
+    rt->scope = net->scope != NULL ? net->scope : rt->qualname->text;
+    rt->is_plain = is_plain(code);
+}
+
+static int compare_codes(const void *a, const void *b)
+{
+    const struct lang_rtcode *const *x = a;
+    const struct lang_rtcode *const *y = b;
+
+    return ((*x)->code > (*y)->code) - ((*x)->code < (*y)->code);
+}
+
+const struct lang_rtcode *lang_net_code(const struct lang_net *net, const struct lang_code *code)
+{
+    uint32_t low = 0;
+    uint32_t high = net->module->code_count;
+
+    while (low < high) {
+        uint32_t i = low + (high - low) / 2;
+
+        if (net->by_code[i]->code == code)
+            return net->by_code[i];
+        if (net->by_code[i]->code < code)
+            low = i + 1;
+        else
+            high = i;
+    }
+    vs_die("a code that is not of its net");
+}
+
+/*
+ * A file's tree with what running it needs, which goes into `arena`; its names are those of `space`. It belongs to the vm, the arena
+ * with it where it is a user's.
+ */
+static struct lang_net *net_new(struct lang_vm *vm, const struct lang_module *module,
+                                struct vs_arena *arena, struct lang_namespace *space,
+                                const char *scope)
+{
+    struct lang_net *net = vs_calloc(1, sizeof(*net));
+    uint32_t count;
+
+    net->arena = arena;
+    net->module = module;
+    net->scope = scope;
+    net->names = vs_arena_alloc(net->arena, (net->module->str_count + 1) * sizeof(net->names[0]));
+    for (uint32_t i = 0; i < net->module->str_count; i++)
+        net->names[i] = lang_intern(vm, net->module->strs[i]->text, net->module->strs[i]->len);
+    count = net->module->code_count;
+    net->codes = vs_arena_calloc(net->arena, count, sizeof(net->codes[0]));
+    net->by_code = vs_arena_calloc(net->arena, count, sizeof(net->by_code[0]));
+    for (uint32_t i = 0; i < count; i++) {
+        code_init(net, &net->codes[i], net->module->codes[i]);
+        net->by_code[i] = &net->codes[i];
+    }
+    qsort(net->by_code, count, sizeof(net->by_code[0]), compare_codes);
+    net->space = space;
+    space->head.refs++;
+    net->next = vm->nets;
+    vm->nets = net;
+    return net;
+}
+
+/* Run a file's top level; a failure goes into err. */
+static enum vs_status net_run(struct lang_vm *vm, struct lang_net *net, struct vs_error *err)
+{
+    int here = 0;
+
+    if (vm->frame == NULL) {
+        vm->c_stack = (const char *)&here;
+        lang_spend_begin(vm, net->is_user ? vm->options.budget : 0);
+    }
+    return lang_run_module(vm, net) ? VS_OK : lang_failure_take(vm, err);
+}
+
+enum vs_status lang_load(struct lang_vm *vm, const char *file_name, const char *text, size_t len,
+                         struct lang_net **out, struct vs_error *err)
+{
+    struct vs_arena *arena = vs_arena_new();
+    struct lang_module *module;
+    struct lang_namespace *space;
+    struct lang_net *net;
+    enum vs_status st = lang_parse(file_name, text, len, arena, &module, err);
+
+    if (st) {
+        vs_arena_free(arena);
+        return st;
+    }
+    space = lang_namespace_new(vm, "__main__");
+    lang_dict_put(vm, space->names, lang_name(vm, LANG_N_name),
+                  lang_keep(lang_object(lang_name(vm, LANG_N_name_main))));
+    net = net_new(vm, module, arena, space, NULL);
+    lang_drop_obj(vm, space);
+    net->is_user = true;
+    st = net_run(vm, net, err);
+    if (st == VS_OK)
+        *out = net;
+    return st;
+}
+
+static enum vs_status load_library(struct lang_vm *vm, struct vs_error *err)
+{
+    const struct lang_library *library = vm->options.library;
+    struct lang_prelude_file file;
+
+    if (library == NULL) {
+        enum vs_status st = lang_library_new(&vm->own_library, err);
+
+        if (st)
+            return st;
+        library = vm->own_library;
+    }
+    vm->library_arena = vs_arena_new();
+    for (size_t i = 0; lang_prelude_file(i, &file); i++) {
+        struct lang_string *name = lang_intern_text(vm, file.module);
+        const char *scope = strcmp(file.module, "_train") == 0 ? "training loop" : NULL;
+        enum vs_status st;
+
+        if (lang_dict_find(vm->spaces, name) == NULL)
+            space_add(vm, file.module);
+        st = net_run(vm,
+                     net_new(vm, lang_library_module(library, i), vm->library_arena,
+                             lang_dict_find(vm->spaces, name)->as.space, scope),
+                     err);
+        if (st) {
+            vs_error_prefix(err, "the library of the net language");
+            return st;
+        }
+    }
+    return VS_OK;
+}
+
+static struct lang_dict *names_of(struct lang_vm *vm, const char *space)
+{
+    return lang_dict_find(vm->spaces, lang_intern_text(vm, space))->as.space->names;
+}
+
+/* What PyTorch has in two places: a function that is also a method of tensors, a class in two modules. */
+static void library_aliases(struct lang_vm *vm)
+{
+    struct lang_string *scaler = lang_intern_text(vm, "GradScaler");
+    struct lang_value *norm = lang_dict_find(names_of(vm, "torch"), lang_name(vm, LANG_N_norm));
+    struct lang_value *found = lang_dict_find(names_of(vm, "torch.amp"), scaler);
+
+    if (norm != NULL && norm->kind == LANG_FUNCTION)
+        lang_dict_put(vm, vm->cls.tensor->names, lang_name(vm, LANG_N_norm), lang_keep(*norm));
+    if (found != NULL)
+        lang_dict_put(vm, names_of(vm, "torch.cuda.amp"), scaler, lang_keep(*found));
+    lang_class_changed(vm);
+}
+
+/* ---- making ---- */
+
+static void vm_init(struct lang_vm *vm)
+{
+    for (int i = 0; i < LANG_NAME_COUNT; i++)
+        vm->names[i] = lang_intern_text(vm, NAME_TEXTS[i]);
+    vm->builtins = lang_dict_new(vm);
+    vm->spaces = lang_dict_new(vm);
+    vm->warned = lang_dict_new(vm);
+    lang_classes_make(vm);
+    for (size_t i = 0; i < sizeof(SPACES) / sizeof(SPACES[0]); i++)
+        space_add(vm, SPACES[i]);
+    lang_types_register(vm);
+    lang_builtins_register(vm);
+    lang_str_methods_register(vm);
+    lang_list_methods_register(vm);
+    lang_dict_methods_register(vm);
+    lang_math_register(vm);
+    lang_torch_register(vm);
+    lang_bind_register(vm);
+    lang_tensor_methods_register(vm);
+    lang_hooks_register(vm);
+    lang_context_register(vm);
+    lang_module_register(vm);
+    lang_autograd_function_register(vm);
+    lang_checkpoint_register(vm);
+}
+
+enum vs_status lang_vm_new(struct eng *e, const struct lang_options *options, struct lang_vm **out,
+                           struct vs_error *err)
+{
+    struct lang_vm *vm = vs_calloc(1, sizeof(*vm));
+    enum vs_status st;
+    int here = 0;
+
+    vm->eng = e;
+    if (options != NULL)
+        vm->options = *options;
+    vm->observed = vm->options.observed;
+    vm->stack = vs_alloc(LANG_STACK_VALUES * sizeof(*vm->stack));
+    vm->stack_end = vm->stack + LANG_STACK_VALUES;
+    vm->sp = vm->stack;
+    vm->c_stack = (const char *)&here;
+    vm_init(vm);
+    st = load_library(vm, err);
+    if (st) {
+        lang_vm_free(vm);
+        return st;
+    }
+    library_aliases(vm);
+    *out = vm;
+    return VS_OK;
+}
+
+struct eng *lang_vm_eng(struct lang_vm *vm)
+{
+    return vm->eng;
+}
+
+/* ---- taking down ---- */
+
+static void classes_drop(struct lang_vm *vm)
+{
+    struct lang_class **all = (struct lang_class **)(void *)&vm->cls;
+
+    for (size_t i = 0; i < sizeof(vm->cls) / sizeof(struct lang_class *); i++) {
+        struct lang_class *c = all[i];
+
+        all[i] = NULL;
+        lang_drop_obj(vm, c);
+    }
+}
+
+static void memory_free(struct lang_vm *vm)
+{
+    for (struct lang_net *net = vm->nets, *next; net != NULL; net = next) {
+        next = net->next;
+        if (net->is_user)
+            vs_arena_free(net->arena);
+        vs_free(net);
+    }
+    vs_arena_free(vm->library_arena);
+    lang_library_free(vm->own_library);
+    for (size_t i = 0; i < vm->interned_size; i++) {
+        if (vm->interned[i] != NULL)
+            lang_drop_obj(vm, vm->interned[i]);
+    }
+    lang_bind_release(vm);
+    vs_free(vm->interned);
+    vs_free(vm->late);
+    vs_free(vm->parked);
+    lang_hold_tables_release(vm);
+    vs_free(vm->stack);
+    vs_pool_release(&vm->pool);
+    vs_free(vm);
+}
+
+void lang_vm_free(struct lang_vm *vm)
+{
+    if (vm == NULL)
+        return;
+    vm->observed = false;
+    lang_unwind(vm, vm->stack);
+    lang_parked_clear(vm);
+    for (struct lang_net *net = vm->nets; net != NULL; net = net->next)
+        lang_drop_obj(vm, net->space);
+    lang_drop_obj(vm, vm->spaces);
+    lang_drop_obj(vm, vm->builtins);
+    lang_drop_obj(vm, vm->warned);
+    vm->spaces = vm->builtins = vm->warned = NULL;
+    lang_cycles_break(vm);
+    eng_circles_break(vm->eng);
+    classes_drop(vm);
+    lang_cycles_break(vm);
+    VS_ASSERT(vm->tracked.next == &vm->tracked || vm->tracked.next == NULL);
+    memory_free(vm);
+}

@@ -1,0 +1,387 @@
+/*
+ * lang/run/run.c - see run.h.
+ *
+ * Must not know:  traces, terminals.
+ * Invariant:      an observer hears nothing of the clearing up after the last step, or after the device ran out of
+ *                 memory.
+ */
+#include "lang/run/run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/target/target.h"
+#include "lang/interp/library.h"
+#include "lang/interp/vm.h"
+#include "lang/run/run_internal.h"
+#include "lang/run/trials.h"
+#include "lang/value/object.h"
+
+/* ---- toggles ---- */
+
+/* A value of the file's `defaults` as text: words as they are, numbers in digits, booleans as on and off. */
+static bool default_text(struct lang_value value, char *buf, size_t size)
+{
+    if (value.kind == LANG_BOOL)
+        snprintf(buf, size, "%s", value.as.i ? "on" : "off");
+    else if (value.kind == LANG_INT)
+        snprintf(buf, size, "%" PRId64, value.as.i);
+    else if (value.kind == LANG_STR)
+        snprintf(buf, size, "%s", lang_value_text(value));
+    else
+        return false;
+    return true;
+}
+
+/* "zero_grad" or "zero-grad". */
+static void toggle_name(const char *key, char *buf, size_t size)
+{
+    snprintf(buf, size, "%s", key);
+    for (char *p = buf; *p; p++) {
+        if (*p == '_')
+            *p = '-';
+    }
+}
+
+static enum vs_status default_apply(struct lang_run_state *run, const struct lang_entry *entry,
+                                    double *lr, struct vs_error *err)
+{
+    const char *file = run->settings->file_name;
+    const char *key = lang_value_text(entry->key);
+    char name[64];
+    char text[VS_TOGGLE_VALUE_MAX];
+    enum vs_toggle toggle;
+    enum vs_status st;
+
+    if (key == NULL)
+        return vs_fail(err, VS_E_VALUE, "%s: a key of `defaults` is not a string", file);
+    if (strcmp(key, "lr") == 0) {
+        if (!lang_is_number(entry->value))
+            return vs_fail(err, VS_E_VALUE, "%s: defaults: lr is not a number", file);
+        *lr = lang_number(entry->value);
+        return VS_OK;
+    }
+    toggle_name(key, name, sizeof(name));
+    if (vs_toggle_find(name, &toggle) && vs_toggles_is_set(&run->result->toggles, toggle))
+        return VS_OK; /* set explicitly */
+    if (!default_text(entry->value, text, sizeof(text)))
+        return vs_fail(err, VS_E_VALUE, "%s: defaults: %s is neither a word nor a whole number",
+                       file, key);
+    st = vs_toggles_set_named(&run->result->toggles, name, text, err);
+    if (st)
+        vs_error_prefix(err, "%s: defaults", file);
+    return st;
+}
+
+static double default_lr(const struct vs_toggles *toggles)
+{
+    return vs_toggles_is(toggles, VS_TOGGLE_OPTIMIZER, "adam") ||
+                   vs_toggles_is(toggles, VS_TOGGLE_OPTIMIZER, "adamw")
+               ? 0.001
+               : 0.01;
+}
+
+static const char *alloc_conf_of(const struct vs_toggles *toggles)
+{
+    return vs_toggles_is(toggles, VS_TOGGLE_ALLOC_CONF, "default")
+               ? NULL
+               : vs_toggles_get(toggles, VS_TOGGLE_ALLOC_CONF);
+}
+
+/* The allocator's settings of the file: the engine was made before it was read. */
+static enum vs_status alloc_conf_apply(struct lang_run_state *run, struct vs_error *err)
+{
+    const char *text = alloc_conf_of(&run->result->toggles);
+    struct eng_alloc_conf conf;
+    enum vs_status st;
+
+    if (text == NULL ||
+        (run->settings->toggles && vs_toggles_is_set(run->settings->toggles, VS_TOGGLE_ALLOC_CONF)))
+        return VS_OK;
+    eng_alloc_conf_init(&conf);
+    st = eng_alloc_conf_parse(text, &conf, err);
+    if (st)
+        vs_error_prefix(err, "%s: defaults: alloc-conf", run->settings->file_name);
+    else
+        eng_alloc_set_conf(eng_alloc_of(run->eng), &conf);
+    return st;
+}
+
+/* Which GPU it is for; a capacity of the command line stays. */
+static void target_apply(struct lang_run_state *run)
+{
+    static const char *const MANNERS[] = {[ENG_WORKSPACE_A_CALL] = "2.15",
+                                          [ENG_WORKSPACE_KEPT] = "2.9",
+                                          [ENG_WORKSPACE_KEPT_AND_LT] = "2.6"};
+    const struct vs_toggles *toggles = &run->result->toggles;
+    size_t manner = 0;
+
+    while (!vs_toggles_is(toggles, VS_TOGGLE_WORKSPACE, MANNERS[manner]))
+        manner++;
+    eng_set_target(run->eng, vs_target_find(vs_toggles_get(toggles, VS_TOGGLE_TARGET)),
+                   (enum eng_workspace_manner)manner, !run->settings->capacity);
+}
+
+/* What was set explicitly, then the file's `defaults`, then the table. */
+static enum vs_status settle(struct lang_run_state *run, struct vs_error *err)
+{
+    struct lang_result *result = run->result;
+    struct lang_value defaults = lang_global(run->vm, run->net, "defaults");
+    bool own_optimizer = vs_toggles_is_set(&result->toggles, VS_TOGGLE_OPTIMIZER);
+    enum vs_status st = VS_OK;
+    double lr = -1.0;
+    uint32_t at = 0;
+
+    if (lang_is_bound(defaults) && defaults.kind != LANG_DICT)
+        st = vs_fail(err, VS_E_VALUE, "%s: `defaults` is not a dict", run->settings->file_name);
+    while (!st && defaults.kind == LANG_DICT) {
+        const struct lang_entry *entry = lang_dict_next(defaults.as.dict, &at);
+
+        if (entry == NULL)
+            break;
+        st = default_apply(run, entry, &lr, err);
+    }
+    lang_drop(run->vm, defaults);
+    if (st)
+        return st;
+    /* a rate that was meant for the file's optimizer is none for another one */
+    result->lr = lr < 0 || own_optimizer ? default_lr(&result->toggles) : lr;
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++)
+        result->is_default[i] = !vs_toggles_is_set(&result->toggles, (enum vs_toggle)i);
+    return VS_OK;
+}
+
+static void hear_started(struct lang_run_state *run)
+{
+    if (run->settings->started)
+        run->settings->started(run->settings->user, &run->result->toggles, run->result->is_default);
+}
+
+static void setting_put(struct lang_run_state *run, enum vs_toggle toggle)
+{
+    const struct vs_toggle_info *info = vs_toggle_info(toggle);
+    const struct vs_toggles *toggles = &run->result->toggles;
+
+    if (strcmp(info->legal, "N") == 0)
+        lang_value_set(run->vm, run->dict, info->name,
+                       lang_int((int64_t)vs_toggles_count(toggles, toggle)));
+    else
+        lang_value_set(run->vm, run->dict, info->name,
+                       lang_value_str(run->vm, vs_toggles_get(toggles, toggle)));
+}
+
+static void settings_fill(struct lang_run_state *run)
+{
+    run->dict = lang_value_dict(run->vm);
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++)
+        setting_put(run, (enum vs_toggle)i);
+    lang_value_set(run->vm, run->dict, "lr", lang_float(run->result->lr));
+    lang_value_set(run->vm, run->dict, "formula", lang_bool(run->settings->formula));
+    lang_value_set(run->vm, run->dict, "random", lang_int(0));
+    lang_value_set(run->vm, run->dict, "dump", lang_bool(run->settings->dump != NULL));
+    lang_value_set(run->vm, run->dict, "inplace_paths", lang_value_list(run->vm));
+}
+
+/* ---- running ---- */
+
+static void hear_print(void *user, const char *text, size_t len)
+{
+    const struct lang_settings *settings = user;
+    if (settings->print)
+        settings->print(settings->user, text, len);
+    else
+        fwrite(text, 1, len, stdout);
+}
+
+static void hear_warning(void *user, const char *text)
+{
+    const struct lang_settings *settings = user;
+    if (settings->warn)
+        settings->warn(settings->user, text);
+}
+
+bool lang_run_hear_stop(void *user)
+{
+    const struct lang_settings *settings = user;
+    bool is_stopped = settings->stop(settings->user);
+
+    return is_stopped;
+}
+
+enum vs_status lang_run_call_loop(struct lang_vm *vm, const char *function, struct lang_net *net,
+                                  struct lang_value settings, struct lang_value third,
+                                  struct lang_value *out, struct vs_error *err)
+{
+    struct lang_value library = lang_library(vm, "_train");
+    struct lang_value callable = lang_unbound();
+    struct lang_value args[3] = {lang_net_value(vm, net), settings, third};
+    enum vs_status st = lang_get(vm, library, function, &callable, err);
+
+    *out = lang_unbound();
+    if (!st)
+        st = lang_call(vm, callable, args, lang_is_bound(third) ? 3 : 2, out, err);
+    lang_drop(vm, args[0]);
+    lang_drop(vm, callable);
+    lang_drop(vm, library);
+    return st;
+}
+
+static enum vs_status check_net(struct lang_run_state *run, struct vs_error *err)
+{
+    static const char *const required[] = {"model", "batch"};
+
+    for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++) {
+        struct lang_value value = lang_global(run->vm, run->net, required[i]);
+        bool is_there = lang_is_bound(value);
+
+        lang_drop(run->vm, value);
+        if (!is_there)
+            return vs_fail(err, VS_E_NAME,
+                           "%s: there is no `def %s(%s):`; see docs/guide/net-language.md",
+                           run->settings->file_name, required[i], i == 0 ? "" : "n");
+    }
+    return VS_OK;
+}
+
+/* ---- a run, from its beginning to its end ---- */
+
+static enum vs_status machine_new(struct lang_run_state *run, struct vs_error *err)
+{
+    struct lang_settings *settings = run->settings;
+    struct lang_options options = {.user = settings,
+                                   .print = hear_print,
+                                   .warn = hear_warning,
+                                   .observed = settings->observer != NULL,
+                                   .stop = settings->stop ? lang_run_hear_stop : NULL,
+                                   .library = settings->library};
+    struct eng_options eng_options = {.kernels = settings->kernels,
+                                      .device = settings->device,
+                                      .observer = settings->observer,
+                                      .capacity = settings->capacity,
+                                      .alloc_conf = alloc_conf_of(&run->result->toggles),
+                                      .seed = settings->seed,
+                                      .segment_addresses = settings->segment_addresses,
+                                      .segment_count = settings->segment_count,
+                                      .stop = settings->stop ? lang_run_hear_stop : NULL,
+                                      .stop_user = settings,
+                                      .workspaces = settings->workspaces};
+    enum vs_status st = eng_new(&eng_options, &run->eng, err);
+
+    if (!st)
+        st = lang_vm_new(run->eng, &options, &run->vm, err);
+    if (st)
+        return st;
+    lang_run_natives_register(run);
+    return VS_OK;
+}
+
+static enum vs_status run_all(struct lang_run_state *run, struct vs_error *err)
+{
+    const struct lang_settings *settings = run->settings;
+    struct lang_value out = lang_unbound();
+    enum vs_status st;
+
+    st = machine_new(run, err);
+    if (!st)
+        st = lang_load(run->vm, settings->file_name, settings->text, settings->len, &run->net, err);
+    if (!st)
+        st = check_net(run, err);
+    if (!st)
+        st = settle(run, err);
+    if (st)
+        return st;
+    target_apply(run);
+    st = alloc_conf_apply(run, err);
+    if (st)
+        return st;
+    hear_started(run);
+    settings_fill(run);
+    st = lang_run_call_loop(run->vm, "run", run->net, run->dict, lang_unbound(), &out, err);
+    lang_drop(run->vm, out);
+    return st;
+}
+
+/* What is known at the end, be it a good one. */
+static void result_complete(struct lang_run_state *run)
+{
+    struct lang_result *result = run->result;
+    struct eng_counters counters;
+
+    lang_run_step_close(run);
+    counters = eng_counters_get(run->eng);
+    result->recompute_flops = counters.recompute_flops;
+    result->total_flops = counters.total_flops;
+    result->has_oom = eng_oom_get(run->eng, &result->oom);
+    result->rooms = eng_rooms_notes_make(run->eng);
+}
+
+static void run_release(struct lang_run_state *run)
+{
+    if (run->eng)
+        eng_observer_stop(run->eng);
+    if (run->vm)
+        lang_drop(run->vm, run->dict);
+    lang_vm_free(run->vm);
+    eng_free(run->eng);
+}
+
+/* With a library, which the in-place check runs share. */
+static enum vs_status run_with(struct lang_settings *settings, struct lang_result *result,
+                               struct vs_error *err)
+{
+    struct lang_run_state run = {.settings = settings, .result = result, .step = -1};
+    enum vs_status st = run_all(&run, err);
+
+    if (run.vm)
+        result_complete(&run);
+    run_release(&run);
+    return st;
+}
+
+enum vs_status lang_run(const struct lang_settings *settings, struct lang_result *result,
+                        struct vs_error *err)
+{
+    struct lang_settings copy = *settings; /* callbacks want a pointer that is not const */
+    struct lang_library *library = NULL;
+    struct lang_trials *trials = NULL;
+    enum vs_status st = VS_OK;
+
+    VS_ASSERT(settings->text != NULL && settings->file_name != NULL);
+    result->peak_phase = SIZE_MAX;
+    if (settings->toggles)
+        vs_toggles_copy(&result->toggles, settings->toggles);
+    if (copy.library == NULL) {
+        st = lang_library_new(&library, err);
+        copy.library = library;
+    }
+    if (copy.trials == NULL)
+        copy.trials = trials = lang_trials_new();
+    if (!st)
+        st = run_with(&copy, result, err);
+    lang_trials_free(trials);
+    lang_library_free(library);
+    return st;
+}
+
+/* ---- results ---- */
+
+void lang_result_release(struct lang_result *result)
+{
+    vs_toggles_release(&result->toggles);
+    for (size_t i = 0; i < result->refusal_count; i++) {
+        vs_free(result->refusals[i].toggle);
+        vs_free(result->refusals[i].path);
+        vs_free(result->refusals[i].reason);
+    }
+    for (size_t i = 0; i < result->inplace_count; i++)
+        vs_free(result->inplace[i]);
+    vs_free(result->inplace);
+    eng_rooms_notes_release(&result->rooms);
+    vs_free(result->refusals);
+    vs_free(result->losses);
+    vs_free(result->steps);
+    vs_free(result->phases);
+    memset(result, 0, sizeof(*result));
+}

@@ -1,0 +1,145 @@
+/*
+ * lang/syntax/resolve_internal.h - scopes and symbols while names are resolved.
+ *
+ * For:            resolve_collect.c (which names occur where), resolve_bind.c (what binds them), resolve.c (which slot they get).
+ * Must not know:  tokens, values.
+ * Invariant:      everything here lives in an arena that is freed when lang_resolve() returns; nothing in the tree points to it.
+ */
+#ifndef LANG_RESOLVE_INTERNAL_H
+#define LANG_RESOLVE_INTERNAL_H
+
+#include "lang/syntax/diag.h"
+#include "lang/syntax/resolve.h"
+
+/* How a name occurs in a scope. */
+enum {
+    RESOLVE_PARAM = 1 << 0,
+    RESOLVE_LOCAL = 1 << 1, /* assigned, deleted, imported, defined */
+    RESOLVE_USE = 1 << 2,
+    RESOLVE_GLOBAL = 1 << 3,
+    RESOLVE_NONLOCAL = 1 << 4,
+    RESOLVE_ANNOTATED = 1 << 5,
+    RESOLVE_ITERATION = 1 << 6, /* the variable of a comprehension's `for` */
+    RESOLVE_BOUND = RESOLVE_PARAM | RESOLVE_LOCAL,
+};
+
+enum resolve_where {
+    RESOLVE_IS_GLOBAL,
+    RESOLVE_IS_DECLARED_GLOBAL,
+    RESOLVE_IS_LOCAL,
+    RESOLVE_IS_CELL, /* a local that inner functions capture */
+    RESOLVE_IS_FREE, /* captured from around */
+};
+
+/*
+ * A name in a scope.
+ *
+ * is_comp_cell   a comprehension that runs in this scope has a captured variable of this name
+ * is_free_class  in a class body: the name is the class's own and, for methods, also captured from around
+ * is_copied      not a name of this scope: only of a comprehension that runs in it
+ * var            slot among the locals plus 1; 0: none. Only in scopes with a code.
+ * cell, free     slots, once the code is complete
+ */
+struct resolve_symbol {
+    const struct lang_str *name;
+    uint32_t flags;
+    enum resolve_where where;
+    bool is_comp_cell;
+    bool is_free_class;
+    bool is_copied;
+    uint32_t var;
+    uint32_t cell;
+    uint32_t free;
+    struct lang_span declared; /* of a `nonlocal`, for messages */
+    struct resolve_symbol *next;
+};
+
+/*
+ * code             NULL for a comprehension that runs in the frame around
+ * kind             of the code; of a list or dict comprehension unused
+ * is_comp          a comprehension or generator expression
+ * symbols          in the order in which the names are first mentioned
+ * has_class_cell   a class body some method of which needs `__class__`
+ * in_iter, in_iter_target  while names are collected: inside the iterable, inside the target of a comprehension's `for`
+ */
+struct resolve_scope {
+    uint32_t id;
+    struct lang_code *code;
+    bool is_comp;
+    bool has_class_cell;
+    uint32_t in_iter;
+    bool in_iter_target;
+    struct resolve_scope *parent;
+    struct resolve_scope *first_child;
+    struct resolve_scope *last_child;
+    struct resolve_scope *next;
+    struct resolve_symbol *symbols;
+    struct resolve_symbol **symbols_end;
+};
+
+/* From a 64-bit key, not 0, to a pointer. */
+struct resolve_map {
+    uint64_t *keys;
+    void **values;
+    size_t count;
+    size_t slot_count;
+};
+
+struct resolver {
+    struct lang_module *module;
+    struct vs_arena *arena;   /* of the tree */
+    struct vs_arena *scratch; /* of the scopes */
+    struct lang_strs *strs;
+    struct vs_error *err;
+    bool failed;
+    bool ignores_annotations; /* from __future__ import annotations */
+    uint32_t scope_count;
+    struct resolve_map symbols;        /* by scope id and string id */
+    struct resolve_map scopes;         /* by address of the code or of the comprehension's node */
+    const struct lang_str *class_name; /* "__class__" */
+    const struct lang_str *super_name; /* "super" */
+};
+
+/* The first failure wins; the walk goes on, which is harmless. */
+void resolve_fail(struct resolver *r, struct lang_span span, const char *hint, const char *fmt, ...)
+    VS_PRINTF(4, 5);
+
+/* NULL where the scope does not have it. */
+struct resolve_symbol *resolve_find(const struct resolver *r, const struct resolve_scope *scope,
+                                    const struct lang_str *name);
+struct resolve_symbol *resolve_get(struct resolver *r, struct resolve_scope *scope,
+                                   const struct lang_str *name);
+
+struct resolve_scope *resolve_scope_new(struct resolver *r, struct resolve_scope *parent,
+                                        const void *node);
+struct resolve_scope *resolve_scope_of(const struct resolver *r, const void *node);
+
+/* A comprehension that runs in the frame around. */
+static inline bool resolve_is_inlined(const struct resolve_scope *scope)
+{
+    return !scope->code;
+}
+
+static inline bool resolve_is_class(const struct resolve_scope *scope)
+{
+    return scope->code && scope->code->kind == LANG_CODE_CLASS;
+}
+
+static inline bool resolve_is_module(const struct resolve_scope *scope)
+{
+    return scope->code && scope->code->kind == LANG_CODE_MODULE;
+}
+
+/* Functions, lambdas, comprehensions: names bound there are variables, not entries of a dict. */
+static inline bool resolve_is_function(const struct resolve_scope *scope)
+{
+    return !resolve_is_class(scope) && !resolve_is_module(scope);
+}
+
+/* Make the scopes and note every name in them. */
+struct resolve_scope *resolve_collect(struct resolver *r);
+
+/* Decide for each name of `scope` and below what it is. */
+void resolve_bind(struct resolver *r, struct resolve_scope *scope);
+
+#endif

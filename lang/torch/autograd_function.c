@@ -1,0 +1,448 @@
+/*
+ * lang/torch/autograd_function.c - torch.autograd.Function.
+ *
+ * For:            classes of a net with their own forward and backward.
+ * Must not know:  what they compute.
+ * Invariant:      what save_for_backward was given is kept by the engine's node and released by it; anything else on ctx lives as
+ *                 long as the node. The arguments of apply and backward are held until forward and backward have returned.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/autograd/autograd.h"
+#include "lang/interp/attr.h"
+#include "lang/interp/interp.h"
+#include "lang/interp/ops.h"
+#include "lang/torch/autograd_function.h"
+#include "lang/torch/bind.h"
+#include "lang/torch/callback.h"
+#include "lang/torch/nn_module.h"
+
+/* Shape of an output, for a gradient that is missing. */
+struct output_info {
+    int64_t sizes[VS_MAX_DIMS];
+    int ndim;
+    enum vs_dtype dtype;
+    bool on_host;
+};
+
+/* What a node of ours carries. `node` is set while backward runs. */
+struct custom {
+    struct lang_vm *vm;
+    struct lang_value ctx;
+    struct lang_value cls;
+    struct lang_opaque *handle; /* ctx's way to this; its data is NULL once this is gone */
+    struct eng_node *node;
+    struct output_info *outputs;
+    int output_count;
+};
+
+static void custom_free(void *user)
+{
+    struct custom *c = user;
+
+    c->handle->data = NULL;
+    lang_drop_obj(c->vm, c->handle);
+    lang_drop(c->vm, c->ctx);
+    lang_drop(c->vm, c->cls);
+    vs_free(c->outputs);
+    vs_free(c);
+}
+
+/* ---- ctx ---- */
+
+static bool ctx_of(struct lang_vm *vm, const struct lang_call *call, struct lang_instance **out)
+{
+    if (call->arg_count == 0 || call->args[0].kind != LANG_INSTANCE ||
+        !(call->args[0].as.instance->cls->class_flags & LANG_CLASS_CTX))
+        return lang_fail(vm, VS_E_TYPE, "%s is a method of ctx", call->builtin->name);
+    *out = call->args[0].as.instance;
+    return true;
+}
+
+static bool ctx_keep_args(struct lang_vm *vm, const struct lang_call *call, enum lang_name name,
+                          struct lang_value *out)
+{
+    struct lang_instance *ctx;
+
+    if (!ctx_of(vm, call, &ctx))
+        return false;
+    for (uint32_t i = 1; i < call->arg_count; i++) {
+        if (call->args[i].kind != LANG_TENSOR && call->args[i].kind != LANG_NONE)
+            return lang_fail(vm, VS_E_TYPE, "%s() takes tensors, not `%s`", call->builtin->name,
+                             lang_type_name(vm, call->args[i]));
+    }
+    lang_dict_put(vm, ctx->attrs, lang_name(vm, name), lang_object(lang_args_tuple(vm, call, 1)));
+    *out = lang_none();
+    return true;
+}
+
+static bool ctx_save_for_backward(struct lang_vm *vm, const struct lang_call *call,
+                                  struct lang_value *out)
+{
+    return ctx_keep_args(vm, call, LANG_N_to_save, out);
+}
+
+static bool ctx_mark_non_differentiable(struct lang_vm *vm, const struct lang_call *call,
+                                        struct lang_value *out)
+{
+    return ctx_keep_args(vm, call, LANG_N_non_differentiable, out);
+}
+
+static bool ctx_mark_dirty(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
+{
+    (void)call;
+    (void)out;
+    return lang_fail_hint(
+        vm, VS_E_UNSUPPORTED, "return a new tensor instead",
+        "a custom function that works in place (ctx.mark_dirty) is not supported here");
+}
+
+static bool ctx_set_materialize_grads(struct lang_vm *vm, const struct lang_call *call,
+                                      struct lang_value *out)
+{
+    struct lang_instance *ctx;
+
+    if (!ctx_of(vm, call, &ctx) || !lang_args_exact(vm, call, "set_materialize_grads", 2))
+        return false;
+    lang_dict_put(vm, ctx->attrs, lang_name(vm, LANG_N_materialize), lang_keep(call->args[1]));
+    *out = lang_none();
+    return true;
+}
+
+/* ctx.saved_tensors: a new tuple each time. */
+static bool ctx_saved_tensors(struct lang_vm *vm, const struct lang_call *call,
+                              struct lang_value *out)
+{
+    struct lang_instance *ctx;
+    struct lang_value *handle;
+    struct custom *c = NULL;
+    struct lang_tuple *t;
+    int count;
+
+    if (!ctx_of(vm, call, &ctx))
+        return false;
+    handle = lang_dict_find(ctx->attrs, lang_name(vm, LANG_N_node));
+    if (handle != NULL)
+        c = handle->as.opaque->data;
+    if (c == NULL || c->node == NULL)
+        return lang_fail(vm, VS_E_AUTOGRAD, "ctx.saved_tensors can only be read in backward()");
+    count = eng_node_saved_count(c->node);
+    t = lang_tuple_new(vm, (uint32_t)count);
+    *out = lang_object(t);
+    for (int i = 0; i < count; i++) {
+        t->items[i] = lang_tensor(eng_node_saved(vm->eng, c->node, i));
+        if (vm->failed || eng_failed(vm->eng) != NULL) {
+            lang_drop_obj(vm, t);
+            return !vm->failed && lang_check_engine(vm);
+        }
+    }
+    return true;
+}
+
+/* ---- backward ---- */
+
+static bool wants_zeros(struct lang_vm *vm, const struct custom *c)
+{
+    const struct lang_value *v =
+        lang_dict_find(c->ctx.as.instance->attrs, lang_name(vm, LANG_N_materialize));
+
+    return v == NULL || v->as.i != 0;
+}
+
+/* A gradient that nobody made is zeros of the output's shape, unless ctx says otherwise. */
+static bool push_gradient(struct lang_vm *vm, const struct custom *c, struct eng_tensor *grad,
+                          int i)
+{
+    const struct output_info *info = &c->outputs[i];
+    struct eng_arg args[3];
+    struct lang_value zeros;
+
+    if (grad != NULL || !wants_zeros(vm, c)) {
+        lang_push(vm, lang_tensor(eng_ref(grad)));
+        return true;
+    }
+    args[0] = eng_aints(info->sizes, info->ndim);
+    args[1] = eng_ad(info->dtype);
+    args[2] = eng_ahost(info->on_host);
+    if (!lang_op_run(vm, ENG_OP_zeros, false, args, &zeros))
+        return false;
+    lang_push(vm, zeros);
+    return true;
+}
+
+/* What backward gave, one value for each argument of forward; more may follow if they are None. */
+static bool give_gradients(struct lang_vm *vm, const struct custom *c, struct lang_value result,
+                           struct eng_tensor **out, int out_count)
+{
+    const struct lang_value *items = &result;
+    uint32_t count = 1;
+
+    if (result.kind == LANG_TUPLE) {
+        items = result.as.tuple->items;
+        count = result.as.tuple->count;
+    }
+    while (count > (uint32_t)out_count && items[count - 1].kind == LANG_NONE)
+        count--;
+    if (count != (uint32_t)out_count)
+        return lang_fail(vm, VS_E_AUTOGRAD,
+                         "backward of `%s` gave %u gradient%s, its forward had %d argument%s",
+                         c->cls.as.cls->name->text, count, count == 1 ? "" : "s", out_count,
+                         out_count == 1 ? "" : "s");
+    for (int i = 0; i < out_count; i++) {
+        if (items[i].kind == LANG_TENSOR)
+            out[i] = eng_ref(items[i].as.tensor);
+        else if (items[i].kind != LANG_NONE)
+            return lang_fail(vm, VS_E_TYPE,
+                             "backward of `%s` gave a `%s` where a tensor or None belongs",
+                             c->cls.as.cls->name->text, lang_type_name(vm, items[i]));
+    }
+    return true;
+}
+
+/* [gradients…] stay on the stack until backward has returned; above them the call. */
+static bool run_backward(struct lang_vm *vm, struct custom *c, struct eng_tensor **grads_in,
+                         int in_count, struct eng_tensor **grads_out, int out_count)
+{
+    const struct lang_kwnames none = {0, NULL, NULL};
+    struct lang_value *at = vm->sp;
+    struct lang_value *base;
+    struct lang_value backward;
+    struct lang_value result;
+
+    if (!lang_room(vm, (size_t)in_count * 2 + 4))
+        return false;
+    for (int i = 0; i < in_count; i++) {
+        if (!push_gradient(vm, c, grads_in[i], i))
+            return false;
+    }
+    if (!lang_getattr(vm, c->cls, lang_name(vm, LANG_N_backward), &backward))
+        return false;
+    base = vm->sp;
+    lang_push(vm, backward);
+    lang_push(vm, lang_keep(c->ctx));
+    for (int i = 0; i < in_count; i++)
+        lang_push(vm, lang_keep(at[i]));
+    if (!lang_call_at(vm, base, (uint32_t)in_count + 1, &none))
+        return false;
+    if (!give_gradients(vm, c, vm->sp[-1], grads_out, out_count))
+        return false;
+    lang_drop(vm, lang_pop(vm));
+    for (int i = in_count; i-- > 0;) { /* a tuple goes from its last item on */
+        result = lang_pop(vm);
+        lang_drop(vm, result);
+    }
+    return true;
+}
+
+static bool custom_backward(void *user, struct eng_node *node, struct eng_tensor **grads_in,
+                            int in_count, struct eng_tensor **grads_out, int out_count)
+{
+    struct custom *c = user;
+    struct lang_vm *vm = c->vm;
+    struct eng_node *outer = c->node;
+    struct lang_callback cb;
+    bool ok;
+
+    if (vm->failed)
+        return false;
+    lang_callback_begin(vm, &cb);
+    c->node = node;
+    ok = run_backward(vm, c, grads_in, in_count, grads_out, out_count);
+    c->node = outer;
+    return lang_callback_end(vm, &cb, ok);
+}
+
+/* ---- apply ---- */
+
+static struct lang_value new_ctx(struct lang_vm *vm, const struct lang_call *call)
+{
+    struct lang_instance *ctx = lang_instance_new(vm, vm->cls.ctx);
+    struct lang_tuple *needs = lang_tuple_new(vm, call->arg_count - 1);
+
+    for (uint32_t i = 1; i < call->arg_count; i++)
+        needs->items[i - 1] = lang_bool(call->args[i].kind == LANG_TENSOR &&
+                                        eng_requires_grad(call->args[i].as.tensor));
+    lang_dict_put(vm, ctx->attrs, lang_name(vm, LANG_N_needs_input_grad), lang_object(needs));
+    return lang_object(ctx);
+}
+
+/* forward(ctx, …) with grad mode off; ctx and the arguments are held by the caller. */
+static bool run_forward(struct lang_vm *vm, const struct lang_call *call, struct lang_value ctx,
+                        struct lang_value *out)
+{
+    const struct lang_kwnames none = {0, NULL, NULL};
+    struct lang_value *base = vm->sp;
+    struct lang_value forward;
+    bool grad;
+    bool ok;
+
+    if (!lang_room(vm, call->arg_count + 2) ||
+        !lang_getattr(vm, call->args[0], lang_name(vm, LANG_N_forward), &forward))
+        return false;
+    lang_push(vm, forward);
+    lang_push(vm, lang_keep(ctx));
+    for (uint32_t i = 1; i < call->arg_count; i++)
+        lang_push(vm, lang_keep(call->args[i]));
+    grad = eng_set_grad_enabled(vm->eng, false);
+    ok = lang_call_at(vm, base, call->arg_count, &none);
+    eng_set_grad_enabled(vm->eng, grad);
+    if (!ok) {
+        if (vm->err.status != VS_E_STOPPED)
+            lang_unwind(vm, base);
+        return false;
+    }
+    *out = lang_pop(vm);
+    return true;
+}
+
+/* The tensors of a call's arguments, NULL for the others. */
+static struct eng_tensor **tensors_of_args(const struct lang_call *call)
+{
+    struct eng_tensor **tensors = vs_calloc(call->arg_count, sizeof(*tensors));
+
+    for (uint32_t i = 1; i < call->arg_count; i++) {
+        if (call->args[i].kind == LANG_TENSOR)
+            tensors[i - 1] = call->args[i].as.tensor;
+    }
+    return tensors;
+}
+
+static bool is_marked(const struct lang_value *marked, const struct eng_tensor *t)
+{
+    if (marked == NULL || marked->kind != LANG_TUPLE)
+        return false;
+    for (uint32_t i = 0; i < marked->as.tuple->count; i++) {
+        if (marked->as.tuple->items[i].kind == LANG_TENSOR &&
+            marked->as.tuple->items[i].as.tensor == t)
+            return true;
+    }
+    return false;
+}
+
+static struct custom *custom_new(struct lang_vm *vm, struct lang_value cls, struct lang_value ctx,
+                                 struct eng_tensor *const *outputs, int count)
+{
+    struct custom *c = vs_calloc(1, sizeof(*c));
+
+    c->vm = vm;
+    c->ctx = lang_keep(ctx);
+    c->cls = lang_keep(cls);
+    c->outputs = vs_calloc((size_t)count, sizeof(*c->outputs));
+    c->output_count = count;
+    for (int i = 0; i < count; i++) {
+        if (outputs[i] == NULL)
+            continue;
+        memcpy(c->outputs[i].sizes, outputs[i]->sizes, sizeof(c->outputs[i].sizes));
+        c->outputs[i].ndim = outputs[i]->ndim;
+        c->outputs[i].dtype = (enum vs_dtype)outputs[i]->dtype;
+        c->outputs[i].on_host = outputs[i]->storage->on_host;
+    }
+    c->handle = lang_opaque_new(vm, "node", c, NULL);
+    lang_dict_put(vm, ctx.as.instance->attrs, lang_name(vm, LANG_N_node),
+                  lang_keep(lang_object(c->handle)));
+    return c;
+}
+
+/* Everything save_for_backward was given goes to the node; without a node it is only let go of. */
+static void save_tensors(struct lang_vm *vm, struct lang_value ctx, struct eng_node *node)
+{
+    struct lang_value saved =
+        lang_dict_take(vm, ctx.as.instance->attrs, lang_name(vm, LANG_N_to_save));
+
+    if (node != NULL && saved.kind == LANG_TUPLE && saved.as.tuple->count > 0) {
+        uint32_t count = saved.as.tuple->count;
+        struct eng_tensor **tensors = vs_calloc(count, sizeof(*tensors));
+
+        for (uint32_t i = 0; i < count; i++) {
+            struct lang_value v = saved.as.tuple->items[i];
+
+            tensors[i] = v.kind == LANG_TENSOR ? v.as.tensor : NULL;
+        }
+        eng_node_save(vm->eng, node, tensors, (int)count);
+        vs_free(tensors);
+    }
+    lang_drop(vm, saved);
+}
+
+/* The results with their history. `result` is replaced where an output is an input given back. */
+static bool attach(struct lang_vm *vm, const struct lang_call *call, struct lang_value ctx,
+                   struct lang_value *result)
+{
+    struct lang_value *items = result;
+    uint32_t count = 1;
+    struct lang_value *marked =
+        lang_dict_find(ctx.as.instance->attrs, lang_name(vm, LANG_N_non_differentiable));
+    struct eng_tensor **inputs = tensors_of_args(call);
+    struct eng_tensor **outputs;
+    struct eng_custom custom = {.backward = custom_backward, .free_user = custom_free};
+    struct eng_node *node;
+    char name[128];
+
+    if (result->kind == LANG_TUPLE) {
+        items = result->as.tuple->items;
+        count = result->as.tuple->count;
+    }
+    outputs = vs_calloc(count, sizeof(*outputs));
+    for (uint32_t i = 0; i < count; i++) {
+        if (items[i].kind == LANG_TENSOR && !is_marked(marked, items[i].as.tensor))
+            outputs[i] = items[i].as.tensor;
+    }
+    (void)snprintf(name, sizeof(name), "%sBackward", call->args[0].as.cls->name->text);
+    custom.name = lang_intern_text(vm, name)->text;
+    custom.user = custom_new(vm, call->args[0], ctx, outputs, (int)count);
+    node = eng_custom_node(vm->eng, &custom, inputs, (int)call->arg_count - 1, outputs, (int)count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (items[i].kind == LANG_TENSOR && outputs[i] != NULL)
+            items[i].as.tensor = outputs[i]; /* an alias took the place of an input given back */
+    }
+    save_tensors(vm, ctx, node);
+    if (node == NULL)
+        custom_free(custom.user);
+    vs_free(outputs);
+    vs_free(inputs);
+    return lang_check_engine(vm);
+}
+
+static bool f_apply(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
+{
+    struct lang_value ctx;
+    struct lang_value result;
+    bool ok;
+
+    if (call->kw.count > 0)
+        return lang_fail(vm, VS_E_TYPE, "apply() takes no keyword arguments");
+    if (call->arg_count == 0 || call->args[0].kind != LANG_CLASS)
+        return lang_fail(vm, VS_E_TYPE, "apply() is called on the class");
+    ctx = new_ctx(vm, call);
+    ok = run_forward(vm, call, ctx, &result);
+    if (ok) {
+        ok = attach(vm, call, ctx, &result);
+        if (ok)
+            *out = result;
+        else
+            lang_drop(vm, result);
+    }
+    lang_drop(vm, ctx);
+    return ok;
+}
+
+void lang_autograd_function_register(struct lang_vm *vm)
+{
+    struct lang_class *ctx = vm->cls.ctx;
+    struct lang_builtin *b = lang_builtin_new(vm, "apply", f_apply, NULL);
+    struct lang_descriptor *d = lang_descriptor_new(vm, LANG_CLASSMETHOD, lang_object(b));
+
+    lang_drop_obj(vm, b);
+    lang_dict_put(vm, vm->cls.autograd_function->names, lang_name(vm, LANG_N_apply),
+                  lang_object(d));
+    lang_module_method(vm, ctx, "save_for_backward", ctx_save_for_backward, NULL);
+    lang_module_method(vm, ctx, "mark_non_differentiable", ctx_mark_non_differentiable, NULL);
+    lang_module_method(vm, ctx, "mark_dirty", ctx_mark_dirty, NULL);
+    lang_module_method(vm, ctx, "set_materialize_grads", ctx_set_materialize_grads, NULL);
+    b = lang_builtin_new(vm, "saved_tensors", ctx_saved_tensors, NULL);
+    d = lang_descriptor_new(vm, LANG_PROPERTY, lang_object(b));
+    lang_drop_obj(vm, b);
+    lang_dict_put(vm, ctx->names, lang_intern_text(vm, "saved_tensors"), lang_object(d));
+    lang_class_changed(vm);
+}

@@ -1,0 +1,16 @@
+/*
+ * lang/torch/autograd_function.h - torch.autograd.Function and the checkpoint of torch.utils.checkpoint.
+ *
+ * For:            the machine, when it is made.
+ * Must not know:  what they are used for.
+ * Invariant:      both reach the engine's graph only through engine/autograd/autograd.h and engine/autograd/checkpoint.h.
+ */
+#ifndef LANG_AUTOGRAD_FUNCTION_H
+#define LANG_AUTOGRAD_FUNCTION_H
+
+struct lang_vm;
+
+void lang_autograd_function_register(struct lang_vm *vm);
+void lang_checkpoint_register(struct lang_vm *vm);
+
+#endif

@@ -1,0 +1,171 @@
+/*
+ * lang/value/object_str.c - strings, and the table of those that are kept once.
+ *
+ * For:            lang/value/object.h.
+ * Must not know:  what strings mean.
+ * Invariant:      an interned string lives until the machine goes: its text may be handed to the engine as a name.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "lang/interp/vm.h"
+#include "lang/value/object.h"
+
+static uint32_t hash_of(const char *text, size_t len)
+{
+    uint32_t h = (uint32_t)vs_hash_bytes(text, len);
+
+    return h == 0 ? 1 : h; /* 0: not computed yet */
+}
+
+/* Bytes that begin a character; eight at a time where all are ASCII, which they nearly always are. */
+static uint32_t count_chars(const char *text, size_t len)
+{
+    uint32_t chars = 0;
+    size_t i = 0;
+
+    while (i < len) {
+        uint64_t word;
+
+        if (len - i >= sizeof(word)) {
+            memcpy(&word, text + i, sizeof(word));
+            if ((word & UINT64_C(0x8080808080808080)) == 0) {
+                chars += (uint32_t)sizeof(word);
+                i += sizeof(word);
+                continue;
+            }
+        }
+        chars += ((unsigned char)text[i++] & 0xC0) != 0x80;
+    }
+    return chars;
+}
+
+struct lang_string *lang_str_new(struct lang_vm *vm, const char *text, size_t len)
+{
+    struct lang_string *s;
+
+    VS_ASSERT(len < UINT32_MAX - sizeof(*s));
+    s = lang_obj_new(vm, LANG_STR, sizeof(*s) + len + 1);
+    if (len > 0)
+        memcpy(s->text, text, len);
+    s->text[len] = '\0';
+    s->len = (uint32_t)len;
+    s->chars = count_chars(text, len);
+    return s;
+}
+
+struct lang_value lang_str(struct lang_vm *vm, const char *text)
+{
+    return lang_object(lang_str_new(vm, text, strlen(text)));
+}
+
+struct lang_value lang_str_printf(struct lang_vm *vm, const char *fmt, ...)
+{
+    char small[256];
+    char *big = NULL;
+    struct lang_value v;
+    va_list ap;
+    int len;
+
+    va_start(ap, fmt);
+    len = vsnprintf(small, sizeof(small), fmt, ap);
+    va_end(ap);
+    VS_ASSERT(len >= 0);
+    if ((size_t)len >= sizeof(small)) {
+        big = vs_alloc((size_t)len + 1);
+        va_start(ap, fmt);
+        vsnprintf(big, (size_t)len + 1, fmt, ap);
+        va_end(ap);
+    }
+    v = lang_object(lang_str_new(vm, big != NULL ? big : small, (size_t)len));
+    vs_free(big);
+    return v;
+}
+
+uint32_t lang_str_hash(struct lang_string *str)
+{
+    if (str->hash == 0)
+        str->hash = hash_of(str->text, str->len);
+    return str->hash;
+}
+
+bool lang_str_same(const struct lang_string *a, const struct lang_string *b)
+{
+    return a == b || (a->len == b->len && memcmp(a->text, b->text, a->len) == 0);
+}
+
+bool lang_str_is(struct lang_value v, const char *text)
+{
+    return v.kind == LANG_STR && strlen(text) == v.as.str->len &&
+           memcmp(v.as.str->text, text, v.as.str->len) == 0;
+}
+
+/* ---- the table ---- */
+
+static void grow_table(struct lang_vm *vm)
+{
+    size_t size = vm->interned_size == 0 ? 16384 : vm->interned_size * 2;
+    struct lang_string **table = vs_calloc(size, sizeof(struct lang_string *));
+
+    for (size_t i = 0; i < vm->interned_size; i++) {
+        struct lang_string *s = vm->interned[i];
+        size_t at;
+
+        if (s == NULL)
+            continue;
+        at = s->hash & (size - 1);
+        while (table[at] != NULL)
+            at = (at + 1) & (size - 1);
+        table[at] = s;
+    }
+    vs_free(vm->interned);
+    vm->interned = table;
+    vm->interned_size = size;
+}
+
+/* Where the string is, or the free place where it belongs. */
+static struct lang_string **find_place(struct lang_vm *vm, const char *text, size_t len,
+                                       uint32_t hash)
+{
+    size_t at = hash & (vm->interned_size - 1);
+
+    while (vm->interned[at] != NULL) {
+        struct lang_string *s = vm->interned[at];
+
+        if (s->hash == hash && s->len == len && memcmp(s->text, text, len) == 0)
+            break;
+        at = (at + 1) & (vm->interned_size - 1);
+    }
+    return &vm->interned[at];
+}
+
+struct lang_string *lang_intern(struct lang_vm *vm, const char *text, size_t len)
+{
+    uint32_t hash = hash_of(text, len);
+    struct lang_string **place;
+
+    if (vm->interned_count * 2 >= vm->interned_size)
+        grow_table(vm);
+    place = find_place(vm, text, len, hash);
+    if (*place == NULL) {
+        struct lang_string *s = lang_str_new(vm, text, len);
+
+        s->hash = hash;
+        s->head.flags = LANG_STR_INTERNED;
+        *place = s;
+        vm->interned_count++;
+    }
+    return *place;
+}
+
+struct lang_string *lang_intern_text(struct lang_vm *vm, const char *text)
+{
+    return lang_intern(vm, text, strlen(text));
+}
+
+struct lang_string *lang_intern_str(struct lang_vm *vm, struct lang_string *str)
+{
+    return str->head.flags & LANG_STR_INTERNED ? str : lang_intern(vm, str->text, str->len);
+}

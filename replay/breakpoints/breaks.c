@@ -1,0 +1,289 @@
+/*
+ * replay/breakpoints/breaks.c - see breaks.h.
+ *
+ * Must not know:  command lines, cursors; the language is in breaks_parse.c.
+ * Invariant:      hits are told in the order of the numbers of their breaks.
+ */
+#include "replay/breakpoints/breaks.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/mem.h"
+#include "replay/breakpoints/breaks_internal.h"
+#include "replay/index/lives.h"
+
+struct rpl_breaks {
+    struct rpl_index *index;
+    struct rpl_entry **entries;
+    size_t count;
+    size_t cap;
+    uint32_t last_number;
+};
+
+struct rpl_breaks *rpl_breaks_new(struct rpl_index *index)
+{
+    struct rpl_breaks *breaks = vs_calloc(1, sizeof(*breaks));
+
+    breaks->index = index;
+    return breaks;
+}
+
+static void entry_free(struct rpl_entry *entry)
+{
+    rpl_condition_release(&entry->condition);
+    vs_free(entry->text);
+    vs_free(entry->glob);
+    vs_free(entry->places);
+    vs_free(entry->names);
+    vs_free(entry);
+}
+
+void rpl_breaks_free(struct rpl_breaks *breaks)
+{
+    if (!breaks)
+        return;
+    for (size_t i = 0; i < breaks->count; i++)
+        entry_free(breaks->entries[i]);
+    vs_free(breaks->entries);
+    vs_free(breaks);
+}
+
+static bool is_place_term(const struct rpl_term *term)
+{
+    return term->field <= RPL_TERM_LINE;
+}
+
+static enum vs_status entry_add(struct rpl_breaks *breaks, struct rpl_entry *entry,
+                                const char *text, uint32_t *number)
+{
+    entry->text = vs_strdup(text + strspn(text, " \t"));
+    entry->shown.number = *number = ++breaks->last_number;
+    entry->shown.text = entry->text;
+    entry->shown.is_watch = entry->glob != NULL;
+    entry->shown.is_on = true;
+    for (size_t i = 0; i < entry->condition.count; i++)
+        entry->has_places |= is_place_term(&entry->condition.terms[i]);
+    breaks->entries =
+        vs_grow(breaks->entries, breaks->count, &breaks->cap, sizeof(struct rpl_entry *));
+    breaks->entries[breaks->count++] = entry;
+    return VS_OK;
+}
+
+enum vs_status rpl_breaks_add(struct rpl_breaks *breaks, const char *condition, uint32_t *number,
+                              struct vs_error *err)
+{
+    struct rpl_entry *entry = vs_calloc(1, sizeof(*entry));
+    enum vs_status st = rpl_condition_parse(&entry->condition, condition, err);
+
+    if (!st)
+        return entry_add(breaks, entry, condition, number);
+    entry_free(entry);
+    return st;
+}
+
+enum vs_status rpl_breaks_watch(struct rpl_breaks *breaks, const char *what, uint32_t *number,
+                                struct vs_error *err)
+{
+    const char *at = what + strspn(what, " \t");
+    size_t len = strcspn(at, " \t");
+    struct rpl_entry *entry;
+    const char *end;
+
+    if (len == strlen("tensor") && strncasecmp(at, "tensor", len) == 0) {
+        at += len;
+        at += strspn(at, " \t");
+    }
+    end = at + strlen(at);
+    while (end > at && (end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    if (end - at >= 2 && (*at == '"' || *at == '\'') && end[-1] == *at) {
+        at++;
+        end--;
+    } else if (at + strcspn(at, " \t") < end)
+        return vs_fail(err, VS_E_SYNTAX,
+                       "column %zu: a tensor's name is one word, such as fc.weight or "
+                       "layers.11.attn.softmax",
+                       (size_t)(at - what) + strcspn(at, " \t") + 1);
+    if (at == end)
+        return vs_fail(err, VS_E_SYNTAX,
+                       "column %zu: the name of a tensor is missing, such as fc.weight or "
+                       "layers.11.attn.softmax",
+                       strlen(what) + 1);
+    entry = vs_calloc(1, sizeof(*entry));
+    entry->glob = vs_strndup(at, (size_t)(end - at));
+    entry->condition.kinds = RPL_WATCH_KINDS;
+    entry->condition.is_event = true;
+    return entry_add(breaks, entry, what, number);
+}
+
+size_t rpl_breaks_count(const struct rpl_breaks *breaks)
+{
+    return breaks->count;
+}
+
+const struct rpl_break *rpl_breaks_at(const struct rpl_breaks *breaks, size_t i)
+{
+    VS_ASSERT(i < breaks->count);
+    return &breaks->entries[i]->shown;
+}
+
+struct rpl_break *rpl_breaks_get(struct rpl_breaks *breaks, uint32_t number)
+{
+    for (size_t i = 0; i < breaks->count; i++)
+        if (breaks->entries[i]->shown.number == number)
+            return &breaks->entries[i]->shown;
+    return NULL;
+}
+
+bool rpl_breaks_remove(struct rpl_breaks *breaks, uint32_t number)
+{
+    for (size_t i = 0; i < breaks->count; i++) {
+        if (breaks->entries[i]->shown.number != number)
+            continue;
+        entry_free(breaks->entries[i]);
+        memmove(&breaks->entries[i], &breaks->entries[i + 1],
+                (breaks->count - i - 1) * sizeof(struct rpl_entry *));
+        breaks->count--;
+        return true;
+    }
+    return false;
+}
+
+/* ---- runs ---- */
+
+enum vs_status rpl_breaks_may(struct rpl_breaks *breaks, uint32_t number, bool *out,
+                              struct vs_error *err)
+{
+    size_t i = 0;
+    struct rpl_entry *entry;
+    enum vs_status st;
+
+    while (i < breaks->count && breaks->entries[i]->shown.number != number)
+        i++;
+    VS_ASSERT(i < breaks->count);
+    entry = breaks->entries[i];
+    rpl_entry_look(entry, breaks->index->trace);
+    st = rpl_entry_bound(entry, breaks->index, err);
+    *out = !st && entry->last_seq >= entry->first_seq;
+    return st;
+}
+
+/* An event says by itself what kind of block it makes, but not how large the block is that it moves to another category. */
+static enum vs_status size_add(struct rpl_breaks *breaks, struct vs_event *event,
+                               struct vs_error *err)
+{
+    struct rpl_life life;
+    enum vs_status st = VS_OK;
+    bool is_asked = false;
+
+    for (size_t i = 0; i < breaks->count; i++)
+        is_asked |= breaks->entries[i]->is_looked_at && breaks->entries[i]->condition.has_size;
+    if (event->kind != VS_EV_CATEGORY || !is_asked)
+        return VS_OK;
+    st = rpl_life_get(breaks->index, event->a, &life, err);
+    if (!st)
+        event->b = life.requested;
+    return st;
+}
+
+/* Which entries hit at the event that the walk stands after? */
+static enum vs_status event_look(struct rpl_breaks *breaks, const struct rpl_walk *walk,
+                                 const struct vs_event *event, struct rpl_hit *hit,
+                                 struct vs_error *err)
+{
+    hit->seq = 0;
+    hit->count = 0;
+    for (size_t i = 0; i < breaks->count; i++) {
+        struct rpl_entry *entry = breaks->entries[i];
+        bool is_hit;
+
+        if (!entry->is_looked_at)
+            continue;
+        if (entry->glob) {
+            enum vs_status st = rpl_entry_watch_hits(entry, breaks->index, event, &is_hit, err);
+
+            if (st)
+                return st;
+        } else {
+            bool holds = rpl_entry_holds(entry, walk, event);
+
+            is_hit = holds && (entry->condition.is_event || !entry->holds);
+            entry->holds = holds;
+        }
+        if (!is_hit)
+            continue;
+        hit->seq = walk->seq;
+        if (hit->count < RPL_HIT_MAX)
+            hit->numbers[hit->count] = entry->shown.number;
+        hit->count++;
+    }
+    return VS_OK;
+}
+
+/* The hits of a chunk from event `from` to `to`, both included: the first, or the last. */
+static enum vs_status chunk_run(struct rpl_breaks *breaks, size_t chunk, uint64_t from, uint64_t to,
+                                bool is_backward, struct rpl_hit *out, struct vs_error *err)
+{
+    struct rpl_walk walk;
+    enum vs_status st;
+
+    rpl_walk_init(&walk, breaks->index);
+    st = rpl_walk_enter(&walk, chunk, err);
+    for (size_t i = 0; !st && i < breaks->count; i++)
+        if (!breaks->entries[i]->glob)
+            breaks->entries[i]->holds = rpl_entry_holds(breaks->entries[i], &walk, NULL);
+    while (!st && walk.seq < to && (is_backward || !out->seq)) {
+        const struct vs_event *read = rpl_walk_next(&walk, err);
+        struct vs_event event;
+        struct rpl_hit hit = {.seq = 0};
+
+        if (!read)
+            return err->status;
+        event = *read;
+        st = size_add(breaks, &event, err);
+        if (!st)
+            st = event_look(breaks, &walk, &event, &hit, err);
+        if (!st && hit.seq && walk.seq >= from)
+            *out = hit;
+    }
+    return st;
+}
+
+enum vs_status rpl_breaks_run(struct rpl_breaks *breaks, uint64_t seq, bool is_backward,
+                              rpl_progress_fn *progress, void *user, struct rpl_hit *out,
+                              struct vs_error *err)
+{
+    uint64_t count = breaks->index->event_count;
+    uint64_t at = is_backward ? seq : seq + 1; /* backwards: one past the next to look at */
+    enum vs_status st = VS_OK;
+
+    memset(out, 0, sizeof(*out));
+    for (size_t i = 0; !st && i < breaks->count; i++) {
+        rpl_entry_look(breaks->entries[i], breaks->index->trace);
+        st = rpl_entry_bound(breaks->entries[i], breaks->index, err);
+    }
+    while (!st && !out->seq && (is_backward ? at > 1 : at <= count)) {
+        size_t chunk = rpl_index_chunk_of(is_backward ? at - 1 : at);
+        uint64_t first = rpl_index_chunk_first(chunk);
+        uint64_t last = first + rpl_index_chunk_events(breaks->index, chunk) - 1;
+        bool may_any = false;
+
+        if (progress &&
+            !progress(user, is_backward ? seq - at : at - seq, is_backward ? seq : count - seq))
+            return vs_fail(err, VS_E_STOPPED, "stopped while looking for the next hit");
+        for (size_t i = 0; !st && i < breaks->count; i++) {
+            struct rpl_entry *entry = breaks->entries[i];
+
+            entry->is_looked_at = false;
+            if (entry->shown.is_on && entry->first_seq <= last && entry->last_seq >= first)
+                st = rpl_entry_may(breaks->index, entry, chunk, &entry->is_looked_at, err);
+            may_any |= entry->is_looked_at;
+        }
+        if (!st && may_any)
+            st = is_backward ? chunk_run(breaks, chunk, first, at - 1, true, out, err)
+                             : chunk_run(breaks, chunk, at, last, false, out, err);
+        at = is_backward ? first : last + 1;
+    }
+    return st;
+}

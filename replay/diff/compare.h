@@ -1,0 +1,65 @@
+/*
+ * replay/diff/compare.h - two runs side by side: the recorded one and a what-if, or two recordings.
+ *
+ * For:            the what-if panel, the before/after overlay: a reading of two indexes, while a key is held. Why they differ, tensor by
+ *                 tensor, is replay/diff/diff.h.
+ * Must not know:  drawing, how the second run came about.
+ * Invariant:      the deltas by category add up to the delta of the peaks.
+ */
+#ifndef RPL_COMPARE_H
+#define RPL_COMPARE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "base/event.h"
+#include "replay/index/index.h"
+
+/*
+ * A run's highest moment and its arithmetic.
+ *
+ * peak      allocated bytes, and the event after which they were reached (0: nothing was allocated)
+ * reserved  highest bytes in segments, anywhere
+ * step, phase, place, is_recompute   where the program was
+ * flops, recompute_flops   of all ops; of those that ran a second time
+ * steps     training steps that began
+ * oom       first refused allocation; 0: none
+ */
+struct rpl_run {
+    uint64_t peak;
+    uint64_t event;
+    uint64_t reserved;
+    int64_t step;
+    enum vs_phase phase;
+    uint32_t place;
+    bool is_recompute;
+    uint64_t by_category[VS_CATEGORY_COUNT];
+    uint64_t flops;
+    uint64_t recompute_flops;
+    uint64_t steps;
+    uint64_t oom;
+};
+
+/* One run's. Reads one chunk: the arithmetic is in the index. */
+VS_MUST_USE enum vs_status rpl_run_fill(struct rpl_run *out, struct rpl_index *index,
+                                        struct vs_error *err);
+
+/*
+ * before, after  the two; delta = after - before, by_category of those at the two peaks
+ * recompute      share of after's arithmetic that is done a second time, 0 … 1
+ * flops_ratio    arithmetic of after over that of before, a step; 1 where before has none
+ */
+struct rpl_compare {
+    struct rpl_run before;
+    struct rpl_run after;
+    int64_t delta;
+    int64_t by_category[VS_CATEGORY_COUNT];
+    double recompute;
+    double flops_ratio;
+};
+VS_MUST_USE enum vs_status rpl_compare_fill(struct rpl_compare *out, struct rpl_index *before,
+                                            struct rpl_index *after, struct vs_error *err);
+
+#endif

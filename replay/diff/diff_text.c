@@ -1,0 +1,292 @@
+/*
+ * replay/diff/diff_text.c - the difference for people; see diff.h.
+ *
+ * Must not know:  terminals, where the text goes.
+ * Invariant:      what is left out of a list is one line with its sum, so what is shown adds up as well.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/bytes.h"
+#include "replay/cursor/why.h"
+#include "replay/diff/diff.h"
+
+/* A change to more than this many times as much says nothing in per cent. */
+#define TIMES_MAX 10
+#define LINES_SHOWN 20
+
+static void add_figures(struct vs_text *out, uint64_t a, uint64_t b)
+{
+    char x[VS_BYTES_TEXT_MAX];
+    char y[VS_BYTES_TEXT_MAX];
+    char d[VS_BYTES_TEXT_MAX];
+
+    vs_text_addf(out, "%12s%12s%13s", vs_bytes_text(a, x), vs_bytes_text(b, y),
+                 vs_bytes_delta_text((int64_t)(b - a), d));
+    if (a && b / a < TIMES_MAX)
+        vs_text_addf(out, "  %+6.1f %%", 100.0 * ((double)b - (double)a) / (double)a);
+    else
+        vs_text_add_fill(out, ' ', 10);
+}
+
+static void add_where(const struct rpl_diff_side *side, const char *word, const char *name,
+                      struct vs_text *out)
+{
+    const struct rpl_peak *at = &side->at;
+    const struct vs_place *place = rpl_trace_place(side->trace, at->place);
+    const char *op = rpl_trace_string(side->trace, place->op);
+    const char *module = rpl_trace_string(side->trace, place->module);
+
+    vs_text_addf(out, "%s  %s: event %" PRIu64 ", step %" PRId64 ", %s", word, name, at->event,
+                 at->step, vs_phase_name(at->phase));
+    if (*op)
+        vs_text_addf(out, ", %s", op);
+    if (*module)
+        vs_text_addf(out, " of %s", module);
+    if (place->line)
+        vs_text_addf(out, ", line %" PRIu32, place->line);
+    vs_text_add(out, at->is_recompute ? ", in a checkpoint's re-run\n" : "\n");
+}
+
+static void add_toggles(const struct rpl_diff *diff, struct vs_text *out)
+{
+    size_t told = 0;
+    size_t unknown = 0;
+
+    for (size_t i = 0; i < diff->toggle_count; i++) {
+        const struct rpl_diff_toggle *t = &diff->toggles[i];
+
+        if (t->a && t->b)
+            vs_text_addf(out, "%s%s: %s -> %s\n", told++ ? "         " : "toggles  ", t->name, t->a,
+                         t->b);
+        else
+            unknown++;
+    }
+    if (unknown)
+        vs_text_addf(out, "%s%zu more, which only %s says: the other is not a recording of a net\n",
+                     told ? "         " : "toggles  ", unknown, diff->toggles[0].a ? "A" : "B");
+}
+
+/* Lines of the net as in a patch; no more than LINES_SHOWN. */
+static void add_lines(const struct rpl_diff *diff, struct vs_text *out)
+{
+    for (size_t i = 0; i < diff->line_count && i < LINES_SHOWN; i++) {
+        const struct rpl_diff_line *line = &diff->lines[i];
+
+        vs_text_add(out, i ? "         " : "net      ");
+        vs_text_addf(out, "%c%4" PRIu32 " | %s\n",
+                     !line->b  ? '-'
+                     : line->a ? '='
+                               : '+',
+                     line->b ? line->b : line->a, line->text);
+    }
+    if (diff->line_count > LINES_SHOWN)
+        vs_text_addf(out, "         … %zu more lines\n", diff->line_count - LINES_SHOWN);
+}
+
+static void add_line_key(const struct rpl_diff_row *row, struct vs_text *out)
+{
+    if (row->line_a && row->line_b && row->line_a != row->line_b)
+        vs_text_addf(out, "line %" PRIu32 " -> %" PRIu32, row->line_a, row->line_b);
+    else if (row->line_a || row->line_b)
+        vs_text_addf(out, "line %" PRIu32, row->line_a ? row->line_a : row->line_b);
+    else
+        vs_text_add(out, "on no line");
+    if (row->line_a && !row->line_b)
+        vs_text_add(out, " of A");
+    if (row->line_b && !row->line_a)
+        vs_text_add(out, " of B");
+    if (*row->key)
+        vs_text_addf(out, " | %s", row->key);
+}
+
+/* "in B gone since event 812, relu of line 33": what became of the counterpart that is not counted. */
+static void add_fate(const struct rpl_diff_side *side, const struct rpl_alloc *mate, uint64_t at,
+                     const char *which, struct vs_text *out)
+{
+    const struct vs_place *place;
+
+    if (mate->seq > at) {
+        vs_text_addf(out, "in %s made later, at event %" PRIu64, which, mate->seq);
+        return;
+    }
+    if (!mate->free_seq)
+        return;
+    place = rpl_trace_place(side->trace, mate->free_place);
+    vs_text_addf(out, "in %s gone since event %" PRIu64, which, mate->free_seq);
+    if (*rpl_trace_string(side->trace, place->op))
+        vs_text_addf(out, ", %s", rpl_trace_string(side->trace, place->op));
+    if (place->line)
+        vs_text_addf(out, " of line %" PRIu32, place->line);
+}
+
+void rpl_diff_fate_text(const struct rpl_diff *diff, const struct rpl_diff_part *part,
+                        const struct rpl_diff_row *row, struct vs_text *out)
+{
+    switch (row->cause) {
+    case RPL_DIFF_BOTH:
+        break;
+    case RPL_DIFF_ONLY_A:
+        vs_text_add(out, "only A makes it");
+        break;
+    case RPL_DIFF_ONLY_B:
+        vs_text_add(out, "only B makes it");
+        break;
+    case RPL_DIFF_NOT_IN_B:
+        add_fate(&diff->b, row->alloc_b, part->event_b, "B", out);
+        break;
+    case RPL_DIFF_NOT_IN_A:
+        add_fate(&diff->a, row->alloc_a, part->event_a, "A", out);
+        break;
+    case RPL_DIFF_CAUSE_COUNT:
+        break;
+    }
+}
+
+static void add_tensor_key(const struct rpl_diff *diff, const struct rpl_diff_row *row,
+                           struct vs_text *out)
+{
+    const struct rpl_diff_side *side = row->blocks_b ? &diff->b : &diff->a;
+    const struct rpl_alloc *made = row->blocks_b ? row->alloc_b : row->alloc_a;
+
+    rpl_shape_text(side->trace, made->tensor, out);
+    vs_text_addf(out, "%s%s", made->tensor ? "  " : "", row->key);
+    if (made->step >= 0)
+        vs_text_addf(out, ", step %" PRId64, made->step);
+}
+
+void rpl_diff_row_text(const struct rpl_diff *diff, const struct rpl_diff_row *row,
+                       struct vs_text *out)
+{
+    switch (diff->options.by) {
+    case RPL_DIFF_CATEGORY:
+        vs_text_add(out, row->key);
+        return;
+    case RPL_DIFF_MODULE:
+        vs_text_add(out, *row->key ? row->key : "(the model itself)");
+        return;
+    case RPL_DIFF_LINE:
+        add_line_key(row, out);
+        return;
+    case RPL_DIFF_TENSOR:
+        add_tensor_key(diff, row, out);
+        return;
+    case RPL_DIFF_BY_COUNT:
+        break;
+    }
+}
+
+static void add_key(const struct rpl_diff *diff, const struct rpl_diff_part *part,
+                    const struct rpl_diff_row *row, struct vs_text *out)
+{
+    struct vs_text fate = {NULL, 0, 0};
+
+    vs_text_add(out, "  ");
+    if (diff->options.by != RPL_DIFF_CATEGORY)
+        vs_text_addf(out, "%-10s  ", vs_category_name(row->category));
+    rpl_diff_row_text(diff, row, out);
+    if (diff->options.by == RPL_DIFF_TENSOR)
+        rpl_diff_fate_text(diff, part, row, &fate);
+    if (fate.len)
+        vs_text_addf(out, "; %s", vs_text_get(&fate));
+    vs_text_release(&fate);
+}
+
+static void add_rows(const struct rpl_diff *diff, const struct rpl_diff_part *part, size_t top,
+                     struct vs_text *out)
+{
+    uint64_t a = part->a;
+    uint64_t b = part->b;
+    size_t shown = part->row_count < top ? part->row_count : top;
+
+    for (size_t i = 0; i < shown; i++) {
+        const struct rpl_diff_row *row = &part->rows[i];
+
+        vs_text_add(out, "  ");
+        add_figures(out, row->a, row->b);
+        add_key(diff, part, row, out);
+        vs_text_add_char(out, '\n');
+        a -= row->a;
+        b -= row->b;
+    }
+    if (shown < part->row_count) {
+        vs_text_add(out, "  ");
+        add_figures(out, a, b);
+        vs_text_addf(out, "  … %zu more\n", part->row_count - shown);
+    }
+}
+
+/* Where the change comes from. */
+static void add_causes(const struct rpl_diff_part *part, struct vs_text *out)
+{
+    static const char *const WORDS[RPL_DIFF_CAUSE_COUNT] = {
+        "in tensors that both have there",
+        "in tensors that only A ever makes",
+        "in tensors that only B ever makes",
+        "in tensors of A that B makes, but does not have there",
+        "in tensors of B that A makes, but does not have there",
+    };
+
+    vs_text_add(out, "\nwhy\n");
+    for (int i = 0; i < RPL_DIFF_CAUSE_COUNT; i++) {
+        const struct rpl_diff_sum *sum = &part->causes[i];
+        uint64_t blocks = sum->blocks_a > sum->blocks_b ? sum->blocks_a : sum->blocks_b;
+
+        if (!blocks)
+            continue;
+        vs_text_add(out, "  ");
+        add_figures(out, sum->a, sum->b);
+        vs_text_addf(out, "  %s: %" PRIu64 "\n", WORDS[i], blocks);
+    }
+}
+
+static void add_part(const struct rpl_diff *diff, const struct rpl_diff_part *part, size_t top,
+                     const char *title, struct vs_text *out)
+{
+    vs_text_add(out, "\n  ");
+    add_figures(out, part->a, part->b);
+    vs_text_addf(out, "  %s:\n", title);
+    if (part->is_same)
+        vs_text_add(out, "  the same, tensor by tensor\n");
+    else
+        add_rows(diff, part, top, out);
+}
+
+static void add_allocations(const struct rpl_diff *diff, struct vs_text *out)
+{
+    vs_text_addf(out,
+                 "\n%" PRIu64 " allocations are in both, of these %" PRIu64
+                 " in another order; %" PRIu64 " only in A, %" PRIu64 " only in B\n",
+                 diff->paired, diff->moved, diff->only_a, diff->only_b);
+}
+
+void rpl_diff_text(const struct rpl_diff *diff, const char *name_a, const char *name_b, size_t top,
+                   struct vs_text *out)
+{
+    char title[64];
+
+    add_where(&diff->a, "A", name_a, out);
+    add_where(&diff->b, "B", name_b, out);
+    add_toggles(diff, out);
+    add_lines(diff, out);
+    vs_text_addf(out, "\n  %12s%12s%13s\n  ", "A", "B", "change");
+    add_figures(out, diff->moment.a, diff->moment.b);
+    vs_text_addf(out, "  allocated there, by %s:\n", rpl_diff_by_name(diff->options.by));
+    add_rows(diff, &diff->moment, top, out);
+    if (diff->a.at.step != diff->b.at.step && diff->a.at.step >= 0 && diff->b.at.step >= 0)
+        vs_text_addf(out, "  step %" PRId64 " of A is held against step %" PRId64 " of B\n",
+                     diff->a.at.step, diff->b.at.step);
+    if (!diff->moment.is_same)
+        add_causes(&diff->moment, out);
+    if (diff->options.step >= 0) {
+        snprintf(title, sizeof(title), "step %" PRId64 " allocates in all", diff->options.step);
+        add_part(diff, &diff->step, top, title, out);
+    }
+    /* a snapshot does not say when autograd took hold of what */
+    if (!rpl_trace_is_imported(diff->a.trace) && !rpl_trace_is_imported(diff->b.trace))
+        add_part(diff, &diff->saved, top, "saved for backward when the last loss ends (requested)",
+                 out);
+    add_allocations(diff, out);
+    if (diff->is_same)
+        vs_text_add(out, "nothing differs\n");
+}

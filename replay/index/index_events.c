@@ -1,0 +1,199 @@
+/*
+ * replay/index/index_events.c - what each event does to totals, blocks and ops while an index is made.
+ *
+ * Must not know:  files; chunks but for what is said of their blocks; the pyramid.
+ * Invariant:      the totals are the sums over the rows that are alive, by category and in all; they never wrap.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "replay/index/index_build_internal.h"
+
+void rpl_pages_reserve(struct rpl_pages *pages, size_t count)
+{
+    /* it goes on growing: not by little each time */
+    if (count > pages->cap && count < pages->cap * 2)
+        count = pages->cap * 2;
+    pages->items = vs_reserve(pages->items, count, &pages->cap, pages->item_bytes);
+}
+
+void *rpl_pages_add(struct rpl_pages *pages)
+{
+    char *item;
+
+    pages->items = vs_grow(pages->items, pages->count, &pages->cap, pages->item_bytes);
+    item = (char *)pages->items + pages->count++ * pages->item_bytes;
+    memset(item, 0, pages->item_bytes);
+    return item;
+}
+
+void *rpl_pages_at(struct rpl_pages *pages, uint64_t i, uint64_t seq)
+{
+    if (i > seq + RPL_NUMBER_GAP_MAX)
+        return NULL;
+    while (pages->count <= i)
+        rpl_pages_add(pages);
+    return (char *)pages->items + i * pages->item_bytes;
+}
+
+enum vs_status rpl_builder_damaged(uint64_t seq, const char *what, uint64_t number,
+                                   struct vs_error *err)
+{
+    return vs_fail(err, VS_E_DAMAGED, "event %" PRIu64 " %s %" PRIu64 "; the trace is damaged", seq,
+                   what, number);
+}
+
+static enum vs_status on_alloc(struct rpl_index *index, struct rpl_chunk *chunk, uint64_t seq,
+                               const struct vs_event *event, struct vs_error *err)
+{
+    struct rpl_builder *b = index->builder;
+    struct rpl_row *row = event->a ? rpl_pages_at(&index->rows, event->a - 1, seq) : NULL;
+    uint32_t bits[3];
+
+    if (!row)
+        return rpl_builder_damaged(seq, "allocates a block of no possible number:", event->a, err);
+    if (row->alloc_seq)
+        return rpl_builder_damaged(seq, "allocates a block again:", event->a, err);
+    if (event->aux >= VS_CATEGORY_COUNT)
+        return rpl_builder_damaged(seq, "has no such category:", event->aux, err);
+    if (event->c > UINT64_MAX - b->allocated || event->b > UINT64_MAX - b->requested)
+        return rpl_builder_damaged(seq, "allocates more than can be counted, block", event->a, err);
+    *row = (struct rpl_row){
+        .alloc_seq = seq,
+        .requested = event->b,
+        .bytes = event->c,
+        .tensor = event->e,
+        .place = event->place,
+        .category = event->aux,
+    };
+    b->allocated += event->c;
+    b->requested += event->b;
+    b->by_category[event->aux] += event->c;
+    rpl_line_bits(rpl_trace_place(index->trace, event->place), bits);
+    for (int i = 0; i < 3; i++)
+        chunk->lines[bits[i] / 64] |= UINT64_C(1) << bits[i] % 64;
+    /* 0: none; sizes from 0 on are kept + 1 */
+    if (event->b >= chunk->alloc_max[event->aux])
+        chunk->alloc_max[event->aux] = event->b == UINT64_MAX ? event->b : event->b + 1;
+    return VS_OK;
+}
+
+static enum vs_status on_free(struct rpl_index *index, uint64_t seq, const struct vs_event *event,
+                              struct vs_error *err)
+{
+    struct rpl_builder *b = index->builder;
+    struct rpl_row *row = rpl_builder_row(index, event->a);
+
+    if (!row || !row->alloc_seq || row->free_seq)
+        return rpl_builder_damaged(seq, "frees a block that is not alive:", event->a, err);
+    if (row->bytes != event->c || row->requested != event->b)
+        return rpl_builder_damaged(
+            seq, "gives back another number of bytes than were handed out, block", event->a, err);
+    row->free_seq = seq;
+    b->allocated -= row->bytes;
+    b->requested -= row->requested;
+    b->by_category[row->category] -= row->bytes;
+    return VS_OK;
+}
+
+static enum vs_status on_category(struct rpl_index *index, uint64_t seq,
+                                  const struct vs_event *event, struct vs_error *err)
+{
+    struct rpl_builder *b = index->builder;
+    struct rpl_row *row = rpl_builder_row(index, event->a);
+
+    if (!row || !row->alloc_seq || row->free_seq)
+        return rpl_builder_damaged(seq, "speaks of a block that is not alive:", event->a, err);
+    if (event->aux >= VS_CATEGORY_COUNT)
+        return rpl_builder_damaged(seq, "has no such category:", event->aux, err);
+    b->by_category[row->category] -= row->bytes;
+    row->category = event->aux;
+    b->by_category[row->category] += row->bytes;
+    return VS_OK;
+}
+
+static enum vs_status on_segment(struct rpl_index *index, uint64_t seq,
+                                 const struct vs_event *event, struct vs_error *err)
+{
+    struct rpl_builder *b = index->builder;
+    bool grows = event->kind == VS_EV_SEGMENT_ALLOC || event->kind == VS_EV_SEGMENT_MAP;
+
+    if (grows ? event->b > UINT64_MAX - b->reserved : event->b > b->reserved)
+        return rpl_builder_damaged(seq, "leaves no possible number of reserved bytes, with",
+                                   event->b, err);
+    b->reserved = grows ? b->reserved + event->b : b->reserved - event->b;
+    if (b->reserved > index->facts.reserved_max)
+        index->facts.reserved_max = b->reserved;
+    return VS_OK;
+}
+
+void rpl_builder_op(struct rpl_index *index, uint64_t seq, const struct vs_event *event)
+{
+    uint32_t *name;
+
+    if (event->kind == VS_EV_OP_END) {
+        index->facts.flops += event->c;
+        if (event->aux == 2)
+            index->facts.recompute_flops += event->c;
+    } else if (event->aux == 1 && event->b) {
+        name = rpl_pages_at(&index->nodes, event->b - 1, seq);
+        if (name)
+            *name = (uint32_t)event->a;
+    }
+}
+
+enum vs_status rpl_builder_apply(struct rpl_index *index, struct rpl_chunk *chunk, uint64_t seq,
+                                 const struct vs_event *event, struct vs_error *err)
+{
+    struct rpl_builder *b = index->builder;
+
+    switch ((enum vs_event_kind)event->kind) {
+    case VS_EV_ALLOC:
+        return on_alloc(index, chunk, seq, event, err);
+    case VS_EV_FREE:
+        return on_free(index, seq, event, err);
+    case VS_EV_SEGMENT_ALLOC:
+    case VS_EV_SEGMENT_FREE:
+    case VS_EV_SEGMENT_MAP:
+    case VS_EV_SEGMENT_UNMAP:
+        return on_segment(index, seq, event, err);
+    case VS_EV_CATEGORY:
+        return on_category(index, seq, event, err);
+    case VS_EV_OOM:
+        if (!index->facts.oom_seq)
+            index->facts.oom_seq = seq;
+        break;
+    case VS_EV_OP_BEGIN:
+    case VS_EV_OP_END:
+        rpl_builder_op(index, seq, event);
+        break;
+    case VS_EV_RECOMPUTE_BEGIN:
+        b->recompute_depth++;
+        break;
+    case VS_EV_RECOMPUTE_END:
+        b->recompute_depth -= b->recompute_depth > 0;
+        break;
+    case VS_EV_PHASE:
+        if (event->a >= VS_PHASE_COUNT)
+            return rpl_builder_damaged(seq, "has no such phase:", event->a, err);
+        b->phase = (uint8_t)event->a;
+        break;
+    case VS_EV_STEP:
+        b->step = (int64_t)event->a - 1;
+        index->facts.steps += event->a > 0;
+        break;
+    case VS_EV_SAVE: /* those of RPL_BLOCK_KINDS do not come here */
+    case VS_EV_UNSAVE:
+    case VS_EV_HOLD:
+    case VS_EV_DROP:
+    case VS_EV_USE:
+    case VS_EV_CAST:
+    case VS_EV_SCALE:
+    case VS_EV_SKIP_STEP:
+    case VS_EV_FREE_COMPLETED:
+    case VS_EVENT_KIND_COUNT:
+        break;
+    }
+    return VS_OK;
+}

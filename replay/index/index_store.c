@@ -1,0 +1,526 @@
+/*
+ * replay/index/index_store.c - an index as parts in the file, and back, a group of items at a time.
+ *
+ * Must not know:  SQL; how an index is made.
+ * Invariant:      what is read is what was written, or the index is made again: bytes that do not fit are never used.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "replay/cursor/idle_internal.h"
+#include "replay/index/index_internal.h"
+#include "replay/index/index_pack.h"
+#include "replay/index/sorts.h"
+#include "replay/trace/pack.h"
+#include "replay/trace/trace_internal.h"
+#include "store/derived.h"
+
+static uint64_t part_id(enum rpl_part part, size_t level, size_t number)
+{
+    return ((uint64_t)part + level) << 32 | number;
+}
+
+/* ---- groups ---- */
+
+/* How many items of a group there are. */
+static size_t group_count(size_t count, size_t group, size_t number)
+{
+    size_t left = count - number * group;
+
+    return left < group ? left : group;
+}
+
+/* Items `number` * group … into `out`. */
+static void group_pack(const struct rpl_index *index, enum rpl_part part, size_t level,
+                       size_t number, struct rpl_pack *out)
+{
+    static const struct rpl_node no_node;
+    static const struct rpl_row no_row;
+    const struct rpl_pages *pages = part == RPL_PART_LIVES   ? &index->rows
+                                    : part == RPL_PART_NODES ? &index->nodes
+                                                             : &index->levels[level];
+    size_t first = number * pages->group;
+    size_t count = group_count(pages->count, pages->group, number);
+
+    rpl_pack_clear(out);
+    for (size_t i = first; i < first + count; i++) {
+        if (part == RPL_PART_LIVES) {
+            const struct rpl_row *rows = pages->items;
+
+            rpl_index_pack_row(&rows[i], i > first ? &rows[i - 1] : &no_row, out);
+        } else if (part == RPL_PART_NODES) {
+            const uint32_t *names = pages->items;
+
+            rpl_pack_int(out, (int64_t)names[i] - (i > first ? names[i - 1] : 0));
+        } else {
+            const struct rpl_node *nodes = pages->items;
+
+            rpl_index_pack_node(&nodes[i], i > first ? &nodes[i - 1] : &no_node,
+                                rpl_index_node_first(level, i), out);
+        }
+    }
+    rpl_pack_seal(out);
+}
+
+static void group_unpack(struct rpl_pages *pages, enum rpl_part part, size_t level, size_t number,
+                         uint64_t events, struct rpl_unpack *in)
+{
+    static const struct rpl_node no_node;
+    static const struct rpl_row no_row;
+    size_t first = number * pages->group;
+    size_t count = group_count(pages->count, pages->group, number);
+
+    for (size_t i = first; i < first + count; i++) {
+        if (part == RPL_PART_LIVES) {
+            struct rpl_row *rows = pages->items;
+
+            rpl_index_unpack_row(in, i > first ? &rows[i - 1] : &no_row, events, &rows[i]);
+        } else if (part == RPL_PART_NODES) {
+            uint32_t *names = pages->items;
+
+            names[i] = (uint32_t)((int64_t)(i > first ? names[i - 1] : 0) + rpl_unpack_int(in));
+        } else {
+            struct rpl_node *nodes = pages->items;
+
+            rpl_index_unpack_node(in, i > first ? &nodes[i - 1] : &no_node,
+                                  rpl_index_node_first(level, i), events, &nodes[i]);
+        }
+    }
+}
+
+/* ---- reading ---- */
+
+/* A part that is there and whole. VS_E_NOT_FOUND: it is not. Borrowed until the next one. */
+static enum vs_status part_open(struct rpl_index *index, uint64_t id, struct rpl_unpack *out,
+                                struct vs_error *err)
+{
+    size_t len = 0;
+    enum vs_status st;
+
+    st = sto_derived_get(index->reader, id, &index->bytes, &len, &index->bytes_cap, err);
+    if (!st && !rpl_unpack_init(out, index->bytes, len))
+        st = vs_fail(err, VS_E_NOT_FOUND, "what was derived from the trace is damaged");
+    return st;
+}
+
+/* What is in the file is of no use after all: make all of it, and put it there. */
+static enum vs_status rebuild(struct rpl_index *index, struct vs_error *err)
+{
+    struct vs_error ignored = VS_ERROR_INIT;
+    uint64_t count = index->event_count;
+    enum vs_status st;
+
+    rpl_index_build_begin(index);
+    st = rpl_index_build(index, count, NULL, NULL, err);
+    if (!st)
+        (void)!rpl_index_save(index, &ignored); /* in memory it serves as well */
+    return st;
+}
+
+static enum vs_status group_need(struct rpl_index *index, struct rpl_pages *pages,
+                                 enum rpl_part part, size_t level, size_t i, struct vs_error *err)
+{
+    size_t number = i / pages->group;
+    struct rpl_unpack in;
+    enum vs_status st;
+
+    VS_ASSERT(i < pages->count);
+    if (!pages->is_there || pages->is_there[number])
+        return VS_OK;
+    st = part_open(index, part_id(part, level, number), &in, err);
+    if (!st) {
+        group_unpack(pages, part, level, number, index->event_count, &in);
+        if (!rpl_unpack_is_done(&in))
+            st = VS_E_NOT_FOUND;
+        pages->is_there[number] = true;
+    }
+    return st == VS_E_NOT_FOUND ? rebuild(index, err) : st;
+}
+
+enum vs_status rpl_index_node(struct rpl_index *index, size_t level, size_t i,
+                              const struct rpl_node **out, struct vs_error *err)
+{
+    enum vs_status st = group_need(index, &index->levels[level], RPL_PART_LEVEL, level, i, err);
+
+    *out = (const struct rpl_node *)index->levels[level].items + i;
+    return st;
+}
+
+enum vs_status rpl_index_row(struct rpl_index *index, size_t i, const struct rpl_row **out,
+                             struct vs_error *err)
+{
+    enum vs_status st = group_need(index, &index->rows, RPL_PART_LIVES, 0, i, err);
+
+    *out = (const struct rpl_row *)index->rows.items + i;
+    return st;
+}
+
+enum vs_status rpl_index_node_name(struct rpl_index *index, size_t i, uint32_t *out,
+                                   struct vs_error *err)
+{
+    enum vs_status st = group_need(index, &index->nodes, RPL_PART_NODES, 0, i, err);
+
+    *out = st ? 0 : ((const uint32_t *)index->nodes.items)[i];
+    return st;
+}
+
+enum vs_status rpl_index_peaks(struct rpl_index *index, struct vs_error *err)
+{
+    struct rpl_unpack in;
+    uint64_t seq = 0;
+    enum vs_status st;
+
+    if (index->has_peaks)
+        return VS_OK;
+    st = part_open(index, part_id(RPL_PART_PEAKS, 0, 0), &in, err);
+    if (!st) {
+        index->peaks = vs_alloc((index->peak_count + 1) * sizeof(*index->peaks));
+        index->peak_cap = index->peak_count + 1;
+        for (size_t i = 0; i < index->peak_count; i++)
+            index->peaks[i] = seq += rpl_unpack_uint(&in);
+        in.is_bad |= seq > index->event_count;
+        index->has_peaks = true;
+        if (!rpl_unpack_is_done(&in))
+            st = VS_E_NOT_FOUND;
+    }
+    return st == VS_E_NOT_FOUND ? rebuild(index, err) : st;
+}
+
+/* From the file. VS_E_NOT_FOUND: they are not there, or damaged. */
+static enum vs_status idle_load(struct rpl_index *index, struct vs_error *err)
+{
+    struct rpl_unpack in;
+    enum vs_status st = part_open(index, part_id(RPL_PART_IDLE, 0, 0), &in, err);
+
+    if (st)
+        return st;
+    index->idle = rpl_idle_unpack(&in);
+    return index->idle ? VS_OK : VS_E_NOT_FOUND;
+}
+
+enum vs_status rpl_idle_get(struct rpl_index *index, const struct rpl_idle **out,
+                            struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    if (!index->idle && index->is_paged) {
+        st = idle_load(index, err);
+        if (st == VS_E_NOT_FOUND)
+            st = rebuild(index, err);
+    }
+    if (!st && !index->idle)
+        st = rpl_index_detail(index, err);
+    if (!st && !index->idle)
+        st = rpl_idle_find(index, &index->idle, err);
+    *out = index->idle;
+    return st;
+}
+
+/* From the file, likewise. */
+static enum vs_status sorts_load(struct rpl_index *index, struct vs_error *err)
+{
+    struct rpl_unpack in;
+    enum vs_status st = part_open(index, part_id(RPL_PART_SORTS, 0, 0), &in, err);
+
+    if (st)
+        return st;
+    index->sorts = rpl_sorts_unpack(&in, index->event_count);
+    return index->sorts ? VS_OK : VS_E_NOT_FOUND;
+}
+
+enum vs_status rpl_sorts_get(struct rpl_index *index, const struct rpl_sorts **out,
+                             struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    if (!index->sorts && index->is_paged) {
+        st = sorts_load(index, err);
+        if (st == VS_E_NOT_FOUND)
+            st = rebuild(index, err);
+    }
+    *out = index->sorts && !index->sorts->is_full ? index->sorts : NULL;
+    return st;
+}
+
+enum vs_status rpl_index_blob(struct rpl_index *index, enum rpl_part part, size_t chunk,
+                              struct rpl_blob *out, struct vs_error *err)
+{
+    size_t len = 0;
+    enum vs_status st = VS_OK;
+
+    if (index->is_paged) {
+        struct rpl_unpack in;
+
+        st = sto_derived_get(index->reader, part_id(part, 0, chunk), &index->bytes, &len,
+                             &index->bytes_cap, err);
+        if (!st && rpl_unpack_init(&in, index->bytes, len)) {
+            *out = (struct rpl_blob){index->bytes, len};
+            return VS_OK;
+        }
+        if (st && st != VS_E_NOT_FOUND)
+            return st;
+        st = rebuild(index, err);
+    }
+    *out = part == RPL_PART_FRAME ? index->frames[chunk] : index->touched[chunk];
+    return st;
+}
+
+/* ---- the head ---- */
+
+static const uint64_t HEAD[] = {RPL_INDEX_VERSION, RPL_CHUNK_EVENTS, RPL_PIECE_EVENTS,
+                                RPL_FAN,           RPL_LEVEL_COUNT,  VS_CATEGORY_COUNT};
+
+static void head_pack(const struct rpl_index *index, struct rpl_pack *out)
+{
+    const struct rpl_facts *f = &index->facts;
+    const uint64_t facts[] = {f->allocated_max, f->max_seq, f->max_is_recompute, f->reserved_max,
+                              f->oom_seq,       f->flops,   f->recompute_flops,  f->steps};
+
+    for (size_t i = 0; i < sizeof(HEAD) / sizeof(HEAD[0]); i++)
+        rpl_pack_uint(out, HEAD[i]);
+    rpl_pack_uint(out, index->event_count);
+    rpl_pack_uint(out, sto_reader_fingerprint(index->reader));
+    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+        rpl_pack_uint(out, facts[i]);
+    rpl_pack_uint(out, index->chunk_count);
+    rpl_pack_uint(out, index->rows.count);
+    rpl_pack_uint(out, index->nodes.count);
+    rpl_pack_uint(out, index->peak_count);
+    rpl_pack_uint(out, index->name_count);
+    for (size_t i = 0; i < RPL_LEVEL_COUNT; i++)
+        rpl_pack_uint(out, index->levels[i].count);
+    rpl_pack_seal(out);
+}
+
+/* An array of `count` items of which none is there yet. */
+static void pages_expect(struct rpl_pages *pages, size_t item_bytes, size_t group, uint64_t count)
+{
+    vs_free(pages->items);
+    vs_free(pages->is_there);
+    *pages = (struct rpl_pages){.item_bytes = item_bytes, .group = group, .count = (size_t)count};
+    pages->items = vs_calloc(pages->count + 1, item_bytes);
+    pages->is_there = vs_calloc(pages->count / group + 1, sizeof(bool));
+}
+
+/* False: it is of other events, or of another version. */
+static bool head_unpack(struct rpl_index *index, struct rpl_unpack *in)
+{
+    struct rpl_facts *f = &index->facts;
+    uint64_t *const facts[] = {&f->allocated_max,   &f->max_seq, &f->max_is_recompute,
+                               &f->reserved_max,    &f->oom_seq, &f->flops,
+                               &f->recompute_flops, &f->steps};
+    uint64_t count = rpl_trace_event_count(index->trace);
+    uint64_t level_count = (count + RPL_PIECE_EVENTS - 1) / RPL_PIECE_EVENTS;
+    uint64_t rows;
+    uint64_t nodes;
+
+    for (size_t i = 0; i < sizeof(HEAD) / sizeof(HEAD[0]); i++)
+        if (rpl_unpack_uint(in) != HEAD[i])
+            return false;
+    if (rpl_unpack_uint(in) != count ||
+        rpl_unpack_uint(in) != sto_reader_fingerprint(index->reader))
+        return false;
+    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+        *facts[i] = rpl_unpack_uint(in);
+    if (f->max_seq > count || f->oom_seq > count)
+        return false;
+    index->event_count = count;
+    index->chunk_count = (size_t)rpl_unpack_uint(in);
+    rows = rpl_unpack_uint(in);
+    nodes = rpl_unpack_uint(in);
+    index->peak_count = (size_t)rpl_unpack_uint(in);
+    index->name_count = (size_t)rpl_unpack_uint(in);
+    if (index->chunk_count != rpl_index_chunk_of(count) + 1 || rows > count + RPL_NUMBER_GAP_MAX ||
+        nodes > count + RPL_NUMBER_GAP_MAX || index->peak_count > count ||
+        index->name_count > rpl_trace_tensor_count(index->trace))
+        return false;
+    pages_expect(&index->rows, sizeof(struct rpl_row), RPL_ROW_GROUP, rows);
+    pages_expect(&index->nodes, sizeof(uint32_t), RPL_NODE_NAME_GROUP, nodes);
+    for (size_t i = 0; i < RPL_LEVEL_COUNT; i++) {
+        pages_expect(&index->levels[i], sizeof(struct rpl_node), RPL_NODE_GROUP, level_count);
+        if (rpl_unpack_uint(in) != level_count)
+            return false;
+        level_count = level_count > 1 ? (level_count + RPL_FAN - 1) / RPL_FAN : 0;
+    }
+    return rpl_unpack_is_done(in);
+}
+
+static enum vs_status chunks_load(struct rpl_index *index, struct vs_error *err)
+{
+    static const struct rpl_chunk none = {.step = 0};
+    size_t count = index->chunk_count;
+    struct rpl_unpack in;
+    enum vs_status st = VS_OK;
+
+    vs_free(index->chunks);
+    index->chunks = vs_calloc(count, sizeof(*index->chunks));
+    index->chunk_cap = count;
+    for (size_t i = 0; !st && i < count; i++) {
+        if (i % RPL_CHUNK_GROUP == 0)
+            st = part_open(index, part_id(RPL_PART_CHUNKS, 0, i / RPL_CHUNK_GROUP), &in, err);
+        if (!st)
+            rpl_index_unpack_chunk(&in, i ? &index->chunks[i - 1] : &none,
+                                   rpl_index_chunk_events(index, i), &index->chunks[i]);
+        if (!st && (i + 1 == count || (i + 1) % RPL_CHUNK_GROUP == 0) && !rpl_unpack_is_done(&in))
+            st = vs_fail(err, VS_E_NOT_FOUND, "what was derived from the trace is damaged");
+    }
+    return st;
+}
+
+static enum vs_status names_load(struct rpl_index *index, struct vs_error *err)
+{
+    struct rpl_unpack in;
+    enum vs_status st = part_open(index, part_id(RPL_PART_NAMES, 0, 0), &in, err);
+
+    if (st)
+        return st;
+    index->names = vs_realloc(index->names, index->name_count + 1, sizeof(*index->names));
+    index->name_cap = index->name_count + 1;
+    for (size_t i = 0; i < index->name_count; i++)
+        index->names[i] = (uint32_t)rpl_unpack_uint(&in);
+    return rpl_unpack_is_done(&in)
+               ? VS_OK
+               : vs_fail(err, VS_E_NOT_FOUND, "what was derived from the trace is damaged");
+}
+
+enum vs_status rpl_index_load(struct rpl_index *index, struct vs_error *err)
+{
+    struct rpl_unpack in;
+    enum vs_status st;
+
+    st = part_open(index, part_id(RPL_PART_HEAD, 0, 0), &in, err);
+    if (!st && !head_unpack(index, &in))
+        st = vs_fail(err, VS_E_NOT_FOUND, "what was derived is of other events");
+    if (!st)
+        st = chunks_load(index, err);
+    if (!st)
+        st = names_load(index, err);
+    if (st)
+        return st;
+    index->is_paged = index->is_stored = true;
+    index->has_peaks = false;
+    return VS_OK;
+}
+
+/* ---- writing ---- */
+
+static enum vs_status groups_save(struct sto_derived_writer *w, const struct rpl_index *index,
+                                  enum rpl_part part, size_t level, const struct rpl_pages *pages,
+                                  struct rpl_pack *pack, struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    for (size_t g = 0; !st && g * pages->group < pages->count; g++) {
+        group_pack(index, part, level, g, pack);
+        st = sto_derived_put(w, part_id(part, level, g), pack->bytes, pack->len, err);
+    }
+    return st;
+}
+
+static enum vs_status chunks_save(struct sto_derived_writer *w, const struct rpl_index *index,
+                                  struct rpl_pack *pack, struct vs_error *err)
+{
+    static const struct rpl_chunk none = {.step = 0};
+    enum vs_status st = VS_OK;
+
+    rpl_pack_clear(pack);
+    for (size_t i = 0; !st && i < index->chunk_count; i++) {
+        rpl_index_pack_chunk(&index->chunks[i], i ? &index->chunks[i - 1] : &none, pack);
+        if (i + 1 < index->chunk_count && (i + 1) % RPL_CHUNK_GROUP != 0)
+            continue;
+        rpl_pack_seal(pack);
+        st = sto_derived_put(w, part_id(RPL_PART_CHUNKS, 0, i / RPL_CHUNK_GROUP), pack->bytes,
+                             pack->len, err);
+        rpl_pack_clear(pack);
+    }
+    for (size_t i = 0; !st && i < index->chunk_count; i++) {
+        if (index->chunks[i].has_frame)
+            st = sto_derived_put(w, part_id(RPL_PART_FRAME, 0, i), index->frames[i].bytes,
+                                 index->frames[i].len, err);
+        if (!st)
+            st = sto_derived_put(w, part_id(RPL_PART_TOUCHED, 0, i), index->touched[i].bytes,
+                                 index->touched[i].len, err);
+    }
+    return st;
+}
+
+static enum vs_status peaks_save(struct sto_derived_writer *w, const struct rpl_index *index,
+                                 struct rpl_pack *pack, struct vs_error *err)
+{
+    rpl_pack_clear(pack);
+    for (size_t i = 0; i < index->peak_count; i++)
+        rpl_pack_uint(pack, index->peaks[i] - (i ? index->peaks[i - 1] : 0));
+    rpl_pack_seal(pack);
+    return sto_derived_put(w, part_id(RPL_PART_PEAKS, 0, 0), pack->bytes, pack->len, err);
+}
+
+static enum vs_status names_save(struct sto_derived_writer *w, const struct rpl_index *index,
+                                 struct rpl_pack *pack, struct vs_error *err)
+{
+    rpl_pack_clear(pack);
+    for (size_t i = 0; i < index->name_count; i++)
+        rpl_pack_uint(pack, index->names[i]);
+    rpl_pack_seal(pack);
+    return sto_derived_put(w, part_id(RPL_PART_NAMES, 0, 0), pack->bytes, pack->len, err);
+}
+
+static enum vs_status idle_save(struct sto_derived_writer *w, struct rpl_index *index,
+                                struct rpl_pack *pack, struct vs_error *err)
+{
+    const struct rpl_idle *idle;
+    enum vs_status st = rpl_idle_get(index, &idle, err);
+
+    if (st)
+        return st;
+    rpl_pack_clear(pack);
+    rpl_idle_pack(idle, pack);
+    rpl_pack_seal(pack);
+    return sto_derived_put(w, part_id(RPL_PART_IDLE, 0, 0), pack->bytes, pack->len, err);
+}
+
+static enum vs_status sorts_save(struct sto_derived_writer *w, const struct rpl_index *index,
+                                 struct rpl_pack *pack, struct vs_error *err)
+{
+    rpl_pack_clear(pack);
+    rpl_sorts_pack(index->sorts, pack);
+    rpl_pack_seal(pack);
+    return sto_derived_put(w, part_id(RPL_PART_SORTS, 0, 0), pack->bytes, pack->len, err);
+}
+
+enum vs_status rpl_index_save(struct rpl_index *index, struct vs_error *err)
+{
+    struct vs_error ignored = VS_ERROR_INIT;
+    struct sto_derived_writer *w = NULL;
+    struct rpl_pack pack = {NULL, 0, 0};
+    enum vs_status st;
+
+    VS_ASSERT(!index->is_paged && index->reader);
+    st = sto_derived_begin(sto_reader_path(index->reader), &w, err);
+    if (st)
+        return st;
+    head_pack(index, &pack);
+    st = sto_derived_put(w, part_id(RPL_PART_HEAD, 0, 0), pack.bytes, pack.len, err);
+    if (!st)
+        st = chunks_save(w, index, &pack, err);
+    if (!st)
+        st = peaks_save(w, index, &pack, err);
+    if (!st)
+        st = names_save(w, index, &pack, err);
+    if (!st)
+        st = idle_save(w, index, &pack, err);
+    if (!st)
+        st = sorts_save(w, index, &pack, err);
+    if (!st)
+        st = groups_save(w, index, RPL_PART_LIVES, 0, &index->rows, &pack, err);
+    if (!st)
+        st = groups_save(w, index, RPL_PART_NODES, 0, &index->nodes, &pack, err);
+    for (size_t i = 0; !st && i < RPL_LEVEL_COUNT; i++)
+        st = groups_save(w, index, RPL_PART_LEVEL, i, &index->levels[i], &pack, err);
+    if (st)
+        (void)!sto_derived_end(w, false, &ignored); /* the first failure is the one to tell */
+    else
+        st = sto_derived_end(w, true, err);
+    index->is_stored = !st;
+    rpl_pack_release(&pack);
+    return st;
+}

@@ -1,0 +1,186 @@
+/*
+ * replay/index/sorts.c - see sorts.h.
+ *
+ * Must not know:  conditions, files.
+ * Invariant:      slots has at most half of its places taken.
+ */
+#include "replay/index/sorts.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+struct rpl_sorts *rpl_sorts_new(void)
+{
+    return vs_calloc(1, sizeof(struct rpl_sorts));
+}
+
+void rpl_sorts_free(struct rpl_sorts *sorts)
+{
+    if (!sorts)
+        return;
+    vs_free(sorts->items);
+    vs_free(sorts->slots);
+    vs_free(sorts);
+}
+
+/* The sort of an event, with nothing of where it is. */
+static struct rpl_sort sort_of(const struct vs_event *event, uint8_t phase)
+{
+    struct rpl_sort sort = {.kind = event->kind, .phase = phase, .place = event->place};
+
+    if (event->kind == VS_EV_ALLOC || event->kind == VS_EV_FREE || event->kind == VS_EV_CATEGORY)
+        sort.category = event->aux;
+    if (event->kind <= VS_EV_OOM)
+        sort.size = event->b;
+    if (event->kind == VS_EV_HOLD || event->kind == VS_EV_DROP) {
+        sort.name = (uint32_t)event->c;
+        sort.scope = (uint32_t)event->d;
+    }
+    return sort;
+}
+
+static bool is_same(const struct rpl_sort *a, const struct rpl_sort *b)
+{
+    return a->kind == b->kind && a->category == b->category && a->phase == b->phase &&
+           a->place == b->place && a->size == b->size && a->name == b->name && a->scope == b->scope;
+}
+
+static size_t slot_of(const struct rpl_sorts *sorts, const struct rpl_sort *sort)
+{
+    uint64_t hash = sort->place | (uint64_t)sort->kind << 32 | (uint64_t)sort->category << 40 |
+                    (uint64_t)sort->phase << 48;
+    size_t at;
+
+    hash = (hash ^ sort->size * UINT64_C(0xBF58476D1CE4E5B9)) * UINT64_C(0x9E3779B97F4A7C15);
+    hash ^= ((uint64_t)sort->name << 32 | sort->scope) * UINT64_C(0x94D049BB133111EB);
+    hash = (hash ^ hash >> 29) * UINT64_C(0xBF58476D1CE4E5B9);
+    at = (size_t)(hash >> 20) & (sorts->slot_count - 1);
+    while (sorts->slots[at] && !is_same(&sorts->items[sorts->slots[at] - 1], sort))
+        at = (at + 1) & (sorts->slot_count - 1);
+    return at;
+}
+
+static void slots_grow(struct rpl_sorts *sorts)
+{
+    vs_free(sorts->slots);
+    sorts->slot_count = sorts->slot_count ? sorts->slot_count * 2 : 1024;
+    sorts->slots = vs_calloc(sorts->slot_count, sizeof(*sorts->slots));
+    for (size_t i = 0; i < sorts->count; i++)
+        sorts->slots[slot_of(sorts, &sorts->items[i])] = (uint32_t)i + 1;
+}
+
+static struct rpl_sort *sort_add(struct rpl_sorts *sorts, const struct rpl_sort *sort, size_t slot)
+{
+    if (sorts->count == RPL_SORTS_MAX) {
+        sorts->is_full = true;
+        sorts->count = 0;
+        return NULL;
+    }
+    sorts->items = vs_grow(sorts->items, sorts->count, &sorts->cap, sizeof(*sorts->items));
+    sorts->items[sorts->count] = *sort;
+    sorts->slots[slot] = (uint32_t)sorts->count + 1;
+    return &sorts->items[sorts->count++];
+}
+
+static void range_take(uint64_t *min, uint64_t *max, uint64_t n)
+{
+    *min = n < *min ? n : *min;
+    *max = n > *max ? n : *max;
+}
+
+void rpl_sorts_note(struct rpl_sorts *sorts, uint64_t seq, const struct vs_event *event,
+                    uint8_t phase, uint64_t allocated, uint64_t reserved)
+{
+    struct rpl_sort now = sort_of(event, phase);
+    struct rpl_sort *sort;
+    size_t slot;
+
+    if (sorts->is_full)
+        return;
+    if (sorts->count * 2 >= sorts->slot_count)
+        slots_grow(sorts);
+    slot = slot_of(sorts, &now);
+    if (sorts->slots[slot]) {
+        sort = &sorts->items[sorts->slots[slot] - 1];
+    } else {
+        now.first_seq = seq;
+        now.allocated_min = now.reserved_min = UINT64_MAX;
+        sort = sort_add(sorts, &now, slot);
+        if (!sort)
+            return;
+    }
+    sort->last_seq = seq;
+    range_take(&sort->allocated_min, &sort->allocated_max, allocated);
+    range_take(&sort->reserved_min, &sort->reserved_max, reserved);
+}
+
+/* ---- in a file ---- */
+
+void rpl_sorts_pack(const struct rpl_sorts *sorts, struct rpl_pack *out)
+{
+    uint64_t before = 0;
+
+    rpl_pack_uint(out, sorts->is_full);
+    rpl_pack_uint(out, sorts->count);
+    for (size_t i = 0; i < sorts->count; i++) {
+        const struct rpl_sort *s = &sorts->items[i];
+
+        rpl_pack_uint(out, s->kind);
+        rpl_pack_uint(out, s->category);
+        rpl_pack_uint(out, s->phase);
+        rpl_pack_uint(out, s->place);
+        rpl_pack_uint(out, s->size);
+        rpl_pack_uint(out, s->name);
+        rpl_pack_uint(out, s->scope);
+        rpl_pack_uint(out, s->first_seq - before); /* in order of their first events */
+        rpl_pack_uint(out, s->last_seq - s->first_seq);
+        rpl_pack_bytes(out, 0, s->allocated_min);
+        rpl_pack_bytes(out, s->allocated_min, s->allocated_max);
+        rpl_pack_bytes(out, 0, s->reserved_min);
+        rpl_pack_bytes(out, s->reserved_min, s->reserved_max);
+        before = s->first_seq;
+    }
+}
+
+static void sort_unpack(struct rpl_unpack *in, uint64_t before, struct rpl_sort *s)
+{
+    s->kind = (uint8_t)rpl_unpack_uint(in);
+    s->category = (uint8_t)rpl_unpack_uint(in);
+    s->phase = (uint8_t)rpl_unpack_uint(in);
+    s->place = (uint32_t)rpl_unpack_uint(in);
+    s->size = rpl_unpack_uint(in);
+    s->name = (uint32_t)rpl_unpack_uint(in);
+    s->scope = (uint32_t)rpl_unpack_uint(in);
+    s->first_seq = before + rpl_unpack_uint(in);
+    s->last_seq = s->first_seq + rpl_unpack_uint(in);
+    s->allocated_min = rpl_unpack_bytes(in, 0);
+    s->allocated_max = rpl_unpack_bytes(in, s->allocated_min);
+    s->reserved_min = rpl_unpack_bytes(in, 0);
+    s->reserved_max = rpl_unpack_bytes(in, s->reserved_min);
+}
+
+struct rpl_sorts *rpl_sorts_unpack(struct rpl_unpack *in, uint64_t count)
+{
+    struct rpl_sorts *sorts = rpl_sorts_new();
+    uint64_t before = 0;
+
+    sorts->is_full = rpl_unpack_uint(in) != 0;
+    sorts->count = (size_t)rpl_unpack_uint(in);
+    in->is_bad |= sorts->count > RPL_SORTS_MAX;
+    if (in->is_bad)
+        sorts->count = 0;
+    sorts->items = vs_calloc(sorts->count + 1, sizeof(*sorts->items));
+    for (size_t i = 0; i < sorts->count && !in->is_bad; i++) {
+        struct rpl_sort *s = &sorts->items[i];
+
+        sort_unpack(in, before, s);
+        in->is_bad |= s->kind >= VS_EVENT_KIND_COUNT || s->first_seq < 1 || s->last_seq > count ||
+                      s->last_seq < s->first_seq;
+        before = s->first_seq;
+    }
+    if (rpl_unpack_is_done(in))
+        return sorts;
+    rpl_sorts_free(sorts);
+    return NULL;
+}

@@ -1,0 +1,161 @@
+/*
+ * replay/index/walk.c - see walk.h.
+ *
+ * Must not know:  blocks, holders.
+ * Invariant:      events is NULL where no chunk was read.
+ */
+#include "replay/index/walk.h"
+
+#include <string.h>
+
+void rpl_walk_init(struct rpl_walk *walk, struct rpl_index *index)
+{
+    memset(walk, 0, sizeof(*walk));
+    walk->index = index;
+    walk->step = -1;
+    walk->phase = VS_PHASE_SETUP;
+}
+
+/* As it is before the first event of a chunk, which is not read for that. */
+static void place_before(struct rpl_walk *walk, size_t chunk)
+{
+    const struct rpl_chunk *c = &walk->index->chunks[chunk];
+
+    walk->events = NULL;
+    walk->chunk = chunk;
+    walk->seq = rpl_index_chunk_first(chunk) - 1;
+    walk->allocated = c->allocated;
+    walk->requested = c->requested;
+    walk->reserved = c->reserved;
+    walk->step = c->step;
+    walk->phase = c->phase;
+    walk->place = c->place;
+}
+
+enum vs_status rpl_walk_enter(struct rpl_walk *walk, size_t chunk, struct vs_error *err)
+{
+    const struct vs_event *events;
+    enum vs_status st = rpl_index_span(walk->index, chunk, &events, err);
+
+    walk->events = NULL;
+    if (st)
+        return st;
+    place_before(walk, chunk);
+    walk->events = events;
+    return VS_OK;
+}
+
+/* The index has been made: sums that wrap would have been refused there. */
+static void event_count(struct rpl_walk *walk, const struct vs_event *event)
+{
+    switch ((enum vs_event_kind)event->kind) {
+    case VS_EV_ALLOC:
+        walk->allocated += event->c;
+        walk->requested += event->b;
+        break;
+    case VS_EV_FREE:
+        walk->allocated -= event->c;
+        walk->requested -= event->b;
+        break;
+    case VS_EV_SEGMENT_ALLOC:
+    case VS_EV_SEGMENT_MAP:
+        walk->reserved += event->b;
+        break;
+    case VS_EV_SEGMENT_FREE:
+    case VS_EV_SEGMENT_UNMAP:
+        walk->reserved -= event->b;
+        break;
+    case VS_EV_PHASE:
+        walk->phase = (uint8_t)event->a;
+        break;
+    case VS_EV_STEP:
+        walk->step = (int64_t)event->a - 1;
+        break;
+    case VS_EV_OOM:
+    case VS_EV_SAVE:
+    case VS_EV_UNSAVE:
+    case VS_EV_HOLD:
+    case VS_EV_DROP:
+    case VS_EV_CATEGORY:
+    case VS_EV_OP_BEGIN:
+    case VS_EV_OP_END:
+    case VS_EV_RECOMPUTE_BEGIN:
+    case VS_EV_RECOMPUTE_END:
+    case VS_EV_CAST:
+    case VS_EV_SCALE:
+    case VS_EV_SKIP_STEP:
+    case VS_EV_USE:
+    case VS_EV_FREE_COMPLETED:
+    case VS_EVENT_KIND_COUNT:
+        break;
+    }
+}
+
+const struct vs_event *rpl_walk_next(struct rpl_walk *walk, struct vs_error *err)
+{
+    const struct vs_event *event;
+
+    VS_ASSERT(walk->seq < walk->index->event_count);
+    if (!walk->events || walk->seq >= rpl_index_chunk_first(walk->chunk + 1) - 1)
+        if (rpl_walk_enter(walk, rpl_index_chunk_of(walk->seq + 1), err))
+            return NULL;
+    event = &walk->events[walk->seq + 1 - rpl_index_chunk_first(walk->chunk)];
+    walk->seq++;
+    event_count(walk, event);
+    walk->place = event->place;
+    return event;
+}
+
+/* Kinds that change what a walk knows of but the place. */
+#define COUNTED_KINDS                                                                              \
+    (UINT32_C(1) << VS_EV_ALLOC | UINT32_C(1) << VS_EV_FREE | UINT32_C(1) << VS_EV_SEGMENT_ALLOC | \
+     UINT32_C(1) << VS_EV_SEGMENT_FREE | UINT32_C(1) << VS_EV_SEGMENT_MAP |                        \
+     UINT32_C(1) << VS_EV_SEGMENT_UNMAP | UINT32_C(1) << VS_EV_PHASE | UINT32_C(1) << VS_EV_STEP)
+
+enum vs_status rpl_walk_until(struct rpl_walk *walk, uint32_t kinds, uint64_t end,
+                              const struct vs_event **out, struct vs_error *err)
+{
+    *out = NULL;
+    while (walk->seq < end) {
+        const struct vs_event *event = rpl_walk_next(walk, err); /* enters its chunk */
+        uint64_t last = rpl_index_chunk_first(walk->chunk + 1) - 1;
+
+        if (!event)
+            return err->status;
+        while (!(kinds >> event->kind & 1) && walk->seq < end && walk->seq < last) {
+            event++;
+            walk->seq++;
+            if (COUNTED_KINDS >> event->kind & 1)
+                event_count(walk, event);
+        }
+        walk->place = event->place;
+        if (kinds >> event->kind & 1) {
+            *out = event;
+            return VS_OK;
+        }
+    }
+    return VS_OK;
+}
+
+enum vs_status rpl_walk_to(struct rpl_walk *walk, uint64_t seq, struct vs_error *err)
+{
+    VS_ASSERT(seq <= walk->index->event_count);
+    if (!seq) {
+        rpl_walk_init(walk, walk->index);
+        return VS_OK;
+    }
+    if (seq % RPL_CHUNK_EVENTS == 0 && seq < walk->index->event_count) {
+        place_before(walk, rpl_index_chunk_of(seq + 1));
+        return VS_OK;
+    }
+    if (!walk->events || walk->chunk != rpl_index_chunk_of(seq) || walk->seq > seq) {
+        enum vs_status st = rpl_walk_enter(walk, rpl_index_chunk_of(seq), err);
+
+        if (st)
+            return st;
+    }
+    while (walk->seq < seq)
+        if (!rpl_walk_next(walk, err))
+            return err->status;
+    return VS_OK;
+}

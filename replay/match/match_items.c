@@ -1,0 +1,351 @@
+/*
+ * replay/match/match_items.c - the events of a recording and of a trace as items that can be compared.
+ *
+ * Must not know:  what is equal.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "replay/match/match_internal.h"
+
+#define NOWHERE SIZE_MAX
+
+/* An address, or a block number, in use: the allocation there, and the item that gave it back last. */
+struct slot {
+    uint64_t key;
+    size_t which; /* NOWHERE: none now */
+    size_t freed; /* index of the free that a free_completed belongs to; NOWHERE: none */
+    uint8_t cls;
+    bool is_used;
+};
+
+/* A segment that is there now. */
+struct area {
+    uint64_t address;
+    uint64_t bytes;
+    size_t number;
+};
+
+/*
+ * slots   by key, open addressing; a power of two, at most half full
+ * areas   in no order; there are a thousand at most
+ */
+struct reading {
+    struct rpl_match_side *side;
+    struct slot *slots;
+    size_t slot_count, slots_used;
+    struct area *areas;
+    size_t area_count, area_cap;
+    uint64_t live;
+    uint64_t live_peak;
+    uint64_t before; /* freed without having been made */
+};
+
+static void reading_release(struct reading *r)
+{
+    vs_free(r->slots);
+    vs_free(r->areas);
+}
+
+static size_t slot_find(const struct slot *slots, size_t count, uint64_t key)
+{
+    uint64_t hash = key * UINT64_C(0x9E3779B97F4A7C15);
+    size_t at = (hash >> 20) & (count - 1);
+
+    while (slots[at].is_used && slots[at].key != key)
+        at = (at + 1) & (count - 1);
+    return at;
+}
+
+static struct slot *slot_get(struct reading *r, uint64_t key)
+{
+    struct slot *slot;
+
+    if (r->slots_used * 2 >= r->slot_count) {
+        size_t count = r->slot_count ? r->slot_count * 2 : 1024;
+        struct slot *slots = vs_calloc(count, sizeof(*slots));
+
+        for (size_t i = 0; i < r->slot_count; i++)
+            if (r->slots[i].is_used)
+                slots[slot_find(slots, count, r->slots[i].key)] = r->slots[i];
+        vs_free(r->slots);
+        r->slots = slots;
+        r->slot_count = count;
+    }
+    slot = &r->slots[slot_find(r->slots, r->slot_count, key)];
+    if (!slot->is_used) {
+        *slot = (struct slot){.key = key, .which = NOWHERE, .freed = NOWHERE, .is_used = true};
+        r->slots_used++;
+    }
+    return slot;
+}
+
+static struct rpl_match_item *item_add(struct reading *r, enum vs_mem_kind kind, uint64_t bytes,
+                                       uint64_t at)
+{
+    struct rpl_match_side *side = r->side;
+    struct rpl_match_item *item;
+
+    side->items = vs_grow(side->items, side->count, &side->cap, sizeof(*side->items));
+    item = &side->items[side->count++];
+    *item = (struct rpl_match_item){.kind = (uint8_t)kind,
+                                    .bytes = bytes,
+                                    .at = at,
+                                    .events = 1,
+                                    .segment = NOWHERE,
+                                    .which = NOWHERE};
+    return item;
+}
+
+/* ---- segments ---- */
+
+static size_t segment_add(struct reading *r, uint64_t address, uint64_t bytes)
+{
+    struct rpl_match_side *side = r->side;
+
+    side->segment_bytes = vs_grow(side->segment_bytes, side->segment_count, &side->segment_cap,
+                                  sizeof(*side->segment_bytes));
+    side->segment_bytes[side->segment_count] = bytes;
+    r->areas = vs_grow(r->areas, r->area_count, &r->area_cap, sizeof(*r->areas));
+    r->areas[r->area_count++] = (struct area){address, bytes, side->segment_count};
+    return side->segment_count++;
+}
+
+static struct area *area_of(const struct reading *r, uint64_t address)
+{
+    for (size_t i = r->area_count; i-- > 0;)
+        if (address - r->areas[i].address < r->areas[i].bytes)
+            return &r->areas[i];
+    return NULL;
+}
+
+static void segment_event(struct reading *r, enum vs_mem_kind kind, uint64_t address,
+                          uint64_t bytes, uint64_t at, bool is_wanted)
+{
+    size_t number = NOWHERE;
+
+    if (kind == VS_MEM_SEGMENT_ALLOC) {
+        number = segment_add(r, address, bytes);
+    } else if (kind == VS_MEM_SEGMENT_FREE) {
+        struct area *area = area_of(r, address);
+
+        if (area) {
+            number = area->number;
+            *area = r->areas[--r->area_count];
+        }
+    }
+    if (is_wanted)
+        item_add(r, kind, bytes, at)->which = number;
+}
+
+/* ---- allocations ---- */
+
+static void alloc_event(struct reading *r, uint64_t key, uint64_t address, uint64_t bytes,
+                        uint8_t cls, uint64_t at, bool is_wanted)
+{
+    struct slot *slot = slot_get(r, key);
+    struct rpl_match_item *item;
+    const struct area *area;
+
+    slot->cls = cls;
+    slot->freed = NOWHERE;
+    slot->which = r->side->which_count++;
+    if (!is_wanted)
+        return;
+    area = area_of(r, address);
+    item = item_add(r, VS_MEM_ALLOC, bytes, at);
+    item->cls = cls;
+    item->which = slot->which;
+    if (area) {
+        item->segment = area->number;
+        item->offset = address - area->address;
+    }
+    r->live += bytes;
+    if (r->live > r->live_peak)
+        r->live_peak = r->live;
+}
+
+/* What is given back without having been made lived before the first event, so it counts from there on. */
+static void free_event(struct reading *r, uint64_t key, uint64_t bytes, uint64_t at,
+                       enum rpl_match_scope scope)
+{
+    struct slot *slot = slot_get(r, key);
+    struct rpl_match_item *item;
+
+    slot->freed = NOWHERE;
+    if (slot->which != NOWHERE && scope == RPL_MATCH_TENSORS && slot->cls != VS_MEM_TENSOR) {
+        slot->which = NOWHERE;
+        return;
+    }
+    if (slot->which == NOWHERE) {
+        slot->which = r->side->which_count++;
+        slot->cls = VS_MEM_TENSOR;
+        r->before += bytes;
+        r->live += bytes;
+        r->live_peak += bytes;
+    }
+    slot->freed = r->side->count;
+    item = item_add(r, VS_MEM_FREE_REQUESTED, bytes, at);
+    item->cls = slot->cls;
+    item->which = slot->which;
+    slot->which = NOWHERE;
+    r->live -= bytes;
+}
+
+/* ---- the recording ---- */
+
+/* Segments that no event made were there at the start. */
+static void areas_begin(struct reading *r, const struct vs_memlist *list)
+{
+    for (size_t i = 0; i < list->segment_count; i++) {
+        bool is_made = false;
+
+        for (size_t e = 0; e < list->event_count && !is_made; e++)
+            is_made = list->events[e].kind == VS_MEM_SEGMENT_ALLOC &&
+                      list->events[e].address == list->segments[i].address;
+        if (!is_made)
+            segment_add(r, list->segments[i].address, list->segments[i].bytes);
+    }
+}
+
+static void completed_event(struct reading *r, uint64_t key)
+{
+    struct slot *slot = slot_get(r, key);
+
+    if (slot->freed == NOWHERE)
+        return;
+    r->side->items[slot->freed].events++;
+    slot->freed = NOWHERE;
+}
+
+static void list_event(struct rpl_match *match, struct reading *r, size_t at)
+{
+    const struct vs_mem_event *event = &match->list->events[at];
+    const bool is_all = match->scope == RPL_MATCH_ALL;
+    bool is_wanted;
+
+    switch ((enum vs_mem_kind)event->kind) {
+    case VS_MEM_ALLOC:
+        is_wanted = match->scope != RPL_MATCH_TENSORS || event->cls == VS_MEM_TENSOR;
+        if (!is_wanted) {
+            match->left_out[event->cls]++;
+            match->left_out_bytes[event->cls] += event->bytes;
+        }
+        alloc_event(r, event->address, event->address, event->bytes, event->cls, at, is_wanted);
+        break;
+    case VS_MEM_FREE_REQUESTED:
+        free_event(r, event->address, event->bytes, at, match->scope);
+        break;
+    case VS_MEM_FREE_COMPLETED:
+        if (is_all)
+            completed_event(r, event->address);
+        break;
+    case VS_MEM_SEGMENT_ALLOC:
+    case VS_MEM_SEGMENT_FREE:
+    case VS_MEM_SEGMENT_MAP:
+    case VS_MEM_SEGMENT_UNMAP:
+        segment_event(r, (enum vs_mem_kind)event->kind, event->address, event->bytes, at, is_all);
+        break;
+    case VS_MEM_OOM:
+        item_add(r, VS_MEM_OOM, 0, at);
+        break;
+    case VS_MEM_SNAPSHOT:
+    case VS_MEM_OTHER:
+    case VS_MEM_KIND_COUNT:
+        break;
+    }
+}
+
+enum vs_status rpl_match_read_list(struct rpl_match *match, struct vs_error *err)
+{
+    struct reading r = {.side = &match->real};
+
+    if (match->scope == RPL_MATCH_ALL && !match->list->has_addresses)
+        return vs_fail(err, VS_E_VALUE,
+                       "the list has no addresses, so segments cannot be compared");
+    if (match->scope == RPL_MATCH_ALL)
+        areas_begin(&r, match->list);
+    for (size_t i = 0; i < match->list->event_count; i++)
+        list_event(match, &r, i);
+    for (size_t i = 0; i < match->real.count; i++)
+        match->events += match->real.items[i].events;
+    match->real.requested_peak = r.live_peak;
+    reading_release(&r);
+    return VS_OK;
+}
+
+/* ---- the trace ---- */
+
+/* Before the window only the state is followed: where segments and blocks are. */
+static void trace_event(struct rpl_match *match, struct reading *r, const struct vs_event *event,
+                        uint64_t seq, bool is_inside)
+{
+    const bool is_all = is_inside && match->scope == RPL_MATCH_ALL;
+    const uint8_t cls = event->e ? VS_MEM_TENSOR : VS_MEM_SCRATCH;
+
+    switch ((enum vs_event_kind)event->kind) {
+    case VS_EV_ALLOC:
+        /* what was made before is not known to the window, but for what is left out of it */
+        if (is_inside || (!event->e && match->scope == RPL_MATCH_TENSORS))
+            alloc_event(r, event->a, event->d, event->b, cls, seq,
+                        is_inside && (event->e || match->scope != RPL_MATCH_TENSORS));
+        break;
+    case VS_EV_FREE:
+        if (is_inside)
+            free_event(r, event->a, event->b, seq, match->scope);
+        break;
+    case VS_EV_SEGMENT_ALLOC:
+        segment_event(r, VS_MEM_SEGMENT_ALLOC, event->d, event->b, seq, is_all);
+        break;
+    case VS_EV_SEGMENT_FREE:
+        segment_event(r, VS_MEM_SEGMENT_FREE, event->d, event->b, seq, is_all);
+        break;
+    case VS_EV_SEGMENT_MAP:
+        segment_event(r, VS_MEM_SEGMENT_MAP, event->d, event->b, seq, is_all);
+        break;
+    case VS_EV_SEGMENT_UNMAP:
+        segment_event(r, VS_MEM_SEGMENT_UNMAP, event->d, event->b, seq, is_all);
+        break;
+    case VS_EV_OOM:
+        if (is_inside)
+            item_add(r, VS_MEM_OOM, 0, seq);
+        break;
+    case VS_EV_SAVE:
+    case VS_EV_UNSAVE:
+    case VS_EV_HOLD:
+    case VS_EV_DROP:
+    case VS_EV_CATEGORY:
+    case VS_EV_OP_BEGIN:
+    case VS_EV_OP_END:
+    case VS_EV_RECOMPUTE_BEGIN:
+    case VS_EV_RECOMPUTE_END:
+    case VS_EV_PHASE:
+    case VS_EV_STEP:
+    case VS_EV_CAST:
+    case VS_EV_SCALE:
+    case VS_EV_SKIP_STEP:
+    case VS_EV_USE:
+    case VS_EV_FREE_COMPLETED:
+    case VS_EVENT_KIND_COUNT:
+        break;
+    }
+}
+
+enum vs_status rpl_match_read_trace(struct rpl_match *match, uint64_t first_seq,
+                                    struct vs_error *err)
+{
+    struct rpl_scan *scan = vs_alloc(sizeof(*scan));
+    struct reading r = {.side = &match->ours};
+    const struct vs_event *event;
+    enum vs_status st;
+
+    rpl_scan_init(scan, match->trace, 1, rpl_trace_event_count(match->trace));
+    while ((event = rpl_scan_next(scan, err)) != NULL)
+        trace_event(match, &r, event, scan->seq, scan->seq >= first_seq);
+    st = scan->status;
+    match->ours.requested_peak = r.live_peak;
+    reading_release(&r);
+    vs_free(scan);
+    return st;
+}

@@ -1,0 +1,155 @@
+/*
+ * replay/report/report_tensors.c - tensors in the report for people: what is largest, what is kept too long, what leaks, and who holds each.
+ *
+ * Must not know:  terminals, where the text goes.
+ * Invariant:      a tensor is said in the same words wherever it stands.
+ */
+#include <inttypes.h>
+
+#include "base/bytes.h"
+#include "replay/report/report_internal.h"
+
+#define HOLDERS_SHOWN 4
+#define KEPT_SHOWN 8
+
+static void add_bytes(struct vs_text *out, int width, uint64_t bytes)
+{
+    char buf[VS_BYTES_TEXT_MAX];
+
+    vs_text_addf(out, "%*s", width, vs_bytes_text(bytes, buf));
+}
+
+/* "read last by relu of line 25" */
+static void add_reader(const struct rpl_report *report, const char *words,
+                       const struct vs_place *place, struct vs_text *out)
+{
+    vs_text_addf(out, "%s %s", words, rpl_trace_string(report->trace, place->op));
+    if (place->line)
+        vs_text_addf(out, " of line %" PRIu32, place->line);
+}
+
+/* "read last by relu of line 25, never again" */
+static void add_uses(const struct rpl_report *report, const struct rpl_why *why,
+                     struct vs_text *out)
+{
+    const struct rpl_block *block = &why->block;
+    const struct vs_place *last = rpl_trace_place(report->trace, block->last_use_place);
+    const struct vs_place *next = rpl_trace_place(report->trace, why->next_use_place);
+
+    if (!block->last_use_seq && !why->next_use_seq && !report->is_future_unknown) {
+        vs_text_add(out, "never read");
+        return;
+    }
+    if (block->last_use_seq)
+        add_reader(report, "read last by", last, out);
+    else
+        vs_text_add(out, "not read so far");
+    if (why->next_use_seq)
+        add_reader(report, ", next by", next, out);
+    else if (!report->is_future_unknown)
+        vs_text_add(out, ", never again");
+}
+
+static bool is_backward(const struct rpl_trace *trace, uint32_t place)
+{
+    return rpl_trace_place(trace, place)->phase == VS_PHASE_BACKWARD;
+}
+
+static void add_holders(const struct rpl_report *report, const struct rpl_why *why,
+                        struct vs_text *out)
+{
+    size_t shown = why->holder_count <= HOLDERS_SHOWN ? why->holder_count : HOLDERS_SHOWN - 1;
+
+    for (size_t i = 0; i < shown; i++) {
+        vs_text_add(out, "               ");
+        rpl_holder_text(report->trace, &why->holders[i], out);
+        vs_text_add_char(out, '\n');
+    }
+    if (shown < why->holder_count)
+        vs_text_addf(out, "               and %zu more holders\n", why->holder_count - shown);
+    if (!why->holder_count)
+        vs_text_add(out,
+                    is_backward(report->trace, why->block.alloc_place)
+                        ? "               on its way through backward\n"
+                        : "               held by the op that is running, or by the library\n");
+}
+
+void rpl_report_tensor_text(const struct rpl_report *report, const struct rpl_why *why,
+                            struct vs_text *out)
+{
+    add_bytes(out, 11, why->block.bytes);
+    vs_text_addf(out, "  %-10s ", vs_category_name((enum vs_category)why->block.category));
+    rpl_shape_text(report->trace, why->block.tensor, out);
+    vs_text_add(out, "  ");
+    rpl_block_text(report->trace, why, out);
+    if (rpl_trace_is_imported(report->trace)) {
+        vs_text_add_char(out, '\n');
+        return;
+    }
+    if (!why->block.tensor) {
+        vs_text_add(out, "\n               held by the op that is running, or by the library\n");
+        return;
+    }
+    vs_text_add(out, "\n               ");
+    add_uses(report, why, out);
+    vs_text_add_char(out, '\n');
+    add_holders(report, why, out);
+}
+
+void rpl_report_kept_text(const struct rpl_report *report, struct vs_text *out)
+{
+    const struct rpl_kept_list *kept = &report->kept;
+
+    if (rpl_trace_is_imported(report->trace)) {
+        vs_text_addf(out,
+                     "\nWhat is kept past its last use cannot be told: %s does not say what was "
+                     "read, or who holds what.\n",
+                     rpl_trace_is_program(report->trace) ? "the driver" : "a snapshot");
+        return;
+    }
+    if (report->is_future_unknown) {
+        vs_text_add(out,
+                    "\nWhat is kept past its last use cannot be told: the recording ends there.\n");
+        return;
+    }
+    if (!kept->count) {
+        vs_text_add(out, "\nNothing is kept past its last use there.\n");
+        return;
+    }
+    vs_text_addf(out, "\nKept past the last use: %" PRIu64 " tensor%s, ", kept->total_count,
+                 kept->total_count == 1 ? "" : "s");
+    add_bytes(out, 0, kept->total);
+    vs_text_add(out, "; the peak would fall by ");
+    add_bytes(out, 0, kept->gain);
+    vs_text_add(out, kept->count < kept->total_count ? " without the largest of them\n"
+                                                     : " without them\n");
+    for (size_t i = 0; i < kept->count && i < KEPT_SHOWN; i++) {
+        rpl_report_tensor_text(report, &report->kept_why[i], out);
+        vs_text_add(out, "               gone in time, in every step: the peak falls by ");
+        add_bytes(out, 0, kept->items[i].gain);
+        vs_text_add_char(out, '\n');
+    }
+}
+
+void rpl_report_leak_text(const struct rpl_report *report, struct vs_text *out)
+{
+    const struct rpl_leak *leak = &report->leak;
+
+    if (!leak->at) {
+        vs_text_add(out, "\nWhether steps leak cannot be told from fewer than three whole ones.\n");
+        return;
+    }
+    if (!leak->count) {
+        vs_text_add(out, "\nNo step leaves anything behind.\n");
+        return;
+    }
+    vs_text_add(out, "\nLeak: ");
+    add_bytes(out, 0, leak->bytes / leak->steps);
+    vs_text_addf(out,
+                 " a step; %" PRIu64 " block%s that %" PRIu64
+                 " step%s made %s still alive a step later\n",
+                 leak->count, leak->count == 1 ? "" : "s", leak->steps, leak->steps == 1 ? "" : "s",
+                 leak->count == 1 ? "is" : "are");
+    for (size_t i = 0; i < leak->block_count; i++)
+        rpl_report_tensor_text(report, &report->leak_why[i], out);
+}

@@ -1,0 +1,449 @@
+/*
+ * replay/report/report_text.c - the report for people; see report.h.
+ *
+ * Must not know:  terminals, where the text goes. No colour: the text is the same in a file.
+ * Invariant:      a figure stands beside its unit, and once exactly where it is the answer.
+ */
+#include "replay/report/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "replay/report/by_value.h"
+#include "replay/report/report_internal.h"
+
+#define BAR_WIDTH 24
+#define STEPS_SHOWN 6
+#define MAKERS_SHOWN 8
+#define SHORTAGES_SHOWN 3
+/* What is kept too long is advice from one part in so many of the peak. */
+#define KEPT_SHARE_MIN 100
+
+static void add_bytes(struct vs_text *out, int width, uint64_t bytes)
+{
+    char buf[VS_BYTES_TEXT_MAX];
+
+    vs_text_addf(out, "%*s", width, vs_bytes_text(bytes, buf));
+}
+
+static void add_exact(struct vs_text *out, uint64_t n)
+{
+    char buf[VS_BYTES_TEXT_MAX];
+
+    vs_text_add(out, vs_bytes_exact_text(n, buf));
+}
+
+/* "48.5 MiB (50,856,960 bytes)", or "600 B" where that is exact already */
+static void add_bytes_and_exact(struct vs_text *out, const char *word, uint64_t bytes)
+{
+    add_bytes(out, 0, bytes);
+    vs_text_add(out, word);
+    if (bytes < 1024)
+        return;
+    vs_text_add(out, " (");
+    add_exact(out, bytes);
+    vs_text_add(out, " bytes)");
+}
+
+/* "at event 917, step 1, backward", or "at event 45, setup" */
+static void add_moment(struct vs_text *out, uint64_t event, int64_t step, enum vs_phase phase)
+{
+    vs_text_add(out, " at event ");
+    add_exact(out, event);
+    if (step >= 0)
+        vs_text_addf(out, ", step %" PRId64, step);
+    vs_text_addf(out, ", %s", vs_phase_name(phase));
+}
+
+/* "derived from Python and C++ frames: …; steps by the optimizer's, 99.8 % alike" */
+static void add_derived(const struct rpl_trace *trace, struct vs_text *out)
+{
+    const char *from = rpl_trace_meta(trace, "derived_from");
+    const char *by = rpl_trace_meta(trace, "steps_by");
+    const char *alike = rpl_trace_meta(trace, "steps_alike");
+
+    if (!by)
+        return;
+    if (from)
+        vs_text_addf(out, "derived from %s frames: phases, categories, modules; ", from);
+    vs_text_addf(out, "steps %s%s", strcmp(by, "not found") == 0 ? "" : "by ", by);
+    if (alike)
+        vs_text_addf(out, ", %.1f %% alike", strtod(alike, NULL) / 10);
+    vs_text_add_char(out, '\n');
+}
+
+/* Which of several devices this is about. */
+static void add_devices(const struct rpl_trace *trace, struct vs_text *out)
+{
+    const size_t count = rpl_trace_device_count(trace);
+
+    if (!count)
+        return;
+    vs_text_addf(out, "\ndevice %" PRIu64 " of",
+                 rpl_trace_device(trace, rpl_trace_device_now(trace)));
+    for (size_t i = 0; i < count; i++)
+        vs_text_addf(out, "%s %" PRIu64, i ? "," : "", rpl_trace_device(trace, i));
+    vs_text_add(out, "; TRACE@N is device N");
+}
+
+/* A history that cannot have come about as it was recorded, and what was left out of it. */
+static void add_partial(const struct rpl_trace *trace, struct vs_text *out)
+{
+    static const char *const KEYS[] = {"dropped", "unsure"};
+    const char *reason = rpl_trace_meta(trace, "partial");
+
+    if (!reason)
+        return;
+    vs_text_addf(out, "\nimported in part: %s", reason);
+    for (int i = 0; i < 2; i++) {
+        const char *line = rpl_trace_meta(trace, KEYS[i]);
+
+        while (line && *line) {
+            size_t len = strcspn(line, "\n");
+
+            vs_text_addf(out, "\n  %s %.*s", i ? "not sure:" : "left out:", (int)len, line);
+            line += len + (line[len] == '\n');
+        }
+    }
+}
+
+static void add_head(const struct rpl_report *report, const char *name, struct vs_text *out)
+{
+    struct rpl_trace *trace = report->trace;
+    const char *net = rpl_trace_source_name(trace);
+    const char *program = rpl_trace_meta(trace, "source_name");
+    const char *device = rpl_trace_meta(trace, "device");
+    size_t given = 0;
+
+    vs_text_addf(out, "%s: %s on %s, ", name,
+                 net       ? net
+                 : program ? program
+                           : "no net",
+                 device ? device : "an unknown device");
+    if (!rpl_trace_is_imported(trace)) {
+        add_exact(out, report->sum.parameters);
+        vs_text_add(out, " parameters, ");
+    }
+    add_exact(out, report->sum.events);
+    vs_text_add(out, " events");
+    if (!rpl_trace_is_complete(trace))
+        vs_text_add(out, "; the recording was cut off, what follows is true of what there is");
+    add_devices(trace, out);
+    add_partial(trace, out);
+    if (rpl_trace_meta(trace, "why_cpu"))
+        vs_text_addf(out, "\non the CPU, for the GPU could not be had: %s",
+                     rpl_trace_meta(trace, "why_cpu"));
+    if (rpl_trace_meta(trace, "failure"))
+        vs_text_addf(out, "\nthe run failed there: %s", rpl_trace_meta(trace, "failure"));
+    vs_text_add(out, "\ntoggles:");
+    for (size_t i = 0; i < rpl_trace_toggle_count(trace); i++) {
+        struct rpl_toggle toggle = rpl_trace_toggle(trace, i);
+
+        if (toggle.is_default)
+            continue;
+        vs_text_addf(out, " %s=%s", toggle.name, toggle.value);
+        given++;
+    }
+    vs_text_add(out, given ? "\n" : " none set\n");
+    add_derived(trace, out);
+}
+
+/* "  in `op` of module, line 24 of Net.forward" and the line itself. */
+static void add_place(const struct rpl_trace *trace, uint32_t id, struct vs_text *out)
+{
+    const struct vs_place *place = rpl_trace_place(trace, id);
+    const char *op = rpl_trace_string(trace, place->op);
+    const char *module = rpl_trace_string(trace, place->module);
+    const char *func = rpl_trace_string(trace, place->func);
+    const char *line;
+    size_t len;
+
+    if (*op || *module || place->line) {
+        vs_text_addf(out, "  %s", *op ? "in " : "between ops");
+        vs_text_add(out, op);
+        if (*module)
+            vs_text_addf(out, " of %s", module);
+        if (place->line)
+            vs_text_addf(out, ", line %" PRIu32, place->line);
+        if (*func)
+            vs_text_addf(out, " in %s", func);
+        vs_text_add_char(out, '\n');
+    }
+    line = rpl_trace_source_line(trace, place->line, &len);
+    if (len) {
+        vs_text_addf(out, "    %" PRIu32 " | ", place->line);
+        vs_text_add_n(out, line, len);
+        vs_text_add_char(out, '\n');
+    }
+}
+
+void rpl_bound_text(const struct rpl_trace *trace, const struct rpl_bound *bound, uint64_t peak,
+                    struct vs_text *out)
+{
+    const struct vs_place *place = rpl_trace_place(trace, bound->place);
+    uint64_t margin = peak - bound->highest;
+
+    if (bound->is_tensors_only) {
+        vs_text_add(out, "  tensors only: workspaces of libraries and scratch of kernels come on "
+                         "top; --target GPU counts them\n");
+        return;
+    }
+    if (!bound->allocs)
+        return;
+    vs_text_addf(out, "  at least that: %s in %s", bound->what, rpl_trace_string(trace, place->op));
+    if (place->line)
+        vs_text_addf(out, " of line %" PRIu32, place->line);
+    vs_text_add(out, " is only known to the device; ");
+    if (margin) {
+        vs_text_add(out, "above ");
+        add_bytes(out, 0, margin);
+        vs_text_add(out, " the peak would be there\n");
+    } else {
+        vs_text_add(out, "it comes on top\n");
+    }
+}
+
+/* Where memory for the best way was not to be had. */
+static void add_shortages(const struct rpl_report *report, struct vs_text *out)
+{
+    const char *line = rpl_trace_meta(report->trace, "shortages");
+    int shown = 0;
+    int more = 0;
+
+    while (line && *line) {
+        size_t len = strcspn(line, "\n");
+
+        if (shown < SHORTAGES_SHOWN) {
+            vs_text_add(out, "  short of memory: ");
+            vs_text_add_n(out, line, len);
+            vs_text_add_char(out, '\n');
+            shown++;
+        } else {
+            more++;
+        }
+        line += len + (line[len] == '\n');
+    }
+    if (more)
+        vs_text_addf(out, "  short of memory: and in %d more places\n", more);
+}
+
+static void add_peak(const struct rpl_report *report, struct vs_text *out)
+{
+    const struct rpl_peak *peak = &report->sum.peak;
+
+    vs_text_add(out, "\nPeak: ");
+    add_bytes_and_exact(out, " allocated", peak->allocated);
+    add_moment(out, peak->event, peak->step, peak->phase);
+    vs_text_add(out, peak->is_recompute ? ", in a checkpoint's re-run\n" : "\n");
+    add_place(report->trace, peak->place, out);
+    vs_text_add(out, "  requested ");
+    add_bytes(out, 0, peak->requested_there);
+    vs_text_add(out, ", reserved ");
+    add_bytes(out, 0, peak->reserved_there);
+    vs_text_add(out, ": ");
+    add_bytes(out, 0, peak->reserved_there - peak->allocated);
+    vs_text_add(out, " of the segments not in use\n");
+    rpl_bound_text(report->trace, &report->sum.bound, report->sum.peak.allocated, out);
+    rpl_by_values_text(report->trace, out);
+    add_shortages(report, out);
+}
+
+/* Does it fit the GPU it is for? */
+static void add_fit(const struct rpl_report *report, struct vs_text *out)
+{
+    const struct vs_target *target = rpl_target(report->trace);
+
+    if (!target)
+        return;
+    vs_text_addf(out, "\n%s the %s: ", report->sum.oom.event ? "Does not fit" : "Fits",
+                 target->title);
+    add_bytes(out, 0, report->sum.peak.reserved);
+    vs_text_add(out, " reserved at most of ");
+    add_bytes(out, 0, rpl_capacity(report->trace));
+    vs_text_add(out, ", some hundred MiB of which are the CUDA context's\n");
+}
+
+static void add_oom(const struct rpl_report *report, struct vs_text *out)
+{
+    const struct rpl_oom *oom = &report->sum.oom;
+
+    vs_text_add(out, "\nOut of memory: ");
+    add_bytes_and_exact(out, "", oom->requested);
+    vs_text_add(out, " were refused");
+    add_moment(out, oom->event, oom->step, oom->phase);
+    vs_text_add_char(out, '\n');
+    add_place(report->trace, oom->place, out);
+    vs_text_add(out, "  a segment of ");
+    add_bytes(out, 0, oom->segment);
+    vs_text_add(out, " was asked for with ");
+    add_bytes(out, 0, oom->device_free);
+    vs_text_add(out, " free on the device; ");
+    add_bytes(out, 0, oom->allocated);
+    vs_text_add(out, " were allocated, ");
+    add_bytes(out, 0, oom->reserved);
+    vs_text_add(out, " reserved\n");
+}
+
+/* The categories, the largest first, with their share. */
+static void add_categories(const struct rpl_report *report, struct vs_text *out)
+{
+    uint64_t total = 0;
+    bool is_done[VS_CATEGORY_COUNT] = {false};
+
+    for (size_t i = 0; i < VS_CATEGORY_COUNT; i++)
+        total += report->by_category[i];
+    vs_text_add(out, "\nWhat fills it\n");
+    for (;;) {
+        size_t next = VS_CATEGORY_COUNT;
+        double share;
+        int bar;
+
+        for (size_t i = 0; i < VS_CATEGORY_COUNT; i++)
+            if (!is_done[i] && report->by_category[i] &&
+                (next == VS_CATEGORY_COUNT || report->by_category[i] > report->by_category[next]))
+                next = i;
+        if (next == VS_CATEGORY_COUNT)
+            return;
+        is_done[next] = true;
+        share = (double)report->by_category[next] / (double)total;
+        bar = (int)lround(BAR_WIDTH * share);
+        vs_text_addf(out, "  %-11s", vs_category_name((enum vs_category)next));
+        add_bytes(out, 11, report->by_category[next]);
+        vs_text_addf(out, "  %5.1f %%  %5" PRIu64 " block%s", 100.0 * share,
+                     report->blocks_by_category[next],
+                     report->blocks_by_category[next] == 1 ? "" : "s");
+        if (bar)
+            vs_text_add(out, report->blocks_by_category[next] == 1 ? "   " : "  ");
+        vs_text_add_fill(out, '#', bar);
+        vs_text_add_char(out, '\n');
+    }
+}
+
+/* Who made what is there; where the net's own text is at hand, its tensors say it better. */
+static void add_makers(const struct rpl_report *report, struct vs_text *out)
+{
+    if (!rpl_trace_is_imported(report->trace))
+        return;
+    vs_text_add(out, "\nMade by these lines\n");
+    rpl_makers_text(&report->lines, MAKERS_SHOWN, out);
+    if (report->layers.count < 2)
+        return;
+    vs_text_add(out, "\nMade in these modules, * for all layers together\n");
+    rpl_makers_text(&report->layers, MAKERS_SHOWN, out);
+}
+
+static void add_step_rows(const struct rpl_step_figures *step, struct vs_text *out)
+{
+    for (size_t i = 0; i < step->phase_count; i++) {
+        const struct rpl_phase *phase = &step->phases[i];
+
+        if (step->step < 0)
+            vs_text_add(out, "     -");
+        else
+            vs_text_addf(out, "%6" PRId64, step->step);
+        vs_text_addf(out, "  %-10s", vs_phase_name(phase->phase));
+        add_bytes(out, 12, phase->allocated_end);
+        add_bytes(out, 12, phase->allocated_peak);
+        add_bytes(out, 12, phase->requested_end);
+        add_bytes(out, 12, phase->reserved_end);
+        if (phase->phase == VS_PHASE_LOSS && !isnan(step->loss))
+            vs_text_addf(out, "   %.6g", step->loss);
+        vs_text_add_char(out, '\n');
+    }
+}
+
+/* All steps where they are few, else the first ones and the last. */
+static void add_steps(const struct rpl_summary *sum, struct vs_text *out)
+{
+    size_t head = sum->step_count <= STEPS_SHOWN ? sum->step_count : STEPS_SHOWN - 1;
+
+    vs_text_add(
+        out,
+        "\n  step  phase      allocated:   at end     highest   requested    reserved   loss\n");
+    for (size_t i = 0; i < head; i++)
+        add_step_rows(&sum->steps[i], out);
+    if (head == sum->step_count)
+        return;
+    vs_text_addf(out, "   ...  %zu more step%s\n", sum->step_count - head - 1,
+                 sum->step_count - head - 1 == 1 ? "" : "s");
+    add_step_rows(&sum->steps[sum->step_count - 1], out);
+}
+
+static void add_tail(const struct rpl_summary *sum, struct vs_text *out)
+{
+    uint64_t recomputed = 0;
+
+    vs_text_add(out, "\nSaved by autograd when the last loss ends: ");
+    add_exact(out, sum->saved.tensors);
+    vs_text_add(out, sum->saved.tensors == 1 ? " tensor, " : " tensors, ");
+    add_bytes(out, 0, sum->saved.bytes);
+    vs_text_add(out, " (");
+    add_bytes(out, 0, sum->saved.bytes_all);
+    vs_text_add(out, " with parameters, buffers and batch)\n");
+    for (size_t i = 0; i < sum->step_count; i++)
+        recomputed += sum->steps[i].recomputed_ops;
+    if (!recomputed)
+        return;
+    vs_text_add(out, "Recomputed ops a step:");
+    for (size_t i = 0; i < sum->step_count; i++)
+        if (sum->steps[i].step >= 0)
+            vs_text_addf(out, " %" PRIu64, sum->steps[i].recomputed_ops);
+    vs_text_addf(out, " (%.1f %% of all arithmetic)\n",
+                 sum->flops ? 100.0 * (double)sum->recompute_flops / (double)sum->flops : 0.0);
+}
+
+void rpl_report_need_text(const struct rpl_report *free, uint64_t capacity, struct vs_text *out)
+{
+    const struct rpl_peak *peak = &free->sum.peak;
+    const bool is_imported = rpl_trace_is_imported(free->trace);
+
+    vs_text_add(out, is_imported ? "\nHad the refused bytes been there, it would have come to "
+                                 : "\nWithout a limit its peak would be ");
+    add_bytes_and_exact(out, " allocated", peak->allocated);
+    add_moment(out, peak->event, peak->step, peak->phase);
+    vs_text_add(out, peak->is_recompute ? ", in a checkpoint's re-run\n" : "\n");
+    add_place(free->trace, peak->place, out);
+    vs_text_add(out, "  reserved ");
+    add_bytes(out, 0, free->sum.peak.reserved);
+    vs_text_add(out, " at most; the device has ");
+    add_bytes(out, 0, capacity);
+    vs_text_add(out, is_imported ? "; what would have been asked for then is not known\n" : "\n");
+    if (free->kept.count && free->kept.gain >= peak->allocated / KEPT_SHARE_MIN)
+        rpl_report_kept_text(free, out);
+}
+
+void rpl_report_text(const struct rpl_report *report, const char *name, struct vs_text *out)
+{
+    add_head(report, name, out);
+    if (!report->at) {
+        vs_text_add(out, "\nNothing was allocated.\n");
+        return;
+    }
+    if (report->sum.oom.event)
+        add_oom(report, out);
+    else
+        add_peak(report, out);
+    add_fit(report, out);
+    rpl_account_text(&report->account, out);
+    if (!report->sum.peak.allocated) {
+        vs_text_add(out, "\nNothing was allocated.\n");
+        return;
+    }
+    add_categories(report, out);
+    add_makers(report, out);
+    if (report->largest_count)
+        vs_text_add(out, "\nLargest tensors there\n");
+    for (size_t i = 0; i < report->largest_count; i++)
+        rpl_report_tensor_text(report, &report->largest[i], out);
+    rpl_report_kept_text(report, out);
+    rpl_report_leak_text(report, out);
+    add_steps(&report->sum, out);
+    if (report->outside && report->outside->at)
+        rpl_outside_text(report->outside, report->top, out);
+    if (!rpl_trace_is_imported(report->trace))
+        add_tail(&report->sum, out);
+    rpl_report_work_text(report, out);
+}

@@ -1,0 +1,342 @@
+/*
+ * replay/state/live.c - see live.h.
+ *
+ * Must not know:  drawing.
+ * Invariant:      slots is at most half full and holds exactly the ids of `blocks`.
+ */
+#include "replay/state/live.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define FIRST_SLOTS 1024
+
+void rpl_live_init(struct rpl_live *live)
+{
+    memset(live, 0, sizeof(*live));
+    live->slot_count = FIRST_SLOTS;
+    live->slots = vs_calloc(FIRST_SLOTS, sizeof(*live->slots));
+    live->step = -1;
+    live->phase = VS_PHASE_SETUP;
+}
+
+void rpl_live_release(struct rpl_live *live)
+{
+    vs_free(live->blocks);
+    vs_free(live->slots);
+    vs_free(live->open);
+    memset(live, 0, sizeof(*live));
+}
+
+void rpl_live_clear(struct rpl_live *live)
+{
+    struct rpl_live empty = {
+        .blocks = live->blocks,
+        .block_cap = live->block_cap,
+        .slots = live->slots,
+        .slot_count = live->slot_count,
+        .open = live->open,
+        .open_cap = live->open_cap,
+        .step = -1,
+        .phase = VS_PHASE_SETUP,
+    };
+
+    memset(live->slots, 0, live->slot_count * sizeof(*live->slots));
+    *live = empty;
+}
+
+static size_t slot_of(const struct rpl_live *live, uint64_t id)
+{
+    return (size_t)((id * UINT64_C(0x9E3779B97F4A7C15)) >> 20) & (live->slot_count - 1);
+}
+
+/* The slot that holds `id`, or the free one where it would go. */
+static size_t slot_find(const struct rpl_live *live, uint64_t id)
+{
+    size_t at = slot_of(live, id);
+
+    while (live->slots[at] && live->blocks[live->slots[at] - 1].id != id)
+        at = (at + 1) & (live->slot_count - 1);
+    return at;
+}
+
+static void slots_grow(struct rpl_live *live)
+{
+    vs_free(live->slots);
+    live->slot_count *= 2;
+    live->slots = vs_calloc(live->slot_count, sizeof(*live->slots));
+    for (size_t i = 0; i < live->block_count; i++)
+        live->slots[slot_find(live, live->blocks[i].id)] = (uint32_t)i + 1;
+}
+
+/* Empty slot `at` and move up whatever had to step aside for it. */
+static void slot_remove(struct rpl_live *live, size_t at)
+{
+    size_t mask = live->slot_count - 1;
+    size_t next = at;
+
+    for (;;) {
+        size_t home;
+
+        live->slots[at] = 0;
+        do {
+            next = (next + 1) & mask;
+            if (!live->slots[next])
+                return;
+            home = slot_of(live, live->blocks[live->slots[next] - 1].id);
+        } while (((next - home) & mask) < ((next - at) & mask));
+        live->slots[at] = live->slots[next];
+        at = next;
+    }
+}
+
+static struct rpl_block *block_find(struct rpl_live *live, uint64_t id)
+{
+    uint32_t slot = live->slots[slot_find(live, id)];
+
+    return slot ? &live->blocks[slot - 1] : NULL;
+}
+
+static enum vs_status damaged(uint64_t seq, const char *what, uint64_t number, struct vs_error *err)
+{
+    return vs_fail(err, VS_E_DAMAGED, "event %" PRIu64 " %s %" PRIu64 "; the trace is damaged", seq,
+                   what, number);
+}
+
+bool rpl_live_put(struct rpl_live *live, const struct rpl_block *block)
+{
+    size_t at = slot_find(live, block->id);
+
+    if (live->slots[at] || block->category >= VS_CATEGORY_COUNT ||
+        block->bytes > UINT64_MAX - live->allocated ||
+        block->requested > UINT64_MAX - live->requested)
+        return false;
+    live->blocks =
+        vs_grow(live->blocks, live->block_count, &live->block_cap, sizeof(*live->blocks));
+    live->blocks[live->block_count++] = *block;
+    live->slots[at] = (uint32_t)live->block_count;
+    live->allocated += block->bytes;
+    live->requested += block->requested;
+    live->by_category[block->category] += block->bytes;
+    if (live->block_count * 2 > live->slot_count)
+        slots_grow(live);
+    return true;
+}
+
+static enum vs_status apply_alloc(struct rpl_live *live, uint64_t seq, const struct vs_event *event,
+                                  struct vs_error *err)
+{
+    struct rpl_block block = {
+        .id = event->a,
+        .requested = event->b,
+        .bytes = event->c,
+        .address = event->d,
+        .alloc_seq = seq,
+        .tensor = event->e,
+        .alloc_place = event->place,
+        .category = event->aux,
+    };
+
+    if (rpl_live_put(live, &block))
+        return VS_OK;
+    if (live->slots[slot_find(live, event->a)])
+        return damaged(seq, "allocates a block that is alive:", event->a, err);
+    if (event->aux >= VS_CATEGORY_COUNT)
+        return damaged(seq, "has no such category:", event->aux, err);
+    return damaged(seq, "allocates more than can be counted, block", event->a, err);
+}
+
+static enum vs_status apply_free(struct rpl_live *live, uint64_t seq, const struct vs_event *event,
+                                 struct vs_error *err)
+{
+    size_t at = slot_find(live, event->a);
+    struct rpl_block *block;
+
+    if (!live->slots[at])
+        return damaged(seq, "frees a block that is not alive:", event->a, err);
+    block = &live->blocks[live->slots[at] - 1];
+    live->allocated -= block->bytes;
+    live->requested -= block->requested;
+    live->by_category[block->category] -= block->bytes;
+    slot_remove(live, at);
+    live->block_count--;
+    if (block != &live->blocks[live->block_count]) {
+        at = slot_find(live, live->blocks[live->block_count].id);
+        *block = live->blocks[live->block_count];
+        live->slots[at] = (uint32_t)(block - live->blocks) + 1;
+    }
+    return VS_OK;
+}
+
+static enum vs_status apply_category(struct rpl_live *live, uint64_t seq,
+                                     const struct vs_event *event, struct vs_error *err)
+{
+    struct rpl_block *block = block_find(live, event->a);
+
+    if (event->aux >= VS_CATEGORY_COUNT)
+        return damaged(seq, "has no such category:", event->aux, err);
+    if (!block)
+        return damaged(seq, "speaks of a block that is not alive:", event->a, err);
+    live->by_category[block->category] -= block->bytes;
+    block->category = event->aux;
+    live->by_category[block->category] += block->bytes;
+    return VS_OK;
+}
+
+/* Autograd takes hold (+1) or lets go (-1). What it says of blocks that are not alive changes nothing here. */
+static void apply_saved(struct rpl_live *live, const struct vs_event *event, int by)
+{
+    struct rpl_block *block = block_find(live, event->a);
+
+    if (block && (by > 0 || block->saves))
+        block->saves = (uint32_t)((int64_t)block->saves + by);
+}
+
+static void apply_use(struct rpl_live *live, uint64_t seq, const struct vs_event *event)
+{
+    struct rpl_block *block = block_find(live, event->a);
+
+    if (!block)
+        return;
+    block->last_use_seq = seq;
+    block->last_use_place = event->place;
+}
+
+static void open_push(struct rpl_live *live, uint64_t seq, bool is_recompute)
+{
+    if (live->open_count == live->open_cap)
+        live->open = vs_grow(live->open, live->open_count, &live->open_cap, sizeof(*live->open));
+    live->open[live->open_count++] = (struct rpl_open){seq, is_recompute};
+    live->recompute_depth += is_recompute;
+}
+
+/* The end of a re-run also ends the ops inside that it broke off. */
+static void open_pop(struct rpl_live *live, bool is_recompute)
+{
+    if (is_recompute && !live->recompute_depth)
+        return;
+    while (live->open_count) {
+        bool was_recompute = live->open[live->open_count - 1].is_recompute;
+
+        if (was_recompute && !is_recompute)
+            return;
+        live->open_count--;
+        live->recompute_depth -= was_recompute;
+        if (was_recompute == is_recompute)
+            return;
+    }
+}
+
+static enum vs_status apply_segment(struct rpl_live *live, uint64_t seq,
+                                    const struct vs_event *event, struct vs_error *err)
+{
+    bool grows = event->kind == VS_EV_SEGMENT_ALLOC || event->kind == VS_EV_SEGMENT_MAP;
+
+    if (grows ? event->b > UINT64_MAX - live->reserved : event->b > live->reserved)
+        return damaged(seq, "leaves no possible number of reserved bytes, with", event->b, err);
+    live->reserved = grows ? live->reserved + event->b : live->reserved - event->b;
+    live->segments += event->kind == VS_EV_SEGMENT_ALLOC;
+    live->segments -= event->kind == VS_EV_SEGMENT_FREE && live->segments;
+    return VS_OK;
+}
+
+enum vs_status rpl_live_apply(struct rpl_live *live, uint64_t seq, const struct vs_event *event,
+                              struct vs_error *err)
+{
+    switch ((enum vs_event_kind)event->kind) {
+    case VS_EV_ALLOC:
+        return apply_alloc(live, seq, event, err);
+    case VS_EV_FREE:
+        return apply_free(live, seq, event, err);
+    case VS_EV_SEGMENT_ALLOC:
+    case VS_EV_SEGMENT_FREE:
+    case VS_EV_SEGMENT_MAP:
+    case VS_EV_SEGMENT_UNMAP:
+        return apply_segment(live, seq, event, err);
+    case VS_EV_CATEGORY:
+        return apply_category(live, seq, event, err);
+    case VS_EV_SAVE:
+        apply_saved(live, event, 1);
+        break;
+    case VS_EV_UNSAVE:
+        apply_saved(live, event, -1);
+        break;
+    case VS_EV_USE:
+        apply_use(live, seq, event);
+        break;
+    case VS_EV_OP_BEGIN:
+        open_push(live, seq, false);
+        break;
+    case VS_EV_OP_END:
+        open_pop(live, false);
+        break;
+    case VS_EV_RECOMPUTE_BEGIN:
+        open_push(live, seq, true);
+        break;
+    case VS_EV_RECOMPUTE_END:
+        open_pop(live, true);
+        break;
+    case VS_EV_PHASE:
+        if (event->a >= VS_PHASE_COUNT)
+            return damaged(seq, "has no such phase:", event->a, err);
+        live->phase = (enum vs_phase)event->a;
+        break;
+    case VS_EV_STEP:
+        live->step = (int64_t)event->a - 1;
+        break;
+    case VS_EV_OOM:
+    case VS_EV_HOLD:
+    case VS_EV_DROP:
+    case VS_EV_CAST:
+    case VS_EV_SCALE:
+    case VS_EV_SKIP_STEP:
+    case VS_EV_FREE_COMPLETED:
+    case VS_EVENT_KIND_COUNT:
+        break;
+    }
+    return VS_OK;
+}
+
+enum vs_status rpl_live_read(struct rpl_live *live, struct rpl_trace *trace, uint64_t seq,
+                             struct vs_error *err)
+{
+    struct rpl_scan *scan;
+    const struct vs_event *event;
+    enum vs_status st = VS_OK;
+
+    rpl_live_clear(live);
+    if (!seq)
+        return VS_OK;
+    scan = vs_alloc(sizeof(*scan));
+    rpl_scan_init(scan, trace, 1, seq);
+    while (!st && (event = rpl_scan_next(scan, err)) != NULL)
+        st = rpl_live_apply(live, scan->seq, event, err);
+    if (!st)
+        st = scan->status;
+    vs_free(scan);
+    return st;
+}
+
+const struct rpl_block *rpl_live_block(const struct rpl_live *live, uint64_t id)
+{
+    uint32_t slot = live->slots[slot_find(live, id)];
+
+    return slot ? &live->blocks[slot - 1] : NULL;
+}
+
+bool rpl_block_is_permanent(const struct rpl_block *block)
+{
+    return block->category == VS_CAT_PARAMETER || block->category == VS_CAT_BUFFER ||
+           block->category == VS_CAT_OPTIMIZER || block->category == VS_CAT_WORKSPACE;
+}
+
+uint64_t rpl_live_working_since(const struct rpl_live *live)
+{
+    uint64_t since = UINT64_MAX;
+
+    for (size_t i = live->open_count; i && !live->open[i - 1].is_recompute; i--)
+        since = live->open[i - 1].seq;
+    return since;
+}

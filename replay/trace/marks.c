@@ -1,0 +1,155 @@
+/*
+ * replay/trace/marks.c - see marks.h.
+ *
+ * Must not know:  SQL, drawing.
+ * Invariant:      the file is written first, then what is shown changes.
+ */
+#include "replay/trace/marks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "replay/trace/trace_internal.h"
+#include "store/marks.h"
+
+/* A mark with texts of its own. */
+struct own_mark {
+    struct rpl_mark mark;
+    char *key;
+    char *note;
+};
+
+struct rpl_marks {
+    struct sto_reader *reader;
+    struct own_mark *items;
+    size_t count;
+    size_t cap;
+};
+
+static int by_seq(const void *a, const void *b)
+{
+    const struct rpl_mark *x = &((const struct own_mark *)a)->mark;
+    const struct rpl_mark *y = &((const struct own_mark *)b)->mark;
+
+    if (x->seq != y->seq)
+        return x->seq < y->seq ? -1 : 1;
+    return strcmp(x->key, y->key);
+}
+
+static size_t find(const struct rpl_marks *marks, const char *key)
+{
+    for (size_t i = 0; i < marks->count; i++)
+        if (strcmp(marks->items[i].key, key) == 0)
+            return i;
+    return SIZE_MAX;
+}
+
+static void forget(struct rpl_marks *marks, size_t i)
+{
+    vs_free(marks->items[i].key);
+    vs_free(marks->items[i].note);
+    memmove(&marks->items[i], &marks->items[i + 1], (marks->count - i - 1) * sizeof(*marks->items));
+    marks->count--;
+}
+
+static void keep(void *user, const char *key, uint64_t seq, const char *note)
+{
+    struct rpl_marks *marks = user;
+    struct own_mark *own;
+
+    marks->items = vs_grow(marks->items, marks->count, &marks->cap, sizeof(*marks->items));
+    own = &marks->items[marks->count++];
+    own->key = vs_strdup(key);
+    own->note = vs_strdup(note);
+    own->mark = (struct rpl_mark){.key = own->key, .seq = seq, .note = own->note};
+}
+
+static void sort(struct rpl_marks *marks)
+{
+    if (marks->count)
+        qsort(marks->items, marks->count, sizeof(*marks->items), by_seq);
+}
+
+enum vs_status rpl_marks_open(struct rpl_trace *trace, struct rpl_marks **out, struct vs_error *err)
+{
+    struct rpl_marks *marks = vs_calloc(1, sizeof(*marks));
+    enum vs_status st = VS_OK;
+
+    *out = NULL;
+    /* a mark is a number of the file, not of one of its devices */
+    marks->reader = rpl_trace_device_count(trace) ? NULL : rpl_trace_reader(trace);
+    if (marks->reader)
+        st = sto_marks_each(marks->reader, keep, marks, err);
+    if (st) {
+        rpl_marks_free(marks);
+        return st;
+    }
+    sort(marks);
+    *out = marks;
+    return VS_OK;
+}
+
+void rpl_marks_free(struct rpl_marks *marks)
+{
+    if (!marks)
+        return;
+    while (marks->count)
+        forget(marks, marks->count - 1);
+    vs_free(marks->items);
+    vs_free(marks);
+}
+
+size_t rpl_marks_count(const struct rpl_marks *marks)
+{
+    return marks->count;
+}
+
+const struct rpl_mark *rpl_marks_at(const struct rpl_marks *marks, size_t i)
+{
+    VS_ASSERT(i < marks->count);
+    return &marks->items[i].mark;
+}
+
+const struct rpl_mark *rpl_marks_get(const struct rpl_marks *marks, const char *key)
+{
+    size_t i = find(marks, key);
+
+    return i == SIZE_MAX ? NULL : &marks->items[i].mark;
+}
+
+enum vs_status rpl_marks_set(struct rpl_marks *marks, const char *key, uint64_t seq,
+                             const char *note, struct vs_error *err)
+{
+    char *own_note = vs_strdup(note); /* it may be that of the mark it replaces */
+    char *own_key = vs_strdup(key);
+    enum vs_status st = VS_OK;
+    size_t i;
+
+    if (marks->reader)
+        st = sto_mark_set(sto_reader_path(marks->reader), own_key, seq, own_note, err);
+    if (!st) {
+        i = find(marks, own_key);
+        if (i != SIZE_MAX)
+            forget(marks, i);
+        keep(marks, own_key, seq, own_note);
+        sort(marks);
+    }
+    vs_free(own_note);
+    vs_free(own_key);
+    return st;
+}
+
+enum vs_status rpl_marks_remove(struct rpl_marks *marks, const char *key, struct vs_error *err)
+{
+    size_t i = find(marks, key);
+    enum vs_status st = VS_OK;
+
+    if (i == SIZE_MAX)
+        return VS_OK;
+    if (marks->reader)
+        st = sto_mark_set(sto_reader_path(marks->reader), marks->items[i].key, 0, NULL, err);
+    if (!st)
+        forget(marks, i);
+    return st;
+}

@@ -1,0 +1,303 @@
+/*
+ * replay/trace/trace_mem.c - see trace_mem.h.
+ *
+ * Must not know:  files.
+ * Invariant:      a slot table is never more than half full.
+ */
+#include "replay/trace/trace_mem.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+
+#define FIRST_SLOTS 8192
+
+static void slots_begin(struct rpl_mem *mem)
+{
+    mem->string_slot_count = FIRST_SLOTS;
+    mem->string_slots = vs_calloc(FIRST_SLOTS, sizeof(*mem->string_slots));
+    mem->place_slot_count = FIRST_SLOTS;
+    mem->place_slots = vs_calloc(FIRST_SLOTS, sizeof(*mem->place_slots));
+}
+
+struct rpl_mem *rpl_mem_new(void)
+{
+    struct rpl_mem *mem = vs_calloc(1, sizeof(*mem));
+
+    mem->arena = vs_arena_new();
+    slots_begin(mem);
+    return mem;
+}
+
+static void pairs_clear(struct rpl_mem_pairs *pairs)
+{
+    for (size_t i = 0; i < pairs->count; i++) {
+        vs_free(pairs->items[i].key);
+        vs_free(pairs->items[i].value);
+    }
+    pairs->count = 0;
+}
+
+void rpl_mem_clear(struct rpl_mem *mem)
+{
+    rpl_mem_packed_free(mem->packed);
+    mem->packed = NULL;
+    if (mem->is_packed)
+        slots_begin(mem);
+    mem->is_packed = false;
+    vs_arena_clear(mem->arena);
+    mem->event_count = mem->string_count = mem->place_count = mem->tensor_count = mem->step_count =
+        0;
+    memset(mem->string_slots, 0, mem->string_slot_count * sizeof(*mem->string_slots));
+    memset(mem->place_slots, 0, mem->place_slot_count * sizeof(*mem->place_slots));
+    pairs_clear(&mem->meta);
+    pairs_clear(&mem->toggles);
+    pairs_clear(&mem->source);
+}
+
+void rpl_mem_free(struct rpl_mem *mem)
+{
+    if (!mem)
+        return;
+    rpl_mem_clear(mem);
+    vs_arena_free(mem->arena);
+    vs_free(mem->events);
+    vs_free(mem->strings);
+    vs_free(mem->string_slots);
+    vs_free(mem->places);
+    vs_free(mem->place_slots);
+    vs_free(mem->tensors);
+    vs_free(mem->steps);
+    vs_free(mem->meta.items);
+    vs_free(mem->toggles.items);
+    vs_free(mem->source.items);
+    vs_free(mem);
+}
+
+static uint64_t hash_place(const struct vs_place *place)
+{
+    return vs_hash_mix(vs_hash_mix(vs_hash_mix(0, (uint64_t)place->module << 32 | place->line),
+                                   (uint64_t)place->op << 32 | place->func),
+                       place->phase);
+}
+
+static void string_slots_grow(struct rpl_mem *mem)
+{
+    size_t count = mem->string_slot_count * 2;
+    uint32_t *slots = vs_calloc(count, sizeof(*slots));
+
+    for (size_t i = 0; i < mem->string_count; i++) {
+        size_t at = mem->strings[i].hash & (count - 1);
+
+        while (slots[at])
+            at = (at + 1) & (count - 1);
+        slots[at] = (uint32_t)i + 1;
+    }
+    vs_free(mem->string_slots);
+    mem->string_slots = slots;
+    mem->string_slot_count = count;
+}
+
+static void string_add(struct rpl_mem *mem, size_t at, const char *text, size_t len, uint64_t hash)
+{
+    mem->strings =
+        vs_grow(mem->strings, mem->string_count, &mem->string_cap, sizeof(*mem->strings));
+    mem->strings[mem->string_count++] =
+        (struct rpl_mem_string){vs_arena_strndup(mem->arena, text, len), hash};
+    mem->string_slots[at] = (uint32_t)mem->string_count;
+    if (mem->string_count * 2 > mem->string_slot_count)
+        string_slots_grow(mem);
+}
+
+uint32_t rpl_mem_string(struct rpl_mem *mem, const char *text)
+{
+    size_t len = strlen(text);
+    uint64_t hash = vs_hash_bytes(text, len);
+    size_t at = hash & (mem->string_slot_count - 1);
+
+    for (; mem->string_slots[at]; at = (at + 1) & (mem->string_slot_count - 1)) {
+        const struct rpl_mem_string *known = &mem->strings[mem->string_slots[at] - 1];
+
+        if (known->hash == hash && strcmp(known->text, text) == 0)
+            return mem->string_slots[at];
+    }
+    string_add(mem, at, text, len, hash);
+    return (uint32_t)mem->string_count;
+}
+
+static void place_slots_grow(struct rpl_mem *mem)
+{
+    size_t count = mem->place_slot_count * 2;
+    uint32_t *slots = vs_calloc(count, sizeof(*slots));
+
+    for (size_t i = 0; i < mem->place_count; i++) {
+        size_t at = hash_place(&mem->places[i]) & (count - 1);
+
+        while (slots[at])
+            at = (at + 1) & (count - 1);
+        slots[at] = (uint32_t)i + 1;
+    }
+    vs_free(mem->place_slots);
+    mem->place_slots = slots;
+    mem->place_slot_count = count;
+}
+
+uint32_t rpl_mem_place(struct rpl_mem *mem, const struct vs_place *place)
+{
+    size_t at = hash_place(place) & (mem->place_slot_count - 1);
+
+    for (; mem->place_slots[at]; at = (at + 1) & (mem->place_slot_count - 1))
+        if (memcmp(&mem->places[mem->place_slots[at] - 1], place, sizeof(*place)) == 0)
+            return mem->place_slots[at];
+    mem->places = vs_grow(mem->places, mem->place_count, &mem->place_cap, sizeof(*mem->places));
+    mem->places[mem->place_count++] = *place;
+    mem->place_slots[at] = (uint32_t)mem->place_count;
+    if (mem->place_count * 2 > mem->place_slot_count)
+        place_slots_grow(mem);
+    return (uint32_t)mem->place_count;
+}
+
+void rpl_mem_tensor(struct rpl_mem *mem, const struct vs_tensor_desc *desc)
+{
+    VS_ASSERT(desc->id == mem->tensor_count + 1);
+    mem->tensors =
+        vs_grow(mem->tensors, mem->tensor_count, &mem->tensor_cap, sizeof(*mem->tensors));
+    mem->tensors[mem->tensor_count++] = *desc;
+}
+
+/* What comes before the first `step` event belongs to the setup. */
+static void step_begin(struct rpl_mem *mem, const struct vs_event *event)
+{
+    if (mem->step_count)
+        mem->steps[mem->step_count - 1].last_seq = mem->event_count - 1;
+    mem->steps = vs_grow(mem->steps, mem->step_count, &mem->step_cap, sizeof(*mem->steps));
+    mem->steps[mem->step_count++] = (struct rpl_step){
+        .step = event->kind == VS_EV_STEP ? (int64_t)event->a - 1 : -1,
+        .first_seq = mem->event_count,
+        .last_seq = mem->event_count,
+        .loss = (double)NAN,
+    };
+}
+
+void rpl_mem_event_first(struct rpl_mem *mem, const struct vs_event *event)
+{
+    mem->events = vs_grow(mem->events, mem->event_count, &mem->event_cap, sizeof(*mem->events));
+    mem->events[mem->event_count++] = *event;
+    if (event->kind == VS_EV_STEP || mem->step_count == 0)
+        step_begin(mem, event);
+}
+
+void rpl_mem_reserve(struct rpl_mem *mem, size_t events, size_t tensors)
+{
+    VS_ASSERT(!mem->event_count && !mem->tensor_count);
+    mem->events = vs_reserve(mem->events, events, &mem->event_cap, sizeof(*mem->events));
+    mem->tensors = vs_reserve(mem->tensors, tensors, &mem->tensor_cap, sizeof(*mem->tensors));
+}
+
+static void *trim(void *items, size_t count, size_t *cap, size_t item_bytes)
+{
+    if (!count || *cap == count)
+        return items;
+    *cap = count;
+    return vs_realloc(items, count, item_bytes);
+}
+
+void rpl_mem_trim(struct rpl_mem *mem)
+{
+    mem->events = trim(mem->events, mem->event_count, &mem->event_cap, sizeof(*mem->events));
+    mem->tensors = trim(mem->tensors, mem->tensor_count, &mem->tensor_cap, sizeof(*mem->tensors));
+    mem->places = trim(mem->places, mem->place_count, &mem->place_cap, sizeof(*mem->places));
+    mem->strings = trim(mem->strings, mem->string_count, &mem->string_cap, sizeof(*mem->strings));
+}
+
+/* ---- small ---- */
+
+bool rpl_mem_pack(struct rpl_mem *mem, struct rpl_mem *room)
+{
+    if (mem->is_packed)
+        return false;
+    if (!mem->packed)
+        mem->packed = rpl_mem_packed_new(mem->event_count, mem->tensor_count);
+    if (rpl_mem_packed_take(mem->packed, mem->events, mem->tensors))
+        return true;
+    VS_ASSERT(room != mem && !room->event_count && !room->tensor_count);
+    vs_free(room->events);
+    vs_free(room->tensors);
+    room->events = mem->events;
+    room->event_cap = mem->event_cap;
+    room->tensors = mem->tensors;
+    room->tensor_cap = mem->tensor_cap;
+    mem->events = NULL;
+    mem->tensors = NULL;
+    mem->event_cap = mem->tensor_cap = 0;
+    vs_free(mem->string_slots);
+    vs_free(mem->place_slots);
+    mem->string_slots = mem->place_slots = NULL;
+    mem->string_slot_count = mem->place_slot_count = 0;
+    mem->is_packed = true;
+    return true;
+}
+
+void rpl_mem_leave(struct rpl_mem *mem)
+{
+    if (mem->is_packed)
+        rpl_mem_packed_close(mem->packed);
+}
+
+const struct vs_event *rpl_mem_events(struct rpl_mem *mem, uint64_t first, size_t count,
+                                      struct vs_event *buffer)
+{
+    const size_t offset = (size_t)((first - 1) % RPL_CHUNK_EVENTS);
+
+    if (!mem->is_packed)
+        return mem->events + (first - 1);
+    if (count && offset + count <= RPL_CHUNK_EVENTS)
+        return rpl_mem_packed_chunk(mem->packed, (size_t)((first - 1) / RPL_CHUNK_EVENTS)) + offset;
+    VS_ASSERT(buffer || !count);
+    rpl_mem_packed_events(mem->packed, first, count, buffer);
+    return buffer;
+}
+
+struct vs_tensor_desc rpl_mem_tensor_get(const struct rpl_mem *mem, uint32_t id)
+{
+    return mem->is_packed ? rpl_mem_packed_tensor(mem->packed, id) : mem->tensors[id - 1];
+}
+
+uint64_t rpl_mem_bytes(const struct rpl_mem *mem)
+{
+    return sizeof(*mem) + (mem->packed ? rpl_mem_packed_bytes(mem->packed) : 0) +
+           vs_arena_bytes(mem->arena) + mem->event_cap * sizeof(*mem->events) +
+           mem->string_cap * sizeof(*mem->strings) +
+           mem->string_slot_count * sizeof(*mem->string_slots) +
+           mem->place_cap * sizeof(*mem->places) +
+           mem->place_slot_count * sizeof(*mem->place_slots) +
+           mem->tensor_cap * sizeof(*mem->tensors) + mem->step_cap * sizeof(*mem->steps);
+}
+
+void rpl_mem_pair(struct rpl_mem_pairs *pairs, const char *key, const char *value, bool is_default)
+{
+    struct rpl_mem_pair *pair = NULL;
+
+    for (size_t i = 0; i < pairs->count && !pair; i++)
+        if (strcmp(pairs->items[i].key, key) == 0)
+            pair = &pairs->items[i];
+    if (pair) {
+        vs_free(pair->value);
+    } else {
+        pairs->items = vs_grow(pairs->items, pairs->count, &pairs->cap, sizeof(*pairs->items));
+        pair = &pairs->items[pairs->count++];
+        pair->key = vs_strdup(key);
+    }
+    pair->value = vs_strdup(value);
+    pair->is_default = is_default;
+}
+
+const char *rpl_mem_pair_get(const struct rpl_mem_pairs *pairs, const char *key)
+{
+    for (size_t i = 0; i < pairs->count; i++)
+        if (strcmp(pairs->items[i].key, key) == 0)
+            return pairs->items[i].value;
+    return NULL;
+}

@@ -1,0 +1,139 @@
+/*
+ * tests/replay/report/test_outside.c - what the driver gave beside PyTorch's segments, to the byte.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "replay/report/outside.h"
+#include "tests/replay/make_trace.h"
+
+#define MIB (UINT64_C(1) << 20)
+#define PHYSICAL (UINT64_C(1) << 56)
+
+static void segment(struct make *m, enum vs_event_kind kind, uint64_t address, uint64_t bytes)
+{
+    make_event(m, (struct vs_event){.kind = (uint8_t)kind, .b = bytes, .d = address, .aux = 2});
+}
+
+/* A block of the driver's, in a segment of its own, made in `func`. */
+static uint64_t given(struct make *m, const char *func, uint64_t address, uint64_t bytes)
+{
+    m->func = func;
+    segment(m, VS_EV_SEGMENT_ALLOC, address, bytes);
+    make_event(m, (struct vs_event){
+                      .kind = VS_EV_ALLOC, .a = ++m->blocks, .b = bytes, .c = bytes, .d = address});
+    return m->blocks;
+}
+
+static void taken(struct make *m, uint64_t block, uint64_t address, uint64_t bytes)
+{
+    make_event(
+        m, (struct vs_event){.kind = VS_EV_FREE, .a = block, .b = bytes, .c = bytes, .d = address});
+    segment(m, VS_EV_SEGMENT_FREE, address, bytes);
+}
+
+static void expect(struct make *pytorch, struct make *driver, uint64_t peak, uint64_t of_pytorch,
+                   const char *who, uint64_t bytes)
+{
+    struct rpl_outside outside = {.at = 0};
+    struct vs_error err = VS_ERROR_INIT;
+
+    assert_int_equal(rpl_outside_fill(&outside, pytorch->trace, driver->trace, &err), VS_OK);
+    assert_int_equal(outside.peak, peak);
+    assert_int_equal(outside.pytorch, of_pytorch);
+    assert_int_equal(outside.outside, peak - of_pytorch);
+    assert_int_equal(outside.makers.count, who ? 1 : 0);
+    if (who) {
+        assert_string_equal(outside.makers.items[0].key, who);
+        assert_int_equal(outside.makers.items[0].bytes, bytes);
+    }
+    rpl_outside_release(&outside);
+    rpl_trace_free(pytorch->trace);
+    rpl_trace_free(driver->trace);
+}
+
+/*
+ * Two segments of PyTorch's, 20 and 2 MiB, the second gone before the driver's highest: 20 + 8 + 4 of a library's two blocks, 32 in all, 20 of
+ * them PyTorch's. A block of another size at a segment's address is no segment.
+ */
+static void what_is_no_segment_is_outside(void **state)
+{
+    struct make pytorch;
+    struct make driver;
+    uint64_t block;
+
+    (void)state;
+    make_init(&pytorch);
+    segment(&pytorch, VS_EV_SEGMENT_ALLOC, 0x7000000000, 20 * MIB);
+    segment(&pytorch, VS_EV_SEGMENT_ALLOC, 0x7100000000, 2 * MIB);
+    segment(&pytorch, VS_EV_SEGMENT_FREE, 0x7100000000, 2 * MIB);
+    make_init(&driver);
+    given(&driver, "libtorch!segment", 0x7000000000, 20 * MIB);
+    block = given(&driver, "libtorch!segment", 0x7100000000, 2 * MIB);
+    taken(&driver, block, 0x7100000000, 2 * MIB);
+    given(&driver, "libcublas!create", 0x7100000000, 8 * MIB);
+    block = given(&driver, "libcublas!create", 0x7200000000, 4 * MIB);
+    taken(&driver, block, 0x7200000000, 4 * MIB);
+    expect(&pytorch, &driver, 32 * MIB, 20 * MIB, "libcublas!create", 12 * MIB);
+}
+
+/* 40 MiB of physical memory, of which PyTorch mapped 38 at most (30, 38, then 18); 1 MiB beside them. */
+static void physical_memory_is_pytorchs_as_far_as_it_mapped_it(void **state)
+{
+    struct make pytorch;
+    struct make driver;
+
+    (void)state;
+    make_init(&pytorch);
+    segment(&pytorch, VS_EV_SEGMENT_MAP, 0x7000000000, 30 * MIB);
+    segment(&pytorch, VS_EV_SEGMENT_MAP, 0x7000000000 + 30 * MIB, 8 * MIB);
+    segment(&pytorch, VS_EV_SEGMENT_UNMAP, 0x7000000000, 20 * MIB);
+    make_init(&driver);
+    given(&driver, "libtorch!map", PHYSICAL, 20 * MIB);
+    given(&driver, "libtorch!map", PHYSICAL + 20 * MIB, 20 * MIB);
+    given(&driver, "main", 0x7000000000, MIB);
+    expect(&pytorch, &driver, 41 * MIB, 38 * MIB, "main", MIB);
+}
+
+/* Where PyTorch maps nothing, physical memory is somebody else's. */
+static void physical_memory_of_others_is_theirs(void **state)
+{
+    struct make pytorch;
+    struct make driver;
+
+    (void)state;
+    make_init(&pytorch);
+    segment(&pytorch, VS_EV_SEGMENT_ALLOC, 0x7000000000, 20 * MIB);
+    make_init(&driver);
+    given(&driver, "torch", 0x7000000000, 20 * MIB);
+    given(&driver, "libnccl!register", PHYSICAL, 3 * MIB);
+    expect(&pytorch, &driver, 23 * MIB, 20 * MIB, "libnccl!register", 3 * MIB);
+}
+
+static void nothing_given_is_nothing_outside(void **state)
+{
+    struct make pytorch;
+    struct make driver;
+
+    (void)state;
+    make_init(&pytorch);
+    make_init(&driver);
+    expect(&pytorch, &driver, 0, 0, NULL, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_no_segment_is_outside),
+        cmocka_unit_test(physical_memory_is_pytorchs_as_far_as_it_mapped_it),
+        cmocka_unit_test(physical_memory_of_others_is_theirs),
+        cmocka_unit_test(nothing_given_is_nothing_outside),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,294 @@
+/*
+ * tests/replay/trace/test_mem_pack.c - what is packed in memory comes out as it went in: bytes, events, a trace that is looked at meanwhile.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "replay/squeeze.h"
+#include "replay/trace/events_pack.h"
+#include "replay/trace/trace_internal.h"
+#include "replay/trace/trace_mem.h"
+#include "tests/replay/random_trace.h"
+
+#define LEN_MAX 200000
+
+static uint64_t random_next(uint64_t *seed)
+{
+    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return *seed >> 29;
+}
+
+/* ---- bytes ---- */
+
+/* Squeezed and back; how many bytes it was. */
+static size_t squeeze_check(const uint8_t *bytes, size_t len)
+{
+    struct rpl_pack squeezed = {NULL, 0, 0};
+    uint8_t *back = malloc(len + 1);
+    size_t out;
+
+    assert_non_null(back);
+    back[len] = 0xA5;
+    rpl_squeeze(bytes, len, &squeezed);
+    rpl_unsqueeze(squeezed.bytes, squeezed.len, back, len);
+    if (len)
+        assert_memory_equal(bytes, back, len);
+    assert_int_equal(back[len], 0xA5);
+    assert_true(squeezed.len <= len + len / 200 + 8);
+    out = squeezed.len;
+    rpl_pack_release(&squeezed);
+    free(back);
+    return out;
+}
+
+static void bytes_come_out_as_they_went_in(void **state)
+{
+    uint8_t *bytes = malloc(LEN_MAX);
+    uint64_t seed = 1;
+
+    (void)state;
+    assert_non_null(bytes);
+    for (size_t len = 0; len < 40; len++) {
+        memset(bytes, 7, len);
+        squeeze_check(bytes, len);
+    }
+    for (size_t round = 0; round < 300; round++) {
+        size_t len = (size_t)(random_next(&seed) % (round % 20 ? 3000 : LEN_MAX));
+        uint64_t letters = 1 + random_next(&seed) % (round % 3 ? 3 : 256);
+        size_t period = 1 + (size_t)(random_next(&seed) % 700);
+
+        for (size_t i = 0; i < len; i++)
+            bytes[i] =
+                (uint8_t)(i >= period && random_next(&seed) % 100 ? bytes[i - period]
+                                                                  : random_next(&seed) % letters);
+        squeeze_check(bytes, len);
+    }
+    /* nothing repeats itself; one byte does, over all lengths that are written in a byte or more; and what is further back than can be told */
+    for (size_t i = 0; i < LEN_MAX; i++)
+        bytes[i] = (uint8_t)random_next(&seed);
+    squeeze_check(bytes, LEN_MAX);
+    memcpy(bytes + 100000, bytes, 100000);
+    squeeze_check(bytes, LEN_MAX);
+    memset(bytes, 0, LEN_MAX);
+    for (size_t len = 1; len < 1200; len++)
+        assert_true(squeeze_check(bytes, len) <= 3 + 4 + len / 200);
+    free(bytes);
+}
+
+/* ---- events ---- */
+
+static uint64_t any(uint64_t *seed)
+{
+    uint64_t n = random_next(seed) << 31 ^ random_next(seed);
+
+    switch (n % 6) {
+    case 0:
+        return 0;
+    case 1:
+        return UINT64_MAX;
+    case 2:
+        return n;
+    case 3:
+        return n / 512 % 4096 * 512;
+    default:
+        return random_next(seed) % 1000;
+    }
+}
+
+static void events_come_out_as_they_went_in(void **state)
+{
+    static struct vs_event events[4000];
+    static struct vs_event back[4000];
+    struct rpl_pack room = {NULL, 0, 0};
+    uint64_t seed = 2;
+
+    (void)state;
+    for (size_t round = 0; round < 60; round++) {
+        size_t count = round ? (size_t)(random_next(&seed) % 4000) : 0;
+        struct rpl_events_packed packed;
+
+        memset(events, 0, sizeof(events));
+        for (size_t i = 0; i < count; i++) {
+            struct vs_event *e = &events[i];
+
+            if (i && random_next(&seed) % 4) {
+                *e = events[random_next(&seed) % i]; /* as one before, but for little */
+                e->a += random_next(&seed) % 3;
+                continue;
+            }
+            *e = (struct vs_event){.time_ns = any(&seed),
+                                   .a = any(&seed),
+                                   .b = any(&seed),
+                                   .c = any(&seed),
+                                   .d = any(&seed),
+                                   .e = (uint32_t)any(&seed),
+                                   .place = (uint32_t)any(&seed),
+                                   .kind = (uint8_t)(any(&seed) % VS_EVENT_KIND_COUNT),
+                                   .aux = (uint8_t)any(&seed)};
+        }
+        packed = rpl_events_pack(events, count, &room);
+        memset(back, 0xFF, sizeof(back));
+        rpl_events_unpack(&packed, count, back);
+        if (count)
+            assert_memory_equal(events, back, count * sizeof(*events));
+        rpl_events_packed_release(&packed);
+    }
+    rpl_pack_release(&room);
+}
+
+/* ---- a trace ---- */
+
+static void assert_events(struct rpl_trace *trace, uint64_t first, size_t count,
+                          const struct vs_event *events)
+{
+    static struct vs_event buffer[3 * RPL_CHUNK_EVENTS];
+    const struct vs_event *got = NULL;
+    struct vs_error err = VS_ERROR_INIT;
+
+    assert_int_equal(rpl_trace_span(trace, first, count, buffer, &got, &err), VS_OK);
+    assert_memory_equal(got, events + first - 1, count * sizeof(*got));
+}
+
+static void assert_all(struct rpl_trace *trace, const struct vs_event *events,
+                       const struct vs_tensor_desc *tensors, uint32_t tensor_count)
+{
+    struct rpl_scan *scan = calloc(1, sizeof(*scan));
+    const struct vs_event *event;
+    struct vs_error err = VS_ERROR_INIT;
+    uint32_t id = 0;
+    uint32_t name;
+    uint64_t block;
+
+    assert_non_null(scan);
+    rpl_scan_init(scan, trace, 1, rpl_trace_event_count(trace));
+    while ((event = rpl_scan_next(scan, &err)) != NULL)
+        assert_memory_equal(event, &events[scan->seq - 1], sizeof(*event));
+    assert_int_equal(scan->status, VS_OK);
+    assert_int_equal(scan->seq, rpl_trace_event_count(trace));
+    free(scan);
+    assert_int_equal(rpl_trace_tensor_count(trace), tensor_count);
+    for (uint32_t i = 1; i <= tensor_count; i++) {
+        struct vs_tensor_desc desc;
+
+        memset(&desc, 0, sizeof(desc));
+        assert_true(rpl_trace_tensor(trace, i, &desc));
+        assert_memory_equal(&desc, &tensors[i - 1], sizeof(desc));
+        if (!desc.name)
+            continue;
+        assert_true(rpl_trace_tensor_named(trace, &id, &name, &block));
+        assert_int_equal(id, i);
+        assert_int_equal(name, desc.name);
+        assert_int_equal(block, desc.block);
+    }
+}
+
+static void a_trace_answers_the_same_while_it_is_made_small_and_afterwards(void **state)
+{
+    const uint64_t count = (RPL_MEM_OPEN + 4) * (uint64_t)RPL_CHUNK_EVENTS + 77;
+    struct rpl_trace *trace = random_trace(count, 3);
+    struct rpl_mem *mem = rpl_trace_memory(trace);
+    struct rpl_mem *room = rpl_mem_new();
+    size_t events_count = mem->event_count;
+    struct vs_event *events = malloc(events_count * sizeof(*events));
+    uint32_t tensor_count = (uint32_t)mem->tensor_count;
+    struct vs_tensor_desc *tensors = malloc((tensor_count + 1) * sizeof(*tensors));
+    size_t chunk = 0;
+    uint64_t before;
+    uint64_t small;
+
+    (void)state;
+    assert_non_null(events);
+    assert_non_null(tensors);
+    assert_true(tensor_count > 0);
+    memcpy(events, mem->events, events_count * sizeof(*events));
+    memcpy(tensors, mem->tensors, tensor_count * sizeof(*tensors));
+    rpl_mem_trim(mem);
+    before = rpl_mem_bytes(mem);
+    while (rpl_mem_pack(mem, room)) {
+        uint64_t first = 1 + chunk++ * 977 % (events_count - 10);
+
+        assert_events(trace, first, 10, events);
+    }
+    assert_true(mem->is_packed);
+    assert_true(chunk > RPL_MEM_OPEN);
+    assert_non_null(room->events);
+    assert_int_equal(room->event_count, 0);
+    rpl_mem_leave(mem); /* the last part was looked at */
+    small = rpl_mem_bytes(mem);
+    assert_true(small < before / 2);
+    assert_all(trace, events, tensors, tensor_count);
+    /* across chunks, back and forth, more of them than stay unpacked */
+    for (size_t i = 0; i < 300; i++) {
+        uint64_t first = 1 + i * 104729 % (events_count - 2 * RPL_CHUNK_EVENTS);
+
+        assert_events(trace, first, 1 + i * 131 % RPL_CHUNK_EVENTS, events);
+    }
+    assert_true(rpl_mem_bytes(mem) > small);
+    rpl_mem_leave(mem);
+    assert_int_equal(rpl_mem_bytes(mem), small);
+    assert_events(trace, events_count, 1, events);
+    /* and it takes another run */
+    rpl_trace_clear(trace);
+    assert_int_equal(rpl_trace_add_string(trace, "again"), 1);
+    rpl_trace_add_event(trace, &events[0]);
+    assert_int_equal(rpl_trace_event_count(trace), 1);
+    assert_events(trace, 1, 1, events);
+    free(events);
+    free(tensors);
+    rpl_mem_free(room);
+    rpl_trace_free(trace);
+}
+
+/* Where they are when the first is told they are when the last is, of this run and of the next. */
+static void a_run_that_has_room_is_not_moved(void **state)
+{
+    struct rpl_trace *trace = rpl_trace_new();
+    struct rpl_mem *mem = rpl_trace_memory(trace);
+    const struct vs_event event = {.kind = VS_EV_STEP};
+    const size_t count = 50000;
+
+    (void)state;
+    for (int run = 0; run < 2; run++) {
+        const struct vs_event *events;
+        const struct vs_tensor_desc *tensors;
+
+        rpl_mem_reserve(mem, count, count / 2);
+        events = mem->events;
+        tensors = mem->tensors;
+        for (size_t i = 0; i < count; i++) {
+            if (i % 2) {
+                rpl_mem_event(mem, &(struct vs_event){.kind = VS_EV_ALLOC});
+                rpl_mem_tensor(mem, &(struct vs_tensor_desc){.id = (uint32_t)(i / 2 + 1)});
+            } else {
+                rpl_mem_event(mem, &event);
+            }
+        }
+        assert_ptr_equal(mem->events, events);
+        assert_ptr_equal(mem->tensors, tensors);
+        assert_int_equal(mem->event_cap, count);
+        assert_int_equal(mem->tensor_cap, count / 2);
+        /* and what is there is not taken away by asking for less */
+        rpl_trace_clear(trace);
+        rpl_mem_reserve(mem, 1, 1);
+        assert_int_equal(mem->event_cap, count);
+    }
+    rpl_trace_free(trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_come_out_as_they_went_in),
+        cmocka_unit_test(events_come_out_as_they_went_in),
+        cmocka_unit_test(a_trace_answers_the_same_while_it_is_made_small_and_afterwards),
+        cmocka_unit_test(a_run_that_has_room_is_not_moved),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

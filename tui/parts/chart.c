@@ -1,0 +1,258 @@
+/*
+ * tui/parts/chart.c - see chart.h.
+ *
+ * Must not know:  runs, events; only figures.
+ * Invariant:      edges are computed from sums, not from rounded parts, so errors do not add up.
+ */
+#include "tui/parts/chart.h"
+
+#include "base/event.h"
+#include "tui/parts/format.h"
+#include "tui/term/theme.h"
+
+/* In each band of colour, a letter every so many columns. */
+#define LETTER_EVERY 8
+
+static const unsigned char ORDER[VS_CATEGORY_COUNT] = {
+    VS_CAT_PARAMETER,  VS_CAT_BUFFER,     VS_CAT_OPTIMIZER, VS_CAT_GRADIENT,
+    VS_CAT_INPUT,      VS_CAT_CHECKPOINT, VS_CAT_SAVED,     VS_CAT_CAST,
+    VS_CAT_ACTIVATION, VS_CAT_TEMPORARY,  VS_CAT_WORKSPACE, VS_CAT_OTHER,
+};
+
+int tui_chart_order(int i)
+{
+    return ORDER[i];
+}
+
+/* Eighths of cells that `bytes` are high; what is there at all has one. */
+static int eighths(uint64_t bytes, uint64_t top, int h)
+{
+    double part = top ? (double)bytes / (double)top : 0.0;
+    int n = (int)(part * 8.0 * h + 0.5);
+
+    return bytes && !n ? 1 : n;
+}
+
+int tui_chart_row(uint64_t bytes, uint64_t top, int h)
+{
+    return h - (eighths(bytes, top, h) + 7) / 8;
+}
+
+/*
+ * A column as bands, from below: the upper edge of each in eighths, and what it is drawn as.
+ */
+#define BANDS_MAX VS_CATEGORY_COUNT
+struct stack {
+    int count;
+    int edges[BANDS_MAX];
+    uint8_t roles[BANDS_MAX];
+    unsigned char letters[BANDS_MAX];
+};
+
+static int stack_top(const struct stack *stack)
+{
+    return stack->edges[stack->count - 1];
+}
+
+static void categories_stack(const struct rpl_column *column, uint64_t top, int h,
+                             struct stack *out)
+{
+    uint64_t sum = 0;
+
+    out->count = VS_CATEGORY_COUNT;
+    for (int i = 0; i < VS_CATEGORY_COUNT; i++) {
+        sum += column->by_category[ORDER[i]];
+        out->edges[i] = eighths(sum, top, h);
+        out->roles[i] = (uint8_t)tui_category_role(ORDER[i]);
+        out->letters[i] = (unsigned char)tui_category_letter(ORDER[i]);
+    }
+}
+
+/* What both have, and over it what one has more. */
+static void sides_stack(const struct tui_sides *sides, uint64_t top, int h, struct stack *out)
+{
+    bool is_b = sides->b > sides->a;
+
+    out->count = 2;
+    out->edges[0] = eighths(is_b ? sides->a : sides->b, top, h);
+    out->edges[1] = eighths(is_b ? sides->b : sides->a, top, h);
+    out->roles[0] = TUI_SIDE_BOTH;
+    out->roles[1] = is_b ? TUI_SIDE_B : TUI_SIDE_A;
+    out->letters[0] = '=';
+    out->letters[1] = is_b ? 'B' : 'A';
+}
+
+/* The band with most of the eighths from … to - 1; *fill is how many it has. */
+static int band_most(const struct stack *stack, int from, int to, int *fill)
+{
+    int best = 0;
+
+    *fill = 0;
+    for (int i = 0; i < stack->count; i++) {
+        int low = i && stack->edges[i - 1] > from ? stack->edges[i - 1] : from;
+        int high = stack->edges[i] < to ? stack->edges[i] : to;
+
+        if (high - low > *fill) {
+            *fill = high - low;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* The band in which eighth `at` lies. */
+static int band_at(const struct stack *stack, int at)
+{
+    int i = 0;
+
+    while (i < stack->count - 1 && stack->edges[i] <= at)
+        i++;
+    return i;
+}
+
+static struct tui_style band_style(const struct stack *stack, int band)
+{
+    return tui_style((enum tui_role)stack->roles[band]);
+}
+
+/* A cell of colour: eighths low … low + 7 of the column. */
+static void cell_colour(struct tui_canvas *c, int x, int y, const struct stack *stack, int low)
+{
+    int top = stack_top(stack);
+    int first = band_at(stack, low);
+    int edge = stack->edges[first];
+    int fill;
+
+    if (top < low + 8) {
+        /* the upper edge says how much there is: it is drawn, and the bands below it give way */
+        int band = band_most(stack, low, top, &fill);
+
+        tui_put_glyph(c, x, y, (enum tui_glyph)(TUI_G_EIGHTH_1 + top - low - 1),
+                      band_style(stack, band));
+    } else if (edge >= low + 8) {
+        tui_put_glyph(c, x, y, TUI_G_FULL, band_style(stack, first));
+    } else {
+        int second = band_most(stack, edge, low + 8, &fill);
+        struct tui_style style = band_style(stack, first);
+
+        style.behind = stack->roles[second];
+        tui_put_glyph(c, x, y, (enum tui_glyph)(TUI_G_EIGHTH_1 + edge - low - 1), style);
+    }
+}
+
+static void cell_letter(struct tui_canvas *c, int x, int y, const struct stack *stack, int low)
+{
+    int fill;
+    int band = band_most(stack, low, low + 8, &fill);
+
+    if (stack_top(stack) - low >= 4 || low == 0)
+        tui_put(c, x, y, stack->letters[band], band_style(stack, band));
+}
+
+/* A letter into the middle of each band that is high enough, so that a colour is not all that tells it. */
+static void letters_add(struct tui_canvas *c, int x, int h, const struct stack *stack)
+{
+    for (int i = 0; i < stack->count; i++) {
+        int low = i ? stack->edges[i - 1] : 0;
+        int row = (low + stack->edges[i]) / 2 / 8;
+        struct tui_style style = {TUI_INK, stack->roles[i], 0};
+
+        if (row * 8 >= low && row * 8 + 8 <= stack->edges[i])
+            tui_put(c, x, h - 1 - row, stack->letters[i], style);
+    }
+}
+
+static void stack_draw(const struct stack *stack, bool has_letters, struct tui_canvas *c, int x)
+{
+    int h = c->at.h;
+    int top = stack_top(stack);
+
+    for (int low = 0, y = h - 1; low < top && y >= 0; low += 8, y--) {
+        if (has_letters)
+            cell_letter(c, x, y, stack, low);
+        else
+            cell_colour(c, x, y, stack, low);
+    }
+    if (!has_letters && x % LETTER_EVERY == LETTER_EVERY / 2)
+        letters_add(c, x, h, stack);
+}
+
+/* The other run's height over a column; where the two are as high, there is nothing to say. */
+static void ghost_draw(const struct tui_chart *chart, const struct stack *stack,
+                       struct tui_canvas *c, int x)
+{
+    int y = tui_chart_row(chart->other[x].allocated_max, chart->top, c->at.h);
+    int low = (c->at.h - 1 - y) * 8;
+    struct tui_style style = tui_style(TUI_GHOST);
+
+    if (y < 0 || y >= c->at.h ||
+        y == tui_chart_row(chart->columns[x].allocated_max, chart->top, c->at.h))
+        return;
+    if (stack_top(stack) >= low + 8 && !chart->has_letters)
+        style.behind = stack->roles[band_at(stack, low)];
+    tui_put_glyph(c, x, y, TUI_G_DASHED, style);
+}
+
+void tui_chart_draw(const struct tui_chart *chart, struct tui_canvas *c)
+{
+    struct stack stack;
+
+    for (int x = 0; x < chart->count && x < c->at.w; x++) {
+        categories_stack(&chart->columns[x], chart->top, c->at.h, &stack);
+        stack_draw(&stack, chart->has_letters, c, x);
+        if (chart->other)
+            ghost_draw(chart, &stack, c, x);
+    }
+}
+
+void tui_chart_sides(const struct tui_sides *sides, int count, uint64_t top, bool has_letters,
+                     struct tui_canvas *c)
+{
+    struct stack stack;
+
+    for (int x = 0; x < count && x < c->at.w; x++) {
+        sides_stack(&sides[x], top, c->at.h, &stack);
+        stack_draw(&stack, has_letters, c, x);
+    }
+}
+
+void tui_chart_axis(struct tui_canvas *c, int w, int h, uint64_t top)
+{
+    int every = h >= 16 ? 4 : h >= 6 ? 3 : 2;
+    char buf[TUI_SHORT_MAX];
+
+    for (int y = 0; y < h; y++) {
+        int up = h - y;
+
+        tui_put_glyph(c, w - 1, y, TUI_G_VLINE, tui_style(TUI_LINE));
+        if (up % every != 0)
+            continue;
+        tui_text_right(c, 0, y, w - 1, tui_style(TUI_DIM),
+                       tui_short_bytes((uint64_t)((double)top * up / h), buf));
+    }
+}
+
+void tui_chart_piece(struct tui_canvas *c, int x, int y, int w, struct tui_style style,
+                     const char *name)
+{
+    int len = tui_text_width(name);
+
+    tui_fill(c, (struct tui_rect){x, y, w, 1}, style);
+    if (len > w)
+        tui_text_cut(c, x, y, w, style, w >= 3 ? name : "");
+    else
+        tui_text(c, x + (w - len) / 2, y, style, name);
+}
+
+void tui_chart_spark(const struct tui_chart *chart, struct tui_canvas *c, int x, int y,
+                     struct tui_style style)
+{
+    for (int i = 0; i < chart->count; i++) {
+        int n = eighths(chart->columns[i].allocated_max, chart->top, 1);
+
+        if (n > 8)
+            n = 8;
+        if (n)
+            tui_put_glyph(c, x + i, y, (enum tui_glyph)(TUI_G_EIGHTH_1 + n - 1), style);
+    }
+}

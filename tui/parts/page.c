@@ -1,0 +1,148 @@
+/*
+ * tui/parts/page.c - see page.h.
+ *
+ * Must not know:  what the lines say.
+ * Invariant:      lines beyond `count` are only kept for their memory.
+ */
+#include "tui/parts/page.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+void tui_page_clear(struct tui_page *page)
+{
+    page->count = 0;
+}
+
+void tui_page_release(struct tui_page *page)
+{
+    for (size_t i = 0; i < page->cap; i++)
+        vs_text_release(&page->lines[i].text);
+    vs_free(page->lines);
+    memset(page, 0, sizeof(*page));
+}
+
+static struct tui_page_line *line_new(struct tui_page *page)
+{
+    struct tui_page_line *line;
+    struct vs_text text;
+
+    if (page->count == page->cap) {
+        size_t cap = page->cap;
+
+        page->lines = vs_grow(page->lines, page->count, &page->cap, sizeof(*page->lines));
+        memset(&page->lines[cap], 0, (page->cap - cap) * sizeof(*page->lines));
+    }
+    line = &page->lines[page->count++];
+    text = line->text;
+    vs_text_clear(&text);
+    *line = (struct tui_page_line){.text = text};
+    return line;
+}
+
+struct tui_page_line *tui_page_add(struct tui_page *page, enum tui_role role, const char *fmt, ...)
+{
+    struct tui_page_line *line = line_new(page);
+    va_list ap;
+
+    line->parts[line->part_count++] = (struct tui_part){0, 0, role};
+    va_start(ap, fmt);
+    vs_text_addfv(&line->text, fmt, ap);
+    va_end(ap);
+    return line;
+}
+
+void tui_page_more(struct tui_page *page, int column, enum tui_role role, const char *fmt, ...)
+{
+    struct tui_page_line *line = &page->lines[page->count - 1];
+    va_list ap;
+
+    VS_ASSERT(page->count > 0);
+    if (line->part_count < TUI_PARTS_MAX)
+        line->parts[line->part_count++] = (struct tui_part){line->text.len, column, role};
+    va_start(ap, fmt);
+    vs_text_addfv(&line->text, fmt, ap);
+    va_end(ap);
+}
+
+void tui_page_wrap(struct tui_page *page, int w, int indent, enum tui_role role, const char *text)
+{
+    int room = w > indent + 8 ? w - indent : 8;
+
+    text += strspn(text, " ");
+    while (*text) {
+        const char *end = text;
+        const char *best = NULL;
+        int len = 0;
+        char *piece;
+
+        while (*end && *end != '\n' && len < room) {
+            if (*end == ' ')
+                best = end;
+            len += tui_char_width(tui_utf8_next(&end));
+        }
+        if (*end && *end != '\n' && *end != ' ' && best)
+            end = best;
+        piece = vs_strndup(text, (size_t)(end - text));
+        tui_page_add(page, role, "%*s%s", indent, "", piece);
+        vs_free(piece);
+        text = end;
+        while (*text == ' ' || *text == '\n')
+            text++;
+    }
+}
+
+static void line_draw(const struct tui_page_line *line, struct tui_canvas *c, int y)
+{
+    const char *all = vs_text_get(&line->text);
+    int x = 0;
+
+    for (int i = 0; i < line->part_count; i++) {
+        const struct tui_part *part = &line->parts[i];
+        size_t end = i + 1 < line->part_count ? line->parts[i + 1].from : line->text.len;
+        char *piece = vs_strndup(all + part->from, end - part->from);
+
+        if (part->column > x)
+            x = part->column;
+        x = tui_text(c, x, y, tui_style(part->role), piece);
+        vs_free(piece);
+    }
+    if (x > c->at.w)
+        tui_put_glyph(c, c->at.w - 1, y, TUI_G_MORE, tui_style(TUI_DIM));
+}
+
+void tui_page_draw(const struct tui_page *page, struct tui_canvas *c, bool is_focused)
+{
+    for (int y = 0; y < c->at.h; y++) {
+        size_t row = page->list.top + (size_t)y;
+        struct tui_canvas part = tui_canvas_part(c, (struct tui_rect){1, y, c->at.w - 1, 1});
+
+        if (row >= page->count)
+            break;
+        line_draw(&page->lines[row], &part, 0);
+        if (row == page->list.at && is_focused)
+            tui_mark(c, (struct tui_rect){0, y, c->at.w, 1}, TUI_SELECTED);
+    }
+}
+
+void tui_page_view_draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
+                        bool is_focused)
+{
+    (void)app;
+    tui_page_draw(state, c, is_focused);
+}
+
+void tui_page_view_text(const void *state, const struct tui_app *app, size_t row,
+                        struct vs_text *out)
+{
+    (void)app;
+    vs_text_add(out, vs_text_get(&((const struct tui_page *)state)->lines[row].text));
+}
+
+void tui_page_view_release(void *state)
+{
+    tui_page_release(state);
+}

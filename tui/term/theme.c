@@ -1,0 +1,121 @@
+/*
+ * tui/term/theme.c - see theme.h.
+ *
+ * Must not know:  terminals, views.
+ * Invariant:      a row of role.def is all there is to know of a role.
+ */
+#include "tui/term/theme.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/event.h"
+
+/* Indices of the 256 colours, or of the 8; marks of the mono theme. */
+static const struct {
+    short dark[2];
+    short light[2];
+    short eight[2];
+    unsigned char mono;
+} ROLES[] = {
+/* clang-format off */
+#define TUI_ROLE(id, name, dark, dark_behind, light, light_behind, eight, eight_behind, mono) \
+    [id] = {{dark, dark_behind}, {light, light_behind}, {eight, eight_behind}, mono},
+#include "tui/term/role.def"
+#undef TUI_ROLE
+    /* clang-format on */
+};
+
+_Static_assert(TUI_CAT_OTHER - TUI_CAT_PARAMETER + 1 == VS_CATEGORY_COUNT, "a role a category");
+_Static_assert(TUI_PHASE_ZERO_GRAD - TUI_PHASE_SETUP + 1 == VS_PHASE_COUNT, "a role a phase");
+
+static const char *const NAMES[TUI_THEME_COUNT] = {"dark", "light", "mono"};
+/* In the order of base/category.def. K as in checKpoint: C is a cast's. */
+static const char LETTERS[] = "PBGOIASKCTWX";
+
+_Static_assert(sizeof(LETTERS) == VS_CATEGORY_COUNT + 1, "a letter a category");
+
+const char *tui_theme_name(enum tui_theme theme)
+{
+    return NAMES[theme];
+}
+
+enum vs_status tui_theme_find(const char *name, enum tui_theme *out, struct vs_error *err)
+{
+    for (int i = 0; i < TUI_THEME_COUNT; i++) {
+        if (strcmp(name, NAMES[i]) == 0) {
+            *out = (enum tui_theme)i;
+            return VS_OK;
+        }
+    }
+    return vs_fail(err, VS_E_VALUE, "there is no theme `%s`; dark, light and mono are", name);
+}
+
+enum tui_theme tui_theme_pick(const char *no_color, const char *colorfgbg)
+{
+    const char *ground = colorfgbg ? strrchr(colorfgbg, ';') : NULL;
+    int colour = ground ? atoi(ground + 1) : 0;
+
+    if (no_color && *no_color)
+        return TUI_THEME_MONO;
+    return colour == 7 || colour == 15 ? TUI_THEME_LIGHT : TUI_THEME_DARK;
+}
+
+static const short *pair_of(enum tui_theme theme, int colours, unsigned role)
+{
+    if (colours < 256)
+        return ROLES[role].eight;
+    return theme == TUI_THEME_LIGHT ? ROLES[role].light : ROLES[role].dark;
+}
+
+static struct tui_look look_mono(struct tui_style style)
+{
+    unsigned marks = style.marks | ROLES[style.role].mono;
+
+    if (style.marks & TUI_SELECTED)
+        marks = (marks & ~(unsigned)TUI_SELECTED) | TUI_REVERSE;
+    if (style.marks & TUI_SELECTED_QUIET)
+        marks = (marks & ~(unsigned)TUI_SELECTED_QUIET) | TUI_UNDERLINE;
+    return (struct tui_look){-1, -1, marks};
+}
+
+struct tui_look tui_theme_look(enum tui_theme theme, int colours, struct tui_style style)
+{
+    struct tui_look look;
+    unsigned ground = style.marks & (TUI_SELECTED | TUI_SELECTED_QUIET);
+    const short *pair;
+
+    if (theme == TUI_THEME_MONO || colours < 8)
+        return look_mono(style);
+    pair = pair_of(theme, colours, style.role);
+    look = (struct tui_look){pair[0], pair[1], style.marks & ~ground};
+    if (style.role == TUI_STRONG || style.role == TUI_BAR_STRONG)
+        look.marks |= TUI_BOLD;
+    if (style.behind)
+        look.behind = pair_of(theme, colours, style.behind)[0];
+    if (style.marks & TUI_SELECTED)
+        look.behind = pair_of(theme, colours, TUI_ROW)[1];
+    else if (ground)
+        look.behind = pair_of(theme, colours, TUI_ROW_QUIET)[1];
+    if (colours < 256 && look.front == look.behind && look.front != -1)
+        look.front = look.front == 7 ? 0 : 7;
+    return look;
+}
+
+char tui_category_letter(int category)
+{
+    return category >= 0 && category < VS_CATEGORY_COUNT ? LETTERS[category] : '?';
+}
+
+enum tui_role tui_category_role(int category)
+{
+    return category >= 0 && category < VS_CATEGORY_COUNT
+               ? (enum tui_role)(TUI_CAT_PARAMETER + category)
+               : TUI_PLAIN;
+}
+
+enum tui_role tui_phase_role(int phase)
+{
+    return phase >= 0 && phase < VS_PHASE_COUNT ? (enum tui_role)(TUI_PHASE_SETUP + phase)
+                                                : TUI_PLAIN;
+}

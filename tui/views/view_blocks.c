@@ -1,0 +1,360 @@
+/*
+ * tui/views/view_blocks.c - what is alive at the cursor: sorted, filtered, one of them chosen.
+ *
+ * Must not know:  terminals.
+ * Invariant:      the chosen row is the chosen block, as long as that is alive and passes the filters.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "replay/cursor/why.h"
+#include "tui/app.h"
+#include "tui/parts/format.h"
+#include "tui/parts/names.h"
+#include "tui/views/views.h"
+
+/* Widths from which a column is there. */
+#define SHAPE_MIN_W 64
+#define LINE_MIN_W 36
+#define END_MIN_W 54
+
+enum order { BY_SIZE, BY_AGE, BY_LINE, BY_CATEGORY, ORDER_COUNT };
+static const char *const ORDERS[ORDER_COUNT] = {"size", "age", "line", "category"};
+
+struct row {
+    struct rpl_block block;
+    uint32_t line;
+};
+
+/*
+ * rows    list.count of them; all_count, all_bytes: of those that are alive, filtered out or not; bytes: of the rows
+ * moves   of the app when they were made; synced_at: list.at then
+ */
+struct blocks {
+    struct tui_list list;
+    struct row *rows;
+    size_t count;
+    size_t cap;
+    size_t all_count;
+    uint64_t all_bytes;
+    uint64_t bytes;
+    uint64_t moves;
+    size_t synced_at;
+    enum order order;
+    bool is_turned;
+    bool is_stale;
+};
+
+/* ---- rows ---- */
+
+static int by_size(const struct row *a, const struct row *b)
+{
+    if (a->block.bytes != b->block.bytes)
+        return a->block.bytes > b->block.bytes ? -1 : 1;
+    return a->block.id < b->block.id ? -1 : a->block.id > b->block.id;
+}
+
+static int by_size_row(const void *a, const void *b)
+{
+    return by_size(a, b);
+}
+
+static int by_age_row(const void *a, const void *b)
+{
+    const struct row *x = a;
+    const struct row *y = b;
+
+    return x->block.id < y->block.id ? -1 : x->block.id > y->block.id;
+}
+
+static int by_line_row(const void *a, const void *b)
+{
+    const struct row *x = a;
+    const struct row *y = b;
+
+    return x->line != y->line ? (x->line < y->line ? -1 : 1) : by_size(x, y);
+}
+
+static int by_category_row(const void *a, const void *b)
+{
+    const struct row *x = a;
+    const struct row *y = b;
+
+    return x->block.category != y->block.category ? (x->block.category < y->block.category ? -1 : 1)
+                                                  : by_size(x, y);
+}
+
+static void sort(struct blocks *s)
+{
+    static int (*const COMPARE[ORDER_COUNT])(const void *, const void *) = {
+        by_size_row, by_age_row, by_line_row, by_category_row};
+
+    if (s->count > 1)
+        qsort(s->rows, s->count, sizeof(*s->rows), COMPARE[s->order]);
+    for (size_t i = 0; s->is_turned && i < s->count / 2; i++) {
+        struct row row = s->rows[i];
+
+        s->rows[i] = s->rows[s->count - 1 - i];
+        s->rows[s->count - 1 - i] = row;
+    }
+}
+
+static void row_text(const struct tui_run *run, const struct row *row, struct vs_text *out)
+{
+    char buf[VS_BYTES_TEXT_MAX];
+
+    vs_text_addf(out, "%s  %s  ", vs_category_name((enum vs_category)row->block.category),
+                 vs_bytes_text(row->block.bytes, buf));
+    tui_block_name(run, &row->block, NULL, out);
+    vs_text_add(out, "  ");
+    rpl_shape_text(run->trace, row->block.tensor, out);
+}
+
+static bool passes(const struct tui_app *app, const struct row *row)
+{
+    struct vs_text text = {NULL, 0, 0};
+    bool is_in;
+
+    if (tui_app_is_hidden(app, row->block.category))
+        return false;
+    if (!app->filter_count)
+        return true;
+    row_text(tui_app_run(app), row, &text);
+    is_in = tui_app_passes(app, vs_text_get(&text));
+    vs_text_release(&text);
+    return is_in;
+}
+
+static void rows_make(struct blocks *s, const struct tui_app *app)
+{
+    const struct tui_run *run = tui_app_run(app);
+    const struct rpl_live *live = rpl_cursor_live(run->cursor);
+
+    s->count = 0;
+    s->bytes = 0;
+    s->all_count = live->block_count;
+    s->all_bytes = live->allocated;
+    for (size_t i = 0; i < live->block_count; i++) {
+        struct row row = {.block = live->blocks[i]};
+
+        row.line = rpl_trace_place(run->trace, row.block.alloc_place)->line;
+        if (!passes(app, &row))
+            continue;
+        s->rows = vs_grow(s->rows, s->count, &s->cap, sizeof(*s->rows));
+        s->rows[s->count++] = row;
+        s->bytes += row.block.bytes;
+    }
+    sort(s);
+}
+
+static size_t row_of(const struct blocks *s, uint64_t block)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (s->rows[i].block.id == block)
+            return i;
+    return SIZE_MAX;
+}
+
+/* Where the user has moved, the row chooses the block; where the run has, the block chooses the row. */
+static void sync(void *state, struct tui_app *app, int w, int h)
+{
+    struct blocks *s = state;
+    bool is_focused = strcmp(tui_app_focused(app)->name, "blocks") == 0;
+
+    (void)w;
+    if (is_focused && s->list.at < s->count && (s->list.at != s->synced_at || !app->block))
+        app->block = s->rows[s->list.at].block.id;
+    if (s->moves != app->moves || s->is_stale) {
+        rows_make(s, app);
+        s->moves = app->moves;
+        s->is_stale = false;
+        if (row_of(s, app->block) != SIZE_MAX)
+            s->list.at = row_of(s, app->block);
+    }
+    tui_list_fit(&s->list, s->count, h - 1);
+    if (is_focused && s->count && !app->block)
+        app->block = s->rows[s->list.at].block.id;
+    s->synced_at = s->list.at;
+}
+
+/* ---- drawing ---- */
+
+struct columns {
+    int name_w;
+    int shape_w;
+    int line_w;
+    int end_w;
+};
+
+static struct columns columns_of(const struct tui_run *run, int w)
+{
+    struct columns columns = {.name_w = w - 10};
+
+    columns.line_w = w >= LINE_MIN_W ? 6 : 0;
+    columns.end_w = w >= END_MIN_W ? 9 : 0;
+    if (w >= SHAPE_MIN_W && !rpl_trace_is_imported(run->trace)) /* a snapshot has no shapes */
+        columns.shape_w = w >= 100 ? 28 : 22;
+    columns.name_w -= columns.line_w + columns.end_w + columns.shape_w;
+    return columns;
+}
+
+static void draw_head(const struct blocks *s, const struct tui_run *run, struct tui_canvas *c)
+{
+    struct columns columns = columns_of(run, c->at.w);
+    struct tui_style style = tui_style_marked(TUI_DIM, TUI_UNDERLINE);
+    int x = 10;
+
+    tui_fill(c, (struct tui_rect){0, 0, c->at.w, 1}, style);
+    tui_text_right(c, 3, 0, TUI_SHORT_W, style, "size");
+    x = tui_text_cut(c, x, 0, columns.name_w, style, "what");
+    x = tui_text_cut(c, x, 0, columns.shape_w, style, "shape");
+    tui_text_right(c, x, 0, columns.line_w - 1, style, "line");
+    tui_text_right(c, x + columns.line_w, 0, columns.end_w - 1, style, "free @");
+    if (s->order == BY_SIZE)
+        tui_put_glyph(c, 3, 0, s->is_turned ? TUI_G_UP : TUI_G_DOWN, style);
+}
+
+static void draw_end(const struct tui_app *app, const struct row *row, const struct rpl_life *life,
+                     struct tui_canvas *c, int x, int y, int w)
+{
+    char buf[TUI_SHORT_MAX];
+    bool is_done = tui_block_is_done(tui_app_run(app), &row->block, life, app->at);
+
+    tui_text_right(c, x, y, w - 1, tui_style(is_done ? TUI_BAD : TUI_DIM),
+                   life->free_seq ? tui_short_count(life->free_seq, buf) : "stays");
+    if (is_done)
+        tui_put(c, x, y, '!', tui_style(TUI_BAD));
+}
+
+static void draw_row(const struct tui_app *app, const struct row *row, struct tui_canvas *c, int y)
+{
+    const struct tui_run *run = tui_app_run(app);
+    struct rpl_life life = tui_block_life(run, row->block.id);
+    struct columns columns = columns_of(run, c->at.w);
+    struct vs_text text = {NULL, 0, 0};
+    char buf[VS_BYTES_TEXT_MAX];
+    int x = 10;
+
+    tui_put(c, 1, y, (unsigned char)tui_category_letter(row->block.category),
+            tui_style(tui_category_role(row->block.category)));
+    tui_text_right(c, 3, y, TUI_SHORT_W, tui_style(TUI_PLAIN),
+                   app->unit == TUI_UNIT_BYTES ? tui_short_bytes(row->block.bytes, buf)
+                                               : tui_app_bytes(app, row->block.bytes, buf));
+    if (columns.line_w)
+        tui_block_short(run, &row->block, &life, &text);
+    else
+        tui_block_name(run, &row->block, &life, &text);
+    if (rpl_trace_place(run->trace, row->block.alloc_place)
+            ->op) /* a module's path is told by its end */
+        tui_text_tail(c, x, y, columns.name_w - 1, tui_style(TUI_PLAIN), vs_text_get(&text));
+    else
+        tui_text_cut(c, x, y, columns.name_w - 1, tui_style(TUI_PLAIN), vs_text_get(&text));
+    x += columns.name_w;
+    vs_text_clear(&text);
+    rpl_shape_text(run->trace, row->block.tensor, &text);
+    tui_text_cut(c, x, y, columns.shape_w - 1, tui_style(TUI_DIM), vs_text_get(&text));
+    x += columns.shape_w;
+    vs_text_clear(&text);
+    if (columns.line_w && row->line)
+        vs_text_addf(&text, "%" PRIu32, row->line);
+    tui_text_right(c, x, y, columns.line_w - 1, tui_style(TUI_LINE_NUMBER), vs_text_get(&text));
+    vs_text_release(&text);
+    if (columns.end_w)
+        draw_end(app, row, &life, c, x + columns.line_w, y, columns.end_w);
+}
+
+static void draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
+                 bool is_focused)
+{
+    const struct blocks *s = state;
+
+    if (!s->count) {
+        tui_text(c, 1, 0, tui_style(TUI_DIM),
+                 s->all_count ? "none passes the filters; g\\ forgets them" : "nothing is alive");
+        return;
+    }
+    draw_head(s, tui_app_run(app), c);
+    for (int y = 1; y < c->at.h; y++) {
+        size_t i = s->list.top + (size_t)y - 1;
+
+        if (i >= s->count)
+            break;
+        draw_row(app, &s->rows[i], c, y);
+        tui_list_mark(&s->list, i, c, y, is_focused);
+    }
+}
+
+static void title_more(const void *state, const struct tui_app *app, struct vs_text *out)
+{
+    const struct blocks *s = state;
+    char buf[VS_BYTES_TEXT_MAX];
+
+    vs_text_addf(out, "%zu, %s, by %s", s->all_count, vs_bytes_text(s->all_bytes, buf),
+                 ORDERS[s->order]);
+    if (s->count != s->all_count)
+        vs_text_addf(out, "; shown %zu, %s", s->count, vs_bytes_text(s->bytes, buf));
+    for (size_t i = 0; i < app->filter_count; i++)
+        vs_text_addf(out, " \\%s", app->filters[i]);
+}
+
+/* ---- keys ---- */
+
+static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
+{
+    struct blocks *s = state;
+
+    if (action == TUI_SORT)
+        s->order = (enum order)((s->order + (unsigned)count) % ORDER_COUNT);
+    else if (action == TUI_SORT_TURN)
+        s->is_turned = !s->is_turned;
+    else if (action == TUI_HIDE && s->count)
+        app->hidden ^= 1u << s->rows[s->list.at].block.category;
+    else if (action == TUI_OPEN || action == TUI_ACT)
+        tui_app_view(app, "why");
+    else
+        return false;
+    s->is_stale = true;
+    app->moves++;
+    return true;
+}
+
+static void text(const void *state, const struct tui_app *app, size_t row, struct vs_text *out)
+{
+    const struct blocks *s = state;
+
+    row_text(tui_app_run(app), &s->rows[row], out);
+}
+
+static void release(void *state)
+{
+    vs_free(((struct blocks *)state)->rows);
+}
+
+static const struct tui_hint HINTS[] = {
+    {"enter", "why"}, {"o", "sort"}, {"x", "hide"}, {"\\", "filter"}, {NULL, NULL},
+};
+
+const struct tui_view tui_view_blocks = {
+    .name = "blocks",
+    .title = "alive",
+    .letter = 'b',
+    .scope = TUI_IN_BLOCKS,
+    .go = TUI_GO_BLOCKS,
+    .help = "Enter: why it is alive. o sorts by size, age, line, category, O turns round, x hides "
+            "a category, \\ filters by words. ! marks what nothing reads again. % jumps between "
+            "its alloc and its free.",
+    .hints = HINTS,
+    .beside = "why",
+    .state_size = sizeof(struct blocks),
+    .is_list = true,
+    .list_y = 1,
+    .sync = sync,
+    .draw = draw,
+    .key = key,
+    .text = text,
+    .title_more = title_more,
+    .release = release,
+};

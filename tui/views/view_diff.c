@@ -1,0 +1,555 @@
+/*
+ * tui/views/view_diff.c - what differs between the two runs: both over each other on one axis, and the difference in rows that add up to it.
+ *
+ * Must not know:  terminals, how blocks are counted (replay/diff/diff.h).
+ * Invariant:      the rows add up to what stands above them, to the byte, by whichever grouping, and so does what is inside a row.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "tui/app.h"
+#include "tui/diff.h"
+#include "tui/parts/diff_rows.h"
+#include "tui/parts/format.h"
+#include "tui/parts/overlap.h"
+#include "tui/views/views.h"
+
+/* Heights from which there is a chart; a line about how the runs were made, and one that says all of the chosen row; the phases. */
+#define CHART_MIN_H 9
+#define MADE_MIN_H 14
+#define PHASE_MIN_H 17
+#define CHART_MAX_H 12
+/* From this width on a row has room to say why. */
+#define WHY_MIN_W 60
+#define NAME_MAX_W 44
+#define CATEGORY_W 18
+#define FIGURES_W 25
+/* From this width on a tensor's shape is in its row. */
+#define SHAPE_MIN_W 110
+
+/* What is compared. */
+enum look { AT_PEAK, AT_CURSOR, IN_STEP, SAVED, LOOK_COUNT };
+/* A row that has been opened: only what is in it is shown. `key` is owned. */
+struct opened {
+    struct rpl_diff_inside row;
+    char *key;
+};
+
+/*
+ * serial, made_*   what they were made for
+ */
+struct diff {
+    struct tui_list list;
+    enum look look;
+    struct tui_diff_rows rows;
+    struct opened opened[RPL_DIFF_BY_COUNT];
+    size_t opened_count;
+    struct rpl_peak at[2];
+    struct tui_overlap overlap;
+    uint64_t serial;
+    uint64_t moves;
+    uint64_t event;
+    bool is_b;
+    bool is_stale;
+    int w;
+    struct vs_text failure;
+};
+
+/* ---- asking for the rows ---- */
+
+static void opened_pop(struct diff *s)
+{
+    vs_free(s->opened[--s->opened_count].key);
+    s->is_stale = true;
+}
+
+static enum vs_status part_take(const struct diff *s, struct tui_diff *made, int by,
+                                const struct tui_app *app, struct rpl_diff_part *out,
+                                struct vs_error *err)
+{
+    struct rpl_diff_inside inside[RPL_DIFF_BY_COUNT];
+    struct rpl_diff_options options = {.by = (enum rpl_diff_by)by,
+                                       .at = RPL_DIFF_AT_PEAK,
+                                       .step = RPL_DIFF_STEP_LAST,
+                                       .inside = inside,
+                                       .inside_count = s->opened_count};
+    enum rpl_diff_what what = RPL_DIFF_MOMENT;
+    uint64_t other = tui_diff_other(app);
+
+    for (size_t i = 0; i < s->opened_count; i++)
+        inside[i] = s->opened[i].row;
+    switch (s->look) {
+    case AT_PEAK:
+    case LOOK_COUNT:
+        break;
+    case AT_CURSOR:
+        options.at = RPL_DIFF_AT_EVENT;
+        options.event_a = app->change.is_shown ? other : app->at;
+        options.event_b = app->change.is_shown ? app->at : other;
+        break;
+    case IN_STEP:
+        what = RPL_DIFF_STEP;
+        break;
+    case SAVED:
+        what = RPL_DIFF_SAVED;
+        break;
+    }
+    return rpl_diff_take(&made->diff, what, &options, out, err);
+}
+
+static void rows_ask(struct diff *s, struct tui_diff *made, const struct tui_app *app)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    enum vs_status st = VS_OK;
+    int by = s->rows.by == TUI_BY_MADE ? RPL_DIFF_CATEGORY : s->rows.by;
+
+    tui_diff_rows_release(&s->rows);
+    vs_text_clear(&s->failure);
+    /* what says why of a category is its modules, of a module and a line their tensors */
+    if (by != RPL_DIFF_TENSOR)
+        st = part_take(s, made, by == RPL_DIFF_CATEGORY ? RPL_DIFF_MODULE : RPL_DIFF_TENSOR, app,
+                       &s->rows.finer, &err);
+    if (!st)
+        st = part_take(s, made, by, app, &s->rows.part, &err);
+    if (st)
+        vs_text_add(&s->failure, err.text);
+    s->rows.diff = &made->diff;
+    s->at[0] = made->diff.a.at;
+    s->at[1] = made->diff.b.at;
+}
+
+/* ---- where things stand ---- */
+
+/* Rows of the canvas; -1: not there. */
+struct bands {
+    int made;
+    int chart;
+    int chart_h;
+    bool has_phases;
+    int head;
+    int rows;
+    int rows_h;
+};
+
+static struct bands bands_of(int h)
+{
+    struct bands bands = {.made = -1, .chart = -1};
+    int y = 2;
+
+    if (h >= MADE_MIN_H)
+        bands.made = y++;
+    if (h >= CHART_MIN_H) {
+        bands.chart = y;
+        bands.has_phases = h >= PHASE_MIN_H;
+        bands.chart_h = (h - y - 2) * 2 / 5;
+        if (bands.chart_h > CHART_MAX_H)
+            bands.chart_h = CHART_MAX_H;
+        bands.chart_h += 1 + bands.has_phases;
+        y += bands.chart_h;
+    }
+    bands.head = y++;
+    bands.rows = y;
+    bands.rows_h = h - y - (h >= MADE_MIN_H);
+    return bands;
+}
+
+static void sync(void *state, struct tui_app *app, int w, int h)
+{
+    struct diff *s = state;
+    struct tui_diff *made = tui_diff_get(app);
+    struct bands bands = bands_of(h);
+
+    if (!made) {
+        tui_diff_rows_release(&s->rows);
+        s->is_stale = true;
+        tui_list_fit(&s->list, 0, h);
+        return;
+    }
+    if (s->serial != made->serial) {
+        while (s->opened_count)
+            opened_pop(s);
+        s->is_stale = true;
+    }
+    if (s->is_stale ||
+        (s->look == AT_CURSOR && (s->event != app->at || s->is_b != app->change.is_shown)))
+        rows_ask(s, made, app);
+    if (s->serial != made->serial || s->moves != app->moves || s->w != w) {
+        s->w = w;
+        tui_overlap_fill(&s->overlap, app, w);
+    }
+    s->serial = made->serial;
+    s->moves = app->moves;
+    s->event = app->at;
+    s->is_b = app->change.is_shown;
+    s->is_stale = false;
+    tui_list_fit(&s->list, tui_diff_rows_count(&s->rows), bands.rows_h);
+}
+
+/* ---- drawing the head ---- */
+
+static const char *side_name(const struct tui_app *app, bool is_b)
+{
+    return !is_b ? app->name : app->change.name ? app->change.name : "what if";
+}
+
+/* "A 61.3 MiB @1432 step 2 backward, softmax of layers.11  base.db" */
+static void draw_side(const struct diff *s, const struct tui_app *app, bool is_b,
+                      struct tui_canvas *c, int y)
+{
+    const struct rpl_diff_side *side = is_b ? &app->change.diff->diff.b : &app->change.diff->diff.a;
+    const struct rpl_peak *at = &s->at[is_b];
+    const struct vs_place *place = rpl_trace_place(side->trace, at->place);
+    const char *op = rpl_trace_string(side->trace, place->op);
+    const char *module = rpl_trace_string(side->trace, place->module);
+    bool is_moment = s->look == AT_PEAK || s->look == AT_CURSOR;
+    struct vs_text text = {NULL, 0, 0};
+    char buf[VS_BYTES_TEXT_MAX];
+    int x;
+
+    tui_put(c, 1, y, is_b ? 'B' : 'A',
+            tui_style_marked(is_b ? TUI_SIDE_B : TUI_SIDE_A, TUI_REVERSE));
+    x = tui_textf(c, 3, y, tui_style(TUI_STRONG), "%10s",
+                  tui_app_bytes(app,
+                                is_moment ? at->allocated
+                                : is_b    ? s->rows.part.b
+                                          : s->rows.part.a,
+                                buf));
+    if (is_moment) {
+        vs_text_addf(&text, " @%" PRIu64 " ", at->event);
+        if (at->step >= 0)
+            vs_text_addf(&text, "step %" PRId64 " ", at->step);
+        vs_text_addf(&text, "%s%s%s%s%s%s", vs_phase_name(at->phase), *op ? ", " : "", op,
+                     *module ? " of " : "", module, at->is_recompute ? " (run again)" : "");
+    }
+    vs_text_addf(&text, "  %s", side_name(app, is_b));
+    tui_text_cut(c, x, y, c->at.w - x, tui_style(TUI_PLAIN), vs_text_get(&text));
+    vs_text_release(&text);
+}
+
+/* How the two were made, and how well they match. */
+static void draw_made(const struct tui_app *app, struct tui_canvas *c, int y)
+{
+    const struct rpl_diff *diff = &app->change.diff->diff;
+    uint64_t most = diff->align.a.alloc_count > diff->align.b.alloc_count
+                        ? diff->align.a.alloc_count
+                        : diff->align.b.alloc_count;
+    struct vs_text text = {NULL, 0, 0};
+
+    for (size_t i = 0; i < diff->toggle_count; i++)
+        vs_text_addf(&text, "%s %s -> %s, ", diff->toggles[i].name,
+                     diff->toggles[i].a ? diff->toggles[i].a : "?",
+                     diff->toggles[i].b ? diff->toggles[i].b : "?");
+    if (diff->line_count)
+        vs_text_addf(&text, "%zu lines of the net, ", diff->line_count);
+    vs_text_addf(&text, "%.1f %% match",
+                 most ? 100.0 * (double)diff->paired / (double)most : 100.0);
+    if (diff->only_a || diff->only_b)
+        vs_text_addf(&text, ", only in A %" PRIu64 ", in B %" PRIu64, diff->only_a, diff->only_b);
+    if (diff->moved)
+        vs_text_addf(&text, ", %" PRIu64 " moved", diff->moved);
+    tui_text_cut(c, 1, y, c->at.w - 1, tui_style(TUI_DIM), vs_text_get(&text));
+    vs_text_release(&text);
+}
+
+/* ---- drawing the rows ---- */
+
+/* Where the columns of figures begin: as far right as names need, where why stands behind them. */
+static int figures_x(const struct diff *s, int w)
+{
+    int name = s->rows.by == RPL_DIFF_CATEGORY ? CATEGORY_W : w * 2 / 5;
+
+    if (w < WHY_MIN_W)
+        name = w - FIGURES_W;
+    if (name > NAME_MAX_W && w >= WHY_MIN_W)
+        name = NAME_MAX_W;
+    return name > 4 ? name : 4;
+}
+
+static const char *by_name(int by)
+{
+    return by == TUI_BY_MADE ? "how they were made" : rpl_diff_by_name((enum rpl_diff_by)by);
+}
+
+/* Above the rows, what they add up to. */
+static void draw_head(const struct diff *s, struct tui_canvas *c, int y)
+{
+    struct tui_style style = tui_style_marked(TUI_STRONG, TUI_UNDERLINE);
+    int x = figures_x(s, c->at.w);
+    char buf[TUI_SHORT_MAX];
+    struct vs_text text = {NULL, 0, 0};
+
+    tui_fill(c, (struct tui_rect){0, y, c->at.w, 1}, style);
+    if (s->rows.by == TUI_BY_MADE) {
+        tui_text(c, 1, y, style, "toggles, and lines of the net: - only in A, + only in B");
+        return;
+    }
+    vs_text_addf(&text, "by %s: all", by_name(s->rows.by));
+    tui_text_cut(c, 1, y, x - 1, style, vs_text_get(&text));
+    vs_text_release(&text);
+    tui_textf(c, x, y, style, "A %6s", tui_short_bytes(s->rows.part.a, buf));
+    tui_textf(c, x + 9, y, style, "B %6s", tui_short_bytes(s->rows.part.b, buf));
+    tui_textf(c, x + 18, y, style, "%7s",
+              tui_short_delta((int64_t)(s->rows.part.b - s->rows.part.a), buf));
+    if (c->at.w >= WHY_MIN_W)
+        tui_text(c, x + 27, y, style, "why");
+}
+
+static void draw_row(const struct diff *s, const struct rpl_diff_row *row, struct tui_canvas *c,
+                     int y)
+{
+    int x = figures_x(s, c->at.w);
+    int64_t change = (int64_t)(row->b - row->a);
+    struct vs_text text = {NULL, 0, 0};
+    char buf[TUI_SHORT_MAX];
+
+    tui_put(c, 1, y, (unsigned char)tui_category_letter((int)row->category),
+            tui_style(tui_category_role((int)row->category)));
+    tui_diff_name_text(&s->rows, row, c->at.w < SHAPE_MIN_W, &text);
+    if (s->rows.by == RPL_DIFF_MODULE)
+        tui_text_tail(c, 3, y, x - 4, tui_style(TUI_PLAIN), vs_text_get(&text));
+    else
+        tui_text_cut(c, 3, y, x - 4, tui_style(TUI_PLAIN), vs_text_get(&text));
+    tui_text_right(c, x, y, 8, tui_style(row->a ? TUI_PLAIN : TUI_DIM),
+                   tui_short_bytes(row->a, buf));
+    tui_text_right(c, x + 9, y, 8, tui_style(row->b ? TUI_PLAIN : TUI_DIM),
+                   tui_short_bytes(row->b, buf));
+    tui_text_right(c, x + 18, y, 7,
+                   tui_style(change > 0   ? TUI_BAD
+                             : change < 0 ? TUI_GOOD
+                                          : TUI_DIM),
+                   tui_short_delta(change, buf));
+    vs_text_clear(&text);
+    if (c->at.w >= WHY_MIN_W)
+        tui_diff_why_text(&s->rows, row, &text);
+    tui_text_cut(c, x + 27, y, c->at.w - x - 27, tui_style(TUI_DIM), vs_text_get(&text));
+    vs_text_release(&text);
+}
+
+static void draw_made_row(const struct diff *s, size_t i, struct tui_canvas *c, int y)
+{
+    const struct rpl_diff *diff = s->rows.diff;
+    struct vs_text text = {NULL, 0, 0};
+    enum tui_role role = TUI_STRONG;
+
+    if (i >= diff->toggle_count) {
+        const struct rpl_diff_line *line = &diff->lines[i - diff->toggle_count];
+
+        role = !line->b ? TUI_SIDE_A : line->a ? TUI_PLAIN : TUI_SIDE_B;
+    }
+    tui_diff_row_text(&s->rows, i, false, &text);
+    tui_text_cut(c, 1, y, c->at.w - 1, tui_style(role), vs_text_get(&text));
+    vs_text_release(&text);
+}
+
+static void draw_rows(const struct diff *s, struct tui_canvas *c, const struct bands *bands,
+                      bool is_focused)
+{
+    draw_head(s, c, bands->head);
+    if (!s->list.count)
+        tui_text(c, 1, bands->rows, tui_style(TUI_DIM),
+                 s->rows.by == TUI_BY_MADE ? "the same toggles, and the same net"
+                                           : "nothing in either");
+    for (int y = bands->rows; y < bands->rows + bands->rows_h; y++) {
+        size_t i = s->list.top + (size_t)(y - bands->rows);
+
+        if (i >= s->list.count)
+            break;
+        if (s->rows.by == TUI_BY_MADE)
+            draw_made_row(s, i, c, y);
+        else
+            draw_row(s, &s->rows.part.rows[i], c, y);
+        tui_list_mark(&s->list, i, c, y, is_focused);
+    }
+}
+
+static void text(const void *state, const struct tui_app *app, size_t row, struct vs_text *out)
+{
+    (void)app;
+    tui_diff_row_text(&((const struct diff *)state)->rows, row, true, out);
+}
+
+static void draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
+                 bool is_focused)
+{
+    const struct diff *s = state;
+    struct bands bands = bands_of(c->at.h);
+    struct tui_canvas chart =
+        tui_canvas_part(c, (struct tui_rect){0, bands.chart, c->at.w, bands.chart_h});
+    struct vs_text all = {NULL, 0, 0};
+
+    if (!tui_diff_pairs(app) || s->failure.len) {
+        tui_text(c, 1, 0, tui_style(TUI_DIM),
+                 s->failure.len ? vs_text_get(&s->failure) : tui_diff_missing(app));
+        return;
+    }
+    draw_side(s, app, false, c, 0);
+    draw_side(s, app, true, c, 1);
+    if (bands.made >= 0)
+        draw_made(app, c, bands.made);
+    if (bands.chart >= 0)
+        tui_overlap_draw(&s->overlap, app, &chart, bands.has_phases);
+    draw_rows(s, c, &bands, is_focused);
+    if (bands.rows + bands.rows_h == c->at.h || !s->list.count)
+        return;
+    tui_diff_row_text(&s->rows, s->list.at, false, &all);
+    tui_text_cut(c, 1, c->at.h - 1, c->at.w - 1, tui_style(TUI_STRONG), vs_text_get(&all));
+    vs_text_release(&all);
+}
+
+/* ---- keys ---- */
+
+/* Inside of the chosen row; of a tensor, to where it is made. */
+static void row_open(struct diff *s, struct tui_app *app)
+{
+    const struct rpl_pairs *pairs = tui_diff_pairs(app);
+    const struct rpl_diff_row *row;
+    struct opened *opened;
+
+    if (s->rows.by == TUI_BY_MADE || !s->list.count)
+        return;
+    row = &s->rows.part.rows[s->list.at];
+    if (s->rows.by == RPL_DIFF_TENSOR) {
+        bool is_b = row->alloc_a == NULL;
+
+        tui_diff_go(app, rpl_pairs_at(pairs, is_b, (is_b ? row->alloc_b : row->alloc_a)->seq),
+                    true);
+        tui_app_view(app, "pairs");
+        return;
+    }
+    VS_ASSERT(s->opened_count < RPL_DIFF_BY_COUNT);
+    opened = &s->opened[s->opened_count++];
+    opened->key = vs_strdup(row->key);
+    opened->row = (struct rpl_diff_inside){(enum rpl_diff_by)s->rows.by, opened->key, row->category,
+                                           row->line_a, row->line_b};
+    s->rows.by = s->rows.by == RPL_DIFF_CATEGORY ? RPL_DIFF_MODULE : RPL_DIFF_TENSOR;
+    s->list.at = 0;
+    s->is_stale = true;
+}
+
+/* Out of the row that was opened last, which is chosen again by being the first of its kind. */
+static void row_leave(struct diff *s)
+{
+    s->rows.by = (int)s->opened[s->opened_count - 1].row.by;
+    opened_pop(s);
+    s->list.at = 0;
+}
+
+static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
+{
+    struct diff *s = state;
+
+    if (action == TUI_RESET && !s->opened_count) {
+        tui_diff_forget(app);
+        app->moves++;
+        return true;
+    }
+    if (!tui_diff_pairs(app))
+        return tui_diff_key_missing(app, action);
+    if (action == TUI_DIFF_NEXT || action == TUI_DIFF_BACK) {
+        tui_diff_next(app, action == TUI_DIFF_BACK, count);
+    } else if (action == TUI_MODE) {
+        while (s->opened_count)
+            opened_pop(s);
+        s->rows.by = (s->rows.by + 1) % TUI_BY_COUNT;
+        s->list.at = 0;
+        s->is_stale = true;
+    } else if (action == TUI_ACT) {
+        s->look = (enum look)((s->look + 1) % LOOK_COUNT);
+        s->is_stale = true;
+    } else if (action == TUI_OPEN) {
+        row_open(s, app);
+    } else if ((action == TUI_CLOSE || action == TUI_RESET) && s->opened_count) {
+        row_leave(s);
+    } else {
+        return false;
+    }
+    app->moves++;
+    return true;
+}
+
+static bool click(void *state, struct tui_app *app, int x, int y)
+{
+    struct diff *s = state;
+    struct bands bands = bands_of(app->layout.panes[app->focus].h - 1);
+
+    if (y >= bands.rows) {
+        size_t row = s->list.top + (size_t)(y - bands.rows);
+
+        if (row < s->list.count && y < bands.rows + bands.rows_h)
+            s->list.at = row;
+    } else if (bands.chart >= 0 && y >= bands.chart && y < bands.head) {
+        tui_diff_go(app, tui_overlap_row(&s->overlap, x), true);
+    }
+    return true;
+}
+
+static void title_more(const void *state, const struct tui_app *app, struct vs_text *out)
+{
+    static const char *const LOOKS[LOOK_COUNT] = {
+        "at each one's peak", "at the cursor", "all that a step allocates", "saved for backward"};
+    const struct diff *s = state;
+    char buf[VS_BYTES_TEXT_MAX];
+
+    if (!tui_diff_pairs(app) || s->failure.len)
+        return;
+    vs_text_addf(out, "B - A %s",
+                 vs_bytes_delta_text((int64_t)(s->rows.part.b - s->rows.part.a), buf));
+    if (s->rows.part.a)
+        vs_text_addf(out, " (%+.1f %%)",
+                     100.0 * ((double)s->rows.part.b - (double)s->rows.part.a) /
+                         (double)s->rows.part.a);
+    for (size_t i = 0; i < s->opened_count; i++) {
+        vs_text_add(out, i ? " > " : "  in ");
+        if (s->opened[i].row.by == RPL_DIFF_LINE)
+            vs_text_addf(out, "line %" PRIu32,
+                         s->opened[i].row.line_b ? s->opened[i].row.line_b
+                                                 : s->opened[i].row.line_a);
+        else
+            vs_text_add(out, *s->opened[i].key ? s->opened[i].key : "(the model itself)");
+    }
+    vs_text_addf(out, "  %s", LOOKS[s->look]);
+    if (s->look == IN_STEP && app->change.diff->diff.options.step >= 0)
+        vs_text_addf(out, " (step %" PRId64 ")", app->change.diff->diff.options.step);
+}
+
+static void release(void *state)
+{
+    struct diff *s = state;
+
+    while (s->opened_count)
+        opened_pop(s);
+    tui_diff_rows_release(&s->rows);
+    tui_overlap_release(&s->overlap);
+    vs_text_release(&s->failure);
+}
+
+static const struct tui_hint HINTS[] = {
+    {"t", "by"},        {"space", "when"}, {"enter", "inside"}, {"n/N", "difference"},
+    {"D", "other run"}, {"gD", "events"},  {NULL, NULL},
+};
+
+const struct tui_view tui_view_diff = {
+    .name = "diff",
+    .title = "difference",
+    .letter = 'd',
+    .scope = TUI_IN_DIFF,
+    .go = TUI_GO_DIFF,
+    .help = "A is before, B after: a second trace, or the what-if. The chart: = is what both have, "
+            "A and B what one has more, on an axis on which equal events stand together. t: by "
+            "category, module, line, tensor, or how the two were made. Space: at the peaks, at the "
+            "cursor, all of a step, saved for backward. Enter: what is inside a row; q: out of it. "
+            "n and N: from difference to difference; /<enter> goes on with a search.",
+    .hints = HINTS,
+    .beside = "pairs",
+    .state_size = sizeof(struct diff),
+    .is_list = true,
+    .sync = sync,
+    .draw = draw,
+    .key = key,
+    .text = text,
+    .click = click,
+    .title_more = title_more,
+    .release = release,
+};

@@ -1,0 +1,112 @@
+/*
+ * tui/views/view_help.c - the keys, from the table; those of the pane one came from first.
+ *
+ * Must not know:  what an action does.
+ * Invariant:      a row of keys.def is a line here, and so is a command with words of its own.
+ */
+#include <string.h>
+
+#include "tui/act.h"
+#include "tui/app.h"
+#include "tui/parts/page.h"
+#include "tui/views/views.h"
+
+#define KEYS_W 14
+#define NAME_W 18
+
+/* of, w: the view that the page speaks of first, and the width it was made for */
+struct help {
+    struct tui_page page;
+    int of;
+    int w;
+};
+
+static void add_row(struct tui_page *page, enum tui_action action)
+{
+    const struct tui_action_info *info = tui_action_info(action);
+    struct vs_text keys = {NULL, 0, 0};
+
+    for (size_t i = 0;; i++) {
+        size_t len = keys.len;
+
+        if (i)
+            vs_text_add_char(&keys, ' ');
+        if (!tui_action_keys(action, i, &keys)) {
+            keys.len = len;
+            keys.data[len] = 0;
+            break;
+        }
+    }
+    tui_page_add(page, TUI_KEY_NAME, "%s", vs_text_get(&keys));
+    tui_page_more(page, KEYS_W, TUI_DIM, *info->name ? ":%s" : "%s", info->name);
+    tui_page_more(page, KEYS_W + NAME_W, TUI_PLAIN, "%s", info->help);
+    vs_text_release(&keys);
+}
+
+static void add_command(struct tui_page *page, const struct tui_command_info *info)
+{
+    tui_page_add(page, TUI_KEY_NAME, ":%s", info->name);
+    tui_page_more(page, 0, TUI_DIM, " %s", info->words);
+    tui_page_more(page, KEYS_W + NAME_W, TUI_PLAIN, "%s", info->help);
+}
+
+/* The letters of the header's tabs, which has room for all names on a wide screen alone. */
+static void add_views(struct tui_page *page, int w)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    vs_text_add(&text, "The letters above are the views, each after g:");
+    for (size_t i = 0; tui_view_at(i); i++)
+        vs_text_addf(&text, "%s %c %s", i ? "," : "", tui_view_at(i)->letter, tui_view_at(i)->name);
+    vs_text_add_char(&text, '.');
+    tui_page_wrap(page, w - 2, 0, TUI_PLAIN, vs_text_get(&text));
+    vs_text_release(&text);
+}
+
+static void page_make(struct tui_page *page, int of, int w)
+{
+    const struct tui_view *view = tui_view_at((size_t)of);
+
+    tui_page_clear(page);
+    if (view->help) {
+        tui_page_add(page, TUI_TITLE_FOCUS, "%s", view->name);
+        tui_page_wrap(page, w - 2, 0, TUI_PLAIN, view->help);
+        tui_page_add(page, TUI_PLAIN, "%s", "");
+    }
+    tui_page_add(page, TUI_STRONG,
+                 "Lower case goes forwards, the same letter in upper case "
+                 "backwards; a count in front repeats: 20s.");
+    add_views(page, w);
+    tui_page_add(page, TUI_PLAIN, "/ searches this list. q goes back.");
+    for (int i = 0; i < TUI_ACTION_COUNT; i++)
+        add_row(page, (enum tui_action)i);
+    tui_page_add(page, TUI_STRONG, "Commands with words: <tab> completes");
+    for (size_t i = 0; tui_command_info(i); i++)
+        add_command(page, tui_command_info(i));
+}
+
+static void sync(void *state, struct tui_app *app, int w, int h)
+{
+    struct help *s = state;
+
+    if (!s->page.count || s->of != app->previous || s->w != w) {
+        s->of = app->previous;
+        s->w = w;
+        page_make(&s->page, s->of, w);
+    }
+    tui_list_fit(&s->page.list, s->page.count, h);
+}
+
+const struct tui_view tui_view_help = {
+    .name = "help",
+    .title = "keys",
+    .letter = '?',
+    .scope = TUI_IN_HELP,
+    .go = TUI_HELP,
+    .state_size = sizeof(struct help),
+    .is_list = true,
+    .sync = sync,
+    .draw = tui_page_view_draw,
+    .text = tui_page_view_text,
+    .release = tui_page_view_release,
+};

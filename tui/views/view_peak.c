@@ -1,0 +1,397 @@
+/*
+ * tui/views/view_peak.c - what filled the device at the worst moment: what a message about running out of memory should have said.
+ *
+ * Must not know:  terminals.
+ * Invariant:      it is about the refused allocation where there was one, else the peak, wherever the cursor is; the figures are the report's.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "replay/cursor/alive.h"
+#include "replay/cursor/space.h"
+#include "replay/report/account.h"
+#include "replay/report/by_value.h"
+#include "tui/app.h"
+#include "tui/parts/format.h"
+#include "tui/parts/names.h"
+#include "tui/parts/page.h"
+#include "tui/views/views.h"
+
+#define LARGEST_SHOWN 10
+#define KEPT_SHOWN 8
+#define BAR_W 20
+
+/* of, number, events   what the page was made for */
+struct peak {
+    struct tui_page page;
+    const struct rpl_index *of;
+    uint64_t number;
+    uint64_t events;
+    int w;
+};
+
+/* The cursor that stands at the moment the page is about, and what the page is written to. */
+struct pass {
+    struct tui_page *page;
+    const struct tui_run *run;
+    struct rpl_cursor *cursor;
+    uint64_t at;
+    uint64_t oom;
+    int w;
+};
+
+/* ---- parts ---- */
+
+/* Whether the refused bytes would have fitted into what is reserved and not in use, but for want of one hole. */
+static void add_fit(struct pass *pass, uint64_t refused)
+{
+    struct rpl_space space;
+    char buf[VS_BYTES_TEXT_MAX];
+
+    memset(&space, 0, sizeof(space));
+    rpl_space_fill(&space, pass->cursor);
+    if (space.free_bytes < refused)
+        tui_page_more(pass->page, 0, TUI_PLAIN, ", too little");
+    else if (space.largest_hole != SIZE_MAX)
+        tui_page_add(pass->page, TUI_BAD,
+                     "fragmentation: as much is free, but the largest hole is %s",
+                     vs_bytes_text(space.parts[space.largest_hole].bytes, buf));
+    rpl_space_release(&space);
+    tui_page_add(pass->page, TUI_DIM, "gW tries what helps, enter on a tensor says who holds it");
+}
+
+static void add_oom(struct pass *pass, const struct vs_event *event)
+{
+    char buf[VS_BYTES_TEXT_MAX];
+
+    tui_page_add(pass->page, TUI_BAD, "Out of memory: %s were refused",
+                 vs_bytes_text(event->b, buf))
+        ->seq = pass->at;
+    tui_page_more(pass->page, 0, TUI_PLAIN, ", with %s free on the device",
+                  vs_bytes_text(event->d, buf));
+    tui_page_add(pass->page, TUI_PLAIN, "%s", "")->seq = pass->at;
+}
+
+static void add_moment(struct pass *pass)
+{
+    const struct rpl_live *live = rpl_cursor_live(pass->cursor);
+    struct rpl_here here = rpl_cursor_here(pass->cursor);
+    struct vs_text by_values = {NULL, 0, 0};
+    char buf[VS_BYTES_TEXT_MAX];
+    size_t len;
+    const char *line = rpl_trace_source_line(pass->run->trace, here.line, &len);
+
+    if (pass->oom)
+        add_oom(pass, &here.event);
+    else
+        tui_page_add(pass->page, TUI_STRONG, "Peak: ")->seq = pass->at;
+    tui_page_more(pass->page, 0, TUI_STRONG, "%s allocated", vs_bytes_text(live->allocated, buf));
+    tui_page_more(pass->page, 0, TUI_DIM, " (%s bytes)", vs_bytes_exact_text(live->allocated, buf));
+    tui_page_add(pass->page, TUI_PLAIN, "at event %" PRIu64 ", ", pass->at)->seq = pass->at;
+    if (here.step >= 0)
+        tui_page_more(pass->page, 0, TUI_PLAIN, "step %" PRId64 ", ", here.step);
+    tui_page_more(pass->page, 0, TUI_PLAIN, "%s%s%s%s%s", vs_phase_name(here.phase),
+                  *here.op ? ", in " : "", here.op, *here.module ? " of " : "", here.module);
+    if (here.is_recompute)
+        tui_page_more(pass->page, 0, TUI_DIM, ", in a checkpoint's re-run");
+    if (here.line) {
+        tui_page_add(pass->page, TUI_LINE_NUMBER, "  %" PRIu32 "  ", here.line)->seq = pass->at;
+        if (len)
+            tui_page_more(pass->page, 0, TUI_PLAIN, "%.*s", (int)len, line);
+        else
+            tui_page_more(pass->page, 0, TUI_PLAIN, "%s", here.func);
+    }
+    tui_page_add(pass->page, TUI_PLAIN, "requested %s", vs_bytes_text(live->requested, buf));
+    tui_page_more(pass->page, 0, TUI_PLAIN, ", reserved %s", vs_bytes_text(live->reserved, buf));
+    if (live->reserved >= live->allocated)
+        tui_page_more(pass->page, 0, TUI_PLAIN, ", of that %s free",
+                      vs_bytes_text(live->reserved - live->allocated, buf));
+    if (pass->oom)
+        add_fit(pass, here.event.b);
+    rpl_by_values_text(pass->run->trace, &by_values);
+    tui_page_wrap(pass->page, pass->w, 0, TUI_PLAIN, vs_text_get(&by_values));
+    vs_text_release(&by_values);
+}
+
+static void add_category(struct pass *pass, int category, uint64_t bytes, uint64_t total)
+{
+    double share = total ? (double)bytes / (double)total : 0.0;
+    struct vs_text bar = {NULL, 0, 0};
+    char buf[VS_BYTES_TEXT_MAX];
+
+    for (int i = 0; i < (int)(share * BAR_W + 0.5); i++)
+        vs_text_add(&bar, "\xE2\x96\x88");
+    tui_page_add(pass->page, tui_category_role(category), "  %c ", tui_category_letter(category));
+    tui_page_more(pass->page, 0, TUI_PLAIN, "%-11s%11s  %5.1f %%  ",
+                  vs_category_name((enum vs_category)category), vs_bytes_text(bytes, buf),
+                  100.0 * share);
+    tui_page_more(pass->page, 0, tui_category_role(category), "%s", vs_text_get(&bar));
+    vs_text_release(&bar);
+}
+
+static void add_categories(struct pass *pass)
+{
+    const struct rpl_live *live = rpl_cursor_live(pass->cursor);
+    bool is_done[VS_CATEGORY_COUNT] = {false};
+
+    tui_page_add(pass->page, TUI_PLAIN, "%s", "");
+    tui_page_add(pass->page, TUI_STRONG, "What fills it%s",
+                 rpl_trace_meta(pass->run->trace, "derived_from") ? ", categories derived" : "");
+    for (;;) {
+        int next = -1;
+
+        for (int i = 0; i < VS_CATEGORY_COUNT; i++)
+            if (!is_done[i] && live->by_category[i] &&
+                (next < 0 || live->by_category[i] > live->by_category[next]))
+                next = i;
+        if (next < 0)
+            return;
+        is_done[next] = true;
+        add_category(pass, next, live->by_category[next], live->allocated);
+    }
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const struct rpl_block *x = a;
+    const struct rpl_block *y = b;
+
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static enum vs_status add_block(struct pass *pass, const struct rpl_block *block,
+                                struct vs_error *err)
+{
+    struct rpl_why why = {.id = block->id};
+    struct vs_text text = {NULL, 0, 0};
+    enum vs_status st = rpl_alive_why(pass->cursor, &why, err);
+    char buf[VS_BYTES_TEXT_MAX];
+    struct tui_page_line *line;
+
+    if (st)
+        goto out;
+    line = tui_page_add(pass->page, tui_category_role(block->category), "  %c",
+                        tui_category_letter(block->category));
+    line->block = block->id;
+    line->seq = pass->at;
+    tui_page_more(pass->page, 0, TUI_PLAIN, "%11s  ", vs_bytes_text(block->bytes, buf));
+    rpl_block_text(pass->run->trace, &why, &text);
+    tui_page_more(pass->page, 0, TUI_PLAIN, "%s", vs_text_get(&text));
+    vs_text_clear(&text);
+    if (why.holder_count) {
+        rpl_holder_text(pass->run->trace, &why.holders[0], &text);
+        tui_page_more(pass->page, 0, TUI_DIM, "  \xE2\x80\x94 %s", vs_text_get(&text));
+        if (why.holder_count > 1)
+            tui_page_more(pass->page, 0, TUI_DIM, " and %zu more", why.holder_count - 1);
+    }
+out:
+    vs_text_release(&text);
+    rpl_why_release(&why);
+    return st;
+}
+
+static enum vs_status add_largest(struct pass *pass, struct vs_error *err)
+{
+    const struct rpl_live *live = rpl_cursor_live(pass->cursor);
+    struct rpl_block *blocks = vs_alloc((live->block_count + 1) * sizeof(*blocks));
+    size_t count = live->block_count;
+    enum vs_status st = VS_OK;
+
+    memcpy(blocks, live->blocks, count * sizeof(*blocks));
+    qsort(blocks, count, sizeof(*blocks), by_size);
+    tui_page_add(pass->page, TUI_PLAIN, "%s", "");
+    tui_page_add(pass->page, TUI_STRONG, "The largest");
+    for (size_t i = 0; i < count && i < LARGEST_SHOWN && !st; i++)
+        st = add_block(pass, &blocks[i], err);
+    vs_free(blocks);
+    return st;
+}
+
+static enum vs_status add_kept(struct pass *pass, struct vs_error *err)
+{
+    struct rpl_kept_list *kept = vs_calloc(1, sizeof(*kept));
+    enum vs_status st = rpl_alive_kept(pass->cursor, kept, err);
+    char a[VS_BYTES_TEXT_MAX];
+    char b[VS_BYTES_TEXT_MAX];
+    struct vs_text name = {NULL, 0, 0};
+
+    if (st || !kept->count)
+        goto out;
+    tui_page_add(pass->page, TUI_PLAIN, "%s", "");
+    tui_page_add(pass->page, TUI_STRONG, "Alive although nothing reads it again: ");
+    tui_page_more(pass->page, 0, TUI_BAD, "%s", vs_bytes_text(kept->total, a));
+    tui_page_more(pass->page, 0, TUI_PLAIN, "; without it the peak falls by %s",
+                  vs_bytes_text(kept->gain, b));
+    for (size_t i = 0; i < kept->count && i < KEPT_SHOWN; i++) {
+        const struct rpl_kept *item = &kept->items[i];
+        struct tui_page_line *line =
+            tui_page_add(pass->page, tui_category_role(item->block.category), "  %c",
+                         tui_category_letter(item->block.category));
+
+        line->block = item->block.id;
+        line->seq = pass->at;
+        vs_text_clear(&name);
+        tui_block_name(pass->run, &item->block, NULL, &name);
+        tui_page_more(pass->page, 0, TUI_PLAIN, "%11s  %s", vs_bytes_text(item->block.bytes, a),
+                      vs_text_get(&name));
+        if (item->gain)
+            tui_page_more(pass->page, 0, TUI_GOOD, "  peak %s",
+                          vs_bytes_delta_text(-(int64_t)item->gain, b));
+    }
+out:
+    vs_text_release(&name);
+    vs_free(kept);
+    return st;
+}
+
+/* What steps made that is still alive a step later: it adds up, wherever the peak is. */
+static enum vs_status add_leak(struct pass *pass, struct vs_error *err)
+{
+    struct rpl_leak leak;
+    enum vs_status st = rpl_alive_leak(pass->run->index, &leak, err);
+    struct vs_text name = {NULL, 0, 0};
+    char buf[VS_BYTES_TEXT_MAX];
+
+    if (st || !leak.at || !leak.count)
+        return st;
+    tui_page_add(pass->page, TUI_PLAIN, "%s", "");
+    tui_page_add(pass->page, TUI_STRONG, "Leak: ");
+    tui_page_more(pass->page, 0, TUI_BAD, "%s a step", vs_bytes_text(leak.bytes / leak.steps, buf));
+    tui_page_more(pass->page, 0, TUI_PLAIN, "; made by a step and alive when the next is over");
+    for (size_t i = 0; i < leak.block_count; i++) {
+        const struct rpl_block *block = &leak.blocks[i];
+        struct tui_page_line *line = tui_page_add(pass->page, tui_category_role(block->category),
+                                                  "  %c", tui_category_letter(block->category));
+
+        line->block = block->id;
+        line->seq = leak.at;
+        vs_text_clear(&name);
+        tui_block_name(pass->run, block, NULL, &name);
+        tui_page_more(pass->page, 0, TUI_PLAIN, "%11s  %s", vs_bytes_text(block->bytes, buf),
+                      vs_text_get(&name));
+    }
+    vs_text_release(&name);
+    return VS_OK;
+}
+
+/* Why nvidia-smi says what it says, of a run on a GPU. The cursor moves to the moment of which that is known. */
+static enum vs_status add_account(struct pass *pass, struct vs_error *err)
+{
+    const struct rpl_live *live = rpl_cursor_live(pass->cursor);
+    struct rpl_oom oom = {.event = pass->oom};
+    struct vs_text text = {NULL, 0, 0};
+    struct rpl_account account;
+    enum vs_status st;
+
+    if (pass->oom)
+        oom.device_free = rpl_cursor_here(pass->cursor).event.d;
+    if (!rpl_account_begin(&account, pass->run->trace, &oom))
+        return VS_OK;
+    st = rpl_cursor_seek(pass->cursor, account.event, err);
+    if (st)
+        return st;
+    account.reserved = live->reserved;
+    account.allocated = live->allocated;
+    rpl_account_finish(&account, pass->run->trace, &oom);
+    rpl_account_text(&account, &text);
+    for (const char *line = vs_text_get(&text); *line; line += strcspn(line, "\n") + 1)
+        tui_page_add(pass->page, *line == ' ' ? TUI_PLAIN : TUI_STRONG, "%.*s",
+                     (int)strcspn(line, "\n"), line);
+    vs_text_release(&text);
+    return VS_OK;
+}
+
+/* ---- the view ---- */
+
+static void page_make(struct peak *s, struct tui_app *app)
+{
+    const struct tui_run *run = tui_app_run(app);
+    struct pass pass = {.page = &s->page, .run = run, .w = s->w};
+    struct vs_error err = VS_ERROR_INIT;
+    enum vs_status st;
+
+    tui_page_clear(&s->page);
+    pass.oom = rpl_index_oom(run->index);
+    pass.at = pass.oom ? pass.oom : run->top.event;
+    if (!pass.at) {
+        tui_page_add(&s->page, TUI_DIM, "nothing was allocated");
+        return;
+    }
+    pass.cursor = rpl_cursor_new(run->index);
+    st = rpl_cursor_seek(pass.cursor, pass.at, &err);
+    if (!st) {
+        add_moment(&pass);
+        add_categories(&pass);
+        st = add_largest(&pass, &err);
+    }
+    if (!st && !pass.oom && !rpl_trace_is_imported(run->trace)) /* which has no reads */
+        st = add_kept(&pass, &err);
+    if (!st)
+        st = add_leak(&pass, &err);
+    if (!st)
+        st = add_account(&pass, &err);
+    if (st)
+        tui_page_wrap(&s->page, s->w, 0, TUI_BAD, err.text);
+    rpl_cursor_free(pass.cursor);
+}
+
+static void sync(void *state, struct tui_app *app, int w, int h)
+{
+    struct peak *s = state;
+    const struct tui_run *run = tui_app_run(app);
+
+    if (s->of != run->index || s->number != run->number || s->events != run->events || s->w != w) {
+        s->of = run->index;
+        s->number = run->number;
+        s->events = run->events;
+        s->w = w;
+        page_make(s, app);
+    }
+    tui_list_fit(&s->page.list, s->page.count, h);
+}
+
+static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
+{
+    struct peak *s = state;
+    const struct tui_page_line *line = s->page.count ? &s->page.lines[s->page.list.at] : NULL;
+
+    (void)count;
+    if (!line || (action != TUI_OPEN && action != TUI_ACT))
+        return false;
+    if (line->seq)
+        tui_app_go(app, line->seq, true);
+    if (line->block) {
+        tui_app_choose_block(app, line->block);
+        tui_app_view(app, "why");
+    }
+    return true;
+}
+
+static const struct tui_hint HINTS[] = {
+    {"enter", "why"},
+    {NULL, NULL},
+};
+
+const struct tui_view tui_view_peak = {
+    .name = "peak",
+    .title = "the worst moment",
+    .letter = 'k',
+    .scope = TUI_IN_PEAK,
+    .go = TUI_GO_PEAK,
+    .help = "What filled the device at its worst moment, wherever the cursor is. Enter on a "
+            "tensor: why it is alive there.",
+    .hints = HINTS,
+    .beside = "why",
+    .state_size = sizeof(struct peak),
+    .is_list = true,
+    .sync = sync,
+    .draw = tui_page_view_draw,
+    .key = key,
+    .text = tui_page_view_text,
+    .release = tui_page_view_release,
+};

@@ -1,0 +1,508 @@
+/*
+ * tui/views/view_timeline.c - memory over the run: stacked by category, with phases, steps, capacity, peak, cursor and the other run.
+ *
+ * Must not know:  terminals.
+ * Invariant:      a column stands for the events that replay/cursor/timeline.h says it stands for.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "replay/cursor/timeline.h"
+#include "tui/app.h"
+#include "tui/diff.h"
+#include "tui/parts/chart.h"
+#include "tui/parts/format.h"
+#include "tui/views/views.h"
+
+#define AXIS_W 7
+/* Heights from which the rows below the chart are there. */
+#define PHASE_H 6
+#define STEP_H 8
+#define LEGEND_H 7
+#define BRUSH_H 14
+/* A capacity is drawn as a line where it is at most so many quarters of what is used. */
+#define CAPACITY_QUARTERS 6
+
+/*
+ * columns, other, brush   count of each; other_count 0: there is no other run
+ * moves, w                of the app when they were made
+ * top                     bytes at the upper edge
+ * is_by_time              columns are as wide in time; else in events
+ */
+struct timeline {
+    struct rpl_column *columns;
+    struct rpl_column *other;
+    struct rpl_column *brush;
+    int count;
+    int other_count;
+    uint64_t moves;
+    int w;
+    uint64_t top;
+    bool is_by_time;
+};
+
+/* Rows of the canvas; -1: not there. */
+struct bands {
+    int chart_h;
+    int axis;
+    int phase;
+    int step;
+    int legend;
+    int brush;
+};
+
+static struct bands bands_of(int h)
+{
+    struct bands bands = {.chart_h = h - 1, .phase = -1, .step = -1, .legend = -1, .brush = -1};
+    int y;
+
+    bands.chart_h -= (h >= PHASE_H) + (h >= STEP_H) + (h >= LEGEND_H) + (h >= BRUSH_H);
+    if (bands.chart_h < 1)
+        bands.chart_h = 1;
+    y = bands.chart_h;
+    if (h >= PHASE_H)
+        bands.phase = y++;
+    if (h >= STEP_H)
+        bands.step = y++;
+    bands.axis = y++;
+    if (h >= LEGEND_H)
+        bands.legend = y++;
+    if (h >= BRUSH_H)
+        bands.brush = y++;
+    return bands;
+}
+
+/* ---- asking ---- */
+
+static uint64_t highest(const struct rpl_column *columns, int count, uint64_t most)
+{
+    for (int i = 0; i < count; i++)
+        if (columns[i].allocated_max > most)
+            most = columns[i].allocated_max;
+    return most;
+}
+
+static void top_pick(struct timeline *t, const struct tui_app *app)
+{
+    uint64_t most = highest(t->columns, t->count, 1);
+
+    most = highest(t->other, t->other_count, most);
+    /* in a short window the scale follows what is in it; else the highest of all stays in sight */
+    if (app->capacity > most && app->capacity / CAPACITY_QUARTERS < most / 4)
+        most = app->capacity;
+    t->top = most + most / 32;
+}
+
+/* Events first … last of a run, in columns of the kind that is wanted. */
+static enum vs_status columns_ask(const struct timeline *t, const struct tui_run *run,
+                                  uint64_t first, uint64_t last, struct rpl_column *out,
+                                  struct vs_error *err)
+{
+    struct vs_event from;
+    struct vs_event to;
+    enum vs_status st = VS_OK;
+
+    if (t->is_by_time) {
+        st = rpl_index_event(run->index, first, &from, err);
+        if (!st)
+            st = rpl_index_event(run->index, last, &to, err);
+        /* the last event is inside, and there is some time to be cut */
+        if (!st && to.time_ns > from.time_ns)
+            return rpl_timeline_columns_by_time(run->index, from.time_ns, to.time_ns + 1, out,
+                                                (size_t)t->count, err);
+    }
+    return st ? st : rpl_timeline_columns(run->index, first, last, out, (size_t)t->count, err);
+}
+
+/* Where the two runs are aligned, each column has the height of what is aligned with its events. */
+static void other_align(struct timeline *t, const struct tui_app *app,
+                        const struct rpl_pairs *pairs)
+{
+    bool is_b = app->change.is_shown;
+
+    for (int x = 0; x < t->count; x++) {
+        const struct rpl_column *column = &t->columns[x];
+        uint64_t last_seq = column->last_seq;
+        uint64_t before = column->first_seq ? column->first_seq - 1 : 0;
+        size_t end = rpl_pairs_until(pairs, is_b, last_seq);
+        size_t first = before < last_seq ? rpl_pairs_until(pairs, is_b, before) : end;
+        struct rpl_pair_top top;
+
+        t->other[x].allocated_max = 0;
+        if (!end)
+            continue;
+        /* where nothing happens it is as it was */
+        top = rpl_pairs_top(pairs, first < end ? first : end - 1, end - 1);
+        t->other[x].allocated_max = is_b ? pairs->rows[top.a].total_a : pairs->rows[top.b].total_b;
+    }
+    t->other_count = t->count;
+}
+
+static enum vs_status ask(struct timeline *t, struct tui_app *app, struct vs_error *err)
+{
+    const struct tui_run *run = tui_app_run(app);
+    const struct tui_run *other = tui_app_other(app);
+    const struct rpl_pairs *pairs = tui_diff_pairs(app);
+    enum vs_status st;
+    uint64_t first;
+    uint64_t last;
+
+    t->other_count = 0;
+    st = columns_ask(t, run, app->window.first, app->window.last, t->columns, err);
+    if (!st)
+        st = columns_ask(t, run, 1, run->events, t->brush, err);
+    if (st || !other || !other->events)
+        return st;
+    if (pairs && pairs->row_count) {
+        other_align(t, app, pairs);
+        return VS_OK;
+    }
+    first = app->window.first <= 1 ? 1 : tui_app_map(app, app->window.first);
+    last = app->window.last >= run->events ? other->events : tui_app_map(app, app->window.last);
+    if (last < first)
+        return VS_OK;
+    st = columns_ask(t, other, first, last, t->other, err);
+    if (!st)
+        t->other_count = t->count;
+    return st;
+}
+
+static void sync(void *state, struct tui_app *app, int w, int h)
+{
+    struct timeline *t = state;
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)h;
+    app->columns = w > AXIS_W ? w - AXIS_W : 1;
+    if (t->moves == app->moves && t->w == w)
+        return;
+    if (t->w != w || !t->columns) {
+        t->columns = vs_realloc(t->columns, (size_t)app->columns, sizeof(*t->columns));
+        t->other = vs_realloc(t->other, (size_t)app->columns, sizeof(*t->other));
+        t->brush = vs_realloc(t->brush, (size_t)app->columns, sizeof(*t->brush));
+    }
+    t->moves = app->moves;
+    t->w = w;
+    t->count = app->columns;
+    t->other_count = 0;
+    if (!tui_app_run(app)->events) {
+        t->count = 0;
+    } else if (ask(t, app, &err)) {
+        t->count = 0;
+        tui_app_fail(app, "%s", err.text);
+    }
+    top_pick(t, app);
+}
+
+/* The column that has event `seq`; -1: none. */
+static int column_of(const struct rpl_column *columns, int count, uint64_t seq)
+{
+    int found = -1;
+
+    for (int i = 0; i < count; i++)
+        if (columns[i].first_seq <= seq && columns[i].first_seq <= columns[i].last_seq)
+            found = i;
+    return found >= 0 && columns[found].last_seq >= seq ? found : -1;
+}
+
+/* ---- drawing ---- */
+
+static void draw_capacity(const struct timeline *t, const struct tui_app *app, struct tui_canvas *c,
+                          int h)
+{
+    char buf[VS_BYTES_TEXT_MAX];
+    int y = tui_chart_row(app->capacity, t->top, h);
+
+    if (!app->capacity || y < 0 || y >= h)
+        return;
+    for (int x = AXIS_W; x < c->at.w; x++)
+        tui_put_glyph(c, x, y, TUI_G_HLINE, tui_style(TUI_CAPACITY));
+    tui_textf(c, AXIS_W + 1, y, tui_style(TUI_CAPACITY), " device %s ",
+              vs_bytes_text(app->capacity, buf));
+}
+
+static void draw_peak(const struct timeline *t, const struct tui_app *app, struct tui_canvas *c,
+                      int h)
+{
+    const struct tui_run *run = tui_app_run(app);
+    int x = column_of(t->columns, t->count, run->top.event);
+    char buf[VS_BYTES_TEXT_MAX];
+    struct vs_text text = {NULL, 0, 0};
+    int y;
+    int w;
+
+    if (!run->top.event || x < 0)
+        return;
+    y = tui_chart_row(run->top.allocated, t->top, h) - 1;
+    if (y < 0)
+        y = 0;
+    tui_put_glyph(c, AXIS_W + x, y, TUI_G_DOWN, tui_style(TUI_PEAK));
+    vs_text_addf(&text, "peak %s", vs_bytes_text(run->top.allocated, buf));
+    w = tui_text_width(vs_text_get(&text));
+    if (AXIS_W + x + 3 + w <= c->at.w)
+        tui_textf(c, AXIS_W + x + 1, y, tui_style(TUI_PEAK), " %s ", vs_text_get(&text));
+    else if (x > w + 2)
+        tui_textf(c, AXIS_W + x - 2 - w, y, tui_style(TUI_PEAK), " %s ", vs_text_get(&text));
+    vs_text_release(&text);
+}
+
+static void draw_phases(const struct timeline *t, struct tui_canvas *c, int y)
+{
+    for (int from = 0, x = 1; x <= t->count; x++) {
+        enum vs_phase phase = t->columns[from].phase;
+
+        if (x < t->count && t->columns[x].phase == phase &&
+            t->columns[x].step == t->columns[from].step)
+            continue;
+        tui_chart_piece(c, AXIS_W + from, y, x - from, tui_style(tui_phase_role((int)phase)),
+                        vs_phase_name(phase));
+        from = x;
+    }
+}
+
+static void draw_steps(const struct timeline *t, struct tui_canvas *c, int y)
+{
+    for (int from = 0, x = 1; x <= t->count; x++) {
+        int64_t step = t->columns[from].step;
+        struct vs_text text = {NULL, 0, 0};
+
+        if (x < t->count && t->columns[x].step == step)
+            continue;
+        if (step >= 0)
+            vs_text_addf(&text, "step %" PRId64, step);
+        tui_chart_piece(c, AXIS_W + from, y, x - from,
+                        tui_style_marked(TUI_DIM, step % 2 ? TUI_REVERSE : 0), vs_text_get(&text));
+        vs_text_release(&text);
+        from = x;
+    }
+}
+
+static void draw_cursor(const struct timeline *t, const struct tui_app *app, struct tui_canvas *c,
+                        const struct bands *bands)
+{
+    int x = column_of(t->columns, t->count, app->at);
+    int from = app->range_from ? column_of(t->columns, t->count, app->range_from) : -1;
+    char buf[TUI_SHORT_MAX];
+    int y;
+
+    tui_row(c, AXIS_W, bands->axis, t->count, TUI_G_HLINE, tui_style(TUI_LINE));
+    tui_text_right(c, 0, bands->axis, AXIS_W - 1, tui_style(TUI_DIM),
+                   tui_short_count(app->window.first, buf));
+    tui_text_right(c, AXIS_W + t->count - TUI_SHORT_W, bands->axis, TUI_SHORT_W, tui_style(TUI_DIM),
+                   tui_short_count(app->window.last, buf));
+    if (app->range_from && x >= 0) {
+        int a = from < 0 ? (app->range_from < app->at ? 0 : t->count - 1) : from;
+
+        tui_row(c, AXIS_W + (a < x ? a : x), bands->axis, (a < x ? x - a : a - x) + 1, TUI_G_DASHED,
+                tui_style(TUI_CURSOR));
+    }
+    if (x < 0)
+        return;
+    y = tui_chart_row(t->columns[x].allocated_max, t->top, bands->chart_h);
+    for (int row = 0; row < y; row++)
+        if (tui_surface_cell(c->surface, c->at.x + AXIS_W + x, c->at.y + row)->ch == ' ')
+            tui_put_glyph(c, AXIS_W + x, row, TUI_G_DOTTED, tui_style(TUI_CURSOR));
+    tui_put_glyph(c, AXIS_W + x, bands->axis, TUI_G_UP, tui_style(TUI_CURSOR));
+}
+
+static void draw_marks(const struct timeline *t, const struct tui_app *app, struct tui_canvas *c,
+                       int y)
+{
+    for (size_t i = 0; !app->change.is_shown && i < rpl_marks_count(app->marks); i++) {
+        const struct rpl_mark *mark = rpl_marks_at(app->marks, i);
+        int x = column_of(t->columns, t->count, mark->seq);
+
+        if (x >= 0)
+            tui_text_cut(c, AXIS_W + x, y, 1, tui_style(TUI_KEY_NAME), mark->key);
+    }
+}
+
+/* "saved 888M", or "888M" where there is no room for names. */
+static void add_legend(const struct rpl_live *live, int category, bool names, struct vs_text *out)
+{
+    char buf[TUI_SHORT_MAX];
+
+    vs_text_addf(out, "%s%s%s", names ? vs_category_name((enum vs_category)category) : "",
+                 names ? " " : "", tui_short_bytes(live->by_category[category], buf));
+}
+
+/* All categories by name take so many cells. */
+static int legend_width(const struct rpl_live *live)
+{
+    int w = 1;
+
+    for (int category = 0; category < VS_CATEGORY_COUNT; category++) {
+        struct vs_text text = {NULL, 0, 0};
+
+        if (!live->by_category[category])
+            continue;
+        add_legend(live, category, true, &text);
+        w += tui_text_width(vs_text_get(&text)) + 4;
+        vs_text_release(&text);
+    }
+    return w - 2;
+}
+
+static void draw_legend(const struct tui_app *app, struct tui_canvas *c, int y)
+{
+    const struct rpl_live *live = rpl_cursor_live(tui_app_run(app)->cursor);
+    bool names = legend_width(live) <= c->at.w;
+    int x = 1;
+
+    for (int i = 0; i < VS_CATEGORY_COUNT; i++) {
+        int category = tui_chart_order(i);
+        enum tui_role role = tui_category_role(category);
+        struct vs_text text = {NULL, 0, 0};
+
+        if (!live->by_category[category])
+            continue;
+        add_legend(live, category, names, &text);
+        if (x + 2 + tui_text_width(vs_text_get(&text)) <= c->at.w) {
+            tui_put(c, x, y, (unsigned char)tui_category_letter(category),
+                    tui_style_marked(role, TUI_REVERSE));
+            x = tui_text(c, x + 2, y, tui_style(TUI_PLAIN), vs_text_get(&text)) + 2;
+        }
+        vs_text_release(&text);
+    }
+}
+
+static void draw_brush(const struct timeline *t, const struct tui_app *app, struct tui_canvas *c,
+                       int y)
+{
+    struct tui_chart chart = {t->brush, NULL, t->count, 0, false};
+    int from = column_of(t->brush, t->count, app->window.first);
+    int to = column_of(t->brush, t->count, app->window.last);
+
+    chart.top = highest(t->brush, t->count, 1);
+    tui_text_right(c, 0, y, AXIS_W - 1, tui_style(TUI_DIM), "run");
+    tui_chart_spark(&chart, c, AXIS_W, y, tui_style(TUI_DIM));
+    if (from >= 0 && to >= from && to - from + 1 < t->count)
+        tui_mark(c, (struct tui_rect){AXIS_W + from, y, to - from + 1, 1}, TUI_REVERSE);
+}
+
+static void draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
+                 bool is_focused)
+{
+    const struct timeline *t = state;
+    struct bands bands = bands_of(c->at.h);
+    struct tui_chart chart = {t->columns, t->other_count ? t->other : NULL, t->count, t->top,
+                              tui_app_has_letters(app)};
+    struct tui_canvas part =
+        tui_canvas_part(c, (struct tui_rect){AXIS_W, 0, t->count, bands.chart_h});
+
+    (void)is_focused;
+    if (!t->count) {
+        tui_text(c, 1, 0, tui_style(TUI_DIM), "no events");
+        return;
+    }
+    tui_chart_axis(c, AXIS_W, bands.chart_h, t->top);
+    draw_capacity(t, app, c, bands.chart_h);
+    tui_chart_draw(&chart, &part);
+    if (bands.phase >= 0)
+        draw_phases(t, c, bands.phase);
+    if (bands.step >= 0)
+        draw_steps(t, c, bands.step);
+    draw_peak(t, app, c, bands.chart_h);
+    draw_cursor(t, app, c, &bands);
+    draw_marks(t, app, c, bands.axis);
+    if (bands.legend >= 0)
+        draw_legend(app, c, bands.legend);
+    if (bands.brush >= 0)
+        draw_brush(t, app, c, bands.brush);
+}
+
+static void title_more(const void *state, const struct tui_app *app, struct vs_text *out)
+{
+    struct rpl_column column;
+    struct vs_error err = VS_ERROR_INIT;
+    uint64_t first = app->range_from < app->at ? app->range_from : app->at;
+    uint64_t last = app->range_from < app->at ? app->at : app->range_from;
+    char a[VS_BYTES_TEXT_MAX];
+    char b[VS_BYTES_TEXT_MAX];
+
+    if (((const struct timeline *)state)->is_by_time)
+        vs_text_add(out, "by time  ");
+    if (app->change.is_run)
+        vs_text_addf(out, "line: %s",
+                     app->change.name       ? (app->change.is_shown ? app->name : app->change.name)
+                     : app->change.is_shown ? "as recorded"
+                                            : "what if");
+    if (!app->range_from || rpl_timeline_range(tui_app_run(app)->index, first, last, &column, &err))
+        return;
+    vs_text_addf(out, "%srange of %" PRIu64 " events: %s to %s", out->len ? "  " : "",
+                 last - first + 1, vs_bytes_text(column.allocated_min, a),
+                 vs_bytes_text(column.allocated_max, b));
+}
+
+static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
+{
+    struct tui_command zoom = {.action = TUI_ZOOM_IN, .count = count};
+    struct timeline *t = state;
+
+    if (action == TUI_MODE) {
+        t->is_by_time = !t->is_by_time;
+        app->moves++;
+        return true;
+    }
+    if (action == TUI_OPEN) {
+        tui_app_view(app, "blocks");
+        return true;
+    }
+    if (action != TUI_UP && action != TUI_DOWN)
+        return false;
+    /* there are no rows: up is nearer, down is farther */
+    if (action == TUI_DOWN)
+        zoom.action = TUI_ZOOM_OUT;
+    tui_app_act(app, &zoom);
+    return true;
+}
+
+static bool click(void *state, struct tui_app *app, int x, int y)
+{
+    const struct timeline *t = state;
+    struct bands bands = bands_of(app->layout.panes[app->focus].h - 1);
+    const struct rpl_column *columns = y == bands.brush ? t->brush : t->columns;
+
+    x -= AXIS_W;
+    if (x >= 0 && x < t->count)
+        tui_app_go(app, y < bands.chart_h ? columns[x].max_seq : columns[x].first_seq, true);
+    return true;
+}
+
+static void release(void *state)
+{
+    struct timeline *t = state;
+
+    vs_free(t->columns);
+    vs_free(t->other);
+    vs_free(t->brush);
+}
+
+static const struct tui_hint HINTS[] = {
+    {"h/l", "move"},
+    {"j/k", "zoom"},
+    {NULL, NULL},
+};
+
+const struct tui_view tui_view_timeline = {
+    .name = "timeline",
+    .title = "memory",
+    .letter = 't',
+    .scope = TUI_IN_TIMELINE,
+    .go = TUI_GO_TIMELINE,
+    .help = "h and l move by columns, j and k zoom, v and z zoom to a range, = to this training "
+            "step, 0 to the whole run. t: columns of equal time, not of equally many events. A "
+            "click goes to the highest moment of a column. The line "
+            "over the colours is the other run, where there is a what-if.",
+    .hints = HINTS,
+    .beside = "source",
+    .state_size = sizeof(struct timeline),
+    .sync = sync,
+    .draw = draw,
+    .key = key,
+    .click = click,
+    .title_more = title_more,
+    .release = release,
+};

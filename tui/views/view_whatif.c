@@ -1,0 +1,420 @@
+/*
+ * tui/views/view_whatif.c - train it otherwise: flip a toggle, and the whole run is another one.
+ *
+ * Must not know:  what a toggle means; a row of base/toggle.def is all there is to one.
+ * Invariant:      what is said of the change is what replay/diff/compare.h says of the two runs.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "replay/diff/compare.h"
+#include "replay/report/by_value.h"
+#include "replay/report/report.h"
+#include "tui/app.h"
+#include "tui/parts/change.h"
+#include "tui/parts/format.h"
+#include "tui/parts/page.h"
+#include "tui/views/views.h"
+
+/* Rows that the answer takes, where there is room for it below the toggles. */
+#define ANSWER_H 6
+#define NAME_W 17
+#define VALUE_W 16
+
+/* list: a row a toggle that can be tried. answer: what came of it, else what the toggle `told` is */
+struct whatif {
+    struct tui_list list;
+    struct tui_page answer;
+    uint64_t moves;
+    size_t told;
+    int w;
+};
+
+/* ---- what can be tried ---- */
+
+/* Of a trace without a net, only what its requests alone tell; of a program's calls of the driver, nothing. */
+static bool can_be_tried(const struct tui_app *app, enum vs_toggle toggle)
+{
+    if (rpl_trace_is_program(app->base.trace))
+        return false;
+    return rpl_trace_source_text(app->base.trace) || toggle == VS_TOGGLE_ALLOC_CONF ||
+           toggle == VS_TOGGLE_TARGET;
+}
+
+/* The toggle of row `row`; VS_TOGGLE_COUNT past the end. */
+static enum vs_toggle toggle_at(const struct tui_app *app, size_t row)
+{
+    int toggle = 0;
+
+    for (; toggle < VS_TOGGLE_COUNT; toggle++)
+        if (can_be_tried(app, (enum vs_toggle)toggle) && row-- == 0)
+            break;
+    return (enum vs_toggle)toggle;
+}
+
+static size_t toggle_rows(const struct tui_app *app)
+{
+    size_t rows = 0;
+
+    while (toggle_at(app, rows) != VS_TOGGLE_COUNT)
+        rows++;
+    return rows;
+}
+
+/* ---- the answer ---- */
+
+static void add_where(struct tui_page *page, const char *word, const struct rpl_trace *trace,
+                      const struct rpl_run *run)
+{
+    const struct vs_place *place = rpl_trace_place(trace, run->place);
+    const char *module = rpl_trace_string(trace, place->module);
+    const char *op = rpl_trace_string(trace, place->op);
+
+    if (!run->event)
+        return;
+    tui_page_add(page, TUI_DIM, "%-8s", word);
+    if (run->step >= 0)
+        tui_page_more(page, 0, TUI_PLAIN, "step %" PRId64 " ", run->step);
+    tui_page_more(page, 0, TUI_PLAIN, "%s, %s", vs_phase_name(run->phase),
+                  *op ? op : "between ops");
+    if (*module)
+        tui_page_more(page, 0, TUI_PLAIN, " of %s", module);
+    if (place->line)
+        tui_page_more(page, 0, TUI_PLAIN, ", line %" PRIu32, place->line);
+    if (run->is_recompute)
+        tui_page_more(page, 0, TUI_DIM, ", run again");
+}
+
+/* is_lower: it may be more, by what nobody can know without the device */
+static void add_peaks(struct tui_page *page, const struct rpl_compare *compare, bool is_lower)
+{
+    char a[VS_BYTES_TEXT_MAX];
+    char b[VS_BYTES_TEXT_MAX];
+    char d[VS_BYTES_TEXT_MAX];
+    double before = (double)compare->before.peak;
+
+    tui_page_add(page, TUI_DIM, "%-8s", "peak");
+    tui_page_more(page, 0, TUI_PLAIN, "%s ", vs_bytes_text(compare->before.peak, a));
+    tui_page_more(page, 0, TUI_DIM, "\xE2\x86\x92 ");
+    tui_page_more(page, 0, TUI_STRONG, "%s%s", is_lower ? "at least " : "",
+                  vs_bytes_text(compare->after.peak, b));
+    tui_page_more(page, 0, compare->delta > 0 ? TUI_BAD : TUI_GOOD, "  %s",
+                  vs_bytes_delta_text(compare->delta, d));
+    if (before > 0.0)
+        tui_page_more(page, 0, TUI_PLAIN, " (%+.1f %%)", 100.0 * (double)compare->delta / before);
+}
+
+/* Which categories made the difference, the largest first. */
+static void add_categories(struct tui_page *page, const struct rpl_compare *compare)
+{
+    bool is_said[VS_CATEGORY_COUNT] = {false};
+    char buf[TUI_SHORT_MAX];
+
+    if (!compare->delta)
+        return;
+    tui_page_add(page, TUI_DIM, "%-8s", "of that");
+    for (int n = 0; n < TUI_PARTS_MAX - 1; n++) {
+        int best = -1;
+
+        for (int i = 0; i < VS_CATEGORY_COUNT; i++)
+            if (!is_said[i] && compare->by_category[i] &&
+                (best < 0 || llabs(compare->by_category[i]) > llabs(compare->by_category[best])))
+                best = i;
+        if (best < 0)
+            break;
+        is_said[best] = true;
+        tui_page_more(page, 0, tui_category_role(best), "%s%c %s %s", n ? "  " : "",
+                      tui_category_letter(best), vs_category_name((enum vs_category)best),
+                      tui_short_delta(compare->by_category[best], buf));
+    }
+}
+
+/* What it costs; what does not fit beside that has a line of its own. */
+static void add_rest(struct tui_page *page, const struct tui_app *app, int w)
+{
+    const struct rpl_compare *compare = &app->change.compare;
+    struct vs_text cost = {NULL, 0, 0};
+    struct vs_text reserved = {NULL, 0, 0};
+    char a[VS_BYTES_TEXT_MAX];
+    char b[VS_BYTES_TEXT_MAX];
+    char ns[TUI_SHORT_MAX];
+
+    if (rpl_trace_source_text(app->base.trace))
+        vs_text_addf(&cost, "arithmetic x%.3g, %.1f %% of it twice   ", compare->flops_ratio,
+                     100.0 * compare->recompute);
+    if (!app->change.name && app->change.cost.rerun_ns > 0)
+        vs_text_addf(&cost, "on GPU %s more a step%s   ",
+                     tui_short_ns((uint64_t)app->change.cost.rerun_ns, ns),
+                     app->change.cost.unmeasured > 0 ? " and what was not measured" : "");
+    vs_text_addf(&reserved, "reserved %s \xE2\x86\x92 %s",
+                 vs_bytes_text(compare->before.reserved, a),
+                 vs_bytes_text(compare->after.reserved, b));
+    tui_page_add(page, TUI_DIM, "%-8s", "cost");
+    tui_page_more(page, 0, TUI_PLAIN, "%s", vs_text_get(&cost));
+    /* the arrow is three bytes and one cell */
+    if (8 + cost.len + reserved.len - 2 > (size_t)w)
+        tui_page_add(page, TUI_DIM, "%-8s", "");
+    tui_page_more(page, 0, TUI_DIM, "%s", vs_text_get(&reserved));
+    vs_text_release(&cost);
+    vs_text_release(&reserved);
+}
+
+/* What makes the peak a lower bound, and what PyTorch does by values, in the report's words. */
+static void add_bound(struct tui_page *page, const struct tui_app *app, int w)
+{
+    const struct tui_change *change = &app->change;
+    struct vs_text text = {NULL, 0, 0};
+
+    if (change->bound.allocs)
+        rpl_bound_text(change->run.trace, &change->bound, change->compare.after.peak, &text);
+    if (change->run.trace)
+        rpl_by_values_text(change->run.trace, &text);
+    tui_page_wrap(page, w, 0, TUI_PLAIN, vs_text_get(&text));
+    vs_text_release(&text);
+}
+
+/* What was not done: the first of it early, as a change of nothing is puzzling without it. */
+static void add_refused(struct tui_page *page, const char *refused, int w)
+{
+    size_t len = strcspn(refused, "\n");
+    struct vs_text text = {NULL, 0, 0};
+
+    vs_text_addf(&text, "not applied: %.*s%s", (int)len, refused,
+                 refused[len] ? " (more below)" : "");
+    tui_page_wrap(page, w, 0, TUI_BAD, vs_text_get(&text));
+    vs_text_release(&text);
+}
+
+/* Everything that was not done, where it is more than one line. */
+static void add_all_refused(struct tui_page *page, const char *refused, int w)
+{
+    if (!strchr(refused, '\n'))
+        return;
+    tui_page_add(page, TUI_BAD, "not applied:");
+    tui_page_wrap(page, w, 2, TUI_PLAIN, refused);
+}
+
+/* Does it fit now? */
+static void add_fit(struct tui_page *page, const struct tui_app *app)
+{
+    const struct tui_run *run = &app->change.run;
+    char buf[VS_BYTES_TEXT_MAX];
+
+    if (run->oom)
+        tui_page_add(page, TUI_BAD, "memory %s out, at event %" PRIu64 ": %s refused",
+                     app->base.oom ? "still runs" : "runs", run->oom,
+                     vs_bytes_text(run->oom_bytes, buf));
+    else if (app->base.oom)
+        tui_page_add(page, TUI_GOOD, "it fits: memory no longer runs out");
+}
+
+/* What the chosen toggle is, in full: its row has no room for it. */
+static void add_toggle(struct whatif *s, const struct tui_app *app)
+{
+    const struct vs_toggle_info *info = vs_toggle_info(toggle_at(app, s->list.at));
+    struct vs_text text = {NULL, 0, 0};
+
+    vs_text_addf(&text, "%s: %s. It costs: %s.", info->name, info->help, info->cost);
+    tui_page_wrap(&s->answer, s->w - 2, 0, TUI_PLAIN, vs_text_get(&text));
+    vs_text_release(&text);
+}
+
+static void answer_make(struct whatif *s, const struct tui_app *app)
+{
+    struct tui_page *page = &s->answer;
+    const struct tui_change *change = &app->change;
+
+    tui_page_clear(page);
+    if (change->failure) {
+        tui_page_wrap(page, s->w - 2, 0, TUI_BAD, change->failure);
+    } else if (change->is_run) {
+        add_fit(page, app);
+        add_peaks(page, &change->compare, change->bound.allocs != 0);
+        if (change->refused)
+            add_refused(page, change->refused, s->w - 2);
+        add_categories(page, &change->compare);
+        add_where(page, "was at", app->base.trace, &change->compare.before);
+        add_where(page, "now at", change->run.trace, &change->compare.after);
+        add_rest(page, app, s->w - 1);
+        add_bound(page, app, s->w - 2);
+        if (change->refused)
+            add_all_refused(page, change->refused, s->w - 2);
+    } else if (rpl_trace_is_program(app->base.trace)) {
+        tui_page_wrap(page, s->w - 2, 0, TUI_DIM,
+                      "This trace carries no net: it is what a program asked the driver for, and "
+                      "what it would ask for otherwise nobody can tell. Record the net itself to "
+                      "ask what if.");
+    } else if (!rpl_trace_source_text(app->base.trace)) {
+        tui_page_wrap(
+            page, s->w - 2, 0, TUI_DIM,
+            "This trace carries no net (it was imported), but its requests can be run "
+            "through the allocator again: space and h, l try other settings. The toggles that "
+            "need the net (checkpoint, amp and the others) are not listed; a recording of the "
+            "net itself has them.");
+    } else {
+        add_toggle(s, app);
+        tui_page_wrap(
+            page, s->w - 2, 0, TUI_DIM,
+            "space flips a toggle, h and l change its value. The net runs again without "
+            "data; the answer is a whole run, exact to the byte, and D goes back and forth "
+            "between the two.");
+    }
+}
+
+/* ---- the view ---- */
+
+/* Rows of the toggles; the answer has those below. */
+static int list_h(const struct tui_app *app, int h)
+{
+    int rest = h - ((int)toggle_rows(app) + 1);
+
+    if (rest < ANSWER_H)
+        rest = h > 2 * ANSWER_H ? ANSWER_H : h / 2;
+    return h - rest - 1 > 0 ? h - rest - 1 : 1;
+}
+
+static void sync(void *state, struct tui_app *app, int w, int h)
+{
+    struct whatif *s = state;
+
+    if (s->moves != app->moves || s->w != w || s->told != s->list.at) {
+        s->w = w;
+        s->moves = app->moves;
+        s->told = s->list.at;
+        answer_make(s, app);
+    }
+    tui_list_fit(&s->list, toggle_rows(app), list_h(app, h));
+    app->change.toggle = s->list.count ? toggle_at(app, s->list.at) : VS_TOGGLE_BATCH;
+    tui_list_fit(&s->answer.list, s->answer.count, h - list_h(app, h) - 1);
+}
+
+static void draw_row(const struct tui_app *app, enum vs_toggle toggle, struct tui_canvas *c, int y)
+{
+    const struct vs_toggle_info *info = vs_toggle_info(toggle);
+    bool is_set = vs_toggles_is_set(&app->change.set, toggle);
+    const char *value = tui_change_value(app, toggle);
+    bool is_default = strcmp(value, info->initial) == 0;
+    int x = 5;
+
+    tui_textf(c, 1, y, tui_style(is_set ? TUI_KEY_NAME : TUI_DIM), "[%c]",
+              is_set       ? '*'
+              : is_default ? ' '
+                           : 'x');
+    x = tui_text_cut(c, x, y, NAME_W - 1, tui_style(is_set ? TUI_STRONG : TUI_PLAIN), info->name) +
+        1;
+    x = tui_text_cut(c, x, y, VALUE_W - 1, tui_style(is_set ? TUI_KEY_NAME : TUI_PLAIN), value) + 1;
+    if (is_set)
+        x = tui_textf(c, x, y, tui_style(TUI_DIM), "was %s  ", tui_change_recorded(app, toggle));
+    tui_text_cut(c, x, y, c->at.w - x, tui_style(TUI_DIM), info->help);
+}
+
+static void draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
+                 bool is_focused)
+{
+    const struct whatif *s = state;
+    int h = list_h(app, c->at.h);
+    struct tui_canvas answer =
+        tui_canvas_part(c, (struct tui_rect){0, h + 1, c->at.w, c->at.h - h - 1});
+
+    for (int y = 0; y < h; y++) {
+        size_t row = s->list.top + (size_t)y;
+
+        if (row >= s->list.count)
+            break;
+        draw_row(app, toggle_at(app, row), c, y);
+        tui_list_mark(&s->list, row, c, y, is_focused);
+    }
+    tui_row(c, 0, h, c->at.w, TUI_G_HLINE, tui_style(TUI_LINE));
+    tui_page_draw(&s->answer, &answer, false);
+}
+
+/* ---- flipping ---- */
+
+static void turn(struct tui_app *app, enum vs_toggle toggle, int by)
+{
+    char value[VS_TOGGLE_VALUE_MAX];
+    struct vs_error err = VS_ERROR_INIT;
+
+    if (!tui_change_next(app, toggle, by, value)) {
+        tui_app_say(app, "`:set %s=…` takes %s", vs_toggle_info(toggle)->name,
+                    vs_toggle_legal_text(toggle, value));
+        return;
+    }
+    if (tui_change_set(app, toggle, value, &err))
+        tui_app_fail(app, "%s", err.text);
+    else
+        tui_app_change(app);
+}
+
+static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
+{
+    struct whatif *s = state;
+    enum vs_toggle toggle = toggle_at(app, s->list.at);
+
+    (void)count;
+    if (!s->list.count)
+        return false;
+    if (action == TUI_ACT || action == TUI_RIGHT) {
+        turn(app, toggle, 1);
+    } else if (action == TUI_LEFT) {
+        turn(app, toggle, -1);
+    } else if (action == TUI_OPEN) {
+        tui_app_say(app, "%s: %s; it costs: %s", vs_toggle_info(toggle)->name,
+                    vs_toggle_info(toggle)->help, vs_toggle_info(toggle)->cost);
+    } else if (action == TUI_RESET) {
+        vs_toggles_release(&app->change.set);
+        tui_app_change(app);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void text(const void *state, const struct tui_app *app, size_t row, struct vs_text *out)
+{
+    enum vs_toggle toggle = toggle_at(app, row);
+
+    (void)state;
+    vs_text_addf(out, "%s=%s  %s", vs_toggle_info(toggle)->name, tui_change_value(app, toggle),
+                 vs_toggle_info(toggle)->help);
+}
+
+static void title_more(const void *state, const struct tui_app *app, struct vs_text *out)
+{
+    (void)state;
+    if (tui_change_count(app))
+        tui_change_text(app, out);
+}
+
+static void release(void *state)
+{
+    tui_page_release(&((struct whatif *)state)->answer);
+}
+
+static const struct tui_hint HINTS[] = {
+    {"space", "flip"},    {"h/l", "value"},     {"C-r", "as recorded"}, {"D", "other run"},
+    {"gd", "difference"}, {"gW", "what helps"}, {NULL, NULL},
+};
+
+const struct tui_view tui_view_whatif = {
+    .name = "whatif",
+    .title = "what if",
+    .letter = 'w',
+    .scope = TUI_IN_WHATIF,
+    .go = TUI_GO_WHATIF,
+    .help = "Space flips the toggle, h and l change its value, <C-r> is as recorded again, D goes "
+            "between the two runs. `:set batch=13` takes any value.",
+    .hints = HINTS,
+    .beside = "timeline",
+    .state_size = sizeof(struct whatif),
+    .is_list = true,
+    .sync = sync,
+    .draw = draw,
+    .key = key,
+    .text = text,
+    .title_more = title_more,
+    .release = release,
+};

@@ -1,0 +1,260 @@
+/*
+ * tui/views/view_why.c - why the chosen block is alive: everyone who holds it, when it is read next, when it goes.
+ *
+ * Must not know:  terminals.
+ * Invariant:      says what replay/cursor/alive.h says of the block at the cursor, and nothing else.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "replay/cursor/alive.h"
+#include "tui/app.h"
+#include "tui/parts/names.h"
+#include "tui/parts/page.h"
+#include "tui/views/views.h"
+
+/* Cells of the word that a row begins with. */
+#define WORD_W 10
+
+/* moves, block, w   what the page was made for */
+struct why {
+    struct tui_page page;
+    uint64_t moves;
+    uint64_t block;
+    int w;
+};
+
+/* One more part of the last line, or, where it does not fit into `w` cells, a line of its own. */
+static void add_beside(struct tui_page *page, int w, enum tui_role role, const char *text)
+{
+    const struct tui_page_line *line = &page->lines[page->count - 1];
+
+    if (tui_text_width(vs_text_get(&line->text)) + 2 + tui_text_width(text) <= w)
+        tui_page_more(page, 0, role, "  %s", text);
+    else
+        tui_page_add(page, role, "%*s%s", WORD_W, "", text);
+}
+
+static void add_size(struct tui_page *page, const struct tui_run *run, const struct rpl_why *why,
+                     int w)
+{
+    struct vs_text asked = {NULL, 0, 0};
+    struct vs_text shape = {NULL, 0, 0};
+    char a[VS_BYTES_TEXT_MAX];
+    char b[VS_BYTES_TEXT_MAX];
+    enum vs_category category = (enum vs_category)why->block.category;
+
+    rpl_shape_text(run->trace, why->block.tensor, &shape);
+    tui_page_add(page, tui_category_role((int)category), "%c %s",
+                 tui_category_letter((int)category), vs_category_name(category));
+    tui_page_more(page, 0, TUI_STRONG, "  %s", vs_bytes_text(why->block.bytes, a));
+    tui_page_more(page, 0, TUI_PLAIN, "  %s", vs_text_get(&shape));
+    if (why->block.bytes != why->block.requested) {
+        vs_text_addf(&asked, "asked for %s", vs_bytes_exact_text(why->block.requested, b));
+        add_beside(page, w, TUI_DIM, vs_text_get(&asked));
+    }
+    if (rpl_trace_meta(run->trace, "derived_from"))
+        add_beside(page, w, TUI_DIM, "(derived)");
+    vs_text_release(&asked);
+    vs_text_release(&shape);
+}
+
+static void add_place(struct tui_page *page, const struct tui_run *run, const char *word,
+                      uint64_t seq, uint32_t place_id)
+{
+    const struct vs_place *place = rpl_trace_place(run->trace, place_id);
+    const char *op = rpl_trace_string(run->trace, place->op);
+    size_t len;
+    const char *line = rpl_trace_source_line(run->trace, place->line, &len);
+    struct tui_page_line *row = tui_page_add(page, TUI_DIM, "%-10s", word);
+
+    row->seq = seq;
+    tui_page_more(page, 0, TUI_PLAIN, "@%" PRIu64 "%s%s", seq, *op ? " " : "", op);
+    if (place->line && !rpl_trace_source_text(run->trace)) {
+        tui_page_more(page, 0, TUI_PLAIN, "  %s", rpl_trace_string(run->trace, place->func));
+        tui_page_more(page, 0, TUI_LINE_NUMBER, ":%" PRIu32, place->line);
+    } else if (place->line) {
+        tui_page_more(page, 0, TUI_LINE_NUMBER, "  line %" PRIu32 "  ", place->line);
+        tui_page_more(page, 0, TUI_PLAIN, "%.*s", (int)len, line);
+    }
+}
+
+/* A snapshot does not say who holds what; of some categories it follows. */
+static const char *holder_by_category(const struct rpl_trace *trace, enum vs_category category)
+{
+    switch (category) {
+    case VS_CAT_PARAMETER:
+    case VS_CAT_BUFFER:
+        return "the model, as its category was derived";
+    case VS_CAT_GRADIENT:
+        return "a parameter, as its .grad; the category was derived";
+    case VS_CAT_OPTIMIZER:
+        return "the optimizer, as its category was derived";
+    case VS_CAT_SAVED:
+    case VS_CAT_CHECKPOINT:
+        return "autograd, for backward, as its category was derived";
+    case VS_CAT_WORKSPACE:
+        return "the op that runs, or the library for its next";
+    case VS_CAT_INPUT:
+    case VS_CAT_ACTIVATION:
+    case VS_CAT_CAST:
+    case VS_CAT_TEMPORARY:
+    case VS_CAT_OTHER:
+    case VS_CATEGORY_COUNT:
+        break;
+    }
+    return rpl_trace_is_program(trace) ? "nobody knows: the driver is not told"
+                                       : "nobody knows: a snapshot does not say";
+}
+
+static void add_holders(struct tui_page *page, const struct tui_run *run, const struct rpl_why *why,
+                        int w)
+{
+    char since[32];
+    struct vs_text text = {NULL, 0, 0};
+
+    if (rpl_trace_is_imported(run->trace))
+        tui_page_add(page, TUI_DIM, "held by   %s",
+                     holder_by_category(run->trace, (enum vs_category)why->block.category));
+    else if (!why->holder_count)
+        tui_page_add(page, TUI_DIM, "held by   %s",
+                     why->block.category == VS_CAT_WORKSPACE
+                         ? "the op that runs, or the library for its next"
+                         : "nobody: it goes with the op that runs");
+    for (size_t i = 0; i < why->holder_count; i++) {
+        const struct rpl_holder *holder = &why->holders[i];
+        bool is_saved = holder->kind == VS_HOLD_SAVED || holder->kind == VS_HOLD_CHECKPOINT;
+
+        vs_text_clear(&text);
+        rpl_holder_text(run->trace, holder, &text);
+        tui_page_add(page, TUI_DIM, "%-10s", i ? "" : "held by")->seq = holder->since_seq;
+        tui_page_more(page, 0, is_saved ? TUI_CAT_SAVED : TUI_STRONG, "%s", vs_text_get(&text));
+        snprintf(since, sizeof(since), "since @%" PRIu64, holder->since_seq);
+        add_beside(page, w, TUI_DIM, since);
+    }
+    vs_text_release(&text);
+}
+
+/* Who read it last, and who will. */
+static void add_reads(struct tui_page *page, const struct tui_run *run, const struct rpl_why *why,
+                      uint64_t at)
+{
+    struct rpl_life life = tui_block_life(run, why->id);
+
+    if (why->block.last_use_seq)
+        add_place(page, run, "last read", why->block.last_use_seq, why->block.last_use_place);
+    else
+        tui_page_add(page, TUI_DIM, "last read never so far");
+    if (why->next_use_seq)
+        add_place(page, run, "read next", why->next_use_seq, why->next_use_place);
+    else if (tui_block_is_done(run, &why->block, &life, at))
+        tui_page_add(page, TUI_BAD, "read next never: it need not be held any more");
+    else
+        tui_page_add(page, TUI_DIM, "read next not in this trace");
+}
+
+static void add_life(struct tui_page *page, const struct tui_run *run, const struct rpl_why *why,
+                     uint64_t at)
+{
+    add_place(page, run, "made", why->block.alloc_seq, why->block.alloc_place);
+    if (!rpl_trace_is_imported(run->trace))
+        add_reads(page, run, why, at);
+    if (why->free_seq)
+        add_place(page, run, "goes", why->free_seq, why->free_place);
+    else
+        tui_page_add(page, TUI_DIM, "goes      not in this trace");
+}
+
+static void page_make(struct why *s, struct tui_app *app)
+{
+    const struct tui_run *run = tui_app_run(app);
+    const struct rpl_block *largest = tui_block_largest(run);
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_text name = {NULL, 0, 0};
+    struct rpl_why why = {.id = app->block ? app->block : largest ? largest->id : 0};
+
+    tui_page_clear(&s->page);
+    if (!why.id) {
+        tui_page_add(&s->page, TUI_DIM, "nothing is alive");
+        return;
+    }
+    if (rpl_alive_why(run->cursor, &why, &err)) {
+        tui_page_wrap(&s->page, s->w, 0, TUI_BAD, err.text);
+    } else if (!why.is_alive) {
+        struct rpl_life life = tui_block_life(run, why.id);
+
+        tui_page_add(&s->page, TUI_DIM, "block %" PRIu64 " is not alive here", why.id);
+        add_place(&s->page, run, "made", life.alloc_seq, life.place);
+        if (life.free_seq)
+            tui_page_add(&s->page, TUI_DIM, "goes      @%" PRIu64, life.free_seq)->seq =
+                life.free_seq;
+    } else {
+        tui_block_name(run, &why.block, NULL, &name);
+        tui_page_wrap(&s->page, s->w - 2, 0, TUI_STRONG, vs_text_get(&name));
+        s->page.lines[0].block = why.id;
+        add_size(&s->page, run, &why, s->w - 2);
+        add_holders(&s->page, run, &why, s->w - 2);
+        add_life(&s->page, run, &why, app->at);
+    }
+    vs_text_release(&name);
+    rpl_why_release(&why);
+}
+
+static void sync(void *state, struct tui_app *app, int w, int h)
+{
+    struct why *s = state;
+
+    if (s->moves != app->moves || s->block != app->block || s->w != w) {
+        s->w = w;
+        s->moves = app->moves;
+        s->block = app->block;
+        page_make(s, app);
+    }
+    tui_list_fit(&s->page.list, s->page.count, h);
+}
+
+static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
+{
+    struct why *s = state;
+    uint64_t seq = s->page.count ? s->page.lines[s->page.list.at].seq : 0;
+
+    (void)count;
+    if (action != TUI_OPEN && action != TUI_ACT)
+        return false;
+    if (seq)
+        tui_app_go(app, seq, true);
+    return true;
+}
+
+static void title_more(const void *state, const struct tui_app *app, struct vs_text *out)
+{
+    (void)state;
+    vs_text_add(out, app->block ? "the chosen block" : "the largest block");
+}
+
+static const struct tui_hint HINTS[] = {
+    {"%", "alloc<>free"},
+    {"W", "watch"},
+    {NULL, NULL},
+};
+
+const struct tui_view tui_view_why = {
+    .name = "why",
+    .title = "why alive",
+    .letter = 'y',
+    .scope = TUI_IN_WHY,
+    .go = TUI_GO_WHY,
+    .help = "Enter on a row with an event (@) goes there; < comes back.",
+    .hints = HINTS,
+    .beside = "blocks",
+    .state_size = sizeof(struct why),
+    .is_list = true,
+    .sync = sync,
+    .draw = tui_page_view_draw,
+    .key = key,
+    .text = tui_page_view_text,
+    .title_more = title_more,
+    .release = tui_page_view_release,
+};

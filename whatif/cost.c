@@ -1,0 +1,236 @@
+/*
+ * whatif/cost.c - see cost.h.
+ *
+ * Must not know:  drawing.
+ * Invariant:      places are told apart by their texts: two runs number them differently.
+ */
+#include "whatif/cost.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "replay/trace/work.h"
+
+#define ROWS_AT_START 256
+
+/* First runs of one op at one place, of one size. read: bytes of the tensors that it reads. Texts are borrowed from their trace. */
+struct first {
+    const char *module;
+    const char *func;
+    const char *op;
+    uint32_t line;
+    uint64_t flops;
+    uint64_t read;
+    uint64_t calls;
+    uint64_t ns;
+};
+
+/* rows: open addressing, at most half full; op NULL: free. */
+struct rpl_costs {
+    bool is_measured;
+    struct first *rows;
+    size_t cap;
+    size_t count;
+    uint64_t first_ns;
+    uint64_t steps;
+};
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    return vs_hash_mix(hash, vs_hash_bytes(text, strlen(text)));
+}
+
+static bool is_same(const struct first *a, const struct first *b)
+{
+    return a->line == b->line && a->flops == b->flops && a->read == b->read &&
+           strcmp(a->op, b->op) == 0 && strcmp(a->module, b->module) == 0 &&
+           strcmp(a->func, b->func) == 0;
+}
+
+static struct first *find(struct first *rows, size_t cap, const struct first *key)
+{
+    uint64_t hash = vs_hash_mix(vs_hash_mix(key->line, key->flops), key->read);
+    size_t at;
+
+    hash = hash_text(hash_text(hash_text(hash, key->op), key->module), key->func);
+    at = (size_t)hash & (cap - 1);
+    while (rows[at].op && !is_same(&rows[at], key))
+        at = (at + 1) & (cap - 1);
+    return &rows[at];
+}
+
+static void make_room(struct rpl_costs *c)
+{
+    struct first *rows;
+
+    if (2 * (c->count + 1) <= c->cap)
+        return;
+    rows = vs_calloc(2 * c->cap, sizeof(*rows));
+    for (size_t i = 0; i < c->cap; i++)
+        if (c->rows[i].op)
+            *find(rows, 2 * c->cap, &c->rows[i]) = c->rows[i];
+    vs_free(c->rows);
+    c->rows = rows;
+    c->cap *= 2;
+}
+
+/* Bytes of the tensor that a use is of. */
+static uint64_t bytes_of(const struct rpl_trace *trace, const struct vs_event *use)
+{
+    struct vs_tensor_desc desc;
+    uint64_t bytes;
+
+    if (!rpl_trace_tensor(trace, (uint32_t)use->b, &desc))
+        return 0;
+    bytes = vs_dtype_bytes((enum vs_dtype)desc.dtype);
+    for (unsigned i = 0; i < desc.ndim; i++)
+        bytes *= (uint64_t)desc.sizes[i];
+    return bytes;
+}
+
+/* What an op_end tells of where it was. */
+static struct first key_of(const struct rpl_trace *trace, const struct vs_event *event,
+                           uint64_t read)
+{
+    const struct vs_place *place = rpl_trace_place(trace, event->place);
+
+    return (struct first){.module = rpl_trace_string(trace, place->module),
+                          .func = rpl_trace_string(trace, place->func),
+                          .op = rpl_trace_string(trace, (uint32_t)event->a),
+                          .line = place->line,
+                          .flops = event->c,
+                          .read = read};
+}
+
+static void first_add(struct rpl_costs *c, const struct rpl_trace *trace,
+                      const struct vs_event *event, uint64_t read, uint64_t ns)
+{
+    struct first key = key_of(trace, event, read);
+    struct first *row;
+
+    make_room(c);
+    row = find(c->rows, c->cap, &key);
+    if (!row->op) {
+        *row = key;
+        c->count++;
+    }
+    row->calls++;
+    row->ns += ns;
+}
+
+/* Forward ops do not lie inside each other, so the end that comes next is that of the last begin. */
+static enum vs_status firsts_read(struct rpl_costs *c, struct rpl_trace *base,
+                                  const struct rpl_work *work, struct vs_error *err)
+{
+    struct rpl_scan *scan = vs_alloc(sizeof(*scan));
+    const struct vs_event *event;
+    enum vs_status st;
+    uint64_t begin_ns = 0;
+    uint64_t read = 0;
+
+    rpl_scan_init(scan, base, 1, rpl_trace_event_count(base));
+    while ((event = rpl_scan_next(scan, err)) != NULL) {
+        if (event->kind == VS_EV_STEP)
+            c->steps += event->a > 0;
+        if (event->kind == VS_EV_USE)
+            read += bytes_of(base, event);
+        if (event->kind == VS_EV_OP_BEGIN) {
+            read = 0;
+            begin_ns = rpl_work_ns(work, scan->seq);
+            if (c->steps && event->aux != 2)
+                c->first_ns += begin_ns;
+        } else if (event->kind == VS_EV_OP_END && event->aux == 0) {
+            first_add(c, base, event, read, begin_ns);
+        }
+    }
+    st = scan->status;
+    vs_free(scan);
+    return st;
+}
+
+enum vs_status rpl_costs_new(struct rpl_trace *base, struct rpl_costs **out, struct vs_error *err)
+{
+    struct rpl_costs *c = vs_calloc(1, sizeof(*c));
+    struct rpl_work work = {.is_measured = false};
+    enum vs_status st = rpl_work_fill_times(&work, base, err);
+
+    *out = NULL;
+    c->cap = ROWS_AT_START;
+    c->rows = vs_calloc(c->cap, sizeof(*c->rows));
+    c->is_measured = work.is_measured && work.time_count > 0;
+    if (!st && c->is_measured)
+        st = firsts_read(c, base, &work, err);
+    rpl_work_release(&work);
+    if (st)
+        rpl_costs_free(c);
+    else
+        *out = c;
+    return st;
+}
+
+void rpl_costs_free(struct rpl_costs *c)
+{
+    if (!c)
+        return;
+    vs_free(c->rows);
+    vs_free(c);
+}
+
+static void rerun_add(const struct rpl_costs *c, const struct rpl_trace *run,
+                      const struct vs_event *event, uint64_t read, struct rpl_cost *out)
+{
+    struct first key = key_of(run, event, read);
+    const struct first *row = find(c->rows, c->cap, &key);
+
+    out->rerun_ops++;
+    if (row->op)
+        out->rerun_ns += (double)row->ns / (double)row->calls;
+    else
+        out->unmeasured++;
+}
+
+enum vs_status rpl_cost_fill(const struct rpl_costs *c, struct rpl_trace *run, struct rpl_cost *out,
+                             struct vs_error *err)
+{
+    struct rpl_scan *scan;
+    const struct vs_event *event;
+    double steps = 0;
+    uint64_t read = 0;
+    enum vs_status st;
+
+    memset(out, 0, sizeof(*out));
+    out->is_measured = c->is_measured;
+    if (!c->is_measured || !rpl_trace_event_count(run))
+        return VS_OK;
+    scan = vs_alloc(sizeof(*scan));
+    rpl_scan_init(scan, run, 1, rpl_trace_event_count(run));
+    while ((event = rpl_scan_next(scan, err)) != NULL) {
+        if (event->kind == VS_EV_STEP)
+            steps += event->a > 0;
+        else if (event->kind == VS_EV_OP_BEGIN)
+            read = 0;
+        else if (event->kind == VS_EV_USE)
+            read += bytes_of(run, event);
+        else if (event->kind == VS_EV_OP_END && event->aux == 2)
+            rerun_add(c, run, event, read, out);
+    }
+    st = scan->status;
+    vs_free(scan);
+    if (steps > 0) {
+        out->rerun_ns /= steps;
+        out->rerun_ops /= steps;
+        out->unmeasured /= steps;
+    }
+    out->first_ns = (double)c->first_ns / (double)(c->steps ? c->steps : 1);
+    return st;
+}
+
+double rpl_cost_share(const struct rpl_cost *cost)
+{
+    double all = cost->first_ns + cost->rerun_ns;
+
+    return all > 0 ? cost->rerun_ns / all : 0;
+}

@@ -1,0 +1,480 @@
+/*
+ * whatif/whatif.c - see whatif.h.
+ *
+ * Must not know:  files, clocks.
+ * Invariant:      the only file of replay/ that knows the engine and the net language.
+ */
+#include "whatif/whatif.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "engine/core/observer.h"
+#include "lang/interp/library.h"
+#include "lang/run/run.h"
+#include "lang/run/trials.h"
+#include "replay/trace/trace_internal.h"
+#include "replay/trace/trace_mem.h"
+#include "whatif/whatif_alloc.h"
+
+/* ---- the engine's observer, into a trace in memory ---- */
+
+/* `user` is the trace's tables: an event should not go through more hands than it must. */
+static void on_event(void *user, const struct vs_event *event)
+{
+    rpl_mem_event(user, event);
+}
+
+static uint32_t on_string(void *user, const char *text)
+{
+    return rpl_mem_string(user, text);
+}
+
+static uint32_t on_place(void *user, const struct vs_place *place)
+{
+    return rpl_mem_place(user, place);
+}
+
+static void on_tensor(void *user, const struct vs_tensor_desc *desc)
+{
+    rpl_mem_tensor(user, desc);
+}
+
+/* Who hears of a run: the trace, and whoever waits for it; done of total is what was said last. */
+struct hearers {
+    struct rpl_trace *out;
+    rpl_progress_fn *progress;
+    void *user;
+    uint64_t done;
+    uint64_t total;
+};
+
+static void on_started(void *user, const struct vs_toggles *in_force, const bool *is_default)
+{
+    struct rpl_trace *out = ((struct hearers *)user)->out;
+
+    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++)
+        rpl_trace_set_toggle(out, vs_toggle_info((enum vs_toggle)i)->name,
+                             vs_toggles_get(in_force, (enum vs_toggle)i), is_default[i]);
+}
+
+/* A phase is over: so many of all, the set-up not counted. */
+static bool on_progress(void *user, const struct lang_progress *progress)
+{
+    struct hearers *hearers = user;
+
+    hearers->total = (uint64_t)progress->steps * VS_PHASE_COUNT;
+    hearers->done = progress->step < 0
+                        ? 0
+                        : (uint64_t)progress->step * VS_PHASE_COUNT + (uint64_t)progress->phase + 1;
+    return !hearers->progress || hearers->progress(hearers->user, hearers->done, hearers->total);
+}
+
+/* In the midst of a phase, or of a trial: no further than before. */
+static bool on_stop(void *user)
+{
+    const struct hearers *hearers = user;
+
+    return !hearers->progress(hearers->user, hearers->done, hearers->total);
+}
+
+/* What the net prints was printed when it was recorded. */
+static void on_print(void *user, const char *text, size_t len)
+{
+    (void)user;
+    (void)text;
+    (void)len;
+}
+
+static void on_note(void *user, const char *key, const char *value)
+{
+    rpl_trace_set_meta(user, key, value);
+}
+
+/* ---- notes ---- */
+
+static void note_uint(rpl_note_fn *note, void *user, const char *key, uint64_t value)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    vs_text_addf(&text, "%" PRIu64, value);
+    note(user, key, vs_text_get(&text));
+    vs_text_release(&text);
+}
+
+/* One count a step, with commas between. */
+static void note_recomputed(const struct lang_result *result, rpl_note_fn *note, void *user)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    for (size_t i = 0; i < result->step_count; i++)
+        vs_text_addf(&text, "%s%" PRIu64, i ? "," : "", result->steps[i].recomputed_ops);
+    if (result->step_count)
+        note(user, "recomputed_ops", vs_text_get(&text));
+    vs_text_release(&text);
+}
+
+static void note_inplace(const struct lang_result *result, rpl_note_fn *note, void *user)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    for (size_t i = 0; i < result->inplace_count; i++)
+        vs_text_addf(&text, "%s%s", i ? "," : "", result->inplace[i]);
+    if (result->inplace_count)
+        note(user, "inplace", vs_text_get(&text));
+    vs_text_clear(&text);
+    for (size_t i = 0; i < result->refusal_count; i++)
+        vs_text_addf(&text, "%s%s %s: %s", i ? "\n" : "", result->refusals[i].toggle,
+                     result->refusals[i].path, result->refusals[i].reason);
+    if (result->refusal_count)
+        note(user, "refused", vs_text_get(&text));
+    vs_text_release(&text);
+}
+
+void rpl_run_notes(const struct lang_result *result, rpl_note_fn *note, void *user)
+{
+    note_uint(note, user, "parameters", result->parameters);
+    if (result->saved_known) {
+        note_uint(note, user, "saved_tensors", result->saved_tensors);
+        note_uint(note, user, "saved_bytes", result->saved_bytes);
+        note_uint(note, user, "saved_bytes_all", result->saved_bytes_all);
+    }
+    if (result->rooms.measured)
+        note(user, "workspaces", result->rooms.measured);
+    if (result->rooms.unmeasured)
+        note(user, "unmeasured", result->rooms.unmeasured);
+    if (result->rooms.shortages)
+        note(user, "shortages", result->rooms.shortages);
+    note_recomputed(result, note, user);
+    note_inplace(result, note, user);
+}
+
+/* The reason on a line "NAME VALUE: reason"; NULL: it is about something else. */
+static const char *reason_of(const char *line, const char *name, const char *value)
+{
+    size_t n = strlen(name);
+    size_t v = strlen(value);
+
+    if (strncmp(line, name, n) != 0 || line[n] != ' ' || strncmp(line + n + 1, value, v) != 0 ||
+        strncmp(line + n + 1 + v, ": ", 2) != 0)
+        return NULL;
+    return line + n + v + 3;
+}
+
+const char *rpl_whatif_idle(const struct rpl_trace *out, enum vs_toggle toggle, const char *value)
+{
+    const char *line = rpl_trace_meta(out, "refused");
+    const char *name = vs_toggle_info(toggle)->name;
+    bool is_refused = false;
+
+    while (line && *line) {
+        const char *reason = reason_of(line, name, value);
+
+        if (reason)
+            return reason;
+        is_refused |= strncmp(line, name, strlen(name)) == 0 && line[strlen(name)] == ' ';
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+    /* it is asked of all modules, and none of them took it */
+    if (toggle == VS_TOGGLE_INPLACE && is_refused && !rpl_trace_meta(out, "inplace"))
+        return "the old value is needed of every module that could work in place";
+    return NULL;
+}
+
+/* ---- the run ---- */
+
+enum vs_status rpl_whatif_toggles(const struct rpl_trace *base, struct vs_toggles *out,
+                                  struct vs_error *err)
+{
+    for (size_t i = 0; i < rpl_trace_toggle_count(base); i++) {
+        struct rpl_toggle toggle = rpl_trace_toggle(base, i);
+        enum vs_status st = VS_OK;
+
+        if (!toggle.is_default)
+            st = vs_toggles_set_named(out, toggle.name, toggle.value, err);
+        if (st) {
+            vs_error_prefix(err, "the trace");
+            return st;
+        }
+    }
+    return VS_OK;
+}
+
+/* The device of a run: struct lang_settings has them all; and who is told how far it is, or NULL. */
+struct device {
+    uint64_t capacity;
+    const uint64_t *addresses;
+    size_t count;
+    rpl_progress_fn *progress;
+    void *user;
+};
+
+/* Events of the recording that are read between two asks whether to stop. */
+#define ASK_EVERY 16384
+
+/* The steps that a GradScaler skipped: without data a run cannot find out by itself. *out is the caller's, by vs_free. */
+static enum vs_status skipped_steps(struct rpl_trace *base, const struct device *device,
+                                    int64_t **out, size_t *count, struct vs_error *err)
+{
+    struct rpl_scan *scan = vs_alloc(sizeof(*scan));
+    const struct vs_event *event;
+    uint64_t events = rpl_trace_event_count(base);
+    enum vs_status st = VS_OK;
+    int64_t step = -1;
+    size_t cap = 0;
+
+    *out = NULL;
+    *count = 0;
+    if (events)
+        rpl_scan_init(scan, base, 1, events);
+    while (events && !st && (event = rpl_scan_next(scan, err)) != NULL) {
+        if (scan->seq % ASK_EVERY == 0 && device->progress && !device->progress(device->user, 0, 0))
+            st = vs_fail(err, VS_E_STOPPED, "stopped");
+        if (event->kind == VS_EV_STEP)
+            step = (int64_t)event->a - 1;
+        if (event->kind != VS_EV_SKIP_STEP)
+            continue;
+        *out = vs_grow(*out, *count, &cap, sizeof(**out));
+        (*out)[(*count)++] = step;
+    }
+    if (events && !st)
+        st = scan->status;
+    vs_free(scan);
+    return st;
+}
+
+/* Does `set` change nothing of the recording? */
+static bool is_unchanged(const struct rpl_trace *base, const struct vs_toggles *set)
+{
+    for (size_t i = 0; set && i < rpl_trace_toggle_count(base); i++) {
+        struct rpl_toggle toggle = rpl_trace_toggle(base, i);
+
+        for (size_t k = 0; k < VS_TOGGLE_COUNT; k++)
+            if (!strcmp(vs_toggle_info((enum vs_toggle)k)->name, toggle.name) &&
+                vs_toggles_is_set(set, (enum vs_toggle)k) &&
+                strcmp(vs_toggles_get(set, (enum vs_toggle)k), toggle.value) != 0)
+                return false;
+    }
+    return true;
+}
+
+/*
+ * Where the driver of a GPU put the recorded segments, which decides between free blocks of equal size: the same run meets them again.
+ * *out is the caller's, by vs_free.
+ */
+static enum vs_status recorded_addresses(struct rpl_trace *base, uint64_t **out, size_t *count,
+                                         struct vs_error *err)
+{
+    struct rpl_scan *scan = vs_alloc(sizeof(*scan));
+    const struct vs_event *event;
+    uint64_t events = rpl_trace_event_count(base);
+    enum vs_status st = VS_OK;
+    size_t cap = 0;
+
+    if (events)
+        rpl_scan_init(scan, base, 1, events);
+    while (events && (event = rpl_scan_next(scan, err)) != NULL) {
+        if (event->kind != VS_EV_SEGMENT_ALLOC)
+            continue;
+        *out = vs_grow(*out, *count, &cap, sizeof(**out));
+        (*out)[(*count)++] = event->d;
+    }
+    if (events)
+        st = scan->status;
+    vs_free(scan);
+    return st;
+}
+
+/* Toggles, seed, capacity and source of the new trace, for whoever reads it. */
+static void out_begin(struct rpl_trace *out, const struct rpl_trace *base, uint64_t capacity)
+{
+    static const char *const KEPT[] = {"seed", "source_kind"};
+
+    rpl_trace_clear(out);
+    rpl_trace_set_source(out, rpl_trace_source_name(base), rpl_trace_source_text(base));
+    rpl_trace_set_meta(out, "device", "meta");
+    for (size_t i = 0; i < sizeof(KEPT) / sizeof(KEPT[0]); i++)
+        if (rpl_trace_meta(base, KEPT[i]))
+            rpl_trace_set_meta(out, KEPT[i], rpl_trace_meta(base, KEPT[i]));
+    if (capacity)
+        note_uint(on_note, out, "capacity", capacity);
+}
+
+/* `set` over what the recording had. */
+static enum vs_status toggles_merge(const struct rpl_trace *base, const struct vs_toggles *set,
+                                    struct vs_toggles *out, struct vs_error *err)
+{
+    enum vs_status st = rpl_whatif_toggles(base, out, err);
+
+    for (size_t i = 0; i < VS_TOGGLE_COUNT && !st; i++)
+        if (set && vs_toggles_is_set(set, (enum vs_toggle)i))
+            st =
+                vs_toggles_set(out, (enum vs_toggle)i, vs_toggles_get(set, (enum vs_toggle)i), err);
+    return st;
+}
+
+/* What runs of the net that a trace carries share: the companion of the trace. */
+struct shared {
+    struct lang_library *library;
+    struct lang_trials *trials;
+};
+
+static void shared_free(void *companion)
+{
+    struct shared *shared = companion;
+
+    lang_trials_free(shared->trials);
+    lang_library_free(shared->library);
+    vs_free(shared);
+}
+
+/*
+ * What every what-if on one trace can share: the parsed library, and the outcomes of the in-place check runs. Both are made
+ * once and change nothing of what a run gives.
+ */
+static enum vs_status shared_of(struct rpl_trace *base, const struct shared **out,
+                                struct vs_error *err)
+{
+    struct shared *shared = rpl_trace_companion(base);
+    enum vs_status st = VS_OK;
+
+    if (!shared) {
+        shared = vs_calloc(1, sizeof(*shared));
+        shared->trials = lang_trials_new();
+        rpl_trace_set_companion(base, shared, shared_free);
+    }
+    if (!shared->library)
+        st = lang_library_new(&shared->library, err);
+    *out = shared;
+    return st;
+}
+
+uint64_t rpl_whatif_capacity(const struct rpl_trace *base)
+{
+    uint64_t capacity = 0;
+
+    return rpl_trace_meta_uint(base, "capacity", &capacity) ? capacity : 0;
+}
+
+/* Without a net there are the requests. On the recorded device the recording itself says when it was full. */
+static enum vs_status run_imported(struct rpl_trace *base, const struct vs_toggles *set,
+                                   const struct device *device, struct rpl_trace *out,
+                                   struct vs_error *err)
+{
+    uint64_t capacity = device->capacity == rpl_whatif_capacity(base) ? 0 : device->capacity;
+
+    return rpl_whatif_alloc_run(base, set, capacity, device->progress, device->user, out, err);
+}
+
+static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *set,
+                             const struct device *device, struct rpl_trace *out,
+                             struct vs_error *err)
+{
+    struct eng_observer observer = {rpl_trace_memory(out), on_event, on_string, on_place,
+                                    on_tensor};
+    struct hearers hearers = {.out = out, .progress = device->progress, .user = device->user};
+    struct vs_toggles toggles = {{NULL}};
+    struct lang_settings settings = {.observer = &observer,
+                                     .toggles = &toggles,
+                                     .capacity = device->capacity,
+                                     .segment_addresses = device->addresses,
+                                     .segment_count = device->count,
+                                     .user = &hearers};
+    const struct shared *shared = NULL;
+    struct lang_result result;
+    uint64_t *addresses = NULL;
+    int64_t *skips = NULL;
+    enum vs_status st;
+
+    memset(&result, 0, sizeof(result));
+    settings.file_name = rpl_trace_source_name(base);
+    settings.text = rpl_trace_source_text(base);
+    if (!settings.text && (!rpl_trace_is_imported(base) || rpl_trace_is_program(base)))
+        return vs_fail(err, VS_E_UNSUPPORTED,
+                       "this trace carries no net, so no toggle can be tried on it; record the net "
+                       "itself to ask what if");
+    if (!settings.text)
+        return run_imported(base, set, device, out, err);
+    settings.len = strlen(settings.text);
+    settings.started = on_started;
+    settings.progress = on_progress;
+    settings.stop = device->progress ? on_stop : NULL;
+    settings.print = on_print;
+    st = toggles_merge(base, set, &toggles, err);
+    if (!st)
+        st = shared_of(base, &shared, err);
+    /* only a GradScaler skips, and reading a whole file for nothing would be most of a small net's time */
+    if (!st && vs_toggles_is(&toggles, VS_TOGGLE_AMP, "fp16"))
+        st = skipped_steps(base, device, &skips, &settings.skip_count, err);
+    if (st)
+        goto out;
+    settings.library = shared->library;
+    settings.trials = shared->trials;
+    settings.skip_steps = skips;
+    /* with another capacity segments are given back at other moments, and two could meet at one address */
+    if (rpl_trace_meta(base, "gpu") && !device->addresses && is_unchanged(base, set) &&
+        device->capacity == rpl_whatif_capacity(base)) {
+        st = recorded_addresses(base, &addresses, &settings.segment_count, err);
+        settings.segment_addresses = addresses;
+        if (st)
+            goto out;
+    }
+    settings.workspaces = rpl_trace_meta(base, "workspaces");
+    if (!rpl_trace_meta_uint(base, "seed", &settings.seed))
+        settings.seed = 0;
+    out_begin(out, base, device->capacity);
+    st = lang_run(&settings, &result, err);
+    if (st == VS_E_OOM && result.has_oom)
+        st = VS_OK;
+    rpl_run_notes(&result, on_note, out);
+out:
+    lang_result_release(&result);
+    vs_toggles_release(&toggles);
+    vs_free(addresses);
+    vs_free(skips);
+    return st;
+}
+
+enum vs_status rpl_whatif_run(struct rpl_trace *base, const struct vs_toggles *set,
+                              struct rpl_trace *out, struct vs_error *err)
+{
+    return rpl_whatif_run_on(base, set, rpl_whatif_capacity(base), out, err);
+}
+
+enum vs_status rpl_whatif_run_on(struct rpl_trace *base, const struct vs_toggles *set,
+                                 uint64_t capacity, struct rpl_trace *out, struct vs_error *err)
+{
+    return run_on(base, set, &(struct device){.capacity = capacity}, out, err);
+}
+
+enum vs_status rpl_whatif_run_told(struct rpl_trace *base, const struct vs_toggles *set,
+                                   uint64_t capacity, rpl_progress_fn *progress, void *user,
+                                   struct rpl_trace *out, struct vs_error *err)
+{
+    return run_on(base, set,
+                  &(struct device){.capacity = capacity, .progress = progress, .user = user}, out,
+                  err);
+}
+
+enum vs_status rpl_whatif_prepare(struct rpl_trace *base, bool *did, struct vs_error *err)
+{
+    const struct shared *known = rpl_trace_companion(base);
+
+    *did = rpl_trace_source_text(base) && !(known && known->library);
+    return *did ? shared_of(base, &known, err) : VS_OK;
+}
+
+enum vs_status rpl_whatif_run_placed(struct rpl_trace *base, const struct vs_toggles *set,
+                                     const uint64_t *addresses, size_t count, struct rpl_trace *out,
+                                     struct vs_error *err)
+{
+    return run_on(base, set,
+                  &(struct device){.capacity = rpl_whatif_capacity(base),
+                                   .addresses = addresses,
+                                   .count = count},
+                  out, err);
+}
