@@ -20,7 +20,7 @@ anchors() {
         sed 's/[^a-z0-9 _-]//g; s/ /-/g'
 }
 
-for page in $(git ls-files -- 'README.md' 'docs/*.md' 'tests/*.md'); do
+for page in $(find README.md docs tests -name '*.md' | sort); do
     awk '/^```/ { code = !code } !code && !/^    /' "$page" | sed 's/`[^`]*`//g' |
         grep -oE '\]\([^)]+\)' | sed 's/^](//; s/)$//' | sort -u >"$tmp"
     while IFS= read -r link; do
@@ -46,11 +46,15 @@ done
 lines=$(wc -l <README.md)
 [ "$lines" -le 150 ] || complain "README.md has $lines lines, and 150 are enough"
 
-git grep -hoE '\b(docs|tools)/[A-Za-z0-9_/.-]*\.(md|sh|1)\b' -- . ':!tests/golden' | sort -u | while IFS= read -r path; do
+# All files but those of a build, of the goldens and of git.
+files() {
+    find . -name .git -prune -o -path './build*' -prune -o -path ./tests/golden -prune -o -type f -print
+}
+files | xargs -d '\n' grep -hIoE '\b(docs|tools)/[A-Za-z0-9_/.-]*\.(md|sh|1)\b' | sort -u | while IFS= read -r path; do
     case $path in tools/torch2net* | tools/netwriter*) continue ;; esac # of sample_nets
     [ -e "$path" ] || echo "$path"
 done >"$tmp"
 while IFS= read -r path; do
-    complain "$path is spoken of and not there: $(git grep -l "$path" | head -3 | tr '\n' ' ')"
+    complain "$path is spoken of and not there: $(files | xargs -d '\n' grep -lIF "$path" | head -3 | tr '\n' ' ')"
 done <"$tmp"
 exit $bad

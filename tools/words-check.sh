@@ -63,8 +63,9 @@ split() {
 }
 
 for stream in names strings text; do : >"$tmp/$stream"; done
-git ls-files -- '*.c' '*.h' '*.cc' '*.cu' '*.cuh' '*.def' '*.py' '*.sh' '*.md' Makefile .ci completions |
-    grep -vE '^docs/glossary\.md$|^sample_nets/[^/]*\.py$|^tests/(nets|golden)/' >"$tmp/files"
+find . -name .git -prune -o -path './build*' -prune -o -path ./tests/golden -prune -o -path ./tests/nets -prune -o \
+    -type f -print | sed 's|^\./||' | grep -E '\.(c|h|cc|cu|cuh|def|py|sh|md)$|^Makefile$|^\.ci/|^completions/' |
+    grep -vE '^docs/glossary\.md$|^sample_nets/[^/]*\.py$' | sort >"$tmp/files"
 split $(cat "$tmp/files")
 
 rows Exceptions >"$tmp/exceptions"
