@@ -58,6 +58,7 @@ struct consumer {
     struct sto_writer *writer;
     uint64_t commit_ns;
     uint64_t last_commit_ns;
+    bool is_commit_due; /* before the interval has passed */
     bool has_uncommitted;
     bool has_events;
     bool is_stopped;
@@ -233,8 +234,7 @@ static size_t run_take(struct trc_recorder *rec, const struct vs_event *slots, s
         return 1;
     }
     if (!c->has_events)
-        c->last_commit_ns =
-            0; /* due at once: what was said before, the net and its toggles, is safe early */
+        c->is_commit_due = true; /* the net and its toggles, which came before, are safe early */
     c->has_events = true;
     if (!c->failure.status)
         failure_keep(rec, sto_writer_events(c->writer, slots, events, &err), &err);
@@ -250,18 +250,27 @@ static void beside_write(struct trc_recorder *rec)
         failure_keep(rec, c->beside(c->beside_user, c->writer, &err), &err);
 }
 
-static void commit_if_due(struct trc_recorder *rec)
+/* Commit what has been written, whenever the last commit was. With `writing`; nothing after a failure. */
+static void commit(struct trc_recorder *rec)
 {
     struct consumer *c = &rec->consumer;
     struct vs_error err = VS_ERROR_INIT;
-    uint64_t now = now_ns();
 
-    if (!c->has_uncommitted || c->failure.status || now - c->last_commit_ns < c->commit_ns)
+    if (c->failure.status)
         return;
     beside_write(rec);
     failure_keep(rec, sto_writer_commit(c->writer, &err), &err);
     c->last_commit_ns = now_ns();
+    c->is_commit_due = false;
     c->has_uncommitted = false;
+}
+
+static void commit_if_due(struct trc_recorder *rec)
+{
+    struct consumer *c = &rec->consumer;
+
+    if (c->has_uncommitted && (c->is_commit_due || now_ns() - c->last_commit_ns >= c->commit_ns))
+        commit(rec);
 }
 
 /* Takes what lies in the ring, so many records at most; how many there were. With `writing`. */
@@ -491,8 +500,7 @@ void trc_recorder_commit(struct trc_recorder *rec)
     pthread_mutex_lock(&rec->writing);
     while (ring_take(rec) > 0)
         ;
-    rec->consumer.last_commit_ns = 0;
-    commit_if_due(rec);
+    commit(rec);
     pthread_mutex_unlock(&rec->writing);
 }
 
