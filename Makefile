@@ -57,7 +57,8 @@ FORMATTED:= $(sort $(shell find $(FOLDERS) cli tests bench tools -name '*.[ch]' 
 SETUP := $(if $(filter demo test check setup,$(MAKECMDGOALS)),$(B)/setup.done)
 
 .PHONY: all demo test tests check help install setup clean format format-check hdr-check layer-check \
-        docs-check words-check globals-check bench golden golden-counts fuzz test-threads test-cuda cuda gpu-tests doubles
+        docs-check words-check globals-check bench benches everything everything-but-the-check golden golden-counts \
+        fuzz fuzzers test-threads test-cuda cuda gpu-tests doubles
 .SECONDARY:
 
 all: $(B)/vramscope $(INJECT_SO) ## build the program, and the injection library where CUPTI's headers are
@@ -183,7 +184,8 @@ $(filter %.so.1 %.so.13,$(FAKE)):
 $(B)/fake/programs: $(B)/fake/programs.o $(B)/fake/libcuda.so.1
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -rdynamic -o $@ $^ -ldl
-$(B)/tests/tracer/inject/test_inject $(B)/tests/e2e/test_record_driver: $(FAKE)
+# These load them beside the injection library, and the program.
+$(B)/tests/tracer/inject/test_inject $(B)/tests/e2e/test_record_driver: $(FAKE) $(INJECT_SO) $(B)/vramscope
 # And a library of NVIDIA's management, which needs no header of theirs.
 FAKE_NVML := $(B)/fake/libnvidia-ml.so.1
 $(FAKE_NVML): tests/tracer/nvml/fake/fake_nvml.c tracer/nvml/nvml_api.h tracer/nvml/nvml_api.def
@@ -315,6 +317,11 @@ TWIN_SO += $(PLAYED)
 tests: $(TESTS) $(TWIN_SO)
 doubles: $(TWIN_SO) $(FAKE) # what stands in the place of a GPU
 
+# Every C, C++ and CUDA source that this machine can compile; tools/built-check.sh then names the ones that no rule knew.
+everything-but-the-check: all tests doubles benches gpu-tests fuzzers cuda
+everything: everything-but-the-check ## build all that is in the tree: tests, benchmarks, fuzzers, the CUDA device
+	@sh tools/built-check.sh $(MAKE) $(B)
+
 demo: $(B)/vramscope ## set up, build, train a small net on the CPU and show where its memory went
 	@mkdir -p $(B)/demo
 	$(B)/vramscope record sample_nets/lenet.py -o $(B)/demo/lenet.db --device cpu --force
@@ -370,7 +377,9 @@ format: ## lay the C files out
 format-check: ## is every C file laid out?
 	@clang-format-14 --dry-run -Werror $(FORMATTED)
 
-bench: $(BENCHES) ## run the benchmarks: ratios against a named peer
+benches: $(BENCHES) # the benchmarks, built and not run
+
+bench: benches ## run the benchmarks: ratios against a named peer
 	@for b in $(BENCHES); do echo "== $$b"; $$b || exit 1; done
 
 golden: $(B)/vramscope $(TESTS) ## rewrite the expected screens, the man page, the page of commands and the completions; review the difference
@@ -385,7 +394,9 @@ golden-counts: $(COUNTING) ## rewrite the counts of docs/internals/fidelity.md
 
 # The fuzzers need clang; each runs for FUZZ_SECONDS on a copy of its seeds, crashing inputs stay in $(B)/fuzz.
 FUZZ_SECONDS ?= 60
-fuzz: $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzz/%) ## fuzz what reads strangers' bytes, FUZZ_SECONDS=60 each
+FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzz/%)
+fuzzers: $(FUZZERS) # built and not run
+fuzz: $(FUZZERS) ## fuzz what reads strangers' bytes, FUZZ_SECONDS=60 each
 	@for f in $^; do name=$${f##*/fuzz_}; mkdir -p $$f.corpus; echo "== $$name"; \
 	  (cd $(B)/fuzz && $(abspath $(B))/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -print_final_stats=0 -verbosity=0 \
 	    $(abspath $(B))/fuzz/fuzz_$$name.corpus $$(ls -d $(CURDIR)/tests/fuzz/seeds/$$name 2>/dev/null)) || exit 1; done

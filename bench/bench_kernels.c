@@ -398,7 +398,7 @@ static void max_pool(struct job *j)
     if (j->op == 0)
         eng_kernels_cpu()->max_pool2d(&j->a, &y, &idx, &p);
     else
-        eng_kernels_cpu()->max_pool2d_backward(&y, &idx, &j->a);
+        eng_kernels_cpu()->max_pool2d_backward(&y, &idx, &j->a, &p);
 }
 
 static void bench_planes(const char *name, void (*run)(struct job *j), int op, int64_t n, int64_t c,

@@ -239,16 +239,15 @@ static void draw(struct bench *b)
 }
 
 /* Long work shows how far it is: that is what the key is answered with. */
-static bool pump(void *user, struct tui_app *app)
+static void pump(void *user, struct tui_app *app)
 {
     struct bench *b = user;
 
     (void)app;
     if (b->answered)
-        return true;
+        return;
     draw(b);
     b->answered = now_ms() - b->start;
-    return true;
 }
 
 static void open_and_draw(struct bench *b)
