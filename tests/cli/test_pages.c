@@ -18,6 +18,8 @@
 #include "cli/cmds.h"
 #include "tests/cli/pages.h"
 #include "tests/e2e/program.h"
+#include "tests/skip.h"
+#include "tests/wait.h"
 
 #define MAN "docs/vramscope.1"
 #define BASH "completions/vramscope.bash"
@@ -73,11 +75,16 @@ static void the_files_are_what_the_tables_make(void **state)
 static char *said(const char *command)
 {
     struct vs_text text = {NULL, 0, 0};
-    FILE *pipe = popen(command, "r");
+    FILE *pipe;
+    int status;
 
+    wait_begin(command);
+    pipe = popen(command, "r");
     assert_non_null(pipe);
     read_all(pipe, &text);
-    if (pclose(pipe) != 0)
+    status = pclose(pipe);
+    wait_end();
+    if (status != 0)
         fail_msg("%s failed: %s", command, vs_text_get(&text));
     return vs_text_take(&text);
 }
@@ -101,7 +108,7 @@ static void the_man_page_has_every_command_and_option_of_the_help(void **state)
 
     (void)state;
     if (system("command -v groff >/dev/null") != 0)
-        skip();
+        tests_skip("there is no groff");
     page = said("groff -man -Tascii -P-cbou " MAN " 2>/dev/null");
     for (size_t i = 0; cli_cmd_at(i); i++) {
         struct program p = program_run(cli_cmd_at(i)->name, "--help", NULL);
@@ -130,7 +137,7 @@ static void groff_has_nothing_to_say_against_it(void **state)
 
     (void)state;
     if (system("command -v groff >/dev/null") != 0)
-        skip();
+        tests_skip("there is no groff");
     warnings = said("groff -man -Tutf8 -K utf8 -ww -z " MAN " 2>&1");
     assert_string_equal(warnings, "");
     vs_free(warnings);
@@ -156,7 +163,7 @@ static void bash_completes_commands_options_and_values(void **state)
 {
     (void)state;
     if (system("command -v bash >/dev/null") != 0)
-        skip();
+        tests_skip("there is no bash");
     check_bash("vramscope re", "record report ");
     check_bash("vramscope record --che", "--checkpoint --checkpoint-impl ");
     check_bash("vramscope record net.py --amp \"\"", "off fp16 bf16 ");

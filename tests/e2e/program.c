@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "tests/sanitizer.h"
+#include "tests/wait.h"
 
 #define ARGS_MAX 40
 #define PATHS 8
@@ -175,13 +176,13 @@ static struct program run(const struct program_world *world, const char **argv)
     struct program p = {0, NULL, NULL};
     FILE *out = tmpfile();
     FILE *err = tmpfile();
-    int status = 0;
+    int status;
     pid_t pid;
 
     assert_non_null(out);
     assert_non_null(err);
     pid = spawn(world, argv, out, err);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
+    status = wait_child(pid, "%s %s to end", argv[0], argv[1] ? argv[1] : "");
     p.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     p.out = read_all(out);
     p.err = read_all(err);

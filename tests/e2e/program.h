@@ -40,14 +40,14 @@ struct program_world {
     bool no_reader;
 };
 
-/* Run `vramscope` with these arguments, NULL at the end. The program is $VRAMSCOPE, or build/vramscope. */
+/* Run `vramscope` with these arguments, NULL at the end, and wait for its end (tests/wait.h). It is $VRAMSCOPE, or build/vramscope. */
 struct program program_run(const char *argument, ...);
 struct program program_run_in(const struct program_world *world, const char *argument, ...);
 void program_release(struct program *p);
 /* Record `net` without data as the trace `name`, with a toggle ("--batch", "4") or NULL; returns its path. Fails the test where it fails. */
 const char *program_record(const char *net, const char *name, const char *toggle,
                            const char *value);
-/* Start it without waiting. */
+/* Start it without waiting. The caller takes its wait status, with wait_child. */
 pid_t program_start(const char *argument, ...);
 
 /* The value at a path of JSON ("$.peak.allocated"), as text; NULL where there is none. Heap memory. Fails the test where it is no JSON. */

@@ -19,6 +19,8 @@
 
 #include "base/toggle.h"
 #include "tests/e2e/program.h"
+#include "tests/skip.h"
+#include "tests/wait.h"
 
 #define LENET "sample_nets/lenet.py"
 
@@ -110,8 +112,7 @@ static void a_net_nobody_may_read_says_so(void **state)
 
     (void)state;
     if (geteuid() == 0) {
-        print_message("skipped: root may read everything\n");
-        skip();
+        tests_skip("root may read every file");
     }
     assert_int_equal(chmod(net, 0), 0);
     SAID(program_run("record", net, NULL), 1, "secret.py: cannot be read: Permission denied");
@@ -604,23 +605,24 @@ static int64_t events_in(const char *trace)
 static void every_wish_to_end_leaves_a_trace_of_what_happened(void **state)
 {
     static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP, SIGKILL};
-    const struct timespec nap = {0, 20000000};
 
     (void)state;
     for (size_t i = 0; i < sizeof(SIGNALS) / sizeof(SIGNALS[0]); i++) {
         const char *trace = program_path("ended.db");
         pid_t pid = program_start("record", LENET, "-o", trace, "--device", "cpu", "--batch", "1",
-                                  "--steps", "1000000", "--force", NULL);
+                                  "--steps", "100000000", "--force", NULL);
+        struct wait events = wait_for(pid, "5,000 committed events in %s", trace);
+        struct wait losses = wait_for(pid, "2 committed losses in %s", trace);
         struct program p;
-        int status = 0;
+        int status;
 
-        for (int n = 0; n < 6000 && events_in(trace) < 5000; n++)
-            nanosleep(&nap, NULL);
+        while (events_in(trace) < 5000)
+            wait_more(&events);
         /* losses come with the blocks of events, which are small under STRESS */
-        for (int n = 0; n < 6000 && sql_int(trace, "select count(loss) from step") < 2; n++)
-            nanosleep(&nap, NULL);
+        while (sql_try_int(trace, "select count(loss) from step") < 2)
+            wait_more(&losses);
         assert_int_equal(kill(pid, SIGNALS[i]), 0);
-        assert_int_equal(waitpid(pid, &status, 0), pid);
+        status = wait_child(pid, "the recorder to end after signal %d", SIGNALS[i]);
         if (SIGNALS[i] == SIGKILL)
             assert_true(WIFSIGNALED(status));
         else

@@ -15,6 +15,7 @@
 
 #include "base/mem.h"
 #include "tests/e2e/program.h"
+#include "tests/skip.h"
 
 #define NET "tests/nets/gpt_tiny.py"
 
@@ -89,7 +90,7 @@ static void every_op_has_the_time_of_its_kernel(void **state)
 
     (void)state;
     if (!is_played())
-        skip();
+        tests_skip("the stand-in for CUPTI needs CUPTI's headers to be built");
     succeeds(record(trace, "", "on"));
     ops = sql_int(trace, "SELECT count(*) FROM event WHERE kind = 'op_begin'");
     assert_true(ops > 300);
@@ -132,7 +133,7 @@ static void the_events_are_those_of_a_run_that_nobody_watches(void **state)
 
     (void)state;
     if (!is_played())
-        skip();
+        tests_skip("the stand-in for CUPTI needs CUPTI's headers to be built");
     succeeds(record(watched, "", "on"));
     succeeds(record(alone, "", "off"));
     assert_int_equal(sql_int(watched, EVENTS), sql_int(alone, EVENTS));
@@ -155,7 +156,7 @@ static void foreign_memory_is_in_the_report(void **state)
 
     (void)state;
     if (!is_played())
-        skip();
+        tests_skip("the stand-in for CUPTI needs CUPTI's headers to be built");
     succeeds(record(trace, "foreign", "on"));
     rows = sql_int(trace, "SELECT count(*) FROM foreign_memory WHERE api = 'cuMemAlloc_v2' AND "
                           "library = '/usr/lib/libother.so' AND allocs = 1 AND alloc_bytes = 4096 "
@@ -193,7 +194,7 @@ static void a_second_run_takes_what_the_first_one_took(void **state)
 
     (void)state;
     if (!is_played())
-        skip();
+        tests_skip("the stand-in for CUPTI needs CUPTI's headers to be built");
     succeeds(record_with(trace, "", "on", "off"));
     p = whatif(trace, "batch=3", "--json");
     snprintf(sql, sizeof(sql), BLOCKS, "sum(1000 + seq)");
@@ -219,7 +220,7 @@ static void the_list_of_ops_has_a_column_of_times(void **state)
 
     (void)state;
     if (!is_played())
-        skip();
+        tests_skip("the stand-in for CUPTI needs CUPTI's headers to be built");
     succeeds(record(watched, "", "on"));
     p = program_run("tui", watched, "--dump", "--size", "140x24", "--keys", "go", NULL);
     assert_int_equal(p.status, 0);

@@ -19,6 +19,7 @@
 
 #include "base/event.h"
 #include "tests/e2e/program.h"
+#include "tests/wait.h"
 
 #define LENET "sample_nets/lenet.py"
 #define ATTENTION "tests/golden/snapshots/attention_3g.pickle.gz"
@@ -280,6 +281,7 @@ static void a_name_that_ends_with_gz_is_compressed(void **state)
     (void)state;
     free(printed(program_run("export", trace, "--format", "perfetto", "-o", path, NULL)));
     snprintf(command, sizeof(command), "gzip -dc '%s'", path);
+    wait_begin(command);
     pipe = popen(command, "r");
     assert_non_null(pipe);
     while ((c = getc(pipe)) != EOF && json[i] == (char)c)
@@ -287,6 +289,7 @@ static void a_name_that_ends_with_gz_is_compressed(void **state)
     assert_int_equal(c, EOF);
     assert_int_equal(i, strlen(json));
     assert_int_equal(pclose(pipe), 0);
+    wait_end();
     free(json);
 }
 

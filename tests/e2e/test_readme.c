@@ -21,6 +21,8 @@
 
 #include "base/text.h"
 #include "tests/e2e/program.h"
+#include "tests/skip.h"
+#include "tests/wait.h"
 
 #define PROMPT "    $ "
 #define INDENT 4
@@ -87,15 +89,17 @@ static void command_end(FILE *out, const char *command, bool skips)
         /* read it all, or a closed pipe would end the command */
     }
     pclose(out);
+    wait_end();
 }
 
-/* Starts a command in `folder`, which has sample_nets and vramscope. */
+/* Starts a command in `folder`, which has sample_nets and vramscope. command_end waits for it, within a bound. */
 static FILE *command_start(const char *folder, const char *command)
 {
     struct vs_text shell = {NULL, 0, 0};
     FILE *out;
 
     vs_text_addf(&shell, "cd '%s' && PATH=.:$PATH && { %s; } 2>messages", folder, command);
+    wait_begin(command);
     out = popen(vs_text_get(&shell), "r");
     vs_text_release(&shell);
     assert_non_null(out);
@@ -177,7 +181,8 @@ static void check_page(const char *page_path, const char *name, int fewest)
 
 /* Columns of the timeline end at chunks of the pyramid (replay/), which are smaller in a stress build. */
 #ifdef VS_STRESS
-#define SKIP_UNDER_STRESS() skip()
+#define SKIP_UNDER_STRESS()                                                                        \
+    tests_skip("screens differ with STRESS=1: the pieces of a timeline are smaller")
 #else
 #define SKIP_UNDER_STRESS() ((void)0)
 #endif

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "tests/e2e/program.h"
+#include "tests/wait.h"
 
 #define LENET "sample_nets/lenet.py"
 
@@ -460,17 +461,12 @@ static void a_full_device_ends_the_run_with_what_fills_it(void **state)
  */
 static pid_t start_endless(const char *trace)
 {
-    const struct timespec nap = {0, 20000000};
-    pid_t pid =
-        program_start("record", LENET, "-o", trace, "--device", "cpu", "--steps", "1000000", NULL);
+    pid_t pid = program_start("record", LENET, "-o", trace, "--device", "cpu", "--steps",
+                              "100000000", NULL);
+    struct wait w = wait_for(pid, "2,000 committed events in %s", trace);
 
-    for (int i = 0; i < 6000; i++) {
-        if (sql_try_int(trace, "select sum(count) from event_block") > 2000)
-            return pid;
-        nanosleep(&nap, NULL);
-    }
-    kill(pid, SIGKILL);
-    fail_msg("no event was committed");
+    while (sql_try_int(trace, "select sum(count) from event_block") <= 2000)
+        wait_more(&w);
     return pid;
 }
 
@@ -479,11 +475,11 @@ static void a_killed_recorder_leaves_a_trace_that_opens(void **state)
     const char *trace = program_path("killed.db");
     struct program p;
     pid_t pid = start_endless(trace);
-    int status = 0;
+    int status;
 
     (void)state;
     assert_int_equal(kill(pid, SIGKILL), 0);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
+    status = wait_child(pid, "the killed recorder to end");
     assert_true(WIFSIGNALED(status));
     p = report_of(trace);
     assert_int_equal(json_int(p.out, "$.complete"), 0);
@@ -500,11 +496,11 @@ static void an_interrupted_recording_keeps_what_it_has(void **state)
     const char *trace = program_path("stopped.db");
     struct program p;
     pid_t pid = start_endless(trace);
-    int status = 0;
+    int status;
 
     (void)state;
     assert_int_equal(kill(pid, SIGINT), 0);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
+    status = wait_child(pid, "the interrupted recorder to end");
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 1);
     p = report_of(trace);

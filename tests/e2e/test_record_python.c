@@ -18,11 +18,12 @@
 #include <unistd.h>
 
 #include "tests/e2e/program.h"
+#include "tests/skip.h"
+#include "tests/wait.h"
 
 #define SNAPSHOT "tests/golden/snapshots/attention_3g.pickle.gz"
 #define SNAPSHOT_EVENTS 97
 #define SNAPSHOT_PEAK INT64_C(3249144832)
-#define WAITS 3000 /* of 10 ms: for what a slow machine takes, not for what is measured */
 
 #define BEGIN "import os, signal, sys, torch\ntorch.cuda.init()\n"
 
@@ -308,11 +309,13 @@ static void what_a_program_finds_is_what_it_would_find_alone(void **state)
 
     (void)state;
     snprintf(command, sizeof(command), "python3 '%s' -x", path);
+    wait_begin("python3 to run world.py");
     pipe = popen(command, "r");
     assert_non_null(pipe);
     len = fread(alone, 1, sizeof(alone) - 1, pipe);
     alone[len] = '\0';
     assert_int_equal(pclose(pipe), 0);
+    wait_end();
     check(program_run("record", "-o", program_path("trace.db"), "--", "python3", path, "-x", NULL),
           0, alone, "there is no trace", 0);
     /* torch without CUDA changes nothing either */
@@ -374,30 +377,24 @@ static void a_python_that_cannot_be_reached_is_said(void **state)
 
 /* ---- signals ---- */
 
-static void wait_for_file(const char *path)
-{
-    for (int i = 0; i < WAITS && access(path, F_OK) != 0; i++)
-        usleep(10000);
-    if (access(path, F_OK) != 0)
-        fail_msg("%s never came", path);
-}
-
 /* Started, and so far that CUDA is there. */
 static pid_t start(const char *text)
 {
     const char *train = program_file("train.py", text);
     pid_t pid =
         program_start("record", "-o", program_path("trace.db"), "--", "python3", train, NULL);
+    struct wait w;
 
-    wait_for_file(program_path("ready"));
+    w = wait_for(pid, "the file %s", program_path("ready"));
+    while (access(program_path("ready"), F_OK) != 0)
+        wait_more(&w);
     return pid;
 }
 
 static int status_of(pid_t pid)
 {
-    int status = 0;
+    int status = wait_child(pid, "the recorder of a Python program to end");
 
-    assert_int_equal(waitpid(pid, &status, 0), pid);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -431,13 +428,14 @@ static void a_recorder_that_is_killed_leaves_no_litter(void **state)
 {
     pid_t pid = start(BEGIN "import time\nparent = os.getppid()\n" READY
                             "while os.getppid() == parent:\n    time.sleep(0.01)\n");
+    struct wait w;
 
     (void)state;
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(status_of(pid), 137);
-    for (int i = 0; i < WAITS && program_count("vramscope-record-*"); i++)
-        usleep(10000);
-    assert_int_equal(program_count("vramscope-record-*"), 0);
+    w = wait_for(0, "the folder of the killed recorder to be removed by its program");
+    while (program_count("vramscope-record-*"))
+        wait_more(&w);
     assert_int_equal(program_count("*.db"), 0);
 }
 
@@ -458,7 +456,7 @@ static void what_a_killed_recorder_left_the_next_one_removes(void **state)
 static void there_is_no_python3_from_3_8_on(void **state)
 {
     (void)state;
-    skip();
+    tests_skip("there is no python3 from 3.8 on");
 }
 
 int main(void)

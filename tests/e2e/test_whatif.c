@@ -18,6 +18,7 @@
 
 #include "base/toggle.h"
 #include "tests/e2e/program.h"
+#include "tests/wait.h"
 
 static int cleanup(void **state)
 {
@@ -146,7 +147,6 @@ static void each_on_terminal(const char *trace, char *out, size_t size)
     struct winsize screen = {.ws_row = 24, .ws_col = 60};
     int master = -1;
     int slave = -1;
-    int status = 0;
     size_t len = 0;
     ssize_t n = 1;
     pid_t pid;
@@ -163,14 +163,15 @@ static void each_on_terminal(const char *trace, char *out, size_t size)
         _exit(127);
     }
     close(slave);
+    wait_begin("whatif --each to write to its terminal and to close it");
     while (n > 0 || (n < 0 && errno == EINTR)) {
         n = read(master, out + len, size - 1 - len);
         len += n > 0 ? (size_t)n : 0;
     }
+    wait_end();
     out[len] = '\0';
     close(master);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
+    assert_int_equal(wait_child(pid, "whatif --each to end"), 0);
 }
 
 static void each_says_on_a_terminal_how_far_it_is(void **state)

@@ -18,6 +18,8 @@
 
 #include "base/mem.h"
 #include "tests/e2e/program.h"
+#include "tests/skip.h"
+#include "tests/wait.h"
 
 /* The folder the built program is in, from the root. */
 static const char *built(void)
@@ -46,6 +48,7 @@ static int run(const char *build, const char *arguments, char **out)
              "env -u VRAMSCOPE -u VRAMSCOPE_PLUGINS BUILD='%s' PYTHON=/nonexistent sh "
              "tests/gpu/run.sh '%s' --stand-in --few %s 2>&1",
              build, program_path("out"), arguments);
+    wait_begin(command);
     f = popen(command, "r");
     assert_non_null(f);
     *out = NULL;
@@ -56,6 +59,7 @@ static int run(const char *build, const char *arguments, char **out)
     } while (got > 0);
     (*out)[used] = '\0';
     status = pclose(f);
+    wait_end();
     return WEXITSTATUS(status);
 }
 
@@ -132,7 +136,7 @@ static void programs_are_recorded_over_the_driver_that_is_played(void **state)
 
     (void)state;
     if (!is_built("fake/programs"))
-        skip();
+        tests_skip("the stand-ins for the driver and CUPTI need CUPTI's headers to be built");
     status = run(built(), "--parts programs", &out);
     if (status)
         fail_msg("status %d:\n%s", status, out);
@@ -153,7 +157,7 @@ static void records_are_kept_of_the_cupti_that_is_played(void **state)
 
     (void)state;
     if (!is_built("twin/libcupti.so.13"))
-        skip();
+        tests_skip("the stand-in for CUPTI needs CUPTI's headers to be built");
     status = run(built(), "--parts cupti", &out);
     if (status)
         fail_msg("status %d:\n%s", status, out);
@@ -304,7 +308,7 @@ static void a_machine_without_a_gpu_is_skipped(void **state)
 {
     (void)state;
     if (access("/dev/nvidia0", F_OK) == 0)
-        skip();
+        tests_skip("there is a GPU");
     assert_int_equal(WEXITSTATUS(system("sh tests/gpu/run.sh /nonexistent/out >/dev/null")), 3);
     assert_int_equal(WEXITSTATUS(system("sh tests/gpu/run.sh --parts nosuch 2>/dev/null")), 2);
 }

@@ -21,6 +21,7 @@
 #include "store/reader.h"
 #include "tests/store/sample_events.h"
 #include "tests/store/trace_file.h"
+#include "tests/wait.h"
 #include "tracer/recorder.h"
 
 #define PATH_SIZE 4096
@@ -280,13 +281,15 @@ static void kill_and_check(const char *path, uint64_t after)
         record_until_killed(path, ends[1]);
     }
     close(ends[1]);
+    wait_begin("a recording child to emit events");
     while (told < after)
         assert_int_equal(read(ends[0], &told, sizeof(told)), sizeof(told));
     assert_int_equal(kill(child, SIGKILL), 0);
-    assert_int_equal(waitpid(child, &status, 0), child);
+    status = wait_child(child, "the killed child to end");
     assert_true(WIFSIGNALED(status));
     while (read(ends[0], &told, sizeof(told)) == sizeof(told))
         ;
+    wait_end();
     close(ends[0]);
     r = reader_open(path);
     assert_false(sto_reader_is_complete(r));
@@ -335,16 +338,18 @@ static void a_commit_comes_by_itself_while_events_come(void **state)
     struct vs_error err = VS_ERROR_INIT;
     struct trc_recorder *rec =
         recorder_open(trace_path(state, "live.db", path, sizeof(path)), 0, 1);
+    struct wait w = wait_for(0, "1,000 events to be committed");
     uint64_t there = 0;
 
     tell(trc_recorder_observer(rec), 0, 1000);
-    for (int tries = 0; tries < 2000 && there < 1000; tries++) {
+    while (there < 1000) {
         struct sto_reader *r = reader_open(path);
 
         there = sto_reader_event_count(r);
         told_check(r, there);
         sto_reader_close(r);
-        nanosleep(&(struct timespec){0, 5000000}, NULL);
+        if (there < 1000)
+            wait_more(&w);
     }
     assert_int_equal(there, 1000);
     ok(trc_recorder_close(rec, true, &err), &err);

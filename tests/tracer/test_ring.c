@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "tests/wait.h"
 #include "tracer/ring.h"
 
 #define RECORDS 200000
@@ -96,10 +97,12 @@ static void pass_all(size_t slot_count, unsigned nap_every)
     uint64_t wait_ns;
     pthread_t thread;
 
+    wait_begin("all records to go through the ring");
     assert_int_equal(pthread_create(&thread, NULL, consume, &c), 0);
     for (uint64_t n = 0; n < RECORDS; n++)
         push(c.ring, n);
     pthread_join(thread, NULL);
+    wait_end();
     assert_int_equal(c.seen, RECORDS);
     assert_int_equal(c.wrong, 0);
     trc_ring_waits(c.ring, &waits, &wait_ns);

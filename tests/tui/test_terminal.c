@@ -22,10 +22,9 @@
 
 #include "base/text.h"
 #include "tests/e2e/program.h"
+#include "tests/skip.h"
 #include "tests/tui/session.h"
-
-/* What is waited for comes within this, or the test fails. */
-#define PATIENCE_MS 20000
+#include "tests/wait.h"
 
 /* slave stays open here, so that the terminal outlives the program. out: all it has written */
 struct tty {
@@ -84,9 +83,15 @@ static bool tty_read(struct tty *tty, int wait_ms)
 /* Until `text` has been written behind byte `from` of the output. */
 static void tty_wait(struct tty *tty, size_t from, const char *text)
 {
-    while (tty->out.len <= from || !strstr(vs_text_get(&tty->out) + from, text))
-        if (!tty_read(tty, PATIENCE_MS))
-            fail_msg("`%s` never came; the terminal got:\n%s", text, vs_text_get(&tty->out));
+    struct wait w = wait_for(tty->pid, "`%s` on the terminal", text);
+
+    while (tty->out.len <= from || !strstr(vs_text_get(&tty->out) + from, text)) {
+        if (tty_read(tty, 50))
+            continue;
+        if (!wait_some(&w))
+            print_message("the terminal got:\n%s\n", vs_text_get(&tty->out));
+        wait_more(&w);
+    }
 }
 
 /* Have everything drawn again, as only what has changed is sent, and wait for `text` in it. */
@@ -101,12 +106,14 @@ static void tty_redraw_wait(struct tty *tty, const char *text)
 /* The program's wait status; everything it wrote is read, and the terminal closed. */
 static int tty_close(struct tty *tty, struct termios *after)
 {
+    struct wait w = wait_for(0, "the program on the terminal to end");
     int status;
     pid_t done;
 
     /* read on meanwhile: the program may wait for room in the terminal */
     while ((done = waitpid(tty->pid, &status, WNOHANG)) == 0)
-        tty_read(tty, 10);
+        if (!tty_read(tty, 10))
+            wait_more(&w);
     assert_int_equal(done, tty->pid);
     while (tty_read(tty, 0))
         continue;
@@ -346,23 +353,34 @@ static void a_copy_goes_to_the_clipboard_and_into_a_file(void **state)
     vs_text_release(&tty.out);
 }
 
+/* Until nothing has come for a while. A frame that comes later still only makes what is measured after it smaller. */
+static void tty_drain(struct tty *tty)
+{
+    struct wait w = wait_for(tty->pid, "the terminal to be silent");
+
+    while (tty_read(tty, 300))
+        if (!wait_some(&w))
+            wait_more(&w);
+}
+
 /* Bytes that a key costs, as docs/internals/tui.md has them from a terminal's point of view: only what changed is sent. */
 static void a_key_sends_only_what_changed(void **state)
 {
     struct termios after;
     struct tty tty;
+    struct wait w;
     size_t first;
 
     (void)state;
     tty_open(&tty, "xterm-256color", session_trace("variables", NULL));
     tty_wait(&tty, 0, "help");
-    while (tty_read(&tty, 300))
-        continue;
+    tty_drain(&tty);
     first = tty.out.len;
     assert_true(write(tty.master, "h", 1) == 1);
-    assert_true(tty_read(&tty, PATIENCE_MS));
-    while (tty_read(&tty, 300))
-        continue;
+    w = wait_for(tty.pid, "an answer to the key h");
+    while (!tty_read(&tty, 50))
+        wait_more(&w);
+    tty_drain(&tty);
     assert_true(tty.out.len - first < first / 2);
     assert_true(write(tty.master, "Q", 1) == 1);
     tty_close(&tty, &after);
@@ -390,11 +408,13 @@ static char *tmux(size_t server, const char *fmt, ...)
     vs_text_addfv(&line, fmt, ap);
     va_end(ap);
     vs_text_add(&line, " 2>&1");
+    wait_begin("tmux to answer");
     pipe = popen(vs_text_get(&line), "r");
     assert_non_null(pipe);
     while ((n = fread(part, 1, sizeof(part), pipe)) > 0)
         vs_text_add_n(&out, part, n);
     pclose(pipe);
+    wait_end();
     vs_text_release(&line);
     return vs_text_take(&out);
 }
@@ -450,15 +470,16 @@ static void tmux_expect(size_t server, const char *what, const char *wanted)
 {
     char *screen = NULL;
 
-    for (int i = 0; i < PATIENCE_MS / 50; i++) {
+    struct wait w = wait_for(0, "the screen in tmux");
+
+    do {
         free(screen);
         screen = tmux(server, "capture-pane -p -e -N -t t");
         if (is_shown(screen, wanted)) {
             free(screen);
             return;
         }
-        poll(NULL, 0, 50);
-    }
+    } while (wait_some(&w));
     fail_msg("%s: the terminal shows\n%s\nand not\n%s", what, screen, wanted);
 }
 
@@ -471,8 +492,7 @@ static void a_terminal_shows_what_dump_prints(void **state)
 
     (void)state;
     if (system("command -v tmux >/dev/null 2>&1") != 0) {
-        print_message("there is no tmux\n");
-        skip();
+        tests_skip("there is no tmux");
     }
     for (size_t i = 0; i < sizeof(TERMS) / sizeof(TERMS[0]); i++) {
         /* without colours letters tell the categories apart */

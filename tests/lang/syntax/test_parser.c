@@ -18,6 +18,7 @@
 #include "lang/syntax/parser.h"
 #include "tests/lang/case_file.h"
 #include "tests/lang/dump.h"
+#include "tests/skip.h"
 
 #define GOLDEN "tests/golden/lang/"
 
@@ -308,8 +309,7 @@ static void a_decimal_comma_of_the_locale_changes_nothing(void **state)
     (void)snprintf(kept, sizeof(kept), "%s", old ? old : "C");
     if (!setlocale(LC_NUMERIC, "de_DE.UTF-8")) {
         vs_arena_free(arena);
-        print_message("skipped: the locale de_DE.UTF-8 is not installed\n");
-        skip();
+        tests_skip("the locale de_DE.UTF-8 is not installed");
     }
     module = parse(arena, "net.py", "x = 1.5", 7);
     assert_true(module->code->body.stmts[0]->u.assign.value->u.float_value == 1.5);

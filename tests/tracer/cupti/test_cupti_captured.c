@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "store/work.h"
+#include "tests/skip.h"
 #include "tests/store/trace_file.h"
 #include "tests/tracer/cupti/captured.h"
 #include "tests/tracer/cupti/fake_cupti.h"
@@ -31,7 +32,7 @@
 static void there_is_no_cupti_to_play(void **state)
 {
     (void)state;
-    skip();
+    tests_skip("CUPTI's headers are not there");
 }
 
 int main(void)
@@ -101,7 +102,7 @@ static void those_of_a_gpu_come_to_what_they_came_to(void **state)
     if (dir)
         closedir(dir);
     if (!files)
-        skip(); /* no GPU has been asked yet */
+        tests_skip("no records of a real GPU are kept in tests/golden yet");
 }
 
 static void made_up_ones_come_to_what_they_came_to(void **state)

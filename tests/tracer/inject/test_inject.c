@@ -21,10 +21,11 @@
 
 #include "tests/e2e/program.h"
 #include "tests/sanitizer.h"
+#include "tests/skip.h"
+#include "tests/wait.h"
 
 #define TEXT_MAX 65536
 #define PATH_SIZE 512
-#define PATIENCE_S 120
 
 /* One run: its trace (a folder of its own each), what it printed, how it ended, what the status file says. */
 struct run {
@@ -106,7 +107,6 @@ static pid_t start(struct run *run, const char *const *argv, const char *const *
     if (!freopen(out, "w", stdout))
         _exit(126);
     enter(run, settings);
-    alarm(PATIENCE_S); /* one that hangs is one that fails */
     /* execvp takes char *const[] for historical reasons; it changes nothing */
     execvp(argv[0], (char *const *)(uintptr_t)argv);
     _exit(127);
@@ -115,9 +115,8 @@ static pid_t start(struct run *run, const char *const *argv, const char *const *
 static void end(struct run *run, const char *out)
 {
     char path[PATH_SIZE + 16];
-    int status = 0;
+    int status = wait_child(run->pid, "the program that writes %s to end", run->trace);
 
-    assert_int_equal(waitpid(run->pid, &status, 0), run->pid);
     run->exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     text_read(out, run->out);
     snprintf(path, sizeof(path), "%s.status", run->trace);
@@ -456,7 +455,8 @@ static void a_forked_child_has_a_trace_of_its_own(void **state)
 
     (void)state;
     if (HAS_THREAD_SANITIZER)
-        skip();
+        tests_skip(
+            "the thread sanitizer knows no threads begun after a process with several was forked");
     run = run_word("forks", LENIENT);
     ends_with(run, 0);
     reported(run->trace, 5000, 4, 5000);
@@ -476,7 +476,8 @@ static void children_may_be_forked_while_threads_allocate(void **state)
 
     (void)state;
     if (HAS_THREAD_SANITIZER)
-        skip();
+        tests_skip(
+            "the thread sanitizer knows no threads begun after a process with several was forked");
     run = run_word("fork-storm", LENIENT);
     ends_with(run, 0);
     asked(run->trace, "SELECT count(*) FROM event WHERE kind = 'alloc'", 8000);
@@ -498,32 +499,42 @@ static void a_program_that_is_executed_has_a_trace_of_its_own(void **state)
     assert_int_equal(said(run, "cuda: initialized"), 2);
 }
 
-/* Soon after its last event everything has been written. */
-static void a_killed_program_leaves_what_it_did(void **state)
+/* Run one of the programs until `allocations` of it are in its trace, and end it by a signal. */
+static struct run *run_until(const char *word, int64_t allocations, int number)
 {
     char path[PATH_SIZE + 16];
     char out[PATH_SIZE];
-    const char *argv[] = {path, "killed", NULL};
+    const char *argv[] = {path, word, NULL};
     static struct run run;
+    struct wait w;
 
-    (void)state;
     memset(&run, 0, sizeof(run));
     snprintf(path, sizeof(path), "%s/fake/programs", build);
     snprintf(out, sizeof(out), "%s/out", program_folder());
     run.pid = start(&run, argv, NULL, out);
-    while (sql_try_int(run.trace, "SELECT count(*) FROM event WHERE kind = 'alloc'") < 10)
-        usleep(20000);
-    assert_int_equal(kill(run.pid, SIGKILL), 0);
+    w = wait_for(run.pid, "%" PRId64 " committed allocations in %s", allocations, run.trace);
+    while (sql_try_int(run.trace, "SELECT count(*) FROM event WHERE kind = 'alloc'") < allocations)
+        wait_more(&w);
+    assert_int_equal(kill(run.pid, number), 0);
     end(&run, out);
-    assert_int_equal(run.exit_status, 128 + SIGKILL);
-    complete(run.trace, 0);
-    reported(run.trace, 10000, 20, 10000);
-    says_nothing_of(&run, "closed");
+    return &run;
+}
+
+/* Soon after its last event everything has been written. */
+static void a_killed_program_leaves_what_it_did(void **state)
+{
+    struct run *run = run_until("killed", 10, SIGKILL);
+
+    (void)state;
+    assert_int_equal(run->exit_status, 128 + SIGKILL);
+    complete(run->trace, 0);
+    reported(run->trace, 10000, 20, 10000);
+    says_nothing_of(run, "closed");
 }
 
 static void one_that_leaves_by_underscore_exit_is_cut_off_where_it_was(void **state)
 {
-    struct run *run = run_word("leaves", NULL);
+    struct run *run = run_until("leaves", 1, SIGTERM);
 
     (void)state;
     ends_with(run, 5);
@@ -683,9 +694,11 @@ static void python_frames_are_there_where_the_lock_is_held(void **state)
     struct run *run;
 
     (void)state;
-    /* an interpreter built without the thread sanitizer cannot load what was built with it */
-    if (HAS_THREAD_SANITIZER || system("python3 -c 'import ctypes' >/dev/null 2>&1") != 0)
-        skip();
+    if (HAS_THREAD_SANITIZER)
+        tests_skip(
+            "python3 was not built with the thread sanitizer and cannot load a library that was");
+    if (system("python3 -c 'import ctypes' >/dev/null 2>&1") != 0)
+        tests_skip("there is no python3 with ctypes");
     run = run_args(held, settings);
     ends_with(run, 0);
     reported(run->trace, 4096, 2, 4096);

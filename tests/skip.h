@@ -1,0 +1,12 @@
+/*
+ * tests/skip.h - leaving a test out, with the reason: tools/run-tests.sh and `make check` print them all at the end.
+ */
+#ifndef TESTS_SKIP_H
+#define TESTS_SKIP_H
+
+#include "base/attr.h"
+
+/* Skips the running test. why: what is missing on this machine or in this build, one line. Does not return. */
+void tests_skip(const char *why, ...) VS_PRINTF(1, 2);
+
+#endif
