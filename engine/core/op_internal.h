@@ -27,7 +27,15 @@ struct eng_op_call {
     bool needs_grad; /* a node was made: the result will be differentiated */
 };
 
-/* Arguments by position. */
+/* Arguments by name. */
+static inline struct eng_tensor *eng_arg_tensor(const struct eng_arg *arg)
+{
+    return arg->kind == ENG_A_TENSOR ? arg->v.tensor : NULL;
+}
+static inline double eng_arg_float(const struct eng_arg *arg)
+{
+    return arg->kind == ENG_A_BOOL ? (double)arg->v.flag : arg->v.scalar.f;
+}
 static inline struct eng_tensor *eng_c_tensor(const struct eng_op_call *c, int i)
 {
     return c->a[i].kind == ENG_A_TENSOR ? c->a[i].v.tensor : NULL;

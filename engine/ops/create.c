@@ -52,7 +52,7 @@ static void fill(struct eng_op_call *c, struct eng_tensor *t, struct eng_scalar 
     }
 }
 
-/* Which constant a row makes; `value` is its fill_value argument, if it has one. */
+/* Which constant a row makes; `value` is its fill_value argument, NULL where it has none. */
 static void fill_for(struct eng_op_call *c, struct eng_tensor *t, const struct eng_arg *value)
 {
     switch (c->id) {
@@ -77,52 +77,90 @@ static void fill_for(struct eng_op_call *c, struct eng_tensor *t, const struct e
     }
 }
 
-/* empty, zeros, ones, full: (size[, value], dtype, device) */
-void eng_f_any_full(struct eng_op_call *c)
+static void give_filled(struct eng_op_call *c, struct eng_tensor *t, const struct eng_arg *value)
 {
-    bool has_value = c->id == ENG_OP_full;
-    enum vs_dtype dtype =
-        dtype_or(c, has_value ? 2 : 1, has_value ? scalar_dtype(&c->a[1]) : VS_F32);
-    struct eng_tensor *t =
-        eng_empty(c->e, c->a[ARG_any_full_size].v.ints, (int)c->a[ARG_any_full_size].count, dtype,
-                  host_or(c, has_value ? 3 : 2, true));
-
-    fill_for(c, t, &c->a[1]);
+    fill_for(c, t, value);
     if (t)
         eng_c_give(c, t);
 }
 
-/* …_like: (input[, value], dtype, device); keeps the strides of a dense input */
-void eng_f_any_full_like(struct eng_op_call *c)
+/* empty, zeros, ones */
+void eng_f_constant(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, ARG_any_full_like_input);
-    int at = c->id == ENG_OP_full_like ? 2 : 1;
-    bool on_host = host_or(c, at + 1, x->storage->on_host);
-    enum vs_dtype dtype = dtype_or(c, at, (enum vs_dtype)x->dtype);
-    struct eng_tensor *t;
+    const struct eng_arg *size = &c->a[ARG_constant_size];
 
+    give_filled(c,
+                eng_empty(c->e, size->v.ints, (int)size->count,
+                          dtype_or(c, ARG_constant_dtype, VS_F32),
+                          host_or(c, ARG_constant_device, true)),
+                NULL);
+}
+
+void eng_f_full(struct eng_op_call *c)
+{
+    const struct eng_arg *size = &c->a[ARG_full_size], *value = &c->a[ARG_full_fill_value];
+
+    give_filled(c,
+                eng_empty(c->e, size->v.ints, (int)size->count,
+                          dtype_or(c, ARG_full_dtype, scalar_dtype(value)),
+                          host_or(c, ARG_full_device, true)),
+                value);
+}
+
+/* Of the sizes of x, and its strides where it is dense. */
+static struct eng_tensor *empty_like(struct eng_op_call *c, const struct eng_tensor *x,
+                                     enum vs_dtype dtype, bool on_host)
+{
     if (eng_is_non_overlapping_and_dense(x))
-        t = eng_empty_strided(c->e, x->sizes, x->strides, x->ndim, dtype, on_host);
-    else
-        t = on_host == x->storage->on_host ? eng_c_empty_like(c, x, dtype)
-                                           : eng_empty(c->e, x->sizes, x->ndim, dtype, on_host);
-    fill_for(c, t, &c->a[1]);
-    if (t)
-        eng_c_give(c, t);
+        return eng_empty_strided(c->e, x->sizes, x->strides, x->ndim, dtype, on_host);
+    return on_host == x->storage->on_host ? eng_c_empty_like(c, x, dtype)
+                                          : eng_empty(c->e, x->sizes, x->ndim, dtype, on_host);
 }
 
-/* new_…: (input, size[, value], dtype, device) */
-void eng_f_any_new_full(struct eng_op_call *c)
+/* empty_like, zeros_like, ones_like */
+void eng_f_constant_like(struct eng_op_call *c)
 {
-    struct eng_tensor *x = eng_c_tensor(c, ARG_any_new_full_input);
-    int at = c->id == ENG_OP_new_full ? 3 : 2;
-    struct eng_tensor *t = eng_empty(
-        c->e, c->a[ARG_any_new_full_size].v.ints, (int)c->a[ARG_any_new_full_size].count,
-        dtype_or(c, at, (enum vs_dtype)x->dtype), host_or(c, at + 1, x->storage->on_host));
+    struct eng_tensor *x = eng_c_tensor(c, ARG_constant_like_input);
 
-    fill_for(c, t, &c->a[2]);
-    if (t)
-        eng_c_give(c, t);
+    give_filled(c,
+                empty_like(c, x, dtype_or(c, ARG_constant_like_dtype, (enum vs_dtype)x->dtype),
+                           host_or(c, ARG_constant_like_device, x->storage->on_host)),
+                NULL);
+}
+
+void eng_f_full_like(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, ARG_full_like_input);
+
+    give_filled(c,
+                empty_like(c, x, dtype_or(c, ARG_full_like_dtype, (enum vs_dtype)x->dtype),
+                           host_or(c, ARG_full_like_device, x->storage->on_host)),
+                &c->a[ARG_full_like_fill_value]);
+}
+
+/* new_empty, new_zeros, new_ones */
+void eng_f_new_constant(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, ARG_new_constant_input);
+    const struct eng_arg *size = &c->a[ARG_new_constant_size];
+
+    give_filled(c,
+                eng_empty(c->e, size->v.ints, (int)size->count,
+                          dtype_or(c, ARG_new_constant_dtype, (enum vs_dtype)x->dtype),
+                          host_or(c, ARG_new_constant_device, x->storage->on_host)),
+                NULL);
+}
+
+void eng_f_new_full(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, ARG_new_full_input);
+    const struct eng_arg *size = &c->a[ARG_new_full_size];
+
+    give_filled(c,
+                eng_empty(c->e, size->v.ints, (int)size->count,
+                          dtype_or(c, ARG_new_full_dtype, (enum vs_dtype)x->dtype),
+                          host_or(c, ARG_new_full_device, x->storage->on_host)),
+                &c->a[ARG_new_full_fill_value]);
 }
 
 void eng_f_eye(struct eng_op_call *c)
@@ -230,13 +268,10 @@ void eng_f_random_like(struct eng_op_call *c)
                 c->id == ENG_OP_randn_like);
 }
 
-/* randint(high, size), randint(low, high, size) */
-void eng_f_any_randint(struct eng_op_call *c)
+/* Integers of [low, high). */
+static void give_random_ints(struct eng_op_call *c, int64_t low, int64_t high,
+                             const struct eng_arg *size, enum vs_dtype dtype, bool on_host)
 {
-    int at = c->id == ENG_OP_randint ? 2 : 1;
-    int64_t low = at == 2 ? eng_c_int(c, 0) : 0;
-    int64_t high = eng_c_int(c, at - 1);
-    bool on_host = host_or(c, at + 2, true);
     struct eng_rng_key key = eng_rng_next(c->e, on_host);
     struct eng_tensor *t;
 
@@ -245,7 +280,7 @@ void eng_f_any_randint(struct eng_op_call *c)
                  high);
         return;
     }
-    t = eng_empty(c->e, c->a[at].v.ints, (int)c->a[at].count, dtype_or(c, at + 1, VS_I64), on_host);
+    t = eng_empty(c->e, size->v.ints, (int)size->count, dtype, on_host);
     if (!t)
         return;
     if (eng_c_computes(c)) {
@@ -254,6 +289,20 @@ void eng_f_any_randint(struct eng_op_call *c)
         c->e->kernels->random_int(&v, low, high, key);
     }
     eng_c_give(c, t);
+}
+
+void eng_f_randint(struct eng_op_call *c)
+{
+    give_random_ints(c, eng_c_int(c, ARG_randint_low), eng_c_int(c, ARG_randint_high),
+                     &c->a[ARG_randint_size], dtype_or(c, ARG_randint_dtype, VS_I64),
+                     host_or(c, ARG_randint_device, true));
+}
+
+void eng_f_randint_high(struct eng_op_call *c)
+{
+    give_random_ints(c, 0, eng_c_int(c, ARG_randint_high_high), &c->a[ARG_randint_high_size],
+                     dtype_or(c, ARG_randint_high_dtype, VS_I64),
+                     host_or(c, ARG_randint_high_device, true));
 }
 
 /* A permutation of 0..n-1: the order of n random numbers. */
@@ -305,24 +354,28 @@ void eng_f_refill(struct eng_op_call *c)
     v = eng_v(t);
     switch (c->id) {
     case ENG_OP_normal_:
-        c->e->kernels->random_normal(&v, eng_c_float(c, 1), eng_c_float(c, 2), key);
+        c->e->kernels->random_normal(&v, eng_c_float(c, ARG_normal__mean),
+                                     eng_c_float(c, ARG_normal__std), key);
         break;
     case ENG_OP_uniform_:
-        c->e->kernels->random_uniform(&v, eng_c_float(c, 1), eng_c_float(c, 2), key);
+        c->e->kernels->random_uniform(&v, eng_c_float(c, ARG_uniform__from),
+                                      eng_c_float(c, ARG_uniform__to), key);
         break;
     case ENG_OP_bernoulli_:
-        c->e->kernels->random_bernoulli(&v, eng_c_float(c, 1), key);
+        c->e->kernels->random_bernoulli(&v, eng_c_float(c, ARG_bernoulli__p), key);
         break;
     case ENG_OP_fill_formula:
-        c->e->kernels->fill_formula(&v, (uint32_t)eng_c_int(c, 1), eng_c_float(c, 2),
-                                    eng_c_float(c, 3));
+        c->e->kernels->fill_formula(&v, (uint32_t)eng_c_int(c, ARG_fill_formula_key),
+                                    eng_c_float(c, ARG_fill_formula_offset),
+                                    eng_c_float(c, ARG_fill_formula_scale));
         break;
     case ENG_OP_fill_formula_int:
-        c->e->kernels->fill_formula_int(&v, (uint32_t)eng_c_int(c, 1), eng_c_int(c, 2),
-                                        eng_c_int(c, 3));
+        c->e->kernels->fill_formula_int(&v, (uint32_t)eng_c_int(c, ARG_fill_formula_int_key),
+                                        eng_c_int(c, ARG_fill_formula_int_low),
+                                        eng_c_int(c, ARG_fill_formula_int_high));
         break;
     case ENG_OP_fill_:
-        c->e->kernels->fill(&v, scalar_of(&c->a[1]));
+        c->e->kernels->fill(&v, scalar_of(&c->a[ARG_fill__value]));
         break;
     case ENG_OP_zero_:
         c->e->kernels->fill(&v, (struct eng_scalar){true, 0, 0});

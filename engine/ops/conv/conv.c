@@ -15,12 +15,11 @@
 
 /* ---- the entries: lists brought to one length, then the leaf ---- */
 
-static void convolve(struct eng_op_call *c, const struct eng_arg *stride,
-                     const struct eng_arg *padding, const struct eng_arg *dilation,
-                     const struct eng_arg *output_padding, int64_t groups, bool transposed)
+/* args: of ENG_OP_convolution, the input as it was given: one without a batch becomes a batch of one. */
+static void convolve(struct eng_op_call *c, struct eng_arg *args)
 {
-    struct eng_tensor *x = eng_c_tensor(c, 0), *w = eng_c_tensor(c, 1);
-    static const int64_t ZEROS[2] = {0, 0};
+    struct eng_tensor *x = args[ARG_convolution_input].v.tensor,
+                      *w = args[ARG_convolution_weight].v.tensor;
     int spatial = c->id == ENG_OP_conv1d || c->id == ENG_OP_conv_transpose1d ? 1 : 2;
     struct eng_tensor *batch, *out;
 
@@ -35,19 +34,8 @@ static void convolve(struct eng_op_call *c, const struct eng_arg *stride,
         return;
     }
     batch = x->ndim == spatial + 1 ? eng_unsqueeze(c->e, x, 0) : eng_ref(x);
-    {
-        struct eng_arg args[] = {eng_at(batch),
-                                 c->a[1],
-                                 c->a[2],
-                                 *stride,
-                                 *padding,
-                                 *dilation,
-                                 eng_ab(transposed),
-                                 output_padding ? *output_padding : eng_aints(ZEROS, spatial),
-                                 eng_ai(groups)};
-
-        out = batch ? eng_call1(c->e, ENG_OP_convolution, args) : NULL;
-    }
+    args[ARG_convolution_input] = eng_at(batch);
+    out = batch ? eng_call1(c->e, ENG_OP_convolution, args) : NULL;
     if (batch != x && out)
         eng_slot_set(&out, eng_squeeze(c->e, out, 0));
     eng_unref(batch);
@@ -56,19 +44,42 @@ static void convolve(struct eng_op_call *c, const struct eng_arg *stride,
 
 void eng_f_conv(struct eng_op_call *c)
 {
-    convolve(c, &c->a[ARG_conv_stride], &c->a[ARG_conv_padding], &c->a[ARG_conv_dilation], NULL,
-             eng_c_int(c, ARG_conv_groups), false);
+    static const int64_t ZEROS[2] = {0, 0};
+    struct eng_arg args[] = {
+        [ARG_convolution_input] = c->a[ARG_conv_input],
+        [ARG_convolution_weight] = c->a[ARG_conv_weight],
+        [ARG_convolution_bias] = c->a[ARG_conv_bias],
+        [ARG_convolution_stride] = c->a[ARG_conv_stride],
+        [ARG_convolution_padding] = c->a[ARG_conv_padding],
+        [ARG_convolution_dilation] = c->a[ARG_conv_dilation],
+        [ARG_convolution_transposed] = eng_ab(false),
+        [ARG_convolution_output_padding] = eng_aints(ZEROS, c->id == ENG_OP_conv1d ? 1 : 2),
+        [ARG_convolution_groups] = eng_ai(eng_c_int(c, ARG_conv_groups)),
+    };
+
+    convolve(c, args);
 }
 
 void eng_f_conv_transpose(struct eng_op_call *c)
 {
-    convolve(c, &c->a[ARG_conv_transpose_stride], &c->a[ARG_conv_transpose_padding],
-             &c->a[ARG_conv_transpose_dilation], &c->a[ARG_conv_transpose_output_padding],
-             eng_c_int(c, ARG_conv_transpose_groups), true);
+    struct eng_arg args[] = {
+        [ARG_convolution_input] = c->a[ARG_conv_transpose_input],
+        [ARG_convolution_weight] = c->a[ARG_conv_transpose_weight],
+        [ARG_convolution_bias] = c->a[ARG_conv_transpose_bias],
+        [ARG_convolution_stride] = c->a[ARG_conv_transpose_stride],
+        [ARG_convolution_padding] = c->a[ARG_conv_transpose_padding],
+        [ARG_convolution_dilation] = c->a[ARG_conv_transpose_dilation],
+        [ARG_convolution_transposed] = eng_ab(true),
+        [ARG_convolution_output_padding] = c->a[ARG_conv_transpose_output_padding],
+        [ARG_convolution_groups] = eng_ai(eng_c_int(c, ARG_conv_transpose_groups)),
+    };
+
+    convolve(c, args);
 }
 
 /* ---- geometry ---- */
 
+/* a: the arguments of ENG_OP_convolution. */
 static void conv_params(const struct eng_arg *a, int spatial, struct eng_conv2d *p)
 {
     memset(p, 0, sizeof(*p));
@@ -76,11 +87,14 @@ static void conv_params(const struct eng_arg *a, int spatial, struct eng_conv2d 
     for (int k = 0; k < spatial; k++) {
         int at = 2 - spatial + k;
 
-        p->stride[at] = a[3].v.ints[a[3].count > 1 ? k : 0];
-        p->padding[at] = a[4].v.ints[a[4].count > 1 ? k : 0];
-        p->dilation[at] = a[5].v.ints[a[5].count > 1 ? k : 0];
+        p->stride[at] =
+            a[ARG_convolution_stride].v.ints[a[ARG_convolution_stride].count > 1 ? k : 0];
+        p->padding[at] =
+            a[ARG_convolution_padding].v.ints[a[ARG_convolution_padding].count > 1 ? k : 0];
+        p->dilation[at] =
+            a[ARG_convolution_dilation].v.ints[a[ARG_convolution_dilation].count > 1 ? k : 0];
     }
-    p->groups = a[8].v.scalar.i;
+    p->groups = a[ARG_convolution_groups].v.scalar.i;
 }
 
 /* A 1-D image [N,C,L] (or weight) as [N,C,1,L]. */

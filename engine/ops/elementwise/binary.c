@@ -40,13 +40,12 @@ static const struct binary_row ROWS[ENG_OP_COUNT] = {
     [ENG_OP_bitwise_xor] = {ENG_B_BITWISE_XOR, PROMOTED, true},
 };
 
-/* out = kernel(a[0], a[1]) computed in `compute`; out has dtype `dtype`. */
+/* out = kernel(left, right) computed in `compute`; out has dtype `dtype`. */
 static void run_binary(struct eng_op_call *c, enum eng_binary kernel, const struct eng_arg *left,
                        const struct eng_arg *right, enum vs_dtype compute, enum vs_dtype dtype,
                        const double *p)
 {
-    struct eng_tensor *pair[] = {left->kind == ENG_A_TENSOR ? left->v.tensor : NULL,
-                                 right->kind == ENG_A_TENSOR ? right->v.tensor : NULL};
+    struct eng_tensor *pair[] = {eng_arg_tensor(left), eng_arg_tensor(right)};
     struct eng_tensor *out = eng_c_elementwise_out(c, pair, 2, dtype);
 
     if (!out)
@@ -62,23 +61,28 @@ static void run_binary(struct eng_op_call *c, enum eng_binary kernel, const stru
     eng_c_give(c, out);
 }
 
-static enum vs_dtype promoted(const struct eng_op_call *c)
+/* The dtype of a tensor with a tensor or a number. */
+static enum vs_dtype promoted(const struct eng_arg *input, const struct eng_arg *other)
 {
-    struct eng_tensor *pair[] = {eng_c_tensor(c, 0), eng_c_tensor(c, 1)};
+    struct eng_tensor *pair[] = {eng_arg_tensor(input), eng_arg_tensor(other)};
 
-    return eng_result_dtype(pair, 2, &c->a[1]);
+    return eng_result_dtype(pair, 2, other);
+}
+
+/* A bool tensor, or True or False given as a number. */
+static bool is_bool(const struct eng_arg *arg)
+{
+    const struct eng_tensor *t = eng_arg_tensor(arg);
+
+    return t ? t->dtype == VS_BOOL : arg->kind == ENG_A_SCALAR && arg->count;
 }
 
 /* Masks are not numbers: `1 - mask` is written `~mask`. Nor is True, which PyTorch takes for a tensor of one. */
-static bool may_subtract(struct eng_op_call *c)
+static bool may_subtract(struct eng_op_call *c, const struct eng_arg *input,
+                         const struct eng_arg *other)
 {
-    int bools = 0;
+    int bools = is_bool(input) + is_bool(other);
 
-    for (int i = 0; i < 2; i++) {
-        const struct eng_tensor *t = eng_c_tensor(c, i);
-
-        bools += t ? t->dtype == VS_BOOL : c->a[i].kind == ENG_A_SCALAR && c->a[i].count;
-    }
     if (bools == 2)
         eng_fail(c->e, VS_E_TYPE,
                  "Subtraction, the `-` operator, with two bool tensors is not supported. Use the "
@@ -90,31 +94,50 @@ static bool may_subtract(struct eng_op_call *c)
     return !bools;
 }
 
+static void elementwise(struct eng_op_call *c, const struct eng_arg *input,
+                        const struct eng_arg *other, double alpha)
+{
+    const struct binary_row *row = &ROWS[c->id];
+    enum vs_dtype compute = promoted(input, other);
+    double p[4] = {alpha};
+
+    VS_ASSERT(row->known);
+    run_binary(c, row->kernel, input, other, compute, row->kind == TEST ? VS_BOOL : compute, p);
+}
+
 /* Shapes: broadcast. */
 void eng_f_binary(struct eng_op_call *c)
 {
-    const struct binary_row *row = &ROWS[c->id];
-    enum vs_dtype compute = promoted(c);
-    double p[4] = {1};
+    elementwise(c, &c->a[ARG_binary_input], &c->a[ARG_binary_other], 1);
+}
 
-    VS_ASSERT(row->known);
-    if (c->id == ENG_OP_sub && !may_subtract(c))
-        return;
-    if ((c->id == ENG_OP_add || c->id == ENG_OP_sub) && eng_c_has(c, 2))
-        p[0] = eng_c_float(c, 2);
-    run_binary(c, row->kernel, &c->a[ARG_binary_input], &c->a[1], compute,
-               row->kind == TEST ? VS_BOOL : compute, p);
+void eng_f_add(struct eng_op_call *c)
+{
+    elementwise(c, &c->a[ARG_add_input], &c->a[ARG_add_other],
+                eng_c_has(c, ARG_add_alpha) ? eng_c_float(c, ARG_add_alpha) : 1);
+}
+
+void eng_f_sub(struct eng_op_call *c)
+{
+    if (may_subtract(c, &c->a[ARG_sub_input], &c->a[ARG_sub_other]))
+        elementwise(c, &c->a[ARG_sub_input], &c->a[ARG_sub_other],
+                    eng_c_has(c, ARG_sub_alpha) ? eng_c_float(c, ARG_sub_alpha) : 1);
+}
+
+void eng_f_pow_tensor(struct eng_op_call *c)
+{
+    elementwise(c, &c->a[ARG_pow_tensor_input], &c->a[ARG_pow_tensor_exponent], 1);
 }
 
 /* other - alpha * input */
 void eng_f_rsub(struct eng_op_call *c)
 {
     double p[4] = {eng_c_has(c, ARG_rsub_alpha) ? eng_c_float(c, ARG_rsub_alpha) : 1};
-    enum vs_dtype compute = promoted(c);
+    const struct eng_arg *input = &c->a[ARG_rsub_input], *other = &c->a[ARG_rsub_other];
+    enum vs_dtype compute = promoted(input, other);
 
-    if (!may_subtract(c))
-        return;
-    run_binary(c, ENG_B_SUB, &c->a[ARG_rsub_other], &c->a[ARG_rsub_input], compute, compute, p);
+    if (may_subtract(c, input, other))
+        run_binary(c, ENG_B_SUB, other, input, compute, compute, p);
 }
 
 /* The quotient's integer part: |a| / |b| rounded down, with its sign back. Scratch of the host. */
@@ -151,7 +174,7 @@ static void run_trunc(struct eng_op_call *c, enum vs_dtype compute, struct eng_t
 /* True division gives a floating result also for integers; rounding_mode "floor" and "trunc" do not. */
 void eng_f_div(struct eng_op_call *c)
 {
-    enum vs_dtype compute = promoted(c);
+    enum vs_dtype compute = promoted(&c->a[ARG_div_input], &c->a[ARG_div_other]);
     enum eng_binary kernel = ENG_B_DIV;
     double p[4] = {0};
 
@@ -303,23 +326,14 @@ void eng_f_masked_fill(struct eng_op_call *c)
     eng_c_give(c, out);
 }
 
-/* addcmul, addcdiv: input + value * t1 (*|/) t2; lerp: input + weight * (end - input) */
-void eng_f_ternary(struct eng_op_call *c)
+/* kernel(x, y, z, value) over all[0..2]; where all[2] is NULL, z is y. */
+static void ternary(struct eng_op_call *c, enum eng_ternary kernel, struct eng_tensor *const *all,
+                    double value)
 {
-    struct eng_tensor *all[] = {eng_c_tensor(c, ARG_ternary_input), eng_c_tensor(c, 1),
-                                c->id == ENG_OP_lerp ? NULL : eng_c_tensor(c, 2)};
-    int number = c->id == ENG_OP_lerp ? 2 : 3;
-    double p[4] = {eng_c_has(c, number) ? eng_c_float(c, number) : 1};
     enum vs_dtype dtype = eng_result_dtype(all, 3, NULL);
-    struct eng_tensor *out;
+    struct eng_tensor *out = eng_c_elementwise_out(c, all, 3, dtype);
+    double p[4] = {value};
 
-    if (c->id == ENG_OP_lerp && all[0]->dtype != all[1]->dtype) {
-        eng_fail(c->e, VS_E_TYPE, "lerp: expected dtype %s for `end` but got dtype %s",
-                 vs_dtype_name((enum vs_dtype)all[0]->dtype),
-                 vs_dtype_name((enum vs_dtype)all[1]->dtype));
-        return;
-    }
-    out = eng_c_elementwise_out(c, all, 3, dtype);
     if (!out)
         return;
     if (eng_c_computes(c)) {
@@ -327,13 +341,36 @@ void eng_f_ternary(struct eng_op_call *c)
         struct eng_view vb = eng_v_expand(all[1], out);
         struct eng_view vc = eng_v_expand(all[2] ? all[2] : all[1], out);
         struct eng_view vo = eng_v(out);
-        enum eng_ternary kernel = c->id == ENG_OP_lerp      ? ENG_T_LERP
-                                  : c->id == ENG_OP_addcmul ? ENG_T_ADDCMUL
-                                                            : ENG_T_ADDCDIV;
 
         c->e->kernels->ternary(kernel, dtype, &va, &vb, &vc, &vo, p);
     }
     eng_c_give(c, out);
+}
+
+/* addcmul, addcdiv: input + value * tensor1 (*|/) tensor2 */
+void eng_f_ternary(struct eng_op_call *c)
+{
+    struct eng_tensor *all[] = {eng_c_tensor(c, ARG_ternary_input),
+                                eng_c_tensor(c, ARG_ternary_tensor1),
+                                eng_c_tensor(c, ARG_ternary_tensor2)};
+
+    ternary(c, c->id == ENG_OP_addcmul ? ENG_T_ADDCMUL : ENG_T_ADDCDIV, all,
+            eng_c_has(c, ARG_ternary_value) ? eng_c_float(c, ARG_ternary_value) : 1);
+}
+
+/* input + weight * (end - input) */
+void eng_f_lerp(struct eng_op_call *c)
+{
+    struct eng_tensor *all[] = {eng_c_tensor(c, ARG_lerp_input), eng_c_tensor(c, ARG_lerp_end),
+                                NULL};
+
+    if (all[0]->dtype != all[1]->dtype) {
+        eng_fail(c->e, VS_E_TYPE, "lerp: expected dtype %s for `end` but got dtype %s",
+                 vs_dtype_name((enum vs_dtype)all[0]->dtype),
+                 vs_dtype_name((enum vs_dtype)all[1]->dtype));
+        return;
+    }
+    ternary(c, ENG_T_LERP, all, eng_c_float(c, ARG_lerp_weight));
 }
 
 /* max(a, b), min(a, b) are maximum and minimum */

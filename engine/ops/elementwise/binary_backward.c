@@ -79,12 +79,12 @@ void eng_b_div(struct eng_bw *b)
     struct eng *e = b->e;
 
     if (b->a[ARG_div_rounding_mode].kind == ENG_A_STR) { /* rounded: piecewise constant */
-        for (int i = 1; i >= 0; i--) {
-            struct eng_arg args[] = {eng_at(b->g[0]), eng_anone(), eng_anone()};
+        struct eng_arg args[] = {eng_at(b->g[0]), eng_anone(), eng_anone()};
 
-            if (wants(b, i))
-                eng_b_give(b, i, eng_call1(e, ENG_OP_zeros_like, args));
-        }
+        if (wants(b, ARG_div_other))
+            eng_b_give(b, ARG_div_other, eng_call1(e, ENG_OP_zeros_like, args));
+        if (wants(b, ARG_div_input))
+            eng_b_give(b, ARG_div_input, eng_call1(e, ENG_OP_zeros_like, args));
         return;
     }
     if (wants(b, ARG_div_other)) {
@@ -215,15 +215,16 @@ void eng_b_rpow(struct eng_bw *b)
 }
 
 /*
- * where(input == other, g / 2, g), zero where the other one won. `loses` is the test under which this operand gets nothing. Made in the order in which
- * C++ evaluates the arguments: the test, the half, the comparison.
+ * where(input == other, g / 2, g), zero where the other one won. `loses` is the test of input against other under which
+ * the operand gets nothing. Made in the order in which C++ evaluates the arguments: the test, the half, the comparison.
  */
-static struct eng_tensor *extremum_side(struct eng_bw *b, enum eng_op_id loses)
+static struct eng_tensor *extremum_side(struct eng_bw *b, enum eng_op_id loses,
+                                        struct eng_tensor *input, struct eng_tensor *other)
 {
     struct eng *e = b->e;
-    struct eng_tensor *mask = eng_op2(e, loses, b->saved[1], b->saved[0]);
+    struct eng_tensor *mask = eng_op2(e, loses, input, other);
     struct eng_tensor *half = eng_div_scalar(e, b->g[0], 2);
-    struct eng_tensor *same = eng_op2(e, ENG_OP_eq, b->saved[1], b->saved[0]);
+    struct eng_tensor *same = eng_op2(e, ENG_OP_eq, input, other);
     struct eng_arg pick[] = {eng_at(same), eng_at(half), eng_at(b->g[0])};
     struct eng_tensor *out = same && half ? eng_call1(e, ENG_OP_where, pick) : NULL;
     struct eng_arg fill[] = {eng_at(out), eng_at(mask), eng_ai(0)};
@@ -239,18 +240,24 @@ static struct eng_tensor *extremum_side(struct eng_bw *b, enum eng_op_id loses)
 
 void eng_b_maximum(struct eng_bw *b)
 {
+    struct eng_tensor *input = b->saved[SAVED_maximum_input],
+                      *other = b->saved[SAVED_maximum_other];
+
     if (wants(b, ARG_maximum_other))
-        eng_b_give(b, ARG_maximum_other, extremum_side(b, ENG_OP_gt));
+        eng_b_give(b, ARG_maximum_other, extremum_side(b, ENG_OP_gt, input, other));
     if (wants(b, ARG_maximum_input))
-        eng_b_give(b, ARG_maximum_input, extremum_side(b, ENG_OP_lt));
+        eng_b_give(b, ARG_maximum_input, extremum_side(b, ENG_OP_lt, input, other));
 }
 
 void eng_b_minimum(struct eng_bw *b)
 {
+    struct eng_tensor *input = b->saved[SAVED_minimum_input],
+                      *other = b->saved[SAVED_minimum_other];
+
     if (wants(b, ARG_minimum_other))
-        eng_b_give(b, ARG_minimum_other, extremum_side(b, ENG_OP_lt));
+        eng_b_give(b, ARG_minimum_other, extremum_side(b, ENG_OP_lt, input, other));
     if (wants(b, ARG_minimum_input))
-        eng_b_give(b, ARG_minimum_input, extremum_side(b, ENG_OP_gt));
+        eng_b_give(b, ARG_minimum_input, extremum_side(b, ENG_OP_gt, input, other));
 }
 
 /* other: where(condition, 0, g); input: where(condition, g, 0) */
@@ -282,13 +289,17 @@ void eng_b_addcmul(struct eng_bw *b)
 
     if (wants(b, ARG_addcmul_input))
         eng_b_give(b, ARG_addcmul_input, eng_ref(b->g[0]));
-    for (int i = 1; i <= 2; i++) {
-        if (wants(b, i)) {
-            struct eng_tensor *scaled = eng_mul_scalar(b->e, b->saved[2 - i], value);
+    if (wants(b, ARG_addcmul_tensor1)) {
+        struct eng_tensor *scaled = eng_mul_scalar(b->e, b->saved[SAVED_addcmul_tensor2], value);
 
-            eng_b_give(b, i, eng_mul(b->e, b->g[0], scaled));
-            eng_unref(scaled);
-        }
+        eng_b_give(b, ARG_addcmul_tensor1, eng_mul(b->e, b->g[0], scaled));
+        eng_unref(scaled);
+    }
+    if (wants(b, ARG_addcmul_tensor2)) {
+        struct eng_tensor *scaled = eng_mul_scalar(b->e, b->saved[SAVED_addcmul_tensor1], value);
+
+        eng_b_give(b, ARG_addcmul_tensor2, eng_mul(b->e, b->g[0], scaled));
+        eng_unref(scaled);
     }
 }
 

@@ -93,14 +93,16 @@ void eng_f_unary(struct eng_op_call *c)
     eng_unref(magnitude); /* |x|, which is compared with infinity */
     if (!out)
         return;
-    for (int i = 1; i < 4 && i < c->e->signatures[c->id].count && c->a[i].kind == ENG_A_SCALAR; i++)
-        p[i - 1] = eng_c_float(c, i);
+    for (int i = ARG_unary_input + 1; i < 4 && i < c->e->signatures[c->id].count; i++) {
+        if (c->a[i].kind == ENG_A_SCALAR)
+            p[i - 1] = eng_c_float(c, i);
+    }
     if (eng_c_computes(c)) {
         struct eng_view vx = eng_v(x);
         struct eng_view vo = eng_v(out);
         enum eng_unary kernel = row->kernel;
 
-        if (c->id == ENG_OP_gelu && is_tanh_form(&c->a[1]))
+        if (c->id == ENG_OP_gelu && is_tanh_form(&c->a[ARG_gelu_approximate]))
             kernel = ENG_U_GELU_TANH;
         c->e->kernels->unary(kernel, &vx, &vo, p);
     }
@@ -109,15 +111,11 @@ void eng_f_unary(struct eng_op_call *c)
 
 /* ---- backward ---- */
 
-static void give(struct eng_bw *b, struct eng_tensor *t)
+/* One kernel over (gradient, saved), which takes the numbers p0 to p3: out has the gradient's shape. */
+static struct eng_tensor *fused(struct eng_bw *b, struct eng_tensor *saved, enum eng_binary kernel,
+                                double p0, double p1, double p2, double p3)
 {
-    eng_b_give(b, 0, t);
-}
-
-/* One kernel over (gradient, saved): out has the gradient's shape. */
-static struct eng_tensor *fused_backward(struct eng_bw *b, enum eng_binary kernel,
-                                         struct eng_tensor *saved, const double *p)
-{
+    const double p[4] = {p0, p1, p2, p3};
     struct eng_op_call c = {.e = b->e, .id = b->node->op};
     bool saved_first = kernel == ENG_B_THRESHOLD_BACKWARD ||
                        kernel == ENG_B_LEAKY_RELU_BACKWARD; /* whose strides decide */
@@ -137,24 +135,16 @@ static struct eng_tensor *fused_backward(struct eng_bw *b, enum eng_binary kerne
     return out;
 }
 
-static void fused1(struct eng_bw *b, enum eng_binary kernel, double p0, double p1, double p2,
-                   double p3)
-{
-    const double p[4] = {p0, p1, p2, p3};
-
-    give(b, fused_backward(b, kernel, b->saved[0], p));
-}
-
 void eng_b_identity(struct eng_bw *b)
 {
-    give(b, eng_ref(b->g[0]));
+    eng_b_give(b, ARG_identity_input, eng_ref(b->g[0]));
 }
 
 void eng_b_zero_like(struct eng_bw *b)
 {
     struct eng_arg args[] = {eng_at(b->g[0]), eng_anone(), eng_anone()};
 
-    give(b, eng_call1(b->e, ENG_OP_zeros_like, args));
+    eng_b_give(b, ARG_zero_like_input, eng_call1(b->e, ENG_OP_zeros_like, args));
 }
 
 /* g * sign(x) */
@@ -162,18 +152,18 @@ void eng_b_abs(struct eng_bw *b)
 {
     struct eng_tensor *sign = eng_op1(b->e, ENG_OP_sign, b->saved[SAVED_abs_input]);
 
-    give(b, eng_mul(b->e, b->g[0], sign));
+    eng_b_give(b, ARG_abs_input, eng_mul(b->e, b->g[0], sign));
     eng_unref(sign);
 }
 
 void eng_b_neg(struct eng_bw *b)
 {
-    give(b, eng_neg(b->e, b->g[0]));
+    eng_b_give(b, ARG_neg_input, eng_neg(b->e, b->g[0]));
 }
 
 void eng_b_exp(struct eng_bw *b)
 {
-    give(b, eng_mul(b->e, b->g[0], b->saved[SAVED_exp_result]));
+    eng_b_give(b, ARG_exp_input, eng_mul(b->e, b->g[0], b->saved[SAVED_exp_result]));
 }
 
 /* g * (result + 1) */
@@ -181,13 +171,13 @@ void eng_b_expm1(struct eng_bw *b)
 {
     struct eng_tensor *plus = eng_add_scalar(b->e, b->saved[SAVED_expm1_result], 1);
 
-    give(b, eng_mul(b->e, b->g[0], plus));
+    eng_b_give(b, ARG_expm1_input, eng_mul(b->e, b->g[0], plus));
     eng_unref(plus);
 }
 
 void eng_b_log(struct eng_bw *b)
 {
-    give(b, eng_div(b->e, b->g[0], b->saved[SAVED_log_input]));
+    eng_b_give(b, ARG_log_input, eng_div(b->e, b->g[0], b->saved[SAVED_log_input]));
 }
 
 void eng_b_log2(struct eng_bw *b)
@@ -195,7 +185,7 @@ void eng_b_log2(struct eng_bw *b)
     struct eng_tensor *scaled =
         eng_mul_scalar(b->e, b->saved[SAVED_log2_input], 0.6931471805599453);
 
-    give(b, eng_div(b->e, b->g[0], scaled));
+    eng_b_give(b, ARG_log2_input, eng_div(b->e, b->g[0], scaled));
     eng_unref(scaled);
 }
 
@@ -203,7 +193,7 @@ void eng_b_log1p(struct eng_bw *b)
 {
     struct eng_tensor *plus = eng_add_scalar(b->e, b->saved[SAVED_log1p_input], 1);
 
-    give(b, eng_div(b->e, b->g[0], plus));
+    eng_b_give(b, ARG_log1p_input, eng_div(b->e, b->g[0], plus));
     eng_unref(plus);
 }
 
@@ -212,7 +202,7 @@ void eng_b_sqrt(struct eng_bw *b)
 {
     struct eng_tensor *twice = eng_mul_scalar(b->e, b->saved[SAVED_sqrt_result], 2);
 
-    give(b, eng_div(b->e, b->g[0], twice));
+    eng_b_give(b, ARG_sqrt_input, eng_div(b->e, b->g[0], twice));
     eng_unref(twice);
 }
 
@@ -222,7 +212,7 @@ void eng_b_rsqrt(struct eng_bw *b)
     struct eng_tensor *cube = eng_pow_scalar(b->e, b->saved[SAVED_rsqrt_result], 3);
     struct eng_tensor *half = eng_mul_scalar(b->e, b->g[0], -0.5);
 
-    give(b, eng_mul(b->e, half, cube));
+    eng_b_give(b, ARG_rsqrt_input, eng_mul(b->e, half, cube));
     eng_unref(half);
     eng_unref(cube);
 }
@@ -234,7 +224,7 @@ void eng_b_reciprocal(struct eng_bw *b)
         eng_mul(b->e, b->saved[SAVED_reciprocal_result], b->saved[SAVED_reciprocal_result]);
     struct eng_tensor *minus = eng_neg(b->e, b->g[0]);
 
-    give(b, eng_mul(b->e, minus, squared));
+    eng_b_give(b, ARG_reciprocal_input, eng_mul(b->e, minus, squared));
     eng_unref(minus);
     eng_unref(squared);
 }
@@ -243,7 +233,7 @@ void eng_b_sin(struct eng_bw *b)
 {
     struct eng_tensor *cosine = eng_op1(b->e, ENG_OP_cos, b->saved[SAVED_sin_input]);
 
-    give(b, eng_mul(b->e, b->g[0], cosine));
+    eng_b_give(b, ARG_sin_input, eng_mul(b->e, b->g[0], cosine));
     eng_unref(cosine);
 }
 
@@ -253,24 +243,27 @@ void eng_b_cos(struct eng_bw *b)
     struct eng_tensor *sine = eng_op1(b->e, ENG_OP_sin, b->saved[SAVED_cos_input]);
     struct eng_tensor *minus = eng_neg(b->e, sine);
 
-    give(b, eng_mul(b->e, b->g[0], minus));
+    eng_b_give(b, ARG_cos_input, eng_mul(b->e, b->g[0], minus));
     eng_unref(minus);
     eng_unref(sine);
 }
 
 void eng_b_tanh(struct eng_bw *b)
 {
-    fused1(b, ENG_B_TANH_BACKWARD, 0, 0, 0, 0);
+    eng_b_give(b, ARG_tanh_input,
+               fused(b, b->saved[SAVED_tanh_result], ENG_B_TANH_BACKWARD, 0, 0, 0, 0));
 }
 
 void eng_b_sigmoid(struct eng_bw *b)
 {
-    fused1(b, ENG_B_SIGMOID_BACKWARD, 0, 0, 0, 0);
+    eng_b_give(b, ARG_sigmoid_input,
+               fused(b, b->saved[SAVED_sigmoid_result], ENG_B_SIGMOID_BACKWARD, 0, 0, 0, 0));
 }
 
 void eng_b_relu(struct eng_bw *b)
 {
-    fused1(b, ENG_B_THRESHOLD_BACKWARD, 0, 0, 0, 0);
+    eng_b_give(b, ARG_relu_input,
+               fused(b, b->saved[SAVED_relu_result], ENG_B_THRESHOLD_BACKWARD, 0, 0, 0, 0));
 }
 
 /* 2/sqrt(pi) * exp(-(x^2)) * g */
@@ -281,7 +274,7 @@ void eng_b_erf(struct eng_bw *b)
     struct eng_tensor *power = eng_op1(b->e, ENG_OP_exp, minus);
     struct eng_tensor *scaled = eng_mul_scalar(b->e, power, 2.0 / sqrt(acos(-1.0)));
 
-    give(b, eng_mul(b->e, scaled, b->g[0]));
+    eng_b_give(b, ARG_erf_input, eng_mul(b->e, scaled, b->g[0]));
     eng_unref(scaled);
     eng_unref(power);
     eng_unref(minus);
@@ -296,58 +289,72 @@ void eng_b_leaky_relu(struct eng_bw *b)
                  "gradient: use the out-of-place form");
         return;
     }
-    fused1(b, ENG_B_LEAKY_RELU_BACKWARD, b->a[ARG_leaky_relu_negative_slope].v.scalar.f, 0, 0, 0);
+    eng_b_give(b, ARG_leaky_relu_input,
+               fused(b, b->saved[SAVED_leaky_relu_input], ENG_B_LEAKY_RELU_BACKWARD,
+                     b->a[ARG_leaky_relu_negative_slope].v.scalar.f, 0, 0, 0));
 }
 
 void eng_b_elu(struct eng_bw *b)
 {
-    fused1(b, ENG_B_ELU_BACKWARD, b->a[ARG_elu_alpha].v.scalar.f, b->a[ARG_elu_scale].v.scalar.f,
-           b->a[ARG_elu_input_scale].v.scalar.f, b->node->is_inplace ? 1 : 0);
+    eng_b_give(b, ARG_elu_input,
+               fused(b, b->saved[SAVED_elu_input], ENG_B_ELU_BACKWARD,
+                     b->a[ARG_elu_alpha].v.scalar.f, b->a[ARG_elu_scale].v.scalar.f,
+                     b->a[ARG_elu_input_scale].v.scalar.f, b->node->is_inplace ? 1 : 0));
 }
 
 void eng_b_gelu(struct eng_bw *b)
 {
-    fused1(b,
-           is_tanh_form(&b->a[ARG_gelu_approximate]) ? ENG_B_GELU_TANH_BACKWARD
-                                                     : ENG_B_GELU_BACKWARD,
-           0, 0, 0, 0);
+    eng_b_give(b, ARG_gelu_input,
+               fused(b, b->saved[SAVED_gelu_input],
+                     is_tanh_form(&b->a[ARG_gelu_approximate]) ? ENG_B_GELU_TANH_BACKWARD
+                                                               : ENG_B_GELU_BACKWARD,
+                     0, 0, 0, 0));
 }
 
 void eng_b_silu(struct eng_bw *b)
 {
-    fused1(b, ENG_B_SILU_BACKWARD, 0, 0, 0, 0);
+    eng_b_give(b, ARG_silu_input,
+               fused(b, b->saved[SAVED_silu_input], ENG_B_SILU_BACKWARD, 0, 0, 0, 0));
 }
 
 void eng_b_mish(struct eng_bw *b)
 {
-    fused1(b, ENG_B_MISH_BACKWARD, 0, 0, 0, 0);
+    eng_b_give(b, ARG_mish_input,
+               fused(b, b->saved[SAVED_mish_input], ENG_B_MISH_BACKWARD, 0, 0, 0, 0));
 }
 
 void eng_b_hardswish(struct eng_bw *b)
 {
-    fused1(b, ENG_B_HARDSWISH_BACKWARD, 0, 0, 0, 0);
+    eng_b_give(b, ARG_hardswish_input,
+               fused(b, b->saved[SAVED_hardswish_input], ENG_B_HARDSWISH_BACKWARD, 0, 0, 0, 0));
 }
 
 void eng_b_hardsigmoid(struct eng_bw *b)
 {
-    fused1(b, ENG_B_HARDSIGMOID_BACKWARD, 0, 0, 0, 0);
+    eng_b_give(b, ARG_hardsigmoid_input,
+               fused(b, b->saved[SAVED_hardsigmoid_input], ENG_B_HARDSIGMOID_BACKWARD, 0, 0, 0, 0));
 }
 
 void eng_b_hardtanh(struct eng_bw *b)
 {
-    fused1(b, ENG_B_HARDTANH_BACKWARD, b->a[ARG_hardtanh_min_val].v.scalar.f,
-           b->a[ARG_hardtanh_max_val].v.scalar.f, 0, 0);
+    eng_b_give(b, ARG_hardtanh_input,
+               fused(b, b->saved[SAVED_hardtanh_input], ENG_B_HARDTANH_BACKWARD,
+                     b->a[ARG_hardtanh_min_val].v.scalar.f, b->a[ARG_hardtanh_max_val].v.scalar.f,
+                     0, 0));
 }
 
 void eng_b_softplus(struct eng_bw *b)
 {
-    fused1(b, ENG_B_SOFTPLUS_BACKWARD, b->a[ARG_softplus_beta].v.scalar.f,
-           b->a[ARG_softplus_threshold].v.scalar.f, 0, 0);
+    eng_b_give(b, ARG_softplus_input,
+               fused(b, b->saved[SAVED_softplus_input], ENG_B_SOFTPLUS_BACKWARD,
+                     b->a[ARG_softplus_beta].v.scalar.f, b->a[ARG_softplus_threshold].v.scalar.f, 0,
+                     0));
 }
 
 void eng_b_logsigmoid(struct eng_bw *b)
 {
-    fused1(b, ENG_B_LOG_SIGMOID_BACKWARD, 0, 0, 0, 0);
+    eng_b_give(b, ARG_logsigmoid_input,
+               fused(b, b->saved[SAVED_logsigmoid_input], ENG_B_LOG_SIGMOID_BACKWARD, 0, 0, 0, 0));
 }
 
 /* ---- threshold: input > threshold ? input : value ---- */
@@ -382,7 +389,9 @@ void eng_f_threshold(struct eng_op_call *c)
 
 void eng_b_threshold(struct eng_bw *b)
 {
-    fused1(b, ENG_B_THRESHOLD_BACKWARD, b->a[ARG_threshold_threshold].v.scalar.f, 0, 0, 0);
+    eng_b_give(b, ARG_threshold_input,
+               fused(b, b->saved[SAVED_threshold_input], ENG_B_THRESHOLD_BACKWARD,
+                     b->a[ARG_threshold_threshold].v.scalar.f, 0, 0, 0));
 }
 
 /* ---- made of others ---- */
@@ -428,24 +437,22 @@ void eng_f_square(struct eng_op_call *c)
 
 /* ---- clamp ---- */
 
-/* out = min(max(input, lo), hi); absent bounds are infinite. Bounds at 1 and 2 (clamp), 1 (clamp_min, clamp_max). */
-void eng_f_any_clamp(struct eng_op_call *c)
+/* out = min(max(input, min), max); min, max: an argument or NULL, which like None is no bound. */
+static void clamp(struct eng_op_call *c, struct eng_tensor *x, const struct eng_arg *min,
+                  const struct eng_arg *max)
 {
-    struct eng_tensor *x = eng_c_tensor(c, ARG_any_clamp_input);
-    bool has_min = c->id != ENG_OP_clamp_max && eng_c_has(c, 1);
-    int max_at = c->id == ENG_OP_clamp ? 2 : 1;
-    bool has_max = c->id != ENG_OP_clamp_min && eng_c_has(c, max_at);
-    double p[2] = {has_min ? eng_c_float(c, 1) : -HUGE_VAL,
-                   has_max ? eng_c_float(c, max_at) : HUGE_VAL};
+    bool has_min = min && min->kind != ENG_A_NONE, has_max = max && max->kind != ENG_A_NONE;
+    double p[2] = {has_min ? eng_arg_float(min) : -HUGE_VAL,
+                   has_max ? eng_arg_float(max) : HUGE_VAL};
     struct eng_tensor *out;
-    enum vs_dtype dtype = eng_result_dtype(&x, 1, has_min ? &c->a[1] : NULL);
+    enum vs_dtype dtype = eng_result_dtype(&x, 1, has_min ? min : NULL);
 
     if (!has_min && !has_max) {
         eng_fail(c->e, VS_E_VALUE, "clamp: at least one of min and max must be given");
         return;
     }
     if (has_max)
-        dtype = vs_dtype_promote(dtype, eng_result_dtype(&x, 1, &c->a[max_at]));
+        dtype = vs_dtype_promote(dtype, eng_result_dtype(&x, 1, max));
     out = eng_c_elementwise_out(c, &x, 1, dtype);
     if (!out)
         return;
@@ -456,6 +463,21 @@ void eng_f_any_clamp(struct eng_op_call *c)
         c->e->kernels->unary(ENG_U_CLAMP, &vx, &vo, p);
     }
     eng_c_give(c, out);
+}
+
+void eng_f_clamp(struct eng_op_call *c)
+{
+    clamp(c, eng_c_tensor(c, ARG_clamp_input), &c->a[ARG_clamp_min], &c->a[ARG_clamp_max]);
+}
+
+void eng_f_clamp_min(struct eng_op_call *c)
+{
+    clamp(c, eng_c_tensor(c, ARG_clamp_min_input), &c->a[ARG_clamp_min_min], NULL);
+}
+
+void eng_f_clamp_max(struct eng_op_call *c)
+{
+    clamp(c, eng_c_tensor(c, ARG_clamp_max_input), NULL, &c->a[ARG_clamp_max_max]);
 }
 
 /* where(mask, g, 0): the zero is a scalar tensor made first. */
@@ -489,37 +511,41 @@ void eng_b_clamp(struct eng_bw *b)
         args[1] = eng_at(high);
         if (mask && high && eng_call_inplace(e, ENG_OP_bitwise_and, args, &ret))
             eng_ret_release(&ret);
-        give(b, where_grad(b, mask, zero));
+        eng_b_give(b, ARG_clamp_input, where_grad(b, mask, zero));
         eng_unref(high);
         eng_unref(mask);
     } else {
         bool low = b->a[ARG_clamp_min].kind != ENG_A_NONE;
 
         mask = eng_op2s(e, low ? ENG_OP_ge : ENG_OP_le, b->saved[SAVED_clamp_input],
-                        b->a[low ? 1 : 2].v.scalar.f);
-        give(b, where_grad(b, mask, zero));
+                        b->a[low ? ARG_clamp_min : ARG_clamp_max].v.scalar.f);
+        eng_b_give(b, ARG_clamp_input, where_grad(b, mask, zero));
         eng_unref(mask);
     }
     eng_unref(zero);
 }
 
-/* where(x >= min, g, 0) */
-static void clamp_one(struct eng_bw *b, enum eng_op_id test)
+/* where(x >= bound, g, 0), or with another test */
+static struct eng_tensor *clamp_one(struct eng_bw *b, struct eng_tensor *x, enum eng_op_id test,
+                                    const struct eng_arg *bound)
 {
     struct eng_tensor *zero = scalar_zero(b);
-    struct eng_tensor *mask = eng_op2s(b->e, test, b->saved[0], b->a[1].v.scalar.f);
+    struct eng_tensor *mask = eng_op2s(b->e, test, x, bound->v.scalar.f);
+    struct eng_tensor *out = where_grad(b, mask, zero);
 
-    give(b, where_grad(b, mask, zero));
     eng_unref(mask);
     eng_unref(zero);
+    return out;
 }
 
 void eng_b_clamp_min(struct eng_bw *b)
 {
-    clamp_one(b, ENG_OP_ge);
+    eng_b_give(b, ARG_clamp_min_input,
+               clamp_one(b, b->saved[SAVED_clamp_min_input], ENG_OP_ge, &b->a[ARG_clamp_min_min]));
 }
 
 void eng_b_clamp_max(struct eng_bw *b)
 {
-    clamp_one(b, ENG_OP_le);
+    eng_b_give(b, ARG_clamp_max_input,
+               clamp_one(b, b->saved[SAVED_clamp_max_input], ENG_OP_le, &b->a[ARG_clamp_max_max]));
 }

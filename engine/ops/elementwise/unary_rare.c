@@ -56,31 +56,32 @@ void eng_b_cosh(struct eng_bw *b)
 }
 
 /* g * rsqrt(-x*x + 1); acos: its negative */
-static void arc_gradient(struct eng_bw *b, bool negative)
+static struct eng_tensor *arc_gradient(struct eng_bw *b, struct eng_tensor *x, bool negative)
 {
     struct eng *e = b->e;
-    struct eng_tensor *minus = eng_neg(e, b->saved[0]);
-    struct eng_tensor *product = eng_mul(e, minus, b->saved[0]);
+    struct eng_tensor *minus = eng_neg(e, x);
+    struct eng_tensor *product = eng_mul(e, minus, x);
     struct eng_tensor *plus = eng_add_scalar(e, product, 1);
     struct eng_tensor *root = eng_op1(e, ENG_OP_rsqrt, plus);
     struct eng_tensor *last = negative ? eng_neg(e, root) : eng_ref(root);
+    struct eng_tensor *gx = eng_mul(e, b->g[0], last);
 
-    eng_b_give(b, 0, eng_mul(e, b->g[0], last));
     eng_unref(last);
     eng_unref(root);
     eng_unref(plus);
     eng_unref(product);
     eng_unref(minus);
+    return gx;
 }
 
 void eng_b_asin(struct eng_bw *b)
 {
-    arc_gradient(b, false);
+    eng_b_give(b, ARG_asin_input, arc_gradient(b, b->saved[SAVED_asin_input], false));
 }
 
 void eng_b_acos(struct eng_bw *b)
 {
-    arc_gradient(b, true);
+    eng_b_give(b, ARG_acos_input, arc_gradient(b, b->saved[SAVED_acos_input], true));
 }
 
 /* g / (x*x + 1) */

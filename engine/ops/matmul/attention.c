@@ -286,15 +286,16 @@ static bool fits_flash(struct eng_op_call *c, const struct eng_tensor *q,
 static void attention_flash(struct eng_op_call *c, double scale)
 {
     struct eng *e = c->e;
+    static const int PADDED[] = {ARG_sdpa_query, ARG_sdpa_key, ARG_sdpa_value};
     struct eng_tensor *t[3];
     struct eng_ret ret;
     int64_t width = eng_c_tensor(c, ARG_sdpa_query)->sizes[3];
     int64_t pad[2] = {0, round_up(width, 8) - width};
 
     for (int i = 0; i < 3; i++) {
-        struct eng_arg args[] = {c->a[i], eng_aints(pad, 2), eng_ai(0)};
+        struct eng_arg args[] = {c->a[PADDED[i]], eng_aints(pad, 2), eng_ai(0)};
 
-        t[i] = pad[1] ? eng_call1(e, ENG_OP_pad, args) : eng_ref(eng_c_tensor(c, i));
+        t[i] = pad[1] ? eng_call1(e, ENG_OP_pad, args) : eng_ref(eng_c_tensor(c, PADDED[i]));
     }
     {
         struct eng_arg args[] = {eng_at(t[0]),
@@ -393,19 +394,20 @@ static void attend(struct eng_op_call *c, double scale)
 /* Three dims are a batch of one. */
 static void attend_unbatched(struct eng_op_call *c, double scale)
 {
+    static const int BATCHED[] = {ARG_sdpa_query, ARG_sdpa_key, ARG_sdpa_value, ARG_sdpa_attn_mask};
     struct eng *e = c->e;
     struct eng_ret ret = {.tensors = ret.few};
     struct eng_arg args[ENG_MAX_ARGS];
     struct eng_op_call inner = *c;
     struct eng_tensor *batch[4] = {0};
 
-    memcpy(args, c->a, sizeof(*args) * 8);
+    memcpy(args, c->a, sizeof(*args) * (size_t)c->e->signatures[c->id].count);
     for (int i = 0; i < 4; i++) {
-        struct eng_tensor *t = eng_c_tensor(c, i);
+        struct eng_tensor *t = eng_c_tensor(c, BATCHED[i]);
 
         batch[i] = t && t->ndim == 3 ? eng_unsqueeze(e, t, 0) : eng_ref(t);
         if (t)
-            args[i] = eng_at(batch[i]);
+            args[BATCHED[i]] = eng_at(batch[i]);
     }
     inner.a = args;
     inner.ret = &ret;

@@ -50,18 +50,19 @@ static void store_key(struct eng_op_call *c, struct eng_tensor *state, struct en
     }
 }
 
-static void compute_forward(struct eng_op_call *c, const struct eng_tensor *mask, double dropout_p,
-                            bool causal, double scale, struct eng_rng_key key,
-                            const struct eng_tensor *out, const struct eng_tensor *lse)
+static void compute_forward(struct eng_op_call *c, struct eng_tensor *const *qkv,
+                            const struct eng_tensor *mask, double dropout_p, bool causal,
+                            double scale, struct eng_rng_key key, const struct eng_tensor *out,
+                            const struct eng_tensor *lse)
 {
     struct eng_view vq, vk, vv, vo, vm, vl;
     struct eng_room room;
 
     if (!eng_runs(c->e))
         return;
-    vq = eng_v(eng_c_tensor(c, 0));
-    vk = eng_v(eng_c_tensor(c, 1));
-    vv = eng_v(eng_c_tensor(c, 2));
+    vq = eng_v(qkv[0]);
+    vk = eng_v(qkv[1]);
+    vv = eng_v(qkv[2]);
     vo = eng_v(out);
     if (mask)
         vm = eng_v(mask);
@@ -103,7 +104,8 @@ void eng_f_sdpa_flash(struct eng_op_call *c)
     if (unused) {
         count_flops(c->e, q, k, v, 2);
         store_key(c, state, key);
-        compute_forward(c, NULL, dropout_p, eng_c_bool(c, ARG_sdpa_flash_is_causal),
+        compute_forward(c, (struct eng_tensor *[]){q, k, v}, NULL, dropout_p,
+                        eng_c_bool(c, ARG_sdpa_flash_is_causal),
                         eng_c_float(c, ARG_sdpa_flash_scale), key, out, lse);
         if (dropout_p >
             0) { /* the kernel writes its state into a new tensor, which takes the first one's place */
@@ -267,7 +269,8 @@ void eng_f_sdpa_efficient(struct eng_op_call *c)
 
         count_flops(c->e, q, k, v, 2);
         store_key(c, offset, key);
-        compute_forward(c, eng_c_tensor(c, ARG_sdpa_efficient_attn_bias), dropout_p,
+        compute_forward(c, (struct eng_tensor *[]){q, k, v},
+                        eng_c_tensor(c, ARG_sdpa_efficient_attn_bias), dropout_p,
                         eng_c_bool(c, ARG_sdpa_efficient_is_causal),
                         eng_c_float(c, ARG_sdpa_efficient_scale), key, out, lse);
         eng_unref(sum);

@@ -97,23 +97,27 @@ void eng_f_rnn_cell(struct eng_op_call *c)
     eng_unref(gates);
 }
 
-/* Both products, [B, n*H] each, with the weights at argument hx + 1 and hx + 2; false after a failure. */
-static bool gate_products(struct eng_op_call *c, int hx, struct eng_tensor **input_gates,
+/* The gates that the input and the state give, [B, n*H] each, the weights being [n*H, ...]; false after a failure. */
+static bool gate_products(struct eng *e, struct eng_tensor *const *input_and_w_ih,
+                          struct eng_tensor *const *hx_and_w_hh, struct eng_tensor **input_gates,
                           struct eng_tensor **hidden_gates)
 {
-    *input_gates = times_turned(c->e, eng_c_tensor(c, 0), eng_c_tensor(c, hx + 1));
-    *hidden_gates =
-        *input_gates ? times_turned(c->e, eng_c_tensor(c, hx), eng_c_tensor(c, hx + 2)) : NULL;
+    *input_gates = times_turned(e, input_and_w_ih[0], input_and_w_ih[1]);
+    *hidden_gates = *input_gates ? times_turned(e, hx_and_w_hh[0], hx_and_w_hh[1]) : NULL;
     return *hidden_gates != NULL;
 }
 
 /* (input, cx, hx, w_ih, w_hh, b_ih, b_hh) to (hy, cy): autocast casts from the last to the first, but of PyTorch's pair hx the state first */
 void eng_f_lstm_cell(struct eng_op_call *c)
 {
+    struct eng_tensor *input[] = {eng_c_tensor(c, ARG_lstm_cell_input),
+                                  eng_c_tensor(c, ARG_lstm_cell_w_ih)};
+    struct eng_tensor *state[] = {eng_c_tensor(c, ARG_lstm_cell_hx),
+                                  eng_c_tensor(c, ARG_lstm_cell_w_hh)};
     struct eng_tensor *gi, *gh;
     struct eng_ret ret;
 
-    if (gate_products(c, 2, &gi, &gh)) {
+    if (gate_products(c->e, input, state, &gi, &gh)) {
         struct eng_arg args[] = {eng_at(gi), eng_at(gh), c->a[ARG_lstm_cell_cx],
                                  c->a[ARG_lstm_cell_b_ih], c->a[ARG_lstm_cell_b_hh]};
 
@@ -130,10 +134,14 @@ void eng_f_lstm_cell(struct eng_op_call *c)
 /* (input, hx, w_ih, w_hh, b_ih, b_hh) to hy */
 void eng_f_gru_cell(struct eng_op_call *c)
 {
+    struct eng_tensor *input[] = {eng_c_tensor(c, ARG_gru_cell_input),
+                                  eng_c_tensor(c, ARG_gru_cell_w_ih)};
+    struct eng_tensor *state[] = {eng_c_tensor(c, ARG_gru_cell_hx),
+                                  eng_c_tensor(c, ARG_gru_cell_w_hh)};
     struct eng_tensor *gi, *gh;
     struct eng_ret ret;
 
-    if (gate_products(c, 1, &gi, &gh)) {
+    if (gate_products(c->e, input, state, &gi, &gh)) {
         struct eng_arg args[] = {eng_at(gi), eng_at(gh), c->a[ARG_gru_cell_hx],
                                  c->a[ARG_gru_cell_b_ih], c->a[ARG_gru_cell_b_hh]};
 
@@ -147,10 +155,9 @@ void eng_f_gru_cell(struct eng_op_call *c)
 }
 
 /* Gates of input and state [B, n*H], state [B, H], one dtype, and biases of n*H. */
-static bool check_gates(struct eng_op_call *c, int n)
+static bool check_gates(struct eng_op_call *c, int n, const struct eng_tensor *gi,
+                        const struct eng_tensor *gh, const struct eng_tensor *state)
 {
-    const struct eng_tensor *gi = eng_c_tensor(c, 0), *gh = eng_c_tensor(c, 1),
-                            *state = eng_c_tensor(c, 2);
     char ti[ENG_SHAPE_TEXT_MAX], th[ENG_SHAPE_TEXT_MAX], ts[ENG_SHAPE_TEXT_MAX];
 
     if (gi->ndim == 2 && state->ndim == 2 && eng_same_sizes(gi, gh) &&
@@ -174,7 +181,7 @@ void eng_f_fused_lstm_cell(struct eng_op_call *c)
     struct eng_tensor *workspace, *hy, *cy;
     enum vs_dtype dtype = (enum vs_dtype)cx->dtype;
 
-    if (!check_gates(c, 4))
+    if (!check_gates(c, 4, gates[0], gates[1], cx))
         return;
     workspace = eng_c_empty(c, gates[0]->sizes, 2, dtype, cx);
     hy = workspace ? eng_c_empty(c, cx->sizes, 2, dtype, cx) : NULL;
@@ -300,7 +307,7 @@ void eng_f_fused_gru_cell(struct eng_op_call *c)
     int64_t h = hx->sizes[1];
     struct eng_tensor *workspace, *hy;
 
-    if (!check_gates(c, 3))
+    if (!check_gates(c, 3, gates[0], gates[1], hx))
         return;
     workspace = eng_c_empty(c, (int64_t[]){hx->sizes[0], 5 * h}, 2, dtype, hx);
     hy = workspace ? eng_c_empty(c, hx->sizes, 2, dtype, hx) : NULL;

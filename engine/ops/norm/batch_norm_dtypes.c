@@ -59,8 +59,9 @@ static bool same(struct eng *e, const struct eng_tensor *a, const char *a_name,
 
 bool eng_batch_norm_dtypes(struct eng_op_call *c, bool cudnn)
 {
-    const struct eng_tensor *x = eng_c_tensor(c, 0), *w = eng_c_tensor(c, 1),
-                            *b = eng_c_tensor(c, 2);
+    const struct eng_tensor *x = eng_c_tensor(c, ARG_batch_norm_input),
+                            *w = eng_c_tensor(c, ARG_batch_norm_weight),
+                            *b = eng_c_tensor(c, ARG_batch_norm_bias);
     const char *expected;
 
     if (x->storage->on_host)
@@ -68,8 +69,9 @@ bool eng_batch_norm_dtypes(struct eng_op_call *c, bool cudnn)
     if (cudnn) /* a half input has float32 weights there */
         return (x->dtype == VS_F16 || same(c->e, x, "input", w, "weight")) &&
                same(c->e, w, "weight", b, "bias") &&
-               same(c->e, w, "weight", eng_c_tensor(c, 3), "running_mean") &&
-               same(c->e, w, "weight", eng_c_tensor(c, 4), "running_var");
+               same(c->e, w, "weight", eng_c_tensor(c, ARG_batch_norm_running_mean),
+                    "running_mean") &&
+               same(c->e, w, "weight", eng_c_tensor(c, ARG_batch_norm_running_var), "running_var");
     if (!w)
         return true;
     expected = channel_dtype(x, w);

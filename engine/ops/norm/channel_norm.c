@@ -117,6 +117,8 @@ static bool uses_cudnn(const struct eng_op_call *c, const struct eng_tensor *x)
 /* (input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled) */
 void eng_f_batch_norm(struct eng_op_call *c)
 {
+    static const int PER_CHANNEL[] = {ARG_batch_norm_weight, ARG_batch_norm_bias,
+                                      ARG_batch_norm_running_mean, ARG_batch_norm_running_var};
     struct eng_tensor *x = eng_c_tensor(c, ARG_batch_norm_input);
     bool cudnn;
     struct eng_tensor *input;
@@ -127,8 +129,8 @@ void eng_f_batch_norm(struct eng_op_call *c)
                  x->ndim);
         return;
     }
-    for (int i = 1; i <= 4; i++) {
-        const struct eng_tensor *t = eng_c_tensor(c, i);
+    for (int i = 0; i < 4; i++) {
+        const struct eng_tensor *t = eng_c_tensor(c, PER_CHANNEL[i]);
         char tx[ENG_SHAPE_TEXT_MAX];
 
         if (t && eng_numel(t) != x->sizes[1]) {
