@@ -1,9 +1,9 @@
 /*
  * base/hash.h - a hash of bytes, for tables in memory.
  *
- * For:            tables of strings. Not for files: another version may hash otherwise.
+ * For:            base/table.h. Not for files: another version may hash otherwise.
  * Must not know:  tables.
- * Invariant:      equal bytes, equal hashes, whatever their alignment.
+ * Invariant:      equal bytes, equal hashes, whatever their alignment
  */
 #ifndef VS_BASE_HASH_H
 #define VS_BASE_HASH_H
@@ -16,6 +16,15 @@ static inline uint64_t vs_hash_mix(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
     return hash ^ hash >> 32;
+}
+
+/*
+ * Of one number, faster: numbers that follow each other come to lie evenly apart. Not where all that differs are bits from the 40th on: of
+ * those the low bits know nothing.
+ */
+static inline uint64_t vs_hash_number(uint64_t number)
+{
+    return number * UINT64_C(0x9E3779B97F4A7C15) >> 32;
 }
 
 /* Eight bytes at a time; what is left over is read as if zeros followed. */
@@ -33,6 +42,11 @@ static inline uint64_t vs_hash_bytes(const void *data, size_t len)
     if (len > 0)
         memcpy(&word, p, len);
     return vs_hash_mix(hash, word);
+}
+
+static inline uint64_t vs_hash_text(const char *text)
+{
+    return vs_hash_bytes(text, strlen(text));
 }
 
 #endif

@@ -45,7 +45,8 @@ void vs_table_reserve(struct vs_table *table, size_t count)
 void vs_table_add(struct vs_table *table, uint64_t hash, size_t item)
 {
     VS_ASSERT(item < UINT32_MAX);
-    vs_table_reserve(table, ++table->count);
+    if (++table->count > table->slot_count / 2)
+        vs_table_reserve(table, table->count);
     slot_put(table, (struct vs_table_slot){(uint32_t)hash, (uint32_t)item + 1});
 }
 

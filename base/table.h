@@ -82,6 +82,11 @@ void vs_table_renumber(struct vs_table *table, const struct vs_probe *probe, siz
 void vs_table_reserve(struct vs_table *table, size_t count);
 /* Empty it; the memory is kept. O(slots). */
 void vs_table_clear(struct vs_table *table);
+/* What it takes of memory. */
+static inline size_t vs_table_bytes(const struct vs_table *table)
+{
+    return table->slot_count * sizeof(*table->slots);
+}
 /* Give its memory back; it is empty then. */
 void vs_table_release(struct vs_table *table);
 

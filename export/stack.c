@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "replay/cursor/cursor.h"
 #include "replay/cursor/why.h"
@@ -24,16 +26,14 @@ struct draft {
     size_t count;
 };
 
-/*
- * slots  frames by their hash, a power of two of them, at most half full
- */
 struct making {
     struct exp_stacks *out;
     struct rpl_index *index;
     struct rpl_trace *trace;
-    const struct exp_frame **slots;
-    size_t slot_count;
-    size_t used;
+    const struct exp_frame **frames;
+    size_t frame_count;
+    size_t frame_cap;
+    struct vs_table by_hash; /* of the frames */
     size_t stack_cap;
 };
 
@@ -44,56 +44,31 @@ static bool frame_same(const struct exp_frame *a, const struct exp_frame *b)
     return a->line == b->line && strcmp(a->name, b->name) == 0 && strcmp(a->file, b->file) == 0;
 }
 
-static uint64_t text_hash(uint64_t hash, const char *text)
+/* The one frame with these; the texts are copied where it is new. */
+static const struct exp_frame *frame_get(struct making *m, const char *name, const char *file,
+                                         uint32_t line)
 {
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001B3);
-    return (hash ^ 0xFF) * UINT64_C(0x100000001B3);
-}
+    const struct exp_frame wanted = {name, file, line};
+    const uint64_t hash = vs_hash_mix(vs_hash_mix(vs_hash_text(name), vs_hash_text(file)), line);
+    struct vs_probe probe = vs_probe(hash);
+    struct exp_frame *made;
 
-static size_t slot_find(const struct making *m, const struct exp_frame *frame)
-{
-    uint64_t hash =
-        text_hash(text_hash(UINT64_C(0xCBF29CE484222325) ^ frame->line, frame->name), frame->file);
-    size_t at = (size_t)(hash ^ hash >> 32) & (m->slot_count - 1);
-
-    while (m->slots[at] && !frame_same(m->slots[at], frame))
-        at = (at + 1) & (m->slot_count - 1);
-    return at;
-}
-
-static void slots_double(struct making *m)
-{
-    const struct exp_frame **old = m->slots;
-    size_t count = m->slot_count;
-
-    m->slot_count *= 2;
-    m->slots = vs_calloc(m->slot_count, sizeof(const struct exp_frame *));
-    for (size_t i = 0; i < count; i++)
-        if (old[i])
-            m->slots[slot_find(m, old[i])] = old[i];
-    vs_free(old);
+    while (vs_table_next(&m->by_hash, &probe))
+        if (frame_same(m->frames[probe.item], &wanted))
+            return m->frames[probe.item];
+    made = vs_arena_alloc(m->out->arena, sizeof(*made));
+    *made = (struct exp_frame){vs_arena_strndup(m->out->arena, name, strlen(name)),
+                               vs_arena_strndup(m->out->arena, file, strlen(file)), line};
+    vs_table_add(&m->by_hash, hash, m->frame_count);
+    m->frames = vs_grow(m->frames, m->frame_count, &m->frame_cap, sizeof(*m->frames));
+    return m->frames[m->frame_count++] = made;
 }
 
 static void frame_add(struct making *m, struct draft *draft, const char *name, const char *file,
                       uint32_t line)
 {
-    struct exp_frame frame = {name, file, line};
-    size_t at = slot_find(m, &frame);
-
-    if (draft->count == FRAMES_MAX)
-        return;
-    if (!m->slots[at]) {
-        struct exp_frame *made = vs_arena_alloc(m->out->arena, sizeof(*made));
-
-        *made = (struct exp_frame){vs_arena_strndup(m->out->arena, name, strlen(name)),
-                                   vs_arena_strndup(m->out->arena, file, strlen(file)), line};
-        m->slots[at] = made;
-        if (++m->used * 2 > m->slot_count)
-            slots_double(m);
-        at = slot_find(m, &frame);
-    }
-    draft->frames[draft->count++] = m->slots[at];
+    if (draft->count < FRAMES_MAX)
+        draft->frames[draft->count++] = frame_get(m, name, file, line);
 }
 
 static void module_add(struct making *m, struct draft *draft, const char *path)
@@ -175,15 +150,14 @@ static int by_frames(const void *a, const void *b)
     return (x->frame_count > y->frame_count) - (x->frame_count < y->frame_count);
 }
 
-/* The frames of the table into one array; stacks then point there. */
+/* All frames into one array; stacks then point there. */
 static void frames_sort(struct making *m)
 {
     struct exp_stacks *out = m->out;
 
-    out->frames = vs_alloc((m->used + 1) * sizeof(*out->frames));
-    for (size_t i = 0; i < m->slot_count; i++)
-        if (m->slots[i])
-            out->frames[out->frame_count++] = *m->slots[i];
+    out->frames = vs_alloc((m->frame_count + 1) * sizeof(*out->frames));
+    for (size_t i = 0; i < m->frame_count; i++)
+        out->frames[out->frame_count++] = *m->frames[i];
     qsort(out->frames, out->frame_count, sizeof(*out->frames), by_text);
     for (size_t i = 0; i < out->stack_count; i++)
         for (size_t j = 0; j < out->stacks[i].frame_count; j++) {
@@ -229,15 +203,13 @@ static void stack_add(struct making *m, const struct draft *draft, uint64_t byte
 enum vs_status exp_stacks_fill(struct exp_stacks *out, struct rpl_index *index,
                                const struct exp_moment *moment, struct vs_error *err)
 {
-    struct making m = {
-        .out = out, .index = index, .trace = rpl_index_trace(index), .slot_count = 256};
+    struct making m = {.out = out, .index = index, .trace = rpl_index_trace(index)};
     struct rpl_cursor *cursor = rpl_cursor_new(index);
     struct draft draft;
     enum vs_status st;
 
     memset(out, 0, sizeof(*out));
     out->arena = vs_arena_new();
-    m.slots = vs_calloc(m.slot_count, sizeof(const struct exp_frame *));
     st = exp_moment_seq(index, moment, &out->seq, err);
     if (!st)
         st = rpl_cursor_seek(cursor, out->seq, err);
@@ -250,7 +222,8 @@ enum vs_status exp_stacks_fill(struct exp_stacks *out, struct rpl_index *index,
     }
     frames_sort(&m);
     stacks_sort(out);
-    vs_free(m.slots);
+    vs_free(m.frames);
+    vs_table_release(&m.by_hash);
     rpl_cursor_free(cursor);
     return st;
 }

@@ -12,9 +12,8 @@
 #include "base/dtype.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/table.h"
 #include "replay/trace/work.h"
-
-#define ROWS_AT_START 256
 
 /* First runs of one op at one place, of one size. read: bytes of the tensors that it reads. Texts are borrowed from their trace. */
 struct first {
@@ -28,20 +27,15 @@ struct first {
     uint64_t ns;
 };
 
-/* rows: open addressing, at most half full; op NULL: free. */
 struct rpl_costs {
     bool is_measured;
     struct first *rows;
-    size_t cap;
     size_t count;
+    size_t cap;
+    struct vs_table table; /* of the rows, by all that is_same compares */
     uint64_t first_ns;
     uint64_t steps;
 };
-
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    return vs_hash_mix(hash, vs_hash_bytes(text, strlen(text)));
-}
 
 static bool is_same(const struct first *a, const struct first *b)
 {
@@ -50,31 +44,24 @@ static bool is_same(const struct first *a, const struct first *b)
            strcmp(a->func, b->func) == 0;
 }
 
-static struct first *find(struct first *rows, size_t cap, const struct first *key)
+static uint64_t hash_of(const struct first *key)
 {
     uint64_t hash = vs_hash_mix(vs_hash_mix(key->line, key->flops), key->read);
-    size_t at;
 
-    hash = hash_text(hash_text(hash_text(hash, key->op), key->module), key->func);
-    at = (size_t)hash & (cap - 1);
-    while (rows[at].op && !is_same(&rows[at], key))
-        at = (at + 1) & (cap - 1);
-    return &rows[at];
+    hash = vs_hash_mix(hash, vs_hash_text(key->op));
+    hash = vs_hash_mix(hash, vs_hash_text(key->module));
+    return vs_hash_mix(hash, vs_hash_text(key->func));
 }
 
-static void make_room(struct rpl_costs *c)
+/* NULL: there is none. */
+static struct first *find(const struct rpl_costs *c, const struct first *key, uint64_t hash)
 {
-    struct first *rows;
+    struct vs_probe probe = vs_probe(hash);
 
-    if (2 * (c->count + 1) <= c->cap)
-        return;
-    rows = vs_calloc(2 * c->cap, sizeof(*rows));
-    for (size_t i = 0; i < c->cap; i++)
-        if (c->rows[i].op)
-            *find(rows, 2 * c->cap, &c->rows[i]) = c->rows[i];
-    vs_free(c->rows);
-    c->rows = rows;
-    c->cap *= 2;
+    while (vs_table_next(&c->table, &probe))
+        if (is_same(&c->rows[probe.item], key))
+            return &c->rows[probe.item];
+    return NULL;
 }
 
 /* Bytes of the tensor that a use is of. */
@@ -109,13 +96,15 @@ static void first_add(struct rpl_costs *c, const struct rpl_trace *trace,
                       const struct vs_event *event, uint64_t read, uint64_t ns)
 {
     struct first key = key_of(trace, event, read);
+    const uint64_t hash = hash_of(&key);
     struct first *row;
 
-    make_room(c);
-    row = find(c->rows, c->cap, &key);
-    if (!row->op) {
+    row = find(c, &key, hash);
+    if (!row) {
+        vs_table_add(&c->table, hash, c->count);
+        c->rows = vs_grow(c->rows, c->count, &c->cap, sizeof(*c->rows));
+        row = &c->rows[c->count++];
         *row = key;
-        c->count++;
     }
     row->calls++;
     row->ns += ns;
@@ -158,8 +147,6 @@ enum vs_status rpl_costs_new(struct rpl_trace *base, struct rpl_costs **out, str
     enum vs_status st = rpl_work_fill_times(&work, base, err);
 
     *out = NULL;
-    c->cap = ROWS_AT_START;
-    c->rows = vs_calloc(c->cap, sizeof(*c->rows));
     c->is_measured = work.is_measured && work.time_count > 0;
     if (!st && c->is_measured)
         st = firsts_read(c, base, &work, err);
@@ -176,6 +163,7 @@ void rpl_costs_free(struct rpl_costs *c)
     if (!c)
         return;
     vs_free(c->rows);
+    vs_table_release(&c->table);
     vs_free(c);
 }
 
@@ -183,10 +171,10 @@ static void rerun_add(const struct rpl_costs *c, const struct rpl_trace *run,
                       const struct vs_event *event, uint64_t read, struct rpl_cost *out)
 {
     struct first key = key_of(run, event, read);
-    const struct first *row = find(c->rows, c->cap, &key);
+    const struct first *row = find(c, &key, hash_of(&key));
 
     out->rerun_ops++;
-    if (row->op)
+    if (row)
         out->rerun_ns += (double)row->ns / (double)row->calls;
     else
         out->unmeasured++;

@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/sort.h"
+#include "base/table.h"
 
 static bool is_name(enum vs_holder kind)
 {
@@ -26,48 +27,25 @@ static bool is_call(enum vs_holder kind)
     return kind == VS_HOLD_LOCAL || kind == VS_HOLD_ARGS;
 }
 
-/* Frames by scope while they are filled: a deep net has hundreds. slots: index + 1, 0 is free; a power of two, at most half full */
+/* Frames by scope while they are filled: a deep net has hundreds. */
 struct by_scope {
     struct rpl_frames *out;
-    uint32_t *slots;
-    size_t slot_count;
+    struct vs_table table;
 };
-
-static uint32_t *slot_of(const struct by_scope *by, uint32_t scope, bool is_function)
-{
-    size_t mask = by->slot_count - 1;
-    size_t at = vs_hash_mix(is_function, scope) & mask;
-
-    for (; by->slots[at]; at = (at + 1) & mask) {
-        const struct rpl_frame *frame = &by->out->frames[by->slots[at] - 1];
-
-        if (frame->scope == scope && frame->is_function == is_function)
-            break;
-    }
-    return &by->slots[at];
-}
-
-static void slots_grow(struct by_scope *by)
-{
-    by->slot_count = by->slot_count ? by->slot_count * 2 : 64;
-    vs_free(by->slots);
-    by->slots = vs_calloc(by->slot_count, sizeof(*by->slots));
-    for (size_t i = 0; i < by->out->count; i++)
-        *slot_of(by, by->out->frames[i].scope, by->out->frames[i].is_function) = (uint32_t)i + 1;
-}
 
 static struct rpl_frame *frame_of(struct by_scope *by, uint32_t scope, bool is_function)
 {
+    const uint64_t hash = vs_hash_mix(is_function, scope);
+    struct vs_probe probe = vs_probe(hash);
     struct rpl_frames *out = by->out;
     struct rpl_frame *frame;
-    uint32_t *slot;
 
-    if (out->count * 2 >= by->slot_count)
-        slots_grow(by);
-    slot = slot_of(by, scope, is_function);
-    if (*slot)
-        return &out->frames[*slot - 1];
-    *slot = (uint32_t)out->count + 1;
+    while (vs_table_next(&by->table, &probe)) {
+        frame = &out->frames[probe.item];
+        if (frame->scope == scope && frame->is_function == is_function)
+            return frame;
+    }
+    vs_table_add(&by->table, hash, out->count);
     if (out->count == out->cap) {
         size_t cap = out->cap ? out->cap * 2 : 8;
 
@@ -181,7 +159,7 @@ void rpl_frames_fill(struct rpl_frames *out, const struct rpl_cursor *cursor)
     for (size_t i = 0; i < count; i++)
         if (is_name(held[i].holder.kind))
             variable_add(&by, cursor, i, &held[i]);
-    vs_free(by.slots);
+    vs_table_release(&by.table);
     for (size_t i = 0; i < out->count; i++) {
         struct rpl_frame *frame = &out->frames[i];
 

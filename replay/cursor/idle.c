@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
+#include "base/table.h"
 #include "replay/cursor/idle_internal.h"
 #include "replay/index/index_internal.h"
 #include "replay/trace/pack.h"
@@ -29,30 +31,28 @@ struct print {
 };
 
 /*
- * The moments from a border to the next. end: borders[… end - 1] are passed; highest: total in it; 0: there is none; is_kept: its state is told
- * by it
+ * The events from a border to the next. end: borders[… end - 1] are passed; highest: total in it; 0: there is none; print: of its state, where
+ * it is the first with that; is_kept: it stands for its state
  */
 struct run {
     size_t end;
     uint64_t highest;
+    struct print print;
     bool is_kept;
 };
 
-/* slots: site number + 1 by place and size, slot_count a power of two; states: run number + 1 by print, likewise */
+/* by_place: of the sites, by place and size; by_print: of the first run of each state */
 struct finding {
     struct rpl_index *index;
     struct rpl_idle *idle;
     size_t site_cap;
-    uint32_t *slots;
-    size_t slot_count;
+    struct vs_table by_place;
     struct border *borders;
     size_t border_count;
     size_t border_cap;
     struct run *runs;
     size_t run_count;
-    size_t *states;
-    struct print *prints;
-    size_t state_slots;
+    struct vs_table by_print;
 };
 
 static uint64_t mixed(uint64_t n)
@@ -64,44 +64,22 @@ static uint64_t mixed(uint64_t n)
 
 /* ---- sites ---- */
 
-static size_t site_slot(const struct finding *f, uint32_t place, uint64_t requested)
-{
-    size_t at = mixed(requested * UINT64_C(0x9E3779B97F4A7C15) + place) & (f->slot_count - 1);
-
-    while (f->slots[at]) {
-        const struct rpl_idle_site *site = &f->idle->sites[f->slots[at] - 1];
-
-        if (site->place == place && site->requested == requested)
-            break;
-        at = (at + 1) & (f->slot_count - 1);
-    }
-    return at;
-}
-
-static void slots_grow(struct finding *f)
-{
-    vs_free(f->slots);
-    f->slot_count = f->slot_count ? f->slot_count * 2 : 1024;
-    f->slots = vs_calloc(f->slot_count, sizeof(*f->slots));
-    for (size_t i = 0; i < f->idle->site_count; i++)
-        f->slots[site_slot(f, f->idle->sites[i].place, f->idle->sites[i].requested)] =
-            (uint32_t)i + 1;
-}
-
 static uint32_t site_of(struct finding *f, uint32_t place, uint64_t requested)
 {
+    const uint64_t hash = vs_hash_mix(place, requested);
+    struct vs_probe probe = vs_probe(hash);
     struct rpl_idle *idle = f->idle;
-    size_t slot;
 
-    if (idle->site_count * 2 >= f->slot_count)
-        slots_grow(f);
-    slot = site_slot(f, place, requested);
-    if (!f->slots[slot]) {
-        idle->sites = vs_grow(idle->sites, idle->site_count, &f->site_cap, sizeof(*idle->sites));
-        idle->sites[idle->site_count++] = (struct rpl_idle_site){place, requested};
-        f->slots[slot] = (uint32_t)idle->site_count;
+    while (vs_table_next(&f->by_place, &probe)) {
+        const struct rpl_idle_site *site = &idle->sites[probe.item];
+
+        if (site->place == place && site->requested == requested)
+            return probe.item;
     }
-    return f->slots[slot] - 1;
+    vs_table_add(&f->by_place, hash, idle->site_count);
+    idle->sites = vs_grow(idle->sites, idle->site_count, &f->site_cap, sizeof(*idle->sites));
+    idle->sites[idle->site_count] = (struct rpl_idle_site){place, requested};
+    return (uint32_t)idle->site_count++;
 }
 
 /* ---- borders ---- */
@@ -227,20 +205,20 @@ static void print_add(struct print *print, const struct border *b)
     print->b += b->is_end ? 0 - b->bytes * other : b->bytes * other;
 }
 
-/* The run that tells of the state of run `r` so far: itself, where there was none. */
+/* The first run with the state that run `r` has. */
 static struct run *state_of(struct finding *f, const struct print *print, size_t r)
 {
-    size_t at = print->a & (f->state_slots - 1);
+    const uint64_t hash = vs_hash_mix(print->a, print->b);
+    struct vs_probe probe = vs_probe(hash);
 
-    while (f->states[at]) {
-        const struct print *other = &f->prints[at];
+    while (vs_table_next(&f->by_print, &probe)) {
+        const struct run *other = &f->runs[probe.item];
 
-        if (other->a == print->a && other->b == print->b)
-            return &f->runs[f->states[at] - 1];
-        at = (at + 1) & (f->state_slots - 1);
+        if (other->print.a == print->a && other->print.b == print->b)
+            return &f->runs[probe.item];
     }
-    f->states[at] = r + 1;
-    f->prints[at] = *print;
+    vs_table_add(&f->by_print, hash, r);
+    f->runs[r].print = *print;
     return &f->runs[r];
 }
 
@@ -250,11 +228,6 @@ static void states_find(struct finding *f)
     struct print print = {0, 0};
     size_t at = 0;
 
-    f->state_slots = 1024;
-    while (f->state_slots < f->run_count * 2)
-        f->state_slots *= 2;
-    f->states = vs_calloc(f->state_slots, sizeof(*f->states));
-    f->prints = vs_alloc(f->state_slots * sizeof(*f->prints));
     for (size_t r = 0; r < f->run_count; r++) {
         struct run *told;
 
@@ -326,11 +299,10 @@ enum vs_status rpl_idle_find(struct rpl_index *index, struct rpl_idle **out, str
         f.idle = NULL; /* handed over */
     }
     rpl_idle_free(f.idle);
-    vs_free(f.slots);
+    vs_table_release(&f.by_place);
     vs_free(f.borders);
     vs_free(f.runs);
-    vs_free(f.states);
-    vs_free(f.prints);
+    vs_table_release(&f.by_print);
     return st;
 }
 

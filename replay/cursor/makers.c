@@ -10,12 +10,11 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/table.h"
 
-/* slots: open addressing, index + 1, at most half full. */
 struct grouping {
     struct rpl_makers *out;
-    uint32_t *slots;
-    size_t slot_count;
+    struct vs_table table; /* of out->items, by key and line */
 };
 
 /* "layers.*.attn" of "layers.3.attn". */
@@ -51,44 +50,25 @@ static void key_make(struct vs_text *key, const struct rpl_trace *trace,
     }
 }
 
-static size_t slot_of(const struct grouping *g, const char *key, uint32_t line)
-{
-    size_t at = (size_t)vs_hash_mix(vs_hash_bytes(key, strlen(key)), line) & (g->slot_count - 1);
-
-    for (; g->slots[at]; at = (at + 1) & (g->slot_count - 1)) {
-        const struct rpl_maker *maker = &g->out->items[g->slots[at] - 1];
-
-        if (maker->line == line && strcmp(maker->key, key) == 0)
-            break;
-    }
-    return at;
-}
-
-static void slots_double(struct grouping *g)
-{
-    vs_free(g->slots);
-    g->slot_count = g->slot_count ? g->slot_count * 2 : 64;
-    g->slots = vs_calloc(g->slot_count, sizeof(*g->slots));
-    for (size_t i = 0; i < g->out->count; i++)
-        g->slots[slot_of(g, g->out->items[i].key, g->out->items[i].line)] = (uint32_t)i + 1;
-}
-
 static struct rpl_maker *maker_of(struct grouping *g, const char *key, uint32_t line)
 {
+    const uint64_t hash = vs_hash_mix(vs_hash_text(key), line);
+    struct vs_probe probe = vs_probe(hash);
     struct rpl_makers *out = g->out;
-    size_t at;
+    struct rpl_maker *maker;
 
-    if (out->count * 2 >= g->slot_count)
-        slots_double(g);
-    at = slot_of(g, key, line);
-    if (!g->slots[at]) {
-        out->items = vs_grow(out->items, out->count, &out->cap, sizeof(*out->items));
-        memset(&out->items[out->count], 0, sizeof(*out->items));
-        out->items[out->count].key = vs_strdup(key);
-        out->items[out->count++].line = line;
-        g->slots[at] = (uint32_t)out->count;
+    while (vs_table_next(&g->table, &probe)) {
+        maker = &out->items[probe.item];
+        if (maker->line == line && strcmp(maker->key, key) == 0)
+            return maker;
     }
-    return &out->items[g->slots[at] - 1];
+    vs_table_add(&g->table, hash, out->count);
+    out->items = vs_grow(out->items, out->count, &out->cap, sizeof(*out->items));
+    maker = &out->items[out->count++];
+    memset(maker, 0, sizeof(*maker));
+    maker->key = vs_strdup(key);
+    maker->line = line;
+    return maker;
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -123,7 +103,7 @@ void rpl_makers_fill(struct rpl_makers *out, const struct rpl_trace *trace,
     if (out->count)
         qsort(out->items, out->count, sizeof(*out->items), by_bytes);
     vs_text_release(&key);
-    vs_free(g.slots);
+    vs_table_release(&g.table);
 }
 
 void rpl_makers_release(struct rpl_makers *makers)

@@ -8,7 +8,9 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
+#include "base/table.h"
 #include "replay/index/index_internal.h"
 #include "replay/index/lives.h"
 
@@ -27,7 +29,7 @@ struct draft {
  * all         the modules, root first
  * of_module   by string id of a path: number of the module + 1; 0: no module has this path
  * of_name     likewise, by string id of a parameter's or buffer's name
- * slots       hash of paths while it is made: number of the draft + 1
+ * by_path     of the drafts
  */
 struct rpl_modules {
     struct rpl_index *index;
@@ -40,57 +42,31 @@ struct rpl_modules {
     struct draft *drafts;
     size_t draft_count;
     size_t draft_cap;
-    size_t *slots;
-    size_t slot_count;
+    struct vs_table by_path;
 };
 
 /* ---- the tree ---- */
 
-static size_t slot_of(const struct rpl_modules *m, const char *path, size_t len)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    size_t at;
-
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ (unsigned char)path[i]) * UINT64_C(0x100000001b3);
-    at = (size_t)(hash ^ hash >> 32) & (m->slot_count - 1);
-    while (m->slots[at]) {
-        const struct draft *d = &m->drafts[m->slots[at] - 1];
-
-        if (d->len == len && memcmp(d->path, path, len) == 0)
-            break;
-        at = (at + 1) & (m->slot_count - 1);
-    }
-    return at;
-}
-
-static void slots_grow(struct rpl_modules *m)
-{
-    vs_free(m->slots);
-    m->slot_count = m->slot_count ? m->slot_count * 2 : 256;
-    m->slots = vs_calloc(m->slot_count, sizeof(*m->slots));
-    for (size_t i = 0; i < m->draft_count; i++)
-        m->slots[slot_of(m, m->drafts[i].path, m->drafts[i].len)] = i + 1;
-}
-
 /* The draft of the path, made where there is none, after those of the modules it is inside of. */
 static size_t draft_get(struct rpl_modules *m, const char *path, size_t len)
 {
+    const uint64_t hash = vs_hash_bytes(path, len);
+    struct vs_probe probe = vs_probe(hash);
     size_t parent = SIZE_MAX;
     struct draft *d;
-    size_t at = slot_of(m, path, len);
     size_t cut = len;
 
-    if (m->slots[at])
-        return m->slots[at] - 1;
+    while (vs_table_next(&m->by_path, &probe)) {
+        d = &m->drafts[probe.item];
+        if (d->len == len && memcmp(d->path, path, len) == 0)
+            return probe.item;
+    }
     if (len) {
         while (cut && path[cut - 1] != '.')
             cut--;
         parent = draft_get(m, path, cut ? cut - 1 : 0);
     }
-    if ((m->draft_count + 1) * 2 > m->slot_count)
-        slots_grow(m);
-    m->slots[slot_of(m, path, len)] = m->draft_count + 1;
+    vs_table_add(&m->by_path, hash, m->draft_count);
     m->drafts = vs_grow(m->drafts, m->draft_count, &m->draft_cap, sizeof(*m->drafts));
     d = &m->drafts[m->draft_count++];
     *d = (struct draft){.path = path, .len = len, .parent = parent};
@@ -145,7 +121,6 @@ static void tree_make(struct rpl_modules *m)
     m->string_count = (size_t)rpl_trace_string_count(trace) + 1;
     m->of_module = vs_calloc(m->string_count, sizeof(*m->of_module));
     m->of_name = vs_calloc(m->string_count, sizeof(*m->of_name));
-    slots_grow(m);
     draft_get(m, "", 0);
     for (uint32_t i = 1; i <= places; i++) {
         uint32_t module = rpl_trace_place(trace, i)->module;
@@ -264,9 +239,8 @@ enum vs_status rpl_modules_new(struct rpl_index *index, struct rpl_modules **out
     m->texts = vs_arena_new();
     tree_make(m);
     vs_free(m->drafts);
-    vs_free(m->slots);
+    vs_table_release(&m->by_path);
     m->drafts = NULL;
-    m->slots = NULL;
     st = top_fill(m, err);
     if (st) {
         rpl_modules_free(m);
@@ -285,7 +259,7 @@ void rpl_modules_free(struct rpl_modules *m)
     vs_free(m->of_module);
     vs_free(m->of_name);
     vs_free(m->drafts);
-    vs_free(m->slots);
+    vs_table_release(&m->by_path);
     vs_free(m);
 }
 

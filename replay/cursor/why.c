@@ -10,14 +10,14 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "base/hash.h"
 #include "base/mem.h"
+#include "base/table.h"
 
-/* Index of the questions by block id: open addressing, 0 is free, else the question's number + 1. */
 struct questions {
     struct rpl_why *whys;
     size_t count;
-    uint32_t *slots;
-    size_t slot_count;
+    struct vs_table by_block;
     size_t open; /* blocks not yet given back */
 };
 
@@ -26,25 +26,19 @@ static void questions_init(struct questions *q, struct rpl_why *whys, size_t cou
     q->whys = whys;
     q->count = count;
     q->open = count;
-    for (q->slot_count = 64; q->slot_count < 2 * count; q->slot_count *= 2)
-        continue;
-    q->slots = vs_calloc(q->slot_count, sizeof(*q->slots));
-    for (size_t i = 0; i < count; i++) {
-        size_t at = (size_t)whys[i].id & (q->slot_count - 1);
-
-        while (q->slots[at])
-            at = (at + 1) & (q->slot_count - 1);
-        q->slots[at] = (uint32_t)i + 1;
-    }
+    memset(&q->by_block, 0, sizeof(q->by_block));
+    vs_table_reserve(&q->by_block, count);
+    for (size_t i = 0; i < count; i++)
+        vs_table_add(&q->by_block, vs_hash_number(whys[i].id), i);
 }
 
 static struct rpl_why *question(const struct questions *q, uint64_t id)
 {
-    size_t at = (size_t)id & (q->slot_count - 1);
+    struct vs_probe probe = vs_probe(vs_hash_number(id));
 
-    for (; q->slots[at]; at = (at + 1) & (q->slot_count - 1))
-        if (q->whys[q->slots[at] - 1].id == id)
-            return &q->whys[q->slots[at] - 1];
+    while (vs_table_next(&q->by_block, &probe))
+        if (q->whys[probe.item].id == id)
+            return &q->whys[probe.item];
     return NULL;
 }
 
@@ -189,7 +183,7 @@ static void names_fill(struct questions *q, const struct rpl_trace *trace)
 enum vs_status rpl_why_fill(struct rpl_trace *trace, uint64_t at, struct rpl_why *whys,
                             size_t count, struct vs_error *err)
 {
-    struct questions q = {NULL, 0, NULL, 0, 0};
+    struct questions q = {.open = 0};
     struct rpl_scan *scan = vs_alloc(sizeof(*scan));
     struct rpl_live live;
     const struct vs_event *event;
@@ -213,7 +207,7 @@ enum vs_status rpl_why_fill(struct rpl_trace *trace, uint64_t at, struct rpl_why
         st = scan->status;
     if (!st)
         names_fill(&q, trace);
-    vs_free(q.slots);
+    vs_table_release(&q.by_block);
     rpl_live_release(&live);
     vs_free(scan);
     return st;

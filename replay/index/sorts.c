@@ -2,12 +2,12 @@
  * replay/index/sorts.c - see sorts.h.
  *
  * Must not know:  conditions, files.
- * Invariant:      slots has at most half of its places taken.
  */
 #include "replay/index/sorts.h"
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 struct rpl_sorts *rpl_sorts_new(void)
@@ -20,7 +20,7 @@ void rpl_sorts_free(struct rpl_sorts *sorts)
     if (!sorts)
         return;
     vs_free(sorts->items);
-    vs_free(sorts->slots);
+    vs_table_release(&sorts->by_hash);
     vs_free(sorts);
 }
 
@@ -46,31 +46,29 @@ static bool is_same(const struct rpl_sort *a, const struct rpl_sort *b)
            a->place == b->place && a->size == b->size && a->name == b->name && a->scope == b->scope;
 }
 
-static size_t slot_of(const struct rpl_sorts *sorts, const struct rpl_sort *sort)
+static uint64_t sort_hash(const struct rpl_sort *sort)
 {
-    uint64_t hash = sort->place | (uint64_t)sort->kind << 32 | (uint64_t)sort->category << 40 |
-                    (uint64_t)sort->phase << 48;
-    size_t at;
+    uint64_t hash = vs_hash_mix(sort->place | (uint64_t)sort->kind << 32 |
+                                    (uint64_t)sort->category << 40 | (uint64_t)sort->phase << 48,
+                                sort->size);
 
-    hash = (hash ^ sort->size * UINT64_C(0xBF58476D1CE4E5B9)) * UINT64_C(0x9E3779B97F4A7C15);
-    hash ^= ((uint64_t)sort->name << 32 | sort->scope) * UINT64_C(0x94D049BB133111EB);
-    hash = (hash ^ hash >> 29) * UINT64_C(0xBF58476D1CE4E5B9);
-    at = (size_t)(hash >> 20) & (sorts->slot_count - 1);
-    while (sorts->slots[at] && !is_same(&sorts->items[sorts->slots[at] - 1], sort))
-        at = (at + 1) & (sorts->slot_count - 1);
-    return at;
+    return vs_hash_mix(hash, (uint64_t)sort->name << 32 | sort->scope);
 }
 
-static void slots_grow(struct rpl_sorts *sorts)
+/* The kept sort that equals it; NULL: none does. */
+static struct rpl_sort *sort_find(const struct rpl_sorts *sorts, const struct rpl_sort *sort,
+                                  uint64_t hash)
 {
-    vs_free(sorts->slots);
-    sorts->slot_count = sorts->slot_count ? sorts->slot_count * 2 : 1024;
-    sorts->slots = vs_calloc(sorts->slot_count, sizeof(*sorts->slots));
-    for (size_t i = 0; i < sorts->count; i++)
-        sorts->slots[slot_of(sorts, &sorts->items[i])] = (uint32_t)i + 1;
+    struct vs_probe probe = vs_probe(hash);
+
+    while (vs_table_next(&sorts->by_hash, &probe))
+        if (is_same(&sorts->items[probe.item], sort))
+            return &sorts->items[probe.item];
+    return NULL;
 }
 
-static struct rpl_sort *sort_add(struct rpl_sorts *sorts, const struct rpl_sort *sort, size_t slot)
+static struct rpl_sort *sort_add(struct rpl_sorts *sorts, const struct rpl_sort *sort,
+                                 uint64_t hash)
 {
     if (sorts->count == RPL_SORTS_MAX) {
         sorts->is_full = true;
@@ -79,7 +77,7 @@ static struct rpl_sort *sort_add(struct rpl_sorts *sorts, const struct rpl_sort 
     }
     sorts->items = vs_grow(sorts->items, sorts->count, &sorts->cap, sizeof(*sorts->items));
     sorts->items[sorts->count] = *sort;
-    sorts->slots[slot] = (uint32_t)sorts->count + 1;
+    vs_table_add(&sorts->by_hash, hash, sorts->count);
     return &sorts->items[sorts->count++];
 }
 
@@ -94,19 +92,16 @@ void rpl_sorts_note(struct rpl_sorts *sorts, uint64_t seq, const struct vs_event
 {
     struct rpl_sort now = sort_of(event, phase);
     struct rpl_sort *sort;
-    size_t slot;
+    uint64_t hash;
 
     if (sorts->is_full)
         return;
-    if (sorts->count * 2 >= sorts->slot_count)
-        slots_grow(sorts);
-    slot = slot_of(sorts, &now);
-    if (sorts->slots[slot]) {
-        sort = &sorts->items[sorts->slots[slot] - 1];
-    } else {
+    hash = sort_hash(&now);
+    sort = sort_find(sorts, &now, hash);
+    if (!sort) {
         now.first_seq = seq;
         now.allocated_min = now.reserved_min = UINT64_MAX;
-        sort = sort_add(sorts, &now, slot);
+        sort = sort_add(sorts, &now, hash);
         if (!sort)
             return;
     }

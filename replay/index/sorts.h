@@ -17,6 +17,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/event.h"
+#include "base/table.h"
 #include "replay/index/index.h"
 #include "replay/trace/pack.h"
 
@@ -43,14 +44,13 @@ struct rpl_sort {
     uint64_t reserved_max;
 };
 
-/* is_full: there were more than anybody would look through; there are none then. slots: while they are made */
+/* is_full: there were more than anybody would look through; there are none then. by_hash: while they are made */
 #define RPL_SORTS_MAX ((size_t)1 << 17)
 struct rpl_sorts {
     struct rpl_sort *items;
     size_t count;
     size_t cap;
-    uint32_t *slots;
-    size_t slot_count;
+    struct vs_table by_hash;
     bool is_full;
 };
 

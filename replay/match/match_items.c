@@ -6,18 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
+#include "base/table.h"
 #include "replay/match/match_internal.h"
 
 #define NOWHERE SIZE_MAX
 
 /* An address, or a block number, in use: the allocation there, and the item that gave it back last. */
-struct slot {
+struct place {
     uint64_t key;
     size_t which; /* NOWHERE: none now */
     size_t freed; /* index of the free that a free_completed belongs to; NOWHERE: none */
     uint8_t cls;
-    bool is_used;
 };
 
 /* A segment that is there now. */
@@ -27,14 +28,12 @@ struct area {
     size_t number;
 };
 
-/*
- * slots   by key, open addressing; a power of two, at most half full
- * areas   in no order; there are a thousand at most
- */
+/* areas: in no order; there are a thousand at most */
 struct reading {
     struct rpl_match_side *side;
-    struct slot *slots;
-    size_t slot_count, slots_used;
+    struct place *places;
+    size_t place_count, place_cap;
+    struct vs_table by_key; /* of the places */
     struct area *areas;
     size_t area_count, area_cap;
     uint64_t live;
@@ -44,41 +43,26 @@ struct reading {
 
 static void reading_release(struct reading *r)
 {
-    vs_free(r->slots);
+    vs_free(r->places);
+    vs_table_release(&r->by_key);
     vs_free(r->areas);
 }
 
-static size_t slot_find(const struct slot *slots, size_t count, uint64_t key)
+/* The place with this key, added where there is none. Valid until the next call. */
+static struct place *place_get(struct reading *r, uint64_t key)
 {
-    uint64_t hash = key * UINT64_C(0x9E3779B97F4A7C15);
-    size_t at = (hash >> 20) & (count - 1);
+    const uint64_t hash = vs_hash_number(key);
+    struct vs_probe probe = vs_probe(hash);
+    struct place *place;
 
-    while (slots[at].is_used && slots[at].key != key)
-        at = (at + 1) & (count - 1);
-    return at;
-}
-
-static struct slot *slot_get(struct reading *r, uint64_t key)
-{
-    struct slot *slot;
-
-    if (r->slots_used * 2 >= r->slot_count) {
-        size_t count = r->slot_count ? r->slot_count * 2 : 1024;
-        struct slot *slots = vs_calloc(count, sizeof(*slots));
-
-        for (size_t i = 0; i < r->slot_count; i++)
-            if (r->slots[i].is_used)
-                slots[slot_find(slots, count, r->slots[i].key)] = r->slots[i];
-        vs_free(r->slots);
-        r->slots = slots;
-        r->slot_count = count;
-    }
-    slot = &r->slots[slot_find(r->slots, r->slot_count, key)];
-    if (!slot->is_used) {
-        *slot = (struct slot){.key = key, .which = NOWHERE, .freed = NOWHERE, .is_used = true};
-        r->slots_used++;
-    }
-    return slot;
+    while (vs_table_next(&r->by_key, &probe))
+        if (r->places[probe.item].key == key)
+            return &r->places[probe.item];
+    vs_table_add(&r->by_key, hash, r->place_count);
+    r->places = vs_grow(r->places, r->place_count, &r->place_cap, sizeof(*r->places));
+    place = &r->places[r->place_count++];
+    *place = (struct place){.key = key, .which = NOWHERE, .freed = NOWHERE};
+    return place;
 }
 
 static struct rpl_match_item *item_add(struct reading *r, enum vs_mem_kind kind, uint64_t bytes,
@@ -144,19 +128,19 @@ static void segment_event(struct reading *r, enum vs_mem_kind kind, uint64_t add
 static void alloc_event(struct reading *r, uint64_t key, uint64_t address, uint64_t bytes,
                         uint8_t cls, uint64_t at, bool is_wanted)
 {
-    struct slot *slot = slot_get(r, key);
+    struct place *place = place_get(r, key);
     struct rpl_match_item *item;
     const struct area *area;
 
-    slot->cls = cls;
-    slot->freed = NOWHERE;
-    slot->which = r->side->which_count++;
+    place->cls = cls;
+    place->freed = NOWHERE;
+    place->which = r->side->which_count++;
     if (!is_wanted)
         return;
     area = area_of(r, address);
     item = item_add(r, VS_MEM_ALLOC, bytes, at);
     item->cls = cls;
-    item->which = slot->which;
+    item->which = place->which;
     if (area) {
         item->segment = area->number;
         item->offset = address - area->address;
@@ -170,26 +154,26 @@ static void alloc_event(struct reading *r, uint64_t key, uint64_t address, uint6
 static void free_event(struct reading *r, uint64_t key, uint64_t bytes, uint64_t at,
                        enum rpl_match_scope scope)
 {
-    struct slot *slot = slot_get(r, key);
+    struct place *place = place_get(r, key);
     struct rpl_match_item *item;
 
-    slot->freed = NOWHERE;
-    if (slot->which != NOWHERE && scope == RPL_MATCH_TENSORS && slot->cls != VS_MEM_TENSOR) {
-        slot->which = NOWHERE;
+    place->freed = NOWHERE;
+    if (place->which != NOWHERE && scope == RPL_MATCH_TENSORS && place->cls != VS_MEM_TENSOR) {
+        place->which = NOWHERE;
         return;
     }
-    if (slot->which == NOWHERE) {
-        slot->which = r->side->which_count++;
-        slot->cls = VS_MEM_TENSOR;
+    if (place->which == NOWHERE) {
+        place->which = r->side->which_count++;
+        place->cls = VS_MEM_TENSOR;
         r->before += bytes;
         r->live += bytes;
         r->live_peak += bytes;
     }
-    slot->freed = r->side->count;
+    place->freed = r->side->count;
     item = item_add(r, VS_MEM_FREE_REQUESTED, bytes, at);
-    item->cls = slot->cls;
-    item->which = slot->which;
-    slot->which = NOWHERE;
+    item->cls = place->cls;
+    item->which = place->which;
+    place->which = NOWHERE;
     r->live -= bytes;
 }
 
@@ -211,12 +195,12 @@ static void areas_begin(struct reading *r, const struct vs_memlist *list)
 
 static void completed_event(struct reading *r, uint64_t key)
 {
-    struct slot *slot = slot_get(r, key);
+    struct place *place = place_get(r, key);
 
-    if (slot->freed == NOWHERE)
+    if (place->freed == NOWHERE)
         return;
-    r->side->items[slot->freed].events++;
-    slot->freed = NOWHERE;
+    r->side->items[place->freed].events++;
+    place->freed = NOWHERE;
 }
 
 static void list_event(struct rpl_match *match, struct reading *r, size_t at)

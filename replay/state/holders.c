@@ -2,68 +2,76 @@
  * replay/state/holders.c - see holders.h.
  *
  * Must not know:  files, drawing.
- * Invariant:      a slot whose block has no holders has first 0 and stays, until the table grows, so that chains of slots are never broken.
+ * Invariant:      a block has a list exactly while somebody holds it.
  */
 #include "replay/state/holders.h"
 
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
-
-#define FIRST_SLOTS 1024
 
 void rpl_holders_init(struct rpl_holders *h)
 {
     memset(h, 0, sizeof(*h));
-    h->slot_count = FIRST_SLOTS;
-    h->slots = vs_calloc(FIRST_SLOTS, sizeof(*h->slots));
 }
 
 void rpl_holders_release(struct rpl_holders *h)
 {
     vs_free(h->items);
     vs_free(h->links);
-    vs_free(h->slots);
+    vs_free(h->lists);
+    vs_table_release(&h->by_block);
     memset(h, 0, sizeof(*h));
 }
 
 void rpl_holders_clear(struct rpl_holders *h)
 {
-    h->count = h->slot_used = 0;
-    memset(h->slots, 0, h->slot_count * sizeof(*h->slots));
+    h->count = h->list_count = 0;
+    h->unused = 0;
+    vs_table_clear(&h->by_block);
 }
 
-/* The slot of a block, or the free one where it would go: one that was never used. Its block number is stored + 1. */
-static struct rpl_holder_slot *slot_find(const struct rpl_holders *h, uint64_t block)
+/* The probe stands at the block's list; false: nobody holds it. */
+static bool probe_find(const struct rpl_holders *h, uint64_t block, struct vs_probe *probe)
 {
-    size_t mask = h->slot_count - 1;
-    size_t at = (size_t)((block * UINT64_C(0x9E3779B97F4A7C15)) >> 24) & mask;
-
-    while (h->slots[at].block && h->slots[at].block != block + 1)
-        at = (at + 1) & mask;
-    return &h->slots[at];
+    *probe = vs_probe(vs_hash_number(block));
+    while (vs_table_next(&h->by_block, probe))
+        if (h->lists[probe->item].block == block)
+            return true;
+    return false;
 }
 
-/* A table with room: of twice the blocks that have holders, at most. */
-static void slots_grow(struct rpl_holders *h)
+/* The number of the block's list, made where nobody holds it. */
+static uint32_t list_get(struct rpl_holders *h, uint64_t block)
 {
-    struct rpl_holder_slot *old = h->slots;
-    size_t old_count = h->slot_count;
-    size_t live = 0;
+    struct vs_probe probe;
+    uint32_t list;
 
-    for (size_t i = 0; i < old_count; i++)
-        live += old[i].first != 0;
-    for (h->slot_count = FIRST_SLOTS; h->slot_count < 4 * live; h->slot_count *= 2)
-        continue;
-    h->slots = vs_calloc(h->slot_count, sizeof(*h->slots));
-    for (size_t i = 0; i < old_count; i++)
-        if (old[i].first)
-            *slot_find(h, old[i].block - 1) = old[i];
-    for (size_t i = 0; i < h->count; i++)
-        h->links[i].slot = (uint32_t)(slot_find(h, h->items[i].block) - h->slots);
-    h->slot_used = live;
-    vs_free(old);
+    if (probe_find(h, block, &probe))
+        return probe.item;
+    if (h->unused) {
+        list = h->unused - 1;
+        h->unused = h->lists[list].first;
+    } else {
+        h->lists = vs_grow(h->lists, h->list_count, &h->list_cap, sizeof(*h->lists));
+        list = (uint32_t)h->list_count++;
+    }
+    h->lists[list] = (struct rpl_holder_list){.block = block};
+    vs_table_add(&h->by_block, vs_hash_number(block), list);
+    return list;
+}
+
+/* Nobody holds its block any more. */
+static void list_remove(struct rpl_holders *h, uint32_t list)
+{
+    struct vs_probe probe;
+
+    if (probe_find(h, h->lists[list].block, &probe))
+        vs_table_remove(&h->by_block, &probe);
+    h->lists[list].first = h->unused;
+    h->unused = list + 1;
 }
 
 static void arrays_grow(struct rpl_holders *h)
@@ -78,24 +86,20 @@ static void arrays_grow(struct rpl_holders *h)
 /* One more of this block, the latest; its item is the caller's to fill. */
 static struct rpl_held *item_add(struct rpl_holders *h, uint64_t block)
 {
-    struct rpl_holder_slot *slot;
-    uint32_t id;
+    struct rpl_holder_list *list;
+    uint32_t number, id;
 
     arrays_grow(h);
-    if ((h->slot_used + 1) * 2 > h->slot_count)
-        slots_grow(h);
-    slot = slot_find(h, block);
-    h->slot_used += slot->block == 0;
-    slot->block = block + 1;
-    slot->count++;
-    h->links[h->count] =
-        (struct rpl_holder_link){.prev = slot->last, .slot = (uint32_t)(slot - h->slots)};
+    number = list_get(h, block);
+    list = &h->lists[number];
+    list->count++;
+    h->links[h->count] = (struct rpl_holder_link){.prev = list->last, .list = number};
     id = (uint32_t)++h->count;
-    if (slot->last)
-        h->links[slot->last - 1].next = id;
+    if (list->last)
+        h->links[list->last - 1].next = id;
     else
-        slot->first = id;
-    slot->last = id;
+        list->first = id;
+    list->last = id;
     return &h->items[id - 1];
 }
 
@@ -112,42 +116,40 @@ static void holder_move(struct rpl_holders *h, size_t from, size_t to)
     if (link.prev)
         h->links[link.prev - 1].next = (uint32_t)to + 1;
     else
-        h->slots[link.slot].first = (uint32_t)to + 1;
+        h->lists[link.list].first = (uint32_t)to + 1;
     if (link.next)
         h->links[link.next - 1].prev = (uint32_t)to + 1;
     else
-        h->slots[link.slot].last = (uint32_t)to + 1;
+        h->lists[link.list].last = (uint32_t)to + 1;
     h->items[to] = h->items[from];
     h->links[to] = link;
 }
 
-/* Take holder `i` off its block, whose slot it is; the last of the array moves to its place. */
-static void holder_remove(struct rpl_holders *h, struct rpl_holder_slot *slot, size_t i)
+/* Take holder `i` off its block; the last of the array moves to its place. */
+static void holder_remove(struct rpl_holders *h, size_t i)
 {
     struct rpl_holder_link link = h->links[i];
+    struct rpl_holder_list *list = &h->lists[link.list];
 
     if (link.prev)
         h->links[link.prev - 1].next = link.next;
     else
-        slot->first = link.next;
+        list->first = link.next;
     if (link.next)
         h->links[link.next - 1].prev = link.prev;
     else
-        slot->last = link.prev;
-    slot->count--;
+        list->last = link.prev;
+    if (!--list->count)
+        list_remove(h, link.list);
     if (i != --h->count)
         holder_move(h, h->count, i);
 }
 
 void rpl_holders_take(struct rpl_holders *h, uint64_t seq, const struct vs_event *event)
 {
-    struct rpl_held *held;
-    struct rpl_holder *holder;
+    struct rpl_held *held = item_add(h, event->a);
+    struct rpl_holder *holder = &held->holder;
 
-    if (event->a == UINT64_MAX) /* no block: a slot stores the number + 1 */
-        return;
-    held = item_add(h, event->a);
-    holder = &held->holder;
     held->block = event->a;
     *holder =
         (struct rpl_holder){.since_seq = seq, .tensor = (uint32_t)event->b, .place = event->place};
@@ -176,13 +178,13 @@ static bool is_named(const struct rpl_holder *holder, const struct vs_event *eve
 
 void rpl_holders_drop(struct rpl_holders *h, const struct vs_event *event)
 {
-    struct rpl_holder_slot *slot = slot_find(h, event->a);
     bool is_node = event->kind == VS_EV_UNSAVE;
+    struct vs_probe probe;
     uint32_t found = 0;
 
-    if (event->a == UINT64_MAX)
+    if (!probe_find(h, event->a, &probe))
         return;
-    for (uint32_t at = slot->first; at; at = h->links[at - 1].next) {
+    for (uint32_t at = h->lists[probe.item].first; at; at = h->links[at - 1].next) {
         const struct rpl_holder *holder = &h->items[at - 1].holder;
 
         if (is_node ? !is_saved(holder, event) : !is_named(holder, event))
@@ -195,22 +197,24 @@ void rpl_holders_drop(struct rpl_holders *h, const struct vs_event *event)
             found = at;
     }
     if (found)
-        holder_remove(h, slot, found - 1);
+        holder_remove(h, found - 1);
 }
 
 void rpl_holders_free(struct rpl_holders *h, uint64_t block)
 {
-    struct rpl_holder_slot *slot = slot_find(h, block);
+    struct vs_probe probe;
 
-    while (block != UINT64_MAX && slot->first)
-        holder_remove(h, slot, slot->first - 1);
+    if (!probe_find(h, block, &probe))
+        return;
+    for (uint32_t left = h->lists[probe.item].count; left; left--)
+        holder_remove(h, h->lists[probe.item].first - 1);
 }
 
 size_t rpl_holders_first(const struct rpl_holders *h, uint64_t block)
 {
-    const struct rpl_holder_slot *slot = slot_find(h, block);
+    struct vs_probe probe;
 
-    return slot->block && slot->first ? slot->first - 1 : SIZE_MAX;
+    return probe_find(h, block, &probe) ? h->lists[probe.item].first - 1 : SIZE_MAX;
 }
 
 size_t rpl_holders_next(const struct rpl_holders *h, size_t i)
@@ -220,5 +224,5 @@ size_t rpl_holders_next(const struct rpl_holders *h, size_t i)
 
 size_t rpl_holders_beside(const struct rpl_holders *h, size_t i)
 {
-    return h->slots[h->links[i].slot].count;
+    return h->lists[h->links[i].list].count;
 }

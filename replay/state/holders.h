@@ -12,19 +12,21 @@
 #include <stdint.h>
 
 #include "base/event.h"
+#include "base/table.h"
 #include "replay/cursor/cursor.h"
 
 /*
- * items   count of them, in no order
- * links   of each: the next one of the same block + 1, the one before + 1, and where in the slots its block is
- * slots   hash of block number to the first and the last of its holders + 1, and how many there are
+ * items     count of them, in no order
+ * links     of each: the next one of the same block + 1, the one before + 1, and the number of its block's list
+ * lists     of each block that is held: the first and the last of its holders + 1, and how many there are; by_block: of the lists
+ * unused    a list that no block has + 1, of which `first` leads to the next such one
  */
 struct rpl_holder_link {
     uint32_t next;
     uint32_t prev;
-    uint32_t slot;
+    uint32_t list;
 };
-struct rpl_holder_slot {
+struct rpl_holder_list {
     uint64_t block;
     uint32_t first;
     uint32_t last;
@@ -35,9 +37,11 @@ struct rpl_holders {
     struct rpl_holder_link *links;
     size_t count;
     size_t cap;
-    struct rpl_holder_slot *slots;
-    size_t slot_count;
-    size_t slot_used;
+    struct rpl_holder_list *lists;
+    size_t list_count;
+    size_t list_cap;
+    struct vs_table by_block;
+    uint32_t unused;
 };
 
 void rpl_holders_init(struct rpl_holders *h);

@@ -2,22 +2,22 @@
  * replay/state/live.c - see live.h.
  *
  * Must not know:  drawing.
- * Invariant:      slots is at most half full and holds exactly the ids of `blocks`.
+ * Invariant:      by_id has the live blocks, each once.
  */
 #include "replay/state/live.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 
-#define FIRST_SLOTS 1024
+#define FIRST_BLOCKS 512
 
 void rpl_live_init(struct rpl_live *live)
 {
     memset(live, 0, sizeof(*live));
-    live->slot_count = FIRST_SLOTS;
-    live->slots = vs_calloc(FIRST_SLOTS, sizeof(*live->slots));
+    vs_table_reserve(&live->by_id, FIRST_BLOCKS);
     live->step = -1;
     live->phase = VS_PHASE_SETUP;
 }
@@ -25,7 +25,7 @@ void rpl_live_init(struct rpl_live *live)
 void rpl_live_release(struct rpl_live *live)
 {
     vs_free(live->blocks);
-    vs_free(live->slots);
+    vs_table_release(&live->by_id);
     vs_free(live->open);
     memset(live, 0, sizeof(*live));
 }
@@ -35,68 +35,32 @@ void rpl_live_clear(struct rpl_live *live)
     struct rpl_live empty = {
         .blocks = live->blocks,
         .block_cap = live->block_cap,
-        .slots = live->slots,
-        .slot_count = live->slot_count,
+        .by_id = live->by_id,
         .open = live->open,
         .open_cap = live->open_cap,
         .step = -1,
         .phase = VS_PHASE_SETUP,
     };
 
-    memset(live->slots, 0, live->slot_count * sizeof(*live->slots));
     *live = empty;
+    vs_table_clear(&live->by_id);
 }
 
-static size_t slot_of(const struct rpl_live *live, uint64_t id)
+/* The probe stands at the block with this id; false: it is not alive. */
+static bool probe_find(const struct rpl_live *live, uint64_t id, struct vs_probe *probe)
 {
-    return (size_t)((id * UINT64_C(0x9E3779B97F4A7C15)) >> 20) & (live->slot_count - 1);
+    *probe = vs_probe(vs_hash_number(id));
+    while (vs_table_next(&live->by_id, probe))
+        if (live->blocks[probe->item].id == id)
+            return true;
+    return false;
 }
 
-/* The slot that holds `id`, or the free one where it would go. */
-static size_t slot_find(const struct rpl_live *live, uint64_t id)
+static struct rpl_block *block_find(const struct rpl_live *live, uint64_t id)
 {
-    size_t at = slot_of(live, id);
+    struct vs_probe probe;
 
-    while (live->slots[at] && live->blocks[live->slots[at] - 1].id != id)
-        at = (at + 1) & (live->slot_count - 1);
-    return at;
-}
-
-static void slots_grow(struct rpl_live *live)
-{
-    vs_free(live->slots);
-    live->slot_count *= 2;
-    live->slots = vs_calloc(live->slot_count, sizeof(*live->slots));
-    for (size_t i = 0; i < live->block_count; i++)
-        live->slots[slot_find(live, live->blocks[i].id)] = (uint32_t)i + 1;
-}
-
-/* Empty slot `at` and move up whatever had to step aside for it. */
-static void slot_remove(struct rpl_live *live, size_t at)
-{
-    size_t mask = live->slot_count - 1;
-    size_t next = at;
-
-    for (;;) {
-        size_t home;
-
-        live->slots[at] = 0;
-        do {
-            next = (next + 1) & mask;
-            if (!live->slots[next])
-                return;
-            home = slot_of(live, live->blocks[live->slots[next] - 1].id);
-        } while (((next - home) & mask) < ((next - at) & mask));
-        live->slots[at] = live->slots[next];
-        at = next;
-    }
-}
-
-static struct rpl_block *block_find(struct rpl_live *live, uint64_t id)
-{
-    uint32_t slot = live->slots[slot_find(live, id)];
-
-    return slot ? &live->blocks[slot - 1] : NULL;
+    return probe_find(live, id, &probe) ? &live->blocks[probe.item] : NULL;
 }
 
 static enum vs_status damaged(uint64_t seq, const char *what, uint64_t number, struct vs_error *err)
@@ -107,21 +71,17 @@ static enum vs_status damaged(uint64_t seq, const char *what, uint64_t number, s
 
 bool rpl_live_put(struct rpl_live *live, const struct rpl_block *block)
 {
-    size_t at = slot_find(live, block->id);
-
-    if (live->slots[at] || block->category >= VS_CATEGORY_COUNT ||
+    if (block_find(live, block->id) || block->category >= VS_CATEGORY_COUNT ||
         block->bytes > UINT64_MAX - live->allocated ||
         block->requested > UINT64_MAX - live->requested)
         return false;
     live->blocks =
         vs_grow(live->blocks, live->block_count, &live->block_cap, sizeof(*live->blocks));
+    vs_table_add(&live->by_id, vs_hash_number(block->id), live->block_count);
     live->blocks[live->block_count++] = *block;
-    live->slots[at] = (uint32_t)live->block_count;
     live->allocated += block->bytes;
     live->requested += block->requested;
     live->by_category[block->category] += block->bytes;
-    if (live->block_count * 2 > live->slot_count)
-        slots_grow(live);
     return true;
 }
 
@@ -141,7 +101,7 @@ static enum vs_status apply_alloc(struct rpl_live *live, uint64_t seq, const str
 
     if (rpl_live_put(live, &block))
         return VS_OK;
-    if (live->slots[slot_find(live, event->a)])
+    if (block_find(live, event->a))
         return damaged(seq, "allocates a block that is alive:", event->a, err);
     if (event->aux >= VS_CATEGORY_COUNT)
         return damaged(seq, "has no such category:", event->aux, err);
@@ -151,21 +111,21 @@ static enum vs_status apply_alloc(struct rpl_live *live, uint64_t seq, const str
 static enum vs_status apply_free(struct rpl_live *live, uint64_t seq, const struct vs_event *event,
                                  struct vs_error *err)
 {
-    size_t at = slot_find(live, event->a);
+    struct vs_probe probe;
     struct rpl_block *block;
+    size_t last;
 
-    if (!live->slots[at])
+    if (!probe_find(live, event->a, &probe))
         return damaged(seq, "frees a block that is not alive:", event->a, err);
-    block = &live->blocks[live->slots[at] - 1];
+    block = &live->blocks[probe.item];
     live->allocated -= block->bytes;
     live->requested -= block->requested;
     live->by_category[block->category] -= block->bytes;
-    slot_remove(live, at);
-    live->block_count--;
-    if (block != &live->blocks[live->block_count]) {
-        at = slot_find(live, live->blocks[live->block_count].id);
-        *block = live->blocks[live->block_count];
-        live->slots[at] = (uint32_t)(block - live->blocks) + 1;
+    vs_table_remove(&live->by_id, &probe);
+    last = --live->block_count;
+    if (block != &live->blocks[last] && probe_find(live, live->blocks[last].id, &probe)) {
+        vs_table_renumber(&live->by_id, &probe, (size_t)(block - live->blocks));
+        *block = live->blocks[last];
     }
     return VS_OK;
 }
@@ -321,9 +281,7 @@ enum vs_status rpl_live_read(struct rpl_live *live, struct rpl_trace *trace, uin
 
 const struct rpl_block *rpl_live_block(const struct rpl_live *live, uint64_t id)
 {
-    uint32_t slot = live->slots[slot_find(live, id)];
-
-    return slot ? &live->blocks[slot - 1] : NULL;
+    return block_find(live, id);
 }
 
 bool rpl_block_is_permanent(const struct rpl_block *block)

@@ -15,6 +15,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/event.h"
+#include "base/table.h"
 #include "replay/trace/trace.h"
 
 /*
@@ -51,7 +52,7 @@ struct rpl_open {
 
 /*
  * blocks       block_count of them, in no order that means anything
- * slots        hash of block id to index in blocks + 1
+ * by_id        of the blocks
  * reserved     bytes in segments
  * step         -1 in the setup
  * open         what has begun and not ended, outermost first
@@ -60,8 +61,7 @@ struct rpl_live {
     struct rpl_block *blocks;
     size_t block_count;
     size_t block_cap;
-    uint32_t *slots;
-    size_t slot_count;
+    struct vs_table by_id;
     uint64_t allocated;
     uint64_t requested;
     uint64_t reserved;

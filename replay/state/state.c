@@ -33,10 +33,10 @@ uint64_t rpl_state_bytes(const struct rpl_state *state)
     const struct rpl_live *live = &state->live;
     const struct rpl_holders *holders = &state->holders;
 
-    return live->block_cap * sizeof(*live->blocks) + live->slot_count * sizeof(*live->slots) +
+    return live->block_cap * sizeof(*live->blocks) + vs_table_bytes(&live->by_id) +
            live->open_cap * sizeof(*live->open) +
            holders->cap * (sizeof(*holders->items) + sizeof(*holders->links)) +
-           holders->slot_count * sizeof(*holders->slots) +
+           holders->list_cap * sizeof(*holders->lists) + vs_table_bytes(&holders->by_block) +
            state->segment_cap * sizeof(*state->segments);
 }
 

@@ -11,10 +11,10 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/table.h"
 
 /* Tensors that are taken in at once. */
 #define TENSORS_AT_ONCE 4096
-#define FIRST_SLOTS 256
 
 struct rpl_mem_packed *rpl_mem_packed_new(size_t events, size_t tensors)
 {
@@ -25,8 +25,6 @@ struct rpl_mem_packed *rpl_mem_packed_new(size_t events, size_t tensors)
     packed->tensors = tensors;
     packed->chunks = vs_calloc(chunks + 1, sizeof(*packed->chunks));
     packed->own = vs_alloc((tensors + 1) * sizeof(*packed->own));
-    packed->slot_count = FIRST_SLOTS;
-    packed->slots = vs_calloc(FIRST_SLOTS, sizeof(*packed->slots));
     return packed;
 }
 
@@ -41,7 +39,7 @@ void rpl_mem_packed_free(struct rpl_mem_packed *packed)
     vs_free(packed->chunks);
     vs_free(packed->own);
     vs_free(packed->shapes);
-    vs_free(packed->slots);
+    vs_table_release(&packed->shapes_by_hash);
     vs_free(packed);
 }
 
@@ -65,46 +63,29 @@ static bool is_same_shape(const struct vs_tensor_desc *a, const struct vs_tensor
            memcmp(a->strides, b->strides, sizeof(a->strides)) == 0;
 }
 
-static size_t slot_of(const struct vs_tensor_desc *shape, size_t count)
+static uint64_t shape_hash(const struct vs_tensor_desc *shape)
 {
     uint64_t hash = vs_hash_mix((uint64_t)shape->dtype << 8 | shape->ndim, shape->offset_elems);
 
     for (size_t d = 0; d < shape->ndim && d < VS_MAX_DIMS; d++)
         hash =
             vs_hash_mix(vs_hash_mix(hash, (uint64_t)shape->sizes[d]), (uint64_t)shape->strides[d]);
-    return (size_t)hash & (count - 1);
-}
-
-static void slots_grow(struct rpl_mem_packed *p)
-{
-    size_t count = p->slot_count * 2;
-
-    vs_free(p->slots);
-    p->slots = vs_calloc(count, sizeof(*p->slots));
-    p->slot_count = count;
-    for (size_t i = 0; i < p->shape_count; i++) {
-        size_t at = slot_of(&p->shapes[i], count);
-
-        while (p->slots[at])
-            at = (at + 1) & (count - 1);
-        p->slots[at] = (uint32_t)i + 1;
-    }
+    return hash;
 }
 
 static uint32_t shape_intern(struct rpl_mem_packed *p, const struct vs_tensor_desc *desc)
 {
     const struct vs_tensor_desc shape = shape_of(desc);
-    size_t at = slot_of(&shape, p->slot_count);
+    const uint64_t hash = shape_hash(&shape);
+    struct vs_probe probe = vs_probe(hash);
 
-    for (; p->slots[at]; at = (at + 1) & (p->slot_count - 1))
-        if (is_same_shape(&p->shapes[p->slots[at] - 1], &shape))
-            return p->slots[at] - 1;
+    while (vs_table_next(&p->shapes_by_hash, &probe))
+        if (is_same_shape(&p->shapes[probe.item], &shape))
+            return probe.item;
+    vs_table_add(&p->shapes_by_hash, hash, p->shape_count);
     p->shapes = vs_grow(p->shapes, p->shape_count, &p->shape_cap, sizeof(*p->shapes));
-    p->shapes[p->shape_count++] = shape;
-    p->slots[at] = (uint32_t)p->shape_count;
-    if (p->shape_count * 2 > p->slot_count)
-        slots_grow(p);
-    return (uint32_t)p->shape_count - 1;
+    p->shapes[p->shape_count] = shape;
+    return (uint32_t)p->shape_count++;
 }
 
 struct vs_tensor_desc rpl_mem_packed_tensor(const struct rpl_mem_packed *packed, uint32_t id)
@@ -126,9 +107,7 @@ struct vs_tensor_desc rpl_mem_packed_tensor(const struct rpl_mem_packed *packed,
 static void finish(struct rpl_mem_packed *p)
 {
     rpl_pack_release(&p->room);
-    vs_free(p->slots);
-    p->slots = NULL;
-    p->slot_count = 0;
+    vs_table_release(&p->shapes_by_hash);
     if (p->shape_count) {
         p->shapes = vs_realloc(p->shapes, p->shape_count, sizeof(*p->shapes));
         p->shape_cap = p->shape_count;
@@ -220,7 +199,7 @@ uint64_t rpl_mem_packed_bytes(const struct rpl_mem_packed *packed)
     uint64_t bytes =
         sizeof(*packed) + packed->bytes + packed->room.cap +
         packed->chunk_count * sizeof(*packed->chunks) + packed->tensors * sizeof(*packed->own) +
-        packed->shape_cap * sizeof(*packed->shapes) + packed->slot_count * sizeof(*packed->slots);
+        packed->shape_cap * sizeof(*packed->shapes) + vs_table_bytes(&packed->shapes_by_hash);
 
     for (size_t i = 0; i < RPL_MEM_OPEN; i++)
         if (packed->open[i].events)

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/event.h"
+#include "base/table.h"
 #include "replay/index/index.h"
 #include "replay/trace/events_pack.h"
 
@@ -39,7 +40,7 @@ struct rpl_mem_open {
  * events, tensors  so many there are in all
  * chunks       chunk_count of them so far, of RPL_CHUNK_EVENTS events each, the last of what is left
  * own          tensor_count of them so far, by id - 1
- * shapes       shape_count descriptions, each once, without block, id and name; slots: hash to index + 1, while it is being made
+ * shapes       shape_count descriptions, each once, without block, id and name; shapes_by_hash: while it is being made
  * bytes        of the chunks
  */
 struct rpl_mem_packed {
@@ -52,8 +53,7 @@ struct rpl_mem_packed {
     struct vs_tensor_desc *shapes;
     size_t shape_count;
     size_t shape_cap;
-    uint32_t *slots;
-    size_t slot_count;
+    struct vs_table shapes_by_hash;
     uint64_t bytes;
     struct rpl_mem_open open[RPL_MEM_OPEN];
     uint64_t clock;

@@ -198,7 +198,7 @@ const char *rpl_trace_string(const struct rpl_trace *trace, uint32_t id)
 {
     if (!trace->mem)
         return sto_reader_string(trace->reader, id);
-    return id && id <= trace->mem->string_count ? trace->mem->strings[id - 1].text : "";
+    return id && id <= trace->mem->string_count ? trace->mem->strings[id - 1] : "";
 }
 
 const struct vs_place *rpl_trace_place(const struct rpl_trace *trace, uint32_t id)

@@ -2,7 +2,7 @@
  * replay/trace/trace_mem.c - see trace_mem.h.
  *
  * Must not know:  files.
- * Invariant:      a slot table is never more than half full.
+ * Invariant:      ids count from 1 without gaps.
  */
 #include "replay/trace/trace_mem.h"
 
@@ -12,22 +12,11 @@
 #include "base/error.h"
 #include "base/hash.h"
 
-#define FIRST_SLOTS 8192
-
-static void slots_begin(struct rpl_mem *mem)
-{
-    mem->string_slot_count = FIRST_SLOTS;
-    mem->string_slots = vs_calloc(FIRST_SLOTS, sizeof(*mem->string_slots));
-    mem->place_slot_count = FIRST_SLOTS;
-    mem->place_slots = vs_calloc(FIRST_SLOTS, sizeof(*mem->place_slots));
-}
-
 struct rpl_mem *rpl_mem_new(void)
 {
     struct rpl_mem *mem = vs_calloc(1, sizeof(*mem));
 
     mem->arena = vs_arena_new();
-    slots_begin(mem);
     return mem;
 }
 
@@ -44,14 +33,12 @@ void rpl_mem_clear(struct rpl_mem *mem)
 {
     rpl_mem_packed_free(mem->packed);
     mem->packed = NULL;
-    if (mem->is_packed)
-        slots_begin(mem);
     mem->is_packed = false;
     vs_arena_clear(mem->arena);
     mem->event_count = mem->string_count = mem->place_count = mem->tensor_count = mem->step_count =
         0;
-    memset(mem->string_slots, 0, mem->string_slot_count * sizeof(*mem->string_slots));
-    memset(mem->place_slots, 0, mem->place_slot_count * sizeof(*mem->place_slots));
+    vs_table_clear(&mem->strings_by_hash);
+    vs_table_clear(&mem->places_by_hash);
     pairs_clear(&mem->meta);
     pairs_clear(&mem->toggles);
     pairs_clear(&mem->source);
@@ -65,9 +52,9 @@ void rpl_mem_free(struct rpl_mem *mem)
     vs_arena_free(mem->arena);
     vs_free(mem->events);
     vs_free(mem->strings);
-    vs_free(mem->string_slots);
+    vs_table_release(&mem->strings_by_hash);
     vs_free(mem->places);
-    vs_free(mem->place_slots);
+    vs_table_release(&mem->places_by_hash);
     vs_free(mem->tensors);
     vs_free(mem->steps);
     vs_free(mem->meta.items);
@@ -83,79 +70,38 @@ static uint64_t hash_place(const struct vs_place *place)
                        place->phase);
 }
 
-static void string_slots_grow(struct rpl_mem *mem)
+static uint32_t string_add(struct rpl_mem *mem, const char *text, size_t len, uint64_t hash)
 {
-    size_t count = mem->string_slot_count * 2;
-    uint32_t *slots = vs_calloc(count, sizeof(*slots));
-
-    for (size_t i = 0; i < mem->string_count; i++) {
-        size_t at = mem->strings[i].hash & (count - 1);
-
-        while (slots[at])
-            at = (at + 1) & (count - 1);
-        slots[at] = (uint32_t)i + 1;
-    }
-    vs_free(mem->string_slots);
-    mem->string_slots = slots;
-    mem->string_slot_count = count;
-}
-
-static void string_add(struct rpl_mem *mem, size_t at, const char *text, size_t len, uint64_t hash)
-{
+    vs_table_add(&mem->strings_by_hash, hash, mem->string_count);
     mem->strings =
         vs_grow(mem->strings, mem->string_count, &mem->string_cap, sizeof(*mem->strings));
-    mem->strings[mem->string_count++] =
-        (struct rpl_mem_string){vs_arena_strndup(mem->arena, text, len), hash};
-    mem->string_slots[at] = (uint32_t)mem->string_count;
-    if (mem->string_count * 2 > mem->string_slot_count)
-        string_slots_grow(mem);
+    mem->strings[mem->string_count++] = vs_arena_strndup(mem->arena, text, len);
+    return (uint32_t)mem->string_count;
 }
 
 uint32_t rpl_mem_string(struct rpl_mem *mem, const char *text)
 {
     size_t len = strlen(text);
     uint64_t hash = vs_hash_bytes(text, len);
-    size_t at = hash & (mem->string_slot_count - 1);
+    struct vs_probe probe = vs_probe(hash);
 
-    for (; mem->string_slots[at]; at = (at + 1) & (mem->string_slot_count - 1)) {
-        const struct rpl_mem_string *known = &mem->strings[mem->string_slots[at] - 1];
-
-        if (known->hash == hash && strcmp(known->text, text) == 0)
-            return mem->string_slots[at];
-    }
-    string_add(mem, at, text, len, hash);
-    return (uint32_t)mem->string_count;
-}
-
-static void place_slots_grow(struct rpl_mem *mem)
-{
-    size_t count = mem->place_slot_count * 2;
-    uint32_t *slots = vs_calloc(count, sizeof(*slots));
-
-    for (size_t i = 0; i < mem->place_count; i++) {
-        size_t at = hash_place(&mem->places[i]) & (count - 1);
-
-        while (slots[at])
-            at = (at + 1) & (count - 1);
-        slots[at] = (uint32_t)i + 1;
-    }
-    vs_free(mem->place_slots);
-    mem->place_slots = slots;
-    mem->place_slot_count = count;
+    while (vs_table_next(&mem->strings_by_hash, &probe))
+        if (strcmp(mem->strings[probe.item], text) == 0)
+            return probe.item + 1;
+    return string_add(mem, text, len, hash);
 }
 
 uint32_t rpl_mem_place(struct rpl_mem *mem, const struct vs_place *place)
 {
-    size_t at = hash_place(place) & (mem->place_slot_count - 1);
+    const uint64_t hash = hash_place(place);
+    struct vs_probe probe = vs_probe(hash);
 
-    for (; mem->place_slots[at]; at = (at + 1) & (mem->place_slot_count - 1))
-        if (memcmp(&mem->places[mem->place_slots[at] - 1], place, sizeof(*place)) == 0)
-            return mem->place_slots[at];
+    while (vs_table_next(&mem->places_by_hash, &probe))
+        if (memcmp(&mem->places[probe.item], place, sizeof(*place)) == 0)
+            return probe.item + 1;
+    vs_table_add(&mem->places_by_hash, hash, mem->place_count);
     mem->places = vs_grow(mem->places, mem->place_count, &mem->place_cap, sizeof(*mem->places));
     mem->places[mem->place_count++] = *place;
-    mem->place_slots[at] = (uint32_t)mem->place_count;
-    if (mem->place_count * 2 > mem->place_slot_count)
-        place_slots_grow(mem);
     return (uint32_t)mem->place_count;
 }
 
@@ -232,10 +178,8 @@ bool rpl_mem_pack(struct rpl_mem *mem, struct rpl_mem *room)
     mem->events = NULL;
     mem->tensors = NULL;
     mem->event_cap = mem->tensor_cap = 0;
-    vs_free(mem->string_slots);
-    vs_free(mem->place_slots);
-    mem->string_slots = mem->place_slots = NULL;
-    mem->string_slot_count = mem->place_slot_count = 0;
+    vs_table_release(&mem->strings_by_hash);
+    vs_table_release(&mem->places_by_hash);
     mem->is_packed = true;
     return true;
 }
@@ -269,10 +213,8 @@ uint64_t rpl_mem_bytes(const struct rpl_mem *mem)
 {
     return sizeof(*mem) + (mem->packed ? rpl_mem_packed_bytes(mem->packed) : 0) +
            vs_arena_bytes(mem->arena) + mem->event_cap * sizeof(*mem->events) +
-           mem->string_cap * sizeof(*mem->strings) +
-           mem->string_slot_count * sizeof(*mem->string_slots) +
-           mem->place_cap * sizeof(*mem->places) +
-           mem->place_slot_count * sizeof(*mem->place_slots) +
+           mem->string_cap * sizeof(*mem->strings) + vs_table_bytes(&mem->strings_by_hash) +
+           mem->place_cap * sizeof(*mem->places) + vs_table_bytes(&mem->places_by_hash) +
            mem->tensor_cap * sizeof(*mem->tensors) + mem->step_cap * sizeof(*mem->steps);
 }
 

@@ -15,6 +15,7 @@
 #include "base/attr.h"
 #include "base/event.h"
 #include "base/mem.h"
+#include "base/table.h"
 #include "replay/trace/mem_pack.h"
 #include "replay/trace/trace.h"
 
@@ -30,13 +31,8 @@ struct rpl_mem_pairs {
     size_t cap;
 };
 
-struct rpl_mem_string {
-    const char *text; /* in the arena */
-    uint64_t hash;
-};
-
 /*
- * packed      what there is of events and tensors besides, or instead: where is_packed, `events`, `tensors` and the slots are empty
+ * packed      what there is of events and tensors besides, or instead: where is_packed, `events`, `tensors` and the tables are empty
  */
 struct rpl_mem {
     struct rpl_mem_packed *packed;
@@ -45,16 +41,14 @@ struct rpl_mem {
     struct vs_event *events;
     size_t event_count;
     size_t event_cap;
-    struct rpl_mem_string *strings;
+    const char **strings; /* in the arena */
     size_t string_count;
     size_t string_cap;
-    uint32_t *string_slots; /* open addressing: id, 0 is free; a power of two, at most half full */
-    size_t string_slot_count;
+    struct vs_table strings_by_hash;
     struct vs_place *places;
     size_t place_count;
     size_t place_cap;
-    uint32_t *place_slots;
-    size_t place_slot_count;
+    struct vs_table places_by_hash;
     struct vs_tensor_desc *tensors;
     size_t tensor_count;
     size_t tensor_cap;

@@ -266,8 +266,9 @@ static void a_run_that_was_made_small_answers_as_before(void **state)
         assert_seeks(get(answers, ASKED[i]), base, ASKED[i]);
         assert_fresh(get(answers, ASKED[i]), base, ASKED[i]);
         (void)get(answers, "batch=2");
-        (void)find(answers, ASKED[i], &small); /* what was unpacked to be looked at is gone */
-        assert_true(small < large[i] / 2);
+        /* what was unpacked to be looked at is gone; the index and the cursor that were made to look stay */
+        (void)find(answers, ASKED[i], &small);
+        assert_true(small < large[i] / 3 * 2);
     }
     assert_int_equal(rpl_answers_runs(answers), 5);
     /* the memory of one that was made small is the next one's */
