@@ -21,7 +21,7 @@ CFLAGS   += $(WARN) $(OPT) -pthread
 # Packed snapshots are read faster with libdeflate, where there is one; linked in whole, if it can be.
 HAS_DEFLATE = $(eval HAS_DEFLATE := $$(shell pkg-config --exists libdeflate 2>/dev/null && echo yes))$(HAS_DEFLATE)
 DEFLATE_LIB = $(if $(HAS_DEFLATE),$(if $(filter /%,$(shell $(CC) -print-file-name=libdeflate.a)),-l:libdeflate.a,-ldeflate))
-LDLIBS   += $(DEFLATE_LIB) -lsqlite3 -lz -lm -ldl $(if $(wildcard tui/*.c),-lncursesw -ltinfo)
+LDLIBS   += $(DEFLATE_LIB) -lsqlite3 -lz -llz4 -lm -ldl $(if $(wildcard tui/*.c),-lncursesw -ltinfo)
 LDFLAGS  += -pthread $(if $(SAN),-fsanitize=$(SAN))
 
 Q := $(if $(V),,@)

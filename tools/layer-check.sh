@@ -69,6 +69,7 @@ own cli base/ engine/ lang/ recording/ store/ tracer/ import/ replay/ whatif/ ex
 own tools base/ engine/ store/
 foreign 'sqlite3\.h' 'store/*'
 foreign 'zlib\.h' recording/file_bytes.c export/gzip.c
+foreign 'lz4\.h' replay/trace/events_pack.c
 foreign 'libdeflate\.h' recording/file_bytes.c
 foreign 'n?curses[a-z_]*\.h' tui/term/surface_curses.c tui/term/term.c
 foreign 'term[a-z_]*\.h' tui/term/term.c

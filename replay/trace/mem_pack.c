@@ -35,7 +35,6 @@ void rpl_mem_packed_free(struct rpl_mem_packed *packed)
     rpl_mem_packed_close(packed);
     for (size_t i = 0; i < packed->chunk_count; i++)
         rpl_events_packed_release(&packed->chunks[i]);
-    rpl_pack_release(&packed->room);
     vs_free(packed->chunks);
     vs_free(packed->own);
     vs_free(packed->shapes);
@@ -106,7 +105,6 @@ struct vs_tensor_desc rpl_mem_packed_tensor(const struct rpl_mem_packed *packed,
 /* All are taken in. */
 static void finish(struct rpl_mem_packed *p)
 {
-    rpl_pack_release(&p->room);
     vs_table_release(&p->shapes_by_hash);
     if (p->shape_count) {
         p->shapes = vs_realloc(p->shapes, p->shape_count, sizeof(*p->shapes));
@@ -123,8 +121,7 @@ bool rpl_mem_packed_take(struct rpl_mem_packed *packed, const struct vs_event *e
         size_t left = packed->events - done;
         struct rpl_events_packed *chunk = &packed->chunks[packed->chunk_count++];
 
-        *chunk = rpl_events_pack(events + done, left < RPL_CHUNK_EVENTS ? left : RPL_CHUNK_EVENTS,
-                                 &packed->room);
+        *chunk = rpl_events_pack(events + done, left < RPL_CHUNK_EVENTS ? left : RPL_CHUNK_EVENTS);
         packed->bytes += chunk->len;
         return true;
     }
@@ -197,9 +194,9 @@ void rpl_mem_packed_close(struct rpl_mem_packed *packed)
 uint64_t rpl_mem_packed_bytes(const struct rpl_mem_packed *packed)
 {
     uint64_t bytes =
-        sizeof(*packed) + packed->bytes + packed->room.cap +
-        packed->chunk_count * sizeof(*packed->chunks) + packed->tensors * sizeof(*packed->own) +
-        packed->shape_cap * sizeof(*packed->shapes) + vs_table_bytes(&packed->shapes_by_hash);
+        sizeof(*packed) + packed->bytes + packed->chunk_count * sizeof(*packed->chunks) +
+        packed->tensors * sizeof(*packed->own) + packed->shape_cap * sizeof(*packed->shapes) +
+        vs_table_bytes(&packed->shapes_by_hash);
 
     for (size_t i = 0; i < RPL_MEM_OPEN; i++)
         if (packed->open[i].events)

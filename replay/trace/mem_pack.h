@@ -1,12 +1,12 @@
 /*
- * replay/trace/mem_pack.h - the events and tensors of a run in memory that is only kept, in a twentieth of the memory.
+ * replay/trace/mem_pack.h - the events and tensors of a run that is only kept, compressed in memory.
  *
  * For:            replay/trace/trace_mem.c; whatif/answers.c, which keeps many runs.
  * Must not know:  what a run answers, how many there are.
- * Invariant:      what is read is what was there before; what was packed never changes.
+ * Invariant:      what is read is what was there before; compressed bytes never change.
  *
- * Events are packed by the chunks of an index, and a chunk that is looked at stays unpacked until many others were looked at, or until
- * nobody looks at the run any more. Tensors share the descriptions that they have in common.
+ * Events are compressed by the chunks of an index. A chunk that is read stays decompressed until RPL_MEM_OPEN others
+ * have been read, or until the run is closed. Tensors share equal descriptions.
  */
 #ifndef RPL_MEM_PACK_H
 #define RPL_MEM_PACK_H
@@ -57,13 +57,15 @@ struct rpl_mem_packed {
     uint64_t bytes;
     struct rpl_mem_open open[RPL_MEM_OPEN];
     uint64_t clock;
-    struct rpl_pack room;
 };
 
 /* Of so many events and tensors, of which none has been taken in. */
 struct rpl_mem_packed *rpl_mem_packed_new(size_t events, size_t tensors) VS_MUST_USE;
 void rpl_mem_packed_free(struct rpl_mem_packed *packed);
-/* The next chunk, or the next tensors, of all that there are: a millisecond of work at most. False: they were taken in before, nothing was left to do. */
+/*
+ * Compress the next chunk of events, or take in the next tensors: about a millisecond of work. `events` and `tensors`
+ * are all of them, the same at each call. False: nothing was left to do.
+ */
 bool rpl_mem_packed_take(struct rpl_mem_packed *packed, const struct vs_event *events,
                          const struct vs_tensor_desc *tensors);
 

@@ -1,7 +1,7 @@
 /*
  * replay/trace/pack.h - numbers in few bytes, with a checksum: the form in which the parts of an index are kept in a file.
  *
- * For:            replay/index/index_store.c, replay/state/state.c, replay/trace/events_pack.c.
+ * For:            replay/index/index_store.c, replay/state/state.c, replay/cursor/idle.c.
  * Must not know:  what the numbers mean.
  * Invariant:      unpacking never reads past the end: what is not there is 0, and is_bad says so.
  */

@@ -58,8 +58,8 @@ static bool is_blank(wchar_t ch, unsigned marks)
 }
 
 /*
- * One character at (x, y). `before` is how the character left of it was sent, and becomes how this one was. Of two ways that look alike
- * the one that takes fewer bytes is chosen.
+ * One character at (x, y). `before` is how the character left of it was sent, and becomes how this one was. Of two ways
+ * that look alike the one that takes fewer bytes is chosen.
  */
 static void cell_put(const struct tui_cell *cell, struct tui_look look, int colours, int x, int y,
                      struct tui_look *before)
@@ -73,7 +73,7 @@ static void cell_put(const struct tui_cell *cell, struct tui_look look, int colo
         text[0] = L' ';
         look.behind = look.front;
     }
-    /* a blank shows no colour in front and no bold: it keeps those of the character before, and no change of colours is sent */
+    /* a blank shows no colour in front and no bold: with those of the character before, no change of colour is sent */
     if (is_blank(text[0], look.marks)) {
         bool can_keep = before->behind == look.behind && is_blank(L' ', before->marks);
 

@@ -3,7 +3,8 @@
  *
  * For:            loop.c, once a screen.
  * Must not know:  what is drawn.
- * Invariant:      curses compares the screen with what the terminal shows and sends the difference; nothing else writes cells.
+ * Invariant:      curses compares the screen with what the terminal shows and sends the difference; nothing else writes
+ *                 cells.
  */
 #ifndef TUI_SURFACE_CURSES_H
 #define TUI_SURFACE_CURSES_H

@@ -1,5 +1,5 @@
 /*
- * tests/replay/trace/test_mem_pack.c - what is packed in memory comes out as it went in: bytes, events, a trace that is looked at meanwhile.
+ * tests/replay/trace/test_mem_pack.c - what is packed in memory comes out as it went in: events, a trace that is looked at meanwhile.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,75 +10,15 @@
 
 #include <cmocka.h>
 
-#include "replay/squeeze.h"
 #include "replay/trace/events_pack.h"
 #include "replay/trace/trace_internal.h"
 #include "replay/trace/trace_mem.h"
 #include "tests/replay/random_trace.h"
 
-#define LEN_MAX 200000
-
 static uint64_t random_next(uint64_t *seed)
 {
     *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return *seed >> 29;
-}
-
-/* ---- bytes ---- */
-
-/* Squeezed and back; how many bytes it was. */
-static size_t squeeze_check(const uint8_t *bytes, size_t len)
-{
-    struct rpl_pack squeezed = {NULL, 0, 0};
-    uint8_t *back = malloc(len + 1);
-    size_t out;
-
-    assert_non_null(back);
-    back[len] = 0xA5;
-    rpl_squeeze(bytes, len, &squeezed);
-    rpl_unsqueeze(squeezed.bytes, squeezed.len, back, len);
-    if (len)
-        assert_memory_equal(bytes, back, len);
-    assert_int_equal(back[len], 0xA5);
-    assert_true(squeezed.len <= len + len / 200 + 8);
-    out = squeezed.len;
-    rpl_pack_release(&squeezed);
-    free(back);
-    return out;
-}
-
-static void bytes_come_out_as_they_went_in(void **state)
-{
-    uint8_t *bytes = malloc(LEN_MAX);
-    uint64_t seed = 1;
-
-    (void)state;
-    assert_non_null(bytes);
-    for (size_t len = 0; len < 40; len++) {
-        memset(bytes, 7, len);
-        squeeze_check(bytes, len);
-    }
-    for (size_t round = 0; round < 300; round++) {
-        size_t len = (size_t)(random_next(&seed) % (round % 20 ? 3000 : LEN_MAX));
-        uint64_t letters = 1 + random_next(&seed) % (round % 3 ? 3 : 256);
-        size_t period = 1 + (size_t)(random_next(&seed) % 700);
-
-        for (size_t i = 0; i < len; i++)
-            bytes[i] =
-                (uint8_t)(i >= period && random_next(&seed) % 100 ? bytes[i - period]
-                                                                  : random_next(&seed) % letters);
-        squeeze_check(bytes, len);
-    }
-    /* nothing repeats itself; one byte does, over all lengths that are written in a byte or more; and what is further back than can be told */
-    for (size_t i = 0; i < LEN_MAX; i++)
-        bytes[i] = (uint8_t)random_next(&seed);
-    squeeze_check(bytes, LEN_MAX);
-    memcpy(bytes + 100000, bytes, 100000);
-    squeeze_check(bytes, LEN_MAX);
-    memset(bytes, 0, LEN_MAX);
-    for (size_t len = 1; len < 1200; len++)
-        assert_true(squeeze_check(bytes, len) <= 3 + 4 + len / 200);
-    free(bytes);
 }
 
 /* ---- events ---- */
@@ -105,7 +45,6 @@ static void events_come_out_as_they_went_in(void **state)
 {
     static struct vs_event events[4000];
     static struct vs_event back[4000];
-    struct rpl_pack room = {NULL, 0, 0};
     uint64_t seed = 2;
 
     (void)state;
@@ -132,14 +71,13 @@ static void events_come_out_as_they_went_in(void **state)
                                    .kind = (uint8_t)(any(&seed) % VS_EVENT_KIND_COUNT),
                                    .aux = (uint8_t)any(&seed)};
         }
-        packed = rpl_events_pack(events, count, &room);
+        packed = rpl_events_pack(events, count);
         memset(back, 0xFF, sizeof(back));
         rpl_events_unpack(&packed, count, back);
         if (count)
             assert_memory_equal(events, back, count * sizeof(*events));
         rpl_events_packed_release(&packed);
     }
-    rpl_pack_release(&room);
 }
 
 /* ---- a trace ---- */
@@ -284,7 +222,6 @@ static void a_run_that_has_room_is_not_moved(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_come_out_as_they_went_in),
         cmocka_unit_test(events_come_out_as_they_went_in),
         cmocka_unit_test(a_trace_answers_the_same_while_it_is_made_small_and_afterwards),
         cmocka_unit_test(a_run_that_has_room_is_not_moved),

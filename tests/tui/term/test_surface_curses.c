@@ -1,7 +1,9 @@
 /*
- * tests/tui/term/test_surface_curses.c - what curses believes a terminal shows after a surface was sent: characters, colours, bold, reverse, underline.
+ * tests/tui/term/test_surface_curses.c - what curses believes a terminal shows after a surface was sent: characters,
+ * colours, bold, reverse, underline.
  *
- * Must not know:  the bytes curses sends, which depend on its version and on terminfo; tests/tui/test_terminal.c looks at real terminals.
+ * Must not know:  the bytes curses sends, which depend on its version and on terminfo; tests/tui/term/test_terminal.c
+ *                 looks at real terminals.
  */
 #include <locale.h>
 #include <setjmp.h>
