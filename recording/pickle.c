@@ -1,31 +1,17 @@
 /*
  * recording/pickle.c - see pickle.h: the opcodes.
  *
- * Must not know:  how values are kept; pickle_value.c does. Numbers and texts; pickle_scalar.c.
+ * Must not know:  how values are kept (pickle_value.c), how numbers and texts are written (pickle_scalar.c).
  */
 #include "recording/pickle.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "recording/pickle_machine.h"
-#include "recording/pickle_shape.h"
 
 #define BUDGET_TIMES 4
 #define BUDGET_CONSTANT (UINT64_C(64) << 20)
-
-/* Those that name, make or call something, or fetch what is not in the pickle. */
-static const struct {
-    unsigned char code;
-    const char *name;
-} REFUSED[] = {
-    {'P', "PERSID"},        {'Q', "BINPERSID"},    {'R', "REDUCE"},
-    {'b', "BUILD"},         {'c', "GLOBAL"},       {'i', "INST"},
-    {'o', "OBJ"},           {0x81, "NEWOBJ"},      {0x82, "EXT1"},
-    {0x83, "EXT2"},         {0x84, "EXT4"},        {0x92, "NEWOBJ_EX"},
-    {0x93, "STACK_GLOBAL"}, {0x97, "NEXT_BUFFER"}, {0x98, "READONLY_BUFFER"},
-};
 
 enum vs_status rec_machine_wrong(struct rec_machine *m, const char *what)
 {
@@ -38,29 +24,6 @@ enum vs_status rec_machine_too_much(struct rec_machine *m)
         m, "it wants more than four times its size of memory, which no recording does");
 }
 
-/* ---- operands ---- */
-
-enum vs_status rec_machine_take(struct rec_machine *m, size_t n, const unsigned char **out)
-{
-    if (n > m->len - m->at)
-        return rec_machine_wrong(m, "the pickle is cut off here");
-    *out = m->bytes + m->at;
-    m->at += n;
-    return VS_OK;
-}
-
-enum vs_status rec_machine_take_uint(struct rec_machine *m, size_t n, uint64_t *out)
-{
-    const unsigned char *bytes = NULL;
-    enum vs_status st = rec_machine_take(m, n, &bytes);
-
-    *out = 0;
-    for (size_t i = 0; i < n && !st; i++)
-        *out |= (uint64_t)bytes[i] << 8 * i;
-    return st;
-}
-
-/* A line without its end; *out ends with a NUL. */
 enum vs_status rec_machine_take_line(struct rec_machine *m, char out[REC_MACHINE_LINE_MAX])
 {
     const unsigned char *end = memchr(m->bytes + m->at, '\n', m->len - m->at);
@@ -76,196 +39,40 @@ enum vs_status rec_machine_take_line(struct rec_machine *m, char out[REC_MACHINE
     return strlen(out) == len ? VS_OK : rec_machine_wrong(m, "a number with a NUL in it");
 }
 
-/* ---- the stack and the memo ---- */
+/* ---- the stack ---- */
 
-enum vs_status rec_machine_push(struct rec_machine *m, struct rec_value v)
-{
-    if (!rec_pickle_grow(m->p, &m->stack, m->depth, &m->stack_cap, sizeof(*m->stack)))
-        return rec_machine_too_much(m);
-    m->stack[m->depth++] = (struct rec_slot){v, m->op_at};
-    return VS_OK;
-}
-
-/* Values above the last mark, or above the bottom. */
-static size_t above(const struct rec_machine *m)
-{
-    return m->depth - (m->mark_count ? m->marks[m->mark_count - 1].depth : 0);
-}
-
+/* Are there n values above the last mark, or above the bottom? */
 static enum vs_status need(struct rec_machine *m, size_t n)
 {
-    return above(m) >= n ? VS_OK : rec_machine_wrong(m, "there is nothing on the stack for it");
+    const size_t bottom = m->mark_count ? m->marks[m->mark_count - 1] : 0;
+
+    return m->depth - bottom >= n ? VS_OK
+                                  : rec_machine_wrong(m, "there is nothing on the stack for it");
 }
 
-/* Forget the last mark, which stays where it is in `marks`; *from is how deep the stack was. */
-static enum vs_status pop_mark(struct rec_machine *m, size_t *from)
+/* Forget the last mark; *from is how deep the stack was. */
+static enum vs_status unmark(struct rec_machine *m, size_t *from)
 {
     if (!m->mark_count)
         return rec_machine_wrong(m, "there is no mark for it");
-    *from = m->marks[--m->mark_count].depth;
+    *from = m->marks[--m->mark_count];
     return VS_OK;
 }
 
-static enum vs_status put(struct rec_machine *m, uint64_t number)
+static enum vs_status do_mark(struct rec_machine *m, uint32_t arg)
 {
-    struct rec_pickle *p = m->p;
-    enum vs_status st = need(m, 1);
-    struct rec_value v;
-
-    if (st)
-        return st;
-    if (number >= m->len)
-        return rec_machine_wrong(m, "a memo number larger than the pickle");
-    while (p->memo_count <= number) {
-        if (!rec_pickle_grow(p, &p->memo, p->memo_count, &p->memo_cap, sizeof(*p->memo)))
-            return rec_machine_too_much(m);
-        p->memo[p->memo_count++].bits = REC_MEMO_UNSET;
-    }
-    v = m->stack[m->depth - 1].value;
-    if (p->memo[number].bits != REC_MEMO_UNSET && p->memo[number].bits != v.bits && !m->is_plain) {
-        m->has_doubt = true;
-        return VS_E_FORMAT;
-    }
-    p->memo_put += p->memo[number].bits == REC_MEMO_UNSET;
-    p->memo[number] = v;
+    (void)arg;
+    if (m->mark_count == REC_MACHINE_MARKS_MAX)
+        return rec_machine_wrong(m, "it is nested more than 1000 deep");
+    m->marks[m->mark_count++] = m->depth;
     return VS_OK;
 }
 
-static enum vs_status get(struct rec_machine *m, uint64_t number)
+/* A value, or the mark where that is on top. */
+static enum vs_status do_pop(struct rec_machine *m, uint32_t arg)
 {
-    const struct rec_pickle *p = m->p;
-
-    if (number >= p->memo_count || p->memo[number].bits == REC_MEMO_UNSET)
-        return rec_machine_wrong(m, "a memo number that nothing was put under");
-    return rec_machine_push(m, p->memo[number]);
-}
-
-/* ---- lists, tuples, dicts ---- */
-
-static enum vs_status push_box(struct rec_machine *m, enum rec_tag tag)
-{
-    struct rec_value v;
-
-    return rec_pickle_box(m->p, tag, &v) ? rec_machine_push(m, v) : rec_machine_too_much(m);
-}
-
-/* Two small numbers that are equal to the last such two are the same tuple: nobody can tell, and pools are named by them. */
-static bool is_last_pair(const struct rec_machine *m, enum rec_tag tag, size_t from)
-{
-    const struct rec_slot *two = m->stack + from;
-
-    return tag == TAG_TUPLE && m->depth - from == 2 && m->last_pair.bits &&
-           TAG_OF(two[0].value) == TAG_INT && TAG_OF(two[1].value) == TAG_INT &&
-           rec_value_at(m->p, m->last_pair, 0).bits == two[0].value.bits &&
-           rec_value_at(m->p, m->last_pair, 1).bits == two[1].value.bits;
-}
-
-/* What stands from `from` on becomes one list or tuple, which began at `at`. */
-static enum vs_status collect(struct rec_machine *m, enum rec_tag tag, size_t from, uint64_t at)
-{
-    struct rec_value v = m->last_pair;
-    enum vs_status st;
-
-    if (!is_last_pair(m, tag, from)) {
-        if (!rec_pickle_box(m->p, tag, &v) ||
-            !rec_pickle_append(m->p, v, m->stack + from, m->depth - from))
-            return rec_machine_too_much(m);
-        if (tag == TAG_TUPLE && m->depth - from == 2 && TAG_OF(m->stack[from].value) == TAG_INT)
-            m->last_pair = v;
-    }
-    m->depth = from;
-    st = rec_machine_push(m, v);
-    if (!st)
-        m->stack[from].at = at;
-    return st;
-}
-
-static enum vs_status collect_marked(struct rec_machine *m, enum rec_tag tag)
-{
-    size_t from = 0;
-    enum vs_status st = pop_mark(m, &from);
-
-    return st ? st : collect(m, tag, from, m->marks[m->mark_count].at);
-}
-
-/* Append what stands from `from` on to the list below it. */
-static enum vs_status append(struct rec_machine *m, size_t from)
-{
-    if (!from || TAG_OF(m->stack[from - 1].value) != TAG_LIST)
-        return rec_machine_wrong(m, from ? "an item for something that is no list"
-                                         : "there is no list for it");
-    if (!rec_pickle_append(m->p, m->stack[from - 1].value, m->stack + from, m->depth - from))
-        return rec_machine_too_much(m);
-    m->depth = from;
-    return VS_OK;
-}
-
-/* The pairs that stand from `from` on go into the dict below. */
-static enum vs_status set_items(struct rec_machine *m, size_t from, bool may_pack)
-{
-    const struct rec_slot *pairs = m->stack + from;
-    size_t count = (m->depth - from) / 2;
-    bool no_memory = false;
-
-    if (!from || TAG_OF(pairs[-1].value) != TAG_DICT)
-        return rec_machine_wrong(m, "an item for something that is no dict");
-    if ((m->depth - from) % 2)
-        return rec_machine_wrong(m, "a key without a value");
-    for (size_t i = 0; i < count; i++)
-        if (TAG_OF(pairs[2 * i].value) != TAG_TEXT)
-            return rec_machine_wrong(m, "a key that is no text");
-    m->depth = from;
-    if (!count ||
-        (may_pack && rec_pickle_pack(m->p, pairs[-1].value, pairs, count, m->op_at, &no_memory)))
-        return VS_OK;
-    if (no_memory || !rec_pickle_set(m->p, pairs[-1].value, pairs, count))
-        return rec_machine_too_much(m);
-    return VS_OK;
-}
-
-/* DICT: a new one of what stands above the mark. */
-static enum vs_status collect_dict(struct rec_machine *m)
-{
-    size_t from = 0;
-    struct rec_slot slot;
-    enum vs_status st = pop_mark(m, &from);
-
-    if (!st)
-        st = push_box(m, TAG_DICT);
-    if (st)
-        return st;
-    slot = m->stack[m->depth - 1];
-    slot.at = m->marks[m->mark_count].at;
-    memmove(m->stack + from + 1, m->stack + from, (m->depth - 1 - from) * sizeof(*m->stack));
-    m->stack[from] = slot;
-    return set_items(m, from + 1, false);
-}
-
-/* The items above the mark belong to what lies below it. */
-static enum vs_status marked_items(struct rec_machine *m, bool is_dict)
-{
-    size_t from = 0;
-    enum vs_status st = pop_mark(m, &from);
-
-    if (!st && m->mark_count && from == m->marks[m->mark_count - 1].depth)
-        st = rec_machine_wrong(m, "there is nothing on the stack for it");
-    if (st)
-        return st;
-    return is_dict ? set_items(m, from, !m->is_plain) : append(m, from);
-}
-
-static enum vs_status single_item(struct rec_machine *m, size_t n, bool is_dict)
-{
-    enum vs_status st = need(m, n + 1);
-
-    if (st)
-        return st;
-    return is_dict ? set_items(m, m->depth - n, false) : append(m, m->depth - n);
-}
-
-static enum vs_status pop(struct rec_machine *m)
-{
-    if (!above(m) && m->mark_count) {
+    (void)arg;
+    if (m->mark_count && m->marks[m->mark_count - 1] == m->depth) {
         m->mark_count--;
         return VS_OK;
     }
@@ -275,186 +82,291 @@ static enum vs_status pop(struct rec_machine *m)
     return VS_OK;
 }
 
-/* ---- one opcode ---- */
+static enum vs_status do_pop_mark(struct rec_machine *m, uint32_t arg)
+{
+    (void)arg;
+    return unmark(m, &m->depth);
+}
+
+static enum vs_status do_dup(struct rec_machine *m, uint32_t arg)
+{
+    (void)arg;
+    return need(m, 1) ? VS_E_FORMAT : rec_machine_push(m, m->stack[m->depth - 1]);
+}
+
+static enum vs_status do_plain(struct rec_machine *m, uint32_t plain)
+{
+    return rec_machine_push(m, rec_value_of(TAG_PLAIN, plain));
+}
+
+/* ---- the memo ---- */
+
+static enum vs_status put(struct rec_machine *m, uint64_t number)
+{
+    if (need(m, 1))
+        return VS_E_FORMAT;
+    if (number >= m->len)
+        return rec_machine_wrong(m, "a memo number larger than the pickle");
+    while (m->memo_count <= number) {
+        if (!rec_pickle_grow(m->p, &m->memo, m->memo_count, &m->memo_cap, sizeof(*m->memo)))
+            return rec_machine_too_much(m);
+        m->memo[m->memo_count++] = REC_MEMO_UNSET;
+    }
+    m->memo_put += rec_value_same(m->memo[number], REC_MEMO_UNSET);
+    m->memo[number] = m->stack[m->depth - 1];
+    return VS_OK;
+}
+
+static enum vs_status get(struct rec_machine *m, uint64_t number)
+{
+    if (number >= m->memo_count || rec_value_same(m->memo[number], REC_MEMO_UNSET))
+        return rec_machine_wrong(m, "a memo number that nothing was put under");
+    return rec_machine_push(m, m->memo[number]);
+}
+
+/* A memo number of `bytes` bytes, or where that is 0 a line of digits. */
+static enum vs_status take_number(struct rec_machine *m, uint32_t bytes, uint64_t *out)
+{
+    char line[REC_MACHINE_LINE_MAX];
+
+    if (bytes)
+        return rec_machine_take_uint(m, bytes, out);
+    if (rec_machine_take_line(m, line))
+        return VS_E_FORMAT;
+    if (!*line || strspn(line, "0123456789") != strlen(line) || strlen(line) > 18)
+        return rec_machine_wrong(m, "a memo number that is none");
+    *out = strtoull(line, NULL, 10);
+    return VS_OK;
+}
+
+static enum vs_status do_get(struct rec_machine *m, uint32_t bytes)
+{
+    uint64_t number = 0;
+
+    return take_number(m, bytes, &number) ? VS_E_FORMAT : get(m, number);
+}
+
+static enum vs_status do_put(struct rec_machine *m, uint32_t bytes)
+{
+    uint64_t number = 0;
+
+    return take_number(m, bytes, &number) ? VS_E_FORMAT : put(m, number);
+}
+
+static enum vs_status do_memoize(struct rec_machine *m, uint32_t arg)
+{
+    (void)arg;
+    return put(m, m->memo_put);
+}
+
+/* ---- lists, tuples, dicts ---- */
+
+/* The pairs that stand from `from` on go into the dict. */
+static enum vs_status set_pairs(struct rec_machine *m, struct rec_value dict, size_t from)
+{
+    const struct rec_value *pairs = m->stack + from;
+    const size_t count = (m->depth - from) / 2;
+
+    if ((m->depth - from) % 2)
+        return rec_machine_wrong(m, "a key without a value");
+    for (size_t i = 0; i < count; i++)
+        if (rec_tag_of(pairs[2 * i]) != TAG_TEXT)
+            return rec_machine_wrong(m, "a key that is no text");
+    if (!rec_pickle_set(m->p, dict, pairs, count))
+        return rec_machine_too_much(m);
+    m->depth = from;
+    return VS_OK;
+}
+
+/* What stands from `from` on goes into the container below it. */
+static enum vs_status add(struct rec_machine *m, enum rec_tag tag, size_t from)
+{
+    if (!from || rec_tag_of(m->stack[from - 1]) != tag)
+        return rec_machine_wrong(m, tag == TAG_DICT ? "an item for something that is no dict"
+                                    : from          ? "an item for something that is no list"
+                                                    : "there is no list for it");
+    if (tag == TAG_DICT)
+        return set_pairs(m, m->stack[from - 1], from);
+    if (!rec_pickle_append(m->p, m->stack[from - 1], m->stack + from, m->depth - from))
+        return rec_machine_too_much(m);
+    m->depth = from;
+    return VS_OK;
+}
+
+static enum vs_status do_append(struct rec_machine *m, uint32_t arg)
+{
+    (void)arg;
+    return need(m, 2) ? VS_E_FORMAT : add(m, TAG_LIST, m->depth - 1);
+}
+
+static enum vs_status do_set_item(struct rec_machine *m, uint32_t arg)
+{
+    (void)arg;
+    return need(m, 3) ? VS_E_FORMAT : add(m, TAG_DICT, m->depth - 2);
+}
+
+/* What stands above the mark goes into the container below it. */
+static enum vs_status do_add(struct rec_machine *m, uint32_t tag)
+{
+    size_t from = 0;
+
+    if (unmark(m, &from))
+        return VS_E_FORMAT;
+    if (m->mark_count && from == m->marks[m->mark_count - 1])
+        return rec_machine_wrong(m, "there is nothing on the stack for it");
+    return add(m, (enum rec_tag)tag, from);
+}
+
+/* What stands from `from` on becomes a new container. */
+static enum vs_status collect(struct rec_machine *m, enum rec_tag tag, size_t from)
+{
+    struct rec_value v;
+    bool is_made;
+
+    if (tag == TAG_TUPLE)
+        is_made = rec_pickle_tuple(m->p, m->stack + from, m->depth - from, &v);
+    else
+        is_made = rec_pickle_box(m->p, tag, &v);
+    if (is_made && tag == TAG_LIST)
+        is_made = rec_pickle_append(m->p, v, m->stack + from, m->depth - from);
+    if (!is_made)
+        return rec_machine_too_much(m);
+    if (tag == TAG_DICT && set_pairs(m, v, from))
+        return VS_E_FORMAT;
+    m->depth = from;
+    return rec_machine_push(m, v);
+}
+
+static enum vs_status do_empty(struct rec_machine *m, uint32_t tag)
+{
+    return collect(m, (enum rec_tag)tag, m->depth);
+}
+
+static enum vs_status do_collect(struct rec_machine *m, uint32_t tag)
+{
+    size_t from = 0;
+
+    return unmark(m, &from) ? VS_E_FORMAT : collect(m, (enum rec_tag)tag, from);
+}
+
+static enum vs_status do_tuple(struct rec_machine *m, uint32_t count)
+{
+    return need(m, count) ? VS_E_FORMAT : collect(m, TAG_TUPLE, m->depth - count);
+}
+
+/* ---- the header ---- */
+
+static enum vs_status do_proto(struct rec_machine *m, uint32_t arg)
+{
+    uint64_t n = 0;
+
+    (void)arg;
+    if (rec_machine_take_uint(m, 1, &n))
+        return VS_E_FORMAT;
+    return n <= 5 ? VS_OK : rec_machine_wrong(m, "a pickle protocol newer than 5");
+}
+
+static enum vs_status do_frame(struct rec_machine *m, uint32_t arg)
+{
+    uint64_t n = 0;
+
+    (void)arg;
+    if (rec_machine_take_uint(m, 8, &n))
+        return VS_E_FORMAT;
+    return n <= m->len - m->at ? VS_OK
+                               : rec_machine_wrong(m, "the pickle is cut off in this frame");
+}
+
+/* ---- all opcodes ---- */
+
+/*
+ * By their bytes, with the names that CPython's pickletools has for them. Those without a function name, make or call
+ * something, or fetch what is not in the pickle.
+ */
+static const struct {
+    const char *name;
+    enum vs_status (*run)(struct rec_machine *m, uint32_t arg);
+    uint32_t arg;
+} OPCODES[256] = {
+    [0x80] = {"PROTO", do_proto, 0},
+    [0x95] = {"FRAME", do_frame, 0},
+    ['('] = {"MARK", do_mark, 0},
+    ['0'] = {"POP", do_pop, 0},
+    ['1'] = {"POP_MARK", do_pop_mark, 0},
+    ['2'] = {"DUP", do_dup, 0},
+    ['N'] = {"NONE", do_plain, PLAIN_NONE},
+    [0x88] = {"NEWTRUE", do_plain, PLAIN_TRUE},
+    [0x89] = {"NEWFALSE", do_plain, PLAIN_FALSE},
+    ['K'] = {"BININT1", rec_machine_uint, 1},
+    ['M'] = {"BININT2", rec_machine_uint, 2},
+    ['J'] = {"BININT", rec_machine_int, 0},
+    [0x8a] = {"LONG1", rec_machine_long, 1},
+    [0x8b] = {"LONG4", rec_machine_long, 4},
+    ['I'] = {"INT", rec_machine_digits, true},
+    ['L'] = {"LONG", rec_machine_digits, false},
+    ['G'] = {"BINFLOAT", rec_machine_float, 0},
+    ['F'] = {"FLOAT", rec_machine_float_digits, 0},
+    [0x8c] = {"SHORT_BINUNICODE", rec_machine_text, 1},
+    ['X'] = {"BINUNICODE", rec_machine_text, 4},
+    [0x8d] = {"BINUNICODE8", rec_machine_text, 8},
+    ['C'] = {"SHORT_BINBYTES", rec_machine_text, 1},
+    ['B'] = {"BINBYTES", rec_machine_text, 4},
+    [0x8e] = {"BINBYTES8", rec_machine_text, 8},
+    [0x96] = {"BYTEARRAY8", rec_machine_text, 8},
+    ['U'] = {"SHORT_BINSTRING", rec_machine_text, 1},
+    ['T'] = {"BINSTRING", rec_machine_text, 4},
+    ['V'] = {"UNICODE", rec_machine_text_line, 0},
+    ['S'] = {"STRING", rec_machine_text_quoted, 0},
+    ['g'] = {"GET", do_get, 0},
+    ['h'] = {"BINGET", do_get, 1},
+    ['j'] = {"LONG_BINGET", do_get, 4},
+    ['p'] = {"PUT", do_put, 0},
+    ['q'] = {"BINPUT", do_put, 1},
+    ['r'] = {"LONG_BINPUT", do_put, 4},
+    [0x94] = {"MEMOIZE", do_memoize, 0},
+    [']'] = {"EMPTY_LIST", do_empty, TAG_LIST},
+    [0x8f] = {"EMPTY_SET", do_empty, TAG_LIST},
+    [')'] = {"EMPTY_TUPLE", do_empty, TAG_TUPLE},
+    ['}'] = {"EMPTY_DICT", do_empty, TAG_DICT},
+    ['l'] = {"LIST", do_collect, TAG_LIST},
+    [0x91] = {"FROZENSET", do_collect, TAG_LIST},
+    ['t'] = {"TUPLE", do_collect, TAG_TUPLE},
+    [0x85] = {"TUPLE1", do_tuple, 1},
+    [0x86] = {"TUPLE2", do_tuple, 2},
+    [0x87] = {"TUPLE3", do_tuple, 3},
+    ['d'] = {"DICT", do_collect, TAG_DICT},
+    ['a'] = {"APPEND", do_append, 0},
+    ['e'] = {"APPENDS", do_add, TAG_LIST},
+    [0x90] = {"ADDITEMS", do_add, TAG_LIST},
+    ['s'] = {"SETITEM", do_set_item, 0},
+    ['u'] = {"SETITEMS", do_add, TAG_DICT},
+    ['P'] = {"PERSID", NULL, 0},
+    ['Q'] = {"BINPERSID", NULL, 0},
+    ['R'] = {"REDUCE", NULL, 0},
+    ['b'] = {"BUILD", NULL, 0},
+    ['c'] = {"GLOBAL", NULL, 0},
+    ['i'] = {"INST", NULL, 0},
+    ['o'] = {"OBJ", NULL, 0},
+    [0x81] = {"NEWOBJ", NULL, 0},
+    [0x82] = {"EXT1", NULL, 0},
+    [0x83] = {"EXT2", NULL, 0},
+    [0x84] = {"EXT4", NULL, 0},
+    [0x92] = {"NEWOBJ_EX", NULL, 0},
+    [0x93] = {"STACK_GLOBAL", NULL, 0},
+    [0x97] = {"NEXT_BUFFER", NULL, 0},
+    [0x98] = {"READONLY_BUFFER", NULL, 0},
+};
+#define OP_STOP '.'
 
 static enum vs_status refuse(struct rec_machine *m, unsigned char code)
 {
-    for (size_t i = 0; i < sizeof(REFUSED) / sizeof(REFUSED[0]); i++)
-        if (REFUSED[i].code == code)
-            return vs_fail(m->err, VS_E_FORMAT,
-                           "offset %zu: opcode %s, which data never needs: it could run code, so "
-                           "the file is not read",
-                           m->op_at, REFUSED[i].name);
+    if (OPCODES[code].name)
+        return vs_fail(m->err, VS_E_FORMAT,
+                       "offset %zu: opcode %s, which data never needs: it could run code, so "
+                       "the file is not read",
+                       m->op_at, OPCODES[code].name);
     return vs_fail(m->err, VS_E_FORMAT, "offset %zu: 0x%02x is no opcode of a pickle", m->op_at,
                    code);
-}
-
-static enum vs_status do_memo(struct rec_machine *m, unsigned char code)
-{
-    char line[REC_MACHINE_LINE_MAX];
-    uint64_t n = 0;
-    enum vs_status st = VS_OK;
-
-    switch (code) {
-    case OP_MEMOIZE:
-        return put(m, m->p->memo_put);
-    case OP_PUT:
-    case OP_GET:
-        st = rec_machine_take_line(m, line);
-        if (!st && (!*line || strspn(line, "0123456789") != strlen(line) || strlen(line) > 18))
-            st = rec_machine_wrong(m, "a memo number that is none");
-        n = st ? 0 : strtoull(line, NULL, 10);
-        break;
-    case OP_BINPUT:
-    case OP_BINGET:
-        st = rec_machine_take_uint(m, 1, &n);
-        break;
-    default:
-        st = rec_machine_take_uint(m, 4, &n);
-    }
-    if (st)
-        return st;
-    return code == OP_PUT || code == OP_BINPUT || code == OP_LONG_BINPUT ? put(m, n) : get(m, n);
-}
-
-static enum vs_status do_stack(struct rec_machine *m, unsigned char code)
-{
-    size_t from = 0;
-    enum vs_status st;
-
-    switch (code) {
-    case OP_MARK:
-        if (m->mark_count == REC_MACHINE_MARKS_MAX)
-            return rec_machine_wrong(m, "it is nested more than 1000 deep");
-        m->marks[m->mark_count++] = (struct rec_mark){m->depth, m->op_at};
-        return VS_OK;
-    case OP_POP:
-        return pop(m);
-    case OP_POP_MARK:
-        st = pop_mark(m, &from);
-        m->depth = st ? m->depth : from;
-        return st;
-    default:
-        st = need(m, 1);
-        return st ? st : rec_machine_push(m, m->stack[m->depth - 1].value);
-    }
-}
-
-static enum vs_status do_box(struct rec_machine *m, unsigned char code)
-{
-    enum vs_status st;
-    size_t n;
-
-    switch (code) {
-    case OP_EMPTY_LIST:
-    case OP_EMPTY_SET:
-        return push_box(m, TAG_LIST);
-    case OP_EMPTY_TUPLE:
-        return push_box(m, TAG_TUPLE);
-    case OP_EMPTY_DICT:
-        return push_box(m, TAG_DICT);
-    case OP_LIST:
-    case OP_FROZENSET:
-        return collect_marked(m, TAG_LIST);
-    case OP_TUPLE:
-        return collect_marked(m, TAG_TUPLE);
-    case OP_DICT:
-        return collect_dict(m);
-    case OP_APPEND:
-        return single_item(m, 1, false);
-    case OP_SETITEM:
-        return single_item(m, 2, true);
-    case OP_APPENDS:
-    case OP_ADDITEMS:
-        return marked_items(m, false);
-    case OP_SETITEMS:
-        return marked_items(m, true);
-    default:
-        n = (size_t)(code - OP_TUPLE1) + 1;
-        st = need(m, n);
-        return st ? st : collect(m, TAG_TUPLE, m->depth - n, m->stack[m->depth - n].at);
-    }
-}
-
-static enum vs_status do_header(struct rec_machine *m, unsigned char code)
-{
-    uint64_t n = 0;
-    enum vs_status st = rec_machine_take_uint(m, code == OP_PROTO ? 1 : 8, &n);
-
-    if (!st && code == OP_PROTO && n > 5)
-        return rec_machine_wrong(m, "a pickle protocol newer than 5");
-    if (!st && code == OP_FRAME && n > m->len - m->at)
-        return rec_machine_wrong(m, "the pickle is cut off in this frame");
-    return st;
-}
-
-static enum vs_status step(struct rec_machine *m, unsigned char code)
-{
-    switch (code) {
-    case OP_PROTO:
-    case OP_FRAME:
-        return do_header(m, code);
-    case OP_MARK:
-    case OP_POP:
-    case OP_POP_MARK:
-    case OP_DUP:
-        return do_stack(m, code);
-    case OP_NONE:
-        return rec_machine_push(m, rec_value_of(TAG_PLAIN, PLAIN_NONE));
-    case OP_NEWTRUE:
-    case OP_NEWFALSE:
-        return rec_machine_push(
-            m, rec_value_of(TAG_PLAIN, code == OP_NEWTRUE ? PLAIN_TRUE : PLAIN_FALSE));
-    case OP_BININT:
-    case OP_BININT1:
-    case OP_BININT2:
-    case OP_LONG1:
-    case OP_LONG4:
-    case OP_INT:
-    case OP_LONG:
-    case OP_FLOAT:
-    case OP_BINFLOAT:
-        return rec_machine_number(m, code);
-    case OP_SHORT_BINUNICODE:
-    case OP_SHORT_BINBYTES:
-    case OP_SHORT_BINSTRING:
-    case OP_BINUNICODE:
-    case OP_BINBYTES:
-    case OP_BINSTRING:
-    case OP_BINUNICODE8:
-    case OP_BINBYTES8:
-    case OP_BYTEARRAY8:
-    case OP_UNICODE:
-    case OP_STRING:
-        return rec_machine_text(m, code);
-    case OP_GET:
-    case OP_BINGET:
-    case OP_LONG_BINGET:
-    case OP_PUT:
-    case OP_BINPUT:
-    case OP_LONG_BINPUT:
-    case OP_MEMOIZE:
-        return do_memo(m, code);
-    case OP_EMPTY_LIST:
-    case OP_EMPTY_SET:
-    case OP_EMPTY_TUPLE:
-    case OP_EMPTY_DICT:
-    case OP_LIST:
-    case OP_FROZENSET:
-    case OP_TUPLE:
-    case OP_DICT:
-    case OP_APPEND:
-    case OP_SETITEM:
-    case OP_APPENDS:
-    case OP_ADDITEMS:
-    case OP_SETITEMS:
-    case OP_TUPLE1:
-    case OP_TUPLE2:
-    case OP_TUPLE3:
-        return do_box(m, code);
-    default:
-        return refuse(m, code);
-    }
 }
 
 static enum vs_status machine_run(struct rec_machine *m)
@@ -464,24 +376,23 @@ static enum vs_status machine_run(struct rec_machine *m)
     while (!st) {
         unsigned char code;
 
-        rec_machine_run_hot(m);
         m->op_at = m->at;
         if (m->at == m->len)
             return rec_machine_wrong(m, "the pickle is cut off here");
         code = m->bytes[m->at++];
-        if (code == OP_STOP) {
-            st = need(m, 1);
-            if (!st)
-                m->p->top = m->stack[m->depth - 1].value;
-            return st;
-        }
-        st = step(m, code);
+        if (code == OP_STOP)
+            break;
+        st = OPCODES[code].run ? OPCODES[code].run(m, OPCODES[code].arg) : refuse(m, code);
     }
+    if (!st)
+        st = need(m, 1);
+    if (!st)
+        m->p->top = m->stack[m->depth - 1];
     return st;
 }
 
-enum vs_status rec_pickle_read_once(const char *bytes, size_t len, bool is_plain, bool *has_doubt,
-                                    struct rec_pickle **out, struct vs_error *err)
+enum vs_status rec_pickle_read(const char *bytes, size_t len, struct rec_pickle **out,
+                               struct vs_error *err)
 {
     struct rec_pickle *p = vs_calloc(1, sizeof(*p));
     struct rec_machine *m = vs_calloc(1, sizeof(*m));
@@ -489,22 +400,17 @@ enum vs_status rec_pickle_read_once(const char *bytes, size_t len, bool is_plain
 
     p->bytes = bytes;
     p->bytes_len = len;
-    p->arena = vs_arena_new();
-    p->nested_next = vs_calloc(1, sizeof(*p->nested_next));
-    p->shapes = vs_calloc(1, sizeof(*p->shapes));
     p->used = len;
     p->budget = (uint64_t)len * BUDGET_TIMES + BUDGET_CONSTANT;
     m->p = p;
     m->bytes = (const unsigned char *)bytes;
     m->len = len;
-    m->is_plain = is_plain;
     m->err = err;
-    st = rec_pickle_grow(p, &m->stack, 0, &m->stack_cap, sizeof(*m->stack)) &&
-                 rec_pickle_grow(p, &p->memo, 0, &p->memo_cap, sizeof(*p->memo))
+    st = rec_pickle_begin(p) && rec_pickle_grow(p, &m->stack, 0, &m->stack_cap, sizeof(*m->stack))
              ? machine_run(m)
              : rec_machine_too_much(m);
-    *has_doubt = m->has_doubt;
     vs_free(m->stack);
+    vs_free(m->memo);
     vs_free(m);
     if (st) {
         rec_pickle_free(p);
@@ -512,17 +418,4 @@ enum vs_status rec_pickle_read_once(const char *bytes, size_t len, bool is_plain
     }
     *out = p;
     return st;
-}
-
-enum vs_status rec_pickle_read(const char *bytes, size_t len, struct rec_pickle **out,
-                               struct vs_error *err)
-{
-    bool has_doubt = false;
-    enum vs_status st;
-
-    *out = NULL;
-    if (len > TEXT_AT_MAX)
-        return vs_fail(err, VS_E_FORMAT, "it is larger than 1 TiB");
-    st = rec_pickle_read_once(bytes, len, false, &has_doubt, out, err);
-    return has_doubt ? rec_pickle_read_once(bytes, len, true, &has_doubt, out, err) : st;
 }

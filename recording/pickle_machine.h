@@ -1,7 +1,7 @@
 /*
  * recording/pickle_machine.h - the machine that a pickle is a program of, as far as it is data.
  *
- * For:            recording/pickle*.c only.
+ * For:            recording/pickle.c, recording/pickle_scalar.c.
  * Must not know:  how values are kept.
  * Invariant:      it only ever moves forward in the input, one opcode at a time.
  */
@@ -9,24 +9,20 @@
 #define REC_PICKLE_MACHINE_H
 
 #include "recording/pickle_internal.h"
-#include "recording/pickle_opcode.h"
-#include "recording/pickle_packed.h"
 
 /* PyTorch's snapshots are seven deep. */
 #define REC_MACHINE_MARKS_MAX 1000
 #define REC_MACHINE_LINE_MAX 4096
 
-/* How deep the stack was, and where the MARK stands. */
-struct rec_mark {
-    size_t depth;
-    uint64_t at;
-};
+/* No opcode makes such a value. */
+#define REC_MEMO_UNSET rec_value_of(TAG_PLAIN, REC_PAYLOAD_MAX)
 
 /*
- * at        of the next byte
- * op_at     of the opcode that is being done
- * is_plain  nothing is packed
- * has_doubt a memo number was put again, which packed dicts may have referred to: all of it has to be read once more, plainly
+ * at     of the next byte
+ * op_at  of the opcode that is being done
+ * marks  how deep the stack was at each MARK
+ * memo   by number; REC_MEMO_UNSET: nothing was put there. memo_put: how many were put, which is the number that
+ *        MEMOIZE takes
  */
 struct rec_machine {
     struct rec_pickle *p;
@@ -34,13 +30,12 @@ struct rec_machine {
     size_t len;
     size_t at;
     size_t op_at;
-    struct rec_slot *stack;
+    struct rec_value *stack;
     size_t depth, stack_cap;
-    struct rec_mark marks[REC_MACHINE_MARKS_MAX];
+    size_t marks[REC_MACHINE_MARKS_MAX];
     size_t mark_count;
-    struct rec_value last_pair; /* of numbers: it is often the same one again */
-    bool is_plain;
-    bool has_doubt;
+    struct rec_value *memo;
+    size_t memo_count, memo_cap, memo_put;
     struct vs_error *err;
 };
 
@@ -49,21 +44,60 @@ enum vs_status rec_machine_wrong(struct rec_machine *m, const char *what);
 /* The budget does not allow it. */
 enum vs_status rec_machine_too_much(struct rec_machine *m);
 
-/* n bytes; a little-endian number of them; a line without its end, which ends with a NUL and has none inside. */
-VS_MUST_USE enum vs_status rec_machine_take(struct rec_machine *m, size_t n,
-                                            const unsigned char **out);
-VS_MUST_USE enum vs_status rec_machine_take_uint(struct rec_machine *m, size_t n, uint64_t *out);
+/* The next n bytes. */
+VS_MUST_USE static inline enum vs_status rec_machine_take(struct rec_machine *m, uint64_t n,
+                                                          const unsigned char **out)
+{
+    if (n > m->len - m->at)
+        return rec_machine_wrong(m, "the pickle is cut off here");
+    *out = m->bytes + m->at;
+    m->at += n;
+    return VS_OK;
+}
+
+/* A little-endian number of n bytes, n <= 8. */
+VS_MUST_USE static inline enum vs_status rec_machine_take_uint(struct rec_machine *m, size_t n,
+                                                               uint64_t *out)
+{
+    const unsigned char *b = NULL;
+    uint64_t number = 0;
+
+    if (rec_machine_take(m, n, &b))
+        return VS_E_FORMAT;
+    while (n-- > 0)
+        number = number << 8 | b[n];
+    *out = number;
+    return VS_OK;
+}
+
+VS_MUST_USE static inline enum vs_status rec_machine_push(struct rec_machine *m, struct rec_value v)
+{
+    if (!rec_pickle_grow(m->p, &m->stack, m->depth, &m->stack_cap, sizeof(*m->stack)))
+        return rec_machine_too_much(m);
+    m->stack[m->depth++] = v;
+    return VS_OK;
+}
+
+/* A line without its end; out ends with a NUL and has none inside. */
 VS_MUST_USE enum vs_status rec_machine_take_line(struct rec_machine *m,
                                                  char out[REC_MACHINE_LINE_MAX]);
 
-/* As the work of the opcode that is being done. */
-VS_MUST_USE enum vs_status rec_machine_push(struct rec_machine *m, struct rec_value v);
+/* ---- pickle_scalar.c: opcodes that push a number or a text ---- */
 
-/* Do opcodes as long as they are the most common ones and nothing is unusual. The stack and the memo are not NULL. */
-void rec_machine_run_hot(struct rec_machine *m);
-
-/* Do an opcode that pushes a number, or a text. */
-VS_MUST_USE enum vs_status rec_machine_number(struct rec_machine *m, unsigned char code);
-VS_MUST_USE enum vs_status rec_machine_text(struct rec_machine *m, unsigned char code);
+/*
+ * Whole numbers: `bytes` bytes without a sign; four with one; as long as `bytes` bytes say; a line of digits, which
+ * may be "01" for true.
+ */
+VS_MUST_USE enum vs_status rec_machine_uint(struct rec_machine *m, uint32_t bytes);
+VS_MUST_USE enum vs_status rec_machine_int(struct rec_machine *m, uint32_t arg);
+VS_MUST_USE enum vs_status rec_machine_long(struct rec_machine *m, uint32_t bytes);
+VS_MUST_USE enum vs_status rec_machine_digits(struct rec_machine *m, uint32_t may_be_bool);
+/* Floats: eight bytes, big-endian; a line of digits. */
+VS_MUST_USE enum vs_status rec_machine_float(struct rec_machine *m, uint32_t arg);
+VS_MUST_USE enum vs_status rec_machine_float_digits(struct rec_machine *m, uint32_t arg);
+/* Texts: as long as `bytes` bytes say; a line with escapes; a line in quotes. */
+VS_MUST_USE enum vs_status rec_machine_text(struct rec_machine *m, uint32_t bytes);
+VS_MUST_USE enum vs_status rec_machine_text_line(struct rec_machine *m, uint32_t arg);
+VS_MUST_USE enum vs_status rec_machine_text_quoted(struct rec_machine *m, uint32_t arg);
 
 #endif

@@ -12,165 +12,146 @@
 
 /* ---- numbers ---- */
 
-static enum vs_status push_int(struct rec_machine *m, int64_t n)
+/* What is below 0 is in two's complement; from 2^63 on it looks the same, and so it comes out. */
+static enum vs_status push_whole(struct rec_machine *m, uint64_t bits, bool fits)
 {
-    struct rec_value v;
+    struct rec_value v = rec_value_of(TAG_WIDE, REC_PAYLOAD_MAX);
 
-    return rec_pickle_int(m->p, n, &v) ? rec_machine_push(m, v) : rec_machine_too_much(m);
+    return !fits || rec_pickle_int(m->p, (int64_t)bits, &v) ? rec_machine_push(m, v)
+                                                            : rec_machine_too_much(m);
 }
 
-static enum vs_status push_float(struct rec_machine *m, double d)
+enum vs_status rec_machine_uint(struct rec_machine *m, uint32_t bytes)
 {
-    struct rec_value v;
+    uint64_t n = 0;
 
-    return rec_pickle_float(m->p, d, &v) ? rec_machine_push(m, v) : rec_machine_too_much(m);
+    return rec_machine_take_uint(m, bytes, &n) ? VS_E_FORMAT : push_whole(m, n, true);
 }
 
-/* n bytes, little-endian two's complement. */
-static enum vs_status push_long(struct rec_machine *m, uint64_t n)
+enum vs_status rec_machine_int(struct rec_machine *m, uint32_t arg)
 {
-    const unsigned char *bytes = NULL;
-    struct rec_big big = {0, true};
-    struct rec_value v;
-    enum vs_status st;
+    uint64_t n = 0;
+
+    (void)arg;
+    if (rec_machine_take_uint(m, 4, &n))
+        return VS_E_FORMAT;
+    return push_whole(m, (uint64_t)(int32_t)(uint32_t)n, true);
+}
+
+/* Little-endian, in two's complement. */
+enum vs_status rec_machine_long(struct rec_machine *m, uint32_t bytes)
+{
+    const unsigned char *b = NULL;
+    uint64_t bits = 0;
+    uint64_t n = 0;
+    bool fits = true;
     unsigned char fill;
 
+    if (rec_machine_take_uint(m, bytes, &n))
+        return VS_E_FORMAT;
     if (n > INT_BYTES_MAX)
         return rec_machine_wrong(m, "a whole number of more than 16 bytes");
-    st = rec_machine_take(m, (size_t)n, &bytes);
-    if (st)
-        return st;
-    fill = n && bytes[n - 1] & 0x80 ? 0xff : 0;
+    if (rec_machine_take(m, n, &b))
+        return VS_E_FORMAT;
+    fill = n && b[n - 1] & 0x80 ? 0xff : 0;
     for (size_t i = 0; i < 8; i++)
-        big.bits |= (uint64_t)(i < n ? bytes[i] : fill) << 8 * i;
+        bits |= (uint64_t)(i < n ? b[i] : fill) << 8 * i;
     for (size_t i = 8; i < n; i++)
-        big.fits = big.fits && bytes[i] == fill;
-    /* below -2^63, or between 2^63 and 2^64: the sign is in the bytes that were left out */
-    if (big.fits && (fill || !(big.bits >> 63))) {
-        if (fill && !(big.bits >> 63))
-            big.fits = false;
-        else
-            return push_int(m, (int64_t)big.bits);
-    }
-    return rec_pickle_big(m->p, big, &v) ? rec_machine_push(m, v) : rec_machine_too_much(m);
+        fits = fits && b[i] == fill;
+    return push_whole(m, bits, fits && (!fill || bits >> 63));
 }
 
 /* Decimal digits with a sign; protocol 0 ends longs with an L. */
-static enum vs_status push_decimal(struct rec_machine *m, bool is_int)
+enum vs_status rec_machine_digits(struct rec_machine *m, uint32_t may_be_bool)
 {
     char line[REC_MACHINE_LINE_MAX];
     const char *digits = line;
-    struct rec_big big = {0, true};
-    struct rec_value v;
-    enum vs_status st = rec_machine_take_line(m, line);
+    uint64_t bits = 0;
+    bool fits = true;
     size_t len;
 
-    if (st)
-        return st;
+    if (rec_machine_take_line(m, line))
+        return VS_E_FORMAT;
     len = strlen(line);
-    if (is_int && (strcmp(line, "00") == 0 || strcmp(line, "01") == 0))
+    if (may_be_bool && (strcmp(line, "00") == 0 || strcmp(line, "01") == 0))
         return rec_machine_push(m,
                                 rec_value_of(TAG_PLAIN, line[1] == '1' ? PLAIN_TRUE : PLAIN_FALSE));
-    if (!is_int && len && line[len - 1] == 'L')
+    if (!may_be_bool && len && line[len - 1] == 'L')
         line[--len] = '\0';
     digits += *digits == '-' || *digits == '+';
     if (!*digits || strspn(digits, "0123456789") != strlen(digits))
         return rec_machine_wrong(m, "a number that is none");
     for (const char *c = digits; *c; c++) {
-        big.fits = big.fits && big.bits <= (UINT64_MAX - (uint64_t)(*c - '0')) / 10;
-        big.bits = big.bits * 10 + (uint64_t)(*c - '0');
+        fits = fits && bits <= (UINT64_MAX - (uint64_t)(*c - '0')) / 10;
+        bits = bits * 10 + (uint64_t)(*c - '0');
     }
     if (*line == '-') {
-        big.fits = big.fits && big.bits <= UINT64_C(1) << 63;
-        big.bits = 0 - big.bits;
-        if (big.fits)
-            return push_int(m, (int64_t)big.bits);
-    } else if (big.fits && !(big.bits >> 63)) {
-        return push_int(m, (int64_t)big.bits);
+        fits = fits && bits <= UINT64_C(1) << 63;
+        bits = 0 - bits;
     }
-    return rec_pickle_big(m->p, big, &v) ? rec_machine_push(m, v) : rec_machine_too_much(m);
+    return push_whole(m, bits, fits);
 }
 
-static enum vs_status push_text_float(struct rec_machine *m)
+/* The bits of a double. */
+static enum vs_status push_float(struct rec_machine *m, uint64_t bits)
+{
+    struct rec_value v;
+
+    return rec_pickle_wide(m->p, TAG_FLOAT, bits, &v) ? rec_machine_push(m, v)
+                                                      : rec_machine_too_much(m);
+}
+
+enum vs_status rec_machine_float(struct rec_machine *m, uint32_t arg)
+{
+    const unsigned char *b = NULL;
+    uint64_t bits = 0;
+
+    (void)arg;
+    if (rec_machine_take(m, 8, &b))
+        return VS_E_FORMAT;
+    for (size_t i = 0; i < 8; i++)
+        bits = bits << 8 | b[i];
+    return push_float(m, bits);
+}
+
+enum vs_status rec_machine_float_digits(struct rec_machine *m, uint32_t arg)
 {
     char line[REC_MACHINE_LINE_MAX];
     char *end = NULL;
-    enum vs_status st = rec_machine_take_line(m, line);
+    uint64_t bits;
     double d;
 
-    if (st)
-        return st;
+    (void)arg;
+    if (rec_machine_take_line(m, line))
+        return VS_E_FORMAT;
     d = strtod(line, &end);
     if (end == line || *end)
         return rec_machine_wrong(m, "a number that is none");
-    return push_float(m, d);
-}
-
-static enum vs_status push_binfloat(struct rec_machine *m)
-{
-    const unsigned char *bytes = NULL;
-    enum vs_status st = rec_machine_take(m, 8, &bytes);
-    uint64_t bits = 0;
-    double d;
-
-    if (st)
-        return st;
-    for (size_t i = 0; i < 8; i++)
-        bits = bits << 8 | bytes[i];
-    memcpy(&d, &bits, sizeof(d));
-    return push_float(m, d);
-}
-
-enum vs_status rec_machine_number(struct rec_machine *m, unsigned char code)
-{
-    uint64_t n = 0;
-    enum vs_status st;
-
-    switch (code) {
-    case OP_BININT:
-        st = rec_machine_take_uint(m, 4, &n);
-        return st ? st : push_int(m, (int32_t)(uint32_t)n);
-    case OP_BININT1:
-    case OP_BININT2:
-        st = rec_machine_take_uint(m, code == OP_BININT1 ? 1 : 2, &n);
-        return st ? st : push_int(m, (int64_t)n);
-    case OP_LONG1:
-    case OP_LONG4:
-        st = rec_machine_take_uint(m, code == OP_LONG1 ? 1 : 4, &n);
-        return st ? st : push_long(m, n);
-    case OP_INT:
-    case OP_LONG:
-        return push_decimal(m, code == OP_INT);
-    case OP_FLOAT:
-        return push_text_float(m);
-    default:
-        return push_binfloat(m);
-    }
+    memcpy(&bits, &d, sizeof(bits));
+    return push_float(m, bits);
 }
 
 /* ---- texts ---- */
 
-static enum vs_status push_text(struct rec_machine *m, uint64_t len)
+/* `at` as in struct rec_text. */
+static enum vs_status push_text(struct rec_machine *m, uint64_t at, uint64_t len)
 {
-    const unsigned char *bytes = NULL;
-    uint64_t at = m->at;
-    enum vs_status st = len <= m->len ? rec_machine_take(m, (size_t)len, &bytes)
-                                      : rec_machine_wrong(m, "the pickle is cut "
-                                                             "off here");
+    struct rec_value v;
 
-    if (st)
-        return st;
-    if (len > TEXT_LEN_MAX)
-        return rec_machine_wrong(m, "a text of more than 2 MiB");
-    return rec_machine_push(m, rec_pickle_text_at(at, len));
+    if (len > UINT32_MAX)
+        return rec_machine_wrong(m, "a text of 4 GiB or more");
+    return rec_pickle_text(m->p, at, (uint32_t)len, &v) ? rec_machine_push(m, v)
+                                                        : rec_machine_too_much(m);
 }
 
-static enum vs_status push_sized_text(struct rec_machine *m, size_t size_bytes)
+enum vs_status rec_machine_text(struct rec_machine *m, uint32_t bytes)
 {
-    uint64_t len;
-    enum vs_status st = rec_machine_take_uint(m, size_bytes, &len);
+    const unsigned char *b = NULL;
+    uint64_t len = 0;
 
-    return st ? st : push_text(m, len);
+    if (rec_machine_take_uint(m, bytes, &len) || rec_machine_take(m, len, &b))
+        return VS_E_FORMAT;
+    return push_text(m, (uint64_t)(b - m->bytes), len);
 }
 
 static enum vs_status side_add(struct rec_machine *m, char c)
@@ -212,13 +193,21 @@ static bool hex_read(const unsigned char *at, size_t left, size_t digits, uint32
     return *out <= 0x10ffff;
 }
 
-/* Protocol 0's text: a line in Latin-1 with \uXXXX for the rest. */
-static enum vs_status push_unicode_line(struct rec_machine *m)
+/* The line that begins at the next byte; *out is its end. */
+static enum vs_status line_find(struct rec_machine *m, const unsigned char **out)
 {
-    const unsigned char *end = memchr(m->bytes + m->at, '\n', m->len - m->at);
-    uint64_t start = m->p->side_len;
-    enum vs_status st = end ? VS_OK : rec_machine_wrong(m, "the pickle is cut off here");
+    *out = memchr(m->bytes + m->at, '\n', m->len - m->at);
+    return *out ? VS_OK : rec_machine_wrong(m, "the pickle is cut off here");
+}
 
+/* Protocol 0's text: in Latin-1 with \uXXXX for the rest. */
+enum vs_status rec_machine_text_line(struct rec_machine *m, uint32_t arg)
+{
+    const uint64_t start = m->p->side_len;
+    const unsigned char *end;
+    enum vs_status st = line_find(m, &end);
+
+    (void)arg;
     while (!st && m->bytes + m->at < end) {
         const unsigned char *c = m->bytes + m->at;
         size_t left = (size_t)(end - c);
@@ -233,45 +222,23 @@ static enum vs_status push_unicode_line(struct rec_machine *m)
     if (st)
         return st;
     m->at++;
-    if (m->p->side_len - start > TEXT_LEN_MAX || m->p->bytes_len + start > TEXT_AT_MAX)
-        return rec_machine_wrong(m, "a text of more than 2 MiB");
-    return rec_machine_push(m, rec_pickle_text_at(m->p->bytes_len + start, m->p->side_len - start));
+    return push_text(m, m->p->bytes_len + start, m->p->side_len - start);
 }
 
 /* Python 2's str of protocol 0: quoted, and its escapes stay as they are. */
-static enum vs_status push_quoted_line(struct rec_machine *m)
+enum vs_status rec_machine_text_quoted(struct rec_machine *m, uint32_t arg)
 {
-    const unsigned char *end = memchr(m->bytes + m->at, '\n', m->len - m->at);
-    const unsigned char *start = m->bytes + m->at;
-    size_t len = end ? (size_t)(end - start) : 0;
-    enum vs_status st;
+    const uint64_t at = m->at;
+    const unsigned char *end;
+    const unsigned char *start = m->bytes + at;
+    size_t len;
 
-    if (!end)
-        return rec_machine_wrong(m, "the pickle is cut off here");
-    if (len < 2 || (*start != '\'' && *start != '"') || start[len - 1] != *start)
+    (void)arg;
+    if (line_find(m, &end))
+        return VS_E_FORMAT;
+    len = (size_t)(end - start);
+    if (len < 2 || (*start != '\'' && *start != '"') || end[-1] != *start)
         return rec_machine_wrong(m, "a text without its quotes");
-    m->at++;
-    st = push_text(m, len - 2);
-    m->at += 2;
-    return st;
-}
-
-enum vs_status rec_machine_text(struct rec_machine *m, unsigned char code)
-{
-    switch (code) {
-    case OP_SHORT_BINUNICODE:
-    case OP_SHORT_BINBYTES:
-    case OP_SHORT_BINSTRING:
-        return push_sized_text(m, 1);
-    case OP_BINUNICODE:
-    case OP_BINBYTES:
-    case OP_BINSTRING:
-        return push_sized_text(m, 4);
-    case OP_UNICODE:
-        return push_unicode_line(m);
-    case OP_STRING:
-        return push_quoted_line(m);
-    default:
-        return push_sized_text(m, 8);
-    }
+    m->at += len + 1;
+    return push_text(m, at + 1, len - 2);
 }

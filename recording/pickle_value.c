@@ -1,16 +1,24 @@
 /*
  * recording/pickle_value.c - see pickle_internal.h: making and reading values.
  *
- * Must not know:  opcodes; pickle_packed.c reads them again.
+ * Must not know:  opcodes.
+ * Invariant:      a shared row never changes; whoever adds to a list that has one gets a row of its own first.
  */
 #include <string.h>
 
-#include "recording/pickle_packed.h"
-#include "recording/pickle_shape.h"
+#include "base/hash.h"
+#include "recording/pickle_internal.h"
+
+/* Longer rows are not compared with others: nothing that repeats itself is as long. */
+#define SHARED_MAX 255
+#define HEAD 2 /* words before the first of a row */
+
+/* The rows that every pickle has. Lists and dicts have different ones, since a row has a mark. */
+enum { EMPTY_ITEMS = 0, EMPTY_VALUES = HEAD };
 
 /* ---- the budget ---- */
 
-bool rec_pickle_take(struct rec_pickle *p, uint64_t bytes)
+static bool take(struct rec_pickle *p, uint64_t bytes)
 {
     if (bytes > p->budget - p->used)
         return false;
@@ -18,12 +26,18 @@ bool rec_pickle_take(struct rec_pickle *p, uint64_t bytes)
     return true;
 }
 
-bool rec_pickle_more(struct rec_pickle *p, void *vec, size_t *cap, size_t elem_size)
+/* Space for `count` more; grows by half. */
+static bool reserve(struct rec_pickle *p, void *vec, size_t used, size_t count, size_t *cap,
+                    size_t elem_size)
 {
     size_t more = *cap ? *cap / 2 : 64;
     void *grown;
 
-    if (!rec_pickle_take(p, (uint64_t)more * elem_size))
+    if (count <= *cap - used)
+        return true;
+    if (more < count)
+        more = count;
+    if (!take(p, (uint64_t)more * elem_size))
         return false;
     memcpy(&grown, vec, sizeof(grown));
     grown = vs_realloc(grown, *cap + more, elem_size);
@@ -32,44 +46,92 @@ bool rec_pickle_more(struct rec_pickle *p, void *vec, size_t *cap, size_t elem_s
     return true;
 }
 
+bool rec_pickle_more(struct rec_pickle *p, void *vec, size_t *cap, size_t elem_size)
+{
+    return reserve(p, vec, *cap, 1, cap, elem_size);
+}
+
+static bool table_reserve(struct rec_pickle *p, struct vs_table *table)
+{
+    const size_t wanted = table->slot_count ? table->slot_count : 64;
+
+    if (table->count < table->slot_count / 2)
+        return true;
+    if (!take(p, (uint64_t)wanted * 2 * sizeof(*table->slots)))
+        return false;
+    vs_table_reserve(table, wanted);
+    return true;
+}
+
 /* ---- numbers and texts ---- */
 
 bool rec_pickle_int(struct rec_pickle *p, int64_t n, struct rec_value *out)
 {
-    if (n >= -INT_LIMIT && n < INT_LIMIT) {
-        *out = rec_value_of(TAG_INT, (uint64_t)n);
-        return true;
+    *out = rec_value_of(TAG_INT, (uint32_t)n);
+    return (n >= -REC_INT_LIMIT && n < REC_INT_LIMIT) ||
+           rec_pickle_wide(p, TAG_WIDE, (uint64_t)n, out);
+}
+
+bool rec_pickle_wide(struct rec_pickle *p, enum rec_tag tag, uint64_t bits, struct rec_value *out)
+{
+    if (p->wide_count >= REC_PAYLOAD_MAX ||
+        !rec_pickle_grow(p, &p->wide, p->wide_count, &p->wide_cap, sizeof(*p->wide)))
+        return false;
+    *out = rec_value_of(tag, (uint32_t)p->wide_count);
+    p->wide[p->wide_count++] = bits;
+    return true;
+}
+
+static const char *text_at(const struct rec_pickle *p, struct rec_text text)
+{
+    return text.at < p->bytes_len ? p->bytes + text.at : p->side + (text.at - p->bytes_len);
+}
+
+/* The number of a text; REC_NO_KEY: there is none like it. */
+static uint32_t text_find(const struct rec_pickle *p, const char *at, size_t len, uint64_t hash)
+{
+    struct vs_probe probe = vs_probe(hash);
+
+    while (vs_table_next(&p->text_table, &probe)) {
+        const struct rec_text text = p->texts[probe.item];
+
+        if (text.len == len && (!len || memcmp(text_at(p, text), at, len) == 0))
+            return probe.item;
     }
-    return rec_pickle_big(p, (struct rec_big){(uint64_t)n, true}, out);
+    return REC_NO_KEY;
 }
 
-bool rec_pickle_big(struct rec_pickle *p, struct rec_big big, struct rec_value *out)
+bool rec_pickle_text(struct rec_pickle *p, uint64_t at, uint32_t len, struct rec_value *out)
 {
-    if (!rec_pickle_grow(p, &p->bigs, p->big_count, &p->big_cap, sizeof(*p->bigs)))
-        return false;
-    p->bigs[p->big_count] = big;
-    *out = rec_value_of(TAG_BIG, p->big_count++);
+    /* an empty one may stand at the very end, where `side` begins */
+    const struct rec_text text = {.at = len ? at : 0, .len = len};
+    const uint64_t hash = vs_hash_bytes(text_at(p, text), len);
+    uint32_t number = text_find(p, text_at(p, text), len, hash);
+
+    if (number == REC_NO_KEY) {
+        if (p->text_count >= REC_PAYLOAD_MAX || !table_reserve(p, &p->text_table) ||
+            !rec_pickle_grow(p, &p->texts, p->text_count, &p->text_cap, sizeof(*p->texts)))
+            return false;
+        number = (uint32_t)p->text_count;
+        p->texts[p->text_count++] = text;
+        vs_table_add(&p->text_table, hash, number);
+    }
+    *out = rec_value_of(TAG_TEXT, number);
     return true;
 }
 
-bool rec_pickle_float(struct rec_pickle *p, double d, struct rec_value *out)
+uint32_t rec_pickle_key(const struct rec_pickle *p, const char *name)
 {
-    if (!rec_pickle_grow(p, &p->floats, p->float_count, &p->float_cap, sizeof(*p->floats)))
-        return false;
-    p->floats[p->float_count] = d;
-    *out = rec_value_of(TAG_FLOAT, p->float_count++);
-    return true;
+    return text_find(p, name, strlen(name), vs_hash_bytes(name, strlen(name)));
 }
 
 const char *rec_value_text(const struct rec_pickle *p, struct rec_value v, size_t *len)
 {
-    uint64_t at = PAYLOAD_OF(v) >> TEXT_LEN_BITS;
-
     *len = 0;
-    if (TAG_OF(v) != TAG_TEXT)
+    if (rec_tag_of(v) != TAG_TEXT)
         return NULL;
-    *len = PAYLOAD_OF(v) & TEXT_LEN_MAX;
-    return at < p->bytes_len ? p->bytes + at : p->side + (at - p->bytes_len);
+    *len = p->texts[rec_payload_of(v)].len;
+    return text_at(p, p->texts[rec_payload_of(v)]);
 }
 
 bool rec_value_is_text(const struct rec_pickle *p, struct rec_value v, const char *text)
@@ -80,344 +142,278 @@ bool rec_value_is_text(const struct rec_pickle *p, struct rec_value v, const cha
     return found && len == strlen(text) && memcmp(found, text, len) == 0;
 }
 
+/* ---- rows ---- */
+
+/* A row with space for `cap` words, the first `count` of them from `from`, and that count. */
+static bool row_add(struct rec_pickle *p, size_t cap, const void *from, size_t count, uint32_t *out)
+{
+    uint32_t *row;
+
+    if (cap > UINT32_MAX - HEAD - p->word_count ||
+        !reserve(p, &p->words, p->word_count, HEAD + cap, &p->word_cap, sizeof(*p->words)))
+        return false;
+    row = p->words + p->word_count;
+    row[0] = (uint32_t)count;
+    row[1] = 0;
+    if (count)
+        memcpy(row + HEAD, from, count * sizeof(*row));
+    *out = (uint32_t)p->word_count;
+    p->word_count += HEAD + cap;
+    return true;
+}
+
+/* The row of these words, which all have that hold the same; of many words a new one. */
+static bool row_share(struct rec_pickle *p, const void *from, size_t count, uint32_t *out)
+{
+    const uint64_t hash = vs_hash_bytes(from, count * sizeof(*p->words));
+    struct vs_probe probe = vs_probe(hash);
+
+    *out = EMPTY_ITEMS;
+    if (!count)
+        return true;
+    if (count > SHARED_MAX)
+        return row_add(p, count, from, count, out);
+    while (vs_table_next(&p->row_table, &probe)) {
+        const uint32_t *row = p->words + probe.item;
+
+        *out = probe.item;
+        if (*row == count && memcmp(row + HEAD, from, count * sizeof(*row)) == 0)
+            return true;
+    }
+    if (!table_reserve(p, &p->row_table) || !row_add(p, count, from, count, out))
+        return false;
+    vs_table_add(&p->row_table, hash, *out);
+    return true;
+}
+
+/* *row becomes one with space for `cap` words, the first `count` of them those of the old one. */
+static bool row_widen(struct rec_pickle *p, uint32_t *row, size_t count, size_t cap)
+{
+    const uint32_t from = *row;
+
+    if (!row_add(p, cap, NULL, 0, row))
+        return false;
+    memcpy(p->words + *row + HEAD, p->words + from + HEAD, count * sizeof(*p->words));
+    return true;
+}
+
+/*
+ * What is added first fits exactly, since most containers are filled at once; later there is space for as much again.
+ */
+static size_t wider(size_t count, size_t more)
+{
+    return count > more ? 2 * count : count + more;
+}
+
 /* ---- lists, tuples, dicts ---- */
 
-static bool box_new(struct rec_pickle *p, uint32_t *out)
+bool rec_pickle_begin(struct rec_pickle *p)
 {
-    if (p->box_count >= UINT32_MAX ||
-        !rec_pickle_grow(p, &p->boxes, p->box_count, &p->box_cap, sizeof(*p->boxes)))
-        return false;
-    memset(&p->boxes[p->box_count], 0, sizeof(*p->boxes));
-    *out = (uint32_t)p->box_count++;
-    return true;
+    uint32_t row;
+
+    return row_add(p, 0, NULL, 0, &row) && row_add(p, 0, NULL, 0, &row);
 }
 
 bool rec_pickle_box(struct rec_pickle *p, enum rec_tag tag, struct rec_value *out)
 {
-    uint32_t number = 0;
-
-    if (tag == TAG_DICT) {
-        if (p->dict_count >= UINT32_MAX ||
-            !rec_pickle_grow(p, &p->dicts, p->dict_count, &p->dict_cap, sizeof(*p->dicts)))
-            return false;
-        p->dicts[p->dict_count] = 0;
-        *out = rec_value_of(tag, p->dict_count++);
-        return true;
-    }
-    if (!box_new(p, &number))
+    if (p->box_count > REC_PAYLOAD_MAX ||
+        !rec_pickle_grow(p, &p->boxes, p->box_count, &p->box_cap, sizeof(*p->boxes)))
         return false;
-    *out = rec_value_of(tag, number);
+    *out = rec_value_of(tag, (uint32_t)p->box_count);
+    p->boxes[p->box_count++] = tag == TAG_DICT
+                                   ? (struct rec_box){.row = EMPTY_VALUES, .keys = EMPTY_ITEMS}
+                                   : (struct rec_box){.row = EMPTY_ITEMS};
     return true;
 }
 
-/* NULL: it is no list, tuple or dict, or a packed one. */
-static inline struct rec_box *box_of(const struct rec_pickle *p, struct rec_value v)
+bool rec_pickle_tuple(struct rec_pickle *p, const struct rec_value *items, size_t count,
+                      struct rec_value *out)
 {
-    if (TAG_OF(v) < TAG_LIST)
-        return NULL;
-    if (TAG_OF(v) != TAG_DICT)
-        return &p->boxes[PAYLOAD_OF(v)];
-    return p->dicts[PAYLOAD_OF(v)] & DICT_BOXED ? &p->boxes[(uint32_t)p->dicts[PAYLOAD_OF(v)]]
-                                                : NULL;
-}
+    uint32_t row;
 
-/* Where the first key of a packed dict stands; 0: it is empty, or no packed dict. */
-static uint64_t packed_at(const struct rec_pickle *p, struct rec_value v)
-{
-    if (TAG_OF(v) != TAG_DICT || p->dicts[PAYLOAD_OF(v)] & DICT_BOXED)
-        return 0;
-    return p->dicts[PAYLOAD_OF(v)] & DICT_AT_MAX;
-}
-
-/* Behind the values of a dict. */
-static uint32_t *keys_of(const struct rec_box *box)
-{
-    return (uint32_t *)(void *)((uint64_t *)box->items + box->cap);
-}
-
-static uint64_t box_bytes(uint64_t cap, bool is_narrow, bool has_keys)
-{
-    uint64_t each = (is_narrow ? 4u : 8u) + (has_keys ? 4u : 0u);
-
-    return (cap * each + 7) & ~UINT64_C(7);
-}
-
-static inline struct rec_value item_at(const struct rec_box *box, size_t i)
-{
-    if (box->is_narrow)
-        return rec_value_of(TAG_DICT, ((const uint32_t *)box->items)[i]);
-    return (struct rec_value){((const uint64_t *)box->items)[i]};
-}
-
-static inline void item_set(struct rec_box *box, size_t i, struct rec_value v)
-{
-    if (box->is_narrow)
-        ((uint32_t *)box->items)[i] = (uint32_t)PAYLOAD_OF(v);
-    else
-        ((uint64_t *)box->items)[i] = v.bits;
-}
-
-/* Room for `need` in all, and as narrow as that. Exactly as much the first time, because most are filled at once. */
-static bool box_grow(struct rec_pickle *p, struct rec_box *box, uint64_t need, bool is_narrow,
-                     bool has_keys)
-{
-    struct rec_box grown = *box; /* what is shared is never grown in place: it has no room */
-    uint64_t cap = box->cap ? (uint64_t)box->cap * 2 : need;
-
-    if (need <= box->cap && is_narrow == box->is_narrow)
-        return true;
-    if (cap < need)
-        cap = need;
-    if (cap > UINT32_MAX || !rec_pickle_take(p, box_bytes(cap, is_narrow, has_keys)))
+    if (!row_share(p, items, count, &row) || row > REC_PAYLOAD_MAX)
         return false;
-    grown.cap = (uint32_t)cap;
-    grown.is_narrow = is_narrow;
-    grown.list = 0;
-    grown.items = cap >= OWN_CAP ? vs_alloc(box_bytes(cap, is_narrow, has_keys))
-                                 : vs_arena_alloc(p->arena, box_bytes(cap, is_narrow, has_keys));
-    for (size_t i = 0; i < box->count; i++) {
-        item_set(&grown, i, item_at(box, i));
-        if (has_keys)
-            keys_of(&grown)[i] = keys_of(box)[i];
-    }
-    if (box->cap >= OWN_CAP) {
-        vs_free(box->items);
-        p->used -= box_bytes(box->cap, box->is_narrow, has_keys);
-    }
-    *box = grown;
+    *out = rec_value_of(TAG_TUPLE, row);
     return true;
 }
 
-bool rec_pickle_append(struct rec_pickle *p, struct rec_value v, const struct rec_slot *items,
+bool rec_pickle_append(struct rec_pickle *p, struct rec_value v, const struct rec_value *items,
                        size_t count)
 {
-    struct rec_box *box = box_of(p, v);
-    bool is_narrow = count && (box->is_narrow || !box->count);
+    struct rec_box *box = &p->boxes[rec_payload_of(v)];
+    const size_t old = p->words[box->row];
 
-    for (size_t i = 0; i < count && is_narrow; i++)
-        is_narrow = TAG_OF(items[i].value) == TAG_DICT;
-    if (!count)
-        return true;
-    if (!box_grow(p, box, (uint64_t)box->count + count, is_narrow, false))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        item_set(box, box->count++, items[i].value);
-    return true;
-}
+    if (!old && count <= SHARED_MAX)
+        return row_share(p, items, count, &box->row);
+    if (old + count > box->cap) {
+        const size_t cap = wider(old, count);
 
-static bool pair_add(struct rec_pickle *p, struct rec_box *box, struct rec_value key,
-                     struct rec_value value)
-{
-    uint32_t number = 0;
-
-    if (!box_grow(p, box, (uint64_t)box->count + 1, false, true) || !rec_key_add(p, key, &number))
-        return false;
-    keys_of(box)[box->count] = number;
-    item_set(box, box->count++, value);
-    return true;
-}
-
-/* The dict, packed so far, in a box; with room for `need` in all. */
-static bool unpack(struct rec_pickle *p, struct rec_value v, uint64_t need)
-{
-    uint64_t *dict = &p->dicts[PAYLOAD_OF(v)];
-    uint64_t at = packed_at(p, v);
-    const uint32_t mark = rec_value_mark(p, v);
-    struct rec_value key, value;
-    uint32_t number;
-
-    if (!box_new(p, &number))
-        return false;
-    if (!box_grow(p, &p->boxes[number], need, false, true))
-        return false;
-    while (at && rec_packed_next(p, &at, &key, &value))
-        if (!pair_add(p, &p->boxes[number], key, value))
+        if (!row_widen(p, &box->row, old, cap))
             return false;
-    p->boxes[number].mark = mark;
-    *dict = DICT_BOXED | number;
+        box->cap = (uint32_t)cap;
+    }
+    memcpy(p->words + box->row + HEAD + old, items, count * sizeof(*items));
+    p->words[box->row] = (uint32_t)(old + count);
     return true;
 }
 
-bool rec_pickle_set(struct rec_pickle *p, struct rec_value v, const struct rec_slot *pairs,
+/* Every other word of the pairs: their keys, or from pairs + 1 on their values. */
+static void column_copy(uint32_t *to, const struct rec_value *pairs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = pairs[2 * i].bits;
+}
+
+/*
+ * A row of more keys than can be shared has space for as many as that of the values, `cap`; is_new: that row has just
+ * been made.
+ */
+static bool keys_add(struct rec_pickle *p, uint32_t *row, const struct rec_value *pairs,
+                     size_t count, size_t cap, bool is_new)
+{
+    const size_t old = p->words[*row];
+    uint32_t keys[SHARED_MAX];
+
+    if (old + count <= SHARED_MAX) {
+        memcpy(keys, p->words + *row + HEAD, old * sizeof(*keys));
+        column_copy(keys + old, pairs, count);
+        return row_share(p, keys, old + count, row);
+    }
+    if ((is_new || old <= SHARED_MAX) && !row_widen(p, row, old, cap))
+        return false;
+    column_copy(p->words + *row + HEAD + old, pairs, count);
+    p->words[*row] = (uint32_t)(old + count);
+    return true;
+}
+
+bool rec_pickle_set(struct rec_pickle *p, struct rec_value v, const struct rec_value *pairs,
                     size_t count)
 {
-    struct rec_box *box = box_of(p, v);
+    struct rec_box *box = &p->boxes[rec_payload_of(v)];
+    const size_t old = p->words[box->keys];
+    size_t cap = p->words[box->row];
+    const bool is_new = old + count > cap;
 
-    if (!box && !unpack(p, v, rec_value_count(p, v) + count))
-        return false;
-    box = box_of(p, v);
-    if (!box_grow(p, box, (uint64_t)box->count + count, false, true))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        if (!pair_add(p, box, pairs[2 * i].value, pairs[2 * i + 1].value))
+    if (is_new) {
+        cap = wider(old, count);
+        if (!row_widen(p, &box->row, old, cap))
             return false;
-    return true;
-}
-
-bool rec_pickle_pack(struct rec_pickle *p, struct rec_value v, const struct rec_slot *pairs,
-                     size_t count, uint64_t end, bool *no_memory)
-{
-    *no_memory = false;
-    if (p->dicts[PAYLOAD_OF(v)] & (DICT_BOXED | DICT_AT_MAX) ||
-        !rec_packed_check(p, pairs, count, end, no_memory))
-        return false;
-    p->dicts[PAYLOAD_OF(v)] |= pairs[0].at;
-    return true;
+        p->words[box->row] = (uint32_t)cap;
+    }
+    column_copy(p->words + box->row + HEAD + old, pairs + 1, count);
+    return keys_add(p, &box->keys, pairs, count, cap, is_new);
 }
 
 /* ---- reading ---- */
 
 enum rec_value_type rec_value_type(struct rec_value v)
 {
-    switch (TAG_OF(v)) {
-    case TAG_PLAIN:
-        return PAYLOAD_OF(v) == PLAIN_NONE ? REC_NONE : REC_BOOL;
-    case TAG_INT:
-    case TAG_BIG:
-        return REC_INT;
-    case TAG_FLOAT:
-        return REC_FLOAT;
-    case TAG_TEXT:
-        return REC_TEXT;
-    case TAG_LIST:
-        return REC_LIST;
-    case TAG_TUPLE:
-        return REC_TUPLE;
-    case TAG_DICT:
-        break;
-    }
-    return REC_DICT;
+    static const enum rec_value_type TYPES[] = {
+        [TAG_PLAIN] = REC_BOOL,  [TAG_INT] = REC_INT,   [TAG_WIDE] = REC_INT,
+        [TAG_FLOAT] = REC_FLOAT, [TAG_TEXT] = REC_TEXT, [TAG_LIST] = REC_LIST,
+        [TAG_TUPLE] = REC_TUPLE, [TAG_DICT] = REC_DICT,
+    };
+
+    return v.bits == PLAIN_NONE ? REC_NONE : TYPES[rec_tag_of(v)];
 }
 
 bool rec_value_bool(struct rec_value v, bool *out)
 {
-    *out = TAG_OF(v) == TAG_PLAIN && PAYLOAD_OF(v) == PLAIN_TRUE;
-    return TAG_OF(v) == TAG_PLAIN && PAYLOAD_OF(v) != PLAIN_NONE;
+    *out = rec_tag_of(v) == TAG_PLAIN && rec_payload_of(v) == PLAIN_TRUE;
+    return rec_tag_of(v) == TAG_PLAIN && rec_payload_of(v) != PLAIN_NONE;
 }
 
 bool rec_value_int(const struct rec_pickle *p, struct rec_value v, uint64_t *out)
 {
-    if (TAG_OF(v) == TAG_INT) {
-        *out = (PAYLOAD_OF(v) ^ (uint64_t)INT_LIMIT) - (uint64_t)INT_LIMIT;
+    if (rec_tag_of(v) == TAG_INT) {
+        *out = (rec_payload_of(v) ^ (uint64_t)REC_INT_LIMIT) - (uint64_t)REC_INT_LIMIT;
         return true;
     }
-    if (TAG_OF(v) != TAG_BIG || !p->bigs[PAYLOAD_OF(v)].fits)
+    if (rec_tag_of(v) != TAG_WIDE || rec_payload_of(v) == REC_PAYLOAD_MAX)
         return false;
-    *out = p->bigs[PAYLOAD_OF(v)].bits;
+    *out = p->wide[rec_payload_of(v)];
     return true;
 }
 
 bool rec_value_float(const struct rec_pickle *p, struct rec_value v, double *out)
 {
-    if (TAG_OF(v) != TAG_FLOAT)
+    if (rec_tag_of(v) != TAG_FLOAT)
         return false;
-    *out = p->floats[PAYLOAD_OF(v)];
+    memcpy(out, &p->wide[rec_payload_of(v)], sizeof(*out));
     return true;
 }
 
-/* The `i`-th pair of a packed dict. */
-static void pair_at(const struct rec_pickle *p, uint64_t at, size_t i, struct rec_value *key,
-                    struct rec_value *value)
+/* The row of a list's or tuple's items or of a dict's values; NULL of anything else. */
+static uint32_t *row_of(const struct rec_pickle *p, struct rec_value v)
 {
-    bool is_there = at != 0;
+    if (rec_tag_of(v) == TAG_TUPLE)
+        return p->words + rec_payload_of(v);
+    if (rec_tag_of(v) != TAG_LIST && rec_tag_of(v) != TAG_DICT)
+        return NULL;
+    return p->words + p->boxes[rec_payload_of(v)].row;
+}
 
-    for (size_t j = 0; j <= i && is_there; j++)
-        is_there = rec_packed_next(p, &at, key, value);
-    VS_ASSERT(is_there);
+/* The row of a dict's keys, whose count is the dict's; of anything else an empty one. */
+static const uint32_t *keys_of(const struct rec_pickle *p, struct rec_value v)
+{
+    return p->words +
+           (rec_tag_of(v) == TAG_DICT ? p->boxes[rec_payload_of(v)].keys : (uint32_t)EMPTY_ITEMS);
 }
 
 size_t rec_value_count(const struct rec_pickle *p, struct rec_value v)
 {
-    const struct rec_box *box = box_of(p, v);
-    uint64_t at = packed_at(p, v);
-    struct rec_value key, value;
-    size_t count = box ? box->count : 0;
+    const uint32_t *row = rec_tag_of(v) == TAG_DICT ? keys_of(p, v) : row_of(p, v);
 
-    while (at && rec_packed_next(p, &at, &key, &value))
-        count++;
-    return count;
+    return row ? *row : 0;
 }
 
 struct rec_value rec_value_at(const struct rec_pickle *p, struct rec_value v, size_t i)
 {
-    const struct rec_box *box = box_of(p, v);
-    struct rec_value key, value;
-
-    if (!box) {
-        pair_at(p, packed_at(p, v), i, &key, &value);
-        return value;
-    }
-    VS_ASSERT(i < box->count);
-    return item_at(box, i);
-}
-
-size_t rec_value_items(const struct rec_pickle *p, struct rec_value v, size_t from,
-                       struct rec_value *out, size_t max)
-{
-    const struct rec_box *box = TAG_OF(v) == TAG_DICT ? NULL : box_of(p, v);
-    size_t count = box && from < box->count ? box->count - from : 0;
-
-    count = count < max ? count : max;
-    for (size_t i = 0; i < count; i++)
-        out[i] = item_at(box, from + i);
-    return count;
+    VS_ASSERT(i < rec_value_count(p, v));
+    return (struct rec_value){row_of(p, v)[HEAD + i]};
 }
 
 const char *rec_value_key(const struct rec_pickle *p, struct rec_value v, size_t i, size_t *len)
 {
-    const struct rec_box *box = box_of(p, v);
-    struct rec_value key, value;
+    const uint32_t *keys = keys_of(p, v);
 
-    VS_ASSERT(TAG_OF(v) == TAG_DICT && (!box || i < box->count));
-    if (box)
-        key = p->keys[keys_of(box)[i]].text;
-    else
-        pair_at(p, packed_at(p, v), i, &key, &value);
-    return rec_value_text(p, key, len);
+    VS_ASSERT(i < *keys);
+    return rec_value_text(p, (struct rec_value){keys[HEAD + i]}, len);
 }
 
 bool rec_value_get(const struct rec_pickle *p, struct rec_value v, uint32_t key,
                    struct rec_value *out)
 {
-    const struct rec_box *box = box_of(p, v);
-    uint64_t at = packed_at(p, v);
-    struct rec_value name, value;
-    bool is_found = false;
+    const uint32_t *keys = keys_of(p, v);
+    const uint32_t wanted = rec_value_of(TAG_TEXT, key).bits;
 
-    if (TAG_OF(v) != TAG_DICT || key == REC_NO_KEY)
-        return false;
-    while (at && rec_packed_next(p, &at, &name, &value))
-        if (rec_key_number(p, name) == key) {
-            *out = value;
-            is_found = true;
-        }
-    for (size_t i = box ? box->count : 0; i-- > 0;)
-        if (keys_of(box)[i] == key) {
-            *out = item_at(box, i);
+    for (size_t i = key == REC_NO_KEY ? 0 : *keys; i-- > 0;)
+        if (keys[HEAD + i] == wanted) {
+            *out = rec_value_at(p, v, i);
             return true;
         }
-    return is_found;
+    return false;
 }
 
-/* ---- a row ---- */
+/* ---- several values of a dict ---- */
 
 struct rec_columns {
-    size_t key_count;
-    uint8_t of_key[]; /* the column and one */
+    size_t text_count;
+    uint8_t of_text[]; /* the column and one */
 };
 
 struct rec_columns *rec_columns_new(const struct rec_pickle *p, const char *const *names,
                                     size_t count)
 {
-    struct rec_columns *columns = vs_calloc(1, sizeof(*columns) + p->key_count);
+    struct rec_columns *columns = vs_calloc(1, sizeof(*columns) + p->text_count);
 
     VS_ASSERT(count < REC_COLUMNS_MAX);
-    columns->key_count = p->key_count;
+    columns->text_count = p->text_count;
     for (size_t i = 0; i < count; i++) {
-        uint32_t key = rec_pickle_key(p, names[i]);
+        const uint32_t key = rec_pickle_key(p, names[i]);
 
         if (key != REC_NO_KEY)
-            columns->of_key[key] = (uint8_t)(i + 1);
+            columns->of_text[key] = (uint8_t)(i + 1);
     }
     return columns;
 }
@@ -430,27 +426,16 @@ void rec_columns_free(struct rec_columns *columns)
 uint64_t rec_value_row(const struct rec_pickle *p, struct rec_value v,
                        const struct rec_columns *columns, struct rec_value *out)
 {
-    const struct rec_box *box = box_of(p, v);
-    uint64_t at = packed_at(p, v);
+    const uint32_t *keys = keys_of(p, v);
+    const uint32_t *values = row_of(p, v);
     uint64_t found = 0;
-    struct rec_value name, value;
 
-    if (at && rec_shape_row(p, at, columns->of_key, out, &found))
-        return found;
-    found = 0;
-    while (at && rec_packed_next(p, &at, &name, &value)) {
-        uint8_t column = columns->of_key[rec_key_number(p, name)];
+    VS_ASSERT(columns->text_count == p->text_count);
+    for (size_t i = 0; i < *keys; i++) {
+        const uint8_t column = columns->of_text[keys[HEAD + i] >> REC_TAG_BITS];
 
         if (column) {
-            out[column - 1] = value;
-            found |= UINT64_C(1) << (column - 1);
-        }
-    }
-    for (size_t i = 0; box && TAG_OF(v) == TAG_DICT && i < box->count; i++) {
-        uint8_t column = columns->of_key[keys_of(box)[i]];
-
-        if (column) {
-            out[column - 1] = item_at(box, i);
+            out[column - 1] = (struct rec_value){values[HEAD + i]};
             found |= UINT64_C(1) << (column - 1);
         }
     }
@@ -461,28 +446,17 @@ uint64_t rec_value_row(const struct rec_pickle *p, struct rec_value v,
 
 uint32_t rec_value_mark(const struct rec_pickle *p, struct rec_value v)
 {
-    const struct rec_box *box = box_of(p, v);
+    const uint32_t *row = row_of(p, v);
 
-    if (TAG_OF(v) == TAG_DICT && !box)
-        return (uint32_t)(p->dicts[PAYLOAD_OF(v)] >> DICT_AT_BITS);
-    if (box && box->list)
-        return p->lists[box->list - 1].mark;
-    return box ? box->mark : 0;
+    return row ? row[1] : 0;
 }
 
 void rec_value_mark_set(struct rec_pickle *p, struct rec_value v, uint32_t mark)
 {
-    struct rec_box *box = box_of(p, v);
-    uint64_t *dict;
+    uint32_t *row = row_of(p, v);
 
-    if (box && box->list) {
-        p->lists[box->list - 1].mark = mark;
-    } else if (box) {
-        box->mark = mark;
-    } else if (TAG_OF(v) == TAG_DICT && mark <= DICT_MARK_MAX) {
-        dict = &p->dicts[PAYLOAD_OF(v)];
-        *dict = (*dict & DICT_AT_MAX) | (uint64_t)mark << DICT_AT_BITS;
-    }
+    if (row)
+        row[1] = mark;
 }
 
 struct rec_value rec_pickle_top(const struct rec_pickle *p)
@@ -494,22 +468,12 @@ void rec_pickle_free(struct rec_pickle *p)
 {
     if (!p)
         return;
-    for (size_t i = 0; i < p->box_count; i++)
-        if (p->boxes[i].cap >= OWN_CAP)
-            vs_free(p->boxes[i].items);
-    vs_arena_free(p->arena);
     vs_free(p->side);
-    vs_free(p->memo);
+    vs_free(p->wide);
+    vs_free(p->texts);
     vs_free(p->boxes);
-    vs_free(p->dicts);
-    vs_free(p->nested);
-    vs_free(p->nested_next);
-    vs_free(p->shapes);
-    vs_free(p->lists);
-    vs_free(p->list_slots.at);
-    vs_free(p->bigs);
-    vs_free(p->floats);
-    vs_free(p->keys);
-    vs_free(p->key_slots.at);
+    vs_free(p->words);
+    vs_table_release(&p->text_table);
+    vs_table_release(&p->row_table);
     vs_free(p);
 }

@@ -3,7 +3,8 @@
  *
  * Must not know:  whose code a Python frame is (snapshot_python.c).
  *
- * The names are PyTorch's own C++ symbols, 2.0 to 2.15; tests/oracle/snapshot_lists.py tells the classes by the same ones.
+ * The names are PyTorch's own C++ symbols, 2.0 to 2.15; tests/oracle/snapshot_lists.py tells the classes by the same
+ * ones.
  */
 #include "recording/snapshot_frames.h"
 
@@ -14,7 +15,10 @@
 #include "base/text.h"
 #include "recording/snapshot_python.h"
 
-/* What the words of one frame's name say of the whole stack: enum vs_stack_flag below SAYS_TENSOR, then whose the memory is. */
+/*
+ * What the words of one frame's name say of the whole stack: enum vs_stack_flag below SAYS_TENSOR, then whose the
+ * memory is.
+ */
 #define SAYS_TENSOR UINT32_C(0x100) /* every tensor's memory is made in one of these */
 #define SAYS_CLASS(cls) (SAYS_TENSOR << 1 << (cls))
 
@@ -286,29 +290,24 @@ static void place_set(struct rec_stacks *stacks, struct rec_stack *out)
 static void look(struct rec_stacks *stacks, struct rec_value frames, struct rec_stack *out)
 {
     struct vs_callstack about = {.flags = 0};
-    struct rec_value some[64];
     struct span op = {"", 0};
     struct span node = {"", 0};
     uint32_t says = 0;
-    size_t at = 0;
-    size_t count;
+    const size_t count = rec_value_count(stacks->pickle, frames);
 
     stacks->python_count = 0;
-    while ((count = rec_value_items(stacks->pickle, frames, at, some, COUNT(some)))) {
-        for (size_t i = 0; i < count; i++) {
-            const struct rec_frame *frame = frame_get(stacks, some[i]);
+    for (size_t i = 0; i < count; i++) {
+        const struct rec_frame *frame = frame_get(stacks, rec_value_at(stacks->pickle, frames, i));
 
-            op = !node.len && frame->op.len ? frame->op : op;
-            node = node.len ? node : frame->node;
-            says |= frame->says;
-            if (frame->module) {
-                about.module = frame->module;
-                stacks->list->has_derived_modules |= frame->is_derived;
-            }
-            if (frame->python)
-                python_add(stacks, frame->python);
+        op = !node.len && frame->op.len ? frame->op : op;
+        node = node.len ? node : frame->node;
+        says |= frame->says;
+        if (frame->module) {
+            about.module = frame->module;
+            stacks->list->has_derived_modules |= frame->is_derived;
         }
-        at += count;
+        if (frame->python)
+            python_add(stacks, frame->python);
     }
     op_set(stacks, out, node, op);
     place_set(stacks, out);

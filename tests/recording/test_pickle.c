@@ -1,7 +1,9 @@
 /*
- * tests/recording/test_pickle.c - pickles of CPython's come out as they went in; everything else is refused, and nothing grows.
+ * tests/recording/test_pickle.c - pickles of CPython's come out as they went in; everything else is refused, and
+ * nothing grows.
  *
- * tests/golden/pickle/cases.txt is CPython's own (tests/oracle/pickle_cases.py); the hostile ones are written here, byte by byte.
+ * tests/golden/pickle/cases.txt is CPython's own (tests/oracle/pickle_cases.py); the hostile ones are written here,
+ * byte by byte.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -310,6 +312,115 @@ static void keys_are_found_and_the_last_one_counts(void **state)
     rec_pickle_free(p);
 }
 
+/* ---- equal contents are stored once, and nobody can tell ---- */
+
+static void check_words(const char *bytes, size_t len, const char *expected)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_text text = {NULL, 0, 0};
+    struct rec_pickle *p;
+
+    if (rec_pickle_read(bytes, len, &p, &err))
+        fail_msg("%s", err.text);
+    pickle_words_add(p, rec_pickle_top(p), &text);
+    assert_string_equal(vs_text_get(&text), expected);
+    vs_text_release(&text);
+    rec_pickle_free(p);
+}
+#define CHECK_WORDS(bytes, expected) check_words(bytes, sizeof(bytes) - 1, expected)
+
+/* The lists and dicts that are added to later are found again by their memo numbers. */
+static void what_is_added_to_one_of_equal_ones_is_not_in_the_others(void **state)
+{
+    (void)state;
+    CHECK_WORDS("(]q\1(K\1K\2e](K\1K\2eh\1K\3a](K\1K\2el.", "[[1,2,3],[1,2],[1,2,3],[1,2]]");
+    CHECK_WORDS("(](K\1K\2e]q\1(K\1K\2eh\1(K\3K\4e0](K\1K\2el.", "[[1,2],[1,2,3,4],[1,2]]");
+    CHECK_WORDS("(]]q\1h\1K\3a0]l.", "[[],[3],[]]");
+    CHECK_WORDS("(}(U\1aK\1u}q\1(U\1aK\2uh\1U\1bK\3s0}(U\1aK\4ul.",
+                "[{t61=1},{t61=2,t62=3},{t61=4}]");
+    CHECK_WORDS("(}}q\1h\1U\1aK\3s0}l.", "[{},{t61=3},{}]");
+    /* a list and a tuple of the same, a list of a dict's keys */
+    CHECK_WORDS("(](K\1K\2eK\1K\2\x86](U\1aU\1be}(U\1aK\1U\1bK\2ul.",
+                "[[1,2],(1,2),[t61,t62],{t61=1,t62=2}]");
+}
+
+static void equal_lists_have_one_mark_and_equal_dicts_have_not(void **state)
+{
+    static const char bytes[] = "(](K\1K\2e](K\1K\2e](K\1K\3e}(U\1aK\1u}(U\1aK\1ul.";
+    struct vs_error err = VS_ERROR_INIT;
+    struct rec_pickle *p;
+    uint32_t marks[5];
+
+    (void)state;
+    assert_int_equal(rec_pickle_read(bytes, sizeof(bytes) - 1, &p, &err), VS_OK);
+    rec_value_mark_set(p, rec_value_at(p, rec_pickle_top(p), 0), 7);
+    rec_value_mark_set(p, rec_value_at(p, rec_pickle_top(p), 3), 8);
+    for (size_t i = 0; i < 5; i++)
+        marks[i] = rec_value_mark(p, rec_value_at(p, rec_pickle_top(p), i));
+    assert_memory_equal(marks, ((uint32_t[]){7, 7, 0, 8, 0}), sizeof(marks));
+    rec_pickle_free(p);
+}
+
+/* Item `i` of what is_dict says, with its key. */
+static void item_add(struct vs_text *bytes, bool is_dict, size_t i)
+{
+    if (is_dict)
+        vs_text_addf(bytes, "U%c%05zu", 5, i);
+    vs_text_add_char(bytes, 'M');
+    vs_text_add_char(bytes, (char)(i & 0xff));
+    vs_text_add_char(bytes, (char)(i >> 8));
+}
+
+/* A container of `count` items that is filled `batch` at a time, and what is in it. */
+static void check_filled(bool is_dict, size_t count, size_t batch)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_text bytes = {NULL, 0, 0};
+    struct rec_value top, v;
+    struct rec_pickle *p;
+    uint64_t n;
+
+    vs_text_add_char(&bytes, is_dict ? '}' : ']');
+    for (size_t i = 0; i < count; i += batch) {
+        vs_text_add(&bytes, batch > 1 ? "(" : "");
+        for (size_t j = i; j < count && j < i + batch; j++)
+            item_add(&bytes, is_dict, j);
+        vs_text_add_char(&bytes, batch > 1 ? (is_dict ? 'u' : 'e') : (is_dict ? 's' : 'a'));
+    }
+    vs_text_add_char(&bytes, '.');
+    if (rec_pickle_read(vs_text_get(&bytes), bytes.len, &p, &err))
+        fail_msg("%zu in batches of %zu: %s", count, batch, err.text);
+    top = rec_pickle_top(p);
+    assert_int_equal(rec_value_count(p, top), count);
+    for (size_t i = 0; i < count; i++) {
+        char key[24];
+
+        snprintf(key, sizeof(key), "%05zu", i);
+        v = rec_value_at(p, top, i);
+        assert_true(!is_dict || (rec_value_get(p, top, rec_pickle_key(p, key), &v) &&
+                                 rec_value_same(v, rec_value_at(p, top, i))));
+        assert_true(rec_value_int(p, v, &n));
+        if (n != i)
+            fail_msg("item %zu of %zu in batches of %zu is %" PRIu64, i, count, batch, n);
+    }
+    rec_pickle_free(p);
+    vs_text_release(&bytes);
+}
+
+/* Around 255 items, the most that are compared with others. */
+static void containers_of_any_size_are_filled_in_any_steps(void **state)
+{
+    static const size_t COUNTS[] = {0, 1, 2, 7, 254, 255, 256, 257, 1000, 5000};
+    static const size_t BATCHES[] = {1, 2, 100, 255, 256, 1000, 5000};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(COUNTS) / sizeof(COUNTS[0]); i++)
+        for (size_t j = 0; j < sizeof(BATCHES) / sizeof(BATCHES[0]); j++) {
+            check_filled(false, COUNTS[i], BATCHES[j]);
+            check_filled(true, COUNTS[i], BATCHES[j]);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -321,6 +432,9 @@ int main(void)
         cmocka_unit_test(bombs_are_refused),
         cmocka_unit_test(what_stands_after_the_end_is_not_looked_at),
         cmocka_unit_test(keys_are_found_and_the_last_one_counts),
+        cmocka_unit_test(what_is_added_to_one_of_equal_ones_is_not_in_the_others),
+        cmocka_unit_test(equal_lists_have_one_mark_and_equal_dicts_have_not),
+        cmocka_unit_test(containers_of_any_size_are_filled_in_any_steps),
     };
 
     return cmocka_run_group_tests_name("recording/pickle", tests, NULL, NULL);

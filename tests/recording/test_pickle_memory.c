@@ -1,7 +1,9 @@
 /*
- * tests/recording/test_pickle_memory.c - a pickle takes no more memory than four times its size and a constant, whatever is in it.
+ * tests/recording/test_pickle_memory.c - a pickle takes no more memory than four times its size and a constant,
+ * whatever is in it.
  *
- * Every block that the C library hands out while one is read is counted here, so the reader's own books are not believed.
+ * Every block that the C library hands out while one is read is counted here, so the reader's own books are not
+ * believed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -73,17 +75,24 @@ static size_t memory_of(const char *bytes, size_t len, enum vs_status *st)
     return most - before + len;
 }
 
-/* `before`, then `unit` until there are `len` bytes, then `after`. */
+/*
+ * `before`, then `unit` until there are `len` bytes, then `after`. Where there is a # in `unit`, four bytes stand
+ * that are never the same again: what is equal is stored once.
+ */
 static void check(const char *before, const char *unit, size_t unit_len, size_t len,
                   const char *after, enum vs_status expected)
 {
+    const char *hash = memchr(unit, '#', unit_len);
     struct vs_text text = {NULL, 0, 0};
     enum vs_status st;
     size_t found;
 
     vs_text_add(&text, before);
-    while (text.len < len)
+    for (uint32_t i = 0; text.len < len; i++) {
         vs_text_add_n(&text, unit, unit_len);
+        if (hash)
+            memcpy(text.data + text.len - unit_len + (hash - unit), &i, 4);
+    }
     vs_text_add(&text, after);
     found = memory_of(vs_text_get(&text), text.len, &st);
     if (st != expected)
@@ -105,16 +114,21 @@ static void it_stays_below_four_times_the_input(void **state)
     check("(", UNIT("N"), large, "l.", VS_E_FORMAT);
     check("(", UNIT("]"), large, "l.", VS_E_FORMAT);
     check("(", UNIT("}"), large, "l.", VS_E_FORMAT);
-    check("N", UNIT("\x94"), large, ".", VS_E_FORMAT);
-    check("(", UNIT("G\0\0\0\0\0\0\0\0"), large, "l.", VS_OK);
-    check("(", UNIT("K\1K\2\x86"), large, "l.", VS_OK);
-    check("(", UNIT("K\1K\2\x86K\3K\4\x86"), large, "l.", VS_E_FORMAT);
-    check("(", UNIT("\x8a\x08\1\1\1\1\1\1\1\x7f"), large, "l.", VS_OK);
-    check("U\1aq\1(", UNIT("}(h\1Nu"), large, "l.", VS_E_FORMAT);
+    check("N", UNIT("\x94"), large, ".", VS_OK);
+    check("(", UNIT("J#...\x85"), large, "l.", VS_E_FORMAT);
+    check("(", UNIT("U\4#...\x85"), large, "l.", VS_E_FORMAT);
+    check("(", UNIT("U\x10#..............."), large, "l.", VS_OK);
+    check("(",
+          UNIT("](J#..."
+               "e"),
+          large, "l.", VS_E_FORMAT);
+    check("(", UNIT("G#......."), large, "l.", VS_OK);
+    check("(", UNIT("\x8a\x08#...\1\1\1\x7f"), large, "l.", VS_OK);
+    check("U\1aq\1(", UNIT("}(h\1Nu"), large, "l.", VS_OK);
     check("U\1aq\1(", UNIT("}h\1Ns"), large, "l.", VS_E_FORMAT);
     check("U\1aq\1(", UNIT("}(h\1]u"), large, "l.", VS_E_FORMAT);
-    check("}(", UNIT("V\\u1234\nN"), large, "u.", VS_E_FORMAT);
-    /* a million lists that are the same, and as many that are not */
+    check("}(", UNIT("V\\u1234\nN"), large, "u.", VS_OK);
+    /* a million lists that are the same */
     check("(}q\1", UNIT("](h\1h\1h\1h\1e"), large, "l.", VS_OK);
 }
 
