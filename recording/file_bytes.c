@@ -1,8 +1,9 @@
 /*
  * recording/file_bytes.c - see file_bytes.h.
  *
- * A packed file is unpacked in one go by libdeflate, where the program was built with it and the size that the file ends with can be
- * believed: it takes a quarter of zlib's time. zlib does all others, and knows better what is wrong with a file.
+ * A packed file is unpacked in one go by libdeflate, where the program was built with it and the size that the file
+ * ends with can be believed: it takes a quarter of zlib's time. zlib does all others, and knows better what is wrong
+ * with a file.
  */
 #include "recording/file_bytes.h"
 
@@ -30,7 +31,10 @@ struct bytes {
     size_t len, cap;
 };
 
-/* Large pages, where the system has them for who asks: a snapshot of a gigabyte has a quarter of a million small ones. */
+/*
+ * Large pages, where the system has them for who asks: a snapshot of a gigabyte has a quarter of a million small
+ * ones.
+ */
 static void pages_enlarge(const struct bytes *b)
 {
     uintptr_t at = ((uintptr_t)b->at + LARGE_PAGE - 1) & ~(uintptr_t)(LARGE_PAGE - 1);

@@ -14,8 +14,9 @@
 #include "base/error.h"
 
 /*
- * The file at `path`; "-" is standard input. *out is the caller's, to be freed with vs_free, NULL on failure; (*out)[*len] is a NUL. Of a
- * packed file the packed bytes are in memory beside the others while it is unpacked. At most 64 GiB.
+ * The file at `path`; "-" is standard input. *out is the caller's, to be freed with vs_free, NULL on failure;
+ * (*out)[*len] is a NUL. Of a packed file the packed bytes are in memory beside the others while it is unpacked. At
+ * most 64 GiB.
  *
  * VS_E_NOT_FOUND, VS_E_IO: also where it is damaged or cut off; VS_E_FORMAT: it is too large.
  */

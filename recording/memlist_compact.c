@@ -1,5 +1,6 @@
 /*
- * recording/memlist_compact.c - the compact list of a recording; tests/oracle/snapshot_lists.py describes and writes it.
+ * recording/memlist_compact.c - the compact list of a recording; tests/oracle/snapshot_lists.py describes and writes
+ * it.
  *
  * Must not know:  files.
  * Invariant:      every line is understood or the list is refused.

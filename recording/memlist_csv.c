@@ -1,5 +1,6 @@
 /*
- * recording/memlist_csv.c - lists of memory events as comma- or tab-separated lines; recording/memlist.h describes them.
+ * recording/memlist_csv.c - lists of memory events as comma- or tab-separated lines; recording/memlist.h describes
+ * them.
  *
  * Must not know:  files.
  * Invariant:      a value that is not understood is refused with its line and column, never guessed.

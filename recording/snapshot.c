@@ -2,8 +2,8 @@
  * recording/snapshot.c - see snapshot.h.
  *
  * Must not know:  opcodes, what a stack says (snapshot_frames.c).
- * Invariant:      no more segments, blocks and events come out than a sixteenth of the file's bytes (and some), however often it repeats
- *                 them: each has some keys and values of its own in what PyTorch writes.
+ * Invariant:      no more segments, blocks and events come out than a sixteenth of the file's bytes (and some),
+ *                 however often it repeats them: each has some keys and values of its own in what PyTorch writes.
  */
 #include "recording/snapshot.h"
 

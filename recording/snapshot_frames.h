@@ -25,8 +25,9 @@ struct rec_frame;
 #define REC_WORD_KINDS 256
 
 /*
- * Zero-initialise, then set pickle and list and call _begin; likewise for another list of the same pickle. words: those that begin with two letters of a
- * kind, as bits. list_items, list_frames: how many there were before the list's own.
+ * Zero-initialise, then set pickle and list and call _begin; likewise for another list of the same pickle. words:
+ * those that begin with two letters of a kind, as bits. list_items, list_frames: how many there were before the
+ * list's own.
  */
 struct rec_stacks {
     struct rec_pickle *pickle;

@@ -3,7 +3,8 @@
  *
  * For:            recording/snapshot.c, recording/snapshot_segments.c.
  * Must not know:  opcodes.
- * Invariant:      a field of another type than PyTorch writes is refused with the field's name; one that is missing is not known.
+ * Invariant:      a field of another type than PyTorch writes is refused with the field's name; one that is missing
+ *                 is not known.
  */
 #ifndef REC_SNAPSHOT_INTERNAL_H
 #define REC_SNAPSHOT_INTERNAL_H
@@ -54,8 +55,8 @@ struct rec_fields {
 };
 
 /*
- * with_events, with_segments: devices, as bits. Of the one being read: list, notes, device, left: how many more records may come out. actions,
- * categories: the texts that stood for each last.
+ * with_events, with_segments: devices, as bits. Of the one being read: list, notes, device, left: how many more
+ * records may come out. actions, categories: the texts that stood for each last.
  */
 struct rec_reading {
     struct rec_pickle *p;

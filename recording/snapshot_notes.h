@@ -1,5 +1,6 @@
 /*
- * recording/snapshot_notes.h - what the program noted itself while it was recorded: record_function ranges and user_metadata.
+ * recording/snapshot_notes.h - what the program noted itself while it was recorded: record_function ranges and
+ * user_metadata.
  *
  * For:            recording/snapshot.c.
  * Must not know:  what the notes mean.
@@ -13,8 +14,8 @@
 #include "recording/pickle.h"
 
 /*
- * Zero-initialise, then set pickle and list and call _begin. last: the text of the event before; string of the list. last_value: what
- * that came from.
+ * Zero-initialise, then set pickle and list and call _begin. last: the text of the event before; string of the list.
+ * last_value: what that came from.
  */
 struct rec_notes {
     const struct rec_pickle *pickle;
@@ -25,11 +26,14 @@ struct rec_notes {
 };
 
 void rec_notes_begin(struct rec_notes *notes);
-/* The text attached to an event (NULL: none); where it is another one than before, one range ends and another begins there. */
+/*
+ * The text attached to an event (NULL: none); where it is another one than before, one range ends and another begins
+ * there.
+ */
 void rec_notes_event(struct rec_notes *notes, const struct rec_value *text, uint64_t time_us);
 /*
- * The ranges of the whole snapshot, after its events: annotations are the process's, whichever device they name. False: they are not what PyTorch
- * writes. At most `left` are taken.
+ * The ranges of the whole snapshot, after its events: annotations are the process's, whichever device they name.
+ * False: they are not what PyTorch writes. At most `left` are taken.
  */
 VS_MUST_USE bool rec_notes_read(struct rec_notes *notes, struct rec_value top, uint64_t left);
 

@@ -22,8 +22,8 @@ enum vs_frame_kind rec_python_file(const char *path, size_t len, struct vs_text 
 
 /*
  * The frame to name as the place of a stack: the innermost of the user's own or of a module's file in another package
- * (torchvision, transformers); else of a package; else the innermost. frames: numbers, innermost first; 0 where there are none.
- * forward, module: the list's strings "forward" and "torch/nn/modules/module.py".
+ * (torchvision, transformers); else of a package; else the innermost. frames: numbers, innermost first; 0 where there
+ * are none. forward, module: the list's strings "forward" and "torch/nn/modules/module.py".
  */
 uint32_t rec_python_place(const struct vs_callstacks *stacks, const uint32_t *frames, size_t count,
                           uint32_t forward, uint32_t module);

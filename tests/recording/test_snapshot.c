@@ -1,8 +1,10 @@
 /*
- * tests/recording/test_snapshot.c - PyTorch's memory snapshots as our reader has them, against CPython's reading of the same files.
+ * tests/recording/test_snapshot.c - PyTorch's memory snapshots as our reader has them, against CPython's reading of
+ * the same files.
  *
  * tests/golden/snapshots holds some published ones (tests/golden/alloc/facts.tsv says of what); the compact lists of
- * tests/golden/alloc were made of the same files in Python. With a folder as its argument the program looks at every snapshot there:
+ * tests/golden/alloc were made of the same files in Python. With a folder as its argument the program looks at every
+ * snapshot there:
  *
  *     build/tests/recording/test_snapshot FOLDER
  */
@@ -235,7 +237,10 @@ static void what_is_no_frame_says_nothing(void **state)
     vs_memlist_release(&list);
 }
 
-/* One event, ten thousand times by reference: two bytes each, so a list of them is larger than the file only if nobody looks. */
+/*
+ * One event, ten thousand times by reference: two bytes each, so a list of them is larger than the file only if
+ * nobody looks.
+ */
 static void what_repeats_itself_without_end_is_refused(void **state)
 {
     struct vs_text text = {NULL, 0, 0};

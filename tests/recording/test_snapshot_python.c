@@ -1,5 +1,6 @@
 /*
- * tests/recording/test_snapshot_python.c - whose code a Python frame is, and which one is the place. The paths are those of the published snapshots.
+ * tests/recording/test_snapshot_python.c - whose code a Python frame is, and which one is the place. The paths are
+ * those of the published snapshots.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,7 +58,10 @@ static void what_is_not_python_is_not_taken_for_it(void **state)
     assert_false(rec_python_is("/lib/libtorch_python.so", 23));
 }
 
-/* The frames of a stack, innermost first, as "path func" with the number of the frame as its line; the line of the place. */
+/*
+ * The frames of a stack, innermost first, as "path func" with the number of the frame as its line; the line of the
+ * place.
+ */
 static uint32_t place(const char *const *frames, size_t count)
 {
     struct vs_memlist list = {.events = NULL};
