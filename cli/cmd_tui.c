@@ -12,8 +12,8 @@
 
 #include "base/mem.h"
 #include "cli/cmds.h"
+#include "tui/change.h"
 #include "tui/loop.h"
-#include "tui/parts/change.h"
 
 #define SIZE_MAX_CELLS 1000
 

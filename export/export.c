@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 #include "export/formats.h"
-#include "replay/cursor/timeline.h"
+#include "replay/index/timeline.h"
 
 static const struct exp_format_info INFO[EXP_FORMAT_COUNT] = {
 /* clang-format off */

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "export/formats.h"
 #include "export/slices.h"
-#include "replay/cursor/cursor.h"
+#include "replay/index/cursor.h"
 
 /* So many of the largest blocks at the peak have an arrow from where they were made. */
 #define ARROWS 16

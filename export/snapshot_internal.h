@@ -13,7 +13,7 @@
 #include "engine/alloc/conf.h"
 #include "export/pickle.h"
 #include "export/ranges.h"
-#include "replay/cursor/cursor.h"
+#include "replay/index/cursor.h"
 
 enum exp_word {
     WORD_SEGMENTS,

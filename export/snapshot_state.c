@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "export/snapshot_internal.h"
-#include "replay/cursor/space.h"
+#include "replay/inspect/space.h"
 
 /* ---- segments and blocks ---- */
 

@@ -13,9 +13,9 @@
 #include "base/mem.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "replay/cursor/cursor.h"
-#include "replay/cursor/why.h"
+#include "replay/index/cursor.h"
 #include "replay/index/lives.h"
+#include "replay/inspect/why.h"
 
 /* Phases and categories apart, no path of a module is longer. */
 #define FRAMES_MAX 64

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 
 #include "export/out.h"
-#include "replay/cursor/timeline.h"
 #include "replay/index/index.h"
+#include "replay/index/timeline.h"
 
 /* Pixels of the page; its height depends on what is below the plot. */
 #define SVG_WIDTH 960

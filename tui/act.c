@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "tui/parts/change.h"
+#include "tui/change.h"
 #include "tui/screen.h"
 
 /* ---- panes and views ---- */

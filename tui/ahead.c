@@ -5,7 +5,7 @@
  * Invariant:      nothing that is shown changes; a call reads one chunk of events at most, or works on one what-if until a key is typed.
  */
 #include "replay/breakpoints/breaks.h"
-#include "replay/cursor/step.h"
+#include "replay/inspect/step.h"
 #include "tui/app.h"
 
 /* The chosen event, its neighbours, steps, ends, peak, columns, and where a break may be hit. */

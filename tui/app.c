@@ -11,11 +11,11 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "replay/cursor/step.h"
-#include "replay/cursor/timeline.h"
+#include "replay/index/timeline.h"
+#include "replay/inspect/step.h"
 #include "replay/report/bound.h"
+#include "tui/change.h"
 #include "tui/diff.h"
-#include "tui/parts/change.h"
 #include "whatif/whatif.h"
 
 /* The ends of a window are moved where a column is of so many pieces or more. */

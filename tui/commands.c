@@ -11,11 +11,11 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "replay/cursor/space.h"
 #include "replay/index/lives.h"
+#include "replay/inspect/space.h"
 #include "tui/act.h"
+#include "tui/change.h"
 #include "tui/export.h"
-#include "tui/parts/change.h"
 #include "whatif/whatif_alloc.h"
 
 /* Does the command; `words` is what stands behind its name, without blanks at its ends. */

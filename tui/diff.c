@@ -11,7 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "tui/parts/waiting.h"
+#include "tui/waiting.h"
 
 enum vs_status tui_diff_open(struct tui_app *app, rpl_progress_fn *progress, void *user,
                              struct vs_error *err)

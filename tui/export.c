@@ -14,7 +14,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "export/export.h"
-#include "tui/parts/change.h"
+#include "tui/change.h"
 #include "tui/screen.h"
 
 #define TEXT_NAME "txt"

@@ -11,9 +11,9 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "tui/app.h"
-#include "tui/parts/change.h"
-#include "tui/parts/waiting.h"
-#include "tui/views/views.h"
+#include "tui/change.h"
+#include "tui/views.h"
+#include "tui/waiting.h"
 #include "whatif/answers.h"
 #include "whatif/whatif.h"
 

@@ -7,11 +7,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "replay/cursor/step.h"
 #include "replay/index/lives.h"
+#include "replay/inspect/step.h"
 #include "tui/act.h"
-#include "tui/parts/waiting.h"
 #include "tui/screen.h"
+#include "tui/waiting.h"
 
 /* Zooming in ends with so many events. */
 #define WINDOW_MIN 8

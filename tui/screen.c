@@ -12,7 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "tui/parts/change.h"
+#include "tui/change.h"
 #include "tui/term/surface_text.h"
 
 /* In a header of fewer cells the name is all there is room for. */

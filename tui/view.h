@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "tui/keys.h"
+#include "tui/parts/keys.h"
 #include "tui/parts/list.h"
 #include "tui/term/surface.h"
 

@@ -11,8 +11,8 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/toggle.h"
-#include "replay/cursor/space.h"
 #include "replay/index/index.h"
+#include "replay/inspect/space.h"
 #include "replay/trace/trace.h"
 
 /*

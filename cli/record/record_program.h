@@ -1,7 +1,7 @@
 /*
  * cli/record/record_program.h - records a program that is not ours.
  *
- * For:            cli/cmd_record.c.
+ * For:            cli/record/cmd_record.c.
  * Must not know:  nets.
  * Invariant:      the program's exit status is ours, whatever becomes of the recording; its stdout is left to it.
  */

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "replay/cursor/timeline.h"
 #include "replay/index/index_internal.h"
+#include "replay/index/timeline.h"
 #include "replay/index/walk.h"
 
 /* Where the program was at the highest moment. */

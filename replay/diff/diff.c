@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "replay/cursor/cursor.h"
-#include "replay/cursor/modules.h"
-#include "replay/cursor/timeline.h"
 #include "replay/diff/diff_internal.h"
+#include "replay/index/cursor.h"
+#include "replay/index/timeline.h"
+#include "replay/inspect/modules.h"
 
 static const char *const BY_NAMES[RPL_DIFF_BY_COUNT] = {"category", "module", "line", "tensor"};
 static const char *const CAUSE_NAMES[RPL_DIFF_CAUSE_COUNT] = {"both", "only_a", "only_b",

@@ -28,7 +28,7 @@
  * What a row stands for. But for CATEGORY and TENSOR each category has a row of its own.
  *
  * CATEGORY  of block
- * MODULE    as in replay/cursor/modules.h
+ * MODULE    as in replay/inspect/modules.h
  * LINE      of the net file on which it was made
  * TENSOR    one allocation and its counterpart
  */

@@ -5,8 +5,8 @@
  * Invariant:      the names of the fields are a contract with scripts (docs/formats/json.md): they are added to, never changed.
  */
 #include "base/json.h"
-#include "replay/cursor/why.h"
 #include "replay/diff/diff.h"
+#include "replay/inspect/why.h"
 #include "replay/report/report.h"
 
 /* The tensor of one side; null where it has none. */

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "replay/cursor/why.h"
 #include "replay/index/lives.h"
+#include "replay/inspect/why.h"
 
 /* A line that only the other file has, so that its number means no line of A. */
 #define LINE_OF_B (UINT64_C(1) << 32)

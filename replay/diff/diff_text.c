@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #include "base/bytes.h"
-#include "replay/cursor/why.h"
 #include "replay/diff/diff.h"
+#include "replay/inspect/why.h"
 
 /* A change to more than this many times as much says nothing in per cent. */
 #define TIMES_MAX 10

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "replay/cursor/cursor.h"
+#include "replay/index/cursor.h"
 #include "replay/index/index_internal.h"
 #include "replay/index/sorts.h"
 #include "replay/trace/trace_internal.h"

@@ -20,12 +20,31 @@
 #include "base/event.h"
 #include "replay/trace/trace.h"
 
-/* As many as the store has in a chunk of its own, so that reading one of ours decodes one of its. */
-#ifdef VS_STRESS
-#define RPL_CHUNK_EVENTS 64
-#else
-#define RPL_CHUNK_EVENTS 16384
-#endif
+/*
+ * A verb, and what it stops at.
+ *
+ * EVENT    every event
+ * ALLOC    what the allocator does: alloc, free, segment_*, oom
+ * OP       the beginning of an op or backward node
+ * LINE     an event on a line of the net other than that of the event before it
+ * MODULE   an event in a module other than that of the event before it
+ * PHASE    the beginning of a phase
+ * STEP     the beginning of a training step
+ * PEAK     a local peak: an event right after which more is allocated than at any other since it was last a good deal less, and until it
+ *          will be again; a good deal is 1/RPL_PEAK_SHARE of the most that had been allocated so far
+ */
+enum rpl_verb {
+    RPL_VERB_EVENT,
+    RPL_VERB_ALLOC,
+    RPL_VERB_OP,
+    RPL_VERB_LINE,
+    RPL_VERB_MODULE,
+    RPL_VERB_PHASE,
+    RPL_VERB_STEP,
+    RPL_VERB_PEAK,
+    RPL_VERB_COUNT
+};
+#define RPL_PEAK_SHARE 32
 
 struct rpl_index;
 

@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "base/sort.h"
-#include "replay/cursor/idle.h"
+#include "replay/index/idle.h"
 #include "replay/index/index_build_internal.h"
 #include "replay/index/sorts.h"
 #include "replay/trace/trace_internal.h"

@@ -14,9 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "replay/cursor/step.h"
-#include "replay/cursor/timeline.h"
 #include "replay/index/index.h"
+#include "replay/index/timeline.h"
 
 /* ---- arrays ---- */
 

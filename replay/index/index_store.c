@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "replay/cursor/idle_internal.h"
+#include "replay/index/idle_internal.h"
 #include "replay/index/index_internal.h"
 #include "replay/index/index_pack.h"
 #include "replay/index/sorts.h"

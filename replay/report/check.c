@@ -11,7 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/json.h"
-#include "replay/cursor/why.h"
+#include "replay/inspect/why.h"
 
 /* Steps that have to have ended before growth means something: the first makes gradients and the optimizer's state. */
 #define STEPS_BEFORE 2

@@ -15,7 +15,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "replay/cursor/leak.h"
+#include "replay/inspect/leak.h"
 #include "replay/report/summary.h"
 #include "replay/trace/trace.h"
 

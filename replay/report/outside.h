@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "replay/cursor/makers.h"
+#include "replay/inspect/makers.h"
 #include "replay/trace/trace.h"
 
 /*

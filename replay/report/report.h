@@ -16,10 +16,10 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "replay/cursor/kept.h"
-#include "replay/cursor/leak.h"
-#include "replay/cursor/makers.h"
-#include "replay/cursor/why.h"
+#include "replay/inspect/kept.h"
+#include "replay/inspect/leak.h"
+#include "replay/inspect/makers.h"
+#include "replay/inspect/why.h"
 #include "replay/report/account.h"
 #include "replay/report/outside.h"
 #include "replay/report/summary.h"
@@ -30,7 +30,7 @@
  * trace     borrowed; must outlive the report
  * at        the event everything below is about: the refused allocation where there was one, else the peak; 0: nothing was allocated
  * by_category  allocated bytes right after `at`
- * lines, modules, layers   what made the blocks alive at `at`; see replay/cursor/makers.h. top: how many of the largest are shown
+ * lines, modules, layers   what made the blocks alive at `at`; see replay/inspect/makers.h. top: how many of the largest are shown
  * largest   largest_count blocks alive at `at`, the largest first
  * is_future_unknown  the recording ends there or was imported, so nothing can be said about what is read again, and `kept` is empty
  * work      what a GPU did, where that was measured; see replay/trace/work.h

@@ -13,7 +13,30 @@
 
 #include "base/event.h"
 #include "base/table.h"
-#include "replay/cursor/cursor.h"
+
+/*
+ * kind          VS_HOLD_SAVED and VS_HOLD_CHECKPOINT come from `save` events, the others from `hold`
+ * since_seq     event that took hold
+ * tensor        through which tensor
+ * name, scope   string ids as in base/holder.def; for autograd name is the backward node's, 0 where it never ran
+ * place         where it took hold
+ * node          of autograd; else 0
+ */
+struct rpl_holder {
+    enum vs_holder kind;
+    uint64_t since_seq;
+    uint32_t tensor;
+    uint32_t name;
+    uint32_t scope;
+    uint32_t place;
+    uint64_t node;
+};
+
+/* One holder and the block that it holds: 0 where its tensor is on the host. */
+struct rpl_held {
+    uint64_t block;
+    struct rpl_holder holder;
+};
 
 /*
  * items     count of them, in no order
@@ -51,7 +74,7 @@ void rpl_holders_clear(struct rpl_holders *h);
 /* Take in a hold or save. */
 void rpl_holders_take(struct rpl_holders *h, uint64_t seq, const struct vs_event *event);
 /*
- * Take in a drop or unsave: as replay/cursor/why.c, of several that fit, the one that holds the same tensor goes, and of those the oldest. What lets go
+ * Take in a drop or unsave: as replay/inspect/why.c, of several that fit, the one that holds the same tensor goes, and of those the oldest. What lets go
  * without having held changes nothing.
  */
 void rpl_holders_drop(struct rpl_holders *h, const struct vs_event *event);

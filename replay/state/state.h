@@ -1,7 +1,7 @@
 /*
  * replay/state/state.h - everything that a cursor knows of one moment, how an event changes it, and how it is kept in few bytes.
  *
- * For:            replay/cursor/cursor.c, the making of the index.
+ * For:            replay/index/cursor.c, the making of the index.
  * Must not know:  files, drawing.
  * Invariant:      packing and unpacking gives the same state, but for the order of its arrays.
  */
@@ -14,10 +14,23 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/event.h"
-#include "replay/cursor/cursor.h"
 #include "replay/state/holders.h"
 #include "replay/state/live.h"
 #include "replay/trace/pack.h"
+
+/*
+ * A stretch of device memory that the driver has given and the program has not given back.
+ * is_small    of the pool for small blocks
+ * is_mapped   part of an expandable segment
+ */
+struct rpl_segment {
+    uint64_t address;
+    uint64_t bytes;
+    uint64_t stream; /* whose it is; no other can use it */
+    uint64_t pool;   /* of a private pool; 0: the default one */
+    bool is_small;
+    bool is_mapped;
+};
 
 /* seq: the event it is right after. segments: segment_count of them, in order of address. */
 struct rpl_state {

@@ -17,8 +17,8 @@
 
 #include "base/event.h"
 #include "base/table.h"
-#include "replay/index/index.h"
 #include "replay/trace/events_pack.h"
+#include "replay/trace/trace.h"
 
 /* As many as an index promises to have at a time. */
 #define RPL_MEM_OPEN 20

@@ -19,6 +19,13 @@
 #include "base/error.h"
 #include "base/event.h"
 
+/* As many as the store has in a chunk of its own, so that reading one of ours decodes one of its. */
+#ifdef VS_STRESS
+#define RPL_CHUNK_EVENTS 64
+#else
+#define RPL_CHUNK_EVENTS 16384
+#endif
+
 struct rpl_trace;
 
 /* A toggle in effect. is_default: nobody asked for the value. */

@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "export/export.h"
-#include "replay/cursor/timeline.h"
+#include "replay/index/timeline.h"
 #include "replay/state/live.h"
 #include "tests/replay/net_trace.h"
 

@@ -14,7 +14,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "replay/cursor/leak.h"
+#include "replay/inspect/leak.h"
 #include "replay/report/report.h"
 #include "tests/facts/facts.h"
 #include "whatif/whatif.h"

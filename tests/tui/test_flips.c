@@ -12,7 +12,7 @@
 
 #include "tests/e2e/program.h"
 #include "tests/tui/session.h"
-#include "tui/parts/change.h"
+#include "tui/change.h"
 #include "whatif/answers.h"
 #include "whatif/whatif.h"
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "tui/keys.h"
+#include "tui/parts/keys.h"
 
 /* Types `text` in `scope`; the last answer. */
 static enum tui_typed type(const char *text, unsigned scope, struct tui_command *out)

@@ -19,7 +19,7 @@
 #include "tests/store/small_trace.h"
 #include "tests/tui/session.h"
 #include "tui/act.h"
-#include "tui/keys.h"
+#include "tui/parts/keys.h"
 
 /* theme: of the screen, whose styles are compared too, unless it is mono; is_ascii: without other characters */
 static const struct screen {
@@ -202,10 +202,11 @@ static const char CONDITIONS[] =
 /* docs/guide/tui-keys.md. */
 static void keys_page(struct vs_text *out)
 {
-    vs_text_add(out,
-                "# Keys of the TUI\n\nGenerated from `tui/keys.def` by `make golden`. A count may "
-                "precede a key: `20s`.\n\n"
-                "| keys | command | does |\n|---|---|---|\n");
+    vs_text_add(
+        out,
+        "# Keys of the TUI\n\nGenerated from `tui/parts/keys.def` by `make golden`. A count may "
+        "precede a key: `20s`.\n\n"
+        "| keys | command | does |\n|---|---|---|\n");
     keys_rows(out);
     vs_text_add(out,
                 "\n## Commands with words\n\nGenerated from the table in `tui/commands.c`; `<tab>` "

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "replay/cursor/timeline.h"
+#include "replay/index/timeline.h"
 #include "tui/term/surface.h"
 
 /*

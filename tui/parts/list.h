@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tui/keys.h"
+#include "tui/parts/keys.h"
 #include "tui/term/surface.h"
 
 /* at: the chosen row. top: the first one shown. count, height: as of the last tui_list_fit. */

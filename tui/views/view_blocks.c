@@ -10,11 +10,11 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "replay/cursor/why.h"
+#include "replay/inspect/why.h"
 #include "tui/app.h"
+#include "tui/names.h"
 #include "tui/parts/format.h"
-#include "tui/parts/names.h"
-#include "tui/views/views.h"
+#include "tui/views.h"
 
 /* Widths from which a column is there. */
 #define SHAPE_MIN_W 64

@@ -9,7 +9,7 @@
 
 #include "tui/app.h"
 #include "tui/parts/page.h"
-#include "tui/views/views.h"
+#include "tui/views.h"
 
 /* break_count: rows of breaks, before those of marks. Marks belong to the recorded run alone */
 struct breaks {

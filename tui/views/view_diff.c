@@ -11,10 +11,10 @@
 #include "base/mem.h"
 #include "tui/app.h"
 #include "tui/diff.h"
-#include "tui/parts/diff_rows.h"
+#include "tui/diff_rows.h"
+#include "tui/overlap.h"
 #include "tui/parts/format.h"
-#include "tui/parts/overlap.h"
-#include "tui/views/views.h"
+#include "tui/views.h"
 
 /* Heights from which there is a chart; a line about how the runs were made, and one that says all of the chosen row; the phases. */
 #define CHART_MIN_H 9

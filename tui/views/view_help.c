@@ -9,7 +9,7 @@
 #include "tui/act.h"
 #include "tui/app.h"
 #include "tui/parts/page.h"
-#include "tui/views/views.h"
+#include "tui/views.h"
 
 #define KEYS_W 14
 #define NAME_W 18

@@ -10,11 +10,11 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "replay/cursor/modules.h"
+#include "replay/inspect/modules.h"
 #include "tui/app.h"
-#include "tui/parts/change.h"
+#include "tui/change.h"
 #include "tui/parts/format.h"
-#include "tui/views/views.h"
+#include "tui/views.h"
 
 #define OWN_MIN_W 52
 #define BAR_MIN_W 70

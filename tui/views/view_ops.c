@@ -9,11 +9,11 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "replay/cursor/step.h"
+#include "replay/inspect/step.h"
 #include "replay/trace/work.h"
 #include "tui/app.h"
 #include "tui/parts/format.h"
-#include "tui/views/views.h"
+#include "tui/views.h"
 
 #define NAME_MIN_W 14
 #define MODULE_MIN_W 56

@@ -10,11 +10,11 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "replay/cursor/why.h"
+#include "replay/inspect/why.h"
 #include "tui/app.h"
 #include "tui/diff.h"
 #include "tui/parts/format.h"
-#include "tui/views/views.h"
+#include "tui/views.h"
 
 /* Between the two sides: a mark, and by how much the row changes what B has more. */
 #define MIDDLE_W 11

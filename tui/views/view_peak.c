@@ -10,15 +10,15 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "replay/cursor/alive.h"
-#include "replay/cursor/space.h"
+#include "replay/inspect/alive.h"
+#include "replay/inspect/space.h"
 #include "replay/report/account.h"
 #include "replay/report/by_value.h"
 #include "tui/app.h"
+#include "tui/names.h"
 #include "tui/parts/format.h"
-#include "tui/parts/names.h"
 #include "tui/parts/page.h"
-#include "tui/views/views.h"
+#include "tui/views.h"
 
 #define LARGEST_SHOWN 10
 #define KEPT_SHOWN 8

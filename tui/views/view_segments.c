@@ -9,11 +9,11 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "replay/cursor/space.h"
+#include "replay/inspect/space.h"
 #include "tui/app.h"
+#include "tui/names.h"
 #include "tui/parts/format.h"
-#include "tui/parts/names.h"
-#include "tui/views/views.h"
+#include "tui/views.h"
 
 #define HEAD_W 26
 #define FOOT_H 3

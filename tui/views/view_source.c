@@ -10,16 +10,16 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "replay/cursor/frame.h"
-#include "replay/cursor/step.h"
-#include "replay/cursor/why.h"
+#include "replay/inspect/frame.h"
+#include "replay/inspect/step.h"
+#include "replay/inspect/why.h"
 #include "tui/act.h"
 #include "tui/app.h"
+#include "tui/names.h"
 #include "tui/parts/format.h"
-#include "tui/parts/names.h"
 #include "tui/parts/page.h"
-#include "tui/parts/sites.h"
-#include "tui/views/views.h"
+#include "tui/sites.h"
+#include "tui/views.h"
 
 /* From this width on the variables stand beside the code, else below it. */
 #define BESIDE_W 76

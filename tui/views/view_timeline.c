@@ -2,19 +2,19 @@
  * tui/views/view_timeline.c - memory over the run: stacked by category, with phases, steps, capacity, peak, cursor and the other run.
  *
  * Must not know:  terminals.
- * Invariant:      a column stands for the events that replay/cursor/timeline.h says it stands for.
+ * Invariant:      a column stands for the events that replay/index/timeline.h says it stands for.
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "replay/cursor/timeline.h"
+#include "replay/index/timeline.h"
 #include "tui/app.h"
 #include "tui/diff.h"
 #include "tui/parts/chart.h"
 #include "tui/parts/format.h"
-#include "tui/views/views.h"
+#include "tui/views.h"
 
 #define AXIS_W 7
 /* Heights from which the rows below the chart are there. */

@@ -11,9 +11,9 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "tui/app.h"
-#include "tui/parts/change.h"
+#include "tui/change.h"
 #include "tui/parts/format.h"
-#include "tui/views/views.h"
+#include "tui/views.h"
 #include "whatif/tries.h"
 
 #define BATCH_MIN_W 78

@@ -14,10 +14,10 @@
 #include "replay/report/by_value.h"
 #include "replay/report/report.h"
 #include "tui/app.h"
-#include "tui/parts/change.h"
+#include "tui/change.h"
 #include "tui/parts/format.h"
 #include "tui/parts/page.h"
-#include "tui/views/views.h"
+#include "tui/views.h"
 
 /* Rows that the answer takes, where there is room for it below the toggles. */
 #define ANSWER_H 6

@@ -2,18 +2,18 @@
  * tui/views/view_why.c - why the chosen block is alive: everyone who holds it, when it is read next, when it goes.
  *
  * Must not know:  terminals.
- * Invariant:      says what replay/cursor/alive.h says of the block at the cursor, and nothing else.
+ * Invariant:      says what replay/inspect/alive.h says of the block at the cursor, and nothing else.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/bytes.h"
-#include "replay/cursor/alive.h"
+#include "replay/inspect/alive.h"
 #include "tui/app.h"
-#include "tui/parts/names.h"
+#include "tui/names.h"
 #include "tui/parts/page.h"
-#include "tui/views/views.h"
+#include "tui/views.h"
 
 /* Cells of the word that a row begins with. */
 #define WORD_W 10

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "replay/cursor/cursor.h"
 #include "replay/diff/diff.h"
+#include "replay/index/cursor.h"
 #include "tests/replay/make_trace.h"
 #include "tests/replay/net_trace.h"
 #include "tests/replay/random_trace.h"

@@ -1,0 +1,565 @@
+/*
+ * cli/record/cmd_record.c - trains a net and records it, or has a program recorded.
+ *
+ * For:            `vramscope record`.
+ * Must not know:  how a net is run, or a trace written: lang/run/run.h and tracer/recorder.h do; programs: cli/record/record_program.h.
+ * Invariant:      a net that is wrong is found out before any file is touched: one step without data and without a file comes first.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "cli/account.h"
+#include "cli/cmds.h"
+#include "cli/netfile.h"
+#include "cli/progress.h"
+#include "cli/record/record_program.h"
+#include "cli/tries.h"
+#include "cli/watch.h"
+#include "engine/device/kernels.h"
+#include "engine/device/plugin.h"
+#include "lang/run/run.h"
+#include "replay/index/index.h"
+#include "replay/report/report.h"
+#include "tracer/recorder.h"
+#include "whatif/whatif.h"
+
+#define OUT_DEFAULT "trace.db"
+#define TOP_AT_OOM 10
+#define REFUSED_SHOWN 4
+
+static const struct cli_option OPTIONS[] = {
+    {"out", 'o', "FILE", false, "the trace to write (default " OUT_DEFAULT ")"},
+    {"force", 'f', NULL, false, "replace the trace if it exists"},
+    {"device", 0, "DEVICE", false,
+     "cpu: real arithmetic; cuda: the same on the GPU; meta: shapes and lifetimes only, no losses; "
+     "auto: cuda where a GPU answers, else cpu (default)"},
+    {"capacity", 0, "SIZE", false,
+     "memory of the device, such as 8G (default: as much as is asked for)"},
+    {"seed", 0, "N", false, "of all random numbers (default 0)"},
+    {"stacks", 0, "FRAMES", false,
+     "of a PyTorch program: python, or all, with C++ frames, which name ops and cost more "
+     "(default python)"},
+    {"history", 0, "N", false,
+     "of a PyTorch program: how many events are kept, the last ones (default 1000000)"},
+    {"cupti", 0, "auto|on|off", false,
+     "on cuda, the time that the GPU spends on each op: auto: where CUPTI can be had (default), "
+     "on: or fail, off"},
+    {"json", 0, NULL, false, "print what was recorded as JSON"},
+    {NULL, 0, NULL, false, NULL},
+};
+
+/* Set by ^C and its like, read between phases. A handler has no other way to tell; tools/globals-check.sh knows it. */
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal)
+{
+    (void)signal;
+    interrupted = 1;
+}
+
+/*
+ * Ending early is asked for by ^C, by a scheduler, or by a terminal that is gone; a second time kills. What cannot be written (a
+ * pipe that nobody reads, a file over its limit) is an error of the write, not the end of a recording that may have taken hours.
+ */
+static void signals_set(void)
+{
+    static const int ENDS[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction stop = {.sa_handler = on_interrupt,
+                             .sa_flags = (int)SA_RESETHAND}; /* the flag is the sign bit */
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction old;
+
+    for (size_t i = 0; i < sizeof(ENDS) / sizeof(ENDS[0]); i++)
+        if (ENDS[i] != SIGHUP || (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN))
+            sigaction(ENDS[i], &stop, NULL); /* but nohup means what it says */
+    sigaction(SIGPIPE, &ignore, NULL);
+    sigaction(SIGXFSZ, &ignore, NULL);
+}
+
+/* What the options say. */
+struct plan {
+    const struct cli_args *args;
+    const char *out;
+    bool force;
+    bool has_data;
+    bool has_gpu;  /* gpu is open */
+    char *why_cpu; /* `auto` met a plug-in that does not open; else NULL */
+    struct eng_device gpu;
+    struct cli_watch watch;
+    struct cli_account account;
+    uint64_t capacity;
+    uint64_t seed;
+};
+
+/*
+ * A recording that is going on.
+ *
+ * state  the last thing that was heard of it
+ */
+struct recording {
+    struct plan *plan;
+    struct trc_recorder *rec;
+    struct cli_progress progress;
+    struct cli_progress_state state;
+};
+
+static enum vs_status seed_get(const char *text, uint64_t *out, struct vs_error *err)
+{
+    char *end = NULL;
+
+    errno = 0;
+    *out = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno)
+        return vs_fail(err, VS_E_USAGE,
+                       "record: --seed cannot be `%s`; a number from 0 to 2^64 - 1 is right", text);
+    return VS_OK;
+}
+
+/*
+ * Settles where the net runs. `auto` without a plug-in is the CPU, and needs no word: that is where most machines are. One that is there
+ * was put there for something.
+ */
+static enum vs_status device_choose(const char *device, struct plan *plan, struct vs_error *err)
+{
+    struct vs_error reason = VS_ERROR_INIT;
+    bool is_auto = !device || strcmp(device, "auto") == 0;
+    char path[4096];
+    enum vs_status st;
+
+    plan->has_data = is_auto || strcmp(device, "meta") != 0;
+    if (!is_auto && strcmp(device, "cpu") != 0 && strcmp(device, "meta") != 0 &&
+        strcmp(device, "cuda") != 0)
+        return vs_fail(err, VS_E_USAGE,
+                       "record: --device cannot be `%s`; legal: auto, cpu, cuda, meta", device);
+    if (!is_auto && strcmp(device, "cuda") != 0)
+        return VS_OK;
+    cli_account_before(&plan->account);
+    st = eng_device_open("cuda", &plan->gpu, &reason);
+    plan->has_gpu = st == VS_OK;
+    if (plan->has_gpu)
+        cli_account_ready(&plan->account, &plan->gpu);
+    if (!plan->has_gpu && is_auto && eng_plugin_find("cuda", path, sizeof(path)))
+        plan->why_cpu = vs_strdup(reason.text);
+    if (plan->has_gpu || is_auto)
+        return VS_OK;
+    *err = reason;
+    return st;
+}
+
+static enum vs_status plan_fill(const struct cli_args *args, struct plan *plan,
+                                struct vs_error *err)
+{
+    const char *device = cli_args_value(args, "device");
+    const char *capacity = cli_args_value(args, "capacity");
+    const char *seed = cli_args_value(args, "seed");
+
+    memset(plan, 0, sizeof(*plan));
+    plan->args = args;
+    plan->out = cli_args_has(args, "out") ? cli_args_value(args, "out") : OUT_DEFAULT;
+    if (!*plan->out)
+        return vs_fail(err, VS_E_USAGE, "record: --out needs the name of a file");
+    plan->force = cli_args_has(args, "force");
+    if (capacity && (!vs_bytes_parse(capacity, &plan->capacity) || !plan->capacity))
+        return vs_fail(err, VS_E_USAGE,
+                       "record: --capacity cannot be `%s`; a size such as 8G or 512M is right",
+                       capacity);
+    if (seed) {
+        enum vs_status st = seed_get(seed, &plan->seed, err);
+
+        if (st)
+            return st;
+    }
+    return device_choose(device, plan, err);
+}
+
+static void settings_fill(struct lang_settings *settings, const struct plan *plan,
+                          const struct cli_netfile *net)
+{
+    memset(settings, 0, sizeof(*settings));
+    settings->file_name = net->name;
+    settings->text = net->text;
+    settings->len = net->len;
+    settings->seed = plan->seed;
+    settings->capacity = plan->capacity;
+}
+
+/* ---- the rehearsal ---- */
+
+static void print_nothing(void *user, const char *text, size_t len)
+{
+    (void)user;
+    (void)text;
+    (void)len;
+}
+
+/* One step without data and without a file: whatever is wrong with the net or its toggles comes out here. */
+static enum vs_status rehearse(const struct plan *plan, const struct cli_netfile *net,
+                               struct vs_error *err)
+{
+    struct lang_settings settings;
+    struct lang_result result;
+    struct vs_toggles toggles = {{NULL}};
+    enum vs_status st;
+
+    memset(&result, 0, sizeof(result));
+    settings_fill(&settings, plan, net);
+    vs_toggles_copy(&toggles, &plan->args->toggles);
+    st = vs_toggles_set(&toggles, VS_TOGGLE_STEPS, "1", err);
+    if (st)
+        goto out;
+    settings.toggles = &toggles;
+    settings.print = print_nothing;
+    st = lang_run(&settings, &result, err);
+    if (st == VS_E_OOM)
+        st = VS_OK; /* that is for the recording to show */
+    VS_LOG(VS_LOG_CLI, 1, "rehearsal: %" PRIu64 " events, peak %" PRIu64, result.events,
+           result.peak_allocated);
+out:
+    lang_result_release(&result);
+    vs_toggles_release(&toggles);
+    return st;
+}
+
+/* ---- the recording ---- */
+
+static void on_started(void *user, const struct vs_toggles *in_force, const bool *is_default)
+{
+    struct recording *recording = user;
+
+    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++)
+        trc_recorder_toggle_add(recording->rec, vs_toggle_info((enum vs_toggle)i)->name,
+                                vs_toggles_get(in_force, (enum vs_toggle)i), is_default[i]);
+}
+
+static bool on_progress(void *user, const struct lang_progress *progress)
+{
+    struct recording *recording = user;
+    struct cli_progress_state *state = &recording->state;
+    struct trc_recorder_stats stats;
+
+    if (progress->step != state->step && state->step >= 0) {
+        cli_progress_step(&recording->progress, state);
+        if (!isnan(state->loss)) /* a kill shall not lose the losses */
+            trc_recorder_step(recording->rec, state->step, state->loss);
+    }
+    trc_recorder_stats(recording->rec, &stats);
+    *state = (struct cli_progress_state){
+        .step = progress->step,
+        .steps = progress->steps,
+        .phase = vs_phase_name(progress->phase),
+        .phase_number = (int)progress->phase,
+        .phase_count = VS_PHASE_COUNT,
+        .loss = progress->loss_known ? progress->loss : (double)NAN,
+        .events = stats.events,
+    };
+    cli_progress_show(&recording->progress, state);
+    if (progress->step + 1 == progress->steps)
+        cli_account_end(&recording->plan->account, stats.events);
+    return !interrupted && !stats.failed; /* what cannot be written is not worth computing */
+}
+
+static void on_warn(void *user, const char *text)
+{
+    struct recording *recording = user;
+
+    cli_progress_end(&recording->progress);
+    fprintf(stderr, "vramscope: warning: %s\n", text);
+}
+
+static void on_print(void *user, const char *text, size_t len)
+{
+    struct recording *recording = user;
+
+    cli_progress_end(&recording->progress);
+    /* where a program reads the result, nothing else stands there */
+    fwrite(text, 1, len, cli_args_has(recording->plan->args, "json") ? stderr : stdout);
+}
+
+static void on_note(void *user, const char *key, const char *value)
+{
+    trc_recorder_meta_set(user, key, value);
+}
+
+static void meta_number(struct trc_recorder *rec, const char *key, uint64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%" PRIu64, value);
+    trc_recorder_meta_set(rec, key, text);
+}
+
+/* What is known before the run. */
+static void recorder_begin(struct trc_recorder *rec, const struct plan *plan,
+                           const struct cli_netfile *net)
+{
+    trc_recorder_meta_set(rec, "device", plan->has_gpu ? "cuda" : plan->has_data ? "cpu" : "meta");
+    if (plan->has_gpu) {
+        trc_recorder_meta_set(rec, "gpu", plan->gpu.info.name);
+        meta_number(rec, "gpu_driver", (uint64_t)plan->gpu.info.driver_version);
+        meta_number(rec, "gpu_runtime", (uint64_t)plan->gpu.info.runtime_version);
+        meta_number(rec, "gpu_total", plan->gpu.info.total_bytes);
+        meta_number(rec, "gpu_free", plan->gpu.info.free_bytes);
+    }
+    if (plan->why_cpu)
+        trc_recorder_meta_set(rec, "why_cpu", plan->why_cpu);
+    trc_recorder_meta_set(rec, "source_kind", "net");
+    meta_number(rec, "seed", plan->seed);
+    if (plan->capacity)
+        meta_number(rec, "capacity", plan->capacity);
+    trc_recorder_source_add(rec, net->name, net->text);
+}
+
+/* And after it: losses, and what the run says of itself. */
+static void recorder_end(struct trc_recorder *rec, const struct lang_result *result,
+                         enum vs_status st)
+{
+    for (size_t i = 0; i < result->step_count; i++)
+        if (result->steps[i].loss_known)
+            trc_recorder_step(rec, result->steps[i].step, result->steps[i].loss);
+    rpl_run_notes(result, on_note, rec);
+    trc_recorder_meta_set(rec, "outcome",
+                          st == VS_E_OOM       ? "oom"
+                          : st == VS_E_STOPPED ? "stopped"
+                          : st                 ? "failed"
+                                               : "done");
+}
+
+/* After which ends there is something to look at. VS_E_IO of a run is its GPU's: one that was lost, or a call that it refused. */
+static bool leaves_trace(const struct plan *plan, enum vs_status st)
+{
+    return st == VS_OK || st == VS_E_OOM || st == VS_E_STOPPED || (st == VS_E_IO && plan->has_gpu);
+}
+
+/* Parts of a toggle that could not be applied. Where they are many, the trace has the others. */
+static void warn_refused(const struct lang_result *result)
+{
+    for (size_t i = 0; i < result->refusal_count && i < REFUSED_SHOWN; i++)
+        fprintf(stderr, "vramscope: not applied: %s %s: %s\n", result->refusals[i].toggle,
+                result->refusals[i].path, result->refusals[i].reason);
+    if (result->refusal_count > REFUSED_SHOWN)
+        fprintf(stderr, "vramscope: and %zu more; the trace has them as `refused` in `meta`\n",
+                result->refusal_count - REFUSED_SHOWN);
+}
+
+/*
+ * Run and record. Returns how the run went; the trace is closed. VS_E_OOM, VS_E_STOPPED and a GPU that failed leave a trace that can be
+ * read, other failures leave none.
+ */
+static enum vs_status record(struct plan *plan, const struct cli_netfile *net, struct vs_error *err)
+{
+    struct trc_recorder_options options = {.force = plan->force};
+    struct recording recording = {.plan = plan, .state = {.step = -1, .loss = (double)NAN}};
+    struct lang_settings settings;
+    struct lang_result result;
+    struct trc_recorder_stats stats;
+    struct vs_error close_err = VS_ERROR_INIT;
+    enum vs_status st;
+    enum vs_status closed;
+    bool is_kept;
+
+    memset(&result, 0, sizeof(result));
+    cli_watch_options(&plan->watch, &options);
+    st = trc_recorder_open(plan->out, &options, &recording.rec, err);
+    if (st)
+        return st;
+    recorder_begin(recording.rec, plan, net);
+    cli_progress_init(&recording.progress, stderr);
+    settings_fill(&settings, plan, net);
+    settings.toggles = &plan->args->toggles;
+    settings.kernels = plan->has_data ? eng_kernels_cpu() : NULL;
+    settings.device = plan->has_gpu ? &plan->gpu : NULL;
+    settings.observer = cli_watch_observer(&plan->watch, recording.rec);
+    settings.user = &recording;
+    settings.started = on_started;
+    settings.progress = on_progress;
+    settings.warn = on_warn;
+    settings.print = on_print;
+    st = lang_run(&settings, &result, err);
+    cli_progress_step(&recording.progress, &recording.state);
+    cli_progress_end(&recording.progress);
+    is_kept = leaves_trace(plan, st);
+    if (is_kept)
+        warn_refused(&result);
+    if (!st && plan->why_cpu)
+        fprintf(stderr, "vramscope: on the CPU, for the GPU could not be had: %s\n", plan->why_cpu);
+    cli_watch_stop(&plan->watch, recording.rec);
+    cli_account_write(&plan->account, recording.rec);
+    recorder_end(recording.rec, &result, st);
+    if (st == VS_E_IO)
+        trc_recorder_meta_set(recording.rec, "failure", err->text);
+    trc_recorder_stats(recording.rec, &stats);
+    closed = trc_recorder_close(recording.rec, st == VS_OK || st == VS_E_OOM, &close_err);
+    if (!closed && is_kept)
+        /* who looks at it first makes it otherwise */
+        (void)!rpl_index_make(plan->out, stats.events, &close_err);
+    if (closed && is_kept) {
+        st = vs_fail(err, closed, "%s\n  %s holds what was written before that", close_err.text,
+                     plan->out);
+    } else if (!is_kept) {
+        unlink(plan->out);
+    } else if (st == VS_E_IO) {
+        char why[sizeof(err->text)];
+
+        snprintf(why, sizeof(why), "%s", err->text);
+        st = vs_fail(err, VS_E_IO, "%s\n  %s holds what happened so far", why, plan->out);
+    }
+    lang_result_release(&result);
+    return st;
+}
+
+/* ---- what to say about it ---- */
+
+static void add_result(const struct plan *plan, const struct rpl_report *report,
+                       struct vs_text *out)
+{
+    const struct rpl_summary *sum = &report->sum;
+    char bytes[VS_BYTES_TEXT_MAX];
+    char events[VS_BYTES_TEXT_MAX];
+
+    vs_text_addf(out, "%s: %s events, peak %s in %s; `vramscope report %s` shows what fills it\n",
+                 plan->out, vs_bytes_exact_text(sum->events, events),
+                 vs_bytes_text(sum->peak.allocated, bytes), vs_phase_name(sum->peak.phase),
+                 plan->out);
+}
+
+static void add_result_json(const struct plan *plan, const struct rpl_report *report,
+                            struct vs_text *out)
+{
+    struct vs_json json;
+
+    vs_json_init(&json, out);
+    vs_json_object(&json);
+    vs_json_put_string(&json, "trace", plan->out);
+    vs_json_put_string(&json, "outcome", rpl_trace_meta(report->trace, "outcome"));
+    vs_json_put_uint(&json, "events", report->sum.events);
+    vs_json_key(&json, "peak");
+    rpl_peak_json(report->trace, &report->sum.peak, &json);
+    vs_json_end(&json);
+}
+
+/* What filled the device, and what to do about it. */
+static void add_oom_report(const struct plan *plan, const struct rpl_report *report,
+                           struct vs_text *out)
+{
+    struct vs_error err = VS_ERROR_INIT;
+
+    rpl_report_text(report, plan->out, out);
+    if (cli_advice_text(report->trace, plan->out, out, &err))
+        VS_LOG(VS_LOG_CLI, 1, "%s", err.text);
+}
+
+/* Look at what was recorded: one line, or after an out-of-memory the report on what filled the device. */
+static int show(const struct plan *plan, bool is_oom)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_text text = {NULL, 0, 0};
+    struct rpl_report report = {.trace = NULL};
+    struct rpl_trace *trace = NULL;
+    int status;
+
+    if (rpl_trace_open(plan->out, &trace, &err) ||
+        rpl_report_fill(&report, trace, is_oom ? TOP_AT_OOM : 0, &err)) {
+        status = cli_fail(&err);
+    } else {
+        if (cli_args_has(plan->args, "json"))
+            add_result_json(plan, &report, &text);
+        else if (is_oom)
+            add_oom_report(plan, &report, &text);
+        else
+            add_result(plan, &report, &text);
+        status = cli_print(&text);
+    }
+    vs_text_release(&text);
+    rpl_report_release(&report);
+    rpl_trace_free(trace);
+    return status;
+}
+
+static int net_run(const struct cli_args *args)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct cli_netfile net = {NULL, NULL, 0};
+    struct plan plan;
+    enum vs_status st;
+    int status = 0;
+
+    st = plan_fill(args, &plan, &err);
+    if (!st && !plan.force && access(plan.out, F_OK) == 0)
+        st = vs_fail(&err, VS_E_EXISTS,
+                     "%s: it exists already; --force replaces it, -o names another file", plan.out);
+    if (!st)
+        st = cli_netfile_read(args->positionals[0], &net, &err);
+    if (!st) {
+        st = rehearse(&plan, &net, &err);
+        if (st)
+            cli_netfile_hint(&net, &err);
+    }
+    if (!st)
+        st = cli_watch_open(&plan.watch, cli_args_value(args, "cupti"),
+                            plan.has_gpu ? &plan.gpu : NULL, &err);
+    if (!st) {
+        signals_set();
+        st = record(&plan, &net, &err);
+    }
+    if (st == VS_E_STOPPED)
+        vs_fail(&err, VS_E_STOPPED, "stopped; %s holds what happened so far", plan.out);
+    if (st == VS_E_OOM)
+        show(&plan, true);
+    if (st)
+        status = cli_fail(&err);
+    else
+        status = show(&plan, false);
+    cli_watch_close(&plan.watch);
+    cli_account_release(&plan.account);
+    if (plan.has_gpu)
+        plan.gpu.close();
+    vs_free(plan.why_cpu);
+    cli_netfile_release(&net);
+    return status;
+}
+
+static int run(const struct cli_args *args)
+{
+    if (!args->positional_count || cli_is_program(args->positionals[0]))
+        return cli_record_program(args);
+    if (args->command) {
+        fprintf(stderr, "vramscope: record: %s is a net, which takes no arguments behind --\n",
+                args->positionals[0]);
+        return 2;
+    }
+    return net_run(args);
+}
+
+const struct cli_cmd cli_cmd_record = {
+    .name = "record",
+    .usage = "NET [-o trace.db] [--device DEVICE] [--TOGGLE VALUE …] | [-o trace.db] -- PROGRAM "
+             "[ARG …]",
+    .summary = "Train a net, or run a CUDA program, and record every memory event",
+    .help =
+        "NET is a net file, or a folder that holds net.py. Where the device runs out of "
+        "memory, what filled it is printed,\n"
+        "and the trace ends there.\n\n"
+        "  vramscope record sample_nets/lenet.py --batch 128 --checkpoint blocks -o lenet.db\n\n"
+        "Behind -- stands any program with its arguments, which is run unchanged, and whose exit "
+        "status is kept. Of a Python\n"
+        "program that uses PyTorch on CUDA, PyTorch's own memory history is turned on and becomes "
+        "the trace. A file that may be\n"
+        "executed, and is no net, is a program without --, too. docs/guide/programs.md says "
+        "more.\n\n"
+        "  vramscope record -o train.db -- python3 train.py --epochs 1\n",
+    .options = OPTIONS,
+    .positionals_min = 1,
+    .positionals_max = 1,
+    .toggles = true,
+    .takes_command = true,
+    .run = run,
+};

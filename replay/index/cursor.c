@@ -1,0 +1,272 @@
+/*
+ * replay/index/cursor.c - see cursor.h.
+ *
+ * Must not know:  drawing.
+ * Invariant:      state.seq is where the cursor is; here is the event it stands after.
+ */
+#include "replay/index/cursor.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "replay/index/index_internal.h"
+#include "replay/state/state.h"
+
+struct rpl_cursor {
+    struct rpl_index *index;
+    struct rpl_state state;
+    struct vs_event event;
+};
+
+/* Kinds of events that speak of the block in `a` and of nothing else that a state knows. */
+#define RPL_LIFE_KINDS                                                                             \
+    (UINT32_C(1) << VS_EV_ALLOC | UINT32_C(1) << VS_EV_FREE | UINT32_C(1) << VS_EV_SAVE |          \
+     UINT32_C(1) << VS_EV_UNSAVE | UINT32_C(1) << VS_EV_HOLD | UINT32_C(1) << VS_EV_DROP |         \
+     UINT32_C(1) << VS_EV_CATEGORY | UINT32_C(1) << VS_EV_CAST | UINT32_C(1) << VS_EV_USE |        \
+     UINT32_C(1) << VS_EV_FREE_COMPLETED)
+
+struct rpl_cursor *rpl_cursor_new(struct rpl_index *index)
+{
+    struct rpl_cursor *cursor = vs_calloc(1, sizeof(*cursor));
+
+    cursor->index = index;
+    rpl_state_init(&cursor->state);
+    return cursor;
+}
+
+void rpl_cursor_free(struct rpl_cursor *cursor)
+{
+    if (!cursor)
+        return;
+    rpl_state_release(&cursor->state);
+    vs_free(cursor);
+}
+
+uint64_t rpl_cursor_bytes(const struct rpl_cursor *cursor)
+{
+    return sizeof(*cursor) + rpl_state_bytes(&cursor->state);
+}
+
+struct rpl_index *rpl_cursor_index(const struct rpl_cursor *cursor)
+{
+    return cursor->index;
+}
+
+uint64_t rpl_cursor_seq(const struct rpl_cursor *cursor)
+{
+    return cursor->state.seq;
+}
+
+/* A frame is kept where at least this many events per block and holder in it went by since the one before: packing a block or a holder costs as much as going through some events that need no decoding. */
+#define MEMORY_FRAME_EVENTS_PER_ITEM 8
+
+/* A trace in memory gets its frames from whoever first comes by on a long way: reading everything once for them would cost more than they save. */
+static void frame_offer(struct rpl_cursor *cursor, size_t chunk)
+{
+    struct rpl_index *index = cursor->index;
+    struct rpl_pack pack = {NULL, 0, 0};
+    size_t last = chunk;
+
+    if (index->reader || chunk >= index->chunk_count || index->chunks[chunk].has_frame)
+        return;
+    while (last && !index->chunks[last].has_frame)
+        last--;
+    if ((chunk - last) * RPL_CHUNK_EVENTS <
+        MEMORY_FRAME_EVENTS_PER_ITEM * rpl_state_size(&cursor->state))
+        return;
+    rpl_state_pack(&cursor->state, &pack);
+    rpl_pack_seal(&pack);
+    index->frames[chunk] = (struct rpl_blob){pack.bytes, pack.len};
+    index->chunks[chunk].has_frame = true;
+}
+
+/* To the start of the nearest chunk up to `chunk` that has a frame, or of the trace. */
+static enum vs_status frame_enter(struct rpl_cursor *cursor, size_t chunk, struct vs_error *err)
+{
+    struct rpl_index *index = cursor->index;
+    struct rpl_blob blob;
+    struct rpl_unpack in;
+    enum vs_status st;
+
+    while (chunk && !index->chunks[chunk].has_frame)
+        chunk--;
+    rpl_state_clear(&cursor->state);
+    if (!chunk)
+        return VS_OK;
+    st = rpl_index_blob(index, RPL_PART_FRAME, chunk, &blob, err);
+    if (st)
+        return st;
+    if (!index->chunks[chunk].has_frame) /* it was made again just now, and this chunk has none */
+        return frame_enter(cursor, chunk, err);
+    if (!rpl_unpack_init(&in, blob.bytes, blob.len) ||
+        !rpl_state_unpack(&cursor->state, rpl_index_chunk_first(chunk) - 1, &in))
+        return vs_fail(err, VS_E_DAMAGED,
+                       "what was derived from the trace makes no sense; "
+                       "`delete from derived` in it makes it be made again");
+    return VS_OK;
+}
+
+/* So far before an event the state is not made as of each moment in between; what goes by there is so little that a frame saves nothing. */
+#define LEAP_EVENTS ((uint64_t)16 * RPL_CHUNK_EVENTS)
+
+/* The row of the block that the event speaks of and of nothing else that a state knows; NULL: it is no such event, or there is no such block. */
+static const struct rpl_row *row_of(const struct rpl_pages *rows, const struct vs_event *event)
+{
+    if (event->kind >= VS_EVENT_KIND_COUNT || !(RPL_LIFE_KINDS >> event->kind & 1))
+        return NULL;
+    return event->a - 1 < rows->count ? (const struct rpl_row *)rows->items + (event->a - 1) : NULL;
+}
+
+/* Is the block made after event `from` and gone at `to`? */
+static bool is_passing(const struct rpl_row *row, uint64_t from, uint64_t to)
+{
+    return row->free_seq && row->free_seq <= to && row->alloc_seq > from;
+}
+
+/* Is it alive right after event `seq`? */
+static bool is_alive(const struct rpl_row *row, uint64_t seq)
+{
+    return row->alloc_seq && row->alloc_seq <= seq && (!row->free_seq || row->free_seq > seq);
+}
+
+/*
+ * Through the events of a chunk to `end`, on the way to `to`, without the blocks that come and go in between. Most others are holds and drops, for
+ * which the lives tell what else the state would be asked for.
+ */
+static enum vs_status leap(struct rpl_state *state, const struct rpl_pages *rows, uint64_t from,
+                           uint64_t to, const struct vs_event *events, uint64_t end,
+                           struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    for (; !st && state->seq < end; events++) {
+        const struct rpl_row *row = row_of(rows, events);
+
+        if (row && is_passing(row, from, to)) {
+            state->seq++;
+        } else if (row && events->kind == VS_EV_HOLD) {
+            if (is_alive(row, ++state->seq))
+                rpl_holders_take(&state->holders, state->seq, events);
+        } else if (events->kind == VS_EV_DROP) {
+            state->seq++;
+            rpl_holders_drop(&state->holders, events);
+        } else if (rpl_live_op(&state->live, state->seq + 1, events)) {
+            state->seq++;
+        } else {
+            st = rpl_state_apply(state, events, err);
+        }
+    }
+    return st;
+}
+
+/* Through the events from where it is to `seq`. */
+static enum vs_status go_on(struct rpl_cursor *cursor, uint64_t seq, struct vs_error *err)
+{
+    struct rpl_index *index = cursor->index;
+    struct rpl_state *state = &cursor->state;
+    enum vs_status st = VS_OK;
+    uint64_t from = UINT64_MAX; /* where a leap began */
+
+    while (!st && state->seq < seq) {
+        size_t chunk = rpl_index_chunk_of(state->seq + 1);
+        uint64_t first = rpl_index_chunk_first(chunk);
+        uint64_t end = first - 1 + RPL_CHUNK_EVENTS < seq ? first - 1 + RPL_CHUNK_EVENTS : seq;
+        const struct vs_event *events;
+
+        if (from == UINT64_MAX && !index->reader && seq - state->seq <= LEAP_EVENTS)
+            from = state->seq;
+        st = rpl_index_span(index, chunk, &events, err);
+        if (!st && from != UINT64_MAX)
+            st = leap(state, &index->rows, from, seq, &events[state->seq + 1 - first], end, err);
+        while (!st && state->seq < end)
+            st = rpl_state_apply(state, &events[state->seq + 1 - first], err);
+        if (!st)
+            cursor->event = events[end - first];
+        if (!st && from == UINT64_MAX && end == first - 1 + RPL_CHUNK_EVENTS)
+            frame_offer(cursor, chunk + 1);
+    }
+    return st;
+}
+
+/* Is going on from here no more work than starting at the frame before `chunk`? */
+static bool is_near(const struct rpl_cursor *cursor, uint64_t seq, size_t chunk)
+{
+    uint64_t now = cursor->state.seq;
+
+    if (now > seq)
+        return false;
+    while (chunk && !cursor->index->chunks[chunk].has_frame)
+        chunk--;
+    return now + 1 >= rpl_index_chunk_first(chunk);
+}
+
+enum vs_status rpl_cursor_seek(struct rpl_cursor *cursor, uint64_t seq, struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+    size_t chunk;
+
+    VS_ASSERT(seq <= cursor->index->event_count);
+    if (seq == cursor->state.seq)
+        return VS_OK;
+    if (seq) {
+        chunk = rpl_index_chunk_of(seq);
+        if (!is_near(cursor, seq, chunk))
+            st = frame_enter(cursor, chunk, err);
+        if (!st)
+            st = go_on(cursor, seq, err);
+    }
+    if (st || !seq) {
+        rpl_state_clear(&cursor->state);
+        memset(&cursor->event, 0, sizeof(cursor->event));
+    }
+    return st;
+}
+
+const struct rpl_live *rpl_cursor_live(const struct rpl_cursor *cursor)
+{
+    return &cursor->state.live;
+}
+
+struct rpl_here rpl_cursor_here(const struct rpl_cursor *cursor)
+{
+    const struct rpl_trace *trace = cursor->index->trace;
+    const struct vs_place *place = rpl_trace_place(trace, cursor->event.place);
+
+    return (struct rpl_here){
+        .event = cursor->event,
+        .module = rpl_trace_string(trace, place->module),
+        .func = rpl_trace_string(trace, place->func),
+        .op = rpl_trace_string(trace, place->op),
+        .line = place->line,
+        .step = cursor->state.live.step,
+        .phase = cursor->state.live.phase,
+        .is_recompute = cursor->state.live.recompute_depth > 0,
+    };
+}
+
+const struct rpl_held *rpl_cursor_held(const struct rpl_cursor *cursor, size_t *count)
+{
+    *count = cursor->state.holders.count;
+    return cursor->state.holders.items;
+}
+
+size_t rpl_cursor_held_first(const struct rpl_cursor *cursor, uint64_t block)
+{
+    return rpl_holders_first(&cursor->state.holders, block);
+}
+
+size_t rpl_cursor_held_next(const struct rpl_cursor *cursor, size_t i)
+{
+    return rpl_holders_next(&cursor->state.holders, i);
+}
+
+size_t rpl_cursor_held_beside(const struct rpl_cursor *cursor, size_t i)
+{
+    return rpl_holders_beside(&cursor->state.holders, i);
+}
+
+const struct rpl_segment *rpl_cursor_segments(const struct rpl_cursor *cursor, size_t *count)
+{
+    *count = cursor->state.segment_count;
+    return cursor->state.segments;
+}

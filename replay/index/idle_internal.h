@@ -1,0 +1,23 @@
+/*
+ * replay/index/idle_internal.h - making the states of idleness, and putting them into bytes.
+ *
+ * For:            replay/index/index_store.c, which keeps them.
+ * Must not know:  files.
+ * Invariant:      what is unpacked is what was packed, or nothing.
+ */
+#ifndef RPL_IDLE_INTERNAL_H
+#define RPL_IDLE_INTERNAL_H
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "replay/index/idle.h"
+#include "replay/trace/pack.h"
+
+/* Of an index whose blocks and changes are in memory. The caller frees *out. */
+VS_MUST_USE enum vs_status rpl_idle_find(struct rpl_index *index, struct rpl_idle **out,
+                                         struct vs_error *err);
+void rpl_idle_pack(const struct rpl_idle *idle, struct rpl_pack *out);
+/* NULL: the bytes are none of ours. The caller frees it. */
+struct rpl_idle *rpl_idle_unpack(struct rpl_unpack *in) VS_MUST_USE;
+
+#endif

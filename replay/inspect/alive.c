@@ -1,0 +1,221 @@
+/*
+ * replay/inspect/alive.c - see alive.h.
+ *
+ * Must not know:  drawing.
+ * Invariant:      what has a place in the index is not read again: who holds comes from the cursor, what is to come from the lives.
+ */
+#include "replay/inspect/alive.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "replay/index/idle.h"
+#include "replay/index/index_internal.h"
+#include "replay/index/lives.h"
+#include "replay/inspect/step.h"
+
+/* ---- why ---- */
+
+static enum vs_status holders_fill(struct rpl_why *why, const struct rpl_cursor *cursor,
+                                   struct vs_error *err)
+{
+    size_t count;
+    const struct rpl_held *held = rpl_cursor_held(cursor, &count);
+    enum vs_status st = VS_OK;
+
+    for (size_t i = rpl_cursor_held_first(cursor, why->id); !st && i != SIZE_MAX;
+         i = rpl_cursor_held_next(cursor, i)) {
+        struct rpl_holder *holder;
+
+        why->holders =
+            vs_grow(why->holders, why->holder_count, &why->holder_cap, sizeof(*why->holders));
+        holder = &why->holders[why->holder_count++];
+        *holder = held[i].holder;
+        if (holder->kind == VS_HOLD_SAVED && holder->node)
+            st = rpl_node_name(rpl_cursor_index(cursor), holder->node, &holder->name, err);
+    }
+    return st;
+}
+
+enum vs_status rpl_alive_why(struct rpl_cursor *cursor, struct rpl_why *why, struct vs_error *err)
+{
+    struct rpl_index *index = rpl_cursor_index(cursor);
+    const struct rpl_block *block = rpl_live_block(rpl_cursor_live(cursor), why->id);
+    struct rpl_why empty = {.id = why->id, .holders = why->holders, .holder_cap = why->holder_cap};
+    struct vs_event event;
+    struct rpl_life life;
+    enum vs_status st;
+
+    *why = empty;
+    if (!block)
+        return VS_OK;
+    why->is_alive = true;
+    why->block = *block;
+    st = rpl_life_get(index, why->id, &life, err);
+    if (st)
+        return st;
+    why->name = life.name;
+    why->free_seq = life.free_seq;
+    st = holders_fill(why, cursor, err);
+    if (!st)
+        st = rpl_step_next_use(index, why->id, rpl_cursor_seq(cursor), &why->next_use_seq, err);
+    if (!st && why->next_use_seq) {
+        st = rpl_index_event(index, why->next_use_seq, &event, err);
+        why->next_use_place = st ? 0 : event.place;
+    }
+    if (!st && why->free_seq) {
+        st = rpl_index_event(index, why->free_seq, &event, err);
+        why->free_place = st ? 0 : event.place;
+    }
+    return st;
+}
+
+/* ---- what is kept ---- */
+
+static int by_bytes(const void *a, const void *b)
+{
+    const struct rpl_block *x = a;
+    const struct rpl_block *y = b;
+
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Who is alive, was not read by what is running, and will not be read again; the largest first. The caller frees it. */
+static enum vs_status kept_find(struct rpl_cursor *cursor, struct rpl_block **out, size_t *count,
+                                struct vs_error *err)
+{
+    const struct rpl_live *live = rpl_cursor_live(cursor);
+    uint64_t since = rpl_live_working_since(live);
+
+    *out = vs_alloc((live->block_count + 1) * sizeof(**out));
+    *count = 0;
+    for (size_t i = 0; i < live->block_count; i++) {
+        const struct rpl_block *block = &live->blocks[i];
+        uint64_t needed = block->last_use_seq ? block->last_use_seq : block->alloc_seq;
+        struct rpl_life life;
+        enum vs_status st;
+
+        if (rpl_block_is_permanent(block) || needed >= since)
+            continue;
+        st = rpl_life_get(rpl_cursor_index(cursor), block->id, &life, err);
+        if (st)
+            return st;
+        if (life.last_use_seq <= rpl_cursor_seq(cursor))
+            (*out)[(*count)++] = *block;
+    }
+    qsort(*out, *count, sizeof(**out), by_bytes);
+    return VS_OK;
+}
+
+/* Which of the items were made where this block was, and as large: an item's number, or SIZE_MAX. */
+static size_t site_of(const struct rpl_kept_list *list, uint32_t place, uint64_t requested)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].block.alloc_place == place &&
+            list->items[i].block.requested == requested)
+            return i;
+    return SIZE_MAX;
+}
+
+/* Number of the item that is of the site, SIZE_MAX: none is; by number of the site. The caller frees it. */
+static size_t *items_of_sites(const struct rpl_kept_list *list, const struct rpl_idle *idle)
+{
+    size_t *items = vs_alloc((idle->site_count + 1) * sizeof(*items));
+
+    for (size_t i = 0; i < idle->site_count; i++)
+        items[i] = site_of(list, idle->sites[i].place, idle->sites[i].requested);
+    return items;
+}
+
+/*
+ * best: the highest total of the trace without the idle bytes of each item's site, and, as member RPL_KEPT_MAX, without those of all
+ */
+static void best_find(const struct rpl_kept_list *list, const struct rpl_idle *idle, uint64_t *best)
+{
+    size_t *items = items_of_sites(list, idle);
+    uint64_t *idle_of = vs_calloc(idle->site_count + 1, sizeof(*idle_of));
+    uint64_t now[RPL_KEPT_MAX + 1] = {0};
+    size_t at = 0;
+
+    for (size_t i = 0; i <= RPL_KEPT_MAX; i++)
+        best[i] = idle->floor;
+    for (size_t s = 0; s < idle->state_count; s++) {
+        uint64_t allocated = idle->states[s].allocated;
+
+        for (; at < idle->states[s].end; at++) {
+            const struct rpl_idle_change *c = &idle->changes[at];
+
+            if (items[c->site] == SIZE_MAX)
+                continue;
+            now[RPL_KEPT_MAX] += c->bytes - idle_of[c->site];
+            now[items[c->site]] = idle_of[c->site] = c->bytes;
+        }
+        for (size_t i = 0; i < list->count; i++)
+            if (allocated - now[i] > best[i])
+                best[i] = allocated - now[i];
+        if (allocated - now[RPL_KEPT_MAX] > best[RPL_KEPT_MAX])
+            best[RPL_KEPT_MAX] = allocated - now[RPL_KEPT_MAX];
+    }
+    vs_free(items);
+    vs_free(idle_of);
+}
+
+static enum vs_status gains_fill(struct rpl_kept_list *list, struct rpl_index *index,
+                                 struct vs_error *err)
+{
+    uint64_t highest = index->facts.allocated_max;
+    uint64_t best[RPL_KEPT_MAX + 1];
+    const struct rpl_idle *idle;
+    enum vs_status st = rpl_idle_get(index, &idle, err);
+
+    if (st)
+        return st;
+    best_find(list, idle, best);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct rpl_block *block = &list->items[i].block;
+
+        list->items[i].gain = highest - best[site_of(list, block->alloc_place, block->requested)];
+    }
+    list->gain = highest - best[RPL_KEPT_MAX];
+    return VS_OK;
+}
+
+enum vs_status rpl_alive_kept(struct rpl_cursor *cursor, struct rpl_kept_list *out,
+                              struct vs_error *err)
+{
+    struct rpl_block *blocks = NULL;
+    size_t count = 0;
+    enum vs_status st;
+
+    VS_ASSERT(rpl_cursor_seq(cursor) >= 1);
+    memset(out, 0, sizeof(*out));
+    st = kept_find(cursor, &blocks, &count, err);
+    for (size_t i = 0; !st && i < count && blocks[i].bytes; i++) {
+        if (out->count < RPL_KEPT_MAX)
+            out->items[out->count++].block = blocks[i];
+        out->total += blocks[i].bytes;
+        out->total_count++;
+    }
+    if (!st && out->count)
+        st = gains_fill(out, rpl_cursor_index(cursor), err);
+    vs_free(blocks);
+    return st;
+}
+
+enum vs_status rpl_alive_leak(struct rpl_index *index, struct rpl_leak *out, struct vs_error *err)
+{
+    enum vs_status st;
+
+    rpl_leak_begin(out, index->trace);
+    if (!out->at || out->at > index->event_count)
+        return VS_OK;
+    if (!index->scan)
+        index->scan = rpl_cursor_new(index);
+    st = rpl_cursor_seek(index->scan, out->at, err);
+    if (!st)
+        rpl_leak_take(out, rpl_cursor_live(index->scan));
+    return st;
+}

@@ -1,0 +1,235 @@
+/*
+ * replay/inspect/search.c - see step.h: the next event that has something, found by passing by the chunks that cannot have it.
+ *
+ * Must not know:  keys, cursors.
+ * Invariant:      a chunk is passed by only where what the index knows of it excludes what is looked for.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "replay/index/index_internal.h"
+#include "replay/index/lives.h"
+#include "replay/inspect/step.h"
+
+/*
+ * What is looked for: may a chunk have it, and has an event. With what is common to both.
+ *
+ * module, len   the module to leave; is_outside: there is none, one is to be entered
+ * line, func    of the allocation
+ * block         the block
+ * place, is_in  the place that was looked up last, and whether it is inside
+ * wanted        a flag a place, wanted_count of them; bits: theirs, as in struct rpl_chunk
+ */
+struct search {
+    struct rpl_index *index;
+    bool (*may)(struct search *s, size_t chunk);
+    bool (*has)(struct search *s, const struct vs_event *event);
+    const char *module;
+    size_t len;
+    bool is_outside;
+    uint32_t line;
+    uint32_t func;
+    uint64_t block;
+    uint64_t alloc_seq;
+    uint32_t place;
+    bool is_in;
+    bool has_place;
+    const bool *wanted;
+    size_t wanted_count;
+    uint64_t bits[RPL_PLACE_BITS / 64];
+    enum vs_status status;
+    struct vs_error *err;
+};
+
+/* The first event after `seq`, or the last one before it, that has what is looked for; 0: none has. */
+static enum vs_status search_run(struct search *s, uint64_t seq, bool is_backward, uint64_t *out)
+{
+    struct rpl_index *index = s->index;
+    uint64_t at = is_backward ? seq : seq + 1; /* backwards: one past the next to look at */
+
+    *out = 0;
+    while (is_backward ? at > 1 : at <= index->event_count) {
+        size_t chunk = rpl_index_chunk_of(is_backward ? at - 1 : at);
+        uint64_t first = rpl_index_chunk_first(chunk);
+        uint64_t end = first + rpl_index_chunk_events(index, chunk);
+        const struct vs_event *events;
+
+        if (s->may(s, chunk)) {
+            s->status = rpl_index_span(index, chunk, &events, s->err);
+            if (s->status)
+                return s->status;
+            for (uint64_t i = at; is_backward ? i > first : i < end;) {
+                const struct vs_event *event = &events[(is_backward ? i - 1 : i) - first];
+
+                if (s->has(s, event)) {
+                    *out = is_backward ? i - 1 : i;
+                    return VS_OK;
+                }
+                i = is_backward ? i - 1 : i + 1;
+            }
+        }
+        if (s->status)
+            return s->status;
+        at = is_backward ? first : end;
+    }
+    return VS_OK;
+}
+
+/* A search that leads nowhere leaves one where one is. */
+static enum vs_status search_or_stay(struct search *s, uint64_t seq, bool is_backward,
+                                     uint64_t *out)
+{
+    enum vs_status st = search_run(s, seq, is_backward, out);
+
+    if (!*out)
+        *out = seq;
+    return st;
+}
+
+/* May it have an event outside of the module, or, where that is asked, inside of any? */
+static bool finish_may(struct search *s, size_t chunk)
+{
+    const struct rpl_chunk *c = &s->index->chunks[chunk];
+    const char *common;
+
+    if (s->is_outside)
+        return c->is_inside;
+    if (c->is_outside || c->module_len < s->len)
+        return true;
+    common = rpl_trace_string(s->index->trace, c->module);
+    return !(s->len == 0 || (strncmp(common, s->module, s->len) == 0 &&
+                             (c->module_len == s->len || common[s->len] == '.')));
+}
+
+static bool finish_has(struct search *s, const struct vs_event *event)
+{
+    if (!s->has_place || event->place != s->place) {
+        uint32_t module = rpl_trace_place(s->index->trace, event->place)->module;
+        const char *path = rpl_trace_string(s->index->trace, module);
+
+        s->place = event->place;
+        s->has_place = true;
+        s->is_in = module && (s->is_outside || rpl_module_is_inside(path, s->module, s->len));
+    }
+    return s->is_outside ? s->is_in : !s->is_in;
+}
+
+enum vs_status rpl_step_finish(struct rpl_index *index, uint64_t seq, bool is_backward,
+                               uint64_t *out, struct vs_error *err)
+{
+    struct search s = {.index = index, .may = finish_may, .has = finish_has, .err = err};
+    struct vs_event event = {0};
+    uint32_t module = 0;
+
+    if (seq) {
+        enum vs_status st = rpl_index_event(index, seq, &event, err);
+
+        *out = seq;
+        if (st)
+            return st;
+        module = rpl_trace_place(index->trace, event.place)->module;
+    }
+    s.module = rpl_trace_string(index->trace, module);
+    s.len = strlen(s.module);
+    s.is_outside = !module;
+    return search_or_stay(&s, seq, is_backward, out);
+}
+
+static bool line_may(struct search *s, size_t chunk)
+{
+    const struct vs_place place = {.func = s->func, .line = s->line};
+    uint32_t bits[3];
+
+    rpl_line_bits(&place, bits);
+    for (int i = 0; i < 3; i++)
+        if (!(s->index->chunks[chunk].lines[bits[i] / 64] >> bits[i] % 64 & 1))
+            return false;
+    return true;
+}
+
+static bool line_has(struct search *s, const struct vs_event *event)
+{
+    const struct vs_place *place;
+
+    if (event->kind != VS_EV_ALLOC)
+        return false;
+    place = rpl_trace_place(s->index->trace, event->place);
+    return place->line == s->line && place->func == s->func;
+}
+
+enum vs_status rpl_step_same_line(struct rpl_index *index, uint64_t seq, bool is_backward,
+                                  uint64_t *out, struct vs_error *err)
+{
+    struct search s = {.index = index, .may = line_may, .has = line_has, .err = err};
+    struct vs_event event;
+    enum vs_status st;
+
+    *out = seq;
+    if (!seq)
+        return VS_OK;
+    st = rpl_index_event(index, seq, &event, err);
+    if (st)
+        return st;
+    s.line = rpl_trace_place(index->trace, event.place)->line;
+    s.func = rpl_trace_place(index->trace, event.place)->func;
+    return s.line ? search_or_stay(&s, seq, is_backward, out) : VS_OK;
+}
+
+static bool block_may(struct search *s, size_t chunk)
+{
+    bool does = false;
+
+    s->status = rpl_index_touches(s->index, chunk, s->block, s->alloc_seq, &does, s->err);
+    return does;
+}
+
+static bool use_has(struct search *s, const struct vs_event *event)
+{
+    return event->kind == VS_EV_USE && event->a == s->block;
+}
+
+enum vs_status rpl_step_next_use(struct rpl_index *index, uint64_t id, uint64_t seq, uint64_t *out,
+                                 struct vs_error *err)
+{
+    struct search s = {.index = index, .may = block_may, .has = use_has, .block = id, .err = err};
+    struct rpl_life life;
+    enum vs_status st = rpl_life_get(index, id, &life, err);
+
+    *out = 0;
+    if (st || life.last_use_seq <= seq)
+        return st == VS_E_NOT_FOUND ? VS_OK : st;
+    s.alloc_seq = life.alloc_seq;
+    return search_run(&s, seq, false, out);
+}
+
+static bool place_may(struct search *s, size_t chunk)
+{
+    const uint64_t *places = s->index->chunks[chunk].places;
+
+    for (size_t i = 0; i < RPL_PLACE_BITS / 64; i++)
+        if (places[i] & s->bits[i])
+            return true;
+    return false;
+}
+
+static bool place_has(struct search *s, const struct vs_event *event)
+{
+    return event->place < s->wanted_count && s->wanted[event->place];
+}
+
+enum vs_status rpl_step_place_back(struct rpl_index *index, uint64_t seq, const bool *wanted,
+                                   size_t count, uint64_t *out, struct vs_error *err)
+{
+    struct search s = {.index = index,
+                       .may = place_may,
+                       .has = place_has,
+                       .wanted = wanted,
+                       .wanted_count = count,
+                       .err = err};
+
+    VS_ASSERT(seq <= index->event_count);
+    for (size_t i = 0; i < count; i++)
+        if (wanted[i])
+            s.bits[i % RPL_PLACE_BITS / 64] |= UINT64_C(1) << i % 64;
+    return search_run(&s, seq + 1, true, out);
+}

@@ -1,0 +1,94 @@
+/*
+ * tests/replay/inspect/test_leak.c - what a step leaves behind.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "replay/inspect/leak.h"
+#include "tests/replay/make_trace.h"
+
+/*
+ * `steps` steps. Each makes an output of 1024 that the next step replaces, and leaves 512 behind where `leaks`;
+ * the first step also makes 2048 of optimizer state.
+ */
+static struct rpl_trace *loop(int64_t steps, bool leaks)
+{
+    struct make m;
+    uint64_t output = 0;
+
+    make_init(&m);
+    make_step(&m, -1);
+    make_alloc(&m, 4096, VS_CAT_PARAMETER);
+    for (int64_t step = 0; step < steps; step++) {
+        make_step(&m, step);
+        make_alloc(&m, 1024, VS_CAT_ACTIVATION);
+        if (output)
+            make_free(&m, output, 1024);
+        output = m.blocks;
+        if (step == 0)
+            make_alloc(&m, 2048, VS_CAT_OPTIMIZER);
+        m.line = 7;
+        if (leaks)
+            make_alloc(&m, 512, VS_CAT_SAVED);
+        make_phase(&m, VS_PHASE_ZERO_GRAD);
+    }
+    return m.trace;
+}
+
+static void a_loop_that_ends_where_it_began_leaks_nothing(void **state)
+{
+    struct rpl_trace *trace = loop(5, false);
+    struct rpl_leak leak;
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(rpl_leak_fill(&leak, trace, &err), VS_OK);
+    assert_int_equal(leak.at, rpl_trace_event_count(trace));
+    assert_int_equal(leak.count, 0);
+    assert_int_equal(leak.bytes, 0);
+    rpl_trace_free(trace);
+}
+
+static void what_every_step_leaves_is_a_leak_with_its_line(void **state)
+{
+    struct rpl_trace *trace = loop(5, true);
+    struct rpl_leak leak;
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(rpl_leak_fill(&leak, trace, &err), VS_OK);
+    /* steps 1, 2 and 3 of 0 … 4 */
+    assert_int_equal(leak.steps, 3);
+    assert_int_equal(leak.count, 3);
+    assert_int_equal(leak.bytes, 3 * 512);
+    assert_int_equal(leak.block_count, 3);
+    assert_int_equal(rpl_trace_place(trace, leak.blocks[0].alloc_place)->line, 7);
+    rpl_trace_free(trace);
+}
+
+static void two_steps_are_too_few_to_tell(void **state)
+{
+    struct rpl_trace *trace = loop(2, true);
+    struct rpl_leak leak;
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(rpl_leak_fill(&leak, trace, &err), VS_OK);
+    assert_int_equal(leak.at, 0);
+    rpl_trace_free(trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_loop_that_ends_where_it_began_leaks_nothing),
+        cmocka_unit_test(what_every_step_leaves_is_a_leak_with_its_line),
+        cmocka_unit_test(two_steps_are_too_few_to_tell),
+    };
+
+    return cmocka_run_group_tests_name("replay/leak", tests, NULL, NULL);
+}

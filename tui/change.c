@@ -1,0 +1,335 @@
+/*
+ * tui/change.c - see change.h.
+ *
+ * Must not know:  drawing.
+ * Invariant:      what is shown while a run fails is the recorded one.
+ */
+#include "tui/change.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "replay/inspect/step.h"
+#include "tui/diff.h"
+#include "tui/waiting.h"
+#include "whatif/whatif.h"
+
+/* ---- runs ---- */
+
+/* What there is of a run beside its index and cursor. */
+static enum vs_status run_begin(struct tui_run *run, struct vs_error *err)
+{
+    run->breaks = rpl_breaks_new(run->index);
+    return tui_run_update(run, err);
+}
+
+enum vs_status tui_run_open(struct tui_run *run, rpl_progress_fn *progress, void *user,
+                            struct vs_error *err)
+{
+    enum vs_status st = rpl_index_open(run->trace, progress, user, &run->index, err);
+
+    if (st)
+        return st;
+    run->cursor = rpl_cursor_new(run->index);
+    return run_begin(run, err);
+}
+
+enum vs_status tui_run_update(struct tui_run *run, struct vs_error *err)
+{
+    uint64_t steps = rpl_step_total(run->index, RPL_VERB_STEP);
+    struct vs_event event;
+    enum vs_status st;
+
+    run->oom = rpl_index_oom(run->index);
+    run->oom_bytes = 0;
+    if (run->oom) {
+        st = rpl_index_event(run->index, run->oom, &event, err);
+        if (st)
+            return st;
+        run->oom_bytes = event.b;
+    }
+    run->top = rpl_index_top(run->index);
+    run->events = rpl_index_event_count(run->index);
+    run->last_step = 0;
+    return steps ? rpl_step_nth(run->index, RPL_VERB_STEP, steps, &run->last_step, err) : VS_OK;
+}
+
+void tui_run_release(struct tui_run *run)
+{
+    rpl_breaks_free(run->breaks);
+    rpl_cursor_free(run->cursor);
+    rpl_index_free(run->index);
+    rpl_trace_free(run->trace);
+    *run = (struct tui_run){.trace = NULL};
+}
+
+/* Another trace is closed; a what-if stays with the answers. */
+static void run_leave(struct tui_change *change)
+{
+    if (change->name)
+        tui_run_release(&change->run);
+    rpl_breaks_free(change->run.breaks);
+    change->run = (struct tui_run){.trace = NULL};
+    change->bound = (struct rpl_bound){.allocs = 0};
+    change->name = NULL;
+}
+
+void tui_change_release(struct tui_app *app)
+{
+    struct tui_change *change = &app->change;
+
+    tui_diff_forget(app);
+    run_leave(change);
+    rpl_answers_free(change->answers);
+    vs_toggles_release(&change->set);
+    vs_toggles_release(&change->recorded);
+    vs_free(change->failure);
+}
+
+/* The same breaks as in the recorded run. */
+static void breaks_copy(const struct rpl_breaks *from, struct rpl_breaks *to)
+{
+    for (size_t i = 0; i < rpl_breaks_count(from); i++) {
+        const struct rpl_break *b = rpl_breaks_at(from, i);
+        struct vs_error err = VS_ERROR_INIT;
+        uint32_t number = 0;
+        enum vs_status st = b->is_watch ? rpl_breaks_watch(to, b->text, &number, &err)
+                                        : rpl_breaks_add(to, b->text, &number, &err);
+
+        VS_ASSERT(st == VS_OK); /* its own spelling, which was understood before */
+        rpl_breaks_get(to, number)->is_on = b->is_on;
+    }
+}
+
+/* ---- values ---- */
+
+const char *tui_change_recorded(const struct tui_app *app, enum vs_toggle toggle)
+{
+    const char *name = vs_toggle_info(toggle)->name;
+
+    for (size_t i = 0; i < rpl_trace_toggle_count(app->base.trace); i++)
+        if (strcmp(rpl_trace_toggle(app->base.trace, i).name, name) == 0)
+            return rpl_trace_toggle(app->base.trace, i).value;
+    return vs_toggle_info(toggle)->initial;
+}
+
+const char *tui_change_value(const struct tui_app *app, enum vs_toggle toggle)
+{
+    return vs_toggles_is_set(&app->change.set, toggle) ? vs_toggles_get(&app->change.set, toggle)
+                                                       : tui_change_recorded(app, toggle);
+}
+
+/* Take one toggle out of the set. */
+static void unset(struct vs_toggles *set, enum vs_toggle toggle)
+{
+    vs_free(set->value[toggle]);
+    set->value[toggle] = NULL;
+}
+
+enum vs_status tui_change_put(const struct tui_app *app, struct vs_toggles *set,
+                              enum vs_toggle toggle, const char *value, struct vs_error *err)
+{
+    enum vs_status st = vs_toggles_set(set, toggle, value, err);
+
+    if (!st && strcmp(vs_toggles_get(set, toggle), tui_change_recorded(app, toggle)) == 0)
+        unset(set, toggle);
+    return st;
+}
+
+enum vs_status tui_change_set(struct tui_app *app, enum vs_toggle toggle, const char *value,
+                              struct vs_error *err)
+{
+    return tui_change_put(app, &app->change.set, toggle, value, err);
+}
+
+size_t tui_change_count(const struct tui_app *app)
+{
+    size_t count = 0;
+
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++)
+        count += vs_toggles_is_set(&app->change.set, (enum vs_toggle)i);
+    return count;
+}
+
+void tui_change_text(const struct tui_app *app, struct vs_text *out)
+{
+    bool is_first = true;
+
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++) {
+        enum vs_toggle toggle = (enum vs_toggle)i;
+
+        if (!vs_toggles_is_set(&app->change.set, toggle))
+            continue;
+        vs_text_addf(out, "%s%s=%s", is_first ? "" : " ", vs_toggle_info(toggle)->name,
+                     vs_toggles_get(&app->change.set, toggle));
+        is_first = false;
+    }
+}
+
+bool tui_change_next(const struct tui_app *app, enum vs_toggle toggle, int by, char *out)
+{
+    const char *now = tui_change_value(app, toggle);
+    size_t count = 0;
+    size_t at = SIZE_MAX;
+
+    while (vs_toggle_choice(toggle, count, out)) {
+        if (strcmp(out, now) == 0)
+            at = count;
+        count++;
+    }
+    if (!count) {
+        uint64_t n = strtoull(now, NULL, 10);
+
+        if (!n)
+            return false;
+        n = by > 0 ? n * 2 : n > 1 ? n / 2 : 1;
+        snprintf(out, VS_TOGGLE_VALUE_MAX, "%" PRIu64, n);
+        return true;
+    }
+    /* from a list of paths, or from a count of its own, the first choice is next */
+    if (at == SIZE_MAX)
+        at = 0;
+    else
+        at = by > 0 ? (at + 1) % count : (at + count - 1) % count;
+    return vs_toggle_choice(toggle, at, out);
+}
+
+/* ---- running and showing ---- */
+
+/* The cursor's place in the run that is shown from now on. */
+static void show(struct tui_app *app, bool is_shown, uint64_t at, struct tui_window window)
+{
+    app->change.is_shown = is_shown;
+    app->window = window;
+    app->window_count = 0;
+    app->range_from = 0;
+    app->block = 0;
+    app->jump_count = app->jump_at = 0;
+    app->before_jump = 0;
+    tui_app_go(app, at, false);
+}
+
+static struct tui_window window_map(const struct tui_app *app, const struct tui_run *from,
+                                    const struct tui_run *to, struct tui_window window)
+{
+    struct tui_window whole = {to->events ? 1 : 0, to->events};
+
+    if (window.first <= 1 && window.last >= from->events)
+        return whole;
+    window.first = tui_app_map(app, window.first);
+    window.last = tui_app_map(app, window.last);
+    return window.first < window.last ? window : whole;
+}
+
+void tui_change_show(struct tui_app *app, bool is_shown)
+{
+    const struct tui_run *from = tui_app_run(app);
+    const struct tui_run *to = is_shown ? &app->change.run : &app->base;
+    uint64_t at;
+
+    if (is_shown == app->change.is_shown || (is_shown && !app->change.is_run))
+        return;
+    /* a peak stays the peak, and where memory ran out the worst moment: that is what one compares */
+    if (app->at == from->top.event || (from->oom && app->at == from->oom))
+        at = to->oom && app->at == from->oom ? to->oom : to->top.event;
+    else
+        at = tui_diff_other(app);
+    show(app, is_shown, at, window_map(app, from, to, app->window));
+}
+
+static void failure_set(struct tui_change *change, const char *text)
+{
+    vs_free(change->failure);
+    change->failure = text ? vs_strdup(text) : NULL;
+}
+
+struct rpl_answers *tui_change_answers(struct tui_app *app)
+{
+    if (!app->change.answers)
+        app->change.answers = rpl_answers_new(app->base.trace, TUI_ANSWERS_BYTES);
+    return app->change.answers;
+}
+
+static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
+{
+    struct tui_change *change = &app->change;
+    const struct rpl_answer *answer;
+    struct tui_waiting waiting;
+    enum vs_status st;
+
+    tui_diff_forget(app);
+    run_leave(change);
+    tui_waiting_init(&waiting, app, TUI_RUNNING);
+    st =
+        rpl_answers_get(tui_change_answers(app), &change->set, rpl_whatif_capacity(app->base.trace),
+                        tui_waiting_show, &waiting, &answer, err);
+    if (st)
+        return st;
+    change->run = (struct tui_run){.trace = answer->trace,
+                                   .index = answer->index,
+                                   .cursor = answer->cursor,
+                                   .number = answer->number};
+    change->bound = answer->bound;
+    change->cost = answer->cost;
+    change->refused = *answer->refused ? answer->refused : NULL;
+    st = run_begin(&change->run, err);
+    if (!st)
+        st = rpl_compare_fill(&change->compare, app->base.index, change->run.index, err);
+    if (!st)
+        breaks_copy(app->base.breaks, change->run.breaks);
+    return st;
+}
+
+enum vs_status tui_change_open(struct tui_app *app, const char *path, struct vs_error *err)
+{
+    struct tui_change *change = &app->change;
+    enum vs_status st;
+
+    change->name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    st = rpl_trace_open(path, &change->run.trace, err);
+    if (!st)
+        st = tui_run_open(&change->run, app->opening, app->opening_user, err);
+    if (!st)
+        st = rpl_compare_fill(&change->compare, app->base.index, change->run.index, err);
+    if (st)
+        return st;
+    change->is_run = true;
+    return tui_diff_open(app, app->opening, app->opening_user, err);
+}
+
+void tui_app_change(struct tui_app *app)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    bool was_peak = app->at == tui_app_run(app)->top.event;
+    enum vs_status st;
+
+    tui_change_show(app, false);
+    if (was_peak)
+        tui_app_go(app, app->base.top.event, false);
+    app->change.is_run = false;
+    failure_set(&app->change, NULL);
+    app->moves++;
+    if (!tui_change_count(app)) {
+        /* nothing to ask: another trace that was opened beside it is the other run again */
+        app->change.is_run = app->change.name != NULL;
+        return;
+    }
+    st = run_change(app, &err);
+    vs_text_clear(&app->message);
+    app->moves++; /* drawing the progress has asked the views already */
+    if (st == VS_E_STOPPED) {
+        failure_set(&app->change, "Stopped before the net had run; <C-r> is as recorded again.");
+        tui_app_say(app, "stopped");
+        return;
+    }
+    if (st) {
+        failure_set(&app->change, err.text);
+        tui_app_fail(app, "%.*s", (int)strcspn(err.text, "\n"), err.text);
+        return;
+    }
+    app->change.is_run = true;
+    tui_change_show(app, true);
+}

@@ -1,0 +1,91 @@
+/*
+ * tui/names.c - see names.h.
+ *
+ * Must not know:  drawing.
+ * Invariant:      a block has the name that the report gives it.
+ */
+#include "tui/names.h"
+
+#include <string.h>
+
+#include "replay/inspect/why.h"
+
+struct rpl_life tui_block_life(const struct tui_run *run, uint64_t id)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_life life;
+
+    memset(&life, 0, sizeof(life));
+    if (rpl_life_get(run->index, id, &life, &err))
+        memset(&life, 0, sizeof(life));
+    return life;
+}
+
+void tui_block_name(const struct tui_run *run, const struct rpl_block *block,
+                    const struct rpl_life *life, struct vs_text *out)
+{
+    struct rpl_why why;
+
+    memset(&why, 0, sizeof(why));
+    why.id = block->id;
+    why.block = *block;
+    why.name = life ? life->name : tui_block_life(run, block->id).name;
+    rpl_block_text(run->trace, &why, out);
+}
+
+/* What is known of a block without an op: the function that made it, its name before its file's; else what its category means. */
+static void add_maker(const struct tui_run *run, const struct rpl_block *block,
+                      const struct vs_place *place, struct vs_text *out)
+{
+    const char *func = rpl_trace_string(run->trace, place->func);
+    const char *name = strrchr(func, ':');
+
+    if (rpl_trace_is_imported(run->trace) && !*func && block->category == VS_CAT_OTHER)
+        vs_text_add(out, "no stack recorded");
+    else if (!rpl_trace_is_imported(run->trace) || !*func)
+        vs_text_add(out, vs_category_text((enum vs_category)block->category));
+    else if (name)
+        vs_text_addf(out, "%s  %.*s", name + 1, (int)(name - func), func);
+    else
+        vs_text_add(out, func);
+}
+
+void tui_block_short(const struct tui_run *run, const struct rpl_block *block,
+                     const struct rpl_life *life, struct vs_text *out)
+{
+    const struct vs_place *place = rpl_trace_place(run->trace, block->alloc_place);
+    const char *op = rpl_trace_string(run->trace, place->op);
+    const char *module = rpl_trace_string(run->trace, place->module);
+
+    if (life->name)
+        vs_text_add(out, rpl_trace_string(run->trace, life->name));
+    else if (!*op)
+        add_maker(run, block, place, out);
+    else
+        vs_text_addf(out, "%s%s%s%s", module, *module ? " " : "", op,
+                     !block->tensor && block->category == VS_CAT_WORKSPACE ? " workspace" : "");
+}
+
+bool tui_block_is_done(const struct tui_run *run, const struct rpl_block *block,
+                       const struct rpl_life *life, uint64_t at)
+{
+    if (rpl_block_is_permanent(block) || !life->id || life->last_use_seq > at ||
+        rpl_trace_is_imported(run->trace))
+        return false;
+    return life->free_seq || life->alloc_seq < run->last_step;
+}
+
+const struct rpl_block *tui_block_largest(const struct tui_run *run)
+{
+    const struct rpl_live *live = rpl_cursor_live(run->cursor);
+    const struct rpl_block *best = NULL;
+
+    for (size_t i = 0; i < live->block_count; i++) {
+        const struct rpl_block *block = &live->blocks[i];
+
+        if (!best || block->bytes > best->bytes ||
+            (block->bytes == best->bytes && block->id < best->id))
+            best = block;
+    }
+    return best;
+}

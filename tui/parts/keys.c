@@ -1,0 +1,192 @@
+/*
+ * tui/parts/keys.c - see keys.h.
+ *
+ * Must not know:  what an action does.
+ * Invariant:      what is pending is the beginning of at least one row.
+ */
+#include "tui/parts/keys.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define KEY_ANY UINT32_MAX
+
+static const struct tui_action_info ACTIONS[] = {
+/* clang-format off */
+#define TUI_KEY(id, scope, keys, name, help) [id] = {scope, keys, name, help},
+#include "tui/parts/keys.def"
+#undef TUI_KEY
+    /* clang-format on */
+};
+
+const struct tui_action_info *tui_action_info(enum tui_action action)
+{
+    return &ACTIONS[action];
+}
+
+bool tui_action_find(const char *name, enum tui_action *out)
+{
+    for (int i = 0; i < TUI_ACTION_COUNT; i++) {
+        if (*name && strcmp(ACTIONS[i].name, name) == 0) {
+            *out = (enum tui_action)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The next sequence of a row's keys: its length; 0 at the end. *text is moved past it. */
+static int sequence_next(const char **text, uint32_t keys[TUI_SEQUENCE_MAX])
+{
+    int len = 0;
+
+    while (**text == ' ')
+        (*text)++;
+    while (**text && **text != ' ' && len < TUI_SEQUENCE_MAX) {
+        if (strncmp(*text, "<any>", 5) == 0) {
+            keys[len++] = KEY_ANY;
+            *text += 5;
+        } else {
+            keys[len++] = tui_key_parse(text);
+        }
+    }
+    return len;
+}
+
+/* Whether what is pending begins the sequence. */
+static bool begins(const struct tui_pending *pending, const uint32_t *keys, int len)
+{
+    if (pending->len > len)
+        return false;
+    for (int i = 0; i < pending->len; i++)
+        if (keys[i] != KEY_ANY && keys[i] != pending->keys[i])
+            return false;
+    return true;
+}
+
+/* How well an action's keys match: exactly, as a beginning, not at all. */
+static enum tui_typed match(const struct tui_pending *pending, enum tui_action action)
+{
+    const char *text = ACTIONS[action].keys;
+    enum tui_typed best = TUI_TYPED_NOTHING;
+    uint32_t keys[TUI_SEQUENCE_MAX];
+    int len;
+
+    while ((len = sequence_next(&text, keys)) != 0) {
+        if (!begins(pending, keys, len))
+            continue;
+        if (len == pending->len)
+            return TUI_TYPED_ACTION;
+        best = TUI_TYPED_PART;
+    }
+    return best;
+}
+
+static bool takes_digit(struct tui_pending *pending, uint32_t key)
+{
+    if (pending->len || key < '0' || key > '9' || (key == '0' && !pending->count))
+        return false;
+    pending->count = pending->count * 10 + (key - '0');
+    if (pending->count > TUI_COUNT_MAX)
+        pending->count = TUI_COUNT_MAX;
+    return true;
+}
+
+/* The action that is typed in full, of the narrowest scope; TUI_ACTION_COUNT: none. *is_part: some row goes on. */
+static enum tui_action action_typed(const struct tui_pending *pending, unsigned scope,
+                                    bool *is_part)
+{
+    enum tui_action found = TUI_ACTION_COUNT;
+
+    *is_part = false;
+    for (int i = 0; i < TUI_ACTION_COUNT; i++) {
+        enum tui_action action = (enum tui_action)i;
+        enum tui_typed typed =
+            ACTIONS[i].scope & scope ? match(pending, action) : TUI_TYPED_NOTHING;
+
+        *is_part |= typed == TUI_TYPED_PART;
+        if (typed == TUI_TYPED_ACTION &&
+            (found == TUI_ACTION_COUNT || ACTIONS[found].scope == TUI_IN_ANY))
+            found = action;
+    }
+    return found;
+}
+
+enum tui_typed tui_keys_type(struct tui_pending *pending, uint32_t key, unsigned scope,
+                             struct tui_command *out)
+{
+    enum tui_action action;
+    bool is_part;
+
+    /* a sequence that was begun is left by <esc>, and means nothing else */
+    if (key == TUI_KEY_ESC && (pending->len || pending->count)) {
+        memset(pending, 0, sizeof(*pending));
+        return TUI_TYPED_NOTHING;
+    }
+    if (takes_digit(pending, key))
+        return TUI_TYPED_PART;
+    pending->keys[pending->len++] = key;
+    action = action_typed(pending, scope, &is_part);
+    if (action != TUI_ACTION_COUNT) {
+        *out = (struct tui_command){action, pending->count ? pending->count : 1,
+                                    pending->count != 0, key};
+        memset(pending, 0, sizeof(*pending));
+        return TUI_TYPED_ACTION;
+    }
+    if (is_part && pending->len < TUI_SEQUENCE_MAX)
+        return TUI_TYPED_PART;
+    memset(pending, 0, sizeof(*pending));
+    return TUI_TYPED_NOTHING;
+}
+
+/* One key as one reads it. */
+static void key_text(uint32_t key, struct vs_text *out)
+{
+    if (key == KEY_ANY)
+        vs_text_add(out, "x");
+    else if (key == '<')
+        vs_text_add(out, "<");
+    else
+        tui_key_name(key, out);
+}
+
+bool tui_keys_way_on(const struct tui_pending *pending, enum tui_action action, unsigned scope,
+                     struct vs_text *out)
+{
+    const char *text = ACTIONS[action].keys;
+    uint32_t keys[TUI_SEQUENCE_MAX];
+    int len;
+
+    if (!(ACTIONS[action].scope & scope))
+        return false;
+    while ((len = sequence_next(&text, keys)) != 0) {
+        if (len <= pending->len || !begins(pending, keys, len))
+            continue;
+        for (int i = pending->len; i < len; i++)
+            key_text(keys[i], out);
+        return true;
+    }
+    return false;
+}
+
+void tui_pending_text(const struct tui_pending *pending, struct vs_text *out)
+{
+    if (pending->count)
+        vs_text_addf(out, "%" PRId64, pending->count);
+    for (int i = 0; i < pending->len; i++)
+        tui_key_name(pending->keys[i], out);
+}
+
+bool tui_action_keys(enum tui_action action, size_t i, struct vs_text *out)
+{
+    const char *text = ACTIONS[action].keys;
+    uint32_t keys[TUI_SEQUENCE_MAX];
+    int len = 0;
+
+    for (size_t n = 0; n <= i; n++)
+        if ((len = sequence_next(&text, keys)) == 0)
+            return false;
+    for (int k = 0; k < len; k++)
+        key_text(keys[k], out);
+    return true;
+}

@@ -1,0 +1,88 @@
+/*
+ * tui/parts/keys.h - which key means what, from the table keys.def.
+ *
+ * For:            app.c; the help view; docs.
+ * Must not know:  what an action does.
+ * Invariant:      in one scope a sequence of keys means one action, and none is the beginning of another.
+ */
+#ifndef TUI_KEYS_H
+#define TUI_KEYS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/text.h"
+#include "tui/term/input.h"
+
+/* Views, as bits of a scope. */
+enum tui_scope {
+    TUI_IN_TIMELINE = 1 << 0,
+    TUI_IN_SOURCE = 1 << 1,
+    TUI_IN_BLOCKS = 1 << 2,
+    TUI_IN_WHY = 1 << 3,
+    TUI_IN_PEAK = 1 << 4,
+    TUI_IN_WHATIF = 1 << 5,
+    TUI_IN_OPS = 1 << 6,
+    TUI_IN_MODULES = 1 << 7,
+    TUI_IN_SEGMENTS = 1 << 8,
+    TUI_IN_HELP = 1 << 9,
+    TUI_IN_TRIES = 1 << 10,
+    TUI_IN_BREAKS = 1 << 11,
+    TUI_IN_DIFF = 1 << 12,
+    TUI_IN_PAIRS = 1 << 13,
+    TUI_IN_ANY = (1 << 14) - 1,
+};
+
+enum tui_action {
+/* clang-format off */
+#define TUI_KEY(id, scope, keys, name, help) id,
+#include "tui/parts/keys.def"
+#undef TUI_KEY
+    /* clang-format on */
+    TUI_ACTION_COUNT
+};
+
+struct tui_action_info {
+    unsigned scope;
+    const char *keys;
+    const char *name;
+    const char *help;
+};
+const struct tui_action_info *tui_action_info(enum tui_action action);
+/* The action of this name; false where there is none. */
+VS_MUST_USE bool tui_action_find(const char *name, enum tui_action *out);
+
+/* What was asked for. count: 1 where none was typed. arg: the key in the place of <any>. */
+struct tui_command {
+    enum tui_action action;
+    int64_t count;
+    bool has_count;
+    uint32_t arg;
+};
+
+/* Keys typed so far of a sequence, and the count before them. Zero-initialise. */
+#define TUI_SEQUENCE_MAX 4
+struct tui_pending {
+    uint32_t keys[TUI_SEQUENCE_MAX];
+    int len;
+    int64_t count;
+};
+
+enum tui_typed {
+    TUI_TYPED_NOTHING, /* these keys mean nothing here; they are forgotten */
+    TUI_TYPED_PART,    /* more keys are needed */
+    TUI_TYPED_ACTION,
+};
+#define TUI_COUNT_MAX 9999999
+/* One more key, in the view(s) of `scope`. *out is filled where an action came out of it. */
+enum tui_typed tui_keys_type(struct tui_pending *pending, uint32_t key, unsigned scope,
+                             struct tui_command *out);
+/* The rest of an action's keys that begin with what has been typed, in the view(s) of `scope` ("t" after "g"); false where none do. */
+VS_MUST_USE bool tui_keys_way_on(const struct tui_pending *pending, enum tui_action action,
+                                 unsigned scope, struct vs_text *out);
+/* What has been typed so far ("12g"), for the status line. */
+void tui_pending_text(const struct tui_pending *pending, struct vs_text *out);
+/* Sequence number `i` of an action as one reads it ("gg", "<pgdn>"); false past the end. */
+VS_MUST_USE bool tui_action_keys(enum tui_action action, size_t i, struct vs_text *out);
+#endif

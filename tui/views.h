@@ -1,0 +1,28 @@
+/*
+ * tui/views.h - the views there are, one a file.
+ *
+ * For:            views.c.
+ * Must not know:  what a view shows.
+ * Invariant:      one line a view.
+ */
+#ifndef TUI_VIEWS_H
+#define TUI_VIEWS_H
+
+#include "tui/view.h"
+
+extern const struct tui_view tui_view_timeline;
+extern const struct tui_view tui_view_source;
+extern const struct tui_view tui_view_blocks;
+extern const struct tui_view tui_view_why;
+extern const struct tui_view tui_view_peak;
+extern const struct tui_view tui_view_whatif;
+extern const struct tui_view tui_view_tries;
+extern const struct tui_view tui_view_ops;
+extern const struct tui_view tui_view_modules;
+extern const struct tui_view tui_view_segments;
+extern const struct tui_view tui_view_breaks;
+extern const struct tui_view tui_view_diff;
+extern const struct tui_view tui_view_pairs;
+extern const struct tui_view tui_view_help;
+
+#endif
