@@ -203,8 +203,8 @@ def train(source, net, loss, train_step, optimizer, scaler, settings):
                 torch._note_loss(l)
                 if not detach_loss and l is not None:
                     epoch_loss += l
-                if settings["dump"] and step == 0 and micro == accumulate - 1:
-                    dump_gradients(net, 1.0)
+                if settings["dump"] and micro == accumulate - 1:
+                    dump_gradients(net, 1.0, step)
                 end("forward", micro, settings)
                 continue
             with torch.set_grad_enabled(grad != "no_grad"), autocast(settings):
@@ -236,8 +236,8 @@ def train(source, net, loss, train_step, optimizer, scaler, settings):
         if grad == "train":
             torch._phase("optimizer")
             if train_step is None:
-                if settings["dump"] and step == 0:
-                    dump_gradients(net, scaler.get_scale())
+                if settings["dump"]:
+                    dump_gradients(net, scaler.get_scale(), step)
                 scaler.step(optimizer)
                 scaler.update()
             if hasattr(source, "optimizer"):
@@ -289,10 +289,10 @@ def trial(net, settings, paths):
 # ---- reproducible values, for tests: see tests/oracle/README.md ----
 
 
-def dump_gradients(model, scale):
+def dump_gradients(model, scale, step):
     for name, p in model.named_parameters():
         if p.grad is not None:
-            torch._dump("gradient", name, p.grad, scale)
+            torch._dump("gradient" if step == 0 else "gradient " + str(step), name, p.grad, scale)
 
 
 def _size_of(size):

@@ -64,8 +64,8 @@ struct lang_progress {
  * stop         asked every few thousand statements and few dozen nodes of a backward, in the trials of `inplace` too. True: stop (VS_E_STOPPED)
  * warn         a warning PyTorch would give, once per text
  * print        what the net prints; NULL: stdout
- * dump         with each gradient before the first optimizer step ("gradient", times `scale`; as its own step leaves it
- *              where the net has one), each parameter and buffer after the last step ("parameter", "buffer"); `t` is lent. NULL: not wanted
+ * dump         with each gradient before each optimizer step ("gradient" of the first step, "gradient 1" of the second and so on,
+ *              times `scale`; where the net has a train_step, as that leaves it), each parameter and buffer after the last step ("parameter", "buffer"); `t` is lent. NULL: not wanted
  */
 struct lang_settings {
     const char *file_name;

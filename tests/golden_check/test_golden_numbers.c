@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "tests/golden_check/golden.h"
 #include "tests/golden_check/numbers.h"
 
@@ -28,10 +29,19 @@
 #define RELATIVE_BF16 (4.0 / 256)
 
 /*
- * Adam divides a gradient by its own size. A gradient that is 0 but for rounding (that of a key's bias in attention is) so becomes a step of up to
- * `lr`, of any sign: a parameter whose gradient is below this part of the root mean square of its tensor is only known to 2 * lr * steps.
+ * Adam divides a gradient by its own size, so an absolute error of a small gradient becomes a relative error of a whole step. What that may come
+ * to follows from the gradients g_1 … g_k of a weight so far, each known to an error of at most e (the bound that gradients themselves are
+ * held to). Step k moves the weight by lr * m / (v + eps), where m is a mean of the g_j with weights c_j that sum to 1, and v their root mean
+ * square with weights d_j that sum to 1. A change of the g_j by at most e changes m by at most e (a mean), and v by at most e (a
+ * norm: the triangle inequality). With r = m / (v + eps) and r' the same of the changed gradients, r' - r = ((m' - m) - r (v' - v)) / (v' + eps),
+ * so |r' - r| <= e (1 + |r|) / (v - e) where v > e, and in any case at most |r| + |r'|.
+ *
+ * By Cauchy and Schwarz |r| <= sqrt(sum c_j^2 / d_j). betas are (0.9, 0.999) here: d_j is 1/k within 0.1 %, and the root is at most 1.02
+ * for the first five steps: ADAM_RATIO. No epsilon or processor is in this bound; a weight whose gradients are much larger than their error
+ * must still be right to a small part of a step. A gradient that is exactly 0 in all steps is a sum of zeros, and has no error.
  */
-#define NOISE 1e-6
+#define ADAM_RATIO 1.02
+#define ADAM_STEPS_MAX 5
 
 static double larger(double a, double b)
 {
@@ -90,37 +100,94 @@ static bool losses_are_near(const struct lang_result *r, const struct json *line
     return true;
 }
 
-/* What a parameter's values may be off by because of NOISE, and those of its gradient that make them so. Zeroed: nothing. */
-struct drift {
-    const double *gradient;
-    double noise;
-    double most;
-};
-
-static struct drift drift_of(const struct numbers *ours, const struct numbers_tensor *t)
+/* The gradient of step `step` (0: the first); NULL: the parameter had none. */
+static const struct numbers_tensor *gradient_of(const struct numbers *ours, const char *name,
+                                                size_t step)
 {
-    const struct lang_result *r = &ours->result;
-    const struct numbers_tensor *g = numbers_find(ours, "gradient", t->name);
+    char kind[40];
 
-    if (!g || strcmp(t->kind, "parameter") != 0 ||
-        strncmp(vs_toggles_get(&r->toggles, VS_TOGGLE_OPTIMIZER), "adam", 4) != 0)
-        return (struct drift){0};
-    return (struct drift){g->values, NOISE * numbers_norm(g) / sqrt((double)g->count),
-                          2 * r->lr * (double)r->step_count};
+    snprintf(kind, sizeof(kind), "gradient %zu", step);
+    return numbers_find(ours, step ? kind : "gradient", name);
 }
 
-static double drift_at(const struct drift *d, size_t i)
+static bool has_adam(const struct numbers *ours)
 {
-    return d->gradient && d->gradient[i] != 0 && fabs(d->gradient[i]) <= d->noise ? d->most : 0;
+    return strncmp(vs_toggles_get(&ours->result.toggles, VS_TOGGLE_OPTIMIZER), "adam", 4) == 0;
 }
 
-static double drift_norm(const struct drift *d, size_t count)
+/*
+ * How far Adam may take each value of a parameter off, as derived above; NULL where that is 0. `relative` is the bound of gradients.
+ * The caller's, by vs_free.
+ */
+static double *drift_of(const struct numbers *ours, const struct numbers_tensor *t, double relative)
+{
+    size_t steps = ours->result.step_count;
+    double *drift, *squares, *errors;
+
+    if (strcmp(t->kind, "parameter") != 0 || !has_adam(ours) || !gradient_of(ours, t->name, 0))
+        return NULL;
+    assert_true(steps <= ADAM_STEPS_MAX);
+    drift = vs_calloc(3 * t->count + 1, sizeof(*drift));
+    squares = drift + t->count;
+    errors = squares + t->count;
+    for (size_t k = 0; k < steps; k++) {
+        const struct numbers_tensor *g = gradient_of(ours, t->name, k);
+        double rms = g ? numbers_norm(g) / sqrt((double)g->count) : 0;
+
+        for (size_t i = 0; g && i < t->count; i++) {
+            double v, e;
+
+            squares[i] += g->values[i] * g->values[i];
+            errors[i] = larger(errors[i], relative * larger(rms, fabs(g->values[i])));
+            v = sqrt(squares[i] / (double)(k + 1));
+            e = errors[i];
+            if (v > 0)
+                drift[i] +=
+                    ours->result.lr *
+                    (v > e ? fmin(2 * ADAM_RATIO, e * (1 + ADAM_RATIO) / (v - e)) : 2 * ADAM_RATIO);
+        }
+    }
+    return drift;
+}
+
+static double drift_at(const double *drift, size_t i)
+{
+    return drift ? drift[i] : 0;
+}
+
+static double drift_norm(const double *drift, size_t count)
 {
     double sum = 0;
 
     for (size_t i = 0; i < count; i++)
-        sum += drift_at(d, i) * drift_at(d, i);
+        sum += drift_at(drift, i) * drift_at(drift, i);
     return sqrt(sum);
+}
+
+/* Is our tensor near `t` of PyTorch's? */
+static bool tensor_is_near(const struct numbers_tensor *mine, const struct json *t,
+                           const double *drift, double relative, char *why, size_t why_size)
+{
+    double f32 = number_of(json_get(t, "l2"));
+    double f64 = json_get(t, "l2_64") ? number_of(json_get(t, "l2_64")) : f32;
+    double bound = larger(relative * f64, 4 * fabs(f32 - f64)) + drift_norm(drift, mine->count);
+    double rms = mine->count ? f64 / sqrt((double)mine->count) : 0;
+    size_t i = 0;
+
+    if (!is_near(numbers_norm(mine), f64, bound)) {
+        snprintf(why, why_size, "%s %s: norm %.9g, PyTorch %.9g, in double %.9g", mine->kind,
+                 t->key, numbers_norm(mine), f32, f64);
+        return false;
+    }
+    for (const struct json *v = json_get(t, "first")->first; v; v = v->next, i++) {
+        bound = relative * larger(rms, fabs(number_of(v))) + drift_at(drift, i);
+        if (!is_near(mine->values[i], number_of(v), bound)) {
+            snprintf(why, why_size, "%s %s [%zu]: %.9g, PyTorch %.9g (rms %.3g, bound %.3g)",
+                     mine->kind, t->key, i, mine->values[i], number_of(v), rms, bound);
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool tensors_are_near(const struct numbers *ours, const char *kind,
@@ -137,32 +204,18 @@ static bool tensors_are_near(const struct numbers *ours, const char *kind,
     }
     for (const struct json *t = theirs->first; t; t = t->next) {
         const struct numbers_tensor *mine = numbers_find(ours, kind, t->key);
-        double f32 = number_of(json_get(t, "l2"));
-        double f64 = json_get(t, "l2_64") ? number_of(json_get(t, "l2_64")) : f32;
-        struct drift drift;
-        double rms, bound;
-        size_t i = 0;
+        double *drift;
+        bool is_equal;
 
         if (!mine) {
             snprintf(why, why_size, "there is no %s %s", kind, t->key);
             return false;
         }
-        drift = drift_of(ours, mine);
-        bound = larger(relative * f64, 4 * fabs(f32 - f64)) + drift_norm(&drift, mine->count);
-        if (!is_near(numbers_norm(mine), f64, bound)) {
-            snprintf(why, why_size, "%s %s: norm %.9g, PyTorch %.9g, in double %.9g", kind, t->key,
-                     numbers_norm(mine), f32, f64);
+        drift = drift_of(ours, mine, relative);
+        is_equal = tensor_is_near(mine, t, drift, relative, why, why_size);
+        vs_free(drift);
+        if (!is_equal)
             return false;
-        }
-        rms = mine->count ? f64 / sqrt((double)mine->count) : 0;
-        for (const struct json *v = json_get(t, "first")->first; v; v = v->next, i++) {
-            bound = relative * larger(rms, fabs(number_of(v))) + drift_at(&drift, i);
-            if (!is_near(mine->values[i], number_of(v), bound)) {
-                snprintf(why, why_size, "%s %s [%zu]: %.9g, PyTorch %.9g (rms %.3g)", kind, t->key,
-                         i, mine->values[i], number_of(v), rms);
-                return false;
-            }
-        }
     }
     return true;
 }
