@@ -3,7 +3,8 @@
 #
 # A link is a file of the repository, a heading of a page (#words-of-it), or an address with a scheme, which is not asked.
 # A line has at most 120 characters, but for what a program prints (indented, or between ``` marks); README.md 150 lines.
-# A path in quotes that begins with docs/ or tools/, in any file, is there.
+# A path that begins with docs/ or tools/, in any file, is there; so is, in the pages, a quoted path of the sources or of a test
+# program. Paths with NAME in them stand for several.
 set -u
 bad=0
 tmp=$(mktemp)
@@ -56,5 +57,18 @@ files | xargs -d '\n' grep -hIoE '\b(docs|tools)/[A-Za-z0-9_/.-]*\.(md|sh|1)\b' 
 done >"$tmp"
 while IFS= read -r path; do
     complain "$path is spoken of and not there: $(files | xargs -d '\n' grep -lIF "$path" | head -3 | tr '\n' ' ')"
+done <"$tmp"
+
+find README.md docs -name '*.md' | xargs grep -hoE '`(build/)?[a-z_]+/[A-Za-z0-9_/.-]+`' | tr -d '`' | sed 's|^build/||' | sort -u |
+    while IFS= read -r path; do
+        case $path in *NAME* | */test_*_) continue ;; esac
+        [ -d "${path%%/*}" ] || [ -e "tests/$path.c" ] || continue # no path of ours
+        for there in "$path" "$path".* "tests/$path".* "sample_nets/$path"; do
+            [ -e "$there" ] && continue 2
+        done
+        grep -q "$(basename "$path")" Makefile || echo "$path" # made by the build
+    done >"$tmp"
+while IFS= read -r path; do
+    complain "$path is spoken of and not there: $(grep -rlF "$path" README.md docs | head -3 | tr '\n' ' ')"
 done <"$tmp"
 exit $bad
