@@ -345,17 +345,20 @@ static void on_done(void *user, const struct rpl_try *row, struct rpl_trace *mem
 {
     struct filling *f = user;
     struct answer answer = {.failed = row->failed};
+    const bool is_written = f->json && f->count > 0;
 
     f->costs = vs_grow(f->costs, f->count, &f->cap, sizeof(*f->costs));
     if (row->failed)
         vs_fail(&answer.err, VS_E_VALUE, "%s", row->reason);
-    else
+    else if (is_written)
         answer_fill(f->s, memory, &answer);
+    else /* of the table's columns only the cost is not in the row */
+        answer.failed = rpl_cost_fill(f->s->costs, memory, &answer.cost, &answer.err) != VS_OK;
     f->costs[f->count++] = answer.cost;
     answer.milliseconds = now_ms() - f->start_ms;
     vs_free(answer.refused); /* the row's word stands for it */
     answer.refused = *row->refused ? vs_strdup(row->refused) : NULL;
-    if (f->json && f->count > 1)
+    if (is_written)
         row_json(f, row, memory, &answer);
     answer_release(&answer);
     f->start_ms = now_ms();
