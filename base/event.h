@@ -9,6 +9,7 @@
 #ifndef VS_BASE_EVENT_H
 #define VS_BASE_EVENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum vs_event_kind {
@@ -55,47 +56,115 @@ const char *vs_phase_name(enum vs_phase phase);
 const char *vs_holder_name(enum vs_holder holder);
 const char *vs_holder_text(enum vs_holder holder);
 
+/* What an op ran as. */
+enum vs_op_role {
+    VS_OP_FORWARD = 0,
+    VS_OP_BACKWARD = 1,  /* a node of the autograd graph */
+    VS_OP_RECOMPUTE = 2, /* forward again, inside a checkpoint's backward */
+};
+
+/* Which of the caching allocator's two pools a segment belongs to; 0 where that is not known. */
+enum vs_segment_pool {
+    VS_SEGMENT_SMALL = 1,
+    VS_SEGMENT_LARGE = 2,
+};
+
 /*
- * One event. Which fields mean something depends on the kind; the others are 0.
+ * The six positions of an event, by what one kind calls them. Each struct has all of them, so that a trace can keep
+ * events of every kind in the same columns, and so that initialising one of the structs initialises the whole union.
+ */
+#define VS_EVENT_FIELDS(a, b, c, d, e, aux)                                                        \
+    struct {                                                                                       \
+        uint64_t a;                                                                                \
+        uint64_t b;                                                                                \
+        uint64_t c;                                                                                \
+        uint64_t d;                                                                                \
+        uint32_t e;                                                                                \
+        uint8_t aux;                                                                               \
+    }
+
+/*
+ * One event. `kind` says which struct of the union has its fields; fields called unused are 0.
  *
- * kind      enum vs_event_kind
- * place     id of where the program was (see struct vs_place); 0: nowhere (before the net ran)
- *
- * kind             a                    b                  c                    d
- * alloc            block id             requested bytes    block bytes          address; aux: category; e: tensor id (0: workspace)
- * free             block id             requested bytes    block bytes          address; e: 1 where it waits for a stream
- * free_completed   block id             requested bytes    block bytes          address
- * segment_*        stream               bytes              private pool         address; aux: 1 small pool, 2 large pool
- * oom              stream               requested bytes    segment bytes        device free bytes
- * save / unsave    block id             tensor id          node id              aux: 0 for a node, 1 as a checkpoint's input
- * hold / drop      block id             tensor id          name: string id      scope: string id; aux: enum vs_holder
- * category         block id             -                  -                    aux: the new enum vs_category
- * op_begin / end   op: string id        node id or 0       flops                aux: 0 forward, 1 backward node, 2 inside recompute
- * recompute_*      name: string id      -                  -                    -
- * phase            enum vs_phase        -                  -                    -
- * step             step number + 1      -                  -                    (0: setup)
- * cast             block id (new)       block id (old)     from dtype           to dtype
- * scale            new scale (integer)  old scale          -                    -
- * skip_step        -
- * use              block id             tensor id          op: string id        -
- *
- * A block is freed when that is asked for. Where another stream used it, free_completed follows when it may be handed out again. A stream is 0 but in what PyTorch recorded, and so is a private pool: VS_POOL(graph, user) of its two numbers.
- *
- * A block id is unique in a trace (1, 2, 3, … in order of allocation); an address is reused. Tensor ids likewise; a tensor's
- * shape, strides, dtype and name go once through the observer's `tensor` call when it is first mentioned.
+ * A block id is unique in a trace (1, 2, 3, ... in order of allocation), and so is a tensor id; an address is reused. A
+ * tensor's shape, strides, dtype and name go once through the observer's `tensor` call when it is first mentioned. Names,
+ * scopes and ops are ids from the observer's string table; 0 is "none". A stream is 0 but in what PyTorch recorded, and so
+ * is a private pool: VS_POOL(graph, user) of its two numbers.
  */
 struct vs_event {
     uint64_t time_ns; /* since the recording started; monotonic clock */
-    uint64_t a;
-    uint64_t b;
-    uint64_t c;
-    uint64_t d;
-    uint32_t e;
-    uint32_t place;
-    uint8_t kind;
-    uint8_t aux;
-    uint8_t pad[6];
+    /* clang-format off */
+    uint32_t place;   /* id of where the program was (see struct vs_place); 0: nowhere (before the net ran) */
+    uint8_t kind;     /* enum vs_event_kind */
+    uint8_t unused[3];
+    union {
+        /* alloc. tensor: id, 0 for a workspace; category: enum vs_category, the block's first */
+        VS_EVENT_FIELDS(block, requested_bytes, block_bytes, address, tensor, category) alloc;
+        /*
+         * free, free_completed. A block is freed when that is asked for. waits_for_stream: 1 where another stream used it;
+         * free_completed follows when it may be handed out again. Always 0 in free_completed.
+         */
+        VS_EVENT_FIELDS(block, requested_bytes, block_bytes, address, waits_for_stream, unused_aux) free;
+        /* segment_alloc, segment_free, segment_map, segment_unmap. size_pool: enum vs_segment_pool */
+        VS_EVENT_FIELDS(stream, bytes, private_pool, address, unused_e, size_pool) segment;
+        /* oom. segment_bytes: what the driver was asked for; device_free_bytes: what it had */
+        VS_EVENT_FIELDS(stream, requested_bytes, segment_bytes, device_free_bytes, unused_e, unused_aux) oom;
+        /* save, unsave. node: id of the backward node; is_checkpoint_input: 1 where a checkpoint keeps it instead */
+        VS_EVENT_FIELDS(block, tensor, node, unused_d, unused_e, is_checkpoint_input) save;
+        /* hold, drop. holder: enum vs_holder */
+        VS_EVENT_FIELDS(block, tensor, name, scope, unused_e, holder) hold;
+        /* category. category: enum vs_category, the new one */
+        VS_EVENT_FIELDS(block, unused_b, unused_c, unused_d, unused_e, category) category;
+        /* op_begin, op_end. node: id of the backward node or 0; flops: 0 at the beginning; role: enum vs_op_role */
+        VS_EVENT_FIELDS(name, node, flops, unused_d, unused_e, role) op;
+        /* recompute_begin, recompute_end. name: of the function */
+        VS_EVENT_FIELDS(name, unused_b, unused_c, unused_d, unused_e, unused_aux) recompute;
+        /* phase. phase: enum vs_phase */
+        VS_EVENT_FIELDS(phase, unused_b, unused_c, unused_d, unused_e, unused_aux) phase;
+        /* step. number_plus_one: 0 for the set-up; see vs_event_step */
+        VS_EVENT_FIELDS(number_plus_one, unused_b, unused_c, unused_d, unused_e, unused_aux) step;
+        /* cast. from_block: what was copied; the dtypes: enum vs_dtype */
+        VS_EVENT_FIELDS(block, from_block, from_dtype, to_dtype, unused_e, unused_aux) cast;
+        /* scale, and skip_step, which has no fields. Both rounded to an integer */
+        VS_EVENT_FIELDS(scale, old_scale, unused_c, unused_d, unused_e, unused_aux) scale;
+        /* use. op: the op that read it */
+        VS_EVENT_FIELDS(block, tensor, op, unused_d, unused_e, unused_aux) use;
+        /* The positions themselves, whatever the kind: for what carries and packs events without looking into them */
+        VS_EVENT_FIELDS(a, b, c, d, e, aux) raw;
+        struct { uint64_t a, b, c, d; uint32_t e; uint8_t aux; };
+    };
+    /* clang-format on */
 };
+
+/* Step of a step event: from 0; -1 for the set-up. */
+static inline int64_t vs_event_step(const struct vs_event *event)
+{
+    return (int64_t)event->step.number_plus_one - 1;
+}
+
+/* Whether an event is about one block: the struct of its kind then begins with `block`. */
+static inline bool vs_event_has_block(const struct vs_event *event)
+{
+    const uint32_t kinds = UINT32_C(1) << VS_EV_ALLOC | UINT32_C(1) << VS_EV_FREE |
+                           UINT32_C(1) << VS_EV_FREE_COMPLETED | UINT32_C(1) << VS_EV_SAVE |
+                           UINT32_C(1) << VS_EV_UNSAVE | UINT32_C(1) << VS_EV_HOLD |
+                           UINT32_C(1) << VS_EV_DROP | UINT32_C(1) << VS_EV_CATEGORY |
+                           UINT32_C(1) << VS_EV_CAST | UINT32_C(1) << VS_EV_USE;
+
+    return event->kind < VS_EVENT_KIND_COUNT && (kinds >> event->kind & 1u);
+}
+
+/* Id of the block that an event is about; 0 where it is about none (a cast: the block made by it). */
+static inline uint64_t vs_event_block(const struct vs_event *event)
+{
+    return vs_event_has_block(event) ? event->raw.a : 0;
+}
+
+/* Only for an event that is about a block. */
+static inline void vs_event_block_set(struct vs_event *event, uint64_t block)
+{
+    event->raw.a = block;
+}
 
 /*
  * Where the program was: one row of the trace's place table, interned, so equal places have equal ids.

@@ -177,9 +177,9 @@ static void oom_put(struct perfetto *p, uint64_t seq, const struct vs_event *eve
 {
     exp_slice_event(&p->slices, 'i', EXP_TRACK_OPS, event->time_ns);
     exp_put_text(p->out, ", \"s\": \"g\", \"name\": \"out of memory\"");
-    exp_put_member(p->out, ", \"args\": {\"requested\": ", event->b);
-    exp_put_member(p->out, ", \"segment\": ", event->c);
-    exp_put_member(p->out, ", \"device_free\": ", event->d);
+    exp_put_member(p->out, ", \"args\": {\"requested\": ", event->oom.requested_bytes);
+    exp_put_member(p->out, ", \"segment\": ", event->oom.segment_bytes);
+    exp_put_member(p->out, ", \"device_free\": ", event->oom.device_free_bytes);
     exp_put_member(p->out, ", \"allocated\": ", p->live.allocated);
     exp_put_member(p->out, ", \"event\": ", seq);
     place_put(p, event->place);

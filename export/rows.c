@@ -117,10 +117,10 @@ static void op_fill(struct making *m, const struct vs_event *event)
     static const char *const ROLES[] = {"forward", "backward", "recompute"};
     struct exp_value *v = m->values;
 
-    v[EV_OP] = string_value(m, event->a);
-    v[EV_NODE] = uint_or_none(event->b);
-    v[EV_FLOPS] = uint_value(event->c);
-    v[EV_ROLE] = text_value(role_name(ROLES, 3, event->aux));
+    v[EV_OP] = string_value(m, event->op.name);
+    v[EV_NODE] = uint_or_none(event->op.node);
+    v[EV_FLOPS] = uint_value(event->op.flops);
+    v[EV_ROLE] = text_value(role_name(ROLES, 3, event->op.role));
 }
 
 static void save_fill(struct making *m, const struct vs_event *event)
@@ -128,67 +128,69 @@ static void save_fill(struct making *m, const struct vs_event *event)
     static const char *const ROLES[] = {"node", "checkpoint"};
     struct exp_value *v = m->values;
 
-    v[EV_BLOCK] = uint_value(event->a);
-    v[EV_TENSOR] = uint_value(event->b);
-    v[EV_NODE] = uint_value(event->c);
-    v[EV_ROLE] = text_value(role_name(ROLES, 2, event->aux));
+    v[EV_BLOCK] = uint_value(event->save.block);
+    v[EV_TENSOR] = uint_value(event->save.tensor);
+    v[EV_NODE] = uint_value(event->save.node);
+    v[EV_ROLE] = text_value(role_name(ROLES, 2, event->save.is_checkpoint_input));
 }
 
 static void hold_fill(struct making *m, const struct vs_event *event)
 {
     struct exp_value *v = m->values;
 
-    v[EV_BLOCK] = uint_value(event->a);
-    v[EV_TENSOR] = uint_value(event->b);
-    v[EV_NAME] = string_value(m, event->c);
-    v[EV_SCOPE] = string_value(m, event->d);
-    if (event->aux < VS_HOLDER_COUNT)
-        v[EV_HOLDER] = text_value(vs_holder_name((enum vs_holder)event->aux));
+    v[EV_BLOCK] = uint_value(event->hold.block);
+    v[EV_TENSOR] = uint_value(event->hold.tensor);
+    v[EV_NAME] = string_value(m, event->hold.name);
+    v[EV_SCOPE] = string_value(m, event->hold.scope);
+    if (event->hold.holder < VS_HOLDER_COUNT)
+        v[EV_HOLDER] = text_value(vs_holder_name((enum vs_holder)event->hold.holder));
 }
 
 static void block_fill(struct making *m, const struct vs_event *event)
 {
     struct exp_value *v = m->values;
 
-    v[EV_BLOCK] = uint_value(event->a);
-    v[EV_SIZE] = uint_value(event->b);
-    v[EV_BLOCK_SIZE] = uint_value(event->c);
-    v[EV_ADDRESS] = uint_value(event->d);
+    v[EV_BLOCK] = uint_value(event->alloc.block);
+    v[EV_SIZE] = uint_value(event->alloc.requested_bytes);
+    v[EV_BLOCK_SIZE] = uint_value(event->alloc.block_bytes);
+    v[EV_ADDRESS] = uint_value(event->alloc.address);
     if (event->kind != VS_EV_ALLOC)
         return;
-    v[EV_TENSOR] = uint_or_none(event->e);
-    v[EV_CATEGORY] = category_value(event->aux);
+    v[EV_TENSOR] = uint_or_none(event->alloc.tensor);
+    v[EV_CATEGORY] = category_value(event->alloc.category);
 }
 
 static void cast_fill(struct making *m, const struct vs_event *event)
 {
     struct exp_value *v = m->values;
 
-    v[EV_BLOCK] = uint_value(event->a);
-    v[EV_FROM_BLOCK] = uint_value(event->b);
-    v[EV_FROM_DTYPE] = dtype_value(event->c);
-    v[EV_TO_DTYPE] = dtype_value(event->d);
+    v[EV_BLOCK] = uint_value(event->cast.block);
+    v[EV_FROM_BLOCK] = uint_value(event->cast.from_block);
+    v[EV_FROM_DTYPE] = dtype_value(event->cast.from_dtype);
+    v[EV_TO_DTYPE] = dtype_value(event->cast.to_dtype);
 }
 
 static void segment_fill(struct making *m, const struct vs_event *event)
 {
     struct exp_value *v = m->values;
 
-    v[EV_STREAM] = uint_value(event->a);
-    v[EV_SIZE] = uint_value(event->b);
-    v[EV_ADDRESS] = uint_value(event->d);
-    if (event->aux == 1 || event->aux == 2)
-        v[EV_POOL] = text_value(event->aux == 1 ? "small" : "large");
+    v[EV_STREAM] = uint_value(event->segment.stream);
+    v[EV_SIZE] = uint_value(event->segment.bytes);
+    v[EV_ADDRESS] = uint_value(event->segment.address);
+    if (event->segment.size_pool == VS_SEGMENT_SMALL)
+        v[EV_POOL] = text_value("small");
+    else if (event->segment.size_pool == VS_SEGMENT_LARGE)
+        v[EV_POOL] = text_value("large");
 }
 
 static void oom_fill(struct making *m, const struct vs_event *event)
 {
     struct exp_value *v = m->values;
 
-    v[EV_STREAM] = uint_value(event->a);
-    v[EV_SIZE] = uint_value(event->b);
-    v[EV_BLOCK_SIZE] = uint_value(event->c);
-    v[EV_DEVICE_FREE] = uint_value(event->d);
+    v[EV_STREAM] = uint_value(event->oom.stream);
+    v[EV_SIZE] = uint_value(event->oom.requested_bytes);
+    v[EV_BLOCK_SIZE] = uint_value(event->oom.segment_bytes);
+    v[EV_DEVICE_FREE] = uint_value(event->oom.device_free_bytes);
 }
 
 static void kind_fill(struct making *m, const struct vs_event *event)
@@ -219,8 +221,8 @@ static void kind_fill(struct making *m, const struct vs_event *event)
         hold_fill(m, event);
         break;
     case VS_EV_CATEGORY:
-        v[EV_BLOCK] = uint_value(event->a);
-        v[EV_CATEGORY] = category_value(event->aux);
+        v[EV_BLOCK] = uint_value(event->category.block);
+        v[EV_CATEGORY] = category_value(event->category.category);
         break;
     case VS_EV_OP_BEGIN:
     case VS_EV_OP_END:
@@ -228,22 +230,22 @@ static void kind_fill(struct making *m, const struct vs_event *event)
         break;
     case VS_EV_RECOMPUTE_BEGIN:
     case VS_EV_RECOMPUTE_END:
-        v[EV_NAME] = string_value(m, event->a);
+        v[EV_NAME] = string_value(m, event->recompute.name);
         break;
     case VS_EV_PHASE:
-        v[EV_PHASE] = phase_value(event->a);
+        v[EV_PHASE] = phase_value(event->phase.phase);
         break;
     case VS_EV_CAST:
         cast_fill(m, event);
         break;
     case VS_EV_SCALE:
-        v[EV_SCALE] = uint_value(event->a);
-        v[EV_OLD_SCALE] = uint_value(event->b);
+        v[EV_SCALE] = uint_value(event->scale.scale);
+        v[EV_OLD_SCALE] = uint_value(event->scale.old_scale);
         break;
     case VS_EV_USE:
-        v[EV_BLOCK] = uint_value(event->a);
-        v[EV_TENSOR] = uint_value(event->b);
-        v[EV_OP] = string_value(m, event->c);
+        v[EV_BLOCK] = uint_value(event->use.block);
+        v[EV_TENSOR] = uint_value(event->use.tensor);
+        v[EV_OP] = string_value(m, event->use.op);
         break;
     case VS_EV_STEP:
     case VS_EV_SKIP_STEP:
@@ -291,25 +293,25 @@ static enum vs_status life_fill(struct making *m, struct rpl_index *index, uint6
 {
     struct exp_value *v = m->values;
     struct rpl_life life;
-    enum vs_status st = rpl_life_get(index, event->a, &life, err);
+    enum vs_status st = rpl_life_get(index, event->alloc.block, &life, err);
 
     if (st)
         return st;
     memset(v, 0, BL_COUNT * sizeof(*v));
-    v[BL_ID] = uint_value(event->a);
+    v[BL_ID] = uint_value(event->alloc.block);
     v[BL_ALLOC_SEQ] = uint_value(seq);
     v[BL_FREE_SEQ] = uint_or_none(life.free_seq);
-    v[BL_SIZE] = uint_value(event->b);
-    v[BL_BLOCK_SIZE] = uint_value(event->c);
-    v[BL_ADDRESS] = uint_value(event->d);
-    v[BL_CATEGORY] = category_value(event->aux);
-    v[BL_TENSOR] = uint_or_none(event->e);
+    v[BL_SIZE] = uint_value(event->alloc.requested_bytes);
+    v[BL_BLOCK_SIZE] = uint_value(event->alloc.block_bytes);
+    v[BL_ADDRESS] = uint_value(event->alloc.address);
+    v[BL_CATEGORY] = category_value(event->alloc.category);
+    v[BL_TENSOR] = uint_or_none(event->alloc.tensor);
     v[BL_STEP] = (struct exp_value){.kind = EXP_INT, .integer = m->step};
     place_fill(m, event->place, &v[BL_PHASE]);
     v[BL_LAST_USE_SEQ] = uint_or_none(life.last_use_seq);
     v[BL_NAME] = string_value(m, life.name);
-    if (event->e)
-        tensor_fill(m, event->e);
+    if (event->alloc.tensor)
+        tensor_fill(m, event->alloc.tensor);
     return VS_OK;
 }
 
@@ -333,7 +335,7 @@ enum vs_status exp_rows(struct rpl_index *index, enum exp_table table, const str
         rpl_scan_init(scan, m->trace, 1, count);
     while (count && !st && !exp_out_is_failed(out) && (event = rpl_scan_next(scan, err)) != NULL) {
         if (event->kind == VS_EV_STEP)
-            m->step = (int64_t)event->a - 1;
+            m->step = vs_event_step(event);
         if (table == EXP_TABLE_EVENTS)
             event_fill(m, scan->seq, event);
         else if (event->kind == VS_EV_ALLOC)

@@ -162,10 +162,11 @@ static void step_begin(struct exp_slices *slices, uint64_t seq, const struct vs_
     char name[32] = "setup";
 
     steps_end(slices, event->time_ns, allocated);
-    slices->step = (int64_t)event->a - 1;
-    if (event->a)
-        snprintf(name, sizeof(name), "step %llu", (unsigned long long)(event->a - 1));
-    begin(slices, EXP_TRACK_STEPS, (struct exp_slice){event->a, allocated, false}, name, seq,
+    slices->step = vs_event_step(event);
+    if (slices->step >= 0)
+        snprintf(name, sizeof(name), "step %lld", (long long)slices->step);
+    begin(slices, EXP_TRACK_STEPS,
+          (struct exp_slice){event->step.number_plus_one, allocated, false}, name, seq,
           event->time_ns);
     exp_put_text(slices->out, "}}");
 }
@@ -178,10 +179,10 @@ static void phase_begin(struct exp_slices *slices, uint64_t seq, const struct vs
     end_all(slices, EXP_TRACK_MODULES, 0, event->time_ns, allocated);
     slices->module = 0;
     end_all(slices, EXP_TRACK_STEPS, 1, event->time_ns, allocated);
-    if (!is_in_step || event->a >= VS_PHASE_COUNT)
+    if (!is_in_step || event->phase.phase >= VS_PHASE_COUNT)
         return;
-    begin(slices, EXP_TRACK_STEPS, (struct exp_slice){event->a, allocated, false},
-          vs_phase_name((enum vs_phase)event->a), seq, event->time_ns);
+    begin(slices, EXP_TRACK_STEPS, (struct exp_slice){event->phase.phase, allocated, false},
+          vs_phase_name((enum vs_phase)event->phase.phase), seq, event->time_ns);
     exp_put_text(slices->out, "}}");
 }
 
@@ -264,13 +265,13 @@ static void op_begin(struct exp_slices *slices, uint64_t seq, const struct vs_ev
 {
     static const char *const ROLES[] = {"forward", "backward", "recompute"};
 
-    begin(slices, EXP_TRACK_OPS, (struct exp_slice){event->a, allocated, false},
-          rpl_trace_string(slices->trace, (uint32_t)event->a), seq, event->time_ns);
+    begin(slices, EXP_TRACK_OPS, (struct exp_slice){event->op.name, allocated, false},
+          rpl_trace_string(slices->trace, (uint32_t)event->op.name), seq, event->time_ns);
     place_put(slices, event->place);
-    exp_put_member(slices->out, ", \"flops\": ", event->c);
-    if (event->aux < sizeof(ROLES) / sizeof(ROLES[0])) {
+    exp_put_member(slices->out, ", \"flops\": ", event->op.flops);
+    if (event->op.role < sizeof(ROLES) / sizeof(ROLES[0])) {
         exp_put_text(slices->out, ", \"role\": ");
-        exp_put_json(slices->out, ROLES[event->aux]);
+        exp_put_json(slices->out, ROLES[event->op.role]);
     }
     exp_put_text(slices->out, "}}");
 }
@@ -280,9 +281,10 @@ static void recompute_begin(struct exp_slices *slices, uint64_t seq, const struc
 {
     struct vs_text name = {NULL, 0, 0};
 
-    vs_text_addf(&name, "recompute %s", rpl_trace_string(slices->trace, (uint32_t)event->a));
-    begin(slices, EXP_TRACK_OPS, (struct exp_slice){event->a, allocated, true}, vs_text_get(&name),
-          seq, event->time_ns);
+    vs_text_addf(&name, "recompute %s",
+                 rpl_trace_string(slices->trace, (uint32_t)event->recompute.name));
+    begin(slices, EXP_TRACK_OPS, (struct exp_slice){event->recompute.name, allocated, true},
+          vs_text_get(&name), seq, event->time_ns);
     place_put(slices, event->place);
     exp_put_text(slices->out, "}}");
     vs_text_release(&name);
@@ -293,10 +295,10 @@ static void op_end(struct exp_slices *slices, const struct vs_event *event, uint
 {
     const struct exp_slice_stack *open = &slices->open[EXP_TRACK_OPS];
     bool is_recompute = event->kind == VS_EV_RECOMPUTE_END;
+    const uint64_t name = is_recompute ? event->recompute.name : event->op.name;
     size_t i = open->count;
 
-    while (i &&
-           (open->items[i - 1].is_recompute != is_recompute || open->items[i - 1].key != event->a))
+    while (i && (open->items[i - 1].is_recompute != is_recompute || open->items[i - 1].key != name))
         i--;
     if (i)
         end_all(slices, EXP_TRACK_OPS, i - 1, event->time_ns, allocated);

@@ -31,63 +31,90 @@ static uint64_t time_us(const struct snapshot *s, uint64_t time_ns)
 
 /* ---- events ---- */
 
-/* Whose stream it is: the segment's that it is in. */
-static uint64_t stream_of(const struct snapshot *s, const struct vs_event *event)
+/* The stream of the segment that an address is in. */
+static uint64_t stream_at(const struct snapshot *s, uint64_t address)
 {
-    return event->kind == VS_EV_OOM ? event->a : exp_ranges_find(&s->d->ranges, event->d).stream;
+    return exp_ranges_find(&s->d->ranges, address).stream;
 }
 
-static void entry(struct snapshot *s, enum exp_word action, enum exp_word where,
-                  const struct vs_event *event, uint64_t bytes, enum exp_frames frames)
+/*
+ * What one entry of the allocator's history says.
+ *
+ * address_word  what PyTorch calls the address; of an oom it is the device's free bytes that stand there
+ */
+struct entry {
+    enum exp_word action;
+    enum exp_word address_word;
+    uint64_t address;
+    uint64_t bytes;
+    uint64_t stream;
+    enum exp_frames frames;
+};
+
+/* The dict is left open: the caller ends it. */
+static void entry_begin(struct snapshot *s, const struct vs_event *event, const struct entry *entry)
 {
     exp_pickle_item(&s->p, &s->list);
     exp_pickle_dict(&s->p);
     exp_snapshot_word(s, WORD_ACTION);
-    exp_snapshot_word(s, action);
-    exp_snapshot_uint(s, where, event->d);
-    exp_snapshot_uint(s, WORD_SIZE, bytes);
-    exp_snapshot_uint(s, WORD_STREAM, stream_of(s, event));
+    exp_snapshot_word(s, entry->action);
+    exp_snapshot_uint(s, entry->address_word, entry->address);
+    exp_snapshot_uint(s, WORD_SIZE, entry->bytes);
+    exp_snapshot_uint(s, WORD_STREAM, entry->stream);
     exp_snapshot_uint(s, WORD_TIME_US, time_us(s, event->time_ns));
     if (exp_snapshot_has_frames(s, event->place)) {
         exp_snapshot_word(s, WORD_FRAMES);
-        exp_snapshot_frames(s, event->place, frames);
+        exp_snapshot_frames(s, event->place, entry->frames);
     }
 }
 
 static void alloc_put(struct snapshot *s, const struct vs_event *event)
 {
-    bool is_workspace = event->aux == VS_CAT_WORKSPACE;
-    unsigned noted = event->a <= s->d->block_count ? s->d->last[event->a] & ~EXP_WAITS : 0;
-    enum vs_category last = (enum vs_category)(noted ? noted - 1u : event->aux);
+    const uint64_t block = event->alloc.block;
+    bool is_workspace = event->alloc.category == VS_CAT_WORKSPACE;
+    unsigned noted = block <= s->d->block_count ? s->d->last[block] & ~EXP_WAITS : 0;
+    enum vs_category last = (enum vs_category)(noted ? noted - 1u : event->alloc.category);
 
-    entry(s, WORD_ALLOC, WORD_ADDR, event, event->b,
-          is_workspace ? EXP_FRAMES_WORKSPACE : EXP_FRAMES_TENSOR);
+    entry_begin(s, event,
+                &(struct entry){WORD_ALLOC, WORD_ADDR, event->alloc.address,
+                                event->alloc.requested_bytes, stream_at(s, event->alloc.address),
+                                is_workspace ? EXP_FRAMES_WORKSPACE : EXP_FRAMES_TENSOR});
     exp_snapshot_word(s, WORD_CATEGORY);
     exp_snapshot_category(s, last);
     exp_pickle_dict_end(&s->p);
 }
 
 /* The viewer that colours by category fails where none is unknown, so what belongs to nobody says so. */
-static void segment_put(struct snapshot *s, enum exp_word action, const struct vs_event *event)
+static void segment_put(struct snapshot *s, enum exp_word action, const struct vs_event *event,
+                        bool has_category)
 {
-    entry(s, action, WORD_ADDR, event, event->b, EXP_FRAMES_PLAIN);
-    exp_snapshot_word(s, WORD_CATEGORY);
-    exp_snapshot_category(s, VS_CAT_OTHER);
+    entry_begin(s, event,
+                &(struct entry){action, WORD_ADDR, event->segment.address, event->segment.bytes,
+                                stream_at(s, event->segment.address), EXP_FRAMES_PLAIN});
+    if (has_category) {
+        exp_snapshot_word(s, WORD_CATEGORY);
+        exp_snapshot_category(s, VS_CAT_OTHER);
+    }
     exp_pickle_dict_end(&s->p);
 }
 
-static void plain_put(struct snapshot *s, enum exp_word action, const struct vs_event *event)
+static void free_put(struct snapshot *s, enum exp_word action, const struct vs_event *event)
 {
-    entry(s, action, WORD_ADDR, event, event->b, EXP_FRAMES_PLAIN);
+    entry_begin(s, event,
+                &(struct entry){action, WORD_ADDR, event->free.address, event->free.requested_bytes,
+                                stream_at(s, event->free.address), EXP_FRAMES_PLAIN});
     exp_pickle_dict_end(&s->p);
 }
 
 /* PyTorch has the rounded request there. */
 static void oom_put(struct snapshot *s, const struct vs_event *event)
 {
-    uint64_t bytes = event->b ? eng_alloc_round_bytes(&s->conf, event->b) : 0;
+    const uint64_t requested = event->oom.requested_bytes;
+    uint64_t bytes = requested ? eng_alloc_round_bytes(&s->conf, requested) : 0;
 
-    entry(s, WORD_OOM, WORD_DEVICE_FREE, event, bytes, EXP_FRAMES_PLAIN);
+    entry_begin(s, event,
+                &(struct entry){WORD_OOM, WORD_DEVICE_FREE, event->oom.device_free_bytes, bytes,
+                                event->oom.stream, EXP_FRAMES_PLAIN});
     exp_pickle_dict_end(&s->p);
 }
 
@@ -103,9 +130,11 @@ static void ranges_follow(struct snapshot *s, const struct vs_event *event, bool
     bool removes = event->kind == VS_EV_SEGMENT_FREE || event->kind == VS_EV_SEGMENT_UNMAP;
 
     if (adds && is_before)
-        exp_ranges_add(&s->d->ranges, &(struct exp_range){event->d, event->b, event->a, event->c});
+        exp_ranges_add(&s->d->ranges,
+                       &(struct exp_range){event->segment.address, event->segment.bytes,
+                                           event->segment.stream, event->segment.private_pool});
     else if (removes && !is_before)
-        exp_ranges_remove(&s->d->ranges, event->d, event->b);
+        exp_ranges_remove(&s->d->ranges, event->segment.address, event->segment.bytes);
 }
 
 static void kind_put(struct snapshot *s, const struct vs_event *event)
@@ -115,24 +144,24 @@ static void kind_put(struct snapshot *s, const struct vs_event *event)
         alloc_put(s, event);
         break;
     case VS_EV_FREE:
-        plain_put(s, WORD_FREE_REQUESTED, event);
-        if (!waits(s, event->a))
-            plain_put(s, WORD_FREE_COMPLETED, event);
+        free_put(s, WORD_FREE_REQUESTED, event);
+        if (!waits(s, event->free.block))
+            free_put(s, WORD_FREE_COMPLETED, event);
         break;
     case VS_EV_FREE_COMPLETED:
-        plain_put(s, WORD_FREE_COMPLETED, event);
+        free_put(s, WORD_FREE_COMPLETED, event);
         break;
     case VS_EV_SEGMENT_ALLOC:
-        segment_put(s, WORD_SEGMENT_ALLOC, event);
+        segment_put(s, WORD_SEGMENT_ALLOC, event, true);
         break;
     case VS_EV_SEGMENT_MAP:
-        segment_put(s, WORD_SEGMENT_MAP, event);
+        segment_put(s, WORD_SEGMENT_MAP, event, true);
         break;
     case VS_EV_SEGMENT_FREE:
-        plain_put(s, WORD_SEGMENT_FREE, event);
+        segment_put(s, WORD_SEGMENT_FREE, event, false);
         break;
     case VS_EV_SEGMENT_UNMAP:
-        plain_put(s, WORD_SEGMENT_UNMAP, event);
+        segment_put(s, WORD_SEGMENT_UNMAP, event, false);
         break;
     case VS_EV_OOM:
         oom_put(s, event);
@@ -256,14 +285,15 @@ static void annotate(struct snapshot *s, const struct vs_event *event)
     s->d->last_ns = event->time_ns;
     if (event->kind == VS_EV_STEP) {
         step_end(s, event->time_ns);
-        s->d->step = event->a;
+        s->d->step = event->step.number_plus_one;
         snprintf(name, sizeof(name), "ProfilerStep#%llu", (unsigned long long)(s->d->step - 1));
         if (s->d->step)
             annotation_put(s, WORD_START, name, event->time_ns);
-    } else if (event->kind == VS_EV_PHASE && event->a < VS_PHASE_COUNT) {
+    } else if (event->kind == VS_EV_PHASE && event->phase.phase < VS_PHASE_COUNT) {
         phase_end(s, event->time_ns);
-        s->d->phase = event->a + 1;
-        annotation_put(s, WORD_START, vs_phase_name((enum vs_phase)event->a), event->time_ns);
+        s->d->phase = event->phase.phase + 1;
+        annotation_put(s, WORD_START, vs_phase_name((enum vs_phase)event->phase.phase),
+                       event->time_ns);
     }
 }
 
@@ -287,10 +317,11 @@ static enum vs_status annotations_put(struct snapshot *s, struct vs_error *err)
 /* Of each block the category it has last, and whether its free had to wait. */
 static void block_note(struct snapshot *s, const struct vs_event *event)
 {
-    uint8_t *last = event->a <= s->d->block_count ? &s->d->last[event->a] : NULL;
+    const uint64_t block = vs_event_block(event);
+    uint8_t *last = block <= s->d->block_count ? &s->d->last[block] : NULL;
 
-    if (event->kind == VS_EV_CATEGORY && last && event->aux < VS_CATEGORY_COUNT)
-        *last = (uint8_t)((*last & EXP_WAITS) | (event->aux + 1));
+    if (event->kind == VS_EV_CATEGORY && last && event->category.category < VS_CATEGORY_COUNT)
+        *last = (uint8_t)((*last & EXP_WAITS) | (event->category.category + 1));
     else if (event->kind == VS_EV_FREE_COMPLETED && last)
         *last |= EXP_WAITS;
 }

@@ -39,11 +39,11 @@ static void lives_fill(struct imp_deciding *d)
 
         if (event->kind == VS_EV_ALLOC) {
             d->lives = vs_grow(d->lives, d->count, &cap, sizeof(*d->lives));
-            d->lives[d->count++] =
-                (struct imp_life){.alloc = i, .made = from, .freed = NEVER, .bytes = event->b};
-            VS_ASSERT(event->a == d->count);
-        } else if (event->kind == VS_EV_FREE && event->a) {
-            d->lives[event->a - 1].freed = from;
+            d->lives[d->count++] = (struct imp_life){
+                .alloc = i, .made = from, .freed = NEVER, .bytes = event->alloc.requested_bytes};
+            VS_ASSERT(event->alloc.block == d->count);
+        } else if (event->kind == VS_EV_FREE && event->free.block) {
+            d->lives[event->free.block - 1].freed = from;
         }
     }
 }
@@ -221,14 +221,14 @@ static void undecided_settle(struct imp_deciding *d)
     for (size_t b = 0; b < d->count; b++)
         if (d->lives[b].is_decided && d->lives[b].made != NEVER)
             votes[d->list->events[d->lives[b].made].stack]
-                .counts[d->import->events[d->lives[b].alloc].aux]++;
+                .counts[d->import->events[d->lives[b].alloc].alloc.category]++;
     for (size_t b = 0; b < d->count; b++) {
         const struct imp_life *life = &d->lives[b];
         struct vs_event *event = &d->import->events[life->alloc];
 
         if (!life->is_decided && life->made != NEVER && d->list->events[life->made].stack)
-            event->aux = (uint8_t)winner(&votes[d->list->events[life->made].stack],
-                                         (enum vs_category)event->aux);
+            event->alloc.category = (uint8_t)winner(&votes[d->list->events[life->made].stack],
+                                                    (enum vs_category)event->alloc.category);
     }
     vs_free(votes);
 }
@@ -241,7 +241,7 @@ static void told_take(struct imp_deciding *d)
         uint8_t told = life->made == NEVER ? 0 : d->list->events[life->made].category;
 
         if (told)
-            d->import->events[life->alloc].aux = (uint8_t)(told - 1);
+            d->import->events[life->alloc].alloc.category = (uint8_t)(told - 1);
     }
 }
 
@@ -260,7 +260,7 @@ void imp_categories_fill(struct imp_import *import, const struct vs_memlist *lis
     for (size_t b = 0; b < d.count; b++) {
         struct imp_life *life = &d.lives[b];
 
-        import->events[life->alloc].aux =
+        import->events[life->alloc].alloc.category =
             (uint8_t)(life->made == NEVER ? imp_older_decide(&d, life)
                                           : made_decide(&d, life, lines, line_count));
     }

@@ -118,11 +118,22 @@ static struct vs_event *event_add(struct rewriting *r, const struct vs_event *ev
     return &r->events[r->count++];
 }
 
-static void border_add(struct rewriting *r, enum vs_event_kind kind, uint64_t what,
-                       const struct vs_event *before)
+static void step_add(struct rewriting *r, int64_t step, const struct vs_event *before)
 {
-    struct vs_event event = {
-        .kind = (uint8_t)kind, .a = what, .time_ns = before->time_ns, .place = before->place};
+    struct vs_event event = {.kind = VS_EV_STEP,
+                             .time_ns = before->time_ns,
+                             .place = before->place,
+                             .step = {.number_plus_one = (uint64_t)(step + 1)}};
+
+    event_add(r, &event);
+}
+
+static void phase_add(struct rewriting *r, uint64_t phase, const struct vs_event *before)
+{
+    struct vs_event event = {.kind = VS_EV_PHASE,
+                             .time_ns = before->time_ns,
+                             .place = before->place,
+                             .phase = {.phase = phase}};
 
     event_add(r, &event);
 }
@@ -179,9 +190,9 @@ static void events_rewrite(struct deriving *d)
 
             event->place = place_of(d, at);
             if (is_step)
-                border_add(&r, VS_EV_STEP, (uint64_t)(d->steps.steps[at] + 1), event);
+                step_add(&r, d->steps.steps[at], event);
             if (d->phases.phases[at] != phase || (is_step && d->phases.has_stacks))
-                border_add(&r, VS_EV_PHASE, d->phases.phases[at], event);
+                phase_add(&r, d->phases.phases[at], event);
             step = d->steps.steps[at];
             phase = d->phases.phases[at];
         }

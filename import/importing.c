@@ -96,11 +96,11 @@ static struct vs_event *alloc_add(struct building *b, uint64_t address, uint64_t
 {
     struct vs_event *event = event_add(b->out, VS_EV_ALLOC);
 
-    event->a = *block_at(b, address) = ++b->blocks;
-    event->b = requested;
-    event->c = bytes;
-    event->d = address;
-    event->aux = (uint8_t)category;
+    event->alloc.block = *block_at(b, address) = ++b->blocks;
+    event->alloc.requested_bytes = requested;
+    event->alloc.block_bytes = bytes;
+    event->alloc.address = address;
+    event->alloc.category = (uint8_t)category;
     return event;
 }
 
@@ -109,10 +109,10 @@ static struct vs_event *segment_add(struct building *b, enum vs_event_kind kind,
 {
     struct vs_event *event = event_add(b->out, kind);
 
-    event->a = stream;
-    event->b = bytes;
-    event->d = address;
-    event->aux = is_small ? 1 : 2;
+    event->segment.stream = stream;
+    event->segment.bytes = bytes;
+    event->segment.address = address;
+    event->segment.size_pool = is_small ? VS_SEGMENT_SMALL : VS_SEGMENT_LARGE;
     return event;
 }
 
@@ -122,10 +122,10 @@ static struct vs_event *freed_add(struct building *b, enum vs_event_kind kind, u
 {
     struct vs_event *event = event_add(b->out, kind);
 
-    event->a = *block_at(b, address);
-    event->b = requested;
-    event->c = bytes;
-    event->d = address;
+    event->free.block = *block_at(b, address);
+    event->free.requested_bytes = requested;
+    event->free.block_bytes = bytes;
+    event->free.address = address;
     return event;
 }
 
@@ -143,7 +143,8 @@ static void start_blocks_add(struct building *b, const struct eng_record_state *
             if (block->state == state) {
                 alloc_add(b, address, block->requested_bytes, block->bytes, VS_CAT_OTHER);
                 if (state == ENG_BLOCK_PENDING_FREE)
-                    freed_add(b, VS_EV_FREE, address, block->requested_bytes, block->bytes)->e = 1;
+                    freed_add(b, VS_EV_FREE, address, block->requested_bytes, block->bytes)
+                        ->free.waits_for_stream = 1;
             }
             address += block->bytes;
         }
@@ -162,7 +163,7 @@ static void start_add(struct building *b, const struct eng_record_state *start)
 
         segment_add(b, seg->is_expandable ? VS_EV_SEGMENT_MAP : VS_EV_SEGMENT_ALLOC, seg->address,
                     seg->bytes, seg->stream, seg->is_small)
-            ->c = VS_POOL(seg->pool.graph, seg->pool.user);
+            ->segment.private_pool = VS_POOL(seg->pool.graph, seg->pool.user);
     }
     start_blocks_add(b, start, ENG_BLOCK_PENDING_FREE);
     b->out->blocks_before = b->blocks;
@@ -190,7 +191,7 @@ static struct vs_event *free_add(struct building *b, const struct eng_alloc_even
     struct vs_event *event =
         freed_add(b, VS_EV_FREE, ev->address, ev->bytes, eng_block_bytes(ev->block));
 
-    event->e = !is_plain_free(b->list, eng_replay_done(b->replay) - 1);
+    event->free.waits_for_stream = !is_plain_free(b->list, eng_replay_done(b->replay) - 1);
     return event;
 }
 
@@ -211,10 +212,10 @@ static struct vs_event *oom_add(struct building *b, const struct eng_alloc_event
 
     if (!b->out->capacity) /* the recorded device, without what others have of it */
         b->out->capacity = stats->reserved_bytes[ENG_STAT_ALL].current + ev->address;
-    event->a = ev->stream;
-    event->b = ev->bytes;
-    event->c = eng_alloc_segment_bytes(b->conf, ev->bytes);
-    event->d = ev->address;
+    event->oom.stream = ev->stream;
+    event->oom.requested_bytes = ev->bytes;
+    event->oom.segment_bytes = eng_alloc_segment_bytes(b->conf, ev->bytes);
+    event->oom.device_free_bytes = ev->address;
     return event;
 }
 
@@ -280,7 +281,7 @@ static struct vs_event **start_allocs(const struct building *b)
 
     for (size_t i = 0; i < b->out->start_events; i++)
         if (b->out->events[i].kind == VS_EV_ALLOC)
-            allocs[b->out->events[i].a] = &b->out->events[i];
+            allocs[b->out->events[i].alloc.block] = &b->out->events[i];
     return allocs;
 }
 
@@ -301,7 +302,7 @@ static void start_places_set(struct building *b)
             if (alloc) {
                 alloc->place = imp_block_place(b->out, b->list, block);
                 if (block->cls != VS_MEM_TENSOR)
-                    alloc->aux = VS_CAT_WORKSPACE;
+                    alloc->alloc.category = VS_CAT_WORKSPACE;
             }
             address += block->bytes;
         }

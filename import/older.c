@@ -85,7 +85,7 @@ void imp_older_by_stack(const struct imp_deciding *d)
     for (size_t b = 0; b < d->count; b++) {
         const struct imp_life *life = &d->lives[b];
         struct vs_event *event = &d->import->events[life->alloc];
-        const struct end_block key = {.address = event->d};
+        const struct end_block key = {.address = event->alloc.address};
         const struct end_block *end;
         enum vs_category category;
 
@@ -94,7 +94,7 @@ void imp_older_by_stack(const struct imp_deciding *d)
         end = bsearch(&key, ends, count, sizeof(*ends), by_address);
         category = end && end->block->stack ? stack_decide(d, end->block) : VS_CAT_OTHER;
         if (category != VS_CAT_OTHER)
-            event->aux = (uint8_t)category;
+            event->alloc.category = (uint8_t)category;
     }
     vs_free(ends);
 }
@@ -164,7 +164,7 @@ static size_t lives_pick(const struct imp_deciding *d,
 static bool is_old_and_stays(const struct imp_deciding *d, const struct imp_life *life)
 {
     return life->made == NEVER && life->freed == NEVER &&
-           d->import->events[life->alloc].aux == VS_CAT_OTHER;
+           d->import->events[life->alloc].alloc.category == VS_CAT_OTHER;
 }
 
 /* The gradients of one step, the last that was seen to let them go or, where none did, of the only one. */
@@ -172,7 +172,8 @@ static bool is_gradient_of_step(const struct imp_deciding *d, const struct imp_l
 {
     int32_t last = (int32_t)d->steps->count - 1;
 
-    return life->made != NEVER && d->import->events[life->alloc].aux == VS_CAT_GRADIENT &&
+    return life->made != NEVER &&
+           d->import->events[life->alloc].alloc.category == VS_CAT_GRADIENT &&
            (d->steps->steps[life->made] == last - 1 || last <= 0);
 }
 
@@ -203,7 +204,7 @@ void imp_older_settle(struct imp_deciding *d)
                 category = VS_CAT_PARAMETER;
             else if (k - i < 3 * same)
                 category = VS_CAT_OPTIMIZER;
-            d->import->events[old[k]->alloc].aux = (uint8_t)category;
+            d->import->events[old[k]->alloc].alloc.category = (uint8_t)category;
         }
     }
     vs_free(old);

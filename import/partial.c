@@ -366,12 +366,12 @@ static void alloc_add(struct mending *m, uint64_t address, uint64_t requested, u
     range_add(&m->lives, address,
               &(struct range){.bytes = bytes, .requested = requested, .block = ++m->blocks});
     event = event_add(m, VS_EV_ALLOC, from);
-    event->a = m->blocks;
-    event->b = requested < bytes ? requested : bytes;
-    event->c = bytes;
-    event->d = address;
+    event->alloc.block = m->blocks;
+    event->alloc.requested_bytes = requested < bytes ? requested : bytes;
+    event->alloc.block_bytes = bytes;
+    event->alloc.address = address;
     event->place = place;
-    event->aux = VS_CAT_OTHER;
+    event->alloc.category = VS_CAT_OTHER;
 }
 
 static void free_add(struct mending *m, uint64_t address, size_t from)
@@ -384,10 +384,10 @@ static void free_add(struct mending *m, uint64_t address, size_t from)
         return;
     }
     event = event_add(m, VS_EV_FREE, from);
-    event->a = range->block;
-    event->b = range->requested < range->bytes ? range->requested : range->bytes;
-    event->c = range->bytes;
-    event->d = address;
+    event->free.block = range->block;
+    event->free.requested_bytes = range->requested < range->bytes ? range->requested : range->bytes;
+    event->free.block_bytes = range->bytes;
+    event->free.address = address;
     range_remove(&m->lives, range);
 }
 
@@ -396,11 +396,11 @@ static void segment_event(struct mending *m, enum vs_event_kind kind, uint64_t a
 {
     struct vs_event *event = event_add(m, kind, from);
 
-    event->a = range->stream;
-    event->b = range->bytes;
-    event->c = range->pool;
-    event->d = address;
-    event->aux = range->is_small ? 1 : 2;
+    event->segment.stream = range->stream;
+    event->segment.bytes = range->bytes;
+    event->segment.private_pool = range->pool;
+    event->segment.address = address;
+    event->segment.size_pool = range->is_small ? VS_SEGMENT_SMALL : VS_SEGMENT_LARGE;
 }
 
 static void segment_add(struct mending *m, const struct vs_mem_event *event, size_t from)
@@ -428,10 +428,10 @@ static void oom_add(struct mending *m, const struct vs_mem_event *from, size_t n
 {
     struct vs_event *event = event_add(m, VS_EV_OOM, number);
 
-    event->a = from->stream;
-    event->b = from->bytes < BYTES_MAX ? from->bytes : BYTES_MAX;
-    event->c = eng_alloc_segment_bytes(&m->conf, event->b);
-    event->d = from->address;
+    event->oom.stream = from->stream;
+    event->oom.requested_bytes = from->bytes < BYTES_MAX ? from->bytes : BYTES_MAX;
+    event->oom.segment_bytes = eng_alloc_segment_bytes(&m->conf, event->oom.requested_bytes);
+    event->oom.device_free_bytes = from->address;
 }
 
 static void time_take(struct mending *m, const struct vs_mem_event *event)

@@ -135,9 +135,8 @@ static void events_shift(struct vs_event *events, size_t count, const struct tar
         struct vs_event *event = &events[i];
 
         event->place = event->place ? event->place + t->places : 0;
-        if (event->kind == VS_EV_ALLOC || event->kind == VS_EV_FREE ||
-            event->kind == VS_EV_FREE_COMPLETED)
-            event->a += t->blocks;
+        if (vs_event_has_block(event))
+            vs_event_block_set(event, vs_event_block(event) + t->blocks);
     }
 }
 

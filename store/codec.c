@@ -269,14 +269,14 @@ static bool tile_put(const int64_t (*v)[TILE], size_t count, uint32_t kind, stru
         is_filled[at] = true;
         events[at] = (struct vs_event){
             .time_ns = (uint64_t)v[STO_FIELD_TIME][i],
-            .a = (uint64_t)v[STO_FIELD_A][i],
-            .b = (uint64_t)v[STO_FIELD_B][i],
-            .c = (uint64_t)v[STO_FIELD_C][i],
-            .d = (uint64_t)v[STO_FIELD_D][i],
-            .e = (uint32_t)v[STO_FIELD_E][i],
+            .raw = {.a = (uint64_t)v[STO_FIELD_A][i],
+                    .b = (uint64_t)v[STO_FIELD_B][i],
+                    .c = (uint64_t)v[STO_FIELD_C][i],
+                    .d = (uint64_t)v[STO_FIELD_D][i],
+                    .e = (uint32_t)v[STO_FIELD_E][i],
+                    .aux = (uint8_t)v[STO_FIELD_AUX][i]},
             .place = (uint32_t)v[STO_FIELD_PLACE][i],
             .kind = (uint8_t)kind,
-            .aux = (uint8_t)v[STO_FIELD_AUX][i],
         };
     }
     return true;

@@ -348,12 +348,12 @@ static void values_put(struct sto_codec *codec, size_t at, size_t seq, const str
     codec->values[STO_FIELD_SEQ][at] = (int64_t)seq;
     codec->values[STO_FIELD_TIME][at] = (int64_t)e->time_ns;
     codec->values[STO_FIELD_PLACE][at] = e->place;
-    codec->values[STO_FIELD_A][at] = (int64_t)e->a;
-    codec->values[STO_FIELD_B][at] = (int64_t)e->b;
-    codec->values[STO_FIELD_C][at] = (int64_t)e->c;
-    codec->values[STO_FIELD_D][at] = (int64_t)e->d;
-    codec->values[STO_FIELD_E][at] = e->e;
-    codec->values[STO_FIELD_AUX][at] = e->aux;
+    codec->values[STO_FIELD_A][at] = (int64_t)e->raw.a;
+    codec->values[STO_FIELD_B][at] = (int64_t)e->raw.b;
+    codec->values[STO_FIELD_C][at] = (int64_t)e->raw.c;
+    codec->values[STO_FIELD_D][at] = (int64_t)e->raw.d;
+    codec->values[STO_FIELD_E][at] = e->raw.e;
+    codec->values[STO_FIELD_AUX][at] = e->raw.aux;
 }
 
 /* The events' numbers in codec->order, those of each kind side by side; starts[k] is where those of kind k begin. */

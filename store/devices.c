@@ -180,21 +180,11 @@ enum vs_status sto_devices_load(struct sto_devices *d, const struct sto_db *db,
     return VS_OK;
 }
 
-/* Does `a` of an event of this kind number a block? */
-static bool is_of_block(uint8_t kind)
-{
-    static const uint32_t KINDS = UINT32_C(1) << VS_EV_ALLOC | UINT32_C(1) << VS_EV_FREE |
-                                  UINT32_C(1) << VS_EV_FREE_COMPLETED |
-                                  UINT32_C(1) << VS_EV_CATEGORY;
-
-    return KINDS >> kind & 1;
-}
-
 void sto_devices_shift(const struct sto_devices *d, struct vs_event *events, size_t count)
 {
     const struct sto_device *device = sto_devices_now(d);
 
     for (size_t i = 0; device && device->blocks_before && i < count; i++)
-        if (is_of_block(events[i].kind))
-            events[i].a -= device->blocks_before;
+        if (vs_event_has_block(&events[i]))
+            vs_event_block_set(&events[i], vs_event_block(&events[i]) - device->blocks_before);
 }

@@ -49,8 +49,8 @@ bool sto_phases_is_border(enum vs_event_kind kind)
 
 static void blocks_taken(struct sto_phases *p, uint64_t seq, const struct vs_event *event)
 {
-    p->requested += event->b;
-    p->allocated += event->c;
+    p->requested += event->alloc.requested_bytes;
+    p->allocated += event->alloc.block_bytes;
     if (p->requested > p->stat.requested_peak)
         p->stat.requested_peak = p->requested;
     if (p->allocated > p->stat.allocated_peak) {
@@ -66,18 +66,18 @@ void sto_phases_count(struct sto_phases *p, uint64_t seq, const struct vs_event 
         blocks_taken(p, seq, event);
         break;
     case VS_EV_FREE:
-        p->requested = without(p->requested, event->b);
-        p->allocated = without(p->allocated, event->c);
+        p->requested = without(p->requested, event->free.requested_bytes);
+        p->allocated = without(p->allocated, event->free.block_bytes);
         break;
     case VS_EV_SEGMENT_ALLOC:
     case VS_EV_SEGMENT_MAP:
-        p->reserved += event->b;
+        p->reserved += event->segment.bytes;
         if (p->reserved > p->stat.reserved_peak)
             p->stat.reserved_peak = p->reserved;
         break;
     case VS_EV_SEGMENT_FREE:
     case VS_EV_SEGMENT_UNMAP:
-        p->reserved = without(p->reserved, event->b);
+        p->reserved = without(p->reserved, event->segment.bytes);
         break;
     case VS_EV_OOM:
     case VS_EV_SAVE:
@@ -115,14 +115,14 @@ void sto_phases_border(struct sto_phases *p, uint64_t seq, const struct vs_event
     if (event->kind == VS_EV_STEP) {
         out->has_stat = p->stat.last_seq > 0;
         out->has_step = p->step.last_seq > 0;
-        p->step = (struct sto_step){
-            .step = (int64_t)(event->a - 1), .first_seq = seq, .loss = (double)NAN};
+        p->step =
+            (struct sto_step){.step = vs_event_step(event), .first_seq = seq, .loss = (double)NAN};
         stat_begin(p, seq, p->stat.phase);
     } else if (p->is_bare) {
-        stat_begin(p, p->stat.first_seq, (enum vs_phase)event->a);
+        stat_begin(p, p->stat.first_seq, (enum vs_phase)event->phase.phase);
     } else {
         out->has_stat = p->stat.last_seq > 0;
-        stat_begin(p, seq, (enum vs_phase)event->a);
+        stat_begin(p, seq, (enum vs_phase)event->phase.phase);
     }
     p->is_bare = event->kind == VS_EV_STEP;
     p->stat.last_seq = seq;

@@ -78,15 +78,15 @@ static enum vs_status block_read(struct sto_tensors *t, struct block *block, str
     for (size_t i = 0; !st && i < block->count; i++) {
         const struct vs_event *record = &t->records[i];
 
-        if (!record->e || !rows_reserve(t, record->e))
+        if (!record->raw.e || !rows_reserve(t, record->raw.e))
             return damaged(t, "a tensor makes no sense", err);
         rows_fit(t);
-        t->rows[record->e - 1] = (struct sto_tensor_row){
-            .id = record->e,
-            .block = record->a,
-            .shape = (uint32_t)record->b,
-            .name = (uint32_t)record->c,
-            .offset = record->d,
+        t->rows[record->raw.e - 1] = (struct sto_tensor_row){
+            .id = record->raw.e,
+            .block = record->raw.a,
+            .shape = (uint32_t)record->raw.b,
+            .name = (uint32_t)record->raw.c,
+            .offset = record->raw.d,
         };
     }
     block->is_read = !st;

@@ -425,8 +425,11 @@ enum vs_status sto_writer_tensor(struct sto_writer *w, const struct vs_tensor_de
     shape_id = sto_shapes_intern(w->shapes, desc, &shape, &is_new);
     if (is_new)
         st = shape_write(w, shape_id, &shape, err);
-    w->tensors[w->tensor_count++] = (struct vs_event){
-        .a = desc->block, .b = shape_id, .c = desc->name, .d = desc->offset_elems, .e = desc->id};
+    w->tensors[w->tensor_count++] = (struct vs_event){.raw = {.a = desc->block,
+                                                              .b = shape_id,
+                                                              .c = desc->name,
+                                                              .d = desc->offset_elems,
+                                                              .e = desc->id}};
     if (!st && w->tensor_count == STO_CHUNK_EVENTS) {
         st = tensors_write(w, err);
         w->tensor_count = 0;

@@ -107,12 +107,12 @@ static char *text_unpack(uint64_t word)
 static void tensor_begin(struct consumer *c, const struct vs_event *slot)
 {
     c->tensor = (struct vs_tensor_desc){
-        .block = slot->a,
-        .id = slot->e,
+        .block = slot->raw.a,
+        .id = slot->raw.e,
         .name = slot->place,
-        .dtype = slot->aux,
-        .ndim = slot->pad[0],
-        .offset_elems = slot->b,
+        .dtype = slot->raw.aux,
+        .ndim = (uint8_t)slot->raw.c,
+        .offset_elems = slot->raw.b,
     };
     c->tensor_bytes_got = 0;
     c->tensor_bytes_missing = 2 * sizeof(int64_t) * c->tensor.ndim;
@@ -142,8 +142,8 @@ static enum vs_status tensor_go_on(struct consumer *c, const struct vs_event *sl
 static enum vs_status texts_write(struct consumer *c, const struct vs_event *slot,
                                   struct vs_error *err)
 {
-    char *first = text_unpack(slot->a);
-    char *second = text_unpack(slot->b);
+    char *first = text_unpack(slot->raw.a);
+    char *second = text_unpack(slot->raw.b);
     enum vs_status st;
 
     if (c->failure.status)
@@ -153,7 +153,7 @@ static enum vs_status texts_write(struct consumer *c, const struct vs_event *slo
     else if (slot->kind == RECORD_SOURCE)
         st = sto_writer_source_add(c->writer, first, second, err);
     else
-        st = sto_writer_toggle_add(c->writer, first, second, slot->aux, err);
+        st = sto_writer_toggle_add(c->writer, first, second, slot->raw.aux, err);
     vs_free(first);
     vs_free(second);
     return st;
@@ -162,10 +162,10 @@ static enum vs_status texts_write(struct consumer *c, const struct vs_event *slo
 static enum vs_status place_write(struct consumer *c, const struct vs_event *slot,
                                   struct vs_error *err)
 {
-    struct vs_place place = {(uint32_t)slot->a, (uint32_t)slot->b, (uint32_t)slot->c,
-                             (uint32_t)slot->d, slot->place};
+    struct vs_place place = {(uint32_t)slot->raw.a, (uint32_t)slot->raw.b, (uint32_t)slot->raw.c,
+                             (uint32_t)slot->raw.d, slot->place};
 
-    return sto_writer_place(c->writer, slot->e, &place, err);
+    return sto_writer_place(c->writer, slot->raw.e, &place, err);
 }
 
 static enum vs_status loss_write(struct consumer *c, const struct vs_event *slot,
@@ -173,8 +173,8 @@ static enum vs_status loss_write(struct consumer *c, const struct vs_event *slot
 {
     double loss;
 
-    memcpy(&loss, &slot->b, sizeof(loss));
-    return sto_writer_step(c->writer, (int64_t)slot->a, loss, err);
+    memcpy(&loss, &slot->raw.b, sizeof(loss));
+    return sto_writer_step(c->writer, (int64_t)slot->raw.a, loss, err);
 }
 
 /* A slot that is no event. After a failure only what must be freed or counted is looked at. */
@@ -185,7 +185,7 @@ static enum vs_status record_take(struct consumer *c, const struct vs_event *slo
         return tensor_go_on(c, slot, err);
     switch ((enum record)slot->kind) {
     case RECORD_STRING:
-        return sto_writer_string(c->writer, slot->e, text_unpack(slot->a), err);
+        return sto_writer_string(c->writer, slot->raw.e, text_unpack(slot->raw.a), err);
     case RECORD_PLACE:
         return place_write(c, slot, err);
     case RECORD_TENSOR:
@@ -198,10 +198,10 @@ static enum vs_status record_take(struct consumer *c, const struct vs_event *slo
     case RECORD_STEP:
         return loss_write(c, slot, err);
     case RECORD_FRAME:
-        return sto_writer_frame(c->writer, (uint32_t)slot->a, (uint32_t)slot->b, (uint32_t)slot->c,
-                                (uint32_t)slot->d, err);
+        return sto_writer_frame(c->writer, (uint32_t)slot->raw.a, (uint32_t)slot->raw.b,
+                                (uint32_t)slot->raw.c, (uint32_t)slot->raw.d, err);
     case RECORD_STACK:
-        return sto_writer_stack(c->writer, (uint32_t)slot->a, err);
+        return sto_writer_stack(c->writer, (uint32_t)slot->raw.a, err);
     case RECORD_STOP:
         c->is_stopped = true;
         return VS_OK;
@@ -334,8 +334,8 @@ static uint32_t on_string(void *user, const char *text)
     uint32_t id = trc_intern_string(rec->intern, text, &new_text);
 
     if (VS_UNLIKELY(new_text))
-        record_send(
-            rec, &(struct vs_event){.kind = RECORD_STRING, .e = id, .a = pointer_pack(new_text)});
+        record_send(rec, &(struct vs_event){.kind = RECORD_STRING,
+                                            .raw = {.e = id, .a = pointer_pack(new_text)}});
     return id;
 }
 
@@ -347,11 +347,11 @@ static uint32_t on_place(void *user, const struct vs_place *place)
 
     if (VS_UNLIKELY(is_new))
         record_send(rec, &(struct vs_event){.kind = RECORD_PLACE,
-                                            .e = id,
-                                            .a = place->phase,
-                                            .b = place->module,
-                                            .c = place->func,
-                                            .d = place->line,
+                                            .raw = {.e = id,
+                                                    .a = place->phase,
+                                                    .b = place->module,
+                                                    .c = place->func,
+                                                    .d = place->line},
                                             .place = place->op});
     return id;
 }
@@ -365,12 +365,12 @@ static void on_tensor(void *user, const struct vs_tensor_desc *desc)
 
     VS_ASSERT(ndim <= VS_MAX_DIMS);
     record_send(rec, &(struct vs_event){.kind = RECORD_TENSOR,
-                                        .e = desc->id,
-                                        .a = desc->block,
-                                        .b = desc->offset_elems,
                                         .place = desc->name,
-                                        .aux = desc->dtype,
-                                        .pad = {desc->ndim}});
+                                        .raw = {.a = desc->block,
+                                                .b = desc->offset_elems,
+                                                .c = desc->ndim,
+                                                .e = desc->id,
+                                                .aux = desc->dtype}});
     memcpy(dims, desc->sizes, ndim * sizeof(dims[0]));
     memcpy(dims + ndim, desc->strides, ndim * sizeof(dims[0]));
     for (size_t at = 0; at < bytes; at += sizeof(struct vs_event)) {
@@ -444,9 +444,9 @@ static void texts_send(struct trc_recorder *rec, enum record kind, const char *f
                        const char *second, bool flag)
 {
     record_send(rec, &(struct vs_event){.kind = (uint8_t)kind,
-                                        .a = pointer_pack(vs_strdup(first)),
-                                        .b = pointer_pack(vs_strdup(second)),
-                                        .aux = flag});
+                                        .raw = {.a = pointer_pack(vs_strdup(first)),
+                                                .b = pointer_pack(vs_strdup(second)),
+                                                .aux = flag}});
 }
 
 void trc_recorder_meta_set(struct trc_recorder *rec, const char *key, const char *value)
@@ -468,20 +468,20 @@ void trc_recorder_toggle_add(struct trc_recorder *rec, const char *name, const c
 void trc_recorder_frame(struct trc_recorder *rec, uint32_t stack, uint32_t depth, uint32_t func,
                         uint32_t line)
 {
-    record_send(rec, &(struct vs_event){
-                         .kind = RECORD_FRAME, .a = stack, .b = depth, .c = func, .d = line});
+    record_send(rec, &(struct vs_event){.kind = RECORD_FRAME,
+                                        .raw = {.a = stack, .b = depth, .c = func, .d = line}});
 }
 
 void trc_recorder_stack(struct trc_recorder *rec, uint32_t stack)
 {
-    record_send(rec, &(struct vs_event){.kind = RECORD_STACK, .a = stack});
+    record_send(rec, &(struct vs_event){.kind = RECORD_STACK, .raw = {.a = stack}});
 }
 
 void trc_recorder_step(struct trc_recorder *rec, int64_t step, double loss)
 {
-    struct vs_event record = {.kind = RECORD_STEP, .a = (uint64_t)step};
+    struct vs_event record = {.kind = RECORD_STEP, .raw = {.a = (uint64_t)step}};
 
-    memcpy(&record.b, &loss, sizeof(loss));
+    memcpy(&record.raw.b, &loss, sizeof(loss));
     record_send(rec, &record);
 }
 

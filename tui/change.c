@@ -49,7 +49,7 @@ enum vs_status tui_run_update(struct tui_run *run, struct vs_error *err)
         st = rpl_index_event(run->index, run->oom, &event, err);
         if (st)
             return st;
-        run->oom_bytes = event.b;
+        run->oom_bytes = event.oom.requested_bytes;
     }
     run->top = rpl_index_top(run->index);
     run->events = rpl_index_event_count(run->index);

@@ -196,7 +196,7 @@ static uint64_t block_here(const struct tui_app *app)
                         event.kind == VS_EV_SAVE || event.kind == VS_EV_UNSAVE ||
                         event.kind == VS_EV_USE;
 
-    return app->block ? app->block : is_about_one && app->at ? event.a : 0;
+    return app->block ? app->block : is_about_one && app->at ? vs_event_block(&event) : 0;
 }
 
 static void other_end(struct tui_app *app)

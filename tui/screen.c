@@ -51,15 +51,18 @@ static void add_event(const struct vs_event *event, struct vs_text *out)
     char buf[VS_BYTES_TEXT_MAX];
 
     if (event->kind == VS_EV_ALLOC)
-        vs_text_addf(out, "  %s %s", kind, vs_bytes_delta_text((int64_t)event->c, buf));
+        vs_text_addf(out, "  %s %s", kind,
+                     vs_bytes_delta_text((int64_t)event->alloc.block_bytes, buf));
     else if (event->kind == VS_EV_FREE)
-        vs_text_addf(out, "  %s %s", kind, vs_bytes_delta_text(-(int64_t)event->c, buf));
+        vs_text_addf(out, "  %s %s", kind,
+                     vs_bytes_delta_text(-(int64_t)event->free.block_bytes, buf));
     else if (event->kind == VS_EV_PHASE)
-        vs_text_addf(out, "  %s begins", vs_phase_name((enum vs_phase)event->a));
-    else if (event->kind == VS_EV_STEP && event->a)
-        vs_text_addf(out, "  step %" PRIu64 " begins", event->a - 1);
+        vs_text_addf(out, "  %s begins", vs_phase_name((enum vs_phase)event->phase.phase));
+    else if (event->kind == VS_EV_STEP && vs_event_step(event) >= 0)
+        vs_text_addf(out, "  step %" PRId64 " begins", vs_event_step(event));
     else if (event->kind == VS_EV_CATEGORY)
-        vs_text_addf(out, "  a block becomes %s", vs_category_name((enum vs_category)event->aux));
+        vs_text_addf(out, "  a block becomes %s",
+                     vs_category_name((enum vs_category)event->category.category));
     else
         vs_text_addf(out, "  %s", kind);
 }

@@ -70,7 +70,7 @@ static uint64_t bytes_of(const struct rpl_trace *trace, const struct vs_event *u
     struct vs_tensor_desc desc;
     uint64_t bytes;
 
-    if (!rpl_trace_tensor(trace, (uint32_t)use->b, &desc))
+    if (!rpl_trace_tensor(trace, (uint32_t)use->use.tensor, &desc))
         return 0;
     bytes = vs_dtype_bytes((enum vs_dtype)desc.dtype);
     for (unsigned i = 0; i < desc.ndim; i++)
@@ -86,9 +86,9 @@ static struct first key_of(const struct rpl_trace *trace, const struct vs_event 
 
     return (struct first){.module = rpl_trace_string(trace, place->module),
                           .func = rpl_trace_string(trace, place->func),
-                          .op = rpl_trace_string(trace, (uint32_t)event->a),
+                          .op = rpl_trace_string(trace, (uint32_t)event->op.name),
                           .line = place->line,
-                          .flops = event->c,
+                          .flops = event->op.flops,
                           .read = read};
 }
 
@@ -123,15 +123,15 @@ static enum vs_status firsts_read(struct rpl_costs *c, struct rpl_trace *base,
     rpl_scan_init(scan, base, 1, rpl_trace_event_count(base));
     while ((event = rpl_scan_next(scan, err)) != NULL) {
         if (event->kind == VS_EV_STEP)
-            c->steps += event->a > 0;
+            c->steps += vs_event_step(event) >= 0;
         if (event->kind == VS_EV_USE)
             read += bytes_of(base, event);
         if (event->kind == VS_EV_OP_BEGIN) {
             read = 0;
             begin_ns = rpl_work_ns(work, scan->seq);
-            if (c->steps && event->aux != 2)
+            if (c->steps && event->op.role != VS_OP_RECOMPUTE)
                 c->first_ns += begin_ns;
-        } else if (event->kind == VS_EV_OP_END && event->aux == 0) {
+        } else if (event->kind == VS_EV_OP_END && event->op.role == VS_OP_FORWARD) {
             first_add(c, base, event, read, begin_ns);
         }
     }
@@ -197,12 +197,12 @@ enum vs_status rpl_cost_fill(const struct rpl_costs *c, struct rpl_trace *run, s
     rpl_scan_init(scan, run, 1, rpl_trace_event_count(run));
     while ((event = rpl_scan_next(scan, err)) != NULL) {
         if (event->kind == VS_EV_STEP)
-            steps += event->a > 0;
+            steps += vs_event_step(event) >= 0;
         else if (event->kind == VS_EV_OP_BEGIN)
             read = 0;
         else if (event->kind == VS_EV_USE)
             read += bytes_of(run, event);
-        else if (event->kind == VS_EV_OP_END && event->aux == 2)
+        else if (event->kind == VS_EV_OP_END && event->op.role == VS_OP_RECOMPUTE)
             rerun_add(c, run, event, read, out);
     }
     st = scan->status;

@@ -235,7 +235,7 @@ static enum vs_status skipped_steps(struct rpl_trace *base, const struct device 
         if (scan->seq % ASK_EVERY == 0 && device->progress && !device->progress(device->user, 0, 0))
             st = vs_fail(err, VS_E_STOPPED, "stopped");
         if (event->kind == VS_EV_STEP)
-            step = (int64_t)event->a - 1;
+            step = vs_event_step(event);
         if (event->kind != VS_EV_SKIP_STEP)
             continue;
         *out = vs_grow(*out, *count, &cap, sizeof(**out));
@@ -281,7 +281,7 @@ static enum vs_status recorded_addresses(struct rpl_trace *base, uint64_t **out,
         if (event->kind != VS_EV_SEGMENT_ALLOC)
             continue;
         *out = vs_grow(*out, *count, &cap, sizeof(**out));
-        (*out)[(*count)++] = event->d;
+        (*out)[(*count)++] = event->segment.address;
     }
     if (events)
         st = scan->status;

@@ -89,7 +89,7 @@ static void pass_on(struct asking *a, size_t end)
 static void waiting_add(struct asking *a, const struct vs_event *event)
 {
     a->waiting = vs_grow(a->waiting, a->waiting_count, &a->waiting_cap, sizeof(*a->waiting));
-    a->waiting[a->waiting_count++] = (struct waiting){event->d, event->a};
+    a->waiting[a->waiting_count++] = (struct waiting){event->free.address, event->free.block};
 }
 
 /* The number of the block that waits at the address; 0: none does. It does not wait any more. */
@@ -105,29 +105,48 @@ static uint64_t waiting_take(struct asking *a, uint64_t address)
     return 0;
 }
 
-/* A block's event: of the recorded block, or (a refused request that fits now) of one that the recording has not. */
-static bool block_event(struct asking *a, const struct vs_event *from,
-                        const struct eng_alloc_event *ev, struct vs_event *out)
+/* The number of the block that an allocation or a free is about: one of the recording, or (a refused request that fits now) a new one. */
+static uint64_t block_of(const struct asking *a, const struct vs_event *from)
 {
-    const bool is_new = from->kind == VS_EV_OOM;
+    return from->kind == VS_EV_OOM ? a->rec.last + a->fits : vs_event_block(from);
+}
 
-    out->b = ev->bytes;
-    out->c = eng_block_bytes(ev->block);
-    out->d = ev->address;
-    if (ev->kind == ENG_ALLOC_EV_FREE_COMPLETED) {
-        out->kind = VS_EV_FREE_COMPLETED;
-        out->a = waiting_take(a, ev->address);
-        return out->a != 0;
-    }
-    out->kind = ev->kind == ENG_ALLOC_EV_ALLOC ? VS_EV_ALLOC : VS_EV_FREE;
-    out->a = is_new ? a->rec.last + a->fits : from->a;
-    out->e = is_new ? 0 : from->e;
-    out->aux = is_new ? (uint8_t)VS_CAT_OTHER : from->aux;
-    if (out->kind == VS_EV_FREE)
-        out->aux = 0;
-    if (out->kind == VS_EV_FREE && out->e)
+static void alloc_fill(const struct asking *a, const struct vs_event *from,
+                       const struct eng_alloc_event *ev, struct vs_event *out)
+{
+    const bool is_recorded = from->kind == VS_EV_ALLOC;
+
+    out->kind = VS_EV_ALLOC;
+    out->alloc.block = block_of(a, from);
+    out->alloc.requested_bytes = ev->bytes;
+    out->alloc.block_bytes = eng_block_bytes(ev->block);
+    out->alloc.address = ev->address;
+    out->alloc.tensor = is_recorded ? from->alloc.tensor : 0;
+    out->alloc.category = is_recorded ? from->alloc.category : VS_CAT_OTHER;
+}
+
+static void free_fill(struct asking *a, const struct vs_event *from,
+                      const struct eng_alloc_event *ev, struct vs_event *out)
+{
+    out->kind = VS_EV_FREE;
+    out->free.block = block_of(a, from);
+    out->free.requested_bytes = ev->bytes;
+    out->free.block_bytes = eng_block_bytes(ev->block);
+    out->free.address = ev->address;
+    out->free.waits_for_stream = from->kind == VS_EV_FREE ? from->free.waits_for_stream : 0;
+    if (out->free.waits_for_stream)
         waiting_add(a, out);
-    return true;
+}
+
+/* False where no block waits there: nothing is to be said. */
+static bool completed_fill(struct asking *a, const struct eng_alloc_event *ev, struct vs_event *out)
+{
+    out->kind = VS_EV_FREE_COMPLETED;
+    out->free.block = waiting_take(a, ev->address);
+    out->free.requested_bytes = ev->bytes;
+    out->free.block_bytes = eng_block_bytes(ev->block);
+    out->free.address = ev->address;
+    return out->free.block != 0;
 }
 
 static void on_event(void *user, const struct eng_alloc_event *ev)
@@ -151,17 +170,23 @@ static void on_event(void *user, const struct eng_alloc_event *ev)
     pass_on(a, at);
     if (ev->kind == ENG_ALLOC_EV_ALLOC && from->kind == VS_EV_OOM)
         a->fits++;
-    if (ev->block) {
-        if (!block_event(a, from, ev, &out))
+    if (ev->kind == ENG_ALLOC_EV_ALLOC) {
+        alloc_fill(a, from, ev, &out);
+    } else if (ev->kind == ENG_ALLOC_EV_FREE_REQUESTED) {
+        free_fill(a, from, ev, &out);
+    } else if (ev->kind == ENG_ALLOC_EV_FREE_COMPLETED) {
+        if (!completed_fill(a, ev, &out))
             return;
+    } else if (ev->kind == ENG_ALLOC_EV_OOM) {
+        out.oom.stream = ev->stream;
+        out.oom.requested_bytes = ev->bytes;
+        out.oom.segment_bytes = eng_alloc_segment_bytes(&a->conf, ev->bytes);
+        out.oom.device_free_bytes = ev->address;
     } else {
-        out.a = ev->stream;
-        out.b = ev->bytes;
-        out.d = ev->address;
-        if (ev->kind == ENG_ALLOC_EV_OOM)
-            out.c = eng_alloc_segment_bytes(&a->conf, ev->bytes);
-        else
-            out.aux = ev->is_small ? 1 : 2;
+        out.segment.stream = ev->stream;
+        out.segment.bytes = ev->bytes;
+        out.segment.address = ev->address;
+        out.segment.size_pool = ev->is_small ? VS_SEGMENT_SMALL : VS_SEGMENT_LARGE;
     }
     rpl_trace_add_event(a->out, &out);
 }

@@ -57,10 +57,10 @@ static struct eng_tensor *cast_new(struct eng *e, struct eng_tensor *t, enum vs_
     eng_category_default(e, category);
     if (cast && e->observer && cast->storage->block) {
         struct vs_event ev = {.kind = VS_EV_CAST,
-                              .a = cast->storage->block_id,
-                              .b = t->storage->block_id,
-                              .c = t->dtype,
-                              .d = (uint64_t)to};
+                              .cast = {.block = cast->storage->block_id,
+                                       .from_block = t->storage->block_id,
+                                       .from_dtype = t->dtype,
+                                       .to_dtype = (uint64_t)to}};
 
         eng_emit(e, &ev);
     }

@@ -339,10 +339,10 @@ static void emit_node(struct eng *e, enum vs_event_kind kind, const struct eng_n
     if (!e->observer)
         return;
     ev.kind = (uint8_t)kind;
-    ev.a = eng_string_id(e, n->name);
-    ev.b = n->id;
-    ev.c = flops;
-    ev.aux = 1;
+    ev.op.name = eng_string_id(e, n->name);
+    ev.op.node = n->id;
+    ev.op.flops = flops;
+    ev.op.role = VS_OP_BACKWARD;
     eng_emit(e, &ev);
 }
 

@@ -292,7 +292,7 @@ static void emit_recompute(struct eng *e, enum vs_event_kind kind, const char *n
     if (!e->observer)
         return;
     ev.kind = (uint8_t)kind;
-    ev.a = eng_string_id(e, name);
+    ev.recompute.name = eng_string_id(e, name);
     eng_emit(e, &ev);
 }
 

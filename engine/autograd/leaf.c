@@ -47,10 +47,10 @@ static void hold_grad(struct eng *e, struct eng_tensor *variable)
         if (!variable->grad->storage->block)
             return;
         ev.kind = VS_EV_HOLD;
-        ev.a = variable->grad->storage->block_id;
-        ev.b = eng_tensor_id(e, variable->grad);
-        ev.c = variable->name;
-        ev.aux = VS_HOLD_GRAD;
+        ev.hold.block = variable->grad->storage->block_id;
+        ev.hold.tensor = eng_tensor_id(e, variable->grad);
+        ev.hold.name = variable->name;
+        ev.hold.holder = VS_HOLD_GRAD;
         eng_emit(e, &ev);
     }
 }
@@ -162,10 +162,10 @@ void eng_set_grad(struct eng *e, struct eng_tensor *t, struct eng_tensor *grad)
         struct vs_event ev = {0};
 
         ev.kind = VS_EV_DROP;
-        ev.a = old->storage->block_id;
-        ev.b = eng_tensor_id(e, old);
-        ev.c = t->name;
-        ev.aux = VS_HOLD_GRAD;
+        ev.hold.block = old->storage->block_id;
+        ev.hold.tensor = eng_tensor_id(e, old);
+        ev.hold.name = t->name;
+        ev.hold.holder = VS_HOLD_GRAD;
         eng_emit(e, &ev);
     }
     if (grad)

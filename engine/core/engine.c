@@ -35,9 +35,9 @@ static void on_alloc_event(void *user, const struct eng_alloc_event *ev)
     if (!e->observer || !KINDS[ev->kind])
         return;
     out.kind = KINDS[ev->kind];
-    out.b = ev->bytes;
-    out.d = ev->address;
-    out.aux = ev->is_small ? 1 : 2;
+    out.segment.bytes = ev->bytes;
+    out.segment.address = ev->address;
+    out.segment.size_pool = ev->is_small ? VS_SEGMENT_SMALL : VS_SEGMENT_LARGE;
     eng_emit(e, &out);
 }
 
@@ -281,9 +281,19 @@ void eng_place_id_find(struct eng *e)
     e->place_dirty = false;
 }
 
-void eng_tell(struct eng *e, enum vs_event_kind kind, uint64_t a, uint64_t b)
+void eng_emit_scale(struct eng *e, uint64_t scale, uint64_t old_scale)
 {
-    struct vs_event ev = {.kind = (uint8_t)kind, .a = a, .b = b, .place = e->place_id};
+    struct vs_event ev = {.kind = VS_EV_SCALE,
+                          .place = e->place_id,
+                          .scale = {.scale = scale, .old_scale = old_scale}};
+
+    if (e->observer)
+        e->observer->emit(e->observer->user, &ev);
+}
+
+void eng_emit_skip_step(struct eng *e)
+{
+    struct vs_event ev = {.kind = VS_EV_SKIP_STEP, .place = e->place_id};
 
     if (e->observer)
         e->observer->emit(e->observer->user, &ev);
@@ -296,7 +306,7 @@ void eng_observer_stop(struct eng *e)
 
 void eng_place_phase(struct eng *e, enum vs_phase phase)
 {
-    struct vs_event ev = {.kind = VS_EV_PHASE, .a = (uint64_t)phase};
+    struct vs_event ev = {.kind = VS_EV_PHASE, .phase = {.phase = (uint64_t)phase}};
 
     eng_device_wait(e);
     e->phase = phase;
@@ -307,7 +317,7 @@ void eng_place_phase(struct eng *e, enum vs_phase phase)
 
 void eng_place_step(struct eng *e, int64_t step)
 {
-    struct vs_event ev = {.kind = VS_EV_STEP, .a = (uint64_t)(step + 1)};
+    struct vs_event ev = {.kind = VS_EV_STEP, .step = {.number_plus_one = (uint64_t)(step + 1)}};
 
     e->step = step;
     if (e->observer)
@@ -374,11 +384,11 @@ static inline void emit_holder(struct eng *e, enum vs_event_kind kind, struct en
     struct vs_event ev = {0};
 
     ev.kind = (uint8_t)kind;
-    ev.a = t->storage->block_id;
-    ev.b = t->id ? t->id : eng_tensor_id(e, t);
-    ev.c = name;
-    ev.d = e->scope_id;
-    ev.aux = (uint8_t)holder;
+    ev.hold.block = t->storage->block_id;
+    ev.hold.tensor = t->id ? t->id : eng_tensor_id(e, t);
+    ev.hold.name = name;
+    ev.hold.scope = e->scope_id;
+    ev.hold.holder = (uint8_t)holder;
     eng_emit(e, &ev);
 }
 

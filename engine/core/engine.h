@@ -56,8 +56,9 @@ void eng_free(struct eng *e);
 
 /* The observer hears nothing from now on. */
 void eng_observer_stop(struct eng *e);
-/* An event of the training loop's own, at the place of the event before it. */
-void eng_tell(struct eng *e, enum vs_event_kind kind, uint64_t a, uint64_t b);
+/* Events of the training loop's gradient scaler, at the location of the event before them. */
+void eng_emit_scale(struct eng *e, uint64_t scale, uint64_t old_scale);
+void eng_emit_skip_step(struct eng *e);
 
 /* The first failure since the last eng_failure_take, or NULL. */
 const struct vs_error *eng_failed(const struct eng *e);

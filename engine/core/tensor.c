@@ -51,9 +51,9 @@ static void out_of_memory(struct eng *e, const struct eng_oom *oom)
     e->oom = *oom;
     if (e->observer) {
         struct vs_event ev = {.kind = VS_EV_OOM,
-                              .b = oom->requested_bytes,
-                              .c = oom->segment_bytes,
-                              .d = oom->device_free_bytes};
+                              .oom = {.requested_bytes = oom->requested_bytes,
+                                      .segment_bytes = oom->segment_bytes,
+                                      .device_free_bytes = oom->device_free_bytes}};
 
         eng_emit(e, &ev);
         eng_observer_stop(e);
@@ -112,12 +112,12 @@ static void emit_alloc(struct eng *e, const struct eng_storage *s, uint32_t tens
     struct vs_event ev = {0};
 
     ev.kind = VS_EV_ALLOC;
-    ev.e = tensor_id;
-    ev.a = s->block_id;
-    ev.b = s->bytes;
-    ev.c = eng_block_bytes(s->block);
-    ev.d = eng_block_address(s->block);
-    ev.aux = s->category;
+    ev.alloc.tensor = tensor_id;
+    ev.alloc.block = s->block_id;
+    ev.alloc.requested_bytes = s->bytes;
+    ev.alloc.block_bytes = eng_block_bytes(s->block);
+    ev.alloc.address = eng_block_address(s->block);
+    ev.alloc.category = s->category;
     eng_emit(e, &ev);
 }
 
@@ -165,10 +165,10 @@ void eng_storage_unref(struct eng_storage *s)
             struct vs_event ev = {0};
 
             ev.kind = VS_EV_FREE;
-            ev.a = s->block_id;
-            ev.b = s->bytes;
-            ev.c = eng_block_bytes(s->block);
-            ev.d = eng_block_address(s->block);
+            ev.free.block = s->block_id;
+            ev.free.requested_bytes = s->bytes;
+            ev.free.block_bytes = eng_block_bytes(s->block);
+            ev.free.address = eng_block_address(s->block);
             eng_emit(e, &ev);
         }
         eng_alloc_put(e->alloc, s->block);
@@ -455,7 +455,8 @@ static void storage_category_set(struct eng_storage *s, enum vs_category categor
         return;
     s->category = (uint8_t)category;
     if (e->observer && s->block) {
-        struct vs_event ev = {.kind = VS_EV_CATEGORY, .a = s->block_id, .aux = (uint8_t)category};
+        struct vs_event ev = {.kind = VS_EV_CATEGORY,
+                              .category = {.block = s->block_id, .category = (uint8_t)category}};
 
         eng_emit(e, &ev);
     }
@@ -565,10 +566,10 @@ static void emit_saved(struct eng *e, enum vs_event_kind kind, struct eng_tensor
     if (!e->observer)
         return;
     ev.kind = (uint8_t)kind;
-    ev.a = t->storage->block_id;
-    ev.b = eng_tensor_id(e, t);
-    ev.c = node_id;
-    ev.aux = is_checkpoint;
+    ev.save.block = t->storage->block_id;
+    ev.save.tensor = eng_tensor_id(e, t);
+    ev.save.node = node_id;
+    ev.save.is_checkpoint_input = is_checkpoint;
     eng_emit(e, &ev);
 }
 

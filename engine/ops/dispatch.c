@@ -343,9 +343,9 @@ static void emit_use_by(struct eng *e, struct eng_tensor *t, uint32_t op)
     if (!t || !t->storage->block)
         return;
     ev.kind = VS_EV_USE;
-    ev.a = t->storage->block_id;
-    ev.b = t->id ? t->id : eng_tensor_id(e, t);
-    ev.c = op;
+    ev.use.block = t->storage->block_id;
+    ev.use.tensor = t->id ? t->id : eng_tensor_id(e, t);
+    ev.use.op = op;
     eng_emit(e, &ev);
 }
 
@@ -361,10 +361,12 @@ static void emit_op(struct eng *e, enum vs_event_kind kind, const char *name, ui
     struct vs_event ev = {0};
 
     ev.kind = (uint8_t)kind;
-    ev.a = eng_string_id(e, name);
-    ev.b = node_id;
-    ev.c = flops;
-    ev.aux = (uint8_t)(e->backward_depth ? 1 : e->recompute_depth ? 2 : 0);
+    ev.op.name = eng_string_id(e, name);
+    ev.op.node = node_id;
+    ev.op.flops = flops;
+    ev.op.role = e->backward_depth    ? VS_OP_BACKWARD
+                 : e->recompute_depth ? VS_OP_RECOMPUTE
+                                      : VS_OP_FORWARD;
     eng_emit(e, &ev);
 }
 

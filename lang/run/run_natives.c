@@ -331,8 +331,8 @@ static bool native_event_scale(struct lang_vm *vm, const struct lang_call *call,
 {
     if (!lang_args_exact(vm, call, "_event_scale", 2))
         return false;
-    eng_tell(run_of(call)->eng, VS_EV_SCALE, (uint64_t)lang_number(call->args[0]),
-             (uint64_t)lang_number(call->args[1]));
+    eng_emit_scale(run_of(call)->eng, (uint64_t)lang_number(call->args[0]),
+                   (uint64_t)lang_number(call->args[1]));
     *out = lang_none();
     return true;
 }
@@ -345,7 +345,7 @@ static bool native_event_skip(struct lang_vm *vm, const struct lang_call *call,
     (void)vm;
     if (run->result->step_count > 0)
         run->result->steps[run->result->step_count - 1].skipped = true;
-    eng_tell(run->eng, VS_EV_SKIP_STEP, 0, 0);
+    eng_emit_skip_step(run->eng);
     *out = lang_none();
     return true;
 }

@@ -169,27 +169,33 @@ enum vs_status rpl_breaks_may(struct rpl_breaks *breaks, uint32_t number, bool *
     return st;
 }
 
-/* An event says by itself what kind of block it makes, but not how large the block is that it moves to another category. */
-static enum vs_status size_add(struct rpl_breaks *breaks, struct vs_event *event,
-                               struct vs_error *err)
+/*
+ * Requested bytes of the block that an event allocates, frees or moves to another category; 0 of all others. An event that
+ * changes a category does not say it itself: it is looked up where a condition compares it.
+ */
+static enum vs_status block_size(const struct rpl_breaks *breaks, const struct vs_event *event,
+                                 uint64_t *out, struct vs_error *err)
 {
     struct rpl_life life;
-    enum vs_status st = VS_OK;
+    enum vs_status st;
     bool is_asked = false;
 
+    *out = event->kind == VS_EV_ALLOC  ? event->alloc.requested_bytes
+           : event->kind == VS_EV_FREE ? event->free.requested_bytes
+                                       : 0;
     for (size_t i = 0; i < breaks->count; i++)
         is_asked |= breaks->entries[i]->is_looked_at && breaks->entries[i]->condition.has_size;
     if (event->kind != VS_EV_CATEGORY || !is_asked)
         return VS_OK;
-    st = rpl_life_get(breaks->index, event->a, &life, err);
+    st = rpl_life_get(breaks->index, event->category.block, &life, err);
     if (!st)
-        event->b = life.requested;
+        *out = life.requested;
     return st;
 }
 
 /* Which entries hit at the event that the walk stands after? */
 static enum vs_status event_look(struct rpl_breaks *breaks, const struct rpl_walk *walk,
-                                 const struct vs_event *event, struct rpl_hit *hit,
+                                 const struct vs_event *event, uint64_t size, struct rpl_hit *hit,
                                  struct vs_error *err)
 {
     hit->seq = 0;
@@ -206,7 +212,7 @@ static enum vs_status event_look(struct rpl_breaks *breaks, const struct rpl_wal
             if (st)
                 return st;
         } else {
-            bool holds = rpl_entry_holds(entry, walk, event);
+            bool holds = rpl_entry_holds(entry, walk, event, size);
 
             is_hit = holds && (entry->condition.is_event || !entry->holds);
             entry->holds = holds;
@@ -232,18 +238,17 @@ static enum vs_status chunk_run(struct rpl_breaks *breaks, size_t chunk, uint64_
     st = rpl_walk_enter(&walk, chunk, err);
     for (size_t i = 0; !st && i < breaks->count; i++)
         if (!breaks->entries[i]->glob)
-            breaks->entries[i]->holds = rpl_entry_holds(breaks->entries[i], &walk, NULL);
+            breaks->entries[i]->holds = rpl_entry_holds(breaks->entries[i], &walk, NULL, 0);
     while (!st && walk.seq < to && (is_backward || !out->seq)) {
-        const struct vs_event *read = rpl_walk_next(&walk, err);
-        struct vs_event event;
+        const struct vs_event *event = rpl_walk_next(&walk, err);
         struct rpl_hit hit = {.seq = 0};
+        uint64_t size;
 
-        if (!read)
+        if (!event)
             return err->status;
-        event = *read;
-        st = size_add(breaks, &event, err);
+        st = block_size(breaks, event, &size, err);
         if (!st)
-            st = event_look(breaks, &walk, &event, &hit, err);
+            st = event_look(breaks, &walk, event, size, &hit, err);
         if (!st && hit.seq && walk.seq >= from)
             *out = hit;
     }

@@ -127,9 +127,14 @@ void rpl_entry_look(struct rpl_entry *entry, const struct rpl_trace *trace);
 /* Find out between which events it can hit at all. */
 VS_MUST_USE enum vs_status rpl_entry_bound(struct rpl_entry *entry, struct rpl_index *index,
                                            struct vs_error *err);
-/* Of a break: does its condition hold right after the event that the walk stands after? event: that event, NULL at a chunk's start. */
+/*
+ * Of a break: does its condition hold right after the event that the walk stands after?
+ *
+ * event  that event; NULL at a chunk's start
+ * size   requested bytes of the block that the event allocates, frees or moves to another category
+ */
 bool rpl_entry_holds(const struct rpl_entry *entry, const struct rpl_walk *walk,
-                     const struct vs_event *event);
+                     const struct vs_event *event, uint64_t size);
 /* Do the terms about places hold at this one? There may be none. Of a watch: does "MODULE.OP" match? The place has been looked at. */
 bool rpl_entry_has_place(const struct rpl_entry *entry, uint32_t place);
 /* Of a watch: does the name, or "SCOPE.NAME", match? Both are string ids. */

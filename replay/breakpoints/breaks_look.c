@@ -142,7 +142,7 @@ static bool slack_compares(const struct rpl_term *term, uint64_t allocated, uint
 
 /* A term that is about no place, right after the event that the walk stands after. event: that event, or NULL at a chunk's start. */
 static bool term_holds(const struct rpl_term *term, const struct rpl_walk *walk,
-                       const struct vs_event *event)
+                       const struct vs_event *event, uint64_t size)
 {
     switch (term->field) {
     case RPL_TERM_TOTAL:
@@ -156,11 +156,13 @@ static bool term_holds(const struct rpl_term *term, const struct rpl_walk *walk,
     case RPL_TERM_STEP:
         return rpl_term_compares(term, walk->step);
     case RPL_TERM_SIZE:
-        return event && rpl_term_compares(term, (int64_t)event->b);
+        return event && rpl_term_compares(term, (int64_t)size);
     case RPL_TERM_CATEGORY:
-        return event && rpl_term_compares(term, event->aux);
+        return event &&
+               rpl_term_compares(term, event->kind == VS_EV_ALLOC ? event->alloc.category
+                                                                  : event->category.category);
     case RPL_TERM_BLOCK:
-        return event && event->a == (uint64_t)term->number;
+        return event && vs_event_block(event) == (uint64_t)term->number;
     case RPL_TERM_OP:
     case RPL_TERM_MODULE:
     case RPL_TERM_FUNC:
@@ -172,7 +174,7 @@ static bool term_holds(const struct rpl_term *term, const struct rpl_walk *walk,
 }
 
 bool rpl_entry_holds(const struct rpl_entry *entry, const struct rpl_walk *walk,
-                     const struct vs_event *event)
+                     const struct vs_event *event, uint64_t size)
 {
     const struct rpl_condition *c = &entry->condition;
 
@@ -181,7 +183,7 @@ bool rpl_entry_holds(const struct rpl_entry *entry, const struct rpl_walk *walk,
     if (entry->has_places && !place_holds(entry, walk->place))
         return false;
     for (size_t i = 0; i < c->count; i++)
-        if (!term_holds(&c->terms[i], walk, event))
+        if (!term_holds(&c->terms[i], walk, event, size))
             return false;
     return true;
 }
@@ -237,10 +239,11 @@ enum vs_status rpl_entry_watch_hits(struct rpl_entry *entry, struct rpl_index *i
     if (!(RPL_WATCH_KINDS >> event->kind & 1))
         return VS_OK;
     if (event->kind == VS_EV_HOLD || event->kind == VS_EV_DROP) {
-        *out = rpl_entry_has_name(entry, index->trace, (uint32_t)event->c, (uint32_t)event->d);
+        *out = rpl_entry_has_name(entry, index->trace, (uint32_t)event->hold.name,
+                                  (uint32_t)event->hold.scope);
         return VS_OK;
     }
-    st = rpl_life_get(index, event->a, &life, err);
+    st = rpl_life_get(index, vs_event_block(event), &life, err);
     if (st)
         return st;
     *out = name_matches(entry, index->trace, life.name) || place_holds(entry, life.place);
@@ -412,7 +415,7 @@ enum vs_status rpl_entry_may(struct rpl_index *index, const struct rpl_entry *en
                                   .phase = chunk->phase,
                                   .place = chunk->place};
 
-        *out = !rpl_entry_holds(entry, &before, NULL);
+        *out = !rpl_entry_holds(entry, &before, NULL, 0);
         return st;
     }
     *out = true;

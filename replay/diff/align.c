@@ -141,13 +141,13 @@ static enum vs_status alloc_add(struct reading *r, uint64_t seq, const struct vs
     struct rpl_life life = {.name = 0};
     struct rpl_alloc alloc = {
         .seq = seq,
-        .block = event->a,
-        .requested = event->b,
-        .bytes = event->c,
+        .block = event->alloc.block,
+        .requested = event->alloc.requested_bytes,
+        .bytes = event->alloc.block_bytes,
         .step = r->step,
-        .tensor = event->e,
+        .tensor = event->alloc.tensor,
         .place = event->place,
-        .category = event->aux,
+        .category = event->alloc.category,
     };
     uint32_t place = event->place <= rpl_trace_place_count(side->trace) ? event->place : 0;
 
@@ -160,7 +160,7 @@ static enum vs_status alloc_add(struct reading *r, uint64_t seq, const struct vs
         alloc.key = vs_hash_mix(alloc.key, alloc.requested);
     }
     if (r->step < 0) { /* parameters and buffers are made in the setup */
-        enum vs_status st = rpl_life_get(side->index, event->a, &life, err);
+        enum vs_status st = rpl_life_get(side->index, event->category.block, &life, err);
 
         if (st)
             return st;
@@ -187,7 +187,7 @@ static size_t block_find(const struct rpl_align_side *side, uint64_t block)
 
 static void free_note(struct rpl_align_side *side, uint64_t seq, const struct vs_event *event)
 {
-    size_t at = block_find(side, event->a);
+    size_t at = block_find(side, event->category.block);
 
     if (at == side->alloc_count || side->allocs[at].free_seq)
         return;
@@ -219,7 +219,7 @@ static enum vs_status allocs_read(struct rpl_align_side *side, bool is_b, bool i
         else if (event->kind == VS_EV_FREE)
             free_note(side, scan->seq, event);
         else if (event->kind == VS_EV_STEP)
-            r.step = (int64_t)event->a - 1;
+            r.step = vs_event_step(event);
         else if (event->kind == VS_EV_RECOMPUTE_BEGIN)
             r.reruns++;
         else if (event->kind == VS_EV_RECOMPUTE_END && r.reruns)

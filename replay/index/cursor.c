@@ -18,13 +18,6 @@ struct rpl_cursor {
     struct vs_event event;
 };
 
-/* Kinds of events that speak of the block in `a` and of nothing else that a state knows. */
-#define RPL_LIFE_KINDS                                                                             \
-    (UINT32_C(1) << VS_EV_ALLOC | UINT32_C(1) << VS_EV_FREE | UINT32_C(1) << VS_EV_SAVE |          \
-     UINT32_C(1) << VS_EV_UNSAVE | UINT32_C(1) << VS_EV_HOLD | UINT32_C(1) << VS_EV_DROP |         \
-     UINT32_C(1) << VS_EV_CATEGORY | UINT32_C(1) << VS_EV_CAST | UINT32_C(1) << VS_EV_USE |        \
-     UINT32_C(1) << VS_EV_FREE_COMPLETED)
-
 struct rpl_cursor *rpl_cursor_new(struct rpl_index *index)
 {
     struct rpl_cursor *cursor = vs_calloc(1, sizeof(*cursor));
@@ -112,9 +105,9 @@ static enum vs_status frame_enter(struct rpl_cursor *cursor, size_t chunk, struc
 /* The row of the block that the event speaks of and of nothing else that a state knows; NULL: it is no such event, or there is no such block. */
 static const struct rpl_row *row_of(const struct rpl_pages *rows, const struct vs_event *event)
 {
-    if (event->kind >= VS_EVENT_KIND_COUNT || !(RPL_LIFE_KINDS >> event->kind & 1))
-        return NULL;
-    return event->a - 1 < rows->count ? (const struct rpl_row *)rows->items + (event->a - 1) : NULL;
+    const uint64_t block = vs_event_block(event);
+
+    return block && block <= rows->count ? (const struct rpl_row *)rows->items + (block - 1) : NULL;
 }
 
 /* Is the block made after event `from` and gone at `to`? */

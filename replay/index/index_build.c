@@ -354,7 +354,7 @@ static enum vs_status any_take(struct rpl_index *index, struct rpl_chunk *chunk,
     if (!is_of_block(event))
         return event_take(index, chunk, seq, event, err);
     if (event->kind == VS_EV_USE)
-        rpl_builder_use(index, seq, event->a);
+        rpl_builder_use(index, seq, event->use.block);
     if (offset % RPL_PIECE_EVENTS == 0)
         node_begin(index, seq, event);
     return VS_OK;
@@ -377,7 +377,7 @@ static enum vs_status piece_take(struct rpl_index *index, struct rpl_chunk *chun
                 break;
             is_first = false;
         } else if (event->kind == VS_EV_USE) {
-            rpl_builder_use(index, seq, event->a);
+            rpl_builder_use(index, seq, event->use.block);
         }
         kinds |= UINT32_C(1) << event->kind;
     }

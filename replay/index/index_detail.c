@@ -216,7 +216,8 @@ static void total_note(struct rpl_detail *d, uint64_t seq, const struct vs_event
     uint32_t offset = (uint32_t)((seq - 1) % RPL_CHUNK_EVENTS);
     uint64_t before = d->allocated;
 
-    d->allocated = event->kind == VS_EV_ALLOC ? before + event->c : before - event->c;
+    d->allocated = event->kind == VS_EV_ALLOC ? before + event->alloc.block_bytes
+                                              : before - event->free.block_bytes;
     rpl_pack_uint(&d->changes, offset - d->change_offset);
     rpl_pack_bytes(&d->changes, before, d->allocated);
     d->change_offset = offset;
@@ -232,30 +233,30 @@ static enum vs_status event_take(struct rpl_index *index, size_t chunk, uint64_t
     switch ((enum vs_event_kind)event->kind) {
     case VS_EV_ALLOC:
         settle(index, seq);
-        d->seen[event->a - 1].touched = (uint32_t)(chunk + 1);
-        need(index, seq, event->a);
+        d->seen[event->alloc.block - 1].touched = (uint32_t)(chunk + 1);
+        need(index, seq, event->alloc.block);
         total_note(d, seq, event);
         break;
     case VS_EV_FREE:
         settle(index, seq);
-        touch(index, chunk, seq, event->a);
+        touch(index, chunk, seq, event->free.block);
         total_note(d, seq, event);
         break;
     case VS_EV_USE:
-        row = touch(index, chunk, seq, event->a);
+        row = touch(index, chunk, seq, event->use.block);
         if (row && (!row->free_seq || row->free_seq > seq))
-            need(index, seq, event->a);
+            need(index, seq, event->use.block);
         break;
     case VS_EV_CAST: /* a copy in another dtype: both blocks are spoken of */
-        touch(index, chunk, seq, event->b);
-        touch(index, chunk, seq, event->a);
+        touch(index, chunk, seq, event->cast.from_block);
+        touch(index, chunk, seq, event->cast.block);
         break;
     case VS_EV_CATEGORY:
     case VS_EV_SAVE:
     case VS_EV_UNSAVE:
     case VS_EV_HOLD:
     case VS_EV_DROP:
-        touch(index, chunk, seq, event->a);
+        touch(index, chunk, seq, vs_event_block(event));
         break;
     case VS_EV_OP_BEGIN:
     case VS_EV_OP_END:
@@ -264,14 +265,14 @@ static enum vs_status event_take(struct rpl_index *index, size_t chunk, uint64_t
         return rpl_live_apply(&d->ops, seq, event, err);
     case VS_EV_SEGMENT_ALLOC:
     case VS_EV_SEGMENT_MAP:
-        d->reserved += event->b;
+        d->reserved += event->segment.bytes;
         break;
     case VS_EV_SEGMENT_FREE:
     case VS_EV_SEGMENT_UNMAP:
-        d->reserved -= event->b;
+        d->reserved -= event->segment.bytes;
         break;
     case VS_EV_PHASE:
-        d->phase = (uint8_t)event->a;
+        d->phase = (uint8_t)event->phase.phase;
         break;
     case VS_EV_OOM:
     case VS_EV_STEP:

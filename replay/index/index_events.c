@@ -48,34 +48,40 @@ static enum vs_status on_alloc(struct rpl_index *index, struct rpl_chunk *chunk,
                                const struct vs_event *event, struct vs_error *err)
 {
     struct rpl_builder *b = index->builder;
-    struct rpl_row *row = event->a ? rpl_pages_at(&index->rows, event->a - 1, seq) : NULL;
+    struct rpl_row *row =
+        event->alloc.block ? rpl_pages_at(&index->rows, event->alloc.block - 1, seq) : NULL;
     uint32_t bits[3];
 
     if (!row)
-        return rpl_builder_damaged(seq, "allocates a block of no possible number:", event->a, err);
+        return rpl_builder_damaged(
+            seq, "allocates a block of no possible number:", event->alloc.block, err);
     if (row->alloc_seq)
-        return rpl_builder_damaged(seq, "allocates a block again:", event->a, err);
-    if (event->aux >= VS_CATEGORY_COUNT)
-        return rpl_builder_damaged(seq, "has no such category:", event->aux, err);
-    if (event->c > UINT64_MAX - b->allocated || event->b > UINT64_MAX - b->requested)
-        return rpl_builder_damaged(seq, "allocates more than can be counted, block", event->a, err);
+        return rpl_builder_damaged(seq, "allocates a block again:", event->alloc.block, err);
+    if (event->alloc.category >= VS_CATEGORY_COUNT)
+        return rpl_builder_damaged(seq, "has no such category:", event->alloc.category, err);
+    if (event->alloc.block_bytes > UINT64_MAX - b->allocated ||
+        event->alloc.requested_bytes > UINT64_MAX - b->requested)
+        return rpl_builder_damaged(seq, "allocates more than can be counted, block",
+                                   event->alloc.block, err);
     *row = (struct rpl_row){
         .alloc_seq = seq,
-        .requested = event->b,
-        .bytes = event->c,
-        .tensor = event->e,
+        .requested = event->alloc.requested_bytes,
+        .bytes = event->alloc.block_bytes,
+        .tensor = event->alloc.tensor,
         .place = event->place,
-        .category = event->aux,
+        .category = event->alloc.category,
     };
-    b->allocated += event->c;
-    b->requested += event->b;
-    b->by_category[event->aux] += event->c;
+    b->allocated += event->alloc.block_bytes;
+    b->requested += event->alloc.requested_bytes;
+    b->by_category[event->alloc.category] += event->alloc.block_bytes;
     rpl_line_bits(rpl_trace_place(index->trace, event->place), bits);
     for (int i = 0; i < 3; i++)
         chunk->lines[bits[i] / 64] |= UINT64_C(1) << bits[i] % 64;
     /* 0: none; sizes from 0 on are kept + 1 */
-    if (event->b >= chunk->alloc_max[event->aux])
-        chunk->alloc_max[event->aux] = event->b == UINT64_MAX ? event->b : event->b + 1;
+    if (event->alloc.requested_bytes >= chunk->alloc_max[event->alloc.category])
+        chunk->alloc_max[event->alloc.category] = event->alloc.requested_bytes == UINT64_MAX
+                                                      ? event->alloc.requested_bytes
+                                                      : event->alloc.requested_bytes + 1;
     return VS_OK;
 }
 
@@ -83,13 +89,14 @@ static enum vs_status on_free(struct rpl_index *index, uint64_t seq, const struc
                               struct vs_error *err)
 {
     struct rpl_builder *b = index->builder;
-    struct rpl_row *row = rpl_builder_row(index, event->a);
+    struct rpl_row *row = rpl_builder_row(index, event->free.block);
 
     if (!row || !row->alloc_seq || row->free_seq)
-        return rpl_builder_damaged(seq, "frees a block that is not alive:", event->a, err);
-    if (row->bytes != event->c || row->requested != event->b)
-        return rpl_builder_damaged(
-            seq, "gives back another number of bytes than were handed out, block", event->a, err);
+        return rpl_builder_damaged(seq, "frees a block that is not alive:", event->free.block, err);
+    if (row->bytes != event->free.block_bytes || row->requested != event->free.requested_bytes)
+        return rpl_builder_damaged(seq,
+                                   "gives back another number of bytes than were handed out, block",
+                                   event->free.block, err);
     row->free_seq = seq;
     b->allocated -= row->bytes;
     b->requested -= row->requested;
@@ -101,14 +108,15 @@ static enum vs_status on_category(struct rpl_index *index, uint64_t seq,
                                   const struct vs_event *event, struct vs_error *err)
 {
     struct rpl_builder *b = index->builder;
-    struct rpl_row *row = rpl_builder_row(index, event->a);
+    struct rpl_row *row = rpl_builder_row(index, event->category.block);
 
     if (!row || !row->alloc_seq || row->free_seq)
-        return rpl_builder_damaged(seq, "speaks of a block that is not alive:", event->a, err);
-    if (event->aux >= VS_CATEGORY_COUNT)
-        return rpl_builder_damaged(seq, "has no such category:", event->aux, err);
+        return rpl_builder_damaged(
+            seq, "speaks of a block that is not alive:", event->category.block, err);
+    if (event->category.category >= VS_CATEGORY_COUNT)
+        return rpl_builder_damaged(seq, "has no such category:", event->category.category, err);
     b->by_category[row->category] -= row->bytes;
-    row->category = event->aux;
+    row->category = event->category.category;
     b->by_category[row->category] += row->bytes;
     return VS_OK;
 }
@@ -119,10 +127,11 @@ static enum vs_status on_segment(struct rpl_index *index, uint64_t seq,
     struct rpl_builder *b = index->builder;
     bool grows = event->kind == VS_EV_SEGMENT_ALLOC || event->kind == VS_EV_SEGMENT_MAP;
 
-    if (grows ? event->b > UINT64_MAX - b->reserved : event->b > b->reserved)
+    if (grows ? event->segment.bytes > UINT64_MAX - b->reserved
+              : event->segment.bytes > b->reserved)
         return rpl_builder_damaged(seq, "leaves no possible number of reserved bytes, with",
-                                   event->b, err);
-    b->reserved = grows ? b->reserved + event->b : b->reserved - event->b;
+                                   event->segment.bytes, err);
+    b->reserved = grows ? b->reserved + event->segment.bytes : b->reserved - event->segment.bytes;
     if (b->reserved > index->facts.reserved_max)
         index->facts.reserved_max = b->reserved;
     return VS_OK;
@@ -133,13 +142,13 @@ void rpl_builder_op(struct rpl_index *index, uint64_t seq, const struct vs_event
     uint32_t *name;
 
     if (event->kind == VS_EV_OP_END) {
-        index->facts.flops += event->c;
-        if (event->aux == 2)
-            index->facts.recompute_flops += event->c;
-    } else if (event->aux == 1 && event->b) {
-        name = rpl_pages_at(&index->nodes, event->b - 1, seq);
+        index->facts.flops += event->op.flops;
+        if (event->op.role == VS_OP_RECOMPUTE)
+            index->facts.recompute_flops += event->op.flops;
+    } else if (event->op.role == VS_OP_BACKWARD && event->op.node) {
+        name = rpl_pages_at(&index->nodes, event->op.node - 1, seq);
         if (name)
-            *name = (uint32_t)event->a;
+            *name = (uint32_t)event->op.name;
     }
 }
 
@@ -175,13 +184,13 @@ enum vs_status rpl_builder_apply(struct rpl_index *index, struct rpl_chunk *chun
         b->recompute_depth -= b->recompute_depth > 0;
         break;
     case VS_EV_PHASE:
-        if (event->a >= VS_PHASE_COUNT)
-            return rpl_builder_damaged(seq, "has no such phase:", event->a, err);
-        b->phase = (uint8_t)event->a;
+        if (event->phase.phase >= VS_PHASE_COUNT)
+            return rpl_builder_damaged(seq, "has no such phase:", event->phase.phase, err);
+        b->phase = (uint8_t)event->phase.phase;
         break;
     case VS_EV_STEP:
-        b->step = (int64_t)event->a - 1;
-        index->facts.steps += event->a > 0;
+        b->step = vs_event_step(event);
+        index->facts.steps += vs_event_step(event) >= 0;
         break;
     case VS_EV_SAVE: /* those of RPL_BLOCK_KINDS do not come here */
     case VS_EV_UNSAVE:

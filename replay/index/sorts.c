@@ -29,13 +29,33 @@ static struct rpl_sort sort_of(const struct vs_event *event, uint8_t phase)
 {
     struct rpl_sort sort = {.kind = event->kind, .phase = phase, .place = event->place};
 
-    if (event->kind == VS_EV_ALLOC || event->kind == VS_EV_FREE || event->kind == VS_EV_CATEGORY)
-        sort.category = event->aux;
-    if (event->kind <= VS_EV_OOM)
-        sort.size = event->b;
-    if (event->kind == VS_EV_HOLD || event->kind == VS_EV_DROP) {
-        sort.name = (uint32_t)event->c;
-        sort.scope = (uint32_t)event->d;
+    switch (event->kind) {
+    case VS_EV_ALLOC:
+        sort.category = event->alloc.category;
+        sort.size = event->alloc.requested_bytes;
+        break;
+    case VS_EV_FREE:
+        sort.size = event->free.requested_bytes;
+        break;
+    case VS_EV_CATEGORY:
+        sort.category = event->category.category;
+        break;
+    case VS_EV_SEGMENT_ALLOC:
+    case VS_EV_SEGMENT_FREE:
+    case VS_EV_SEGMENT_MAP:
+    case VS_EV_SEGMENT_UNMAP:
+        sort.size = event->segment.bytes;
+        break;
+    case VS_EV_OOM:
+        sort.size = event->oom.requested_bytes;
+        break;
+    case VS_EV_HOLD:
+    case VS_EV_DROP:
+        sort.name = (uint32_t)event->hold.name;
+        sort.scope = (uint32_t)event->hold.scope;
+        break;
+    default: /* the kind and the location say all; the kind is a byte of a file */
+        break;
     }
     return sort;
 }

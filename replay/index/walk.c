@@ -50,26 +50,26 @@ static void event_count(struct rpl_walk *walk, const struct vs_event *event)
 {
     switch ((enum vs_event_kind)event->kind) {
     case VS_EV_ALLOC:
-        walk->allocated += event->c;
-        walk->requested += event->b;
+        walk->allocated += event->alloc.block_bytes;
+        walk->requested += event->alloc.requested_bytes;
         break;
     case VS_EV_FREE:
-        walk->allocated -= event->c;
-        walk->requested -= event->b;
+        walk->allocated -= event->free.block_bytes;
+        walk->requested -= event->free.requested_bytes;
         break;
     case VS_EV_SEGMENT_ALLOC:
     case VS_EV_SEGMENT_MAP:
-        walk->reserved += event->b;
+        walk->reserved += event->segment.bytes;
         break;
     case VS_EV_SEGMENT_FREE:
     case VS_EV_SEGMENT_UNMAP:
-        walk->reserved -= event->b;
+        walk->reserved -= event->segment.bytes;
         break;
     case VS_EV_PHASE:
-        walk->phase = (uint8_t)event->a;
+        walk->phase = (uint8_t)event->phase.phase;
         break;
     case VS_EV_STEP:
-        walk->step = (int64_t)event->a - 1;
+        walk->step = vs_event_step(event);
         break;
     case VS_EV_OOM:
     case VS_EV_SAVE:

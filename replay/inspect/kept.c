@@ -84,7 +84,7 @@ static enum vs_status find(struct candidates *list, struct rpl_trace *trace, uin
         if (scan->seq <= at)
             st = rpl_live_apply(&live, scan->seq, event, err);
         else if (event->kind == VS_EV_USE)
-            candidate_used(list, event->a);
+            candidate_used(list, event->use.block);
         if (!st && scan->seq == at)
             candidates_take(list, &live);
     }
@@ -159,23 +159,27 @@ static enum vs_status tails_fill(struct tails *tails, const struct rpl_kept_list
 
     rpl_scan_init(scan, trace, 1, rpl_trace_event_count(trace));
     while ((event = rpl_scan_next(scan, err)) != NULL) {
-        struct rpl_block block = {.alloc_place = event->place, .requested = event->b};
+        struct rpl_block block;
         struct tail *tail;
 
         if (event->kind == VS_EV_USE) {
-            tail = tail_find(tails, event->a);
+            tail = tail_find(tails, event->use.block);
             if (tail)
                 tail->last_needed = scan->seq;
         }
-        if (event->kind != VS_EV_ALLOC || site_of(list, &block) == SIZE_MAX)
+        if (event->kind != VS_EV_ALLOC)
+            continue;
+        block = (struct rpl_block){.alloc_place = event->place,
+                                   .requested = event->alloc.requested_bytes};
+        if (site_of(list, &block) == SIZE_MAX)
             continue;
         /* ids grow with time; what is out of order could not be found again */
-        if (tails->count && tails->items[tails->count - 1].id >= event->a)
+        if (tails->count && tails->items[tails->count - 1].id >= event->alloc.block)
             continue;
         tails->items = vs_grow(tails->items, tails->count, &tails->cap, sizeof(*tails->items));
-        tails->items[tails->count++] = (struct tail){.id = event->a,
+        tails->items[tails->count++] = (struct tail){.id = event->alloc.block,
                                                      .last_needed = scan->seq,
-                                                     .bytes = event->c,
+                                                     .bytes = event->alloc.block_bytes,
                                                      .site = site_of(list, &block)};
     }
     st = scan->status;
@@ -207,7 +211,7 @@ static void gone_add(struct gains *g, struct tail *tail, bool add)
 static void tail_event(struct gains *g, struct tails *tails, uint64_t seq,
                        const struct vs_event *event)
 {
-    struct tail *tail = tail_find(tails, event->a);
+    struct tail *tail = tail_find(tails, vs_event_block(event));
 
     if (!tail)
         return;

@@ -185,7 +185,7 @@ static bool block_may(struct search *s, size_t chunk)
 
 static bool use_has(struct search *s, const struct vs_event *event)
 {
-    return event->kind == VS_EV_USE && event->a == s->block;
+    return event->kind == VS_EV_USE && event->use.block == s->block;
 }
 
 enum vs_status rpl_step_next_use(struct rpl_index *index, uint64_t id, uint64_t seq, uint64_t *out,

@@ -52,37 +52,41 @@ static void holder_add(struct rpl_why *why, uint64_t seq, const struct vs_event 
     holder = &why->holders[why->holder_count++];
     *holder = (struct rpl_holder){
         .since_seq = seq,
-        .tensor = (uint32_t)event->b,
+        .tensor = (uint32_t)(is_save ? event->save.tensor : event->hold.tensor),
         .place = event->place,
     };
     if (is_save) {
-        holder->kind = event->aux ? VS_HOLD_CHECKPOINT : VS_HOLD_SAVED;
-        holder->node = event->c;
+        holder->kind = event->save.is_checkpoint_input ? VS_HOLD_CHECKPOINT : VS_HOLD_SAVED;
+        holder->node = event->save.node;
     } else {
-        holder->kind = event->aux < VS_HOLDER_COUNT ? (enum vs_holder)event->aux : VS_HOLD_LOCAL;
-        holder->name = (uint32_t)event->c;
-        holder->scope = (uint32_t)event->d;
+        holder->kind = event->hold.holder < VS_HOLDER_COUNT ? (enum vs_holder)event->hold.holder
+                                                            : VS_HOLD_LOCAL;
+        holder->name = (uint32_t)event->hold.name;
+        holder->scope = (uint32_t)event->hold.scope;
     }
 }
 
 static bool is_let_go(const struct rpl_holder *holder, const struct vs_event *event)
 {
     if (event->kind == VS_EV_UNSAVE)
-        return holder->node == event->c &&
-               holder->kind == (event->aux ? VS_HOLD_CHECKPOINT : VS_HOLD_SAVED);
-    return holder->kind == (enum vs_holder)event->aux && holder->name == (uint32_t)event->c &&
-           holder->scope == (uint32_t)event->d;
+        return holder->node == event->save.node &&
+               holder->kind ==
+                   (event->save.is_checkpoint_input ? VS_HOLD_CHECKPOINT : VS_HOLD_SAVED);
+    return holder->kind == (enum vs_holder)event->hold.holder &&
+           holder->name == (uint32_t)event->hold.name &&
+           holder->scope == (uint32_t)event->hold.scope;
 }
 
 /* Of several that fit, the one that holds the same tensor goes, and of those the oldest: a name is bound anew before it lets go. */
 static void holder_remove(struct rpl_why *why, const struct vs_event *event)
 {
+    const uint64_t tensor = event->kind == VS_EV_UNSAVE ? event->save.tensor : event->hold.tensor;
     size_t found = SIZE_MAX;
 
     for (size_t i = 0; i < why->holder_count; i++) {
         if (!is_let_go(&why->holders[i], event))
             continue;
-        if (why->holders[i].tensor == (uint32_t)event->b) {
+        if (why->holders[i].tensor == (uint32_t)tensor) {
             found = i;
             break;
         }
@@ -101,9 +105,9 @@ static void node_name(struct questions *q, const struct vs_event *event)
 {
     for (size_t i = 0; i < q->count; i++)
         for (size_t k = 0; k < q->whys[i].holder_count; k++)
-            if (q->whys[i].holders[k].node == event->b &&
+            if (q->whys[i].holders[k].node == event->op.node &&
                 q->whys[i].holders[k].kind == VS_HOLD_SAVED)
-                q->whys[i].holders[k].name = (uint32_t)event->a;
+                q->whys[i].holders[k].name = (uint32_t)event->op.name;
 }
 
 /* An event up to the one asked about. */
@@ -112,11 +116,11 @@ static void before(struct questions *q, uint64_t seq, const struct vs_event *eve
     struct rpl_why *why;
 
     if (event->kind == VS_EV_OP_BEGIN) {
-        if (event->aux == 1 && event->b)
+        if (event->op.role == VS_OP_BACKWARD && event->op.node)
             node_name(q, event);
         return;
     }
-    why = question(q, event->a);
+    why = question(q, vs_event_block(event));
     if (!why)
         return;
     if (event->kind == VS_EV_HOLD || event->kind == VS_EV_SAVE)
@@ -130,11 +134,11 @@ static void after(struct questions *q, uint64_t seq, const struct vs_event *even
 {
     struct rpl_why *why;
 
-    if (event->kind == VS_EV_OP_BEGIN && event->aux == 1 && event->b)
+    if (event->kind == VS_EV_OP_BEGIN && event->op.role == VS_OP_BACKWARD && event->op.node)
         node_name(q, event);
     if (event->kind != VS_EV_USE && event->kind != VS_EV_FREE)
         return;
-    why = question(q, event->a);
+    why = question(q, vs_event_block(event));
     if (!why || !why->is_alive)
         return;
     if (event->kind == VS_EV_FREE && !why->free_seq) {

@@ -206,9 +206,10 @@ enum vs_status rpl_match_moment(struct rpl_trace *trace, int64_t step, enum vs_p
     rpl_scan_init(scan, trace, 1, rpl_trace_event_count(trace));
     while (!*out && (event = rpl_scan_next(scan, err)) != NULL) {
         if (event->kind == VS_EV_STEP)
-            is_there = (int64_t)event->a - 1 == step;
-        if (is_there && (phase == VS_PHASE_COUNT ? event->kind == VS_EV_STEP
-                                                 : event->kind == VS_EV_PHASE && event->a == phase))
+            is_there = vs_event_step(event) == step;
+        if (is_there &&
+            (phase == VS_PHASE_COUNT ? event->kind == VS_EV_STEP
+                                     : event->kind == VS_EV_PHASE && event->phase.phase == phase))
             *out = scan->seq;
     }
     st = scan->status;

@@ -266,30 +266,34 @@ static void trace_event(struct rpl_match *match, struct reading *r, const struct
                         uint64_t seq, bool is_inside)
 {
     const bool is_all = is_inside && match->scope == RPL_MATCH_ALL;
-    const uint8_t cls = event->e ? VS_MEM_TENSOR : VS_MEM_SCRATCH;
 
     switch ((enum vs_event_kind)event->kind) {
     case VS_EV_ALLOC:
         /* what was made before is not known to the window, but for what is left out of it */
-        if (is_inside || (!event->e && match->scope == RPL_MATCH_TENSORS))
-            alloc_event(r, event->a, event->d, event->b, cls, seq,
-                        is_inside && (event->e || match->scope != RPL_MATCH_TENSORS));
+        if (is_inside || (!event->alloc.tensor && match->scope == RPL_MATCH_TENSORS))
+            alloc_event(r, event->alloc.block, event->alloc.address, event->alloc.requested_bytes,
+                        event->alloc.tensor ? VS_MEM_TENSOR : VS_MEM_SCRATCH, seq,
+                        is_inside && (event->alloc.tensor || match->scope != RPL_MATCH_TENSORS));
         break;
     case VS_EV_FREE:
         if (is_inside)
-            free_event(r, event->a, event->b, seq, match->scope);
+            free_event(r, event->free.block, event->free.requested_bytes, seq, match->scope);
         break;
     case VS_EV_SEGMENT_ALLOC:
-        segment_event(r, VS_MEM_SEGMENT_ALLOC, event->d, event->b, seq, is_all);
+        segment_event(r, VS_MEM_SEGMENT_ALLOC, event->segment.address, event->segment.bytes, seq,
+                      is_all);
         break;
     case VS_EV_SEGMENT_FREE:
-        segment_event(r, VS_MEM_SEGMENT_FREE, event->d, event->b, seq, is_all);
+        segment_event(r, VS_MEM_SEGMENT_FREE, event->segment.address, event->segment.bytes, seq,
+                      is_all);
         break;
     case VS_EV_SEGMENT_MAP:
-        segment_event(r, VS_MEM_SEGMENT_MAP, event->d, event->b, seq, is_all);
+        segment_event(r, VS_MEM_SEGMENT_MAP, event->segment.address, event->segment.bytes, seq,
+                      is_all);
         break;
     case VS_EV_SEGMENT_UNMAP:
-        segment_event(r, VS_MEM_SEGMENT_UNMAP, event->d, event->b, seq, is_all);
+        segment_event(r, VS_MEM_SEGMENT_UNMAP, event->segment.address, event->segment.bytes, seq,
+                      is_all);
         break;
     case VS_EV_OOM:
         if (is_inside)

@@ -35,13 +35,13 @@ static enum vs_status allocator_at(struct rpl_trace *trace, struct rpl_account *
     err->status = VS_OK;
     while ((ev = rpl_scan_next(scan, err)) != NULL) {
         if (ev->kind == VS_EV_SEGMENT_ALLOC || ev->kind == VS_EV_SEGMENT_MAP)
-            a->reserved += ev->b;
+            a->reserved += ev->segment.bytes;
         else if (ev->kind == VS_EV_SEGMENT_FREE || ev->kind == VS_EV_SEGMENT_UNMAP)
-            a->reserved -= ev->b;
+            a->reserved -= ev->segment.bytes;
         else if (ev->kind == VS_EV_ALLOC)
-            a->allocated += ev->c;
+            a->allocated += ev->alloc.block_bytes;
         else if (ev->kind == VS_EV_FREE)
-            a->allocated -= ev->c;
+            a->allocated -= ev->free.block_bytes;
     }
     vs_free(scan);
     return err->status;

@@ -157,10 +157,10 @@ enum vs_status rpl_bound_fill(struct rpl_bound *out, struct rpl_trace *trace, st
     rpl_scan_init(scan, trace, 1, rpl_trace_event_count(trace));
     while ((event = rpl_scan_next(scan, err)) != NULL) {
         if (event->kind == VS_EV_FREE)
-            allocated -= event->c;
+            allocated -= event->free.block_bytes;
         if (event->kind != VS_EV_ALLOC)
             continue;
-        allocated += event->c;
+        allocated += event->alloc.block_bytes;
         rpl_bound_note(out, &ops, trace, scan->seq, event->place, allocated);
     }
     st = scan->status;

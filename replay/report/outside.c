@@ -54,11 +54,12 @@ static enum vs_status segments_read(struct segments *out, struct rpl_trace *trac
     while ((event = rpl_scan_next(scan, err)) != NULL) {
         if (event->kind == VS_EV_SEGMENT_ALLOC) {
             out->items = vs_grow(out->items, out->count, &out->cap, sizeof(*out->items));
-            out->items[out->count++] = (struct segment){event->d, event->b};
+            out->items[out->count++] =
+                (struct segment){event->segment.address, event->segment.bytes};
         } else if (event->kind == VS_EV_SEGMENT_MAP) {
-            out->mapped += event->b;
+            out->mapped += event->segment.bytes;
         } else if (event->kind == VS_EV_SEGMENT_UNMAP) {
-            out->mapped -= event->b < out->mapped ? event->b : out->mapped;
+            out->mapped -= event->segment.bytes < out->mapped ? event->segment.bytes : out->mapped;
         }
         if (out->mapped > out->mapped_peak)
             out->mapped_peak = out->mapped;
@@ -97,15 +98,18 @@ static enum vs_status peak_find(struct rpl_outside *out, const struct segments *
     rpl_scan_init(scan, driver, 1, rpl_trace_event_count(driver));
     while ((event = rpl_scan_next(scan, err)) != NULL) {
         const bool is_alloc = event->kind == VS_EV_ALLOC;
-        const uint64_t change = is_alloc ? event->c : UINT64_C(0) - event->c;
+        uint64_t address, bytes, change;
 
         seq++;
         if (!is_alloc && event->kind != VS_EV_FREE)
             continue;
+        address = is_alloc ? event->alloc.address : event->free.address;
+        bytes = is_alloc ? event->alloc.block_bytes : event->free.block_bytes;
+        change = is_alloc ? bytes : UINT64_C(0) - bytes;
         now.all += change;
-        if (event->d >= PHYSICAL_FROM)
+        if (address >= PHYSICAL_FROM)
             now.physical += change;
-        else if (is_segment(segments, event->d, event->c))
+        else if (is_segment(segments, address, bytes))
             now.segments += change;
         if (now.all <= out->peak)
             continue;

@@ -165,9 +165,9 @@ static void oom_note(struct pass *pass, uint64_t seq, const struct vs_event *eve
         return;
     *oom = (struct rpl_oom){
         .event = seq,
-        .requested = event->b,
-        .segment = event->c,
-        .device_free = event->d,
+        .requested = event->oom.requested_bytes,
+        .segment = event->oom.segment_bytes,
+        .device_free = event->oom.device_free_bytes,
         .allocated = pass->live.allocated,
         .reserved = pass->live.reserved,
         .step = pass->live.step,
@@ -179,8 +179,8 @@ static void oom_note(struct pass *pass, uint64_t seq, const struct vs_event *eve
 /* An op has ended that was run again: does PyTorch count it as one? */
 static bool counts_as_recomputed(const struct pass *pass, const struct vs_event *event)
 {
-    return event->aux == 2 &&
-           strcmp(rpl_trace_string(pass->trace, (uint32_t)event->a), "detach") != 0;
+    return event->op.role == VS_OP_RECOMPUTE &&
+           strcmp(rpl_trace_string(pass->trace, (uint32_t)event->op.name), "detach") != 0;
 }
 
 /* What changes totals. */
@@ -230,9 +230,9 @@ static void note(struct pass *pass, uint64_t seq, const struct vs_event *event)
         pass->phase = NULL;
         break;
     case VS_EV_OP_END:
-        pass->out->flops += event->c;
-        if (event->aux == 2)
-            pass->out->recompute_flops += event->c;
+        pass->out->flops += event->op.flops;
+        if (event->op.role == VS_OP_RECOMPUTE)
+            pass->out->recompute_flops += event->op.flops;
         if (counts_as_recomputed(pass, event))
             step_now(pass)->recomputed_ops++;
         break;

@@ -147,49 +147,57 @@ static void holder_remove(struct rpl_holders *h, size_t i)
 
 void rpl_holders_take(struct rpl_holders *h, uint64_t seq, const struct vs_event *event)
 {
-    struct rpl_held *held = item_add(h, event->a);
+    const bool is_save = event->kind == VS_EV_SAVE;
+    const uint64_t block = vs_event_block(event);
+    struct rpl_held *held = item_add(h, block);
     struct rpl_holder *holder = &held->holder;
 
-    held->block = event->a;
-    *holder =
-        (struct rpl_holder){.since_seq = seq, .tensor = (uint32_t)event->b, .place = event->place};
-    if (event->kind == VS_EV_SAVE) {
-        holder->kind = event->aux ? VS_HOLD_CHECKPOINT : VS_HOLD_SAVED;
-        holder->node = event->c;
+    held->block = block;
+    *holder = (struct rpl_holder){
+        .since_seq = seq,
+        .tensor = (uint32_t)(is_save ? event->save.tensor : event->hold.tensor),
+        .place = event->place,
+    };
+    if (is_save) {
+        holder->kind = event->save.is_checkpoint_input ? VS_HOLD_CHECKPOINT : VS_HOLD_SAVED;
+        holder->node = event->save.node;
     } else {
-        holder->kind = event->aux < VS_HOLDER_COUNT ? (enum vs_holder)event->aux : VS_HOLD_LOCAL;
-        holder->name = (uint32_t)event->c;
-        holder->scope = (uint32_t)event->d;
+        holder->kind = event->hold.holder < VS_HOLDER_COUNT ? (enum vs_holder)event->hold.holder
+                                                            : VS_HOLD_LOCAL;
+        holder->name = (uint32_t)event->hold.name;
+        holder->scope = (uint32_t)event->hold.scope;
     }
 }
 
 /* Autograd's: told by its node. */
 static bool is_saved(const struct rpl_holder *holder, const struct vs_event *event)
 {
-    return holder->node == event->c &&
-           holder->kind == (event->aux ? VS_HOLD_CHECKPOINT : VS_HOLD_SAVED);
+    return holder->node == event->save.node &&
+           holder->kind == (event->save.is_checkpoint_input ? VS_HOLD_CHECKPOINT : VS_HOLD_SAVED);
 }
 
 static bool is_named(const struct rpl_holder *holder, const struct vs_event *event)
 {
-    return holder->name == (uint32_t)event->c && holder->scope == (uint32_t)event->d &&
-           holder->kind == (enum vs_holder)event->aux;
+    return holder->name == (uint32_t)event->hold.name &&
+           holder->scope == (uint32_t)event->hold.scope &&
+           holder->kind == (enum vs_holder)event->hold.holder;
 }
 
 void rpl_holders_drop(struct rpl_holders *h, const struct vs_event *event)
 {
     bool is_node = event->kind == VS_EV_UNSAVE;
+    const uint32_t tensor = (uint32_t)(is_node ? event->save.tensor : event->hold.tensor);
     struct vs_probe probe;
     uint32_t found = 0;
 
-    if (!probe_find(h, event->a, &probe))
+    if (!probe_find(h, vs_event_block(event), &probe))
         return;
     for (uint32_t at = h->lists[probe.item].first; at; at = h->links[at - 1].next) {
         const struct rpl_holder *holder = &h->items[at - 1].holder;
 
         if (is_node ? !is_saved(holder, event) : !is_named(holder, event))
             continue;
-        if (holder->tensor == (uint32_t)event->b) {
+        if (holder->tensor == tensor) {
             found = at;
             break;
         }

@@ -89,23 +89,23 @@ static enum vs_status apply_alloc(struct rpl_live *live, uint64_t seq, const str
                                   struct vs_error *err)
 {
     struct rpl_block block = {
-        .id = event->a,
-        .requested = event->b,
-        .bytes = event->c,
-        .address = event->d,
+        .id = event->alloc.block,
+        .requested = event->alloc.requested_bytes,
+        .bytes = event->alloc.block_bytes,
+        .address = event->alloc.address,
         .alloc_seq = seq,
-        .tensor = event->e,
+        .tensor = event->alloc.tensor,
         .alloc_place = event->place,
-        .category = event->aux,
+        .category = event->alloc.category,
     };
 
     if (rpl_live_put(live, &block))
         return VS_OK;
-    if (block_find(live, event->a))
-        return damaged(seq, "allocates a block that is alive:", event->a, err);
-    if (event->aux >= VS_CATEGORY_COUNT)
-        return damaged(seq, "has no such category:", event->aux, err);
-    return damaged(seq, "allocates more than can be counted, block", event->a, err);
+    if (block_find(live, event->alloc.block))
+        return damaged(seq, "allocates a block that is alive:", event->alloc.block, err);
+    if (event->alloc.category >= VS_CATEGORY_COUNT)
+        return damaged(seq, "has no such category:", event->alloc.category, err);
+    return damaged(seq, "allocates more than can be counted, block", event->alloc.block, err);
 }
 
 static enum vs_status apply_free(struct rpl_live *live, uint64_t seq, const struct vs_event *event,
@@ -115,8 +115,8 @@ static enum vs_status apply_free(struct rpl_live *live, uint64_t seq, const stru
     struct rpl_block *block;
     size_t last;
 
-    if (!probe_find(live, event->a, &probe))
-        return damaged(seq, "frees a block that is not alive:", event->a, err);
+    if (!probe_find(live, event->free.block, &probe))
+        return damaged(seq, "frees a block that is not alive:", event->free.block, err);
     block = &live->blocks[probe.item];
     live->allocated -= block->bytes;
     live->requested -= block->requested;
@@ -133,14 +133,14 @@ static enum vs_status apply_free(struct rpl_live *live, uint64_t seq, const stru
 static enum vs_status apply_category(struct rpl_live *live, uint64_t seq,
                                      const struct vs_event *event, struct vs_error *err)
 {
-    struct rpl_block *block = block_find(live, event->a);
+    struct rpl_block *block = block_find(live, event->category.block);
 
-    if (event->aux >= VS_CATEGORY_COUNT)
-        return damaged(seq, "has no such category:", event->aux, err);
+    if (event->category.category >= VS_CATEGORY_COUNT)
+        return damaged(seq, "has no such category:", event->category.category, err);
     if (!block)
-        return damaged(seq, "speaks of a block that is not alive:", event->a, err);
+        return damaged(seq, "speaks of a block that is not alive:", event->category.block, err);
     live->by_category[block->category] -= block->bytes;
-    block->category = event->aux;
+    block->category = event->category.category;
     live->by_category[block->category] += block->bytes;
     return VS_OK;
 }
@@ -148,7 +148,7 @@ static enum vs_status apply_category(struct rpl_live *live, uint64_t seq,
 /* Autograd takes hold (+1) or lets go (-1). What it says of blocks that are not alive changes nothing here. */
 static void apply_saved(struct rpl_live *live, const struct vs_event *event, int by)
 {
-    struct rpl_block *block = block_find(live, event->a);
+    struct rpl_block *block = block_find(live, event->save.block);
 
     if (block && (by > 0 || block->saves))
         block->saves = (uint32_t)((int64_t)block->saves + by);
@@ -156,7 +156,7 @@ static void apply_saved(struct rpl_live *live, const struct vs_event *event, int
 
 static void apply_use(struct rpl_live *live, uint64_t seq, const struct vs_event *event)
 {
-    struct rpl_block *block = block_find(live, event->a);
+    struct rpl_block *block = block_find(live, event->use.block);
 
     if (!block)
         return;
@@ -194,9 +194,12 @@ static enum vs_status apply_segment(struct rpl_live *live, uint64_t seq,
 {
     bool grows = event->kind == VS_EV_SEGMENT_ALLOC || event->kind == VS_EV_SEGMENT_MAP;
 
-    if (grows ? event->b > UINT64_MAX - live->reserved : event->b > live->reserved)
-        return damaged(seq, "leaves no possible number of reserved bytes, with", event->b, err);
-    live->reserved = grows ? live->reserved + event->b : live->reserved - event->b;
+    if (grows ? event->segment.bytes > UINT64_MAX - live->reserved
+              : event->segment.bytes > live->reserved)
+        return damaged(seq, "leaves no possible number of reserved bytes, with",
+                       event->segment.bytes, err);
+    live->reserved =
+        grows ? live->reserved + event->segment.bytes : live->reserved - event->segment.bytes;
     live->segments += event->kind == VS_EV_SEGMENT_ALLOC;
     live->segments -= event->kind == VS_EV_SEGMENT_FREE && live->segments;
     return VS_OK;
@@ -239,12 +242,12 @@ enum vs_status rpl_live_apply(struct rpl_live *live, uint64_t seq, const struct 
         open_pop(live, true);
         break;
     case VS_EV_PHASE:
-        if (event->a >= VS_PHASE_COUNT)
-            return damaged(seq, "has no such phase:", event->a, err);
-        live->phase = (enum vs_phase)event->a;
+        if (event->phase.phase >= VS_PHASE_COUNT)
+            return damaged(seq, "has no such phase:", event->phase.phase, err);
+        live->phase = (enum vs_phase)event->phase.phase;
         break;
     case VS_EV_STEP:
-        live->step = (int64_t)event->a - 1;
+        live->step = vs_event_step(event);
         break;
     case VS_EV_OOM:
     case VS_EV_HOLD:

@@ -11,8 +11,6 @@
 
 #include "base/mem.h"
 
-#define POOL_SMALL 1
-
 void rpl_state_init(struct rpl_state *state)
 {
     memset(state, 0, sizeof(*state));
@@ -120,19 +118,21 @@ static void mapped_merge(struct rpl_state *state, size_t i)
 
 void rpl_state_segment(struct rpl_state *state, const struct vs_event *event)
 {
-    uint64_t end = event->b > UINT64_MAX - event->d ? UINT64_MAX : event->d + event->b;
-    size_t at = range_cut(state, event->d, end);
+    uint64_t end = event->segment.bytes > UINT64_MAX - event->segment.address
+                       ? UINT64_MAX
+                       : event->segment.address + event->segment.bytes;
+    size_t at = range_cut(state, event->segment.address, end);
     bool is_map = event->kind == VS_EV_SEGMENT_MAP;
 
-    if ((event->kind != VS_EV_SEGMENT_ALLOC && !is_map) || end == event->d)
+    if ((event->kind != VS_EV_SEGMENT_ALLOC && !is_map) || end == event->segment.address)
         return;
     segment_insert(state, at,
                    (struct rpl_segment){
-                       .address = event->d,
-                       .bytes = end - event->d,
-                       .stream = event->a,
-                       .pool = event->c,
-                       .is_small = event->aux == POOL_SMALL,
+                       .address = event->segment.address,
+                       .bytes = end - event->segment.address,
+                       .stream = event->segment.stream,
+                       .pool = event->segment.private_pool,
+                       .is_small = event->segment.size_pool == VS_SEGMENT_SMALL,
                        .is_mapped = is_map,
                    });
     mapped_merge(state, at);
@@ -157,7 +157,7 @@ enum vs_status rpl_state_apply(struct rpl_state *state, const struct vs_event *e
 
     /* half of all events: the live blocks do not change */
     if (event->kind == VS_EV_HOLD) {
-        if (!event->a || rpl_live_block(&state->live, event->a))
+        if (!event->hold.block || rpl_live_block(&state->live, event->hold.block))
             rpl_holders_take(&state->holders, seq, event);
         return VS_OK;
     }
@@ -171,12 +171,12 @@ enum vs_status rpl_state_apply(struct rpl_state *state, const struct vs_event *e
     if (st)
         return st;
     if (event->kind == VS_EV_SAVE) {
-        if (!event->a || rpl_live_block(&state->live, event->a))
+        if (!event->save.block || rpl_live_block(&state->live, event->save.block))
             rpl_holders_take(&state->holders, seq, event);
     } else if (event->kind == VS_EV_UNSAVE) {
         rpl_holders_drop(&state->holders, event);
     } else if (event->kind == VS_EV_FREE) {
-        rpl_holders_free(&state->holders, event->a);
+        rpl_holders_free(&state->holders, event->free.block);
     } else {
         rpl_state_segment(state, event);
     }

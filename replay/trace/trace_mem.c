@@ -120,7 +120,7 @@ static void step_begin(struct rpl_mem *mem, const struct vs_event *event)
         mem->steps[mem->step_count - 1].last_seq = mem->event_count - 1;
     mem->steps = vs_grow(mem->steps, mem->step_count, &mem->step_cap, sizeof(*mem->steps));
     mem->steps[mem->step_count++] = (struct rpl_step){
-        .step = event->kind == VS_EV_STEP ? (int64_t)event->a - 1 : -1,
+        .step = event->kind == VS_EV_STEP ? vs_event_step(event) : -1,
         .first_seq = mem->event_count,
         .last_seq = mem->event_count,
         .loss = (double)NAN,

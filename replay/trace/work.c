@@ -133,7 +133,7 @@ static struct rpl_op_work *op_row(struct rpl_work *out, size_t *cap, uint32_t na
 static void op_add(struct rpl_work *out, size_t *cap, const struct rpl_trace *trace,
                    const struct vs_event *event, const struct sto_work *rows, size_t count)
 {
-    struct rpl_op_work *row = op_row(out, cap, (uint32_t)event->a, event->aux);
+    struct rpl_op_work *row = op_row(out, cap, (uint32_t)event->op.name, event->op.role);
     uint32_t phase = rpl_trace_place(trace, event->place)->phase;
 
     row->calls++;
@@ -142,7 +142,7 @@ static void op_add(struct rpl_work *out, size_t *cap, const struct rpl_trace *tr
         row->ns += rows[i].ns;
         if (phase < VS_PHASE_COUNT)
             out->by_phase[phase] += rows[i].ns;
-        if (event->aux == 2)
+        if (event->op.role == VS_OP_RECOMPUTE)
             out->recompute_ns += rows[i].ns;
     }
 }

@@ -180,18 +180,18 @@ static void alloc_tell(struct inj_memory *m, struct block *block, const struct i
     block->id = ++sink->blocks;
     emit(sink, &(struct vs_event){.kind = VS_EV_SEGMENT_ALLOC,
                                   .place = place,
-                                  .a = block->stream,
-                                  .b = block->bytes,
-                                  .d = block->address,
-                                  .aux = 2});
+                                  .segment = {.stream = block->stream,
+                                              .bytes = block->bytes,
+                                              .address = block->address,
+                                              .size_pool = VS_SEGMENT_LARGE}});
     inj_site_stack_tell(sink, site);
     emit(sink, &(struct vs_event){.kind = VS_EV_ALLOC,
                                   .place = place,
-                                  .a = block->id,
-                                  .b = block->bytes,
-                                  .c = block->bytes,
-                                  .d = block->address,
-                                  .aux = VS_CAT_OTHER});
+                                  .alloc = {.block = block->id,
+                                            .requested_bytes = block->bytes,
+                                            .block_bytes = block->bytes,
+                                            .address = block->address,
+                                            .category = VS_CAT_OTHER}});
 }
 
 static void free_tell(struct inj_memory *m, const struct block *block, uint32_t place)
@@ -202,16 +202,16 @@ static void free_tell(struct inj_memory *m, const struct block *block, uint32_t 
         return;
     emit(sink, &(struct vs_event){.kind = VS_EV_FREE,
                                   .place = place,
-                                  .a = block->id,
-                                  .b = block->bytes,
-                                  .c = block->bytes,
-                                  .d = block->address});
+                                  .free = {.block = block->id,
+                                           .requested_bytes = block->bytes,
+                                           .block_bytes = block->bytes,
+                                           .address = block->address}});
     emit(sink, &(struct vs_event){.kind = VS_EV_SEGMENT_FREE,
                                   .place = place,
-                                  .a = block->stream,
-                                  .b = block->bytes,
-                                  .d = block->address,
-                                  .aux = 2});
+                                  .segment = {.stream = block->stream,
+                                              .bytes = block->bytes,
+                                              .address = block->address,
+                                              .size_pool = VS_SEGMENT_LARGE}});
 }
 
 static uint32_t place_of(struct inj_memory *m, const struct block *block,
@@ -297,10 +297,10 @@ void inj_memory_refused(struct inj_memory *m, const struct inj_call *call, uint6
         m->is_refused[call->device] = true;
     emit(sink, &(struct vs_event){.kind = VS_EV_OOM,
                                   .place = place,
-                                  .a = call->stream,
-                                  .b = bytes,
-                                  .c = bytes,
-                                  .d = device_free});
+                                  .oom = {.stream = call->stream,
+                                          .requested_bytes = bytes,
+                                          .segment_bytes = bytes,
+                                          .device_free_bytes = device_free}});
 }
 
 uint64_t inj_memory_free_begin(struct inj_memory *m, const struct inj_call *call, uint64_t key)

@@ -275,12 +275,21 @@ static void facts_set(struct device *d, uint32_t number)
     inj_status("device", "%" PRIu32 "%s%s", number, facts->name[0] ? " " : "", facts->name);
 }
 
-static void border_emit(struct device *d, enum vs_event_kind kind, uint64_t what)
+static void step_emit(struct device *d, int64_t step)
 {
     const struct eng_observer *to = d->sink.observer;
 
     if (d->rec)
-        to->emit(to->user, &(struct vs_event){.kind = (uint8_t)kind, .a = what});
+        to->emit(to->user, &(struct vs_event){.kind = VS_EV_STEP,
+                                              .step = {.number_plus_one = (uint64_t)(step + 1)}});
+}
+
+static void phase_emit(struct device *d, enum vs_phase phase)
+{
+    const struct eng_observer *to = d->sink.observer;
+
+    if (d->rec)
+        to->emit(to->user, &(struct vs_event){.kind = VS_EV_PHASE, .phase = {.phase = phase}});
 }
 
 /* What is open in other files is open in this one from the start. */
@@ -291,9 +300,9 @@ static void device_bind(struct device *d, uint32_t number)
         return;
     facts_set(d, number);
     if (session.step >= 0)
-        border_emit(d, VS_EV_STEP, (uint64_t)session.step + 1);
+        step_emit(d, session.step);
     if (session.phase != VS_PHASE_SETUP)
-        border_emit(d, VS_EV_PHASE, session.phase);
+        phase_emit(d, session.phase);
 }
 
 static struct device *device_at(uint32_t number)
@@ -407,18 +416,12 @@ void inj_session_commit(void)
 
 /* ---- phases and steps ---- */
 
-static void border_tell(enum vs_event_kind kind, uint64_t what)
-{
-    for (size_t i = 0; i < DEVICES_MAX; i++)
-        if (session.devices[i] && session.devices[i]->is_bound)
-            border_emit(session.devices[i], kind, what);
-}
-
 void inj_session_phase(enum vs_phase phase)
 {
     inj_lock(INJ_LOCK_SESSION);
-    if (phase != session.phase)
-        border_tell(VS_EV_PHASE, phase);
+    for (size_t i = 0; phase != session.phase && i < DEVICES_MAX; i++)
+        if (session.devices[i] && session.devices[i]->is_bound)
+            phase_emit(session.devices[i], phase);
     session.phase = phase;
     inj_unlock(INJ_LOCK_SESSION);
 }
@@ -427,7 +430,9 @@ void inj_session_step(void)
 {
     inj_lock(INJ_LOCK_SESSION);
     session.step++;
-    border_tell(VS_EV_STEP, (uint64_t)session.step + 1);
+    for (size_t i = 0; i < DEVICES_MAX; i++)
+        if (session.devices[i] && session.devices[i]->is_bound)
+            step_emit(session.devices[i], session.step);
     inj_unlock(INJ_LOCK_SESSION);
 }
 

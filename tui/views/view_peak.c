@@ -68,10 +68,10 @@ static void add_oom(struct pass *pass, const struct vs_event *event)
     char buf[VS_BYTES_TEXT_MAX];
 
     tui_page_add(pass->page, TUI_BAD, "Out of memory: %s were refused",
-                 vs_bytes_text(event->b, buf))
+                 vs_bytes_text(event->oom.requested_bytes, buf))
         ->seq = pass->at;
     tui_page_more(pass->page, 0, TUI_PLAIN, ", with %s free on the device",
-                  vs_bytes_text(event->d, buf));
+                  vs_bytes_text(event->oom.device_free_bytes, buf));
     tui_page_add(pass->page, TUI_PLAIN, "%s", "")->seq = pass->at;
 }
 
@@ -110,7 +110,7 @@ static void add_moment(struct pass *pass)
         tui_page_more(pass->page, 0, TUI_PLAIN, ", of that %s free",
                       vs_bytes_text(live->reserved - live->allocated, buf));
     if (pass->oom)
-        add_fit(pass, here.event.b);
+        add_fit(pass, here.event.oom.requested_bytes);
     rpl_by_values_text(pass->run->trace, &by_values);
     tui_page_wrap(pass->page, pass->w, 0, TUI_PLAIN, vs_text_get(&by_values));
     vs_text_release(&by_values);
@@ -289,7 +289,7 @@ static enum vs_status add_account(struct pass *pass, struct vs_error *err)
     enum vs_status st;
 
     if (pass->oom)
-        oom.device_free = rpl_cursor_here(pass->cursor).event.d;
+        oom.device_free = rpl_cursor_here(pass->cursor).event.oom.device_free_bytes;
     if (!rpl_account_begin(&account, pass->run->trace, &oom))
         return VS_OK;
     st = rpl_cursor_seek(pass->cursor, account.event, err);
