@@ -70,8 +70,8 @@ enum vs_segment_pool {
 };
 
 /*
- * The six positions of an event, by what one kind calls them. Each struct has all of them, so that a trace can keep
- * events of every kind in the same columns, and so that initialising one of the structs initialises the whole union.
+ * The six positions of an event, named by one kind. Each struct has all of them, so that a trace can keep events of every
+ * kind in the same columns, and so that initialising one of the structs initialises every byte of the union.
  */
 #define VS_EVENT_FIELDS(a, b, c, d, e, aux)                                                        \
     struct {                                                                                       \
@@ -81,10 +81,12 @@ enum vs_segment_pool {
         uint64_t d;                                                                                \
         uint32_t e;                                                                                \
         uint8_t aux;                                                                               \
+        uint8_t padding[3];                                                                        \
     }
 
 /*
- * One event. `kind` says which struct of the union has its fields; fields called unused are 0.
+ * One event. `kind` says which struct of the union has its fields; fields called unused are 0. The first four fields of
+ * `alloc` and `free` are the same: code about both may read them through `alloc`.
  *
  * A block id is unique in a trace (1, 2, 3, ... in order of allocation), and so is a tensor id; an address is reused. A
  * tensor's shape, strides, dtype and name go once through the observer's `tensor` call when it is first mentioned. Names,
@@ -129,9 +131,8 @@ struct vs_event {
         VS_EVENT_FIELDS(scale, old_scale, unused_c, unused_d, unused_e, unused_aux) scale;
         /* use. op: the op that read it */
         VS_EVENT_FIELDS(block, tensor, op, unused_d, unused_e, unused_aux) use;
-        /* The positions themselves, whatever the kind: for what carries and packs events without looking into them */
+        /* The positions themselves, whatever the kind: for what carries, packs or compares events of all kinds alike */
         VS_EVENT_FIELDS(a, b, c, d, e, aux) raw;
-        struct { uint64_t a, b, c, d; uint32_t e; uint8_t aux; };
     };
     /* clang-format on */
 };

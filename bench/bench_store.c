@@ -107,12 +107,12 @@ static void alloc(struct run *run, struct layer *l, uint32_t at, uint8_t categor
     run->obs->tensor(run->obs->user, &desc);
     emit(run, (struct vs_event){.kind = VS_EV_ALLOC,
                                 .place = at,
-                                .aux = category,
-                                .a = desc.block,
-                                .b = l->bytes,
-                                .c = (l->bytes + 511) & ~UINT64_C(511),
-                                .d = address,
-                                .e = desc.id});
+                                .alloc = {.category = category,
+                                          .block = desc.block,
+                                          .requested_bytes = l->bytes,
+                                          .block_bytes = (l->bytes + 511) & ~UINT64_C(511),
+                                          .address = address,
+                                          .tensor = desc.id}});
 }
 
 static void free_block(struct run *run, const struct layer *l, uint32_t at, uint64_t block,
@@ -120,25 +120,44 @@ static void free_block(struct run *run, const struct layer *l, uint32_t at, uint
 {
     emit(run, (struct vs_event){.kind = VS_EV_FREE,
                                 .place = at,
-                                .a = block,
-                                .b = l->bytes,
-                                .c = (l->bytes + 511) & ~UINT64_C(511),
-                                .d = address});
+                                .free = {.block = block,
+                                         .requested_bytes = l->bytes,
+                                         .block_bytes = (l->bytes + 511) & ~UINT64_C(511),
+                                         .address = address}});
 }
 
-static void about(struct run *run, uint8_t kind, const struct layer *l, uint32_t at, uint64_t c,
-                  uint64_t d, uint8_t aux)
+static void use(struct run *run, const struct layer *l, uint32_t at, uint32_t op)
 {
-    emit(run,
-         (struct vs_event){
-             .kind = kind, .place = at, .a = l->block, .b = l->tensor, .c = c, .d = d, .aux = aux});
+    emit(run, (struct vs_event){.kind = VS_EV_USE,
+                                .place = at,
+                                .use = {.block = l->block, .tensor = l->tensor, .op = op}});
+}
+
+static void save(struct run *run, uint8_t kind, const struct layer *l, uint32_t at, uint64_t node)
+{
+    emit(run, (struct vs_event){.kind = kind,
+                                .place = at,
+                                .save = {.block = l->block, .tensor = l->tensor, .node = node}});
+}
+
+static void hold(struct run *run, uint8_t kind, const struct layer *l, uint32_t at, uint32_t name,
+                 uint32_t scope, enum vs_holder holder)
+{
+    emit(run, (struct vs_event){.kind = kind,
+                                .place = at,
+                                .hold = {.block = l->block,
+                                         .tensor = l->tensor,
+                                         .name = name,
+                                         .scope = scope,
+                                         .holder = (uint8_t)holder}});
 }
 
 static void op(struct run *run, uint8_t kind, uint32_t at, uint32_t name, uint64_t node,
                uint64_t flops, uint8_t pass)
 {
-    emit(run, (struct vs_event){
-                  .kind = kind, .place = at, .a = name, .b = node, .c = flops, .aux = pass});
+    emit(run, (struct vs_event){.kind = kind,
+                                .place = at,
+                                .op = {.name = name, .node = node, .flops = flops, .role = pass}});
 }
 
 static void forward(struct run *run, int i)
@@ -151,15 +170,16 @@ static void forward(struct run *run, int i)
     uint64_t node = run->next_tensor;
 
     op(run, VS_EV_OP_BEGIN, at, l->op, node, l->bytes * 1152, 0);
-    about(run, VS_EV_USE, before, at, l->op, 0, 0);
+    use(run, before, at, l->op);
     alloc(run, l, at, VS_CAT_ACTIVATION, l->address[run->step & 1]);
-    about(run, VS_EV_SAVE, before, at, node, 0, 0);
-    emit(run, (struct vs_event){
-                  .kind = VS_EV_CATEGORY, .place = at, .a = before->block, .aux = VS_CAT_SAVED});
+    save(run, VS_EV_SAVE, before, at, node);
+    emit(run, (struct vs_event){.kind = VS_EV_CATEGORY,
+                                .place = at,
+                                .category = {.block = before->block, .category = VS_CAT_SAVED}});
     op(run, VS_EV_OP_END, at, l->op, node, l->bytes * 1152, 0);
     at = place(run, l, line, 0);
-    about(run, VS_EV_HOLD, l, at, obs->string(obs->user, "x"), run->func, VS_HOLD_LOCAL);
-    about(run, VS_EV_DROP, before, at, obs->string(obs->user, "x"), run->func, VS_HOLD_LOCAL);
+    hold(run, VS_EV_HOLD, l, at, obs->string(obs->user, "x"), run->func, VS_HOLD_LOCAL);
+    hold(run, VS_EV_DROP, before, at, obs->string(obs->user, "x"), run->func, VS_HOLD_LOCAL);
 }
 
 static void backward(struct run *run, int i)
@@ -169,12 +189,12 @@ static void backward(struct run *run, int i)
     uint32_t at = place(run, l, 20 + (uint32_t)i, l->backward_op);
 
     op(run, VS_EV_OP_BEGIN, at, l->backward_op, l->tensor, 2 * l->bytes * 1152, 1);
-    about(run, VS_EV_USE, l, at, l->backward_op, 0, 0);
+    use(run, l, at, l->backward_op);
     alloc(run, l, at, VS_CAT_GRADIENT, l->address[~run->step & 1]);
-    about(run, VS_EV_HOLD, l, at, l->backward_op, 0, VS_HOLD_GRAPH);
-    about(run, VS_EV_UNSAVE, &kept, at, l->tensor, 0, 0);
+    hold(run, VS_EV_HOLD, l, at, l->backward_op, 0, VS_HOLD_GRAPH);
+    save(run, VS_EV_UNSAVE, &kept, at, l->tensor);
     free_block(run, l, at, kept.block, l->address[run->step & 1]);
-    about(run, VS_EV_DROP, l, at, l->backward_op, 0, VS_HOLD_GRAPH);
+    hold(run, VS_EV_DROP, l, at, l->backward_op, 0, VS_HOLD_GRAPH);
     op(run, VS_EV_OP_END, at, l->backward_op, l->tensor, 2 * l->bytes * 1152, 1);
     free_block(run, l, at, l->block, l->address[~run->step & 1]);
 }
@@ -194,10 +214,10 @@ static void step(struct run *run)
 {
     static const uint32_t phases[] = {VS_PHASE_FORWARD, VS_PHASE_BACKWARD, VS_PHASE_OPTIMIZER};
 
-    emit(run, (struct vs_event){.kind = VS_EV_STEP, .a = ++run->step});
+    emit(run, (struct vs_event){.kind = VS_EV_STEP, .step = {.number_plus_one = ++run->step}});
     for (int p = 0; p < 3; p++) {
         run->phase = phases[p];
-        emit(run, (struct vs_event){.kind = VS_EV_PHASE, .a = phases[p]});
+        emit(run, (struct vs_event){.kind = VS_EV_PHASE, .phase = {.phase = phases[p]}});
         for (int i = 0; i < LAYERS; i++) {
             if (p == 0)
                 forward(run, i);
@@ -308,8 +328,9 @@ static void plain_open(struct plain *p, const char *path)
 static void plain_emit(void *user, const struct vs_event *event)
 {
     struct plain *p = user;
-    const uint64_t values[] = {++p->seq, event->time_ns, event->kind, event->place, event->a,
-                               event->b, event->c,       event->d,    event->e,     event->aux};
+    const uint64_t values[] = {++p->seq,     event->time_ns, event->kind,  event->place,
+                               event->raw.a, event->raw.b,   event->raw.c, event->raw.d,
+                               event->raw.e, event->raw.aux};
 
     for (int i = 0; i < 10; i++)
         sqlite3_bind_int64(p->stmt, i + 1, (sqlite3_int64)values[i]);

@@ -151,17 +151,19 @@ const char *rig_memory_text(const struct rig *rig, bool with_saves, char *buf, s
     buf[0] = '\0';
     for (size_t i = 0; i < rig->count && first == UINT64_MAX; i++) {
         if (rig->events[i].kind == VS_EV_ALLOC)
-            first = rig->events[i].a;
+            first = rig->events[i].alloc.block;
     }
     for (size_t i = 0; i < rig->count; i++) {
         const struct vs_event *ev = &rig->events[i];
-        uint64_t block = ev->a >= first ? ev->a - first + 1 : 0;
+        uint64_t id = vs_event_block(ev);
+        uint64_t block = id >= first ? id - first + 1 : 0;
         int len = 0;
 
         if (ev->kind == VS_EV_ALLOC)
-            len = snprintf(buf + used, size - used, "+%" PRIu64 " ", ev->b);
+            len = snprintf(buf + used, size - used, "+%" PRIu64 " ", ev->alloc.requested_bytes);
         else if (ev->kind == VS_EV_FREE)
-            len = snprintf(buf + used, size - used, "-%" PRIu64 "@%" PRIu64 " ", ev->b, block);
+            len = snprintf(buf + used, size - used, "-%" PRIu64 "@%" PRIu64 " ",
+                           ev->free.requested_bytes, block);
         else if (with_saves && (ev->kind == VS_EV_SAVE || ev->kind == VS_EV_UNSAVE))
             len = snprintf(buf + used, size - used, "%c@%" PRIu64 " ",
                            ev->kind == VS_EV_SAVE ? 's' : 'u', block);

@@ -359,13 +359,13 @@ static int compare_events(const struct op_case *oc, enum vs_dtype dtype)
 
         if (i < cpu.count && i < meta.count && !memcmp(a, b, sizeof(*a)))
             continue;
-        print_error("%s %s: event %zu of %zu on cpu (%s %" PRIu64
-                    ") and of %zu on meta (%s %" PRIu64 ") differ\n",
+        print_error("%s %s: event %zu of %zu on cpu (%s, block %" PRIu64
+                    ") and of %zu on meta (%s, block %" PRIu64 ") differ\n",
                     describe(oc), vs_dtype_text(dtype), i, cpu.count,
                     i < cpu.count ? vs_event_kind_name((enum vs_event_kind)a->kind) : "none",
-                    i < cpu.count ? a->b : 0, meta.count,
+                    i < cpu.count ? vs_event_block(a) : 0, meta.count,
                     i < meta.count ? vs_event_kind_name((enum vs_event_kind)b->kind) : "none",
-                    i < meta.count ? b->b : 0);
+                    i < meta.count ? vs_event_block(b) : 0);
         bad = 1;
     }
     rig_release(&meta);

@@ -234,9 +234,9 @@ static uint64_t *totals_of(struct rpl_trace *trace)
     while ((event = rpl_scan_next(scan, &err)) != NULL) {
         totals[scan->seq] = totals[scan->seq - 1];
         if (event->kind == VS_EV_ALLOC)
-            totals[scan->seq] += event->c;
+            totals[scan->seq] += event->alloc.block_bytes;
         else if (event->kind == VS_EV_FREE)
-            totals[scan->seq] -= event->c;
+            totals[scan->seq] -= event->free.block_bytes;
     }
     assert_int_equal(scan->status, VS_OK);
     vs_free(scan);
@@ -353,7 +353,7 @@ static void names_of_any_bytes_and_a_full_device_are_drawn(void **state)
     static const char ODD[] = "<a href=\"x\">&\x01\x1f\xff\xc3 \xEF\xBF\xBF\xEF\xBF\xBE\t'";
     struct rpl_trace *trace = rpl_trace_new();
     struct vs_place place = {.phase = VS_PHASE_FORWARD, .line = 1};
-    struct vs_event event = {.kind = VS_EV_STEP, .a = 1};
+    struct vs_event event = {.kind = VS_EV_STEP, .step = {.number_plus_one = 1}};
     struct rpl_index *index;
     char *svg;
 
@@ -364,9 +364,13 @@ static void names_of_any_bytes_and_a_full_device_are_drawn(void **state)
     event.place = rpl_trace_add_place(trace, &place);
     rpl_trace_add_event(trace, &event);
     event = (struct vs_event){
-        .kind = VS_EV_ALLOC, .a = 1, .b = 2000000, .c = 2097152, .d = 4096, .place = 1};
+        .kind = VS_EV_ALLOC,
+        .alloc = {.block = 1, .requested_bytes = 2000000, .block_bytes = 2097152, .address = 4096},
+        .place = 1};
     rpl_trace_add_event(trace, &event);
-    event = (struct vs_event){.kind = VS_EV_OOM, .b = 2000000, .c = 2097152, .place = 1};
+    event = (struct vs_event){.kind = VS_EV_OOM,
+                              .oom = {.requested_bytes = 2000000, .segment_bytes = 2097152},
+                              .place = 1};
     rpl_trace_add_event(trace, &event);
     index = indexed(trace);
     svg = drawn(index, NULL, ODD);

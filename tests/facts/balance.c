@@ -73,37 +73,39 @@ static void on_alloc(struct balance *b, const struct vs_event *event, uint64_t s
 {
     struct eng_block *block;
 
-    if (event->a >= b->block_cap)
-        fail_msg("%s: block %" PRIu64 " of event %" PRIu64, b->what, event->a, seq);
-    assert_int_equal(eng_alloc_get(b->alloc, event->b, 0, &block, NULL), VS_OK);
-    assert_figure(b, seq, "the address", event->d, eng_block_address(block));
-    assert_figure(b, seq, "the block", event->c, eng_block_bytes(block));
-    b->blocks[event->a] = block;
-    b->sums.allocated += event->c;
-    b->sums.requested += event->b;
+    if (event->alloc.block >= b->block_cap)
+        fail_msg("%s: block %" PRIu64 " of event %" PRIu64, b->what, event->alloc.block, seq);
+    assert_int_equal(eng_alloc_get(b->alloc, event->alloc.requested_bytes, 0, &block, NULL), VS_OK);
+    assert_figure(b, seq, "the address", event->alloc.address, eng_block_address(block));
+    assert_figure(b, seq, "the block", event->alloc.block_bytes, eng_block_bytes(block));
+    b->blocks[event->alloc.block] = block;
+    b->sums.allocated += event->alloc.block_bytes;
+    b->sums.requested += event->alloc.requested_bytes;
     assert_counters(b, seq);
 }
 
 static void on_free(struct balance *b, const struct vs_event *event, uint64_t seq)
 {
-    struct eng_block *block = event->a < b->block_cap ? b->blocks[event->a] : NULL;
+    struct eng_block *block =
+        event->free.block < b->block_cap ? b->blocks[event->free.block] : NULL;
 
     if (!block)
         fail_msg("%s: event %" PRIu64 " frees block %" PRIu64 ", which is not alive", b->what, seq,
-                 event->a);
-    assert_figure(b, seq, "the bytes freed", event->b, eng_block_requested_bytes(block));
-    assert_figure(b, seq, "the block freed", event->c, eng_block_bytes(block));
-    b->blocks[event->a] = NULL;
+                 event->free.block);
+    assert_figure(b, seq, "the bytes freed", event->free.requested_bytes,
+                  eng_block_requested_bytes(block));
+    assert_figure(b, seq, "the block freed", event->free.block_bytes, eng_block_bytes(block));
+    b->blocks[event->free.block] = NULL;
     eng_alloc_put(b->alloc, block);
-    b->sums.allocated -= event->c;
-    b->sums.requested -= event->b;
+    b->sums.allocated -= event->free.block_bytes;
+    b->sums.requested -= event->free.requested_bytes;
     assert_counters(b, seq);
 }
 
 /* Memory goes back to the driver here only when the net or a toggle says empty_cache(). */
 static void on_segment_gone(struct balance *b, const struct vs_event *event)
 {
-    b->sums.reserved -= event->b;
+    b->sums.reserved -= event->segment.bytes;
     if (eng_alloc_stats_get(b->alloc)->reserved_bytes[ENG_STAT_ALL].current > b->sums.reserved)
         eng_alloc_empty_cache(b->alloc);
 }
@@ -139,7 +141,7 @@ static void on_event(struct balance *b, const struct vs_event *event, uint64_t s
         break;
     case VS_EV_SEGMENT_ALLOC:
     case VS_EV_SEGMENT_MAP:
-        b->sums.reserved += event->b;
+        b->sums.reserved += event->segment.bytes;
         break;
     case VS_EV_SEGMENT_FREE:
     case VS_EV_SEGMENT_UNMAP:

@@ -241,7 +241,7 @@ uint64_t facts_workspaces(struct rpl_trace *trace)
 
     rpl_scan_init(scan, trace, 1, rpl_trace_event_count(trace));
     while ((ev = rpl_scan_next(scan, &err)) != NULL)
-        count += ev->kind == VS_EV_ALLOC && ev->aux == VS_CAT_WORKSPACE;
+        count += ev->kind == VS_EV_ALLOC && ev->alloc.category == VS_CAT_WORKSPACE;
     vs_free(scan);
     return count;
 }
@@ -276,23 +276,24 @@ const char *facts_event_text(const struct rpl_trace *trace, uint64_t seq,
     const char *name = "";
 
     if (event->kind == VS_EV_OP_BEGIN || event->kind == VS_EV_OP_END)
-        name = rpl_trace_string(trace, (uint32_t)event->a);
+        name = rpl_trace_string(trace, (uint32_t)event->op.name);
     if (event->kind == VS_EV_HOLD || event->kind == VS_EV_DROP)
-        name = rpl_trace_string(trace, (uint32_t)event->c);
+        name = rpl_trace_string(trace, (uint32_t)event->hold.name);
     snprintf(out, FACTS_EVENT_MAX,
              "%" PRIu64 " %s a=%" PRIu64 " b=%" PRIu64 " c=%" PRIu64 " d=%" PRIu64
              " e=%u aux=%u %s | %s %s %s:%u %s",
-             seq, vs_event_kind_name((enum vs_event_kind)event->kind), event->a, event->b, event->c,
-             event->d, event->e, event->aux, name, vs_phase_name((enum vs_phase)place->phase),
-             rpl_trace_string(trace, place->module), rpl_trace_string(trace, place->func),
-             place->line, rpl_trace_string(trace, place->op));
+             seq, vs_event_kind_name((enum vs_event_kind)event->kind), event->raw.a, event->raw.b,
+             event->raw.c, event->raw.d, event->raw.e, event->raw.aux, name,
+             vs_phase_name((enum vs_phase)place->phase), rpl_trace_string(trace, place->module),
+             rpl_trace_string(trace, place->func), place->line, rpl_trace_string(trace, place->op));
     return out;
 }
 
 static bool is_same_event(const struct vs_event *a, const struct vs_event *b)
 {
-    return a->kind == b->kind && a->a == b->a && a->b == b->b && a->c == b->c && a->d == b->d &&
-           a->e == b->e && a->aux == b->aux && a->place == b->place;
+    return a->kind == b->kind && a->raw.a == b->raw.a && a->raw.b == b->raw.b &&
+           a->raw.c == b->raw.c && a->raw.d == b->raw.d && a->raw.e == b->raw.e &&
+           a->raw.aux == b->raw.aux && a->place == b->place;
 }
 
 static void print_around(struct rpl_trace *trace, const char *name, uint64_t seq)
@@ -380,15 +381,21 @@ static void compare(const char *what, struct rpl_trace *a, const char *a_name, s
         same = is_same_event(x, y);
         places = greater(places, x->place);
         if (x->kind == VS_EV_ALLOC)
-            tensors = greater(tensors, x->e);
-        if (x->kind == VS_EV_SAVE || x->kind == VS_EV_HOLD || x->kind == VS_EV_USE)
-            tensors = greater(tensors, (uint32_t)x->b);
-        if (x->kind == VS_EV_OP_BEGIN || x->kind == VS_EV_RECOMPUTE_BEGIN)
-            strings = greater(strings, (uint32_t)x->a);
-        if (x->kind == VS_EV_HOLD)
-            strings = greater(strings, greater((uint32_t)x->c, (uint32_t)x->d));
-        if (x->kind == VS_EV_USE)
-            strings = greater(strings, (uint32_t)x->c);
+            tensors = greater(tensors, x->alloc.tensor);
+        if (x->kind == VS_EV_SAVE)
+            tensors = greater(tensors, (uint32_t)x->save.tensor);
+        if (x->kind == VS_EV_OP_BEGIN)
+            strings = greater(strings, (uint32_t)x->op.name);
+        if (x->kind == VS_EV_RECOMPUTE_BEGIN)
+            strings = greater(strings, (uint32_t)x->recompute.name);
+        if (x->kind == VS_EV_HOLD) {
+            tensors = greater(tensors, (uint32_t)x->hold.tensor);
+            strings = greater(strings, greater((uint32_t)x->hold.name, (uint32_t)x->hold.scope));
+        }
+        if (x->kind == VS_EV_USE) {
+            tensors = greater(tensors, (uint32_t)x->use.tensor);
+            strings = greater(strings, (uint32_t)x->use.op);
+        }
     }
     vs_free(scans);
     if (!same || counts[0] > counts[1] || (!may_go_on && counts[0] != counts[1])) {

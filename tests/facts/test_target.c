@@ -49,17 +49,18 @@ static struct rows rows_of(struct rpl_trace *trace)
 
         if (!is_alloc && event->kind != VS_EV_FREE)
             continue;
-        if (is_alloc && !event->e) {
-            assert_int_equal(event->aux, VS_CAT_WORKSPACE);
+        if (is_alloc && !event->alloc.tensor) {
+            assert_int_equal(event->alloc.category, VS_CAT_WORKSPACE);
             rows.scratch++;
-            number[event->a] = UINT64_MAX;
+            number[event->alloc.block] = UINT64_MAX;
         } else if (is_alloc) {
-            number[event->a] = next++;
+            number[event->alloc.block] = next++;
         }
-        if (number[event->a] == UINT64_MAX)
+        if (number[event->alloc.block] == UINT64_MAX)
             continue;
         rows.items = vs_grow(rows.items, rows.count, &rows.cap, sizeof(*rows.items));
-        rows.items[rows.count++] = (struct row){is_alloc, event->b, number[event->a]};
+        rows.items[rows.count++] =
+            (struct row){is_alloc, event->alloc.requested_bytes, number[event->alloc.block]};
     }
     assert_int_equal(scan->status, VS_OK);
     vs_free(number);

@@ -25,12 +25,12 @@ static struct vs_event event_of(const uint8_t *p)
 
     memset(&event, 0, sizeof(event));
     event.kind = p[0];
-    event.aux = p[1];
-    event.a = number(p + 2);
-    event.b = number(p + 4);
-    event.c = number(p + 6);
-    event.d = number(p + 8);
-    event.e = (uint32_t)number(p + 10);
+    event.raw.aux = p[1];
+    event.raw.a = number(p + 2);
+    event.raw.b = number(p + 4);
+    event.raw.c = number(p + 6);
+    event.raw.d = number(p + 8);
+    event.raw.e = (uint32_t)number(p + 10);
     event.place = p[12] % 8;
     return event;
 }
@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
         if (data[13] % 4 == 0 && event.kind == VS_EV_ALLOC) {
             tensor_add(trace, data + 14 - 4);
-            event.e = rpl_trace_tensor_count(trace);
+            event.alloc.tensor = rpl_trace_tensor_count(trace);
         }
         rpl_trace_add_event(trace, &event);
     }

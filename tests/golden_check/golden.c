@@ -35,9 +35,9 @@ static void on_event(void *user, const struct vs_event *ev)
     struct golden_event *out;
 
     if (ev->kind == VS_EV_STEP)
-        l->step = (int64_t)ev->a - 1;
+        l->step = vs_event_step(ev);
     if (ev->kind == VS_EV_PHASE)
-        l->phase = (uint8_t)ev->a;
+        l->phase = (uint8_t)ev->phase.phase;
     if (ev->kind != VS_EV_ALLOC && ev->kind != VS_EV_FREE)
         return;
     run->events = vs_grow(run->events, run->count, &run->cap, sizeof(*run->events));
@@ -46,8 +46,8 @@ static void on_event(void *user, const struct vs_event *ev)
     out->is_alloc = ev->kind == VS_EV_ALLOC;
     out->phase = l->phase;
     out->step = l->step;
-    out->id = (uint32_t)(ev->a - 1);
-    out->bytes = ev->b;
+    out->id = (uint32_t)(ev->alloc.block - 1);
+    out->bytes = ev->alloc.requested_bytes;
     if (ev->place) {
         const struct vs_place *place = &l->places[ev->place - 1];
 

@@ -51,14 +51,6 @@ static bool is_segment(const struct vs_event *ev)
            ev->kind == VS_EV_SEGMENT_MAP || ev->kind == VS_EV_SEGMENT_UNMAP;
 }
 
-static bool is_of_block(const struct vs_event *ev)
-{
-    return ev->kind == VS_EV_ALLOC || ev->kind == VS_EV_FREE || ev->kind == VS_EV_FREE_COMPLETED ||
-           ev->kind == VS_EV_SAVE || ev->kind == VS_EV_UNSAVE || ev->kind == VS_EV_HOLD ||
-           ev->kind == VS_EV_DROP || ev->kind == VS_EV_CATEGORY || ev->kind == VS_EV_USE ||
-           ev->kind == VS_EV_CAST;
-}
-
 static struct side side_new(struct rpl_trace *trace)
 {
     uint64_t events = rpl_trace_event_count(trace);
@@ -112,11 +104,11 @@ static void segment_add(struct side *s, uint64_t address, uint64_t bytes, bool g
 static void segment_follow(struct side *s, const struct vs_event *ev)
 {
     if (ev->kind == VS_EV_SEGMENT_ALLOC || ev->kind == VS_EV_SEGMENT_MAP)
-        segment_add(s, ev->d, ev->b, ev->kind == VS_EV_SEGMENT_MAP);
+        segment_add(s, ev->segment.address, ev->segment.bytes, ev->kind == VS_EV_SEGMENT_MAP);
     else
-        s->reserved -= ev->b;
+        s->reserved -= ev->segment.bytes;
     for (size_t i = 0; i < s->segment_count && ev->kind == VS_EV_SEGMENT_FREE; i++) {
-        if (s->segments[i].address == ev->d) {
+        if (s->segments[i].address == ev->segment.address) {
             s->segments[i] = s->segments[--s->segment_count];
             return;
         }
@@ -126,13 +118,14 @@ static void segment_follow(struct side *s, const struct vs_event *ev)
 /* ---- events that count ---- */
 
 /*
- * The next event that counts, with ids and addresses made comparable: a block by its number, an address by segment (in c) and offset (in
- * d). False at the end.
+ * The next event that counts, with ids and addresses made comparable: a block by its number, an address by segment (in block_bytes)
+ * and offset (in address). False at the end.
  */
 static bool next(struct side *s, bool with_places, struct vs_event *out)
 {
     struct vs_error err = VS_ERROR_INIT;
     const struct vs_event *ev;
+    uint64_t block;
 
     while ((ev = rpl_scan_next(s->scan, &err)) != NULL) {
         *out = *ev;
@@ -141,25 +134,27 @@ static bool next(struct side *s, bool with_places, struct vs_event *out)
             segment_follow(s, ev);
             if (!with_places)
                 continue;
-            out->d = 0;
+            out->segment.address = 0;
             return true;
         }
-        if (!is_of_block(ev))
+        if (!vs_event_has_block(ev))
             return true;
-        if (ev->kind == VS_EV_ALLOC && (s->keeps || ev->aux != VS_CAT_WORKSPACE))
-            s->number_of[ev->a] = ++s->blocks;
-        if (ev->a && !s->number_of[ev->a])
+        if (ev->kind == VS_EV_ALLOC && (s->keeps || ev->alloc.category != VS_CAT_WORKSPACE))
+            s->number_of[ev->alloc.block] = ++s->blocks;
+        block = vs_event_block(ev);
+        if (block && !s->number_of[block])
             continue; /* of a workspace */
-        out->a = ev->a ? s->number_of[ev->a] : 0;
+        vs_event_block_set(out, block ? s->number_of[block] : 0);
         if (ev->kind == VS_EV_CAST)
-            out->b = ev->b ? s->number_of[ev->b] : 0;
+            out->cast.from_block = ev->cast.from_block ? s->number_of[ev->cast.from_block] : 0;
         if (ev->kind == VS_EV_ALLOC || ev->kind == VS_EV_FREE || ev->kind == VS_EV_FREE_COMPLETED) {
-            uint64_t segment = place_in(s, ev->d, &out->d);
+            uint64_t segment = place_in(s, ev->alloc.address, &out->alloc.address);
 
-            out->c = with_places ? segment << 40 | ev->c
-                                 : 0; /* how much of a block is used depends on its neighbours */
+            out->alloc.block_bytes =
+                with_places ? segment << 40 | ev->alloc.block_bytes
+                            : 0; /* how much of a block is used depends on its neighbours */
             if (!with_places)
-                out->d = 0;
+                out->alloc.address = 0;
         }
         return true;
     }
@@ -191,9 +186,10 @@ static bool is_same(const struct side *x, const struct vs_event *a, const struct
     bool of_a, of_c, of_d;
 
     strings_of(a->kind, &of_a, &of_c, &of_d);
-    return a->kind == b->kind && is_same_field(x, a->a, y, b->a, of_a) && a->b == b->b &&
-           is_same_field(x, a->c, y, b->c, of_c) && is_same_field(x, a->d, y, b->d, of_d) &&
-           a->e == b->e && a->aux == b->aux && p->phase == q->phase && p->line == q->line &&
+    return a->kind == b->kind && is_same_field(x, a->raw.a, y, b->raw.a, of_a) &&
+           a->raw.b == b->raw.b && is_same_field(x, a->raw.c, y, b->raw.c, of_c) &&
+           is_same_field(x, a->raw.d, y, b->raw.d, of_d) && a->raw.e == b->raw.e &&
+           a->raw.aux == b->raw.aux && p->phase == q->phase && p->line == q->line &&
            is_same_field(x, p->module, y, q->module, true) &&
            is_same_field(x, p->func, y, q->func, true) && is_same_field(x, p->op, y, q->op, true);
 }

@@ -117,9 +117,9 @@ static struct vs_event *made(struct imp_import *out, enum vs_event_kind kind, ui
     event = &out->events[out->event_count++];
     memset(event, 0, sizeof(*event));
     event->kind = (uint8_t)kind;
-    event->a = block;
-    event->b = event->c = from->bytes;
-    event->d = from->address;
+    event->alloc.block = block;
+    event->alloc.requested_bytes = event->alloc.block_bytes = from->bytes;
+    event->alloc.address = from->address;
     out->from = vs_grow(out->from, out->from_count, &out->from_cap, sizeof(*out->from));
     out->from[out->from_count++] = (uint32_t)number;
     return event;
@@ -129,9 +129,9 @@ static struct vs_event *made(struct imp_import *out, enum vs_event_kind kind, ui
 static uint64_t block_of(const struct imp_import *out, uint64_t address, bool wants_old)
 {
     for (size_t i = out->event_count; i-- > 0;)
-        if (out->events[i].kind == VS_EV_ALLOC && out->events[i].d == address &&
+        if (out->events[i].kind == VS_EV_ALLOC && out->events[i].alloc.address == address &&
             (out->from[i] == 0) == wants_old)
-            return out->events[i].a;
+            return out->events[i].alloc.block;
     return 0;
 }
 
@@ -182,10 +182,11 @@ void recording_old(struct imp_import *import, uint64_t address, uint64_t bytes, 
     }
     import->start_events = count;
     for (size_t i = 0; i < old.event_count; i++) {
-        const struct vs_mem_event from = {.address = old.events[i].d, .bytes = old.events[i].b};
+        const struct vs_mem_event from = {.address = old.events[i].alloc.address,
+                                          .bytes = old.events[i].alloc.requested_bytes};
 
-        made(import, (enum vs_event_kind)old.events[i].kind, old.events[i].a + count, &from,
-             old.from[i]);
+        made(import, (enum vs_event_kind)old.events[i].kind, old.events[i].alloc.block + count,
+             &from, old.from[i]);
     }
     vs_free(old.events);
     vs_free(old.from);

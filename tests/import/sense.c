@@ -31,25 +31,28 @@ uint64_t sense_check(const struct imp_import *import)
         size_t k = 0;
 
         if (e->kind == VS_EV_ALLOC) {
-            assert_int_equal(e->a, ++blocks);
-            assert_true(e->c && e->b <= e->c && e->d + e->c > e->d);
+            assert_int_equal(e->alloc.block, ++blocks);
+            assert_true(e->alloc.block_bytes && e->alloc.requested_bytes <= e->alloc.block_bytes &&
+                        e->alloc.address + e->alloc.block_bytes > e->alloc.address);
             for (; k < count; k++)
-                if (e->d < alive[k].address + alive[k].bytes && alive[k].address < e->d + e->c)
+                if (e->alloc.address < alive[k].address + alive[k].bytes &&
+                    alive[k].address < e->alloc.address + e->alloc.block_bytes)
                     fail_msg("event %zu lies over block %" PRIu64, i + 1, alive[k].block);
-            alive[count++] = (struct alive){e->a, e->c, e->d};
+            alive[count++] = (struct alive){e->alloc.block, e->alloc.block_bytes, e->alloc.address};
         } else if (e->kind == VS_EV_FREE) {
-            while (k < count && alive[k].block != e->a)
+            while (k < count && alive[k].block != e->free.block)
                 k++;
             if (k == count)
-                fail_msg("event %zu frees block %" PRIu64 ", which is not alive", i + 1, e->a);
-            assert_int_equal(alive[k].bytes, e->c);
-            assert_int_equal(alive[k].address, e->d);
+                fail_msg("event %zu frees block %" PRIu64 ", which is not alive", i + 1,
+                         e->free.block);
+            assert_int_equal(alive[k].bytes, e->free.block_bytes);
+            assert_int_equal(alive[k].address, e->free.address);
             alive[k] = alive[--count];
         } else if (e->kind == VS_EV_SEGMENT_ALLOC || e->kind == VS_EV_SEGMENT_MAP) {
-            reserved += e->b;
+            reserved += e->segment.bytes;
         } else if (e->kind == VS_EV_SEGMENT_FREE || e->kind == VS_EV_SEGMENT_UNMAP) {
-            assert_true(reserved >= e->b);
-            reserved -= e->b;
+            assert_true(reserved >= e->segment.bytes);
+            reserved -= e->segment.bytes;
         }
     }
     if (import->partial) /* else those that are free count, too */

@@ -25,8 +25,8 @@ static void check(struct recording *r, const char *expected)
 
         if (event->kind == VS_EV_ALLOC)
             vs_text_addf(&text, "%s%s", text.len ? " " : "",
-                         vs_category_name((enum vs_category)event->aux));
-        bytes += event->kind == VS_EV_ALLOC ? event->b : 0;
+                         vs_category_name((enum vs_category)event->alloc.category));
+        bytes += event->kind == VS_EV_ALLOC ? event->alloc.requested_bytes : 0;
     }
     if (strcmp(vs_text_get(&text), expected) != 0)
         fail_msg("%s\nshould be\n%s", vs_text_get(&text), expected);
@@ -215,8 +215,8 @@ static void what_a_program_noted_becomes_marks(void **state)
     assert_int_equal(import.mark_count, 2);
     assert_string_equal(import.strings[import.marks[0].name - 1], "attention");
     assert_string_equal(import.strings[import.marks[1].name - 1], "mlp");
-    assert_int_equal(import.events[import.marks[0].event - 1].d, 2);
-    assert_int_equal(import.events[import.marks[1].event - 1].d, 3);
+    assert_int_equal(import.events[import.marks[0].event - 1].alloc.address, 2);
+    assert_int_equal(import.events[import.marks[1].event - 1].alloc.address, 3);
     imp_release(&import);
     recording_release(&r);
 }
@@ -244,10 +244,10 @@ static void what_is_older_and_stays_is_told_by_the_state_at_the_end(void **state
     recording_import(&r, &import);
     recording_old(&import, 4096, 512, 6);
     imp_derive(&import, &r.list);
-    assert_int_equal(import.events[0].aux, VS_CAT_PARAMETER);
-    assert_int_equal(import.events[1].aux, VS_CAT_OPTIMIZER);
-    assert_int_equal(import.events[2].aux, VS_CAT_ACTIVATION);
-    assert_int_equal(import.events[3].aux, VS_CAT_GRADIENT);
+    assert_int_equal(import.events[0].alloc.category, VS_CAT_PARAMETER);
+    assert_int_equal(import.events[1].alloc.category, VS_CAT_OPTIMIZER);
+    assert_int_equal(import.events[2].alloc.category, VS_CAT_ACTIVATION);
+    assert_int_equal(import.events[3].alloc.category, VS_CAT_GRADIENT);
     imp_release(&import);
     recording_release(&r);
 }

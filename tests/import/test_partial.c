@@ -83,8 +83,8 @@ static void a_free_without_an_allocation_is_a_block_from_before(void **state)
     event(&h, VS_MEM_FREE_COMPLETED, 0, 1000);
     mend(&h);
     assert_int_equal(h.import.blocks_before, 1);
-    assert_int_equal(h.import.events[1].b, 1000);
-    assert_int_equal(h.import.events[1].c, 1024);
+    assert_int_equal(h.import.events[1].alloc.requested_bytes, 1000);
+    assert_int_equal(h.import.events[1].alloc.block_bytes, 1024);
     assert_int_equal(total(&h), 0);
     history_end(&h);
 }
@@ -183,7 +183,7 @@ static void ranges_are_cut_where_they_were_not_mapped(void **state)
     mend(&h);
     assert_int_equal(total(&h), 0);
     assert_int_equal(sense_check(&h.import), 20 * MIB);
-    assert_int_equal(h.import.events[0].b, 20 * MIB);
+    assert_int_equal(h.import.events[0].segment.bytes, 20 * MIB);
     assert_int_equal(kind_count(&h, VS_EV_SEGMENT_MAP), 2);
     assert_int_equal(kind_count(&h, VS_EV_SEGMENT_UNMAP), 1);
     history_end(&h);
@@ -235,7 +235,7 @@ static void time_that_goes_back_stands_still(void **state)
     assert_int_equal(kind_count(&h, VS_EV_ALLOC), 5);
     for (size_t i = 0; i < h.import.event_count; i++) /* steps are put in between */
         if (h.import.events[i].kind == VS_EV_ALLOC)
-            assert_int_equal(h.import.events[i].time_ns, NS[h.import.events[i].a - 1]);
+            assert_int_equal(h.import.events[i].time_ns, NS[h.import.events[i].alloc.block - 1]);
     history_end(&h);
 }
 

@@ -37,13 +37,15 @@ uint64_t make_event(struct make *m, struct vs_event event)
 
 uint64_t make_step(struct make *m, int64_t step)
 {
-    return make_event(m, (struct vs_event){.kind = VS_EV_STEP, .a = (uint64_t)(step + 1)});
+    return make_event(m, (struct vs_event){.kind = VS_EV_STEP,
+                                           .step = {.number_plus_one = (uint64_t)(step + 1)}});
 }
 
 uint64_t make_phase(struct make *m, enum vs_phase phase)
 {
     m->phase = phase;
-    return make_event(m, (struct vs_event){.kind = VS_EV_PHASE, .a = (uint64_t)phase});
+    return make_event(m,
+                      (struct vs_event){.kind = VS_EV_PHASE, .phase = {.phase = (uint64_t)phase}});
 }
 
 uint64_t make_alloc(struct make *m, uint64_t bytes, enum vs_category category)
@@ -60,12 +62,12 @@ uint64_t make_alloc(struct make *m, uint64_t bytes, enum vs_category category)
     rpl_trace_add_tensor(m->trace, &desc);
     return make_event(m, (struct vs_event){
                              .kind = VS_EV_ALLOC,
-                             .a = m->blocks,
-                             .b = bytes,
-                             .c = vs_bytes_round_up(bytes, 512),
-                             .d = 0x1000 * m->blocks,
-                             .e = m->tensors,
-                             .aux = (uint8_t)category,
+                             .alloc = {.block = m->blocks,
+                                       .requested_bytes = bytes,
+                                       .block_bytes = vs_bytes_round_up(bytes, 512),
+                                       .address = 0x1000 * m->blocks,
+                                       .tensor = m->tensors,
+                                       .category = (uint8_t)category},
                          });
 }
 
@@ -73,10 +75,10 @@ uint64_t make_free(struct make *m, uint64_t block, uint64_t bytes)
 {
     return make_event(m, (struct vs_event){
                              .kind = VS_EV_FREE,
-                             .a = block,
-                             .b = bytes,
-                             .c = vs_bytes_round_up(bytes, 512),
-                             .d = 0x1000 * block,
+                             .free = {.block = block,
+                                      .requested_bytes = bytes,
+                                      .block_bytes = vs_bytes_round_up(bytes, 512),
+                                      .address = 0x1000 * block},
                          });
 }
 
@@ -84,8 +86,10 @@ uint64_t make_segment(struct make *m, enum vs_event_kind kind, uint64_t bytes)
 {
     if (kind == VS_EV_SEGMENT_ALLOC)
         m->segments++;
-    make_event(
-        m, (struct vs_event){.kind = (uint8_t)kind, .b = bytes, .d = m->segments << 32, .aux = 1});
+    make_event(m, (struct vs_event){.kind = (uint8_t)kind,
+                                    .segment = {.bytes = bytes,
+                                                .address = m->segments << 32,
+                                                .size_pool = VS_SEGMENT_SMALL}});
     if (kind == VS_EV_SEGMENT_FREE)
         m->segments--;
     return rpl_trace_event_count(m->trace);
@@ -96,25 +100,28 @@ uint64_t make_hold(struct make *m, enum vs_event_kind kind, uint64_t block, enum
 {
     return make_event(m, (struct vs_event){
                              .kind = (uint8_t)kind,
-                             .a = block,
-                             .b = block,
-                             .c = string_id(m, name),
-                             .d = string_id(m, scope),
-                             .aux = (uint8_t)holder,
+                             .hold = {.block = block,
+                                      .tensor = block,
+                                      .name = string_id(m, name),
+                                      .scope = string_id(m, scope),
+                                      .holder = (uint8_t)holder},
                          });
 }
 
 uint64_t make_save(struct make *m, enum vs_event_kind kind, uint64_t block, uint64_t node,
                    bool is_checkpoint)
 {
-    return make_event(
-        m, (struct vs_event){
-               .kind = (uint8_t)kind, .a = block, .b = block, .c = node, .aux = is_checkpoint});
+    return make_event(m, (struct vs_event){.kind = (uint8_t)kind,
+                                           .save = {.block = block,
+                                                    .tensor = block,
+                                                    .node = node,
+                                                    .is_checkpoint_input = is_checkpoint}});
 }
 
 uint64_t make_use(struct make *m, uint64_t block)
 {
-    return make_event(m, (struct vs_event){.kind = VS_EV_USE, .a = block, .b = block});
+    return make_event(
+        m, (struct vs_event){.kind = VS_EV_USE, .use = {.block = block, .tensor = block}});
 }
 
 uint64_t make_op(struct make *m, enum vs_event_kind kind, const char *name, uint64_t node,
@@ -124,13 +131,12 @@ uint64_t make_op(struct make *m, enum vs_event_kind kind, const char *name, uint
 
     if (kind == VS_EV_OP_BEGIN)
         m->op = name;
-    seq = make_event(m, (struct vs_event){
-                            .kind = (uint8_t)kind,
-                            .a = string_id(m, name),
-                            .b = node,
-                            .c = flops,
-                            .aux = (uint8_t)aux,
-                        });
+    seq = make_event(
+        m,
+        (struct vs_event){
+            .kind = (uint8_t)kind,
+            .op = {.name = string_id(m, name), .node = node, .flops = flops, .role = (uint8_t)aux},
+        });
     if (kind == VS_EV_OP_END)
         m->op = "";
     return seq;

@@ -128,12 +128,12 @@ static void alloc(struct gen *g)
     }
     rpl_trace_add_tensor(g->trace, &desc);
     emit(g, (struct vs_event){.kind = VS_EV_ALLOC,
-                              .a = b->id,
-                              .b = b->requested,
-                              .c = b->bytes,
-                              .d = b->address,
-                              .e = below(g, 10) ? b->tensor : 0,
-                              .aux = (uint8_t)below(g, VS_CATEGORY_COUNT)});
+                              .alloc = {.block = b->id,
+                                        .requested_bytes = b->requested,
+                                        .block_bytes = b->bytes,
+                                        .address = b->address,
+                                        .tensor = below(g, 10) ? b->tensor : 0,
+                                        .category = (uint8_t)below(g, VS_CATEGORY_COUNT)}});
 }
 
 /* Let go of what holds `block` most of the time; what is forgotten is as in a trace that was cut. */
@@ -142,7 +142,7 @@ static void release(struct gen *g, uint64_t block)
     for (size_t i = 0; i < g->held_count;) {
         struct vs_event event = g->held[i];
 
-        if (event.a != block) {
+        if (vs_event_block(&event) != block) {
             i++;
             continue;
         }
@@ -160,26 +160,34 @@ static void free_one(struct gen *g)
 
     release(g, b.id);
     g->live[i] = g->live[--g->live_count];
-    emit(g, (struct vs_event){
-                .kind = VS_EV_FREE, .a = b.id, .b = b.requested, .c = b.bytes, .d = b.address});
+    emit(g, (struct vs_event){.kind = VS_EV_FREE,
+                              .free = {.block = b.id,
+                                       .requested_bytes = b.requested,
+                                       .block_bytes = b.bytes,
+                                       .address = b.address}});
 }
 
 static void hold(struct gen *g)
 {
     const struct block *b = &g->live[below(g, (uint32_t)g->live_count)];
-    struct vs_event event = {.a = below(g, 12) ? b->id : 0, .b = b->tensor};
+    const uint64_t block = below(g, 12) ? b->id : 0; /* 0: a tensor on the host */
+    struct vs_event event = {0};
 
     if (g->held_count == MAX_HELD)
         return;
     if (below(g, 3)) {
         event.kind = VS_EV_HOLD;
-        event.c = word(g, NAMES);
-        event.d = word(g, FUNCS);
-        event.aux = (uint8_t)below(g, VS_HOLDER_COUNT);
+        event.hold.block = block;
+        event.hold.tensor = b->tensor;
+        event.hold.name = word(g, NAMES);
+        event.hold.scope = word(g, FUNCS);
+        event.hold.holder = (uint8_t)below(g, VS_HOLDER_COUNT);
     } else {
         event.kind = VS_EV_SAVE;
-        event.c = 1 + below(g, (uint32_t)g->nodes + 3);
-        event.aux = below(g, 6) == 0;
+        event.save.block = block;
+        event.save.tensor = b->tensor;
+        event.save.node = 1 + below(g, (uint32_t)g->nodes + 3);
+        event.save.is_checkpoint_input = below(g, 6) == 0;
     }
     g->held[g->held_count++] = event;
     emit(g, event);
@@ -212,19 +220,25 @@ static void segment(struct gen *g)
         g->segments[g->segment_count] = at;
         g->segment_bytes[g->segment_count++] = bytes;
         emit(g, (struct vs_event){.kind = is_mapped ? VS_EV_SEGMENT_MAP : VS_EV_SEGMENT_ALLOC,
-                                  .b = bytes,
-                                  .d = at,
-                                  .aux = (uint8_t)(1 + below(g, 2))});
+                                  .segment = {.bytes = bytes,
+                                              .address = at,
+                                              .size_pool = (uint8_t)(1 + below(g, 2))}});
         return;
     }
     if (!g->segment_count)
         return;
     i = below(g, (uint32_t)g->segment_count);
-    emit(g, (struct vs_event){.kind = is_mapped ? VS_EV_SEGMENT_UNMAP : VS_EV_SEGMENT_FREE,
-                              .b = g->segment_bytes[i],
-                              .d = g->segments[i]});
+    emit(g,
+         (struct vs_event){.kind = is_mapped ? VS_EV_SEGMENT_UNMAP : VS_EV_SEGMENT_FREE,
+                           .segment = {.bytes = g->segment_bytes[i], .address = g->segments[i]}});
     g->segments[i] = g->segments[--g->segment_count];
     g->segment_bytes[i] = g->segment_bytes[g->segment_count];
+}
+
+/* Of an op outside backward. */
+static uint8_t some_role(struct gen *g)
+{
+    return below(g, 2) ? VS_OP_RECOMPUTE : VS_OP_FORWARD;
 }
 
 static void op(struct gen *g)
@@ -235,24 +249,24 @@ static void op(struct gen *g)
 
         if (below(g, 12) == 0) {
             g->ops[g->op_count++] = 0;
-            emit(g, (struct vs_event){.kind = VS_EV_RECOMPUTE_BEGIN, .a = name});
+            emit(g, (struct vs_event){.kind = VS_EV_RECOMPUTE_BEGIN, .recompute = {.name = name}});
             return;
         }
         g->ops[g->op_count++] = name;
         emit(g, (struct vs_event){.kind = VS_EV_OP_BEGIN,
-                                  .a = name,
-                                  .b = is_node ? 1 + below(g, (uint32_t)++g->nodes) : 0,
-                                  .c = below(g, 1000),
-                                  .aux = (uint8_t)(is_node ? 1 : 2 * below(g, 2))});
+                                  .op = {.name = name,
+                                         .node = is_node ? 1 + below(g, (uint32_t)++g->nodes) : 0,
+                                         .flops = below(g, 1000),
+                                         .role = is_node ? VS_OP_BACKWARD : some_role(g)}});
         return;
     }
     if (!g->op_count)
         return;
     if (g->ops[g->op_count - 1])
         emit(g, (struct vs_event){.kind = VS_EV_OP_END,
-                                  .a = g->ops[g->op_count - 1],
-                                  .c = below(g, 1000),
-                                  .aux = (uint8_t)(2 * below(g, 2))});
+                                  .op = {.name = g->ops[g->op_count - 1],
+                                         .flops = below(g, 1000),
+                                         .role = some_role(g)}});
     else
         emit(g, (struct vs_event){.kind = VS_EV_RECOMPUTE_END});
     g->op_count--;
@@ -264,14 +278,18 @@ static void one(struct gen *g)
     const struct block *b;
 
     if (what < 8) {
-        emit(g, (struct vs_event){.kind = VS_EV_STEP, .a = (uint64_t)(++g->step + 1)});
+        emit(g, (struct vs_event){.kind = VS_EV_STEP,
+                                  .step = {.number_plus_one = (uint64_t)(++g->step + 1)}});
     } else if (what < 30) {
         g->phase = (enum vs_phase)below(g, VS_PHASE_COUNT);
-        emit(g, (struct vs_event){.kind = VS_EV_PHASE, .a = (uint64_t)g->phase});
+        emit(g, (struct vs_event){.kind = VS_EV_PHASE, .phase = {.phase = (uint64_t)g->phase}});
     } else if (what < 60) {
         segment(g);
     } else if (what < 63) {
-        emit(g, (struct vs_event){.kind = VS_EV_OOM, .b = 4096, .c = 2097152, .d = 17});
+        emit(g, (struct vs_event){.kind = VS_EV_OOM,
+                                  .oom = {.requested_bytes = 4096,
+                                          .segment_bytes = 2097152,
+                                          .device_free_bytes = 17}});
     } else if (what < 300) {
         op(g);
     } else if (what < 480 && g->live_count < MAX_LIVE) {
@@ -288,11 +306,13 @@ static void one(struct gen *g)
         b = &g->live[below(g, (uint32_t)g->live_count)];
         if (what < 900)
             emit(g, (struct vs_event){
-                        .kind = VS_EV_USE, .a = b->id, .b = b->tensor, .c = word(g, OPS)});
+                        .kind = VS_EV_USE,
+                        .use = {.block = b->id, .tensor = b->tensor, .op = word(g, OPS)}});
         else
-            emit(g, (struct vs_event){.kind = VS_EV_CATEGORY,
-                                      .a = b->id,
-                                      .aux = (uint8_t)below(g, VS_CATEGORY_COUNT)});
+            emit(g,
+                 (struct vs_event){.kind = VS_EV_CATEGORY,
+                                   .category = {.block = b->id,
+                                                .category = (uint8_t)below(g, VS_CATEGORY_COUNT)}});
     }
 }
 

@@ -83,13 +83,13 @@ void sample_events_wild(struct sample_random *rnd, struct vs_event *out, size_t 
         }
         out[i].kind = (uint8_t)sample_random_below(rnd, kinds);
         out[i].time_ns = habit_number(&habits[0], rnd, i);
-        out[i].a = habit_number(&habits[1], rnd, i);
-        out[i].b = habit_number(&habits[2], rnd, i);
-        out[i].c = habit_number(&habits[3], rnd, i);
-        out[i].d = habit_number(&habits[4], rnd, i);
-        out[i].e = (uint32_t)habit_number(&habits[5], rnd, i);
+        out[i].raw.a = habit_number(&habits[1], rnd, i);
+        out[i].raw.b = habit_number(&habits[2], rnd, i);
+        out[i].raw.c = habit_number(&habits[3], rnd, i);
+        out[i].raw.d = habit_number(&habits[4], rnd, i);
+        out[i].raw.e = (uint32_t)habit_number(&habits[5], rnd, i);
         out[i].place = (uint32_t)habit_number(&habits[6], rnd, i);
-        out[i].aux = (uint8_t)habit_number(&habits[7], rnd, i);
+        out[i].raw.aux = (uint8_t)habit_number(&habits[7], rnd, i);
     }
 }
 
@@ -121,10 +121,10 @@ void sample_events_training(struct sample_random *rnd, struct vs_event *out, siz
         e->place = 1 + (uint32_t)(in_step / 10);
         if (in_step == 0) {
             e->kind = VS_EV_STEP;
-            e->a = i / STEP_EVENTS;
+            e->step.number_plus_one = i / STEP_EVENTS;
         } else if (in_step % 400 == 1) {
             e->kind = VS_EV_PHASE;
-            e->a = in_step / 400;
+            e->phase.phase = in_step / 400;
         } else if (i % 5 == 2 && live_count < LIVE_MAX) {
             struct live *l = &live[live_count];
 
@@ -134,12 +134,12 @@ void sample_events_training(struct sample_random *rnd, struct vs_event *out, siz
             *e = (struct vs_event){.time_ns = time,
                                    .place = e->place,
                                    .kind = VS_EV_ALLOC,
-                                   .a = l->id,
-                                   .b = l->size,
-                                   .c = l->size + 100,
-                                   .d = l->address,
-                                   .e = l->tensor,
-                                   .aux = VS_CAT_ACTIVATION};
+                                   .alloc = {.block = l->id,
+                                             .requested_bytes = l->size,
+                                             .block_bytes = l->size + 100,
+                                             .address = l->address,
+                                             .tensor = l->tensor,
+                                             .category = VS_CAT_ACTIVATION}};
             live_count++;
         } else if (i % 5 == 4 && live_count > 20) {
             const struct live *l = &live[--live_count];
@@ -147,22 +147,22 @@ void sample_events_training(struct sample_random *rnd, struct vs_event *out, siz
             *e = (struct vs_event){.time_ns = time,
                                    .place = e->place,
                                    .kind = VS_EV_FREE,
-                                   .a = l->id,
-                                   .b = l->size,
-                                   .c = l->size + 100,
-                                   .d = l->address};
+                                   .free = {.block = l->id,
+                                            .requested_bytes = l->size,
+                                            .block_bytes = l->size + 100,
+                                            .address = l->address}};
         } else if (live_count > 0) {
             const struct live *l = &live[sample_random_below(rnd, live_count)];
 
             e->kind = i % 2 ? VS_EV_HOLD : VS_EV_DROP;
-            e->a = l->id;
-            e->b = l->tensor;
-            e->c = 1 + in_step % 30;
-            e->d = 31 + in_step % 10;
-            e->aux = VS_HOLD_LOCAL;
+            e->hold.block = l->id;
+            e->hold.tensor = l->tensor;
+            e->hold.name = 1 + in_step % 30;
+            e->hold.scope = 31 + in_step % 10;
+            e->hold.holder = VS_HOLD_LOCAL;
         } else {
             e->kind = VS_EV_OP_BEGIN;
-            e->a = 1;
+            e->op.name = 1;
         }
     }
 }

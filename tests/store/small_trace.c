@@ -93,7 +93,7 @@ static void event(struct build *b, struct vs_event e)
 
 static void phase(struct build *b, enum vs_phase which)
 {
-    event(b, (struct vs_event){.kind = VS_EV_PHASE, .a = which});
+    event(b, (struct vs_event){.kind = VS_EV_PHASE, .phase = {.phase = which}});
 }
 
 /* A block with its tensor, which has the same number. */
@@ -116,12 +116,12 @@ static uint64_t alloc(struct build *b, uint32_t place, uint64_t bytes, uint8_t c
     ok(sto_writer_tensor(b->w, &tensor, &err), &err);
     event(b, (struct vs_event){.kind = VS_EV_ALLOC,
                                .place = place,
-                               .a = id,
-                               .b = bytes - ROUNDING,
-                               .c = bytes,
-                               .d = b->address[id],
-                               .e = tensor.id,
-                               .aux = category});
+                               .alloc = {.block = id,
+                                         .requested_bytes = bytes - ROUNDING,
+                                         .block_bytes = bytes,
+                                         .address = b->address[id],
+                                         .tensor = tensor.id,
+                                         .category = category}});
     return id;
 }
 
@@ -129,36 +129,40 @@ static void release(struct build *b, uint32_t place, uint64_t id)
 {
     event(b, (struct vs_event){.kind = VS_EV_FREE,
                                .place = place,
-                               .a = id,
-                               .b = b->bytes[id] - ROUNDING,
-                               .c = b->bytes[id],
-                               .d = b->address[id]});
+                               .free = {.block = id,
+                                        .requested_bytes = b->bytes[id] - ROUNDING,
+                                        .block_bytes = b->bytes[id],
+                                        .address = b->address[id]}});
 }
 
 static void op(struct build *b, uint8_t kind, uint32_t place, uint64_t flops, uint8_t role)
 {
-    event(b, (struct vs_event){
-                 .kind = kind, .place = place, .a = places[place].op, .c = flops, .aux = role});
+    event(b, (struct vs_event){.kind = kind,
+                               .place = place,
+                               .op = {.name = places[place].op, .flops = flops, .role = role}});
 }
 
 static void save(struct build *b, uint8_t kind, uint32_t place, uint64_t block, uint64_t node)
 {
-    event(b, (struct vs_event){.kind = kind, .place = place, .a = block, .b = block, .c = node});
+    event(b, (struct vs_event){.kind = kind,
+                               .place = place,
+                               .save = {.block = block, .tensor = block, .node = node}});
     if (kind == VS_EV_SAVE)
-        event(b, (struct vs_event){
-                     .kind = VS_EV_CATEGORY, .place = place, .a = block, .aux = VS_CAT_SAVED});
+        event(b, (struct vs_event){.kind = VS_EV_CATEGORY,
+                                   .place = place,
+                                   .category = {.block = block, .category = VS_CAT_SAVED}});
 }
 
 static void hold(struct build *b, uint8_t kind, uint32_t place, uint64_t block, uint32_t name,
                  uint32_t scope, uint8_t holder)
 {
-    event(b, (struct vs_event){.kind = kind,
-                               .place = place,
-                               .a = block,
-                               .b = block,
-                               .c = name,
-                               .d = scope,
-                               .aux = holder});
+    event(
+        b,
+        (struct vs_event){
+            .kind = kind,
+            .place = place,
+            .hold = {
+                .block = block, .tensor = block, .name = name, .scope = scope, .holder = holder}});
 }
 
 static void let_go(struct build *b, uint64_t block, uint32_t name)
@@ -197,7 +201,7 @@ static void train_step(struct build *b, uint64_t number, double loss_value)
     struct vs_error err = VS_ERROR_INIT;
     uint64_t x, hidden, active, out, loss, grad;
 
-    event(b, (struct vs_event){.kind = VS_EV_STEP, .a = number + 1});
+    event(b, (struct vs_event){.kind = VS_EV_STEP, .step = {.number_plus_one = number + 1}});
     phase(b, VS_PHASE_DATA);
     x = alloc(b, P_DATA, 2048, VS_CAT_INPUT, 0);
     hold(b, VS_EV_HOLD, P_DATA, x, S_X, S_TRAIN, VS_HOLD_LOCAL);
@@ -278,9 +282,9 @@ static void trace_write(const char *path, bool is_changed, bool has_work)
         ok(sto_writer_place(w, i, &places[i], &err), &err);
     event(&b, (struct vs_event){.kind = VS_EV_SEGMENT_ALLOC,
                                 .place = P_SETUP,
-                                .b = 2097152,
-                                .d = b.next_address,
-                                .aux = 1});
+                                .segment = {.bytes = 2097152,
+                                            .address = b.next_address,
+                                            .size_pool = VS_SEGMENT_SMALL}});
     alloc(&b, P_SETUP, 4096, VS_CAT_PARAMETER, S_FC1_WEIGHT);
     alloc(&b, P_SETUP, 1024, VS_CAT_PARAMETER, S_FC2_WEIGHT);
     train_step(&b, 0, 2.5);

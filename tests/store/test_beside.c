@@ -184,7 +184,7 @@ static void a_reader_takes_in_what_a_recorder_commits(void **state)
         for (uint64_t k = 0; k < parts[i]; k++) {
             struct vs_event event = {.kind = given % 50 ? VS_EV_HOLD : VS_EV_STEP,
                                      .time_ns = (given + 1) * 10,
-                                     .a = given / 50};
+                                     .step = {.number_plus_one = given / 50}};
             struct vs_tensor_desc desc = {.id = (uint32_t)given + 1, .block = given, .ndim = 0};
 
             ok(sto_writer_events(w, &event, 1, &err), &err);

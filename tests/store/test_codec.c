@@ -83,7 +83,8 @@ static void a_counter_needs_no_data(void **state)
 
     (void)state;
     for (size_t i = 0; i < 100; i++)
-        events[i] = (struct vs_event){.kind = VS_EV_ALLOC, .a = 1000 + 3 * i, .time_ns = 5};
+        events[i] =
+            (struct vs_event){.kind = VS_EV_ALLOC, .alloc = {.block = 1000 + 3 * i}, .time_ns = 5};
     assert_int_equal(sto_codec_encode(codec, events, 100, blocks), 1);
     assert_int_equal(blocks[0].count, 100);
     assert_int_equal(blocks[0].columns[STO_FIELD_A].base, 1000);

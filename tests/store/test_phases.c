@@ -26,31 +26,33 @@ static void events_make(struct sample_random *rnd, struct vs_event *out)
 
         switch (sample_random_below(rnd, 30)) {
         case 0:
-            out[i] = (struct vs_event){.kind = VS_EV_STEP, .a = ++step};
+            out[i] = (struct vs_event){.kind = VS_EV_STEP, .step = {.number_plus_one = ++step}};
             break;
         case 1:
         case 2:
-            out[i] = (struct vs_event){.kind = VS_EV_PHASE,
-                                       .a = sample_random_below(rnd, VS_PHASE_COUNT)};
+            out[i] = (struct vs_event){
+                .kind = VS_EV_PHASE, .phase = {.phase = sample_random_below(rnd, VS_PHASE_COUNT)}};
             break;
         case 3:
-            out[i] = (struct vs_event){.kind = VS_EV_SEGMENT_MAP, .b = n};
+            out[i] = (struct vs_event){.kind = VS_EV_SEGMENT_MAP, .segment = {.bytes = n}};
             segments += n;
             break;
         case 4:
             n = n < segments ? n : segments;
-            out[i] = (struct vs_event){.kind = VS_EV_SEGMENT_FREE, .b = n};
+            out[i] = (struct vs_event){.kind = VS_EV_SEGMENT_FREE, .segment = {.bytes = n}};
             segments -= n;
             break;
         case 5:
-            out[i] = (struct vs_event){.kind = VS_EV_HOLD, .b = n, .c = n};
+            out[i] = (struct vs_event){.kind = VS_EV_HOLD, .hold = {.tensor = n, .name = n}};
             break;
         default:
             if (live > 20 * 4608 || (live >= n && sample_random_below(rnd, 2))) {
-                out[i] = (struct vs_event){.kind = VS_EV_FREE, .b = n / 2, .c = n};
+                out[i] = (struct vs_event){.kind = VS_EV_FREE,
+                                           .free = {.requested_bytes = n / 2, .block_bytes = n}};
                 live -= n;
             } else {
-                out[i] = (struct vs_event){.kind = VS_EV_ALLOC, .b = n / 2, .c = n};
+                out[i] = (struct vs_event){.kind = VS_EV_ALLOC,
+                                           .alloc = {.requested_bytes = n / 2, .block_bytes = n}};
                 live += n;
             }
             break;
@@ -74,14 +76,14 @@ static void stat_check(const struct vs_event *events, const struct sto_phase_sta
             want.requested_peak = requested;
             want.reserved_peak = reserved;
         }
-        allocated += e->kind == VS_EV_ALLOC ? e->c : 0;
-        allocated -= e->kind == VS_EV_FREE ? e->c : 0;
-        requested += e->kind == VS_EV_ALLOC ? e->b : 0;
-        requested -= e->kind == VS_EV_FREE ? e->b : 0;
-        reserved += e->kind == VS_EV_SEGMENT_MAP ? e->b : 0;
-        reserved -= e->kind == VS_EV_SEGMENT_FREE ? e->b : 0;
-        step = e->kind == VS_EV_STEP ? (int64_t)e->a - 1 : step;
-        want.phase = e->kind == VS_EV_PHASE ? (enum vs_phase)e->a : want.phase;
+        allocated += e->kind == VS_EV_ALLOC ? e->alloc.block_bytes : 0;
+        allocated -= e->kind == VS_EV_FREE ? e->free.block_bytes : 0;
+        requested += e->kind == VS_EV_ALLOC ? e->alloc.requested_bytes : 0;
+        requested -= e->kind == VS_EV_FREE ? e->free.requested_bytes : 0;
+        reserved += e->kind == VS_EV_SEGMENT_MAP ? e->segment.bytes : 0;
+        reserved -= e->kind == VS_EV_SEGMENT_FREE ? e->segment.bytes : 0;
+        step = e->kind == VS_EV_STEP ? vs_event_step(e) : step;
+        want.phase = e->kind == VS_EV_PHASE ? (enum vs_phase)e->phase.phase : want.phase;
         if (seq >= s->first_seq && allocated > want.allocated_peak) {
             want.allocated_peak = allocated;
             want.peak_seq = seq;
@@ -149,12 +151,17 @@ static void a_trace_that_begins_in_the_middle_never_counts_below_zero(void **sta
 
     (void)state;
     sto_phases_init(&p, 1);
-    sto_phases_count(&p, 1, &(struct vs_event){.kind = VS_EV_FREE, .b = 100, .c = 512});
-    sto_phases_count(&p, 2, &(struct vs_event){.kind = VS_EV_SEGMENT_UNMAP, .b = 4096});
+    sto_phases_count(&p, 1,
+                     &(struct vs_event){.kind = VS_EV_FREE,
+                                        .free = {.requested_bytes = 100, .block_bytes = 512}});
+    sto_phases_count(&p, 2,
+                     &(struct vs_event){.kind = VS_EV_SEGMENT_UNMAP, .segment = {.bytes = 4096}});
     assert_int_equal(p.stat.allocated_end, 0);
     assert_int_equal(p.stat.requested_end, 0);
     assert_int_equal(p.stat.reserved_end, 0);
-    sto_phases_count(&p, 3, &(struct vs_event){.kind = VS_EV_ALLOC, .b = 100, .c = 512});
+    sto_phases_count(&p, 3,
+                     &(struct vs_event){.kind = VS_EV_ALLOC,
+                                        .alloc = {.requested_bytes = 100, .block_bytes = 512}});
     assert_int_equal(p.stat.allocated_end, 512);
 }
 

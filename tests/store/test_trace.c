@@ -181,29 +181,33 @@ static void everything_but_events_comes_back(void **state)
 
 static struct vs_event alloc_event(uint64_t block, uint64_t requested, uint64_t bytes)
 {
-    return (struct vs_event){.kind = VS_EV_ALLOC, .a = block, .b = requested, .c = bytes};
+    return (struct vs_event){
+        .kind = VS_EV_ALLOC,
+        .alloc = {.block = block, .requested_bytes = requested, .block_bytes = bytes}};
 }
 
 static struct vs_event free_event(uint64_t block, uint64_t requested, uint64_t bytes)
 {
-    return (struct vs_event){.kind = VS_EV_FREE, .a = block, .b = requested, .c = bytes};
+    return (struct vs_event){
+        .kind = VS_EV_FREE,
+        .free = {.block = block, .requested_bytes = requested, .block_bytes = bytes}};
 }
 
 static void steps_and_phases_are_kept_from_the_events(void **state)
 {
     const struct vs_event events[] = {
-        {.kind = VS_EV_SEGMENT_ALLOC, .b = 4096},     /* 1: setup */
-        alloc_event(1, 100, 512),                     /* 2 */
-        {.kind = VS_EV_STEP, .a = 1},                 /* 3: step 0 */
-        {.kind = VS_EV_PHASE, .a = VS_PHASE_DATA},    /* 4 */
-        alloc_event(2, 700, 1024),                    /* 5 */
-        {.kind = VS_EV_PHASE, .a = VS_PHASE_FORWARD}, /* 6 */
-        alloc_event(3, 10, 512),                      /* 7: 2048 live */
-        free_event(3, 10, 512),                       /* 8 */
-        alloc_event(4, 20, 512),                      /* 9: 2048 again */
-        free_event(2, 700, 1024),                     /* 10 */
-        {.kind = VS_EV_STEP, .a = 2},                 /* 11: step 1 */
-        free_event(4, 20, 512),                       /* 12: before any phase event of its own */
+        {.kind = VS_EV_SEGMENT_ALLOC, .segment = {.bytes = 4096}},   /* 1: setup */
+        alloc_event(1, 100, 512),                                    /* 2 */
+        {.kind = VS_EV_STEP, .step = {.number_plus_one = 1}},        /* 3: step 0 */
+        {.kind = VS_EV_PHASE, .phase = {.phase = VS_PHASE_DATA}},    /* 4 */
+        alloc_event(2, 700, 1024),                                   /* 5 */
+        {.kind = VS_EV_PHASE, .phase = {.phase = VS_PHASE_FORWARD}}, /* 6 */
+        alloc_event(3, 10, 512),                                     /* 7: 2048 live */
+        free_event(3, 10, 512),                                      /* 8 */
+        alloc_event(4, 20, 512),                                     /* 9: 2048 again */
+        free_event(2, 700, 1024),                                    /* 10 */
+        {.kind = VS_EV_STEP, .step = {.number_plus_one = 2}},        /* 11: step 1 */
+        free_event(4, 20, 512), /* 12: before any phase event of its own */
     };
     static const struct sto_phase_stat wanted[] = {
         {-1, VS_PHASE_SETUP, 1, 2, 512, 512, 100, 100, 4096, 4096, 2},

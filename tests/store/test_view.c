@@ -57,12 +57,12 @@ static void numbers_check(sqlite3 *db, const struct vs_event *events, size_t cou
             .kind = (uint8_t)sqlite3_column_int(stmt, 1),
             .time_ns = (uint64_t)sqlite3_column_int64(stmt, 2),
             .place = (uint32_t)sqlite3_column_int64(stmt, 3),
-            .a = (uint64_t)sqlite3_column_int64(stmt, 4),
-            .b = (uint64_t)sqlite3_column_int64(stmt, 5),
-            .c = (uint64_t)sqlite3_column_int64(stmt, 6),
-            .d = (uint64_t)sqlite3_column_int64(stmt, 7),
-            .e = (uint32_t)sqlite3_column_int64(stmt, 8),
-            .aux = (uint8_t)sqlite3_column_int(stmt, 9),
+            .raw = {.a = (uint64_t)sqlite3_column_int64(stmt, 4),
+                    .b = (uint64_t)sqlite3_column_int64(stmt, 5),
+                    .c = (uint64_t)sqlite3_column_int64(stmt, 6),
+                    .d = (uint64_t)sqlite3_column_int64(stmt, 7),
+                    .e = (uint32_t)sqlite3_column_int64(stmt, 8),
+                    .aux = (uint8_t)sqlite3_column_int(stmt, 9)},
         };
 
         assert_in_range(seq, 1, count);
@@ -130,7 +130,7 @@ static void sums_over_the_view_are_those_of_the_events(void **state)
     trace_path(state, "sums.db", path, sizeof(path));
     sample_events_training(&rnd, events, count);
     for (size_t i = 0; i < count; i++) {
-        bytes += events[i].kind == VS_EV_ALLOC ? (sqlite3_int64)events[i].b : 0;
+        bytes += events[i].kind == VS_EV_ALLOC ? (sqlite3_int64)events[i].alloc.requested_bytes : 0;
         live += (events[i].kind == VS_EV_ALLOC) - (events[i].kind == VS_EV_FREE);
         holds += events[i].kind == VS_EV_HOLD;
     }

@@ -71,13 +71,13 @@ static struct vs_tensor_desc tensor_of(uint32_t id)
 static struct vs_event event_of(uint64_t i, uint32_t place)
 {
     return (struct vs_event){.kind = (uint8_t)(i % VS_EVENT_KIND_COUNT),
-                             .a = i,
-                             .b = i * i,
-                             .c = i / 3,
-                             .d = i << 9,
-                             .e = (uint32_t)i,
-                             .place = place,
-                             .aux = (uint8_t)(i % 3)};
+                             .raw = {.a = i,
+                                     .b = i * i,
+                                     .c = i / 3,
+                                     .d = i << 9,
+                                     .e = (uint32_t)i,
+                                     .aux = (uint8_t)(i % 3)},
+                             .place = place};
 }
 
 static void tell(const struct eng_observer *obs, uint64_t first, uint64_t count)
@@ -183,7 +183,8 @@ static void facts_and_losses_travel_with_the_events(void **state)
     trc_recorder_source_add(rec, "net.py", "class Net: ...\n");
     trc_recorder_toggle_add(rec, "amp", "bf16", false);
     for (uint64_t step = 0; step < 3; step++) {
-        obs->emit(obs->user, &(struct vs_event){.kind = VS_EV_STEP, .a = step + 1});
+        obs->emit(obs->user,
+                  &(struct vs_event){.kind = VS_EV_STEP, .step = {.number_plus_one = step + 1}});
         trc_recorder_step(rec, (int64_t)step, 0.5 * (double)step);
     }
     ok(trc_recorder_close(rec, false, &err), &err);

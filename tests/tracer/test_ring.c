@@ -19,7 +19,7 @@ static void push(struct trc_ring *ring, uint64_t n)
 {
     struct vs_event *slot = trc_ring_slot(ring);
 
-    *slot = (struct vs_event){.a = n, .d = ~n, .e = (uint32_t)n};
+    *slot = (struct vs_event){.raw = {.a = n, .d = ~n, .e = (uint32_t)n}};
     trc_ring_publish(ring);
 }
 
@@ -47,18 +47,18 @@ static void records_come_out_in_order_and_runs_end_at_the_end_of_the_ring(void *
     push(ring, 3);
     slots = trc_ring_peek(ring, &count);
     assert_int_equal(count, 3);
-    assert_int_equal(slots[2].a, 3);
+    assert_int_equal(slots[2].raw.a, 3);
     trc_ring_consume(ring, 2);
     push(ring, 4);
     push(ring, 5);
     slots = trc_ring_peek(ring, &count);
     assert_int_equal(count, 2); /* the third lies at the ring's start */
-    assert_int_equal(slots[0].a, 3);
-    assert_int_equal(slots[1].a, 4);
+    assert_int_equal(slots[0].raw.a, 3);
+    assert_int_equal(slots[1].raw.a, 4);
     trc_ring_consume(ring, 2);
     slots = trc_ring_peek(ring, &count);
     assert_int_equal(count, 1);
-    assert_int_equal(slots[0].a, 5);
+    assert_int_equal(slots[0].raw.a, 5);
     trc_ring_free(ring);
 }
 
@@ -79,8 +79,8 @@ static void *consume(void *arg)
         const struct vs_event *slots = trc_ring_peek(c->ring, &count);
 
         for (size_t i = 0; i < count; i++) {
-            c->wrong +=
-                slots[i].a != c->seen || slots[i].d != ~c->seen || slots[i].e != (uint32_t)c->seen;
+            c->wrong += slots[i].raw.a != c->seen || slots[i].raw.d != ~c->seen ||
+                        slots[i].raw.e != (uint32_t)c->seen;
             c->seen++;
         }
         trc_ring_consume(c->ring, count);

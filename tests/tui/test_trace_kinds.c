@@ -104,12 +104,12 @@ static void allocs_write(struct sto_writer *w, uint64_t first, uint64_t last)
     struct vs_error err = VS_ERROR_INIT;
 
     for (uint64_t i = first; i <= last; i++) {
-        struct vs_event event = {.a = i,
-                                 .b = 1000 * i,
-                                 .c = 1024 * i,
-                                 .d = i << 20,
-                                 .kind = VS_EV_ALLOC,
-                                 .aux = VS_CAT_ACTIVATION};
+        struct vs_event event = {.alloc = {.block = i,
+                                           .requested_bytes = 1000 * i,
+                                           .block_bytes = 1024 * i,
+                                           .address = i << 20,
+                                           .category = VS_CAT_ACTIVATION},
+                                 .kind = VS_EV_ALLOC};
 
         assert_int_equal(sto_writer_events(w, &event, 1, &err), VS_OK);
     }

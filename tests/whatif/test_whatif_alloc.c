@@ -63,8 +63,9 @@ static void list_import(const struct alloc_facts *facts, const char *to)
 
 static bool is_same_event(const struct vs_event *a, const struct vs_event *b)
 {
-    return a->kind == b->kind && a->time_ns == b->time_ns && a->a == b->a && a->b == b->b &&
-           a->c == b->c && a->d == b->d && a->e == b->e && a->place == b->place && a->aux == b->aux;
+    return a->kind == b->kind && a->time_ns == b->time_ns && a->raw.a == b->raw.a &&
+           a->raw.b == b->raw.b && a->raw.c == b->raw.c && a->raw.d == b->raw.d &&
+           a->raw.e == b->raw.e && a->place == b->place && a->raw.aux == b->raw.aux;
 }
 
 static void expect_same(struct rpl_trace *a, struct rpl_trace *b, const char *name)
@@ -246,27 +247,33 @@ static void answer(struct small *s, const char *set, uint64_t capacity)
 
 static void segment(struct small *s, enum vs_event_kind kind, uint64_t at, uint64_t bytes)
 {
-    make_event(&s->m, (struct vs_event){.kind = (uint8_t)kind,
-                                        .b = bytes,
-                                        .d = AT + at,
-                                        .aux = bytes > 2 * MIB ? 2 : 1});
+    make_event(&s->m,
+               (struct vs_event){.kind = (uint8_t)kind,
+                                 .segment = {.bytes = bytes,
+                                             .address = AT + at,
+                                             .size_pool = bytes > 2 * MIB ? VS_SEGMENT_LARGE
+                                                                          : VS_SEGMENT_SMALL}});
 }
 
 static void alloc(struct small *s, uint64_t block, uint64_t at, uint64_t requested, uint64_t bytes)
 {
-    make_event(&s->m,
-               (struct vs_event){
-                   .kind = VS_EV_ALLOC, .a = block, .b = requested, .c = bytes, .d = AT + at});
+    make_event(&s->m, (struct vs_event){.kind = VS_EV_ALLOC,
+                                        .alloc = {.block = block,
+                                                  .requested_bytes = requested,
+                                                  .block_bytes = bytes,
+                                                  .address = AT + at}});
 }
 
 static void free_(struct small *s, uint64_t block, uint64_t at, uint64_t requested, uint64_t bytes)
 {
-    make_event(&s->m,
-               (struct vs_event){
-                   .kind = VS_EV_FREE, .a = block, .b = requested, .c = bytes, .d = AT + at});
+    make_event(&s->m, (struct vs_event){.kind = VS_EV_FREE,
+                                        .free = {.block = block,
+                                                 .requested_bytes = requested,
+                                                 .block_bytes = bytes,
+                                                 .address = AT + at}});
 }
 
-/* Number of events of a kind in the answer, and the bytes of the last one. */
+/* Number of events of a kind (allocations, or one of segments) in the answer, and the bytes of the last one. */
 static uint64_t count(const struct small *s, enum vs_event_kind kind, uint64_t *last)
 {
     struct vs_error err = VS_ERROR_INIT;
@@ -278,7 +285,7 @@ static uint64_t count(const struct small *s, enum vs_event_kind kind, uint64_t *
     while ((event = rpl_scan_next(&scan, &err)) != NULL)
         if (event->kind == kind) {
             n++;
-            *last = event->kind == VS_EV_ALLOC ? event->c : event->b;
+            *last = event->kind == VS_EV_ALLOC ? event->alloc.block_bytes : event->segment.bytes;
         }
     return n;
 }
@@ -401,8 +408,10 @@ static void a_recorded_out_of_memory_can_fit_a_larger_device(void **state)
     small_begin(&s);
     segment(&s, VS_EV_SEGMENT_ALLOC, 0, 30 * MIB);
     alloc(&s, 1, 0, 30 * MIB, 30 * MIB);
-    make_event(&s.m,
-               (struct vs_event){.kind = VS_EV_OOM, .b = 30 * MIB, .c = 30 * MIB, .d = 10 * MIB});
+    make_event(&s.m, (struct vs_event){.kind = VS_EV_OOM,
+                                       .oom = {.requested_bytes = 30 * MIB,
+                                               .segment_bytes = 30 * MIB,
+                                               .device_free_bytes = 10 * MIB}});
     free_(&s, 1, 0, 30 * MIB, 30 * MIB);
     alloc(&s, 2, 0, 12 * MIB, 12 * MIB);
     answer(&s, NULL, 0);
@@ -457,14 +466,19 @@ static void a_block_that_waits_for_a_stream_is_not_used_again(void **state)
     small_begin(&s);
     segment(&s, VS_EV_SEGMENT_ALLOC, 0, 12 * MIB);
     alloc(&s, 1, 0, 12 * MIB, 12 * MIB);
-    make_event(&s.m,
-               (struct vs_event){
-                   .kind = VS_EV_FREE, .a = 1, .b = 12 * MIB, .c = 12 * MIB, .d = AT, .e = 1});
+    make_event(&s.m, (struct vs_event){.kind = VS_EV_FREE,
+                                       .free = {.block = 1,
+                                                .requested_bytes = 12 * MIB,
+                                                .block_bytes = 12 * MIB,
+                                                .address = AT,
+                                                .waits_for_stream = 1}});
     segment(&s, VS_EV_SEGMENT_ALLOC, 12 * MIB, 12 * MIB);
     alloc(&s, 2, 12 * MIB, 12 * MIB, 12 * MIB);
-    make_event(&s.m,
-               (struct vs_event){
-                   .kind = VS_EV_FREE_COMPLETED, .a = 1, .b = 12 * MIB, .c = 12 * MIB, .d = AT});
+    make_event(&s.m, (struct vs_event){.kind = VS_EV_FREE_COMPLETED,
+                                       .free = {.block = 1,
+                                                .requested_bytes = 12 * MIB,
+                                                .block_bytes = 12 * MIB,
+                                                .address = AT}});
     alloc(&s, 3, 0, 12 * MIB, 12 * MIB);
     answer(&s, NULL, 0);
     expect_same(s.m.trace, s.out, "waiting");

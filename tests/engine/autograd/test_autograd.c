@@ -120,10 +120,10 @@ static const char *node_order(const struct rig *rig, char *buf, size_t size)
     for (size_t i = 0; i < rig->count; i++) {
         const struct vs_event *ev = &rig->events[i];
 
-        if (ev->kind != VS_EV_OP_BEGIN || ev->aux != 1 || ev->b == 0)
+        if (ev->kind != VS_EV_OP_BEGIN || ev->op.role != VS_OP_BACKWARD || ev->op.node == 0)
             continue;
         used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? " " : "",
-                                 rig_string(rig, ev->a));
+                                 rig_string(rig, ev->op.name));
         assert_true(used < size);
     }
     return buf;

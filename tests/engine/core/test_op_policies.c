@@ -47,11 +47,11 @@ static void read_events(const struct rig *rig, struct held *held)
 
         if (ev->kind != VS_EV_ALLOC && ev->kind != VS_EV_SAVE && ev->kind != VS_EV_UNSAVE)
             continue;
-        assert_true(ev->a < 256);
+        assert_true(vs_event_block(ev) < 256);
         if (ev->kind == VS_EV_ALLOC)
-            held->bytes[ev->a] = ev->b;
+            held->bytes[ev->alloc.block] = ev->alloc.requested_bytes;
         else
-            held->count[ev->a] += ev->kind == VS_EV_SAVE ? 1 : -1;
+            held->count[ev->save.block] += ev->kind == VS_EV_SAVE ? 1 : -1;
     }
 }
 

@@ -68,8 +68,8 @@ static const char *string_of(const struct listener *l, uint64_t id)
 static void close_holder(struct listener *l, const struct vs_event *e)
 {
     for (size_t i = l->open_count; i-- > 0;) {
-        if (l->open[i].block == e->a && l->open[i].name == e->c && l->open[i].scope == e->d &&
-            l->open[i].kind == e->aux) {
+        if (l->open[i].block == e->hold.block && l->open[i].name == e->hold.name &&
+            l->open[i].scope == e->hold.scope && l->open[i].kind == e->hold.holder) {
             l->open[i] = l->open[--l->open_count];
             return;
         }
@@ -81,19 +81,19 @@ static void hear(void *user, const struct vs_event *e)
 {
     struct listener *l = user;
 
-    if ((e->kind == VS_EV_HOLD || e->kind == VS_EV_DROP) && e->aux > VS_HOLD_ARGS)
+    if ((e->kind == VS_EV_HOLD || e->kind == VS_EV_DROP) && e->hold.holder > VS_HOLD_ARGS)
         return; /* the engine's own */
     if (e->kind == VS_EV_HOLD) {
         assert_true(l->open_count < MAX_HOLDERS);
-        l->open[l->open_count].block = e->a;
-        l->open[l->open_count].name = e->c;
-        l->open[l->open_count].scope = e->d;
-        l->open[l->open_count++].kind = e->aux;
+        l->open[l->open_count].block = e->hold.block;
+        l->open[l->open_count].name = e->hold.name;
+        l->open[l->open_count].scope = e->hold.scope;
+        l->open[l->open_count++].kind = e->hold.holder;
     } else if (e->kind == VS_EV_DROP) {
         close_holder(l, e);
     } else if (e->kind == VS_EV_FREE) {
         for (size_t i = 0; i < l->open_count; i++)
-            l->frees_while_held += l->open[i].block == e->a;
+            l->frees_while_held += l->open[i].block == e->free.block;
         return;
     } else {
         return;
@@ -101,8 +101,8 @@ static void hear(void *user, const struct vs_event *e)
     if (l->text != NULL)
         vs_text_addf(l->text, "%s %s %s of %s, line %" PRIu32 "\n",
                      e->kind == VS_EV_HOLD ? "hold" : "drop",
-                     vs_holder_name((enum vs_holder)e->aux), string_of(l, e->c), string_of(l, e->d),
-                     e->place == 0 ? 0 : l->places[e->place - 1].line);
+                     vs_holder_name((enum vs_holder)e->hold.holder), string_of(l, e->hold.name),
+                     string_of(l, e->hold.scope), e->place == 0 ? 0 : l->places[e->place - 1].line);
 }
 
 static void ignore_tensor(void *user, const struct vs_tensor_desc *desc)

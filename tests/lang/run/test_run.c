@@ -456,7 +456,8 @@ struct heard {
 static void hear(void *user, const struct vs_event *event)
 {
     struct heard *h = user;
-    uint64_t parts[] = {event->kind, event->aux, event->a, event->b, event->c, event->d, event->e};
+    uint64_t parts[] = {event->kind,  event->raw.aux, event->raw.a, event->raw.b,
+                        event->raw.c, event->raw.d,   event->raw.e};
 
     if (event->kind == VS_EV_SCALE)
         return;

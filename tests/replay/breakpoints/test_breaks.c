@@ -58,11 +58,11 @@ static bool is_alloc(const struct moment *m)
 }
 static bool large_alloc(const struct moment *m)
 {
-    return is_alloc(m) && m->event.b > 700 * 1024;
+    return is_alloc(m) && m->event.alloc.requested_bytes > 700 * 1024;
 }
 static bool small_free(const struct moment *m)
 {
-    return m->event.kind == VS_EV_FREE && m->event.b <= 100;
+    return m->event.kind == VS_EV_FREE && m->event.free.requested_bytes <= 100;
 }
 static bool high_total(const struct moment *m)
 {
@@ -100,7 +100,8 @@ static bool module_layer1_0(const struct moment *m)
 }
 static bool is_of_category(const struct moment *m, unsigned category)
 {
-    return (is_alloc(m) || m->event.kind == VS_EV_CATEGORY) && m->event.aux == category;
+    return is_alloc(m) ? m->event.alloc.category == category
+                       : m->event.kind == VS_EV_CATEGORY && m->event.category.category == category;
 }
 static bool workspace_large(const struct moment *m)
 {
@@ -124,13 +125,14 @@ static bool is_oom(const struct moment *m)
 }
 static bool about_block(const struct moment *m)
 {
-    return m->event.a == 30 && (m->event.kind <= VS_EV_FREE ||
-                                (m->event.kind >= VS_EV_SAVE && m->event.kind <= VS_EV_CATEGORY) ||
-                                m->event.kind == VS_EV_USE);
+    return vs_event_block(&m->event) == 30 &&
+           (m->event.kind <= VS_EV_FREE ||
+            (m->event.kind >= VS_EV_SAVE && m->event.kind <= VS_EV_CATEGORY) ||
+            m->event.kind == VS_EV_USE);
 }
 static bool free_block(const struct moment *m)
 {
-    return m->event.kind == VS_EV_FREE && m->event.a == 30;
+    return m->event.kind == VS_EV_FREE && m->event.free.block == 30;
 }
 static bool backward_step(const struct moment *m)
 {
@@ -242,12 +244,15 @@ static struct moment *moments_of(struct rpl_index *index, struct rpl_trace *trac
                              .func = rpl_trace_string(trace, place->func),
                              .line = place->line,
                              .has_module = place->module != 0};
-        m->name = rpl_trace_string(trace, (uint32_t)event->c);
-        m->scope = rpl_trace_string(trace, (uint32_t)event->d);
+        m->name = m->scope = "";
+        if (event->kind == VS_EV_HOLD || event->kind == VS_EV_DROP) {
+            m->name = rpl_trace_string(trace, (uint32_t)event->hold.name);
+            m->scope = rpl_trace_string(trace, (uint32_t)event->hold.scope);
+        }
         m->block_name = m->block_module = m->block_op = "";
         if (event->kind > VS_EV_FREE && event->kind != VS_EV_CATEGORY)
             continue;
-        ok(rpl_life_get(index, event->a, &life, &err), &err);
+        ok(rpl_life_get(index, vs_event_block(event), &life, &err), &err);
         place = rpl_trace_place(trace, life.place);
         m->block_bytes = life.requested;
         m->block_name = rpl_trace_string(trace, life.name);

@@ -103,7 +103,8 @@ static void each_event_of_the_allocator_is_in_one_row(void **state)
 
                 if (event->kind != VS_EV_ALLOC && event->kind != VS_EV_FREE)
                     continue;
-                total += event->kind == VS_EV_ALLOC ? event->c : -event->c;
+                total += event->kind == VS_EV_ALLOC ? event->alloc.block_bytes
+                                                    : -event->free.block_bytes;
                 /* rows of the other trace alone change nothing here */
                 while (row < pair.pairs->row_count &&
                        !(is_b ? pair.pairs->rows[row].alloc_b : pair.pairs->rows[row].alloc_a))
@@ -114,7 +115,7 @@ static void each_event_of_the_allocator_is_in_one_row(void **state)
                 assert_int_equal(is_b ? r->seq_b : r->seq_a, scan->seq);
                 assert_int_equal(is_b ? r->total_b : r->total_a, total);
                 assert_int_equal(r->is_free, event->kind == VS_EV_FREE);
-                assert_int_equal(side->allocs[alloc - 1].block, event->a);
+                assert_int_equal(side->allocs[alloc - 1].block, vs_event_block(event));
             }
             for (; row < pair.pairs->row_count; row++)
                 assert_int_equal(

@@ -335,17 +335,20 @@ static void events_that_cannot_follow_each_other_are_damage(void **state)
         struct vs_event event;
         const char *text;
     } cases[] = {
-        {{.kind = VS_EV_FREE, .a = 2}, "event 2 frees a block that is not alive: 2"},
-        {{.kind = VS_EV_FREE, .a = 1, .b = 1, .c = 512}, "another number of bytes"},
-        {{.kind = VS_EV_ALLOC, .a = 1, .c = 512}, "allocates a block again: 1"},
-        {{.kind = VS_EV_ALLOC, .a = 0, .c = 512}, "no possible number: 0"},
-        {{.kind = VS_EV_ALLOC, .a = UINT64_C(1) << 50}, "no possible number"},
-        {{.kind = VS_EV_ALLOC, .a = 2, .c = UINT64_MAX}, "more than can be counted"},
-        {{.kind = VS_EV_ALLOC, .a = 2, .aux = 200}, "no such category"},
-        {{.kind = VS_EV_CATEGORY, .a = 1, .aux = 200}, "no such category"},
-        {{.kind = VS_EV_CATEGORY, .a = 9}, "not alive: 9"},
-        {{.kind = VS_EV_SEGMENT_FREE, .b = 1}, "reserved bytes"},
-        {{.kind = VS_EV_PHASE, .a = 99}, "no such phase: 99"},
+        {{.kind = VS_EV_FREE, .free = {.block = 2}}, "event 2 frees a block that is not alive: 2"},
+        {{.kind = VS_EV_FREE, .free = {.block = 1, .requested_bytes = 1, .block_bytes = 512}},
+         "another number of bytes"},
+        {{.kind = VS_EV_ALLOC, .alloc = {.block = 1, .block_bytes = 512}},
+         "allocates a block again: 1"},
+        {{.kind = VS_EV_ALLOC, .alloc = {.block = 0, .block_bytes = 512}}, "no possible number: 0"},
+        {{.kind = VS_EV_ALLOC, .alloc = {.block = UINT64_C(1) << 50}}, "no possible number"},
+        {{.kind = VS_EV_ALLOC, .alloc = {.block = 2, .block_bytes = UINT64_MAX}},
+         "more than can be counted"},
+        {{.kind = VS_EV_ALLOC, .alloc = {.block = 2, .category = 200}}, "no such category"},
+        {{.kind = VS_EV_CATEGORY, .category = {.block = 1, .category = 200}}, "no such category"},
+        {{.kind = VS_EV_CATEGORY, .category = {.block = 9}}, "not alive: 9"},
+        {{.kind = VS_EV_SEGMENT_FREE, .segment = {.bytes = 1}}, "reserved bytes"},
+        {{.kind = VS_EV_PHASE, .phase = {.phase = 99}}, "no such phase: 99"},
         {{.kind = 99}, "of no kind that there is: 99"},
     };
 

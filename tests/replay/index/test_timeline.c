@@ -227,14 +227,21 @@ static void time_in_which_nothing_happens_has_columns_without_events(void **stat
 
     (void)state;
     make_init(&m);
-    make_event(&m, (struct vs_event){
-                       .kind = VS_EV_ALLOC, .a = 1, .b = 100, .c = 512, .aux = VS_CAT_INPUT});
-    make_event(
-        &m,
-        (struct vs_event){
-            .kind = VS_EV_ALLOC, .a = 2, .b = 100, .c = 512, .time_ns = 5, .aux = VS_CAT_SAVED});
+    make_event(&m, (struct vs_event){.kind = VS_EV_ALLOC,
+                                     .alloc = {.block = 1,
+                                               .requested_bytes = 100,
+                                               .block_bytes = 512,
+                                               .category = VS_CAT_INPUT}});
+    make_event(&m, (struct vs_event){.kind = VS_EV_ALLOC,
+                                     .alloc = {.block = 2,
+                                               .requested_bytes = 100,
+                                               .block_bytes = 512,
+                                               .category = VS_CAT_SAVED},
+                                     .time_ns = 5});
     make_event(&m,
-               (struct vs_event){.kind = VS_EV_FREE, .a = 1, .b = 100, .c = 512, .time_ns = 999});
+               (struct vs_event){.kind = VS_EV_FREE,
+                                 .free = {.block = 1, .requested_bytes = 100, .block_bytes = 512},
+                                 .time_ns = 999});
     ok(rpl_index_open(m.trace, NULL, NULL, &index, &err), &err);
     ok(rpl_timeline_columns_by_time(index, 0, 1000, columns, 10, &err), &err);
     assert_int_equal(columns[0].last_seq, 2);

@@ -39,8 +39,9 @@ static uint32_t node_name(struct rpl_trace *trace, uint64_t node)
 
     ok(rpl_trace_span(trace, 1, (size_t)count, NULL, &events, &err), &err);
     for (uint64_t i = 0; node && i < count; i++)
-        if (events[i].kind == VS_EV_OP_BEGIN && events[i].aux == 1 && events[i].b == node)
-            name = (uint32_t)events[i].a;
+        if (events[i].kind == VS_EV_OP_BEGIN && events[i].op.role == VS_OP_BACKWARD &&
+            events[i].op.node == node)
+            name = (uint32_t)events[i].op.name;
     return name;
 }
 

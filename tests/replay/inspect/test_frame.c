@@ -45,9 +45,10 @@ static void names_stand_in_their_frame_the_current_first(void **state)
     make_hold(&m, VS_EV_HOLD, 1, VS_HOLD_LOCAL, "y", "Net.forward");
     make_save(&m, VS_EV_SAVE, 2, 7, false);
     make_hold(&m, VS_EV_HOLD, 2, VS_HOLD_ARGS, "relu", "Net.forward");
-    make_event(&m, (struct vs_event){.kind = VS_EV_HOLD, /* on the host */
-                                     .c = rpl_trace_add_string(m.trace, "labels"),
-                                     .d = rpl_trace_add_string(m.trace, "train_step")});
+    make_event(&m,
+               (struct vs_event){.kind = VS_EV_HOLD, /* on the host */
+                                 .hold = {.name = rpl_trace_add_string(m.trace, "labels"),
+                                          .scope = rpl_trace_add_string(m.trace, "train_step")}});
     m.func = "Net.forward";
     make_use(&m, 1);
     ok(rpl_index_open(m.trace, NULL, NULL, &index, &err), &err);

@@ -47,14 +47,18 @@ static void ok(enum vs_status st, const struct vs_error *err)
 static void segment(struct make *m, enum vs_event_kind kind, uint64_t address, uint64_t bytes,
                     uint8_t pool)
 {
-    make_event(m, (struct vs_event){.kind = (uint8_t)kind, .b = bytes, .d = address, .aux = pool});
+    make_event(
+        m, (struct vs_event){.kind = (uint8_t)kind,
+                             .segment = {.bytes = bytes, .address = address, .size_pool = pool}});
 }
 
 static void block(struct make *m, uint64_t address, uint64_t requested, uint64_t bytes)
 {
-    make_event(
-        m, (struct vs_event){
-               .kind = VS_EV_ALLOC, .a = ++m->blocks, .b = requested, .c = bytes, .d = address});
+    make_event(m, (struct vs_event){.kind = VS_EV_ALLOC,
+                                    .alloc = {.block = ++m->blocks,
+                                              .requested_bytes = requested,
+                                              .block_bytes = bytes,
+                                              .address = address}});
 }
 
 /* The space at the end of what was made. */
@@ -216,26 +220,34 @@ static void memory_of_another_stream_or_pool_does_not_fit(void **state)
 
         (void)state;
         make_init(&m);
+        make_event(&m, (struct vs_event){.kind = VS_EV_SEGMENT_ALLOC,
+                                         .segment = {.stream = 7,
+                                                     .bytes = 20 * MB,
+                                                     .address = MB,
+                                                     .size_pool = VS_SEGMENT_LARGE}});
+        make_event(&m, (struct vs_event){.kind = VS_EV_SEGMENT_ALLOC,
+                                         .segment = {.stream = 9,
+                                                     .bytes = 40 * MB,
+                                                     .address = 100 * MB,
+                                                     .size_pool = VS_SEGMENT_LARGE}});
         make_event(&m, (struct vs_event){
-                           .kind = VS_EV_SEGMENT_ALLOC, .a = 7, .b = 20 * MB, .d = MB, .aux = 2});
-        make_event(&m,
-                   (struct vs_event){
-                       .kind = VS_EV_SEGMENT_ALLOC, .a = 9, .b = 40 * MB, .d = 100 * MB, .aux = 2});
-        make_event(&m, (struct vs_event){.kind = VS_EV_SEGMENT_ALLOC,
-                                         .a = 0,
-                                         .b = 10 * MB,
-                                         .c = has_default ? 0 : VS_POOL(UINT64_C(1), 0),
-                                         .d = 200 * MB,
-                                         .aux = 2});
+                           .kind = VS_EV_SEGMENT_ALLOC,
+                           .segment = {.stream = 0,
+                                       .bytes = 10 * MB,
+                                       .private_pool = has_default ? 0 : VS_POOL(UINT64_C(1), 0),
+                                       .address = 200 * MB,
+                                       .size_pool = VS_SEGMENT_LARGE}});
         if (!has_default) /* of a graph's pool, but of stream 9 */
-            make_event(&m, (struct vs_event){
-                               .kind = VS_EV_SEGMENT_FREE, .b = 10 * MB, .d = 200 * MB, .aux = 2});
+            make_event(&m, (struct vs_event){.kind = VS_EV_SEGMENT_FREE,
+                                             .segment = {.bytes = 10 * MB,
+                                                         .address = 200 * MB,
+                                                         .size_pool = VS_SEGMENT_LARGE}});
         make_event(&m, (struct vs_event){.kind = VS_EV_SEGMENT_ALLOC,
-                                         .a = 9,
-                                         .b = 100 * MB,
-                                         .c = VS_POOL(UINT64_C(1), 0),
-                                         .d = 300 * MB,
-                                         .aux = 2});
+                                         .segment = {.stream = 9,
+                                                     .bytes = 100 * MB,
+                                                     .private_pool = VS_POOL(UINT64_C(1), 0),
+                                                     .address = 300 * MB,
+                                                     .size_pool = VS_SEGMENT_LARGE}});
         fill(&m, &index, &cursor, &space);
         assert_int_equal(fit_of(&space, 40 * MB).is_fit, !has_default);
         assert_int_equal(fit_of(&space, 10 * MB).is_fit, true);

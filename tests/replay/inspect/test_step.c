@@ -44,8 +44,9 @@ static struct model model_make(struct rpl_trace *trace)
     for (uint64_t seq = 1; seq <= m.count; seq++) {
         const struct vs_event *e = &m.events[seq - 1];
 
-        m.allocated[seq] = m.allocated[seq - 1] + (e->kind == VS_EV_ALLOC ? e->c : 0) -
-                           (e->kind == VS_EV_FREE ? e->c : 0);
+        m.allocated[seq] = m.allocated[seq - 1] +
+                           (e->kind == VS_EV_ALLOC ? e->alloc.block_bytes : 0) -
+                           (e->kind == VS_EV_FREE ? e->free.block_bytes : 0);
     }
     return m;
 }
@@ -286,13 +287,13 @@ static void assert_lives(struct rpl_index *index, const struct model *m)
         for (uint64_t seq = 1; seq <= m->count; seq++) {
             const struct vs_event *e = &m->events[seq - 1];
 
-            if (e->a != id)
+            if (vs_event_block(e) != id)
                 continue;
             if (e->kind == VS_EV_ALLOC) {
                 wanted.alloc_seq = seq;
-                wanted.requested = e->b;
-                wanted.bytes = e->c;
-                wanted.tensor = e->e;
+                wanted.requested = e->alloc.requested_bytes;
+                wanted.bytes = e->alloc.block_bytes;
+                wanted.tensor = e->alloc.tensor;
                 wanted.place = e->place;
             } else if (e->kind == VS_EV_FREE) {
                 wanted.free_seq = seq;

@@ -41,14 +41,24 @@ static struct rpl_trace *trace_make(const struct ev *evs, size_t count)
     };
     struct rpl_trace *trace = rpl_trace_new();
 
-    rpl_trace_add_event(trace, &(struct vs_event){.kind = VS_EV_STEP, .a = 0});
+    rpl_trace_add_event(trace,
+                        &(struct vs_event){.kind = VS_EV_STEP, .step = {.number_plus_one = 0}});
     for (size_t i = 0; i < count; i++) {
-        struct vs_event event = {.kind = kinds[evs[i].kind],
-                                 .a = evs[i].block,
-                                 .b = evs[i].bytes,
-                                 .d = evs[i].address,
-                                 .e = evs[i].cls == VS_MEM_TENSOR};
+        struct vs_event event = {.kind = kinds[evs[i].kind]};
 
+        if (event.kind == VS_EV_ALLOC) {
+            event.alloc.block = evs[i].block;
+            event.alloc.requested_bytes = evs[i].bytes;
+            event.alloc.address = evs[i].address;
+            event.alloc.tensor = evs[i].cls == VS_MEM_TENSOR;
+        } else if (event.kind == VS_EV_FREE) {
+            event.free.block = evs[i].block;
+            event.free.requested_bytes = evs[i].bytes;
+            event.free.address = evs[i].address;
+        } else {
+            event.segment.bytes = evs[i].bytes;
+            event.segment.address = evs[i].address;
+        }
         rpl_trace_add_event(trace, &event);
     }
     return trace;

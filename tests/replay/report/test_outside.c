@@ -17,7 +17,10 @@
 
 static void segment(struct make *m, enum vs_event_kind kind, uint64_t address, uint64_t bytes)
 {
-    make_event(m, (struct vs_event){.kind = (uint8_t)kind, .b = bytes, .d = address, .aux = 2});
+    make_event(m,
+               (struct vs_event){
+                   .kind = (uint8_t)kind,
+                   .segment = {.bytes = bytes, .address = address, .size_pool = VS_SEGMENT_LARGE}});
 }
 
 /* A block of the driver's, in a segment of its own, made in `func`. */
@@ -25,15 +28,21 @@ static uint64_t given(struct make *m, const char *func, uint64_t address, uint64
 {
     m->func = func;
     segment(m, VS_EV_SEGMENT_ALLOC, address, bytes);
-    make_event(m, (struct vs_event){
-                      .kind = VS_EV_ALLOC, .a = ++m->blocks, .b = bytes, .c = bytes, .d = address});
+    make_event(m, (struct vs_event){.kind = VS_EV_ALLOC,
+                                    .alloc = {.block = ++m->blocks,
+                                              .requested_bytes = bytes,
+                                              .block_bytes = bytes,
+                                              .address = address}});
     return m->blocks;
 }
 
 static void taken(struct make *m, uint64_t block, uint64_t address, uint64_t bytes)
 {
-    make_event(
-        m, (struct vs_event){.kind = VS_EV_FREE, .a = block, .b = bytes, .c = bytes, .d = address});
+    make_event(m, (struct vs_event){.kind = VS_EV_FREE,
+                                    .free = {.block = block,
+                                             .requested_bytes = bytes,
+                                             .block_bytes = bytes,
+                                             .address = address}});
     segment(m, VS_EV_SEGMENT_FREE, address, bytes);
 }
 

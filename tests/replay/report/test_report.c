@@ -46,8 +46,10 @@ static struct rpl_trace *example(bool is_oom)
     make_op(&m, VS_EV_OP_BEGIN, "add", 2, 0, 0);
     make_alloc(&m, 3 << 20, VS_CAT_TEMPORARY);
     if (is_oom)
-        make_event(&m,
-                   (struct vs_event){.kind = VS_EV_OOM, .b = 5 << 20, .c = 20 << 20, .d = 1 << 20});
+        make_event(&m, (struct vs_event){.kind = VS_EV_OOM,
+                                         .oom = {.requested_bytes = 5 << 20,
+                                                 .segment_bytes = 20 << 20,
+                                                 .device_free_bytes = 1 << 20}});
     make_free(&m, 3, 3 << 20);
     make_op(&m, VS_EV_OP_END, "add", 0, 0, 0);
     return m.trace;

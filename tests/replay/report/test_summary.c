@@ -36,7 +36,8 @@ static struct rpl_trace *example(uint64_t *peak_event)
     make_save(&m, VS_EV_SAVE, 1, 1, false);
     make_save(&m, VS_EV_SAVE, 2, 1, false);
     make_save(&m, VS_EV_SAVE, 2, 2, false);
-    make_event(&m, (struct vs_event){.kind = VS_EV_CATEGORY, .a = 2, .aux = VS_CAT_SAVED});
+    make_event(&m, (struct vs_event){.kind = VS_EV_CATEGORY,
+                                     .category = {.block = 2, .category = VS_CAT_SAVED}});
     make_alloc(&m, 3000, VS_CAT_ACTIVATION);
     make_free(&m, 3, 3000);
     make_phase(&m, VS_PHASE_LOSS);
@@ -263,8 +264,13 @@ static void the_first_refused_allocation_is_kept(void **state)
     make_init(&m);
     make_segment(&m, VS_EV_SEGMENT_ALLOC, 2097152);
     make_alloc(&m, 1024, VS_CAT_ACTIVATION);
-    event = make_event(&m, (struct vs_event){.kind = VS_EV_OOM, .b = 9000, .c = 20971520, .d = 77});
-    make_event(&m, (struct vs_event){.kind = VS_EV_OOM, .b = 1, .c = 2, .d = 3});
+    event = make_event(&m, (struct vs_event){.kind = VS_EV_OOM,
+                                             .oom = {.requested_bytes = 9000,
+                                                     .segment_bytes = 20971520,
+                                                     .device_free_bytes = 77}});
+    make_event(&m, (struct vs_event){
+                       .kind = VS_EV_OOM,
+                       .oom = {.requested_bytes = 1, .segment_bytes = 2, .device_free_bytes = 3}});
     assert_int_equal(rpl_summary_fill(&sum, m.trace, &err), VS_OK);
     assert_int_equal(sum.oom.event, event);
     assert_int_equal(sum.oom.requested, 9000);

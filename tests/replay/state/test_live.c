@@ -71,24 +71,26 @@ static void random_events_give_what_a_plain_table_gives(void **state)
 
         if (what < 55 || !id) {
             id = ++model.next;
-            event = (struct vs_event){.kind = VS_EV_ALLOC,
-                                      .a = id,
-                                      .b = 1 + next_random(&random) % 5000,
-                                      .aux = (uint8_t)(next_random(&random) % VS_CATEGORY_COUNT)};
-            event.c = (event.b + 511) / 512 * 512;
+            event = (struct vs_event){
+                .kind = VS_EV_ALLOC,
+                .alloc = {.block = id,
+                          .requested_bytes = 1 + next_random(&random) % 5000,
+                          .category = (uint8_t)(next_random(&random) % VS_CATEGORY_COUNT)}};
+            event.alloc.block_bytes = (event.alloc.requested_bytes + 511) / 512 * 512;
             model.block[id].is_live = true;
-            model.block[id].bytes = event.c;
-            model.block[id].category = (enum vs_category)event.aux;
+            model.block[id].bytes = event.alloc.block_bytes;
+            model.block[id].category = (enum vs_category)event.alloc.category;
         } else if (!model.block[id].is_live) {
             continue;
         } else if (what < 90) {
-            event = (struct vs_event){.kind = VS_EV_FREE, .a = id};
+            event = (struct vs_event){.kind = VS_EV_FREE, .free = {.block = id}};
             model.block[id].is_live = false;
         } else {
-            event = (struct vs_event){.kind = VS_EV_CATEGORY,
-                                      .a = id,
-                                      .aux = (uint8_t)(next_random(&random) % VS_CATEGORY_COUNT)};
-            model.block[id].category = (enum vs_category)event.aux;
+            event = (struct vs_event){
+                .kind = VS_EV_CATEGORY,
+                .category = {.block = id,
+                             .category = (uint8_t)(next_random(&random) % VS_CATEGORY_COUNT)}};
+            model.block[id].category = (enum vs_category)event.category.category;
         }
         assert_int_equal(rpl_live_apply(&live, ++seq, &event, &err), VS_OK);
         if (seq % 97 == 0)
@@ -159,7 +161,8 @@ static void assert_damaged(struct vs_event event, const char *text)
 {
     struct rpl_live live;
     struct vs_error err = VS_ERROR_INIT;
-    struct vs_event alloc = {.kind = VS_EV_ALLOC, .a = 1, .b = 4, .c = 512};
+    struct vs_event alloc = {.kind = VS_EV_ALLOC,
+                             .alloc = {.block = 1, .requested_bytes = 4, .block_bytes = 512}};
 
     rpl_live_init(&live);
     assert_int_equal(rpl_live_apply(&live, 1, &alloc, &err), VS_OK);
@@ -172,18 +175,25 @@ static void assert_damaged(struct vs_event event, const char *text)
 static void events_that_cannot_follow_each_other_are_damage(void **state)
 {
     (void)state;
-    assert_damaged((struct vs_event){.kind = VS_EV_FREE, .a = 2},
+    assert_damaged((struct vs_event){.kind = VS_EV_FREE, .free = {.block = 2}},
                    "event 2 frees a block that is not alive: 2");
-    assert_damaged((struct vs_event){.kind = VS_EV_ALLOC, .a = 1, .c = 512},
-                   "allocates a block that is alive: 1");
-    assert_damaged((struct vs_event){.kind = VS_EV_ALLOC, .a = 2, .c = UINT64_MAX},
-                   "more than can be counted");
-    assert_damaged((struct vs_event){.kind = VS_EV_ALLOC, .a = 2, .aux = 200}, "no such category");
-    assert_damaged((struct vs_event){.kind = VS_EV_CATEGORY, .a = 1, .aux = 200},
+    assert_damaged(
+        (struct vs_event){.kind = VS_EV_ALLOC, .alloc = {.block = 1, .block_bytes = 512}},
+        "allocates a block that is alive: 1");
+    assert_damaged(
+        (struct vs_event){.kind = VS_EV_ALLOC, .alloc = {.block = 2, .block_bytes = UINT64_MAX}},
+        "more than can be counted");
+    assert_damaged((struct vs_event){.kind = VS_EV_ALLOC, .alloc = {.block = 2, .category = 200}},
                    "no such category");
-    assert_damaged((struct vs_event){.kind = VS_EV_CATEGORY, .a = 9}, "not alive: 9");
-    assert_damaged((struct vs_event){.kind = VS_EV_SEGMENT_FREE, .b = 1}, "reserved bytes");
-    assert_damaged((struct vs_event){.kind = VS_EV_PHASE, .a = 99}, "no such phase: 99");
+    assert_damaged(
+        (struct vs_event){.kind = VS_EV_CATEGORY, .category = {.block = 1, .category = 200}},
+        "no such category");
+    assert_damaged((struct vs_event){.kind = VS_EV_CATEGORY, .category = {.block = 9}},
+                   "not alive: 9");
+    assert_damaged((struct vs_event){.kind = VS_EV_SEGMENT_FREE, .segment = {.bytes = 1}},
+                   "reserved bytes");
+    assert_damaged((struct vs_event){.kind = VS_EV_PHASE, .phase = {.phase = 99}},
+                   "no such phase: 99");
 }
 
 int main(void)

@@ -58,18 +58,18 @@ static void events_come_out_as_they_went_in(void **state)
 
             if (i && random_next(&seed) % 4) {
                 *e = events[random_next(&seed) % i]; /* as one before, but for little */
-                e->a += random_next(&seed) % 3;
+                e->raw.a += random_next(&seed) % 3;
                 continue;
             }
             *e = (struct vs_event){.time_ns = any(&seed),
-                                   .a = any(&seed),
-                                   .b = any(&seed),
-                                   .c = any(&seed),
-                                   .d = any(&seed),
-                                   .e = (uint32_t)any(&seed),
+                                   .raw = {.a = any(&seed),
+                                           .b = any(&seed),
+                                           .c = any(&seed),
+                                           .d = any(&seed),
+                                           .e = (uint32_t)any(&seed),
+                                           .aux = (uint8_t)any(&seed)},
                                    .place = (uint32_t)any(&seed),
-                                   .kind = (uint8_t)(any(&seed) % VS_EVENT_KIND_COUNT),
-                                   .aux = (uint8_t)any(&seed)};
+                                   .kind = (uint8_t)(any(&seed) % VS_EVENT_KIND_COUNT)};
         }
         packed = rpl_events_pack(events, count);
         memset(back, 0xFF, sizeof(back));

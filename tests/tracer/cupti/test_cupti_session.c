@@ -100,7 +100,7 @@ static uint64_t emit(struct run *run, enum vs_event_kind kind)
     struct vs_event event = {.kind = (uint8_t)kind};
 
     if (kind == VS_EV_OP_BEGIN || kind == VS_EV_OP_END)
-        event.a = run->observer->string(run->observer->user, "op");
+        event.op.name = run->observer->string(run->observer->user, "op");
     run->observer->emit(run->observer->user, &event);
     return ++run->event_count;
 }

@@ -176,8 +176,9 @@ static const char *story(void)
                                                         : 0;
 
         if (letter)
-            len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%c%u", len ? " " : "",
-                                    letter, (unsigned)(letter == 'o' ? event->b : event->a));
+            len += (size_t)snprintf(
+                text + len, sizeof(text) - len, "%s%c%u", len ? " " : "", letter,
+                (unsigned)(letter == 'o' ? event->oom.requested_bytes : vs_event_block(event)));
     }
     return text;
 }
@@ -194,10 +195,14 @@ static void a_block_is_a_segment_of_its_own(void **state)
     assert_int_equal(heard[0].events[1].kind, VS_EV_ALLOC);
     assert_int_equal(heard[0].events[2].kind, VS_EV_FREE);
     assert_int_equal(heard[0].events[3].kind, VS_EV_SEGMENT_FREE);
-    for (size_t i = 0; i < 4; i++) {
-        assert_int_equal(heard[0].events[i].b, 300);
-        assert_int_equal(heard[0].events[i].d, 0x1000);
+    for (size_t i = 0; i < 4; i += 3) {
+        assert_int_equal(heard[0].events[i].segment.bytes, 300);
+        assert_int_equal(heard[0].events[i].segment.address, 0x1000);
     }
+    assert_int_equal(heard[0].events[1].alloc.requested_bytes, 300);
+    assert_int_equal(heard[0].events[1].alloc.address, 0x1000);
+    assert_int_equal(heard[0].events[2].free.requested_bytes, 300);
+    assert_int_equal(heard[0].events[2].free.address, 0x1000);
 }
 
 static void an_address_that_comes_back_before_its_free_ends_is_freed_first(void **state)
@@ -277,7 +282,7 @@ static void a_refusal_is_the_outcome_until_memory_is_had_again(void **state)
     (void)state;
     inj_memory_refused(memory, &call, 77, 5);
     assert_string_equal(story(), "o77");
-    assert_int_equal(heard[0].events[0].d, 5);
+    assert_int_equal(heard[0].events[0].oom.device_free_bytes, 5);
     assert_true(inj_memory_is_refused(memory, 0));
     assert_false(inj_memory_is_refused(memory, 1));
     taken(INJ_DEVICE, 0x1000, 1);
@@ -414,8 +419,9 @@ static void any_calls_add_up_as_in_a_plain_model(void **state)
         }
     }
     for (size_t i = 0; i < heard[0].count; i++) {
-        now += heard[0].events[i].kind == VS_EV_ALLOC ? heard[0].events[i].b : 0;
-        now -= heard[0].events[i].kind == VS_EV_FREE ? heard[0].events[i].b : 0;
+        now +=
+            heard[0].events[i].kind == VS_EV_ALLOC ? heard[0].events[i].alloc.requested_bytes : 0;
+        now -= heard[0].events[i].kind == VS_EV_FREE ? heard[0].events[i].free.requested_bytes : 0;
     }
     assert_int_equal(now, expected);
 }
