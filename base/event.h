@@ -21,6 +21,23 @@ enum vs_event_kind {
     VS_EVENT_KIND_COUNT
 };
 
+/*
+ * Groups of kinds, to be written `case VS_EV_ANY_OP:` in a switch that treats them alike, mostly by doing nothing. There is
+ * none for "all others": a switch over enum vs_event_kind still lists every kind, so the compiler finds the one it forgot.
+ */
+/* clang-format off */
+#define VS_EV_ANY_SEGMENT                                                                          \
+    VS_EV_SEGMENT_ALLOC: case VS_EV_SEGMENT_FREE: case VS_EV_SEGMENT_MAP: case VS_EV_SEGMENT_UNMAP
+#define VS_EV_ANY_HOLDER VS_EV_SAVE: case VS_EV_UNSAVE: case VS_EV_HOLD: case VS_EV_DROP
+#define VS_EV_ANY_OP                                                                               \
+    VS_EV_OP_BEGIN: case VS_EV_OP_END: case VS_EV_RECOMPUTE_BEGIN: case VS_EV_RECOMPUTE_END
+#define VS_EV_ANY_AMP VS_EV_CAST: case VS_EV_SCALE: case VS_EV_SKIP_STEP
+/* All that the program does; what is left is the allocator's. */
+#define VS_EV_ANY_OF_PROGRAM                                                                       \
+    VS_EV_ANY_HOLDER: case VS_EV_ANY_OP: case VS_EV_ANY_AMP: case VS_EV_USE: case VS_EV_CATEGORY:  \
+    case VS_EV_PHASE: case VS_EV_STEP
+/* clang-format on */
+
 enum vs_category {
 /* clang-format off */
 #define VS_CATEGORY(id, name, text) id,

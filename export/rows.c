@@ -203,10 +203,7 @@ static void kind_fill(struct making *m, const struct vs_event *event)
     case VS_EV_FREE_COMPLETED:
         block_fill(m, event);
         break;
-    case VS_EV_SEGMENT_ALLOC:
-    case VS_EV_SEGMENT_FREE:
-    case VS_EV_SEGMENT_MAP:
-    case VS_EV_SEGMENT_UNMAP:
+    case VS_EV_ANY_SEGMENT:
         segment_fill(m, event);
         break;
     case VS_EV_OOM:

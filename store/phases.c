@@ -80,21 +80,7 @@ void sto_phases_count(struct sto_phases *p, uint64_t seq, const struct vs_event 
         p->reserved = without(p->reserved, event->segment.bytes);
         break;
     case VS_EV_OOM:
-    case VS_EV_SAVE:
-    case VS_EV_UNSAVE:
-    case VS_EV_HOLD:
-    case VS_EV_DROP:
-    case VS_EV_CATEGORY:
-    case VS_EV_OP_BEGIN:
-    case VS_EV_OP_END:
-    case VS_EV_RECOMPUTE_BEGIN:
-    case VS_EV_RECOMPUTE_END:
-    case VS_EV_PHASE:
-    case VS_EV_STEP:
-    case VS_EV_CAST:
-    case VS_EV_SCALE:
-    case VS_EV_SKIP_STEP:
-    case VS_EV_USE:
+    case VS_EV_ANY_OF_PROGRAM:
     case VS_EV_FREE_COMPLETED:
     case VS_EVENT_KIND_COUNT:
         break;

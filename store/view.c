@@ -133,7 +133,7 @@ static void cell_append(sqlite3_str *sql)
     sqlite3_str_appendall(sql, ");\n");
 }
 
-/* What each field means for which kinds: the table at struct vs_event in base/event.h, as SQL. */
+/* What each field means for which kinds: the structs of struct vs_event (base/event.h), as SQL. */
 #define TEXT_OF(id) "(SELECT text FROM string WHERE string.id = " id ")"
 #define NAME_OF(table, id) "(SELECT name FROM " table " WHERE " table ".id = " id ")"
 #define FOR(kinds, value) "CASE WHEN k.name IN (" kinds ") THEN " value " END"

@@ -56,27 +56,10 @@ static void pass_on(struct asking *a, size_t end)
         case VS_EV_ALLOC:
         case VS_EV_FREE:
         case VS_EV_FREE_COMPLETED:
-        case VS_EV_SEGMENT_ALLOC:
-        case VS_EV_SEGMENT_FREE:
-        case VS_EV_SEGMENT_MAP:
-        case VS_EV_SEGMENT_UNMAP:
+        case VS_EV_ANY_SEGMENT:
         case VS_EV_OOM:
             break;
-        case VS_EV_SAVE:
-        case VS_EV_UNSAVE:
-        case VS_EV_HOLD:
-        case VS_EV_DROP:
-        case VS_EV_CATEGORY:
-        case VS_EV_OP_BEGIN:
-        case VS_EV_OP_END:
-        case VS_EV_RECOMPUTE_BEGIN:
-        case VS_EV_RECOMPUTE_END:
-        case VS_EV_PHASE:
-        case VS_EV_STEP:
-        case VS_EV_CAST:
-        case VS_EV_SCALE:
-        case VS_EV_SKIP_STEP:
-        case VS_EV_USE:
+        case VS_EV_ANY_OF_PROGRAM:
         case VS_EVENT_KIND_COUNT:
             told = *event;
             told.place = a->places[event->place];

@@ -263,10 +263,7 @@ static enum vs_status event_take(struct reading *r, size_t i)
         record_add(r, i, ENG_ALLOC_EV_OOM, event->oom.device_free_bytes, event->oom.requested_bytes,
                    event->oom.stream);
         break;
-    case VS_EV_SEGMENT_ALLOC:
-    case VS_EV_SEGMENT_FREE:
-    case VS_EV_SEGMENT_MAP:
-    case VS_EV_SEGMENT_UNMAP:
+    case VS_EV_ANY_SEGMENT:
         segment_event(r, i);
         break;
     default: /* not an event of the allocator; the kind is a byte of a file */

@@ -252,16 +252,10 @@ static enum vs_status event_take(struct rpl_index *index, size_t chunk, uint64_t
         touch(index, chunk, seq, event->cast.block);
         break;
     case VS_EV_CATEGORY:
-    case VS_EV_SAVE:
-    case VS_EV_UNSAVE:
-    case VS_EV_HOLD:
-    case VS_EV_DROP:
+    case VS_EV_ANY_HOLDER:
         touch(index, chunk, seq, vs_event_block(event));
         break;
-    case VS_EV_OP_BEGIN:
-    case VS_EV_OP_END:
-    case VS_EV_RECOMPUTE_BEGIN:
-    case VS_EV_RECOMPUTE_END:
+    case VS_EV_ANY_OP:
         return rpl_live_apply(&d->ops, seq, event, err);
     case VS_EV_SEGMENT_ALLOC:
     case VS_EV_SEGMENT_MAP:

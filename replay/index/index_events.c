@@ -162,10 +162,7 @@ enum vs_status rpl_builder_apply(struct rpl_index *index, struct rpl_chunk *chun
         return on_alloc(index, chunk, seq, event, err);
     case VS_EV_FREE:
         return on_free(index, seq, event, err);
-    case VS_EV_SEGMENT_ALLOC:
-    case VS_EV_SEGMENT_FREE:
-    case VS_EV_SEGMENT_MAP:
-    case VS_EV_SEGMENT_UNMAP:
+    case VS_EV_ANY_SEGMENT:
         return on_segment(index, seq, event, err);
     case VS_EV_CATEGORY:
         return on_category(index, seq, event, err);
@@ -192,14 +189,9 @@ enum vs_status rpl_builder_apply(struct rpl_index *index, struct rpl_chunk *chun
         b->step = vs_event_step(event);
         index->facts.steps += vs_event_step(event) >= 0;
         break;
-    case VS_EV_SAVE: /* those of RPL_BLOCK_KINDS do not come here */
-    case VS_EV_UNSAVE:
-    case VS_EV_HOLD:
-    case VS_EV_DROP:
+    case VS_EV_ANY_HOLDER: /* those of RPL_BLOCK_KINDS do not come here */
     case VS_EV_USE:
-    case VS_EV_CAST:
-    case VS_EV_SCALE:
-    case VS_EV_SKIP_STEP:
+    case VS_EV_ANY_AMP:
     case VS_EV_FREE_COMPLETED:
     case VS_EVENT_KIND_COUNT:
         break;

@@ -40,10 +40,7 @@ static struct rpl_sort sort_of(const struct vs_event *event, uint8_t phase)
     case VS_EV_CATEGORY:
         sort.category = event->category.category;
         break;
-    case VS_EV_SEGMENT_ALLOC:
-    case VS_EV_SEGMENT_FREE:
-    case VS_EV_SEGMENT_MAP:
-    case VS_EV_SEGMENT_UNMAP:
+    case VS_EV_ANY_SEGMENT:
         sort.size = event->segment.bytes;
         break;
     case VS_EV_OOM:

@@ -72,18 +72,10 @@ static void event_count(struct rpl_walk *walk, const struct vs_event *event)
         walk->step = vs_event_step(event);
         break;
     case VS_EV_OOM:
-    case VS_EV_SAVE:
-    case VS_EV_UNSAVE:
-    case VS_EV_HOLD:
-    case VS_EV_DROP:
+    case VS_EV_ANY_HOLDER:
     case VS_EV_CATEGORY:
-    case VS_EV_OP_BEGIN:
-    case VS_EV_OP_END:
-    case VS_EV_RECOMPUTE_BEGIN:
-    case VS_EV_RECOMPUTE_END:
-    case VS_EV_CAST:
-    case VS_EV_SCALE:
-    case VS_EV_SKIP_STEP:
+    case VS_EV_ANY_OP:
+    case VS_EV_ANY_AMP:
     case VS_EV_USE:
     case VS_EV_FREE_COMPLETED:
     case VS_EVENT_KIND_COUNT:

@@ -213,10 +213,7 @@ enum vs_status rpl_live_apply(struct rpl_live *live, uint64_t seq, const struct 
         return apply_alloc(live, seq, event, err);
     case VS_EV_FREE:
         return apply_free(live, seq, event, err);
-    case VS_EV_SEGMENT_ALLOC:
-    case VS_EV_SEGMENT_FREE:
-    case VS_EV_SEGMENT_MAP:
-    case VS_EV_SEGMENT_UNMAP:
+    case VS_EV_ANY_SEGMENT:
         return apply_segment(live, seq, event, err);
     case VS_EV_CATEGORY:
         return apply_category(live, seq, event, err);
@@ -252,9 +249,7 @@ enum vs_status rpl_live_apply(struct rpl_live *live, uint64_t seq, const struct 
     case VS_EV_OOM:
     case VS_EV_HOLD:
     case VS_EV_DROP:
-    case VS_EV_CAST:
-    case VS_EV_SCALE:
-    case VS_EV_SKIP_STEP:
+    case VS_EV_ANY_AMP:
     case VS_EV_FREE_COMPLETED:
     case VS_EVENT_KIND_COUNT:
         break;
