@@ -10,70 +10,47 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/table.h"
 #include "engine/alloc_history/memlist.h"
 #include "engine/alloc_history/replay.h"
 #include "engine/alloc_history/rewind.h"
 #include "import/derive.h"
 #include "tracer/intern.h"
 
-#define SLOTS_AT_START 1024
-
 /* Which block is at an address; 0: none now. */
-struct slot {
+struct place {
     uint64_t address;
     uint64_t block;
-    bool is_used;
 };
 
-/* slots: open addressing, at most half full. last_ns: of the event before. */
+/* last_ns: of the event before. */
 struct building {
     struct imp_import *out;
     const struct vs_memlist *list;
     const struct eng_alloc_conf *conf;
     const struct eng_replay *replay;
-    struct slot *slots;
-    size_t slot_count;
-    size_t slots_used;
+    struct place *places;
+    size_t place_count, place_cap;
+    struct vs_table by_address; /* of the places */
     uint64_t blocks;
     uint64_t last_ns;
 };
 
 /* ---- blocks by address ---- */
 
-static struct slot *slot_find(struct slot *slots, size_t count, uint64_t address)
-{
-    size_t at = (size_t)vs_hash_mix(0, address) & (count - 1);
-
-    while (slots[at].is_used && slots[at].address != address)
-        at = (at + 1) & (count - 1);
-    return &slots[at];
-}
-
-static void slots_double(struct building *b)
-{
-    struct slot *slots = vs_calloc(b->slot_count * 2, sizeof(*slots));
-
-    for (size_t i = 0; i < b->slot_count; i++)
-        if (b->slots[i].is_used)
-            *slot_find(slots, b->slot_count * 2, b->slots[i].address) = b->slots[i];
-    vs_free(b->slots);
-    b->slots = slots;
-    b->slot_count *= 2;
-}
-
+/* Valid until the next call. */
 static uint64_t *block_at(struct building *b, uint64_t address)
 {
-    struct slot *slot = slot_find(b->slots, b->slot_count, address);
+    const uint64_t hash = vs_hash_number(address);
+    struct vs_probe probe = vs_probe(hash);
 
-    if (slot->is_used)
-        return &slot->block;
-    if (++b->slots_used * 2 > b->slot_count) {
-        slots_double(b);
-        slot = slot_find(b->slots, b->slot_count, address);
-    }
-    slot->address = address;
-    slot->is_used = true;
-    return &slot->block;
+    while (vs_table_next(&b->by_address, &probe))
+        if (b->places[probe.item].address == address)
+            return &b->places[probe.item].block;
+    vs_table_add(&b->by_address, hash, b->place_count);
+    b->places = vs_grow(b->places, b->place_count, &b->place_cap, sizeof(*b->places));
+    b->places[b->place_count] = (struct place){.address = address};
+    return &b->places[b->place_count++].block;
 }
 
 /* ---- events ---- */
@@ -346,7 +323,7 @@ static enum vs_status run(struct building *b, const struct eng_record *record,
 
 enum vs_status imp_make(const struct vs_memlist *list, struct imp_import *out, struct vs_error *err)
 {
-    struct building b = {.out = out, .list = list, .slot_count = SLOTS_AT_START};
+    struct building b = {.out = out, .list = list};
     struct eng_record_state start = {.segments = NULL};
     struct eng_record record;
     enum vs_status st;
@@ -357,7 +334,6 @@ enum vs_status imp_make(const struct vs_memlist *list, struct imp_import *out, s
     /* the listener counts on the same numbers */
     VS_ASSERT(st || record.event_count == list->event_count);
     b.conf = &record.conf;
-    b.slots = vs_calloc(b.slot_count, sizeof(*b.slots));
     if (!st)
         st = eng_record_rewind(&record.final, record.events, record.event_count, &record.conf,
                                &start, err);
@@ -365,7 +341,8 @@ enum vs_status imp_make(const struct vs_memlist *list, struct imp_import *out, s
         st = run(&b, &record, &start, err);
     if (!st)
         imp_derive(out, list);
-    vs_free(b.slots);
+    vs_free(b.places);
+    vs_table_release(&b.by_address);
     eng_record_state_release(&start);
     eng_record_release(&record);
     return st;

@@ -5,7 +5,9 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
+#include "base/table.h"
 #include "base/text.h"
 
 /* One module in a stack. file: of its forward; caller_file, caller_line: where it was called; line: where its forward is. */
@@ -41,7 +43,7 @@ struct call {
     uint32_t path;
 };
 
-/* repeated: by caller_line and caller_file, whether one run of a function calls from there more than once; open addressing. */
+/* repeated: by caller_line and caller_file, whether one run of a function calls from there more than once. */
 struct walking {
     const struct vs_memlist *list;
     struct imp_import *import;
@@ -50,7 +52,8 @@ struct walking {
     struct call *calls;
     size_t depth, call_cap;
     uint64_t *repeated;
-    size_t repeated_count, repeated_slots;
+    size_t repeated_count, repeated_cap;
+    struct vs_table repeated_by_key;
     bool is_naming;
 };
 
@@ -143,15 +146,6 @@ static void chains_fill(struct chains *chains, const struct imp_roles *roles)
 
 /* ---- lines that call more than once ---- */
 
-static size_t repeated_slot(const struct walking *w, uint64_t key)
-{
-    size_t at = (size_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (w->repeated_slots - 1);
-
-    while (w->repeated[at] && w->repeated[at] != key)
-        at = (at + 1) & (w->repeated_slots - 1);
-    return at;
-}
-
 static uint64_t line_key(const struct level *level)
 {
     return (uint64_t)level->caller_file << 32 | level->caller_line;
@@ -160,8 +154,12 @@ static uint64_t line_key(const struct level *level)
 static bool is_repeated(const struct walking *w, const struct level *level)
 {
     const uint64_t key = line_key(level);
+    struct vs_probe probe = vs_probe(vs_hash_number(key));
 
-    return key && w->repeated[repeated_slot(w, key)] == key;
+    while (vs_table_next(&w->repeated_by_key, &probe))
+        if (w->repeated[probe.item] == key)
+            return true;
+    return false;
 }
 
 static void repeated_add(struct walking *w, const struct level *level)
@@ -170,17 +168,9 @@ static void repeated_add(struct walking *w, const struct level *level)
 
     if (!key || is_repeated(w, level))
         return;
-    if (++w->repeated_count * 2 > w->repeated_slots) {
-        struct walking old = *w;
-
-        w->repeated_slots *= 2;
-        w->repeated = vs_calloc(w->repeated_slots, sizeof(*w->repeated));
-        for (size_t i = 0; i < old.repeated_slots; i++)
-            if (old.repeated[i])
-                w->repeated[repeated_slot(w, old.repeated[i])] = old.repeated[i];
-        vs_free(old.repeated);
-    }
-    w->repeated[repeated_slot(w, key)] = key;
+    vs_table_add(&w->repeated_by_key, vs_hash_number(key), w->repeated_count);
+    w->repeated = vs_grow(w->repeated, w->repeated_count, &w->repeated_cap, sizeof(*w->repeated));
+    w->repeated[w->repeated_count++] = key;
 }
 
 /* ---- the calls that are running ---- */
@@ -339,7 +329,7 @@ void imp_modules_fill(struct imp_modules *out, struct imp_import *import,
                       const struct vs_memlist *list, const struct imp_roles *roles,
                       bool has_free_stacks)
 {
-    struct walking w = {.list = list, .import = import, .repeated_slots = 64};
+    struct walking w = {.list = list, .import = import};
 
     out->paths = vs_calloc(list->event_count + 1, sizeof(*out->paths));
     out->calls = vs_calloc(list->event_count + 1, sizeof(*out->calls));
@@ -347,7 +337,6 @@ void imp_modules_fill(struct imp_modules *out, struct imp_import *import,
         told_fill(out, import, list, has_free_stacks);
         return;
     }
-    w.repeated = vs_calloc(w.repeated_slots, sizeof(*w.repeated));
     chains_fill(&w.chains, roles);
     walk(&w, out, has_free_stacks);
     w.is_naming = true;
@@ -359,6 +348,7 @@ void imp_modules_fill(struct imp_modules *out, struct imp_import *import,
     vs_free(w.chains.levels);
     vs_free(w.chains.first);
     vs_free(w.repeated);
+    vs_table_release(&w.repeated_by_key);
 }
 
 void imp_modules_release(struct imp_modules *modules)

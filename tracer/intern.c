@@ -3,7 +3,7 @@
  *
  * For:            tracer/intern.h says.
  * Must not know:  rings, files.
- * Invariant:      each table is at most half full, so that looking up ends.
+ * Invariant:      an id is the number of an item + 1.
  */
 #include "tracer/intern.h"
 
@@ -12,42 +12,26 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/table.h"
 
-#define SLOTS_AT_START 1024
-
-/* Open addressing; an id of 0 is a free slot. */
-struct string_slot {
-    uint64_t hash;
-    uint32_t id;
-    uint32_t len;
-    const char *text;
-};
-
-struct place_slot {
-    struct vs_place place;
-    uint32_t id;
-};
-
+/* last_place: the id that was asked for last; 0: none yet. Ids are numbers of items + 1. */
 struct trc_intern {
-    struct vs_arena *texts;
-    struct string_slot *strings;
-    size_t string_slots;
-    uint32_t string_count;
-    struct place_slot *places;
-    size_t place_slots;
-    uint32_t place_count;
-    struct place_slot last; /* id 0 before the first */
+    struct vs_arena *arena;
+    const char **texts;
+    size_t text_count, text_cap;
+    struct vs_table texts_by_hash;
+    struct vs_place *places;
+    size_t place_count, place_cap;
+    struct vs_table places_by_hash;
+    struct vs_place last;
+    uint32_t last_place;
 };
 
 struct trc_intern *trc_intern_new(void)
 {
     struct trc_intern *in = vs_calloc(1, sizeof(*in));
 
-    in->texts = vs_arena_new();
-    in->string_slots = SLOTS_AT_START;
-    in->strings = vs_calloc(in->string_slots, sizeof(*in->strings));
-    in->place_slots = SLOTS_AT_START;
-    in->places = vs_calloc(in->place_slots, sizeof(*in->places));
+    in->arena = vs_arena_new();
     return in;
 }
 
@@ -55,65 +39,37 @@ void trc_intern_free(struct trc_intern *in)
 {
     if (!in)
         return;
-    vs_arena_free(in->texts);
-    vs_free(in->strings);
+    vs_arena_free(in->arena);
+    vs_free(in->texts);
+    vs_table_release(&in->texts_by_hash);
     vs_free(in->places);
+    vs_table_release(&in->places_by_hash);
     vs_free(in);
-}
-
-static struct string_slot *string_find(struct string_slot *slots, size_t slot_count, uint64_t hash,
-                                       const char *text, size_t len)
-{
-    size_t at = (size_t)hash & (slot_count - 1);
-
-    while (slots[at].id && (slots[at].hash != hash || slots[at].len != len ||
-                            memcmp(slots[at].text, text, len) != 0))
-        at = (at + 1) & (slot_count - 1);
-    return &slots[at];
-}
-
-static void strings_double(struct trc_intern *in)
-{
-    size_t count = in->string_slots * 2;
-    struct string_slot *slots = vs_calloc(count, sizeof(*slots));
-
-    for (size_t i = 0; i < in->string_slots; i++) {
-        const struct string_slot *s = &in->strings[i];
-
-        if (s->id)
-            *string_find(slots, count, s->hash, s->text, s->len) = *s;
-    }
-    vs_free(in->strings);
-    in->strings = slots;
-    in->string_slots = count;
 }
 
 uint32_t trc_intern_string(struct trc_intern *in, const char *text, const char **new_text)
 {
     size_t len = strlen(text);
     uint64_t hash = vs_hash_bytes(text, len);
-    struct string_slot *slot = string_find(in->strings, in->string_slots, hash, text, len);
+    struct vs_probe probe = vs_probe(hash);
 
-    VS_ASSERT(len <= UINT32_MAX);
     *new_text = NULL;
-    if (VS_LIKELY(slot->id))
-        return slot->id;
-    *slot = (struct string_slot){hash, ++in->string_count, (uint32_t)len,
-                                 vs_arena_strndup(in->texts, text, len)};
-    *new_text = slot->text;
-    if ((size_t)in->string_count * 2 > in->string_slots)
-        strings_double(in);
-    return in->string_count;
+    while (vs_table_next(&in->texts_by_hash, &probe))
+        if (strcmp(in->texts[probe.item], text) == 0)
+            return probe.item + 1;
+    vs_table_add(&in->texts_by_hash, hash, in->text_count);
+    *new_text = vs_arena_strndup(in->arena, text, len);
+    in->texts = vs_grow(in->texts, in->text_count, &in->text_cap, sizeof(*in->texts));
+    in->texts[in->text_count++] = *new_text;
+    return (uint32_t)in->text_count;
 }
 
 const char *trc_intern_text(struct trc_intern *in, const char *text)
 {
-    size_t len = strlen(text);
     const char *new_text;
+    const uint32_t id = trc_intern_string(in, text, &new_text);
 
-    if (trc_intern_string(in, text, &new_text) && new_text)
-        return new_text;
-    return string_find(in->strings, in->string_slots, vs_hash_bytes(text, len), text, len)->text;
+    return in->texts[id - 1];
 }
 
 static bool places_are_equal(const struct vs_place *a, const struct vs_place *b)
@@ -122,45 +78,30 @@ static bool places_are_equal(const struct vs_place *a, const struct vs_place *b)
            a->phase == b->phase;
 }
 
-static struct place_slot *place_find(struct place_slot *slots, size_t slot_count,
-                                     const struct vs_place *place)
+/* The id of the place, added where it is new. */
+static uint32_t place_get(struct trc_intern *in, const struct vs_place *place, bool *is_new)
 {
-    uint64_t hash = vs_hash_mix(place->phase, (uint64_t)place->module << 32 | place->func);
-    size_t at =
-        (size_t)vs_hash_mix(hash, (uint64_t)place->line << 32 | place->op) & (slot_count - 1);
+    const uint64_t hash =
+        vs_hash_mix(vs_hash_mix(place->phase, (uint64_t)place->module << 32 | place->func),
+                    (uint64_t)place->line << 32 | place->op);
+    struct vs_probe probe = vs_probe(hash);
 
-    while (slots[at].id && !places_are_equal(&slots[at].place, place))
-        at = (at + 1) & (slot_count - 1);
-    return &slots[at];
-}
-
-static void places_double(struct trc_intern *in)
-{
-    size_t count = in->place_slots * 2;
-    struct place_slot *slots = vs_calloc(count, sizeof(*slots));
-
-    for (size_t i = 0; i < in->place_slots; i++)
-        if (in->places[i].id)
-            *place_find(slots, count, &in->places[i].place) = in->places[i];
-    vs_free(in->places);
-    in->places = slots;
-    in->place_slots = count;
+    while (vs_table_next(&in->places_by_hash, &probe))
+        if (places_are_equal(&in->places[probe.item], place))
+            return probe.item + 1;
+    *is_new = true;
+    vs_table_add(&in->places_by_hash, hash, in->place_count);
+    in->places = vs_grow(in->places, in->place_count, &in->place_cap, sizeof(*in->places));
+    in->places[in->place_count++] = *place;
+    return (uint32_t)in->place_count;
 }
 
 uint32_t trc_intern_place(struct trc_intern *in, const struct vs_place *place, bool *is_new)
 {
-    struct place_slot *slot;
-
     *is_new = false;
-    if (in->last.id && places_are_equal(&in->last.place, place))
-        return in->last.id;
-    slot = place_find(in->places, in->place_slots, place);
-    if (VS_UNLIKELY(!slot->id)) {
-        *is_new = true;
-        *slot = (struct place_slot){*place, ++in->place_count};
-    }
-    in->last = *slot;
-    if (*is_new && (size_t)in->place_count * 2 > in->place_slots)
-        places_double(in);
-    return in->last.id;
+    if (in->last_place && places_are_equal(&in->last, place))
+        return in->last_place;
+    in->last_place = place_get(in, place, is_new);
+    in->last = *place;
+    return in->last_place;
 }

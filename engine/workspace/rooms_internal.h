@@ -8,6 +8,7 @@
 #ifndef ENG_ROOMS_INTERNAL_H
 #define ENG_ROOMS_INTERNAL_H
 
+#include "base/table.h"
 #include "base/text.h"
 #include "engine/device/plugin.h"
 #include "engine/workspace/rooms.h"
@@ -37,8 +38,7 @@ struct eng_rooms {
     struct vs_text key;             /* of the call that is looked up */
     struct eng_measured **measured; /* in the order they were met */
     size_t count, cap;
-    uint32_t *slots; /* by hash of the key: index + 1; 0: free */
-    size_t slot_count;
+    struct vs_table by_key;
     uint32_t *unmeasured;
     size_t unmeasured_count, unmeasured_cap;
     struct eng_shortage *shortages;

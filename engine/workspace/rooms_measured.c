@@ -16,7 +16,6 @@
 
 /* No device has more: what says so is damaged. */
 #define MOST_BYTES (UINT64_C(1) << 48)
-#define FIRST_SLOTS 256
 
 static const char *const KINDS[] = {
     [ENG_CONV_FORWARD] = "forward", [ENG_CONV_INPUT] = "input", [ENG_CONV_WEIGHT] = "weight"};
@@ -44,21 +43,14 @@ static void key_make(const struct eng_conv_call *call, struct vs_text *out)
                  eng_room_is_plain(call->w) ? "w" : "", eng_room_is_plain(call->y) ? "y" : "");
 }
 
-/* Where the key is, or would be. */
-static uint32_t *slot_of(const struct eng_rooms *rooms, const char *key)
-{
-    size_t at = vs_hash_bytes(key, strlen(key)) & (rooms->slot_count - 1);
-
-    while (rooms->slots[at] && strcmp(rooms->measured[rooms->slots[at] - 1]->key, key) != 0)
-        at = (at + 1) & (rooms->slot_count - 1);
-    return &rooms->slots[at];
-}
-
 static struct eng_measured *find(const struct eng_rooms *rooms, const char *key)
 {
-    uint32_t at = *slot_of(rooms, key);
+    struct vs_probe probe = vs_probe(vs_hash_text(key));
 
-    return at ? rooms->measured[at - 1] : NULL;
+    while (vs_table_next(&rooms->by_key, &probe))
+        if (strcmp(rooms->measured[probe.item]->key, key) == 0)
+            return rooms->measured[probe.item];
+    return NULL;
 }
 
 static struct eng_measured *add(struct eng_rooms *rooms, const char *key, size_t len)
@@ -68,15 +60,8 @@ static struct eng_measured *add(struct eng_rooms *rooms, const char *key, size_t
     m->key = vs_alloc(len + 1);
     memcpy(m->key, key, len);
     m->key[len] = '\0';
-    if (2 * (rooms->count + 1) > rooms->slot_count) {
-        rooms->slot_count *= 2;
-        vs_free(rooms->slots);
-        rooms->slots = vs_calloc(rooms->slot_count, sizeof(*rooms->slots));
-        for (size_t i = 0; i < rooms->count; i++)
-            *slot_of(rooms, rooms->measured[i]->key) = (uint32_t)i + 1;
-    }
+    vs_table_add(&rooms->by_key, vs_hash_text(m->key), rooms->count);
     rooms->measured = vs_grow(rooms->measured, rooms->count, &rooms->cap, sizeof(m));
-    *slot_of(rooms, m->key) = (uint32_t)rooms->count + 1;
     rooms->measured[rooms->count++] = m;
     return m;
 }
@@ -134,8 +119,6 @@ struct eng_rooms *eng_rooms_new(int capability, const char *measured)
     struct eng_rooms *rooms = vs_calloc(1, sizeof(*rooms));
 
     rooms->capability = capability;
-    rooms->slot_count = FIRST_SLOTS;
-    rooms->slots = vs_calloc(FIRST_SLOTS, sizeof(*rooms->slots));
     while (measured && *measured) {
         size_t len = strcspn(measured, "\n");
 
@@ -154,7 +137,7 @@ void eng_rooms_free(struct eng_rooms *rooms)
         vs_free(rooms->measured[i]);
     }
     vs_free(rooms->measured);
-    vs_free(rooms->slots);
+    vs_table_release(&rooms->by_key);
     vs_free(rooms->unmeasured);
     vs_free(rooms->shortages);
     vs_text_release(&rooms->shortage_text);

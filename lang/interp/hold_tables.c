@@ -3,7 +3,7 @@
  *
  * For:            lang/interp/hold_tables.h.
  * Must not know:  containers, events.
- * Invariant:      the table of names is never more than half full.
+ * Invariant:      of a container and a word there is one item.
  */
 #include "lang/interp/hold_tables.h"
 
@@ -11,65 +11,34 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "lang/interp/vm.h"
 
-#define FIRST_SIZE 256
 #define CONTAINER_MAX 100 /* bytes of its name in that of an item */
 #define NUMBER_MAX 14     /* of what follows it: "[4294967295]" */
 
 /* ---- names of items ---- */
 
-static size_t hash_of(const char *container, const struct lang_string *word)
-{
-    uint64_t h = (uint64_t)(uintptr_t)container * UINT64_C(0x9e3779b97f4a7c15) ^
-                 (uint64_t)(uintptr_t)word * UINT64_C(0xff51afd7ed558ccd);
-
-    return (size_t)(h >> 32);
-}
-
-static struct lang_item_name *name_slot(const struct lang_item_names *names, const char *container,
-                                        const struct lang_string *word)
-{
-    size_t at = hash_of(container, word) & (names->size - 1);
-
-    while (names->slots[at].container != NULL &&
-           (names->slots[at].container != container || names->slots[at].word != word))
-        at = (at + 1) & (names->size - 1);
-    return &names->slots[at];
-}
-
-static void names_grow(struct lang_item_names *names)
-{
-    struct lang_item_names old = *names;
-
-    names->size = old.size ? old.size * 2 : FIRST_SIZE;
-    names->slots = vs_calloc(names->size, sizeof(*names->slots));
-    for (size_t i = 0; i < old.size; i++) {
-        const struct lang_item_name *s = &old.slots[i];
-
-        if (s->container != NULL)
-            *name_slot(names, s->container, s->word) = *s;
-    }
-    vs_free(old.slots);
-}
-
-/* The entry of this container and word, made where there is none. */
+/* The entry of this container and word, made where there is none. Valid until the next is made. */
 static struct lang_item_name *name_get(struct lang_vm *vm, const char *container,
                                        const struct lang_string *word)
 {
+    const uint64_t hash = vs_hash_mix((uintptr_t)container, (uintptr_t)word);
     struct lang_item_names *names = &vm->item_names;
-    struct lang_item_name *slot;
+    struct vs_probe probe = vs_probe(hash);
+    struct lang_item_name *item;
 
-    if (names->count * 2 >= names->size)
-        names_grow(names);
-    slot = name_slot(names, container, word);
-    if (slot->container == NULL) {
-        slot->container = container;
-        slot->word = word;
-        names->count++;
+    while (vs_table_next(&names->table, &probe)) {
+        item = &names->items[probe.item];
+        if (item->container == container && item->word == word)
+            return item;
     }
-    return slot;
+    vs_table_add(&names->table, hash, names->count);
+    names->items = vs_grow(names->items, names->count, &names->cap, sizeof(*names->items));
+    item = &names->items[names->count++];
+    *item = (struct lang_item_name){.container = container, .word = word};
+    return item;
 }
 
 static const char *interned(struct lang_vm *vm, const char *text, int len)
@@ -188,9 +157,10 @@ uint32_t lang_places_of(const struct lang_tensor_places *places, const struct en
 
 void lang_hold_tables_release(struct lang_vm *vm)
 {
-    for (size_t i = 0; i < vm->item_names.size; i++)
-        vs_free(vm->item_names.slots[i].by_number);
-    vs_free(vm->item_names.slots);
+    for (size_t i = 0; i < vm->item_names.count; i++)
+        vs_free(vm->item_names.items[i].by_number);
+    vs_free(vm->item_names.items);
+    vs_table_release(&vm->item_names.table);
     vs_arena_free(vm->item_names.texts);
     vs_free(vm->places.all);
 }

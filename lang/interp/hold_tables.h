@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/event.h"
+#include "base/table.h"
 #include "lang/value/value.h"
 
 struct lang_vm;
@@ -27,7 +28,7 @@ struct eng_tensor;
 
 /*
  * The items of the container of this name. word NULL: those with numbers (number_count of them have been needed so far), else the one
- * item with this interned word. container NULL: free.
+ * item with this interned word.
  */
 struct lang_item_name {
     const char *container;
@@ -39,9 +40,10 @@ struct lang_item_name {
 };
 
 struct lang_item_names {
-    struct lang_item_name *slots;
-    size_t size; /* a power of two */
+    struct lang_item_name *items;
     size_t count;
+    size_t cap;
+    struct vs_table table;
     struct vs_arena *texts; /* of the numbers; NULL until one is needed */
 };
 

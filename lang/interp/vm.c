@@ -329,12 +329,11 @@ static void memory_free(struct lang_vm *vm)
     }
     vs_arena_free(vm->library_arena);
     lang_library_free(vm->own_library);
-    for (size_t i = 0; i < vm->interned_size; i++) {
-        if (vm->interned[i] != NULL)
-            lang_drop_obj(vm, vm->interned[i]);
-    }
+    for (size_t i = 0; i < vm->interned_count; i++)
+        lang_drop_obj(vm, vm->interned[i]);
     lang_bind_release(vm);
     vs_free(vm->interned);
+    vs_table_release(&vm->interned_by_hash);
     vs_free(vm->late);
     vs_free(vm->parked);
     lang_hold_tables_release(vm);

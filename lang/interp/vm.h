@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/pool.h"
+#include "base/table.h"
 #include "engine/core/engine.h"
 #include "lang/interp/hold_tables.h"
 #include "lang/interp/lang.h"
@@ -132,7 +133,8 @@ struct lang_vm {
 
     struct lang_string **interned;
     size_t interned_count;
-    size_t interned_size;
+    size_t interned_cap;
+    struct vs_table interned_by_hash;
     struct lang_string *names[LANG_NAME_COUNT];
     struct vs_pool pool;      /* all objects */
     struct lang_link tracked; /* ring of all objects that can be part of a cycle */

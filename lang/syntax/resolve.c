@@ -2,21 +2,16 @@
  * lang/syntax/resolve.c - see resolve.h: the tables of scopes and symbols, and the order of the steps.
  *
  * Must not know:  tokens, values.
- * Invariant:      the tables are at most half full.
+ * Invariant:      a key is in its map once.
  */
 #include "lang/syntax/resolve.h"
 
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "lang/syntax/resolve_internal.h"
 #include "lang/syntax/resolve_slots.h"
-
-#ifdef VS_STRESS
-#define FIRST_SLOTS 2
-#else
-#define FIRST_SLOTS 1024
-#endif
 
 void resolve_fail(struct resolver *r, struct lang_span span, const char *hint, const char *fmt, ...)
 {
@@ -32,52 +27,28 @@ void resolve_fail(struct resolver *r, struct lang_span span, const char *hint, c
 
 /* ---- the map ---- */
 
-/* Where `key` stands, or should stand. Keys are ids and addresses, so their low bits need mixing. */
-static size_t map_slot(const struct resolve_map *map, uint64_t key)
-{
-    uint64_t h = key * UINT64_C(0x9E3779B97F4A7C15);
-    size_t at = (size_t)(h >> 32) & (map->slot_count - 1);
-
-    while (map->keys[at] && map->keys[at] != key)
-        at = (at + 1) & (map->slot_count - 1);
-    return at;
-}
-
 static void *map_get(const struct resolve_map *map, uint64_t key)
 {
-    return map->slot_count ? map->values[map_slot(map, key)] : NULL;
+    struct vs_probe probe = vs_probe(vs_hash_number(key));
+
+    while (vs_table_next(&map->table, &probe))
+        if (map->items[probe.item].key == key)
+            return map->items[probe.item].value;
+    return NULL;
 }
 
+/* The key is not there. */
 static void map_put(struct resolve_map *map, uint64_t key, void *value)
 {
-    size_t at;
-
-    if (2 * (map->count + 1) > map->slot_count) {
-        struct resolve_map old = *map;
-
-        map->slot_count = old.slot_count ? old.slot_count * 2 : FIRST_SLOTS;
-        map->keys = vs_calloc(map->slot_count, sizeof(*map->keys));
-        map->values = vs_calloc(map->slot_count, sizeof(*map->values));
-        for (size_t i = 0; i < old.slot_count; i++) {
-            if (old.keys[i]) {
-                at = map_slot(map, old.keys[i]);
-                map->keys[at] = old.keys[i];
-                map->values[at] = old.values[i];
-            }
-        }
-        vs_free(old.keys);
-        vs_free(old.values);
-    }
-    at = map_slot(map, key);
-    map->keys[at] = key;
-    map->values[at] = value;
-    map->count++;
+    vs_table_add(&map->table, vs_hash_number(key), map->count);
+    map->items = vs_grow(map->items, map->count, &map->cap, sizeof(*map->items));
+    map->items[map->count++] = (struct resolve_pair){key, value};
 }
 
 static void map_release(struct resolve_map *map)
 {
-    vs_free(map->keys);
-    vs_free(map->values);
+    vs_free(map->items);
+    vs_table_release(&map->table);
     memset(map, 0, sizeof(*map));
 }
 

@@ -8,6 +8,7 @@
 #ifndef LANG_RESOLVE_INTERNAL_H
 #define LANG_RESOLVE_INTERNAL_H
 
+#include "base/table.h"
 #include "lang/syntax/diag.h"
 #include "lang/syntax/resolve.h"
 
@@ -77,12 +78,16 @@ struct resolve_scope {
     struct resolve_symbol **symbols_end;
 };
 
-/* From a 64-bit key, not 0, to a pointer. */
+/* From a 64-bit key to a pointer. */
+struct resolve_pair {
+    uint64_t key;
+    void *value;
+};
 struct resolve_map {
-    uint64_t *keys;
-    void **values;
+    struct resolve_pair *items;
     size_t count;
-    size_t slot_count;
+    size_t cap;
+    struct vs_table table;
 };
 
 struct resolver {

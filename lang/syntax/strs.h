@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/mem.h"
+#include "base/table.h"
 #include "lang/syntax/ast.h"
 
 /*
@@ -23,8 +24,7 @@ struct lang_strs {
     const struct lang_str **items;
     size_t count;
     size_t cap;
-    uint32_t *slots; /* open addressing: id + 1, or 0 */
-    size_t slot_count;
+    struct vs_table by_hash;
 };
 
 void lang_strs_init(struct lang_strs *strs, struct vs_arena *arena);

@@ -7,6 +7,8 @@
  */
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/table.h"
 #include "lang/torch/bind.h"
 
 /* "max.dim" is "max". */
@@ -28,31 +30,33 @@ struct row_chains {
 
 static void chains_make(struct row_chains *rows)
 {
-    enum { SLOTS = 4 * ENG_OP_COUNT };
-    uint16_t last[SLOTS]; /* of each chain, by its name; from 1, 0: free */
+    struct vs_table last = {0}; /* of the last row of each chain so far, by its name */
 
-    memset(last, 0, sizeof(last));
+    vs_table_reserve(&last, ENG_OP_COUNT);
     for (int id = 0; id < ENG_OP_COUNT; id++) {
         const char *name = eng_op_get((enum eng_op_id)id)->name;
         size_t len = base_length(name);
-        uint32_t at = 0;
+        uint64_t hash = vs_hash_bytes(name, len);
+        struct vs_probe probe = vs_probe(hash);
+        bool is_first = true;
 
         VS_ASSERT(len <= UINT8_MAX);
         rows->base[id] = (uint8_t)len;
         rows->next[id] = ENG_OP_COUNT;
-        for (size_t i = 0; i < len; i++)
-            at = at * 31 + (unsigned char)name[i];
-        for (at %= SLOTS; last[at] != 0; at = (at + 1) % SLOTS) {
-            int other = last[at] - 1;
+        while (is_first && vs_table_next(&last, &probe)) {
+            const size_t other = probe.item;
 
             if (rows->base[other] == len &&
                 memcmp(eng_op_get((enum eng_op_id)other)->name, name, len) == 0) {
                 rows->next[other] = (uint16_t)id;
-                break;
+                vs_table_renumber(&last, &probe, (size_t)id);
+                is_first = false;
             }
         }
-        last[at] = (uint16_t)(id + 1);
+        if (is_first)
+            vs_table_add(&last, hash, (size_t)id);
     }
+    vs_table_release(&last);
 }
 
 static struct lang_namespace *space(struct lang_vm *vm, const char *name)

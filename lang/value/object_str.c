@@ -104,60 +104,24 @@ bool lang_str_is(struct lang_value v, const char *text)
 
 /* ---- the table ---- */
 
-static void grow_table(struct lang_vm *vm)
-{
-    size_t size = vm->interned_size == 0 ? 16384 : vm->interned_size * 2;
-    struct lang_string **table = vs_calloc(size, sizeof(struct lang_string *));
-
-    for (size_t i = 0; i < vm->interned_size; i++) {
-        struct lang_string *s = vm->interned[i];
-        size_t at;
-
-        if (s == NULL)
-            continue;
-        at = s->hash & (size - 1);
-        while (table[at] != NULL)
-            at = (at + 1) & (size - 1);
-        table[at] = s;
-    }
-    vs_free(vm->interned);
-    vm->interned = table;
-    vm->interned_size = size;
-}
-
-/* Where the string is, or the free place where it belongs. */
-static struct lang_string **find_place(struct lang_vm *vm, const char *text, size_t len,
-                                       uint32_t hash)
-{
-    size_t at = hash & (vm->interned_size - 1);
-
-    while (vm->interned[at] != NULL) {
-        struct lang_string *s = vm->interned[at];
-
-        if (s->hash == hash && s->len == len && memcmp(s->text, text, len) == 0)
-            break;
-        at = (at + 1) & (vm->interned_size - 1);
-    }
-    return &vm->interned[at];
-}
-
 struct lang_string *lang_intern(struct lang_vm *vm, const char *text, size_t len)
 {
-    uint32_t hash = hash_of(text, len);
-    struct lang_string **place;
+    const uint32_t hash = hash_of(text, len);
+    struct vs_probe probe = vs_probe(hash);
+    struct lang_string *s;
 
-    if (vm->interned_count * 2 >= vm->interned_size)
-        grow_table(vm);
-    place = find_place(vm, text, len, hash);
-    if (*place == NULL) {
-        struct lang_string *s = lang_str_new(vm, text, len);
-
-        s->hash = hash;
-        s->head.flags = LANG_STR_INTERNED;
-        *place = s;
-        vm->interned_count++;
+    while (vs_table_next(&vm->interned_by_hash, &probe)) {
+        s = vm->interned[probe.item];
+        if (s->len == len && memcmp(s->text, text, len) == 0)
+            return s;
     }
-    return *place;
+    s = lang_str_new(vm, text, len);
+    s->hash = hash;
+    s->head.flags = LANG_STR_INTERNED;
+    vs_table_add(&vm->interned_by_hash, hash, vm->interned_count);
+    vm->interned = vs_grow(vm->interned, vm->interned_count, &vm->interned_cap, sizeof(s));
+    vm->interned[vm->interned_count++] = s;
+    return s;
 }
 
 struct lang_string *lang_intern_text(struct lang_vm *vm, const char *text)

@@ -14,74 +14,47 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "tracer/inject/lock.h"
 #include "tracer/inject/python.h"
 
-#define SLOTS_AT_START 1024
 #define TEXT_MAX 400
 
-/* A table of things that stay: open addressing, at most half full. */
-struct kept_text {
-    const char *text;
-    uint64_t hash;
-};
-
-/* text: NULL for a frame of this library. */
+/* What is known of a native address. text: NULL for a frame of this library. */
 struct kept_pc {
-    uintptr_t pc; /* 0: free */
+    uintptr_t pc;
     const char *text;
     bool is_own;
 };
 
 static struct frames {
-    struct kept_text *texts;
-    size_t text_count, text_slots;
+    const char **texts;
+    size_t text_count, text_cap;
+    struct vs_table texts_by_hash;
     struct kept_pc *pcs;
-    size_t pc_count, pc_slots;
+    size_t pc_count, pc_cap;
+    struct vs_table pcs_by_address;
 } frames;
 
 /* ---- texts ---- */
 
-static size_t text_slot(const struct kept_text *slots, size_t count, uint64_t hash,
-                        const char *text)
-{
-    size_t at = (size_t)hash & (count - 1);
-
-    while (slots[at].text && (slots[at].hash != hash || strcmp(slots[at].text, text) != 0))
-        at = (at + 1) & (count - 1);
-    return at;
-}
-
-static void texts_double(void)
-{
-    const size_t count = frames.text_slots ? frames.text_slots * 2 : SLOTS_AT_START;
-    struct kept_text *slots = vs_calloc(count, sizeof(*slots));
-
-    for (size_t i = 0; i < frames.text_slots; i++)
-        if (frames.texts[i].text)
-            slots[text_slot(slots, count, frames.texts[i].hash, frames.texts[i].text)] =
-                frames.texts[i];
-    vs_free(frames.texts);
-    frames.texts = slots;
-    frames.text_slots = count;
-}
-
 const char *inj_text_keep(const char *text)
 {
-    const uint64_t hash = vs_hash_bytes(text, strlen(text));
-    struct kept_text *slot;
-    const char *kept;
+    const uint64_t hash = vs_hash_text(text);
+    struct vs_probe probe = vs_probe(hash);
+    const char *kept = NULL;
 
     inj_lock(INJ_LOCK_TEXTS);
-    if ((frames.text_count + 1) * 2 > frames.text_slots)
-        texts_double();
-    slot = &frames.texts[text_slot(frames.texts, frames.text_slots, hash, text)];
-    if (!slot->text) {
-        *slot = (struct kept_text){vs_strdup(text), hash};
-        frames.text_count++;
+    while (!kept && vs_table_next(&frames.texts_by_hash, &probe))
+        if (strcmp(frames.texts[probe.item], text) == 0)
+            kept = frames.texts[probe.item];
+    if (!kept) {
+        vs_table_add(&frames.texts_by_hash, hash, frames.text_count);
+        frames.texts =
+            vs_grow(frames.texts, frames.text_count, &frames.text_cap, sizeof(*frames.texts));
+        kept = frames.texts[frames.text_count++] = vs_strdup(text);
     }
-    kept = slot->text;
     inj_unlock(INJ_LOCK_TEXTS);
     return kept;
 }
@@ -178,51 +151,40 @@ static struct kept_pc pc_look_up(uintptr_t pc)
 
 /* ---- addresses that were seen ---- */
 
-static size_t pc_slot(const struct kept_pc *slots, size_t count, uintptr_t pc)
+/* The lock is held. NULL: it is not known. */
+static const struct kept_pc *pc_get(uintptr_t pc)
 {
-    size_t at = (size_t)vs_hash_mix(0, pc) & (count - 1);
+    struct vs_probe probe = vs_probe(vs_hash_number(pc));
 
-    while (slots[at].pc && slots[at].pc != pc)
-        at = (at + 1) & (count - 1);
-    return at;
-}
-
-static void pcs_double(void)
-{
-    const size_t count = frames.pc_slots ? frames.pc_slots * 2 : SLOTS_AT_START;
-    struct kept_pc *slots = vs_calloc(count, sizeof(*slots));
-
-    for (size_t i = 0; i < frames.pc_slots; i++)
-        if (frames.pcs[i].pc)
-            slots[pc_slot(slots, count, frames.pcs[i].pc)] = frames.pcs[i];
-    vs_free(frames.pcs);
-    frames.pcs = slots;
-    frames.pc_slots = count;
+    while (vs_table_next(&frames.pcs_by_address, &probe))
+        if (frames.pcs[probe.item].pc == pc)
+            return &frames.pcs[probe.item];
+    return NULL;
 }
 
 static bool pc_find(uintptr_t pc, struct kept_pc *out)
 {
-    bool is_known = false;
+    const struct kept_pc *known;
+    bool is_known;
 
     inj_lock(INJ_LOCK_TEXTS);
-    if (frames.pc_slots) {
-        *out = frames.pcs[pc_slot(frames.pcs, frames.pc_slots, pc)];
-        is_known = out->pc != 0;
-    }
+    known = pc_get(pc);
+    is_known = known != NULL;
+    if (known)
+        *out = *known;
     inj_unlock(INJ_LOCK_TEXTS);
     return is_known;
 }
 
+/* Another thread may have been faster. */
 static void pc_keep(const struct kept_pc *kept)
 {
-    struct kept_pc *slot;
-
     inj_lock(INJ_LOCK_TEXTS);
-    if ((frames.pc_count + 1) * 2 > frames.pc_slots)
-        pcs_double();
-    slot = &frames.pcs[pc_slot(frames.pcs, frames.pc_slots, kept->pc)];
-    frames.pc_count += slot->pc == 0;
-    *slot = *kept;
+    if (!pc_get(kept->pc)) {
+        vs_table_add(&frames.pcs_by_address, vs_hash_number(kept->pc), frames.pc_count);
+        frames.pcs = vs_grow(frames.pcs, frames.pc_count, &frames.pc_cap, sizeof(*frames.pcs));
+        frames.pcs[frames.pc_count++] = *kept;
+    }
     inj_unlock(INJ_LOCK_TEXTS);
 }
 

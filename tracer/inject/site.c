@@ -8,13 +8,12 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/table.h"
 
 #define OP_MAX 320
-#define SLOTS_AT_START 256
 
 /* frames: their texts are kept, so equal texts are equal pointers. */
 struct inj_stack {
-    uint64_t hash;
     size_t count;
     uint32_t id;
     struct inj_frame frames[];
@@ -24,11 +23,12 @@ struct inj_stack {
 
 void inj_sink_release(struct inj_sink *sink)
 {
-    for (size_t i = 0; i < sink->slot_count; i++)
-        vs_free(sink->slots[i]);
-    vs_free(sink->slots);
-    sink->slots = NULL;
-    sink->slot_count = 0;
+    for (size_t i = 0; i < sink->stack_count; i++)
+        vs_free(sink->stacks[i]);
+    vs_free(sink->stacks);
+    vs_table_release(&sink->by_hash);
+    sink->stacks = NULL;
+    sink->stack_count = sink->stack_cap = 0;
 }
 
 static uint64_t stack_hash(const struct inj_site *site)
@@ -42,9 +42,9 @@ static uint64_t stack_hash(const struct inj_site *site)
     return hash;
 }
 
-static bool stack_is(const struct inj_stack *stack, uint64_t hash, const struct inj_site *site)
+static bool stack_is(const struct inj_stack *stack, const struct inj_site *site)
 {
-    if (stack->hash != hash || stack->count != site->frame_count)
+    if (stack->count != site->frame_count)
         return false;
     for (size_t i = 0; i < stack->count; i++)
         if (stack->frames[i].text != site->frames[i].text ||
@@ -53,30 +53,11 @@ static bool stack_is(const struct inj_stack *stack, uint64_t hash, const struct 
     return true;
 }
 
-static void slots_double(struct inj_sink *sink)
-{
-    const size_t count = sink->slot_count ? sink->slot_count * 2 : SLOTS_AT_START;
-    struct inj_stack **slots = vs_calloc(count, sizeof(struct inj_stack *));
-
-    for (size_t i = 0; i < sink->slot_count; i++) {
-        size_t at = sink->slots[i] ? (size_t)sink->slots[i]->hash & (count - 1) : 0;
-
-        while (sink->slots[i] && slots[at])
-            at = (at + 1) & (count - 1);
-        if (sink->slots[i])
-            slots[at] = sink->slots[i];
-    }
-    vs_free(sink->slots);
-    sink->slots = slots;
-    sink->slot_count = count;
-}
-
-static struct inj_stack *stack_new(uint64_t hash, uint32_t id, const struct inj_site *site)
+static struct inj_stack *stack_new(uint32_t id, const struct inj_site *site)
 {
     const size_t bytes = site->frame_count * sizeof(*site->frames);
     struct inj_stack *stack = vs_calloc(1, sizeof(*stack) + bytes);
 
-    stack->hash = hash;
     stack->count = site->frame_count;
     stack->id = id;
     memcpy(stack->frames, site->frames, bytes);
@@ -92,23 +73,28 @@ static void frames_tell(struct inj_sink *sink, const struct inj_stack *stack)
                     stack->frames[i].line);
 }
 
-void inj_site_stack_tell(struct inj_sink *sink, const struct inj_site *site)
+/* The stack of the site, added where it is new. */
+static const struct inj_stack *stack_get(struct inj_sink *sink, const struct inj_site *site)
 {
     const uint64_t hash = stack_hash(site);
-    size_t at;
+    struct vs_probe probe = vs_probe(hash);
+    struct inj_stack *stack;
 
-    if (!site->frame_count)
-        return;
-    if (((size_t)sink->stack_count + 1) * 2 > sink->slot_count)
-        slots_double(sink);
-    at = (size_t)hash & (sink->slot_count - 1);
-    while (sink->slots[at] && !stack_is(sink->slots[at], hash, site))
-        at = (at + 1) & (sink->slot_count - 1);
-    if (!sink->slots[at]) {
-        sink->slots[at] = stack_new(hash, ++sink->stack_count, site);
-        frames_tell(sink, sink->slots[at]);
-    }
-    sink->stack(sink->observer->user, sink->slots[at]->id);
+    while (vs_table_next(&sink->by_hash, &probe))
+        if (stack_is(sink->stacks[probe.item], site))
+            return sink->stacks[probe.item];
+    vs_table_add(&sink->by_hash, hash, sink->stack_count);
+    sink->stacks = vs_grow(sink->stacks, sink->stack_count, &sink->stack_cap, sizeof(stack));
+    stack = stack_new((uint32_t)sink->stack_count + 1, site);
+    sink->stacks[sink->stack_count++] = stack;
+    frames_tell(sink, stack);
+    return stack;
+}
+
+void inj_site_stack_tell(struct inj_sink *sink, const struct inj_site *site)
+{
+    if (site->frame_count)
+        sink->stack(sink->observer->user, stack_get(sink, site)->id);
 }
 
 /* ---- places ---- */

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/table.h"
 #include "engine/core/observer.h"
 
 /* A frame of a call stack. text: "train.py:step", "libfoo.so!bar"; lives as long as the process. line: 0 where there is none. */
@@ -44,16 +45,16 @@ struct inj_stack;
  *
  * frame   a frame of a call stack; stack: the next event comes from it. `user` is the observer's
  * blocks  the highest number of a block so far
- * slots   the stacks so far: open addressing, at most half full
+ * stacks  those so far
  */
 struct inj_sink {
     const struct eng_observer *observer;
     void (*frame)(void *user, uint32_t stack, uint32_t depth, uint32_t func, uint32_t line);
     void (*stack)(void *user, uint32_t stack);
     uint64_t blocks;
-    struct inj_stack **slots;
-    size_t slot_count;
-    uint32_t stack_count;
+    struct inj_stack **stacks;
+    size_t stack_count, stack_cap;
+    struct vs_table by_hash;
 };
 
 void inj_sink_release(struct inj_sink *sink);
