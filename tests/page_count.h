@@ -13,8 +13,8 @@
 /*
  * The table "Counts" of the page has a row "| `data` | EQUAL of TOTAL |". Fails the running test where it has not.
  *
- * Does nothing where a part of the cells is left out (GRID_SHARE, tests/share.h). Under VRAMSCOPE_GOLDEN=write (`make golden-counts`) the
- * row is rewritten instead; programs that run side by side take turns.
+ * Does nothing where a part of the cells is left out (GRID_SHARE, tests/share.h). Under VRAMSCOPE_GOLDEN=write (`make
+ * golden-counts`) the row is rewritten instead; programs that run side by side take turns.
  */
 void page_count_check(const char *data, uint64_t equal, uint64_t total);
 

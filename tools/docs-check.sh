@@ -1,9 +1,12 @@
 #!/bin/sh
 # docs-check.sh: every link of the pages leads somewhere, and the pages have their form. Exit status 1 if not.
 #
-# A link is a file of the repository, a heading of a page (#words-of-it), or an address with a scheme, which is not asked.
-# A line has at most 120 characters, but for what a program prints (indented, or between ``` marks); README.md 150 lines.
-# A path that begins with docs/ or tools/, in any file, is there; so is, in the pages, a quoted path of the sources or of a test
+#   link is a file of the repository, a heading of a page (#words-of-it), or an address with a scheme, which is not
+#  asked.
+#   line has at most 120 characters, but for what a program prints (indented, or between ``` marks); README.md 150
+#  lines.
+#   path that begins with docs/ or tools/, in any file, is there; so is, in the pages, a quoted path of the sources or
+#  of a test
 # program. Paths with NAME in them stand for several.
 set -u
 bad=0
@@ -59,7 +62,8 @@ while IFS= read -r path; do
     complain "$path is spoken of and not there: $(files | xargs -d '\n' grep -lIF "$path" | head -3 | tr '\n' ' ')"
 done <"$tmp"
 
-find README.md docs -name '*.md' | xargs grep -hoE '`(build/)?[a-z_]+/[A-Za-z0-9_/.-]+`' | tr -d '`' | sed 's|^build/||' | sort -u |
+find README.md docs -name '*.md' | xargs grep -hoE '`(build/)?[a-z_]+/[A-Za-z0-9_/.-]+`' | tr -d '`' |
+    sed 's|^build/||' | sort -u |
     while IFS= read -r path; do
         case $path in *NAME* | */test_*_ | tests/golden/*) continue ;; esac # golden/gpu comes with a GPU
         [ -d "${path%%/*}" ] || [ -e "tests/$path.c" ] || continue # no path of ours

@@ -1,7 +1,9 @@
 #!/bin/sh
-# words-check.sh: counts the words of docs/glossary.md, "Words that are not used", in the tree. Exit status 1 if there is one.
+#  ords-check.sh: counts the words of docs/glossary.md, "Words that are not used", in the tree. Exit status 1 if there
+#  is one.
 #
-# The table of that page is the list, its table of exceptions what may stay. V=1 prints each place. PAGE=FILE reads another page.
+#  he table of that page is the list, its table of exceptions what may stay. V=1 prints each place. PAGE=FILE reads
+#  another page.
 set -eu
 page=${PAGE:-docs/glossary.md}
 tmp=$(mktemp -d)

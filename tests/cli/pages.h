@@ -1,7 +1,8 @@
 /*
  * tests/cli/pages.h - the man page, the page of commands and the completions of the shells, generated from the tables.
  *
- * For:            test_pages.c, which compares them with the files that are installed, and `make golden`, which writes those.
+ * For:            test_pages.c, which compares them with the files that are installed, and `make golden`, which
+ *                 writes those.
  * Must not know:  where the files lie.
  * Invariant:      no command, option or toggle is named here; each text has all that the tables have.
  */

@@ -1,5 +1,6 @@
 /*
- * tests/cli/test_pages.c - compares the man page, the page of commands and the completions with the tables, and tries them.
+ * tests/cli/test_pages.c - compares the man page, the page of commands and the completions with the tables, and tries
+ * them.
  *
  * Under VRAMSCOPE_GOLDEN=write (`make golden`) the files are written.
  */

@@ -1,5 +1,6 @@
 /*
- * tests/e2e/test_readme.c - runs the commands shown in README.md and in pages of docs/guide, and compares what they print.
+ * tests/e2e/test_readme.c - runs the commands shown in README.md and in pages of docs/guide, and compares what they
+ * print.
  *
  * A block is indented by four and begins with "$ command"; what follows is what the command prints. A line "…" stands
  * for any number of lines. A duration in milliseconds is not compared. Each page has a folder of its own, so it records

@@ -3,7 +3,8 @@
  *
  * For:            the test_golden_* programs.
  * Must not know:  how PyTorch was measured; see tests/oracle/README.md.
- * Invariant:      a cell that is listed in tests/golden/known.tsv must differ, one that is not must be equal: the list only shrinks.
+ * Invariant:      a cell that is listed in tests/golden/known.tsv must differ, one that is not must be equal: the
+ *                 list only shrinks.
  */
 #ifndef TESTS_GOLDEN_CHECK_GOLDEN_H
 #define TESTS_GOLDEN_CHECK_GOLDEN_H

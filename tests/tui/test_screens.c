@@ -1,8 +1,9 @@
 /*
- * tests/tui/test_screens.c - screens as they were looked at and found right: tests/golden/tui. `make golden` writes them anew.
+ * tests/tui/test_screens.c - screens as they were looked at and found right: tests/golden/tui. `make golden` writes
+ * them anew.
  *
- * They are of a trace that is written by hand (tests/store/small_trace.h), so that they change when the TUI does, and not with every change
- * of what the engine allocates.
+ * They are of a trace that is written by hand (tests/store/small_trace.h), so that they change when the TUI does, and
+ * not with every change of what the engine allocates.
  */
 #include <setjmp.h>
 #include <stdarg.h>
