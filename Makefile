@@ -423,7 +423,8 @@ install: $(B)/vramscope $(INJECT_SO) ## copy the program, its libraries, man pag
 	install -m 644 sample_nets/tools/netwriter/*.py sample_nets/tools/netwriter/known.txt \
 	  $(SHARE)/vramscope/sample_nets/tools/netwriter
 	install -m 644 docs/vramscope.1 $(SHARE)/man/man1
-	for d in guide formats internals; do install -d $(SHARE)/doc/vramscope/docs/$$d && install -m 644 docs/$$d/*.md $(SHARE)/doc/vramscope/docs/$$d || exit 1; done
+	for d in . guide formats internals; do \
+	  install -d $(SHARE)/doc/vramscope/docs/$$d && install -m 644 docs/$$d/*.md $(SHARE)/doc/vramscope/docs/$$d || exit 1; done
 	install -m 644 completions/vramscope.bash $(SHARE)/bash-completion/completions/vramscope
 	install -m 644 completions/_vramscope $(SHARE)/zsh/site-functions
 	install -m 644 completions/vramscope.fish $(SHARE)/fish/vendor_completions.d
