@@ -93,18 +93,35 @@ static int64_t at(const struct eng_arg *a, int k)
     return a->v.ints[a->count > 1 ? k : 0];
 }
 
-/* Arguments kernel_size, dilation, padding, stride from `first` on. False: failed. */
-static bool geometry_of(struct eng *e, const struct eng_arg *first, const int64_t *image,
+/* The arguments that say where the windows are: int lists of one or two. */
+struct window_args {
+    const struct eng_arg *kernel_size, *dilation, *padding, *stride;
+};
+
+static struct window_args im2col_args(const struct eng_arg *a)
+{
+    return (struct window_args){&a[ARG_im2col_kernel_size], &a[ARG_im2col_dilation],
+                                &a[ARG_im2col_padding], &a[ARG_im2col_stride]};
+}
+
+static struct window_args col2im_args(const struct eng_arg *a)
+{
+    return (struct window_args){&a[ARG_col2im_kernel_size], &a[ARG_col2im_dilation],
+                                &a[ARG_col2im_padding], &a[ARG_col2im_stride]};
+}
+
+/* False: failed. */
+static bool geometry_of(struct eng *e, struct window_args args, const int64_t *image,
                         struct geometry *out)
 {
     for (int k = 0; k < 2; k++) {
         int64_t span;
 
         out->image[k] = image[k];
-        out->kernel[k] = at(&first[0], k);
-        out->dilation[k] = at(&first[1], k);
-        out->padding[k] = at(&first[2], k);
-        out->stride[k] = at(&first[3], k);
+        out->kernel[k] = at(args.kernel_size, k);
+        out->dilation[k] = at(args.dilation, k);
+        out->padding[k] = at(args.padding, k);
+        out->stride[k] = at(args.stride, k);
         span = image[k] + 2 * out->padding[k] - out->dilation[k] * (out->kernel[k] - 1) - 1;
         if (out->kernel[k] <= 0 || out->stride[k] <= 0 || out->dilation[k] <= 0 || span < 0) {
             eng_fail(e, VS_E_SHAPE,
@@ -267,7 +284,7 @@ void eng_f_im2col(struct eng_op_call *c)
         eng_fail(c->e, VS_E_SHAPE, "unfold: expected a 3-D or 4-D input, got %d-D", x->ndim);
         return;
     }
-    if (geometry_of(c->e, &c->a[ARG_im2col_kernel_size], x->sizes + x->ndim - 2, &g))
+    if (geometry_of(c->e, im2col_args(c->a), x->sizes + x->ndim - 2, &g))
         eng_c_give(c, im2col(c->e, x, &g));
 }
 
@@ -276,7 +293,7 @@ void eng_b_im2col(struct eng_bw *b)
     const struct eng_edge *edge = eng_b_edge(b, ARG_im2col_input, 0);
     struct geometry g;
 
-    if (geometry_of(b->e, &b->a[ARG_im2col_kernel_size], edge->sizes + edge->ndim - 2, &g))
+    if (geometry_of(b->e, im2col_args(b->a), edge->sizes + edge->ndim - 2, &g))
         eng_b_give(b, ARG_im2col_input, col2im(b->e, b->g[0], &g));
 }
 
@@ -292,7 +309,7 @@ void eng_f_col2im(struct eng_op_call *c)
         eng_fail(c->e, VS_E_SHAPE, "fold: expected a 2-D or 3-D input, got %d-D", x->ndim);
         return;
     }
-    if (!geometry_of(c->e, &c->a[ARG_col2im_kernel_size], image, &g))
+    if (!geometry_of(c->e, col2im_args(c->a), image, &g))
         return;
     if (x->sizes[n] % (g.kernel[0] * g.kernel[1]) || x->sizes[n + 1] != g.blocks[0] * g.blocks[1]) {
         char shape[ENG_SHAPE_TEXT_MAX];
@@ -311,6 +328,6 @@ void eng_b_col2im(struct eng_bw *b)
     int64_t image[2] = {at(&b->a[ARG_col2im_output_size], 0), at(&b->a[ARG_col2im_output_size], 1)};
     struct geometry g;
 
-    if (geometry_of(b->e, &b->a[ARG_col2im_kernel_size], image, &g))
+    if (geometry_of(b->e, col2im_args(b->a), image, &g))
         eng_b_give(b, ARG_col2im_input, im2col(b->e, b->g[0], &g));
 }

@@ -35,15 +35,17 @@ static int64_t at_or(const struct eng_arg *a, int k, int64_t otherwise)
     return a->v.ints[a->count > 1 ? k : 0];
 }
 
-/* kernel, stride (kernel where empty), padding, dilation from arguments 1.. */
-static void pool_params(const struct eng_arg *a, bool has_dilation, struct eng_pool2d *p)
+/* From int lists of one or two; an empty stride is the kernel; dilation NULL: 1. */
+static void pool_params(struct eng_pool2d *p, const struct eng_arg *kernel,
+                        const struct eng_arg *stride, const struct eng_arg *padding,
+                        const struct eng_arg *dilation)
 {
     memset(p, 0, sizeof(*p));
     for (int k = 0; k < 2; k++) {
-        p->kernel[k] = at_or(&a[1], k, 1);
-        p->stride[k] = at_or(&a[2], k, p->kernel[k]);
-        p->padding[k] = at_or(&a[3], k, 0);
-        p->dilation[k] = has_dilation ? at_or(&a[4], k, 1) : 1;
+        p->kernel[k] = at_or(kernel, k, 1);
+        p->stride[k] = at_or(stride, k, p->kernel[k]);
+        p->padding[k] = at_or(padding, k, 0);
+        p->dilation[k] = dilation ? at_or(dilation, k, 1) : 1;
     }
 }
 
@@ -118,7 +120,8 @@ void eng_f_max_pool2d_indices(struct eng_op_call *c)
     struct eng_tensor *out, *indices, *dx;
     struct eng_pool2d p;
 
-    pool_params(c->a, true, &p);
+    pool_params(&p, &c->a[ARG_max_pool2d_indices_kernel_size], &c->a[ARG_max_pool2d_indices_stride],
+                &c->a[ARG_max_pool2d_indices_padding], &c->a[ARG_max_pool2d_indices_dilation]);
     if (!pool_sizes(c, x, &p, eng_c_bool(c, ARG_max_pool2d_indices_ceil_mode), sizes))
         return;
     out = eng_c_empty_suggested(c, x, sizes, (enum vs_dtype)x->dtype);
@@ -159,7 +162,9 @@ void eng_b_any_max_pool2d(struct eng_bw *b)
     if (!x || !indices)
         return;
     if (!adaptive)
-        pool_params(b->a, true, &p);
+        pool_params(&p, &b->a[ARG_max_pool2d_indices_kernel_size],
+                    &b->a[ARG_max_pool2d_indices_stride], &b->a[ARG_max_pool2d_indices_padding],
+                    &b->a[ARG_max_pool2d_indices_dilation]);
     if (adaptive)
         gx = eng_empty(e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host);
     else
@@ -231,7 +236,8 @@ void eng_f_avg_pool2d(struct eng_op_call *c)
     struct eng_tensor *out, *dx;
     struct eng_pool2d p;
 
-    pool_params(c->a, false, &p);
+    pool_params(&p, &c->a[ARG_avg_pool2d_kernel_size], &c->a[ARG_avg_pool2d_stride],
+                &c->a[ARG_avg_pool2d_padding], NULL);
     p.count_include_pad = eng_c_bool(c, ARG_avg_pool2d_count_include_pad);
     p.divisor_override = eng_c_has(c, ARG_avg_pool2d_divisor_override)
                              ? eng_c_int(c, ARG_avg_pool2d_divisor_override)
@@ -258,7 +264,8 @@ void eng_b_avg_pool2d(struct eng_bw *b)
 
     if (!x)
         return;
-    pool_params(b->a, false, &p);
+    pool_params(&p, &b->a[ARG_avg_pool2d_kernel_size], &b->a[ARG_avg_pool2d_stride],
+                &b->a[ARG_avg_pool2d_padding], NULL);
     p.count_include_pad = b->a[ARG_avg_pool2d_count_include_pad].v.flag;
     p.divisor_override = b->a[ARG_avg_pool2d_divisor_override].kind == ENG_A_SCALAR
                              ? b->a[ARG_avg_pool2d_divisor_override].v.scalar.i
@@ -396,6 +403,12 @@ static bool upsamples_last(const struct eng_tensor *t)
     return lies_last(t) && t->sizes[1] >= UPSAMPLE_CHANNELS_LAST;
 }
 
+/* The kernels take 0 for a scale that was not given. */
+static double scale_of(const struct eng_arg *arg)
+{
+    return arg->kind == ENG_A_SCALAR ? arg->v.scalar.f : 0;
+}
+
 /* (input, output_size, [align_corners,] scales_h, scales_w). The nearest form reads and writes row-major copies where it must; the bilinear one any strides. */
 void eng_f_upsample(struct eng_op_call *c)
 {
@@ -422,9 +435,10 @@ void eng_f_upsample(struct eng_op_call *c)
         struct eng_view vx = eng_v(dx ? dx : x), vo = eng_v(out);
 
         if (bilinear)
-            c->e->kernels->upsample_bilinear2d(&vx, &vo, eng_c_bool(c, 2),
-                                               eng_c_has(c, 3) ? eng_c_float(c, 3) : 0,
-                                               eng_c_has(c, 4) ? eng_c_float(c, 4) : 0);
+            c->e->kernels->upsample_bilinear2d(&vx, &vo,
+                                               eng_c_bool(c, ARG_upsample_bilinear2d_align_corners),
+                                               scale_of(&c->a[ARG_upsample_bilinear2d_scales_h]),
+                                               scale_of(&c->a[ARG_upsample_bilinear2d_scales_w]));
         else
             c->e->kernels->upsample_nearest2d(&vx, &vo);
     }
@@ -452,8 +466,9 @@ void eng_b_upsample(struct eng_bw *b)
 
         if (bilinear)
             b->e->kernels->upsample_bilinear2d_backward(
-                &vg, &vo, b->a[2].v.flag, b->a[3].kind == ENG_A_SCALAR ? b->a[3].v.scalar.f : 0,
-                b->a[4].kind == ENG_A_SCALAR ? b->a[4].v.scalar.f : 0);
+                &vg, &vo, b->a[ARG_upsample_bilinear2d_align_corners].v.flag,
+                scale_of(&b->a[ARG_upsample_bilinear2d_scales_h]),
+                scale_of(&b->a[ARG_upsample_bilinear2d_scales_w]));
         else
             b->e->kernels->upsample_nearest2d_backward(&vg, &vo);
     }

@@ -47,7 +47,9 @@ void eng_f_upsample1d(struct eng_op_call *c)
         struct eng_view vx = flat_image(dense), vo = flat_image(out);
 
         if (is_linear)
-            c->e->kernels->upsample_bilinear2d(&vx, &vo, eng_c_bool(c, 2), 0, scale_of(&c->a[3]));
+            c->e->kernels->upsample_bilinear2d(&vx, &vo,
+                                               eng_c_bool(c, ARG_upsample_linear1d_align_corners),
+                                               0, scale_of(&c->a[ARG_upsample_linear1d_scales]));
         else
             c->e->kernels->upsample_nearest2d(&vx, &vo);
     }
@@ -68,8 +70,9 @@ void eng_b_upsample1d(struct eng_bw *b)
         struct eng_view vg = flat_image(g), vo = flat_image(gx);
 
         if (is_linear)
-            e->kernels->upsample_bilinear2d_backward(&vg, &vo, b->a[2].v.flag, 0,
-                                                     scale_of(&b->a[3]));
+            e->kernels->upsample_bilinear2d_backward(
+                &vg, &vo, b->a[ARG_upsample_linear1d_align_corners].v.flag, 0,
+                scale_of(&b->a[ARG_upsample_linear1d_scales]));
         else
             e->kernels->upsample_nearest2d_backward(&vg, &vo);
     }

@@ -136,8 +136,13 @@ static void resample(const struct eng *e, struct eng_tensor *small, struct eng_t
 
 static struct options options_of(const struct eng_arg *a)
 {
-    return (struct options){a[2].v.flag, a[3].kind == ENG_A_SCALAR ? a[3].v.scalar.f : 0,
-                            a[4].kind == ENG_A_SCALAR ? a[4].v.scalar.f : 0};
+    return (struct options){a[ARG_upsample_bicubic_align_corners].v.flag,
+                            a[ARG_upsample_bicubic_scales_h].kind == ENG_A_SCALAR
+                                ? a[ARG_upsample_bicubic_scales_h].v.scalar.f
+                                : 0,
+                            a[ARG_upsample_bicubic_scales_w].kind == ENG_A_SCALAR
+                                ? a[ARG_upsample_bicubic_scales_w].v.scalar.f
+                                : 0};
 }
 
 /* (input, output_size, align_corners, scales_h, scales_w) */

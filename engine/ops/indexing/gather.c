@@ -52,18 +52,16 @@ void eng_f_index_select(struct eng_op_call *c)
 }
 
 /* The zeros that the gradients of reads are written into. */
-static struct eng_tensor *input_zeros(struct eng_bw *b)
+static struct eng_tensor *input_zeros(struct eng_bw *b, const struct eng_edge *edge)
 {
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
-
     return eng_zeros(b->e, edge->sizes, edge->ndim, (enum vs_dtype)b->g[0]->dtype,
                      b->g[0]->storage->on_host);
 }
 
 void eng_b_index_select(struct eng_bw *b)
 {
-    struct eng_tensor *zeros = input_zeros(b);
     const struct eng_edge *edge = eng_b_edge(b, ARG_index_select_input, 0);
+    struct eng_tensor *zeros = input_zeros(b, edge);
     int64_t dim = b->a[ARG_index_select_dim].v.scalar.i;
 
     if (zeros && b->saved[SAVED_index_select_index] && b->e->kernels) {
@@ -169,7 +167,7 @@ void eng_f_gather(struct eng_op_call *c)
 /* zeros.scatter_add_(dim, index, g). saved: index, input */
 void eng_b_gather(struct eng_bw *b)
 {
-    struct eng_tensor *zeros = input_zeros(b);
+    struct eng_tensor *zeros = input_zeros(b, eng_b_edge(b, ARG_gather_input, 0));
     struct eng_arg args[] = {eng_at(zeros), b->a[ARG_gather_dim],
                              eng_at(b->saved[SAVED_gather_index]), eng_at(b->g[0])};
     struct eng_ret ret;
@@ -180,17 +178,14 @@ void eng_b_gather(struct eng_bw *b)
     eng_b_give(b, ARG_gather_input, zeros);
 }
 
-/* scatter, scatter.value, scatter_add: out = input, then written at the indices */
-void eng_f_any_scatter(struct eng_op_call *c)
+/* out = input, then src, or value where src is NULL, written (scatter_add: added) at the indices along dim */
+static void scatter(struct eng_op_call *c, struct eng_tensor *x, int64_t asked_dim,
+                    struct eng_tensor *index, const struct eng_tensor *src, struct eng_scalar value)
 {
-    struct eng_tensor *x = eng_c_tensor(c, ARG_any_scatter_input);
-    struct eng_tensor *index = eng_c_tensor(c, ARG_any_scatter_index);
-    struct eng_tensor *src = eng_c_tensor(c, 3);
     struct eng_tensor *out;
     int dim;
 
-    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_any_scatter_dim), x->ndim, &dim) ||
-        !check_index(c, index))
+    if (!eng_wrap_dim(c->e, asked_dim, x->ndim, &dim) || !check_index(c, index))
         return;
     out = c->inplace ? eng_ref(x) : eng_c_empty(c, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x);
     if (out && eng_c_computes(c)) {
@@ -202,39 +197,60 @@ void eng_f_any_scatter(struct eng_op_call *c)
             vs = eng_v(src); /* only the part under the index is read */
             memcpy(vs.sizes, vi.sizes, sizeof(vs.sizes));
         }
-        if (!c->e->kernels->scatter(&vo, dim, &vi, src ? &vs : NULL,
-                                    src ? (struct eng_scalar){0} : c->a[3].v.scalar,
+        if (!c->e->kernels->scatter(&vo, dim, &vi, src ? &vs : NULL, value,
                                     c->id == ENG_OP_scatter_add))
             index_out_of_range(c->e, "scatter");
     }
     eng_c_give(c, out);
 }
 
-static struct eng_tensor *scattered_zero(struct eng_bw *b)
+/* scatter, scatter_add */
+void eng_f_scatter(struct eng_op_call *c)
 {
-    struct eng_arg args[] = {eng_at(b->g[0]), b->a[1], eng_at(b->saved[0]), eng_ai(0)};
-
-    return b->saved[0] ? eng_call1(b->e, ENG_OP_scatter_value, args) : NULL;
+    scatter(c, eng_c_tensor(c, ARG_scatter_input), eng_c_int(c, ARG_scatter_dim),
+            eng_c_tensor(c, ARG_scatter_index), eng_c_tensor(c, ARG_scatter_src),
+            (struct eng_scalar){0});
 }
 
-static struct eng_tensor *gathered(struct eng_bw *b)
+void eng_f_scatter_value(struct eng_op_call *c)
 {
-    struct eng_arg args[] = {eng_at(b->g[0]), b->a[1], eng_at(b->saved[0])};
+    scatter(c, eng_c_tensor(c, ARG_scatter_value_input), eng_c_int(c, ARG_scatter_value_dim),
+            eng_c_tensor(c, ARG_scatter_value_index), NULL, c->a[ARG_scatter_value_value].v.scalar);
+}
 
-    return b->saved[0] ? eng_call1(b->e, ENG_OP_gather, args) : NULL;
+/* g with zeros at the indices */
+static struct eng_tensor *scattered_zero(struct eng_bw *b, const struct eng_arg *dim,
+                                         struct eng_tensor *index)
+{
+    struct eng_arg args[] = {eng_at(b->g[0]), *dim, eng_at(index), eng_ai(0)};
+
+    return index ? eng_call1(b->e, ENG_OP_scatter_value, args) : NULL;
+}
+
+/* g read at the indices */
+static struct eng_tensor *gathered(struct eng_bw *b, const struct eng_arg *dim,
+                                   struct eng_tensor *index)
+{
+    struct eng_arg args[] = {eng_at(b->g[0]), *dim, eng_at(index)};
+
+    return index ? eng_call1(b->e, ENG_OP_gather, args) : NULL;
 }
 
 void eng_b_scatter_value(struct eng_bw *b)
 {
-    eng_b_give(b, ARG_scatter_value_input, scattered_zero(b));
+    eng_b_give(
+        b, ARG_scatter_value_input,
+        scattered_zero(b, &b->a[ARG_scatter_value_dim], b->saved[SAVED_scatter_value_index]));
 }
 
 void eng_b_scatter(struct eng_bw *b)
 {
     if (eng_b_needs(b, ARG_scatter_input))
-        eng_b_give(b, ARG_scatter_input, scattered_zero(b));
+        eng_b_give(b, ARG_scatter_input,
+                   scattered_zero(b, &b->a[ARG_scatter_dim], b->saved[SAVED_scatter_index]));
     if (eng_b_needs(b, ARG_scatter_src))
-        eng_b_give(b, ARG_scatter_src, gathered(b));
+        eng_b_give(b, ARG_scatter_src,
+                   gathered(b, &b->a[ARG_scatter_dim], b->saved[SAVED_scatter_index]));
 }
 
 void eng_b_scatter_add(struct eng_bw *b)
@@ -242,7 +258,8 @@ void eng_b_scatter_add(struct eng_bw *b)
     if (eng_b_needs(b, ARG_scatter_add_input))
         eng_b_give(b, ARG_scatter_add_input, eng_ref(b->g[0]));
     if (eng_b_needs(b, ARG_scatter_add_src))
-        eng_b_give(b, ARG_scatter_add_src, gathered(b));
+        eng_b_give(b, ARG_scatter_add_src,
+                   gathered(b, &b->a[ARG_scatter_add_dim], b->saved[SAVED_scatter_add_index]));
 }
 
 /* ---- embedding ---- */

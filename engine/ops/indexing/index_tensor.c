@@ -377,7 +377,7 @@ void eng_b_index(struct eng_bw *b)
     struct eng_ret ret;
 
     for (int i = 0; i < count; i++)
-        at[i] = b->saved[i];
+        at[i] = b->saved[SAVED_index_indices + i];
     if (zeros && !b->e->failed && eng_call_inplace(b->e, ENG_OP_index_put_, args, &ret))
         eng_ret_release(&ret);
     eng_b_give(b, ARG_index_input, zeros);
@@ -390,7 +390,7 @@ void eng_b_index_put(struct eng_bw *b)
     struct eng_tensor *at[VS_MAX_DIMS] = {0};
 
     for (int i = 0; i < count; i++)
-        at[i] = b->saved[i];
+        at[i] = b->saved[SAVED_index_put_indices + i];
     if (b->e->failed)
         return;
     if (eng_b_needs(b, ARG_index_put_input) && b->a[ARG_index_put_accumulate].v.flag) {

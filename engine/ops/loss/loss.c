@@ -65,20 +65,17 @@ void eng_f_softmax_leaf(struct eng_op_call *c)
 
 /*
  * gx has the input's dtype. On the device softmax (not log_softmax) makes g * y first, and lets go of it inside the op.
- * _safe_softmax is the one that is not asked for a dim: it is the last.
  */
-void eng_b_any_softmax(struct eng_bw *b)
+static struct eng_tensor *softmax_gradient(struct eng_bw *b, const struct eng_edge *edge,
+                                           struct eng_tensor *y, int64_t dim)
 {
     struct eng *e = b->e;
     bool is_log = b->node->op == ENG_OP_log_softmax_leaf;
-    const struct eng_edge *edge = eng_b_edge(b, ARG_any_softmax_input, 0);
-    struct eng_tensor *y = b->saved[SAVED_any_softmax_result];
     struct eng_op_call c = {.e = e, .id = b->node->op};
     struct eng_tensor *g, *gx, *product = NULL, *dense = NULL;
-    int64_t dim = b->node->op == ENG_OP_safe_softmax ? -1 : b->a[1].v.scalar.i;
 
     if (!y)
-        return;
+        return NULL;
     gx = eng_empty(e, y->sizes, y->ndim, (enum vs_dtype)edge->dtype, y->storage->on_host);
     if (is_log) {
         g = eng_contiguous(e, b->g[0]);
@@ -102,7 +99,24 @@ void eng_b_any_softmax(struct eng_bw *b)
     eng_unref(dense);
     eng_unref(product);
     eng_unref(g);
-    eng_b_give(b, ARG_any_softmax_input, gx);
+    return gx;
+}
+
+/* softmax, log_softmax */
+void eng_b_softmax_leaf(struct eng_bw *b)
+{
+    eng_b_give(b, ARG_softmax_leaf_input,
+               softmax_gradient(b, eng_b_edge(b, ARG_softmax_leaf_input, 0),
+                                b->saved[SAVED_softmax_leaf_result],
+                                b->a[ARG_softmax_leaf_dim].v.scalar.i));
+}
+
+/* Always over the last dim. */
+void eng_b_safe_softmax(struct eng_bw *b)
+{
+    eng_b_give(b, ARG_safe_softmax_input,
+               softmax_gradient(b, eng_b_edge(b, ARG_safe_softmax_input, 0),
+                                b->saved[SAVED_safe_softmax_result], -1));
 }
 
 /* ---- cross entropy ---- */

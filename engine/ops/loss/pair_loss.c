@@ -22,7 +22,7 @@ void eng_f_pair_loss(struct eng_op_call *c)
                                  eng_c_tensor(c, ARG_pair_loss_target)};
     int64_t reduction = eng_c_int(c, ARG_pair_loss_reduction);
     bool is_mse = c->id == ENG_OP_mse_loss;
-    double p[4] = {is_mse ? 0 : eng_c_float(c, 3)};
+    double p[4] = {is_mse ? 0 : eng_c_float(c, ARG_smooth_l1_loss_beta)};
     enum vs_dtype dtype = eng_result_dtype(pair, 2, NULL);
     /* the result is allocated for the unreduced values and then shrunk: it keeps their memory */
     struct eng_tensor *full = eng_c_elementwise_out(c, pair, 2, dtype);
@@ -91,7 +91,7 @@ void eng_b_pair_loss(struct eng_bw *b)
         b->a[ARG_pair_loss_reduction].v.scalar.i == REDUCE_MEAN && b->saved[SAVED_pair_loss_input]
             ? 1.0 / (double)eng_numel(b->saved[SAVED_pair_loss_input])
             : 1.0;
-    double p[4] = {is_mse ? 2 * norm : norm, is_mse ? 0 : b->a[3].v.scalar.f};
+    double p[4] = {is_mse ? 2 * norm : norm, is_mse ? 0 : b->a[ARG_smooth_l1_loss_beta].v.scalar.f};
 
     if (eng_b_needs(b, ARG_pair_loss_input))
         eng_b_give(b, ARG_pair_loss_input,

@@ -130,10 +130,10 @@ void eng_f_bmm(struct eng_op_call *c)
  * and column; in the half types also with a self that lies as the product does.
  */
 static bool is_fused(const struct eng_op_call *c, const struct eng_tensor *self,
-                     const struct eng_tensor *z, const struct eng_tensor *out)
+                     const struct eng_tensor *z, double beta, const struct eng_tensor *out)
 {
     bool is_bias = self->ndim == 1 && out && self->sizes[0] == out->sizes[1] && z->sizes[0] > 1 &&
-                   z->sizes[1] > 1 && eng_c_float(c, 3) == 1.0;
+                   z->sizes[1] > 1 && beta == 1.0;
     bool is_addend =
         out && vs_dtype_bytes((enum vs_dtype)out->dtype) == 2 && eng_same_sizes(self, out);
 
@@ -141,9 +141,10 @@ static bool is_fused(const struct eng_op_call *c, const struct eng_tensor *self,
            (is_bias || is_addend);
 }
 
-static void add_product(struct eng_op_call *c, int ndim)
+/* beta * self + alpha * (a x z), matrices or batches of them: of ndim dimensions. */
+static void add_product(struct eng_op_call *c, int ndim, struct eng_tensor *self,
+                        struct eng_tensor *a, struct eng_tensor *z, double beta, double alpha)
 {
-    struct eng_tensor *self = eng_c_tensor(c, 0), *a = eng_c_tensor(c, 1), *z = eng_c_tensor(c, 2);
     int64_t sizes[3];
     struct eng_tensor *out;
 
@@ -165,18 +166,22 @@ static void add_product(struct eng_op_call *c, int ndim)
 
         c->e->kernels->copy(&vs, &vo);
     }
-    multiply(c, a, z, out, eng_c_float(c, 4), eng_c_float(c, 3), is_fused(c, self, z, out));
+    multiply(c, a, z, out, alpha, beta, is_fused(c, self, z, beta, out));
     eng_c_give(c, out);
 }
 
 void eng_f_addmm(struct eng_op_call *c)
 {
-    add_product(c, 2);
+    add_product(c, 2, eng_c_tensor(c, ARG_addmm_input), eng_c_tensor(c, ARG_addmm_mat1),
+                eng_c_tensor(c, ARG_addmm_mat2), eng_c_float(c, ARG_addmm_beta),
+                eng_c_float(c, ARG_addmm_alpha));
 }
 
 void eng_f_baddbmm(struct eng_op_call *c)
 {
-    add_product(c, 3);
+    add_product(c, 3, eng_c_tensor(c, ARG_baddbmm_input), eng_c_tensor(c, ARG_baddbmm_batch1),
+                eng_c_tensor(c, ARG_baddbmm_batch2), eng_c_float(c, ARG_baddbmm_beta),
+                eng_c_float(c, ARG_baddbmm_alpha));
 }
 
 /* A vector of n elements as the kernel's [1, n, 1]. */

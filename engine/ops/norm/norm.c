@@ -19,11 +19,11 @@ static enum vs_dtype stat_dtype(const struct eng_tensor *x)
 /* ---- layer norm, rms norm ---- */
 
 /* Rows and columns of an input normalised over its last dims; false where they are not its last dims. */
-static bool rows_and_cols(struct eng_op_call *c, const struct eng_tensor *x, int64_t *rows,
-                          int64_t *cols)
+static bool rows_and_cols(struct eng_op_call *c, const struct eng_tensor *x,
+                          const struct eng_arg *normalized_shape, int64_t *rows, int64_t *cols)
 {
-    const int64_t *shape = c->a[1].v.ints;
-    int n = (int)c->a[1].count;
+    const int64_t *shape = normalized_shape->v.ints;
+    int n = (int)normalized_shape->count;
     char tx[ENG_SHAPE_TEXT_MAX];
 
     *rows = *cols = 1;
@@ -100,7 +100,7 @@ void eng_f_native_layer_norm(struct eng_op_call *c)
     struct eng_tensor *out, *mean, *rstd, *dx;
     int n;
 
-    if (!rows_and_cols(c, x, &rows, &cols))
+    if (!rows_and_cols(c, x, &c->a[ARG_native_layer_norm_normalized_shape], &rows, &cols))
         return;
     n = stat_sizes(x, (int)c->a[ARG_native_layer_norm_normalized_shape].count, sizes);
     dx = eng_contiguous(c->e, x);
@@ -252,7 +252,7 @@ void eng_f_fused_rms_norm(struct eng_op_call *c)
                                                       : 0x1p-23;
     int n;
 
-    if (!rows_and_cols(c, x, &rows, &cols))
+    if (!rows_and_cols(c, x, &c->a[ARG_fused_rms_norm_normalized_shape], &rows, &cols))
         return;
     n = stat_sizes(x, (int)c->a[ARG_fused_rms_norm_normalized_shape].count, sizes);
     dx = eng_contiguous(c->e, x);

@@ -104,21 +104,32 @@ void eng_f_argsort(struct eng_op_call *c)
     eng_ret_release(&ret);
 }
 
-/* zeros with g written at the indices along dim. saved: indices */
-void eng_b_ordered(struct eng_bw *b)
+/* zeros with g written at the indices along dim */
+static struct eng_tensor *put_back(struct eng_bw *b, const struct eng_edge *edge,
+                                   const struct eng_arg *dim, struct eng_tensor *indices)
 {
-    int dim_at = b->node->op == ENG_OP_topk ? 2 : 1;
-    const struct eng_edge *edge = eng_b_edge(b, ARG_ordered_input, 0);
     struct eng_tensor *zeros = eng_zeros(b->e, edge->sizes, edge->ndim,
                                          (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
-    struct eng_arg args[] = {eng_at(zeros), b->a[dim_at], eng_at(b->saved[SAVED_ordered_result1]),
-                             eng_at(b->g[0])};
+    struct eng_arg args[] = {eng_at(zeros), *dim, eng_at(indices), eng_at(b->g[0])};
     struct eng_ret ret;
 
-    if (zeros && b->saved[SAVED_ordered_result1] &&
-        eng_call_inplace(b->e, ENG_OP_scatter, args, &ret))
+    if (zeros && indices && eng_call_inplace(b->e, ENG_OP_scatter, args, &ret))
         eng_ret_release(&ret);
-    eng_b_give(b, ARG_ordered_input, zeros);
+    return zeros;
+}
+
+void eng_b_sort(struct eng_bw *b)
+{
+    eng_b_give(b, ARG_sort_input,
+               put_back(b, eng_b_edge(b, ARG_sort_input, 0), &b->a[ARG_sort_dim],
+                        b->saved[SAVED_sort_result1]));
+}
+
+void eng_b_topk(struct eng_bw *b)
+{
+    eng_b_give(b, ARG_topk_input,
+               put_back(b, eng_b_edge(b, ARG_topk_input, 0), &b->a[ARG_topk_dim],
+                        b->saved[SAVED_topk_result1]));
 }
 
 /* ---- topk ---- */

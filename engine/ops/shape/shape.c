@@ -89,10 +89,10 @@ static bool view_strides(const struct eng_tensor *x, const int64_t *sizes, int n
     return view_d == -1;
 }
 
-static void give_view(struct eng_op_call *c, const int64_t *sizes, const int64_t *strides, int ndim,
-                      uint64_t offset)
+static void give_view(struct eng_op_call *c, struct eng_tensor *x, const int64_t *sizes,
+                      const int64_t *strides, int ndim, uint64_t offset)
 {
-    eng_c_give(c, eng_as_strided(eng_c_tensor(c, 0), sizes, strides, ndim, offset));
+    eng_c_give(c, eng_as_strided(x, sizes, strides, ndim, offset));
 }
 
 void eng_f_view(struct eng_op_call *c)
@@ -110,7 +110,7 @@ void eng_f_view(struct eng_op_call *c)
                  "subspaces): use .reshape(...) instead");
         return;
     }
-    give_view(c, sizes, strides, ndim, x->offset);
+    give_view(c, x, sizes, strides, ndim, x->offset);
 }
 
 /* g.reshape(sizes of the input) */
@@ -121,23 +121,36 @@ void eng_b_view(struct eng_bw *b)
     eng_b_give(b, ARG_view_input, eng_reshape(b->e, b->g[0], edge->sizes, edge->ndim));
 }
 
-/* g with the squeezed dims back, one at a time; g itself where none was of size 1 */
-void eng_b_any_squeeze(struct eng_bw *b)
+/* g with those dims of size 1 back that `wanted` has, one at a time; g itself where there are none */
+static struct eng_tensor *unsqueezed(struct eng_bw *b, const struct eng_edge *edge, uint32_t wanted)
 {
-    const struct eng_edge *edge = eng_b_edge(b, ARG_any_squeeze_input, 0);
     struct eng_tensor *t = eng_ref(b->g[0]);
-    uint32_t wanted = b->node->op == ENG_OP_squeeze_all ? UINT32_MAX : 0;
 
-    for (uint32_t i = 0; b->node->op == ENG_OP_squeeze && i < b->a[1].count; i++) {
-        int64_t d = b->a[1].v.ints[i];
-
-        wanted |= 1U << (d < 0 ? d + (edge->ndim ? edge->ndim : 1) : d);
-    }
     for (int d = 0; d < edge->ndim && t; d++) {
         if (edge->sizes[d] == 1 && (wanted >> d & 1))
             eng_slot_set(&t, eng_unsqueeze(b->e, t, d));
     }
-    eng_b_give(b, ARG_any_squeeze_input, t);
+    return t;
+}
+
+void eng_b_squeeze(struct eng_bw *b)
+{
+    const struct eng_edge *edge = eng_b_edge(b, ARG_squeeze_input, 0);
+    const struct eng_arg *dim = &b->a[ARG_squeeze_dim];
+    uint32_t wanted = 0;
+
+    for (uint32_t i = 0; i < dim->count; i++) {
+        int64_t d = dim->v.ints[i];
+
+        wanted |= 1U << (d < 0 ? d + (edge->ndim ? edge->ndim : 1) : d);
+    }
+    eng_b_give(b, ARG_squeeze_input, unsqueezed(b, edge, wanted));
+}
+
+void eng_b_squeeze_all(struct eng_bw *b)
+{
+    eng_b_give(b, ARG_squeeze_all_input,
+               unsqueezed(b, eng_b_edge(b, ARG_squeeze_all_input, 0), UINT32_MAX));
 }
 
 /* A view where one is possible, else a dense copy seen with the new sizes. */
@@ -234,7 +247,7 @@ void eng_f_as_strided(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, ARG_as_strided_input);
 
-    give_view(c, c->a[ARG_as_strided_size].v.ints, c->a[ARG_as_strided_stride].v.ints,
+    give_view(c, x, c->a[ARG_as_strided_size].v.ints, c->a[ARG_as_strided_stride].v.ints,
               (int)c->a[ARG_as_strided_size].count,
               x->offset + (uint64_t)eng_c_int(c, ARG_as_strided_storage_offset));
 }
@@ -272,7 +285,7 @@ void eng_f_transpose(struct eng_op_call *c)
     sizes[z] = x->sizes[a];
     strides[a] = x->strides[z];
     strides[z] = x->strides[a];
-    give_view(c, sizes, strides, x->ndim, x->offset);
+    give_view(c, x, sizes, strides, x->ndim, x->offset);
 }
 
 void eng_b_transpose(struct eng_bw *b)
@@ -293,7 +306,7 @@ void eng_f_t(struct eng_op_call *c)
                  x->ndim);
         return;
     }
-    give_view(c, x->ndim == 2 ? sizes : x->sizes, x->ndim == 2 ? strides : x->strides, x->ndim,
+    give_view(c, x, x->ndim == 2 ? sizes : x->sizes, x->ndim == 2 ? strides : x->strides, x->ndim,
               x->offset);
 }
 
@@ -326,7 +339,7 @@ void eng_f_permute(struct eng_op_call *c)
         eng_fail(c->e, VS_E_VALUE, "permute: a dim is repeated");
         return;
     }
-    give_view(c, sizes, strides, x->ndim, x->offset);
+    give_view(c, x, sizes, strides, x->ndim, x->offset);
 }
 
 void eng_b_permute(struct eng_bw *b)
@@ -370,7 +383,7 @@ void eng_f_expand(struct eng_op_call *c)
             return;
         }
     }
-    give_view(c, sizes, strides, n, x->offset);
+    give_view(c, x, sizes, strides, n, x->offset);
 }
 
 void eng_b_expand(struct eng_bw *b)
@@ -388,28 +401,40 @@ void eng_f_expand_as(struct eng_op_call *c)
                eng_expand(c->e, eng_c_tensor(c, ARG_expand_as_input), other->sizes, other->ndim));
 }
 
-/* Dims of size 1 gone: all, or those named. */
-void eng_f_any_squeeze(struct eng_op_call *c)
+/* The view without those dims of size 1 that `wanted` has. */
+static void give_squeezed(struct eng_op_call *c, struct eng_tensor *x, uint32_t wanted)
 {
-    struct eng_tensor *x = eng_c_tensor(c, ARG_any_squeeze_input);
     int64_t sizes[VS_MAX_DIMS], strides[VS_MAX_DIMS];
-    uint32_t wanted = c->id == ENG_OP_squeeze_all ? UINT32_MAX : 0;
     int n = 0;
 
-    for (uint32_t i = 0; c->id == ENG_OP_squeeze && i < c->a[1].count; i++) {
-        int d;
-
-        if (!eng_wrap_dim(c->e, c->a[1].v.ints[i], x->ndim, &d))
-            return;
-        wanted |= 1U << d;
-    }
     for (int d = 0; d < x->ndim; d++) {
         if (x->sizes[d] == 1 && (wanted >> d & 1))
             continue;
         sizes[n] = x->sizes[d];
         strides[n++] = x->strides[d];
     }
-    give_view(c, sizes, strides, n, x->offset);
+    give_view(c, x, sizes, strides, n, x->offset);
+}
+
+void eng_f_squeeze(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, ARG_squeeze_input);
+    const struct eng_arg *dim = &c->a[ARG_squeeze_dim];
+    uint32_t wanted = 0;
+
+    for (uint32_t i = 0; i < dim->count; i++) {
+        int d;
+
+        if (!eng_wrap_dim(c->e, dim->v.ints[i], x->ndim, &d))
+            return;
+        wanted |= 1U << d;
+    }
+    give_squeezed(c, x, wanted);
+}
+
+void eng_f_squeeze_all(struct eng_op_call *c)
+{
+    give_squeezed(c, eng_c_tensor(c, ARG_squeeze_all_input), UINT32_MAX);
 }
 
 void eng_f_unsqueeze(struct eng_op_call *c)
@@ -435,7 +460,7 @@ void eng_f_unsqueeze(struct eng_op_call *c)
             strides[n++] = x->strides[d];
         }
     }
-    give_view(c, sizes, strides, n, x->offset);
+    give_view(c, x, sizes, strides, n, x->offset);
 }
 
 void eng_b_unsqueeze(struct eng_bw *b)
