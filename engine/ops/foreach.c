@@ -82,16 +82,23 @@ static struct eng_view operand(const struct eng_arg *a, uint32_t i, const struct
     return eng_v_operand(a, out, cell);
 }
 
-static double weight_of(const struct eng_op_call *c, int arg, uint32_t i)
+/* The arguments of a row after the list; each NULL where the row has none. */
+struct operands {
+    const struct eng_arg *a, *b; /* second and third operand */
+    const struct eng_arg *number;
+};
+
+/* The number of element i; 1 where none is given. */
+static double number_of(const struct eng_arg *number, uint32_t i)
 {
-    if (arg >= c->e->signatures[c->id].count || c->a[arg].kind == ENG_A_NONE)
+    if (!number || number->kind == ENG_A_NONE)
         return 1;
-    return c->a[arg].kind == ENG_A_FLOATS ? c->a[arg].v.floats[i] : eng_c_float(c, arg);
+    return number->kind == ENG_A_FLOATS ? number->v.floats[i] : eng_arg_float(number);
 }
 
 /* Copies, fills and norms: one call each. */
-static void compute_one(struct eng_op_call *c, struct foreach_row row, uint32_t i,
-                        struct eng_tensor *x, struct eng_tensor *out)
+static void compute_one(struct eng_op_call *c, struct foreach_row row, struct operands operands,
+                        uint32_t i, struct eng_tensor *x, struct eng_tensor *out)
 {
     const struct eng_kernels *k = c->e->kernels;
     struct eng_view vx = eng_v(x), vo = eng_v(out), va;
@@ -99,7 +106,7 @@ static void compute_one(struct eng_op_call *c, struct foreach_row row, uint32_t 
     double p[4] = {0};
 
     if (row.shape == COPY) {
-        va = operand(&c->a[1], i, out, &ca);
+        va = operand(operands.a, i, out, &ca);
         k->copy(&va, &vo);
     } else if (row.shape == ZERO) {
         k->fill(&vo, (struct eng_scalar){true, 0, 0});
@@ -117,8 +124,8 @@ static void compute_one(struct eng_op_call *c, struct foreach_row row, uint32_t 
 }
 
 /* Elements [first, first+count) in one call. */
-static void compute_some(struct eng_op_call *c, struct foreach_row row, uint32_t first,
-                         uint32_t count, struct eng_tensor *const *outs)
+static void compute_some(struct eng_op_call *c, struct foreach_row row, struct operands operands,
+                         uint32_t first, uint32_t count, struct eng_tensor *const *outs)
 {
     struct eng_many_item items[ENG_MANY_MOST];
     struct eng_cell cells[ENG_MANY_MOST][2];
@@ -126,7 +133,6 @@ static void compute_some(struct eng_op_call *c, struct foreach_row row, uint32_t
                             .op = row.kernel,
                             .count = (int)count,
                             .items = items};
-    bool is_lerp = c->id == ENG_OP_foreach_lerp;
 
     for (uint32_t k = 0; k < count; k++) {
         struct eng_many_item *t = &items[k];
@@ -135,26 +141,27 @@ static void compute_some(struct eng_op_call *c, struct foreach_row row, uint32_t
         *t = (struct eng_many_item){.x = eng_v(element(&c->a[ARG_foreach_tensors], i)),
                                     .out = eng_v(outs[i])};
         if (row.shape != UNARY)
-            t->a = operand(&c->a[1], i, outs[i], &cells[k][0]);
+            t->a = operand(operands.a, i, outs[i], &cells[k][0]);
         if (row.shape == TERNARY)
-            t->b = is_lerp ? t->a : operand(&c->a[2], i, outs[i], &cells[k][1]);
+            t->b = operands.b ? operand(operands.b, i, outs[i], &cells[k][1]) : t->a;
         if (row.shape != UNARY)
-            t->p = weight_of(c, row.shape == BINARY || is_lerp ? 2 : 3, i);
+            t->p = number_of(operands.number, i);
     }
     c->e->kernels->many(&many);
 }
 
-static void compute(struct eng_op_call *c, struct foreach_row row, uint32_t count,
-                    struct eng_tensor *const *outs)
+static void compute(struct eng_op_call *c, struct foreach_row row, struct operands operands,
+                    uint32_t count, struct eng_tensor *const *outs)
 {
     if (row.shape > TERNARY) {
         for (uint32_t i = 0; i < count && !c->e->failed; i++)
             if (c->e->kernels || (row.shape == NORM && eng_runs(c->e)))
-                compute_one(c, row, i, element(&c->a[ARG_foreach_tensors], i), outs[i]);
+                compute_one(c, row, operands, i, element(&c->a[ARG_foreach_tensors], i), outs[i]);
         return;
     }
     for (uint32_t i = 0; i < count && c->e->kernels && !c->e->failed; i += ENG_MANY_MOST)
-        compute_some(c, row, i, count - i < ENG_MANY_MOST ? count - i : ENG_MANY_MOST, outs);
+        compute_some(c, row, operands, i, count - i < ENG_MANY_MOST ? count - i : ENG_MANY_MOST,
+                     outs);
 }
 
 /* Whether one kernel makes all norms: on the device, of one dtype, each without gaps. Otherwise each is a reduction of its own. */
@@ -214,14 +221,14 @@ static void pass_over_empty(struct eng_op_call *c, struct eng_tensor **outs)
     vs_free(made);
 }
 
-void eng_f_foreach(struct eng_op_call *c)
+static void foreach (struct eng_op_call *c, struct operands operands)
 {
     uint32_t count = c->a[ARG_foreach_tensors].count;
     struct foreach_row row = row_of(c->id);
     bool in_one = row.shape == NORM && is_one_kernel(&c->a[ARG_foreach_tensors]);
     struct eng_tensor **outs, *rooms[2] = {0};
 
-    for (int a = 1; a < c->e->signatures[c->id].count; a++) {
+    for (int a = 0; a < c->e->signatures[c->id].count; a++) {
         if ((c->a[a].kind == ENG_A_TENSORS || c->a[a].kind == ENG_A_FLOATS) &&
             c->a[a].count != count) {
             eng_fail(c->e, VS_E_VALUE, "%s: the lists must have the same length, got %u and %u",
@@ -244,11 +251,62 @@ void eng_f_foreach(struct eng_op_call *c)
     }
     if (in_one && !c->e->failed)
         pass_over_empty(c, outs);
-    compute(c, row, count, outs);
+    compute(c, row, operands, count, outs);
     eng_unref(rooms[1]);
     eng_unref(rooms[0]);
     eng_c_give_list(c, outs, count);
     vs_free(outs);
+}
+
+/* The list alone: neg, sqrt, zero, norm. */
+void eng_f_foreach(struct eng_op_call *c)
+{
+    foreach (c, (struct operands){NULL, NULL, NULL})
+        ;
+}
+
+/* mul, div, maximum; add without a factor */
+void eng_f_foreach_binary(struct eng_op_call *c)
+{
+    foreach (c, (struct operands){.a = &c->a[ARG_foreach_binary_other]})
+        ;
+}
+
+void eng_f_foreach_add(struct eng_op_call *c)
+{
+    foreach (c, (struct operands){.a = &c->a[ARG_foreach_add_other],
+                                  .number = &c->a[ARG_foreach_add_alpha]})
+        ;
+}
+
+void eng_f_foreach_copy(struct eng_op_call *c)
+{
+    foreach (c, (struct operands){.a = &c->a[ARG_foreach_copy_src]})
+        ;
+}
+
+void eng_f_foreach_lerp(struct eng_op_call *c)
+{
+    foreach (c, (struct operands){.a = &c->a[ARG_foreach_lerp_end],
+                                  .number = &c->a[ARG_foreach_lerp_weight]})
+        ;
+}
+
+/* addcmul, addcdiv */
+void eng_f_foreach_ternary(struct eng_op_call *c)
+{
+    foreach (c, (struct operands){.a = &c->a[ARG_foreach_ternary_tensor1],
+                                  .b = &c->a[ARG_foreach_ternary_tensor2],
+                                  .number = &c->a[ARG_foreach_ternary_value]})
+        ;
+}
+
+void eng_f_foreach_addcdiv_scalars(struct eng_op_call *c)
+{
+    foreach (c, (struct operands){.a = &c->a[ARG_foreach_addcdiv_scalars_tensor1],
+                                  .b = &c->a[ARG_foreach_addcdiv_scalars_tensor2],
+                                  .number = &c->a[ARG_foreach_addcdiv_scalars_values]})
+        ;
 }
 
 /* Every gradient times inv_scale in place; found_inf set where one was not finite. */

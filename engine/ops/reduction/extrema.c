@@ -165,8 +165,8 @@ void eng_b_max_all(struct eng_bw *b)
 void eng_b_amax(struct eng_bw *b)
 {
     struct eng *e = b->e;
-    uint32_t mask = eng_reduce_mask_of(b, ARG_amax_dim);
     int ndim = eng_b_edge(b, ARG_amax_input, 0)->ndim;
+    uint32_t mask = eng_reduce_mask_of(&b->a[ARG_amax_dim], ndim);
     bool keepdim = b->a[ARG_amax_keepdim].v.flag;
     struct eng_tensor *g = eng_reduce_unsqueezed(e, eng_ref(b->g[0]), mask, ndim, keepdim);
     struct eng_tensor *result =

@@ -139,16 +139,16 @@ static enum eng_reduce kernel_of(enum eng_op_id id)
     }
 }
 
-/* Integers are summed and multiplied in int64; tests give bool; everything else keeps the dtype, or takes the one asked for. */
+/* Integers are summed and multiplied in int64; tests give bool; everything else keeps the dtype, or takes the one requested (NULL: none can be). */
 static enum vs_dtype result_dtype(const struct eng_op_call *c, const struct eng_tensor *x,
-                                  int dtype_arg)
+                                  const struct eng_arg *dtype)
 {
     enum eng_reduce kernel = kernel_of(c->id);
 
     if (kernel == ENG_R_ANY || kernel == ENG_R_ALL)
         return VS_BOOL;
-    if (dtype_arg >= 0 && c->a[dtype_arg].kind == ENG_A_DTYPE)
-        return c->a[dtype_arg].v.dtype;
+    if (dtype && dtype->kind == ENG_A_DTYPE)
+        return dtype->v.dtype;
     if ((kernel == ENG_R_SUM || kernel == ENG_R_PROD) &&
         !vs_dtype_is_floating((enum vs_dtype)x->dtype))
         return VS_I64;
@@ -165,11 +165,10 @@ static bool needs_floating(struct eng_op_call *c, const struct eng_tensor *x, en
     return false;
 }
 
-void eng_f_reduce_all(struct eng_op_call *c)
+static void reduce_all(struct eng_op_call *c, struct eng_tensor *x,
+                       const struct eng_arg *requested_dtype)
 {
-    struct eng_tensor *x = eng_c_tensor(c, ARG_reduce_all_input);
-    bool has_dtype = c->e->signatures[c->id].count > 1;
-    enum vs_dtype dtype = result_dtype(c, x, has_dtype ? 1 : -1);
+    enum vs_dtype dtype = result_dtype(c, x, requested_dtype);
     struct eng_tensor *out;
 
     if (!needs_floating(c, x, dtype))
@@ -177,6 +176,19 @@ void eng_f_reduce_all(struct eng_op_call *c)
     out = run_reduce(c, kernel_of(c->id), x, (1U << x->ndim) - 1, false, dtype, 0);
     if (out)
         eng_c_give(c, out);
+}
+
+/* Of all elements: max, min, any, all. */
+void eng_f_reduce_all(struct eng_op_call *c)
+{
+    reduce_all(c, eng_c_tensor(c, ARG_reduce_all_input), NULL);
+}
+
+/* Of all elements: sum, mean, prod. */
+void eng_f_reduce_all_to_dtype(struct eng_op_call *c)
+{
+    reduce_all(c, eng_c_tensor(c, ARG_reduce_all_to_dtype_input),
+               &c->a[ARG_reduce_all_to_dtype_dtype]);
 }
 
 /* Temporaries of logsumexp: the maxima, which of them are infinite, and the exponentials. */
@@ -201,17 +213,14 @@ static struct eng_tensor *logsumexp_scratch_begin(struct eng_op_call *c, struct 
     return out;
 }
 
-void eng_f_reduce(struct eng_op_call *c)
+static void reduce(struct eng_op_call *c, struct eng_tensor *x, const struct eng_arg *dim,
+                   bool keepdim, const struct eng_arg *requested_dtype)
 {
-    struct eng_tensor *x = eng_c_tensor(c, ARG_reduce_input);
-    bool keepdim = eng_c_bool(c, ARG_reduce_keepdim);
-    bool has_dtype = c->e->signatures[c->id].count > 3;
-    enum vs_dtype dtype = result_dtype(c, x, has_dtype ? 3 : -1);
+    enum vs_dtype dtype = result_dtype(c, x, requested_dtype);
     struct eng_tensor *out;
     uint32_t mask;
 
-    if (!eng_reduce_dim_mask(c->e, &c->a[ARG_reduce_dim], x->ndim, &mask) ||
-        !needs_floating(c, x, dtype))
+    if (!eng_reduce_dim_mask(c->e, dim, x->ndim, &mask) || !needs_floating(c, x, dtype))
         return;
     if (c->id == ENG_OP_logsumexp) {
         int64_t sizes[VS_MAX_DIMS];
@@ -232,6 +241,20 @@ void eng_f_reduce(struct eng_op_call *c)
         eng_c_give(c, out);
 }
 
+/* amax, amin, logsumexp, norm */
+void eng_f_reduce(struct eng_op_call *c)
+{
+    reduce(c, eng_c_tensor(c, ARG_reduce_input), &c->a[ARG_reduce_dim],
+           eng_c_bool(c, ARG_reduce_keepdim), NULL);
+}
+
+/* sum, mean */
+void eng_f_reduce_to_dtype(struct eng_op_call *c)
+{
+    reduce(c, eng_c_tensor(c, ARG_reduce_to_dtype_input), &c->a[ARG_reduce_to_dtype_dim],
+           eng_c_bool(c, ARG_reduce_to_dtype_keepdim), &c->a[ARG_reduce_to_dtype_dtype]);
+}
+
 /* ---- sum and mean ---- */
 
 /* t with size-1 dims put back where the reduction took them. Takes over t. */
@@ -249,10 +272,10 @@ struct eng_tensor *eng_reduce_unsqueezed(struct eng *e, struct eng_tensor *t, ui
     return t;
 }
 
-static struct eng_tensor *spread(struct eng_bw *b, struct eng_tensor *t_taken, uint32_t mask,
-                                 bool keepdim)
+/* t expanded to the sizes of the input at `edge`, over whose dims of mask it was reduced. Takes over t. */
+static struct eng_tensor *spread(struct eng_bw *b, const struct eng_edge *edge,
+                                 struct eng_tensor *t_taken, uint32_t mask, bool keepdim)
 {
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
     struct eng_tensor *t = eng_reduce_unsqueezed(b->e, t_taken, mask, edge->ndim, keepdim);
     struct eng_tensor *out = eng_expand(b->e, t, edge->sizes, edge->ndim);
 
@@ -260,17 +283,16 @@ static struct eng_tensor *spread(struct eng_bw *b, struct eng_tensor *t_taken, u
     return out;
 }
 
-uint32_t eng_reduce_mask_of(const struct eng_bw *b, int arg)
+uint32_t eng_reduce_mask_of(const struct eng_arg *dim, int ndim)
 {
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
     uint32_t mask = 0;
 
-    if (b->a[arg].kind != ENG_A_INTS || !b->a[arg].count)
-        return (1U << edge->ndim) - 1;
-    for (uint32_t i = 0; edge->ndim && i < b->a[arg].count; i++) {
-        int64_t d = b->a[arg].v.ints[i];
+    if (dim->kind != ENG_A_INTS || !dim->count)
+        return (1U << ndim) - 1;
+    for (uint32_t i = 0; ndim && i < dim->count; i++) {
+        int64_t d = dim->v.ints[i];
 
-        mask |= 1U << (d < 0 ? d + edge->ndim : d);
+        mask |= 1U << (d < 0 ? d + ndim : d);
     }
     return mask;
 }
@@ -296,34 +318,40 @@ void eng_b_sum_all(struct eng_bw *b)
 
 void eng_b_sum(struct eng_bw *b)
 {
+    const struct eng_edge *edge = eng_b_edge(b, ARG_sum_input, 0);
+
     eng_b_give(b, ARG_sum_input,
-               spread(b, eng_ref(b->g[0]), eng_reduce_mask_of(b, ARG_sum_dim),
+               spread(b, edge, eng_ref(b->g[0]), eng_reduce_mask_of(&b->a[ARG_sum_dim], edge->ndim),
                       b->a[ARG_sum_keepdim].v.flag));
 }
 
-/* g expanded, divided by the count: one tensor of the input's size */
-static void divided(struct eng_bw *b, struct eng_tensor *expanded, int64_t count)
+/* g expanded, divided by the count: one tensor of the input's size. Takes over `expanded`. */
+static struct eng_tensor *divided(struct eng_bw *b, struct eng_tensor *expanded, int64_t count)
 {
     struct eng_arg args[] = {eng_at(expanded), eng_ai(count), eng_anone()};
+    struct eng_tensor *out = expanded ? eng_call1(b->e, ENG_OP_div, args) : NULL;
 
-    if (expanded)
-        eng_b_give(b, 0, eng_call1(b->e, ENG_OP_div, args));
     eng_unref(expanded);
+    return out;
 }
 
 void eng_b_mean_all(struct eng_bw *b)
 {
     const struct eng_edge *edge = eng_b_edge(b, ARG_mean_all_input, 0);
 
-    divided(b, eng_expand(b->e, b->g[0], edge->sizes, edge->ndim), reduced_count(edge, UINT32_MAX));
+    eng_b_give(b, ARG_mean_all_input,
+               divided(b, eng_expand(b->e, b->g[0], edge->sizes, edge->ndim),
+                       reduced_count(edge, UINT32_MAX)));
 }
 
 void eng_b_mean(struct eng_bw *b)
 {
-    uint32_t mask = eng_reduce_mask_of(b, ARG_mean_dim);
+    const struct eng_edge *edge = eng_b_edge(b, ARG_mean_input, 0);
+    uint32_t mask = eng_reduce_mask_of(&b->a[ARG_mean_dim], edge->ndim);
+    struct eng_tensor *expanded =
+        spread(b, edge, eng_ref(b->g[0]), mask, b->a[ARG_mean_keepdim].v.flag);
 
-    divided(b, spread(b, eng_ref(b->g[0]), mask, b->a[ARG_mean_keepdim].v.flag),
-            reduced_count(eng_b_edge(b, ARG_mean_input, 0), mask));
+    eng_b_give(b, ARG_mean_input, divided(b, expanded, reduced_count(edge, mask)));
 }
 
 /* ---- variance ---- */
@@ -364,29 +392,35 @@ void eng_f_var_correction(struct eng_op_call *c)
         eng_c_give(c, out);
 }
 
+/* What the gradients of var and std read of their call. */
+struct var_call {
+    struct eng_tensor *x;
+    const struct eng_edge *edge; /* of x */
+    const struct eng_arg *dim;
+    double correction;
+    bool keepdim;
+};
+
 /* (2 / (n - correction)) * g * (x - mean(x)). Takes over g. */
-static struct eng_tensor *var_gradient(struct eng_bw *b, struct eng_tensor *g, uint32_t mask,
-                                       bool keepdim)
+static struct eng_tensor *var_gradient(struct eng *e, struct eng_tensor *g, struct var_call v)
 {
-    struct eng *e = b->e;
-    const struct eng_edge *edge = eng_b_edge(b, 0, 0);
-    double n = (double)reduced_count(edge, mask) - b->a[2].v.scalar.f;
-    struct eng_tensor *x = b->saved[0];
+    uint32_t mask = eng_reduce_mask_of(v.dim, v.edge->ndim);
+    double n = (double)reduced_count(v.edge, mask) - v.correction;
     struct eng_tensor *mean, *centred, *scaled, *out;
-    bool all = b->a[1].kind != ENG_A_INTS || !b->a[1].count;
+    bool all = v.dim->kind != ENG_A_INTS || !v.dim->count;
 
     if (!all)
-        g = eng_reduce_unsqueezed(e, g, mask, edge->ndim, keepdim);
+        g = eng_reduce_unsqueezed(e, g, mask, v.edge->ndim, v.keepdim);
     if (all) {
-        struct eng_arg args[] = {eng_at(x), eng_anone()};
+        struct eng_arg args[] = {eng_at(v.x), eng_anone()};
 
-        mean = x ? eng_call1(e, ENG_OP_mean_all, args) : NULL;
+        mean = v.x ? eng_call1(e, ENG_OP_mean_all, args) : NULL;
     } else {
-        struct eng_arg args[] = {eng_at(x), b->a[1], eng_ab(true), eng_anone()};
+        struct eng_arg args[] = {eng_at(v.x), *v.dim, eng_ab(true), eng_anone()};
 
-        mean = x ? eng_call1(e, ENG_OP_mean, args) : NULL;
+        mean = v.x ? eng_call1(e, ENG_OP_mean, args) : NULL;
     }
-    centred = eng_sub(e, x, mean);
+    centred = eng_sub(e, v.x, mean);
     scaled = eng_mul_scalar(e, g, 2.0 / n);
     out = eng_mul(e, scaled, centred);
     eng_unref(scaled);
@@ -398,14 +432,21 @@ static struct eng_tensor *var_gradient(struct eng_bw *b, struct eng_tensor *g, u
 
 void eng_b_var_correction(struct eng_bw *b)
 {
-    eng_b_give(b, ARG_var_correction_input,
-               var_gradient(b, eng_ref(b->g[0]), eng_reduce_mask_of(b, ARG_var_correction_dim),
-                            b->a[ARG_var_correction_keepdim].v.flag));
+    struct var_call v = {b->saved[SAVED_var_correction_input],
+                         eng_b_edge(b, ARG_var_correction_input, 0), &b->a[ARG_var_correction_dim],
+                         b->a[ARG_var_correction_correction].v.scalar.f,
+                         b->a[ARG_var_correction_keepdim].v.flag};
+
+    eng_b_give(b, ARG_var_correction_input, var_gradient(b->e, eng_ref(b->g[0]), v));
 }
 
 /* the variance's, of g / (2 * result), zero where the result is */
 void eng_b_std_correction(struct eng_bw *b)
 {
+    struct var_call v = {b->saved[SAVED_std_correction_input],
+                         eng_b_edge(b, ARG_std_correction_input, 0), &b->a[ARG_std_correction_dim],
+                         b->a[ARG_std_correction_correction].v.scalar.f,
+                         b->a[ARG_std_correction_keepdim].v.flag};
     struct eng *e = b->e;
     struct eng_tensor *twice = eng_mul_scalar(e, b->saved[SAVED_std_correction_result], 2);
     struct eng_tensor *ratio = eng_div(e, b->g[0], twice);
@@ -417,9 +458,7 @@ void eng_b_std_correction(struct eng_bw *b)
         eng_ret_release(&ret);
     eng_unref(flat);
     eng_unref(twice);
-    eng_b_give(b, ARG_std_correction_input,
-               var_gradient(b, ratio, eng_reduce_mask_of(b, ARG_std_correction_dim),
-                            b->a[ARG_std_correction_keepdim].v.flag));
+    eng_b_give(b, ARG_std_correction_input, var_gradient(e, ratio, v));
 }
 
 /* ---- logsumexp, norm ---- */
@@ -428,8 +467,8 @@ void eng_b_std_correction(struct eng_bw *b)
 void eng_b_logsumexp(struct eng_bw *b)
 {
     struct eng *e = b->e;
-    uint32_t mask = eng_reduce_mask_of(b, ARG_logsumexp_dim);
     int ndim = eng_b_edge(b, ARG_logsumexp_input, 0)->ndim;
+    uint32_t mask = eng_reduce_mask_of(&b->a[ARG_logsumexp_dim], ndim);
     struct eng_tensor *g =
         eng_reduce_unsqueezed(e, eng_ref(b->g[0]), mask, ndim, b->a[ARG_logsumexp_keepdim].v.flag);
     struct eng_tensor *result =
@@ -449,8 +488,8 @@ void eng_b_logsumexp(struct eng_bw *b)
 void eng_b_norm(struct eng_bw *b)
 {
     struct eng *e = b->e;
-    uint32_t mask = eng_reduce_mask_of(b, ARG_norm_dim);
     int ndim = eng_b_edge(b, ARG_norm_input, 0)->ndim;
+    uint32_t mask = eng_reduce_mask_of(&b->a[ARG_norm_dim], ndim);
     /* of everything it stays a number, which leaves the input's dtype alone where autocast made it float32 */
     bool keep = b->a[ARG_norm_keepdim].v.flag || b->a[ARG_norm_dim].count == 0;
     struct eng_tensor *g = eng_reduce_unsqueezed(e, eng_ref(b->g[0]), mask, ndim, keep);

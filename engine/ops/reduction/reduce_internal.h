@@ -20,7 +20,7 @@ struct eng_view eng_reduce_keepdim_view(const struct eng_tensor *out, const stru
 /* t with size-1 dims put back where the reduction over the dims of mask took them. Takes over t. */
 struct eng_tensor *eng_reduce_unsqueezed(struct eng *e, struct eng_tensor *t, uint32_t mask,
                                          int ndim, bool keepdim);
-/* In backward: the dims of argument `arg` as a bit mask; none given means all. */
-uint32_t eng_reduce_mask_of(const struct eng_bw *b, int arg);
+/* In backward: the dims of a tensor of `ndim` that argument `dim` lists, as a bit mask; none given means all. */
+uint32_t eng_reduce_mask_of(const struct eng_arg *dim, int ndim);
 
 #endif
