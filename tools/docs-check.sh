@@ -1,13 +1,11 @@
 #!/bin/sh
-# docs-check.sh: every link of the pages leads somewhere, and the pages have their form. Exit status 1 if not.
+# docs-check.sh: checks links, paths and the form of the pages. Exit status 1 if something is wrong.
 #
-#   link is a file of the repository, a heading of a page (#words-of-it), or an address with a scheme, which is not
-#  asked.
-#   line has at most 120 characters, but for what a program prints (indented, or between ``` marks); README.md 150
-#  lines.
-#   path that begins with docs/ or tools/, in any file, is there; so is, in the pages, a quoted path of the sources or
-#  of a test
-# program. Paths with NAME in them stand for several.
+# - A link names a file of the repository or a heading of a page (#words-of-it). Addresses with a scheme are not opened.
+# - A line has at most 120 characters, except what a program prints (indented, or between ``` marks); README.md has at
+#   most 150 lines.
+# - A path that begins with docs/ or tools/, in any file, exists; so does, in the pages, a quoted path of a source or of
+#   a test program. A path with NAME in it stands for several.
 set -u
 bad=0
 tmp=$(mktemp)

@@ -1,9 +1,8 @@
 #!/bin/sh
-#  ords-check.sh: counts the words of docs/glossary.md, "Words that are not used", in the tree. Exit status 1 if there
-#  is one.
+# words-check.sh: counts uses of the words that docs/glossary.md lists under "Words that are not used". Exit status 1 if
+# there is one, 2 if the page has no such table.
 #
-#  he table of that page is the list, its table of exceptions what may stay. V=1 prints each place. PAGE=FILE reads
-#  another page.
+# The table of exceptions of that page lists what may stay. V=1 prints each place; PAGE=FILE reads another page.
 set -eu
 page=${PAGE:-docs/glossary.md}
 tmp=$(mktemp -d)
