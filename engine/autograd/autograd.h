@@ -8,6 +8,7 @@
 #ifndef ENG_AUTOGRAD_H
 #define ENG_AUTOGRAD_H
 
+#include "engine/core/graph.h"
 #include "engine/core/tensor.h"
 
 struct eng_checkpoint; /* a non-reentrant checkpointed call, see checkpoint.h */
@@ -32,20 +33,6 @@ void eng_detach_(struct eng *e, struct eng_tensor *t);
 void eng_set_grad(struct eng *e, struct eng_tensor *t, struct eng_tensor *grad);
 
 /*
- * A custom function's node (torch.autograd.Function). The callbacks run the net's code.
- *
- * backward   grads_in: one per output (NULL: undefined); grads_out: one per input, to be filled with references (NULL: none).
- *            Returns false on failure (noted in the engine).
- * free_user  called once, when the node goes
- */
-struct eng_custom {
-    const char *name; /* "SwishBackward"; copied */
-    void *user;
-    bool (*backward)(void *user, struct eng_node *node, struct eng_tensor **grads_in, int in_count,
-                     struct eng_tensor **grads_out, int out_count);
-    void (*free_user)(void *user);
-};
-/*
  * inputs: the tensor arguments in order (NULL for non-tensors); when grad mode is on and one requires grad, `outputs`
  * (aliases are made where an output is an input) get the new node as grad_fn; otherwise returns NULL and the outputs stay as they are.
  * The returned node is borrowed (the outputs hold it).
@@ -59,17 +46,6 @@ void eng_node_save(struct eng *e, struct eng_node *node, struct eng_tensor *cons
 int eng_node_saved_count(const struct eng_node *node);
 struct eng_tensor *eng_node_saved(struct eng *e, struct eng_node *node, int i);
 
-/*
- * What is called when a backward has accumulated into a leaf's .grad (register_post_accumulate_grad_hook). The callbacks run the net's code.
- *
- * run        before the next node runs; may let go of .grad. Returns false on failure (noted in the engine)
- * free_user  called once, when the leaf goes
- */
-struct eng_hooks {
-    void *user;
-    bool (*run)(void *user, struct eng_tensor *leaf);
-    void (*free_user)(void *user);
-};
 /* Of a leaf that has none; copied. */
 void eng_set_hooks(struct eng_tensor *leaf, const struct eng_hooks *hooks);
 /* `user` of the leaf's hooks; NULL: it has none. */

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "engine/autograd/autograd_internal.h"
 #include "engine/core/engine_internal.h"
 #include "engine/core/op_internal.h"
 

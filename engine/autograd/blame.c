@@ -7,6 +7,7 @@
  *                 and with the same words; where that is not certain nothing is noted.
  */
 #include "base/mem.h"
+#include "engine/autograd/autograd_internal.h"
 #include "engine/core/engine_internal.h"
 
 uint32_t eng_set_writer(struct eng *e, uint32_t writer)

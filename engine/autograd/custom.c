@@ -6,6 +6,7 @@
  */
 #include "base/mem.h"
 #include "engine/autograd/autograd.h"
+#include "engine/autograd/autograd_internal.h"
 #include "engine/core/engine_internal.h"
 #include "engine/core/op_internal.h"
 

@@ -5,6 +5,7 @@
  * Invariant:      a leaf takes over a gradient that nobody else can see and that lies as the leaf does; any other is copied.
  */
 #include "base/mem.h"
+#include "engine/autograd/autograd_internal.h"
 #include "engine/core/engine_internal.h"
 #include "engine/core/op_internal.h"
 

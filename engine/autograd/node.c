@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "engine/autograd/autograd_internal.h"
 #include "engine/core/engine_internal.h"
 
 /* Bytes of a node in one block: itself, then what must be aligned most, then the rest. */

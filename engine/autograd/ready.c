@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "engine/autograd/autograd_internal.h"
 #include "engine/core/engine_internal.h"
 
 struct leaf {

@@ -10,9 +10,8 @@
 
 #include "base/pool.h"
 #include "engine/alloc/driver.h"
-#include "engine/autograd/autograd.h"
-#include "engine/autograd/checkpoint.h"
 #include "engine/core/engine.h"
+#include "engine/core/graph.h"
 #include "engine/core/op.h"
 #include "engine/device/kernels.h"
 #include "engine/device/plugin.h"
@@ -122,70 +121,6 @@ struct eng {
     struct eng_ready *ready; /* of ready.c; NULL: nobody asks for the order of gradients */
 };
 
-/* A saved tensor in a node. */
-struct eng_saved {
-    struct eng_tensor *tensor;         /* counted; NULL when absent, released, or a placeholder */
-    struct eng_checkpoint *checkpoint; /* counted; not NULL for a placeholder */
-    uint32_t index;                    /* the placeholder's number in its checkpoint */
-    /* what a placeholder's recomputed twin gets back (of arguments and what custom functions save), counted */
-    struct eng_node *grad_fn;
-    uint16_t output_nr;
-    bool requires_grad;
-    uint32_t version;
-    bool is_output;
-};
-
-/* Shape of what flows along an edge. */
-struct eng_edge {
-    struct eng_node *node; /* counted; NULL: nobody wants this gradient */
-    uint16_t input_nr;
-    uint8_t dtype;
-    uint8_t ndim;
-    bool on_host;
-    bool is_defined; /* there was a tensor in this argument */
-    int64_t sizes[VS_MAX_DIMS];
-    int64_t strides[VS_MAX_DIMS];
-};
-
-enum eng_node_kind { ENG_NODE_OP, ENG_NODE_ACCUMULATE, ENG_NODE_CUSTOM, ENG_NODE_COPY_SLICES };
-
-struct eng_node {
-    uint32_t refs;
-    enum eng_node_kind kind;
-    uint64_t seq; /* UINT64_MAX for accumulators */
-    uint64_t id;  /* in the trace */
-    struct eng *eng;
-    enum eng_op_id op;
-    const char *name;      /* "MulBackward0" */
-    uint16_t output_count; /* of the forward op = gradients coming in */
-    uint16_t edge_count;
-    uint16_t saved_count;
-    uint16_t arg_count;
-    bool released;
-    bool is_inplace;
-    bool has_own_saves; /* eng_node_saves_make */
-    bool is_pruned;     /* the running eng_grad asks for nothing that lies behind this node */
-    uint32_t
-        bytes; /* of this block: the node and what the next five point to, but for the saved ones of a custom node */
-    struct eng_edge *edges;
-    struct eng_saved *saved;
-    struct eng_arg *args; /* the call's arguments; tensors are replaced by none; ints are copies */
-    int64_t *ints;        /* the copies */
-    uint8_t *arg_edge;    /* first edge of each argument */
-    /* accumulators: the leaf, not counted while it has the accumulator alone; see node.c */
-    struct eng_tensor *variable;
-    struct eng_custom custom;
-    struct eng_copy_slices *slices;
-    /* where the forward ran, so that backward's events name the line */
-    const char *module;
-    const char *func;
-    uint32_t line;
-    uint32_t writer; /* the module on trial in whose forward it was made; 0: none */
-    /* the running backward, see backward.c */
-    struct eng_task *task;
-    uint32_t task_slot;
-};
-
 /* ---- engine.c ---- */
 uint32_t eng_string_id_find(struct eng *e, const char *text);
 /*
@@ -234,41 +169,6 @@ void eng_view_of(const struct eng_tensor *t, struct eng_view *out);
 void eng_saved_hold(struct eng *e, struct eng_tensor *t, uint64_t node_id, bool is_checkpoint);
 void eng_saved_drop(struct eng *e, struct eng_tensor *t, uint64_t node_id, bool is_checkpoint);
 
-/* ---- node.c ---- */
-/* How many of each a node has. ints: in the lists of integers among its arguments, all together. */
-struct eng_node_counts {
-    int edges;
-    int saves;
-    int args;
-    int ints;
-};
-struct eng_node *eng_node_new(struct eng *e, enum eng_node_kind kind, const char *name,
-                              struct eng_node_counts counts);
-/* Places for `count` saved tensors in a node that was made with none. */
-void eng_node_saves_make(struct eng_node *n, int count);
-struct eng_node *eng_node_ref(struct eng_node *n);
-void eng_node_unref(struct eng_node *n);
-void eng_node_release_saved(struct eng_node *n);
-void eng_fail_second_backward(const struct eng_node *n); /* what was saved is gone */
-/* The accumulator of a leaf that requires grad, or the grad_fn of a result (a new reference), NULL where no gradient is wanted. */
-struct eng_node *eng_gradient_node(struct eng_tensor *t);
-void eng_edge_set(struct eng_edge *edge, struct eng_tensor *t);
-void eng_node_save_at(struct eng_node *n, int i, struct eng_tensor *t, bool is_output);
-/* A new reference, or NULL (absent, or failed). */
-struct eng_tensor *eng_node_unpack(struct eng_node *n, int i);
-void eng_set_history(struct eng_tensor *t, struct eng_node *n, int output_nr);
-/*
- * False where the overwriting cannot be noted as the fault of one module (eng_blame_begin) and has to fail. The first: s, saved by n, is
- * needed; the second: storage is read under an old name.
- */
-VS_MUST_USE bool eng_blame_saved(const struct eng_node *n, const struct eng_saved *s,
-                                 const char *why);
-VS_MUST_USE bool eng_blame_read(struct eng *e, const struct eng_storage *storage, const char *why);
-void eng_blame_release(struct eng *e);
-
-/* t was overwritten by the op of n: its history continues through n; where t is a view, its base's history does too. */
-void eng_inplace_history(struct eng_tensor *t, struct eng_node *n);
-
 /* ---- dispatch.c ---- */
 void eng_emit_use(struct eng *e,
                   struct eng_tensor *t); /* the running op or node reads t; NULL: nothing */
@@ -276,44 +176,5 @@ void eng_emit_use(struct eng *e,
 /* ---- signature.c ---- */
 const char *eng_str_word(
     const char *text); /* the table's own copy of a word such as "mean"; NULL: not a known word */
-
-/* ---- copy_slices.c ---- */
-void eng_copy_slices_run(struct eng *e, struct eng_node *n, struct eng_tensor *grad,
-                         struct eng_tensor **out);
-void eng_copy_slices_release(
-    struct eng_copy_slices *slices); /* lets go of the op's own node and what that saved */
-void eng_copy_slices_free(struct eng_copy_slices *slices);
-
-/* ---- leaf.c ---- */
-
-/* A gradient has arrived at a leaf (`*taken` is NULL then, and may be before): it is accumulated, then the leaf's hooks are called. */
-void eng_leaf_reached(struct eng *e, struct eng_tensor *variable, struct eng_tensor **taken);
-
-/* ---- backward.c ---- */
-/* Run the formulas of one op node on given gradients; fills out[], one per edge. */
-void eng_run_op_backward(struct eng *e, struct eng_node *n, struct eng_tensor **g,
-                         struct eng_tensor **out);
-
-/* ---- checkpoint.c ---- */
-struct eng_checkpoint *eng_checkpoint_ref(struct eng_checkpoint *c);
-void eng_checkpoint_unref(struct eng_checkpoint *c);
-uint32_t eng_checkpoint_pack(struct eng *e, struct eng_checkpoint *c, struct eng_tensor *t);
-bool eng_checkpoint_is_rerun(const struct eng_checkpoint *c);
-struct eng_tensor *eng_checkpoint_unpack(struct eng *e, struct eng_checkpoint *c, uint32_t index);
-void eng_checkpoint_forget(struct eng_checkpoint *c, uint32_t index); /* its placeholder is gone */
-
-/* ---- ready.c ---- */
-void eng_ready_free(struct eng_ready *ready);
-/* A leaf has got its gradient; e->ready is there. */
-void eng_ready_note(struct eng *e, const struct eng_tensor *leaf);
-/* An outermost backward is over; e->ready is there. */
-void eng_ready_backward_end(struct eng *e);
-
-/* ---- autocast.c ---- */
-bool eng_autocast_call(struct eng *e, enum eng_op_id id, const struct eng_arg *args,
-                       struct eng_ret *ret);
-bool eng_op_run(struct eng *e, enum eng_op_id id, const struct eng_arg *args, bool inplace,
-                struct eng_ret *ret);
-void eng_cast_cache_clear(struct eng *e);
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "base/target/target.h"
+#include "engine/context.h"
 #include "lang/interp/library.h"
 #include "lang/interp/vm.h"
 #include "lang/run/run_internal.h"

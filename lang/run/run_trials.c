@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "engine/context.h"
 #include "lang/interp/call.h"
 #include "lang/interp/vm.h"
 #include "lang/run/run_internal.h"

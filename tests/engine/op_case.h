@@ -34,6 +34,7 @@
 #ifndef TESTS_ENGINE_OP_CASE_H
 #define TESTS_ENGINE_OP_CASE_H
 
+#include "engine/autograd/autograd.h"
 #include "engine/core/op_internal.h"
 
 #define OP_CASE_KEY 3000001U

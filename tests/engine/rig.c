@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "engine/context.h"
 #include "engine/core/op_internal.h"
 
 /* ---- the observer ---- */

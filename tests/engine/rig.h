@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/event.h"
+#include "engine/autograd/autograd.h"
 #include "engine/core/engine_internal.h"
 
 struct rig {

@@ -4,6 +4,7 @@
 #ifndef TESTS_ENGINE_SHORT_OPS_H
 #define TESTS_ENGINE_SHORT_OPS_H
 
+#include "engine/autograd/autograd.h"
 #include "engine/core/op_internal.h"
 
 typedef struct eng_tensor T;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/context.h"
 #include "engine/core/engine.h"
 #include "lang/interp/lang.h"
 

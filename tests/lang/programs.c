@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "engine/context.h"
 #include "engine/core/engine.h"
 #include "lang/interp/lang.h"
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/context.h"
 #include "engine/device/room_sizes.h"
 #include "engine/workspace/rooms_internal.h"
 

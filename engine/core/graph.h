@@ -1,0 +1,115 @@
+/*
+ * engine/core/graph.h - the autograd graph as data: nodes, the edges between them, and the tensors they save.
+ *
+ * For:            engine/ only: tensors own their node, ops read its edges, autograd/ makes nodes and runs them.
+ * Must not know:  the order in which nodes run.
+ * Invariant:      a node is reference counted, and owns what it saved and the nodes its edges lead to.
+ */
+#ifndef ENG_GRAPH_H
+#define ENG_GRAPH_H
+
+#include "engine/core/op.h"
+#include "engine/core/tensor.h"
+
+struct eng_checkpoint;
+struct eng_copy_slices;
+struct eng_task;
+
+/*
+ * A custom function's node (torch.autograd.Function). The callbacks run the net's code.
+ *
+ * backward   grads_in: one per output (NULL: undefined); grads_out: one per input, to be filled with references (NULL: none).
+ *            Returns false on failure (noted in the engine).
+ * free_user  called once, when the node goes
+ */
+struct eng_custom {
+    const char *name; /* "SwishBackward"; copied */
+    void *user;
+    bool (*backward)(void *user, struct eng_node *node, struct eng_tensor **grads_in, int in_count,
+                     struct eng_tensor **grads_out, int out_count);
+    void (*free_user)(void *user);
+};
+
+/*
+ * What is called when a backward has accumulated into a leaf's .grad (register_post_accumulate_grad_hook). The callbacks run the net's code.
+ *
+ * run        before the next node runs; may let go of .grad. Returns false on failure (noted in the engine)
+ * free_user  called once, when the leaf goes
+ */
+struct eng_hooks {
+    void *user;
+    bool (*run)(void *user, struct eng_tensor *leaf);
+    void (*free_user)(void *user);
+};
+
+/* A saved tensor in a node. */
+struct eng_saved {
+    struct eng_tensor *tensor;         /* counted; NULL when absent, released, or a placeholder */
+    struct eng_checkpoint *checkpoint; /* counted; not NULL for a placeholder */
+    uint32_t index;                    /* the placeholder's number in its checkpoint */
+    /* what a placeholder's recomputed twin gets back (of arguments and what custom functions save), counted */
+    struct eng_node *grad_fn;
+    uint16_t output_nr;
+    bool requires_grad;
+    uint32_t version;
+    bool is_output;
+};
+
+/* Shape of what flows along an edge. */
+struct eng_edge {
+    struct eng_node *node; /* counted; NULL: nobody wants this gradient */
+    uint16_t input_nr;
+    uint8_t dtype;
+    uint8_t ndim;
+    bool on_host;
+    bool is_defined; /* there was a tensor in this argument */
+    int64_t sizes[VS_MAX_DIMS];
+    int64_t strides[VS_MAX_DIMS];
+};
+
+enum eng_node_kind { ENG_NODE_OP, ENG_NODE_ACCUMULATE, ENG_NODE_CUSTOM, ENG_NODE_COPY_SLICES };
+
+struct eng_node {
+    uint32_t refs;
+    enum eng_node_kind kind;
+    uint64_t seq; /* UINT64_MAX for accumulators */
+    uint64_t id;  /* in the trace */
+    struct eng *eng;
+    enum eng_op_id op;
+    const char *name;      /* "MulBackward0" */
+    uint16_t output_count; /* of the forward op = gradients coming in */
+    uint16_t edge_count;
+    uint16_t saved_count;
+    uint16_t arg_count;
+    bool released;
+    bool is_inplace;
+    bool has_own_saves; /* eng_node_saves_make */
+    bool is_pruned;     /* the running eng_grad asks for nothing that lies behind this node */
+    uint32_t
+        bytes; /* of this block: the node and what the next five point to, but for the saved ones of a custom node */
+    struct eng_edge *edges;
+    struct eng_saved *saved;
+    struct eng_arg *args; /* the call's arguments; tensors are replaced by none; ints are copies */
+    int64_t *ints;        /* the copies */
+    uint8_t *arg_edge;    /* first edge of each argument */
+    /* accumulators: the leaf, not counted while it has the accumulator alone; see node.c */
+    struct eng_tensor *variable;
+    struct eng_custom custom;
+    struct eng_copy_slices *slices;
+    /* where the forward ran, so that backward's events name the line */
+    const char *module;
+    const char *func;
+    uint32_t line;
+    uint32_t writer; /* the module on trial in whose forward it was made; 0: none */
+    /* the running backward, see backward.c */
+    struct eng_task *task;
+    uint32_t task_slot;
+};
+
+/*
+ * A further reference to a node, and one fewer (autograd/node.c); NULL is allowed. With the last reference the node goes, with all it owns.
+ */
+struct eng_node *eng_node_ref(struct eng_node *n);
+void eng_node_unref(struct eng_node *n);
+
+#endif
