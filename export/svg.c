@@ -58,7 +58,8 @@ void exp_svg_escaped(struct exp_out *out, const char *text)
         text += letter_put(out, text);
 }
 
-void exp_svg_escaped_cut(struct exp_out *out, const char *text, size_t letters)
+/* At most `letters` letters, the last then "…". */
+static void escaped_cut(struct exp_out *out, const char *text, size_t letters)
 {
     if (letters_of(text) <= letters) {
         exp_svg_escaped(out, text);
@@ -69,7 +70,8 @@ void exp_svg_escaped_cut(struct exp_out *out, const char *text, size_t letters)
     exp_put_text(out, "…");
 }
 
-void exp_svg_px(struct exp_out *out, double value)
+/* A pixel position with two decimals, without trailing zeros. */
+static void pixels(struct exp_out *out, double value)
 {
     char digits[40];
     size_t len = (size_t)snprintf(digits, sizeof(digits), "%.2f", value);
@@ -79,12 +81,13 @@ void exp_svg_px(struct exp_out *out, double value)
     exp_put(out, digits, digits[len - 1] == '.' ? len - 1 : len);
 }
 
-void exp_svg_attr(struct exp_out *out, const char *name, double value)
+/* ` name="value"`. */
+static void attribute(struct exp_out *out, const char *name, double value)
 {
     exp_put_char(out, ' ');
     exp_put_text(out, name);
     exp_put_text(out, "=\"");
-    exp_svg_px(out, value);
+    pixels(out, value);
     exp_put_char(out, '"');
 }
 
@@ -113,8 +116,8 @@ void exp_svg_text(struct exp_out *out, double x, double y, const char *css, cons
                   const char *text, size_t letters)
 {
     exp_put_text(out, "<text");
-    exp_svg_attr(out, "x", x);
-    exp_svg_attr(out, "y", y);
+    attribute(out, "x", x);
+    attribute(out, "y", y);
     class_put(out, css);
     if (strcmp(anchor, "start") != 0) {
         exp_put_text(out, " text-anchor=\"");
@@ -122,7 +125,7 @@ void exp_svg_text(struct exp_out *out, double x, double y, const char *css, cons
         exp_put_char(out, '"');
     }
     exp_put_char(out, '>');
-    exp_svg_escaped_cut(out, text, letters);
+    escaped_cut(out, text, letters);
     exp_put_text(out, "</text>\n");
 }
 
@@ -130,10 +133,10 @@ void exp_svg_rect(struct exp_out *out, double x, double y, double width, double 
                   const char *css, const char *title)
 {
     exp_put_text(out, "<rect");
-    exp_svg_attr(out, "x", x);
-    exp_svg_attr(out, "y", y);
-    exp_svg_attr(out, "width", width);
-    exp_svg_attr(out, "height", height);
+    attribute(out, "x", x);
+    attribute(out, "y", y);
+    attribute(out, "width", width);
+    attribute(out, "height", height);
     class_put(out, css);
     title_put(out, "rect", title);
 }
@@ -141,10 +144,10 @@ void exp_svg_rect(struct exp_out *out, double x, double y, double width, double 
 void exp_svg_line(struct exp_out *out, double x1, double y1, double x2, double y2, const char *css)
 {
     exp_put_text(out, "<line");
-    exp_svg_attr(out, "x1", x1);
-    exp_svg_attr(out, "y1", y1);
-    exp_svg_attr(out, "x2", x2);
-    exp_svg_attr(out, "y2", y2);
+    attribute(out, "x1", x1);
+    attribute(out, "y1", y1);
+    attribute(out, "x2", x2);
+    attribute(out, "y2", y2);
     class_put(out, css);
     title_put(out, "line", NULL);
 }
@@ -199,11 +202,11 @@ void exp_svg_area(struct exp_out *out, const uint64_t *low, const uint64_t *high
 static void riser_put(struct exp_out *out, size_t column, double half, uint64_t from, uint64_t to)
 {
     exp_put_char(out, 'M');
-    exp_svg_px(out, (double)column - half);
+    pixels(out, (double)column - half);
     exp_put_member(out, " ", from < to ? from : to);
     exp_put_member(out, "V", from < to ? to : from);
     exp_put_char(out, 'H');
-    exp_svg_px(out, (double)column + half);
+    pixels(out, (double)column + half);
     exp_put_member(out, "V", from < to ? from : to);
     exp_put_char(out, 'Z');
 }

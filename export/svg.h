@@ -16,13 +16,6 @@
 
 /* Text, escaped; control characters and what XML cannot hold become U+FFFD. */
 void exp_svg_escaped(struct exp_out *out, const char *text);
-/* At most `letters` of them, the last then "…". */
-void exp_svg_escaped_cut(struct exp_out *out, const char *text, size_t letters);
-
-/* A pixel position with two decimals, without a trailing ".00". */
-void exp_svg_px(struct exp_out *out, double value);
-/* ` name="value"`. */
-void exp_svg_attr(struct exp_out *out, const char *name, double value);
 
 /* A line of text at (x, y); class and anchor ("start", "middle", "end"). At most `letters` letters. */
 void exp_svg_text(struct exp_out *out, double x, double y, const char *css, const char *anchor,

@@ -456,11 +456,6 @@ const struct rpl_answer *rpl_answers_find(struct rpl_answers *answers, const str
     return entry ? &entry->answer : NULL;
 }
 
-struct rpl_trace *rpl_answers_base(const struct rpl_answers *answers)
-{
-    return answers->base;
-}
-
 uint64_t rpl_answers_bytes(const struct rpl_answers *answers)
 {
     return answers->bytes;

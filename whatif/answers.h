@@ -55,10 +55,9 @@ void rpl_answers_free(struct rpl_answers *answers);
 /* `base` has grown, so nothing that is known answers a question any more. The answer that rpl_answers_get gave last stays good until the next. */
 void rpl_answers_forget(struct rpl_answers *answers);
 
-struct rpl_trace *rpl_answers_base(const struct rpl_answers *answers);
-/* Host memory of the whole runs. */
+/* Host memory of the whole runs. For tests and benchmarks. */
 uint64_t rpl_answers_bytes(const struct rpl_answers *answers);
-/* Runs made so far, those that failed or were stopped included. */
+/* Runs made so far, those that failed or were stopped included. For tests and benchmarks. */
 uint64_t rpl_answers_runs(const struct rpl_answers *answers);
 
 /*

@@ -62,7 +62,8 @@ void rpl_line_bits(const struct vs_place *place, uint32_t bits[3])
         bits[i] = (uint32_t)(hash >> (8 + 16 * i)) % RPL_LINE_BITS;
 }
 
-void rpl_node_merge(struct rpl_node *into, const struct rpl_node *later)
+/* `into` becomes the two together, where `later` comes after it. */
+static void node_merge(struct rpl_node *into, const struct rpl_node *later)
 {
     if (later->allocated_max > into->allocated_max) {
         into->allocated_max = later->allocated_max;
@@ -433,7 +434,7 @@ static void levels_build(struct rpl_index *index, uint64_t first)
 
             *node = children[child];
             for (size_t i = child + 1; i < end; i++)
-                rpl_node_merge(node, &children[i]);
+                node_merge(node, &children[i]);
         }
     }
 }

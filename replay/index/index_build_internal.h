@@ -50,8 +50,6 @@ struct rpl_builder {
 void rpl_pages_reserve(struct rpl_pages *pages, size_t count);
 /* One more item, zeroed. */
 void *rpl_pages_add(struct rpl_pages *pages);
-/* Item number `i` of what event `seq` speaks of, with empty ones before it; NULL where that would be too many. */
-void *rpl_pages_at(struct rpl_pages *pages, uint64_t i, uint64_t seq);
 
 /* The row of a block that an event speaks of; NULL: it has none. */
 static inline struct rpl_row *rpl_builder_row(struct rpl_index *index, uint64_t block)

@@ -28,7 +28,8 @@ void *rpl_pages_add(struct rpl_pages *pages)
     return item;
 }
 
-void *rpl_pages_at(struct rpl_pages *pages, uint64_t i, uint64_t seq)
+/* Item number `i` of what event `seq` speaks of, with empty ones before it; NULL where that would be too many. */
+static void *pages_at(struct rpl_pages *pages, uint64_t i, uint64_t seq)
 {
     if (i > seq + RPL_NUMBER_GAP_MAX)
         return NULL;
@@ -49,7 +50,7 @@ static enum vs_status on_alloc(struct rpl_index *index, struct rpl_chunk *chunk,
 {
     struct rpl_builder *b = index->builder;
     struct rpl_row *row =
-        event->alloc.block ? rpl_pages_at(&index->rows, event->alloc.block - 1, seq) : NULL;
+        event->alloc.block ? pages_at(&index->rows, event->alloc.block - 1, seq) : NULL;
     uint32_t bits[3];
 
     if (!row)
@@ -146,7 +147,7 @@ void rpl_builder_op(struct rpl_index *index, uint64_t seq, const struct vs_event
         if (event->op.role == VS_OP_RECOMPUTE)
             index->facts.recompute_flops += event->op.flops;
     } else if (event->op.role == VS_OP_BACKWARD && event->op.node) {
-        name = rpl_pages_at(&index->nodes, event->op.node - 1, seq);
+        name = pages_at(&index->nodes, event->op.node - 1, seq);
         if (name)
             *name = (uint32_t)event->op.name;
     }

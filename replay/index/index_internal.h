@@ -286,8 +286,6 @@ uint64_t rpl_builder_bytes(const struct rpl_builder *builder);
 VS_MUST_USE enum vs_status rpl_index_detail(struct rpl_index *index, struct vs_error *err);
 /* Are these as of the last event? */
 bool rpl_index_has_detail(const struct rpl_index *index);
-/* `into` becomes the two together, where `later` comes after it. */
-void rpl_node_merge(struct rpl_node *into, const struct rpl_node *later);
 
 /* Is the event a stop of `verb` (not EVENT, PEAK), where the one before it was at place `before`? */
 bool rpl_verb_stops(const struct rpl_trace *trace, enum rpl_verb verb, uint32_t before,

@@ -34,12 +34,6 @@ static void room_make(struct rpl_pack *pack)
     pack->bytes = vs_realloc(pack->bytes, pack->cap, 1);
 }
 
-void rpl_pack_byte(struct rpl_pack *pack, uint8_t byte)
-{
-    room_make(pack);
-    pack->bytes[pack->len++] = byte;
-}
-
 void rpl_pack_uint(struct rpl_pack *pack, uint64_t n)
 {
     room_make(pack);

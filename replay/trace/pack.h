@@ -23,7 +23,6 @@ struct rpl_pack {
 void rpl_pack_release(struct rpl_pack *pack);
 void rpl_pack_clear(struct rpl_pack *pack);
 
-void rpl_pack_byte(struct rpl_pack *pack, uint8_t byte);
 /* 7 bits a byte, the least significant first: below 128 one byte. */
 void rpl_pack_uint(struct rpl_pack *pack, uint64_t n);
 /* Near 0 in either direction is short. */

@@ -73,7 +73,7 @@ uint32_t rpl_trace_add_place(struct rpl_trace *trace, const struct vs_place *pla
 /* Ids come in order, each once, from 1. */
 void rpl_trace_add_tensor(struct rpl_trace *trace, const struct vs_tensor_desc *desc);
 void rpl_trace_add_event(struct rpl_trace *trace, const struct vs_event *event);
-/* The loss of a step that has begun. */
+/* The loss of a step that has begun. For tests: a run on `meta` has no losses, and those of a file are read from it. */
 void rpl_trace_set_loss(struct rpl_trace *trace, int64_t step, double loss);
 /* A second call for the same key replaces the first. */
 void rpl_trace_set_meta(struct rpl_trace *trace, const char *key, const char *value);
