@@ -5,12 +5,14 @@
  * Must not know:  what a command does.
  * Invariant:      the exit status is 0 where it is done, 1 where it failed, 2 where the arguments were wrong.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "cli/cmds.h"
+#include "engine/device/cpu/cpu_level.h"
 
 #define VERSION "0.1.0"
 
@@ -84,6 +86,21 @@ static int command_run(const struct cli_cmd *cmd, int argc, char *const *argv)
     return status;
 }
 
+/* VRAMSCOPE_CPU names an instruction set, or is not set. Where this processor lacks it, that is said. */
+static bool is_cpu_known(const char *wanted, struct vs_error *err)
+{
+    enum cpu_level level;
+
+    if (!wanted)
+        return true;
+    if (cpu_level_read(wanted, &level, err))
+        return false;
+    if (strcmp(wanted, cpu_level_name(level)) != 0)
+        fprintf(stderr, "vramscope: VRAMSCOPE_CPU is %s, which this processor lacks: %s is used\n",
+                wanted, cpu_level_name(level));
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     struct vs_error err = VS_ERROR_INIT;
@@ -104,6 +121,10 @@ int main(int argc, char **argv)
     cmd = cli_cmd_find(argv[1]);
     if (!cmd)
         exit(unknown_command(argv[1]));
+    if (!is_cpu_known(getenv("VRAMSCOPE_CPU"), &err)) {
+        cli_fail(&err);
+        exit(2);
+    }
     if (vs_log_open(getenv("VRAMSCOPE_DEBUG"), getenv("VRAMSCOPE_LOG"), &err)) {
         cli_fail(&err);
         exit(2);

@@ -7,6 +7,8 @@ error.o die_hook
 log.o log_state
 cmd_record.o interrupted
 cpu_blas.o blas
+cpu_level.o once
+cpu_level.o settled
 cpu_mem.o cache
 cpu_thread.o pool
 cupti_attach.o the

@@ -602,6 +602,27 @@ static int64_t events_in(const char *trace)
     return sql_try_int(trace, "select sum(count) from event_block");
 }
 
+static void an_instruction_set_is_known_or_refused(void **state)
+{
+    static const char *const KNOWN[] = {"baseline", "avx2", "avx512"};
+    struct program p;
+
+    (void)state;
+    setenv("VRAMSCOPE_CPU", "mmx", 1);
+    p = program_run("toggles", NULL);
+    assert_int_equal(p.status, 2);
+    assert_non_null(strstr(p.err, "VRAMSCOPE_CPU is `mmx`, not baseline, avx2 or avx512"));
+    program_release(&p);
+    for (size_t i = 0; i < sizeof(KNOWN) / sizeof(KNOWN[0]); i++) {
+        setenv("VRAMSCOPE_CPU", KNOWN[i], 1);
+        p = program_run("record", LENET, "-o", program_path("level.db"), "--device", "cpu",
+                        "--batch", "1", "--force", NULL);
+        assert_int_equal(p.status, 0);
+        program_release(&p);
+    }
+    unsetenv("VRAMSCOPE_CPU");
+}
+
 static void every_wish_to_end_leaves_a_trace_of_what_happened(void **state)
 {
     static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP, SIGKILL};
@@ -683,6 +704,7 @@ int main(void)
         cmocka_unit_test(a_trace_is_refused_wherever_it_is_cut),
         cmocka_unit_test(a_result_that_cannot_be_written_is_a_failure),
         cmocka_unit_test(nothing_but_text_is_printed_where_no_terminal_is),
+        cmocka_unit_test(an_instruction_set_is_known_or_refused),
         cmocka_unit_test(every_wish_to_end_leaves_a_trace_of_what_happened),
         cmocka_unit_test(a_device_too_small_for_the_model_is_an_out_of_memory),
     };

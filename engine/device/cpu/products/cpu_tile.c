@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "engine/device/cpu/cpu_internal.h"
+#include "engine/device/cpu/cpu_level.h"
 
 const struct cpu_tile *cpu_tile_variant(int idx)
 {
@@ -16,9 +17,5 @@ const struct cpu_tile *cpu_tile_variant(int idx)
 
 const struct cpu_tile *cpu_tile(void)
 {
-    const struct cpu_tile *t = cpu_tile_variant(2);
-
-    if (!t)
-        t = cpu_tile_variant(1);
-    return t ? t : &cpu_tile_base;
+    return cpu_tile_variant((int)cpu_level());
 }

@@ -3,29 +3,25 @@
  */
 #include "engine/device/cpu/rows/cpu_rows.h"
 
+#include <stddef.h>
+
 #include "base/error.h"
+#include "engine/device/cpu/cpu_level.h"
 
 const struct cpu_rows *cpu_rows_variant(int idx)
 {
-    if (idx == 0)
-        return &cpu_rows_base;
 #if defined(__x86_64__)
-    if (idx == 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return &cpu_rows_v3;
-    if (idx == 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        return &cpu_rows_v4;
+    static const struct cpu_rows *const tables[] = {&cpu_rows_base, &cpu_rows_v3, &cpu_rows_v4};
+#else
+    static const struct cpu_rows *const tables[] = {&cpu_rows_base, NULL, NULL};
 #endif
-    return NULL;
+
+    return idx < CPU_LEVEL_COUNT && cpu_level_runs((enum cpu_level)idx) ? tables[idx] : NULL;
 }
 
 const struct cpu_rows *cpu_rows(void)
 {
-    const struct cpu_rows *r = cpu_rows_variant(2);
-
-    if (!r)
-        r = cpu_rows_variant(1);
-    return r ? r : &cpu_rows_base;
+    return cpu_rows_variant((int)cpu_level());
 }
 
 const struct cpu_num *cpu_num_of(enum vs_dtype dtype)
