@@ -294,7 +294,9 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice device)
 CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 {
     *total_bytes = capacity();
+    pthread_mutex_lock(&cuda.lock);
     *free_bytes = *total_bytes - cuda.used[device_now()];
+    pthread_mutex_unlock(&cuda.lock);
     return CUDA_SUCCESS;
 }
 
