@@ -58,7 +58,7 @@ SETUP := $(if $(filter demo test check setup,$(MAKECMDGOALS)),$(B)/setup.done)
 
 .PHONY: all demo test tests check help install setup clean format format-check hdr-check layer-check \
         docs-check words-check globals-check bench benches everything everything-but-the-check golden golden-counts \
-        fuzz fuzzers test-threads test-cuda cuda gpu-tests doubles
+        fuzz fuzzers print-tests test-everywhere test-threads test-cuda cuda gpu-tests doubles
 .SECONDARY:
 
 all: $(B)/vramscope $(INJECT_SO) ## build the program, and the injection library where CUPTI's headers are
@@ -341,6 +341,13 @@ test-threads: $(B)/vramscope $(THREAD_TESTS)
 # Not part of any gate: it needs a GPU, PyTorch and minutes.
 test-cuda: ## all that this machine's GPU can tell (tests/gpu/run.sh)
 	@sh tests/gpu/run.sh
+
+# For tools/test-everywhere.sh.
+print-tests:
+	@printf '%s\n' $(TESTS)
+
+test-everywhere: ## the tests as another user, with other kernels, clocks, locales and orders, and beside a copy of themselves
+	@sh tools/test-everywhere.sh "$(MAKE)" $(B) $(WORDS)
 
 check: ## the gate: gcc, clang, tests, sanitizers, layers, headers, globals, format
 	@sh tools/check.sh "$(MAKE)" $(B)
