@@ -1,13 +1,23 @@
 /*
- * engine/core/op_internal.h - what the functions of an op see: its arguments, how to make outputs, how to give gradients.
+ * engine/core/op_internal.h - what the functions of an op see: its arguments, how to make outputs, how to give
+ * gradients.
  *
  * For:            engine/ops/ only.
  * Must not know:  the net language.
- * Invariant:      forward allocates outputs before scratch and frees scratch before it returns; backward computes gradients in alphabetical order of
- *                 the arguments' names, as PyTorch's generated code does, because allocation order is part of the result.
+ * Invariant:      forward allocates outputs before scratch and frees scratch before it returns; backward computes
+ *                 gradients in alphabetical order of the arguments' names, as PyTorch's generated code does,
+ *                 because allocation order is part of the result.
  *
- * Conventions inside ops: `T(i)`-style access through eng_c_* below; every function here takes NULL tensors after a failure. Temporaries are let
- * go of by hand, at the point where PyTorch's C++ would: a temporary of an expression at its end, a named local at the function's end.
+ * Every function here takes NULL tensors after a failure. Temporaries are released by hand, at the point where
+ * PyTorch's C++ releases them: a temporary of an expression at its end, a named local at the function's end.
+ *
+ * Names of arguments. `arg` below is a name that the build makes from op.def (engine/core/op_args.h,
+ * tools/op_args.c), and so is the index of a saved tensor:
+ *     eng_c_float(c, ARG_batch_norm_eps)          argument `eps` of the row batch_norm
+ *     b->saved[SAVED_native_layer_norm_weight]    what its row lists as `weight` among the saved tensors
+ * eng_f_NAME and eng_b_NAME read ARG_NAME_… and SAVED_NAME_…: of the row NAME, or, where no row has this id, of all
+ * rows that use the function, as far as they have it at the same place. A row that does not fit its function stops
+ * the build. A helper of several functions takes tensors and values instead of names.
  */
 #ifndef ENG_OP_INTERNAL_H
 #define ENG_OP_INTERNAL_H
@@ -27,34 +37,46 @@ struct eng_op_call {
     bool needs_grad; /* a node was made: the result will be differentiated */
 };
 
-/* Arguments by name. */
+/*
+ * What an argument holds. Types and defaults have been applied by the caller (lang/ fills in the defaults of the
+ * signature; C callers give every argument), so nothing here fails. ENG_A_NONE: None was given, or nothing where
+ * the default is None.
+ */
+/* The tensor, borrowed; NULL for None, and for a number given as an Operand. */
 static inline struct eng_tensor *eng_arg_tensor(const struct eng_arg *arg)
 {
     return arg->kind == ENG_A_TENSOR ? arg->v.tensor : NULL;
 }
+/* A float, int, Scalar or bool (0 or 1) as a number; not of None: ask eng_c_has before. */
 static inline double eng_arg_float(const struct eng_arg *arg)
 {
     return arg->kind == ENG_A_BOOL ? (double)arg->v.flag : arg->v.scalar.f;
 }
-static inline struct eng_tensor *eng_c_tensor(const struct eng_op_call *c, int i)
+
+/* The arguments of a running call, by name. */
+static inline struct eng_tensor *eng_c_tensor(const struct eng_op_call *c, int arg)
 {
-    return c->a[i].kind == ENG_A_TENSOR ? c->a[i].v.tensor : NULL;
+    return eng_arg_tensor(&c->a[arg]);
 }
-static inline bool eng_c_has(const struct eng_op_call *c, int i)
+/* Was anything but None given? */
+static inline bool eng_c_has(const struct eng_op_call *c, int arg)
 {
-    return c->a[i].kind != ENG_A_NONE;
+    return c->a[arg].kind != ENG_A_NONE;
 }
-static inline int64_t eng_c_int(const struct eng_op_call *c, int i)
+/* An int, Scalar or bool (0 or 1); a Scalar given as a float is truncated. Not of None. */
+static inline int64_t eng_c_int(const struct eng_op_call *c, int arg)
 {
-    return c->a[i].kind == ENG_A_BOOL ? c->a[i].v.flag : c->a[i].v.scalar.i;
+    return c->a[arg].kind == ENG_A_BOOL ? c->a[arg].v.flag : c->a[arg].v.scalar.i;
 }
-static inline double eng_c_float(const struct eng_op_call *c, int i)
+/* See eng_arg_float. */
+static inline double eng_c_float(const struct eng_op_call *c, int arg)
 {
-    return c->a[i].kind == ENG_A_BOOL ? (double)c->a[i].v.flag : c->a[i].v.scalar.f;
+    return eng_arg_float(&c->a[arg]);
 }
-static inline bool eng_c_bool(const struct eng_op_call *c, int i)
+/* A bool, or whether an int is not 0. Not of None. */
+static inline bool eng_c_bool(const struct eng_op_call *c, int arg)
 {
-    return c->a[i].kind == ENG_A_BOOL ? c->a[i].v.flag : c->a[i].v.scalar.i != 0;
+    return c->a[arg].kind == ENG_A_BOOL ? c->a[arg].v.flag : c->a[arg].v.scalar.i != 0;
 }
 
 /* Results. All take over the tensor's reference. */
@@ -72,8 +94,9 @@ struct eng_tensor *eng_c_empty_suggested(struct eng_op_call *c, const struct eng
                                          const int64_t *sizes, enum vs_dtype dtype);
 
 /*
- * The output of an elementwise op over `inputs` (broadcast, strides as TensorIterator chooses them), or the tensor to overwrite. A
- * new reference. Fails on shapes that do not broadcast (both named), on an in-place result of another shape or that cannot hold `dtype`.
+ * The output of an elementwise op over `inputs` (broadcast, strides as TensorIterator chooses them), or the tensor
+ * to overwrite. A new reference. Fails on shapes that do not broadcast (both named), on an in-place result of
+ * another shape or that cannot hold `dtype`.
  */
 struct eng_tensor *eng_c_elementwise_out(struct eng_op_call *c, struct eng_tensor *const *inputs,
                                          int count, enum vs_dtype dtype);
@@ -104,7 +127,10 @@ bool eng_c_computes(const struct eng_op_call *c);
 void eng_channels_last_strides(const int64_t *sizes, int64_t *strides);
 struct eng_tensor *eng_to_channels_last(struct eng *e, struct eng_tensor *t);
 
-/* dtype of a op b by PyTorch's promotion: dimensioned tensors before 0-dim ones before Python numbers. Any may be NULL/none. */
+/*
+ * dtype of a op b by PyTorch's promotion: dimensioned tensors before 0-dim ones before Python numbers. Any may be
+ * NULL/none.
+ */
 enum vs_dtype eng_result_dtype(struct eng_tensor *const *inputs, int count,
                                const struct eng_arg *scalar);
 /* sizes of the broadcast of a and b; false (and failed, naming both) where they do not fit. */
@@ -122,7 +148,10 @@ bool eng_floating(struct eng *e, const char *name, const struct eng_tensor *t);
 struct eng_tensor *eng_reduced_loss(struct eng *e, struct eng_tensor *values, int64_t reduction);
 
 void eng_add_flops(struct eng *e, uint64_t flops);
-/* Scratch of a library inside an op (category workspace): allocated and to be let go of by the caller. NULL when bytes is 0. */
+/*
+ * Scratch of a library inside an op (category workspace): allocated and to be let go of by the caller. NULL when
+ * bytes is 0.
+ */
 struct eng_tensor *eng_workspace(struct eng *e, uint64_t bytes);
 
 /* ---- backward ---- */
@@ -130,26 +159,31 @@ struct eng_bw {
     struct eng *e;
     struct eng_node *node;
     struct eng_tensor **g; /* incoming gradients, one per result; NULL: undefined */
-    /* unpacked, in the order of `saves`; NULL: not saved */
+    /* by SAVED_… name, unpacked, borrowed; NULL: not saved, because nobody needs it */
     struct eng_tensor *saved[ENG_MAX_SAVES];
-    const struct eng_arg *a; /* the call's arguments; tensors are none */
+    const struct eng_arg *
+        a; /* the call's arguments by ARG_… name; v.tensor is NULL: tensors that are needed are saved */
     struct eng_tensor **out; /* one per edge, to fill */
 };
-/* Does anybody want what flows along this edge? Not where there is no node, nor where eng_grad asks for other inputs. */
+/*
+ * Does anybody want what flows along this edge? Not where there is no node, nor where eng_grad asks for other
+ * inputs.
+ */
 static inline bool eng_edge_is_wanted(const struct eng_edge *edge)
 {
     return edge->node && !edge->node->is_pruned;
 }
-/* The edge of argument i (element k of a list), and whether its gradient is wanted. */
+/* The edge of a tensor argument (element k of a list; k is 0 for a single one): sizes and dtype of the input. */
 static inline const struct eng_edge *eng_b_edge(const struct eng_bw *b, int arg, int k)
 {
     return &b->node->edges[b->node->arg_edge[arg] + k];
 }
+/* Is the gradient of this argument wanted? Not to be asked of a number given as an Operand, which has no edge. */
 static inline bool eng_b_needs(const struct eng_bw *b, int arg)
 {
     return eng_edge_is_wanted(eng_b_edge(b, arg, 0));
 }
-/* Give the gradient of argument i; takes over the reference. */
+/* Give the gradient of an argument; takes over the reference. NULL: none. */
 static inline void eng_b_give(const struct eng_bw *b, int arg, struct eng_tensor *t)
 {
     b->out[b->node->arg_edge[arg]] = t;
