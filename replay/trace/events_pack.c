@@ -5,9 +5,9 @@
  * Invariant:      both directions go through the events in the same order and remember the same event of each kind.
  *
  * An event is seen as words of 8 bytes. Each word is written as its difference from that of the event of the same kind
- * before it; only the word with the kind is written as it is. All first words come first, then all second ones, and so
- * on: in nets of like layers the same few differences repeat. LZ4 of the events as they are takes 2.5 times as many
- * bytes.
+ * before it; of the word with the kind only the place is a difference. All first words come first, then all second
+ * ones, and so on: in nets of like layers the same few differences repeat. LZ4 of the events as they are takes 2.5 times
+ * as many bytes.
  */
 #include "replay/trace/events_pack.h"
 
@@ -27,19 +27,23 @@ _Static_assert(sizeof(struct vs_event) % sizeof(uint64_t) == 0, "an event is not
 /* Of each kind the event that came last. */
 struct last_events {
     uint64_t words[VS_EVENT_KIND_COUNT][WORDS];
+    uint32_t places[VS_EVENT_KIND_COUNT];
 };
 
 static void columns_write(const struct vs_event *events, size_t count, uint64_t *columns)
 {
-    struct last_events last = {{{0}}};
+    struct last_events last = {0};
 
     for (size_t i = 0; i < count; i++) {
+        struct vs_event event = events[i];
         uint64_t words[WORDS];
         uint64_t *before;
 
-        VS_ASSERT(events[i].kind < VS_EVENT_KIND_COUNT);
-        before = last.words[events[i].kind];
-        memcpy(words, &events[i], sizeof(words));
+        VS_ASSERT(event.kind < VS_EVENT_KIND_COUNT);
+        before = last.words[event.kind];
+        event.place -= last.places[event.kind];
+        last.places[event.kind] = events[i].place;
+        memcpy(words, &event, sizeof(words));
         for (size_t w = 0; w < WORDS; w++)
             columns[w * count + i] = words[w] - (w == KIND_WORD ? 0 : before[w]);
         memcpy(before, words, sizeof(words));
@@ -48,7 +52,7 @@ static void columns_write(const struct vs_event *events, size_t count, uint64_t 
 
 static void columns_read(const uint64_t *columns, size_t count, struct vs_event *out)
 {
-    struct last_events last = {{{0}}};
+    struct last_events last = {0};
 
     for (size_t i = 0; i < count; i++) {
         struct vs_event kind_only = {0};
@@ -61,6 +65,8 @@ static void columns_read(const uint64_t *columns, size_t count, struct vs_event 
         for (size_t w = 0; w < WORDS; w++)
             words[w] = columns[w * count + i] + (w == KIND_WORD ? 0 : words[w]);
         memcpy(&out[i], words, sizeof(out[i]));
+        out[i].place += last.places[out[i].kind];
+        last.places[out[i].kind] = out[i].place;
     }
 }
 
