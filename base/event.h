@@ -144,8 +144,10 @@ struct vs_event {
         VS_EVENT_FIELDS(number_plus_one, unused_b, unused_c, unused_d, unused_e, unused_aux) step;
         /* cast. from_block: what was copied; the dtypes: enum vs_dtype */
         VS_EVENT_FIELDS(block, from_block, from_dtype, to_dtype, unused_e, unused_aux) cast;
-        /* scale, and skip_step, which has no fields. Both rounded to an integer */
+        /* scale. Both rounded to an integer */
         VS_EVENT_FIELDS(scale, old_scale, unused_c, unused_d, unused_e, unused_aux) scale;
+        /* skip_step. call: which of the step's calls of GradScaler.step, from 0 */
+        VS_EVENT_FIELDS(call, unused_b, unused_c, unused_d, unused_e, unused_aux) skip_step;
         /* use. op: the op that read it */
         VS_EVENT_FIELDS(block, tensor, op, unused_d, unused_e, unused_aux) use;
         /* The positions themselves, whatever the kind: for what carries, packs or compares events of all kinds alike */

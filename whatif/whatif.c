@@ -218,7 +218,7 @@ struct device {
 
 /* The steps that a GradScaler skipped: without data a run cannot find out by itself. *out is the caller's, by vs_free. */
 static enum vs_status skipped_steps(struct rpl_trace *base, const struct device *device,
-                                    int64_t **out, size_t *count, struct vs_error *err)
+                                    struct lang_skip **out, size_t *count, struct vs_error *err)
 {
     struct rpl_scan *scan = vs_alloc(sizeof(*scan));
     const struct vs_event *event;
@@ -239,7 +239,7 @@ static enum vs_status skipped_steps(struct rpl_trace *base, const struct device 
         if (event->kind != VS_EV_SKIP_STEP)
             continue;
         *out = vs_grow(*out, *count, &cap, sizeof(**out));
-        (*out)[(*count)++] = step;
+        (*out)[(*count)++] = (struct lang_skip){step, event->skip_step.call};
     }
     if (events && !st)
         st = scan->status;
@@ -387,7 +387,7 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
     const struct shared *shared = NULL;
     struct lang_result result;
     uint64_t *addresses = NULL;
-    int64_t *skips = NULL;
+    struct lang_skip *skips = NULL;
     enum vs_status st;
 
     memset(&result, 0, sizeof(result));
@@ -414,7 +414,7 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
         goto out;
     settings.library = shared->library;
     settings.trials = shared->trials;
-    settings.skip_steps = skips;
+    settings.skips = skips;
     /* with another capacity segments are given back at other moments, and two could meet at one address */
     if (rpl_trace_meta(base, "gpu") && !device->addresses && is_unchanged(base, set) &&
         device->capacity == rpl_whatif_capacity(base)) {

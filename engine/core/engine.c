@@ -191,9 +191,9 @@ void eng_emit_scale(struct eng *e, uint64_t scale, uint64_t old_scale)
         e->observer->emit(e->observer->user, &ev);
 }
 
-void eng_emit_skip_step(struct eng *e)
+void eng_emit_skip_step(struct eng *e, uint64_t call)
 {
-    struct vs_event ev = {.kind = VS_EV_SKIP_STEP, .place = e->place_id};
+    struct vs_event ev = {.kind = VS_EV_SKIP_STEP, .place = e->place_id, .skip_step.call = call};
 
     if (e->observer)
         e->observer->emit(e->observer->user, &ev);

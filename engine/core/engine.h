@@ -21,7 +21,8 @@
 void eng_observer_stop(struct eng *e);
 /* Events of the training loop's gradient scaler, at the location of the event before them. */
 void eng_emit_scale(struct eng *e, uint64_t scale, uint64_t old_scale);
-void eng_emit_skip_step(struct eng *e);
+/* call: which of the training step's calls of GradScaler.step was skipped, from 0 */
+void eng_emit_skip_step(struct eng *e, uint64_t call);
 
 /* The first failure since the last eng_failure_take, or NULL. */
 const struct vs_error *eng_failed(const struct eng *e);

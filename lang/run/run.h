@@ -42,6 +42,12 @@ struct lang_progress {
     double loss;
 };
 
+/* An optimizer step that was skipped. call: which of the training step's calls of GradScaler.step it was, from 0. */
+struct lang_skip {
+    int64_t step;
+    uint64_t call;
+};
+
 /*
  * What to run. Zero means the default, or nothing, for every member but the text.
  *
@@ -54,7 +60,7 @@ struct lang_progress {
  * seed         of all random numbers
  * library      the standard library, parsed before (lang/interp/library.h); NULL: it is parsed for this run
  * trials       what the in-place trials of this net, with this seed, came to so far (lang/run/trials.h); NULL: each is run
- * skip_steps   on `meta`: steps whose optimizer step a GradScaler skipped where this net ran with data (skip_count of them)
+ * skips        on `meta`: the optimizer steps that a GradScaler skipped where this net ran with data (skip_count of them)
  * segment_addresses  where the driver puts the first segments (segment_count of them): see struct eng_options
  * workspaces   on `meta`: what a device of its own was measured to work in, which is repeated (engine/workspace/rooms.h); NULL: none
  * formula      weights and data by the formula of tests/oracle/README.md instead of random, dropout off; for comparing numbers
@@ -79,7 +85,7 @@ struct lang_settings {
     uint64_t seed;
     const struct lang_library *library;
     struct lang_trials *trials;
-    const int64_t *skip_steps;
+    const struct lang_skip *skips;
     size_t skip_count;
     const uint64_t *segment_addresses;
     size_t segment_count;

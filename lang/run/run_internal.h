@@ -29,6 +29,7 @@ struct lang_run_state {
     int64_t step;
     bool has_loss;
     double step_loss;
+    uint64_t scaler_calls; /* of GradScaler.step, in this step */
     struct lang_net *net;
     struct lang_value dict;
 };

@@ -57,6 +57,7 @@ static void step_begin(struct lang_run_state *run, int64_t step)
     run->step = step;
     run->has_loss = false;
     run->step_loss = 0.0;
+    run->scaler_calls = 0;
     run->at_start = eng_counters_get(run->eng);
     if (run->step >= 0) {
         result->steps =
@@ -318,10 +319,12 @@ static bool native_found_inf(struct lang_vm *vm, const struct lang_call *call,
             return lang_check_engine(vm) && lang_fail(vm, VS_E_TYPE, "_found_inf: not a number");
     } else {
         for (size_t i = 0; i < run->settings->skip_count; i++) {
-            if (run->settings->skip_steps[i] == run->step)
+            if (run->settings->skips[i].step == run->step &&
+                run->settings->skips[i].call == run->scaler_calls)
                 value = 1.0;
         }
     }
+    run->scaler_calls++;
     *out = lang_float(value);
     return true;
 }
@@ -345,7 +348,7 @@ static bool native_event_skip(struct lang_vm *vm, const struct lang_call *call,
     (void)vm;
     if (run->result->step_count > 0)
         run->result->steps[run->result->step_count - 1].skipped = true;
-    eng_emit_skip_step(run->eng);
+    eng_emit_skip_step(run->eng, run->scaler_calls - 1);
     *out = lang_none();
     return true;
 }

@@ -128,6 +128,31 @@ static void on_note(void *user, const char *key, const char *value)
     rpl_trace_set_meta(user, key, value);
 }
 
+/* The optimizer steps that a GradScaler skipped. The caller's, by vs_free. */
+static struct lang_skip *skips_of(struct rpl_trace *trace, size_t *count)
+{
+    uint64_t events = rpl_trace_event_count(trace);
+    struct vs_error err = VS_ERROR_INIT;
+    struct lang_skip *skips = NULL;
+    const struct vs_event *event;
+    struct rpl_scan scan;
+    int64_t step = -1;
+    size_t cap = 0;
+
+    *count = 0;
+    if (events)
+        rpl_scan_init(&scan, trace, 1, events);
+    while (events && (event = rpl_scan_next(&scan, &err)) != NULL) {
+        if (event->kind == VS_EV_STEP)
+            step = vs_event_step(event);
+        if (event->kind != VS_EV_SKIP_STEP)
+            continue;
+        skips = vs_grow(skips, *count, &cap, sizeof(*skips));
+        skips[(*count)++] = (struct lang_skip){step, event->skip_step.call};
+    }
+    return skips;
+}
+
 static bool try_on(const struct facts_net *net, const char *toggles,
                    const struct eng_kernels *kernels, const struct eng_device *device,
                    uint64_t capacity, const struct facts_run *like, struct facts_run *out,
@@ -137,8 +162,7 @@ static bool try_on(const struct facts_net *net, const char *toggles,
     struct vs_toggles set = {{NULL}};
     struct eng_observer observer = {&listener, on_event, on_string, on_place, on_tensor};
     struct lang_settings settings = {.file_name = net->path, .text = net->text};
-    size_t likes = like ? like->result.step_count : 0;
-    int64_t *skips = vs_alloc((likes + 1) * sizeof(*skips));
+    struct lang_skip *skips = NULL;
     enum vs_status st;
 
     memset(out, 0, sizeof(*out));
@@ -152,10 +176,9 @@ static bool try_on(const struct facts_net *net, const char *toggles,
     settings.capacity = capacity;
     settings.observer = &observer;
     settings.toggles = &set;
-    settings.skip_steps = skips;
-    for (size_t i = 0; i < likes; i++)
-        if (like->result.steps[i].skipped)
-            skips[settings.skip_count++] = like->result.steps[i].step;
+    if (like)
+        skips = skips_of(like->trace, &settings.skip_count);
+    settings.skips = skips;
     settings.user = &listener;
     settings.started = on_started;
     settings.print = on_print;

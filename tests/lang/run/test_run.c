@@ -250,7 +250,7 @@ static void without_training_a_step_ends_after_the_loss(void **state)
 
 static void a_skipped_step_on_meta_puts_off_the_optimizers_state(void **state)
 {
-    static const int64_t first[] = {0};
+    static const struct lang_skip first[] = {{0, 0}};
     struct run plain = {0};
     struct run skipping = {0};
 
@@ -260,7 +260,7 @@ static void a_skipped_step_on_meta_puts_off_the_optimizers_state(void **state)
     run_ok(&plain, MLP);
     set(&skipping, "amp", "fp16");
     set(&skipping, "optimizer", "adam");
-    skipping.settings.skip_steps = first;
+    skipping.settings.skips = first;
     skipping.settings.skip_count = 1;
     run_ok(&skipping, MLP);
     assert_false(plain.result.steps[0].skipped);
