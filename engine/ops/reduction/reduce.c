@@ -241,14 +241,14 @@ static void reduce(struct eng_op_call *c, struct eng_tensor *x, const struct eng
         eng_c_give(c, out);
 }
 
-/* amax, amin, logsumexp, norm */
+/* amax, amin, logsumexp */
 void eng_f_reduce(struct eng_op_call *c)
 {
     reduce(c, eng_c_tensor(c, ARG_reduce_input), &c->a[ARG_reduce_dim],
            eng_c_bool(c, ARG_reduce_keepdim), NULL);
 }
 
-/* sum, mean */
+/* sum, mean, norm */
 void eng_f_reduce_to_dtype(struct eng_op_call *c)
 {
     reduce(c, eng_c_tensor(c, ARG_reduce_to_dtype_input), &c->a[ARG_reduce_to_dtype_dim],
