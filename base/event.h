@@ -113,7 +113,7 @@ enum vs_segment_pool {
 struct vs_event {
     uint64_t time_ns; /* since the recording started; monotonic clock */
     /* clang-format off */
-    uint32_t place;   /* id of where the program was (see struct vs_place); 0: nowhere (before the net ran) */
+    uint32_t location;   /* id of where the program was (see struct vs_location); 0: nowhere (before the net ran) */
     uint8_t kind;     /* enum vs_event_kind */
     uint8_t unused[3];
     union {
@@ -196,7 +196,7 @@ static inline void vs_event_block_set(struct vs_event *event, uint64_t block)
  * line    line in the net file, from 1; 0 before the net ran
  * op      innermost op or backward node running ("conv2d", "ConvolutionBackward0"); 0 between ops
  */
-struct vs_place {
+struct vs_location {
     uint32_t phase;
     uint32_t module;
     uint32_t func;

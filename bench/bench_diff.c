@@ -137,7 +137,7 @@ static double events_read(struct rpl_trace *trace)
 
     rpl_scan_init(scan, trace, 1, rpl_trace_event_count(trace));
     while ((event = rpl_scan_next(scan, &err)) != NULL)
-        sum += event->place;
+        sum += event->location;
     must(scan->status, &err);
     vs_free(scan);
     return sum ? now_ms() - start : 0.0;

@@ -139,9 +139,9 @@ static uint32_t on_string(void *user, const char *text)
     return rpl_trace_add_string(user, text);
 }
 
-static uint32_t on_place(void *user, const struct vs_place *place)
+static uint32_t on_location(void *user, const struct vs_location *location)
 {
-    return rpl_trace_add_place(user, place);
+    return rpl_trace_add_location(user, location);
 }
 
 static void on_tensor(void *user, const struct vs_tensor_desc *desc)
@@ -184,7 +184,7 @@ static void print_nothing(void *user, const char *text, size_t len)
 static void run_steps(const struct net *net, const struct vs_text *text,
                       const struct lang_library *library, struct watch *w)
 {
-    struct eng_observer observer = {w->trace, on_event, on_string, on_place, on_tensor};
+    struct eng_observer observer = {w->trace, on_event, on_string, on_location, on_tensor};
     struct vs_error err = VS_ERROR_INIT;
     struct vs_toggles toggles = {{NULL}};
     struct lang_result result;
@@ -222,7 +222,7 @@ static void whatif(struct rpl_trace *base, struct rpl_trace *out, struct figures
     double start = cpu_ms();
 
     memset(&summary, 0, sizeof(summary));
-    ok(rpl_whatif_run(base, NULL, out, &err), &err);
+    ok(wif_run(base, NULL, out, &err), &err);
     figure_add(run, cpu_ms() - start);
     start = cpu_ms();
     ok(rpl_summary_fill(&summary, out, &err), &err);

@@ -20,10 +20,10 @@
 #include "base/text.h"
 #include "base/toggle.h"
 #include "lang/run/run.h"
-#include "replay/breakpoints/breaks.h"
+#include "replay/breakpoints/breakpoints.h"
 #include "replay/diff/compare.h"
 #include "replay/index/cursor.h"
-#include "replay/index/lives.h"
+#include "replay/index/lifetimes.h"
 #include "replay/index/timeline.h"
 #include "replay/inspect/alive.h"
 #include "replay/inspect/frame.h"
@@ -123,8 +123,8 @@ struct view {
     struct rpl_trace *trace;
     struct rpl_index *index;
     struct rpl_cursor *cursor;
-    struct rpl_breaks *total;
-    struct rpl_breaks *rare;
+    struct rpl_breakpoints *total;
+    struct rpl_breakpoints *rare;
     struct rpl_modules *modules;
     struct rpl_frames frames;
     struct rpl_space space;
@@ -148,8 +148,8 @@ static void view_close(struct view *v)
     rpl_frames_release(&v->frames);
     rpl_space_release(&v->space);
     rpl_why_release(&v->why);
-    rpl_breaks_free(v->total);
-    rpl_breaks_free(v->rare);
+    rpl_breakpoints_free(v->total);
+    rpl_breakpoints_free(v->rare);
     rpl_modules_free(v->modules);
     rpl_cursor_free(v->cursor);
     rpl_index_free(v->index);
@@ -236,10 +236,11 @@ static void why_some(struct view *v, uint64_t seq)
 static void block_some(struct view *v, uint64_t seq)
 {
     struct vs_error err = VS_ERROR_INIT;
-    struct rpl_life life;
+    struct rpl_lifetime life;
 
     (void)seq;
-    ok(rpl_life_get(v->index, 1 + next_random(rpl_life_count(v->index)), &life, &err), &err);
+    ok(rpl_lifetime_get(v->index, 1 + next_random(rpl_lifetime_count(v->index)), &life, &err),
+       &err);
     ok(rpl_cursor_seek(v->cursor, life.free_seq ? life.free_seq : life.alloc_seq, &err), &err);
 }
 
@@ -268,7 +269,7 @@ static void break_total(struct view *v, uint64_t seq)
     struct vs_error err = VS_ERROR_INIT;
     struct rpl_hit hit;
 
-    ok(rpl_breaks_run(v->total, seq, seq & 1, NULL, NULL, &hit, &err), &err);
+    ok(rpl_breakpoints_run(v->total, seq, seq & 1, NULL, NULL, &hit, &err), &err);
 }
 
 /* What never happens: the index alone says so. */
@@ -277,7 +278,7 @@ static void break_never(struct view *v, uint64_t seq)
     struct vs_error err = VS_ERROR_INIT;
     struct rpl_hit hit;
 
-    ok(rpl_breaks_run(v->rare, seq, seq & 1, NULL, NULL, &hit, &err), &err);
+    ok(rpl_breakpoints_run(v->rare, seq, seq & 1, NULL, NULL, &hit, &err), &err);
 }
 
 static const struct {
@@ -319,10 +320,10 @@ static void breaks_make(struct view *v)
 
     snprintf(text, sizeof(text), "total > %llu",
              (unsigned long long)(rpl_index_top(v->index).allocated / 10 * 9));
-    v->total = rpl_breaks_new(v->index);
-    ok(rpl_breaks_add(v->total, text, &number, &err), &err);
-    v->rare = rpl_breaks_new(v->index);
-    ok(rpl_breaks_add(v->rare, "alloc size > 1T", &number, &err), &err);
+    v->total = rpl_breakpoints_new(v->index);
+    ok(rpl_breakpoints_add(v->total, text, &number, &err), &err);
+    v->rare = rpl_breakpoints_new(v->index);
+    ok(rpl_breakpoints_add(v->rare, "alloc size > 1T", &number, &err), &err);
     ok(rpl_modules_new(v->index, &v->modules, &err), &err);
 }
 
@@ -464,7 +465,7 @@ static void whatif_measure(const char *net, const char *toggle)
         struct rpl_run figures;
         double start = cpu_ms();
 
-        ok(rpl_whatif_run(base, &set, out, &err), &err);
+        ok(wif_run(base, &set, out, &err), &err);
         run[i] = cpu_ms() - start;
         start = cpu_ms();
         ok(rpl_index_open(out, NULL, NULL, &index, &err), &err);

@@ -60,10 +60,10 @@ static void emit(struct run *run, struct vs_event event)
     run->emitted++;
 }
 
-static uint32_t place(struct run *run, const struct layer *l, uint32_t line, uint32_t op)
+static uint32_t location(struct run *run, const struct layer *l, uint32_t line, uint32_t op)
 {
-    return run->obs->place(run->obs->user,
-                           &(struct vs_place){run->phase, l->module, run->func, line, op});
+    return run->obs->location(run->obs->user,
+                              &(struct vs_location){run->phase, l->module, run->func, line, op});
 }
 
 static void run_init(struct run *run, const struct eng_observer *obs)
@@ -106,7 +106,7 @@ static void alloc(struct run *run, struct layer *l, uint32_t at, uint8_t categor
     l->tensor = desc.id;
     run->obs->tensor(run->obs->user, &desc);
     emit(run, (struct vs_event){.kind = VS_EV_ALLOC,
-                                .place = at,
+                                .location = at,
                                 .alloc = {.category = category,
                                           .block = desc.block,
                                           .requested_bytes = l->bytes,
@@ -119,7 +119,7 @@ static void free_block(struct run *run, const struct layer *l, uint32_t at, uint
                        uint64_t address)
 {
     emit(run, (struct vs_event){.kind = VS_EV_FREE,
-                                .place = at,
+                                .location = at,
                                 .free = {.block = block,
                                          .requested_bytes = l->bytes,
                                          .block_bytes = (l->bytes + 511) & ~UINT64_C(511),
@@ -129,14 +129,14 @@ static void free_block(struct run *run, const struct layer *l, uint32_t at, uint
 static void use(struct run *run, const struct layer *l, uint32_t at, uint32_t op)
 {
     emit(run, (struct vs_event){.kind = VS_EV_USE,
-                                .place = at,
+                                .location = at,
                                 .use = {.block = l->block, .tensor = l->tensor, .op = op}});
 }
 
 static void save(struct run *run, uint8_t kind, const struct layer *l, uint32_t at, uint64_t node)
 {
     emit(run, (struct vs_event){.kind = kind,
-                                .place = at,
+                                .location = at,
                                 .save = {.block = l->block, .tensor = l->tensor, .node = node}});
 }
 
@@ -144,7 +144,7 @@ static void hold(struct run *run, uint8_t kind, const struct layer *l, uint32_t 
                  uint32_t scope, enum vs_holder holder)
 {
     emit(run, (struct vs_event){.kind = kind,
-                                .place = at,
+                                .location = at,
                                 .hold = {.block = l->block,
                                          .tensor = l->tensor,
                                          .name = name,
@@ -156,7 +156,7 @@ static void op(struct run *run, uint8_t kind, uint32_t at, uint32_t name, uint64
                uint64_t flops, uint8_t pass)
 {
     emit(run, (struct vs_event){.kind = kind,
-                                .place = at,
+                                .location = at,
                                 .op = {.name = name, .node = node, .flops = flops, .role = pass}});
 }
 
@@ -166,7 +166,7 @@ static void forward(struct run *run, int i)
     const struct layer *before = &run->layers[i ? i - 1 : 0];
     const struct eng_observer *obs = run->obs;
     uint32_t line = 20 + (uint32_t)i;
-    uint32_t at = place(run, l, line, l->op);
+    uint32_t at = location(run, l, line, l->op);
     uint64_t node = run->next_tensor;
 
     op(run, VS_EV_OP_BEGIN, at, l->op, node, l->bytes * 1152, 0);
@@ -174,10 +174,10 @@ static void forward(struct run *run, int i)
     alloc(run, l, at, VS_CAT_ACTIVATION, l->address[run->step & 1]);
     save(run, VS_EV_SAVE, before, at, node);
     emit(run, (struct vs_event){.kind = VS_EV_CATEGORY,
-                                .place = at,
+                                .location = at,
                                 .category = {.block = before->block, .category = VS_CAT_SAVED}});
     op(run, VS_EV_OP_END, at, l->op, node, l->bytes * 1152, 0);
-    at = place(run, l, line, 0);
+    at = location(run, l, line, 0);
     hold(run, VS_EV_HOLD, l, at, obs->string(obs->user, "x"), run->func, VS_HOLD_LOCAL);
     hold(run, VS_EV_DROP, before, at, obs->string(obs->user, "x"), run->func, VS_HOLD_LOCAL);
 }
@@ -186,7 +186,7 @@ static void backward(struct run *run, int i)
 {
     struct layer *l = &run->layers[i];
     struct layer kept = *l;
-    uint32_t at = place(run, l, 20 + (uint32_t)i, l->backward_op);
+    uint32_t at = location(run, l, 20 + (uint32_t)i, l->backward_op);
 
     op(run, VS_EV_OP_BEGIN, at, l->backward_op, l->tensor, 2 * l->bytes * 1152, 1);
     use(run, l, at, l->backward_op);
@@ -202,7 +202,7 @@ static void backward(struct run *run, int i)
 static void optimizer(struct run *run, int i)
 {
     struct layer *l = &run->layers[i];
-    uint32_t at = place(run, l, 60, run->adam);
+    uint32_t at = location(run, l, 60, run->adam);
 
     op(run, VS_EV_OP_BEGIN, at, run->adam, 0, l->bytes, 0);
     alloc(run, l, at, VS_CAT_TEMPORARY, l->address[0]);
@@ -243,7 +243,7 @@ static uint32_t none_string(void *user, const char *text)
     return (uint32_t)strlen(text);
 }
 
-static uint32_t none_place(void *user, const struct vs_place *at)
+static uint32_t none_location(void *user, const struct vs_location *at)
 {
     (void)user;
     return at->line + at->op;
@@ -284,12 +284,12 @@ static uint32_t keep_string(void *user, const char *text)
     return trc_intern_string(k->intern, text, &new_text);
 }
 
-static uint32_t keep_place(void *user, const struct vs_place *at)
+static uint32_t keep_location(void *user, const struct vs_location *at)
 {
     struct keeper *k = user;
     bool is_new;
 
-    return trc_intern_place(k->intern, at, &is_new);
+    return trc_intern_location(k->intern, at, &is_new);
 }
 
 /* ---- plain rows, the peer ---- */
@@ -328,7 +328,7 @@ static void plain_open(struct plain *p, const char *path)
 static void plain_emit(void *user, const struct vs_event *event)
 {
     struct plain *p = user;
-    const uint64_t values[] = {++p->seq,     event->time_ns, event->kind,  event->place,
+    const uint64_t values[] = {++p->seq,     event->time_ns, event->kind,  event->location,
                                event->raw.a, event->raw.b,   event->raw.c, event->raw.d,
                                event->raw.e, event->raw.aux};
 
@@ -425,7 +425,7 @@ static uint64_t run_time(const struct eng_observer *obs, struct took *took, int 
 
 static void none_time(struct took *took, int round)
 {
-    const struct eng_observer obs = {NULL, none_emit, none_string, none_place, none_tensor};
+    const struct eng_observer obs = {NULL, none_emit, none_string, none_location, none_tensor};
 
     run_time(&obs, took, round);
 }
@@ -449,7 +449,7 @@ static void recorder_time(const char *path, struct took *took, int round,
 static void plain_run_time(const char *path, struct took *took, int round)
 {
     struct plain p;
-    const struct eng_observer obs = {&p, plain_emit, none_string, none_place, none_tensor};
+    const struct eng_observer obs = {&p, plain_emit, none_string, none_location, none_tensor};
 
     plain_open(&p, path);
     run_time(&obs, took, round);
@@ -540,7 +540,7 @@ static void lines(const char *what, const struct took *ours, const struct took *
 
 static void events_keep(struct keeper *k)
 {
-    const struct eng_observer obs = {k, keep_emit, keep_string, keep_place, none_tensor};
+    const struct eng_observer obs = {k, keep_emit, keep_string, keep_location, none_tensor};
     struct run run;
 
     *k = (struct keeper){.intern = trc_intern_new(),

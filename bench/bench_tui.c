@@ -366,7 +366,7 @@ static void row_measure(struct bench *benches, const struct row *row, struct wor
             go_somewhere(b);
             if (*row->before)
                 type(b, row->before);
-            while (tui_app_idle(&b->app))
+            while (tui_app_unused(&b->app))
                 continue;
             b->answered = 0;
             b->start = now_ms();
@@ -430,7 +430,7 @@ static void row_count(struct bench *b, const struct row *row)
         go_somewhere(b);
         if (*row->before)
             type(b, row->before);
-        while (tui_app_idle(&b->app))
+        while (tui_app_unused(&b->app))
             continue;
         b->answered = 0;
         key(b, row->keys);

@@ -1,5 +1,5 @@
 /*
- * cli/advice.c - what to do about a recording that ran out of memory; see tries.h.
+ * cli/advice.c - what to do about a recording that ran out of memory; see sweep.h.
  *
  * Must not know:  how a run is had.
  * Invariant:      what is said to fit has run to its end on the recorded device's capacity.
@@ -10,16 +10,16 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "cli/tries.h"
-#include "replay/report/bound.h"
+#include "cli/sweep.h"
 #include "replay/report/report.h"
+#include "replay/report/uncertainty.h"
 #include "whatif/whatif.h"
 
 /* What was found out: the run to its end, without a limit, and what was tried on the recorded device. */
 struct advice {
     struct rpl_trace *memory;
     struct rpl_report need;
-    struct rpl_tries tries;
+    struct wif_sweep tries;
     uint64_t capacity;
     bool has_net;
     bool is_tried;
@@ -27,7 +27,7 @@ struct advice {
 
 static void advice_release(struct advice *advice)
 {
-    rpl_tries_release(&advice->tries);
+    wif_sweep_release(&advice->tries);
     rpl_report_release(&advice->need);
     rpl_trace_free(advice->memory);
 }
@@ -36,7 +36,7 @@ static void advice_release(struct advice *advice)
 static enum vs_status advice_fill(struct advice *advice, struct rpl_trace *trace,
                                   struct vs_error *err)
 {
-    struct rpl_tries_ask ask = {.capacity = rpl_capacity(trace), .batches = RPL_BATCHES_RECORDED};
+    struct wif_sweep_run ask = {.capacity = rpl_capacity(trace), .batches = RPL_BATCHES_RECORDED};
     struct vs_error no = VS_ERROR_INIT;
     enum vs_status st;
 
@@ -46,12 +46,12 @@ static enum vs_status advice_fill(struct advice *advice, struct rpl_trace *trace
     if (!ask.capacity || (!advice->has_net && rpl_trace_is_program(trace)))
         return VS_OK;
     advice->memory = rpl_trace_new();
-    st = rpl_whatif_run_on(trace, NULL, RPL_NO_LIMIT, advice->memory, err);
+    st = wif_run_on(trace, NULL, RPL_NO_LIMIT, advice->memory, err);
     if (!st)
         st = rpl_report_fill(&advice->need, advice->memory, 0, err);
     if (!st)
         advice->is_tried =
-            !rpl_tries_fill(&advice->tries, trace, &ask, &no) && !advice->tries.items[0].fits;
+            !wif_sweep_fill(&advice->tries, trace, &ask, &no) && !advice->tries.items[0].fits;
     return st;
 }
 
@@ -69,9 +69,9 @@ static bool is_advice(const struct rpl_try *row)
 }
 
 /* The run as recorded and what is advice, for a table; borrowed from `all`. The caller frees the items. */
-static struct rpl_tries advice_of(const struct rpl_tries *all)
+static struct wif_sweep advice_of(const struct wif_sweep *all)
 {
-    struct rpl_tries some = {vs_alloc(all->count * sizeof(*some.items)), 0, 0};
+    struct wif_sweep some = {vs_alloc(all->count * sizeof(*some.items)), 0, 0};
 
     for (size_t i = 0; i < all->count; i++)
         if (!i || is_advice(&all->items[i]))
@@ -91,7 +91,7 @@ static void add_batch(const struct rpl_try *as_is, struct vs_text *out)
 }
 
 /* Where nothing is advice, what needs least; NULL: something is, or none needs less than the run as it is. */
-static const struct rpl_try *closest(const struct rpl_tries *tries)
+static const struct rpl_try *closest(const struct wif_sweep *tries)
 {
     const struct rpl_try *best = &tries->items[0];
 
@@ -106,17 +106,17 @@ static const struct rpl_try *closest(const struct rpl_tries *tries)
     return best == &tries->items[0] ? NULL : best;
 }
 
-static void add_advice(const struct rpl_tries *tries, uint64_t capacity, bool has_net,
+static void add_advice(const struct wif_sweep *tries, uint64_t capacity, bool has_net,
                        const char *name, struct vs_text *out)
 {
-    struct rpl_tries some = advice_of(tries);
-    struct cli_tries table = {.tries = &some, .base = tries->items[0].run.peak};
+    struct wif_sweep some = advice_of(tries);
+    struct cli_sweep table = {.tries = &some, .base = tries->items[0].run.peak};
     const struct rpl_try *near = closest(tries);
     char buf[VS_BYTES_TEXT_MAX];
 
     vs_text_addf(out, "\nWhat would fit %s, each run to its end\n\n", vs_bytes_text(capacity, buf));
     if (some.count > 1) {
-        cli_tries_text(&table, out);
+        cli_sweep_text(&table, out);
     } else {
         vs_text_add(out, has_net ? "  nothing that was tried"
                                  : "  no setting of the allocator that was tried");
@@ -183,7 +183,7 @@ static int by_peak(const void *a, const void *b)
 }
 
 /* What fits, the lowest peak first. */
-static void fits_json(const struct rpl_tries *tries, struct vs_json *json)
+static void fits_json(const struct wif_sweep *tries, struct vs_json *json)
 {
     const struct rpl_try **rows = vs_alloc((tries->count + 1) * sizeof(const struct rpl_try *));
     size_t count = 0;

@@ -249,7 +249,7 @@ static enum vs_status whatif_run(const struct cli_args *args, struct rpl_trace *
         vs_error_prefix(err, "export: --whatif");
     out->trace = rpl_trace_new();
     if (!st)
-        st = rpl_whatif_run(base, &set, out->trace, err);
+        st = wif_run(base, &set, out->trace, err);
     if (!st)
         st = rpl_index_open(out->trace, NULL, NULL, &out->index, err);
     options->second = out->index;

@@ -78,7 +78,7 @@ static enum vs_status net_run(const struct cli_args *args, struct session *s, st
     rpl_trace_set_source(s->base, s->net.name, s->net.text);
     /* nothing but the driver decides where segments are, and blocks of equal size are chosen by address */
     count = vs_memlist_segment_addresses(&s->list, &addresses);
-    st = rpl_whatif_run_placed(s->base, &args->toggles, addresses, count, s->trace, err);
+    st = wif_run_placed(s->base, &args->toggles, addresses, count, s->trace, err);
     vs_free(addresses);
     return st;
 }

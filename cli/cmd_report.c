@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "cli/cmds.h"
-#include "cli/tries.h"
+#include "cli/sweep.h"
 #include "replay/report/report.h"
 
 #define TOP_DEFAULT 10
@@ -67,13 +67,13 @@ static struct rpl_trace *driver_open(const struct rpl_trace *trace, const char *
 }
 
 static enum vs_status outside_fill(struct rpl_report *report, const char *path,
-                                   struct rpl_outside *out, struct vs_error *err)
+                                   struct rpl_non_pytorch *out, struct vs_error *err)
 {
     struct rpl_trace *driver = driver_open(report->trace, path);
     enum vs_status st = VS_OK;
 
     if (driver) {
-        st = rpl_outside_fill(out, report->trace, driver, err);
+        st = rpl_non_pytorch_fill(out, report->trace, driver, err);
         report->outside = out;
     }
     rpl_trace_free(driver);
@@ -109,7 +109,7 @@ static void add_json(const struct rpl_report *report, struct rpl_trace *trace, s
 
 static int run(const struct cli_args *args)
 {
-    struct rpl_outside outside = {.at = 0};
+    struct rpl_non_pytorch outside = {.at = 0};
     struct vs_error err = VS_ERROR_INIT;
     struct vs_text text = {NULL, 0, 0};
     struct rpl_report report = {.trace = NULL};
@@ -131,7 +131,7 @@ static int run(const struct cli_args *args)
     status = cli_print(&text);
 out:
     vs_text_release(&text);
-    rpl_outside_release(&outside);
+    rpl_non_pytorch_release(&outside);
     rpl_report_release(&report);
     rpl_trace_free(trace);
     return status;

@@ -16,12 +16,12 @@
 #include "base/target/target.h"
 #include "cli/cmds.h"
 #include "cli/progress.h"
-#include "cli/tries.h"
-#include "replay/report/bound.h"
+#include "cli/sweep.h"
 #include "replay/report/by_value.h"
 #include "replay/report/report.h"
+#include "replay/report/uncertainty.h"
 #include "whatif/cost.h"
-#include "whatif/tries.h"
+#include "whatif/sweep.h"
 #include "whatif/whatif.h"
 
 /* A change to more than this many times as much says nothing in per cent. */
@@ -42,7 +42,7 @@ struct answer {
     bool failed;
     struct vs_error err;
     struct rpl_summary sum;
-    struct rpl_cost cost;
+    struct wif_cost cost;
     char *refused;
     double milliseconds;
 };
@@ -75,7 +75,7 @@ static void answer_fill(struct session *s, struct rpl_trace *run, struct answer 
     const char *refused;
 
     answer->failed = rpl_summary_fill(&answer->sum, run, &answer->err) ||
-                     rpl_cost_fill(s->costs, run, &answer->cost, &answer->err);
+                     wif_cost_fill(s->costs, run, &answer->cost, &answer->err);
     refused = answer->failed ? NULL : rpl_trace_meta(run, "refused");
     answer->refused = refused ? vs_strdup(refused) : NULL;
 }
@@ -91,8 +91,7 @@ static void answer_ask(struct session *s, struct answer *answer)
 {
     double start = now_ms();
 
-    answer->failed =
-        rpl_whatif_run_on(s->trace, &s->set, s->capacity, s->memory, &answer->err) != VS_OK;
+    answer->failed = wif_run_on(s->trace, &s->set, s->capacity, s->memory, &answer->err) != VS_OK;
     if (!answer->failed)
         answer_fill(s, s->memory, answer);
     answer->milliseconds = now_ms() - start;
@@ -114,7 +113,7 @@ static int64_t delta_of(const struct session *s, const struct answer *answer)
 }
 
 /* What a change is held against: the run as it is, to its end also where memory ran out on the way. */
-static uint64_t base_of(const struct session *s, const struct rpl_tries *tries)
+static uint64_t base_of(const struct session *s, const struct wif_sweep *tries)
 {
     return s->is_set || s->baseline.oom.event ? tries->items[0].run.peak
                                               : s->baseline.peak.allocated;
@@ -123,7 +122,7 @@ static uint64_t base_of(const struct session *s, const struct rpl_tries *tries)
 /* ---- JSON ---- */
 
 /* All a step. */
-static void cost_json(const struct rpl_cost *cost, struct vs_json *json)
+static void cost_json(const struct wif_cost *cost, struct vs_json *json)
 {
     vs_json_key(json, "gpu_cost");
     if (!cost->is_measured) {
@@ -133,7 +132,7 @@ static void cost_json(const struct rpl_cost *cost, struct vs_json *json)
     vs_json_object_flat(json);
     vs_json_put_double(json, "recompute_ns", cost->rerun_ns);
     vs_json_put_double(json, "first_ns", cost->first_ns);
-    vs_json_put_double(json, "share", rpl_cost_share(cost));
+    vs_json_put_double(json, "share", wif_cost_share(cost));
     vs_json_put_double(json, "recomputed_ops", cost->rerun_ops);
     vs_json_put_double(json, "unmeasured_ops", cost->unmeasured);
     vs_json_end(json);
@@ -149,7 +148,7 @@ static void answer_json(const struct session *s, const struct rpl_trace *run,
     vs_json_key(json, "result");
     rpl_peak_json(run, &answer->sum.peak, json);
     vs_json_put_int(json, "delta_allocated", delta_of(s, answer));
-    rpl_bound_json(run, &answer->sum, json);
+    rpl_uncertainty_json(run, &answer->sum, json);
     vs_json_put_bool(json, "out_of_memory", answer->sum.oom.event != 0);
     vs_json_put_uint(json, "recompute_flops", answer->sum.recompute_flops);
     vs_json_put_uint(json, "total_flops", answer->sum.flops);
@@ -194,9 +193,9 @@ static void add_row(struct vs_text *out, const char *name, uint64_t before, uint
 static void add_where(const struct rpl_trace *trace, const struct rpl_peak *peak, const char *word,
                       struct vs_text *out)
 {
-    const struct vs_place *place = rpl_trace_place(trace, peak->place);
-    const char *module = rpl_trace_string(trace, place->module);
-    const char *op = rpl_trace_string(trace, place->op);
+    const struct vs_location *location = rpl_trace_location(trace, peak->location);
+    const char *module = rpl_trace_string(trace, location->module);
+    const char *op = rpl_trace_string(trace, location->op);
 
     vs_text_addf(out, "  %s: ", word);
     if (peak->step >= 0)
@@ -204,10 +203,10 @@ static void add_where(const struct rpl_trace *trace, const struct rpl_peak *peak
     vs_text_addf(out, "%s, %s", vs_phase_name(peak->phase), *op ? op : "between ops");
     if (*module)
         vs_text_addf(out, " of %s", module);
-    if (rpl_trace_is_imported(trace) && place->func)
-        vs_text_addf(out, ", %s", rpl_trace_string(trace, place->func));
-    if (place->line)
-        vs_text_addf(out, ", line %" PRIu32, place->line);
+    if (rpl_trace_is_imported(trace) && location->func)
+        vs_text_addf(out, ", %s", rpl_trace_string(trace, location->func));
+    if (location->line)
+        vs_text_addf(out, ", line %" PRIu32, location->line);
     vs_text_add(out, peak->is_recompute ? ", in a checkpoint's re-run\n" : "\n");
 }
 
@@ -226,7 +225,7 @@ static void add_arithmetic(const struct answer *answer, struct vs_text *out)
 /* By the times of their first runs; nothing where none were recorded. */
 static void add_time(const struct session *s, const struct answer *answer, struct vs_text *out)
 {
-    const struct rpl_cost *cost = &answer->cost;
+    const struct wif_cost *cost = &answer->cost;
     const char *why = rpl_trace_meta(s->trace, "cupti");
 
     if (!answer->sum.recompute_flops)
@@ -240,7 +239,7 @@ static void add_time(const struct session *s, const struct answer *answer, struc
     vs_text_addf(out,
                  "time of that on the GPU: %.3f ms a step more to %.3f (%.1f %% of both), as "
                  "recorded of the first runs\n",
-                 cost->rerun_ns / 1e6, cost->first_ns / 1e6, 100.0 * rpl_cost_share(cost));
+                 cost->rerun_ns / 1e6, cost->first_ns / 1e6, 100.0 * wif_cost_share(cost));
     if (cost->unmeasured > 0)
         vs_text_addf(out, "  without %.3g of the %.3g ops: not recorded at these sizes\n",
                      cost->unmeasured, cost->rerun_ops);
@@ -284,7 +283,7 @@ static void add_answer(const struct session *s, const char *label, const struct 
     if (answer->sum.oom.event)
         vs_text_add(out, "  the device runs out of memory there\n");
     if (!answer->sum.bound.is_tensors_only)
-        rpl_bound_text(s->memory, &answer->sum.bound, answer->sum.peak.allocated, out);
+        rpl_uncertainty_text(s->memory, &answer->sum.bound, answer->sum.peak.allocated, out);
     rpl_by_values_text(s->memory, out);
     vs_text_add(out, "\n");
     if (!rpl_trace_is_imported(s->trace))
@@ -301,7 +300,7 @@ static void add_answer(const struct session *s, const char *label, const struct 
 struct filling {
     struct session *s;
     struct vs_json *json;
-    struct rpl_cost *costs;
+    struct wif_cost *costs;
     size_t count;
     size_t cap;
     double start_ms;
@@ -309,7 +308,7 @@ struct filling {
     struct vs_error err;
 };
 
-static bool on_next(void *user, const struct rpl_tries *known, const char *next)
+static bool on_next(void *user, const struct wif_sweep *known, const char *next)
 {
     struct filling *f = user;
 
@@ -353,7 +352,7 @@ static void on_done(void *user, const struct rpl_try *row, struct rpl_trace *mem
     else if (is_written)
         answer_fill(f->s, memory, &answer);
     else /* of the table's columns only the cost is not in the row */
-        answer.failed = rpl_cost_fill(f->s->costs, memory, &answer.cost, &answer.err) != VS_OK;
+        answer.failed = wif_cost_fill(f->s->costs, memory, &answer.cost, &answer.err) != VS_OK;
     f->costs[f->count++] = answer.cost;
     answer.milliseconds = now_ms() - f->start_ms;
     vs_free(answer.refused); /* the row's word stands for it */
@@ -365,7 +364,7 @@ static void on_done(void *user, const struct rpl_try *row, struct rpl_trace *mem
 }
 
 /* "as recorded: peak 414.1 MiB", or what it would be had memory not run out */
-static void add_base(const struct session *s, const struct cli_tries *table, struct vs_text *out)
+static void add_base(const struct session *s, const struct cli_sweep *table, struct vs_text *out)
 {
     const struct rpl_try *as_is = &table->tries->items[0];
     char buf[VS_BYTES_TEXT_MAX];
@@ -396,14 +395,14 @@ static enum vs_status print_each(struct session *s, bool json, struct vs_text *o
 {
     struct vs_json j;
     struct filling f = {.s = s, .json = json ? &j : NULL, .start_ms = now_ms()};
-    struct rpl_tries tries = {NULL, 0, 0};
-    struct rpl_tries_ask ask = {.set = &s->set,
+    struct wif_sweep tries = {NULL, 0, 0};
+    struct wif_sweep_run ask = {.set = &s->set,
                                 .capacity = each_capacity(s),
                                 .batches = RPL_BATCHES_ALL,
                                 .next = on_next,
                                 .done = on_done,
                                 .user = &f};
-    struct cli_tries table = {.tries = &tries, .capacity = ask.capacity};
+    struct cli_sweep table = {.tries = &tries, .capacity = ask.capacity};
     enum vs_status st;
 
     if (json) {
@@ -415,7 +414,7 @@ static enum vs_status print_each(struct session *s, bool json, struct vs_text *o
         vs_json_array(&j);
     }
     cli_progress_init(&f.progress, stderr);
-    st = rpl_tries_fill(&tries, s->trace, &ask, err);
+    st = wif_sweep_fill(&tries, s->trace, &ask, err);
     cli_progress_end(&f.progress);
     if (!st && tries.items[0].failed) /* a net that cannot be run at all is said once */
         st = vs_fail(err, VS_E_VALUE, "%s", tries.items[0].reason);
@@ -426,9 +425,9 @@ static enum vs_status print_each(struct session *s, bool json, struct vs_text *o
         table.costs = f.costs;
         table.base = base_of(s, &tries);
         add_base(s, &table, out);
-        cli_tries_text(&table, out);
+        cli_sweep_text(&table, out);
     }
-    rpl_tries_release(&tries);
+    wif_sweep_release(&tries);
     vs_free(f.costs);
     return st;
 }

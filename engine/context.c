@@ -9,8 +9,8 @@
 #include "engine/alloc/driver.h"
 #include "engine/autograd/autograd_internal.h"
 #include "engine/ops/signature.h"
-#include "engine/workspace/rooms.h"
 #include "engine/workspace/scratch.h"
+#include "engine/workspace/workspace.h"
 
 /* What a device without a stated capacity has: more than any net asks for. */
 #define UNBOUNDED_DEVICE (UINT64_C(16) << 40)
@@ -64,9 +64,9 @@ enum vs_status eng_new(const struct eng_options *options, struct eng **out, stru
         .listener = {.user = e, .event = on_alloc_event},
     });
     if (e->device)
-        e->rooms = eng_rooms_new(e->device->info.capability, NULL);
+        e->rooms = eng_workspaces_new(e->device->info.capability, NULL);
     else if (options->workspaces)
-        e->rooms = eng_rooms_new(0, options->workspaces);
+        e->rooms = eng_workspaces_new(0, options->workspaces);
     if (e->device && options->capacity)
         eng_alloc_set_memory_fraction(
             e->alloc, fmin(1.0, (double)options->capacity / (double)e->device->info.total_bytes));
@@ -79,7 +79,7 @@ enum vs_status eng_new(const struct eng_options *options, struct eng **out, stru
     e->rng.seed = options->seed;
     e->stop = options->stop;
     e->stop_user = options->stop_user;
-    e->place_dirty = true;
+    e->location_dirty = true;
     e->step = -1;
     e->phase = VS_PHASE_SETUP;
     e->category = VS_CATEGORY_COUNT;
@@ -94,9 +94,9 @@ void eng_free(struct eng *e)
     eng_observer_stop(e);
     eng_cast_cache_clear(e);
     eng_scratch_release(e);
-    eng_rooms_free(e->rooms);
+    eng_workspaces_free(e->rooms);
     vs_free(e->cast_cache);
-    eng_circles_break(e);
+    eng_cycles_break(e);
     if (e->device)
         eng_alloc_empty_cache(e->alloc);
     eng_alloc_free(e->alloc);

@@ -24,7 +24,7 @@ struct eng_kernels;
  *                     address decides between free blocks of equal size, so a recording can only be met with its own. Borrowed by eng_new
  * stop       asked every so many nodes of a backward that stands in no other; true: it fails with VS_E_STOPPED. NULL: nobody stops it
  * stop_user  given to it
- * workspaces what a device of its own was measured to work in, for a run without data that repeats it (engine/workspace/rooms.h); NULL: none. Borrowed
+ * workspaces what a device of its own was measured to work in, for a run without data that repeats it (engine/workspace/workspace.h); NULL: none. Borrowed
  *            by eng_new
  */
 struct eng_options {
@@ -43,7 +43,7 @@ struct eng_options {
 
 VS_MUST_USE enum vs_status eng_new(const struct eng_options *options, struct eng **out,
                                    struct vs_error *err);
-/* Nobody holds a tensor any more; what holds itself goes with it, unheard (eng_circles_break). */
+/* Nobody holds a tensor any more; what holds itself goes with it, unheard (eng_cycles_break). */
 void eng_free(struct eng *e);
 
 #endif

@@ -145,17 +145,17 @@ static void arrows_put(struct perfetto *p, uint64_t seq, uint64_t time_ns)
 
 /* ---- marks ---- */
 
-static void place_put(struct perfetto *p, uint32_t id)
+static void location_put(struct perfetto *p, uint32_t id)
 {
-    const struct vs_place *place = rpl_trace_place(p->trace, id);
+    const struct vs_location *location = rpl_trace_location(p->trace, id);
 
     exp_put_text(p->out, ", \"module\": ");
-    exp_put_json(p->out, rpl_trace_string(p->trace, place->module));
+    exp_put_json(p->out, rpl_trace_string(p->trace, location->module));
     exp_put_text(p->out, ", \"function\": ");
-    exp_put_json(p->out, rpl_trace_string(p->trace, place->func));
-    exp_put_member(p->out, ", \"line\": ", place->line);
+    exp_put_json(p->out, rpl_trace_string(p->trace, location->func));
+    exp_put_member(p->out, ", \"line\": ", location->line);
     exp_put_text(p->out, ", \"op\": ");
-    exp_put_json(p->out, rpl_trace_string(p->trace, place->op));
+    exp_put_json(p->out, rpl_trace_string(p->trace, location->op));
 }
 
 static void peak_put(struct perfetto *p, uint64_t seq, const struct vs_event *event)
@@ -169,7 +169,7 @@ static void peak_put(struct perfetto *p, uint64_t seq, const struct vs_event *ev
     exp_put_member(p->out, ", \"requested\": ", p->live.requested);
     exp_put_member(p->out, ", \"reserved\": ", p->live.reserved);
     exp_put_member(p->out, ", \"event\": ", seq);
-    place_put(p, event->place);
+    location_put(p, event->location);
     exp_put_text(p->out, "}}");
 }
 
@@ -182,7 +182,7 @@ static void oom_put(struct perfetto *p, uint64_t seq, const struct vs_event *eve
     exp_put_member(p->out, ", \"device_free\": ", event->oom.device_free_bytes);
     exp_put_member(p->out, ", \"allocated\": ", p->live.allocated);
     exp_put_member(p->out, ", \"event\": ", seq);
-    place_put(p, event->place);
+    location_put(p, event->location);
     exp_put_text(p->out, "}}");
 }
 

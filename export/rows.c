@@ -12,7 +12,7 @@
 
 #include "base/dtype.h"
 #include "base/mem.h"
-#include "replay/index/lives.h"
+#include "replay/index/lifetimes.h"
 
 /* clang-format off */
 #define EVENT_COLUMNS(X) \
@@ -92,17 +92,17 @@ static struct exp_value dtype_value(uint64_t dtype)
 }
 
 /* Columns that both tables have, from `first` on: phase, module, func, line, op. */
-static void place_fill(const struct making *m, uint32_t id, struct exp_value *first)
+static void location_fill(const struct making *m, uint32_t id, struct exp_value *first)
 {
-    const struct vs_place *place = rpl_trace_place(m->trace, id);
+    const struct vs_location *location = rpl_trace_location(m->trace, id);
 
-    if (!id || id > rpl_trace_place_count(m->trace))
+    if (!id || id > rpl_trace_location_count(m->trace))
         return;
-    first[0] = phase_value(place->phase);
-    first[1] = string_value(m, place->module);
-    first[2] = string_value(m, place->func);
-    first[3] = uint_or_none(place->line);
-    first[4] = string_value(m, place->op);
+    first[0] = phase_value(location->phase);
+    first[1] = string_value(m, location->module);
+    first[2] = string_value(m, location->func);
+    first[3] = uint_or_none(location->line);
+    first[4] = string_value(m, location->op);
 }
 
 /* ---- events ---- */
@@ -262,7 +262,7 @@ static void event_fill(struct making *m, uint64_t seq, const struct vs_event *ev
     v[EV_STEP] = (struct exp_value){.kind = EXP_INT, .integer = m->step};
     if (event->kind < VS_EVENT_KIND_COUNT)
         v[EV_KIND] = text_value(vs_event_kind_name((enum vs_event_kind)event->kind));
-    place_fill(m, event->place, &v[EV_PHASE]);
+    location_fill(m, event->location, &v[EV_PHASE]);
     kind_fill(m, event);
 }
 
@@ -289,8 +289,8 @@ static enum vs_status life_fill(struct making *m, struct rpl_index *index, uint6
                                 const struct vs_event *event, struct vs_error *err)
 {
     struct exp_value *v = m->values;
-    struct rpl_life life;
-    enum vs_status st = rpl_life_get(index, event->alloc.block, &life, err);
+    struct rpl_lifetime life;
+    enum vs_status st = rpl_lifetime_get(index, event->alloc.block, &life, err);
 
     if (st)
         return st;
@@ -304,7 +304,7 @@ static enum vs_status life_fill(struct making *m, struct rpl_index *index, uint6
     v[BL_CATEGORY] = category_value(event->alloc.category);
     v[BL_TENSOR] = uint_or_none(event->alloc.tensor);
     v[BL_STEP] = (struct exp_value){.kind = EXP_INT, .integer = m->step};
-    place_fill(m, event->place, &v[BL_PHASE]);
+    location_fill(m, event->location, &v[BL_PHASE]);
     v[BL_LAST_USE_SEQ] = uint_or_none(life.last_use_seq);
     v[BL_NAME] = string_value(m, life.name);
     if (event->alloc.tensor)

@@ -71,7 +71,7 @@ void exp_slices_begin(struct exp_slices *slices, struct rpl_trace *trace, struct
     slices->out = out;
     slices->is_first = true;
     slices->step = -1;
-    slices->ops_by_place = rpl_trace_is_imported(trace);
+    slices->ops_by_location = rpl_trace_is_imported(trace);
     name_put(slices, "process_name", 0, name ? name : "vramscope");
     for (unsigned track = 1; track < EXP_TRACK_COUNT; track++) {
         name_put(slices, "thread_name", track, NAMES[track]);
@@ -220,7 +220,7 @@ static bool part_get(const char *path, size_t depth, const char **start, size_t 
 static void module_go(struct exp_slices *slices, uint64_t seq, const struct vs_event *event,
                       uint64_t allocated)
 {
-    uint32_t id = rpl_trace_place(slices->trace, event->place)->module;
+    uint32_t id = rpl_trace_location(slices->trace, event->location)->module;
     const char *path = rpl_trace_string(slices->trace, id);
     size_t keep = id && slices->module
                       ? shared_parts(rpl_trace_string(slices->trace, slices->module), path)
@@ -249,15 +249,15 @@ static void module_go(struct exp_slices *slices, uint64_t seq, const struct vs_e
 
 /* ---- ops ---- */
 
-static void place_put(struct exp_slices *slices, uint32_t id)
+static void location_put(struct exp_slices *slices, uint32_t id)
 {
-    const struct vs_place *place = rpl_trace_place(slices->trace, id);
+    const struct vs_location *location = rpl_trace_location(slices->trace, id);
 
     exp_put_text(slices->out, ", \"module\": ");
-    exp_put_json(slices->out, rpl_trace_string(slices->trace, place->module));
+    exp_put_json(slices->out, rpl_trace_string(slices->trace, location->module));
     exp_put_text(slices->out, ", \"function\": ");
-    exp_put_json(slices->out, rpl_trace_string(slices->trace, place->func));
-    exp_put_member(slices->out, ", \"line\": ", place->line);
+    exp_put_json(slices->out, rpl_trace_string(slices->trace, location->func));
+    exp_put_member(slices->out, ", \"line\": ", location->line);
 }
 
 static void op_begin(struct exp_slices *slices, uint64_t seq, const struct vs_event *event,
@@ -267,7 +267,7 @@ static void op_begin(struct exp_slices *slices, uint64_t seq, const struct vs_ev
 
     begin(slices, EXP_TRACK_OPS, (struct exp_slice){event->op.name, allocated, false},
           rpl_trace_string(slices->trace, (uint32_t)event->op.name), seq, event->time_ns);
-    place_put(slices, event->place);
+    location_put(slices, event->location);
     exp_put_member(slices->out, ", \"flops\": ", event->op.flops);
     if (event->op.role < sizeof(ROLES) / sizeof(ROLES[0])) {
         exp_put_text(slices->out, ", \"role\": ");
@@ -285,7 +285,7 @@ static void recompute_begin(struct exp_slices *slices, uint64_t seq, const struc
                  rpl_trace_string(slices->trace, (uint32_t)event->recompute.name));
     begin(slices, EXP_TRACK_OPS, (struct exp_slice){event->recompute.name, allocated, true},
           vs_text_get(&name), seq, event->time_ns);
-    place_put(slices, event->place);
+    location_put(slices, event->location);
     exp_put_text(slices->out, "}}");
     vs_text_release(&name);
 }
@@ -308,17 +308,17 @@ static void op_end(struct exp_slices *slices, const struct vs_event *event, uint
 static void op_go(struct exp_slices *slices, uint64_t seq, const struct vs_event *event,
                   uint64_t allocated)
 {
-    uint32_t op = rpl_trace_place(slices->trace, event->place)->op;
+    uint32_t op = rpl_trace_location(slices->trace, event->location)->op;
 
-    if (event->place == slices->op_place)
+    if (event->location == slices->op_location)
         return;
     end_all(slices, EXP_TRACK_OPS, 0, event->time_ns, allocated);
-    slices->op_place = event->place;
+    slices->op_location = event->location;
     if (!op)
         return;
     begin(slices, EXP_TRACK_OPS, (struct exp_slice){op, allocated, false},
           rpl_trace_string(slices->trace, op), seq, event->time_ns);
-    place_put(slices, event->place);
+    location_put(slices, event->location);
     exp_put_text(slices->out, "}}");
 }
 
@@ -331,7 +331,7 @@ void exp_slices_follow(struct exp_slices *slices, uint64_t seq, const struct vs_
         step_begin(slices, seq, event, allocated);
     else if (event->kind == VS_EV_PHASE)
         phase_begin(slices, seq, event, allocated);
-    if (event->place)
+    if (event->location)
         module_go(slices, seq, event, allocated);
     if (event->kind == VS_EV_OP_BEGIN)
         op_begin(slices, seq, event, allocated);
@@ -339,7 +339,7 @@ void exp_slices_follow(struct exp_slices *slices, uint64_t seq, const struct vs_
         recompute_begin(slices, seq, event, allocated);
     else if (event->kind == VS_EV_OP_END || event->kind == VS_EV_RECOMPUTE_END)
         op_end(slices, event, allocated);
-    else if (slices->ops_by_place)
+    else if (slices->ops_by_location)
         op_go(slices, seq, event, allocated);
 }
 

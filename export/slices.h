@@ -36,7 +36,7 @@ struct exp_slice_stack {
 /*
  * open      by track
  * module    string id of the path that the open slices of modules are, 0: none
- * op_place  of an imported trace: the place that the open op is at
+ * op_location  of an imported trace: the place that the open op is at
  * step      that is going on; next_loss: where its loss is looked for next
  */
 struct exp_slices {
@@ -44,8 +44,8 @@ struct exp_slices {
     struct rpl_trace *trace;
     struct exp_slice_stack open[EXP_TRACK_COUNT];
     uint32_t module;
-    uint32_t op_place;
-    bool ops_by_place;
+    uint32_t op_location;
+    bool ops_by_location;
     bool is_first;
     int64_t step;
     size_t next_loss;

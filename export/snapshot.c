@@ -19,7 +19,7 @@
 #include "export/formats.h"
 #include "export/pickle.h"
 #include "export/snapshot_internal.h"
-#include "replay/index/lives.h"
+#include "replay/index/lifetimes.h"
 
 /* PyTorch counts no more; a number beyond it would be as many empty lists in the file. */
 #define DEVICE_MAX 63
@@ -62,9 +62,9 @@ static void entry_begin(struct snapshot *s, const struct vs_event *event, const 
     exp_snapshot_uint(s, WORD_SIZE, entry->bytes);
     exp_snapshot_uint(s, WORD_STREAM, entry->stream);
     exp_snapshot_uint(s, WORD_TIME_US, time_us(s, event->time_ns));
-    if (exp_snapshot_has_frames(s, event->place)) {
+    if (exp_snapshot_has_frames(s, event->location)) {
         exp_snapshot_word(s, WORD_FRAMES);
-        exp_snapshot_frames(s, event->place, entry->frames);
+        exp_snapshot_frames(s, event->location, entry->frames);
     }
 }
 
@@ -349,7 +349,7 @@ static enum vs_status device_begin(struct snapshot *s, struct vs_error *err)
         return vs_fail(err, VS_E_DAMAGED, "the trace is of device %llu; PyTorch has none above %d",
                        (unsigned long long)d->device, DEVICE_MAX);
     d->start_us = created_us(d->trace);
-    d->block_count = rpl_life_count(d->index);
+    d->block_count = rpl_lifetime_count(d->index);
     d->last = vs_calloc((size_t)d->block_count + 1, sizeof(*d->last));
     exp_snapshot_frames_init(s);
     /* what was there before a recording began comes first in its trace; PyTorch has no events of it */

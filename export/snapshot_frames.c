@@ -88,9 +88,9 @@ void exp_snapshot_category(struct snapshot *s, enum vs_category category)
 
 void exp_snapshot_frames_init(struct snapshot *s)
 {
-    size_t places = (size_t)rpl_trace_place_count(s->d->trace) + 1;
+    size_t locations = (size_t)rpl_trace_location_count(s->d->trace) + 1;
 
-    s->d->stacks = vs_calloc(places * EXP_FRAMES_COUNT, sizeof(*s->d->stacks));
+    s->d->stacks = vs_calloc(locations * EXP_FRAMES_COUNT, sizeof(*s->d->stacks));
 }
 
 void exp_snapshot_no_frames(struct snapshot *s)
@@ -104,11 +104,11 @@ void exp_snapshot_no_frames(struct snapshot *s)
     exp_pickle_remember(&s->p, &s->no_frames);
 }
 
-bool exp_snapshot_has_frames(const struct snapshot *s, uint32_t place)
+bool exp_snapshot_has_frames(const struct snapshot *s, uint32_t location)
 {
-    const struct vs_place *p = rpl_trace_place(s->d->trace, place);
+    const struct vs_location *p = rpl_trace_location(s->d->trace, location);
 
-    return p->func || p->op || p->module || (place && !rpl_trace_is_imported(s->d->trace));
+    return p->func || p->op || p->module || (location && !rpl_trace_is_imported(s->d->trace));
 }
 
 static void frame_put(struct snapshot *s, struct exp_pickle_list *list, const char *name,
@@ -179,13 +179,13 @@ static const char *module_file(const struct rpl_trace *trace)
     return derived && strstr(derived, "module") ? VS_STACK_DERIVED_FILE : VS_STACK_MODULE_FILE;
 }
 
-void exp_snapshot_frames(struct snapshot *s, uint32_t place, enum exp_frames frames)
+void exp_snapshot_frames(struct snapshot *s, uint32_t location, enum exp_frames frames)
 {
-    const struct vs_place *p = rpl_trace_place(s->d->trace, place);
-    const bool is_known = place <= rpl_trace_place_count(s->d->trace);
+    const struct vs_location *p = rpl_trace_location(s->d->trace, location);
+    const bool is_known = location <= rpl_trace_location_count(s->d->trace);
     struct exp_memo none = {0};
     struct exp_memo *memo =
-        is_known ? &s->d->stacks[(size_t)place * EXP_FRAMES_COUNT + frames] : &none;
+        is_known ? &s->d->stacks[(size_t)location * EXP_FRAMES_COUNT + frames] : &none;
     struct exp_pickle_list list;
 
     if (exp_pickle_again(&s->p, memo))

@@ -132,9 +132,9 @@ VS_MUST_USE enum vs_status exp_snapshot_segments(struct snapshot *s, struct vs_e
 
 void exp_snapshot_frames_init(struct snapshot *s);
 /* Is anything known of this place? */
-bool exp_snapshot_has_frames(const struct snapshot *s, uint32_t place);
+bool exp_snapshot_has_frames(const struct snapshot *s, uint32_t location);
 /* The stack of a place, innermost frame first. */
-void exp_snapshot_frames(struct snapshot *s, uint32_t place, enum exp_frames frames);
+void exp_snapshot_frames(struct snapshot *s, uint32_t location, enum exp_frames frames);
 void exp_snapshot_no_frames(struct snapshot *s);
 
 #endif

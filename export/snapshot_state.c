@@ -31,8 +31,8 @@ static void block_put(struct snapshot *s, const struct rpl_part *part,
     exp_snapshot_word(s, WORD_STATE);
     exp_snapshot_word(s, block ? WORD_ACTIVE_ALLOCATED : WORD_INACTIVE);
     exp_snapshot_word(s, WORD_FRAMES);
-    if (block && exp_snapshot_has_frames(s, block->alloc_place))
-        exp_snapshot_frames(s, block->alloc_place,
+    if (block && exp_snapshot_has_frames(s, block->alloc_location))
+        exp_snapshot_frames(s, block->alloc_location,
                             is_workspace ? EXP_FRAMES_WORKSPACE : EXP_FRAMES_TENSOR);
     else
         exp_snapshot_no_frames(s);

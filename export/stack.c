@@ -14,7 +14,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "replay/index/cursor.h"
-#include "replay/index/lives.h"
+#include "replay/index/lifetimes.h"
 #include "replay/inspect/why.h"
 
 /* Phases and categories apart, no path of a module is longer. */
@@ -91,8 +91,8 @@ static enum vs_status tensor_add(struct making *m, struct draft *draft,
                                  const struct rpl_block *block, struct vs_error *err)
 {
     struct vs_text text = {NULL, 0, 0};
-    struct rpl_life life;
-    enum vs_status st = rpl_life_get(m->index, block->id, &life, err);
+    struct rpl_lifetime life;
+    enum vs_status st = rpl_lifetime_get(m->index, block->id, &life, err);
 
     if (!st && life.name)
         vs_text_addf(&text, "%s ", rpl_trace_string(m->trace, life.name));
@@ -107,19 +107,19 @@ static enum vs_status tensor_add(struct making *m, struct draft *draft,
 static enum vs_status draft_make(struct making *m, struct draft *draft,
                                  const struct rpl_block *block, struct vs_error *err)
 {
-    const struct vs_place *place = rpl_trace_place(m->trace, block->alloc_place);
+    const struct vs_location *location = rpl_trace_location(m->trace, block->alloc_location);
     const char *source = rpl_trace_source_name(m->trace);
 
     draft->count = 0;
     frame_add(m, draft, vs_category_name((enum vs_category)block->category), "", 0);
-    if (!rpl_trace_is_imported(m->trace) && place->phase < VS_PHASE_COUNT)
-        frame_add(m, draft, vs_phase_name((enum vs_phase)place->phase), "", 0);
-    module_add(m, draft, rpl_trace_string(m->trace, place->module));
-    if (place->func)
-        frame_add(m, draft, rpl_trace_string(m->trace, place->func), source ? source : "",
-                  place->line);
-    if (place->op)
-        frame_add(m, draft, rpl_trace_string(m->trace, place->op), "", 0);
+    if (!rpl_trace_is_imported(m->trace) && location->phase < VS_PHASE_COUNT)
+        frame_add(m, draft, vs_phase_name((enum vs_phase)location->phase), "", 0);
+    module_add(m, draft, rpl_trace_string(m->trace, location->module));
+    if (location->func)
+        frame_add(m, draft, rpl_trace_string(m->trace, location->func), source ? source : "",
+                  location->line);
+    if (location->op)
+        frame_add(m, draft, rpl_trace_string(m->trace, location->op), "", 0);
     return tensor_add(m, draft, block, err);
 }
 

@@ -218,7 +218,7 @@ static void peak_put(const struct svg_chart *chart)
     exp_svg_line(chart->out, x, y, x, chart->y + SVG_PLOT_HEIGHT, "vs-mark");
     exp_svg_text(chart->out, text_x, y - 16, "vs-t vs-b vs-halo", anchor, chart->peak_label,
                  SIZE_MAX);
-    exp_svg_text(chart->out, text_x, y - 4, "vs-t vs-halo", anchor, chart->peak_place, 64);
+    exp_svg_text(chart->out, text_x, y - 4, "vs-t vs-halo", anchor, chart->peak_location, 64);
 }
 
 static void oom_put(const struct svg_chart *chart)

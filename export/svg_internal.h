@@ -42,7 +42,7 @@ struct svg_run {
  * capacity      of the device; 0: not known
  * top           bytes at the upper edge of the plot
  * y             pixels from the page's top to the plot's
- * peak_label, peak_place   what stands at the mark
+ * peak_label, peak_location   what stands at the mark
  */
 struct svg_chart {
     struct exp_out *out;
@@ -53,7 +53,7 @@ struct svg_chart {
     uint64_t top;
     double y;
     const char *peak_label;
-    const char *peak_place;
+    const char *peak_location;
 };
 
 /* The class of a category's colour: "vs-0" …; `buf` has SVG_CLASS_MAX bytes; returns buf. */

@@ -14,7 +14,7 @@
 #include "export/formats.h"
 #include "export/svg.h"
 #include "export/svg_internal.h"
-#include "replay/report/bound.h"
+#include "replay/report/uncertainty.h"
 
 #define LEGEND_COLUMNS 4
 #define LEGEND_ROW_PX 19.0
@@ -59,7 +59,7 @@ struct page {
     struct vs_text title;
     struct vs_text lines[3];
     struct vs_text peak_label;
-    struct vs_text peak_place;
+    struct vs_text peak_location;
     struct vs_text desc;
 };
 
@@ -75,18 +75,19 @@ static void amount_add(struct vs_text *out, uint64_t bytes)
 }
 
 /* "in ReluBackward0 of layer1.0.relu, line 25 in BasicBlock.forward"; nothing where it is not known. */
-static void place_add(const struct svg_run *run, const struct vs_place *place, struct vs_text *out)
+static void location_add(const struct svg_run *run, const struct vs_location *location,
+                         struct vs_text *out)
 {
-    const char *op = rpl_trace_string(run->trace, place->op);
-    const char *module = rpl_trace_string(run->trace, place->module);
-    const char *func = rpl_trace_string(run->trace, place->func);
+    const char *op = rpl_trace_string(run->trace, location->op);
+    const char *module = rpl_trace_string(run->trace, location->module);
+    const char *func = rpl_trace_string(run->trace, location->func);
 
     if (*op)
         vs_text_addf(out, "%s", op);
     if (*module)
         vs_text_addf(out, "%s%s", out->len ? " of " : "in ", module);
-    if (place->line)
-        vs_text_addf(out, "%sline %" PRIu32, out->len ? ", " : "", place->line);
+    if (location->line)
+        vs_text_addf(out, "%sline %" PRIu32, out->len ? ", " : "", location->line);
     if (*func)
         vs_text_addf(out, "%s%s", out->len ? " in " : "in ", func);
 }
@@ -150,7 +151,7 @@ static enum vs_status peak_say(struct page *page, struct vs_error *err)
 {
     const struct svg_run *run = &page->chart.run;
     struct vs_text where = {NULL, 0, 0};
-    const struct vs_place *place;
+    const struct vs_location *location;
     struct vs_event event;
     char bytes[VS_BYTES_TEXT_MAX];
     const char *source;
@@ -159,23 +160,23 @@ static enum vs_status peak_say(struct page *page, struct vs_error *err)
 
     if (st)
         return st;
-    place = rpl_trace_place(run->trace, event.place);
-    place_add(run, place, &where);
+    location = rpl_trace_location(run->trace, event.location);
+    location_add(run, location, &where);
     vs_text_add(&page->lines[0], "at ");
     moment_add(run, &page->lines[0]);
     if (where.len)
         vs_text_addf(&page->lines[0], ": %s", vs_text_get(&where));
-    source = rpl_trace_source_line(run->trace, place->line, &len);
+    source = rpl_trace_source_line(run->trace, location->line, &len);
     if (len) {
-        vs_text_addf(&page->lines[1], "%" PRIu32 " | ", place->line);
+        vs_text_addf(&page->lines[1], "%" PRIu32 " | ", location->line);
         vs_text_add_n(&page->lines[1], source, len);
     }
     vs_text_addf(&page->peak_label, "peak %s", vs_bytes_text(run->peak.allocated_max, bytes));
-    if (place->op)
-        vs_text_addf(&page->peak_place, "%s", rpl_trace_string(run->trace, place->op));
-    if (place->line)
-        vs_text_addf(&page->peak_place, "%sline %" PRIu32, page->peak_place.len ? ", " : "",
-                     place->line);
+    if (location->op)
+        vs_text_addf(&page->peak_location, "%s", rpl_trace_string(run->trace, location->op));
+    if (location->line)
+        vs_text_addf(&page->peak_location, "%sline %" PRIu32, page->peak_location.len ? ", " : "",
+                     location->line);
     vs_text_release(&where);
     return VS_OK;
 }
@@ -411,7 +412,7 @@ static void page_release(struct page *page)
     for (size_t i = 0; i < 3; i++)
         vs_text_release(&page->lines[i]);
     vs_text_release(&page->peak_label);
-    vs_text_release(&page->peak_place);
+    vs_text_release(&page->peak_location);
     vs_text_release(&page->desc);
 }
 
@@ -439,7 +440,7 @@ enum vs_status exp_svg_write(struct rpl_index *index, const struct exp_options *
     desc_say(&page);
     top_find(chart);
     chart->peak_label = vs_text_get(&page.peak_label);
-    chart->peak_place = vs_text_get(&page.peak_place);
+    chart->peak_location = vs_text_get(&page.peak_location);
     page_put(&page);
 out:
     page_release(&page);

@@ -103,7 +103,7 @@ static enum vs_category backward_decide(const struct imp_deciding *d, struct imp
 }
 
 /* The place of an event as a key. */
-static uint64_t place_key(const struct vs_mem_event *event)
+static uint64_t location_key(const struct vs_mem_event *event)
 {
     return (uint64_t)event->file << 32 | event->line;
 }
@@ -126,7 +126,7 @@ static size_t data_lines(const struct imp_deciding *d, uint64_t **out)
         if (d->list->events[i].kind == VS_MEM_FREE_REQUESTED &&
             stack_of(d, i)->flags & VS_STACK_SET_DATA) {
             *out = vs_grow(*out, count, &cap, sizeof(**out));
-            (*out)[count++] = place_key(&d->list->events[i]);
+            (*out)[count++] = location_key(&d->list->events[i]);
         }
     if (count)
         qsort(*out, count, sizeof(**out), by_key);
@@ -136,7 +136,7 @@ static size_t data_lines(const struct imp_deciding *d, uint64_t **out)
 static enum vs_category optimizer_decide(const struct imp_deciding *d, struct imp_life *life,
                                          const uint64_t *lines, size_t line_count)
 {
-    const uint64_t key = place_key(&d->list->events[life->made]);
+    const uint64_t key = location_key(&d->list->events[life->made]);
 
     life->is_decided = true;
     if (role_of(d, life->made)->is_state)
@@ -261,13 +261,13 @@ void imp_categories_fill(struct imp_import *import, const struct vs_memlist *lis
         struct imp_life *life = &d.lives[b];
 
         import->events[life->alloc].alloc.category =
-            (uint8_t)(life->made == NEVER ? imp_older_decide(&d, life)
+            (uint8_t)(life->made == NEVER ? imp_preexisting_decide(&d, life)
                                           : made_decide(&d, life, lines, line_count));
     }
-    imp_older_by_stack(&d);
+    imp_preexisting_by_stack(&d);
     undecided_settle(&d);
     if (phases->has_stacks)
-        imp_older_settle(&d);
+        imp_preexisting_settle(&d);
     told_take(&d);
     vs_free(lines);
     vs_free(d.lives);

@@ -1,5 +1,5 @@
 /*
- * import/categories_internal.h - the lives of blocks, as import/categories.c and older.c look at them.
+ * import/categories_internal.h - the lives of blocks, as import/categories.c and preexisting.c look at them.
  *
  * For:            these two.
  * Must not know:  what a category means to a reader.
@@ -74,13 +74,13 @@ bool imp_is_cublas(uint64_t bytes);
 /* What a module moves is what it holds. */
 enum vs_category imp_moved_decide(const struct imp_stack *role);
 
-/* ---- blocks older than the recording: older.c ---- */
+/* ---- blocks older than the recording: preexisting.c ---- */
 
 /* By who let it go. */
-enum vs_category imp_older_decide(const struct imp_deciding *d, struct imp_life *life);
+enum vs_category imp_preexisting_decide(const struct imp_deciding *d, struct imp_life *life);
 /* What outlives the recording has its stack in the state at the end, where the history was on when it was made. */
-void imp_older_by_stack(const struct imp_deciding *d);
+void imp_preexisting_by_stack(const struct imp_deciding *d);
 /* What is still `other` and stays: by the sizes of gradients. */
-void imp_older_settle(struct imp_deciding *d);
+void imp_preexisting_settle(struct imp_deciding *d);
 
 #endif

@@ -58,48 +58,48 @@ static uint32_t op_of(struct deriving *d, const struct vs_mem_event *event)
     return d->last_op_string;
 }
 
-static uint32_t place_id(struct imp_import *import, const struct vs_place *place)
+static uint32_t location_id(struct imp_import *import, const struct vs_location *location)
 {
     uint32_t id;
     bool is_new;
 
-    if (!place->func && !place->op && !place->phase)
+    if (!location->func && !location->op && !location->phase)
         return 0;
-    id = trc_intern_place(import->intern, place, &is_new);
+    id = trc_intern_location(import->intern, location, &is_new);
     if (is_new) {
-        import->places = vs_grow(import->places, import->place_count, &import->place_cap,
-                                 sizeof(*import->places));
-        import->places[import->place_count++] = *place;
+        import->locations = vs_grow(import->locations, import->location_count,
+                                    &import->location_cap, sizeof(*import->locations));
+        import->locations[import->location_count++] = *location;
     }
     return id;
 }
 
-static uint32_t place_of(struct deriving *d, size_t at)
+static uint32_t location_of(struct deriving *d, size_t at)
 {
     const struct vs_mem_event *event = &d->list->events[at];
-    const struct vs_place place = {.phase = d->phases.phases[at],
-                                   .module = d->modules.paths[at],
-                                   .func = func_of(d, event),
-                                   .line = event->line,
-                                   .op = op_of(d, event)};
+    const struct vs_location location = {.phase = d->phases.phases[at],
+                                         .module = d->modules.paths[at],
+                                         .func = func_of(d, event),
+                                         .line = event->line,
+                                         .op = op_of(d, event)};
 
-    return place_id(d->import, &place);
+    return location_id(d->import, &location);
 }
 
-uint32_t imp_block_place(struct imp_import *import, const struct vs_memlist *list,
-                         const struct vs_mem_block *block)
+uint32_t imp_block_location(struct imp_import *import, const struct vs_memlist *list,
+                            const struct vs_mem_block *block)
 {
     const char *file = vs_memlist_text(list, block->file);
     const char *func = vs_memlist_text(list, block->func);
     struct vs_text text = {NULL, 0, 0};
-    struct vs_place place = {.line = block->line,
-                             .module = imp_module_told(import, list, block->stack),
-                             .op = imp_string(import, vs_memlist_text(list, block->op))};
+    struct vs_location location = {.line = block->line,
+                                   .module = imp_module_reported(import, list, block->stack),
+                                   .op = imp_string(import, vs_memlist_text(list, block->op))};
 
     vs_text_addf(&text, "%s%s%s", file, *file && *func ? ":" : "", func);
-    place.func = imp_string(import, vs_text_get(&text));
+    location.func = imp_string(import, vs_text_get(&text));
     vs_text_release(&text);
-    return place_id(import, &place);
+    return location_id(import, &location);
 }
 
 /* ---- events ---- */
@@ -122,7 +122,7 @@ static void step_add(struct rewriting *r, int64_t step, const struct vs_event *b
 {
     struct vs_event event = {.kind = VS_EV_STEP,
                              .time_ns = before->time_ns,
-                             .place = before->place,
+                             .location = before->location,
                              .step = {.number_plus_one = (uint64_t)(step + 1)}};
 
     event_add(r, &event);
@@ -132,7 +132,7 @@ static void phase_add(struct rewriting *r, uint64_t phase, const struct vs_event
 {
     struct vs_event event = {.kind = VS_EV_PHASE,
                              .time_ns = before->time_ns,
-                             .place = before->place,
+                             .location = before->location,
                              .phase = {.phase = phase}};
 
     event_add(r, &event);
@@ -188,7 +188,7 @@ static void events_rewrite(struct deriving *d)
         if (at != SIZE_MAX) {
             const bool is_step = d->steps.steps[at] != step;
 
-            event->place = place_of(d, at);
+            event->location = location_of(d, at);
             if (is_step)
                 step_add(&r, d->steps.steps[at], event);
             if (d->phases.phases[at] != phase || (is_step && d->phases.has_stacks))

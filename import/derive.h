@@ -15,7 +15,7 @@
 void imp_derive(struct imp_import *import, const struct vs_memlist *list);
 
 /* The place where a block of the state at the end was allocated; 0: nobody knows. */
-uint32_t imp_block_place(struct imp_import *import, const struct vs_memlist *list,
-                         const struct vs_mem_block *block);
+uint32_t imp_block_location(struct imp_import *import, const struct vs_memlist *list,
+                            const struct vs_mem_block *block);
 
 #endif

@@ -18,7 +18,7 @@
 #include "tracer/intern.h"
 
 /* Which block is at an address; 0: none now. */
-struct place {
+struct location {
     uint64_t address;
     uint64_t block;
 };
@@ -29,8 +29,8 @@ struct building {
     const struct vs_memlist *list;
     const struct eng_alloc_conf *conf;
     const struct eng_replay *replay;
-    struct place *places;
-    size_t place_count, place_cap;
+    struct location *locations;
+    size_t location_count, location_cap;
     struct vs_table by_address; /* of the places */
     uint64_t blocks;
     uint64_t last_ns;
@@ -45,12 +45,13 @@ static uint64_t *block_at(struct building *b, uint64_t address)
     struct vs_probe probe = vs_probe(hash);
 
     while (vs_table_next(&b->by_address, &probe))
-        if (b->places[probe.item].address == address)
-            return &b->places[probe.item].block;
-    vs_table_add(&b->by_address, hash, b->place_count);
-    b->places = vs_grow(b->places, b->place_count, &b->place_cap, sizeof(*b->places));
-    b->places[b->place_count] = (struct place){.address = address};
-    return &b->places[b->place_count++].block;
+        if (b->locations[probe.item].address == address)
+            return &b->locations[probe.item].block;
+    vs_table_add(&b->by_address, hash, b->location_count);
+    b->locations =
+        vs_grow(b->locations, b->location_count, &b->location_cap, sizeof(*b->locations));
+    b->locations[b->location_count] = (struct location){.address = address};
+    return &b->locations[b->location_count++].block;
 }
 
 /* ---- events ---- */
@@ -263,7 +264,7 @@ static struct vs_event **start_allocs(const struct building *b)
 }
 
 /* A block of the start that is there at the end, too, has its stack there. */
-static void start_places_set(struct building *b)
+static void start_locations_set(struct building *b)
 {
     struct vs_event **allocs = start_allocs(b);
 
@@ -277,7 +278,7 @@ static void start_places_set(struct building *b)
                 block->state == VS_MEM_ALLOCATED ? allocs[*block_at(b, address)] : NULL;
 
             if (alloc) {
-                alloc->place = imp_block_place(b->out, b->list, block);
+                alloc->location = imp_block_location(b->out, b->list, block);
                 if (block->cls != VS_MEM_TENSOR)
                     alloc->alloc.category = VS_CAT_WORKSPACE;
             }
@@ -312,7 +313,7 @@ static enum vs_status run(struct building *b, const struct eng_record *record,
                                       "the allocator after its events", err);
     }
     if (!st)
-        start_places_set(b);
+        start_locations_set(b);
     b->out->blocks = b->blocks;
     b->out->end_segments = found.segment_count;
     b->out->end_blocks = found.block_count;
@@ -341,7 +342,7 @@ enum vs_status imp_make(const struct vs_memlist *list, struct imp_import *out, s
         st = run(&b, &record, &start, err);
     if (!st)
         imp_derive(out, list);
-    vs_free(b.places);
+    vs_free(b.locations);
     vs_table_release(&b.by_address);
     eng_record_state_release(&start);
     eng_record_release(&record);
@@ -366,7 +367,8 @@ uint32_t imp_string(struct imp_import *import, const char *text)
     return *text ? text_id(import, text) : 0;
 }
 
-uint32_t imp_module_told(struct imp_import *import, const struct vs_memlist *list, uint32_t stack)
+uint32_t imp_module_reported(struct imp_import *import, const struct vs_memlist *list,
+                             uint32_t stack)
 {
     const uint32_t module = stack ? vs_callstacks_get(&list->stacks, stack)->module : 0;
     const char *path = vs_memlist_text(list, module);
@@ -382,7 +384,7 @@ void imp_release(struct imp_import *import)
     vs_free(import->from);
     vs_free(import->marks);
     vs_free(import->strings);
-    vs_free(import->places);
+    vs_free(import->locations);
     trc_intern_free(import->intern);
     vs_free(import->partial);
     memset(import, 0, sizeof(*import));

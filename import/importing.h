@@ -51,8 +51,8 @@ struct imp_import {
     size_t mark_count, mark_cap;
     const char **strings; /* number i has id i + 1 */
     size_t string_count, string_cap;
-    struct vs_place *places; /* likewise */
-    size_t place_count, place_cap;
+    struct vs_location *locations; /* likewise */
+    size_t location_count, location_cap;
     struct trc_intern *intern;
     uint64_t blocks;        /* they are numbered from 1 */
     uint64_t blocks_before; /* alive when the recording began */
@@ -76,7 +76,8 @@ void imp_release(struct imp_import *import);
 /* The id of a string of the import; 0 of "". */
 uint32_t imp_string(struct imp_import *import, const char *text);
 /* The string of the path of a module that the recording names; 0: it names none. */
-uint32_t imp_module_told(struct imp_import *import, const struct vs_memlist *list, uint32_t stack);
+uint32_t imp_module_reported(struct imp_import *import, const struct vs_memlist *list,
+                             uint32_t stack);
 
 /*
  * Everything into a new trace, device by device (those without events are left out, unless none has any); `name` is where the lists came

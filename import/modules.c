@@ -321,7 +321,7 @@ static void told_fill(struct imp_modules *out, struct imp_import *import,
     out->are_told = true;
     for (size_t i = 0; i < list->event_count; i++)
         out->paths[i] = is_stack_own(&list->events[i], has_free_stacks)
-                            ? imp_module_told(import, list, list->events[i].stack)
+                            ? imp_module_reported(import, list, list->events[i].stack)
                             : 0;
 }
 

@@ -298,7 +298,7 @@ static void end_follow(struct mending *m, const struct eng_set *seen)
             if (block->state == VS_MEM_ALLOCATED) {
                 if (!range && block->bytes < BYTES_MAX)
                     before_add(m, address, block->requested, block->bytes)->line =
-                        imp_block_place(m->out, m->list, block);
+                        imp_block_location(m->out, m->list, block);
                 else if (!range || !range->requested)
                     lose(m, IMP_LOSS_END);
                 else
@@ -352,7 +352,7 @@ static uint64_t bytes_fit(const struct mending *m, uint64_t address, uint64_t re
 }
 
 static void alloc_add(struct mending *m, uint64_t address, uint64_t requested, uint64_t bytes,
-                      size_t from, uint32_t place)
+                      size_t from, uint32_t location)
 {
     struct vs_event *event;
 
@@ -370,7 +370,7 @@ static void alloc_add(struct mending *m, uint64_t address, uint64_t requested, u
     event->alloc.requested_bytes = requested < bytes ? requested : bytes;
     event->alloc.block_bytes = bytes;
     event->alloc.address = address;
-    event->place = place;
+    event->location = location;
     event->alloc.category = VS_CAT_OTHER;
 }
 

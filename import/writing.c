@@ -22,7 +22,7 @@ struct target {
     struct sto_writer *w;
     char suffix[24];
     uint32_t strings;
-    uint32_t places;
+    uint32_t locations;
     uint64_t blocks;
 };
 
@@ -134,7 +134,7 @@ static void events_shift(struct vs_event *events, size_t count, const struct tar
     for (size_t i = 0; i < count; i++) {
         struct vs_event *event = &events[i];
 
-        event->place = event->place ? event->place + t->places : 0;
+        event->location = event->location ? event->location + t->locations : 0;
         if (vs_event_has_block(event))
             vs_event_block_set(event, vs_event_block(event) + t->blocks);
     }
@@ -156,21 +156,22 @@ static enum vs_status one_write(struct imp_import *import, const struct vs_memli
         st = meta_write(import, list, name, t, err);
     for (size_t i = 0; i < import->string_count && !st; i++)
         st = sto_writer_string(t->w, t->strings + (uint32_t)i + 1, import->strings[i], err);
-    for (size_t i = 0; i < import->place_count; i++) {
-        struct vs_place *place = &import->places[i];
+    for (size_t i = 0; i < import->location_count; i++) {
+        struct vs_location *location = &import->locations[i];
 
-        place->module = shifted(place->module, t->strings);
-        place->func = shifted(place->func, t->strings);
-        place->op = shifted(place->op, t->strings);
+        location->module = shifted(location->module, t->strings);
+        location->func = shifted(location->func, t->strings);
+        location->op = shifted(location->op, t->strings);
     }
     if (!st)
-        st = sto_writer_places(t->w, t->places + 1, import->places, import->place_count, err);
+        st = sto_writer_locations(t->w, t->locations + 1, import->locations, import->location_count,
+                                  err);
     if (t->suffix[0])
         events_shift(import->events, import->event_count, t);
     if (!st && import->event_count)
         st = sto_writer_events(t->w, import->events, import->event_count, err);
     t->strings += (uint32_t)import->string_count;
-    t->places += (uint32_t)import->place_count;
+    t->locations += (uint32_t)import->location_count;
     t->blocks += import->blocks;
     return st;
 }

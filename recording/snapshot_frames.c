@@ -271,8 +271,8 @@ static void python_add(struct rec_stacks *stacks, uint32_t frame)
 static void place_set(struct rec_stacks *stacks, struct rec_stack *out)
 {
     const struct vs_callstacks *all = &stacks->list->stacks;
-    const uint32_t found = rec_python_place(all, stacks->python, stacks->python_count,
-                                            stacks->forward, stacks->module);
+    const uint32_t found = rec_python_location(all, stacks->python, stacks->python_count,
+                                               stacks->forward, stacks->module);
     const char *path;
     const char *slash;
 

@@ -118,8 +118,8 @@ static bool is_of_module(const struct vs_callstacks *stacks, const uint32_t *fra
     return false;
 }
 
-uint32_t rec_python_place(const struct vs_callstacks *stacks, const uint32_t *frames, size_t count,
-                          uint32_t forward, uint32_t module)
+uint32_t rec_python_location(const struct vs_callstacks *stacks, const uint32_t *frames,
+                             size_t count, uint32_t forward, uint32_t module)
 {
     uint32_t package = 0;
 

@@ -25,7 +25,7 @@ enum vs_frame_kind rec_python_file(const char *path, size_t len, struct vs_text 
  * (torchvision, transformers); else of a package; else the innermost. frames: numbers, innermost first; 0 where there
  * are none. forward, module: the list's strings "forward" and "torch/nn/modules/module.py".
  */
-uint32_t rec_python_place(const struct vs_callstacks *stacks, const uint32_t *frames, size_t count,
-                          uint32_t forward, uint32_t module);
+uint32_t rec_python_location(const struct vs_callstacks *stacks, const uint32_t *frames,
+                             size_t count, uint32_t forward, uint32_t module);
 
 #endif

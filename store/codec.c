@@ -32,7 +32,7 @@ struct sto_codec *sto_codec_new(void)
     codec->order = vs_alloc(n * sizeof(*codec->order));
     codec->words = vs_alloc(n * sizeof(*codec->words));
     codec->codes = vs_alloc(n * sizeof(*codec->codes));
-    codec->by_place.codes = vs_alloc(n * sizeof(*codec->by_place.codes));
+    codec->by_location.codes = vs_alloc(n * sizeof(*codec->by_location.codes));
     codec->by_b.codes = vs_alloc(n * sizeof(*codec->by_b.codes));
     codec->is_seen = vs_alloc(n * sizeof(*codec->is_seen));
     codec->dict_words = vs_alloc(n * sizeof(*codec->dict_words));
@@ -50,7 +50,7 @@ void sto_codec_free(struct sto_codec *codec)
     vs_free(codec->order);
     vs_free(codec->words);
     vs_free(codec->codes);
-    vs_free(codec->by_place.codes);
+    vs_free(codec->by_location.codes);
     vs_free(codec->by_b.codes);
     vs_free(codec->is_seen);
     vs_free(codec->dict_words);
@@ -160,9 +160,9 @@ static inline int64_t column_word(const struct sto_column *col, uint64_t word)
     return (int64_t)((uint64_t)col->base + (uint64_t)col->unit * word);
 }
 
-/* Ready to take the values of a stored column. dict_room: for STO_CHUNK_EVENTS_MAX entries. False where it is damaged. */
+/* Ready to take the values of a stored column. dict_reserve: for STO_CHUNK_EVENTS_MAX entries. False where it is damaged. */
 static bool column_open(const struct sto_block *block, const struct sto_column *col,
-                        int64_t *dict_room, struct column_in *in)
+                        int64_t *dict_reserve, struct column_in *in)
 {
     const struct sto_column *from = column_source(block, col);
 
@@ -176,8 +176,9 @@ static bool column_open(const struct sto_block *block, const struct sto_column *
     if (in->dict_count > STO_CHUNK_EVENTS_MAX)
         in->dict_count = STO_CHUNK_EVENTS_MAX;
     for (size_t i = 0; i < in->dict_count; i++)
-        dict_room[i] = column_word(col, word_get(col->dict + i * col->dict_width, col->dict_width));
-    in->dict = dict_room;
+        dict_reserve[i] =
+            column_word(col, word_get(col->dict + i * col->dict_width, col->dict_width));
+    in->dict = dict_reserve;
     return true;
 }
 
@@ -275,7 +276,7 @@ static bool tile_put(const int64_t (*v)[TILE], size_t count, uint32_t kind, stru
                     .d = (uint64_t)v[STO_FIELD_D][i],
                     .e = (uint32_t)v[STO_FIELD_E][i],
                     .aux = (uint8_t)v[STO_FIELD_AUX][i]},
-            .place = (uint32_t)v[STO_FIELD_PLACE][i],
+            .location = (uint32_t)v[STO_FIELD_LOCATION][i],
             .kind = (uint8_t)kind,
         };
     }

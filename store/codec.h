@@ -55,7 +55,7 @@
 enum sto_field {
     STO_FIELD_SEQ,
     STO_FIELD_TIME,
-    STO_FIELD_PLACE,
+    STO_FIELD_LOCATION,
     STO_FIELD_A,
     STO_FIELD_B,
     STO_FIELD_C,

@@ -141,7 +141,7 @@ static uint32_t span_width(const struct span *s)
 /* Fields that tend to grow with time: numbers of events, blocks, tensors and nodes, and the clock. */
 static bool may_climb(enum sto_field field)
 {
-    return field != STO_FIELD_PLACE && field != STO_FIELD_D && field != STO_FIELD_AUX;
+    return field != STO_FIELD_LOCATION && field != STO_FIELD_D && field != STO_FIELD_AUX;
 }
 
 /* What is left of the values when the line is taken away. */
@@ -329,15 +329,15 @@ static void column_encode(struct sto_codec *codec, enum sto_field field, const i
         return;
     /* Numbers of events and times hardly repeat. */
     if (field != STO_FIELD_SEQ && field != STO_FIELD_TIME) {
-        if (column_put_shared(codec, &codec->by_place, n, col) ||
+        if (column_put_shared(codec, &codec->by_location, n, col) ||
             column_put_shared(codec, &codec->by_b, n, col))
             return;
         if (col->width > 1)
             dict_count = dict_build(codec, n, col->width);
     }
     column_put(codec, dict_count, n, col);
-    if (field == STO_FIELD_PLACE)
-        source_keep(codec, &codec->by_place, field, n, col, dict_count);
+    if (field == STO_FIELD_LOCATION)
+        source_keep(codec, &codec->by_location, field, n, col, dict_count);
     else if (field == STO_FIELD_B)
         source_keep(codec, &codec->by_b, field, n, col, dict_count);
 }
@@ -347,7 +347,7 @@ static void values_put(struct sto_codec *codec, size_t at, size_t seq, const str
 {
     codec->values[STO_FIELD_SEQ][at] = (int64_t)seq;
     codec->values[STO_FIELD_TIME][at] = (int64_t)e->time_ns;
-    codec->values[STO_FIELD_PLACE][at] = e->place;
+    codec->values[STO_FIELD_LOCATION][at] = e->location;
     codec->values[STO_FIELD_A][at] = (int64_t)e->raw.a;
     codec->values[STO_FIELD_B][at] = (int64_t)e->raw.b;
     codec->values[STO_FIELD_C][at] = (int64_t)e->raw.c;
@@ -379,7 +379,7 @@ static void block_encode(struct sto_codec *codec, size_t count, uint32_t kind,
 {
     block->kind = kind;
     block->count = (uint32_t)count;
-    codec->by_place.count = 0;
+    codec->by_location.count = 0;
     codec->by_b.count = 0;
     for (int f = 0; f < STO_FIELD_COUNT; f++)
         column_encode(codec, (enum sto_field)f, codec->values[f], count, &block->columns[f]);

@@ -37,7 +37,7 @@ struct sto_code_source {
  * values  one array a field, of the events of one kind; when decoding, the entries of its dictionary
  * order   the numbers of a chunk's events, those of a kind side by side
  * words   what is left of a column's values without base, step and unit
- * codes   a column's words as numbers of dictionary entries; by_place, by_b: those that later columns may share
+ * codes   a column's words as numbers of dictionary entries; by_location, by_b: those that later columns may share
  * bytes   where encoded columns lie; at most STO_WIDTH_MAX bytes of data and as many of dictionary an event and field
  */
 struct sto_codec {
@@ -45,7 +45,7 @@ struct sto_codec {
     uint16_t *order;
     uint64_t *words;
     uint32_t *codes;
-    struct sto_code_source by_place;
+    struct sto_code_source by_location;
     struct sto_code_source by_b;
     uint64_t *dict_words;
     bool *is_seen;

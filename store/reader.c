@@ -22,7 +22,7 @@
 #include "store/shape.h"
 #include "store/tensors_internal.h"
 
-static const struct vs_place no_place;
+static const struct vs_location no_location;
 
 static enum vs_status path_check(const char *path, struct vs_error *err)
 {
@@ -142,7 +142,7 @@ void sto_reader_close(struct sto_reader *r)
     vs_free(r->toggles.rows);
     vs_free(r->sources.rows);
     vs_free(r->strings.rows);
-    vs_free(r->places.rows);
+    vs_free(r->locations.rows);
     vs_free(r->shapes.rows);
     vs_free(r->steps.rows);
     vs_free(r->devices.items);
@@ -218,16 +218,16 @@ const char *sto_reader_string(const struct sto_reader *r, uint32_t id)
     return id >= 1 && id <= r->strings.count && rows[id - 1] ? rows[id - 1] : "";
 }
 
-uint32_t sto_reader_place_count(const struct sto_reader *r)
+uint32_t sto_reader_location_count(const struct sto_reader *r)
 {
-    return (uint32_t)r->places.count;
+    return (uint32_t)r->locations.count;
 }
 
-const struct vs_place *sto_reader_place(const struct sto_reader *r, uint32_t id)
+const struct vs_location *sto_reader_location(const struct sto_reader *r, uint32_t id)
 {
-    if (id < 1 || id > r->places.count)
-        return &no_place;
-    return (const struct vs_place *)r->places.rows + (id - 1);
+    if (id < 1 || id > r->locations.count)
+        return &no_location;
+    return (const struct vs_location *)r->locations.rows + (id - 1);
 }
 
 uint32_t sto_reader_tensor_count(const struct sto_reader *r)

@@ -129,8 +129,8 @@ const struct sto_source *sto_reader_source_at(const struct sto_reader *r, size_t
  */
 uint32_t sto_reader_string_count(const struct sto_reader *r);
 const char *sto_reader_string(const struct sto_reader *r, uint32_t id);
-uint32_t sto_reader_place_count(const struct sto_reader *r);
-const struct vs_place *sto_reader_place(const struct sto_reader *r, uint32_t id);
+uint32_t sto_reader_location_count(const struct sto_reader *r);
+const struct vs_location *sto_reader_location(const struct sto_reader *r, uint32_t id);
 
 /* The tensor with id `id`; VS_E_NOT_FOUND where the trace does not have it. ids run from 1 to about count. O(1). */
 uint32_t sto_reader_tensor_count(const struct sto_reader *r);

@@ -37,7 +37,7 @@ struct sto_reader {
     struct sto_rows toggles;
     struct sto_rows sources;
     struct sto_rows strings;
-    struct sto_rows places;
+    struct sto_rows locations;
     struct sto_rows shapes;
     struct sto_rows steps;
     struct sto_devices devices;

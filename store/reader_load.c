@@ -111,13 +111,13 @@ static bool string_take(struct sto_reader *r, sqlite3_stmt *stmt)
     return row != NULL;
 }
 
-static bool place_take(struct sto_reader *r, sqlite3_stmt *stmt)
+static bool location_take(struct sto_reader *r, sqlite3_stmt *stmt)
 {
-    struct vs_place *row = row_at_id(&r->places, sqlite3_column_int64(stmt, 0), sizeof(*row));
+    struct vs_location *row = row_at_id(&r->locations, sqlite3_column_int64(stmt, 0), sizeof(*row));
 
     if (row)
-        *row = (struct vs_place){column_u32(stmt, 1), column_u32(stmt, 2), column_u32(stmt, 3),
-                                 column_u32(stmt, 4), column_u32(stmt, 5)};
+        *row = (struct vs_location){column_u32(stmt, 1), column_u32(stmt, 2), column_u32(stmt, 3),
+                                    column_u32(stmt, 4), column_u32(stmt, 5)};
     return row != NULL;
 }
 
@@ -191,9 +191,9 @@ static uint64_t known_strings(const struct sto_reader *r)
     return r->strings.count;
 }
 
-static uint64_t known_places(const struct sto_reader *r)
+static uint64_t known_locations(const struct sto_reader *r)
 {
-    return r->places.count;
+    return r->locations.count;
 }
 
 static uint64_t known_shapes(const struct sto_reader *r)
@@ -219,8 +219,8 @@ static const struct {
     {"SELECT name, value, is_default FROM toggle ORDER BY rowid", known_none, toggle_take},
     {"SELECT name, text FROM source ORDER BY rowid", known_none, source_take},
     {"SELECT id, text FROM string WHERE id > ? ORDER BY id", known_strings, string_take},
-    {"SELECT id, phase, module, func, line, op FROM place WHERE id > ? ORDER BY id", known_places,
-     place_take},
+    {"SELECT id, phase, module, func, line, op FROM place WHERE id > ? ORDER BY id",
+     known_locations, location_take},
     {"SELECT first_seq, last_seq, step, loss FROM step WHERE first_seq >= ? ORDER BY first_seq",
      known_steps, step_take},
     {"SELECT id, dtype, sizes, strides FROM shape WHERE id > ? ORDER BY id", known_shapes,

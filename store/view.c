@@ -20,7 +20,7 @@
 #include "store/codec.h"
 
 static const char *const field_names[STO_FIELD_COUNT] = {
-    [STO_FIELD_SEQ] = "seq", [STO_FIELD_TIME] = "time_ns", [STO_FIELD_PLACE] = "place",
+    [STO_FIELD_SEQ] = "seq", [STO_FIELD_TIME] = "time_ns", [STO_FIELD_LOCATION] = "place",
     [STO_FIELD_A] = "a",     [STO_FIELD_B] = "b",          [STO_FIELD_C] = "c",
     [STO_FIELD_D] = "d",     [STO_FIELD_E] = "e",          [STO_FIELD_AUX] = "aux",
 };
@@ -58,15 +58,15 @@ static bool has_dict(int field)
 /* Where the numbers of dictionary entries of field `f` stand: in its own data, or in those of place or of b. */
 static void codes_name(int f, char *out, int size)
 {
-    if (f == STO_FIELD_PLACE)
+    if (f == STO_FIELD_LOCATION)
         sqlite3_snprintf(size, out, "c%d.data", f);
     else if (f <= STO_FIELD_B)
-        sqlite3_snprintf(size, out, "ifnull(c%d.data, c%d.data)", f, STO_FIELD_PLACE);
+        sqlite3_snprintf(size, out, "ifnull(c%d.data, c%d.data)", f, STO_FIELD_LOCATION);
     else
         sqlite3_snprintf(
             size, out,
             "CASE c%d.codes WHEN %d THEN c%d.data WHEN %d THEN c%d.data ELSE c%d.data END", f, f, f,
-            STO_FIELD_PLACE, STO_FIELD_PLACE, STO_FIELD_B);
+            STO_FIELD_LOCATION, STO_FIELD_LOCATION, STO_FIELD_B);
 }
 
 /* One row an event, with the columns it comes from, and the numbers of its dictionary entries (two bytes at most). */

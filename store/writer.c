@@ -27,7 +27,7 @@
 
 /* clang-format off */
 enum statement {
-    ST_META, ST_SOURCE, ST_TOGGLE, ST_STRING, ST_PLACE, ST_SHAPE, ST_STEP, ST_LOSS, ST_PHASE,
+    ST_META, ST_SOURCE, ST_TOGGLE, ST_STRING, ST_LOCATION, ST_SHAPE, ST_STEP, ST_LOSS, ST_PHASE,
     ST_BLOCK, ST_COLUMN, ST_DEVICE, ST_MARK, ST_FRAME, ST_STACK, ST_COUNT
 };
 /* clang-format on */
@@ -37,7 +37,7 @@ static const char *const statement_sql[ST_COUNT] = {
     [ST_SOURCE] = "INSERT OR REPLACE INTO source VALUES (?, ?)",
     [ST_TOGGLE] = "INSERT OR REPLACE INTO toggle VALUES (?, ?, ?)",
     [ST_STRING] = "INSERT OR REPLACE INTO string VALUES (?, ?)",
-    [ST_PLACE] = "INSERT OR REPLACE INTO place VALUES (?, ?, ?, ?, ?, ?)",
+    [ST_LOCATION] = "INSERT OR REPLACE INTO place VALUES (?, ?, ?, ?, ?, ?)",
     [ST_SHAPE] = "INSERT INTO shape VALUES (?, ?, ?, ?)",
     [ST_STEP] = "INSERT OR REPLACE INTO step VALUES (?, ?, ?, ?)",
     [ST_LOSS] = "UPDATE step SET loss = ? WHERE step = ?",
@@ -272,20 +272,20 @@ enum vs_status sto_writer_stack(struct sto_writer *w, uint32_t stack, struct vs_
     return run(w, ST_STACK, err);
 }
 
-enum vs_status sto_writer_place(struct sto_writer *w, uint32_t id, const struct vs_place *place,
-                                struct vs_error *err)
+enum vs_status sto_writer_location(struct sto_writer *w, uint32_t id,
+                                   const struct vs_location *location, struct vs_error *err)
 {
-    sqlite3_stmt *stmt = w->statements[ST_PLACE];
+    sqlite3_stmt *stmt = w->statements[ST_LOCATION];
 
     if (w->failure.status)
         return told_again(w, err);
     bind_u64(stmt, 1, id);
-    bind_u64(stmt, 2, place->phase);
-    bind_u64(stmt, 3, place->module);
-    bind_u64(stmt, 4, place->func);
-    bind_u64(stmt, 5, place->line);
-    bind_u64(stmt, 6, place->op);
-    return run(w, ST_PLACE, err);
+    bind_u64(stmt, 2, location->phase);
+    bind_u64(stmt, 3, location->module);
+    bind_u64(stmt, 4, location->func);
+    bind_u64(stmt, 5, location->line);
+    bind_u64(stmt, 6, location->op);
+    return run(w, ST_LOCATION, err);
 }
 
 static enum vs_status shape_write(struct sto_writer *w, uint32_t id, const struct sto_shape *shape,

@@ -74,12 +74,13 @@ VS_MUST_USE enum vs_status sto_writer_events(struct sto_writer *w, const struct 
 /* Keep a string, a place, a tensor under the id that events use for it. An id is given once. */
 VS_MUST_USE enum vs_status sto_writer_string(struct sto_writer *w, uint32_t id, const char *text,
                                              struct vs_error *err);
-VS_MUST_USE enum vs_status sto_writer_place(struct sto_writer *w, uint32_t id,
-                                            const struct vs_place *place, struct vs_error *err);
+VS_MUST_USE enum vs_status sto_writer_location(struct sto_writer *w, uint32_t id,
+                                               const struct vs_location *location,
+                                               struct vs_error *err);
 /* Places first_id, first_id + 1, …: at two thirds of what one by one costs. */
-VS_MUST_USE enum vs_status sto_writer_places(struct sto_writer *w, uint32_t first_id,
-                                             const struct vs_place *places, size_t count,
-                                             struct vs_error *err);
+VS_MUST_USE enum vs_status sto_writer_locations(struct sto_writer *w, uint32_t first_id,
+                                                const struct vs_location *locations, size_t count,
+                                                struct vs_error *err);
 VS_MUST_USE enum vs_status
 sto_writer_tensor(struct sto_writer *w, const struct vs_tensor_desc *desc, struct vs_error *err);
 

@@ -3,7 +3,7 @@
  *
  * For:            store/writer.h.
  * Must not know:  events.
- * Invariant:      the rows are those that sto_writer_place writes.
+ * Invariant:      the rows are those that sto_writer_location writes.
  */
 #include "store/writer.h"
 
@@ -31,22 +31,23 @@ static enum vs_status statement_prepare(const struct sto_db *db, sqlite3_stmt **
     return st;
 }
 
-static void rows_bind(sqlite3_stmt *stmt, uint32_t first_id, const struct vs_place *places)
+static void rows_bind(sqlite3_stmt *stmt, uint32_t first_id, const struct vs_location *locations)
 {
     int at = 0;
 
     for (uint32_t i = 0; i < ROWS; i++) {
         sqlite3_bind_int64(stmt, ++at, first_id + i);
-        sqlite3_bind_int64(stmt, ++at, places[i].phase);
-        sqlite3_bind_int64(stmt, ++at, places[i].module);
-        sqlite3_bind_int64(stmt, ++at, places[i].func);
-        sqlite3_bind_int64(stmt, ++at, places[i].line);
-        sqlite3_bind_int64(stmt, ++at, places[i].op);
+        sqlite3_bind_int64(stmt, ++at, locations[i].phase);
+        sqlite3_bind_int64(stmt, ++at, locations[i].module);
+        sqlite3_bind_int64(stmt, ++at, locations[i].func);
+        sqlite3_bind_int64(stmt, ++at, locations[i].line);
+        sqlite3_bind_int64(stmt, ++at, locations[i].op);
     }
 }
 
-enum vs_status sto_writer_places(struct sto_writer *w, uint32_t first_id,
-                                 const struct vs_place *places, size_t count, struct vs_error *err)
+enum vs_status sto_writer_locations(struct sto_writer *w, uint32_t first_id,
+                                    const struct vs_location *locations, size_t count,
+                                    struct vs_error *err)
 {
     const struct sto_db *db = sto_writer_db(w);
     sqlite3_stmt *stmt = NULL;
@@ -56,11 +57,11 @@ enum vs_status sto_writer_places(struct sto_writer *w, uint32_t first_id,
     if (!st && count >= ROWS)
         st = sto_writer_keep(w, statement_prepare(db, &stmt, err), err);
     for (; !st && count - done >= ROWS; done += ROWS) {
-        rows_bind(stmt, first_id + (uint32_t)done, &places[done]);
+        rows_bind(stmt, first_id + (uint32_t)done, &locations[done]);
         st = sto_writer_keep(w, sto_db_run(db, stmt, err), err);
     }
     sqlite3_finalize(stmt);
     for (; !st && done < count; done++)
-        st = sto_writer_place(w, first_id + (uint32_t)done, &places[done], err);
+        st = sto_writer_location(w, first_id + (uint32_t)done, &locations[done], err);
     return st;
 }

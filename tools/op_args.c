@@ -46,7 +46,7 @@ struct names {
     int count;
     struct {
         const char *name;
-        int place;
+        int location;
     } items[ENG_MAX_ARGS];
 };
 
@@ -56,7 +56,7 @@ static struct names args_of(const struct eng_signature *sig, const char *of)
 
     for (int i = 0; i < sig->count; i++) {
         args.items[i].name = sig->params[i].name;
-        args.items[i].place = i;
+        args.items[i].location = i;
     }
     return args;
 }
@@ -73,15 +73,15 @@ static struct names saves_of(const struct eng_signature *sig, const char *of)
             vs_die("op.def: %s saves a list, and what is saved after it has no fixed place", of);
         VS_ASSERT(-1 - source < (int)(sizeof(RESULTS) / sizeof(RESULTS[0])));
         saves.items[i].name = source < 0 ? RESULTS[-1 - source] : sig->params[source].name;
-        saves.items[i].place = i;
+        saves.items[i].location = i;
     }
     return saves;
 }
 
-static bool has(const struct names *names, const char *name, int place)
+static bool has(const struct names *names, const char *name, int location)
 {
     for (int i = 0; i < names->count; i++) {
-        if (names->items[i].place == place && !strcmp(names->items[i].name, name))
+        if (names->items[i].location == location && !strcmp(names->items[i].name, name))
             return true;
     }
     return false;
@@ -93,7 +93,7 @@ static void intersect(struct names *common, const struct names *other)
     int count = 0;
 
     for (int i = 0; i < common->count; i++) {
-        if (has(other, common->items[i].name, common->items[i].place))
+        if (has(other, common->items[i].name, common->items[i].location))
             common->items[count++] = common->items[i];
     }
     common->count = count;
@@ -106,7 +106,7 @@ static void names_print(const struct names *names, const char *prefix)
     printf("enum {\n");
     for (int i = 0; i < names->count; i++)
         printf("    %s_%s_%s = %d,\n", prefix, names->of, names->items[i].name,
-               names->items[i].place);
+               names->items[i].location);
     printf("};\n");
 }
 

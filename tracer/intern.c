@@ -14,17 +14,17 @@
 #include "base/mem.h"
 #include "base/table.h"
 
-/* last_place: the id that was asked for last; 0: none yet. Ids are numbers of items + 1. */
+/* last_location: the id that was asked for last; 0: none yet. Ids are numbers of items + 1. */
 struct trc_intern {
     struct vs_arena *arena;
     const char **texts;
     size_t text_count, text_cap;
     struct vs_table texts_by_hash;
-    struct vs_place *places;
-    size_t place_count, place_cap;
-    struct vs_table places_by_hash;
-    struct vs_place last;
-    uint32_t last_place;
+    struct vs_location *locations;
+    size_t location_count, location_cap;
+    struct vs_table locations_by_hash;
+    struct vs_location last;
+    uint32_t last_location;
 };
 
 struct trc_intern *trc_intern_new(void)
@@ -42,8 +42,8 @@ void trc_intern_free(struct trc_intern *in)
     vs_arena_free(in->arena);
     vs_free(in->texts);
     vs_table_release(&in->texts_by_hash);
-    vs_free(in->places);
-    vs_table_release(&in->places_by_hash);
+    vs_free(in->locations);
+    vs_table_release(&in->locations_by_hash);
     vs_free(in);
 }
 
@@ -72,36 +72,39 @@ const char *trc_intern_text(struct trc_intern *in, const char *text)
     return in->texts[id - 1];
 }
 
-static bool places_are_equal(const struct vs_place *a, const struct vs_place *b)
+static bool locations_are_equal(const struct vs_location *a, const struct vs_location *b)
 {
     return a->line == b->line && a->op == b->op && a->module == b->module && a->func == b->func &&
            a->phase == b->phase;
 }
 
 /* The id of the place, added where it is new. */
-static uint32_t place_get(struct trc_intern *in, const struct vs_place *place, bool *is_new)
+static uint32_t location_get(struct trc_intern *in, const struct vs_location *location,
+                             bool *is_new)
 {
     const uint64_t hash =
-        vs_hash_mix(vs_hash_mix(place->phase, (uint64_t)place->module << 32 | place->func),
-                    (uint64_t)place->line << 32 | place->op);
+        vs_hash_mix(vs_hash_mix(location->phase, (uint64_t)location->module << 32 | location->func),
+                    (uint64_t)location->line << 32 | location->op);
     struct vs_probe probe = vs_probe(hash);
 
-    while (vs_table_next(&in->places_by_hash, &probe))
-        if (places_are_equal(&in->places[probe.item], place))
+    while (vs_table_next(&in->locations_by_hash, &probe))
+        if (locations_are_equal(&in->locations[probe.item], location))
             return probe.item + 1;
     *is_new = true;
-    vs_table_add(&in->places_by_hash, hash, in->place_count);
-    in->places = vs_grow(in->places, in->place_count, &in->place_cap, sizeof(*in->places));
-    in->places[in->place_count++] = *place;
-    return (uint32_t)in->place_count;
+    vs_table_add(&in->locations_by_hash, hash, in->location_count);
+    in->locations =
+        vs_grow(in->locations, in->location_count, &in->location_cap, sizeof(*in->locations));
+    in->locations[in->location_count++] = *location;
+    return (uint32_t)in->location_count;
 }
 
-uint32_t trc_intern_place(struct trc_intern *in, const struct vs_place *place, bool *is_new)
+uint32_t trc_intern_location(struct trc_intern *in, const struct vs_location *location,
+                             bool *is_new)
 {
     *is_new = false;
-    if (in->last_place && places_are_equal(&in->last, place))
-        return in->last_place;
-    in->last_place = place_get(in, place, is_new);
-    in->last = *place;
-    return in->last_place;
+    if (in->last_location && locations_are_equal(&in->last, location))
+        return in->last_location;
+    in->last_location = location_get(in, location, is_new);
+    in->last = *location;
+    return in->last_location;
 }

@@ -29,6 +29,7 @@ uint32_t trc_intern_string(struct trc_intern *in, const char *text, const char *
 const char *trc_intern_text(struct trc_intern *in, const char *text);
 
 /* The number of `place`, and whether it was given just now. A place like the last one costs a comparison. */
-uint32_t trc_intern_place(struct trc_intern *in, const struct vs_place *place, bool *is_new);
+uint32_t trc_intern_location(struct trc_intern *in, const struct vs_location *location,
+                             bool *is_new);
 
 #endif

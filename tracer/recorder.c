@@ -42,7 +42,7 @@
  */
 enum record {
     RECORD_STRING = 192,
-    RECORD_PLACE,
+    RECORD_LOCATION,
     RECORD_TENSOR,
     RECORD_META,
     RECORD_SOURCE,
@@ -109,7 +109,7 @@ static void tensor_begin(struct consumer *c, const struct vs_event *slot)
     c->tensor = (struct vs_tensor_desc){
         .block = slot->raw.a,
         .id = slot->raw.e,
-        .name = slot->place,
+        .name = slot->location,
         .dtype = slot->raw.aux,
         .ndim = (uint8_t)slot->raw.c,
         .offset_elems = slot->raw.b,
@@ -159,13 +159,13 @@ static enum vs_status texts_write(struct consumer *c, const struct vs_event *slo
     return st;
 }
 
-static enum vs_status place_write(struct consumer *c, const struct vs_event *slot,
-                                  struct vs_error *err)
+static enum vs_status location_write(struct consumer *c, const struct vs_event *slot,
+                                     struct vs_error *err)
 {
-    struct vs_place place = {(uint32_t)slot->raw.a, (uint32_t)slot->raw.b, (uint32_t)slot->raw.c,
-                             (uint32_t)slot->raw.d, slot->place};
+    struct vs_location location = {(uint32_t)slot->raw.a, (uint32_t)slot->raw.b,
+                                   (uint32_t)slot->raw.c, (uint32_t)slot->raw.d, slot->location};
 
-    return sto_writer_place(c->writer, slot->raw.e, &place, err);
+    return sto_writer_location(c->writer, slot->raw.e, &location, err);
 }
 
 static enum vs_status loss_write(struct consumer *c, const struct vs_event *slot,
@@ -186,8 +186,8 @@ static enum vs_status record_take(struct consumer *c, const struct vs_event *slo
     switch ((enum record)slot->kind) {
     case RECORD_STRING:
         return sto_writer_string(c->writer, slot->raw.e, text_unpack(slot->raw.a), err);
-    case RECORD_PLACE:
-        return place_write(c, slot, err);
+    case RECORD_LOCATION:
+        return location_write(c, slot, err);
     case RECORD_TENSOR:
         tensor_begin(c, slot);
         return c->tensor_bytes_missing == 0 ? tensor_end(c, err) : VS_OK;
@@ -339,20 +339,20 @@ static uint32_t on_string(void *user, const char *text)
     return id;
 }
 
-static uint32_t on_place(void *user, const struct vs_place *place)
+static uint32_t on_location(void *user, const struct vs_location *location)
 {
     struct trc_recorder *rec = user;
     bool is_new;
-    uint32_t id = trc_intern_place(rec->intern, place, &is_new);
+    uint32_t id = trc_intern_location(rec->intern, location, &is_new);
 
     if (VS_UNLIKELY(is_new))
-        record_send(rec, &(struct vs_event){.kind = RECORD_PLACE,
+        record_send(rec, &(struct vs_event){.kind = RECORD_LOCATION,
                                             .raw = {.e = id,
-                                                    .a = place->phase,
-                                                    .b = place->module,
-                                                    .c = place->func,
-                                                    .d = place->line},
-                                            .place = place->op});
+                                                    .a = location->phase,
+                                                    .b = location->module,
+                                                    .c = location->func,
+                                                    .d = location->line},
+                                            .location = location->op});
     return id;
 }
 
@@ -365,7 +365,7 @@ static void on_tensor(void *user, const struct vs_tensor_desc *desc)
 
     VS_ASSERT(ndim <= VS_MAX_DIMS);
     record_send(rec, &(struct vs_event){.kind = RECORD_TENSOR,
-                                        .place = desc->name,
+                                        .location = desc->name,
                                         .raw = {.a = desc->block,
                                                 .b = desc->offset_elems,
                                                 .c = desc->ndim,
@@ -413,7 +413,7 @@ enum vs_status trc_recorder_open(const char *path, const struct trc_recorder_opt
     rec->ring = trc_ring_new(options->ring_slots ? options->ring_slots : RING_SLOTS);
     rec->intern = trc_intern_new();
     pthread_mutex_init(&rec->writing, NULL);
-    rec->observer = (struct eng_observer){rec, on_emit, on_string, on_place, on_tensor};
+    rec->observer = (struct eng_observer){rec, on_emit, on_string, on_location, on_tensor};
     rec->consumer.beside = options->beside;
     rec->consumer.beside_user = options->beside_user;
     rec->consumer.commit_ns =

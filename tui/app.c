@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "replay/index/timeline.h"
 #include "replay/inspect/step.h"
-#include "replay/report/bound.h"
+#include "replay/report/uncertainty.h"
 #include "tui/change.h"
 #include "tui/diff.h"
 #include "whatif/whatif.h"
@@ -81,7 +81,7 @@ enum vs_status tui_app_open(struct tui_app *app, const char *path, struct vs_err
         panes_set(app, IMPORT_PANES);
     app->capacity = rpl_capacity(app->base.trace);
     /* a toggle that this program does not know only matters to whoever asks what if */
-    st = rpl_whatif_toggles(app->base.trace, &app->change.recorded, err);
+    st = wif_toggles(app->base.trace, &app->change.recorded, err);
     if (st)
         app->change.failure = vs_strdup(err->text);
     app->window = (struct tui_window){app->base.events ? 1 : 0, app->base.events};
@@ -109,7 +109,7 @@ enum vs_status tui_app_open_other(struct tui_app *app, const char *path, struct 
 void tui_app_release(struct tui_app *app)
 {
     views_release(app);
-    tui_flips_release(&app->flips);
+    tui_precompute_release(&app->flips);
     tui_change_release(app);
     rpl_marks_free(app->marks);
     tui_run_release(&app->base);
@@ -481,7 +481,7 @@ bool tui_app_refresh(struct tui_app *app)
         return false;
     tui_diff_forget(app); /* it knows nothing of what came */
     if (app->change.answers)
-        rpl_answers_forget(app->change.answers);
+        wif_cache_forget(app->change.answers);
     if (tui_run_update(&app->base, &err))
         tui_app_fail(app, "%s", err.text);
     app->moves++;

@@ -15,29 +15,29 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/toggle.h"
-#include "replay/breakpoints/breaks.h"
+#include "replay/breakpoints/breakpoints.h"
 #include "replay/diff/compare.h"
 #include "replay/index/cursor.h"
 #include "replay/index/index.h"
 #include "replay/trace/marks.h"
 #include "replay/trace/trace.h"
-#include "tui/flips.h"
 #include "tui/parts/keys.h"
 #include "tui/parts/layout.h"
+#include "tui/precompute.h"
 #include "tui/prompt.h"
 #include "tui/term/theme.h"
 #include "tui/view.h"
-#include "whatif/answers.h"
+#include "whatif/cache.h"
 #include "whatif/cost.h"
 
 /* A run to look at: the recorded one, or a what-if. breaks belong to the index; last_step: the event with which the last training step begins.
- * oom: the first refused allocation, and how many bytes it wanted; 0: there is none. number: of a what-if (whatif/answers.h): what was found out about a run
+ * oom: the first refused allocation, and how many bytes it wanted; 0: there is none. number: of a what-if (whatif/cache.h): what was found out about a run
  * is good while its index and this are the same. */
 struct tui_run {
     struct rpl_trace *trace;
     struct rpl_index *index;
     struct rpl_cursor *cursor;
-    struct rpl_breaks *breaks;
+    struct rpl_breakpoints *breaks;
     struct rpl_top top;
     uint64_t events;
     uint64_t last_step;
@@ -70,10 +70,10 @@ struct tui_change {
     struct vs_toggles recorded;
     struct tui_run run;
     struct rpl_compare compare;
-    struct rpl_answers *answers;
+    struct wif_cache *answers;
     enum vs_toggle toggle;
-    struct rpl_bound bound;
-    struct rpl_cost cost;
+    struct rpl_uncertainty bound;
+    struct wif_cost cost;
     bool is_run;
     bool is_shown;
     const char *name;
@@ -171,7 +171,7 @@ struct tui_app {
     void *pump_user;
     bool (*typed)(struct tui_input *out);
     bool (*wants_stop)(void);
-    struct tui_flips flips;
+    struct tui_precompute flips;
     rpl_progress_fn *opening;
     void *opening_user;
 };
@@ -201,7 +201,7 @@ void tui_app_sync(struct tui_app *app);
  * Nothing is typed: have one of the places ready that the next key may lead to, or a what-if that it may ask for. Takes a millisecond at most, or until
  * something is typed; false: there is nothing left to do.
  */
-bool tui_app_idle(struct tui_app *app);
+bool tui_app_unused(struct tui_app *app);
 /* Take in what has been recorded since; true: there was something. */
 bool tui_app_refresh(struct tui_app *app);
 

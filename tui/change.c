@@ -22,7 +22,7 @@
 /* What there is of a run beside its index and cursor. */
 static enum vs_status run_begin(struct tui_run *run, struct vs_error *err)
 {
-    run->breaks = rpl_breaks_new(run->index);
+    run->breaks = rpl_breakpoints_new(run->index);
     return tui_run_update(run, err);
 }
 
@@ -59,7 +59,7 @@ enum vs_status tui_run_update(struct tui_run *run, struct vs_error *err)
 
 void tui_run_release(struct tui_run *run)
 {
-    rpl_breaks_free(run->breaks);
+    rpl_breakpoints_free(run->breaks);
     rpl_cursor_free(run->cursor);
     rpl_index_free(run->index);
     rpl_trace_free(run->trace);
@@ -71,9 +71,9 @@ static void run_leave(struct tui_change *change)
 {
     if (change->name)
         tui_run_release(&change->run);
-    rpl_breaks_free(change->run.breaks);
+    rpl_breakpoints_free(change->run.breaks);
     change->run = (struct tui_run){.trace = NULL};
-    change->bound = (struct rpl_bound){.allocs = 0};
+    change->bound = (struct rpl_uncertainty){.allocs = 0};
     change->name = NULL;
 }
 
@@ -83,24 +83,24 @@ void tui_change_release(struct tui_app *app)
 
     tui_diff_forget(app);
     run_leave(change);
-    rpl_answers_free(change->answers);
+    wif_cache_free(change->answers);
     vs_toggles_release(&change->set);
     vs_toggles_release(&change->recorded);
     vs_free(change->failure);
 }
 
 /* The same breaks as in the recorded run. */
-static void breaks_copy(const struct rpl_breaks *from, struct rpl_breaks *to)
+static void breaks_copy(const struct rpl_breakpoints *from, struct rpl_breakpoints *to)
 {
-    for (size_t i = 0; i < rpl_breaks_count(from); i++) {
-        const struct rpl_break *b = rpl_breaks_at(from, i);
+    for (size_t i = 0; i < rpl_breakpoints_count(from); i++) {
+        const struct rpl_breakpoint *b = rpl_breakpoints_at(from, i);
         struct vs_error err = VS_ERROR_INIT;
         uint32_t number = 0;
-        enum vs_status st = b->is_watch ? rpl_breaks_watch(to, b->text, &number, &err)
-                                        : rpl_breaks_add(to, b->text, &number, &err);
+        enum vs_status st = b->is_watch ? rpl_breakpoints_watch(to, b->text, &number, &err)
+                                        : rpl_breakpoints_add(to, b->text, &number, &err);
 
         VS_ASSERT(st == VS_OK); /* its own spelling, which was understood before */
-        rpl_breaks_get(to, number)->is_on = b->is_on;
+        rpl_breakpoints_get(to, number)->is_on = b->is_on;
     }
 }
 
@@ -246,10 +246,10 @@ static void failure_set(struct tui_change *change, const char *text)
     change->failure = text ? vs_strdup(text) : NULL;
 }
 
-struct rpl_answers *tui_change_answers(struct tui_app *app)
+struct wif_cache *tui_change_cache(struct tui_app *app)
 {
     if (!app->change.answers)
-        app->change.answers = rpl_answers_new(app->base.trace, TUI_ANSWERS_BYTES);
+        app->change.answers = wif_cache_new(app->base.trace, TUI_ANSWERS_BYTES);
     return app->change.answers;
 }
 
@@ -263,9 +263,8 @@ static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
     tui_diff_forget(app);
     run_leave(change);
     tui_waiting_init(&waiting, app, TUI_RUNNING);
-    st =
-        rpl_answers_get(tui_change_answers(app), &change->set, rpl_whatif_capacity(app->base.trace),
-                        tui_waiting_show, &waiting, &answer, err);
+    st = wif_cache_get(tui_change_cache(app), &change->set, wif_capacity(app->base.trace),
+                       tui_waiting_show, &waiting, &answer, err);
     if (st)
         return st;
     change->run = (struct tui_run){.trace = answer->trace,

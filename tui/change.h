@@ -45,7 +45,7 @@ VS_MUST_USE enum vs_status tui_change_put(const struct tui_app *app, struct vs_t
 VS_MUST_USE bool tui_change_next(const struct tui_app *app, enum vs_toggle toggle, int by,
                                  char *out);
 /* What-ifs that were run on the recorded run, kept. Borrowed. */
-struct rpl_answers *tui_change_answers(struct tui_app *app);
+struct wif_cache *tui_change_cache(struct tui_app *app);
 /* Toggles in the set. */
 size_t tui_change_count(const struct tui_app *app);
 /* "amp=bf16 checkpoint=blocks" */

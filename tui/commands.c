@@ -11,12 +11,12 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "replay/index/lives.h"
+#include "replay/index/lifetimes.h"
 #include "replay/inspect/space.h"
 #include "tui/act.h"
 #include "tui/change.h"
 #include "tui/export.h"
-#include "whatif/whatif_alloc.h"
+#include "whatif/alloc.h"
 
 /* Does the command; `words` is what stands behind its name, without blanks at its ends. */
 typedef void command_fn(struct tui_app *app, const char *words);
@@ -63,12 +63,12 @@ static void do_goto(struct tui_app *app, const char *words)
 /* What was added, and whether it can happen at all. */
 static void say_added(struct tui_app *app, uint32_t number)
 {
-    struct rpl_breaks *breaks = tui_app_run(app)->breaks;
-    const struct rpl_break *b = rpl_breaks_get(breaks, number);
+    struct rpl_breakpoints *breaks = tui_app_run(app)->breaks;
+    const struct rpl_breakpoint *b = rpl_breakpoints_get(breaks, number);
     struct vs_error err = VS_ERROR_INIT;
     bool may;
 
-    if (rpl_breaks_may(breaks, number, &may, &err))
+    if (rpl_breakpoints_may(breaks, number, &may, &err))
         tui_app_fail(app, "%s", err.text);
     else
         tui_app_say(app, "%s %" PRIu32 ": %s   (%s)", b->is_watch ? "watch" : "break", number,
@@ -80,7 +80,7 @@ static void do_break(struct tui_app *app, const char *words)
     struct vs_error err = VS_ERROR_INIT;
     uint32_t number;
 
-    if (rpl_breaks_add(tui_app_run(app)->breaks, words, &number, &err))
+    if (rpl_breakpoints_add(tui_app_run(app)->breaks, words, &number, &err))
         tui_app_fail(app, "%s", err.text);
     else
         say_added(app, number);
@@ -91,11 +91,11 @@ static void do_tbreak(struct tui_app *app, const char *words)
     struct vs_error err = VS_ERROR_INIT;
     uint32_t number;
 
-    if (rpl_breaks_add(tui_app_run(app)->breaks, words, &number, &err)) {
+    if (rpl_breakpoints_add(tui_app_run(app)->breaks, words, &number, &err)) {
         tui_app_fail(app, "%s", err.text);
         return;
     }
-    rpl_breaks_get(tui_app_run(app)->breaks, number)->is_once = true;
+    rpl_breakpoints_get(tui_app_run(app)->breaks, number)->is_once = true;
     say_added(app, number);
 }
 
@@ -104,17 +104,17 @@ static void do_watch(struct tui_app *app, const char *words)
     struct vs_error err = VS_ERROR_INIT;
     uint32_t number;
 
-    if (rpl_breaks_watch(tui_app_run(app)->breaks, words, &number, &err))
+    if (rpl_breakpoints_watch(tui_app_run(app)->breaks, words, &number, &err))
         tui_app_fail(app, "%s", err.text);
     else
         say_added(app, number);
 }
 
 /* The break that `words` names by its number; NULL and said so, where there is none. */
-static struct rpl_break *break_named(struct tui_app *app, const char *words)
+static struct rpl_breakpoint *break_named(struct tui_app *app, const char *words)
 {
-    struct rpl_break *found =
-        rpl_breaks_get(tui_app_run(app)->breaks, (uint32_t)strtoul(words, NULL, 10));
+    struct rpl_breakpoint *found =
+        rpl_breakpoints_get(tui_app_run(app)->breaks, (uint32_t)strtoul(words, NULL, 10));
 
     if (!found)
         tui_app_fail(app, "there is no break `%s`; B lists them", words);
@@ -124,12 +124,12 @@ static struct rpl_break *break_named(struct tui_app *app, const char *words)
 static void do_delete(struct tui_app *app, const char *words)
 {
     if (break_named(app, words))
-        rpl_breaks_remove(tui_app_run(app)->breaks, (uint32_t)strtoul(words, NULL, 10));
+        rpl_breakpoints_remove(tui_app_run(app)->breaks, (uint32_t)strtoul(words, NULL, 10));
 }
 
 static void do_disable(struct tui_app *app, const char *words)
 {
-    struct rpl_break *b = break_named(app, words);
+    struct rpl_breakpoint *b = break_named(app, words);
 
     if (b)
         b->is_on = false;
@@ -137,7 +137,7 @@ static void do_disable(struct tui_app *app, const char *words)
 
 static void do_enable(struct tui_app *app, const char *words)
 {
-    struct rpl_break *b = break_named(app, words);
+    struct rpl_breakpoint *b = break_named(app, words);
 
     if (b)
         b->is_on = true;
@@ -145,7 +145,7 @@ static void do_enable(struct tui_app *app, const char *words)
 
 static void do_ignore(struct tui_app *app, const char *words)
 {
-    struct rpl_break *b = break_named(app, words);
+    struct rpl_breakpoint *b = break_named(app, words);
     const char *times = words + strcspn(words, " ");
     char *end;
     uint64_t n = strtoull(times, &end, 10);

@@ -114,24 +114,24 @@ static void add_phases(struct words *words, const struct tui_app *app, const cha
 /* Of every place the text that `part` says: an op, a module, a function; MODULE.OP, as a watch calls what is made there. */
 enum part { OP, MODULE, FUNC, ORIGIN };
 
-static void add_places(struct words *words, const struct tui_app *app, const char *stem,
-                       enum part part)
+static void add_locations(struct words *words, const struct tui_app *app, const char *stem,
+                          enum part part)
 {
     const struct rpl_trace *trace = tui_app_run(app)->trace;
     size_t from = words->count;
     struct vs_text text = {NULL, 0, 0};
 
-    for (uint32_t i = 1; i <= rpl_trace_place_count(trace); i++) {
-        const struct vs_place *place = rpl_trace_place(trace, i);
-        const char *op = rpl_trace_string(trace, place->op);
-        const char *module = rpl_trace_string(trace, place->module);
+    for (uint32_t i = 1; i <= rpl_trace_location_count(trace); i++) {
+        const struct vs_location *location = rpl_trace_location(trace, i);
+        const char *op = rpl_trace_string(trace, location->op);
+        const char *module = rpl_trace_string(trace, location->module);
 
         if (part == OP) {
             add(words, stem, op);
         } else if (part == MODULE) {
             add(words, stem, module);
         } else if (part == FUNC) {
-            add(words, stem, rpl_trace_string(trace, place->func));
+            add(words, stem, rpl_trace_string(trace, location->func));
         } else if (*op) {
             vs_text_clear(&text);
             vs_text_addf(&text, "%s%s%s", module, *module ? "." : "", op);
@@ -144,22 +144,22 @@ static void add_places(struct words *words, const struct tui_app *app, const cha
 
 static void add_ops(struct words *words, const struct tui_app *app, const char *stem)
 {
-    add_places(words, app, stem, OP);
+    add_locations(words, app, stem, OP);
 }
 
 static void add_modules(struct words *words, const struct tui_app *app, const char *stem)
 {
-    add_places(words, app, stem, MODULE);
+    add_locations(words, app, stem, MODULE);
 }
 
 static void add_functions(struct words *words, const struct tui_app *app, const char *stem)
 {
-    add_places(words, app, stem, FUNC);
+    add_locations(words, app, stem, FUNC);
 }
 
 static void add_origins(struct words *words, const struct tui_app *app, const char *stem)
 {
-    add_places(words, app, stem, ORIGIN);
+    add_locations(words, app, stem, ORIGIN);
 }
 
 static void add_toggles(struct words *words, const struct tui_app *app, const char *stem)

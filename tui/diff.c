@@ -137,15 +137,15 @@ void tui_diff_go(struct tui_app *app, size_t row, bool is_jump)
 /* ---- from difference to difference ---- */
 
 /* "backward of blocks.11.attn" */
-static void add_place(const struct rpl_pairs *pairs, size_t at, struct vs_text *out)
+static void add_location(const struct rpl_pairs *pairs, size_t at, struct vs_text *out)
 {
     const struct rpl_pair_row *row = &pairs->rows[at];
-    const struct vs_place *place = rpl_pair_place(pairs, row);
+    const struct vs_location *location = rpl_pair_location(pairs, row);
     const struct rpl_align_side *side = row->alloc_a ? &pairs->align->a : &pairs->align->b;
-    const char *module = rpl_trace_string(side->trace, place->module);
+    const char *module = rpl_trace_string(side->trace, location->module);
 
-    vs_text_addf(out, "%s%s%s", vs_phase_name((enum vs_phase)place->phase), *module ? " of " : "",
-                 module);
+    vs_text_addf(out, "%s%s%s", vs_phase_name((enum vs_phase)location->phase),
+                 *module ? " of " : "", module);
 }
 
 static void say_stretch(struct tui_app *app, const struct rpl_pairs *pairs, size_t n)
@@ -169,7 +169,7 @@ static void say_stretch(struct tui_app *app, const struct rpl_pairs *pairs, size
         if (counts[i])
             vs_text_addf(&text, " %" PRIu64 " %s,", counts[i], WORDS[i]);
     vs_text_addf(&text, " B - A %s, ", vs_bytes_delta_text(stretch->delta, buf));
-    add_place(pairs, stretch->first, &text);
+    add_location(pairs, stretch->first, &text);
     tui_app_say(app, "%s", vs_text_get(&text));
     vs_text_release(&text);
 }

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "replay/index/lives.h"
+#include "replay/index/lifetimes.h"
 #include "replay/inspect/step.h"
 #include "tui/act.h"
 #include "tui/screen.h"
@@ -65,13 +65,13 @@ static bool step(struct tui_app *app, const struct tui_command *command)
 /* ---- running ---- */
 
 /* Take one from each break of a hit that still lets hits pass. True: all of them do. */
-static bool is_let_pass(struct rpl_breaks *breaks, const struct rpl_hit *hit)
+static bool is_let_pass(struct rpl_breakpoints *breaks, const struct rpl_hit *hit)
 {
     size_t count = hit->count < RPL_HIT_MAX ? hit->count : RPL_HIT_MAX;
     bool is_passed = true;
 
     for (size_t i = 0; i < count; i++) {
-        struct rpl_break *b = rpl_breaks_get(breaks, hit->numbers[i]);
+        struct rpl_breakpoint *b = rpl_breakpoints_get(breaks, hit->numbers[i]);
 
         is_passed &= b->ignore > 0;
         b->ignore -= b->ignore > 0;
@@ -80,25 +80,25 @@ static bool is_let_pass(struct rpl_breaks *breaks, const struct rpl_hit *hit)
 }
 
 /* Which breaks a hit is of, in words; those that stop once have done so. */
-static void hit_text(struct rpl_breaks *breaks, const struct rpl_hit *hit, struct vs_text *out)
+static void hit_text(struct rpl_breakpoints *breaks, const struct rpl_hit *hit, struct vs_text *out)
 {
     size_t count = hit->count < RPL_HIT_MAX ? hit->count : RPL_HIT_MAX;
 
     vs_text_clear(out);
     for (size_t i = 0; i < count; i++) {
-        const struct rpl_break *b = rpl_breaks_get(breaks, hit->numbers[i]);
+        const struct rpl_breakpoint *b = rpl_breakpoints_get(breaks, hit->numbers[i]);
 
         vs_text_addf(out, "%s%s %" PRIu32 ": %s", i ? ", " : "", b->is_watch ? "watch" : "break",
                      b->number, b->text);
         if (b->is_once)
-            (void)rpl_breaks_remove(breaks, hit->numbers[i]);
+            (void)rpl_breakpoints_remove(breaks, hit->numbers[i]);
     }
 }
 
 /* On to the hit `count`, as far as there are so many; where it is, 0: nowhere. */
 static uint64_t hit_find(struct tui_app *app, bool is_back, int64_t count, struct vs_text *text)
 {
-    struct rpl_breaks *breaks = tui_app_run(app)->breaks;
+    struct rpl_breakpoints *breaks = tui_app_run(app)->breaks;
     struct vs_error err = VS_ERROR_INIT;
     struct tui_waiting waiting;
     uint64_t at = app->at;
@@ -108,7 +108,7 @@ static uint64_t hit_find(struct tui_app *app, bool is_back, int64_t count, struc
     while (count > 0) {
         struct rpl_hit hit;
 
-        if (rpl_breaks_run(breaks, at, is_back, tui_waiting_show, &waiting, &hit, &err)) {
+        if (rpl_breakpoints_run(breaks, at, is_back, tui_waiting_show, &waiting, &hit, &err)) {
             tui_app_fail(app, "%s", err.text);
             return 0;
         }
@@ -131,7 +131,7 @@ static void run_to_hit(struct tui_app *app, bool is_back, int64_t count)
     struct vs_text text = {NULL, 0, 0};
     uint64_t found;
 
-    if (!rpl_breaks_count(tui_app_run(app)->breaks)) {
+    if (!rpl_breakpoints_count(tui_app_run(app)->breaks)) {
         tui_app_say(app,
                     "nothing to stop at: b breaks on this line, `:break total > 1G` on a size");
         return;
@@ -203,13 +203,13 @@ static void other_end(struct tui_app *app)
 {
     uint64_t block = block_here(app);
     struct vs_error err = VS_ERROR_INIT;
-    struct rpl_life life;
+    struct rpl_lifetime life;
 
     if (!block) {
         tui_app_say(app, "choose a block first (gb lists them)");
         return;
     }
-    if (rpl_life_get(tui_app_run(app)->index, block, &life, &err)) {
+    if (rpl_lifetime_get(tui_app_run(app)->index, block, &life, &err)) {
         tui_app_fail(app, "%s", err.text);
         return;
     }
@@ -235,26 +235,26 @@ static void to_oom(struct tui_app *app)
 /* Set or remove the break with this condition. */
 void tui_break_turn(struct tui_app *app, const char *condition)
 {
-    struct rpl_breaks *breaks = tui_app_run(app)->breaks;
+    struct rpl_breakpoints *breaks = tui_app_run(app)->breaks;
     struct vs_error err = VS_ERROR_INIT;
-    size_t before = rpl_breaks_count(breaks);
-    const struct rpl_break *added;
+    size_t before = rpl_breakpoints_count(breaks);
+    const struct rpl_breakpoint *added;
     uint32_t number;
 
-    if (rpl_breaks_add(breaks, condition, &number, &err)) {
+    if (rpl_breakpoints_add(breaks, condition, &number, &err)) {
         tui_app_fail(app, "%s", err.text);
         return;
     }
-    added = rpl_breaks_get(breaks, number);
+    added = rpl_breakpoints_get(breaks, number);
     for (size_t i = 0; i < before; i++) {
-        const struct rpl_break *b = rpl_breaks_at(breaks, i);
+        const struct rpl_breakpoint *b = rpl_breakpoints_at(breaks, i);
 
         if (strcmp(b->text, added->text) == 0) {
             uint32_t old = b->number;
 
             tui_app_say(app, "break %" PRIu32 " is gone: %s", old, condition);
-            rpl_breaks_remove(breaks, old);
-            rpl_breaks_remove(breaks, number);
+            rpl_breakpoints_remove(breaks, old);
+            rpl_breakpoints_remove(breaks, number);
             return;
         }
     }
@@ -494,7 +494,7 @@ static bool act_run(struct tui_app *app, const struct tui_command *command)
     return true;
 }
 
-static bool act_place(struct tui_app *app, const struct tui_command *command)
+static bool act_location(struct tui_app *app, const struct tui_command *command)
 {
     enum tui_action action = command->action;
 
@@ -513,6 +513,6 @@ static bool act_place(struct tui_app *app, const struct tui_command *command)
 
 bool tui_move_act(struct tui_app *app, const struct tui_command *command)
 {
-    return step(app, command) || act_run(app, command) || act_place(app, command) ||
+    return step(app, command) || act_run(app, command) || act_location(app, command) ||
            act_window(app, command->action, command->count);
 }

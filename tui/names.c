@@ -10,19 +10,19 @@
 
 #include "replay/inspect/why.h"
 
-struct rpl_life tui_block_life(const struct tui_run *run, uint64_t id)
+struct rpl_lifetime tui_block_life(const struct tui_run *run, uint64_t id)
 {
     struct vs_error err = VS_ERROR_INIT;
-    struct rpl_life life;
+    struct rpl_lifetime life;
 
     memset(&life, 0, sizeof(life));
-    if (rpl_life_get(run->index, id, &life, &err))
+    if (rpl_lifetime_get(run->index, id, &life, &err))
         memset(&life, 0, sizeof(life));
     return life;
 }
 
 void tui_block_name(const struct tui_run *run, const struct rpl_block *block,
-                    const struct rpl_life *life, struct vs_text *out)
+                    const struct rpl_lifetime *life, struct vs_text *out)
 {
     struct rpl_why why;
 
@@ -35,9 +35,9 @@ void tui_block_name(const struct tui_run *run, const struct rpl_block *block,
 
 /* What is known of a block without an op: the function that made it, its name before its file's; else what its category means. */
 static void add_maker(const struct tui_run *run, const struct rpl_block *block,
-                      const struct vs_place *place, struct vs_text *out)
+                      const struct vs_location *location, struct vs_text *out)
 {
-    const char *func = rpl_trace_string(run->trace, place->func);
+    const char *func = rpl_trace_string(run->trace, location->func);
     const char *name = strrchr(func, ':');
 
     if (rpl_trace_is_imported(run->trace) && !*func && block->category == VS_CAT_OTHER)
@@ -51,23 +51,23 @@ static void add_maker(const struct tui_run *run, const struct rpl_block *block,
 }
 
 void tui_block_short(const struct tui_run *run, const struct rpl_block *block,
-                     const struct rpl_life *life, struct vs_text *out)
+                     const struct rpl_lifetime *life, struct vs_text *out)
 {
-    const struct vs_place *place = rpl_trace_place(run->trace, block->alloc_place);
-    const char *op = rpl_trace_string(run->trace, place->op);
-    const char *module = rpl_trace_string(run->trace, place->module);
+    const struct vs_location *location = rpl_trace_location(run->trace, block->alloc_location);
+    const char *op = rpl_trace_string(run->trace, location->op);
+    const char *module = rpl_trace_string(run->trace, location->module);
 
     if (life->name)
         vs_text_add(out, rpl_trace_string(run->trace, life->name));
     else if (!*op)
-        add_maker(run, block, place, out);
+        add_maker(run, block, location, out);
     else
         vs_text_addf(out, "%s%s%s%s", module, *module ? " " : "", op,
                      !block->tensor && block->category == VS_CAT_WORKSPACE ? " workspace" : "");
 }
 
 bool tui_block_is_done(const struct tui_run *run, const struct rpl_block *block,
-                       const struct rpl_life *life, uint64_t at)
+                       const struct rpl_lifetime *life, uint64_t at)
 {
     if (rpl_block_is_permanent(block) || !life->id || life->last_use_seq > at ||
         rpl_trace_is_imported(run->trace))

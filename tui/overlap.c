@@ -84,7 +84,7 @@ void tui_overlap_fill(struct tui_overlap *o, const struct tui_app *app, int w)
 
 static enum vs_phase row_phase(const struct rpl_pairs *pairs, size_t row)
 {
-    return (enum vs_phase)rpl_pair_place(pairs, &pairs->rows[row])->phase;
+    return (enum vs_phase)rpl_pair_location(pairs, &pairs->rows[row])->phase;
 }
 
 static void draw_phases(const struct tui_overlap *o, const struct rpl_pairs *pairs,

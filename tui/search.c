@@ -52,7 +52,7 @@ static void search_list(struct tui_app *app, const struct tui_view *view, void *
 /* In a view without rows: ops and modules of the run. */
 static void search_run(struct tui_app *app, bool is_backward)
 {
-    struct rpl_breaks *breaks = rpl_breaks_new(tui_app_run(app)->index);
+    struct rpl_breakpoints *breaks = rpl_breakpoints_new(tui_app_run(app)->index);
     struct vs_error err = VS_ERROR_INIT;
     struct vs_text text = {NULL, 0, 0};
     static const char *const WHERE[] = {"op", "module"};
@@ -66,12 +66,12 @@ static void search_run(struct tui_app *app, bool is_backward)
         for (size_t k = strlen(WHERE[i]) + 4; k + 1 < text.len; k++)
             if (text.data[k] == '"')
                 text.data[k] = '.';
-        if (rpl_breaks_add(breaks, vs_text_get(&text), &number, &err)) {
+        if (rpl_breakpoints_add(breaks, vs_text_get(&text), &number, &err)) {
             tui_app_fail(app, "%s", err.text);
             goto out;
         }
     }
-    if (rpl_breaks_run(breaks, app->at, is_backward, NULL, NULL, &hit, &err))
+    if (rpl_breakpoints_run(breaks, app->at, is_backward, NULL, NULL, &hit, &err))
         tui_app_fail(app, "%s", err.text);
     else if (hit.seq)
         tui_app_go(app, hit.seq, true);
@@ -80,7 +80,7 @@ static void search_run(struct tui_app *app, bool is_backward)
                     is_backward ? "before this" : "after this");
 out:
     vs_text_release(&text);
-    rpl_breaks_free(breaks);
+    rpl_breakpoints_free(breaks);
 }
 
 void tui_search(struct tui_app *app, bool is_backward, int64_t count)

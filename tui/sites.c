@@ -20,7 +20,7 @@ struct site {
     const struct rpl_block *largest;
 };
 
-static int by_place(const void *x, const void *y)
+static int by_location(const void *x, const void *y)
 {
     const struct site *a = x;
     const struct site *b = y;
@@ -39,7 +39,7 @@ static int by_bytes(const void *x, const void *y)
 
     if (a->bytes != b->bytes)
         return a->bytes > b->bytes ? -1 : 1;
-    return by_place(x, y);
+    return by_location(x, y);
 }
 
 /* One a live block, folded to one a place, the most bytes first. The caller frees them. */
@@ -51,11 +51,11 @@ static struct site *sites_find(const struct tui_run *run, size_t *count)
 
     for (size_t i = 0; i < live->block_count; i++) {
         const struct rpl_block *block = &live->blocks[i];
-        const struct vs_place *place = rpl_trace_place(run->trace, block->alloc_place);
+        const struct vs_location *location = rpl_trace_location(run->trace, block->alloc_location);
 
-        sites[i] = (struct site){place->func, place->line, block->bytes, 1, block};
+        sites[i] = (struct site){location->func, location->line, block->bytes, 1, block};
     }
-    qsort(sites, live->block_count, sizeof(*sites), by_place);
+    qsort(sites, live->block_count, sizeof(*sites), by_location);
     for (size_t i = 0; i < live->block_count; i++) {
         struct site *last = kept ? &sites[kept - 1] : NULL;
 
@@ -76,7 +76,7 @@ static struct site *sites_find(const struct tui_run *run, size_t *count)
 void tui_sites_fill(struct tui_page *page, const struct tui_run *run)
 {
     struct rpl_here here = rpl_cursor_here(run->cursor);
-    const struct vs_place *now = rpl_trace_place(run->trace, here.event.place);
+    const struct vs_location *now = rpl_trace_location(run->trace, here.event.location);
     size_t count;
     struct site *sites = sites_find(run, &count);
     char buf[TUI_SHORT_MAX];
@@ -85,7 +85,8 @@ void tui_sites_fill(struct tui_page *page, const struct tui_run *run)
     for (size_t i = 0; i < count; i++) {
         const struct site *site = &sites[i];
         const char *func = rpl_trace_string(run->trace, site->func);
-        const struct vs_place *place = rpl_trace_place(run->trace, site->largest->alloc_place);
+        const struct vs_location *location =
+            rpl_trace_location(run->trace, site->largest->alloc_location);
         bool is_here = site->func == now->func && site->line == now->line;
         struct tui_page_line *line =
             tui_page_add(page, i ? TUI_PLAIN : TUI_BAD, "%6s ", tui_short_bytes(site->bytes, buf));
@@ -99,8 +100,8 @@ void tui_sites_fill(struct tui_page *page, const struct tui_run *run)
         tui_page_more(page, 0, TUI_DIM, "  %" PRIu64 " %s, the largest %s", site->blocks,
                       site->blocks == 1 ? "block" : "blocks",
                       tui_short_bytes(site->largest->bytes, buf));
-        if (*rpl_trace_string(run->trace, place->op))
-            tui_page_more(page, 0, TUI_DIM, " by %s", rpl_trace_string(run->trace, place->op));
+        if (*rpl_trace_string(run->trace, location->op))
+            tui_page_more(page, 0, TUI_DIM, " by %s", rpl_trace_string(run->trace, location->op));
     }
     if (!count)
         tui_page_add(page, TUI_DIM, "nothing is alive here");

@@ -82,12 +82,12 @@ static uint64_t bytes_of(const struct rpl_trace *trace, const struct vs_event *u
 static struct first key_of(const struct rpl_trace *trace, const struct vs_event *event,
                            uint64_t read)
 {
-    const struct vs_place *place = rpl_trace_place(trace, event->place);
+    const struct vs_location *location = rpl_trace_location(trace, event->location);
 
-    return (struct first){.module = rpl_trace_string(trace, place->module),
-                          .func = rpl_trace_string(trace, place->func),
+    return (struct first){.module = rpl_trace_string(trace, location->module),
+                          .func = rpl_trace_string(trace, location->func),
                           .op = rpl_trace_string(trace, (uint32_t)event->op.name),
-                          .line = place->line,
+                          .line = location->line,
                           .flops = event->op.flops,
                           .read = read};
 }
@@ -168,7 +168,7 @@ void rpl_costs_free(struct rpl_costs *c)
 }
 
 static void rerun_add(const struct rpl_costs *c, const struct rpl_trace *run,
-                      const struct vs_event *event, uint64_t read, struct rpl_cost *out)
+                      const struct vs_event *event, uint64_t read, struct wif_cost *out)
 {
     struct first key = key_of(run, event, read);
     const struct first *row = find(c, &key, hash_of(&key));
@@ -180,7 +180,7 @@ static void rerun_add(const struct rpl_costs *c, const struct rpl_trace *run,
         out->unmeasured++;
 }
 
-enum vs_status rpl_cost_fill(const struct rpl_costs *c, struct rpl_trace *run, struct rpl_cost *out,
+enum vs_status wif_cost_fill(const struct rpl_costs *c, struct rpl_trace *run, struct wif_cost *out,
                              struct vs_error *err)
 {
     struct rpl_scan *scan;
@@ -216,7 +216,7 @@ enum vs_status rpl_cost_fill(const struct rpl_costs *c, struct rpl_trace *run, s
     return st;
 }
 
-double rpl_cost_share(const struct rpl_cost *cost)
+double wif_cost_share(const struct wif_cost *cost)
 {
     double all = cost->first_ns + cost->rerun_ns;
 

@@ -8,8 +8,8 @@
  * A first run is told by module, function, line and op, its arithmetic and how many bytes it reads; several that are the same in all of this
  * stand for their mean.
  */
-#ifndef RPL_COST_H
-#define RPL_COST_H
+#ifndef WIF_COST_H
+#define WIF_COST_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,7 +27,7 @@ struct rpl_costs;
  * rerun_ns     ops that ran a second time; rerun_ops: how many; unmeasured: of these, without a time
  * first_ns     ops of the recording, without those that ran a second time there
  */
-struct rpl_cost {
+struct wif_cost {
     bool is_measured;
     double rerun_ns;
     double rerun_ops;
@@ -36,7 +36,7 @@ struct rpl_cost {
 };
 
 /* The share of a step's time that is a second run's, 0 … 1. */
-double rpl_cost_share(const struct rpl_cost *cost);
+double wif_cost_share(const struct wif_cost *cost);
 
 /* The times of `base`, which is read once. The caller frees *out; NULL on failure. Errors: those of reading it. */
 VS_MUST_USE enum vs_status rpl_costs_new(struct rpl_trace *base, struct rpl_costs **out,
@@ -44,7 +44,7 @@ VS_MUST_USE enum vs_status rpl_costs_new(struct rpl_trace *base, struct rpl_cost
 void rpl_costs_free(struct rpl_costs *costs);
 
 /* Of `run`, a what-if on the same net, or the recording itself. Reads it once, where something was measured. */
-VS_MUST_USE enum vs_status rpl_cost_fill(const struct rpl_costs *costs, struct rpl_trace *run,
-                                         struct rpl_cost *out, struct vs_error *err);
+VS_MUST_USE enum vs_status wif_cost_fill(const struct rpl_costs *costs, struct rpl_trace *run,
+                                         struct wif_cost *out, struct vs_error *err);
 
 #endif

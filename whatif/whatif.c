@@ -14,11 +14,11 @@
 #include "base/text.h"
 #include "engine/core/observer.h"
 #include "lang/interp/library.h"
+#include "lang/run/inplace_checks.h"
 #include "lang/run/run.h"
-#include "lang/run/trials.h"
 #include "replay/trace/trace_internal.h"
 #include "replay/trace/trace_mem.h"
-#include "whatif/whatif_alloc.h"
+#include "whatif/alloc.h"
 
 /* ---- the engine's observer, into a trace in memory ---- */
 
@@ -33,9 +33,9 @@ static uint32_t on_string(void *user, const char *text)
     return rpl_mem_string(user, text);
 }
 
-static uint32_t on_place(void *user, const struct vs_place *place)
+static uint32_t on_location(void *user, const struct vs_location *location)
 {
-    return rpl_mem_place(user, place);
+    return rpl_mem_location(user, location);
 }
 
 static void on_tensor(void *user, const struct vs_tensor_desc *desc)
@@ -44,7 +44,7 @@ static void on_tensor(void *user, const struct vs_tensor_desc *desc)
 }
 
 /* Who hears of a run: the trace, and whoever waits for it; done of total is what was said last. */
-struct hearers {
+struct listeners {
     struct rpl_trace *out;
     rpl_progress_fn *progress;
     void *user;
@@ -54,7 +54,7 @@ struct hearers {
 
 static void on_started(void *user, const struct vs_toggles *in_force, const bool *is_default)
 {
-    struct rpl_trace *out = ((struct hearers *)user)->out;
+    struct rpl_trace *out = ((struct listeners *)user)->out;
 
     for (size_t i = 0; i < VS_TOGGLE_COUNT; i++)
         rpl_trace_set_toggle(out, vs_toggle_info((enum vs_toggle)i)->name,
@@ -64,21 +64,22 @@ static void on_started(void *user, const struct vs_toggles *in_force, const bool
 /* A phase is over: so many of all, the set-up not counted. */
 static bool on_progress(void *user, const struct lang_progress *progress)
 {
-    struct hearers *hearers = user;
+    struct listeners *listeners = user;
 
-    hearers->total = (uint64_t)progress->steps * VS_PHASE_COUNT;
-    hearers->done = progress->step < 0
-                        ? 0
-                        : (uint64_t)progress->step * VS_PHASE_COUNT + (uint64_t)progress->phase + 1;
-    return !hearers->progress || hearers->progress(hearers->user, hearers->done, hearers->total);
+    listeners->total = (uint64_t)progress->steps * VS_PHASE_COUNT;
+    listeners->done = progress->step < 0 ? 0
+                                         : (uint64_t)progress->step * VS_PHASE_COUNT +
+                                               (uint64_t)progress->phase + 1;
+    return !listeners->progress ||
+           listeners->progress(listeners->user, listeners->done, listeners->total);
 }
 
 /* In the midst of a phase, or of a trial: no further than before. */
 static bool on_stop(void *user)
 {
-    const struct hearers *hearers = user;
+    const struct listeners *listeners = user;
 
-    return !hearers->progress(hearers->user, hearers->done, hearers->total);
+    return !listeners->progress(listeners->user, listeners->done, listeners->total);
 }
 
 /* What the net prints was printed when it was recorded. */
@@ -164,7 +165,7 @@ static const char *reason_of(const char *line, const char *name, const char *val
     return line + n + v + 3;
 }
 
-const char *rpl_whatif_idle(const struct rpl_trace *out, enum vs_toggle toggle, const char *value)
+const char *wif_unused(const struct rpl_trace *out, enum vs_toggle toggle, const char *value)
 {
     const char *line = rpl_trace_meta(out, "refused");
     const char *name = vs_toggle_info(toggle)->name;
@@ -187,8 +188,8 @@ const char *rpl_whatif_idle(const struct rpl_trace *out, enum vs_toggle toggle, 
 
 /* ---- the run ---- */
 
-enum vs_status rpl_whatif_toggles(const struct rpl_trace *base, struct vs_toggles *out,
-                                  struct vs_error *err)
+enum vs_status wif_toggles(const struct rpl_trace *base, struct vs_toggles *out,
+                           struct vs_error *err)
 {
     for (size_t i = 0; i < rpl_trace_toggle_count(base); i++) {
         struct rpl_toggle toggle = rpl_trace_toggle(base, i);
@@ -308,7 +309,7 @@ static void out_begin(struct rpl_trace *out, const struct rpl_trace *base, uint6
 static enum vs_status toggles_merge(const struct rpl_trace *base, const struct vs_toggles *set,
                                     struct vs_toggles *out, struct vs_error *err)
 {
-    enum vs_status st = rpl_whatif_toggles(base, out, err);
+    enum vs_status st = wif_toggles(base, out, err);
 
     for (size_t i = 0; i < VS_TOGGLE_COUNT && !st; i++)
         if (set && vs_toggles_is_set(set, (enum vs_toggle)i))
@@ -320,14 +321,14 @@ static enum vs_status toggles_merge(const struct rpl_trace *base, const struct v
 /* What runs of the net that a trace carries share: the companion of the trace. */
 struct shared {
     struct lang_library *library;
-    struct lang_trials *trials;
+    struct lang_inplace_checks *trials;
 };
 
-static void shared_free(void *companion)
+static void shared_free(void *user_data)
 {
-    struct shared *shared = companion;
+    struct shared *shared = user_data;
 
-    lang_trials_free(shared->trials);
+    lang_inplace_checks_free(shared->trials);
     lang_library_free(shared->library);
     vs_free(shared);
 }
@@ -339,13 +340,13 @@ static void shared_free(void *companion)
 static enum vs_status shared_of(struct rpl_trace *base, const struct shared **out,
                                 struct vs_error *err)
 {
-    struct shared *shared = rpl_trace_companion(base);
+    struct shared *shared = rpl_trace_user_data(base);
     enum vs_status st = VS_OK;
 
     if (!shared) {
         shared = vs_calloc(1, sizeof(*shared));
-        shared->trials = lang_trials_new();
-        rpl_trace_set_companion(base, shared, shared_free);
+        shared->trials = lang_inplace_checks_new();
+        rpl_trace_set_user_data(base, shared, shared_free);
     }
     if (!shared->library)
         st = lang_library_new(&shared->library, err);
@@ -353,7 +354,7 @@ static enum vs_status shared_of(struct rpl_trace *base, const struct shared **ou
     return st;
 }
 
-uint64_t rpl_whatif_capacity(const struct rpl_trace *base)
+uint64_t wif_capacity(const struct rpl_trace *base)
 {
     uint64_t capacity = 0;
 
@@ -365,25 +366,25 @@ static enum vs_status run_imported(struct rpl_trace *base, const struct vs_toggl
                                    const struct device *device, struct rpl_trace *out,
                                    struct vs_error *err)
 {
-    uint64_t capacity = device->capacity == rpl_whatif_capacity(base) ? 0 : device->capacity;
+    uint64_t capacity = device->capacity == wif_capacity(base) ? 0 : device->capacity;
 
-    return rpl_whatif_alloc_run(base, set, capacity, device->progress, device->user, out, err);
+    return wif_alloc_run(base, set, capacity, device->progress, device->user, out, err);
 }
 
 static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *set,
                              const struct device *device, struct rpl_trace *out,
                              struct vs_error *err)
 {
-    struct eng_observer observer = {rpl_trace_memory(out), on_event, on_string, on_place,
+    struct eng_observer observer = {rpl_trace_memory(out), on_event, on_string, on_location,
                                     on_tensor};
-    struct hearers hearers = {.out = out, .progress = device->progress, .user = device->user};
+    struct listeners listeners = {.out = out, .progress = device->progress, .user = device->user};
     struct vs_toggles toggles = {{NULL}};
     struct lang_settings settings = {.observer = &observer,
                                      .toggles = &toggles,
                                      .capacity = device->capacity,
                                      .segment_addresses = device->addresses,
                                      .segment_count = device->count,
-                                     .user = &hearers};
+                                     .user = &listeners};
     const struct shared *shared = NULL;
     struct lang_result result;
     uint64_t *addresses = NULL;
@@ -417,7 +418,7 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
     settings.skips = skips;
     /* with another capacity segments are given back at other moments, and two could meet at one address */
     if (rpl_trace_meta(base, "gpu") && !device->addresses && is_unchanged(base, set) &&
-        device->capacity == rpl_whatif_capacity(base)) {
+        device->capacity == wif_capacity(base)) {
         st = recorded_addresses(base, &addresses, &settings.segment_count, err);
         settings.segment_addresses = addresses;
         if (st)
@@ -439,42 +440,41 @@ out:
     return st;
 }
 
-enum vs_status rpl_whatif_run(struct rpl_trace *base, const struct vs_toggles *set,
-                              struct rpl_trace *out, struct vs_error *err)
+enum vs_status wif_run(struct rpl_trace *base, const struct vs_toggles *set, struct rpl_trace *out,
+                       struct vs_error *err)
 {
-    return rpl_whatif_run_on(base, set, rpl_whatif_capacity(base), out, err);
+    return wif_run_on(base, set, wif_capacity(base), out, err);
 }
 
-enum vs_status rpl_whatif_run_on(struct rpl_trace *base, const struct vs_toggles *set,
-                                 uint64_t capacity, struct rpl_trace *out, struct vs_error *err)
+enum vs_status wif_run_on(struct rpl_trace *base, const struct vs_toggles *set, uint64_t capacity,
+                          struct rpl_trace *out, struct vs_error *err)
 {
     return run_on(base, set, &(struct device){.capacity = capacity}, out, err);
 }
 
-enum vs_status rpl_whatif_run_told(struct rpl_trace *base, const struct vs_toggles *set,
-                                   uint64_t capacity, rpl_progress_fn *progress, void *user,
-                                   struct rpl_trace *out, struct vs_error *err)
+enum vs_status wif_run_observed(struct rpl_trace *base, const struct vs_toggles *set,
+                                uint64_t capacity, rpl_progress_fn *progress, void *user,
+                                struct rpl_trace *out, struct vs_error *err)
 {
     return run_on(base, set,
                   &(struct device){.capacity = capacity, .progress = progress, .user = user}, out,
                   err);
 }
 
-enum vs_status rpl_whatif_prepare(struct rpl_trace *base, bool *did, struct vs_error *err)
+enum vs_status wif_prepare(struct rpl_trace *base, bool *did, struct vs_error *err)
 {
-    const struct shared *known = rpl_trace_companion(base);
+    const struct shared *known = rpl_trace_user_data(base);
 
     *did = rpl_trace_source_text(base) && !(known && known->library);
     return *did ? shared_of(base, &known, err) : VS_OK;
 }
 
-enum vs_status rpl_whatif_run_placed(struct rpl_trace *base, const struct vs_toggles *set,
-                                     const uint64_t *addresses, size_t count, struct rpl_trace *out,
-                                     struct vs_error *err)
+enum vs_status wif_run_placed(struct rpl_trace *base, const struct vs_toggles *set,
+                              const uint64_t *addresses, size_t count, struct rpl_trace *out,
+                              struct vs_error *err)
 {
-    return run_on(base, set,
-                  &(struct device){.capacity = rpl_whatif_capacity(base),
-                                   .addresses = addresses,
-                                   .count = count},
-                  out, err);
+    return run_on(
+        base, set,
+        &(struct device){.capacity = wif_capacity(base), .addresses = addresses, .count = count},
+        out, err);
 }

@@ -22,7 +22,7 @@
 #include "cli/netfile.h"
 #include "cli/progress.h"
 #include "cli/record/record_program.h"
-#include "cli/tries.h"
+#include "cli/sweep.h"
 #include "cli/watch.h"
 #include "engine/device/kernels.h"
 #include "engine/device/plugin.h"

@@ -62,7 +62,7 @@ struct eng_record_event {
     uint64_t bytes;
     uint64_t stream;
     unsigned kind;
-    uint32_t place;
+    uint32_t location;
 };
 
 /* "alloc", …, "snapshot". */

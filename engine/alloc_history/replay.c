@@ -14,7 +14,7 @@
 #include "engine/alloc/alloc_internal.h"
 
 /* An active block, by its address: open addressing, at most half full; NULL is free. */
-struct places {
+struct locations {
     struct eng_block **at;
     size_t slots; /* a power of two */
     size_t count;
@@ -28,7 +28,7 @@ struct eng_replay {
     struct eng_alloc *alloc;
     struct eng_alloc_listener listener;
     uint64_t total_bytes;
-    struct places places;
+    struct locations locations;
     bool returns_some; /* settings by which an allocation may return only part of the cache */
     bool has_failed;
     struct vs_error *err;
@@ -124,66 +124,66 @@ static void on_event(void *user, const struct eng_alloc_event *event)
 
 /* ---- active blocks by address ---- */
 
-static size_t place_slot(const struct places *places, uint64_t address)
+static size_t location_slot(const struct locations *locations, uint64_t address)
 {
-    return (size_t)vs_hash_mix(0, address) & (places->slots - 1);
+    return (size_t)vs_hash_mix(0, address) & (locations->slots - 1);
 }
 
 /* Where the block is, or where it would be put. */
-static size_t place_find(const struct places *places, uint64_t address)
+static size_t location_find(const struct locations *locations, uint64_t address)
 {
-    size_t slot = place_slot(places, address);
+    size_t slot = location_slot(locations, address);
 
-    while (places->at[slot] && places->at[slot]->address != address)
-        slot = (slot + 1) & (places->slots - 1);
+    while (locations->at[slot] && locations->at[slot]->address != address)
+        slot = (slot + 1) & (locations->slots - 1);
     return slot;
 }
 
-static void places_grow(struct places *places)
+static void locations_grow(struct locations *locations)
 {
-    struct places grown = {.slots = places->slots ? places->slots * 2 : SLOTS_AT_START,
-                           .count = places->count};
+    struct locations grown = {.slots = locations->slots ? locations->slots * 2 : SLOTS_AT_START,
+                              .count = locations->count};
 
     grown.at = vs_calloc(grown.slots, sizeof(*grown.at));
-    for (size_t i = 0; i < places->slots; i++)
-        if (places->at[i])
-            grown.at[place_find(&grown, places->at[i]->address)] = places->at[i];
-    vs_free(places->at);
-    *places = grown;
+    for (size_t i = 0; i < locations->slots; i++)
+        if (locations->at[i])
+            grown.at[location_find(&grown, locations->at[i]->address)] = locations->at[i];
+    vs_free(locations->at);
+    *locations = grown;
 }
 
-static void place_add(struct eng_replay *rp, struct eng_block *block)
+static void location_add(struct eng_replay *rp, struct eng_block *block)
 {
-    struct places *places = &rp->places;
+    struct locations *locations = &rp->locations;
 
-    if (places->count * 2 >= places->slots)
-        places_grow(places);
-    places->at[place_find(places, block->address)] = block;
-    places->count++;
+    if (locations->count * 2 >= locations->slots)
+        locations_grow(locations);
+    locations->at[location_find(locations, block->address)] = block;
+    locations->count++;
 }
 
-static struct eng_block *place_at(const struct eng_replay *rp, uint64_t address)
+static struct eng_block *location_at(const struct eng_replay *rp, uint64_t address)
 {
-    return rp->places.slots ? rp->places.at[place_find(&rp->places, address)] : NULL;
+    return rp->locations.slots ? rp->locations.at[location_find(&rp->locations, address)] : NULL;
 }
 
 /* The block, which is there; those behind it that its slot kept from theirs move up. */
-static struct eng_block *place_take(struct eng_replay *rp, struct eng_block *block)
+static struct eng_block *location_take(struct eng_replay *rp, struct eng_block *block)
 {
-    struct places *places = &rp->places;
-    size_t hole = place_find(places, block->address);
+    struct locations *locations = &rp->locations;
+    size_t hole = location_find(locations, block->address);
 
-    for (size_t i = (hole + 1) & (places->slots - 1); places->at[i];
-         i = (i + 1) & (places->slots - 1)) {
-        size_t home = place_slot(places, places->at[i]->address);
+    for (size_t i = (hole + 1) & (locations->slots - 1); locations->at[i];
+         i = (i + 1) & (locations->slots - 1)) {
+        size_t home = location_slot(locations, locations->at[i]->address);
 
-        if (((i - home) & (places->slots - 1)) >= ((i - hole) & (places->slots - 1))) {
-            places->at[hole] = places->at[i];
+        if (((i - home) & (locations->slots - 1)) >= ((i - hole) & (locations->slots - 1))) {
+            locations->at[hole] = locations->at[i];
             hole = i;
         }
     }
-    places->at[hole] = NULL;
-    places->count--;
+    locations->at[hole] = NULL;
+    locations->count--;
     return block;
 }
 
@@ -196,14 +196,14 @@ static enum vs_status step_get(struct eng_replay *rp, uint64_t bytes, uint64_t s
     if (bytes == 0 || stream == ENG_ANY_STREAM)
         return fail_replay(rp, "nothing", 0, 0);
     if (eng_alloc_get(rp->alloc, bytes, stream, &block, NULL) == VS_OK && !rp->has_failed)
-        place_add(rp, block);
+        location_add(rp, block);
     return rp->has_failed ? VS_E_VALUE : VS_OK;
 }
 
 static enum vs_status step_free_requested(struct eng_replay *rp)
 {
     const struct eng_record_event *next = expected(rp);
-    struct eng_block *block = place_at(rp, next->address);
+    struct eng_block *block = location_at(rp, next->address);
     const bool is_over = rp->at + 1 < rp->event_count &&
                          next[1].kind == ENG_ALLOC_EV_FREE_COMPLETED &&
                          next[1].address == next->address;
@@ -211,7 +211,7 @@ static enum vs_status step_free_requested(struct eng_replay *rp)
     if (!block || eng_block_state(block) != ENG_BLOCK_ALLOCATED)
         return fail_replay(rp, "no allocated block", 0, next->address);
     if (is_over) {
-        eng_alloc_put(rp->alloc, place_take(rp, block));
+        eng_alloc_put(rp->alloc, location_take(rp, block));
     } else {
         eng_alloc_record_stream(rp->alloc, block, ~next->stream);
         eng_alloc_put(rp->alloc, block);
@@ -221,11 +221,11 @@ static enum vs_status step_free_requested(struct eng_replay *rp)
 
 static enum vs_status step_free_completed(struct eng_replay *rp)
 {
-    struct eng_block *block = place_at(rp, expected(rp)->address);
+    struct eng_block *block = location_at(rp, expected(rp)->address);
 
     if (!block || eng_block_state(block) != ENG_BLOCK_PENDING_FREE)
         return fail_replay(rp, "no pending block", 0, expected(rp)->address);
-    eng_alloc_put_complete(rp->alloc, place_take(rp, block));
+    eng_alloc_put_complete(rp->alloc, location_take(rp, block));
     return rp->has_failed ? VS_E_VALUE : VS_OK;
 }
 
@@ -373,7 +373,7 @@ static enum vs_status adopt_start(struct eng_replay *rp, const struct eng_record
 
         for (struct eng_block *block = area->first; block; block = block->next) {
             if (eng_block_state(block) != ENG_BLOCK_INACTIVE)
-                place_add(rp, block);
+                location_add(rp, block);
         }
     }
     eng_alloc_reset_peak(rp->alloc);
@@ -420,7 +420,7 @@ void eng_replay_free(struct eng_replay *replay)
 {
     if (!replay)
         return;
-    vs_free(replay->places.at);
+    vs_free(replay->locations.at);
     eng_alloc_free(replay->alloc);
     vs_free(replay);
 }

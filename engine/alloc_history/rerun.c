@@ -22,7 +22,7 @@
 #define TOTAL_UNKNOWN (UINT64_C(1) << 40)
 
 /* A block in use, by the address it had when it was recorded. */
-struct place {
+struct location {
     struct eng_set_node node;
     struct eng_block *block;
 };
@@ -50,7 +50,7 @@ struct eng_rerun {
     struct eng_sim_driver *sim;
     struct eng_alloc *alloc;
     struct eng_alloc_listener listener;
-    struct eng_set places;
+    struct eng_set locations;
 };
 
 static bool is_give_back(unsigned kind)
@@ -177,27 +177,27 @@ static void on_mem_info(void *user, uint64_t *out_free_bytes, uint64_t *out_tota
 
 /* ---- blocks in use ---- */
 
-static void place_add(struct eng_rerun *r, uint64_t address, struct eng_block *block)
+static void location_add(struct eng_rerun *r, uint64_t address, struct eng_block *block)
 {
-    struct place *place = vs_calloc(1, sizeof(*place));
+    struct location *location = vs_calloc(1, sizeof(*location));
 
-    place->block = block;
-    eng_block_set_user(block, place);
-    eng_set_insert(&r->places, &place->node, (struct eng_set_key){{address, 0, 0}});
+    location->block = block;
+    eng_block_set_user(block, location);
+    eng_set_insert(&r->locations, &location->node, (struct eng_set_key){{address, 0, 0}});
 }
 
-static struct place *place_at(const struct eng_rerun *r, uint64_t address)
+static struct location *location_at(const struct eng_rerun *r, uint64_t address)
 {
     const struct eng_set_key key = {{address, 0, 0}};
-    struct eng_set_node *node = eng_set_ceil(&r->places, &key);
+    struct eng_set_node *node = eng_set_ceil(&r->locations, &key);
 
-    return node && node->key.word[0] == address ? (struct place *)(void *)node : NULL;
+    return node && node->key.word[0] == address ? (struct location *)(void *)node : NULL;
 }
 
-static void place_remove(struct eng_rerun *r, struct place *place)
+static void location_remove(struct eng_rerun *r, struct location *location)
 {
-    eng_set_remove(&r->places, &place->node);
-    vs_free(place);
+    eng_set_remove(&r->locations, &location->node);
+    vs_free(location);
 }
 
 static void on_event(void *user, const struct eng_alloc_event *event)
@@ -214,7 +214,7 @@ static void on_event(void *user, const struct eng_alloc_event *event)
         r->listener.event(r->listener.user, event);
     /* where all waiting blocks are waited for, this may be before the recording says so */
     if (event->kind == ENG_ALLOC_EV_FREE_COMPLETED && eng_block_user(event->block))
-        place_remove(r, eng_block_user(event->block));
+        location_remove(r, eng_block_user(event->block));
 }
 
 /* ---- requests ---- */
@@ -230,11 +230,11 @@ static enum vs_status impossible(const struct eng_rerun *r, const char *why, str
 
 static void put_complete(struct eng_rerun *r, uint64_t address)
 {
-    struct place *place = place_at(r, address);
+    struct location *location = location_at(r, address);
 
     /* else it was waited for already */
-    if (place && eng_block_state(place->block) == ENG_BLOCK_PENDING_FREE)
-        eng_alloc_put_complete(r->alloc, place->block);
+    if (location && eng_block_state(location->block) == ENG_BLOCK_PENDING_FREE)
+        eng_alloc_put_complete(r->alloc, location->block);
 }
 
 /* Where the recorded request waited for the streams, what it waited for is over now, whether this one had to or not. */
@@ -259,30 +259,30 @@ static enum vs_status run_get(struct eng_rerun *r, struct vs_error *err)
         return VS_OK;
     }
     waited_complete(r);
-    if (!was_refused && place_at(r, event->address))
+    if (!was_refused && location_at(r, event->address))
         return impossible(r, "a block is there already", err);
     if (was_refused) /* nobody knows what the program would have done with it */
         eng_alloc_put(r->alloc, block);
     else
-        place_add(r, event->address, block);
+        location_add(r, event->address, block);
     return VS_OK;
 }
 
 static enum vs_status run_put(struct eng_rerun *r, struct vs_error *err)
 {
     const struct eng_record_event *event = &r->events[r->now];
-    struct place *place = place_at(r, event->address);
+    struct location *location = location_at(r, event->address);
     const bool is_over = r->at < r->event_count &&
                          r->events[r->at].kind == ENG_ALLOC_EV_FREE_COMPLETED &&
                          r->events[r->at].address == event->address;
 
-    if (!place || eng_block_state(place->block) != ENG_BLOCK_ALLOCATED)
+    if (!location || eng_block_state(location->block) != ENG_BLOCK_ALLOCATED)
         return impossible(r, "no allocated block is there", err);
     if (is_over)
         r->at++;
     else
-        eng_alloc_record_stream(r->alloc, place->block, ~eng_block_stream(place->block));
-    eng_alloc_put(r->alloc, place->block);
+        eng_alloc_record_stream(r->alloc, location->block, ~eng_block_stream(location->block));
+    eng_alloc_put(r->alloc, location->block);
     return VS_OK;
 }
 
@@ -299,8 +299,8 @@ static bool was_in_need(const struct eng_rerun *r, size_t first, size_t end)
 
     if (!event || (event->kind != ENG_ALLOC_EV_ALLOC && event->kind != ENG_ALLOC_EV_OOM))
         return false;
-    if (r->events[first].place && event->place)
-        return r->events[first].place == event->place &&
+    if (r->events[first].location && event->location)
+        return r->events[first].location == event->location &&
                (has_grown || event->kind == ENG_ALLOC_EV_OOM);
     if (event->kind == ENG_ALLOC_EV_OOM)
         return true;
@@ -473,7 +473,7 @@ static uint64_t recorded_capacity(struct eng_rerun *r, uint64_t reserved)
     return told > most ? told : most;
 }
 
-static void places_fill(struct eng_rerun *r)
+static void locations_fill(struct eng_rerun *r)
 {
     for (struct eng_set_node *node = eng_set_first(&r->alloc->areas); node;
          node = eng_set_next(node)) {
@@ -481,7 +481,7 @@ static void places_fill(struct eng_rerun *r)
 
         for (struct eng_block *block = area->first; block; block = block->next)
             if (eng_block_state(block) != ENG_BLOCK_INACTIVE)
-                place_add(r, block->address, block);
+                location_add(r, block->address, block);
     }
 }
 
@@ -510,7 +510,7 @@ static enum vs_status begin(struct eng_rerun *r, const struct eng_rerun_options 
         return st;
     r->used = eng_alloc_stats_get(r->alloc)->reserved_bytes[ENG_STAT_ALL].current;
     r->capacity = opts->capacity ? opts->capacity : recorded_capacity(r, r->used);
-    places_fill(r);
+    locations_fill(r);
     eng_alloc_set_conf(r->alloc, opts->conf);
     eng_alloc_reset_peak(r->alloc);
     eng_alloc_reset_accumulated(r->alloc);
@@ -551,8 +551,8 @@ void eng_rerun_free(struct eng_rerun *r)
 {
     if (!r)
         return;
-    while (r->places.root)
-        place_remove(r, (struct place *)(void *)r->places.root);
+    while (r->locations.root)
+        location_remove(r, (struct location *)(void *)r->locations.root);
     eng_alloc_free(r->alloc);
     eng_sim_driver_free(r->sim);
     vs_free(r);

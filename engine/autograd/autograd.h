@@ -58,6 +58,6 @@ const char *eng_node_name(const struct eng_node *node);
  * tensor that its own history had saved, an argument that a checkpointed function overwrote, .grad with a graph) leaks in PyTorch, too;
  * here it goes, and what nodes and checkpoints hold for others is given back to them (free_user).
  */
-void eng_circles_break(struct eng *e);
+void eng_cycles_break(struct eng *e);
 
 #endif

@@ -348,29 +348,29 @@ static void emit_node(struct eng *e, enum vs_event_kind kind, const struct eng_n
 }
 
 /* Where the program is while a node runs: where its forward ran. */
-struct place_before {
+struct location_before {
     const char *op, *module, *func;
     uint32_t line;
 };
 
-static struct place_before place_enter(struct eng *e, const struct eng_node *n)
+static struct location_before location_enter(struct eng *e, const struct eng_node *n)
 {
-    struct place_before before = {eng_set_op(e, n->name), e->module, e->func, e->line};
+    struct location_before before = {eng_set_op(e, n->name), e->module, e->func, e->line};
 
     if (n->kind != ENG_NODE_ACCUMULATE) {
-        eng_place_module(e, n->module);
-        eng_place_func(e, n->func);
-        eng_place_line(e, n->line);
+        eng_location_module(e, n->module);
+        eng_location_func(e, n->func);
+        eng_location_line(e, n->line);
     }
     return before;
 }
 
-static void place_leave(struct eng *e, const struct place_before *before)
+static void location_leave(struct eng *e, const struct location_before *before)
 {
     eng_set_op(e, before->op);
-    eng_place_module(e, before->module);
-    eng_place_func(e, before->func);
-    eng_place_line(e, before->line);
+    eng_location_module(e, before->module);
+    eng_location_func(e, before->func);
+    eng_location_line(e, before->line);
 }
 
 /* What was added to another gradient stays in `out` until all have been delivered, as in PyTorch. */
@@ -442,12 +442,12 @@ static void evaluate(struct eng_task *task, uint32_t slot)
     struct eng_tensor **g = task->nodes[slot].buffer;
     struct eng_tensor *few[8] = {0};
     struct eng_tensor **out = n->edge_count <= 8 ? few : vs_calloc(n->edge_count, sizeof(*out));
-    uint64_t untold = e->counters.total_flops - e->told_flops; /* of nodes around this one */
+    uint64_t untold = e->counters.total_flops - e->reported_flops; /* of nodes around this one */
     uint64_t own_flops;
-    struct place_before before;
+    struct location_before before;
 
     task->nodes[slot].buffer = NULL;
-    before = place_enter(e, n);
+    before = location_enter(e, n);
     emit_node(e, VS_EV_OP_BEGIN, n, 0);
     for (int i = 0; g && i < n->output_count; i++)
         eng_emit_use(e, g[i]);
@@ -457,16 +457,16 @@ static void evaluate(struct eng_task *task, uint32_t slot)
         eng_node_release_saved(n);
     if (e->anomaly && g && n->kind != ENG_NODE_ACCUMULATE && !e->failed)
         check_nan(e, n, out);
-    own_flops = e->counters.total_flops - e->told_flops - untold;
+    own_flops = e->counters.total_flops - e->reported_flops - untold;
     emit_node(e, VS_EV_OP_END, n, own_flops);
-    e->told_flops += own_flops;
+    e->reported_flops += own_flops;
     if (!e->failed)
         deliver(task, n, out);
     for (int i = 0; i < n->edge_count; i++)
         eng_unref(out[i]);
     if (out != few)
         vs_free(out);
-    place_leave(e, &before);
+    location_leave(e, &before);
 }
 
 static void visit(struct eng_task *task, uint32_t slot)

@@ -205,9 +205,9 @@ static void rerun(struct eng *e, struct eng_checkpoint *c)
     autocast = eng_autocast_enter(e, c->autocast);
     if (c->preserve_rng)
         e->rng = c->rng;
-    eng_place_module(e, c->module);
-    eng_place_func(e, c->func);
-    eng_place_line(e, c->line);
+    eng_location_module(e, c->module);
+    eng_location_func(e, c->func);
+    eng_location_line(e, c->line);
     c->is_rerun = true;
     c->next = 0;
     e->checkpoint = c;
@@ -220,9 +220,9 @@ static void rerun(struct eng *e, struct eng_checkpoint *c)
         e->rng = rng;
     eng_autocast_exit(e, autocast);
     eng_set_grad_enabled(e, grad);
-    eng_place_module(e, module);
-    eng_place_func(e, func);
-    eng_place_line(e, line);
+    eng_location_module(e, module);
+    eng_location_func(e, func);
+    eng_location_line(e, line);
     eng_recompute_end(e, c->calls.name);
     if (c->calls.left)
         c->calls.left(c->calls.user);

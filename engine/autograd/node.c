@@ -309,7 +309,7 @@ static void living_add(void *user, void *block)
 }
 
 /* Nodes point at what was there before them: only a tensor's history, given to it later, closes a circle, or its gradient. */
-void eng_circles_break(struct eng *e)
+void eng_cycles_break(struct eng *e)
 {
     struct living all = {0};
 

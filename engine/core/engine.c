@@ -115,13 +115,13 @@ void eng_empty_cache(struct eng *e)
     eng_alloc_empty_cache(e->alloc);
 }
 
-void eng_set_target(struct eng *e, const struct vs_target *target, enum eng_workspace_manner manner,
+void eng_set_target(struct eng *e, const struct vs_target *target, enum eng_workspace_policy manner,
                     bool bound)
 {
     struct eng_alloc_conf conf = *eng_alloc_conf_get(e->alloc);
 
     e->target = target;
-    e->workspace_manner = (uint8_t)manner;
+    e->workspace_policy = (uint8_t)manner;
     if (!target || !bound)
         return;
     eng_sim_driver_set_total(e->sim, target->capacity_bytes);
@@ -168,23 +168,23 @@ uint32_t eng_string_id_find(struct eng *e, const char *text)
     return slot->id;
 }
 
-void eng_place_id_find(struct eng *e)
+void eng_location_id_find(struct eng *e)
 {
-    struct vs_place place;
+    struct vs_location location;
 
-    place.phase = (uint32_t)e->phase;
-    place.module = eng_string_id(e, e->module);
-    place.func = eng_string_id(e, e->func);
-    place.line = e->line;
-    place.op = eng_string_id(e, e->op);
-    e->place_id = e->observer->place(e->observer->user, &place);
-    e->place_dirty = false;
+    location.phase = (uint32_t)e->phase;
+    location.module = eng_string_id(e, e->module);
+    location.func = eng_string_id(e, e->func);
+    location.line = e->line;
+    location.op = eng_string_id(e, e->op);
+    e->location_id = e->observer->location(e->observer->user, &location);
+    e->location_dirty = false;
 }
 
 void eng_emit_scale(struct eng *e, uint64_t scale, uint64_t old_scale)
 {
     struct vs_event ev = {.kind = VS_EV_SCALE,
-                          .place = e->place_id,
+                          .location = e->location_id,
                           .scale = {.scale = scale, .old_scale = old_scale}};
 
     if (e->observer)
@@ -193,7 +193,8 @@ void eng_emit_scale(struct eng *e, uint64_t scale, uint64_t old_scale)
 
 void eng_emit_skip_step(struct eng *e, uint64_t call)
 {
-    struct vs_event ev = {.kind = VS_EV_SKIP_STEP, .place = e->place_id, .skip_step.call = call};
+    struct vs_event ev = {
+        .kind = VS_EV_SKIP_STEP, .location = e->location_id, .skip_step.call = call};
 
     if (e->observer)
         e->observer->emit(e->observer->user, &ev);
@@ -204,18 +205,18 @@ void eng_observer_stop(struct eng *e)
     e->observer = NULL;
 }
 
-void eng_place_phase(struct eng *e, enum vs_phase phase)
+void eng_location_phase(struct eng *e, enum vs_phase phase)
 {
     struct vs_event ev = {.kind = VS_EV_PHASE, .phase = {.phase = (uint64_t)phase}};
 
     eng_device_wait(e);
     e->phase = phase;
-    e->place_dirty = true;
+    e->location_dirty = true;
     if (e->observer)
         eng_emit(e, &ev);
 }
 
-void eng_place_step(struct eng *e, int64_t step)
+void eng_location_step(struct eng *e, int64_t step)
 {
     struct vs_event ev = {.kind = VS_EV_STEP, .step = {.number_plus_one = (uint64_t)(step + 1)}};
 
@@ -224,11 +225,11 @@ void eng_place_step(struct eng *e, int64_t step)
         eng_emit(e, &ev);
 }
 
-const char *eng_place_module(struct eng *e, const char *path)
+const char *eng_location_module(struct eng *e, const char *path)
 {
     const char *before = e->module;
 
-    e->place_dirty |= before != path;
+    e->location_dirty |= before != path;
     e->module = path;
     return before;
 }
@@ -238,20 +239,20 @@ const char *eng_module_get(const struct eng *e)
     return e->module;
 }
 
-const char *eng_place_func(struct eng *e, const char *qualname)
+const char *eng_location_func(struct eng *e, const char *qualname)
 {
     const char *before = e->func;
 
-    e->place_dirty |= before != qualname;
+    e->location_dirty |= before != qualname;
     e->func = qualname;
     return before;
 }
 
-uint32_t eng_place_line(struct eng *e, uint32_t line)
+uint32_t eng_location_line(struct eng *e, uint32_t line)
 {
     uint32_t before = e->line;
 
-    e->place_dirty |= before != line;
+    e->location_dirty |= before != line;
     e->line = line;
     return before;
 }
@@ -260,7 +261,7 @@ const char *eng_set_op(struct eng *e, const char *op)
 {
     const char *before = e->op;
 
-    e->place_dirty |= before != op;
+    e->location_dirty |= before != op;
     e->op = op;
     return before;
 }

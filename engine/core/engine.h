@@ -67,12 +67,12 @@ void eng_rng_set(struct eng *e, struct eng_rng_state state);
  * Where the program is. Cheap to set (no event, no lookup); the id is made when an event needs it. Strings must stay
  * valid while set; the id of a pointer is remembered: no other text may stand there later.
  */
-void eng_place_phase(struct eng *e, enum vs_phase phase); /* emits a `phase` event */
-void eng_place_step(struct eng *e, int64_t step);         /* emits a `step` event; -1 is setup */
-const char *eng_place_module(struct eng *e,
-                             const char *path); /* returns the old one, likewise below */
-const char *eng_place_func(struct eng *e, const char *qualname);
-uint32_t eng_place_line(struct eng *e, uint32_t line);
+void eng_location_phase(struct eng *e, enum vs_phase phase); /* emits a `phase` event */
+void eng_location_step(struct eng *e, int64_t step);         /* emits a `step` event; -1 is setup */
+const char *eng_location_module(struct eng *e,
+                                const char *path); /* returns the old one, likewise below */
+const char *eng_location_func(struct eng *e, const char *qualname);
+uint32_t eng_location_line(struct eng *e, uint32_t line);
 const char *eng_module_get(const struct eng *e); /* the path as set, or NULL */
 
 /* A holder took or let go of t: `name` in `scope`, as in base/holder.def. Strings may be NULL (none). */
@@ -114,7 +114,7 @@ VS_MUST_USE bool eng_item(struct eng *e, struct eng_tensor *t, struct eng_scalar
 void eng_empty_cache(struct eng *e);
 
 /* How long cuBLAS workspaces live: the rows of the toggle `workspace`. */
-enum eng_workspace_manner {
+enum eng_workspace_policy {
     ENG_WORKSPACE_A_CALL,      /* 2.15: taken and given back by every product */
     ENG_WORKSPACE_KEPT,        /* 2.9: one a thread, for ever; cuBLASLt uses the same */
     ENG_WORKSPACE_KEPT_AND_LT, /* 2.6: one a thread, for ever; cuBLASLt takes its own each time */
@@ -125,22 +125,22 @@ enum eng_workspace_manner {
  * `bound` is set, the device has its capacity. NULL: tensors only. Before the first allocation.
  */
 struct vs_target;
-void eng_set_target(struct eng *e, const struct vs_target *target, enum eng_workspace_manner manner,
+void eng_set_target(struct eng *e, const struct vs_target *target, enum eng_workspace_policy manner,
                     bool bound);
 
 /*
- * What a GPU of our own was measured to work in (engine/workspace/rooms.h), and what went on, as texts to keep; each NULL where there is none.
+ * What a GPU of our own was measured to work in (engine/workspace/workspace.h), and what went on, as texts to keep; each NULL where there is none.
  *
  * measured    a line for each convolution
  * unmeasured  numbers of the places where a convolution was met that was not measured, with commas between
  * shortages   a line for each place where memory for the best way was not to be had
  */
-struct eng_rooms_notes {
+struct eng_workspaces_notes {
     char *measured;
     char *unmeasured;
     char *shortages;
 };
-struct eng_rooms_notes eng_rooms_notes_make(const struct eng *e);
-void eng_rooms_notes_release(struct eng_rooms_notes *notes);
+struct eng_workspaces_notes eng_workspaces_notes_make(const struct eng *e);
+void eng_workspaces_notes_release(struct eng_workspaces_notes *notes);
 
 #endif

@@ -74,10 +74,10 @@ struct eng {
     size_t cast_count, cast_cap;
     struct eng_rng_state rng;
 
-    /* where the program is; place_id is valid while !place_dirty */
-    struct vs_place place;
-    uint32_t place_id;
-    bool place_dirty;
+    /* where the program is; location_id is valid while !location_dirty */
+    struct vs_location location;
+    uint32_t location_id;
+    bool location_dirty;
     const char *module;
     const char *func;
     uint32_t line;
@@ -106,7 +106,7 @@ struct eng {
     uint32_t live_checkpoints;
     struct eng_counters counters;
     /* of counters.total_flops: those of ops that have ended; a backward node ends with what its formula did besides */
-    uint64_t told_flops;
+    uint64_t reported_flops;
     uint64_t live_storages;
     /* modules on trial, see eng_set_writer */
     uint32_t writer;
@@ -115,10 +115,10 @@ struct eng {
     size_t blame_count, blame_cap;
     /* the GPU it is for, NULL: tensors only; the workspaces cuBLAS keeps there, of forward's thread and of autograd's */
     const struct vs_target *target;
-    uint8_t workspace_manner; /* enum eng_workspace_manner */
+    uint8_t workspace_policy; /* enum eng_workspace_policy */
     struct eng_storage *workspaces[2];
-    struct eng_rooms *rooms; /* of a device of its own, or one that is repeated; else NULL */
-    struct eng_ready *ready; /* of ready.c; NULL: nobody asks for the order of gradients */
+    struct eng_workspaces *rooms; /* of a device of its own, or one that is repeated; else NULL */
+    struct eng_ready *ready;      /* of ready.c; NULL: nobody asks for the order of gradients */
 };
 
 /* ---- engine.c ---- */
@@ -144,13 +144,13 @@ static inline uint32_t eng_string_id(struct eng *e, const char *text)
         at = (at + 1) & (e->strings.size - 1);
     return e->strings.slots[at].text ? e->strings.slots[at].id : eng_string_id_find(e, text);
 }
-void eng_place_id_find(struct eng *e);
+void eng_location_id_find(struct eng *e);
 /* Fills place; observer must be there. */
 static inline void eng_emit(struct eng *e, struct vs_event *event)
 {
-    if (e->place_dirty)
-        eng_place_id_find(e);
-    event->place = e->place_id;
+    if (e->location_dirty)
+        eng_location_id_find(e);
+    event->location = e->location_id;
     e->observer->emit(e->observer->user, event);
 }
 const char *eng_set_op(struct eng *e, const char *op);

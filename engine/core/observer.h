@@ -22,7 +22,7 @@ struct eng_observer {
     /* The id of `text` (not NULL), from 1; equal texts get equal ids. */
     uint32_t (*string)(void *user, const char *text);
     /* The id of `place`, from 1; equal places get equal ids. */
-    uint32_t (*place)(void *user, const struct vs_place *place);
+    uint32_t (*location)(void *user, const struct vs_location *location);
     /* A tensor is about to be mentioned for the first time. */
     void (*tensor)(void *user, const struct vs_tensor_desc *desc);
 };

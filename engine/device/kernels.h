@@ -4,7 +4,7 @@
  * For:            engine/ops/, which decides shapes, dtypes and what is allocated, and then asks for the values;
  *                 engine/device/cpu/ and engine/device/cuda/ implement it, `meta` has no table at all.
  * Must not know:  tensors, autograd, the allocator, events. A kernel never allocates device memory. On the host
- *                 what it works in is its own, bounded, and invisible to the accounting; on a GPU it is brought (engine/workspace/rooms.h).
+ *                 what it works in is its own, bounded, and invisible to the accounting; on a GPU it is brought (engine/workspace/workspace.h).
  * Invariant:      same inputs, same bits out: kernels are deterministic for a given build and thread count, so a checkpointed
  *                 re-run reproduces the first run exactly.
  *

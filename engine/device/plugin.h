@@ -51,7 +51,7 @@ struct eng_conv_way {
  * Memory for the kernel that is called next, which uses none of its own beside: scratch of its own, in which a convolution
  * takes `way`, and what the library of products works in. NULL and 0: it has to find some itself, which nobody then hears of.
  */
-struct eng_device_room {
+struct eng_device_workspace {
     void *scratch;
     uint64_t scratch_bytes;
     void *library;
@@ -74,7 +74,7 @@ struct eng_device {
     struct eng_device_info info;
     void (*watch)(eng_device_watch_fn *tell, void *user);
     enum vs_status (*wait)(struct vs_error *err);
-    void (*room)(const struct eng_device_room *room);
+    void (*room)(const struct eng_device_workspace *room);
     int (*conv_ways)(enum eng_conv_kind kind, const struct eng_view *x, const struct eng_view *w,
                      const struct eng_view *y, const struct eng_conv2d *p,
                      struct eng_conv_way *out);

@@ -10,7 +10,7 @@
 
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"
-#include "engine/workspace/rooms.h"
+#include "engine/workspace/workspace.h"
 
 static enum vs_dtype dtype_or(const struct eng_op_call *c, int arg, enum vs_dtype otherwise)
 {

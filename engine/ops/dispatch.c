@@ -522,7 +522,7 @@ static bool run_leaf(struct eng *e, enum eng_op_id id, const struct eng_signatur
     eng_node_unref(n);
     if (e->observer)
         emit_op(e, VS_EV_OP_END, op->name, 0, e->counters.total_flops - flops);
-    e->told_flops += e->counters.total_flops - flops;
+    e->reported_flops += e->counters.total_flops - flops;
     if (!e->backward_depth)
         eng_set_op(e, outer);
     return ok;

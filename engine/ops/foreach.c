@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"
-#include "engine/workspace/rooms.h"
 #include "engine/workspace/scratch.h"
+#include "engine/workspace/workspace.h"
 
 enum { NORM_CHUNK = 65536 }; /* elements that a block of the kernel of norms sums */
 
@@ -178,7 +178,7 @@ static bool is_one_kernel(const struct eng_arg *list)
 }
 
 /* What that kernel takes for its time: where each tensor's chunks begin, with their end, and a sum for each chunk. */
-static void take_norm_rooms(struct eng_op_call *c, struct eng_tensor *rooms[2])
+static void take_norm_workspaces(struct eng_op_call *c, struct eng_tensor *rooms[2])
 {
     const struct eng_tensor *first = element(&c->a[ARG_foreach_tensors], 0);
     int64_t begins = 1, chunks = 0;
@@ -238,7 +238,7 @@ static void foreach (struct eng_op_call *c, struct operands operands)
     }
     outs = vs_calloc(count + 1, sizeof(*outs));
     if (in_one)
-        take_norm_rooms(c, rooms);
+        take_norm_workspaces(c, rooms);
     for (uint32_t i = 0; i < count && !c->e->failed; i++) {
         struct eng_tensor *x = element(&c->a[ARG_foreach_tensors], i);
 

@@ -6,13 +6,13 @@
  */
 #include "engine/workspace/scratch.h"
 
-#include "engine/workspace/rooms.h"
 #include "engine/workspace/scratch_internal.h"
+#include "engine/workspace/workspace.h"
 
 static uint64_t cublas_bytes(const struct eng *e)
 {
-    return vs_cublas_workspace(eng_rooms_capability(e),
-                               e->workspace_manner == ENG_WORKSPACE_A_CALL);
+    return vs_cublas_workspace(eng_workspaces_capability(e),
+                               e->workspace_policy == ENG_WORKSPACE_A_CALL);
 }
 
 #define CUBLASLT_BYTES (UINT64_C(1) << 20)
@@ -43,7 +43,7 @@ struct eng_storage *eng_scratch_gemm(struct eng *e, bool is_lt, struct eng_stora
 {
     struct eng_storage *own = NULL;
 
-    switch ((enum eng_workspace_manner)e->workspace_manner) {
+    switch ((enum eng_workspace_policy)e->workspace_policy) {
     case ENG_WORKSPACE_A_CALL:
         own = eng_scratch_new(e, is_lt ? CUBLASLT_BYTES : cublas_bytes(e));
         *out = own;

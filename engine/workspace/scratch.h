@@ -21,7 +21,7 @@ int eng_scratch_processors(const struct eng *e);
 /*
  * The workspace of a matrix product on the device, after its output, by the toggle `workspace`; of cuBLASLt where is_lt (addmm with a bias).
  * Returns what the caller gives back when the product is queued (NULL: nothing); *out is what cuBLAS has to work in. By target, or by the
- * device that runs or is repeated (engine/workspace/rooms.h), the caller of this.
+ * device that runs or is repeated (engine/workspace/workspace.h), the caller of this.
  */
 struct eng_storage *eng_scratch_gemm(struct eng *e, bool is_lt, struct eng_storage **out);
 /* Lets go of what is kept, when the run is over. */

@@ -42,9 +42,9 @@ static void pack_rest(struct lang_vm *vm, const struct lang_code *code, struct l
     slots[code->positional_count + code->keyword_only_count] = lang_object(t);
 }
 
-static bool place_keyword(struct lang_vm *vm, const struct lang_function *func,
-                          struct lang_value *slots, struct lang_string *name,
-                          struct lang_value *value)
+static bool location_keyword(struct lang_vm *vm, const struct lang_function *func,
+                             struct lang_value *slots, struct lang_string *name,
+                             struct lang_value *value)
 {
     const struct lang_code *code = func->code->code;
     uint32_t named = code->positional_count + code->keyword_only_count;
@@ -102,7 +102,7 @@ static bool bind_general(struct lang_vm *vm, struct lang_value *at, uint32_t arg
 
     if (rest > 0 && !code->has_args)
         return too_many(vm, func->code, arg_count);
-    if (!lang_room(vm, code->slot_count + waiting))
+    if (!lang_reserve(vm, code->slot_count + waiting))
         return false;
     wait = slots + (code->slot_count > placed ? code->slot_count : placed);
     memmove(wait, slots + placed, waiting * sizeof(slots[0]));
@@ -117,7 +117,7 @@ static bool bind_general(struct lang_vm *vm, struct lang_value *at, uint32_t arg
     if (code->has_kwargs)
         slots[code->param_count - 1] = lang_object(lang_dict_new(vm));
     for (uint32_t i = 0; i < kw->count; i++) {
-        if (!place_keyword(vm, func, slots, lang_kwname(kw, i), &wait[rest + i]))
+        if (!location_keyword(vm, func, slots, lang_kwname(kw, i), &wait[rest + i]))
             return false;
     }
     vm->sp = slots + code->slot_count;
@@ -132,7 +132,7 @@ static bool call_function(struct lang_vm *vm, struct lang_value *at, uint32_t ar
     if (at->as.function->code->is_plain && arg_count == code->positional_count && kw->count == 0) {
         uint32_t more = code->slot_count - arg_count;
 
-        if (!lang_room(vm, more))
+        if (!lang_reserve(vm, more))
             return false;
         memset(vm->sp, 0, more * sizeof(vm->sp[0])); /* LANG_UNBOUND is 0 */
         vm->sp += more;
@@ -173,7 +173,7 @@ static bool call_method_on_copies(struct lang_vm *vm, struct lang_value method,
 {
     struct lang_value *at = vm->sp;
 
-    if (!lang_room(vm, arg_count + kw->count + 2))
+    if (!lang_reserve(vm, arg_count + kw->count + 2))
         return false;
     lang_push(vm, lang_keep(method));
     lang_push(vm, lang_keep(self));
@@ -241,7 +241,7 @@ static bool call_bound(struct lang_vm *vm, struct lang_value *at, uint32_t arg_c
 {
     struct lang_value method = *at;
 
-    if (!lang_room(vm, 1))
+    if (!lang_reserve(vm, 1))
         return false;
     memmove(at + 2, at + 1, (arg_count + kw->count) * sizeof(*at));
     vm->sp++;
@@ -284,7 +284,7 @@ static bool push_keywords(struct lang_vm *vm, const struct lang_dict *dict,
     *count = 0;
     if (dict == NULL || dict->live == 0)
         return true;
-    if (!lang_room(vm, dict->live))
+    if (!lang_reserve(vm, dict->live))
         return false;
     *names = vs_alloc(dict->live * sizeof(**names));
     while ((e = lang_dict_next(dict, &at)) != NULL) {
@@ -309,7 +309,7 @@ bool lang_call_spread(struct lang_vm *vm, struct lang_value *at)
     struct lang_value result;
     bool ok;
 
-    if (!lang_room(vm, count + 1))
+    if (!lang_reserve(vm, count + 1))
         return false;
     if (moves)
         vm->sp = at + 1; /* tuple and dict are held here until their items are on the stack */
@@ -337,7 +337,7 @@ bool lang_call_value(struct lang_vm *vm, struct lang_value callable, const struc
     const struct lang_kwnames none = {0, NULL, NULL};
     struct lang_value *at = vm->sp;
 
-    if (!lang_room(vm, arg_count + 1))
+    if (!lang_reserve(vm, arg_count + 1))
         return false;
     lang_push(vm, lang_keep(callable));
     push_copies(vm, args, arg_count);

@@ -79,7 +79,7 @@ bool lang_context_run(struct lang_vm *vm, struct lang_value *at, uint32_t arg_co
     for (uint32_t k = 0; k < kw->count; k++)
         lang_dict_put(vm, kwargs, lang_kwname(kw, k), at[1 + arg_count + k]);
     vm->sp = at + 1;
-    if (!lang_room(vm, 5)) {
+    if (!lang_reserve(vm, 5)) {
         lang_drop_obj(vm, args);
         lang_drop_obj(vm, kwargs);
         return false;

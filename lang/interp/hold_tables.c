@@ -109,49 +109,51 @@ const char *lang_item_name(struct lang_vm *vm, const char *container, struct lan
 
 /* ---- who holds a parameter ---- */
 
-void lang_places_add(struct lang_tensor_places *places, struct eng_tensor *t,
-                     const struct lang_tensor_place *place)
+void lang_tensor_names_add(struct lang_tensor_names *locations, struct eng_tensor *t,
+                           const struct lang_tensor_name *location)
 {
-    uint32_t at = places->unused;
+    uint32_t at = locations->unused;
 
     if (at != 0) {
-        places->unused = places->all[at - 1].next;
+        locations->unused = locations->all[at - 1].next;
     } else {
-        places->all = vs_grow(places->all, places->count, &places->cap, sizeof(*places->all));
-        at = (uint32_t)++places->count;
+        locations->all =
+            vs_grow(locations->all, locations->count, &locations->cap, sizeof(*locations->all));
+        at = (uint32_t)++locations->count;
     }
-    places->all[at - 1] = *place;
-    places->all[at - 1].next = t->user;
+    locations->all[at - 1] = *location;
+    locations->all[at - 1].next = t->user;
     t->user = at;
 }
 
-void lang_places_remove(struct lang_tensor_places *places, struct eng_tensor *t,
-                        const struct lang_tensor_place *place)
+void lang_tensor_names_remove(struct lang_tensor_names *locations, struct eng_tensor *t,
+                              const struct lang_tensor_name *location)
 {
-    for (uint32_t *link = &t->user, at; (at = *link) != 0; link = &places->all[at - 1].next) {
-        struct lang_tensor_place *p = &places->all[at - 1];
+    for (uint32_t *link = &t->user, at; (at = *link) != 0; link = &locations->all[at - 1].next) {
+        struct lang_tensor_name *p = &locations->all[at - 1];
 
-        if (p->name != place->name || p->scope != place->scope || p->holder != place->holder)
+        if (p->name != location->name || p->scope != location->scope ||
+            p->holder != location->holder)
             continue;
         *link = p->next;
-        p->next = places->unused;
-        places->unused = at;
+        p->next = locations->unused;
+        locations->unused = at;
         return;
     }
 }
 
-uint32_t lang_places_of(const struct lang_tensor_places *places, const struct eng_tensor *t,
-                        struct lang_tensor_place **out)
+uint32_t lang_tensor_names_of(const struct lang_tensor_names *locations, const struct eng_tensor *t,
+                              struct lang_tensor_name **out)
 {
     uint32_t count = 0;
     uint32_t i;
 
-    for (uint32_t at = t->user; at != 0; at = places->all[at - 1].next)
+    for (uint32_t at = t->user; at != 0; at = locations->all[at - 1].next)
         count++;
     *out = vs_alloc(count * sizeof(**out));
     i = count;
-    for (uint32_t at = t->user; at != 0; at = places->all[at - 1].next)
-        (*out)[--i] = places->all[at - 1];
+    for (uint32_t at = t->user; at != 0; at = locations->all[at - 1].next)
+        (*out)[--i] = locations->all[at - 1];
     return count;
 }
 
@@ -162,5 +164,5 @@ void lang_hold_tables_release(struct lang_vm *vm)
     vs_free(vm->item_names.items);
     vs_table_release(&vm->item_names.table);
     vs_arena_free(vm->item_names.texts);
-    vs_free(vm->places.all);
+    vs_free(vm->locations.all);
 }

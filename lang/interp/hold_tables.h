@@ -48,15 +48,15 @@ struct lang_item_names {
 };
 
 /* A name that holds a parameter. next: number of the one before it (eng_tensor.user is the last one), from 1; 0: none. */
-struct lang_tensor_place {
+struct lang_tensor_name {
     const char *name;
     const char *scope;
     enum vs_holder holder;
     uint32_t next;
 };
 
-struct lang_tensor_places {
-    struct lang_tensor_place *all;
+struct lang_tensor_names {
+    struct lang_tensor_name *all;
     size_t count, cap;
     uint32_t unused; /* chain of those that can be taken again */
 };
@@ -75,14 +75,14 @@ static inline bool lang_is_numbered(struct lang_value key)
 }
 
 /* `place` is copied, its `next` is not looked at. Remove takes out the latest equal one, and does nothing where there is none. */
-void lang_places_add(struct lang_tensor_places *places, struct eng_tensor *t,
-                     const struct lang_tensor_place *place);
-void lang_places_remove(struct lang_tensor_places *places, struct eng_tensor *t,
-                        const struct lang_tensor_place *place);
+void lang_tensor_names_add(struct lang_tensor_names *locations, struct eng_tensor *t,
+                           const struct lang_tensor_name *location);
+void lang_tensor_names_remove(struct lang_tensor_names *locations, struct eng_tensor *t,
+                              const struct lang_tensor_name *location);
 
 /* The names that hold t, in the order in which they took hold. Returns how many; *out is the caller's, by vs_free. */
-uint32_t lang_places_of(const struct lang_tensor_places *places, const struct eng_tensor *t,
-                        struct lang_tensor_place **out);
+uint32_t lang_tensor_names_of(const struct lang_tensor_names *locations, const struct eng_tensor *t,
+                              struct lang_tensor_name **out);
 
 void lang_hold_tables_release(struct lang_vm *vm);
 

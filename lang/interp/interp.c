@@ -35,7 +35,7 @@ void lang_parked_clear(struct lang_vm *vm)
 
 /* ---- frames ---- */
 
-static void tell_arguments(struct lang_vm *vm, const struct lang_frame *f)
+static void emit_arguments(struct lang_vm *vm, const struct lang_frame *f)
 {
     const struct lang_code *code = f->code->code;
 
@@ -58,18 +58,18 @@ bool lang_frame_enter(struct lang_vm *vm, struct lang_frame *f, const struct lan
     f->result = lang_none();
     f->step = 0;
     f->is_user = code->net->is_user;
-    if (!lang_check_depth(vm) || !lang_room(vm, LANG_HEADROOM))
+    if (!lang_check_depth(vm) || !lang_reserve(vm, LANG_HEADROOM))
         return false;
     if (f->is_user) {
         f->line_before = vm->line;
         f->func_before = vm->func;
         vm->func = code->qualname->text;
-        eng_place_func(vm->eng, vm->func);
+        eng_location_func(vm->eng, vm->func);
     }
     vm->depth++;
     vm->frame = f;
     if (vm->observed)
-        tell_arguments(vm, f);
+        emit_arguments(vm, f);
     return true;
 }
 
@@ -98,10 +98,10 @@ void lang_frame_pop(struct lang_vm *vm, struct lang_frame *f)
     if (!f->is_user)
         return;
     vm->func = f->func_before;
-    eng_place_func(vm->eng, vm->func);
+    eng_location_func(vm->eng, vm->func);
     if (vm->line != f->line_before) {
         vm->line = f->line_before;
-        eng_place_line(vm->eng, vm->line);
+        eng_location_line(vm->eng, vm->line);
     }
 }
 
@@ -181,7 +181,7 @@ bool lang_run_module(struct lang_vm *vm, struct lang_net *net)
     struct lang_frame f;
     bool ok;
 
-    if (!lang_room(vm, code->code->slot_count))
+    if (!lang_reserve(vm, code->code->slot_count))
         return false;
     for (uint32_t i = 0; i < code->code->slot_count; i++)
         lang_push(vm, code->code->slots[i].is_cell

@@ -143,7 +143,7 @@ bool lang_eval_call(struct lang_vm *vm, struct lang_frame *f, const struct lang_
         lang_line(vm, f, lang_expr_line(e));
         return lang_call_spread(vm, at);
     }
-    if (!lang_room(vm, e->u.call.args.count + e->u.call.keyword_count + LANG_HEADROOM) ||
+    if (!lang_reserve(vm, e->u.call.args.count + e->u.call.keyword_count + LANG_HEADROOM) ||
         !eval_callee(vm, f, e->u.call.func, &count))
         return false;
     for (uint32_t i = 0; i < e->u.call.args.count; i++) {

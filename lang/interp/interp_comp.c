@@ -158,7 +158,8 @@ static bool run_inline(struct lang_vm *vm, struct lang_frame *f, const struct la
     struct lang_value *at = vm->sp; /* [iterator, hidden values…, result] */
     struct lang_value result;
 
-    if (!lang_room(vm, comp->hidden_count + LANG_HEADROOM) || !push_iter(vm, f, comp->fors[0].iter))
+    if (!lang_reserve(vm, comp->hidden_count + LANG_HEADROOM) ||
+        !push_iter(vm, f, comp->fors[0].iter))
         return false;
     hide_slots(vm, f, comp);
     result = comp->kind == LANG_COMP_LIST ? lang_object(lang_list_new(vm, 0))

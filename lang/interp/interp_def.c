@@ -92,7 +92,7 @@ static bool run_class_body(struct lang_vm *vm, struct lang_frame *f, const struc
     bool ok;
 
     *cell = NULL;
-    if (!lang_room(vm, code->slot_count))
+    if (!lang_reserve(vm, code->slot_count))
         return false;
     for (uint32_t i = 0; i < code->slot_count; i++) {
         if (i >= first_free)

@@ -297,7 +297,7 @@ static bool eval_tuple(struct lang_vm *vm, struct lang_frame *f, const struct la
         from = list->items;
         count = list->count;
     } else {
-        if (!lang_room(vm, exprs->count))
+        if (!lang_reserve(vm, exprs->count))
             return false;
         for (uint32_t i = 0; i < exprs->count; i++) {
             if (!lang_eval(vm, f, exprs->items[i]))

@@ -216,7 +216,7 @@ static bool unpack(struct lang_vm *vm, struct lang_frame *f, const struct lang_e
     }
     ok = star == UINT32_MAX ? count == fixed : count >= fixed;
     if (ok)
-        ok = lang_room(vm, targets->count);
+        ok = lang_reserve(vm, targets->count);
     else if (count < fixed)
         lang_fail(vm, VS_E_VALUE,
                   "not enough values to unpack: expected %s%" PRIu32 ", got %" PRIu32,

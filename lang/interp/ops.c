@@ -32,7 +32,7 @@ bool lang_call_special(struct lang_vm *vm, struct lang_value method, struct lang
     const struct lang_kwnames none = {0, NULL, NULL};
     struct lang_value *at = vm->sp;
 
-    if (!lang_room(vm, arg_count + 2))
+    if (!lang_reserve(vm, arg_count + 2))
         return false;
     lang_push(vm, lang_keep(method));
     lang_push(vm, lang_keep(self));

@@ -356,7 +356,7 @@ void lang_vm_free(struct lang_vm *vm)
     lang_drop_obj(vm, vm->warned);
     vm->spaces = vm->builtins = vm->warned = NULL;
     lang_cycles_break(vm);
-    eng_circles_break(vm->eng);
+    eng_cycles_break(vm->eng);
     classes_drop(vm);
     lang_cycles_break(vm);
     VS_ASSERT(vm->tracked.next == &vm->tracked || vm->tracked.next == NULL);

@@ -121,9 +121,9 @@ struct lang_vm {
     size_t late_count;
     size_t late_cap;
 
-    uint64_t budget;    /* what is left of options.budget, + 1; 0: no end */
-    uint64_t next_look; /* statements until lang_spend_look; 0: never */
-    uint64_t look_every;
+    uint64_t budget;     /* what is left of options.budget, + 1; 0: no end */
+    uint64_t until_poll; /* statements until lang_budget_poll; 0: never */
+    uint64_t poll_interval;
     bool failed;
     bool observed; /* somebody listens: tell who holds what */
     struct vs_error err;
@@ -153,7 +153,7 @@ struct lang_vm {
     size_t op_set_count;
     size_t op_set_cap;
     struct lang_item_names item_names;
-    struct lang_tensor_places places;
+    struct lang_tensor_names locations;
     uint32_t callbacks; /* the engine's, that run */
     uint32_t gathering; /* running torch.autograd.grad() calls */
     const char *func;   /* the place as set last */
@@ -195,7 +195,7 @@ const char *lang_suggest(struct lang_vm *vm, const struct lang_dict *names, cons
 /* ---- the stack ---- */
 
 /* Room for `count` more values, or a failure. */
-VS_MUST_USE bool lang_room(struct lang_vm *vm, size_t count);
+VS_MUST_USE bool lang_reserve(struct lang_vm *vm, size_t count);
 
 /* Room has been made: an expression leaves a few values only, see LANG_HEADROOM. */
 static inline void lang_push(struct lang_vm *vm, struct lang_value taken)
@@ -229,24 +229,24 @@ static inline void lang_line(struct lang_vm *vm, const struct lang_frame *f, uin
 {
     if (f->is_user && line != vm->line) {
         vm->line = line;
-        eng_place_line(vm->eng, line);
+        eng_location_line(vm->eng, line);
     }
 }
 
 /* What is called from outside begins: so much budget, and 0: without an end. */
 void lang_spend_begin(struct lang_vm *vm, uint64_t budget);
 /* One statement or turn of a loop more: false with a failure noted where the budget is spent, or somebody wants it to stop. */
-bool lang_spend_look(struct lang_vm *vm);
+bool lang_budget_poll(struct lang_vm *vm);
 static inline bool lang_spend(struct lang_vm *vm)
 {
-    return vm->next_look == 0 || --vm->next_look > 0 || lang_spend_look(vm);
+    return vm->until_poll == 0 || --vm->until_poll > 0 || lang_budget_poll(vm);
 }
 
 /* An op on `count` tensors was called, which takes as long as so many statements: the next look comes sooner, unless statements are counted. */
 static inline void lang_spend_op(struct lang_vm *vm, uint32_t count)
 {
-    if (vm->next_look > 1 && !vm->budget)
-        vm->next_look = count < vm->next_look ? vm->next_look - count : 1;
+    if (vm->until_poll > 1 && !vm->budget)
+        vm->until_poll = count < vm->until_poll ? vm->until_poll - count : 1;
 }
 
 /* Deep recursion of the machine itself: false with a failure noted. */

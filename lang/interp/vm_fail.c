@@ -16,12 +16,12 @@
 #include "lang/syntax/diag.h"
 
 /* Statements between two looks at whether it should stop: about a millisecond. */
-#define LOOK_EVERY 512
+#define POLL_INTERVAL 512
 
 #define CHAIN_MAX 5
 
 /* The innermost frame of a net file; without one, the innermost frame. */
-static const struct lang_frame *place_of_failure(const struct lang_vm *vm)
+static const struct lang_frame *location_of_failure(const struct lang_vm *vm)
 {
     for (const struct lang_frame *f = vm->frame; f != NULL; f = f->prev) {
         if (f->is_user)
@@ -129,7 +129,7 @@ static void failv(struct lang_vm *vm, enum vs_status status, const char *hint, c
 static void failv(struct lang_vm *vm, enum vs_status status, const char *hint, const char *fmt,
                   va_list ap)
 {
-    const struct lang_frame *f = place_of_failure(vm);
+    const struct lang_frame *f = location_of_failure(vm);
 
     if (vm->failed)
         return;
@@ -225,7 +225,7 @@ const char *lang_suggest(struct lang_vm *vm, const struct lang_dict *names, cons
 
 /* ---- the stack ---- */
 
-bool lang_room(struct lang_vm *vm, size_t count)
+bool lang_reserve(struct lang_vm *vm, size_t count)
 {
     if ((size_t)(vm->stack_end - vm->sp) > count)
         return true;
@@ -238,13 +238,13 @@ void lang_unwind(struct lang_vm *vm, struct lang_value *at)
         lang_drop(vm, *--vm->sp);
 }
 
-/* Look again after LOOK_EVERY statements, or when the budget is spent. */
+/* Look again after POLL_INTERVAL statements, or when the budget is spent. */
 static void look_set(struct lang_vm *vm)
 {
-    vm->look_every = vm->options.stop ? LOOK_EVERY : vm->budget;
-    if (vm->budget && vm->budget < vm->look_every)
-        vm->look_every = vm->budget;
-    vm->next_look = vm->look_every;
+    vm->poll_interval = vm->options.stop ? POLL_INTERVAL : vm->budget;
+    if (vm->budget && vm->budget < vm->poll_interval)
+        vm->poll_interval = vm->budget;
+    vm->until_poll = vm->poll_interval;
 }
 
 void lang_spend_begin(struct lang_vm *vm, uint64_t budget)
@@ -253,12 +253,12 @@ void lang_spend_begin(struct lang_vm *vm, uint64_t budget)
     look_set(vm);
 }
 
-bool lang_spend_look(struct lang_vm *vm)
+bool lang_budget_poll(struct lang_vm *vm)
 {
-    uint64_t passed = vm->look_every;
+    uint64_t passed = vm->poll_interval;
     bool is_spent = vm->budget && vm->budget == passed;
 
-    vm->next_look = vm->look_every = 1; /* the next one fails, too */
+    vm->until_poll = vm->poll_interval = 1; /* the next one fails, too */
     if (is_spent) {
         vm->budget = 1;
         return lang_fail(vm, VS_E_STOPPED, "the run took more steps than it was given");

@@ -16,8 +16,8 @@
 #include "engine/context.h"
 #include "lang/interp/library.h"
 #include "lang/interp/vm.h"
+#include "lang/run/inplace_checks.h"
 #include "lang/run/run_internal.h"
-#include "lang/run/trials.h"
 #include "lang/value/object.h"
 
 /* ---- toggles ---- */
@@ -122,7 +122,7 @@ static void target_apply(struct lang_run_state *run)
     while (!vs_toggles_is(toggles, VS_TOGGLE_WORKSPACE, MANNERS[manner]))
         manner++;
     eng_set_target(run->eng, vs_target_find(vs_toggles_get(toggles, VS_TOGGLE_TARGET)),
-                   (enum eng_workspace_manner)manner, !run->settings->capacity);
+                   (enum eng_workspace_policy)manner, !run->settings->capacity);
 }
 
 /* What was set explicitly, then the file's `defaults`, then the table. */
@@ -315,7 +315,7 @@ static void result_complete(struct lang_run_state *run)
     result->recompute_flops = counters.recompute_flops;
     result->total_flops = counters.total_flops;
     result->has_oom = eng_oom_get(run->eng, &result->oom);
-    result->rooms = eng_rooms_notes_make(run->eng);
+    result->rooms = eng_workspaces_notes_make(run->eng);
 }
 
 static void run_release(struct lang_run_state *run)
@@ -346,7 +346,7 @@ enum vs_status lang_run(const struct lang_settings *settings, struct lang_result
 {
     struct lang_settings copy = *settings; /* callbacks want a pointer that is not const */
     struct lang_library *library = NULL;
-    struct lang_trials *trials = NULL;
+    struct lang_inplace_checks *trials = NULL;
     enum vs_status st = VS_OK;
 
     VS_ASSERT(settings->text != NULL && settings->file_name != NULL);
@@ -358,10 +358,10 @@ enum vs_status lang_run(const struct lang_settings *settings, struct lang_result
         copy.library = library;
     }
     if (copy.trials == NULL)
-        copy.trials = trials = lang_trials_new();
+        copy.trials = trials = lang_inplace_checks_new();
     if (!st)
         st = run_with(&copy, result, err);
-    lang_trials_free(trials);
+    lang_inplace_checks_free(trials);
     lang_library_free(library);
     return st;
 }
@@ -379,7 +379,7 @@ void lang_result_release(struct lang_result *result)
     for (size_t i = 0; i < result->inplace_count; i++)
         vs_free(result->inplace[i]);
     vs_free(result->inplace);
-    eng_rooms_notes_release(&result->rooms);
+    eng_workspaces_notes_release(&result->rooms);
     vs_free(result->refusals);
     vs_free(result->losses);
     vs_free(result->steps);

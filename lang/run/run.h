@@ -29,7 +29,7 @@
 struct eng_kernels;
 struct eng_tensor;
 struct lang_library;
-struct lang_trials;
+struct lang_inplace_checks;
 
 /*
  * Where a run is. `step` is -1 in setup. loss_known: `loss` is that of this step (after phase loss, where the device has data).
@@ -59,10 +59,10 @@ struct lang_skip {
  * capacity     bytes of the device; 0: as much as is asked for
  * seed         of all random numbers
  * library      the standard library, parsed before (lang/interp/library.h); NULL: it is parsed for this run
- * trials       what the in-place trials of this net, with this seed, came to so far (lang/run/trials.h); NULL: each is run
+ * trials       what the in-place trials of this net, with this seed, came to so far (lang/run/inplace_checks.h); NULL: each is run
  * skips        on `meta`: the optimizer steps that a GradScaler skipped where this net ran with data (skip_count of them)
  * segment_addresses  where the driver puts the first segments (segment_count of them): see struct eng_options
- * workspaces   on `meta`: what a device of its own was measured to work in, which is repeated (engine/workspace/rooms.h); NULL: none
+ * workspaces   on `meta`: what a device of its own was measured to work in, which is repeated (engine/workspace/workspace.h); NULL: none
  * formula      weights and data by the formula of tests/oracle/README.md instead of random, dropout off; for comparing numbers
  * user         given to the callbacks
  * started      the toggles are settled and nothing has run yet: a value for each, and which come from the table's defaults
@@ -84,7 +84,7 @@ struct lang_settings {
     uint64_t capacity;
     uint64_t seed;
     const struct lang_library *library;
-    struct lang_trials *trials;
+    struct lang_inplace_checks *trials;
     const struct lang_skip *skips;
     size_t skip_count;
     const uint64_t *segment_addresses;
@@ -181,7 +181,7 @@ struct lang_result {
     uint64_t events; /* allocations and frees */
     bool has_oom;
     struct eng_oom oom;
-    struct eng_rooms_notes rooms;
+    struct eng_workspaces_notes rooms;
 };
 
 /*

@@ -1,5 +1,5 @@
 /*
- * lang/run/run_internal.h - what run.c, run_natives.c and run_trials.c share: a run in progress.
+ * lang/run/run_internal.h - what run.c, run_natives.c and run_checks.c share: a run in progress.
  *
  * For:            lang/run*.c only.
  * Must not know:  anything above lang/.
@@ -38,7 +38,7 @@ struct lang_run_state {
 void lang_run_natives_register(struct lang_run_state *run);
 
 /* The same for the vm of a trial: what watches in-place modules. */
-void lang_run_trial_natives_register(struct lang_vm *vm);
+void lang_run_inplace_natives_register(struct lang_vm *vm);
 
 /* The step that is open is over: what was counted in it is its. */
 void lang_run_step_close(struct lang_run_state *run);
@@ -70,8 +70,8 @@ VS_MUST_USE bool lang_run_ready_expect(struct lang_vm *vm, const struct lang_cal
 VS_MUST_USE bool lang_run_ready_order(struct lang_vm *vm, const struct lang_call *call,
                                       struct lang_value *out);
 
-/* ---- run_trials.c: those of a run, which is their closure; see lang/prelude/toggles.py ---- */
-VS_MUST_USE bool lang_run_inplace_trial(struct lang_vm *vm, const struct lang_call *call,
+/* ---- run_checks.c: those of a run, which is their closure; see lang/prelude/toggles.py ---- */
+VS_MUST_USE bool lang_run_inplace_check(struct lang_vm *vm, const struct lang_call *call,
                                         struct lang_value *out);
 VS_MUST_USE bool lang_run_inplace_blame(struct lang_vm *vm, const struct lang_call *call,
                                         struct lang_value *out);

@@ -71,7 +71,7 @@ static bool native_step(struct lang_vm *vm, const struct lang_call *call, struct
     if (!lang_args_exact(vm, call, "_step", 1))
         return false;
     step_begin(run_of(call), call->args[0].as.i);
-    eng_place_step(run_of(call)->eng, call->args[0].as.i);
+    eng_location_step(run_of(call)->eng, call->args[0].as.i);
     *out = lang_none();
     return true;
 }
@@ -84,7 +84,7 @@ static bool native_phase(struct lang_vm *vm, const struct lang_call *call, struc
         return false;
     if (!phase_named(lang_value_text(call->args[0]), &phase))
         return lang_fail(vm, VS_E_VALUE, "no such phase");
-    eng_place_phase(run_of(call)->eng, phase);
+    eng_location_phase(run_of(call)->eng, phase);
     *out = lang_none();
     return true;
 }
@@ -415,7 +415,7 @@ void lang_run_natives_register(struct lang_run_state *run)
         {"_found_inf", native_found_inf},
         {"_event_scale", native_event_scale},
         {"_event_skip", native_event_skip},
-        {"_inplace_trial", lang_run_inplace_trial},
+        {"_inplace_check", lang_run_inplace_check},
         {"_inplace_blame", lang_run_inplace_blame},
         {"_dump", native_dump},
         {"_ready_expect", lang_run_ready_expect},

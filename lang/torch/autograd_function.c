@@ -210,7 +210,7 @@ static bool run_backward(struct lang_vm *vm, struct custom *c, struct eng_tensor
     struct lang_value backward;
     struct lang_value result;
 
-    if (!lang_room(vm, (size_t)in_count * 2 + 4))
+    if (!lang_reserve(vm, (size_t)in_count * 2 + 4))
         return false;
     for (int i = 0; i < in_count; i++) {
         if (!push_gradient(vm, c, grads_in[i], i))
@@ -277,7 +277,7 @@ static bool run_forward(struct lang_vm *vm, const struct lang_call *call, struct
     bool grad;
     bool ok;
 
-    if (!lang_room(vm, call->arg_count + 2) ||
+    if (!lang_reserve(vm, call->arg_count + 2) ||
         !lang_getattr(vm, call->args[0], lang_name(vm, LANG_N_forward), &forward))
         return false;
     lang_push(vm, forward);

@@ -15,10 +15,10 @@ void lang_callback_begin(struct lang_vm *vm, struct lang_callback *cb)
     cb->sp = vm->sp;
     cb->func = vm->func;
     cb->line = vm->line;
-    vm->func = eng_place_func(vm->eng, NULL);
-    eng_place_func(vm->eng, vm->func);
-    vm->line = eng_place_line(vm->eng, 0);
-    eng_place_line(vm->eng, vm->line);
+    vm->func = eng_location_func(vm->eng, NULL);
+    eng_location_func(vm->eng, vm->func);
+    vm->line = eng_location_line(vm->eng, 0);
+    eng_location_line(vm->eng, vm->line);
 }
 
 bool lang_callback_end(struct lang_vm *vm, struct lang_callback *cb, bool ok)

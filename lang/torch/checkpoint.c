@@ -41,7 +41,7 @@ static bool run_again(struct lang_vm *vm, const struct segment *s, struct lang_t
 {
     struct lang_value *at = vm->sp;
 
-    if (!lang_room(vm, 3)) {
+    if (!lang_reserve(vm, 3)) {
         lang_drop_obj(vm, args);
         return false;
     }
@@ -141,7 +141,7 @@ static bool f_checkpoint_run(struct lang_vm *vm, const struct lang_call *call,
     checkpoint =
         eng_checkpoint_begin(vm->eng, &calls, inputs, count, a[4].as.i != 0, a[3].as.i != 0);
     vs_free(inputs);
-    if (!lang_room(vm, 3))
+    if (!lang_reserve(vm, 3))
         return false;
     lang_push(vm, lang_keep(a[0]));
     lang_push(vm, lang_keep(a[1]));

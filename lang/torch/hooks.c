@@ -75,7 +75,7 @@ static bool call_all(struct lang_vm *vm, const struct hooks *h, struct eng_tenso
     uint32_t count = h->functions->live;
     uint32_t next = 0;
 
-    if (!lang_room(vm, (size_t)count + 3))
+    if (!lang_reserve(vm, (size_t)count + 3))
         return false;
     while ((e = lang_dict_next(h->functions, &next)) != NULL)
         lang_push(vm, lang_keep(e->value));

@@ -18,29 +18,29 @@
 /* ---- what the trace is told ---- */
 
 /* A parameter or buffer of a module whose path is known: "weight" of "layer1.0.conv1". */
-static void tell_slot(struct lang_vm *vm, const struct lang_module_instance *m,
+static void emit_slot(struct lang_vm *vm, const struct lang_module_instance *m,
                       const struct lang_string *name, struct lang_value v, bool on)
 {
     if (vm->observed && m->path != NULL && v.kind == LANG_TENSOR)
         lang_hold_tensor(vm, v.as.tensor, VS_HOLD_ATTR, name->text, m->path, on);
 }
 
-static void tell_all(struct lang_vm *vm, const struct lang_module_instance *m,
+static void emit_all(struct lang_vm *vm, const struct lang_module_instance *m,
                      const struct lang_dict *dict, bool on)
 {
     struct lang_entry *e;
     uint32_t at = 0;
 
     while (dict != NULL && (e = lang_dict_next(dict, &at)) != NULL)
-        tell_slot(vm, m, e->key.as.str, e->value, on);
+        emit_slot(vm, m, e->key.as.str, e->value, on);
 }
 
 void lang_module_forget(struct lang_vm *vm, struct lang_module_instance *m)
 {
     if (!vm->observed || m->path == NULL)
         return;
-    tell_all(vm, m, m->params, false);
-    tell_all(vm, m, m->buffers, false);
+    emit_all(vm, m, m->params, false);
+    emit_all(vm, m, m->buffers, false);
 }
 
 void lang_module_set_path(struct lang_vm *vm, struct lang_module_instance *m, const char *path)
@@ -51,8 +51,8 @@ void lang_module_set_path(struct lang_vm *vm, struct lang_module_instance *m, co
     m->path = path;
     if (!vm->observed)
         return;
-    tell_all(vm, m, m->params, true);
-    tell_all(vm, m, m->buffers, true);
+    emit_all(vm, m, m->params, true);
+    emit_all(vm, m, m->buffers, true);
 }
 
 /* ---- attributes ---- */
@@ -79,9 +79,9 @@ static void put_slot(struct lang_vm *vm, struct lang_module_instance *m, struct 
     struct lang_value *old = lang_dict_find(dict, name);
 
     if (dict != m->modules) {
-        tell_slot(vm, m, name, value, true);
+        emit_slot(vm, m, name, value, true);
         if (old != NULL)
-            tell_slot(vm, m, name, *old, false);
+            emit_slot(vm, m, name, *old, false);
     }
     lang_dict_put(vm, dict, name, lang_keep(value));
 }
@@ -99,7 +99,7 @@ static void remove_from(struct lang_vm *vm, struct lang_module_instance *m, stru
     struct lang_value old = lang_dict_take(vm, dict, name);
 
     if (dict != m->modules && dict != m->base.attrs)
-        tell_slot(vm, m, name, old, false);
+        emit_slot(vm, m, name, old, false);
     else if (dict == m->base.attrs && vm->observed && lang_can_hold(old))
         lang_unhold(vm, old, VS_HOLD_ATTR, name->text, m->base.cls->qualname->text);
     lang_drop(vm, old);
@@ -186,7 +186,7 @@ bool lang_module_delattr(struct lang_vm *vm, struct lang_module_instance *m,
 
 /* ---- calls ---- */
 
-static void tell_args(struct lang_vm *vm, const struct lang_module_instance *m,
+static void emit_args(struct lang_vm *vm, const struct lang_module_instance *m,
                       const struct lang_value *args, uint32_t count, bool on)
 {
     const char *name = m->path != NULL && m->path[0] != '\0' ? m->path : m->base.cls->name->text;
@@ -211,7 +211,7 @@ static bool call_forward(struct lang_vm *vm, struct lang_value *at, uint32_t arg
     uint32_t count = arg_count;
     bool is_method;
 
-    if (!lang_room(vm, arg_count + kw->count + 2))
+    if (!lang_reserve(vm, arg_count + kw->count + 2))
         return false;
     lang_push(vm, lang_unbound());
     lang_push(vm, lang_keep(*at));
@@ -238,12 +238,12 @@ bool lang_module_call(struct lang_vm *vm, struct lang_value *at, uint32_t arg_co
     bool ok;
 
     if (has_path)
-        before = eng_place_module(vm->eng, m->path);
+        before = eng_location_module(vm->eng, m->path);
     if (vm->observed)
-        tell_args(vm, m, at + 1, total, true);
+        emit_args(vm, m, at + 1, total, true);
     ok = call_forward(vm, at, arg_count, kw);
     if (vm->observed)
-        tell_args(vm, m, at + 1, total, false);
+        emit_args(vm, m, at + 1, total, false);
     if (ok) {
         result = lang_pop(vm);
         lang_replace(vm, total + 1, result);
@@ -254,7 +254,7 @@ bool lang_module_call(struct lang_vm *vm, struct lang_value *at, uint32_t arg_co
         }
     }
     if (has_path)
-        eng_place_module(vm->eng, before);
+        eng_location_module(vm->eng, before);
     return ok;
 }
 

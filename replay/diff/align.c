@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "replay/diff/lcs.h"
-#include "replay/index/lives.h"
+#include "replay/index/lifetimes.h"
 
 /* Progress is told of this often, in events. */
 #define TELL_EVERY 65536
@@ -89,30 +89,30 @@ static uint64_t mix_text(uint64_t hash, const char *text)
 }
 
 /* Of a place: all of it, and the same without the line where the other file does not have that. */
-struct place_key {
+struct location_key {
     uint64_t key;
     uint64_t edited;
 };
 
 /* Of each place, by id. `is_b`: its lines are called by their number in the other file, where they are there. The caller frees it. */
-static struct place_key *place_keys(const struct rpl_align_side *side, bool is_b)
+static struct location_key *location_keys(const struct rpl_align_side *side, bool is_b)
 {
-    uint32_t count = rpl_trace_place_count(side->trace);
-    struct place_key *keys = vs_calloc((size_t)count + 1, sizeof(*keys));
+    uint32_t count = rpl_trace_location_count(side->trace);
+    struct location_key *keys = vs_calloc((size_t)count + 1, sizeof(*keys));
 
     for (uint32_t i = 0; i <= count; i++) {
-        const struct vs_place *place = rpl_trace_place(side->trace, i);
-        uint32_t mate = rpl_align_line(side, place->line);
-        uint64_t line = place->line;
-        uint64_t hash = vs_hash_mix(0, place->phase);
+        const struct vs_location *location = rpl_trace_location(side->trace, i);
+        uint32_t mate = rpl_align_line(side, location->line);
+        uint64_t line = location->line;
+        uint64_t hash = vs_hash_mix(0, location->phase);
 
         if (is_b)
             line = mate || !line ? mate : line | UINT64_C(1) << 32;
-        hash = mix_text(hash, rpl_trace_string(side->trace, place->module));
-        hash = mix_text(hash, rpl_trace_string(side->trace, place->func));
-        hash = mix_text(hash, rpl_trace_string(side->trace, place->op));
+        hash = mix_text(hash, rpl_trace_string(side->trace, location->module));
+        hash = mix_text(hash, rpl_trace_string(side->trace, location->func));
+        hash = mix_text(hash, rpl_trace_string(side->trace, location->op));
         keys[i].key = vs_hash_mix(hash, line);
-        keys[i].edited = place->line && !mate ? hash : 0;
+        keys[i].edited = location->line && !mate ? hash : 0;
     }
     return keys;
 }
@@ -128,7 +128,7 @@ struct telling {
 /* Where the reading is. is_sized: the bytes asked for are part of the key. */
 struct reading {
     struct rpl_align_side *side;
-    struct place_key *places;
+    struct location_key *locations;
     int64_t step;
     uint64_t reruns;
     bool is_sized;
@@ -138,7 +138,7 @@ static enum vs_status alloc_add(struct reading *r, uint64_t seq, const struct vs
                                 struct vs_error *err)
 {
     struct rpl_align_side *side = r->side;
-    struct rpl_life life = {.name = 0};
+    struct rpl_lifetime life = {.name = 0};
     struct rpl_alloc alloc = {
         .seq = seq,
         .block = event->alloc.block,
@@ -146,13 +146,14 @@ static enum vs_status alloc_add(struct reading *r, uint64_t seq, const struct vs
         .bytes = event->alloc.block_bytes,
         .step = r->step,
         .tensor = event->alloc.tensor,
-        .place = event->place,
+        .location = event->location,
         .category = event->alloc.category,
     };
-    uint32_t place = event->place <= rpl_trace_place_count(side->trace) ? event->place : 0;
+    uint32_t location =
+        event->location <= rpl_trace_location_count(side->trace) ? event->location : 0;
 
-    alloc.key = vs_hash_mix(r->places[place].key, r->reruns ? 1 : 0);
-    alloc.edited = r->places[place].edited;
+    alloc.key = vs_hash_mix(r->locations[location].key, r->reruns ? 1 : 0);
+    alloc.edited = r->locations[location].edited;
     if (alloc.edited)
         alloc.edited = vs_hash_mix(alloc.edited, r->reruns ? 1 : 0) | 1;
     if (r->is_sized) {
@@ -160,7 +161,7 @@ static enum vs_status alloc_add(struct reading *r, uint64_t seq, const struct vs
         alloc.key = vs_hash_mix(alloc.key, alloc.requested);
     }
     if (r->step < 0) { /* parameters and buffers are made in the setup */
-        enum vs_status st = rpl_life_get(side->index, event->category.block, &life, err);
+        enum vs_status st = rpl_lifetime_get(side->index, event->category.block, &life, err);
 
         if (st)
             return st;
@@ -192,7 +193,7 @@ static void free_note(struct rpl_align_side *side, uint64_t seq, const struct vs
     if (at == side->alloc_count || side->allocs[at].free_seq)
         return;
     side->allocs[at].free_seq = seq;
-    side->allocs[at].free_place = event->place;
+    side->allocs[at].free_location = event->location;
     side->frees = vs_grow(side->frees, side->free_count, &side->free_cap, sizeof(*side->frees));
     side->frees[side->free_count++] = (uint32_t)at;
 }
@@ -211,7 +212,7 @@ static enum vs_status allocs_read(struct rpl_align_side *side, bool is_b, bool i
     const struct vs_event *event;
     enum vs_status st = VS_OK;
 
-    r.places = place_keys(side, is_b);
+    r.locations = location_keys(side, is_b);
     rpl_scan_init(scan, side->trace, 1, rpl_trace_event_count(side->trace));
     while (!st && (event = rpl_scan_next(scan, err)) != NULL) {
         if (event->kind == VS_EV_ALLOC)
@@ -230,7 +231,7 @@ static enum vs_status allocs_read(struct rpl_align_side *side, bool is_b, bool i
     if (!st)
         st = scan->status;
     vs_free(scan);
-    vs_free(r.places);
+    vs_free(r.locations);
     return st;
 }
 
@@ -317,8 +318,8 @@ static uint64_t *lone_keys(const struct rpl_align_side *side, size_t first, size
 /* Their lines are one and the same, unless one of them is another one's already. */
 static void edit_note(struct rpl_align *align, size_t a, size_t b)
 {
-    uint32_t line_a = rpl_trace_place(align->a.trace, align->a.allocs[a].place)->line;
-    uint32_t line_b = rpl_trace_place(align->b.trace, align->b.allocs[b].place)->line;
+    uint32_t line_a = rpl_trace_location(align->a.trace, align->a.allocs[a].location)->line;
+    uint32_t line_b = rpl_trace_location(align->b.trace, align->b.allocs[b].location)->line;
 
     if (!align->a.line_edits || line_a > align->a.line_count || line_b > align->b.line_count ||
         align->a.line_edits[line_a] || align->b.line_edits[line_b])

@@ -29,7 +29,7 @@
  * seq       its event; block, bytes, requested, tensor, place as in the event; category: at first
  * step      -1 the setup
  * key       stands for phase, module, function, line, op, name of a parameter, and whether it is done a second time
- * free_seq, free_place   when it is given back, and where; 0: it is not
+ * free_seq, free_location   when it is given back, and where; 0: it is not
  * edited    the same without the line, where the other file does not have it, or without the bytes, where they count; else 0
  * mate      number of the counterpart in the other trace + 1; 0: there is none
  * is_moved  it has one, but not in the same order
@@ -44,8 +44,8 @@ struct rpl_alloc {
     uint64_t edited;
     int64_t step;
     uint32_t tensor;
-    uint32_t place;
-    uint32_t free_place;
+    uint32_t location;
+    uint32_t free_location;
     uint32_t mate;
     uint8_t category;
     bool is_moved;

@@ -26,7 +26,7 @@ static enum vs_status where_fill(struct rpl_run *out, struct rpl_index *index, s
     st = rpl_walk_to(&walk, out->event, err);
     out->step = walk.step;
     out->phase = (enum vs_phase)walk.phase;
-    out->place = walk.place;
+    out->location = walk.location;
     return st;
 }
 

@@ -33,7 +33,7 @@ struct rpl_run {
     uint64_t reserved;
     int64_t step;
     enum vs_phase phase;
-    uint32_t place;
+    uint32_t location;
     bool is_recompute;
     uint64_t by_category[VS_CATEGORY_COUNT];
     uint64_t flops;

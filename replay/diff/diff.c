@@ -118,7 +118,7 @@ static enum vs_status moment_set(struct rpl_diff_side *side, uint64_t event, str
         side->at.reserved_there = live->reserved;
         side->at.step = here.step;
         side->at.phase = here.phase;
-        side->at.place = here.event.place;
+        side->at.location = here.event.location;
         side->at.is_recompute = here.is_recompute;
         memcpy(side->at.by_category, live->by_category, sizeof(side->at.by_category));
     }
@@ -232,11 +232,11 @@ static void step_add(struct rpl_diff *diff, const struct rpl_diff_side *side,
 
     for (size_t i = 0; i < allocs->alloc_count; i++) {
         const struct rpl_alloc *alloc = &allocs->allocs[i];
-        const struct vs_place *place = rpl_trace_place(side->trace, alloc->place);
+        const struct vs_location *location = rpl_trace_location(side->trace, alloc->location);
 
         if (alloc->step == diff->options.step)
             rpl_items_add(items, diff, side, i, (enum vs_category)alloc->category,
-                          rpl_trace_string(side->trace, place->module), alloc->bytes);
+                          rpl_trace_string(side->trace, location->module), alloc->bytes);
     }
 }
 

@@ -13,7 +13,7 @@
 static void alloc_json(const struct rpl_diff_side *side, const char *key,
                        const struct rpl_alloc *alloc, struct vs_json *json)
 {
-    const struct vs_place *place;
+    const struct vs_location *location;
     struct vs_text shape = {NULL, 0, 0};
 
     vs_json_key(json, key);
@@ -21,16 +21,16 @@ static void alloc_json(const struct rpl_diff_side *side, const char *key,
         vs_json_null(json);
         return;
     }
-    place = rpl_trace_place(side->trace, alloc->place);
+    location = rpl_trace_location(side->trace, alloc->location);
     rpl_shape_text(side->trace, alloc->tensor, &shape);
     vs_json_object_flat(json);
     vs_json_put_uint(json, "block", alloc->block);
     vs_json_put_string(json, "shape", vs_text_get(&shape));
     vs_json_put_int(json, "step", alloc->step);
-    vs_json_put_string(json, "phase", vs_phase_name((enum vs_phase)place->phase));
-    vs_json_put_string(json, "module", rpl_trace_string(side->trace, place->module));
-    vs_json_put_string(json, "op", rpl_trace_string(side->trace, place->op));
-    vs_json_put_uint(json, "line", place->line);
+    vs_json_put_string(json, "phase", vs_phase_name((enum vs_phase)location->phase));
+    vs_json_put_string(json, "module", rpl_trace_string(side->trace, location->module));
+    vs_json_put_string(json, "op", rpl_trace_string(side->trace, location->op));
+    vs_json_put_uint(json, "line", location->line);
     vs_json_put_uint(json, "allocated_at", alloc->seq);
     vs_json_put_uint(json, "freed_at", alloc->free_seq);
     vs_json_end(json);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "replay/index/lives.h"
+#include "replay/index/lifetimes.h"
 #include "replay/inspect/why.h"
 
 /* A line that only the other file has, so that its number means no line of A. */
@@ -46,13 +46,13 @@ void rpl_items_add(struct rpl_items *items, struct rpl_diff *diff, const struct 
     const struct rpl_alloc *made = &align_side(diff, side)->allocs[alloc];
     struct rpl_item item = {.pair = pair_number(diff, is_b, alloc)};
     struct rpl_diff_row *row = &item.row;
-    const struct vs_place *place = rpl_trace_place(side->trace, made->place);
-    const uint32_t line = place->line;
+    const struct vs_location *location = rpl_trace_location(side->trace, made->location);
+    const uint32_t line = location->line;
     uint32_t mate;
 
     row->key = row->module = module;
     row->func =
-        rpl_trace_source_name(side->trace) ? "" : rpl_trace_string(side->trace, place->func);
+        rpl_trace_source_name(side->trace) ? "" : rpl_trace_string(side->trace, location->func);
     row->category = category;
     mate = rpl_align_line(align_side(diff, side), line);
     row->line_a = is_b ? mate : line;
@@ -256,14 +256,14 @@ static enum vs_status tensor_name(struct rpl_diff *diff, struct vs_arena *arena,
     const struct rpl_diff_side *side = row->blocks_b ? &diff->b : &diff->a;
     const struct rpl_alloc *made = row->blocks_b ? row->alloc_b : row->alloc_a;
     struct rpl_why why = {.id = made->block};
-    struct rpl_life life;
-    enum vs_status st = rpl_life_get(side->index, made->block, &life, err);
+    struct rpl_lifetime life;
+    enum vs_status st = rpl_lifetime_get(side->index, made->block, &life, err);
 
     if (st)
         return st;
     why.name = life.name;
     why.block.tensor = made->tensor;
-    why.block.alloc_place = made->place;
+    why.block.alloc_location = made->location;
     why.block.category = (uint8_t)row->category;
     vs_text_clear(text);
     rpl_block_text(side->trace, &why, text);

@@ -33,9 +33,9 @@ static void add_where(const struct rpl_diff_side *side, const char *word, const 
                       struct vs_text *out)
 {
     const struct rpl_peak *at = &side->at;
-    const struct vs_place *place = rpl_trace_place(side->trace, at->place);
-    const char *op = rpl_trace_string(side->trace, place->op);
-    const char *module = rpl_trace_string(side->trace, place->module);
+    const struct vs_location *location = rpl_trace_location(side->trace, at->location);
+    const char *op = rpl_trace_string(side->trace, location->op);
+    const char *module = rpl_trace_string(side->trace, location->module);
 
     vs_text_addf(out, "%s  %s: event %" PRIu64 ", step %" PRId64 ", %s", word, name, at->event,
                  at->step, vs_phase_name(at->phase));
@@ -43,8 +43,8 @@ static void add_where(const struct rpl_diff_side *side, const char *word, const 
         vs_text_addf(out, ", %s", op);
     if (*module)
         vs_text_addf(out, " of %s", module);
-    if (place->line)
-        vs_text_addf(out, ", line %" PRIu32, place->line);
+    if (location->line)
+        vs_text_addf(out, ", line %" PRIu32, location->line);
     vs_text_add(out, at->is_recompute ? ", in a checkpoint's re-run\n" : "\n");
 }
 
@@ -104,7 +104,7 @@ static void add_line_key(const struct rpl_diff_row *row, struct vs_text *out)
 static void add_fate(const struct rpl_diff_side *side, const struct rpl_alloc *mate, uint64_t at,
                      const char *which, struct vs_text *out)
 {
-    const struct vs_place *place;
+    const struct vs_location *location;
 
     if (mate->seq > at) {
         vs_text_addf(out, "in %s made later, at event %" PRIu64, which, mate->seq);
@@ -112,12 +112,12 @@ static void add_fate(const struct rpl_diff_side *side, const struct rpl_alloc *m
     }
     if (!mate->free_seq)
         return;
-    place = rpl_trace_place(side->trace, mate->free_place);
+    location = rpl_trace_location(side->trace, mate->free_location);
     vs_text_addf(out, "in %s gone since event %" PRIu64, which, mate->free_seq);
-    if (*rpl_trace_string(side->trace, place->op))
-        vs_text_addf(out, ", %s", rpl_trace_string(side->trace, place->op));
-    if (place->line)
-        vs_text_addf(out, " of line %" PRIu32, place->line);
+    if (*rpl_trace_string(side->trace, location->op))
+        vs_text_addf(out, ", %s", rpl_trace_string(side->trace, location->op));
+    if (location->line)
+        vs_text_addf(out, " of line %" PRIu32, location->line);
 }
 
 void rpl_diff_fate_text(const struct rpl_diff *diff, const struct rpl_diff_part *part,

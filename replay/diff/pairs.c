@@ -203,16 +203,16 @@ static uint32_t *anchors_find(const struct rpl_align_side *a, size_t *count)
 /* ---- what is found in the rows ---- */
 
 /* Phase and module of a place, as one number. */
-static uint64_t *place_groups(const struct rpl_trace *trace)
+static uint64_t *location_groups(const struct rpl_trace *trace)
 {
-    uint32_t count = rpl_trace_place_count(trace);
+    uint32_t count = rpl_trace_location_count(trace);
     uint64_t *groups = vs_calloc((size_t)count + 1, sizeof(*groups));
 
     for (uint32_t i = 0; i <= count; i++) {
-        const struct vs_place *place = rpl_trace_place(trace, i);
-        const char *module = rpl_trace_string(trace, place->module);
+        const struct vs_location *location = rpl_trace_location(trace, i);
+        const char *module = rpl_trace_string(trace, location->module);
 
-        groups[i] = vs_hash_mix(vs_hash_bytes(module, strlen(module)), place->phase);
+        groups[i] = vs_hash_mix(vs_hash_bytes(module, strlen(module)), location->phase);
     }
     return groups;
 }
@@ -223,9 +223,9 @@ static uint64_t row_group(const struct rpl_pairs *pairs, const struct rpl_pair_r
     bool is_b = !row->alloc_a;
     const struct rpl_align_side *side = is_b ? &pairs->align->b : &pairs->align->a;
     const struct rpl_alloc *alloc = &side->allocs[(is_b ? row->alloc_b : row->alloc_a) - 1];
-    uint32_t place = row->is_free ? alloc->free_place : alloc->place;
+    uint32_t location = row->is_free ? alloc->free_location : alloc->location;
 
-    return place <= rpl_trace_place_count(side->trace) ? groups[is_b][place] : 0;
+    return location <= rpl_trace_location_count(side->trace) ? groups[is_b][location] : 0;
 }
 
 static int64_t ahead(const struct rpl_pairs *pairs, size_t row)
@@ -235,8 +235,8 @@ static int64_t ahead(const struct rpl_pairs *pairs, size_t row)
 
 static void stretches_find(struct rpl_pairs *pairs)
 {
-    uint64_t *groups[2] = {place_groups(pairs->align->a.trace),
-                           place_groups(pairs->align->b.trace)};
+    uint64_t *groups[2] = {location_groups(pairs->align->a.trace),
+                           location_groups(pairs->align->b.trace)};
     struct rpl_pair_stretch *open = NULL;
     uint64_t group = 0;
 
@@ -335,13 +335,14 @@ const struct rpl_alloc *rpl_pair_alloc(const struct rpl_pairs *pairs,
     return number ? &side->allocs[number - 1] : NULL;
 }
 
-const struct vs_place *rpl_pair_place(const struct rpl_pairs *pairs, const struct rpl_pair_row *row)
+const struct vs_location *rpl_pair_location(const struct rpl_pairs *pairs,
+                                            const struct rpl_pair_row *row)
 {
     bool is_b = !row->alloc_a;
     const struct rpl_align_side *side = is_b ? &pairs->align->b : &pairs->align->a;
     const struct rpl_alloc *alloc = rpl_pair_alloc(pairs, row, is_b);
 
-    return rpl_trace_place(side->trace, row->is_free ? alloc->free_place : alloc->place);
+    return rpl_trace_location(side->trace, row->is_free ? alloc->free_location : alloc->location);
 }
 
 static uint64_t row_seq(const struct rpl_pair_row *row, bool is_b)

@@ -82,8 +82,8 @@ void rpl_pairs_release(struct rpl_pairs *pairs);
 const struct rpl_alloc *rpl_pair_alloc(const struct rpl_pairs *pairs,
                                        const struct rpl_pair_row *row, bool of_b);
 /* Where the program is in a row: in A, or in B where A does nothing. Never NULL. */
-const struct vs_place *rpl_pair_place(const struct rpl_pairs *pairs,
-                                      const struct rpl_pair_row *row);
+const struct vs_location *rpl_pair_location(const struct rpl_pairs *pairs,
+                                            const struct rpl_pair_row *row);
 
 /* The last row whose event of B (or of A) is no later than `seq`; SIZE_MAX: there is none. O(log). */
 size_t rpl_pairs_at(const struct rpl_pairs *pairs, bool is_b, uint64_t seq);

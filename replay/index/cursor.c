@@ -223,14 +223,14 @@ const struct rpl_live *rpl_cursor_live(const struct rpl_cursor *cursor)
 struct rpl_here rpl_cursor_here(const struct rpl_cursor *cursor)
 {
     const struct rpl_trace *trace = cursor->index->trace;
-    const struct vs_place *place = rpl_trace_place(trace, cursor->event.place);
+    const struct vs_location *location = rpl_trace_location(trace, cursor->event.location);
 
     return (struct rpl_here){
         .event = cursor->event,
-        .module = rpl_trace_string(trace, place->module),
-        .func = rpl_trace_string(trace, place->func),
-        .op = rpl_trace_string(trace, place->op),
-        .line = place->line,
+        .module = rpl_trace_string(trace, location->module),
+        .func = rpl_trace_string(trace, location->func),
+        .op = rpl_trace_string(trace, location->op),
+        .line = location->line,
         .step = cursor->state.live.step,
         .phase = cursor->state.live.phase,
         .is_recompute = cursor->state.live.recompute_depth > 0,

@@ -2,7 +2,7 @@
  * replay/index/cursor.h - the state of the program at any event of a trace.
  *
  * For:            every view that shows one moment: blocks, why, modules, frames, segments.
- * Must not know:  drawing, how the place to go to was found (replay/inspect/step.h, replay/breakpoints/breaks.h).
+ * Must not know:  drawing, how the place to go to was found (replay/inspect/step.h, replay/breakpoints/breakpoints.h).
  * Invariant:      a seek gives what reading every event from the start would give, wherever it came from. Only the order of blocks,
  *                 holders and the like is not fixed: whoever shows them sorts.
  */

@@ -10,8 +10,8 @@
 
 #include "base/mem.h"
 #include "replay/index/cursor.h"
+#include "replay/index/event_classes.h"
 #include "replay/index/index_internal.h"
-#include "replay/index/sorts.h"
 #include "replay/trace/trace_internal.h"
 
 size_t rpl_index_chunk_of(uint64_t seq)
@@ -102,7 +102,7 @@ void rpl_index_free(struct rpl_index *index)
     rpl_cursor_free(index->scan);
     rpl_index_build_begin(index); /* lets go of all that was made or read */
     rpl_builder_free(index->builder);
-    rpl_sorts_free(index->sorts);
+    rpl_event_classes_free(index->sorts);
     for (size_t i = 0; i < RPL_LEVEL_COUNT; i++) {
         vs_free(index->levels[i].items);
         vs_free(index->levels[i].is_there);

@@ -10,9 +10,9 @@
 
 #include "base/mem.h"
 #include "base/sort.h"
-#include "replay/index/idle.h"
+#include "replay/index/event_classes.h"
 #include "replay/index/index_build_internal.h"
-#include "replay/index/sorts.h"
+#include "replay/index/unused.h"
 #include "replay/trace/trace_internal.h"
 
 /* ---- words ---- */
@@ -22,7 +22,7 @@ bool rpl_module_is_inside(const char *path, const char *module, size_t len)
     return len == 0 || (strncmp(path, module, len) == 0 && (path[len] == '\0' || path[len] == '.'));
 }
 
-static bool is_other_line(const struct vs_place *before, const struct vs_place *now)
+static bool is_other_line(const struct vs_location *before, const struct vs_location *now)
 {
     return now->line && (before->line != now->line || before->func != now->func);
 }
@@ -36,11 +36,12 @@ bool rpl_verb_stops(const struct rpl_trace *trace, enum rpl_verb verb, uint32_t 
     case RPL_VERB_OP:
         return event->kind == VS_EV_OP_BEGIN;
     case RPL_VERB_LINE:
-        return event->place != before &&
-               is_other_line(rpl_trace_place(trace, before), rpl_trace_place(trace, event->place));
+        return event->location != before &&
+               is_other_line(rpl_trace_location(trace, before),
+                             rpl_trace_location(trace, event->location));
     case RPL_VERB_MODULE:
-        return event->place != before && rpl_trace_place(trace, before)->module !=
-                                             rpl_trace_place(trace, event->place)->module;
+        return event->location != before && rpl_trace_location(trace, before)->module !=
+                                                rpl_trace_location(trace, event->location)->module;
     case RPL_VERB_PHASE:
         return event->kind == VS_EV_PHASE;
     case RPL_VERB_STEP:
@@ -53,9 +54,10 @@ bool rpl_verb_stops(const struct rpl_trace *trace, enum rpl_verb verb, uint32_t 
     return false;
 }
 
-void rpl_line_bits(const struct vs_place *place, uint32_t bits[3])
+void rpl_line_bits(const struct vs_location *location, uint32_t bits[3])
 {
-    uint64_t hash = ((uint64_t)place->func << 32 | place->line) * UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t hash =
+        ((uint64_t)location->func << 32 | location->line) * UINT64_C(0x9E3779B97F4A7C15);
 
     hash ^= hash >> 29;
     for (int i = 0; i < 3; i++)
@@ -123,9 +125,9 @@ void rpl_index_build_begin(struct rpl_index *index)
     index->event_count = 0;
     index->chunk_count = index->peak_count = index->name_count = 0;
     index->has_peaks = true;
-    rpl_idle_free(index->idle);
+    rpl_unused_free(index->idle);
     index->idle = NULL;
-    rpl_sorts_free(index->sorts);
+    rpl_event_classes_free(index->sorts);
     index->sorts = NULL;
     memset(&index->facts, 0, sizeof(index->facts));
     for (size_t i = 0; i < RPL_LEVEL_COUNT; i++)
@@ -134,7 +136,7 @@ void rpl_index_build_begin(struct rpl_index *index)
     pages_reset(&index->nodes, sizeof(uint32_t), RPL_NODE_NAME_GROUP);
     b->detail = rpl_detail_new(index->reader != NULL);
     if (index->reader)
-        index->sorts = rpl_sorts_new();
+        index->sorts = rpl_event_classes_new();
     b->step = -1;
     b->phase = VS_PHASE_SETUP;
     b->is_rising = true;
@@ -165,7 +167,7 @@ static void chunk_begin(struct rpl_index *index)
     chunk->reserved = b->reserved;
     chunk->step = b->step;
     chunk->phase = b->phase;
-    chunk->place = b->place;
+    chunk->location = b->location;
     for (size_t v = 0; index->chunk_count && v < RPL_VERB_COUNT; v++)
         chunk->stops[v].before = chunk[-1].stops[v].before + chunk[-1].stops[v].count;
     index->chunk_count++;
@@ -189,7 +191,7 @@ static void module_note(const struct rpl_trace *trace, struct rpl_chunk *chunk, 
     size_t common = 0;
 
     if (!module) {
-        chunk->is_outside = true;
+        chunk->is_non_pytorch = true;
         return;
     }
     now = rpl_trace_string(trace, module);
@@ -213,23 +215,23 @@ static void module_note(const struct rpl_trace *trace, struct rpl_chunk *chunk, 
 }
 
 /* Where the program is now, if it is somewhere else than before; *here: what is known of that place. */
-static void place_note(struct rpl_index *index, struct rpl_chunk *chunk, uint32_t offset,
-                       const struct vs_event *event, const struct vs_place **here)
+static void location_note(struct rpl_index *index, struct rpl_chunk *chunk, uint32_t offset,
+                          const struct vs_event *event, const struct vs_location **here)
 {
     struct rpl_builder *b = index->builder;
-    const struct vs_place *before = *here;
-    const struct vs_place *now = rpl_trace_place(index->trace, event->place);
-    uint32_t bit = event->place % RPL_PLACE_BITS;
+    const struct vs_location *before = *here;
+    const struct vs_location *now = rpl_trace_location(index->trace, event->location);
+    uint32_t bit = event->location % RPL_LOCATION_BITS;
 
-    chunk->places[bit / 64] |= UINT64_C(1) << bit % 64;
-    if (event->place != b->place && is_other_line(before, now))
+    chunk->locations[bit / 64] |= UINT64_C(1) << bit % 64;
+    if (event->location != b->location && is_other_line(before, now))
         stop_add(chunk, RPL_VERB_LINE, offset);
-    if (event->place != b->place && before->module != now->module)
+    if (event->location != b->location && before->module != now->module)
         stop_add(chunk, RPL_VERB_MODULE, offset);
     if (now->module != b->module || offset == 0)
         module_note(index->trace, chunk, now->module);
     b->module = now->module;
-    b->place = event->place;
+    b->location = event->location;
     *here = now;
 }
 
@@ -343,15 +345,15 @@ static bool is_of_block(const struct vs_event *event)
 
 /* Any event; *here: what is known of the place before it, and then of its own. */
 static enum vs_status any_take(struct rpl_index *index, struct rpl_chunk *chunk, uint64_t seq,
-                               const struct vs_event *event, const struct vs_place **here,
+                               const struct vs_event *event, const struct vs_location **here,
                                struct vs_error *err)
 {
     uint64_t offset = (seq - 1) % RPL_CHUNK_EVENTS;
 
     if (event->kind >= VS_EVENT_KIND_COUNT)
         return rpl_builder_damaged(seq, "is of no kind that there is:", event->kind, err);
-    if (event->place != index->builder->place || offset == 0)
-        place_note(index, chunk, (uint32_t)offset, event, here);
+    if (event->location != index->builder->location || offset == 0)
+        location_note(index, chunk, (uint32_t)offset, event, here);
     if (!is_of_block(event))
         return event_take(index, chunk, seq, event, err);
     if (event->kind == VS_EV_USE)
@@ -364,7 +366,7 @@ static enum vs_status any_take(struct rpl_index *index, struct rpl_chunk *chunk,
 /* Most events say something of a block, where the one before was: a short way for them, but the first of a piece. */
 static enum vs_status piece_take(struct rpl_index *index, struct rpl_chunk *chunk, uint64_t seq,
                                  uint64_t end, const struct vs_event *event,
-                                 const struct vs_place **here, struct vs_error *err)
+                                 const struct vs_location **here, struct vs_error *err)
 {
     const struct rpl_builder *b = index->builder;
     bool is_first = (seq - 1) % RPL_PIECE_EVENTS == 0;
@@ -372,7 +374,7 @@ static enum vs_status piece_take(struct rpl_index *index, struct rpl_chunk *chun
     enum vs_status st = VS_OK;
 
     for (; seq <= end; seq++, event++) {
-        if (event->place != b->place || !is_of_block(event) || is_first) {
+        if (event->location != b->location || !is_of_block(event) || is_first) {
             st = any_take(index, chunk, seq, event, here, err);
             if (st)
                 break;
@@ -391,7 +393,7 @@ static enum vs_status piece_take(struct rpl_index *index, struct rpl_chunk *chun
 static enum vs_status events_take(struct rpl_index *index, const struct vs_event *events,
                                   uint64_t last, struct vs_error *err)
 {
-    const struct vs_place *here = rpl_trace_place(index->trace, index->builder->place);
+    const struct vs_location *here = rpl_trace_location(index->trace, index->builder->location);
     uint64_t seq = index->event_count + 1;
     struct rpl_chunk *chunk;
     enum vs_status st = VS_OK;
@@ -497,7 +499,7 @@ enum vs_status rpl_index_build(struct rpl_index *index, uint64_t last, rpl_progr
 
     if (seq >= last)
         return VS_OK;
-    rpl_idle_free(index->idle);
+    rpl_unused_free(index->idle);
     index->idle = NULL;
     pending_peak(index, false);
     rpl_pages_reserve(&index->levels[0], (size_t)((last - 1) / RPL_PIECE_EVENTS + 1));

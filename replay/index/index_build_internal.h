@@ -34,7 +34,7 @@ struct rpl_builder {
     uint64_t recompute_depth;
     int64_t step;
     uint8_t phase;
-    uint32_t place;
+    uint32_t location;
     bool is_rising;
     uint64_t extreme;
     uint64_t extreme_seq;

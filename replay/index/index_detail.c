@@ -9,8 +9,8 @@
 
 #include "base/mem.h"
 #include "base/sort.h"
+#include "replay/index/event_classes.h"
 #include "replay/index/index_build_internal.h"
-#include "replay/index/sorts.h"
 #include "replay/state/state.h"
 #include "replay/trace/pack.h"
 
@@ -309,7 +309,7 @@ enum vs_status rpl_detail_take(struct rpl_index *index, size_t chunk, const stru
         if (st)
             return st;
         if (d->is_file)
-            rpl_sorts_note(index->sorts, seq, event, d->phase, d->allocated, d->reserved);
+            rpl_event_classes_note(index->sorts, seq, event, d->phase, d->allocated, d->reserved);
         d->seq = seq;
     }
     changes_keep(d, &index->changes[chunk]);

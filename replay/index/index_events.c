@@ -69,13 +69,13 @@ static enum vs_status on_alloc(struct rpl_index *index, struct rpl_chunk *chunk,
         .requested = event->alloc.requested_bytes,
         .bytes = event->alloc.block_bytes,
         .tensor = event->alloc.tensor,
-        .place = event->place,
+        .location = event->location,
         .category = event->alloc.category,
     };
     b->allocated += event->alloc.block_bytes;
     b->requested += event->alloc.requested_bytes;
     b->by_category[event->alloc.category] += event->alloc.block_bytes;
-    rpl_line_bits(rpl_trace_place(index->trace, event->place), bits);
+    rpl_line_bits(rpl_trace_location(index->trace, event->location), bits);
     for (int i = 0; i < 3; i++)
         chunk->lines[bits[i] / 64] |= UINT64_C(1) << bits[i] % 64;
     /* 0: none; sizes from 0 on are kept + 1 */

@@ -80,7 +80,7 @@ struct rpl_stops {
     uint64_t before;
 };
 
-#define RPL_PLACE_BITS 1024
+#define RPL_LOCATION_BITS 1024
 #define RPL_LINE_BITS 1024
 #define RPL_CHUNK_GROUP 64
 
@@ -91,10 +91,10 @@ struct rpl_stops {
  * stops         by verb; not those of EVENT and PEAK
  * alloc_max     most bytes asked for by an alloc, by category, + 1; 0: there is none
  * kinds         bit 1 << kind: occurs
- * places        bit id % RPL_PLACE_BITS: an event has such a place
+ * places        bit id % RPL_LOCATION_BITS: an event has such a place
  * lines         the bits of rpl_line_bits: an alloc is on such a line
  * module, module_len   all events in a module are inside the one that the first module_len bytes of this string name
- * is_inside, is_outside   some event is in a module; some is in none
+ * is_inside, is_non_pytorch   some event is in a module; some is in none
  * has_frame     the state at its start is kept
  */
 struct rpl_chunk {
@@ -103,16 +103,16 @@ struct rpl_chunk {
     uint64_t reserved;
     int64_t step;
     uint8_t phase;
-    uint32_t place;
+    uint32_t location;
     struct rpl_stops stops[RPL_VERB_COUNT];
     uint64_t alloc_max[VS_CATEGORY_COUNT];
     uint32_t kinds;
-    uint64_t places[RPL_PLACE_BITS / 64];
+    uint64_t locations[RPL_LOCATION_BITS / 64];
     uint64_t lines[RPL_LINE_BITS / 64];
     uint32_t module;
     uint32_t module_len;
     bool is_inside;
-    bool is_outside;
+    bool is_non_pytorch;
     bool has_frame;
 };
 
@@ -131,7 +131,7 @@ struct rpl_row {
     uint64_t requested;
     uint64_t bytes;
     uint32_t tensor;
-    uint32_t place;
+    uint32_t location;
     uint32_t name;
     uint8_t category;
 };
@@ -169,10 +169,10 @@ struct rpl_facts {
 
 struct rpl_builder;
 struct rpl_cursor;
-struct rpl_idle;
-struct rpl_sorts;
+struct rpl_unused;
+struct rpl_event_classes;
 
-/* Chunks that stay decoded: where one is, where the next keys may lead (tui/ahead.c), and some more. 0.8 MB each, once it is read. */
+/* Chunks that stay decoded: where one is, where the next keys may lead (tui/prefetch.c), and some more. 0.8 MB each, once it is read. */
 #define RPL_WINDOW 20
 struct rpl_window_slot {
     struct vs_event *events;
@@ -189,7 +189,7 @@ struct rpl_window_slot {
  *              events after the one before, from offset 0 on, and the change
  * builder      what making it goes on with; NULL where is_paged
  * bytes        a part that was read last
- * idle, sorts  what rpl_idle_get and rpl_sorts_get give; NULL until somebody asks, but for the sorts of an index that is made
+ * idle, sorts  what rpl_unused_get and rpl_event_classes_get give; NULL until somebody asks, but for the sorts of an index that is made
  * scan         goes where a figure needs the whole state; NULL until then
  */
 struct rpl_index {
@@ -221,8 +221,8 @@ struct rpl_index {
     struct rpl_window_slot window[RPL_WINDOW];
     uint64_t clock;
     struct rpl_cursor *scan;
-    struct rpl_idle *idle;
-    struct rpl_sorts *sorts;
+    struct rpl_unused *idle;
+    struct rpl_event_classes *sorts;
 };
 
 /* ---- index.c ---- */
@@ -242,7 +242,7 @@ size_t rpl_index_chunk_events(const struct rpl_index *index, size_t chunk);
 VS_MUST_USE enum vs_status rpl_index_span(struct rpl_index *index, size_t chunk,
                                           const struct vs_event **out, struct vs_error *err);
 
-/* ---- lives.c ---- */
+/* ---- lifetimes.c ---- */
 
 /* May the chunk speak of this block, which was made at alloc_seq? Only a short trace in memory says so where it does not. */
 VS_MUST_USE enum vs_status rpl_index_touches(struct rpl_index *index, size_t chunk, uint64_t block,
@@ -293,7 +293,7 @@ bool rpl_verb_stops(const struct rpl_trace *trace, enum rpl_verb verb, uint32_t 
 /*
  * Three bits, each below RPL_LINE_BITS, of a line of a function: all are set where it occurs, and hardly ever are where it does not.
  */
-void rpl_line_bits(const struct vs_place *place, uint32_t bits[3]);
+void rpl_line_bits(const struct vs_location *location, uint32_t bits[3]);
 /* Is the path `path` of the module of `len` bytes, or inside it? */
 bool rpl_module_is_inside(const char *path, const char *module, size_t len);
 

@@ -82,7 +82,7 @@ void rpl_index_pack_row(const struct rpl_row *r, const struct rpl_row *before, s
     rpl_pack_uint(out, r->requested);
     rpl_pack_int(out, change(r->requested, r->bytes));
     rpl_pack_int(out, (int64_t)r->tensor - before->tensor);
-    rpl_pack_int(out, (int64_t)r->place - before->place);
+    rpl_pack_int(out, (int64_t)r->location - before->location);
     rpl_pack_uint(out, r->name);
 }
 
@@ -102,7 +102,7 @@ void rpl_index_unpack_row(struct rpl_unpack *in, const struct rpl_row *before, u
     r->requested = rpl_unpack_uint(in);
     r->bytes = r->requested + (uint64_t)rpl_unpack_int(in);
     r->tensor = (uint32_t)((int64_t)r->tensor + rpl_unpack_int(in));
-    r->place = (uint32_t)((int64_t)r->place + rpl_unpack_int(in));
+    r->location = (uint32_t)((int64_t)r->location + rpl_unpack_int(in));
     r->name = (uint32_t)rpl_unpack_uint(in);
     in->is_bad |= r->alloc_seq > count || r->free_seq > count || r->last_use_seq > count ||
                   r->idle_seq > count;
@@ -118,7 +118,7 @@ void rpl_index_pack_chunk(const struct rpl_chunk *c, const struct rpl_chunk *bef
     rpl_pack_bytes(out, before->reserved, c->reserved);
     rpl_pack_int(out, c->step - before->step);
     rpl_pack_uint(out, c->phase);
-    rpl_pack_uint(out, c->place);
+    rpl_pack_uint(out, c->location);
     for (size_t v = 0; v < RPL_VERB_COUNT; v++) {
         rpl_pack_uint(out, c->stops[v].count);
         rpl_pack_uint(out, c->stops[v].first);
@@ -127,13 +127,13 @@ void rpl_index_pack_chunk(const struct rpl_chunk *c, const struct rpl_chunk *bef
     for (size_t k = 0; k < VS_CATEGORY_COUNT; k++)
         rpl_pack_uint(out, c->alloc_max[k]);
     rpl_pack_uint(out, c->kinds);
-    for (size_t k = 0; k < RPL_PLACE_BITS / 64; k++)
-        rpl_pack_uint(out, c->places[k]);
+    for (size_t k = 0; k < RPL_LOCATION_BITS / 64; k++)
+        rpl_pack_uint(out, c->locations[k]);
     for (size_t k = 0; k < RPL_LINE_BITS / 64; k++)
         rpl_pack_uint(out, c->lines[k]);
     rpl_pack_uint(out, c->module);
     rpl_pack_uint(out, c->module_len);
-    rpl_pack_uint(out, (uint64_t)c->is_inside | (uint64_t)c->is_outside << 1 |
+    rpl_pack_uint(out, (uint64_t)c->is_inside | (uint64_t)c->is_non_pytorch << 1 |
                            (uint64_t)c->has_frame << 2);
 }
 
@@ -148,7 +148,7 @@ void rpl_index_unpack_chunk(struct rpl_unpack *in, const struct rpl_chunk *befor
     c->step = before->step + rpl_unpack_int(in);
     c->phase = (uint8_t)rpl_unpack_uint(in);
     in->is_bad |= c->phase >= VS_PHASE_COUNT;
-    c->place = (uint32_t)rpl_unpack_uint(in);
+    c->location = (uint32_t)rpl_unpack_uint(in);
     for (size_t v = 0; v < RPL_VERB_COUNT; v++) {
         c->stops[v].count = (uint32_t)rpl_unpack_uint(in);
         c->stops[v].first = (uint32_t)rpl_unpack_uint(in);
@@ -159,14 +159,14 @@ void rpl_index_unpack_chunk(struct rpl_unpack *in, const struct rpl_chunk *befor
     for (size_t k = 0; k < VS_CATEGORY_COUNT; k++)
         c->alloc_max[k] = rpl_unpack_uint(in);
     c->kinds = (uint32_t)rpl_unpack_uint(in);
-    for (size_t k = 0; k < RPL_PLACE_BITS / 64; k++)
-        c->places[k] = rpl_unpack_uint(in);
+    for (size_t k = 0; k < RPL_LOCATION_BITS / 64; k++)
+        c->locations[k] = rpl_unpack_uint(in);
     for (size_t k = 0; k < RPL_LINE_BITS / 64; k++)
         c->lines[k] = rpl_unpack_uint(in);
     c->module = (uint32_t)rpl_unpack_uint(in);
     c->module_len = (uint32_t)rpl_unpack_uint(in);
     flags = rpl_unpack_uint(in);
     c->is_inside = flags & 1;
-    c->is_outside = flags >> 1 & 1;
+    c->is_non_pytorch = flags >> 1 & 1;
     c->has_frame = flags >> 2 & 1;
 }

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "replay/index/idle_internal.h"
+#include "replay/index/event_classes.h"
 #include "replay/index/index_internal.h"
 #include "replay/index/index_pack.h"
-#include "replay/index/sorts.h"
+#include "replay/index/unused_internal.h"
 #include "replay/trace/pack.h"
 #include "replay/trace/trace_internal.h"
 #include "store/derived.h"
@@ -194,12 +194,12 @@ static enum vs_status idle_load(struct rpl_index *index, struct vs_error *err)
 
     if (st)
         return st;
-    index->idle = rpl_idle_unpack(&in);
+    index->idle = rpl_unused_unpack(&in);
     return index->idle ? VS_OK : VS_E_NOT_FOUND;
 }
 
-enum vs_status rpl_idle_get(struct rpl_index *index, const struct rpl_idle **out,
-                            struct vs_error *err)
+enum vs_status rpl_unused_get(struct rpl_index *index, const struct rpl_unused **out,
+                              struct vs_error *err)
 {
     enum vs_status st = VS_OK;
 
@@ -211,7 +211,7 @@ enum vs_status rpl_idle_get(struct rpl_index *index, const struct rpl_idle **out
     if (!st && !index->idle)
         st = rpl_index_detail(index, err);
     if (!st && !index->idle)
-        st = rpl_idle_find(index, &index->idle, err);
+        st = rpl_unused_find(index, &index->idle, err);
     *out = index->idle;
     return st;
 }
@@ -224,12 +224,12 @@ static enum vs_status sorts_load(struct rpl_index *index, struct vs_error *err)
 
     if (st)
         return st;
-    index->sorts = rpl_sorts_unpack(&in, index->event_count);
+    index->sorts = rpl_event_classes_unpack(&in, index->event_count);
     return index->sorts ? VS_OK : VS_E_NOT_FOUND;
 }
 
-enum vs_status rpl_sorts_get(struct rpl_index *index, const struct rpl_sorts **out,
-                             struct vs_error *err)
+enum vs_status rpl_event_classes_get(struct rpl_index *index, const struct rpl_event_classes **out,
+                                     struct vs_error *err)
 {
     enum vs_status st = VS_OK;
 
@@ -467,13 +467,13 @@ static enum vs_status names_save(struct sto_derived_writer *w, const struct rpl_
 static enum vs_status idle_save(struct sto_derived_writer *w, struct rpl_index *index,
                                 struct rpl_pack *pack, struct vs_error *err)
 {
-    const struct rpl_idle *idle;
-    enum vs_status st = rpl_idle_get(index, &idle, err);
+    const struct rpl_unused *idle;
+    enum vs_status st = rpl_unused_get(index, &idle, err);
 
     if (st)
         return st;
     rpl_pack_clear(pack);
-    rpl_idle_pack(idle, pack);
+    rpl_unused_pack(idle, pack);
     rpl_pack_seal(pack);
     return sto_derived_put(w, part_id(RPL_PART_IDLE, 0, 0), pack->bytes, pack->len, err);
 }
@@ -482,7 +482,7 @@ static enum vs_status sorts_save(struct sto_derived_writer *w, const struct rpl_
                                  struct rpl_pack *pack, struct vs_error *err)
 {
     rpl_pack_clear(pack);
-    rpl_sorts_pack(index->sorts, pack);
+    rpl_event_classes_pack(index->sorts, pack);
     rpl_pack_seal(pack);
     return sto_derived_put(w, part_id(RPL_PART_SORTS, 0, 0), pack->bytes, pack->len, err);
 }

@@ -17,7 +17,7 @@ void rpl_walk_init(struct rpl_walk *walk, struct rpl_index *index)
 }
 
 /* As it is before the first event of a chunk, which is not read for that. */
-static void place_before(struct rpl_walk *walk, size_t chunk)
+static void location_before(struct rpl_walk *walk, size_t chunk)
 {
     const struct rpl_chunk *c = &walk->index->chunks[chunk];
 
@@ -29,7 +29,7 @@ static void place_before(struct rpl_walk *walk, size_t chunk)
     walk->reserved = c->reserved;
     walk->step = c->step;
     walk->phase = c->phase;
-    walk->place = c->place;
+    walk->location = c->location;
 }
 
 enum vs_status rpl_walk_enter(struct rpl_walk *walk, size_t chunk, struct vs_error *err)
@@ -40,7 +40,7 @@ enum vs_status rpl_walk_enter(struct rpl_walk *walk, size_t chunk, struct vs_err
     walk->events = NULL;
     if (st)
         return st;
-    place_before(walk, chunk);
+    location_before(walk, chunk);
     walk->events = events;
     return VS_OK;
 }
@@ -94,7 +94,7 @@ const struct vs_event *rpl_walk_next(struct rpl_walk *walk, struct vs_error *err
     event = &walk->events[walk->seq + 1 - rpl_index_chunk_first(walk->chunk)];
     walk->seq++;
     event_count(walk, event);
-    walk->place = event->place;
+    walk->location = event->location;
     return event;
 }
 
@@ -120,7 +120,7 @@ enum vs_status rpl_walk_until(struct rpl_walk *walk, uint32_t kinds, uint64_t en
             if (COUNTED_KINDS >> event->kind & 1)
                 event_count(walk, event);
         }
-        walk->place = event->place;
+        walk->location = event->location;
         if (kinds >> event->kind & 1) {
             *out = event;
             return VS_OK;
@@ -137,7 +137,7 @@ enum vs_status rpl_walk_to(struct rpl_walk *walk, uint64_t seq, struct vs_error 
         return VS_OK;
     }
     if (seq % RPL_CHUNK_EVENTS == 0 && seq < walk->index->event_count) {
-        place_before(walk, rpl_index_chunk_of(seq + 1));
+        location_before(walk, rpl_index_chunk_of(seq + 1));
         return VS_OK;
     }
     if (!walk->events || walk->chunk != rpl_index_chunk_of(seq) || walk->seq > seq) {

@@ -30,7 +30,7 @@ struct rpl_walk {
     uint64_t reserved;
     int64_t step;
     uint8_t phase;
-    uint32_t place;
+    uint32_t location;
 };
 
 void rpl_walk_init(struct rpl_walk *walk, struct rpl_index *index);

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "replay/index/idle.h"
 #include "replay/index/index_internal.h"
-#include "replay/index/lives.h"
+#include "replay/index/lifetimes.h"
+#include "replay/index/unused.h"
 #include "replay/inspect/step.h"
 
 /* ---- why ---- */
@@ -44,7 +44,7 @@ enum vs_status rpl_alive_why(struct rpl_cursor *cursor, struct rpl_why *why, str
     const struct rpl_block *block = rpl_live_block(rpl_cursor_live(cursor), why->id);
     struct rpl_why empty = {.id = why->id, .holders = why->holders, .holder_cap = why->holder_cap};
     struct vs_event event;
-    struct rpl_life life;
+    struct rpl_lifetime life;
     enum vs_status st;
 
     *why = empty;
@@ -52,7 +52,7 @@ enum vs_status rpl_alive_why(struct rpl_cursor *cursor, struct rpl_why *why, str
         return VS_OK;
     why->is_alive = true;
     why->block = *block;
-    st = rpl_life_get(index, why->id, &life, err);
+    st = rpl_lifetime_get(index, why->id, &life, err);
     if (st)
         return st;
     why->name = life.name;
@@ -62,11 +62,11 @@ enum vs_status rpl_alive_why(struct rpl_cursor *cursor, struct rpl_why *why, str
         st = rpl_step_next_use(index, why->id, rpl_cursor_seq(cursor), &why->next_use_seq, err);
     if (!st && why->next_use_seq) {
         st = rpl_index_event(index, why->next_use_seq, &event, err);
-        why->next_use_place = st ? 0 : event.place;
+        why->next_use_location = st ? 0 : event.location;
     }
     if (!st && why->free_seq) {
         st = rpl_index_event(index, why->free_seq, &event, err);
-        why->free_place = st ? 0 : event.place;
+        why->free_location = st ? 0 : event.location;
     }
     return st;
 }
@@ -95,12 +95,12 @@ static enum vs_status kept_find(struct rpl_cursor *cursor, struct rpl_block **ou
     for (size_t i = 0; i < live->block_count; i++) {
         const struct rpl_block *block = &live->blocks[i];
         uint64_t needed = block->last_use_seq ? block->last_use_seq : block->alloc_seq;
-        struct rpl_life life;
+        struct rpl_lifetime life;
         enum vs_status st;
 
         if (rpl_block_is_permanent(block) || needed >= since)
             continue;
-        st = rpl_life_get(rpl_cursor_index(cursor), block->id, &life, err);
+        st = rpl_lifetime_get(rpl_cursor_index(cursor), block->id, &life, err);
         if (st)
             return st;
         if (life.last_use_seq <= rpl_cursor_seq(cursor))
@@ -111,29 +111,30 @@ static enum vs_status kept_find(struct rpl_cursor *cursor, struct rpl_block **ou
 }
 
 /* Which of the items were made where this block was, and as large: an item's number, or SIZE_MAX. */
-static size_t site_of(const struct rpl_kept_list *list, uint32_t place, uint64_t requested)
+static size_t site_of(const struct rpl_kept_list *list, uint32_t location, uint64_t requested)
 {
     for (size_t i = 0; i < list->count; i++)
-        if (list->items[i].block.alloc_place == place &&
+        if (list->items[i].block.alloc_location == location &&
             list->items[i].block.requested == requested)
             return i;
     return SIZE_MAX;
 }
 
 /* Number of the item that is of the site, SIZE_MAX: none is; by number of the site. The caller frees it. */
-static size_t *items_of_sites(const struct rpl_kept_list *list, const struct rpl_idle *idle)
+static size_t *items_of_sites(const struct rpl_kept_list *list, const struct rpl_unused *idle)
 {
     size_t *items = vs_alloc((idle->site_count + 1) * sizeof(*items));
 
     for (size_t i = 0; i < idle->site_count; i++)
-        items[i] = site_of(list, idle->sites[i].place, idle->sites[i].requested);
+        items[i] = site_of(list, idle->sites[i].location, idle->sites[i].requested);
     return items;
 }
 
 /*
  * best: the highest total of the trace without the idle bytes of each item's site, and, as member RPL_KEPT_MAX, without those of all
  */
-static void best_find(const struct rpl_kept_list *list, const struct rpl_idle *idle, uint64_t *best)
+static void best_find(const struct rpl_kept_list *list, const struct rpl_unused *idle,
+                      uint64_t *best)
 {
     size_t *items = items_of_sites(list, idle);
     uint64_t *idle_of = vs_calloc(idle->site_count + 1, sizeof(*idle_of));
@@ -146,7 +147,7 @@ static void best_find(const struct rpl_kept_list *list, const struct rpl_idle *i
         uint64_t allocated = idle->states[s].allocated;
 
         for (; at < idle->states[s].end; at++) {
-            const struct rpl_idle_change *c = &idle->changes[at];
+            const struct rpl_unused_change *c = &idle->changes[at];
 
             if (items[c->site] == SIZE_MAX)
                 continue;
@@ -168,8 +169,8 @@ static enum vs_status gains_fill(struct rpl_kept_list *list, struct rpl_index *i
 {
     uint64_t highest = index->facts.allocated_max;
     uint64_t best[RPL_KEPT_MAX + 1];
-    const struct rpl_idle *idle;
-    enum vs_status st = rpl_idle_get(index, &idle, err);
+    const struct rpl_unused *idle;
+    enum vs_status st = rpl_unused_get(index, &idle, err);
 
     if (st)
         return st;
@@ -177,7 +178,8 @@ static enum vs_status gains_fill(struct rpl_kept_list *list, struct rpl_index *i
     for (size_t i = 0; i < list->count; i++) {
         const struct rpl_block *block = &list->items[i].block;
 
-        list->items[i].gain = highest - best[site_of(list, block->alloc_place, block->requested)];
+        list->items[i].gain =
+            highest - best[site_of(list, block->alloc_location, block->requested)];
     }
     list->gain = highest - best[RPL_KEPT_MAX];
     return VS_OK;

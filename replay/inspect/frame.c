@@ -81,7 +81,7 @@ static void variable_add(struct by_scope *by, const struct rpl_cursor *cursor, s
         .bytes = block ? block->bytes : 0,
         .sharers = held->block ? (uint32_t)rpl_cursor_held_beside(cursor, i) : 1,
         .since_seq = h->since_seq,
-        .place = h->place,
+        .location = h->location,
     };
 }
 
@@ -149,7 +149,7 @@ void rpl_frames_fill(struct rpl_frames *out, const struct rpl_cursor *cursor)
 {
     struct rpl_here here = rpl_cursor_here(cursor);
     const struct rpl_trace *trace = rpl_index_trace(rpl_cursor_index(cursor));
-    uint32_t func = rpl_trace_place(trace, here.event.place)->func;
+    uint32_t func = rpl_trace_location(trace, here.event.location)->func;
     size_t count;
     const struct rpl_held *held = rpl_cursor_held(cursor, &count);
     struct vs_keyed *keys = vs_alloc((count + 1) * sizeof(*keys));

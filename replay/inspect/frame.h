@@ -33,7 +33,7 @@ struct rpl_variable {
     uint64_t bytes;
     uint32_t sharers;
     uint64_t since_seq;
-    uint32_t place;
+    uint32_t location;
 };
 
 /*

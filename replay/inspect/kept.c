@@ -99,7 +99,7 @@ static enum vs_status find(struct candidates *list, struct rpl_trace *trace, uin
 static size_t site_of(const struct rpl_kept_list *list, const struct rpl_block *block)
 {
     for (size_t i = 0; i < list->count; i++)
-        if (list->items[i].block.alloc_place == block->alloc_place &&
+        if (list->items[i].block.alloc_location == block->alloc_location &&
             list->items[i].block.requested == block->requested)
             return i;
     return SIZE_MAX;
@@ -169,7 +169,7 @@ static enum vs_status tails_fill(struct tails *tails, const struct rpl_kept_list
         }
         if (event->kind != VS_EV_ALLOC)
             continue;
-        block = (struct rpl_block){.alloc_place = event->place,
+        block = (struct rpl_block){.alloc_location = event->location,
                                    .requested = event->alloc.requested_bytes};
         if (site_of(list, &block) == SIZE_MAX)
             continue;

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/table.h"
 #include "replay/index/index_internal.h"
-#include "replay/index/lives.h"
+#include "replay/index/lifetimes.h"
 
 /* A module while the tree is put together: numbers in order of mention; first_child, next: + 1. */
 struct draft {
@@ -115,15 +115,15 @@ static size_t owner_len(const char *name)
 static void tree_make(struct rpl_modules *m)
 {
     const struct rpl_trace *trace = m->index->trace;
-    uint32_t places = rpl_trace_place_count(trace);
+    uint32_t locations = rpl_trace_location_count(trace);
     size_t draft;
 
     m->string_count = (size_t)rpl_trace_string_count(trace) + 1;
     m->of_module = vs_calloc(m->string_count, sizeof(*m->of_module));
     m->of_name = vs_calloc(m->string_count, sizeof(*m->of_name));
     draft_get(m, "", 0);
-    for (uint32_t i = 1; i <= places; i++) {
-        uint32_t module = rpl_trace_place(trace, i)->module;
+    for (uint32_t i = 1; i <= locations; i++) {
+        uint32_t module = rpl_trace_location(trace, i)->module;
         const char *path = rpl_trace_string(trace, module);
 
         if (module && module < m->string_count && !m->of_module[module])
@@ -156,12 +156,12 @@ static size_t module_of_name(const struct rpl_modules *m, uint32_t name)
 enum vs_status rpl_modules_of(struct rpl_modules *m, const struct rpl_cursor *cursor,
                               const struct rpl_block *block, size_t *out, struct vs_error *err)
 {
-    uint32_t module = rpl_trace_place(m->index->trace, block->alloc_place)->module;
+    uint32_t module = rpl_trace_location(m->index->trace, block->alloc_location)->module;
     size_t count;
     const struct rpl_held *held = rpl_cursor_held(cursor, &count);
-    struct rpl_life life;
+    struct rpl_lifetime life;
     size_t found = 0;
-    enum vs_status st = rpl_life_get(m->index, block->id, &life, err);
+    enum vs_status st = rpl_lifetime_get(m->index, block->id, &life, err);
 
     *out = 0;
     if (st)

@@ -8,13 +8,13 @@
 
 #include "base/mem.h"
 #include "replay/index/index_internal.h"
-#include "replay/index/lives.h"
+#include "replay/index/lifetimes.h"
 #include "replay/inspect/step.h"
 
 /*
  * What is looked for: may a chunk have it, and has an event. With what is common to both.
  *
- * module, len   the module to leave; is_outside: there is none, one is to be entered
+ * module, len   the module to leave; is_non_pytorch: there is none, one is to be entered
  * line, func    of the allocation
  * block         the block
  * place, is_in  the place that was looked up last, and whether it is inside
@@ -26,17 +26,17 @@ struct search {
     bool (*has)(struct search *s, const struct vs_event *event);
     const char *module;
     size_t len;
-    bool is_outside;
+    bool is_non_pytorch;
     uint32_t line;
     uint32_t func;
     uint64_t block;
     uint64_t alloc_seq;
-    uint32_t place;
+    uint32_t location;
     bool is_in;
-    bool has_place;
+    bool has_location;
     const bool *wanted;
     size_t wanted_count;
-    uint64_t bits[RPL_PLACE_BITS / 64];
+    uint64_t bits[RPL_LOCATION_BITS / 64];
     enum vs_status status;
     struct vs_error *err;
 };
@@ -92,9 +92,9 @@ static bool finish_may(struct search *s, size_t chunk)
     const struct rpl_chunk *c = &s->index->chunks[chunk];
     const char *common;
 
-    if (s->is_outside)
+    if (s->is_non_pytorch)
         return c->is_inside;
-    if (c->is_outside || c->module_len < s->len)
+    if (c->is_non_pytorch || c->module_len < s->len)
         return true;
     common = rpl_trace_string(s->index->trace, c->module);
     return !(s->len == 0 || (strncmp(common, s->module, s->len) == 0 &&
@@ -103,15 +103,15 @@ static bool finish_may(struct search *s, size_t chunk)
 
 static bool finish_has(struct search *s, const struct vs_event *event)
 {
-    if (!s->has_place || event->place != s->place) {
-        uint32_t module = rpl_trace_place(s->index->trace, event->place)->module;
+    if (!s->has_location || event->location != s->location) {
+        uint32_t module = rpl_trace_location(s->index->trace, event->location)->module;
         const char *path = rpl_trace_string(s->index->trace, module);
 
-        s->place = event->place;
-        s->has_place = true;
-        s->is_in = module && (s->is_outside || rpl_module_is_inside(path, s->module, s->len));
+        s->location = event->location;
+        s->has_location = true;
+        s->is_in = module && (s->is_non_pytorch || rpl_module_is_inside(path, s->module, s->len));
     }
-    return s->is_outside ? s->is_in : !s->is_in;
+    return s->is_non_pytorch ? s->is_in : !s->is_in;
 }
 
 enum vs_status rpl_step_finish(struct rpl_index *index, uint64_t seq, bool is_backward,
@@ -127,20 +127,20 @@ enum vs_status rpl_step_finish(struct rpl_index *index, uint64_t seq, bool is_ba
         *out = seq;
         if (st)
             return st;
-        module = rpl_trace_place(index->trace, event.place)->module;
+        module = rpl_trace_location(index->trace, event.location)->module;
     }
     s.module = rpl_trace_string(index->trace, module);
     s.len = strlen(s.module);
-    s.is_outside = !module;
+    s.is_non_pytorch = !module;
     return search_or_stay(&s, seq, is_backward, out);
 }
 
 static bool line_may(struct search *s, size_t chunk)
 {
-    const struct vs_place place = {.func = s->func, .line = s->line};
+    const struct vs_location location = {.func = s->func, .line = s->line};
     uint32_t bits[3];
 
-    rpl_line_bits(&place, bits);
+    rpl_line_bits(&location, bits);
     for (int i = 0; i < 3; i++)
         if (!(s->index->chunks[chunk].lines[bits[i] / 64] >> bits[i] % 64 & 1))
             return false;
@@ -149,12 +149,12 @@ static bool line_may(struct search *s, size_t chunk)
 
 static bool line_has(struct search *s, const struct vs_event *event)
 {
-    const struct vs_place *place;
+    const struct vs_location *location;
 
     if (event->kind != VS_EV_ALLOC)
         return false;
-    place = rpl_trace_place(s->index->trace, event->place);
-    return place->line == s->line && place->func == s->func;
+    location = rpl_trace_location(s->index->trace, event->location);
+    return location->line == s->line && location->func == s->func;
 }
 
 enum vs_status rpl_step_same_line(struct rpl_index *index, uint64_t seq, bool is_backward,
@@ -170,8 +170,8 @@ enum vs_status rpl_step_same_line(struct rpl_index *index, uint64_t seq, bool is
     st = rpl_index_event(index, seq, &event, err);
     if (st)
         return st;
-    s.line = rpl_trace_place(index->trace, event.place)->line;
-    s.func = rpl_trace_place(index->trace, event.place)->func;
+    s.line = rpl_trace_location(index->trace, event.location)->line;
+    s.func = rpl_trace_location(index->trace, event.location)->func;
     return s.line ? search_or_stay(&s, seq, is_backward, out) : VS_OK;
 }
 
@@ -192,8 +192,8 @@ enum vs_status rpl_step_next_use(struct rpl_index *index, uint64_t id, uint64_t 
                                  struct vs_error *err)
 {
     struct search s = {.index = index, .may = block_may, .has = use_has, .block = id, .err = err};
-    struct rpl_life life;
-    enum vs_status st = rpl_life_get(index, id, &life, err);
+    struct rpl_lifetime life;
+    enum vs_status st = rpl_lifetime_get(index, id, &life, err);
 
     *out = 0;
     if (st || life.last_use_seq <= seq)
@@ -202,27 +202,27 @@ enum vs_status rpl_step_next_use(struct rpl_index *index, uint64_t id, uint64_t 
     return search_run(&s, seq, false, out);
 }
 
-static bool place_may(struct search *s, size_t chunk)
+static bool location_may(struct search *s, size_t chunk)
 {
-    const uint64_t *places = s->index->chunks[chunk].places;
+    const uint64_t *locations = s->index->chunks[chunk].locations;
 
-    for (size_t i = 0; i < RPL_PLACE_BITS / 64; i++)
-        if (places[i] & s->bits[i])
+    for (size_t i = 0; i < RPL_LOCATION_BITS / 64; i++)
+        if (locations[i] & s->bits[i])
             return true;
     return false;
 }
 
-static bool place_has(struct search *s, const struct vs_event *event)
+static bool location_has(struct search *s, const struct vs_event *event)
 {
-    return event->place < s->wanted_count && s->wanted[event->place];
+    return event->location < s->wanted_count && s->wanted[event->location];
 }
 
-enum vs_status rpl_step_place_back(struct rpl_index *index, uint64_t seq, const bool *wanted,
-                                   size_t count, uint64_t *out, struct vs_error *err)
+enum vs_status rpl_step_location_back(struct rpl_index *index, uint64_t seq, const bool *wanted,
+                                      size_t count, uint64_t *out, struct vs_error *err)
 {
     struct search s = {.index = index,
-                       .may = place_may,
-                       .has = place_has,
+                       .may = location_may,
+                       .has = location_has,
                        .wanted = wanted,
                        .wanted_count = count,
                        .err = err};
@@ -230,6 +230,6 @@ enum vs_status rpl_step_place_back(struct rpl_index *index, uint64_t seq, const 
     VS_ASSERT(seq <= index->event_count);
     for (size_t i = 0; i < count; i++)
         if (wanted[i])
-            s.bits[i % RPL_PLACE_BITS / 64] |= UINT64_C(1) << i % 64;
+            s.bits[i % RPL_LOCATION_BITS / 64] |= UINT64_C(1) << i % 64;
     return search_run(&s, seq + 1, true, out);
 }

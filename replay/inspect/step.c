@@ -27,7 +27,7 @@ static enum vs_status chunk_count(struct rpl_index *index, enum rpl_verb verb, s
                                   size_t end, uint64_t n, uint64_t *count, size_t *nth,
                                   struct vs_error *err)
 {
-    uint32_t place = index->chunks[chunk].place;
+    uint32_t location = index->chunks[chunk].location;
     uint32_t kinds = stop_kinds(verb);
     const struct vs_event *events;
     enum vs_status st = rpl_index_span(index, chunk, &events, err);
@@ -37,9 +37,9 @@ static enum vs_status chunk_count(struct rpl_index *index, enum rpl_verb verb, s
         if (kinds >> events[i].kind & 1 && ++*count == n)
             *nth = i;
     for (size_t i = 0; !st && !kinds && i < end; i++) {
-        if (rpl_verb_stops(index->trace, verb, place, &events[i]) && ++*count == n)
+        if (rpl_verb_stops(index->trace, verb, location, &events[i]) && ++*count == n)
             *nth = i;
-        place = events[i].place;
+        location = events[i].location;
     }
     return st;
 }
@@ -228,7 +228,7 @@ static void on_begin(struct listing *l, uint64_t number, const struct vs_event *
         .seq = l->walk.seq,
         .number = number,
         .name = (uint32_t)event->op.name,
-        .place = event->place,
+        .location = event->location,
         .role = event->op.role,
         .depth = l->ops < UINT8_MAX ? (uint8_t)l->ops : UINT8_MAX,
         .flops = event->op.flops,

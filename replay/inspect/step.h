@@ -57,9 +57,9 @@ VS_MUST_USE enum vs_status rpl_step_next_use(struct rpl_index *index, uint64_t i
 /*
  * The last event up to `seq`, it included, at one of the places that are wanted: a flag a place id, `count` of them. *out 0: there is none.
  */
-VS_MUST_USE enum vs_status rpl_step_place_back(struct rpl_index *index, uint64_t seq,
-                                               const bool *wanted, size_t count, uint64_t *out,
-                                               struct vs_error *err);
+VS_MUST_USE enum vs_status rpl_step_location_back(struct rpl_index *index, uint64_t seq,
+                                                  const bool *wanted, size_t count, uint64_t *out,
+                                                  struct vs_error *err);
 
 /*
  * An op as a row of the list of ops.
@@ -78,7 +78,7 @@ struct rpl_op {
     uint64_t end_seq;
     uint64_t number;
     uint32_t name;
-    uint32_t place;
+    uint32_t location;
     uint8_t role;
     uint8_t depth;
     uint64_t flops;

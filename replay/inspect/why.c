@@ -53,7 +53,7 @@ static void holder_add(struct rpl_why *why, uint64_t seq, const struct vs_event 
     *holder = (struct rpl_holder){
         .since_seq = seq,
         .tensor = (uint32_t)(is_save ? event->save.tensor : event->hold.tensor),
-        .place = event->place,
+        .location = event->location,
     };
     if (is_save) {
         holder->kind = event->save.is_checkpoint_input ? VS_HOLD_CHECKPOINT : VS_HOLD_SAVED;
@@ -143,11 +143,11 @@ static void after(struct questions *q, uint64_t seq, const struct vs_event *even
         return;
     if (event->kind == VS_EV_FREE && !why->free_seq) {
         why->free_seq = seq;
-        why->free_place = event->place;
+        why->free_location = event->location;
         q->open--;
     } else if (event->kind == VS_EV_USE && !why->next_use_seq) {
         why->next_use_seq = seq;
-        why->next_use_place = event->place;
+        why->next_use_location = event->location;
     }
 }
 
@@ -261,20 +261,20 @@ static void fill_pattern(const char *pattern, const char *name, const char *scop
 void rpl_holder_text(const struct rpl_trace *trace, const struct rpl_holder *holder,
                      struct vs_text *out)
 {
-    const struct vs_place *place = rpl_trace_place(trace, holder->place);
+    const struct vs_location *location = rpl_trace_location(trace, holder->location);
     const char *name = rpl_trace_string(trace, holder->name);
     const char *pattern = vs_holder_text(holder->kind);
 
     if (holder->kind == VS_HOLD_SAVED && !holder->name) {
-        name = rpl_trace_string(trace, place->op);
+        name = rpl_trace_string(trace, location->op);
         pattern = "saved for the backward of `%n` of line %l";
     }
     if (holder->kind == VS_HOLD_CHECKPOINT && !holder->name) {
-        name = rpl_trace_string(trace, place->module);
+        name = rpl_trace_string(trace, location->module);
         if (!*name)
-            name = rpl_trace_string(trace, place->func);
+            name = rpl_trace_string(trace, location->func);
     }
-    fill_pattern(pattern, name, rpl_trace_string(trace, holder->scope), place->line, out);
+    fill_pattern(pattern, name, rpl_trace_string(trace, holder->scope), location->line, out);
 }
 
 void rpl_shape_text(const struct rpl_trace *trace, uint32_t tensor, struct vs_text *out)
@@ -291,9 +291,9 @@ void rpl_shape_text(const struct rpl_trace *trace, uint32_t tensor, struct vs_te
 
 void rpl_block_text(const struct rpl_trace *trace, const struct rpl_why *why, struct vs_text *out)
 {
-    const struct vs_place *place = rpl_trace_place(trace, why->block.alloc_place);
-    const char *op = rpl_trace_string(trace, place->op);
-    const char *module = rpl_trace_string(trace, place->module);
+    const struct vs_location *location = rpl_trace_location(trace, why->block.alloc_location);
+    const char *op = rpl_trace_string(trace, location->op);
+    const char *module = rpl_trace_string(trace, location->module);
 
     if (why->name) {
         vs_text_add(out, rpl_trace_string(trace, why->name));
@@ -303,15 +303,15 @@ void rpl_block_text(const struct rpl_trace *trace, const struct rpl_why *why, st
         vs_text_addf(out, "workspace of %s", *op ? op : "a library");
     else if (*op)
         vs_text_addf(out, "made by %s", op);
-    else if (why->block.category == VS_CAT_OTHER && !place->line && rpl_trace_is_imported(trace))
+    else if (why->block.category == VS_CAT_OTHER && !location->line && rpl_trace_is_imported(trace))
         vs_text_add(out, "no stack recorded");
     else
         vs_text_add(out, vs_category_name((enum vs_category)why->block.category));
     if (*module)
         vs_text_addf(out, " in %s", module);
     /* where the trace has no file, the function says in which one the line is */
-    if (place->line && !rpl_trace_source_text(trace) && *rpl_trace_string(trace, place->func))
-        vs_text_addf(out, ", %s:%" PRIu32, rpl_trace_string(trace, place->func), place->line);
-    else if (place->line)
-        vs_text_addf(out, ", line %" PRIu32, place->line);
+    if (location->line && !rpl_trace_source_text(trace) && *rpl_trace_string(trace, location->func))
+        vs_text_addf(out, ", %s:%" PRIu32, rpl_trace_string(trace, location->func), location->line);
+    else if (location->line)
+        vs_text_addf(out, ", line %" PRIu32, location->line);
 }

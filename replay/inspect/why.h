@@ -39,8 +39,8 @@ struct rpl_why {
     size_t holder_cap;
     uint64_t next_use_seq;
     uint64_t free_seq;
-    uint32_t next_use_place;
-    uint32_t free_place;
+    uint32_t next_use_location;
+    uint32_t free_location;
 };
 
 /*

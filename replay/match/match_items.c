@@ -14,7 +14,7 @@
 #define NOWHERE SIZE_MAX
 
 /* An address, or a block number, in use: the allocation there, and the item that gave it back last. */
-struct place {
+struct location {
     uint64_t key;
     size_t which; /* NOWHERE: none now */
     size_t freed; /* index of the free that a free_completed belongs to; NOWHERE: none */
@@ -31,8 +31,8 @@ struct area {
 /* areas: in no order; there are a thousand at most */
 struct reading {
     struct rpl_match_side *side;
-    struct place *places;
-    size_t place_count, place_cap;
+    struct location *locations;
+    size_t location_count, location_cap;
     struct vs_table by_key; /* of the places */
     struct area *areas;
     size_t area_count, area_cap;
@@ -43,26 +43,27 @@ struct reading {
 
 static void reading_release(struct reading *r)
 {
-    vs_free(r->places);
+    vs_free(r->locations);
     vs_table_release(&r->by_key);
     vs_free(r->areas);
 }
 
 /* The place with this key, added where there is none. Valid until the next call. */
-static struct place *place_get(struct reading *r, uint64_t key)
+static struct location *location_get(struct reading *r, uint64_t key)
 {
     const uint64_t hash = vs_hash_number(key);
     struct vs_probe probe = vs_probe(hash);
-    struct place *place;
+    struct location *location;
 
     while (vs_table_next(&r->by_key, &probe))
-        if (r->places[probe.item].key == key)
-            return &r->places[probe.item];
-    vs_table_add(&r->by_key, hash, r->place_count);
-    r->places = vs_grow(r->places, r->place_count, &r->place_cap, sizeof(*r->places));
-    place = &r->places[r->place_count++];
-    *place = (struct place){.key = key, .which = NOWHERE, .freed = NOWHERE};
-    return place;
+        if (r->locations[probe.item].key == key)
+            return &r->locations[probe.item];
+    vs_table_add(&r->by_key, hash, r->location_count);
+    r->locations =
+        vs_grow(r->locations, r->location_count, &r->location_cap, sizeof(*r->locations));
+    location = &r->locations[r->location_count++];
+    *location = (struct location){.key = key, .which = NOWHERE, .freed = NOWHERE};
+    return location;
 }
 
 static struct rpl_match_item *item_add(struct reading *r, enum vs_mem_kind kind, uint64_t bytes,
@@ -128,19 +129,19 @@ static void segment_event(struct reading *r, enum vs_mem_kind kind, uint64_t add
 static void alloc_event(struct reading *r, uint64_t key, uint64_t address, uint64_t bytes,
                         uint8_t cls, uint64_t at, bool is_wanted)
 {
-    struct place *place = place_get(r, key);
+    struct location *location = location_get(r, key);
     struct rpl_match_item *item;
     const struct area *area;
 
-    place->cls = cls;
-    place->freed = NOWHERE;
-    place->which = r->side->which_count++;
+    location->cls = cls;
+    location->freed = NOWHERE;
+    location->which = r->side->which_count++;
     if (!is_wanted)
         return;
     area = area_of(r, address);
     item = item_add(r, VS_MEM_ALLOC, bytes, at);
     item->cls = cls;
-    item->which = place->which;
+    item->which = location->which;
     if (area) {
         item->segment = area->number;
         item->offset = address - area->address;
@@ -154,26 +155,27 @@ static void alloc_event(struct reading *r, uint64_t key, uint64_t address, uint6
 static void free_event(struct reading *r, uint64_t key, uint64_t bytes, uint64_t at,
                        enum rpl_match_scope scope)
 {
-    struct place *place = place_get(r, key);
+    struct location *location = location_get(r, key);
     struct rpl_match_item *item;
 
-    place->freed = NOWHERE;
-    if (place->which != NOWHERE && scope == RPL_MATCH_TENSORS && place->cls != VS_MEM_TENSOR) {
-        place->which = NOWHERE;
+    location->freed = NOWHERE;
+    if (location->which != NOWHERE && scope == RPL_MATCH_TENSORS &&
+        location->cls != VS_MEM_TENSOR) {
+        location->which = NOWHERE;
         return;
     }
-    if (place->which == NOWHERE) {
-        place->which = r->side->which_count++;
-        place->cls = VS_MEM_TENSOR;
+    if (location->which == NOWHERE) {
+        location->which = r->side->which_count++;
+        location->cls = VS_MEM_TENSOR;
         r->before += bytes;
         r->live += bytes;
         r->live_peak += bytes;
     }
-    place->freed = r->side->count;
+    location->freed = r->side->count;
     item = item_add(r, VS_MEM_FREE_REQUESTED, bytes, at);
-    item->cls = place->cls;
-    item->which = place->which;
-    place->which = NOWHERE;
+    item->cls = location->cls;
+    item->which = location->which;
+    location->which = NOWHERE;
     r->live -= bytes;
 }
 
@@ -195,12 +197,12 @@ static void areas_begin(struct reading *r, const struct vs_memlist *list)
 
 static void completed_event(struct reading *r, uint64_t key)
 {
-    struct place *place = place_get(r, key);
+    struct location *location = location_get(r, key);
 
-    if (place->freed == NOWHERE)
+    if (location->freed == NOWHERE)
         return;
-    r->side->items[place->freed].events++;
-    place->freed = NOWHERE;
+    r->side->items[location->freed].events++;
+    location->freed = NOWHERE;
 }
 
 static void list_event(struct rpl_match *match, struct reading *r, size_t at)

@@ -53,16 +53,16 @@ static struct spot spot_ours(const struct rpl_match *match, const struct rpl_mat
 {
     struct spot spot = {.op = "", .func = "", .file = "", .module = "", .is_ours = true};
     struct vs_event event;
-    const struct vs_place *place;
+    const struct vs_location *location;
 
     if (!event_get(match, item->at, &event))
         return spot;
-    place = rpl_trace_place(match->trace, event.place);
-    spot.op = rpl_trace_string(match->trace, place->op);
-    spot.func = rpl_trace_string(match->trace, place->func);
-    spot.module = rpl_trace_string(match->trace, place->module);
-    spot.line = place->line;
-    spot.phase = (enum vs_phase)place->phase;
+    location = rpl_trace_location(match->trace, event.location);
+    spot.op = rpl_trace_string(match->trace, location->op);
+    spot.func = rpl_trace_string(match->trace, location->func);
+    spot.module = rpl_trace_string(match->trace, location->module);
+    spot.line = location->line;
+    spot.phase = (enum vs_phase)location->phase;
     return spot;
 }
 

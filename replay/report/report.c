@@ -35,9 +35,9 @@ static enum vs_status contents_fill(struct rpl_report *report, size_t top, struc
     memcpy(report->by_category, live.by_category, sizeof(report->by_category));
     for (size_t i = 0; i < live.block_count; i++)
         report->blocks_by_category[live.blocks[i].category]++;
-    rpl_makers_fill(&report->lines, report->trace, &live, RPL_MAKERS_BY_LINE);
-    rpl_makers_fill(&report->modules, report->trace, &live, RPL_MAKERS_BY_MODULE);
-    rpl_makers_fill(&report->layers, report->trace, &live, RPL_MAKERS_BY_LAYERS);
+    rpl_alloc_sites_fill(&report->lines, report->trace, &live, RPL_ALLOC_SITES_BY_LINE);
+    rpl_alloc_sites_fill(&report->modules, report->trace, &live, RPL_ALLOC_SITES_BY_MODULE);
+    rpl_alloc_sites_fill(&report->layers, report->trace, &live, RPL_ALLOC_SITES_BY_LAYERS);
     report->top = top;
     if (live.block_count)
         qsort(live.blocks, live.block_count, sizeof(*live.blocks), by_bytes);
@@ -130,9 +130,9 @@ void rpl_report_release(struct rpl_report *report)
     vs_free(report->largest);
     vs_free(report->kept_why);
     vs_free(report->leak_why);
-    rpl_makers_release(&report->lines);
-    rpl_makers_release(&report->modules);
-    rpl_makers_release(&report->layers);
+    rpl_alloc_sites_release(&report->lines);
+    rpl_alloc_sites_release(&report->modules);
+    rpl_alloc_sites_release(&report->layers);
     rpl_work_release(&report->work);
     rpl_summary_release(&report->sum);
     memset(report, 0, sizeof(*report));

@@ -16,12 +16,12 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "replay/inspect/alloc_sites.h"
 #include "replay/inspect/kept.h"
 #include "replay/inspect/leak.h"
-#include "replay/inspect/makers.h"
 #include "replay/inspect/why.h"
 #include "replay/report/account.h"
-#include "replay/report/outside.h"
+#include "replay/report/non_pytorch.h"
 #include "replay/report/summary.h"
 #include "replay/trace/trace.h"
 #include "replay/trace/work.h"
@@ -30,7 +30,7 @@
  * trace     borrowed; must outlive the report
  * at        the event everything below is about: the refused allocation where there was one, else the peak; 0: nothing was allocated
  * by_category  allocated bytes right after `at`
- * lines, modules, layers   what made the blocks alive at `at`; see replay/inspect/makers.h. top: how many of the largest are shown
+ * lines, modules, layers   what made the blocks alive at `at`; see replay/inspect/alloc_sites.h. top: how many of the largest are shown
  * largest   largest_count blocks alive at `at`, the largest first
  * is_future_unknown  the recording ends there or was imported, so nothing can be said about what is read again, and `kept` is empty
  * work      what a GPU did, where that was measured; see replay/trace/work.h
@@ -44,7 +44,7 @@ struct rpl_report {
     uint64_t at;
     uint64_t by_category[VS_CATEGORY_COUNT];
     uint64_t blocks_by_category[VS_CATEGORY_COUNT];
-    struct rpl_makers lines, modules, layers;
+    struct rpl_alloc_sites lines, modules, layers;
     size_t top;
     struct rpl_why *largest;
     size_t largest_count;
@@ -55,7 +55,7 @@ struct rpl_report {
     struct rpl_why *leak_why;
     struct rpl_work work;
     struct rpl_account account;
-    const struct rpl_outside *outside;
+    const struct rpl_non_pytorch *outside;
 };
 
 /*
@@ -88,9 +88,9 @@ void rpl_report_work_json(const struct rpl_report *report, struct vs_json *json)
 void rpl_peak_json(const struct rpl_trace *trace, const struct rpl_peak *peak,
                    struct vs_json *json);
 /* How sure the peak is: a line, or nothing where it is what it says; and the object `bound`. */
-void rpl_bound_text(const struct rpl_trace *trace, const struct rpl_bound *bound, uint64_t peak,
-                    struct vs_text *out);
-void rpl_bound_json(const struct rpl_trace *trace, const struct rpl_summary *sum,
-                    struct vs_json *json);
+void rpl_uncertainty_text(const struct rpl_trace *trace, const struct rpl_uncertainty *bound,
+                          uint64_t peak, struct vs_text *out);
+void rpl_uncertainty_json(const struct rpl_trace *trace, const struct rpl_summary *sum,
+                          struct vs_json *json);
 
 #endif

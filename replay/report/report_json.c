@@ -16,20 +16,20 @@
 #include "replay/report/by_value.h"
 
 /* The dotted path, function, line, op of a place. */
-static void place_json(const struct rpl_trace *trace, uint32_t id, struct vs_json *json)
+static void location_json(const struct rpl_trace *trace, uint32_t id, struct vs_json *json)
 {
-    const struct vs_place *place = rpl_trace_place(trace, id);
+    const struct vs_location *location = rpl_trace_location(trace, id);
     size_t len;
-    const char *text = rpl_trace_source_line(trace, place->line, &len);
+    const char *text = rpl_trace_source_line(trace, location->line, &len);
     struct vs_text line = {NULL, 0, 0};
 
-    vs_json_put_string(json, "module", rpl_trace_string(trace, place->module));
-    vs_json_put_string(json, "function", rpl_trace_string(trace, place->func));
-    vs_json_put_uint(json, "line", place->line);
+    vs_json_put_string(json, "module", rpl_trace_string(trace, location->module));
+    vs_json_put_string(json, "function", rpl_trace_string(trace, location->func));
+    vs_json_put_uint(json, "line", location->line);
     vs_text_add_n(&line, text, len);
     vs_json_put_string(json, "source_line", vs_text_get(&line));
     vs_text_release(&line);
-    vs_json_put_string(json, "op", rpl_trace_string(trace, place->op));
+    vs_json_put_string(json, "op", rpl_trace_string(trace, location->op));
 }
 
 static void categories_json(const uint64_t *by_category, struct vs_json *json)
@@ -53,7 +53,7 @@ void rpl_peak_json(const struct rpl_trace *trace, const struct rpl_peak *peak, s
     vs_json_put_uint(json, "reserved_at_event", peak->reserved_there);
     vs_json_put_int(json, "step", peak->step);
     vs_json_put_string(json, "phase", vs_phase_name(peak->phase));
-    place_json(trace, peak->place, json);
+    location_json(trace, peak->location, json);
     vs_json_put_bool(json, "recompute", peak->is_recompute);
     categories_json(peak->by_category, json);
     vs_json_end(json);
@@ -77,7 +77,7 @@ static void oom_json(const struct rpl_report *report, struct vs_json *json)
     vs_json_put_uint(json, "reserved", oom->reserved);
     vs_json_put_int(json, "step", oom->step);
     vs_json_put_string(json, "phase", vs_phase_name(oom->phase));
-    place_json(report->trace, oom->place, json);
+    location_json(report->trace, oom->location, json);
     categories_json(report->by_category, json);
     vs_json_end(json);
 }
@@ -101,10 +101,10 @@ static void by_values_json(const struct rpl_trace *trace, struct vs_json *json)
     vs_json_end(json);
 }
 
-void rpl_bound_json(const struct rpl_trace *trace, const struct rpl_summary *sum,
-                    struct vs_json *json)
+void rpl_uncertainty_json(const struct rpl_trace *trace, const struct rpl_summary *sum,
+                          struct vs_json *json)
 {
-    const struct rpl_bound *bound = &sum->bound;
+    const struct rpl_uncertainty *bound = &sum->bound;
 
     vs_json_key(json, "bound");
     vs_json_object(json);
@@ -117,7 +117,7 @@ void rpl_bound_json(const struct rpl_trace *trace, const struct rpl_summary *sum
         vs_json_put_string(json, "what", bound->what);
         vs_json_put_uint(json, "margin", sum->peak.allocated - bound->highest);
         vs_json_put_uint(json, "event", bound->event);
-        place_json(trace, bound->place, json);
+        location_json(trace, bound->location, json);
         vs_json_end(json);
     } else {
         vs_json_null(json);
@@ -315,10 +315,11 @@ static void tensor_json(const struct rpl_trace *trace, const struct rpl_why *why
     vs_json_put_string(json, "name", why->name ? rpl_trace_string(trace, why->name) : NULL);
     shape_json(trace, block->tensor, json);
     vs_json_put_uint(json, "allocated_at", block->alloc_seq);
-    place_json(trace, block->alloc_place, json);
+    location_json(trace, block->alloc_location, json);
     holders_json(trace, why, json);
     vs_json_put_uint(json, "last_use", block->last_use_seq);
-    vs_json_put_uint(json, "last_use_line", rpl_trace_place(trace, block->last_use_place)->line);
+    vs_json_put_uint(json, "last_use_line",
+                     rpl_trace_location(trace, block->last_use_location)->line);
     vs_json_put_uint(json, "next_use", why->next_use_seq);
     vs_json_put_uint(json, "freed_at", why->free_seq);
     vs_json_end(json);
@@ -345,11 +346,11 @@ static void derived_json(const struct rpl_trace *trace, struct vs_json *json)
 static void makers_json(const struct rpl_report *report, struct vs_json *json)
 {
     vs_json_key(json, "by_line");
-    rpl_makers_json(&report->lines, RPL_MAKERS_BY_LINE, report->top, json);
+    rpl_alloc_sites_json(&report->lines, RPL_ALLOC_SITES_BY_LINE, report->top, json);
     vs_json_key(json, "by_module");
-    rpl_makers_json(&report->modules, RPL_MAKERS_BY_MODULE, report->top, json);
+    rpl_alloc_sites_json(&report->modules, RPL_ALLOC_SITES_BY_MODULE, report->top, json);
     vs_json_key(json, "by_layers");
-    rpl_makers_json(&report->layers, RPL_MAKERS_BY_LAYERS, report->top, json);
+    rpl_alloc_sites_json(&report->layers, RPL_ALLOC_SITES_BY_LAYERS, report->top, json);
 }
 
 /* Of an imported history: the lines of a note. */
@@ -464,7 +465,7 @@ void rpl_report_members_json(const struct rpl_report *report, struct vs_json *js
     head_json(report, json);
     vs_json_key(json, "peak");
     rpl_peak_json(report->trace, &sum->peak, json);
-    rpl_bound_json(report->trace, &report->sum, json);
+    rpl_uncertainty_json(report->trace, &report->sum, json);
     shortages_json(report, json);
     fit_json(report, json);
     rpl_account_json(&report->account, json);
@@ -484,7 +485,7 @@ void rpl_report_members_json(const struct rpl_report *report, struct vs_json *js
     kept_json(report, json);
     leak_json(report, json);
     vs_json_key(json, "driver");
-    rpl_outside_json(report->outside, report->top, json);
+    rpl_non_pytorch_json(report->outside, report->top, json);
 }
 
 void rpl_report_json(const struct rpl_report *report, struct vs_text *out)

@@ -21,11 +21,11 @@ static void add_bytes(struct vs_text *out, int width, uint64_t bytes)
 
 /* "read last by relu of line 25" */
 static void add_reader(const struct rpl_report *report, const char *words,
-                       const struct vs_place *place, struct vs_text *out)
+                       const struct vs_location *location, struct vs_text *out)
 {
-    vs_text_addf(out, "%s %s", words, rpl_trace_string(report->trace, place->op));
-    if (place->line)
-        vs_text_addf(out, " of line %" PRIu32, place->line);
+    vs_text_addf(out, "%s %s", words, rpl_trace_string(report->trace, location->op));
+    if (location->line)
+        vs_text_addf(out, " of line %" PRIu32, location->line);
 }
 
 /* "read last by relu of line 25, never again" */
@@ -33,8 +33,8 @@ static void add_uses(const struct rpl_report *report, const struct rpl_why *why,
                      struct vs_text *out)
 {
     const struct rpl_block *block = &why->block;
-    const struct vs_place *last = rpl_trace_place(report->trace, block->last_use_place);
-    const struct vs_place *next = rpl_trace_place(report->trace, why->next_use_place);
+    const struct vs_location *last = rpl_trace_location(report->trace, block->last_use_location);
+    const struct vs_location *next = rpl_trace_location(report->trace, why->next_use_location);
 
     if (!block->last_use_seq && !why->next_use_seq && !report->is_future_unknown) {
         vs_text_add(out, "never read");
@@ -50,9 +50,9 @@ static void add_uses(const struct rpl_report *report, const struct rpl_why *why,
         vs_text_add(out, ", never again");
 }
 
-static bool is_backward(const struct rpl_trace *trace, uint32_t place)
+static bool is_backward(const struct rpl_trace *trace, uint32_t location)
 {
-    return rpl_trace_place(trace, place)->phase == VS_PHASE_BACKWARD;
+    return rpl_trace_location(trace, location)->phase == VS_PHASE_BACKWARD;
 }
 
 static void add_holders(const struct rpl_report *report, const struct rpl_why *why,
@@ -69,7 +69,7 @@ static void add_holders(const struct rpl_report *report, const struct rpl_why *w
         vs_text_addf(out, "               and %zu more holders\n", why->holder_count - shown);
     if (!why->holder_count)
         vs_text_add(out,
-                    is_backward(report->trace, why->block.alloc_place)
+                    is_backward(report->trace, why->block.alloc_location)
                         ? "               on its way through backward\n"
                         : "               held by the op that is running, or by the library\n");
 }

@@ -152,38 +152,38 @@ static void add_head(const struct rpl_report *report, const char *name, struct v
 }
 
 /* "  in `op` of module, line 24 of Net.forward" and the line itself. */
-static void add_place(const struct rpl_trace *trace, uint32_t id, struct vs_text *out)
+static void add_location(const struct rpl_trace *trace, uint32_t id, struct vs_text *out)
 {
-    const struct vs_place *place = rpl_trace_place(trace, id);
-    const char *op = rpl_trace_string(trace, place->op);
-    const char *module = rpl_trace_string(trace, place->module);
-    const char *func = rpl_trace_string(trace, place->func);
+    const struct vs_location *location = rpl_trace_location(trace, id);
+    const char *op = rpl_trace_string(trace, location->op);
+    const char *module = rpl_trace_string(trace, location->module);
+    const char *func = rpl_trace_string(trace, location->func);
     const char *line;
     size_t len;
 
-    if (*op || *module || place->line) {
+    if (*op || *module || location->line) {
         vs_text_addf(out, "  %s", *op ? "in " : "between ops");
         vs_text_add(out, op);
         if (*module)
             vs_text_addf(out, " of %s", module);
-        if (place->line)
-            vs_text_addf(out, ", line %" PRIu32, place->line);
+        if (location->line)
+            vs_text_addf(out, ", line %" PRIu32, location->line);
         if (*func)
             vs_text_addf(out, " in %s", func);
         vs_text_add_char(out, '\n');
     }
-    line = rpl_trace_source_line(trace, place->line, &len);
+    line = rpl_trace_source_line(trace, location->line, &len);
     if (len) {
-        vs_text_addf(out, "    %" PRIu32 " | ", place->line);
+        vs_text_addf(out, "    %" PRIu32 " | ", location->line);
         vs_text_add_n(out, line, len);
         vs_text_add_char(out, '\n');
     }
 }
 
-void rpl_bound_text(const struct rpl_trace *trace, const struct rpl_bound *bound, uint64_t peak,
-                    struct vs_text *out)
+void rpl_uncertainty_text(const struct rpl_trace *trace, const struct rpl_uncertainty *bound,
+                          uint64_t peak, struct vs_text *out)
 {
-    const struct vs_place *place = rpl_trace_place(trace, bound->place);
+    const struct vs_location *location = rpl_trace_location(trace, bound->location);
     uint64_t margin = peak - bound->highest;
 
     if (bound->is_tensors_only) {
@@ -193,9 +193,10 @@ void rpl_bound_text(const struct rpl_trace *trace, const struct rpl_bound *bound
     }
     if (!bound->allocs)
         return;
-    vs_text_addf(out, "  at least that: %s in %s", bound->what, rpl_trace_string(trace, place->op));
-    if (place->line)
-        vs_text_addf(out, " of line %" PRIu32, place->line);
+    vs_text_addf(out, "  at least that: %s in %s", bound->what,
+                 rpl_trace_string(trace, location->op));
+    if (location->line)
+        vs_text_addf(out, " of line %" PRIu32, location->line);
     vs_text_add(out, " is only known to the device; ");
     if (margin) {
         vs_text_add(out, "above ");
@@ -238,7 +239,7 @@ static void add_peak(const struct rpl_report *report, struct vs_text *out)
     add_bytes_and_exact(out, " allocated", peak->allocated);
     add_moment(out, peak->event, peak->step, peak->phase);
     vs_text_add(out, peak->is_recompute ? ", in a checkpoint's re-run\n" : "\n");
-    add_place(report->trace, peak->place, out);
+    add_location(report->trace, peak->location, out);
     vs_text_add(out, "  requested ");
     add_bytes(out, 0, peak->requested_there);
     vs_text_add(out, ", reserved ");
@@ -246,7 +247,7 @@ static void add_peak(const struct rpl_report *report, struct vs_text *out)
     vs_text_add(out, ": ");
     add_bytes(out, 0, peak->reserved_there - peak->allocated);
     vs_text_add(out, " of the segments not in use\n");
-    rpl_bound_text(report->trace, &report->sum.bound, report->sum.peak.allocated, out);
+    rpl_uncertainty_text(report->trace, &report->sum.bound, report->sum.peak.allocated, out);
     rpl_by_values_text(report->trace, out);
     add_shortages(report, out);
 }
@@ -275,7 +276,7 @@ static void add_oom(const struct rpl_report *report, struct vs_text *out)
     vs_text_add(out, " were refused");
     add_moment(out, oom->event, oom->step, oom->phase);
     vs_text_add_char(out, '\n');
-    add_place(report->trace, oom->place, out);
+    add_location(report->trace, oom->location, out);
     vs_text_add(out, "  a segment of ");
     add_bytes(out, 0, oom->segment);
     vs_text_add(out, " was asked for with ");
@@ -328,11 +329,11 @@ static void add_makers(const struct rpl_report *report, struct vs_text *out)
     if (!rpl_trace_is_imported(report->trace))
         return;
     vs_text_add(out, "\nMade by these lines\n");
-    rpl_makers_text(&report->lines, MAKERS_SHOWN, out);
+    rpl_alloc_sites_text(&report->lines, MAKERS_SHOWN, out);
     if (report->layers.count < 2)
         return;
     vs_text_add(out, "\nMade in these modules, * for all layers together\n");
-    rpl_makers_text(&report->layers, MAKERS_SHOWN, out);
+    rpl_alloc_sites_text(&report->layers, MAKERS_SHOWN, out);
 }
 
 static void add_step_rows(const struct rpl_step_figures *step, struct vs_text *out)
@@ -405,7 +406,7 @@ void rpl_report_need_text(const struct rpl_report *free, uint64_t capacity, stru
     add_bytes_and_exact(out, " allocated", peak->allocated);
     add_moment(out, peak->event, peak->step, peak->phase);
     vs_text_add(out, peak->is_recompute ? ", in a checkpoint's re-run\n" : "\n");
-    add_place(free->trace, peak->place, out);
+    add_location(free->trace, peak->location, out);
     vs_text_add(out, "  reserved ");
     add_bytes(out, 0, free->sum.peak.reserved);
     vs_text_add(out, " at most; the device has ");
@@ -442,7 +443,7 @@ void rpl_report_text(const struct rpl_report *report, const char *name, struct v
     rpl_report_leak_text(report, out);
     add_steps(&report->sum, out);
     if (report->outside && report->outside->at)
-        rpl_outside_text(report->outside, report->top, out);
+        rpl_non_pytorch_text(report->outside, report->top, out);
     if (!rpl_trace_is_imported(report->trace))
         add_tail(&report->sum, out);
     rpl_report_work_text(report, out);

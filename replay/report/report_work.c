@@ -129,7 +129,7 @@ static void add_tasks(const struct rpl_work *work, struct vs_text *out)
 static void add_foreign_row(const struct rpl_report *report, const struct rpl_foreign *f,
                             struct vs_text *out)
 {
-    const struct vs_place *place = rpl_trace_place(report->trace, f->place);
+    const struct vs_location *location = rpl_trace_location(report->trace, f->location);
     char buf[VS_BYTES_TEXT_MAX];
 
     vs_text_addf(out, "  %s", f->api);
@@ -138,10 +138,10 @@ static void add_foreign_row(const struct rpl_report *report, const struct rpl_fo
     vs_text_addf(out, ": %" PRIu64 " of %s", f->allocs, vs_bytes_text(f->alloc_bytes, buf));
     if (f->frees)
         vs_text_addf(out, ", %" PRIu64 " freed of %s", f->frees, vs_bytes_text(f->free_bytes, buf));
-    if (place->op)
-        vs_text_addf(out, ", in %s", rpl_trace_string(report->trace, place->op));
-    if (place->line)
-        vs_text_addf(out, " of line %" PRIu32, place->line);
+    if (location->op)
+        vs_text_addf(out, ", in %s", rpl_trace_string(report->trace, location->op));
+    if (location->line)
+        vs_text_addf(out, " of line %" PRIu32, location->line);
     vs_text_add_char(out, '\n');
 }
 
@@ -239,13 +239,13 @@ static void foreign_json(const struct rpl_report *report, struct vs_json *json)
     vs_json_array(json);
     for (size_t i = 0; i < work->foreign_count; i++) {
         const struct rpl_foreign *f = &work->foreign[i];
-        const struct vs_place *place = rpl_trace_place(report->trace, f->place);
+        const struct vs_location *location = rpl_trace_location(report->trace, f->location);
 
         vs_json_object_flat(json);
         vs_json_put_string(json, "api", f->api);
         vs_json_put_string(json, "library", f->library);
-        vs_json_put_string(json, "op", rpl_trace_string(report->trace, place->op));
-        vs_json_put_uint(json, "line", place->line);
+        vs_json_put_string(json, "op", rpl_trace_string(report->trace, location->op));
+        vs_json_put_uint(json, "line", location->line);
         vs_json_put_uint(json, "allocs", f->allocs);
         vs_json_put_uint(json, "alloc_bytes", f->alloc_bytes);
         vs_json_put_uint(json, "frees", f->frees);

@@ -28,7 +28,7 @@ struct pass {
     struct rpl_live live;
     struct rpl_state space;
     struct rpl_phase *phase;
-    struct rpl_bound_ops bound_ops;
+    struct rpl_uncertainty_ops bound_ops;
     bool has_parameters;
     bool is_ours;
 };
@@ -152,7 +152,7 @@ static void peak_note(struct pass *pass, uint64_t seq, const struct vs_event *ev
     peak->reserved_there = live->reserved;
     peak->step = live->step;
     peak->phase = live->phase;
-    peak->place = event->place;
+    peak->location = event->location;
     peak->is_recompute = live->recompute_depth > 0;
     memcpy(peak->by_category, live->by_category, sizeof(peak->by_category));
 }
@@ -172,7 +172,7 @@ static void oom_note(struct pass *pass, uint64_t seq, const struct vs_event *eve
         .reserved = pass->live.reserved,
         .step = pass->live.step,
         .phase = pass->live.phase,
-        .place = event->place,
+        .location = event->location,
     };
 }
 
@@ -198,8 +198,8 @@ static void note(struct pass *pass, uint64_t seq, const struct vs_event *event)
     switch ((enum vs_event_kind)event->kind) {
     case VS_EV_ALLOC:
         if (pass->is_ours)
-            rpl_bound_note(&pass->out->bound, &pass->bound_ops, pass->trace, seq, event->place,
-                           pass->live.allocated);
+            rpl_uncertainty_note(&pass->out->bound, &pass->bound_ops, pass->trace, seq,
+                                 event->location, pass->live.allocated);
         /* fall through */
     case VS_EV_FREE:
         allocator_note(pass, seq, event);
@@ -332,7 +332,7 @@ enum vs_status rpl_summary_fill(struct rpl_summary *out, struct rpl_trace *trace
     losses_fill(out, trace);
     notes_take(out, trace);
 out:
-    rpl_bound_ops_release(&pass.bound_ops);
+    rpl_uncertainty_ops_release(&pass.bound_ops);
     rpl_live_release(&pass.live);
     rpl_state_release(&pass.space);
     vs_free(scan);

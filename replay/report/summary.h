@@ -17,7 +17,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/event.h"
-#include "replay/report/bound.h"
+#include "replay/report/uncertainty.h"
 #include "replay/state/live.h"
 #include "replay/trace/trace.h"
 
@@ -40,7 +40,7 @@ struct rpl_peak {
     uint64_t reserved_there;
     int64_t step;
     enum vs_phase phase;
-    uint32_t place;
+    uint32_t location;
     bool is_recompute;
     uint64_t by_category[VS_CATEGORY_COUNT];
 };
@@ -90,7 +90,7 @@ struct rpl_oom {
     uint64_t reserved;
     int64_t step;
     enum vs_phase phase;
-    uint32_t place;
+    uint32_t location;
 };
 
 /*
@@ -103,7 +103,7 @@ struct rpl_oom {
  */
 struct rpl_summary {
     struct rpl_peak peak;
-    struct rpl_bound bound;
+    struct rpl_uncertainty bound;
     struct rpl_step_figures *steps;
     size_t step_count;
     size_t step_cap;

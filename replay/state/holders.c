@@ -156,7 +156,7 @@ void rpl_holders_take(struct rpl_holders *h, uint64_t seq, const struct vs_event
     *holder = (struct rpl_holder){
         .since_seq = seq,
         .tensor = (uint32_t)(is_save ? event->save.tensor : event->hold.tensor),
-        .place = event->place,
+        .location = event->location,
     };
     if (is_save) {
         holder->kind = event->save.is_checkpoint_input ? VS_HOLD_CHECKPOINT : VS_HOLD_SAVED;

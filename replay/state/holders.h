@@ -28,7 +28,7 @@ struct rpl_holder {
     uint32_t tensor;
     uint32_t name;
     uint32_t scope;
-    uint32_t place;
+    uint32_t location;
     uint64_t node;
 };
 

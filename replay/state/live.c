@@ -95,7 +95,7 @@ static enum vs_status apply_alloc(struct rpl_live *live, uint64_t seq, const str
         .address = event->alloc.address,
         .alloc_seq = seq,
         .tensor = event->alloc.tensor,
-        .alloc_place = event->place,
+        .alloc_location = event->location,
         .category = event->alloc.category,
     };
 
@@ -161,7 +161,7 @@ static void apply_use(struct rpl_live *live, uint64_t seq, const struct vs_event
     if (!block)
         return;
     block->last_use_seq = seq;
-    block->last_use_place = event->place;
+    block->last_use_location = event->location;
 }
 
 static void open_push(struct rpl_live *live, uint64_t seq, bool is_recompute)

@@ -26,7 +26,7 @@
  * alloc_seq       event that handed it out
  * last_use_seq    last event so far at which an op read it; 0: none
  * tensor          whom it was made for; 0: a workspace
- * alloc_place, last_use_place   places of those events
+ * alloc_location, last_use_location   places of those events
  * saves           times autograd holds it now
  * category        enum vs_category, as it is now
  */
@@ -38,8 +38,8 @@ struct rpl_block {
     uint64_t alloc_seq;
     uint64_t last_use_seq;
     uint32_t tensor;
-    uint32_t alloc_place;
-    uint32_t last_use_place;
+    uint32_t alloc_location;
+    uint32_t last_use_location;
     uint32_t saves;
     uint8_t category;
 };

@@ -235,9 +235,9 @@ static void block_pack(const struct rpl_block *b, const struct rpl_block *before
     rpl_pack_bytes(out, before->address, b->address);
     rpl_pack_int(out, change(before->alloc_seq, b->alloc_seq));
     rpl_pack_int(out, (int64_t)b->tensor - before->tensor);
-    rpl_pack_int(out, (int64_t)b->alloc_place - before->alloc_place);
+    rpl_pack_int(out, (int64_t)b->alloc_location - before->alloc_location);
     rpl_pack_uint(out, ago(seq, b->last_use_seq));
-    rpl_pack_uint(out, b->last_use_place);
+    rpl_pack_uint(out, b->last_use_location);
     rpl_pack_uint(out, b->saves);
     rpl_pack_uint(out, b->category);
 }
@@ -251,7 +251,7 @@ static void held_pack(const struct rpl_held *h, const struct rpl_held *before, u
     rpl_pack_int(out, (int64_t)h->holder.tensor - before->holder.tensor);
     rpl_pack_int(out, (int64_t)h->holder.name - before->holder.name);
     rpl_pack_int(out, (int64_t)h->holder.scope - before->holder.scope);
-    rpl_pack_int(out, (int64_t)h->holder.place - before->holder.place);
+    rpl_pack_int(out, (int64_t)h->holder.location - before->holder.location);
     rpl_pack_uint(out, h->holder.node);
 }
 
@@ -338,9 +338,9 @@ static struct rpl_block block_unpack(struct rpl_unpack *in, const struct rpl_blo
     b.address = rpl_unpack_bytes(in, b.address);
     b.alloc_seq += (uint64_t)rpl_unpack_int(in);
     b.tensor = moved(in, b.tensor);
-    b.alloc_place = moved(in, b.alloc_place);
+    b.alloc_location = moved(in, b.alloc_location);
     b.last_use_seq = then(in, seq);
-    b.last_use_place = (uint32_t)rpl_unpack_uint(in);
+    b.last_use_location = (uint32_t)rpl_unpack_uint(in);
     b.saves = (uint32_t)rpl_unpack_uint(in);
     b.category = (uint8_t)rpl_unpack_uint(in);
     in->is_bad |= b.alloc_seq < 1 || b.alloc_seq > seq;
@@ -364,7 +364,7 @@ static struct rpl_held held_unpack(struct rpl_unpack *in, const struct rpl_held 
     h.holder.tensor = moved(in, h.holder.tensor);
     h.holder.name = moved(in, h.holder.name);
     h.holder.scope = moved(in, h.holder.scope);
-    h.holder.place = moved(in, h.holder.place);
+    h.holder.location = moved(in, h.holder.location);
     h.holder.node = rpl_unpack_uint(in);
     return h;
 }

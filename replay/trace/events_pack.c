@@ -27,7 +27,7 @@ _Static_assert(sizeof(struct vs_event) % sizeof(uint64_t) == 0, "an event is not
 /* Of each kind the event that came last. */
 struct last_events {
     uint64_t words[VS_EVENT_KIND_COUNT][WORDS];
-    uint32_t places[VS_EVENT_KIND_COUNT];
+    uint32_t locations[VS_EVENT_KIND_COUNT];
 };
 
 static void columns_write(const struct vs_event *events, size_t count, uint64_t *columns)
@@ -41,8 +41,8 @@ static void columns_write(const struct vs_event *events, size_t count, uint64_t 
 
         VS_ASSERT(event.kind < VS_EVENT_KIND_COUNT);
         before = last.words[event.kind];
-        event.place -= last.places[event.kind];
-        last.places[event.kind] = events[i].place;
+        event.location -= last.locations[event.kind];
+        last.locations[event.kind] = events[i].location;
         memcpy(words, &event, sizeof(words));
         for (size_t w = 0; w < WORDS; w++)
             columns[w * count + i] = words[w] - (w == KIND_WORD ? 0 : before[w]);
@@ -65,8 +65,8 @@ static void columns_read(const uint64_t *columns, size_t count, struct vs_event 
         for (size_t w = 0; w < WORDS; w++)
             words[w] = columns[w * count + i] + (w == KIND_WORD ? 0 : words[w]);
         memcpy(&out[i], words, sizeof(out[i]));
-        out[i].place += last.places[out[i].kind];
-        last.places[out[i].kind] = out[i].place;
+        out[i].location += last.locations[out[i].kind];
+        last.locations[out[i].kind] = out[i].location;
     }
 }
 

@@ -1,7 +1,7 @@
 /*
  * replay/trace/mem_pack.h - the events and tensors of a run that is only kept, compressed in memory.
  *
- * For:            replay/trace/trace_mem.c; whatif/answers.c, which keeps many runs.
+ * For:            replay/trace/trace_mem.c; whatif/cache.c, which keeps many runs.
  * Must not know:  what a run answers, how many there are.
  * Invariant:      what is read is what was there before; compressed bytes never change.
  *

@@ -22,8 +22,8 @@
 struct rpl_trace {
     struct sto_reader *reader;
     struct rpl_mem *mem;
-    void *companion;
-    void (*companion_free)(void *companion);
+    void *user_data;
+    void (*user_data_free)(void *user_data);
 };
 
 enum vs_status rpl_trace_open(const char *path, struct rpl_trace **out, struct vs_error *err)
@@ -109,22 +109,22 @@ void rpl_trace_free(struct rpl_trace *trace)
         return;
     sto_reader_close(trace->reader);
     rpl_mem_free(trace->mem);
-    rpl_trace_set_companion(trace, NULL, NULL);
+    rpl_trace_set_user_data(trace, NULL, NULL);
     vs_free(trace);
 }
 
-void rpl_trace_set_companion(struct rpl_trace *trace, void *companion,
-                             void (*companion_free)(void *companion))
+void rpl_trace_set_user_data(struct rpl_trace *trace, void *user_data,
+                             void (*user_data_free)(void *user_data))
 {
-    if (trace->companion)
-        trace->companion_free(trace->companion);
-    trace->companion = companion;
-    trace->companion_free = companion_free;
+    if (trace->user_data)
+        trace->user_data_free(trace->user_data);
+    trace->user_data = user_data;
+    trace->user_data_free = user_data_free;
 }
 
-void *rpl_trace_companion(const struct rpl_trace *trace)
+void *rpl_trace_user_data(const struct rpl_trace *trace)
 {
-    return trace->companion;
+    return trace->user_data;
 }
 
 void rpl_trace_clear(struct rpl_trace *trace)
@@ -139,10 +139,10 @@ uint32_t rpl_trace_add_string(struct rpl_trace *trace, const char *text)
     return rpl_mem_string(trace->mem, text);
 }
 
-uint32_t rpl_trace_add_place(struct rpl_trace *trace, const struct vs_place *place)
+uint32_t rpl_trace_add_location(struct rpl_trace *trace, const struct vs_location *location)
 {
     VS_ASSERT(trace->mem);
-    return rpl_mem_place(trace->mem, place);
+    return rpl_mem_location(trace->mem, location);
 }
 
 void rpl_trace_add_tensor(struct rpl_trace *trace, const struct vs_tensor_desc *desc)
@@ -201,13 +201,13 @@ const char *rpl_trace_string(const struct rpl_trace *trace, uint32_t id)
     return id && id <= trace->mem->string_count ? trace->mem->strings[id - 1] : "";
 }
 
-const struct vs_place *rpl_trace_place(const struct rpl_trace *trace, uint32_t id)
+const struct vs_location *rpl_trace_location(const struct rpl_trace *trace, uint32_t id)
 {
-    static const struct vs_place NOWHERE;
+    static const struct vs_location NOWHERE;
 
     if (!trace->mem)
-        return sto_reader_place(trace->reader, id);
-    return id && id <= trace->mem->place_count ? &trace->mem->places[id - 1] : &NOWHERE;
+        return sto_reader_location(trace->reader, id);
+    return id && id <= trace->mem->location_count ? &trace->mem->locations[id - 1] : &NOWHERE;
 }
 
 uint32_t rpl_trace_string_count(const struct rpl_trace *trace)
@@ -215,9 +215,10 @@ uint32_t rpl_trace_string_count(const struct rpl_trace *trace)
     return trace->mem ? (uint32_t)trace->mem->string_count : sto_reader_string_count(trace->reader);
 }
 
-uint32_t rpl_trace_place_count(const struct rpl_trace *trace)
+uint32_t rpl_trace_location_count(const struct rpl_trace *trace)
 {
-    return trace->mem ? (uint32_t)trace->mem->place_count : sto_reader_place_count(trace->reader);
+    return trace->mem ? (uint32_t)trace->mem->location_count
+                      : sto_reader_location_count(trace->reader);
 }
 
 uint32_t rpl_trace_tensor_count(const struct rpl_trace *trace)

@@ -56,12 +56,12 @@ struct rpl_trace *rpl_trace_new(void) VS_MUST_USE;
 void rpl_trace_free(struct rpl_trace *trace);
 
 /*
- * Something that whoever works on a trace keeps with it, so as not to make it again: goes with the trace, by `companion_free`, or when
+ * Something that whoever works on a trace keeps with it, so as not to make it again: goes with the trace, by `user_data_free`, or when
  * another is set. NULL at first.
  */
-void rpl_trace_set_companion(struct rpl_trace *trace, void *companion,
-                             void (*companion_free)(void *companion));
-void *rpl_trace_companion(const struct rpl_trace *trace);
+void rpl_trace_set_user_data(struct rpl_trace *trace, void *user_data,
+                             void (*user_data_free)(void *user_data));
+void *rpl_trace_user_data(const struct rpl_trace *trace);
 
 /* ---- building one in memory ---- */
 
@@ -69,7 +69,7 @@ void *rpl_trace_companion(const struct rpl_trace *trace);
 void rpl_trace_clear(struct rpl_trace *trace);
 /* Ids from 1; equal texts and equal places get equal ids. */
 uint32_t rpl_trace_add_string(struct rpl_trace *trace, const char *text);
-uint32_t rpl_trace_add_place(struct rpl_trace *trace, const struct vs_place *place);
+uint32_t rpl_trace_add_location(struct rpl_trace *trace, const struct vs_location *location);
 /* Ids come in order, each once, from 1. */
 void rpl_trace_add_tensor(struct rpl_trace *trace, const struct vs_tensor_desc *desc);
 void rpl_trace_add_event(struct rpl_trace *trace, const struct vs_event *event);
@@ -89,10 +89,10 @@ bool rpl_trace_is_complete(const struct rpl_trace *trace);
 
 /* Id 0, or one the trace does not have: "" and the place of zeros. Never NULL. */
 const char *rpl_trace_string(const struct rpl_trace *trace, uint32_t id);
-const struct vs_place *rpl_trace_place(const struct rpl_trace *trace, uint32_t id);
+const struct vs_location *rpl_trace_location(const struct rpl_trace *trace, uint32_t id);
 /* Their ids are 1 … count. */
 uint32_t rpl_trace_string_count(const struct rpl_trace *trace);
-uint32_t rpl_trace_place_count(const struct rpl_trace *trace);
+uint32_t rpl_trace_location_count(const struct rpl_trace *trace);
 /* Tensor `id`, 1 … rpl_trace_tensor_count. False where the trace does not have it, or has nonsense there. */
 uint32_t rpl_trace_tensor_count(const struct rpl_trace *trace);
 VS_MUST_USE bool rpl_trace_tensor(const struct rpl_trace *trace, uint32_t id,

@@ -35,10 +35,10 @@ void rpl_mem_clear(struct rpl_mem *mem)
     mem->packed = NULL;
     mem->is_packed = false;
     vs_arena_clear(mem->arena);
-    mem->event_count = mem->string_count = mem->place_count = mem->tensor_count = mem->step_count =
-        0;
+    mem->event_count = mem->string_count = mem->location_count = mem->tensor_count =
+        mem->step_count = 0;
     vs_table_clear(&mem->strings_by_hash);
-    vs_table_clear(&mem->places_by_hash);
+    vs_table_clear(&mem->locations_by_hash);
     pairs_clear(&mem->meta);
     pairs_clear(&mem->toggles);
     pairs_clear(&mem->source);
@@ -53,8 +53,8 @@ void rpl_mem_free(struct rpl_mem *mem)
     vs_free(mem->events);
     vs_free(mem->strings);
     vs_table_release(&mem->strings_by_hash);
-    vs_free(mem->places);
-    vs_table_release(&mem->places_by_hash);
+    vs_free(mem->locations);
+    vs_table_release(&mem->locations_by_hash);
     vs_free(mem->tensors);
     vs_free(mem->steps);
     vs_free(mem->meta.items);
@@ -63,11 +63,12 @@ void rpl_mem_free(struct rpl_mem *mem)
     vs_free(mem);
 }
 
-static uint64_t hash_place(const struct vs_place *place)
+static uint64_t hash_location(const struct vs_location *location)
 {
-    return vs_hash_mix(vs_hash_mix(vs_hash_mix(0, (uint64_t)place->module << 32 | place->line),
-                                   (uint64_t)place->op << 32 | place->func),
-                       place->phase);
+    return vs_hash_mix(
+        vs_hash_mix(vs_hash_mix(0, (uint64_t)location->module << 32 | location->line),
+                    (uint64_t)location->op << 32 | location->func),
+        location->phase);
 }
 
 static uint32_t string_add(struct rpl_mem *mem, const char *text, size_t len, uint64_t hash)
@@ -91,18 +92,19 @@ uint32_t rpl_mem_string(struct rpl_mem *mem, const char *text)
     return string_add(mem, text, len, hash);
 }
 
-uint32_t rpl_mem_place(struct rpl_mem *mem, const struct vs_place *place)
+uint32_t rpl_mem_location(struct rpl_mem *mem, const struct vs_location *location)
 {
-    const uint64_t hash = hash_place(place);
+    const uint64_t hash = hash_location(location);
     struct vs_probe probe = vs_probe(hash);
 
-    while (vs_table_next(&mem->places_by_hash, &probe))
-        if (memcmp(&mem->places[probe.item], place, sizeof(*place)) == 0)
+    while (vs_table_next(&mem->locations_by_hash, &probe))
+        if (memcmp(&mem->locations[probe.item], location, sizeof(*location)) == 0)
             return probe.item + 1;
-    vs_table_add(&mem->places_by_hash, hash, mem->place_count);
-    mem->places = vs_grow(mem->places, mem->place_count, &mem->place_cap, sizeof(*mem->places));
-    mem->places[mem->place_count++] = *place;
-    return (uint32_t)mem->place_count;
+    vs_table_add(&mem->locations_by_hash, hash, mem->location_count);
+    mem->locations =
+        vs_grow(mem->locations, mem->location_count, &mem->location_cap, sizeof(*mem->locations));
+    mem->locations[mem->location_count++] = *location;
+    return (uint32_t)mem->location_count;
 }
 
 void rpl_mem_tensor(struct rpl_mem *mem, const struct vs_tensor_desc *desc)
@@ -154,7 +156,8 @@ void rpl_mem_trim(struct rpl_mem *mem)
 {
     mem->events = trim(mem->events, mem->event_count, &mem->event_cap, sizeof(*mem->events));
     mem->tensors = trim(mem->tensors, mem->tensor_count, &mem->tensor_cap, sizeof(*mem->tensors));
-    mem->places = trim(mem->places, mem->place_count, &mem->place_cap, sizeof(*mem->places));
+    mem->locations =
+        trim(mem->locations, mem->location_count, &mem->location_cap, sizeof(*mem->locations));
     mem->strings = trim(mem->strings, mem->string_count, &mem->string_cap, sizeof(*mem->strings));
 }
 
@@ -179,7 +182,7 @@ bool rpl_mem_pack(struct rpl_mem *mem, struct rpl_mem *room)
     mem->tensors = NULL;
     mem->event_cap = mem->tensor_cap = 0;
     vs_table_release(&mem->strings_by_hash);
-    vs_table_release(&mem->places_by_hash);
+    vs_table_release(&mem->locations_by_hash);
     mem->is_packed = true;
     return true;
 }
@@ -214,7 +217,7 @@ uint64_t rpl_mem_bytes(const struct rpl_mem *mem)
     return sizeof(*mem) + (mem->packed ? rpl_mem_packed_bytes(mem->packed) : 0) +
            vs_arena_bytes(mem->arena) + mem->event_cap * sizeof(*mem->events) +
            mem->string_cap * sizeof(*mem->strings) + vs_table_bytes(&mem->strings_by_hash) +
-           mem->place_cap * sizeof(*mem->places) + vs_table_bytes(&mem->places_by_hash) +
+           mem->location_cap * sizeof(*mem->locations) + vs_table_bytes(&mem->locations_by_hash) +
            mem->tensor_cap * sizeof(*mem->tensors) + mem->step_cap * sizeof(*mem->steps);
 }
 

@@ -45,10 +45,10 @@ struct rpl_mem {
     size_t string_count;
     size_t string_cap;
     struct vs_table strings_by_hash;
-    struct vs_place *places;
-    size_t place_count;
-    size_t place_cap;
-    struct vs_table places_by_hash;
+    struct vs_location *locations;
+    size_t location_count;
+    size_t location_cap;
+    struct vs_table locations_by_hash;
     struct vs_tensor_desc *tensors;
     size_t tensor_count;
     size_t tensor_cap;
@@ -64,7 +64,7 @@ struct rpl_mem *rpl_mem_new(void) VS_MUST_USE;
 void rpl_mem_free(struct rpl_mem *mem);
 void rpl_mem_clear(struct rpl_mem *mem);
 uint32_t rpl_mem_string(struct rpl_mem *mem, const char *text);
-uint32_t rpl_mem_place(struct rpl_mem *mem, const struct vs_place *place);
+uint32_t rpl_mem_location(struct rpl_mem *mem, const struct vs_location *location);
 void rpl_mem_tensor(struct rpl_mem *mem, const struct vs_tensor_desc *desc);
 /* The slow way of the next. */
 void rpl_mem_event_first(struct rpl_mem *mem, const struct vs_event *event);

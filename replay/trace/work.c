@@ -134,7 +134,7 @@ static void op_add(struct rpl_work *out, size_t *cap, const struct rpl_trace *tr
                    const struct vs_event *event, const struct sto_work *rows, size_t count)
 {
     struct rpl_op_work *row = op_row(out, cap, (uint32_t)event->op.name, event->op.role);
-    uint32_t phase = rpl_trace_place(trace, event->place)->phase;
+    uint32_t phase = rpl_trace_location(trace, event->location)->phase;
 
     row->calls++;
     for (size_t i = 0; i < count; i++) {
@@ -178,8 +178,8 @@ static enum vs_status ops_fill(struct loading *l, struct rpl_trace *trace, struc
 }
 
 /* Where the ops were that the foreign rows name. */
-static enum vs_status foreign_places_fill(struct loading *l, struct rpl_trace *trace,
-                                          struct vs_error *err)
+static enum vs_status foreign_locations_fill(struct loading *l, struct rpl_trace *trace,
+                                             struct vs_error *err)
 {
     struct rpl_scan *scan = vs_alloc(sizeof(*scan));
     enum vs_status st = VS_OK;
@@ -194,7 +194,7 @@ static enum vs_status foreign_places_fill(struct loading *l, struct rpl_trace *t
         event = rpl_scan_next(scan, err);
         st = scan->status;
         if (event)
-            l->out->foreign[i].place = event->place;
+            l->out->foreign[i].location = event->location;
     }
     vs_free(scan);
     return st;
@@ -261,7 +261,7 @@ enum vs_status rpl_work_fill(struct rpl_work *out, struct rpl_trace *trace, stru
     if (!st && out->is_measured)
         st = ops_fill(&l, trace, err);
     if (!st)
-        st = foreign_places_fill(&l, trace, err);
+        st = foreign_locations_fill(&l, trace, err);
     if (out->task_count)
         qsort(out->tasks, out->task_count, sizeof(*out->tasks), tasks_by_time);
     if (out->op_count)

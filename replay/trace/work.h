@@ -50,7 +50,7 @@ struct rpl_op_work {
 struct rpl_foreign {
     char *api;
     char *library;
-    uint32_t place;
+    uint32_t location;
     uint64_t allocs;
     uint64_t alloc_bytes;
     uint64_t frees;

@@ -51,7 +51,7 @@ static void every_number_is_found_where_going_through_finds_it(void **state)
     }
 }
 
-static void the_largest_numbers_have_their_place_too(void **state)
+static void the_largest_numbers_have_their_location_too(void **state)
 {
     const uint64_t keys[] = {1, UINT64_MAX - 1, UINT64_MAX, UINT64_MAX};
 
@@ -65,7 +65,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_number_is_found_where_going_through_finds_it),
-        cmocka_unit_test(the_largest_numbers_have_their_place_too),
+        cmocka_unit_test(the_largest_numbers_have_their_location_too),
     };
 
     return cmocka_run_group_tests_name("base/search", tests, NULL, NULL);

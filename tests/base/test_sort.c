@@ -19,7 +19,7 @@ static uint64_t next(uint64_t *state)
     return *state ^ *state >> 29;
 }
 
-static int by_key_and_place(const void *a, const void *b)
+static int by_key_and_location(const void *a, const void *b)
 {
     const struct vs_keyed *x = a;
     const struct vs_keyed *y = b;
@@ -39,7 +39,7 @@ static void compare(size_t count, uint64_t mask, uint64_t seed)
         ours[i] = theirs[i] = (struct vs_keyed){next(&seed) & mask, i};
     ours[count].key = 77; /* behind the end */
     vs_sort_keyed(ours, count);
-    qsort(theirs, count, sizeof(*theirs), by_key_and_place);
+    qsort(theirs, count, sizeof(*theirs), by_key_and_location);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(ours[i].key, theirs[i].key);
         assert_int_equal(ours[i].item, theirs[i].item);

@@ -98,7 +98,7 @@ static const char ALLOCATOR[] =
     "'segment_alloc', 'segment_map')) " FROM_ALLOCATOR;
 
 /* Where it was done, modules included; ops of backward nodes are told apart from others. */
-static const char PLACES[] =
+static const char LOCATIONS[] =
     "SELECT kind, substr(func, ifnull(instr(func, ':'), 0) + 1), line, rtrim(op, '/'), module, "
     "CASE category WHEN 'workspace' THEN category END " FROM_ALLOCATOR;
 
@@ -163,7 +163,7 @@ static void assert_survives(const char *trace, const char *name)
     const char *again = through_snapshot(trace, name);
 
     assert_same_rows("the allocator's events", trace, again, ALLOCATOR);
-    assert_same_rows("places", trace, again, PLACES);
+    assert_same_rows("places", trace, again, LOCATIONS);
     assert_same_figures(trace, again);
 }
 

@@ -149,7 +149,7 @@ static void what_is_not_in_a_snapshot_is_not_made_up(void **state)
 }
 
 /* line 12 of the benchmark multiplies queries and keys: two 8.1 MiB workspaces are cuBLAS's, the others are tensors */
-static void stacks_become_places(void **state)
+static void stacks_become_locations(void **state)
 {
     const char *trace = imported(ATTENTION);
 
@@ -295,7 +295,7 @@ int main(int argc, char **argv)
     static struct CMUnitTest tests[MAX_ROWS + 16] = {
         cmocka_unit_test(a_snapshot_of_nothing_is_a_trace_of_nothing),
         cmocka_unit_test(what_is_not_in_a_snapshot_is_not_made_up),
-        cmocka_unit_test(stacks_become_places),
+        cmocka_unit_test(stacks_become_locations),
         cmocka_unit_test(what_is_kept_too_long_is_not_told),
         cmocka_unit_test(toggles_that_need_the_net_are_refused_and_why),
         cmocka_unit_test(the_requests_can_be_run_again),

@@ -328,7 +328,7 @@ static bool has_room(const struct naive *nv, size_t i, uint64_t bytes)
     return room >= bytes;
 }
 
-static size_t find_place(struct naive *nv, const struct request *req)
+static size_t find_location(struct naive *nv, const struct request *req)
 {
     const uint64_t granule = req->is_small ? 2 * MIB : nv->conf.large_segment_bytes;
     const uint64_t bytes = (nv->total + nv->total / 8 + granule - 1) / granule * granule;
@@ -363,7 +363,7 @@ static size_t find_place(struct naive *nv, const struct request *req)
 
 static size_t grow(struct naive *nv, const struct request *req)
 {
-    size_t i = find_place(nv, req);
+    size_t i = find_location(nv, req);
 
     if (i == NONE)
         return i;

@@ -43,17 +43,18 @@ static uint32_t on_string(void *user, const char *text)
     return (uint32_t)rig->string_count;
 }
 
-static uint32_t on_place(void *user, const struct vs_place *place)
+static uint32_t on_location(void *user, const struct vs_location *location)
 {
     struct rig *rig = user;
 
-    for (size_t i = 0; i < rig->place_count; i++) {
-        if (!memcmp(&rig->places[i], place, sizeof(*place)))
+    for (size_t i = 0; i < rig->location_count; i++) {
+        if (!memcmp(&rig->locations[i], location, sizeof(*location)))
             return (uint32_t)i + 1;
     }
-    rig->places = vs_grow(rig->places, rig->place_count, &rig->place_cap, sizeof(*rig->places));
-    rig->places[rig->place_count++] = *place;
-    return (uint32_t)rig->place_count;
+    rig->locations =
+        vs_grow(rig->locations, rig->location_count, &rig->location_cap, sizeof(*rig->locations));
+    rig->locations[rig->location_count++] = *location;
+    return (uint32_t)rig->location_count;
 }
 
 static void on_tensor(void *user, const struct vs_tensor_desc *desc)
@@ -79,7 +80,7 @@ static void init(struct rig *rig, bool is_meta, uint64_t capacity, const struct 
     rig->observer.user = rig;
     rig->observer.emit = on_event;
     rig->observer.string = on_string;
-    rig->observer.place = on_place;
+    rig->observer.location = on_location;
     rig->observer.tensor = on_tensor;
     options.observer = &rig->observer;
     if (eng_new(&options, &rig->e, &err))
@@ -117,7 +118,7 @@ void rig_release(struct rig *rig)
     for (size_t i = 0; i < rig->string_count; i++)
         vs_free(rig->strings[i]);
     vs_free(rig->strings);
-    vs_free(rig->places);
+    vs_free(rig->locations);
     vs_free(rig->events);
     memset(rig, 0, sizeof(*rig));
 }

@@ -23,8 +23,8 @@ struct rig {
     size_t count, cap;
     char **strings;
     size_t string_count, string_cap;
-    struct vs_place *places;
-    size_t place_count, place_cap;
+    struct vs_location *locations;
+    size_t location_count, location_cap;
     uint64_t tensors; /* told of so far */
     bool is_meta;
 };

@@ -163,7 +163,7 @@ static void words_texts_and_numbers_come_back(void **state)
 
 /* ---- ranges ---- */
 
-#define PLACES 200
+#define LOCATIONS 200
 
 static uint64_t random_next(uint64_t *seed)
 {
@@ -174,13 +174,13 @@ static uint64_t random_next(uint64_t *seed)
 static void ranges_are_what_a_plain_array_says(void **state)
 {
     struct exp_ranges ranges = {.items = NULL};
-    uint64_t plain[PLACES] = {0};
+    uint64_t plain[LOCATIONS] = {0};
     uint64_t seed = 1;
 
     (void)state;
     for (int round = 0; round < 4000; round++) {
-        uint64_t from = random_next(&seed) % PLACES;
-        uint64_t bytes = random_next(&seed) % (PLACES - from) + (from == PLACES ? 0 : 1);
+        uint64_t from = random_next(&seed) % LOCATIONS;
+        uint64_t bytes = random_next(&seed) % (LOCATIONS - from) + (from == LOCATIONS ? 0 : 1);
         uint64_t stream = random_next(&seed) % 3 ? random_next(&seed) % 5 + 1 : 0;
 
         if (stream)
@@ -189,7 +189,7 @@ static void ranges_are_what_a_plain_array_says(void **state)
             exp_ranges_remove(&ranges, from, bytes);
         for (uint64_t i = from; i < from + bytes; i++)
             plain[i] = stream;
-        for (uint64_t i = 0; i < PLACES; i++) {
+        for (uint64_t i = 0; i < LOCATIONS; i++) {
             struct exp_range found = exp_ranges_find(&ranges, i);
 
             assert_int_equal(found.stream, plain[i]);

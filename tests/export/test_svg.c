@@ -352,25 +352,25 @@ static void names_of_any_bytes_and_a_full_device_are_drawn(void **state)
 {
     static const char ODD[] = "<a href=\"x\">&\x01\x1f\xff\xc3 \xEF\xBF\xBF\xEF\xBF\xBE\t'";
     struct rpl_trace *trace = rpl_trace_new();
-    struct vs_place place = {.phase = VS_PHASE_FORWARD, .line = 1};
+    struct vs_location location = {.phase = VS_PHASE_FORWARD, .line = 1};
     struct vs_event event = {.kind = VS_EV_STEP, .step = {.number_plus_one = 1}};
     struct rpl_index *index;
     char *svg;
 
     (void)state;
-    place.op = place.func = place.module = rpl_trace_add_string(trace, ODD);
+    location.op = location.func = location.module = rpl_trace_add_string(trace, ODD);
     rpl_trace_set_source(trace, ODD, ODD);
     rpl_trace_set_meta(trace, "capacity", "3145728");
-    event.place = rpl_trace_add_place(trace, &place);
+    event.location = rpl_trace_add_location(trace, &location);
     rpl_trace_add_event(trace, &event);
     event = (struct vs_event){
         .kind = VS_EV_ALLOC,
         .alloc = {.block = 1, .requested_bytes = 2000000, .block_bytes = 2097152, .address = 4096},
-        .place = 1};
+        .location = 1};
     rpl_trace_add_event(trace, &event);
     event = (struct vs_event){.kind = VS_EV_OOM,
                               .oom = {.requested_bytes = 2000000, .segment_bytes = 2097152},
-                              .place = 1};
+                              .location = 1};
     rpl_trace_add_event(trace, &event);
     index = indexed(trace);
     svg = drawn(index, NULL, ODD);

@@ -79,7 +79,7 @@ struct rpl_trace *facts_ask(struct rpl_trace *base, const char *pairs, struct vs
     struct vs_toggles set = {{NULL}};
 
     facts_toggles(pairs, &set);
-    if (rpl_whatif_run(base, &set, answer, err)) {
+    if (wif_run(base, &set, answer, err)) {
         rpl_trace_free(answer);
         answer = NULL;
     }

@@ -88,9 +88,9 @@ static uint32_t on_string(void *user, const char *text)
     return rpl_trace_add_string(((struct listener *)user)->trace, text);
 }
 
-static uint32_t on_place(void *user, const struct vs_place *place)
+static uint32_t on_location(void *user, const struct vs_location *location)
 {
-    return rpl_trace_add_place(((struct listener *)user)->trace, place);
+    return rpl_trace_add_location(((struct listener *)user)->trace, location);
 }
 
 static void on_tensor(void *user, const struct vs_tensor_desc *desc)
@@ -160,7 +160,7 @@ static bool try_on(const struct facts_net *net, const char *toggles,
 {
     struct listener listener = {rpl_trace_new(), {NULL, 0, 0}};
     struct vs_toggles set = {{NULL}};
-    struct eng_observer observer = {&listener, on_event, on_string, on_place, on_tensor};
+    struct eng_observer observer = {&listener, on_event, on_string, on_location, on_tensor};
     struct lang_settings settings = {.file_name = net->path, .text = net->text};
     struct lang_skip *skips = NULL;
     enum vs_status st;
@@ -295,7 +295,7 @@ const struct lang_run_phase *facts_phase(const struct facts_run *run, int64_t st
 const char *facts_event_text(const struct rpl_trace *trace, uint64_t seq,
                              const struct vs_event *event, char *out)
 {
-    const struct vs_place *place = rpl_trace_place(trace, event->place);
+    const struct vs_location *location = rpl_trace_location(trace, event->location);
     const char *name = "";
 
     if (event->kind == VS_EV_OP_BEGIN || event->kind == VS_EV_OP_END)
@@ -307,8 +307,9 @@ const char *facts_event_text(const struct rpl_trace *trace, uint64_t seq,
              " e=%u aux=%u %s | %s %s %s:%u %s",
              seq, vs_event_kind_name((enum vs_event_kind)event->kind), event->raw.a, event->raw.b,
              event->raw.c, event->raw.d, event->raw.e, event->raw.aux, name,
-             vs_phase_name((enum vs_phase)place->phase), rpl_trace_string(trace, place->module),
-             rpl_trace_string(trace, place->func), place->line, rpl_trace_string(trace, place->op));
+             vs_phase_name((enum vs_phase)location->phase),
+             rpl_trace_string(trace, location->module), rpl_trace_string(trace, location->func),
+             location->line, rpl_trace_string(trace, location->op));
     return out;
 }
 
@@ -316,7 +317,7 @@ static bool is_same_event(const struct vs_event *a, const struct vs_event *b)
 {
     return a->kind == b->kind && a->raw.a == b->raw.a && a->raw.b == b->raw.b &&
            a->raw.c == b->raw.c && a->raw.d == b->raw.d && a->raw.e == b->raw.e &&
-           a->raw.aux == b->raw.aux && a->place == b->place;
+           a->raw.aux == b->raw.aux && a->location == b->location;
 }
 
 static void print_around(struct rpl_trace *trace, const char *name, uint64_t seq)
@@ -336,15 +337,16 @@ static void print_around(struct rpl_trace *trace, const char *name, uint64_t seq
 
 /* Equal ids mean the same only where the tables that give ids are equal. */
 static void same_tables(const char *what, const struct rpl_trace *a, const struct rpl_trace *b,
-                        uint32_t strings, uint32_t places, uint32_t tensors)
+                        uint32_t strings, uint32_t locations, uint32_t tensors)
 {
 
     for (uint32_t id = 1; id <= strings; id++)
         if (strcmp(rpl_trace_string(a, id), rpl_trace_string(b, id)) != 0)
             fail_msg("%s: string %u is \"%s\" and \"%s\"", what, id, rpl_trace_string(a, id),
                      rpl_trace_string(b, id));
-    for (uint32_t id = 1; id <= places; id++)
-        if (memcmp(rpl_trace_place(a, id), rpl_trace_place(b, id), sizeof(struct vs_place)) != 0)
+    for (uint32_t id = 1; id <= locations; id++)
+        if (memcmp(rpl_trace_location(a, id), rpl_trace_location(b, id),
+                   sizeof(struct vs_location)) != 0)
             fail_msg("%s: place %u differs", what, id);
     for (uint32_t id = 1; id <= tensors; id++) {
         struct vs_tensor_desc x;
@@ -365,14 +367,15 @@ static uint32_t greater(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-static uint32_t highest_string(const struct rpl_trace *trace, uint32_t places)
+static uint32_t highest_string(const struct rpl_trace *trace, uint32_t locations)
 {
     uint32_t highest = 0;
 
-    for (uint32_t id = 1; id <= places; id++) {
-        const struct vs_place *place = rpl_trace_place(trace, id);
+    for (uint32_t id = 1; id <= locations; id++) {
+        const struct vs_location *location = rpl_trace_location(trace, id);
 
-        highest = greater(highest, greater(place->module, greater(place->func, place->op)));
+        highest =
+            greater(highest, greater(location->module, greater(location->func, location->op)));
     }
     return highest;
 }
@@ -386,7 +389,7 @@ static void compare(const char *what, struct rpl_trace *a, const char *a_name, s
     uint64_t shorter = counts[0] < counts[1] ? counts[0] : counts[1];
     uint64_t seq = 0;
     uint32_t strings = 0;
-    uint32_t places = 0;
+    uint32_t locations = 0;
     uint32_t tensors = 0;
     bool same = shorter > 0;
 
@@ -402,7 +405,7 @@ static void compare(const char *what, struct rpl_trace *a, const char *a_name, s
             fail_msg("%s: %s", what, err.text);
         seq++;
         same = is_same_event(x, y);
-        places = greater(places, x->place);
+        locations = greater(locations, x->location);
         if (x->kind == VS_EV_ALLOC)
             tensors = greater(tensors, x->alloc.tensor);
         if (x->kind == VS_EV_SAVE)
@@ -432,7 +435,7 @@ static void compare(const char *what, struct rpl_trace *a, const char *a_name, s
     }
     if (!may_go_on)
         assert_int_equal(rpl_trace_tensor_count(a), rpl_trace_tensor_count(b));
-    same_tables(what, a, b, greater(strings, highest_string(a, places)), places, tensors);
+    same_tables(what, a, b, greater(strings, highest_string(a, locations)), locations, tensors);
 }
 
 void facts_same(const char *what, struct rpl_trace *a, const char *a_name, struct rpl_trace *b,

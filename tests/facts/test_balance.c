@@ -104,7 +104,7 @@ static void a_leak_is_reported_with_its_line(void **state)
     /* steps 1, 2 and 3: the first and the last are not counted */
     assert_int_equal(report.leak.steps, 3);
     for (size_t i = 0; i < report.leak.block_count; i++) {
-        uint32_t at = rpl_trace_place(run.trace, report.leak.blocks[i].alloc_place)->line;
+        uint32_t at = rpl_trace_location(run.trace, report.leak.blocks[i].alloc_location)->line;
 
         if (at < first || at > last)
             fail_msg("a leaked block comes from line %u, not %u to %u", at, first, last);

@@ -83,7 +83,7 @@ static uint64_t compare_repeated(const struct facts_net *net, const char *toggle
     }
     assert_non_null(rpl_trace_meta(cuda.trace, "workspaces"));
     rpl_trace_set_meta(cuda.trace, "gpu", device.info.name);
-    if (rpl_whatif_run(cuda.trace, NULL, again, &err))
+    if (wif_run(cuda.trace, NULL, again, &err))
         fail_msg("%s [%s]: %s", net->path, toggles, err.text);
     facts_same(net->path, again, "what-if", cuda.trace, "cuda");
     assert_null(rpl_trace_meta(again, "unmeasured"));
@@ -183,7 +183,7 @@ static void what_if(const char *pairs, uint64_t capacity, struct rpl_trace *out)
     struct vs_error err = VS_ERROR_INIT;
 
     facts_toggles(pairs, &set);
-    if (rpl_whatif_run_on(cuda.trace, &set, capacity, out, &err))
+    if (wif_run_on(cuda.trace, &set, capacity, out, &err))
         fail_msg("%s: %s", pairs, err.text);
     vs_toggles_release(&set);
     facts_run_release(&cuda);
@@ -306,7 +306,7 @@ static void a_shortage_ends_in_a_slower_way(void **state)
                         "ConvolutionBackward0 of line 10: 31467060 bytes to work in were not to be "
                         "had, so a slower way took 0");
     assert_false(cuda.result.has_oom);
-    if (rpl_whatif_run_on(cuda.trace, NULL, SHORT_CAPACITY, again, &err))
+    if (wif_run_on(cuda.trace, NULL, SHORT_CAPACITY, again, &err))
         fail_msg("%s", err.text);
     facts_same("short of memory", again, "what-if", cuda.trace, "cuda");
     assert_string_equal(rpl_trace_meta(again, "shortages"), cuda.result.rooms.shortages);

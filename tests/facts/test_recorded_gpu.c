@@ -51,7 +51,7 @@ static struct rpl_trace *run_net(const char *net_file, uint64_t tokens, const ch
     facts_net_set(&net, "LENGTH", tokens);
     facts_toggles(toggles, &set);
     rpl_trace_set_source(base, net.path, net.text);
-    if (rpl_whatif_run_placed(base, &set, addresses, count, trace, &err))
+    if (wif_run_placed(base, &set, addresses, count, trace, &err))
         fail_msg("%s", err.text);
     vs_free(addresses);
     vs_toggles_release(&set);

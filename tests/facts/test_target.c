@@ -154,7 +154,7 @@ static struct rpl_trace *report_of(const char *path, const char *toggles, struct
     facts_toggles(toggles, &set);
     rpl_trace_set_source(base, net.path, net.text);
     memset(report, 0, sizeof(*report));
-    if (rpl_whatif_run(base, &set, trace, &err) || rpl_report_fill(report, trace, 0, &err))
+    if (wif_run(base, &set, trace, &err) || rpl_report_fill(report, trace, 0, &err))
         fail_msg("%s", err.text);
     rpl_report_text(report, "t.db", text);
     vs_toggles_release(&set);

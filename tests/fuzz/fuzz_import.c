@@ -26,7 +26,7 @@ static void whatif(struct rpl_trace *trace)
     struct rpl_trace *out = rpl_trace_new();
     struct vs_error err = VS_ERROR_INIT;
 
-    if (rpl_whatif_run(trace, NULL, out, &err))
+    if (wif_run(trace, NULL, out, &err))
         VS_ASSERT(err.text[0]);
     else
         VS_ASSERT(rpl_trace_event_count(out) == rpl_trace_event_count(trace));
@@ -35,7 +35,7 @@ static void whatif(struct rpl_trace *trace)
         enum vs_status st = vs_toggles_set_pair(&set, CONFS[i], &err);
 
         VS_ASSERT(!st);
-        if (rpl_whatif_run_on(trace, &set, UINT64_C(64) << 20, out, &err))
+        if (wif_run_on(trace, &set, UINT64_C(64) << 20, out, &err))
             VS_ASSERT(err.text[0]);
         vs_toggles_release(&set);
     }
@@ -51,8 +51,8 @@ static void report(const struct imp_import *import, const struct vs_memlist *lis
 
     for (size_t i = 0; i < import->string_count; i++)
         rpl_trace_add_string(trace, import->strings[i]);
-    for (size_t i = 0; i < import->place_count; i++)
-        rpl_trace_add_place(trace, &import->places[i]);
+    for (size_t i = 0; i < import->location_count; i++)
+        rpl_trace_add_location(trace, &import->locations[i]);
     for (size_t i = 0; i < import->event_count; i++)
         rpl_trace_add_event(trace, &import->events[i]);
     if (rpl_report_fill(&report, trace, 5, &err)) {

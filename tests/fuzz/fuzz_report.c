@@ -31,7 +31,7 @@ static struct vs_event event_of(const uint8_t *p)
     event.raw.c = number(p + 6);
     event.raw.d = number(p + 8);
     event.raw.e = (uint32_t)number(p + 10);
-    event.place = p[12] % 8;
+    event.location = p[12] % 8;
     return event;
 }
 
@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rpl_trace_add_string(trace, "layer1.0");
     rpl_trace_add_string(trace, "Net.forward");
     for (uint32_t i = 1; i < 8; i++)
-        rpl_trace_add_place(trace, &(struct vs_place){i, i % 4, i % 3, i, i % 5});
+        rpl_trace_add_location(trace, &(struct vs_location){i, i % 4, i % 3, i, i % 5});
     rpl_trace_set_source(trace, "net.py", "a\nb\nc\nd\n");
     for (; size >= BYTES_PER_EVENT; data += BYTES_PER_EVENT, size -= BYTES_PER_EVENT) {
         struct vs_event event = event_of(data);

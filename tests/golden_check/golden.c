@@ -24,8 +24,8 @@ struct listener {
     uint8_t phase;
     const char **strings;
     size_t string_count, string_cap;
-    struct vs_place *places;
-    size_t place_count, place_cap;
+    struct vs_location *locations;
+    size_t location_count, location_cap;
 };
 
 static void on_event(void *user, const struct vs_event *ev)
@@ -48,12 +48,12 @@ static void on_event(void *user, const struct vs_event *ev)
     out->step = l->step;
     out->id = (uint32_t)(ev->alloc.block - 1);
     out->bytes = ev->alloc.requested_bytes;
-    if (ev->place) {
-        const struct vs_place *place = &l->places[ev->place - 1];
+    if (ev->location) {
+        const struct vs_location *location = &l->locations[ev->location - 1];
 
-        out->line = place->line;
-        if (place->op)
-            snprintf(out->op, sizeof(out->op), "%s", l->strings[place->op - 1]);
+        out->line = location->line;
+        if (location->op)
+            snprintf(out->op, sizeof(out->op), "%s", l->strings[location->op - 1]);
     }
 }
 
@@ -71,13 +71,14 @@ static uint32_t on_string(void *user, const char *text)
     return (uint32_t)l->string_count;
 }
 
-static uint32_t on_place(void *user, const struct vs_place *place)
+static uint32_t on_location(void *user, const struct vs_location *location)
 {
     struct listener *l = user;
 
-    l->places = vs_grow(l->places, l->place_count, &l->place_cap, sizeof(*l->places));
-    l->places[l->place_count++] = *place;
-    return (uint32_t)l->place_count;
+    l->locations =
+        vs_grow(l->locations, l->location_count, &l->location_cap, sizeof(*l->locations));
+    l->locations[l->location_count++] = *location;
+    return (uint32_t)l->location_count;
 }
 
 static void on_tensor(void *user, const struct vs_tensor_desc *desc)
@@ -91,7 +92,7 @@ static void listener_release(struct listener *l)
     for (size_t i = 0; i < l->string_count; i++)
         free((void *)(uintptr_t)l->strings[i]);
     free((void *)(uintptr_t)l->strings);
-    free(l->places);
+    free(l->locations);
 }
 
 static void quiet(void *user, const char *text, size_t len)
@@ -131,7 +132,7 @@ void golden_run_net(const char *net, const struct json *toggles, int64_t steps, 
                     struct golden_run *out)
 {
     struct listener l = {.run = out, .step = -1};
-    struct eng_observer observer = {&l, on_event, on_string, on_place, on_tensor};
+    struct eng_observer observer = {&l, on_event, on_string, on_location, on_tensor};
     struct vs_toggles set = {0};
     struct lang_settings settings = {.file_name = net,
                                      .observer = &observer,

@@ -80,13 +80,14 @@ static uint64_t device_shown(const char *path)
     return device;
 }
 
-static const char *place_text(struct sto_reader *r, uint32_t id, struct vs_text *out)
+static const char *location_text(struct sto_reader *r, uint32_t id, struct vs_text *out)
 {
-    const struct vs_place *place = sto_reader_place(r, id);
+    const struct vs_location *location = sto_reader_location(r, id);
 
     vs_text_clear(out);
-    vs_text_addf(out, "%u %s %s %u %s", place->phase, sto_reader_string(r, place->module),
-                 sto_reader_string(r, place->func), place->line, sto_reader_string(r, place->op));
+    vs_text_addf(out, "%u %s %s %u %s", location->phase, sto_reader_string(r, location->module),
+                 sto_reader_string(r, location->func), location->line,
+                 sto_reader_string(r, location->op));
     return vs_text_get(out);
 }
 
@@ -106,9 +107,9 @@ static void expect_same(struct sto_reader *a, struct sto_reader *b)
 
         must(sto_reader_events(a, seq, 1, &e, &err), &err);
         must(sto_reader_events(b, seq, 1, &f, &err), &err);
-        if (strcmp(place_text(a, e.place, &x), place_text(b, f.place, &y)) != 0)
+        if (strcmp(location_text(a, e.location, &x), location_text(b, f.location, &y)) != 0)
             fail_msg("event %" PRIu64 ": %s, not %s", seq, vs_text_get(&y), vs_text_get(&x));
-        e.place = f.place = 0;
+        e.location = f.location = 0;
         assert_memory_equal(&e, &f, sizeof(e));
     }
     assert_int_equal(sto_reader_step_count(a), sto_reader_step_count(b));

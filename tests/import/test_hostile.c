@@ -280,14 +280,14 @@ static void the_snapshot_with_nothing_wrong_is_whole(void **state)
 }
 
 /* Without events the block is older than the recording; its stack stands at the state at the end. */
-static void a_block_of_the_start_keeps_its_place(void **state)
+static void a_block_of_the_start_keeps_its_location(void **state)
 {
     static const struct field none = VALUE("no events", "]");
     struct vs_memlist list = {.events = NULL};
     struct imp_import import = {.events = NULL};
     struct vs_text text = {NULL, 0, 0};
     struct vs_error err = VS_ERROR_INIT;
-    const struct vs_place *place;
+    const struct vs_location *location;
     size_t at = 0;
 
     (void)state;
@@ -300,10 +300,10 @@ static void a_block_of_the_start_keeps_its_place(void **state)
     assert_int_equal(import.event_count, 2);
     assert_int_equal(import.start_events, 2);
     assert_int_equal(import.events[1].kind, VS_EV_ALLOC);
-    assert_int_equal(import.events[1].place, 1);
-    place = &import.places[0];
-    assert_string_equal(import.strings[place->func - 1], "train.py:step");
-    assert_int_equal(place->line, 7);
+    assert_int_equal(import.events[1].location, 1);
+    location = &import.locations[0];
+    assert_string_equal(import.strings[location->func - 1], "train.py:step");
+    assert_int_equal(location->line, 7);
     imp_release(&import);
     vs_memlist_release(&list);
     vs_text_release(&text);
@@ -404,7 +404,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_snapshot_with_nothing_wrong_is_whole),
         cmocka_unit_test(a_wrong_value_in_any_field_is_named_or_makes_sense),
-        cmocka_unit_test(a_block_of_the_start_keeps_its_place),
+        cmocka_unit_test(a_block_of_the_start_keeps_its_location),
         cmocka_unit_test(events_of_unknown_kinds_are_counted),
         cmocka_unit_test(negative_sizes_are_refused_with_the_events_number),
         cmocka_unit_test(a_snapshot_cut_off_anywhere_is_refused),

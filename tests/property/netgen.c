@@ -50,8 +50,8 @@ static const struct template TWO[] = {
 #include "tests/property/netgen.def"
 };
 
-static const struct template IN_PLACE[] = {
-#define NETGEN_IN_PLACE(kinds, effect, text) {kinds, effect, NULL, text},
+static const struct template IN_LOCATION[] = {
+#define NETGEN_IN_LOCATION(kinds, effect, text) {kinds, effect, NULL, text},
 #include "tests/property/netgen.def"
 };
 /* clang-format on */
@@ -201,7 +201,7 @@ static const struct template *pick(struct gen *g, struct template *activation, b
         return &ONE[netgen_draw(g, sizeof(ONE) / sizeof(ONE[0]))];
     if (what < 96)
         return &TWO[netgen_draw(g, sizeof(TWO) / sizeof(TWO[0]))];
-    return &IN_PLACE[netgen_draw(g, sizeof(IN_PLACE) / sizeof(IN_PLACE[0]))];
+    return &IN_LOCATION[netgen_draw(g, sizeof(IN_LOCATION) / sizeof(IN_LOCATION[0]))];
 }
 
 static void add_statement(struct gen *g, struct scope *s)

@@ -127,7 +127,7 @@ static void check_refused(const struct hostile *h)
         fail_msg("says: %s; should: %s", err.text, h->says);
 }
 
-static void what_could_run_code_is_refused_by_name_and_place(void **state)
+static void what_could_run_code_is_refused_by_name_and_location(void **state)
 {
     static const struct hostile cases[] = {
         HOSTILE("\x80\x02"
@@ -426,7 +426,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_cpython_pickles_comes_out),
         cmocka_unit_test(a_pickle_cut_off_anywhere_is_refused),
-        cmocka_unit_test(what_could_run_code_is_refused_by_name_and_place),
+        cmocka_unit_test(what_could_run_code_is_refused_by_name_and_location),
         cmocka_unit_test(every_opcode_of_cpython_is_known_or_refused_by_name),
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(bombs_are_refused),

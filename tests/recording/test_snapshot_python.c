@@ -62,7 +62,7 @@ static void what_is_not_python_is_not_taken_for_it(void **state)
  * The frames of a stack, innermost first, as "path func" with the number of the frame as its line; the line of the
  * place.
  */
-static uint32_t place(const char *const *frames, size_t count)
+static uint32_t location(const char *const *frames, size_t count)
 {
     struct vs_memlist list = {.events = NULL};
     struct vs_text file = {NULL, 0, 0};
@@ -78,8 +78,8 @@ static uint32_t place(const char *const *frames, size_t count)
         frame.func = vs_memlist_string(&list, space + 1, strlen(space + 1));
         ids[i] = vs_callstacks_frame(&list.stacks, &frame);
     }
-    found = rec_python_place(&list.stacks, ids, count, vs_memlist_string(&list, "forward", 7),
-                             vs_memlist_string(&list, "torch/nn/modules/module.py", 26));
+    found = rec_python_location(&list.stacks, ids, count, vs_memlist_string(&list, "forward", 7),
+                                vs_memlist_string(&list, "torch/nn/modules/module.py", 26));
     found = found ? list.stacks.frames[found - 1].line : 0;
     vs_text_release(&file);
     vs_memlist_release(&list);
@@ -87,44 +87,44 @@ static uint32_t place(const char *const *frames, size_t count)
 }
 
 #define MODULE "/p/site-packages/torch/nn/modules/module.py _call_impl"
-#define PLACE(...)                                                                                 \
-    place((const char *const[]){__VA_ARGS__},                                                      \
-          sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+#define LOCATION(...)                                                                              \
+    location((const char *const[]){__VA_ARGS__},                                                   \
+             sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 
-static void the_place_is_the_innermost_line_of_a_users_own(void **state)
+static void the_location_is_the_innermost_line_of_a_users_own(void **state)
 {
     (void)state;
-    assert_int_equal(PLACE("/p/site-packages/torch/nn/functional.py relu",
-                           "/p/site-packages/einops/einops.py einsum", "net.py attend",
-                           "net.py forward", MODULE, "train.py main"),
+    assert_int_equal(LOCATION("/p/site-packages/torch/nn/functional.py relu",
+                              "/p/site-packages/einops/einops.py einsum", "net.py attend",
+                              "net.py forward", MODULE, "train.py main"),
                      3);
-    assert_int_equal(PLACE("/usr/lib/python3.10/copy.py deepcopy", "net.py f"), 2);
-    assert_int_equal(PLACE("/tmp/torchinductor_a/x.py call", "net.py f"), 2);
+    assert_int_equal(LOCATION("/usr/lib/python3.10/copy.py deepcopy", "net.py f"), 2);
+    assert_int_equal(LOCATION("/tmp/torchinductor_a/x.py call", "net.py f"), 2);
 }
 
 static void a_model_of_a_package_counts_as_the_users(void **state)
 {
     (void)state;
     /* a helper file of the package, a function beside the module, its forward */
-    assert_int_equal(PLACE("/p/site-packages/transformers/sdpa.py attend",
-                           "/p/site-packages/transformers/qwen.py rotate",
-                           "/p/site-packages/transformers/qwen.py forward", MODULE,
-                           "train.py main"),
+    assert_int_equal(LOCATION("/p/site-packages/transformers/sdpa.py attend",
+                              "/p/site-packages/transformers/qwen.py rotate",
+                              "/p/site-packages/transformers/qwen.py forward", MODULE,
+                              "train.py main"),
                      2);
     /* no module's: the user's line */
-    assert_int_equal(PLACE("/p/site-packages/einops/einops.py einsum", "train.py main"), 2);
+    assert_int_equal(LOCATION("/p/site-packages/einops/einops.py einsum", "train.py main"), 2);
     /* torch's own Function.forward is none */
-    assert_int_equal(PLACE("/p/site-packages/x/fn.py forward",
-                           "/p/site-packages/torch/autograd/function.py apply", "train.py main"),
+    assert_int_equal(LOCATION("/p/site-packages/x/fn.py forward",
+                              "/p/site-packages/torch/autograd/function.py apply", "train.py main"),
                      3);
 }
 
 static void without_a_users_line_it_is_the_best_there_is(void **state)
 {
     (void)state;
-    assert_int_equal(PLACE("/p/site-packages/torch/a.py f", "/p/site-packages/x/b.py g"), 2);
-    assert_int_equal(PLACE("/p/site-packages/torch/a.py f", "/p/site-packages/torch/b.py g"), 1);
-    assert_int_equal(place(NULL, 0), 0);
+    assert_int_equal(LOCATION("/p/site-packages/torch/a.py f", "/p/site-packages/x/b.py g"), 2);
+    assert_int_equal(LOCATION("/p/site-packages/torch/a.py f", "/p/site-packages/torch/b.py g"), 1);
+    assert_int_equal(location(NULL, 0), 0);
 }
 
 int main(void)
@@ -132,7 +132,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_path_says_whose_code_it_is),
         cmocka_unit_test(what_is_not_python_is_not_taken_for_it),
-        cmocka_unit_test(the_place_is_the_innermost_line_of_a_users_own),
+        cmocka_unit_test(the_location_is_the_innermost_line_of_a_users_own),
         cmocka_unit_test(a_model_of_a_package_counts_as_the_users),
         cmocka_unit_test(without_a_users_line_it_is_the_best_there_is),
     };

@@ -22,7 +22,7 @@ static uint32_t string_id(struct make *m, const char *text)
 
 uint64_t make_event(struct make *m, struct vs_event event)
 {
-    struct vs_place place = {
+    struct vs_location location = {
         .phase = (uint32_t)m->phase,
         .module = string_id(m, m->module),
         .func = string_id(m, m->func),
@@ -30,7 +30,7 @@ uint64_t make_event(struct make *m, struct vs_event event)
         .op = string_id(m, m->op),
     };
 
-    event.place = rpl_trace_add_place(m->trace, &place);
+    event.location = rpl_trace_add_location(m->trace, &location);
     rpl_trace_add_event(m->trace, &event);
     return rpl_trace_event_count(m->trace);
 }

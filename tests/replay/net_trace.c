@@ -47,7 +47,7 @@ struct rpl_trace *net_trace(const char *path, const char *toggles)
         if (vs_toggles_set_pair(&set, word, &err))
             fail_msg("%s", err.text);
     rpl_trace_set_source(source, path, text);
-    if (rpl_whatif_run(source, &set, out, &err))
+    if (wif_run(source, &set, out, &err))
         fail_msg("%s %s: %s", path, toggles ? toggles : "", err.text);
     vs_toggles_release(&set);
     rpl_trace_free(source);

@@ -86,7 +86,7 @@ static uint32_t word(struct gen *g, const char *const *words)
 
 static void emit(struct gen *g, struct vs_event event)
 {
-    struct vs_place place = {.phase = g->phase};
+    struct vs_location location = {.phase = g->phase};
     uint64_t n = rpl_trace_event_count(g->trace);
 
     if (below(g, 6) == 0)
@@ -94,16 +94,16 @@ static void emit(struct gen *g, struct vs_event event)
     if (below(g, 9) == 0)
         g->module = below(g, 14);
     if (g->module < 11)
-        place.module = rpl_trace_add_string(g->trace, MODULES[g->module]);
-    place.line = g->line;
+        location.module = rpl_trace_add_string(g->trace, MODULES[g->module]);
+    location.line = g->line;
     if (g->line) {
         const char *func = FUNCS[g->line % 3];
 
-        place.func = rpl_trace_add_string(g->trace, func);
+        location.func = rpl_trace_add_string(g->trace, func);
     }
     if (g->op_count && g->ops[g->op_count - 1])
-        place.op = g->ops[g->op_count - 1];
-    event.place = rpl_trace_add_place(g->trace, &place);
+        location.op = g->ops[g->op_count - 1];
+    event.location = rpl_trace_add_location(g->trace, &location);
     event.time_ns = n * 100 + below(g, 50) + (n / 500) * 40000;
     rpl_trace_add_event(g->trace, &event);
 }
@@ -343,14 +343,14 @@ void random_trace_write(struct rpl_trace *trace, uint64_t events, const char *pa
     struct vs_error err = VS_ERROR_INIT;
     struct sto_writer *w;
     uint32_t strings = rpl_trace_add_string(trace, "one more");
-    uint32_t places = rpl_trace_add_place(trace, &(struct vs_place){.line = 77777});
+    uint32_t locations = rpl_trace_add_location(trace, &(struct vs_location){.line = 77777});
     const struct vs_event *all;
 
     ok(sto_writer_open(path, &force, &w, &err), &err);
     for (uint32_t i = 1; i <= strings; i++)
         ok(sto_writer_string(w, i, rpl_trace_string(trace, i), &err), &err);
-    for (uint32_t i = 1; i <= places; i++)
-        ok(sto_writer_place(w, i, rpl_trace_place(trace, i), &err), &err);
+    for (uint32_t i = 1; i <= locations; i++)
+        ok(sto_writer_location(w, i, rpl_trace_location(trace, i), &err), &err);
     for (uint32_t i = 1; i <= rpl_trace_tensor_count(trace); i++) {
         struct vs_tensor_desc desc;
 

@@ -88,7 +88,7 @@ void sample_events_wild(struct sample_random *rnd, struct vs_event *out, size_t 
         out[i].raw.c = habit_number(&habits[3], rnd, i);
         out[i].raw.d = habit_number(&habits[4], rnd, i);
         out[i].raw.e = (uint32_t)habit_number(&habits[5], rnd, i);
-        out[i].place = (uint32_t)habit_number(&habits[6], rnd, i);
+        out[i].location = (uint32_t)habit_number(&habits[6], rnd, i);
         out[i].raw.aux = (uint8_t)habit_number(&habits[7], rnd, i);
     }
 }
@@ -118,7 +118,7 @@ void sample_events_training(struct sample_random *rnd, struct vs_event *out, siz
 
         time += 200 + sample_random_below(rnd, 3000);
         e->time_ns = time;
-        e->place = 1 + (uint32_t)(in_step / 10);
+        e->location = 1 + (uint32_t)(in_step / 10);
         if (in_step == 0) {
             e->kind = VS_EV_STEP;
             e->step.number_plus_one = i / STEP_EVENTS;
@@ -132,7 +132,7 @@ void sample_events_training(struct sample_random *rnd, struct vs_event *out, siz
             l->address = UINT64_C(0x7f0000000000) + 65536 * live_count;
             l->tensor = (uint32_t)l->id + 10;
             *e = (struct vs_event){.time_ns = time,
-                                   .place = e->place,
+                                   .location = e->location,
                                    .kind = VS_EV_ALLOC,
                                    .alloc = {.block = l->id,
                                              .requested_bytes = l->size,
@@ -145,7 +145,7 @@ void sample_events_training(struct sample_random *rnd, struct vs_event *out, siz
             const struct live *l = &live[--live_count];
 
             *e = (struct vs_event){.time_ns = time,
-                                   .place = e->place,
+                                   .location = e->location,
                                    .kind = VS_EV_FREE,
                                    .free = {.block = l->id,
                                             .requested_bytes = l->size,

@@ -32,7 +32,7 @@ enum {
     P_MSE_BACK, P_FC2_BACK, P_RELU_BACK, P_FC1_BACK, P_STEP, P_COUNT
 };
 
-static const struct vs_place places[P_COUNT] = {
+static const struct vs_location locations[P_COUNT] = {
     [P_SETUP] = {VS_PHASE_SETUP, 0, 0, 0, 0},
     [P_DATA] = {VS_PHASE_DATA, 0, S_TRAIN, 14, 0},
     [P_FC1] = {VS_PHASE_FORWARD, S_FC1, S_FORWARD, 8, S_LINEAR},
@@ -97,7 +97,7 @@ static void phase(struct build *b, enum vs_phase which)
 }
 
 /* A block with its tensor, which has the same number. */
-static uint64_t alloc(struct build *b, uint32_t place, uint64_t bytes, uint8_t category,
+static uint64_t alloc(struct build *b, uint32_t location, uint64_t bytes, uint8_t category,
                       uint32_t name)
 {
     struct vs_error err = VS_ERROR_INIT;
@@ -115,7 +115,7 @@ static uint64_t alloc(struct build *b, uint32_t place, uint64_t bytes, uint8_t c
     b->next_address += bytes;
     ok(sto_writer_tensor(b->w, &tensor, &err), &err);
     event(b, (struct vs_event){.kind = VS_EV_ALLOC,
-                               .place = place,
+                               .location = location,
                                .alloc = {.block = id,
                                          .requested_bytes = bytes - ROUNDING,
                                          .block_bytes = bytes,
@@ -125,42 +125,43 @@ static uint64_t alloc(struct build *b, uint32_t place, uint64_t bytes, uint8_t c
     return id;
 }
 
-static void release(struct build *b, uint32_t place, uint64_t id)
+static void release(struct build *b, uint32_t location, uint64_t id)
 {
     event(b, (struct vs_event){.kind = VS_EV_FREE,
-                               .place = place,
+                               .location = location,
                                .free = {.block = id,
                                         .requested_bytes = b->bytes[id] - ROUNDING,
                                         .block_bytes = b->bytes[id],
                                         .address = b->address[id]}});
 }
 
-static void op(struct build *b, uint8_t kind, uint32_t place, uint64_t flops, uint8_t role)
+static void op(struct build *b, uint8_t kind, uint32_t location, uint64_t flops, uint8_t role)
 {
-    event(b, (struct vs_event){.kind = kind,
-                               .place = place,
-                               .op = {.name = places[place].op, .flops = flops, .role = role}});
+    event(b,
+          (struct vs_event){.kind = kind,
+                            .location = location,
+                            .op = {.name = locations[location].op, .flops = flops, .role = role}});
 }
 
-static void save(struct build *b, uint8_t kind, uint32_t place, uint64_t block, uint64_t node)
+static void save(struct build *b, uint8_t kind, uint32_t location, uint64_t block, uint64_t node)
 {
     event(b, (struct vs_event){.kind = kind,
-                               .place = place,
+                               .location = location,
                                .save = {.block = block, .tensor = block, .node = node}});
     if (kind == VS_EV_SAVE)
         event(b, (struct vs_event){.kind = VS_EV_CATEGORY,
-                                   .place = place,
+                                   .location = location,
                                    .category = {.block = block, .category = VS_CAT_SAVED}});
 }
 
-static void hold(struct build *b, uint8_t kind, uint32_t place, uint64_t block, uint32_t name,
+static void hold(struct build *b, uint8_t kind, uint32_t location, uint64_t block, uint32_t name,
                  uint32_t scope, uint8_t holder)
 {
     event(
         b,
         (struct vs_event){
             .kind = kind,
-            .place = place,
+            .location = location,
             .hold = {
                 .block = block, .tensor = block, .name = name, .scope = scope, .holder = holder}});
 }
@@ -171,28 +172,28 @@ static void let_go(struct build *b, uint64_t block, uint32_t name)
     release(b, P_STEP, block);
 }
 
-static uint64_t forward_op(struct build *b, uint32_t place, uint64_t bytes, uint64_t input,
+static uint64_t forward_op(struct build *b, uint32_t location, uint64_t bytes, uint64_t input,
                            uint64_t flops)
 {
     uint64_t out;
 
-    op(b, VS_EV_OP_BEGIN, place, flops, 0);
-    out = alloc(b, place, bytes, VS_CAT_ACTIVATION, 0);
-    save(b, VS_EV_SAVE, place, input, out);
-    op(b, VS_EV_OP_END, place, flops, 0);
+    op(b, VS_EV_OP_BEGIN, location, flops, 0);
+    out = alloc(b, location, bytes, VS_CAT_ACTIVATION, 0);
+    save(b, VS_EV_SAVE, location, input, out);
+    op(b, VS_EV_OP_END, location, flops, 0);
     return out;
 }
 
-static uint64_t backward_op(struct build *b, uint32_t place, uint64_t bytes, uint64_t saved,
+static uint64_t backward_op(struct build *b, uint32_t location, uint64_t bytes, uint64_t saved,
                             uint64_t node, uint64_t grad, uint64_t flops)
 {
     uint64_t out;
 
-    op(b, VS_EV_OP_BEGIN, place, flops, 1);
-    out = alloc(b, place, bytes, VS_CAT_GRADIENT, 0);
-    save(b, VS_EV_UNSAVE, place, saved, node);
-    release(b, place, grad);
-    op(b, VS_EV_OP_END, place, flops, 1);
+    op(b, VS_EV_OP_BEGIN, location, flops, 1);
+    out = alloc(b, location, bytes, VS_CAT_GRADIENT, 0);
+    save(b, VS_EV_UNSAVE, location, saved, node);
+    release(b, location, grad);
+    op(b, VS_EV_OP_END, location, flops, 1);
     return out;
 }
 
@@ -279,9 +280,9 @@ static void trace_write(const char *path, bool is_changed, bool has_work)
     for (uint32_t i = 1; i < S_COUNT; i++)
         ok(sto_writer_string(w, i, strings[i], &err), &err);
     for (uint32_t i = 1; i < P_COUNT; i++)
-        ok(sto_writer_place(w, i, &places[i], &err), &err);
+        ok(sto_writer_location(w, i, &locations[i], &err), &err);
     event(&b, (struct vs_event){.kind = VS_EV_SEGMENT_ALLOC,
-                                .place = P_SETUP,
+                                .location = P_SETUP,
                                 .segment = {.bytes = 2097152,
                                             .address = b.next_address,
                                             .size_pool = VS_SEGMENT_SMALL}});

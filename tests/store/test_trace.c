@@ -94,7 +94,7 @@ static void wild_events_come_back_by_any_range(void **state)
 
 static void everything_but_events_comes_back(void **state)
 {
-    static const struct vs_place places[] = {{1, 2, 3, 14, 5}, {4, 0, UINT32_MAX, 0, 1}};
+    static const struct vs_location locations[] = {{1, 2, 3, 14, 5}, {4, 0, UINT32_MAX, 0, 1}};
     static const struct vs_tensor_desc tensors[] = {
         {.block = 7,
          .id = 1,
@@ -134,7 +134,7 @@ static void everything_but_events_comes_back(void **state)
     ok(sto_writer_string(w, 1, "", &err), &err);
     ok(sto_writer_string(w, 2, "layer1.0.conv1", &err), &err);
     for (uint32_t i = 0; i < 2; i++)
-        ok(sto_writer_place(w, i + 1, &places[i], &err), &err);
+        ok(sto_writer_location(w, i + 1, &locations[i], &err), &err);
     for (int i = 0; i < 4; i++)
         ok(sto_writer_tensor(w, &tensors[i], &err), &err);
     ok(sto_writer_close(w, false, &err), &err);
@@ -157,10 +157,10 @@ static void everything_but_events_comes_back(void **state)
     assert_string_equal(sto_reader_string(r, 2), "layer1.0.conv1");
     assert_string_equal(sto_reader_string(r, 0), "");
     assert_string_equal(sto_reader_string(r, 3), "");
-    assert_int_equal(sto_reader_place_count(r), 2);
+    assert_int_equal(sto_reader_location_count(r), 2);
     for (uint32_t i = 0; i < 2; i++)
-        assert_memory_equal(sto_reader_place(r, i + 1), &places[i], sizeof(places[i]));
-    assert_int_equal(sto_reader_place(r, 3)->line, 0);
+        assert_memory_equal(sto_reader_location(r, i + 1), &locations[i], sizeof(locations[i]));
+    assert_int_equal(sto_reader_location(r, 3)->line, 0);
     assert_int_equal(sto_reader_tensor_count(r), 5);
     for (int i = 0; i < 4; i++) {
         ok(sto_reader_tensor(r, tensors[i].id, &got, &err), &err);
@@ -313,26 +313,26 @@ static void names_that_sqlite_reads_otherwise_are_names_of_files(void **state)
     assert_int_equal(chdir(old), 0);
 }
 
-static void places_given_together_come_back_one_by_one(void **state)
+static void locations_given_together_come_back_one_by_one(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
-    struct vs_place places[100];
+    struct vs_location locations[100];
     struct sto_writer *w;
     struct sto_reader *r;
     char path[4096];
 
     for (uint32_t i = 0; i < 100; i++)
-        places[i] = (struct vs_place){i % 7, i, 2 * i, UINT32_MAX - i, 3 * i};
+        locations[i] = (struct vs_location){i % 7, i, 2 * i, UINT32_MAX - i, 3 * i};
     w = writer_open(trace_path(state, "places.db", path, sizeof(path)));
-    ok(sto_writer_place(w, 1, &places[0], &err), &err);
-    ok(sto_writer_places(w, 2, &places[1], 98, &err), &err);
-    ok(sto_writer_places(w, 100, &places[99], 1, &err), &err);
-    ok(sto_writer_places(w, 101, places, 0, &err), &err);
+    ok(sto_writer_location(w, 1, &locations[0], &err), &err);
+    ok(sto_writer_locations(w, 2, &locations[1], 98, &err), &err);
+    ok(sto_writer_locations(w, 100, &locations[99], 1, &err), &err);
+    ok(sto_writer_locations(w, 101, locations, 0, &err), &err);
     ok(sto_writer_close(w, true, &err), &err);
     r = reader_open(path);
-    assert_int_equal(sto_reader_place_count(r), 100);
+    assert_int_equal(sto_reader_location_count(r), 100);
     for (uint32_t i = 0; i < 100; i++)
-        assert_memory_equal(sto_reader_place(r, i + 1), &places[i], sizeof(places[i]));
+        assert_memory_equal(sto_reader_location(r, i + 1), &locations[i], sizeof(locations[i]));
     sto_reader_close(r);
 }
 
@@ -341,7 +341,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wild_events_come_back_by_any_range),
         cmocka_unit_test(everything_but_events_comes_back),
-        cmocka_unit_test(places_given_together_come_back_one_by_one),
+        cmocka_unit_test(locations_given_together_come_back_one_by_one),
         cmocka_unit_test(steps_and_phases_are_kept_from_the_events),
         cmocka_unit_test(names_that_sqlite_reads_otherwise_are_names_of_files),
         cmocka_unit_test(a_reader_keeps_what_it_saw_while_the_writer_goes_on),

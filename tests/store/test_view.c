@@ -56,7 +56,7 @@ static void numbers_check(sqlite3 *db, const struct vs_event *events, size_t cou
         struct vs_event got = {
             .kind = (uint8_t)sqlite3_column_int(stmt, 1),
             .time_ns = (uint64_t)sqlite3_column_int64(stmt, 2),
-            .place = (uint32_t)sqlite3_column_int64(stmt, 3),
+            .location = (uint32_t)sqlite3_column_int64(stmt, 3),
             .raw = {.a = (uint64_t)sqlite3_column_int64(stmt, 4),
                     .b = (uint64_t)sqlite3_column_int64(stmt, 5),
                     .c = (uint64_t)sqlite3_column_int64(stmt, 6),

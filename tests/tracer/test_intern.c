@@ -51,7 +51,7 @@ static void many_texts_keep_their_numbers(void **state)
     trc_intern_free(in);
 }
 
-static void places_that_differ_anywhere_get_numbers_of_their_own(void **state)
+static void locations_that_differ_anywhere_get_numbers_of_their_own(void **state)
 {
     struct trc_intern *in = trc_intern_new();
     bool is_new;
@@ -62,12 +62,13 @@ static void places_that_differ_anywhere_get_numbers_of_their_own(void **state)
         next = 1;
         for (uint32_t i = 0; i < 5 * 2000; i++) {
             uint32_t n = i / 5 + 1;
-            struct vs_place place = {i % 5 == 0 ? n : 0, i % 5 == 1 ? n : 0, i % 5 == 2 ? n : 0,
-                                     i % 5 == 3 ? n : 0, i % 5 == 4 ? n : 0};
+            struct vs_location location = {i % 5 == 0 ? n : 0, i % 5 == 1 ? n : 0,
+                                           i % 5 == 2 ? n : 0, i % 5 == 3 ? n : 0,
+                                           i % 5 == 4 ? n : 0};
 
-            assert_int_equal(trc_intern_place(in, &place, &is_new), next);
+            assert_int_equal(trc_intern_location(in, &location, &is_new), next);
             assert_int_equal(is_new, round == 0);
-            assert_int_equal(trc_intern_place(in, &place, &is_new), next);
+            assert_int_equal(trc_intern_location(in, &location, &is_new), next);
             assert_false(is_new);
             next++;
         }
@@ -80,7 +81,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_texts_get_equal_numbers_from_one_on),
         cmocka_unit_test(many_texts_keep_their_numbers),
-        cmocka_unit_test(places_that_differ_anywhere_get_numbers_of_their_own),
+        cmocka_unit_test(locations_that_differ_anywhere_get_numbers_of_their_own),
     };
 
     return cmocka_run_group_tests_name("tracer/intern", tests, NULL, NULL);

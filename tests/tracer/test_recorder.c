@@ -68,7 +68,7 @@ static struct vs_tensor_desc tensor_of(uint32_t id)
     return desc;
 }
 
-static struct vs_event event_of(uint64_t i, uint32_t place)
+static struct vs_event event_of(uint64_t i, uint32_t location)
 {
     return (struct vs_event){.kind = (uint8_t)(i % VS_EVENT_KIND_COUNT),
                              .raw = {.a = i,
@@ -77,7 +77,7 @@ static struct vs_event event_of(uint64_t i, uint32_t place)
                                      .d = i << 9,
                                      .e = (uint32_t)i,
                                      .aux = (uint8_t)(i % 3)},
-                             .place = place};
+                             .location = location};
 }
 
 static void tell(const struct eng_observer *obs, uint64_t first, uint64_t count)
@@ -85,12 +85,12 @@ static void tell(const struct eng_observer *obs, uint64_t first, uint64_t count)
     char text[32];
 
     for (uint64_t i = first; i < first + count; i++) {
-        struct vs_place place = {.line = (uint32_t)(i % 100)};
+        struct vs_location location = {.line = (uint32_t)(i % 100)};
         struct vs_event event;
 
         snprintf(text, sizeof(text), "module%d", (int)(i % 50));
-        place.module = obs->string(obs->user, text);
-        event = event_of(i, obs->place(obs->user, &place));
+        location.module = obs->string(obs->user, text);
+        event = event_of(i, obs->location(obs->user, &location));
         if (i % 4 == 0) {
             struct vs_tensor_desc desc = tensor_of((uint32_t)(i / 4 + 1));
 
@@ -109,18 +109,18 @@ static void told_check(struct sto_reader *r, uint64_t count)
     for (uint64_t i = 0; i < count; i++) {
         struct vs_event got;
         struct vs_event wanted;
-        const struct vs_place *place;
+        const struct vs_location *location;
 
         ok(sto_reader_events(r, i + 1, 1, &got, &err), &err);
         assert_true(got.time_ns >= last_time);
         last_time = got.time_ns;
-        wanted = event_of(i, got.place);
+        wanted = event_of(i, got.location);
         wanted.time_ns = got.time_ns;
         assert_memory_equal(&got, &wanted, sizeof(got));
-        place = sto_reader_place(r, got.place);
-        assert_int_equal(place->line, i % 100);
+        location = sto_reader_location(r, got.location);
+        assert_int_equal(location->line, i % 100);
         snprintf(text, sizeof(text), "module%d", (int)(i % 50));
-        assert_string_equal(sto_reader_string(r, place->module), text);
+        assert_string_equal(sto_reader_string(r, location->module), text);
         if (i % 4 == 0) {
             struct vs_tensor_desc desc = tensor_of((uint32_t)(i / 4 + 1));
             struct vs_tensor_desc tensor;

@@ -98,7 +98,7 @@ void session_idle(struct tui_app *app, uint64_t found_at, uint32_t key)
     keyboard.found_at = found_at;
     keyboard.key = key;
     app->typed = look;
-    while (!look(&input) && tui_app_idle(app))
+    while (!look(&input) && tui_app_unused(app))
         continue;
     app->typed = NULL;
 }

@@ -216,12 +216,12 @@ static void what_takes_long_tells_how_far_it_is(void **state)
     assert_int_equal(heard.total, app->base.events);
     heard = (struct heard){0};
     assert_int_equal(
-        rpl_whatif_run_told(app->base.trace, &app->change.set, 0, hear, &heard, out, &err), VS_OK);
+        wif_run_observed(app->base.trace, &app->change.set, 0, hear, &heard, out, &err), VS_OK);
     assert_true(heard.calls > 6);
     assert_int_equal(heard.done, heard.total);
     heard = (struct heard){.most = 3};
     assert_int_equal(
-        rpl_whatif_run_told(app->base.trace, &app->change.set, 0, hear, &heard, out, &err),
+        wif_run_observed(app->base.trace, &app->change.set, 0, hear, &heard, out, &err),
         VS_E_STOPPED);
     assert_int_equal(heard.calls, 3);
     rpl_trace_free(out);

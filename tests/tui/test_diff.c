@@ -224,7 +224,7 @@ static void totals_of_the_rows_are_those_of_sql(void **state)
 
 /* ---- one place in both ---- */
 
-static void a_difference_on_and_one_back_is_the_same_place(void **state)
+static void a_difference_on_and_one_back_is_the_same_location(void **state)
 {
     (void)state;
     for (size_t run = 0; run < RUN_COUNT; run++) {
@@ -301,7 +301,7 @@ static void both_runs_are_at_the_chosen_row(void **state)
     }
 }
 
-static void the_other_run_and_back_is_the_same_place(void **state)
+static void the_other_run_and_back_is_the_same_location(void **state)
 {
     (void)state;
     for (size_t run = 0; run < RUN_COUNT; run++) {
@@ -425,9 +425,9 @@ int main(void)
         cmocka_unit_test(rows_are_those_of_the_command_and_add_up),
         cmocka_unit_test(a_row_is_what_is_inside_it),
         cmocka_unit_test(totals_of_the_rows_are_those_of_sql),
-        cmocka_unit_test(a_difference_on_and_one_back_is_the_same_place),
+        cmocka_unit_test(a_difference_on_and_one_back_is_the_same_location),
         cmocka_unit_test(both_runs_are_at_the_chosen_row),
-        cmocka_unit_test(the_other_run_and_back_is_the_same_place),
+        cmocka_unit_test(the_other_run_and_back_is_the_same_location),
         cmocka_unit_test(the_largest_difference_comes_first),
         cmocka_unit_test(a_what_if_differs_as_two_recordings_do),
         cmocka_unit_test(nothing_differs_between_a_trace_and_itself),

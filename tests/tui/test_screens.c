@@ -180,7 +180,7 @@ static void keys_rows(struct vs_text *out)
     }
 }
 
-/* The language of replay/breakpoints/breaks.h, for whoever types it. */
+/* The language of replay/breakpoints/breakpoints.h, for whoever types it. */
 static const char CONDITIONS[] =
     "\n## Conditions\n\n"
     "`:break` and `:tbreak` take a condition: terms joined by `and`. `c` runs to the next event\n"

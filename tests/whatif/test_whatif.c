@@ -67,9 +67,9 @@ static uint32_t string(void *user, const char *text)
 {
     return rpl_trace_add_string(user, text);
 }
-static uint32_t place(void *user, const struct vs_place *p)
+static uint32_t location(void *user, const struct vs_location *p)
 {
-    return rpl_trace_add_place(user, p);
+    return rpl_trace_add_location(user, p);
 }
 static void tensor(void *user, const struct vs_tensor_desc *desc)
 {
@@ -87,7 +87,7 @@ static void toggles_of(const struct grid_case *c, struct vs_toggles *out)
 /* Run a case on meta, with its events in `trace` and nothing else. */
 static void run(const struct grid_case *c, struct rpl_trace *trace, struct lang_result *result)
 {
-    struct eng_observer observer = {trace, emit, string, place, tensor};
+    struct eng_observer observer = {trace, emit, string, location, tensor};
     struct vs_toggles toggles = {{NULL}};
     struct vs_error err = VS_ERROR_INIT;
     char *text = file_text(c->net);
@@ -222,7 +222,7 @@ static void make_base(const struct grid_case *c, struct rpl_trace *base)
 
     rpl_trace_set_source(source, c->net, text);
     toggles_of(c, &toggles);
-    if (rpl_whatif_run(source, &toggles, base, &err))
+    if (wif_run(source, &toggles, base, &err))
         fail_msg("%s: %s", c->net, err.text);
     vs_toggles_release(&toggles);
     rpl_trace_free(source);
@@ -259,10 +259,10 @@ static void a_what_if_of_a_what_if_is_the_direct_one(void **state)
     make_base(&(struct grid_case){"tests/nets/resnet_small.py", {NULL}}, plain);
     make_base(&both, direct);
     assert_int_equal(vs_toggles_set_pair(&set, "batch=4", &err), VS_OK);
-    assert_int_equal(rpl_whatif_run(plain, &set, one, &err), VS_OK);
+    assert_int_equal(wif_run(plain, &set, one, &err), VS_OK);
     vs_toggles_release(&set);
     assert_int_equal(vs_toggles_set_pair(&set, "checkpoint=blocks", &err), VS_OK);
-    assert_int_equal(rpl_whatif_run(one, &set, two, &err), VS_OK);
+    assert_int_equal(wif_run(one, &set, two, &err), VS_OK);
     assert_same_events(two, direct);
     vs_toggles_release(&set);
     rpl_trace_free(plain);
@@ -278,7 +278,7 @@ static void a_trace_without_a_net_says_why_it_cannot_answer(void **state)
     struct vs_error err = VS_ERROR_INIT;
 
     (void)state;
-    assert_int_equal(rpl_whatif_run(base, NULL, out, &err), VS_E_UNSUPPORTED);
+    assert_int_equal(wif_run(base, NULL, out, &err), VS_E_UNSUPPORTED);
     assert_non_null(strstr(err.text, "carries no net"));
     rpl_trace_free(base);
     rpl_trace_free(out);
@@ -297,7 +297,7 @@ static void a_full_device_is_an_answer(void **state)
     rpl_trace_set_source(base, "net.py", text);
     rpl_trace_set_meta(base, "capacity", "4194304");
     assert_int_equal(vs_toggles_set_pair(&set, "batch=512", &err), VS_OK);
-    assert_int_equal(rpl_whatif_run(base, &set, out, &err), VS_OK);
+    assert_int_equal(wif_run(base, &set, out, &err), VS_OK);
     assert_int_equal(rpl_summary_fill(&sum, out, &err), VS_OK);
     assert_true(sum.oom.event > 0);
     assert_true(sum.peak.reserved <= 4194304);
@@ -317,7 +317,7 @@ static void a_toggle_that_the_program_does_not_know_is_named(void **state)
     (void)state;
     rpl_trace_set_source(base, "net.py", "def model():\n    pass\n");
     rpl_trace_set_toggle(base, "teleport", "on", false);
-    assert_int_equal(rpl_whatif_run(base, NULL, out, &err), VS_E_NOT_FOUND);
+    assert_int_equal(wif_run(base, NULL, out, &err), VS_E_NOT_FOUND);
     assert_non_null(strstr(err.text, "the trace: there is no toggle `teleport`"));
     rpl_trace_free(base);
     rpl_trace_free(out);

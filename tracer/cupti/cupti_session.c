@@ -121,11 +121,11 @@ static uint32_t on_string(void *user, const char *text)
     return c->inner->string(c->inner->user, text);
 }
 
-static uint32_t on_place(void *user, const struct vs_place *place)
+static uint32_t on_location(void *user, const struct vs_location *location)
 {
     const struct trc_cupti *c = user;
 
-    return c->inner->place(c->inner->user, place);
+    return c->inner->location(c->inner->user, location);
 }
 
 static void on_tensor(void *user, const struct vs_tensor_desc *desc)
@@ -138,7 +138,7 @@ static void on_tensor(void *user, const struct vs_tensor_desc *desc)
 const struct eng_observer *trc_cupti_observer(struct trc_cupti *c, const struct eng_observer *inner)
 {
     c->inner = inner;
-    c->observer = (struct eng_observer){c, on_emit, on_string, on_place, on_tensor};
+    c->observer = (struct eng_observer){c, on_emit, on_string, on_location, on_tensor};
     return &c->observer;
 }
 

@@ -20,7 +20,7 @@
 
 /*
  * id: in the device's trace; 0: of the host, or nothing is recorded of the device. serial: never the same twice. freeing: frees that were
- * begun; free_place: of the last of them. handles, mappings: of physical memory.
+ * begun; free_location: of the last of them. handles, mappings: of physical memory.
  */
 struct block {
     enum inj_space space;
@@ -33,7 +33,7 @@ struct block {
     uint32_t device;
     uint32_t context;
     uint32_t freeing;
-    uint32_t free_place;
+    uint32_t free_location;
     uint32_t handles;
     uint32_t mappings;
 };
@@ -160,33 +160,33 @@ static void emit(struct inj_sink *sink, const struct vs_event *event)
     sink->observer->emit(sink->observer->user, event);
 }
 
-static void host_tell(struct inj_memory *m)
+static void host_emit(struct inj_memory *m)
 {
     if (m->host_now > m->host_peak)
         m->host_peak = m->host_now;
     m->outlet.host(m->outlet.user, m->host_now, m->host_peak);
 }
 
-static void alloc_tell(struct inj_memory *m, struct block *block, const struct inj_site *site)
+static void alloc_emit(struct inj_memory *m, struct block *block, const struct inj_site *site)
 {
     struct inj_sink *sink = sink_of(m, block->device);
-    uint32_t place;
+    uint32_t location;
 
     if (block->device < DEVICES_MAX)
         m->is_refused[block->device] = false;
     if (!sink)
         return;
-    place = inj_site_place(sink, site);
+    location = inj_site_location(sink, site);
     block->id = ++sink->blocks;
     emit(sink, &(struct vs_event){.kind = VS_EV_SEGMENT_ALLOC,
-                                  .place = place,
+                                  .location = location,
                                   .segment = {.stream = block->stream,
                                               .bytes = block->bytes,
                                               .address = block->address,
                                               .size_pool = VS_SEGMENT_LARGE}});
-    inj_site_stack_tell(sink, site);
+    inj_site_stack_emit(sink, site);
     emit(sink, &(struct vs_event){.kind = VS_EV_ALLOC,
-                                  .place = place,
+                                  .location = location,
                                   .alloc = {.block = block->id,
                                             .requested_bytes = block->bytes,
                                             .block_bytes = block->bytes,
@@ -194,48 +194,48 @@ static void alloc_tell(struct inj_memory *m, struct block *block, const struct i
                                             .category = VS_CAT_OTHER}});
 }
 
-static void free_tell(struct inj_memory *m, const struct block *block, uint32_t place)
+static void free_emit(struct inj_memory *m, const struct block *block, uint32_t location)
 {
     struct inj_sink *sink = block->id ? sink_of(m, block->device) : NULL;
 
     if (!sink)
         return;
     emit(sink, &(struct vs_event){.kind = VS_EV_FREE,
-                                  .place = place,
+                                  .location = location,
                                   .free = {.block = block->id,
                                            .requested_bytes = block->bytes,
                                            .block_bytes = block->bytes,
                                            .address = block->address}});
     emit(sink, &(struct vs_event){.kind = VS_EV_SEGMENT_FREE,
-                                  .place = place,
+                                  .location = location,
                                   .segment = {.stream = block->stream,
                                               .bytes = block->bytes,
                                               .address = block->address,
                                               .size_pool = VS_SEGMENT_LARGE}});
 }
 
-static uint32_t place_of(struct inj_memory *m, const struct block *block,
-                         const struct inj_site *site)
+static uint32_t location_of(struct inj_memory *m, const struct block *block,
+                            const struct inj_site *site)
 {
     struct inj_sink *sink = block->id ? sink_of(m, block->device) : NULL;
 
-    return sink ? inj_site_place(sink, site) : 0;
+    return sink ? inj_site_location(sink, site) : 0;
 }
 
 /* The block is neither in the table nor mapped any more. */
-static void block_end(struct inj_memory *m, struct block *block, uint32_t place)
+static void block_end(struct inj_memory *m, struct block *block, uint32_t location)
 {
     if (block->space == INJ_HOST) {
         m->host_now -= block->bytes;
-        host_tell(m);
+        host_emit(m);
     } else {
-        free_tell(m, block, place);
+        free_emit(m, block, location);
     }
     vs_free(block);
 }
 
 /* The key is given back, and with it the block, unless it is physical memory with other handles or mappings. */
-static void key_end(struct inj_memory *m, struct block *block, uint32_t place)
+static void key_end(struct inj_memory *m, struct block *block, uint32_t location)
 {
     block->freeing -= block->freeing > 0;
     if (block->handles > 1) {
@@ -245,7 +245,7 @@ static void key_end(struct inj_memory *m, struct block *block, uint32_t place)
     block->handles = 0;
     block_take(m, block);
     if (!block->mappings)
-        block_end(m, block, place);
+        block_end(m, block, location);
 }
 
 /* ---- calls ---- */
@@ -258,7 +258,7 @@ void inj_memory_taken(struct inj_memory *m, const struct inj_call *call, uint64_
 
     if (old) {
         old->handles = old->handles ? 1 : 0;
-        key_end(m, old, old->freeing ? old->free_place : place_of(m, old, call->site));
+        key_end(m, old, old->freeing ? old->free_location : location_of(m, old, call->site));
     }
     block = vs_calloc(1, sizeof(*block));
     *block = (struct block){.space = call->space,
@@ -277,9 +277,9 @@ void inj_memory_taken(struct inj_memory *m, const struct inj_call *call, uint64_
     block_add(m, block);
     if (call->space == INJ_HOST) {
         m->host_now += bytes;
-        host_tell(m);
+        host_emit(m);
     } else {
-        alloc_tell(m, block, call->site);
+        alloc_emit(m, block, call->site);
     }
 }
 
@@ -287,16 +287,16 @@ void inj_memory_refused(struct inj_memory *m, const struct inj_call *call, uint6
                         uint64_t device_free)
 {
     struct inj_sink *sink = call->space == INJ_HOST ? NULL : sink_of(m, call->device);
-    uint32_t place;
+    uint32_t location;
 
     if (!sink)
         return;
-    place = inj_site_place(sink, call->site);
-    inj_site_stack_tell(sink, call->site);
+    location = inj_site_location(sink, call->site);
+    inj_site_stack_emit(sink, call->site);
     if (call->device < DEVICES_MAX)
         m->is_refused[call->device] = true;
     emit(sink, &(struct vs_event){.kind = VS_EV_OOM,
-                                  .place = place,
+                                  .location = location,
                                   .oom = {.stream = call->stream,
                                           .requested_bytes = bytes,
                                           .segment_bytes = bytes,
@@ -310,7 +310,7 @@ uint64_t inj_memory_free_begin(struct inj_memory *m, const struct inj_call *call
     if (!block)
         return 0;
     block->freeing++;
-    block->free_place = place_of(m, block, call->site);
+    block->free_location = location_of(m, block, call->site);
     return block->serial;
 }
 
@@ -322,7 +322,7 @@ void inj_memory_free_end(struct inj_memory *m, enum inj_space space, uint64_t ke
     if (!block || block->serial != token)
         return;
     if (is_done)
-        key_end(m, block, block->free_place);
+        key_end(m, block, block->free_location);
     else
         block->freeing -= block->freeing > 0;
 }
@@ -380,7 +380,7 @@ void inj_memory_unmapped(struct inj_memory *m, const struct inj_call *call, uint
         }
         mapping.block->mappings--;
         if (!mapping.block->mappings && !mapping.block->handles)
-            block_end(m, mapping.block, place_of(m, mapping.block, call->site));
+            block_end(m, mapping.block, location_of(m, mapping.block, call->site));
     }
     m->mapping_count = kept;
 }
@@ -393,7 +393,7 @@ void inj_memory_context_gone(struct inj_memory *m, const struct inj_call *call)
         if (!block || block == &m->gone || !call->context || block->context != call->context)
             continue;
         m->slots[i] = &m->gone;
-        block_end(m, block, place_of(m, block, call->site));
+        block_end(m, block, location_of(m, block, call->site));
     }
 }
 

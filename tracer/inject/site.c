@@ -64,7 +64,7 @@ static struct inj_stack *stack_new(uint32_t id, const struct inj_site *site)
     return stack;
 }
 
-static void frames_tell(struct inj_sink *sink, const struct inj_stack *stack)
+static void frames_emit(struct inj_sink *sink, const struct inj_stack *stack)
 {
     const struct eng_observer *to = sink->observer;
 
@@ -87,11 +87,11 @@ static const struct inj_stack *stack_get(struct inj_sink *sink, const struct inj
     sink->stacks = vs_grow(sink->stacks, sink->stack_count, &sink->stack_cap, sizeof(stack));
     stack = stack_new((uint32_t)sink->stack_count + 1, site);
     sink->stacks[sink->stack_count++] = stack;
-    frames_tell(sink, stack);
+    frames_emit(sink, stack);
     return stack;
 }
 
-void inj_site_stack_tell(struct inj_sink *sink, const struct inj_site *site)
+void inj_site_stack_emit(struct inj_sink *sink, const struct inj_site *site)
 {
     if (site->frame_count)
         sink->stack(sink->observer->user, stack_get(sink, site)->id);
@@ -121,17 +121,17 @@ static uint32_t text_id(const struct eng_observer *to, const char *text)
     return text && *text ? to->string(to->user, text) : 0;
 }
 
-uint32_t inj_site_place(struct inj_sink *sink, const struct inj_site *site)
+uint32_t inj_site_location(struct inj_sink *sink, const struct inj_site *site)
 {
     const struct eng_observer *to = sink->observer;
     const struct inj_frame *frame = inj_site_frame(site);
-    struct vs_place place = {.phase = site->phase,
-                             .module = text_id(to, site->module),
-                             .func = frame ? text_id(to, frame->text) : 0,
-                             .line = frame ? frame->line : 0};
+    struct vs_location location = {.phase = site->phase,
+                                   .module = text_id(to, site->module),
+                                   .func = frame ? text_id(to, frame->text) : 0,
+                                   .line = frame ? frame->line : 0};
     char op[OP_MAX];
 
     snprintf(op, sizeof(op), "%s%s%s", site->call, *site->kernel ? " after " : "", site->kernel);
-    place.op = text_id(to, op);
-    return to->place(to->user, &place);
+    location.op = text_id(to, op);
+    return to->location(to->user, &location);
 }

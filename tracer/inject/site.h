@@ -63,9 +63,9 @@ void inj_sink_release(struct inj_sink *sink);
 const struct inj_frame *inj_site_frame(const struct inj_site *site);
 
 /* To be told right before the site's event. Sites without frames have no stack. */
-void inj_site_stack_tell(struct inj_sink *sink, const struct inj_site *site);
+void inj_site_stack_emit(struct inj_sink *sink, const struct inj_site *site);
 
 /* Its place in the sink's trace. */
-uint32_t inj_site_place(struct inj_sink *sink, const struct inj_site *site);
+uint32_t inj_site_location(struct inj_sink *sink, const struct inj_site *site);
 
 #endif

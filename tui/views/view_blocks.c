@@ -140,7 +140,7 @@ static void rows_make(struct blocks *s, const struct tui_app *app)
     for (size_t i = 0; i < live->block_count; i++) {
         struct row row = {.block = live->blocks[i]};
 
-        row.line = rpl_trace_place(run->trace, row.block.alloc_place)->line;
+        row.line = rpl_trace_location(run->trace, row.block.alloc_location)->line;
         if (!passes(app, &row))
             continue;
         s->rows = vs_grow(s->rows, s->count, &s->cap, sizeof(*s->rows));
@@ -217,8 +217,8 @@ static void draw_head(const struct blocks *s, const struct tui_run *run, struct 
         tui_put_glyph(c, 3, 0, s->is_turned ? TUI_G_UP : TUI_G_DOWN, style);
 }
 
-static void draw_end(const struct tui_app *app, const struct row *row, const struct rpl_life *life,
-                     struct tui_canvas *c, int x, int y, int w)
+static void draw_end(const struct tui_app *app, const struct row *row,
+                     const struct rpl_lifetime *life, struct tui_canvas *c, int x, int y, int w)
 {
     char buf[TUI_SHORT_MAX];
     bool is_done = tui_block_is_done(tui_app_run(app), &row->block, life, app->at);
@@ -232,7 +232,7 @@ static void draw_end(const struct tui_app *app, const struct row *row, const str
 static void draw_row(const struct tui_app *app, const struct row *row, struct tui_canvas *c, int y)
 {
     const struct tui_run *run = tui_app_run(app);
-    struct rpl_life life = tui_block_life(run, row->block.id);
+    struct rpl_lifetime life = tui_block_life(run, row->block.id);
     struct columns columns = columns_of(run, c->at.w);
     struct vs_text text = {NULL, 0, 0};
     char buf[VS_BYTES_TEXT_MAX];
@@ -247,7 +247,7 @@ static void draw_row(const struct tui_app *app, const struct row *row, struct tu
         tui_block_short(run, &row->block, &life, &text);
     else
         tui_block_name(run, &row->block, &life, &text);
-    if (rpl_trace_place(run->trace, row->block.alloc_place)
+    if (rpl_trace_location(run->trace, row->block.alloc_location)
             ->op) /* a module's path is told by its end */
         tui_text_tail(c, x, y, columns.name_w - 1, tui_style(TUI_PLAIN), vs_text_get(&text));
     else

@@ -200,9 +200,9 @@ static void draw_side(const struct diff *s, const struct tui_app *app, bool is_b
 {
     const struct rpl_diff_side *side = is_b ? &app->change.diff->diff.b : &app->change.diff->diff.a;
     const struct rpl_peak *at = &s->at[is_b];
-    const struct vs_place *place = rpl_trace_place(side->trace, at->place);
-    const char *op = rpl_trace_string(side->trace, place->op);
-    const char *module = rpl_trace_string(side->trace, place->module);
+    const struct vs_location *location = rpl_trace_location(side->trace, at->location);
+    const char *op = rpl_trace_string(side->trace, location->op);
+    const char *module = rpl_trace_string(side->trace, location->module);
     bool is_moment = s->look == AT_PEAK || s->look == AT_CURSOR;
     struct vs_text text = {NULL, 0, 0};
     char buf[VS_BYTES_TEXT_MAX];

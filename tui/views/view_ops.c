@@ -128,7 +128,7 @@ static void draw_op(const struct ops *s, const struct tui_run *run, const struct
                     bool is_current, struct tui_canvas *c, int y)
 {
     static const char *const ROLES[] = {" ", "<", "r"};
-    const struct vs_place *place = rpl_trace_place(run->trace, op->place);
+    const struct vs_location *location = rpl_trace_location(run->trace, op->location);
     int room = c->at.w - BYTES_W - 10 - (shows_times(s, c) ? TIME_W : 0);
     int name_w = c->at.w >= MODULE_MIN_W ? room * 2 / 5 : room;
     struct tui_style style = tui_style(is_current ? TUI_STRONG : TUI_PLAIN);
@@ -144,7 +144,7 @@ static void draw_op(const struct ops *s, const struct tui_run *run, const struct
                  rpl_trace_string(run->trace, op->name));
     if (name_w < room)
         tui_text_tail(c, x + name_w, y, room - name_w - 1, tui_style(TUI_DIM),
-                      rpl_trace_string(run->trace, place->module));
+                      rpl_trace_string(run->trace, location->module));
     if (shows_times(s, c))
         draw_time(s, op, c, y);
     draw_bytes(op, c, y);
@@ -213,7 +213,7 @@ static void text(const void *state, const struct tui_app *app, size_t row, struc
     if (rpl_step_ops(run->index, row + 1, 1, &op, &filled, &err) || !filled)
         return;
     vs_text_addf(out, "%" PRIu64 " %s %s", op.number, rpl_trace_string(run->trace, op.name),
-                 rpl_trace_string(run->trace, rpl_trace_place(run->trace, op.place)->module));
+                 rpl_trace_string(run->trace, rpl_trace_location(run->trace, op.location)->module));
 }
 
 static void title_more(const void *state, const struct tui_app *app, struct vs_text *out)

@@ -180,9 +180,9 @@ static char mark_of(const struct rpl_pair_row *row)
 static void add_name(const struct rpl_align_side *side, const struct rpl_alloc *alloc,
                      struct vs_text *out)
 {
-    const struct vs_place *place = rpl_trace_place(side->trace, alloc->place);
-    const char *module = rpl_trace_string(side->trace, place->module);
-    const char *op = rpl_trace_string(side->trace, place->op);
+    const struct vs_location *location = rpl_trace_location(side->trace, alloc->location);
+    const char *module = rpl_trace_string(side->trace, location->module);
+    const char *op = rpl_trace_string(side->trace, location->op);
 
     vs_text_addf(out, "%s%s%s", module, *module && *op ? " " : "", op);
     if (!*module && !*op)
@@ -319,10 +319,10 @@ static void why_text(const struct rpl_pairs *pairs, const struct rpl_pair_row *r
     bool is_b = !row->alloc_a;
     const struct rpl_alloc *alloc = rpl_pair_alloc(pairs, row, is_b);
     const struct rpl_align_side *side = is_b ? &pairs->align->b : &pairs->align->a;
-    const struct vs_place *place = rpl_pair_place(pairs, row);
-    const char *op = rpl_trace_string(side->trace, place->op);
+    const struct vs_location *location = rpl_pair_location(pairs, row);
+    const char *op = rpl_trace_string(side->trace, location->op);
     size_t len;
-    const char *code = rpl_trace_source_line(side->trace, place->line, &len);
+    const char *code = rpl_trace_source_line(side->trace, location->line, &len);
 
     add_fate(pairs, row, alloc, is_b, out);
     if (alloc->tensor) {
@@ -331,8 +331,9 @@ static void why_text(const struct rpl_pairs *pairs, const struct rpl_pair_row *r
     }
     if (*op)
         vs_text_addf(out, "  %s%s", row->is_free ? "in " : "by ", op);
-    if (place->line)
-        vs_text_addf(out, "  line %" PRIu32 "%s%.*s", place->line, len ? ": " : "", (int)len, code);
+    if (location->line)
+        vs_text_addf(out, "  line %" PRIu32 "%s%.*s", location->line, len ? ": " : "", (int)len,
+                     code);
 }
 
 static void draw(const void *state, const struct tui_app *app, struct tui_canvas *c,

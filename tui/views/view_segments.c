@@ -123,7 +123,7 @@ static void draw_hole(const struct segments *s, const struct tui_app *app, struc
     const struct rpl_live *live = rpl_cursor_live(tui_app_run(app)->cursor);
     struct vs_text name = {NULL, 0, 0};
     const struct rpl_block *block;
-    struct rpl_life life;
+    struct rpl_lifetime life;
     uint64_t bytes = 0;
     char a[VS_BYTES_TEXT_MAX];
     size_t pin;

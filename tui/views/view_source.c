@@ -91,7 +91,7 @@ static void lines_weigh(struct source *s, const struct tui_run *run)
         s->lines[i].bytes = s->lines[i].largest = s->lines[i].largest_bytes = 0;
     for (size_t i = 0; i < live->block_count; i++) {
         const struct rpl_block *block = &live->blocks[i];
-        uint32_t at = rpl_trace_place(run->trace, block->alloc_place)->line;
+        uint32_t at = rpl_trace_location(run->trace, block->alloc_location)->line;
         struct line *line;
 
         if (!at || at > s->count)
@@ -180,27 +180,28 @@ static void vars_make(struct source *s, const struct tui_run *run, int h)
 /* ---- calls ---- */
 
 /* The places of functions that hold something: a flag a place id, but for those of `func`. How many are left is returned. */
-static size_t places_of_callers(const struct source *s, const struct rpl_trace *trace, bool *wanted,
-                                size_t count)
+static size_t locations_of_callers(const struct source *s, const struct rpl_trace *trace,
+                                   bool *wanted, size_t count)
 {
     size_t left = 0;
 
     for (size_t i = 1; i < count; i++) {
-        const struct vs_place *place = rpl_trace_place(trace, (uint32_t)i);
+        const struct vs_location *location = rpl_trace_location(trace, (uint32_t)i);
 
-        wanted[i] = place->func && place->line && function_frame(s, place->func);
+        wanted[i] = location->func && location->line && function_frame(s, location->func);
         left += wanted[i];
     }
     return left;
 }
 
 /* Those of `func` are not looked for any more. */
-static size_t places_leave(const struct rpl_trace *trace, uint32_t func, bool *wanted, size_t count)
+static size_t locations_leave(const struct rpl_trace *trace, uint32_t func, bool *wanted,
+                              size_t count)
 {
     size_t left = 0;
 
     for (size_t i = 1; i < count; i++) {
-        wanted[i] &= rpl_trace_place(trace, (uint32_t)i)->func != func;
+        wanted[i] &= rpl_trace_location(trace, (uint32_t)i)->func != func;
         left += wanted[i];
     }
     return left;
@@ -215,22 +216,22 @@ static bool call_find(const struct source *s, const struct tui_run *run, uint64_
 {
     struct vs_error err = VS_ERROR_INIT;
     const struct rpl_trace *trace = run->trace;
-    size_t count = (size_t)rpl_trace_place_count(trace) + 1;
+    size_t count = (size_t)rpl_trace_location_count(trace) + 1;
     bool *wanted = vs_calloc(count, sizeof(*wanted));
-    uint32_t func = rpl_trace_place(trace, rpl_cursor_here(run->cursor).event.place)->func;
+    uint32_t func = rpl_trace_location(trace, rpl_cursor_here(run->cursor).event.location)->func;
     bool is_found = false;
 
-    (void)places_of_callers(s, trace, wanted, count);
-    while (up && places_leave(trace, func, wanted, count) &&
-           !rpl_step_place_back(run->index, at, wanted, count, &at, &err) && at) {
+    (void)locations_of_callers(s, trace, wanted, count);
+    while (up && locations_leave(trace, func, wanted, count) &&
+           !rpl_step_location_back(run->index, at, wanted, count, &at, &err) && at) {
         struct vs_event event;
-        const struct vs_place *place;
+        const struct vs_location *location;
 
         if (rpl_index_event(run->index, at, &event, &err))
             break;
-        place = rpl_trace_place(trace, event.place);
-        func = place->func;
-        *out = (struct call){func, place->line};
+        location = rpl_trace_location(trace, event.location);
+        func = location->func;
+        *out = (struct call){func, location->line};
         is_found = !--up;
     }
     vs_free(wanted);
@@ -271,7 +272,7 @@ static uint32_t line_near(const struct tui_run *run, uint64_t at, uint32_t line)
     if (line || rpl_step(run->index, from, RPL_VERB_LINE, -1, &stop, NULL, &err) || stop < 2 ||
         stop > at || rpl_index_event(run->index, stop - 1, &event, &err))
         return line;
-    return rpl_trace_place(run->trace, event.place)->line;
+    return rpl_trace_location(run->trace, event.location)->line;
 }
 
 struct areas {
@@ -403,8 +404,8 @@ static bool has_break(const struct tui_run *run, size_t line)
     bool found = false;
 
     vs_text_addf(&text, "line = %zu", line);
-    for (size_t i = 0; i < rpl_breaks_count(run->breaks); i++)
-        found |= strcmp(rpl_breaks_at(run->breaks, i)->text, vs_text_get(&text)) == 0;
+    for (size_t i = 0; i < rpl_breakpoints_count(run->breaks); i++)
+        found |= strcmp(rpl_breakpoints_at(run->breaks, i)->text, vs_text_get(&text)) == 0;
     vs_text_release(&text);
     return found;
 }

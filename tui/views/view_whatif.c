@@ -69,9 +69,9 @@ static size_t toggle_rows(const struct tui_app *app)
 static void add_where(struct tui_page *page, const char *word, const struct rpl_trace *trace,
                       const struct rpl_run *run)
 {
-    const struct vs_place *place = rpl_trace_place(trace, run->place);
-    const char *module = rpl_trace_string(trace, place->module);
-    const char *op = rpl_trace_string(trace, place->op);
+    const struct vs_location *location = rpl_trace_location(trace, run->location);
+    const char *module = rpl_trace_string(trace, location->module);
+    const char *op = rpl_trace_string(trace, location->op);
 
     if (!run->event)
         return;
@@ -82,8 +82,8 @@ static void add_where(struct tui_page *page, const char *word, const struct rpl_
                   *op ? op : "between ops");
     if (*module)
         tui_page_more(page, 0, TUI_PLAIN, " of %s", module);
-    if (place->line)
-        tui_page_more(page, 0, TUI_PLAIN, ", line %" PRIu32, place->line);
+    if (location->line)
+        tui_page_more(page, 0, TUI_PLAIN, ", line %" PRIu32, location->line);
     if (run->is_recompute)
         tui_page_more(page, 0, TUI_DIM, ", run again");
 }
@@ -169,7 +169,7 @@ static void add_bound(struct tui_page *page, const struct tui_app *app, int w)
     struct vs_text text = {NULL, 0, 0};
 
     if (change->bound.allocs)
-        rpl_bound_text(change->run.trace, &change->bound, change->compare.after.peak, &text);
+        rpl_uncertainty_text(change->run.trace, &change->bound, change->compare.after.peak, &text);
     if (change->run.trace)
         rpl_by_values_text(change->run.trace, &text);
     tui_page_wrap(page, w, 0, TUI_PLAIN, vs_text_get(&text));

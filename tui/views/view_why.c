@@ -61,22 +61,22 @@ static void add_size(struct tui_page *page, const struct tui_run *run, const str
     vs_text_release(&shape);
 }
 
-static void add_place(struct tui_page *page, const struct tui_run *run, const char *word,
-                      uint64_t seq, uint32_t place_id)
+static void add_location(struct tui_page *page, const struct tui_run *run, const char *word,
+                         uint64_t seq, uint32_t location_id)
 {
-    const struct vs_place *place = rpl_trace_place(run->trace, place_id);
-    const char *op = rpl_trace_string(run->trace, place->op);
+    const struct vs_location *location = rpl_trace_location(run->trace, location_id);
+    const char *op = rpl_trace_string(run->trace, location->op);
     size_t len;
-    const char *line = rpl_trace_source_line(run->trace, place->line, &len);
+    const char *line = rpl_trace_source_line(run->trace, location->line, &len);
     struct tui_page_line *row = tui_page_add(page, TUI_DIM, "%-10s", word);
 
     row->seq = seq;
     tui_page_more(page, 0, TUI_PLAIN, "@%" PRIu64 "%s%s", seq, *op ? " " : "", op);
-    if (place->line && !rpl_trace_source_text(run->trace)) {
-        tui_page_more(page, 0, TUI_PLAIN, "  %s", rpl_trace_string(run->trace, place->func));
-        tui_page_more(page, 0, TUI_LINE_NUMBER, ":%" PRIu32, place->line);
-    } else if (place->line) {
-        tui_page_more(page, 0, TUI_LINE_NUMBER, "  line %" PRIu32 "  ", place->line);
+    if (location->line && !rpl_trace_source_text(run->trace)) {
+        tui_page_more(page, 0, TUI_PLAIN, "  %s", rpl_trace_string(run->trace, location->func));
+        tui_page_more(page, 0, TUI_LINE_NUMBER, ":%" PRIu32, location->line);
+    } else if (location->line) {
+        tui_page_more(page, 0, TUI_LINE_NUMBER, "  line %" PRIu32 "  ", location->line);
         tui_page_more(page, 0, TUI_PLAIN, "%.*s", (int)len, line);
     }
 }
@@ -141,14 +141,14 @@ static void add_holders(struct tui_page *page, const struct tui_run *run, const 
 static void add_reads(struct tui_page *page, const struct tui_run *run, const struct rpl_why *why,
                       uint64_t at)
 {
-    struct rpl_life life = tui_block_life(run, why->id);
+    struct rpl_lifetime life = tui_block_life(run, why->id);
 
     if (why->block.last_use_seq)
-        add_place(page, run, "last read", why->block.last_use_seq, why->block.last_use_place);
+        add_location(page, run, "last read", why->block.last_use_seq, why->block.last_use_location);
     else
         tui_page_add(page, TUI_DIM, "last read never so far");
     if (why->next_use_seq)
-        add_place(page, run, "read next", why->next_use_seq, why->next_use_place);
+        add_location(page, run, "read next", why->next_use_seq, why->next_use_location);
     else if (tui_block_is_done(run, &why->block, &life, at))
         tui_page_add(page, TUI_BAD, "read next never: it need not be held any more");
     else
@@ -158,11 +158,11 @@ static void add_reads(struct tui_page *page, const struct tui_run *run, const st
 static void add_life(struct tui_page *page, const struct tui_run *run, const struct rpl_why *why,
                      uint64_t at)
 {
-    add_place(page, run, "made", why->block.alloc_seq, why->block.alloc_place);
+    add_location(page, run, "made", why->block.alloc_seq, why->block.alloc_location);
     if (!rpl_trace_is_imported(run->trace))
         add_reads(page, run, why, at);
     if (why->free_seq)
-        add_place(page, run, "goes", why->free_seq, why->free_place);
+        add_location(page, run, "goes", why->free_seq, why->free_location);
     else
         tui_page_add(page, TUI_DIM, "goes      not in this trace");
 }
@@ -183,10 +183,10 @@ static void page_make(struct why *s, struct tui_app *app)
     if (rpl_alive_why(run->cursor, &why, &err)) {
         tui_page_wrap(&s->page, s->w, 0, TUI_BAD, err.text);
     } else if (!why.is_alive) {
-        struct rpl_life life = tui_block_life(run, why.id);
+        struct rpl_lifetime life = tui_block_life(run, why.id);
 
         tui_page_add(&s->page, TUI_DIM, "block %" PRIu64 " is not alive here", why.id);
-        add_place(&s->page, run, "made", life.alloc_seq, life.place);
+        add_location(&s->page, run, "made", life.alloc_seq, life.location);
         if (life.free_seq)
             tui_page_add(&s->page, TUI_DIM, "goes      @%" PRIu64, life.free_seq)->seq =
                 life.free_seq;

@@ -11,7 +11,7 @@
 #include "engine/device/cuda/cuda_device.h"
 #include "engine/device/cuda/cuda_internal.h"
 #include "engine/device/cuda/cuda_kernels.h"
-#include "engine/device/room_sizes.h"
+#include "engine/device/workspace_sizes.h"
 
 /* What a call is described by; made and unmade together. */
 struct described {
@@ -59,7 +59,7 @@ static bool describe_tensor(cudnnTensorDescriptor_t desc, const struct eng_view 
 
 static bool counts_in_32_bits(const struct eng_view *v)
 {
-    return eng_room_numel(v) <= INT32_MAX;
+    return eng_workspace_numel(v) <= INT32_MAX;
 }
 
 static bool describe_all(struct described *d, const struct eng_view *x, const struct eng_view *w,
@@ -121,7 +121,7 @@ static bool is_empty(const struct eng_view *v)
 
 static uint64_t bytes_of(const struct eng_view *v)
 {
-    return (uint64_t)eng_room_numel(v) * vs_dtype_bytes(v->dtype);
+    return (uint64_t)eng_workspace_numel(v) * vs_dtype_bytes(v->dtype);
 }
 
 /* v with contiguous strides. Those of size-1 dims are set, too, for they count in a descriptor. */
@@ -142,7 +142,7 @@ static struct eng_view plain(const struct eng_view *v, bool is_read)
 {
     struct eng_view s = laid_plain(v);
 
-    if (eng_room_is_plain(v))
+    if (eng_workspace_is_plain(v))
         return s;
     s.data = cuda_scratch(bytes_of(v));
     if (is_read)
@@ -153,9 +153,9 @@ static struct eng_view plain(const struct eng_view *v, bool is_read)
 static uint64_t copies_bytes(const struct eng_view *x, const struct eng_view *w,
                              const struct eng_view *y)
 {
-    return (eng_room_is_plain(x) ? 0 : eng_room_part(bytes_of(x))) +
-           (eng_room_is_plain(w) ? 0 : eng_room_part(bytes_of(w))) +
-           (eng_room_is_plain(y) ? 0 : eng_room_part(bytes_of(y)));
+    return (eng_workspace_is_plain(x) ? 0 : eng_workspace_part(bytes_of(x))) +
+           (eng_workspace_is_plain(w) ? 0 : eng_workspace_part(bytes_of(w))) +
+           (eng_workspace_is_plain(y) ? 0 : eng_workspace_part(bytes_of(y)));
 }
 
 /* An algorithm with its arithmetic, in one number. */
@@ -244,7 +244,7 @@ int cuda_conv_ways(enum eng_conv_kind kind, const struct eng_view *x, const stru
 static bool choose(enum eng_conv_kind kind, const struct described *d, uint64_t copies,
                    struct eng_conv_way *out, void **room)
 {
-    const struct eng_conv_way *told = cuda_room_way();
+    const struct eng_conv_way *told = cuda_workspace_way();
     struct eng_conv_way ways[ENG_CONV_WAYS];
     int n;
 

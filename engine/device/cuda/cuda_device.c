@@ -13,7 +13,7 @@
 #include "base/target/target.h"
 #include "engine/device/cuda/cuda_internal.h"
 #include "engine/device/plugin.h"
-#include "engine/device/room_sizes.h"
+#include "engine/device/workspace_sizes.h"
 
 #define SCRATCH_FIRST (UINT64_C(4) << 20)
 #define SCRATCH_ALIGN UINT64_C(256)
@@ -38,12 +38,12 @@ static struct {
     int *flag;
     struct segment *segments; /* ascending */
     size_t segment_count;
-    size_t segment_room;
+    size_t segment_cap;
     struct chunk *chunks; /* of scratch; the last one is in use */
     size_t chunk_count;
     int scratch_depth;
-    struct eng_device_room room; /* what the engine brought for the next kernel */
-    uint64_t room_used;
+    struct eng_device_workspace room; /* what the engine brought for the next kernel */
+    uint64_t workspace_used;
     void *own_library;   /* what products work in where it brought nothing */
     const void *library; /* what cuBLAS has */
     uint64_t library_bytes;
@@ -117,9 +117,9 @@ static void segment_add(uint64_t address, uint64_t bytes)
 {
     size_t at = above(address);
 
-    if (gpu.segment_count == gpu.segment_room) {
-        gpu.segment_room = gpu.segment_room ? 2 * gpu.segment_room : 64;
-        gpu.segments = vs_realloc(gpu.segments, gpu.segment_room, sizeof(*gpu.segments));
+    if (gpu.segment_count == gpu.segment_cap) {
+        gpu.segment_cap = gpu.segment_cap ? 2 * gpu.segment_cap : 64;
+        gpu.segments = vs_realloc(gpu.segments, gpu.segment_cap, sizeof(*gpu.segments));
     }
     memmove(gpu.segments + at + 1, gpu.segments + at,
             (gpu.segment_count - at) * sizeof(*gpu.segments));
@@ -325,22 +325,22 @@ void *cuda_stage(uint64_t bytes)
 
 void *cuda_scratch(uint64_t bytes)
 {
-    char *out = (char *)gpu.room.scratch + gpu.room_used;
+    char *out = (char *)gpu.room.scratch + gpu.workspace_used;
 
     if (!gpu.room.scratch)
         return cuda_stage(bytes);
-    VS_ASSERT(gpu.room_used + bytes <= gpu.room.scratch_bytes);
-    gpu.room_used += eng_room_part(bytes);
+    VS_ASSERT(gpu.workspace_used + bytes <= gpu.room.scratch_bytes);
+    gpu.workspace_used += eng_workspace_part(bytes);
     return out;
 }
 
-static void room_set(const struct eng_device_room *room)
+static void room_set(const struct eng_device_workspace *room)
 {
     gpu.room = *room;
-    gpu.room_used = 0;
+    gpu.workspace_used = 0;
 }
 
-const struct eng_conv_way *cuda_room_way(void)
+const struct eng_conv_way *cuda_workspace_way(void)
 {
     return gpu.room.way;
 }
@@ -349,7 +349,7 @@ const struct eng_conv_way *cuda_room_way(void)
  * cuBLAS works in what the engine brought, or else in memory of the device's own; never in what it would take by itself, whose
  * size nobody knows. Work that still uses the old one lies before in the stream.
  */
-bool cuda_library_room(void)
+bool cuda_library_workspace(void)
 {
     void *memory = gpu.room.library;
     uint64_t bytes = gpu.room.library_bytes;

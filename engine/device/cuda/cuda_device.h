@@ -32,7 +32,7 @@ void cuda_launch(const void *kernel, unsigned blocks, unsigned threads, void **a
 
 /*
  * Memory on the device, 256-byte aligned, for the time between a begin and its end; they nest, and the outermost end gives all of it back.
- * scratch: what a kernel works in, of the sizes engine/device/room_sizes.h says; taken of the room that the engine brought, where it did.
+ * scratch: what a kernel works in, of the sizes engine/device/workspace_sizes.h says; taken of the room that the engine brought, where it did.
  * stage: for operands that lie on the host, and small tables; always the device's own.
  */
 void cuda_scratch_begin(void);

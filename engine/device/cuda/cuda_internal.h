@@ -25,9 +25,9 @@ void cuda_fail(const char *what, const char *why);
 /* NULL where there is no such memory to be had; no failure. */
 void *cuda_stage_try(uint64_t bytes);
 /* The way of the convolution that is computed next; NULL: it has to choose one itself. */
-const struct eng_conv_way *cuda_room_way(void);
+const struct eng_conv_way *cuda_workspace_way(void);
 /* What cuBLAS works in is given to it. False: a call failed. */
-bool cuda_library_room(void);
+bool cuda_library_workspace(void);
 int cuda_conv_ways(enum eng_conv_kind kind, const struct eng_view *x, const struct eng_view *w,
                    const struct eng_view *y, const struct eng_conv2d *p, struct eng_conv_way *out);
 

@@ -20,7 +20,7 @@ extern "C" {
 #include "base/dtype.h"
 #include "base/error.h"
 #include "engine/device/cpu/cpu_internal.h"
-#include "engine/device/room_sizes.h"
+#include "engine/device/workspace_sizes.h"
 }
 #include "engine/device/cuda/cuda_device.h"
 

@@ -12,7 +12,7 @@
 #include "engine/device/cuda/cuda_device.h"
 #include "engine/device/cuda/cuda_internal.h"
 #include "engine/device/cuda/cuda_kernels.h"
-#include "engine/device/room_sizes.h"
+#include "engine/device/workspace_sizes.h"
 
 /* One operand as cuBLAS takes it: rows of `lead` elements; is_across where it is the columns that are contiguous. */
 struct matrix {
@@ -27,7 +27,7 @@ static bool as_it_is(const struct eng_view *v, struct matrix *out)
 {
     int64_t lead;
 
-    if (!eng_room_lies(v, &lead, &out->is_across))
+    if (!eng_workspace_lies(v, &lead, &out->is_across))
         return false;
     out->data = v->data;
     out->lead = (int)lead;
@@ -92,7 +92,7 @@ static void product(const struct matrix *a, const struct matrix *b, const struct
         cuda_fail("cuBLAS", "a product with more than 2147483647 rows, columns or matrices");
         return;
     }
-    if (!cuda_library_room())
+    if (!cuda_library_workspace())
         return;
     st = cuda_api_get()->cublasGemmStridedBatchedEx(
         cuda_blas(), transposed_if(b->is_across), transposed_if(a->is_across), (int)size[2],

@@ -200,7 +200,7 @@ template <class T> static scores_of<T> scores_in(enum vs_dtype dtype, int64_t co
     scores_of<T> s;
 
     s.exact = (T *)cuda_scratch((uint64_t)count * sizeof(T));
-    s.rounded = eng_room_half(dtype) ? cuda_scratch((uint64_t)(count * eng_room_half(dtype)))
+    s.rounded = eng_workspace_half(dtype) ? cuda_scratch((uint64_t)(count * eng_workspace_half(dtype)))
                                      : (void *)s.exact;
     return s;
 }
@@ -466,7 +466,7 @@ void cuda_sdpa(const struct eng_view *q, const struct eng_view *k, const struct 
     a.lse = call.out(lse, true);
     a.lse.strides[3] = 0;
     a.has_lse = lse != NULL;
-    a.chunk = eng_room_sdpa_rows(q, k);
+    a.chunk = eng_workspace_sdpa_rows(q, k);
     if (products_fit(q) && products_fit(k) && products_fit(v) && products_fit(out)) {
         attention_views io = {*q, *k, *v, *out, *out, *q, *k, *v};
 
@@ -481,7 +481,7 @@ void cuda_sdpa(const struct eng_view *q, const struct eng_view *k, const struct 
  * Key heads [first, first+count), counted over samples.
  */
 template <class T>
-static void backward_heads(const attention &a, int64_t first, int64_t count, T *p_room, T *ds_room)
+static void backward_heads(const attention &a, int64_t first, int64_t count, T *p_room, T *ds_workspace)
 {
     int64_t key_heads = a.heads / a.share;
 
@@ -492,7 +492,7 @@ static void backward_heads(const attention &a, int64_t first, int64_t count, T *
                        line % a.l};
             int64_t hk = t.h / a.share;
             T *p = p_room + line * a.s;
-            T *ds = ds_room + line * a.s;
+            T *ds = ds_workspace + line * a.s;
             double sum;
 
             probabilities<T>(a, team, t, p);
@@ -531,7 +531,7 @@ static void backward_heads(const attention &a, int64_t first, int64_t count, T *
                 query t = {b, hk * a.share + r / a.l, r % a.l};
 
                 if (c < a.d)
-                    gk += (double)ds_room[line * a.s + s] *
+                    gk += (double)ds_workspace[line * a.s + s] *
                           (double)cuda_get<T>(a.q, at(a.q, b, t.h, t.l, c));
                 if (c < a.dv)
                     gv += (double)p_room[line * a.s + s] * keep(a, t, s) *
@@ -578,7 +578,7 @@ void cuda_sdpa_backward(const struct eng_view *g, const struct eng_view *q,
     a.gq = call.out(gq, true);
     a.gk = call.out(gk, true);
     a.gv = call.out(gv, true);
-    a.chunk = eng_room_sdpa_heads(q, k);
+    a.chunk = eng_workspace_sdpa_heads(q, k);
     if (cuda_numel(q) && cuda_numel(k) && products_fit(q) && products_fit(k) && products_fit(v) &&
         products_fit(g) && (!gq || products_fit(gq)) && (!gk || products_fit(gk)) &&
         (!gv || products_fit(gv))) {

@@ -227,7 +227,7 @@ template <class T, class E> static void run_columns(const job &j, int64_t output
 
 template <class A> static void run(const job &j, int64_t outputs)
 {
-    int64_t pieces = eng_room_reduce_pieces(j.op, outputs, j.n);
+    int64_t pieces = eng_workspace_reduce_pieces(j.op, outputs, j.n);
 
     if (j.n <= ENG_REDUCE_ALONE) {
         cuda_each(

@@ -10,8 +10,8 @@
 
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"
-#include "engine/workspace/rooms.h"
 #include "engine/workspace/scratch.h"
+#include "engine/workspace/workspace.h"
 
 /* ---- the entries: lists brought to one length, then the leaf ---- */
 

@@ -9,7 +9,7 @@
 
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"
-#include "engine/workspace/rooms.h"
+#include "engine/workspace/workspace.h"
 
 /* [C,H,W] or [N,C,H,W] as four dims for the kernels. */
 static struct eng_view image(const struct eng_tensor *t)

@@ -8,8 +8,8 @@
 
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"
-#include "engine/workspace/rooms.h"
 #include "engine/workspace/scratch.h"
+#include "engine/workspace/workspace.h"
 
 enum { REDUCE_NONE, REDUCE_MEAN, REDUCE_SUM };
 

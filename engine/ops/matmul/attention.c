@@ -11,8 +11,8 @@
 
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"
-#include "engine/workspace/rooms.h"
 #include "engine/workspace/scratch.h"
+#include "engine/workspace/workspace.h"
 
 static int64_t round_up(int64_t n, int64_t to)
 {

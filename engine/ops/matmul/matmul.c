@@ -9,7 +9,7 @@
 
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"
-#include "engine/workspace/rooms.h"
+#include "engine/workspace/workspace.h"
 
 void *eng_c_cannot_multiply(struct eng_op_call *c, const struct eng_tensor *a,
                             const struct eng_tensor *z)

@@ -7,8 +7,8 @@
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"
 #include "engine/ops/reduction/reduce_internal.h"
-#include "engine/workspace/rooms.h"
 #include "engine/workspace/scratch.h"
+#include "engine/workspace/workspace.h"
 
 /* (values, indices) along dim */
 void eng_f_max_dim(struct eng_op_call *c)

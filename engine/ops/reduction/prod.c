@@ -9,8 +9,8 @@
 
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"
-#include "engine/workspace/rooms.h"
 #include "engine/workspace/scratch.h"
+#include "engine/workspace/workspace.h"
 
 /* (input, dim, keepdim, dtype) */
 void eng_f_prod(struct eng_op_call *c)

@@ -9,8 +9,8 @@
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"
 #include "engine/ops/reduction/reduce_internal.h"
-#include "engine/workspace/rooms.h"
 #include "engine/workspace/scratch.h"
+#include "engine/workspace/workspace.h"
 
 /* Bit mask of dims; an empty list means all. False: failed. */
 bool eng_reduce_dim_mask(struct eng *e, const struct eng_arg *arg, int ndim, uint32_t *mask)

@@ -9,8 +9,8 @@
 
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"
-#include "engine/workspace/rooms.h"
 #include "engine/workspace/scratch.h"
+#include "engine/workspace/workspace.h"
 
 #define SMALL_SORT 4096 /* from more elements a line on the device sorts segments */
 

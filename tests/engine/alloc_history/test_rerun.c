@@ -39,7 +39,7 @@ static const char *const CONFS[] = {
 struct program {
     struct eng_record_event *events;
     size_t count, cap;
-    uint32_t place;
+    uint32_t location;
     uint64_t seed;
     uint64_t requested; /* bytes that could be had */
     bool has_waits;
@@ -66,7 +66,7 @@ static void on_event(void *user, const struct eng_alloc_event *event)
 
     p->events = vs_grow(p->events, p->count, &p->cap, sizeof(*p->events));
     p->events[p->count++] = (struct eng_record_event){event->address, event->bytes, event->stream,
-                                                      event->kind, p->place};
+                                                      event->kind, p->location};
 }
 
 /* Mostly small ones, some of a few MiB, now and then a large one. */
@@ -102,7 +102,7 @@ static void program_run(struct program *p, const struct eng_alloc_conf *conf, ui
     for (int i = 0; i < CALLS; i++) {
         const uint64_t what = below(p, 100);
 
-        p->place++;
+        p->location++;
         if (what < 55 && live < LIVES_MAX) {
             struct eng_block *block;
 

@@ -22,8 +22,8 @@
 struct listener {
     char **strings;
     size_t string_count, string_cap;
-    struct vs_place places[65536];
-    uint32_t place_count;
+    struct vs_location locations[65536];
+    uint32_t location_count;
     struct {
         uint64_t block, name, scope;
         uint8_t kind;
@@ -47,17 +47,17 @@ static uint32_t string_id(void *user, const char *text)
     return (uint32_t)l->string_count;
 }
 
-static uint32_t place_id(void *user, const struct vs_place *place)
+static uint32_t location_id(void *user, const struct vs_location *location)
 {
     struct listener *l = user;
 
-    for (uint32_t i = l->place_count; i-- > 0;) {
-        if (memcmp(&l->places[i], place, sizeof(*place)) == 0)
+    for (uint32_t i = l->location_count; i-- > 0;) {
+        if (memcmp(&l->locations[i], location, sizeof(*location)) == 0)
             return i + 1;
     }
-    assert_true(l->place_count < sizeof(l->places) / sizeof(l->places[0]));
-    l->places[l->place_count++] = *place;
-    return l->place_count;
+    assert_true(l->location_count < sizeof(l->locations) / sizeof(l->locations[0]));
+    l->locations[l->location_count++] = *location;
+    return l->location_count;
 }
 
 static const char *string_of(const struct listener *l, uint64_t id)
@@ -99,10 +99,10 @@ static void hear(void *user, const struct vs_event *e)
         return;
     }
     if (l->text != NULL)
-        vs_text_addf(l->text, "%s %s %s of %s, line %" PRIu32 "\n",
-                     e->kind == VS_EV_HOLD ? "hold" : "drop",
-                     vs_holder_name((enum vs_holder)e->hold.holder), string_of(l, e->hold.name),
-                     string_of(l, e->hold.scope), e->place == 0 ? 0 : l->places[e->place - 1].line);
+        vs_text_addf(
+            l->text, "%s %s %s of %s, line %" PRIu32 "\n", e->kind == VS_EV_HOLD ? "hold" : "drop",
+            vs_holder_name((enum vs_holder)e->hold.holder), string_of(l, e->hold.name),
+            string_of(l, e->hold.scope), e->location == 0 ? 0 : l->locations[e->location - 1].line);
 }
 
 static void ignore_tensor(void *user, const struct vs_tensor_desc *desc)
@@ -133,7 +133,7 @@ static void check(const char *program, const char *expected)
     struct vs_text told = {NULL, 0, 0};
     struct vs_text printed = {NULL, 0, 0};
     struct listener *l = listener_new(&told);
-    struct eng_observer observer = {l, hear, string_id, place_id, ignore_tensor};
+    struct eng_observer observer = {l, hear, string_id, location_id, ignore_tensor};
 
     lang_program_run("net.py", program, strlen(program), NULL, &observer, &printed);
     assert_string_equal(vs_text_get(&printed), "");
@@ -262,7 +262,7 @@ static void check_run(const char *net, const char *toggles)
     size_t len;
     char *text = lang_program_read(net, &len);
     struct listener *l = listener_new(NULL);
-    struct eng_observer observer = {l, hear, string_id, place_id, ignore_tensor};
+    struct eng_observer observer = {l, hear, string_id, location_id, ignore_tensor};
     struct vs_toggles set = {0};
     struct lang_settings settings = {.file_name = net,
                                      .text = text,
@@ -286,7 +286,7 @@ static void check_run(const char *net, const char *toggles)
     if (l->unmatched != 0 || l->frees_while_held != 0)
         fail_msg("%s %s: %zu drops without a hold, %" PRIu64 " frees of what is held", net, toggles,
                  l->unmatched, l->frees_while_held);
-    assert_true(l->place_count > 0);
+    assert_true(l->location_count > 0);
     lang_result_release(&result);
     vs_toggles_release(&set);
     listener_free(l);

@@ -15,8 +15,8 @@
 #include "engine/core/tensor.h"
 #include "engine/device/kernels.h"
 #include "lang/interp/library.h"
+#include "lang/run/inplace_checks.h"
 #include "lang/run/run.h"
-#include "lang/run/trials.h"
 
 #define HEAD "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
 
@@ -476,10 +476,10 @@ static uint32_t hear_string(void *user, const char *text)
     return hash | 1;
 }
 
-static uint32_t hear_place(void *user, const struct vs_place *place)
+static uint32_t hear_location(void *user, const struct vs_location *location)
 {
     (void)user;
-    return place->phase + 1;
+    return location->phase + 1;
 }
 
 static void hear_tensor(void *user, const struct vs_tensor_desc *desc)
@@ -502,7 +502,8 @@ static void meta_and_cpu_tell_the_same_events(void **state)
 
         for (int k = 0; k < 2; k++) {
             struct run r = {0};
-            struct eng_observer observer = {&heard[k], hear, hear_string, hear_place, hear_tensor};
+            struct eng_observer observer = {&heard[k], hear, hear_string, hear_location,
+                                            hear_tensor};
 
             r.settings.kernels = k ? eng_kernels_cpu() : NULL;
             r.settings.observer = &observer;
@@ -544,7 +545,7 @@ static void a_library_parsed_once_serves_every_run(void **state)
     (void)state;
     assert_int_equal(lang_library_new(&library, &err), VS_OK);
     for (int i = 0; i < 3; i++) {
-        const struct eng_observer observer = {&heard[i], hear, hear_string, hear_place,
+        const struct eng_observer observer = {&heard[i], hear, hear_string, hear_location,
                                               hear_tensor};
         struct run r = {.settings = {.observer = &observer, .library = i > 0 ? library : NULL}};
         struct run wrong = {.settings = {.library = library}};
@@ -624,13 +625,13 @@ static void trials_serve_all_runs_that_would_find_the_same(void **state)
         {"checkpoint", "off", true},   {"preserve-rng", "off", false},
         {"preserve-rng", "on", true},  {"checkpoint-impl", "reentrant", false},
     };
-    struct lang_trials *trials = lang_trials_new();
+    struct lang_inplace_checks *trials = lang_inplace_checks_new();
     struct run shared = {.settings = {.trials = trials}};
 
     (void)state;
     set(&shared, "inplace", "on");
     for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++) {
-        size_t before = lang_trials_count(trials);
+        size_t before = lang_inplace_checks_count(trials);
         struct run alone = {0};
 
         set(&shared, turns[i].name, turns[i].value);
@@ -638,14 +639,14 @@ static void trials_serve_all_runs_that_would_find_the_same(void **state)
         run_ok(&alone, THREE_RELUS);
         run_ok(&shared, THREE_RELUS);
         assert_same_choice(&shared.result, &alone.result);
-        if ((lang_trials_count(trials) == before) != turns[i].is_known)
+        if ((lang_inplace_checks_count(trials) == before) != turns[i].is_known)
             fail_msg("%s=%s: %zu trials, then %zu", turns[i].name, turns[i].value, before,
-                     lang_trials_count(trials));
+                     lang_inplace_checks_count(trials));
         lang_result_release(&shared.result);
         run_release(&alone);
     }
     vs_toggles_release(&shared.toggles);
-    lang_trials_free(trials);
+    lang_inplace_checks_free(trials);
 }
 
 /* 0 * inf: the gradient of sqrt at 0, times the 0 that came in. */

@@ -201,7 +201,7 @@ static void identifiers_may_hold_letters_of_any_script(void **state)
     assert_tokens("a “b”", "a ERROR");
 }
 
-static void places_count_characters_from_one(void **state)
+static void locations_count_characters_from_one(void **state)
 {
     struct lexed x;
     const struct lang_token *tok;
@@ -294,7 +294,7 @@ static enum vs_status VS_PRINTF(6, 7)
     return status;
 }
 
-static void a_message_without_a_place_shows_no_line(void **state)
+static void a_message_without_a_location_shows_no_line(void **state)
 {
     struct lexed x;
     struct vs_error err = VS_ERROR_INIT;
@@ -335,11 +335,11 @@ int main(void)
         cmocka_unit_test(keywords_are_whole_words),
         cmocka_unit_test(equal_names_are_one_string),
         cmocka_unit_test(identifiers_may_hold_letters_of_any_script),
-        cmocka_unit_test(places_count_characters_from_one),
+        cmocka_unit_test(locations_count_characters_from_one),
         cmocka_unit_test(bytes_that_are_no_text_are_found_wherever_they_stand),
         cmocka_unit_test(an_unclosed_bracket_is_noted),
         cmocka_unit_test(lines_of_the_source_can_be_asked_for),
-        cmocka_unit_test(a_message_without_a_place_shows_no_line),
+        cmocka_unit_test(a_message_without_a_location_shows_no_line),
         cmocka_unit_test(a_message_underlines_the_first_line_of_a_longer_span),
     };
 

@@ -268,7 +268,7 @@ static void control_characters_do_not_reach_the_terminal(void **state)
     assert_null(strstr(err.text, "\xc2\x9b"));
 }
 
-static void a_long_line_is_cut_around_the_place(void **state)
+static void a_long_line_is_cut_around_the_location(void **state)
 {
     char text[4096];
     struct vs_error err;
@@ -445,7 +445,7 @@ int main(void)
         cmocka_unit_test(columns_count_characters),
         cmocka_unit_test(text_that_is_no_utf8_or_holds_nul_is_refused),
         cmocka_unit_test(control_characters_do_not_reach_the_terminal),
-        cmocka_unit_test(a_long_line_is_cut_around_the_place),
+        cmocka_unit_test(a_long_line_is_cut_around_the_location),
         cmocka_unit_test(line_endings_and_byte_order_marks_do_not_matter),
         cmocka_unit_test(a_decimal_comma_of_the_locale_changes_nothing),
         cmocka_unit_test(spans_cover_what_they_name),

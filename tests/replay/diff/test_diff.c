@@ -189,7 +189,7 @@ static void rows_add_up_for_traces_of_anything(void **state)
 }
 
 /* An allocation and its counterpart name each other and are of the same place. */
-static void counterparts_are_mutual_and_of_one_place(void **state)
+static void counterparts_are_mutual_and_of_one_location(void **state)
 {
     (void)state;
     for (size_t i = 0; i < RUN_COUNT; i++) {
@@ -203,13 +203,13 @@ static void counterparts_are_mutual_and_of_one_place(void **state)
         for (size_t k = 0; k < align.a.alloc_count; k++) {
             const struct rpl_alloc *a = &align.a.allocs[k];
             const struct rpl_alloc *b = a->mate ? &align.b.allocs[a->mate - 1] : NULL;
-            const struct vs_place *at;
-            const struct vs_place *bt;
+            const struct vs_location *at;
+            const struct vs_location *bt;
 
             if (!b)
                 continue;
-            at = rpl_trace_place(pair.traces[0], a->place);
-            bt = rpl_trace_place(pair.traces[1], b->place);
+            at = rpl_trace_location(pair.traces[0], a->location);
+            bt = rpl_trace_location(pair.traces[1], b->location);
             assert_int_equal(b->mate, k + 1);
             assert_int_equal(a->step, b->step);
             assert_int_equal(at->phase, bt->phase);
@@ -538,7 +538,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_add_up_to_the_difference_at_every_moment),
         cmocka_unit_test(rows_add_up_for_traces_of_anything),
-        cmocka_unit_test(counterparts_are_mutual_and_of_one_place),
+        cmocka_unit_test(counterparts_are_mutual_and_of_one_location),
         cmocka_unit_test(a_run_does_not_differ_from_its_repetition),
         cmocka_unit_test(the_largest_change_comes_first_with_its_line_and_category),
         cmocka_unit_test(the_text_shows_a_rest_so_that_it_adds_up_too),

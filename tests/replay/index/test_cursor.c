@@ -53,7 +53,7 @@ static char *picture(const struct rpl_live *live, const struct rpl_held *held, s
                      (unsigned long long)b->id, (unsigned long long)b->requested,
                      (unsigned long long)b->bytes, (unsigned long long)b->address,
                      (unsigned long long)b->alloc_seq, (unsigned long long)b->last_use_seq,
-                     b->tensor, b->alloc_place, b->last_use_place, b->saves, b->category);
+                     b->tensor, b->alloc_location, b->last_use_location, b->saves, b->category);
         rows[i] = vs_text_take(&row);
     }
     for (size_t i = 0; i < held_count; i++) {
@@ -62,7 +62,7 @@ static char *picture(const struct rpl_live *live, const struct rpl_held *held, s
 
         vs_text_addf(&row, "held %llu %d %llu %u %u %u %u %llu\n",
                      (unsigned long long)held[i].block, (int)h->kind,
-                     (unsigned long long)h->since_seq, h->tensor, h->name, h->scope, h->place,
+                     (unsigned long long)h->since_seq, h->tensor, h->name, h->scope, h->location,
                      (unsigned long long)h->node);
         rows[live->block_count + i] = vs_text_take(&row);
     }

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "replay/breakpoints/breaks.h"
+#include "replay/breakpoints/breakpoints.h"
 #include "replay/index/index_internal.h"
-#include "replay/index/lives.h"
+#include "replay/index/lifetimes.h"
 #include "replay/inspect/alive.h"
 #include "replay/inspect/modules.h"
 #include "replay/inspect/step.h"
@@ -57,9 +57,9 @@ static void assert_why(struct rpl_cursor *cursor, struct rpl_trace *trace, uint6
     assert_memory_equal(&quick.block, &slow.block, sizeof(quick.block));
     assert_int_equal(quick.name, slow.name);
     assert_int_equal(quick.next_use_seq, slow.next_use_seq);
-    assert_int_equal(quick.next_use_place, slow.next_use_place);
+    assert_int_equal(quick.next_use_location, slow.next_use_location);
     assert_int_equal(quick.free_seq, slow.free_seq);
-    assert_int_equal(quick.free_place, slow.free_place);
+    assert_int_equal(quick.free_location, slow.free_location);
     assert_int_equal(quick.holder_count, slow.holder_count);
     for (size_t i = 0; i < quick.holder_count; i++) {
         struct rpl_holder *a = &quick.holders[i];
@@ -74,7 +74,7 @@ static void assert_why(struct rpl_cursor *cursor, struct rpl_trace *trace, uint6
         assert_int_equal(a->tensor, b->tensor);
         assert_int_equal(a->name, b->name);
         assert_int_equal(a->scope, b->scope);
-        assert_int_equal(a->place, b->place);
+        assert_int_equal(a->location, b->location);
         assert_int_equal(a->node, b->node);
     }
     rpl_why_release(&quick);
@@ -142,8 +142,8 @@ static void assert_answers(struct rpl_index *index, struct rpl_trace *trace, int
         live = rpl_cursor_live(cursor);
         for (size_t k = 0; k < live->block_count; k += 1 + live->block_count / blocks)
             assert_why(cursor, trace, live->blocks[k].id);
-        assert_why(cursor, trace, rpl_life_count(index) + 5);
-        assert_why(cursor, trace, 1 + (random >> 3) % rpl_life_count(index));
+        assert_why(cursor, trace, rpl_lifetime_count(index) + 5);
+        assert_why(cursor, trace, 1 + (random >> 3) % rpl_lifetime_count(index));
         assert_kept(cursor, trace);
     }
     rpl_cursor_free(cursor);
@@ -262,12 +262,12 @@ static void ask_all(struct rpl_index *index, uint32_t *random)
     struct rpl_op ops[10];
     struct rpl_why why = {.id = 0};
     struct rpl_hit hit;
-    struct rpl_breaks *breaks = rpl_breaks_new(index);
+    struct rpl_breakpoints *breaks = rpl_breakpoints_new(index);
     struct rpl_cursor *cursor = rpl_cursor_new(index);
     struct rpl_modules *modules = NULL;
     struct vs_error err = VS_ERROR_INIT;
     uint32_t number;
-    enum vs_status st = rpl_breaks_add(breaks, "total > 9M and op relu", &number, &err);
+    enum vs_status st = rpl_breakpoints_add(breaks, "total > 9M and op relu", &number, &err);
     uint64_t to;
     size_t filled;
 
@@ -285,7 +285,7 @@ static void ask_all(struct rpl_index *index, uint32_t *random)
         st = rpl_step_finish(index, seq, i % 2, &to, &err);
         st = rpl_step_same_line(index, seq, i % 2, &to, &err);
         st = rpl_step_ops(index, 1 + seq / 50, 10, ops, &filled, &err);
-        st = rpl_breaks_run(breaks, seq, i % 2, NULL, NULL, &hit, &err);
+        st = rpl_breakpoints_run(breaks, seq, i % 2, NULL, NULL, &hit, &err);
         st = rpl_cursor_seek(cursor, seq, &err);
         why.id = live->block_count ? live->blocks[seq % live->block_count].id : 1;
         st = rpl_alive_why(cursor, &why, &err);
@@ -296,7 +296,7 @@ static void ask_all(struct rpl_index *index, uint32_t *random)
     (void)st;
     rpl_modules_free(modules);
     rpl_cursor_free(cursor);
-    rpl_breaks_free(breaks);
+    rpl_breakpoints_free(breaks);
     rpl_why_release(&why);
     vs_free(list);
 }

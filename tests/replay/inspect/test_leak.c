@@ -66,7 +66,7 @@ static void what_every_step_leaves_is_a_leak_with_its_line(void **state)
     assert_int_equal(leak.count, 3);
     assert_int_equal(leak.bytes, 3 * 512);
     assert_int_equal(leak.block_count, 3);
-    assert_int_equal(rpl_trace_place(trace, leak.blocks[0].alloc_place)->line, 7);
+    assert_int_equal(rpl_trace_location(trace, leak.blocks[0].alloc_location)->line, 7);
     rpl_trace_free(trace);
 }
 

@@ -12,7 +12,7 @@
 #include "replay/inspect/space.h"
 #include "tests/replay/make_trace.h"
 #include "tests/replay/net_trace.h"
-#include "whatif/whatif_alloc.h"
+#include "whatif/alloc.h"
 
 #define MB UINT64_C(1048576)
 #define SMALL 1

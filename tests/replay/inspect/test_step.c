@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "replay/index/index_internal.h"
-#include "replay/index/lives.h"
+#include "replay/index/lifetimes.h"
 #include "replay/inspect/step.h"
 #include "replay/trace/trace_internal.h"
 #include "tests/replay/make_trace.h"
@@ -51,9 +51,9 @@ static struct model model_make(struct rpl_trace *trace)
     return m;
 }
 
-static const struct vs_place *place_of(const struct model *m, uint64_t seq)
+static const struct vs_location *location_of(const struct model *m, uint64_t seq)
 {
-    return rpl_trace_place(m->trace, seq ? m->events[seq - 1].place : 0);
+    return rpl_trace_location(m->trace, seq ? m->events[seq - 1].location : 0);
 }
 
 /*
@@ -103,8 +103,8 @@ static bool *stops_of(const struct model *m, enum rpl_verb verb)
         peaks_mark(m, is_stop);
     for (uint64_t seq = 1; seq <= m->count; seq++) {
         unsigned kind = m->events[seq - 1].kind;
-        const struct vs_place *a = place_of(m, seq - 1);
-        const struct vs_place *b = place_of(m, seq);
+        const struct vs_location *a = location_of(m, seq - 1);
+        const struct vs_location *b = location_of(m, seq);
 
         if (verb == RPL_VERB_EVENT)
             is_stop[seq] = true;
@@ -212,13 +212,13 @@ static uint64_t model_search(const struct model *m, uint64_t seq, bool is_backwa
 
 static bool left_module(const struct model *m, uint64_t of, uint64_t seq)
 {
-    const char *module = rpl_trace_string(m->trace, place_of(m, of)->module);
-    const char *path = rpl_trace_string(m->trace, place_of(m, seq)->module);
+    const char *module = rpl_trace_string(m->trace, location_of(m, of)->module);
+    const char *path = rpl_trace_string(m->trace, location_of(m, seq)->module);
     char prefix[100];
 
-    if (!place_of(m, of)->module)
-        return place_of(m, seq)->module != 0;
-    if (!place_of(m, seq)->module)
+    if (!location_of(m, of)->module)
+        return location_of(m, seq)->module != 0;
+    if (!location_of(m, seq)->module)
         return true;
     strcpy(prefix, module);
     strcat(prefix, ".");
@@ -227,8 +227,8 @@ static bool left_module(const struct model *m, uint64_t of, uint64_t seq)
 
 static bool same_line(const struct model *m, uint64_t of, uint64_t seq)
 {
-    const struct vs_place *a = place_of(m, of);
-    const struct vs_place *b = place_of(m, seq);
+    const struct vs_location *a = location_of(m, of);
+    const struct vs_location *b = location_of(m, seq);
 
     return a->line && m->events[seq - 1].kind == VS_EV_ALLOC && a->line == b->line &&
            a->func == b->func;
@@ -252,10 +252,10 @@ static void assert_searches(struct rpl_index *index, const struct model *m)
 }
 
 /* Places of few events and places of many, and none at all. */
-static void assert_places(struct rpl_index *index, const struct model *m)
+static void assert_locations(struct rpl_index *index, const struct model *m)
 {
     struct vs_error err = VS_ERROR_INIT;
-    size_t count = (size_t)rpl_trace_place_count(m->trace) + 1;
+    size_t count = (size_t)rpl_trace_location_count(m->trace) + 1;
     bool *wanted = vs_calloc(count, sizeof(*wanted));
     uint32_t random = 99;
 
@@ -267,9 +267,9 @@ static void assert_places(struct rpl_index *index, const struct model *m)
         memset(wanted, 0, count * sizeof(*wanted));
         for (int k = i % 4; k > 0; k--)
             wanted[1 + next_random(&random, count - 1)] = true;
-        while (at && !wanted[m->events[at - 1].place])
+        while (at && !wanted[m->events[at - 1].location])
             at--;
-        ok(rpl_step_place_back(index, seq, wanted, count, &got, &err), &err);
+        ok(rpl_step_location_back(index, seq, wanted, count, &got, &err), &err);
         assert_int_equal(got, at);
     }
     vs_free(wanted);
@@ -279,10 +279,10 @@ static void assert_places(struct rpl_index *index, const struct model *m)
 static void assert_lives(struct rpl_index *index, const struct model *m)
 {
     struct vs_error err = VS_ERROR_INIT;
-    struct rpl_life life;
+    struct rpl_lifetime life;
 
-    for (uint64_t id = 1; id <= rpl_life_count(index); id += 7) {
-        struct rpl_life wanted = {.id = id};
+    for (uint64_t id = 1; id <= rpl_lifetime_count(index); id += 7) {
+        struct rpl_lifetime wanted = {.id = id};
 
         for (uint64_t seq = 1; seq <= m->count; seq++) {
             const struct vs_event *e = &m->events[seq - 1];
@@ -294,24 +294,25 @@ static void assert_lives(struct rpl_index *index, const struct model *m)
                 wanted.requested = e->alloc.requested_bytes;
                 wanted.bytes = e->alloc.block_bytes;
                 wanted.tensor = e->alloc.tensor;
-                wanted.place = e->place;
+                wanted.location = e->location;
             } else if (e->kind == VS_EV_FREE) {
                 wanted.free_seq = seq;
             } else if (e->kind == VS_EV_USE) {
                 wanted.last_use_seq = seq;
             }
         }
-        ok(rpl_life_get(index, id, &life, &err), &err);
+        ok(rpl_lifetime_get(index, id, &life, &err), &err);
         assert_int_equal(life.alloc_seq, wanted.alloc_seq);
         assert_int_equal(life.free_seq, wanted.free_seq);
         assert_int_equal(life.last_use_seq, wanted.last_use_seq);
         assert_int_equal(life.requested, wanted.requested);
         assert_int_equal(life.bytes, wanted.bytes);
         assert_int_equal(life.tensor, wanted.tensor);
-        assert_int_equal(life.place, wanted.place);
+        assert_int_equal(life.location, wanted.location);
     }
-    assert_int_equal(rpl_life_get(index, 0, &life, &err), VS_E_NOT_FOUND);
-    assert_int_equal(rpl_life_get(index, rpl_life_count(index) + 1, &life, &err), VS_E_NOT_FOUND);
+    assert_int_equal(rpl_lifetime_get(index, 0, &life, &err), VS_E_NOT_FOUND);
+    assert_int_equal(rpl_lifetime_get(index, rpl_lifetime_count(index) + 1, &life, &err),
+                     VS_E_NOT_FOUND);
 }
 
 static void assert_index(struct rpl_index *index, const struct model *m)
@@ -319,7 +320,7 @@ static void assert_index(struct rpl_index *index, const struct model *m)
     for (int verb = 0; verb < RPL_VERB_COUNT; verb++)
         assert_verb(index, m, (enum rpl_verb)verb);
     assert_searches(index, m);
-    assert_places(index, m);
+    assert_locations(index, m);
     assert_lives(index, m);
 }
 

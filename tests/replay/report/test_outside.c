@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "replay/report/outside.h"
+#include "replay/report/non_pytorch.h"
 #include "tests/replay/make_trace.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -49,10 +49,10 @@ static void taken(struct make *m, uint64_t block, uint64_t address, uint64_t byt
 static void expect(struct make *pytorch, struct make *driver, uint64_t peak, uint64_t of_pytorch,
                    const char *who, uint64_t bytes)
 {
-    struct rpl_outside outside = {.at = 0};
+    struct rpl_non_pytorch outside = {.at = 0};
     struct vs_error err = VS_ERROR_INIT;
 
-    assert_int_equal(rpl_outside_fill(&outside, pytorch->trace, driver->trace, &err), VS_OK);
+    assert_int_equal(rpl_non_pytorch_fill(&outside, pytorch->trace, driver->trace, &err), VS_OK);
     assert_int_equal(outside.peak, peak);
     assert_int_equal(outside.pytorch, of_pytorch);
     assert_int_equal(outside.outside, peak - of_pytorch);
@@ -61,7 +61,7 @@ static void expect(struct make *pytorch, struct make *driver, uint64_t peak, uin
         assert_string_equal(outside.makers.items[0].key, who);
         assert_int_equal(outside.makers.items[0].bytes, bytes);
     }
-    rpl_outside_release(&outside);
+    rpl_non_pytorch_release(&outside);
     rpl_trace_free(pytorch->trace);
     rpl_trace_free(driver->trace);
 }

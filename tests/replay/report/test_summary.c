@@ -69,13 +69,13 @@ static struct rpl_trace *example(uint64_t *peak_event)
     return m.trace;
 }
 
-static void the_peak_is_the_first_highest_point_with_its_place(void **state)
+static void the_peak_is_the_first_highest_point_with_its_location(void **state)
 {
     struct rpl_summary sum = {.events = 0};
     struct vs_error err = VS_ERROR_INIT;
     uint64_t event;
     struct rpl_trace *trace = example(&event);
-    const struct vs_place *place;
+    const struct vs_location *location;
 
     (void)state;
     assert_int_equal(rpl_summary_fill(&sum, trace, &err), VS_OK);
@@ -87,10 +87,10 @@ static void the_peak_is_the_first_highest_point_with_its_place(void **state)
     assert_int_equal(sum.peak.step, 1);
     assert_int_equal(sum.peak.phase, VS_PHASE_FORWARD);
     assert_true(sum.peak.is_recompute);
-    place = rpl_trace_place(trace, sum.peak.place);
-    assert_string_equal(rpl_trace_string(trace, place->module), "layer1");
-    assert_string_equal(rpl_trace_string(trace, place->op), "relu");
-    assert_int_equal(place->line, 25);
+    location = rpl_trace_location(trace, sum.peak.location);
+    assert_string_equal(rpl_trace_string(trace, location->module), "layer1");
+    assert_string_equal(rpl_trace_string(trace, location->op), "relu");
+    assert_int_equal(location->line, 25);
     rpl_summary_release(&sum);
     rpl_trace_free(trace);
 }
@@ -313,7 +313,7 @@ static void damage_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_peak_is_the_first_highest_point_with_its_place),
+        cmocka_unit_test(the_peak_is_the_first_highest_point_with_its_location),
         cmocka_unit_test(categories_add_up_to_the_peak),
         cmocka_unit_test(phases_have_their_ends_and_peaks),
         cmocka_unit_test(saved_counts_each_storage_once_and_parameters_apart),

@@ -68,7 +68,7 @@ static void events_come_out_as_they_went_in(void **state)
                                            .d = any(&seed),
                                            .e = (uint32_t)any(&seed),
                                            .aux = (uint8_t)any(&seed)},
-                                   .place = (uint32_t)any(&seed),
+                                   .location = (uint32_t)any(&seed),
                                    .kind = (uint8_t)(any(&seed) % VS_EVENT_KIND_COUNT)};
         }
         packed = rpl_events_pack(events, count);

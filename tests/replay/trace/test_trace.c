@@ -17,10 +17,10 @@
 #include "store/writer.h"
 #include "tests/replay/make_trace.h"
 
-static void equal_texts_and_places_get_equal_ids(void **state)
+static void equal_texts_and_locations_get_equal_ids(void **state)
 {
     struct rpl_trace *trace = rpl_trace_new();
-    struct vs_place place = {.line = 3};
+    struct vs_location location = {.line = 3};
 
     (void)state;
     for (int round = 0; round < 2; round++) {
@@ -29,15 +29,15 @@ static void equal_texts_and_places_get_equal_ids(void **state)
 
             snprintf(text, sizeof(text), "t%u", i);
             assert_int_equal(rpl_trace_add_string(trace, text), i + 1);
-            place.line = i;
-            assert_int_equal(rpl_trace_add_place(trace, &place), i + 1);
+            location.line = i;
+            assert_int_equal(rpl_trace_add_location(trace, &location), i + 1);
         }
     }
     assert_string_equal(rpl_trace_string(trace, 2001), "t2000");
     assert_string_equal(rpl_trace_string(trace, 0), "");
     assert_string_equal(rpl_trace_string(trace, 3001), "");
-    assert_int_equal(rpl_trace_place(trace, 2001)->line, 2000);
-    assert_int_equal(rpl_trace_place(trace, 99999)->line, 0);
+    assert_int_equal(rpl_trace_location(trace, 2001)->line, 2000);
+    assert_int_equal(rpl_trace_location(trace, 99999)->line, 0);
     rpl_trace_free(trace);
 }
 
@@ -130,7 +130,7 @@ static void write_example(struct rpl_trace *trace, const char *path)
     struct rpl_scan *scan = vs_alloc(sizeof(*scan));
     const struct vs_event *event;
     uint32_t strings = 0;
-    uint32_t places = 0;
+    uint32_t locations = 0;
 
     assert_int_equal(sto_writer_open(path, NULL, &w, &err), VS_OK);
     while (*rpl_trace_string(trace, strings + 1)) {
@@ -146,9 +146,10 @@ static void write_example(struct rpl_trace *trace, const char *path)
     }
     rpl_scan_init(scan, trace, 1, rpl_trace_event_count(trace));
     while ((event = rpl_scan_next(scan, &err)) != NULL) {
-        for (; places < event->place; places++)
-            assert_int_equal(
-                sto_writer_place(w, places + 1, rpl_trace_place(trace, places + 1), &err), VS_OK);
+        for (; locations < event->location; locations++)
+            assert_int_equal(sto_writer_location(w, locations + 1,
+                                                 rpl_trace_location(trace, locations + 1), &err),
+                             VS_OK);
         assert_int_equal(sto_writer_events(w, event, 1, &err), VS_OK);
     }
     for (size_t i = 0; i < rpl_trace_step_count(trace); i++) {
@@ -273,7 +274,7 @@ static void a_file_that_is_not_there_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_texts_and_places_get_equal_ids),
+        cmocka_unit_test(equal_texts_and_locations_get_equal_ids),
         cmocka_unit_test(a_cleared_trace_starts_anew),
         cmocka_unit_test(lines_of_the_source_come_without_indentation),
         cmocka_unit_test(numbers_in_meta_are_read_whole_or_not_at_all),

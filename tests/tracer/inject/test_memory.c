@@ -24,8 +24,8 @@ struct heard {
     size_t count;
     char strings[64][128];
     uint32_t string_count;
-    struct vs_place places[256];
-    uint32_t place_count;
+    struct vs_location locations[256];
+    uint32_t location_count;
     char story[1024]; /* of stacks */
     size_t story_len;
     struct eng_observer observer;
@@ -57,16 +57,16 @@ static uint32_t on_string(void *user, const char *text)
     return h->string_count;
 }
 
-static uint32_t on_place(void *user, const struct vs_place *place)
+static uint32_t on_location(void *user, const struct vs_location *location)
 {
     struct heard *h = user;
 
-    for (uint32_t i = 0; i < h->place_count; i++)
-        if (memcmp(&h->places[i], place, sizeof(*place)) == 0)
+    for (uint32_t i = 0; i < h->location_count; i++)
+        if (memcmp(&h->locations[i], location, sizeof(*location)) == 0)
             return i + 1;
-    assert_true(h->place_count < 256);
-    h->places[h->place_count++] = *place;
-    return h->place_count;
+    assert_true(h->location_count < 256);
+    h->locations[h->location_count++] = *location;
+    return h->location_count;
 }
 
 static void on_frame(void *user, uint32_t stack, uint32_t depth, uint32_t func, uint32_t line)
@@ -106,7 +106,7 @@ static int setup(void **state)
     for (size_t i = 0; i < DEVICES; i++) {
         memset(&heard[i], 0, sizeof(heard[i]));
         heard[i].observer = (struct eng_observer){
-            .user = &heard[i], .emit = on_emit, .string = on_string, .place = on_place};
+            .user = &heard[i], .emit = on_emit, .string = on_string, .location = on_location};
         heard[i].sink =
             (struct inj_sink){.observer = &heard[i].observer, .frame = on_frame, .stack = on_stack};
     }
@@ -428,7 +428,7 @@ static void any_calls_add_up_as_in_a_plain_model(void **state)
 
 /* ---- places ---- */
 
-static void the_programs_own_frame_names_the_place_python_first(void **state)
+static void the_programs_own_frame_names_the_location_python_first(void **state)
 {
     const struct inj_frame frames[] = {
         {.text = "torch/_C.py:f", .line = 1, .is_python = true},
@@ -491,7 +491,7 @@ int main(void)
         TEST(what_others_created_is_nobodys_here),
         TEST(any_calls_add_up_as_in_a_plain_model),
         TEST(an_allocation_has_its_call_stack_and_each_is_told_once),
-        TEST(the_programs_own_frame_names_the_place_python_first),
+        TEST(the_programs_own_frame_names_the_location_python_first),
 #undef TEST
     };
 

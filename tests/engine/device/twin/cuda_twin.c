@@ -18,7 +18,7 @@
 #include "base/target/target.h"
 #include "engine/device/cuda/cuda_device.h"
 #include "engine/device/cuda/cuda_kernels.h"
-#include "engine/device/room_sizes.h"
+#include "engine/device/workspace_sizes.h"
 #include "tests/engine/device/twin/cuda_twin.h"
 #include "tests/engine/device/twin/twin_device.h"
 #include "tests/engine/device/twin/twin_turn.h"
@@ -42,8 +42,8 @@ static struct {
     struct piece segments[MOST_SEGMENTS];
     size_t segment_count;
     bool is_strict; /* what a kernel works in has to be brought */
-    struct eng_device_room room;
-    uint64_t room_used;
+    struct eng_device_workspace room;
+    uint64_t workspace_used;
     uint64_t products;
     uint64_t convolutions;
 } twin;
@@ -129,12 +129,12 @@ static void soil(void *memory, uint64_t bytes)
     memset(memory, 0xA5, bytes < SOILED ? bytes : SOILED);
 }
 
-void twin_room(const struct eng_device_room *room)
+void twin_room(const struct eng_device_workspace *room)
 {
     VS_ASSERT(!room->scratch || is_in_segment(room->scratch, room->scratch_bytes));
     VS_ASSERT(!room->library || is_in_segment(room->library, room->library_bytes));
     twin.room = *room;
-    twin.room_used = 0;
+    twin.workspace_used = 0;
     if (room->scratch)
         soil(room->scratch, room->scratch_bytes);
     if (room->library)
@@ -167,14 +167,14 @@ void twin_memory_remove(uint64_t address, uint64_t bytes)
 
 void *cuda_scratch(uint64_t bytes)
 {
-    char *out = (char *)twin.room.scratch + twin.room_used;
+    char *out = (char *)twin.room.scratch + twin.workspace_used;
 
     if (!twin.room.scratch) {
         VS_ASSERT(!twin.is_strict || !bytes);
         return cuda_stage(bytes);
     }
-    VS_ASSERT(twin.room_used + bytes <= twin.room.scratch_bytes);
-    twin.room_used += eng_room_part(bytes);
+    VS_ASSERT(twin.workspace_used + bytes <= twin.room.scratch_bytes);
+    twin.workspace_used += eng_workspace_part(bytes);
     return out;
 }
 
@@ -239,10 +239,10 @@ void cuda_matmul(const struct eng_view *a, const struct eng_view *b, const struc
                  double alpha, double beta)
 {
     if (twin.is_open && cuda_is_device(a->data) && cuda_is_device(b->data) &&
-        cuda_is_device(c->data) && eng_room_numel(c)) {
+        cuda_is_device(c->data) && eng_workspace_numel(c)) {
         VS_ASSERT(!twin.is_strict ||
                   twin.room.library_bytes == vs_cublas_workspace(TWIN_CAPABILITY, true));
-        VS_ASSERT(twin.room_used + eng_room_matmul(a, b, c) <= twin.room.scratch_bytes ||
+        VS_ASSERT(twin.workspace_used + eng_workspace_matmul(a, b, c) <= twin.room.scratch_bytes ||
                   !twin.is_strict);
     }
     twin.products++;
@@ -258,7 +258,7 @@ static struct eng_view widened(const struct eng_view *v)
     w.strides[2] = 1;
     w.strides[1] = v->sizes[2];
     w.strides[0] = v->sizes[1] * v->sizes[2];
-    w.data = vs_calloc((size_t)eng_room_numel(v) + 1, sizeof(float));
+    w.data = vs_calloc((size_t)eng_workspace_numel(v) + 1, sizeof(float));
     cuda_host()->copy(v, &w);
     return w;
 }
@@ -273,7 +273,7 @@ void cuda_product(const struct eng_view *a, const struct eng_view *b, const stru
         int64_t lead;
         bool is_across;
 
-        VS_ASSERT(cuda_is_device(all[i]->data) && eng_room_lies(all[i], &lead, &is_across));
+        VS_ASSERT(cuda_is_device(all[i]->data) && eng_workspace_lies(all[i], &lead, &is_across));
         VS_ASSERT(i < 2 || !is_across);
     }
     VS_ASSERT(a->dtype == b->dtype && (c->dtype == a->dtype || c->dtype == VS_F32));
@@ -294,14 +294,14 @@ static uint64_t conv_bytes(enum eng_conv_kind kind, const struct eng_view *x,
                            const struct eng_view *w, const struct eng_view *y,
                            const struct eng_conv2d *p)
 {
-    uint64_t n = (uint64_t)eng_room_numel(x) * 3 + (uint64_t)eng_room_numel(w) * 5 +
-                 (uint64_t)eng_room_numel(y) * 7;
+    uint64_t n = (uint64_t)eng_workspace_numel(x) * 3 + (uint64_t)eng_workspace_numel(w) * 5 +
+                 (uint64_t)eng_workspace_numel(y) * 7;
 
     if (w->sizes[2] == 1 && w->sizes[3] == 1 && kind == ENG_CONV_FORWARD)
         return 0; /* a product: nothing is unfolded */
     return n * (uint64_t)(kind + 1) + (uint64_t)p->stride[0] * 1000 +
            (uint64_t)p->padding[0] * 100 + vs_dtype_bytes(x->dtype) * 10 +
-           (eng_room_is_plain(x) ? 0 : 4096);
+           (eng_workspace_is_plain(x) ? 0 : 4096);
 }
 
 int twin_conv_ways(enum eng_conv_kind kind, const struct eng_view *x, const struct eng_view *w,
@@ -326,8 +326,8 @@ static void check_conv(enum eng_conv_kind kind, const struct eng_view *x, const 
     const struct eng_conv_way *told = twin.room.way;
     int n, i = 0;
 
-    if (!twin.is_open || !twin.is_strict || !eng_room_numel(x) || !eng_room_numel(w) ||
-        !eng_room_numel(y))
+    if (!twin.is_open || !twin.is_strict || !eng_workspace_numel(x) || !eng_workspace_numel(w) ||
+        !eng_workspace_numel(y))
         return;
     n = twin_conv_ways(kind, x, w, y, p, ways);
     VS_ASSERT(told);

@@ -18,7 +18,7 @@ void twin_close(void);
 
 /* What the GPU is like: its compute capability, the memory kernels are brought, and what convolutions work in. */
 #define TWIN_CAPABILITY 86
-void twin_room(const struct eng_device_room *room);
+void twin_room(const struct eng_device_workspace *room);
 int twin_conv_ways(enum eng_conv_kind kind, const struct eng_view *x, const struct eng_view *w,
                    const struct eng_view *y, const struct eng_conv2d *p, struct eng_conv_way *out);
 

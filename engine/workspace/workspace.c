@@ -1,0 +1,270 @@
+/*
+ * engine/workspace/workspace.c - opening and closing rooms, and the kernels that work in them: see workspace.h. The table is in workspace_measured.c.
+ *
+ * Must not know:  ops.
+ * Invariant:      the device has a room exactly while it is open here.
+ */
+#include "engine/workspace/workspace.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "engine/device/workspace_sizes.h"
+#include "engine/workspace/scratch.h"
+#include "engine/workspace/workspace_internal.h"
+
+bool eng_workspaces_in_force(const struct eng *e)
+{
+    return e->rooms && !e->target;
+}
+
+int eng_workspaces_capability(const struct eng *e)
+{
+    return e->target ? e->target->capability : e->rooms ? e->rooms->capability : 0;
+}
+
+/* ---- rooms ---- */
+
+/* The device hears what there is for it. */
+static void emit_device(const struct eng *e, const struct eng_storage *scratch,
+                        const struct eng_storage *library, const struct eng_conv_way *way)
+{
+    struct eng_device_workspace told = {.way = way};
+
+    if (!e->device)
+        return;
+    if (scratch) {
+        told.scratch = scratch->data;
+        told.scratch_bytes = scratch->bytes;
+    }
+    if (library) {
+        told.library = library->data;
+        told.library_bytes = library->bytes;
+    }
+    e->device->room(&told);
+}
+
+struct eng_workspace eng_workspace_open(struct eng *e, bool on_host, uint64_t bytes)
+{
+    struct eng_workspace room = {NULL, NULL, NULL};
+
+    if (!eng_workspaces_in_force(e) || on_host || e->failed)
+        return room;
+    room.e = e;
+    room.scratch = eng_scratch_new(e, bytes);
+    emit_device(e, room.scratch, NULL, NULL);
+    return room;
+}
+
+struct eng_workspace eng_workspace_open_product(struct eng *e, bool on_host, bool is_fused,
+                                                uint64_t bytes)
+{
+    struct eng_workspace room = {NULL, NULL, NULL};
+    struct eng_storage *library = NULL;
+
+    if (on_host || e->failed || !eng_workspaces_capability(e))
+        return room;
+    room.e = e;
+    room.library = eng_scratch_gemm(e, is_fused && e->target, &library);
+    if (!eng_workspaces_in_force(e))
+        return room;
+    room.scratch = eng_scratch_new(e, bytes);
+    emit_device(e, room.scratch, library, NULL);
+    return room;
+}
+
+void eng_workspace_close(struct eng_workspace *room)
+{
+    if (!room->e)
+        return;
+    eng_storage_unref(room->scratch);
+    eng_storage_unref(room->library);
+    if (eng_workspaces_in_force(room->e))
+        emit_device(room->e, NULL, NULL, NULL);
+}
+
+/* ---- convolutions ---- */
+
+static uint32_t location_here(struct eng *e)
+{
+    if (e->location_dirty)
+        eng_location_id_find(e);
+    return e->location_id;
+}
+
+static void note_unmeasured(struct eng *e)
+{
+    struct eng_workspaces *r = e->rooms;
+    uint32_t location;
+
+    if (!e->observer)
+        return;
+    location = location_here(e);
+    for (size_t i = r->unmeasured_count; i > 0; i--)
+        if (r->unmeasured[i - 1] == location)
+            return;
+    r->unmeasured =
+        vs_grow(r->unmeasured, r->unmeasured_count, &r->unmeasured_cap, sizeof(*r->unmeasured));
+    r->unmeasured[r->unmeasured_count++] = location;
+}
+
+/* Once for each place and way. */
+static void note_shortage(struct eng *e, const struct eng_measured *m, int way)
+{
+    struct eng_workspaces *r = e->rooms;
+    uint32_t location;
+
+    if (!e->observer)
+        return;
+    location = location_here(e);
+    for (size_t i = 0; i < r->shortage_count; i++)
+        if (r->shortages[i].location == location && r->shortages[i].way == way)
+            return;
+    r->shortages =
+        vs_grow(r->shortages, r->shortage_count, &r->shortage_cap, sizeof(*r->shortages));
+    r->shortages[r->shortage_count++] = (struct eng_shortage){location, way};
+    vs_text_addf(&r->shortage_text,
+                 "%s%s of line %" PRIu32 ": %" PRIu64
+                 " bytes to work in were not to be had, so a slower way took %" PRIu64,
+                 r->shortage_count > 1 ? "\n" : "", e->op ? e->op : "a convolution", e->line,
+                 m->ways[0].bytes, m->ways[way].bytes);
+}
+
+/* Asked of the device where it is there; NULL: nobody knows, or a call failed. */
+static struct eng_measured *measured_of(struct eng *e, const struct eng_conv_call *call)
+{
+    struct eng_measured *m = eng_measured_find(e->rooms, call);
+    struct eng_conv_way ways[ENG_CONV_WAYS];
+    int n;
+
+    if (m)
+        return m;
+    if (!e->device) {
+        note_unmeasured(e);
+        return NULL;
+    }
+    n = e->device->conv_ways(call->kind, call->x, call->w, call->y, call->p, ways);
+    if (n <= 0)
+        return NULL;
+    m = eng_measured_add(e->rooms, call);
+    memcpy(m->ways, ways, sizeof(*ways) * (size_t)n);
+    m->count = n;
+    return m;
+}
+
+/* The memory of the best way that is to be had. Where there is none, what the last one wants is asked for in earnest. */
+static struct eng_storage *best_way(struct eng *e, const struct eng_measured *m, int *way)
+{
+    for (*way = 0; *way < m->count - 1; ++*way) {
+        struct eng_storage *s = eng_scratch_try(e, m->ways[*way].bytes);
+
+        if (s || !m->ways[*way].bytes)
+            return s;
+    }
+    return eng_scratch_new(e, m->ways[*way].bytes);
+}
+
+static struct eng_workspace open_conv(struct eng *e, bool on_host, const struct eng_conv_call *call)
+{
+    struct eng_workspace room = {NULL, NULL, NULL};
+    struct eng_measured *m;
+    int way = 0;
+
+    if (!eng_workspaces_in_force(e) || on_host || e->failed || !eng_workspace_numel(call->x) ||
+        !eng_workspace_numel(call->w) || !eng_workspace_numel(call->y))
+        return room;
+    m = measured_of(e, call);
+    if (!m)
+        return room;
+    room.e = e;
+    room.scratch = best_way(e, m, &way);
+    if (way && !e->failed)
+        note_shortage(e, m, way);
+    emit_device(e, room.scratch, NULL, &m->ways[way]);
+    return room;
+}
+
+void eng_run_conv2d(struct eng *e, bool on_host, const struct eng_view *x, const struct eng_view *w,
+                    const struct eng_view *bias, const struct eng_view *out,
+                    const struct eng_conv2d *p)
+{
+    struct eng_workspace room =
+        open_conv(e, on_host, &(struct eng_conv_call){ENG_CONV_FORWARD, x, w, out, p});
+
+    if (e->kernels && !e->failed)
+        e->kernels->conv2d(x, w, bias, out, p);
+    eng_workspace_close(&room);
+}
+
+void eng_run_conv2d_backward_input(struct eng *e, bool on_host, const struct eng_view *g,
+                                   const struct eng_view *w, const struct eng_view *gx,
+                                   const struct eng_conv2d *p)
+{
+    struct eng_workspace room =
+        open_conv(e, on_host, &(struct eng_conv_call){ENG_CONV_INPUT, gx, w, g, p});
+
+    if (e->kernels && !e->failed)
+        e->kernels->conv2d_backward_input(g, w, gx, p);
+    eng_workspace_close(&room);
+}
+
+void eng_run_conv2d_backward_weight(struct eng *e, bool on_host, const struct eng_view *g,
+                                    const struct eng_view *x, const struct eng_view *gw,
+                                    const struct eng_conv2d *p)
+{
+    struct eng_workspace room =
+        open_conv(e, on_host, &(struct eng_conv_call){ENG_CONV_WEIGHT, x, gw, g, p});
+
+    if (e->kernels && !e->failed)
+        e->kernels->conv2d_backward_weight(g, x, gw, p);
+    eng_workspace_close(&room);
+}
+
+/* ---- kernels whose rooms follow from sizes ---- */
+
+void eng_run_reduce(struct eng *e, bool on_host, enum eng_reduce op, const struct eng_view *x,
+                    const struct eng_view *out, uint32_t dims, const double *p)
+{
+    struct eng_workspace room =
+        eng_workspace_open(e, on_host, eng_workspace_reduce((int)op, x, out));
+
+    if (e->kernels && !e->failed)
+        e->kernels->reduce(op, x, out, dims, p);
+    eng_workspace_close(&room);
+}
+
+void eng_run_sort(struct eng *e, bool on_host, const struct eng_view *x, int dim, bool descending,
+                  const struct eng_view *values, const struct eng_view *indices)
+{
+    struct eng_workspace room = eng_workspace_open(e, on_host, eng_workspace_sort(x));
+
+    if (e->kernels && !e->failed)
+        e->kernels->sort(x, dim, descending, values, indices);
+    eng_workspace_close(&room);
+}
+
+void eng_run_matmul(struct eng *e, bool on_host, bool is_fused, const struct eng_view *a,
+                    const struct eng_view *b, const struct eng_view *c, double alpha, double beta)
+{
+    struct eng_workspace room = {NULL, NULL, NULL};
+
+    if (eng_workspace_numel(c)) /* products of nothing are not made */
+        room = eng_workspace_open_product(e, on_host, is_fused, eng_workspace_matmul(a, b, c));
+    if (e->kernels && !e->failed)
+        e->kernels->matmul(a, b, c, alpha, beta);
+    eng_workspace_close(&room);
+}
+
+void eng_run_embedding_backward(struct eng *e, bool on_host, const struct eng_view *g,
+                                const struct eng_view *idx, int64_t padding_idx,
+                                const struct eng_view *gtable)
+{
+    uint64_t bytes =
+        eng_workspace_numel(g) ? eng_workspace_embedding_backward(idx->sizes[idx->ndim - 1]) : 0;
+    struct eng_workspace room = eng_workspace_open(e, on_host, bytes);
+
+    if (e->kernels && !e->failed)
+        e->kernels->embedding_backward(g, idx, padding_idx, gtable);
+    eng_workspace_close(&room);
+}

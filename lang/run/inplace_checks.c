@@ -1,0 +1,349 @@
+/*
+ * lang/run/inplace_checks.c - in-place trials: which modules can work in place, found out by running the net without data.
+ *
+ * Must not know:  which modules are asked about (lang/prelude/toggles.py).
+ * Invariant:      a trial is told of no toggle but TOLD, so that what it comes to is known by those and the paths.
+ */
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "engine/context.h"
+#include "lang/interp/call.h"
+#include "lang/interp/vm.h"
+#include "lang/run/inplace_checks.h"
+#include "lang/run/run_internal.h"
+#include "lang/value/object.h"
+
+static const enum vs_toggle TOLD[] = {VS_TOGGLE_CHECKPOINT, VS_TOGGLE_CHECKPOINT_IMPL,
+                                      VS_TOGGLE_PRESERVE_RNG};
+
+/*
+ * What a trial came to.
+ *
+ * key     the values of TOLD, what was asked and the paths
+ * why     what went wrong; NULL: nothing. Of a blame: why one run does not tell who is at fault
+ * blame   of a blame: for each path what is wrong with it, or NULL; count of them
+ */
+struct outcome {
+    char *key;
+    uint64_t hash;
+    char *why;
+    char **blame;
+    size_t count;
+};
+
+struct lang_inplace_checks {
+    struct outcome *items;
+    size_t count;
+    size_t cap;
+};
+
+struct lang_inplace_checks *lang_inplace_checks_new(void)
+{
+    return vs_calloc(1, sizeof(struct lang_inplace_checks));
+}
+
+static void outcome_release(struct outcome *outcome)
+{
+    for (size_t i = 0; outcome->blame && i < outcome->count; i++)
+        vs_free(outcome->blame[i]);
+    vs_free(outcome->blame);
+    vs_free(outcome->why);
+    vs_free(outcome->key);
+}
+
+void lang_inplace_checks_free(struct lang_inplace_checks *trials)
+{
+    if (!trials)
+        return;
+    for (size_t i = 0; i < trials->count; i++)
+        outcome_release(&trials->items[i]);
+    vs_free(trials->items);
+    vs_free(trials);
+}
+
+size_t lang_inplace_checks_count(const struct lang_inplace_checks *trials)
+{
+    return trials->count;
+}
+
+/* ---- one trial ---- */
+
+static void hear_nothing(void *user, const char *text, size_t len)
+{
+    (void)user, (void)text, (void)len;
+}
+
+/* A list of the strings in `paths`, in another vm. */
+static struct lang_value copy_paths(struct lang_vm *vm, struct lang_value paths)
+{
+    struct lang_value list = lang_value_list(vm);
+    struct lang_value *items = NULL;
+    uint32_t count = 0;
+
+    if (lang_items(paths, &items, &count)) {
+        for (uint32_t i = 0; i < count; i++)
+            lang_value_append(vm, list, lang_value_str(vm, lang_value_text(items[i])));
+    }
+    return list;
+}
+
+static struct lang_value settings_dict(struct lang_vm *vm, const struct vs_toggles *toggles)
+{
+    struct lang_value dict = lang_value_dict(vm);
+
+    for (size_t i = 0; i < sizeof(TOLD) / sizeof(TOLD[0]); i++)
+        lang_value_set(vm, dict, vs_toggle_info(TOLD[i])->name,
+                       lang_value_str(vm, vs_toggles_get(toggles, TOLD[i])));
+    lang_value_set(vm, dict, "formula", lang_bool(false));
+    return dict;
+}
+
+/* The first text of each module that is at fault. Failing: one is so only together with one that is not kept, or comes after it. */
+static enum vs_status blame_take(const struct eng *eng, char **blame, struct vs_error *err)
+{
+    const struct eng_blame *b;
+
+    for (size_t i = 0; (b = eng_blame_at(eng, i)) != NULL; i++)
+        if (!blame[b->writer - 1])
+            blame[b->writer - 1] = vs_strdup(b->text);
+    for (size_t i = 0; (b = eng_blame_at(eng, i)) != NULL; i++)
+        if (b->with && (b->with > b->writer || blame[b->with - 1]))
+            return vs_fail(err, VS_E_INPLACE, "%s", b->text);
+    return VS_OK;
+}
+
+/*
+ * A forward, loss and backward on a device without data of its own, the modules at `paths` (a list or tuple of strings, lent, of
+ * any vm) in place. VS_OK: nothing went wrong. Otherwise `err` says what; VS_E_STOPPED: nothing was found out.
+ *
+ * blame   where not NULL: one text for each of the paths, NULL at first. What goes wrong is sought for all of them in this one run
+ *         (eng_blame_begin): VS_OK then means that a module would be refused if tried after those before it that are kept, with the text
+ *         it has here, and the others would not. Texts are the caller's, by vs_free, also after a failure.
+ */
+static enum vs_status check_run(struct lang_settings *settings, const struct vs_toggles *toggles,
+                                struct lang_value paths, char **blame, struct vs_error *err)
+{
+    struct eng_options eng_options = {.seed = settings->seed,
+                                      .stop = settings->stop ? lang_run_hear_stop : NULL,
+                                      .stop_user = settings};
+    struct lang_options options = {.user = settings,
+                                   .print = hear_nothing,
+                                   .stop = settings->stop ? lang_run_hear_stop : NULL,
+                                   .library = settings->library};
+    struct lang_value dict = lang_unbound();
+    struct lang_value list = lang_unbound();
+    struct lang_value out = lang_unbound();
+    struct lang_net *net = NULL;
+    struct lang_vm *vm = NULL;
+    struct eng *eng = NULL;
+    enum vs_status st;
+
+    st = eng_new(&eng_options, &eng, err);
+    if (st)
+        return st;
+    st = lang_vm_new(eng, &options, &vm, err);
+    if (blame)
+        eng_blame_begin(eng);
+    if (!st)
+        lang_run_inplace_natives_register(vm);
+    if (!st)
+        st = lang_load(vm, settings->file_name, settings->text, settings->len, &net, err);
+    if (!st) {
+        dict = settings_dict(vm, toggles);
+        list = copy_paths(vm, paths);
+        st = lang_run_call_loop(vm, "trial", net, dict, list, &out, err);
+        lang_drop(vm, out);
+        if (!st && blame)
+            st = blame_take(eng, blame, err);
+        lang_drop(vm, list);
+        lang_drop(vm, dict);
+    }
+    lang_vm_free(vm);
+    eng_free(eng);
+    return st;
+}
+
+/* ---- what is known of it ---- */
+
+/* The message behind "file:line:col: ", which points into the trial's own code. */
+static const char *without_location(const char *text)
+{
+    const char *p = text + strcspn(text, ": ");
+
+    for (int i = 0; i < 2; i++) {
+        size_t digits = *p == ':' ? strspn(p + 1, "0123456789") : 0;
+
+        if (digits == 0)
+            return text;
+        p += 1 + digits;
+    }
+    return strncmp(p, ": ", 2) == 0 ? p + 2 : text;
+}
+
+/* Backward's own failures have the file alone in front. */
+static const char *without_file(const char *text, const char *file)
+{
+    size_t len = strlen(file);
+
+    return strncmp(text, file, len) == 0 && strncmp(text + len, ": ", 2) == 0 ? text + len + 2
+                                                                              : text;
+}
+
+static char *key_of(const struct vs_toggles *toggles, const struct lang_value *paths, size_t count,
+                    bool is_blame)
+{
+    struct vs_text key = {NULL, 0, 0};
+    char *copy;
+
+    for (size_t i = 0; i < sizeof(TOLD) / sizeof(TOLD[0]); i++)
+        vs_text_addf(&key, "%s\n", vs_toggles_get(toggles, TOLD[i]));
+    vs_text_add(&key, is_blame ? "blame\n" : "trial\n");
+    for (size_t i = 0; i < count; i++)
+        vs_text_addf(&key, "%s\n", lang_value_text(paths[i]));
+    copy = vs_strdup(vs_text_get(&key));
+    vs_text_release(&key);
+    return copy;
+}
+
+/*
+ * What the trial with these paths (a list or tuple of strings) comes to: known, or found out now. is_blame: of a blame. NULL: stopped, which is not
+ * known.
+ */
+static const struct outcome *outcome_of(struct lang_run_state *run, struct lang_value paths,
+                                        bool is_blame)
+{
+    struct lang_inplace_checks *trials = run->settings->trials;
+    const struct vs_toggles *toggles = &run->result->toggles;
+    struct vs_error why = VS_ERROR_INIT;
+    struct outcome now = {.key = NULL};
+    struct lang_value *items = NULL;
+    uint32_t count = 0;
+
+    if (!lang_items(paths, &items, &count))
+        count = 0;
+    now.key = key_of(toggles, items, count, is_blame);
+    now.hash = vs_hash_bytes(now.key, strlen(now.key));
+    for (size_t i = 0; i < trials->count; i++) {
+        if (trials->items[i].hash == now.hash && strcmp(trials->items[i].key, now.key) == 0) {
+            outcome_release(&now);
+            return &trials->items[i];
+        }
+    }
+    now.count = count;
+    now.blame = is_blame ? vs_calloc(count + 1, sizeof(*now.blame)) : NULL;
+    if (check_run(run->settings, toggles, paths, now.blame, &why)) {
+        why.text[strcspn(why.text, "\n")] = '\0';
+        now.why = vs_strdup(without_file(without_location(why.text), run->settings->file_name));
+    }
+    if (why.status == VS_E_STOPPED) {
+        outcome_release(&now);
+        return NULL;
+    }
+    trials->items = vs_grow(trials->items, trials->count, &trials->cap, sizeof(*trials->items));
+    trials->items[trials->count] = now;
+    return &trials->items[trials->count++];
+}
+
+/* ---- what the prelude asks ---- */
+
+static bool is_list(struct lang_value v)
+{
+    return v.kind == LANG_LIST || v.kind == LANG_TUPLE;
+}
+
+bool lang_run_inplace_check(struct lang_vm *vm, const struct lang_call *call,
+                            struct lang_value *out)
+{
+    const struct outcome *outcome;
+
+    if (!lang_args_exact(vm, call, "_inplace_check", 1))
+        return false;
+    if (!is_list(call->args[0]))
+        return lang_fail(vm, VS_E_TYPE, "_inplace_trial: not a list");
+    outcome = outcome_of(call->builtin->closure.as.opaque->data, call->args[0], false);
+    if (!outcome)
+        return lang_fail(vm, VS_E_STOPPED, "stopped");
+    *out = outcome->why ? lang_value_str(vm, outcome->why) : lang_none();
+    return true;
+}
+
+/* For each path what is wrong with it, or None; None where that cannot be told in one run. */
+bool lang_run_inplace_blame(struct lang_vm *vm, const struct lang_call *call,
+                            struct lang_value *out)
+{
+    const struct outcome *outcome;
+
+    if (!lang_args_exact(vm, call, "_inplace_blame", 1))
+        return false;
+    if (!is_list(call->args[0]))
+        return lang_fail(vm, VS_E_TYPE, "_inplace_blame: not a list");
+    outcome = outcome_of(call->builtin->closure.as.opaque->data, call->args[0], true);
+    if (!outcome)
+        return lang_fail(vm, VS_E_STOPPED, "stopped");
+    *out = outcome->why ? lang_none() : lang_value_list(vm);
+    for (size_t i = 0; !outcome->why && i < outcome->count; i++)
+        lang_value_append(vm, *out,
+                          outcome->blame[i] ? lang_value_str(vm, outcome->blame[i]) : lang_none());
+    return true;
+}
+
+/* ---- what watches modules in a trial ---- */
+
+static bool native_writer(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
+{
+    if (!lang_args_exact(vm, call, "_writer", 1))
+        return false;
+    if (call->args[0].kind != LANG_INT)
+        return lang_fail(vm, VS_E_TYPE, "_writer: not a number");
+    *out = lang_int(eng_set_writer(lang_vm_eng(vm), (uint32_t)call->args[0].as.i));
+    return true;
+}
+
+static bool native_overwritten(struct lang_vm *vm, const struct lang_call *call,
+                               struct lang_value *out)
+{
+    if (!lang_args_exact(vm, call, "_overwritten", 1))
+        return false;
+    if (call->args[0].kind != LANG_TENSOR)
+        return lang_fail(vm, VS_E_TYPE, "_overwritten: not a tensor");
+    *out = lang_tensor(eng_overwritten(call->args[0].as.tensor));
+    return true;
+}
+
+static bool native_watch(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
+{
+    if (!lang_args_exact(vm, call, "_watch", 1))
+        return false;
+    if (call->args[0].kind != LANG_TENSOR)
+        return lang_fail(vm, VS_E_TYPE, "_watch: not a tensor");
+    eng_watch(call->args[0].as.tensor);
+    *out = lang_none();
+    return true;
+}
+
+static bool native_version_of(struct lang_vm *vm, const struct lang_call *call,
+                              struct lang_value *out)
+{
+    if (!lang_args_exact(vm, call, "_version_of", 1))
+        return false;
+    if (call->args[0].kind != LANG_TENSOR)
+        return lang_fail(vm, VS_E_TYPE, "_version_of: not a tensor");
+    *out = lang_int(call->args[0].as.tensor->version->value);
+    return true;
+}
+
+void lang_run_inplace_natives_register(struct lang_vm *vm)
+{
+    static const struct lang_run_native table[] = {
+        {"_overwritten", native_overwritten},
+        {"_version_of", native_version_of},
+        {"_writer", native_writer},
+        {"_watch", native_watch},
+        {"_legal_values", lang_run_legal_values},
+    };
+
+    lang_run_natives_add(vm, table, sizeof(table) / sizeof(table[0]), lang_none());
+}

@@ -1,0 +1,407 @@
+/*
+ * replay/index/unused.c - see unused.h: finds the states, in three passes over what the index has.
+ *
+ * Must not know:  events; files.
+ * Invariant:      between two borders nothing begins or ends being idle: a run of moments, of which only the highest total counts.
+ */
+#include "replay/index/unused.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/table.h"
+#include "replay/index/index_internal.h"
+#include "replay/index/unused_internal.h"
+#include "replay/trace/pack.h"
+
+/* From event `seq` on so many bytes more, or fewer (is_end), of a site are idle. */
+struct border {
+    uint64_t seq;
+    uint64_t bytes;
+    uint32_t site;
+    bool is_end;
+};
+
+/* Two sums over the idle bytes of all sites, each weighed by numbers of its own: states with the same sums are the same. */
+struct print {
+    uint64_t a;
+    uint64_t b;
+};
+
+/*
+ * The events from a border to the next. end: borders[… end - 1] are passed; highest: total in it; 0: there is none; print: of its state, where
+ * it is the first with that; is_kept: it stands for its state
+ */
+struct run {
+    size_t end;
+    uint64_t highest;
+    struct print print;
+    bool is_kept;
+};
+
+/* by_location: of the sites, by place and size; by_print: of the first run of each state */
+struct finding {
+    struct rpl_index *index;
+    struct rpl_unused *idle;
+    size_t site_cap;
+    struct vs_table by_location;
+    struct border *borders;
+    size_t border_count;
+    size_t border_cap;
+    struct run *runs;
+    size_t run_count;
+    struct vs_table by_print;
+};
+
+static uint64_t mixed(uint64_t n)
+{
+    n = (n ^ n >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    n = (n ^ n >> 27) * UINT64_C(0x94D049BB133111EB);
+    return n ^ n >> 31;
+}
+
+/* ---- sites ---- */
+
+static uint32_t site_of(struct finding *f, uint32_t location, uint64_t requested)
+{
+    const uint64_t hash = vs_hash_mix(location, requested);
+    struct vs_probe probe = vs_probe(hash);
+    struct rpl_unused *idle = f->idle;
+
+    while (vs_table_next(&f->by_location, &probe)) {
+        const struct rpl_unused_site *site = &idle->sites[probe.item];
+
+        if (site->location == location && site->requested == requested)
+            return probe.item;
+    }
+    vs_table_add(&f->by_location, hash, idle->site_count);
+    idle->sites = vs_grow(idle->sites, idle->site_count, &f->site_cap, sizeof(*idle->sites));
+    idle->sites[idle->site_count] = (struct rpl_unused_site){location, requested};
+    return (uint32_t)idle->site_count++;
+}
+
+/* ---- borders ---- */
+
+static void border_add(struct finding *f, uint64_t seq, const struct rpl_row *row, uint32_t site,
+                       bool is_end)
+{
+    f->borders = vs_grow(f->borders, f->border_count, &f->border_cap, sizeof(*f->borders));
+    f->borders[f->border_count++] = (struct border){seq, row->bytes, site, is_end};
+}
+
+static int by_seq(const void *a, const void *b)
+{
+    const struct border *x = a;
+    const struct border *y = b;
+
+    return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+/* Sorted chunk by chunk: what lies in one is sorted in the cache. */
+static void borders_sort(struct finding *f)
+{
+    size_t chunks = f->index->chunk_count;
+    size_t *next = vs_calloc(chunks + 1, sizeof(*next));
+    struct border *sorted = vs_alloc((f->border_count + 1) * sizeof(*sorted));
+
+    for (size_t i = 0; i < f->border_count; i++)
+        next[rpl_index_chunk_of(f->borders[i].seq) + 1]++;
+    for (size_t c = 0; c < chunks; c++)
+        next[c + 1] += next[c];
+    for (size_t i = 0; i < f->border_count; i++)
+        sorted[next[rpl_index_chunk_of(f->borders[i].seq)]++] = f->borders[i];
+    for (size_t c = 0; c < chunks; c++) { /* next is now the end of each */
+        size_t first = c ? next[c - 1] : 0;
+
+        if (next[c] > first + 1)
+            qsort(sorted + first, next[c] - first, sizeof(*sorted), by_seq);
+    }
+    vs_free(next);
+    vs_free(f->borders);
+    f->borders = sorted;
+}
+
+static enum vs_status borders_find(struct finding *f, struct vs_error *err)
+{
+    for (size_t i = 0; i < f->index->rows.count; i++) {
+        const struct rpl_row *row;
+        uint32_t site;
+        enum vs_status st = rpl_index_row(f->index, i, &row, err);
+
+        if (st)
+            return st;
+        if (!row->idle_seq || row->idle_seq == row->free_seq || !row->bytes)
+            continue;
+        site = site_of(f, row->location, row->requested);
+        border_add(f, row->idle_seq, row, site, false);
+        if (row->free_seq)
+            border_add(f, row->free_seq, row, site, true);
+    }
+    borders_sort(f);
+    return VS_OK;
+}
+
+/* ---- runs ---- */
+
+static void runs_make(struct finding *f)
+{
+    f->runs = vs_alloc((f->border_count + 1) * sizeof(*f->runs));
+    f->runs[0] = (struct run){.end = 0};
+    f->run_count = 1;
+    for (size_t i = 0; i < f->border_count; i++) {
+        if (i && f->borders[i].seq == f->borders[i - 1].seq)
+            f->runs[f->run_count - 1].end = i + 1;
+        else
+            f->runs[f->run_count++] = (struct run){.end = i + 1};
+    }
+}
+
+/* The highest total of each run: nothing is other between two changes than right after the first. */
+static void runs_measure(struct finding *f)
+{
+    size_t run = 0;
+
+    for (size_t c = 0; c < f->index->chunk_count; c++) {
+        const struct rpl_blob *blob = &f->index->changes[c];
+        struct rpl_unpack in = rpl_unpack_again(blob->bytes, blob->len);
+        uint64_t allocated = f->index->chunks[c].allocated;
+        uint64_t seq = rpl_index_chunk_first(c);
+
+        while (in.at < in.end) {
+            seq += rpl_unpack_uint(&in);
+            allocated = rpl_unpack_bytes(&in, allocated);
+            while (run + 1 < f->run_count && f->borders[f->runs[run].end].seq <= seq)
+                run++;
+            if (allocated > f->runs[run].highest)
+                f->runs[run].highest = allocated;
+        }
+    }
+}
+
+static void floor_find(struct finding *f)
+{
+    uint64_t idle = 0;
+    size_t at = 0;
+
+    for (size_t r = 0; r < f->run_count; r++) {
+        for (; at < f->runs[r].end; at++)
+            idle =
+                f->borders[at].is_end ? idle - f->borders[at].bytes : idle + f->borders[at].bytes;
+        if (f->runs[r].highest > idle && f->runs[r].highest - idle > f->idle->floor)
+            f->idle->floor = f->runs[r].highest - idle;
+    }
+}
+
+/* ---- states ---- */
+
+static void print_add(struct print *print, const struct border *b)
+{
+    uint64_t weight = mixed(b->site + UINT64_C(1));
+    uint64_t other = mixed(weight);
+
+    print->a += b->is_end ? 0 - b->bytes * weight : b->bytes * weight;
+    print->b += b->is_end ? 0 - b->bytes * other : b->bytes * other;
+}
+
+/* The first run with the state that run `r` has. */
+static struct run *state_of(struct finding *f, const struct print *print, size_t r)
+{
+    const uint64_t hash = vs_hash_mix(print->a, print->b);
+    struct vs_probe probe = vs_probe(hash);
+
+    while (vs_table_next(&f->by_print, &probe)) {
+        const struct run *other = &f->runs[probe.item];
+
+        if (other->print.a == print->a && other->print.b == print->b)
+            return &f->runs[probe.item];
+    }
+    vs_table_add(&f->by_print, hash, r);
+    f->runs[r].print = *print;
+    return &f->runs[r];
+}
+
+/* Of all runs above the floor with the same state the first is kept, with the highest total of all. */
+static void states_find(struct finding *f)
+{
+    struct print print = {0, 0};
+    size_t at = 0;
+
+    for (size_t r = 0; r < f->run_count; r++) {
+        struct run *told;
+
+        for (; at < f->runs[r].end; at++)
+            print_add(&print, &f->borders[at]);
+        if (f->runs[r].highest <= f->idle->floor)
+            continue;
+        told = state_of(f, &print, r);
+        told->is_kept = true;
+        if (f->runs[r].highest > told->highest)
+            told->highest = f->runs[r].highest;
+        f->idle->state_count += told == &f->runs[r];
+    }
+}
+
+/* The kept states, each as what is other than in the one before. */
+static void states_emit(struct finding *f)
+{
+    struct rpl_unused *idle = f->idle;
+    uint64_t *now = vs_calloc(idle->site_count + 1, sizeof(*now));
+    uint64_t *told = vs_calloc(idle->site_count + 1, sizeof(*told));
+    uint32_t *touched = vs_alloc((f->border_count + 1) * sizeof(*touched));
+    size_t touched_count = 0;
+    size_t at = 0;
+    size_t cap = 0;
+    size_t state = 0;
+
+    idle->states = vs_alloc((idle->state_count + 1) * sizeof(*idle->states));
+    for (size_t r = 0; r < f->run_count; r++) {
+        for (; at < f->runs[r].end; at++) {
+            const struct border *b = &f->borders[at];
+
+            now[b->site] = b->is_end ? now[b->site] - b->bytes : now[b->site] + b->bytes;
+            touched[touched_count++] = b->site;
+        }
+        if (!f->runs[r].is_kept)
+            continue;
+        for (size_t i = 0; i < touched_count; i++) {
+            uint32_t site = touched[i];
+
+            if (now[site] == told[site])
+                continue;
+            idle->changes =
+                vs_grow(idle->changes, idle->change_count, &cap, sizeof(*idle->changes));
+            idle->changes[idle->change_count++] = (struct rpl_unused_change){site, now[site]};
+            told[site] = now[site];
+        }
+        touched_count = 0;
+        idle->states[state++] = (struct rpl_unused_state){f->runs[r].highest, idle->change_count};
+    }
+    vs_free(now);
+    vs_free(told);
+    vs_free(touched);
+}
+
+enum vs_status rpl_unused_find(struct rpl_index *index, struct rpl_unused **out,
+                               struct vs_error *err)
+{
+    struct finding f = {.index = index, .idle = vs_calloc(1, sizeof(*f.idle))};
+    enum vs_status st = borders_find(&f, err);
+
+    *out = NULL;
+    if (!st) {
+        runs_make(&f);
+        runs_measure(&f);
+        floor_find(&f);
+        states_find(&f);
+        states_emit(&f);
+        *out = f.idle;
+        f.idle = NULL; /* handed over */
+    }
+    rpl_unused_free(f.idle);
+    vs_table_release(&f.by_location);
+    vs_free(f.borders);
+    vs_free(f.runs);
+    vs_table_release(&f.by_print);
+    return st;
+}
+
+void rpl_unused_free(struct rpl_unused *idle)
+{
+    if (!idle)
+        return;
+    vs_free(idle->sites);
+    vs_free(idle->states);
+    vs_free(idle->changes);
+    vs_free(idle);
+}
+
+/* ---- in a file ---- */
+
+void rpl_unused_pack(const struct rpl_unused *idle, struct rpl_pack *out)
+{
+    uint64_t *now = vs_calloc(idle->site_count + 1, sizeof(*now));
+    uint64_t allocated = 0;
+    size_t at = 0;
+
+    rpl_pack_uint(out, idle->floor);
+    rpl_pack_uint(out, idle->site_count);
+    for (size_t i = 0; i < idle->site_count; i++) {
+        rpl_pack_uint(out, idle->sites[i].location);
+        rpl_pack_uint(out, idle->sites[i].requested);
+    }
+    rpl_pack_uint(out, idle->state_count);
+    rpl_pack_uint(out, idle->change_count);
+    for (size_t i = 0; i < idle->state_count; i++) {
+        rpl_pack_bytes(out, allocated, idle->states[i].allocated);
+        allocated = idle->states[i].allocated;
+        rpl_pack_uint(out, idle->states[i].end - at);
+        for (; at < idle->states[i].end; at++) {
+            const struct rpl_unused_change *c = &idle->changes[at];
+
+            rpl_pack_uint(out, c->site);
+            rpl_pack_bytes(out, now[c->site], c->bytes);
+            now[c->site] = c->bytes;
+        }
+    }
+    vs_free(now);
+}
+
+/* A state and what is other in it. False: there are more changes than were told, or of no site. */
+static bool state_unpack(struct rpl_unused *idle, struct rpl_unpack *in, uint64_t *now, size_t i,
+                         size_t *at)
+{
+    uint64_t before = i ? idle->states[i - 1].allocated : 0;
+    uint64_t count;
+
+    idle->states[i].allocated = rpl_unpack_bytes(in, before);
+    count = rpl_unpack_uint(in);
+    if (in->is_bad || count > idle->change_count - *at)
+        return false;
+    while (count--) {
+        uint64_t site = rpl_unpack_uint(in);
+
+        if (site >= idle->site_count)
+            return false;
+        now[site] = rpl_unpack_bytes(in, now[site]);
+        idle->changes[(*at)++] = (struct rpl_unused_change){(uint32_t)site, now[site]};
+    }
+    idle->states[i].end = *at;
+    return true;
+}
+
+struct rpl_unused *rpl_unused_unpack(struct rpl_unpack *in)
+{
+    struct rpl_unused *idle = vs_calloc(1, sizeof(*idle));
+    size_t most = (size_t)(in->end - in->at); /* each item takes a byte at least */
+    uint64_t *now = NULL;
+    size_t at = 0;
+    bool is_good;
+
+    idle->floor = rpl_unpack_uint(in);
+    idle->site_count = (size_t)rpl_unpack_uint(in);
+    is_good = !in->is_bad && idle->site_count <= most;
+    if (is_good) {
+        idle->sites = vs_alloc((idle->site_count + 1) * sizeof(*idle->sites));
+        now = vs_calloc(idle->site_count + 1, sizeof(*now));
+        for (size_t i = 0; i < idle->site_count; i++) {
+            idle->sites[i].location = (uint32_t)rpl_unpack_uint(in);
+            idle->sites[i].requested = rpl_unpack_uint(in);
+        }
+        idle->state_count = (size_t)rpl_unpack_uint(in);
+        idle->change_count = (size_t)rpl_unpack_uint(in);
+        is_good = !in->is_bad && idle->state_count <= most && idle->change_count <= most;
+    }
+    if (is_good) {
+        idle->states = vs_alloc((idle->state_count + 1) * sizeof(*idle->states));
+        idle->changes = vs_alloc((idle->change_count + 1) * sizeof(*idle->changes));
+    }
+    for (size_t i = 0; is_good && i < idle->state_count; i++)
+        is_good = state_unpack(idle, in, now, i, &at);
+    vs_free(now);
+    if (is_good && at == idle->change_count && rpl_unpack_is_done(in))
+        return idle;
+    rpl_unused_free(idle);
+    return NULL;
+}

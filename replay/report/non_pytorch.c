@@ -1,0 +1,200 @@
+/*
+ * replay/report/non_pytorch.c - see non_pytorch.h.
+ *
+ * Must not know:  where the traces lie.
+ * Invariant:      blocks at addresses from PHYSICAL_FROM on are physical memory: docs/internals/injection.md.
+ */
+#include "replay/report/non_pytorch.h"
+
+#include <stdlib.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "replay/state/live.h"
+
+#define PHYSICAL_FROM (UINT64_C(1) << 56)
+
+struct segment {
+    uint64_t address;
+    uint64_t bytes;
+};
+
+/* What PyTorch asked the driver for. mapped_peak: of expandable segments. */
+struct segments {
+    struct segment *items;
+    size_t count, cap;
+    uint64_t mapped, mapped_peak;
+};
+
+/* What the driver gave: in all, of that to PyTorch's segments, and of that as physical memory. */
+struct given {
+    uint64_t all;
+    uint64_t segments;
+    uint64_t physical;
+};
+
+static int by_address(const void *a, const void *b)
+{
+    const struct segment *p = a;
+    const struct segment *q = b;
+
+    if (p->address != q->address)
+        return p->address < q->address ? -1 : 1;
+    return p->bytes < q->bytes ? -1 : p->bytes > q->bytes;
+}
+
+static enum vs_status segments_read(struct segments *out, struct rpl_trace *trace,
+                                    struct vs_error *err)
+{
+    struct rpl_scan *scan = vs_alloc(sizeof(*scan));
+    const struct vs_event *event;
+    enum vs_status st;
+
+    rpl_scan_init(scan, trace, 1, rpl_trace_event_count(trace));
+    while ((event = rpl_scan_next(scan, err)) != NULL) {
+        if (event->kind == VS_EV_SEGMENT_ALLOC) {
+            out->items = vs_grow(out->items, out->count, &out->cap, sizeof(*out->items));
+            out->items[out->count++] =
+                (struct segment){event->segment.address, event->segment.bytes};
+        } else if (event->kind == VS_EV_SEGMENT_MAP) {
+            out->mapped += event->segment.bytes;
+        } else if (event->kind == VS_EV_SEGMENT_UNMAP) {
+            out->mapped -= event->segment.bytes < out->mapped ? event->segment.bytes : out->mapped;
+        }
+        if (out->mapped > out->mapped_peak)
+            out->mapped_peak = out->mapped;
+    }
+    st = scan->status;
+    vs_free(scan);
+    if (out->count)
+        qsort(out->items, out->count, sizeof(*out->items), by_address);
+    return st;
+}
+
+static bool is_segment(const struct segments *segments, uint64_t address, uint64_t bytes)
+{
+    const struct segment key = {address, bytes};
+
+    return segments->count && bsearch(&key, segments->items, segments->count,
+                                      sizeof(*segments->items), by_address) != NULL;
+}
+
+static uint64_t of_pytorch(const struct segments *segments, const struct given *given)
+{
+    return given->segments +
+           (given->physical < segments->mapped_peak ? given->physical : segments->mapped_peak);
+}
+
+/* Where most was given. */
+static enum vs_status peak_find(struct rpl_non_pytorch *out, const struct segments *segments,
+                                struct rpl_trace *driver, struct vs_error *err)
+{
+    struct rpl_scan *scan = vs_alloc(sizeof(*scan));
+    struct given now = {0, 0, 0};
+    const struct vs_event *event;
+    uint64_t seq = 0;
+    enum vs_status st;
+
+    rpl_scan_init(scan, driver, 1, rpl_trace_event_count(driver));
+    while ((event = rpl_scan_next(scan, err)) != NULL) {
+        const bool is_alloc = event->kind == VS_EV_ALLOC;
+        uint64_t address, bytes, change;
+
+        seq++;
+        if (!is_alloc && event->kind != VS_EV_FREE)
+            continue;
+        address = is_alloc ? event->alloc.address : event->free.address;
+        bytes = is_alloc ? event->alloc.block_bytes : event->free.block_bytes;
+        change = is_alloc ? bytes : UINT64_C(0) - bytes;
+        now.all += change;
+        if (address >= PHYSICAL_FROM)
+            now.physical += change;
+        else if (is_segment(segments, address, bytes))
+            now.segments += change;
+        if (now.all <= out->peak)
+            continue;
+        out->at = seq;
+        out->peak = now.all;
+        out->pytorch = of_pytorch(segments, &now);
+    }
+    out->outside = out->peak - out->pytorch;
+    st = scan->status;
+    vs_free(scan);
+    return st;
+}
+
+/* Who made what is outside. Physical memory is left out where PyTorch has all of it. */
+static enum vs_status makers_fill(struct rpl_non_pytorch *out, const struct segments *segments,
+                                  struct rpl_trace *driver, struct vs_error *err)
+{
+    struct rpl_live live;
+    enum vs_status st;
+    size_t kept = 0;
+
+    rpl_live_init(&live);
+    st = rpl_live_read(&live, driver, out->at, err);
+    for (size_t i = 0; i < live.block_count && !st; i++) {
+        const struct rpl_block *block = &live.blocks[i];
+        const bool is_physical = block->address >= PHYSICAL_FROM;
+
+        if (is_physical ? !segments->mapped_peak
+                        : !is_segment(segments, block->address, block->bytes))
+            live.blocks[kept++] = *block;
+    }
+    if (!st) {
+        live.block_count = kept;
+        rpl_alloc_sites_fill(&out->makers, driver, &live, RPL_ALLOC_SITES_BY_LINE);
+    }
+    rpl_live_release(&live);
+    return st;
+}
+
+enum vs_status rpl_non_pytorch_fill(struct rpl_non_pytorch *out, struct rpl_trace *pytorch,
+                                    struct rpl_trace *driver, struct vs_error *err)
+{
+    struct segments segments = {NULL, 0, 0, 0, 0};
+    enum vs_status st = segments_read(&segments, pytorch, err);
+
+    if (!st)
+        st = peak_find(out, &segments, driver, err);
+    if (!st && out->at)
+        st = makers_fill(out, &segments, driver, err);
+    vs_free(segments.items);
+    return st;
+}
+
+void rpl_non_pytorch_release(struct rpl_non_pytorch *outside)
+{
+    rpl_alloc_sites_release(&outside->makers);
+}
+
+void rpl_non_pytorch_text(const struct rpl_non_pytorch *outside, size_t top, struct vs_text *out)
+{
+    char peak[VS_BYTES_TEXT_MAX];
+    char pytorch[VS_BYTES_TEXT_MAX];
+    char rest[VS_BYTES_TEXT_MAX];
+
+    vs_text_addf(
+        out,
+        "\nBeside PyTorch: of %s that the driver gave at most, %s were PyTorch's segments, "
+        "%s others'; contexts come on top\n",
+        vs_bytes_text(outside->peak, peak), vs_bytes_text(outside->pytorch, pytorch),
+        vs_bytes_text(outside->outside, rest));
+    rpl_alloc_sites_text(&outside->makers, top, out);
+}
+
+void rpl_non_pytorch_json(const struct rpl_non_pytorch *outside, size_t top, struct vs_json *json)
+{
+    if (!outside) {
+        vs_json_null(json);
+        return;
+    }
+    vs_json_object(json);
+    vs_json_put_uint(json, "event", outside->at);
+    vs_json_put_uint(json, "peak", outside->peak);
+    vs_json_put_uint(json, "pytorch", outside->pytorch);
+    vs_json_put_uint(json, "outside", outside->outside);
+    vs_json_key(json, "by_line");
+    rpl_alloc_sites_json(&outside->makers, RPL_ALLOC_SITES_BY_LINE, top, json);
+    vs_json_end(json);
+}

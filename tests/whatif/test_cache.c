@@ -1,0 +1,364 @@
+/*
+ * tests/whatif/test_cache.c - what-ifs that are kept equal fresh ones, take no more memory than they may, and are not run twice.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/replay/net_trace.h"
+#include "whatif/cache.h"
+#include "whatif/whatif.h"
+
+#define NET "tests/nets/conv_small.py"
+#define ROOM (UINT64_C(256) << 20)
+
+static void ok(enum vs_status st, const struct vs_error *err)
+{
+    if (st)
+        fail_msg("%s", err->text);
+}
+
+static void set_of(const char *pairs, struct vs_toggles *set)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    char copy[256];
+    char *save = NULL;
+
+    memset(set, 0, sizeof(*set));
+    assert_true(strlen(pairs) < sizeof(copy));
+    strcpy(copy, pairs);
+    for (char *pair = strtok_r(copy, " ", &save); pair; pair = strtok_r(NULL, " ", &save))
+        ok(vs_toggles_set_pair(set, pair, &err), &err);
+}
+
+static const struct rpl_answer *get(struct wif_cache *answers, const char *pairs)
+{
+    const struct rpl_answer *answer = NULL;
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_toggles set;
+
+    set_of(pairs, &set);
+    ok(wif_cache_get(answers, &set, 0, NULL, NULL, &answer, &err), &err);
+    vs_toggles_release(&set);
+    assert_non_null(answer->trace);
+    return answer;
+}
+
+static enum vs_status make(struct wif_cache *answers, const char *pairs, rpl_progress_fn *progress,
+                           void *user)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_toggles set;
+    enum vs_status st;
+
+    set_of(pairs, &set);
+    st = wif_cache_make(answers, &set, 0, progress, user, &err);
+    vs_toggles_release(&set);
+    return st;
+}
+
+static const struct rpl_answer *find(struct wif_cache *answers, const char *pairs, uint64_t *bytes)
+{
+    const struct rpl_answer *answer;
+    struct vs_toggles set;
+
+    set_of(pairs, &set);
+    answer = wif_cache_find(answers, &set, 0, bytes);
+    vs_toggles_release(&set);
+    return answer;
+}
+
+/* Texts instead of numbers: two runs number them alike only if they are alike, which this is to find out. */
+static void assert_events_equal(struct rpl_trace *a, struct rpl_trace *b)
+{
+    struct rpl_scan *x = calloc(1, sizeof(*x));
+    struct rpl_scan *y = calloc(1, sizeof(*y));
+    struct vs_error err = VS_ERROR_INIT;
+    const struct vs_event *ex;
+
+    assert_non_null(x);
+    assert_non_null(y);
+    assert_int_equal(rpl_trace_event_count(a), rpl_trace_event_count(b));
+    rpl_scan_init(x, a, 1, rpl_trace_event_count(a));
+    rpl_scan_init(y, b, 1, rpl_trace_event_count(b));
+    while ((ex = rpl_scan_next(x, &err)) != NULL) {
+        const struct vs_event *ey = rpl_scan_next(y, &err);
+
+        assert_non_null(ey);
+        assert_memory_equal(ex, ey, sizeof(*ex));
+        assert_memory_equal(rpl_trace_location(a, ex->location),
+                            rpl_trace_location(b, ey->location), sizeof(struct vs_location));
+    }
+    assert_int_equal(rpl_trace_string_count(a), rpl_trace_string_count(b));
+    for (uint32_t i = 1; i <= rpl_trace_string_count(a); i++)
+        assert_string_equal(rpl_trace_string(a, i), rpl_trace_string(b, i));
+    free(x);
+    free(y);
+}
+
+static void assert_fresh(const struct rpl_answer *answer, struct rpl_trace *base, const char *pairs)
+{
+    struct rpl_trace *fresh = rpl_trace_new();
+    struct rpl_index *index = NULL;
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_toggles set;
+    struct rpl_run run;
+
+    set_of(pairs, &set);
+    ok(wif_run_on(base, &set, 0, fresh, &err), &err);
+    ok(rpl_index_open(fresh, NULL, NULL, &index, &err), &err);
+    ok(rpl_run_fill(&run, index, &err), &err);
+    assert_events_equal(answer->trace, fresh);
+    assert_memory_equal(&answer->run, &run, sizeof(run));
+    assert_int_equal(rpl_trace_toggle_count(answer->trace), rpl_trace_toggle_count(fresh));
+    for (size_t i = 0; i < rpl_trace_toggle_count(fresh); i++)
+        assert_string_equal(rpl_trace_toggle(answer->trace, i).value,
+                            rpl_trace_toggle(fresh, i).value);
+    vs_toggles_release(&set);
+    rpl_index_free(index);
+    rpl_trace_free(fresh);
+}
+
+static void what_is_kept_is_what_running_it_again_gives(void **state)
+{
+    /* on, off, on, two together, and in the memory of one that is gone */
+    static const char *const ASKED[] = {"inplace=on",
+                                        "",
+                                        "inplace=on",
+                                        "amp=bf16",
+                                        "inplace=on amp=bf16",
+                                        "amp=bf16",
+                                        "checkpoint=blocks",
+                                        "batch=3",
+                                        "zero-grad=zeros optimizer=adam",
+                                        "inplace=on",
+                                        "batch=3",
+                                        ""};
+    static const uint64_t ROOMS[] = {ROOM, 0};
+    struct rpl_trace *base = net_trace(NET, NULL);
+
+    (void)state;
+    for (size_t r = 0; r < 2; r++) {
+        struct wif_cache *answers = wif_cache_new(base, ROOMS[r]);
+
+        for (size_t i = 0; i < sizeof(ASKED) / sizeof(ASKED[0]); i++)
+            assert_fresh(get(answers, ASKED[i]), base, ASKED[i]);
+        /* seven questions; without room only the one asked for last is there */
+        assert_int_equal(wif_cache_runs(answers), r ? 12 : 7);
+        wif_cache_free(answers);
+    }
+    rpl_trace_free(base);
+}
+
+static void whole_runs_take_no_more_than_they_may(void **state)
+{
+    static const char *const ASKED[] = {"batch=2", "batch=3",  "batch=5",
+                                        "batch=6", "amp=bf16", "zero-grad=zeros"};
+    struct rpl_trace *base = net_trace(NET, NULL);
+    struct wif_cache *answers = wif_cache_new(base, ROOM);
+    const struct rpl_answer *shown;
+    uint64_t bytes = 0;
+    uint64_t room;
+    uint64_t whole = 0;
+
+    (void)state;
+    (void)get(answers, "batch=4");
+    assert_non_null(find(answers, "batch=4", &bytes));
+    assert_true(bytes >= rpl_trace_event_count(base) * sizeof(struct vs_event));
+    assert_int_equal(bytes, wif_cache_bytes(answers));
+    wif_cache_free(answers);
+
+    room = 3 * bytes + bytes / 2;
+    answers = wif_cache_new(base, room);
+    shown = get(answers, "batch=4");
+    for (size_t i = 0; i < 6; i++) {
+        assert_int_equal(make(answers, ASKED[i], NULL, NULL), VS_OK);
+        assert_true(wif_cache_bytes(answers) <= room);
+        assert_non_null(find(answers, ASKED[i], NULL)->trace); /* the latest is there */
+    }
+    /* so are the one that is looked at, and few of the others; the figures of all are */
+    assert_fresh(shown, base, "batch=4");
+    for (size_t i = 0; i < 6; i++) {
+        const struct rpl_answer *answer = find(answers, ASKED[i], &bytes);
+
+        assert_non_null(answer);
+        assert_true(answer->run.peak > 0);
+        whole += answer->trace != NULL;
+        assert_int_equal(answer->trace != NULL, bytes != 0);
+    }
+    assert_in_range(whole, 1, 3);
+    assert_null(find(answers, "batch=7", NULL));
+    wif_cache_free(answers);
+    rpl_trace_free(base);
+}
+
+/* The state after each of some events is that of a fresh run. */
+static void assert_seeks(const struct rpl_answer *answer, struct rpl_trace *base, const char *pairs)
+{
+    struct rpl_trace *fresh = rpl_trace_new();
+    struct rpl_index *index = NULL;
+    struct rpl_cursor *cursor;
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_toggles set;
+    uint64_t count;
+
+    set_of(pairs, &set);
+    ok(wif_run_on(base, &set, 0, fresh, &err), &err);
+    ok(rpl_index_open(fresh, NULL, NULL, &index, &err), &err);
+    cursor = rpl_cursor_new(index);
+    count = rpl_index_event_count(index);
+    for (uint64_t i = 0; i < 20; i++) {
+        uint64_t at = 1 + i * 7919 % count;
+        size_t held = 0;
+        size_t held_fresh = 1;
+
+        ok(rpl_cursor_seek(cursor, at, &err), &err);
+        ok(rpl_cursor_seek(answer->cursor, at, &err), &err);
+        assert_int_equal(rpl_cursor_live(answer->cursor)->allocated,
+                         rpl_cursor_live(cursor)->allocated);
+        assert_int_equal(rpl_cursor_live(answer->cursor)->block_count,
+                         rpl_cursor_live(cursor)->block_count);
+        (void)rpl_cursor_held(answer->cursor, &held);
+        (void)rpl_cursor_held(cursor, &held_fresh);
+        assert_int_equal(held, held_fresh);
+    }
+    vs_toggles_release(&set);
+    rpl_cursor_free(cursor);
+    rpl_index_free(index);
+    rpl_trace_free(fresh);
+}
+
+/* Compression pays in chunks of 16,384 events; those of a stress build have 64, and need only become smaller. */
+#ifdef VS_STRESS
+#define IS_SMALL(small, large) ((small) < (large))
+#else
+#define IS_SMALL(small, large) ((small) < (large) / 2)
+#endif
+
+static void a_run_that_was_made_small_answers_as_before(void **state)
+{
+    static const char *const ASKED[] = {"inplace=on", "batch=3", "amp=bf16", "checkpoint=blocks"};
+    struct rpl_trace *base = net_trace(NET, NULL);
+    struct wif_cache *answers = wif_cache_new(base, ROOM);
+    uint64_t large[4];
+    uint64_t bytes = 0;
+
+    (void)state;
+    assert_false(wif_cache_shrink(answers));
+    (void)get(answers, "batch=2"); /* shown, and stays as it is */
+    (void)find(answers, "batch=2", &bytes);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(make(answers, ASKED[i], NULL, NULL), VS_OK);
+        (void)find(answers, ASKED[i], &large[i]);
+    }
+    while (wif_cache_shrink(answers))
+        ;
+    for (size_t i = 0; i < 4; i++) {
+        uint64_t small = 0;
+
+        assert_fresh(find(answers, ASKED[i], &small), base, ASKED[i]);
+        assert_true(small && IS_SMALL(small, large[i]));
+        bytes += small;
+    }
+    assert_int_equal(wif_cache_bytes(answers), bytes);
+    for (size_t i = 0; i < 4; i++) {
+        uint64_t small = 0;
+
+        assert_seeks(get(answers, ASKED[i]), base, ASKED[i]);
+        assert_fresh(get(answers, ASKED[i]), base, ASKED[i]);
+        (void)get(answers, "batch=2");
+        /* what was unpacked to be looked at is gone; the index and the cursor that were made to look stay */
+        (void)find(answers, ASKED[i], &small);
+        assert_true(IS_SMALL(small, large[i] / 3 * 4));
+    }
+    assert_int_equal(wif_cache_runs(answers), 5);
+    /* the memory of one that was made small is the next one's */
+    assert_fresh(get(answers, "batch=5"), base, "batch=5");
+    wif_cache_free(answers);
+    rpl_trace_free(base);
+}
+
+/* Stops at the `n`-th call. */
+static bool stop(void *user, uint64_t done, uint64_t total)
+{
+    int *calls = user;
+
+    (void)done;
+    (void)total;
+    return --*calls > 0;
+}
+
+static void what_was_stopped_is_no_answer_and_what_fails_is_one(void **state)
+{
+    struct rpl_trace *base = net_trace(NET, NULL);
+    struct wif_cache *answers = wif_cache_new(base, ROOM);
+    const struct rpl_answer *answer;
+    int calls = 2;
+
+    (void)state;
+    assert_int_equal(make(answers, "inplace=on", stop, &calls), VS_E_STOPPED);
+    assert_null(find(answers, "inplace=on", NULL));
+    assert_fresh(get(answers, "inplace=on"), base, "inplace=on");
+    assert_int_equal(wif_cache_runs(answers), 2);
+
+    assert_int_equal(make(answers, "checkpoint=no.such.module", NULL, NULL),
+                     make(answers, "checkpoint=no.such.module", NULL, NULL));
+    assert_int_equal(wif_cache_runs(answers), 3);
+    answer = find(answers, "checkpoint=no.such.module", NULL);
+    assert_non_null(answer);
+    assert_int_not_equal(answer->status, VS_OK);
+    assert_non_null(strstr(answer->failure, "no.such.module"));
+    wif_cache_free(answers);
+    rpl_trace_free(base);
+}
+
+static void a_run_too_large_to_be_kept_is_given_up(void **state)
+{
+    struct rpl_trace *base = net_trace(NET, NULL);
+    struct wif_cache *answers =
+        wif_cache_new(base, rpl_trace_event_count(base) * sizeof(struct vs_event) * 8);
+
+    (void)state;
+    assert_int_equal(make(answers, "steps=100000", NULL, NULL), VS_E_OVERFLOW);
+    assert_null(find(answers, "steps=100000", NULL));
+    assert_int_equal(make(answers, "batch=2", NULL, NULL), VS_OK);
+    wif_cache_free(answers);
+    rpl_trace_free(base);
+}
+
+static void what_is_looked_at_outlives_what_is_forgotten(void **state)
+{
+    struct rpl_trace *base = net_trace(NET, NULL);
+    struct wif_cache *answers = wif_cache_new(base, ROOM);
+    const struct rpl_answer *shown = get(answers, "amp=bf16");
+    uint64_t number = shown->number;
+
+    (void)state;
+    assert_int_equal(make(answers, "batch=2", NULL, NULL), VS_OK);
+    wif_cache_forget(answers);
+    assert_null(find(answers, "amp=bf16", NULL));
+    assert_null(find(answers, "batch=2", NULL));
+    assert_fresh(shown, base, "amp=bf16");
+    assert_int_not_equal(get(answers, "amp=bf16")->number, number);
+    wif_cache_free(answers);
+    rpl_trace_free(base);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_kept_is_what_running_it_again_gives),
+        cmocka_unit_test(whole_runs_take_no_more_than_they_may),
+        cmocka_unit_test(a_run_that_was_made_small_answers_as_before),
+        cmocka_unit_test(what_was_stopped_is_no_answer_and_what_fails_is_one),
+        cmocka_unit_test(a_run_too_large_to_be_kept_is_given_up),
+        cmocka_unit_test(what_is_looked_at_outlives_what_is_forgotten),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,266 @@
+/*
+ * tui/precompute.c - see precompute.h.
+ *
+ * Must not know:  terminals, drawing.
+ * Invariant:      the cursor of the run that is shown is not moved.
+ */
+#include "tui/precompute.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "tui/app.h"
+#include "tui/change.h"
+#include "tui/views.h"
+#include "tui/waiting.h"
+#include "whatif/cache.h"
+#include "whatif/whatif.h"
+
+/* Two of each toggle: the next value and the one before. */
+#define CANDIDATES ((size_t)VS_TOGGLE_COUNT * 2)
+/* A recording whose runs are so large that not even so many would be kept is not run ahead. */
+#define RUNS_MIN 4
+/* So far a cursor goes between two looks at the keys. */
+#define SEEK_EVENTS ((uint64_t)4 * RPL_CHUNK_EVENTS)
+/* Of an event in memory with what the index has of it, about. */
+#define EVENT_BYTES 128
+
+void tui_precompute_release(struct tui_precompute *flips)
+{
+    vs_free(flips->from);
+}
+
+/* ---- which, and in which order ---- */
+
+/* The `n`-th toggle from row `row` outwards, 0: itself; below before above. */
+static enum vs_toggle nearest(enum vs_toggle row, size_t n)
+{
+    for (int d = 1; n; d++) {
+        if ((int)row + d < VS_TOGGLE_COUNT && --n == 0)
+            return (enum vs_toggle)((int)row + d);
+        if ((int)row - d >= 0 && --n == 0)
+            return (enum vs_toggle)((int)row - d);
+    }
+    return row;
+}
+
+/* Candidate `n`: both values of the chosen row, then the next ones of the others, then those before. *by: 1 or -1. */
+static enum vs_toggle candidate(enum vs_toggle row, size_t n, int *by)
+{
+    *by = n != 1 && n <= VS_TOGGLE_COUNT ? 1 : -1;
+    if (n < 2)
+        return row;
+    return nearest(row, n <= VS_TOGGLE_COUNT ? n - 1 : n - VS_TOGGLE_COUNT);
+}
+
+/* What would be set after that flip; false: nothing new, or the recorded run, which is there. `set` is zeroed. */
+static bool set_after(const struct tui_app *app, enum vs_toggle toggle, int by,
+                      struct vs_toggles *set)
+{
+    struct vs_error ignored = VS_ERROR_INIT;
+    char value[VS_TOGGLE_VALUE_MAX];
+
+    if (!tui_change_next(app, toggle, by, value) ||
+        strcmp(value, tui_change_value(app, toggle)) == 0)
+        return false;
+    vs_toggles_copy(set, &app->change.set);
+    if (tui_change_put(app, set, toggle, value, &ignored))
+        return false;
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++)
+        if (vs_toggles_is_set(set, (enum vs_toggle)i))
+            return true;
+    return false;
+}
+
+/* ---- making one ---- */
+
+/* The flip that is being made; is_awaited: a key asks for it, and waits. */
+struct making {
+    struct tui_app *app;
+    enum vs_toggle toggle;
+    const struct vs_toggles *set;
+    bool is_awaited;
+    struct tui_waiting waiting;
+};
+
+static bool is_equal(const struct vs_toggles *a, const struct vs_toggles *b)
+{
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++) {
+        enum vs_toggle toggle = (enum vs_toggle)i;
+
+        if (vs_toggles_is_set(a, toggle) != vs_toggles_is_set(b, toggle) ||
+            strcmp(vs_toggles_get(a, toggle), vs_toggles_get(b, toggle)) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Does this key flip just that? */
+static bool asks_for(const struct making *m, const struct tui_input *input)
+{
+    const struct tui_app *app = m->app;
+    struct tui_pending pending = app->pending;
+    struct vs_toggles set = {{NULL}};
+    struct tui_command command;
+    bool is_it = false;
+
+    if (app->prompt.kind || tui_app_focused(app) != &tui_view_whatif ||
+        m->toggle != app->change.toggle ||
+        tui_keys_type(&pending, input->key, TUI_IN_WHATIF, &command) != TUI_TYPED_ACTION)
+        return false;
+    if (command.action == TUI_ACT || command.action == TUI_RIGHT)
+        is_it = set_after(app, m->toggle, 1, &set) && is_equal(&set, m->set);
+    else if (command.action == TUI_LEFT)
+        is_it = set_after(app, m->toggle, -1, &set) && is_equal(&set, m->set);
+    vs_toggles_release(&set);
+    return is_it;
+}
+
+/* rpl_progress_fn; user: struct making. */
+static bool told(void *user, uint64_t done, uint64_t total)
+{
+    struct making *m = user;
+    struct tui_input input;
+
+    if (m->is_awaited)
+        return tui_waiting_show(&m->waiting, done, total);
+    if (!m->app->typed || !m->app->typed(&input))
+        return true;
+    if (!asks_for(m, &input))
+        return false;
+    m->is_awaited = true;
+    tui_waiting_init(&m->waiting, m->app, TUI_RUNNING);
+    return true;
+}
+
+static void make(struct tui_app *app, enum vs_toggle toggle, const struct vs_toggles *set)
+{
+    struct tui_precompute *flips = &app->flips;
+    struct making m = {.app = app, .toggle = toggle, .set = set};
+    struct vs_error err = VS_ERROR_INIT;
+    enum vs_status st =
+        wif_cache_make(tui_change_cache(app), set, wif_capacity(app->base.trace), told, &m, &err);
+
+    flips->is_made = st != VS_E_STOPPED;
+    if (!m.is_awaited)
+        return;
+    vs_text_clear(&app->message);
+    app->moves++; /* drawing the progress has asked the views already */
+    if (flips->is_made)
+        return;
+    /* the key that waited went with the one that stopped it: nothing more until another asks */
+    flips->next = CANDIDATES;
+    tui_app_say(app, "stopped");
+    tui_app_show(app);
+}
+
+/* Towards the state right after the worst moment, where a flip leads whoever looks at it. True: that took time. */
+static bool seek(const struct tui_app *app, const struct rpl_answer *answer)
+{
+    uint64_t at = app->base.oom && rpl_index_oom(answer->index)
+                      ? rpl_index_oom(answer->index)
+                      : rpl_index_top(answer->index).event;
+    uint64_t now = rpl_cursor_seq(answer->cursor);
+    struct vs_error ignored = VS_ERROR_INIT;
+
+    if (answer->cursor == app->change.run.cursor || now == at)
+        return false;
+    if (now < at && at - now > SEEK_EVENTS)
+        at = now + SEEK_EVENTS;
+    return rpl_cursor_seek(answer->cursor, at, &ignored) == VS_OK;
+}
+
+/* Work on one candidate. True: something was done, and it is to be asked again; false: it is done with. */
+static bool work(struct tui_app *app, enum vs_toggle toggle, const struct vs_toggles *set)
+{
+    struct tui_precompute *flips = &app->flips;
+    uint64_t bytes;
+    const struct rpl_answer *answer =
+        wif_cache_find(tui_change_cache(app), set, wif_capacity(app->base.trace), &bytes);
+
+    if (answer && answer->status)
+        return false;
+    if (answer && answer->trace) {
+        /* as large as it is at first the next one will be for a while */
+        flips->largest = bytes > flips->largest ? bytes : flips->largest;
+        if (seek(app, answer) || wif_cache_shrink(tui_change_cache(app)))
+            return true;
+        flips->bytes += bytes;
+        return false;
+    }
+    /* one too large to be kept, or that cannot be read */
+    if (flips->is_made)
+        return false;
+    if (flips->bytes + flips->largest > TUI_ANSWERS_BYTES) {
+        flips->next = CANDIDATES;
+        return false;
+    }
+    make(app, toggle, set);
+    return true;
+}
+
+/* ---- all of them ---- */
+
+/* Who holds two traces against each other asks what if where the panel is. */
+static bool is_asked(const struct tui_app *app)
+{
+    return !app->change.name || tui_change_count(app) > 0 ||
+           tui_app_focused(app) == &tui_view_whatif;
+}
+
+/* Something to make, of a recording that stays as it is. */
+static bool is_wanted(const struct tui_app *app)
+{
+    return !app->is_lazy && is_asked(app) &&
+           (rpl_trace_source_text(app->base.trace) || !rpl_trace_is_program(app->base.trace)) &&
+           (!app->is_following || rpl_trace_is_complete(app->base.trace)) &&
+           app->base.events < TUI_ANSWERS_BYTES / EVENT_BYTES / RUNS_MIN;
+}
+
+/* Count from what is set now. */
+static void start(struct tui_app *app)
+{
+    struct tui_precompute *flips = &app->flips;
+    struct vs_text text = {NULL, 0, 0};
+
+    tui_change_text(app, &text);
+    if (flips->from && strcmp(flips->from, vs_text_get(&text)) == 0 &&
+        flips->toggle == app->change.toggle) {
+        vs_text_release(&text);
+        return;
+    }
+    vs_free(flips->from);
+    flips->from = vs_strdup(vs_text_get(&text));
+    vs_text_release(&text);
+    flips->toggle = app->change.toggle;
+    flips->next = 0;
+    flips->bytes = 0;
+    flips->is_made = false;
+}
+
+bool tui_precompute_idle(struct tui_app *app)
+{
+    struct tui_precompute *flips = &app->flips;
+    struct vs_error ignored = VS_ERROR_INIT;
+    bool did = false;
+
+    if (!is_wanted(app))
+        return false;
+    start(app);
+    if (flips->next < CANDIDATES && !wif_prepare(app->base.trace, &did, &ignored) && did)
+        return true;
+    while (!did && flips->next < CANDIDATES) {
+        struct vs_toggles set = {{NULL}};
+        int by;
+        enum vs_toggle toggle = candidate(flips->toggle, flips->next, &by);
+
+        did = set_after(app, toggle, by, &set) && work(app, toggle, &set);
+        vs_toggles_release(&set);
+        if (!did && flips->next < CANDIDATES) {
+            flips->next++;
+            flips->is_made = false;
+        }
+    }
+    return did;
+}

@@ -1,0 +1,146 @@
+/*
+ * tui/views/view_breakpoints.c - where a run stops, and what was marked: breaks, watches, marks with their notes.
+ *
+ * Must not know:  terminals, what a condition means.
+ * Invariant:      a row is a break, then those of the marks follow.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "tui/app.h"
+#include "tui/parts/page.h"
+#include "tui/views.h"
+
+/* break_count: rows of breaks, before those of marks. Marks belong to the recorded run alone */
+struct breaks {
+    struct tui_page page;
+    size_t break_count;
+};
+
+static void add_break(struct tui_page *page, const struct rpl_breakpoint *b)
+{
+    tui_page_add(page, b->is_on ? TUI_BAD : TUI_DIM, b->is_on ? "\xE2\x97\x8F" : "\xE2\x97\x8B");
+    tui_page_more(page, 2, TUI_LINE_NUMBER, "%3" PRIu32, b->number);
+    tui_page_more(page, 7, b->is_on ? TUI_PLAIN : TUI_DIM, "%s %s", b->is_watch ? "watch" : "break",
+                  b->text);
+}
+
+/* Marks are of the recorded run: their note, and what ran there. */
+static void add_mark(struct tui_page *page, const struct tui_app *app, const struct rpl_mark *mark)
+{
+    const struct rpl_trace *trace = app->base.trace;
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_event event;
+    const struct vs_location *location;
+    const char *op;
+    const char *module;
+
+    tui_page_add(page, TUI_KEY_NAME, "'%s", mark->key)->seq = mark->seq;
+    tui_page_more(page, 7, TUI_PLAIN, "@%" PRIu64 "  %s", mark->seq, mark->note);
+    if (!mark->seq || mark->seq > app->base.events ||
+        rpl_index_event(app->base.index, mark->seq, &event, &err))
+        return;
+    location = rpl_trace_location(trace, event.location);
+    op = rpl_trace_string(trace, location->op);
+    module = rpl_trace_string(trace, location->module);
+    tui_page_more(page, 0, TUI_DIM, "%s%s%s%s%s%s", *mark->note ? "  " : "",
+                  event.location ? vs_phase_name((enum vs_phase)location->phase)
+                                 : vs_event_kind_name((enum vs_event_kind)event.kind),
+                  *op ? ", " : "", op, *module ? " of " : "", module);
+    if (location->line)
+        tui_page_more(page, 0, TUI_DIM, ", line %" PRIu32, location->line);
+}
+
+static void sync(void *state, struct tui_app *app, int w, int h)
+{
+    struct breaks *s = state;
+    const struct rpl_breakpoints *breaks = tui_app_run(app)->breaks;
+
+    (void)w;
+    tui_page_clear(&s->page);
+    s->break_count = rpl_breakpoints_count(breaks);
+    for (size_t i = 0; i < s->break_count; i++)
+        add_break(&s->page, rpl_breakpoints_at(breaks, i));
+    for (size_t i = 0; i < rpl_marks_count(app->marks); i++)
+        add_mark(&s->page, app, rpl_marks_at(app->marks, i));
+    tui_list_fit(&s->page.list, s->page.count, h);
+}
+
+static void draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
+                 bool is_focused)
+{
+    const struct breaks *s = state;
+
+    (void)app;
+    if (s->page.count)
+        tui_page_draw(&s->page, c, is_focused);
+    else
+        tui_text(c, 1, 0, tui_style(TUI_DIM),
+                 "none: b breaks on this line, `:break total > 1G` on a size; ma marks");
+}
+
+/* Space: on or off. x: gone. */
+static void change_break(struct breaks *s, struct tui_app *app, enum tui_action action)
+{
+    struct rpl_breakpoints *breaks = tui_app_run(app)->breaks;
+    struct rpl_breakpoint *b =
+        rpl_breakpoints_get(breaks, rpl_breakpoints_at(breaks, s->page.list.at)->number);
+
+    if (action == TUI_HIDE)
+        rpl_breakpoints_remove(breaks, b->number);
+    else
+        b->is_on = !b->is_on;
+}
+
+static void change_mark(struct breaks *s, struct tui_app *app, enum tui_action action)
+{
+    const struct rpl_mark *mark = rpl_marks_at(app->marks, s->page.list.at - s->break_count);
+    struct vs_error err = VS_ERROR_INIT;
+
+    if (action != TUI_HIDE)
+        tui_app_go(app, tui_app_map_recorded(app, mark->seq), true);
+    else if (rpl_marks_remove(app->marks, mark->key, &err))
+        tui_app_fail(app, "%s", err.text);
+}
+
+static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
+{
+    struct breaks *s = state;
+
+    (void)count;
+    if (!s->page.count || (action != TUI_ACT && action != TUI_HIDE && action != TUI_OPEN))
+        return false;
+    if (s->page.list.at < s->break_count)
+        change_break(s, app, action);
+    else
+        change_mark(s, app, action);
+    app->moves++;
+    return true;
+}
+
+static const struct tui_hint HINTS[] = {
+    {"enter", "go there"},
+    {"space", "on/off"},
+    {"c/C", "run"},
+    {NULL, NULL},
+};
+
+const struct tui_view tui_view_breakpoints = {
+    .name = "breaks",
+    .title = "breaks, watches, marks",
+    .letter = 'B',
+    .scope = TUI_IN_BREAKS,
+    .go = TUI_BREAK_LIST,
+    .help = "Space switches a break on or off and goes to a mark, x takes the row away. c runs to "
+            "the next hit, C "
+            "backwards. `:break op ~ conv and size > 1M`, `:watch tensor x`, `:note a why`.",
+    .hints = HINTS,
+    .beside = "timeline",
+    .state_size = sizeof(struct breaks),
+    .is_list = true,
+    .sync = sync,
+    .draw = draw,
+    .key = key,
+    .text = tui_page_view_text,
+    .release = tui_page_view_release,
+};

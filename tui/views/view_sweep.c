@@ -1,0 +1,332 @@
+/*
+ * tui/views/view_sweep.c - every toggle alone, and the best together: what each would give, in one table.
+ *
+ * Must not know:  what a toggle means.
+ * Invariant:      a row is a run of the net (whatif/sweep.h); while the table fills, a key stops it.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "tui/app.h"
+#include "tui/change.h"
+#include "tui/parts/format.h"
+#include "tui/views.h"
+#include "whatif/sweep.h"
+
+#define BATCH_MIN_W 78
+#define COST_MIN_W 64
+#define WHOLE_MIN_H 6
+
+/*
+ * list      a row a try
+ * order     indices of tries.items, the lowest peak first; those that failed last
+ * shown     while the table fills: what is known so far, borrowed
+ */
+struct tries {
+    struct tui_list list;
+    struct wif_sweep tries;
+    const struct wif_sweep *shown;
+    size_t *order;
+    size_t order_cap;
+    bool is_done;
+};
+
+/* The runs and their session, for the callback. */
+struct filling {
+    struct tries *state;
+    struct tui_app *app;
+};
+
+/* ---- filling ---- */
+
+static bool is_better(const struct rpl_try *a, const struct rpl_try *b)
+{
+    if (a->failed != b->failed)
+        return b->failed;
+    return a->run.peak < b->run.peak;
+}
+
+/* Few rows, nearly sorted: each new one sinks to its place. */
+static void order_make(struct tries *s)
+{
+    const struct wif_sweep *tries = s->shown;
+
+    if (tries->count > s->order_cap) {
+        s->order_cap = tries->count * 2;
+        s->order = vs_realloc(s->order, s->order_cap, sizeof(*s->order));
+    }
+    for (size_t i = 0; i < tries->count; i++) {
+        size_t at = i;
+
+        while (at && is_better(&tries->items[i], &tries->items[s->order[at - 1]])) {
+            s->order[at] = s->order[at - 1];
+            at--;
+        }
+        s->order[at] = i;
+    }
+}
+
+static bool on_next(void *user, const struct wif_sweep *known, const char *next)
+{
+    struct filling *filling = user;
+
+    filling->state->shown = known;
+    order_make(filling->state);
+    tui_app_say(filling->app, "trying %s; any key stops", *next ? next : "the run as recorded");
+    return tui_app_pump(filling->app);
+}
+
+static void fill(struct tries *s, struct tui_app *app)
+{
+    struct filling filling = {s, app};
+    struct wif_sweep_run ask = {.capacity = app->capacity,
+                                .batches = RPL_BATCHES_ALL,
+                                .answers = tui_change_cache(app),
+                                .next = on_next,
+                                .user = &filling};
+    struct vs_error err = VS_ERROR_INIT;
+    enum vs_status st;
+
+    wif_sweep_release(&s->tries);
+    memset(&s->tries, 0, sizeof(s->tries));
+    st = wif_sweep_fill(&s->tries, app->base.trace, &ask, &err);
+    s->shown = &s->tries;
+    s->is_done = st == VS_OK;
+    order_make(s);
+    vs_text_clear(&app->message);
+    if (st == VS_E_STOPPED)
+        tui_app_say(app, "stopped; space tries again");
+    else if (st)
+        tui_app_fail(app, "%s", err.text);
+    app->moves++;
+}
+
+/* ---- what a row says ---- */
+
+/* What a row is held against: the run as recorded, to its end also where memory ran out on the way. */
+static uint64_t recorded_peak(const struct tries *s, const struct tui_app *app)
+{
+    if (app->base.oom)
+        for (size_t i = 0; i < s->shown->count; i++)
+            if (!*s->shown->items[i].label && !s->shown->items[i].failed)
+                return s->shown->items[i].run.peak;
+    return app->base.top.allocated;
+}
+
+/* ---- the view ---- */
+
+static size_t count_of(const struct tries *s)
+{
+    return s->shown ? s->shown->count : 0;
+}
+
+/* Rows below the head; where there is room the last line says the chosen one in full. */
+static int rows_h(int h)
+{
+    return h - 1 - (h >= WHOLE_MIN_H);
+}
+
+static void sync(void *state, struct tui_app *app, int w, int h)
+{
+    struct tries *s = state;
+
+    (void)app;
+    (void)w;
+    tui_list_fit(&s->list, count_of(s), rows_h(h));
+}
+
+static void draw_head(struct tui_canvas *c, int x)
+{
+    struct tui_style style = tui_style_marked(TUI_DIM, TUI_UNDERLINE);
+
+    tui_fill(c, (struct tui_rect){0, 0, c->at.w, 1}, style);
+    tui_text(c, 3, 0, style, "change");
+    tui_text_right(c, x, 0, 7, style, "peak");
+    tui_text_right(c, x + 7, 0, 8, style, "");
+    tui_text_right(c, x + 15, 0, 9, style, "%");
+    if (c->at.w >= COST_MIN_W)
+        tui_text_right(c, x + 24, 0, 9, style, "again");
+    if (c->at.w >= BATCH_MIN_W)
+        tui_text_right(c, x + 33, 0, 9, style, "batch");
+}
+
+static int figures_x(int w)
+{
+    return w - 25 - (w >= COST_MIN_W ? 9 : 0) - (w >= BATCH_MIN_W ? 9 : 0);
+}
+
+static void draw_cost(const struct rpl_try *t, struct tui_canvas *c, int x, int y)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    if (c->at.w >= COST_MIN_W && t->run.recompute_flops) {
+        vs_text_addf(&text, "%.1f %%",
+                     100.0 * (double)t->run.recompute_flops / (double)t->run.flops);
+        tui_text_right(c, x, y, 9, tui_style(TUI_DIM), vs_text_get(&text));
+    }
+    vs_text_clear(&text);
+    if (c->at.w >= BATCH_MIN_W && t->batch) {
+        vs_text_addf(&text, "%s%" PRIu64, t->is_batch_max ? ">=" : "", t->batch);
+        tui_text_right(c, x + 9, y, 9, tui_style(TUI_PLAIN), vs_text_get(&text));
+    }
+    vs_text_release(&text);
+}
+
+static void draw_try(const struct tries *s, const struct tui_app *app, const struct rpl_try *t,
+                     struct tui_canvas *c, int y)
+{
+    uint64_t recorded = recorded_peak(s, app);
+    int x = figures_x(c->at.w);
+    int64_t delta = (int64_t)(t->run.peak - recorded);
+    struct vs_text text = {NULL, 0, 0};
+    char buf[TUI_SHORT_MAX];
+    enum tui_role role = delta < 0 ? TUI_GOOD : delta > 0 ? TUI_BAD : TUI_DIM;
+
+    tui_put(c, 0, y, !t->failed && !t->fits ? '!' : ' ', tui_style(TUI_BAD));
+    tui_put(c, 1, y, t->is_same ? '=' : ' ', tui_style(TUI_DIM));
+    tui_text_cut(c, 3, y, x - 4, tui_style(t->failed ? TUI_DIM : TUI_PLAIN),
+                 *t->label ? t->label : "(as recorded)");
+    if (t->failed) {
+        tui_text_cut(c, x, y, c->at.w - x, tui_style(TUI_DIM), t->reason);
+        return;
+    }
+    tui_text_right(c, x, y, 7, tui_style(TUI_PLAIN), tui_short_bytes(t->run.peak, buf));
+    tui_text_right(c, x + 7, y, 8, tui_style(role), tui_short_delta(delta, buf));
+    if (recorded)
+        vs_text_addf(&text, "%+.1f %%", 100.0 * (double)delta / (double)recorded);
+    tui_text_right(c, x + 15, y, 9, tui_style(role), vs_text_get(&text));
+    vs_text_release(&text);
+    draw_cost(t, c, x + 24, y);
+}
+
+static void text(const void *state, const struct tui_app *app, size_t row, struct vs_text *out)
+{
+    const struct tries *s = state;
+    const struct rpl_try *t = &s->shown->items[s->order[row]];
+    char buf[VS_BYTES_TEXT_MAX];
+
+    (void)app;
+    vs_text_addf(out, "%s  %s", *t->label ? t->label : "(as recorded)",
+                 t->failed ? t->reason : vs_bytes_text(t->run.peak, buf));
+}
+
+static void draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
+                 bool is_focused)
+{
+    const struct tries *s = state;
+    struct vs_text whole = {NULL, 0, 0};
+
+    if (!count_of(s) && !rpl_trace_source_text(app->base.trace)) {
+        tui_text(c, 1, 0, tui_style(TUI_DIM),
+                 "space runs the recorded requests with other settings of the allocator;");
+        tui_text(c, 1, 1, tui_style(TUI_DIM), "enter then shows the run of a row");
+        return;
+    }
+    if (!count_of(s)) {
+        tui_text(c, 1, 0, tui_style(TUI_DIM),
+                 "space runs the net with every toggle alone, and with the best together;");
+        tui_text(c, 1, 1, tui_style(TUI_DIM), "enter then shows the run of a row");
+        return;
+    }
+    draw_head(c, figures_x(c->at.w));
+    for (int y = 1; y <= rows_h(c->at.h); y++) {
+        size_t row = s->list.top + (size_t)y - 1;
+
+        if (row >= count_of(s))
+            break;
+        draw_try(s, app, &s->shown->items[s->order[row]], c, y);
+        tui_list_mark(&s->list, row, c, y, is_focused);
+    }
+    if (rows_h(c->at.h) + 1 == c->at.h)
+        return;
+    text(s, app, s->list.at, &whole);
+    tui_text_cut(c, 1, c->at.h - 1, c->at.w - 1, tui_style(TUI_STRONG), vs_text_get(&whole));
+    vs_text_release(&whole);
+}
+
+/* Ask what-if with the toggles of a row. */
+static void show(struct tries *s, struct tui_app *app)
+{
+    const struct rpl_try *t = &s->tries.items[s->order[s->list.at]];
+    struct vs_error err = VS_ERROR_INIT;
+
+    vs_toggles_release(&app->change.set);
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++) {
+        if (vs_toggles_is_set(&t->set, (enum vs_toggle)i) &&
+            tui_change_set(app, (enum vs_toggle)i, vs_toggles_get(&t->set, (enum vs_toggle)i),
+                           &err)) {
+            tui_app_fail(app, "%s", err.text);
+            return;
+        }
+    }
+    tui_app_change(app);
+}
+
+static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
+{
+    struct tries *s = state;
+
+    (void)count;
+    if (action == TUI_ACT)
+        fill(s, app);
+    else if (action == TUI_OPEN && count_of(s))
+        show(s, app);
+    else
+        return false;
+    return true;
+}
+
+static void title_more(const void *state, const struct tui_app *app, struct vs_text *out)
+{
+    const struct tries *s = state;
+
+    char buf[VS_BYTES_TEXT_MAX];
+
+    if (!count_of(s))
+        return;
+    vs_text_addf(out, "%zu%s; = keeps every result bit by bit", count_of(s),
+                 s->is_done ? "" : " so far");
+    if (app->capacity)
+        vs_text_addf(out, "; ! too large for %s", vs_bytes_text(app->capacity, buf));
+}
+
+static void release(void *state)
+{
+    struct tries *s = state;
+
+    wif_sweep_release(&s->tries);
+    vs_free(s->order);
+}
+
+static const struct tui_hint HINTS[] = {
+    {"space", "try all"},
+    {"enter", "show"},
+    {"gw", "toggles"},
+    {NULL, NULL},
+};
+
+const struct tui_view tui_view_sweep = {
+    .name = "tries",
+    .title = "what helps",
+    .letter = 'W',
+    .scope = TUI_IN_TRIES,
+    .go = TUI_GO_TRIES,
+    .help =
+        "Space runs every toggle alone and the best together; a key stops. Enter shows the run "
+        "of a row. = keeps losses and gradients bit by bit; ! does not fit the device; batch: the "
+        "largest one that does.",
+    .hints = HINTS,
+    .beside = "timeline",
+    .state_size = sizeof(struct tries),
+    .is_list = true,
+    .list_y = 1,
+    .sync = sync,
+    .draw = draw,
+    .key = key,
+    .text = text,
+    .title_more = title_more,
+    .release = release,
+};

@@ -1,0 +1,467 @@
+/*
+ * whatif/cache.c - see cache.h.
+ *
+ * Must not know:  files, drawing.
+ * Invariant:      `bytes` is the sum of those of the whole runs; looking at one makes it larger, so each is counted again when it is found or left.
+ */
+#include "whatif/cache.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "replay/index/index_internal.h"
+#include "replay/trace/trace_internal.h"
+#include "replay/trace/trace_mem.h"
+#include "whatif/whatif.h"
+
+/* A run that nobody waits for is given up where its events alone take so much of all there is room for. */
+#define LARGE_PART 4
+
+/* key: the question in words; used: when it was asked for last; bytes: of the whole run */
+struct entry {
+    struct rpl_answer answer;
+    char *key;
+    uint64_t hash;
+    uint64_t used;
+    uint64_t bytes;
+};
+
+/*
+ * shown   what wif_cache_get gave last; is_stray: it is not among the entries any more
+ * spare   a trace without a run, whose memory the next one gets
+ * costs   times of the recording, read for the first answer
+ */
+struct wif_cache {
+    struct rpl_trace *base;
+    uint64_t bytes_max;
+    struct entry **entries;
+    size_t count;
+    size_t cap;
+    uint64_t bytes;
+    uint64_t clock;
+    uint64_t runs;
+    struct entry *shown;
+    bool is_stray;
+    struct rpl_trace *spare;
+    struct rpl_costs *costs;
+};
+
+struct wif_cache *wif_cache_new(struct rpl_trace *base, uint64_t bytes_max)
+{
+    struct wif_cache *answers = vs_calloc(1, sizeof(*answers));
+
+    answers->base = base;
+    answers->bytes_max = bytes_max;
+    return answers;
+}
+
+/* ---- whole runs ---- */
+
+/* The next run gets the memory of this trace, unless that is more than most need. */
+static void spare_put(struct wif_cache *answers, struct rpl_trace *trace)
+{
+    rpl_trace_free(answers->spare);
+    answers->spare = trace;
+    if (rpl_mem_bytes(rpl_trace_memory(trace)) > answers->bytes_max / LARGE_PART) {
+        rpl_trace_free(trace);
+        answers->spare = NULL;
+    }
+}
+
+static void entry_recount(struct wif_cache *answers, struct entry *entry)
+{
+    if (entry != answers->shown)
+        rpl_mem_leave(rpl_trace_memory(entry->answer.trace));
+    answers->bytes -= entry->bytes;
+    entry->bytes = rpl_mem_bytes(rpl_trace_memory(entry->answer.trace)) +
+                   rpl_index_bytes(entry->answer.index) + rpl_cursor_bytes(entry->answer.cursor);
+    answers->bytes += entry->bytes;
+}
+
+/* Only the figures are left. */
+static void entry_thin(struct wif_cache *answers, struct entry *entry)
+{
+    struct rpl_answer *answer = &entry->answer;
+
+    if (!answer->trace)
+        return;
+    rpl_cursor_free(answer->cursor);
+    rpl_index_free(answer->index);
+    spare_put(answers, answer->trace);
+    answer->cursor = NULL;
+    answer->index = NULL;
+    answer->trace = NULL;
+    answers->bytes -= entry->bytes;
+    entry->bytes = 0;
+}
+
+static void entry_free(struct wif_cache *answers, struct entry *entry)
+{
+    entry_thin(answers, entry);
+    vs_free(entry->answer.failure);
+    vs_free(entry->answer.refused);
+    vs_free(entry->key);
+    vs_free(entry);
+}
+
+/* Whole runs go until the rest is within the bound. */
+static void bound_hold(struct wif_cache *answers)
+{
+    while (answers->bytes > answers->bytes_max) {
+        struct entry *oldest = NULL;
+
+        for (size_t i = 0; i < answers->count; i++) {
+            struct entry *entry = answers->entries[i];
+
+            if (entry->answer.trace && entry != answers->shown &&
+                (!oldest || entry->used < oldest->used))
+                oldest = entry;
+        }
+        if (!oldest)
+            return;
+        entry_thin(answers, oldest);
+    }
+}
+
+/* The one shown until now is one of many again. */
+static void shown_leave(struct wif_cache *answers)
+{
+    struct entry *entry = answers->shown;
+
+    answers->shown = NULL;
+    if (!entry)
+        return;
+    if (answers->is_stray) {
+        entry_free(answers, entry);
+        answers->is_stray = false;
+    } else if (entry->answer.trace) {
+        entry_recount(answers, entry);
+    }
+}
+
+/* ---- entries ---- */
+
+/* The question in words, those of `set` in the order of the table. The caller frees it. */
+static char *key_of(const struct vs_toggles *set, uint64_t capacity)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    vs_text_addf(&text, "%" PRIu64, capacity);
+    for (int i = 0; set && i < VS_TOGGLE_COUNT; i++)
+        if (vs_toggles_is_set(set, (enum vs_toggle)i))
+            vs_text_addf(&text, " %s=%s", vs_toggle_info((enum vs_toggle)i)->name,
+                         vs_toggles_get(set, (enum vs_toggle)i));
+    return vs_text_take(&text);
+}
+
+static struct entry *entry_find(struct wif_cache *answers, const char *key)
+{
+    const uint64_t hash = vs_hash_bytes(key, strlen(key));
+
+    for (size_t i = 0; i < answers->count; i++) {
+        struct entry *entry = answers->entries[i];
+
+        if (entry->hash == hash && strcmp(entry->key, key) == 0) {
+            entry->used = ++answers->clock;
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+/* The figures that were asked for longest ago go. */
+static void entry_drop_oldest(struct wif_cache *answers)
+{
+    size_t oldest = SIZE_MAX;
+
+    for (size_t i = 0; i < answers->count; i++)
+        if (answers->entries[i] != answers->shown &&
+            (oldest == SIZE_MAX || answers->entries[i]->used < answers->entries[oldest]->used))
+            oldest = i;
+    entry_free(answers, answers->entries[oldest]);
+    answers->entries[oldest] = answers->entries[--answers->count];
+}
+
+/* A new one, without an answer; takes `key`. */
+static struct entry *entry_add(struct wif_cache *answers, char *key)
+{
+    struct entry *entry = vs_calloc(1, sizeof(*entry));
+
+    if (answers->count == RPL_FIGURES_MAX)
+        entry_drop_oldest(answers);
+    entry->key = key;
+    entry->hash = vs_hash_bytes(key, strlen(key));
+    entry->used = ++answers->clock;
+    answers->entries =
+        vs_grow(answers->entries, answers->count, &answers->cap, sizeof(*answers->entries));
+    answers->entries[answers->count++] = entry;
+    return entry;
+}
+
+void wif_cache_forget(struct wif_cache *answers)
+{
+    for (size_t i = 0; i < answers->count; i++) {
+        if (answers->entries[i] == answers->shown)
+            answers->is_stray = true;
+        else
+            entry_free(answers, answers->entries[i]);
+    }
+    answers->count = 0;
+    rpl_costs_free(answers->costs);
+    answers->costs = NULL;
+}
+
+void wif_cache_free(struct wif_cache *answers)
+{
+    if (!answers)
+        return;
+    shown_leave(answers);
+    wif_cache_forget(answers);
+    rpl_trace_free(answers->spare);
+    vs_free(answers->entries);
+    vs_free(answers);
+}
+
+/* ---- running ---- */
+
+/*
+ * Who is told how far a run is. done, total: what was said last; the index is a short part of the run, which has no figures of its own.
+ * events_max   as many make it too large; 0: no number does. is_too_large: there were
+ */
+struct teller {
+    rpl_progress_fn *progress;
+    void *user;
+    const struct rpl_trace *trace;
+    uint64_t done;
+    uint64_t total;
+    uint64_t events_max;
+    bool is_too_large;
+};
+
+static bool run_told(void *user, uint64_t done, uint64_t total)
+{
+    struct teller *teller = user;
+
+    teller->done = done;
+    teller->total = total;
+    teller->is_too_large =
+        teller->events_max && rpl_trace_event_count(teller->trace) > teller->events_max;
+    return !teller->is_too_large &&
+           (!teller->progress || teller->progress(teller->user, done, total));
+}
+
+static bool index_told(void *user, uint64_t done, uint64_t total)
+{
+    struct teller *teller = user;
+
+    (void)done;
+    (void)total;
+    return !teller->progress || teller->progress(teller->user, teller->done, teller->total);
+}
+
+/* Most runs are no longer than twice the recorded one. Of a spare that may be kept, half is for events. */
+static void room_make(const struct wif_cache *answers, struct rpl_trace *trace)
+{
+    const uint64_t most = answers->bytes_max / LARGE_PART / 2;
+    const uint64_t events = 2 * rpl_trace_event_count(answers->base);
+    const uint64_t tensors = 2 * (uint64_t)rpl_trace_tensor_count(answers->base);
+    const uint64_t events_most = most / sizeof(struct vs_event);
+    const uint64_t tensors_most = most / 2 / sizeof(struct vs_tensor_desc);
+
+    rpl_trace_clear(trace);
+    rpl_mem_reserve(rpl_trace_memory(trace), (size_t)(events < events_most ? events : events_most),
+                    (size_t)(tensors < tensors_most ? tensors : tensors_most));
+}
+
+static enum vs_status run(struct wif_cache *answers, const struct vs_toggles *set,
+                          uint64_t capacity, struct teller *teller, struct rpl_answer *out,
+                          struct vs_error *err)
+{
+    enum vs_status st;
+
+    out->trace = answers->spare ? answers->spare : rpl_trace_new();
+    answers->spare = NULL;
+    room_make(answers, out->trace);
+    teller->trace = out->trace;
+    st = wif_run_observed(answers->base, set, capacity, run_told, teller, out->trace, err);
+    if (!st)
+        st = rpl_index_open(out->trace, index_told, teller, &out->index, err);
+    if (!st)
+        st = rpl_run_fill(&out->run, out->index, err);
+    if (!st)
+        st = rpl_uncertainty_fill(&out->bound, out->trace, err);
+    if (!st && !answers->costs)
+        st = rpl_costs_new(answers->base, &answers->costs, err);
+    if (!st)
+        st = wif_cost_fill(answers->costs, out->trace, &out->cost, err);
+    if (st) {
+        rpl_index_free(out->index);
+        spare_put(answers, out->trace);
+        *out = (struct rpl_answer){.trace = NULL};
+        return teller->is_too_large ? vs_fail(err, VS_E_OVERFLOW, "too large to be kept") : st;
+    }
+    rpl_mem_trim(rpl_trace_memory(out->trace));
+    out->cursor = rpl_cursor_new(out->index);
+    return VS_OK;
+}
+
+/* That it cannot be run is an answer; that it was stopped, or that the recording cannot be read now, is none. */
+static bool is_answer(enum vs_status st)
+{
+    return st != VS_E_STOPPED && st != VS_E_IO && st != VS_E_DAMAGED;
+}
+
+static void answer_complete(struct wif_cache *answers, struct rpl_answer *answer, enum vs_status st,
+                            const struct vs_error *err)
+{
+    const char *refused;
+
+    answer->number = answers->runs;
+    answer->status = st;
+    if (st) {
+        answer->failure = vs_strdup(err->text);
+        return;
+    }
+    refused = rpl_trace_meta(answer->trace, "refused");
+    answer->refused = vs_strdup(refused ? refused : "");
+}
+
+/* *out: the entry of the question, which has an answer, a whole one where `whole`, or a failure, which is returned, too. NULL: it was stopped. */
+static enum vs_status ask(struct wif_cache *answers, const struct vs_toggles *set,
+                          uint64_t capacity, bool whole, struct teller *teller, struct entry **out,
+                          struct vs_error *err)
+{
+    char *key = key_of(set, capacity);
+    struct entry *entry = entry_find(answers, key);
+    struct rpl_answer made = {.trace = NULL};
+    enum vs_status st;
+
+    *out = entry;
+    if (entry && (entry->answer.trace || entry->answer.status || !whole)) {
+        vs_free(key);
+        return entry->answer.status
+                   ? vs_fail(err, entry->answer.status, "%s", entry->answer.failure)
+                   : VS_OK;
+    }
+    answers->runs++;
+    st = run(answers, set, capacity, teller, &made, err);
+    if (!is_answer(st) || teller->is_too_large) {
+        vs_free(key);
+        return st;
+    }
+    if (entry) {
+        vs_free(key);
+        vs_free(entry->answer.failure);
+        vs_free(entry->answer.refused);
+    } else {
+        entry = entry_add(answers, key);
+    }
+    entry->answer = made;
+    answer_complete(answers, &entry->answer, st, err);
+    if (!st)
+        entry_recount(answers, entry);
+    *out = entry;
+    return st;
+}
+
+enum vs_status wif_cache_get(struct wif_cache *answers, const struct vs_toggles *set,
+                             uint64_t capacity, rpl_progress_fn *progress, void *user,
+                             const struct rpl_answer **out, struct vs_error *err)
+{
+    struct teller teller = {.progress = progress, .user = user};
+    struct entry *entry;
+    enum vs_status st;
+
+    shown_leave(answers);
+    st = ask(answers, set, capacity, true, &teller, &entry, err);
+    if (!st) {
+        answers->shown = entry;
+        *out = &entry->answer;
+    }
+    bound_hold(answers);
+    return st;
+}
+
+enum vs_status wif_cache_make(struct wif_cache *answers, const struct vs_toggles *set,
+                              uint64_t capacity, rpl_progress_fn *progress, void *user,
+                              struct vs_error *err)
+{
+    struct teller teller = {.progress = progress,
+                            .user = user,
+                            .events_max =
+                                answers->bytes_max / LARGE_PART / sizeof(struct vs_event)};
+    struct entry *entry;
+    enum vs_status st = ask(answers, set, capacity, true, &teller, &entry, err);
+
+    bound_hold(answers);
+    return st;
+}
+
+enum vs_status wif_cache_figures(struct wif_cache *answers, const struct vs_toggles *set,
+                                 uint64_t capacity, const struct rpl_answer **out,
+                                 struct vs_error *err)
+{
+    const uint64_t runs = answers->runs;
+    struct teller teller = {.progress = NULL};
+    struct entry *entry;
+    enum vs_status st = ask(answers, set, capacity, false, &teller, &entry, err);
+
+    if (!st && answers->runs != runs)
+        entry_thin(answers, entry);
+    if (!st)
+        *out = &entry->answer;
+    return st;
+}
+
+bool wif_cache_shrink(struct wif_cache *answers)
+{
+    for (size_t i = 0; i < answers->count; i++) {
+        struct entry *entry = answers->entries[i];
+        struct rpl_mem *mem;
+
+        if (!entry->answer.trace || entry == answers->shown)
+            continue;
+        mem = rpl_trace_memory(entry->answer.trace);
+        if (mem->is_packed)
+            continue;
+        if (!answers->spare)
+            answers->spare = rpl_trace_new();
+        rpl_trace_clear(answers->spare);
+        if (rpl_mem_pack(mem, rpl_trace_memory(answers->spare)) && mem->is_packed)
+            rpl_index_trim(entry->answer.index);
+        entry_recount(answers, entry);
+        return true;
+    }
+    return false;
+}
+
+/* ---- what is known ---- */
+
+const struct rpl_answer *wif_cache_find(struct wif_cache *answers, const struct vs_toggles *set,
+                                        uint64_t capacity, uint64_t *bytes)
+{
+    char *key = key_of(set, capacity);
+    struct entry *entry = entry_find(answers, key);
+
+    vs_free(key);
+    if (entry && entry->answer.trace) {
+        entry_recount(answers, entry); /* looking at it may have made more of it */
+        bound_hold(answers);
+    }
+    if (bytes)
+        *bytes = entry ? entry->bytes : 0;
+    return entry ? &entry->answer : NULL;
+}
+
+uint64_t wif_cache_bytes(const struct wif_cache *answers)
+{
+    return answers->bytes;
+}
+
+uint64_t wif_cache_runs(const struct wif_cache *answers)
+{
+    return answers->runs;
+}

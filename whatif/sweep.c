@@ -1,0 +1,461 @@
+/*
+ * whatif/sweep.c - see sweep.h.
+ *
+ * Must not know:  drawing.
+ * Invariant:      every figure comes out of a run of whatif/whatif.c, made now or kept (whatif/cache.c).
+ */
+#include "whatif/sweep.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "whatif/whatif.h"
+
+/* Toggles that leave results as they are are put together in the order of what they save alone, up to so many. */
+#define COMBINED_MAX 4
+
+/*
+ * base      the recorded run
+ * memory    of the last run on the device that is asked about; other: of runs besides, without a limit or with another batch
+ * last      the last run on the device that is asked about: `memory`, or one that the answers keep
+ */
+struct session {
+    struct wif_sweep *out;
+    struct rpl_trace *base;
+    struct rpl_trace *memory;
+    struct rpl_trace *other;
+    struct rpl_trace *last;
+    const struct wif_sweep_run *ask;
+};
+
+/* ---- one run ---- */
+
+/* Run with these toggles on a device of this capacity; 0: what wif_sweep_run says. */
+static enum vs_status run(struct rpl_trace *base, const struct vs_toggles *set, uint64_t capacity,
+                          struct rpl_trace *memory, struct rpl_run *out, struct vs_error *err)
+{
+    struct rpl_index *index = NULL;
+    enum vs_status st = wif_run_on(base, set, capacity, memory, err);
+
+    if (!st)
+        st = rpl_index_open(memory, NULL, NULL, &index, err);
+    if (!st)
+        st = rpl_run_fill(out, index, err);
+    rpl_index_free(index);
+    return st;
+}
+
+/* Figures of a run besides: those that are known, or of a new one. */
+static enum vs_status figures(struct session *s, const struct vs_toggles *set, uint64_t capacity,
+                              struct rpl_run *out, struct vs_error *err)
+{
+    const struct rpl_answer *answer;
+    enum vs_status st;
+
+    if (!s->ask->answers)
+        return run(s->base, set, capacity, s->other, out, err);
+    st = wif_cache_figures(s->ask->answers, set, capacity, &answer, err);
+    if (!st)
+        *out = answer->run;
+    return st;
+}
+
+/* A run on the device that is asked about, which is then s->last: the one that is known, or a new one. */
+static enum vs_status whole(struct session *s, const struct vs_toggles *set, struct rpl_run *out,
+                            struct vs_error *err)
+{
+    const struct rpl_answer *answer = NULL;
+    enum vs_status st;
+
+    s->last = s->memory;
+    if (s->ask->answers) {
+        st = wif_cache_make(s->ask->answers, set, s->ask->capacity, NULL, NULL, err);
+        if (st && st != VS_E_OVERFLOW)
+            return st;
+        answer = wif_cache_find(s->ask->answers, set, s->ask->capacity, NULL);
+    }
+    if (!answer || !answer->trace)
+        return run(s->base, set, s->ask->capacity, s->memory, out, err);
+    s->last = answer->trace;
+    *out = answer->run;
+    return VS_OK;
+}
+
+/* A count in force: of the batch, of the parts it is split into. */
+static uint64_t count_of(const struct rpl_trace *base, const struct vs_toggles *set,
+                         enum vs_toggle which)
+{
+    const char *name = vs_toggle_info(which)->name;
+
+    if (set && vs_toggles_is_set(set, which))
+        return vs_toggles_count(set, which);
+    for (size_t i = 0; i < rpl_trace_toggle_count(base); i++) {
+        struct rpl_toggle toggle = rpl_trace_toggle(base, i);
+
+        if (strcmp(toggle.name, name) == 0)
+            return strtoull(toggle.value, NULL, 10);
+    }
+    return strtoull(vs_toggle_info(which)->initial, NULL, 10);
+}
+
+/*
+ * Does the device do for `batch` samples? What cannot be run at all (a batch that does not divide into the parts of an accumulation, for
+ * one) does not fit.
+ */
+static bool fits(struct session *s, const struct vs_toggles *set, uint64_t batch)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_toggles with = {{NULL}};
+    struct rpl_run got;
+    char text[32];
+    enum vs_status st;
+
+    vs_toggles_copy(&with, set);
+    snprintf(text, sizeof(text), "%" PRIu64, batch);
+    st = vs_toggles_set(&with, VS_TOGGLE_BATCH, text, &err);
+    if (!st)
+        st = figures(s, &with, s->ask->capacity, &got, &err);
+    vs_toggles_release(&with);
+    return !st && !got.oom;
+}
+
+/* ---- the largest batch ---- */
+
+/* Between one that fits (0 always does) and one that does not; all are multiples of `unit`, counted in it. */
+static uint64_t batch_between(struct session *s, const struct vs_toggles *set, uint64_t unit,
+                              uint64_t fit, uint64_t unfit)
+{
+    while (unfit - fit > 1) {
+        uint64_t middle = fit + (unfit - fit) / 2;
+
+        if (fits(s, set, middle * unit))
+            fit = middle;
+        else
+            unfit = middle;
+    }
+    return fit;
+}
+
+/*
+ * Parts of a batch are equal, so it is counted in as many. From the batch in force, of which the row says whether it fits, by doubling or
+ * halving to a pair around the border.
+ */
+static void batch_find(struct session *s, struct rpl_try *row)
+{
+    uint64_t unit = count_of(s->base, &row->set, VS_TOGGLE_ACCUMULATE);
+    uint64_t now = count_of(s->base, &row->set, VS_TOGGLE_BATCH) / unit;
+    uint64_t most = RPL_TRY_BATCH_MAX / unit;
+    uint64_t fit = row->fits ? now : 0;
+    uint64_t unfit = row->fits ? 0 : now;
+
+    if (!now || now > most)
+        return;
+    while (!unfit && fit < most) {
+        uint64_t at = fit * 2 < most ? fit * 2 : most;
+
+        if (fits(s, &row->set, at * unit))
+            fit = at;
+        else
+            unfit = at;
+    }
+    row->is_batch_max = !unfit;
+    while (!fit && unfit > 1) {
+        if (fits(s, &row->set, unfit / 2 * unit))
+            fit = unfit / 2;
+        else
+            unfit /= 2;
+    }
+    row->batch = (unfit ? batch_between(s, &row->set, unit, fit, unfit) : fit) * unit;
+}
+
+/* ---- rows ---- */
+
+/* "a=1 b=2": what differs from `set`. The caller frees it. */
+static char *label_of(const struct vs_toggles *with, const struct vs_toggles *set)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++) {
+        enum vs_toggle toggle = (enum vs_toggle)i;
+
+        if (!vs_toggles_is_set(with, toggle) ||
+            (set && vs_toggles_is_set(set, toggle) &&
+             strcmp(vs_toggles_get(set, toggle), vs_toggles_get(with, toggle)) == 0))
+            continue;
+        vs_text_addf(&text, "%s%s=%s", text.len ? " " : "", vs_toggle_info(toggle)->name,
+                     vs_toggles_get(with, toggle));
+    }
+    vs_text_add(&text, "");
+    return vs_text_take(&text);
+}
+
+static void row_release(struct rpl_try *row)
+{
+    vs_free(row->label);
+    vs_free(row->reason);
+    vs_free(row->refused);
+    vs_free(row->idle);
+    vs_toggles_release(&row->set);
+}
+
+/* Run it where it is asked about, and where it does not fit there once more without a limit. */
+static void row_run(struct session *s, struct rpl_try *row)
+{
+    struct vs_error failure = VS_ERROR_INIT;
+    const char *refused;
+
+    row->failed = whole(s, &row->set, &row->run, &failure) != VS_OK;
+    row->fits = !row->failed && !row->run.oom;
+    if (!row->failed && !row->fits)
+        row->failed = figures(s, &row->set, RPL_NO_LIMIT, &row->run, &failure) != VS_OK;
+    row->reason = row->failed ? vs_strdup(failure.text) : NULL;
+    refused = row->failed ? NULL : rpl_trace_meta(s->last, "refused");
+    row->refused = vs_strdup(refused ? refused : "");
+}
+
+/* Why the one toggle that the row changes is of no use here. */
+static char *idle_text(const struct session *s, const struct rpl_try *row, enum vs_toggle toggle)
+{
+    const char *idle =
+        row->failed ? NULL : wif_unused(s->last, toggle, vs_toggles_get(&row->set, toggle));
+
+    return idle ? vs_strndup(idle, strcspn(idle, "\n")) : NULL;
+}
+
+/* Of the row that was added last. */
+static bool finds_batch(const struct session *s)
+{
+    return s->ask->capacity && rpl_trace_source_text(s->base) &&
+           (s->ask->batches == RPL_BATCHES_ALL ||
+            (s->ask->batches == RPL_BATCHES_RECORDED && s->out->count == 1));
+}
+
+/*
+ * Add the row of `with`. is_same: it leaves results as they are. toggle: the only one it changes, VS_TOGGLE_COUNT: none or several.
+ * below: keep it only if its peak is less.
+ */
+static enum vs_status row_add(struct session *s, const struct vs_toggles *with, bool is_same,
+                              enum vs_toggle toggle, uint64_t below, struct vs_error *err)
+{
+    struct wif_sweep *out = s->out;
+    char *label = label_of(with, s->ask->set);
+    struct rpl_try *row;
+
+    if (s->ask->next && !s->ask->next(s->ask->user, out, label)) {
+        vs_free(label);
+        return vs_fail(err, VS_E_STOPPED, "stopped while trying toggles");
+    }
+    out->items = vs_grow(out->items, out->count, &out->cap, sizeof(*out->items));
+    row = &out->items[out->count];
+    memset(row, 0, sizeof(*row));
+    row->label = label;
+    row->is_same = is_same;
+    vs_toggles_copy(&row->set, with);
+    row_run(s, row);
+    if (toggle != VS_TOGGLE_COUNT)
+        row->idle = idle_text(s, row, toggle);
+    if (below != UINT64_MAX && (row->failed || row->run.peak >= below)) {
+        row_release(row);
+        return VS_OK;
+    }
+    out->count++;
+    if (!row->failed && finds_batch(s))
+        batch_find(s, row);
+    if (s->ask->done)
+        s->ask->done(s->ask->user, row, s->last);
+    return VS_OK;
+}
+
+/* The value in force without a try. */
+static const char *value_now(const struct session *s, enum vs_toggle toggle)
+{
+    const char *name = vs_toggle_info(toggle)->name;
+
+    if (s->ask->set && vs_toggles_is_set(s->ask->set, toggle))
+        return vs_toggles_get(s->ask->set, toggle);
+    for (size_t i = 0; i < rpl_trace_toggle_count(s->base); i++)
+        if (strcmp(rpl_trace_toggle(s->base, i).name, name) == 0)
+            return rpl_trace_toggle(s->base, i).value;
+    return vs_toggle_info(toggle)->initial;
+}
+
+/* Without a net there are only the settings of the allocator to try. */
+static enum vs_status confs_add(struct session *s, struct vs_error *err)
+{
+    static const char *const CONFS[] = {"default", "expandable_segments:True",
+                                        "max_split_size_mb:128", "max_split_size_mb:512",
+                                        "roundup_power2_divisions:8"};
+    const char *now = value_now(s, VS_TOGGLE_ALLOC_CONF);
+    enum vs_status st = VS_OK;
+
+    for (size_t n = 0; !st && n < sizeof(CONFS) / sizeof(CONFS[0]); n++) {
+        struct vs_toggles with = {{NULL}};
+
+        if (strcmp(CONFS[n], now) == 0)
+            continue;
+        if (s->ask->set)
+            vs_toggles_copy(&with, s->ask->set);
+        st = vs_toggles_set(&with, VS_TOGGLE_ALLOC_CONF, CONFS[n], err);
+        if (!st)
+            st = row_add(s, &with, true, VS_TOGGLE_ALLOC_CONF, UINT64_MAX, err);
+        vs_toggles_release(&with);
+    }
+    return st;
+}
+
+static enum vs_status singles_add(struct session *s, struct vs_error *err)
+{
+    char value[VS_TOGGLE_VALUE_MAX];
+    enum vs_status st = VS_OK;
+
+    for (size_t i = 0; !st && i < VS_TOGGLE_COUNT; i++) {
+        enum vs_toggle toggle = (enum vs_toggle)i;
+        bool is_same = vs_toggle_info(toggle)->flags & VS_TOGGLE_SAME;
+
+        for (size_t n = 0; !st && vs_toggle_try(toggle, value_now(s, toggle), n, value); n++) {
+            struct vs_toggles with = {{NULL}};
+
+            if (s->ask->set)
+                vs_toggles_copy(&with, s->ask->set);
+            st = vs_toggles_set(&with, toggle, value, err);
+            if (!st)
+                st = row_add(s, &with, is_same, toggle, UINT64_MAX, err);
+            vs_toggles_release(&with);
+        }
+    }
+    return st;
+}
+
+/* The toggle that row `i` changes, of those with one. */
+static enum vs_toggle toggle_of(const struct session *s, size_t i)
+{
+    const struct vs_toggles *set = &s->out->items[i].set;
+
+    for (size_t t = 0; t < VS_TOGGLE_COUNT; t++) {
+        enum vs_toggle toggle = (enum vs_toggle)t;
+
+        if (vs_toggles_is_set(set, toggle) &&
+            !(s->ask->set && vs_toggles_is_set(s->ask->set, toggle) &&
+              strcmp(vs_toggles_get(s->ask->set, toggle), vs_toggles_get(set, toggle)) == 0))
+            return toggle;
+    }
+    return VS_TOGGLE_COUNT;
+}
+
+/*
+ * For each toggle that leaves results as they are, the row that lowers the peak most, the best first; *count of them.
+ */
+static void best_rows(const struct session *s, size_t *best, size_t *count)
+{
+    const struct wif_sweep *out = s->out;
+
+    *count = 0;
+    for (size_t i = 1; i < out->count; i++) {
+        const struct rpl_try *row = &out->items[i];
+        size_t at = 0;
+
+        if (row->failed || !row->is_same || row->run.peak >= out->items[0].run.peak)
+            continue;
+        while (at < *count && toggle_of(s, best[at]) != toggle_of(s, i))
+            at++;
+        if (at == *count)
+            best[(*count)++] = i;
+        else if (row->run.peak < out->items[best[at]].run.peak)
+            best[at] = i;
+    }
+    for (size_t i = 1; i < *count; i++)
+        for (size_t k = i; k && out->items[best[k]].run.peak < out->items[best[k - 1]].run.peak;
+             k--) {
+            size_t swap = best[k];
+
+            best[k] = best[k - 1];
+            best[k - 1] = swap;
+        }
+}
+
+/* Add the row of `with` if its peak is below that of row *best, which it then is. */
+static enum vs_status row_add_better(struct session *s, const struct vs_toggles *with, bool is_same,
+                                     size_t *best, struct vs_error *err)
+{
+    const size_t count = s->out->count;
+    enum vs_status st =
+        row_add(s, with, is_same, VS_TOGGLE_COUNT, s->out->items[*best].run.peak, err);
+
+    if (!st && s->out->count > count)
+        *best = count;
+    return st;
+}
+
+/*
+ * The best toggle with the next best, where that is better still, and so on; and the best of these under bf16, which does change results a
+ * little.
+ */
+static enum vs_status combinations_add(struct session *s, struct vs_error *err)
+{
+    size_t rows[VS_TOGGLE_COUNT];
+    size_t count;
+    size_t best;
+    enum vs_status st = VS_OK;
+
+    best_rows(s, rows, &count);
+    best = count ? rows[0] : 0;
+    for (size_t i = 1; !st && i < count && i < COMBINED_MAX; i++) {
+        enum vs_toggle toggle = toggle_of(s, rows[i]);
+        struct vs_toggles with = {{NULL}};
+
+        vs_toggles_copy(&with, &s->out->items[best].set);
+        st =
+            vs_toggles_set(&with, toggle, vs_toggles_get(&s->out->items[rows[i]].set, toggle), err);
+        if (!st)
+            st = row_add_better(s, &with, true, &best, err);
+        vs_toggles_release(&with);
+    }
+    if (!st && best && strcmp(value_now(s, VS_TOGGLE_AMP), "off") == 0) {
+        struct vs_toggles with = {{NULL}};
+
+        vs_toggles_copy(&with, &s->out->items[best].set);
+        st = vs_toggles_set(&with, VS_TOGGLE_AMP, "bf16", err);
+        if (!st)
+            st = row_add_better(s, &with, false, &best, err);
+        vs_toggles_release(&with);
+    }
+    return st;
+}
+
+enum vs_status wif_sweep_fill(struct wif_sweep *out, struct rpl_trace *base,
+                              const struct wif_sweep_run *ask, struct vs_error *err)
+{
+    struct session s = {.out = out, .base = base, .ask = ask};
+    struct vs_toggles nothing = {{NULL}};
+    const bool has_net = rpl_trace_source_text(base) != NULL;
+    enum vs_status st;
+
+    if (!has_net && (!rpl_trace_is_imported(base) || rpl_trace_is_program(base)))
+        return vs_fail(err, VS_E_UNSUPPORTED,
+                       "this trace carries no net, so no toggle can be tried on it; record the net "
+                       "itself to ask what if");
+    s.memory = rpl_trace_new();
+    s.other = rpl_trace_new();
+    st = row_add(&s, ask->set ? ask->set : &nothing, true, VS_TOGGLE_COUNT, UINT64_MAX, err);
+    if (!st && out->items[0].failed) /* a net that cannot be run at all is said once */
+        st = vs_fail(err, VS_E_VALUE, "%s", out->items[0].reason);
+    if (!st)
+        st = has_net ? singles_add(&s, err) : confs_add(&s, err);
+    if (!st && has_net)
+        st = combinations_add(&s, err);
+    rpl_trace_free(s.memory);
+    rpl_trace_free(s.other);
+    return st;
+}
+
+void wif_sweep_release(struct wif_sweep *tries)
+{
+    for (size_t i = 0; i < tries->count; i++)
+        row_release(&tries->items[i]);
+    vs_free(tries->items);
+    memset(tries, 0, sizeof(*tries));
+}
