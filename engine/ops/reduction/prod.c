@@ -9,6 +9,7 @@
 
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"
+#include "engine/ops/reduction/reduce_internal.h"
 #include "engine/workspace/scratch.h"
 #include "engine/workspace/workspace.h"
 
@@ -16,12 +17,10 @@
 void eng_f_prod(struct eng_op_call *c)
 {
     int64_t dim = eng_c_int(c, ARG_prod_dim);
-    struct eng_arg args[] = {c->a[ARG_prod_input], eng_aints(&dim, 1), c->a[ARG_prod_keepdim],
-                             c->a[ARG_prod_dtype]};
-    struct eng_op_call inner = *c;
+    struct eng_arg dims = eng_aints(&dim, 1);
 
-    inner.a = args;
-    eng_f_reduce(&inner);
+    eng_reduce(c, eng_c_tensor(c, ARG_prod_input), &dims, eng_c_bool(c, ARG_prod_keepdim),
+               &c->a[ARG_prod_dtype]);
 }
 
 /* Scratch of the host that no accounting sees: a view with the sizes of `like`, of size 1 along `dims`. */

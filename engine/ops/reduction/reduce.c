@@ -213,8 +213,8 @@ static struct eng_tensor *logsumexp_scratch_begin(struct eng_op_call *c, struct 
     return out;
 }
 
-static void reduce(struct eng_op_call *c, struct eng_tensor *x, const struct eng_arg *dim,
-                   bool keepdim, const struct eng_arg *requested_dtype)
+void eng_reduce(struct eng_op_call *c, struct eng_tensor *x, const struct eng_arg *dim,
+                bool keepdim, const struct eng_arg *requested_dtype)
 {
     enum vs_dtype dtype = result_dtype(c, x, requested_dtype);
     struct eng_tensor *out;
@@ -244,15 +244,15 @@ static void reduce(struct eng_op_call *c, struct eng_tensor *x, const struct eng
 /* amax, amin, logsumexp */
 void eng_f_reduce(struct eng_op_call *c)
 {
-    reduce(c, eng_c_tensor(c, ARG_reduce_input), &c->a[ARG_reduce_dim],
-           eng_c_bool(c, ARG_reduce_keepdim), NULL);
+    eng_reduce(c, eng_c_tensor(c, ARG_reduce_input), &c->a[ARG_reduce_dim],
+               eng_c_bool(c, ARG_reduce_keepdim), NULL);
 }
 
 /* sum, mean, norm */
 void eng_f_reduce_to_dtype(struct eng_op_call *c)
 {
-    reduce(c, eng_c_tensor(c, ARG_reduce_to_dtype_input), &c->a[ARG_reduce_to_dtype_dim],
-           eng_c_bool(c, ARG_reduce_to_dtype_keepdim), &c->a[ARG_reduce_to_dtype_dtype]);
+    eng_reduce(c, eng_c_tensor(c, ARG_reduce_to_dtype_input), &c->a[ARG_reduce_to_dtype_dim],
+               eng_c_bool(c, ARG_reduce_to_dtype_keepdim), &c->a[ARG_reduce_to_dtype_dtype]);
 }
 
 /* ---- sum and mean ---- */

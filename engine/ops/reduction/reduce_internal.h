@@ -1,7 +1,7 @@
 /*
  * engine/ops/reduction/reduce_internal.h - what the reductions share.
  *
- * For:            reduce.c, which has it, and extrema.c.
+ * For:            reduce.c, which has it, extrema.c and prod.c.
  * Must not know:  any single reduction.
  * Invariant:      a set of dims is a bit mask.
  */
@@ -10,6 +10,12 @@
 
 #include "engine/core/op_internal.h"
 
+/*
+ * The forward of c's op, a reduction of x over `dim` (ints; none: all dims): gives the result. requested_dtype: the
+ * argument `dtype` of the op, which may be None; NULL where it has none.
+ */
+void eng_reduce(struct eng_op_call *c, struct eng_tensor *x, const struct eng_arg *dim,
+                bool keepdim, const struct eng_arg *requested_dtype);
 /* Bit mask of dims; an empty list means all. False: failed. */
 bool eng_reduce_dim_mask(struct eng *e, const struct eng_arg *arg, int ndim, uint32_t *mask);
 /* Sizes after reducing the dims of mask; how many there are. */
