@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "engine/core/observer.h"
-#include "lang/interp/library.h"
+#include "lang/run/library.h"
 #include "lang/run/run.h"
 #include "replay/report/summary.h"
 #include "replay/trace/trace.h"

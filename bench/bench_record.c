@@ -20,7 +20,7 @@
 
 #include "base/mem.h"
 #include "engine/device/kernels.h"
-#include "lang/interp/library.h"
+#include "lang/run/library.h"
 #include "lang/run/run.h"
 #include "tracer/recorder.h"
 

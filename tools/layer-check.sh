@@ -57,6 +57,13 @@ trap 'rm -f "$found"' EXIT
 own base
 own engine base/
 own lang base/ engine/
+own lang/syntax base/
+own lang/value base/ engine/ lang/syntax/
+own lang/interp base/ engine/ lang/syntax/ lang/value/
+own lang/builtins base/ engine/ lang/syntax/ lang/value/ lang/interp/
+own lang/torch base/ engine/ lang/syntax/ lang/value/ lang/interp/ lang/builtins/
+own lang/prelude base/
+own lang/run base/ engine/ lang/
 own recording base/
 own store base/
 own tracer base/ engine/core/observer.h store/writer.h store/work.h

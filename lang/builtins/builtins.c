@@ -15,11 +15,11 @@
 
 #include "lang/interp/attr.h"
 #include "lang/interp/call.h"
-#include "lang/interp/hold.h"
 #include "lang/interp/interp.h"
 #include "lang/interp/iter.h"
 #include "lang/interp/ops.h"
-#include "lang/value/text.h"
+#include "lang/interp/text.h"
+#include "lang/value/hold.h"
 
 #define NATIVE(name)                                                                               \
     static bool name(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)

@@ -33,7 +33,5 @@ void lang_str_methods_register(struct lang_vm *vm);
 void lang_list_methods_register(struct lang_vm *vm);
 void lang_dict_methods_register(struct lang_vm *vm);
 void lang_math_register(struct lang_vm *vm);
-/* torch itself: tensor(), dtypes, cuda … */
-void lang_torch_register(struct lang_vm *vm);
 
 #endif

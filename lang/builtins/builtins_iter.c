@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "lang/builtins/builtins.h"
-#include "lang/interp/hold.h"
 #include "lang/interp/interp.h"
 #include "lang/interp/iter.h"
 #include "lang/interp/ops.h"
+#include "lang/value/hold.h"
 
 #define NATIVE(name)                                                                               \
     static bool name(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "lang/builtins/builtins.h"
-#include "lang/interp/hold.h"
 #include "lang/interp/interp.h"
 #include "lang/interp/iter.h"
 #include "lang/interp/ops.h"
+#include "lang/value/hold.h"
 
 #define METHOD(name)                                                                               \
     static bool name(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)

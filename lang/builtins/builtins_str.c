@@ -12,7 +12,7 @@
 #include "lang/interp/interp.h"
 #include "lang/interp/iter.h"
 #include "lang/interp/ops.h"
-#include "lang/value/text.h"
+#include "lang/interp/text.h"
 
 #define METHOD(name)                                                                               \
     static bool name(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)

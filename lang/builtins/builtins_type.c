@@ -17,8 +17,7 @@
 #include "lang/interp/interp.h"
 #include "lang/interp/iter.h"
 #include "lang/interp/ops.h"
-#include "lang/torch/bind.h"
-#include "lang/value/text.h"
+#include "lang/interp/text.h"
 
 #define NATIVE(name)                                                                               \
     static bool name(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
@@ -60,7 +59,7 @@ NATIVE(make_int)
         return true;
     }
     if (v.kind == LANG_TENSOR) {
-        if (!lang_tensor_item(vm, v.as.tensor, &v))
+        if (!vm->tensor_type->item(vm, v.as.tensor, &v))
             return false;
     }
     if (lang_is_int(v)) {
@@ -84,7 +83,7 @@ NATIVE(make_float)
 
     if (!at_most_one(vm, call, &v))
         return false;
-    if (v.kind == LANG_TENSOR && !lang_tensor_item(vm, v.as.tensor, &v))
+    if (v.kind == LANG_TENSOR && !vm->tensor_type->item(vm, v.as.tensor, &v))
         return false;
     if (!lang_is_bound(v)) {
         *out = lang_float(0.0);

@@ -10,100 +10,9 @@
 #include <string.h>
 
 #include "lang/interp/call.h"
-#include "lang/interp/hold.h"
 #include "lang/interp/interp.h"
 #include "lang/interp/ops.h"
-#include "lang/torch/nn_module.h"
-#include "lang/torch/tensor_methods.h"
-
-/* ---- classes of values ---- */
-
-struct lang_class *lang_class_of(struct lang_vm *vm, struct lang_value v)
-{
-    const struct lang_classes *c = &vm->cls;
-
-    switch ((enum lang_kind)v.kind) {
-    case LANG_NONE:
-        return c->none;
-    case LANG_BOOL:
-        return c->boolean;
-    case LANG_INT:
-        return c->integer;
-    case LANG_FLOAT:
-        return c->floating;
-    case LANG_ELLIPSIS:
-        return c->ellipsis;
-    case LANG_NOT_IMPLEMENTED:
-        return c->not_implemented;
-    case LANG_DTYPE:
-        return c->dtype;
-    case LANG_DEVICE:
-        return c->device;
-    case LANG_TENSOR:
-        return v.as.tensor->is_parameter ? c->parameter : c->tensor;
-    case LANG_STR:
-        return c->str;
-    case LANG_TUPLE:
-        return v.as.tuple->head.flags & LANG_TUPLE_SIZE ? c->size : c->tuple;
-    case LANG_LIST:
-        return c->list;
-    case LANG_DICT:
-        return c->dict;
-    case LANG_SET:
-        return c->set;
-    case LANG_SLICE:
-        return c->slice;
-    case LANG_RANGE:
-        return c->range;
-    case LANG_FUNCTION:
-        return c->function;
-    case LANG_METHOD:
-        return c->method;
-    case LANG_BUILTIN:
-        return c->builtin;
-    case LANG_CLASS:
-        return c->type;
-    case LANG_INSTANCE:
-        return v.as.instance->cls;
-    case LANG_NAMESPACE:
-        return c->namespace;
-    case LANG_ITER:
-        return c->iterator;
-    case LANG_GENERATOR:
-        return c->generator;
-    case LANG_SUPER:
-        return c->super;
-    case LANG_DESCRIPTOR:
-        return v.as.descriptor->what == LANG_PROPERTY       ? c->property
-               : v.as.descriptor->what == LANG_STATICMETHOD ? c->staticmethod
-                                                            : c->classmethod;
-    case LANG_CONTEXT:
-        return c->context;
-    case LANG_OPAQUE:
-        return c->opaque;
-    case LANG_UNBOUND:
-    case LANG_CELL:
-    case LANG_KIND_COUNT:
-        break;
-    }
-    return c->object;
-}
-
-const char *lang_type_name(struct lang_vm *vm, struct lang_value v)
-{
-    if (v.kind == LANG_OPAQUE)
-        return v.as.opaque->type;
-    return lang_class_of(vm, v)->name->text;
-}
-
-bool lang_isinstance(struct lang_vm *vm, struct lang_value v, const struct lang_class *cls)
-{
-    if (cls == vm->cls.integer && v.kind == LANG_BOOL)
-        return true;
-    if (cls == vm->cls.object)
-        return true;
-    return lang_class_derives(lang_class_of(vm, v), cls);
-}
+#include "lang/value/hold.h"
 
 /* ---- what every object has ---- */
 
@@ -181,7 +90,7 @@ static bool find_in_instance(struct lang_vm *vm, struct lang_value obj, struct l
     if (lang_is_bound(found))
         return bind_found(vm, found, obj, in->cls, out);
     if (m != NULL) {
-        *out = lang_keep(lang_module_find(m, name));
+        *out = lang_keep(vm->module_type->find(m, name));
         if (lang_is_bound(*out))
             return true;
     }
@@ -335,7 +244,7 @@ bool lang_findattr(struct lang_vm *vm, struct lang_value obj, struct lang_string
         find_in_space(vm, obj.as.space, name, out);
         return true;
     case LANG_TENSOR:
-        if (!lang_tensor_attr(vm, obj.as.tensor, name, out, &found))
+        if (!vm->tensor_type->getattr(vm, obj.as.tensor, name, out, &found))
             return false;
         return found ? true : find_in_class(vm, obj, name, out);
     case LANG_CLASS:
@@ -474,7 +383,7 @@ static bool set_in_instance(struct lang_vm *vm, struct lang_value obj, struct la
         return true;
     }
     if (m != NULL) {
-        if (!lang_module_setattr(vm, m, name, value, &done))
+        if (!vm->module_type->setattr(vm, m, name, value, &done))
             return false;
         if (done)
             return true;
@@ -491,7 +400,7 @@ bool lang_setattr(struct lang_vm *vm, struct lang_value obj, struct lang_string 
     case LANG_INSTANCE:
         return set_in_instance(vm, obj, name, value);
     case LANG_TENSOR:
-        return lang_tensor_setattr(vm, obj.as.tensor, name, value);
+        return vm->tensor_type->setattr(vm, obj.as.tensor, name, value);
     case LANG_CLASS:
         if ((obj.as.cls->class_flags & LANG_CLASS_NATIVE) && is_user)
             break;
@@ -523,8 +432,8 @@ bool lang_delattr(struct lang_vm *vm, struct lang_value obj, struct lang_string 
     bool done = false;
 
     if (obj.kind == LANG_TENSOR)
-        return lang_tensor_delattr(vm, obj.as.tensor, name);
-    if (m != NULL && !lang_module_delattr(vm, m, name, &done))
+        return vm->tensor_type->delattr(vm, obj.as.tensor, name);
+    if (m != NULL && !vm->module_type->delattr(vm, m, name, &done))
         return false;
     if (done)
         return true;

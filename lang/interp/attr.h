@@ -27,8 +27,4 @@ VS_MUST_USE bool lang_setattr(struct lang_vm *vm, struct lang_value obj, struct 
                               struct lang_value value);
 VS_MUST_USE bool lang_delattr(struct lang_vm *vm, struct lang_value obj, struct lang_string *name);
 
-/* The class of a value (borrowed). */
-struct lang_class *lang_class_of(struct lang_vm *vm, struct lang_value v);
-bool lang_isinstance(struct lang_vm *vm, struct lang_value v, const struct lang_class *cls);
-
 #endif

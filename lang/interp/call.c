@@ -11,10 +11,9 @@
 #include <string.h>
 
 #include "lang/interp/attr.h"
-#include "lang/interp/context.h"
+#include "lang/interp/decorate.h"
 #include "lang/interp/interp.h"
 #include "lang/interp/ops.h"
-#include "lang/torch/nn_module.h"
 
 struct lang_string *lang_kwname(const struct lang_kwnames *kw, uint32_t i)
 {
@@ -224,7 +223,7 @@ static bool call_instance(struct lang_vm *vm, struct lang_value *at, uint32_t ar
 
     if (!lang_is_bound(method)) {
         if (lang_as_module(*at) != NULL)
-            return lang_module_call(vm, at, arg_count, kw);
+            return vm->module_type->call(vm, at, arg_count, kw);
         return lang_fail(vm, VS_E_TYPE, "an object of class `%s` cannot be called",
                          cls->name->text);
     }

@@ -10,8 +10,8 @@
 #ifndef LANG_CALL_H
 #define LANG_CALL_H
 
-#include "lang/interp/vm.h"
 #include "lang/value/object.h"
+#include "lang/value/vm.h"
 
 struct lang_keyword;
 

@@ -1,11 +1,12 @@
 /*
- * lang/interp/call_args.c - arguments of functions written in C.
+ * lang/interp/call_args.c - functions written in C: their arguments, and putting them into modules.
  *
  * For:            lang/interp/call.h.
  * Must not know:  which functions there are.
  * Invariant:      what a function does not know is refused with its name and what it does know.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -82,4 +83,23 @@ struct lang_tuple *lang_args_tuple(struct lang_vm *vm, const struct lang_call *c
     for (uint32_t i = 0; i < count; i++)
         t->items[i] = lang_keep(call->args[from + i]);
     return t;
+}
+
+void lang_native(struct lang_vm *vm, const char *space, const char *name, lang_native_fn *fn,
+                 const void *data)
+{
+    struct lang_dict *names = vm->builtins;
+    const char *full = name;
+    char text[128];
+
+    if (strcmp(space, "builtins") != 0) {
+        struct lang_value *v = lang_dict_find(vm->spaces, lang_intern_text(vm, space));
+
+        VS_ASSERT(v != NULL);
+        names = v->as.space->names;
+        (void)snprintf(text, sizeof(text), "%s.%s", space, name);
+        full = lang_intern_text(vm, text)->text;
+    }
+    lang_dict_put(vm, names, lang_intern_text(vm, name),
+                  lang_object(lang_builtin_new(vm, full, fn, data)));
 }

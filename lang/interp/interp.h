@@ -11,8 +11,8 @@
 #define LANG_INTERP_H
 
 #include "lang/interp/call.h"
-#include "lang/interp/hold.h"
-#include "lang/interp/vm.h"
+#include "lang/value/hold.h"
+#include "lang/value/vm.h"
 
 /* Values an expression may have on the stack besides counted arguments: a few for each level of the tree. */
 #define LANG_HEADROOM (LANG_MAX_HEIGHT * 8)

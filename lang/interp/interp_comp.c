@@ -317,31 +317,6 @@ static bool resume(struct lang_vm *vm, struct lang_frame *f, struct lang_generat
     return true;
 }
 
-void lang_generator_finish(struct lang_vm *vm, struct lang_generator *g)
-{
-    uint32_t slot_count = g->code->code->slot_count;
-
-    g->is_done = true;
-    while (g->loop_count > 0)
-        lang_drop(vm, g->loops[--g->loop_count]);
-    for (uint32_t i = 0; i < slot_count; i++) {
-        struct lang_value v = g->slots[i];
-
-        g->slots[i] = lang_unbound();
-        if (vm->observed && lang_can_hold(v))
-            lang_unhold(vm, v, VS_HOLD_LOCAL, g->code->slot_names[i]->text, g->code->scope);
-        lang_drop(vm, v);
-    }
-}
-
-void lang_generator_free(struct lang_vm *vm, struct lang_generator *g)
-{
-    lang_generator_finish(vm, g);
-    vs_free(g->slots);
-    vs_free(g->loops);
-    lang_obj_release_memory(vm, &g->head, sizeof(*g));
-}
-
 bool lang_generator_next(struct lang_vm *vm, struct lang_generator *g, struct lang_value *out)
 {
     const struct lang_comp *comp = &g->code->code->value->u.comp;

@@ -11,7 +11,7 @@
 #include "lang/interp/attr.h"
 #include "lang/interp/interp.h"
 #include "lang/interp/ops.h"
-#include "lang/value/text.h"
+#include "lang/interp/text.h"
 
 /* ---- functions ---- */
 

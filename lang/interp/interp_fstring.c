@@ -2,11 +2,11 @@
  * lang/interp/interp_fstring.c - f-strings.
  *
  * For:            lang/interp/interp.h.
- * Must not know:  how values look (lang/value/text.h).
+ * Must not know:  how values look (lang/interp/text.h).
  * Invariant:      a field's value goes as soon as its text exists.
  */
 #include "lang/interp/interp.h"
-#include "lang/value/text.h"
+#include "lang/interp/text.h"
 
 static bool add_field(struct lang_vm *vm, struct lang_frame *f, const struct lang_fpart *part,
                       struct vs_text *text)

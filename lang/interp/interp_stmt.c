@@ -9,7 +9,7 @@
 #include "lang/interp/interp.h"
 #include "lang/interp/iter.h"
 #include "lang/interp/ops.h"
-#include "lang/value/text.h"
+#include "lang/interp/text.h"
 
 /* ---- assignment ---- */
 

@@ -6,9 +6,9 @@
  * Invariant:      the context is held until its exit has been called; a mode of the engine is put back also when the body failed.
  *                 The exit of an object of the net's own is called when the body ends or returns, not when the run fails.
  */
-#include "lang/interp/context.h"
 #include "lang/interp/interp.h"
 #include "lang/interp/ops.h"
+#include "lang/value/context.h"
 
 static enum lang_flow run_item(struct lang_vm *vm, struct lang_frame *f, const struct lang_stmt *s,
                                uint32_t i);

@@ -9,24 +9,6 @@
 
 #include "lang/interp/interp.h"
 #include "lang/interp/ops.h"
-#include "lang/torch/bind.h"
-
-struct lang_iter *lang_iter_new(struct lang_vm *vm, enum lang_iter_kind what,
-                                struct lang_value source_taken)
-{
-    struct lang_iter *it = lang_obj_new(vm, LANG_ITER, sizeof(*it));
-
-    it->what = what;
-    it->source = source_taken;
-    return it;
-}
-
-void lang_iter_free(struct lang_vm *vm, struct lang_iter *it)
-{
-    lang_drop(vm, it->source);
-    lang_drop(vm, it->last);
-    lang_obj_release_memory(vm, &it->head, sizeof(*it));
-}
 
 static struct lang_value range_iter(struct lang_vm *vm, const struct lang_range *r)
 {
@@ -105,7 +87,7 @@ bool lang_iter_of(struct lang_vm *vm, struct lang_value v, struct lang_value *ou
         *out = dict_iter(vm, lang_object(v.as.set->keys), LANG_ITER_KEYS);
         return true;
     case LANG_TENSOR:
-        if (!lang_tensor_rows(vm, v.as.tensor, &rows))
+        if (!vm->tensor_type->rows(vm, v.as.tensor, &rows))
             return false;
         *out = lang_object(lang_iter_new(vm, LANG_ITER_TUPLE, rows));
         return true;

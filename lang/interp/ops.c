@@ -15,7 +15,7 @@
 #include "lang/interp/call.h"
 #include "lang/interp/interp.h"
 #include "lang/interp/iter.h"
-#include "lang/value/text.h"
+#include "lang/interp/text.h"
 
 /* ---- special methods ---- */
 
@@ -397,7 +397,7 @@ bool lang_binary(struct lang_vm *vm, enum lang_op op, struct lang_value a, struc
     bool done;
 
     if (a.kind == LANG_TENSOR || b.kind == LANG_TENSOR)
-        return lang_tensor_binary(vm, op, a, b, out);
+        return vm->tensor_type->binary(vm, op, a, b, out);
     if (lang_is_int(a) && lang_is_int(b)) {
         if (!int_binary(vm, op, a.as.i, b.as.i, out))
             return false;
@@ -423,7 +423,7 @@ bool lang_inplace(struct lang_vm *vm, enum lang_op op, struct lang_value a, stru
                   struct lang_value *out)
 {
     if (a.kind == LANG_TENSOR)
-        return lang_tensor_inplace(vm, op, a, b, out);
+        return vm->tensor_type->inplace(vm, op, a, b, out);
     if (a.kind == LANG_LIST && op == LANG_OP_ADD) {
         struct lang_value it;
         struct lang_value item;
@@ -460,7 +460,7 @@ bool lang_unary(struct lang_vm *vm, enum lang_op op, struct lang_value a, struct
     struct lang_value method;
 
     if (a.kind == LANG_TENSOR)
-        return lang_tensor_unary(vm, op, a, out);
+        return vm->tensor_type->unary(vm, op, a, out);
     if (lang_is_int(a)) {
         if (op == LANG_OP_NEG && a.as.i == INT64_MIN)
             return too_big(vm);

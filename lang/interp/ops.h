@@ -3,15 +3,23 @@
  *
  * For:            the interpreter, the built-ins.
  * Must not know:  expressions.
- * Invariant:      operands are lent, results are the caller's; tensors go to the op table (lang/torch/tensor_ops.c), objects of the
+ * Invariant:      operands are lent, results are the caller's; tensors go to the machine's tensor_type, objects of the
  *                 net's own classes to their special methods.
  */
 #ifndef LANG_OPS_H
 #define LANG_OPS_H
 
-#include "lang/interp/vm.h"
 #include "lang/syntax/ast.h"
 #include "lang/value/object.h"
+#include "lang/value/vm.h"
+
+/* == and != of objects of the net's own classes, by __eq__; the machine's instance_type. */
+extern const struct lang_instance_type lang_instance_type;
+
+/* bool(v); of a tensor: its one element. */
+VS_MUST_USE bool lang_truth(struct lang_vm *vm, struct lang_value v, bool *out);
+/* a < b for numbers, strings, lists and tuples of them. */
+VS_MUST_USE bool lang_less(struct lang_vm *vm, struct lang_value a, struct lang_value b, bool *out);
 
 /* a op b. */
 VS_MUST_USE bool lang_binary(struct lang_vm *vm, enum lang_op op, struct lang_value a,
@@ -45,20 +53,5 @@ struct lang_value lang_special(struct lang_vm *vm, struct lang_value v, enum lan
 VS_MUST_USE bool lang_call_special(struct lang_vm *vm, struct lang_value method,
                                    struct lang_value self, const struct lang_value *args,
                                    uint32_t arg_count, struct lang_value *out);
-
-/* ---- tensor_ops.c ---- */
-VS_MUST_USE bool lang_tensor_binary(struct lang_vm *vm, enum lang_op op, struct lang_value a,
-                                    struct lang_value b, struct lang_value *out);
-VS_MUST_USE bool lang_tensor_inplace(struct lang_vm *vm, enum lang_op op, struct lang_value a,
-                                     struct lang_value b, struct lang_value *out);
-VS_MUST_USE bool lang_tensor_unary(struct lang_vm *vm, enum lang_op op, struct lang_value a,
-                                   struct lang_value *out);
-VS_MUST_USE bool lang_tensor_compare(struct lang_vm *vm, enum lang_op op, struct lang_value a,
-                                     struct lang_value b, struct lang_value *out);
-VS_MUST_USE bool lang_tensor_getitem(struct lang_vm *vm, struct eng_tensor *t,
-                                     struct lang_value key, struct lang_value *out);
-VS_MUST_USE bool lang_tensor_setitem(struct lang_vm *vm, struct eng_tensor *t,
-                                     struct lang_value key, struct lang_value value);
-VS_MUST_USE bool lang_tensor_truth(struct lang_vm *vm, struct eng_tensor *t, bool *out);
 
 #endif

@@ -13,7 +13,7 @@
 #include "lang/interp/interp.h"
 #include "lang/interp/iter.h"
 #include "lang/interp/ops.h"
-#include "lang/value/text.h"
+#include "lang/interp/text.h"
 
 /* ---- slices ---- */
 
@@ -206,7 +206,7 @@ bool lang_getitem(struct lang_vm *vm, struct lang_value obj, struct lang_value k
 
     switch ((enum lang_kind)obj.kind) {
     case LANG_TENSOR:
-        return lang_tensor_getitem(vm, obj.as.tensor, key, out);
+        return vm->tensor_type->getitem(vm, obj.as.tensor, key, out);
     case LANG_LIST:
     case LANG_TUPLE:
         if (key.kind == LANG_SLICE)
@@ -272,7 +272,7 @@ bool lang_setitem(struct lang_vm *vm, struct lang_value obj, struct lang_value k
 
     switch ((enum lang_kind)obj.kind) {
     case LANG_TENSOR:
-        return lang_tensor_setitem(vm, obj.as.tensor, key, value);
+        return vm->tensor_type->setitem(vm, obj.as.tensor, key, value);
     case LANG_LIST:
         if (key.kind == LANG_SLICE)
             return set_slice(vm, obj.as.list, key.as.slice, value);

@@ -11,10 +11,10 @@
 #include "base/text.h"
 #include "engine/context.h"
 #include "lang/interp/call.h"
-#include "lang/interp/vm.h"
 #include "lang/run/inplace_checks.h"
 #include "lang/run/run_internal.h"
 #include "lang/value/object.h"
+#include "lang/value/vm.h"
 
 static const enum vs_toggle TOLD[] = {VS_TOGGLE_CHECKPOINT, VS_TOGGLE_CHECKPOINT_IMPL,
                                       VS_TOGGLE_PRESERVE_RNG};

@@ -14,11 +14,11 @@
 #include "base/mem.h"
 #include "base/target/target.h"
 #include "engine/context.h"
-#include "lang/interp/library.h"
-#include "lang/interp/vm.h"
 #include "lang/run/inplace_checks.h"
+#include "lang/run/library.h"
 #include "lang/run/run_internal.h"
 #include "lang/value/object.h"
+#include "lang/value/vm.h"
 
 /* ---- toggles ---- */
 

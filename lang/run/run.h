@@ -58,8 +58,9 @@ struct lang_skip {
  * toggles      what is set explicitly; the file's `defaults` fill in, then the table
  * capacity     bytes of the device; 0: as much as is asked for
  * seed         of all random numbers
- * library      the standard library, parsed before (lang/interp/library.h); NULL: it is parsed for this run
- * trials       what the in-place trials of this net, with this seed, came to so far (lang/run/inplace_checks.h); NULL: each is run
+ * library      the standard library, parsed before (lang/run/library.h); NULL: it is parsed for this run
+ * trials       what the in-place checks of this net, with this seed, found so far (lang/run/inplace_checks.h); NULL: each is
+ *              run
  * skips        on `meta`: the optimizer steps that a GradScaler skipped where this net ran with data (skip_count of them)
  * segment_addresses  where the driver puts the first segments (segment_count of them): see struct eng_options
  * workspaces   on `meta`: what a device of its own was measured to work in, which is repeated (engine/workspace/workspace.h); NULL: none

@@ -7,9 +7,9 @@
 #include "base/mem.h"
 #include "engine/autograd/ready.h"
 #include "lang/interp/call.h"
-#include "lang/interp/vm.h"
 #include "lang/run/run_internal.h"
 #include "lang/value/object.h"
+#include "lang/value/vm.h"
 
 bool lang_run_ready_expect(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
 {

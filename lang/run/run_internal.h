@@ -9,7 +9,7 @@
 #define LANG_RUN_INTERNAL_H
 
 #include "engine/core/engine.h"
-#include "lang/interp/lang.h"
+#include "lang/run/lang.h"
 #include "lang/run/run.h"
 #include "lang/value/object.h"
 

@@ -12,9 +12,9 @@
 #include "base/mem.h"
 #include "engine/device/kernels.h"
 #include "lang/interp/call.h"
-#include "lang/interp/vm.h"
 #include "lang/run/run_internal.h"
 #include "lang/value/object.h"
+#include "lang/value/vm.h"
 
 static struct lang_run_state *run_of(const struct lang_call *call)
 {

@@ -59,10 +59,6 @@ VS_MUST_USE bool lang_index_of(struct lang_vm *vm, struct lang_value key,
                                const struct eng_tensor *of, struct lang_index *out);
 void lang_index_release(struct lang_vm *vm, struct lang_index *index);
 
-/* t.item(): the one element as a Python number. */
-VS_MUST_USE bool lang_tensor_item(struct lang_vm *vm, struct eng_tensor *t, struct lang_value *out);
-/* t.unbind(0) as a tuple, for iterating. */
-VS_MUST_USE bool lang_tensor_rows(struct lang_vm *vm, struct eng_tensor *t, struct lang_value *out);
 /* torch.tensor(data): numbers, nested lists of them. */
 VS_MUST_USE bool lang_tensor_from(struct lang_vm *vm, struct lang_value data, bool has_dtype,
                                   enum vs_dtype dtype, struct lang_value *out);

@@ -7,8 +7,8 @@
 #include "lang/torch/buckets.h"
 
 #include "engine/core/tensor.h"
-#include "lang/interp/vm.h"
 #include "lang/value/object.h"
+#include "lang/value/vm.h"
 
 static bool is_alike(struct lang_value a, struct lang_value b)
 {

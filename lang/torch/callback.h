@@ -9,7 +9,7 @@
 #ifndef LANG_CALLBACK_H
 #define LANG_CALLBACK_H
 
-#include "lang/interp/vm.h"
+#include "lang/value/vm.h"
 
 struct lang_callback {
     struct lang_value *sp;

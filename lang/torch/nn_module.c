@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "lang/interp/attr.h"
-#include "lang/interp/hold.h"
 #include "lang/interp/interp.h"
 #include "lang/interp/ops.h"
+#include "lang/value/hold.h"
 
 /* ---- what the trace is told ---- */
 
@@ -35,7 +35,7 @@ static void emit_all(struct lang_vm *vm, const struct lang_module_instance *m,
         emit_slot(vm, m, e->key.as.str, e->value, on);
 }
 
-void lang_module_forget(struct lang_vm *vm, struct lang_module_instance *m)
+static void module_forget(struct lang_vm *vm, struct lang_module_instance *m)
 {
     if (!vm->observed || m->path == NULL)
         return;
@@ -47,7 +47,7 @@ void lang_module_set_path(struct lang_vm *vm, struct lang_module_instance *m, co
 {
     if (m->path == path)
         return;
-    lang_module_forget(vm, m);
+    module_forget(vm, m);
     m->path = path;
     if (!vm->observed)
         return;
@@ -57,8 +57,8 @@ void lang_module_set_path(struct lang_vm *vm, struct lang_module_instance *m, co
 
 /* ---- attributes ---- */
 
-struct lang_value lang_module_find(const struct lang_module_instance *m,
-                                   const struct lang_string *name)
+static struct lang_value module_find(const struct lang_module_instance *m,
+                                     const struct lang_string *name)
 {
     struct lang_value *v;
 
@@ -128,8 +128,8 @@ static bool set_existing(struct lang_vm *vm, struct lang_module_instance *m, str
     return true;
 }
 
-bool lang_module_setattr(struct lang_vm *vm, struct lang_module_instance *m,
-                         struct lang_string *name, struct lang_value value, bool *done)
+static bool module_setattr(struct lang_vm *vm, struct lang_module_instance *m,
+                           struct lang_string *name, struct lang_value value, bool *done)
 {
     bool is_param = value.kind == LANG_TENSOR && value.as.tensor->is_parameter;
     bool is_module = lang_as_module(value) != NULL;
@@ -166,8 +166,8 @@ bool lang_module_setattr(struct lang_vm *vm, struct lang_module_instance *m,
     return true;
 }
 
-bool lang_module_delattr(struct lang_vm *vm, struct lang_module_instance *m,
-                         struct lang_string *name, bool *done)
+static bool module_delattr(struct lang_vm *vm, struct lang_module_instance *m,
+                           struct lang_string *name, bool *done)
 {
     struct lang_dict *dicts[3] = {m->params, m->buffers, m->modules};
 
@@ -227,8 +227,8 @@ static bool call_forward(struct lang_vm *vm, struct lang_value *at, uint32_t arg
     return lang_call_at(vm, base, count, kw);
 }
 
-bool lang_module_call(struct lang_vm *vm, struct lang_value *at, uint32_t arg_count,
-                      const struct lang_kwnames *kw)
+static bool module_call(struct lang_vm *vm, struct lang_value *at, uint32_t arg_count,
+                        const struct lang_kwnames *kw)
 {
     const struct lang_module_instance *m = lang_as_module(*at);
     uint32_t total = arg_count + kw->count;
@@ -296,7 +296,7 @@ static bool m_init(struct lang_vm *vm, const struct lang_call *call, struct lang
 
     if (!module_of(vm, call, &m))
         return false;
-    lang_module_forget(vm, m);
+    module_forget(vm, m);
     lang_dict_put(vm, m->base.attrs, lang_name(vm, LANG_N_training), lang_bool(true));
     m->params = own_dict(vm, m, LANG_N_parameters_dict);
     m->buffers = own_dict(vm, m, LANG_N_buffers_dict);
@@ -318,7 +318,7 @@ static bool check_name(struct lang_vm *vm, struct lang_module_instance *m, struc
                          (*out)->text);
     if (lang_dict_find(own, *out) != NULL)
         return true;
-    if (lang_dict_find(m->base.attrs, *out) != NULL || lang_is_bound(lang_module_find(m, *out)))
+    if (lang_dict_find(m->base.attrs, *out) != NULL || lang_is_bound(module_find(m, *out)))
         return lang_fail(vm, VS_E_VALUE, "the attribute `%s` exists already", (*out)->text);
     return true;
 }
@@ -406,6 +406,14 @@ void lang_module_method(struct lang_vm *vm, struct lang_class *cls, const char *
     b->head.flags = LANG_BUILTIN_BINDS;
     lang_dict_put(vm, cls->names, lang_intern_text(vm, name), lang_object(b));
 }
+
+const struct lang_module_type lang_module_type = {
+    .find = module_find,
+    .setattr = module_setattr,
+    .delattr = module_delattr,
+    .call = module_call,
+    .forget = module_forget,
+};
 
 void lang_module_register(struct lang_vm *vm)
 {

@@ -3,39 +3,26 @@
  *
  * For:            attribute access and calls of modules, which happen thousands of times a step.
  * Must not know:  which layers exist (lang/prelude/nn.py).
- * Invariant:      a parameter, buffer or child is in exactly one of the three dicts or among the plain attributes, never in two.
+ * Invariant:      a parameter, buffer or child is in exactly one of the three dicts or among the plain attributes,
+ *                 never in two.
  */
 #ifndef LANG_NN_MODULE_H
 #define LANG_NN_MODULE_H
 
 #include "lang/interp/call.h"
-#include "lang/value/object.h"
+#include "lang/value/type.h"
 
 /* The class, and its methods. */
 void lang_module_register(struct lang_vm *vm);
 void lang_module_tree_register(struct lang_vm *vm, struct lang_class *cls);
 void lang_module_apply_register(struct lang_vm *vm, struct lang_class *cls);
 
-/* self.name where neither the class nor the attributes have it. Borrowed; unbound: none. */
-struct lang_value lang_module_find(const struct lang_module_instance *m,
-                                   const struct lang_string *name);
+/* Attributes, calls and death of modules. */
+extern const struct lang_module_type lang_module_type;
+
 /*
- * self.name = value: parameters, buffers and children go where they belong. *done is false where it is a plain attribute, to be set
- * by the caller.
+ * Its path in the model becomes known (`path` lives as long as the vm): places and holders are told by it from now on.
  */
-VS_MUST_USE bool lang_module_setattr(struct lang_vm *vm, struct lang_module_instance *m,
-                                     struct lang_string *name, struct lang_value value, bool *done);
-/* del self.name; *done is false where there is no such parameter, buffer or child. */
-VS_MUST_USE bool lang_module_delattr(struct lang_vm *vm, struct lang_module_instance *m,
-                                     struct lang_string *name, bool *done);
-
-/* module(args): as lang_call_at, for a module whose class does not define __call__ itself. */
-VS_MUST_USE bool lang_module_call(struct lang_vm *vm, struct lang_value *at, uint32_t arg_count,
-                                  const struct lang_kwnames *kw);
-
-/* The module dies: tell the trace that its parameters and buffers are let go of. */
-void lang_module_forget(struct lang_vm *vm, struct lang_module_instance *m);
-/* Its path in the model becomes known (`path` lives as long as the vm): places and holders are told by it from now on. */
 void lang_module_set_path(struct lang_vm *vm, struct lang_module_instance *m, const char *path);
 /* m._buffers[name] = value (taken); the entry exists. */
 void lang_module_set_buffer(struct lang_vm *vm, struct lang_module_instance *m,
@@ -49,8 +36,9 @@ void lang_module_method(struct lang_vm *vm, struct lang_class *cls, const char *
                         lang_native_fn *fn, const void *data);
 
 /*
- * Each distinct module below m with its path below `prefix`: m first, then its children in order, each with what is below it. Stops
- * where the callback returns false, and returns that. prefix NULL: all paths are NULL, which costs less.
+ * Each distinct module below m with its path below `prefix`: m first, then its children in order, each with what is
+ * below it. Stops where the callback returns false, and returns that. prefix NULL: all paths are NULL, which costs
+ * less.
  */
 typedef bool lang_module_visit_fn(struct lang_vm *vm, void *user, struct lang_module_instance *m,
                                   const char *path);

@@ -9,12 +9,12 @@
 #include "engine/autograd/autograd.h"
 #include "engine/core/op.h"
 #include "lang/interp/attr.h"
-#include "lang/interp/hold.h"
 #include "lang/interp/interp.h"
 #include "lang/interp/ops.h"
 #include "lang/torch/bind.h"
 #include "lang/torch/nn_module.h"
 #include "lang/torch/tensor_methods.h"
+#include "lang/value/hold.h"
 
 /* ---- conversions ---- */
 

@@ -7,11 +7,11 @@
  */
 #include <string.h>
 
-#include "lang/interp/hold.h"
 #include "lang/interp/interp.h"
 #include "lang/interp/iter.h"
 #include "lang/interp/ops.h"
 #include "lang/torch/nn_module.h"
+#include "lang/value/hold.h"
 
 /* ---- the walk ---- */
 

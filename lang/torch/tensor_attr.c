@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "engine/autograd/autograd.h"
-#include "lang/interp/hold.h"
 #include "lang/interp/interp.h"
 #include "lang/torch/bind.h"
 #include "lang/torch/tensor_methods.h"
+#include "lang/value/hold.h"
 
 typedef bool get_fn(struct lang_vm *vm, struct eng_tensor *t, struct lang_value *out);
 

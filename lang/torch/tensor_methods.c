@@ -13,6 +13,7 @@
 #include "lang/interp/interp.h"
 #include "lang/interp/iter.h"
 #include "lang/torch/bind.h"
+#include "lang/torch/tensor_ops.h"
 
 /* Self and its arguments; self is checked once here. */
 static bool self_of(struct lang_vm *vm, const struct lang_call *call, struct eng_tensor **t)

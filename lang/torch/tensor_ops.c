@@ -6,9 +6,12 @@
  * Invariant:      each operator makes the same aten ops as torch.Tensor's method of that name (2.x), so `1 / x` is a reciprocal and
  *                 a product.
  */
+#include "lang/torch/tensor_ops.h"
+
 #include "lang/interp/interp.h"
 #include "lang/interp/ops.h"
 #include "lang/torch/bind.h"
+#include "lang/torch/tensor_methods.h"
 
 /* Run a row with a tensor and one more operand; further parameters at their defaults. */
 static bool run_pair(struct lang_vm *vm, enum eng_op_id id, bool in_place, struct lang_value a,
@@ -143,8 +146,8 @@ static bool other_object(struct lang_vm *vm, enum lang_op op, struct lang_value 
     return unsupported(vm, op, a, b);
 }
 
-bool lang_tensor_binary(struct lang_vm *vm, enum lang_op op, struct lang_value a,
-                        struct lang_value b, struct lang_value *out)
+static bool tensor_binary(struct lang_vm *vm, enum lang_op op, struct lang_value a,
+                          struct lang_value b, struct lang_value *out)
 {
     enum eng_op_id id = row_of(op, b);
 
@@ -162,8 +165,8 @@ bool lang_tensor_binary(struct lang_vm *vm, enum lang_op op, struct lang_value a
     return reflected(vm, op, a, b, out);
 }
 
-bool lang_tensor_inplace(struct lang_vm *vm, enum lang_op op, struct lang_value a,
-                         struct lang_value b, struct lang_value *out)
+static bool tensor_inplace(struct lang_vm *vm, enum lang_op op, struct lang_value a,
+                           struct lang_value b, struct lang_value *out)
 {
     enum eng_op_id id = row_of(op, b);
 
@@ -172,8 +175,8 @@ bool lang_tensor_inplace(struct lang_vm *vm, enum lang_op op, struct lang_value 
     return run_pair(vm, id, true, a, b, out);
 }
 
-bool lang_tensor_unary(struct lang_vm *vm, enum lang_op op, struct lang_value a,
-                       struct lang_value *out)
+static bool tensor_unary(struct lang_vm *vm, enum lang_op op, struct lang_value a,
+                         struct lang_value *out)
 {
     if (op == LANG_OP_POS) {
         *out = lang_keep(a);
@@ -182,8 +185,8 @@ bool lang_tensor_unary(struct lang_vm *vm, enum lang_op op, struct lang_value a,
     return run_one(vm, op == LANG_OP_NEG ? ENG_OP_neg : ENG_OP_bitwise_not, a.as.tensor, out);
 }
 
-bool lang_tensor_compare(struct lang_vm *vm, enum lang_op op, struct lang_value a,
-                         struct lang_value b, struct lang_value *out)
+static bool tensor_compare(struct lang_vm *vm, enum lang_op op, struct lang_value a,
+                           struct lang_value b, struct lang_value *out)
 {
     struct lang_value other = a.kind == LANG_TENSOR ? b : a;
 
@@ -226,8 +229,8 @@ static struct eng_arg index_arg(const struct lang_index *index)
     return a;
 }
 
-bool lang_tensor_getitem(struct lang_vm *vm, struct eng_tensor *t, struct lang_value key,
-                         struct lang_value *out)
+static bool tensor_getitem(struct lang_vm *vm, struct eng_tensor *t, struct lang_value key,
+                           struct lang_value *out)
 {
     struct eng_arg args[2] = {eng_at(t), eng_anone()};
     struct lang_index index;
@@ -241,8 +244,8 @@ bool lang_tensor_getitem(struct lang_vm *vm, struct eng_tensor *t, struct lang_v
     return ok;
 }
 
-bool lang_tensor_setitem(struct lang_vm *vm, struct eng_tensor *t, struct lang_value key,
-                         struct lang_value value)
+static bool tensor_setitem(struct lang_vm *vm, struct eng_tensor *t, struct lang_value key,
+                           struct lang_value value)
 {
     struct eng_arg args[3] = {eng_at(t), eng_anone(), eng_anone()};
     struct lang_index index;
@@ -278,7 +281,7 @@ bool lang_tensor_item(struct lang_vm *vm, struct eng_tensor *t, struct lang_valu
     return true;
 }
 
-bool lang_tensor_truth(struct lang_vm *vm, struct eng_tensor *t, bool *out)
+static bool tensor_truth(struct lang_vm *vm, struct eng_tensor *t, bool *out)
 {
     struct lang_value v;
     char shape[ENG_SHAPE_TEXT_MAX];
@@ -301,3 +304,18 @@ bool lang_tensor_rows(struct lang_vm *vm, struct eng_tensor *t, struct lang_valu
         return lang_fail(vm, VS_E_TYPE, "a 0-d tensor cannot be iterated over");
     return lang_op_run(vm, ENG_OP_unbind, false, args, out);
 }
+
+const struct lang_tensor_type lang_tensor_type = {
+    .getattr = lang_tensor_attr,
+    .setattr = lang_tensor_setattr,
+    .delattr = lang_tensor_delattr,
+    .getitem = tensor_getitem,
+    .setitem = tensor_setitem,
+    .binary = tensor_binary,
+    .inplace = tensor_inplace,
+    .unary = tensor_unary,
+    .compare = tensor_compare,
+    .truth = tensor_truth,
+    .rows = lang_tensor_rows,
+    .item = lang_tensor_item,
+};

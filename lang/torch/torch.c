@@ -1,10 +1,12 @@
 /*
  * lang/torch/torch.c - what is in torch besides the op table and the prelude: tensor(), dtypes, devices, autograd, cuda.
  *
- * For:            lang/builtins/builtins.h.
+ * For:            lang/torch/torch.h.
  * Must not know:  what ops do.
  * Invariant:      "cuda" is the device whose memory is accounted, "cpu" the host, whose memory is not.
  */
+#include "lang/torch/torch.h"
+
 #include <math.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
  *
  * For:            lang/value/object.h.
  * Must not know:  frames, the engine's ops.
- * Invariant:      every kind of object has its row in `free_object`; the order of releases inside is CPython's.
+ * Invariant:      every kind of object has its case in `free_object`; the order of releases inside is CPython's.
  */
 #include "lang/value/object.h"
 
@@ -11,17 +11,19 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "lang/interp/context.h"
-#include "lang/interp/hold.h"
-#include "lang/interp/iter.h"
-#include "lang/interp/vm.h"
-#include "lang/torch/nn_module.h"
+#include "lang/value/context.h"
+#include "lang/value/hold.h"
+#include "lang/value/object_iter.h"
+#include "lang/value/vm.h"
 
 #define MAX_FREE_DEPTH 500
 
 /* ---- memory ---- */
 
-/* What can change after it was made can come to hold itself. Those are in a ring, through a link in front of the object. */
+/*
+ * What can change after it was made can come to hold itself. Those are in a ring, through a link in front of the
+ * object.
+ */
 static bool is_tracked(enum lang_kind kind)
 {
     return kind == LANG_LIST || kind == LANG_DICT || kind == LANG_CELL || kind == LANG_GENERATOR;
@@ -175,7 +177,7 @@ static void free_class(struct lang_vm *vm, struct lang_class *c)
     lang_obj_release_memory(vm, &c->head, sizeof(*c));
 }
 
-/* While somebody listens, what was held by name is told one by one, each right before it goes. */
+/* While the engine is observed, each attribute's drop is emitted right before the attribute goes. */
 static void free_attrs(struct lang_vm *vm, struct lang_dict *attrs, const char *scope)
 {
     uint32_t at = 0;
@@ -202,7 +204,7 @@ static void free_instance(struct lang_vm *vm, struct lang_instance *in)
     size_t size = sizeof(*in);
 
     if (cls->class_flags & LANG_CLASS_MODULE) {
-        lang_module_forget(vm, (struct lang_module_instance *)in);
+        vm->module_type->forget(vm, (struct lang_module_instance *)in);
         size = sizeof(struct lang_module_instance);
     }
     free_attrs(vm, in->attrs, cls->qualname->text);

@@ -3,9 +3,9 @@
  *
  * For:            everything in lang/ that runs a net.
  * Must not know:  frames, the engine's ops.
- * Invariant:      an object's death releases what it holds in CPython's order: lists and tuples from the last item to the first,
- *                 dicts and instances from the first entry to the last, a function its defaults before its cells, a method its
- *                 function before its object.
+ * Invariant:      an object's death releases what it holds in CPython's order: lists and tuples from the last item to
+ *                 the first, dicts and instances from the first entry to the last, a function its defaults before its
+ *                 cells, a method its function before its object.
  *
  * `_new` gives a reference to the caller. Parameters called "taken" pass a reference over; all others are lent.
  */
@@ -19,7 +19,7 @@
 struct lang_vm;
 struct lang_code;
 struct lang_net;
-struct lang_holding; /* lang/interp/hold.h: names that hold a container, for the trace */
+struct lang_holding; /* lang/value/hold.h: names that hold a container, for the trace */
 struct lang_call;    /* lang/interp/call.h */
 
 /* A function in C. Result in *out (the caller's reference); false: failed, message noted. */
@@ -89,7 +89,10 @@ struct lang_value lang_list_pop(struct lang_vm *vm, struct lang_list *list,
                                 uint32_t at) VS_MUST_USE;
 void lang_list_set(struct lang_vm *vm, struct lang_list *list, uint32_t at,
                    struct lang_value taken);
-/* Replace `count` items from `at` on by `new_count` values (taken); the old ones go last to first, when the new ones are in. */
+/*
+ * Replace `count` items from `at` on by `new_count` values (taken); the old ones go last to first, when the new ones
+ * are in.
+ */
 void lang_list_splice(struct lang_vm *vm, struct lang_list *list, uint32_t at, uint32_t count,
                       struct lang_value *taken, uint32_t new_count);
 
@@ -177,7 +180,7 @@ struct lang_range {
 struct lang_range *lang_range_new(struct lang_vm *vm, int64_t start, int64_t stop,
                                   int64_t step) VS_MUST_USE;
 
-/* A variable that functions share. `name` and `scope`: for the trace, NULL where it is not told. */
+/* A variable that functions share. `name` and `scope`: for the trace, NULL where it has none. */
 struct lang_cell {
     struct lang_obj head;
     struct lang_value value;
@@ -229,7 +232,10 @@ struct lang_rtcode {
     bool is_plain; /* only positional parameters and no cells: arguments are slots as they come */
 };
 
-/* defaults: one a parameter, unbound where it has none; cells: code->free_count of them. Each NULL where there are none. */
+/*
+ * defaults: one a parameter, unbound where it has none; cells: code->free_count of them. Each NULL where there are
+ * none.
+ */
 struct lang_function {
     struct lang_obj head;
     const struct lang_rtcode *code;
@@ -251,7 +257,7 @@ struct lang_method *lang_method_new(struct lang_vm *vm, struct lang_value func,
                                     struct lang_value self) VS_MUST_USE;
 
 #define LANG_BUILTIN_BINDS 1     /* head.flags: found through a class it becomes a method */
-#define LANG_BUILTIN_DECORATED 2 /* a function inside a context, see lang/interp/context.h */
+#define LANG_BUILTIN_DECORATED 2 /* a function inside a context, see lang/interp/decorate.h */
 
 /*
  * name     as messages call it ("torch.relu"); lives as long as the vm
@@ -302,6 +308,9 @@ struct lang_value lang_class_find(struct lang_vm *vm, struct lang_class *cls,
 /* To be called after a change of any class's names. */
 void lang_class_changed(struct lang_vm *vm);
 bool lang_class_derives(const struct lang_class *cls, const struct lang_class *base);
+/* The class of a value (borrowed). */
+struct lang_class *lang_class_of(struct lang_vm *vm, struct lang_value v);
+bool lang_isinstance(struct lang_vm *vm, struct lang_value v, const struct lang_class *cls);
 
 struct lang_instance {
     struct lang_obj head;
@@ -313,7 +322,7 @@ struct lang_instance {
  * An instance of a class with LANG_CLASS_MODULE. The three dicts are also entries of attrs, which own them; NULL before
  * Module.__init__ has run.
  *
- * path  dotted path from the model, as the trace tells it; NULL before _name_modules; lives as long as the vm
+ * path  dotted path from the model, as in the trace; NULL before _name_modules; lives as long as the vm
  */
 struct lang_module_instance {
     struct lang_instance base;

@@ -9,9 +9,9 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "lang/interp/hold.h"
-#include "lang/interp/vm.h"
+#include "lang/value/hold.h"
 #include "lang/value/object.h"
+#include "lang/value/vm.h"
 
 #define LINEAR_MAX 8 /* entries that are searched one by one */
 

@@ -3,14 +3,14 @@
  *
  * For:            lang/value/object.h.
  * Must not know:  how they are indexed or printed.
- * Invariant:      a list with names (held_by) tells every tensor that comes in or goes out; what is thrown out of a list
- *                 goes after the list is in its new state.
+ * Invariant:      a list with names (held_by) tells every tensor that comes in or goes out; what is thrown out of a
+ *                 list goes after the list is in its new state.
  */
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "lang/interp/hold.h"
+#include "lang/value/hold.h"
 #include "lang/value/object.h"
 
 struct lang_tuple *lang_tuple_new(struct lang_vm *vm, uint32_t count)

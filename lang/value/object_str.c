@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "lang/interp/vm.h"
 #include "lang/value/object.h"
+#include "lang/value/vm.h"
 
 static uint32_t hash_of(const char *text, size_t len)
 {

@@ -3,12 +3,13 @@
  *
  * For:            everything in lang/ that runs a net.
  * Must not know:  the tree, frames, what an op is.
- * Invariant:      a struct lang_value that is stored somewhere owns one reference; passing one to a function lends it unless the
- *                 function says that it takes it. A reference dropped is dropped at that very point: what dies, dies there.
+ * Invariant:      a struct lang_value that is stored somewhere owns one reference; passing one to a function lends it
+ *                 unless the function says that it takes it. A reference dropped is dropped at that very point: what
+ *                 dies, dies there.
  *
- * Numbers, None, booleans, dtypes and devices live in the value itself. A tensor value holds one reference to the engine's
- * tensor. Everything else is an object (lang/value/object.h). There is no collector of cycles: objects that hold each other stay until
- * the virtual machine goes, as they would in CPython until its collector runs.
+ * Numbers, None, booleans, dtypes and devices live in the value itself. A tensor value holds one reference to the
+ * engine's tensor. Everything else is an object (lang/value/object.h). There is no collector of cycles: objects that
+ * hold each other stay until the virtual machine goes, as they would in CPython until its collector runs.
  */
 #ifndef LANG_VALUE_H
 #define LANG_VALUE_H
@@ -231,15 +232,11 @@ bool lang_is_same(struct lang_value a, struct lang_value b);
 /*
  * These may fail (a message is noted in vm; false is returned) where Python raises.
  *
- * truth    bool(v); of a tensor: its one element
  * equal    a == b for values that give a bool; a tensor is equal only to itself (for `in`, dict keys)
  * hash     as a dict key; a list, dict or set has none
- * less     a < b for numbers, strings, lists and tuples of them
  */
-VS_MUST_USE bool lang_truth(struct lang_vm *vm, struct lang_value v, bool *out);
 VS_MUST_USE bool lang_equal(struct lang_vm *vm, struct lang_value a, struct lang_value b,
                             bool *out);
 VS_MUST_USE bool lang_hash(struct lang_vm *vm, struct lang_value v, uint32_t *out);
-VS_MUST_USE bool lang_less(struct lang_vm *vm, struct lang_value a, struct lang_value b, bool *out);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "engine/context.h"
 #include "engine/core/engine.h"
-#include "lang/interp/lang.h"
+#include "lang/run/lang.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "engine/context.h"
 #include "engine/core/engine.h"
-#include "lang/interp/lang.h"
+#include "lang/run/lang.h"
 
 static void add_output(void *user, const char *text, size_t len)
 {

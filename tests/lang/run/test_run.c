@@ -14,8 +14,8 @@
 
 #include "engine/core/tensor.h"
 #include "engine/device/kernels.h"
-#include "lang/interp/library.h"
 #include "lang/run/inplace_checks.h"
+#include "lang/run/library.h"
 #include "lang/run/run.h"
 
 #define HEAD "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"

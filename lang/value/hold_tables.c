@@ -1,11 +1,12 @@
 /*
- * lang/interp/hold_tables.c - the two tables behind lang/interp/hold.c: what items of containers are called, and which names hold a parameter.
+ * lang/value/hold_tables.c - the two tables of lang/value/hold.c: the names of containers' items, and the names that
+ * hold a parameter.
  *
- * For:            lang/interp/hold_tables.h.
+ * For:            lang/value/hold_tables.h.
  * Must not know:  containers, events.
  * Invariant:      of a container and a word there is one item.
  */
-#include "lang/interp/hold_tables.h"
+#include "lang/value/hold_tables.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "lang/interp/vm.h"
+#include "lang/value/vm.h"
 
 #define CONTAINER_MAX 100 /* bytes of its name in that of an item */
 #define NUMBER_MAX 14     /* of what follows it: "[4294967295]" */
@@ -47,8 +48,8 @@ static const char *interned(struct lang_vm *vm, const char *text, int len)
 }
 
 /*
- * "container[i]". A list of all parameters needs thousands: their digits are written by hand, into one block, and as a container and
- * a number stand here once only, the texts need not be looked up to be one pointer each.
+ * "container[i]". A list of all parameters needs thousands: their digits are written by hand, into one block, and as a
+ * container and a number stand here once only, the texts need not be looked up to be one pointer each.
  */
 static void add_numbers(struct lang_item_names *names, struct lang_item_name *slot, uint32_t count)
 {

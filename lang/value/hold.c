@@ -1,17 +1,17 @@
 /*
- * lang/interp/hold.c - telling the trace which name holds which tensor.
+ * lang/value/hold.c - emits the events that say which name holds which tensor.
  *
- * For:            lang/interp/hold.h.
+ * For:            lang/value/hold.h.
  * Must not know:  frames.
- * Invariant:      the walk that tells a hold and the one that tells the drop visit the same tensors under the same names, because
- *                 everything that changes a container in between tells the difference.
+ * Invariant:      the walk that emits the holds and the one that emits the drops visit the same tensors under the same
+ *                 names, because every change of a container in between emits its difference.
  */
-#include "lang/interp/hold.h"
+#include "lang/value/hold.h"
 
 #include <string.h>
 
 #include "base/mem.h"
-#include "lang/interp/hold_tables.h"
+#include "lang/value/hold_tables.h"
 
 static void walk(struct lang_vm *vm, struct lang_value v, enum vs_holder holder, const char *name,
                  const char *scope, uint32_t depth, bool on);

@@ -1,15 +1,14 @@
 /*
- * lang/interp/context.h - what can stand in a `with`: grad modes, autocast, and objects of the net's own.
+ * lang/value/context.h - contexts: torch.no_grad() and the like, torch.autocast.
  *
- * For:            the with statement, @torch.no_grad().
- * Must not know:  statements.
+ * For:            the with statement, decorators, the functions that make them (lang/torch/modes.c).
+ * Must not know:  statements, calls.
  * Invariant:      leaving restores what entering found, also when the body failed.
  */
 #ifndef LANG_CONTEXT_H
 #define LANG_CONTEXT_H
 
 #include "engine/core/engine.h"
-#include "lang/interp/call.h"
 #include "lang/value/object.h"
 
 enum lang_context_kind { LANG_CONTEXT_MODE, LANG_CONTEXT_AUTOCAST, LANG_CONTEXT_NONE };
@@ -33,16 +32,5 @@ struct lang_context {
 struct lang_context *lang_context_new(struct lang_vm *vm, enum lang_context_kind what) VS_MUST_USE;
 VS_MUST_USE bool lang_context_enter(struct lang_vm *vm, struct lang_context *c);
 void lang_context_exit(struct lang_vm *vm, struct lang_context *c);
-
-/* `@torch.no_grad()`: calling a context with a function gives that function inside the region. As lang_call_at. */
-VS_MUST_USE bool lang_context_decorate(struct lang_vm *vm, struct lang_value *at,
-                                       uint32_t arg_count, const struct lang_kwnames *kw);
-
-/* Call such a function: at[0] is what lang_context_decorate made. As lang_call_at. */
-VS_MUST_USE bool lang_context_run(struct lang_vm *vm, struct lang_value *at, uint32_t arg_count,
-                                  const struct lang_kwnames *kw);
-
-/* Adds no_grad, enable_grad, inference_mode, set_grad_enabled, detect_anomaly, autocast … to torch. */
-void lang_context_register(struct lang_vm *vm);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * lang/interp/lang.c - calling into a net from outside, and values made in C.
+ * lang/run/lang.c - calling into a net from outside, and values made in C.
  *
- * For:            lang/interp/lang.h.
+ * For:            lang/run/lang.h.
  * Must not know:  how nets are run.
  * Invariant:      after a failure the stack is as it was, and the machine can be used again.
  */
-#include "lang/interp/lang.h"
+#include "lang/run/lang.h"
 
 #include <string.h>
 

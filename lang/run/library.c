@@ -1,10 +1,10 @@
 /*
- * lang/interp/library.c - see library.h.
+ * lang/run/library.c - see library.h.
  *
  * Must not know:  machines.
  * Invariant:      as many trees as lang/prelude/prelude.h has files.
  */
-#include "lang/interp/library.h"
+#include "lang/run/library.h"
 
 #include "base/mem.h"
 #include "lang/prelude/prelude.h"

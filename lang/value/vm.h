@@ -1,11 +1,11 @@
 /*
- * lang/interp/vm.h - the machine that runs nets: its stack, its frames, what it knows by heart, and how a failure is noted.
+ * lang/value/vm.h - the machine that runs nets: its stack, frames, caches, and how a failure is noted.
  *
  * For:            the files of lang/ that run a net (not the parser).
  * Must not know:  files on disk, traces.
  * Invariant:      one machine, one thread, one engine context. Nothing of it lives outside struct lang_vm.
  *
- * A failure is noted once, with the place where it happened, and every function on the way returns false; frames let go of
+ * A failure is noted once, with the place where it happened, and every function on the way returns false; frames drop
  * what they hold on the way out. While a failure is noted no code of the net runs.
  */
 #ifndef LANG_VM_H
@@ -16,10 +16,11 @@
 #include "base/pool.h"
 #include "base/table.h"
 #include "engine/core/engine.h"
-#include "lang/interp/hold_tables.h"
-#include "lang/interp/lang.h"
 #include "lang/syntax/ast.h"
+#include "lang/value/hold_tables.h"
 #include "lang/value/object.h"
+#include "lang/value/options.h"
+#include "lang/value/type.h"
 
 #define LANG_STACK_VALUES (1u << 20) /* reserved, touched only as far as used */
 #define LANG_MAX_DEPTH 1000          /* calls inside calls, as Python's recursion limit */
@@ -30,7 +31,7 @@
 /* Names the machine itself looks for. */
 enum lang_name {
 #define LANG_NAME(id, text) LANG_N_##id,
-#include "lang/interp/names.def"
+#include "lang/value/names.def"
 #undef LANG_NAME
     LANG_NAME_COUNT
 };
@@ -50,6 +51,13 @@ struct lang_net {
 
 /* The runtime side of a piece of the tree. */
 const struct lang_rtcode *lang_net_code(const struct lang_net *net, const struct lang_code *code);
+/*
+ * A file's tree with what running it needs, which is allocated in `arena`; its names are those of `space` (lent),
+ * `scope` is that of struct lang_net. The vm owns the net, and the arena of a user's net.
+ */
+struct lang_net *lang_net_new(struct lang_vm *vm, const struct lang_module *module,
+                              struct vs_arena *arena, struct lang_namespace *space,
+                              const char *scope) VS_MUST_USE;
 
 /*
  * A call in progress.
@@ -125,7 +133,7 @@ struct lang_vm {
     uint64_t until_poll; /* statements until lang_budget_poll; 0: never */
     uint64_t poll_interval;
     bool failed;
-    bool observed; /* somebody listens: tell who holds what */
+    bool observed; /* the engine has an observer: emit who holds what */
     struct vs_error err;
     struct lang_value *parked; /* what frames left by a stopped re-run held, in order of dying */
     size_t parked_count;
@@ -143,9 +151,12 @@ struct lang_vm {
     struct lang_global_entry globals[LANG_GLOBALS_SIZE];
 
     struct lang_classes cls;
+    const struct lang_instance_type *instance_type; /* set before any code runs, as the next two */
+    const struct lang_tensor_type *tensor_type;
+    const struct lang_module_type *module_type;
     struct lang_dict *builtins;
     struct lang_dict *spaces; /* modules by full name */
-    struct lang_dict *warned; /* texts told already */
+    struct lang_dict *warned; /* texts given already */
     struct lang_net *nets;
     struct lang_library *own_library; /* where none was given */
     struct vs_arena *library_arena;   /* names and codes of the library's nets */
@@ -171,8 +182,8 @@ void lang_cycles_break(struct lang_vm *vm);
 enum vs_status lang_failure_take(struct lang_vm *vm, struct vs_error *err);
 
 /*
- * Note a failure at the innermost line of the net file. False, so that `return lang_fail(...)` is one line. A macro because the compiler
- * has to see the false: otherwise it takes what the caller had wanted for used though not set.
+ * Note a failure at the innermost line of the net file. False, so that `return lang_fail(...)` is one line. A macro
+ * because the compiler has to see the false: otherwise it takes what the caller had wanted for used though not set.
  */
 void lang_fail_note(struct lang_vm *vm, enum vs_status status, const char *fmt, ...)
     VS_PRINTF(3, 4);
@@ -224,7 +235,7 @@ void lang_unwind(struct lang_vm *vm, struct lang_value *at);
 
 /* ---- places ---- */
 
-/* The line of the innermost frame, told to the engine where that frame belongs to a net file. */
+/* The line of the innermost frame becomes the engine's where that frame belongs to a net file. */
 static inline void lang_line(struct lang_vm *vm, const struct lang_frame *f, uint32_t line)
 {
     if (f->is_user && line != vm->line) {
@@ -235,14 +246,20 @@ static inline void lang_line(struct lang_vm *vm, const struct lang_frame *f, uin
 
 /* What is called from outside begins: so much budget, and 0: without an end. */
 void lang_spend_begin(struct lang_vm *vm, uint64_t budget);
-/* One statement or turn of a loop more: false with a failure noted where the budget is spent, or somebody wants it to stop. */
+/*
+ * One statement or turn of a loop more: false with a failure noted where the budget is spent, or somebody wants it to
+ * stop.
+ */
 bool lang_budget_poll(struct lang_vm *vm);
 static inline bool lang_spend(struct lang_vm *vm)
 {
     return vm->until_poll == 0 || --vm->until_poll > 0 || lang_budget_poll(vm);
 }
 
-/* An op on `count` tensors was called, which takes as long as so many statements: the next look comes sooner, unless statements are counted. */
+/*
+ * An op on `count` tensors was called, which takes as long as so many statements: the next look comes sooner, unless
+ * statements are counted.
+ */
 static inline void lang_spend_op(struct lang_vm *vm, uint32_t count)
 {
     if (vm->until_poll > 1 && !vm->budget)

@@ -1,11 +1,11 @@
 /*
- * lang/interp/vm.c - making a machine with its library, and taking it down.
+ * lang/run/machine.c - making a machine with its library, and taking it down.
  *
- * For:            lang/interp/lang.h.
+ * For:            lang/run/lang.h.
  * Must not know:  what the library's files contain.
  * Invariant:      taking down breaks all cycles, so that every tensor and every object goes.
  */
-#include "lang/interp/vm.h"
+#include "lang/run/lang.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,20 +14,22 @@
 #include "engine/autograd/autograd.h"
 #include "lang/builtins/builtins.h"
 #include "lang/interp/call.h"
-#include "lang/interp/context.h"
 #include "lang/interp/interp.h"
-#include "lang/interp/library.h"
+#include "lang/interp/ops.h"
 #include "lang/prelude/prelude.h"
+#include "lang/run/library.h"
 #include "lang/syntax/parser.h"
 #include "lang/torch/autograd_function.h"
 #include "lang/torch/bind.h"
 #include "lang/torch/hooks.h"
 #include "lang/torch/nn_module.h"
 #include "lang/torch/tensor_methods.h"
+#include "lang/torch/tensor_ops.h"
+#include "lang/torch/torch.h"
 
 static const char *const NAME_TEXTS[] = {
 #define LANG_NAME(id, text) text,
-#include "lang/interp/names.def"
+#include "lang/value/names.def"
 #undef LANG_NAME
 };
 
@@ -60,103 +62,7 @@ static void space_add(struct lang_vm *vm, const char *name)
     }
 }
 
-void lang_native(struct lang_vm *vm, const char *space, const char *name, lang_native_fn *fn,
-                 const void *data)
-{
-    struct lang_dict *names = vm->builtins;
-    const char *full = name;
-    char text[128];
-
-    if (strcmp(space, "builtins") != 0) {
-        struct lang_value *v = lang_dict_find(vm->spaces, lang_intern_text(vm, space));
-
-        VS_ASSERT(v != NULL);
-        names = v->as.space->names;
-        (void)snprintf(text, sizeof(text), "%s.%s", space, name);
-        full = lang_intern_text(vm, text)->text;
-    }
-    lang_dict_put(vm, names, lang_intern_text(vm, name),
-                  lang_object(lang_builtin_new(vm, full, fn, data)));
-}
-
 /* ---- loading ---- */
-
-static bool is_plain(const struct lang_code *code)
-{
-    return code->positional_count == code->param_count && !code->makes_cells &&
-           code->free_count == 0;
-}
-
-static void code_init(struct lang_net *net, struct lang_rtcode *rt, const struct lang_code *code)
-{
-    rt->code = code;
-    rt->net = net;
-    rt->name = net->names[code->name->id];
-    rt->qualname = net->names[code->qualname->id];
-    rt->slot_names = vs_arena_alloc(net->arena, (code->slot_count + 1) * sizeof(rt->slot_names[0]));
-    for (uint32_t i = 0; i < code->slot_count; i++)
-        rt->slot_names[i] = net->names[code->slots[i].name->id];
-    rt->scope = net->scope != NULL ? net->scope : rt->qualname->text;
-    rt->is_plain = is_plain(code);
-}
-
-static int compare_codes(const void *a, const void *b)
-{
-    const struct lang_rtcode *const *x = a;
-    const struct lang_rtcode *const *y = b;
-
-    return ((*x)->code > (*y)->code) - ((*x)->code < (*y)->code);
-}
-
-const struct lang_rtcode *lang_net_code(const struct lang_net *net, const struct lang_code *code)
-{
-    uint32_t low = 0;
-    uint32_t high = net->module->code_count;
-
-    while (low < high) {
-        uint32_t i = low + (high - low) / 2;
-
-        if (net->by_code[i]->code == code)
-            return net->by_code[i];
-        if (net->by_code[i]->code < code)
-            low = i + 1;
-        else
-            high = i;
-    }
-    vs_die("a code that is not of its net");
-}
-
-/*
- * A file's tree with what running it needs, which goes into `arena`; its names are those of `space`. It belongs to the vm, the arena
- * with it where it is a user's.
- */
-static struct lang_net *net_new(struct lang_vm *vm, const struct lang_module *module,
-                                struct vs_arena *arena, struct lang_namespace *space,
-                                const char *scope)
-{
-    struct lang_net *net = vs_calloc(1, sizeof(*net));
-    uint32_t count;
-
-    net->arena = arena;
-    net->module = module;
-    net->scope = scope;
-    net->names = vs_arena_alloc(net->arena, (net->module->str_count + 1) * sizeof(net->names[0]));
-    for (uint32_t i = 0; i < net->module->str_count; i++)
-        net->names[i] = lang_intern(vm, net->module->strs[i]->text, net->module->strs[i]->len);
-    count = net->module->code_count;
-    net->codes = vs_arena_calloc(net->arena, count, sizeof(net->codes[0]));
-    net->by_code = vs_arena_calloc(net->arena, count, sizeof(net->by_code[0]));
-    for (uint32_t i = 0; i < count; i++) {
-        code_init(net, &net->codes[i], net->module->codes[i]);
-        net->by_code[i] = &net->codes[i];
-    }
-    qsort(net->by_code, count, sizeof(net->by_code[0]), compare_codes);
-    net->space = space;
-    space->head.refs++;
-    net->next = vm->nets;
-    vm->nets = net;
-    return net;
-}
 
 /* Run a file's top level; a failure goes into err. */
 static enum vs_status net_run(struct lang_vm *vm, struct lang_net *net, struct vs_error *err)
@@ -186,7 +92,7 @@ enum vs_status lang_load(struct lang_vm *vm, const char *file_name, const char *
     space = lang_namespace_new(vm, "__main__");
     lang_dict_put(vm, space->names, lang_name(vm, LANG_N_name),
                   lang_keep(lang_object(lang_name(vm, LANG_N_name_main))));
-    net = net_new(vm, module, arena, space, NULL);
+    net = lang_net_new(vm, module, arena, space, NULL);
     lang_drop_obj(vm, space);
     net->is_user = true;
     st = net_run(vm, net, err);
@@ -216,8 +122,8 @@ static enum vs_status load_library(struct lang_vm *vm, struct vs_error *err)
         if (lang_dict_find(vm->spaces, name) == NULL)
             space_add(vm, file.module);
         st = net_run(vm,
-                     net_new(vm, lang_library_module(library, i), vm->library_arena,
-                             lang_dict_find(vm->spaces, name)->as.space, scope),
+                     lang_net_new(vm, lang_library_module(library, i), vm->library_arena,
+                                  lang_dict_find(vm->spaces, name)->as.space, scope),
                      err);
         if (st) {
             vs_error_prefix(err, "the library of the net language");
@@ -250,6 +156,9 @@ static void library_aliases(struct lang_vm *vm)
 
 static void vm_init(struct lang_vm *vm)
 {
+    vm->instance_type = &lang_instance_type;
+    vm->tensor_type = &lang_tensor_type;
+    vm->module_type = &lang_module_type;
     for (int i = 0; i < LANG_NAME_COUNT; i++)
         vm->names[i] = lang_intern_text(vm, NAME_TEXTS[i]);
     vm->builtins = lang_dict_new(vm);
@@ -268,7 +177,7 @@ static void vm_init(struct lang_vm *vm)
     lang_bind_register(vm);
     lang_tensor_methods_register(vm);
     lang_hooks_register(vm);
-    lang_context_register(vm);
+    lang_modes_register(vm);
     lang_module_register(vm);
     lang_autograd_function_register(vm);
     lang_checkpoint_register(vm);

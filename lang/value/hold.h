@@ -1,20 +1,21 @@
 /*
- * lang/interp/hold.h - telling the trace which name holds which tensor.
+ * lang/value/hold.h - emits the events that say which name holds which tensor.
  *
  * For:            frames, attributes, containers.
  * Must not know:  what is done with it (the replay's "why is this tensor still alive").
- * Invariant:      every hold is followed by exactly one drop with the same tensor, kind, name and scope; nothing happens at all
- *                 while nobody listens.
+ * Invariant:      every hold is followed by exactly one drop with the same tensor, kind, name and scope; nothing
+ *                 happens at all while nobody listens.
  *
- * A name that holds a list, tuple or dict holds the tensors in it, as items: "feats[2]", "state['m']". The container remembers its
- * names (struct lang_holding), so that what is put in or taken out later is told, too. Down to LANG_HOLD_DEPTH containers.
+ * A name that holds a list, tuple or dict holds the tensors in it, as items: "feats[2]", "state['m']". The container
+ * keeps its names (struct lang_holding), so that what is put in or taken out later gives events, too. Down to
+ * LANG_HOLD_DEPTH containers.
  */
 #ifndef LANG_HOLD_H
 #define LANG_HOLD_H
 
 #include "base/event.h"
-#include "lang/interp/vm.h"
 #include "lang/value/object.h"
+#include "lang/value/vm.h"
 
 #define LANG_HOLD_DEPTH 3
 
@@ -31,16 +32,19 @@ static inline bool lang_can_hold(struct lang_value v)
     return v.kind == LANG_TENSOR || (v.kind >= LANG_TUPLE && v.kind <= LANG_DICT);
 }
 
-/* `name` (of `scope`) took hold of v, lets go of v. Both strings live as long as the vm. Only while vm->observed. */
+/*
+ * `name` (of `scope`) holds v from now on; no longer holds it. Both strings live as long as the vm. Only while
+ * vm->observed.
+ */
 void lang_hold(struct lang_vm *vm, struct lang_value v, enum vs_holder holder, const char *name,
                const char *scope);
 void lang_unhold(struct lang_vm *vm, struct lang_value v, enum vs_holder holder, const char *name,
                  const char *scope);
 
-/* The same for one tensor: `name` took hold of it (on) or lets go. */
+/* The same for one tensor. on: it is held from now on; else no longer. */
 void lang_hold_tensor(struct lang_vm *vm, struct eng_tensor *t, enum vs_holder holder,
                       const char *name, const char *scope, bool on);
-/* `p.data = t`. Whoever holds a parameter holds other memory from now on, which is told. */
+/* `p.data = t`. Each holder of the parameter holds other memory from now on: a drop and a hold for each. */
 void lang_set_data(struct lang_vm *vm, struct eng_tensor *p, struct eng_tensor *t);
 
 /* An item of a container that has names came in, goes out. The dict's key or the index say which. */
@@ -52,7 +56,7 @@ void lang_unhold_item(struct lang_vm *vm, struct lang_holding *held_by, struct l
 void lang_hold_items(struct lang_vm *vm, struct lang_list *list);
 void lang_unhold_items(struct lang_vm *vm, struct lang_list *list);
 
-/* The container dies: its names are forgotten (its items must have been told to go before, or it had none). */
+/* The container dies: its names are freed. The drops of its items must have been emitted before. */
 void lang_holding_forget(struct lang_vm *vm, struct lang_holding **held_by);
 
 #endif

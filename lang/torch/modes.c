@@ -1,140 +1,15 @@
 /*
- * lang/interp/context.c - torch.no_grad() and its like, torch.autocast, as regions and as decorators.
+ * lang/torch/modes.c - torch.no_grad(), torch.set_grad_enabled(), torch.autocast() and the like.
  *
- * For:            lang/interp/context.h.
- * Must not know:  statements.
- * Invariant:      a decorated function holds its arguments in a tuple until it returns, as PyTorch's wrapper does.
+ * For:            the module torch.
+ * Must not know:  how a context is entered and left.
+ * Invariant:      each function gives a new context; set_grad_enabled() and set_detect_anomaly() act at once, too.
  */
-#include "lang/interp/context.h"
-
-#include <string.h>
-
-#include "lang/interp/hold.h"
-#include "lang/interp/interp.h"
+#include "lang/interp/call.h"
+#include "lang/interp/ops.h"
 #include "lang/torch/bind.h"
-
-struct lang_context *lang_context_new(struct lang_vm *vm, enum lang_context_kind what)
-{
-    struct lang_context *c = lang_obj_new(vm, LANG_CONTEXT, sizeof(*c));
-
-    c->what = what;
-    return c;
-}
-
-bool lang_context_enter(struct lang_vm *vm, struct lang_context *c)
-{
-    if (c->depth == LANG_CONTEXT_NESTING)
-        return lang_fail(vm, VS_E_UNSUPPORTED, "one context is entered more than %d times at once",
-                         LANG_CONTEXT_NESTING);
-    switch (c->what) {
-    case LANG_CONTEXT_MODE:
-        c->before[c->depth] = c->set(vm->eng, c->on);
-        break;
-    case LANG_CONTEXT_AUTOCAST:
-        c->autocast_before[c->depth] = eng_autocast_enter(vm->eng, c->autocast);
-        break;
-    case LANG_CONTEXT_NONE:
-        break;
-    }
-    c->depth++;
-    return true;
-}
-
-void lang_context_exit(struct lang_vm *vm, struct lang_context *c)
-{
-    VS_ASSERT(c->depth > 0);
-    c->depth--;
-    switch (c->what) {
-    case LANG_CONTEXT_MODE:
-        /* set_grad_enabled() acted when it was made: what it found then comes back */
-        c->set(vm->eng, c->acted ? c->found : c->before[c->depth]);
-        break;
-    case LANG_CONTEXT_AUTOCAST:
-        eng_autocast_exit(vm->eng, c->autocast_before[c->depth]);
-        break;
-    case LANG_CONTEXT_NONE:
-        break;
-    }
-}
-
-/* ---- decorators ---- */
-
-/*
- * [wrapper, args…, kwargs…] with a wrapper made by lang_context_decorate: the arguments move into a tuple and a dict, which
- * stay until the function has returned; the function gets references of its own.
- */
-bool lang_context_run(struct lang_vm *vm, struct lang_value *at, uint32_t arg_count,
-                      const struct lang_kwnames *kw)
-{
-    const struct lang_tuple *pair = at->as.builtin->closure.as.tuple;
-    struct lang_context *c = pair->items[0].as.context;
-    struct lang_tuple *args = lang_tuple_new(vm, arg_count);
-    struct lang_dict *kwargs = lang_dict_new(vm);
-    struct lang_value *call;
-    struct lang_value result;
-    bool ok;
-
-    if (arg_count > 0)
-        memcpy(args->items, at + 1, arg_count * sizeof(*at));
-    for (uint32_t k = 0; k < kw->count; k++)
-        lang_dict_put(vm, kwargs, lang_kwname(kw, k), at[1 + arg_count + k]);
-    vm->sp = at + 1;
-    if (!lang_reserve(vm, 5)) {
-        lang_drop_obj(vm, args);
-        lang_drop_obj(vm, kwargs);
-        return false;
-    }
-    lang_push(vm, lang_object(args));
-    lang_push(vm, lang_object(kwargs));
-    if (!lang_context_enter(vm, c))
-        return false;
-    call = vm->sp;
-    lang_push(vm, lang_keep(pair->items[1]));
-    lang_push(vm, lang_keep(at[1]));
-    lang_push(vm, lang_keep(at[2]));
-    ok = lang_call_spread(vm, call);
-    lang_context_exit(vm, c);
-    if (!ok)
-        return false;
-    result = lang_pop(vm);
-    vm->sp = at + 1;
-    lang_drop(vm, at[1]);
-    lang_drop(vm, at[2]);
-    lang_drop(vm, at[0]);
-    at[0] = result;
-    return true;
-}
-
-static bool never_called(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
-{
-    (void)call;
-    (void)out;
-    return lang_fail(vm, VS_E_RAISED, "a decorated function is called through lang_context_run");
-}
-
-bool lang_context_decorate(struct lang_vm *vm, struct lang_value *at, uint32_t arg_count,
-                           const struct lang_kwnames *kw)
-{
-    struct lang_builtin *b;
-
-    if (arg_count != 1 || kw->count != 0 ||
-        (at[1].kind != LANG_FUNCTION && at[1].kind != LANG_BUILTIN && at[1].kind != LANG_METHOD))
-        return lang_fail(vm, VS_E_TYPE,
-                         "a context is entered with `with`, or decorates a function");
-    if (at[0].as.context->acted) { /* made only to decorate: it must not have acted */
-        at[0].as.context->acted = false;
-        at[0].as.context->set(vm->eng, at[0].as.context->found);
-    }
-    b = lang_builtin_new(
-        vm, at[1].kind == LANG_FUNCTION ? at[1].as.function->code->name->text : "decorated",
-        never_called, NULL);
-    b->closure = lang_object(lang_tuple_pair(vm, lang_keep(at[0]), lang_keep(at[1])));
-    b->head.flags = LANG_BUILTIN_BINDS | LANG_BUILTIN_DECORATED;
-    lang_replace(vm, 2, lang_object(b));
-    return true;
-}
-
-/* ---- making them ---- */
+#include "lang/torch/torch.h"
+#include "lang/value/context.h"
 
 /* torch.no_grad(), or @torch.no_grad without brackets. */
 static bool grad_context(struct lang_vm *vm, const struct lang_call *call, bool on,
@@ -332,7 +207,7 @@ static bool f_is_autocast_cache_enabled(struct lang_vm *vm, const struct lang_ca
     return true;
 }
 
-void lang_context_register(struct lang_vm *vm)
+void lang_modes_register(struct lang_vm *vm)
 {
     static const struct {
         const char *space;

@@ -1,10 +1,11 @@
 /*
- * lang/interp/vm_fail.c - noting a failure where it happened, and making room on the stack.
+ * lang/value/vm_fail.c - noting a failure where it happened, and making room on the stack.
  *
- * For:            lang/interp/vm.h.
+ * For:            lang/value/vm.h.
  * Must not know:  what failed.
- * Invariant:      the place shown is the innermost line of a net file; a failure inside the library shows the user's call of it, and
- *                 what the training loop itself meets is told in the loop's own words: the library's files are not the user's.
+ * Invariant:      the place shown is the innermost line of a net file; a failure inside the library shows the user's
+ *                 call of it, and a failure of the training loop itself shows the loop's line: the library's files are
+ *                 not the user's.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -12,8 +13,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "lang/interp/vm.h"
 #include "lang/syntax/diag.h"
+#include "lang/value/vm.h"
 
 /* Statements between two looks at whether it should stop: about a millisecond. */
 #define POLL_INTERVAL 512

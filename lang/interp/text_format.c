@@ -1,7 +1,7 @@
 /*
- * lang/value/text_format.c - format(value, spec): what stands after the colon of an f-string's field.
+ * lang/interp/text_format.c - format(value, spec): what stands after the colon of an f-string's field.
  *
- * For:            lang/value/text.h.
+ * For:            lang/interp/text.h.
  * Must not know:  f-strings.
  * Invariant:      a spec that is not understood is refused.
  */
@@ -12,8 +12,7 @@
 #include <string.h>
 
 #include "lang/interp/interp.h"
-#include "lang/torch/bind.h"
-#include "lang/value/text.h"
+#include "lang/interp/text.h"
 
 /* [[fill]align][sign][#][0][width][grouping][.precision][type]; zero or -1 where left out. */
 struct spec {
@@ -267,7 +266,7 @@ bool lang_add_format(struct lang_vm *vm, struct vs_text *text, struct lang_value
 
     if (spec[0] == '\0') {
         if (v.kind == LANG_TENSOR && v.as.tensor->ndim == 0 && !eng_requires_grad(v.as.tensor)) {
-            if (!lang_tensor_item(vm, v.as.tensor, &item))
+            if (!vm->tensor_type->item(vm, v.as.tensor, &item))
                 return false;
             return lang_add_str(vm, text, item);
         }
@@ -276,7 +275,7 @@ bool lang_add_format(struct lang_vm *vm, struct vs_text *text, struct lang_value
     if (!parse_spec(spec, &s))
         return bad_spec(vm, v, spec);
     if (v.kind == LANG_TENSOR && v.as.tensor->ndim == 0) {
-        if (!lang_tensor_item(vm, v.as.tensor, &item))
+        if (!vm->tensor_type->item(vm, v.as.tensor, &item))
             return false;
         return format_number(vm, text, item, &s, spec);
     }

@@ -1,7 +1,9 @@
 /*
- * lang/interp/library.h - the standard library of the net language, parsed: for many machines, one after the other or at once.
+ * lang/run/library.h - the standard library of the net language, parsed: for many machines, one after the other or at
+ * once.
  *
- * For:            who runs a net more than once (what-ifs, in-place trials). A machine that is given none parses the files itself.
+ * For:            who runs a net more than once (what-ifs, in-place trials). A machine that is given none parses the
+ *                 files itself.
  * Must not know:  machines.
  * Invariant:      nothing in it changes once it is made.
  */

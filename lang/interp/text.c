@@ -1,11 +1,11 @@
 /*
- * lang/value/text.c - values as text.
+ * lang/interp/text.c - values as text.
  *
- * For:            lang/value/text.h.
+ * For:            lang/interp/text.h.
  * Must not know:  expressions.
  * Invariant:      numbers and containers look as they do in Python.
  */
-#include "lang/value/text.h"
+#include "lang/interp/text.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /*
- * lang/interp/lang.h - running net files: load one, find its functions, call them.
+ * lang/run/lang.h - running net files: load one, find its functions, call them.
  *
  * For:            lang/run/run.c, cli/, whatif/whatif.c, tests.
  * Must not know:  how the language is parsed or run.
- * Invariant:      after lang_vm_free nothing of the net is left: every tensor it held has been let go of.
+ * Invariant:      after lang_vm_free nothing of the net is left: every tensor it held has been dropped.
  */
 #ifndef LANG_LANG_H
 #define LANG_LANG_H
@@ -12,6 +12,7 @@
 
 #include "base/attr.h"
 #include "base/error.h"
+#include "lang/value/options.h"
 #include "lang/value/value.h"
 
 struct eng;
@@ -20,29 +21,8 @@ struct lang_vm;
 struct lang_net;
 
 /*
- * print     what print() writes, one call a print(), with its end; NULL: stdout
- * warn      a warning of PyTorch's, told once per text; NULL: nobody hears it
- * probes    the built-in `_probe(name)` exists: an object whose death prints "name" (tests of lifetimes)
- * observed  somebody listens to the engine: tell it who holds what
- * budget    statements and turns of loops that one lang_load or lang_call may run before it fails with VS_E_STOPPED; 0: no end
- * stop      asked every few thousand statements and turns of loops, but not inside a backward (struct eng_options asks there); true: what
- *           runs fails with VS_E_STOPPED. NULL: nobody stops it
- * library   the standard library, parsed before (lang/interp/library.h), must outlive the machine; NULL: it is parsed for this machine
- */
-struct lang_options {
-    void *user;
-    void (*print)(void *user, const char *text, size_t len);
-    void (*warn)(void *user, const char *text);
-    bool probes;
-    bool observed;
-    uint64_t budget;
-    bool (*stop)(void *user);
-    const struct lang_library *library;
-};
-
-/*
- * A machine on the engine context `e`, with the whole library loaded. `options` may be NULL. Fails only if the library itself is wrong.
- * e must outlive it.
+ * A machine on the engine context `e`, with the whole library loaded. `options` may be NULL. Fails only if the library
+ * itself is wrong. e must outlive it.
  */
 VS_MUST_USE enum vs_status lang_vm_new(struct eng *e, const struct lang_options *options,
                                        struct lang_vm **out, struct vs_error *err);

@@ -1,5 +1,5 @@
 /*
- * lang/value/text.h - values as text: str(), repr(), format().
+ * lang/interp/text.h - values as text: str(), repr(), format().
  *
  * For:            print, f-strings, messages.
  * Must not know:  expressions.
