@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "import/partial.h"
+#include "import/writing.h"
 #include "recording/memlist.h"
 #include "replay/index/index.h"
 

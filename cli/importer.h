@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "base/error.h"
 #include "import/importing.h"
 
 #define CLI_ALL_DEVICES (-1)

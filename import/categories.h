@@ -10,7 +10,7 @@
 #ifndef IMP_CATEGORIES_H
 #define IMP_CATEGORIES_H
 
-#include "import/importing.h"
+#include "import/import.h"
 #include "import/phases.h"
 #include "import/roles.h"
 #include "import/steps.h"

@@ -9,7 +9,7 @@
 #ifndef IMP_DERIVE_H
 #define IMP_DERIVE_H
 
-#include "import/importing.h"
+#include "import/import.h"
 
 /* The import's events have been made from `list`, and say from which of its events. O(n log n). */
 void imp_derive(struct imp_import *import, const struct vs_memlist *list);

@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-#include "import/importing.h"
+#include "import/import.h"
 #include "import/roles.h"
 
 /*

@@ -13,7 +13,7 @@
 #ifndef IMP_PARTIAL_H
 #define IMP_PARTIAL_H
 
-#include "import/importing.h"
+#include "import/import.h"
 
 /* Why something was left out, or is not sure. */
 enum imp_loss {

@@ -1,11 +1,11 @@
 /*
  * import/writing.c - imports into a trace file, device by device.
  *
- * For:            import/importing.h.
+ * For:            import/writing.h.
  * Must not know:  how an import is made.
  * Invariant:      strings, places and blocks of all devices have numbers of their own.
  */
-#include "import/importing.h"
+#include "import/writing.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -18,6 +18,7 @@
 #include "base/event.h"
 #include "base/text.h"
 #include "import/importing.h"
+#include "import/writing.h"
 #include "recording/memlist.h"
 #include "tests/e2e/program.h"
 #include "tests/engine/alloc_lists.h"

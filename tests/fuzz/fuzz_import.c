@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "import/importing.h"
 #include "import/partial.h"
 #include "recording/memlist.h"
 #include "replay/report/report.h"

@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "import/importing.h"
+#include "import/writing.h"
 #include "recording/memlist.h"
 #include "replay/report/report.h"
 #include "replay/trace/trace.h"

@@ -18,6 +18,7 @@
 
 #include "base/bytes.h"
 #include "import/importing.h"
+#include "import/writing.h"
 #include "recording/memlist.h"
 #include "replay/report/summary.h"
 #include "tests/engine/alloc_lists.h"
