@@ -127,19 +127,19 @@ def decide_inplace(model, value):
     faults = torch._inplace_blame(candidates)
     if faults is not None:
         kept = [candidates[i] for i in range(len(candidates)) if faults[i] is None]
-        if len(kept) == len(candidates) or torch._inplace_trial(kept) is None:
+        if len(kept) == len(candidates) or torch._inplace_check(kept) is None:
             for i in range(len(candidates)):
                 if faults[i] is not None:
                     torch._note_refused("inplace", candidates[i], faults[i])
             return kept
-    why = torch._inplace_trial([])
+    why = torch._inplace_check([])
     if why is not None:
         for path in candidates:
             torch._note_refused("inplace", path, "trial failed: " + why)
         return []
     kept = []
     for path in candidates:
-        why = torch._inplace_trial(kept + [path])
+        why = torch._inplace_check(kept + [path])
         if why is None:
             kept.append(path)
         else:

@@ -262,7 +262,7 @@ bool lang_run_inplace_check(struct lang_vm *vm, const struct lang_call *call,
     if (!lang_args_exact(vm, call, "_inplace_check", 1))
         return false;
     if (!is_list(call->args[0]))
-        return lang_fail(vm, VS_E_TYPE, "_inplace_trial: not a list");
+        return lang_fail(vm, VS_E_TYPE, "_inplace_check: not a list");
     outcome = outcome_of(call->builtin->closure.as.opaque->data, call->args[0], false);
     if (!outcome)
         return lang_fail(vm, VS_E_STOPPED, "stopped");
