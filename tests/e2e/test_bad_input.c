@@ -494,7 +494,11 @@ static const char *bomb(const char *name, const char *before, const char *unit, 
     return path;
 }
 
-/* Each of 16 MiB, in no more than four times that and what the program itself takes: what would need more is refused, and says so. */
+/*
+ * Each input has 16 MiB and is read under a limit of four times that plus 96 MiB: the 64 MiB that recording/pickle.c adds, and
+ * the program itself. An input that expands beyond the limit is refused with that reason. An input whose values fit, because a
+ * small number or a reference to the memo is one word, is read to its end and then refused for what it holds.
+ */
 static void a_bomb_is_refused_within_four_times_its_size(void **state)
 {
     const size_t size = (size_t)16 << 20;
@@ -506,9 +510,9 @@ static void a_bomb_is_refused_within_four_times_its_size(void **state)
         {"\x80\x04(", "N", "l.", "more than four times its size"},
         {"\x80\x04(", "]", "l.", "more than four times its size"},
         {"\x80\x04(", "}", "l.", "more than four times its size"},
-        {"\x80\x04(", "K\x01", "l.", "more than four times its size"},
+        {"\x80\x04(", "K\x01", "l.", "`address` is missing"},
         {"\x80\x04N", "2\x86", ".", "more than four times its size"},
-        {"\x80\x04]", "\x94", ".", "more than four times its size"},
+        {"\x80\x04N", "\x94", ".", "no memory snapshot"},
         {"\x80\x04", "(", ".", "more than 1000 deep"},
         {"\x80\x04", "]\x94", ".", "more than four times its size"},
         {"\x80\x04", "\x95", ".", "cut off in this frame"},
@@ -517,7 +521,7 @@ static void a_bomb_is_refused_within_four_times_its_size(void **state)
          "alloc\x8c\x04"
          "addrK\x01\x8c\x04sizeK\x01u\x94",
          "h\x01", "e.", "nothing was put"},
-        {"\x80\x04\x8c\x01x\x94\x94(", "h\x01", "l.", "more than four times its size"},
+        {"\x80\x04\x8c\x01x\x94\x94(", "h\x01", "l.", "`address` is missing"},
         {"<html>\"base64\": \"", "gARO", "\"", "the pickle is cut off here"},
         {"id,kind,bytes\n", "1,a,1\n", "", "this is no memory snapshot"},
     };
