@@ -36,7 +36,8 @@ static void advice_release(struct advice *advice)
 static enum vs_status advice_fill(struct advice *advice, struct rpl_trace *trace,
                                   struct vs_error *err)
 {
-    struct wif_sweep_run ask = {.capacity = rpl_capacity(trace), .batches = RPL_BATCHES_RECORDED};
+    struct wif_sweep_options ask = {.capacity = rpl_capacity(trace),
+                                    .batches = WIF_SWEEP_BATCHES_RECORDED};
     struct vs_error no = VS_ERROR_INIT;
     enum vs_status st;
 
@@ -46,7 +47,7 @@ static enum vs_status advice_fill(struct advice *advice, struct rpl_trace *trace
     if (!ask.capacity || (!advice->has_net && rpl_trace_is_program(trace)))
         return VS_OK;
     advice->memory = rpl_trace_new();
-    st = wif_run_on(trace, NULL, RPL_NO_LIMIT, advice->memory, err);
+    st = wif_run_on(trace, NULL, WIF_NO_LIMIT, advice->memory, err);
     if (!st)
         st = rpl_report_fill(&advice->need, advice->memory, 0, err);
     if (!st)
@@ -56,14 +57,14 @@ static enum vs_status advice_fill(struct advice *advice, struct rpl_trace *trace
 }
 
 /* Whether a row is a way to train the net with the batch it has. */
-static bool is_training(const struct rpl_try *row)
+static bool is_training(const struct wif_sweep_row *row)
 {
     return *row->label && !row->failed && !vs_toggles_is_set(&row->set, VS_TOGGLE_GRAD) &&
            !vs_toggles_is_set(&row->set, VS_TOGGLE_BATCH);
 }
 
 /* Whether a row is advice: it also runs to its end on that device. */
-static bool is_advice(const struct rpl_try *row)
+static bool is_advice(const struct wif_sweep_row *row)
 {
     return is_training(row) && row->fits;
 }
@@ -81,7 +82,7 @@ static struct wif_sweep advice_of(const struct wif_sweep *all)
     return some;
 }
 
-static void add_batch(const struct rpl_try *as_is, struct vs_text *out)
+static void add_batch(const struct wif_sweep_row *as_is, struct vs_text *out)
 {
     if (as_is->batch)
         vs_text_addf(out, "As it is, a batch of %" PRIu64 " is the largest that fits.\n",
@@ -91,12 +92,12 @@ static void add_batch(const struct rpl_try *as_is, struct vs_text *out)
 }
 
 /* Where nothing is advice, what needs least; NULL: something is, or none needs less than the run as it is. */
-static const struct rpl_try *closest(const struct wif_sweep *tries)
+static const struct wif_sweep_row *closest(const struct wif_sweep *tries)
 {
-    const struct rpl_try *best = &tries->items[0];
+    const struct wif_sweep_row *best = &tries->items[0];
 
     for (size_t i = 1; i < tries->count; i++) {
-        const struct rpl_try *row = &tries->items[i];
+        const struct wif_sweep_row *row = &tries->items[i];
 
         if (is_advice(row))
             return NULL;
@@ -111,7 +112,7 @@ static void add_advice(const struct wif_sweep *tries, uint64_t capacity, bool ha
 {
     struct wif_sweep some = advice_of(tries);
     struct cli_sweep table = {.tries = &some, .base = tries->items[0].run.peak};
-    const struct rpl_try *near = closest(tries);
+    const struct wif_sweep_row *near = closest(tries);
     char buf[VS_BYTES_TEXT_MAX];
 
     vs_text_addf(out, "\nWhat would fit %s, each run to its end\n\n", vs_bytes_text(capacity, buf));
@@ -149,7 +150,7 @@ enum vs_status cli_advice_text(struct rpl_trace *trace, const char *name, struct
 
 /* ---- JSON ---- */
 
-static void set_json(const struct rpl_try *row, struct vs_json *json)
+static void set_json(const struct wif_sweep_row *row, struct vs_json *json)
 {
     vs_json_key(json, "set");
     vs_json_object_flat(json);
@@ -160,7 +161,7 @@ static void set_json(const struct rpl_try *row, struct vs_json *json)
     vs_json_end(json);
 }
 
-static void row_json(const struct rpl_try *row, struct vs_json *json)
+static void row_json(const struct wif_sweep_row *row, struct vs_json *json)
 {
     vs_json_object(json);
     set_json(row, json);
@@ -174,8 +175,8 @@ static void row_json(const struct rpl_try *row, struct vs_json *json)
 
 static int by_peak(const void *a, const void *b)
 {
-    const struct rpl_try *x = *(const struct rpl_try *const *)a;
-    const struct rpl_try *y = *(const struct rpl_try *const *)b;
+    const struct wif_sweep_row *x = *(const struct wif_sweep_row *const *)a;
+    const struct wif_sweep_row *y = *(const struct wif_sweep_row *const *)b;
 
     if (x->run.peak != y->run.peak)
         return x->run.peak < y->run.peak ? -1 : 1;
@@ -185,13 +186,14 @@ static int by_peak(const void *a, const void *b)
 /* What fits, the lowest peak first. */
 static void fits_json(const struct wif_sweep *tries, struct vs_json *json)
 {
-    const struct rpl_try **rows = vs_alloc((tries->count + 1) * sizeof(const struct rpl_try *));
+    const struct wif_sweep_row **rows =
+        vs_alloc((tries->count + 1) * sizeof(const struct wif_sweep_row *));
     size_t count = 0;
 
     for (size_t i = 1; i < tries->count; i++)
         if (is_advice(&tries->items[i]))
             rows[count++] = &tries->items[i];
-    qsort(rows, count, sizeof(const struct rpl_try *), by_peak);
+    qsort(rows, count, sizeof(const struct wif_sweep_row *), by_peak);
     vs_json_key(json, "fits");
     vs_json_array(json);
     for (size_t i = 0; i < count; i++)
@@ -202,7 +204,7 @@ static void fits_json(const struct wif_sweep *tries, struct vs_json *json)
 
 static void tries_json(const struct advice *advice, struct vs_json *json)
 {
-    const struct rpl_try *near = closest(&advice->tries);
+    const struct wif_sweep_row *near = closest(&advice->tries);
     uint64_t batch = advice->tries.items[0].batch;
 
     fits_json(&advice->tries, json);

@@ -126,13 +126,13 @@ static enum vs_status growth_get(const struct cli_args *args, struct request *ou
 
 static int status_of(const struct rpl_diff *diff, const struct request *request)
 {
-    double a = (double)diff->moment.a;
+    double a = (double)diff->live.a;
 
     if (isnan(request->growth))
         return diff->is_same ? 0 : 1;
-    if (diff->moment.b <= diff->moment.a)
+    if (diff->live.b <= diff->live.a)
         return 0;
-    return (double)(diff->moment.b - diff->moment.a) > a * request->growth / 100.0 ? 1 : 0;
+    return (double)(diff->live.b - diff->live.a) > a * request->growth / 100.0 ? 1 : 0;
 }
 
 static int run(const struct cli_args *args)

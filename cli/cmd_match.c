@@ -129,7 +129,7 @@ static enum vs_status from_get(const struct cli_args *args, struct session *s, u
                        "match: --from cannot be `%s`; a step, or a step and a phase such as "
                        "5:forward, is right",
                        text);
-    st = rpl_match_moment(s->trace, step, phase, out, err);
+    st = rpl_match_first_event(s->trace, step, phase, out, err);
     if (!st && !*out)
         return vs_fail(err, VS_E_VALUE,
                        "the net's run has no moment %s; --steps says how many "

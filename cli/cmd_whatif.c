@@ -55,7 +55,7 @@ struct session {
     struct rpl_trace *trace;
     struct rpl_trace *memory;
     struct rpl_summary baseline;
-    struct rpl_costs *costs;
+    struct wif_costs *costs;
     struct vs_toggles set;
     bool is_set;
     uint64_t capacity;
@@ -317,7 +317,7 @@ static bool on_next(void *user, const struct wif_sweep *known, const char *next)
     return true;
 }
 
-static void row_json(struct filling *f, const struct rpl_try *row, struct rpl_trace *memory,
+static void row_json(struct filling *f, const struct wif_sweep_row *row, struct rpl_trace *memory,
                      const struct answer *answer)
 {
     struct vs_json *json = f->json;
@@ -325,7 +325,7 @@ static void row_json(struct filling *f, const struct rpl_try *row, struct rpl_tr
     vs_json_object(json);
     vs_json_put_string(json, "toggle", row->label);
     answer_json(f->s, memory, answer, json);
-    vs_json_put_string(json, "no_effect", row->idle);
+    vs_json_put_string(json, "no_effect", row->no_effect);
     if (!answer->failed) {
         vs_json_put_bool(json, "same_results", row->is_same);
         vs_json_put_uint(json, "needs", row->run.peak);
@@ -340,7 +340,7 @@ static void row_json(struct filling *f, const struct rpl_try *row, struct rpl_tr
 }
 
 /* One more row. Row 0 is the run as it is, which `baseline` says. */
-static void on_done(void *user, const struct rpl_try *row, struct rpl_trace *memory)
+static void on_done(void *user, const struct wif_sweep_row *row, struct rpl_trace *memory)
 {
     struct filling *f = user;
     struct answer answer = {.failed = row->failed};
@@ -366,7 +366,7 @@ static void on_done(void *user, const struct rpl_try *row, struct rpl_trace *mem
 /* "as recorded: peak 414.1 MiB", or what it would be had memory not run out */
 static void add_base(const struct session *s, const struct cli_sweep *table, struct vs_text *out)
 {
-    const struct rpl_try *as_is = &table->tries->items[0];
+    const struct wif_sweep_row *as_is = &table->tries->items[0];
     char buf[VS_BYTES_TEXT_MAX];
 
     add_set(&s->set, out);
@@ -396,12 +396,12 @@ static enum vs_status print_each(struct session *s, bool json, struct vs_text *o
     struct vs_json j;
     struct filling f = {.s = s, .json = json ? &j : NULL, .start_ms = now_ms()};
     struct wif_sweep tries = {NULL, 0, 0};
-    struct wif_sweep_run ask = {.set = &s->set,
-                                .capacity = each_capacity(s),
-                                .batches = RPL_BATCHES_ALL,
-                                .next = on_next,
-                                .done = on_done,
-                                .user = &f};
+    struct wif_sweep_options ask = {.set = &s->set,
+                                    .capacity = each_capacity(s),
+                                    .batches = WIF_SWEEP_BATCHES_ALL,
+                                    .next = on_next,
+                                    .done = on_done,
+                                    .user = &f};
     struct cli_sweep table = {.tries = &tries, .capacity = ask.capacity};
     enum vs_status st;
 
@@ -477,7 +477,7 @@ static enum vs_status session_open(const struct cli_args *args, struct session *
     if (!st)
         st = rpl_summary_fill(&s->baseline, s->trace, err);
     if (!st)
-        st = rpl_costs_new(s->trace, &s->costs, err);
+        st = wif_costs_new(s->trace, &s->costs, err);
     s->memory = rpl_trace_new();
     return st;
 }
@@ -485,7 +485,7 @@ static enum vs_status session_open(const struct cli_args *args, struct session *
 static void session_close(struct session *s)
 {
     rpl_summary_release(&s->baseline);
-    rpl_costs_free(s->costs);
+    wif_costs_free(s->costs);
     vs_toggles_release(&s->set);
     rpl_trace_free(s->memory);
     rpl_trace_free(s->trace);

@@ -18,11 +18,11 @@
 /* Which part of the table a row stands in. */
 enum part { PART_FITS, PART_TOO_LARGE, PART_IDLE, PART_FAILED };
 
-static enum part part_of(const struct rpl_try *row)
+static enum part part_of(const struct wif_sweep_row *row)
 {
     if (row->failed)
         return PART_FAILED;
-    if (row->idle)
+    if (row->no_effect)
         return PART_IDLE;
     return row->fits ? PART_FITS : PART_TOO_LARGE;
 }
@@ -49,7 +49,7 @@ static void add_head(const struct cli_sweep *table, struct vs_text *out)
     vs_text_add(out, has_batch(table) ? "   max batch\n" : "\n");
 }
 
-static void add_figures(const struct cli_sweep *table, const struct rpl_try *row,
+static void add_figures(const struct cli_sweep *table, const struct wif_sweep_row *row,
                         struct vs_text *out)
 {
     const struct rpl_run *run = &row->run;
@@ -75,7 +75,7 @@ static void add_figures(const struct cli_sweep *table, const struct rpl_try *row
 }
 
 /* The text of an error without the toggle, which stands there already. */
-static const char *reason_of(const struct rpl_try *row)
+static const char *reason_of(const struct wif_sweep_row *row)
 {
     const char *again = strstr(row->reason, row->label);
     const char *why = again ? again + strlen(row->label) : row->reason;
@@ -83,7 +83,8 @@ static const char *reason_of(const struct rpl_try *row)
     return why + strspn(why, ": ");
 }
 
-static void add_row(const struct cli_sweep *table, const struct rpl_try *row, struct vs_text *out)
+static void add_row(const struct cli_sweep *table, const struct wif_sweep_row *row,
+                    struct vs_text *out)
 {
     const char *label = *row->label ? row->label : "(as it is)";
 
@@ -92,8 +93,8 @@ static void add_row(const struct cli_sweep *table, const struct rpl_try *row, st
         vs_text_addf(out, "  %.*s\n", (int)strcspn(reason_of(row), "\n"), reason_of(row));
         return;
     }
-    if (row->idle) {
-        vs_text_addf(out, "  no effect: %s\n", row->idle);
+    if (row->no_effect) {
+        vs_text_addf(out, "  no effect: %s\n", row->no_effect);
         return;
     }
     if (strlen(label) > NAME_W) {
@@ -105,8 +106,8 @@ static void add_row(const struct cli_sweep *table, const struct rpl_try *row, st
 
 static int by_part_and_peak(const void *a, const void *b)
 {
-    const struct rpl_try *x = *(const struct rpl_try *const *)a;
-    const struct rpl_try *y = *(const struct rpl_try *const *)b;
+    const struct wif_sweep_row *x = *(const struct wif_sweep_row *const *)a;
+    const struct wif_sweep_row *y = *(const struct wif_sweep_row *const *)b;
 
     if (part_of(x) != part_of(y))
         return part_of(x) < part_of(y) ? -1 : 1;
@@ -118,7 +119,8 @@ static int by_part_and_peak(const void *a, const void *b)
 void cli_sweep_text(const struct cli_sweep *table, struct vs_text *out)
 {
     const size_t count = table->tries->count;
-    const struct rpl_try **rows = vs_alloc((count + 1) * sizeof(const struct rpl_try *));
+    const struct wif_sweep_row **rows =
+        vs_alloc((count + 1) * sizeof(const struct wif_sweep_row *));
     size_t shown = 0;
     bool is_mixed;
     char buf[VS_BYTES_TEXT_MAX];
@@ -127,7 +129,7 @@ void cli_sweep_text(const struct cli_sweep *table, struct vs_text *out)
          i++) /* the run as it is stands above the table, but for its batch */
         if (i || table->tries->items[i].batch || !table->tries->items[i].fits)
             rows[shown++] = &table->tries->items[i];
-    qsort(rows, shown, sizeof(const struct rpl_try *), by_part_and_peak);
+    qsort(rows, shown, sizeof(const struct wif_sweep_row *), by_part_and_peak);
     is_mixed = false;
     for (size_t i = 0; i < shown; i++)
         is_mixed |= part_of(rows[i]) == PART_TOO_LARGE;

@@ -256,7 +256,7 @@ struct wif_cache *tui_change_cache(struct tui_app *app)
 static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
 {
     struct tui_change *change = &app->change;
-    const struct rpl_answer *answer;
+    const struct wif_result *answer;
     struct tui_waiting waiting;
     enum vs_status st;
 
@@ -271,7 +271,7 @@ static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
                                    .index = answer->index,
                                    .cursor = answer->cursor,
                                    .number = answer->number};
-    change->bound = answer->bound;
+    change->bound = answer->uncertainty;
     change->cost = answer->cost;
     change->refused = *answer->refused ? answer->refused : NULL;
     st = run_begin(&change->run, err);

@@ -68,7 +68,7 @@ static void say_added(struct tui_app *app, uint32_t number)
     struct vs_error err = VS_ERROR_INIT;
     bool may;
 
-    if (rpl_breakpoints_may(breaks, number, &may, &err))
+    if (rpl_breakpoints_can_hit(breaks, number, &may, &err))
         tui_app_fail(app, "%s", err.text);
     else
         tui_app_say(app, "%s %" PRIu32 ": %s   (%s)", b->is_watch ? "watch" : "break", number,
@@ -191,7 +191,7 @@ static void do_fit(struct tui_app *app, const char *words)
         tui_app_fail(app, "`:fit 1.5G` wants a size");
         return;
     }
-    if (rpl_request_of(tui_app_run(app)->trace, bytes, &request, &err)) {
+    if (wif_request_of(tui_app_run(app)->trace, bytes, &request, &err)) {
         tui_app_fail(app, "%s", err.text);
         return;
     }

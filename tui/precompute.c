@@ -156,7 +156,7 @@ static void make(struct tui_app *app, enum vs_toggle toggle, const struct vs_tog
 }
 
 /* Towards the state right after the worst moment, where a flip leads whoever looks at it. True: that took time. */
-static bool seek(const struct tui_app *app, const struct rpl_answer *answer)
+static bool seek(const struct tui_app *app, const struct wif_result *answer)
 {
     uint64_t at = app->base.oom && rpl_index_oom(answer->index)
                       ? rpl_index_oom(answer->index)
@@ -176,7 +176,7 @@ static bool work(struct tui_app *app, enum vs_toggle toggle, const struct vs_tog
 {
     struct tui_precompute *flips = &app->flips;
     uint64_t bytes;
-    const struct rpl_answer *answer =
+    const struct wif_result *answer =
         wif_cache_find(tui_change_cache(app), set, wif_capacity(app->base.trace), &bytes);
 
     if (answer && answer->status)

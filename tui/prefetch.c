@@ -72,7 +72,7 @@ bool tui_app_unused(struct tui_app *app)
     if (rpl_breakpoints_count(run->breaks))
         add_both(&p, app->at, 2 * RPL_CHUNK_EVENTS);
     for (size_t i = 0; i < p.count; i++)
-        if (rpl_index_ahead(run->index, p.seqs[i]))
+        if (rpl_index_prefetch(run->index, p.seqs[i]))
             return true;
     return tui_precompute_idle(app);
 }

@@ -17,7 +17,7 @@
 #include "whatif/record.h"
 
 /* Progress is told once in so many requests. */
-#define TELL_EVERY 4096
+#define PROGRESS_INTERVAL 4096
 
 /* A block that was given back and waits for a stream. */
 struct waiting {
@@ -33,7 +33,7 @@ struct waiting {
 struct asking {
     struct rpl_trace *out;
     uint32_t *locations;
-    struct rpl_record rec;
+    struct wif_record rec;
     struct waiting *waiting;
     size_t waiting_count, waiting_cap;
     struct eng_alloc_conf recorded;
@@ -50,7 +50,7 @@ static void pass_on(struct asking *a, size_t end)
 {
     for (; a->next < end; a->next++) {
         const struct vs_event *event = &a->rec.events[a->next];
-        struct vs_event told;
+        struct vs_event copy;
 
         switch ((enum vs_event_kind)event->kind) {
         case VS_EV_ALLOC:
@@ -61,9 +61,9 @@ static void pass_on(struct asking *a, size_t end)
             break;
         case VS_EV_ANY_OF_PROGRAM:
         case VS_EVENT_KIND_COUNT:
-            told = *event;
-            told.location = a->locations[event->location];
-            rpl_trace_add_event(a->out, &told);
+            copy = *event;
+            copy.location = a->locations[event->location];
+            rpl_trace_add_event(a->out, &copy);
             break;
         }
     }
@@ -201,7 +201,8 @@ static enum vs_status run(struct asking *a, uint64_t capacity, rpl_progress_fn *
         const size_t at = eng_rerun_next(a->rerun);
 
         st = eng_rerun_step(a->rerun, &more, err);
-        if (!st && at % TELL_EVERY == 0 && progress && !progress(user, at, a->rec.record_count))
+        if (!st && at % PROGRESS_INTERVAL == 0 && progress &&
+            !progress(user, at, a->rec.record_count))
             st = vs_fail(err, VS_E_STOPPED, "stopped");
     }
     if (!st && !eng_rerun_has_failed(a->rerun))
@@ -367,7 +368,7 @@ enum vs_status wif_alloc_run(struct rpl_trace *base, const struct vs_toggles *se
     if (st)
         return st;
     out_begin(&a, base, set);
-    st = rpl_record_fill(&a.rec, base, err);
+    st = wif_record_fill(&a.rec, base, err);
     if (!st)
         st = run(&a, target && !capacity ? target->capacity_bytes : capacity, progress, user, err);
     if (!st) {
@@ -375,7 +376,7 @@ enum vs_status wif_alloc_run(struct rpl_trace *base, const struct vs_toggles *se
         end_note(&a);
     }
     eng_rerun_free(a.rerun);
-    rpl_record_release(&a.rec);
+    wif_record_release(&a.rec);
     vs_free(a.waiting);
     vs_free(a.locations);
     return st;
@@ -398,7 +399,7 @@ static const char *conf_of(const struct rpl_trace *trace)
     return NULL;
 }
 
-enum vs_status rpl_request_of(const struct rpl_trace *trace, uint64_t bytes,
+enum vs_status wif_request_of(const struct rpl_trace *trace, uint64_t bytes,
                               struct rpl_request *out, struct vs_error *err)
 {
     const char *text = conf_of(trace);

@@ -26,7 +26,7 @@ VS_MUST_USE enum vs_status wif_alloc_run(struct rpl_trace *base, const struct vs
                                          struct rpl_trace *out, struct vs_error *err);
 
 /* A request of `bytes` in the run of `trace`, with its allocator's settings. VS_E_VALUE: the trace has settings that PyTorch refuses. */
-VS_MUST_USE enum vs_status rpl_request_of(const struct rpl_trace *trace, uint64_t bytes,
+VS_MUST_USE enum vs_status wif_request_of(const struct rpl_trace *trace, uint64_t bytes,
                                           struct rpl_request *out, struct vs_error *err);
 
 #endif

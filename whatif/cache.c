@@ -22,7 +22,7 @@
 
 /* key: the question in words; used: when it was asked for last; bytes: of the whole run */
 struct entry {
-    struct rpl_answer answer;
+    struct wif_result result;
     char *key;
     uint64_t hash;
     uint64_t used;
@@ -46,99 +46,99 @@ struct wif_cache {
     struct entry *shown;
     bool is_stray;
     struct rpl_trace *spare;
-    struct rpl_costs *costs;
+    struct wif_costs *costs;
 };
 
 struct wif_cache *wif_cache_new(struct rpl_trace *base, uint64_t bytes_max)
 {
-    struct wif_cache *answers = vs_calloc(1, sizeof(*answers));
+    struct wif_cache *cache = vs_calloc(1, sizeof(*cache));
 
-    answers->base = base;
-    answers->bytes_max = bytes_max;
-    return answers;
+    cache->base = base;
+    cache->bytes_max = bytes_max;
+    return cache;
 }
 
 /* ---- whole runs ---- */
 
 /* The next run gets the memory of this trace, unless that is more than most need. */
-static void spare_put(struct wif_cache *answers, struct rpl_trace *trace)
+static void spare_put(struct wif_cache *cache, struct rpl_trace *trace)
 {
-    rpl_trace_free(answers->spare);
-    answers->spare = trace;
-    if (rpl_mem_bytes(rpl_trace_memory(trace)) > answers->bytes_max / LARGE_PART) {
+    rpl_trace_free(cache->spare);
+    cache->spare = trace;
+    if (rpl_mem_bytes(rpl_trace_memory(trace)) > cache->bytes_max / LARGE_PART) {
         rpl_trace_free(trace);
-        answers->spare = NULL;
+        cache->spare = NULL;
     }
 }
 
-static void entry_recount(struct wif_cache *answers, struct entry *entry)
+static void entry_recount(struct wif_cache *cache, struct entry *entry)
 {
-    if (entry != answers->shown)
-        rpl_mem_leave(rpl_trace_memory(entry->answer.trace));
-    answers->bytes -= entry->bytes;
-    entry->bytes = rpl_mem_bytes(rpl_trace_memory(entry->answer.trace)) +
-                   rpl_index_bytes(entry->answer.index) + rpl_cursor_bytes(entry->answer.cursor);
-    answers->bytes += entry->bytes;
+    if (entry != cache->shown)
+        rpl_mem_close(rpl_trace_memory(entry->result.trace));
+    cache->bytes -= entry->bytes;
+    entry->bytes = rpl_mem_bytes(rpl_trace_memory(entry->result.trace)) +
+                   rpl_index_bytes(entry->result.index) + rpl_cursor_bytes(entry->result.cursor);
+    cache->bytes += entry->bytes;
 }
 
 /* Only the figures are left. */
-static void entry_thin(struct wif_cache *answers, struct entry *entry)
+static void entry_thin(struct wif_cache *cache, struct entry *entry)
 {
-    struct rpl_answer *answer = &entry->answer;
+    struct wif_result *result = &entry->result;
 
-    if (!answer->trace)
+    if (!result->trace)
         return;
-    rpl_cursor_free(answer->cursor);
-    rpl_index_free(answer->index);
-    spare_put(answers, answer->trace);
-    answer->cursor = NULL;
-    answer->index = NULL;
-    answer->trace = NULL;
-    answers->bytes -= entry->bytes;
+    rpl_cursor_free(result->cursor);
+    rpl_index_free(result->index);
+    spare_put(cache, result->trace);
+    result->cursor = NULL;
+    result->index = NULL;
+    result->trace = NULL;
+    cache->bytes -= entry->bytes;
     entry->bytes = 0;
 }
 
-static void entry_free(struct wif_cache *answers, struct entry *entry)
+static void entry_free(struct wif_cache *cache, struct entry *entry)
 {
-    entry_thin(answers, entry);
-    vs_free(entry->answer.failure);
-    vs_free(entry->answer.refused);
+    entry_thin(cache, entry);
+    vs_free(entry->result.failure);
+    vs_free(entry->result.refused);
     vs_free(entry->key);
     vs_free(entry);
 }
 
 /* Whole runs go until the rest is within the bound. */
-static void bound_hold(struct wif_cache *answers)
+static void bound_hold(struct wif_cache *cache)
 {
-    while (answers->bytes > answers->bytes_max) {
+    while (cache->bytes > cache->bytes_max) {
         struct entry *oldest = NULL;
 
-        for (size_t i = 0; i < answers->count; i++) {
-            struct entry *entry = answers->entries[i];
+        for (size_t i = 0; i < cache->count; i++) {
+            struct entry *entry = cache->entries[i];
 
-            if (entry->answer.trace && entry != answers->shown &&
+            if (entry->result.trace && entry != cache->shown &&
                 (!oldest || entry->used < oldest->used))
                 oldest = entry;
         }
         if (!oldest)
             return;
-        entry_thin(answers, oldest);
+        entry_thin(cache, oldest);
     }
 }
 
 /* The one shown until now is one of many again. */
-static void shown_leave(struct wif_cache *answers)
+static void shown_leave(struct wif_cache *cache)
 {
-    struct entry *entry = answers->shown;
+    struct entry *entry = cache->shown;
 
-    answers->shown = NULL;
+    cache->shown = NULL;
     if (!entry)
         return;
-    if (answers->is_stray) {
-        entry_free(answers, entry);
-        answers->is_stray = false;
-    } else if (entry->answer.trace) {
-        entry_recount(answers, entry);
+    if (cache->is_stray) {
+        entry_free(cache, entry);
+        cache->is_stray = false;
+    } else if (entry->result.trace) {
+        entry_recount(cache, entry);
     }
 }
 
@@ -157,15 +157,15 @@ static char *key_of(const struct vs_toggles *set, uint64_t capacity)
     return vs_text_take(&text);
 }
 
-static struct entry *entry_find(struct wif_cache *answers, const char *key)
+static struct entry *entry_find(struct wif_cache *cache, const char *key)
 {
     const uint64_t hash = vs_hash_bytes(key, strlen(key));
 
-    for (size_t i = 0; i < answers->count; i++) {
-        struct entry *entry = answers->entries[i];
+    for (size_t i = 0; i < cache->count; i++) {
+        struct entry *entry = cache->entries[i];
 
         if (entry->hash == hash && strcmp(entry->key, key) == 0) {
-            entry->used = ++answers->clock;
+            entry->used = ++cache->clock;
             return entry;
         }
     }
@@ -173,56 +173,55 @@ static struct entry *entry_find(struct wif_cache *answers, const char *key)
 }
 
 /* The figures that were asked for longest ago go. */
-static void entry_drop_oldest(struct wif_cache *answers)
+static void entry_drop_oldest(struct wif_cache *cache)
 {
     size_t oldest = SIZE_MAX;
 
-    for (size_t i = 0; i < answers->count; i++)
-        if (answers->entries[i] != answers->shown &&
-            (oldest == SIZE_MAX || answers->entries[i]->used < answers->entries[oldest]->used))
+    for (size_t i = 0; i < cache->count; i++)
+        if (cache->entries[i] != cache->shown &&
+            (oldest == SIZE_MAX || cache->entries[i]->used < cache->entries[oldest]->used))
             oldest = i;
-    entry_free(answers, answers->entries[oldest]);
-    answers->entries[oldest] = answers->entries[--answers->count];
+    entry_free(cache, cache->entries[oldest]);
+    cache->entries[oldest] = cache->entries[--cache->count];
 }
 
 /* A new one, without an answer; takes `key`. */
-static struct entry *entry_add(struct wif_cache *answers, char *key)
+static struct entry *entry_add(struct wif_cache *cache, char *key)
 {
     struct entry *entry = vs_calloc(1, sizeof(*entry));
 
-    if (answers->count == RPL_FIGURES_MAX)
-        entry_drop_oldest(answers);
+    if (cache->count == WIF_FIGURES_MAX)
+        entry_drop_oldest(cache);
     entry->key = key;
     entry->hash = vs_hash_bytes(key, strlen(key));
-    entry->used = ++answers->clock;
-    answers->entries =
-        vs_grow(answers->entries, answers->count, &answers->cap, sizeof(*answers->entries));
-    answers->entries[answers->count++] = entry;
+    entry->used = ++cache->clock;
+    cache->entries = vs_grow(cache->entries, cache->count, &cache->cap, sizeof(*cache->entries));
+    cache->entries[cache->count++] = entry;
     return entry;
 }
 
-void wif_cache_forget(struct wif_cache *answers)
+void wif_cache_forget(struct wif_cache *cache)
 {
-    for (size_t i = 0; i < answers->count; i++) {
-        if (answers->entries[i] == answers->shown)
-            answers->is_stray = true;
+    for (size_t i = 0; i < cache->count; i++) {
+        if (cache->entries[i] == cache->shown)
+            cache->is_stray = true;
         else
-            entry_free(answers, answers->entries[i]);
+            entry_free(cache, cache->entries[i]);
     }
-    answers->count = 0;
-    rpl_costs_free(answers->costs);
-    answers->costs = NULL;
+    cache->count = 0;
+    wif_costs_free(cache->costs);
+    cache->costs = NULL;
 }
 
-void wif_cache_free(struct wif_cache *answers)
+void wif_cache_free(struct wif_cache *cache)
 {
-    if (!answers)
+    if (!cache)
         return;
-    shown_leave(answers);
-    wif_cache_forget(answers);
-    rpl_trace_free(answers->spare);
-    vs_free(answers->entries);
-    vs_free(answers);
+    shown_leave(cache);
+    wif_cache_forget(cache);
+    rpl_trace_free(cache->spare);
+    vs_free(cache->entries);
+    vs_free(cache);
 }
 
 /* ---- running ---- */
@@ -241,7 +240,7 @@ struct teller {
     bool is_too_large;
 };
 
-static bool run_told(void *user, uint64_t done, uint64_t total)
+static bool run_observed(void *user, uint64_t done, uint64_t total)
 {
     struct teller *teller = user;
 
@@ -253,7 +252,7 @@ static bool run_told(void *user, uint64_t done, uint64_t total)
            (!teller->progress || teller->progress(teller->user, done, total));
 }
 
-static bool index_told(void *user, uint64_t done, uint64_t total)
+static bool index_observed(void *user, uint64_t done, uint64_t total)
 {
     struct teller *teller = user;
 
@@ -263,11 +262,11 @@ static bool index_told(void *user, uint64_t done, uint64_t total)
 }
 
 /* Most runs are no longer than twice the recorded one. Of a spare that may be kept, half is for events. */
-static void room_make(const struct wif_cache *answers, struct rpl_trace *trace)
+static void reserve(const struct wif_cache *cache, struct rpl_trace *trace)
 {
-    const uint64_t most = answers->bytes_max / LARGE_PART / 2;
-    const uint64_t events = 2 * rpl_trace_event_count(answers->base);
-    const uint64_t tensors = 2 * (uint64_t)rpl_trace_tensor_count(answers->base);
+    const uint64_t most = cache->bytes_max / LARGE_PART / 2;
+    const uint64_t events = 2 * rpl_trace_event_count(cache->base);
+    const uint64_t tensors = 2 * (uint64_t)rpl_trace_tensor_count(cache->base);
     const uint64_t events_most = most / sizeof(struct vs_event);
     const uint64_t tensors_most = most / 2 / sizeof(struct vs_tensor_desc);
 
@@ -276,31 +275,30 @@ static void room_make(const struct wif_cache *answers, struct rpl_trace *trace)
                     (size_t)(tensors < tensors_most ? tensors : tensors_most));
 }
 
-static enum vs_status run(struct wif_cache *answers, const struct vs_toggles *set,
-                          uint64_t capacity, struct teller *teller, struct rpl_answer *out,
-                          struct vs_error *err)
+static enum vs_status run(struct wif_cache *cache, const struct vs_toggles *set, uint64_t capacity,
+                          struct teller *teller, struct wif_result *out, struct vs_error *err)
 {
     enum vs_status st;
 
-    out->trace = answers->spare ? answers->spare : rpl_trace_new();
-    answers->spare = NULL;
-    room_make(answers, out->trace);
+    out->trace = cache->spare ? cache->spare : rpl_trace_new();
+    cache->spare = NULL;
+    reserve(cache, out->trace);
     teller->trace = out->trace;
-    st = wif_run_observed(answers->base, set, capacity, run_told, teller, out->trace, err);
+    st = wif_run_observed(cache->base, set, capacity, run_observed, teller, out->trace, err);
     if (!st)
-        st = rpl_index_open(out->trace, index_told, teller, &out->index, err);
+        st = rpl_index_open(out->trace, index_observed, teller, &out->index, err);
     if (!st)
         st = rpl_run_fill(&out->run, out->index, err);
     if (!st)
-        st = rpl_uncertainty_fill(&out->bound, out->trace, err);
-    if (!st && !answers->costs)
-        st = rpl_costs_new(answers->base, &answers->costs, err);
+        st = rpl_uncertainty_fill(&out->uncertainty, out->trace, err);
+    if (!st && !cache->costs)
+        st = wif_costs_new(cache->base, &cache->costs, err);
     if (!st)
-        st = wif_cost_fill(answers->costs, out->trace, &out->cost, err);
+        st = wif_cost_fill(cache->costs, out->trace, &out->cost, err);
     if (st) {
         rpl_index_free(out->index);
-        spare_put(answers, out->trace);
-        *out = (struct rpl_answer){.trace = NULL};
+        spare_put(cache, out->trace);
+        *out = (struct wif_result){.trace = NULL};
         return teller->is_too_large ? vs_fail(err, VS_E_OVERFLOW, "too large to be kept") : st;
     }
     rpl_mem_trim(rpl_trace_memory(out->trace));
@@ -314,125 +312,124 @@ static bool is_answer(enum vs_status st)
     return st != VS_E_STOPPED && st != VS_E_IO && st != VS_E_DAMAGED;
 }
 
-static void answer_complete(struct wif_cache *answers, struct rpl_answer *answer, enum vs_status st,
+static void answer_complete(struct wif_cache *cache, struct wif_result *result, enum vs_status st,
                             const struct vs_error *err)
 {
     const char *refused;
 
-    answer->number = answers->runs;
-    answer->status = st;
+    result->number = cache->runs;
+    result->status = st;
     if (st) {
-        answer->failure = vs_strdup(err->text);
+        result->failure = vs_strdup(err->text);
         return;
     }
-    refused = rpl_trace_meta(answer->trace, "refused");
-    answer->refused = vs_strdup(refused ? refused : "");
+    refused = rpl_trace_meta(result->trace, "refused");
+    result->refused = vs_strdup(refused ? refused : "");
 }
 
 /* *out: the entry of the question, which has an answer, a whole one where `whole`, or a failure, which is returned, too. NULL: it was stopped. */
-static enum vs_status ask(struct wif_cache *answers, const struct vs_toggles *set,
-                          uint64_t capacity, bool whole, struct teller *teller, struct entry **out,
-                          struct vs_error *err)
+static enum vs_status find_or_run(struct wif_cache *cache, const struct vs_toggles *set,
+                                  uint64_t capacity, bool whole, struct teller *teller,
+                                  struct entry **out, struct vs_error *err)
 {
     char *key = key_of(set, capacity);
-    struct entry *entry = entry_find(answers, key);
-    struct rpl_answer made = {.trace = NULL};
+    struct entry *entry = entry_find(cache, key);
+    struct wif_result made = {.trace = NULL};
     enum vs_status st;
 
     *out = entry;
-    if (entry && (entry->answer.trace || entry->answer.status || !whole)) {
+    if (entry && (entry->result.trace || entry->result.status || !whole)) {
         vs_free(key);
-        return entry->answer.status
-                   ? vs_fail(err, entry->answer.status, "%s", entry->answer.failure)
+        return entry->result.status
+                   ? vs_fail(err, entry->result.status, "%s", entry->result.failure)
                    : VS_OK;
     }
-    answers->runs++;
-    st = run(answers, set, capacity, teller, &made, err);
+    cache->runs++;
+    st = run(cache, set, capacity, teller, &made, err);
     if (!is_answer(st) || teller->is_too_large) {
         vs_free(key);
         return st;
     }
     if (entry) {
         vs_free(key);
-        vs_free(entry->answer.failure);
-        vs_free(entry->answer.refused);
+        vs_free(entry->result.failure);
+        vs_free(entry->result.refused);
     } else {
-        entry = entry_add(answers, key);
+        entry = entry_add(cache, key);
     }
-    entry->answer = made;
-    answer_complete(answers, &entry->answer, st, err);
+    entry->result = made;
+    answer_complete(cache, &entry->result, st, err);
     if (!st)
-        entry_recount(answers, entry);
+        entry_recount(cache, entry);
     *out = entry;
     return st;
 }
 
-enum vs_status wif_cache_get(struct wif_cache *answers, const struct vs_toggles *set,
+enum vs_status wif_cache_get(struct wif_cache *cache, const struct vs_toggles *set,
                              uint64_t capacity, rpl_progress_fn *progress, void *user,
-                             const struct rpl_answer **out, struct vs_error *err)
+                             const struct wif_result **out, struct vs_error *err)
 {
     struct teller teller = {.progress = progress, .user = user};
     struct entry *entry;
     enum vs_status st;
 
-    shown_leave(answers);
-    st = ask(answers, set, capacity, true, &teller, &entry, err);
+    shown_leave(cache);
+    st = find_or_run(cache, set, capacity, true, &teller, &entry, err);
     if (!st) {
-        answers->shown = entry;
-        *out = &entry->answer;
+        cache->shown = entry;
+        *out = &entry->result;
     }
-    bound_hold(answers);
+    bound_hold(cache);
     return st;
 }
 
-enum vs_status wif_cache_make(struct wif_cache *answers, const struct vs_toggles *set,
+enum vs_status wif_cache_make(struct wif_cache *cache, const struct vs_toggles *set,
                               uint64_t capacity, rpl_progress_fn *progress, void *user,
                               struct vs_error *err)
 {
     struct teller teller = {.progress = progress,
                             .user = user,
-                            .events_max =
-                                answers->bytes_max / LARGE_PART / sizeof(struct vs_event)};
+                            .events_max = cache->bytes_max / LARGE_PART / sizeof(struct vs_event)};
     struct entry *entry;
-    enum vs_status st = ask(answers, set, capacity, true, &teller, &entry, err);
+    enum vs_status st = find_or_run(cache, set, capacity, true, &teller, &entry, err);
 
-    bound_hold(answers);
+    bound_hold(cache);
     return st;
 }
 
-enum vs_status wif_cache_figures(struct wif_cache *answers, const struct vs_toggles *set,
-                                 uint64_t capacity, const struct rpl_answer **out,
+enum vs_status wif_cache_figures(struct wif_cache *cache, const struct vs_toggles *set,
+                                 uint64_t capacity, const struct wif_result **out,
                                  struct vs_error *err)
 {
-    const uint64_t runs = answers->runs;
+    const uint64_t runs = cache->runs;
     struct teller teller = {.progress = NULL};
     struct entry *entry;
-    enum vs_status st = ask(answers, set, capacity, false, &teller, &entry, err);
+    enum vs_status st = find_or_run(cache, set, capacity, false, &teller, &entry, err);
 
-    if (!st && answers->runs != runs)
-        entry_thin(answers, entry);
+    if (!st && cache->runs != runs)
+        entry_thin(cache, entry);
     if (!st)
-        *out = &entry->answer;
+        *out = &entry->result;
     return st;
 }
 
-bool wif_cache_shrink(struct wif_cache *answers)
+bool wif_cache_shrink(struct wif_cache *cache)
 {
-    for (size_t i = 0; i < answers->count; i++) {
-        struct entry *entry = answers->entries[i];
+    for (size_t i = 0; i < cache->count; i++) {
+        struct entry *entry = cache->entries[i];
         struct rpl_mem *mem;
 
-        if (!entry->answer.trace || entry == answers->shown)
+        if (!entry->result.trace || entry == cache->shown)
             continue;
-        mem = rpl_trace_memory(entry->answer.trace);
+        mem = rpl_trace_memory(entry->result.trace);
         if (mem->is_packed)
             continue;
-        if (!answers->spare)
-            answers->spare = rpl_trace_new();
-        rpl_trace_clear(answers->spare);
-        if (rpl_mem_pack(mem, rpl_trace_memory(answers->spare)) && mem->is_packed)
-            rpl_index_trim(entry->answer.index);
-        entry_recount(answers, entry);
+        if (!cache->spare)
+            cache->spare = rpl_trace_new();
+        rpl_trace_clear(cache->spare);
+        if (rpl_mem_pack(mem, rpl_trace_memory(cache->spare)) && mem->is_packed)
+            rpl_index_trim(entry->result.index);
+        entry_recount(cache, entry);
         return true;
     }
     return false;
@@ -440,28 +437,28 @@ bool wif_cache_shrink(struct wif_cache *answers)
 
 /* ---- what is known ---- */
 
-const struct rpl_answer *wif_cache_find(struct wif_cache *answers, const struct vs_toggles *set,
+const struct wif_result *wif_cache_find(struct wif_cache *cache, const struct vs_toggles *set,
                                         uint64_t capacity, uint64_t *bytes)
 {
     char *key = key_of(set, capacity);
-    struct entry *entry = entry_find(answers, key);
+    struct entry *entry = entry_find(cache, key);
 
     vs_free(key);
-    if (entry && entry->answer.trace) {
-        entry_recount(answers, entry); /* looking at it may have made more of it */
-        bound_hold(answers);
+    if (entry && entry->result.trace) {
+        entry_recount(cache, entry); /* looking at it may have made more of it */
+        bound_hold(cache);
     }
     if (bytes)
         *bytes = entry ? entry->bytes : 0;
-    return entry ? &entry->answer : NULL;
+    return entry ? &entry->result : NULL;
 }
 
-uint64_t wif_cache_bytes(const struct wif_cache *answers)
+uint64_t wif_cache_bytes(const struct wif_cache *cache)
 {
-    return answers->bytes;
+    return cache->bytes;
 }
 
-uint64_t wif_cache_runs(const struct wif_cache *answers)
+uint64_t wif_cache_runs(const struct wif_cache *cache)
 {
-    return answers->runs;
+    return cache->runs;
 }

@@ -27,7 +27,7 @@ struct first {
     uint64_t ns;
 };
 
-struct rpl_costs {
+struct wif_costs {
     bool is_measured;
     struct first *rows;
     size_t count;
@@ -54,7 +54,7 @@ static uint64_t hash_of(const struct first *key)
 }
 
 /* NULL: there is none. */
-static struct first *find(const struct rpl_costs *c, const struct first *key, uint64_t hash)
+static struct first *find(const struct wif_costs *c, const struct first *key, uint64_t hash)
 {
     struct vs_probe probe = vs_probe(hash);
 
@@ -92,7 +92,7 @@ static struct first key_of(const struct rpl_trace *trace, const struct vs_event 
                           .read = read};
 }
 
-static void first_add(struct rpl_costs *c, const struct rpl_trace *trace,
+static void first_add(struct wif_costs *c, const struct rpl_trace *trace,
                       const struct vs_event *event, uint64_t read, uint64_t ns)
 {
     struct first key = key_of(trace, event, read);
@@ -111,7 +111,7 @@ static void first_add(struct rpl_costs *c, const struct rpl_trace *trace,
 }
 
 /* Forward ops do not lie inside each other, so the end that comes next is that of the last begin. */
-static enum vs_status firsts_read(struct rpl_costs *c, struct rpl_trace *base,
+static enum vs_status firsts_read(struct wif_costs *c, struct rpl_trace *base,
                                   const struct rpl_work *work, struct vs_error *err)
 {
     struct rpl_scan *scan = vs_alloc(sizeof(*scan));
@@ -140,9 +140,9 @@ static enum vs_status firsts_read(struct rpl_costs *c, struct rpl_trace *base,
     return st;
 }
 
-enum vs_status rpl_costs_new(struct rpl_trace *base, struct rpl_costs **out, struct vs_error *err)
+enum vs_status wif_costs_new(struct rpl_trace *base, struct wif_costs **out, struct vs_error *err)
 {
-    struct rpl_costs *c = vs_calloc(1, sizeof(*c));
+    struct wif_costs *c = vs_calloc(1, sizeof(*c));
     struct rpl_work work = {.is_measured = false};
     enum vs_status st = rpl_work_fill_times(&work, base, err);
 
@@ -152,13 +152,13 @@ enum vs_status rpl_costs_new(struct rpl_trace *base, struct rpl_costs **out, str
         st = firsts_read(c, base, &work, err);
     rpl_work_release(&work);
     if (st)
-        rpl_costs_free(c);
+        wif_costs_free(c);
     else
         *out = c;
     return st;
 }
 
-void rpl_costs_free(struct rpl_costs *c)
+void wif_costs_free(struct wif_costs *c)
 {
     if (!c)
         return;
@@ -167,7 +167,7 @@ void rpl_costs_free(struct rpl_costs *c)
     vs_free(c);
 }
 
-static void rerun_add(const struct rpl_costs *c, const struct rpl_trace *run,
+static void rerun_add(const struct wif_costs *c, const struct rpl_trace *run,
                       const struct vs_event *event, uint64_t read, struct wif_cost *out)
 {
     struct first key = key_of(run, event, read);
@@ -180,7 +180,7 @@ static void rerun_add(const struct rpl_costs *c, const struct rpl_trace *run,
         out->unmeasured++;
 }
 
-enum vs_status wif_cost_fill(const struct rpl_costs *c, struct rpl_trace *run, struct wif_cost *out,
+enum vs_status wif_cost_fill(const struct wif_costs *c, struct rpl_trace *run, struct wif_cost *out,
                              struct vs_error *err)
 {
     struct rpl_scan *scan;

@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "replay/trace/trace.h"
 
-struct rpl_costs;
+struct wif_costs;
 
 /*
  * All a training step, the mean over the run's.
@@ -39,12 +39,12 @@ struct wif_cost {
 double wif_cost_share(const struct wif_cost *cost);
 
 /* The times of `base`, which is read once. The caller frees *out; NULL on failure. Errors: those of reading it. */
-VS_MUST_USE enum vs_status rpl_costs_new(struct rpl_trace *base, struct rpl_costs **out,
+VS_MUST_USE enum vs_status wif_costs_new(struct rpl_trace *base, struct wif_costs **out,
                                          struct vs_error *err);
-void rpl_costs_free(struct rpl_costs *costs);
+void wif_costs_free(struct wif_costs *costs);
 
 /* Of `run`, a what-if on the same net, or the recording itself. Reads it once, where something was measured. */
-VS_MUST_USE enum vs_status wif_cost_fill(const struct rpl_costs *costs, struct rpl_trace *run,
+VS_MUST_USE enum vs_status wif_cost_fill(const struct wif_costs *costs, struct rpl_trace *run,
                                          struct wif_cost *out, struct vs_error *err);
 
 #endif

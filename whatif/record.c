@@ -37,7 +37,7 @@ struct start_block {
 };
 
 struct reading {
-    struct rpl_record *out;
+    struct wif_record *out;
     struct area *areas;
     size_t area_count, area_cap;
     struct eng_set spans;
@@ -137,9 +137,9 @@ static enum vs_status segment_fill(struct reading *r, const struct vs_event *seg
 /* Its events are segments and blocks, each of them once, and frees of blocks that only wait. */
 static enum vs_status state_fill(struct reading *r)
 {
-    const size_t room = (size_t)r->out->start_count + 1;
-    struct vs_event *segments = vs_alloc(room * sizeof(*segments));
-    struct start_block *blocks = vs_alloc(room * sizeof(*blocks));
+    const size_t cap = (size_t)r->out->start_count + 1;
+    struct vs_event *segments = vs_alloc(cap * sizeof(*segments));
+    struct start_block *blocks = vs_alloc(cap * sizeof(*blocks));
     size_t segment_count = 0;
     size_t block_count = 0;
     size_t at = 0;
@@ -201,7 +201,7 @@ static void span_add(struct reading *r, const struct vs_event *event)
 static void record_add(struct reading *r, size_t from, enum eng_alloc_event_kind kind,
                        uint64_t address, uint64_t bytes, uint64_t stream)
 {
-    struct rpl_record *out = r->out;
+    struct wif_record *out = r->out;
 
     out->record = vs_grow(out->record, out->record_count, &out->record_cap, sizeof(*out->record));
     out->from = vs_grow(out->from, out->record_count, &out->from_cap, sizeof(*out->from));
@@ -312,7 +312,7 @@ static enum vs_status events_read(struct reading *r, struct rpl_trace *trace)
     return st;
 }
 
-enum vs_status rpl_record_fill(struct rpl_record *out, struct rpl_trace *trace,
+enum vs_status wif_record_fill(struct wif_record *out, struct rpl_trace *trace,
                                struct vs_error *err)
 {
     struct reading r = {.out = out, .arena = vs_arena_new(), .err = err};
@@ -331,7 +331,7 @@ enum vs_status rpl_record_fill(struct rpl_record *out, struct rpl_trace *trace,
     return st;
 }
 
-void rpl_record_release(struct rpl_record *record)
+void wif_record_release(struct wif_record *record)
 {
     eng_record_state_release(&record->state);
     vs_free(record->events);

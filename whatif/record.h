@@ -24,7 +24,7 @@
  * record   those of the allocator after them
  * last     the highest number of a block
  */
-struct rpl_record {
+struct wif_record {
     struct vs_event *events;
     size_t event_count;
     uint64_t start_count;
@@ -39,8 +39,8 @@ struct rpl_record {
  * Read `trace`, an imported one. Release `out`, also after a failure.
  * VS_E_UNSUPPORTED: it was imported without what is needed. VS_E_DAMAGED: blocks outside of segments, or over each other.
  */
-VS_MUST_USE enum vs_status rpl_record_fill(struct rpl_record *out, struct rpl_trace *trace,
+VS_MUST_USE enum vs_status wif_record_fill(struct wif_record *out, struct rpl_trace *trace,
                                            struct vs_error *err);
-void rpl_record_release(struct rpl_record *record);
+void wif_record_release(struct wif_record *record);
 
 #endif

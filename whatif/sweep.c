@@ -29,12 +29,12 @@ struct session {
     struct rpl_trace *memory;
     struct rpl_trace *other;
     struct rpl_trace *last;
-    const struct wif_sweep_run *ask;
+    const struct wif_sweep_options *options;
 };
 
 /* ---- one run ---- */
 
-/* Run with these toggles on a device of this capacity; 0: what wif_sweep_run says. */
+/* Run with these toggles on a device of this capacity; 0: what wif_sweep_options says. */
 static enum vs_status run(struct rpl_trace *base, const struct vs_toggles *set, uint64_t capacity,
                           struct rpl_trace *memory, struct rpl_run *out, struct vs_error *err)
 {
@@ -53,14 +53,14 @@ static enum vs_status run(struct rpl_trace *base, const struct vs_toggles *set, 
 static enum vs_status figures(struct session *s, const struct vs_toggles *set, uint64_t capacity,
                               struct rpl_run *out, struct vs_error *err)
 {
-    const struct rpl_answer *answer;
+    const struct wif_result *result;
     enum vs_status st;
 
-    if (!s->ask->answers)
+    if (!s->options->cache)
         return run(s->base, set, capacity, s->other, out, err);
-    st = wif_cache_figures(s->ask->answers, set, capacity, &answer, err);
+    st = wif_cache_figures(s->options->cache, set, capacity, &result, err);
     if (!st)
-        *out = answer->run;
+        *out = result->run;
     return st;
 }
 
@@ -68,20 +68,20 @@ static enum vs_status figures(struct session *s, const struct vs_toggles *set, u
 static enum vs_status whole(struct session *s, const struct vs_toggles *set, struct rpl_run *out,
                             struct vs_error *err)
 {
-    const struct rpl_answer *answer = NULL;
+    const struct wif_result *result = NULL;
     enum vs_status st;
 
     s->last = s->memory;
-    if (s->ask->answers) {
-        st = wif_cache_make(s->ask->answers, set, s->ask->capacity, NULL, NULL, err);
+    if (s->options->cache) {
+        st = wif_cache_make(s->options->cache, set, s->options->capacity, NULL, NULL, err);
         if (st && st != VS_E_OVERFLOW)
             return st;
-        answer = wif_cache_find(s->ask->answers, set, s->ask->capacity, NULL);
+        result = wif_cache_find(s->options->cache, set, s->options->capacity, NULL);
     }
-    if (!answer || !answer->trace)
-        return run(s->base, set, s->ask->capacity, s->memory, out, err);
-    s->last = answer->trace;
-    *out = answer->run;
+    if (!result || !result->trace)
+        return run(s->base, set, s->options->capacity, s->memory, out, err);
+    s->last = result->trace;
+    *out = result->run;
     return VS_OK;
 }
 
@@ -118,7 +118,7 @@ static bool fits(struct session *s, const struct vs_toggles *set, uint64_t batch
     snprintf(text, sizeof(text), "%" PRIu64, batch);
     st = vs_toggles_set(&with, VS_TOGGLE_BATCH, text, &err);
     if (!st)
-        st = figures(s, &with, s->ask->capacity, &got, &err);
+        st = figures(s, &with, s->options->capacity, &got, &err);
     vs_toggles_release(&with);
     return !st && !got.oom;
 }
@@ -144,11 +144,11 @@ static uint64_t batch_between(struct session *s, const struct vs_toggles *set, u
  * Parts of a batch are equal, so it is counted in as many. From the batch in force, of which the row says whether it fits, by doubling or
  * halving to a pair around the border.
  */
-static void batch_find(struct session *s, struct rpl_try *row)
+static void batch_find(struct session *s, struct wif_sweep_row *row)
 {
     uint64_t unit = count_of(s->base, &row->set, VS_TOGGLE_ACCUMULATE);
     uint64_t now = count_of(s->base, &row->set, VS_TOGGLE_BATCH) / unit;
-    uint64_t most = RPL_TRY_BATCH_MAX / unit;
+    uint64_t most = WIF_SWEEP_BATCH_MAX / unit;
     uint64_t fit = row->fits ? now : 0;
     uint64_t unfit = row->fits ? 0 : now;
 
@@ -193,17 +193,17 @@ static char *label_of(const struct vs_toggles *with, const struct vs_toggles *se
     return vs_text_take(&text);
 }
 
-static void row_release(struct rpl_try *row)
+static void row_release(struct wif_sweep_row *row)
 {
     vs_free(row->label);
     vs_free(row->reason);
     vs_free(row->refused);
-    vs_free(row->idle);
+    vs_free(row->no_effect);
     vs_toggles_release(&row->set);
 }
 
 /* Run it where it is asked about, and where it does not fit there once more without a limit. */
-static void row_run(struct session *s, struct rpl_try *row)
+static void row_run(struct session *s, struct wif_sweep_row *row)
 {
     struct vs_error failure = VS_ERROR_INIT;
     const char *refused;
@@ -211,27 +211,28 @@ static void row_run(struct session *s, struct rpl_try *row)
     row->failed = whole(s, &row->set, &row->run, &failure) != VS_OK;
     row->fits = !row->failed && !row->run.oom;
     if (!row->failed && !row->fits)
-        row->failed = figures(s, &row->set, RPL_NO_LIMIT, &row->run, &failure) != VS_OK;
+        row->failed = figures(s, &row->set, WIF_NO_LIMIT, &row->run, &failure) != VS_OK;
     row->reason = row->failed ? vs_strdup(failure.text) : NULL;
     refused = row->failed ? NULL : rpl_trace_meta(s->last, "refused");
     row->refused = vs_strdup(refused ? refused : "");
 }
 
 /* Why the one toggle that the row changes is of no use here. */
-static char *idle_text(const struct session *s, const struct rpl_try *row, enum vs_toggle toggle)
+static char *no_effect_text(const struct session *s, const struct wif_sweep_row *row,
+                            enum vs_toggle toggle)
 {
-    const char *idle =
+    const char *text =
         row->failed ? NULL : wif_unused(s->last, toggle, vs_toggles_get(&row->set, toggle));
 
-    return idle ? vs_strndup(idle, strcspn(idle, "\n")) : NULL;
+    return text ? vs_strndup(text, strcspn(text, "\n")) : NULL;
 }
 
 /* Of the row that was added last. */
 static bool finds_batch(const struct session *s)
 {
-    return s->ask->capacity && rpl_trace_source_text(s->base) &&
-           (s->ask->batches == RPL_BATCHES_ALL ||
-            (s->ask->batches == RPL_BATCHES_RECORDED && s->out->count == 1));
+    return s->options->capacity && rpl_trace_source_text(s->base) &&
+           (s->options->batches == WIF_SWEEP_BATCHES_ALL ||
+            (s->options->batches == WIF_SWEEP_BATCHES_RECORDED && s->out->count == 1));
 }
 
 /*
@@ -242,10 +243,10 @@ static enum vs_status row_add(struct session *s, const struct vs_toggles *with, 
                               enum vs_toggle toggle, uint64_t below, struct vs_error *err)
 {
     struct wif_sweep *out = s->out;
-    char *label = label_of(with, s->ask->set);
-    struct rpl_try *row;
+    char *label = label_of(with, s->options->set);
+    struct wif_sweep_row *row;
 
-    if (s->ask->next && !s->ask->next(s->ask->user, out, label)) {
+    if (s->options->next && !s->options->next(s->options->user, out, label)) {
         vs_free(label);
         return vs_fail(err, VS_E_STOPPED, "stopped while trying toggles");
     }
@@ -257,7 +258,7 @@ static enum vs_status row_add(struct session *s, const struct vs_toggles *with, 
     vs_toggles_copy(&row->set, with);
     row_run(s, row);
     if (toggle != VS_TOGGLE_COUNT)
-        row->idle = idle_text(s, row, toggle);
+        row->no_effect = no_effect_text(s, row, toggle);
     if (below != UINT64_MAX && (row->failed || row->run.peak >= below)) {
         row_release(row);
         return VS_OK;
@@ -265,8 +266,8 @@ static enum vs_status row_add(struct session *s, const struct vs_toggles *with, 
     out->count++;
     if (!row->failed && finds_batch(s))
         batch_find(s, row);
-    if (s->ask->done)
-        s->ask->done(s->ask->user, row, s->last);
+    if (s->options->done)
+        s->options->done(s->options->user, row, s->last);
     return VS_OK;
 }
 
@@ -275,8 +276,8 @@ static const char *value_now(const struct session *s, enum vs_toggle toggle)
 {
     const char *name = vs_toggle_info(toggle)->name;
 
-    if (s->ask->set && vs_toggles_is_set(s->ask->set, toggle))
-        return vs_toggles_get(s->ask->set, toggle);
+    if (s->options->set && vs_toggles_is_set(s->options->set, toggle))
+        return vs_toggles_get(s->options->set, toggle);
     for (size_t i = 0; i < rpl_trace_toggle_count(s->base); i++)
         if (strcmp(rpl_trace_toggle(s->base, i).name, name) == 0)
             return rpl_trace_toggle(s->base, i).value;
@@ -297,8 +298,8 @@ static enum vs_status confs_add(struct session *s, struct vs_error *err)
 
         if (strcmp(CONFS[n], now) == 0)
             continue;
-        if (s->ask->set)
-            vs_toggles_copy(&with, s->ask->set);
+        if (s->options->set)
+            vs_toggles_copy(&with, s->options->set);
         st = vs_toggles_set(&with, VS_TOGGLE_ALLOC_CONF, CONFS[n], err);
         if (!st)
             st = row_add(s, &with, true, VS_TOGGLE_ALLOC_CONF, UINT64_MAX, err);
@@ -319,8 +320,8 @@ static enum vs_status singles_add(struct session *s, struct vs_error *err)
         for (size_t n = 0; !st && vs_toggle_try(toggle, value_now(s, toggle), n, value); n++) {
             struct vs_toggles with = {{NULL}};
 
-            if (s->ask->set)
-                vs_toggles_copy(&with, s->ask->set);
+            if (s->options->set)
+                vs_toggles_copy(&with, s->options->set);
             st = vs_toggles_set(&with, toggle, value, err);
             if (!st)
                 st = row_add(s, &with, is_same, toggle, UINT64_MAX, err);
@@ -339,8 +340,8 @@ static enum vs_toggle toggle_of(const struct session *s, size_t i)
         enum vs_toggle toggle = (enum vs_toggle)t;
 
         if (vs_toggles_is_set(set, toggle) &&
-            !(s->ask->set && vs_toggles_is_set(s->ask->set, toggle) &&
-              strcmp(vs_toggles_get(s->ask->set, toggle), vs_toggles_get(set, toggle)) == 0))
+            !(s->options->set && vs_toggles_is_set(s->options->set, toggle) &&
+              strcmp(vs_toggles_get(s->options->set, toggle), vs_toggles_get(set, toggle)) == 0))
             return toggle;
     }
     return VS_TOGGLE_COUNT;
@@ -355,7 +356,7 @@ static void best_rows(const struct session *s, size_t *best, size_t *count)
 
     *count = 0;
     for (size_t i = 1; i < out->count; i++) {
-        const struct rpl_try *row = &out->items[i];
+        const struct wif_sweep_row *row = &out->items[i];
         size_t at = 0;
 
         if (row->failed || !row->is_same || row->run.peak >= out->items[0].run.peak)
@@ -427,9 +428,9 @@ static enum vs_status combinations_add(struct session *s, struct vs_error *err)
 }
 
 enum vs_status wif_sweep_fill(struct wif_sweep *out, struct rpl_trace *base,
-                              const struct wif_sweep_run *ask, struct vs_error *err)
+                              const struct wif_sweep_options *options, struct vs_error *err)
 {
-    struct session s = {.out = out, .base = base, .ask = ask};
+    struct session s = {.out = out, .base = base, .options = options};
     struct vs_toggles nothing = {{NULL}};
     const bool has_net = rpl_trace_source_text(base) != NULL;
     enum vs_status st;
@@ -440,7 +441,8 @@ enum vs_status wif_sweep_fill(struct wif_sweep *out, struct rpl_trace *base,
                        "itself to ask what if");
     s.memory = rpl_trace_new();
     s.other = rpl_trace_new();
-    st = row_add(&s, ask->set ? ask->set : &nothing, true, VS_TOGGLE_COUNT, UINT64_MAX, err);
+    st =
+        row_add(&s, options->set ? options->set : &nothing, true, VS_TOGGLE_COUNT, UINT64_MAX, err);
     if (!st && out->items[0].failed) /* a net that cannot be run at all is said once */
         st = vs_fail(err, VS_E_VALUE, "%s", out->items[0].reason);
     if (!st)
@@ -452,10 +454,10 @@ enum vs_status wif_sweep_fill(struct wif_sweep *out, struct rpl_trace *base,
     return st;
 }
 
-void wif_sweep_release(struct wif_sweep *tries)
+void wif_sweep_release(struct wif_sweep *sweep)
 {
-    for (size_t i = 0; i < tries->count; i++)
-        row_release(&tries->items[i]);
-    vs_free(tries->items);
-    memset(tries, 0, sizeof(*tries));
+    for (size_t i = 0; i < sweep->count; i++)
+        row_release(&sweep->items[i]);
+    vs_free(sweep->items);
+    memset(sweep, 0, sizeof(*sweep));
 }

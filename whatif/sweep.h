@@ -27,11 +27,11 @@
  * fits          it runs to its end on the device that was asked about
  * run           what it gives there; where it does not fit, what it gives on a device without a limit
  * refused       parts of the toggle that were not applied, a line each; "" for none
- * idle          of a toggle alone: why it changes nothing in this net; NULL: it does, or nobody knows
+ * no_effect          of a toggle alone: why it changes nothing in this net; NULL: it does, or nobody knows
  * batch         largest batch that fits; 0: not asked for, or none fits
- * is_batch_max  the search ended at RPL_TRY_BATCH_MAX: more may fit
+ * is_batch_max  the search ended at WIF_SWEEP_BATCH_MAX: more may fit
  */
-struct rpl_try {
+struct wif_sweep_row {
     char *label;
     struct vs_toggles set;
     bool is_same;
@@ -40,14 +40,14 @@ struct rpl_try {
     bool fits;
     struct rpl_run run;
     char *refused;
-    char *idle;
+    char *no_effect;
     uint64_t batch;
     bool is_batch_max;
 };
-#define RPL_TRY_BATCH_MAX 65536
+#define WIF_SWEEP_BATCH_MAX 65536
 
 struct wif_sweep {
-    struct rpl_try *items;
+    struct wif_sweep_row *items;
     size_t count;
     size_t cap;
 };
@@ -55,7 +55,8 @@ struct wif_sweep {
 /* Called before each run with a word on what is next; false stops. `known`: rows that are complete. */
 typedef bool wif_sweep_fn(void *user, const struct wif_sweep *known, const char *next);
 /* Called with each row that is complete, while `memory` is still its run on the device that was asked about. */
-typedef void wif_sweep_done_fn(void *user, const struct rpl_try *row, struct rpl_trace *memory);
+typedef void wif_sweep_done_fn(void *user, const struct wif_sweep_row *row,
+                               struct rpl_trace *memory);
 
 /*
  * set         what all rows have; NULL: nothing
@@ -64,12 +65,16 @@ typedef void wif_sweep_done_fn(void *user, const struct rpl_try *row, struct rpl
  * answers     of the same run: what they know is not run again, and they keep what is run; NULL: nothing is kept
  * next, done  may be NULL
  */
-enum wif_sweep_batches { RPL_BATCHES_NONE, RPL_BATCHES_RECORDED, RPL_BATCHES_ALL };
-struct wif_sweep_run {
+enum wif_sweep_batches {
+    WIF_SWEEP_BATCHES_NONE,
+    WIF_SWEEP_BATCHES_RECORDED,
+    WIF_SWEEP_BATCHES_ALL
+};
+struct wif_sweep_options {
     const struct vs_toggles *set;
     uint64_t capacity;
     enum wif_sweep_batches batches;
-    struct wif_cache *answers;
+    struct wif_cache *cache;
     wif_sweep_fn *next;
     wif_sweep_done_fn *done;
     void *user;
@@ -84,7 +89,8 @@ struct wif_sweep_run {
  * VS_E_UNSUPPORTED: the trace carries no net and was not imported. VS_E_VALUE: not even the run as recorded can be had. One run a row, a second one where it does not fit, some ten for a batch.
  */
 VS_MUST_USE enum vs_status wif_sweep_fill(struct wif_sweep *out, struct rpl_trace *base,
-                                          const struct wif_sweep_run *ask, struct vs_error *err);
-void wif_sweep_release(struct wif_sweep *tries);
+                                          const struct wif_sweep_options *options,
+                                          struct vs_error *err);
+void wif_sweep_release(struct wif_sweep *sweep);
 
 #endif

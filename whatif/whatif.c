@@ -97,7 +97,7 @@ static void on_note(void *user, const char *key, const char *value)
 
 /* ---- notes ---- */
 
-static void note_uint(rpl_note_fn *note, void *user, const char *key, uint64_t value)
+static void note_uint(wif_note_fn *note, void *user, const char *key, uint64_t value)
 {
     struct vs_text text = {NULL, 0, 0};
 
@@ -107,7 +107,7 @@ static void note_uint(rpl_note_fn *note, void *user, const char *key, uint64_t v
 }
 
 /* One count a step, with commas between. */
-static void note_recomputed(const struct lang_result *result, rpl_note_fn *note, void *user)
+static void note_recomputed(const struct lang_result *result, wif_note_fn *note, void *user)
 {
     struct vs_text text = {NULL, 0, 0};
 
@@ -118,7 +118,7 @@ static void note_recomputed(const struct lang_result *result, rpl_note_fn *note,
     vs_text_release(&text);
 }
 
-static void note_inplace(const struct lang_result *result, rpl_note_fn *note, void *user)
+static void note_inplace(const struct lang_result *result, wif_note_fn *note, void *user)
 {
     struct vs_text text = {NULL, 0, 0};
 
@@ -135,7 +135,7 @@ static void note_inplace(const struct lang_result *result, rpl_note_fn *note, vo
     vs_text_release(&text);
 }
 
-void rpl_run_notes(const struct lang_result *result, rpl_note_fn *note, void *user)
+void wif_run_notes(const struct lang_result *result, wif_note_fn *note, void *user)
 {
     note_uint(note, user, "parameters", result->parameters);
     if (result->saved_known) {
@@ -215,7 +215,7 @@ struct device {
 };
 
 /* Events of the recording that are read between two asks whether to stop. */
-#define ASK_EVERY 16384
+#define POLL_INTERVAL 16384
 
 /* The steps that a GradScaler skipped: without data a run cannot find out by itself. *out is the caller's, by vs_free. */
 static enum vs_status skipped_steps(struct rpl_trace *base, const struct device *device,
@@ -233,7 +233,8 @@ static enum vs_status skipped_steps(struct rpl_trace *base, const struct device 
     if (events)
         rpl_scan_init(scan, base, 1, events);
     while (events && !st && (event = rpl_scan_next(scan, err)) != NULL) {
-        if (scan->seq % ASK_EVERY == 0 && device->progress && !device->progress(device->user, 0, 0))
+        if (scan->seq % POLL_INTERVAL == 0 && device->progress &&
+            !device->progress(device->user, 0, 0))
             st = vs_fail(err, VS_E_STOPPED, "stopped");
         if (event->kind == VS_EV_STEP)
             step = vs_event_step(event);
@@ -431,7 +432,7 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
     st = lang_run(&settings, &result, err);
     if (st == VS_E_OOM && result.has_oom)
         st = VS_OK;
-    rpl_run_notes(&result, on_note, out);
+    wif_run_notes(&result, on_note, out);
 out:
     lang_result_release(&result);
     vs_toggles_release(&toggles);

@@ -35,7 +35,7 @@ VS_MUST_USE enum vs_status wif_run(struct rpl_trace *base, const struct vs_toggl
                                    struct rpl_trace *out, struct vs_error *err);
 
 /* More than any device has: also with a target, whose own capacity holds otherwise. */
-#define RPL_NO_LIMIT (UINT64_C(1) << 62)
+#define WIF_NO_LIMIT (UINT64_C(1) << 62)
 
 /* The same on a device of `capacity` bytes; 0: as much as is asked for, or what the target has. */
 VS_MUST_USE enum vs_status wif_run_on(struct rpl_trace *base, const struct vs_toggles *set,
@@ -72,7 +72,7 @@ const char *wif_unused(const struct rpl_trace *out, enum vs_toggle toggle, const
  * What a run says of itself that its events do not: `note` is called with a key of the meta table and its value, for each
  * (docs/formats/trace-format.md lists them).
  */
-typedef void rpl_note_fn(void *user, const char *key, const char *value);
-void rpl_run_notes(const struct lang_result *result, rpl_note_fn *note, void *user);
+typedef void wif_note_fn(void *user, const char *key, const char *value);
+void wif_run_notes(const struct lang_result *result, wif_note_fn *note, void *user);
 
 #endif

@@ -325,7 +325,7 @@ static void recorder_end(struct trc_recorder *rec, const struct lang_result *res
     for (size_t i = 0; i < result->step_count; i++)
         if (result->steps[i].loss_known)
             trc_recorder_step(rec, result->steps[i].step, result->steps[i].loss);
-    rpl_run_notes(result, on_note, rec);
+    wif_run_notes(result, on_note, rec);
     trc_recorder_meta_set(rec, "outcome",
                           st == VS_E_OOM       ? "oom"
                           : st == VS_E_STOPPED ? "stopped"

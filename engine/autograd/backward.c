@@ -19,7 +19,7 @@
 #include "engine/core/op_internal.h"
 
 /* Nodes between two asks whether to stop: some tens of microseconds on meta. */
-#define ASK_EVERY 64
+#define POLL_INTERVAL 64
 
 /* A node as one backward run sees it. */
 struct task_node {
@@ -519,7 +519,7 @@ static void heap_run(struct eng_task *task, bool is_outermost)
     bool asks = e->stop && is_outermost;
 
     for (size_t done = 1; task->heap_count && !e->failed; done++) {
-        if (asks && done % ASK_EVERY == 0 && e->stop(e->stop_user))
+        if (asks && done % POLL_INTERVAL == 0 && e->stop(e->stop_user))
             eng_fail(e, VS_E_STOPPED, "stopped");
         else
             visit(task, heap_pop(task));

@@ -48,16 +48,15 @@ struct rpl_breakpoints;
 
 /* The index is borrowed. No breaks in it. The caller frees it before the index. */
 struct rpl_breakpoints *rpl_breakpoints_new(struct rpl_index *index) VS_MUST_USE;
-void rpl_breakpoints_free(struct rpl_breakpoints *breaks);
+void rpl_breakpoints_free(struct rpl_breakpoints *set);
 
 /*
  * Add a break ("total > 70G") or a watch ("tensor x"). Its number, from 1 and never used again, comes back in *number.
  * VS_E_SYNTAX: the text names the column, what stands there and what could.
  */
-VS_MUST_USE enum vs_status rpl_breakpoints_add(struct rpl_breakpoints *breaks,
-                                               const char *condition, uint32_t *number,
-                                               struct vs_error *err);
-VS_MUST_USE enum vs_status rpl_breakpoints_watch(struct rpl_breakpoints *breaks, const char *what,
+VS_MUST_USE enum vs_status rpl_breakpoints_add(struct rpl_breakpoints *set, const char *condition,
+                                               uint32_t *number, struct vs_error *err);
+VS_MUST_USE enum vs_status rpl_breakpoints_watch(struct rpl_breakpoints *set, const char *what,
                                                  uint32_t *number, struct vs_error *err);
 
 /*
@@ -76,19 +75,19 @@ struct rpl_breakpoint {
 };
 
 /* In order of number. Borrowed until one is added or removed. */
-size_t rpl_breakpoints_count(const struct rpl_breakpoints *breaks);
-const struct rpl_breakpoint *rpl_breakpoints_at(const struct rpl_breakpoints *breaks, size_t i);
+size_t rpl_breakpoints_count(const struct rpl_breakpoints *set);
+const struct rpl_breakpoint *rpl_breakpoints_at(const struct rpl_breakpoints *set, size_t i);
 /* The one with this number, to be switched; NULL: there is none. */
-struct rpl_breakpoint *rpl_breakpoints_get(struct rpl_breakpoints *breaks, uint32_t number);
+struct rpl_breakpoint *rpl_breakpoints_get(struct rpl_breakpoints *set, uint32_t number);
 /* False: there is none. */
-bool rpl_breakpoints_remove(struct rpl_breakpoints *breaks, uint32_t number);
+bool rpl_breakpoints_remove(struct rpl_breakpoints *set, uint32_t number);
 
 /*
  * Can the break with this number, which there is, hit anywhere in the trace? False is certain: no event is of a sort that could. Other errors: those of
  * reading the trace.
  */
-VS_MUST_USE enum vs_status rpl_breakpoints_may(struct rpl_breakpoints *breaks, uint32_t number,
-                                               bool *out, struct vs_error *err);
+VS_MUST_USE enum vs_status rpl_breakpoints_can_hit(struct rpl_breakpoints *set, uint32_t number,
+                                                   bool *out, struct vs_error *err);
 
 /*
  * A hit. seq 0: there is none in that direction.
@@ -107,7 +106,7 @@ struct rpl_hit {
  * Chunks in which nothing can hit are not read. progress may be NULL; it is told how many events were gone through, and false
  * ends with VS_E_STOPPED. Other errors: those of reading the trace.
  */
-VS_MUST_USE enum vs_status rpl_breakpoints_run(struct rpl_breakpoints *breaks, uint64_t seq,
+VS_MUST_USE enum vs_status rpl_breakpoints_run(struct rpl_breakpoints *set, uint64_t seq,
                                                bool is_backward, rpl_progress_fn *progress,
                                                void *user, struct rpl_hit *out,
                                                struct vs_error *err);

@@ -123,9 +123,9 @@ struct rpl_entry {
 };
 
 /* Look at the places that were not there last time. */
-void rpl_entry_look(struct rpl_entry *entry, const struct rpl_trace *trace);
+void rpl_entry_update(struct rpl_entry *entry, const struct rpl_trace *trace);
 /* Find out between which events it can hit at all. */
-VS_MUST_USE enum vs_status rpl_entry_bound(struct rpl_entry *entry, struct rpl_index *index,
+VS_MUST_USE enum vs_status rpl_entry_range(struct rpl_entry *entry, struct rpl_index *index,
                                            struct vs_error *err);
 /*
  * Of a break: does its condition hold right after the event that the walk stands after?
@@ -147,7 +147,7 @@ VS_MUST_USE enum vs_status rpl_entry_watch_hits(struct rpl_entry *entry, struct 
                                                 const struct vs_event *event, bool *out,
                                                 struct vs_error *err);
 /* Can it hit in chunk `number`? */
-VS_MUST_USE enum vs_status rpl_entry_may(struct rpl_index *index, const struct rpl_entry *entry,
-                                         size_t number, bool *out, struct vs_error *err);
+VS_MUST_USE enum vs_status rpl_entry_can_hit(struct rpl_index *index, const struct rpl_entry *entry,
+                                             size_t number, bool *out, struct vs_error *err);
 
 #endif

@@ -86,7 +86,7 @@ static bool origin_matches(const struct rpl_entry *entry, const struct rpl_trace
 }
 
 /* Look at places that were not there last time. Place 0 is none. */
-void rpl_entry_look(struct rpl_entry *entry, const struct rpl_trace *trace)
+void rpl_entry_update(struct rpl_entry *entry, const struct rpl_trace *trace)
 {
     size_t count = (size_t)rpl_trace_location_count(trace) + 1;
 
@@ -375,8 +375,8 @@ static enum vs_status block_may(struct rpl_index *index, const struct rpl_condit
 }
 
 /* Can the entry hit in this chunk? */
-enum vs_status rpl_entry_may(struct rpl_index *index, const struct rpl_entry *entry, size_t number,
-                             bool *out, struct vs_error *err)
+enum vs_status rpl_entry_can_hit(struct rpl_index *index, const struct rpl_entry *entry,
+                                 size_t number, bool *out, struct vs_error *err)
 {
     const struct rpl_condition *c = &entry->condition;
     const struct rpl_chunk *chunk = &index->chunks[number];

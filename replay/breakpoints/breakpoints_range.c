@@ -81,7 +81,7 @@ static void bound_watch(struct rpl_entry *entry, struct rpl_index *index,
     }
 }
 
-enum vs_status rpl_entry_bound(struct rpl_entry *entry, struct rpl_index *index,
+enum vs_status rpl_entry_range(struct rpl_entry *entry, struct rpl_index *index,
                                struct vs_error *err)
 {
     const struct rpl_event_classes *sorts;

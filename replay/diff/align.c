@@ -16,7 +16,7 @@
 #include "replay/index/lifetimes.h"
 
 /* Progress is told of this often, in events. */
-#define TELL_EVERY 65536
+#define PROGRESS_INTERVAL 65536
 
 /* ---- lines ---- */
 
@@ -118,7 +118,7 @@ static struct location_key *location_keys(const struct rpl_align_side *side, boo
 }
 
 /* Who is told how much has been read, and how much there is in both. */
-struct telling {
+struct reporter {
     rpl_progress_fn *progress;
     void *user;
     uint64_t before;
@@ -198,14 +198,14 @@ static void free_note(struct rpl_align_side *side, uint64_t seq, const struct vs
     side->frees[side->free_count++] = (uint32_t)at;
 }
 
-static bool told(const struct telling *telling, uint64_t seq)
+static bool report_progress(const struct reporter *reporter, uint64_t seq)
 {
-    return seq % TELL_EVERY != 0 || !telling->progress ||
-           telling->progress(telling->user, telling->before + seq, telling->total);
+    return seq % PROGRESS_INTERVAL != 0 || !reporter->progress ||
+           reporter->progress(reporter->user, reporter->before + seq, reporter->total);
 }
 
 static enum vs_status allocs_read(struct rpl_align_side *side, bool is_b, bool is_sized,
-                                  const struct telling *telling, struct vs_error *err)
+                                  const struct reporter *reporter, struct vs_error *err)
 {
     struct reading r = {.side = side, .step = -1, .is_sized = is_sized};
     struct rpl_scan *scan = vs_alloc(sizeof(*scan));
@@ -225,7 +225,7 @@ static enum vs_status allocs_read(struct rpl_align_side *side, bool is_b, bool i
             r.reruns++;
         else if (event->kind == VS_EV_RECOMPUTE_END && r.reruns)
             r.reruns--;
-        if (!st && !told(telling, scan->seq))
+        if (!st && !report_progress(reporter, scan->seq))
             st = vs_fail(err, VS_E_STOPPED, "stopped");
     }
     if (!st)
@@ -477,8 +477,8 @@ void rpl_align_uncross(struct rpl_align *align, int64_t step_a, int64_t step_b)
 enum vs_status rpl_align_fill(struct rpl_align *out, struct rpl_index *a, struct rpl_index *b,
                               rpl_progress_fn *progress, void *user, struct vs_error *err)
 {
-    struct telling telling = {progress, user, 0,
-                              rpl_index_event_count(a) + rpl_index_event_count(b)};
+    struct reporter reporter = {progress, user, 0,
+                                rpl_index_event_count(a) + rpl_index_event_count(b)};
     bool is_sized;
     enum vs_status st;
 
@@ -488,10 +488,10 @@ enum vs_status rpl_align_fill(struct rpl_align *out, struct rpl_index *a, struct
     out->b.trace = rpl_index_trace(b);
     lines_pair(out);
     is_sized = !out->a.line_count && !out->b.line_count;
-    st = allocs_read(&out->a, false, is_sized, &telling, err);
-    telling.before = rpl_index_event_count(a);
+    st = allocs_read(&out->a, false, is_sized, &reporter, err);
+    reporter.before = rpl_index_event_count(a);
     if (!st)
-        st = allocs_read(&out->b, true, is_sized, &telling, err);
+        st = allocs_read(&out->b, true, is_sized, &reporter, err);
     if (!st)
         steps_pair(out);
     return st;

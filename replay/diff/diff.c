@@ -105,7 +105,7 @@ static enum vs_status step_choose(struct rpl_diff *diff, struct vs_error *err)
 /* ---- moments ---- */
 
 /* The side's moment is right after `event`. */
-static enum vs_status moment_set(struct rpl_diff_side *side, uint64_t event, struct vs_error *err)
+static enum vs_status event_set(struct rpl_diff_side *side, uint64_t event, struct vs_error *err)
 {
     const struct rpl_live *live = rpl_cursor_live(side->cursor);
     enum vs_status st = rpl_cursor_seek(side->cursor, event, err);
@@ -135,7 +135,7 @@ static enum vs_status step_top_set(struct rpl_diff_side *side, int64_t number, s
     if (!step_find(side->trace, rpl_trace_step_count(side->trace), number, &step))
         return vs_fail(err, VS_E_NOT_FOUND, "there is no step that both traces have whole");
     st = rpl_timeline_range(side->index, step.first_seq, step.last_seq, &top, err);
-    return st ? st : moment_set(side, top.max_seq, err);
+    return st ? st : event_set(side, top.max_seq, err);
 }
 
 const struct rpl_pairs *rpl_diff_pairs(struct rpl_diff *diff)
@@ -156,7 +156,7 @@ static enum vs_status event_check(const struct rpl_diff_side *side, uint64_t eve
                    which, count, event);
 }
 
-static enum vs_status moments_set(struct rpl_diff *diff, struct vs_error *err)
+static enum vs_status events_set(struct rpl_diff *diff, struct vs_error *err)
 {
     const struct rpl_diff_options *options = &diff->options;
     uint64_t event_a = options->event_a;
@@ -182,9 +182,9 @@ static enum vs_status moments_set(struct rpl_diff *diff, struct vs_error *err)
         else if (!st && !event_a)
             event_a = rpl_pairs_event(rpl_diff_pairs(diff), true, event_b);
         if (!st)
-            st = moment_set(&diff->a, event_a, err);
+            st = event_set(&diff->a, event_a, err);
         if (!st)
-            st = moment_set(&diff->b, event_b, err);
+            st = event_set(&diff->b, event_b, err);
         break;
     }
     return st;
@@ -264,8 +264,8 @@ static enum vs_status alive_count(struct rpl_diff *diff, const struct rpl_diff_c
 }
 
 /* What is alive at the two moments: held against each other, also where they are in different steps. */
-static enum vs_status moment_count(struct rpl_diff *diff, const struct rpl_diff_counted *wanted,
-                                   struct vs_error *err)
+static enum vs_status live_count(struct rpl_diff *diff, const struct rpl_diff_counted *wanted,
+                                 struct vs_error *err)
 {
     int64_t step_a = diff->a.at.step;
     int64_t step_b = diff->b.at.step;
@@ -293,8 +293,8 @@ static enum vs_status count(struct rpl_diff *diff, const struct rpl_diff_counted
     vs_free(counted->items.all);
     *counted = *wanted;
     switch (wanted->what) {
-    case RPL_DIFF_MOMENT:
-        st = moment_count(diff, wanted, err);
+    case RPL_DIFF_LIVE:
+        st = live_count(diff, wanted, err);
         break;
     case RPL_DIFF_STEP:
         if (wanted->step >= 0) {
@@ -433,9 +433,9 @@ enum vs_status rpl_diff_take(struct rpl_diff *diff, enum rpl_diff_what what,
     diff->options = *options;
     st = step_choose(diff, err);
     switch (what) {
-    case RPL_DIFF_MOMENT:
+    case RPL_DIFF_LIVE:
         if (!st)
-            st = moments_set(diff, err);
+            st = events_set(diff, err);
         wanted.event_a = diff->a.at.event;
         wanted.event_b = diff->b.at.event;
         break;
@@ -458,14 +458,14 @@ enum vs_status rpl_diff_fill(struct rpl_diff *out, struct rpl_index *a, struct r
     enum vs_status st = rpl_diff_open(out, a, b, NULL, NULL, err);
 
     if (!st)
-        st = rpl_diff_take(out, RPL_DIFF_MOMENT, options, &out->moment, err);
+        st = rpl_diff_take(out, RPL_DIFF_LIVE, options, &out->live, err);
     if (!st)
         st = rpl_diff_take(out, RPL_DIFF_STEP, options, &out->step, err);
     if (!st)
         st = rpl_diff_take(out, RPL_DIFF_SAVED, options, &out->saved, err);
     if (st)
         return st;
-    out->is_same = out->moment.is_same && out->step.is_same && out->saved.is_same &&
+    out->is_same = out->live.is_same && out->step.is_same && out->saved.is_same &&
                    !out->toggle_count && !out->line_count && !out->moved && !out->only_a &&
                    !out->only_b;
     return VS_OK;
@@ -487,7 +487,7 @@ void rpl_diff_part_release(struct rpl_diff_part *part)
 
 void rpl_diff_release(struct rpl_diff *diff)
 {
-    rpl_diff_part_release(&diff->moment);
+    rpl_diff_part_release(&diff->live);
     rpl_diff_part_release(&diff->step);
     rpl_diff_part_release(&diff->saved);
     rpl_pairs_release(&diff->pairs);

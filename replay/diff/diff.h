@@ -200,7 +200,7 @@ struct rpl_diff {
     struct rpl_pairs pairs;
     struct rpl_diff_side a;
     struct rpl_diff_side b;
-    struct rpl_diff_part moment;
+    struct rpl_diff_part live;
     struct rpl_diff_part step;
     struct rpl_diff_part saved;
     struct rpl_diff_toggle *toggles;
@@ -234,7 +234,7 @@ VS_MUST_USE enum vs_status rpl_diff_open(struct rpl_diff *out, struct rpl_index 
                                          struct rpl_index *b, rpl_progress_fn *progress, void *user,
                                          struct vs_error *err);
 /* Which part: what is alive at the moments of options->at, what the step allocates, what autograd keeps. */
-enum rpl_diff_what { RPL_DIFF_MOMENT, RPL_DIFF_STEP, RPL_DIFF_SAVED };
+enum rpl_diff_what { RPL_DIFF_LIVE, RPL_DIFF_STEP, RPL_DIFF_SAVED };
 /*
  * A part of an open diff: `out`, which is zeroed and which the caller releases, also after a failure. Sets `options`, and, for a moment, `at`
  * of the sides. Its rows borrow from the diff. Costs going to the two moments, and what is alive there; where the

@@ -156,9 +156,9 @@ void rpl_diff_json(const struct rpl_diff *diff, struct vs_text *out)
     rpl_peak_json(diff->a.trace, &diff->a.at, &json);
     vs_json_key(&json, "b");
     rpl_peak_json(diff->b.trace, &diff->b.at, &json);
-    vs_json_put_int(&json, "delta_allocated", (int64_t)(diff->moment.b - diff->moment.a));
+    vs_json_put_int(&json, "delta_allocated", (int64_t)(diff->live.b - diff->live.a));
     vs_json_put_string(&json, "by", rpl_diff_by_name(diff->options.by));
-    rows_json(diff, &diff->moment, &json);
+    rows_json(diff, &diff->live, &json);
     part_json(diff, "step", &diff->step, &json);
     part_json(diff, "saved", &diff->saved, &json);
     toggles_json(diff, &json);

@@ -50,21 +50,22 @@ static void add_where(const struct rpl_diff_side *side, const char *word, const 
 
 static void add_toggles(const struct rpl_diff *diff, struct vs_text *out)
 {
-    size_t told = 0;
+    size_t line_count = 0;
     size_t unknown = 0;
 
     for (size_t i = 0; i < diff->toggle_count; i++) {
         const struct rpl_diff_toggle *t = &diff->toggles[i];
 
         if (t->a && t->b)
-            vs_text_addf(out, "%s%s: %s -> %s\n", told++ ? "         " : "toggles  ", t->name, t->a,
-                         t->b);
+            vs_text_addf(out, "%s%s: %s -> %s\n", line_count++ ? "         " : "toggles  ", t->name,
+                         t->a, t->b);
         else
             unknown++;
     }
     if (unknown)
         vs_text_addf(out, "%s%zu more, which only %s says: the other is not a recording of a net\n",
-                     told ? "         " : "toggles  ", unknown, diff->toggles[0].a ? "A" : "B");
+                     line_count ? "         " : "toggles  ", unknown,
+                     diff->toggles[0].a ? "A" : "B");
 }
 
 /* Lines of the net as in a patch; no more than LINES_SHOWN. */
@@ -270,14 +271,14 @@ void rpl_diff_text(const struct rpl_diff *diff, const char *name_a, const char *
     add_toggles(diff, out);
     add_lines(diff, out);
     vs_text_addf(out, "\n  %12s%12s%13s\n  ", "A", "B", "change");
-    add_figures(out, diff->moment.a, diff->moment.b);
+    add_figures(out, diff->live.a, diff->live.b);
     vs_text_addf(out, "  allocated there, by %s:\n", rpl_diff_by_name(diff->options.by));
-    add_rows(diff, &diff->moment, top, out);
+    add_rows(diff, &diff->live, top, out);
     if (diff->a.at.step != diff->b.at.step && diff->a.at.step >= 0 && diff->b.at.step >= 0)
         vs_text_addf(out, "  step %" PRId64 " of A is held against step %" PRId64 " of B\n",
                      diff->a.at.step, diff->b.at.step);
-    if (!diff->moment.is_same)
-        add_causes(&diff->moment, out);
+    if (!diff->live.is_same)
+        add_causes(&diff->live, out);
     if (diff->options.step >= 0) {
         snprintf(title, sizeof(title), "step %" PRId64 " allocates in all", diff->options.step);
         add_part(diff, &diff->step, top, title, out);

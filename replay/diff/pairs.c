@@ -228,7 +228,7 @@ static uint64_t row_group(const struct rpl_pairs *pairs, const struct rpl_pair_r
     return location <= rpl_trace_location_count(side->trace) ? groups[is_b][location] : 0;
 }
 
-static int64_t ahead(const struct rpl_pairs *pairs, size_t row)
+static int64_t excess(const struct rpl_pairs *pairs, size_t row)
 {
     return (int64_t)(pairs->rows[row].total_b - pairs->rows[row].total_a);
 }
@@ -257,7 +257,7 @@ static void stretches_find(struct rpl_pairs *pairs)
             group = here;
         }
         open->last = i;
-        open->delta = ahead(pairs, i) - (open->first ? ahead(pairs, open->first - 1) : 0);
+        open->delta = excess(pairs, i) - (open->first ? excess(pairs, open->first - 1) : 0);
     }
     vs_free(groups[0]);
     vs_free(groups[1]);

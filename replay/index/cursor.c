@@ -60,17 +60,17 @@ static void frame_offer(struct rpl_cursor *cursor, size_t chunk)
     struct rpl_pack pack = {NULL, 0, 0};
     size_t last = chunk;
 
-    if (index->reader || chunk >= index->chunk_count || index->chunks[chunk].has_frame)
+    if (index->reader || chunk >= index->chunk_count || index->chunks[chunk].has_keyframe)
         return;
-    while (last && !index->chunks[last].has_frame)
+    while (last && !index->chunks[last].has_keyframe)
         last--;
     if ((chunk - last) * RPL_CHUNK_EVENTS <
         MEMORY_FRAME_EVENTS_PER_ITEM * rpl_state_size(&cursor->state))
         return;
     rpl_state_pack(&cursor->state, &pack);
     rpl_pack_seal(&pack);
-    index->frames[chunk] = (struct rpl_blob){pack.bytes, pack.len};
-    index->chunks[chunk].has_frame = true;
+    index->keyframes[chunk] = (struct rpl_blob){pack.bytes, pack.len};
+    index->chunks[chunk].has_keyframe = true;
 }
 
 /* To the start of the nearest chunk up to `chunk` that has a frame, or of the trace. */
@@ -81,15 +81,16 @@ static enum vs_status frame_enter(struct rpl_cursor *cursor, size_t chunk, struc
     struct rpl_unpack in;
     enum vs_status st;
 
-    while (chunk && !index->chunks[chunk].has_frame)
+    while (chunk && !index->chunks[chunk].has_keyframe)
         chunk--;
     rpl_state_clear(&cursor->state);
     if (!chunk)
         return VS_OK;
-    st = rpl_index_blob(index, RPL_PART_FRAME, chunk, &blob, err);
+    st = rpl_index_blob(index, RPL_PART_KEYFRAME, chunk, &blob, err);
     if (st)
         return st;
-    if (!index->chunks[chunk].has_frame) /* it was made again just now, and this chunk has none */
+    if (!index->chunks[chunk]
+             .has_keyframe) /* it was made again just now, and this chunk has none */
         return frame_enter(cursor, chunk, err);
     if (!rpl_unpack_init(&in, blob.bytes, blob.len) ||
         !rpl_state_unpack(&cursor->state, rpl_index_chunk_first(chunk) - 1, &in))
@@ -188,7 +189,7 @@ static bool is_near(const struct rpl_cursor *cursor, uint64_t seq, size_t chunk)
 
     if (now > seq)
         return false;
-    while (chunk && !cursor->index->chunks[chunk].has_frame)
+    while (chunk && !cursor->index->chunks[chunk].has_keyframe)
         chunk--;
     return now + 1 >= rpl_index_chunk_first(chunk);
 }
@@ -253,9 +254,9 @@ size_t rpl_cursor_held_next(const struct rpl_cursor *cursor, size_t i)
     return rpl_holders_next(&cursor->state.holders, i);
 }
 
-size_t rpl_cursor_held_beside(const struct rpl_cursor *cursor, size_t i)
+size_t rpl_cursor_held_count(const struct rpl_cursor *cursor, size_t i)
 {
-    return rpl_holders_beside(&cursor->state.holders, i);
+    return rpl_holders_count(&cursor->state.holders, i);
 }
 
 const struct rpl_segment *rpl_cursor_segments(const struct rpl_cursor *cursor, size_t *count)

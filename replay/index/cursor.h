@@ -74,7 +74,7 @@ const struct rpl_held *rpl_cursor_held(const struct rpl_cursor *cursor, size_t *
 size_t rpl_cursor_held_first(const struct rpl_cursor *cursor, uint64_t block);
 size_t rpl_cursor_held_next(const struct rpl_cursor *cursor, size_t i);
 /* How many holders has the block that holder `i` holds, itself included? */
-size_t rpl_cursor_held_beside(const struct rpl_cursor *cursor, size_t i);
+size_t rpl_cursor_held_count(const struct rpl_cursor *cursor, size_t i);
 
 /* In order of address, without overlaps. Borrowed until the next move. */
 const struct rpl_segment *rpl_cursor_segments(const struct rpl_cursor *cursor, size_t *count);

@@ -15,47 +15,47 @@ struct rpl_event_classes *rpl_event_classes_new(void)
     return vs_calloc(1, sizeof(struct rpl_event_classes));
 }
 
-void rpl_event_classes_free(struct rpl_event_classes *sorts)
+void rpl_event_classes_free(struct rpl_event_classes *classes)
 {
-    if (!sorts)
+    if (!classes)
         return;
-    vs_free(sorts->items);
-    vs_table_release(&sorts->by_hash);
-    vs_free(sorts);
+    vs_free(classes->items);
+    vs_table_release(&classes->by_hash);
+    vs_free(classes);
 }
 
 /* The sort of an event, with nothing of where it is. */
 static struct rpl_event_class sort_of(const struct vs_event *event, uint8_t phase)
 {
-    struct rpl_event_class sort = {
+    struct rpl_event_class class = {
         .kind = event->kind, .phase = phase, .location = event->location};
 
     switch (event->kind) {
     case VS_EV_ALLOC:
-        sort.category = event->alloc.category;
-        sort.size = event->alloc.requested_bytes;
+        class.category = event->alloc.category;
+        class.size = event->alloc.requested_bytes;
         break;
     case VS_EV_FREE:
-        sort.size = event->free.requested_bytes;
+        class.size = event->free.requested_bytes;
         break;
     case VS_EV_CATEGORY:
-        sort.category = event->category.category;
+        class.category = event->category.category;
         break;
     case VS_EV_ANY_SEGMENT:
-        sort.size = event->segment.bytes;
+        class.size = event->segment.bytes;
         break;
     case VS_EV_OOM:
-        sort.size = event->oom.requested_bytes;
+        class.size = event->oom.requested_bytes;
         break;
     case VS_EV_HOLD:
     case VS_EV_DROP:
-        sort.name = (uint32_t)event->hold.name;
-        sort.scope = (uint32_t)event->hold.scope;
+        class.name = (uint32_t)event->hold.name;
+        class.scope = (uint32_t)event->hold.scope;
         break;
     default: /* the kind and the location say all; the kind is a byte of a file */
         break;
     }
-    return sort;
+    return class;
 }
 
 static bool is_same(const struct rpl_event_class *a, const struct rpl_event_class *b)
@@ -65,39 +65,41 @@ static bool is_same(const struct rpl_event_class *a, const struct rpl_event_clas
            a->scope == b->scope;
 }
 
-static uint64_t sort_hash(const struct rpl_event_class *sort)
+static uint64_t sort_hash(const struct rpl_event_class *class)
 {
-    uint64_t hash = vs_hash_mix(sort->location | (uint64_t)sort->kind << 32 |
-                                    (uint64_t)sort->category << 40 | (uint64_t)sort->phase << 48,
-                                sort->size);
+    uint64_t hash =
+        vs_hash_mix(class->location | (uint64_t) class->kind << 32 |
+                        (uint64_t) class->category << 40 | (uint64_t) class->phase << 48,
+                    class->size);
 
-    return vs_hash_mix(hash, (uint64_t)sort->name << 32 | sort->scope);
+    return vs_hash_mix(hash, (uint64_t) class->name << 32 | class->scope);
 }
 
 /* The kept sort that equals it; NULL: none does. */
-static struct rpl_event_class *sort_find(const struct rpl_event_classes *sorts,
-                                         const struct rpl_event_class *sort, uint64_t hash)
+static struct rpl_event_class *sort_find(const struct rpl_event_classes *classes,
+                                         const struct rpl_event_class *class, uint64_t hash)
 {
     struct vs_probe probe = vs_probe(hash);
 
-    while (vs_table_next(&sorts->by_hash, &probe))
-        if (is_same(&sorts->items[probe.item], sort))
-            return &sorts->items[probe.item];
+    while (vs_table_next(&classes->by_hash, &probe))
+        if (is_same(&classes->items[probe.item], class))
+            return &classes->items[probe.item];
     return NULL;
 }
 
-static struct rpl_event_class *sort_add(struct rpl_event_classes *sorts,
-                                        const struct rpl_event_class *sort, uint64_t hash)
+static struct rpl_event_class *sort_add(struct rpl_event_classes *classes,
+                                        const struct rpl_event_class *class, uint64_t hash)
 {
-    if (sorts->count == RPL_EVENT_CLASSES_MAX) {
-        sorts->is_full = true;
-        sorts->count = 0;
+    if (classes->count == RPL_EVENT_CLASSES_MAX) {
+        classes->is_full = true;
+        classes->count = 0;
         return NULL;
     }
-    sorts->items = vs_grow(sorts->items, sorts->count, &sorts->cap, sizeof(*sorts->items));
-    sorts->items[sorts->count] = *sort;
-    vs_table_add(&sorts->by_hash, hash, sorts->count);
-    return &sorts->items[sorts->count++];
+    classes->items =
+        vs_grow(classes->items, classes->count, &classes->cap, sizeof(*classes->items));
+    classes->items[classes->count] = *class;
+    vs_table_add(&classes->by_hash, hash, classes->count);
+    return &classes->items[classes->count++];
 }
 
 static void range_take(uint64_t *min, uint64_t *max, uint64_t n)
@@ -106,40 +108,40 @@ static void range_take(uint64_t *min, uint64_t *max, uint64_t n)
     *max = n > *max ? n : *max;
 }
 
-void rpl_event_classes_note(struct rpl_event_classes *sorts, uint64_t seq,
+void rpl_event_classes_note(struct rpl_event_classes *classes, uint64_t seq,
                             const struct vs_event *event, uint8_t phase, uint64_t allocated,
                             uint64_t reserved)
 {
     struct rpl_event_class now = sort_of(event, phase);
-    struct rpl_event_class *sort;
+    struct rpl_event_class *class;
     uint64_t hash;
 
-    if (sorts->is_full)
+    if (classes->is_full)
         return;
     hash = sort_hash(&now);
-    sort = sort_find(sorts, &now, hash);
-    if (!sort) {
+    class = sort_find(classes, &now, hash);
+    if (!class) {
         now.first_seq = seq;
         now.allocated_min = now.reserved_min = UINT64_MAX;
-        sort = sort_add(sorts, &now, hash);
-        if (!sort)
+        class = sort_add(classes, &now, hash);
+        if (!class)
             return;
     }
-    sort->last_seq = seq;
-    range_take(&sort->allocated_min, &sort->allocated_max, allocated);
-    range_take(&sort->reserved_min, &sort->reserved_max, reserved);
+    class->last_seq = seq;
+    range_take(&class->allocated_min, &class->allocated_max, allocated);
+    range_take(&class->reserved_min, &class->reserved_max, reserved);
 }
 
 /* ---- in a file ---- */
 
-void rpl_event_classes_pack(const struct rpl_event_classes *sorts, struct rpl_pack *out)
+void rpl_event_classes_pack(const struct rpl_event_classes *classes, struct rpl_pack *out)
 {
     uint64_t before = 0;
 
-    rpl_pack_uint(out, sorts->is_full);
-    rpl_pack_uint(out, sorts->count);
-    for (size_t i = 0; i < sorts->count; i++) {
-        const struct rpl_event_class *s = &sorts->items[i];
+    rpl_pack_uint(out, classes->is_full);
+    rpl_pack_uint(out, classes->count);
+    for (size_t i = 0; i < classes->count; i++) {
+        const struct rpl_event_class *s = &classes->items[i];
 
         rpl_pack_uint(out, s->kind);
         rpl_pack_uint(out, s->category);
@@ -177,17 +179,17 @@ static void sort_unpack(struct rpl_unpack *in, uint64_t before, struct rpl_event
 
 struct rpl_event_classes *rpl_event_classes_unpack(struct rpl_unpack *in, uint64_t count)
 {
-    struct rpl_event_classes *sorts = rpl_event_classes_new();
+    struct rpl_event_classes *classes = rpl_event_classes_new();
     uint64_t before = 0;
 
-    sorts->is_full = rpl_unpack_uint(in) != 0;
-    sorts->count = (size_t)rpl_unpack_uint(in);
-    in->is_bad |= sorts->count > RPL_EVENT_CLASSES_MAX;
+    classes->is_full = rpl_unpack_uint(in) != 0;
+    classes->count = (size_t)rpl_unpack_uint(in);
+    in->is_bad |= classes->count > RPL_EVENT_CLASSES_MAX;
     if (in->is_bad)
-        sorts->count = 0;
-    sorts->items = vs_calloc(sorts->count + 1, sizeof(*sorts->items));
-    for (size_t i = 0; i < sorts->count && !in->is_bad; i++) {
-        struct rpl_event_class *s = &sorts->items[i];
+        classes->count = 0;
+    classes->items = vs_calloc(classes->count + 1, sizeof(*classes->items));
+    for (size_t i = 0; i < classes->count && !in->is_bad; i++) {
+        struct rpl_event_class *s = &classes->items[i];
 
         sort_unpack(in, before, s);
         in->is_bad |= s->kind >= VS_EVENT_KIND_COUNT || s->first_seq < 1 || s->last_seq > count ||
@@ -195,7 +197,7 @@ struct rpl_event_classes *rpl_event_classes_unpack(struct rpl_unpack *in, uint64
         before = s->first_seq;
     }
     if (rpl_unpack_is_done(in))
-        return sorts;
-    rpl_event_classes_free(sorts);
+        return classes;
+    rpl_event_classes_free(classes);
     return NULL;
 }

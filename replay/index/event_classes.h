@@ -55,12 +55,12 @@ struct rpl_event_classes {
 };
 
 struct rpl_event_classes *rpl_event_classes_new(void) VS_MUST_USE;
-void rpl_event_classes_free(struct rpl_event_classes *sorts);
+void rpl_event_classes_free(struct rpl_event_classes *classes);
 /* One more event, after which things stand so. */
-void rpl_event_classes_note(struct rpl_event_classes *sorts, uint64_t seq,
+void rpl_event_classes_note(struct rpl_event_classes *classes, uint64_t seq,
                             const struct vs_event *event, uint8_t phase, uint64_t allocated,
                             uint64_t reserved);
-void rpl_event_classes_pack(const struct rpl_event_classes *sorts, struct rpl_pack *out);
+void rpl_event_classes_pack(const struct rpl_event_classes *classes, struct rpl_pack *out);
 /* NULL: the bytes are none of ours, or not of a trace of `count` events. The caller frees it. */
 struct rpl_event_classes *rpl_event_classes_unpack(struct rpl_unpack *in,
                                                    uint64_t count) VS_MUST_USE;

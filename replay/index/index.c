@@ -102,7 +102,7 @@ void rpl_index_free(struct rpl_index *index)
     rpl_cursor_free(index->scan);
     rpl_index_build_begin(index); /* lets go of all that was made or read */
     rpl_builder_free(index->builder);
-    rpl_event_classes_free(index->sorts);
+    rpl_event_classes_free(index->event_classes);
     for (size_t i = 0; i < RPL_LEVEL_COUNT; i++) {
         vs_free(index->levels[i].items);
         vs_free(index->levels[i].is_there);
@@ -171,13 +171,13 @@ uint64_t rpl_index_bytes(const struct rpl_index *index)
 
     for (size_t i = 0; i < RPL_LEVEL_COUNT; i++)
         bytes += index->levels[i].cap * index->levels[i].item_bytes;
-    bytes += blobs_bytes(index->frames, index->chunk_count) +
+    bytes += blobs_bytes(index->keyframes, index->chunk_count) +
              blobs_bytes(index->touched, index->chunk_count) +
              blobs_bytes(index->changes, index->chunk_count);
     if (index->builder)
         bytes += rpl_builder_bytes(index->builder);
-    if (index->sorts)
-        bytes += index->sorts->cap * sizeof(*index->sorts->items);
+    if (index->event_classes)
+        bytes += index->event_classes->cap * sizeof(*index->event_classes->items);
     return index->scan ? bytes + rpl_cursor_bytes(index->scan) : bytes;
 }
 
@@ -229,7 +229,7 @@ enum vs_status rpl_index_event(struct rpl_index *index, uint64_t seq, struct vs_
     return st;
 }
 
-bool rpl_index_ahead(struct rpl_index *index, uint64_t seq)
+bool rpl_index_prefetch(struct rpl_index *index, uint64_t seq)
 {
     size_t chunk = rpl_index_chunk_of(seq);
     struct vs_error ignored = VS_ERROR_INIT;

@@ -90,7 +90,7 @@ VS_MUST_USE enum vs_status rpl_index_event(struct rpl_index *index, uint64_t seq
  * While nobody waits: have event `seq`, 1 … count, ready, so that going there need not read it. True: that took reading a chunk; false: it was
  * read lately, the trace is in memory, or it cannot be read, which is told to whoever asks for it. Some sixteen places can be ready at a time.
  */
-bool rpl_index_ahead(struct rpl_index *index, uint64_t seq);
+bool rpl_index_prefetch(struct rpl_index *index, uint64_t seq);
 
 /*
  * The highest allocated bytes, and the event after which they were first reached. 0 and 0 where nothing was ever allocated.

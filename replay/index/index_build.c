@@ -116,7 +116,7 @@ void rpl_index_build_begin(struct rpl_index *index)
 {
     struct rpl_builder *b = vs_calloc(1, sizeof(*b));
 
-    blobs_free(&index->frames, index->chunk_count);
+    blobs_free(&index->keyframes, index->chunk_count);
     blobs_free(&index->touched, index->chunk_count);
     blobs_free(&index->changes, index->chunk_count);
     rpl_builder_free(index->builder);
@@ -125,10 +125,10 @@ void rpl_index_build_begin(struct rpl_index *index)
     index->event_count = 0;
     index->chunk_count = index->peak_count = index->name_count = 0;
     index->has_peaks = true;
-    rpl_unused_free(index->idle);
-    index->idle = NULL;
-    rpl_event_classes_free(index->sorts);
-    index->sorts = NULL;
+    rpl_unused_free(index->unused);
+    index->unused = NULL;
+    rpl_event_classes_free(index->event_classes);
+    index->event_classes = NULL;
     memset(&index->facts, 0, sizeof(index->facts));
     for (size_t i = 0; i < RPL_LEVEL_COUNT; i++)
         pages_reset(&index->levels[i], sizeof(struct rpl_node), RPL_NODE_GROUP);
@@ -136,7 +136,7 @@ void rpl_index_build_begin(struct rpl_index *index)
     pages_reset(&index->nodes, sizeof(uint32_t), RPL_NODE_NAME_GROUP);
     b->detail = rpl_detail_new(index->reader != NULL);
     if (index->reader)
-        index->sorts = rpl_event_classes_new();
+        index->event_classes = rpl_event_classes_new();
     b->step = -1;
     b->phase = VS_PHASE_SETUP;
     b->is_rising = true;
@@ -151,13 +151,13 @@ static void chunk_begin(struct rpl_index *index)
     struct rpl_chunk *chunk;
 
     index->chunks = vs_grow(index->chunks, index->chunk_count, &cap, sizeof(*index->chunks));
-    if (cap != index->chunk_cap || !index->frames) {
-        index->frames = vs_realloc(index->frames, cap, sizeof(*index->frames));
+    if (cap != index->chunk_cap || !index->keyframes) {
+        index->keyframes = vs_realloc(index->keyframes, cap, sizeof(*index->keyframes));
         index->touched = vs_realloc(index->touched, cap, sizeof(*index->touched));
         index->changes = vs_realloc(index->changes, cap, sizeof(*index->changes));
         index->chunk_cap = cap;
     }
-    memset(&index->frames[index->chunk_count], 0, sizeof(*index->frames));
+    memset(&index->keyframes[index->chunk_count], 0, sizeof(*index->keyframes));
     memset(&index->touched[index->chunk_count], 0, sizeof(*index->touched));
     memset(&index->changes[index->chunk_count], 0, sizeof(*index->changes));
     chunk = &index->chunks[index->chunk_count];
@@ -499,8 +499,8 @@ enum vs_status rpl_index_build(struct rpl_index *index, uint64_t last, rpl_progr
 
     if (seq >= last)
         return VS_OK;
-    rpl_unused_free(index->idle);
-    index->idle = NULL;
+    rpl_unused_free(index->unused);
+    index->unused = NULL;
     pending_peak(index, false);
     rpl_pages_reserve(&index->levels[0], (size_t)((last - 1) / RPL_PIECE_EVENTS + 1));
     rpl_pages_reserve(&index->rows, rpl_trace_tensor_count(index->trace));

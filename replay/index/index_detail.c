@@ -102,8 +102,8 @@ static void frame_keep(struct rpl_index *index, struct rpl_detail *d, size_t chu
         return;
     rpl_state_pack(&d->state, &pack);
     rpl_pack_seal(&pack);
-    index->frames[chunk] = (struct rpl_blob){vs_realloc(pack.bytes, pack.len, 1), pack.len};
-    index->chunks[chunk].has_frame = true;
+    index->keyframes[chunk] = (struct rpl_blob){vs_realloc(pack.bytes, pack.len, 1), pack.len};
+    index->chunks[chunk].has_keyframe = true;
     d->frame_seq = d->seq;
 }
 
@@ -175,7 +175,7 @@ static void need(struct rpl_index *index, uint64_t seq, uint64_t block)
     struct rpl_detail *d = index->builder->detail;
     struct seen *seen = &d->seen[block - 1];
 
-    rpl_builder_row(index, block)->idle_seq = 0;
+    rpl_builder_row(index, block)->unused_seq = 0;
     seen->needed = seq;
     if (seen->is_waiting)
         return;
@@ -204,7 +204,7 @@ static void settle(struct rpl_index *index, uint64_t seq)
         if (d->seen[block - 1].is_waiting)
             d->waiting[kept++] = block;
         else if (!is_freed)
-            row->idle_seq = seq;
+            row->unused_seq = seq;
     }
     d->waiting_count = kept;
 }
@@ -309,7 +309,8 @@ enum vs_status rpl_detail_take(struct rpl_index *index, size_t chunk, const stru
         if (st)
             return st;
         if (d->is_file)
-            rpl_event_classes_note(index->sorts, seq, event, d->phase, d->allocated, d->reserved);
+            rpl_event_classes_note(index->event_classes, seq, event, d->phase, d->allocated,
+                                   d->reserved);
         d->seq = seq;
     }
     changes_keep(d, &index->changes[chunk]);

@@ -36,14 +36,14 @@ struct rpl_pages {
 enum rpl_part {
     RPL_PART_HEAD,
     RPL_PART_CHUNKS,
-    RPL_PART_LIVES,
+    RPL_PART_LIFETIMES,
     RPL_PART_NODES,
     RPL_PART_PEAKS,
-    RPL_PART_FRAME,
+    RPL_PART_KEYFRAME,
     RPL_PART_TOUCHED,
     RPL_PART_NAMES,
-    RPL_PART_IDLE,
-    RPL_PART_SORTS,
+    RPL_PART_UNUSED,
+    RPL_PART_EVENT_CLASSES,
     RPL_PART_LEVEL /* + level of the pyramid */
 };
 /* A shorter trace is read in no time: nothing of it is stored. */
@@ -95,7 +95,7 @@ struct rpl_stops {
  * lines         the bits of rpl_line_bits: an alloc is on such a line
  * module, module_len   all events in a module are inside the one that the first module_len bytes of this string name
  * is_inside, is_non_pytorch   some event is in a module; some is in none
- * has_frame     the state at its start is kept
+ * has_keyframe     the state at its start is kept
  */
 struct rpl_chunk {
     uint64_t allocated;
@@ -113,13 +113,13 @@ struct rpl_chunk {
     uint32_t module_len;
     bool is_inside;
     bool is_non_pytorch;
-    bool has_frame;
+    bool has_keyframe;
 };
 
 /* ---- blocks ---- */
 
 /*
- * The life of block number i + 1; alloc_seq 0: there is no such block. idle_seq: the first alloc or free at which nothing needs it any more:
+ * The life of block number i + 1; alloc_seq 0: there is no such block. unused_seq: the first alloc or free at which nothing needs it any more:
  * it will not be read again, and the op that read it last is over; 0: there is none before its end; told only after rpl_index_detail. category: the
  * one it has, only while the index is made.
  */
@@ -127,7 +127,7 @@ struct rpl_row {
     uint64_t alloc_seq;
     uint64_t free_seq;
     uint64_t last_use_seq;
-    uint64_t idle_seq;
+    uint64_t unused_seq;
     uint64_t requested;
     uint64_t bytes;
     uint32_t tensor;
@@ -212,7 +212,7 @@ struct rpl_index {
     uint32_t *names;
     size_t name_count;
     size_t name_cap;
-    struct rpl_blob *frames;
+    struct rpl_blob *keyframes;
     struct rpl_blob *touched;
     struct rpl_blob *changes;
     struct rpl_builder *builder;
@@ -221,8 +221,8 @@ struct rpl_index {
     struct rpl_window_slot window[RPL_WINDOW];
     uint64_t clock;
     struct rpl_cursor *scan;
-    struct rpl_unused *idle;
-    struct rpl_event_classes *sorts;
+    struct rpl_unused *unused;
+    struct rpl_event_classes *event_classes;
 };
 
 /* ---- index.c ---- */
@@ -282,7 +282,7 @@ uint64_t rpl_builder_bytes(const struct rpl_builder *builder);
 
 /* ---- index_detail.c ---- */
 
-/* What a trace in memory has only from here on: idle_seq of the rows, `changes` and `touched`. Of one in a file nothing is left to do. */
+/* What a trace in memory has only from here on: unused_seq of the rows, `changes` and `touched`. Of one in a file nothing is left to do. */
 VS_MUST_USE enum vs_status rpl_index_detail(struct rpl_index *index, struct vs_error *err);
 /* Are these as of the last event? */
 bool rpl_index_has_detail(const struct rpl_index *index);

@@ -78,7 +78,7 @@ void rpl_index_pack_row(const struct rpl_row *r, const struct rpl_row *before, s
     rpl_pack_int(out, change(before->alloc_seq, r->alloc_seq));
     rpl_pack_uint(out, after(r->alloc_seq, r->free_seq));
     rpl_pack_uint(out, after(r->alloc_seq, r->last_use_seq));
-    rpl_pack_uint(out, after(r->last_use_seq ? r->last_use_seq : r->alloc_seq, r->idle_seq));
+    rpl_pack_uint(out, after(r->last_use_seq ? r->last_use_seq : r->alloc_seq, r->unused_seq));
     rpl_pack_uint(out, r->requested);
     rpl_pack_int(out, change(r->requested, r->bytes));
     rpl_pack_int(out, (int64_t)r->tensor - before->tensor);
@@ -98,14 +98,14 @@ void rpl_index_unpack_row(struct rpl_unpack *in, const struct rpl_row *before, u
     n = rpl_unpack_uint(in);
     r->last_use_seq = n ? r->alloc_seq + n - 1 : 0;
     n = rpl_unpack_uint(in);
-    r->idle_seq = n ? (r->last_use_seq ? r->last_use_seq : r->alloc_seq) + n - 1 : 0;
+    r->unused_seq = n ? (r->last_use_seq ? r->last_use_seq : r->alloc_seq) + n - 1 : 0;
     r->requested = rpl_unpack_uint(in);
     r->bytes = r->requested + (uint64_t)rpl_unpack_int(in);
     r->tensor = (uint32_t)((int64_t)r->tensor + rpl_unpack_int(in));
     r->location = (uint32_t)((int64_t)r->location + rpl_unpack_int(in));
     r->name = (uint32_t)rpl_unpack_uint(in);
     in->is_bad |= r->alloc_seq > count || r->free_seq > count || r->last_use_seq > count ||
-                  r->idle_seq > count;
+                  r->unused_seq > count;
 }
 
 /* ---- chunks ---- */
@@ -134,7 +134,7 @@ void rpl_index_pack_chunk(const struct rpl_chunk *c, const struct rpl_chunk *bef
     rpl_pack_uint(out, c->module);
     rpl_pack_uint(out, c->module_len);
     rpl_pack_uint(out, (uint64_t)c->is_inside | (uint64_t)c->is_non_pytorch << 1 |
-                           (uint64_t)c->has_frame << 2);
+                           (uint64_t)c->has_keyframe << 2);
 }
 
 void rpl_index_unpack_chunk(struct rpl_unpack *in, const struct rpl_chunk *before, size_t events,
@@ -168,5 +168,5 @@ void rpl_index_unpack_chunk(struct rpl_unpack *in, const struct rpl_chunk *befor
     flags = rpl_unpack_uint(in);
     c->is_inside = flags & 1;
     c->is_non_pytorch = flags >> 1 & 1;
-    c->has_frame = flags >> 2 & 1;
+    c->has_keyframe = flags >> 2 & 1;
 }

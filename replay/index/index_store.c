@@ -36,15 +36,15 @@ static void group_pack(const struct rpl_index *index, enum rpl_part part, size_t
 {
     static const struct rpl_node no_node;
     static const struct rpl_row no_row;
-    const struct rpl_pages *pages = part == RPL_PART_LIVES   ? &index->rows
-                                    : part == RPL_PART_NODES ? &index->nodes
-                                                             : &index->levels[level];
+    const struct rpl_pages *pages = part == RPL_PART_LIFETIMES ? &index->rows
+                                    : part == RPL_PART_NODES   ? &index->nodes
+                                                               : &index->levels[level];
     size_t first = number * pages->group;
     size_t count = group_count(pages->count, pages->group, number);
 
     rpl_pack_clear(out);
     for (size_t i = first; i < first + count; i++) {
-        if (part == RPL_PART_LIVES) {
+        if (part == RPL_PART_LIFETIMES) {
             const struct rpl_row *rows = pages->items;
 
             rpl_index_pack_row(&rows[i], i > first ? &rows[i - 1] : &no_row, out);
@@ -71,7 +71,7 @@ static void group_unpack(struct rpl_pages *pages, enum rpl_part part, size_t lev
     size_t count = group_count(pages->count, pages->group, number);
 
     for (size_t i = first; i < first + count; i++) {
-        if (part == RPL_PART_LIVES) {
+        if (part == RPL_PART_LIFETIMES) {
             struct rpl_row *rows = pages->items;
 
             rpl_index_unpack_row(in, i > first ? &rows[i - 1] : &no_row, events, &rows[i]);
@@ -149,7 +149,7 @@ enum vs_status rpl_index_node(struct rpl_index *index, size_t level, size_t i,
 enum vs_status rpl_index_row(struct rpl_index *index, size_t i, const struct rpl_row **out,
                              struct vs_error *err)
 {
-    enum vs_status st = group_need(index, &index->rows, RPL_PART_LIVES, 0, i, err);
+    enum vs_status st = group_need(index, &index->rows, RPL_PART_LIFETIMES, 0, i, err);
 
     *out = (const struct rpl_row *)index->rows.items + i;
     return st;
@@ -187,15 +187,15 @@ enum vs_status rpl_index_peaks(struct rpl_index *index, struct vs_error *err)
 }
 
 /* From the file. VS_E_NOT_FOUND: they are not there, or damaged. */
-static enum vs_status idle_load(struct rpl_index *index, struct vs_error *err)
+static enum vs_status unused_load(struct rpl_index *index, struct vs_error *err)
 {
     struct rpl_unpack in;
-    enum vs_status st = part_open(index, part_id(RPL_PART_IDLE, 0, 0), &in, err);
+    enum vs_status st = part_open(index, part_id(RPL_PART_UNUSED, 0, 0), &in, err);
 
     if (st)
         return st;
-    index->idle = rpl_unused_unpack(&in);
-    return index->idle ? VS_OK : VS_E_NOT_FOUND;
+    index->unused = rpl_unused_unpack(&in);
+    return index->unused ? VS_OK : VS_E_NOT_FOUND;
 }
 
 enum vs_status rpl_unused_get(struct rpl_index *index, const struct rpl_unused **out,
@@ -203,29 +203,29 @@ enum vs_status rpl_unused_get(struct rpl_index *index, const struct rpl_unused *
 {
     enum vs_status st = VS_OK;
 
-    if (!index->idle && index->is_paged) {
-        st = idle_load(index, err);
+    if (!index->unused && index->is_paged) {
+        st = unused_load(index, err);
         if (st == VS_E_NOT_FOUND)
             st = rebuild(index, err);
     }
-    if (!st && !index->idle)
+    if (!st && !index->unused)
         st = rpl_index_detail(index, err);
-    if (!st && !index->idle)
-        st = rpl_unused_find(index, &index->idle, err);
-    *out = index->idle;
+    if (!st && !index->unused)
+        st = rpl_unused_find(index, &index->unused, err);
+    *out = index->unused;
     return st;
 }
 
 /* From the file, likewise. */
-static enum vs_status sorts_load(struct rpl_index *index, struct vs_error *err)
+static enum vs_status event_classes_load(struct rpl_index *index, struct vs_error *err)
 {
     struct rpl_unpack in;
-    enum vs_status st = part_open(index, part_id(RPL_PART_SORTS, 0, 0), &in, err);
+    enum vs_status st = part_open(index, part_id(RPL_PART_EVENT_CLASSES, 0, 0), &in, err);
 
     if (st)
         return st;
-    index->sorts = rpl_event_classes_unpack(&in, index->event_count);
-    return index->sorts ? VS_OK : VS_E_NOT_FOUND;
+    index->event_classes = rpl_event_classes_unpack(&in, index->event_count);
+    return index->event_classes ? VS_OK : VS_E_NOT_FOUND;
 }
 
 enum vs_status rpl_event_classes_get(struct rpl_index *index, const struct rpl_event_classes **out,
@@ -233,12 +233,12 @@ enum vs_status rpl_event_classes_get(struct rpl_index *index, const struct rpl_e
 {
     enum vs_status st = VS_OK;
 
-    if (!index->sorts && index->is_paged) {
-        st = sorts_load(index, err);
+    if (!index->event_classes && index->is_paged) {
+        st = event_classes_load(index, err);
         if (st == VS_E_NOT_FOUND)
             st = rebuild(index, err);
     }
-    *out = index->sorts && !index->sorts->is_full ? index->sorts : NULL;
+    *out = index->event_classes && !index->event_classes->is_full ? index->event_classes : NULL;
     return st;
 }
 
@@ -261,7 +261,7 @@ enum vs_status rpl_index_blob(struct rpl_index *index, enum rpl_part part, size_
             return st;
         st = rebuild(index, err);
     }
-    *out = part == RPL_PART_FRAME ? index->frames[chunk] : index->touched[chunk];
+    *out = part == RPL_PART_KEYFRAME ? index->keyframes[chunk] : index->touched[chunk];
     return st;
 }
 
@@ -434,9 +434,9 @@ static enum vs_status chunks_save(struct sto_derived_writer *w, const struct rpl
         rpl_pack_clear(pack);
     }
     for (size_t i = 0; !st && i < index->chunk_count; i++) {
-        if (index->chunks[i].has_frame)
-            st = sto_derived_put(w, part_id(RPL_PART_FRAME, 0, i), index->frames[i].bytes,
-                                 index->frames[i].len, err);
+        if (index->chunks[i].has_keyframe)
+            st = sto_derived_put(w, part_id(RPL_PART_KEYFRAME, 0, i), index->keyframes[i].bytes,
+                                 index->keyframes[i].len, err);
         if (!st)
             st = sto_derived_put(w, part_id(RPL_PART_TOUCHED, 0, i), index->touched[i].bytes,
                                  index->touched[i].len, err);
@@ -464,27 +464,27 @@ static enum vs_status names_save(struct sto_derived_writer *w, const struct rpl_
     return sto_derived_put(w, part_id(RPL_PART_NAMES, 0, 0), pack->bytes, pack->len, err);
 }
 
-static enum vs_status idle_save(struct sto_derived_writer *w, struct rpl_index *index,
-                                struct rpl_pack *pack, struct vs_error *err)
+static enum vs_status unused_save(struct sto_derived_writer *w, struct rpl_index *index,
+                                  struct rpl_pack *pack, struct vs_error *err)
 {
-    const struct rpl_unused *idle;
-    enum vs_status st = rpl_unused_get(index, &idle, err);
+    const struct rpl_unused *unused;
+    enum vs_status st = rpl_unused_get(index, &unused, err);
 
     if (st)
         return st;
     rpl_pack_clear(pack);
-    rpl_unused_pack(idle, pack);
+    rpl_unused_pack(unused, pack);
     rpl_pack_seal(pack);
-    return sto_derived_put(w, part_id(RPL_PART_IDLE, 0, 0), pack->bytes, pack->len, err);
+    return sto_derived_put(w, part_id(RPL_PART_UNUSED, 0, 0), pack->bytes, pack->len, err);
 }
 
 static enum vs_status sorts_save(struct sto_derived_writer *w, const struct rpl_index *index,
                                  struct rpl_pack *pack, struct vs_error *err)
 {
     rpl_pack_clear(pack);
-    rpl_event_classes_pack(index->sorts, pack);
+    rpl_event_classes_pack(index->event_classes, pack);
     rpl_pack_seal(pack);
-    return sto_derived_put(w, part_id(RPL_PART_SORTS, 0, 0), pack->bytes, pack->len, err);
+    return sto_derived_put(w, part_id(RPL_PART_EVENT_CLASSES, 0, 0), pack->bytes, pack->len, err);
 }
 
 enum vs_status rpl_index_save(struct rpl_index *index, struct vs_error *err)
@@ -507,11 +507,11 @@ enum vs_status rpl_index_save(struct rpl_index *index, struct vs_error *err)
     if (!st)
         st = names_save(w, index, &pack, err);
     if (!st)
-        st = idle_save(w, index, &pack, err);
+        st = unused_save(w, index, &pack, err);
     if (!st)
         st = sorts_save(w, index, &pack, err);
     if (!st)
-        st = groups_save(w, index, RPL_PART_LIVES, 0, &index->rows, &pack, err);
+        st = groups_save(w, index, RPL_PART_LIFETIMES, 0, &index->rows, &pack, err);
     if (!st)
         st = groups_save(w, index, RPL_PART_NODES, 0, &index->nodes, &pack, err);
     for (size_t i = 0; !st && i < RPL_LEVEL_COUNT; i++)

@@ -44,7 +44,7 @@ struct run {
 /* by_location: of the sites, by place and size; by_print: of the first run of each state */
 struct finding {
     struct rpl_index *index;
-    struct rpl_unused *idle;
+    struct rpl_unused *unused;
     size_t site_cap;
     struct vs_table by_location;
     struct border *borders;
@@ -68,18 +68,19 @@ static uint32_t site_of(struct finding *f, uint32_t location, uint64_t requested
 {
     const uint64_t hash = vs_hash_mix(location, requested);
     struct vs_probe probe = vs_probe(hash);
-    struct rpl_unused *idle = f->idle;
+    struct rpl_unused *unused = f->unused;
 
     while (vs_table_next(&f->by_location, &probe)) {
-        const struct rpl_unused_site *site = &idle->sites[probe.item];
+        const struct rpl_unused_site *site = &unused->sites[probe.item];
 
         if (site->location == location && site->requested == requested)
             return probe.item;
     }
-    vs_table_add(&f->by_location, hash, idle->site_count);
-    idle->sites = vs_grow(idle->sites, idle->site_count, &f->site_cap, sizeof(*idle->sites));
-    idle->sites[idle->site_count] = (struct rpl_unused_site){location, requested};
-    return (uint32_t)idle->site_count++;
+    vs_table_add(&f->by_location, hash, unused->site_count);
+    unused->sites =
+        vs_grow(unused->sites, unused->site_count, &f->site_cap, sizeof(*unused->sites));
+    unused->sites[unused->site_count] = (struct rpl_unused_site){location, requested};
+    return (uint32_t)unused->site_count++;
 }
 
 /* ---- borders ---- */
@@ -132,10 +133,10 @@ static enum vs_status borders_find(struct finding *f, struct vs_error *err)
 
         if (st)
             return st;
-        if (!row->idle_seq || row->idle_seq == row->free_seq || !row->bytes)
+        if (!row->unused_seq || row->unused_seq == row->free_seq || !row->bytes)
             continue;
         site = site_of(f, row->location, row->requested);
-        border_add(f, row->idle_seq, row, site, false);
+        border_add(f, row->unused_seq, row, site, false);
         if (row->free_seq)
             border_add(f, row->free_seq, row, site, true);
     }
@@ -182,15 +183,15 @@ static void runs_measure(struct finding *f)
 
 static void floor_find(struct finding *f)
 {
-    uint64_t idle = 0;
+    uint64_t unused = 0;
     size_t at = 0;
 
     for (size_t r = 0; r < f->run_count; r++) {
         for (; at < f->runs[r].end; at++)
-            idle =
-                f->borders[at].is_end ? idle - f->borders[at].bytes : idle + f->borders[at].bytes;
-        if (f->runs[r].highest > idle && f->runs[r].highest - idle > f->idle->floor)
-            f->idle->floor = f->runs[r].highest - idle;
+            unused = f->borders[at].is_end ? unused - f->borders[at].bytes
+                                           : unused + f->borders[at].bytes;
+        if (f->runs[r].highest > unused && f->runs[r].highest - unused > f->unused->floor)
+            f->unused->floor = f->runs[r].highest - unused;
     }
 }
 
@@ -229,33 +230,33 @@ static void states_find(struct finding *f)
     size_t at = 0;
 
     for (size_t r = 0; r < f->run_count; r++) {
-        struct run *told;
+        struct run *last;
 
         for (; at < f->runs[r].end; at++)
             print_add(&print, &f->borders[at]);
-        if (f->runs[r].highest <= f->idle->floor)
+        if (f->runs[r].highest <= f->unused->floor)
             continue;
-        told = state_of(f, &print, r);
-        told->is_kept = true;
-        if (f->runs[r].highest > told->highest)
-            told->highest = f->runs[r].highest;
-        f->idle->state_count += told == &f->runs[r];
+        last = state_of(f, &print, r);
+        last->is_kept = true;
+        if (f->runs[r].highest > last->highest)
+            last->highest = f->runs[r].highest;
+        f->unused->state_count += last == &f->runs[r];
     }
 }
 
 /* The kept states, each as what is other than in the one before. */
 static void states_emit(struct finding *f)
 {
-    struct rpl_unused *idle = f->idle;
-    uint64_t *now = vs_calloc(idle->site_count + 1, sizeof(*now));
-    uint64_t *told = vs_calloc(idle->site_count + 1, sizeof(*told));
+    struct rpl_unused *unused = f->unused;
+    uint64_t *now = vs_calloc(unused->site_count + 1, sizeof(*now));
+    uint64_t *last = vs_calloc(unused->site_count + 1, sizeof(*last));
     uint32_t *touched = vs_alloc((f->border_count + 1) * sizeof(*touched));
     size_t touched_count = 0;
     size_t at = 0;
     size_t cap = 0;
     size_t state = 0;
 
-    idle->states = vs_alloc((idle->state_count + 1) * sizeof(*idle->states));
+    unused->states = vs_alloc((unused->state_count + 1) * sizeof(*unused->states));
     for (size_t r = 0; r < f->run_count; r++) {
         for (; at < f->runs[r].end; at++) {
             const struct border *b = &f->borders[at];
@@ -268,25 +269,26 @@ static void states_emit(struct finding *f)
         for (size_t i = 0; i < touched_count; i++) {
             uint32_t site = touched[i];
 
-            if (now[site] == told[site])
+            if (now[site] == last[site])
                 continue;
-            idle->changes =
-                vs_grow(idle->changes, idle->change_count, &cap, sizeof(*idle->changes));
-            idle->changes[idle->change_count++] = (struct rpl_unused_change){site, now[site]};
-            told[site] = now[site];
+            unused->changes =
+                vs_grow(unused->changes, unused->change_count, &cap, sizeof(*unused->changes));
+            unused->changes[unused->change_count++] = (struct rpl_unused_change){site, now[site]};
+            last[site] = now[site];
         }
         touched_count = 0;
-        idle->states[state++] = (struct rpl_unused_state){f->runs[r].highest, idle->change_count};
+        unused->states[state++] =
+            (struct rpl_unused_state){f->runs[r].highest, unused->change_count};
     }
     vs_free(now);
-    vs_free(told);
+    vs_free(last);
     vs_free(touched);
 }
 
 enum vs_status rpl_unused_find(struct rpl_index *index, struct rpl_unused **out,
                                struct vs_error *err)
 {
-    struct finding f = {.index = index, .idle = vs_calloc(1, sizeof(*f.idle))};
+    struct finding f = {.index = index, .unused = vs_calloc(1, sizeof(*f.unused))};
     enum vs_status st = borders_find(&f, err);
 
     *out = NULL;
@@ -296,10 +298,10 @@ enum vs_status rpl_unused_find(struct rpl_index *index, struct rpl_unused **out,
         floor_find(&f);
         states_find(&f);
         states_emit(&f);
-        *out = f.idle;
-        f.idle = NULL; /* handed over */
+        *out = f.unused;
+        f.unused = NULL; /* handed over */
     }
-    rpl_unused_free(f.idle);
+    rpl_unused_free(f.unused);
     vs_table_release(&f.by_location);
     vs_free(f.borders);
     vs_free(f.runs);
@@ -307,38 +309,38 @@ enum vs_status rpl_unused_find(struct rpl_index *index, struct rpl_unused **out,
     return st;
 }
 
-void rpl_unused_free(struct rpl_unused *idle)
+void rpl_unused_free(struct rpl_unused *unused)
 {
-    if (!idle)
+    if (!unused)
         return;
-    vs_free(idle->sites);
-    vs_free(idle->states);
-    vs_free(idle->changes);
-    vs_free(idle);
+    vs_free(unused->sites);
+    vs_free(unused->states);
+    vs_free(unused->changes);
+    vs_free(unused);
 }
 
 /* ---- in a file ---- */
 
-void rpl_unused_pack(const struct rpl_unused *idle, struct rpl_pack *out)
+void rpl_unused_pack(const struct rpl_unused *unused, struct rpl_pack *out)
 {
-    uint64_t *now = vs_calloc(idle->site_count + 1, sizeof(*now));
+    uint64_t *now = vs_calloc(unused->site_count + 1, sizeof(*now));
     uint64_t allocated = 0;
     size_t at = 0;
 
-    rpl_pack_uint(out, idle->floor);
-    rpl_pack_uint(out, idle->site_count);
-    for (size_t i = 0; i < idle->site_count; i++) {
-        rpl_pack_uint(out, idle->sites[i].location);
-        rpl_pack_uint(out, idle->sites[i].requested);
+    rpl_pack_uint(out, unused->floor);
+    rpl_pack_uint(out, unused->site_count);
+    for (size_t i = 0; i < unused->site_count; i++) {
+        rpl_pack_uint(out, unused->sites[i].location);
+        rpl_pack_uint(out, unused->sites[i].requested);
     }
-    rpl_pack_uint(out, idle->state_count);
-    rpl_pack_uint(out, idle->change_count);
-    for (size_t i = 0; i < idle->state_count; i++) {
-        rpl_pack_bytes(out, allocated, idle->states[i].allocated);
-        allocated = idle->states[i].allocated;
-        rpl_pack_uint(out, idle->states[i].end - at);
-        for (; at < idle->states[i].end; at++) {
-            const struct rpl_unused_change *c = &idle->changes[at];
+    rpl_pack_uint(out, unused->state_count);
+    rpl_pack_uint(out, unused->change_count);
+    for (size_t i = 0; i < unused->state_count; i++) {
+        rpl_pack_bytes(out, allocated, unused->states[i].allocated);
+        allocated = unused->states[i].allocated;
+        rpl_pack_uint(out, unused->states[i].end - at);
+        for (; at < unused->states[i].end; at++) {
+            const struct rpl_unused_change *c = &unused->changes[at];
 
             rpl_pack_uint(out, c->site);
             rpl_pack_bytes(out, now[c->site], c->bytes);
@@ -349,59 +351,59 @@ void rpl_unused_pack(const struct rpl_unused *idle, struct rpl_pack *out)
 }
 
 /* A state and what is other in it. False: there are more changes than were told, or of no site. */
-static bool state_unpack(struct rpl_unused *idle, struct rpl_unpack *in, uint64_t *now, size_t i,
+static bool state_unpack(struct rpl_unused *unused, struct rpl_unpack *in, uint64_t *now, size_t i,
                          size_t *at)
 {
-    uint64_t before = i ? idle->states[i - 1].allocated : 0;
+    uint64_t before = i ? unused->states[i - 1].allocated : 0;
     uint64_t count;
 
-    idle->states[i].allocated = rpl_unpack_bytes(in, before);
+    unused->states[i].allocated = rpl_unpack_bytes(in, before);
     count = rpl_unpack_uint(in);
-    if (in->is_bad || count > idle->change_count - *at)
+    if (in->is_bad || count > unused->change_count - *at)
         return false;
     while (count--) {
         uint64_t site = rpl_unpack_uint(in);
 
-        if (site >= idle->site_count)
+        if (site >= unused->site_count)
             return false;
         now[site] = rpl_unpack_bytes(in, now[site]);
-        idle->changes[(*at)++] = (struct rpl_unused_change){(uint32_t)site, now[site]};
+        unused->changes[(*at)++] = (struct rpl_unused_change){(uint32_t)site, now[site]};
     }
-    idle->states[i].end = *at;
+    unused->states[i].end = *at;
     return true;
 }
 
 struct rpl_unused *rpl_unused_unpack(struct rpl_unpack *in)
 {
-    struct rpl_unused *idle = vs_calloc(1, sizeof(*idle));
+    struct rpl_unused *unused = vs_calloc(1, sizeof(*unused));
     size_t most = (size_t)(in->end - in->at); /* each item takes a byte at least */
     uint64_t *now = NULL;
     size_t at = 0;
     bool is_good;
 
-    idle->floor = rpl_unpack_uint(in);
-    idle->site_count = (size_t)rpl_unpack_uint(in);
-    is_good = !in->is_bad && idle->site_count <= most;
+    unused->floor = rpl_unpack_uint(in);
+    unused->site_count = (size_t)rpl_unpack_uint(in);
+    is_good = !in->is_bad && unused->site_count <= most;
     if (is_good) {
-        idle->sites = vs_alloc((idle->site_count + 1) * sizeof(*idle->sites));
-        now = vs_calloc(idle->site_count + 1, sizeof(*now));
-        for (size_t i = 0; i < idle->site_count; i++) {
-            idle->sites[i].location = (uint32_t)rpl_unpack_uint(in);
-            idle->sites[i].requested = rpl_unpack_uint(in);
+        unused->sites = vs_alloc((unused->site_count + 1) * sizeof(*unused->sites));
+        now = vs_calloc(unused->site_count + 1, sizeof(*now));
+        for (size_t i = 0; i < unused->site_count; i++) {
+            unused->sites[i].location = (uint32_t)rpl_unpack_uint(in);
+            unused->sites[i].requested = rpl_unpack_uint(in);
         }
-        idle->state_count = (size_t)rpl_unpack_uint(in);
-        idle->change_count = (size_t)rpl_unpack_uint(in);
-        is_good = !in->is_bad && idle->state_count <= most && idle->change_count <= most;
+        unused->state_count = (size_t)rpl_unpack_uint(in);
+        unused->change_count = (size_t)rpl_unpack_uint(in);
+        is_good = !in->is_bad && unused->state_count <= most && unused->change_count <= most;
     }
     if (is_good) {
-        idle->states = vs_alloc((idle->state_count + 1) * sizeof(*idle->states));
-        idle->changes = vs_alloc((idle->change_count + 1) * sizeof(*idle->changes));
+        unused->states = vs_alloc((unused->state_count + 1) * sizeof(*unused->states));
+        unused->changes = vs_alloc((unused->change_count + 1) * sizeof(*unused->changes));
     }
-    for (size_t i = 0; is_good && i < idle->state_count; i++)
-        is_good = state_unpack(idle, in, now, i, &at);
+    for (size_t i = 0; is_good && i < unused->state_count; i++)
+        is_good = state_unpack(unused, in, now, i, &at);
     vs_free(now);
-    if (is_good && at == idle->change_count && rpl_unpack_is_done(in))
-        return idle;
-    rpl_unused_free(idle);
+    if (is_good && at == unused->change_count && rpl_unpack_is_done(in))
+        return unused;
+    rpl_unused_free(unused);
     return NULL;
 }

@@ -51,6 +51,6 @@ struct rpl_unused {
 /* Those of the index, which keeps them: read from the file, or found (passing through all blocks once) where it has none. Errors: those of reading. */
 VS_MUST_USE enum vs_status rpl_unused_get(struct rpl_index *index, const struct rpl_unused **out,
                                           struct vs_error *err);
-void rpl_unused_free(struct rpl_unused *idle);
+void rpl_unused_free(struct rpl_unused *unused);
 
 #endif

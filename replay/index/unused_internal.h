@@ -16,7 +16,7 @@
 /* Of an index whose blocks and changes are in memory. The caller frees *out. */
 VS_MUST_USE enum vs_status rpl_unused_find(struct rpl_index *index, struct rpl_unused **out,
                                            struct vs_error *err);
-void rpl_unused_pack(const struct rpl_unused *idle, struct rpl_pack *out);
+void rpl_unused_pack(const struct rpl_unused *unused, struct rpl_pack *out);
 /* NULL: the bytes are none of ours. The caller frees it. */
 struct rpl_unused *rpl_unused_unpack(struct rpl_unpack *in) VS_MUST_USE;
 

@@ -79,7 +79,7 @@ static void variable_add(struct by_scope *by, const struct rpl_cursor *cursor, s
         .tensor = h->tensor,
         .block = held->block,
         .bytes = block ? block->bytes : 0,
-        .sharers = held->block ? (uint32_t)rpl_cursor_held_beside(cursor, i) : 1,
+        .sharers = held->block ? (uint32_t)rpl_cursor_held_count(cursor, i) : 1,
         .since_seq = h->since_seq,
         .location = h->location,
     };

@@ -54,7 +54,7 @@ void rpl_space_fill(struct rpl_space *out, const struct rpl_cursor *cursor);
 void rpl_space_release(struct rpl_space *space);
 
 /*
- * A request under the allocator's settings of the run (rpl_request_of): bytes of the block it would be, and of the segment where there is
+ * A request under the allocator's settings of the run (wif_request_of): bytes of the block it would be, and of the segment where there is
  * no hole for it; max_split: holes of so many bytes and more are kept whole, UINT64_MAX: none are.
  */
 struct rpl_request {

@@ -194,8 +194,8 @@ bool rpl_match_is_equal(const struct rpl_match *match)
     return match->why == RPL_MATCH_SAME;
 }
 
-enum vs_status rpl_match_moment(struct rpl_trace *trace, int64_t step, enum vs_phase phase,
-                                uint64_t *out, struct vs_error *err)
+enum vs_status rpl_match_first_event(struct rpl_trace *trace, int64_t step, enum vs_phase phase,
+                                     uint64_t *out, struct vs_error *err)
 {
     struct rpl_scan *scan = vs_alloc(sizeof(*scan));
     const struct vs_event *event;

@@ -123,9 +123,9 @@ void rpl_match_release(struct rpl_match *match);
 bool rpl_match_is_equal(const struct rpl_match *match);
 
 /* The event number at which `phase` of `step` begins, or the step (phase VS_PHASE_COUNT); 0: the trace has no such moment. */
-VS_MUST_USE enum vs_status rpl_match_moment(struct rpl_trace *trace, int64_t step,
-                                            enum vs_phase phase, uint64_t *out,
-                                            struct vs_error *err);
+VS_MUST_USE enum vs_status rpl_match_first_event(struct rpl_trace *trace, int64_t step,
+                                                 enum vs_phase phase, uint64_t *out,
+                                                 struct vs_error *err);
 
 /*
  * The first difference with what comes before and after it on both sides, each with its op and place. Nothing where there is none.

@@ -230,7 +230,7 @@ size_t rpl_holders_next(const struct rpl_holders *h, size_t i)
     return h->links[i].next ? h->links[i].next - 1 : SIZE_MAX;
 }
 
-size_t rpl_holders_beside(const struct rpl_holders *h, size_t i)
+size_t rpl_holders_count(const struct rpl_holders *h, size_t i)
 {
     return h->lists[h->links[i].list].count;
 }

@@ -87,6 +87,6 @@ void rpl_holders_add(struct rpl_holders *h, const struct rpl_held *held);
 size_t rpl_holders_first(const struct rpl_holders *h, uint64_t block);
 size_t rpl_holders_next(const struct rpl_holders *h, size_t i);
 /* How many hold the block that holder `i` holds. */
-size_t rpl_holders_beside(const struct rpl_holders *h, size_t i);
+size_t rpl_holders_count(const struct rpl_holders *h, size_t i);
 
 #endif

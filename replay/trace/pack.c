@@ -26,7 +26,7 @@ void rpl_pack_clear(struct rpl_pack *pack)
     pack->len = 0;
 }
 
-static void room_make(struct rpl_pack *pack)
+static void reserve(struct rpl_pack *pack)
 {
     if (pack->cap - pack->len >= NUMBER_BYTES)
         return;
@@ -36,7 +36,7 @@ static void room_make(struct rpl_pack *pack)
 
 void rpl_pack_uint(struct rpl_pack *pack, uint64_t n)
 {
-    room_make(pack);
+    reserve(pack);
     for (; n >= 0x80; n >>= 7)
         pack->bytes[pack->len++] = (uint8_t)(n | 0x80);
     pack->bytes[pack->len++] = (uint8_t)n;

@@ -163,7 +163,7 @@ void rpl_mem_trim(struct rpl_mem *mem)
 
 /* ---- small ---- */
 
-bool rpl_mem_pack(struct rpl_mem *mem, struct rpl_mem *room)
+bool rpl_mem_pack(struct rpl_mem *mem, struct rpl_mem *spare)
 {
     if (mem->is_packed)
         return false;
@@ -171,13 +171,13 @@ bool rpl_mem_pack(struct rpl_mem *mem, struct rpl_mem *room)
         mem->packed = rpl_mem_packed_new(mem->event_count, mem->tensor_count);
     if (rpl_mem_packed_take(mem->packed, mem->events, mem->tensors))
         return true;
-    VS_ASSERT(room != mem && !room->event_count && !room->tensor_count);
-    vs_free(room->events);
-    vs_free(room->tensors);
-    room->events = mem->events;
-    room->event_cap = mem->event_cap;
-    room->tensors = mem->tensors;
-    room->tensor_cap = mem->tensor_cap;
+    VS_ASSERT(spare != mem && !spare->event_count && !spare->tensor_count);
+    vs_free(spare->events);
+    vs_free(spare->tensors);
+    spare->events = mem->events;
+    spare->event_cap = mem->event_cap;
+    spare->tensors = mem->tensors;
+    spare->tensor_cap = mem->tensor_cap;
     mem->events = NULL;
     mem->tensors = NULL;
     mem->event_cap = mem->tensor_cap = 0;
@@ -187,7 +187,7 @@ bool rpl_mem_pack(struct rpl_mem *mem, struct rpl_mem *room)
     return true;
 }
 
-void rpl_mem_leave(struct rpl_mem *mem)
+void rpl_mem_close(struct rpl_mem *mem)
 {
     if (mem->is_packed)
         rpl_mem_packed_close(mem->packed);

@@ -87,9 +87,9 @@ void rpl_mem_trim(struct rpl_mem *mem);
  * A part of making it small: events and tensors are packed, a millisecond's worth each time, while they can be looked at all along; what the last part frees goes to
  * `room`, an empty one. False: nothing was left to do. Nothing may be added afterwards, until it is cleared.
  */
-VS_MUST_USE bool rpl_mem_pack(struct rpl_mem *mem, struct rpl_mem *room);
+VS_MUST_USE bool rpl_mem_pack(struct rpl_mem *mem, struct rpl_mem *spare);
 /* Nobody looks at it any more, so that what was unpacked for that can go. */
-void rpl_mem_leave(struct rpl_mem *mem);
+void rpl_mem_close(struct rpl_mem *mem);
 /* `count` events from `first` (1 …) on: in place where that can be, and then good as long as rpl_mem_packed_chunk says; else in `buffer`. */
 const struct vs_event *rpl_mem_events(struct rpl_mem *mem, uint64_t first, size_t count,
                                       struct vs_event *buffer);

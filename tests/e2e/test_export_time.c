@@ -349,7 +349,7 @@ static void stacks_are_of_the_moment_that_was_asked_for(void **state)
     static const struct {
         const char *at;
         const char *sql;
-    } MOMENTS[] = {
+    } OPTIONS[] = {
         {"end", "SELECT sum(block_size) FROM block WHERE free_seq IS NULL"},
         {"event=1000", "SELECT sum(block_size) FROM block WHERE alloc_seq <= 1000 AND (free_seq IS "
                        "NULL OR free_seq > 1000)"},
@@ -360,10 +360,10 @@ static void stacks_are_of_the_moment_that_was_asked_for(void **state)
     const char *trace = rich_trace();
 
     (void)state;
-    for (size_t i = 0; i < sizeof(MOMENTS) / sizeof(MOMENTS[0]); i++) {
-        char *folded = exported_at(trace, "collapsed", MOMENTS[i].at);
+    for (size_t i = 0; i < sizeof(OPTIONS) / sizeof(OPTIONS[0]); i++) {
+        char *folded = exported_at(trace, "collapsed", OPTIONS[i].at);
 
-        assert_int_equal(folded_sum(folded, NULL), sql_int(trace, MOMENTS[i].sql));
+        assert_int_equal(folded_sum(folded, NULL), sql_int(trace, OPTIONS[i].sql));
         free(folded);
     }
 }

@@ -183,7 +183,7 @@ static bool try_on(const struct facts_net *net, const char *toggles,
     settings.started = on_started;
     settings.print = on_print;
     st = lang_run(&settings, &out->result, err);
-    rpl_run_notes(&out->result, on_note, out->trace);
+    wif_run_notes(&out->result, on_note, out->trace);
     out->printed = vs_text_take(&listener.printed);
     vs_toggles_release(&set);
     vs_free(skips);

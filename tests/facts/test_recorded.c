@@ -70,7 +70,7 @@ static void assert_matches(const struct recorded *r)
         facts_net_set(&net, "TRAIN", 0);
     run = facts_run_net(&net, r->toggles, false, NULL);
     if (r->step >= 0 &&
-        rpl_match_moment(run.trace, r->step, VS_PHASE_COUNT, &options.first_seq, &err))
+        rpl_match_first_event(run.trace, r->step, VS_PHASE_COUNT, &options.first_seq, &err))
         fail_msg("%s", err.text);
     if (rpl_match_fill(&match, &list, run.trace, &options, &err))
         fail_msg("%s", err.text);

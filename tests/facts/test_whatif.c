@@ -15,9 +15,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/facts/ask.h"
 #include "tests/facts/facts.h"
 #include "tests/facts/grid.h"
+#include "tests/facts/record.h"
 #include "tests/share.h"
 
 /* Of every small net's recording. */
@@ -42,7 +42,7 @@ static void assert_equals_recording_again(const struct facts_net *net, struct rp
 {
     struct vs_error asked_err = VS_ERROR_INIT;
     struct vs_error again_err = VS_ERROR_INIT;
-    struct rpl_trace *answer = facts_ask(base, pairs, &asked_err);
+    struct rpl_trace *answer = facts_whatif(base, pairs, &asked_err);
     char toggles[FACTS_PAIRS_MAX + 96];
     char what[FACTS_PAIRS_MAX + 224];
     struct facts_run again;
@@ -134,7 +134,7 @@ static void some_toggles_of_the_sample_nets(void **state)
 
             if (!tests_share_has(i, n, sizeof(TOGGLES) / sizeof(TOGGLES[0])))
                 continue;
-            answer = facts_ask(base, TOGGLES[n], &err);
+            answer = facts_whatif(base, TOGGLES[n], &err);
             snprintf(toggles, sizeof(toggles), "steps=2 %s", TOGGLES[n]);
             if (!answer)
                 fail_msg("%s [%s]: %s", net.path, TOGGLES[n], err.text);

@@ -18,9 +18,9 @@
 
 #include "base/mem.h"
 #include "replay/report/report.h"
-#include "tests/facts/ask.h"
 #include "tests/facts/balance.h"
 #include "tests/facts/facts.h"
+#include "tests/facts/record.h"
 #include "tests/property/netgen.h"
 
 #ifdef VS_STRESS
@@ -104,7 +104,7 @@ static void check_question(const struct subject *s)
 {
     struct rpl_trace *base = facts_record(&s->net, s->toggles, false);
     struct vs_error asked_err = VS_ERROR_INIT, again_err = VS_ERROR_INIT;
-    struct rpl_trace *answer = facts_ask(base, s->asked, &asked_err);
+    struct rpl_trace *answer = facts_whatif(base, s->asked, &asked_err);
     char toggles[2 * NETGEN_TOGGLES_MAX], what[3 * NETGEN_TOGGLES_MAX];
     struct facts_run again;
     bool ran;

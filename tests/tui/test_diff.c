@@ -170,7 +170,7 @@ static void a_row_is_what_is_inside_it(void **state)
             options.inside_count = 0;
             if (depth == 0) {
                 assert_int_equal(
-                    rpl_diff_take(&app.change.diff->diff, RPL_DIFF_MOMENT, &options, &part, &err),
+                    rpl_diff_take(&app.change.diff->diff, RPL_DIFF_LIVE, &options, &part, &err),
                     VS_OK);
                 snprintf(want, sizeof(want), "B - A %s",
                          vs_bytes_delta_text((int64_t)(part.rows[0].b - part.rows[0].a), buf));

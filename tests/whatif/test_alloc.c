@@ -161,11 +161,12 @@ static void another_devices_events_keep_their_locations(void **state)
 }
 
 /* Each row is what asking for its setting alone gives. */
-static void the_table_of_an_imported_trace_tries_the_allocator(void **state)
+static void a_sweep_of_an_imported_trace_changes_allocator_settings(void **state)
 {
     struct rpl_trace *out = rpl_trace_new();
-    struct wif_sweep_run ask = {.capacity = UINT64_C(1) << 40, .batches = RPL_BATCHES_ALL};
-    struct wif_sweep tries = {NULL, 0, 0};
+    struct wif_sweep_options options = {.capacity = UINT64_C(1) << 40,
+                                        .batches = WIF_SWEEP_BATCHES_ALL};
+    struct wif_sweep sweep = {NULL, 0, 0};
     struct vs_error err = VS_ERROR_INIT;
     struct rpl_trace *base = NULL;
     struct alloc_facts facts;
@@ -176,22 +177,22 @@ static void the_table_of_an_imported_trace_tries_the_allocator(void **state)
     must(alloc_facts_read(0, &facts, &err), &err);
     list_import(&facts, path);
     must(rpl_trace_open(path, &base, &err), &err);
-    must(wif_sweep_fill(&tries, base, &ask, &err), &err);
-    assert_true(tries.count > 3);
-    for (size_t i = 0; i < tries.count; i++) {
+    must(wif_sweep_fill(&sweep, base, &options, &err), &err);
+    assert_true(sweep.count > 3);
+    for (size_t i = 0; i < sweep.count; i++) {
         struct rpl_summary sum;
 
         memset(&sum, 0, sizeof(sum));
-        assert_false(tries.items[i].failed);
-        must(wif_run(base, &tries.items[i].set, out, &err), &err);
+        assert_false(sweep.items[i].failed);
+        must(wif_run(base, &sweep.items[i].set, out, &err), &err);
         must(rpl_summary_fill(&sum, out, &err), &err);
-        assert_int_equal(tries.items[i].run.peak, sum.peak.allocated);
-        assert_int_equal(tries.items[i].batch, 0);
-        changed += tries.items[i].run.peak != tries.items[0].run.peak;
+        assert_int_equal(sweep.items[i].run.peak, sum.peak.allocated);
+        assert_int_equal(sweep.items[i].batch, 0);
+        changed += sweep.items[i].run.peak != sweep.items[0].run.peak;
         rpl_summary_release(&sum);
     }
     assert_true(changed > 0);
-    wif_sweep_release(&tries);
+    wif_sweep_release(&sweep);
     rpl_trace_free(out);
     rpl_trace_free(base);
 }
@@ -222,7 +223,8 @@ static void small_end(struct small *s)
     rpl_trace_free(s->m.trace);
 }
 
-static enum vs_status ask(struct small *s, const char *set, uint64_t capacity, struct vs_error *err)
+static enum vs_status whatif_run(struct small *s, const char *set, uint64_t capacity,
+                                 struct vs_error *err)
 {
     struct vs_toggles toggles = {{NULL}};
     enum vs_status st;
@@ -239,11 +241,11 @@ static enum vs_status ask(struct small *s, const char *set, uint64_t capacity, s
     return st;
 }
 
-static void answer(struct small *s, const char *set, uint64_t capacity)
+static void result(struct small *s, const char *set, uint64_t capacity)
 {
     struct vs_error err = VS_ERROR_INIT;
 
-    must(ask(s, set, capacity, &err), &err);
+    must(whatif_run(s, set, capacity, &err), &err);
 }
 
 static void segment(struct small *s, enum vs_event_kind kind, uint64_t at, uint64_t bytes)
@@ -313,14 +315,14 @@ static void a_smaller_device_gives_back_in_need_and_then_runs_out(void **state)
 
     (void)state;
     thirty_thirty_thirty_forty(&s);
-    answer(&s, NULL, 0);
+    result(&s, NULL, 0);
     assert_int_equal(s.sum.peak.reserved, 130 * MIB);
-    answer(&s, NULL, 100 * MIB);
+    result(&s, NULL, 100 * MIB);
     assert_int_equal(s.sum.peak.reserved, 90 * MIB);
     assert_int_equal(s.sum.end_reserved, 70 * MIB);
     assert_int_equal(count(&s, VS_EV_SEGMENT_FREE, &last), 2);
     assert_int_equal(s.sum.oom.event, 0);
-    answer(&s, NULL, 64 * MIB);
+    result(&s, NULL, 64 * MIB);
     assert_int_equal(s.sum.oom.event, 5);
     assert_int_equal(s.sum.oom.requested, 30 * MIB);
     assert_int_equal(s.sum.oom.device_free, 4 * MIB);
@@ -345,9 +347,9 @@ static void max_split_size_keeps_large_blocks_whole(void **state)
     alloc(&s, 2, 0, 50 * MIB, 50 * MIB);
     segment(&s, VS_EV_SEGMENT_ALLOC, 200 * MIB, 190 * MIB);
     alloc(&s, 3, 200 * MIB, 190 * MIB, 190 * MIB);
-    answer(&s, NULL, 0);
+    result(&s, NULL, 0);
     assert_int_equal(s.sum.peak.reserved, 390 * MIB);
-    answer(&s, "alloc-conf=max_split_size_mb:128", 0);
+    result(&s, "alloc-conf=max_split_size_mb:128", 0);
     assert_int_equal(s.sum.peak.reserved, 250 * MIB);
     assert_int_equal(s.sum.peak.allocated, 250 * MIB);
     assert_int_equal(count(&s, VS_EV_SEGMENT_ALLOC, &last), 2);
@@ -365,9 +367,9 @@ static void roundup_divisions_round_requests_again(void **state)
     small_begin(&s);
     segment(&s, VS_EV_SEGMENT_ALLOC, 0, 514 * MIB);
     alloc(&s, 1, 0, 514 * MIB, 514 * MIB);
-    answer(&s, "alloc-conf=roundup_power2_divisions:8", 0);
+    result(&s, "alloc-conf=roundup_power2_divisions:8", 0);
     assert_int_equal(s.sum.peak.allocated, 576 * MIB);
-    answer(&s, "alloc-conf=roundup_power2_divisions:2", 0);
+    result(&s, "alloc-conf=roundup_power2_divisions:2", 0);
     assert_int_equal(s.sum.peak.allocated, 768 * MIB);
     assert_int_equal(s.sum.peak.requested, 514 * MIB);
     small_end(&s);
@@ -391,7 +393,7 @@ static void expandable_segments_grow_what_is_there(void **state)
     free_(&s, 1, 0, 5 * MIB, 5 * MIB);
     segment(&s, VS_EV_SEGMENT_ALLOC, 50 * MIB, 46 * MIB);
     alloc(&s, 3, 50 * MIB, 45 * MIB, 45 * MIB);
-    answer(&s, "alloc-conf=expandable_segments:True", 0);
+    result(&s, "alloc-conf=expandable_segments:True", 0);
     assert_int_equal(s.sum.peak.reserved, 80 * MIB);
     assert_int_equal(count(&s, VS_EV_SEGMENT_ALLOC, &last), 0);
     assert_int_equal(count(&s, VS_EV_SEGMENT_MAP, &last), 3);
@@ -415,10 +417,10 @@ static void a_recorded_out_of_memory_can_fit_a_larger_device(void **state)
                                                .device_free_bytes = 10 * MIB}});
     free_(&s, 1, 0, 30 * MIB, 30 * MIB);
     alloc(&s, 2, 0, 12 * MIB, 12 * MIB);
-    answer(&s, NULL, 0);
+    result(&s, NULL, 0);
     expect_same(s.m.trace, s.out, "out of memory");
     assert_string_equal(rpl_trace_meta(s.out, "capacity"), "41943040");
-    answer(&s, NULL, 64 * MIB);
+    result(&s, NULL, 64 * MIB);
     assert_int_equal(s.sum.oom.event, 0);
     assert_int_equal(s.sum.peak.allocated, 60 * MIB);
     assert_int_equal(s.sum.end_allocated, 12 * MIB);
@@ -450,9 +452,9 @@ static void empty_cache_is_a_request_and_a_flush_in_need_is_none(void **state)
         s.m.line = 1;
         segment(&s, VS_EV_SEGMENT_ALLOC, 60 * MIB, 40 * MIB);
         alloc(&s, 3, 60 * MIB, 40 * MIB, 40 * MIB);
-        answer(&s, NULL, 0);
+        result(&s, NULL, 0);
         expect_same(s.m.trace, s.out, "as recorded");
-        answer(&s, NULL, 1024 * MIB);
+        result(&s, NULL, 1024 * MIB);
         assert_int_equal(s.sum.peak.reserved, is_need ? 100 * MIB : 60 * MIB);
         small_end(&s);
     }
@@ -481,18 +483,18 @@ static void a_block_that_waits_for_a_stream_is_not_used_again(void **state)
                                                 .block_bytes = 12 * MIB,
                                                 .address = AT}});
     alloc(&s, 3, 0, 12 * MIB, 12 * MIB);
-    answer(&s, NULL, 0);
+    result(&s, NULL, 0);
     expect_same(s.m.trace, s.out, "waiting");
-    answer(&s, NULL, 20 * MIB); /* the flush waits for the stream, and gives the block back */
+    result(&s, NULL, 20 * MIB); /* the flush waits for the stream, and gives the block back */
     assert_int_equal(s.sum.oom.event, 8);
     assert_int_equal(s.sum.peak.reserved, 12 * MIB);
-    answer(&s, "alloc-conf=roundup_power2_divisions:8", 0);
+    result(&s, "alloc-conf=roundup_power2_divisions:8", 0);
     assert_int_equal(s.sum.peak.reserved, 24 * MIB);
     small_end(&s);
 }
 
 /* A flush in need tells how large the device was: 30 + 40 MiB did not fit, 40 did. */
-static void a_flush_in_need_tells_how_large_the_device_was(void **state)
+static void a_flush_before_out_of_memory_shows_the_capacity_of_the_device(void **state)
 {
     struct small s;
 
@@ -504,7 +506,7 @@ static void a_flush_in_need_tells_how_large_the_device_was(void **state)
     segment(&s, VS_EV_SEGMENT_FREE, 0, 30 * MIB);
     segment(&s, VS_EV_SEGMENT_ALLOC, 30 * MIB, 40 * MIB);
     alloc(&s, 2, 30 * MIB, 40 * MIB, 40 * MIB);
-    answer(&s, NULL, 0);
+    result(&s, NULL, 0);
     expect_same(s.m.trace, s.out, "as recorded");
     assert_string_equal(rpl_trace_meta(s.out, "capacity"), "71303168"); /* 68 MiB */
     small_end(&s);
@@ -517,11 +519,11 @@ static void what_needs_the_net_is_refused_and_why(void **state)
 
     (void)state;
     thirty_thirty_thirty_forty(&s);
-    assert_int_equal(ask(&s, "amp=bf16", 0, &err), VS_E_UNSUPPORTED);
+    assert_int_equal(whatif_run(&s, "amp=bf16", 0, &err), VS_E_UNSUPPORTED);
     assert_non_null(strstr(err.text, "carries no net (it was imported), so `amp`"));
-    assert_int_equal(ask(&s, "alloc-conf=bogus:1", 0, &err), VS_E_VALUE);
+    assert_int_equal(whatif_run(&s, "alloc-conf=bogus:1", 0, &err), VS_E_VALUE);
     assert_non_null(strstr(err.text, "unknown key 'bogus'"));
-    answer(&s, "target=t4", 0); /* 130 MiB fit 15 GiB */
+    result(&s, "target=t4", 0); /* 130 MiB fit 15 GiB */
     assert_int_equal(s.sum.peak.reserved, 130 * MIB);
     small_end(&s);
 }
@@ -535,31 +537,31 @@ static void events_that_cannot_be_are_refused(void **state)
     (void)state;
     small_begin(&s);
     alloc(&s, 1, 0, 512, 512);
-    assert_int_equal(ask(&s, NULL, 0, &err), VS_E_DAMAGED);
+    assert_int_equal(whatif_run(&s, NULL, 0, &err), VS_E_DAMAGED);
     assert_non_null(strstr(err.text, "is in no segment"));
     small_end(&s);
     small_begin(&s);
     segment(&s, VS_EV_SEGMENT_ALLOC, 0, 2 * MIB);
     free_(&s, 1, 0, 512, 512);
-    assert_int_equal(ask(&s, NULL, 0, &err), VS_E_DAMAGED);
+    assert_int_equal(whatif_run(&s, NULL, 0, &err), VS_E_DAMAGED);
     assert_non_null(strstr(err.text, "no allocated block is there"));
     small_end(&s);
     small_begin(&s);
     segment(&s, VS_EV_SEGMENT_ALLOC, 0, 2 * MIB);
     alloc(&s, 1, 0, 512, 512);
     alloc(&s, 2, 0, 512, 512);
-    assert_int_equal(ask(&s, NULL, 0, &err), VS_E_DAMAGED);
+    assert_int_equal(whatif_run(&s, NULL, 0, &err), VS_E_DAMAGED);
     assert_non_null(strstr(err.text, "a block is there already"));
     small_end(&s);
     small_begin(&s);
     segment(&s, VS_EV_SEGMENT_ALLOC, UINT64_MAX - AT - MIB, 2 * MIB);
-    assert_int_equal(ask(&s, NULL, 0, &err), VS_E_VALUE);
+    assert_int_equal(whatif_run(&s, NULL, 0, &err), VS_E_VALUE);
     assert_non_null(strstr(err.text, "leave no room"));
     small_end(&s);
     small_begin(&s);
     rpl_trace_set_meta(s.m.trace, "start_events", "7");
     segment(&s, VS_EV_SEGMENT_ALLOC, 0, 2 * MIB);
-    assert_int_equal(ask(&s, NULL, 0, &err), VS_E_UNSUPPORTED);
+    assert_int_equal(whatif_run(&s, NULL, 0, &err), VS_E_UNSUPPORTED);
     assert_non_null(strstr(err.text, "import the snapshot again"));
     small_end(&s);
 }
@@ -569,7 +571,7 @@ int main(int argc, char **argv)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nothing_changed_gives_the_recorded_run_event_for_event,
                                         trace_folder_setup, trace_folder_teardown),
-        cmocka_unit_test_setup_teardown(the_table_of_an_imported_trace_tries_the_allocator,
+        cmocka_unit_test_setup_teardown(a_sweep_of_an_imported_trace_changes_allocator_settings,
                                         trace_folder_setup, trace_folder_teardown),
         cmocka_unit_test_setup_teardown(another_devices_events_keep_their_locations,
                                         trace_folder_setup, trace_folder_teardown),
@@ -580,7 +582,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_recorded_out_of_memory_can_fit_a_larger_device),
         cmocka_unit_test(empty_cache_is_a_request_and_a_flush_in_need_is_none),
         cmocka_unit_test(a_block_that_waits_for_a_stream_is_not_used_again),
-        cmocka_unit_test(a_flush_in_need_tells_how_large_the_device_was),
+        cmocka_unit_test(a_flush_before_out_of_memory_shows_the_capacity_of_the_device),
         cmocka_unit_test(what_needs_the_net_is_refused_and_why),
         cmocka_unit_test(events_that_cannot_be_are_refused),
     };

@@ -15,7 +15,7 @@
 #include "whatif/whatif.h"
 
 #define NET "tests/nets/conv_small.py"
-#define ROOM (UINT64_C(256) << 20)
+#define CAPACITY (UINT64_C(256) << 20)
 
 static void ok(enum vs_status st, const struct vs_error *err)
 {
@@ -36,20 +36,20 @@ static void set_of(const char *pairs, struct vs_toggles *set)
         ok(vs_toggles_set_pair(set, pair, &err), &err);
 }
 
-static const struct rpl_answer *get(struct wif_cache *answers, const char *pairs)
+static const struct wif_result *get(struct wif_cache *cache, const char *pairs)
 {
-    const struct rpl_answer *answer = NULL;
+    const struct wif_result *result = NULL;
     struct vs_error err = VS_ERROR_INIT;
     struct vs_toggles set;
 
     set_of(pairs, &set);
-    ok(wif_cache_get(answers, &set, 0, NULL, NULL, &answer, &err), &err);
+    ok(wif_cache_get(cache, &set, 0, NULL, NULL, &result, &err), &err);
     vs_toggles_release(&set);
-    assert_non_null(answer->trace);
-    return answer;
+    assert_non_null(result->trace);
+    return result;
 }
 
-static enum vs_status make(struct wif_cache *answers, const char *pairs, rpl_progress_fn *progress,
+static enum vs_status make(struct wif_cache *cache, const char *pairs, rpl_progress_fn *progress,
                            void *user)
 {
     struct vs_error err = VS_ERROR_INIT;
@@ -57,20 +57,20 @@ static enum vs_status make(struct wif_cache *answers, const char *pairs, rpl_pro
     enum vs_status st;
 
     set_of(pairs, &set);
-    st = wif_cache_make(answers, &set, 0, progress, user, &err);
+    st = wif_cache_make(cache, &set, 0, progress, user, &err);
     vs_toggles_release(&set);
     return st;
 }
 
-static const struct rpl_answer *find(struct wif_cache *answers, const char *pairs, uint64_t *bytes)
+static const struct wif_result *find(struct wif_cache *cache, const char *pairs, uint64_t *bytes)
 {
-    const struct rpl_answer *answer;
+    const struct wif_result *result;
     struct vs_toggles set;
 
     set_of(pairs, &set);
-    answer = wif_cache_find(answers, &set, 0, bytes);
+    result = wif_cache_find(cache, &set, 0, bytes);
     vs_toggles_release(&set);
-    return answer;
+    return result;
 }
 
 /* Texts instead of numbers: two runs number them alike only if they are alike, which this is to find out. */
@@ -101,7 +101,7 @@ static void assert_events_equal(struct rpl_trace *a, struct rpl_trace *b)
     free(y);
 }
 
-static void assert_fresh(const struct rpl_answer *answer, struct rpl_trace *base, const char *pairs)
+static void assert_fresh(const struct wif_result *result, struct rpl_trace *base, const char *pairs)
 {
     struct rpl_trace *fresh = rpl_trace_new();
     struct rpl_index *index = NULL;
@@ -113,11 +113,11 @@ static void assert_fresh(const struct rpl_answer *answer, struct rpl_trace *base
     ok(wif_run_on(base, &set, 0, fresh, &err), &err);
     ok(rpl_index_open(fresh, NULL, NULL, &index, &err), &err);
     ok(rpl_run_fill(&run, index, &err), &err);
-    assert_events_equal(answer->trace, fresh);
-    assert_memory_equal(&answer->run, &run, sizeof(run));
-    assert_int_equal(rpl_trace_toggle_count(answer->trace), rpl_trace_toggle_count(fresh));
+    assert_events_equal(result->trace, fresh);
+    assert_memory_equal(&result->run, &run, sizeof(run));
+    assert_int_equal(rpl_trace_toggle_count(result->trace), rpl_trace_toggle_count(fresh));
     for (size_t i = 0; i < rpl_trace_toggle_count(fresh); i++)
-        assert_string_equal(rpl_trace_toggle(answer->trace, i).value,
+        assert_string_equal(rpl_trace_toggle(result->trace, i).value,
                             rpl_trace_toggle(fresh, i).value);
     vs_toggles_release(&set);
     rpl_index_free(index);
@@ -139,18 +139,18 @@ static void what_is_kept_is_what_running_it_again_gives(void **state)
                                         "inplace=on",
                                         "batch=3",
                                         ""};
-    static const uint64_t ROOMS[] = {ROOM, 0};
+    static const uint64_t CAPACITIES[] = {CAPACITY, 0};
     struct rpl_trace *base = net_trace(NET, NULL);
 
     (void)state;
     for (size_t r = 0; r < 2; r++) {
-        struct wif_cache *answers = wif_cache_new(base, ROOMS[r]);
+        struct wif_cache *cache = wif_cache_new(base, CAPACITIES[r]);
 
         for (size_t i = 0; i < sizeof(ASKED) / sizeof(ASKED[0]); i++)
-            assert_fresh(get(answers, ASKED[i]), base, ASKED[i]);
+            assert_fresh(get(cache, ASKED[i]), base, ASKED[i]);
         /* seven questions; without room only the one asked for last is there */
-        assert_int_equal(wif_cache_runs(answers), r ? 12 : 7);
-        wif_cache_free(answers);
+        assert_int_equal(wif_cache_runs(cache), r ? 12 : 7);
+        wif_cache_free(cache);
     }
     rpl_trace_free(base);
 }
@@ -160,45 +160,45 @@ static void whole_runs_take_no_more_than_they_may(void **state)
     static const char *const ASKED[] = {"batch=2", "batch=3",  "batch=5",
                                         "batch=6", "amp=bf16", "zero-grad=zeros"};
     struct rpl_trace *base = net_trace(NET, NULL);
-    struct wif_cache *answers = wif_cache_new(base, ROOM);
-    const struct rpl_answer *shown;
+    struct wif_cache *cache = wif_cache_new(base, CAPACITY);
+    const struct wif_result *shown;
     uint64_t bytes = 0;
-    uint64_t room;
+    uint64_t bytes_max;
     uint64_t whole = 0;
 
     (void)state;
-    (void)get(answers, "batch=4");
-    assert_non_null(find(answers, "batch=4", &bytes));
+    (void)get(cache, "batch=4");
+    assert_non_null(find(cache, "batch=4", &bytes));
     assert_true(bytes >= rpl_trace_event_count(base) * sizeof(struct vs_event));
-    assert_int_equal(bytes, wif_cache_bytes(answers));
-    wif_cache_free(answers);
+    assert_int_equal(bytes, wif_cache_bytes(cache));
+    wif_cache_free(cache);
 
-    room = 3 * bytes + bytes / 2;
-    answers = wif_cache_new(base, room);
-    shown = get(answers, "batch=4");
+    bytes_max = 3 * bytes + bytes / 2;
+    cache = wif_cache_new(base, bytes_max);
+    shown = get(cache, "batch=4");
     for (size_t i = 0; i < 6; i++) {
-        assert_int_equal(make(answers, ASKED[i], NULL, NULL), VS_OK);
-        assert_true(wif_cache_bytes(answers) <= room);
-        assert_non_null(find(answers, ASKED[i], NULL)->trace); /* the latest is there */
+        assert_int_equal(make(cache, ASKED[i], NULL, NULL), VS_OK);
+        assert_true(wif_cache_bytes(cache) <= bytes_max);
+        assert_non_null(find(cache, ASKED[i], NULL)->trace); /* the latest is there */
     }
     /* so are the one that is looked at, and few of the others; the figures of all are */
     assert_fresh(shown, base, "batch=4");
     for (size_t i = 0; i < 6; i++) {
-        const struct rpl_answer *answer = find(answers, ASKED[i], &bytes);
+        const struct wif_result *result = find(cache, ASKED[i], &bytes);
 
-        assert_non_null(answer);
-        assert_true(answer->run.peak > 0);
-        whole += answer->trace != NULL;
-        assert_int_equal(answer->trace != NULL, bytes != 0);
+        assert_non_null(result);
+        assert_true(result->run.peak > 0);
+        whole += result->trace != NULL;
+        assert_int_equal(result->trace != NULL, bytes != 0);
     }
     assert_in_range(whole, 1, 3);
-    assert_null(find(answers, "batch=7", NULL));
-    wif_cache_free(answers);
+    assert_null(find(cache, "batch=7", NULL));
+    wif_cache_free(cache);
     rpl_trace_free(base);
 }
 
 /* The state after each of some events is that of a fresh run. */
-static void assert_seeks(const struct rpl_answer *answer, struct rpl_trace *base, const char *pairs)
+static void assert_seeks(const struct wif_result *result, struct rpl_trace *base, const char *pairs)
 {
     struct rpl_trace *fresh = rpl_trace_new();
     struct rpl_index *index = NULL;
@@ -218,12 +218,12 @@ static void assert_seeks(const struct rpl_answer *answer, struct rpl_trace *base
         size_t held_fresh = 1;
 
         ok(rpl_cursor_seek(cursor, at, &err), &err);
-        ok(rpl_cursor_seek(answer->cursor, at, &err), &err);
-        assert_int_equal(rpl_cursor_live(answer->cursor)->allocated,
+        ok(rpl_cursor_seek(result->cursor, at, &err), &err);
+        assert_int_equal(rpl_cursor_live(result->cursor)->allocated,
                          rpl_cursor_live(cursor)->allocated);
-        assert_int_equal(rpl_cursor_live(answer->cursor)->block_count,
+        assert_int_equal(rpl_cursor_live(result->cursor)->block_count,
                          rpl_cursor_live(cursor)->block_count);
-        (void)rpl_cursor_held(answer->cursor, &held);
+        (void)rpl_cursor_held(result->cursor, &held);
         (void)rpl_cursor_held(cursor, &held_fresh);
         assert_int_equal(held, held_fresh);
     }
@@ -244,42 +244,42 @@ static void a_run_that_was_made_small_answers_as_before(void **state)
 {
     static const char *const ASKED[] = {"inplace=on", "batch=3", "amp=bf16", "checkpoint=blocks"};
     struct rpl_trace *base = net_trace(NET, NULL);
-    struct wif_cache *answers = wif_cache_new(base, ROOM);
+    struct wif_cache *cache = wif_cache_new(base, CAPACITY);
     uint64_t large[4];
     uint64_t bytes = 0;
 
     (void)state;
-    assert_false(wif_cache_shrink(answers));
-    (void)get(answers, "batch=2"); /* shown, and stays as it is */
-    (void)find(answers, "batch=2", &bytes);
+    assert_false(wif_cache_shrink(cache));
+    (void)get(cache, "batch=2"); /* shown, and stays as it is */
+    (void)find(cache, "batch=2", &bytes);
     for (size_t i = 0; i < 4; i++) {
-        assert_int_equal(make(answers, ASKED[i], NULL, NULL), VS_OK);
-        (void)find(answers, ASKED[i], &large[i]);
+        assert_int_equal(make(cache, ASKED[i], NULL, NULL), VS_OK);
+        (void)find(cache, ASKED[i], &large[i]);
     }
-    while (wif_cache_shrink(answers))
+    while (wif_cache_shrink(cache))
         ;
     for (size_t i = 0; i < 4; i++) {
         uint64_t small = 0;
 
-        assert_fresh(find(answers, ASKED[i], &small), base, ASKED[i]);
+        assert_fresh(find(cache, ASKED[i], &small), base, ASKED[i]);
         assert_true(small && IS_SMALL(small, large[i]));
         bytes += small;
     }
-    assert_int_equal(wif_cache_bytes(answers), bytes);
+    assert_int_equal(wif_cache_bytes(cache), bytes);
     for (size_t i = 0; i < 4; i++) {
         uint64_t small = 0;
 
-        assert_seeks(get(answers, ASKED[i]), base, ASKED[i]);
-        assert_fresh(get(answers, ASKED[i]), base, ASKED[i]);
-        (void)get(answers, "batch=2");
+        assert_seeks(get(cache, ASKED[i]), base, ASKED[i]);
+        assert_fresh(get(cache, ASKED[i]), base, ASKED[i]);
+        (void)get(cache, "batch=2");
         /* what was unpacked to be looked at is gone; the index and the cursor that were made to look stay */
-        (void)find(answers, ASKED[i], &small);
+        (void)find(cache, ASKED[i], &small);
         assert_true(IS_SMALL(small, large[i] / 3 * 4));
     }
-    assert_int_equal(wif_cache_runs(answers), 5);
+    assert_int_equal(wif_cache_runs(cache), 5);
     /* the memory of one that was made small is the next one's */
-    assert_fresh(get(answers, "batch=5"), base, "batch=5");
-    wif_cache_free(answers);
+    assert_fresh(get(cache, "batch=5"), base, "batch=5");
+    wif_cache_free(cache);
     rpl_trace_free(base);
 }
 
@@ -296,56 +296,56 @@ static bool stop(void *user, uint64_t done, uint64_t total)
 static void what_was_stopped_is_no_answer_and_what_fails_is_one(void **state)
 {
     struct rpl_trace *base = net_trace(NET, NULL);
-    struct wif_cache *answers = wif_cache_new(base, ROOM);
-    const struct rpl_answer *answer;
+    struct wif_cache *cache = wif_cache_new(base, CAPACITY);
+    const struct wif_result *result;
     int calls = 2;
 
     (void)state;
-    assert_int_equal(make(answers, "inplace=on", stop, &calls), VS_E_STOPPED);
-    assert_null(find(answers, "inplace=on", NULL));
-    assert_fresh(get(answers, "inplace=on"), base, "inplace=on");
-    assert_int_equal(wif_cache_runs(answers), 2);
+    assert_int_equal(make(cache, "inplace=on", stop, &calls), VS_E_STOPPED);
+    assert_null(find(cache, "inplace=on", NULL));
+    assert_fresh(get(cache, "inplace=on"), base, "inplace=on");
+    assert_int_equal(wif_cache_runs(cache), 2);
 
-    assert_int_equal(make(answers, "checkpoint=no.such.module", NULL, NULL),
-                     make(answers, "checkpoint=no.such.module", NULL, NULL));
-    assert_int_equal(wif_cache_runs(answers), 3);
-    answer = find(answers, "checkpoint=no.such.module", NULL);
-    assert_non_null(answer);
-    assert_int_not_equal(answer->status, VS_OK);
-    assert_non_null(strstr(answer->failure, "no.such.module"));
-    wif_cache_free(answers);
+    assert_int_equal(make(cache, "checkpoint=no.such.module", NULL, NULL),
+                     make(cache, "checkpoint=no.such.module", NULL, NULL));
+    assert_int_equal(wif_cache_runs(cache), 3);
+    result = find(cache, "checkpoint=no.such.module", NULL);
+    assert_non_null(result);
+    assert_int_not_equal(result->status, VS_OK);
+    assert_non_null(strstr(result->failure, "no.such.module"));
+    wif_cache_free(cache);
     rpl_trace_free(base);
 }
 
 static void a_run_too_large_to_be_kept_is_given_up(void **state)
 {
     struct rpl_trace *base = net_trace(NET, NULL);
-    struct wif_cache *answers =
+    struct wif_cache *cache =
         wif_cache_new(base, rpl_trace_event_count(base) * sizeof(struct vs_event) * 8);
 
     (void)state;
-    assert_int_equal(make(answers, "steps=100000", NULL, NULL), VS_E_OVERFLOW);
-    assert_null(find(answers, "steps=100000", NULL));
-    assert_int_equal(make(answers, "batch=2", NULL, NULL), VS_OK);
-    wif_cache_free(answers);
+    assert_int_equal(make(cache, "steps=100000", NULL, NULL), VS_E_OVERFLOW);
+    assert_null(find(cache, "steps=100000", NULL));
+    assert_int_equal(make(cache, "batch=2", NULL, NULL), VS_OK);
+    wif_cache_free(cache);
     rpl_trace_free(base);
 }
 
 static void what_is_looked_at_outlives_what_is_forgotten(void **state)
 {
     struct rpl_trace *base = net_trace(NET, NULL);
-    struct wif_cache *answers = wif_cache_new(base, ROOM);
-    const struct rpl_answer *shown = get(answers, "amp=bf16");
+    struct wif_cache *cache = wif_cache_new(base, CAPACITY);
+    const struct wif_result *shown = get(cache, "amp=bf16");
     uint64_t number = shown->number;
 
     (void)state;
-    assert_int_equal(make(answers, "batch=2", NULL, NULL), VS_OK);
-    wif_cache_forget(answers);
-    assert_null(find(answers, "amp=bf16", NULL));
-    assert_null(find(answers, "batch=2", NULL));
+    assert_int_equal(make(cache, "batch=2", NULL, NULL), VS_OK);
+    wif_cache_forget(cache);
+    assert_null(find(cache, "amp=bf16", NULL));
+    assert_null(find(cache, "batch=2", NULL));
     assert_fresh(shown, base, "amp=bf16");
-    assert_int_not_equal(get(answers, "amp=bf16")->number, number);
-    wif_cache_free(answers);
+    assert_int_not_equal(get(cache, "amp=bf16")->number, number);
+    wif_cache_free(cache);
     rpl_trace_free(base);
 }
 

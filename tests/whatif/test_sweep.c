@@ -121,13 +121,13 @@ static void the_largest_batch_fits_and_the_next_does_not(void **state)
 
     (void)state;
     for (uint64_t capacity = UINT64_C(1) << 20; capacity <= UINT64_C(1) << 26; capacity *= 8) {
-        struct wif_sweep_run ask = {.capacity = capacity, .batches = RPL_BATCHES_ALL};
-        struct wif_sweep tries = {NULL, 0, 0};
+        struct wif_sweep_options options = {.capacity = capacity, .batches = WIF_SWEEP_BATCHES_ALL};
+        struct wif_sweep sweep = {NULL, 0, 0};
         struct vs_error err = VS_ERROR_INIT;
 
-        ok(wif_sweep_fill(&tries, base, &ask, &err), &err);
-        for (size_t i = 0; i < tries.count; i++) {
-            const struct rpl_try *row = &tries.items[i];
+        ok(wif_sweep_fill(&sweep, base, &options, &err), &err);
+        for (size_t i = 0; i < sweep.count; i++) {
+            const struct wif_sweep_row *row = &sweep.items[i];
             uint64_t unit = vs_toggles_count(&row->set, VS_TOGGLE_ACCUMULATE);
             uint64_t now = vs_toggles_is_set(&row->set, VS_TOGGLE_BATCH)
                                ? vs_toggles_count(&row->set, VS_TOGGLE_BATCH)
@@ -143,7 +143,7 @@ static void the_largest_batch_fits_and_the_next_does_not(void **state)
             assert_int_equal(row->fits, runs_in(base, &row->set, capacity, now));
             found += row->batch > 0;
         }
-        wif_sweep_release(&tries);
+        wif_sweep_release(&sweep);
     }
     assert_true(found > 20);
     rpl_trace_free(base);
@@ -155,14 +155,14 @@ static void what_does_not_fit_says_what_it_needs(void **state)
     struct rpl_trace *base = net_trace("sample_nets/variables.py", NULL);
     struct wif_sweep wide = {NULL, 0, 0};
     struct wif_sweep tight = {NULL, 0, 0};
-    struct wif_sweep_run ask = {.capacity = 0};
+    struct wif_sweep_options options = {.capacity = 0};
     struct vs_error err = VS_ERROR_INIT;
     size_t too_large = 0;
 
     (void)state;
-    ok(wif_sweep_fill(&wide, base, &ask, &err), &err);
-    ask.capacity = wide.items[0].run.peak - 1;
-    ok(wif_sweep_fill(&tight, base, &ask, &err), &err);
+    ok(wif_sweep_fill(&wide, base, &options, &err), &err);
+    options.capacity = wide.items[0].run.peak - 1;
+    ok(wif_sweep_fill(&tight, base, &options, &err), &err);
     assert_int_equal(wide.count, tight.count);
     for (size_t i = 0; i < wide.count; i++) {
         assert_string_equal(wide.items[i].label, tight.items[i].label);
@@ -170,7 +170,7 @@ static void what_does_not_fit_says_what_it_needs(void **state)
             continue;
         assert_true(wide.items[i].fits);
         if (tight.items[i].fits)
-            assert_true(tight.items[i].run.reserved <= ask.capacity);
+            assert_true(tight.items[i].run.reserved <= options.capacity);
         else
             assert_memory_equal(&tight.items[i].run, &wide.items[i].run, sizeof(struct rpl_run));
         too_large += !tight.items[i].fits;
@@ -197,21 +197,21 @@ static bool next(void *user, const struct wif_sweep *known, const char *label)
 static void the_table_has_each_toggle_and_the_best_together(void **state)
 {
     struct rpl_trace *base = net_trace("tests/nets/resnet_small.py", NULL);
-    struct wif_sweep tries = {NULL, 0, 0};
+    struct wif_sweep sweep = {NULL, 0, 0};
     struct vs_error err = VS_ERROR_INIT;
     uint64_t best = UINT64_MAX;
     size_t singles = 0;
     size_t combined = 0;
     int calls = 0;
-    const struct wif_sweep_run ask = {.next = next, .user = &calls};
+    const struct wif_sweep_options options = {.next = next, .user = &calls};
 
     (void)state;
-    ok(wif_sweep_fill(&tries, base, &ask, &err), &err);
-    assert_true(calls >= (int)tries.count);
-    assert_string_equal(tries.items[0].label, "");
-    assert_run(&tries.items[0].run, base);
-    for (size_t i = 0; i < tries.count; i++) {
-        const struct rpl_try *row = &tries.items[i];
+    ok(wif_sweep_fill(&sweep, base, &options, &err), &err);
+    assert_true(calls >= (int)sweep.count);
+    assert_string_equal(sweep.items[0].label, "");
+    assert_run(&sweep.items[0].run, base);
+    for (size_t i = 0; i < sweep.count; i++) {
+        const struct wif_sweep_row *row = &sweep.items[i];
         struct rpl_trace *again;
 
         assert_int_equal(row->batch, 0);
@@ -230,15 +230,15 @@ static void the_table_has_each_toggle_and_the_best_together(void **state)
     assert_true(singles > 15);
     /* the combinations come last, and each is better than any toggle that changes no results is alone */
     assert_true(combined > 0);
-    assert_non_null(strchr(tries.items[tries.count - 1].label, ' '));
-    for (size_t i = tries.count - combined; i < tries.count; i++)
-        assert_true(tries.items[i].run.peak < best);
-    wif_sweep_release(&tries);
+    assert_non_null(strchr(sweep.items[sweep.count - 1].label, ' '));
+    for (size_t i = sweep.count - combined; i < sweep.count; i++)
+        assert_true(sweep.items[i].run.peak < best);
+    wif_sweep_release(&sweep);
 
     calls = -1;
-    assert_int_equal(wif_sweep_fill(&tries, base, &ask, &err), VS_E_STOPPED);
-    assert_int_equal(tries.count, 8);
-    wif_sweep_release(&tries);
+    assert_int_equal(wif_sweep_fill(&sweep, base, &options, &err), VS_E_STOPPED);
+    assert_int_equal(sweep.count, 8);
+    wif_sweep_release(&sweep);
     rpl_trace_free(base);
 }
 
@@ -246,14 +246,14 @@ static void assert_same_tables(const struct wif_sweep *a, const struct wif_sweep
 {
     assert_int_equal(a->count, b->count);
     for (size_t i = 0; i < a->count; i++) {
-        const struct rpl_try *x = &a->items[i];
-        const struct rpl_try *y = &b->items[i];
+        const struct wif_sweep_row *x = &a->items[i];
+        const struct wif_sweep_row *y = &b->items[i];
 
         assert_string_equal(x->label, y->label);
         assert_int_equal(x->failed, y->failed);
         assert_int_equal(x->fits, y->fits);
         assert_int_equal(x->batch, y->batch);
-        assert_string_equal(x->idle ? x->idle : "", y->idle ? y->idle : "");
+        assert_string_equal(x->no_effect ? x->no_effect : "", y->no_effect ? y->no_effect : "");
         if (x->failed)
             assert_string_equal(x->reason, y->reason);
         else
@@ -265,31 +265,32 @@ static void assert_same_tables(const struct wif_sweep *a, const struct wif_sweep
 /* With room for all runs, and for hardly one. */
 static void answers_that_are_kept_make_the_same_table(void **state)
 {
-    static const uint64_t ROOMS[] = {UINT64_C(256) << 20, UINT64_C(1) << 20};
+    static const uint64_t CAPACITIES[] = {UINT64_C(256) << 20, UINT64_C(1) << 20};
     struct rpl_trace *base = net_trace("tests/nets/conv_small.py", NULL);
-    struct wif_sweep_run ask = {.capacity = UINT64_C(6) << 20, .batches = RPL_BATCHES_ALL};
+    struct wif_sweep_options options = {.capacity = UINT64_C(6) << 20,
+                                        .batches = WIF_SWEEP_BATCHES_ALL};
     struct wif_sweep plain = {NULL, 0, 0};
     struct vs_error err = VS_ERROR_INIT;
 
     (void)state;
-    ok(wif_sweep_fill(&plain, base, &ask, &err), &err);
+    ok(wif_sweep_fill(&plain, base, &options, &err), &err);
     for (size_t i = 0; i < 2; i++) {
-        struct wif_cache *answers = wif_cache_new(base, ROOMS[i]);
+        struct wif_cache *cache = wif_cache_new(base, CAPACITIES[i]);
         uint64_t runs = 0;
 
-        ask.answers = answers;
+        options.cache = cache;
         for (int again = 0; again < 2; again++) {
             struct wif_sweep kept = {NULL, 0, 0};
 
-            ok(wif_sweep_fill(&kept, base, &ask, &err), &err);
+            ok(wif_sweep_fill(&kept, base, &options, &err), &err);
             assert_same_tables(&plain, &kept);
             wif_sweep_release(&kept);
             if (again && i == 0)
-                assert_int_equal(wif_cache_runs(answers), runs);
-            runs = wif_cache_runs(answers);
+                assert_int_equal(wif_cache_runs(cache), runs);
+            runs = wif_cache_runs(cache);
         }
         assert_true(runs >= plain.count);
-        wif_cache_free(answers);
+        wif_cache_free(cache);
     }
     wif_sweep_release(&plain);
     rpl_trace_free(base);
@@ -297,16 +298,16 @@ static void answers_that_are_kept_make_the_same_table(void **state)
 
 static void a_trace_without_a_net_has_no_table(void **state)
 {
-    struct wif_sweep tries = {NULL, 0, 0};
-    const struct wif_sweep_run ask = {.capacity = 0};
+    struct wif_sweep sweep = {NULL, 0, 0};
+    const struct wif_sweep_options options = {.capacity = 0};
     struct vs_error err = VS_ERROR_INIT;
     struct make m;
 
     (void)state;
     make_init(&m);
     make_alloc(&m, 100, VS_CAT_OTHER);
-    assert_int_equal(wif_sweep_fill(&tries, m.trace, &ask, &err), VS_E_UNSUPPORTED);
-    wif_sweep_release(&tries);
+    assert_int_equal(wif_sweep_fill(&sweep, m.trace, &options, &err), VS_E_UNSUPPORTED);
+    wif_sweep_release(&sweep);
     rpl_trace_free(m.trace);
 }
 
@@ -321,5 +322,5 @@ int main(void)
         cmocka_unit_test(a_trace_without_a_net_has_no_table),
     };
 
-    return cmocka_run_group_tests_name("replay/tries", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("whatif/sweep", tests, NULL, NULL);
 }

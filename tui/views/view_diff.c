@@ -75,7 +75,7 @@ static enum vs_status part_take(const struct diff *s, struct tui_diff *made, int
                                        .step = RPL_DIFF_STEP_LAST,
                                        .inside = inside,
                                        .inside_count = s->opened_count};
-    enum rpl_diff_what what = RPL_DIFF_MOMENT;
+    enum rpl_diff_what what = RPL_DIFF_LIVE;
     uint64_t other = tui_diff_other(app);
 
     for (size_t i = 0; i < s->opened_count; i++)

@@ -42,7 +42,7 @@ struct filling {
 
 /* ---- filling ---- */
 
-static bool is_better(const struct rpl_try *a, const struct rpl_try *b)
+static bool is_better(const struct wif_sweep_row *a, const struct wif_sweep_row *b)
 {
     if (a->failed != b->failed)
         return b->failed;
@@ -82,11 +82,11 @@ static bool on_next(void *user, const struct wif_sweep *known, const char *next)
 static void fill(struct tries *s, struct tui_app *app)
 {
     struct filling filling = {s, app};
-    struct wif_sweep_run ask = {.capacity = app->capacity,
-                                .batches = RPL_BATCHES_ALL,
-                                .answers = tui_change_cache(app),
-                                .next = on_next,
-                                .user = &filling};
+    struct wif_sweep_options ask = {.capacity = app->capacity,
+                                    .batches = WIF_SWEEP_BATCHES_ALL,
+                                    .cache = tui_change_cache(app),
+                                    .next = on_next,
+                                    .user = &filling};
     struct vs_error err = VS_ERROR_INIT;
     enum vs_status st;
 
@@ -158,7 +158,7 @@ static int figures_x(int w)
     return w - 25 - (w >= COST_MIN_W ? 9 : 0) - (w >= BATCH_MIN_W ? 9 : 0);
 }
 
-static void draw_cost(const struct rpl_try *t, struct tui_canvas *c, int x, int y)
+static void draw_cost(const struct wif_sweep_row *t, struct tui_canvas *c, int x, int y)
 {
     struct vs_text text = {NULL, 0, 0};
 
@@ -175,8 +175,8 @@ static void draw_cost(const struct rpl_try *t, struct tui_canvas *c, int x, int 
     vs_text_release(&text);
 }
 
-static void draw_try(const struct tries *s, const struct tui_app *app, const struct rpl_try *t,
-                     struct tui_canvas *c, int y)
+static void draw_try(const struct tries *s, const struct tui_app *app,
+                     const struct wif_sweep_row *t, struct tui_canvas *c, int y)
 {
     uint64_t recorded = recorded_peak(s, app);
     int x = figures_x(c->at.w);
@@ -205,7 +205,7 @@ static void draw_try(const struct tries *s, const struct tui_app *app, const str
 static void text(const void *state, const struct tui_app *app, size_t row, struct vs_text *out)
 {
     const struct tries *s = state;
-    const struct rpl_try *t = &s->shown->items[s->order[row]];
+    const struct wif_sweep_row *t = &s->shown->items[s->order[row]];
     char buf[VS_BYTES_TEXT_MAX];
 
     (void)app;
@@ -250,7 +250,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
 /* Ask what-if with the toggles of a row. */
 static void show(struct tries *s, struct tui_app *app)
 {
-    const struct rpl_try *t = &s->tries.items[s->order[s->list.at]];
+    const struct wif_sweep_row *t = &s->tries.items[s->order[s->list.at]];
     struct vs_error err = VS_ERROR_INIT;
 
     vs_toggles_release(&app->change.set);

@@ -78,7 +78,7 @@ struct moments {
     double max;
 };
 
-static struct moments moments_of(const float *x, int64_t n)
+static struct moments states_of(const float *x, int64_t n)
 {
     struct moments m = {.min = (double)INFINITY, .max = -(double)INFINITY};
 
@@ -113,19 +113,19 @@ static void distributions_have_their_moments(void **state)
         struct eng_rng_key k = {seed, 0};
 
         make(0, &v, k);
-        m = moments_of(x, N);
+        m = states_of(x, N);
         assert_true(fabs(m.mean - 1) < 5 * sqrt(16.0 / 12 / N));
         assert_true(fabs(m.var - 16.0 / 12) < 0.007);
         assert_true(fabs(m.kurtosis - 1.8) < 0.01 && fabs(m.skew) < 0.01 && fabs(m.pair) < 0.005);
         assert_true(m.min >= -1 && m.min < -0.9999 && m.max < 3 && m.max > 2.9999);
         make(1, &v, k);
-        m = moments_of(x, N);
+        m = states_of(x, N);
         assert_true(fabs(m.mean - 0.5) < 0.01);
         assert_true(fabs(m.var - 4) < 0.03);
         assert_true(fabs(m.skew) < 0.0125 && fabs(m.kurtosis - 3) < 0.025 && fabs(m.pair) < 0.005);
         assert_true(m.max > 0.5 + 2 * 4 && m.max < 0.5 + 2 * 6.5);
         make(2, &v, k);
-        m = moments_of(x, N);
+        m = states_of(x, N);
         assert_true(fabs(m.mean - 0.25) < 0.0022 && m.min == 0 && m.max == 1);
         assert_true(fabs(m.pair) < 0.005);
     }

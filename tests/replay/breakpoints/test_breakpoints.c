@@ -31,7 +31,7 @@ static void ok(enum vs_status st, const struct vs_error *err)
 }
 
 /* Right after an event; of the start: zeros. */
-struct moment {
+struct state_after {
     struct vs_event event;
     uint64_t allocated;
     uint64_t reserved;
@@ -50,103 +50,103 @@ struct moment {
     const char *scope;
 };
 
-typedef bool says_fn(const struct moment *m);
+typedef bool says_fn(const struct state_after *m);
 
-static bool is_alloc(const struct moment *m)
+static bool is_alloc(const struct state_after *m)
 {
     return m->event.kind == VS_EV_ALLOC;
 }
-static bool large_alloc(const struct moment *m)
+static bool large_alloc(const struct state_after *m)
 {
     return is_alloc(m) && m->event.alloc.requested_bytes > 700 * 1024;
 }
-static bool small_free(const struct moment *m)
+static bool small_free(const struct state_after *m)
 {
     return m->event.kind == VS_EV_FREE && m->event.free.requested_bytes <= 100;
 }
-static bool high_total(const struct moment *m)
+static bool high_total(const struct state_after *m)
 {
     return m->allocated > 9 * 1024 * 1024;
 }
-static bool low_total(const struct moment *m)
+static bool low_total(const struct state_after *m)
 {
     return m->allocated < 1024 * 1024;
 }
-static bool total_range(const struct moment *m)
+static bool total_range(const struct state_after *m)
 {
     return m->allocated >= 4 * 1024 * 1024 && m->allocated <= 5 * 1024 * 1024;
 }
-static bool reserved_none(const struct moment *m)
+static bool reserved_none(const struct state_after *m)
 {
     return m->reserved == 0;
 }
-static bool much_slack(const struct moment *m)
+static bool much_slack(const struct state_after *m)
 {
     return m->reserved > m->allocated &&
            100.0 * (double)(m->reserved - m->allocated) / (double)m->reserved > 92.5;
 }
-static bool op_soft(const struct moment *m)
+static bool op_soft(const struct state_after *m)
 {
     return strstr(m->op, "oft") != NULL;
 }
-static bool op_exact(const struct moment *m)
+static bool op_exact(const struct state_after *m)
 {
     return strcmp(m->op, "relu") == 0;
 }
-static bool module_layer1_0(const struct moment *m)
+static bool module_layer1_0(const struct state_after *m)
 {
     return m->has_module &&
            (strcmp(m->module, "layer1.0") == 0 || strncmp(m->module, "layer1.0.", 9) == 0);
 }
-static bool is_of_category(const struct moment *m, unsigned category)
+static bool is_of_category(const struct state_after *m, unsigned category)
 {
     return is_alloc(m) ? m->event.alloc.category == category
                        : m->event.kind == VS_EV_CATEGORY && m->event.category.category == category;
 }
-static bool workspace_large(const struct moment *m)
+static bool workspace_large(const struct state_after *m)
 {
     return is_of_category(m, VS_CAT_WORKSPACE) && m->block_bytes > 2000;
 }
-static bool workspace_large_alloc(const struct moment *m)
+static bool workspace_large_alloc(const struct state_after *m)
 {
     return is_alloc(m) && workspace_large(m);
 }
-static bool becomes_saved(const struct moment *m)
+static bool becomes_saved(const struct state_after *m)
 {
     return is_of_category(m, VS_CAT_SAVED);
 }
-static bool becomes_saved_in_relu(const struct moment *m)
+static bool becomes_saved_in_relu(const struct state_after *m)
 {
     return becomes_saved(m) && op_exact(m) && m->block_bytes <= 100000;
 }
-static bool is_oom(const struct moment *m)
+static bool is_oom(const struct state_after *m)
 {
     return m->event.kind == VS_EV_OOM;
 }
-static bool about_block(const struct moment *m)
+static bool about_block(const struct state_after *m)
 {
     return vs_event_block(&m->event) == 30 &&
            (m->event.kind <= VS_EV_FREE ||
             (m->event.kind >= VS_EV_SAVE && m->event.kind <= VS_EV_CATEGORY) ||
             m->event.kind == VS_EV_USE);
 }
-static bool free_block(const struct moment *m)
+static bool free_block(const struct state_after *m)
 {
     return m->event.kind == VS_EV_FREE && m->event.free.block == 30;
 }
-static bool backward_step(const struct moment *m)
+static bool backward_step(const struct state_after *m)
 {
     return m->phase == VS_PHASE_BACKWARD && m->step >= 3;
 }
-static bool line_func(const struct moment *m)
+static bool line_func(const struct state_after *m)
 {
     return m->line == 7 && strcmp(m->func, "Block.forward") == 0;
 }
-static bool alloc_in_relu(const struct moment *m)
+static bool alloc_in_relu(const struct state_after *m)
 {
     return is_alloc(m) && op_exact(m) && m->allocated > 2 * 1024 * 1024;
 }
-static bool watched(const struct moment *m)
+static bool watched(const struct state_after *m)
 {
     unsigned kind = m->event.kind;
 
@@ -154,7 +154,7 @@ static bool watched(const struct moment *m)
         return strcmp(m->block_name, "head.fc.weight") == 0;
     return (kind == VS_EV_HOLD || kind == VS_EV_DROP) && strcmp(m->name, "head.fc.weight") == 0;
 }
-static bool watched_origin(const struct moment *m)
+static bool watched_origin(const struct state_after *m)
 {
     unsigned kind = m->event.kind;
 
@@ -162,7 +162,7 @@ static bool watched_origin(const struct moment *m)
         return false;
     return strcmp(m->block_module, "layer1.1.act") == 0 && strcmp(m->block_op, "relu") == 0;
 }
-static bool watched_variable(const struct moment *m)
+static bool watched_variable(const struct state_after *m)
 {
     return (m->event.kind == VS_EV_HOLD || m->event.kind == VS_EV_DROP) &&
            strcmp(m->name, "loss") == 0 && strcmp(m->scope, "train_step") == 0;
@@ -213,10 +213,10 @@ static const struct {
 #define WATCH_COUNT (sizeof(WATCHES) / sizeof(WATCHES[0]))
 
 /* All moments of the trace, [0] is the start. The caller frees it. */
-static struct moment *moments_of(struct rpl_index *index, struct rpl_trace *trace)
+static struct state_after *states_of(struct rpl_index *index, struct rpl_trace *trace)
 {
     uint64_t count = rpl_trace_event_count(trace);
-    struct moment *all = vs_calloc((size_t)count + 1, sizeof(*all));
+    struct state_after *all = vs_calloc((size_t)count + 1, sizeof(*all));
     struct rpl_scan *scan = vs_alloc(sizeof(*scan));
     struct vs_error err = VS_ERROR_INIT;
     const struct vs_event *event;
@@ -230,20 +230,20 @@ static struct moment *moments_of(struct rpl_index *index, struct rpl_trace *trac
     rpl_scan_init(scan, trace, 1, count);
     while ((event = rpl_scan_next(scan, &err)) != NULL) {
         const struct vs_location *location = rpl_trace_location(trace, event->location);
-        struct moment *m = &all[scan->seq];
+        struct state_after *m = &all[scan->seq];
         struct rpl_lifetime life = {.id = 0};
 
         ok(rpl_live_apply(&live, scan->seq, event, &err), &err);
-        *m = (struct moment){.event = *event,
-                             .allocated = live.allocated,
-                             .reserved = live.reserved,
-                             .step = live.step,
-                             .phase = live.phase,
-                             .module = rpl_trace_string(trace, location->module),
-                             .op = rpl_trace_string(trace, location->op),
-                             .func = rpl_trace_string(trace, location->func),
-                             .line = location->line,
-                             .has_module = location->module != 0};
+        *m = (struct state_after){.event = *event,
+                                  .allocated = live.allocated,
+                                  .reserved = live.reserved,
+                                  .step = live.step,
+                                  .phase = live.phase,
+                                  .module = rpl_trace_string(trace, location->module),
+                                  .op = rpl_trace_string(trace, location->op),
+                                  .func = rpl_trace_string(trace, location->func),
+                                  .line = location->line,
+                                  .has_module = location->module != 0};
         m->name = m->scope = "";
         if (event->kind == VS_EV_HOLD || event->kind == VS_EV_DROP) {
             m->name = rpl_trace_string(trace, (uint32_t)event->hold.name);
@@ -264,14 +264,14 @@ static struct moment *moments_of(struct rpl_index *index, struct rpl_trace *trac
     return all;
 }
 
-static bool model_hits(const struct moment *all, uint64_t seq, says_fn *says, bool is_event)
+static bool model_hits(const struct state_after *all, uint64_t seq, says_fn *says, bool is_event)
 {
     return says(&all[seq]) && (is_event || !says(&all[seq - 1]));
 }
 
 /* From the start every hit, then from the end every hit: the model's, in order and reversed. */
-static size_t assert_hits(struct rpl_breakpoints *breaks, const struct moment *all, uint64_t count,
-                          says_fn *says, bool is_event, const char *text)
+static size_t assert_hits(struct rpl_breakpoints *set, const struct state_after *all,
+                          uint64_t count, says_fn *says, bool is_event, const char *text)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct rpl_hit hit = {.seq = 0};
@@ -283,7 +283,7 @@ static size_t assert_hits(struct rpl_breakpoints *breaks, const struct moment *a
 
         while (wanted <= count && !model_hits(all, wanted, says, is_event))
             wanted++;
-        ok(rpl_breakpoints_run(breaks, seq, false, NULL, NULL, &hit, &err), &err);
+        ok(rpl_breakpoints_run(set, seq, false, NULL, NULL, &hit, &err), &err);
         if (hit.seq != (wanted <= count ? wanted : 0))
             fail_msg("`%s` after %llu: %llu, should be %llu", text, (unsigned long long)seq,
                      (unsigned long long)hit.seq, (unsigned long long)wanted);
@@ -301,7 +301,7 @@ static size_t assert_hits(struct rpl_breakpoints *breaks, const struct moment *a
 
         while (wanted && !model_hits(all, wanted, says, is_event))
             wanted--;
-        ok(rpl_breakpoints_run(breaks, seq, true, NULL, NULL, &hit, &err), &err);
+        ok(rpl_breakpoints_run(set, seq, true, NULL, NULL, &hit, &err), &err);
         if (hit.seq != wanted)
             fail_msg("`%s` before %llu: %llu, should be %llu", text, (unsigned long long)seq,
                      (unsigned long long)hit.seq, (unsigned long long)wanted);
@@ -314,25 +314,24 @@ static size_t assert_hits(struct rpl_breakpoints *breaks, const struct moment *a
 
 static void assert_all(struct rpl_index *index, struct rpl_trace *trace)
 {
-    struct moment *all = moments_of(index, trace);
+    struct state_after *all = states_of(index, trace);
     uint64_t count = rpl_index_event_count(index);
     struct vs_error err = VS_ERROR_INIT;
 
     for (size_t i = 0; i < CASE_COUNT + WATCH_COUNT; i++) {
-        struct rpl_breakpoints *breaks = rpl_breakpoints_new(index);
+        struct rpl_breakpoints *set = rpl_breakpoints_new(index);
         uint32_t number;
         size_t w = i - CASE_COUNT;
 
         if (i < CASE_COUNT)
-            ok(rpl_breakpoints_add(breaks, CASES[i].text, &number, &err), &err);
+            ok(rpl_breakpoints_add(set, CASES[i].text, &number, &err), &err);
         else
-            ok(rpl_breakpoints_watch(breaks, WATCHES[w].text, &number, &err), &err);
+            ok(rpl_breakpoints_watch(set, WATCHES[w].text, &number, &err), &err);
         assert_int_equal(number, 1);
-        assert_true(assert_hits(breaks, all, count,
-                                i < CASE_COUNT ? CASES[i].says : WATCHES[w].says,
+        assert_true(assert_hits(set, all, count, i < CASE_COUNT ? CASES[i].says : WATCHES[w].says,
                                 i < CASE_COUNT ? CASES[i].is_event : true,
                                 i < CASE_COUNT ? CASES[i].text : WATCHES[w].text) > 0);
-        rpl_breakpoints_free(breaks);
+        rpl_breakpoints_free(set);
     }
     vs_free(all);
 }
@@ -378,7 +377,7 @@ static void so_they_are_on_what_was_stored(void **state)
 static void several_breaks_hit_together_and_can_be_switched(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
-    struct rpl_breakpoints *breaks;
+    struct rpl_breakpoints *set;
     struct rpl_index *index;
     struct rpl_hit hit;
     uint32_t a;
@@ -392,31 +391,31 @@ static void several_breaks_hit_together_and_can_be_switched(void **state)
     make_alloc(&m, 100, VS_CAT_OTHER);
     make_alloc(&m, 6000, VS_CAT_OTHER);
     ok(rpl_index_open(m.trace, NULL, NULL, &index, &err), &err);
-    breaks = rpl_breakpoints_new(index);
-    ok(rpl_breakpoints_run(breaks, 0, false, NULL, NULL, &hit, &err), &err);
+    set = rpl_breakpoints_new(index);
+    ok(rpl_breakpoints_run(set, 0, false, NULL, NULL, &hit, &err), &err);
     assert_int_equal(hit.seq, 0);
-    ok(rpl_breakpoints_add(breaks, "  alloc size > 1K", &a, &err), &err);
-    ok(rpl_breakpoints_add(breaks, "total > 8K", &b, &err), &err);
-    ok(rpl_breakpoints_add(breaks, "size < 1K", &c, &err), &err);
-    assert_string_equal(rpl_breakpoints_get(breaks, a)->text, "alloc size > 1K");
-    ok(rpl_breakpoints_run(breaks, 2, false, NULL, NULL, &hit, &err), &err);
+    ok(rpl_breakpoints_add(set, "  alloc size > 1K", &a, &err), &err);
+    ok(rpl_breakpoints_add(set, "total > 8K", &b, &err), &err);
+    ok(rpl_breakpoints_add(set, "size < 1K", &c, &err), &err);
+    assert_string_equal(rpl_breakpoints_get(set, a)->text, "alloc size > 1K");
+    ok(rpl_breakpoints_run(set, 2, false, NULL, NULL, &hit, &err), &err);
     assert_int_equal(hit.seq, 3);
     assert_int_equal(hit.count, 2);
     assert_int_equal(hit.numbers[0], a);
     assert_int_equal(hit.numbers[1], b);
-    rpl_breakpoints_get(breaks, c)->is_on = false;
-    ok(rpl_breakpoints_run(breaks, 3, true, NULL, NULL, &hit, &err), &err);
+    rpl_breakpoints_get(set, c)->is_on = false;
+    ok(rpl_breakpoints_run(set, 3, true, NULL, NULL, &hit, &err), &err);
     assert_int_equal(hit.seq, 1);
-    assert_true(rpl_breakpoints_remove(breaks, a));
-    assert_false(rpl_breakpoints_remove(breaks, a));
-    assert_null(rpl_breakpoints_get(breaks, a));
-    ok(rpl_breakpoints_run(breaks, 3, true, NULL, NULL, &hit, &err), &err);
+    assert_true(rpl_breakpoints_remove(set, a));
+    assert_false(rpl_breakpoints_remove(set, a));
+    assert_null(rpl_breakpoints_get(set, a));
+    ok(rpl_breakpoints_run(set, 3, true, NULL, NULL, &hit, &err), &err);
     assert_int_equal(hit.seq, 0);
-    ok(rpl_breakpoints_add(breaks, "oom", &a, &err), &err);
+    ok(rpl_breakpoints_add(set, "oom", &a, &err), &err);
     assert_int_equal(a, 4);
-    assert_int_equal(rpl_breakpoints_count(breaks), 3);
-    assert_int_equal(rpl_breakpoints_at(breaks, 0)->number, b);
-    rpl_breakpoints_free(breaks);
+    assert_int_equal(rpl_breakpoints_count(set), 3);
+    assert_int_equal(rpl_breakpoints_at(set, 0)->number, b);
+    rpl_breakpoints_free(set);
     rpl_index_free(index);
     rpl_trace_free(m.trace);
 }
@@ -454,26 +453,26 @@ static void what_is_no_condition_is_refused_with_a_column(void **state)
     };
     struct rpl_trace *trace = random_trace(2000, 1);
     struct vs_error err = VS_ERROR_INIT;
-    struct rpl_breakpoints *breaks;
+    struct rpl_breakpoints *set;
     struct rpl_index *index;
     struct rpl_hit hit;
     uint32_t number;
 
     (void)state;
     ok(rpl_index_open(trace, NULL, NULL, &index, &err), &err);
-    breaks = rpl_breakpoints_new(index);
+    set = rpl_breakpoints_new(index);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(rpl_breakpoints_add(breaks, cases[i].text, &number, &err), VS_E_SYNTAX);
+        assert_int_equal(rpl_breakpoints_add(set, cases[i].text, &number, &err), VS_E_SYNTAX);
         if (strncmp(err.text, cases[i].says, strlen(cases[i].says)) != 0)
             fail_msg("`%s`: \"%s\" does not begin with \"%s\"", cases[i].text, err.text,
                      cases[i].says);
     }
-    assert_int_equal(rpl_breakpoints_watch(breaks, "block 5", &number, &err), VS_E_SYNTAX);
-    assert_int_equal(rpl_breakpoints_watch(breaks, "tensor ", &number, &err), VS_E_SYNTAX);
-    assert_int_equal(rpl_breakpoints_count(breaks), 0);
-    ok(rpl_breakpoints_add(breaks, "oom", &number, &err), &err);
-    assert_int_equal(rpl_breakpoints_run(breaks, 0, false, stop, NULL, &hit, &err), VS_E_STOPPED);
-    rpl_breakpoints_free(breaks);
+    assert_int_equal(rpl_breakpoints_watch(set, "block 5", &number, &err), VS_E_SYNTAX);
+    assert_int_equal(rpl_breakpoints_watch(set, "tensor ", &number, &err), VS_E_SYNTAX);
+    assert_int_equal(rpl_breakpoints_count(set), 0);
+    ok(rpl_breakpoints_add(set, "oom", &number, &err), &err);
+    assert_int_equal(rpl_breakpoints_run(set, 0, false, stop, NULL, &hit, &err), VS_E_STOPPED);
+    rpl_breakpoints_free(set);
     rpl_index_free(index);
     rpl_trace_free(trace);
 }

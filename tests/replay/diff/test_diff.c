@@ -118,20 +118,20 @@ static uint64_t bytes_allocated(const struct rpl_align_side *side, int64_t step)
 /* Every part, by what was asked for, is explained to the byte. */
 static void assert_explained(const struct rpl_diff *diff, const char *net)
 {
-    assert_int_equal(diff->moment.a, diff->a.at.allocated);
-    assert_int_equal(diff->moment.b, diff->b.at.allocated);
+    assert_int_equal(diff->live.a, diff->a.at.allocated);
+    assert_int_equal(diff->live.b, diff->b.at.allocated);
     assert_int_equal(diff->saved.a, diff->a.sum.saved.bytes);
     assert_int_equal(diff->saved.b, diff->b.sum.saved.bytes);
     assert_int_equal(diff->step.a, bytes_allocated(&diff->align.a, diff->options.step));
     assert_int_equal(diff->step.b, bytes_allocated(&diff->align.b, diff->options.step));
-    assert_adds_up(&diff->moment, net);
+    assert_adds_up(&diff->live, net);
     assert_adds_up(&diff->step, net);
     assert_adds_up(&diff->saved, net);
 }
 
-static void rows_add_up_to_the_difference_at_every_moment(void **state)
+static void rows_add_up_to_the_difference_at_every_pair_of_events(void **state)
 {
-    static const struct rpl_diff_options MOMENTS[] = {
+    static const struct rpl_diff_options OPTIONS[] = {
         {.at = RPL_DIFF_AT_PEAK, .step = RPL_DIFF_STEP_LAST},
         {.at = RPL_DIFF_AT_STEP, .step = RPL_DIFF_STEP_LAST},
         {.at = RPL_DIFF_AT_STEP, .step = 0},
@@ -144,17 +144,17 @@ static void rows_add_up_to_the_difference_at_every_moment(void **state)
         struct pair pair;
 
         pair_open(&pair, net_trace(RUNS[i].net, NULL), net_trace(RUNS[i].net, RUNS[i].toggles));
-        for (size_t k = 0; k < sizeof(MOMENTS) / sizeof(MOMENTS[0]); k++)
+        for (size_t k = 0; k < sizeof(OPTIONS) / sizeof(OPTIONS[0]); k++)
             for (int by = 0; by < RPL_DIFF_BY_COUNT; by++) {
-                struct rpl_diff_options options = MOMENTS[k];
+                struct rpl_diff_options options = OPTIONS[k];
 
                 options.by = (enum rpl_diff_by)by;
                 pair_compare(&pair, &options);
                 assert_explained(&pair.diff, RUNS[i].net);
                 assert_false(pair.diff.is_same);
                 if (options.at == RPL_DIFF_AT_PEAK) {
-                    assert_int_equal(pair.diff.moment.a, pair.diff.a.sum.peak.allocated);
-                    assert_int_equal(pair.diff.moment.b, pair.diff.b.sum.peak.allocated);
+                    assert_int_equal(pair.diff.live.a, pair.diff.a.sum.peak.allocated);
+                    assert_int_equal(pair.diff.live.b, pair.diff.b.sum.peak.allocated);
                 }
             }
         pair_release(&pair);
@@ -177,9 +177,9 @@ static void rows_add_up_for_traces_of_anything(void **state)
 
         pair_open(&pair, random_trace(3000, seed), random_trace(3500, seed + seed % 2));
         pair_compare(&pair, &options);
-        assert_int_equal(pair.diff.moment.a, pair.diff.a.at.allocated);
-        assert_int_equal(pair.diff.moment.b, pair.diff.b.at.allocated);
-        assert_adds_up(&pair.diff.moment, "random");
+        assert_int_equal(pair.diff.live.a, pair.diff.a.at.allocated);
+        assert_int_equal(pair.diff.live.b, pair.diff.b.at.allocated);
+        assert_adds_up(&pair.diff.live, "random");
         assert_adds_up(&pair.diff.step, "random");
         assert_adds_up(&pair.diff.saved, "random");
         assert_int_equal(pair.diff.paired + pair.diff.only_a, pair.diff.align.a.alloc_count);
@@ -272,15 +272,15 @@ static void the_largest_change_comes_first_with_its_line_and_category(void **sta
     (void)state;
     pair_open(&pair, example(1024), example(3072));
     pair_compare_by(&pair, RPL_DIFF_LINE);
-    assert_int_equal(pair.diff.moment.row_count, 3);
-    assert_int_equal(pair.diff.moment.rows[0].line_a, 3);
-    assert_int_equal(pair.diff.moment.rows[0].category, VS_CAT_ACTIVATION);
-    assert_int_equal(pair.diff.moment.rows[0].a, 1024);
-    assert_int_equal(pair.diff.moment.rows[0].b, 3072);
-    assert_int_equal(pair.diff.moment.rows[1].line_a, 4);
-    assert_int_equal(pair.diff.moment.rows[1].category, VS_CAT_TEMPORARY);
-    assert_int_equal(pair.diff.moment.rows[2].a, 4096);
-    assert_int_equal(pair.diff.moment.rows[2].b, 4096);
+    assert_int_equal(pair.diff.live.row_count, 3);
+    assert_int_equal(pair.diff.live.rows[0].line_a, 3);
+    assert_int_equal(pair.diff.live.rows[0].category, VS_CAT_ACTIVATION);
+    assert_int_equal(pair.diff.live.rows[0].a, 1024);
+    assert_int_equal(pair.diff.live.rows[0].b, 3072);
+    assert_int_equal(pair.diff.live.rows[1].line_a, 4);
+    assert_int_equal(pair.diff.live.rows[1].category, VS_CAT_TEMPORARY);
+    assert_int_equal(pair.diff.live.rows[2].a, 4096);
+    assert_int_equal(pair.diff.live.rows[2].b, 4096);
     assert_int_equal(pair.diff.toggle_count, 1);
     assert_string_equal(pair.diff.toggles[0].name, "batch");
     assert_string_equal(pair.diff.toggles[0].a, "1");
@@ -339,18 +339,18 @@ static void lines_that_were_put_in_move_nothing(void **state)
     (void)state;
     pair_open(&pair, edited(false), edited(true));
     pair_compare_by(&pair, RPL_DIFF_LINE);
-    assert_int_equal(pair.diff.moment.row_count, 3);
+    assert_int_equal(pair.diff.live.row_count, 3);
     /* w is B's alone */
-    assert_int_equal(pair.diff.moment.rows[0].line_a, 0);
-    assert_int_equal(pair.diff.moment.rows[0].line_b, 5);
-    assert_int_equal(pair.diff.moment.rows[0].b, 8192);
-    assert_string_equal(pair.diff.moment.rows[0].key, "w = y * 2");
-    assert_int_equal(pair.diff.moment.rows[1].line_a, 3);
-    assert_int_equal(pair.diff.moment.rows[1].line_b, 4);
-    assert_int_equal(pair.diff.moment.rows[2].line_a, 4);
-    assert_int_equal(pair.diff.moment.rows[2].line_b, 6);
-    assert_int_equal(pair.diff.moment.rows[2].a, 2048);
-    assert_int_equal(pair.diff.moment.rows[2].b, 2048);
+    assert_int_equal(pair.diff.live.rows[0].line_a, 0);
+    assert_int_equal(pair.diff.live.rows[0].line_b, 5);
+    assert_int_equal(pair.diff.live.rows[0].b, 8192);
+    assert_string_equal(pair.diff.live.rows[0].key, "w = y * 2");
+    assert_int_equal(pair.diff.live.rows[1].line_a, 3);
+    assert_int_equal(pair.diff.live.rows[1].line_b, 4);
+    assert_int_equal(pair.diff.live.rows[2].line_a, 4);
+    assert_int_equal(pair.diff.live.rows[2].line_b, 6);
+    assert_int_equal(pair.diff.live.rows[2].a, 2048);
+    assert_int_equal(pair.diff.live.rows[2].b, 2048);
     /* the comment, w, and z, which is indented otherwise */
     assert_int_equal(pair.diff.line_count, 3);
     assert_int_equal(pair.diff.lines[0].b, 2);
@@ -370,14 +370,14 @@ static void a_tensor_says_why_it_is_counted_on_one_side_only(void **state)
     (void)state;
     pair_open(&pair, edited(false), edited(true));
     pair_compare_by(&pair, RPL_DIFF_TENSOR);
-    rows = pair.diff.moment.rows;
-    assert_int_equal(pair.diff.moment.row_count, 3);
+    rows = pair.diff.live.rows;
+    assert_int_equal(pair.diff.live.row_count, 3);
     assert_int_equal(rows[0].cause, RPL_DIFF_ONLY_B);
     assert_int_equal(rows[1].cause, RPL_DIFF_NOT_IN_B);
     assert_int_equal(rows[1].alloc_b->free_seq, 4);
     assert_int_equal(rows[2].cause, RPL_DIFF_BOTH);
-    assert_int_equal(pair.diff.moment.causes[RPL_DIFF_ONLY_B].b, 8192);
-    assert_int_equal(pair.diff.moment.causes[RPL_DIFF_NOT_IN_B].a, 1024);
+    assert_int_equal(pair.diff.live.causes[RPL_DIFF_ONLY_B].b, 8192);
+    assert_int_equal(pair.diff.live.causes[RPL_DIFF_NOT_IN_B].a, 1024);
     assert_int_equal(pair.diff.paired, 2);
     assert_int_equal(pair.diff.only_a, 0);
     assert_int_equal(pair.diff.only_b, 1);
@@ -394,7 +394,7 @@ static void a_tensor_says_why_it_is_counted_on_one_side_only(void **state)
 /* Every line of the forward is another one, and yet every tensor is found: what differs is how long it is held. */
 static void an_edited_line_is_still_the_same_one(void **state)
 {
-    const struct rpl_diff_part *moment;
+    const struct rpl_diff_part *live;
     struct pair pair;
     bool has_conv = false;
 
@@ -402,14 +402,14 @@ static void an_edited_line_is_still_the_same_one(void **state)
     pair_open(&pair, net_trace("sample_nets/variables.py", NULL),
               net_trace("sample_nets/variables_rebind.py", NULL));
     pair_compare_by(&pair, RPL_DIFF_LINE);
-    moment = &pair.diff.moment;
-    assert_adds_up(moment, "variables.py");
+    live = &pair.diff.live;
+    assert_adds_up(live, "variables.py");
     assert_int_equal(pair.diff.only_a, 0);
     assert_int_equal(pair.diff.only_b, 0);
     assert_true(pair.diff.step.is_same);
     assert_true(pair.diff.saved.is_same);
-    for (size_t i = 0; i < moment->row_count; i++) {
-        const struct rpl_diff_row *row = &moment->rows[i];
+    for (size_t i = 0; i < live->row_count; i++) {
+        const struct rpl_diff_row *row = &live->rows[i];
 
         assert_true((row->line_a != 0) == (row->line_b != 0));
         /* x1 = self.conv1(x0), x = self.conv1(x): 17 MiB that only the first one keeps */
@@ -444,7 +444,7 @@ static void what_comes_in_another_order_has_moved(void **state)
     pair_compare_by(&pair, RPL_DIFF_TENSOR);
     assert_int_equal(pair.diff.paired, 2);
     assert_int_equal(pair.diff.moved, 1);
-    assert_true(pair.diff.moment.is_same);
+    assert_true(pair.diff.live.is_same);
     assert_false(pair.diff.is_same);
     pair_release(&pair);
 }
@@ -481,16 +481,16 @@ static void peaks_in_different_steps_are_held_against_each_other(void **state)
     pair_compare_by(&pair, RPL_DIFF_TENSOR);
     assert_int_equal(pair.diff.a.at.step, 1);
     assert_int_equal(pair.diff.b.at.step, 0);
-    assert_int_equal(pair.diff.moment.row_count, 2);
-    assert_int_equal(pair.diff.moment.rows[0].cause, RPL_DIFF_BOTH);
-    assert_int_equal(pair.diff.moment.rows[0].a, 4096);
-    assert_int_equal(pair.diff.moment.rows[0].b, 2048);
+    assert_int_equal(pair.diff.live.row_count, 2);
+    assert_int_equal(pair.diff.live.rows[0].cause, RPL_DIFF_BOTH);
+    assert_int_equal(pair.diff.live.rows[0].a, 4096);
+    assert_int_equal(pair.diff.live.rows[0].b, 2048);
     /* the last step is compared with itself, and is the same */
     assert_int_equal(pair.diff.options.step, 2);
     assert_true(pair.diff.step.is_same);
     pair_compare(&pair, &second);
-    assert_int_equal(pair.diff.moment.a, 4608);
-    assert_int_equal(pair.diff.moment.b, 1536);
+    assert_int_equal(pair.diff.live.a, 4608);
+    assert_int_equal(pair.diff.live.b, 1536);
     assert_int_equal(pair.diff.step.a, 4608);
     assert_int_equal(pair.diff.step.b, 1536);
     pair_release(&pair);
@@ -509,11 +509,11 @@ static void an_event_of_a_is_found_in_b(void **state)
     options.event_a = 3; /* y, in B before it is given back */
     pair_compare(&pair, &options);
     assert_int_equal(pair.diff.b.at.event, 3);
-    assert_int_equal(pair.diff.moment.a, pair.diff.moment.b);
+    assert_int_equal(pair.diff.live.a, pair.diff.live.b);
     pair_release(&pair);
 }
 
-static void a_moment_that_is_not_there_is_named(void **state)
+static void an_event_that_is_not_there_is_named(void **state)
 {
     struct rpl_diff_options step = {.at = RPL_DIFF_AT_STEP, .step = 7};
     struct rpl_diff_options event = {
@@ -536,7 +536,7 @@ static void a_moment_that_is_not_there_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_add_up_to_the_difference_at_every_moment),
+        cmocka_unit_test(rows_add_up_to_the_difference_at_every_pair_of_events),
         cmocka_unit_test(rows_add_up_for_traces_of_anything),
         cmocka_unit_test(counterparts_are_mutual_and_of_one_location),
         cmocka_unit_test(a_run_does_not_differ_from_its_repetition),
@@ -548,7 +548,7 @@ int main(void)
         cmocka_unit_test(what_comes_in_another_order_has_moved),
         cmocka_unit_test(peaks_in_different_steps_are_held_against_each_other),
         cmocka_unit_test(an_event_of_a_is_found_in_b),
-        cmocka_unit_test(a_moment_that_is_not_there_is_named),
+        cmocka_unit_test(an_event_that_is_not_there_is_named),
     };
 
     return cmocka_run_group_tests_name("replay/diff", tests, NULL, NULL);

@@ -178,7 +178,7 @@ static void stretches_are_what_differs(void **state)
     for (size_t i = 0; i < RUN_COUNT + SEEDS; i++) {
         struct pair pair;
         size_t stretch = 0;
-        int64_t ahead = 0;
+        int64_t excess = 0;
         const struct rpl_pair_row *last;
 
         pair_nth(&pair, i);
@@ -193,13 +193,13 @@ static void stretches_are_what_differs(void **state)
             s = &pair.pairs->stretches[stretch];
             assert_int_equal(pair.pairs->rows[k].kind != RPL_PAIR_SAME, k >= s->first);
             if (k == s->last) {
-                ahead += s->delta;
+                excess += s->delta;
                 stretch++;
             }
         }
         assert_int_equal(stretch, pair.pairs->stretch_count);
         last = &pair.pairs->rows[pair.pairs->row_count - 1];
-        assert_int_equal(ahead, (int64_t)(last->total_b - last->total_a));
+        assert_int_equal(excess, (int64_t)(last->total_b - last->total_a));
         pair_release(&pair);
     }
 }
@@ -291,7 +291,7 @@ static void the_highest_of_any_rows_is_found(void **state)
 /* What is in a row, by a finer grouping, adds up to the row. */
 static void what_is_inside_a_row_adds_up_to_it(void **state)
 {
-    static const enum rpl_diff_what WHATS[] = {RPL_DIFF_MOMENT, RPL_DIFF_STEP, RPL_DIFF_SAVED};
+    static const enum rpl_diff_what WHATS[] = {RPL_DIFF_LIVE, RPL_DIFF_STEP, RPL_DIFF_SAVED};
 
     (void)state;
     for (size_t i = 0; i < RUN_COUNT + SEEDS; i++) {
@@ -374,7 +374,7 @@ static void what_only_one_step_makes_is_paired_though_the_peaks_are_in_different
     pair_open(&pair, with_state(2048, 1024), with_state(1024, 2048));
     rows = pair.pairs->row_count;
     for (int round = 0; round < 2; round++) {
-        ok(rpl_diff_take(&pair.diff, RPL_DIFF_MOMENT, &options, &part, &err), &err);
+        ok(rpl_diff_take(&pair.diff, RPL_DIFF_LIVE, &options, &part, &err), &err);
         assert_int_equal(pair.diff.a.at.step, 0);
         assert_int_equal(pair.diff.b.at.step, 1);
         assert_int_equal(part.row_count, 2);
@@ -428,10 +428,10 @@ static void imported_traces_are_paired_though_the_sizes_differ(void **state)
 
 static bool stop_at_once(void *user, uint64_t done, uint64_t total)
 {
-    uint64_t *told = user;
+    uint64_t *calls = user;
 
     assert_true(done <= total);
-    (*told)++;
+    (*calls)++;
     return false;
 }
 
@@ -441,14 +441,14 @@ static void a_long_alignment_can_be_stopped(void **state)
     struct rpl_trace *traces[2] = {random_trace(150000, 1), random_trace(150000, 2)};
     struct rpl_index *indexes[2];
     struct rpl_diff diff = {.arena = NULL};
-    uint64_t told = 0;
+    uint64_t calls = 0;
 
     (void)state;
     for (int i = 0; i < 2; i++)
         ok(rpl_index_open(traces[i], NULL, NULL, &indexes[i], &err), &err);
-    assert_int_equal(rpl_diff_open(&diff, indexes[0], indexes[1], stop_at_once, &told, &err),
+    assert_int_equal(rpl_diff_open(&diff, indexes[0], indexes[1], stop_at_once, &calls, &err),
                      VS_E_STOPPED);
-    assert_int_equal(told, 1);
+    assert_int_equal(calls, 1);
     rpl_diff_release(&diff);
     for (int i = 0; i < 2; i++) {
         rpl_index_free(indexes[i]);

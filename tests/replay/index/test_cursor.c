@@ -188,7 +188,7 @@ static struct rpl_trace *file_open(const char *path)
     return trace;
 }
 
-static bool told(void *user, uint64_t done, uint64_t total)
+static bool progress(void *user, uint64_t done, uint64_t total)
 {
     assert_true(done < total);
     ++*(int *)user;
@@ -203,7 +203,7 @@ static int open_and_seek(const char *path, struct rpl_trace *model)
     struct rpl_index *index;
     int calls = 0;
 
-    ok(rpl_index_open(trace, told, &calls, &index, &err), &err);
+    ok(rpl_index_open(trace, progress, &calls, &index, &err), &err);
     assert_seeks(index, model);
     rpl_index_free(index);
     rpl_trace_free(trace);

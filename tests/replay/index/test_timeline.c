@@ -26,7 +26,7 @@ static void ok(enum vs_status st, const struct vs_error *err)
 }
 
 /* What is true right after each event; at[0] is before the first. */
-struct moment {
+struct totals {
     uint64_t time_ns;
     uint64_t allocated;
     uint64_t reserved;
@@ -35,7 +35,7 @@ struct moment {
     enum vs_phase phase;
 };
 struct model {
-    struct moment *at;
+    struct totals *at;
     uint64_t count;
 };
 
@@ -52,10 +52,10 @@ static struct model model_make(struct rpl_trace *trace)
     rpl_live_init(&live);
     rpl_scan_init(scan, trace, 1, model.count);
     while ((event = rpl_scan_next(scan, &err)) != NULL) {
-        struct moment *m = &model.at[scan->seq];
+        struct totals *m = &model.at[scan->seq];
 
         ok(rpl_live_apply(&live, scan->seq, event, &err), &err);
-        *m = (struct moment){.time_ns = event->time_ns,
+        *m = (struct totals){.time_ns = event->time_ns,
                              .allocated = live.allocated,
                              .reserved = live.reserved,
                              .step = live.step,
@@ -70,14 +70,14 @@ static struct model model_make(struct rpl_trace *trace)
 static void assert_column(const struct model *model, const struct rpl_column *c)
 {
     uint64_t first = c->last_seq < c->first_seq ? c->last_seq : c->first_seq;
-    const struct moment *best = &model->at[first];
+    const struct totals *best = &model->at[first];
     uint64_t best_seq = first;
     uint64_t min = best->allocated;
     uint64_t reserved_max = best->reserved;
     uint64_t reserved_min = best->reserved;
 
     for (uint64_t seq = first + 1; seq <= c->last_seq; seq++) {
-        const struct moment *m = &model->at[seq];
+        const struct totals *m = &model->at[seq];
 
         if (m->allocated > best->allocated) {
             best = m;

@@ -27,7 +27,7 @@ static struct rpl_fit fit_under(const struct rpl_space *space, const char *conf,
 
     if (conf)
         rpl_trace_set_toggle(trace, "alloc-conf", conf, false);
-    if (rpl_request_of(trace, bytes, &request, &err))
+    if (wif_request_of(trace, bytes, &request, &err))
         fail_msg("%s", err.text);
     rpl_trace_free(trace);
     return rpl_space_fit(space, &request);

@@ -168,7 +168,7 @@ static void ours_may_only_free_after_the_end(void **state)
 }
 
 /* A window of a run frees what was made before it: told by what the two sides free together. */
-static void what_was_made_before_is_told_by_its_free(void **state)
+static void a_block_from_before_the_recording_is_known_by_its_free(void **state)
 {
     static const struct ev real[] = {
         {VS_MEM_FREE_REQUESTED, 0, 100, 0x1000, 0},
@@ -198,7 +198,7 @@ static void what_was_made_before_is_told_by_its_free(void **state)
 }
 
 /* Three frees in a row, in another order; then one that is not in ours. */
-static void the_order_of_frees_may_be_told_not_to_matter(void **state)
+static void the_order_of_frees_can_be_ignored(void **state)
 {
     static const struct ev real[] = {
         {VS_MEM_ALLOC, 0, 50, 0x1000, 0},          {VS_MEM_ALLOC, 0, 50, 0x2000, 0},
@@ -257,8 +257,8 @@ int main(void)
         cmocka_unit_test(equal_runs_match_whatever_their_addresses),
         cmocka_unit_test(each_difference_is_found_and_named),
         cmocka_unit_test(ours_may_only_free_after_the_end),
-        cmocka_unit_test(what_was_made_before_is_told_by_its_free),
-        cmocka_unit_test(the_order_of_frees_may_be_told_not_to_matter),
+        cmocka_unit_test(a_block_from_before_the_recording_is_known_by_its_free),
+        cmocka_unit_test(the_order_of_frees_can_be_ignored),
         cmocka_unit_test(a_list_without_addresses_has_no_segments_to_compare),
     };
 

@@ -131,7 +131,7 @@ static void a_trace_answers_the_same_while_it_is_made_small_and_afterwards(void 
     const uint64_t count = (RPL_MEM_OPEN + 4) * (uint64_t)RPL_CHUNK_EVENTS + 77;
     struct rpl_trace *trace = random_trace(count, 3);
     struct rpl_mem *mem = rpl_trace_memory(trace);
-    struct rpl_mem *room = rpl_mem_new();
+    struct rpl_mem *spare = rpl_mem_new();
     size_t events_count = mem->event_count;
     struct vs_event *events = malloc(events_count * sizeof(*events));
     uint32_t tensor_count = (uint32_t)mem->tensor_count;
@@ -148,16 +148,16 @@ static void a_trace_answers_the_same_while_it_is_made_small_and_afterwards(void 
     memcpy(tensors, mem->tensors, tensor_count * sizeof(*tensors));
     rpl_mem_trim(mem);
     before = rpl_mem_bytes(mem);
-    while (rpl_mem_pack(mem, room)) {
+    while (rpl_mem_pack(mem, spare)) {
         uint64_t first = 1 + chunk++ * 977 % (events_count - 10);
 
         assert_events(trace, first, 10, events);
     }
     assert_true(mem->is_packed);
     assert_true(chunk > RPL_MEM_OPEN);
-    assert_non_null(room->events);
-    assert_int_equal(room->event_count, 0);
-    rpl_mem_leave(mem); /* the last part was looked at */
+    assert_non_null(spare->events);
+    assert_int_equal(spare->event_count, 0);
+    rpl_mem_close(mem); /* the last part was looked at */
     small = rpl_mem_bytes(mem);
     assert_true(small < before / 2);
     assert_all(trace, events, tensors, tensor_count);
@@ -168,7 +168,7 @@ static void a_trace_answers_the_same_while_it_is_made_small_and_afterwards(void 
         assert_events(trace, first, 1 + i * 131 % RPL_CHUNK_EVENTS, events);
     }
     assert_true(rpl_mem_bytes(mem) > small);
-    rpl_mem_leave(mem);
+    rpl_mem_close(mem);
     assert_int_equal(rpl_mem_bytes(mem), small);
     assert_events(trace, events_count, 1, events);
     /* and it takes another run */
@@ -179,12 +179,12 @@ static void a_trace_answers_the_same_while_it_is_made_small_and_afterwards(void 
     assert_events(trace, 1, 1, events);
     free(events);
     free(tensors);
-    rpl_mem_free(room);
+    rpl_mem_free(spare);
     rpl_trace_free(trace);
 }
 
 /* Where they are when the first is told they are when the last is, of this run and of the next. */
-static void a_run_that_has_room_is_not_moved(void **state)
+static void a_run_with_spare_capacity_is_not_moved(void **state)
 {
     struct rpl_trace *trace = rpl_trace_new();
     struct rpl_mem *mem = rpl_trace_memory(trace);
@@ -224,7 +224,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_come_out_as_they_went_in),
         cmocka_unit_test(a_trace_answers_the_same_while_it_is_made_small_and_afterwards),
-        cmocka_unit_test(a_run_that_has_room_is_not_moved),
+        cmocka_unit_test(a_run_with_spare_capacity_is_not_moved),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /*
- * tests/facts/test_circles.c - nets whose tensors hold themselves: in PyTorch their memory is lost, here the run's end gives it back.
+ * tests/facts/test_cycles.c - nets whose tensors hold themselves: in PyTorch their memory is lost, here the run's end gives it back.
  *
  * In each of tests/nets/circles something is left of every step. What a run took from the host and from a device is compared with what
  * came back; what else is left a leak checker finds, where the tests run under one.
@@ -70,5 +70,5 @@ int main(void)
         cmocka_unit_test(what_holds_itself_goes_with_the_run),
     };
 
-    return cmocka_run_group_tests_name("facts/circles", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("facts/cycles", tests, NULL, NULL);
 }

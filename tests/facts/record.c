@@ -1,7 +1,7 @@
 /*
- * tests/facts/ask.c - see ask.h.
+ * tests/facts/record.c - see ask.h.
  */
-#include "tests/facts/ask.h"
+#include "tests/facts/record.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -73,7 +73,7 @@ struct rpl_trace *facts_record(const struct facts_net *net, const char *toggles,
 
 /* ---- asking ---- */
 
-struct rpl_trace *facts_ask(struct rpl_trace *base, const char *pairs, struct vs_error *err)
+struct rpl_trace *facts_whatif(struct rpl_trace *base, const char *pairs, struct vs_error *err)
 {
     struct rpl_trace *answer = rpl_trace_new();
     struct vs_toggles set = {{NULL}};
