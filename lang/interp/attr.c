@@ -3,7 +3,8 @@
  *
  * For:            lang/interp/attr.h.
  * Must not know:  expressions.
- * Invariant:      a method is made of a function found through a class; one found on the object itself is given as it is.
+ * Invariant:      a method is made of a function found through a class; one found on the object itself is given as it
+ *                 is.
  */
 #include "lang/interp/attr.h"
 

@@ -3,7 +3,8 @@
  *
  * For:            the interpreter, getattr() and its like.
  * Must not know:  expressions.
- * Invariant:      the order of search is CPython's: properties of the class, the object's own, the class's, __getattr__.
+ * Invariant:      the order of search is CPython's: properties of the class, the object's own, the class's,
+ *                 __getattr__.
  */
 #ifndef LANG_ATTR_H
 #define LANG_ATTR_H
@@ -17,8 +18,8 @@ VS_MUST_USE bool lang_getattr(struct lang_vm *vm, struct lang_value obj, struct 
 VS_MUST_USE bool lang_findattr(struct lang_vm *vm, struct lang_value obj, struct lang_string *name,
                                struct lang_value *out);
 /*
- * obj.name, to be called at once. Where it is a method, *out is the function, *is_method is set, and *self (obj at first, owned by the
- * caller) is what goes in front of the arguments; else *out is the attribute.
+ * obj.name, to be called at once. Where it is a method, *out is the function, *is_method is set, and *self (obj at
+ * first, owned by the caller) is what goes in front of the arguments; else *out is the attribute.
  */
 VS_MUST_USE bool lang_getmethod(struct lang_vm *vm, struct lang_value *self,
                                 struct lang_string *name, struct lang_value *out, bool *is_method);

@@ -3,7 +3,8 @@
  *
  * For:            lang/interp/call.h.
  * Must not know:  which functions there are.
- * Invariant:      arguments of a function of the language are moved into its slots; no value is ever in two places at once.
+ * Invariant:      arguments of a function of the language are moved into its slots; no value is ever in two places at
+ *                 once.
  */
 #include "lang/interp/call.h"
 
@@ -85,8 +86,8 @@ static bool fill_defaults(struct lang_vm *vm, const struct lang_function *func,
 }
 
 /*
- * The general way. The keyword values and the positional ones beyond the parameters wait above the slots until they have a
- * place; on failure everything is where the frame finds it.
+ * The general way. The keyword values and the positional ones beyond the parameters wait above the slots until they
+ * have a place; on failure everything is where the frame finds it.
  */
 static bool bind_general(struct lang_vm *vm, struct lang_value *at, uint32_t arg_count,
                          const struct lang_kwnames *kw)

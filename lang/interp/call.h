@@ -3,9 +3,10 @@
  *
  * For:            the interpreter, functions written in C.
  * Must not know:  which functions there are.
- * Invariant:      a function of the language takes its arguments over (rebinding a parameter frees the caller's temporary);
- *                 everything else (C functions, classes, instances, f(*args) of what is no plain function) only borrows them, and they
- *                 go when the call has returned: first the callable, then the arguments from first to last.
+ * Invariant:      a function of the language takes its arguments over (rebinding a parameter frees the caller's
+ *                 temporary); everything else (C functions, classes, instances, f(*args) of what is no plain function)
+ *                 only borrows them, and they go when the call has returned: first the callable, then the arguments
+ *                 from first to last.
  */
 #ifndef LANG_CALL_H
 #define LANG_CALL_H
@@ -40,8 +41,8 @@ struct lang_call {
 };
 
 /*
- * Call what lies at `at` on the stack with the `arg_count` values above it and, above those, one value for each name of kw.
- * All of them are consumed, the result is left at `at`. False: the stack is left for the frame to clear.
+ * Call what lies at `at` on the stack with the `arg_count` values above it and, above those, one value for each name of
+ * kw. All of them are consumed, the result is left at `at`. False: the stack is left for the frame to clear.
  */
 VS_MUST_USE bool lang_call_at(struct lang_vm *vm, struct lang_value *at, uint32_t arg_count,
                               const struct lang_kwnames *kw);
@@ -54,8 +55,9 @@ VS_MUST_USE bool lang_call_value(struct lang_vm *vm, struct lang_value callable,
                                  struct lang_value *out);
 
 /*
- * Arguments of a function in C by name. `names` are the parameters in order, `required` how many of the first ones must be
- * given; out[i] is borrowed, unbound where left out. A name starting with "*" ends the positional ones (the name itself is what follows it).
+ * Arguments of a function in C by name. `names` are the parameters in order, `required` how many of the first ones must
+ * be given; out[i] is borrowed, unbound where left out. A name starting with "*" ends the positional ones (the name
+ * itself is what follows it).
  */
 VS_MUST_USE bool lang_args(struct lang_vm *vm, const struct lang_call *call, const char *function,
                            const char *const *names, uint32_t name_count, uint32_t required,

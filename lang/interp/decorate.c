@@ -12,8 +12,8 @@
 #include "lang/value/context.h"
 
 /*
- * [wrapper, args…, kwargs…] with a wrapper made by lang_context_decorate: the arguments move into a tuple and a dict, which
- * stay until the function has returned; the function gets references of its own.
+ * [wrapper, args…, kwargs…] with a wrapper made by lang_context_decorate: the arguments move into a tuple and a dict,
+ * which stay until the function has returned; the function gets references of its own.
  */
 bool lang_context_run(struct lang_vm *vm, struct lang_value *at, uint32_t arg_count,
                       const struct lang_kwnames *kw)

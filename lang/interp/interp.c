@@ -3,7 +3,8 @@
  *
  * For:            lang/interp/interp.h.
  * Must not know:  the engine's ops.
- * Invariant:      a frame releases its slots from the first to the last, after the result exists, then the function itself.
+ * Invariant:      a frame releases its slots from the first to the last, after the result exists, then the function
+ *                 itself.
  */
 #include "lang/interp/interp.h"
 
@@ -12,8 +13,8 @@
 /* ---- what a stopped re-run leaves behind ---- */
 
 /*
- * A checkpoint's re-run is left by an exception in PyTorch. Its traceback keeps the frames, and so their variables, until the
- * exception has been caught: innermost frame first, each from its first variable to the last.
+ * A checkpoint's re-run is left by an exception in PyTorch. Its traceback keeps the frames, and so their variables,
+ * until the exception has been caught: innermost frame first, each from its first variable to the last.
  */
 void lang_park(struct lang_vm *vm, struct lang_value taken)
 {

@@ -3,9 +3,9 @@
  *
  * For:            the interp_*.c files and call.c.
  * Must not know:  the engine's ops.
- * Invariant:      every construct drops its operands where CPython 3.12's bytecode does (`python3.12 -m dis` shows it): an operand
- *                 stays on the stack until the result exists, then they go, lowest first. On failure functions return at once
- *                 and leave their operands for the frame, which drops them from the top.
+ * Invariant:      every construct drops its operands where CPython 3.12's bytecode does (`python3.12 -m dis` shows it):
+ *                 an operand stays on the stack until the result exists, then they go, lowest first. On failure
+ *                 functions return at once and leave their operands for the frame, which drops them from the top.
  */
 #ifndef LANG_INTERP_H
 #define LANG_INTERP_H
@@ -27,15 +27,18 @@ enum lang_flow {
 
 /* ---- interp.c: frames and statements ---- */
 
-/* Call a function whose arguments have been bound: at[0] the function, at[1 …] its slots, stack above them. As lang_call_at. */
+/*
+ * Call a function whose arguments have been bound: at[0] the function, at[1 …] its slots, stack above them. As
+ * lang_call_at.
+ */
 VS_MUST_USE bool lang_run_function(struct lang_vm *vm, struct lang_value *at);
 /* Run a file's top level. */
 VS_MUST_USE bool lang_run_module(struct lang_vm *vm, struct lang_net *net);
 VS_MUST_USE enum lang_flow lang_exec_block(struct lang_vm *vm, struct lang_frame *f,
                                            const struct lang_block *block);
 /*
- * Set up and leave a frame over slots that lie on the stack. `leave` drops the slots; result stays in the frame. `pop` only goes back
- * to the frame before: the slots live on (generator expressions).
+ * Set up and leave a frame over slots that lie on the stack. `leave` drops the slots; result stays in the frame. `pop`
+ * only goes back to the frame before: the slots live on (generator expressions).
  */
 VS_MUST_USE bool lang_frame_enter(struct lang_vm *vm, struct lang_frame *f,
                                   const struct lang_rtcode *code, struct lang_value *slots);
@@ -97,9 +100,9 @@ VS_MUST_USE bool lang_eval_call(struct lang_vm *vm, struct lang_frame *f,
 VS_MUST_USE bool lang_eval_comp(struct lang_vm *vm, struct lang_frame *f,
                                 const struct lang_expr *e);
 /*
- * A comprehension whose value goes straight into a local (`x = [...]`): CPython's compiler exchanges that with the first of the
- * instructions that put the comprehension's variables back (apply_static_swaps in 3.12's flowgraph.c). `binds_first` says
- * whether it does, `first` evaluates and binds.
+ * A comprehension whose value goes straight into a local (`x = [...]`): CPython's compiler exchanges that with the
+ * first of the instructions that put the comprehension's variables back (apply_static_swaps in 3.12's flowgraph.c).
+ * `binds_first` says whether it does, `first` evaluates and binds.
  */
 bool lang_comp_binds_first(const struct lang_expr *value, const struct lang_expr *target);
 VS_MUST_USE bool lang_eval_comp_first(struct lang_vm *vm, struct lang_frame *f,

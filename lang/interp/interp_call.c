@@ -3,8 +3,8 @@
  *
  * For:            lang/interp/interp.h.
  * Must not know:  how arguments reach parameters (lang/interp/call.c).
- * Invariant:      the object of a method call lies on the stack like an argument: a function takes it over, everything else
- *                 holds it until the call returns.
+ * Invariant:      the object of a method call lies on the stack like an argument: a function takes it over, everything
+ *                 else holds it until the call returns.
  */
 #include <string.h>
 

@@ -3,8 +3,8 @@
  *
  * For:            lang/interp/interp.h, lang/interp/iter.h.
  * Must not know:  statements.
- * Invariant:      a comprehension's variables live in the frame around it (CPython 3.12) and are put back before its result is used;
- *                 a generator expression evaluates nothing before its first item is asked for.
+ * Invariant:      a comprehension's variables live in the frame around it (CPython 3.12) and are put back before its
+ *                 result is used; a generator expression evaluates nothing before its first item is asked for.
  */
 #include "base/error.h"
 #include "lang/interp/interp.h"
@@ -58,8 +58,8 @@ static bool add_element(struct lang_vm *vm, struct lang_frame *f, const struct l
 }
 
 /*
- * `for y in [f(x)]` behind another clause: CPython's compiler makes no list of the one value, it binds it. NULL where it is not
- * that.
+ * `for y in [f(x)]` behind another clause: CPython's compiler makes no list of the one value, it binds it. NULL where
+ * it is not that.
  */
 static const struct lang_expr *single_value(const struct lang_comp_for *clause)
 {

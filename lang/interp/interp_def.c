@@ -3,7 +3,8 @@
  *
  * For:            lang/interp/interp.h.
  * Must not know:  which modules and classes there are.
- * Invariant:      decorators are evaluated before anything else and stay on the stack until they are called, last one first.
+ * Invariant:      decorators are evaluated before anything else and stay on the stack until they are called, last one
+ *                 first.
  */
 #include <stdio.h>
 #include <string.h>

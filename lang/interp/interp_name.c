@@ -3,7 +3,7 @@
  *
  * For:            lang/interp/interp.h.
  * Must not know:  statements, operators.
- * Invariant:      a rebound name lets go of its old value after it has the new one; unpacking lets go of the sequence before the
+ * Invariant:      a rebound name drops its old value after it has the new one; unpacking drops the sequence before the
  *                 first target is bound.
  */
 #include <inttypes.h>

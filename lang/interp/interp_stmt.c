@@ -3,7 +3,8 @@
  *
  * For:            lang/interp/interp.h.
  * Must not know:  the engine's ops.
- * Invariant:      see interp.h; the order in which an assignment binds its targets is that of CPython 3.12's optimised code.
+ * Invariant:      see interp.h; the order in which an assignment binds its targets is that of CPython 3.12's optimised
+ *                 code.
  */
 #include "lang/interp/attr.h"
 #include "lang/interp/interp.h"
@@ -65,8 +66,8 @@ static bool is_swap(const struct lang_expr *target, const struct lang_expr *valu
 }
 
 /*
- * Two or three plain locals, all different and written on one line, are bound from the last to the first: the compiler saves itself
- * the exchange on the stack (apply_static_swaps in CPython 3.12's flowgraph.c).
+ * Two or three plain locals, all different and written on one line, are bound from the last to the first: the compiler
+ * saves itself the exchange on the stack (apply_static_swaps in CPython 3.12's flowgraph.c).
  */
 static bool binds_backwards(const struct lang_exprs *targets)
 {

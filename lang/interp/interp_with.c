@@ -3,8 +3,9 @@
  *
  * For:            lang/interp/interp.h.
  * Must not know:  what a context does.
- * Invariant:      the context is held until its exit has been called; a mode of the engine is put back also when the body failed.
- *                 The exit of an object of the net's own is called when the body ends or returns, not when the run fails.
+ * Invariant:      the context is held until its exit has been called; a mode of the engine is put back also when the
+ *                 body failed. The exit of an object of the net's own is called when the body ends or returns, not when
+ *                 the run fails.
  */
 #include "lang/interp/interp.h"
 #include "lang/interp/ops.h"

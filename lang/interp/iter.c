@@ -180,7 +180,10 @@ static bool next_of_enumerate(struct lang_vm *vm, struct lang_iter *it, struct l
     return true;
 }
 
-/* A new tuple of zip() gets one item of each; of the one before, each item goes as the next one of its iterator comes in. */
+/*
+ * A new tuple of zip() gets one item of each; of the one before, each item goes as the next one of its iterator comes
+ * in.
+ */
 static bool next_of_zip(struct lang_vm *vm, struct lang_iter *it, struct lang_value *out)
 {
     const struct lang_tuple *from = it->source.as.tuple;

@@ -3,7 +3,8 @@
  *
  * For:            see prelude.h.
  * Must not know:  the machine.
- * Invariant:      every file of lang/prelude/ has a row in the table, and every row a file (checked by tests/lang/prelude/test_prelude.c).
+ * Invariant:      every file of lang/prelude/ has a row in the table, and every row a file (checked by
+ *                 tests/lang/prelude/test_prelude.c).
  */
 #include "lang/prelude/prelude.h"
 

@@ -1,8 +1,9 @@
 /*
- * lang/run/inplace_checks.c - in-place trials: which modules can work in place, found out by running the net without data.
+ * lang/run/inplace_checks.c - in-place trials: which modules can work in place, found out by running the net without
+ * data.
  *
  * Must not know:  which modules are asked about (lang/prelude/toggles.py).
- * Invariant:      a trial is told of no toggle but TOLD, so that what it comes to is known by those and the paths.
+ * Invariant:      a trial gets no toggle but CHECK_TOGGLES, so that those and the paths determine its result.
  */
 #include <string.h>
 
@@ -16,14 +17,14 @@
 #include "lang/value/object.h"
 #include "lang/value/vm.h"
 
-static const enum vs_toggle TOLD[] = {VS_TOGGLE_CHECKPOINT, VS_TOGGLE_CHECKPOINT_IMPL,
-                                      VS_TOGGLE_PRESERVE_RNG};
+static const enum vs_toggle CHECK_TOGGLES[] = {VS_TOGGLE_CHECKPOINT, VS_TOGGLE_CHECKPOINT_IMPL,
+                                               VS_TOGGLE_PRESERVE_RNG};
 
 /*
  * What a trial came to.
  *
  * key     the values of TOLD, what was asked and the paths
- * why     what went wrong; NULL: nothing. Of a blame: why one run does not tell who is at fault
+ * why     what went wrong; NULL: nothing. Of a blame: why one run does not show which module is at fault
  * blame   of a blame: for each path what is wrong with it, or NULL; count of them
  */
 struct outcome {
@@ -94,14 +95,17 @@ static struct lang_value settings_dict(struct lang_vm *vm, const struct vs_toggl
 {
     struct lang_value dict = lang_value_dict(vm);
 
-    for (size_t i = 0; i < sizeof(TOLD) / sizeof(TOLD[0]); i++)
-        lang_value_set(vm, dict, vs_toggle_info(TOLD[i])->name,
-                       lang_value_str(vm, vs_toggles_get(toggles, TOLD[i])));
+    for (size_t i = 0; i < sizeof(CHECK_TOGGLES) / sizeof(CHECK_TOGGLES[0]); i++)
+        lang_value_set(vm, dict, vs_toggle_info(CHECK_TOGGLES[i])->name,
+                       lang_value_str(vm, vs_toggles_get(toggles, CHECK_TOGGLES[i])));
     lang_value_set(vm, dict, "formula", lang_bool(false));
     return dict;
 }
 
-/* The first text of each module that is at fault. Failing: one is so only together with one that is not kept, or comes after it. */
+/*
+ * The first text of each module that is at fault. Failing: one is so only together with one that is not kept, or comes
+ * after it.
+ */
 static enum vs_status blame_take(const struct eng *eng, char **blame, struct vs_error *err)
 {
     const struct eng_blame *b;
@@ -116,12 +120,13 @@ static enum vs_status blame_take(const struct eng *eng, char **blame, struct vs_
 }
 
 /*
- * A forward, loss and backward on a device without data of its own, the modules at `paths` (a list or tuple of strings, lent, of
- * any vm) in place. VS_OK: nothing went wrong. Otherwise `err` says what; VS_E_STOPPED: nothing was found out.
+ * A forward, loss and backward on a device without data of its own, the modules at `paths` (a list or tuple of strings,
+ * lent, of any vm) in place. VS_OK: nothing went wrong. Otherwise `err` says what; VS_E_STOPPED: nothing was found out.
  *
- * blame   where not NULL: one text for each of the paths, NULL at first. What goes wrong is sought for all of them in this one run
- *         (eng_blame_begin): VS_OK then means that a module would be refused if tried after those before it that are kept, with the text
- *         it has here, and the others would not. Texts are the caller's, by vs_free, also after a failure.
+ * blame   where not NULL: one text for each of the paths, NULL at first. What goes wrong is sought for all of them in
+ *         this one run (eng_blame_begin): VS_OK then means that a module would be refused if tried after those before
+ *         it that are kept, with the text it has here, and the others would not. Texts are the caller's, by vs_free,
+ *         also after a failure.
  */
 static enum vs_status check_run(struct lang_settings *settings, const struct vs_toggles *toggles,
                                 struct lang_value paths, char **blame, struct vs_error *err)
@@ -198,8 +203,8 @@ static char *key_of(const struct vs_toggles *toggles, const struct lang_value *p
     struct vs_text key = {NULL, 0, 0};
     char *copy;
 
-    for (size_t i = 0; i < sizeof(TOLD) / sizeof(TOLD[0]); i++)
-        vs_text_addf(&key, "%s\n", vs_toggles_get(toggles, TOLD[i]));
+    for (size_t i = 0; i < sizeof(CHECK_TOGGLES) / sizeof(CHECK_TOGGLES[0]); i++)
+        vs_text_addf(&key, "%s\n", vs_toggles_get(toggles, CHECK_TOGGLES[i]));
     vs_text_add(&key, is_blame ? "blame\n" : "trial\n");
     for (size_t i = 0; i < count; i++)
         vs_text_addf(&key, "%s\n", lang_value_text(paths[i]));
@@ -209,8 +214,8 @@ static char *key_of(const struct vs_toggles *toggles, const struct lang_value *p
 }
 
 /*
- * What the trial with these paths (a list or tuple of strings) comes to: known, or found out now. is_blame: of a blame. NULL: stopped, which is not
- * known.
+ * What the trial with these paths (a list or tuple of strings) comes to: known, or found out now. is_blame: of a blame.
+ * NULL: stopped, which is not known.
  */
 static const struct outcome *outcome_of(struct lang_run_state *run, struct lang_value paths,
                                         bool is_blame)
@@ -270,7 +275,7 @@ bool lang_run_inplace_check(struct lang_vm *vm, const struct lang_call *call,
     return true;
 }
 
-/* For each path what is wrong with it, or None; None where that cannot be told in one run. */
+/* For each path what is wrong with it, or None; None where one run cannot show it. */
 bool lang_run_inplace_blame(struct lang_vm *vm, const struct lang_call *call,
                             struct lang_value *out)
 {

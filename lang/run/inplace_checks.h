@@ -3,8 +3,8 @@
  *
  * For:            who runs a net more than once with toggles (what-ifs).
  * Must not know:  machines.
- * Invariant:      what is known is what a trial would find again: it depends on the net, the seed and the toggles that a trial is told of, and on
- *                 nothing else.
+ * Invariant:      what is known is what a trial would find again: it depends on the net, the seed and the toggles that
+ *                 a trial gets, and on nothing else.
  */
 #ifndef LANG_TRIALS_H
 #define LANG_TRIALS_H

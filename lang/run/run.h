@@ -32,7 +32,8 @@ struct lang_library;
 struct lang_inplace_checks;
 
 /*
- * Where a run is. `step` is -1 in setup. loss_known: `loss` is that of this step (after phase loss, where the device has data).
+ * Where a run is. `step` is -1 in setup. loss_known: `loss` is that of this step (after phase loss, where the device
+ * has data).
  */
 struct lang_progress {
     int64_t step;
@@ -54,25 +55,31 @@ struct lang_skip {
  * file_name, text, len  the net file; file_name is for messages
  * kernels      arithmetic of the device (eng_kernels_cpu()); NULL: `meta`, no data at all
  * device       a device of its own, instead of kernels; NULL: none. Must outlive the run
- * observer     told of everything until the last step is over, or NULL
+ * observer     gets all events until the last step is over; NULL: none
  * toggles      what is set explicitly; the file's `defaults` fill in, then the table
  * capacity     bytes of the device; 0: as much as is asked for
  * seed         of all random numbers
  * library      the standard library, parsed before (lang/run/library.h); NULL: it is parsed for this run
- * trials       what the in-place checks of this net, with this seed, found so far (lang/run/inplace_checks.h); NULL: each is
- *              run
- * skips        on `meta`: the optimizer steps that a GradScaler skipped where this net ran with data (skip_count of them)
+ * trials       what the in-place checks of this net, with this seed, found so far (lang/run/inplace_checks.h); NULL:
+ *              each is run
+ * skips        on `meta`: the optimizer steps that a GradScaler skipped where this net ran with data (skip_count of
+ *              them)
  * segment_addresses  where the driver puts the first segments (segment_count of them): see struct eng_options
- * workspaces   on `meta`: what a device of its own was measured to work in, which is repeated (engine/workspace/workspace.h); NULL: none
- * formula      weights and data by the formula of tests/oracle/README.md instead of random, dropout off; for comparing numbers
+ * workspaces   on `meta`: what a device of its own was measured to work in, which is repeated
+ *              (engine/workspace/workspace.h); NULL: none
+ * formula      weights and data by the formula of tests/oracle/README.md instead of random, dropout off; for comparing
+ *              numbers
  * user         given to the callbacks
- * started      the toggles are settled and nothing has run yet: a value for each, and which come from the table's defaults
+ * started      the toggles are settled and nothing has run yet: a value for each, and which come from the table's
+ *              defaults
  * progress     a phase is over. False: stop (VS_E_STOPPED)
- * stop         asked every few thousand statements and few dozen nodes of a backward, in the trials of `inplace` too. True: stop (VS_E_STOPPED)
+ * stop         asked every few thousand statements and few dozen nodes of a backward, in the trials of `inplace` too.
+ *              True: stop (VS_E_STOPPED)
  * warn         a warning PyTorch would give, once per text
  * print        what the net prints; NULL: stdout
- * dump         with each gradient before each optimizer step ("gradient" of the first step, "gradient 1" of the second and so on,
- *              times `scale`; where the net has a train_step, as that leaves it), each parameter and buffer after the last step ("parameter", "buffer"); `t` is lent. NULL: not wanted
+ * dump         with each gradient before each optimizer step ("gradient" of the first step, "gradient 1" of the second
+ *              and so on, times `scale`; where the net has a train_step, as that leaves it), each parameter and buffer
+ *              after the last step ("parameter", "buffer"); `t` is lent. NULL: not wanted
  */
 struct lang_settings {
     const char *file_name;
@@ -103,8 +110,8 @@ struct lang_settings {
 };
 
 /*
- * A phase that is over: torch.cuda.memory_stats() there, the peaks since the phase before ended. `micro` counts from 0 within a step;
- * optimizer and zero_grad have 0.
+ * A phase that is over: torch.cuda.memory_stats() there, the peaks since the phase before ended. `micro` counts from 0
+ * within a step; optimizer and zero_grad have 0.
  */
 struct lang_run_phase {
     int64_t step;
@@ -119,8 +126,8 @@ struct lang_run_phase {
 };
 
 /*
- * A step. loss: the sum over its parts, which are divided by their number; loss_known is false on `meta` and where the net's
- * train_step gave no tensor or number. skipped: the GradScaler found a gradient that was not finite.
+ * A step. loss: the sum over its parts, which are divided by their number; loss_known is false on `meta` and where the
+ * net's train_step gave no tensor or number. skipped: the GradScaler found a gradient that was not finite.
  */
 struct lang_run_step {
     int64_t step;
@@ -152,7 +159,8 @@ struct lang_refusal {
  * inplace              modules that worked in place because of the toggle, in order
  * saved_*              what autograd held when the last loss ended; saved_known is false where no loss ended
  * rooms                of a device of its own, and where one is repeated
- * peak_*               highest over all phases; `peak_phase` is an index into phases (the first that has it), SIZE_MAX: none
+ * peak_*               highest over all phases; `peak_phase` is an index into phases (the first that has it), SIZE_MAX:
+ * none
  */
 struct lang_result {
     struct vs_toggles toggles;
@@ -188,9 +196,9 @@ struct lang_result {
 /*
  * Run the net. *result must be zeroed or released; the caller releases it, also on failure.
  *
- * VS_E_SYNTAX, VS_E_NAME, VS_E_TYPE, VS_E_SHAPE, VS_E_RAISED and the like: the net is wrong; the text has file, line, the line itself.
- * VS_E_VALUE: a toggle does not fit the net, or the file's defaults are wrong. VS_E_OOM: the device ran out of memory (see oom).
- * VS_E_STOPPED: `progress` or `stop` said so.
+ * VS_E_SYNTAX, VS_E_NAME, VS_E_TYPE, VS_E_SHAPE, VS_E_RAISED and the like: the net is wrong; the text has file, line,
+ * the line itself. VS_E_VALUE: a toggle does not fit the net, or the file's defaults are wrong. VS_E_OOM: the device
+ * ran out of memory (see oom). VS_E_STOPPED: `progress` or `stop` said so.
  */
 VS_MUST_USE enum vs_status lang_run(const struct lang_settings *settings,
                                     struct lang_result *result, struct vs_error *err);

@@ -1,5 +1,6 @@
 /*
- * lang/run/run_distributed.c - what lang/prelude/distributed.py asks of the engine: in which order parameters get their gradients.
+ * lang/run/run_distributed.c - what lang/prelude/distributed.py asks of the engine: in which order parameters get their
+ * gradients.
  *
  * Must not know:  buckets, processes.
  * Invariant:      none of these makes, keeps or lets go of a tensor.

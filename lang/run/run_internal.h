@@ -43,7 +43,10 @@ void lang_run_inplace_natives_register(struct lang_vm *vm);
 /* The step that is open is over: what was counted in it is its. */
 void lang_run_step_close(struct lang_run_state *run);
 
-/* Call a function of the loop's file with (net, settings) and, where bound, a third argument (lent). *out is the caller's. */
+/*
+ * Call a function of the loop's file with (net, settings) and, where bound, a third argument (lent). *out is the
+ * caller's.
+ */
 VS_MUST_USE enum vs_status lang_run_call_loop(struct lang_vm *vm, const char *function,
                                               struct lang_net *net, struct lang_value settings,
                                               struct lang_value third, struct lang_value *out,

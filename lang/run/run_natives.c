@@ -1,5 +1,6 @@
 /*
- * lang/run/run_natives.c - what the built-in loop (lang/prelude/train.py) tells the program: torch._step, torch._mark and the like.
+ * lang/run/run_natives.c - what the built-in loop (lang/prelude/train.py) tells the program: torch._step, torch._mark
+ * and the like.
  *
  * For:            lang/run/run.c.
  * Must not know:  how the loop is written.

@@ -3,13 +3,13 @@
  *
  * For:            the parser and the resolver fill it, the interpreter walks it.
  * Must not know:  values, tensors, the engine: this is text that has been understood, nothing that runs.
- * Invariant:      after lang_parse() the tree is constant. Everything in it comes from the arena given to lang_parse() and
- *                 dies with it. No tree is higher than LANG_MAX_HEIGHT, so a recursive walk is safe.
+ * Invariant:      after lang_parse() the tree is constant. Everything in it comes from the arena given to lang_parse()
+ *                 and dies with it. No tree is higher than LANG_MAX_HEIGHT, so a recursive walk is safe.
  *
  * Lists are (pointer, count); the pointer of an empty list is NULL. A pointer that may be NULL says so.
  *
- * Frames. The order in which a frame's variables die is part of what this project shows, so slots are laid out as CPython
- * 3.12 lays out its "fast locals": see struct lang_code. A frame releases its slots from index 0 upwards.
+ * Frames. The order in which a frame's variables die is part of what this project shows, so slots are laid out as
+ * CPython 3.12 lays out its "fast locals": see struct lang_code. A frame releases its slots from index 0 upwards.
  */
 #ifndef LANG_AST_H
 #define LANG_AST_H
@@ -24,8 +24,8 @@ struct lang_code;
 
 /*
  * Deepest nesting of brackets, operators and blocks in the text that is accepted, and the height of the highest
- * expression: LANG_EXPR nodes from an expression down to its deepest leaf. A chain `a + b + c` of any length is one node,
- * a chain `a.b.c` is one node a link.
+ * expression: LANG_EXPR nodes from an expression down to its deepest leaf. A chain `a + b + c` of any length is one
+ * node, a chain `a.b.c` is one node a link.
  */
 #define LANG_MAX_NESTING 200
 #define LANG_MAX_BLOCKS 100
@@ -218,14 +218,14 @@ struct lang_hidden {
  * Comprehensions.
  *
  * LIST, DICT: run in the frame around them, as in CPython 3.12. Evaluate the first clause's iterable; then, for each of
- * `hidden` in order, take what the slot holds (a value, a cell or nothing) aside and leave it empty; run the loops; then put
- * what was there back, last one first, which releases what the comprehension left in the slot. Names inside already point to
- * these slots. Of the hidden ones some may stay empty: variables of comprehensions further inside, and names bound by a
- * walrus that are global.
+ * `hidden` in order, take what the slot holds (a value, a cell or nothing) aside and leave it empty; run the loops;
+ * then put what was there back, last one first, which releases what the comprehension left in the slot. Names inside
+ * already point to these slots. Of the hidden ones some may stay empty: variables of comprehensions further inside, and
+ * names bound by a walrus that are global.
  *
- * GENERATOR: a frame of its own, `code`, whose slot 0 (named ".0") is the iterator of the first clause. The first iterable
- * is evaluated in the frame around it, everything else inside. `hidden` is empty. It stands only as an argument of a call,
- * bare or in brackets, or starred there.
+ * GENERATOR: a frame of its own, `code`, whose slot 0 (named ".0") is the iterator of the first clause. The first
+ * iterable is evaluated in the frame around it, everything else inside. `hidden` is empty. It stands only as an
+ * argument of a call, bare or in brackets, or starred there.
  */
 struct lang_comp {
     enum lang_comp_kind kind;
@@ -333,8 +333,8 @@ enum lang_stmt_kind {
 };
 
 /*
- * A target (of an assignment, a for, a with, a del) is an expression: NAME, ATTR, INDEX, or a TUPLE or LIST of targets, of which
- * one may be STARRED (not in a del).
+ * A target (of an assignment, a for, a with, a del) is an expression: NAME, ATTR, INDEX, or a TUPLE or LIST of targets,
+ * of which one may be STARRED (not in a del).
  */
 
 struct lang_block {
@@ -483,19 +483,22 @@ struct lang_slot {
 /*
  * A function, lambda, class body, generator expression or the module.
  *
- * params   in the order of their slots, which is CPython's co_varnames: positional-only and positional, then keyword-only,
- *          then *args, then **kwargs. params[i] lives in slot i.
+ * params   in the order of their slots, which is CPython's co_varnames: positional-only and positional, then
+ *          keyword-only, then *args, then **kwargs. params[i] lives in slot i.
  * slots    slot_count of them, in CPython's order of localsplus, the order in which a frame lets go:
- *            local_count locals: co_varnames, that is parameters, then locals in the order in which the compiler meets them
- *              (the value before the target). A parameter that is a cell stays here (is_cell), and so does the variable of a
- *              comprehension that a nested function captures.
+ *            local_count locals: co_varnames, that is parameters, then locals in the order in which the compiler meets
+ *            them
+ *              (the value before the target). A parameter that is a cell stays here (is_cell), and so does the variable
+ *              of a comprehension that a nested function captures.
  *            cell_count other own cells, by name (is_cell)
  *            free_count captured cells, by name (is_free)
  *          The module and class bodies keep their names in dicts; their slots are only those of their comprehensions'
  *          variables, captured cells, and a class's `__class__`.
- * captures free_count entries: the slot of the frame *around* whose cell goes to slot (slot_count - free_count + i) when
+ * captures free_count entries: the slot of the frame *around* whose cell goes to slot (slot_count - free_count + i)
+ * when
  *          the function is made
- * class_cell  slot of the cell `__class__`: in a method that mentions super or __class__ a captured one (bare super() takes
+ * class_cell  slot of the cell `__class__`: in a method that mentions super or __class__ a captured one (bare super()
+ *             takes
  *          the class from it and the object from slot 0, which may itself be a cell); in a class body the own cell that
  *          gets the class once it is made; LANG_NO_SLOT where there is none
  * makes_cells      some own slot is a cell: frames of this code need the step that makes them

@@ -2,7 +2,8 @@
  * lang/syntax/parser_call.c - arguments of calls and parameters of functions.
  *
  * Must not know:  what is called.
- * Invariant:      the order of arguments is that in which they are evaluated: all positional ones, then all keyword ones.
+ * Invariant:      the order of arguments is that in which they are evaluated: all positional ones, then all keyword
+ *                 ones.
  */
 #include <string.h>
 
@@ -90,8 +91,8 @@ static void check_repeated(struct lang_parser *p, const struct lang_keyword *key
 }
 
 /*
- * Positional and keyword arguments are mixed in the text, so two lists grow at once: the positional ones on the scratch stack, the
- * keyword ones in a chain that is laid out at the end.
+ * Positional and keyword arguments are mixed in the text, so two lists grow at once: the positional ones on the scratch
+ * stack, the keyword ones in a chain that is laid out at the end.
  */
 struct keyword_link {
     struct keyword_link *next;

@@ -2,7 +2,8 @@
  * lang/syntax/parser_expr.c - expressions from the conditional down to attribute, call and index.
  *
  * Must not know:  slots, statements.
- * Invariant:      a chain of equal operators is one node however long; what nests is counted (parser_enter, parser_adopt).
+ * Invariant:      a chain of equal operators is one node however long; what nests is counted (parser_enter,
+ *                 parser_adopt).
  */
 #include <string.h>
 

@@ -3,8 +3,8 @@
  *
  * For:            parser*.c.
  * Must not know:  slots: names are only spelled out here, resolve.c says where they live.
- * Invariant:      after a failure `tok` is the end of the file for good, every function still returns a node, and every loop
- *                 ends; so no caller checks each step. lang_parse() looks at `failed` once.
+ * Invariant:      after a failure `tok` is the end of the file for good, every function still returns a node, and every
+ *                 loop ends; so no caller checks each step. lang_parse() looks at `failed` once.
  */
 #ifndef LANG_PARSER_INTERNAL_H
 #define LANG_PARSER_INTERNAL_H

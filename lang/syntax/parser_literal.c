@@ -169,7 +169,10 @@ static uint32_t octal_escape(struct lang_parser *p, uint32_t at, uint32_t end)
     return i;
 }
 
-/* The escape at `at`: adds its character, returns the offset behind it. One that Python does not know stands for itself. */
+/*
+ * The escape at `at`: adds its character, returns the offset behind it. One that Python does not know stands for
+ * itself.
+ */
 static uint32_t escape(struct lang_parser *p, uint32_t at, uint32_t end)
 {
     static const char plain[] = "\\\\''\"\"a\ab\bf\fn\nr\rt\tv\v";
@@ -336,8 +339,8 @@ static void field(struct lang_parser *p, size_t text_mark)
 }
 
 /*
- * Text and fields up to `end`, which is not read. Parts are pushed; the text from text_mark on goes before the first field, that
- * behind the last one stays in the buffer.
+ * Text and fields up to `end`, which is not read. Parts are pushed; the text from text_mark on goes before the first
+ * field, that behind the last one stays in the buffer.
  */
 static void fstring_pieces(struct lang_parser *p, enum lang_token_kind end, size_t text_mark)
 {

@@ -119,8 +119,8 @@ static struct lang_stmt *for_stmt(struct lang_parser *p)
 }
 
 /*
- * `with (a as b, c):` or `with (a, b)[0]:`? The brackets are those of the list of items if a colon follows the closing one and
- * nothing inside says that this is an expression.
+ * `with (a as b, c):` or `with (a, b)[0]:`? The brackets are those of the list of items if a colon follows the closing
+ * one and nothing inside says that this is an expression.
  */
 static bool is_item_list(const struct lang_parser *p)
 {

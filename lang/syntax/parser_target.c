@@ -2,8 +2,8 @@
  * lang/syntax/parser_target.c - what may stand on the left of `=`, after `for`, `as` and `del`.
  *
  * Must not know:  slots.
- * Invariant:      an expression that has passed the check consists of NAME, ATTR, INDEX, TUPLE, LIST and STARRED only, down to
- *                 the targets.
+ * Invariant:      an expression that has passed the check consists of NAME, ATTR, INDEX, TUPLE, LIST and STARRED only,
+ *                 down to the targets.
  */
 #include <string.h>
 

@@ -15,8 +15,8 @@
 #include "lang/syntax/strs.h"
 
 /*
- * Fill in what the parser leaves open: the scope and slot of every lang_ref; of every code its parent, qualname, slots, captures and
- * flags; of every comprehension its hidden variables; the module's list of codes.
+ * Fill in what the parser leaves open: the scope and slot of every lang_ref; of every code its parent, qualname, slots,
+ * captures and flags; of every comprehension its hidden variables; the module's list of codes.
  *
  * VS_E_SYNTAX: what Python refuses about names: a parameter twice, `nonlocal` without a binding, a name used before its
  * `global`, a walrus where it cannot bind.

@@ -15,8 +15,8 @@ static const struct resolve_scope *frame_of(const struct resolve_scope *scope)
 }
 
 /*
- * The scope around `scope` that binds `name` for it; NULL where none does (the name is global). Bodies of classes bind nothing
- * for what is inside them, except `__class__` for functions.
+ * The scope around `scope` that binds `name` for it; NULL where none does (the name is global). Bodies of classes bind
+ * nothing for what is inside them, except `__class__` for functions.
  */
 static struct resolve_scope *binder(const struct resolver *r, const struct resolve_scope *scope,
                                     const struct lang_str *name)

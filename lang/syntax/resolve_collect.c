@@ -2,8 +2,8 @@
  * lang/syntax/resolve_collect.c - see resolve_internal.h: which names occur in which scope.
  *
  * Must not know:  slots.
- * Invariant:      names of a comprehension are noted in CPython's order (targets and conditions, then the element), because that is
- *                 the order in which they are saved and restored around it.
+ * Invariant:      names of a comprehension are noted in CPython's order (targets and conditions, then the element),
+ *                 because that is the order in which they are saved and restored around it.
  */
 #include "lang/syntax/resolve_internal.h"
 

@@ -3,8 +3,8 @@
  *
  * For:            resolve_slots.c, which walks the code.
  * Must not know:  statements and expressions.
- * Invariant:      cells come behind the locals, so their slots are known only when all locals have been met; until then they are
- *                 noted as patches.
+ * Invariant:      cells come behind the locals, so their slots are known only when all locals have been met; until then
+ *                 they are noted as patches.
  */
 #ifndef LANG_RESOLVE_FRAME_H
 #define LANG_RESOLVE_FRAME_H

@@ -1,9 +1,11 @@
 /*
  * lang/syntax/resolve_internal.h - scopes and symbols while names are resolved.
  *
- * For:            resolve_collect.c (which names occur where), resolve_bind.c (what binds them), resolve.c (which slot they get).
+ * For:            resolve_collect.c (which names occur where), resolve_bind.c (what binds them), resolve.c (which slot
+ *                 they get).
  * Must not know:  tokens, values.
- * Invariant:      everything here lives in an arena that is freed when lang_resolve() returns; nothing in the tree points to it.
+ * Invariant:      everything here lives in an arena that is freed when lang_resolve() returns; nothing in the tree
+ *                 points to it.
  */
 #ifndef LANG_RESOLVE_INTERNAL_H
 #define LANG_RESOLVE_INTERNAL_H

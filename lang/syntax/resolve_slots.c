@@ -2,8 +2,8 @@
  * lang/syntax/resolve_slots.c - see resolve_slots.h.
  *
  * Must not know:  how slots are numbered: resolve_frame.c.
- * Invariant:      the order of every walk here is the order of evaluation in CPython's byte code, which is the order in which its
- *                 compiler gives locals their slots (3.12: Python/compile.c).
+ * Invariant:      the order of every walk here is the order of evaluation in CPython's byte code, which is the order in
+ *                 which its compiler gives locals their slots (3.12: Python/compile.c).
  */
 #include "lang/syntax/resolve_slots.h"
 
@@ -26,8 +26,8 @@ static void block(struct walker *w, const struct lang_block *body);
 /* ---- codes ---- */
 
 /*
- * "Net.forward", "f.<locals>.g". `bound` is the name that a def or class binds, NULL for the nameless: declared global in
- * the code around, it has no path.
+ * "Net.forward", "f.<locals>.g". `bound` is the name that a def or class binds, NULL for the nameless: declared global
+ * in the code around, it has no path.
  */
 static const struct lang_str *qualname(struct walker *w, const struct lang_code *code,
                                        const struct lang_str *bound)

@@ -32,8 +32,8 @@ struct lang_token_info {
 const struct lang_token_info *lang_token_info(enum lang_token_kind kind);
 
 /*
- * start, end  byte offsets into the text. A string's include prefix and quotes. NEWLINE, INDENT, DEDENT and END are empty or
- *             the line ending.
+ * start, end  byte offsets into the text. A string's include prefix and quotes. NEWLINE, INDENT, DEDENT and END are
+ *             empty or the line ending.
  * name        NAME: its text; else NULL. Not changed for private names.
  * is_raw      FSTRING_TEXT: backslashes mean themselves
  * is_spec     FSTRING_TEXT: part of a format spec, where doubled braces are not one

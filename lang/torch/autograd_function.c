@@ -3,8 +3,9 @@
  *
  * For:            classes of a net with their own forward and backward.
  * Must not know:  what they compute.
- * Invariant:      what save_for_backward was given is kept by the engine's node and released by it; anything else on ctx lives as
- *                 long as the node. The arguments of apply and backward are held until forward and backward have returned.
+ * Invariant:      what save_for_backward was given is kept by the engine's node and released by it; anything else on
+ *                 ctx lives as long as the node. The arguments of apply and backward are held until forward and
+ *                 backward have returned.
  */
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,8 @@
  *
  * For:            the machine, when it is made.
  * Must not know:  what they are used for.
- * Invariant:      both reach the engine's graph only through engine/autograd/autograd.h and engine/autograd/checkpoint.h.
+ * Invariant:      both reach the engine's graph only through engine/autograd/autograd.h and
+ *                 engine/autograd/checkpoint.h.
  */
 #ifndef LANG_AUTOGRAD_FUNCTION_H
 #define LANG_AUTOGRAD_FUNCTION_H

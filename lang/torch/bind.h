@@ -3,8 +3,8 @@
  *
  * For:            torch, torch.nn.functional, methods and operators of tensors.
  * Must not know:  what an op does.
- * Invariant:      everything comes from engine/core/op.def: names, argument names, order, defaults; nothing here knows an op by name
- *                 except to give it another one.
+ * Invariant:      everything comes from engine/core/op.def: names, argument names, order, defaults; nothing here knows
+ *                 an op by name except to give it another one.
  */
 #ifndef LANG_BIND_H
 #define LANG_BIND_H
@@ -45,8 +45,8 @@ VS_MUST_USE bool lang_operand(struct lang_vm *vm, struct lang_value v, struct en
 bool lang_is_device(struct lang_value v, bool *on_host);
 
 /*
- * The items of x[key]; at most LANG_MAX_INDEX. Tensors are borrowed but for those made from lists, which go into *made. of: x, where
- * lists become tensors of its side; NULL: of the host.
+ * The items of x[key]; at most LANG_MAX_INDEX. Tensors are borrowed but for those made from lists, which go into *made.
+ * of: x, where lists become tensors of its side; NULL: of the host.
  */
 #define LANG_MAX_INDEX 16
 struct lang_index {

@@ -3,8 +3,8 @@
  *
  * For:            lang/torch/bind_arg.h.
  * Must not know:  which op it is for.
- * Invariant:      the conversions are PyTorch's: a number may be an integer, a float or a bool; an int list may be one int; None is
- *                 taken only where the signature says so.
+ * Invariant:      the conversions are PyTorch's: a number may be an integer, a float or a bool; an int list may be one
+ *                 int; None is taken only where the signature says so.
  */
 #include "lang/torch/bind_arg.h"
 

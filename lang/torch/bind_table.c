@@ -3,7 +3,8 @@
  *
  * For:            lang/torch/bind.h.
  * Must not know:  how arguments are matched.
- * Invariant:      every row of op.def is found as torch._op.NAME; rows that users may call stand where the row says, and nowhere else.
+ * Invariant:      every row of op.def is found as torch._op.NAME; rows that users may call stand where the row says,
+ *                 and nowhere else.
  */
 #include <string.h>
 
@@ -20,8 +21,8 @@ static size_t base_length(const char *name)
 }
 
 /*
- * Rows with equal base names, as a chain: next[id] is the next one, ENG_OP_COUNT ends it. What is asked of a row is where its name
- * ends; with hundreds of rows, asking each of each other would take longer than the rest of a start.
+ * Rows with equal base names, as a chain: next[id] is the next one, ENG_OP_COUNT ends it. What is asked of a row is
+ * where its name ends; with hundreds of rows, asking each of each other would take longer than the rest of a start.
  */
 struct row_chains {
     uint16_t next[ENG_OP_COUNT];

@@ -2,7 +2,8 @@
  * lang/torch/buckets.c - see buckets.h.
  *
  * Must not know:  optimizers.
- * Invariant:      items come into a bucket one tensor after the other, each through all lists: what holds them is told in that order.
+ * Invariant:      items come into a bucket one tensor after the other, each through all lists: holds are emitted
+ *                 in that order.
  */
 #include "lang/torch/buckets.h"
 

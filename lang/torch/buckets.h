@@ -3,7 +3,7 @@
  *
  * For:            lang/prelude/optim.py, as torch._deal; an optimizer does so with thousands of tensors a step.
  * Must not know:  optimizers.
- * Invariant:      nothing is told but what appending each item would tell.
+ * Invariant:      the events are those that appending each item would emit.
  */
 #ifndef LANG_BUCKETS_H
 #define LANG_BUCKETS_H
@@ -11,8 +11,9 @@
 #include "lang/interp/call.h"
 
 /*
- * torch._deal(lists, i, bucket): the items of all lists at place i, and at those behind it whose tensor in the first list has the same device and
- * dtype, become items of the bucket's lists; the places go into its last one. Lists without items stay without. Returns the next place.
+ * torch._deal(lists, i, bucket): the items of all lists at place i, and at those behind it whose tensor in the first
+ * list has the same device and dtype, become items of the bucket's lists; the places go into its last one. Lists
+ * without items stay without. Returns the next place.
  */
 VS_MUST_USE bool lang_native_deal(struct lang_vm *vm, const struct lang_call *call,
                                   struct lang_value *out);

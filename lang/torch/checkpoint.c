@@ -3,8 +3,8 @@
  *
  * For:            lang/prelude/checkpoint.py.
  * Must not know:  how placeholders work.
- * Invariant:      the engine keeps the tensor arguments, this keeps the function, the other arguments and the keyword arguments,
- *                 until no placeholder needs them.
+ * Invariant:      the engine keeps the tensor arguments, this keeps the function, the other arguments and the keyword
+ *                 arguments, until no placeholder needs them.
  */
 #include "engine/autograd/checkpoint.h"
 

@@ -2,8 +2,8 @@
  * lang/torch/hooks.c - see hooks.h.
  *
  * Must not know:  when backward calls.
- * Invariant:      functions are called in the order in which they were registered; those that were there when the first one was called,
- *                 whatever it registers or removes.
+ * Invariant:      functions are called in the order in which they were registered; those that were there when the first
+ *                 one was called, whatever it registers or removes.
  */
 #include "lang/torch/hooks.h"
 

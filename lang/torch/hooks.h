@@ -3,7 +3,8 @@
  *
  * For:            lang/run/machine.c.
  * Must not know:  what they do.
- * Invariant:      the functions are held by the tensor they are registered on, as in PyTorch: a handle holds none of them.
+ * Invariant:      the functions are held by the tensor they are registered on, as in PyTorch: a handle holds none of
+ *                 them.
  */
 #ifndef LANG_HOOKS_H
 #define LANG_HOOKS_H

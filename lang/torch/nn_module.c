@@ -3,8 +3,8 @@
  *
  * For:            lang/torch/nn_module.h.
  * Must not know:  which layers exist.
- * Invariant:      the arguments of a module's call lie on the stack until forward has returned, whatever forward does with its
- *                 own names: PyTorch's Module.__call__ keeps them in a tuple.
+ * Invariant:      the arguments of a module's call lie on the stack until forward has returned, whatever forward does
+ *                 with its own names: PyTorch's Module.__call__ keeps them in a tuple.
  */
 #include "lang/torch/nn_module.h"
 
@@ -15,7 +15,7 @@
 #include "lang/interp/ops.h"
 #include "lang/value/hold.h"
 
-/* ---- what the trace is told ---- */
+/* ---- what the trace gets ---- */
 
 /* A parameter or buffer of a module whose path is known: "weight" of "layer1.0.conv1". */
 static void emit_slot(struct lang_vm *vm, const struct lang_module_instance *m,

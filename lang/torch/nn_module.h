@@ -21,7 +21,7 @@ void lang_module_apply_register(struct lang_vm *vm, struct lang_class *cls);
 extern const struct lang_module_type lang_module_type;
 
 /*
- * Its path in the model becomes known (`path` lives as long as the vm): places and holders are told by it from now on.
+ * Its path in the model becomes known (`path` lives as long as the vm): locations and holders have it from now on.
  */
 void lang_module_set_path(struct lang_vm *vm, struct lang_module_instance *m, const char *path);
 /* m._buffers[name] = value (taken); the entry exists. */

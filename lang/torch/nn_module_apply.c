@@ -1,10 +1,12 @@
 /*
- * lang/torch/nn_module_apply.c - what a module does to itself and everything below: train(), half(), to(), requires_grad_(), zero_grad().
+ * lang/torch/nn_module_apply.c - what a module does to itself and everything below: train(), half(), to(),
+ * requires_grad_(), zero_grad().
  *
  * For:            lang/torch/nn_module.h.
  * Must not know:  which layers exist.
- * Invariant:      conversions go through the tree as PyTorch's _apply does: children first, then own parameters, each with its
- *                 gradient, then own buffers; one tensor at a time, the old memory goes when the new one is in place.
+ * Invariant:      conversions go through the tree as PyTorch's _apply does: children first, then own parameters, each
+ *                 with its gradient, then own buffers; one tensor at a time, the old memory goes when the new one is in
+ *                 place.
  */
 #include "engine/autograd/autograd.h"
 #include "engine/core/op.h"

@@ -3,7 +3,8 @@
  *
  * For:            lang/torch/nn_module.h.
  * Must not know:  which layers exist.
- * Invariant:      the order is PyTorch's: a module before its children, its own parameters before theirs, each object once.
+ * Invariant:      the order is PyTorch's: a module before its children, its own parameters before theirs, each object
+ *                 once.
  */
 #include <string.h>
 
@@ -258,7 +259,7 @@ static bool visit_path(struct lang_vm *vm, void *user, struct lang_module_instan
     return true;
 }
 
-/* torch._name_modules(model): from now on places are told by the modules' paths. */
+/* torch._name_modules(model): from now on locations have the modules' paths. */
 static bool f_name_modules(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
 {
     struct lang_module_instance *m;

@@ -1,5 +1,6 @@
 /*
- * lang/torch/tensor_methods.h - what a tensor value has besides the ops: attributes, and methods that are no row of the op table.
+ * lang/torch/tensor_methods.h - what a tensor value has besides the ops: attributes, and methods that are no row of the
+ * op table.
  *
  * For:            attribute access.
  * Must not know:  how names are searched.

@@ -3,8 +3,8 @@
  *
  * For:            lang/interp/ops.h.
  * Must not know:  how rows are run.
- * Invariant:      each operator makes the same aten ops as torch.Tensor's method of that name (2.x), so `1 / x` is a reciprocal and
- *                 a product.
+ * Invariant:      each operator makes the same aten ops as torch.Tensor's method of that name (2.x), so `1 / x` is a
+ *                 reciprocal and a product.
  */
 #include "lang/torch/tensor_ops.h"
 

@@ -1,5 +1,6 @@
 /*
- * lang/torch/torch.c - what is in torch besides the op table and the prelude: tensor(), dtypes, devices, autograd, cuda.
+ * lang/torch/torch.c - what is in torch besides the op table and the prelude: tensor(), dtypes, devices, autograd,
+ * cuda.
  *
  * For:            lang/torch/torch.h.
  * Must not know:  what ops do.

@@ -79,7 +79,8 @@ static inline bool lang_is_numbered(struct lang_value key)
 }
 
 /*
- * `name` is copied, its `next` is not read. Remove takes out the latest equal one, and does nothing where there is none.
+ * `name` is copied, its `next` is not read. Remove takes out the latest equal one, and does nothing where there is
+ * none.
  */
 void lang_tensor_names_add(struct lang_tensor_names *names, struct eng_tensor *t,
                            const struct lang_tensor_name *name);

@@ -3,8 +3,8 @@
  *
  * For:            lang/value/object.h.
  * Must not know:  how they are indexed or printed.
- * Invariant:      a list with names (held_by) tells every tensor that comes in or goes out; what is thrown out of a
- *                 list goes after the list is in its new state.
+ * Invariant:      a list with names (held_by) emits a hold or a drop for each tensor put in or taken out; what is
+ *                 taken out is dropped after the list is in its new state.
  */
 #include <string.h>
 
