@@ -23,7 +23,7 @@ static const enum vs_toggle CHECK_TOGGLES[] = {VS_TOGGLE_CHECKPOINT, VS_TOGGLE_C
 /*
  * What a trial came to.
  *
- * key     the values of TOLD, what was asked and the paths
+ * key     the values of CHECK_TOGGLES, what was asked and the paths
  * why     what went wrong; NULL: nothing. Of a blame: why one run does not show which module is at fault
  * blame   of a blame: for each path what is wrong with it, or NULL; count of them
  */

@@ -1,10 +1,10 @@
 /*
- * lang/run/run_natives.c - what the built-in loop (lang/prelude/train.py) tells the program: torch._step, torch._mark
+ * lang/run/run_natives.c - what the built-in loop (lang/prelude/train.py) calls: torch._step, torch._mark
  * and the like.
  *
  * For:            lang/run/run.c.
  * Must not know:  how the loop is written.
- * Invariant:      none of these makes, keeps or lets go of a tensor.
+ * Invariant:      none of these makes, keeps or drops a tensor.
  *
  * Their meanings are listed in docs/internals/prelude.md.
  */
