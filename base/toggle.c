@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/target/target.h"
+#include "base/target.h"
 #include "base/text.h"
 
 /* As many as fit an int64 tensor size, and far more than any training takes. */

@@ -3,11 +3,11 @@
  *
  * For:            `vramscope toggles`.
  * Must not know:  what a toggle does other than by its row.
- * Invariant:      everything said comes from base/toggle.def, base/target/target.def and the settings that engine/alloc/conf.h knows.
+ * Invariant:      everything said comes from base/toggle.def, base/target.def and the settings that engine/alloc/conf.h knows.
  */
 #include "base/bytes.h"
 #include "base/json.h"
-#include "base/target/target.h"
+#include "base/target.h"
 #include "cli/cmds.h"
 #include "engine/alloc/conf.h"
 

@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/target/target.h"
+#include "base/target.h"
 #include "cli/cmds.h"
 #include "cli/progress.h"
 #include "cli/sweep.h"

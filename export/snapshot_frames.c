@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/callstack.h"
 #include "base/mem.h"
+#include "base/recorded/callstack.h"
 #include "base/text.h"
 #include "export/snapshot_internal.h"
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/event.h"
-#include "base/memlist.h"
+#include "base/recorded/memlist.h"
 
 struct trc_intern;
 

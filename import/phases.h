@@ -12,7 +12,7 @@
 #define IMP_PHASES_H
 
 #include "base/event.h"
-#include "base/memlist.h"
+#include "base/recorded/memlist.h"
 #include "import/roles.h"
 
 /*

@@ -3,14 +3,14 @@
  *
  * For:            import/phases.c, categories.c, modules.c.
  * Must not know:  events, the allocator.
- * Invariant:      decided by the stack alone; the rules are the rows of roles.def and the flags of base/callstack.h.
+ * Invariant:      decided by the stack alone; the rules are the rows of roles.def and the flags of base/recorded/callstack.h.
  */
 #ifndef IMP_ROLES_H
 #define IMP_ROLES_H
 
 #include <stdbool.h>
 
-#include "base/memlist.h"
+#include "base/recorded/memlist.h"
 
 /* What a single Python frame says. */
 enum imp_role {

@@ -8,7 +8,7 @@
 #ifndef IMP_STEPS_H
 #define IMP_STEPS_H
 
-#include "base/memlist.h"
+#include "base/recorded/memlist.h"
 #include "import/phases.h"
 
 /* What tells one step from the next; the first that applies is taken. */

@@ -23,7 +23,7 @@
 
 #include "base/attr.h"
 #include "base/error.h"
-#include "base/memlist.h"
+#include "base/recorded/memlist.h"
 #include "recording/snapshot.h"
 
 /*

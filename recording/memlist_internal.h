@@ -12,7 +12,7 @@
 
 #include "base/attr.h"
 #include "base/error.h"
-#include "base/memlist.h"
+#include "base/recorded/memlist.h"
 
 #define REC_MEMLIST_TITLE "vramscope allocator list 1"
 

@@ -14,7 +14,7 @@
 
 #include "base/attr.h"
 #include "base/error.h"
-#include "base/memlist.h"
+#include "base/recorded/memlist.h"
 
 /* Does it begin like a pickle? */
 bool rec_snapshot_is(const char *bytes, size_t len);

@@ -8,7 +8,7 @@
 #ifndef REC_SNAPSHOT_FRAMES_H
 #define REC_SNAPSHOT_FRAMES_H
 
-#include "base/memlist.h"
+#include "base/recorded/memlist.h"
 #include "recording/pickle.h"
 
 /* id: of the list's stacks. op, func, file: strings of the list; cls: enum vs_mem_class. */

@@ -15,7 +15,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/event.h"
-#include "base/memlist.h"
+#include "base/recorded/memlist.h"
 #include "recording/pickle.h"
 #include "recording/snapshot_frames.h"
 #include "recording/snapshot_notes.h"

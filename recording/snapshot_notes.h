@@ -10,7 +10,7 @@
 #define REC_SNAPSHOT_NOTES_H
 
 #include "base/attr.h"
-#include "base/memlist.h"
+#include "base/recorded/memlist.h"
 #include "recording/pickle.h"
 
 /*

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/callstack.h"
+#include "base/recorded/callstack.h"
 #include "base/text.h"
 
 /* Is it the path of Python source, or one of the names Python gives to what has no file ("<stdin>")? */

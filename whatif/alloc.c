@@ -11,7 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "base/target/target.h"
+#include "base/target.h"
 #include "base/text.h"
 #include "engine/alloc_history/rerun.h"
 #include "whatif/record.h"

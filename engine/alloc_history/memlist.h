@@ -8,7 +8,7 @@
 #ifndef ENG_ALLOC_MEMLIST_H
 #define ENG_ALLOC_MEMLIST_H
 
-#include "base/memlist.h"
+#include "base/recorded/memlist.h"
 #include "engine/alloc/conf.h"
 #include "engine/alloc_history/record.h"
 

@@ -5,7 +5,7 @@
  * Invariant:      a place id is made only when an event needs one.
  */
 #include "engine/core/engine.h"
-#include "base/target/target.h"
+#include "base/target.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -7,12 +7,12 @@
  *                 `workspace`, has no tensor, and is given back before the op goes on, save the workspaces that a library keeps for ever.
  *
  * Sizes are those of PyTorch's launch code (CUDABlas, Reduce.cuh, CUB), which are functions of shapes and of the device; how they were checked is in
- * docs/internals/target.md. What cannot be known without the device (cuDNN's workspaces) is in base/target/unmodelled.def.
+ * docs/internals/target.md. What cannot be known without the device (cuDNN's workspaces) is in base/unmodelled.def.
  */
 #ifndef ENG_SCRATCH_H
 #define ENG_SCRATCH_H
 
-#include "base/target/target.h"
+#include "base/target.h"
 #include "engine/core/engine_internal.h"
 
 /* Multiprocessors of the target; without one, of the device the tables of docs/internals/oracle-findings.md were measured for. */

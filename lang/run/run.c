@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/target/target.h"
+#include "base/target.h"
 #include "engine/context.h"
 #include "lang/run/inplace_checks.h"
 #include "lang/run/library.h"

@@ -16,7 +16,7 @@
 
 #include "base/attr.h"
 #include "base/error.h"
-#include "base/memlist.h"
+#include "base/recorded/memlist.h"
 #include "base/text.h"
 #include "replay/trace/trace.h"
 

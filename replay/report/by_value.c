@@ -20,7 +20,7 @@ struct row {
 /* clang-format off */
 static const struct row ROWS[] = {
 #define VS_BY_VALUE(op, toggle, what) {op, toggle, what},
-#include "base/target/by_value.def"
+#include "replay/report/by_value.def"
 #undef VS_BY_VALUE
 };
 /* clang-format on */

@@ -2,7 +2,7 @@
  * replay/report/by_value.h - what of a trace's figures PyTorch decides by values, and ours does not.
  *
  * For:            the report, what-if, the TUI.
- * Must not know:  nets by name: only ops and toggles (base/target/by_value.def).
+ * Must not know:  nets by name: only ops and toggles (replay/report/by_value.def).
  * Invariant:      a run without such an op or toggle has no row.
  */
 #ifndef RPL_BY_VALUE_H

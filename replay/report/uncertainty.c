@@ -21,7 +21,7 @@ struct unmodelled {
 /* clang-format off */
 static const struct unmodelled ROWS[] = {
 #define VS_UNMODELLED(op, capability, what) {op, capability, what},
-#include "base/target/unmodelled.def"
+#include "base/unmodelled.def"
 #undef VS_UNMODELLED
 };
 /* clang-format on */

@@ -15,12 +15,12 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/event.h"
-#include "base/target/target.h"
+#include "base/target.h"
 #include "replay/trace/trace.h"
 
 /*
  * is_tensors_only  no target was set, and no GPU of ours measured: library workspaces and kernel scratch are not in the figures at all
- * allocs    allocations by ops whose workspace nobody can tell without the device (base/target/unmodelled.def); 0: the peak is what it says
+ * allocs    allocations by ops whose workspace nobody can tell without the device (base/unmodelled.def); 0: the peak is what it says
  * highest   most allocated bytes right after one of these, at event `event`, where the program was in `place`: had the op there taken more
  *           than the peak minus this, the peak would be higher, and lie there
  * what      of the op there, in words
@@ -51,7 +51,7 @@ const struct vs_target *rpl_target(const struct rpl_trace *trace);
 uint64_t rpl_capacity(const struct rpl_trace *trace);
 
 /*
- * While a trace is passed through: which of its ops are of base/target/unmodelled.def. Zero-initialise `ops`, release it.
+ * While a trace is passed through: which of its ops are of base/unmodelled.def. Zero-initialise `ops`, release it.
  */
 struct rpl_uncertainty_ops {
     const char **what; /* by string id; NULL: nothing to tell */

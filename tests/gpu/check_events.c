@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/target/target.h"
+#include "base/target.h"
 #include "tests/facts/grid.h"
 #include "tests/gpu/check.h"
 #include "whatif/whatif.h"

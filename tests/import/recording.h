@@ -4,7 +4,7 @@
 #ifndef TESTS_IMPORT_RECORDING_H
 #define TESTS_IMPORT_RECORDING_H
 
-#include "base/memlist.h"
+#include "base/recorded/memlist.h"
 #include "import/importing.h"
 
 /* Zero-initialised: nothing recorded. Times count up by one an event. */

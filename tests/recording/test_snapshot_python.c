@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "base/memlist.h"
+#include "base/recorded/memlist.h"
 #include "recording/snapshot_python.h"
 
 static void check(const char *path, enum vs_frame_kind kind, const char *name)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/target/target.h"
+#include "base/target.h"
 #include "engine/device/cuda/cuda_internal.h"
 #include "engine/device/plugin.h"
 #include "engine/device/workspace_sizes.h"

@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/target/target.h"
+#include "base/target.h"
 #include "engine/device/cuda/cuda_device.h"
 #include "engine/device/cuda/cuda_kernels.h"
 #include "engine/device/workspace_sizes.h"

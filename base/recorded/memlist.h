@@ -1,5 +1,5 @@
 /*
- * base/memlist.h - what happened to one device's memory, as a recording of PyTorch's has it: events, and the state they led to.
+ * base/recorded/memlist.h - what happened to one device's memory, as a recording of PyTorch's has it: events, and the state they led to.
  *
  * For:            recording/ reads such lists from files, replay/ compares them, engine/ runs them through the allocator.
  * Must not know:  files, the engine.
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/attr.h"
-#include "base/callstack.h"
+#include "base/recorded/callstack.h"
 
 /* What a recording calls its events; those from VS_MEM_SNAPSHOT on are no deeds of the allocator. */
 enum vs_mem_kind {

@@ -1,9 +1,9 @@
 /*
- * base/target/target.h - the GPUs a run can be told to be for: what of each decides how much memory PyTorch takes on it.
+ * base/target.h - the GPUs a run can be told to be for: what of each decides how much memory PyTorch takes on it.
  *
  * For:            the toggle `target`, the engine's scratch sizes, the report's "does it fit".
  * Must not know:  what an op needs; see engine/workspace/scratch.h.
- * Invariant:      one row of base/target/target.def each.
+ * Invariant:      one row of base/target.def each.
  */
 #ifndef VS_BASE_TARGET_H
 #define VS_BASE_TARGET_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/target/target.def"
+#include "base/target.def"
 
 #define VS_TARGET_WORD(name, title, mib, capability, processors, threads) "|" name
 /* The legal words of the toggle: "none|v100-16|…". */

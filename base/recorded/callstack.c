@@ -1,7 +1,7 @@
 /*
- * base/callstack.c - see callstack.h.
+ * base/recorded/callstack.c - see callstack.h.
  */
-#include "base/callstack.h"
+#include "base/recorded/callstack.h"
 
 #include <stdbool.h>
 #include <string.h>

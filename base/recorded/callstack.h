@@ -1,5 +1,5 @@
 /*
- * base/callstack.h - the call stacks of a recording, each distinct one once.
+ * base/recorded/callstack.h - the call stacks of a recording, each distinct one once.
  *
  * For:            store/ fills it while it reads a snapshot, import/ derives from it what the recording does not say.
  * Must not know:  what a stack means; how it was written.

@@ -1,4 +1,4 @@
-/* base/callstack.h: equal frames and stacks are kept once. */
+/* base/recorded/callstack.h: equal frames and stacks are kept once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "base/callstack.h"
+#include "base/recorded/callstack.h"
 
 #define STACKS 3000
 

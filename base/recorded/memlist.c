@@ -1,7 +1,7 @@
 /*
- * base/memlist.c - see memlist.h.
+ * base/recorded/memlist.c - see memlist.h.
  */
-#include "base/memlist.h"
+#include "base/recorded/memlist.h"
 
 #include <string.h>
 

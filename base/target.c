@@ -1,10 +1,10 @@
 /*
- * base/target/target.c - see target.h.
+ * base/target.c - see target.h.
  *
  * Must not know:  what an op needs.
- * Invariant:      the table is base/target/target.def and nothing else.
+ * Invariant:      the table is base/target.def and nothing else.
  */
-#include "base/target/target.h"
+#include "base/target.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * tests/base/target/test_target.c - the table of GPUs, and that the toggle takes each of them.
+ * tests/base/test_target.c - the table of GPUs, and that the toggle takes each of them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "base/target/target.h"
+#include "base/target.h"
 #include "base/toggle.h"
 
 static void every_gpu_is_found_by_its_name_and_legal(void **state)
