@@ -3,7 +3,7 @@
  *
  * For:            `vramscope report`.
  * Must not know:  what the report says; that is replay/report/report.h.
- * Invariant:      the trace is only read.
+ * Invariant:      the events of the trace are only read; its index is stored in the file where it is missing.
  */
 #include <string.h>
 

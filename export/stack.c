@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "replay/index/cursor.h"
 #include "replay/index/lifetimes.h"
-#include "replay/inspect/why.h"
+#include "replay/inspect/block_text.h"
 
 /* Phases and categories apart, no path of a module is longer. */
 #define FRAMES_MAX 64

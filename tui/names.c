@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "replay/inspect/why.h"
+#include "replay/inspect/block_text.h"
 
 struct rpl_lifetime tui_block_life(const struct tui_run *run, uint64_t id)
 {
@@ -24,13 +24,9 @@ struct rpl_lifetime tui_block_life(const struct tui_run *run, uint64_t id)
 void tui_block_name(const struct tui_run *run, const struct rpl_block *block,
                     const struct rpl_lifetime *life, struct vs_text *out)
 {
-    struct rpl_why why;
+    uint32_t name = life ? life->name : tui_block_life(run, block->id).name;
 
-    memset(&why, 0, sizeof(why));
-    why.id = block->id;
-    why.block = *block;
-    why.name = life ? life->name : tui_block_life(run, block->id).name;
-    rpl_block_text(run->trace, &why, out);
+    rpl_block_text(run->trace, block, name, out);
 }
 
 /* What is known of a block without an op: the function that made it, its name before its file's; else what its category means. */

@@ -6,7 +6,7 @@
  */
 #include "base/json.h"
 #include "replay/diff/diff.h"
-#include "replay/inspect/why.h"
+#include "replay/inspect/block_text.h"
 #include "replay/report/report.h"
 
 /* The tensor of one side; null where it has none. */

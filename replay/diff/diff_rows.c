@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "replay/index/lifetimes.h"
-#include "replay/inspect/why.h"
+#include "replay/inspect/block_text.h"
 
 /* A line that only the other file has, so that its number means no line of A. */
 #define LINE_OF_B (UINT64_C(1) << 32)
@@ -255,18 +255,17 @@ static enum vs_status tensor_name(struct rpl_diff *diff, struct vs_arena *arena,
 {
     const struct rpl_diff_side *side = row->blocks_b ? &diff->b : &diff->a;
     const struct rpl_alloc *made = row->blocks_b ? row->alloc_b : row->alloc_a;
-    struct rpl_why why = {.id = made->block};
+    struct rpl_block block = {.id = made->block,
+                              .tensor = made->tensor,
+                              .alloc_location = made->location,
+                              .category = (uint8_t)row->category};
     struct rpl_lifetime life;
     enum vs_status st = rpl_lifetime_get(side->index, made->block, &life, err);
 
     if (st)
         return st;
-    why.name = life.name;
-    why.block.tensor = made->tensor;
-    why.block.alloc_location = made->location;
-    why.block.category = (uint8_t)row->category;
     vs_text_clear(text);
-    rpl_block_text(side->trace, &why, text);
+    rpl_block_text(side->trace, &block, life.name, text);
     row->key = vs_arena_strndup(arena, vs_text_get(text), text->len);
     return VS_OK;
 }

@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "replay/diff/diff.h"
-#include "replay/inspect/why.h"
+#include "replay/inspect/block_text.h"
 
 /* A change to more than this many times as much says nothing in per cent. */
 #define TIMES_MAX 10

@@ -20,9 +20,10 @@
 /* mate[i], i < a_count: number of the key of `b` that a[i] is paired with + 1; 0: it has none. Both counts are below UINT32_MAX. */
 void rpl_lcs(const uint64_t *a, size_t a_count, const uint64_t *b, size_t b_count, uint32_t *mate);
 
-/* A longest run of `values` that rises strictly: their places, in order, into `kept`, which has room for `count`. Returns how many. */
-size_t rpl_rising(const uint32_t *values, size_t count, uint32_t *kept);
-/* The longest run of `values` that rises, strictly: their places, in order, into `kept`, which has `count`; returns how many. */
+/*
+ * A longest strictly increasing subsequence of values[0 … count - 1]. Writes the positions of its values in increasing order to
+ * `kept`, which has space for `count`, and returns their number. O(count log count).
+ */
 size_t rpl_rising(const uint32_t *values, size_t count, uint32_t *kept);
 
 #endif

@@ -71,17 +71,13 @@ enum vs_status rpl_alive_why(struct rpl_cursor *cursor, struct rpl_why *why, str
     return st;
 }
 
-/* ---- what is kept ---- */
-
-static int by_bytes(const void *a, const void *b)
+void rpl_why_release(struct rpl_why *why)
 {
-    const struct rpl_block *x = a;
-    const struct rpl_block *y = b;
-
-    if (x->bytes != y->bytes)
-        return x->bytes > y->bytes ? -1 : 1;
-    return x->id < y->id ? -1 : x->id > y->id;
+    vs_free(why->holders);
+    memset(why, 0, sizeof(*why));
 }
+
+/* ---- what is kept ---- */
 
 /* Who is alive, was not read by what is running, and will not be read again; the largest first. The caller frees it. */
 static enum vs_status kept_find(struct rpl_cursor *cursor, struct rpl_block **out, size_t *count,
@@ -106,7 +102,7 @@ static enum vs_status kept_find(struct rpl_cursor *cursor, struct rpl_block **ou
         if (life.last_use_seq <= rpl_cursor_seq(cursor))
             (*out)[(*count)++] = *block;
     }
-    qsort(*out, *count, sizeof(**out), by_bytes);
+    qsort(*out, *count, sizeof(**out), rpl_block_by_bytes);
     return VS_OK;
 }
 
@@ -207,17 +203,54 @@ enum vs_status rpl_alive_kept(struct rpl_cursor *cursor, struct rpl_kept_list *o
     return st;
 }
 
+/* ---- leaks ---- */
+
+static void leak_begin(struct rpl_leak *out, const struct rpl_trace *trace)
+{
+    size_t count = rpl_trace_step_count(trace);
+
+    memset(out, 0, sizeof(*out));
+    /* where the recording was cut off, the last step is not whole */
+    if (count && !rpl_trace_is_complete(trace))
+        count--;
+    /* the setup, the first step, one that may leak, one after it */
+    if (count < 4)
+        return;
+    out->first_seq = rpl_trace_step(trace, 2).first_seq;
+    out->last_seq = rpl_trace_step(trace, count - 2).last_seq;
+    out->at = rpl_trace_step(trace, count - 1).last_seq;
+    out->steps = count - 3;
+}
+
+static void leak_take(struct rpl_leak *out, const struct rpl_live *live)
+{
+    struct rpl_block *leaked = vs_alloc((live->block_count + 1) * sizeof(*leaked));
+
+    for (size_t i = 0; i < live->block_count; i++) {
+        const struct rpl_block *block = &live->blocks[i];
+
+        if (block->alloc_seq < out->first_seq || block->alloc_seq > out->last_seq)
+            continue;
+        out->bytes += block->bytes;
+        leaked[out->count++] = *block;
+    }
+    qsort(leaked, out->count, sizeof(*leaked), rpl_block_by_bytes);
+    out->block_count = out->count < RPL_LEAK_MAX ? (size_t)out->count : RPL_LEAK_MAX;
+    memcpy(out->blocks, leaked, out->block_count * sizeof(*leaked));
+    vs_free(leaked);
+}
+
 enum vs_status rpl_alive_leak(struct rpl_index *index, struct rpl_leak *out, struct vs_error *err)
 {
     enum vs_status st;
 
-    rpl_leak_begin(out, index->trace);
+    leak_begin(out, index->trace);
     if (!out->at || out->at > index->event_count)
         return VS_OK;
     if (!index->scan)
         index->scan = rpl_cursor_new(index);
     st = rpl_cursor_seek(index->scan, out->at, err);
     if (!st)
-        rpl_leak_take(out, rpl_cursor_live(index->scan));
+        leak_take(out, rpl_cursor_live(index->scan));
     return st;
 }

@@ -11,7 +11,8 @@
 
 #include "base/bytes.h"
 #include "base/json.h"
-#include "replay/inspect/why.h"
+#include "replay/index/index.h"
+#include "replay/inspect/block_text.h"
 
 /* Steps that have to have ended before growth means something: the first makes gradients and the optimizer's state. */
 #define STEPS_BEFORE 2
@@ -63,6 +64,18 @@ static enum vs_status growth_fill(struct rpl_check *check, struct vs_error *err)
                    STEPS_BEFORE + 1, seen, STEPS_BEFORE + 1);
 }
 
+static enum vs_status leak_fill(struct rpl_leak *leak, struct rpl_trace *trace,
+                                struct vs_error *err)
+{
+    struct rpl_index *index;
+    enum vs_status st = rpl_index_open(trace, NULL, NULL, &index, err);
+
+    if (!st)
+        st = rpl_alive_leak(index, leak, err);
+    rpl_index_free(index);
+    return st;
+}
+
 enum vs_status rpl_check_fill(struct rpl_check *out, struct rpl_trace *trace, struct vs_error *err)
 {
     struct rpl_limit_answer *growth = &out->limits[RPL_LIMIT_GROWTH];
@@ -85,7 +98,7 @@ enum vs_status rpl_check_fill(struct rpl_check *out, struct rpl_trace *trace, st
             out->passed = false;
     }
     if (growth->is_set && !growth->passed)
-        st = rpl_leak_fill(&out->leak, trace, err);
+        st = leak_fill(&out->leak, trace, err);
     return st;
 }
 
@@ -122,10 +135,8 @@ static void add_leak(const struct rpl_check *check, struct vs_text *out)
     vs_text_addf(out, "        made by a step and alive a step later: %" PRIu64 " tensors, %s\n",
                  (uint64_t)leak->count, vs_bytes_text(leak->bytes, buf));
     for (size_t i = 0; i < leak->block_count && i < LEAK_SHOWN; i++) {
-        struct rpl_why why = {.id = leak->blocks[i].id, .block = leak->blocks[i]};
-
         vs_text_addf(out, "        %s  ", vs_bytes_text(leak->blocks[i].bytes, buf));
-        rpl_block_text(check->trace, &why, out);
+        rpl_block_text(check->trace, &leak->blocks[i], 0, out);
         vs_text_add_char(out, '\n');
     }
 }

@@ -15,7 +15,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "replay/inspect/leak.h"
+#include "replay/inspect/alive.h"
 #include "replay/report/summary.h"
 #include "replay/trace/trace.h"
 
@@ -54,8 +54,8 @@ struct rpl_check {
 };
 
 /*
- * Check: `out` is zero but for what is given. Reads the trace once, and again where it leaks. The trace is borrowed; release `out` also after
- * a failure.
+ * Check the trace against the limits. `out` is zero except for the limits to check. The trace is borrowed; release `out` also
+ * after a failure. Reads the trace once; where GROWTH fails, opens its index as well (rpl_index_open).
  *
  * VS_E_NOT_FOUND: GROWTH of a trace that has not three whole training steps. Errors of reading it.
  */

@@ -10,47 +10,44 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "replay/index/cursor.h"
+#include "replay/index/index.h"
 #include "replay/state/live.h"
 
-static int by_bytes(const void *a, const void *b)
+/* What is alive at report->at, where the cursor stands: by category and allocation site, and the ids of the `top` largest. */
+static void contents_fill(struct rpl_report *report, const struct rpl_live *live, size_t top)
 {
-    const struct rpl_block *x = a;
-    const struct rpl_block *y = b;
+    struct rpl_block *blocks = vs_alloc((live->block_count + 1) * sizeof(*blocks));
 
-    if (x->bytes != y->bytes)
-        return x->bytes > y->bytes ? -1 : 1;
-    return x->id < y->id ? -1 : x->id > y->id;
-}
-
-/* What is alive at report->at: by category, and the `top` largest. */
-static enum vs_status contents_fill(struct rpl_report *report, size_t top, struct vs_error *err)
-{
-    struct rpl_live live;
-    enum vs_status st;
-
-    rpl_live_init(&live);
-    st = rpl_live_read(&live, report->trace, report->at, err);
-    if (st)
-        goto out;
-    memcpy(report->by_category, live.by_category, sizeof(report->by_category));
-    for (size_t i = 0; i < live.block_count; i++)
-        report->blocks_by_category[live.blocks[i].category]++;
-    rpl_alloc_sites_fill(&report->lines, report->trace, &live, RPL_ALLOC_SITES_BY_LINE);
-    rpl_alloc_sites_fill(&report->modules, report->trace, &live, RPL_ALLOC_SITES_BY_MODULE);
-    rpl_alloc_sites_fill(&report->layers, report->trace, &live, RPL_ALLOC_SITES_BY_LAYERS);
+    memcpy(report->by_category, live->by_category, sizeof(report->by_category));
+    for (size_t i = 0; i < live->block_count; i++) {
+        blocks[i] = live->blocks[i];
+        report->blocks_by_category[blocks[i].category]++;
+    }
+    rpl_alloc_sites_fill(&report->lines, report->trace, live, RPL_ALLOC_SITES_BY_LINE);
+    rpl_alloc_sites_fill(&report->modules, report->trace, live, RPL_ALLOC_SITES_BY_MODULE);
+    rpl_alloc_sites_fill(&report->layers, report->trace, live, RPL_ALLOC_SITES_BY_LAYERS);
     report->top = top;
-    if (live.block_count)
-        qsort(live.blocks, live.block_count, sizeof(*live.blocks), by_bytes);
-    report->largest_count = live.block_count < top ? live.block_count : top;
+    qsort(blocks, live->block_count, sizeof(*blocks), rpl_block_by_bytes);
+    report->largest_count = live->block_count < top ? live->block_count : top;
     report->largest = vs_calloc(report->largest_count + 1, sizeof(*report->largest));
     for (size_t i = 0; i < report->largest_count; i++)
-        report->largest[i].id = live.blocks[i].id;
-out:
-    rpl_live_release(&live);
+        report->largest[i].id = blocks[i].id;
+    vs_free(blocks);
+}
+
+/* Fill `count` whys, whose ids are set, at the cursor's event. */
+static enum vs_status whys_fill(struct rpl_cursor *cursor, struct rpl_why *whys, size_t count,
+                                struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    for (size_t i = 0; !st && i < count; i++)
+        st = rpl_alive_why(cursor, &whys[i], err);
     return st;
 }
 
-/* Does the recording end at, or inside the step of, `at`? Then nobody knows what would have been read again. */
+/* Whether the recording ends at report->at or within its step, so that it does not contain the blocks' next uses. */
 static bool future_is_unknown(const struct rpl_report *report)
 {
     size_t count = rpl_trace_step_count(report->trace);
@@ -61,34 +58,63 @@ static bool future_is_unknown(const struct rpl_report *report)
            report->at >= rpl_trace_step(report->trace, count - 1).first_seq;
 }
 
-static enum vs_status kept_fill(struct rpl_report *report, struct vs_error *err)
+static enum vs_status kept_fill(struct rpl_report *report, struct rpl_cursor *cursor,
+                                struct vs_error *err)
 {
     enum vs_status st;
 
     report->is_future_unknown = future_is_unknown(report);
     if (report->is_future_unknown)
         return VS_OK;
-    st = rpl_kept_fill(&report->kept, report->trace, report->at, err);
-
+    st = rpl_alive_kept(cursor, &report->kept, err);
     if (st)
         return st;
     report->kept_why = vs_calloc(report->kept.count + 1, sizeof(*report->kept_why));
     for (size_t i = 0; i < report->kept.count; i++)
         report->kept_why[i].id = report->kept.items[i].block.id;
-    return rpl_why_fill(report->trace, report->at, report->kept_why, report->kept.count, err);
+    return whys_fill(cursor, report->kept_why, report->kept.count, err);
 }
 
-static enum vs_status leak_fill(struct rpl_report *report, struct vs_error *err)
+/* Moves the cursor to the event at which leaks are looked for. */
+static enum vs_status leak_fill(struct rpl_report *report, struct rpl_cursor *cursor,
+                                struct vs_error *err)
 {
-    enum vs_status st = rpl_leak_fill(&report->leak, report->trace, err);
+    enum vs_status st = rpl_alive_leak(rpl_cursor_index(cursor), &report->leak, err);
 
     if (st || !report->leak.block_count)
         return st;
     report->leak_why = vs_calloc(report->leak.block_count, sizeof(*report->leak_why));
     for (size_t i = 0; i < report->leak.block_count; i++)
         report->leak_why[i].id = report->leak.blocks[i].id;
-    return rpl_why_fill(report->trace, report->leak.at, report->leak_why, report->leak.block_count,
-                        err);
+    st = rpl_cursor_seek(cursor, report->leak.at, err);
+    if (!st)
+        st = whys_fill(cursor, report->leak_why, report->leak.block_count, err);
+    return st;
+}
+
+/* All that concerns the blocks alive at report->at, and leaks. */
+static enum vs_status blocks_fill(struct rpl_report *report, size_t top, struct vs_error *err)
+{
+    struct rpl_index *index = NULL;
+    struct rpl_cursor *cursor = NULL;
+    enum vs_status st = rpl_index_open(report->trace, NULL, NULL, &index, err);
+
+    if (st)
+        goto out;
+    cursor = rpl_cursor_new(index);
+    st = rpl_cursor_seek(cursor, report->at, err);
+    if (st)
+        goto out;
+    contents_fill(report, rpl_cursor_live(cursor), top);
+    st = whys_fill(cursor, report->largest, report->largest_count, err);
+    if (!st)
+        st = kept_fill(report, cursor, err);
+    if (!st)
+        st = leak_fill(report, cursor, err);
+out:
+    rpl_cursor_free(cursor);
+    rpl_index_free(index);
+    return st;
 }
 
 enum vs_status rpl_report_fill(struct rpl_report *out, struct rpl_trace *trace, size_t top,
@@ -106,14 +132,7 @@ enum vs_status rpl_report_fill(struct rpl_report *out, struct rpl_trace *trace, 
     out->at = out->sum.oom.event ? out->sum.oom.event : out->sum.peak.event;
     if (!out->at)
         return VS_OK;
-    st = contents_fill(out, top, err);
-    if (!st)
-        if (!st)
-            st = rpl_why_fill(trace, out->at, out->largest, out->largest_count, err);
-    if (!st)
-        st = kept_fill(out, err);
-    if (!st)
-        st = leak_fill(out, err);
+    st = blocks_fill(out, top, err);
     if (!st)
         st = rpl_account_fill(&out->account, trace, &out->sum.oom, err);
     return st;

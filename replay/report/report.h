@@ -16,10 +16,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "replay/inspect/alive.h"
 #include "replay/inspect/alloc_sites.h"
-#include "replay/inspect/kept.h"
-#include "replay/inspect/leak.h"
-#include "replay/inspect/why.h"
 #include "replay/report/account.h"
 #include "replay/report/non_pytorch.h"
 #include "replay/report/summary.h"
@@ -59,9 +57,10 @@ struct rpl_report {
 };
 
 /*
- * Make the report; `top` is how many of the largest tensors to look at. Zero-initialise `out`; release it also after a failure.
- * Reads the trace seven times, and once more each where a GPU was watched and where it has the
- * driver's account. Errors: those of reading it.
+ * Fill the report; `top` is the number of the largest tensors to list. The caller zero-initialises `out` and releases it, also
+ * after a failure. Reads the whole trace once for the summary and opens its index, which is built first where the file has none
+ * (rpl_index_open; a built index is stored in the file). Reads the trace once more each where the work of a GPU was measured
+ * and where the driver's account is in it. Errors: those of reading the trace.
  */
 VS_MUST_USE enum vs_status rpl_report_fill(struct rpl_report *out, struct rpl_trace *trace,
                                            size_t top, struct vs_error *err);

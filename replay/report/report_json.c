@@ -13,6 +13,7 @@
 #include "base/dtype.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "replay/inspect/block_text.h"
 #include "replay/report/by_value.h"
 
 /* The dotted path, function, line, op of a place. */

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "base/bytes.h"
+#include "replay/inspect/block_text.h"
 #include "replay/report/report_internal.h"
 
 #define HOLDERS_SHOWN 4
@@ -81,7 +82,7 @@ void rpl_report_tensor_text(const struct rpl_report *report, const struct rpl_wh
     vs_text_addf(out, "  %-10s ", vs_category_name((enum vs_category)why->block.category));
     rpl_shape_text(report->trace, why->block.tensor, out);
     vs_text_add(out, "  ");
-    rpl_block_text(report->trace, why, out);
+    rpl_block_text(report->trace, &why->block, why->name, out);
     if (rpl_trace_is_imported(report->trace)) {
         vs_text_add_char(out, '\n');
         return;

@@ -282,6 +282,16 @@ const struct rpl_block *rpl_live_block(const struct rpl_live *live, uint64_t id)
     return block_find(live, id);
 }
 
+int rpl_block_by_bytes(const void *a, const void *b)
+{
+    const struct rpl_block *x = a;
+    const struct rpl_block *y = b;
+
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
 bool rpl_block_is_permanent(const struct rpl_block *block)
 {
     return block->category == VS_CAT_PARAMETER || block->category == VS_CAT_BUFFER ||

@@ -119,6 +119,9 @@ VS_MUST_USE enum vs_status rpl_live_read(struct rpl_live *live, struct rpl_trace
 /* The live block `id`, or NULL. Valid until the next event. */
 const struct rpl_block *rpl_live_block(const struct rpl_live *live, uint64_t id);
 
+/* For qsort: the larger block first, of equal ones that with the lower id. */
+int rpl_block_by_bytes(const void *a, const void *b);
+
 /* Is it for the whole run, whether read again or not: parameters, buffers, the optimizer's state, what a library keeps? */
 bool rpl_block_is_permanent(const struct rpl_block *block);
 

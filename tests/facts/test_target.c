@@ -14,7 +14,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "replay/inspect/leak.h"
+#include "replay/inspect/alive.h"
 #include "replay/report/report.h"
 #include "tests/facts/facts.h"
 #include "whatif/whatif.h"
@@ -126,17 +126,24 @@ static void kept_workspaces_are_two_and_no_leak(void **state)
     struct rpl_leak leak = {0};
     struct rpl_kept_list kept = {.count = 0};
     struct rpl_summary sum = {.events = 0};
+    struct rpl_index *index;
+    struct rpl_cursor *cursor;
 
     (void)state;
-    assert_int_equal(rpl_leak_fill(&leak, run.trace, &err), VS_OK);
+    assert_int_equal(rpl_index_open(run.trace, NULL, NULL, &index, &err), VS_OK);
+    cursor = rpl_cursor_new(index);
+    assert_int_equal(rpl_alive_leak(index, &leak, &err), VS_OK);
     assert_true(leak.at > 0);
     assert_int_equal(leak.count, 0);
     assert_int_equal(rpl_summary_fill(&sum, run.trace, &err), VS_OK);
     assert_true(sum.peak.by_category[VS_CAT_WORKSPACE] >= 2 * 33554432);
     assert_true(sum.peak.by_category[VS_CAT_WORKSPACE] < 3 * 33554432);
-    assert_int_equal(rpl_kept_fill(&kept, run.trace, sum.peak.event, &err), VS_OK);
+    assert_int_equal(rpl_cursor_seek(cursor, sum.peak.event, &err), VS_OK);
+    assert_int_equal(rpl_alive_kept(cursor, &kept, &err), VS_OK);
     for (size_t i = 0; i < kept.count; i++)
         assert_int_not_equal(kept.items[i].block.category, VS_CAT_WORKSPACE);
+    rpl_cursor_free(cursor);
+    rpl_index_free(index);
     rpl_summary_release(&sum);
     facts_run_release(&run);
     facts_net_release(&net);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/bytes.h"
+#include "replay/inspect/block_text.h"
 #include "replay/report/report.h"
 #include "tests/e2e/program.h"
 #include "tests/tui/session.h"
@@ -53,7 +54,7 @@ static void figures_on_the_screen_are_those_of_the_report(void **state)
     for (size_t i = 0; i < report.largest_count; i++) {
         struct vs_text name = {NULL, 0, 0};
 
-        rpl_block_text(trace, &report.largest[i], &name);
+        rpl_block_text(trace, &report.largest[i].block, report.largest[i].name, &name);
         session_expect(&app, vs_text_get(&name));
         vs_text_release(&name);
     }

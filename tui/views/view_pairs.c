@@ -10,7 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "replay/inspect/why.h"
+#include "replay/inspect/block_text.h"
 #include "tui/app.h"
 #include "tui/diff.h"
 #include "tui/parts/format.h"

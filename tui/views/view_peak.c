@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "replay/inspect/alive.h"
+#include "replay/inspect/block_text.h"
 #include "replay/inspect/space.h"
 #include "replay/report/account.h"
 #include "replay/report/by_value.h"
@@ -154,16 +155,6 @@ static void add_categories(struct pass *pass)
     }
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const struct rpl_block *x = a;
-    const struct rpl_block *y = b;
-
-    if (x->bytes != y->bytes)
-        return x->bytes > y->bytes ? -1 : 1;
-    return x->id < y->id ? -1 : x->id > y->id;
-}
-
 static enum vs_status add_block(struct pass *pass, const struct rpl_block *block,
                                 struct vs_error *err)
 {
@@ -180,7 +171,7 @@ static enum vs_status add_block(struct pass *pass, const struct rpl_block *block
     line->block = block->id;
     line->seq = pass->at;
     tui_page_more(pass->page, 0, TUI_PLAIN, "%11s  ", vs_bytes_text(block->bytes, buf));
-    rpl_block_text(pass->run->trace, &why, &text);
+    rpl_block_text(pass->run->trace, &why.block, why.name, &text);
     tui_page_more(pass->page, 0, TUI_PLAIN, "%s", vs_text_get(&text));
     vs_text_clear(&text);
     if (why.holder_count) {
@@ -203,7 +194,7 @@ static enum vs_status add_largest(struct pass *pass, struct vs_error *err)
     enum vs_status st = VS_OK;
 
     memcpy(blocks, live->blocks, count * sizeof(*blocks));
-    qsort(blocks, count, sizeof(*blocks), by_size);
+    qsort(blocks, count, sizeof(*blocks), rpl_block_by_bytes);
     tui_page_add(pass->page, TUI_PLAIN, "%s", "");
     tui_page_add(pass->page, TUI_STRONG, "The largest");
     for (size_t i = 0; i < count && i < LARGEST_SHOWN && !st; i++)

@@ -10,9 +10,9 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "replay/inspect/block_text.h"
 #include "replay/inspect/frame.h"
 #include "replay/inspect/step.h"
-#include "replay/inspect/why.h"
 #include "tui/act.h"
 #include "tui/app.h"
 #include "tui/names.h"

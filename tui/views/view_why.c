@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "replay/inspect/alive.h"
+#include "replay/inspect/block_text.h"
 #include "tui/app.h"
 #include "tui/names.h"
 #include "tui/parts/page.h"

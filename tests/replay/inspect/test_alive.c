@@ -1,5 +1,5 @@
 /*
- * tests/replay/inspect/test_alive.c - the quick answers against those of replay/inspect/why.c and replay/inspect/kept.c, which read the whole trace.
+ * tests/replay/inspect/test_alive.c - the results from the index equal those of the naive functions, which read the whole trace.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,6 +19,7 @@
 #include "replay/inspect/step.h"
 #include "replay/trace/pack.h"
 #include "replay/trace/trace_internal.h"
+#include "tests/replay/inspect/naive.h"
 #include "tests/replay/net_trace.h"
 #include "tests/replay/random_trace.h"
 #include "tests/store/trace_file.h"
@@ -52,7 +53,7 @@ static void assert_why(struct rpl_cursor *cursor, struct rpl_trace *trace, uint6
     struct vs_error err = VS_ERROR_INIT;
 
     ok(rpl_alive_why(cursor, &quick, &err), &err);
-    ok(rpl_why_fill(trace, rpl_cursor_seq(cursor), &slow, 1, &err), &err);
+    ok(naive_why_fill(trace, rpl_cursor_seq(cursor), &slow, 1, &err), &err);
     assert_int_equal(quick.is_alive, slow.is_alive);
     assert_memory_equal(&quick.block, &slow.block, sizeof(quick.block));
     assert_int_equal(quick.name, slow.name);
@@ -67,7 +68,8 @@ static void assert_why(struct rpl_cursor *cursor, struct rpl_trace *trace, uint6
 
         if (a->kind == VS_HOLD_SAVED && a->node) {
             assert_int_equal(a->name, node_name(trace, a->node));
-            b->name = a->name; /* that one forgets what it saw before the save */
+            b->name =
+                a->name; /* the naive function does not remember nodes that ran before the save */
         }
         assert_int_equal(a->kind, b->kind);
         assert_int_equal(a->since_seq, b->since_seq);
@@ -88,7 +90,7 @@ static void assert_kept(struct rpl_cursor *cursor, struct rpl_trace *trace)
     struct vs_error err = VS_ERROR_INIT;
 
     ok(rpl_alive_kept(cursor, quick, &err), &err);
-    ok(rpl_kept_fill(slow, trace, rpl_cursor_seq(cursor), &err), &err);
+    ok(naive_kept_fill(slow, trace, rpl_cursor_seq(cursor), &err), &err);
     assert_int_equal(quick->count, slow->count);
     assert_int_equal(quick->total, slow->total);
     assert_int_equal(quick->total_count, slow->total_count);
@@ -113,7 +115,7 @@ static void assert_leak(struct rpl_index *index, struct rpl_trace *trace)
     struct vs_error err = VS_ERROR_INIT;
 
     ok(rpl_alive_leak(index, quick, &err), &err);
-    ok(rpl_leak_fill(slow, trace, &err), &err);
+    ok(naive_leak_fill(slow, trace, &err), &err);
     assert_int_equal(quick->at, slow->at);
     assert_int_equal(quick->steps, slow->steps);
     assert_int_equal(quick->bytes, slow->bytes);

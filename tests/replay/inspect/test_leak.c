@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "replay/inspect/leak.h"
+#include "replay/inspect/alive.h"
 #include "tests/replay/make_trace.h"
 
 /*
@@ -39,14 +39,24 @@ static struct rpl_trace *loop(int64_t steps, bool leaks)
     return m.trace;
 }
 
+static struct rpl_leak leak_of(struct rpl_trace *trace)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_index *index;
+    struct rpl_leak leak;
+
+    assert_int_equal(rpl_index_open(trace, NULL, NULL, &index, &err), VS_OK);
+    assert_int_equal(rpl_alive_leak(index, &leak, &err), VS_OK);
+    rpl_index_free(index);
+    return leak;
+}
+
 static void a_loop_that_ends_where_it_began_leaks_nothing(void **state)
 {
     struct rpl_trace *trace = loop(5, false);
-    struct rpl_leak leak;
-    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_leak leak = leak_of(trace);
 
     (void)state;
-    assert_int_equal(rpl_leak_fill(&leak, trace, &err), VS_OK);
     assert_int_equal(leak.at, rpl_trace_event_count(trace));
     assert_int_equal(leak.count, 0);
     assert_int_equal(leak.bytes, 0);
@@ -56,11 +66,9 @@ static void a_loop_that_ends_where_it_began_leaks_nothing(void **state)
 static void what_every_step_leaves_is_a_leak_with_its_line(void **state)
 {
     struct rpl_trace *trace = loop(5, true);
-    struct rpl_leak leak;
-    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_leak leak = leak_of(trace);
 
     (void)state;
-    assert_int_equal(rpl_leak_fill(&leak, trace, &err), VS_OK);
     /* steps 1, 2 and 3 of 0 … 4 */
     assert_int_equal(leak.steps, 3);
     assert_int_equal(leak.count, 3);
@@ -73,11 +81,9 @@ static void what_every_step_leaves_is_a_leak_with_its_line(void **state)
 static void two_steps_are_too_few_to_tell(void **state)
 {
     struct rpl_trace *trace = loop(2, true);
-    struct rpl_leak leak;
-    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_leak leak = leak_of(trace);
 
     (void)state;
-    assert_int_equal(rpl_leak_fill(&leak, trace, &err), VS_OK);
     assert_int_equal(leak.at, 0);
     rpl_trace_free(trace);
 }

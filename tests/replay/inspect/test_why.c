@@ -9,18 +9,50 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "replay/inspect/kept.h"
-#include "replay/inspect/why.h"
+#include "replay/inspect/alive.h"
+#include "replay/inspect/block_text.h"
 #include "tests/replay/make_trace.h"
+
+/* Fill `count` whys right after event `at`. */
+static void whys_fill(struct rpl_trace *trace, uint64_t at, struct rpl_why *whys, size_t count)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_index *index;
+    struct rpl_cursor *cursor;
+
+    assert_int_equal(rpl_index_open(trace, NULL, NULL, &index, &err), VS_OK);
+    cursor = rpl_cursor_new(index);
+    assert_int_equal(rpl_cursor_seek(cursor, at, &err), VS_OK);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(rpl_alive_why(cursor, &whys[i], &err), VS_OK);
+    rpl_cursor_free(cursor);
+    rpl_index_free(index);
+}
+
+/* The unused blocks right after event `at`. */
+static struct rpl_kept_list kept_at(struct rpl_trace *trace, uint64_t at)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_kept_list list;
+    struct rpl_index *index;
+    struct rpl_cursor *cursor;
+
+    assert_int_equal(rpl_index_open(trace, NULL, NULL, &index, &err), VS_OK);
+    cursor = rpl_cursor_new(index);
+    assert_int_equal(rpl_cursor_seek(cursor, at, &err), VS_OK);
+    assert_int_equal(rpl_alive_kept(cursor, &list, &err), VS_OK);
+    rpl_cursor_free(cursor);
+    rpl_index_free(index);
+    return list;
+}
 
 /* The sentences for block `id` after event `at`, joined by "; ". */
 static const char *holders(struct rpl_trace *trace, uint64_t at, uint64_t id, struct vs_text *text)
 {
     struct rpl_why why = {.id = id};
-    struct vs_error err = VS_ERROR_INIT;
 
     vs_text_clear(text);
-    assert_int_equal(rpl_why_fill(trace, at, &why, 1, &err), VS_OK);
+    whys_fill(trace, at, &why, 1);
     for (size_t i = 0; i < why.holder_count; i++) {
         if (i)
             vs_text_add(text, "; ");
@@ -105,7 +137,6 @@ static void who_has_let_go_is_no_holder_and_who_comes_later_is_none_yet(void **s
 static void the_future_of_a_block_is_told(void **state)
 {
     struct make m;
-    struct vs_error err = VS_ERROR_INIT;
     struct rpl_why whys[3] = {{.id = 1}, {.id = 2}, {.id = 77}};
     uint64_t at;
     uint64_t used;
@@ -118,7 +149,7 @@ static void the_future_of_a_block_is_told(void **state)
     used = make_use(&m, 1);
     make_use(&m, 1);
     make_free(&m, 1, 512);
-    assert_int_equal(rpl_why_fill(m.trace, at, whys, 3, &err), VS_OK);
+    whys_fill(m.trace, at, whys, 3);
     assert_true(whys[0].is_alive);
     assert_int_equal(whys[0].block.last_use_seq, at);
     assert_int_equal(whys[0].next_use_seq, used);
@@ -135,7 +166,6 @@ static void the_future_of_a_block_is_told(void **state)
 static void a_block_is_called_by_its_parameter_name_or_where_it_was_made(void **state)
 {
     struct make m;
-    struct vs_error err = VS_ERROR_INIT;
     struct vs_text text = {NULL, 0, 0};
     struct rpl_why whys[2] = {{.id = 1}, {.id = 2}};
     struct vs_tensor_desc named;
@@ -152,13 +182,13 @@ static void a_block_is_called_by_its_parameter_name_or_where_it_was_made(void **
     named.id = 3;
     named.name = rpl_trace_add_string(m.trace, "fc.weight");
     rpl_trace_add_tensor(m.trace, &named);
-    assert_int_equal(rpl_why_fill(m.trace, at, whys, 2, &err), VS_OK);
-    rpl_block_text(m.trace, &whys[0], &text);
+    whys_fill(m.trace, at, whys, 2);
+    rpl_block_text(m.trace, &whys[0].block, whys[0].name, &text);
     vs_text_add(&text, " ");
     rpl_shape_text(m.trace, whys[0].block.tensor, &text);
     assert_string_equal(vs_text_get(&text), "fc.weight f32[128]");
     vs_text_clear(&text);
-    rpl_block_text(m.trace, &whys[1], &text);
+    rpl_block_text(m.trace, &whys[1].block, whys[1].name, &text);
     assert_string_equal(vs_text_get(&text), "made by conv2d in layer1.0.conv1, line 25");
     vs_text_release(&text);
     for (int i = 0; i < 2; i++)
@@ -204,12 +234,11 @@ static struct rpl_trace *kept_example(uint64_t *peak)
 static void kept_is_what_nothing_reads_again(void **state)
 {
     struct rpl_kept_list list;
-    struct vs_error err = VS_ERROR_INIT;
     uint64_t peak;
     struct rpl_trace *trace = kept_example(&peak);
 
     (void)state;
-    assert_int_equal(rpl_kept_fill(&list, trace, peak, &err), VS_OK);
+    list = kept_at(trace, peak);
     assert_int_equal(list.count, 2);
     assert_int_equal(list.items[0].block.id, 2);
     assert_int_equal(list.items[1].block.id, 3);
@@ -222,12 +251,11 @@ static void kept_is_what_nothing_reads_again(void **state)
 static void a_gain_ends_where_the_next_peak_begins(void **state)
 {
     struct rpl_kept_list list;
-    struct vs_error err = VS_ERROR_INIT;
     uint64_t peak;
     struct rpl_trace *trace = kept_example(&peak);
 
     (void)state;
-    assert_int_equal(rpl_kept_fill(&list, trace, peak, &err), VS_OK);
+    list = kept_at(trace, peak);
     /* without block 2 the peak is 24576, as high as the later one */
     assert_int_equal(list.items[0].gain, 32768 - 24576);
     assert_int_equal(list.items[1].gain, 2048);
@@ -239,7 +267,6 @@ static void a_gain_ends_where_the_next_peak_begins(void **state)
 static void a_gain_counts_the_same_block_of_every_step(void **state)
 {
     struct rpl_kept_list list;
-    struct vs_error err = VS_ERROR_INIT;
     struct make m;
     uint64_t peak = 0;
 
@@ -262,7 +289,7 @@ static void a_gain_counts_the_same_block_of_every_step(void **state)
         make_op(&m, VS_EV_OP_END, "b", 0, 0, 0);
         make_free(&m, m.blocks - 1, 2048);
     }
-    assert_int_equal(rpl_kept_fill(&list, m.trace, peak, &err), VS_OK);
+    list = kept_at(m.trace, peak);
     assert_int_equal(list.count, 1);
     assert_int_equal(list.items[0].block.id, 1);
     assert_int_equal(list.items[0].gain, 2048);

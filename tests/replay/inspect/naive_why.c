@@ -1,15 +1,12 @@
 /*
- * replay/inspect/why.c - see why.h.
+ * tests/replay/inspect/naive_why.c - why blocks are alive, found by reading every event from the start.
  *
- * Must not know:  how the answer is shown.
- * Invariant:      up to the event holders come and go; after it only what they lead to is looked for.
+ * Up to the event in question holders are added and removed; after it only the next read and the free are looked for.
  */
-#include "replay/inspect/why.h"
+#include "tests/replay/inspect/naive.h"
 
-#include <inttypes.h>
 #include <string.h>
 
-#include "base/dtype.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/table.h"
@@ -184,8 +181,8 @@ static void names_fill(struct questions *q, const struct rpl_trace *trace)
     }
 }
 
-enum vs_status rpl_why_fill(struct rpl_trace *trace, uint64_t at, struct rpl_why *whys,
-                            size_t count, struct vs_error *err)
+enum vs_status naive_why_fill(struct rpl_trace *trace, uint64_t at, struct rpl_why *whys,
+                              size_t count, struct vs_error *err)
 {
     struct questions q = {.open = 0};
     struct rpl_scan *scan = vs_alloc(sizeof(*scan));
@@ -215,103 +212,4 @@ enum vs_status rpl_why_fill(struct rpl_trace *trace, uint64_t at, struct rpl_why
     rpl_live_release(&live);
     vs_free(scan);
     return st;
-}
-
-void rpl_why_release(struct rpl_why *why)
-{
-    vs_free(why->holders);
-    memset(why, 0, sizeof(*why));
-}
-
-/* ---- in words ---- */
-
-/* Copy `pattern`, putting in name, scope and line; the part about a line or scope that is not known is left out. */
-static void fill_pattern(const char *pattern, const char *name, const char *scope, uint32_t line,
-                         struct vs_text *out)
-{
-    static const char *const LINES[] = {", line %l", " of line %l"};
-    static const char *const SCOPES[] = {" of `%s`", " in `%s`"};
-
-    while (*pattern) {
-        size_t skip = 0;
-
-        for (size_t i = 0; i < 2; i++) {
-            if (!line && strncmp(pattern, LINES[i], strlen(LINES[i])) == 0)
-                skip = strlen(LINES[i]);
-            if (!*scope && strncmp(pattern, SCOPES[i], strlen(SCOPES[i])) == 0)
-                skip = strlen(SCOPES[i]);
-        }
-        if (!skip && *pattern == '%') {
-            if (pattern[1] == 'n')
-                vs_text_add(out, name);
-            else if (pattern[1] == 's')
-                vs_text_add(out, scope);
-            else
-                vs_text_addf(out, "%" PRIu32, line);
-            skip = 2;
-        }
-        if (!skip) {
-            vs_text_add_char(out, *pattern);
-            skip = 1;
-        }
-        pattern += skip;
-    }
-}
-
-void rpl_holder_text(const struct rpl_trace *trace, const struct rpl_holder *holder,
-                     struct vs_text *out)
-{
-    const struct vs_location *location = rpl_trace_location(trace, holder->location);
-    const char *name = rpl_trace_string(trace, holder->name);
-    const char *pattern = vs_holder_text(holder->kind);
-
-    if (holder->kind == VS_HOLD_SAVED && !holder->name) {
-        name = rpl_trace_string(trace, location->op);
-        pattern = "saved for the backward of `%n` of line %l";
-    }
-    if (holder->kind == VS_HOLD_CHECKPOINT && !holder->name) {
-        name = rpl_trace_string(trace, location->module);
-        if (!*name)
-            name = rpl_trace_string(trace, location->func);
-    }
-    fill_pattern(pattern, name, rpl_trace_string(trace, holder->scope), location->line, out);
-}
-
-void rpl_shape_text(const struct rpl_trace *trace, uint32_t tensor, struct vs_text *out)
-{
-    struct vs_tensor_desc desc;
-
-    if (!rpl_trace_tensor(trace, tensor, &desc))
-        return;
-    vs_text_addf(out, "%s[", vs_dtype_text((enum vs_dtype)desc.dtype));
-    for (unsigned i = 0; i < desc.ndim; i++)
-        vs_text_addf(out, "%s%" PRId64, i ? ", " : "", desc.sizes[i]);
-    vs_text_add_char(out, ']');
-}
-
-void rpl_block_text(const struct rpl_trace *trace, const struct rpl_why *why, struct vs_text *out)
-{
-    const struct vs_location *location = rpl_trace_location(trace, why->block.alloc_location);
-    const char *op = rpl_trace_string(trace, location->op);
-    const char *module = rpl_trace_string(trace, location->module);
-
-    if (why->name) {
-        vs_text_add(out, rpl_trace_string(trace, why->name));
-        return;
-    }
-    if (!why->block.tensor && why->block.category == VS_CAT_WORKSPACE)
-        vs_text_addf(out, "workspace of %s", *op ? op : "a library");
-    else if (*op)
-        vs_text_addf(out, "made by %s", op);
-    else if (why->block.category == VS_CAT_OTHER && !location->line && rpl_trace_is_imported(trace))
-        vs_text_add(out, "no stack recorded");
-    else
-        vs_text_add(out, vs_category_name((enum vs_category)why->block.category));
-    if (*module)
-        vs_text_addf(out, " in %s", module);
-    /* where the trace has no file, the function says in which one the line is */
-    if (location->line && !rpl_trace_source_text(trace) && *rpl_trace_string(trace, location->func))
-        vs_text_addf(out, ", %s:%" PRIu32, rpl_trace_string(trace, location->func), location->line);
-    else if (location->line)
-        vs_text_addf(out, ", line %" PRIu32, location->line);
 }

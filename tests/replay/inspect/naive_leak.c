@@ -1,27 +1,14 @@
 /*
- * replay/inspect/leak.c - see leak.h.
- *
- * Must not know:  how it is shown.
- * Invariant:      only whole steps are looked at.
+ * tests/replay/inspect/naive_leak.c - what training steps leave allocated, found by reading every event from the start.
  */
-#include "replay/inspect/leak.h"
+#include "tests/replay/inspect/naive.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 
-static int by_bytes(const void *a, const void *b)
-{
-    const struct rpl_block *x = a;
-    const struct rpl_block *y = b;
-
-    if (x->bytes != y->bytes)
-        return x->bytes > y->bytes ? -1 : 1;
-    return x->id < y->id ? -1 : x->id > y->id;
-}
-
-void rpl_leak_begin(struct rpl_leak *out, const struct rpl_trace *trace)
+static void leak_begin(struct rpl_leak *out, const struct rpl_trace *trace)
 {
     size_t count = rpl_trace_step_count(trace);
 
@@ -38,7 +25,7 @@ void rpl_leak_begin(struct rpl_leak *out, const struct rpl_trace *trace)
     out->steps = count - 3;
 }
 
-void rpl_leak_take(struct rpl_leak *out, const struct rpl_live *live)
+static void leak_take(struct rpl_leak *out, const struct rpl_live *live)
 {
     struct rpl_block *leaked = vs_alloc((live->block_count + 1) * sizeof(*leaked));
 
@@ -50,24 +37,24 @@ void rpl_leak_take(struct rpl_leak *out, const struct rpl_live *live)
         out->bytes += block->bytes;
         leaked[out->count++] = *block;
     }
-    qsort(leaked, out->count, sizeof(*leaked), by_bytes);
+    qsort(leaked, out->count, sizeof(*leaked), rpl_block_by_bytes);
     out->block_count = out->count < RPL_LEAK_MAX ? (size_t)out->count : RPL_LEAK_MAX;
     memcpy(out->blocks, leaked, out->block_count * sizeof(*leaked));
     vs_free(leaked);
 }
 
-enum vs_status rpl_leak_fill(struct rpl_leak *out, struct rpl_trace *trace, struct vs_error *err)
+enum vs_status naive_leak_fill(struct rpl_leak *out, struct rpl_trace *trace, struct vs_error *err)
 {
     struct rpl_live live;
     enum vs_status st;
 
-    rpl_leak_begin(out, trace);
+    leak_begin(out, trace);
     if (!out->at)
         return VS_OK;
     rpl_live_init(&live);
     st = rpl_live_read(&live, trace, out->at, err);
     if (!st)
-        rpl_leak_take(out, &live);
+        leak_take(out, &live);
     rpl_live_release(&live);
     return st;
 }

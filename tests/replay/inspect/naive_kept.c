@@ -1,10 +1,7 @@
 /*
- * replay/inspect/kept.c - see kept.h.
- *
- * Must not know:  how it is shown.
- * Invariant:      a gain compares two highest points of the whole trace: as it was, and with the block gone early.
+ * tests/replay/inspect/naive_kept.c - unused blocks and what freeing them early would gain, found by reading every event three times.
  */
-#include "replay/inspect/kept.h"
+#include "tests/replay/inspect/naive.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,16 +27,6 @@ static int by_id(const void *a, const void *b)
     const struct rpl_block *y = b;
 
     return x->id < y->id ? -1 : x->id > y->id;
-}
-
-static int by_bytes(const void *a, const void *b)
-{
-    const struct rpl_block *x = a;
-    const struct rpl_block *y = b;
-
-    if (x->bytes != y->bytes)
-        return x->bytes > y->bytes ? -1 : 1;
-    return by_id(a, b);
 }
 
 static void candidates_take(struct candidates *list, const struct rpl_live *live)
@@ -293,8 +280,8 @@ static enum vs_status measure(struct rpl_kept_list *list, struct tails *tails,
     return st;
 }
 
-enum vs_status rpl_kept_fill(struct rpl_kept_list *out, struct rpl_trace *trace, uint64_t at,
-                             struct vs_error *err)
+enum vs_status naive_kept_fill(struct rpl_kept_list *out, struct rpl_trace *trace, uint64_t at,
+                               struct vs_error *err)
 {
     struct candidates list = {NULL, 0, 0};
     struct tails tails;
@@ -307,7 +294,7 @@ enum vs_status rpl_kept_fill(struct rpl_kept_list *out, struct rpl_trace *trace,
     if (st)
         goto out;
     if (list.count)
-        qsort(list.items, list.count, sizeof(*list.items), by_bytes);
+        qsort(list.items, list.count, sizeof(*list.items), rpl_block_by_bytes);
     for (size_t i = 0; i < list.count && list.items[i].bytes; i++) {
         if (out->count < RPL_KEPT_MAX)
             out->items[out->count++].block = list.items[i];

@@ -1,0 +1,35 @@
+/*
+ * replay/inspect/block_text.h - blocks, their holders and shapes in words.
+ *
+ * For:            the report, `check`, `diff`, exports and the TUI's views.
+ * Must not know:  where the text goes.
+ * Invariant:      a block or holder is described in the same words everywhere.
+ *
+ * Each function appends to `out`.
+ */
+#ifndef RPL_BLOCK_TEXT_H
+#define RPL_BLOCK_TEXT_H
+
+#include <stdint.h>
+
+#include "base/text.h"
+#include "replay/state/holders.h"
+#include "replay/state/live.h"
+#include "replay/trace/trace.h"
+
+/* One sentence without a full stop: "local `x0` of `Net.forward`, line 14". */
+void rpl_holder_text(const struct rpl_trace *trace, const struct rpl_holder *holder,
+                     struct vs_text *out);
+
+/* Data type and shape of a tensor: "f32[16, 64, 112, 112]". Nothing where the trace has no tensor of this id, as for workspaces. */
+void rpl_shape_text(const struct rpl_trace *trace, uint32_t tensor, struct vs_text *out);
+
+/*
+ * A short name of a block: its parameter's or buffer's name ("layer1.0.conv1.weight"), which is the string id `name`; where that
+ * is 0, what allocated it ("made by conv2d in layer1.0.conv1, line 25"). Of the block only tensor, category and alloc_location
+ * are used.
+ */
+void rpl_block_text(const struct rpl_trace *trace, const struct rpl_block *block, uint32_t name,
+                    struct vs_text *out);
+
+#endif
