@@ -403,7 +403,7 @@ enum vs_status eng_replay_new(const struct eng_replay_options *opts, struct eng_
                                                              .mem_info = trace_mem_info},
                                                   .conf = opts->conf,
                                                   .listener = {.user = rp, .event = on_event},
-                                                  .events = ENG_EVENTS_WHEN_TOLD});
+                                                  .events = ENG_EVENTS_EXPLICIT});
     rp->returns_some =
         rp->alloc->conf.max_split_bytes != ENG_NO_LIMIT || eng_alloc_collects_garbage(rp->alloc);
     if (opts->start)
