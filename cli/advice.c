@@ -85,10 +85,11 @@ static struct wif_sweep advice_of(const struct wif_sweep *all)
 static void add_batch(const struct wif_sweep_row *as_is, struct vs_text *out)
 {
     if (as_is->batch)
-        vs_text_addf(out, "As it is, a batch of %" PRIu64 " is the largest that fits.\n",
-                     as_is->batch);
+        vs_text_addf(
+            out, "With the recorded toggles, a batch of %" PRIu64 " is the largest that fits.\n",
+            as_is->batch);
     else
-        vs_text_add(out, "As it is, not even one sample fits.\n");
+        vs_text_add(out, "With the recorded toggles, not even one sample fits.\n");
 }
 
 /* Where nothing is advice, what needs least; NULL: something is, or none needs less than the run as it is. */
@@ -122,7 +123,7 @@ static void add_advice(const struct wif_sweep *tries, uint64_t capacity, bool ha
         vs_text_add(out, has_net ? "  nothing that was tried"
                                  : "  no setting of the allocator that was tried");
         if (near)
-            vs_text_addf(out, "; closest comes %s with %s", near->label,
+            vs_text_addf(out, "; the closest is %s with %s", near->label,
                          vs_bytes_text(near->run.peak, buf));
         vs_text_add(out, "\n\n");
     }
@@ -130,7 +131,7 @@ static void add_advice(const struct wif_sweep *tries, uint64_t capacity, bool ha
         add_batch(&tries->items[0], out);
     if (some.count > 1)
         vs_text_addf(out, "`vramscope tui %s --set …` steps through such a run; ", name);
-    vs_text_addf(out, "`vramscope whatif %s --each` has all that was tried.\n", name);
+    vs_text_addf(out, "`vramscope whatif %s --each` lists all that was tried.\n", name);
     vs_free(some.items);
 }
 

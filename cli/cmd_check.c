@@ -1,5 +1,5 @@
 /*
- * cli/cmd_check.c - holds a trace against limits.
+ * cli/cmd_check.c - `check`: compares the figures of a trace with limits.
  *
  * For:            `vramscope check`, in continuous integration.
  * Must not know:  what is measured; that is replay/report/check.h.
@@ -75,7 +75,7 @@ const struct cli_cmd cli_cmd_check = {
     .name = "check",
     .usage = "TRACE [--max-peak BYTES] [--max-reserved BYTES] [--max-growth-per-step BYTES] "
              "[--json]",
-    .summary = "Hold a trace against limits, for continuous integration",
+    .summary = "Check a trace against limits, for continuous integration",
     .help = "Exit status: 0 within all limits, 1 over one or out of memory, 2 the work failed or "
             "wrong usage.\n\n"
             "  vramscope check trace.db --max-peak 70G --max-growth-per-step 0\n",

@@ -21,10 +21,10 @@
 static const struct cli_option OPTIONS[] = {
     {"by", 0, "WHAT", false, "what a row stands for: category (default), module, line, tensor"},
     {"at", 0, "WHEN", false,
-     "the moments to compare: peak (default), step or step=N (the highest of a step), event=N or "
+     "the events to compare: peak (default), step or step=N (the highest of a step), event=N or "
      "event=N,M"},
     {"max-growth", 0, "PERCENT", false,
-     "exit with 0 unless B has more by this much (1%, 0.5%), else with 1"},
+     "exit with 1 if B has more than A by more than this (1%, 0.5%), else with 0"},
     {"top", 'n', "N", false, "how many rows to print (default 20); JSON has all"},
     {"json", 0, NULL, false, "print JSON; docs/formats/json.md lists the fields"},
     {NULL, 0, NULL, false, NULL},

@@ -22,14 +22,15 @@
 #include "whatif/whatif.h"
 
 static const struct cli_option OPTIONS[] = {
-    {"format", 0, "F", false, "what to write; see above"},
+    {"format", 0, "F", false, "the format; see above"},
     {"out", 'o', "FILE", false,
-     "where to; - or nothing is standard output, a name that ends with .gz is compressed"},
+     "the file to write; - or none: standard output; a name that ends with .gz is compressed"},
     {"table", 0, "T", false, "csv, json: events (default) or blocks"},
     {"at", 0, "WHEN", false,
      "collapsed, speedscope: peak (default), end, event=N, or step=N (the highest of a step)"},
     {"whatif", 'w', "TOGGLE=VALUE", true,
-     "svg: run the net again with this and draw that as a line; may be given more than once"},
+     "svg: run the net again with this toggle and draw its peak as a line; may be given more than "
+     "once"},
     {"force", 'f', NULL, false, "replace the file if it exists"},
     {NULL, 0, NULL, false, NULL},
 };
@@ -115,8 +116,8 @@ static enum vs_status target_open(struct target *target, const struct cli_args *
     target->file = stdout;
     if ((info->takes & EXP_BINARY) && isatty(STDOUT_FILENO))
         return vs_fail(err, VS_E_USAGE,
-                       "export: a %s is nothing to look at; name a file with -o, such as -o %s%s",
-                       info->name, info->name, info->ending);
+                       "export: a %s is binary; name a file with -o, such as -o %s%s", info->name,
+                       info->name, info->ending);
     return VS_OK;
 }
 
@@ -170,7 +171,8 @@ static enum vs_status at_get(const struct cli_args *args, const struct exp_forma
     if (!text)
         return VS_OK;
     if (!(info->takes & EXP_MOMENT))
-        return vs_fail(err, VS_E_USAGE, "export: --at means nothing for the format %s", info->name);
+        return vs_fail(err, VS_E_USAGE, "export: --at has no meaning for the format %s",
+                       info->name);
     if (at_read(text, out))
         return VS_OK;
     return vs_fail(err, VS_E_USAGE,
@@ -195,7 +197,7 @@ static enum vs_status options_fill(const struct cli_args *args, struct exp_optio
     }
     info = exp_format_info(out->format);
     if (table && !(info->takes & EXP_TABLES))
-        return vs_fail(err, VS_E_USAGE, "export: --table means nothing for the format %s",
+        return vs_fail(err, VS_E_USAGE, "export: --table has no meaning for the format %s",
                        info->name);
     if (table && strcmp(table, "blocks") == 0)
         out->table = EXP_TABLE_BLOCKS;
@@ -238,7 +240,7 @@ static enum vs_status whatif_run(const struct cli_args *args, struct rpl_trace *
     if (!cli_args_has(args, "whatif"))
         return VS_OK;
     if (!(exp_format_info(options->format)->takes & EXP_SECOND))
-        return vs_fail(err, VS_E_USAGE, "export: --whatif means nothing for the format %s",
+        return vs_fail(err, VS_E_USAGE, "export: --whatif has no meaning for the format %s",
                        exp_format_info(options->format)->name);
     vs_text_add(&out->name, "what-if");
     for (size_t i = 0; (pair = cli_args_value_at(args, "whatif", i)) != NULL && !st; i++) {
@@ -298,10 +300,10 @@ const struct cli_cmd cli_cmd_export = {
             "pytorch.org/memory_viz, vramscope import\n"
             "  perfetto    steps, modules, ops and bytes by category over time: ui.perfetto.dev, "
             "chrome://tracing\n"
-            "  collapsed   what is alive at a moment, as stacks with bytes: flamegraph.pl\n"
+            "  collapsed   the live set after an event, as stacks with bytes: flamegraph.pl\n"
             "  speedscope  the same for speedscope.app\n"
             "  svg         the timeline as a drawing for a report or a pull request\n"
-            "  csv, json   every event, or with --table blocks every block: a row or an object a "
+            "  csv, json   every event, or with --table blocks every block: a row or an object per "
             "line\n\n"
             "  vramscope export trace.db --format snapshot -o snapshot.pickle\n"
             "  vramscope export trace.db --format perfetto -o trace.json.gz\n"

@@ -45,15 +45,16 @@ static void add_text(const struct imp_import *import, const struct vs_memlist *l
     char events[VS_BYTES_TEXT_MAX];
     char blocks[VS_BYTES_TEXT_MAX];
 
-    vs_text_addf(
-        out, "%s: device %" PRIu64 ", %s recorded event%s, %s block%s older than the first; ", path,
-        list->device, vs_bytes_exact_text(list->event_count, events),
-        list->event_count == 1 ? "" : "s", vs_bytes_exact_text(import->blocks_before, blocks),
-        import->blocks_before == 1 ? "" : "s");
+    vs_text_addf(out, "%s: device %" PRIu64 ", %s recorded event%s, %s pre-existing block%s; ",
+                 path, list->device, vs_bytes_exact_text(list->event_count, events),
+                 list->event_count == 1 ? "" : "s",
+                 vs_bytes_exact_text(import->blocks_before, blocks),
+                 import->blocks_before == 1 ? "" : "s");
     if (list->other_count)
         vs_text_addf(out, "%" PRIu64 " events of unknown kinds passed over; ", list->other_count);
     if (!import->partial) {
-        vs_text_add(out, "PyTorch's allocator, run again, comes out the same to the byte\n");
+        vs_text_add(out,
+                    "a replay through PyTorch's allocator gives the same addresses and sizes\n");
         return;
     }
     vs_text_addf(out, "in part: %s\n", import->partial);
@@ -120,7 +121,7 @@ static void add_all_text(const struct cli_importer *s, const char *path, struct 
         add_text(&s->imports[i], &s->lists[i], path, out);
     if (s->count == 1) {
         if (s->imports->event_count)
-            vs_text_addf(out, "`vramscope report %s` shows what fills it\n", path);
+            vs_text_addf(out, "`vramscope report %s` shows what fills the peak\n", path);
         return;
     }
     vs_text_addf(out,

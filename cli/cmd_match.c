@@ -1,5 +1,5 @@
 /*
- * cli/cmd_match.c - holds a net against what a real GPU recorded, event by event.
+ * cli/cmd_match.c - `match`: compares a net with what PyTorch recorded on a GPU, event by event.
  *
  * For:            `vramscope match`.
  * Must not know:  what is compared and how; that is replay/match/match.h. How lists are read; recording/memlist.h.
@@ -27,11 +27,10 @@ static const struct cli_option OPTIONS[] = {
      "peaks (default: tensors, or all where a target is set)"},
     {"define", 'D', "NAME=VALUE", true, "the net's line `NAME = …` becomes `NAME = VALUE`"},
     {"from", 0, "STEP[:PHASE]", false,
-     "the recording begins there (steps count from 0), not where the program begins"},
+     "where the recording begins (steps count from 0), if not at the start of the program"},
     {"gpu", 0, "N", false, "which device of a snapshot with several"},
     {"any-free-order", 0, NULL, false,
-     "frees that follow each other may come in any order; autocast's copies go in one that depends "
-     "on addresses"},
+     "consecutive frees may come in any order: that of autocast's copies depends on addresses"},
     {"json", 0, NULL, false, "print JSON; docs/formats/json.md lists the fields"},
     {NULL, 0, NULL, false, NULL},
 };
@@ -132,8 +131,7 @@ static enum vs_status from_get(const struct cli_args *args, struct session *s, u
     st = rpl_match_first_event(s->trace, step, phase, out, err);
     if (!st && !*out)
         return vs_fail(err, VS_E_VALUE,
-                       "the net's run has no moment %s; --steps says how many "
-                       "steps there are",
+                       "the net's run has no event in %s; --steps sets how many steps it has",
                        text);
     return st;
 }
@@ -228,8 +226,8 @@ static void add_peaks(const struct session *s, struct vs_text *out)
 {
     if (s->match.scope != RPL_MATCH_ALL) {
         vs_text_addf(out,
-                     "peak of what was compared: recorded %" PRIu64 ", ours %" PRIu64
-                     " bytes asked for\n",
+                     "peak of the compared events: recorded %" PRIu64 ", ours %" PRIu64
+                     " bytes requested\n",
                      s->match.real.requested_peak, s->match.ours.requested_peak);
         return;
     }
@@ -313,11 +311,11 @@ out:
 const struct cli_cmd cli_cmd_match = {
     .name = "match",
     .usage = "NET LIST [--TOGGLE VALUE …] [--events WHAT] [-D NAME=VALUE] [--from STEP] [--json]",
-    .summary = "Hold a net against what a real GPU recorded, event by event",
+    .summary = "Compare a net with what PyTorch recorded on a GPU, event by event",
     .help =
         "The net is run without data and compared with LIST, what PyTorch recorded of the same "
         "program: the kind of each event, its bytes, and\n"
-        "which allocation a free gives back. LIST is a memory snapshot of PyTorch's, or "
+        "which allocation is freed. LIST is a memory snapshot of PyTorch's, or "
         "comma- or tab-separated (columns kind, bytes, id\n"
         "or address; more in docs/internals/fidelity.md), or a compact list of tests/golden/alloc; "
         "gzip is "

@@ -22,7 +22,7 @@ static void add_line(struct vs_text *out, uint64_t bytes, const char *what)
     char text[VS_BYTES_TEXT_MAX];
 
     if (bytes == SMI_UNKNOWN)
-        vs_text_addf(out, "  %12s  %s\n", "not told", what);
+        vs_text_addf(out, "  %12s  %s\n", "not known", what);
     else
         vs_text_addf(out, "  %12s  %s\n", vs_bytes_text(bytes, text), what);
 }
@@ -32,9 +32,9 @@ static void add_processes(const struct smi_gpu *gpu, struct vs_text *out)
     char what[200];
 
     if (!gpu->has_processes)
-        vs_text_add(out, "  which processes have it the driver does not tell\n");
+        vs_text_add(out, "  the driver does not list the processes that use it\n");
     else if (!gpu->process_count)
-        vs_text_add(out, "  no process uses it that this system sees\n");
+        vs_text_add(out, "  no process that is visible here uses it\n");
     for (size_t i = 0; gpu->has_processes && i < gpu->process_count && i < SMI_PROCESSES_MAX; i++) {
         const struct smi_process *p = &gpu->processes[i];
 
@@ -42,7 +42,7 @@ static void add_processes(const struct smi_gpu *gpu, struct vs_text *out)
         add_line(out, p->bytes, what);
     }
     if (gpu->process_count > SMI_PROCESSES_MAX)
-        vs_text_addf(out, "  and %zu processes more\n", gpu->process_count - SMI_PROCESSES_MAX);
+        vs_text_addf(out, "  and %zu more processes\n", gpu->process_count - SMI_PROCESSES_MAX);
 }
 
 static void add_gpu(const struct smi_gpu *gpu, struct vs_text *out)
@@ -56,9 +56,9 @@ static void add_gpu(const struct smi_gpu *gpu, struct vs_text *out)
         vs_text_addf(out, "  %s\n", gpu->why);
         return;
     }
-    add_line(out, gpu->total, "in all");
-    add_line(out, gpu->used, "used: what nvidia-smi prints, of all processes together");
-    add_line(out, gpu->reserved, "kept by the driver and the firmware");
+    add_line(out, gpu->total, "total");
+    add_line(out, gpu->used, "used by all processes together, as nvidia-smi prints it");
+    add_line(out, gpu->reserved, "reserved by the driver and the firmware");
     add_line(out, gpu->free, "free");
     add_processes(gpu, out);
 }

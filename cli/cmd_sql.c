@@ -1,5 +1,5 @@
 /*
- * cli/cmd_sql.c - asks a trace in SQL.
+ * cli/cmd_sql.c - `sql`: runs an SQL query on a trace.
  *
  * For:            `vramscope sql`.
  * Must not know:  the tables; docs/formats/trace-format.md describes them.
@@ -12,7 +12,7 @@
 #include "store/query.h"
 
 static const struct cli_option OPTIONS[] = {
-    {"json", 0, NULL, false, "print an array with an object a row"},
+    {"json", 0, NULL, false, "print an array with one object per row"},
     {NULL, 0, NULL, false, NULL},
 };
 
@@ -118,7 +118,7 @@ static int run(const struct cli_args *args)
 const struct cli_cmd cli_cmd_sql = {
     .name = "sql",
     .usage = "TRACE \"select …\" [--json]",
-    .summary = "Ask a trace in SQL, where the sqlite3 shell is not at hand",
+    .summary = "Query a trace in SQL, without the sqlite3 shell",
     .help =
         "The views `event`, `block` and `tensor`, and the tables beside them, are described in\n"
         "docs/formats/trace-format.md. A trace is an ordinary SQLite file: `sqlite3 TRACE` works "

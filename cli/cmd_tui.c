@@ -19,14 +19,14 @@
 
 static const struct cli_option OPTIONS[] = {
     {"set", 's', "TOGGLE=VALUE", true, "open with this what-if; may be given more than once"},
-    {"keys", 'k', "KEYS", false, "type these first: 3s, gb, <enter>, :set amp=bf16<enter>"},
+    {"keys", 'k', "KEYS", false, "keys to type first: 3s, gb, <enter>, :set amp=bf16<enter>"},
     {"dump", 0, NULL, false, "print the screen as text instead of taking the terminal"},
-    {"styles", 0, NULL, false, "with --dump: below it, what each stretch of cells is for"},
+    {"styles", 0, NULL, false, "with --dump: also print the style of each stretch of cells"},
     {"size", 0, "WxH", false, "size of the screen that --dump prints (default 80x24)"},
     {"theme", 0, "THEME", false, "dark, light or mono; NO_COLOR means mono"},
-    {"ascii", 0, NULL, false, "no characters but ASCII"},
+    {"ascii", 0, NULL, false, "use only ASCII characters"},
     {"no-mouse", 0, NULL, false, "leave the mouse to the terminal"},
-    {"no-ahead", 0, NULL, false, "run no what-if before it is asked for"},
+    {"no-precompute", 0, NULL, false, "run no what-if speculatively, before a key requests it"},
     {"follow", 'f', NULL, false, "watch a recording that is still running"},
     {NULL, 0, NULL, false, NULL},
 };
@@ -64,7 +64,7 @@ static enum vs_status theme_get(const struct cli_args *args, enum tui_theme *out
     return VS_OK;
 }
 
-/* What --set asks for, run and shown. A value that cannot be is wrong usage; a run that fails is told on the screen. */
+/* Runs the what-if of --set and shows it. An illegal value is wrong usage; if the run fails, the screen shows why. */
 static enum vs_status changes_set(const struct cli_args *args, struct tui_app *app,
                                   struct vs_error *err)
 {
@@ -174,7 +174,7 @@ static int run(const struct cli_args *args)
     app->theme = theme;
     app->is_ascii = cli_args_has(args, "ascii");
     app->has_mouse = !cli_args_has(args, "no-mouse");
-    app->is_lazy = cli_args_has(args, "no-ahead");
+    app->is_lazy = cli_args_has(args, "no-precompute");
     app->is_following = cli_args_has(args, "follow");
     if (changes_set(args, app, &err))
         status = cli_fail(&err);
@@ -191,16 +191,17 @@ out:
 const struct cli_cmd cli_cmd_tui = {
     .name = "tui",
     .usage = "TRACE [TRACE] [--set TOGGLE=VALUE …] [--follow] | --dump [--size WxH] [--keys KEYS]",
-    .summary = "Step through a trace like a debugger, and flip toggles",
-    .help =
-        "Keys: ? lists them. s steps an op and S one back; gp goes to the peak, gw to the what-if "
-        "panel; q leaves.\n"
-        "With a second trace: what differs between the two, and their events side by side; n goes "
-        "from difference to difference, D to the other run.\n\n"
-        "  vramscope tui trace.db\n"
-        "  vramscope tui before.db after.db\n"
-        "  vramscope tui trace.db --set checkpoint=blocks\n"
-        "  vramscope tui trace.db --dump --size 160x48 --keys 'gpgb<enter>'\n",
+    .summary = "Step through a trace like a debugger, and change toggles",
+    .help = "Keys: ? lists them. s steps to the next op, S to the previous one; gp goes to the "
+            "peak, gw to the what-if "
+            "panel; q leaves.\n"
+            "With a second trace: the differences between the two, and their events side by side; "
+            "n goes "
+            "to the next difference, D switches to the other run.\n\n"
+            "  vramscope tui trace.db\n"
+            "  vramscope tui before.db after.db\n"
+            "  vramscope tui trace.db --set checkpoint=blocks\n"
+            "  vramscope tui trace.db --dump --size 160x48 --keys 'gpgb<enter>'\n",
     .options = OPTIONS,
     .positionals_min = 1,
     .positionals_max = 2,

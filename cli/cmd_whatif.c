@@ -31,8 +31,8 @@ static const struct cli_option OPTIONS[] = {
     {"set", 's', "TOGGLE=VALUE", true, "a toggle to change; may be given more than once"},
     {"capacity", 0, "SIZE", false, "memory of the device, such as 8G (default: as recorded)"},
     {"each", 0, NULL, false,
-     "try every toggle alone and the best together, on top of what --set says; on a device with a "
-     "limit, which fit, and the largest batch"},
+     "try each toggle alone and the best ones combined, in addition to --set; on a device with a "
+     "limit: which of them fit, and the largest batch"},
     {"json", 0, NULL, false, "print JSON; docs/formats/json.md lists the fields"},
     {NULL, 0, NULL, false, NULL},
 };
@@ -207,7 +207,7 @@ static void add_where(const struct rpl_trace *trace, const struct rpl_peak *peak
         vs_text_addf(out, ", %s", rpl_trace_string(trace, location->func));
     if (location->line)
         vs_text_addf(out, ", line %" PRIu32, location->line);
-    vs_text_add(out, peak->is_recompute ? ", in a checkpoint's re-run\n" : "\n");
+    vs_text_add(out, peak->is_recompute ? ", recomputed for a checkpoint\n" : "\n");
 }
 
 static void add_arithmetic(const struct answer *answer, struct vs_text *out)
@@ -215,11 +215,11 @@ static void add_arithmetic(const struct answer *answer, struct vs_text *out)
     const struct rpl_summary *sum = &answer->sum;
 
     if (sum->recompute_flops)
-        vs_text_addf(out, "arithmetic: %.3g GFLOP, of these %.3g (%.1f %%) done a second time\n",
+        vs_text_addf(out, "arithmetic: %.3g GFLOP, of these %.3g (%.1f %%) recomputed\n",
                      (double)sum->flops / 1e9, (double)sum->recompute_flops / 1e9,
                      100.0 * (double)sum->recompute_flops / (double)sum->flops);
     else
-        vs_text_addf(out, "arithmetic: %.3g GFLOP, nothing done twice\n", (double)sum->flops / 1e9);
+        vs_text_addf(out, "arithmetic: %.3g GFLOP, nothing recomputed\n", (double)sum->flops / 1e9);
 }
 
 /* By the times of their first runs; nothing where none were recorded. */
@@ -232,14 +232,16 @@ static void add_time(const struct session *s, const struct answer *answer, struc
         return;
     if (!cost->is_measured) {
         if (why)
-            vs_text_addf(out, "time of that on the GPU: not known: the recording has none (%s)\n",
-                         why);
+            vs_text_addf(
+                out, "recomputation on the GPU: time not known: the recording has no times (%s)\n",
+                why);
         return;
     }
-    vs_text_addf(out,
-                 "time of that on the GPU: %.3f ms a step more to %.3f (%.1f %% of both), as "
-                 "recorded of the first runs\n",
-                 cost->rerun_ns / 1e6, cost->first_ns / 1e6, 100.0 * wif_cost_share(cost));
+    vs_text_addf(
+        out,
+        "recomputation on the GPU: %.3f ms per step in addition to %.3f (%.1f %% of both), from "
+        "the recorded times of the first runs\n",
+        cost->rerun_ns / 1e6, cost->first_ns / 1e6, 100.0 * wif_cost_share(cost));
     if (cost->unmeasured > 0)
         vs_text_addf(out, "  without %.3g of the %.3g ops: not recorded at these sizes\n",
                      cost->unmeasured, cost->rerun_ops);
@@ -278,8 +280,8 @@ static void add_answer(const struct session *s, const char *label, const struct 
             add_row(out, vs_category_name((enum vs_category)i), before->by_category[i],
                     after->by_category[i]);
     vs_text_add(out, "\n");
-    add_where(s->trace, before, "was at", out);
-    add_where(s->memory, after, "now at", out);
+    add_where(s->trace, before, "peak before", out);
+    add_where(s->memory, after, "peak after", out);
     if (answer->sum.oom.event)
         vs_text_add(out, "  the device runs out of memory there\n");
     if (!answer->sum.bound.is_tensors_only)
@@ -313,7 +315,7 @@ static bool on_next(void *user, const struct wif_sweep *known, const char *next)
     struct filling *f = user;
 
     cli_progress_say(&f->progress, "%zu tried, now %s", known->count,
-                     *next ? next : "the run as it is");
+                     *next ? next : "the recorded toggles");
     return true;
 }
 
@@ -376,7 +378,7 @@ static void add_base(const struct session *s, const struct cli_sweep *table, str
     vs_text_addf(out, "%s%s", as_is->fits ? "peak " : "without a limit the peak would be ",
                  vs_bytes_text(table->base, buf));
     vs_text_add(out, table->tries->count > 1
-                         ? "; each line is one change to it, or the best together\n\n"
+                         ? "; each line is one change to it, or the best ones combined\n\n"
                          : "\n");
 }
 
@@ -465,7 +467,7 @@ static enum vs_status session_open(const struct cli_args *args, struct session *
     }
     if (!cli_args_has(args, "each") && !cli_args_has(args, "set") && !capacity)
         return vs_fail(err, VS_E_USAGE,
-                       "whatif: --set TOGGLE=VALUE says what to change; --each tries every toggle");
+                       "whatif: --set TOGGLE=VALUE sets what to change; --each tries every toggle");
     if (capacity && (!vs_bytes_parse(capacity, &s->capacity) || !s->capacity))
         return vs_fail(err, VS_E_USAGE,
                        "whatif: --capacity cannot be `%s`; a size such as 8G or 512M is right",
@@ -536,8 +538,8 @@ const struct cli_cmd cli_cmd_whatif = {
     .usage = "TRACE --set TOGGLE=VALUE … | --each [--capacity SIZE] [--json]",
     .summary = "Show the peak the recorded net would have with other toggles",
     .help = "The net stored in the trace is run again without data, with its toggles, seed and "
-            "capacity and what --set changes. The\n"
-            "answer equals a new recording, event for event. An imported trace has no net, but its "
+            "capacity and the changes of --set. The\n"
+            "result equals a new recording, event for event. An imported trace has no net, but its "
             "requests can be run through the\n"
             "allocator again: alloc-conf, target and --capacity can be changed.\n\n"
             "  vramscope whatif trace.db --set checkpoint=blocks --set amp=bf16\n"

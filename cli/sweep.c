@@ -86,7 +86,7 @@ static const char *reason_of(const struct wif_sweep_row *row)
 static void add_row(const struct cli_sweep *table, const struct wif_sweep_row *row,
                     struct vs_text *out)
 {
-    const char *label = *row->label ? row->label : "(as it is)";
+    const char *label = *row->label ? row->label : "(as recorded)";
 
     vs_text_addf(out, "%c %-*s", row->is_same && !row->failed ? '=' : ' ', NAME_W, label);
     if (row->failed) {
@@ -145,6 +145,6 @@ void cli_sweep_text(const struct cli_sweep *table, struct vs_text *out)
                          vs_bytes_text(table->capacity, buf));
         add_row(table, rows[i], out);
     }
-    vs_text_add(out, "\n= losses and gradients stay what they are, bit by bit\n");
+    vs_text_add(out, "\n= losses and gradients are the same, bit by bit\n");
     vs_free(rows);
 }

@@ -124,7 +124,7 @@ static void edit(struct tui_app *app)
     uint32_t line = rpl_cursor_here(tui_app_run(app)->cursor).line;
 
     if (!name || strchr(name, '\'')) {
-        tui_app_say(app, "this trace carries no file to edit");
+        tui_app_say(app, "this trace has no source file to edit");
         return;
     }
     vs_text_clear(&app->copied);
@@ -161,8 +161,9 @@ static bool act_look(struct tui_app *app, enum tui_action action)
     } else if (action == TUI_MOUSE_TURN) {
         app->has_mouse = !app->has_mouse;
         app->wish = TUI_WISH_MOUSE;
-        tui_app_say(app, app->has_mouse ? "the mouse is ours: <f2> or gz gives it back"
-                                        : "the mouse selects text again");
+        tui_app_say(app, app->has_mouse
+                             ? "the mouse moves in the views; <f2> or gz lets it select text"
+                             : "the mouse selects text again");
     } else if (action == TUI_REDRAW) {
         app->wish = TUI_WISH_REDRAW;
     } else if (action == TUI_SUSPEND) {
@@ -194,7 +195,7 @@ static void filter_add(struct tui_app *app, const char *words)
         return;
     }
     if (app->filter_count == TUI_FILTER_MAX) {
-        tui_app_say(app, "%d filters are enough; g\\ forgets them", TUI_FILTER_MAX);
+        tui_app_say(app, "at most %d filters; g\\ discards them", TUI_FILTER_MAX);
         return;
     }
     app->filters[app->filter_count++] = vs_strdup(words);
@@ -288,7 +289,7 @@ void tui_app_act(struct tui_app *app, const struct tui_command *command)
     if (command->action == TUI_UP || command->action == TUI_DOWN ||
         command->action == TUI_PAGE_UP || command->action == TUI_PAGE_DOWN)
         return;
-    tui_app_say(app, "`%s` means nothing in the view %s", tui_action_info(command->action)->name,
+    tui_app_say(app, "`%s` has no meaning in the view %s", tui_action_info(command->action)->name,
                 view->name);
 }
 

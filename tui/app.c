@@ -91,8 +91,8 @@ enum vs_status tui_app_open(struct tui_app *app, const char *path, struct vs_err
                                      : app->base.events,
                false);
     if (app->base.oom)
-        tui_app_say(app,
-                    "memory ran out here: gk says what filled it, gW what helps, gs what fits");
+        tui_app_say(
+            app, "out of memory here: gk shows what fills the device, gW what helps, gs what fits");
     return VS_OK;
 }
 

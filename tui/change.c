@@ -320,7 +320,8 @@ void tui_app_change(struct tui_app *app)
     vs_text_clear(&app->message);
     app->moves++; /* drawing the progress has asked the views already */
     if (st == VS_E_STOPPED) {
-        failure_set(&app->change, "Stopped before the net had run; <C-r> is as recorded again.");
+        failure_set(&app->change,
+                    "Stopped before the net had run; <C-r> goes back to the recorded toggles.");
         tui_app_say(app, "stopped");
         return;
     }

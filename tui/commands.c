@@ -55,7 +55,7 @@ static void do_goto(struct tui_app *app, const char *words)
     uint64_t seq = strtoull(words, &end, 10);
 
     if (!*words || *end)
-        tui_app_fail(app, "`:goto N` wants the number of an event");
+        tui_app_fail(app, "`:goto N` needs the number of an event");
     else
         tui_app_go(app, seq, true);
 }
@@ -71,8 +71,8 @@ static void say_added(struct tui_app *app, uint32_t number)
     if (rpl_breakpoints_can_hit(breaks, number, &may, &err))
         tui_app_fail(app, "%s", err.text);
     else
-        tui_app_say(app, "%s %" PRIu32 ": %s   (%s)", b->is_watch ? "watch" : "break", number,
-                    b->text, may ? "c runs to it, C backwards" : "nothing in this run is so");
+        tui_app_say(app, "%s %" PRIu32 ": %s   (%s)", b->is_watch ? "watch" : "breakpoint", number,
+                    b->text, may ? "c runs to it, C backwards" : "no event of this run matches");
 }
 
 static void do_break(struct tui_app *app, const char *words)
@@ -117,7 +117,7 @@ static struct rpl_breakpoint *break_named(struct tui_app *app, const char *words
         rpl_breakpoints_get(tui_app_run(app)->breaks, (uint32_t)strtoul(words, NULL, 10));
 
     if (!found)
-        tui_app_fail(app, "there is no break `%s`; B lists them", words);
+        tui_app_fail(app, "there is no breakpoint `%s`; B lists them", words);
     return found;
 }
 
@@ -153,12 +153,12 @@ static void do_ignore(struct tui_app *app, const char *words)
     if (!b)
         return;
     if (end == times || *end) {
-        tui_app_fail(app, "`:ignore N TIMES` wants how many hits of break N pass");
+        tui_app_fail(app, "`:ignore N TIMES` wants how many hits of breakpoint N to ignore");
         return;
     }
     b->ignore = n;
-    tui_app_say(app, "break %" PRIu32 ": %s   (the next %" PRIu64 " hits pass)", b->number, b->text,
-                n);
+    tui_app_say(app, "breakpoint %" PRIu32 ": %s   (the next %" PRIu64 " hits are ignored)",
+                b->number, b->text, n);
 }
 
 static void do_note(struct tui_app *app, const char *words)
@@ -188,7 +188,7 @@ static void do_fit(struct tui_app *app, const char *words)
     char b[VS_BYTES_TEXT_MAX];
 
     if (!vs_bytes_parse(words, &bytes)) {
-        tui_app_fail(app, "`:fit 1.5G` wants a size");
+        tui_app_fail(app, "`:fit 1.5G` needs a size");
         return;
     }
     if (wif_request_of(tui_app_run(app)->trace, bytes, &request, &err)) {
@@ -202,10 +202,10 @@ static void do_fit(struct tui_app *app, const char *words)
         tui_app_say(app, "yes: into the hole of %s at 0x%" PRIx64,
                     vs_bytes_text(space.parts[fit.hole].bytes, a), space.parts[fit.hole].address);
     else if (fit.largest == SIZE_MAX)
-        tui_app_say(app, "no hole at all: %s would be asked of the driver",
+        tui_app_say(app, "no hole at all: %s would be requested from the driver",
                     vs_bytes_text(fit.segment, a));
     else
-        tui_app_say(app, "no: the largest hole is %s; %s would be asked of the driver",
+        tui_app_say(app, "no: the largest hole is %s; %s would be requested from the driver",
                     vs_bytes_text(space.parts[fit.largest].bytes, a),
                     vs_bytes_text(fit.segment, b));
     rpl_space_release(&space);
@@ -235,22 +235,22 @@ static const struct {
     struct tui_command_info info;
     command_fn *run;
 } COMMANDS[] = {
-    {{"set", "TOGGLE=VALUE …", "train it otherwise: amp=bf16 checkpoint=blocks"}, do_set},
+    {{"set", "TOGGLE=VALUE …", "change toggles: amp=bf16 checkpoint=blocks"}, do_set},
     {{"break", "CONDITION",
       "stop at total > 1G, alloc size > 64M, op ~ conv, module layer3.*, oom"},
      do_break},
-    {{"tbreak", "CONDITION", "stop there once"}, do_tbreak},
-    {{"watch", "NAME", "stop wherever something happens to a tensor or variable"}, do_watch},
-    {{"ignore", "N TIMES", "let that many hits of break N pass"}, do_ignore},
-    {{"disable", "N", "switch break N off"}, do_disable},
-    {{"enable", "N", "switch break N on"}, do_enable},
-    {{"delete", "N", "take break N away"}, do_delete},
-    {{"note", "MARK TEXT", "why the mark is there; kept in the trace"}, do_note},
-    {{"goto", "N", "to event N; so does its number alone"}, do_goto},
-    {{"fit", "SIZE", "would an allocation of this size fit here: 1.5G"}, do_fit},
-    {{"view", "NAME", "look at this view"}, do_view},
+    {{"tbreak", "CONDITION", "the same, once"}, do_tbreak},
+    {{"watch", "NAME", "stop at every event of a tensor or variable"}, do_watch},
+    {{"ignore", "N TIMES", "ignore that many hits of breakpoint N"}, do_ignore},
+    {{"disable", "N", "switch breakpoint N off"}, do_disable},
+    {{"enable", "N", "switch breakpoint N on"}, do_enable},
+    {{"delete", "N", "delete breakpoint N"}, do_delete},
+    {{"note", "MARK TEXT", "describe a mark; kept in the trace"}, do_note},
+    {{"goto", "N", "go to event N; `:N` is the same"}, do_goto},
+    {{"fit", "SIZE", "would an allocation of this size fit here?"}, do_fit},
+    {{"view", "NAME", "show this view"}, do_view},
     {{"theme", "NAME", "dark, light or mono"}, do_theme},
-    {{"export", "FORMAT [FILE]", "write this run, or the pane as txt, as a file"}, tui_export},
+    {{"export", "FORMAT [FILE]", "write this run, or the pane as txt, to a file"}, tui_export},
 };
 #define COMMAND_COUNT (sizeof(COMMANDS) / sizeof(COMMANDS[0]))
 
@@ -282,7 +282,7 @@ static bool run_action(struct tui_app *app, const char *name, const char *words)
         command.count = strtoll(words, &end, 10);
         command.has_count = true;
         if (*end || command.count < 1 || command.count > TUI_COUNT_MAX) {
-            tui_app_fail(app, "`:%s` may only have a count behind it", name);
+            tui_app_fail(app, "`:%s` takes only a count", name);
             return true;
         }
     }

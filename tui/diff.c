@@ -57,7 +57,7 @@ const char *tui_diff_missing(const struct tui_app *app)
     const struct tui_diff *made = app->change.diff;
 
     if (!app->change.is_run)
-        return "there is one run only: gw flips a toggle, `vramscope tui A B` opens two traces";
+        return "only one run is open: gw switches a toggle, `vramscope tui A B` opens two traces";
     return made && made->failure ? made->failure : "the two runs are being compared";
 }
 

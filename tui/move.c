@@ -25,7 +25,7 @@ static const struct {
     const char *what;
     bool is_jump;
 } VERBS[] = {
-    {TUI_EVENT_NEXT, TUI_EVENT_BACK, RPL_VERB_ALLOC, "event of the allocator", false},
+    {TUI_EVENT_NEXT, TUI_EVENT_BACK, RPL_VERB_ALLOC, "allocator event", false},
     {TUI_OP_NEXT, TUI_OP_BACK, RPL_VERB_OP, "op", false},
     {TUI_LINE_NEXT, TUI_LINE_BACK, RPL_VERB_LINE, "line", false},
     {TUI_LAYER_NEXT, TUI_LAYER_BACK, RPL_VERB_MODULE, "layer", false},
@@ -88,8 +88,8 @@ static void hit_text(struct rpl_breakpoints *breaks, const struct rpl_hit *hit, 
     for (size_t i = 0; i < count; i++) {
         const struct rpl_breakpoint *b = rpl_breakpoints_get(breaks, hit->numbers[i]);
 
-        vs_text_addf(out, "%s%s %" PRIu32 ": %s", i ? ", " : "", b->is_watch ? "watch" : "break",
-                     b->number, b->text);
+        vs_text_addf(out, "%s%s %" PRIu32 ": %s", i ? ", " : "",
+                     b->is_watch ? "watch" : "breakpoint", b->number, b->text);
         if (b->is_once)
             (void)rpl_breakpoints_remove(breaks, hit->numbers[i]);
     }
@@ -122,7 +122,7 @@ static uint64_t hit_find(struct tui_app *app, bool is_back, int64_t count, struc
         count--;
     }
     if (!found)
-        tui_app_say(app, "no break is hit %s", is_back ? "before this" : "after this");
+        tui_app_say(app, "no breakpoint is hit %s", is_back ? "before this" : "after this");
     return found;
 }
 
@@ -133,7 +133,7 @@ static void run_to_hit(struct tui_app *app, bool is_back, int64_t count)
 
     if (!rpl_breakpoints_count(tui_app_run(app)->breaks)) {
         tui_app_say(app,
-                    "nothing to stop at: b breaks on this line, `:break total > 1G` on a size");
+                    "no breakpoint is set: b sets one on this line, `:break total > 1G` on a size");
         return;
     }
     found = hit_find(app, is_back, count, &text);
@@ -215,7 +215,7 @@ static void other_end(struct tui_app *app)
     }
     app->block = block;
     if (app->at == life.alloc_seq && !life.free_seq)
-        tui_app_say(app, "it is never given back in this trace");
+        tui_app_say(app, "it is not freed within this trace");
     else
         tui_app_go(app, app->at == life.alloc_seq ? life.free_seq : life.alloc_seq, true);
 }
@@ -252,13 +252,13 @@ void tui_break_turn(struct tui_app *app, const char *condition)
         if (strcmp(b->text, added->text) == 0) {
             uint32_t old = b->number;
 
-            tui_app_say(app, "break %" PRIu32 " is gone: %s", old, condition);
+            tui_app_say(app, "breakpoint %" PRIu32 " deleted: %s", old, condition);
             rpl_breakpoints_remove(breaks, old);
             rpl_breakpoints_remove(breaks, number);
             return;
         }
     }
-    tui_app_say(app, "break %" PRIu32 ": %s   (c runs to it, C backwards)", number, condition);
+    tui_app_say(app, "breakpoint %" PRIu32 ": %s   (c runs to it, C backwards)", number, condition);
 }
 
 static void break_here(struct tui_app *app)
@@ -329,7 +329,7 @@ static void mark_set(struct tui_app *app, uint32_t key)
         tui_app_fail(app, "%s", err.text);
     else
         tui_app_say(app,
-                    "mark %s is at event %" PRIu64 "; '%s comes back, `:note %s TEXT` says why",
+                    "mark %s is at event %" PRIu64 "; '%s goes there, `:note %s TEXT` describes it",
                     name, app->at, name, name);
 }
 
@@ -419,7 +419,7 @@ static void zoom_range(struct tui_app *app)
     struct tui_window window = {app->range_from, app->at};
 
     if (!app->range_from) {
-        tui_app_say(app, "v begins a range, then move, then z");
+        tui_app_say(app, "v begins a range; move to its other end, then z");
         return;
     }
     if (window.first > window.last)

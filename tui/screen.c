@@ -23,11 +23,11 @@
 
 /* What the last row offers behind the hints of the view, most useful first: it ends where the row does. */
 static const struct tui_hint HINTS[] = {
-    {"gp", "peak"},          {"gw", "what-if"},    {"]/[", "layer"},     {"i/I", "event"},
-    {"tab", "pane"},         {"/", "find"},        {":", "cmd"},         {"q", "quit"},
-    {"gk", "what fills it"}, {"gW", "what helps"}, {")/(", "phase"},     {"}/{", "step"},
-    {"c/C", "run"},          {"b", "break"},       {"%", "alloc<>free"}, {"m", "mark"},
-    {"+/-", "zoom"},         {"Y", "copy"},        {NULL, NULL},
+    {"gp", "peak"},       {"gw", "what-if"},    {"]/[", "layer"},     {"i/I", "event"},
+    {"tab", "pane"},      {"/", "find"},        {":", "cmd"},         {"q", "quit"},
+    {"gk", "what fills"}, {"gW", "what helps"}, {")/(", "phase"},     {"}/{", "step"},
+    {"c/C", "run"},       {"b", "breakpoint"},  {"%", "alloc<>free"}, {"m", "mark"},
+    {"+/-", "zoom"},      {"Y", "copy"},        {NULL, NULL},
 };
 
 /* ---- words ---- */
@@ -81,7 +81,7 @@ void tui_where_text(const struct tui_app *app, struct vs_text *out)
     if (*here.module)
         vs_text_addf(out, " in %s", here.module);
     if (here.is_recompute)
-        vs_text_add(out, " (run again)");
+        vs_text_add(out, " (recomputed)");
     add_line(app, &here, out);
 }
 

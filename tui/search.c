@@ -39,7 +39,7 @@ static void search_list(struct tui_app *app, const struct tui_view *view, void *
         if (!is_match)
             continue;
         if (is_backward ? row >= list->at : row <= list->at)
-            tui_app_say(app, "round the end");
+            tui_app_say(app, "search continued at the other end");
         tui_list_go(list, row);
         app->moves++;
         if (view->moved)
@@ -89,7 +89,7 @@ void tui_search(struct tui_app *app, bool is_backward, int64_t count)
     void *state = app->view_state[app->panes[app->focus]];
 
     if (!app->search) {
-        tui_app_say(app, "nothing has been looked for yet: /");
+        tui_app_say(app, "nothing to repeat: / searches");
         return;
     }
     for (int64_t i = 0; i < count && i < 1000; i++) {

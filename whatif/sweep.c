@@ -222,7 +222,7 @@ static char *no_effect_text(const struct session *s, const struct wif_sweep_row 
                             enum vs_toggle toggle)
 {
     const char *text =
-        row->failed ? NULL : wif_no_effect(s->last, toggle, vs_toggles_get(&row->set, toggle));
+        row->failed ? NULL : wif_unused(s->last, toggle, vs_toggles_get(&row->set, toggle));
 
     return text ? vs_strndup(text, strcspn(text, "\n")) : NULL;
 }
@@ -436,9 +436,10 @@ enum vs_status wif_sweep_fill(struct wif_sweep *out, struct rpl_trace *base,
     enum vs_status st;
 
     if (!has_net && (!rpl_trace_is_imported(base) || rpl_trace_is_program(base)))
-        return vs_fail(err, VS_E_UNSUPPORTED,
-                       "this trace carries no net, so no toggle can be tried on it; record the net "
-                       "itself to ask what if");
+        return vs_fail(
+            err, VS_E_UNSUPPORTED,
+            "this trace has no net, so no toggle can be tried on it; record a net file to "
+            "run what-ifs");
     s.memory = rpl_trace_new();
     s.other = rpl_trace_new();
     st =

@@ -165,7 +165,7 @@ static const char *reason_of(const char *line, const char *name, const char *val
     return line + n + v + 3;
 }
 
-const char *wif_no_effect(const struct rpl_trace *out, enum vs_toggle toggle, const char *value)
+const char *wif_unused(const struct rpl_trace *out, enum vs_toggle toggle, const char *value)
 {
     const char *line = rpl_trace_meta(out, "refused");
     const char *name = vs_toggle_info(toggle)->name;
@@ -397,8 +397,8 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
     settings.text = rpl_trace_source_text(base);
     if (!settings.text && (!rpl_trace_is_imported(base) || rpl_trace_is_program(base)))
         return vs_fail(err, VS_E_UNSUPPORTED,
-                       "this trace carries no net, so no toggle can be tried on it; record the net "
-                       "itself to ask what if");
+                       "this trace has no net, so no toggle can be tried on it; record a net file "
+                       "to run what-ifs");
     if (!settings.text)
         return run_imported(base, set, device, out, err);
     settings.len = strlen(settings.text);

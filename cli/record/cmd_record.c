@@ -41,18 +41,17 @@ static const struct cli_option OPTIONS[] = {
     {"force", 'f', NULL, false, "replace the trace if it exists"},
     {"device", 0, "DEVICE", false,
      "cpu: real arithmetic; cuda: the same on the GPU; meta: shapes and lifetimes only, no losses; "
-     "auto: cuda where a GPU answers, else cpu (default)"},
-    {"capacity", 0, "SIZE", false,
-     "memory of the device, such as 8G (default: as much as is asked for)"},
-    {"seed", 0, "N", false, "of all random numbers (default 0)"},
+     "auto: cuda if a GPU is available, else cpu (default)"},
+    {"capacity", 0, "SIZE", false, "memory of the device, such as 8G (default: unlimited)"},
+    {"seed", 0, "N", false, "seed of all random numbers (default 0)"},
     {"stacks", 0, "FRAMES", false,
-     "of a PyTorch program: python, or all, with C++ frames, which name ops and cost more "
-     "(default python)"},
+     "frames to record of a PyTorch program: python, or all, which includes C++ frames, names ops "
+     "and costs more (default python)"},
     {"history", 0, "N", false,
-     "of a PyTorch program: how many events are kept, the last ones (default 1000000)"},
+     "how many events of a PyTorch program are kept, the last ones (default 1000000)"},
     {"cupti", 0, "auto|on|off", false,
-     "on cuda, the time that the GPU spends on each op: auto: where CUPTI can be had (default), "
-     "on: or fail, off"},
+     "on cuda, record the time the GPU spends on each op: auto: if CUPTI is available (default), "
+     "on: fail without it, off"},
     {"json", 0, NULL, false, "print what was recorded as JSON"},
     {NULL, 0, NULL, false, NULL},
 };
@@ -390,7 +389,8 @@ static enum vs_status record(struct plan *plan, const struct cli_netfile *net, s
     if (is_kept)
         warn_refused(&result);
     if (!st && plan->why_cpu)
-        fprintf(stderr, "vramscope: on the CPU, for the GPU could not be had: %s\n", plan->why_cpu);
+        fprintf(stderr, "vramscope: on the CPU, because the GPU could not be used: %s\n",
+                plan->why_cpu);
     cli_watch_stop(&plan->watch, recording.rec);
     cli_account_write(&plan->account, recording.rec);
     recorder_end(recording.rec, &result, st);
@@ -425,10 +425,10 @@ static void add_result(const struct plan *plan, const struct rpl_report *report,
     char bytes[VS_BYTES_TEXT_MAX];
     char events[VS_BYTES_TEXT_MAX];
 
-    vs_text_addf(out, "%s: %s events, peak %s in %s; `vramscope report %s` shows what fills it\n",
-                 plan->out, vs_bytes_exact_text(sum->events, events),
-                 vs_bytes_text(sum->peak.allocated, bytes), vs_phase_name(sum->peak.phase),
-                 plan->out);
+    vs_text_addf(
+        out, "%s: %s events, peak %s in %s; `vramscope report %s` shows what fills the peak\n",
+        plan->out, vs_bytes_exact_text(sum->events, events),
+        vs_bytes_text(sum->peak.allocated, bytes), vs_phase_name(sum->peak.phase), plan->out);
 }
 
 static void add_result_json(const struct plan *plan, const struct rpl_report *report,
@@ -545,15 +545,15 @@ const struct cli_cmd cli_cmd_record = {
              "[ARG …]",
     .summary = "Train a net, or run a CUDA program, and record every memory event",
     .help =
-        "NET is a net file, or a folder that holds net.py. Where the device runs out of "
-        "memory, what filled it is printed,\n"
-        "and the trace ends there.\n\n"
+        "NET is a net file, or a folder that contains net.py. If the device runs out of "
+        "memory, the trace ends there, and what\n"
+        "fills the device is printed.\n\n"
         "  vramscope record sample_nets/lenet.py --batch 128 --checkpoint blocks -o lenet.db\n\n"
-        "Behind -- stands any program with its arguments, which is run unchanged, and whose exit "
-        "status is kept. Of a Python\n"
-        "program that uses PyTorch on CUDA, PyTorch's own memory history is turned on and becomes "
-        "the trace. A file that may be\n"
-        "executed, and is no net, is a program without --, too. docs/guide/programs.md says "
+        "After --, any program with its arguments: it is run unchanged, and its exit status is "
+        "kept. In a Python program that\n"
+        "uses PyTorch on CUDA, PyTorch's memory history is switched on and becomes the trace. An "
+        "executable file that is\n"
+        "no net is treated as a program without --, too. docs/guide/programs.md says "
         "more.\n\n"
         "  vramscope record -o train.db -- python3 train.py --epochs 1\n",
     .options = OPTIONS,

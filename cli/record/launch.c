@@ -108,7 +108,8 @@ static enum vs_status refuse(const struct cli_launch *launch, int reason,
     out->status = reason == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_RUN;
     if (reason == ENOENT && is_path && access(launch->argv[0], F_OK) == 0)
         return vs_fail(err, VS_E_NOT_FOUND,
-                       "%s: what its first line says it is run by is not there", launch->argv[0]);
+                       "%s: the interpreter that its first line names does not exist",
+                       launch->argv[0]);
     if (reason == ENOENT)
         return vs_fail(err, VS_E_NOT_FOUND, "%s: there is no such program%s", launch->argv[0],
                        is_path ? "" : " in PATH");

@@ -67,7 +67,7 @@ static void word_add(struct cli_driver *driver, pid_t pid, const char *key, cons
         const char *key;
         const char *kind;
     } KINDS[] = {
-        {"cupti", "what the driver is asked for is not recorded: "},
+        {"cupti", "requests to the driver are not recorded: "},
         {"write", "the driver's trace is cut off: "},
         {"gpu", "the GPU was "},
         {"oom", "the driver was out of memory: "},
@@ -178,7 +178,7 @@ void cli_driver_move(struct cli_driver_file *file, const char *path)
     if (is_written(file) || strcmp(file->path, path) == 0)
         return;
     if (access(path, F_OK) == 0 || rename(file->path, path) != 0) {
-        fprintf(stderr, "vramscope: %s: stays under that name, not %s: %s\n", file->path, path,
+        fprintf(stderr, "vramscope: %s: keeps this name instead of %s: %s\n", file->path, path,
                 access(path, F_OK) == 0 ? "it exists already" : strerror(errno));
         return;
     }

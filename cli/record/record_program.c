@@ -169,8 +169,8 @@ static void environment_fill(struct job *job, struct cli_launch *launch)
     set(launch, "PYTHONPATH", job->python_path);
     if (other && *other) {
         fprintf(stderr,
-                "vramscope: CUDA_INJECTION64_PATH is %s already: what the driver is asked "
-                "for is not recorded\n",
+                "vramscope: CUDA_INJECTION64_PATH is %s already: requests to the driver are "
+                "not recorded\n",
                 other);
     } else if (eng_plugin_find("inject", library, sizeof(library)) &&
                realpath(library, job->library)) {
@@ -206,10 +206,11 @@ static void say_python(const struct job *job)
     const char letter = is_python ? python_deaf(job->argv + 1) : '\0';
 
     if (letter)
-        fprintf(stderr,
-                "vramscope: with -%c Python does not load what turns PyTorch's memory history on: "
-                "it is not recorded\n",
-                letter);
+        fprintf(
+            stderr,
+            "vramscope: with -%c Python does not load the module that switches PyTorch's memory "
+            "history on: it is not recorded\n",
+            letter);
 }
 
 /* ---- after ---- */
@@ -296,7 +297,7 @@ static void say_driver(const struct job *job, const struct cli_driver *driver,
 
         if (file->pid != p->pid)
             continue;
-        snprintf(what, sizeof(what), "what pid %ld asked the driver for%s", (long)p->pid,
+        snprintf(what, sizeof(what), "requests of pid %ld to the driver%s", (long)p->pid,
                  file->is_closed ? "" : ", up to its sudden end");
         say_trace(job, p, shown(job, file->path), what, true);
     }
@@ -334,10 +335,11 @@ static void say_nothing(const struct job *job)
     if (job->library[0])
         fprintf(stderr, "vramscope: %s never called CUDA; there is no trace\n", job->argv[0]);
     else
-        fprintf(stderr,
-                "vramscope: no PyTorch of %s used CUDA, and other programs are not seen, as "
-                "vramscope_inject.so is not there; there is no trace\n",
-                job->argv[0]);
+        fprintf(
+            stderr,
+            "vramscope: %s did not use CUDA through PyTorch, and other programs are not recorded, "
+            "because vramscope_inject.so is missing; there is no trace\n",
+            job->argv[0]);
 }
 
 static void say_words(const struct cli_driver *driver)

@@ -14,10 +14,7 @@
 #include "engine/alloc/alloc_internal.h"
 #include "engine/alloc/driver.h"
 
-/*
- * Fresh addresses begin at a multiple of this above the recorded ones; address space for expandable segments this far
- * above them.
- */
+/* Fresh addresses begin at a multiple of this above the recorded ones; address space for expandable segments this far above them. */
 #define FRESH_STEP (UINT64_C(1) << 30)
 #define RANGES_ABOVE (UINT64_C(1) << 50)
 #define ADDRESS_MAX (UINT64_C(1) << 62)
@@ -112,10 +109,7 @@ static void on_segment_free(void *user, uint64_t address, uint64_t bytes)
         sim.segment_free(sim.user, address, bytes);
 }
 
-/*
- * Where the address space that is asked for was reserved when it was recorded: at the first map that follows, also
- * behind a flush.
- */
+/* Where the address space that is asked for was reserved when it was recorded: at the first map that follows, also behind a flush. */
 static bool recorded_reserve(const struct eng_rerun *r, uint64_t *out_address)
 {
     const size_t end =
@@ -314,10 +308,7 @@ static bool was_in_need(const struct eng_rerun *r, size_t first, size_t end)
     return has_grown && !(r->is_same && eng_alloc_is_cached(r->alloc, event->bytes, event->stream));
 }
 
-/*
- * The recorded settings and device made these of the requests; of the requests themselves only empty_cache is seen
- * here.
- */
+/* The recorded settings and device made these of the requests; of the requests themselves only empty_cache is seen here. */
 static void run_segments(struct eng_rerun *r)
 {
     const size_t end = segments_end(r, r->now);
@@ -446,12 +437,12 @@ static bool highest(const struct eng_rerun_options *opts, uint64_t *out)
 }
 
 /*
- * What the recorded device let be reserved. Where memory ran out it said how much was free. A flush in need that
- * helped says that what was asked for did not fit before.
+ * What the recorded device let be reserved. Where memory ran out it said how much was free. A flush in need that helped says that what was
+ * asked for did not fit before.
  */
 static uint64_t recorded_capacity(struct eng_rerun *r, uint64_t reserved)
 {
-    uint64_t capacity = 0;
+    uint64_t told = 0;
     uint64_t below = ENG_NO_LIMIT;
     uint64_t most = reserved;
 
@@ -467,19 +458,19 @@ static uint64_t recorded_capacity(struct eng_rerun *r, uint64_t reserved)
             if (asked && was_in_need(r, i, end) && reserved + asked < below)
                 below = reserved + asked;
         }
-        if (event->kind == ENG_ALLOC_EV_OOM && !capacity)
-            capacity = reserved + event->address;
+        if (event->kind == ENG_ALLOC_EV_OOM && !told)
+            told = reserved + event->address;
         if (is_growth(event->kind))
             reserved += event->bytes;
         else if (is_give_back(event->kind))
             reserved -= event->bytes < reserved ? event->bytes : reserved;
         most = reserved > most ? reserved : most;
     }
-    if (!capacity && below != ENG_NO_LIMIT)
-        capacity = (below - 1) / ENG_SIM_GRANULE * ENG_SIM_GRANULE;
-    if (!capacity)
+    if (!told && below != ENG_NO_LIMIT)
+        told = (below - 1) / ENG_SIM_GRANULE * ENG_SIM_GRANULE;
+    if (!told)
         return ENG_NO_LIMIT;
-    return capacity > most ? capacity : most;
+    return told > most ? told : most;
 }
 
 static void locations_fill(struct eng_rerun *r)
@@ -513,7 +504,7 @@ static enum vs_status begin(struct eng_rerun *r, const struct eng_rerun_options 
     r->alloc = eng_alloc_new(&(struct eng_alloc_options){.driver = driver,
                                                          .conf = opts->recorded,
                                                          .listener = {.user = r, .event = on_event},
-                                                         .events = ENG_EVENTS_EXPLICIT});
+                                                         .events = ENG_EVENTS_WHEN_TOLD});
     st = eng_alloc_adopt(r->alloc, opts->start, err);
     if (st)
         return st;

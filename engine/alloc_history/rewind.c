@@ -3,8 +3,7 @@
  *
  * For:            engine/alloc_history/rewind.h.
  * Must not know:  file formats, the allocator's search rules (only how sizes are rounded and when a rest is split off).
- * Invariant:      spans do not overlap; every live block lies inside one span; whatever of a span no live block covers
- *                 is free.
+ * Invariant:      spans do not overlap; every live block lies inside one span; whatever of a span no live block covers is free.
  */
 #include "engine/alloc_history/rewind.h"
 
@@ -184,8 +183,8 @@ static void note_lowest(struct rewind *rw, uint64_t address, const struct span *
 /* ---- undoing one event ---- */
 
 /*
- * An allocation takes the front of a free block. So where it starts at most 1 MiB behind a block whose size is not
- * known, that block reached up to here. before: the block in use before `address`, or NULL.
+ * An allocation takes the front of a free block. So where it starts at most 1 MiB behind a block whose size is not known, that
+ * block reached up to here. before: the block in use before `address`, or NULL.
  */
 static void settle_size_before(struct rewind *rw, struct eng_set_node *before, uint64_t address)
 {
@@ -407,18 +406,18 @@ static void load(struct rewind *rw, const struct eng_record_state *final)
     }
 }
 
-/* The size of a block that may reach as far as `reach` bytes. */
+/* The size of a block that may reach as far as `room` bytes. */
 static uint64_t block_bytes(const struct rewind *rw, const struct span *span,
-                            const struct live *live, uint64_t reach)
+                            const struct live *live, uint64_t room)
 {
     const uint64_t rounded = eng_alloc_round_bytes(rw->conf, live->requested_bytes);
 
     if (live->bytes)
         return live->bytes;
-    if (span->is_small || span->is_expandable || reach < rounded)
+    if (span->is_small || span->is_expandable || room < rounded)
         return rounded;
-    if (rounded >= rw->conf->max_split_bytes || reach - rounded <= ENG_SMALL_BYTES)
-        return reach;
+    if (rounded >= rw->conf->max_split_bytes || room - rounded <= ENG_SMALL_BYTES)
+        return room;
     return rounded;
 }
 

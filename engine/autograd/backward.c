@@ -2,12 +2,12 @@
  * engine/autograd/backward.c - the backward run: which node is next, how gradients join, what is freed when.
  *
  * Must not know:  which ops exist.
- * Invariant:      for each node: incoming gradients live until its formulas and the checks of its results are done,
- *                 then they go, then its saved tensors (in anomaly mode the results are then looked at), then the
- *                 results move on to the next nodes, where they join what waits there.
+ * Invariant:      for each node: incoming gradients live until its formulas and the checks of its results are done, then they go, then
+ *                 its saved tensors (in anomaly mode the results are then looked at), then the results move on to the next nodes, where
+ *                 they join what waits there.
  *
- * Ready nodes run by descending creation number; accumulators come before all others. Equal numbers keep the order of
- * the C++ library's binary heap, because PyTorch's queue is one (std::push_heap, std::pop_heap).
+ * Ready nodes run by descending creation number; accumulators come before all others. Equal numbers keep the order of the C++
+ * library's binary heap, because PyTorch's queue is one (std::push_heap, std::pop_heap).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "engine/core/engine_internal.h"
 #include "engine/core/op_internal.h"
 
-/* Nodes between two polls whether to stop: some tens of microseconds on meta. */
+/* Nodes between two asks whether to stop: some tens of microseconds on meta. */
 #define POLL_INTERVAL 64
 
 /* A node as one backward run sees it. */
@@ -100,8 +100,8 @@ static int by_age(const void *a, const void *b)
 }
 
 /*
- * eng_grad runs only nodes that lead to an input. An edge leads to an older node, so one pass from old to young tells
- * which do: those with an edge to one that is captured or runs itself. The others get nothing.
+ * eng_grad runs only nodes that lead to an input. An edge leads to an older node, so one pass from old to young tells which do: those with an
+ * edge to one that is captured or runs itself. The others get nothing.
  */
 static void prune(struct eng_task *task)
 {
@@ -207,8 +207,8 @@ static uint32_t heap_pop(struct eng_task *task)
 /* ---- joining gradients ---- */
 
 /*
- * Takes over `*taken` where nothing waits; else what it is added to is the buffer's, and `*taken` stays the caller's.
- * PyTorch adds into what waits only when nobody else can see it.
+ * Takes over `*taken` where nothing waits; else what it is added to is the buffer's, and `*taken` stays the caller's. PyTorch adds into what
+ * waits only when nobody else can see it.
  */
 static void buffer_add(struct eng *e, struct eng_tensor **slot, struct eng_tensor **taken)
 {
@@ -510,16 +510,16 @@ static bool roots_legal(struct eng *e, struct eng_tensor *const *tensors,
 }
 
 /*
- * Run what is ready until nothing is. Inside another backward nobody polls whether to stop: there VS_E_STOPPED may be
- * the re-run of a checkpoint that has all it needs.
+ * Run what is ready until nothing is. Inside another backward nobody asks whether to stop: there VS_E_STOPPED may be the re-run of a checkpoint
+ * that has all it needs.
  */
 static void heap_run(struct eng_task *task, bool is_outermost)
 {
     struct eng *e = task->e;
-    bool polls = e->stop && is_outermost;
+    bool asks = e->stop && is_outermost;
 
     for (size_t done = 1; task->heap_count && !e->failed; done++) {
-        if (polls && done % POLL_INTERVAL == 0 && e->stop(e->stop_user))
+        if (asks && done % POLL_INTERVAL == 0 && e->stop(e->stop_user))
             eng_fail(e, VS_E_STOPPED, "stopped");
         else
             visit(task, heap_pop(task));

@@ -2,7 +2,7 @@
  * engine/core/tensor.c - see tensor.h.
  *
  * Must not know:  ops.
- * Invariant:      alloc and free events of blocks are emitted only here, one of each per block.
+ * Invariant:      alloc and free events are emitted here and nowhere else, one pair a block.
  */
 #include "engine/core/tensor.h"
 
@@ -38,12 +38,12 @@ static enum vs_category default_category(const struct eng *e)
     return VS_CAT_OTHER;
 }
 
-/* Records the failure and emits the last event. */
+/* The run is over: what was asked for, what was there, and the last event. */
 static void out_of_memory(struct eng *e, const struct eng_oom *oom)
 {
     struct vs_error err = VS_ERROR_INIT;
 
-    /* a failed device returns no memory either, but its own error is the one to be reported */
+    /* a device that failed has no memory either: that is not what was wrong */
     eng_device_wait(e);
     if (e->failed)
         return;
@@ -106,7 +106,7 @@ struct eng_storage *eng_storage_new(struct eng *e, uint64_t bytes, bool on_host)
     return storage_new(e, bytes, on_host, false);
 }
 
-/* Emits the allocation of a block; tensor_id 0: it belongs to no tensor. */
+/* What the observer hears of a new block; tensor_id 0: it is no tensor's. */
 static void emit_alloc(struct eng *e, const struct eng_storage *s, uint32_t tensor_id)
 {
     struct vs_event ev = {0};
@@ -127,7 +127,7 @@ static struct eng_storage *scratch_new(struct eng *e, uint64_t bytes, bool is_tr
     enum vs_category before = eng_category_default(e, VS_CAT_WORKSPACE);
     struct eng_storage *s;
 
-    e->kernels = NULL; /* its contents are never used, so no host memory is needed for them */
+    e->kernels = NULL; /* nobody reads or writes it: no memory of the host's */
     s = bytes ? storage_new(e, bytes, false, is_try) : NULL;
     e->kernels = kernels;
     eng_category_default(e, before);
@@ -198,7 +198,7 @@ struct eng_tensor *eng_tensor_on(struct eng_storage *s_taken, struct eng_version
     return t;
 }
 
-/* Releases in the order of PyTorch's TensorImpl: the base of a view, the history, the gradient, the storage. */
+/* The order is that of PyTorch's TensorImpl: what it is a view of, its history, its gradient, its memory. */
 void eng_tensor_free(struct eng_tensor *t)
 {
     struct eng *e = t->storage->eng;
@@ -333,7 +333,7 @@ void eng_contiguous_strides(const int64_t *sizes, int ndim, int64_t *strides)
 
     for (int i = ndim - 1; i >= 0; i--) {
         strides[i] = stride;
-        /* overflow for sizes too large for a tensor; those are refused when their bytes are computed */
+        /* sizes too large for a tensor wrap here: they are refused where their bytes are counted */
         stride = (int64_t)((uint64_t)stride * (uint64_t)(sizes[i] > 1 ? sizes[i] : 1));
     }
 }
@@ -348,7 +348,7 @@ static void dims_set(struct eng_tensor *t, const int64_t *sizes, const int64_t *
     }
 }
 
-/* Bytes from the first to the last element; false on overflow. */
+/* Bytes that sizes and strides span; false on overflow. */
 static bool span_bytes(const int64_t *sizes, const int64_t *strides, int ndim, enum vs_dtype dtype,
                        uint64_t *out)
 {
@@ -480,7 +480,7 @@ void eng_set_data(struct eng_tensor *p, struct eng_tensor *t)
     memcpy(p->sizes, t->sizes, sizeof(p->sizes));
     memcpy(p->strides, t->strides, sizeof(p->strides));
     p->offset = t->offset;
-    /* The accumulator checks the old dtype: a new one is created when it is next needed. */
+    /* An accumulator of the old place is for the old dtype: a new one is made when it is next needed. */
     p->accumulator = NULL;
     if (p->id && e->observer) {
         p->id = 0; /* another block: the trace meets it as a new tensor of the same name */
@@ -517,7 +517,7 @@ void eng_set_name(struct eng_tensor *t, const char *name)
     if (!id || id == t->name)
         return;
     t->name = id;
-    t->id = 0; /* announced again, with its name */
+    t->id = 0; /* announced anew, with its name */
     eng_tensor_id(e, t);
 }
 
@@ -550,7 +550,7 @@ void eng_view_of(const struct eng_tensor *t, struct eng_view *out)
     memcpy(out->strides, t->strides, sizeof(out->strides));
 }
 
-/* ---- tensors saved by autograd ---- */
+/* ---- what autograd holds ---- */
 
 static bool counts_as_saved(const struct eng_storage *s)
 {

@@ -1,7 +1,7 @@
 /*
- * engine/workspace/scratch_internal.h - shared by the files that implement scratch.h.
+ * engine/workspace/scratch_internal.h - between the files of scratch.
  *
- * For:            engine/workspace/scratch*.c.
+ * For:            engine/scratch*.c.
  * Must not know:  ops.
  * Invariant:      as in scratch.h.
  */
@@ -10,7 +10,7 @@
 
 #include "engine/workspace/scratch.h"
 
-/* Allocates and releases at once: nothing else is allocated while a kernel is being launched. */
+/* Taken and given back at once: nothing else is allocated while a kernel is being launched. */
 void eng_scratch_once(struct eng *e, uint64_t bytes);
 
 #endif

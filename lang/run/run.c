@@ -113,7 +113,7 @@ static enum vs_status alloc_conf_apply(struct lang_run_state *run, struct vs_err
 /* Which GPU it is for; a capacity of the command line stays. */
 static void target_apply(struct lang_run_state *run)
 {
-    static const char *const MANNERS[] = {[ENG_WORKSPACE_PER_CALL] = "2.15",
+    static const char *const MANNERS[] = {[ENG_WORKSPACE_A_CALL] = "2.15",
                                           [ENG_WORKSPACE_KEPT] = "2.9",
                                           [ENG_WORKSPACE_KEPT_AND_LT] = "2.6"};
     const struct vs_toggles *toggles = &run->result->toggles;

@@ -86,7 +86,7 @@ void rpl_block_text(const struct rpl_trace *trace, const struct rpl_block *block
     if (!block->tensor && block->category == VS_CAT_WORKSPACE)
         vs_text_addf(out, "workspace of %s", *op ? op : "a library");
     else if (*op)
-        vs_text_addf(out, "made by %s", op);
+        vs_text_addf(out, "allocated by %s", op);
     else if (block->category == VS_CAT_OTHER && !location->line && rpl_trace_is_imported(trace))
         vs_text_add(out, "no stack recorded");
     else

@@ -26,7 +26,7 @@ void rpl_shape_text(const struct rpl_trace *trace, uint32_t tensor, struct vs_te
 
 /*
  * A short name of a block: its parameter's or buffer's name ("layer1.0.conv1.weight"), which is the string id `name`; where that
- * is 0, what allocated it ("made by conv2d in layer1.0.conv1, line 25"). Of the block only tensor, category and alloc_location
+ * is 0, what allocated it ("allocated by conv2d in layer1.0.conv1, line 25"). Of the block only tensor, category and alloc_location
  * are used.
  */
 void rpl_block_text(const struct rpl_trace *trace, const struct rpl_block *block, uint32_t name,

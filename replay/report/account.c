@@ -133,7 +133,7 @@ static void add_reserved(const struct rpl_account *a, struct vs_text *out)
     char allocated[VS_BYTES_TEXT_MAX];
     char cached[VS_BYTES_TEXT_MAX];
 
-    vs_text_addf(out, "%12s  reserved by the allocator: %s allocated, %s kept for what comes\n",
+    vs_text_addf(out, "%12s  reserved by the allocator: %s allocated, %s cached\n",
                  vs_bytes_text(a->reserved, reserved), vs_bytes_text(a->allocated, allocated),
                  vs_bytes_text(a->reserved - a->allocated, cached));
 }
@@ -151,11 +151,11 @@ void rpl_account_text(const struct rpl_account *a, struct vs_text *out)
     add_part(out, a->before, "used before this run: other programs, and the driver itself");
     add_part(out, a->context,
              a->before == RPL_UNKNOWN
-                 ? "CUDA context, other programs and the driver itself, which were not told apart"
+                 ? "CUDA context, other programs and the driver itself (only their sum is known)"
                  : "CUDA context");
     add_part(out, a->libraries, "handles of cuBLAS and cuDNN");
     add_reserved(a, out);
-    add_part(out, a->beside, "beside the allocator: kernels loaded at their first call, scratch");
+    add_part(out, a->beside, "outside the allocator: kernels loaded at their first call, scratch");
     add_part(out, a->others, "other programs, since this run began");
     if (a->process != RPL_UNKNOWN)
         add_part(out, a->process, "of all this is this process's, by the driver's list");

@@ -86,5 +86,5 @@ void rpl_by_values_text(const struct rpl_trace *trace, struct vs_text *out)
     size_t count = rpl_by_values(trace, rows);
 
     for (size_t i = 0; i < count; i++)
-        vs_text_addf(out, "  goes by values: %s: %s\n", rows[i].name, rows[i].what);
+        vs_text_addf(out, "  depends on values: %s: %s\n", rows[i].name, rows[i].what);
 }

@@ -132,7 +132,8 @@ static void add_leak(const struct rpl_check *check, struct vs_text *out)
 
     if (!leak->at || !leak->count)
         return;
-    vs_text_addf(out, "        made by a step and alive a step later: %" PRIu64 " tensors, %s\n",
+    vs_text_addf(out,
+                 "        allocated by a step and alive a step later: %" PRIu64 " tensors, %s\n",
                  (uint64_t)leak->count, vs_bytes_text(leak->bytes, buf));
     for (size_t i = 0; i < leak->block_count && i < LEAK_SHOWN; i++) {
         vs_text_addf(out, "        %s  ", vs_bytes_text(leak->blocks[i].bytes, buf));

@@ -176,8 +176,8 @@ void rpl_non_pytorch_text(const struct rpl_non_pytorch *outside, size_t top, str
 
     vs_text_addf(
         out,
-        "\nBeside PyTorch: of %s that the driver gave at most, %s were PyTorch's segments, "
-        "%s others'; contexts come on top\n",
+        "\nMemory not from PyTorch: at the peak of %s from the driver, %s were PyTorch's segments, "
+        "%s others; excludes CUDA contexts\n",
         vs_bytes_text(outside->peak, peak), vs_bytes_text(outside->pytorch, pytorch),
         vs_bytes_text(outside->outside, rest));
     rpl_alloc_sites_text(&outside->makers, top, out);

@@ -42,13 +42,13 @@ static void add_uses(const struct rpl_report *report, const struct rpl_why *why,
         return;
     }
     if (block->last_use_seq)
-        add_reader(report, "read last by", last, out);
+        add_reader(report, "last read by", last, out);
     else
-        vs_text_add(out, "not read so far");
+        vs_text_add(out, "not yet read");
     if (why->next_use_seq)
-        add_reader(report, ", next by", next, out);
+        add_reader(report, ", next read by", next, out);
     else if (!report->is_future_unknown)
-        vs_text_add(out, ", never again");
+        vs_text_add(out, ", no later use");
 }
 
 static bool is_backward(const struct rpl_trace *trace, uint32_t location)
@@ -69,10 +69,9 @@ static void add_holders(const struct rpl_report *report, const struct rpl_why *w
     if (shown < why->holder_count)
         vs_text_addf(out, "               and %zu more holders\n", why->holder_count - shown);
     if (!why->holder_count)
-        vs_text_add(out,
-                    is_backward(report->trace, why->block.alloc_location)
-                        ? "               on its way through backward\n"
-                        : "               held by the op that is running, or by the library\n");
+        vs_text_add(out, is_backward(report->trace, why->block.alloc_location)
+                             ? "               passed on by backward\n"
+                             : "               held by the running op, or by the library\n");
 }
 
 void rpl_report_tensor_text(const struct rpl_report *report, const struct rpl_why *why,
@@ -88,7 +87,7 @@ void rpl_report_tensor_text(const struct rpl_report *report, const struct rpl_wh
         return;
     }
     if (!why->block.tensor) {
-        vs_text_add(out, "\n               held by the op that is running, or by the library\n");
+        vs_text_add(out, "\n               held by the running op, or by the library\n");
         return;
     }
     vs_text_add(out, "\n               ");
@@ -102,19 +101,18 @@ void rpl_report_kept_text(const struct rpl_report *report, struct vs_text *out)
     const struct rpl_kept_list *kept = &report->kept;
 
     if (rpl_trace_is_imported(report->trace)) {
-        vs_text_addf(out,
-                     "\nWhat is kept past its last use cannot be told: %s does not say what was "
-                     "read, or who holds what.\n",
-                     rpl_trace_is_program(report->trace) ? "the driver" : "a snapshot");
+        vs_text_addf(out, "\nTensors kept past their last use: not recorded in %s.\n",
+                     rpl_trace_is_program(report->trace) ? "calls of the driver"
+                                                         : "PyTorch's snapshots");
         return;
     }
     if (report->is_future_unknown) {
         vs_text_add(out,
-                    "\nWhat is kept past its last use cannot be told: the recording ends there.\n");
+                    "\nTensors kept past their last use: not known, the recording ends there.\n");
         return;
     }
     if (!kept->count) {
-        vs_text_add(out, "\nNothing is kept past its last use there.\n");
+        vs_text_add(out, "\nNo tensor is kept past its last use there.\n");
         return;
     }
     vs_text_addf(out, "\nKept past the last use: %" PRIu64 " tensor%s, ", kept->total_count,
@@ -126,7 +124,7 @@ void rpl_report_kept_text(const struct rpl_report *report, struct vs_text *out)
                                                      : " without them\n");
     for (size_t i = 0; i < kept->count && i < KEPT_SHOWN; i++) {
         rpl_report_tensor_text(report, &report->kept_why[i], out);
-        vs_text_add(out, "               gone in time, in every step: the peak falls by ");
+        vs_text_add(out, "               if freed right after its last use, the peak falls by ");
         add_bytes(out, 0, kept->items[i].gain);
         vs_text_add_char(out, '\n');
     }
@@ -137,18 +135,18 @@ void rpl_report_leak_text(const struct rpl_report *report, struct vs_text *out)
     const struct rpl_leak *leak = &report->leak;
 
     if (!leak->at) {
-        vs_text_add(out, "\nWhether steps leak cannot be told from fewer than three whole ones.\n");
+        vs_text_add(out, "\nLeaks: not known, that needs three whole training steps.\n");
         return;
     }
     if (!leak->count) {
-        vs_text_add(out, "\nNo step leaves anything behind.\n");
+        vs_text_add(out, "\nNo leak: nothing that a step allocates is still alive a step later.\n");
         return;
     }
     vs_text_add(out, "\nLeak: ");
     add_bytes(out, 0, leak->bytes / leak->steps);
     vs_text_addf(out,
                  " a step; %" PRIu64 " block%s that %" PRIu64
-                 " step%s made %s still alive a step later\n",
+                 " step%s allocated %s still alive a step later\n",
                  leak->count, leak->count == 1 ? "" : "s", leak->steps, leak->steps == 1 ? "" : "s",
                  leak->count == 1 ? "is" : "are");
     for (size_t i = 0; i < leak->block_count; i++)

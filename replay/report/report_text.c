@@ -130,11 +130,11 @@ static void add_head(const struct rpl_report *report, const char *name, struct v
     add_exact(out, report->sum.events);
     vs_text_add(out, " events");
     if (!rpl_trace_is_complete(trace))
-        vs_text_add(out, "; the recording was cut off, what follows is true of what there is");
+        vs_text_add(out, "; the recording was cut off, this report covers what was recorded");
     add_devices(trace, out);
     add_partial(trace, out);
     if (rpl_trace_meta(trace, "why_cpu"))
-        vs_text_addf(out, "\non the CPU, for the GPU could not be had: %s",
+        vs_text_addf(out, "\non the CPU, because the GPU could not be used: %s",
                      rpl_trace_meta(trace, "why_cpu"));
     if (rpl_trace_meta(trace, "failure"))
         vs_text_addf(out, "\nthe run failed there: %s", rpl_trace_meta(trace, "failure"));
@@ -187,23 +187,24 @@ void rpl_uncertainty_text(const struct rpl_trace *trace, const struct rpl_uncert
     uint64_t margin = peak - bound->highest;
 
     if (bound->is_tensors_only) {
-        vs_text_add(out, "  tensors only: workspaces of libraries and scratch of kernels come on "
-                         "top; --target GPU counts them\n");
+        vs_text_add(out,
+                    "  excludes library workspaces and scratch memory of kernels (use --target "
+                    "GPU)\n");
         return;
     }
     if (!bound->allocs)
         return;
-    vs_text_addf(out, "  at least that: %s in %s", bound->what,
+    vs_text_addf(out, "  lower bound: %s in %s", bound->what,
                  rpl_trace_string(trace, location->op));
     if (location->line)
         vs_text_addf(out, " of line %" PRIu32, location->line);
-    vs_text_add(out, " is only known to the device; ");
+    vs_text_add(out, " is not known without the device; ");
     if (margin) {
         vs_text_add(out, "above ");
         add_bytes(out, 0, margin);
-        vs_text_add(out, " the peak would be there\n");
+        vs_text_add(out, " the peak would be at that op\n");
     } else {
-        vs_text_add(out, "it comes on top\n");
+        vs_text_add(out, "it is not included\n");
     }
 }
 
@@ -228,7 +229,7 @@ static void add_shortages(const struct rpl_report *report, struct vs_text *out)
         line += len + (line[len] == '\n');
     }
     if (more)
-        vs_text_addf(out, "  short of memory: and in %d more places\n", more);
+        vs_text_addf(out, "  short of memory: and at %d more ops\n", more);
 }
 
 static void add_peak(const struct rpl_report *report, struct vs_text *out)
@@ -238,7 +239,7 @@ static void add_peak(const struct rpl_report *report, struct vs_text *out)
     vs_text_add(out, "\nPeak: ");
     add_bytes_and_exact(out, " allocated", peak->allocated);
     add_moment(out, peak->event, peak->step, peak->phase);
-    vs_text_add(out, peak->is_recompute ? ", in a checkpoint's re-run\n" : "\n");
+    vs_text_add(out, peak->is_recompute ? ", recomputed for a checkpoint\n" : "\n");
     add_location(report->trace, peak->location, out);
     vs_text_add(out, "  requested ");
     add_bytes(out, 0, peak->requested_there);
@@ -264,7 +265,7 @@ static void add_fit(const struct rpl_report *report, struct vs_text *out)
     add_bytes(out, 0, report->sum.peak.reserved);
     vs_text_add(out, " reserved at most of ");
     add_bytes(out, 0, rpl_capacity(report->trace));
-    vs_text_add(out, ", some hundred MiB of which are the CUDA context's\n");
+    vs_text_add(out, ", of which the CUDA context takes some hundred MiB\n");
 }
 
 static void add_oom(const struct rpl_report *report, struct vs_text *out)
@@ -279,7 +280,7 @@ static void add_oom(const struct rpl_report *report, struct vs_text *out)
     add_location(report->trace, oom->location, out);
     vs_text_add(out, "  a segment of ");
     add_bytes(out, 0, oom->segment);
-    vs_text_add(out, " was asked for with ");
+    vs_text_add(out, " was requested with ");
     add_bytes(out, 0, oom->device_free);
     vs_text_add(out, " free on the device; ");
     add_bytes(out, 0, oom->allocated);
@@ -296,7 +297,8 @@ static void add_categories(const struct rpl_report *report, struct vs_text *out)
 
     for (size_t i = 0; i < VS_CATEGORY_COUNT; i++)
         total += report->by_category[i];
-    vs_text_add(out, "\nWhat fills it\n");
+    vs_text_add(out,
+                report->sum.oom.event ? "\nWhat fills the device\n" : "\nWhat fills the peak\n");
     for (;;) {
         size_t next = VS_CATEGORY_COUNT;
         double share;
@@ -328,11 +330,11 @@ static void add_makers(const struct rpl_report *report, struct vs_text *out)
 {
     if (!rpl_trace_is_imported(report->trace))
         return;
-    vs_text_add(out, "\nMade by these lines\n");
+    vs_text_add(out, "\nAllocated by these lines\n");
     rpl_alloc_sites_text(&report->lines, MAKERS_SHOWN, out);
     if (report->layers.count < 2)
         return;
-    vs_text_add(out, "\nMade in these modules, * for all layers together\n");
+    vs_text_add(out, "\nAllocated in these modules, * for all layers together\n");
     rpl_alloc_sites_text(&report->layers, MAKERS_SHOWN, out);
 }
 
@@ -401,17 +403,19 @@ void rpl_report_need_text(const struct rpl_report *free, uint64_t capacity, stru
     const struct rpl_peak *peak = &free->sum.peak;
     const bool is_imported = rpl_trace_is_imported(free->trace);
 
-    vs_text_add(out, is_imported ? "\nHad the refused bytes been there, it would have come to "
+    vs_text_add(out, is_imported ? "\nWith the refused bytes its peak would have been "
                                  : "\nWithout a limit its peak would be ");
     add_bytes_and_exact(out, " allocated", peak->allocated);
     add_moment(out, peak->event, peak->step, peak->phase);
-    vs_text_add(out, peak->is_recompute ? ", in a checkpoint's re-run\n" : "\n");
+    vs_text_add(out, peak->is_recompute ? ", recomputed for a checkpoint\n" : "\n");
     add_location(free->trace, peak->location, out);
     vs_text_add(out, "  reserved ");
     add_bytes(out, 0, free->sum.peak.reserved);
     vs_text_add(out, " at most; the device has ");
     add_bytes(out, 0, capacity);
-    vs_text_add(out, is_imported ? "; what would have been asked for then is not known\n" : "\n");
+    vs_text_add(out, is_imported
+                         ? "; what the program would have requested afterwards is not known\n"
+                         : "\n");
     if (free->kept.count && free->kept.gain >= peak->allocated / KEPT_SHARE_MIN)
         rpl_report_kept_text(free, out);
 }

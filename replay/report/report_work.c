@@ -160,7 +160,7 @@ static void add_foreign(const struct rpl_report *report, struct vs_text *out)
         add_count(out, work->unseen, "of these\n", "of these\n");
     }
     if (work->pools) {
-        vs_text_add(out, "  made by others: ");
+        vs_text_add(out, "  allocated by others: ");
         add_count(out, work->pools, "memory pool\n", "memory pools\n");
     }
     if (work->foreign_count)

@@ -1,9 +1,9 @@
 /*
- * replay/trace/marks.h - marks with notes, stored in the trace file so that the next session shows them too.
+ * replay/trace/marks.h - marks with notes, kept in the trace, so that whoever opens the file next sees them.
  *
- * For:            the keys m and ' of the TUI, and its list of marks.
+ * For:            the keys m and ', the list of marks.
  * Must not know:  SQL, drawing.
- * Invariant:      every mark shown is stored: a mark that could not be written is not in the list.
+ * Invariant:      what is shown is what is kept: a mark that could not be written is not there.
  */
 #ifndef RPL_MARKS_H
 #define RPL_MARKS_H
@@ -15,13 +15,7 @@
 #include "base/error.h"
 #include "replay/trace/trace.h"
 
-/*
- * A mark.
- *
- * key   one character, in UTF-8
- * seq   number of the marked event
- * note  text of the user; may be ""
- */
+/* key: one character, in UTF-8; seq: event; note: may be "" */
 struct rpl_mark {
     const char *key;
     uint64_t seq;
@@ -30,24 +24,20 @@ struct rpl_mark {
 
 struct rpl_marks;
 
-/*
- * Open the marks of `trace`, which is borrowed. A trace in memory has none at first, and does not store any. The
- * caller frees *out before the trace. Errors: those of reading the file.
- */
+/* Those of `trace`, which is borrowed. A trace in memory begins with none. The caller frees it before the trace. */
 VS_MUST_USE enum vs_status rpl_marks_open(struct rpl_trace *trace, struct rpl_marks **out,
                                           struct vs_error *err);
 void rpl_marks_free(struct rpl_marks *marks);
 
-/* The marks, in order of seq, then key. Pointers are borrowed until the next change. */
+/* In order of seq, then key. Borrowed until the next change. */
 size_t rpl_marks_count(const struct rpl_marks *marks);
 const struct rpl_mark *rpl_marks_at(const struct rpl_marks *marks, size_t i);
-/* The mark of this key; NULL if there is none. */
+/* NULL: there is none. */
 const struct rpl_mark *rpl_marks_get(const struct rpl_marks *marks, const char *key);
 
 /*
- * Set mark `key`, replacing an existing one of that key; or remove it. On failure the marks are unchanged.
- *
- * VS_E_IO: the file cannot be written. VS_E_STOPPED: a recorder is writing to it.
+ * Set mark `key` (replacing one of that key), or take it away. VS_E_IO: the file cannot be written; VS_E_STOPPED: a recorder is at work
+ * on it. The marks are then as before.
  */
 VS_MUST_USE enum vs_status rpl_marks_set(struct rpl_marks *marks, const char *key, uint64_t seq,
                                          const char *note, struct vs_error *err);

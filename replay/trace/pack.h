@@ -1,9 +1,9 @@
 /*
- * replay/trace/pack.h - variable-length integers with a checksum: the encoding of the index in a file.
+ * replay/trace/pack.h - numbers in few bytes, with a checksum: the form in which the parts of an index are kept in a file.
  *
- * For:            replay/index/index_store.c, replay/state/state.c, replay/index/unused.c.
+ * For:            replay/index/index_store.c, replay/state/state.c, replay/cursor/idle.c.
  * Must not know:  what the numbers mean.
- * Invariant:      unpacking never reads past the end: what is missing reads as 0, and is_bad is set.
+ * Invariant:      unpacking never reads past the end: what is not there is 0, and is_bad says so.
  */
 #ifndef RPL_PACK_H
 #define RPL_PACK_H
@@ -23,13 +23,13 @@ struct rpl_pack {
 void rpl_pack_release(struct rpl_pack *pack);
 void rpl_pack_clear(struct rpl_pack *pack);
 
-/* Append `n` with 7 bits per byte, the least significant first: one byte below 128. */
+/* 7 bits a byte, the least significant first: below 128 one byte. */
 void rpl_pack_uint(struct rpl_pack *pack, uint64_t n);
-/* Append a signed number (zigzag encoding); numbers near 0 are short. */
+/* Near 0 in either direction is short. */
 void rpl_pack_int(struct rpl_pack *pack, int64_t n);
-/* Append the difference of two byte counts; short if both are multiples of 512, as most are. */
+/* The change from `before` to `now`, both of them most often multiples of 512. */
 void rpl_pack_bytes(struct rpl_pack *pack, uint64_t before, uint64_t now);
-/* Append a checksum of 8 bytes over everything before. Nothing may be appended afterwards. */
+/* Eight bytes that depend on all before them. Nothing more is added. */
 void rpl_pack_seal(struct rpl_pack *pack);
 
 struct rpl_unpack {
@@ -38,14 +38,14 @@ struct rpl_unpack {
     bool is_bad;
 };
 
-/* Begin to read `len` bytes that rpl_pack_seal completed; false if the checksum does not match. */
+/* `len` bytes that were sealed; false where the seal does not fit them. */
 VS_MUST_USE bool rpl_unpack_init(struct rpl_unpack *in, const uint8_t *bytes, size_t len);
-/* The same for bytes whose checksum was verified before. */
+/* The same for bytes whose seal was found to fit before. */
 struct rpl_unpack rpl_unpack_again(const uint8_t *bytes, size_t len);
 uint64_t rpl_unpack_uint(struct rpl_unpack *in);
 int64_t rpl_unpack_int(struct rpl_unpack *in);
 uint64_t rpl_unpack_bytes(struct rpl_unpack *in, uint64_t before);
-/* True if everything was read and nothing was missing. */
+/* Everything was read, and nothing was missing. */
 bool rpl_unpack_is_done(const struct rpl_unpack *in);
 
 #endif

@@ -273,7 +273,7 @@ static void the_report_says_who_made_what_fills_the_device(void **state)
     program_release(&p);
     p = program_run("report", trace, NULL);
     assert_non_null(strstr(p.out, "derived from python,c++ frames"));
-    assert_non_null(strstr(p.out, "Made by these lines"));
+    assert_non_null(strstr(p.out, "Allocated by these lines"));
     assert_non_null(strstr(p.out, "line 24 of lenet.py:forward"));
     program_release(&p);
     p = program_run("tui", trace, "--dump", "--size", "120x40", NULL);

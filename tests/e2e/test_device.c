@@ -127,7 +127,7 @@ static void a_plug_in_of_another_build_ends_cuda_and_leaves_auto_the_cpu(void **
     program_release(&p);
     p = record(trace, "auto");
     assert_int_equal(p.status, 0);
-    assert_non_null(strstr(p.err, "on the CPU, for the GPU could not be had: "));
+    assert_non_null(strstr(p.err, "on the CPU, because the GPU could not be used: "));
     assert_non_null(strstr(p.err, "the plug-in is of version 1"));
     program_release(&p);
     assert_int_equal(

@@ -124,7 +124,7 @@ static void a_trace_is_held_against_limits(void **state)
     check(program_run("check", clean, "--max-peak", less, NULL), 1, "FAILED  highest allocated");
     check(program_run("check", clean, "--max-reserved", "1K", NULL), 1, "FAILED  highest reserved");
     check(program_run("check", leak, "--max-growth-per-step", "0", NULL), 1,
-          "made by a step and alive a step later");
+          "allocated by a step and alive a step later");
     check(program_run("check", brief, "--max-growth-per-step", "0", NULL), 2,
           "needs 3 whole training steps, and the trace has 2");
     check(program_run("check", clean, NULL), 2, "no limit is given");

@@ -421,7 +421,7 @@ static void wrong_arguments_are_named(void **state)
     check(program_run("export", trace, "--format", "csv", "--table", "rows", NULL), 2, "",
           "--table cannot be `rows`");
     check(program_run("export", trace, "--format", "snapshot", "--table", "blocks", NULL), 2, "",
-          "--table means nothing for the format snapshot");
+          "--table has no meaning for the format snapshot");
     check(program_run("export", trace, "--format", "csv", "-o", "", NULL), 2, "",
           "--out needs the name of a file");
     check(program_run("export", program_path("none.db"), "--format", "csv", NULL), 1, "",

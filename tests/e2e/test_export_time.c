@@ -394,8 +394,8 @@ static void a_moment_that_is_not_there_is_refused(void **state)
         {"speedscope", "step=7", 1, "the trace has no step 7"},
         {"collapsed", "event=1x", 2, "--at cannot be `event=1x`"},
         {"collapsed", "noon", 2, "--at cannot be `noon`; peak, end, event=N and step=N are right"},
-        {"svg", "end", 2, "--at means nothing for the format svg"},
-        {"csv", "peak", 2, "--at means nothing for the format csv"},
+        {"svg", "end", 2, "--at has no meaning for the format svg"},
+        {"csv", "peak", 2, "--at has no meaning for the format csv"},
     };
     const char *trace = program_record(LENET, "moment.db", NULL, NULL);
 
@@ -420,7 +420,7 @@ static void a_whatif_is_drawn_where_there_is_a_net(void **state)
     } WRONG[] = {
         {"svg", "amp=fp17", 1, "amp"},
         {"svg", "amq=fp16", 1, "did you mean"},
-        {"snapshot", "amp=fp16", 2, "--whatif means nothing for the format snapshot"},
+        {"snapshot", "amp=fp16", 2, "--whatif has no meaning for the format snapshot"},
     };
     const char *trace = program_record(LENET, "asked.db", NULL, NULL);
     char *asked = printed(

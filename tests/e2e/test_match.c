@@ -116,7 +116,7 @@ static void wrong_arguments_are_told_apart_from_failures(void **state)
           "5:forward, is right");
     check(program_run("match", ATTENTION, SNAPSHOT, "--gpu", "first", NULL), 2, "",
           "a number from 0 is right");
-    check(program_run("match", ATTENTION, SNAPSHOT, "--from", "7", NULL), 1, "", "no moment 7");
+    check(program_run("match", ATTENTION, SNAPSHOT, "--from", "7", NULL), 1, "", "no event in 7");
     check(program_run("match", ATTENTION, SNAPSHOT, "--gpu", "5", NULL), 1, "",
           "nothing of device 5");
     check(program_run("match", ATTENTION, "README.md", NULL), 1, "", "README.md: line 3: ");

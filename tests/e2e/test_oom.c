@@ -96,7 +96,7 @@ static void what_the_report_advises_fits(void **state)
 static void the_report_says_what_is_kept_and_the_largest_batch(void **state)
 {
     struct program p = out_of_memory();
-    const char *at = strstr(p.out, "As it is, a batch of ");
+    const char *at = strstr(p.out, "With the recorded toggles, a batch of ");
     char batch[32];
     unsigned long largest;
 
@@ -104,7 +104,7 @@ static void the_report_says_what_is_kept_and_the_largest_batch(void **state)
     assert_non_null(strstr(p.out, "Without a limit its peak would be 396.0 MiB"));
     assert_non_null(strstr(p.out, "local `x1` of `Net.forward`, line 19"));
     assert_non_null(at);
-    largest = strtoul(at + strlen("As it is, a batch of "), NULL, 10);
+    largest = strtoul(at + strlen("With the recorded toggles, a batch of "), NULL, 10);
     snprintf(batch, sizeof(batch), "%lu", largest);
     assert_int_equal(recorded(batch, NULL, NULL, NULL, NULL), 0);
     snprintf(batch, sizeof(batch), "%lu", largest + 1);

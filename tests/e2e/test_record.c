@@ -227,7 +227,7 @@ static void the_text_names_the_line_of_the_peak(void **state)
     (void)state;
     assert_int_equal(p.status, 0);
     assert_contains(p.out, "Peak: ");
-    assert_contains(p.out, "What fills it");
+    assert_contains(p.out, "What fills the peak");
     assert_contains(p.out, "Largest tensors there");
     assert_non_null(line);
     if (*line)
@@ -365,10 +365,10 @@ static void a_gpu_that_cannot_be_had_is_said_to_be_so(void **state)
     p = program_run("record", LENET, "-o", trace, "--steps", "1", NULL);
     unsetenv("VRAMSCOPE_PLUGINS");
     assert_int_equal(p.status, 0);
-    assert_non_null(strstr(p.err, "on the CPU, for the GPU could not be had: device cuda: "));
+    assert_non_null(strstr(p.err, "on the CPU, because the GPU could not be used: device cuda: "));
     program_release(&p);
     p = program_run("report", trace, NULL);
-    assert_non_null(strstr(p.out, "on the CPU, for the GPU could not be had: device cuda: "));
+    assert_non_null(strstr(p.out, "on the CPU, because the GPU could not be used: device cuda: "));
     program_release(&p);
     p = report_of(trace);
     why = json_text(p.out, "$.why_cpu");
@@ -445,7 +445,7 @@ static void a_full_device_ends_the_run_with_what_fills_it(void **state)
     assert_int_equal(p.status, 1);
     assert_contains(p.err, "memory");
     assert_contains(p.out, "Out of memory: ");
-    assert_contains(p.out, "What fills it");
+    assert_contains(p.out, "What fills the device");
     program_release(&p);
     assert_int_equal(sql_int(trace, "select count(*) from event where kind = 'oom'"), 1);
     p = report_of(trace);

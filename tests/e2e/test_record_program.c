@@ -80,7 +80,7 @@ static void what_cannot_be_run_has_the_status_a_shell_gives(void **state)
           "./no/such: there is no such program");
     check(program_run("record", "-o", out, "--", plain, NULL), 126, "", "Permission denied");
     check(program_run("record", "-o", out, "--", program_folder(), NULL), 126, "", "cannot be run");
-    check(program_run("record", "-o", out, "--", lost, NULL), 127, "", "is not there");
+    check(program_run("record", "-o", out, "--", lost, NULL), 127, "", "does not exist");
     check(program_run("record", "-o", out, "--", NULL), 2, "", "after -- a program is missing");
     assert_int_equal(access(out, F_OK), -1);
 }

@@ -185,7 +185,7 @@ static void each_says_on_a_terminal_how_far_it_is(void **state)
     assert_string_equal(p.err, ""); /* no terminal */
     program_release(&p);
     each_on_terminal(trace, out, sizeof(out));
-    if (strncmp(out, "\r\033[K0 tried, now the run as it is", 33) != 0)
+    if (strncmp(out, "\r\033[K0 tried, now the recorded toggles", 36) != 0)
         fail_msg("it says %s", out);
     /* and the line is empty again */
     assert_true(strlen(out) > 4);

@@ -318,14 +318,14 @@ static bool is_available(const struct naive_block *block)
     return block->state == NAIVE_FREE || block->state == NAIVE_UNMAPPED;
 }
 
-static bool has_capacity(const struct naive *nv, size_t i, uint64_t bytes)
+static bool has_room(const struct naive *nv, size_t i, uint64_t bytes)
 {
-    uint64_t capacity = 0;
+    uint64_t room = 0;
     size_t j = i;
 
-    while (is_neighbour(nv, i, j) && is_available(&nv->blocks[j]) && capacity < bytes)
-        capacity += nv->blocks[j++].bytes;
-    return capacity >= bytes;
+    while (is_neighbour(nv, i, j) && is_available(&nv->blocks[j]) && room < bytes)
+        room += nv->blocks[j++].bytes;
+    return room >= bytes;
 }
 
 static size_t find_location(struct naive *nv, const struct request *req)
@@ -343,7 +343,7 @@ static size_t find_location(struct naive *nv, const struct request *req)
             continue;
         if (i > 0 && is_neighbour(nv, i, i - 1) && is_available(&nv->blocks[i - 1]))
             from = i - 1;
-        if (has_capacity(nv, from, req->rounded))
+        if (has_room(nv, from, req->rounded))
             return from;
     }
     if (!nv->driver.range_reserve(nv->driver.user, bytes, &address))
@@ -381,7 +381,7 @@ static size_t grow(struct naive *nv, const struct request *req)
     return i;
 }
 
-static size_t request_from_driver(struct naive *nv, const struct request *req)
+static size_t ask_driver(struct naive *nv, const struct request *req)
 {
     struct naive_segment *segment;
     uint64_t address;
@@ -491,14 +491,14 @@ bool naive_get(struct naive *nv, uint64_t bytes, uint64_t stream, uint64_t *out_
     if (i == NONE) {
         if (collects(nv))
             collect_garbage(nv);
-        i = request_from_driver(nv, &req);
+        i = ask_driver(nv, &req);
         if (i == NONE && release_oversize(nv, &req))
-            i = request_from_driver(nv, &req);
+            i = ask_driver(nv, &req);
     }
     if (i == NONE && nv->region_pool == 0) {
         flush(nv);
         nv->retries++;
-        i = request_from_driver(nv, &req);
+        i = ask_driver(nv, &req);
     }
     if (i == NONE) {
         nv->ooms++;

@@ -78,7 +78,7 @@ static void a_leak_is_on_the_peak_page(void **state)
     assert_true(report.leak.count > 0);
     session_open(&app, path, 120, 60);
     session_type(&app, "gkM");
-    snprintf(text, sizeof(text), "Leak: %s a step",
+    snprintf(text, sizeof(text), "Leak: %s per step",
              vs_bytes_text(report.leak.bytes / report.leak.steps, buf));
     session_expect(&app, text);
     tui_app_release(&app);
@@ -99,7 +99,7 @@ static void the_peak_page_says_what_goes_by_values(void **state)
     (void)state;
     session_open(&app, path, 120, 60);
     session_type(&app, "gkM");
-    session_expect(&app, "goes by values: ProdBackward1: where a factor is zero");
+    session_expect(&app, "depends on values: ProdBackward1: where a factor is zero");
     tui_app_release(&app);
     session_open(&app, session_trace("lenet", NULL), 120, 60);
     session_type(&app, "gkM");
@@ -273,7 +273,7 @@ static void where_memory_ran_out_is_said_at_once(void **state)
     assert_int_equal(app.at, sql_int(path, "select seq from event where kind = 'oom'"));
     session_expect(&app, "OUT OF MEMORY @");
     session_expect(&app, "49.0 MiB refused");
-    session_expect(&app, "gk says what filled it");
+    session_expect(&app, "gk shows what fills the device");
     session_type(&app, "gk");
     session_expect(&app, "too little");
     session_type(&app, ":set batch=16<enter>gwM");
@@ -295,11 +295,11 @@ static void a_what_if_says_that_its_peak_is_a_lower_bound(void **state)
     (void)state;
     session_open(&app, path, 80, 40);
     session_type(&app, "gwM:set target=h100<enter>");
-    session_expect(&app, "at least 35.5 MiB");
-    session_expect(&app, "at least that: cuDNN's workspace in ConvolutionBackward0 of line 24");
+    session_expect(&app, "lower bound 35.5 MiB");
+    session_expect(&app, "lower bound: cuDNN's workspace in ConvolutionBackward0 of line 24");
     session_type(&app, ":set target=none<enter>:set batch=4<enter>");
     session_expect(&app, "peak ");
-    session_expect_not(&app, "at least");
+    session_expect_not(&app, "lower bound");
     tui_app_release(&app);
 }
 
@@ -312,13 +312,13 @@ static void a_narrow_pane_shows_the_whole_cost(void **state)
     (void)state;
     session_open(&app, path, 60, 40);
     session_type(&app, "gwM:set checkpoint=blocks<enter>");
-    session_expect(&app, "% of it twice");
+    session_expect(&app, "% recomputed");
     session_expect(&app, "\n         reserved 24.0 MiB");
     session_type(&app, ":set checkpoint=off<enter>");
     tui_app_release(&app);
     session_open(&app, path, 100, 40);
     session_type(&app, "gwM:set checkpoint=blocks<enter>");
-    session_expect(&app, "% of it twice   reserved 24.0 MiB");
+    session_expect(&app, "% recomputed   reserved 24.0 MiB");
     tui_app_release(&app);
 }
 

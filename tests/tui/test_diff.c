@@ -365,7 +365,7 @@ static void a_what_if_differs_as_two_recordings_do(void **state)
 
         session_open(&app, path_a(run), 100, 40);
         session_type(&app, "gd");
-        session_expect(&app, "there is one run only");
+        session_expect(&app, "only one run is open");
         snprintf(text, sizeof(text), ":set %s<enter>gd", RUNS[run].toggle);
         session_type(&app, text);
         assert_rows(&app, run, "category", "peak", PART_MOMENT);
@@ -388,7 +388,7 @@ static void nothing_differs_between_a_trace_and_itself(void **state)
     session_expect(&app, "B - A 0 B");
     session_expect(&app, "100.0 % match");
     session_type(&app, "tttt");
-    session_expect(&app, "the same toggles, and the same net");
+    session_expect(&app, "same toggles, same net");
     session_type(&app, "gDn");
     session_expect(&app, "no event differs");
     session_type(&app, "t");

@@ -89,7 +89,7 @@ static void the_callers_of_a_line_are_walked(void **state)
         session_type(&app, "s");
     before = session_screen(&app, false);
     session_type(&app, "u");
-    session_expect(&app, "Net.forward, line 22, 1 above the one that runs");
+    session_expect(&app, "Net.forward, line 22, 1 above the running function");
     session_type(&app, "u");
     session_expect(&app, "no function of the net called this one");
     session_type(&app, "d");
@@ -141,7 +141,7 @@ static void a_break_on_a_line_is_run_to_both_ways(void **state)
     /* switched off it is passed by */
     session_type(&app, "B<space>c");
     assert_int_equal(app.at, hits[0]);
-    session_expect(&app, "no break is hit");
+    session_expect(&app, "no breakpoint is hit");
     tui_app_release(&app);
 }
 
@@ -154,12 +154,12 @@ static void a_hit_says_where_it_is_and_may_be_let_pass_or_be_the_only_one(void *
     session_open(&app, session_trace("variables", NULL), 120, 24);
     session_type(&app, ":break line = 21<enter>:goto 1<enter>3c");
     third = app.at;
-    session_expect(&app, "break 1: line = 21");
+    session_expect(&app, "breakpoint 1: line = 21");
     session_expect(&app, "line 21: x3 = self.conv2(x2)");
     session_type(&app, ":goto 1<enter>:ignore 1 2<enter>c");
     assert_int_equal(app.at, third);
     session_type(&app, ":delete 1<enter>:goto 1<enter>:tbreak line = 21<enter>cc");
-    session_expect(&app, "nothing to stop at");
+    session_expect(&app, "no breakpoint is set");
     session_type(&app, ":watch nosuch<enter>");
     session_expect(&app, "nothing in this run is so");
     tui_app_release(&app);

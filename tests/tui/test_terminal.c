@@ -299,9 +299,9 @@ static void a_click_on_a_tab_opens_its_view_and_one_on_a_row_chooses_it(void **s
     tty_wait(&tty, 0, "by size");
     /* the third row of the list, below header, title and the names of the columns */
     mouse_write(&tty, 0, 20, 2 + 1 + 1 + 3);
-    tty_redraw_wait(&tty, "made by _convolution in conv2, line 21");
+    tty_redraw_wait(&tty, "allocated by _convolution in conv2, line 21");
     mouse_write(&tty, 65, 20, 6);
-    tty_redraw_wait(&tty, "made by relu in relu, line 24");
+    tty_redraw_wait(&tty, "allocated by relu in relu, line 24");
     assert_true(write(tty.master, "Q", 1) == 1);
     tty_close(&tty, &after);
     vs_text_release(&tty.out);
@@ -347,7 +347,7 @@ static void a_copy_goes_to_the_clipboard_and_into_a_file(void **state)
     /* the chosen row, in full */
     assert_string_equal(
         line,
-        "activation  17.0 MiB  made by _convolution in conv1, line 19  f32[16, 16, 128, 128]");
+        "activation  17.0 MiB  allocated by _convolution in conv1, line 19  f32[16, 16, 128, 128]");
     assert_true(write(tty.master, "Q", 1) == 1);
     tty_close(&tty, &after);
     vs_text_release(&tty.out);

@@ -28,7 +28,7 @@ static void where_the_trace_ends_nothing_is_said_of_what_comes_after(void **stat
     program_release(&p);
     session_open(&app, path, 100, 40);
     session_type(&app, "!gb");
-    session_expect(&app, "read next not in this trace");
+    session_expect(&app, "next read none within the trace");
     session_expect_not(&app, "need not be held");
     session_expect_not(&app, "!");
     session_type(&app, "gk");

@@ -520,7 +520,7 @@ static void what_needs_the_net_is_refused_and_why(void **state)
     (void)state;
     thirty_thirty_thirty_forty(&s);
     assert_int_equal(whatif_run(&s, "amp=bf16", 0, &err), VS_E_UNSUPPORTED);
-    assert_non_null(strstr(err.text, "carries no net (it was imported), so `amp`"));
+    assert_non_null(strstr(err.text, "has no net (it was imported), so `amp`"));
     assert_int_equal(whatif_run(&s, "alloc-conf=bogus:1", 0, &err), VS_E_VALUE);
     assert_non_null(strstr(err.text, "unknown key 'bogus'"));
     result(&s, "target=t4", 0); /* 130 MiB fit 15 GiB */

@@ -279,7 +279,7 @@ static void a_trace_without_a_net_says_why_it_cannot_answer(void **state)
 
     (void)state;
     assert_int_equal(wif_run(base, NULL, out, &err), VS_E_UNSUPPORTED);
-    assert_non_null(strstr(err.text, "carries no net"));
+    assert_non_null(strstr(err.text, "has no net"));
     rpl_trace_free(base);
     rpl_trace_free(out);
 }

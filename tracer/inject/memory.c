@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/table.h"
 
+#define SLOTS_AT_START 256
 #define DEVICES_MAX 64
 /* Physical memory has no address of its own. No device's addresses are that high. */
 #define PHYSICAL_BASE (UINT64_C(1) << 56)
@@ -44,18 +44,15 @@ struct mapping {
     struct block *block;
 };
 
-/*
- * blocks    those that have a key, in no particular order
- * table     their indices, by space and key
- * mappings  in no particular order either; linear search, as programs that map physical memory have few
- */
+/* slots: open addressing by space and key, at most half full; what is taken out leaves `gone` behind. */
 struct inj_memory {
     struct inj_outlet outlet;
-    struct block **blocks;
-    size_t block_count, block_cap;
-    struct vs_table table;
+    struct block **slots;
+    size_t slot_count;
+    size_t slots_used;
     struct mapping *mappings;
     size_t mapping_count, mapping_cap;
+    struct block gone;
     uint64_t serial;
     uint64_t physical_next;
     uint64_t host_now;
@@ -63,55 +60,58 @@ struct inj_memory {
     bool is_refused[DEVICES_MAX];
 };
 
-/* ---- blocks by space and key ---- */
+/* ---- the table ---- */
 
-static uint64_t key_hash(enum inj_space space, uint64_t key)
+static size_t slot_find(struct block **slots, size_t count, const struct block *gone,
+                        enum inj_space space, uint64_t key)
 {
-    return vs_hash_mix((uint64_t)space, key);
-}
+    size_t at = (size_t)vs_hash_mix((uint64_t)space, key) & (count - 1);
 
-/* Let `probe` find the block with this key. False if there is none. */
-static bool block_find(const struct inj_memory *m, enum inj_space space, uint64_t key,
-                       struct vs_probe *probe)
-{
-    *probe = vs_probe(key_hash(space, key));
-    while (vs_table_next(&m->table, probe))
-        if (m->blocks[probe->item]->space == space && m->blocks[probe->item]->key == key)
-            return true;
-    return false;
+    while (slots[at] && (slots[at] == gone || slots[at]->space != space || slots[at]->key != key))
+        at = (at + 1) & (count - 1);
+    return at;
 }
 
 static struct block *block_get(const struct inj_memory *m, enum inj_space space, uint64_t key)
 {
-    struct vs_probe probe;
+    return m->slots[slot_find(m->slots, m->slot_count, &m->gone, space, key)];
+}
 
-    return block_find(m, space, key, &probe) ? m->blocks[probe.item] : NULL;
+/* Slots of blocks that are gone are not carried over. */
+static void slots_renew(struct inj_memory *m)
+{
+    struct block **old = m->slots;
+    const size_t old_count = m->slot_count;
+    size_t live = 0;
+
+    for (size_t i = 0; i < old_count; i++)
+        live += old[i] && old[i] != &m->gone;
+    while (live * 4 >= m->slot_count)
+        m->slot_count *= 2;
+    m->slots = vs_calloc(m->slot_count, sizeof(struct block *));
+    m->slots_used = live;
+    for (size_t i = 0; i < old_count; i++)
+        if (old[i] && old[i] != &m->gone)
+            m->slots[slot_find(m->slots, m->slot_count, &m->gone, old[i]->space, old[i]->key)] =
+                old[i];
+    vs_free(old);
 }
 
 static void block_add(struct inj_memory *m, struct block *block)
 {
-    vs_table_add(&m->table, key_hash(block->space, block->key), m->block_count);
-    m->blocks = vs_grow(m->blocks, m->block_count, &m->block_cap, sizeof(struct block *));
-    m->blocks[m->block_count++] = block;
+    if ((m->slots_used + 1) * 2 > m->slot_count)
+        slots_renew(m);
+    m->slots[slot_find(m->slots, m->slot_count, &m->gone, block->space, block->key)] = block;
+    m->slots_used++;
 }
 
-/* Remove a block, which the caller owns from here on. The last block takes its index. */
+/* Out of the table; the block is the caller's. */
 static void block_take(struct inj_memory *m, struct block *block)
 {
-    struct vs_probe probe;
-    bool is_found = block_find(m, block->space, block->key, &probe);
-    size_t at;
+    const size_t at = slot_find(m->slots, m->slot_count, &m->gone, block->space, block->key);
 
-    VS_ASSERT(is_found && m->blocks[probe.item] == block);
-    at = probe.item;
-    vs_table_remove(&m->table, &probe);
-    block = m->blocks[--m->block_count];
-    if (at == m->block_count)
-        return;
-    is_found = block_find(m, block->space, block->key, &probe);
-    VS_ASSERT(is_found);
-    vs_table_renumber(&m->table, &probe, at);
-    m->blocks[at] = block;
+    VS_ASSERT(m->slots[at] == block);
+    m->slots[at] = &m->gone;
 }
 
 struct inj_memory *inj_memory_new(const struct inj_outlet *outlet)
@@ -119,6 +119,8 @@ struct inj_memory *inj_memory_new(const struct inj_outlet *outlet)
     struct inj_memory *m = vs_calloc(1, sizeof(*m));
 
     m->outlet = *outlet;
+    m->slot_count = SLOTS_AT_START;
+    m->slots = vs_calloc(m->slot_count, sizeof(struct block *));
     m->physical_next = PHYSICAL_BASE;
     return m;
 }
@@ -138,10 +140,10 @@ void inj_memory_free(struct inj_memory *m)
         return;
     for (size_t i = 0; i < m->mapping_count; i++)
         orphan_free(m, i);
-    for (size_t i = 0; i < m->block_count; i++)
-        vs_free(m->blocks[i]);
-    vs_free(m->blocks);
-    vs_table_release(&m->table);
+    for (size_t i = 0; i < m->slot_count; i++)
+        if (m->slots[i] != &m->gone)
+            vs_free(m->slots[i]);
+    vs_free(m->slots);
     vs_free(m->mappings);
     vs_free(m);
 }
@@ -385,16 +387,12 @@ void inj_memory_unmapped(struct inj_memory *m, const struct inj_call *call, uint
 
 void inj_memory_context_gone(struct inj_memory *m, const struct inj_call *call)
 {
-    size_t at = 0;
+    for (size_t i = 0; i < m->slot_count; i++) {
+        struct block *block = m->slots[i];
 
-    while (call->context && at < m->block_count) {
-        struct block *block = m->blocks[at];
-
-        if (block->context != call->context) {
-            at++;
+        if (!block || block == &m->gone || !call->context || block->context != call->context)
             continue;
-        }
-        block_take(m, block);
+        m->slots[i] = &m->gone;
         block_end(m, block, location_of(m, block, call->site));
     }
 }

@@ -89,7 +89,7 @@ static void put_back(void)
 
 static void on_crash(int number)
 {
-    static const char TEXT[] = "vramscope: crashed; the terminal was put back\n";
+    static const char TEXT[] = "vramscope: crashed; the terminal was restored\n";
     ssize_t ignored;
 
     put_back();
@@ -269,8 +269,8 @@ enum vs_status tui_term_open(bool with_mouse, struct vs_error *err)
                  name && *name
                      ? "TERM=%s is not in this machine's terminfo; TERM=xterm-256color is "
                        "understood by most terminals"
-                     : "TERM is not set, so it is not known what the terminal understands; "
-                       "TERM=xterm-256color mostly is right%s",
+                     : "TERM is not set, so the features of the terminal are not known; "
+                       "TERM=xterm-256color is usually right%s",
                  name && *name ? name : "");
         files_leave();
         return refuse(err, why);

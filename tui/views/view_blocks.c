@@ -212,7 +212,7 @@ static void draw_head(const struct blocks *s, const struct tui_run *run, struct 
     x = tui_text_cut(c, x, 0, columns.name_w, style, "what");
     x = tui_text_cut(c, x, 0, columns.shape_w, style, "shape");
     tui_text_right(c, x, 0, columns.line_w - 1, style, "line");
-    tui_text_right(c, x + columns.line_w, 0, columns.end_w - 1, style, "free @");
+    tui_text_right(c, x + columns.line_w, 0, columns.end_w - 1, style, "freed @");
     if (s->order == BY_SIZE)
         tui_put_glyph(c, 3, 0, s->is_turned ? TUI_G_UP : TUI_G_DOWN, style);
 }
@@ -224,7 +224,7 @@ static void draw_end(const struct tui_app *app, const struct row *row,
     bool is_done = tui_block_is_done(tui_app_run(app), &row->block, life, app->at);
 
     tui_text_right(c, x, y, w - 1, tui_style(is_done ? TUI_BAD : TUI_DIM),
-                   life->free_seq ? tui_short_count(life->free_seq, buf) : "stays");
+                   life->free_seq ? tui_short_count(life->free_seq, buf) : "never");
     if (is_done)
         tui_put(c, x, y, '!', tui_style(TUI_BAD));
 }
@@ -273,7 +273,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
 
     if (!s->count) {
         tui_text(c, 1, 0, tui_style(TUI_DIM),
-                 s->all_count ? "none passes the filters; g\\ forgets them" : "nothing is alive");
+                 s->all_count ? "none passes the filters; g\\ discards them" : "nothing is alive");
         return;
     }
     draw_head(s, tui_app_run(app), c);
@@ -343,9 +343,10 @@ const struct tui_view tui_view_blocks = {
     .letter = 'b',
     .scope = TUI_IN_BLOCKS,
     .go = TUI_GO_BLOCKS,
-    .help = "Enter: why it is alive. o sorts by size, age, line, category, O turns round, x hides "
-            "a category, \\ filters by words. ! marks what nothing reads again. % jumps between "
-            "its alloc and its free.",
+    .help = "Enter: why the block is alive. o sorts by size, age, line or category, O reverses "
+            "the order, x hides a category, \\ filters by words. freed @: the event at which it "
+            "is freed; never: not within the trace. ! marks a block without a later use. % jumps "
+            "between its allocation and its free.",
     .hints = HINTS,
     .beside = "why",
     .state_size = sizeof(struct blocks),

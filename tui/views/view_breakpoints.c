@@ -21,8 +21,8 @@ static void add_break(struct tui_page *page, const struct rpl_breakpoint *b)
 {
     tui_page_add(page, b->is_on ? TUI_BAD : TUI_DIM, b->is_on ? "\xE2\x97\x8F" : "\xE2\x97\x8B");
     tui_page_more(page, 2, TUI_LINE_NUMBER, "%3" PRIu32, b->number);
-    tui_page_more(page, 7, b->is_on ? TUI_PLAIN : TUI_DIM, "%s %s", b->is_watch ? "watch" : "break",
-                  b->text);
+    tui_page_more(page, 7, b->is_on ? TUI_PLAIN : TUI_DIM, "%s %s",
+                  b->is_watch ? "watch" : "breakpoint", b->text);
 }
 
 /* Marks are of the recorded run: their note, and what ran there. */
@@ -76,7 +76,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
         tui_page_draw(&s->page, c, is_focused);
     else
         tui_text(c, 1, 0, tui_style(TUI_DIM),
-                 "none: b breaks on this line, `:break total > 1G` on a size; ma marks");
+                 "none: b sets one on this line, `:break total > 1G` on a size; ma sets a mark");
 }
 
 /* Space: on or off. x: gone. */
@@ -126,14 +126,15 @@ static const struct tui_hint HINTS[] = {
 };
 
 const struct tui_view tui_view_breakpoints = {
-    .name = "breaks",
-    .title = "breaks, watches, marks",
+    .name = "breakpoints",
+    .title = "breakpoints, watches, marks",
     .letter = 'B',
     .scope = TUI_IN_BREAKS,
     .go = TUI_BREAK_LIST,
-    .help = "Space switches a break on or off and goes to a mark, x takes the row away. c runs to "
-            "the next hit, C "
-            "backwards. `:break op ~ conv and size > 1M`, `:watch tensor x`, `:note a why`.",
+    .help =
+        "Space switches a breakpoint on or off, or goes to a mark. x deletes the row. c runs to "
+        "the next hit, C runs backwards to the previous one. `:break op ~ conv and size > 1M`, "
+        "`:watch tensor x`, `:note a why`.",
     .hints = HINTS,
     .beside = "timeline",
     .state_size = sizeof(struct breaks),

@@ -269,7 +269,7 @@ static int figures_x(const struct diff *s, int w)
 
 static const char *by_name(int by)
 {
-    return by == TUI_BY_MADE ? "how they were made" : rpl_diff_by_name((enum rpl_diff_by)by);
+    return by == TUI_BY_MADE ? "configuration" : rpl_diff_by_name((enum rpl_diff_by)by);
 }
 
 /* Above the rows, what they add up to. */
@@ -349,8 +349,7 @@ static void draw_rows(const struct diff *s, struct tui_canvas *c, const struct b
     draw_head(s, c, bands->head);
     if (!s->list.count)
         tui_text(c, 1, bands->rows, tui_style(TUI_DIM),
-                 s->rows.by == TUI_BY_MADE ? "the same toggles, and the same net"
-                                           : "nothing in either");
+                 s->rows.by == TUI_BY_MADE ? "same toggles, same net" : "nothing in either run");
     for (int y = bands->rows; y < bands->rows + bands->rows_h; y++) {
         size_t i = s->list.top + (size_t)(y - bands->rows);
 
@@ -487,8 +486,8 @@ static bool click(void *state, struct tui_app *app, int x, int y)
 
 static void title_more(const void *state, const struct tui_app *app, struct vs_text *out)
 {
-    static const char *const LOOKS[LOOK_COUNT] = {
-        "at each one's peak", "at the cursor", "all that a step allocates", "saved for backward"};
+    static const char *const LOOKS[LOOK_COUNT] = {"at the peak of each run", "at the cursor",
+                                                  "allocated in a step", "saved for backward"};
     const struct diff *s = state;
     char buf[VS_BYTES_TEXT_MAX];
 
@@ -536,11 +535,12 @@ const struct tui_view tui_view_diff = {
     .letter = 'd',
     .scope = TUI_IN_DIFF,
     .go = TUI_GO_DIFF,
-    .help = "A is before, B after: a second trace, or the what-if. The chart: = is what both have, "
-            "A and B what one has more, on an axis on which equal events stand together. t: by "
-            "category, module, line, tensor, or how the two were made. Space: at the peaks, at the "
-            "cursor, all of a step, saved for backward. Enter: what is inside a row; q: out of it. "
-            "n and N: from difference to difference; /<enter> goes on with a search.",
+    .help = "A is the run before, B the run after: a second trace, or the what-if. In the chart, = "
+            "is memory that both have, A and B what one of them has in addition; events that "
+            "correspond share a column. t: rows by category, module, line, tensor, or by how the "
+            "runs were configured. Space: compare at the peaks, at the cursor, all allocations of "
+            "a step, or what is saved for backward. Enter opens a row, q closes it. n and N: next "
+            "and previous difference; / and enter continue a search.",
     .hints = HINTS,
     .beside = "pairs",
     .state_size = sizeof(struct diff),

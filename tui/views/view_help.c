@@ -74,8 +74,7 @@ static void page_make(struct tui_page *page, int of, int w)
         tui_page_add(page, TUI_PLAIN, "%s", "");
     }
     tui_page_add(page, TUI_STRONG,
-                 "Lower case goes forwards, the same letter in upper case "
-                 "backwards; a count in front repeats: 20s.");
+                 "Lower case goes forwards, upper case backwards; 20s repeats s 20 times.");
     add_views(page, w);
     tui_page_add(page, TUI_PLAIN, "/ searches this list. q goes back.");
     for (int i = 0; i < TUI_ACTION_COUNT; i++)

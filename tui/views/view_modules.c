@@ -269,7 +269,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
 
     if (!s->row_count) {
         tui_text(c, 1, 0, tui_style(TUI_DIM),
-                 s->tree ? "none passes the filters; g\\ forgets them" : "no modules");
+                 s->tree ? "none passes the filters; g\\ discards them" : "no modules");
         return;
     }
     draw_head(c);
@@ -394,10 +394,10 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
     static const char *const ORDERS[ORDER_COUNT] = {"", ", by total", ", by peak"};
 
     vs_text_addf(out, "%zu%s%s", s->count ? s->count - 1 : 0, ORDERS[s->order],
-                 s->is_turned ? ", turned" : "");
+                 s->is_turned ? ", reversed" : "");
     /* what is tried runs the net, which an imported trace does not carry */
     if (rpl_trace_source_text(tui_app_run(app)->trace))
-        vs_text_add(out, "; K checkpoint, X in-place, A freeze this one");
+        vs_text_add(out, "; K checkpoint, X in-place, A freeze this module");
 }
 
 static void release(void *state)
@@ -427,9 +427,10 @@ const struct tui_view tui_view_modules = {
     .letter = 'm',
     .scope = TUI_IN_MODULES,
     .go = TUI_GO_MODULES,
-    .help = "Space folds. K, X and A ask what if this module alone were checkpointed, in-place, "
-            "frozen. o sorts those beside each other by bytes, here or at the peak, O turns round. "
-            "\\ shows those with these words.",
+    .help =
+        "Space folds. K, X and A run a what-if in which this module alone is checkpointed, works "
+        "in place, or is frozen. o sorts sibling modules by bytes, here or at the peak; O "
+        "reverses the order. \\ filters by words.",
     .hints = HINTS,
     .net_hints = NET_HINTS,
     .beside = "timeline",

@@ -17,7 +17,11 @@
 
 #define NAME_MIN_W 14
 #define MODULE_MIN_W 56
-#define BYTES_W 22
+/* Cells of the figures: change, peak inside, after. */
+#define CHANGE_W 7
+#define PEAK_W 12
+#define AFTER_W 7
+#define BYTES_W 27
 #define TIME_W 8
 
 /*
@@ -97,15 +101,16 @@ static void draw_bytes(const struct rpl_op *op, struct tui_canvas *c, int y)
     char buf[TUI_SHORT_MAX];
     int64_t delta = (int64_t)(op->after - op->before);
 
-    tui_text_right(c, x, y, 7,
+    tui_text_right(c, x, y, CHANGE_W,
                    tui_style(delta > 0   ? TUI_BAD
                              : delta < 0 ? TUI_GOOD
                                          : TUI_DIM),
                    tui_short_delta(delta, buf));
     if (op->highest > op->after && op->highest > op->before)
-        tui_text_right(c, x + 7, y, 7, tui_style(TUI_DIM),
+        tui_text_right(c, x + CHANGE_W, y, PEAK_W, tui_style(TUI_DIM),
                        tui_short_delta((int64_t)(op->highest - op->before), buf));
-    tui_text_right(c, x + 14, y, 7, tui_style(TUI_PLAIN), tui_short_bytes(op->after, buf));
+    tui_text_right(c, x + CHANGE_W + PEAK_W, y, AFTER_W, tui_style(TUI_PLAIN),
+                   tui_short_bytes(op->after, buf));
 }
 
 /* Times of the GPU stand where there are some, and room. */
@@ -160,9 +165,9 @@ static void draw_head(const struct ops *s, struct tui_canvas *c)
     tui_text(c, 10, 0, style, "name");
     if (shows_times(s, c))
         tui_text_right(c, x - TIME_W, 0, TIME_W, style, "on GPU");
-    tui_text_right(c, x, 0, 7, style, "change");
-    tui_text_right(c, x + 7, 0, 7, style, "within");
-    tui_text_right(c, x + 14, 0, 7, style, "after");
+    tui_text_right(c, x, 0, CHANGE_W, style, "change");
+    tui_text_right(c, x + CHANGE_W, 0, PEAK_W, style, "peak inside");
+    tui_text_right(c, x + CHANGE_W + PEAK_W, 0, AFTER_W, style, "after");
 }
 
 static void draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
@@ -173,7 +178,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
     if (!s->list.count) {
         tui_text(c, 1, 0, tui_style(TUI_DIM),
                  rpl_trace_is_imported(tui_app_run(app)->trace)
-                     ? "a snapshot has no ops, only what they allocate: i is the next of that"
+                     ? "a snapshot has no ops, only allocations: i goes to the next one"
                      : "this trace has no ops");
         return;
     }
@@ -244,10 +249,9 @@ const struct tui_view tui_view_ops = {
     .letter = 'o',
     .scope = TUI_IN_OPS,
     .go = TUI_GO_OPS,
-    .help = "change: of allocated bytes, within: the most above the start in between. < is a "
-            "backward node, r is run again. on GPU: the time of its kernels, where CUPTI watched. "
-            "Enter "
-            "goes to the op.",
+    .help = "change: of the allocated bytes by the op. peak inside: the highest during the op, "
+            "relative to its start. < marks a backward node, r an op that is recomputed. on GPU: "
+            "the time of its kernels, where CUPTI recorded them. Enter goes to the op.",
     .hints = HINTS,
     .beside = "source",
     .state_size = sizeof(struct ops),

@@ -297,7 +297,7 @@ static void add_fate(const struct rpl_pairs *pairs, const struct rpl_pair_row *r
         vs_text_add(out, "another size");
         return;
     case RPL_PAIR_ONLY:
-        vs_text_addf(out, "only %s makes it", is_b ? "B" : "A");
+        vs_text_addf(out, "only %s allocates it", is_b ? "B" : "A");
         return;
     case RPL_PAIR_MOVED:
         break;
@@ -305,11 +305,11 @@ static void add_fate(const struct rpl_pairs *pairs, const struct rpl_pair_row *r
     if (!mate)
         return;
     if (!row->is_free)
-        vs_text_addf(out, "%s makes it at event %" PRIu64, other, mate->seq);
+        vs_text_addf(out, "%s allocates it at event %" PRIu64, other, mate->seq);
     else if (mate->free_seq)
-        vs_text_addf(out, "%s gives it back at event %" PRIu64, other, mate->free_seq);
+        vs_text_addf(out, "%s frees it at event %" PRIu64, other, mate->free_seq);
     else
-        vs_text_addf(out, "%s never gives it back", other);
+        vs_text_addf(out, "%s does not free it within the trace", other);
 }
 
 /* What is to be said of a row: what became of it on the other side, which tensor, and the line that does this. */
@@ -456,7 +456,7 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
             row ? rpl_pair_alloc(tui_diff_pairs(app), row, app->change.is_shown) : NULL;
 
         if (!alloc) {
-            tui_app_say(app, "not in the run that is shown; D shows the other one");
+            tui_app_say(app, "not in the run that is shown; D shows the other run");
             return true;
         }
         tui_app_choose_block(app, alloc->block);
@@ -502,7 +502,7 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
 
     if (!row)
         return;
-    vs_text_addf(out, "A %s  B %s  B - A %s  %s, %zu places differ", vs_bytes_text(row->total_a, a),
+    vs_text_addf(out, "A %s  B %s  B - A %s  %s, %zu differences", vs_bytes_text(row->total_a, a),
                  vs_bytes_text(row->total_b, b),
                  vs_bytes_delta_text((int64_t)(row->total_b - row->total_a), d),
                  ORDER_NAMES[s->order], pairs->stretch_count);
@@ -525,9 +525,10 @@ const struct tui_view tui_view_pairs = {
     .scope = TUI_IN_PAIRS,
     .go = TUI_GO_PAIRS,
     .help = "Allocations (+) and frees (-) of both runs, side by side. < only in A, > only in B, ! "
-            "another size, ~ elsewhere in the other run. Moving moves both runs. n and N: from "
-            "difference to difference; /<enter> goes on with a search. t: only what differs. o: the"
-            " largest first. Enter: why the block is alive. D: the other run in the other views.",
+            "another size, ~ at another event of the other run. Moving moves both runs. n and N: "
+            "next and previous difference; / and enter continue a search. t: only differences. o: "
+            "the largest first. Enter: why the block is alive. D: switch the other views to the "
+            "other run.",
     .hints = HINTS,
     .beside = "diff",
     .state_size = sizeof(struct pairs),

@@ -58,10 +58,10 @@ static void add_fit(struct pass *pass, uint64_t refused)
         tui_page_more(pass->page, 0, TUI_PLAIN, ", too little");
     else if (space.largest_hole != SIZE_MAX)
         tui_page_add(pass->page, TUI_BAD,
-                     "fragmentation: as much is free, but the largest hole is %s",
+                     "fragmentation: enough is free in total, but the largest hole is %s",
                      vs_bytes_text(space.parts[space.largest_hole].bytes, buf));
     rpl_space_release(&space);
-    tui_page_add(pass->page, TUI_DIM, "gW tries what helps, enter on a tensor says who holds it");
+    tui_page_add(pass->page, TUI_DIM, "gW shows what helps, enter on a tensor shows what holds it");
 }
 
 static void add_oom(struct pass *pass, const struct vs_event *event)
@@ -97,7 +97,7 @@ static void add_moment(struct pass *pass)
     tui_page_more(pass->page, 0, TUI_PLAIN, "%s%s%s%s%s", vs_phase_name(here.phase),
                   *here.op ? ", in " : "", here.op, *here.module ? " of " : "", here.module);
     if (here.is_recompute)
-        tui_page_more(pass->page, 0, TUI_DIM, ", in a checkpoint's re-run");
+        tui_page_more(pass->page, 0, TUI_DIM, ", recomputed for a checkpoint");
     if (here.line) {
         tui_page_add(pass->page, TUI_LINE_NUMBER, "  %" PRIu32 "  ", here.line)->seq = pass->at;
         if (len)
@@ -139,7 +139,8 @@ static void add_categories(struct pass *pass)
     bool is_done[VS_CATEGORY_COUNT] = {false};
 
     tui_page_add(pass->page, TUI_PLAIN, "%s", "");
-    tui_page_add(pass->page, TUI_STRONG, "What fills it%s",
+    tui_page_add(pass->page, TUI_STRONG,
+                 pass->oom ? "What fills the device%s" : "What fills the peak%s",
                  rpl_trace_meta(pass->run->trace, "derived_from") ? ", categories derived" : "");
     for (;;) {
         int next = -1;
@@ -214,10 +215,10 @@ static enum vs_status add_kept(struct pass *pass, struct vs_error *err)
     if (st || !kept->count)
         goto out;
     tui_page_add(pass->page, TUI_PLAIN, "%s", "");
-    tui_page_add(pass->page, TUI_STRONG, "Alive although nothing reads it again: ");
+    tui_page_add(pass->page, TUI_STRONG, "Alive without a later use: ");
     tui_page_more(pass->page, 0, TUI_BAD, "%s", vs_bytes_text(kept->total, a));
-    tui_page_more(pass->page, 0, TUI_PLAIN, "; without it the peak falls by %s",
-                  vs_bytes_text(kept->gain, b));
+    tui_page_add(pass->page, TUI_PLAIN, "  if freed right after its last use, the peak falls by %s",
+                 vs_bytes_text(kept->gain, b));
     for (size_t i = 0; i < kept->count && i < KEPT_SHOWN; i++) {
         const struct rpl_kept *item = &kept->items[i];
         struct tui_page_line *line =
@@ -252,8 +253,9 @@ static enum vs_status add_leak(struct pass *pass, struct vs_error *err)
         return st;
     tui_page_add(pass->page, TUI_PLAIN, "%s", "");
     tui_page_add(pass->page, TUI_STRONG, "Leak: ");
-    tui_page_more(pass->page, 0, TUI_BAD, "%s a step", vs_bytes_text(leak.bytes / leak.steps, buf));
-    tui_page_more(pass->page, 0, TUI_PLAIN, "; made by a step and alive when the next is over");
+    tui_page_more(pass->page, 0, TUI_BAD, "%s per step",
+                  vs_bytes_text(leak.bytes / leak.steps, buf));
+    tui_page_more(pass->page, 0, TUI_PLAIN, "; allocated in one step, alive after the next");
     for (size_t i = 0; i < leak.block_count; i++) {
         const struct rpl_block *block = &leak.blocks[i];
         struct tui_page_line *line = tui_page_add(pass->page, tui_category_role(block->category),
@@ -370,12 +372,13 @@ static const struct tui_hint HINTS[] = {
 
 const struct tui_view tui_view_peak = {
     .name = "peak",
-    .title = "the worst moment",
+    .title = "peak",
     .letter = 'k',
     .scope = TUI_IN_PEAK,
     .go = TUI_GO_PEAK,
-    .help = "What filled the device at its worst moment, wherever the cursor is. Enter on a "
-            "tensor: why it is alive there.",
+    .help =
+        "What fills the device at the peak, or where memory ran out; independent of the cursor. "
+        "Enter on a tensor: why it is alive there.",
     .hints = HINTS,
     .beside = "why",
     .state_size = sizeof(struct peak),

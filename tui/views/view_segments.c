@@ -171,14 +171,14 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
 
     if (!s->space.segment_count) {
         tui_text(c, 1, 0, tui_style(TUI_DIM),
-                 s->space.strays ? "this trace says nothing of segments" : "no segments yet");
+                 s->space.strays ? "this trace has no segments" : "no segments yet");
         return;
     }
     tui_fill(c, (struct tui_rect){0, 0, c->at.w, 1}, style);
     tui_text(c, 1, 0, style, "address");
     tui_text_right(c, 13, 0, TUI_SHORT_W, style, "size");
     tui_text(c, 20, 0, style, "pool");
-    tui_text(c, HEAD_W, 0, style, s->is_common ? "to one scale" : "each from end to end");
+    tui_text(c, HEAD_W, 0, style, s->is_common ? "to one scale" : "each at full width");
     for (int y = 1; y < c->at.h - FOOT_H; y++) {
         size_t row = s->list.top + (size_t)y - 1;
 
@@ -220,7 +220,7 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
     const struct segments *s = state;
 
     (void)app;
-    vs_text_addf(out, "%zu; `:fit 1.5G` asks what would fit", s->space.segment_count);
+    vs_text_addf(out, "%zu; `:fit 1.5G`: would it fit?", s->space.segment_count);
 }
 
 static void release(void *state)
@@ -240,8 +240,8 @@ const struct tui_view tui_view_segments = {
     .letter = 's',
     .scope = TUI_IN_SEGMENTS,
     .go = TUI_GO_SEGMENTS,
-    .help = "Each row is a segment, . is free. t: all to one scale. `:fit 1.5G` asks whether so "
-            "much would fit here.",
+    .help = "Each row is a segment, . is free. t: all segments to one scale. `:fit 1.5G`: would an "
+            "allocation of this size fit here?",
     .hints = HINTS,
     .beside = "timeline",
     .state_size = sizeof(struct segments),

@@ -130,7 +130,7 @@ static void add_variable(struct source *s, const struct tui_run *run,
     }
     tui_page_more(&s->vars, 0, TUI_STRONG, "%s", rpl_trace_string(run->trace, variable->name));
     if (variable->sharers > 1)
-        tui_page_more(&s->vars, 0, TUI_DIM, " +%" PRIu32, variable->sharers - 1);
+        tui_page_more(&s->vars, 0, TUI_DIM, " and %" PRIu32 " more", variable->sharers - 1);
     tui_page_more(&s->vars, 20, TUI_DIM, " %s", vs_text_get(&shape));
     vs_text_release(&shape);
 }
@@ -174,7 +174,7 @@ static void vars_make(struct source *s, const struct tui_run *run, int h)
         if (&s->frames.frames[i] != first)
             add_frame(s, run, &s->frames.frames[i], most);
     if (!s->vars.count)
-        tui_page_add(&s->vars, TUI_DIM, "no names hold tensors here");
+        tui_page_add(&s->vars, TUI_DIM, "no variables hold tensors here");
 }
 
 /* ---- calls ---- */
@@ -250,7 +250,7 @@ static void call_show(struct source *s, struct tui_app *app, size_t up)
     s->up = up;
     if (up) {
         line = s->call.line;
-        tui_app_say(app, "%s, line %" PRIu32 ", %zu above the one that runs",
+        tui_app_say(app, "%s, line %" PRIu32 ", %zu above the running function",
                     rpl_trace_string(run->trace, s->call.scope), line, up);
     }
     if (line && line <= s->count)
@@ -491,7 +491,7 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
         tui_app_choose_block(app, line->largest);
         tui_app_view(app, "why");
     } else {
-        tui_app_say(app, "nothing that this line made is alive here");
+        tui_app_say(app, "nothing that this line allocated is alive here");
     }
     return true;
 }
@@ -548,10 +548,10 @@ const struct tui_view tui_view_source = {
     .letter = 'c',
     .scope = TUI_IN_SOURCE,
     .go = TUI_GO_SOURCE,
-    .help = "Before each line: the bytes alive here that it allocated. Enter: why the largest of "
-            "them is alive. Space: break on this line. u: the function that called. Beside it: "
-            "names and what they hold, +2 is "
-            "held by two more.",
+    .help = "The figure before a line: bytes that it allocated and that are alive at the cursor. "
+            "Enter: why the largest of its blocks is alive. Space: breakpoint on this line. u: the "
+            "calling function. Beside the code: variables and the tensors they hold; `x and 2 "
+            "more`: two other holders.",
     .hints = HINTS,
     .beside = "why",
     .state_size = sizeof(struct source),

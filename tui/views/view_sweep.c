@@ -227,7 +227,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
     }
     if (!count_of(s)) {
         tui_text(c, 1, 0, tui_style(TUI_DIM),
-                 "space runs the net with every toggle alone, and with the best together;");
+                 "space runs the net with each toggle alone, and with the best ones combined;");
         tui_text(c, 1, 1, tui_style(TUI_DIM), "enter then shows the run of a row");
         return;
     }
@@ -309,15 +309,15 @@ static const struct tui_hint HINTS[] = {
 };
 
 const struct tui_view tui_view_sweep = {
-    .name = "tries",
+    .name = "sweep",
     .title = "what helps",
     .letter = 'W',
     .scope = TUI_IN_TRIES,
     .go = TUI_GO_TRIES,
     .help =
-        "Space runs every toggle alone and the best together; a key stops. Enter shows the run "
-        "of a row. = keeps losses and gradients bit by bit; ! does not fit the device; batch: the "
-        "largest one that does.",
+        "Space runs the net with each toggle alone and with the best ones combined; any key "
+        "stops it. Enter shows the run of a row. = keeps losses and gradients bit by bit; ! does "
+        "not fit the device; batch: the largest batch that fits.",
     .hints = HINTS,
     .beside = "timeline",
     .state_size = sizeof(struct tries),

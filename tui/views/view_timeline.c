@@ -493,9 +493,9 @@ const struct tui_view tui_view_timeline = {
     .scope = TUI_IN_TIMELINE,
     .go = TUI_GO_TIMELINE,
     .help = "h and l move by columns, j and k zoom, v and z zoom to a range, = to this training "
-            "step, 0 to the whole run. t: columns of equal time, not of equally many events. A "
-            "click goes to the highest moment of a column. The line "
-            "over the colours is the other run, where there is a what-if.",
+            "step, 0 to the whole run. t: columns of equal time instead of equally many events. A "
+            "click goes to the peak of a column. The line over the bars is the other run, where "
+            "there is one.",
     .hints = HINTS,
     .beside = "source",
     .state_size = sizeof(struct timeline),

@@ -85,7 +85,7 @@ static void add_where(struct tui_page *page, const char *word, const struct rpl_
     if (location->line)
         tui_page_more(page, 0, TUI_PLAIN, ", line %" PRIu32, location->line);
     if (run->is_recompute)
-        tui_page_more(page, 0, TUI_DIM, ", run again");
+        tui_page_more(page, 0, TUI_DIM, ", recomputed");
 }
 
 /* is_lower: it may be more, by what nobody can know without the device */
@@ -99,7 +99,7 @@ static void add_peaks(struct tui_page *page, const struct rpl_compare *compare, 
     tui_page_add(page, TUI_DIM, "%-8s", "peak");
     tui_page_more(page, 0, TUI_PLAIN, "%s ", vs_bytes_text(compare->before.peak, a));
     tui_page_more(page, 0, TUI_DIM, "\xE2\x86\x92 ");
-    tui_page_more(page, 0, TUI_STRONG, "%s%s", is_lower ? "at least " : "",
+    tui_page_more(page, 0, TUI_STRONG, "%s%s", is_lower ? "lower bound " : "",
                   vs_bytes_text(compare->after.peak, b));
     tui_page_more(page, 0, compare->delta > 0 ? TUI_BAD : TUI_GOOD, "  %s",
                   vs_bytes_delta_text(compare->delta, d));
@@ -143,12 +143,12 @@ static void add_rest(struct tui_page *page, const struct tui_app *app, int w)
     char ns[TUI_SHORT_MAX];
 
     if (rpl_trace_source_text(app->base.trace))
-        vs_text_addf(&cost, "arithmetic x%.3g, %.1f %% of it twice   ", compare->flops_ratio,
+        vs_text_addf(&cost, "arithmetic x%.3g, %.1f %% recomputed   ", compare->flops_ratio,
                      100.0 * compare->recompute);
     if (!app->change.name && app->change.cost.rerun_ns > 0)
-        vs_text_addf(&cost, "on GPU %s more a step%s   ",
+        vs_text_addf(&cost, "on GPU %s more per step%s   ",
                      tui_short_ns((uint64_t)app->change.cost.rerun_ns, ns),
-                     app->change.cost.unmeasured > 0 ? " and what was not measured" : "");
+                     app->change.cost.unmeasured > 0 ? ", without ops that were not measured" : "");
     vs_text_addf(&reserved, "reserved %s \xE2\x86\x92 %s",
                  vs_bytes_text(compare->before.reserved, a),
                  vs_bytes_text(compare->after.reserved, b));
@@ -236,31 +236,31 @@ static void answer_make(struct whatif *s, const struct tui_app *app)
         if (change->refused)
             add_refused(page, change->refused, s->w - 2);
         add_categories(page, &change->compare);
-        add_where(page, "was at", app->base.trace, &change->compare.before);
-        add_where(page, "now at", change->run.trace, &change->compare.after);
+        add_where(page, "before", app->base.trace, &change->compare.before);
+        add_where(page, "after", change->run.trace, &change->compare.after);
         add_rest(page, app, s->w - 1);
         add_bound(page, app, s->w - 2);
         if (change->refused)
             add_all_refused(page, change->refused, s->w - 2);
     } else if (rpl_trace_is_program(app->base.trace)) {
         tui_page_wrap(page, s->w - 2, 0, TUI_DIM,
-                      "This trace carries no net: it is what a program asked the driver for, and "
-                      "what it would ask for otherwise nobody can tell. Record the net itself to "
-                      "ask what if.");
+                      "This trace has no net: it has what a program requested from the driver, and "
+                      "what the program would request with other toggles is not known. Record a "
+                      "net file to run what-ifs.");
     } else if (!rpl_trace_source_text(app->base.trace)) {
         tui_page_wrap(
             page, s->w - 2, 0, TUI_DIM,
-            "This trace carries no net (it was imported), but its requests can be run "
-            "through the allocator again: space and h, l try other settings. The toggles that "
-            "need the net (checkpoint, amp and the others) are not listed; a recording of the "
-            "net itself has them.");
+            "This trace has no net (it was imported), but its requests can be run through the "
+            "allocator again: space, h and l change the allocator's settings. The toggles that "
+            "need the net (checkpoint, amp and others) are not listed; a recording of a net file "
+            "has them.");
     } else {
         add_toggle(s, app);
         tui_page_wrap(
             page, s->w - 2, 0, TUI_DIM,
-            "space flips a toggle, h and l change its value. The net runs again without "
-            "data; the answer is a whole run, exact to the byte, and D goes back and forth "
-            "between the two.");
+            "space switches a toggle, h and l change its value. The net then runs again "
+            "without data; the result is a complete run, exact to the byte, and D switches "
+            "between it and the recorded run.");
     }
 }
 
@@ -395,7 +395,7 @@ static void release(void *state)
 }
 
 static const struct tui_hint HINTS[] = {
-    {"space", "flip"},    {"h/l", "value"},     {"C-r", "as recorded"}, {"D", "other run"},
+    {"space", "switch"},  {"h/l", "value"},     {"C-r", "as recorded"}, {"D", "other run"},
     {"gd", "difference"}, {"gW", "what helps"}, {NULL, NULL},
 };
 
@@ -405,8 +405,8 @@ const struct tui_view tui_view_whatif = {
     .letter = 'w',
     .scope = TUI_IN_WHATIF,
     .go = TUI_GO_WHATIF,
-    .help = "Space flips the toggle, h and l change its value, <C-r> is as recorded again, D goes "
-            "between the two runs. `:set batch=13` takes any value.",
+    .help = "Space switches the toggle, h and l change its value, <C-r> goes back to the recorded "
+            "toggles, D switches between the two runs. `:set batch=13` sets any value.",
     .hints = HINTS,
     .beside = "timeline",
     .state_size = sizeof(struct whatif),

@@ -53,7 +53,7 @@ static void add_size(struct tui_page *page, const struct tui_run *run, const str
     tui_page_more(page, 0, TUI_STRONG, "  %s", vs_bytes_text(why->block.bytes, a));
     tui_page_more(page, 0, TUI_PLAIN, "  %s", vs_text_get(&shape));
     if (why->block.bytes != why->block.requested) {
-        vs_text_addf(&asked, "asked for %s", vs_bytes_exact_text(why->block.requested, b));
+        vs_text_addf(&asked, "requested %s", vs_bytes_exact_text(why->block.requested, b));
         add_beside(page, w, TUI_DIM, vs_text_get(&asked));
     }
     if (rpl_trace_meta(run->trace, "derived_from"))
@@ -88,16 +88,16 @@ static const char *holder_by_category(const struct rpl_trace *trace, enum vs_cat
     switch (category) {
     case VS_CAT_PARAMETER:
     case VS_CAT_BUFFER:
-        return "the model, as its category was derived";
+        return "the model (derived)";
     case VS_CAT_GRADIENT:
-        return "a parameter, as its .grad; the category was derived";
+        return "the .grad of a parameter (derived)";
     case VS_CAT_OPTIMIZER:
-        return "the optimizer, as its category was derived";
+        return "the optimizer (derived)";
     case VS_CAT_SAVED:
     case VS_CAT_CHECKPOINT:
-        return "autograd, for backward, as its category was derived";
+        return "autograd, for backward (derived)";
     case VS_CAT_WORKSPACE:
-        return "the op that runs, or the library for its next";
+        return "the running op, or the library for its next call";
     case VS_CAT_INPUT:
     case VS_CAT_ACTIVATION:
     case VS_CAT_CAST:
@@ -106,8 +106,8 @@ static const char *holder_by_category(const struct rpl_trace *trace, enum vs_cat
     case VS_CATEGORY_COUNT:
         break;
     }
-    return rpl_trace_is_program(trace) ? "nobody knows: the driver is not told"
-                                       : "nobody knows: a snapshot does not say";
+    return rpl_trace_is_program(trace) ? "not known to the driver"
+                                       : "not recorded in PyTorch's snapshots";
 }
 
 static void add_holders(struct tui_page *page, const struct tui_run *run, const struct rpl_why *why,
@@ -122,8 +122,8 @@ static void add_holders(struct tui_page *page, const struct tui_run *run, const 
     else if (!why->holder_count)
         tui_page_add(page, TUI_DIM, "held by   %s",
                      why->block.category == VS_CAT_WORKSPACE
-                         ? "the op that runs, or the library for its next"
-                         : "nobody: it goes with the op that runs");
+                         ? "the running op, or the library for its next call"
+                         : "no holder: freed when the op ends");
     for (size_t i = 0; i < why->holder_count; i++) {
         const struct rpl_holder *holder = &why->holders[i];
         bool is_saved = holder->kind == VS_HOLD_SAVED || holder->kind == VS_HOLD_CHECKPOINT;
@@ -147,25 +147,25 @@ static void add_reads(struct tui_page *page, const struct tui_run *run, const st
     if (why->block.last_use_seq)
         add_location(page, run, "last read", why->block.last_use_seq, why->block.last_use_location);
     else
-        tui_page_add(page, TUI_DIM, "last read never so far");
+        tui_page_add(page, TUI_DIM, "last read none so far");
     if (why->next_use_seq)
-        add_location(page, run, "read next", why->next_use_seq, why->next_use_location);
+        add_location(page, run, "next read", why->next_use_seq, why->next_use_location);
     else if (tui_block_is_done(run, &why->block, &life, at))
-        tui_page_add(page, TUI_BAD, "read next never: it need not be held any more");
+        tui_page_add(page, TUI_BAD, "next read none: no later use, could be freed here");
     else
-        tui_page_add(page, TUI_DIM, "read next not in this trace");
+        tui_page_add(page, TUI_DIM, "next read none within the trace");
 }
 
 static void add_life(struct tui_page *page, const struct tui_run *run, const struct rpl_why *why,
                      uint64_t at)
 {
-    add_location(page, run, "made", why->block.alloc_seq, why->block.alloc_location);
+    add_location(page, run, "allocated", why->block.alloc_seq, why->block.alloc_location);
     if (!rpl_trace_is_imported(run->trace))
         add_reads(page, run, why, at);
     if (why->free_seq)
-        add_location(page, run, "goes", why->free_seq, why->free_location);
+        add_location(page, run, "freed", why->free_seq, why->free_location);
     else
-        tui_page_add(page, TUI_DIM, "goes      not in this trace");
+        tui_page_add(page, TUI_DIM, "freed     not within the trace");
 }
 
 static void page_make(struct why *s, struct tui_app *app)
@@ -187,9 +187,9 @@ static void page_make(struct why *s, struct tui_app *app)
         struct rpl_lifetime life = tui_block_life(run, why.id);
 
         tui_page_add(&s->page, TUI_DIM, "block %" PRIu64 " is not alive here", why.id);
-        add_location(&s->page, run, "made", life.alloc_seq, life.location);
+        add_location(&s->page, run, "allocated", life.alloc_seq, life.location);
         if (life.free_seq)
-            tui_page_add(&s->page, TUI_DIM, "goes      @%" PRIu64, life.free_seq)->seq =
+            tui_page_add(&s->page, TUI_DIM, "freed     @%" PRIu64, life.free_seq)->seq =
                 life.free_seq;
     } else {
         tui_block_name(run, &why.block, NULL, &name);
@@ -247,7 +247,7 @@ const struct tui_view tui_view_why = {
     .letter = 'y',
     .scope = TUI_IN_WHY,
     .go = TUI_GO_WHY,
-    .help = "Enter on a row with an event (@) goes there; < comes back.",
+    .help = "Enter on a row with an event (@) goes to that event; < comes back.",
     .hints = HINTS,
     .beside = "blocks",
     .state_size = sizeof(struct why),

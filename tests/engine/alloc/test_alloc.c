@@ -136,9 +136,7 @@ static void small_and_large_pools_part_at_one_mebibyte(void **state)
     rig_release(&rig);
 }
 
-/*
- * B: the second rounds to 10 MiB but fits the 15 MiB tail; 11 MiB + 512 leaves 1 MiB - 512 of its segment: not split.
- */
+/* B: the second rounds to 10 MiB but fits the 15 MiB tail; 11 MiB + 512 leaves 1 MiB - 512 of its segment: not split. */
 static void mid_sizes_share_a_segment_of_twenty_mebibytes(void **state)
 {
     struct rig rig;
@@ -177,10 +175,8 @@ static void a_large_block_is_split_only_above_one_mebibyte(void **state)
     rig_release(&rig);
 }
 
-/*
- * D: 100 MiB device, 3 x 30 MiB, first and third freed, 40 MiB: both go back, then it fits. Once more: out of memory.
- */
-static void a_full_device_returns_cached_memory_and_retries(void **state)
+/* D: 100 MiB device, 3 x 30 MiB, first and third freed, 40 MiB: both go back, then it fits. Once more: out of memory. */
+static void a_full_device_returns_what_is_cached_and_tries_again(void **state)
 {
     struct rig rig;
     struct eng_block *b[3];
@@ -294,10 +290,7 @@ static void expandable_segments_grow_by_granules(void **state)
     rig_release(&rig);
 }
 
-/*
- * H: 200 MiB device. 5 x 30 MiB map 40+20+40+20+40. The hole 30-90 gives up its granules 40-80, so 60 MiB fit at the
- * end.
- */
+/* H: 200 MiB device. 5 x 30 MiB map 40+20+40+20+40. The hole 30-90 gives up its granules 40-80, so 60 MiB fit at the end. */
 static void expandable_segments_give_back_their_middle(void **state)
 {
     struct rig rig;
@@ -413,9 +406,9 @@ static void an_early_refusal_leaves_the_cache_alone(void **state)
 }
 
 /*
- * max_split 64 on a device of 200 MiB, 100 and 90 cached. 120 fits neither nor the 10 left: the largest cached ones go
- * until 120 are together (100, then 90), and no flush is needed. Then the 120 block is cached and 80 are left: 70
- * takes a segment (the block would be 50 too large), and for 66 the one cached block large enough goes alone.
+ * max_split 64 on a device of 200 MiB, 100 and 90 cached. 120 fits neither nor the 10 left: the largest cached ones go until 120
+ * are together (100, then 90), and no flush is needed. Then the 120 block is cached and 80 are left: 70 takes a segment (the
+ * block would be 50 too large), and for 66 the one cached block large enough goes alone.
  */
 static void oversize_blocks_go_back_before_the_whole_cache(void **state)
 {
@@ -606,7 +599,7 @@ int main(void)
         cmocka_unit_test(small_and_large_pools_part_at_one_mebibyte),
         cmocka_unit_test(mid_sizes_share_a_segment_of_twenty_mebibytes),
         cmocka_unit_test(a_large_block_is_split_only_above_one_mebibyte),
-        cmocka_unit_test(a_full_device_returns_cached_memory_and_retries),
+        cmocka_unit_test(a_full_device_returns_what_is_cached_and_tries_again),
         cmocka_unit_test(the_memory_fraction_counts_whole_segments),
         cmocka_unit_test(an_oversize_block_is_never_cut),
         cmocka_unit_test(expandable_segments_grow_by_granules),

@@ -1,6 +1,6 @@
 /*
- * tests/engine/alloc/test_pools.c - blocks other streams used, private pools, expandable segments at their edges,
- * settings changed while running.
+ * tests/engine/alloc/test_pools.c - blocks other streams used, private pools, expandable segments at their edges, settings
+ * changed while running.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -110,7 +110,7 @@ static void its_own_stream_is_no_other_stream(void **state)
     struct eng_block *block;
 
     (void)state;
-    rig_init(&rig, GIB, "", ENG_EVENTS_EXPLICIT);
+    rig_init(&rig, GIB, "", ENG_EVENTS_WHEN_TOLD);
     block = get(&rig, 30 * MIB);
     eng_alloc_record_stream(rig.alloc, block, 0);
     eng_alloc_put(rig.alloc, block);
@@ -126,7 +126,7 @@ static void a_block_waits_for_every_stream_that_used_it(void **state)
     struct eng_block *second;
 
     (void)state;
-    rig_init(&rig, GIB, "", ENG_EVENTS_EXPLICIT);
+    rig_init(&rig, GIB, "", ENG_EVENTS_WHEN_TOLD);
     first = get(&rig, 30 * MIB);
     second = get(&rig, 40 * MIB);
     eng_alloc_record_stream(rig.alloc, first, 1);
@@ -155,7 +155,7 @@ static void one_block_can_be_completed_out_of_turn(void **state)
     struct eng_block *b[3];
 
     (void)state;
-    rig_init(&rig, GIB, "", ENG_EVENTS_EXPLICIT);
+    rig_init(&rig, GIB, "", ENG_EVENTS_WHEN_TOLD);
     for (int i = 0; i < 3; i++)
         b[i] = get(&rig, 30 * MIB);
     for (int i = 0; i < 3; i++) {
@@ -179,7 +179,7 @@ static void emptying_the_cache_waits_for_the_device(void **state)
     struct eng_block *block;
 
     (void)state;
-    rig_init(&rig, GIB, "", ENG_EVENTS_EXPLICIT);
+    rig_init(&rig, GIB, "", ENG_EVENTS_WHEN_TOLD);
     block = get(&rig, 30 * MIB);
     eng_alloc_record_stream(rig.alloc, block, 1);
     eng_alloc_put(rig.alloc, block);
@@ -196,7 +196,7 @@ static void a_waiting_block_does_not_merge(void **state)
     struct eng_block *b[3];
 
     (void)state;
-    rig_init(&rig, GIB, "", ENG_EVENTS_EXPLICIT);
+    rig_init(&rig, GIB, "", ENG_EVENTS_WHEN_TOLD);
     for (int i = 0; i < 3; i++)
         b[i] = get(&rig, 512);
     eng_alloc_record_stream(rig.alloc, b[1], 1);
@@ -324,9 +324,8 @@ static void an_oom_counts_what_private_pools_keep(void **state)
 /* ---- expandable segments ---- */
 
 /*
- * 100 MiB device, 3 x 20 MiB, the second returned (a hole), the third free. 90 MiB: the hole is mapped again (60
- * reserved), then 50 more would be 60: refused. The flush takes all 40 free MiB back in one piece, and the last
- * attempt needs 100: out of memory.
+ * 100 MiB device, 3 x 20 MiB, the second returned (a hole), the third free. 90 MiB: the hole is mapped again (60 reserved), then
+ * 50 more would be 60: refused. The flush takes all 40 free MiB back in one piece, and the last attempt needs 100: out of memory.
  */
 static void a_growth_that_fails_half_way_leaves_free_memory(void **state)
 {

@@ -1,9 +1,9 @@
 /*
  * tests/engine/alloc_history/test_replay.c - the allocator against what real PyTorch runs recorded.
  *
- * Each row of tests/golden/alloc/facts.tsv is one device of one published memory snapshot. Its trace is rewound to the
- * state it began with and replayed; every address, every segment event and the state at the end must be the recorded
- * ones, and the figures must be those of the table, which was computed without this allocator.
+ * Each row of tests/golden/alloc/facts.tsv is one device of one published memory snapshot. Its trace is rewound to the state it
+ * began with and replayed; every address, every segment event and the state at the end must be the recorded ones, and the
+ * figures must be those of the table, which was computed without this allocator.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -221,10 +221,10 @@ static void what_is_too_small_to_split_off_belongs_to_the_block(void **unused)
 }
 
 /*
- * 5 MiB were asked for at 3 MiB; later, while they live, something is allocated at 8.5 MiB: so the block had 5.5 MiB,
- * although what lay behind was free at the start.
+ * 5 MiB were asked for at 3 MiB; later, while they live, something is allocated at 8.5 MiB: so the block had 5.5 MiB, although
+ * what lay behind was free at the start.
  */
-static void a_later_neighbour_shows_how_far_a_block_reached(void **unused)
+static void a_later_neighbour_tells_how_far_a_block_reached(void **unused)
 {
     const struct eng_record_event events[] = {
         {.kind = ENG_ALLOC_EV_ALLOC, .address = 0x10880000, .bytes = 2097152},
@@ -439,9 +439,7 @@ static void a_spoiled_trace_is_refused_or_noticed(void **unused)
     (void)unused;
     for (uint64_t seed = 0; seed < 600; seed++)
         spoil_and_replay(names[seed % 3], seed * 2654435761U, &refused, &noticed);
-    /*
-     * the rest was spoiled where nothing depends on it: a stream's number in a snapshot, an event replaced by itself, …
-     */
+    /* the rest was spoiled where nothing depends on it: a stream's number in a snapshot, an event replaced by itself, … */
     assert_in_range(refused, 300, 600);
     assert_in_range(noticed, 20, 300);
 }
@@ -467,7 +465,7 @@ int main(void)
         cmocka_unit_test(a_snapshot_of_nothing_is_replayed),
         cmocka_unit_test(a_block_freed_in_the_trace_was_there_at_the_start),
         cmocka_unit_test(what_is_too_small_to_split_off_belongs_to_the_block),
-        cmocka_unit_test(a_later_neighbour_shows_how_far_a_block_reached),
+        cmocka_unit_test(a_later_neighbour_tells_how_far_a_block_reached),
         cmocka_unit_test(events_that_do_not_lead_to_the_state_are_refused),
         cmocka_unit_test(a_state_that_cannot_be_is_refused),
         cmocka_unit_test(a_trace_that_is_not_the_allocators_is_noticed),

@@ -1,9 +1,8 @@
 /*
- * tests/engine/alloc_history/test_rerun.c - recorded requests run again: random programs on devices that run full,
- * under many settings.
+ * tests/engine/alloc_history/test_rerun.c - recorded requests run again: random programs on devices that run full, under many settings.
  *
- * A program is run through the allocator on a simulated device, and recorded as PyTorch would. Run again under its own
- * settings every event has to come out; under others, what its totals must be.
+ * A program is run through the allocator on a simulated device, and recorded as PyTorch would. Run again under its own settings every
+ * event has to come out; under others, what its totals must be.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,7 +94,7 @@ static void program_run(struct program *p, const struct eng_alloc_conf *conf, ui
         eng_alloc_new(&(struct eng_alloc_options){.driver = eng_sim_driver_get(sim),
                                                   .conf = conf,
                                                   .listener = {p, on_event},
-                                                  .events = ENG_EVENTS_EXPLICIT});
+                                                  .events = ENG_EVENTS_WHEN_TOLD});
     struct eng_block *lives[LIVES_MAX];
     struct eng_block *waiting[LIVES_MAX];
     size_t live = 0, waits = 0;
@@ -179,8 +178,8 @@ static void its_own_settings_give_the_recorded_events(void **state)
         const char *settings = CONFS[seed / 2 % CONF_COUNT];
         struct program p = {.seed = seed, .has_waits = seed % 2};
         /*
-         * Whether a flush waited for a stream, or that was over just before, a recording does not always tell; nor
-         * where on a small device an expandable segment came to its end. These have all the memory they want.
+         * Whether a flush waited for a stream, or that was over just before, a recording does not always tell; nor where on a small
+         * device an expandable segment came to its end. These have all the memory they want.
          */
         const bool is_large = p.has_waits || !strncmp(settings, "expandable", 10);
         const uint64_t capacity = is_large ? UINT64_C(1) << 40 : (200 + seed % 7 * 150) * MIB;

@@ -1,6 +1,5 @@
 /*
- * tests/engine/autograd/test_autograd.c - the backward run: what is kept, joined, accumulated and freed, and when.
- * Numbers are worked out beside the tests.
+ * tests/engine/autograd/test_autograd.c - the backward run: what is kept, joined, accumulated and freed, and when. Numbers are worked out beside the tests.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -223,7 +222,7 @@ static void grad_gives_gradients_and_accumulates_nowhere(void **state)
     rig_release(&rig);
 }
 
-static void grad_leaves_unrequested_nodes_untouched(void **state)
+static void grad_leaves_nodes_that_nobody_asks_for_untouched(void **state)
 {
     static const int64_t SIZES[] = {2};
     struct rig rig;
@@ -441,7 +440,7 @@ int main(void)
         cmocka_unit_test(what_was_made_later_runs_first_and_leaves_as_soon_as_they_can),
         cmocka_unit_test(saved_tensors_go_when_their_node_has_run),
         cmocka_unit_test(grad_gives_gradients_and_accumulates_nowhere),
-        cmocka_unit_test(grad_leaves_unrequested_nodes_untouched),
+        cmocka_unit_test(grad_leaves_nodes_that_nobody_asks_for_untouched),
         cmocka_unit_test(a_deep_graph_runs_and_is_freed_without_recursion),
         cmocka_unit_test(a_custom_node_saves_runs_and_is_freed_once),
         cmocka_unit_test(an_input_given_back_by_a_custom_function_is_a_tensor_of_its_own),

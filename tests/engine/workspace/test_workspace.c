@@ -1,8 +1,8 @@
 /*
  * tests/engine/workspace/test_workspace.c - what a GPU of our own works in, on a run without data that repeats it.
  *
- * Whole runs are in tests/facts/test_cuda_device.c; here is the text that stands in traces, whoever wrote it, and the
- * sizes that follow from shapes.
+ * Whole runs are in tests/facts/test_cuda_device.c; here is the text that stands in traces, whoever wrote it, and the sizes that follow
+ * from shapes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +41,7 @@ static struct eng_view image(const int64_t *sizes)
     return v;
 }
 
-/* Opens the workspaces of one convolution; returns the bytes allocated at most. */
+/* Opens the rooms of one convolution; returns the bytes allocated at most. */
 static uint64_t bytes_of_conv(struct eng *e)
 {
     struct eng_view x = image(X), w = image(W), y = image(Y);
@@ -145,5 +145,5 @@ int main(void)
         cmocka_unit_test(sizes_follow_from_shapes),
     };
 
-    return cmocka_run_group_tests_name("engine/workspaces", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("engine/rooms", tests, NULL, NULL);
 }

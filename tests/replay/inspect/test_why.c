@@ -189,7 +189,7 @@ static void a_block_is_called_by_its_parameter_name_or_where_it_was_made(void **
     assert_string_equal(vs_text_get(&text), "fc.weight f32[128]");
     vs_text_clear(&text);
     rpl_block_text(m.trace, &whys[1].block, whys[1].name, &text);
-    assert_string_equal(vs_text_get(&text), "made by conv2d in layer1.0.conv1, line 25");
+    assert_string_equal(vs_text_get(&text), "allocated by conv2d in layer1.0.conv1, line 25");
     vs_text_release(&text);
     for (int i = 0; i < 2; i++)
         rpl_why_release(&whys[i]);

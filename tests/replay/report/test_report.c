@@ -84,10 +84,10 @@ static void the_text_says_where_and_what(void **state)
     assert_line(
         &text,
         "Kept past the last use: 1 tensor, 1.0 MiB; the peak would fall by 1.0 MiB without them\n"
-        "    1.0 MiB  activation f32[262144]  made by conv2d in conv, line 3\n"
+        "    1.0 MiB  activation f32[262144]  allocated by conv2d in conv, line 3\n"
         "               never read\n"
         "               local `y` of `Net.forward`, line 3\n"
-        "               gone in time, in every step: the peak falls by 1.0 MiB\n");
+        "               if freed right after its last use, the peak falls by 1.0 MiB\n");
     vs_text_release(&text);
     rpl_report_release(&report);
     rpl_trace_free(trace);
@@ -106,13 +106,13 @@ static void after_an_out_of_memory_the_text_is_about_that_moment(void **state)
     assert_line(
         &text,
         "Out of memory: 5.0 MiB (5,242,880 bytes) were refused at event 14, step 0, forward\n");
-    assert_line(&text, "  a segment of 20.0 MiB was asked for with 1.0 MiB free on the device; "
+    assert_line(&text, "  a segment of 20.0 MiB was requested with 1.0 MiB free on the device; "
                        "8.0 MiB were allocated, 20.0 MiB reserved\n");
     assert_null(strstr(vs_text_get(&text), "Peak: "));
     /* y might have been read again */
     assert_null(strstr(vs_text_get(&text), "never again"));
     assert_null(strstr(vs_text_get(&text), "never read"));
-    assert_line(&text, "What is kept past its last use cannot be told: the recording ends there.");
+    assert_line(&text, "Tensors kept past their last use: not known, the recording ends there.");
     assert_line(&text, "  temporary      3.0 MiB");
     vs_text_release(&text);
     rpl_report_release(&report);
@@ -179,9 +179,10 @@ static void what_goes_by_values_is_said_by_op_and_toggle(void **state)
         const char *toggle, *refused, *op;
         const char *line; /* NULL: none */
     } rows[] = {
-        {"off", NULL, "ProdBackward0", "  goes by values: ProdBackward0: "},
-        {"on", "inplace a.m0: the old value is read again", "relu_", "  goes by values: inplace: "},
-        {"on", NULL, "elu_", "  goes by values: elu_: "},
+        {"off", NULL, "ProdBackward0", "  depends on values: ProdBackward0: "},
+        {"on", "inplace a.m0: the old value is read again", "relu_",
+         "  depends on values: inplace: "},
+        {"on", NULL, "elu_", "  depends on values: elu_: "},
         {"off", NULL, "elu_", NULL},
         {"on", "inplace on: the net has no module", "relu_", NULL},
         {"on", "checkpoint a: no", "relu_", NULL},
