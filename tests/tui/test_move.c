@@ -161,7 +161,7 @@ static void a_hit_says_where_it_is_and_may_be_let_pass_or_be_the_only_one(void *
     session_type(&app, ":delete 1<enter>:goto 1<enter>:tbreak line = 21<enter>cc");
     session_expect(&app, "no breakpoint is set");
     session_type(&app, ":watch nosuch<enter>");
-    session_expect(&app, "nothing in this run is so");
+    session_expect(&app, "no event of this run matches");
     tui_app_release(&app);
 }
 

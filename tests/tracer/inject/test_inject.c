@@ -438,7 +438,7 @@ static void the_trace_is_one_as_any_other_without_a_net(void **state)
     program_release(&p);
     p = program_run("tui", run->trace, "--size", "160x48", "--keys", "gw", "--dump", NULL);
     assert_int_equal(p.status, 0);
-    assert_non_null(strstr(p.out, "asked the driver for, and what it would ask for"));
+    assert_non_null(strstr(p.out, "requested from the driver, and what"));
     program_release(&p);
     p = program_run("diff", run->trace, run->trace, "--json", NULL);
     assert_int_equal(p.status, 0);
