@@ -74,7 +74,7 @@ static bool on_progress(void *user, const struct lang_progress *progress)
            listeners->progress(listeners->user, listeners->done, listeners->total);
 }
 
-/* In the midst of a phase, or of a trial: no further than before. */
+/* In the midst of a phase, or of an in-place check: no further than before. */
 static bool on_stop(void *user)
 {
     const struct listeners *listeners = user;
@@ -143,12 +143,12 @@ void wif_run_notes(const struct lang_result *result, wif_note_fn *note, void *us
         note_uint(note, user, "saved_bytes", result->saved_bytes);
         note_uint(note, user, "saved_bytes_all", result->saved_bytes_all);
     }
-    if (result->rooms.measured)
-        note(user, "workspaces", result->rooms.measured);
-    if (result->rooms.unmeasured)
-        note(user, "unmeasured", result->rooms.unmeasured);
-    if (result->rooms.shortages)
-        note(user, "shortages", result->rooms.shortages);
+    if (result->workspace_notes.measured)
+        note(user, "workspaces", result->workspace_notes.measured);
+    if (result->workspace_notes.unmeasured)
+        note(user, "unmeasured", result->workspace_notes.unmeasured);
+    if (result->workspace_notes.shortages)
+        note(user, "shortages", result->workspace_notes.shortages);
     note_recomputed(result, note, user);
     note_inplace(result, note, user);
 }
@@ -217,7 +217,9 @@ struct device {
 /* Events of the recording that are read between two asks whether to stop. */
 #define POLL_INTERVAL 16384
 
-/* The steps that a GradScaler skipped: without data a run cannot find out by itself. *out is the caller's, by vs_free. */
+/*
+ * The steps that a GradScaler skipped: without data a run cannot find out by itself. *out is the caller's, by vs_free.
+ */
 static enum vs_status skipped_steps(struct rpl_trace *base, const struct device *device,
                                     struct lang_skip **out, size_t *count, struct vs_error *err)
 {
@@ -265,8 +267,8 @@ static bool is_unchanged(const struct rpl_trace *base, const struct vs_toggles *
 }
 
 /*
- * Where the driver of a GPU put the recorded segments, which decides between free blocks of equal size: the same run meets them again.
- * *out is the caller's, by vs_free.
+ * Where the driver of a GPU put the recorded segments, which decides between free blocks of equal size: the same run
+ * meets them again. *out is the caller's, by vs_free.
  */
 static enum vs_status recorded_addresses(struct rpl_trace *base, uint64_t **out, size_t *count,
                                          struct vs_error *err)
@@ -322,21 +324,21 @@ static enum vs_status toggles_merge(const struct rpl_trace *base, const struct v
 /* What runs of the net that a trace carries share: the companion of the trace. */
 struct shared {
     struct lang_library *library;
-    struct lang_inplace_checks *trials;
+    struct lang_inplace_checks *inplace_checks;
 };
 
 static void shared_free(void *user_data)
 {
     struct shared *shared = user_data;
 
-    lang_inplace_checks_free(shared->trials);
+    lang_inplace_checks_free(shared->inplace_checks);
     lang_library_free(shared->library);
     vs_free(shared);
 }
 
 /*
- * What every what-if on one trace can share: the parsed library, and the outcomes of the in-place check runs. Both are made
- * once and change nothing of what a run gives.
+ * What every what-if on one trace can share: the parsed library, and the outcomes of the in-place check runs. Both are
+ * made once and change nothing of what a run gives.
  */
 static enum vs_status shared_of(struct rpl_trace *base, const struct shared **out,
                                 struct vs_error *err)
@@ -346,7 +348,7 @@ static enum vs_status shared_of(struct rpl_trace *base, const struct shared **ou
 
     if (!shared) {
         shared = vs_calloc(1, sizeof(*shared));
-        shared->trials = lang_inplace_checks_new();
+        shared->inplace_checks = lang_inplace_checks_new();
         rpl_trace_set_user_data(base, shared, shared_free);
     }
     if (!shared->library)
@@ -415,7 +417,7 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
     if (st)
         goto out;
     settings.library = shared->library;
-    settings.trials = shared->trials;
+    settings.inplace_checks = shared->inplace_checks;
     settings.skips = skips;
     /* with another capacity segments are given back at other moments, and two could meet at one address */
     if (rpl_trace_meta(base, "gpu") && !device->addresses && is_unchanged(base, set) &&

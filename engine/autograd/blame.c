@@ -1,10 +1,11 @@
 /*
- * engine/autograd/blame.c - which of several modules on trial is at fault when a value is missed that one of them has overwritten.
+ * engine/autograd/blame.c - which of several modules on trial is at fault when a value is missed that one of them has
+ * overwritten.
  *
- * For:            the in-place trials of the built-in loop.
+ * For:            the in-place checks of the built-in loop.
  * Must not know:  what a module is.
- * Invariant:      what is noted of a module would fail in any run in which it works in place, together with `with` where that is given,
- *                 and with the same words; where that is not certain nothing is noted.
+ * Invariant:      what is noted of a module would fail in any run in which it works in place, together with `with`
+ *                 where that is given, and with the same words; where that is not certain nothing is noted.
  */
 #include "base/mem.h"
 #include "engine/autograd/autograd_internal.h"
@@ -39,8 +40,8 @@ static bool note(struct eng *e, uint32_t writer, uint32_t with, const char *why)
 }
 
 /*
- * Written once since it was saved: by one module. What was saved, and as which version, does not depend on the others where none of them
- * wrote before and the op is none of theirs, or where it is the result of the one that wrote before.
+ * Written once since it was saved: by one module. What was saved, and as which version, does not depend on the others
+ * where none of them wrote before and the op is none of theirs, or where it is the result of the one that wrote before.
  */
 bool eng_blame_saved(const struct eng_node *n, const struct eng_saved *s, const char *why)
 {

@@ -3,7 +3,7 @@
  *
  * For:            lang/builtins/builtins.h.
  * Must not know:  tensors' ops.
- * Invariant:      what consumes an iterable lets go of each item where CPython does.
+ * Invariant:      functions that consume an iterable release each item where CPython does.
  */
 #include <string.h>
 

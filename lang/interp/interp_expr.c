@@ -210,7 +210,7 @@ static bool eval_index(struct lang_vm *vm, struct lang_frame *f, const struct la
     if (!lang_getitem(vm, vm->sp[-2], vm->sp[-1], &result))
         return false;
     if (e->u.index.index->kind == LANG_EXPR_SLICE && e->u.index.index->u.slice.step == NULL) {
-        /* x[a:b] is one instruction, which lets go of the slice first */
+        /* x[a:b] is one instruction, which releases the slice first */
         struct lang_value slice = lang_pop(vm);
 
         lang_drop(vm, slice);

@@ -3,7 +3,7 @@
  *
  * For:            lang/interp/iter.h.
  * Must not know:  for loops.
- * Invariant:      an exhausted iterator has let go of what it ran over.
+ * Invariant:      an exhausted iterator holds no reference to the iterated object.
  */
 #include "lang/interp/iter.h"
 

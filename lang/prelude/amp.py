@@ -5,7 +5,7 @@
 #            first scale(), and per step the reciprocal's two double temporaries, the inverse scale and the flag, each with
 #            the copy made for the device, of which the flag's lives until update().
 #
-# The factor is also kept as a number on the host, so that what is told of it is the same without data.
+# The factor is also kept as a number on the host, so that the events are the same without data.
 import torch
 
 

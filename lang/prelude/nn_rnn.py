@@ -99,7 +99,7 @@ class LSTMCell(RNNCellBase):
 
 def _refused(name):
     raise NotImplementedError(f"nn.{name} runs in cuDNN, which alone knows the size of what it keeps for backward, so its memory cannot be "
-                              f"told exactly: write the layer with nn.{name}Cell and a loop over time")
+                              f"reproduced exactly: write the layer with nn.{name}Cell and a loop over time")
 
 
 class LSTM(Module):

@@ -180,7 +180,7 @@ class TransformerEncoder(Module):
         first_layer = self.layers[0]
         if (self.use_nested_tensor and not first_layer.training and src.dim() == 3 and
                 src_key_padding_mask is not None):
-            raise NotImplementedError("nn.TransformerEncoder: in eval mode with a padding mask PyTorch asks its values whether the rows "
+            raise NotImplementedError("nn.TransformerEncoder: in eval mode with a padding mask PyTorch reads its values to see whether the rows "
                                       "can be packed; give enable_nested_tensor=False")
         output = src
         seq_len = _get_seq_len(src, first_layer.self_attn.batch_first)

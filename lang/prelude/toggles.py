@@ -20,15 +20,15 @@ def prepare(model, settings):
     set_inplace(model, settings["inplace_paths"])
     if settings["grad"] != "train":
         model.eval()
-    note_idle(model, settings)
+    note_without_effect(model, settings)
     wrap_checkpoint(model, settings)
 
 
 # ---- what has no effect ----
 
 
-def note_idle(model, settings):
-    # a value that is legal and changes nothing in this net is told, with what would
+def note_without_effect(model, settings):
+    # a value that is legal but has no effect on this net is reported, with the setting that would give it one
     value = settings["checkpoint"]
     if value == "off":
         if settings["checkpoint-impl"] == "reentrant":
@@ -43,7 +43,7 @@ def note_idle(model, settings):
         torch._note_refused("prefetch", settings["prefetch"], "with data=once there is no next batch; leave data=fresh")
     if settings["shard"] == "off" and settings["world"] != 8:  # the default
         torch._note_refused("world", str(settings["world"]), "nothing is sharded; say how: shard=ddp")
-    _note_idle_freeze(model, settings["freeze"])
+    _note_freeze_without_effect(model, settings["freeze"])
 
 
 def _no_blocks(model):
@@ -62,7 +62,7 @@ def _no_blocks(model):
     return why + "; name modules: checkpoint=" + ",".join(names[:2])
 
 
-def _note_idle_freeze(model, value):
+def _note_freeze_without_effect(model, value):
     if value == "none":
         return
     if value == "half":
@@ -114,7 +114,7 @@ def set_inplace(model, paths):
 
 
 def decide_inplace(model, value):
-    # -> paths of the modules to set; the others are told with the reason why not
+    # -> paths of the modules to set; the others are reported with the reason
     if value == "off":
         return []
     if value != "on":
@@ -135,7 +135,7 @@ def decide_inplace(model, value):
     why = torch._inplace_check([])
     if why is not None:
         for path in candidates:
-            torch._note_refused("inplace", path, "trial failed: " + why)
+            torch._note_refused("inplace", path, "in-place check failed: " + why)
         return []
     kept = []
     for path in candidates:

@@ -1,6 +1,6 @@
 # The built-in loop.
 #
-# For:       lang/run/run.c, which calls run() for a recording or a what-if and trial() for an in-place trial.
+# For:       lang/run/run.c, which calls run() for a recording or a what-if and check_inplace() for an in-place check.
 # Invariant: the names in train() are those of the net language page, and live and die as they do there: `output` and `l`
 #            of a step stay until the next step binds them again. Nothing else here holds a tensor of a step.
 import torch
@@ -75,13 +75,13 @@ class Prefetcher:
     # oldest is handed out. The caller's old batch goes when its names are bound again, so while that is done there is one more.
     def __init__(self, load, depth):
         self.load = load
-        self.ahead = []
+        self.batches = []
         for i in range(depth):
-            self.ahead.append(load())
+            self.batches.append(load())
 
     def next(self):
-        inputs, targets = self.ahead.pop(0)
-        self.ahead.append(self.load())
+        inputs, targets = self.batches.pop(0)
+        self.batches.append(self.load())
         return inputs, targets
 
 
@@ -254,11 +254,11 @@ def train(source, net, loss, train_step, optimizer, scaler, settings):
     torch._done()
 
 
-# ---- in-place trials ----
+# ---- in-place checks ----
 
 
 def watched(plain, number):
-    # what was overwritten must not be read again by its old names: it would be another value
+    # the old names of an overwritten tensor must not be read again: they would give another value
     def forward(input):
         before = torch._version_of(input)
         torch._watch(input)
@@ -270,7 +270,7 @@ def watched(plain, number):
     return forward
 
 
-def trial(net, settings, paths):
+def check_inplace(net, settings, paths):
     # a forward, loss and backward in float32, without autocast
     settings["half"] = "off"
     model = make_model(net, settings)

@@ -1,9 +1,8 @@
 /*
- * lang/run/inplace_checks.c - in-place trials: which modules can work in place, found out by running the net without
- * data.
+ * lang/run/inplace_checks.c - in-place checks: which modules can work in place, found by running the net on meta.
  *
- * Must not know:  which modules are asked about (lang/prelude/toggles.py).
- * Invariant:      a trial gets no toggle but CHECK_TOGGLES, so that those and the paths determine its result.
+ * Must not know:  how the candidates are chosen (lang/prelude/toggles.py).
+ * Invariant:      a check is given only CHECK_TOGGLES, so these toggles and the paths determine its result.
  */
 #include <string.h>
 
@@ -21,11 +20,11 @@ static const enum vs_toggle CHECK_TOGGLES[] = {VS_TOGGLE_CHECKPOINT, VS_TOGGLE_C
                                                VS_TOGGLE_PRESERVE_RNG};
 
 /*
- * What a trial came to.
+ * The result of a check.
  *
- * key     the values of CHECK_TOGGLES, what was asked and the paths
- * why     what went wrong; NULL: nothing. Of a blame: why one run does not show which module is at fault
- * blame   of a blame: for each path what is wrong with it, or NULL; count of them
+ * key     the values of CHECK_TOGGLES, the kind of check and the paths
+ * why     the error; NULL: the check passed. For a blame check: why one run cannot show which module is at fault
+ * blame   only of a blame check: for each path its error, or NULL where there is none; `count` entries
  */
 struct outcome {
     char *key;
@@ -55,24 +54,24 @@ static void outcome_release(struct outcome *outcome)
     vs_free(outcome->key);
 }
 
-void lang_inplace_checks_free(struct lang_inplace_checks *trials)
+void lang_inplace_checks_free(struct lang_inplace_checks *checks)
 {
-    if (!trials)
+    if (!checks)
         return;
-    for (size_t i = 0; i < trials->count; i++)
-        outcome_release(&trials->items[i]);
-    vs_free(trials->items);
-    vs_free(trials);
+    for (size_t i = 0; i < checks->count; i++)
+        outcome_release(&checks->items[i]);
+    vs_free(checks->items);
+    vs_free(checks);
 }
 
-size_t lang_inplace_checks_count(const struct lang_inplace_checks *trials)
+size_t lang_inplace_checks_count(const struct lang_inplace_checks *checks)
 {
-    return trials->count;
+    return checks->count;
 }
 
-/* ---- one trial ---- */
+/* ---- one check ---- */
 
-static void hear_nothing(void *user, const char *text, size_t len)
+static void ignore_print(void *user, const char *text, size_t len)
 {
     (void)user, (void)text, (void)len;
 }
@@ -103,8 +102,8 @@ static struct lang_value settings_dict(struct lang_vm *vm, const struct vs_toggl
 }
 
 /*
- * The first text of each module that is at fault. Failing: one is so only together with one that is not kept, or comes
- * after it.
+ * Copies the first error text of each module at fault to `blame`. Fails where a module is at fault only together with
+ * another one that will be refused or that comes after it.
  */
 static enum vs_status blame_take(const struct eng *eng, char **blame, struct vs_error *err)
 {
@@ -120,23 +119,24 @@ static enum vs_status blame_take(const struct eng *eng, char **blame, struct vs_
 }
 
 /*
- * A forward, loss and backward on a device without data of its own, the modules at `paths` (a list or tuple of strings,
- * lent, of any vm) in place. VS_OK: nothing went wrong. Otherwise `err` says what; VS_E_STOPPED: nothing was found out.
+ * Runs forward, loss and backward on a separate meta engine with the modules at `paths` (a list or tuple of strings,
+ * borrowed, of any vm) working in place. Returns VS_OK where nothing failed, VS_E_STOPPED where the run was stopped
+ * before it had a result, and otherwise the error in `err`.
  *
- * blame   where not NULL: one text for each of the paths, NULL at first. What goes wrong is sought for all of them in
- *         this one run (eng_blame_begin): VS_OK then means that a module would be refused if tried after those before
- *         it that are kept, with the text it has here, and the others would not. Texts are the caller's, by vs_free,
- *         also after a failure.
+ * blame   NULL, or an array with one NULL entry for each path. Errors of all modules are then collected in this one run
+ *         (eng_blame_begin). With VS_OK, a module with a text here would be refused with that text if the modules were
+ *         checked one after the other, and the others would be kept. The caller frees the texts with vs_free, also
+ *         after a failure.
  */
 static enum vs_status check_run(struct lang_settings *settings, const struct vs_toggles *toggles,
                                 struct lang_value paths, char **blame, struct vs_error *err)
 {
     struct eng_options eng_options = {.seed = settings->seed,
-                                      .stop = settings->stop ? lang_run_hear_stop : NULL,
+                                      .stop = settings->stop ? lang_run_poll_stop : NULL,
                                       .stop_user = settings};
     struct lang_options options = {.user = settings,
-                                   .print = hear_nothing,
-                                   .stop = settings->stop ? lang_run_hear_stop : NULL,
+                                   .print = ignore_print,
+                                   .stop = settings->stop ? lang_run_poll_stop : NULL,
                                    .library = settings->library};
     struct lang_value dict = lang_unbound();
     struct lang_value list = lang_unbound();
@@ -159,7 +159,7 @@ static enum vs_status check_run(struct lang_settings *settings, const struct vs_
     if (!st) {
         dict = settings_dict(vm, toggles);
         list = copy_paths(vm, paths);
-        st = lang_run_call_loop(vm, "trial", net, dict, list, &out, err);
+        st = lang_run_call_loop(vm, "check_inplace", net, dict, list, &out, err);
         lang_drop(vm, out);
         if (!st && blame)
             st = blame_take(eng, blame, err);
@@ -171,9 +171,9 @@ static enum vs_status check_run(struct lang_settings *settings, const struct vs_
     return st;
 }
 
-/* ---- what is known of it ---- */
+/* ---- known results ---- */
 
-/* The message behind "file:line:col: ", which points into the trial's own code. */
+/* The message without "file:line:col: ", which is a location in the library's code, not in the net. */
 static const char *without_location(const char *text)
 {
     const char *p = text + strcspn(text, ": ");
@@ -188,7 +188,7 @@ static const char *without_location(const char *text)
     return strncmp(p, ": ", 2) == 0 ? p + 2 : text;
 }
 
-/* Backward's own failures have the file alone in front. */
+/* The message without "file: ", which errors raised in backward begin with. */
 static const char *without_file(const char *text, const char *file)
 {
     size_t len = strlen(file);
@@ -205,7 +205,7 @@ static char *key_of(const struct vs_toggles *toggles, const struct lang_value *p
 
     for (size_t i = 0; i < sizeof(CHECK_TOGGLES) / sizeof(CHECK_TOGGLES[0]); i++)
         vs_text_addf(&key, "%s\n", vs_toggles_get(toggles, CHECK_TOGGLES[i]));
-    vs_text_add(&key, is_blame ? "blame\n" : "trial\n");
+    vs_text_add(&key, is_blame ? "blame\n" : "check\n");
     for (size_t i = 0; i < count; i++)
         vs_text_addf(&key, "%s\n", lang_value_text(paths[i]));
     copy = vs_strdup(vs_text_get(&key));
@@ -214,13 +214,13 @@ static char *key_of(const struct vs_toggles *toggles, const struct lang_value *p
 }
 
 /*
- * What the trial with these paths (a list or tuple of strings) comes to: known, or found out now. is_blame: of a blame.
- * NULL: stopped, which is not known.
+ * The result of the check of these paths (a list or tuple of strings), from an earlier run or from one made now.
+ * is_blame: of a blame check. NULL: the check was stopped and has no result. Borrowed, until the next call.
  */
 static const struct outcome *outcome_of(struct lang_run_state *run, struct lang_value paths,
                                         bool is_blame)
 {
-    struct lang_inplace_checks *trials = run->settings->trials;
+    struct lang_inplace_checks *checks = run->settings->inplace_checks;
     const struct vs_toggles *toggles = &run->result->toggles;
     struct vs_error why = VS_ERROR_INIT;
     struct outcome now = {.key = NULL};
@@ -231,10 +231,10 @@ static const struct outcome *outcome_of(struct lang_run_state *run, struct lang_
         count = 0;
     now.key = key_of(toggles, items, count, is_blame);
     now.hash = vs_hash_bytes(now.key, strlen(now.key));
-    for (size_t i = 0; i < trials->count; i++) {
-        if (trials->items[i].hash == now.hash && strcmp(trials->items[i].key, now.key) == 0) {
+    for (size_t i = 0; i < checks->count; i++) {
+        if (checks->items[i].hash == now.hash && strcmp(checks->items[i].key, now.key) == 0) {
             outcome_release(&now);
-            return &trials->items[i];
+            return &checks->items[i];
         }
     }
     now.count = count;
@@ -247,12 +247,12 @@ static const struct outcome *outcome_of(struct lang_run_state *run, struct lang_
         outcome_release(&now);
         return NULL;
     }
-    trials->items = vs_grow(trials->items, trials->count, &trials->cap, sizeof(*trials->items));
-    trials->items[trials->count] = now;
-    return &trials->items[trials->count++];
+    checks->items = vs_grow(checks->items, checks->count, &checks->cap, sizeof(*checks->items));
+    checks->items[checks->count] = now;
+    return &checks->items[checks->count++];
 }
 
-/* ---- what the prelude asks ---- */
+/* ---- functions for the prelude ---- */
 
 static bool is_list(struct lang_value v)
 {
@@ -275,7 +275,9 @@ bool lang_run_inplace_check(struct lang_vm *vm, const struct lang_call *call,
     return true;
 }
 
-/* For each path what is wrong with it, or None; None where one run cannot show it. */
+/*
+ * A list with the error of each path, or None where it has none; None instead of the list where one run cannot show it.
+ */
 bool lang_run_inplace_blame(struct lang_vm *vm, const struct lang_call *call,
                             struct lang_value *out)
 {
@@ -295,7 +297,7 @@ bool lang_run_inplace_blame(struct lang_vm *vm, const struct lang_call *call,
     return true;
 }
 
-/* ---- what watches modules in a trial ---- */
+/* ---- functions that observe modules during a check ---- */
 
 static bool native_writer(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
 {

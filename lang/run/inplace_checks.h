@@ -1,13 +1,16 @@
 /*
- * lang/run/inplace_checks.h - what the in-place trials of one net came to: found out once, for many runs of it.
+ * lang/run/inplace_checks.h - results of the in-place checks of one net, shared by several runs of it.
  *
- * For:            who runs a net more than once with toggles (what-ifs).
- * Must not know:  machines.
- * Invariant:      what is known is what a trial would find again: it depends on the net, the seed and the toggles that
- *                 a trial gets, and on nothing else.
+ * For:            what-if analysis, which runs a net many times with different toggles.
+ * Must not know:  lang_vm.
+ * Invariant:      a stored result equals the one that a new check would give: it depends only on the net, the seed and
+ *                 the toggles that a check is given.
+ *
+ * A check runs the net once on meta with some modules set to work in place, and finds out whether PyTorch would accept
+ * that (toggle `inplace`).
  */
-#ifndef LANG_TRIALS_H
-#define LANG_TRIALS_H
+#ifndef LANG_INPLACE_CHECKS_H
+#define LANG_INPLACE_CHECKS_H
 
 #include <stddef.h>
 
@@ -15,11 +18,13 @@
 
 struct lang_inplace_checks;
 
-/* For runs with the same text, file name and seed, one after the other. */
+/*
+ * An empty set of results, for runs with the same text, file name and seed. Not thread-safe. The caller frees it.
+ */
 struct lang_inplace_checks *lang_inplace_checks_new(void) VS_MUST_USE;
-void lang_inplace_checks_free(struct lang_inplace_checks *trials);
+void lang_inplace_checks_free(struct lang_inplace_checks *checks);
 
-/* How many trials were run for it. */
-size_t lang_inplace_checks_count(const struct lang_inplace_checks *trials);
+/* The number of results it holds, which is the number of checks that were run. */
+size_t lang_inplace_checks_count(const struct lang_inplace_checks *checks);
 
 #endif

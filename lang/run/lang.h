@@ -1,9 +1,9 @@
 /*
- * lang/run/lang.h - running net files: load one, find its functions, call them.
+ * lang/run/lang.h - loads net files, finds their functions and calls them.
  *
  * For:            lang/run/run.c, cli/, whatif/whatif.c, tests.
  * Must not know:  how the language is parsed or run.
- * Invariant:      after lang_vm_free nothing of the net is left: every tensor it held has been dropped.
+ * Invariant:      lang_vm_free() releases every tensor and object of the net.
  */
 #ifndef LANG_LANG_H
 #define LANG_LANG_H
@@ -21,8 +21,8 @@ struct lang_vm;
 struct lang_net;
 
 /*
- * A machine on the engine context `e`, with the whole library loaded. `options` may be NULL. Fails only if the library
- * itself is wrong. e must outlive it.
+ * A new vm that runs nets on the engine context `e` (borrowed, must outlive the vm), with the standard library loaded.
+ * `options` may be NULL. Fails only if a file of the library has an error. The caller frees *out with lang_vm_free().
  */
 VS_MUST_USE enum vs_status lang_vm_new(struct eng *e, const struct lang_options *options,
                                        struct lang_vm **out, struct vs_error *err);
@@ -30,27 +30,27 @@ void lang_vm_free(struct lang_vm *vm);
 struct eng *lang_vm_eng(struct lang_vm *vm);
 
 /*
- * Parse a net file and run its top level. `file_name` is for messages.
- * The net lives until the vm goes. On failure `err` has file, line, column, the line itself and a caret.
+ * Parses a net file (UTF-8, `len` bytes) and runs its top level. `file_name` is used in messages.
+ * The vm owns *out. On failure `err` has file, line, column, the source line and a caret below the error.
  */
 VS_MUST_USE enum vs_status lang_load(struct lang_vm *vm, const char *file_name, const char *text,
                                      size_t len, struct lang_net **out, struct vs_error *err);
-/* A module-level name of the net, the caller's reference; unbound where there is none. */
+/* The value of a module-level name of the net, a new reference; unbound where there is no such name. */
 struct lang_value lang_global(struct lang_vm *vm, struct lang_net *net, const char *name);
-/* The module itself as a value (net.model, net.batch …), the caller's reference. */
+/* The module object of the net file, whose attributes are its names (net.model, net.batch …); a new reference. */
 struct lang_value lang_net_value(struct lang_vm *vm, struct lang_net *net);
-/* A file of the library ("torch.optim", "_train") as a value, the caller's reference; unbound where there is none. */
+/* A module of the library ("torch.optim", "_train"), a new reference; unbound where there is no such module. */
 struct lang_value lang_library(struct lang_vm *vm, const char *name);
 
-/* Call a value with arguments (lent). *out is the caller's. */
+/* Calls a value with positional arguments (borrowed). *out is a new reference, unbound on failure. */
 VS_MUST_USE enum vs_status lang_call(struct lang_vm *vm, struct lang_value callable,
                                      const struct lang_value *args, uint32_t arg_count,
                                      struct lang_value *out, struct vs_error *err);
-/* obj.name, the caller's reference. */
+/* The attribute obj.name, a new reference. */
 VS_MUST_USE enum vs_status lang_get(struct lang_vm *vm, struct lang_value obj, const char *name,
                                     struct lang_value *out, struct vs_error *err);
 
-/* Values from C: strings, an empty list, an empty dict; adding to them (value taken). */
+/* New values: a string, an empty list, an empty dict; and adding an item, whose reference passes to the container. */
 struct lang_value lang_value_str(struct lang_vm *vm, const char *text);
 struct lang_value lang_value_list(struct lang_vm *vm);
 struct lang_value lang_value_dict(struct lang_vm *vm);

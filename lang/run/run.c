@@ -113,16 +113,16 @@ static enum vs_status alloc_conf_apply(struct lang_run_state *run, struct vs_err
 /* Which GPU it is for; a capacity of the command line stays. */
 static void target_apply(struct lang_run_state *run)
 {
-    static const char *const MANNERS[] = {[ENG_WORKSPACE_A_CALL] = "2.15",
-                                          [ENG_WORKSPACE_KEPT] = "2.9",
-                                          [ENG_WORKSPACE_KEPT_AND_LT] = "2.6"};
+    static const char *const VERSIONS[] = {[ENG_WORKSPACE_A_CALL] = "2.15",
+                                           [ENG_WORKSPACE_KEPT] = "2.9",
+                                           [ENG_WORKSPACE_KEPT_AND_LT] = "2.6"};
     const struct vs_toggles *toggles = &run->result->toggles;
-    size_t manner = 0;
+    size_t policy = 0;
 
-    while (!vs_toggles_is(toggles, VS_TOGGLE_WORKSPACE, MANNERS[manner]))
-        manner++;
+    while (!vs_toggles_is(toggles, VS_TOGGLE_WORKSPACE, VERSIONS[policy]))
+        policy++;
     eng_set_target(run->eng, vs_target_find(vs_toggles_get(toggles, VS_TOGGLE_TARGET)),
-                   (enum eng_workspace_policy)manner, !run->settings->capacity);
+                   (enum eng_workspace_policy)policy, !run->settings->capacity);
 }
 
 /* What was set explicitly, then the file's `defaults`, then the table. */
@@ -203,7 +203,7 @@ static void hear_warning(void *user, const char *text)
         settings->warn(settings->user, text);
 }
 
-bool lang_run_hear_stop(void *user)
+bool lang_run_poll_stop(void *user)
 {
     const struct lang_settings *settings = user;
     bool is_stopped = settings->stop(settings->user);
@@ -255,7 +255,7 @@ static enum vs_status machine_new(struct lang_run_state *run, struct vs_error *e
                                    .print = hear_print,
                                    .warn = hear_warning,
                                    .observed = settings->observer != NULL,
-                                   .stop = settings->stop ? lang_run_hear_stop : NULL,
+                                   .stop = settings->stop ? lang_run_poll_stop : NULL,
                                    .library = settings->library};
     struct eng_options eng_options = {.kernels = settings->kernels,
                                       .device = settings->device,
@@ -265,7 +265,7 @@ static enum vs_status machine_new(struct lang_run_state *run, struct vs_error *e
                                       .seed = settings->seed,
                                       .segment_addresses = settings->segment_addresses,
                                       .segment_count = settings->segment_count,
-                                      .stop = settings->stop ? lang_run_hear_stop : NULL,
+                                      .stop = settings->stop ? lang_run_poll_stop : NULL,
                                       .stop_user = settings,
                                       .workspaces = settings->workspaces};
     enum vs_status st = eng_new(&eng_options, &run->eng, err);
@@ -315,7 +315,7 @@ static void result_complete(struct lang_run_state *run)
     result->recompute_flops = counters.recompute_flops;
     result->total_flops = counters.total_flops;
     result->has_oom = eng_oom_get(run->eng, &result->oom);
-    result->rooms = eng_workspaces_notes_make(run->eng);
+    result->workspace_notes = eng_workspaces_notes_make(run->eng);
 }
 
 static void run_release(struct lang_run_state *run)
@@ -346,7 +346,7 @@ enum vs_status lang_run(const struct lang_settings *settings, struct lang_result
 {
     struct lang_settings copy = *settings; /* callbacks want a pointer that is not const */
     struct lang_library *library = NULL;
-    struct lang_inplace_checks *trials = NULL;
+    struct lang_inplace_checks *checks = NULL;
     enum vs_status st = VS_OK;
 
     VS_ASSERT(settings->text != NULL && settings->file_name != NULL);
@@ -357,11 +357,11 @@ enum vs_status lang_run(const struct lang_settings *settings, struct lang_result
         st = lang_library_new(&library, err);
         copy.library = library;
     }
-    if (copy.trials == NULL)
-        copy.trials = trials = lang_inplace_checks_new();
+    if (copy.inplace_checks == NULL)
+        copy.inplace_checks = checks = lang_inplace_checks_new();
     if (!st)
         st = run_with(&copy, result, err);
-    lang_inplace_checks_free(trials);
+    lang_inplace_checks_free(checks);
     lang_library_free(library);
     return st;
 }
@@ -379,7 +379,7 @@ void lang_result_release(struct lang_result *result)
     for (size_t i = 0; i < result->inplace_count; i++)
         vs_free(result->inplace[i]);
     vs_free(result->inplace);
-    eng_workspaces_notes_release(&result->rooms);
+    eng_workspaces_notes_release(&result->workspace_notes);
     vs_free(result->refusals);
     vs_free(result->losses);
     vs_free(result->steps);

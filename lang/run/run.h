@@ -1,9 +1,9 @@
 /*
- * lang/run/run.h - trains a net file with the built-in loop, once, with given toggles.
+ * lang/run/run.h - runs a net file once with the built-in training loop and the given toggles.
  *
- * For:            the record command, what-if, tests.
+ * For:            the record command, what-if analysis, tests.
  * Must not know:  traces, terminals.
- * Invariant:      the same settings give the same events; nothing of a run is left when lang_run returns.
+ * Invariant:      the same settings give the same events; lang_run has released everything but *result when it returns.
  *
  *     struct lang_settings settings = {.file_name = "net.py", .text = text, .len = len, .toggles = &toggles};
  *     struct lang_result result = {0};
@@ -32,8 +32,8 @@ struct lang_library;
 struct lang_inplace_checks;
 
 /*
- * Where a run is. `step` is -1 in setup. loss_known: `loss` is that of this step (after phase loss, where the device
- * has data).
+ * The progress of a run. `step` counts from 0 and is -1 during set-up; `steps` is the number of steps. loss_known:
+ * `loss` is the loss of this step, which is known from the end of the loss phase on and never on meta.
  */
 struct lang_progress {
     int64_t step;
@@ -43,43 +43,49 @@ struct lang_progress {
     double loss;
 };
 
-/* An optimizer step that was skipped. call: which of the training step's calls of GradScaler.step it was, from 0. */
+/*
+ * An optimizer step that a GradScaler skipped. call: the index, from 0, of the call of GradScaler.step within the
+ * training step.
+ */
 struct lang_skip {
     int64_t step;
     uint64_t call;
 };
 
 /*
- * What to run. Zero means the default, or nothing, for every member but the text.
+ * What to run. All members but the text may be zero, which means the default or nothing. All pointers are borrowed for
+ * the time of lang_run().
  *
- * file_name, text, len  the net file; file_name is for messages
- * kernels      arithmetic of the device (eng_kernels_cpu()); NULL: `meta`, no data at all
- * device       a device of its own, instead of kernels; NULL: none. Must outlive the run
- * observer     gets all events until the last step is over; NULL: none
- * toggles      what is set explicitly; the file's `defaults` fill in, then the table
- * capacity     bytes of the device; 0: as much as is asked for
- * seed         of all random numbers
- * library      the standard library, parsed before (lang/run/library.h); NULL: it is parsed for this run
- * trials       what the in-place checks of this net, with this seed, found so far (lang/run/inplace_checks.h); NULL:
- *              each is run
- * skips        on `meta`: the optimizer steps that a GradScaler skipped where this net ran with data (skip_count of
- *              them)
- * segment_addresses  where the driver puts the first segments (segment_count of them): see struct eng_options
- * workspaces   on `meta`: what a device of its own was measured to work in, which is repeated
+ * file_name, text, len  the net file, UTF-8; file_name is only used in messages
+ * kernels      kernels that compute on the host (eng_kernels_cpu()); NULL: the run is on meta, without data
+ * device       a real device, used instead of kernels; NULL: none
+ * observer     receives all events up to the end of the last step; NULL: none
+ * toggles      explicitly set toggles; the others take the value in the file's `defaults`, else the table's default
+ * capacity     device memory in bytes; 0: unlimited
+ * seed         seed of all random numbers
+ * library      the parsed standard library (lang/run/library.h); NULL: it is parsed for this run
+ * inplace_checks  results of in-place checks of this net with this seed, which are reused and added to
+ *              (lang/run/inplace_checks.h); NULL: this run makes all checks itself
+ * skips        only on meta: the optimizer steps that a GradScaler skipped in a run of this net with data; skip_count
+ *              entries
+ * segment_addresses  addresses at which the driver places the first segments; segment_count entries, see struct
+ *              eng_options
+ * workspaces   only on meta: the library workspaces measured on a real device, as text, which this run reproduces
  *              (engine/workspace/workspace.h); NULL: none
- * formula      weights and data by the formula of tests/oracle/README.md instead of random, dropout off; for comparing
- *              numbers
- * user         given to the callbacks
- * started      the toggles are settled and nothing has run yet: a value for each, and which come from the table's
- *              defaults
- * progress     a phase is over. False: stop (VS_E_STOPPED)
- * stop         asked every few thousand statements and few dozen nodes of a backward, in the trials of `inplace` too.
- *              True: stop (VS_E_STOPPED)
- * warn         a warning PyTorch would give, once per text
- * print        what the net prints; NULL: stdout
- * dump         with each gradient before each optimizer step ("gradient" of the first step, "gradient 1" of the second
- *              and so on, times `scale`; where the net has a train_step, as that leaves it), each parameter and buffer
- *              after the last step ("parameter", "buffer"); `t` is lent. NULL: not wanted
+ * formula      weights and data follow the formula of tests/oracle/README.md instead of being random, and dropout is
+ *              off; for comparing numbers with PyTorch
+ * user         first argument of the callbacks; each callback may be NULL
+ * started      called when the toggles are final and before anything runs, with the value of each toggle and whether
+ *              it is the table's default
+ * progress     called at the end of each phase; returning false stops the run (VS_E_STOPPED)
+ * stop         polled every few thousand statements and every few dozen nodes of a backward, also during in-place
+ *              checks; returning true stops the run (VS_E_STOPPED)
+ * warn         called with a warning that PyTorch would give, once per text
+ * print        called with the text that the net prints; NULL: it goes to stdout
+ * dump         called with each gradient before each optimizer step (kind "gradient" in the first step, "gradient 1" in
+ *              the second and so on; the true gradient is `t` times `scale`; where the net has a train_step, the
+ *              gradient after it), and with each parameter and buffer after the last step ("parameter", "buffer"); `t`
+ *              is borrowed
  */
 struct lang_settings {
     const char *file_name;
@@ -92,7 +98,7 @@ struct lang_settings {
     uint64_t capacity;
     uint64_t seed;
     const struct lang_library *library;
-    struct lang_inplace_checks *trials;
+    struct lang_inplace_checks *inplace_checks;
     const struct lang_skip *skips;
     size_t skip_count;
     const uint64_t *segment_addresses;
@@ -110,8 +116,9 @@ struct lang_settings {
 };
 
 /*
- * A phase that is over: torch.cuda.memory_stats() there, the peaks since the phase before ended. `micro` counts from 0
- * within a step; optimizer and zero_grad have 0.
+ * The figures of torch.cuda.memory_stats() at the end of a phase, in bytes; a peak is the highest value since the end
+ * of the previous phase. `micro` is the index of the micro-batch within the step, from 0; it is 0 for the phases
+ * optimizer and zero_grad.
  */
 struct lang_run_phase {
     int64_t step;
@@ -126,26 +133,29 @@ struct lang_run_phase {
 };
 
 /*
- * A step. loss: the sum over its parts, which are divided by their number; loss_known is false on `meta` and where the
- * net's train_step gave no tensor or number. skipped: the GradScaler found a gradient that was not finite.
+ * A training step. loss: the mean over its micro-batches; loss_known is false on meta and where the net's train_step
+ * returned neither a tensor nor a number. skipped: the GradScaler found a gradient that was not finite.
  */
 struct lang_run_step {
     int64_t step;
     bool loss_known;
     double loss;
     bool skipped;
-    uint64_t recomputed_ops;     /* aten ops inside re-runs, views included */
+    uint64_t recomputed_ops;     /* aten ops that checkpoints ran again, with views */
     uint64_t recomputed_kernels; /* without views */
 };
 
-/* One loss of one part of a step. */
+/* The loss of one micro-batch. */
 struct lang_run_loss {
     int64_t step;
     uint32_t micro;
     double value;
 };
 
-/* A part of a toggle that was not applied: `path` of a module, and why. */
+/*
+ * A part of a toggle that was not applied: the path of a module, or the value of the toggle, and the reason as a
+ * sentence.
+ */
 struct lang_refusal {
     char *toggle;
     char *path;
@@ -153,14 +163,19 @@ struct lang_refusal {
 };
 
 /*
- * What came of it. Filled as far as the run got, also on failure.
+ * The result of a run. After a failure it holds everything up to the failure.
  *
- * toggles, is_default  in force; lr: of the built-in optimizers
- * inplace              modules that worked in place because of the toggle, in order
- * saved_*              what autograd held when the last loss ended; saved_known is false where no loss ended
- * rooms                of a device of its own, and where one is repeated
- * peak_*               highest over all phases; `peak_phase` is an index into phases (the first that has it), SIZE_MAX:
- * none
+ * toggles, is_default  the values in force; lr: learning rate of the built-in optimizer
+ * inplace              paths of the modules that worked in place because of the toggle, in the model's order
+ * parameters           number of elements of all parameters
+ * saved_*              tensors and bytes that autograd had saved for backward at the end of the last loss phase;
+ *                      saved_known is false where no loss phase ended
+ * peak_*               highest bytes over all phases; `peak_phase` is the index in `phases` of the first phase that
+ *                      reached peak_allocated, SIZE_MAX where there is none
+ * *_flops              floating-point operations of all steps, and those that checkpoints ran again
+ * events               number of allocations and frees
+ * oom                  where has_oom: the failed allocation
+ * workspace_notes      measured or missing library workspaces, on a real device and where `workspaces` was given
  */
 struct lang_result {
     struct vs_toggles toggles;
@@ -190,19 +205,21 @@ struct lang_result {
     uint64_t events; /* allocations and frees */
     bool has_oom;
     struct eng_oom oom;
-    struct eng_workspaces_notes rooms;
+    struct eng_workspaces_notes workspace_notes;
 };
 
 /*
- * Run the net. *result must be zeroed or released; the caller releases it, also on failure.
+ * Runs the net. *result must be zeroed or released; the caller releases it with lang_result_release(), also after a
+ * failure.
  *
- * VS_E_SYNTAX, VS_E_NAME, VS_E_TYPE, VS_E_SHAPE, VS_E_RAISED and the like: the net is wrong; the text has file, line,
- * the line itself. VS_E_VALUE: a toggle does not fit the net, or the file's defaults are wrong. VS_E_OOM: the device
- * ran out of memory (see oom). VS_E_STOPPED: `progress` or `stop` said so.
+ * VS_E_SYNTAX, VS_E_NAME, VS_E_TYPE, VS_E_SHAPE, VS_E_RAISED and similar: the net has an error; the text has the file,
+ * the line number and the source line. VS_E_VALUE: a toggle does not fit the net, or the file's `defaults` are wrong.
+ * VS_E_OOM: the device ran out of memory (see result->oom). VS_E_STOPPED: `progress` or `stop` stopped the run.
  */
 VS_MUST_USE enum vs_status lang_run(const struct lang_settings *settings,
                                     struct lang_result *result, struct vs_error *err);
 
+/* Frees what *result holds and zeroes it. */
 void lang_result_release(struct lang_result *result);
 
 #endif

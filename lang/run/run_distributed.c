@@ -3,7 +3,7 @@
  * gradients.
  *
  * Must not know:  buckets, processes.
- * Invariant:      none of these makes, keeps or lets go of a tensor.
+ * Invariant:      none of these functions creates, holds or releases a tensor.
  */
 #include "base/mem.h"
 #include "engine/autograd/ready.h"

@@ -1,9 +1,10 @@
 /*
- * lang/run/run_internal.h - what run.c, run_natives.c and run_checks.c share: a run in progress.
+ * lang/run/run_internal.h - the state of a run, shared by the files of lang/run/.
  *
- * For:            lang/run*.c only.
+ * For:            the .c files of lang/run/ only.
  * Must not know:  anything above lang/.
- * Invariant:      result is filled as things happen, so that a run that fails leaves what it got to.
+ * Invariant:      *result is filled while the run goes on, so that after a failure it holds everything up to the
+ *                 failure.
  */
 #ifndef LANG_RUN_INTERNAL_H
 #define LANG_RUN_INTERNAL_H
@@ -14,10 +15,10 @@
 #include "lang/value/object.h"
 
 /*
- * at_start    the counters when the step began
- * step        as the loop said last; -1 before
- * step_loss   of this step so far, where has_loss
- * net, dict   the file; the settings the built-in loop gets
+ * at_start    the engine's counters at the beginning of the step
+ * step        index of the current step, set by the loop; -1 during set-up
+ * step_loss   sum of the losses of this step so far; valid where has_loss
+ * net, dict   the loaded net file; the dict of settings that is passed to the built-in loop
  */
 struct lang_call;
 struct lang_run_state {
@@ -29,51 +30,55 @@ struct lang_run_state {
     int64_t step;
     bool has_loss;
     double step_loss;
-    uint64_t scaler_calls; /* of GradScaler.step, in this step */
+    uint64_t scaler_calls; /* calls of GradScaler.step in this step */
     struct lang_net *net;
     struct lang_value dict;
 };
 
-/* Adds the loop's functions to the module torch of run->vm. They hold `run`, which must outlive the vm. */
+/*
+ * Adds the functions for the built-in loop to the module torch of run->vm. They keep `run`, which must outlive the vm.
+ */
 void lang_run_natives_register(struct lang_run_state *run);
 
-/* The same for the vm of a trial: what watches in-place modules. */
+/* Adds the functions that observe in-place modules to the module torch of the vm of an in-place check. */
 void lang_run_inplace_natives_register(struct lang_vm *vm);
 
-/* The step that is open is over: what was counted in it is its. */
+/* Ends the current step, if any: appends its figures to result->steps. */
 void lang_run_step_close(struct lang_run_state *run);
 
 /*
- * Call a function of the loop's file with (net, settings) and, where bound, a third argument (lent). *out is the
- * caller's.
+ * Calls a function of lang/prelude/train.py with (net, settings) and, where it is bound, a third argument; all are
+ * borrowed. The caller owns *out. Fails with the status of the error that the function raised.
  */
 VS_MUST_USE enum vs_status lang_run_call_loop(struct lang_vm *vm, const char *function,
                                               struct lang_net *net, struct lang_value settings,
                                               struct lang_value third, struct lang_value *out,
                                               struct vs_error *err);
-/* The engine's and the vm's `stop`: settings->stop, `user` being the settings. */
-bool lang_run_hear_stop(void *user);
+/* The `stop` callback of the engine and the vm: calls settings->stop; `user` is the struct lang_settings. */
+bool lang_run_poll_stop(void *user);
 
 /* ---- run_natives.c: functions of the module torch ---- */
 struct lang_run_native {
     const char *name;
     lang_native_fn *fn;
 };
-/* Each holds `closure` (lent). */
+/* Adds each function of the table to the module torch. `closure` (borrowed) is what each keeps as its closure. */
 void lang_run_natives_add(struct lang_vm *vm, const struct lang_run_native *table, size_t count,
                           struct lang_value closure);
-/* torch._legal_values(toggle): what it may be set to, in words. */
+/* torch._legal_values(toggle): a sentence with the values that the toggle may have. */
 VS_MUST_USE bool lang_run_legal_values(struct lang_vm *vm, const struct lang_call *call,
                                        struct lang_value *out);
 
-/* ---- run_distributed.c: those of a run, which is their closure ---- */
+/* ---- run_distributed.c: functions of the module torch whose closure is the run ---- */
 /* torch._ready_expect(tensors), torch._ready_order(): engine/autograd/ready.h */
 VS_MUST_USE bool lang_run_ready_expect(struct lang_vm *vm, const struct lang_call *call,
                                        struct lang_value *out);
 VS_MUST_USE bool lang_run_ready_order(struct lang_vm *vm, const struct lang_call *call,
                                       struct lang_value *out);
 
-/* ---- run_checks.c: those of a run, which is their closure; see lang/prelude/toggles.py ---- */
+/*
+ * ---- inplace_checks.c: functions of the module torch whose closure is the run; used by lang/prelude/toggles.py ----
+ */
 VS_MUST_USE bool lang_run_inplace_check(struct lang_vm *vm, const struct lang_call *call,
                                         struct lang_value *out);
 VS_MUST_USE bool lang_run_inplace_blame(struct lang_vm *vm, const struct lang_call *call,

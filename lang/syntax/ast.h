@@ -485,7 +485,7 @@ struct lang_slot {
  *
  * params   in the order of their slots, which is CPython's co_varnames: positional-only and positional, then
  *          keyword-only, then *args, then **kwargs. params[i] lives in slot i.
- * slots    slot_count of them, in CPython's order of localsplus, the order in which a frame lets go:
+ * slots    slot_count of them, in CPython's order of localsplus, the order in which a frame releases them:
  *            local_count locals: co_varnames, that is parameters, then locals in the order in which the compiler meets
  *            them
  *              (the value before the target). A parameter that is a cell stays here (is_cell), and so does the variable

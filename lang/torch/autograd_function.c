@@ -345,7 +345,7 @@ static struct custom *custom_new(struct lang_vm *vm, struct lang_value cls, stru
     return c;
 }
 
-/* Everything save_for_backward was given goes to the node; without a node it is only let go of. */
+/* The tensors given to save_for_backward are handed to the node; without a node they are only released. */
 static void save_tensors(struct lang_vm *vm, struct lang_value ctx, struct eng_node *node)
 {
     struct lang_value saved =

@@ -58,7 +58,7 @@ static const char *alias_of(const char *name)
 }
 
 /* Keywords that change nothing when they are left at their default. */
-static bool is_idle_keyword(const char *name, struct lang_value v)
+static bool is_keyword_without_effect(const char *name, struct lang_value v)
 {
     static const char *const names[] = {"out",           "generator",    "layout",     "pin_memory",
                                         "memory_format", "non_blocking", "_stacklevel"};
@@ -122,7 +122,7 @@ static bool take_keywords(struct lang_vm *vm, struct attempt *a, const struct en
         struct lang_value v = call->args[call->arg_count + k];
         int i = find_param(params, count, name);
 
-        if (i < 0 && is_idle_keyword(name, v))
+        if (i < 0 && is_keyword_without_effect(name, v))
             continue;
         if (i < 0 && strcmp(name, "requires_grad") == 0 && v.kind == LANG_BOOL &&
             find_param(params, count, "device") >= 0) {

@@ -29,7 +29,7 @@ static void segment_free(void *user)
 {
     struct segment *s = user;
 
-    lang_drop(s->vm, s->kwargs); /* a closure lets go of its last cell first: fn, kwargs */
+    lang_drop(s->vm, s->kwargs); /* a closure releases its last cell first: fn, kwargs */
     lang_drop(s->vm, s->function);
     lang_drop_obj(s->vm, s->args);
     vs_free(s->is_tensor);

@@ -1,13 +1,14 @@
 /*
- * lang/value/object.h - the objects of the net language: what is in each, and how it is made.
+ * lang/value/object.h - the objects of the net language: their fields and constructors.
  *
  * For:            everything in lang/ that runs a net.
  * Must not know:  frames, the engine's ops.
- * Invariant:      an object's death releases what it holds in CPython's order: lists and tuples from the last item to
- *                 the first, dicts and instances from the first entry to the last, a function its defaults before its
- *                 cells, a method its function before its object.
+ * Invariant:      an object that is freed releases its members in CPython's order: lists and tuples from the last item
+ *                 to the first, dicts and instances from the first entry to the last, a function its defaults before
+ *                 its cells, a method its function before its self.
  *
- * `_new` gives a reference to the caller. Parameters called "taken" pass a reference over; all others are lent.
+ * Functions `_new` return a new reference. Parameters named "taken" transfer ownership of a reference to the function;
+ * all other parameters are borrowed. The functions here cannot fail unless they say so.
  */
 #ifndef LANG_OBJECT_H
 #define LANG_OBJECT_H
@@ -22,17 +23,17 @@ struct lang_net;
 struct lang_holding; /* lang/value/hold.h: names that hold a container, for the trace */
 struct lang_call;    /* lang/interp/call.h */
 
-/* A function in C. Result in *out (the caller's reference); false: failed, message noted. */
+/* A function written in C. Sets *out to a new reference and returns true; false: a failure has been noted in vm. */
 typedef bool lang_native_fn(struct lang_vm *vm, const struct lang_call *call,
                             struct lang_value *out);
 
 /* ---- strings ---- */
 
-#define LANG_STR_INTERNED 1 /* head.flags: equal ones are one object */
+#define LANG_STR_INTERNED 1 /* head.flags: equal interned strings are the same object */
 
 /*
- * chars  code points; text is UTF-8, len bytes and a NUL
- * hash   0: not computed yet
+ * chars  number of code points; text is UTF-8, `len` bytes and a NUL
+ * hash   0: not computed yet; read it with lang_str_hash()
  */
 struct lang_string {
     struct lang_obj head;
@@ -46,7 +47,7 @@ struct lang_string *lang_str_new(struct lang_vm *vm, const char *text, size_t le
 struct lang_value lang_str(struct lang_vm *vm, const char *text) VS_MUST_USE;
 struct lang_value lang_str_printf(struct lang_vm *vm, const char *fmt, ...)
     VS_PRINTF(2, 3) VS_MUST_USE;
-/* The one object with this text; it and its text live as long as the vm. Borrowed. */
+/* The interned string with this text, borrowed; it and its text live as long as the vm. */
 struct lang_string *lang_intern(struct lang_vm *vm, const char *text, size_t len);
 struct lang_string *lang_intern_text(struct lang_vm *vm, const char *text);
 struct lang_string *lang_intern_str(struct lang_vm *vm, struct lang_string *str);
@@ -66,7 +67,7 @@ struct lang_tuple {
     struct lang_value items[];
 };
 
-/* All items unbound: the caller fills them in. */
+/* A tuple of `count` unbound items, which the caller fills in. */
 struct lang_tuple *lang_tuple_new(struct lang_vm *vm, uint32_t count) VS_MUST_USE;
 struct lang_tuple *lang_tuple_pair(struct lang_vm *vm, struct lang_value a_taken,
                                    struct lang_value b_taken) VS_MUST_USE;
@@ -84,19 +85,19 @@ struct lang_list *lang_list_new(struct lang_vm *vm, uint32_t cap) VS_MUST_USE;
 void lang_list_append(struct lang_vm *vm, struct lang_list *list, struct lang_value taken);
 void lang_list_insert(struct lang_vm *vm, struct lang_list *list, uint32_t at,
                       struct lang_value taken);
-/* The item at `at`, the caller's. */
+/* Removes the item at index `at` and returns it; the reference passes to the caller. */
 struct lang_value lang_list_pop(struct lang_vm *vm, struct lang_list *list,
                                 uint32_t at) VS_MUST_USE;
 void lang_list_set(struct lang_vm *vm, struct lang_list *list, uint32_t at,
                    struct lang_value taken);
 /*
- * Replace `count` items from `at` on by `new_count` values (taken); the old ones go last to first, when the new ones
- * are in.
+ * Replaces `count` items from index `at` by `new_count` values (taken). The old items are released afterwards, from the
+ * last to the first.
  */
 void lang_list_splice(struct lang_vm *vm, struct lang_list *list, uint32_t at, uint32_t count,
                       struct lang_value *taken, uint32_t new_count);
 
-/* Items of a list or tuple, borrowed; false for anything else. */
+/* Sets *items and *count to the items of a list or tuple, borrowed; false for any other value. */
 bool lang_items(struct lang_value v, struct lang_value **items, uint32_t *count);
 
 /* ---- dicts and sets ---- */
@@ -108,12 +109,12 @@ struct lang_entry {
 };
 
 /*
- * Entries in order of insertion.
+ * A dict; its entries are in insertion order.
  *
- * used   entries in use, deleted ones included; live: without them
- * index  open addressing over entries (entry + 1, 0 free) once there are more than a few; NULL before
- * has_strangers  a key is a string that is not interned: an equal one need not be the same
- * shape  another number whenever an entry comes or goes: while it is the same, values stay where they are
+ * used   number of entries including deleted ones; live: number of entries without them
+ * index  hash table with open addressing: index of an entry plus 1, 0 for a free slot; NULL for a small dict
+ * has_strangers  some key is a string that is not interned, so keys cannot be compared by pointer
+ * shape  changes whenever an entry is added or removed; while it is the same, values stay at their addresses
  */
 struct lang_dict {
     struct lang_obj head;
@@ -129,16 +130,19 @@ struct lang_dict {
 };
 
 struct lang_dict *lang_dict_new(struct lang_vm *vm) VS_MUST_USE;
-/* By an interned name. Borrowed, NULL: none. Valid until the dict changes. */
+/* The value of an interned name, borrowed until the dict changes; NULL where there is none. */
 struct lang_value *lang_dict_find(const struct lang_dict *dict, const struct lang_string *name);
-/* key lent, value taken. */
+/* dict[name] = taken. */
 void lang_dict_put(struct lang_vm *vm, struct lang_dict *dict, struct lang_string *name,
                    struct lang_value taken);
-/* Take the entry out; unbound when there is none. The key goes at once, the value is the caller's. */
+/* Removes the entry and returns its value, whose reference passes to the caller; unbound where there is none. */
 struct lang_value lang_dict_take(struct lang_vm *vm, struct lang_dict *dict,
                                  struct lang_string *name) VS_MUST_USE;
 
-/* The same with any key. False: not hashable. *out is NULL (unbound) where there is none. */
+/*
+ * Look up (*out is borrowed, NULL where there is none), store and remove (*out is the value, whose reference passes to
+ * the caller, unbound where there is none) with any key. False with a failure noted: the key is not hashable.
+ */
 VS_MUST_USE bool lang_dict_lookup(struct lang_vm *vm, const struct lang_dict *dict,
                                   struct lang_value key, struct lang_value **out);
 VS_MUST_USE bool lang_dict_store(struct lang_vm *vm, struct lang_dict *dict, struct lang_value key,
@@ -146,7 +150,7 @@ VS_MUST_USE bool lang_dict_store(struct lang_vm *vm, struct lang_dict *dict, str
 VS_MUST_USE bool lang_dict_remove(struct lang_vm *vm, struct lang_dict *dict, struct lang_value key,
                                   struct lang_value *out);
 void lang_dict_clear(struct lang_vm *vm, struct lang_dict *dict);
-/* The next live entry from *at on, which is moved behind it; NULL at the end. */
+/* The next live entry from position *at, which is advanced past it; NULL at the end. Start with *at = 0. */
 struct lang_entry *lang_dict_next(const struct lang_dict *dict, uint32_t *at);
 
 struct lang_set {
@@ -156,7 +160,7 @@ struct lang_set {
 
 struct lang_set *lang_set_new(struct lang_vm *vm) VS_MUST_USE;
 
-/* ---- small ones ---- */
+/* ---- slices, ranges, cells, super, descriptors ---- */
 
 struct lang_slice {
     struct lang_obj head;
@@ -180,7 +184,7 @@ struct lang_range {
 struct lang_range *lang_range_new(struct lang_vm *vm, int64_t start, int64_t stop,
                                   int64_t step) VS_MUST_USE;
 
-/* A variable that functions share. `name` and `scope`: for the trace, NULL where it has none. */
+/* A variable shared by functions. `name` and `scope` are those of its hold events; NULL where it has none. */
 struct lang_cell {
     struct lang_obj head;
     struct lang_value value;
@@ -192,7 +196,7 @@ struct lang_cell *lang_cell_new(struct lang_vm *vm, struct lang_value taken) VS_
 
 struct lang_super {
     struct lang_obj head;
-    struct lang_class *after; /* the search starts at its base */
+    struct lang_class *after; /* attributes are searched from its base on */
     struct lang_value self;
 };
 
@@ -202,13 +206,13 @@ struct lang_descriptor {
     struct lang_obj head;
     enum lang_descriptor_kind what;
     struct lang_value func;
-    struct lang_value setter; /* of a property; None without */
+    struct lang_value setter; /* of a property; None where it has none */
 };
 
 struct lang_descriptor *lang_descriptor_new(struct lang_vm *vm, enum lang_descriptor_kind what,
                                             struct lang_value func) VS_MUST_USE;
 
-/* A piece of C data. `release` (may be NULL) runs when the last reference goes. */
+/* C data as an object. `release` (may be NULL) is called with it when the last reference is dropped. */
 struct lang_opaque {
     struct lang_obj head;
     const char *type;
@@ -221,27 +225,27 @@ struct lang_opaque *lang_opaque_new(struct lang_vm *vm, const char *type, void *
 
 /* ---- functions ---- */
 
-/* Code of a file that has been loaded: the tree, and what running it needs. Lives as long as its net. */
+/* A code object of a loaded file: its syntax tree and the data needed to run it. Lives as long as its net. */
 struct lang_rtcode {
     const struct lang_code *code;
     struct lang_net *net;
     struct lang_string *name;
     struct lang_string *qualname;
-    struct lang_string **slot_names; /* interned, one a slot */
-    const char *scope;               /* of its locals, in the trace; lives as long as the vm */
-    bool is_plain; /* only positional parameters and no cells: arguments are slots as they come */
+    struct lang_string **slot_names; /* interned, one per slot */
+    const char *scope; /* scope of its locals in hold events; lives as long as the vm */
+    bool is_plain;     /* only positional parameters and no cells: the arguments are the slots */
 };
 
 /*
- * defaults: one a parameter, unbound where it has none; cells: code->free_count of them. Each NULL where there are
- * none.
+ * A function written in the net language. defaults: one per parameter, unbound where it has none; cells: the captured
+ * cells, code->free_count of them. Both are NULL where there are none.
  */
 struct lang_function {
     struct lang_obj head;
     const struct lang_rtcode *code;
     struct lang_value *defaults;
     struct lang_cell **cells;
-    struct lang_dict *attrs; /* f.x = …; NULL before the first */
+    struct lang_dict *attrs; /* attributes set with f.x = …; NULL where there are none */
 };
 
 struct lang_function *lang_function_new(struct lang_vm *vm,
@@ -256,13 +260,15 @@ struct lang_method {
 struct lang_method *lang_method_new(struct lang_vm *vm, struct lang_value func,
                                     struct lang_value self) VS_MUST_USE;
 
-#define LANG_BUILTIN_BINDS 1     /* head.flags: found through a class it becomes a method */
+#define LANG_BUILTIN_BINDS 1     /* head.flags: becomes a bound method when found through a class */
 #define LANG_BUILTIN_DECORATED 2 /* a function inside a context, see lang/interp/decorate.h */
 
 /*
- * name     as messages call it ("torch.relu"); lives as long as the vm
- * data     the function's own, in C (a row of the op table)
- * closure  the function's own, a value; None without
+ * A function written in C.
+ *
+ * name     name in messages ("torch.relu"); lives as long as the vm
+ * data     data for fn (a row of the op table)
+ * closure  a value for fn; None where it has none
  */
 struct lang_builtin {
     struct lang_obj head;
@@ -278,16 +284,16 @@ struct lang_builtin *lang_builtin_new(struct lang_vm *vm, const char *name, lang
 /* ---- classes ---- */
 
 enum lang_class_flag {
-    LANG_CLASS_NATIVE = 1,    /* made in C: its names are fixed for net files */
-    LANG_CLASS_MODULE = 2,    /* nn.Module or derived from it */
-    LANG_CLASS_FUNCTION = 4,  /* torch.autograd.Function or derived */
-    LANG_CLASS_CTX = 8,       /* the ctx of one */
-    LANG_CLASS_EXCEPTION = 16 /* Exception or derived */
+    LANG_CLASS_NATIVE = 1,    /* built in: net files cannot change its names */
+    LANG_CLASS_MODULE = 2,    /* nn.Module or a subclass */
+    LANG_CLASS_FUNCTION = 4,  /* torch.autograd.Function or a subclass */
+    LANG_CLASS_CTX = 8,       /* the class of the ctx of a Function */
+    LANG_CLASS_EXCEPTION = 16 /* Exception or a subclass */
 };
 
 /*
- * instance_kind  for `int`, `str`, …: the kind its instances have; LANG_INSTANCE otherwise
- * make           calling the class, where it is not "new instance, then __init__"; inherited. NULL: the ordinary way
+ * instance_kind  the kind of its instances: LANG_INT for `int` and so on, LANG_INSTANCE for classes of a net
+ * make           runs when the class is called; inherited. NULL: a new instance is created and __init__ called
  */
 struct lang_class {
     struct lang_obj head;
@@ -302,13 +308,13 @@ struct lang_class {
 
 struct lang_class *lang_class_new(struct lang_vm *vm, const char *name,
                                   struct lang_class *base) VS_MUST_USE;
-/* The attribute of the class or of the nearest base that has it. Borrowed; unbound: none. `name` is interned. */
+/* The attribute of the class or of its nearest base that has it, borrowed; unbound: none. `name` must be interned. */
 struct lang_value lang_class_find(struct lang_vm *vm, struct lang_class *cls,
                                   struct lang_string *name);
-/* To be called after a change of any class's names. */
+/* Must be called after the names of any class have changed: invalidates the cache of class attributes. */
 void lang_class_changed(struct lang_vm *vm);
 bool lang_class_derives(const struct lang_class *cls, const struct lang_class *base);
-/* The class of a value (borrowed). */
+/* The class of a value, borrowed. */
 struct lang_class *lang_class_of(struct lang_vm *vm, struct lang_value v);
 bool lang_isinstance(struct lang_vm *vm, struct lang_value v, const struct lang_class *cls);
 
@@ -322,7 +328,7 @@ struct lang_instance {
  * An instance of a class with LANG_CLASS_MODULE. The three dicts are also entries of attrs, which own them; NULL before
  * Module.__init__ has run.
  *
- * path  dotted path from the model, as in the trace; NULL before _name_modules; lives as long as the vm
+ * path  dotted path from the model, as in the trace; lives as long as the vm; NULL until the model's modules are named
  */
 struct lang_module_instance {
     struct lang_instance base;
@@ -341,12 +347,12 @@ static inline struct lang_module_instance *lang_as_module(struct lang_value v)
     return (struct lang_module_instance *)v.as.instance;
 }
 
-/* A module of names: torch, torch.nn, a net file. Names with a leading "_" are for files of the library only. */
+/* A Python module: torch, torch.nn, a net file. Names with a leading "_" are visible to files of the library only. */
 struct lang_namespace {
     struct lang_obj head;
     struct lang_string *name; /* "torch.nn" */
     struct lang_dict *names;
-    /* its attributes may be set and those with a leading "_" be seen (prelude files) */
+    /* its attributes may be set, and those with a leading "_" are visible (prelude files) */
     bool is_open;
 };
 
@@ -354,7 +360,10 @@ struct lang_namespace *lang_namespace_new(struct lang_vm *vm, const char *name) 
 
 /* ---- memory of objects ---- */
 
-/* Zeroed but for the head: one reference, `kind`. `size` is given again when the object is freed. */
+/*
+ * Memory for an object of `size` bytes, zeroed except for the head (one reference, `kind`). The same `size` must be
+ * passed when its memory is released.
+ */
 void *lang_obj_new(struct lang_vm *vm, enum lang_kind kind, size_t size) VS_MUST_USE;
 void lang_obj_release_memory(struct lang_vm *vm, struct lang_obj *obj, size_t size);
 

@@ -75,8 +75,8 @@ static void compact(struct lang_dict *d)
     index_rebuild(d);
 }
 
-/* Room for one more entry. */
-static void make_room(struct lang_dict *d)
+/* Makes sure that one more entry fits. */
+static void grow_for_one(struct lang_dict *d)
 {
     if (d->used < d->cap)
         return;
@@ -199,7 +199,7 @@ static void add_entry(struct lang_vm *vm, struct lang_dict *d, struct lang_value
 {
     struct lang_entry *e;
 
-    make_room(d);
+    grow_for_one(d);
     d->shape++;
     if (key.kind == LANG_STR && !(key.as.str->head.flags & LANG_STR_INTERNED))
         d->has_strangers = true;

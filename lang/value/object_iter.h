@@ -1,9 +1,9 @@
 /*
- * lang/value/object_iter.h - iterators and generators: what is in each, and how it dies.
+ * lang/value/object_iter.h - iterators and generators: their fields, and how they are freed.
  *
- * For:            lang/interp/iter.h, which makes them and runs them.
- * Must not know:  how the next item is found.
- * Invariant:      an iterator owns what it runs over until it is exhausted or dies.
+ * For:            lang/interp/iter.h, which creates and runs them.
+ * Must not know:  how the next item is computed.
+ * Invariant:      an iterator holds a reference to the iterated object until it is exhausted or freed.
  */
 #ifndef LANG_OBJECT_ITER_H
 #define LANG_OBJECT_ITER_H
@@ -18,22 +18,23 @@ enum lang_iter_kind {
     LANG_ITER_KEYS, /* source: a dict */
     LANG_ITER_VALUES,
     LANG_ITER_ITEMS,
-    LANG_ITER_RANGE,     /* from at by step, `left` times; no source */
+    LANG_ITER_RANGE,     /* from `at` by `step`, `left` more items; no source */
     LANG_ITER_ZIP,       /* source: a tuple of iterators */
-    LANG_ITER_ENUMERATE, /* source: an iterator; at: the number */
+    LANG_ITER_ENUMERATE, /* source: an iterator; at: the index */
     LANG_ITER_GETITEM,   /* source: an object with __getitem__ or __next__ */
     LANG_ITER_NEXT
 };
 
 /*
- * last  the tuple given last (zip, enumerate, items), or unbound
- * size  of a dict at the start: it must not change
+ * source, at, step, left  see enum lang_iter_kind; `at` is the index of the next item unless said otherwise
+ * last  the tuple returned last by zip, enumerate and items, or unbound
+ * size  the dict's size at the start of the iteration, which must not change
  */
 struct lang_iter {
     struct lang_obj head;
     enum lang_iter_kind what;
-    bool strict;  /* of a zip */
-    bool is_view; /* d.items() and its like: not an iterator, each loop gets a new one */
+    bool strict;  /* zip(strict=True) */
+    bool is_view; /* d.items(), d.keys(), d.values(): not an iterator; each loop creates one */
     struct lang_value source;
     struct lang_value last;
     int64_t at;
@@ -44,13 +45,14 @@ struct lang_iter {
 
 struct lang_iter *lang_iter_new(struct lang_vm *vm, enum lang_iter_kind what,
                                 struct lang_value source_taken) VS_MUST_USE;
+/* Free the object after its last reference was dropped. */
 void lang_iter_free(struct lang_vm *vm, struct lang_iter *it);
 
 /*
- * A generator expression: its frame, kept between items.
+ * A generator expression, whose frame is kept between items.
  *
- * slots  as a frame's; cells: captured ones, taken over from where it was made
- * loops  the iterators of its `for` clauses that have started, outermost first
+ * slots  its local variables and captured cells, as in struct lang_frame
+ * loops  the iterators of those `for` clauses that have started, outermost first; loop_count of them
  */
 struct lang_generator {
     struct lang_obj head;
@@ -63,7 +65,7 @@ struct lang_generator {
 };
 
 void lang_generator_free(struct lang_vm *vm, struct lang_generator *g);
-/* It gives nothing more; its variables go from the first to the last. */
+/* Ends the generator and releases its slots from the first to the last. */
 void lang_generator_finish(struct lang_vm *vm, struct lang_generator *g);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * lang/value/options.h - what whoever makes a machine may set.
+ * lang/value/options.h - the options of a vm.
  *
- * For:            lang_vm_new (lang/run/lang.h); the machine keeps a copy.
- * Must not know:  the machine.
- * Invariant:      zero means the default, or nothing, for every member.
+ * For:            lang_vm_new (lang/run/lang.h), which copies them.
+ * Must not know:  struct lang_vm.
+ * Invariant:      zero is the default of every member.
  */
 #ifndef LANG_OPTIONS_H
 #define LANG_OPTIONS_H
@@ -15,16 +15,16 @@
 struct lang_library;
 
 /*
- * print     what print() writes, one call a print(), with its end; NULL: stdout
- * warn      a warning PyTorch would give, once per text; NULL: warnings are dropped
- * probes    the built-in `_probe(name)` exists: an object whose death prints "name" (tests of lifetimes)
- * observed  the engine has an observer: emit who holds what
- * budget    statements and turns of loops that one lang_load or lang_call may run before it fails with VS_E_STOPPED; 0:
- *           no end
- * stop      asked every few thousand statements and turns of loops, but not inside a backward (struct eng_options asks
- *           there); true: what runs fails with VS_E_STOPPED. NULL: nobody stops it
- * library   the standard library, parsed before (lang/run/library.h), must outlive the machine; NULL: it is parsed for
- *           this machine
+ * user      first argument of the callbacks
+ * print     called once per print() with the text it writes, including its end; NULL: the text goes to stdout
+ * warn      called with a warning that PyTorch would give, once per text; NULL: warnings are dropped
+ * probes    adds the built-in `_probe(name)`, which returns an object that prints "name" when it is freed (for tests)
+ * observed  the engine has an observer: hold and drop events are emitted
+ * budget    number of statements and loop iterations after which one lang_load() or lang_call() fails with
+ *           VS_E_STOPPED; 0: unlimited
+ * stop      polled every few thousand statements and loop iterations, except inside a backward, where the engine polls
+ *           the one in struct eng_options; returning true makes the call fail with VS_E_STOPPED. NULL: never
+ * library   the parsed standard library (lang/run/library.h), which must outlive the vm; NULL: the vm parses it
  */
 struct lang_options {
     void *user;

@@ -1,12 +1,12 @@
 /*
- * lang/value/type.h - what values do that only folders above value/ can say: tables of functions, as CPython's type
- * objects.
+ * lang/value/type.h - tables of functions through which lang/value/ and lang/interp/ call code of higher folders,
+ * as CPython's type objects.
  *
- * For:            the machine (lang/value/vm.h), which has one of each; lang/interp/ has that of instances, lang/torch/
- *                 the others.
- * Must not know:  what the functions do.
- * Invariant:      no entry is NULL. Operands are lent, results are the caller's; false: failed, and the failure is
- *                 noted.
+ * For:            struct lang_vm, which has one of each. lang/interp/ defines the table of instances, lang/torch/ those
+ *                 of tensors and modules.
+ * Must not know:  how the functions work.
+ * Invariant:      no entry is NULL. Operands are borrowed, results are new references; false: a failure has been
+ *                 noted in the vm.
  */
 #ifndef LANG_TYPE_H
 #define LANG_TYPE_H
@@ -16,22 +16,22 @@
 
 struct lang_kwnames; /* lang/interp/call.h */
 
-/* Objects of the net's own classes. equal: a == b where one of them is such an object. */
+/* Instances of classes that the net defines. equal: a == b, where at least one of them is such an instance. */
 struct lang_instance_type {
     bool (*equal)(struct lang_vm *vm, struct lang_value a, struct lang_value b, bool *out);
 };
 
 /*
- * Tensors.
+ * Operations on tensors.
  *
- * getattr   t.name, where it is an attribute (shape, dtype, grad, data, T …) and no method; *found says so
+ * getattr   t.name for attributes (shape, dtype, grad, data, T …); *found is false for methods and unknown names
  * setattr   t.grad = …, t.data = …, t.requires_grad = …
  * delattr   del t.grad
  * getitem, setitem  t[key], t[key] = value
- * binary, compare   a op b, where one of them is a tensor; compare has the operators that give a bool
- * inplace   a op= b, which gives a itself
+ * binary, compare   a op b, where at least one is a tensor; compare has the operators ==, <, … and `in`
+ * inplace   a op= b; *out is a
  * unary     -a, +a, ~a
- * truth     bool(t) of its one element
+ * truth     bool(t); t must have one element
  * rows      t.unbind(0) as a tuple, for iterating
  * item      t.item(): the one element as a Python number
  */
@@ -58,14 +58,14 @@ struct lang_tensor_type {
 };
 
 /*
- * What instances of nn.Module do besides what every instance does.
+ * Operations on instances of nn.Module that differ from those of other instances.
  *
- * find     self.name where neither the class nor the attributes have it. Borrowed; unbound: none
- * setattr  self.name = value: parameters, buffers and children go where they belong; *done is false where it is a plain
- *          attribute, which the caller sets
+ * find     self.name where neither the class nor the attributes have it; borrowed, unbound where there is none
+ * setattr  self.name = value for parameters, buffers and children; *done is false for a plain attribute, which the
+ *          caller sets
  * delattr  del self.name; *done is false where there is no such parameter, buffer or child
- * call     module(args), as lang_call_at, for a module whose class does not define __call__ itself
- * forget   the module dies: the trace gets the drops of its parameters and buffers
+ * call     module(args), with the contract of lang_call_at(), for a module whose class does not define __call__ itself
+ * forget   emits the drop events of the parameters and buffers of a module that is freed
  */
 struct lang_module_type {
     struct lang_value (*find)(const struct lang_module_instance *m, const struct lang_string *name);

@@ -1,15 +1,15 @@
 /*
- * lang/value/value.h - a value of the net language: 16 bytes, counted the way CPython counts.
+ * lang/value/value.h - a value of the net language: 16 bytes, reference counted as in CPython.
  *
  * For:            everything in lang/ that runs a net.
- * Must not know:  the tree, frames, what an op is.
- * Invariant:      a struct lang_value that is stored somewhere owns one reference; passing one to a function lends it
- *                 unless the function says that it takes it. A reference dropped is dropped at that very point: what
- *                 dies, dies there.
+ * Must not know:  the syntax tree, frames, ops.
+ * Invariant:      a stored struct lang_value owns one reference. Arguments of functions are borrowed unless the
+ *                 function says that it takes them. An object is freed as soon as its last reference is
+ *                 dropped.
  *
- * Numbers, None, booleans, dtypes and devices live in the value itself. A tensor value holds one reference to the
- * engine's tensor. Everything else is an object (lang/value/object.h). There is no collector of cycles: objects that
- * hold each other stay until the virtual machine goes, as they would in CPython until its collector runs.
+ * Numbers, None, booleans, dtypes and devices are stored in the value itself. A tensor value holds one reference to the
+ * engine's tensor. Everything else is an object (lang/value/object.h). There is no cycle collector: objects in a
+ * reference cycle live until the vm is freed, as they do in CPython until its collector runs.
  */
 #ifndef LANG_VALUE_H
 #define LANG_VALUE_H
@@ -35,7 +35,7 @@ enum lang_kind {
     LANG_DTYPE,
     LANG_DEVICE, /* as.on_host */
     LANG_TENSOR,
-    LANG_STR, /* this one and all below: objects */
+    LANG_STR, /* this kind and all after it are objects */
     LANG_TUPLE,
     LANG_LIST,
     LANG_DICT,
@@ -54,11 +54,11 @@ enum lang_kind {
     LANG_SUPER,
     LANG_DESCRIPTOR, /* property, staticmethod, classmethod */
     LANG_CONTEXT,    /* torch.no_grad(), torch.autocast(...) */
-    LANG_OPAQUE,     /* a piece of C data that a net passes around */
+    LANG_OPAQUE,     /* C data */
     LANG_KIND_COUNT
 };
 
-/* What every object starts with. Objects are made by the functions of lang/value/object.h only. */
+/* The head of every object. Objects are created only by the functions of lang/value/object.h. */
 struct lang_obj {
     uint32_t refs;
     uint8_t kind; /* enum lang_kind */
@@ -134,7 +134,7 @@ static inline struct lang_value lang_device(bool on_host)
     return (struct lang_value){.kind = LANG_DEVICE, .as.on_host = on_host};
 }
 
-/* Takes over the caller's reference; NULL is None. */
+/* The value of a tensor, whose reference it takes over; NULL gives None. */
 static inline struct lang_value lang_tensor(struct eng_tensor *t)
 {
     if (t == NULL)
@@ -142,7 +142,7 @@ static inline struct lang_value lang_tensor(struct eng_tensor *t)
     return (struct lang_value){.kind = LANG_TENSOR, .as.tensor = t};
 }
 
-/* The value of an object whose head says what it is. Takes over the caller's reference. */
+/* The value of an object of any kind, whose reference it takes over. */
 static inline struct lang_value lang_object(void *object)
 {
     struct lang_value v = {.kind = LANG_UNBOUND};
@@ -162,7 +162,7 @@ static inline bool lang_is_bound(struct lang_value v)
     return v.kind != LANG_UNBOUND;
 }
 
-/* An int or a bool, which is one. */
+/* An int or a bool, as isinstance(v, int). */
 static inline bool lang_is_int(struct lang_value v)
 {
     return v.kind == LANG_INT || v.kind == LANG_BOOL;
@@ -189,10 +189,10 @@ static inline struct lang_value lang_keep(struct lang_value v)
     return v;
 }
 
-/* The last reference to an object went; see object.c. */
+/* Frees an object whose last reference was dropped; see object.c. */
 void lang_obj_free(struct lang_vm *vm, struct lang_obj *obj);
 
-/* Let go of one reference. */
+/* Releases one reference. */
 static inline void lang_drop(struct lang_vm *vm, struct lang_value v)
 {
     if (v.kind >= LANG_STR) {
@@ -211,16 +211,16 @@ static inline void lang_drop_obj(struct lang_vm *vm, void *object)
         lang_obj_free(vm, obj);
 }
 
-/* Replace what a place holds by v (taken); the old value goes after the new one is in. */
-static inline void lang_assign(struct lang_vm *vm, struct lang_value *place, struct lang_value v)
+/* Stores v (taken) in *location and then drops the old value. */
+static inline void lang_assign(struct lang_vm *vm, struct lang_value *location, struct lang_value v)
 {
-    struct lang_value old = *place;
+    struct lang_value old = *location;
 
-    *place = v;
+    *location = v;
     lang_drop(vm, old);
 }
 
-/* Drop `count` values of an array, first to last. */
+/* Drops `count` values of an array, from the first to the last. */
 void lang_drop_all(struct lang_vm *vm, struct lang_value *values, uint32_t count);
 
 /* Python's name of the value's type: "int", "NoneType", "Tensor", "Net". Borrowed. */
@@ -230,10 +230,10 @@ const char *lang_type_name(struct lang_vm *vm, struct lang_value v);
 bool lang_is_same(struct lang_value a, struct lang_value b);
 
 /*
- * These may fail (a message is noted in vm; false is returned) where Python raises.
+ * Both return false with a failure noted in vm where Python raises an exception.
  *
- * equal    a == b for values that give a bool; a tensor is equal only to itself (for `in`, dict keys)
- * hash     as a dict key; a list, dict or set has none
+ * equal    a == b as `in` and dict keys compare: a tensor is equal only to itself
+ * hash     the hash of a dict key; lists, dicts and sets have none
  */
 VS_MUST_USE bool lang_equal(struct lang_vm *vm, struct lang_value a, struct lang_value b,
                             bool *out);

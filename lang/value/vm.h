@@ -1,12 +1,12 @@
 /*
- * lang/value/vm.h - the machine that runs nets: its stack, frames, caches, and how a failure is noted.
+ * lang/value/vm.h - the virtual machine (vm) that runs nets: stack, frames, caches, failures.
  *
  * For:            the files of lang/ that run a net (not the parser).
  * Must not know:  files on disk, traces.
- * Invariant:      one machine, one thread, one engine context. Nothing of it lives outside struct lang_vm.
+ * Invariant:      a vm belongs to one thread and one engine context. All its state is in struct lang_vm.
  *
- * A failure is noted once, with the place where it happened, and every function on the way returns false; frames drop
- * what they hold on the way out. While a failure is noted no code of the net runs.
+ * A failure is noted once, with the source location where it happened. Every calling function then returns false, and
+ * frames drop their values as they are left. No code of the net runs while a failure is noted.
  */
 #ifndef LANG_VM_H
 #define LANG_VM_H
@@ -22,13 +22,14 @@
 #include "lang/value/options.h"
 #include "lang/value/type.h"
 
-#define LANG_STACK_VALUES (1u << 20) /* reserved, touched only as far as used */
-#define LANG_MAX_DEPTH 1000          /* calls inside calls, as Python's recursion limit */
-#define LANG_MAX_C_STACK (5u << 20)  /* bytes of the C stack a run may use */
-#define LANG_CACHE_SIZE 1024         /* class attribute cache, a power of two */
-#define LANG_GLOBALS_SIZE 512        /* cache of global names, a power of two */
+#define LANG_STACK_VALUES                                                                          \
+    (1u << 20)              /* address space is reserved; pages are touched only when used */
+#define LANG_MAX_DEPTH 1000 /* nested calls, Python's recursion limit */
+#define LANG_MAX_C_STACK (5u << 20) /* bytes of the C stack a run may use */
+#define LANG_CACHE_SIZE 1024        /* class attribute cache, a power of two */
+#define LANG_GLOBALS_SIZE 512       /* cache of global names, a power of two */
 
-/* Names the machine itself looks for. */
+/* Names that the vm itself looks up. */
 enum lang_name {
 #define LANG_NAME(id, text) LANG_N_##id,
 #include "lang/value/names.def"
@@ -39,33 +40,36 @@ enum lang_name {
 /* A file that has been loaded. */
 struct lang_net {
     struct lang_net *next;
-    struct vs_arena *arena; /* the names and codes, and a user's tree */
+    struct vs_arena *arena; /* of names and codes; of a net file, also of its tree */
     const struct lang_module *module;
     struct lang_string **names;   /* by lang_str.id, interned */
     struct lang_rtcode *codes;    /* module->code_count of them, in the module's order */
-    struct lang_rtcode **by_code; /* the same by the address of their tree */
+    struct lang_rtcode **by_code; /* the same, sorted by the address of their trees */
     struct lang_namespace *space;
-    bool is_user;      /* a net file: its lines and functions are places of the trace */
-    const char *scope; /* what the trace calls every function of this file; NULL: its own name */
+    bool is_user; /* a net file, whose lines and functions are locations in the trace */
+    const char *
+        scope; /* function name in the trace for all functions of this file; NULL: the name of each */
 };
 
-/* The runtime side of a piece of the tree. */
+/* The runtime data of a code object of the tree, borrowed. O(log codes). */
 const struct lang_rtcode *lang_net_code(const struct lang_net *net, const struct lang_code *code);
 /*
- * A file's tree with what running it needs, which is allocated in `arena`; its names are those of `space` (lent),
- * `scope` is that of struct lang_net. The vm owns the net, and the arena of a user's net.
+ * A loaded file: its tree with the data needed to run it, which is allocated in `arena`. Its module-level names are
+ * those of `space` (borrowed); for `scope` see struct lang_net. The vm owns the result, and the arena if it is a net
+ * file.
  */
 struct lang_net *lang_net_new(struct lang_vm *vm, const struct lang_module *module,
                               struct vs_arena *arena, struct lang_namespace *space,
                               const char *scope) VS_MUST_USE;
 
 /*
- * A call in progress.
+ * The frame of a running function, class body or module.
  *
- * at      expression being worked on, for messages
- * step    of a chain of operators: which
- * names   of a class body or the module: where its names live; else NULL
- * result  what it returns, while it is being left
+ * at      the expression being evaluated, for messages
+ * step    index of the current operator in a chain of operators
+ * names   dict of the names of a class body or module; else NULL
+ * func_before, line_before  the location before the call, which is restored afterwards
+ * result  the returned value while the frame is being left
  */
 struct lang_frame {
     struct lang_frame *prev;
@@ -84,7 +88,7 @@ struct lang_frame {
 
 struct lang_op_set;
 
-/* In front of each object that can be part of a cycle. */
+/* Precedes each object that can be part of a reference cycle. */
 struct lang_link {
     struct lang_link *prev;
     struct lang_link *next;
@@ -93,11 +97,14 @@ struct lang_link {
 struct lang_cache_entry {
     const struct lang_class *cls;
     const struct lang_string *name;
-    uint64_t shape;          /* right while the classes still have this one */
-    struct lang_value value; /* borrowed; unbound: known to be absent */
+    uint64_t shape;          /* the entry is valid while it equals lang_vm.classes_shape */
+    struct lang_value value; /* borrowed; unbound: there is no such attribute */
 };
 
-/* Where a global name of a file was found last, in its own names or the builtins; right while both have this shape. */
+/*
+ * Address of the value of a global name, found in the names of its file or in the builtins; valid while the shapes of
+ * both dicts are unchanged.
+ */
 struct lang_global_entry {
     const struct lang_dict *names;
     const struct lang_string *name;
@@ -120,22 +127,24 @@ struct lang_vm {
 
     struct lang_value *stack;
     struct lang_value *stack_end;
-    struct lang_value *sp; /* first free one */
+    struct lang_value *sp; /* first free value */
     struct lang_frame *frame;
-    const char *c_stack; /* an address near its bottom */
+    const char *c_stack; /* an address near the bottom of the C stack */
     uint32_t depth;
-    uint32_t free_depth;    /* objects dying inside objects that die */
-    struct lang_obj **late; /* those put off because that got too deep */
+    uint32_t free_depth; /* nesting of objects freed by objects that are freed */
+    struct lang_obj *
+        *late; /* objects whose release was deferred because the nesting got too deep */
     size_t late_count;
     size_t late_cap;
 
-    uint64_t budget;     /* what is left of options.budget, + 1; 0: no end */
+    uint64_t budget;     /* rest of options.budget plus 1; 0: unlimited */
     uint64_t until_poll; /* statements until lang_budget_poll; 0: never */
     uint64_t poll_interval;
     bool failed;
-    bool observed; /* the engine has an observer: emit who holds what */
+    bool observed; /* the engine has an observer: emit hold and drop events */
     struct vs_error err;
-    struct lang_value *parked; /* what frames left by a stopped re-run held, in order of dying */
+    struct lang_value
+        *parked; /* values of the frames of a stopped recomputation, in the order to release them */
     size_t parked_count;
     size_t parked_cap;
 
@@ -145,45 +154,49 @@ struct lang_vm {
     struct vs_table interned_by_hash;
     struct lang_string *names[LANG_NAME_COUNT];
     struct vs_pool pool;      /* all objects */
-    struct lang_link tracked; /* ring of all objects that can be part of a cycle */
+    struct lang_link tracked; /* ring of all objects that can be part of a reference cycle */
     struct lang_cache_entry cache[LANG_CACHE_SIZE];
-    uint64_t classes_shape; /* another number whenever a class changes */
+    uint64_t classes_shape; /* changes whenever a class changes */
     struct lang_global_entry globals[LANG_GLOBALS_SIZE];
 
     struct lang_classes cls;
-    const struct lang_instance_type *instance_type; /* set before any code runs, as the next two */
+    const struct lang_instance_type
+        *instance_type; /* this and the next two are set before any code runs */
     const struct lang_tensor_type *tensor_type;
     const struct lang_module_type *module_type;
     struct lang_dict *builtins;
     struct lang_dict *spaces; /* modules by full name */
-    struct lang_dict *warned; /* texts given already */
+    struct lang_dict *warned; /* texts of the warnings given so far */
     struct lang_net *nets;
-    struct lang_library *own_library; /* where none was given */
+    struct lang_library *own_library; /* NULL if options.library was given */
     struct vs_arena *library_arena;   /* names and codes of the library's nets */
     struct lang_op_set **op_sets;     /* lang/torch/bind.h: owned */
     size_t op_set_count;
     size_t op_set_cap;
     struct lang_item_names item_names;
     struct lang_tensor_names locations;
-    uint32_t callbacks; /* the engine's, that run */
-    uint32_t gathering; /* running torch.autograd.grad() calls */
-    const char *func;   /* the place as set last */
+    uint32_t callbacks; /* number of active callbacks from the engine */
+    uint32_t gathering; /* number of active torch.autograd.grad() calls */
+    const char *func;   /* the location set last, with `line` */
     uint32_t line;
 };
 
 /* ---- objects ---- */
 
-/* Empty everything that could hold itself: after this only what is held from outside is left. When the vm goes. */
+/*
+ * Clears all objects that can be part of a reference cycle, so that the cycles are freed. Called when the vm is freed.
+ */
 void lang_cycles_break(struct lang_vm *vm);
 
 /* ---- failures ---- */
 
-/* The failure into `err`, for a caller outside; the machine and the engine work again. Returns its status. */
+/* Moves the noted failure to `err` and clears it, so that vm and engine can be used again. Returns its status. */
 enum vs_status lang_failure_take(struct lang_vm *vm, struct vs_error *err);
 
 /*
- * Note a failure at the innermost line of the net file. False, so that `return lang_fail(...)` is one line. A macro
- * because the compiler has to see the false: otherwise it takes what the caller had wanted for used though not set.
+ * Notes a failure at the innermost line of the net file. lang_fail(vm, status, fmt, ...) is false, so that a caller can
+ * write `return lang_fail(...)`. It is a macro so that the compiler sees the constant; otherwise it warns about results
+ * that might be used uninitialised.
  */
 void lang_fail_note(struct lang_vm *vm, enum vs_status status, const char *fmt, ...)
     VS_PRINTF(3, 4);
@@ -192,23 +205,23 @@ static inline bool lang_false(void)
     return false;
 }
 #define lang_fail(...) (lang_fail_note(__VA_ARGS__), lang_false())
-/* With a second line (hint, may be NULL): what to write instead. */
+/* The same with a hint (may be NULL) on a second line that says what to write instead. */
 void lang_fail_hint_note(struct lang_vm *vm, enum vs_status status, const char *hint,
                          const char *fmt, ...) VS_PRINTF(4, 5);
 #define lang_fail_hint(...) (lang_fail_hint_note(__VA_ARGS__), lang_false())
-/* The engine failed: note it with its place. Returns false. */
+/* Notes the engine's failure with its location. Returns false. */
 bool lang_fail_engine(struct lang_vm *vm);
-/* A failure of the engine is pending: note it and return false; true where all is well. */
+/* True where the engine has no failure; otherwise notes it and returns false. */
 VS_MUST_USE bool lang_check_engine(struct lang_vm *vm);
-/* "did you mean `x`?" among the names of a dict, or NULL. The text is a temporary of the vm. */
+/* "did you mean `x`?" for the most similar name in a dict, or NULL. The text lives as long as the vm. */
 const char *lang_suggest(struct lang_vm *vm, const struct lang_dict *names, const char *wrong);
 
 /* ---- the stack ---- */
 
-/* Room for `count` more values, or a failure. */
+/* Makes sure that `count` more values fit on the stack; false with a failure noted where they do not. */
 VS_MUST_USE bool lang_reserve(struct lang_vm *vm, size_t count);
 
-/* Room has been made: an expression leaves a few values only, see LANG_HEADROOM. */
+/* The caller has reserved space: a call reserves LANG_HEADROOM values, which is enough for one expression. */
 static inline void lang_push(struct lang_vm *vm, struct lang_value taken)
 {
     *vm->sp++ = taken;
@@ -219,7 +232,7 @@ static inline struct lang_value lang_pop(struct lang_vm *vm)
     return *--vm->sp;
 }
 
-/* Drop the topmost `count` values, lowest first, and leave `result` (taken) in their place. */
+/* Drops the topmost `count` values, lowest first, and pushes `result` (taken). */
 static inline void lang_replace(struct lang_vm *vm, uint32_t count, struct lang_value result)
 {
     struct lang_value *at = vm->sp - count;
@@ -230,12 +243,12 @@ static inline void lang_replace(struct lang_vm *vm, uint32_t count, struct lang_
     vm->sp = at + 1;
 }
 
-/* Drop what lies from `at` up, topmost first. */
+/* Drops the values from `at` to the top, topmost first. */
 void lang_unwind(struct lang_vm *vm, struct lang_value *at);
 
-/* ---- places ---- */
+/* ---- locations, budget, recursion ---- */
 
-/* The line of the innermost frame becomes the engine's where that frame belongs to a net file. */
+/* Makes `line` the engine's current line if the frame belongs to a net file. */
 static inline void lang_line(struct lang_vm *vm, const struct lang_frame *f, uint32_t line)
 {
     if (f->is_user && line != vm->line) {
@@ -244,11 +257,11 @@ static inline void lang_line(struct lang_vm *vm, const struct lang_frame *f, uin
     }
 }
 
-/* What is called from outside begins: so much budget, and 0: without an end. */
+/* Sets the budget (statements and loop iterations, 0: unlimited) of a call from outside the vm. */
 void lang_spend_begin(struct lang_vm *vm, uint64_t budget);
 /*
- * One statement or turn of a loop more: false with a failure noted where the budget is spent, or somebody wants it to
- * stop.
+ * lang_spend() counts one statement or loop iteration: false with a failure noted where the budget is spent or
+ * options.stop returns true. lang_budget_poll() is its slow path, run only every few thousand statements.
  */
 bool lang_budget_poll(struct lang_vm *vm);
 static inline bool lang_spend(struct lang_vm *vm)
@@ -257,8 +270,8 @@ static inline bool lang_spend(struct lang_vm *vm)
 }
 
 /*
- * An op on `count` tensors was called, which takes as long as so many statements: the next look comes sooner, unless
- * statements are counted.
+ * An op on `count` tensors takes about as long as `count` statements: makes the next poll come sooner by that, unless
+ * there is a budget, which counts statements only.
  */
 static inline void lang_spend_op(struct lang_vm *vm, uint32_t count)
 {
@@ -266,7 +279,7 @@ static inline void lang_spend_op(struct lang_vm *vm, uint32_t count)
         vm->until_poll = count < vm->until_poll ? vm->until_poll - count : 1;
 }
 
-/* Deep recursion of the machine itself: false with a failure noted. */
+/* False with a failure noted where calls are nested too deeply or the C stack is used up. */
 VS_MUST_USE bool lang_check_depth(struct lang_vm *vm);
 
 static inline struct lang_string *lang_name(struct lang_vm *vm, enum lang_name name)

@@ -1,5 +1,5 @@
 /*
- * lang/value/vm_fail.c - noting a failure where it happened, and making room on the stack.
+ * lang/value/vm_fail.c - records where a failure happened; stack space, budget and recursion limits.
  *
  * For:            lang/value/vm.h.
  * Must not know:  what failed.
@@ -239,8 +239,8 @@ void lang_unwind(struct lang_vm *vm, struct lang_value *at)
         lang_drop(vm, *--vm->sp);
 }
 
-/* Look again after POLL_INTERVAL statements, or when the budget is spent. */
-static void look_set(struct lang_vm *vm)
+/* The next poll comes after POLL_INTERVAL statements, or when the budget is spent. */
+static void poll_set(struct lang_vm *vm)
 {
     vm->poll_interval = vm->options.stop ? POLL_INTERVAL : vm->budget;
     if (vm->budget && vm->budget < vm->poll_interval)
@@ -251,7 +251,7 @@ static void look_set(struct lang_vm *vm)
 void lang_spend_begin(struct lang_vm *vm, uint64_t budget)
 {
     vm->budget = budget ? budget + 1 : 0;
-    look_set(vm);
+    poll_set(vm);
 }
 
 bool lang_budget_poll(struct lang_vm *vm)
@@ -269,7 +269,7 @@ bool lang_budget_poll(struct lang_vm *vm)
         return lang_fail(vm, VS_E_STOPPED, "stopped");
     if (vm->budget)
         vm->budget -= passed;
-    look_set(vm);
+    poll_set(vm);
     return true;
 }
 

@@ -207,7 +207,7 @@ def main(words=None):
     p.add_argument("--target", help="[DTYPE:]SIZES[:HIGH] of what the loss compares with")
     p.add_argument("--loss", help="cross_entropy (default), mse, lm, MODULE:NAME, or an expression of output and target")
     p.add_argument("--optimizer", choices=("sgd", "momentum", "adam", "adamw"),
-                   help="what the net file asks for (left out: nothing; record's --optimizer says)")
+                   help="the optimizer that the net file sets (left out: none; choose it with record's --optimizer)")
     p.add_argument("--config", help="MODULE:NAME of a configuration to make the model of")
     p.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
                    help="an argument of the model or its configuration")

@@ -1,9 +1,11 @@
 /*
- * tests/facts/test_cuda_device.c - whole runs on the CUDA device: the events of the CPU, and its losses but for rounding.
+ * tests/facts/test_cuda_device.c - whole runs on the CUDA device: the events of the CPU, and its losses but for
+ * rounding.
  *
- * The device is the plug-in made of host memory (tests/engine/device/twin/): the same kernels as loops, found and opened as the real one
- * is. Its driver gives addresses as the counted one does, so that the traces are the same in every word. Its convolutions work in
- * as much memory as it likes, and everything that works in memory has to be brought some.
+ * The device is the plug-in made of host memory (tests/engine/device/twin/): the same kernels as loops, found and
+ * opened as the real one is. Its driver gives addresses as the counted one does, so that the traces are the same in
+ * every word. Its convolutions work in as much memory as it likes, and everything that works in memory has to be
+ * brought some.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,15 +52,16 @@ static void compare_on_target(const struct facts_net *net, const char *toggles, 
     cuda = facts_run_net_on(net, with_target, &device);
     facts_same(net->path, cuda.trace, "cuda", cpu.trace, "cpu");
     losses_agree(net->path, &cuda, &cpu, bound);
-    assert_null(cuda.result.rooms.measured);
+    assert_null(cuda.result.workspace_notes.measured);
     facts_run_release(&cuda);
     facts_run_release(&cpu);
     device.close();
 }
 
 /*
- * Without one it takes its own, and a what-if repeats them event for event. The device ends the run where something works in memory that
- * was not brought to it. Returns how many workspaces there were; where the net is refused and may_be_refused, none.
+ * Without one it takes its own, and a what-if repeats them event for event. The device ends the run where something
+ * works in memory that was not brought to it. Returns how many workspaces there were; where the net is refused and
+ * may_be_refused, none.
  */
 static uint64_t compare_repeated(const struct facts_net *net, const char *toggles,
                                  bool may_be_refused)
@@ -111,7 +114,10 @@ static void small_nets_have_the_events_and_losses_of_the_cpu(void **state)
         compare(FACTS_SMALL[i], "steps=2", 1e-4);
 }
 
-/* Losses of three steps, in which every kernel had a say, with the loops of launches and teams begun elsewhere each time. */
+/*
+ * Losses of three steps, in which every kernel had a say, with the loops of launches and teams begun elsewhere each
+ * time.
+ */
 static void the_order_of_threads_shows_in_no_bit(void **state)
 {
     static const char *const orders[] = {"0", "1", "77"};
@@ -202,7 +208,9 @@ static struct rpl_summary summary_of(struct rpl_trace *trace)
     return sum;
 }
 
-/* Another batch is another convolution to cuDNN: what it works in was never seen, and products still are what they are. */
+/*
+ * Another batch is another convolution to cuDNN: what it works in was never seen, and products still are what they are.
+ */
 /* Those that PyTorch refuses are refused here, too. */
 static void workspaces_of_every_op_are_repeated(void **state)
 {
@@ -261,9 +269,9 @@ static void what_was_not_measured_is_said_to_be_so(void **state)
 }
 
 /*
- * Of 28 MiB small tensors have 2 MiB, and images of 4 MiB lie in a segment of 20 MiB, where forward's 10 MiB fit beside them. Backward has
- * three times as much (conv_bytes of cuda_twin.c): 3 * (3 + 7) * 1048576 elements, 3 * 5 * 576 of the weight, 1000 + 100 + 40; half of
- * it does not fit either.
+ * Of 28 MiB small tensors have 2 MiB, and images of 4 MiB lie in a segment of 20 MiB, where forward's 10 MiB fit
+ * beside them. Backward has three times as much (conv_bytes of cuda_twin.c): 3 * (3 + 7) * 1048576 elements, 3 * 5 *
+ * 576 of the weight, 1000 + 100 + 40; half of it does not fit either.
  */
 #define SHORT_CAPACITY (UINT64_C(28) << 20)
 static const char SHORT_NET[] =
@@ -301,15 +309,15 @@ static void a_shortage_ends_in_a_slower_way(void **state)
     cuda = facts_run_net_within(&net, "steps=1", &device, SHORT_CAPACITY);
     device.close();
     unsetenv("VRAMSCOPE_TWIN_STRICT");
-    assert_non_null(cuda.result.rooms.shortages);
-    assert_string_equal(cuda.result.rooms.shortages,
+    assert_non_null(cuda.result.workspace_notes.shortages);
+    assert_string_equal(cuda.result.workspace_notes.shortages,
                         "ConvolutionBackward0 of line 10: 31467060 bytes to work in were not to be "
                         "had, so a slower way took 0");
     assert_false(cuda.result.has_oom);
     if (wif_run_on(cuda.trace, NULL, SHORT_CAPACITY, again, &err))
         fail_msg("%s", err.text);
     facts_same("short of memory", again, "what-if", cuda.trace, "cuda");
-    assert_string_equal(rpl_trace_meta(again, "shortages"), cuda.result.rooms.shortages);
+    assert_string_equal(rpl_trace_meta(again, "shortages"), cuda.result.workspace_notes.shortages);
     facts_run_release(&cuda);
     facts_net_release(&net);
     rpl_trace_free(again);

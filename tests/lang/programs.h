@@ -24,7 +24,7 @@ void lang_program_run(const char *file_name, const char *text, size_t len,
                       const struct eng_kernels *kernels, const struct eng_observer *observer,
                       struct vs_text *out);
 
-/* How many programs of the file gave something else than expected, each told on stderr; *count: how many there are. */
+/* The number of programs of the file with an unexpected result, each reported on stderr; *count: all programs. */
 int lang_programs_check(const char *path, const char *mark, const struct eng_kernels *kernels,
                         int *count);
 

@@ -58,11 +58,11 @@ class Body:
         self.lines = []
         self.depth = ()
         self.comment = None
-        self._look()
+        self._find_uses()
 
-    # -- what is known before --
+    # -- analysis before writing --
 
-    def _look(self):
+    def _find_uses(self):
         self.drop_at, self.last_use, self.uses = {}, {}, {}
         for i, n in enumerate(self.nodes):
             if n.op == "call_function" and n.target is dropped:
@@ -389,7 +389,7 @@ class Body:
 
 
 def _dims(steps):
-    """How many of these size steps come from one look at the shape."""
+    """How many of these size steps come from one read of the shape."""
     count = 1
     while count < len(steps) and steps[count].meta.get("names") and (
             steps[count].args[1] == steps[count - 1].args[1] + 1):

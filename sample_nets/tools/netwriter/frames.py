@@ -1,4 +1,4 @@
-"""What the running frames tell: which name a result goes to, and which line asked for it."""
+"""What the running frames show: the name that a result is bound to, and the line that called for it."""
 import dis
 import os
 import sys

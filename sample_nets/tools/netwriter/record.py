@@ -190,7 +190,7 @@ class Recorder:
         else:
             value = getattr(t, "net_real", None)
         if value is None or t.device.type != "meta":
-            raise self.unsupported("Tensor.%s asks for values that depend on more than the example's whole "
+            raise self.unsupported("Tensor.%s reads values that depend on more than the example's whole "
                                    "numbers; a net file is the same whatever the values are" % name)
         where = frames.where(frames.caller())
         self.reads.add("%s:%d" % (where[0].rpartition("/")[2], where[1]) if where else "?")
@@ -199,7 +199,7 @@ class Recorder:
     def _no_values(self, kind, name, error):
         text = str(error).strip().split("\n")[0]
         if "meta" in text.lower() or "data-dependent" in text.lower() or isinstance(error, NotImplementedError):
-            return self.unsupported("%s asks for the values of a tensor, or its result's size depends on "
+            return self.unsupported("%s reads the values of a tensor, or its result's size depends on "
                                     "them; a net file is the same whatever the values are"
                                     % spelled(kind, name))
         return self.unsupported("%s failed: %s" % (spelled(kind, name), text))

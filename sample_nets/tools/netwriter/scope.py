@@ -1,4 +1,4 @@
-"""One call of one module as a torch.fx graph: its ops, and the moments at which its tensors die."""
+"""One call of one module as a torch.fx graph: its ops, and the points at which its tensors are freed."""
 import dataclasses
 import operator
 import weakref

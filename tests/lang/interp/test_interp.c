@@ -1,8 +1,9 @@
 /*
- * tests/lang/interp/test_interp.c - programs print what CPython prints, let go of values where CPython lets go, and fail with a message that
- * says where and why.
+ * tests/lang/interp/test_interp.c - programs print what CPython prints, release values where CPython releases them,
+ * and fail with a message that says where and why.
  *
- * cases.txt is made by tests/oracle/lang_cases.py under python3.12. failures.txt was written by this interpreter and read by a person.
+ * cases.txt is made by tests/oracle/lang_cases.py under python3.12. failures.txt was written by this interpreter and
+ * read by a person.
  */
 #include <setjmp.h>
 #include <stdarg.h>

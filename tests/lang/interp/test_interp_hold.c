@@ -1,5 +1,5 @@
 /*
- * tests/lang/interp/test_interp_hold.c - what the trace is told about who holds a tensor.
+ * tests/lang/interp/test_interp_hold.c - the hold and drop events of tensors.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -18,7 +18,7 @@
 
 #define MAX_HOLDERS 4096
 
-/* Holders that are open, and what was told about locals, attributes, items and arguments as text. */
+/* Open holds, and the events about locals, attributes, items and arguments as text. */
 struct listener {
     char **strings;
     size_t string_count, string_cap;
@@ -127,21 +127,21 @@ static void listener_free(struct listener *l)
     vs_free(l);
 }
 
-/* Run a program and compare what was told, and that every drop had its hold. */
+/* Run a program and compare what was log, and that every drop had its hold. */
 static void check(const char *program, const char *expected)
 {
-    struct vs_text told = {NULL, 0, 0};
+    struct vs_text log = {NULL, 0, 0};
     struct vs_text printed = {NULL, 0, 0};
-    struct listener *l = listener_new(&told);
+    struct listener *l = listener_new(&log);
     struct eng_observer observer = {l, hear, string_id, location_id, ignore_tensor};
 
     lang_program_run("net.py", program, strlen(program), NULL, &observer, &printed);
     assert_string_equal(vs_text_get(&printed), "");
-    assert_string_equal(vs_text_get(&told), expected);
+    assert_string_equal(vs_text_get(&log), expected);
     assert_int_equal(l->unmatched, 0);
     assert_int_equal(l->frees_while_held, 0);
     listener_free(l);
-    vs_text_release(&told);
+    vs_text_release(&log);
     vs_text_release(&printed);
 }
 
@@ -182,7 +182,7 @@ static void items_hold_under_their_containers_name(void **state)
           "drop item feats[1] of f, line 7\n");
 }
 
-static void items_that_move_are_told_anew(void **state)
+static void items_that_move_are_emitted_again(void **state)
 {
     (void)state;
     check("import torch\n"
@@ -256,7 +256,9 @@ static void names_of_the_file_hold_too(void **state)
           "drop local x of <module>, line 3\n");
 }
 
-/* Train a net of tests/nets for three steps: every drop has its hold, and nothing goes that somebody still has by name. */
+/*
+ * Train a net of tests/nets for three steps: every drop has its hold, and nothing goes that somebody still has by name.
+ */
 static void check_run(const char *net, const char *toggles)
 {
     size_t len;
@@ -324,7 +326,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(locals_and_parameters_hold_by_name),
         cmocka_unit_test(items_hold_under_their_containers_name),
-        cmocka_unit_test(items_that_move_are_told_anew),
+        cmocka_unit_test(items_that_move_are_emitted_again),
         cmocka_unit_test(attributes_hold_until_they_or_their_object_go),
         cmocka_unit_test(a_modules_call_holds_its_arguments),
         cmocka_unit_test(closures_hold_as_long_as_they_live),

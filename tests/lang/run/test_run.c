@@ -300,7 +300,7 @@ static bool stop_after_forward(void *user, const struct lang_progress *progress)
     return progress->phase != VS_PHASE_FORWARD;
 }
 
-static void the_run_stops_when_it_is_told_to(void **state)
+static void the_run_stops_when_progress_returns_false(void **state)
 {
     struct run r = {0};
     int calls = 0;
@@ -314,9 +314,9 @@ static void the_run_stops_when_it_is_told_to(void **state)
     run_release(&r);
 }
 
-/* asked: how often; most: the ask that stops it; phases: of which the end was told */
+/* calls: of stop_at; most: the call that stops the run; phases: those that ended */
 struct stopper {
-    int asked;
+    int calls;
     int most;
     int phases;
 };
@@ -325,7 +325,7 @@ static bool stop_at(void *user)
 {
     struct stopper *stopper = user;
 
-    return ++stopper->asked == stopper->most;
+    return ++stopper->calls == stopper->most;
 }
 
 static bool count_phase(void *user, const struct lang_progress *progress)
@@ -345,7 +345,7 @@ static bool count_phase(void *user, const struct lang_progress *progress)
         "def model():\n"                                                                           \
         "    return Long()\n"
 
-/* `inplace` NULL: as it is. The phases that were over when it stopped at the ask number `most`. */
+/* `inplace` NULL: as it is. The phases that were over when it stopped at call number `most` of stop_at. */
 static int phases_before(const char *inplace, int most)
 {
     struct stopper stopper = {.most = most};
@@ -358,13 +358,13 @@ static int phases_before(const char *inplace, int most)
         set(&r, "inplace", inplace);
     run_net(&r, LONG_FORWARD);
     assert_int_equal(r.st, VS_E_STOPPED);
-    assert_int_equal(stopper.asked, most);
+    assert_int_equal(stopper.calls, most);
     assert_int_equal(r.result.refusal_count, 0);
     run_release(&r);
     return stopper.phases;
 }
 
-static void a_run_is_stopped_inside_a_phase_and_inside_a_trial(void **state)
+static void a_run_is_stopped_inside_a_phase_and_inside_an_inplace_check(void **state)
 {
     struct stopper stopper = {.most = -1};
     struct run r = {0};
@@ -372,11 +372,11 @@ static void a_run_is_stopped_inside_a_phase_and_inside_a_trial(void **state)
     (void)state;
     assert_int_equal(phases_before(NULL, 1), 2); /* set-up and data */
     assert_int_equal(phases_before("on", 1),
-                     0); /* in the trial, which is before the end of the set-up */
+                     0); /* in the check, which is before the end of the set-up */
     r.settings.user = &stopper;
     r.settings.stop = stop_at;
     run_ok(&r, LONG_FORWARD);
-    assert_true(stopper.asked >= 3 * 20000 / 4096);
+    assert_true(stopper.calls >= 3 * 20000 / 4096);
     run_release(&r);
 }
 
@@ -413,7 +413,7 @@ static void a_run_is_stopped_wherever_a_backward_is(void **state)
         run_net(&r, LONG_BACKWARD);
         is_stopped = r.st == VS_E_STOPPED;
         assert_true(is_stopped || r.st == VS_OK);
-        assert_int_equal(stopper.asked, is_stopped ? most : most - 1);
+        assert_int_equal(stopper.calls, is_stopped ? most : most - 1);
         /* set-up, data, forward and loss are over, this backward is not */
         inside += is_stopped && stopper.phases == 4;
         run_release(&r);
@@ -487,7 +487,7 @@ static void hear_tensor(void *user, const struct vs_tensor_desc *desc)
     (void)user, (void)desc;
 }
 
-static void meta_and_cpu_tell_the_same_events(void **state)
+static void meta_and_cpu_emit_the_same_events(void **state)
 {
     static const char *const cases[][2] = {
         {"optimizer", "adam"},  {"amp", "bf16"},    {"half", "on"},      {"checkpoint", "a"},
@@ -550,7 +550,7 @@ static void a_library_parsed_once_serves_every_run(void **state)
         struct run r = {.settings = {.observer = &observer, .library = i > 0 ? library : NULL}};
         struct run wrong = {.settings = {.library = library}};
 
-        set(&r, "inplace", "on"); /* trials take the same library */
+        set(&r, "inplace", "on"); /*/* in-place checks take the same library */
         run_ok(&r, MLP);
         run_release(&r);
         run_net(&wrong, MLP "relu = F.nothing\n");
@@ -612,8 +612,8 @@ static void assert_same_choice(const struct lang_result *a, const struct lang_re
     }
 }
 
-/* Trials are told of three toggles alone: those are asked anew, others are not. */
-static void trials_serve_all_runs_that_would_find_the_same(void **state)
+/* A check is given three toggles only: it runs again where one of these changed. */
+static void inplace_checks_serve_all_runs_with_the_same_result(void **state)
 {
     static const struct {
         const char *name;
@@ -625,13 +625,13 @@ static void trials_serve_all_runs_that_would_find_the_same(void **state)
         {"checkpoint", "off", true},   {"preserve-rng", "off", false},
         {"preserve-rng", "on", true},  {"checkpoint-impl", "reentrant", false},
     };
-    struct lang_inplace_checks *trials = lang_inplace_checks_new();
-    struct run shared = {.settings = {.trials = trials}};
+    struct lang_inplace_checks *checks = lang_inplace_checks_new();
+    struct run shared = {.settings = {.inplace_checks = checks}};
 
     (void)state;
     set(&shared, "inplace", "on");
     for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++) {
-        size_t before = lang_inplace_checks_count(trials);
+        size_t before = lang_inplace_checks_count(checks);
         struct run alone = {0};
 
         set(&shared, turns[i].name, turns[i].value);
@@ -639,14 +639,14 @@ static void trials_serve_all_runs_that_would_find_the_same(void **state)
         run_ok(&alone, THREE_RELUS);
         run_ok(&shared, THREE_RELUS);
         assert_same_choice(&shared.result, &alone.result);
-        if ((lang_inplace_checks_count(trials) == before) != turns[i].is_known)
-            fail_msg("%s=%s: %zu trials, then %zu", turns[i].name, turns[i].value, before,
-                     lang_inplace_checks_count(trials));
+        if ((lang_inplace_checks_count(checks) == before) != turns[i].is_known)
+            fail_msg("%s=%s: %zu checks, then %zu", turns[i].name, turns[i].value, before,
+                     lang_inplace_checks_count(checks));
         lang_result_release(&shared.result);
         run_release(&alone);
     }
     vs_toggles_release(&shared.toggles);
-    lang_inplace_checks_free(trials);
+    lang_inplace_checks_free(checks);
 }
 
 /* 0 * inf: the gradient of sqrt at 0, times the 0 that came in. */
@@ -729,15 +729,15 @@ int main(void)
         cmocka_unit_test(without_training_a_step_ends_after_the_loss),
         cmocka_unit_test(a_skipped_step_on_meta_puts_off_the_optimizers_state),
         cmocka_unit_test(a_device_that_is_too_small_ends_the_run_with_the_figures),
-        cmocka_unit_test(the_run_stops_when_it_is_told_to),
-        cmocka_unit_test(a_run_is_stopped_inside_a_phase_and_inside_a_trial),
+        cmocka_unit_test(the_run_stops_when_progress_returns_false),
+        cmocka_unit_test(a_run_is_stopped_inside_a_phase_and_inside_an_inplace_check),
         cmocka_unit_test(a_run_is_stopped_wherever_a_backward_is),
         cmocka_unit_test(the_same_seed_gives_the_same_losses_and_training_lowers_them),
-        cmocka_unit_test(meta_and_cpu_tell_the_same_events),
+        cmocka_unit_test(meta_and_cpu_emit_the_same_events),
         cmocka_unit_test(the_loss_summed_as_a_tensor_stays),
         cmocka_unit_test(a_library_parsed_once_serves_every_run),
         cmocka_unit_test(in_place_is_refused_where_the_old_value_is_needed),
-        cmocka_unit_test(trials_serve_all_runs_that_would_find_the_same),
+        cmocka_unit_test(inplace_checks_serve_all_runs_with_the_same_result),
         cmocka_unit_test(true_is_not_subtracted_from_a_tensor),
         cmocka_unit_test(anomaly_detection_names_the_node_that_gave_nan),
     };
