@@ -1,8 +1,8 @@
 /*
  * replay/breakpoints/breakpoints.c - see breakpoints.h.
  *
- * Must not know:  command lines, cursors; the language is in breakpoints_parse.c.
- * Invariant:      hits are told in the order of the numbers of their breaks.
+ * Must not know:  command lines, cursors; the language of conditions is in breakpoints_parse.c.
+ * Invariant:      hits are reported in ascending order of the numbers of their breakpoints.
  */
 #include "replay/breakpoints/breakpoints.h"
 
@@ -169,8 +169,8 @@ enum vs_status rpl_breakpoints_can_hit(struct rpl_breakpoints *set, uint32_t num
 }
 
 /*
- * Requested bytes of the block that an event allocates, frees or moves to another category; 0 of all others. An event that
- * changes a category does not say it itself: it is looked up where a condition compares it.
+ * Requested bytes of the block that an event allocates, frees or moves to another category; 0 for all others. An event
+ * that changes a category does not contain the size: it is looked up only if a condition compares it.
  */
 static enum vs_status block_size(const struct rpl_breakpoints *set, const struct vs_event *event,
                                  uint64_t *out, struct vs_error *err)
@@ -192,7 +192,7 @@ static enum vs_status block_size(const struct rpl_breakpoints *set, const struct
     return st;
 }
 
-/* Which entries hit at the event that the walk stands after? */
+/* Set *hit to the entries that hit at the event that the walk is right after. */
 static enum vs_status event_match(struct rpl_breakpoints *set, const struct rpl_walk *walk,
                                   const struct vs_event *event, uint64_t size, struct rpl_hit *hit,
                                   struct vs_error *err)
@@ -226,7 +226,7 @@ static enum vs_status event_match(struct rpl_breakpoints *set, const struct rpl_
     return VS_OK;
 }
 
-/* The hits of a chunk from event `from` to `to`, both included: the first, or the last. */
+/* The first hit among events `from` … `to` of a chunk, both included; the last one if backwards. */
 static enum vs_status chunk_run(struct rpl_breakpoints *set, size_t chunk, uint64_t from,
                                 uint64_t to, bool is_backward, struct rpl_hit *out,
                                 struct vs_error *err)
@@ -260,7 +260,8 @@ enum vs_status rpl_breakpoints_run(struct rpl_breakpoints *set, uint64_t seq, bo
                                    struct vs_error *err)
 {
     uint64_t count = set->index->event_count;
-    uint64_t at = is_backward ? seq : seq + 1; /* backwards: one past the next to look at */
+    /* Backwards: one past the next event to test. */
+    uint64_t at = is_backward ? seq : seq + 1;
     enum vs_status st = VS_OK;
 
     memset(out, 0, sizeof(*out));

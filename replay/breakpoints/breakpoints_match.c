@@ -1,8 +1,9 @@
 /*
- * replay/breakpoints/breakpoints_match.c - does a condition hold at an event, and can it in a chunk?
+ * replay/breakpoints/breakpoints_match.c - whether a condition is true at an event, and whether it can be true within
+ * a chunk.
  *
- * Must not know:  the language (breakpoints_parse.c), which way one runs (breakpoints.c).
- * Invariant:      a chunk is passed by only where what the index knows of it excludes every hit.
+ * Must not know:  the language (breakpoints_parse.c), the direction of the search (breakpoints.c).
+ * Invariant:      a chunk is skipped only if its entry in the index excludes every hit.
  */
 #include <string.h>
 
@@ -12,19 +13,19 @@
 
 #define KIND(k) (UINT32_C(1) << (k))
 
-/* Levels of the pyramid up to the one whose nodes are chunks. */
+/* The level of the pyramid whose nodes are chunks. */
 #ifdef VS_STRESS
 #define CHUNK_LEVEL 2
 #else
 #define CHUNK_LEVEL 4
 #endif
 
-/* What is known of an id: looked at, and whether it matches. */
+/* What is known of an id: not evaluated yet, or whether it matches. */
 enum { UNKNOWN, MATCHES, DIFFERS };
 
-/* ---- places ---- */
+/* ---- locations ---- */
 
-/* Do all terms about places hold at this one? */
+/* True if all terms about locations are true at this one. */
 static bool location_matches(const struct rpl_entry *entry, const struct rpl_trace *trace,
                              const struct vs_location *location)
 {
@@ -63,7 +64,7 @@ static bool location_matches(const struct rpl_entry *entry, const struct rpl_tra
     return true;
 }
 
-/* Of a watch: does "MODULE.OP" match? */
+/* True if "MODULE.OP" of the location matches a watch. */
 static bool origin_matches(const struct rpl_entry *entry, const struct rpl_trace *trace,
                            const struct vs_location *location)
 {
@@ -85,7 +86,7 @@ static bool origin_matches(const struct rpl_entry *entry, const struct rpl_trace
     return does;
 }
 
-/* Look at places that were not there last time. Place 0 is none. */
+/* Evaluate the locations that were added since the last call. Location 0 is none. */
 void rpl_entry_update(struct rpl_entry *entry, const struct rpl_trace *trace)
 {
     size_t count = (size_t)rpl_trace_location_count(trace) + 1;
@@ -141,7 +142,10 @@ static bool slack_compares(const struct rpl_term *term, uint64_t allocated, uint
     return false;
 }
 
-/* A term that is about no place, right after the event that the walk stands after. event: that event, or NULL at a chunk's start. */
+/*
+ * True if a term that is not about a location is true right after the event that the walk is at. event: that event, or
+ * NULL at the start of a chunk.
+ */
 static bool term_holds(const struct rpl_term *term, const struct rpl_walk *walk,
                        const struct vs_event *event, uint64_t size)
 {
@@ -189,7 +193,7 @@ bool rpl_entry_holds(const struct rpl_entry *entry, const struct rpl_walk *walk,
     return true;
 }
 
-/* Does the name with this id match the watch? */
+/* True if the name with this string id matches the watch. */
 static bool name_matches(struct rpl_entry *entry, const struct rpl_trace *trace, uint32_t name)
 {
     size_t count = (size_t)rpl_trace_string_count(trace) + 1;
@@ -207,7 +211,7 @@ static bool name_matches(struct rpl_entry *entry, const struct rpl_trace *trace,
     return entry->names[name] == MATCHES;
 }
 
-/* "FUNCTION.NAME" against the watch. */
+/* True if "FUNCTION.NAME" matches the watch. */
 static bool variable_matches(const struct rpl_entry *entry, const struct rpl_trace *trace,
                              uint32_t name_id, uint32_t scope_id)
 {
@@ -255,7 +259,7 @@ enum vs_status rpl_entry_watch_hits(struct rpl_entry *entry, struct rpl_index *i
 
 enum answer { NEVER, SOMETIMES, ALWAYS };
 
-/* A comparison of a number that lies somewhere from `min` to `max`. */
+/* The result of comparing a number that lies somewhere from `min` to `max`. */
 static enum answer between(const struct rpl_term *term, uint64_t min, uint64_t max)
 {
     bool at_min = rpl_term_compares(term, (int64_t)min);
@@ -276,7 +280,7 @@ static enum answer between(const struct rpl_term *term, uint64_t min, uint64_t m
 
 static enum answer slack_between(const struct rpl_term *term, const struct rpl_node *node)
 {
-    /* the most and the least there could be, were the extremes at the same moment */
+    /* Bounds for the slack, as if the extremes were at the same event. */
     bool at_most = slack_compares(term, node->allocated_min, node->reserved_max);
     bool at_least = slack_compares(term, node->allocated_max, node->reserved_min);
 
@@ -294,7 +298,7 @@ bool rpl_term_can(const struct rpl_term *term, const struct rpl_node *range)
     return slack_between(term, range) != NEVER;
 }
 
-/* A size: of allocs alone is something known. */
+/* The result of comparing a size; the index has sizes of allocs only. */
 static enum answer size_between(const struct rpl_condition *c, const struct rpl_term *term,
                                 const struct rpl_chunk *chunk)
 {
@@ -352,7 +356,7 @@ static bool has_location(const struct rpl_entry *entry, const struct rpl_chunk *
     return false;
 }
 
-/* A block is made and given back once, and the index knows which chunks speak of it. */
+/* A block is allocated and freed once, and the index knows which chunks refer to it. */
 static enum vs_status block_may(struct rpl_index *index, const struct rpl_condition *c,
                                 const struct rpl_term *term, size_t chunk, bool *out,
                                 struct vs_error *err)
@@ -374,7 +378,6 @@ static enum vs_status block_may(struct rpl_index *index, const struct rpl_condit
     return st;
 }
 
-/* Can the entry hit in this chunk? */
 enum vs_status rpl_entry_can_hit(struct rpl_index *index, const struct rpl_entry *entry,
                                  size_t number, bool *out, struct vs_error *err)
 {
@@ -388,7 +391,7 @@ enum vs_status rpl_entry_can_hit(struct rpl_index *index, const struct rpl_entry
     *out = false;
     if (!(chunk->kinds & c->kinds) || (entry->has_locations && !has_location(entry, chunk)))
         return VS_OK;
-    /* a trace of one chunk has no such node: its extremes are not needed either */
+    /* A trace of one chunk has no such node, and does not need its extremes. */
     if (!index->levels[CHUNK_LEVEL].count) {
         *out = true;
         return VS_OK;
@@ -408,7 +411,7 @@ enum vs_status rpl_entry_can_hit(struct rpl_index *index, const struct rpl_entry
             return st;
         is_always &= answer == ALWAYS;
     }
-    /* what holds all the time comes true at the chunk's first event, or not at all */
+    /* A condition that is true throughout the chunk can become true only at its first event. */
     if (is_always && number > 0) {
         struct rpl_walk before = {.allocated = chunk->allocated,
                                   .reserved = chunk->reserved,

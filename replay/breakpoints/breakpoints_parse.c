@@ -1,8 +1,8 @@
 /*
- * replay/breakpoints/breakpoints_parse.c - the language of breakpoints: from text to terms.
+ * replay/breakpoints/breakpoints_parse.c - parses the language of conditions into terms.
  *
  * Must not know:  traces.
- * Invariant:      a message says the column, what stands there, and what could.
+ * Invariant:      an error message names the column, what is there, and what is allowed there.
  */
 #include "replay/breakpoints/breakpoints_internal.h"
 
@@ -19,8 +19,8 @@
 
 #define KIND(k) (UINT32_C(1) << (k))
 #define ALL_KINDS ((UINT32_C(1) << VS_EVENT_KIND_COUNT) - 1)
-/* Events that are about a block. */
-/* What says of a block which category it is. */
+/* Kinds of events about a block. */
+/* Kinds of events that set the category of a block. */
 #define CATEGORY_KINDS (KIND(VS_EV_ALLOC) | KIND(VS_EV_CATEGORY))
 
 #define BLOCK_KINDS                                                                                \
@@ -30,7 +30,10 @@
 
 /* ---- words ---- */
 
-/* The next word: `len` bytes at `at`; quoted: what is between quotes. len 0 and no quotes: the end. */
+/*
+ * The next word: `len` bytes at `at`, without quotes; is_quoted: it was quoted. len 0 without quotes: the end of the
+ * text.
+ */
 struct word {
     const char *at;
     size_t len;
@@ -91,7 +94,7 @@ static bool word_is(const struct parser *p, const char *text)
            strncasecmp(p->word.at, text, p->word.len) == 0;
 }
 
-/* What stands here is not what could: `wanted`. */
+/* Report that the word here is not one of those allowed: `wanted`. */
 static enum vs_status refuse(const struct parser *p, const char *wanted)
 {
     if (at_end(p))
@@ -144,7 +147,7 @@ static enum vs_status take_percent(struct parser *p, double *out)
     return VS_OK;
 }
 
-/* One of `count` names, its number into *out. */
+/* Parse one of `count` names; *out is its index. */
 static enum vs_status take_name(struct parser *p, const char *(*name)(int), int count,
                                 const char *what, int64_t *out)
 {
@@ -210,7 +213,7 @@ static struct rpl_term *term_add(struct parser *p, enum rpl_term_field field)
     return term;
 }
 
-/* A text to compare with: = GLOB, != GLOB, ~ EXPRESSION, or the glob alone. */
+/* Parse a text to compare with: = GLOB, != GLOB, ~ EXPRESSION, or a glob alone. */
 static enum vs_status take_match(struct parser *p, struct rpl_term *term)
 {
     char message[128];
@@ -241,7 +244,7 @@ static enum vs_status take_match(struct parser *p, struct rpl_term *term)
     return VS_OK;
 }
 
-/* Only events of these kinds can be hits. */
+/* Restrict the kinds of events that can be hits to these. */
 static void narrow(struct parser *p, uint32_t kinds)
 {
     p->out->kinds &= kinds;
@@ -266,7 +269,7 @@ static enum vs_status take_block(struct parser *p, uint32_t kinds)
     return take_number(p, &term->number);
 }
 
-/* After "alloc" or "free": a size, a block, or nothing. */
+/* Parse what follows "alloc" or "free": a size, a block, or nothing. */
 static enum vs_status take_alloc_or_free(struct parser *p, enum vs_event_kind kind)
 {
     if (word_is(p, "block")) {
@@ -336,7 +339,7 @@ static enum vs_status take_category(struct parser *p)
     return take_name(p, category_name, VS_CATEGORY_COUNT, "a category", &term->number);
 }
 
-/* The name of a kind of event; *kind is its number. */
+/* True if the word is the name of a kind of event; *kind is the kind. */
 static bool word_is_kind(const struct parser *p, int *kind)
 {
     for (*kind = 0; *kind < VS_EVENT_KIND_COUNT; ++*kind)
@@ -432,7 +435,7 @@ enum vs_status rpl_condition_parse(struct rpl_condition *out, const char *text,
             st = take_term(&p);
         }
     }
-    /* a size alone is that of an alloc */
+    /* A size without a category is that of an alloc. */
     if (out->has_size && !out->has_category)
         narrow(&p, ALL_KINDS & ~KIND(VS_EV_CATEGORY));
     if (!st && !out->kinds)

@@ -1,13 +1,17 @@
 /*
- * replay/breakpoints/breakpoints_range.c - between which events a break or watch can hit at all, from the sorts of events there are.
+ * replay/breakpoints/breakpoints_range.c - computes the range of events in which a breakpoint or watch can hit, from
+ * the event classes of the trace.
  *
  * Must not know:  the language (breakpoints_parse.c), chunks (breakpoints_match.c).
- * Invariant:      no hit lies outside of the bounds.
+ * Invariant:      no hit is outside the range.
  */
 #include "replay/breakpoints/breakpoints_internal.h"
 #include "replay/index/event_classes.h"
 
-/* Can a term hold right after an event of the sort? Of places that is known already; what a sort does not say it allows. */
+/*
+ * True if a term can be true right after an event of the class. Terms about locations have been evaluated already;
+ * terms that a class has no information about are assumed to be true.
+ */
 static bool term_can(const struct rpl_term *term, const struct rpl_event_class *sort)
 {
     const struct rpl_node range = {.allocated_min = sort->allocated_min,
@@ -63,7 +67,10 @@ static void bound_break(struct rpl_entry *entry, const struct rpl_event_classes 
             bound_take(entry, sorts->items[i].first_seq, sorts->items[i].last_seq);
 }
 
-/* Names of holders, and the places at which blocks are made; of a parameter's name it can hit wherever that is spoken of. */
+/*
+ * The range of a watch, from the names of holders and the locations of allocations; a watch of a parameter's name can
+ * hit wherever its block occurs.
+ */
 static void bound_watch(struct rpl_entry *entry, struct rpl_index *index,
                         const struct rpl_event_classes *sorts)
 {

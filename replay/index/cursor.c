@@ -2,7 +2,7 @@
  * replay/index/cursor.c - see cursor.h.
  *
  * Must not know:  drawing.
- * Invariant:      state.seq is where the cursor is; here is the event it stands after.
+ * Invariant:      state.seq is the cursor's event; `here` is that event.
  */
 #include "replay/index/cursor.h"
 
@@ -50,11 +50,17 @@ uint64_t rpl_cursor_seq(const struct rpl_cursor *cursor)
     return cursor->state.seq;
 }
 
-/* A frame is kept where at least this many events per block and holder in it went by since the one before: packing a block or a holder costs as much as going through some events that need no decoding. */
-#define MEMORY_FRAME_EVENTS_PER_ITEM 8
+/*
+ * A keyframe is stored if at least this many events per block and holder in it lie since the one before: packing a
+ * block or a holder costs as much as applying some events that need no decoding.
+ */
+#define MEMORY_KEYFRAME_EVENTS_PER_ITEM 8
 
-/* A trace in memory gets its frames from whoever first comes by on a long way: reading everything once for them would cost more than they save. */
-static void frame_offer(struct rpl_cursor *cursor, size_t chunk)
+/*
+ * Keyframes of a trace in memory are stored by the first long seek that passes them: reading all events once for them
+ * would cost more than they save.
+ */
+static void keyframe_offer(struct rpl_cursor *cursor, size_t chunk)
 {
     struct rpl_index *index = cursor->index;
     struct rpl_pack pack = {NULL, 0, 0};
@@ -65,7 +71,7 @@ static void frame_offer(struct rpl_cursor *cursor, size_t chunk)
     while (last && !index->chunks[last].has_keyframe)
         last--;
     if ((chunk - last) * RPL_CHUNK_EVENTS <
-        MEMORY_FRAME_EVENTS_PER_ITEM * rpl_state_size(&cursor->state))
+        MEMORY_KEYFRAME_EVENTS_PER_ITEM * rpl_state_size(&cursor->state))
         return;
     rpl_state_pack(&cursor->state, &pack);
     rpl_pack_seal(&pack);
@@ -73,8 +79,8 @@ static void frame_offer(struct rpl_cursor *cursor, size_t chunk)
     index->chunks[chunk].has_keyframe = true;
 }
 
-/* To the start of the nearest chunk up to `chunk` that has a frame, or of the trace. */
-static enum vs_status frame_enter(struct rpl_cursor *cursor, size_t chunk, struct vs_error *err)
+/* Move to the start of the nearest chunk up to `chunk` that has a keyframe, or of the trace. */
+static enum vs_status keyframe_enter(struct rpl_cursor *cursor, size_t chunk, struct vs_error *err)
 {
     struct rpl_index *index = cursor->index;
     struct rpl_blob blob;
@@ -89,9 +95,11 @@ static enum vs_status frame_enter(struct rpl_cursor *cursor, size_t chunk, struc
     st = rpl_index_blob(index, RPL_PART_KEYFRAME, chunk, &blob, err);
     if (st)
         return st;
-    if (!index->chunks[chunk]
-             .has_keyframe) /* it was made again just now, and this chunk has none */
-        return frame_enter(cursor, chunk, err);
+    if (!index
+             ->chunks[chunk]
+             /* The index has just been computed again, and this chunk has no keyframe now. */
+             .has_keyframe)
+        return keyframe_enter(cursor, chunk, err);
     if (!rpl_unpack_init(&in, blob.bytes, blob.len) ||
         !rpl_state_unpack(&cursor->state, rpl_index_chunk_first(chunk) - 1, &in))
         return vs_fail(err, VS_E_DAMAGED,
@@ -100,10 +108,13 @@ static enum vs_status frame_enter(struct rpl_cursor *cursor, size_t chunk, struc
     return VS_OK;
 }
 
-/* So far before an event the state is not made as of each moment in between; what goes by there is so little that a frame saves nothing. */
+/*
+ * At least this far before the target the state is not computed for every event in between; it changes so little there
+ * that a keyframe saves nothing.
+ */
 #define LEAP_EVENTS ((uint64_t)16 * RPL_CHUNK_EVENTS)
 
-/* The row of the block that the event speaks of and of nothing else that a state knows; NULL: it is no such event, or there is no such block. */
+/* The row of the block that the event refers to, if it refers to nothing else in a state; otherwise NULL. */
 static const struct rpl_row *row_of(const struct rpl_pages *rows, const struct vs_event *event)
 {
     const uint64_t block = vs_event_block(event);
@@ -111,21 +122,21 @@ static const struct rpl_row *row_of(const struct rpl_pages *rows, const struct v
     return block && block <= rows->count ? (const struct rpl_row *)rows->items + (block - 1) : NULL;
 }
 
-/* Is the block made after event `from` and gone at `to`? */
+/* True if the block is allocated after event `from` and freed at or before `to`. */
 static bool is_passing(const struct rpl_row *row, uint64_t from, uint64_t to)
 {
     return row->free_seq && row->free_seq <= to && row->alloc_seq > from;
 }
 
-/* Is it alive right after event `seq`? */
+/* True if the block is in use right after event `seq`. */
 static bool is_alive(const struct rpl_row *row, uint64_t seq)
 {
     return row->alloc_seq && row->alloc_seq <= seq && (!row->free_seq || row->free_seq > seq);
 }
 
 /*
- * Through the events of a chunk to `end`, on the way to `to`, without the blocks that come and go in between. Most others are holds and drops, for
- * which the lives tell what else the state would be asked for.
+ * Apply the events of a chunk up to `end`, on the way to `to`, except those of blocks that are both allocated and
+ * freed on the way. Most others are holds and drops; what else of the state they would need is in the lifetimes.
  */
 static enum vs_status leap(struct rpl_state *state, const struct rpl_pages *rows, uint64_t from,
                            uint64_t to, const struct vs_event *events, uint64_t end,
@@ -153,13 +164,14 @@ static enum vs_status leap(struct rpl_state *state, const struct rpl_pages *rows
     return st;
 }
 
-/* Through the events from where it is to `seq`. */
+/* Apply the events from the current one up to `seq`. */
 static enum vs_status go_on(struct rpl_cursor *cursor, uint64_t seq, struct vs_error *err)
 {
     struct rpl_index *index = cursor->index;
     struct rpl_state *state = &cursor->state;
     enum vs_status st = VS_OK;
-    uint64_t from = UINT64_MAX; /* where a leap began */
+    /* The event at which skipping began. */
+    uint64_t from = UINT64_MAX;
 
     while (!st && state->seq < seq) {
         size_t chunk = rpl_index_chunk_of(state->seq + 1);
@@ -177,12 +189,12 @@ static enum vs_status go_on(struct rpl_cursor *cursor, uint64_t seq, struct vs_e
         if (!st)
             cursor->event = events[end - first];
         if (!st && from == UINT64_MAX && end == first - 1 + RPL_CHUNK_EVENTS)
-            frame_offer(cursor, chunk + 1);
+            keyframe_offer(cursor, chunk + 1);
     }
     return st;
 }
 
-/* Is going on from here no more work than starting at the frame before `chunk`? */
+/* True if moving on from the current event is no more work than beginning at the keyframe before `chunk`. */
 static bool is_near(const struct rpl_cursor *cursor, uint64_t seq, size_t chunk)
 {
     uint64_t now = cursor->state.seq;
@@ -205,7 +217,7 @@ enum vs_status rpl_cursor_seek(struct rpl_cursor *cursor, uint64_t seq, struct v
     if (seq) {
         chunk = rpl_index_chunk_of(seq);
         if (!is_near(cursor, seq, chunk))
-            st = frame_enter(cursor, chunk, err);
+            st = keyframe_enter(cursor, chunk, err);
         if (!st)
             st = go_on(cursor, seq, err);
     }

@@ -24,8 +24,8 @@ void rpl_event_classes_free(struct rpl_event_classes *classes)
     vs_free(classes);
 }
 
-/* The sort of an event, with nothing of where it is. */
-static struct rpl_event_class sort_of(const struct vs_event *event, uint8_t phase)
+/* The class of an event, without the fields about its position. */
+static struct rpl_event_class class_of(const struct vs_event *event, uint8_t phase)
 {
     struct rpl_event_class class = {
         .kind = event->kind, .phase = phase, .location = event->location};
@@ -52,7 +52,8 @@ static struct rpl_event_class sort_of(const struct vs_event *event, uint8_t phas
         class.name = (uint32_t)event->hold.name;
         class.scope = (uint32_t)event->hold.scope;
         break;
-    default: /* the kind and the location say all; the kind is a byte of a file */
+    /* Kind and location are sufficient; the kind is a byte of a file, so it may have any value. */
+    default:
         break;
     }
     return class;
@@ -75,9 +76,9 @@ static uint64_t sort_hash(const struct rpl_event_class *class)
     return vs_hash_mix(hash, (uint64_t) class->name << 32 | class->scope);
 }
 
-/* The kept sort that equals it; NULL: none does. */
-static struct rpl_event_class *sort_find(const struct rpl_event_classes *classes,
-                                         const struct rpl_event_class *class, uint64_t hash)
+/* The stored class that equals it; NULL: there is none. */
+static struct rpl_event_class *class_find(const struct rpl_event_classes *classes,
+                                          const struct rpl_event_class *class, uint64_t hash)
 {
     struct vs_probe probe = vs_probe(hash);
 
@@ -112,14 +113,14 @@ void rpl_event_classes_note(struct rpl_event_classes *classes, uint64_t seq,
                             const struct vs_event *event, uint8_t phase, uint64_t allocated,
                             uint64_t reserved)
 {
-    struct rpl_event_class now = sort_of(event, phase);
+    struct rpl_event_class now = class_of(event, phase);
     struct rpl_event_class *class;
     uint64_t hash;
 
     if (classes->is_full)
         return;
     hash = sort_hash(&now);
-    class = sort_find(classes, &now, hash);
+    class = class_find(classes, &now, hash);
     if (!class) {
         now.first_seq = seq;
         now.allocated_min = now.reserved_min = UINT64_MAX;
@@ -150,7 +151,8 @@ void rpl_event_classes_pack(const struct rpl_event_classes *classes, struct rpl_
         rpl_pack_uint(out, s->size);
         rpl_pack_uint(out, s->name);
         rpl_pack_uint(out, s->scope);
-        rpl_pack_uint(out, s->first_seq - before); /* in order of their first events */
+        /* In order of their first events. */
+        rpl_pack_uint(out, s->first_seq - before);
         rpl_pack_uint(out, s->last_seq - s->first_seq);
         rpl_pack_bytes(out, 0, s->allocated_min);
         rpl_pack_bytes(out, s->allocated_min, s->allocated_max);

@@ -1,8 +1,8 @@
 /*
  * replay/index/index.c - see index.h.
  *
- * Must not know:  how an index is made (index_build.c) or stored (index_store.c).
- * Invariant:      a chunk in the window holds the events that the trace has there.
+ * Must not know:  how an index is computed (index_build.c) or stored (index_store.c).
+ * Invariant:      a chunk in the window contains the events that the trace has there.
  */
 #include "replay/index/index.h"
 
@@ -76,7 +76,7 @@ enum vs_status rpl_index_open(struct rpl_trace *trace, rpl_progress_fn *progress
     *out = NULL;
     index->trace = trace;
     index->reader = rpl_trace_reader(trace);
-    /* what is kept beside the events is of a file that is read whole */
+    /* The stored index is that of a whole file, not of one of several devices. */
     is_stored = index->reader && count >= RPL_STORE_EVENTS && !rpl_trace_device_count(trace);
     if (is_stored)
         st = rpl_index_load(index, err);
@@ -85,7 +85,8 @@ enum vs_status rpl_index_open(struct rpl_trace *trace, rpl_progress_fn *progress
         st = rpl_index_build(index, count, progress, user, err);
         if (!st && is_stored)
             (void)!rpl_index_save(index,
-                                  &ignored); /* what cannot be stored is made anew next time */
+                                  /* If it cannot be stored it is computed again next time. */
+                                  &ignored);
     }
     if (!st) {
         *out = index;
@@ -100,7 +101,8 @@ void rpl_index_free(struct rpl_index *index)
     if (!index)
         return;
     rpl_cursor_free(index->scan);
-    rpl_index_build_begin(index); /* lets go of all that was made or read */
+    /* Frees everything that was computed or read. */
+    rpl_index_build_begin(index);
     rpl_builder_free(index->builder);
     rpl_event_classes_free(index->event_classes);
     for (size_t i = 0; i < RPL_LEVEL_COUNT; i++) {
@@ -201,9 +203,11 @@ enum vs_status rpl_index_refresh(struct rpl_index *index, uint64_t *added, struc
         return VS_OK;
     for (size_t i = 0; i < RPL_WINDOW; i++)
         if (index->window[i].chunk && index->window[i].chunk > rpl_index_chunk_of(before + 1))
-            index->window[i].chunk = 0; /* it has grown */
+            /* The trace has grown since. */
+            index->window[i].chunk = 0;
     if (index->is_paged)
-        rpl_index_build_begin(index); /* what is in the file is of the events before */
+        /* The index in the file is that of the earlier events. */
+        rpl_index_build_begin(index);
     st = rpl_index_build(index, count, NULL, NULL, err);
     if (!st)
         *added = count - before;

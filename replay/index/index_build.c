@@ -1,8 +1,8 @@
 /*
- * replay/index/index_build.c - makes an index from the events, once, in order.
+ * replay/index/index_build.c - computes an index in one pass over the events.
  *
- * Must not know:  files; where the events lie.
- * Invariant:      after each call everything in the index is as if the trace ended with the last event taken in.
+ * Must not know:  files; where the events are stored.
+ * Invariant:      after each call the index is as if the trace ended with the last event added.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "replay/index/unused.h"
 #include "replay/trace/trace_internal.h"
 
-/* ---- words ---- */
+/* ---- lines and modules ---- */
 
 bool rpl_module_is_inside(const char *path, const char *module, size_t len)
 {
@@ -64,7 +64,7 @@ void rpl_line_bits(const struct vs_location *location, uint32_t bits[3])
         bits[i] = (uint32_t)(hash >> (8 + 16 * i)) % RPL_LINE_BITS;
 }
 
-/* `into` becomes the two together, where `later` comes after it. */
+/* Merge `later`, which follows it, into `into`. */
 static void node_merge(struct rpl_node *into, const struct rpl_node *later)
 {
     if (later->allocated_max > into->allocated_max) {
@@ -182,7 +182,7 @@ static void stop_add(struct rpl_chunk *chunk, enum rpl_verb verb, uint32_t offse
     stops->last = offset;
 }
 
-/* The chunk's events are all inside one module: the longest path that this one and those before it have in common. */
+/* Reduce the chunk's module to the longest path that this module and those before have in common. */
 static void module_note(const struct rpl_trace *trace, struct rpl_chunk *chunk, uint32_t module)
 {
     const char *now;
@@ -214,7 +214,7 @@ static void module_note(const struct rpl_trace *trace, struct rpl_chunk *chunk, 
     chunk->module_len = (uint32_t)common;
 }
 
-/* Where the program is now, if it is somewhere else than before; *here: what is known of that place. */
+/* Record a change of location; *here: what is known of the new location. */
 static void location_note(struct rpl_index *index, struct rpl_chunk *chunk, uint32_t offset,
                           const struct vs_event *event, const struct vs_location **here)
 {
@@ -273,7 +273,7 @@ static void peak_add(struct rpl_index *index, uint64_t seq)
     index->peaks[index->peak_count++] = seq;
 }
 
-/* The totals have changed: a new top, a peak that is over, a valley that is over? */
+/* The totals have changed: record a new maximum, a finished peak or a finished valley. */
 static void peak_note(struct rpl_index *index, uint64_t seq)
 {
     struct rpl_builder *b = index->builder;
@@ -299,7 +299,7 @@ static void peak_note(struct rpl_index *index, uint64_t seq)
     }
 }
 
-/* ---- all of it ---- */
+/* ---- events ---- */
 
 /* The totals may have changed. */
 static void total_note(struct rpl_index *index, struct rpl_chunk *chunk, uint64_t seq)
@@ -311,7 +311,7 @@ static void total_note(struct rpl_index *index, struct rpl_chunk *chunk, uint64_
     peak_note(index, seq);
 }
 
-/* An event that is more than something said of a block. */
+/* Add an event that is not of RPL_BLOCK_KINDS. */
 static enum vs_status event_take(struct rpl_index *index, struct rpl_chunk *chunk, uint64_t seq,
                                  const struct vs_event *event, struct vs_error *err)
 {
@@ -337,13 +337,13 @@ static enum vs_status event_take(struct rpl_index *index, struct rpl_chunk *chun
     return VS_OK;
 }
 
-/* Of RPL_BLOCK_KINDS? */
+/* True for the kinds of RPL_BLOCK_KINDS. */
 static bool is_of_block(const struct vs_event *event)
 {
     return event->kind < VS_EVENT_KIND_COUNT && RPL_BLOCK_KINDS >> event->kind & 1;
 }
 
-/* Any event; *here: what is known of the place before it, and then of its own. */
+/* Add any event; *here: what is known of the location before it, and then of its own. */
 static enum vs_status any_take(struct rpl_index *index, struct rpl_chunk *chunk, uint64_t seq,
                                const struct vs_event *event, const struct vs_location **here,
                                struct vs_error *err)
@@ -363,7 +363,10 @@ static enum vs_status any_take(struct rpl_index *index, struct rpl_chunk *chunk,
     return VS_OK;
 }
 
-/* Most events say something of a block, where the one before was: a short way for them, but the first of a piece. */
+/*
+ * Add the events of a piece. Most events are of RPL_BLOCK_KINDS and at the same location as the one before: they take
+ * a short path, except the first of a piece.
+ */
 static enum vs_status piece_take(struct rpl_index *index, struct rpl_chunk *chunk, uint64_t seq,
                                  uint64_t end, const struct vs_event *event,
                                  const struct vs_location **here, struct vs_error *err)
@@ -389,7 +392,10 @@ static enum vs_status piece_take(struct rpl_index *index, struct rpl_chunk *chun
     return st;
 }
 
-/* The events from the first that the index lacks up to `last`, all of one chunk; `events` begins with the chunk's. */
+/*
+ * Add the events from the first that the index lacks up to `last`, all of one chunk; `events` begins with the chunk's
+ * first.
+ */
 static enum vs_status events_take(struct rpl_index *index, const struct vs_event *events,
                                   uint64_t last, struct vs_error *err)
 {
@@ -410,7 +416,7 @@ static enum vs_status events_take(struct rpl_index *index, const struct vs_event
     return st;
 }
 
-/* The levels above the lowest, from the node on that event `first` is in. */
+/* Compute the levels above the lowest, from the node that contains event `first` on. */
 static void levels_build(struct rpl_index *index, uint64_t first)
 {
     uint64_t from = (first - 1) / RPL_PIECE_EVENTS;
@@ -462,7 +468,7 @@ static void name_note(struct rpl_index *index, uint32_t name)
     index->names[index->name_count++] = name;
 }
 
-/* Names are given to tensors after their blocks were made. */
+/* Tensors get their names after their blocks were allocated. */
 static void names_fill(struct rpl_index *index)
 {
     struct rpl_builder *b = index->builder;
@@ -478,7 +484,10 @@ static void names_fill(struct rpl_index *index)
     }
 }
 
-/* Where the trace ends on the way up, the highest point since the last valley is a peak, too, until it goes on. */
+/*
+ * If the trace ends while the total rises, the highest total since the last valley is a peak as well, until events are
+ * added.
+ */
 static void pending_peak(struct rpl_index *index, bool add)
 {
     struct rpl_builder *b = index->builder;
@@ -516,7 +525,8 @@ enum vs_status rpl_index_build(struct rpl_index *index, uint64_t last, rpl_progr
         st = rpl_index_span(index, at, &events, err);
         if (!st)
             st = events_take(index, events, last < end ? last : end, err);
-        if (!st && index->reader) /* it is decoded now */
+        /* The chunk is decoded now, so its details cost no further reading. */
+        if (!st && index->reader)
             st = rpl_detail_take(index, at, events, err);
         seq = last < end ? last : end;
     }

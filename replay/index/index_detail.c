@@ -1,9 +1,10 @@
 /*
- * replay/index/index_detail.c - what of an index is made beside the rest, or later: which blocks a chunk speaks of, since when nothing needs a block, the
- * changes of the total, and, of a file, frames and sorts.
+ * replay/index/index_detail.c - the parts of an index that are computed beside the rest, or later: which blocks a
+ * chunk touches, from when on a block is unused, the changes of the total, and, for a file, keyframes and event
+ * classes.
  *
- * Must not know:  files; how the rest is made.
- * Invariant:      the events that it has taken in are no more than those of the index, whose rows tell more: of the events to come, too.
+ * Must not know:  files; how the rest is computed.
+ * Invariant:      it has seen no more events than the index, whose rows may already contain what later events say.
  */
 #include <string.h>
 
@@ -14,12 +15,15 @@
 #include "replay/state/state.h"
 #include "replay/trace/pack.h"
 
-/* A frame is kept where at least this many events per block and holder in it went by since the one before. */
-#define FRAME_EVENTS_PER_ITEM 2
+/* A keyframe is stored if at least this many events per block and holder in it lie since the one before. */
+#define KEYFRAME_EVENTS_PER_ITEM 2
 
 /*
- * Of a block, by its number - 1. needed: event that made or read it last, so far; touched: chunk that spoke of it last, + 1; is_waiting: it is
- * among those that wait for an op to end
+ * Per block, by its number - 1.
+ *
+ * needed      the last event so far that allocated or read it
+ * touched     the last chunk that referred to it, + 1
+ * is_waiting  it is among the blocks that wait for an op to end
  */
 struct seen {
     uint64_t needed;
@@ -28,19 +32,21 @@ struct seen {
 };
 
 /*
- * seq          the last event taken in
- * is_file      with frames, sorts and the state that both are of: frame_seq: event right after which the last frame was kept
+ * seq            the last event added
+ * is_file        with keyframes, event classes, and the state that they need; keyframe_seq: the event right after which
+ *                the last keyframe was stored
  * allocated, reserved, phase   right after the last event
- * ops          the ops and re-runs that run; nothing else of it is used
- * waiting      blocks that were needed by what runs, perhaps for the last time; settled_since: since when that ran when they were gone through last
- * changes      of what is allocated, in the chunk; change_offset: of the last one
- * touched      the chunk's older blocks, their numbers as keys, in the order in which they came
+ * ops            the running ops and recomputations; nothing else of this state is used
+ * waiting        blocks that were needed by what runs, perhaps for the last time
+ * settled_since  the first event of the work that was running when `waiting` was examined last
+ * changes        of the allocated bytes, in the chunk; change_offset: offset of the last one
+ * touched        the numbers of the older blocks that the chunk refers to, in the order of their first reference
  */
 struct rpl_detail {
     uint64_t seq;
     bool is_file;
     struct rpl_state state;
-    uint64_t frame_seq;
+    uint64_t keyframe_seq;
     uint64_t allocated;
     uint64_t reserved;
     uint8_t phase;
@@ -92,19 +98,19 @@ void rpl_detail_free(struct rpl_detail *d)
 
 /* ---- chunks ---- */
 
-/* The state before the chunk, if it is time for a frame. */
-static void frame_keep(struct rpl_index *index, struct rpl_detail *d, size_t chunk)
+/* Store the state before the chunk if a keyframe is due. */
+static void keyframe_store(struct rpl_index *index, struct rpl_detail *d, size_t chunk)
 {
     struct rpl_pack pack = {NULL, 0, 0};
 
     if (!d->is_file || !d->seq ||
-        d->seq - d->frame_seq < FRAME_EVENTS_PER_ITEM * (uint64_t)rpl_state_size(&d->state))
+        d->seq - d->keyframe_seq < KEYFRAME_EVENTS_PER_ITEM * (uint64_t)rpl_state_size(&d->state))
         return;
     rpl_state_pack(&d->state, &pack);
     rpl_pack_seal(&pack);
     index->keyframes[chunk] = (struct rpl_blob){vs_realloc(pack.bytes, pack.len, 1), pack.len};
     index->chunks[chunk].has_keyframe = true;
-    d->frame_seq = d->seq;
+    d->keyframe_seq = d->seq;
 }
 
 static void chunk_begin(struct rpl_index *index, struct rpl_detail *d, size_t chunk)
@@ -112,7 +118,7 @@ static void chunk_begin(struct rpl_index *index, struct rpl_detail *d, size_t ch
     d->touched_count = 0;
     rpl_pack_clear(&d->changes);
     d->change_offset = 0;
-    frame_keep(index, d, chunk);
+    keyframe_store(index, d, chunk);
 }
 
 /* The changes in the chunk so far. */
@@ -127,7 +133,7 @@ static void changes_keep(const struct rpl_detail *d, struct rpl_blob *blob)
     *blob = (struct rpl_blob){pack.bytes, pack.len};
 }
 
-/* What the chunk touched so far. */
+/* The older blocks that the chunk referred to so far. */
 static void touched_keep(struct rpl_detail *d, struct rpl_blob *blob)
 {
     struct rpl_pack pack = {NULL, 0, 0};
@@ -145,7 +151,7 @@ static void touched_keep(struct rpl_detail *d, struct rpl_blob *blob)
 
 /* ---- blocks ---- */
 
-/* The row of a block that was made before event `seq`, or at it; NULL: there is none. */
+/* The row of a block that was allocated before or at event `seq`; NULL: there is none. */
 static struct rpl_row *row_at(struct rpl_index *index, uint64_t seq, uint64_t block)
 {
     struct rpl_row *row = rpl_builder_row(index, block);
@@ -153,7 +159,7 @@ static struct rpl_row *row_at(struct rpl_index *index, uint64_t seq, uint64_t bl
     return row && row->alloc_seq && row->alloc_seq <= seq ? row : NULL;
 }
 
-/* Event `seq` of the chunk speaks of the block. */
+/* Event `seq` of the chunk refers to the block. */
 static const struct rpl_row *touch(struct rpl_index *index, size_t chunk, uint64_t seq,
                                    uint64_t block)
 {
@@ -169,7 +175,7 @@ static const struct rpl_row *touch(struct rpl_index *index, size_t chunk, uint64
     return row;
 }
 
-/* The block is needed at `seq`: by what runs, or by whoever has it made. */
+/* The block is needed at `seq`: by what runs, or because it is allocated there. */
 static void need(struct rpl_index *index, uint64_t seq, uint64_t block)
 {
     struct rpl_detail *d = index->builder->detail;
@@ -184,14 +190,17 @@ static void need(struct rpl_index *index, uint64_t seq, uint64_t block)
     d->waiting[d->waiting_count++] = block;
 }
 
-/* An alloc or free: those that wait for an op that is over by now are not needed any more, for all that is known. */
+/* At an alloc or free: blocks that wait for an op that has ended are unused from here on, as far as is known yet. */
 static void settle(struct rpl_index *index, uint64_t seq)
 {
     struct rpl_detail *d = index->builder->detail;
     uint64_t since = rpl_live_working_since(&d->ops);
     size_t kept = 0;
 
-    /* the same ops run: whoever has come since they began is needed still, and those that were freed can wait */
+    /*
+     * The same ops are running: blocks that were added since they began are still needed, and freed ones can be
+     * removed later.
+     */
     if (since == d->settled_since && since != UINT64_MAX)
         return;
     d->settled_since = since;
@@ -223,7 +232,7 @@ static void total_note(struct rpl_detail *d, uint64_t seq, const struct vs_event
     d->change_offset = offset;
 }
 
-/* The index has found it possible. */
+/* The index has checked the event already. */
 static enum vs_status event_take(struct rpl_index *index, size_t chunk, uint64_t seq,
                                  const struct vs_event *event, struct vs_error *err)
 {
@@ -247,7 +256,8 @@ static enum vs_status event_take(struct rpl_index *index, size_t chunk, uint64_t
         if (row && (!row->free_seq || row->free_seq > seq))
             need(index, seq, event->use.block);
         break;
-    case VS_EV_CAST: /* a copy in another dtype: both blocks are spoken of */
+    /* A copy in another dtype refers to both blocks. */
+    case VS_EV_CAST:
         touch(index, chunk, seq, event->cast.from_block);
         touch(index, chunk, seq, event->cast.block);
         break;

@@ -1,8 +1,8 @@
 /*
- * replay/index/index_events.c - what each event does to totals, blocks and ops while an index is made.
+ * replay/index/index_events.c - how each event changes totals, blocks and ops while an index is computed.
  *
- * Must not know:  files; chunks but for what is said of their blocks; the pyramid.
- * Invariant:      the totals are the sums over the rows that are alive, by category and in all; they never wrap.
+ * Must not know:  files; chunks, except which blocks they refer to; the pyramid.
+ * Invariant:      the totals are the sums over the rows of the live blocks, by category and in all; they never wrap.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 void rpl_pages_reserve(struct rpl_pages *pages, size_t count)
 {
-    /* it goes on growing: not by little each time */
+    /* At least double the capacity, as it will grow again. */
     if (count > pages->cap && count < pages->cap * 2)
         count = pages->cap * 2;
     pages->items = vs_reserve(pages->items, count, &pages->cap, pages->item_bytes);
@@ -28,7 +28,7 @@ void *rpl_pages_add(struct rpl_pages *pages)
     return item;
 }
 
-/* Item number `i` of what event `seq` speaks of, with empty ones before it; NULL where that would be too many. */
+/* Item number `i` of what event `seq` refers to, with empty items before it; NULL if that would be too many. */
 static void *pages_at(struct rpl_pages *pages, uint64_t i, uint64_t seq)
 {
     if (i > seq + RPL_NUMBER_GAP_MAX)
@@ -78,7 +78,7 @@ static enum vs_status on_alloc(struct rpl_index *index, struct rpl_chunk *chunk,
     rpl_line_bits(rpl_trace_location(index->trace, event->location), bits);
     for (int i = 0; i < 3; i++)
         chunk->lines[bits[i] / 64] |= UINT64_C(1) << bits[i] % 64;
-    /* 0: none; sizes from 0 on are kept + 1 */
+    /* 0 means none, so sizes are stored + 1. */
     if (event->alloc.requested_bytes >= chunk->alloc_max[event->alloc.category])
         chunk->alloc_max[event->alloc.category] = event->alloc.requested_bytes == UINT64_MAX
                                                       ? event->alloc.requested_bytes
@@ -190,7 +190,8 @@ enum vs_status rpl_builder_apply(struct rpl_index *index, struct rpl_chunk *chun
         b->step = vs_event_step(event);
         index->facts.steps += vs_event_step(event) >= 0;
         break;
-    case VS_EV_ANY_HOLDER: /* those of RPL_BLOCK_KINDS do not come here */
+    /* Kinds of RPL_BLOCK_KINDS do not come here. */
+    case VS_EV_ANY_HOLDER:
     case VS_EV_USE:
     case VS_EV_ANY_AMP:
     case VS_EV_FREE_COMPLETED:

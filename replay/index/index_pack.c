@@ -2,7 +2,7 @@
  * replay/index/index_pack.c - see index_pack.h.
  *
  * Must not know:  files, groups.
- * Invariant:      unpacking takes in what packing gave out, and of that only what the trace can have.
+ * Invariant:      unpacking reads what packing wrote, and accepts only values that the trace can have.
  */
 #include "replay/index/index_pack.h"
 
@@ -65,9 +65,9 @@ void rpl_index_unpack_node(struct rpl_unpack *in, const struct rpl_node *before,
     in->is_bad |= n->phase >= VS_PHASE_COUNT || n->max_seq < first || n->max_seq > count;
 }
 
-/* ---- lives ---- */
+/* ---- lifetimes ---- */
 
-/* How long after `start`, 0 for never. */
+/* The number of events from `start` to `then`; 0 encodes never. */
 static uint64_t after(uint64_t start, uint64_t then)
 {
     return then ? then - start + 1 : 0;

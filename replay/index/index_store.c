@@ -1,8 +1,8 @@
 /*
- * replay/index/index_store.c - an index as parts in the file, and back, a group of items at a time.
+ * replay/index/index_store.c - stores an index as parts of the file, and reads it a group of items at a time.
  *
- * Must not know:  SQL; how an index is made.
- * Invariant:      what is read is what was written, or the index is made again: bytes that do not fit are never used.
+ * Must not know:  SQL; how an index is computed.
+ * Invariant:      what is read is what was written, or the index is computed again: damaged bytes are never used.
  */
 #include <string.h>
 
@@ -22,7 +22,7 @@ static uint64_t part_id(enum rpl_part part, size_t level, size_t number)
 
 /* ---- groups ---- */
 
-/* How many items of a group there are. */
+/* The number of items of a group. */
 static size_t group_count(size_t count, size_t group, size_t number)
 {
     size_t left = count - number * group;
@@ -30,7 +30,7 @@ static size_t group_count(size_t count, size_t group, size_t number)
     return left < group ? left : group;
 }
 
-/* Items `number` * group … into `out`. */
+/* Append the items from `number` * group on to `out`. */
 static void group_pack(const struct rpl_index *index, enum rpl_part part, size_t level,
                        size_t number, struct rpl_pack *out)
 {
@@ -90,7 +90,9 @@ static void group_unpack(struct rpl_pages *pages, enum rpl_part part, size_t lev
 
 /* ---- reading ---- */
 
-/* A part that is there and whole. VS_E_NOT_FOUND: it is not. Borrowed until the next one. */
+/*
+ * Read a part and verify its checksum. VS_E_NOT_FOUND: it does not exist or is damaged. Borrowed until the next one.
+ */
 static enum vs_status part_open(struct rpl_index *index, uint64_t id, struct rpl_unpack *out,
                                 struct vs_error *err)
 {
@@ -103,7 +105,7 @@ static enum vs_status part_open(struct rpl_index *index, uint64_t id, struct rpl
     return st;
 }
 
-/* What is in the file is of no use after all: make all of it, and put it there. */
+/* The stored index is unusable: compute all of it, and store it. */
 static enum vs_status rebuild(struct rpl_index *index, struct vs_error *err)
 {
     struct vs_error ignored = VS_ERROR_INIT;
@@ -113,7 +115,8 @@ static enum vs_status rebuild(struct rpl_index *index, struct vs_error *err)
     rpl_index_build_begin(index);
     st = rpl_index_build(index, count, NULL, NULL, err);
     if (!st)
-        (void)!rpl_index_save(index, &ignored); /* in memory it serves as well */
+        /* It is in memory even if it could not be stored. */
+        (void)!rpl_index_save(index, &ignored);
     return st;
 }
 
@@ -186,7 +189,7 @@ enum vs_status rpl_index_peaks(struct rpl_index *index, struct vs_error *err)
     return st == VS_E_NOT_FOUND ? rebuild(index, err) : st;
 }
 
-/* From the file. VS_E_NOT_FOUND: they are not there, or damaged. */
+/* Read from the file. VS_E_NOT_FOUND: it does not exist or is damaged. */
 static enum vs_status unused_load(struct rpl_index *index, struct vs_error *err)
 {
     struct rpl_unpack in;
@@ -216,7 +219,7 @@ enum vs_status rpl_unused_get(struct rpl_index *index, const struct rpl_unused *
     return st;
 }
 
-/* From the file, likewise. */
+/* Read from the file. VS_E_NOT_FOUND: it does not exist or is damaged. */
 static enum vs_status event_classes_load(struct rpl_index *index, struct vs_error *err)
 {
     struct rpl_unpack in;
@@ -292,7 +295,7 @@ static void head_pack(const struct rpl_index *index, struct rpl_pack *out)
     rpl_pack_seal(out);
 }
 
-/* An array of `count` items of which none is there yet. */
+/* An array of `count` items of which none has been read. */
 static void pages_expect(struct rpl_pages *pages, size_t item_bytes, size_t group, uint64_t count)
 {
     vs_free(pages->items);
@@ -302,7 +305,7 @@ static void pages_expect(struct rpl_pages *pages, size_t item_bytes, size_t grou
     pages->is_there = vs_calloc(pages->count / group + 1, sizeof(bool));
 }
 
-/* False: it is of other events, or of another version. */
+/* False: it is the index of other events, or has another version. */
 static bool head_unpack(struct rpl_index *index, struct rpl_unpack *in)
 {
     struct rpl_facts *f = &index->facts;
@@ -517,7 +520,8 @@ enum vs_status rpl_index_save(struct rpl_index *index, struct vs_error *err)
     for (size_t i = 0; !st && i < RPL_LEVEL_COUNT; i++)
         st = groups_save(w, index, RPL_PART_LEVEL, i, &index->levels[i], &pack, err);
     if (st)
-        (void)!sto_derived_end(w, false, &ignored); /* the first failure is the one to tell */
+        /* Report the first failure. */
+        (void)!sto_derived_end(w, false, &ignored);
     else
         st = sto_derived_end(w, true, err);
     index->is_stored = !st;

@@ -2,7 +2,6 @@
  * replay/index/lifetimes.c - see lifetimes.h.
  *
  * Must not know:  cursors.
- * Invariant:      none but the index's own.
  */
 #include "replay/index/lifetimes.h"
 
@@ -11,7 +10,7 @@
 #include "replay/index/index_internal.h"
 #include "replay/trace/pack.h"
 
-/* Looking through so many chunks in memory for one block costs less than finding what each of them touches. */
+/* Searching this many chunks in memory for a block costs less than computing which blocks each of them touches. */
 #define TOUCHED_LATER 64
 
 enum vs_status rpl_lifetime_get(struct rpl_index *index, uint64_t id, struct rpl_lifetime *out,

@@ -2,8 +2,8 @@
  * replay/index/timeline.c - see timeline.h.
  *
  * Must not know:  drawing.
- * Invariant:      whole pieces come from the pyramid, the rest from the events themselves; the categories of a maximum that lies in the
- *                 rest from the state there.
+ * Invariant:      complete pieces are read from the pyramid, the rest from the events; the categories at a maximum
+ *                 within the rest come from the state there.
  */
 #include "replay/index/timeline.h"
 
@@ -14,10 +14,10 @@
 #include "replay/index/index_internal.h"
 #include "replay/index/walk.h"
 
-/* A column of fewer pieces has its exact ends: then they would be moved by too much. */
+/* A column of fewer pieces keeps its exact ends, as they would be moved by too large a part of it. */
 #define PIECES_TO_SNAP 4
 
-/* A column that is being put together: `has_any`: something is in it; `has_categories`: those in it are those of its maximum. */
+/* A column being computed. has_any: it has an event; has_categories: its by_category is that of its maximum. */
 struct making {
     struct rpl_walk walk;
     struct rpl_column *column;
@@ -54,7 +54,7 @@ static void node_add(struct making *m, const struct rpl_node *node)
     m->has_any = true;
 }
 
-/* The events first … end - 1, one by one. */
+/* Add the events first … end - 1, one by one. */
 static enum vs_status events_add(struct making *m, uint64_t first, uint64_t end,
                                  struct vs_error *err)
 {
@@ -95,7 +95,7 @@ static enum vs_status events_add(struct making *m, uint64_t first, uint64_t end,
     return VS_OK;
 }
 
-/* The pieces number first … end - 1, with the largest nodes that fit between. */
+/* Add the pieces first … end - 1, as the largest possible nodes. */
 static enum vs_status pieces_add(struct making *m, uint64_t first, uint64_t end,
                                  struct vs_error *err)
 {
@@ -120,7 +120,7 @@ static enum vs_status pieces_add(struct making *m, uint64_t first, uint64_t end,
     return st;
 }
 
-/* The events first … end - 1 of the column; it may have none. */
+/* Compute the column of events first … end - 1; it may have none. */
 static enum vs_status column_fill(struct making *m, uint64_t first, uint64_t end,
                                   struct vs_error *err)
 {
@@ -144,7 +144,7 @@ static enum vs_status column_fill(struct making *m, uint64_t first, uint64_t end
     return st;
 }
 
-/* A column without events is as things stand right after the event before it. */
+/* A column without events has the figures right after the event before it. */
 static enum vs_status empty_fill(struct making *m, struct vs_error *err)
 {
     struct rpl_column *c = m->column;
@@ -173,7 +173,7 @@ static enum vs_status categories_fill(struct rpl_index *index, struct rpl_column
     return st;
 }
 
-/* ends[i] is one past the last event of column i; the first begins at `first`. */
+/* ends[i] is one past the last event of column i; the first column begins at `first`. */
 static enum vs_status columns_fill(struct rpl_index *index, uint64_t first, const uint64_t *ends,
                                    struct rpl_column *columns, size_t count, struct vs_error *err)
 {
@@ -196,7 +196,7 @@ static enum vs_status columns_fill(struct rpl_index *index, uint64_t first, cons
     return st;
 }
 
-/* The level whose nodes the ends of columns of `events` events are moved to; SIZE_MAX: they stay. */
+/* The level to whose nodes the ends of columns of `events` events are moved; SIZE_MAX: they are not moved. */
 static size_t snap_level(uint64_t events)
 {
     uint64_t size = RPL_PIECE_EVENTS;
@@ -255,7 +255,8 @@ enum vs_status rpl_timeline_range(struct rpl_index *index, uint64_t first, uint6
 /* ---- time ---- */
 
 /*
- * The last node of `level` whose first event was before `time_ns`; 0 where none was. From the top down, so that few are looked at.
+ * The last node of `level` whose first event was before `time_ns`; 0 if there is none. Descends from the top level, so
+ * that few nodes are read.
  */
 static enum vs_status node_before(struct rpl_index *index, size_t level, uint64_t time_ns,
                                   size_t *out, struct vs_error *err)
@@ -284,7 +285,7 @@ static enum vs_status node_before(struct rpl_index *index, size_t level, uint64_
     return VS_OK;
 }
 
-/* The first event that was at `time_ns` or later; count + 1: none was. */
+/* The first event at `time_ns` or later; count + 1: there is none. */
 static enum vs_status first_at(struct rpl_index *index, uint64_t time_ns, uint64_t *seq,
                                struct vs_error *err)
 {

@@ -1,8 +1,9 @@
 /*
- * replay/index/unused.c - see unused.h: finds the states, in three passes over what the index has.
+ * replay/index/unused.c - see unused.h: computes the states in three passes over the data of the index.
  *
  * Must not know:  events; files.
- * Invariant:      between two borders nothing begins or ends being idle: a run of moments, of which only the highest total counts.
+ * Invariant:      the set of unused blocks does not change between two borders: the events between them are a run, of
+ *                 which only the highest total matters.
  */
 #include "replay/index/unused.h"
 
@@ -16,7 +17,7 @@
 #include "replay/index/unused_internal.h"
 #include "replay/trace/pack.h"
 
-/* From event `seq` on so many bytes more, or fewer (is_end), of a site are idle. */
+/* From event `seq` on, `bytes` more of a site are unused, or fewer (is_end). */
 struct border {
     uint64_t seq;
     uint64_t bytes;
@@ -24,15 +25,22 @@ struct border {
     bool is_end;
 };
 
-/* Two sums over the idle bytes of all sites, each weighed by numbers of its own: states with the same sums are the same. */
+/*
+ * A fingerprint of a state: two weighted sums over the unused bytes of all sites; states with equal sums are taken to
+ * be equal.
+ */
 struct print {
     uint64_t a;
     uint64_t b;
 };
 
 /*
- * The events from a border to the next. end: borders[… end - 1] are passed; highest: total in it; 0: there is none; print: of its state, where
- * it is the first with that; is_kept: it stands for its state
+ * The events from a border to the next.
+ *
+ * end      borders[… end - 1] are passed
+ * highest  the highest total in it; 0: there is none
+ * print    fingerprint of its state, if it is the first run with that state
+ * is_kept  it represents its state
  */
 struct run {
     size_t end;
@@ -41,7 +49,10 @@ struct run {
     bool is_kept;
 };
 
-/* by_location: of the sites, by place and size; by_print: of the first run of each state */
+/*
+ * by_location  finds a site by location and size
+ * by_print     finds the first run of a state
+ */
 struct finding {
     struct rpl_index *index;
     struct rpl_unused *unused;
@@ -100,7 +111,7 @@ static int by_seq(const void *a, const void *b)
     return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-/* Sorted chunk by chunk: what lies in one is sorted in the cache. */
+/* Sort the borders chunk by chunk: those of one chunk fit into the processor's cache. */
 static void borders_sort(struct finding *f)
 {
     size_t chunks = f->index->chunk_count;
@@ -113,7 +124,8 @@ static void borders_sort(struct finding *f)
         next[c + 1] += next[c];
     for (size_t i = 0; i < f->border_count; i++)
         sorted[next[rpl_index_chunk_of(f->borders[i].seq)]++] = f->borders[i];
-    for (size_t c = 0; c < chunks; c++) { /* next is now the end of each */
+    /* next[c] is now the end of chunk c. */
+    for (size_t c = 0; c < chunks; c++) {
         size_t first = c ? next[c - 1] : 0;
 
         if (next[c] > first + 1)
@@ -159,7 +171,7 @@ static void runs_make(struct finding *f)
     }
 }
 
-/* The highest total of each run: nothing is other between two changes than right after the first. */
+/* Compute the highest total of each run: between two changes the total is the one right after the first. */
 static void runs_measure(struct finding *f)
 {
     size_t run = 0;
@@ -206,7 +218,7 @@ static void print_add(struct print *print, const struct border *b)
     print->b += b->is_end ? 0 - b->bytes * other : b->bytes * other;
 }
 
-/* The first run with the state that run `r` has. */
+/* The first run that has the same state as run `r`. */
 static struct run *state_of(struct finding *f, const struct print *print, size_t r)
 {
     const uint64_t hash = vs_hash_mix(print->a, print->b);
@@ -223,7 +235,7 @@ static struct run *state_of(struct finding *f, const struct print *print, size_t
     return &f->runs[r];
 }
 
-/* Of all runs above the floor with the same state the first is kept, with the highest total of all. */
+/* Of all runs above the floor with the same state, keep the first, with the highest total of all of them. */
 static void states_find(struct finding *f)
 {
     struct print print = {0, 0};
@@ -244,7 +256,7 @@ static void states_find(struct finding *f)
     }
 }
 
-/* The kept states, each as what is other than in the one before. */
+/* Write the kept states, each as its changes from the one before. */
 static void states_emit(struct finding *f)
 {
     struct rpl_unused *unused = f->unused;
@@ -350,7 +362,7 @@ void rpl_unused_pack(const struct rpl_unused *unused, struct rpl_pack *out)
     vs_free(now);
 }
 
-/* A state and what is other in it. False: there are more changes than were told, or of no site. */
+/* Unpack a state and its changes. False: there are more changes than expected, or one of an unknown site. */
 static bool state_unpack(struct rpl_unused *unused, struct rpl_unpack *in, uint64_t *now, size_t i,
                          size_t *at)
 {
@@ -376,7 +388,8 @@ static bool state_unpack(struct rpl_unused *unused, struct rpl_unpack *in, uint6
 struct rpl_unused *rpl_unused_unpack(struct rpl_unpack *in)
 {
     struct rpl_unused *unused = vs_calloc(1, sizeof(*unused));
-    size_t most = (size_t)(in->end - in->at); /* each item takes a byte at least */
+    /* Each item takes at least one byte. */
+    size_t most = (size_t)(in->end - in->at);
     uint64_t *now = NULL;
     size_t at = 0;
     bool is_good;

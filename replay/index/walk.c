@@ -2,7 +2,7 @@
  * replay/index/walk.c - see walk.h.
  *
  * Must not know:  blocks, holders.
- * Invariant:      events is NULL where no chunk was read.
+ * Invariant:      events is NULL if no chunk has been read.
  */
 #include "replay/index/walk.h"
 
@@ -16,7 +16,7 @@ void rpl_walk_init(struct rpl_walk *walk, struct rpl_index *index)
     walk->phase = VS_PHASE_SETUP;
 }
 
-/* As it is before the first event of a chunk, which is not read for that. */
+/* Move to before the first event of a chunk, without reading it. */
 static void location_before(struct rpl_walk *walk, size_t chunk)
 {
     const struct rpl_chunk *c = &walk->index->chunks[chunk];
@@ -45,7 +45,7 @@ enum vs_status rpl_walk_enter(struct rpl_walk *walk, size_t chunk, struct vs_err
     return VS_OK;
 }
 
-/* The index has been made: sums that wrap would have been refused there. */
+/* Sums cannot wrap: building the index would have refused such events. */
 static void event_count(struct rpl_walk *walk, const struct vs_event *event)
 {
     switch ((enum vs_event_kind)event->kind) {
@@ -98,7 +98,7 @@ const struct vs_event *rpl_walk_next(struct rpl_walk *walk, struct vs_error *err
     return event;
 }
 
-/* Kinds that change what a walk knows of but the place. */
+/* Kinds that change the fields of a walk other than the location. */
 #define COUNTED_KINDS                                                                              \
     (UINT32_C(1) << VS_EV_ALLOC | UINT32_C(1) << VS_EV_FREE | UINT32_C(1) << VS_EV_SEGMENT_ALLOC | \
      UINT32_C(1) << VS_EV_SEGMENT_FREE | UINT32_C(1) << VS_EV_SEGMENT_MAP |                        \
@@ -109,7 +109,8 @@ enum vs_status rpl_walk_until(struct rpl_walk *walk, uint32_t kinds, uint64_t en
 {
     *out = NULL;
     while (walk->seq < end) {
-        const struct vs_event *event = rpl_walk_next(walk, err); /* enters its chunk */
+        /* Reads its chunk. */
+        const struct vs_event *event = rpl_walk_next(walk, err);
         uint64_t last = rpl_index_chunk_first(walk->chunk + 1) - 1;
 
         if (!event)

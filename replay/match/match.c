@@ -13,8 +13,8 @@
 #define UNBOUND SIZE_MAX
 
 /*
- * Numbers of the recording and ours that stand for the same: to[i] is ours of the recording's i, back[] the other way; UNBOUND where
- * no event has told yet.
+ * Numbers of blocks or segments of the recording and of the trace that correspond: to[i] is the trace's number for the
+ * recording's i, back[] the reverse; UNBOUND until an event pairs it.
  */
 struct pairing {
     size_t *to;
@@ -37,7 +37,7 @@ static void pairing_release(struct pairing *p)
     vs_free(p->back);
 }
 
-/* Do the two stand for the same? Two that no event has told of before do from now on. */
+/* True if the two numbers correspond. Two that are both unbound are paired by the call. */
 static bool pair_is(struct pairing *p, size_t real, size_t ours)
 {
     if (real == SIZE_MAX || ours == SIZE_MAX)
@@ -90,7 +90,7 @@ static bool is_free(const struct rpl_match_side *side, size_t i)
     return i < side->count && side->items[i].kind == VS_MEM_FREE_REQUESTED;
 }
 
-/* Could the two be one free? Nothing is bound. */
+/* True if the two frees can correspond. Pairs nothing. */
 static bool may_pair(const struct pairing *p, const struct rpl_match_item *real,
                      const struct rpl_match_item *ours)
 {
@@ -100,8 +100,8 @@ static bool may_pair(const struct pairing *p, const struct rpl_match_item *real,
 }
 
 /*
- * Of the frees that follow each other from `from` on: how many give back the same on both sides, in whatever order. 0: none, or
- * not all of the recording's.
+ * The number of consecutive frees from `from` on that free the same blocks on both sides, in any order. 0: none, or
+ * not all those of the recording.
  */
 static size_t run_of_frees(const struct rpl_match *match, struct pairing *allocs, size_t from)
 {

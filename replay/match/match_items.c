@@ -1,7 +1,7 @@
 /*
- * replay/match/match_items.c - the events of a recording and of a trace as items that can be compared.
+ * replay/match/match_items.c - converts the events of a recording and of a trace to items that can be compared.
  *
- * Must not know:  what is equal.
+ * Must not know:  when items agree.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,32 +13,39 @@
 
 #define NOWHERE SIZE_MAX
 
-/* An address, or a block number, in use: the allocation there, and the item that gave it back last. */
+/*
+ * An address or a block number in use.
+ *
+ * which  its block; NOWHERE: none now
+ * freed  index of the item that freed it last, to which a free_completed belongs; NOWHERE: none
+ */
 struct location {
     uint64_t key;
-    size_t which; /* NOWHERE: none now */
-    size_t freed; /* index of the free that a free_completed belongs to; NOWHERE: none */
+    size_t which;
+    size_t freed;
     uint8_t cls;
 };
 
-/* A segment that is there now. */
+/* A segment that exists now. */
 struct area {
     uint64_t address;
     uint64_t bytes;
     size_t number;
 };
 
-/* areas: in no order; there are a thousand at most */
+/* areas: the current segments, in no order; there are at most about a thousand. */
 struct reading {
     struct rpl_match_side *side;
     struct location *locations;
     size_t location_count, location_cap;
-    struct vs_table by_key; /* of the places */
+    /* Finds a location by its key. */
+    struct vs_table by_key;
     struct area *areas;
     size_t area_count, area_cap;
     uint64_t live;
     uint64_t live_peak;
-    uint64_t before; /* freed without having been made */
+    /* Requested bytes of the blocks that were freed without an allocation before. */
+    uint64_t before;
 };
 
 static void reading_release(struct reading *r)
@@ -48,7 +55,7 @@ static void reading_release(struct reading *r)
     vs_free(r->areas);
 }
 
-/* The place with this key, added where there is none. Valid until the next call. */
+/* The location with this key, added if necessary. Valid until the next call. */
 static struct location *location_get(struct reading *r, uint64_t key)
 {
     const uint64_t hash = vs_hash_number(key);
@@ -151,7 +158,9 @@ static void alloc_event(struct reading *r, uint64_t key, uint64_t address, uint6
         r->live_peak = r->live;
 }
 
-/* What is given back without having been made lived before the first event, so it counts from there on. */
+/*
+ * A block that is freed without having been allocated was in use before the first event, so it counts from there on.
+ */
 static void free_event(struct reading *r, uint64_t key, uint64_t bytes, uint64_t at,
                        enum rpl_match_scope scope)
 {
@@ -181,7 +190,7 @@ static void free_event(struct reading *r, uint64_t key, uint64_t bytes, uint64_t
 
 /* ---- the recording ---- */
 
-/* Segments that no event made were there at the start. */
+/* Add the segments that existed at the start of the recording. */
 static void areas_begin(struct reading *r, const struct vs_memlist *list)
 {
     for (size_t i = 0; i < list->segment_count; i++) {
@@ -263,7 +272,7 @@ enum vs_status rpl_match_read_list(struct rpl_match *match, struct vs_error *err
 
 /* ---- the trace ---- */
 
-/* Before the window only the state is followed: where segments and blocks are. */
+/* Before the first event compared only the state is tracked: where segments and blocks are. */
 static void trace_event(struct rpl_match *match, struct reading *r, const struct vs_event *event,
                         uint64_t seq, bool is_inside)
 {
@@ -271,7 +280,7 @@ static void trace_event(struct rpl_match *match, struct reading *r, const struct
 
     switch ((enum vs_event_kind)event->kind) {
     case VS_EV_ALLOC:
-        /* what was made before is not known to the window, but for what is left out of it */
+        /* Blocks from before the window are unknown to it, except those that are omitted from the comparison. */
         if (is_inside || (!event->alloc.tensor && match->scope == RPL_MATCH_TENSORS))
             alloc_event(r, event->alloc.block, event->alloc.address, event->alloc.requested_bytes,
                         event->alloc.tensor ? VS_MEM_TENSOR : VS_MEM_SCRATCH, seq,

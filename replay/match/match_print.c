@@ -1,7 +1,7 @@
 /*
- * replay/match/match_print.c - a match in words and as JSON.
+ * replay/match/match_print.c - the result of a comparison as text and as JSON.
  *
- * Must not know:  what is equal.
+ * Must not know:  when items agree.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #define LINES_BEFORE 4
 #define LINES_AFTER 5
 
-/* Where an event of either side happened; texts are borrowed. step: only of ours. */
+/* Where an event of either side happened; texts are borrowed. step: only of the trace. */
 struct spot {
     const char *op;
     const char *func;
@@ -138,7 +138,7 @@ static const char *why_text(const struct rpl_match *match)
     return "";
 }
 
-/* The item the difference is at; where ours goes on past the recording, its first allocation there. */
+/* The index of the item that differs; if the trace goes on past the recording, of its first allocation there. */
 static size_t difference_at(const struct rpl_match *match)
 {
     size_t i = match->same_items;

@@ -2,7 +2,7 @@
  * replay/state/holders.c - see holders.h.
  *
  * Must not know:  files, drawing.
- * Invariant:      a block has a list exactly while somebody holds it.
+ * Invariant:      a block has a list exactly while it has holders.
  */
 #include "replay/state/holders.h"
 
@@ -33,7 +33,7 @@ void rpl_holders_clear(struct rpl_holders *h)
     vs_table_clear(&h->by_block);
 }
 
-/* The probe stands at the block's list; false: nobody holds it. */
+/* Move the probe to the block's list; false: the block has no holders. */
 static bool probe_find(const struct rpl_holders *h, uint64_t block, struct vs_probe *probe)
 {
     *probe = vs_probe(vs_hash_number(block));
@@ -43,7 +43,7 @@ static bool probe_find(const struct rpl_holders *h, uint64_t block, struct vs_pr
     return false;
 }
 
-/* The number of the block's list, made where nobody holds it. */
+/* The index of the block's list, added if the block has no holders. */
 static uint32_t list_get(struct rpl_holders *h, uint64_t block)
 {
     struct vs_probe probe;
@@ -63,7 +63,7 @@ static uint32_t list_get(struct rpl_holders *h, uint64_t block)
     return list;
 }
 
-/* Nobody holds its block any more. */
+/* Remove the list of a block that has no holders left. */
 static void list_remove(struct rpl_holders *h, uint32_t list)
 {
     struct vs_probe probe;
@@ -83,7 +83,7 @@ static void arrays_grow(struct rpl_holders *h)
     h->links = vs_realloc(h->links, h->cap, sizeof(*h->links));
 }
 
-/* One more of this block, the latest; its item is the caller's to fill. */
+/* Append a holder to the block's list; the caller fills the returned item. */
 static struct rpl_held *item_add(struct rpl_holders *h, uint64_t block)
 {
     struct rpl_holder_list *list;
@@ -108,7 +108,7 @@ void rpl_holders_add(struct rpl_holders *h, const struct rpl_held *held)
     *item_add(h, held->block) = *held;
 }
 
-/* Holder `from` becomes number `to`, whose place is free. */
+/* Move holder `from` to index `to`, which is unused. */
 static void holder_move(struct rpl_holders *h, size_t from, size_t to)
 {
     struct rpl_holder_link link = h->links[from];
@@ -125,7 +125,7 @@ static void holder_move(struct rpl_holders *h, size_t from, size_t to)
     h->links[to] = link;
 }
 
-/* Take holder `i` off its block; the last of the array moves to its place. */
+/* Remove holder `i`; the last of the array takes its index. */
 static void holder_remove(struct rpl_holders *h, size_t i)
 {
     struct rpl_holder_link link = h->links[i];
@@ -169,7 +169,7 @@ void rpl_holders_take(struct rpl_holders *h, uint64_t seq, const struct vs_event
     }
 }
 
-/* Autograd's: told by its node. */
+/* True if the holder is the one of autograd that the event is about, identified by its node. */
 static bool is_saved(const struct rpl_holder *holder, const struct vs_event *event)
 {
     return holder->node == event->save.node &&

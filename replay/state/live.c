@@ -46,7 +46,7 @@ void rpl_live_clear(struct rpl_live *live)
     vs_table_clear(&live->by_id);
 }
 
-/* The probe stands at the block with this id; false: it is not alive. */
+/* Move the probe to the block with this id; false: it is not in use. */
 static bool probe_find(const struct rpl_live *live, uint64_t id, struct vs_probe *probe)
 {
     *probe = vs_probe(vs_hash_number(id));
@@ -145,7 +145,9 @@ static enum vs_status apply_category(struct rpl_live *live, uint64_t seq,
     return VS_OK;
 }
 
-/* Autograd takes hold (+1) or lets go (-1). What it says of blocks that are not alive changes nothing here. */
+/*
+ * Autograd acquires (+1) or releases (-1) a reference. Events about blocks that are not in use change nothing here.
+ */
 static void apply_saved(struct rpl_live *live, const struct vs_event *event, int by)
 {
     struct rpl_block *block = block_find(live, event->save.block);
@@ -172,7 +174,7 @@ static void open_push(struct rpl_live *live, uint64_t seq, bool is_recompute)
     live->recompute_depth += is_recompute;
 }
 
-/* The end of a re-run also ends the ops inside that it broke off. */
+/* The end of a recomputation also ends the ops inside it that it interrupted. */
 static void open_pop(struct rpl_live *live, bool is_recompute)
 {
     if (is_recompute && !live->recompute_depth)

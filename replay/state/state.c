@@ -2,7 +2,7 @@
  * replay/state/state.c - see state.h.
  *
  * Must not know:  files, drawing.
- * Invariant:      only blocks that are alive, and tensors on the host (block 0), have holders.
+ * Invariant:      only blocks that are in use, and tensors on the host (block 0), have holders.
  */
 #include "replay/state/state.h"
 
@@ -65,7 +65,9 @@ static void segment_remove(struct rpl_state *state, size_t at)
     state->segment_count--;
 }
 
-/* Take the addresses first … end - 1 out of all segments. Where the first segment from there on would be is returned. */
+/*
+ * Remove the addresses first … end - 1 from all segments. Returns the index of the first segment at or after `first`.
+ */
 static size_t range_cut(struct rpl_state *state, uint64_t first, uint64_t end)
 {
     size_t i = 0;
@@ -102,7 +104,7 @@ static size_t range_cut(struct rpl_state *state, uint64_t first, uint64_t end)
     return i;
 }
 
-/* Parts of expandable segments that touch are one. */
+/* Merge segment `i` with adjacent mapped parts of expandable segments. */
 static void mapped_merge(struct rpl_state *state, size_t i)
 {
     struct rpl_segment *a = &state->segments[i];
@@ -142,7 +144,7 @@ void rpl_state_segment(struct rpl_state *state, const struct vs_event *event)
 
 /* ---- events ---- */
 
-/* Does it change what is alive, and holders or segments besides? */
+/* True if the event changes the live set as well as holders or segments. */
 static bool is_in_both(const struct vs_event *event)
 {
     return event->kind == VS_EV_FREE || event->kind == VS_EV_SAVE || event->kind == VS_EV_UNSAVE ||
@@ -155,7 +157,7 @@ enum vs_status rpl_state_apply(struct rpl_state *state, const struct vs_event *e
     uint64_t seq = ++state->seq;
     enum vs_status st;
 
-    /* half of all events: the live blocks do not change */
+    /* Half of all events are holds and drops; they do not change the live set. */
     if (event->kind == VS_EV_HOLD) {
         if (!event->hold.block || rpl_live_block(&state->live, event->hold.block))
             rpl_holders_take(&state->holders, seq, event);
@@ -185,7 +187,7 @@ enum vs_status rpl_state_apply(struct rpl_state *state, const struct vs_event *e
 
 /* ---- packing ---- */
 
-/* Only what PyTorch recorded has streams and pools. */
+/* Only traces imported from PyTorch have streams and private pools. */
 static bool has_owner(const struct rpl_segment *segment)
 {
     return segment->stream || segment->pool;
@@ -204,7 +206,7 @@ static int by_id(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* The live blocks in order of their numbers; the caller frees it. */
+/* The live blocks by ascending number; the caller frees the array. */
 static const struct rpl_block **blocks_sorted(const struct rpl_live *live)
 {
     const struct rpl_block **blocks = vs_alloc((live->block_count + 1) * sizeof(void *));
@@ -220,7 +222,7 @@ static int64_t change(uint64_t before, uint64_t now)
     return (int64_t)(now - before);
 }
 
-/* "How long ago", 0 for never. */
+/* The number of events since `then`; 0 encodes never. */
 static uint64_t ago(uint64_t now, uint64_t then)
 {
     return then ? now - then + 1 : 0;
@@ -255,7 +257,7 @@ static void held_pack(const struct rpl_held *h, const struct rpl_held *before, u
     rpl_pack_uint(out, h->holder.node);
 }
 
-/* The holders of a block, `before` being the one packed before them. */
+/* Pack the holders of a block; `before` is the holder packed before them. */
 static struct rpl_held chain_pack(const struct rpl_state *state, uint64_t block,
                                   struct rpl_held before, struct rpl_pack *out)
 {

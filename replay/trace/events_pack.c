@@ -1,13 +1,13 @@
 /*
  * replay/trace/events_pack.c - see events_pack.h.
  *
- * Must not know:  where events are kept, what the fields of a kind mean.
- * Invariant:      both directions go through the events in the same order and remember the same event of each kind.
+ * Must not know:  where events are stored, what the fields of a kind mean.
+ * Invariant:      both directions visit the events in the same order and keep the same previous event of each kind.
  *
- * An event is seen as words of 8 bytes. Each word is written as its difference from that of the event of the same kind
- * before it; of the word with the kind only the place is a difference. All first words come first, then all second
- * ones, and so on: in nets of like layers the same few differences repeat. LZ4 of the events as they are takes 2.5 times
- * as many bytes.
+ * An event is treated as words of 8 bytes. Each word is replaced by its difference from that of the previous event of
+ * the same kind; of the word with the kind only the location is a difference. All first words are stored first, then
+ * all second ones, and so on: in nets of equal layers the same few differences repeat. LZ4 of the unchanged events
+ * takes 2.5 times as many bytes.
  */
 #include "replay/trace/events_pack.h"
 
@@ -24,7 +24,7 @@
 
 _Static_assert(sizeof(struct vs_event) % sizeof(uint64_t) == 0, "an event is not whole words");
 
-/* Of each kind the event that came last. */
+/* The latest event of each kind. */
 struct last_events {
     uint64_t words[VS_EVENT_KIND_COUNT][WORDS];
     uint32_t locations[VS_EVENT_KIND_COUNT];

@@ -2,7 +2,7 @@
  * replay/trace/marks.c - see marks.h.
  *
  * Must not know:  SQL, drawing.
- * Invariant:      the file is written first, then what is shown changes.
+ * Invariant:      the file is written first; the list changes only if that succeeds.
  */
 #include "replay/trace/marks.h"
 
@@ -13,7 +13,7 @@
 #include "replay/trace/trace_internal.h"
 #include "store/marks.h"
 
-/* A mark with texts of its own. */
+/* A mark that owns its texts. */
 struct own_mark {
     struct rpl_mark mark;
     char *key;
@@ -77,7 +77,7 @@ enum vs_status rpl_marks_open(struct rpl_trace *trace, struct rpl_marks **out, s
     enum vs_status st = VS_OK;
 
     *out = NULL;
-    /* a mark is a number of the file, not of one of its devices */
+    /* Marks of a file with several devices are not stored: event numbers in the file are those of all devices. */
     marks->reader = rpl_trace_device_count(trace) ? NULL : rpl_trace_reader(trace);
     if (marks->reader)
         st = sto_marks_each(marks->reader, keep, marks, err);
@@ -121,7 +121,8 @@ const struct rpl_mark *rpl_marks_get(const struct rpl_marks *marks, const char *
 enum vs_status rpl_marks_set(struct rpl_marks *marks, const char *key, uint64_t seq,
                              const char *note, struct vs_error *err)
 {
-    char *own_note = vs_strdup(note); /* it may be that of the mark it replaces */
+    /* `key` may belong to the mark that is replaced. */
+    char *own_note = vs_strdup(note);
     char *own_key = vs_strdup(key);
     enum vs_status st = VS_OK;
     size_t i;

@@ -1,8 +1,8 @@
 /*
  * replay/trace/mem_pack.c - see mem_pack.h.
  *
- * Must not know:  who keeps runs.
- * Invariant:      an open chunk holds the events that were packed.
+ * Must not know:  why runs are kept.
+ * Invariant:      an open chunk contains the events that were compressed.
  */
 #include "replay/trace/mem_pack.h"
 
@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/table.h"
 
-/* Tensors that are taken in at once. */
+/* Tensors added per call. */
 #define TENSORS_AT_ONCE 4096
 
 struct rpl_mem_packed *rpl_mem_packed_new(size_t events, size_t tensors)
@@ -44,7 +44,7 @@ void rpl_mem_packed_free(struct rpl_mem_packed *packed)
 
 /* ---- tensors ---- */
 
-/* Without what is a tensor's own. */
+/* The description without the fields that are a tensor's own. */
 static struct vs_tensor_desc shape_of(const struct vs_tensor_desc *desc)
 {
     struct vs_tensor_desc shape = *desc;
@@ -100,9 +100,9 @@ struct vs_tensor_desc rpl_mem_packed_tensor(const struct rpl_mem_packed *packed,
     return desc;
 }
 
-/* ---- taking in ---- */
+/* ---- adding ---- */
 
-/* All are taken in. */
+/* Free what is only needed while adding. */
 static void finish(struct rpl_mem_packed *p)
 {
     vs_table_release(&p->shapes_by_hash);
@@ -138,7 +138,7 @@ bool rpl_mem_packed_take(struct rpl_mem_packed *packed, const struct vs_event *e
     return true;
 }
 
-/* ---- looking ---- */
+/* ---- reading ---- */
 
 static size_t events_of(const struct rpl_mem_packed *packed, size_t chunk)
 {

@@ -2,7 +2,7 @@
  * replay/trace/pack.c - see pack.h.
  *
  * Must not know:  what the numbers mean.
- * Invariant:      what was put comes out in the same order.
+ * Invariant:      numbers are read in the order in which they were written.
  */
 #include "replay/trace/pack.h"
 
@@ -11,7 +11,7 @@
 #include "base/mem.h"
 
 #define SEAL_BYTES 8
-/* A number of 64 bits takes at most this many bytes. */
+/* The most bytes that an encoded 64-bit number takes. */
 #define NUMBER_BYTES 10
 #define GRAIN 512
 
@@ -49,13 +49,14 @@ void rpl_pack_int(struct rpl_pack *pack, int64_t n)
 
 void rpl_pack_bytes(struct rpl_pack *pack, uint64_t before, uint64_t now)
 {
-    /* wraps around where it must; unpacking wraps back */
+    /* The difference may wrap around; unpacking wraps back. */
     int64_t change = (int64_t)(now - before);
 
     if (change % GRAIN == 0) {
         rpl_pack_int(pack, change / GRAIN * 2);
     } else if (change > INT64_MAX / 4 || change < INT64_MIN / 4) {
-        rpl_pack_int(pack, 1); /* no odd change is written as 1 */
+        /* 1 marks a number that is not encoded as a difference: no odd difference is encoded as 1. */
+        rpl_pack_int(pack, 1);
         rpl_pack_uint(pack, now);
     } else {
         rpl_pack_int(pack, change * 2 + (change > 0 ? 1 : -1));
@@ -73,7 +74,8 @@ static uint64_t seal_of(const uint8_t *bytes, size_t len)
         seal ^= seal >> 32;
     }
     word = 0;
-    if (len) /* of no bytes at all there is no pointer */
+    /* An empty range may have a NULL pointer. */
+    if (len)
         memcpy(&word, bytes, len);
     seal = (seal ^ word) * UINT64_C(0xc4ceb9fe1a85ec53);
     return seal ^ seal >> 29;

@@ -1,7 +1,7 @@
 /*
  * replay/trace/trace.c - see trace.h.
  *
- * Must not know:  SQL, the engine, what events mean (but for `step`, which begins a step).
+ * Must not know:  SQL, the engine, what events mean (except `step`, which begins a step).
  * Invariant:      exactly one of `reader` and `mem` is in use.
  */
 #include "replay/trace/trace.h"
@@ -389,7 +389,7 @@ void rpl_scan_init(struct rpl_scan *scan, struct rpl_trace *trace, uint64_t firs
     scan->status = VS_OK;
 }
 
-/* The next stretch of events; false at the end and on failure. */
+/* Read the next events; false at the end and on failure. */
 static bool scan_refill(struct rpl_scan *scan, struct vs_error *err)
 {
     uint64_t left = scan->last > scan->seq ? scan->last - scan->seq : 0;

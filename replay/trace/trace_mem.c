@@ -115,7 +115,7 @@ void rpl_mem_tensor(struct rpl_mem *mem, const struct vs_tensor_desc *desc)
     mem->tensors[mem->tensor_count++] = *desc;
 }
 
-/* What comes before the first `step` event belongs to the setup. */
+/* Events before the first `step` event belong to the set-up. */
 static void step_begin(struct rpl_mem *mem, const struct vs_event *event)
 {
     if (mem->step_count)
@@ -161,7 +161,7 @@ void rpl_mem_trim(struct rpl_mem *mem)
     mem->strings = trim(mem->strings, mem->string_count, &mem->string_cap, sizeof(*mem->strings));
 }
 
-/* ---- small ---- */
+/* ---- compressing ---- */
 
 bool rpl_mem_pack(struct rpl_mem *mem, struct rpl_mem *spare)
 {

@@ -2,7 +2,7 @@
  * replay/trace/work.c - see work.h.
  *
  * Must not know:  CUPTI.
- * Invariant:      the rows of work come by op, so one walk over events and rows side by side finds each op's.
+ * Invariant:      rows of work are ordered by op, so one pass over events and rows together finds those of each op.
  */
 #include "replay/trace/work.h"
 
@@ -14,13 +14,14 @@
 #include "base/search.h"
 #include "replay/trace/trace_internal.h"
 
-/* What is being read. */
+/* The state of reading the tables. */
 struct loading {
     struct rpl_work *out;
     size_t time_cap;
     size_t task_cap;
     size_t foreign_cap;
-    uint64_t *foreign_ops; /* op_begin events of the foreign rows */
+    /* Op_begin events that rows of foreign memory refer to. */
+    uint64_t *foreign_ops;
     size_t foreign_op_cap;
     struct sto_work *rows;
     size_t row_count;
@@ -33,7 +34,7 @@ static void on_task(void *user, const struct sto_task *task)
     struct loading *l = user;
     struct rpl_work *out = l->out;
 
-    /* ids count from 1 without gaps */
+    /* Ids count from 1 without gaps. */
     l->is_damaged |= task->id != out->task_count + 1;
     out->tasks = vs_grow(out->tasks, out->task_count, &l->task_cap, sizeof(*out->tasks));
     out->tasks[out->task_count++] =
@@ -119,7 +120,7 @@ static void counts_fill(struct rpl_work *out, const struct rpl_trace *trace)
 
 /* ---- by op ---- */
 
-/* The row of an op in one role; a net has some dozens. */
+/* The row of an op in one role, added if necessary; a net has some dozens, so a linear search is enough. */
 static struct rpl_op_work *op_row(struct rpl_work *out, size_t *cap, uint32_t name, uint8_t role)
 {
     for (size_t i = 0; i < out->op_count; i++)
@@ -177,7 +178,7 @@ static enum vs_status ops_fill(struct loading *l, struct rpl_trace *trace, struc
     return st;
 }
 
-/* Where the ops were that the foreign rows name. */
+/* Look up the locations of the ops that rows of foreign memory refer to. */
 static enum vs_status foreign_locations_fill(struct loading *l, struct rpl_trace *trace,
                                              struct vs_error *err)
 {
@@ -296,7 +297,7 @@ uint64_t rpl_work_ns(const struct rpl_work *work, uint64_t seq)
 
 /* ---- names of kernels ---- */
 
-/* A name that stands for "of this file alone": _GLOBAL__N__… */
+/* A name that the compiler generates for an unnamed namespace: _GLOBAL__N__… */
 static bool is_of_file(const char *name, size_t len)
 {
     return len >= 10 && memcmp(name, "_GLOBAL__N", 10) == 0;
