@@ -93,7 +93,7 @@ static const struct {
     enum tui_action action;
     const char *why;
 } LEFT_OUT[] = {
-    {TUI_GO_TRIES, "runs the net once a toggle, in the background (bench_replay: from a toggle)"},
+    {TUI_GO_SWEEP, "runs the net once a toggle, in the background (bench_replay: from a toggle)"},
     {TUI_MODULE_CHECKPOINT, "runs the net (bench_replay: from a toggle to a redrawn timeline)"},
     {TUI_MODULE_INPLACE, "runs the net"},
     {TUI_MODULE_FREEZE, "runs the net"},
@@ -366,7 +366,7 @@ static void row_measure(struct bench *benches, const struct row *row, struct wor
             go_somewhere(b);
             if (*row->before)
                 type(b, row->before);
-            while (tui_app_unused(&b->app))
+            while (tui_app_background(&b->app))
                 continue;
             b->answered = 0;
             b->start = now_ms();
@@ -430,7 +430,7 @@ static void row_count(struct bench *b, const struct row *row)
         go_somewhere(b);
         if (*row->before)
             type(b, row->before);
-        while (tui_app_unused(&b->app))
+        while (tui_app_background(&b->app))
             continue;
         b->answered = 0;
         key(b, row->keys);

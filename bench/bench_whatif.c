@@ -132,8 +132,8 @@ static void draw(struct bench *b)
 static void forget(struct bench *b)
 {
     wif_cache_forget(tui_change_cache(&b->app));
-    tui_precompute_release(&b->app.flips);
-    b->app.flips = (struct tui_precompute){.next = 0};
+    tui_precompute_release(&b->app.precompute);
+    b->app.precompute = (struct tui_precompute){.next = 0};
 }
 
 /* The cursor on the row of the toggle. */
@@ -208,7 +208,7 @@ static double idle(struct bench *b, uint64_t stop_at)
     watch.stop_at = stop_at;
     watch.looked = ms;
     b->app.typed = look;
-    while (!look(&input) && tui_app_unused(&b->app))
+    while (!look(&input) && tui_app_background(&b->app))
         continue;
     b->app.typed = NULL;
     return now_ms() - ms;

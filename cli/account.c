@@ -11,27 +11,27 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct cli_account_moment moment_of(const struct smi *smi, const struct eng_device *device)
+static struct cli_account_sample sample_of(const struct smi *smi, const struct eng_device *device)
 {
     const int *pci = device->info.pci;
     const struct smi_gpu *gpu = smi_find(smi, pci[0], pci[1], pci[2]);
 
     if (!gpu || *gpu->why)
-        return (struct cli_account_moment){SMI_UNKNOWN, SMI_UNKNOWN, SMI_UNKNOWN};
-    return (struct cli_account_moment){gpu->used, gpu->free,
+        return (struct cli_account_sample){SMI_UNKNOWN, SMI_UNKNOWN, SMI_UNKNOWN};
+    return (struct cli_account_sample){gpu->used, gpu->free,
                                        smi_process_bytes(gpu, (unsigned)getpid())};
 }
 
-static struct cli_account_moment look(const struct cli_account *a)
+static struct cli_account_sample sample_take(const struct cli_account *a)
 {
-    struct cli_account_moment moment = {SMI_UNKNOWN, SMI_UNKNOWN, SMI_UNKNOWN};
+    struct cli_account_sample sample = {SMI_UNKNOWN, SMI_UNKNOWN, SMI_UNKNOWN};
     struct vs_error err = VS_ERROR_INIT;
     struct smi smi = {.count = 0};
 
     if (!*a->why && !smi_read(&a->api, &smi, &err))
-        moment = moment_of(&smi, a->device);
+        sample = sample_of(&smi, a->device);
     smi_release(&smi);
-    return moment;
+    return sample;
 }
 
 static uint64_t free_of(const struct eng_device *device)
@@ -55,8 +55,8 @@ void cli_account_before(struct cli_account *a)
 void cli_account_ready(struct cli_account *a, const struct eng_device *device)
 {
     a->device = device;
-    a->before = moment_of(&a->first, device);
-    a->ready = look(a);
+    a->before = sample_of(&a->first, device);
+    a->ready = sample_take(a);
     a->ready_free = free_of(device);
 }
 
@@ -64,7 +64,7 @@ void cli_account_end(struct cli_account *a, uint64_t event)
 {
     if (!a->device)
         return;
-    a->end = look(a);
+    a->end = sample_take(a);
     a->end_free = free_of(a->device);
     a->end_event = event;
 }

@@ -18,7 +18,7 @@
 #include "tracer/recorder.h"
 
 /* By the driver's account (NVML); SMI_UNKNOWN: not had. process: bytes of this one. */
-struct cli_account_moment {
+struct cli_account_sample {
     uint64_t used;
     uint64_t free;
     uint64_t process;
@@ -35,7 +35,7 @@ struct cli_account {
     struct nvml_api api;
     char why[VS_ERROR_TEXT_MAX];
     struct smi first;
-    struct cli_account_moment before, ready, end;
+    struct cli_account_sample before, ready, end;
     uint64_t ready_free, end_free;
     uint64_t end_event;
 };

@@ -19,7 +19,7 @@
 struct advice {
     struct rpl_trace *memory;
     struct rpl_report need;
-    struct wif_sweep tries;
+    struct wif_sweep sweep;
     uint64_t capacity;
     bool has_net;
     bool is_tried;
@@ -27,7 +27,7 @@ struct advice {
 
 static void advice_release(struct advice *advice)
 {
-    wif_sweep_release(&advice->tries);
+    wif_sweep_release(&advice->sweep);
     rpl_report_release(&advice->need);
     rpl_trace_free(advice->memory);
 }
@@ -36,15 +36,15 @@ static void advice_release(struct advice *advice)
 static enum vs_status advice_fill(struct advice *advice, struct rpl_trace *trace,
                                   struct vs_error *err)
 {
-    struct wif_sweep_options ask = {.capacity = rpl_capacity(trace),
-                                    .batches = WIF_SWEEP_BATCHES_RECORDED};
+    struct wif_sweep_options request = {.capacity = rpl_capacity(trace),
+                                        .batches = WIF_SWEEP_BATCHES_RECORDED};
     struct vs_error no = VS_ERROR_INIT;
     enum vs_status st;
 
     memset(advice, 0, sizeof(*advice));
-    advice->capacity = ask.capacity;
+    advice->capacity = request.capacity;
     advice->has_net = rpl_trace_source_text(trace) != NULL;
-    if (!ask.capacity || (!advice->has_net && rpl_trace_is_program(trace)))
+    if (!request.capacity || (!advice->has_net && rpl_trace_is_program(trace)))
         return VS_OK;
     advice->memory = rpl_trace_new();
     st = wif_run_on(trace, NULL, WIF_NO_LIMIT, advice->memory, err);
@@ -52,7 +52,7 @@ static enum vs_status advice_fill(struct advice *advice, struct rpl_trace *trace
         st = rpl_report_fill(&advice->need, advice->memory, 0, err);
     if (!st)
         advice->is_tried =
-            !wif_sweep_fill(&advice->tries, trace, &ask, &no) && !advice->tries.items[0].fits;
+            !wif_sweep_fill(&advice->sweep, trace, &request, &no) && !advice->sweep.items[0].fits;
     return st;
 }
 
@@ -93,27 +93,27 @@ static void add_batch(const struct wif_sweep_row *as_is, struct vs_text *out)
 }
 
 /* Where nothing is advice, what needs least; NULL: something is, or none needs less than the run as it is. */
-static const struct wif_sweep_row *closest(const struct wif_sweep *tries)
+static const struct wif_sweep_row *closest(const struct wif_sweep *sweep)
 {
-    const struct wif_sweep_row *best = &tries->items[0];
+    const struct wif_sweep_row *best = &sweep->items[0];
 
-    for (size_t i = 1; i < tries->count; i++) {
-        const struct wif_sweep_row *row = &tries->items[i];
+    for (size_t i = 1; i < sweep->count; i++) {
+        const struct wif_sweep_row *row = &sweep->items[i];
 
         if (is_advice(row))
             return NULL;
         if (is_training(row) && row->run.peak < best->run.peak)
             best = row;
     }
-    return best == &tries->items[0] ? NULL : best;
+    return best == &sweep->items[0] ? NULL : best;
 }
 
-static void add_advice(const struct wif_sweep *tries, uint64_t capacity, bool has_net,
+static void add_advice(const struct wif_sweep *sweep, uint64_t capacity, bool has_net,
                        const char *name, struct vs_text *out)
 {
-    struct wif_sweep some = advice_of(tries);
-    struct cli_sweep table = {.tries = &some, .base = tries->items[0].run.peak};
-    const struct wif_sweep_row *near = closest(tries);
+    struct wif_sweep some = advice_of(sweep);
+    struct cli_sweep table = {.sweep = &some, .base = sweep->items[0].run.peak};
+    const struct wif_sweep_row *near = closest(sweep);
     char buf[VS_BYTES_TEXT_MAX];
 
     vs_text_addf(out, "\nWhat would fit %s, each run to its end\n\n", vs_bytes_text(capacity, buf));
@@ -128,7 +128,7 @@ static void add_advice(const struct wif_sweep *tries, uint64_t capacity, bool ha
         vs_text_add(out, "\n\n");
     }
     if (has_net)
-        add_batch(&tries->items[0], out);
+        add_batch(&sweep->items[0], out);
     if (some.count > 1)
         vs_text_addf(out, "`vramscope tui %s --set …` steps through such a run; ", name);
     vs_text_addf(out, "`vramscope whatif %s --each` lists all that was tried.\n", name);
@@ -144,7 +144,7 @@ enum vs_status cli_advice_text(struct rpl_trace *trace, const char *name, struct
     if (!st && advice.memory)
         rpl_report_need_text(&advice.need, advice.capacity, out);
     if (!st && advice.is_tried)
-        add_advice(&advice.tries, advice.capacity, advice.has_net, name, out);
+        add_advice(&advice.sweep, advice.capacity, advice.has_net, name, out);
     advice_release(&advice);
     return st;
 }
@@ -185,15 +185,15 @@ static int by_peak(const void *a, const void *b)
 }
 
 /* What fits, the lowest peak first. */
-static void fits_json(const struct wif_sweep *tries, struct vs_json *json)
+static void fits_json(const struct wif_sweep *sweep, struct vs_json *json)
 {
     const struct wif_sweep_row **rows =
-        vs_alloc((tries->count + 1) * sizeof(const struct wif_sweep_row *));
+        vs_alloc((sweep->count + 1) * sizeof(const struct wif_sweep_row *));
     size_t count = 0;
 
-    for (size_t i = 1; i < tries->count; i++)
-        if (is_advice(&tries->items[i]))
-            rows[count++] = &tries->items[i];
+    for (size_t i = 1; i < sweep->count; i++)
+        if (is_advice(&sweep->items[i]))
+            rows[count++] = &sweep->items[i];
     qsort(rows, count, sizeof(const struct wif_sweep_row *), by_peak);
     vs_json_key(json, "fits");
     vs_json_array(json);
@@ -203,12 +203,12 @@ static void fits_json(const struct wif_sweep *tries, struct vs_json *json)
     vs_free(rows);
 }
 
-static void tries_json(const struct advice *advice, struct vs_json *json)
+static void sweep_json(const struct advice *advice, struct vs_json *json)
 {
-    const struct wif_sweep_row *near = closest(&advice->tries);
-    uint64_t batch = advice->tries.items[0].batch;
+    const struct wif_sweep_row *near = closest(&advice->sweep);
+    uint64_t batch = advice->sweep.items[0].batch;
 
-    fits_json(&advice->tries, json);
+    fits_json(&advice->sweep, json);
     vs_json_key(json, "closest");
     if (near)
         row_json(near, json);
@@ -234,7 +234,7 @@ enum vs_status cli_advice_json(struct rpl_trace *trace, struct vs_json *json, st
         vs_json_key(json, "needs");
         rpl_peak_json(advice.memory, &advice.need.sum.peak, json);
         if (advice.is_tried)
-            tries_json(&advice, json);
+            sweep_json(&advice, json);
         vs_json_end(json);
     }
     advice_release(&advice);

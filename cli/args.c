@@ -222,10 +222,10 @@ const char *cli_args_value(const struct cli_args *args, const char *name)
 /* `text` broken at blanks, each line from column HELP_COLUMN on. */
 static void add_wrapped(struct vs_text *out, const char *text)
 {
-    size_t room = HELP_WIDTH - HELP_COLUMN;
+    size_t width = HELP_WIDTH - HELP_COLUMN;
 
-    while (strlen(text) > room) {
-        size_t len = room;
+    while (strlen(text) > width) {
+        size_t len = width;
 
         while (len && text[len] != ' ')
             len--;

@@ -143,7 +143,7 @@ static enum vs_status target_close(struct target *target, enum vs_status st, str
 }
 
 /* "peak", "end", "event=812", "step=2". */
-static bool at_read(const char *text, struct exp_moment *out)
+static bool at_read(const char *text, struct exp_position *out)
 {
     char *end;
 
@@ -164,13 +164,13 @@ static bool at_read(const char *text, struct exp_moment *out)
 }
 
 static enum vs_status at_get(const struct cli_args *args, const struct exp_format_info *info,
-                             struct exp_moment *out, struct vs_error *err)
+                             struct exp_position *out, struct vs_error *err)
 {
     const char *text = cli_args_value(args, "at");
 
     if (!text)
         return VS_OK;
-    if (!(info->takes & EXP_MOMENT))
+    if (!(info->takes & EXP_POSITION))
         return vs_fail(err, VS_E_USAGE, "export: --at has no meaning for the format %s",
                        info->name);
     if (at_read(text, out))

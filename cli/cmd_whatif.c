@@ -87,7 +87,7 @@ static void answer_release(struct answer *answer)
 }
 
 /* Run with what was set. */
-static void answer_ask(struct session *s, struct answer *answer)
+static void answer_run(struct session *s, struct answer *answer)
 {
     double start = now_ms();
 
@@ -113,9 +113,9 @@ static int64_t delta_of(const struct session *s, const struct answer *answer)
 }
 
 /* What a change is held against: the run as it is, to its end also where memory ran out on the way. */
-static uint64_t base_of(const struct session *s, const struct wif_sweep *tries)
+static uint64_t base_of(const struct session *s, const struct wif_sweep *sweep)
 {
-    return s->is_set || s->baseline.oom.event ? tries->items[0].run.peak
+    return s->is_set || s->baseline.oom.event ? sweep->items[0].run.peak
                                               : s->baseline.peak.allocated;
 }
 
@@ -368,7 +368,7 @@ static void on_done(void *user, const struct wif_sweep_row *row, struct rpl_trac
 /* "as recorded: peak 414.1 MiB", or what it would be had memory not run out */
 static void add_base(const struct session *s, const struct cli_sweep *table, struct vs_text *out)
 {
-    const struct wif_sweep_row *as_is = &table->tries->items[0];
+    const struct wif_sweep_row *as_is = &table->sweep->items[0];
     char buf[VS_BYTES_TEXT_MAX];
 
     add_set(&s->set, out);
@@ -377,7 +377,7 @@ static void add_base(const struct session *s, const struct cli_sweep *table, str
         vs_text_addf(out, "out of memory on %s; ", vs_bytes_text(table->capacity, buf));
     vs_text_addf(out, "%s%s", as_is->fits ? "peak " : "without a limit the peak would be ",
                  vs_bytes_text(table->base, buf));
-    vs_text_add(out, table->tries->count > 1
+    vs_text_add(out, table->sweep->count > 1
                          ? "; each line is one change to it, or the best ones combined\n\n"
                          : "\n");
 }
@@ -397,14 +397,14 @@ static enum vs_status print_each(struct session *s, bool json, struct vs_text *o
 {
     struct vs_json j;
     struct filling f = {.s = s, .json = json ? &j : NULL, .start_ms = now_ms()};
-    struct wif_sweep tries = {NULL, 0, 0};
-    struct wif_sweep_options ask = {.set = &s->set,
-                                    .capacity = each_capacity(s),
-                                    .batches = WIF_SWEEP_BATCHES_ALL,
-                                    .next = on_next,
-                                    .done = on_done,
-                                    .user = &f};
-    struct cli_sweep table = {.tries = &tries, .capacity = ask.capacity};
+    struct wif_sweep sweep = {NULL, 0, 0};
+    struct wif_sweep_options request = {.set = &s->set,
+                                        .capacity = each_capacity(s),
+                                        .batches = WIF_SWEEP_BATCHES_ALL,
+                                        .next = on_next,
+                                        .done = on_done,
+                                        .user = &f};
+    struct cli_sweep table = {.sweep = &sweep, .capacity = request.capacity};
     enum vs_status st;
 
     if (json) {
@@ -416,20 +416,20 @@ static enum vs_status print_each(struct session *s, bool json, struct vs_text *o
         vs_json_array(&j);
     }
     cli_progress_init(&f.progress, stderr);
-    st = wif_sweep_fill(&tries, s->trace, &ask, err);
+    st = wif_sweep_fill(&sweep, s->trace, &request, err);
     cli_progress_end(&f.progress);
-    if (!st && tries.items[0].failed) /* a net that cannot be run at all is said once */
-        st = vs_fail(err, VS_E_VALUE, "%s", tries.items[0].reason);
+    if (!st && sweep.items[0].failed) /* a net that cannot be run at all is said once */
+        st = vs_fail(err, VS_E_VALUE, "%s", sweep.items[0].reason);
     if (json) {
         vs_json_end(&j);
         vs_json_end(&j);
     } else if (!st) {
         table.costs = f.costs;
-        table.base = base_of(s, &tries);
+        table.base = base_of(s, &sweep);
         add_base(s, &table, out);
         cli_sweep_text(&table, out);
     }
-    wif_sweep_release(&tries);
+    wif_sweep_release(&sweep);
     vs_free(f.costs);
     return st;
 }
@@ -517,7 +517,7 @@ static int run(const struct cli_args *args)
         if (cli_args_has(args, "capacity"))
             vs_text_addf(&label, "%scapacity=%s", label.len ? " " : "",
                          cli_args_value(args, "capacity"));
-        answer_ask(&s, &answer);
+        answer_run(&s, &answer);
         if (answer.failed) {
             status = cli_fail(&answer.err);
             goto out;

@@ -16,21 +16,21 @@
 #define NAME_W 37
 
 /* Which part of the table a row stands in. */
-enum part { PART_FITS, PART_TOO_LARGE, PART_IDLE, PART_FAILED };
+enum part { PART_FITS, PART_TOO_LARGE, PART_NO_EFFECT, PART_FAILED };
 
 static enum part part_of(const struct wif_sweep_row *row)
 {
     if (row->failed)
         return PART_FAILED;
     if (row->no_effect)
-        return PART_IDLE;
+        return PART_NO_EFFECT;
     return row->fits ? PART_FITS : PART_TOO_LARGE;
 }
 
 static bool has_batch(const struct cli_sweep *table)
 {
-    for (size_t i = 1; i < table->tries->count; i++)
-        if (table->tries->items[i].batch)
+    for (size_t i = 1; i < table->sweep->count; i++)
+        if (table->sweep->items[i].batch)
             return true;
     return false;
 }
@@ -65,7 +65,7 @@ static void add_figures(const struct cli_sweep *table, const struct wif_sweep_ro
     else if (row->batch || is_measured(table))
         vs_text_add_fill(out, ' ', 12);
     if (is_measured(table) && run->recompute_flops)
-        vs_text_addf(out, "%+8.3f ms", table->costs[row - table->tries->items].rerun_ns / 1e6);
+        vs_text_addf(out, "%+8.3f ms", table->costs[row - table->sweep->items].rerun_ns / 1e6);
     else if (is_measured(table) && row->batch)
         vs_text_add_fill(out, ' ', 11);
     if (row->batch)
@@ -118,7 +118,7 @@ static int by_part_and_peak(const void *a, const void *b)
 
 void cli_sweep_text(const struct cli_sweep *table, struct vs_text *out)
 {
-    const size_t count = table->tries->count;
+    const size_t count = table->sweep->count;
     const struct wif_sweep_row **rows =
         vs_alloc((count + 1) * sizeof(const struct wif_sweep_row *));
     size_t shown = 0;
@@ -127,8 +127,8 @@ void cli_sweep_text(const struct cli_sweep *table, struct vs_text *out)
 
     for (size_t i = 0; i < count;
          i++) /* the run as it is stands above the table, but for its batch */
-        if (i || table->tries->items[i].batch || !table->tries->items[i].fits)
-            rows[shown++] = &table->tries->items[i];
+        if (i || table->sweep->items[i].batch || !table->sweep->items[i].fits)
+            rows[shown++] = &table->sweep->items[i];
     qsort(rows, shown, sizeof(const struct wif_sweep_row *), by_part_and_peak);
     is_mixed = false;
     for (size_t i = 0; i < shown; i++)

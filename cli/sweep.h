@@ -5,8 +5,8 @@
  * Must not know:  how a row came about; that is whatif/sweep.h.
  * Invariant:      every figure is that of a run of the net, on the device that is spoken of.
  */
-#ifndef CLI_TRIES_H
-#define CLI_TRIES_H
+#ifndef CLI_SWEEP_H
+#define CLI_SWEEP_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@
  * capacity  of the device; 0: none, and every row fits
  */
 struct cli_sweep {
-    const struct wif_sweep *tries;
+    const struct wif_sweep *sweep;
     const struct wif_cost *costs;
     uint64_t base;
     uint64_t capacity;

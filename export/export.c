@@ -87,13 +87,13 @@ static enum vs_status step_top(struct rpl_index *index, int64_t number, uint64_t
     return vs_fail(err, VS_E_VALUE, "the trace has no step %" PRId64, number);
 }
 
-enum vs_status exp_moment_seq(struct rpl_index *index, const struct exp_moment *moment,
-                              uint64_t *seq, struct vs_error *err)
+enum vs_status exp_position_seq(struct rpl_index *index, const struct exp_position *position,
+                                uint64_t *seq, struct vs_error *err)
 {
     uint64_t count = rpl_index_event_count(index);
 
     *seq = 0;
-    switch (moment->when) {
+    switch (position->when) {
     case EXP_AT_PEAK:
         *seq = rpl_index_top(index).event;
         break;
@@ -101,14 +101,14 @@ enum vs_status exp_moment_seq(struct rpl_index *index, const struct exp_moment *
         *seq = count;
         break;
     case EXP_AT_EVENT:
-        if (moment->number < 0 || (uint64_t)moment->number > count)
+        if (position->number < 0 || (uint64_t)position->number > count)
             return vs_fail(err, VS_E_VALUE,
                            "the trace has no event %" PRId64 "; its last is %" PRIu64,
-                           moment->number, count);
-        *seq = (uint64_t)moment->number;
+                           position->number, count);
+        *seq = (uint64_t)position->number;
         break;
     case EXP_AT_STEP:
-        return step_top(index, moment->number, seq, err);
+        return step_top(index, position->number, seq, err);
     }
     return VS_OK;
 }

@@ -30,10 +30,10 @@ enum exp_format {
 
 /* What a format can be told. */
 enum exp_takes {
-    EXP_TABLES = 1 << 0, /* options.table counts */
-    EXP_MOMENT = 1 << 1, /* options.at counts */
-    EXP_SECOND = 1 << 2, /* options.second counts */
-    EXP_BINARY = 1 << 3, /* nothing to look at on a terminal */
+    EXP_TABLES = 1 << 0,   /* options.table counts */
+    EXP_POSITION = 1 << 1, /* options.at counts */
+    EXP_SECOND = 1 << 2,   /* options.second counts */
+    EXP_BINARY = 1 << 3,   /* nothing to look at on a terminal */
 };
 
 /* takes: of enum exp_takes. */
@@ -51,9 +51,9 @@ VS_MUST_USE enum vs_status exp_format_find(const char *name, enum exp_format *ou
 
 enum exp_table { EXP_TABLE_EVENTS, EXP_TABLE_BLOCKS };
 
-/* number: of the event or the step. A step's is its highest moment. */
+/* number: of the event or the step. A step's is its highest position. */
 enum exp_when { EXP_AT_PEAK, EXP_AT_END, EXP_AT_EVENT, EXP_AT_STEP };
-struct exp_moment {
+struct exp_position {
     enum exp_when when;
     int64_t number;
 };
@@ -69,7 +69,7 @@ struct exp_moment {
 struct exp_options {
     enum exp_format format;
     enum exp_table table;
-    struct exp_moment at;
+    struct exp_position at;
     const char *name;
     const char *to;
     bool is_alone;
@@ -80,14 +80,15 @@ struct exp_options {
 /*
  * Write the trace of `index` to `out`, which is flushed and stays open.
  *
- * VS_E_IO: it cannot be written. VS_E_VALUE: there is no such moment. VS_E_UNSUPPORTED: the format cannot hold this trace. Others: those
+ * VS_E_IO: it cannot be written. VS_E_VALUE: there is no such position. VS_E_UNSUPPORTED: the format cannot hold this trace. Others: those
  * of reading the trace. What has been written is then not whole.
  */
 VS_MUST_USE enum vs_status exp_write(struct rpl_index *index, const struct exp_options *options,
                                      FILE *out, struct vs_error *err);
 
-/* The event that a moment is. VS_E_VALUE: the trace has no such event or step. */
-VS_MUST_USE enum vs_status exp_moment_seq(struct rpl_index *index, const struct exp_moment *moment,
-                                          uint64_t *seq, struct vs_error *err);
+/* The event that a position is. VS_E_VALUE: the trace has no such event or step. */
+VS_MUST_USE enum vs_status exp_position_seq(struct rpl_index *index,
+                                            const struct exp_position *position, uint64_t *seq,
+                                            struct vs_error *err);
 
 #endif

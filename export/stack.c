@@ -201,7 +201,7 @@ static void stack_add(struct making *m, const struct draft *draft, uint64_t byte
 }
 
 enum vs_status exp_stacks_fill(struct exp_stacks *out, struct rpl_index *index,
-                               const struct exp_moment *moment, struct vs_error *err)
+                               const struct exp_position *position, struct vs_error *err)
 {
     struct making m = {.out = out, .index = index, .trace = rpl_index_trace(index)};
     struct rpl_cursor *cursor = rpl_cursor_new(index);
@@ -210,7 +210,7 @@ enum vs_status exp_stacks_fill(struct exp_stacks *out, struct rpl_index *index,
 
     memset(out, 0, sizeof(*out));
     out->arena = vs_arena_new();
-    st = exp_moment_seq(index, moment, &out->seq, err);
+    st = exp_position_seq(index, position, &out->seq, err);
     if (!st)
         st = rpl_cursor_seek(cursor, out->seq, err);
     for (size_t i = 0; !st && i < rpl_cursor_live(cursor)->block_count; i++) {

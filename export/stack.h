@@ -1,5 +1,5 @@
 /*
- * export/stack.h - where the blocks that are alive at a moment come from, as stacks of frames.
+ * export/stack.h - where the blocks that are alive at a position come from, as stacks of frames.
  *
  * For:            export/collapsed.c, export/speedscope.c: flame graphs of bytes.
  * Must not know:  how a stack is written.
@@ -46,9 +46,10 @@ struct exp_stacks {
     struct vs_arena *arena;
 };
 
-/* Those at `moment`. Errors: as exp_moment_seq, and those of reading the trace. `out` is released also after a failure. */
+/* Those at `position`. Errors: as exp_position_seq, and those of reading the trace. `out` is released also after a failure. */
 VS_MUST_USE enum vs_status exp_stacks_fill(struct exp_stacks *out, struct rpl_index *index,
-                                           const struct exp_moment *moment, struct vs_error *err);
+                                           const struct exp_position *position,
+                                           struct vs_error *err);
 void exp_stacks_release(struct exp_stacks *stacks);
 
 #endif

@@ -92,7 +92,7 @@ static void location_add(const struct svg_run *run, const struct vs_location *lo
         vs_text_addf(out, "%s%s", out->len ? " in " : "in ", func);
 }
 
-static void moment_add(const struct svg_run *run, struct vs_text *out)
+static void event_add(const struct svg_run *run, struct vs_text *out)
 {
     char exact[VS_BYTES_TEXT_MAX];
 
@@ -163,7 +163,7 @@ static enum vs_status peak_say(struct page *page, struct vs_error *err)
     location = rpl_trace_location(run->trace, event.location);
     location_add(run, location, &where);
     vs_text_add(&page->lines[0], "at ");
-    moment_add(run, &page->lines[0]);
+    event_add(run, &page->lines[0]);
     if (where.len)
         vs_text_addf(&page->lines[0], ": %s", vs_text_get(&where));
     source = rpl_trace_source_line(run->trace, location->line, &len);

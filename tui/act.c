@@ -133,7 +133,7 @@ static void edit(struct tui_app *app)
 }
 
 /* The command is begun; which formats there are stands below. */
-static void export_ask(struct tui_app *app)
+static void export_prompt(struct tui_app *app)
 {
     struct vs_text line = {NULL, 0, 0};
     struct vs_text fits = {NULL, 0, 0};
@@ -147,7 +147,7 @@ static void export_ask(struct tui_app *app)
 
 /* ---- looks ---- */
 
-static bool act_look(struct tui_app *app, enum tui_action action)
+static bool act_display(struct tui_app *app, enum tui_action action)
 {
     if (action == TUI_UNIT) {
         app->unit = (enum tui_unit)((app->unit + 1) % TUI_UNIT_COUNT);
@@ -232,7 +232,7 @@ static bool act_words(struct tui_app *app, const struct tui_command *command)
     else if (action == TUI_EDIT)
         edit(app);
     else if (action == TUI_EXPORT)
-        export_ask(app);
+        export_prompt(app);
     else
         return false;
     return true;
@@ -273,7 +273,7 @@ void tui_app_act(struct tui_app *app, const struct tui_command *command)
 
     /* a screen too small for a pane shows nothing that a key could mean; what a view has of its rows may be of another run */
     if (app->layout.is_too_small) {
-        (void)act_look(app, command->action);
+        (void)act_display(app, command->action);
         return;
     }
     if (view->key && view->key(state_of(app), app, command->action, command->count))
@@ -283,7 +283,7 @@ void tui_app_act(struct tui_app *app, const struct tui_command *command)
             view->moved(state_of(app), app);
         return;
     }
-    if (act_view(app, command) || act_look(app, command->action) || act_words(app, command) ||
+    if (act_view(app, command) || act_display(app, command->action) || act_words(app, command) ||
         tui_move_act(app, command))
         return;
     if (command->action == TUI_UP || command->action == TUI_DOWN ||

@@ -109,7 +109,7 @@ enum vs_status tui_app_open_other(struct tui_app *app, const char *path, struct 
 void tui_app_release(struct tui_app *app)
 {
     views_release(app);
-    tui_precompute_release(&app->flips);
+    tui_precompute_release(&app->precompute);
     tui_change_release(app);
     rpl_marks_free(app->marks);
     tui_run_release(&app->base);

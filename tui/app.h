@@ -120,7 +120,7 @@ enum tui_wish {
  * message      for the status line, until the next key; is_bad: it is a failure
  * wish, copied for the loop; pump of it, NULL without a terminal
  * typed  the next input that waits, which is left where it is; false: none does. NULL without a terminal
- * flips  what is run ahead of the next key; is_lazy: nothing is
+ * precompute  what is run ahead of the next key; is_lazy: nothing is
  * wants_stop  the user asks to stop what is being done; NULL without a terminal
  * opening  told how much of a trace without an index is read; set before tui_app_open, or NULL
  */
@@ -171,7 +171,7 @@ struct tui_app {
     void *pump_user;
     bool (*typed)(struct tui_input *out);
     bool (*wants_stop)(void);
-    struct tui_precompute flips;
+    struct tui_precompute precompute;
     rpl_progress_fn *opening;
     void *opening_user;
 };
@@ -201,7 +201,7 @@ void tui_app_sync(struct tui_app *app);
  * Nothing is typed: have one of the places ready that the next key may lead to, or a what-if that it may ask for. Takes a millisecond at most, or until
  * something is typed; false: there is nothing left to do.
  */
-bool tui_app_unused(struct tui_app *app);
+bool tui_app_background(struct tui_app *app);
 /* Take in what has been recorded since; true: there was something. */
 bool tui_app_refresh(struct tui_app *app);
 

@@ -57,8 +57,8 @@ static enum vs_status run_write(const struct tui_app *app, enum exp_format forma
         vs_text_add(&title, app->change.is_shown ? app->change.name : app->name);
     if (title.len)
         options.name = vs_text_get(&title);
-    if (info->takes & EXP_MOMENT)
-        options.at = (struct exp_moment){EXP_AT_EVENT, (int64_t)app->at};
+    if (info->takes & EXP_POSITION)
+        options.at = (struct exp_position){EXP_AT_EVENT, (int64_t)app->at};
     if ((info->takes & EXP_SECOND) && other) {
         options.second = other->index;
         options.second_name = app->change.is_shown ? app->name

@@ -166,7 +166,7 @@ static void pump(void *user, struct tui_app *app)
 /* Until a key comes, or nothing is left to do. */
 static void rest(struct tui_app *app)
 {
-    while (!tui_term_is_pending() && tui_app_unused(app))
+    while (!tui_term_is_pending() && tui_app_background(app))
         continue;
 }
 

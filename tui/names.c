@@ -30,8 +30,8 @@ void tui_block_name(const struct tui_run *run, const struct rpl_block *block,
 }
 
 /* What is known of a block without an op: the function that made it, its name before its file's; else what its category means. */
-static void add_maker(const struct tui_run *run, const struct rpl_block *block,
-                      const struct vs_location *location, struct vs_text *out)
+static void add_site(const struct tui_run *run, const struct rpl_block *block,
+                     const struct vs_location *location, struct vs_text *out)
 {
     const char *func = rpl_trace_string(run->trace, location->func);
     const char *name = strrchr(func, ':');
@@ -56,7 +56,7 @@ void tui_block_short(const struct tui_run *run, const struct rpl_block *block,
     if (life->name)
         vs_text_add(out, rpl_trace_string(run->trace, life->name));
     else if (!*op)
-        add_maker(run, block, location, out);
+        add_site(run, block, location, out);
     else
         vs_text_addf(out, "%s%s%s%s", module, *module ? " " : "", op,
                      !block->tensor && block->category == VS_CAT_WORKSPACE ? " workspace" : "");

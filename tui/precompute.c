@@ -26,9 +26,9 @@
 /* Of an event in memory with what the index has of it, about. */
 #define EVENT_BYTES 128
 
-void tui_precompute_release(struct tui_precompute *flips)
+void tui_precompute_release(struct tui_precompute *precompute)
 {
-    vs_free(flips->from);
+    vs_free(precompute->from);
 }
 
 /* ---- which, and in which order ---- */
@@ -136,21 +136,21 @@ static bool told(void *user, uint64_t done, uint64_t total)
 
 static void make(struct tui_app *app, enum vs_toggle toggle, const struct vs_toggles *set)
 {
-    struct tui_precompute *flips = &app->flips;
+    struct tui_precompute *precompute = &app->precompute;
     struct making m = {.app = app, .toggle = toggle, .set = set};
     struct vs_error err = VS_ERROR_INIT;
     enum vs_status st =
         wif_cache_make(tui_change_cache(app), set, wif_capacity(app->base.trace), told, &m, &err);
 
-    flips->is_made = st != VS_E_STOPPED;
+    precompute->is_made = st != VS_E_STOPPED;
     if (!m.is_awaited)
         return;
     vs_text_clear(&app->message);
     app->moves++; /* drawing the progress has asked the views already */
-    if (flips->is_made)
+    if (precompute->is_made)
         return;
     /* the key that waited went with the one that stopped it: nothing more until another asks */
-    flips->next = CANDIDATES;
+    precompute->next = CANDIDATES;
     tui_app_say(app, "stopped");
     tui_app_show(app);
 }
@@ -174,7 +174,7 @@ static bool seek(const struct tui_app *app, const struct wif_result *answer)
 /* Work on one candidate. True: something was done, and it is to be asked again; false: it is done with. */
 static bool work(struct tui_app *app, enum vs_toggle toggle, const struct vs_toggles *set)
 {
-    struct tui_precompute *flips = &app->flips;
+    struct tui_precompute *precompute = &app->precompute;
     uint64_t bytes;
     const struct wif_result *answer =
         wif_cache_find(tui_change_cache(app), set, wif_capacity(app->base.trace), &bytes);
@@ -183,17 +183,17 @@ static bool work(struct tui_app *app, enum vs_toggle toggle, const struct vs_tog
         return false;
     if (answer && answer->trace) {
         /* as large as it is at first the next one will be for a while */
-        flips->largest = bytes > flips->largest ? bytes : flips->largest;
+        precompute->largest = bytes > precompute->largest ? bytes : precompute->largest;
         if (seek(app, answer) || wif_cache_shrink(tui_change_cache(app)))
             return true;
-        flips->bytes += bytes;
+        precompute->bytes += bytes;
         return false;
     }
     /* one too large to be kept, or that cannot be read */
-    if (flips->is_made)
+    if (precompute->is_made)
         return false;
-    if (flips->bytes + flips->largest > TUI_ANSWERS_BYTES) {
-        flips->next = CANDIDATES;
+    if (precompute->bytes + precompute->largest > TUI_ANSWERS_BYTES) {
+        precompute->next = CANDIDATES;
         return false;
     }
     make(app, toggle, set);
@@ -221,45 +221,45 @@ static bool is_wanted(const struct tui_app *app)
 /* Count from what is set now. */
 static void start(struct tui_app *app)
 {
-    struct tui_precompute *flips = &app->flips;
+    struct tui_precompute *precompute = &app->precompute;
     struct vs_text text = {NULL, 0, 0};
 
     tui_change_text(app, &text);
-    if (flips->from && strcmp(flips->from, vs_text_get(&text)) == 0 &&
-        flips->toggle == app->change.toggle) {
+    if (precompute->from && strcmp(precompute->from, vs_text_get(&text)) == 0 &&
+        precompute->toggle == app->change.toggle) {
         vs_text_release(&text);
         return;
     }
-    vs_free(flips->from);
-    flips->from = vs_strdup(vs_text_get(&text));
+    vs_free(precompute->from);
+    precompute->from = vs_strdup(vs_text_get(&text));
     vs_text_release(&text);
-    flips->toggle = app->change.toggle;
-    flips->next = 0;
-    flips->bytes = 0;
-    flips->is_made = false;
+    precompute->toggle = app->change.toggle;
+    precompute->next = 0;
+    precompute->bytes = 0;
+    precompute->is_made = false;
 }
 
-bool tui_precompute_idle(struct tui_app *app)
+bool tui_precompute_next(struct tui_app *app)
 {
-    struct tui_precompute *flips = &app->flips;
+    struct tui_precompute *precompute = &app->precompute;
     struct vs_error ignored = VS_ERROR_INIT;
     bool did = false;
 
     if (!is_wanted(app))
         return false;
     start(app);
-    if (flips->next < CANDIDATES && !wif_prepare(app->base.trace, &did, &ignored) && did)
+    if (precompute->next < CANDIDATES && !wif_prepare(app->base.trace, &did, &ignored) && did)
         return true;
-    while (!did && flips->next < CANDIDATES) {
+    while (!did && precompute->next < CANDIDATES) {
         struct vs_toggles set = {{NULL}};
         int by;
-        enum vs_toggle toggle = candidate(flips->toggle, flips->next, &by);
+        enum vs_toggle toggle = candidate(precompute->toggle, precompute->next, &by);
 
         did = set_after(app, toggle, by, &set) && work(app, toggle, &set);
         vs_toggles_release(&set);
-        if (!did && flips->next < CANDIDATES) {
-            flips->next++;
-            flips->is_made = false;
+        if (!did && precompute->next < CANDIDATES) {
+            precompute->next++;
+            precompute->is_made = false;
         }
     }
     return did;

@@ -1,5 +1,5 @@
 /*
- * tui/precompute.h - the flips that are one key away, run while nobody types.
+ * tui/precompute.h - the precompute that are one key away, run while nobody types.
  *
  * For:            prefetch.c, which has the idle time.
  * Must not know:  terminals, drawing.
@@ -10,8 +10,8 @@
  * another choice or another row begins anew, with what is known already. A key stops the run at once; where the key asks for the very run that is being made,
  * that goes on and the key waits for it. A recording that is being written is not run ahead.
  */
-#ifndef TUI_FLIPS_H
-#define TUI_FLIPS_H
+#ifndef TUI_PRECOMPUTE_H
+#define TUI_PRECOMPUTE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,8 +36,8 @@ struct tui_precompute {
     bool is_made;
 };
 
-void tui_precompute_release(struct tui_precompute *flips);
+void tui_precompute_release(struct tui_precompute *precompute);
 /* Do a part of it. False: there is nothing left to do. */
-bool tui_precompute_idle(struct tui_app *app);
+bool tui_precompute_next(struct tui_app *app);
 
 #endif

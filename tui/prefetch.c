@@ -50,7 +50,7 @@ static void add_steps(struct locations *p, struct rpl_index *index, uint64_t at)
         add(p, to, 0, true);
 }
 
-bool tui_app_unused(struct tui_app *app)
+bool tui_app_background(struct tui_app *app)
 {
     const struct tui_run *run = tui_app_run(app);
     uint64_t size = app->window.last - app->window.first + 1;
@@ -74,5 +74,5 @@ bool tui_app_unused(struct tui_app *app)
     for (size_t i = 0; i < p.count; i++)
         if (rpl_index_prefetch(run->index, p.seqs[i]))
             return true;
-    return tui_precompute_idle(app);
+    return tui_precompute_next(app);
 }

@@ -250,7 +250,7 @@ pid_t program_start(const char *argument, ...)
 }
 
 /* What `expression` gives with ?1 the JSON and ?2 a path; NULL where that is NULL. Heap memory. */
-static char *json_ask(const char *json, const char *path, const char *expression)
+static char *json_query(const char *json, const char *path, const char *expression)
 {
     sqlite3 *db = NULL;
     sqlite3_stmt *stmt = NULL;
@@ -273,13 +273,13 @@ static char *json_ask(const char *json, const char *path, const char *expression
 
 char *json_text(const char *json, const char *path)
 {
-    return json_ask(json, path, "json_extract(?1, ?2)");
+    return json_query(json, path, "json_extract(?1, ?2)");
 }
 
 void json_expect(const char *json, const char *path, const char *type)
 {
-    char *found = json_ask(json, path,
-                           "replace(replace(json_type(?1, ?2), 'true', 'bool'), 'false', 'bool')");
+    char *found = json_query(
+        json, path, "replace(replace(json_type(?1, ?2), 'true', 'bool'), 'false', 'bool')");
 
     if (!found || strcmp(found, type) != 0)
         fail_msg("%s is %s, not %s", path, found ? found : "missing", type);

@@ -149,7 +149,7 @@ static void each_call_that_fails_leaves_a_run_and_a_sum(void **state)
     }
 }
 
-static void out_of_memory_has_the_account_of_that_moment(void **state)
+static void out_of_memory_has_the_account_at_that_event(void **state)
 {
     struct program p = report_of("cuda", "2M", 1);
 
@@ -181,7 +181,7 @@ int main(void)
         cmocka_unit_test_setup(the_parts_add_up_to_what_nvidia_smi_says, setup),
         cmocka_unit_test_setup(without_the_drivers_library_nothing_is_made_up, setup),
         cmocka_unit_test_setup(each_call_that_fails_leaves_a_run_and_a_sum, setup),
-        cmocka_unit_test_setup(out_of_memory_has_the_account_of_that_moment, setup),
+        cmocka_unit_test_setup(out_of_memory_has_the_account_at_that_event, setup),
         cmocka_unit_test_setup(a_run_that_was_on_no_gpu_has_none, setup),
     };
 

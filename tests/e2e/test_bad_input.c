@@ -170,7 +170,7 @@ static void an_op_outside_the_table_is_refused_at_its_line(void **state)
             "`vramscope ops` lists what there is");
 }
 
-static void a_shape_mismatch_tells_both_shapes_and_names(void **state)
+static void a_shape_mismatch_names_both_shapes(void **state)
 {
     (void)state;
     REFUSED("        a = torch.randn(5, 6)\n        return x + a\n",
@@ -213,7 +213,7 @@ static void a_batch_norm_of_dtypes_that_do_not_fit_is_refused(void **state)
             "in the training loop, at `scaler.scale(l).backward()`");
 }
 
-static void what_the_loop_cannot_use_is_told_in_its_words(void **state)
+static void what_the_loop_cannot_use_is_reported_in_its_words(void **state)
 {
     (void)state;
     REFUSED("        return x[:5]\n", "wrong.py: ", "`input` is [5, 4]", "`target` is [8]",
@@ -327,7 +327,7 @@ static void keys_and_runs_of_a_screen_are_checked_before_it_is_drawn(void **stat
 
 /* ---- where the trace goes ---- */
 
-static void an_output_that_cannot_be_made_is_told_before_the_run(void **state)
+static void an_output_that_cannot_be_written_is_reported_before_the_run(void **state)
 {
     (void)state;
     SAID(program_run("record", LENET, "-o", program_path("no/such/folder.db"), "--device", "meta",
@@ -691,15 +691,15 @@ int main(void)
         cmocka_unit_test(a_net_nobody_may_read_says_so),
         cmocka_unit_test(a_syntax_error_is_shown_at_its_line),
         cmocka_unit_test(an_op_outside_the_table_is_refused_at_its_line),
-        cmocka_unit_test(a_shape_mismatch_tells_both_shapes_and_names),
+        cmocka_unit_test(a_shape_mismatch_names_both_shapes),
         cmocka_unit_test(a_batch_norm_of_dtypes_that_do_not_fit_is_refused),
-        cmocka_unit_test(what_the_loop_cannot_use_is_told_in_its_words),
+        cmocka_unit_test(what_the_loop_cannot_use_is_reported_in_its_words),
         cmocka_unit_test(a_net_that_fails_later_leaves_no_trace),
         cmocka_unit_test(a_wrong_toggle_value_lists_the_legal_ones),
         cmocka_unit_test(numbers_out_of_range_are_refused),
         cmocka_unit_test(what_was_meant_is_suggested),
         cmocka_unit_test(keys_and_runs_of_a_screen_are_checked_before_it_is_drawn),
-        cmocka_unit_test(an_output_that_cannot_be_made_is_told_before_the_run),
+        cmocka_unit_test(an_output_that_cannot_be_written_is_reported_before_the_run),
         cmocka_unit_test(no_failure_touches_a_trace_that_is_there),
         cmocka_unit_test(a_disk_that_fills_up_ends_the_recording),
         cmocka_unit_test(what_is_no_trace_is_refused_by_every_command),

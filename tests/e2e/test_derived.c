@@ -238,7 +238,7 @@ static void two_imported_traces_can_be_compared(void **state)
 }
 
 /* The last 300 events of three steps with adam: what is older is told by the state at the end, or by who let it go. */
-static void what_a_full_ring_lost_is_told_by_the_end(void **state)
+static void what_a_full_ring_lost_follows_from_the_end(void **state)
 {
     const char *trace = program_path("last.db");
     struct program p;
@@ -290,7 +290,7 @@ int main(void)
         cmocka_unit_test(lines_are_those_of_the_net),
         cmocka_unit_test(figures_do_not_depend_on_what_is_derived),
         cmocka_unit_test(two_imported_traces_can_be_compared),
-        cmocka_unit_test(what_a_full_ring_lost_is_told_by_the_end),
+        cmocka_unit_test(what_a_full_ring_lost_follows_from_the_end),
         cmocka_unit_test(the_report_says_who_made_what_fills_the_device),
     };
 

@@ -71,7 +71,7 @@ static void an_answer_has_the_contracts_fields_and_adds_up(void **state)
     }
 }
 
-static void the_status_tells_same_from_different_from_trouble(void **state)
+static void the_status_differs_for_same_different_and_trouble(void **state)
 {
     const char *a = program_record("sample_nets/lenet.py", "one.db", NULL, NULL);
     const char *b = program_record("sample_nets/lenet.py", "two.db", NULL, NULL);
@@ -155,7 +155,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_has_the_contracts_fields_and_adds_up),
-        cmocka_unit_test(the_status_tells_same_from_different_from_trouble),
+        cmocka_unit_test(the_status_differs_for_same_different_and_trouble),
         cmocka_unit_test(a_limit_on_growth_is_a_gate),
         cmocka_unit_test(a_trace_is_held_against_limits),
         cmocka_unit_test(a_trace_that_is_out_of_memory_has_not_passed),

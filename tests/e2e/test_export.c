@@ -486,9 +486,9 @@ static void a_damaged_trace_leaves_nothing_behind(void **state)
 
 /* A test for each of some things. */
 static size_t tests_add(struct CMUnitTest *tests, size_t at, CMUnitTestFunction test,
-                        const char *name, const void *thing)
+                        const char *name, const void *argument)
 {
-    tests[at] = (struct CMUnitTest){name, test, NULL, NULL, (void *)(uintptr_t)thing};
+    tests[at] = (struct CMUnitTest){name, test, NULL, NULL, (void *)(uintptr_t)argument};
     return at + 1;
 }
 

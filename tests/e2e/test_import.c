@@ -186,7 +186,7 @@ static void toggles_that_need_the_net_are_refused_and_why(void **state)
 }
 
 /* A snapshot does not say what was read, so no screen says that something is not read again. */
-static void what_is_kept_too_long_is_not_told(void **state)
+static void what_is_kept_too_long_is_not_reported(void **state)
 {
     const char *trace = imported(ATTENTION);
     static const char *const KEYS[] = {"gkM", "gbM", "gyM"};
@@ -296,7 +296,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_snapshot_of_nothing_is_a_trace_of_nothing),
         cmocka_unit_test(what_is_not_in_a_snapshot_is_not_made_up),
         cmocka_unit_test(stacks_become_locations),
-        cmocka_unit_test(what_is_kept_too_long_is_not_told),
+        cmocka_unit_test(what_is_kept_too_long_is_not_reported),
         cmocka_unit_test(toggles_that_need_the_net_are_refused_and_why),
         cmocka_unit_test(the_requests_can_be_run_again),
         cmocka_unit_test(a_device_can_be_chosen),

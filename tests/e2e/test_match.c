@@ -102,7 +102,7 @@ static void a_list_of_ones_own_is_compared(void **state)
           "matched 0 of 9 events", "");
 }
 
-static void wrong_arguments_are_told_apart_from_failures(void **state)
+static void wrong_arguments_differ_from_failures(void **state)
 {
     (void)state;
     check(program_run("match", ATTENTION, NULL), 2, "", "LIST");
@@ -142,7 +142,7 @@ int main(void)
         cmocka_unit_test(with_a_target_everything_is_compared),
         cmocka_unit_test(the_first_difference_is_shown_with_op_and_line),
         cmocka_unit_test(a_list_of_ones_own_is_compared),
-        cmocka_unit_test(wrong_arguments_are_told_apart_from_failures),
+        cmocka_unit_test(wrong_arguments_differ_from_failures),
         cmocka_unit_test(a_snapshot_that_could_run_code_is_refused),
     };
 

@@ -134,7 +134,7 @@ static void the_drivers_calls_are_the_trace_of_a_program(void **state)
     program_release(&p);
 }
 
-static void how_a_program_ends_is_told(void **state)
+static void how_a_program_ends_is_reported(void **state)
 {
     (void)state;
     needs_library();
@@ -288,7 +288,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(the_drivers_calls_are_the_trace_of_a_program, begin),
-        cmocka_unit_test_setup(how_a_program_ends_is_told, begin),
+        cmocka_unit_test_setup(how_a_program_ends_is_reported, begin),
         cmocka_unit_test_setup(every_process_and_device_has_a_trace, begin),
         cmocka_unit_test_setup(pytorchs_history_stands_beside_the_drivers_calls, begin),
         cmocka_unit_test_setup(a_history_has_the_drivers_calls_of_its_own_device_beside_it, begin),

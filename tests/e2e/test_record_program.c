@@ -113,7 +113,7 @@ static void what_may_be_executed_is_a_program(void **state)
 }
 
 /* Nothing is run that was not asked for. */
-static void a_python_program_that_is_no_net_is_told_how(void **state)
+static void a_python_program_that_is_no_net_gets_a_hint(void **state)
 {
     const char *train = program_file("train.py", "import argparse\nprint('ran')\n");
     const char *net = program_file("wrong.py", "def model():\n    return 1 +\n");
@@ -180,7 +180,7 @@ int main(void)
         cmocka_unit_test(the_exit_status_of_a_program_is_kept),
         cmocka_unit_test(what_cannot_be_run_has_the_status_a_shell_gives),
         cmocka_unit_test(what_may_be_executed_is_a_program),
-        cmocka_unit_test(a_python_program_that_is_no_net_is_told_how),
+        cmocka_unit_test(a_python_program_that_is_no_net_gets_a_hint),
         cmocka_unit_test(what_is_said_can_be_had_as_json),
         cmocka_unit_test(what_is_of_nets_is_refused),
         cmocka_unit_test(a_trace_that_is_there_stays),

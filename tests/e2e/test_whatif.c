@@ -192,7 +192,7 @@ static void each_says_on_a_terminal_how_far_it_is(void **state)
     assert_string_equal(out + strlen(out) - 4, "\r\033[K");
 }
 
-static void each_tries_every_toggle_alone(void **state)
+static void each_runs_every_toggle_alone(void **state)
 {
     const char *trace = program_record("sample_nets/lenet.py", "each.db", NULL, NULL);
     struct program p = program_run("whatif", trace, "--each", NULL);
@@ -366,7 +366,7 @@ int main(void)
         cmocka_unit_test(a_what_if_equals_recording_again),
         cmocka_unit_test(an_answer_has_the_contracts_fields),
         cmocka_unit_test(a_what_if_of_nothing_equals_the_recording),
-        cmocka_unit_test(each_tries_every_toggle_alone),
+        cmocka_unit_test(each_runs_every_toggle_alone),
         cmocka_unit_test(each_says_on_a_terminal_how_far_it_is),
         cmocka_unit_test(a_toggle_that_does_not_fit_the_net_is_refused),
         cmocka_unit_test(a_toggle_without_effect_says_so),

@@ -327,7 +327,7 @@ static void the_line_over_it_is_the_other_run(void **state)
 
 /* ---- words ---- */
 
-static void the_peak_is_told_in_words_to_the_byte(void **state)
+static void the_peak_is_described_to_the_byte(void **state)
 {
     struct rpl_trace *trace = net_trace(LENET, NULL);
     struct rpl_index *index = indexed(trace);
@@ -402,7 +402,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_highest_edge_over_a_column_is_its_maximum),
         cmocka_unit_test(the_line_over_it_is_the_other_run),
-        cmocka_unit_test(the_peak_is_told_in_words_to_the_byte),
+        cmocka_unit_test(the_peak_is_described_to_the_byte),
         cmocka_unit_test(names_of_any_bytes_and_a_full_device_are_drawn),
         cmocka_unit_test(a_trace_of_nothing_is_a_drawing_that_says_so),
     };

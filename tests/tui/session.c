@@ -77,28 +77,28 @@ void session_type(struct tui_app *app, const char *keys)
     (void)tui_type(app, keys);
 }
 
-/* After so many looks `key` is found there, until it is taken. */
+/* After so many polls `key` is found there, until it is taken. */
 static struct {
-    uint64_t looks;
+    uint64_t polls;
     uint64_t found_at;
     uint32_t key;
 } keyboard;
 
-static bool look(struct tui_input *out)
+static bool key_poll(struct tui_input *out)
 {
     *out = (struct tui_input){.key = keyboard.key};
-    return keyboard.found_at && ++keyboard.looks >= keyboard.found_at;
+    return keyboard.found_at && ++keyboard.polls >= keyboard.found_at;
 }
 
-void session_idle(struct tui_app *app, uint64_t found_at, uint32_t key)
+void session_background(struct tui_app *app, uint64_t found_at, uint32_t key)
 {
     struct tui_input input;
 
-    keyboard.looks = 0;
+    keyboard.polls = 0;
     keyboard.found_at = found_at;
     keyboard.key = key;
-    app->typed = look;
-    while (!look(&input) && tui_app_unused(app))
+    app->typed = key_poll;
+    while (!key_poll(&input) && tui_app_background(app))
         continue;
     app->typed = NULL;
 }

@@ -15,7 +15,7 @@ void session_open_pair(struct tui_app *app, const char *a, const char *b, int w,
 /* Type, and compare nothing. */
 void session_type(struct tui_app *app, const char *keys);
 /* Nobody types, as in the loop: until there is nothing left to do, or `key` is found at the `found_at`-th look at the keyboard, where it is left; 0: never. */
-void session_idle(struct tui_app *app, uint64_t found_at, uint32_t key);
+void session_background(struct tui_app *app, uint64_t found_at, uint32_t key);
 /* The screen as text, heap memory; with styles below it. */
 char *session_screen(struct tui_app *app, bool with_styles);
 /* Fails where the screen does not have `text`, and prints it. */

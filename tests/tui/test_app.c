@@ -140,7 +140,7 @@ static void a_what_if_shows_the_peak_that_recording_again_has(void **state)
     }
 }
 
-static void a_second_trace_is_the_other_run_until_a_toggle_is_flipped(void **state)
+static void a_second_trace_is_the_other_run_until_a_toggle_is_switched(void **state)
 {
     const char *a = session_trace("variables", NULL);
     const char *b = session_trace("variables", "inplace=on");
@@ -199,7 +199,7 @@ static bool hear(void *user, uint64_t done, uint64_t total)
 }
 
 /* A long what-if and the reading of a trace without an index tell how far they are, and can be stopped. */
-static void what_takes_long_tells_how_far_it_is(void **state)
+static void what_takes_long_shows_its_progress(void **state)
 {
     const char *path = session_trace("lenet", NULL);
     struct rpl_trace *out = rpl_trace_new();
@@ -329,9 +329,9 @@ int main(void)
         cmocka_unit_test(a_leak_is_on_the_peak_page),
         cmocka_unit_test(the_peak_page_says_what_goes_by_values),
         cmocka_unit_test(a_what_if_shows_the_peak_that_recording_again_has),
-        cmocka_unit_test(a_second_trace_is_the_other_run_until_a_toggle_is_flipped),
+        cmocka_unit_test(a_second_trace_is_the_other_run_until_a_toggle_is_switched),
         cmocka_unit_test(a_new_user_finds_the_line_that_holds_most_within_ten_keys),
-        cmocka_unit_test(what_takes_long_tells_how_far_it_is),
+        cmocka_unit_test(what_takes_long_shows_its_progress),
         cmocka_unit_test(every_action_is_done_by_somebody),
         cmocka_unit_test(where_memory_ran_out_is_said_at_once),
         cmocka_unit_test(a_what_if_says_that_its_peak_is_a_lower_bound),

@@ -76,7 +76,7 @@ static bool row_read(const char **at, const char *end, int64_t *a, int64_t *b)
 }
 
 /* The parts of the JSON, in its order. */
-enum part { PART_MOMENT, PART_STEP, PART_SAVED };
+enum part { PART_PEAK, PART_STEP, PART_SAVED };
 
 /* The rows are those of `vramscope diff` with these options: row by row, and their sum. */
 static void assert_rows(struct tui_app *app, size_t run, const char *by, const char *at,
@@ -88,7 +88,7 @@ static void assert_rows(struct tui_app *app, size_t run, const char *by, const c
     struct program p =
         program_run("diff", path_a(run), path_b(run), "--by", by, "--at", at, "--json", NULL);
     const char *json =
-        part == PART_MOMENT ? strstr(p.out, "\"rows\": [") : strstr(p.out, ENDS[part - 1]);
+        part == PART_PEAK ? strstr(p.out, "\"rows\": [") : strstr(p.out, ENDS[part - 1]);
     const char *end = strstr(p.out, ENDS[part]);
     char want[200];
     char x[VS_BYTES_TEXT_MAX];
@@ -132,10 +132,10 @@ static void rows_are_those_of_the_command_and_add_up(void **state)
         for (size_t i = 0; i < sizeof(BY) / sizeof(BY[0]); i++) {
             char at[64];
 
-            assert_rows(&app, run, BY[i], "peak", PART_MOMENT);
+            assert_rows(&app, run, BY[i], "peak", PART_PEAK);
             session_type(&app, "<space>:goto 200<enter>");
             snprintf(at, sizeof(at), "event=200,%llu", (unsigned long long)tui_diff_other(&app));
-            assert_rows(&app, run, BY[i], at, PART_MOMENT);
+            assert_rows(&app, run, BY[i], at, PART_PEAK);
             session_type(&app, "<space>");
             assert_rows(&app, run, BY[i], "peak", PART_STEP);
             session_type(&app, "<space>");
@@ -368,9 +368,9 @@ static void a_what_if_differs_as_two_recordings_do(void **state)
         session_expect(&app, "only one run is open");
         snprintf(text, sizeof(text), ":set %s<enter>gd", RUNS[run].toggle);
         session_type(&app, text);
-        assert_rows(&app, run, "category", "peak", PART_MOMENT);
+        assert_rows(&app, run, "category", "peak", PART_PEAK);
         session_type(&app, "t");
-        assert_rows(&app, run, "module", "peak", PART_MOMENT);
+        assert_rows(&app, run, "module", "peak", PART_PEAK);
         /* and with another toggle it is another one */
         session_type(&app, "gw<C-r>:set batch=2<enter>gd");
         session_expect(&app, "batch ");

@@ -46,7 +46,7 @@ static void assert_no_difference(const char *path, int w, int h, const char *key
         struct tui_input input = {.key = tui_key_parse(&at)};
 
         /* stopped early, late, or not at all */
-        session_idle(&with, ++n * 37 % 200, input.key);
+        session_background(&with, ++n * 37 % 200, input.key);
         tui_app_input(&with, &input);
         tui_app_sync(&with);
         tui_app_input(&without, &input);
@@ -76,13 +76,13 @@ static void it_ends_and_a_flip_then_runs_nothing(void **state)
 
     (void)state;
     session_open(&app, session_trace("lenet", NULL), 80, 24);
-    session_idle(&app, 0, 0);
+    session_background(&app, 0, 0);
     made = runs(&app);
     session_type(&app, "gw"); /* the panel finds them there */
-    session_idle(&app, 0, 0);
+    session_background(&app, 0, 0);
     assert_int_equal(runs(&app), made);
     assert_true(made > VS_TOGGLE_COUNT);
-    assert_false(tui_app_unused(&app));
+    assert_false(tui_app_background(&app));
     assert_int_equal(runs(&app), made);
     /* there, back and on to the next row: all of it is known */
     for (int i = 0; i < VS_TOGGLE_COUNT; i++) {
@@ -92,7 +92,7 @@ static void it_ends_and_a_flip_then_runs_nothing(void **state)
         assert_int_equal(runs(&app), made);
         session_type(&app, "<C-r>j");
     }
-    assert_false(tui_app_unused(&app)); /* the last row again, from which everything is known */
+    assert_false(tui_app_background(&app)); /* the last row again, from which everything is known */
     assert_int_equal(runs(&app), made);
     assert_true(wif_cache_bytes(tui_change_cache(&app)) <= TUI_ANSWERS_BYTES);
     tui_app_release(&app);
@@ -106,20 +106,20 @@ static void what_nobody_wants_is_not_made(void **state)
     (void)state;
     session_open(&app, session_trace("lenet", NULL), 80, 24);
     app.is_lazy = true;
-    session_idle(&app, 0, 0);
+    session_background(&app, 0, 0);
     session_type(&app, "gw");
-    session_idle(&app, 0, 0);
+    session_background(&app, 0, 0);
     assert_int_equal(runs(&app), 0);
     session_type(&app, "l");
-    session_idle(&app, 0, 0);
+    session_background(&app, 0, 0);
     assert_int_equal(runs(&app), 1);
     tui_app_release(&app);
     session_open_pair(&app, session_trace("lenet", NULL), session_trace("lenet", "inplace=on"), 80,
                       24);
-    session_idle(&app, 0, 0);
+    session_background(&app, 0, 0);
     assert_int_equal(runs(&app), 0);
     session_type(&app, "gw");
-    session_idle(&app, 0, 0);
+    session_background(&app, 0, 0);
     assert_true(runs(&app) > VS_TOGGLE_COUNT);
     tui_app_release(&app);
 }
@@ -132,7 +132,7 @@ static void a_flip_shows_the_state_that_a_fresh_run_has(void **state)
     (void)state;
     session_open(&app, session_trace("lenet", NULL), 80, 24);
     session_type(&app, "gw");
-    session_idle(&app, 0, 0);
+    session_background(&app, 0, 0);
     for (int i = 0; i < VS_TOGGLE_COUNT; i++) {
         struct rpl_trace *fresh = rpl_trace_new();
         struct rpl_index *index = NULL;
@@ -166,7 +166,7 @@ static void flip_in_its_midst(uint32_t key, const char *keys, uint64_t more)
 
         session_open(&app, session_trace("lenet", NULL), 80, 24);
         session_type(&app, "gw5j"); /* the row of a toggle that is flipped by both keys */
-        session_idle(&app, ++found_at, key);
+        session_background(&app, ++found_at, key);
         before = runs(&app);
         is_midst = before < 2;
         session_type(&app, keys);
@@ -197,7 +197,7 @@ static void a_recording_that_is_being_written_is_not_run_ahead(void **state)
     session_open(&app, path, 80, 24);
     app.is_following = true;
     session_type(&app, "gw");
-    session_idle(&app, 0, 0);
+    session_background(&app, 0, 0);
     assert_true(runs(&app) > 0); /* it is complete */
     tui_app_release(&app);
     sql_run(path, "delete from meta where key = 'complete'");
@@ -205,7 +205,7 @@ static void a_recording_that_is_being_written_is_not_run_ahead(void **state)
     assert_false(rpl_trace_is_complete(app.base.trace));
     app.is_following = true;
     session_type(&app, "gw");
-    session_idle(&app, 0, 0);
+    session_background(&app, 0, 0);
     assert_int_equal(runs(&app), 0);
     tui_app_release(&app);
 }

@@ -51,7 +51,7 @@ static void random_keys_type(struct tui_app *app, uint32_t seed, int count)
         tui_app_sync(app);
         /* what is made ahead meanwhile, with the next key in its midst */
         if (next(&seed) % 8 == 0)
-            session_idle(app, 1 + next(&seed) % 100, next(&seed) % 2 ? ' ' : 'j');
+            session_background(app, 1 + next(&seed) % 100, next(&seed) % 2 ? ' ' : 'j');
         assert_in_range(app->at, 1, tui_app_run(app)->events);
         assert_int_equal(rpl_cursor_seq(tui_app_run(app)->cursor), app->at);
         assert_true(app->window.first <= app->at && app->at <= app->window.last);

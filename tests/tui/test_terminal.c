@@ -193,7 +193,7 @@ static void a_key_that_quits_gives_the_terminal_back(void **state)
     }
 }
 
-static void a_terminal_that_will_not_do_is_told_so(void **state)
+static void an_unusable_terminal_is_refused(void **state)
 {
     static const struct {
         const char *term;
@@ -523,7 +523,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(however_it_ends_the_terminal_is_as_it_was),
         cmocka_unit_test(a_key_that_quits_gives_the_terminal_back),
-        cmocka_unit_test(a_terminal_that_will_not_do_is_told_so),
+        cmocka_unit_test(an_unusable_terminal_is_refused),
         cmocka_unit_test(without_a_terminal_it_says_what_to_do),
         cmocka_unit_test(a_resize_is_followed),
         cmocka_unit_test(a_long_what_if_can_be_stopped),

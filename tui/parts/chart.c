@@ -155,7 +155,7 @@ static void letters_add(struct tui_canvas *c, int x, int h, const struct stack *
     for (int i = 0; i < stack->count; i++) {
         int low = i ? stack->edges[i - 1] : 0;
         int row = (low + stack->edges[i]) / 2 / 8;
-        struct tui_style style = {TUI_INK, stack->roles[i], 0};
+        struct tui_style style = {TUI_ON_BAR, stack->roles[i], 0};
 
         if (row * 8 >= low && row * 8 + 8 <= stack->edges[i])
             tui_put(c, x, h - 1 - row, stack->letters[i], style);

@@ -27,7 +27,7 @@ enum tui_scope {
     TUI_IN_MODULES = 1 << 7,
     TUI_IN_SEGMENTS = 1 << 8,
     TUI_IN_HELP = 1 << 9,
-    TUI_IN_TRIES = 1 << 10,
+    TUI_IN_SWEEP = 1 << 10,
     TUI_IN_BREAKS = 1 << 11,
     TUI_IN_DIFF = 1 << 12,
     TUI_IN_PAIRS = 1 << 13,

@@ -70,7 +70,7 @@ void tui_page_more(struct tui_page *page, int column, enum tui_role role, const 
 
 void tui_page_wrap(struct tui_page *page, int w, int indent, enum tui_role role, const char *text)
 {
-    int room = w > indent + 8 ? w - indent : 8;
+    int width = w > indent + 8 ? w - indent : 8;
 
     text += strspn(text, " ");
     while (*text) {
@@ -79,7 +79,7 @@ void tui_page_wrap(struct tui_page *page, int w, int indent, enum tui_role role,
         int len = 0;
         char *piece;
 
-        while (*end && *end != '\n' && len < room) {
+        while (*end && *end != '\n' && len < width) {
             if (*end == ' ')
                 best = end;
             len += tui_char_width(tui_utf8_next(&end));

@@ -32,17 +32,17 @@ static int direct_colour(int index)
 }
 
 /* The number of the pair of these colours; 0, the terminal's own, where it has no more pairs. */
-static int pair_of(int colours, struct tui_look look)
+static int pair_of(int colours, struct tui_attributes attrs)
 {
     int pair;
 
-    if (!colours || (look.front < 0 && look.behind < 0))
+    if (!colours || (attrs.front < 0 && attrs.behind < 0))
         return 0;
     if (colours > INDEXED_COLOURS) {
-        look.front = direct_colour(look.front);
-        look.behind = direct_colour(look.behind);
+        attrs.front = direct_colour(attrs.front);
+        attrs.behind = direct_colour(attrs.behind);
     }
-    pair = alloc_pair(look.front, look.behind);
+    pair = alloc_pair(attrs.front, attrs.behind);
     return pair < 0 ? 0 : pair;
 }
 
@@ -59,31 +59,31 @@ static bool is_blank(wchar_t ch, unsigned marks)
 
 /*
  * One character at (x, y). `before` is how the character left of it was sent, and becomes how this one was. Of two ways
- * that look alike the one that takes fewer bytes is chosen.
+ * that attrs alike the one that takes fewer bytes is chosen.
  */
-static void cell_put(const struct tui_cell *cell, struct tui_look look, int colours, int x, int y,
-                     struct tui_look *before)
+static void cell_put(const struct tui_cell *cell, struct tui_attributes attrs, int colours, int x,
+                     int y, struct tui_attributes *before)
 {
     wchar_t text[2] = {(wchar_t)cell->ch, 0};
     cchar_t out;
     int pair;
 
     /* a full block is a blank on its colour: one byte instead of three, and a run of blanks can be erased */
-    if (cell->ch == FULL_BLOCK && look.front >= 0 && !look.marks) {
+    if (cell->ch == FULL_BLOCK && attrs.front >= 0 && !attrs.marks) {
         text[0] = L' ';
-        look.behind = look.front;
+        attrs.behind = attrs.front;
     }
     /* a blank shows no colour in front and no bold: with those of the character before, no change of colour is sent */
-    if (is_blank(text[0], look.marks)) {
-        bool can_keep = before->behind == look.behind && is_blank(L' ', before->marks);
+    if (is_blank(text[0], attrs.marks)) {
+        bool can_keep = before->behind == attrs.behind && is_blank(L' ', before->marks);
 
-        look.front = can_keep ? before->front : -1;
-        look.marks = can_keep ? before->marks : 0;
+        attrs.front = can_keep ? before->front : -1;
+        attrs.marks = can_keep ? before->marks : 0;
     }
-    pair = pair_of(colours, look);
-    if (setcchar(&out, text, attributes(look.marks), (short)pair, &pair) == OK)
+    pair = pair_of(colours, attrs);
+    if (setcchar(&out, text, attributes(attrs.marks), (short)pair, &pair) == OK)
         mvadd_wchnstr(y, x, &out, 1);
-    *before = look;
+    *before = attrs;
 }
 
 void tui_curses_show(const struct tui_surface *surface, enum tui_theme theme, int cursor_x,
@@ -92,14 +92,15 @@ void tui_curses_show(const struct tui_surface *surface, enum tui_theme theme, in
     int colours = has_colors() ? COLORS : 0;
 
     for (int y = 0; y < surface->h; y++) {
-        struct tui_look before = {-1, -1, 0};
+        struct tui_attributes before = {-1, -1, 0};
 
         for (int x = 0; x < surface->w; x++) {
             const struct tui_cell *cell = tui_surface_cell(surface, x, y);
 
             /* the right half of a wide character comes with its left half */
             if (cell->width)
-                cell_put(cell, tui_theme_look(theme, colours, cell->style), colours, x, y, &before);
+                cell_put(cell, tui_theme_attributes(theme, colours, cell->style), colours, x, y,
+                         &before);
         }
     }
     /* a cursor that is not shown stays where the last character was sent */

@@ -68,7 +68,7 @@ static const short *pair_of(enum tui_theme theme, int colours, unsigned role)
     return theme == TUI_THEME_LIGHT ? ROLES[role].light : ROLES[role].dark;
 }
 
-static struct tui_look look_mono(struct tui_style style)
+static struct tui_attributes attributes_mono(struct tui_style style)
 {
     unsigned marks = style.marks | ROLES[style.role].mono;
 
@@ -76,30 +76,31 @@ static struct tui_look look_mono(struct tui_style style)
         marks = (marks & ~(unsigned)TUI_SELECTED) | TUI_REVERSE;
     if (style.marks & TUI_SELECTED_QUIET)
         marks = (marks & ~(unsigned)TUI_SELECTED_QUIET) | TUI_UNDERLINE;
-    return (struct tui_look){-1, -1, marks};
+    return (struct tui_attributes){-1, -1, marks};
 }
 
-struct tui_look tui_theme_look(enum tui_theme theme, int colours, struct tui_style style)
+struct tui_attributes tui_theme_attributes(enum tui_theme theme, int colours,
+                                           struct tui_style style)
 {
-    struct tui_look look;
+    struct tui_attributes attrs;
     unsigned ground = style.marks & (TUI_SELECTED | TUI_SELECTED_QUIET);
     const short *pair;
 
     if (theme == TUI_THEME_MONO || colours < 8)
-        return look_mono(style);
+        return attributes_mono(style);
     pair = pair_of(theme, colours, style.role);
-    look = (struct tui_look){pair[0], pair[1], style.marks & ~ground};
+    attrs = (struct tui_attributes){pair[0], pair[1], style.marks & ~ground};
     if (style.role == TUI_STRONG || style.role == TUI_BAR_STRONG)
-        look.marks |= TUI_BOLD;
+        attrs.marks |= TUI_BOLD;
     if (style.behind)
-        look.behind = pair_of(theme, colours, style.behind)[0];
+        attrs.behind = pair_of(theme, colours, style.behind)[0];
     if (style.marks & TUI_SELECTED)
-        look.behind = pair_of(theme, colours, TUI_ROW)[1];
+        attrs.behind = pair_of(theme, colours, TUI_ROW)[1];
     else if (ground)
-        look.behind = pair_of(theme, colours, TUI_ROW_QUIET)[1];
-    if (colours < 256 && look.front == look.behind && look.front != -1)
-        look.front = look.front == 7 ? 0 : 7;
-    return look;
+        attrs.behind = pair_of(theme, colours, TUI_ROW_QUIET)[1];
+    if (colours < 256 && attrs.front == attrs.behind && attrs.front != -1)
+        attrs.front = attrs.front == 7 ? 0 : 7;
+    return attrs;
 }
 
 char tui_category_letter(int category)

@@ -17,7 +17,7 @@
 enum tui_theme { TUI_THEME_DARK, TUI_THEME_LIGHT, TUI_THEME_MONO, TUI_THEME_COUNT };
 
 /* Colour numbers of the terminal, -1 its own. marks: bold, reverse, underline. */
-struct tui_look {
+struct tui_attributes {
     int front;
     int behind;
     unsigned marks;
@@ -34,7 +34,8 @@ VS_MUST_USE enum vs_status tui_theme_find(const char *name, enum tui_theme *out,
 enum tui_theme tui_theme_pick(const char *no_color, const char *colorfgbg);
 
 /* colours: how many the terminal has; below 8 every theme is mono. */
-struct tui_look tui_theme_look(enum tui_theme theme, int colours, struct tui_style style);
+struct tui_attributes tui_theme_attributes(enum tui_theme theme, int colours,
+                                           struct tui_style style);
 
 /* The letter of a category, upper case, each a different one. */
 char tui_category_letter(int category);

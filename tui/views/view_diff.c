@@ -30,7 +30,7 @@
 #define SHAPE_MIN_W 110
 
 /* What is compared. */
-enum look { AT_PEAK, AT_CURSOR, IN_STEP, SAVED, LOOK_COUNT };
+enum scope { AT_PEAK, AT_CURSOR, IN_STEP, SAVED, SCOPE_COUNT };
 /* A row that has been opened: only what is in it is shown. `key` is owned. */
 struct opened {
     struct rpl_diff_inside row;
@@ -42,7 +42,7 @@ struct opened {
  */
 struct diff {
     struct tui_list list;
-    enum look look;
+    enum scope scope;
     struct tui_diff_rows rows;
     struct opened opened[RPL_DIFF_BY_COUNT];
     size_t opened_count;
@@ -80,9 +80,9 @@ static enum vs_status part_take(const struct diff *s, struct tui_diff *made, int
 
     for (size_t i = 0; i < s->opened_count; i++)
         inside[i] = s->opened[i].row;
-    switch (s->look) {
+    switch (s->scope) {
     case AT_PEAK:
-    case LOOK_COUNT:
+    case SCOPE_COUNT:
         break;
     case AT_CURSOR:
         options.at = RPL_DIFF_AT_EVENT;
@@ -99,7 +99,7 @@ static enum vs_status part_take(const struct diff *s, struct tui_diff *made, int
     return rpl_diff_take(&made->diff, what, &options, out, err);
 }
 
-static void rows_ask(struct diff *s, struct tui_diff *made, const struct tui_app *app)
+static void rows_fill(struct diff *s, struct tui_diff *made, const struct tui_app *app)
 {
     struct vs_error err = VS_ERROR_INIT;
     enum vs_status st = VS_OK;
@@ -173,8 +173,8 @@ static void sync(void *state, struct tui_app *app, int w, int h)
         s->is_stale = true;
     }
     if (s->is_stale ||
-        (s->look == AT_CURSOR && (s->event != app->at || s->is_b != app->change.is_shown)))
-        rows_ask(s, made, app);
+        (s->scope == AT_CURSOR && (s->event != app->at || s->is_b != app->change.is_shown)))
+        rows_fill(s, made, app);
     if (s->serial != made->serial || s->moves != app->moves || s->w != w) {
         s->w = w;
         tui_overlap_fill(&s->overlap, app, w);
@@ -203,7 +203,7 @@ static void draw_side(const struct diff *s, const struct tui_app *app, bool is_b
     const struct vs_location *location = rpl_trace_location(side->trace, at->location);
     const char *op = rpl_trace_string(side->trace, location->op);
     const char *module = rpl_trace_string(side->trace, location->module);
-    bool is_moment = s->look == AT_PEAK || s->look == AT_CURSOR;
+    bool is_at_event = s->scope == AT_PEAK || s->scope == AT_CURSOR;
     struct vs_text text = {NULL, 0, 0};
     char buf[VS_BYTES_TEXT_MAX];
     int x;
@@ -212,11 +212,11 @@ static void draw_side(const struct diff *s, const struct tui_app *app, bool is_b
             tui_style_marked(is_b ? TUI_SIDE_B : TUI_SIDE_A, TUI_REVERSE));
     x = tui_textf(c, 3, y, tui_style(TUI_STRONG), "%10s",
                   tui_app_bytes(app,
-                                is_moment ? at->allocated
-                                : is_b    ? s->rows.part.b
-                                          : s->rows.part.a,
+                                is_at_event ? at->allocated
+                                : is_b      ? s->rows.part.b
+                                            : s->rows.part.a,
                                 buf));
-    if (is_moment) {
+    if (is_at_event) {
         vs_text_addf(&text, " @%" PRIu64 " ", at->event);
         if (at->step >= 0)
             vs_text_addf(&text, "step %" PRId64 " ", at->step);
@@ -455,7 +455,7 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
         s->list.at = 0;
         s->is_stale = true;
     } else if (action == TUI_ACT) {
-        s->look = (enum look)((s->look + 1) % LOOK_COUNT);
+        s->scope = (enum scope)((s->scope + 1) % SCOPE_COUNT);
         s->is_stale = true;
     } else if (action == TUI_OPEN) {
         row_open(s, app);
@@ -486,8 +486,8 @@ static bool click(void *state, struct tui_app *app, int x, int y)
 
 static void title_more(const void *state, const struct tui_app *app, struct vs_text *out)
 {
-    static const char *const LOOKS[LOOK_COUNT] = {"at the peak of each run", "at the cursor",
-                                                  "allocated in a step", "saved for backward"};
+    static const char *const SCOPES[SCOPE_COUNT] = {"at the peak of each run", "at the cursor",
+                                                    "allocated in a step", "saved for backward"};
     const struct diff *s = state;
     char buf[VS_BYTES_TEXT_MAX];
 
@@ -508,8 +508,8 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
         else
             vs_text_add(out, *s->opened[i].key ? s->opened[i].key : "(the model itself)");
     }
-    vs_text_addf(out, "  %s", LOOKS[s->look]);
-    if (s->look == IN_STEP && app->change.diff->diff.options.step >= 0)
+    vs_text_addf(out, "  %s", SCOPES[s->scope]);
+    if (s->scope == IN_STEP && app->change.diff->diff.options.step >= 0)
         vs_text_addf(out, " (step %" PRId64 ")", app->change.diff->diff.options.step);
 }
 

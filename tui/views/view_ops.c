@@ -113,7 +113,7 @@ static void draw_bytes(const struct rpl_op *op, struct tui_canvas *c, int y)
                    tui_short_bytes(op->after, buf));
 }
 
-/* Times of the GPU stand where there are some, and room. */
+/* Times of the GPU stand where there are some, and names_w. */
 static bool shows_times(const struct ops *s, const struct tui_canvas *c)
 {
     return s->work.time_count > 0 && c->at.w >= MODULE_MIN_W;
@@ -134,8 +134,8 @@ static void draw_op(const struct ops *s, const struct tui_run *run, const struct
 {
     static const char *const ROLES[] = {" ", "<", "r"};
     const struct vs_location *location = rpl_trace_location(run->trace, op->location);
-    int room = c->at.w - BYTES_W - 10 - (shows_times(s, c) ? TIME_W : 0);
-    int name_w = c->at.w >= MODULE_MIN_W ? room * 2 / 5 : room;
+    int names_w = c->at.w - BYTES_W - 10 - (shows_times(s, c) ? TIME_W : 0);
+    int name_w = c->at.w >= MODULE_MIN_W ? names_w * 2 / 5 : names_w;
     struct tui_style style = tui_style(is_current ? TUI_STRONG : TUI_PLAIN);
     int x = 10;
 
@@ -147,8 +147,8 @@ static void draw_op(const struct ops *s, const struct tui_run *run, const struct
                  ROLES[op->role <= 2 ? op->role : 0]);
     tui_text_cut(c, x + op->depth % 4, y, name_w - 1 - op->depth % 4, style,
                  rpl_trace_string(run->trace, op->name));
-    if (name_w < room)
-        tui_text_tail(c, x + name_w, y, room - name_w - 1, tui_style(TUI_DIM),
+    if (name_w < names_w)
+        tui_text_tail(c, x + name_w, y, names_w - name_w - 1, tui_style(TUI_DIM),
                       rpl_trace_string(run->trace, location->module));
     if (shows_times(s, c))
         draw_time(s, op, c, y);

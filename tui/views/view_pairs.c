@@ -19,8 +19,8 @@
 /* Between the two sides: a mark, and by how much the row changes what B has more. */
 #define MIDDLE_W 11
 /* From this width on there is a column of what B has more in all. */
-#define AHEAD_MIN_W 96
-#define AHEAD_W 9
+#define DELTA_MIN_W 96
+#define DELTA_W 9
 /* From this height on the last row says why. */
 #define WHY_MIN_H 4
 
@@ -223,7 +223,7 @@ struct columns {
     int side_w;
     int middle;
     int b;
-    int ahead;
+    int delta;
 };
 
 static struct columns columns_of(int w)
@@ -231,9 +231,9 @@ static struct columns columns_of(int w)
     struct columns columns = {0, 0, 0, -1};
     int rest = w - MIDDLE_W;
 
-    if (w >= AHEAD_MIN_W) {
-        rest -= AHEAD_W;
-        columns.ahead = w - AHEAD_W;
+    if (w >= DELTA_MIN_W) {
+        rest -= DELTA_W;
+        columns.delta = w - DELTA_W;
     }
     columns.side_w = rest / 2 > 0 ? rest / 2 : 1;
     columns.middle = columns.side_w;
@@ -248,7 +248,7 @@ static void draw_row(const struct rpl_pairs *pairs, const struct rpl_pair_row *r
     struct tui_canvas a = tui_canvas_part(c, (struct tui_rect){0, 0, at.side_w, c->at.h});
     struct tui_canvas b = tui_canvas_part(c, (struct tui_rect){at.b, 0, at.side_w, c->at.h});
     int64_t change = change_of(pairs, row);
-    int64_t ahead = (int64_t)(row->total_b - row->total_a);
+    int64_t delta = (int64_t)(row->total_b - row->total_a);
     char buf[TUI_SHORT_MAX];
 
     draw_side(&pairs->align->a, rpl_pair_alloc(pairs, row, false), row, &a, y);
@@ -258,9 +258,9 @@ static void draw_row(const struct rpl_pairs *pairs, const struct rpl_pair_row *r
         tui_text_right(c, at.middle + 2, y, 7, tui_style(change > 0 ? TUI_BAD : TUI_GOOD),
                        tui_short_delta(change, buf));
     tui_put_glyph(c, at.b - 1, y, TUI_G_VLINE, tui_style(TUI_LINE));
-    if (at.ahead > 0)
-        tui_text_right(c, at.ahead, y, AHEAD_W - 1, tui_style(TUI_PLAIN),
-                       tui_short_delta(ahead, buf));
+    if (at.delta > 0)
+        tui_text_right(c, at.delta, y, DELTA_W - 1, tui_style(TUI_PLAIN),
+                       tui_short_delta(delta, buf));
 }
 
 static void draw_head(const struct tui_app *app, struct tui_canvas *c)
@@ -277,8 +277,8 @@ static void draw_head(const struct tui_app *app, struct tui_canvas *c)
     tui_text_cut(c, at.b, 0, at.side_w, style, vs_text_get(&text));
     vs_text_release(&text);
     tui_text_right(c, at.middle + 2, 0, 7, style, "change");
-    if (at.ahead > 0)
-        tui_text_right(c, at.ahead, 0, AHEAD_W - 1, style, "B - A");
+    if (at.delta > 0)
+        tui_text_right(c, at.delta, 0, DELTA_W - 1, style, "B - A");
 }
 
 /* What became of it on the other side. */

@@ -76,7 +76,7 @@ static void add_oom(struct pass *pass, const struct vs_event *event)
     tui_page_add(pass->page, TUI_PLAIN, "%s", "")->seq = pass->at;
 }
 
-static void add_moment(struct pass *pass)
+static void add_event_and_bytes(struct pass *pass)
 {
     const struct rpl_live *live = rpl_cursor_live(pass->cursor);
     struct rpl_here here = rpl_cursor_here(pass->cursor);
@@ -318,7 +318,7 @@ static void page_make(struct peak *s, struct tui_app *app)
     pass.cursor = rpl_cursor_new(run->index);
     st = rpl_cursor_seek(pass.cursor, pass.at, &err);
     if (!st) {
-        add_moment(&pass);
+        add_event_and_bytes(&pass);
         add_categories(&pass);
         st = add_largest(&pass, &err);
     }

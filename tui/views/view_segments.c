@@ -95,7 +95,7 @@ static void draw_map(const struct segments *s, const struct tui_app *app, size_t
                     tui_style(tui_category_role(what)));
         else
             tui_put(c, x + i, y, i % 8 == 4 ? (unsigned char)tui_category_letter(what) : ' ',
-                    (struct tui_style){TUI_INK, (uint8_t)tui_category_role(what), 0});
+                    (struct tui_style){TUI_ON_BAR, (uint8_t)tui_category_role(what), 0});
     }
 }
 

@@ -25,9 +25,9 @@
  * order     indices of tries.items, the lowest peak first; those that failed last
  * shown     while the table fills: what is known so far, borrowed
  */
-struct tries {
+struct sweep {
     struct tui_list list;
-    struct wif_sweep tries;
+    struct wif_sweep results;
     const struct wif_sweep *shown;
     size_t *order;
     size_t order_cap;
@@ -36,7 +36,7 @@ struct tries {
 
 /* The runs and their session, for the callback. */
 struct filling {
-    struct tries *state;
+    struct sweep *state;
     struct tui_app *app;
 };
 
@@ -50,18 +50,18 @@ static bool is_better(const struct wif_sweep_row *a, const struct wif_sweep_row 
 }
 
 /* Few rows, nearly sorted: each new one sinks to its place. */
-static void order_make(struct tries *s)
+static void order_make(struct sweep *s)
 {
-    const struct wif_sweep *tries = s->shown;
+    const struct wif_sweep *sweep = s->shown;
 
-    if (tries->count > s->order_cap) {
-        s->order_cap = tries->count * 2;
+    if (sweep->count > s->order_cap) {
+        s->order_cap = sweep->count * 2;
         s->order = vs_realloc(s->order, s->order_cap, sizeof(*s->order));
     }
-    for (size_t i = 0; i < tries->count; i++) {
+    for (size_t i = 0; i < sweep->count; i++) {
         size_t at = i;
 
-        while (at && is_better(&tries->items[i], &tries->items[s->order[at - 1]])) {
+        while (at && is_better(&sweep->items[i], &sweep->items[s->order[at - 1]])) {
             s->order[at] = s->order[at - 1];
             at--;
         }
@@ -79,21 +79,21 @@ static bool on_next(void *user, const struct wif_sweep *known, const char *next)
     return tui_app_pump(filling->app);
 }
 
-static void fill(struct tries *s, struct tui_app *app)
+static void fill(struct sweep *s, struct tui_app *app)
 {
     struct filling filling = {s, app};
-    struct wif_sweep_options ask = {.capacity = app->capacity,
-                                    .batches = WIF_SWEEP_BATCHES_ALL,
-                                    .cache = tui_change_cache(app),
-                                    .next = on_next,
-                                    .user = &filling};
+    struct wif_sweep_options request = {.capacity = app->capacity,
+                                        .batches = WIF_SWEEP_BATCHES_ALL,
+                                        .cache = tui_change_cache(app),
+                                        .next = on_next,
+                                        .user = &filling};
     struct vs_error err = VS_ERROR_INIT;
     enum vs_status st;
 
-    wif_sweep_release(&s->tries);
-    memset(&s->tries, 0, sizeof(s->tries));
-    st = wif_sweep_fill(&s->tries, app->base.trace, &ask, &err);
-    s->shown = &s->tries;
+    wif_sweep_release(&s->results);
+    memset(&s->results, 0, sizeof(s->results));
+    st = wif_sweep_fill(&s->results, app->base.trace, &request, &err);
+    s->shown = &s->results;
     s->is_done = st == VS_OK;
     order_make(s);
     vs_text_clear(&app->message);
@@ -107,7 +107,7 @@ static void fill(struct tries *s, struct tui_app *app)
 /* ---- what a row says ---- */
 
 /* What a row is held against: the run as recorded, to its end also where memory ran out on the way. */
-static uint64_t recorded_peak(const struct tries *s, const struct tui_app *app)
+static uint64_t recorded_peak(const struct sweep *s, const struct tui_app *app)
 {
     if (app->base.oom)
         for (size_t i = 0; i < s->shown->count; i++)
@@ -118,7 +118,7 @@ static uint64_t recorded_peak(const struct tries *s, const struct tui_app *app)
 
 /* ---- the view ---- */
 
-static size_t count_of(const struct tries *s)
+static size_t count_of(const struct sweep *s)
 {
     return s->shown ? s->shown->count : 0;
 }
@@ -131,7 +131,7 @@ static int rows_h(int h)
 
 static void sync(void *state, struct tui_app *app, int w, int h)
 {
-    struct tries *s = state;
+    struct sweep *s = state;
 
     (void)app;
     (void)w;
@@ -175,7 +175,7 @@ static void draw_cost(const struct wif_sweep_row *t, struct tui_canvas *c, int x
     vs_text_release(&text);
 }
 
-static void draw_try(const struct tries *s, const struct tui_app *app,
+static void draw_try(const struct sweep *s, const struct tui_app *app,
                      const struct wif_sweep_row *t, struct tui_canvas *c, int y)
 {
     uint64_t recorded = recorded_peak(s, app);
@@ -204,7 +204,7 @@ static void draw_try(const struct tries *s, const struct tui_app *app,
 
 static void text(const void *state, const struct tui_app *app, size_t row, struct vs_text *out)
 {
-    const struct tries *s = state;
+    const struct sweep *s = state;
     const struct wif_sweep_row *t = &s->shown->items[s->order[row]];
     char buf[VS_BYTES_TEXT_MAX];
 
@@ -216,7 +216,7 @@ static void text(const void *state, const struct tui_app *app, size_t row, struc
 static void draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
                  bool is_focused)
 {
-    const struct tries *s = state;
+    const struct sweep *s = state;
     struct vs_text whole = {NULL, 0, 0};
 
     if (!count_of(s) && !rpl_trace_source_text(app->base.trace)) {
@@ -248,9 +248,9 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
 }
 
 /* Ask what-if with the toggles of a row. */
-static void show(struct tries *s, struct tui_app *app)
+static void show(struct sweep *s, struct tui_app *app)
 {
-    const struct wif_sweep_row *t = &s->tries.items[s->order[s->list.at]];
+    const struct wif_sweep_row *t = &s->results.items[s->order[s->list.at]];
     struct vs_error err = VS_ERROR_INIT;
 
     vs_toggles_release(&app->change.set);
@@ -267,7 +267,7 @@ static void show(struct tries *s, struct tui_app *app)
 
 static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
 {
-    struct tries *s = state;
+    struct sweep *s = state;
 
     (void)count;
     if (action == TUI_ACT)
@@ -281,7 +281,7 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
 
 static void title_more(const void *state, const struct tui_app *app, struct vs_text *out)
 {
-    const struct tries *s = state;
+    const struct sweep *s = state;
 
     char buf[VS_BYTES_TEXT_MAX];
 
@@ -295,9 +295,9 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
 
 static void release(void *state)
 {
-    struct tries *s = state;
+    struct sweep *s = state;
 
-    wif_sweep_release(&s->tries);
+    wif_sweep_release(&s->results);
     vs_free(s->order);
 }
 
@@ -312,15 +312,15 @@ const struct tui_view tui_view_sweep = {
     .name = "sweep",
     .title = "what helps",
     .letter = 'W',
-    .scope = TUI_IN_TRIES,
-    .go = TUI_GO_TRIES,
+    .scope = TUI_IN_SWEEP,
+    .go = TUI_GO_SWEEP,
     .help =
         "Space runs the net with each toggle alone and with the best ones combined; any key "
         "stops it. Enter shows the run of a row. = keeps losses and gradients bit by bit; ! does "
         "not fit the device; batch: the largest batch that fits.",
     .hints = HINTS,
     .beside = "timeline",
-    .state_size = sizeof(struct tries),
+    .state_size = sizeof(struct sweep),
     .is_list = true,
     .list_y = 1,
     .sync = sync,

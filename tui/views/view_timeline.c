@@ -96,9 +96,9 @@ static void top_pick(struct timeline *t, const struct tui_app *app)
 }
 
 /* Events first … last of a run, in columns of the kind that is wanted. */
-static enum vs_status columns_ask(const struct timeline *t, const struct tui_run *run,
-                                  uint64_t first, uint64_t last, struct rpl_column *out,
-                                  struct vs_error *err)
+static enum vs_status columns_fill(const struct timeline *t, const struct tui_run *run,
+                                   uint64_t first, uint64_t last, struct rpl_column *out,
+                                   struct vs_error *err)
 {
     struct vs_event from;
     struct vs_event to;
@@ -140,7 +140,7 @@ static void other_align(struct timeline *t, const struct tui_app *app,
     t->other_count = t->count;
 }
 
-static enum vs_status ask(struct timeline *t, struct tui_app *app, struct vs_error *err)
+static enum vs_status fill(struct timeline *t, struct tui_app *app, struct vs_error *err)
 {
     const struct tui_run *run = tui_app_run(app);
     const struct tui_run *other = tui_app_other(app);
@@ -150,9 +150,9 @@ static enum vs_status ask(struct timeline *t, struct tui_app *app, struct vs_err
     uint64_t last;
 
     t->other_count = 0;
-    st = columns_ask(t, run, app->window.first, app->window.last, t->columns, err);
+    st = columns_fill(t, run, app->window.first, app->window.last, t->columns, err);
     if (!st)
-        st = columns_ask(t, run, 1, run->events, t->brush, err);
+        st = columns_fill(t, run, 1, run->events, t->brush, err);
     if (st || !other || !other->events)
         return st;
     if (pairs && pairs->row_count) {
@@ -163,7 +163,7 @@ static enum vs_status ask(struct timeline *t, struct tui_app *app, struct vs_err
     last = app->window.last >= run->events ? other->events : tui_app_map(app, app->window.last);
     if (last < first)
         return VS_OK;
-    st = columns_ask(t, other, first, last, t->other, err);
+    st = columns_fill(t, other, first, last, t->other, err);
     if (!st)
         t->other_count = t->count;
     return st;
@@ -189,7 +189,7 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     t->other_count = 0;
     if (!tui_app_run(app)->events) {
         t->count = 0;
-    } else if (ask(t, app, &err)) {
+    } else if (fill(t, app, &err)) {
         t->count = 0;
         tui_app_fail(app, "%s", err.text);
     }

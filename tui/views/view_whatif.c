@@ -24,12 +24,12 @@
 #define NAME_W 17
 #define VALUE_W 16
 
-/* list: a row a toggle that can be tried. answer: what came of it, else what the toggle `told` is */
+/* list: a row a toggle that can be tried. answer: what came of it, else what the toggle `described` is */
 struct whatif {
     struct tui_list list;
     struct tui_page answer;
     uint64_t moves;
-    size_t told;
+    size_t described;
     int w;
 };
 
@@ -280,10 +280,10 @@ static void sync(void *state, struct tui_app *app, int w, int h)
 {
     struct whatif *s = state;
 
-    if (s->moves != app->moves || s->w != w || s->told != s->list.at) {
+    if (s->moves != app->moves || s->w != w || s->described != s->list.at) {
         s->w = w;
         s->moves = app->moves;
-        s->told = s->list.at;
+        s->described = s->list.at;
         answer_make(s, app);
     }
     tui_list_fit(&s->list, toggle_rows(app), list_h(app, h));

@@ -49,7 +49,7 @@ static int filled(const struct tui_cell *cell)
     return 8;
 }
 
-static void a_column_is_as_high_as_its_highest_moment(void **state)
+static void a_column_is_as_high_as_its_peak(void **state)
 {
     struct rpl_column columns[W];
     struct tui_surface surface;
@@ -81,7 +81,7 @@ static void a_column_is_as_high_as_its_highest_moment(void **state)
 }
 
 /* Each category alone fills its share of a column to within a cell, in its letter. */
-static void letters_tell_the_categories_apart(void **state)
+static void letters_distinguish_the_categories(void **state)
 {
     struct rpl_column columns[W];
     struct tui_chart chart = {columns, NULL, W, TOP, true};
@@ -160,8 +160,8 @@ static void figures_never_take_more_cells_than_they_have(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_column_is_as_high_as_its_highest_moment),
-        cmocka_unit_test(letters_tell_the_categories_apart),
+        cmocka_unit_test(a_column_is_as_high_as_its_peak),
+        cmocka_unit_test(letters_distinguish_the_categories),
         cmocka_unit_test(the_other_run_is_a_line_where_it_differs),
         cmocka_unit_test(figures_never_take_more_cells_than_they_have),
     };

@@ -142,14 +142,14 @@ static void without_colours_every_look_is_one_of_marks(void **state)
 
         style.behind = TUI_CAT_SAVED;
         for (int colours = 0; colours <= 256; colours += 256) {
-            struct tui_look look = tui_theme_look(TUI_THEME_MONO, colours, style);
+            struct tui_attributes look = tui_theme_attributes(TUI_THEME_MONO, colours, style);
 
             assert_int_equal(look.front, -1);
             assert_int_equal(look.behind, -1);
             assert_true(look.marks & TUI_REVERSE);
         }
         for (int theme = 0; theme < TUI_THEME_MONO; theme++) {
-            struct tui_look look = tui_theme_look((enum tui_theme)theme, 8, style);
+            struct tui_attributes look = tui_theme_attributes((enum tui_theme)theme, 8, style);
 
             assert_in_range(look.front + 1, 0, 8);
             assert_in_range(look.behind + 1, 0, 8);
