@@ -2,7 +2,7 @@
  * base/bytes.c - see bytes.h.
  *
  * Must not know:  what the bytes are for.
- * Invariant:      no function here loses a bit silently.
+ * Invariant:      no result is cut without a report.
  */
 #include "base/bytes.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From here on a tenth is more than a tensor: two digits. */
+/* From this size on a tenth of a unit is larger than most tensors: two decimals are written. */
 #define GIB_UNIT 3
 static const char *const UNITS[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
 #define UNIT_COUNT (sizeof(UNITS) / sizeof(UNITS[0]))

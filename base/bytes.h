@@ -1,9 +1,9 @@
 /*
- * base/bytes.h - checked arithmetic on byte counts, and how they are written for people.
+ * base/bytes.h - checked arithmetic on byte counts, and byte counts as text.
  *
  * For:            sizes, addresses, offsets: everything that is a uint64_t of bytes.
  * Must not know:  what the bytes are for.
- * Invariant:      a result that does not fit is reported, never wrapped.
+ * Invariant:      a result that does not fit is reported and never wraps around.
  */
 #ifndef VS_BASE_BYTES_H
 #define VS_BASE_BYTES_H
@@ -14,27 +14,32 @@
 
 #include "base/attr.h"
 
-/* *out = a + b, a * b. False, and *out untouched, where the result does not fit in 64 bits. */
+/*
+ * Sets *out to a + b, or to a * b. Returns false, and leaves *out alone, if the result does not fit in 64 bits.
+ */
 VS_MUST_USE bool vs_bytes_add(uint64_t a, uint64_t b, uint64_t *out);
 VS_MUST_USE bool vs_bytes_mul(uint64_t a, uint64_t b, uint64_t *out);
 
-/* `n` rounded up to a multiple of `quantum` (not 0). The caller knows that it fits. */
+/*
+ * Rounds `n` up to a multiple of `quantum` (not 0). The caller makes sure that the result fits in 64 bits.
+ */
 uint64_t vs_bytes_round_up(uint64_t n, uint64_t quantum);
 
 /*
- * `n` for people: "512 B", "8.1 MiB", "1.2 GiB" (binary units, one decimal from KiB on, rounded to nearest).
- * `buf` has at least VS_BYTES_TEXT_MAX bytes; returns buf.
+ * Formats `n` in binary units with one decimal, rounded to nearest: "512 B", "8.1 MiB", "1.2 GiB".
+ * `buf` must have at least VS_BYTES_TEXT_MAX bytes. Returns buf.
  */
 #define VS_BYTES_TEXT_MAX 32
 const char *vs_bytes_text(uint64_t n, char *buf);
-/* With a sign: "+8.1 MiB", "-512 B", "0 B". */
+/* The same with a sign: "+8.1 MiB", "-512 B", "0 B". */
 const char *vs_bytes_delta_text(int64_t n, char *buf);
-/* With thousands separators: "1,229,753,640". */
+/* All digits, with thousands separators: "1,229,753,640". */
 const char *vs_bytes_exact_text(uint64_t n, char *buf);
 
 /*
- * Read a size as a user types it: "8G", "512M", "20MiB", "1.5GB", "4096". K/M/G/T and KiB/MiB/GiB/TiB and KB/MB/GB/TB are
- * all powers of 1024, as CUDA's tools print them. False where `text` is nothing of the kind or does not fit.
+ * Parses a size as a user types it: "8G", "512M", "20MiB", "1.5GB", "4096". K/M/G/T, KiB/MiB/GiB/TiB and KB/MB/GB/TB
+ * are all powers of 1024, as in the output of CUDA's tools. Returns false if `text` is no size, or if the size does
+ * not fit in 64 bits.
  */
 VS_MUST_USE bool vs_bytes_parse(const char *text, uint64_t *out);
 

@@ -2,7 +2,7 @@
  * base/dtype.c - see dtype.h.
  *
  * Must not know:  tensors.
- * Invariant:      every question is answered from the table.
+ * Invariant:      every result comes from the table.
  */
 #include "base/dtype.h"
 

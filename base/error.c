@@ -2,7 +2,7 @@
  * base/error.c - see error.h.
  *
  * Must not know:  anything but the C library.
- * Invariant:      text is always terminated.
+ * Invariant:      an error's text always ends with a NUL.
  */
 #include "base/error.h"
 
@@ -19,7 +19,9 @@ static const char *const NAMES[VS_STATUS_COUNT] = {
     /* clang-format on */
 };
 
-/* The one hook of base/ (see docs/internals/conventions.md): the terminal must be restored before the message. */
+/*
+ * A writable global (see docs/internals/conventions.md): the terminal must be restored before the message is printed.
+ */
 static void (*die_hook)(void);
 
 enum vs_status vs_failv(struct vs_error *err, enum vs_status status, const char *fmt, va_list ap)

@@ -1,10 +1,10 @@
 /*
- * base/error.h - how the project says that the world failed, or that the program is wrong.
+ * base/error.h - how functions report failures of the world, and how the program stops at mistakes of its own.
  *
  * For:            every folder.
  * Must not know:  anything but the C library.
- * Invariant:      a function that returns a status other than VS_OK has filled its error;
- *                 a function that returns VS_OK has left it alone.
+ * Invariant:      a function that returns a status other than VS_OK has filled its error; one that returns VS_OK has
+ *                 left it alone.
  */
 #ifndef VS_BASE_ERROR_H
 #define VS_BASE_ERROR_H
@@ -26,9 +26,10 @@ enum vs_status {
 #define VS_ERROR_TEXT_MAX 2048
 
 /*
- * The first failure, in words for the user. Zero-initialise it once (VS_ERROR_INIT).
+ * The first failure, as a text for the user. Initialise it with VS_ERROR_INIT.
  *
- * text  one or more lines without a final newline; names the thing that failed and, where known, what to do
+ * status  what kind of failure it was
+ * text    one or more lines without a final newline; names the thing that failed and, where known, what to do
  */
 struct vs_error {
     enum vs_status status;
@@ -40,26 +41,30 @@ struct vs_error {
         VS_OK, ""                                                                                  \
     }
 
-/* Fill `err` and return `status`, so that `return vs_fail(err, VS_E_IO, "...")` is one line. Too long a text is cut. */
+/*
+ * Fill `err` and return `status`, so that `return vs_fail(err, VS_E_IO, "...")` is one line. A text longer than
+ * VS_ERROR_TEXT_MAX is cut.
+ */
 enum vs_status vs_fail(struct vs_error *err, enum vs_status status, const char *fmt, ...)
     VS_PRINTF(3, 4);
 enum vs_status vs_failv(struct vs_error *err, enum vs_status status, const char *fmt, va_list ap)
     VS_PRINTF(3, 0);
 
-/* Put "<text>: " before what `err` already says. */
+/* Puts "<text>: " in front of the text that `err` already has. */
 void vs_error_prefix(struct vs_error *err, const char *fmt, ...) VS_PRINTF(2, 3);
 
-/* The constant's name ("VS_E_IO"). Never NULL, also for a value out of range. */
+/* The name of the constant ("VS_E_IO"). Never NULL, not even for a value out of range. */
 const char *vs_status_name(enum vs_status status);
 
 /*
- * The program cannot go on (it is wrong, or host memory is gone): run the die hook, print "vramscope: text" on stderr,
- * abort. The hook lets the TUI restore the terminal first; NULL removes it. Not thread-safe; set it once at start.
+ * Ends the program because it has a bug or because host memory is exhausted: calls the hook, prints "vramscope: text"
+ * on stderr, aborts. The TUI sets a hook that restores the terminal; NULL removes it. Set the hook before any thread
+ * is started: it is not thread-safe.
  */
 VS_NORETURN void vs_die(const char *fmt, ...) VS_PRINTF(1, 2);
 void vs_die_hook_set(void (*hook)(void));
 
-/* A condition that only a mistake in this program can break. Stays on in release builds. */
+/* Asserts a condition that only a bug in this program can break. Also active in release builds. */
 #define VS_ASSERT(cond)                                                                            \
     (VS_LIKELY(cond)                                                                               \
          ? (void)0                                                                                 \

@@ -1,8 +1,8 @@
 /*
- * base/event.c - names of the shared words; see event.h.
+ * base/event.c - names of the enumerators in event.h.
  *
- * Must not know:  who asks.
- * Invariant:      every enum value has a row.
+ * Must not know:  who reads the names.
+ * Invariant:      every enumerator has a row.
  */
 #include "base/event.h"
 

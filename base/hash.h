@@ -1,9 +1,9 @@
 /*
- * base/hash.h - a hash of bytes, for tables in memory.
+ * base/hash.h - hashes for tables in memory.
  *
- * For:            base/table.h. Not for files: another version may hash otherwise.
+ * For:            base/table.h. Not for files: another version may compute other hashes.
  * Must not know:  tables.
- * Invariant:      equal bytes, equal hashes, whatever their alignment
+ * Invariant:      equal bytes have equal hashes, whatever their alignment.
  */
 #ifndef VS_BASE_HASH_H
 #define VS_BASE_HASH_H
@@ -19,15 +19,17 @@ static inline uint64_t vs_hash_mix(uint64_t hash, uint64_t word)
 }
 
 /*
- * Of one number, faster: numbers that follow each other come to lie evenly apart. Not where all that differs are bits from the 40th on: of
- * those the low bits know nothing.
+ * Hash of one number, cheaper than vs_hash_bytes; consecutive numbers are spread evenly. Do not use it for numbers
+ * that differ only in bits 40 to 63: those bits do not reach the low bits of the hash.
  */
 static inline uint64_t vs_hash_number(uint64_t number)
 {
     return number * UINT64_C(0x9E3779B97F4A7C15) >> 32;
 }
 
-/* Eight bytes at a time; what is left over is read as if zeros followed. */
+/*
+ * Hash of `len` bytes. Reads eight bytes at a time; an incomplete last group is filled up with zeros.
+ */
 static inline uint64_t vs_hash_bytes(const void *data, size_t len)
 {
     const char *p = data;

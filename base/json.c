@@ -2,7 +2,7 @@
  * base/json.c - see json.h.
  *
  * Must not know:  what the figures mean.
- * Invariant:      separators are written before a value, never after one, so that nothing has to be taken back.
+ * Invariant:      separators are written before a value and never after one, so that nothing has to be removed.
  */
 #include "base/json.h"
 
@@ -25,7 +25,7 @@ static void line_break(struct vs_json *json)
     vs_text_add_fill(json->out, ' ', (int)(2 * json->depth));
 }
 
-/* Comma, line and indentation before a value or a key. */
+/* Writes the comma, line break and indentation that precede a value or a key. */
 static void separate(struct vs_json *json)
 {
     if (json->after_key) {
@@ -160,10 +160,10 @@ void vs_json_double(struct vs_json *json, double value)
         return;
     }
     separate(json);
-    /* The shortest of these that reads back as the same number. */
+    /* the shortest form that is read back as the same number */
     for (int precision = 6; precision <= 17; precision++) {
         snprintf(digits, sizeof(digits), "%.*g", precision, value);
-        if (strtod(digits, NULL) == value) /* equality is the point here */
+        if (strtod(digits, NULL) == value) /* exact equality is intended */
             break;
     }
     vs_text_add(json->out, digits);

@@ -3,8 +3,9 @@
  *
  * For:            every command with --json.
  * Must not know:  what the figures mean.
- * Invariant:      what has been closed completely is valid JSON (RFC 8259), whatever the strings held; integers of 64 bits are
- *                 written digit by digit, never through a double.
+ * Invariant:      once every bracket is closed the text is valid JSON (RFC 8259), whatever the strings contain;
+ *                 64-bit integers are
+ *                 written with all digits and never converted to double.
  *
  *     vs_json_init(&json, &text);
  *     vs_json_object(&json);
@@ -23,10 +24,10 @@
 #define VS_JSON_DEPTH_MAX 32
 
 /*
- * out    borrowed
- * close  the brackets that are open
- * depth  how many
- * flat   from this depth on everything stands on one line; 0: nothing does
+ * out    borrowed: the text that is written to
+ * close  the closing brackets that are still to be written, innermost last
+ * depth  how many brackets are open
+ * flat   from this depth on everything is written on one line; 0: nowhere
  */
 struct vs_json {
     struct vs_text *out;
@@ -37,21 +38,24 @@ struct vs_json {
     char close[VS_JSON_DEPTH_MAX];
 };
 
-/* Start at the end of `out`, which must outlive the writer. */
+/* Begins to write at the end of `out`, which must outlive the writer. */
 void vs_json_init(struct vs_json *json, struct vs_text *out);
 
-/* Open an object or an array; the flat ones are written on one line with all they hold. */
+/* Open an object or an array. The flat variants write everything inside on one line. */
 void vs_json_object(struct vs_json *json);
 void vs_json_array(struct vs_json *json);
 void vs_json_object_flat(struct vs_json *json);
 void vs_json_array_flat(struct vs_json *json);
-/* Close what was opened last. After the outermost one a final newline is written. */
+/* Closes the innermost open object or array. A newline follows the outermost one. */
 void vs_json_end(struct vs_json *json);
 
-/* The name of the next member of an object. */
+/* Writes the name of the next member of an object. */
 void vs_json_key(struct vs_json *json, const char *key);
 
-/* Values. Bytes of a string that are not UTF-8 become U+FFFD; NULL is null. A number that is not finite is null. */
+/*
+ * Write a value. Bytes of a string that are not valid UTF-8 become U+FFFD; NULL and numbers that are not finite
+ * become null.
+ */
 void vs_json_string(struct vs_json *json, const char *text);
 void vs_json_uint(struct vs_json *json, uint64_t value);
 void vs_json_int(struct vs_json *json, int64_t value);
@@ -59,7 +63,7 @@ void vs_json_double(struct vs_json *json, double value);
 void vs_json_bool(struct vs_json *json, bool value);
 void vs_json_null(struct vs_json *json);
 
-/* Key and value in one. */
+/* Write a key and its value. */
 void vs_json_put_string(struct vs_json *json, const char *key, const char *text);
 void vs_json_put_uint(struct vs_json *json, const char *key, uint64_t value);
 void vs_json_put_int(struct vs_json *json, const char *key, int64_t value);

@@ -2,7 +2,7 @@
  * base/log.c - see log.h.
  *
  * Must not know:  anything but the C library.
- * Invariant:      set up before any thread starts, only read afterwards.
+ * Invariant:      the settings are written before any thread is started and only read afterwards.
  */
 #include "base/log.h"
 
@@ -20,14 +20,16 @@ static const char *const DOMAINS[VS_LOG_DOMAIN_COUNT] = {
     [VS_LOG_TUI] = "tui",     [VS_LOG_CLI] = "cli",
 };
 
-/* One of the writable globals of base/ (see docs/internals/conventions.md): notes are taken where no context is at hand. */
+/*
+ * A writable global (see docs/internals/conventions.md): log statements have no context argument.
+ */
 static struct {
     FILE *file;
     struct timespec start;
     unsigned char level[VS_LOG_DOMAIN_COUNT];
 } log_state;
 
-/* One item of the list, "store" or "store:2". False where it is neither. */
+/* Parses one item of the list, "store" or "store:2". Returns false if it is neither. */
 static bool read_item(const char *item, size_t len)
 {
     unsigned level = 1;

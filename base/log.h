@@ -1,12 +1,14 @@
 /*
- * base/log.h - notes for those who work on the program, into a file, never onto the screen.
+ * base/log.h - the debug log, for developers of vramscope.
  *
- * For:            every folder; switched on by the environment.
+ * For:            every folder; switched on by two environment variables.
  * Must not know:  anything but the C library.
- * Invariant:      switched off (the default) a note costs one test; anything a user needs is an error or a result, not a note.
+ * Invariant:      while it is off (the default) a log statement costs one test; what a user needs is an error or a
+ *                 result, never a log line.
  *
- * VRAMSCOPE_DEBUG=store,replay:2 switches on domains, with a level (1 where none is given); `all` is every domain.
- * VRAMSCOPE_LOG names the file; without it nothing is noted.
+ * VRAMSCOPE_DEBUG=store,replay:2 switches on domains, each with a level (1 if none is given); `all` stands for every
+ * domain.
+ * VRAMSCOPE_LOG names the file. Without it nothing is logged; the log never goes to the screen.
  */
 #ifndef VS_BASE_LOG_H
 #define VS_BASE_LOG_H
@@ -29,19 +31,23 @@ enum vs_log_domain {
 };
 
 /*
- * Start: `domains` and `path` as the two variables hold them, NULL where they are not set. Once, before any thread.
+ * Opens the log: `domains` and `path` are the values of the two variables, NULL if not set. Call it once, before any
+ * thread is started.
  *
- * VS_E_VALUE: an unknown domain or level, named with the legal ones. VS_E_IO: the file cannot be written.
+ * VS_E_VALUE: unknown domain or level; the text lists the legal ones. VS_E_IO: the file cannot be written.
  */
 VS_MUST_USE enum vs_status vs_log_open(const char *domains, const char *path, struct vs_error *err);
-/* Close the file; later notes are dropped. */
+/* Closes the file; later log lines are dropped. */
 void vs_log_close(void);
 
 bool vs_log_is_on(enum vs_log_domain domain, unsigned level);
-/* One line: seconds since vs_log_open, domain, text. Safe from several threads. */
+/* Writes one line: seconds since vs_log_open, domain, text. Thread-safe. */
 void vs_log_write(enum vs_log_domain domain, const char *fmt, ...) VS_PRINTF(2, 3);
 
-/* A note of `level` (1: rare, 2: often). The arguments are only evaluated where it is on. */
+/*
+ * Logs a line if the domain is on at `level` (1: rare messages, 2: frequent ones). The arguments are evaluated only
+ * then.
+ */
 #define VS_LOG(domain, level, ...)                                                                 \
     do {                                                                                           \
         if (vs_log_is_on(domain, level))                                                           \

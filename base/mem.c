@@ -2,7 +2,7 @@
  * base/mem.c - see mem.h.
  *
  * Must not know:  what is stored.
- * Invariant:      arena blocks are at least the size asked for; the current block is the first of the list.
+ * Invariant:      an arena's blocks have at least the requested size; the current block is the first of the list.
  */
 #include "base/mem.h"
 
@@ -17,7 +17,9 @@
 
 #include "base/error.h"
 
-/* Of this size and more memory is always the system's own, which can grow it without a copy beside it. */
+/*
+ * Blocks of this size and larger are mapped from the system, which can enlarge them without a copy.
+ */
 #define MMAP_FROM (4 << 20)
 
 #ifdef VS_STRESS
@@ -31,7 +33,7 @@ struct arena_block {
     struct arena_block *next;
     size_t used;
     size_t size;
-    max_align_t data[]; /* flexible: gives the payload its alignment */
+    max_align_t data[]; /* flexible array: aligns the payload */
 };
 
 struct vs_arena {
@@ -41,7 +43,7 @@ struct vs_arena {
 
 static void *none(size_t count, size_t size)
 {
-    vs_die("out of host memory (%zu x %zu bytes asked for)", count, size);
+    vs_die("out of host memory (%zu x %zu bytes requested)", count, size);
 }
 
 void *vs_alloc(size_t size)

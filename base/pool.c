@@ -2,7 +2,8 @@
  * base/pool.c - see pool.h.
  *
  * Must not know:  what is in the blocks.
- * Invariant:      a chunk is cut from its start; what is left of it when the next one is made is lost until the pool goes.
+ * Invariant:      a chunk is used from its beginning; the rest of it is lost when the next one is allocated, until
+ *                 the pool is released.
  */
 #include "base/pool.h"
 
@@ -14,10 +15,10 @@
 
 struct vs_pool_chunk {
     struct vs_pool_chunk *next;
-    max_align_t data[]; /* flexible: gives the blocks their alignment */
+    max_align_t data[]; /* flexible array: aligns the blocks */
 };
 
-/* In front of a block of its own: its neighbours among those that are out. */
+/* The header of a block from malloc: links it with the other blocks that are in use. */
 struct vs_pool_alone {
     struct vs_pool_alone *prev, *next;
     max_align_t data[];

@@ -1,12 +1,13 @@
 /*
- * base/pool.h - small objects of the host that come and go by the thousand.
+ * base/pool.h - an allocator for small host objects that are allocated and freed very often.
  *
- * For:            whoever owns many objects of a few sizes: an engine context, a machine of the net language.
- * Must not know:  what is in them.
- * Invariant:      every block is put back with the size it was got with; blocks of equal rounded size are used again, last one first.
+ * For:            owners of many objects of a few sizes: an engine context, an interpreter of the net language.
+ * Must not know:  the contents of the objects.
+ * Invariant:      a block is put back with the size it was allocated with; among blocks of equal rounded size the one
+ *                 put back last is reused first.
  *
- * Under a memory checker (ASAN, MSAN, DEBUG=1) every block comes from malloc by itself, as large ones always do, and goes back to it
- * at once, so that a use after its end is found.
+ * Under a memory checker (ASan, MSan, DEBUG=1) every block is allocated by malloc and freed at once when it is put
+ * back, so that use after free is found. Otherwise only large blocks are.
  */
 #ifndef VS_BASE_POOL_H
 #define VS_BASE_POOL_H
@@ -30,36 +31,41 @@
 #endif
 
 #define VS_POOL_STEP 16  /* sizes are rounded up to a multiple of this */
-#define VS_POOL_SIZES 64 /* larger blocks than 64 * 16 bytes stand alone */
+#define VS_POOL_SIZES 64 /* blocks larger than 64 * 16 bytes come from malloc */
 
 struct vs_pool_chunk;
 struct vs_pool_alone;
 
-/* Zeroed is empty. */
+/*
+ * A zero-initialised pool is empty. unused: per rounded size, a list of blocks that were put back.
+ */
 struct vs_pool {
     void *unused[VS_POOL_SIZES];
-    char *fresh; /* of the newest chunk: what has not been handed out yet */
+    char *fresh; /* the part of the newest chunk that was never handed out */
     size_t fresh_bytes;
     struct vs_pool_chunk *chunks;
-    struct vs_pool_alone *alone; /* blocks of malloc's that are out */
+    struct vs_pool_alone *alone; /* blocks from malloc that are in use */
 };
 
-/* Everything that is still out goes with it. */
+/* Frees all memory of the pool, including blocks that are still in use. */
 void vs_pool_release(struct vs_pool *pool);
 
 /*
- * Shows every block of a pool whose blocks are all got with `size`; where blocks are used again also those that were put back, of which
- * all but the first pointer is as it was then. `see` leaves the pool as it is.
+ * Calls `see` for every block of a pool that allocates blocks of `size` only. Unless blocks come from malloc, that
+ * includes blocks that were put back; those still have their contents except for the first pointer. `see` must not
+ * change the pool.
  */
 void vs_pool_each(const struct vs_pool *pool, size_t size, void (*see)(void *user, void *block),
                   void *user);
 
-/* The slow ways. */
+/*
+ * For the inline functions below: when no unused block of the size exists, and for blocks from malloc.
+ */
 void *vs_pool_get_fresh(struct vs_pool *pool, size_t size) VS_MUST_USE;
 void *vs_pool_get_alone(struct vs_pool *pool, size_t size) VS_MUST_USE;
 void vs_pool_put_alone(struct vs_pool *pool, void *block);
 
-/* At least `size` (> 0) bytes, aligned as malloc's, not zeroed. */
+/* Returns at least `size` (> 0) bytes, aligned as by malloc, not zeroed. O(1). */
 static inline void *vs_pool_get(struct vs_pool *pool, size_t size)
 {
     size_t i = (size - 1) / VS_POOL_STEP;
@@ -79,7 +85,7 @@ static inline void *vs_pool_get_zeroed(struct vs_pool *pool, size_t size)
     return memset(vs_pool_get(pool, size), 0, size);
 }
 
-/* `size` as it was got. NULL is nothing. */
+/* Puts a block back; `size` is what was passed to vs_pool_get. NULL is allowed. */
 static inline void vs_pool_put(struct vs_pool *pool, void *block, size_t size)
 {
     size_t i = (size - 1) / VS_POOL_STEP;

@@ -2,7 +2,7 @@
  * base/search.c - see search.h.
  *
  * Must not know:  what the items are.
- * Invariant:      what is before `low` is below the key, what is at `high` or after it is not.
+ * Invariant:      items before `low` are below the key, items from `high` on are not.
  */
 #include "base/search.h"
 

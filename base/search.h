@@ -1,9 +1,9 @@
 /*
- * base/search.h - where a number stands in a list that is sorted by it.
+ * base/search.h - binary search in an array that is sorted by a number.
  *
- * For:            lists of events, allocations and the like, looked up by number.
+ * For:            arrays of events, allocations and the like.
  * Must not know:  what the items are.
- * Invariant:      none.
+ * Invariant:      does not write.
  */
 #ifndef VS_BASE_SEARCH_H
 #define VS_BASE_SEARCH_H
@@ -12,12 +12,12 @@
 #include <stdint.h>
 
 /*
- * How many of `count` items, each of `size` bytes, have a number below `key`: so, where the first is that has not. The number is the
- * uint64_t at byte `offset` of an item; the items are sorted by it, equal ones may follow each other. O(log count). items may be NULL where
- * count is 0.
+ * How many of `count` items have a number less than `key`: the index of the first item whose number is not less.
+ * Items have `size` bytes each, and the number is the uint64_t at byte `offset` of an item. The array is sorted by
+ * it; duplicates are allowed. `items` may be NULL if count is 0. O(log count).
  */
 size_t vs_search_below(const void *items, size_t count, size_t size, size_t offset, uint64_t key);
-/* The same of those at `key`, too. */
+/* The same for numbers less than or equal to `key`. */
 size_t vs_search_until(const void *items, size_t count, size_t size, size_t offset, uint64_t key);
 
 #endif

@@ -2,7 +2,7 @@
  * base/sort.c - see sort.h.
  *
  * Must not know:  what is sorted.
- * Invariant:      a pass leaves the items in order of all bits up to its own.
+ * Invariant:      after a pass the items are in order of all bits up to those of the pass.
  */
 #include "base/sort.h"
 
@@ -12,7 +12,7 @@
 
 #define DIGIT_BITS 11
 #define DIGITS (1u << DIGIT_BITS)
-/* So few are sorted in place: counting would cost more. */
+/* Up to this number items are sorted in place by insertion: counting digits would cost more. */
 #define FEW 48
 
 static void insert_each(struct vs_keyed *items, size_t count)
@@ -27,7 +27,7 @@ static void insert_each(struct vs_keyed *items, size_t count)
     }
 }
 
-/* From `from` to `to`, by the digit at `shift`. */
+/* One pass: copies the items from `from` to `to` in order of the digit at bit `shift`. */
 static void pass(const struct vs_keyed *from, struct vs_keyed *to, size_t count, unsigned shift)
 {
     size_t starts[DIGITS] = {0};

@@ -1,9 +1,10 @@
 /*
- * base/sort.h - sorting by a number, without a comparison.
+ * base/sort.h - radix sort by a 64-bit key.
  *
- * For:            long lists that are sorted while somebody waits: qsort() calls back some ten times an item.
- * Must not know:  what the numbers mean.
- * Invariant:      items of equal keys keep their order.
+ * For:            long arrays that are sorted while a user waits: qsort() makes about ten indirect calls for each
+ *                 item.
+ * Must not know:  what the keys mean.
+ * Invariant:      stable: items with equal keys keep their order.
  */
 #ifndef VS_BASE_SORT_H
 #define VS_BASE_SORT_H
@@ -11,13 +12,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* item: whatever the key belongs to, an index most often */
+/* item: whatever belongs to the key, usually an index */
 struct vs_keyed {
     uint64_t key;
     uint64_t item;
 };
 
-/* By key, the lowest first. As many passes as the keys differ in groups of 11 bits; needs as much memory again for as long as it takes. */
+/*
+ * Sorts by key in ascending order. One pass for each group of 11 bits in which keys differ; allocates a temporary
+ * array of the same size.
+ */
 void vs_sort_keyed(struct vs_keyed *items, size_t count);
 
 #endif

@@ -14,7 +14,7 @@
 #define FIRST_SLOTS 64
 #endif
 
-/* There is a free slot. */
+/* Inserts into a table that has a free slot. */
 static void slot_put(struct vs_table *table, struct vs_table_slot slot)
 {
     const size_t mask = table->slot_count - 1;
@@ -50,7 +50,7 @@ void vs_table_add(struct vs_table *table, uint64_t hash, size_t item)
     slot_put(table, (struct vs_table_slot){(uint32_t)hash, (uint32_t)item + 1});
 }
 
-/* The slot of the item that the probe came to. */
+/* The slot of the probe's current item. */
 static size_t slot_of(const struct vs_table *table, const struct vs_probe *probe)
 {
     size_t at;
@@ -61,7 +61,9 @@ static size_t slot_of(const struct vs_table *table, const struct vs_probe *probe
     return at;
 }
 
-/* The slots behind it move up, but for those that would come to lie before the one where their search begins. */
+/*
+ * The following items move up, except those that would come to lie before the slot where their search begins.
+ */
 void vs_table_remove(struct vs_table *table, const struct vs_probe *probe)
 {
     const size_t mask = table->slot_count - 1;

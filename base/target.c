@@ -2,7 +2,7 @@
  * base/target.c - see target.h.
  *
  * Must not know:  what an op needs.
- * Invariant:      the table is base/target.def and nothing else.
+ * Invariant:      the table contains the rows of base/target.def and no others.
  */
 #include "base/target.h"
 

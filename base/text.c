@@ -15,7 +15,7 @@
 
 #define WORD_MAX 63
 
-/* Room for `more` letters and the NUL. */
+/* Makes capacity for `more` bytes and the NUL. */
 static void reserve(struct vs_text *text, size_t more)
 {
     size_t cap = text->cap ? text->cap : 64;
@@ -137,12 +137,12 @@ size_t vs_utf8_len(const char *text)
     return len;
 }
 
-/* Neighbours that changed places are one letter to replace. */
+/* Whether two neighbouring letters are swapped: that counts as one edit. */
 unsigned vs_word_distance(const char *a, const char *b)
 {
     unsigned rows[3][WORD_MAX + 1] = {{0}};
     unsigned *row = rows[0], *last = rows[1],
-             *before = rows[2]; /* of i, i - 1, i - 2 letters of a */
+             *before = rows[2]; /* rows for i, i - 1 and i - 2 letters of a */
     size_t a_len = strnlen(a, WORD_MAX);
     size_t b_len = strnlen(b, WORD_MAX);
 

@@ -1,5 +1,5 @@
 /*
- * base/text.h - a text that grows, and how alike two words are.
+ * base/text.h - a growing string, UTF-8 sequences, and the edit distance of two words.
  *
  * For:            every folder that builds text of unknown length.
  * Must not know:  what the text says.
@@ -14,7 +14,7 @@
 
 #include "base/attr.h"
 
-/* Zero-initialise. */
+/* A zero-initialised text is empty. */
 struct vs_text {
     char *data;
     size_t len;
@@ -22,33 +22,36 @@ struct vs_text {
 };
 
 void vs_text_release(struct vs_text *text);
-/* Empty again; the memory is kept. */
+/* Makes the text empty; the memory is kept. */
 void vs_text_clear(struct vs_text *text);
 
 void vs_text_add(struct vs_text *text, const char *more);
 void vs_text_add_n(struct vs_text *text, const char *more, size_t len);
 void vs_text_add_char(struct vs_text *text, char c);
-/* In decimal; a tenth of what vs_text_addf costs. */
+/* Appends `n` in decimal, about ten times as fast as vs_text_addf. */
 void vs_text_add_uint(struct vs_text *text, uint64_t n);
-/* `count` times `c`; none where count is not positive. */
+/* Appends `c` `count` times; nothing if count is not positive. */
 void vs_text_add_fill(struct vs_text *text, char c, int count);
 void vs_text_addf(struct vs_text *text, const char *fmt, ...) VS_PRINTF(2, 3);
 void vs_text_addfv(struct vs_text *text, const char *fmt, va_list ap) VS_PRINTF(2, 0);
 
-/* What has been built, never NULL. Borrowed until the next change. */
+/* The string. Never NULL. Borrowed until the next change. */
 const char *vs_text_get(const struct vs_text *text);
-/* The same, for the caller to vs_free; the builder is empty again. */
+/* The string, now owned by the caller, who frees it with vs_free; the builder becomes empty. */
 char *vs_text_take(struct vs_text *text) VS_MUST_USE;
 
-/* Length of the well-formed UTF-8 sequence (RFC 3629) at `text`, which ends with a NUL; 0: there is none. 1 at the NUL itself. */
+/*
+ * Length of the valid UTF-8 sequence (RFC 3629) at the beginning of `text`, which ends with a NUL. 0: the bytes are
+ * not valid. For the empty string: 1.
+ */
 size_t vs_utf8_len(const char *text);
 
 /*
- * How many letters must be added, left out or replaced to turn `a` into `b`. For "did you mean": words are short; of longer
- * ones only the first 63 letters count.
+ * Edit distance: how many letters must be inserted, deleted, replaced or swapped with their neighbour to turn `a`
+ * into `b`. For "did you mean"; only the first 63 letters of a word count.
  */
 unsigned vs_word_distance(const char *a, const char *b);
-/* A word of this distance or less is worth offering for `word`. */
+/* The largest distance at which a word is worth offering instead of `word`. */
 unsigned vs_word_distance_limit(const char *word);
 
 #endif

@@ -2,7 +2,7 @@
  * base/toggle.c - see toggle.h.
  *
  * Must not know:  how a toggle is applied.
- * Invariant:      every value that leaves here is canonical: one spelling a meaning.
+ * Invariant:      every value written here is canonical: one spelling for each meaning.
  */
 #include "base/toggle.h"
 
@@ -15,19 +15,19 @@
 #include "base/target.h"
 #include "base/text.h"
 
-/* As many as fit an int64 tensor size, and far more than any training takes. */
+/* Fits in an int64 tensor size, and is far more than any training run uses. */
 #define COUNT_MAX UINT64_C(2147483647)
 
 /* clang-format off */
 static const struct vs_toggle_info ROWS[VS_TOGGLE_COUNT] = {
-#define VS_TOGGLE(id, name, legal, initial, tries, flags, help, cost) \
-    [id] = {name, legal, initial, tries, flags, help, cost},
+#define VS_TOGGLE(id, name, legal, initial, candidates, flags, help, cost) \
+    [id] = {name, legal, initial, candidates, flags, help, cost},
 #include "base/toggle.def"
 #undef VS_TOGGLE
 };
 /* clang-format on */
 
-/* Word number `i` of "a|b|c": true, with its start and length. */
+/* Finds word number `i` of "a|b|c". Returns whether it exists, with its beginning and length. */
 static bool word_at(const char *words, size_t i, const char **start, size_t *len)
 {
     const char *p = words;
@@ -45,7 +45,7 @@ static bool word_at(const char *words, size_t i, const char **start, size_t *len
     return true;
 }
 
-/* All of `text` is a count from 1. */
+/* Whether the whole `text` is a count from 1. */
 static bool parse_count(const char *text, uint64_t *out)
 {
     uint64_t n = 0;
@@ -63,7 +63,7 @@ static bool parse_count(const char *text, uint64_t *out)
     return n > 0;
 }
 
-/* `value` has the form of the legal word [word, word + len). Writes it canonically. */
+/* If `value` has the form of the legal word [word, word + len), writes its canonical form. */
 static bool fits_word(const char *word, size_t len, const char *value, char *buf)
 {
     uint64_t n;
@@ -80,7 +80,7 @@ static bool fits_word(const char *word, size_t len, const char *value, char *buf
     return true;
 }
 
-/* A comma-separated list of dotted names; blanks around names are dropped. */
+/* Parses a comma-separated list of dotted names; blanks around names are dropped. */
 static bool fits_paths(const char *value, char *buf)
 {
     size_t out = 0;
@@ -170,12 +170,12 @@ bool vs_toggle_choice(enum vs_toggle toggle, size_t i, char *buf)
 
 bool vs_toggle_try(enum vs_toggle toggle, const char *now, size_t i, char *buf)
 {
-    const char *tries = vs_toggle_info(toggle)->tries;
+    const char *candidates = vs_toggle_info(toggle)->candidates;
     const char *word;
     size_t len;
     uint64_t n;
 
-    for (size_t at = 0; word_at(tries, at, &word, &len); at++) {
+    for (size_t at = 0; word_at(candidates, at, &word, &len); at++) {
         snprintf(buf, VS_TOGGLE_VALUE_MAX, "%.*s", (int)len, word);
         if (*word == '/' || *word == '*') {
             if (!parse_count(now, &n) || (*word == '/' && n < 2) || n > COUNT_MAX / 2)
@@ -205,7 +205,7 @@ enum vs_status vs_toggle_check(enum vs_toggle toggle, const char *value, char *b
         snprintf(buf, VS_TOGGLE_VALUE_MAX, "%s", value);
         return VS_OK;
     }
-    /* a count that is too large looks right, so its bound is said then */
+    /* the form of a count that is too large is right, so the message gives the maximum */
     vs_toggle_legal_text(toggle, legal);
     if (*info->legal == 'N' && strlen(value) > 1 && value[strspn(value, "0123456789")] == '\0')
         return vs_fail(err, VS_E_VALUE, "toggle `%s` cannot be `%s`; legal: %s to %" PRIu64,

@@ -1,11 +1,11 @@
 /*
- * base/recorded/callstack.h - the call stacks of a recording, each distinct one once.
+ * base/recorded/callstack.h - the call stacks of a recording, without duplicates.
  *
- * For:            store/ fills it while it reads a snapshot, import/ derives from it what the recording does not say.
- * Must not know:  what a stack means; how it was written.
- * Invariant:      equal frames have equal numbers, equal stacks have equal numbers; both count from 1, 0 is none.
+ * For:            recording/ fills the list while it reads a snapshot; import/ derives modules and phases from it.
+ * Must not know:  what a stack means; the file format it was read from.
+ * Invariant:      equal frames have equal ids, and so have equal stacks; ids begin at 1, and 0 means "none".
  *
- * Only Python's frames are kept. Of the others, thousands of which are C++ symbols, a stack keeps what they say in sum: the op and the
+ * Only Python frames are kept. Of the other frames (thousands of C++ symbols) a stack keeps a summary: the op and the
  * flags.
  */
 #ifndef VS_BASE_CALLSTACK_H
@@ -16,7 +16,10 @@
 
 #include "base/table.h"
 
-/* Whose code a frame is: the user's, PyTorch's own, another package's, Python's library, or text a compiler generated. */
+/*
+ * Whose code a frame belongs to: the user's program, PyTorch, another package, Python's standard library, or source
+ * text that a compiler generated.
+ */
 enum vs_frame_kind {
     VS_FRAME_USER,
     VS_FRAME_TORCH,
@@ -25,7 +28,12 @@ enum vs_frame_kind {
     VS_FRAME_GENERATED
 };
 
-/* func, file: strings of the list. file: of PyTorch and packages the path below site-packages ("torch/nn/modules/module.py"), else the base name. */
+/*
+ * func, file  string ids of the list that owns the stacks. file is the path below site-packages for PyTorch and other
+ *             packages ("torch/nn/modules/module.py"), else the base name
+ * line        from 1
+ * kind        enum vs_frame_kind
+ */
 struct vs_frame {
     uint32_t func;
     uint32_t file;
@@ -33,7 +41,11 @@ struct vs_frame {
     uint8_t kind;
 };
 
-/* The model's own path is empty, which a frame's name is not. And the file of such a frame; of a path that an import derived itself. */
+/*
+ * VS_STACK_MODEL stands for the model's own module path, which is empty (a frame's name cannot be empty). The other
+ * two are the file names of frames that name a module: one recorded by `vramscope export`, and one that an import
+ * derived.
+ */
 #define VS_STACK_MODEL "(model)"
 #define VS_STACK_MODULE_FILE "module"
 #define VS_STACK_DERIVED_FILE "derived module"
@@ -41,17 +53,22 @@ struct vs_frame {
 enum {
     VS_STACK_HAS_CPP = 1,     /* C++ frames were recorded */
     VS_STACK_ENGINE = 2,      /* autograd's engine runs */
-    VS_STACK_RELEASE = 4,     /* a node lets go of what it saved */
+    VS_STACK_RELEASE = 4,     /* a node releases its saved tensors */
     VS_STACK_CAST = 8,        /* autocast converts an argument */
-    VS_STACK_SET_DATA = 16,   /* `tensor.data = …` */
-    VS_STACK_SET_GRAD = 32,   /* `tensor.grad = …` */
-    VS_STACK_ACCUMULATE = 64, /* the node that keeps a .grad */
+    VS_STACK_SET_DATA = 16,   /* `tensor.data = ...` is running */
+    VS_STACK_SET_GRAD = 32,   /* `tensor.grad = ...` is running */
+    VS_STACK_ACCUMULATE = 64, /* the node that accumulates a .grad is running */
     VS_STACK_INSIDE_OP = 128  /* an op is running */
 };
 
 /*
- * first: of its frames in the pool, innermost first. op: string, "op" or "Node/op". module: string, the path that a frame of `vramscope export` names,
- * VS_STACK_MODEL for the model itself; 0: none does. cls: enum vs_mem_class.
+ * first   index in vs_callstacks.pool of the innermost frame; the others follow, outermost last
+ * count   how many frames
+ * op      string id of "op" or "Node/op"; 0 if unknown
+ * module  string id of the module path that a frame from `vramscope export` names, VS_STACK_MODEL for the model
+ *         itself; 0 if no frame names one
+ * cls     enum vs_mem_class
+ * flags   VS_STACK_*, or-ed
  */
 struct vs_callstack {
     size_t first;
@@ -62,27 +79,32 @@ struct vs_callstack {
     uint8_t flags;
 };
 
-/* Zeroed is empty. Items are number - 1. */
+/* All stacks and frames of one recording. A zero-initialised list is empty. Ids are index + 1. */
 struct vs_callstacks {
     struct vs_frame *frames;
     size_t frame_count, frame_cap;
     struct vs_callstack *items;
     size_t count, cap;
-    uint32_t *pool; /* numbers of frames */
+    uint32_t *pool; /* ids of the frames of all stacks */
     size_t pool_count, pool_cap;
     struct vs_table frames_by_hash, items_by_hash;
 };
 
 void vs_callstacks_release(struct vs_callstacks *stacks);
 
-/* The number of an equal frame or stack, which is added where there is none. `about` without first and count; frames: of Python, by number. */
+/*
+ * Return the id of an equal frame or stack; if there is none, a copy is added first. `about` describes the stack; its
+ * fields first and count are ignored. `frames`: ids of `count` Python frames, innermost first.
+ */
 uint32_t vs_callstacks_frame(struct vs_callstacks *stacks, const struct vs_frame *frame);
 uint32_t vs_callstacks_add(struct vs_callstacks *stacks, const uint32_t *frames, size_t count,
                            const struct vs_callstack *about);
 
-/* id: from 1. Borrowed until the next one is added. */
+/* The stack with this id (not 0). Borrowed until the next one is added. */
 const struct vs_callstack *vs_callstacks_get(const struct vs_callstacks *stacks, uint32_t id);
-/* Frame `i` of a stack, 0 the innermost; i < stack->count. */
+/*
+ * Frame `i` of a stack, counted from the innermost; i < stack->count. Borrowed until the next frame is added.
+ */
 const struct vs_frame *vs_callstacks_at(const struct vs_callstacks *stacks,
                                         const struct vs_callstack *stack, size_t i);
 

@@ -12,7 +12,7 @@
 
 struct vs_memlist_strings {
     struct vs_arena *arena;
-    const char **texts; /* id - 1 */
+    const char **texts; /* by id - 1 */
     size_t count, cap;
     struct vs_table by_hash;
 };
@@ -107,8 +107,6 @@ void vs_memlist_add_note(struct vs_memlist *list, struct vs_mem_note note)
     list->notes = vs_grow(list->notes, list->note_count, &list->note_cap, sizeof(*list->notes));
     list->notes[list->note_count++] = note;
 }
-
-/* ---- strings ---- */
 
 uint32_t vs_memlist_string(struct vs_memlist *list, const char *text, size_t len)
 {

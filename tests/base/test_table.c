@@ -95,7 +95,7 @@ static void items_come_and_go(void **state)
     change(1, UINT64_MAX, UINT64_C(0x9E3779B97F4A7C15));
 }
 
-static void items_with_equal_hashes_are_told_apart(void **state)
+static void items_with_equal_hashes_are_distinguished(void **state)
 {
     (void)state;
     change(2, 1, 1);
@@ -141,7 +141,7 @@ static void nothing_is_found_in_an_empty_table(void **state)
     assert_null(table.slots);
 }
 
-static void room_that_is_reserved_lasts(void **state)
+static void reserved_capacity_suffices(void **state)
 {
     struct vs_table table = {0};
     const struct vs_table_slot *slots;
@@ -210,11 +210,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(items_come_and_go),
-        cmocka_unit_test(items_with_equal_hashes_are_told_apart),
+        cmocka_unit_test(items_with_equal_hashes_are_distinguished),
         cmocka_unit_test(searches_go_on_at_the_first_slot),
         cmocka_unit_test(only_the_low_half_of_a_hash_counts),
         cmocka_unit_test(nothing_is_found_in_an_empty_table),
-        cmocka_unit_test(room_that_is_reserved_lasts),
+        cmocka_unit_test(reserved_capacity_suffices),
         cmocka_unit_test(an_item_gets_another_number),
     };
 

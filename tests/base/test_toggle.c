@@ -34,7 +34,7 @@ static void every_choice_and_every_try_is_legal(void **state)
     char value[VS_TOGGLE_VALUE_MAX];
     char again[VS_TOGGLE_VALUE_MAX];
     struct vs_error err = VS_ERROR_INIT;
-    size_t tries = 0;
+    size_t candidates = 0;
 
     (void)state;
     for (int i = 0; i < VS_TOGGLE_COUNT; i++) {
@@ -43,12 +43,12 @@ static void every_choice_and_every_try_is_legal(void **state)
 
         for (size_t n = 0; vs_toggle_choice(toggle, n, value); n++)
             assert_int_equal(vs_toggle_check(toggle, value, again, &err), VS_OK);
-        for (size_t n = 0; vs_toggle_try(toggle, now, n, value); n++, tries++) {
+        for (size_t n = 0; vs_toggle_try(toggle, now, n, value); n++, candidates++) {
             assert_int_equal(vs_toggle_check(toggle, value, again, &err), VS_OK);
             assert_string_not_equal(value, now);
         }
     }
-    assert_true(tries > 15);
+    assert_true(candidates > 15);
 }
 
 static void a_count_beside_words_is_offered_as_one(void **state)
@@ -64,7 +64,7 @@ static void a_count_beside_words_is_offered_as_one(void **state)
     assert_false(vs_toggle_choice(VS_TOGGLE_BATCH, 0, value));
 }
 
-static void tries_follow_the_value_in_force(void **state)
+static void candidates_follow_the_current_value(void **state)
 {
     char value[VS_TOGGLE_VALUE_MAX];
 
@@ -167,7 +167,7 @@ int main(void)
         cmocka_unit_test(every_row_is_whole_and_its_default_is_legal),
         cmocka_unit_test(every_choice_and_every_try_is_legal),
         cmocka_unit_test(a_count_beside_words_is_offered_as_one),
-        cmocka_unit_test(tries_follow_the_value_in_force),
+        cmocka_unit_test(candidates_follow_the_current_value),
         cmocka_unit_test(a_refusal_lists_the_legal_values),
         cmocka_unit_test(an_unknown_name_gets_the_nearest_one),
         cmocka_unit_test(values_are_kept_in_one_spelling),
