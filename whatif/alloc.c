@@ -2,7 +2,8 @@
  * whatif/alloc.c - see alloc.h.
  *
  * Must not know:  files, the net language.
- * Invariant:      what is no deed of the allocator (steps, phases, categories) stands in the answer where it stood in the trace.
+ * Invariant:      events that are not allocator events (steps, phases, categories) are at the same positions between
+ *                 the requests as in the trace.
  */
 #include "whatif/alloc.h"
 
@@ -16,21 +17,22 @@
 #include "engine/alloc_history/rerun.h"
 #include "whatif/record.h"
 
-/* Progress is told once in so many requests. */
+/* Progress is reported once per this many requests. */
 #define PROGRESS_INTERVAL 4096
 
-/* A block that was given back and waits for a stream. */
+/* A freed block that waits until another stream has finished using it. */
 struct waiting {
     uint64_t address;
     uint64_t block;
 };
 
 /*
- * next      of the trace's events, next to be told again
- * waiting   as of now; fits: requests that were refused and fit now
- * places    the answer's place of each of the trace's, which may have one twice: once a device
+ * next       index of the next event of the trace to emit again
+ * waiting    the freed blocks that wait now
+ * fits       requests that were refused in the recording and fit now
+ * locations  the location of the result for each location of the trace, which may have one twice: once per device
  */
-struct asking {
+struct rerun {
     struct rpl_trace *out;
     uint32_t *locations;
     struct wif_record rec;
@@ -43,10 +45,10 @@ struct asking {
     uint64_t fits;
 };
 
-/* ---- the answer ---- */
+/* ---- the result ---- */
 
-/* What is no deed of the allocator, up to the trace's event `end`. */
-static void pass_on(struct asking *a, size_t end)
+/* Emit the events that are not allocator events, up to the trace's event `end`. */
+static void others_emit(struct rerun *a, size_t end)
 {
     for (; a->next < end; a->next++) {
         const struct vs_event *event = &a->rec.events[a->next];
@@ -69,14 +71,14 @@ static void pass_on(struct asking *a, size_t end)
     }
 }
 
-static void waiting_add(struct asking *a, const struct vs_event *event)
+static void waiting_add(struct rerun *a, const struct vs_event *event)
 {
     a->waiting = vs_grow(a->waiting, a->waiting_count, &a->waiting_cap, sizeof(*a->waiting));
     a->waiting[a->waiting_count++] = (struct waiting){event->free.address, event->free.block};
 }
 
-/* The number of the block that waits at the address; 0: none does. It does not wait any more. */
-static uint64_t waiting_take(struct asking *a, uint64_t address)
+/* Remove the waiting block at the address, and return its number; 0: there is none. */
+static uint64_t waiting_take(struct rerun *a, uint64_t address)
 {
     for (size_t i = a->waiting_count; i-- > 0;)
         if (a->waiting[i].address == address) {
@@ -88,13 +90,16 @@ static uint64_t waiting_take(struct asking *a, uint64_t address)
     return 0;
 }
 
-/* The number of the block that an allocation or a free is about: one of the recording, or (a refused request that fits now) a new one. */
-static uint64_t block_of(const struct asking *a, const struct vs_event *from)
+/*
+ * The block that an allocation or a free is about: one of the recording, or a new one for a request that was refused
+ * and fits now.
+ */
+static uint64_t block_of(const struct rerun *a, const struct vs_event *from)
 {
     return from->kind == VS_EV_OOM ? a->rec.last + a->fits : vs_event_block(from);
 }
 
-static void alloc_fill(const struct asking *a, const struct vs_event *from,
+static void alloc_fill(const struct rerun *a, const struct vs_event *from,
                        const struct eng_alloc_event *ev, struct vs_event *out)
 {
     const bool is_recorded = from->kind == VS_EV_ALLOC;
@@ -108,7 +113,7 @@ static void alloc_fill(const struct asking *a, const struct vs_event *from,
     out->alloc.category = is_recorded ? from->alloc.category : VS_CAT_OTHER;
 }
 
-static void free_fill(struct asking *a, const struct vs_event *from,
+static void free_fill(struct rerun *a, const struct vs_event *from,
                       const struct eng_alloc_event *ev, struct vs_event *out)
 {
     out->kind = VS_EV_FREE;
@@ -121,8 +126,8 @@ static void free_fill(struct asking *a, const struct vs_event *from,
         waiting_add(a, out);
 }
 
-/* False where no block waits there: nothing is to be said. */
-static bool completed_fill(struct asking *a, const struct eng_alloc_event *ev, struct vs_event *out)
+/* False if no block waits there, so no event is needed. */
+static bool completed_fill(struct rerun *a, const struct eng_alloc_event *ev, struct vs_event *out)
 {
     out->kind = VS_EV_FREE_COMPLETED;
     out->free.block = waiting_take(a, ev->address);
@@ -141,7 +146,7 @@ static void on_event(void *user, const struct eng_alloc_event *ev)
         [ENG_ALLOC_EV_SEGMENT_UNMAP] = VS_EV_SEGMENT_UNMAP,
         [ENG_ALLOC_EV_OOM] = VS_EV_OOM,
     };
-    struct asking *a = user;
+    struct rerun *a = user;
     const size_t asked = a->rec.from[eng_rerun_at(a->rerun)];
     const size_t at =
         eng_rerun_is_same(a->rerun) ? a->rec.from[eng_rerun_equal(a->rerun) - 1] : asked;
@@ -150,7 +155,7 @@ static void on_event(void *user, const struct eng_alloc_event *ev)
                            .time_ns = a->rec.events[at].time_ns,
                            .location = a->locations[a->rec.events[at].location]};
 
-    pass_on(a, at);
+    others_emit(a, at);
     if (ev->kind == ENG_ALLOC_EV_ALLOC && from->kind == VS_EV_OOM)
         a->fits++;
     if (ev->kind == ENG_ALLOC_EV_ALLOC) {
@@ -174,16 +179,16 @@ static void on_event(void *user, const struct eng_alloc_event *ev)
     rpl_trace_add_event(a->out, &out);
 }
 
-/* What was there before stays as it was made. */
-static void start_event(struct asking *a, const struct vs_event *event)
+/* Pre-existing blocks are emitted as recorded. */
+static void start_event(struct rerun *a, const struct vs_event *event)
 {
     if (event->kind == VS_EV_FREE)
         waiting_add(a, event);
     rpl_trace_add_event(a->out, event);
 }
 
-static enum vs_status run(struct asking *a, uint64_t capacity, rpl_progress_fn *progress,
-                          void *user, struct vs_error *err)
+static enum vs_status run(struct rerun *a, uint64_t capacity, rpl_progress_fn *progress, void *user,
+                          struct vs_error *err)
 {
     struct eng_rerun_options options = {.start = &a->rec.state,
                                         .events = a->rec.record,
@@ -206,11 +211,11 @@ static enum vs_status run(struct asking *a, uint64_t capacity, rpl_progress_fn *
             st = vs_fail(err, VS_E_STOPPED, "stopped");
     }
     if (!st && !eng_rerun_has_failed(a->rerun))
-        pass_on(a, a->rec.event_count);
+        others_emit(a, a->rec.event_count);
     return st;
 }
 
-/* ---- what it says of itself ---- */
+/* ---- meta data ---- */
 
 static void meta_uint(struct rpl_trace *out, const char *key, uint64_t value)
 {
@@ -221,7 +226,7 @@ static void meta_uint(struct rpl_trace *out, const char *key, uint64_t value)
     vs_text_release(&text);
 }
 
-static void notes_add(const struct asking *a, const struct vs_toggles *set)
+static void notes_add(const struct rerun *a, const struct vs_toggles *set)
 {
     struct vs_text text = {NULL, 0, 0};
     uint64_t bytes = 0;
@@ -245,7 +250,7 @@ static void notes_add(const struct asking *a, const struct vs_toggles *set)
     vs_text_release(&text);
 }
 
-static void end_note(const struct asking *a)
+static void end_note(const struct rerun *a)
 {
     struct eng_record_state state = {.segments = NULL};
 
@@ -262,8 +267,8 @@ static uint32_t string_in(struct rpl_trace *out, const struct rpl_trace *base, u
     return id ? rpl_trace_add_string(out, rpl_trace_string(base, id)) : 0;
 }
 
-/* A trace of several devices has a string once a device, the answer has it once. */
-static void locations_add(struct asking *a, const struct rpl_trace *base)
+/* A trace of several devices has a string once per device; the result has it once. */
+static void locations_add(struct rerun *a, const struct rpl_trace *base)
 {
     const uint32_t count = rpl_trace_location_count(base);
 
@@ -280,8 +285,8 @@ static void locations_add(struct asking *a, const struct rpl_trace *base)
     }
 }
 
-/* Of what is known of the recording, what the answer does not change. */
-static void out_begin(struct asking *a, const struct rpl_trace *base, const struct vs_toggles *set)
+/* Copy the meta data of the recording that the what-if does not change. */
+static void out_begin(struct rerun *a, const struct rpl_trace *base, const struct vs_toggles *set)
 {
     static const char *const KEPT[] = {"source_kind",   "source_name",   "device",
                                        "device_number", "blocks_before", "start_events",
@@ -310,7 +315,7 @@ static void out_begin(struct asking *a, const struct rpl_trace *base, const stru
                                  vs_toggles_get(set, (enum vs_toggle)i), false);
 }
 
-/* ---- what is asked ---- */
+/* ---- settings ---- */
 
 static enum vs_status toggles_check(const struct vs_toggles *set, struct vs_error *err)
 {
@@ -325,7 +330,7 @@ static enum vs_status toggles_check(const struct vs_toggles *set, struct vs_erro
     return VS_OK;
 }
 
-static enum vs_status confs_parse(struct asking *a, const struct rpl_trace *base,
+static enum vs_status confs_parse(struct rerun *a, const struct rpl_trace *base,
                                   const struct vs_toggles *set, struct vs_error *err)
 {
     const char *recorded = rpl_trace_meta(base, "alloc_conf");
@@ -352,7 +357,7 @@ enum vs_status wif_alloc_run(struct rpl_trace *base, const struct vs_toggles *se
 {
     const struct vs_target *target =
         set ? vs_target_find(vs_toggles_get(set, VS_TOGGLE_TARGET)) : NULL;
-    struct asking a = {.out = out};
+    struct rerun a = {.out = out};
     const char *partial = rpl_trace_meta(base, "partial");
     enum vs_status st = toggles_check(set, err);
 
@@ -383,7 +388,7 @@ enum vs_status wif_alloc_run(struct rpl_trace *base, const struct vs_toggles *se
 
 /* ---- one request ---- */
 
-/* The settings a trace was made with; NULL: PyTorch's defaults. */
+/* The allocator settings of a trace; NULL: PyTorch's defaults. */
 static const char *conf_of(const struct rpl_trace *trace)
 {
     if (rpl_trace_meta(trace, "alloc_conf"))
@@ -410,7 +415,8 @@ enum vs_status wif_request_of(const struct rpl_trace *trace, uint64_t bytes,
         st = eng_alloc_conf_parse(text, &conf, err);
     if (st)
         return st;
-    if (bytes > UINT64_MAX / 4) /* more than any device: what is rounded does not overflow */
+    /* More than any device has, so that rounding does not overflow. */
+    if (bytes > UINT64_MAX / 4)
         bytes = UINT64_MAX / 4;
     out->rounded = eng_alloc_round_bytes(&conf, bytes ? bytes : 1);
     out->segment = eng_alloc_segment_bytes(&conf, out->rounded);

@@ -2,7 +2,8 @@
  * whatif/cache.c - see cache.h.
  *
  * Must not know:  files, drawing.
- * Invariant:      `bytes` is the sum of those of the whole runs; looking at one makes it larger, so each is counted again when it is found or left.
+ * Invariant:      `bytes` is the sum over the complete runs. Reading one makes it larger, so each is measured again
+ *                 when it is found or no longer shown.
  */
 #include "whatif/cache.h"
 
@@ -17,10 +18,14 @@
 #include "replay/trace/trace_mem.h"
 #include "whatif/whatif.h"
 
-/* A run that nobody waits for is given up where its events alone take so much of all there is room for. */
+/* A speculative run is stopped when its events alone take more than bytes_max / LARGE_PART. */
 #define LARGE_PART 4
 
-/* key: the question in words; used: when it was asked for last; bytes: of the whole run */
+/*
+ * key    toggles and capacity as text
+ * used   clock of its last use
+ * bytes  of the complete run
+ */
 struct entry {
     struct wif_result result;
     char *key;
@@ -30,9 +35,10 @@ struct entry {
 };
 
 /*
- * shown   what wif_cache_get gave last; is_stray: it is not among the entries any more
- * spare   a trace without a run, whose memory the next one gets
- * costs   times of the recording, read for the first answer
+ * shown     what wif_cache_get returned last
+ * is_stray  it is not among the entries any more
+ * spare     an empty trace whose memory the next run reuses
+ * costs     times of the recording, read for the first result
  */
 struct wif_cache {
     struct rpl_trace *base;
@@ -58,10 +64,10 @@ struct wif_cache *wif_cache_new(struct rpl_trace *base, uint64_t bytes_max)
     return cache;
 }
 
-/* ---- whole runs ---- */
+/* ---- complete runs ---- */
 
-/* The next run gets the memory of this trace, unless that is more than most need. */
-static void spare_put(struct wif_cache *cache, struct rpl_trace *trace)
+/* Keep the memory of this trace for the next run, unless it is more than most runs need. */
+static void spare_store(struct wif_cache *cache, struct rpl_trace *trace)
 {
     rpl_trace_free(cache->spare);
     cache->spare = trace;
@@ -81,8 +87,8 @@ static void entry_recount(struct wif_cache *cache, struct entry *entry)
     cache->bytes += entry->bytes;
 }
 
-/* Only the figures are left. */
-static void entry_thin(struct wif_cache *cache, struct entry *entry)
+/* Free the complete run; the figures stay. */
+static void run_drop(struct wif_cache *cache, struct entry *entry)
 {
     struct wif_result *result = &entry->result;
 
@@ -90,7 +96,7 @@ static void entry_thin(struct wif_cache *cache, struct entry *entry)
         return;
     rpl_cursor_free(result->cursor);
     rpl_index_free(result->index);
-    spare_put(cache, result->trace);
+    spare_store(cache, result->trace);
     result->cursor = NULL;
     result->index = NULL;
     result->trace = NULL;
@@ -100,15 +106,15 @@ static void entry_thin(struct wif_cache *cache, struct entry *entry)
 
 static void entry_free(struct wif_cache *cache, struct entry *entry)
 {
-    entry_thin(cache, entry);
+    run_drop(cache, entry);
     vs_free(entry->result.failure);
     vs_free(entry->result.refused);
     vs_free(entry->key);
     vs_free(entry);
 }
 
-/* Whole runs go until the rest is within the bound. */
-static void bound_hold(struct wif_cache *cache)
+/* Free complete runs, the least recently used first, until the rest is within bytes_max. */
+static void limit_apply(struct wif_cache *cache)
 {
     while (cache->bytes > cache->bytes_max) {
         struct entry *oldest = NULL;
@@ -122,12 +128,12 @@ static void bound_hold(struct wif_cache *cache)
         }
         if (!oldest)
             return;
-        entry_thin(cache, oldest);
+        run_drop(cache, oldest);
     }
 }
 
-/* The one shown until now is one of many again. */
-static void shown_leave(struct wif_cache *cache)
+/* The result shown until now may be freed again. */
+static void shown_release(struct wif_cache *cache)
 {
     struct entry *entry = cache->shown;
 
@@ -144,7 +150,7 @@ static void shown_leave(struct wif_cache *cache)
 
 /* ---- entries ---- */
 
-/* The question in words, those of `set` in the order of the table. The caller frees it. */
+/* The key: toggles of `set` in the order of the table, and the capacity. The caller frees it. */
 static char *key_of(const struct vs_toggles *set, uint64_t capacity)
 {
     struct vs_text text = {NULL, 0, 0};
@@ -172,7 +178,7 @@ static struct entry *entry_find(struct wif_cache *cache, const char *key)
     return NULL;
 }
 
-/* The figures that were asked for longest ago go. */
+/* Remove the least recently used figures. */
 static void entry_drop_oldest(struct wif_cache *cache)
 {
     size_t oldest = SIZE_MAX;
@@ -185,7 +191,7 @@ static void entry_drop_oldest(struct wif_cache *cache)
     cache->entries[oldest] = cache->entries[--cache->count];
 }
 
-/* A new one, without an answer; takes `key`. */
+/* Add an entry without a result; takes ownership of `key`. */
 static struct entry *entry_add(struct wif_cache *cache, char *key)
 {
     struct entry *entry = vs_calloc(1, sizeof(*entry));
@@ -217,7 +223,7 @@ void wif_cache_free(struct wif_cache *cache)
 {
     if (!cache)
         return;
-    shown_leave(cache);
+    shown_release(cache);
     wif_cache_forget(cache);
     rpl_trace_free(cache->spare);
     vs_free(cache->entries);
@@ -227,10 +233,13 @@ void wif_cache_free(struct wif_cache *cache)
 /* ---- running ---- */
 
 /*
- * Who is told how far a run is. done, total: what was said last; the index is a short part of the run, which has no figures of its own.
- * events_max   as many make it too large; 0: no number does. is_too_large: there were
+ * The callback for progress.
+ *
+ * done, total   as reported last; building the index is a short part of the run and reported as the same
+ * events_max    stop at so many events; 0: never
+ * is_too_large  the run was stopped for that reason
  */
-struct teller {
+struct reporter {
     rpl_progress_fn *progress;
     void *user;
     const struct rpl_trace *trace;
@@ -242,26 +251,30 @@ struct teller {
 
 static bool run_observed(void *user, uint64_t done, uint64_t total)
 {
-    struct teller *teller = user;
+    struct reporter *reporter = user;
 
-    teller->done = done;
-    teller->total = total;
-    teller->is_too_large =
-        teller->events_max && rpl_trace_event_count(teller->trace) > teller->events_max;
-    return !teller->is_too_large &&
-           (!teller->progress || teller->progress(teller->user, done, total));
+    reporter->done = done;
+    reporter->total = total;
+    reporter->is_too_large =
+        reporter->events_max && rpl_trace_event_count(reporter->trace) > reporter->events_max;
+    return !reporter->is_too_large &&
+           (!reporter->progress || reporter->progress(reporter->user, done, total));
 }
 
 static bool index_observed(void *user, uint64_t done, uint64_t total)
 {
-    struct teller *teller = user;
+    struct reporter *reporter = user;
 
     (void)done;
     (void)total;
-    return !teller->progress || teller->progress(teller->user, teller->done, teller->total);
+    return !reporter->progress ||
+           reporter->progress(reporter->user, reporter->done, reporter->total);
 }
 
-/* Most runs are no longer than twice the recorded one. Of a spare that may be kept, half is for events. */
+/*
+ * Reserve capacity for twice the recorded events, which suffices for most runs, within what a spare trace may keep,
+ * half of it for events.
+ */
 static void reserve(const struct wif_cache *cache, struct rpl_trace *trace)
 {
     const uint64_t most = cache->bytes_max / LARGE_PART / 2;
@@ -276,17 +289,17 @@ static void reserve(const struct wif_cache *cache, struct rpl_trace *trace)
 }
 
 static enum vs_status run(struct wif_cache *cache, const struct vs_toggles *set, uint64_t capacity,
-                          struct teller *teller, struct wif_result *out, struct vs_error *err)
+                          struct reporter *reporter, struct wif_result *out, struct vs_error *err)
 {
     enum vs_status st;
 
     out->trace = cache->spare ? cache->spare : rpl_trace_new();
     cache->spare = NULL;
     reserve(cache, out->trace);
-    teller->trace = out->trace;
-    st = wif_run_observed(cache->base, set, capacity, run_observed, teller, out->trace, err);
+    reporter->trace = out->trace;
+    st = wif_run_observed(cache->base, set, capacity, run_observed, reporter, out->trace, err);
     if (!st)
-        st = rpl_index_open(out->trace, index_observed, teller, &out->index, err);
+        st = rpl_index_open(out->trace, index_observed, reporter, &out->index, err);
     if (!st)
         st = rpl_run_fill(&out->run, out->index, err);
     if (!st)
@@ -297,16 +310,16 @@ static enum vs_status run(struct wif_cache *cache, const struct vs_toggles *set,
         st = wif_cost_fill(cache->costs, out->trace, &out->cost, err);
     if (st) {
         rpl_index_free(out->index);
-        spare_put(cache, out->trace);
+        spare_store(cache, out->trace);
         *out = (struct wif_result){.trace = NULL};
-        return teller->is_too_large ? vs_fail(err, VS_E_OVERFLOW, "too large to be kept") : st;
+        return reporter->is_too_large ? vs_fail(err, VS_E_OVERFLOW, "too large to be kept") : st;
     }
     rpl_mem_trim(rpl_trace_memory(out->trace));
     out->cursor = rpl_cursor_new(out->index);
     return VS_OK;
 }
 
-/* That it cannot be run is an answer; that it was stopped, or that the recording cannot be read now, is none. */
+/* Whether a status is cached: a refusal is; a stopped run, or a recording that cannot be read at present, is not. */
 static bool is_answer(enum vs_status st)
 {
     return st != VS_E_STOPPED && st != VS_E_IO && st != VS_E_DAMAGED;
@@ -327,9 +340,12 @@ static void answer_complete(struct wif_cache *cache, struct wif_result *result, 
     result->refused = vs_strdup(refused ? refused : "");
 }
 
-/* *out: the entry of the question, which has an answer, a whole one where `whole`, or a failure, which is returned, too. NULL: it was stopped. */
+/*
+ * *out: the entry for `set`, with a result (a complete one if `whole`) or with a failure, which is also returned.
+ * NULL: the run was stopped.
+ */
 static enum vs_status find_or_run(struct wif_cache *cache, const struct vs_toggles *set,
-                                  uint64_t capacity, bool whole, struct teller *teller,
+                                  uint64_t capacity, bool whole, struct reporter *reporter,
                                   struct entry **out, struct vs_error *err)
 {
     char *key = key_of(set, capacity);
@@ -345,8 +361,8 @@ static enum vs_status find_or_run(struct wif_cache *cache, const struct vs_toggl
                    : VS_OK;
     }
     cache->runs++;
-    st = run(cache, set, capacity, teller, &made, err);
-    if (!is_answer(st) || teller->is_too_large) {
+    st = run(cache, set, capacity, reporter, &made, err);
+    if (!is_answer(st) || reporter->is_too_large) {
         vs_free(key);
         return st;
     }
@@ -369,17 +385,17 @@ enum vs_status wif_cache_get(struct wif_cache *cache, const struct vs_toggles *s
                              uint64_t capacity, rpl_progress_fn *progress, void *user,
                              const struct wif_result **out, struct vs_error *err)
 {
-    struct teller teller = {.progress = progress, .user = user};
+    struct reporter reporter = {.progress = progress, .user = user};
     struct entry *entry;
     enum vs_status st;
 
-    shown_leave(cache);
-    st = find_or_run(cache, set, capacity, true, &teller, &entry, err);
+    shown_release(cache);
+    st = find_or_run(cache, set, capacity, true, &reporter, &entry, err);
     if (!st) {
         cache->shown = entry;
         *out = &entry->result;
     }
-    bound_hold(cache);
+    limit_apply(cache);
     return st;
 }
 
@@ -387,13 +403,14 @@ enum vs_status wif_cache_make(struct wif_cache *cache, const struct vs_toggles *
                               uint64_t capacity, rpl_progress_fn *progress, void *user,
                               struct vs_error *err)
 {
-    struct teller teller = {.progress = progress,
-                            .user = user,
-                            .events_max = cache->bytes_max / LARGE_PART / sizeof(struct vs_event)};
+    struct reporter reporter = {.progress = progress,
+                                .user = user,
+                                .events_max =
+                                    cache->bytes_max / LARGE_PART / sizeof(struct vs_event)};
     struct entry *entry;
-    enum vs_status st = find_or_run(cache, set, capacity, true, &teller, &entry, err);
+    enum vs_status st = find_or_run(cache, set, capacity, true, &reporter, &entry, err);
 
-    bound_hold(cache);
+    limit_apply(cache);
     return st;
 }
 
@@ -402,12 +419,12 @@ enum vs_status wif_cache_figures(struct wif_cache *cache, const struct vs_toggle
                                  struct vs_error *err)
 {
     const uint64_t runs = cache->runs;
-    struct teller teller = {.progress = NULL};
+    struct reporter reporter = {.progress = NULL};
     struct entry *entry;
-    enum vs_status st = find_or_run(cache, set, capacity, false, &teller, &entry, err);
+    enum vs_status st = find_or_run(cache, set, capacity, false, &reporter, &entry, err);
 
     if (!st && cache->runs != runs)
-        entry_thin(cache, entry);
+        run_drop(cache, entry);
     if (!st)
         *out = &entry->result;
     return st;
@@ -435,7 +452,7 @@ bool wif_cache_shrink(struct wif_cache *cache)
     return false;
 }
 
-/* ---- what is known ---- */
+/* ---- lookup ---- */
 
 const struct wif_result *wif_cache_find(struct wif_cache *cache, const struct vs_toggles *set,
                                         uint64_t capacity, uint64_t *bytes)
@@ -445,8 +462,9 @@ const struct wif_result *wif_cache_find(struct wif_cache *cache, const struct vs
 
     vs_free(key);
     if (entry && entry->result.trace) {
-        entry_recount(cache, entry); /* looking at it may have made more of it */
-        bound_hold(cache);
+        /* Reading it may have made it larger. */
+        entry_recount(cache, entry);
+        limit_apply(cache);
     }
     if (bytes)
         *bytes = entry ? entry->bytes : 0;

@@ -5,8 +5,9 @@
  * Must not know:  drawing, which questions are worth asking.
  * Invariant:      what is kept is what running it again would give, event for event.
  *
- * A question is toggles over the recorded ones, and a capacity. Of an answer there are its figures, and the whole run: trace, index, cursor. Figures are kept of
- * the last WIF_FIGURES_MAX questions, whole runs as long as they are within a number of bytes; those asked for longest ago go first.
+ * A question is toggles over the recorded ones, and a capacity. Of an answer there are its figures, and the whole run:
+ * trace, index, cursor. Figures are kept of the last WIF_FIGURES_MAX questions, whole runs as long as they are within
+ * a number of bytes; those asked for longest ago go first.
  */
 #ifndef WIF_CACHE_H
 #define WIF_CACHE_H
@@ -29,12 +30,14 @@
 struct wif_cache;
 
 /*
- * number   from 1, another one for each run that was made: what was found out about a whole run is good while this is the same
+ * number   from 1, another one for each run that was made: what was found out about a whole run is good while this is
+ *          the same
  * status   VS_OK, or why there is none, in the words of `failure`; nothing else is filled then
  * run      its figures; refused: parts of the toggles that were not applied, a line each, "" for none
  * bound    how sure its peak is
  * cost     what its second runs take on the GPU
- * trace, index, cursor   the whole run, in memory; NULL: only the figures were kept. Whoever looks at it moves the cursor
+ * trace, index, cursor   the whole run, in memory; NULL: only the figures were kept. Whoever looks at it moves the
+ *                        cursor
  */
 struct wif_result {
     uint64_t number;
@@ -52,7 +55,10 @@ struct wif_result {
 /* Of the run in `base`, which is borrowed. bytes_max: of the whole runs. The caller frees it before `base`. */
 struct wif_cache *wif_cache_new(struct rpl_trace *base, uint64_t bytes_max) VS_MUST_USE;
 void wif_cache_free(struct wif_cache *cache);
-/* `base` has grown, so nothing that is known answers a question any more. The answer that wif_cache_get gave last stays good until the next. */
+/*
+ * `base` has grown, so nothing that is known answers a question any more. The answer that wif_cache_get gave last
+ * stays good until the next.
+ */
 void wif_cache_forget(struct wif_cache *cache);
 
 /* Host memory of the whole runs. For tests and benchmarks. */
@@ -61,18 +67,20 @@ uint64_t wif_cache_bytes(const struct wif_cache *cache);
 uint64_t wif_cache_runs(const struct wif_cache *cache);
 
 /*
- * The answer to `set` (NULL: nothing) on a device of `capacity` bytes (0: without a limit), whole. It is kept, however large, until another one is asked
- * for with this function; all others may go when something is run. Run where it is not known, telling `progress` (may be NULL) how far it is.
+ * The answer to `set` (NULL: nothing) on a device of `capacity` bytes (0: without a limit), whole. It is kept, however
+ * large, until another one is asked for with this function; all others may go when something is run. Run where it is
+ * not known, telling `progress` (may be NULL) how far it is.
  *
- * Errors: those of wif_run, which are answers and kept, too, unless it was stopped or a file could not be read. *out is borrowed; untouched on failure.
+ * Errors: those of wif_run, which are answers and kept, too, unless it was stopped or a file could not be read. *out
+ * is borrowed; untouched on failure.
  */
 VS_MUST_USE enum vs_status wif_cache_get(struct wif_cache *cache, const struct vs_toggles *set,
                                          uint64_t capacity, rpl_progress_fn *progress, void *user,
                                          const struct wif_result **out, struct vs_error *err);
 /*
  * The same for later: nothing is given, and what wif_cache_get gave last stays. 
- * VS_E_OVERFLOW: the run became so large that few would fit beside it, and was given up; that is not remembered. Where there is no room at all, bytes_max 0, only
- * the figures are kept.
+ * VS_E_OVERFLOW: the run became so large that few would fit beside it, and was given up; that is not remembered. Where
+ * there is no room at all, bytes_max 0, only the figures are kept.
  */
 VS_MUST_USE enum vs_status wif_cache_make(struct wif_cache *cache, const struct vs_toggles *set,
                                           uint64_t capacity, rpl_progress_fn *progress, void *user,
@@ -83,14 +91,14 @@ VS_MUST_USE enum vs_status wif_cache_figures(struct wif_cache *cache, const stru
                                              struct vs_error *err);
 
 /*
- * While nobody waits: make the whole runs that are kept and not shown smaller, a millisecond of work a call. They answer as before, a part of a millisecond later
- * where events are asked for. False: nothing was left to do.
+ * While nobody waits: make the whole runs that are kept and not shown smaller, a millisecond of work a call. They
+ * answer as before, a part of a millisecond later where events are asked for. False: nothing was left to do.
  */
 VS_MUST_USE bool wif_cache_shrink(struct wif_cache *cache);
 
 /*
- * What is known, without running anything; NULL: nothing. Borrowed until the next call; a whole run that is found here goes last of those that have to go.
- * *bytes is its memory, 0 where it is not whole; may be NULL.
+ * What is known, without running anything; NULL: nothing. Borrowed until the next call; a whole run that is found here
+ * goes last of those that have to go. *bytes is its memory, 0 where it is not whole; may be NULL.
  */
 const struct wif_result *wif_cache_find(struct wif_cache *cache, const struct vs_toggles *set,
                                         uint64_t capacity, uint64_t *bytes);

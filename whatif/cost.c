@@ -2,7 +2,7 @@
  * whatif/cost.c - see cost.h.
  *
  * Must not know:  drawing.
- * Invariant:      places are told apart by their texts: two runs number them differently.
+ * Invariant:      locations are compared by their texts: two runs number them differently.
  */
 #include "whatif/cost.h"
 
@@ -15,7 +15,10 @@
 #include "base/table.h"
 #include "replay/trace/work.h"
 
-/* First runs of one op at one place, of one size. read: bytes of the tensors that it reads. Texts are borrowed from their trace. */
+/*
+ * The first executions (not recomputed) of one op at one location, of one size. read: bytes of the tensors that it
+ * reads. Texts are borrowed from their trace.
+ */
 struct first {
     const char *module;
     const char *func;
@@ -32,7 +35,8 @@ struct wif_costs {
     struct first *rows;
     size_t count;
     size_t cap;
-    struct vs_table table; /* of the rows, by all that is_same compares */
+    /* Finds a row by the fields that is_same compares. */
+    struct vs_table table;
     uint64_t first_ns;
     uint64_t steps;
 };
@@ -53,7 +57,7 @@ static uint64_t hash_of(const struct first *key)
     return vs_hash_mix(hash, vs_hash_text(key->func));
 }
 
-/* NULL: there is none. */
+/* The row with the same fields; NULL: there is none. */
 static struct first *find(const struct wif_costs *c, const struct first *key, uint64_t hash)
 {
     struct vs_probe probe = vs_probe(hash);
@@ -64,7 +68,7 @@ static struct first *find(const struct wif_costs *c, const struct first *key, ui
     return NULL;
 }
 
-/* Bytes of the tensor that a use is of. */
+/* The bytes of the tensor that a use refers to. */
 static uint64_t bytes_of(const struct rpl_trace *trace, const struct vs_event *use)
 {
     struct vs_tensor_desc desc;
@@ -78,7 +82,7 @@ static uint64_t bytes_of(const struct rpl_trace *trace, const struct vs_event *u
     return bytes;
 }
 
-/* What an op_end tells of where it was. */
+/* The fields known from an op_end event. */
 static struct first key_of(const struct rpl_trace *trace, const struct vs_event *event,
                            uint64_t read)
 {
@@ -110,7 +114,7 @@ static void first_add(struct wif_costs *c, const struct rpl_trace *trace,
     row->ns += ns;
 }
 
-/* Forward ops do not lie inside each other, so the end that comes next is that of the last begin. */
+/* Forward ops are not nested, so the next end is that of the last begin. */
 static enum vs_status firsts_read(struct wif_costs *c, struct rpl_trace *base,
                                   const struct rpl_work *work, struct vs_error *err)
 {

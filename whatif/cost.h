@@ -1,12 +1,13 @@
 /*
- * whatif/cost.h - what the second runs of a checkpoint would take on the GPU, by what their first runs took when they were recorded.
+ * whatif/cost.h - what the second runs of a checkpoint would take on the GPU, by what their first runs took when they
+ * were recorded.
  *
  * For:            the answer of a what-if, beside the share of the arithmetic.
  * Must not know:  how the what-if was run, drawing.
  * Invariant:      an op that was not measured, or that now has other sizes, has no time: it is counted, never guessed.
  *
- * A first run is told by module, function, line and op, its arithmetic and how many bytes it reads; several that are the same in all of this
- * stand for their mean.
+ * A first run is told by module, function, line and op, its arithmetic and how many bytes it reads; several that are
+ * the same in all of this stand for their mean.
  */
 #ifndef WIF_COST_H
 #define WIF_COST_H

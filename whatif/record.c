@@ -2,7 +2,7 @@
  * whatif/record.c - see record.h.
  *
  * Must not know:  files, settings.
- * Invariant:      a block's stream is that of the segment it lies in.
+ * Invariant:      a block's stream is that of its segment.
  */
 #include "whatif/record.h"
 
@@ -21,14 +21,14 @@ struct area {
     uint8_t size_pool;
 };
 
-/* Memory that a segment was at, by its address. */
+/* The address range of a segment, current or former. */
 struct span {
     struct eng_set_node node;
     uint64_t bytes;
     uint64_t stream;
 };
 
-/* A block that was there before the recording. waits: it is freed, but another stream still uses it. */
+/* A pre-existing block. waits: it has been freed, but another stream still uses it. */
 struct start_block {
     uint64_t address;
     uint64_t bytes;
@@ -41,7 +41,8 @@ struct reading {
     struct area *areas;
     size_t area_count, area_cap;
     struct eng_set spans;
-    struct vs_arena *arena; /* the spans */
+    /* Finds a span by its address. */
+    struct vs_arena *arena;
     struct vs_error *err;
 };
 
@@ -50,7 +51,7 @@ static bool is_growth(const struct vs_event *event)
     return event->kind == VS_EV_SEGMENT_ALLOC || event->kind == VS_EV_SEGMENT_MAP;
 }
 
-/* ---- the start ---- */
+/* ---- the initial state ---- */
 
 static struct area *area_of(struct reading *r, const struct vs_event *event)
 {
@@ -103,7 +104,7 @@ static void block_add(struct reading *r, uint64_t bytes, uint64_t requested,
                                    (struct eng_record_block){bytes, requested, state});
 }
 
-/* The blocks from *at on that lie in the segment, and what is free between them. */
+/* Add the blocks from *at on that are in the segment, and the free ranges between them. */
 static enum vs_status segment_fill(struct reading *r, const struct vs_event *segment,
                                    const struct start_block *blocks, size_t count, size_t *at)
 {
@@ -134,7 +135,7 @@ static enum vs_status segment_fill(struct reading *r, const struct vs_event *seg
     return VS_OK;
 }
 
-/* Its events are segments and blocks, each of them once, and frees of blocks that only wait. */
+/* Read the initial state: its events are segments and blocks, each once, and frees of blocks that wait. */
 static enum vs_status state_fill(struct reading *r)
 {
     const size_t cap = (size_t)r->out->start_count + 1;
@@ -155,7 +156,8 @@ static enum vs_status state_fill(struct reading *r)
                 (struct start_block){event->alloc.address, event->alloc.block_bytes,
                                      event->alloc.requested_bytes, false};
         } else if (event->kind == VS_EV_FREE && block_count) {
-            blocks[block_count - 1].waits = true; /* it follows its allocation */
+            /* The free follows its allocation. */
+            blocks[block_count - 1].waits = true;
         }
     }
     qsort(segments, segment_count, sizeof(*segments), segments_by_address);
@@ -176,12 +178,16 @@ static const struct span *span_at(const struct reading *r, uint64_t address)
 {
     const struct eng_set_key key = {{address, 0, 0}};
     struct eng_set_node *node = eng_set_floor(&r->spans, &key);
-    struct span *span = (struct span *)(void *)node; /* the node is the first member */
+    /* The node is the first member. */
+    struct span *span = (struct span *)(void *)node;
 
     return node && address - node->key.word[0] < span->bytes ? span : NULL;
 }
 
-/* What was given back stays known until other memory is there: an unmapped range may be any part of what was mapped. */
+/*
+ * A freed range stays known until other memory is at its address: an unmapped range may be any part of what was
+ * mapped.
+ */
 static void span_add(struct reading *r, const struct vs_event *event)
 {
     const struct eng_set_key key = {{event->segment.address, 0, 0}};
@@ -197,7 +203,7 @@ static void span_add(struct reading *r, const struct vs_event *event)
     eng_set_insert(&r->spans, &span->node, key);
 }
 
-/* One event of the allocator, from the trace's event `from`. address: of an oom the device's free bytes. */
+/* Add an allocator event, from the trace's event `from`. address: for an oom the device's free bytes. */
 static void record_add(struct reading *r, size_t from, enum eng_alloc_event_kind kind,
                        uint64_t address, uint64_t bytes, uint64_t stream)
 {
@@ -266,7 +272,8 @@ static enum vs_status event_take(struct reading *r, size_t i)
     case VS_EV_ANY_SEGMENT:
         segment_event(r, i);
         break;
-    default: /* not an event of the allocator; the kind is a byte of a file */
+    /* Not an allocator event; the kind is a byte of a file, so it may have any value. */
+    default:
         break;
     }
     return VS_OK;

@@ -37,7 +37,8 @@ struct wif_record {
 
 /*
  * Read `trace`, an imported one. Release `out`, also after a failure.
- * VS_E_UNSUPPORTED: it was imported without what is needed. VS_E_DAMAGED: blocks outside of segments, or over each other.
+ * VS_E_UNSUPPORTED: it was imported without what is needed. VS_E_DAMAGED: blocks outside of segments, or over each
+ * other.
  */
 VS_MUST_USE enum vs_status wif_record_fill(struct wif_record *out, struct rpl_trace *trace,
                                            struct vs_error *err);

@@ -2,7 +2,7 @@
  * whatif/sweep.c - see sweep.h.
  *
  * Must not know:  drawing.
- * Invariant:      every figure comes out of a run of whatif/whatif.c, made now or kept (whatif/cache.c).
+ * Invariant:      every figure is that of a run of whatif/whatif.c, made now or cached (whatif/cache.c).
  */
 #include "whatif/sweep.h"
 
@@ -15,13 +15,14 @@
 #include "base/text.h"
 #include "whatif/whatif.h"
 
-/* Toggles that leave results as they are are put together in the order of what they save alone, up to so many. */
+/* Toggles that do not change results are combined in the order of what they save alone, up to so many. */
 #define COMBINED_MAX 4
 
 /*
  * base      the recorded run
- * memory    of the last run on the device that is asked about; other: of runs besides, without a limit or with another batch
- * last      the last run on the device that is asked about: `memory`, or one that the answers keep
+ * memory    the last run on the device in question
+ * other     further runs: without a limit, or with another batch
+ * last      the last run on the device in question: `memory`, or a cached one
  */
 struct session {
     struct wif_sweep *out;
@@ -34,7 +35,7 @@ struct session {
 
 /* ---- one run ---- */
 
-/* Run with these toggles on a device of this capacity; 0: what wif_sweep_options says. */
+/* Run with these toggles on a device of this capacity; 0: as wif_sweep_options says. */
 static enum vs_status run(struct rpl_trace *base, const struct vs_toggles *set, uint64_t capacity,
                           struct rpl_trace *memory, struct rpl_run *out, struct vs_error *err)
 {
@@ -49,7 +50,7 @@ static enum vs_status run(struct rpl_trace *base, const struct vs_toggles *set, 
     return st;
 }
 
-/* Figures of a run besides: those that are known, or of a new one. */
+/* The figures of a run: cached ones, or those of a new run. */
 static enum vs_status figures(struct session *s, const struct vs_toggles *set, uint64_t capacity,
                               struct rpl_run *out, struct vs_error *err)
 {
@@ -64,7 +65,7 @@ static enum vs_status figures(struct session *s, const struct vs_toggles *set, u
     return st;
 }
 
-/* A run on the device that is asked about, which is then s->last: the one that is known, or a new one. */
+/* Set s->last to the run on the device in question: a cached one, or a new one. */
 static enum vs_status whole(struct session *s, const struct vs_toggles *set, struct rpl_run *out,
                             struct vs_error *err)
 {
@@ -85,7 +86,7 @@ static enum vs_status whole(struct session *s, const struct vs_toggles *set, str
     return VS_OK;
 }
 
-/* A count in force: of the batch, of the parts it is split into. */
+/* The value in effect of a toggle that is a count: the batch, or the parts it is divided into. */
 static uint64_t count_of(const struct rpl_trace *base, const struct vs_toggles *set,
                          enum vs_toggle which)
 {
@@ -103,8 +104,8 @@ static uint64_t count_of(const struct rpl_trace *base, const struct vs_toggles *
 }
 
 /*
- * Does the device do for `batch` samples? What cannot be run at all (a batch that does not divide into the parts of an accumulation, for
- * one) does not fit.
+ * True if `batch` samples fit on the device. A batch that cannot be run at all (one that is not divisible by the parts
+ * of gradient accumulation, for example) does not fit.
  */
 static bool fits(struct session *s, const struct vs_toggles *set, uint64_t batch)
 {
@@ -125,7 +126,10 @@ static bool fits(struct session *s, const struct vs_toggles *set, uint64_t batch
 
 /* ---- the largest batch ---- */
 
-/* Between one that fits (0 always does) and one that does not; all are multiples of `unit`, counted in it. */
+/*
+ * Binary search between a batch that fits (0 always does) and one that does not; all are multiples of `unit`, and
+ * counted in units.
+ */
 static uint64_t batch_between(struct session *s, const struct vs_toggles *set, uint64_t unit,
                               uint64_t fit, uint64_t unfit)
 {
@@ -141,8 +145,9 @@ static uint64_t batch_between(struct session *s, const struct vs_toggles *set, u
 }
 
 /*
- * Parts of a batch are equal, so it is counted in as many. From the batch in force, of which the row says whether it fits, by doubling or
- * halving to a pair around the border.
+ * Search the largest batch of a row. Parts of a batch are equal, so the unit is the number of parts. Beginning with
+ * the batch in effect, of which the row says whether it fits, the batch is doubled or halved until the limit is
+ * between two of them.
  */
 static void batch_find(struct session *s, struct wif_sweep_row *row)
 {
@@ -174,7 +179,7 @@ static void batch_find(struct session *s, struct wif_sweep_row *row)
 
 /* ---- rows ---- */
 
-/* "a=1 b=2": what differs from `set`. The caller frees it. */
+/* "a=1 b=2": the toggles that differ from `set`. The caller frees it. */
 static char *label_of(const struct vs_toggles *with, const struct vs_toggles *set)
 {
     struct vs_text text = {NULL, 0, 0};
@@ -202,7 +207,7 @@ static void row_release(struct wif_sweep_row *row)
     vs_toggles_release(&row->set);
 }
 
-/* Run it where it is asked about, and where it does not fit there once more without a limit. */
+/* Run a row on the device in question and, if it does not fit there, once more without a limit. */
 static void row_run(struct session *s, struct wif_sweep_row *row)
 {
     struct vs_error failure = VS_ERROR_INIT;
@@ -217,7 +222,7 @@ static void row_run(struct session *s, struct wif_sweep_row *row)
     row->refused = vs_strdup(refused ? refused : "");
 }
 
-/* Why the one toggle that the row changes is of no use here. */
+/* Why the one toggle that the row changes has no effect here. */
 static char *no_effect_text(const struct session *s, const struct wif_sweep_row *row,
                             enum vs_toggle toggle)
 {
@@ -227,7 +232,7 @@ static char *no_effect_text(const struct session *s, const struct wif_sweep_row 
     return text ? vs_strndup(text, strcspn(text, "\n")) : NULL;
 }
 
-/* Of the row that was added last. */
+/* Whether to search the largest batch for the row that was added last. */
 static bool finds_batch(const struct session *s)
 {
     return s->options->capacity && rpl_trace_source_text(s->base) &&
@@ -236,8 +241,11 @@ static bool finds_batch(const struct session *s)
 }
 
 /*
- * Add the row of `with`. is_same: it leaves results as they are. toggle: the only one it changes, VS_TOGGLE_COUNT: none or several.
- * below: keep it only if its peak is less.
+ * Add the row of `with`.
+ *
+ * is_same  it does not change results
+ * toggle   the only toggle it changes, VS_TOGGLE_COUNT: none or several
+ * below    keep the row only if its peak is less
  */
 static enum vs_status row_add(struct session *s, const struct vs_toggles *with, bool is_same,
                               enum vs_toggle toggle, uint64_t below, struct vs_error *err)
@@ -271,7 +279,7 @@ static enum vs_status row_add(struct session *s, const struct vs_toggles *with, 
     return VS_OK;
 }
 
-/* The value in force without a try. */
+/* The value in effect without the sweep. */
 static const char *value_now(const struct session *s, enum vs_toggle toggle)
 {
     const char *name = vs_toggle_info(toggle)->name;
@@ -284,7 +292,7 @@ static const char *value_now(const struct session *s, enum vs_toggle toggle)
     return vs_toggle_info(toggle)->initial;
 }
 
-/* Without a net there are only the settings of the allocator to try. */
+/* Without a net only the settings of the allocator can be changed. */
 static enum vs_status confs_add(struct session *s, struct vs_error *err)
 {
     static const char *const CONFS[] = {"default", "expandable_segments:True",
@@ -331,7 +339,7 @@ static enum vs_status singles_add(struct session *s, struct vs_error *err)
     return st;
 }
 
-/* The toggle that row `i` changes, of those with one. */
+/* The toggle that row `i`, which changes one, changes. */
 static enum vs_toggle toggle_of(const struct session *s, size_t i)
 {
     const struct vs_toggles *set = &s->out->items[i].set;
@@ -347,9 +355,7 @@ static enum vs_toggle toggle_of(const struct session *s, size_t i)
     return VS_TOGGLE_COUNT;
 }
 
-/*
- * For each toggle that leaves results as they are, the row that lowers the peak most, the best first; *count of them.
- */
+/* For each toggle that does not change results, the row with the lowest peak, the best first; *count of them. */
 static void best_rows(const struct session *s, size_t *best, size_t *count)
 {
     const struct wif_sweep *out = s->out;
@@ -378,7 +384,7 @@ static void best_rows(const struct session *s, size_t *best, size_t *count)
         }
 }
 
-/* Add the row of `with` if its peak is below that of row *best, which it then is. */
+/* Add the row of `with` if its peak is below that of row *best, and set *best to it. */
 static enum vs_status row_add_better(struct session *s, const struct vs_toggles *with, bool is_same,
                                      size_t *best, struct vs_error *err)
 {
@@ -392,8 +398,8 @@ static enum vs_status row_add_better(struct session *s, const struct vs_toggles 
 }
 
 /*
- * The best toggle with the next best, where that is better still, and so on; and the best of these under bf16, which does change results a
- * little.
+ * Combine the best toggle with the next best, if that is better still, and so on; and the best combination with bf16,
+ * which changes results slightly.
  */
 static enum vs_status combinations_add(struct session *s, struct vs_error *err)
 {
@@ -444,7 +450,8 @@ enum vs_status wif_sweep_fill(struct wif_sweep *out, struct rpl_trace *base,
     s.other = rpl_trace_new();
     st =
         row_add(&s, options->set ? options->set : &nothing, true, VS_TOGGLE_COUNT, UINT64_MAX, err);
-    if (!st && out->items[0].failed) /* a net that cannot be run at all is said once */
+    /* A net that cannot be run at all is reported once. */
+    if (!st && out->items[0].failed)
         st = vs_fail(err, VS_E_VALUE, "%s", out->items[0].reason);
     if (!st)
         st = has_net ? singles_add(&s, err) : confs_add(&s, err);

@@ -3,7 +3,8 @@
  *
  * For:            the what-if table, `vramscope whatif --each`.
  * Must not know:  drawing. Runs through whatif/whatif.h.
- * Invariant:      each row is a run of the net, not an estimate; so is each batch that is said to fit, and the next one does not.
+ * Invariant:      each row is a run of the net, not an estimate; so is each batch that is said to fit, and the next
+ *                 one does not.
  */
 #ifndef WIF_SWEEP_H
 #define WIF_SWEEP_H
@@ -81,12 +82,13 @@ struct wif_sweep_options {
 };
 
 /*
- * Fill the table for the net of `base`: as recorded, every value that base/toggle.def tries, alone, and then combinations of what helped
- * most without changing results.
+ * Fill the table for the net of `base`: as recorded, every value that base/toggle.def tries, alone, and then
+ * combinations of what helped most without changing results.
  *
  * `out` is zeroed; release it also after a failure, when it holds the rows so far. VS_E_STOPPED: `next` said so.
  * Of an imported trace, which carries no net, only settings of the allocator are tried, and no batch.
- * VS_E_UNSUPPORTED: the trace carries no net and was not imported. VS_E_VALUE: not even the run as recorded can be had. One run a row, a second one where it does not fit, some ten for a batch.
+ * VS_E_UNSUPPORTED: the trace carries no net and was not imported. VS_E_VALUE: not even the run as recorded can be
+ * had. One run a row, a second one where it does not fit, some ten for a batch.
  */
 VS_MUST_USE enum vs_status wif_sweep_fill(struct wif_sweep *out, struct rpl_trace *base,
                                           const struct wif_sweep_options *options,

@@ -2,7 +2,7 @@
  * whatif/whatif.c - see whatif.h.
  *
  * Must not know:  files, clocks.
- * Invariant:      the only file of replay/ that knows the engine and the net language.
+ * Invariant:      the only file of whatif/ that runs the net language.
  */
 #include "whatif/whatif.h"
 
@@ -22,7 +22,7 @@
 
 /* ---- the engine's observer, into a trace in memory ---- */
 
-/* `user` is the trace's tables: an event should not go through more hands than it must. */
+/* `user` is the table of the trace itself: this is called for every event, so it avoids further indirections. */
 static void on_event(void *user, const struct vs_event *event)
 {
     rpl_mem_event(user, event);
@@ -43,7 +43,7 @@ static void on_tensor(void *user, const struct vs_tensor_desc *desc)
     rpl_mem_tensor(user, desc);
 }
 
-/* Who hears of a run: the trace, and whoever waits for it; done of total is what was said last. */
+/* The listeners of a run: the trace, and the callback for progress; done and total as reported last. */
 struct listeners {
     struct rpl_trace *out;
     rpl_progress_fn *progress;
@@ -61,7 +61,7 @@ static void on_started(void *user, const struct vs_toggles *in_force, const bool
                              vs_toggles_get(in_force, (enum vs_toggle)i), is_default[i]);
 }
 
-/* A phase is over: so many of all, the set-up not counted. */
+/* A phase has ended: report the phases so far, without the set-up. */
 static bool on_progress(void *user, const struct lang_progress *progress)
 {
     struct listeners *listeners = user;
@@ -74,7 +74,7 @@ static bool on_progress(void *user, const struct lang_progress *progress)
            listeners->progress(listeners->user, listeners->done, listeners->total);
 }
 
-/* In the midst of a phase, or of an in-place check: no further than before. */
+/* Within a phase or an in-place check: report the same progress again, to poll whether to stop. */
 static bool on_stop(void *user)
 {
     const struct listeners *listeners = user;
@@ -82,7 +82,7 @@ static bool on_stop(void *user)
     return !listeners->progress(listeners->user, listeners->done, listeners->total);
 }
 
-/* What the net prints was printed when it was recorded. */
+/* Output of the net is discarded: it was printed when it was recorded. */
 static void on_print(void *user, const char *text, size_t len)
 {
     (void)user;
@@ -106,7 +106,7 @@ static void note_uint(wif_note_fn *note, void *user, const char *key, uint64_t v
     vs_text_release(&text);
 }
 
-/* One count a step, with commas between. */
+/* The counts of all steps, separated by commas. */
 static void note_recomputed(const struct lang_result *result, wif_note_fn *note, void *user)
 {
     struct vs_text text = {NULL, 0, 0};
@@ -153,7 +153,7 @@ void wif_run_notes(const struct lang_result *result, wif_note_fn *note, void *us
     note_inplace(result, note, user);
 }
 
-/* The reason on a line "NAME VALUE: reason"; NULL: it is about something else. */
+/* The reason of a line "NAME VALUE: reason"; NULL: the line is about something else. */
 static const char *reason_of(const char *line, const char *name, const char *value)
 {
     size_t n = strlen(name);
@@ -180,7 +180,7 @@ const char *wif_unused(const struct rpl_trace *out, enum vs_toggle toggle, const
         line += strcspn(line, "\n");
         line += *line == '\n';
     }
-    /* it is asked of all modules, and none of them took it */
+    /* In-place was tried for all modules, and none of them accepted it. */
     if (toggle == VS_TOGGLE_INPLACE && is_refused && !rpl_trace_meta(out, "inplace"))
         return "the old value is needed of every module that could work in place";
     return NULL;
@@ -205,7 +205,7 @@ enum vs_status wif_toggles(const struct rpl_trace *base, struct vs_toggles *out,
     return VS_OK;
 }
 
-/* The device of a run: struct lang_settings has them all; and who is told how far it is, or NULL. */
+/* The device of a run, as in struct lang_settings, and the callback for progress or NULL. */
 struct device {
     uint64_t capacity;
     const uint64_t *addresses;
@@ -214,11 +214,12 @@ struct device {
     void *user;
 };
 
-/* Events of the recording that are read between two asks whether to stop. */
+/* Number of events of the recording that are read between two polls whether to stop. */
 #define POLL_INTERVAL 16384
 
 /*
- * The steps that a GradScaler skipped: without data a run cannot find out by itself. *out is the caller's, by vs_free.
+ * The steps that a GradScaler skipped in the recording: a run without data cannot determine them. The caller frees
+ * *out with vs_free.
  */
 static enum vs_status skipped_steps(struct rpl_trace *base, const struct device *device,
                                     struct lang_skip **out, size_t *count, struct vs_error *err)
@@ -251,7 +252,7 @@ static enum vs_status skipped_steps(struct rpl_trace *base, const struct device 
     return st;
 }
 
-/* Does `set` change nothing of the recording? */
+/* True if `set` does not change any toggle of the recording. */
 static bool is_unchanged(const struct rpl_trace *base, const struct vs_toggles *set)
 {
     for (size_t i = 0; set && i < rpl_trace_toggle_count(base); i++) {
@@ -267,8 +268,8 @@ static bool is_unchanged(const struct rpl_trace *base, const struct vs_toggles *
 }
 
 /*
- * Where the driver of a GPU put the recorded segments, which decides between free blocks of equal size: the same run
- * meets them again. *out is the caller's, by vs_free.
+ * The addresses at which the driver of a GPU put the recorded segments, which decide between free blocks of equal
+ * size: an unchanged run uses them again. The caller frees *out with vs_free.
  */
 static enum vs_status recorded_addresses(struct rpl_trace *base, uint64_t **out, size_t *count,
                                          struct vs_error *err)
@@ -293,7 +294,7 @@ static enum vs_status recorded_addresses(struct rpl_trace *base, uint64_t **out,
     return st;
 }
 
-/* Toggles, seed, capacity and source of the new trace, for whoever reads it. */
+/* Set toggles, seed, capacity and source of the new trace. */
 static void out_begin(struct rpl_trace *out, const struct rpl_trace *base, uint64_t capacity)
 {
     static const char *const KEPT[] = {"seed", "source_kind"};
@@ -308,7 +309,7 @@ static void out_begin(struct rpl_trace *out, const struct rpl_trace *base, uint6
         note_uint(on_note, out, "capacity", capacity);
 }
 
-/* `set` over what the recording had. */
+/* Merge `set` over the toggles of the recording. */
 static enum vs_status toggles_merge(const struct rpl_trace *base, const struct vs_toggles *set,
                                     struct vs_toggles *out, struct vs_error *err)
 {
@@ -321,7 +322,7 @@ static enum vs_status toggles_merge(const struct rpl_trace *base, const struct v
     return st;
 }
 
-/* What runs of the net that a trace carries share: the companion of the trace. */
+/* What all runs of the net of a trace share; attached to the trace as its user data. */
 struct shared {
     struct lang_library *library;
     struct lang_inplace_checks *inplace_checks;
@@ -337,8 +338,8 @@ static void shared_free(void *user_data)
 }
 
 /*
- * What every what-if on one trace can share: the parsed library, and the outcomes of the in-place check runs. Both are
- * made once and change nothing of what a run gives.
+ * What all what-ifs of a trace share: the parsed prelude, and the results of the in-place checks. Both are computed
+ * once and do not change the result of a run.
  */
 static enum vs_status shared_of(struct rpl_trace *base, const struct shared **out,
                                 struct vs_error *err)
@@ -364,7 +365,10 @@ uint64_t wif_capacity(const struct rpl_trace *base)
     return rpl_trace_meta_uint(base, "capacity", &capacity) ? capacity : 0;
 }
 
-/* Without a net there are the requests. On the recorded device the recording itself says when it was full. */
+/*
+ * Without a net only the requests can be run again. On the recorded device the recording itself shows when it was
+ * full.
+ */
 static enum vs_status run_imported(struct rpl_trace *base, const struct vs_toggles *set,
                                    const struct device *device, struct rpl_trace *out,
                                    struct vs_error *err)
@@ -411,7 +415,7 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
     st = toggles_merge(base, set, &toggles, err);
     if (!st)
         st = shared_of(base, &shared, err);
-    /* only a GradScaler skips, and reading a whole file for nothing would be most of a small net's time */
+    /* Only a GradScaler skips steps, and reading a whole file would take most of the time of a small net's run. */
     if (!st && vs_toggles_is(&toggles, VS_TOGGLE_AMP, "fp16"))
         st = skipped_steps(base, device, &skips, &settings.skip_count, err);
     if (st)
@@ -419,7 +423,7 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
     settings.library = shared->library;
     settings.inplace_checks = shared->inplace_checks;
     settings.skips = skips;
-    /* with another capacity segments are given back at other moments, and two could meet at one address */
+    /* With another capacity segments are returned at other times, and two could get the same address. */
     if (rpl_trace_meta(base, "gpu") && !device->addresses && is_unchanged(base, set) &&
         device->capacity == wif_capacity(base)) {
         st = recorded_addresses(base, &addresses, &settings.segment_count, err);

@@ -1,5 +1,6 @@
 /*
- * whatif/whatif.h - what would change if the net had been trained otherwise: runs it again, without data, with other toggles.
+ * whatif/whatif.h - what would change if the net had been trained otherwise: runs it again, without data, with other
+ * toggles.
  *
  * For:            `vramscope whatif`, the TUI's panel; notes of a run for the record command.
  * Must not know:  how the answer is shown.
@@ -17,19 +18,20 @@
 struct lang_result;
 
 /*
- * The toggles of a recording that are not defaults, as they would be given again. VS_E_VALUE: the trace has a value this program
- * does not know. `out` is zeroed or released before; the caller releases it.
+ * The toggles of a recording that are not defaults, as they would be given again. VS_E_VALUE: the trace has a value
+ * this program does not know. `out` is zeroed or released before; the caller releases it.
  */
 VS_MUST_USE enum vs_status wif_toggles(const struct rpl_trace *base, struct vs_toggles *out,
                                        struct vs_error *err);
 
 /*
- * Run the net of `base` on `meta`, with its toggles, seed and capacity and, over them, those of `set`. `out`, a trace in memory, is
- * cleared and then holds the run. A device that runs out of memory is an answer, not a failure: `out` ends with an `oom` event.
+ * Run the net of `base` on `meta`, with its toggles, seed and capacity and, over them, those of `set`. `out`, a trace
+ * in memory, is cleared and then holds the run. A device that runs out of memory is an answer, not a failure: `out`
+ * ends with an `oom` event.
  *
- * Of an imported trace, which carries no net, its requests are run through the allocator again: alloc-conf, target and capacity can be
- * changed (whatif/alloc.h). VS_E_UNSUPPORTED: another toggle was set. VS_E_VALUE: a toggle does not fit this net.
- * Others: as lang_run; the message speaks of the net's lines. `out` then holds nothing of use.
+ * Of an imported trace, which carries no net, its requests are run through the allocator again: alloc-conf, target and
+ * capacity can be changed (whatif/alloc.h). VS_E_UNSUPPORTED: another toggle was set. VS_E_VALUE: a toggle does not
+ * fit this net. Others: as lang_run; the message speaks of the net's lines. `out` then holds nothing of use.
  */
 VS_MUST_USE enum vs_status wif_run(struct rpl_trace *base, const struct vs_toggles *set,
                                    struct rpl_trace *out, struct vs_error *err);
@@ -42,7 +44,10 @@ VS_MUST_USE enum vs_status wif_run_on(struct rpl_trace *base, const struct vs_to
                                       uint64_t capacity, struct rpl_trace *out,
                                       struct vs_error *err);
 
-/* The same, telling `progress` (may be NULL) now and then how much of it is done; stopped where that says so: VS_E_STOPPED. */
+/*
+ * The same, telling `progress` (may be NULL) now and then how much of it is done; stopped where that says so:
+ * VS_E_STOPPED.
+ */
 VS_MUST_USE enum vs_status wif_run_observed(struct rpl_trace *base, const struct vs_toggles *set,
                                             uint64_t capacity, rpl_progress_fn *progress,
                                             void *user, struct rpl_trace *out,
@@ -52,8 +57,8 @@ VS_MUST_USE enum vs_status wif_run_observed(struct rpl_trace *base, const struct
 uint64_t wif_capacity(const struct rpl_trace *base);
 
 /*
- * What the first run on `base` does before it begins, done now: the language's library is parsed, and kept with `base`. Later calls do nothing. *did: there was
- * something to do.
+ * What the first run on `base` does before it begins, done now: the language's library is parsed, and kept with
+ * `base`. Later calls do nothing. *did: there was something to do.
  */
 VS_MUST_USE enum vs_status wif_prepare(struct rpl_trace *base, bool *did, struct vs_error *err);
 
@@ -63,14 +68,14 @@ VS_MUST_USE enum vs_status wif_run_placed(struct rpl_trace *base, const struct v
                                           struct rpl_trace *out, struct vs_error *err);
 
 /*
- * Why this value of a toggle changes nothing in `out`, the run with it: a text up to its end or a newline, borrowed from `out`. NULL: it does
- * change something, or the run says nothing of it.
+ * Why this value of a toggle changes nothing in `out`, the run with it: a text up to its end or a newline, borrowed
+ * from `out`. NULL: it does change something, or the run says nothing of it.
  */
 const char *wif_unused(const struct rpl_trace *out, enum vs_toggle toggle, const char *value);
 
 /*
- * What a run says of itself that its events do not: `note` is called with a key of the meta table and its value, for each
- * (docs/formats/trace-format.md lists them).
+ * What a run says of itself that its events do not: `note` is called with a key of the meta table and its value, for
+ * each (docs/formats/trace-format.md lists them).
  */
 typedef void wif_note_fn(void *user, const char *key, const char *value);
 void wif_run_notes(const struct lang_result *result, wif_note_fn *note, void *user);

@@ -1,18 +1,19 @@
 /*
- * replay/breakpoints/breakpoints.h - breakpoints and watches: where a condition on memory comes true, in both directions.
+ * replay/breakpoints/breakpoints.h - breakpoints and watches: where a condition on memory comes true, in both
+ * directions.
  *
  * For:            `:break`, `:watch`, the keys that run.
  * Must not know:  command lines, cursors.
- * Invariant:      whether an event is a hit depends on that event, the one before it and the state around them; so the hits backwards
- *                 are the hits forwards, reversed.
+ * Invariant:      whether an event is a hit depends on that event, the one before it and the state around them; so the
+ *                 hits backwards are the hits forwards, reversed.
  *
  *     break  = term { "and" term }
- *     term   = [ "alloc" | "free" ] [ "size" ] compare BYTES      the bytes asked for, of an alloc where nothing is said
- *            | "total" compare BYTES | "reserved" compare BYTES   allocated, reserved, right after the event
- *            | "slack" compare PERCENT                            reserved but not allocated, of what is reserved; = and != are not there
- *            | "op" match | ( "module" | "layer" ) match | "func" match
- *            | ( "cat" | "category" ) is WORD                     of an alloc, or of a block that comes into another; a size beside it is the block's
- *            | "phase" is WORD | "step" compare N | "line" compare N
+ *     term   = [ "alloc" | "free" ] [ "size" ] compare BYTES      the bytes asked for, of an alloc where nothing is
+ *            said | "total" compare BYTES | "reserved" compare BYTES   allocated, reserved, right after the event
+ *            | "slack" compare PERCENT                            reserved but not allocated, of what is reserved; =
+ *            and != are not there | "op" match | ( "module" | "layer" ) match | "func" match
+ *            | ( "cat" | "category" ) is WORD                     of an alloc, or of a block that comes into another;
+ *            a size beside it is the block's | "phase" is WORD | "step" compare N | "line" compare N
  *            | [ "alloc" | "free" ] "block" N                     any event about the block
  *            | "alloc" | "free" | "oom" | any other kind of event
  *     watch  = [ "tensor" ] GLOB
@@ -21,16 +22,17 @@
  *     is     = [ "=" | "!=" ]
  *     BYTES  = a number with an optional K, M, G or T (of 1024; "iB" or "B" may follow)
  *
- * GLOB has * and ?, and is compared to the whole; EXPRESSION is an extended regular expression that is found anywhere. Both may stand in
- * quotes. A module's glob that ends in ".*" also means the module itself. Words are the same in capitals.
+ * GLOB has * and ?, and is compared to the whole; EXPRESSION is an extended regular expression that is found anywhere.
+ * Both may stand in quotes. A module's glob that ends in ".*" also means the module itself. Words are the same in
+ * capitals.
  *
- * A condition that has a term about one event (a size, a category, a block, a kind) hits at each event that fulfils all its terms. One that
- * has only terms about how things stand (total, reserved, slack, op, module, func, line, phase, step) hits where it comes true: it
- * did not hold right after the event before.
+ * A condition that has a term about one event (a size, a category, a block, a kind) hits at each event that fulfils
+ * all its terms. One that has only terms about how things stand (total, reserved, slack, op, module, func, line,
+ * phase, step) hits where it comes true: it did not hold right after the event before.
  *
- * "tensor P" (or P alone) hits whenever something happens to a block that goes by that name: made, given back, another category; or when a variable of that
- * name takes hold of a tensor or lets go of it. A block goes by the name of its parameter or buffer, and by "MODULE.OP" of where it was made; a
- * variable by "NAME" and "FUNCTION.NAME".
+ * "tensor P" (or P alone) hits whenever something happens to a block that goes by that name: made, given back, another
+ * category; or when a variable of that name takes hold of a tensor or lets go of it. A block goes by the name of its
+ * parameter or buffer, and by "MODULE.OP" of where it was made; a variable by "NAME" and "FUNCTION.NAME".
  */
 #ifndef RPL_BREAKPOINTS_H
 #define RPL_BREAKPOINTS_H
@@ -83,8 +85,8 @@ struct rpl_breakpoint *rpl_breakpoints_get(struct rpl_breakpoints *set, uint32_t
 bool rpl_breakpoints_remove(struct rpl_breakpoints *set, uint32_t number);
 
 /*
- * Can the break with this number, which there is, hit anywhere in the trace? False is certain: no event is of a sort that could. Other errors: those of
- * reading the trace.
+ * Can the break with this number, which there is, hit anywhere in the trace? False is certain: no event is of a sort
+ * that could. Other errors: those of reading the trace.
  */
 VS_MUST_USE enum vs_status rpl_breakpoints_can_hit(struct rpl_breakpoints *set, uint32_t number,
                                                    bool *out, struct vs_error *err);
@@ -103,8 +105,8 @@ struct rpl_hit {
 /*
  * The first hit after event `seq` (0 … event count), or, backwards, the last one before it, of all breaks that are on.
  *
- * Chunks in which nothing can hit are not read. progress may be NULL; it is told how many events were gone through, and false
- * ends with VS_E_STOPPED. Other errors: those of reading the trace.
+ * Chunks in which nothing can hit are not read. progress may be NULL; it is told how many events were gone through,
+ * and false ends with VS_E_STOPPED. Other errors: those of reading the trace.
  */
 VS_MUST_USE enum vs_status rpl_breakpoints_run(struct rpl_breakpoints *set, uint64_t seq,
                                                bool is_backward, rpl_progress_fn *progress,

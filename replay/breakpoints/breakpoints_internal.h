@@ -1,7 +1,8 @@
 /*
  * replay/breakpoints/breakpoints_internal.h - a condition, taken apart, and what is known of it in a trace.
  *
- * For:            replay/breakpoints/breakpoints.c, replay/breakpoints/breakpoints_parse.c, replay/breakpoints/breakpoints_match.c, replay/breakpoints/breakpoints_range.c.
+ * For:            replay/breakpoints/breakpoints.c, replay/breakpoints/breakpoints_parse.c,
+ *                 replay/breakpoints/breakpoints_match.c, replay/breakpoints/breakpoints_range.c.
  * Must not know:  command lines.
  * Invariant:      a condition has at least one term; some kind of event can fulfil all of them.
  */
@@ -20,7 +21,10 @@
 #include "replay/index/walk.h"
 #include "replay/trace/trace.h"
 
-/* What a term is about. Those up to LINE are about the place, from TOTAL to STEP about how things stand, the others about one event. */
+/*
+ * What a term is about. Those up to LINE are about the place, from TOTAL to STEP about how things stand, the others
+ * about one event.
+ */
 enum rpl_term_field {
     RPL_TERM_OP,
     RPL_TERM_MODULE,
@@ -77,7 +81,10 @@ struct rpl_condition {
     bool has_category;
 };
 
-/* Take `text` apart. VS_E_SYNTAX: see rpl_breakpoints_add; `out` is then released. It is zeroed; the caller releases it. */
+/*
+ * Take `text` apart. VS_E_SYNTAX: see rpl_breakpoints_add; `out` is then released. It is zeroed; the caller releases
+ * it.
+ */
 VS_MUST_USE enum vs_status rpl_condition_parse(struct rpl_condition *out, const char *text,
                                                struct vs_error *err);
 void rpl_condition_release(struct rpl_condition *condition);
@@ -135,7 +142,10 @@ VS_MUST_USE enum vs_status rpl_entry_range(struct rpl_entry *entry, struct rpl_i
  */
 bool rpl_entry_holds(const struct rpl_entry *entry, const struct rpl_walk *walk,
                      const struct vs_event *event, uint64_t size);
-/* Do the terms about places hold at this one? There may be none. Of a watch: does "MODULE.OP" match? The place has been looked at. */
+/*
+ * Do the terms about places hold at this one? There may be none. Of a watch: does "MODULE.OP" match? The place has
+ * been looked at.
+ */
 bool rpl_entry_has_location(const struct rpl_entry *entry, uint32_t location);
 /* Of a watch: does the name, or "SCOPE.NAME", match? Both are string ids. */
 bool rpl_entry_has_name(struct rpl_entry *entry, const struct rpl_trace *trace, uint32_t name,

@@ -2,7 +2,7 @@
  * replay/diff/align.c - see align.h.
  *
  * Must not know:  peaks, how anything is shown.
- * Invariant:      ids of strings mean nothing in the other trace: keys are made of the texts.
+ * Invariant:      string ids mean nothing in the other trace: keys are hashes of the texts.
  */
 #include "replay/diff/align.h"
 
@@ -15,7 +15,7 @@
 #include "replay/diff/lcs.h"
 #include "replay/index/lifetimes.h"
 
-/* Progress is told of this often, in events. */
+/* Progress is reported once per this many events. */
 #define PROGRESS_INTERVAL 65536
 
 /* ---- lines ---- */
@@ -38,7 +38,7 @@ static void lines_read(struct rpl_align_side *side)
     }
 }
 
-/* By their text without indentation. The caller frees it. */
+/* The keys of the lines: hashes of their texts without indentation. The caller frees the array. */
 static uint64_t *line_keys(const struct rpl_align_side *side)
 {
     uint64_t *keys = vs_calloc(side->line_count + 1, sizeof(*keys));
@@ -88,13 +88,16 @@ static uint64_t mix_text(uint64_t hash, const char *text)
     return vs_hash_mix(hash, vs_hash_bytes(text, strlen(text)));
 }
 
-/* Of a place: all of it, and the same without the line where the other file does not have that. */
+/* The hash of a location, and the hash without the line if the other file does not have that line. */
 struct location_key {
     uint64_t key;
     uint64_t edited;
 };
 
-/* Of each place, by id. `is_b`: its lines are called by their number in the other file, where they are there. The caller frees it. */
+/*
+ * The keys of all locations, by id. is_b: lines are numbered as in the other file if it has them. The caller frees the
+ * array.
+ */
 static struct location_key *location_keys(const struct rpl_align_side *side, bool is_b)
 {
     uint32_t count = rpl_trace_location_count(side->trace);
@@ -117,7 +120,7 @@ static struct location_key *location_keys(const struct rpl_align_side *side, boo
     return keys;
 }
 
-/* Who is told how much has been read, and how much there is in both. */
+/* The callback for progress, the events read before this trace, and the events of both traces. */
 struct reporter {
     rpl_progress_fn *progress;
     void *user;
@@ -125,7 +128,7 @@ struct reporter {
     uint64_t total;
 };
 
-/* Where the reading is. is_sized: the bytes asked for are part of the key. */
+/* The state of reading a trace. is_sized: the requested bytes are part of the key. */
 struct reading {
     struct rpl_align_side *side;
     struct location_key *locations;
@@ -160,7 +163,8 @@ static enum vs_status alloc_add(struct reading *r, uint64_t seq, const struct vs
         alloc.edited = alloc.key | 1;
         alloc.key = vs_hash_mix(alloc.key, alloc.requested);
     }
-    if (r->step < 0) { /* parameters and buffers are made in the setup */
+    /* Parameters and buffers are allocated in the set-up. */
+    if (r->step < 0) {
         enum vs_status st = rpl_lifetime_get(side->index, event->category.block, &life, err);
 
         if (st)
@@ -173,7 +177,10 @@ static enum vs_status alloc_add(struct reading *r, uint64_t seq, const struct vs
     return VS_OK;
 }
 
-/* Number of the allocation of a block; alloc_count: there is none. Blocks are numbered in the order of their allocation. */
+/*
+ * The index of the allocation of a block; alloc_count: there is none. Blocks are numbered in the order of their
+ * allocation.
+ */
 static size_t block_find(const struct rpl_align_side *side, uint64_t block)
 {
     size_t count = side->alloc_count;
@@ -244,7 +251,7 @@ static void pair_make(struct rpl_align *align, size_t a, size_t b, bool is_moved
     align->a.allocs[a].is_moved = align->b.allocs[b].is_moved = is_moved;
 }
 
-/* What is still alone, to be paired by occurrence. */
+/* An allocation without a counterpart, to be paired by occurrence. */
 struct lone {
     uint64_t key;
     size_t at;
@@ -260,7 +267,7 @@ static int by_key(const void *x, const void *y)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* Those of first … end that are alone, by key and then in order. The caller frees them. */
+/* The allocations first … end without a counterpart, by key and then in order. The caller frees the array. */
 static struct lone *lone_find(const struct rpl_align_side *side, size_t first, size_t end,
                               size_t *count)
 {
@@ -294,8 +301,8 @@ static void moved_pair(struct rpl_align *align, size_t a, size_t a_end, size_t b
 }
 
 /*
- * Those of first … end that are alone, in order: their keys, and their numbers. is_edited: only those that have a key with something left
- * out, by that. The caller frees both.
+ * The keys and indices of the allocations first … end without a counterpart, in order. is_edited: only those that have
+ * a key with something left out, by that key. The caller frees both arrays.
  */
 static uint64_t *lone_keys(const struct rpl_align_side *side, size_t first, size_t end,
                            bool is_edited, size_t **numbers, size_t *count)
@@ -315,7 +322,7 @@ static uint64_t *lone_keys(const struct rpl_align_side *side, size_t first, size
     return keys;
 }
 
-/* Their lines are one and the same, unless one of them is another one's already. */
+/* Record that the lines of the two allocations correspond, unless one of them already corresponds to another one. */
 static void edit_note(struct rpl_align *align, size_t a, size_t b)
 {
     uint32_t line_a = rpl_trace_location(align->a.trace, align->a.allocs[a].location)->line;
@@ -328,7 +335,7 @@ static void edit_note(struct rpl_align *align, size_t a, size_t b)
     align->b.line_edits[line_b] = line_a;
 }
 
-/* In order, by the keys of lone_keys. Were there any? */
+/* Pair in order, by the keys of lone_keys. Returns whether there were any allocations to pair. */
 static bool ordered_pair(struct rpl_align *align, size_t a, size_t a_end, size_t b, size_t b_end,
                          bool is_edited)
 {
@@ -358,7 +365,7 @@ static bool ordered_pair(struct rpl_align *align, size_t a, size_t a_end, size_t
     return found;
 }
 
-/* Pairs that were found in two goes may cross: those that do not rise with most others have moved. */
+/* Pairs from two passes may cross: those that are not in the order of most others have moved. */
 static void crossing_note(struct rpl_align *align, size_t a, size_t a_end)
 {
     uint32_t *numbers = vs_calloc(a_end - a + 1, sizeof(*numbers));
@@ -384,7 +391,7 @@ static void crossing_note(struct rpl_align *align, size_t a, size_t a_end)
     vs_free(kept);
 }
 
-/* The allocations of one step of both that are alone. */
+/* Pair the allocations of one step that have no counterpart. */
 static void step_pair(struct rpl_align *align, size_t a, size_t a_end, size_t b, size_t b_end)
 {
     (void)ordered_pair(align, a, a_end, b, b_end, false);
@@ -422,7 +429,7 @@ static void steps_pair(struct rpl_align *align)
     }
 }
 
-/* The allocations of a step, which may be none. They forget their counterparts. */
+/* The range of allocations of a step, which may be empty. Removes their counterparts. */
 struct range {
     size_t first;
     size_t end;
@@ -446,7 +453,7 @@ static void cross(struct rpl_align *align, int64_t step_a, int64_t step_b, bool 
 {
     struct range a[2];
     struct range b[2];
-    /* which step of A goes with which of B: 0 is step_a, 1 is step_b */
+    /* Which step of A is paired with which of B: 0 is step_a, 1 is step_b. */
     static const int ORDER[][2] = {{0, 1}, {1, 1}, {0, 0}, {1, 0}};
 
     if (step_a == step_b)

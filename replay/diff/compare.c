@@ -1,8 +1,8 @@
 /*
  * replay/diff/compare.c - see compare.h.
  *
- * Must not know:  drawing, how the second run came about.
- * Invariant:      everything is in the index but the place of the highest moment.
+ * Must not know:  drawing, how the second run was made.
+ * Invariant:      everything but the location of the peak is read from the index.
  */
 #include "replay/diff/compare.h"
 
@@ -12,7 +12,7 @@
 #include "replay/index/timeline.h"
 #include "replay/index/walk.h"
 
-/* Where the program was at the highest moment. */
+/* Find the location of the peak. */
 static enum vs_status where_fill(struct rpl_run *out, struct rpl_index *index, struct vs_error *err)
 {
     struct rpl_column top;
@@ -49,7 +49,7 @@ enum vs_status rpl_run_fill(struct rpl_run *out, struct rpl_index *index, struct
     return out->event ? where_fill(out, index, err) : VS_OK;
 }
 
-/* Arithmetic a training step; all of it where there is none. */
+/* Arithmetic per training step; all of it if there are no steps. */
 static double flops_a_step(const struct rpl_run *run)
 {
     return (double)run->flops / (double)(run->steps ? run->steps : 1);

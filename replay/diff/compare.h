@@ -1,8 +1,8 @@
 /*
  * replay/diff/compare.h - two runs side by side: the recorded one and a what-if, or two recordings.
  *
- * For:            the what-if panel, the before/after overlay: a reading of two indexes, while a key is held. Why they differ, tensor by
- *                 tensor, is replay/diff/diff.h.
+ * For:            the what-if panel, the before/after overlay: a reading of two indexes, while a key is held. Why they
+ *                 differ, tensor by tensor, is replay/diff/diff.h.
  * Must not know:  drawing, how the second run came about.
  * Invariant:      the deltas by category add up to the delta of the peaks.
  */

@@ -1,8 +1,8 @@
 /*
- * replay/diff/diff.c - gathers what differs; see diff.h.
+ * replay/diff/diff.c - computes the difference; see diff.h.
  *
- * Must not know:  how it is laid out.
- * Invariant:      what is counted at a moment is everything that is alive then.
+ * Must not know:  how it is shown.
+ * Invariant:      what is counted at an event is the complete live set.
  */
 #include "replay/diff/diff.h"
 
@@ -60,7 +60,7 @@ static const struct rpl_align_side *align_side(const struct rpl_diff *diff,
     return side == &diff->a ? &diff->align.a : &diff->align.b;
 }
 
-/* Training steps that are whole: a recording that was cut off ends inside its last. */
+/* The number of complete training steps: a recording that was stopped early ends within its last step. */
 static size_t whole_steps(const struct rpl_trace *trace)
 {
     size_t count = rpl_trace_step_count(trace);
@@ -79,7 +79,7 @@ static bool step_find(const struct rpl_trace *trace, size_t count, int64_t step,
     return false;
 }
 
-/* Which step is compared; -1 where they have none in common. */
+/* The step that is compared; -1 if the traces have none in common. */
 static enum vs_status step_choose(struct rpl_diff *diff, struct vs_error *err)
 {
     struct rpl_step found;
@@ -102,9 +102,9 @@ static enum vs_status step_choose(struct rpl_diff *diff, struct vs_error *err)
     return VS_OK;
 }
 
-/* ---- moments ---- */
+/* ---- events ---- */
 
-/* The side's moment is right after `event`. */
+/* Compare this side right after `event`. */
 static enum vs_status event_set(struct rpl_diff_side *side, uint64_t event, struct vs_error *err)
 {
     const struct rpl_live *live = rpl_cursor_live(side->cursor);
@@ -125,7 +125,7 @@ static enum vs_status event_set(struct rpl_diff_side *side, uint64_t event, stru
     return st;
 }
 
-/* The highest moment of the step. */
+/* Compare this side at the peak of the step. */
 static enum vs_status step_top_set(struct rpl_diff_side *side, int64_t number, struct vs_error *err)
 {
     struct rpl_column top;
@@ -190,11 +190,9 @@ static enum vs_status events_set(struct rpl_diff *diff, struct vs_error *err)
     return st;
 }
 
-/* ---- what is counted ---- */
+/* ---- counting ---- */
 
-/*
- * What is alive right after `event`. is_saved: only what autograd holds, by the bytes asked for.
- */
+/* Add the live set right after `event`. is_saved: only what autograd holds, by requested bytes. */
 static enum vs_status alive_add(struct rpl_diff *diff, struct rpl_diff_side *side,
                                 struct rpl_items *items, uint64_t event, bool is_saved,
                                 struct vs_error *err)
@@ -224,7 +222,7 @@ static enum vs_status alive_add(struct rpl_diff *diff, struct rpl_diff_side *sid
     return st;
 }
 
-/* What the step allocates. */
+/* Add everything that the step allocates. */
 static void step_add(struct rpl_diff *diff, const struct rpl_diff_side *side,
                      struct rpl_items *items)
 {
@@ -240,9 +238,7 @@ static void step_add(struct rpl_diff *diff, const struct rpl_diff_side *side,
     }
 }
 
-/*
- * What has been counted: for a moment and for what is saved, what is alive after the two events; for a step, what it allocates.
- */
+/* The items that were counted: the live sets after the two events, what is saved there, or what a step allocates. */
 struct rpl_diff_counted {
     struct rpl_items items;
     bool is_there;
@@ -252,7 +248,7 @@ struct rpl_diff_counted {
     int64_t step;
 };
 
-/* What is alive in A and in B after their events. */
+/* Count the live sets of A and B after their events. */
 static enum vs_status alive_count(struct rpl_diff *diff, const struct rpl_diff_counted *wanted,
                                   struct vs_error *err)
 {
@@ -263,7 +259,7 @@ static enum vs_status alive_count(struct rpl_diff *diff, const struct rpl_diff_c
     return st ? st : alive_add(diff, &diff->b, items, wanted->event_b, is_saved, err);
 }
 
-/* What is alive at the two moments: held against each other, also where they are in different steps. */
+/* Count the live sets at the two events; events in different steps are paired by rpl_align_cross. */
 static enum vs_status live_count(struct rpl_diff *diff, const struct rpl_diff_counted *wanted,
                                  struct vs_error *err)
 {
@@ -280,7 +276,7 @@ static enum vs_status live_count(struct rpl_diff *diff, const struct rpl_diff_co
     return st;
 }
 
-/* diff->counted is what is wanted, which it may have been already. */
+/* Make diff->counted what is wanted, unless it is already. */
 static enum vs_status count(struct rpl_diff *diff, const struct rpl_diff_counted *wanted,
                             struct vs_error *err)
 {
@@ -310,7 +306,7 @@ static enum vs_status count(struct rpl_diff *diff, const struct rpl_diff_counted
     return st;
 }
 
-/* Rows of what has been counted, which stays for the next grouping. */
+/* Group the counted items into rows; the items stay for the next grouping. */
 static enum vs_status part_take(struct rpl_diff *diff, struct rpl_diff_part *part,
                                 struct vs_error *err)
 {
@@ -326,7 +322,7 @@ static enum vs_status part_take(struct rpl_diff *diff, struct rpl_diff_part *par
     return rpl_items_take(&items, diff, part, err);
 }
 
-/* ---- how they were made ---- */
+/* ---- settings and net files ---- */
 
 static const char *toggle_value(const struct rpl_trace *trace, const char *name)
 {
@@ -363,7 +359,7 @@ static void line_add(struct rpl_diff *diff, uint32_t a, uint32_t b,
         (struct rpl_diff_line){a, b, vs_arena_strndup(diff->arena, line->text, line->len)};
 }
 
-/* In the order of the files, those of A before those of B that replace them. */
+/* The differing lines in the order of the files; those of A before those of B that replace them. */
 static void lines_fill(struct rpl_diff *diff)
 {
     const struct rpl_align_side *a = &diff->align.a;

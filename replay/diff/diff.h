@@ -1,5 +1,6 @@
 /*
- * replay/diff/diff.h - what is different between two traces: at their highest moments, over a step, in what autograd keeps.
+ * replay/diff/diff.h - what is different between two traces: at their highest moments, over a step, in what autograd
+ * keeps.
  *
  * For:            `vramscope diff`, the diff view.
  * Must not know:  how the answer is shown; how the two traces came about.
@@ -54,7 +55,8 @@ VS_MUST_USE bool rpl_diff_by_parse(const char *name, enum rpl_diff_by *out);
 enum rpl_diff_at { RPL_DIFF_AT_PEAK, RPL_DIFF_AT_STEP, RPL_DIFF_AT_EVENT };
 
 /*
- * Only what is in a row of another grouping: its `by`, key, category and lines. Between CATEGORY, MODULE and LINE each block is in one row.
+ * Only what is in a row of another grouping: its `by`, key, category and lines. Between CATEGORY, MODULE and LINE each
+ * block is in one row.
  */
 struct rpl_diff_inside {
     enum rpl_diff_by by;
@@ -99,13 +101,16 @@ enum rpl_diff_cause {
 const char *rpl_diff_cause_name(enum rpl_diff_cause cause);
 
 /*
- * key       category, module path ("" the model itself), text of the line ("" where there is none), name or origin of a tensor
+ * key       category, module path ("" the model itself), text of the line ("" where there is none), name or origin of
+ *           a tensor
  * category  of the blocks; of a tensor that of B's where it has one
  * module    of TENSOR: the path it belongs to, "" the model itself; else NULL
  * line_a, line_b  of LINE and TENSOR: its number in each net file; 0: it is not there
- * func      of LINE, where the traces carry no net: the function, which a number alone does not tell, and `key` is it, too; else ""
+ * func      of LINE, where the traces carry no net: the function, which a number alone does not tell, and `key` is it,
+ *           too; else ""
  * a, b      bytes;  blocks_a, blocks_b  how many they are in
- * alloc_a, alloc_b  of TENSOR: the two allocations, also of one that is not counted; NULL where there is none. Owned by the alignment
+ * alloc_a, alloc_b  of TENSOR: the two allocations, also of one that is not counted; NULL where there is none. Owned
+ *                   by the alignment
  * cause     of TENSOR: which of them are counted
  */
 struct rpl_diff_row {
@@ -157,7 +162,9 @@ struct rpl_diff_toggle {
     const char *b;
 };
 
-/* A line of the net that differs: only in A, only in B (the other's number is 0), or in both with another indentation. */
+/*
+ * A line of the net that differs: only in A, only in B (the other's number is 0), or in both with another indentation.
+ */
 struct rpl_diff_line {
     uint32_t a;
     uint32_t b;
@@ -168,7 +175,8 @@ struct rpl_diff_line {
  * One of the two.
  *
  * cursor stays where it was needed last
- * at     the moment that is looked at; `requested`, `active` and `reserved` are the highest of the trace, as in rpl_peak
+ * at     the moment that is looked at; `requested`, `active` and `reserved` are the highest of the trace, as in
+ *        rpl_peak
  */
 struct rpl_cursor;
 struct rpl_modules;
@@ -183,11 +191,14 @@ struct rpl_diff_side {
 
 /*
  * options   as given last; `step` is a step that both have, -1 where they have no training step in common
- * moment    what is allocated at the two moments, with rounding; where they are in different training steps, those two are paired
+ * moment    what is allocated at the two moments, with rounding; where they are in different training steps, those two
+ *           are paired
  * step      what the step allocates in all, with rounding; category as at first
- * saved     what autograd holds when the last loss ends, as in rpl_saved: bytes asked for, without parameters, buffers and batch
+ * saved     what autograd holds when the last loss ends, as in rpl_saved: bytes asked for, without parameters, buffers
+ *           and batch
  * toggles, lines   what differs in how they were made
- * paired, moved, only_a, only_b   allocations of the whole traces: with a counterpart, of these in another order, without
+ * paired, moved, only_a, only_b   allocations of the whole traces: with a counterpart, of these in another order,
+ *                                 without
  * is_same   nothing that is looked at differs
  * pairs     rpl_diff_pairs gives it
  * counted   the blocks of the part that was taken last: another grouping of the same counts none
@@ -217,8 +228,9 @@ struct rpl_diff {
 };
 
 /*
- * Compare: all parts. The indexes are borrowed, and so are their traces: they must outlive the answer. Zero-initialise `out`; release it also
- * after a failure. Reads each trace twice. Errors: those of reading them. VS_E_NOT_FOUND: a trace has no such step or event.
+ * Compare: all parts. The indexes are borrowed, and so are their traces: they must outlive the answer. Zero-initialise
+ * `out`; release it also after a failure. Reads each trace twice. Errors: those of reading them. VS_E_NOT_FOUND: a
+ * trace has no such step or event.
  */
 VS_MUST_USE enum vs_status rpl_diff_fill(struct rpl_diff *out, struct rpl_index *a,
                                          struct rpl_index *b,
@@ -227,8 +239,8 @@ VS_MUST_USE enum vs_status rpl_diff_fill(struct rpl_diff *out, struct rpl_index 
 void rpl_diff_release(struct rpl_diff *diff);
 
 /*
- * The same piece by piece, for whoever asks more than once: align and say how they were made; no part is there then. progress may be NULL.
- * Errors as above; VS_E_STOPPED where progress says so.
+ * The same piece by piece, for whoever asks more than once: align and say how they were made; no part is there then.
+ * progress may be NULL. Errors as above; VS_E_STOPPED where progress says so.
  */
 VS_MUST_USE enum vs_status rpl_diff_open(struct rpl_diff *out, struct rpl_index *a,
                                          struct rpl_index *b, rpl_progress_fn *progress, void *user,
@@ -236,9 +248,9 @@ VS_MUST_USE enum vs_status rpl_diff_open(struct rpl_diff *out, struct rpl_index 
 /* Which part: what is alive at the moments of options->at, what the step allocates, what autograd keeps. */
 enum rpl_diff_what { RPL_DIFF_LIVE, RPL_DIFF_STEP, RPL_DIFF_SAVED };
 /*
- * A part of an open diff: `out`, which is zeroed and which the caller releases, also after a failure. Sets `options`, and, for a moment, `at`
- * of the sides. Its rows borrow from the diff. Costs going to the two moments, and what is alive there; where the
- * part taken last was of the same moments or step, only the rows. Errors as rpl_diff_fill.
+ * A part of an open diff: `out`, which is zeroed and which the caller releases, also after a failure. Sets `options`,
+ * and, for a moment, `at` of the sides. Its rows borrow from the diff. Costs going to the two moments, and what is
+ * alive there; where the part taken last was of the same moments or step, only the rows. Errors as rpl_diff_fill.
  */
 VS_MUST_USE enum vs_status rpl_diff_take(struct rpl_diff *diff, enum rpl_diff_what what,
                                          const struct rpl_diff_options *options,
@@ -247,10 +259,16 @@ VS_MUST_USE enum vs_status rpl_diff_take(struct rpl_diff *diff, enum rpl_diff_wh
 /* The events of both side by side; made when first asked for, as long as the diff. */
 const struct rpl_pairs *rpl_diff_pairs(struct rpl_diff *diff);
 
-/* What a row is about, without its category: "layers.11.attn", "line 33 | x = self.conv1(x)", "f32[64, 16]  made by relu, line 33". */
+/*
+ * What a row is about, without its category: "layers.11.attn", "line 33 | x = self.conv1(x)", "f32[64, 16]  made by
+ * relu, line 33".
+ */
 void rpl_diff_row_text(const struct rpl_diff *diff, const struct rpl_diff_row *row,
                        struct vs_text *out);
-/* Of a tensor: why it is counted on one side only: "in B gone since event 812, relu of line 33". Nothing where it is on both. */
+/*
+ * Of a tensor: why it is counted on one side only: "in B gone since event 812, relu of line 33". Nothing where it is
+ * on both.
+ */
 void rpl_diff_fate_text(const struct rpl_diff *diff, const struct rpl_diff_part *part,
                         const struct rpl_diff_row *row, struct vs_text *out);
 

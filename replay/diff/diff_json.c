@@ -1,15 +1,16 @@
 /*
- * replay/diff/diff_json.c - the difference for programs; see diff.h.
+ * replay/diff/diff_json.c - the difference as JSON; see diff.h.
  *
  * Must not know:  where the text goes.
- * Invariant:      the names of the fields are a contract with scripts (docs/formats/json.md): they are added to, never changed.
+ * Invariant:      member names are a contract with scripts (docs/formats/json.md): new ones may be added, existing
+ *                 ones never change.
  */
 #include "base/json.h"
 #include "replay/diff/diff.h"
 #include "replay/inspect/block_text.h"
 #include "replay/report/report.h"
 
-/* The tensor of one side; null where it has none. */
+/* The tensor of one side; null if that side has none. */
 static void alloc_json(const struct rpl_diff_side *side, const char *key,
                        const struct rpl_alloc *alloc, struct vs_json *json)
 {

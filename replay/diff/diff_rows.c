@@ -1,7 +1,7 @@
 /*
- * replay/diff/diff_rows.c - counts blocks on both sides and puts those that belong together into rows; see diff_internal.h.
+ * replay/diff/diff_rows.c - counts blocks on both sides and groups them into rows; see diff_internal.h.
  *
- * Must not know:  which moments are compared.
+ * Must not know:  which events are compared.
  * Invariant:      every block that is counted is one item, and every item is in exactly one row and one cause.
  */
 #include "replay/diff/diff_internal.h"
@@ -13,7 +13,7 @@
 #include "replay/index/lifetimes.h"
 #include "replay/inspect/block_text.h"
 
-/* A line that only the other file has, so that its number means no line of A. */
+/* Flag for the number of a line that only B has, so that it is not mistaken for a line of A. */
 #define LINE_OF_B (UINT64_C(1) << 32)
 
 static struct rpl_align_side *align_side(struct rpl_diff *diff, const struct rpl_diff_side *side)
@@ -29,7 +29,7 @@ static const char *line_text(struct vs_arena *arena, const struct rpl_trace *tra
     return len ? vs_arena_strndup(arena, text, len) : "";
 }
 
-/* The number of a pair of allocations, or of one that is alone. */
+/* The number of a pair of allocations, or of one without a counterpart. */
 static uint64_t pair_number(const struct rpl_diff *diff, bool is_b, size_t at)
 {
     if (!is_b)
@@ -101,7 +101,7 @@ static void row_merge(struct rpl_diff_row *row, const struct rpl_diff_row *more)
     row->blocks_b += more->blocks_b;
 }
 
-/* One row a pair, and what they say in all. */
+/* Make a row per pair, and sum the pairs up by cause. */
 static void pairs_sum(struct rpl_diff_part *part, struct rpl_item *pairs, size_t count)
 {
     part->is_same = true;
@@ -122,7 +122,7 @@ static void pairs_sum(struct rpl_diff_part *part, struct rpl_item *pairs, size_t
     }
 }
 
-/* The items of one pair become one; `items` is then in the order of the pairs. False where a category differs. */
+/* Merge the items of each pair; `items` is sorted by pair afterwards. False if a category differs. */
 static size_t pairs_make(struct rpl_item *out, const struct rpl_items *items, bool *is_same)
 {
     size_t count = 0;
@@ -165,7 +165,7 @@ static uint64_t change_of(const struct rpl_diff_row *row)
     return row->a > row->b ? row->a - row->b : row->b - row->a;
 }
 
-/* The largest change first, then what is largest, then what comes first. */
+/* Order: the largest change first, then the largest size, then the first in order. */
 static int by_change(const void *x, const void *y)
 {
     const struct rpl_item *a = x;
@@ -180,7 +180,7 @@ static int by_change(const void *x, const void *y)
     return by_group(x, y);
 }
 
-/* The number of a row's line, that of A where both have it; 0: it has none. */
+/* The number of a row's line, that of A if both have it; 0: it has none. */
 static uint64_t line_group(const struct rpl_diff_row *row)
 {
     if (row->line_a)
@@ -188,7 +188,7 @@ static uint64_t line_group(const struct rpl_diff_row *row)
     return row->line_b ? LINE_OF_B + row->line_b : 0;
 }
 
-/* Which row of the grouping an item belongs to: `group`, `key` and `category` together. */
+/* Set `group`, `key` and `category`, which together identify the row of an item. */
 static void item_name(enum rpl_diff_by by, struct rpl_item *item)
 {
     struct rpl_diff_row *row = &item->row;
@@ -197,7 +197,8 @@ static void item_name(enum rpl_diff_by by, struct rpl_item *item)
     case RPL_DIFF_CATEGORY:
         row->key = vs_category_name(row->category);
         break;
-    case RPL_DIFF_MODULE: /* it has its path from the beginning */
+    /* The key is the module path, which is set already. */
+    case RPL_DIFF_MODULE:
         break;
     case RPL_DIFF_LINE:
         item->group = line_group(row);
@@ -210,7 +211,7 @@ static void item_name(enum rpl_diff_by by, struct rpl_item *item)
     row->line_a = row->line_b = 0;
 }
 
-/* Is it in this row of another grouping? */
+/* True if the item is in this row of another grouping. */
 static bool is_inside(const struct rpl_diff_row *row, const struct rpl_diff_inside *inside)
 {
     struct rpl_diff_row other = {.line_a = inside->line_a, .line_b = inside->line_b};
@@ -232,7 +233,7 @@ static bool is_inside(const struct rpl_diff_row *row, const struct rpl_diff_insi
     return true;
 }
 
-/* Leave out what is not inside all that was asked for. */
+/* Remove the items that are not in all rows of options->inside. */
 static void inside_keep(struct rpl_items *items, const struct rpl_diff_options *options)
 {
     size_t kept = 0;
@@ -270,7 +271,7 @@ static enum vs_status tensor_name(struct rpl_diff *diff, struct vs_arena *arena,
     return VS_OK;
 }
 
-/* Texts that are made only once a row is one. */
+/* Set the texts that are needed only once a row exists. */
 static enum vs_status rows_name(struct rpl_diff *diff, struct rpl_diff_part *part,
                                 struct vs_error *err)
 {
@@ -290,7 +291,7 @@ static enum vs_status rows_name(struct rpl_diff *diff, struct rpl_diff_part *par
     return st;
 }
 
-/* Items to rows, sorted. Returns how many. */
+/* Merge the items into sorted rows. Returns the number of rows. */
 static size_t rows_fold(struct rpl_diff *diff, struct rpl_item *all, size_t count)
 {
     size_t rows = 0;

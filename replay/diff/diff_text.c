@@ -1,8 +1,8 @@
 /*
- * replay/diff/diff_text.c - the difference for people; see diff.h.
+ * replay/diff/diff_text.c - the difference as text; see diff.h.
  *
  * Must not know:  terminals, where the text goes.
- * Invariant:      what is left out of a list is one line with its sum, so what is shown adds up as well.
+ * Invariant:      omitted rows are shown as one line with their sum, so the rows shown add up as well.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "replay/diff/diff.h"
 #include "replay/inspect/block_text.h"
 
-/* A change to more than this many times as much says nothing in per cent. */
+/* Changes by a larger factor than this are not shown in per cent. */
 #define TIMES_MAX 10
 #define LINES_SHOWN 20
 
@@ -68,7 +68,7 @@ static void add_toggles(const struct rpl_diff *diff, struct vs_text *out)
                      diff->toggles[0].a ? "A" : "B");
 }
 
-/* Lines of the net as in a patch; no more than LINES_SHOWN. */
+/* The differing lines of the net as in a patch, at most LINES_SHOWN. */
 static void add_lines(const struct rpl_diff *diff, struct vs_text *out)
 {
     for (size_t i = 0; i < diff->line_count && i < LINES_SHOWN; i++) {
@@ -101,7 +101,7 @@ static void add_line_key(const struct rpl_diff_row *row, struct vs_text *out)
         vs_text_addf(out, " | %s", row->key);
 }
 
-/* "in B gone since event 812, relu of line 33": what became of the counterpart that is not counted. */
+/* "in B gone since event 812, relu of line 33": why the counterpart is not counted. */
 static void add_fate(const struct rpl_diff_side *side, const struct rpl_alloc *mate, uint64_t at,
                      const char *which, struct vs_text *out)
 {
@@ -217,7 +217,7 @@ static void add_rows(const struct rpl_diff *diff, const struct rpl_diff_part *pa
     }
 }
 
-/* Where the change comes from. */
+/* The change by cause. */
 static void add_causes(const struct rpl_diff_part *part, struct vs_text *out)
 {
     static const char *const WORDS[RPL_DIFF_CAUSE_COUNT] = {
@@ -275,7 +275,7 @@ void rpl_diff_text(const struct rpl_diff *diff, const char *name_a, const char *
     vs_text_addf(out, "  allocated there, by %s:\n", rpl_diff_by_name(diff->options.by));
     add_rows(diff, &diff->live, top, out);
     if (diff->a.at.step != diff->b.at.step && diff->a.at.step >= 0 && diff->b.at.step >= 0)
-        vs_text_addf(out, "  step %" PRId64 " of A is held against step %" PRId64 " of B\n",
+        vs_text_addf(out, "  step %" PRId64 " of A is compared with step %" PRId64 " of B\n",
                      diff->a.at.step, diff->b.at.step);
     if (!diff->live.is_same)
         add_causes(&diff->live, out);
@@ -283,7 +283,7 @@ void rpl_diff_text(const struct rpl_diff *diff, const char *name_a, const char *
         snprintf(title, sizeof(title), "step %" PRId64 " allocates in all", diff->options.step);
         add_part(diff, &diff->step, top, title, out);
     }
-    /* a snapshot does not say when autograd took hold of what */
+    /* A memory snapshot does not contain saved tensors. */
     if (!rpl_trace_is_imported(diff->a.trace) && !rpl_trace_is_imported(diff->b.trace))
         add_part(diff, &diff->saved, top, "saved for backward when the last loss ends (requested)",
                  out);

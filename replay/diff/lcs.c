@@ -2,7 +2,7 @@
  * replay/diff/lcs.c - see lcs.h.
  *
  * Must not know:  what the keys stand for.
- * Invariant:      a piece is worked on after its equal ends have been taken off.
+ * Invariant:      a part is processed after its common beginning and end have been removed.
  */
 #include "replay/diff/lcs.h"
 
@@ -12,10 +12,10 @@
 
 #include "base/mem.h"
 
-/* Deeper than this a piece that is still long is left without pairs. */
+/* Recursion deeper than this leaves a long part without pairs. */
 #define DEPTH_MAX 64
 
-/* b_first: where b begins in the whole. */
+/* A part of both sequences. b_first: index of its first key of b in the whole sequence. */
 struct piece {
     const uint64_t *a;
     const uint64_t *b;
@@ -27,7 +27,7 @@ struct piece {
 
 static void pieces_match(struct piece piece, unsigned depth);
 
-/* Pair the equal beginnings and ends; what is left is in `piece`. */
+/* Pair the common beginning and end; `piece` becomes what is left. */
 static void trim(struct piece *p)
 {
     while (p->a_count && p->b_count && p->a[0] == p->b[0]) {
@@ -44,7 +44,7 @@ static void trim(struct piece *p)
     }
 }
 
-/* ---- short: the longest of all, by the table of lengths ---- */
+/* ---- short parts: longest common subsequence by dynamic programming ---- */
 
 static void short_match(const struct piece *p)
 {
@@ -53,7 +53,7 @@ static void short_match(const struct piece *p)
     size_t i;
     size_t k;
 
-    /* best[i][k]: of a from i on and b from k on */
+    /* best[i][k]: length of the longest one of a from i on and b from k on. */
     for (i = p->a_count; i-- > 0;)
         for (k = p->b_count; k-- > 0;) {
             uint32_t down = best[(i + 1) * width + k];
@@ -76,9 +76,9 @@ static void short_match(const struct piece *p)
     vs_free(best);
 }
 
-/* ---- long: cut at what is there once ---- */
+/* ---- long parts: divide at keys that occur once ---- */
 
-/* A key of either sequence. at: where in it. */
+/* A key of either sequence. at: its index there. */
 struct mark {
     uint64_t key;
     uint32_t at;
@@ -111,8 +111,8 @@ static int by_a(const void *x, const void *y)
 }
 
 /*
- * Pairs to cut at, in the order of `a`: of the keys that each has exactly once, or, where there are none, of the first of each key with the first,
- * the second with the second and so on. The caller frees them.
+ * Pairs at which to divide, in the order of `a`: the keys that occur exactly once in both, or, if there are none, the
+ * first occurrence of each key with the first, the second with the second and so on. The caller frees them.
  */
 static struct anchor *anchors_find(const struct piece *p, bool is_unique, size_t *out_count)
 {
@@ -147,13 +147,13 @@ static struct anchor *anchors_find(const struct piece *p, bool is_unique, size_t
 
 size_t rpl_rising(const uint32_t *values, size_t count, uint32_t *kept)
 {
-    /* kept: of the best run of each length, its last; before: the one before it in its run, + 1 */
+    /* kept: the last element of the best subsequence of each length; before: the element before it, + 1. */
     uint32_t *before = vs_calloc(count + 1, sizeof(*before));
     size_t len = 0;
     size_t at;
 
     for (size_t i = 0; i < count; i++) {
-        /* what rises already, which is most of it, is not searched for */
+        /* No search is needed while the values increase, which most do. */
         size_t low = len && values[kept[len - 1]] < values[i] ? len : 0;
         size_t high = len;
 
@@ -169,7 +169,7 @@ size_t rpl_rising(const uint32_t *values, size_t count, uint32_t *kept)
         before[i] = low ? kept[low - 1] + 1 : 0;
         len += low == len;
     }
-    /* from the last on backwards: each goes to a place that nobody looks at any more */
+    /* Write the indices from the last backwards: each goes to an element that is not read any more. */
     at = len ? kept[len - 1] : 0;
     for (size_t k = len; k-- > 0;) {
         kept[k] = (uint32_t)at;
@@ -179,7 +179,9 @@ size_t rpl_rising(const uint32_t *values, size_t count, uint32_t *kept)
     return len;
 }
 
-/* Of the anchors, which rise in `a`, keep a longest run that rises in `b` as well. Returns how many are kept, in order. */
+/*
+ * Keep a longest subsequence of the anchors, which increase in `a`, that increases in `b` as well. Returns its length.
+ */
 static size_t rising_keep(struct anchor *anchors, size_t count)
 {
     uint32_t *values = vs_calloc(count + 1, sizeof(*values));

@@ -2,7 +2,7 @@
  * replay/diff/pairs.c - see pairs.h.
  *
  * Must not know:  how anything is shown.
- * Invariant:      rows are only added at the end, so the events of each trace rise in them.
+ * Invariant:      rows are only appended, so the events of each trace ascend in them.
  */
 #include "replay/diff/pairs.h"
 
@@ -13,9 +13,7 @@
 #include "base/search.h"
 #include "replay/diff/lcs.h"
 
-/*
- * A trace on its way into rows: the next allocation and the next free that have not been laid out.
- */
+/* A trace while its rows are made: the next allocation and the next free without a row. */
 struct walk {
     const struct rpl_align_side *side;
     size_t alloc;
@@ -24,7 +22,7 @@ struct walk {
     uint64_t total;
 };
 
-/* An event of the allocator: of which allocation, and whether that is given back. */
+/* An allocator event: its allocation, and whether it is the free. */
 struct event {
     uint32_t alloc;
     bool is_free;
@@ -35,7 +33,7 @@ struct events {
     size_t cap;
 };
 
-/* Between two rows of both. */
+/* The state of making rows. */
 struct filling {
     struct rpl_pairs *pairs;
     struct walk a;
@@ -51,7 +49,7 @@ static uint64_t event_seq(const struct rpl_align_side *side, struct event event)
     return event.is_free ? side->allocs[event.alloc].free_seq : side->allocs[event.alloc].seq;
 }
 
-/* Its events before `end`, which comes after them; all that are left where there is none (UINT64_MAX). */
+/* Take its events before `end`; all that are left if there is no end (UINT64_MAX). */
 static void events_take(struct walk *walk, uint64_t end, struct events *out)
 {
     const struct rpl_align_side *side = walk->side;
@@ -91,7 +89,7 @@ static enum rpl_pair_kind kind_of(const struct walk *walk, struct event event)
     return walk->side->allocs[event.alloc].mate ? RPL_PAIR_MOVED : RPL_PAIR_ONLY;
 }
 
-/* A row of one event, or of two that belong together. */
+/* Append a row of one event, or of two that correspond. */
 static void row_add(struct filling *f, const struct event *a, const struct event *b)
 {
     struct rpl_pairs *pairs = f->pairs;
@@ -119,7 +117,7 @@ static void row_add(struct filling *f, const struct event *a, const struct event
 
 /* ---- between two rows of both ---- */
 
-/* Frees of the same pair have the same key; every other event has one of its own. */
+/* Frees of the same pair have the same key; every other event has a unique one. */
 static uint64_t key_of(const struct rpl_align_side *side, bool is_b, struct event event)
 {
     uint32_t mate = side->allocs[event.alloc].mate;
@@ -139,7 +137,7 @@ static uint64_t *keys_of(const struct walk *walk, bool is_b, const struct events
     return keys;
 }
 
-/* What is left of the gap from event `from` of each on, where the two are no longer the same. */
+/* Make rows for the rest of the gap, from event `from` of each trace on, where the two begin to differ. */
 static void gap_match(struct filling *f, size_t from)
 {
     uint64_t *a = keys_of(&f->a, false, &f->gap_a, from);
@@ -149,7 +147,7 @@ static void gap_match(struct filling *f, size_t from)
     size_t k = from;
 
     rpl_lcs(a, count, b, f->gap_b.count - from, mates);
-    /* those of A before those of B, up to the next that both have */
+    /* Those of A before those of B, up to the next event that both have. */
     for (size_t i = 0; i < count; i++) {
         for (; mates[i] && k < from + mates[i] - 1; k++)
             row_add(f, NULL, &f->gap_b.all[k]);
@@ -162,7 +160,7 @@ static void gap_match(struct filling *f, size_t from)
     vs_free(mates);
 }
 
-/* All events of A before `end_a`, and of B before `end_b`. */
+/* Make rows for all events of A before `end_a` and of B before `end_b`. */
 static void gap_fill(struct filling *f, uint64_t end_a, uint64_t end_b)
 {
     size_t i = 0;
@@ -178,7 +176,7 @@ static void gap_fill(struct filling *f, uint64_t end_a, uint64_t end_b)
         gap_match(f, i);
 }
 
-/* Numbers of the allocations of A that are in rows of both, in order. The caller frees it. */
+/* The indices of the allocations of A that are in rows of both, in order. The caller frees them. */
 static uint32_t *anchors_find(const struct rpl_align_side *a, size_t *count)
 {
     uint32_t *numbers = vs_calloc(a->alloc_count + 1, sizeof(*numbers));
@@ -200,9 +198,9 @@ static uint32_t *anchors_find(const struct rpl_align_side *a, size_t *count)
     return kept;
 }
 
-/* ---- what is found in the rows ---- */
+/* ---- ranges and highest totals ---- */
 
-/* Phase and module of a place, as one number. */
+/* Phase and module of a location as one number. */
 static uint64_t *location_groups(const struct rpl_trace *trace)
 {
     uint32_t count = rpl_trace_location_count(trace);
@@ -263,7 +261,7 @@ static void stretches_find(struct rpl_pairs *pairs)
     vs_free(groups[1]);
 }
 
-/* The first with the most of rows first … last. */
+/* The rows with the highest totals among first … last; the first of several. */
 static struct rpl_pair_top top_scan(const struct rpl_pairs *pairs, size_t first, size_t last,
                                     struct rpl_pair_top top)
 {
@@ -324,7 +322,7 @@ void rpl_pairs_release(struct rpl_pairs *pairs)
     memset(pairs, 0, sizeof(*pairs));
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 const struct rpl_alloc *rpl_pair_alloc(const struct rpl_pairs *pairs,
                                        const struct rpl_pair_row *row, bool of_b)
@@ -364,7 +362,7 @@ size_t rpl_pairs_at(const struct rpl_pairs *pairs, bool is_b, uint64_t seq)
 
     if (!row)
         return SIZE_MAX;
-    /* of rows without an event of its own the one before them has it */
+    /* A row without an event of this trace has the number of the last one before it. */
     own = row_seq(&pairs->rows[row - 1], is_b);
     return own ? rpl_pairs_until(pairs, is_b, own - 1) : SIZE_MAX;
 }
@@ -373,7 +371,7 @@ uint64_t rpl_pairs_event(const struct rpl_pairs *pairs, bool of_b, uint64_t seq)
 {
     size_t row = rpl_pairs_at(pairs, of_b, seq);
     uint64_t other = row == SIZE_MAX ? 0 : row_seq(&pairs->rows[row], !of_b);
-    /* counted from where the other had its last event, so that later here is never earlier there */
+    /* Counted from the other trace's last event, so that the result never decreases as `seq` increases. */
     size_t from = other ? rpl_pairs_at(pairs, !of_b, other) : SIZE_MAX;
     uint64_t own = from == SIZE_MAX ? 0 : row_seq(&pairs->rows[from], of_b);
     size_t next = rpl_pairs_until(pairs, !of_b, other);

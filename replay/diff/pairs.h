@@ -1,12 +1,14 @@
 /*
- * replay/diff/pairs.h - the allocator's events of two traces side by side: which of one is which of the other, and where each stands alone.
+ * replay/diff/pairs.h - the allocator's events of two traces side by side: which of one is which of the other, and
+ * where each stands alone.
  *
  * For:            the diff views, which event of one trace is which of the other.
  * Must not know:  how anything is shown, why two events belong together: that is replay/diff/align.h.
- * Invariant:      each allocation and each free of both traces is in exactly one row, and those of a trace come in its own order.
+ * Invariant:      each allocation and each free of both traces is in exactly one row, and those of a trace come in its
+ *                 own order.
  *
- * Rows of both are allocations that the alignment has paired and that come in the same order, and the frees between the same two of these
- * whose blocks are paired. All others stand alone: those of A before those of B.
+ * Rows of both are allocations that the alignment has paired and that come in the same order, and the frees between
+ * the same two of these whose blocks are paired. All others stand alone: those of A before those of B.
  */
 #ifndef RPL_PAIRS_H
 #define RPL_PAIRS_H
@@ -74,7 +76,10 @@ struct rpl_pairs {
     struct rpl_pair_top *tops;
 };
 
-/* Lay them out. Zero-initialise `out`. The alignment is borrowed; it may change later, the rows stay as they are. Near linear. */
+/*
+ * Lay them out. Zero-initialise `out`. The alignment is borrowed; it may change later, the rows stay as they are. Near
+ * linear.
+ */
 void rpl_pairs_fill(struct rpl_pairs *out, const struct rpl_align *align);
 void rpl_pairs_release(struct rpl_pairs *pairs);
 
@@ -87,17 +92,24 @@ const struct vs_location *rpl_pair_location(const struct rpl_pairs *pairs,
 
 /* The last row whose event of B (or of A) is no later than `seq`; SIZE_MAX: there is none. O(log). */
 size_t rpl_pairs_at(const struct rpl_pairs *pairs, bool is_b, uint64_t seq);
-/* How many rows there are up to event `seq` of B (or of A), those that only the other one has behind it among them. O(log). */
+/*
+ * How many rows there are up to event `seq` of B (or of A), those that only the other one has behind it among them.
+ * O(log).
+ */
 size_t rpl_pairs_until(const struct rpl_pairs *pairs, bool is_b, uint64_t seq);
 /*
- * Where the other trace is when B (or A) is right after event `seq`: as far after its last event up to the row of `seq`, but before its own
- * next allocation or free. Of a row of both each event is the other's. Never falls as `seq` rises. O(log).
+ * Where the other trace is when B (or A) is right after event `seq`: as far after its last event up to the row of
+ * `seq`, but before its own next allocation or free. Of a row of both each event is the other's. Never falls as `seq`
+ * rises. O(log).
  */
 uint64_t rpl_pairs_event(const struct rpl_pairs *pairs, bool of_b, uint64_t seq);
 /* The stretch that has `row`, else the first one after it; stretch_count: there is none. O(log). */
 size_t rpl_pairs_stretch(const struct rpl_pairs *pairs, size_t row);
 
-/* Rows first … last taken together: which have the highest totals, the first where there are more. O(rows / RPL_PAIRS_BLOCK). */
+/*
+ * Rows first … last taken together: which have the highest totals, the first where there are more. O(rows /
+ * RPL_PAIRS_BLOCK).
+ */
 struct rpl_pair_top rpl_pairs_top(const struct rpl_pairs *pairs, size_t first, size_t last);
 
 #endif

@@ -3,8 +3,8 @@
  *
  * For:            every view that shows one moment: blocks, why, modules, frames, segments.
  * Must not know:  drawing, how the place to go to was found (replay/inspect/step.h, replay/breakpoints/breakpoints.h).
- * Invariant:      a seek gives what reading every event from the start would give, wherever it came from. Only the order of blocks,
- *                 holders and the like is not fixed: whoever shows them sorts.
+ * Invariant:      a seek gives what reading every event from the start would give, wherever it came from. Only the
+ *                 order of blocks, holders and the like is not fixed: whoever shows them sorts.
  */
 #ifndef RPL_CURSOR_H
 #define RPL_CURSOR_H
@@ -23,7 +23,10 @@
 
 struct rpl_cursor;
 
-/* At event 0: before the first. The index is borrowed. Several cursors on one index are fine. The caller frees it before the index. */
+/*
+ * At event 0: before the first. The index is borrowed. Several cursors on one index are fine. The caller frees it
+ * before the index.
+ */
 struct rpl_cursor *rpl_cursor_new(struct rpl_index *index) VS_MUST_USE;
 void rpl_cursor_free(struct rpl_cursor *cursor);
 
@@ -35,8 +38,8 @@ struct rpl_index *rpl_cursor_index(const struct rpl_cursor *cursor);
 uint64_t rpl_cursor_seq(const struct rpl_cursor *cursor);
 
 /*
- * Go to right after event `seq`, 0 … rpl_index_event_count. Costs reading the chunk and what lies in it before `seq`, never more; a
- * short way forward costs only its events. On failure the cursor is at event 0.
+ * Go to right after event `seq`, 0 … rpl_index_event_count. Costs reading the chunk and what lies in it before `seq`,
+ * never more; a short way forward costs only its events. On failure the cursor is at event 0.
  */
 VS_MUST_USE enum vs_status rpl_cursor_seek(struct rpl_cursor *cursor, uint64_t seq,
                                            struct vs_error *err);
@@ -65,12 +68,15 @@ struct rpl_here {
 struct rpl_here rpl_cursor_here(const struct rpl_cursor *cursor);
 
 /*
- * Every holder there is now: `count` of them. Holders of tensors on the host have block 0. Of those of autograd `name` is 0; replay/inspect/alive.h
- * finds out. Borrowed until the next move.
+ * Every holder there is now: `count` of them. Holders of tensors on the host have block 0. Of those of autograd `name`
+ * is 0; replay/inspect/alive.h finds out. Borrowed until the next move.
  */
 const struct rpl_held *rpl_cursor_held(const struct rpl_cursor *cursor, size_t *count);
 
-/* Of those: number of the first one of a block, in the order in which they took hold, and of the next one; SIZE_MAX: there is none. */
+/*
+ * Of those: number of the first one of a block, in the order in which they took hold, and of the next one; SIZE_MAX:
+ * there is none.
+ */
 size_t rpl_cursor_held_first(const struct rpl_cursor *cursor, uint64_t block);
 size_t rpl_cursor_held_next(const struct rpl_cursor *cursor, size_t i);
 /* How many holders has the block that holder `i` holds, itself included? */

@@ -1,7 +1,9 @@
 /*
- * replay/index/event_classes.h - what sorts of events a trace has: each once, with where it begins and ends and how things stood at it.
+ * replay/index/event_classes.h - what sorts of events a trace has: each once, with where it begins and ends and how
+ * things stood at it.
  *
- * For:            breaks: what no sort of event fulfils never hits, and what none after this place does does not hit any more.
+ * For:            breaks: what no sort of event fulfils never hits, and what none after this place does does not hit
+ *                 any more.
  * Must not know:  conditions.
  * Invariant:      every event is of one of the sorts, or the list is full and says nothing.
  *
@@ -22,8 +24,8 @@
 #include "replay/trace/pack.h"
 
 /*
- * Events are of one sort where these are the same: kind; category (of alloc, free, category); phase right after it; place; size (of the
- * allocator's events; else 0); name and scope (of hold and drop: string ids).
+ * Events are of one sort where these are the same: kind; category (of alloc, free, category); phase right after it;
+ * place; size (of the allocator's events; else 0); name and scope (of hold and drop: string ids).
  *
  * first_seq, last_seq  the first and the last of them
  * allocated, reserved  the least and the most there was right after one of them
@@ -65,7 +67,10 @@ void rpl_event_classes_pack(const struct rpl_event_classes *classes, struct rpl_
 struct rpl_event_classes *rpl_event_classes_unpack(struct rpl_unpack *in,
                                                    uint64_t count) VS_MUST_USE;
 
-/* Those of an index; *out NULL: nothing is known (a trace in memory, or too many of them). Borrowed. Errors: those of reading the file. */
+/*
+ * Those of an index; *out NULL: nothing is known (a trace in memory, or too many of them). Borrowed. Errors: those of
+ * reading the file.
+ */
 VS_MUST_USE enum vs_status rpl_event_classes_get(struct rpl_index *index,
                                                  const struct rpl_event_classes **out,
                                                  struct vs_error *err);

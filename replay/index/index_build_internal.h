@@ -21,7 +21,8 @@
  *
  * allocated, by_category, requested, reserved, step, phase, place   right after the last event
  * recompute_depth   re-runs that run
- * is_rising    looking for the next peak: extreme is the highest since the last valley, at extreme_seq; else the lowest since the last peak
+ * is_rising    looking for the next peak: extreme is the highest since the last valley, at extreme_seq; else the
+ *              lowest since the last peak
  * module       that of the last event, which its chunk knows of
  * tensors      tensors whose names were looked at; is_named, by string id: it is among the index's names
  * detail       what goes on beside it, or later: index_detail.c
@@ -87,8 +88,9 @@ enum vs_status rpl_builder_damaged(uint64_t seq, const char *what, uint64_t numb
 /* ---- index_detail.c ---- */
 
 /*
- * What is made of the events beside the rest: of a file all at once, as reading it again would cost more; of a trace in memory when somebody asks
- * (rpl_index_detail). is_file: with the parts that only a file has: frames, sorts, which blocks a chunk touches.
+ * What is made of the events beside the rest: of a file all at once, as reading it again would cost more; of a trace
+ * in memory when somebody asks (rpl_index_detail). is_file: with the parts that only a file has: frames, sorts, which
+ * blocks a chunk touches.
  */
 struct rpl_detail *rpl_detail_new(bool is_file);
 void rpl_detail_free(struct rpl_detail *detail);

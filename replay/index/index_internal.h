@@ -3,7 +3,8 @@
  *
  * For:            the files of replay/ that answer from it.
  * Must not know:  drawing, SQL.
- * Invariant:      an array is whole in memory, or paged: then a group of it is read from the file when it is first touched.
+ * Invariant:      an array is whole in memory, or paged: then a group of it is read from the file when it is first
+ *                 touched.
  *
  * Events are numbered from 1; event `seq` is in chunk (seq - 1) / RPL_CHUNK_EVENTS.
  */
@@ -72,7 +73,10 @@ struct rpl_node {
 
 /* ---- chunks ---- */
 
-/* Stops of a verb in a chunk: how many, and the offsets of the first and the last in it, from 0; `before`: how many in earlier chunks. */
+/*
+ * Stops of a verb in a chunk: how many, and the offsets of the first and the last in it, from 0; `before`: how many in
+ * earlier chunks.
+ */
 struct rpl_stops {
     uint32_t count;
     uint32_t first;
@@ -119,9 +123,9 @@ struct rpl_chunk {
 /* ---- blocks ---- */
 
 /*
- * The life of block number i + 1; alloc_seq 0: there is no such block. unused_seq: the first alloc or free at which nothing needs it any more:
- * it will not be read again, and the op that read it last is over; 0: there is none before its end; told only after rpl_index_detail. category: the
- * one it has, only while the index is made.
+ * The life of block number i + 1; alloc_seq 0: there is no such block. unused_seq: the first alloc or free at which
+ * nothing needs it any more: it will not be read again, and the op that read it last is over; 0: there is none before
+ * its end; told only after rpl_index_detail. category: the one it has, only while the index is made.
  */
 struct rpl_row {
     uint64_t alloc_seq;
@@ -172,7 +176,10 @@ struct rpl_cursor;
 struct rpl_unused;
 struct rpl_event_classes;
 
-/* Chunks that stay decoded: where one is, where the next keys may lead (tui/prefetch.c), and some more. 0.8 MB each, once it is read. */
+/*
+ * Chunks that stay decoded: where one is, where the next keys may lead (tui/prefetch.c), and some more. 0.8 MB each,
+ * once it is read.
+ */
 #define RPL_WINDOW 20
 struct rpl_window_slot {
     struct vs_event *events;
@@ -185,11 +192,13 @@ struct rpl_window_slot {
  * is_paged     arrays come from the file
  * is_stored    it is in the file
  * names        string ids of the names of parameters and buffers, each once, in the order of their tensors
- * frames, touched, changes   one a chunk, in memory; where is_paged none. changes: of what is allocated: of each alloc and free how many
+ * frames, touched, changes   one a chunk, in memory; where is_paged none. changes: of what is allocated: of each alloc
+ *                            and free how many
  *              events after the one before, from offset 0 on, and the change
  * builder      what making it goes on with; NULL where is_paged
  * bytes        a part that was read last
- * idle, sorts  what rpl_unused_get and rpl_event_classes_get give; NULL until somebody asks, but for the sorts of an index that is made
+ * idle, sorts  what rpl_unused_get and rpl_event_classes_get give; NULL until somebody asks, but for the sorts of an
+ *              index that is made
  * scan         goes where a figure needs the whole state; NULL until then
  */
 struct rpl_index {
@@ -244,7 +253,10 @@ VS_MUST_USE enum vs_status rpl_index_span(struct rpl_index *index, size_t chunk,
 
 /* ---- lifetimes.c ---- */
 
-/* May the chunk speak of this block, which was made at alloc_seq? Only a short trace in memory says so where it does not. */
+/*
+ * May the chunk speak of this block, which was made at alloc_seq? Only a short trace in memory says so where it does
+ * not.
+ */
 VS_MUST_USE enum vs_status rpl_index_touches(struct rpl_index *index, size_t chunk, uint64_t block,
                                              uint64_t alloc_seq, bool *out, struct vs_error *err);
 
@@ -263,7 +275,10 @@ VS_MUST_USE enum vs_status rpl_index_peaks(struct rpl_index *index, struct vs_er
 VS_MUST_USE enum vs_status rpl_index_blob(struct rpl_index *index, enum rpl_part part, size_t chunk,
                                           struct rpl_blob *out, struct vs_error *err);
 
-/* Read what is needed at once. VS_E_NOT_FOUND: it is not there, of other events, or damaged. Others: the file cannot be read. */
+/*
+ * Read what is needed at once. VS_E_NOT_FOUND: it is not there, of other events, or damaged. Others: the file cannot
+ * be read.
+ */
 VS_MUST_USE enum vs_status rpl_index_load(struct rpl_index *index, struct vs_error *err);
 /* Write all of it into the file. */
 VS_MUST_USE enum vs_status rpl_index_save(struct rpl_index *index, struct vs_error *err);
@@ -282,7 +297,10 @@ uint64_t rpl_builder_bytes(const struct rpl_builder *builder);
 
 /* ---- index_detail.c ---- */
 
-/* What a trace in memory has only from here on: unused_seq of the rows, `changes` and `touched`. Of one in a file nothing is left to do. */
+/*
+ * What a trace in memory has only from here on: unused_seq of the rows, `changes` and `touched`. Of one in a file
+ * nothing is left to do.
+ */
 VS_MUST_USE enum vs_status rpl_index_detail(struct rpl_index *index, struct vs_error *err);
 /* Are these as of the last event? */
 bool rpl_index_has_detail(const struct rpl_index *index);
@@ -291,7 +309,8 @@ bool rpl_index_has_detail(const struct rpl_index *index);
 bool rpl_verb_stops(const struct rpl_trace *trace, enum rpl_verb verb, uint32_t before,
                     const struct vs_event *event);
 /*
- * Three bits, each below RPL_LINE_BITS, of a line of a function: all are set where it occurs, and hardly ever are where it does not.
+ * Three bits, each below RPL_LINE_BITS, of a line of a function: all are set where it occurs, and hardly ever are
+ * where it does not.
  */
 void rpl_line_bits(const struct vs_location *location, uint32_t bits[3]);
 /* Is the path `path` of the module of `len` bytes, or inside it? */

@@ -17,7 +17,8 @@
 #include "replay/index/index_internal.h"
 
 /*
- * events  of the chunk, NULL: not read yet; borrowed from the index: other walks and cursors may be used meanwhile, but few
+ * events  of the chunk, NULL: not read yet; borrowed from the index: other walks and cursors may be used meanwhile,
+ *         but few
  * seq     event it stands after; place: of that event (0 at the start)
  */
 struct rpl_walk {
@@ -35,7 +36,10 @@ struct rpl_walk {
 
 void rpl_walk_init(struct rpl_walk *walk, struct rpl_index *index);
 
-/* Go to right after event `seq`, 0 … event count: reads its chunk up to there; nothing where the next event is another chunk's first. */
+/*
+ * Go to right after event `seq`, 0 … event count: reads its chunk up to there; nothing where the next event is another
+ * chunk's first.
+ */
 VS_MUST_USE enum vs_status rpl_walk_to(struct rpl_walk *walk, uint64_t seq, struct vs_error *err);
 
 /* Go to right before the first event of a chunk, which is read. */
@@ -45,7 +49,10 @@ VS_MUST_USE enum vs_status rpl_walk_enter(struct rpl_walk *walk, size_t chunk,
 /* The next event, which there is; NULL on failure. Borrowed. */
 const struct vs_event *rpl_walk_next(struct rpl_walk *walk, struct vs_error *err);
 
-/* The next event of one of `kinds` (bits 1 << kind) up to event `end`, likewise; *out is NULL where there is none, and the walk is right after `end`. */
+/*
+ * The next event of one of `kinds` (bits 1 << kind) up to event `end`, likewise; *out is NULL where there is none, and
+ * the walk is right after `end`.
+ */
 VS_MUST_USE enum vs_status rpl_walk_until(struct rpl_walk *walk, uint32_t kinds, uint64_t end,
                                           const struct vs_event **out, struct vs_error *err);
 

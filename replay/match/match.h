@@ -3,9 +3,9 @@
  *
  * For:            `vramscope match`, tests.
  * Must not know:  files, the engine.
- * Invariant:      pure: the same list and trace give the same answer. Addresses and block numbers are never compared as numbers: two
- *                 frees agree where they give back what two agreeing allocations made, two addresses where they are at the same
- *                 offset of segments that two agreeing events made.
+ * Invariant:      pure: the same list and trace give the same answer. Addresses and block numbers are never compared
+ *                 as numbers: two frees agree where they give back what two agreeing allocations made, two addresses
+ *                 where they are at the same offset of segments that two agreeing events made.
  */
 #ifndef RPL_MATCH_H
 #define RPL_MATCH_H
@@ -23,7 +23,8 @@
 /*
  * What is compared.
  *
- * TENSORS      allocations and frees of tensors; what libraries and kernels took for themselves is left out on both sides
+ * TENSORS      allocations and frees of tensors; what libraries and kernels took for themselves is left out on both
+ *              sides
  * ALLOCATIONS  with those
  * ALL          with the segments, and where in them each allocation lies
  */
@@ -54,7 +55,8 @@ struct rpl_match_item {
 };
 
 /*
- * One side. requested_peak: the highest sum of what was asked for over the items, on top of what they free without having made it.
+ * One side. requested_peak: the highest sum of what was asked for over the items, on top of what they free without
+ * having made it.
  */
 struct rpl_match_side {
     struct rpl_match_item *items;
@@ -77,8 +79,9 @@ enum rpl_match_why {
 
 /*
  * same_items   items that agree from the start on; same_events and events count events of the list
- * why          of item number same_items; RPL_MATCH_SAME: everything agrees. more_allocs: allocations of ours after the last of the
- *              list (the recording ends with its program, ours goes on to let go of everything, so frees there are no difference)
+ * why          of item number same_items; RPL_MATCH_SAME: everything agrees. more_allocs: allocations of ours after
+ *              the last of the list (the recording ends with its program, ours goes on to let go of everything, so
+ *              frees there are no difference)
  * reordered    frees that agree but for their order (any_free_order)
  * left_out, left_out_bytes   allocations of the list that were not compared, by class
  */
@@ -100,8 +103,8 @@ struct rpl_match {
 
 /*
  * first_seq        event of the trace that the list begins with; 1: the beginning
- * any_free_order   frees that follow each other may come in any order: autocast's cache of copies empties in one that depends
- *                  on addresses
+ * any_free_order   frees that follow each other may come in any order: autocast's cache of copies empties in one that
+ *                  depends on addresses
  */
 struct rpl_match_options {
     enum rpl_match_scope scope;
@@ -122,13 +125,17 @@ void rpl_match_release(struct rpl_match *match);
 /* Is every event of the list met, and nothing else allocated? */
 bool rpl_match_is_equal(const struct rpl_match *match);
 
-/* The event number at which `phase` of `step` begins, or the step (phase VS_PHASE_COUNT); 0: the trace has no such moment. */
+/*
+ * The event number at which `phase` of `step` begins, or the step (phase VS_PHASE_COUNT); 0: the trace has no such
+ * moment.
+ */
 VS_MUST_USE enum vs_status rpl_match_first_event(struct rpl_trace *trace, int64_t step,
                                                  enum vs_phase phase, uint64_t *out,
                                                  struct vs_error *err);
 
 /*
- * The first difference with what comes before and after it on both sides, each with its op and place. Nothing where there is none.
+ * The first difference with what comes before and after it on both sides, each with its op and place. Nothing where
+ * there is none.
  */
 void rpl_match_text(const struct rpl_match *match, struct vs_text *out);
 

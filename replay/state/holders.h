@@ -41,7 +41,8 @@ struct rpl_held {
 /*
  * items     count of them, in no order
  * links     of each: the next one of the same block + 1, the one before + 1, and the number of its block's list
- * lists     of each block that is held: the first and the last of its holders + 1, and how many there are; by_block: of the lists
+ * lists     of each block that is held: the first and the last of its holders + 1, and how many there are; by_block:
+ *           of the lists
  * unused    a list that no block has + 1, of which `first` leads to the next such one
  */
 struct rpl_holder_link {
@@ -74,8 +75,8 @@ void rpl_holders_clear(struct rpl_holders *h);
 /* Take in a hold or save. */
 void rpl_holders_take(struct rpl_holders *h, uint64_t seq, const struct vs_event *event);
 /*
- * Take in a drop or unsave: as replay/inspect/why.c, of several that fit, the one that holds the same tensor goes, and of those the oldest. What lets go
- * without having held changes nothing.
+ * Take in a drop or unsave: as replay/inspect/why.c, of several that fit, the one that holds the same tensor goes, and
+ * of those the oldest. What lets go without having held changes nothing.
  */
 void rpl_holders_drop(struct rpl_holders *h, const struct vs_event *event);
 /* The block is gone, and whoever held it. */

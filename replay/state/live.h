@@ -83,13 +83,16 @@ void rpl_live_clear(struct rpl_live *live);
 /*
  * The state after event number `seq`.
  *
- * VS_E_DAMAGED: the event cannot follow what came before (a free of what is not alive, a word out of range); `live` is then of
- * no more use. O(1), amortised.
+ * VS_E_DAMAGED: the event cannot follow what came before (a free of what is not alive, a word out of range); `live` is
+ * then of no more use. O(1), amortised.
  */
 VS_MUST_USE enum vs_status rpl_live_apply(struct rpl_live *live, uint64_t seq,
                                           const struct vs_event *event, struct vs_error *err);
 
-/* The same for the beginning or end of an op outside of re-runs, which most are: false where it is not that plain, and nothing was done. */
+/*
+ * The same for the beginning or end of an op outside of re-runs, which most are: false where it is not that plain, and
+ * nothing was done.
+ */
 static inline bool rpl_live_op(struct rpl_live *live, uint64_t seq, const struct vs_event *event)
 {
     if (event->kind == VS_EV_OP_BEGIN && live->open_count < live->open_cap) {
@@ -104,8 +107,8 @@ static inline bool rpl_live_op(struct rpl_live *live, uint64_t seq, const struct
 }
 
 /*
- * Make `block` alive as it is, for restoring a state that was kept. False where one of this number is alive already, or where a figure
- * cannot be right. O(1), amortised.
+ * Make `block` alive as it is, for restoring a state that was kept. False where one of this number is alive already,
+ * or where a figure cannot be right. O(1), amortised.
  */
 VS_MUST_USE bool rpl_live_put(struct rpl_live *live, const struct rpl_block *block);
 
@@ -122,12 +125,14 @@ const struct rpl_block *rpl_live_block(const struct rpl_live *live, uint64_t id)
 /* For qsort: the larger block first, of equal ones that with the lower id. */
 int rpl_block_by_bytes(const void *a, const void *b);
 
-/* Is it for the whole run, whether read again or not: parameters, buffers, the optimizer's state, what a library keeps? */
+/*
+ * Is it for the whole run, whether read again or not: parameters, buffers, the optimizer's state, what a library keeps?
+ */
 bool rpl_block_is_permanent(const struct rpl_block *block);
 
 /*
- * First event of what is being worked on now: the outermost running op, or the outermost op inside the innermost running re-run.
- * What was read since then is in use. UINT64_MAX where no op runs.
+ * First event of what is being worked on now: the outermost running op, or the outermost op inside the innermost
+ * running re-run. What was read since then is in use. UINT64_MAX where no op runs.
  */
 uint64_t rpl_live_working_since(const struct rpl_live *live);
 

@@ -1,5 +1,6 @@
 /*
- * replay/state/state.h - everything that a cursor knows of one moment, how an event changes it, and how it is kept in few bytes.
+ * replay/state/state.h - everything that a cursor knows of one moment, how an event changes it, and how it is kept in
+ * few bytes.
  *
  * For:            replay/index/cursor.c, the making of the index.
  * Must not know:  files, drawing.

@@ -36,8 +36,8 @@ const struct rpl_mark *rpl_marks_at(const struct rpl_marks *marks, size_t i);
 const struct rpl_mark *rpl_marks_get(const struct rpl_marks *marks, const char *key);
 
 /*
- * Set mark `key` (replacing one of that key), or take it away. VS_E_IO: the file cannot be written; VS_E_STOPPED: a recorder is at work
- * on it. The marks are then as before.
+ * Set mark `key` (replacing one of that key), or take it away. VS_E_IO: the file cannot be written; VS_E_STOPPED: a
+ * recorder is at work on it. The marks are then as before.
  */
 VS_MUST_USE enum vs_status rpl_marks_set(struct rpl_marks *marks, const char *key, uint64_t seq,
                                          const char *note, struct vs_error *err);

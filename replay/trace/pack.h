@@ -1,5 +1,6 @@
 /*
- * replay/trace/pack.h - numbers in few bytes, with a checksum: the form in which the parts of an index are kept in a file.
+ * replay/trace/pack.h - numbers in few bytes, with a checksum: the form in which the parts of an index are kept in a
+ * file.
  *
  * For:            replay/index/index_store.c, replay/state/state.c, replay/cursor/idle.c.
  * Must not know:  what the numbers mean.

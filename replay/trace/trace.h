@@ -5,8 +5,8 @@
  * Must not know:  SQL, the engine. A file is seen only through store/reader.h.
  * Invariant:      the same events give the same answers, wherever they are kept.
  *
- * Events are numbered 1 … rpl_trace_event_count. Strings and pointers are borrowed and live as long as the trace, in memory until
- * the next rpl_trace_clear. One trace is used by one thread at a time.
+ * Events are numbered 1 … rpl_trace_event_count. Strings and pointers are borrowed and live as long as the trace, in
+ * memory until the next rpl_trace_clear. One trace is used by one thread at a time.
  */
 #ifndef RPL_TRACE_H
 #define RPL_TRACE_H
@@ -47,8 +47,9 @@ struct rpl_step {
 VS_MUST_USE enum vs_status rpl_trace_open(const char *path, struct rpl_trace **out,
                                           struct vs_error *err);
 /*
- * Take in what a recorder has written to the file since: more events, strings, places, tensors, steps. None changes, but for the end of the
- * last step; borrowed strings stay good, borrowed places do not. In memory: nothing to do. Errors as rpl_trace_open.
+ * Take in what a recorder has written to the file since: more events, strings, places, tensors, steps. None changes,
+ * but for the end of the last step; borrowed strings stay good, borrowed places do not. In memory: nothing to do.
+ * Errors as rpl_trace_open.
  */
 VS_MUST_USE enum vs_status rpl_trace_refresh(struct rpl_trace *trace, struct vs_error *err);
 /* An empty trace in memory, to be filled with the functions below. The caller owns it. */
@@ -56,8 +57,8 @@ struct rpl_trace *rpl_trace_new(void) VS_MUST_USE;
 void rpl_trace_free(struct rpl_trace *trace);
 
 /*
- * Something that whoever works on a trace keeps with it, so as not to make it again: goes with the trace, by `user_data_free`, or when
- * another is set. NULL at first.
+ * Something that whoever works on a trace keeps with it, so as not to make it again: goes with the trace, by
+ * `user_data_free`, or when another is set. NULL at first.
  */
 void rpl_trace_set_user_data(struct rpl_trace *trace, void *user_data,
                              void (*user_data_free)(void *user_data));
@@ -107,13 +108,19 @@ struct rpl_toggle rpl_trace_toggle(const struct rpl_trace *trace, size_t i);
 /* The net file's name and text; NULL where the trace carries no net (an imported one). */
 const char *rpl_trace_source_name(const struct rpl_trace *trace);
 const char *rpl_trace_source_text(const struct rpl_trace *trace);
-/* Was it made of what another program recorded? Then nobody knows who held a block, who read it, and what autograd saved. */
+/*
+ * Was it made of what another program recorded? Then nobody knows who held a block, who read it, and what autograd
+ * saved.
+ */
 bool rpl_trace_is_imported(const struct rpl_trace *trace);
-/* Is it one of those, of what a program asked the driver for? Then no allocator's requests are known either, and nothing can be tried on it. */
+/*
+ * Is it one of those, of what a program asked the driver for? Then no allocator's requests are known either, and
+ * nothing can be tried on it.
+ */
 bool rpl_trace_is_program(const struct rpl_trace *trace);
 /*
- * A trace of several devices is looked at as if it had one: that of `PATH@N`, else the one with the most events. How many there are (0: one,
- * which has no name of its own), the number of device `i`, and which one is looked at.
+ * A trace of several devices is looked at as if it had one: that of `PATH@N`, else the one with the most events. How
+ * many there are (0: one, which has no name of its own), the number of device `i`, and which one is looked at.
  */
 size_t rpl_trace_device_count(const struct rpl_trace *trace);
 uint64_t rpl_trace_device(const struct rpl_trace *trace, size_t i);
@@ -127,7 +134,8 @@ size_t rpl_trace_step_count(const struct rpl_trace *trace);
 struct rpl_step rpl_trace_step(const struct rpl_trace *trace, size_t i);
 
 /*
- * Read events in order. Of a trace in memory no event is copied, unless it was made small (replay/trace/mem_pack.h); of a file a few thousand at a time are.
+ * Read events in order. Of a trace in memory no event is copied, unless it was made small (replay/trace/mem_pack.h);
+ * of a file a few thousand at a time are.
  *
  *     rpl_scan_init(&scan, trace, 1, rpl_trace_event_count(trace));
  *     while ((event = rpl_scan_next(&scan, err)) != NULL)
@@ -147,7 +155,9 @@ struct rpl_scan {
 
 /* From `first` to `last`, both included; nothing where last < first. The range lies inside the trace (asserted). */
 void rpl_scan_init(struct rpl_scan *scan, struct rpl_trace *trace, uint64_t first, uint64_t last);
-/* The next event, borrowed until the next call; NULL at the end, and on failure, which is then in scan->status and err. */
+/*
+ * The next event, borrowed until the next call; NULL at the end, and on failure, which is then in scan->status and err.
+ */
 const struct vs_event *rpl_scan_next(struct rpl_scan *scan, struct vs_error *err);
 
 #endif

@@ -3,7 +3,8 @@
  *
  * For:            replay/trace/trace.c; whatif/whatif.c, which fills one.
  * Must not know:  files, what events mean (but for `step`).
- * Invariant:      ids count from 1 without gaps; clearing keeps the memory, so that one run after another costs no allocation.
+ * Invariant:      ids count from 1 without gaps; clearing keeps the memory, so that one run after another costs no
+ *                 allocation.
  */
 #ifndef RPL_TRACE_MEM_H
 #define RPL_TRACE_MEM_H
@@ -32,7 +33,8 @@ struct rpl_mem_pairs {
 };
 
 /*
- * packed      what there is of events and tensors besides, or instead: where is_packed, `events`, `tensors` and the tables are empty
+ * packed      what there is of events and tensors besides, or instead: where is_packed, `events`, `tensors` and the
+ *             tables are empty
  */
 struct rpl_mem {
     struct rpl_mem_packed *packed;
@@ -77,20 +79,25 @@ static inline void rpl_mem_event(struct rpl_mem *mem, const struct vs_event *eve
 }
 void rpl_mem_pair(struct rpl_mem_pairs *pairs, const char *key, const char *value, bool is_default);
 /*
- * Room for so many events and tensors before the first is added, so that neither table is copied while they are: a run of which somebody may ask for something
- * else meanwhile should not stand still. What is never written to takes no memory. No events or tensors are there (asserted).
+ * Room for so many events and tensors before the first is added, so that neither table is copied while they are: a run
+ * of which somebody may ask for something else meanwhile should not stand still. What is never written to takes no
+ * memory. No events or tensors are there (asserted).
  */
 void rpl_mem_reserve(struct rpl_mem *mem, size_t events, size_t tensors);
 /* Give back what the vectors have room for and do not use: nothing more will be added soon. */
 void rpl_mem_trim(struct rpl_mem *mem);
 /*
- * A part of making it small: events and tensors are packed, a millisecond's worth each time, while they can be looked at all along; what the last part frees goes to
- * `room`, an empty one. False: nothing was left to do. Nothing may be added afterwards, until it is cleared.
+ * A part of making it small: events and tensors are packed, a millisecond's worth each time, while they can be looked
+ * at all along; what the last part frees goes to `room`, an empty one. False: nothing was left to do. Nothing may be
+ * added afterwards, until it is cleared.
  */
 VS_MUST_USE bool rpl_mem_pack(struct rpl_mem *mem, struct rpl_mem *spare);
 /* Nobody looks at it any more, so that what was unpacked for that can go. */
 void rpl_mem_close(struct rpl_mem *mem);
-/* `count` events from `first` (1 …) on: in place where that can be, and then good as long as rpl_mem_packed_chunk says; else in `buffer`. */
+/*
+ * `count` events from `first` (1 …) on: in place where that can be, and then good as long as rpl_mem_packed_chunk
+ * says; else in `buffer`.
+ */
 const struct vs_event *rpl_mem_events(struct rpl_mem *mem, uint64_t first, size_t count,
                                       struct vs_event *buffer);
 /* Tensor `id`, 1 … tensor_count; its name alone. */

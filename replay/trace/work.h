@@ -58,12 +58,14 @@ struct rpl_foreign {
 };
 
 /*
- * is_measured   CUPTI watched; otherwise all of the rest is empty. why: of a run on cuda, why not, borrowed from the trace; NULL: it was
- *               never on cuda
+ * is_measured   CUPTI watched; otherwise all of the rest is empty. why: of a run on cuda, why not, borrowed from the
+ *               trace; NULL: it was never on cuda
  * times         by event number
  * tasks, ops    most time first
- * by_phase      device_ns of ops, by the phase that they began in; recompute_ns: of these, inside re-runs. outside_ns: of no op
- * lost          records dropped, unknown, cut off; untimed, untied: of what ran, without a time, and with an op that nobody knows
+ * by_phase      device_ns of ops, by the phase that they began in; recompute_ns: of these, inside re-runs. outside_ns:
+ *               of no op
+ * lost          records dropped, unknown, cut off; untimed, untied: of what ran, without a time, and with an op that
+ *               nobody knows
  * memory        allocations and frees seen; unseen: ours that were not; pools that were made
  */
 struct rpl_work {
@@ -90,8 +92,8 @@ struct rpl_work {
 };
 
 /*
- * Zero-initialise `out`; release it also after a failure. Reads the events once where something was measured, else nothing. Errors: those of
- * reading the trace; VS_E_DAMAGED: work of tasks that the file does not have.
+ * Zero-initialise `out`; release it also after a failure. Reads the events once where something was measured, else
+ * nothing. Errors: those of reading the trace; VS_E_DAMAGED: work of tasks that the file does not have.
  */
 VS_MUST_USE enum vs_status rpl_work_fill(struct rpl_work *out, struct rpl_trace *trace,
                                          struct vs_error *err);
@@ -105,8 +107,8 @@ VS_MUST_USE enum vs_status rpl_work_fill_times(struct rpl_work *out, struct rpl_
 uint64_t rpl_work_ns(const struct rpl_work *work, uint64_t seq);
 
 /*
- * Symbols of kernels as C++ writes them into its names, made short: the names between the lengths, without namespaces of compilers.
- * Others are as they are. Writes at most `size` bytes, the end included.
+ * Symbols of kernels as C++ writes them into its names, made short: the names between the lengths, without namespaces
+ * of compilers. Others are as they are. Writes at most `size` bytes, the end included.
  */
 const char *rpl_kernel_short(const char *symbol, char *buf, size_t size);
 
