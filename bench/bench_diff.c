@@ -1,13 +1,14 @@
 /*
- * bench/bench_diff.c - what it costs to hold two runs against each other: the alignment, and the keys of the diff views.
+ * bench/bench_diff.c - what it costs to hold two runs against each other: the alignment, and the keys of the diff
+ * views.
  *
- * For:            `make bench`. Peers: reading the events of both once (nothing can be known of them for less), and the same keys on traces
- *                 a tenth as long; both in the same run.
+ * For:            `make bench`. Peers: reading the events of both once (nothing can be known of them for less), and
+ *                 the same keys on traces a tenth as long; both in the same run.
  * Must not know:  terminals: a key is input, rows brought up to date, and a screen of 160x48 drawn into memory.
  * Invariant:      times are of this process's processor, the pairs in turn, so that what else runs changes no ratio.
  *
- * The traces are of sample_nets/gpt2_small.py, with and without checkpoint=blocks, recorded by $VRAMSCOPE (build/vramscope) where they are
- * missing in $TMPDIR.
+ * The traces are of sample_nets/gpt2_small.py, with and without checkpoint=blocks, recorded by $VRAMSCOPE
+ * (build/vramscope) where they are missing in $TMPDIR.
  */
 #include <inttypes.h>
 #include <stdio.h>

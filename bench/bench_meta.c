@@ -3,9 +3,9 @@
  *
  * For:            `make bench`; a toggle has to be answered before the next frame is drawn.
  * Must not know:  the inside of anything.
- * Invariant:      the observer is the trace in memory, as in a what-if. Every figure is the median of all steps or runs, in CPU
- *                 time of the one thread there is. Peer: as many pairs of malloc and free (128 bytes, zeroed) as there are events,
- *                 timed in turn with the runs.
+ * Invariant:      the observer is the trace in memory, as in a what-if. Every figure is the median of all steps or
+ *                 runs, in CPU time of the one thread there is. Peer: as many pairs of malloc and free (128 bytes,
+ *                 zeroed) as there are events, timed in turn with the runs.
  *
  * Run it in the root of the repository, where sample_nets/ is.
  */

@@ -1,15 +1,15 @@
 /*
  * bench/bench_record.c - what recording to a file adds to a training step.
  *
- * For:            `make bench`; the bounds are 1 % of a step of resnet18 (batch 8) on the CPU, and 100 ns an event on the thread
- *                 that trains.
+ * For:            `make bench`; the bounds are 1 % of a step of resnet18 (batch 8) on the CPU, and 100 ns an event on
+ *                 the thread that trains.
  * Must not know:  the inside of the recorder.
- * Invariant:      the peer is the same step with nobody listening, in turn with ours in the same run. Everything is processor time;
- *                 each figure is the median of all steps of all rounds but each run's first step.
+ * Invariant:      the peer is the same step with nobody listening, in turn with ours in the same run. Everything is
+ *                 processor time; each figure is the median of all steps of all rounds but each run's first step.
  *
- * The arithmetic of a step varies by more than recording adds to it. So what is added is taken from steps on `meta`, which tell the same
- * events and compute nothing; the share of a step on the CPU follows, and the steps on the CPU themselves stand beside it.
- * Run it in the root of the repository, where sample_nets/ is.
+ * The arithmetic of a step varies by more than recording adds to it. So what is added is taken from steps on `meta`,
+ * which tell the same events and compute nothing; the share of a step on the CPU follows, and the steps on the CPU
+ * themselves stand beside it. Run it in the root of the repository, where sample_nets/ is.
  */
 #include <inttypes.h>
 #include <stdio.h>

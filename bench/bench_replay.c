@@ -1,10 +1,12 @@
 /*
- * bench/bench_replay.c - what looking at a trace costs, from 10^5 to 10^7 events: the open with its first frame, and each thing a key asks.
+ * bench/bench_replay.c - what looking at a trace costs, from 10^5 to 10^7 events: the open with its first frame, and
+ * each thing a key asks.
  *
- * For:            `make bench`. Peer: reading the trace from its start to the event, which is what a seek without an index is, in the same run.
+ * For:            `make bench`. Peer: reading the trace from its start to the event, which is what a seek without an
+ *                 index is, in the same run.
  * Must not know:  drawing.
- * Invariant:      figures are CPU time of this process, so that others on the machine do not change them; every query is made on places that
- *                 nobody chose, the first time on a file that was just opened.
+ * Invariant:      figures are CPU time of this process, so that others on the machine do not change them; every query
+ *                 is made on places that nobody chose, the first time on a file that was just opened.
  *
  * The traces are recordings of sample_nets/gpt2_small.py without data, of as many training steps as it takes.
  */

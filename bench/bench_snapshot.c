@@ -1,12 +1,15 @@
 /*
- * bench/bench_snapshot.c - reading and importing PyTorch's memory snapshots, against CPython's pickle.load of the same bytes.
+ * bench/bench_snapshot.c - reading and importing PyTorch's memory snapshots, against CPython's pickle.load of the same
+ * bytes.
  *
  * For:            `make bench`; `bench_snapshot FILE…` for snapshots of one's own (.gz: packed and unpacked);
- *                 `bench_snapshot --make FILE EVENTS` leaves the invented one; `bench_snapshot --diff` compares two of them.
+ *                 `bench_snapshot --make FILE EVENTS` leaves the invented one; `bench_snapshot --diff` compares two of
+ *                 them.
  * Must not know:  what is in a snapshot.
- * Invariant:      every figure is the median of ROUNDS rounds of processes of their own, ours and the peer's in turn. CPU time is
- *                 user and system, of whole processes; in brackets the ratios once more without what the interpreter needs to start
- *                 (`import pickle` alone), which is taken off the peer's figures and nothing off ours.
+ * Invariant:      every figure is the median of ROUNDS rounds of processes of their own, ours and the peer's in turn.
+ *                 CPU time is user and system, of whole processes; in brackets the ratios once more without what the
+ *                 interpreter needs to start (`import pickle` alone), which is taken off the peer's figures and
+ *                 nothing off ours.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -38,7 +41,9 @@ struct cost {
     double mib;
 };
 
-/* Everything that is run: this program itself, vramscope, and the interpreter, without what may stand in front of it. */
+/*
+ * Everything that is run: this program itself, vramscope, and the interpreter, without what may stand in front of it.
+ */
 struct programs {
     char self[4096];
     char vramscope[4200];

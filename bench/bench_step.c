@@ -1,9 +1,10 @@
 /*
  * bench/bench_step.c - a training step on the CPU device, against PyTorch on the CPU in the same run.
  *
- * For:            `make bench`; the bound on a step in docs/guide/performance.md. `bench_step NAME` runs one case alone.
- *                 Peer: bench/step_peer.py, the same net file and loop under PyTorch with as many threads. The Python
- *                 that has PyTorch is python3, or what VRAMSCOPE_PYTHON names; without it the ratios are left out.
+ * For:            `make bench`; the bound on a step in docs/guide/performance.md. `bench_step NAME` runs one case
+ *                 alone. Peer: bench/step_peer.py, the same net file and loop under PyTorch with as many threads. The
+ *                 Python that has PyTorch is python3, or what VRAMSCOPE_PYTHON names; without it the ratios are left
+ *                 out.
  * Must not know:  kernels.
  * Invariant:      one step of ours, one of the peer, and so on; while one computes the other waits. The first step of
  *                 each is left out, the figures are medians of the others.

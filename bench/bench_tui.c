@@ -1,16 +1,18 @@
 /*
  * bench/bench_tui.c - what each key of the key table costs in the TUI, on traces of 10^5, 10^6 and 10^7 events.
  *
- * For:            `make bench`. Peers: the shortest trace with the same keys (a key must not grow with the trace), and reading the
- *                 events from the start to know what is alive, as a viewer without an index does; both in the same run.
+ * For:            `make bench`. Peers: the shortest trace with the same keys (a key must not grow with the trace), and
+ *                 reading the events from the start to know what is alive, as a viewer without an index does; both in
+ *                 the same run.
  * Must not know:  terminals: a key is input, rows brought up to date, and a screen of 160x48 drawn into memory.
- * Invariant:      every action of keys.def has a row, or stands in LEFT_OUT with the reason. Each time is of one key, typed at a place of
- *                 the run and with a window that nobody chose; of this process's processor, the traces in turn, so that what else runs
- *                 changes no ratio.
+ * Invariant:      every action of keys.def has a row, or stands in LEFT_OUT with the reason. Each time is of one key,
+ *                 typed at a place of the run and with a window that nobody chose; of this process's processor, the
+ *                 traces in turn, so that what else runs changes no ratio.
  *
- * The traces are of sample_nets/gpt2_small.py, recorded by $VRAMSCOPE (build/vramscope) where they are missing in $TMPDIR. Their index is made
- * before anything is measured. Arguments: words; only rows whose name has one of them are measured. steps=400 first: the trace of so many steps
- * alone, for `valgrind --tool=callgrind --toggle-collect=key`, whose counts are the same under any load.
+ * The traces are of sample_nets/gpt2_small.py, recorded by $VRAMSCOPE (build/vramscope) where they are missing in
+ * $TMPDIR. Their index is made before anything is measured. Arguments: words; only rows whose name has one of them are
+ * measured. steps=400 first: the trace of so many steps alone, for `valgrind --tool=callgrind --toggle-collect=key`,
+ * whose counts are the same under any load.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -172,7 +174,10 @@ static struct row row_of(enum tui_action action)
 
 /* ---- sessions ---- */
 
-/* A session on one of the traces. start, answered: of the key that is measured; answered 0: not yet. ends: how long it took altogether */
+/*
+ * A session on one of the traces. start, answered: of the key that is measured; answered 0: not yet. ends: how long it
+ * took altogether
+ */
 struct bench {
     char path[256];
     struct tui_app app;
@@ -307,7 +312,10 @@ static VS_NEVER_INLINE void key(struct bench *b, const char *keys)
     type(b, keys);
 }
 
-/* To a place of the run, with a window around it; the same share of the run in every trace would be the same place of a step. */
+/*
+ * To a place of the run, with a window around it; the same share of the run in every trace would be the same place of
+ * a step.
+ */
 static void go_somewhere(struct bench *b)
 {
     uint64_t events = b->app.base.events;

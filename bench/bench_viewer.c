@@ -1,13 +1,15 @@
 /*
  * bench/bench_viewer.c - a snapshot in PyTorch's own viewer, in ptmem and here: the same file, the same run.
  *
- * For:            `make bench`. Peers: torch/utils/viz/MemoryViz.js of PyTorch's sources under node ($VRAMSCOPE_MEMORYVIZ names the file), and
- *                 ptmem ($VRAMSCOPE_PTMEM names a python that has it). What is not there is left out, with a line that says so.
+ * For:            `make bench`. Peers: torch/utils/viz/MemoryViz.js of PyTorch's sources under node
+ *                 ($VRAMSCOPE_MEMORYVIZ names the file), and ptmem ($VRAMSCOPE_PTMEM names a python that has it). What
+ *                 is not there is left out, with a line that says so.
  * Must not know:  how the peers work: viewer_peer.mjs and viewer_peer.py ask them.
- * Invariant:      all figures are processor time of the program that is asked, each in a process of its own, and its highest memory.
+ * Invariant:      all figures are processor time of the program that is asked, each in a process of its own, and its
+ *                 highest memory.
  *
- * The snapshots are exports of recordings of sample_nets/gpt2_small.py, of 5, 50 and 500 training steps: some 10^4, 10^5 and 10^6 allocations and
- * frees. With an argument only those of at most so many steps.
+ * The snapshots are exports of recordings of sample_nets/gpt2_small.py, of 5, 50 and 500 training steps: some 10^4,
+ * 10^5 and 10^6 allocations and frees. With an argument only those of at most so many steps.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,8 @@
  *
  * For:            `make bench`. Peer: a plain recording of the same net (`record --device meta`), made in turn with the
  *                 what-ifs of the same run.
- * Must not know:  terminals: a change is a typed key, rows brought up to date, and a screen of 160x48 drawn into memory.
+ * Must not know:  terminals: a change is a typed key, rows brought up to date, and a screen of 160x48 drawn into
+ *                 memory.
  * Invariant:      each figure is one what-if, from the recorded run to another; going back, which runs nothing, is not
  *                 in it. Medians of processor time.
  *
@@ -175,7 +176,10 @@ static double flip_and_back(struct bench *b, const char *key, const char *set)
 
 /* ---- while nobody types ---- */
 
-/* looked: when the keys were looked at last; longest: time without a look; stop_at: the look at which one is found, 0: none; stopped: when */
+/*
+ * looked: when the keys were looked at last; longest: time without a look; stop_at: the look at which one is found, 0:
+ * none; stopped: when
+ */
 static struct {
     double looked;
     double longest;
@@ -316,7 +320,10 @@ static double median(double ms[ROUNDS])
     return ms[ROUNDS / 2];
 }
 
-/* The very first flip of a session that nobody has asked what if: with the key right after the screen, or after a while without one. */
+/*
+ * The very first flip of a session that nobody has asked what if: with the key right after the screen, or after a
+ * while without one.
+ */
 static void first_measure(struct bench *b, size_t net, size_t n, const char *set)
 {
     double at_once[ROUNDS];

@@ -182,8 +182,8 @@ enum word {
 };
 
 /*
- * memo: of the next object. words, frames: memo number and one; 0: not written yet. list: likewise of the last stack. Each capture
- * is a list of its own, as PyTorch has it; frames are shared.
+ * memo: of the next object. words, frames: memo number and one; 0: not written yet. list: likewise of the last stack.
+ * Each capture is a list of its own, as PyTorch has it; frames are shared.
  */
 struct pickler {
     FILE *file;
@@ -356,7 +356,9 @@ static void put_frame(struct pickler *p, size_t number, bool is_cpp)
     end(p, 'u');
 }
 
-/* Innermost first: C++, the site's own Python, the loop. A free that is completed at once has the list of its request. */
+/*
+ * Innermost first: C++, the site's own Python, the loop. A free that is completed at once has the list of its request.
+ */
 static void put_stack(struct pickler *p, uint32_t stack, bool is_again)
 {
     size_t own = stack / 2 % SITES * 8;

@@ -1,9 +1,9 @@
 /*
  * recording/file_bytes.c - see file_bytes.h.
  *
- * A packed file is unpacked in one go by libdeflate, where the program was built with it and the size that the file
- * ends with can be believed: it takes a quarter of zlib's time. zlib does all others, and knows better what is wrong
- * with a file.
+ * A gzip file is decompressed in one call of libdeflate if the program was built with it and the size at the end of the
+ * file is plausible: this takes a quarter of zlib's time. All other files are decompressed by zlib, which also reports
+ * errors in detail.
  */
 #include "recording/file_bytes.h"
 
@@ -31,10 +31,7 @@ struct bytes {
     size_t len, cap;
 };
 
-/*
- * Large pages, where the system has them for who asks: a snapshot of a gigabyte has a quarter of a million small
- * ones.
- */
+/* Ask for huge pages: a snapshot of 1 GB has a quarter of a million small pages. */
 static void pages_enlarge(const struct bytes *b)
 {
     uintptr_t at = ((uintptr_t)b->at + LARGE_PAGE - 1) & ~(uintptr_t)(LARGE_PAGE - 1);
@@ -44,7 +41,7 @@ static void pages_enlarge(const struct bytes *b)
         madvise((void *)at, end - at, MADV_HUGEPAGE);
 }
 
-/* Room for a byte more and the NUL, half as much again: nobody knows how many will come. */
+/* Grow by half, so that at least one byte and the NUL fit. */
 static enum vs_status bytes_grow(struct bytes *b, struct vs_error *err)
 {
     size_t cap = b->cap + b->cap / 2;
@@ -61,7 +58,7 @@ static enum vs_status bytes_grow(struct bytes *b, struct vs_error *err)
     return VS_OK;
 }
 
-/* Exactly as many, where that is known. */
+/* Allocate exactly `count` bytes, if the size is known. */
 static void bytes_reserve(struct bytes *b, uint64_t count)
 {
     if (count > BYTES_MAX - 2)
@@ -71,7 +68,7 @@ static void bytes_reserve(struct bytes *b, uint64_t count)
     pages_enlarge(b);
 }
 
-/* ---- as it is on the disk ---- */
+/* ---- reading ---- */
 
 static enum vs_status raw_read(int fd, struct bytes *out, struct vs_error *err)
 {
@@ -95,19 +92,19 @@ static enum vs_status raw_read(int fd, struct bytes *out, struct vs_error *err)
     return st;
 }
 
-/* ---- unpacked ---- */
+/* ---- decompression ---- */
 
 static bool is_gzip(const unsigned char *b, size_t len)
 {
     return len >= 2 && b[0] == 0x1f && b[1] == 0x8b;
 }
 
-/* In one go. False: it is more than one piece, wrong somewhere, or this program cannot. */
+/* Decompress in one call. False: several gzip members, damaged data, or built without libdeflate. */
 static bool unpack_whole(const struct bytes *packed, struct bytes *out)
 {
 #ifdef VS_DEFLATE
     const unsigned char *end = (const unsigned char *)packed->at + packed->len;
-    const uint64_t most = packed->len * UINT64_C(1032); /* what deflate can make of a byte */
+    const uint64_t most = packed->len * UINT64_C(1032); /* maximum ratio of deflate */
     struct libdeflate_decompressor *unpacker;
     enum libdeflate_result result;
     size_t taken = 0;
@@ -135,7 +132,7 @@ static bool unpack_whole(const struct bytes *packed, struct bytes *out)
     return false;
 }
 
-/* One piece behind the other; what follows the last is nobody's. */
+/* Decompress the gzip members one after the other; bytes after the last are ignored. */
 static enum vs_status unpack_pieces(const struct bytes *packed, struct bytes *out,
                                     struct vs_error *err)
 {
@@ -146,14 +143,14 @@ static enum vs_status unpack_pieces(const struct bytes *packed, struct bytes *ou
 
     while (!st && code == Z_OK) {
         size_t left = (size_t)(end - z.next_in);
-        size_t room;
+        size_t available;
 
         st = bytes_grow(out, err);
         if (st)
             break;
-        room = out->cap - out->len - 1;
+        available = out->cap - out->len - 1;
         z.avail_in = left > READ_BYTES ? (unsigned)READ_BYTES : (unsigned)left;
-        z.avail_out = room > READ_BYTES ? (unsigned)READ_BYTES : (unsigned)room;
+        z.avail_out = available > READ_BYTES ? (unsigned)READ_BYTES : (unsigned)available;
         z.next_out = (Bytef *)out->at + out->len;
         code = inflate(&z, Z_NO_FLUSH);
         out->len = (size_t)((char *)z.next_out - out->at);

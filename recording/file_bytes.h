@@ -1,9 +1,9 @@
 /*
- * recording/file_bytes.h - all of a file's bytes in memory, unpacked where it is compressed with gzip.
+ * recording/file_bytes.h - reads a whole file into memory, decompressing gzip.
  *
  * For:            recording/memlist.c.
- * Must not know:  what is in them.
- * Invariant:      a file is read whole or refused; files come from strangers.
+ * Must not know:  the contents.
+ * Invariant:      a file is read completely or refused. Files are untrusted.
  */
 #ifndef REC_FILE_BYTES_H
 #define REC_FILE_BYTES_H
@@ -14,11 +14,10 @@
 #include "base/error.h"
 
 /*
- * The file at `path`; "-" is standard input. *out is the caller's, to be freed with vs_free, NULL on failure;
- * (*out)[*len] is a NUL. Of a packed file the packed bytes are in memory beside the others while it is unpacked. At
- * most 64 GiB.
+ * Read the file at `path`; "-" is standard input. *out is owned by the caller (vs_free), NULL on failure; (*out)[*len]
+ * is a NUL. While a gzip file is decompressed, its compressed bytes are in memory too. At most 64 GiB.
  *
- * VS_E_NOT_FOUND, VS_E_IO: also where it is damaged or cut off; VS_E_FORMAT: it is too large.
+ * VS_E_NOT_FOUND. VS_E_IO: it cannot be read, or the gzip data are damaged or truncated. VS_E_FORMAT: it is too large.
  */
 VS_MUST_USE enum vs_status rec_file_bytes_read(const char *path, char **out, size_t *len,
                                                struct vs_error *err);

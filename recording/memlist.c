@@ -1,7 +1,7 @@
 /*
  * recording/memlist.c - see memlist.h.
  *
- * Must not know:  what a line means; memlist_compact.c and memlist_csv.c do.
+ * Must not know:  the line formats: see memlist_compact.c and memlist_csv.c.
  */
 #include "recording/memlist.h"
 

@@ -1,9 +1,9 @@
 /*
- * recording/memlist_compact.c - the compact list of a recording; tests/oracle/snapshot_lists.py describes and writes
- * it.
+ * recording/memlist_compact.c - reads the compact list format, which tests/oracle/snapshot_lists.py describes and
+ * writes.
  *
  * Must not know:  files.
- * Invariant:      every line is understood or the list is refused.
+ * Invariant:      a list with an invalid line is refused.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #define UNIT 512
 
-/* An alloc event still to be named by a free. */
+/* An alloc event that has not been freed yet. */
 struct named {
     uint64_t address;
     uint64_t bytes;

@@ -1,9 +1,8 @@
 /*
- * recording/memlist_csv.c - lists of memory events as comma- or tab-separated lines; recording/memlist.h describes
- * them.
+ * recording/memlist_csv.c - reads comma- or tab-separated lists; recording/memlist.h describes them.
  *
  * Must not know:  files.
- * Invariant:      a value that is not understood is refused with its line and column, never guessed.
+ * Invariant:      an invalid value is refused with its line and column, never guessed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +29,7 @@ enum column {
 static const char *const COLUMN_NAMES[COL_COUNT] = {
     "kind", "bytes", "id", "address", "class", "op", "function", "file", "line", "stream"};
 
-/* at: where each column stands, -1 nowhere. cells: of the line that is read. */
+/* at: index of each column, -1 if missing. cells: of the current line. */
 struct table {
     struct vs_memlist *list;
     char separator;
@@ -40,7 +39,7 @@ struct table {
     size_t number;
 };
 
-/* Cut the line into cells, in place. False: too many, or a quote that does not end. */
+/* Split the line into cells in place. False: too many cells, or an unterminated quote. */
 static bool line_cut(struct table *t, char *line)
 {
     t->cell_count = 0;
@@ -110,7 +109,7 @@ static enum vs_status wrong(const struct table *t, enum column column, const cha
                    COLUMN_NAMES[column], cell(t, column), right);
 }
 
-/* An empty cell is 0. */
+/* Read a number; an empty cell is 0. */
 static enum vs_status number_read(const struct table *t, enum column column, uint64_t *out,
                                   struct vs_error *err)
 {
@@ -125,7 +124,7 @@ static enum vs_status number_read(const struct table *t, enum column column, uin
     return end && !*end ? VS_OK : wrong(t, column, "a number from 0, or 0x…, is right", err);
 }
 
-/* "free" is two events in one: *kinds is 2 then. */
+/* Read the kind of an event. "free" stands for two events: *kinds is 2 then. */
 static enum vs_status kind_read(const struct table *t, enum vs_mem_kind *out, size_t *kinds,
                                 struct vs_error *err)
 {

@@ -1,9 +1,9 @@
 /*
- * recording/memlist_internal.h - the formats behind memlist.h.
+ * recording/memlist_internal.h - the line formats of memlist.h.
  *
- * For:            recording/memlist*.c only.
+ * For:            recording/memlist*.c.
  * Must not know:  files.
- * Invariant:      `text` ends with a NUL at text[len] and may be changed while it is read.
+ * Invariant:      `text` ends with a NUL at text[len] and may be modified.
  */
 #ifndef REC_MEMLIST_INTERNAL_H
 #define REC_MEMLIST_INTERNAL_H
@@ -16,7 +16,7 @@
 
 #define REC_MEMLIST_TITLE "vramscope allocator list 1"
 
-/* VS_E_FORMAT: "line N: …"; the caller puts the file before it. */
+/* VS_E_FORMAT: the text begins with "line N: "; the caller prepends the file. */
 VS_MUST_USE enum vs_status rec_memlist_compact(char *text, struct vs_memlist *out,
                                                struct vs_error *err);
 VS_MUST_USE enum vs_status rec_memlist_csv(char *text, struct vs_memlist *out,

@@ -1,7 +1,7 @@
 /*
  * recording/pickle.c - see pickle.h: the opcodes.
  *
- * Must not know:  how values are kept (pickle_value.c), how numbers and texts are written (pickle_scalar.c).
+ * Must not know:  how values are stored (pickle_value.c), how numbers and texts are encoded (pickle_scalar.c).
  */
 #include "recording/pickle.h"
 
@@ -41,7 +41,7 @@ enum vs_status rec_machine_take_line(struct rec_machine *m, char out[REC_MACHINE
 
 /* ---- the stack ---- */
 
-/* Are there n values above the last mark, or above the bottom? */
+/* Check that there are n values above the last mark, or on the stack if there is no mark. */
 static enum vs_status need(struct rec_machine *m, size_t n)
 {
     const size_t bottom = m->mark_count ? m->marks[m->mark_count - 1] : 0;
@@ -50,7 +50,7 @@ static enum vs_status need(struct rec_machine *m, size_t n)
                                   : rec_machine_wrong(m, "there is nothing on the stack for it");
 }
 
-/* Forget the last mark; *from is how deep the stack was. */
+/* Remove the last mark; *from is the stack depth at which it was set. */
 static enum vs_status unmark(struct rec_machine *m, size_t *from)
 {
     if (!m->mark_count)
@@ -68,7 +68,7 @@ static enum vs_status do_mark(struct rec_machine *m, uint32_t arg)
     return VS_OK;
 }
 
-/* A value, or the mark where that is on top. */
+/* Pop a value, or the mark if that is on top. */
 static enum vs_status do_pop(struct rec_machine *m, uint32_t arg)
 {
     (void)arg;
@@ -124,7 +124,7 @@ static enum vs_status get(struct rec_machine *m, uint64_t number)
     return rec_machine_push(m, m->memo[number]);
 }
 
-/* A memo number of `bytes` bytes, or where that is 0 a line of digits. */
+/* Read a memo number: `bytes` bytes, or a line of digits if `bytes` is 0. */
 static enum vs_status take_number(struct rec_machine *m, uint32_t bytes, uint64_t *out)
 {
     char line[REC_MACHINE_LINE_MAX];
@@ -161,7 +161,7 @@ static enum vs_status do_memoize(struct rec_machine *m, uint32_t arg)
 
 /* ---- lists, tuples, dicts ---- */
 
-/* The pairs that stand from `from` on go into the dict. */
+/* Set the pairs on the stack from index `from` on in the dict. */
 static enum vs_status set_pairs(struct rec_machine *m, struct rec_value dict, size_t from)
 {
     const struct rec_value *pairs = m->stack + from;
@@ -178,7 +178,7 @@ static enum vs_status set_pairs(struct rec_machine *m, struct rec_value dict, si
     return VS_OK;
 }
 
-/* What stands from `from` on goes into the container below it. */
+/* Add the values from index `from` on to the container below them. */
 static enum vs_status add(struct rec_machine *m, enum rec_tag tag, size_t from)
 {
     if (!from || rec_tag_of(m->stack[from - 1]) != tag)
@@ -205,7 +205,7 @@ static enum vs_status do_set_item(struct rec_machine *m, uint32_t arg)
     return need(m, 3) ? VS_E_FORMAT : add(m, TAG_DICT, m->depth - 2);
 }
 
-/* What stands above the mark goes into the container below it. */
+/* Add the values above the mark to the container below it. */
 static enum vs_status do_add(struct rec_machine *m, uint32_t tag)
 {
     size_t from = 0;
@@ -217,7 +217,7 @@ static enum vs_status do_add(struct rec_machine *m, uint32_t tag)
     return add(m, (enum rec_tag)tag, from);
 }
 
-/* What stands from `from` on becomes a new container. */
+/* Make a new container of the values from index `from` on. */
 static enum vs_status collect(struct rec_machine *m, enum rec_tag tag, size_t from)
 {
     struct rec_value v;
@@ -280,8 +280,8 @@ static enum vs_status do_frame(struct rec_machine *m, uint32_t arg)
 /* ---- all opcodes ---- */
 
 /*
- * By their bytes, with the names that CPython's pickletools has for them. Those without a function name, make or call
- * something, or fetch what is not in the pickle.
+ * All opcodes, with the names of CPython's pickletools. Those without a function create or call objects, or refer to
+ * data outside the pickle.
  */
 static const struct {
     const char *name;

@@ -1,28 +1,28 @@
 /*
- * recording/pickle_machine.h - the machine that a pickle is a program of, as far as it is data.
+ * recording/pickle_machine.h - the stack machine that executes the data opcodes of a pickle.
  *
  * For:            recording/pickle.c, recording/pickle_scalar.c.
- * Must not know:  how values are kept.
- * Invariant:      it only ever moves forward in the input, one opcode at a time.
+ * Must not know:  how values are stored.
+ * Invariant:      the input is read strictly forward, one opcode at a time.
  */
 #ifndef REC_PICKLE_MACHINE_H
 #define REC_PICKLE_MACHINE_H
 
 #include "recording/pickle_internal.h"
 
-/* PyTorch's snapshots are seven deep. */
+/* Maximum nesting. PyTorch's snapshots are nested seven deep. */
 #define REC_MACHINE_MARKS_MAX 1000
 #define REC_MACHINE_LINE_MAX 4096
 
-/* No opcode makes such a value. */
+/* A value that no opcode creates. */
 #define REC_MEMO_UNSET rec_value_of(TAG_PLAIN, REC_PAYLOAD_MAX)
 
 /*
- * at     of the next byte
- * op_at  of the opcode that is being done
- * marks  how deep the stack was at each MARK
- * memo   by number; REC_MEMO_UNSET: nothing was put there. memo_put: how many were put, which is the number that
- *        MEMOIZE takes
+ * at     offset of the next byte
+ * op_at  offset of the current opcode
+ * marks  stack depth at each MARK
+ * memo   values by memo number; REC_MEMO_UNSET: not set. memo_put: how many are set, which is the number that MEMOIZE
+ *        uses
  */
 struct rec_machine {
     struct rec_pickle *p;
@@ -39,12 +39,12 @@ struct rec_machine {
     struct vs_error *err;
 };
 
-/* VS_E_FORMAT, with the offset of the opcode. */
+/* Fail with VS_E_FORMAT and the offset of the opcode. */
 enum vs_status rec_machine_wrong(struct rec_machine *m, const char *what);
-/* The budget does not allow it. */
+/* Fail because the memory budget is exceeded. */
 enum vs_status rec_machine_too_much(struct rec_machine *m);
 
-/* The next n bytes. */
+/* Skip n bytes; fails if fewer are left. */
 VS_MUST_USE static inline enum vs_status rec_machine_take(struct rec_machine *m, uint64_t n,
                                                           const unsigned char **out)
 {
@@ -55,7 +55,7 @@ VS_MUST_USE static inline enum vs_status rec_machine_take(struct rec_machine *m,
     return VS_OK;
 }
 
-/* A little-endian number of n bytes, n <= 8. */
+/* Read a little-endian number of n bytes, n <= 8. */
 VS_MUST_USE static inline enum vs_status rec_machine_take_uint(struct rec_machine *m, size_t n,
                                                                uint64_t *out)
 {
@@ -78,15 +78,15 @@ VS_MUST_USE static inline enum vs_status rec_machine_push(struct rec_machine *m,
     return VS_OK;
 }
 
-/* A line without its end; out ends with a NUL and has none inside. */
+/* Read a line without its end; `out` is NUL-terminated and contains no other NUL. */
 VS_MUST_USE enum vs_status rec_machine_take_line(struct rec_machine *m,
                                                  char out[REC_MACHINE_LINE_MAX]);
 
 /* ---- pickle_scalar.c: opcodes that push a number or a text ---- */
 
 /*
- * Whole numbers: `bytes` bytes without a sign; four with one; as long as `bytes` bytes say; a line of digits, which
- * may be "01" for true.
+ * Integers: `bytes` bytes unsigned; four bytes signed; with a length of `bytes` bytes before it; a line of digits,
+ * where "01" may mean true.
  */
 VS_MUST_USE enum vs_status rec_machine_uint(struct rec_machine *m, uint32_t bytes);
 VS_MUST_USE enum vs_status rec_machine_int(struct rec_machine *m, uint32_t arg);
@@ -95,7 +95,7 @@ VS_MUST_USE enum vs_status rec_machine_digits(struct rec_machine *m, uint32_t ma
 /* Floats: eight bytes, big-endian; a line of digits. */
 VS_MUST_USE enum vs_status rec_machine_float(struct rec_machine *m, uint32_t arg);
 VS_MUST_USE enum vs_status rec_machine_float_digits(struct rec_machine *m, uint32_t arg);
-/* Texts: as long as `bytes` bytes say; a line with escapes; a line in quotes. */
+/* Texts: with a length of `bytes` bytes before it; a line with escapes; a quoted line. */
 VS_MUST_USE enum vs_status rec_machine_text(struct rec_machine *m, uint32_t bytes);
 VS_MUST_USE enum vs_status rec_machine_text_line(struct rec_machine *m, uint32_t arg);
 VS_MUST_USE enum vs_status rec_machine_text_quoted(struct rec_machine *m, uint32_t arg);

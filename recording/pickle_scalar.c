@@ -1,7 +1,7 @@
 /*
- * recording/pickle_scalar.c - the opcodes of a pickle that push a number or a text.
+ * recording/pickle_scalar.c - the opcodes that push a number or a text.
  *
- * Must not know:  lists, the memo.
+ * Must not know:  containers, the memo.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 /* ---- numbers ---- */
 
-/* What is below 0 is in two's complement; from 2^63 on it looks the same, and so it comes out. */
+/* Push an integer; negative numbers are in two's complement, and numbers from 2^63 on have the same bits. */
 static enum vs_status push_whole(struct rec_machine *m, uint64_t bits, bool fits)
 {
     struct rec_value v = rec_value_of(TAG_WIDE, REC_PAYLOAD_MAX);
@@ -38,7 +38,7 @@ enum vs_status rec_machine_int(struct rec_machine *m, uint32_t arg)
     return push_whole(m, (uint64_t)(int32_t)(uint32_t)n, true);
 }
 
-/* Little-endian, in two's complement. */
+/* Little-endian two's complement. */
 enum vs_status rec_machine_long(struct rec_machine *m, uint32_t bytes)
 {
     const unsigned char *b = NULL;
@@ -61,7 +61,7 @@ enum vs_status rec_machine_long(struct rec_machine *m, uint32_t bytes)
     return push_whole(m, bits, fits && (!fill || bits >> 63));
 }
 
-/* Decimal digits with a sign; protocol 0 ends longs with an L. */
+/* Decimal digits with an optional sign; protocol 0 ends long integers with an L. */
 enum vs_status rec_machine_digits(struct rec_machine *m, uint32_t may_be_bool)
 {
     char line[REC_MACHINE_LINE_MAX];
@@ -92,7 +92,7 @@ enum vs_status rec_machine_digits(struct rec_machine *m, uint32_t may_be_bool)
     return push_whole(m, bits, fits);
 }
 
-/* The bits of a double. */
+/* Push a double, given its bits. */
 static enum vs_status push_float(struct rec_machine *m, uint64_t bits)
 {
     struct rec_value v;
@@ -133,7 +133,7 @@ enum vs_status rec_machine_float_digits(struct rec_machine *m, uint32_t arg)
 
 /* ---- texts ---- */
 
-/* `at` as in struct rec_text. */
+/* Push a text; `at` as in struct rec_text. */
 static enum vs_status push_text(struct rec_machine *m, uint64_t at, uint64_t len)
 {
     struct rec_value v;
@@ -175,7 +175,7 @@ static enum vs_status side_add_utf8(struct rec_machine *m, uint32_t c)
     return st;
 }
 
-/* The digits of \uXXXX (4) or \UXXXXXXXX (8). */
+/* Read the digits of \uXXXX (4) or \UXXXXXXXX (8). */
 static bool hex_read(const unsigned char *at, size_t left, size_t digits, uint32_t *out)
 {
     *out = 0;
@@ -193,14 +193,14 @@ static bool hex_read(const unsigned char *at, size_t left, size_t digits, uint32
     return *out <= 0x10ffff;
 }
 
-/* The line that begins at the next byte; *out is its end. */
+/* Find the end of the line that begins at the next byte. */
 static enum vs_status line_find(struct rec_machine *m, const unsigned char **out)
 {
     *out = memchr(m->bytes + m->at, '\n', m->len - m->at);
     return *out ? VS_OK : rec_machine_wrong(m, "the pickle is cut off here");
 }
 
-/* Protocol 0's text: in Latin-1 with \uXXXX for the rest. */
+/* UNICODE of protocol 0: Latin-1, other characters as \uXXXX. */
 enum vs_status rec_machine_text_line(struct rec_machine *m, uint32_t arg)
 {
     const uint64_t start = m->p->side_len;
@@ -225,7 +225,7 @@ enum vs_status rec_machine_text_line(struct rec_machine *m, uint32_t arg)
     return push_text(m, m->p->bytes_len + start, m->p->side_len - start);
 }
 
-/* Python 2's str of protocol 0: quoted, and its escapes stay as they are. */
+/* STRING of protocol 0, a quoted str of Python 2; its escapes are kept. */
 enum vs_status rec_machine_text_quoted(struct rec_machine *m, uint32_t arg)
 {
     const uint64_t at = m->at;

@@ -1,19 +1,19 @@
 /*
- * recording/pickle_value.c - see pickle_internal.h: making and reading values.
+ * recording/pickle_value.c - see pickle_internal.h: creates and reads values.
  *
  * Must not know:  opcodes.
- * Invariant:      a shared row never changes; whoever adds to a list that has one gets a row of its own first.
+ * Invariant:      a shared row never changes: before items are added to a list with a shared row, the row is copied.
  */
 #include <string.h>
 
 #include "base/hash.h"
 #include "recording/pickle_internal.h"
 
-/* Longer rows are not compared with others: nothing that repeats itself is as long. */
+/* Longer rows are not shared, because they rarely repeat. */
 #define SHARED_MAX 255
-#define HEAD 2 /* words before the first of a row */
+#define HEAD 2 /* words before the items of a row: count and mark */
 
-/* The rows that every pickle has. Lists and dicts have different ones, since a row has a mark. */
+/* The rows that every pickle has: for empty lists and empty dicts, which have separate marks. */
 enum { EMPTY_ITEMS = 0, EMPTY_VALUES = HEAD };
 
 /* ---- the budget ---- */
@@ -26,7 +26,7 @@ static bool take(struct rec_pickle *p, uint64_t bytes)
     return true;
 }
 
-/* Space for `count` more; grows by half. */
+/* Make space for `count` more elements; grows by half. */
 static bool reserve(struct rec_pickle *p, void *vec, size_t used, size_t count, size_t *cap,
                     size_t elem_size)
 {
@@ -87,7 +87,7 @@ static const char *text_at(const struct rec_pickle *p, struct rec_text text)
     return text.at < p->bytes_len ? p->bytes + text.at : p->side + (text.at - p->bytes_len);
 }
 
-/* The number of a text; REC_NO_KEY: there is none like it. */
+/* The id of a text; REC_NO_KEY if there is none. */
 static uint32_t text_find(const struct rec_pickle *p, const char *at, size_t len, uint64_t hash)
 {
     struct vs_probe probe = vs_probe(hash);
@@ -103,7 +103,7 @@ static uint32_t text_find(const struct rec_pickle *p, const char *at, size_t len
 
 bool rec_pickle_text(struct rec_pickle *p, uint64_t at, uint32_t len, struct rec_value *out)
 {
-    /* an empty one may stand at the very end, where `side` begins */
+    /* an empty text may be at the very end of the input, where offsets into `side` begin */
     const struct rec_text text = {.at = len ? at : 0, .len = len};
     const uint64_t hash = vs_hash_bytes(text_at(p, text), len);
     uint32_t number = text_find(p, text_at(p, text), len, hash);
@@ -144,7 +144,7 @@ bool rec_value_is_text(const struct rec_pickle *p, struct rec_value v, const cha
 
 /* ---- rows ---- */
 
-/* A row with space for `cap` words, the first `count` of them from `from`, and that count. */
+/* Add a row with capacity for `cap` words and copy `count` words to it. */
 static bool row_add(struct rec_pickle *p, size_t cap, const void *from, size_t count, uint32_t *out)
 {
     uint32_t *row;
@@ -162,7 +162,7 @@ static bool row_add(struct rec_pickle *p, size_t cap, const void *from, size_t c
     return true;
 }
 
-/* The row of these words, which all have that hold the same; of many words a new one. */
+/* Return the shared row with these words, adding it if it is new. Long rows are always added. */
 static bool row_share(struct rec_pickle *p, const void *from, size_t count, uint32_t *out)
 {
     const uint64_t hash = vs_hash_bytes(from, count * sizeof(*p->words));
@@ -186,7 +186,7 @@ static bool row_share(struct rec_pickle *p, const void *from, size_t count, uint
     return true;
 }
 
-/* *row becomes one with space for `cap` words, the first `count` of them those of the old one. */
+/* Replace *row by a copy with capacity for `cap` words. */
 static bool row_widen(struct rec_pickle *p, uint32_t *row, size_t count, size_t cap)
 {
     const uint32_t from = *row;
@@ -197,9 +197,7 @@ static bool row_widen(struct rec_pickle *p, uint32_t *row, size_t count, size_t 
     return true;
 }
 
-/*
- * What is added first fits exactly, since most containers are filled at once; later there is space for as much again.
- */
+/* New capacity: exact for the first items, since most containers are filled in one step; doubled later. */
 static size_t wider(size_t count, size_t more)
 {
     return count > more ? 2 * count : count + more;
@@ -257,7 +255,7 @@ bool rec_pickle_append(struct rec_pickle *p, struct rec_value v, const struct re
     return true;
 }
 
-/* Every other word of the pairs: their keys, or from pairs + 1 on their values. */
+/* Copy every other word of the pairs: the keys, or from pairs + 1 on the values. */
 static void column_copy(uint32_t *to, const struct rec_value *pairs, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -265,8 +263,8 @@ static void column_copy(uint32_t *to, const struct rec_value *pairs, size_t coun
 }
 
 /*
- * A row of more keys than can be shared has space for as many as that of the values, `cap`; is_new: that row has just
- * been made.
+ * Add keys to a row. A row too long to be shared has the capacity `cap` of the values' row; is_new: that row has just
+ * been created.
  */
 static bool keys_add(struct rec_pickle *p, uint32_t *row, const struct rec_value *pairs,
                      size_t count, size_t cap, bool is_new)
@@ -343,7 +341,7 @@ bool rec_value_float(const struct rec_pickle *p, struct rec_value v, double *out
     return true;
 }
 
-/* The row of a list's or tuple's items or of a dict's values; NULL of anything else. */
+/* The row of a list's or tuple's items or of a dict's values; NULL for other types. */
 static uint32_t *row_of(const struct rec_pickle *p, struct rec_value v)
 {
     if (rec_tag_of(v) == TAG_TUPLE)
@@ -353,7 +351,7 @@ static uint32_t *row_of(const struct rec_pickle *p, struct rec_value v)
     return p->words + p->boxes[rec_payload_of(v)].row;
 }
 
-/* The row of a dict's keys, whose count is the dict's; of anything else an empty one. */
+/* The row of a dict's keys, whose count is that of the dict; an empty row for other types. */
 static const uint32_t *keys_of(const struct rec_pickle *p, struct rec_value v)
 {
     return p->words +
@@ -399,7 +397,7 @@ bool rec_value_get(const struct rec_pickle *p, struct rec_value v, uint32_t key,
 
 struct rec_columns {
     size_t text_count;
-    uint8_t of_text[]; /* the column and one */
+    uint8_t of_text[]; /* by text id: column + 1 */
 };
 
 struct rec_columns *rec_columns_new(const struct rec_pickle *p, const char *const *names,

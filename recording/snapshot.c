@@ -1,9 +1,9 @@
 /*
  * recording/snapshot.c - see snapshot.h.
  *
- * Must not know:  opcodes, what a stack says (snapshot_frames.c).
- * Invariant:      no more segments, blocks and events come out than a sixteenth of the file's bytes (and some),
- *                 however often it repeats them: each has some keys and values of its own in what PyTorch writes.
+ * Must not know:  opcodes, the analysis of stacks (snapshot_frames.c).
+ * Invariant:      the number of segments, blocks and events is limited to a sixteenth of the file's bytes (plus a
+ *                 constant), even if a hostile pickle repeats values: each record that PyTorch writes takes more.
  */
 #include "recording/snapshot.h"
 
@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "recording/snapshot_internal.h"
 
-/* No record of PyTorch's takes less of the file; so many may be there in any case. */
+/* Minimum size of a record written by PyTorch; the limit is never below this number of records. */
 #define RECORD_BYTES 16
 #define RECORDS_ANY 4096
 
@@ -75,7 +75,7 @@ static enum vs_mem_kind kind_of(struct rec_reading *r, struct rec_value action)
     return (enum vs_mem_kind)kind;
 }
 
-/* What torch.profiler and `vramscope export` call an allocation; + 1. 0: a word of neither. */
+/* The category that torch.profiler and `vramscope export` call `word`, + 1. 0: neither has such a category. */
 static uint8_t category_of(struct rec_reading *r, struct rec_value word)
 {
     static const struct {
@@ -133,7 +133,7 @@ static enum vs_status event_read(struct rec_reading *r, struct rec_value v)
     if (!rec_fields_has(&row, KEY_ACTION) || rec_value_type(row.at[KEY_ACTION]) != REC_TEXT)
         return rec_reading_wrong(r, "an event", KEY_ACTION);
     kind = kind_of(r, row.at[KEY_ACTION]);
-    if (kind == VS_MEM_OTHER) { /* of a fork, or newer: nothing the allocator did */
+    if (kind == VS_MEM_OTHER) { /* of a fork or a newer version: not an allocator event */
         r->list->other_count++;
         return VS_OK;
     }
@@ -183,7 +183,7 @@ static enum vs_status events_read(struct rec_reading *r)
 
 /* ---- the device ---- */
 
-/* The devices that have events, and those that have segments, as bits; PyTorch counts at most 64. */
+/* Find the devices that have events and those that have segments, as bit sets; PyTorch supports at most 64 devices. */
 static void devices_find(struct rec_reading *r)
 {
     for (size_t i = 0; i < rec_value_count(r->p, r->traces) && i < 64; i++)
@@ -240,7 +240,7 @@ static void conf_read(struct rec_reading *r, struct rec_value top)
         r->list->conf = vs_strndup(text, len);
 }
 
-/* One device into a list of its own; once for each. */
+/* Read one device into its list; called once per device. */
 static enum vs_status device_read(struct rec_reading *r, int64_t device, struct vs_memlist *list)
 {
     enum vs_status st;
@@ -270,7 +270,7 @@ static enum vs_status device_read(struct rec_reading *r, int64_t device, struct 
     return st;
 }
 
-/* Lets go of nothing where it fails: reading_end does. */
+/* On failure the caller releases everything with reading_end(). */
 static enum vs_status reading_begin(struct rec_reading *r, const char *bytes, size_t len,
                                     struct vs_error *err)
 {
@@ -306,7 +306,9 @@ static void reading_end(struct rec_reading *r)
 
 bool rec_snapshot_is(const char *bytes, size_t len)
 {
-    /* protocol 2 and later say so; before, a dict or list begins by itself, and no text that we read begins like one */
+    /*
+     * protocols 2 and later begin with their number; earlier ones with a dict or list, as no text format read here does
+     */
     return len > 2 && (((unsigned char)bytes[0] == 0x80 && bytes[1] >= 2 && bytes[1] <= 5) ||
                        (bytes[0] && strchr("(}]", bytes[0]) != NULL));
 }

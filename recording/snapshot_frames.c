@@ -1,10 +1,9 @@
 /*
  * recording/snapshot_frames.c - see snapshot_frames.h.
  *
- * Must not know:  whose code a Python frame is (snapshot_python.c).
+ * Must not know:  the classification of Python frames (snapshot_python.c).
  *
- * The names are PyTorch's own C++ symbols, 2.0 to 2.15; tests/oracle/snapshot_lists.py tells the classes by the same
- * ones.
+ * The names are C++ symbols of PyTorch 2.0 to 2.15; tests/oracle/snapshot_lists.py uses the same names.
  */
 #include "recording/snapshot_frames.h"
 
@@ -16,10 +15,10 @@
 #include "recording/snapshot_python.h"
 
 /*
- * What the words of one frame's name say of the whole stack: enum vs_stack_flag below SAYS_TENSOR, then whose the
- * memory is.
+ * What the name of one frame implies for the whole stack: bits of enum vs_stack_flag below SAYS_TENSOR, and the class
+ * of the memory above.
  */
-#define SAYS_TENSOR UINT32_C(0x100) /* every tensor's memory is made in one of these */
+#define SAYS_TENSOR UINT32_C(0x100) /* all memory of tensors is allocated below such a frame */
 #define SAYS_CLASS(cls) (SAYS_TENSOR << 1 << (cls))
 
 static const struct {
@@ -43,7 +42,7 @@ static const struct {
     {"cudnn", SAYS_CLASS(VS_MEM_WORKSPACE)},
     {"Cudnn", SAYS_CLASS(VS_MEM_WORKSPACE)},
     {"addmm", SAYS_CLASS(VS_MEM_WORKSPACE)},
-    /* of autograd, autocast and the binding of Python */
+    /* autograd, autocast and the Python bindings */
     {"torch::autograd::Engine::", VS_STACK_ENGINE},
     {"::release_variables(", VS_STACK_RELEASE},
     {"SavedVariable::reset_data(", VS_STACK_RELEASE},
@@ -57,7 +56,7 @@ static const char *const CPP[] = {"at::", "c10::", "torch::"};
 
 #define COUNT(words) (sizeof(words) / sizeof((words)[0]))
 
-/* A text that does not end with a NUL. */
+/* A text without a terminating NUL. */
 struct span {
     const char *at;
     size_t len;
@@ -86,7 +85,7 @@ static struct span field(const struct rec_stacks *stacks, struct rec_value frame
     return span;
 }
 
-/* The word of "at::_ops::WORD::call(" or "…::redispatch(". */
+/* WORD of "at::_ops::WORD::call(" or "…::redispatch(". */
 static struct span op_of(struct span name)
 {
     static const char BEFORE[] = "at::_ops::";
@@ -101,13 +100,13 @@ static struct span op_of(struct span name)
     return begins(rest, "::call(") || begins(rest, "::redispatch(") ? op : (struct span){"", 0};
 }
 
-/* Where `word` is in a text that may be empty; NULL: nowhere. */
+/* Find `word` in a text, which may be empty; NULL if it is not there. */
 static const char *find(struct span text, const char *word)
 {
     return text.len ? memmem(text.at, text.len, word, strlen(word)) : NULL;
 }
 
-/* The word of "…torch::autograd::WORD::apply(" or "…::release_variables(", with or without "generated::". */
+/* WORD of "…torch::autograd::WORD::apply(" or "…::release_variables(", with or without "generated::". */
 static struct span node_of(struct span name)
 {
     static const char BEFORE[] = "torch::autograd::";
@@ -126,17 +125,17 @@ static struct span node_of(struct span name)
     return memchr(node.at, ':', node.len) ? (struct span){"", 0} : node;
 }
 
-/* What the name of one frame says. says: flags, and SAYS_… */
+/* What the name of one frame implies. says: flags and SAYS_… bits. */
 struct rec_frame {
     struct span op;
     struct span node;
-    uint32_t python; /* number in the list's stacks; 0: it is no Python */
-    uint32_t module; /* string of the list: the path that it names */
-    bool is_derived; /* by an import before this one */
+    uint32_t python; /* index in the list's stacks; 0: not a Python frame */
+    uint32_t module; /* string of the list: the module path in the frame */
+    bool is_derived; /* written by an earlier import */
     uint32_t says;
 };
 
-/* Two letters, in 256 kinds. */
+/* The index of a pair of letters, among 256. */
 static unsigned kind_of(const char *two)
 {
     return ((unsigned char)two[0] * 31u + (unsigned char)two[1]) % 256;
@@ -151,7 +150,7 @@ static void words_begin(uint32_t words[REC_WORD_KINDS])
         words[kind_of(SAYS[i].word)] |= UINT32_C(1) << i;
 }
 
-/* Looked through once for all the words: names of C++ have hundreds of letters. */
+/* Search for all words in one pass: C++ names have hundreds of letters. */
 static uint32_t words_say(const struct rec_stacks *stacks, struct span name)
 {
     uint32_t says = 0;
@@ -166,7 +165,8 @@ static uint32_t words_say(const struct rec_stacks *stacks, struct span name)
     return says;
 }
 
-static void frame_look(const struct rec_stacks *stacks, struct rec_frame *frame, struct span name)
+static void native_frame_read(const struct rec_stacks *stacks, struct rec_frame *frame,
+                              struct span name)
 {
     bool is_cpp = false;
 
@@ -179,8 +179,8 @@ static void frame_look(const struct rec_stacks *stacks, struct rec_frame *frame,
     frame->says |= frame->op.len ? VS_STACK_INSIDE_OP : 0;
 }
 
-/* The number of a frame of Python, 0 of another. */
-static uint32_t python_look(struct rec_stacks *stacks, struct rec_value v, struct span name)
+/* The index of a Python frame, 0 for other frames. */
+static uint32_t python_frame_read(struct rec_stacks *stacks, struct rec_value v, struct span name)
 {
     struct span path = field(stacks, v, stacks->key_filename);
     struct vs_text file = {NULL, 0, 0};
@@ -201,9 +201,9 @@ static uint32_t python_look(struct rec_stacks *stacks, struct rec_value v, struc
     return vs_callstacks_frame(&stacks->list->stacks, &frame);
 }
 
-/* The frame that `vramscope export` writes for the module, which no program has. */
-static void module_look(struct rec_stacks *stacks, struct rec_frame *frame, struct rec_value v,
-                        struct span name)
+/* Read the artificial frame that `vramscope export` writes for a module. */
+static void module_frame_read(struct rec_stacks *stacks, struct rec_frame *frame,
+                              struct rec_value v, struct span name)
 {
     const struct span path = field(stacks, v, stacks->key_filename);
 
@@ -219,7 +219,7 @@ static const struct rec_frame *frame_get(struct rec_stacks *stacks, struct rec_v
     uint32_t mark = rec_value_mark(stacks->pickle, v);
     struct rec_frame *frame;
 
-    /* the mark of a list is a stack's number */
+    /* the mark of a list belongs to stacks */
     if (rec_value_type(v) != REC_DICT)
         return &NOTHING;
     if (mark > stacks->list_frames)
@@ -228,16 +228,16 @@ static const struct rec_frame *frame_get(struct rec_stacks *stacks, struct rec_v
         vs_grow(stacks->frames, stacks->frame_count, &stacks->frame_cap, sizeof(*stacks->frames));
     frame = &stacks->frames[stacks->frame_count++];
     memset(frame, 0, sizeof(*frame));
-    frame_look(stacks, frame, field(stacks, v, stacks->key_name));
+    native_frame_read(stacks, frame, field(stacks, v, stacks->key_name));
     if (!(frame->says & VS_STACK_HAS_CPP))
-        frame->python = python_look(stacks, v, field(stacks, v, stacks->key_name));
+        frame->python = python_frame_read(stacks, v, field(stacks, v, stacks->key_name));
     if (!(frame->says & VS_STACK_HAS_CPP) && !frame->python)
-        module_look(stacks, frame, v, field(stacks, v, stacks->key_name));
+        module_frame_read(stacks, frame, v, field(stacks, v, stacks->key_name));
     rec_value_mark_set(stacks->pickle, v, (uint32_t)stacks->frame_count);
     return frame;
 }
 
-/* Tensor's unless C++ frames say otherwise. */
+/* The class of an allocation; tensor unless C++ frames imply another one. */
 static uint8_t whose_get(uint32_t says)
 {
     if (!(says & VS_STACK_HAS_CPP) || says & SAYS_TENSOR)
@@ -286,8 +286,8 @@ static void place_set(struct rec_stacks *stacks, struct rec_stack *out)
                       : all->frames[found - 1].file;
 }
 
-/* The outermost op, inside a backward node that node's; and whose the allocation is. */
-static void look(struct rec_stacks *stacks, struct rec_value frames, struct rec_stack *out)
+/* Find the outermost op (or inside a backward node that node's op) and the class of the allocation. */
+static void stack_analyse(struct rec_stacks *stacks, struct rec_value frames, struct rec_stack *out)
 {
     struct vs_callstack about = {.flags = 0};
     struct span op = {"", 0};
@@ -351,7 +351,7 @@ const struct rec_stack *rec_stacks_get(struct rec_stacks *stacks, struct rec_val
     stacks->items = vs_grow(stacks->items, stacks->count, &stacks->cap, sizeof(*stacks->items));
     stack = &stacks->items[stacks->count++];
     *stack = NOTHING;
-    look(stacks, frames, stack);
+    stack_analyse(stacks, frames, stack);
     rec_value_mark_set(stacks->pickle, frames, (uint32_t)stacks->count);
     return stack;
 }

@@ -1,10 +1,10 @@
 /*
  * recording/snapshot_html.c - see snapshot_html.h.
  *
- * PyTorch writes `const local_files = [{"name": "snapshot.pickle", "base64": "…"}]`, one line of JavaScript.
+ * PyTorch writes `const local_files = [{"name": "snapshot.pickle", "base64": "…"}]` as one line of JavaScript.
  *
- * Must not know:  what a snapshot is.
- * Invariant:      what is written lies before what is read: four characters become three bytes.
+ * Must not know:  the format of a snapshot.
+ * Invariant:      the write position stays behind the read position: four characters become three bytes.
  */
 #include "recording/snapshot_html.h"
 
@@ -27,7 +27,7 @@ bool rec_html_is(const char *text, size_t len)
     return at < len && text[at] == '<';
 }
 
-/* The first character of the base64 text behind `from`, or NULL. */
+/* The first character of the base64 text after `from`, or NULL. */
 static char *value_find(char *from, char *end)
 {
     char *at = memmem(from, (size_t)(end - from), KEY, sizeof(KEY) - 1);
@@ -44,7 +44,7 @@ static char *value_find(char *from, char *end)
     return at < end && *at == '"' ? at + 1 : NULL;
 }
 
-/* 0 … 63; -1: not of the alphabet. */
+/* 0 … 63; -1: not in the base64 alphabet. */
 static int digit_of(unsigned char c)
 {
     if (c >= 'A' && c <= 'Z')

@@ -1,10 +1,9 @@
 /*
- * recording/snapshot_internal.h - a snapshot that is being read.
+ * recording/snapshot_internal.h - the state of reading a snapshot.
  *
  * For:            recording/snapshot.c, recording/snapshot_segments.c.
  * Must not know:  opcodes.
- * Invariant:      a field of another type than PyTorch writes is refused with the field's name; one that is missing
- *                 is not known.
+ * Invariant:      a field of another type than PyTorch writes is refused by name; a missing field is unknown.
  */
 #ifndef REC_SNAPSHOT_INTERNAL_H
 #define REC_SNAPSHOT_INTERNAL_H
@@ -48,15 +47,15 @@ enum rec_snapshot_key {
     KEY_COUNT
 };
 
-/* A dict's values; bit `key` of `has`: it has one. */
+/* The fields of a dict; values[key] is valid if bit `key` of `has` is set. */
 struct rec_fields {
     struct rec_value at[KEY_COUNT];
     uint64_t has;
 };
 
 /*
- * with_events, with_segments: devices, as bits. Of the one being read: list, notes, device, left: how many more
- * records may come out. actions, categories: the texts that stood for each last.
+ * with_events, with_segments: bit sets of devices. list, notes, device: of the device being read. left: how many more
+ * records are accepted. actions, categories: the text that each number was last read from.
  */
 struct rec_reading {
     struct rec_pickle *p;
@@ -75,11 +74,11 @@ struct rec_reading {
     struct vs_error *err;
 };
 
-/* It is not what PyTorch writes: `what` is an event, a segment, …; never VS_OK. */
+/* Fail: `what` (an event, a segment, …) is not what PyTorch writes. Never returns VS_OK. */
 VS_MUST_USE enum vs_status rec_reading_wrong(const struct rec_reading *r, const char *what,
                                              enum rec_snapshot_key key);
 
-/* One more record. VS_E_FORMAT: there have been as many as can be. */
+/* Count one more record. VS_E_FORMAT: the limit is reached. */
 VS_MUST_USE enum vs_status rec_reading_take(struct rec_reading *r);
 
 static inline bool rec_reading_get(const struct rec_reading *r, struct rec_value v,
@@ -88,7 +87,7 @@ static inline bool rec_reading_get(const struct rec_reading *r, struct rec_value
     return rec_value_get(r->p, v, r->keys[key], out);
 }
 
-/* False only where there is something else than a number; *out stays where there is nothing. */
+/* False if the field is not a number; *out is unchanged if the field is missing. */
 static inline bool rec_reading_get_uint(const struct rec_reading *r, struct rec_value v,
                                         enum rec_snapshot_key key, uint64_t *out)
 {
@@ -97,7 +96,7 @@ static inline bool rec_reading_get_uint(const struct rec_reading *r, struct rec_
     return !rec_reading_get(r, v, key, &found) || rec_value_int(r->p, found, out);
 }
 
-/* Sizes and times are from 0 to 2^63 - 1; addresses and streams may be written as negative. */
+/* Sizes and times are from 0 to 2^63 - 1; addresses and streams may be written as negative numbers. */
 static inline bool rec_is_count(uint64_t n)
 {
     return n <= INT64_MAX;
@@ -114,7 +113,7 @@ static inline bool rec_fields_has(const struct rec_fields *row, enum rec_snapsho
     return row->has >> key & 1;
 }
 
-/* False only where there is something else than a number; *out stays where there is nothing. */
+/* False if the field is not a number; *out is unchanged if the field is missing. */
 static inline bool rec_fields_uint(const struct rec_reading *r, const struct rec_fields *row,
                                    enum rec_snapshot_key key, uint64_t *out)
 {
@@ -123,10 +122,10 @@ static inline bool rec_fields_uint(const struct rec_reading *r, const struct rec
 
 /* ---- snapshot_segments.c ---- */
 
-/* The device of a segment; 0 where it does not say. */
+/* The device of a segment; 0 if it has none. */
 uint64_t rec_segment_device(const struct rec_reading *r, struct rec_value segment);
 
-/* The segments of the reading's device and their blocks into its list, in order of address. */
+/* Read the segments of the selected device, with their blocks, into its list, in order of address. */
 VS_MUST_USE enum vs_status rec_segments_read(struct rec_reading *r);
 
 #endif

@@ -1,10 +1,9 @@
 /*
- * recording/snapshot_notes.h - what the program noted itself while it was recorded: record_function ranges and
- * user_metadata.
+ * recording/snapshot_notes.h - annotations by the recorded program: record_function ranges and user_metadata.
  *
  * For:            recording/snapshot.c.
- * Must not know:  what the notes mean.
- * Invariant:      the list's notes are in order of time.
+ * Must not know:  the meaning of annotations.
+ * Invariant:      the notes of a list are in order of time.
  */
 #ifndef REC_SNAPSHOT_NOTES_H
 #define REC_SNAPSHOT_NOTES_H
@@ -14,8 +13,8 @@
 #include "recording/pickle.h"
 
 /*
- * Zero-initialise, then set pickle and list and call _begin. last: the text of the event before; string of the list.
- * last_value: what that came from.
+ * Zero-initialise, set pickle and list and call rec_notes_begin(). last: text of the previous event, a string of the
+ * list; last_value: the value it came from.
  */
 struct rec_notes {
     const struct rec_pickle *pickle;
@@ -27,13 +26,13 @@ struct rec_notes {
 
 void rec_notes_begin(struct rec_notes *notes);
 /*
- * The text attached to an event (NULL: none); where it is another one than before, one range ends and another begins
- * there.
+ * Process the text attached to an event (NULL: none). If it differs from that of the previous event, the previous range
+ * ends and a new one begins.
  */
 void rec_notes_event(struct rec_notes *notes, const struct rec_value *text, uint64_t time_us);
 /*
- * The ranges of the whole snapshot, after its events: annotations are the process's, whichever device they name.
- * False: they are not what PyTorch writes. At most `left` are taken.
+ * Read the annotations of the whole snapshot, after its events: they belong to the process, whichever device they name.
+ * At most `left` are read. False: they are not what PyTorch writes.
  */
 VS_MUST_USE bool rec_notes_read(struct rec_notes *notes, struct rec_value top, uint64_t left);
 

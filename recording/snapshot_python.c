@@ -7,7 +7,7 @@
 
 #define COUNT(words) (sizeof(words) / sizeof((words)[0]))
 
-/* Folders and files of PyTorch, for a copy that was built where it lies and not installed. */
+/* Folders and files of PyTorch, to recognise a source tree that was built without installing it. */
 static const char *const TORCH_PARTS[] = {
     "nn/",         "optim/",  "autograd/",     "utils/",     "_dynamo/",     "_inductor/",
     "_functorch/", "amp/",    "cuda/",         "fx/",        "distributed/", "_tensor.py",
@@ -32,7 +32,7 @@ bool rec_python_is(const char *path, size_t len)
     return false;
 }
 
-/* What follows the last `folder` in the path; NULL: it is not there. */
+/* The path below the last `folder`; NULL if the path does not contain it. */
 static const char *below(const char *path, const char *folder)
 {
     const char *found = NULL;
@@ -42,7 +42,7 @@ static const char *below(const char *path, const char *folder)
     return found;
 }
 
-/* The path below "torch" and the folder before it, where it is PyTorch's own. */
+/* The path below "torch" and its parent folder, if the file belongs to PyTorch. */
 static const char *torch_part(const char *path)
 {
     const char *part = below(path, "/torch/");
@@ -53,7 +53,7 @@ static const char *torch_part(const char *path)
     return NULL;
 }
 
-/* Python's own library: "/usr/lib/python3.12/copy.py", "C:\…\cpython-3.10…\lib\copy.py". */
+/* Whether the file belongs to Python's library: "/usr/lib/python3.12/copy.py", "C:\…\cpython-3.10…\lib\copy.py". */
 static bool is_library(const char *path, bool is_windows)
 {
     const char *python = strstr(path, "ython");
@@ -101,7 +101,7 @@ static const struct vs_frame *frame_of(const struct vs_callstacks *stacks, uint3
     return &stacks->frames[id - 1];
 }
 
-/* Does the forward of a module, among the frames from `at` on, lie in the same file as frame `at`? */
+/* Whether the forward of a module, among the frames from `at` on, is in the same file as frame `at`. */
 static bool is_of_module(const struct vs_callstacks *stacks, const uint32_t *frames, size_t count,
                          size_t at, uint32_t forward, uint32_t module)
 {

@@ -1,9 +1,9 @@
 /*
- * recording/snapshot_segments.c - segments and blocks of a snapshot.
+ * recording/snapshot_segments.c - reads the segments and blocks of a snapshot.
  *
  * For:            recording/snapshot_internal.h.
  * Must not know:  events.
- * Invariant:      of a block that nobody has nothing is kept of its last owner.
+ * Invariant:      nothing about the last owner of an inactive block is kept.
  */
 #include "recording/snapshot_internal.h"
 
@@ -32,7 +32,7 @@ static bool state_get(const struct rec_reading *r, const struct rec_fields *row,
     return false;
 }
 
-/* The newest entry of a block's history, which 2.0 has; false: there is none. */
+/* The newest entry of a block's history, which PyTorch 2.0 writes; false: there is none. */
 static bool newest_get(const struct rec_reading *r, const struct rec_fields *row,
                        struct rec_value *out)
 {
@@ -43,7 +43,7 @@ static bool newest_get(const struct rec_reading *r, const struct rec_fields *row
     return true;
 }
 
-/* Where it is not said: the newest entry of the history, else the whole block. */
+/* Requested bytes: if missing, those of the newest entry of the history, else the bytes of the block. */
 static bool requested_get(const struct rec_reading *r, const struct rec_fields *row, uint64_t bytes,
                           uint64_t *out)
 {
@@ -55,7 +55,7 @@ static bool requested_get(const struct rec_reading *r, const struct rec_fields *
     return !newest_get(r, row, &newest) || rec_reading_get_uint(r, newest, KEY_REAL_SIZE, out);
 }
 
-/* Where it was allocated; of 2.0, the newest entry of its history says it. */
+/* Set the location of the allocation; in a snapshot of 2.0, that of the newest entry of its history. */
 static void block_place_set(struct rec_reading *r, const struct rec_fields *row,
                             struct vs_mem_block *block)
 {
@@ -97,7 +97,7 @@ static enum vs_status block_read(struct rec_reading *r, struct rec_value v)
     if (!requested_get(r, &row, block.bytes, &block.requested) || !rec_is_count(block.requested))
         return rec_reading_wrong(r, "a block", KEY_REQUESTED);
     if (block.state == VS_MEM_INACTIVE)
-        block.requested = 0; /* of the last owner, long gone */
+        block.requested = 0; /* of the last owner, which freed it */
     else
         block_place_set(r, &row, &block);
     vs_memlist_add_block(r->list, block);

@@ -5,8 +5,9 @@
  * Must not know:  what the tables hold; store/migrate.c makes them.
  * Invariant:      the same schema and the same SQLite give the same bytes.
  *
- * To make the tables by SQL took longer than importing a small snapshot, and half of that was SQLite parsing the views, which nobody asks while a
- * trace is written. So the image has the tables alone and says that it is only begun, and the views' rows stand beside it.
+ * To make the tables by SQL took longer than importing a small snapshot, and half of that was SQLite parsing the
+ * views, which nobody asks while a trace is written. So the image has the tables alone and says that it is only begun,
+ * and the views' rows stand beside it.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,10 +1,11 @@
 /*
- * tools/op_args.c - prints engine/core/op_args.h, the names of ops' arguments and saved tensors: run once, in the build.
+ * tools/op_args.c - prints engine/core/op_args.h, the names of ops' arguments and saved tensors: run once, in the
+ * build.
  *
  * For:            the functions of ops, which say `eng_c_float(c, ARG_batch_norm_eps)` instead of `eng_c_float(c, 7)`.
  * Must not know:  what ops do.
- * Invariant:      the names and their places come from engine/core/op.def through the reader that the engine itself uses
- *                 (engine/ops/signature.c). What a function can name, all rows that use it have at the same place.
+ * Invariant:      the names and their places come from engine/core/op.def through the reader that the engine itself
+ *                 uses (engine/ops/signature.c). What a function can name, all rows that use it have at the same place.
  *
  * Two kinds of names:
  * - of a row: ARG_ID_ARGUMENT, SAVED_ID_SAVED. A row that uses a function with another row's name must have all that

@@ -1,9 +1,8 @@
 /*
- * tracer/intern.c - two hash tables.
+ * tracer/intern.c - see intern.h: two hash tables.
  *
- * For:            tracer/intern.h says.
  * Must not know:  rings, files.
- * Invariant:      an id is the number of an item + 1.
+ * Invariant:      an id is the index of an item + 1.
  */
 #include "tracer/intern.h"
 
@@ -14,7 +13,7 @@
 #include "base/mem.h"
 #include "base/table.h"
 
-/* last_location: the id that was asked for last; 0: none yet. Ids are numbers of items + 1. */
+/* last_location: the id returned last; 0: none yet. */
 struct trc_intern {
     struct vs_arena *arena;
     const char **texts;
@@ -78,7 +77,7 @@ static bool locations_are_equal(const struct vs_location *a, const struct vs_loc
            a->phase == b->phase;
 }
 
-/* The id of the place, added where it is new. */
+/* Return the id of the location, adding it if it is new. */
 static uint32_t location_get(struct trc_intern *in, const struct vs_location *location,
                              bool *is_new)
 {

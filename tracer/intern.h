@@ -1,9 +1,9 @@
 /*
- * tracer/intern.h - numbers for strings and places: equal ones get equal numbers, from 1 on.
+ * tracer/intern.h - ids for strings and locations: equal ones have equal ids, from 1 on.
  *
  * For:            tracer/recorder.c.
  * Must not know:  rings, files.
- * Invariant:      a text handed out stays at its address until the table is freed.
+ * Invariant:      the address of an interned text is valid until the table is freed.
  */
 #ifndef TRC_INTERN_H
 #define TRC_INTERN_H
@@ -20,15 +20,18 @@ struct trc_intern *trc_intern_new(void) VS_MUST_USE;
 void trc_intern_free(struct trc_intern *in);
 
 /*
- * The number of `text`. Where it was given just now, *new_text is the table's own copy, else NULL.
- * Allocates only then.
+ * Return the id of `text`. If the id is new, *new_text is the table's copy of the text, otherwise NULL. Allocates only
+ * for a new text.
  */
 uint32_t trc_intern_string(struct trc_intern *in, const char *text, const char **new_text);
 
-/* The table's own copy of `text`, which has a number from then on. */
+/* Return the table's copy of `text`, interning it if it is new. */
 const char *trc_intern_text(struct trc_intern *in, const char *text);
 
-/* The number of `place`, and whether it was given just now. A place like the last one costs a comparison. */
+/*
+ * Return the id of `location`; *is_new is true if it was assigned by this call. A location equal to that of the
+ * previous call costs one comparison.
+ */
 uint32_t trc_intern_location(struct trc_intern *in, const struct vs_location *location,
                              bool *is_new);
 

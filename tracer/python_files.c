@@ -2,7 +2,7 @@
  * tracer/python_files.c - see python_files.h.
  *
  * Must not know:  Python.
- * Invariant:      the table is made by the build from all files of tracer/python.
+ * Invariant:      the build generates the table from all files of tracer/python.
  */
 #include "tracer/python_files.h"
 

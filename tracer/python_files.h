@@ -1,9 +1,10 @@
 /*
- * tracer/python_files.h - the files of tracer/python, compiled in as text: what a recorded Python program is given.
+ * tracer/python_files.h - the files of tracer/python, which are compiled into the program.
  *
- * For:            `vramscope record` of a program, which writes them into a folder of its own.
+ * For:            `vramscope record` of a Python program, which writes them to a temporary folder on the program's
+ *                 import path.
  * Must not know:  Python.
- * Invariant:      their names and text are those of the files.
+ * Invariant:      names and contents are those of the files.
  */
 #ifndef TRC_PYTHON_FILES_H
 #define TRC_PYTHON_FILES_H
@@ -11,14 +12,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* name: with its ".py". Borrowed from the program. */
+/* name: with ".py". Both strings are static. */
 struct trc_python_file {
     const char *name;
     const char *text;
     size_t len;
 };
 
-/* File number `i`, from 0; false past the last. */
+/* Return file number `i`, from 0; false if there is none. */
 bool trc_python_file(size_t i, struct trc_python_file *out);
 
 #endif

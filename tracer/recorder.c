@@ -1,10 +1,9 @@
 /*
- * tracer/recorder.c - records what an engine does into a trace.
+ * tracer/recorder.c - see recorder.h.
  *
- * For:            tracer/recorder.h says.
  * Must not know:  SQL.
- * Invariant:      strings, places, tensors and everything else travel through the same ring as the events, so that
- *                 all arrives in the order in which it was said. Only the writer thread touches the writer.
+ * Invariant:      strings, locations, tensors and all other data pass through the same ring as the events, so that they
+ *                 arrive in the order in which they were emitted. Only the thread that holds `writing` uses the writer.
  */
 #include "tracer/recorder.h"
 
@@ -23,21 +22,22 @@
 #define RING_SLOTS (1u << 18)
 #endif
 #define COMMIT_MS 500
-#define IDLE_NAP_NS 1000000
+#define EMPTY_SLEEP_NS 1000000
 
-/* Slots handled between two looks at the clock. */
+/* Slots processed between two readings of the clock. */
 #define RUN_MAX 4096
 
 /*
- * Records in the ring that are no events; `kind` of their slot. Pointers travel as numbers.
+ * Records in the ring that are not events; the `kind` of their slot. Pointers are stored as numbers.
  *
- * string   e: id, a: text, which the intern table keeps
- * place    e: id, a: phase, b: module, c: func, d: line, place: op
- * tensor   e: id, a: block, b: offset, place: name, aux: dtype, pad[0]: ndim; as many slots follow as 2 * ndim numbers
- *          take, which hold nothing but sizes and strides
- * meta     a: key, b: value; source: a: name, b: text; toggle: a: name, b: value, aux: is_default. Freed on arrival.
+ * string   e: id, a: text, owned by the intern table
+ * location  e: id, a: phase, b: module, c: func, d: line, location: op
+ * tensor   e: id, a: block, b: offset, location: name, aux: dtype, pad[0]: ndim; the following slots contain the 2 *
+ *          ndim numbers of sizes and strides
+ * meta     a: key, b: value; source: a: name, b: text; toggle: a: name, b: value, aux: is_default. Freed by the
+ *          consumer.
  * step     a: step, b: the bits of the loss
- * frame    a: stack, b: depth, c: func, d: line; stack: a: the next event's
+ * frame    a: stack, b: depth, c: func, d: line; stack: a: that of the next event
  * stop     the writer thread ends
  */
 enum record {
@@ -53,7 +53,7 @@ enum record {
     RECORD_STOP
 };
 
-/* What the writer thread alone uses. */
+/* State of the writer thread. */
 struct consumer {
     struct sto_writer *writer;
     uint64_t commit_ns;
@@ -62,7 +62,7 @@ struct consumer {
     bool has_uncommitted;
     bool has_events;
     bool is_stopped;
-    /* the tensor whose slots are still coming */
+    /* the tensor whose remaining slots are expected */
     struct vs_tensor_desc tensor;
     size_t tensor_bytes_missing;
     int64_t tensor_dims[2 * VS_MAX_DIMS];
@@ -80,7 +80,7 @@ struct trc_recorder {
     uint64_t event_count;
     pthread_t thread;
     pthread_mutex_t
-        writing; /* who takes from the ring and writes has it: the writer thread, or one that commits */
+        writing; /* held while reading the ring and writing: by the writer thread, or by a thread that commits */
     struct consumer consumer;
 };
 
@@ -138,7 +138,7 @@ static enum vs_status tensor_go_on(struct consumer *c, const struct vs_event *sl
     return c->tensor_bytes_missing == 0 ? tensor_end(c, err) : VS_OK;
 }
 
-/* Two texts that were copied for the journey. */
+/* Write two texts that were copied for the ring, and free them. */
 static enum vs_status texts_write(struct consumer *c, const struct vs_event *slot,
                                   struct vs_error *err)
 {
@@ -177,7 +177,7 @@ static enum vs_status loss_write(struct consumer *c, const struct vs_event *slot
     return sto_writer_step(c->writer, (int64_t)slot->raw.a, loss, err);
 }
 
-/* A slot that is no event. After a failure only what must be freed or counted is looked at. */
+/* Process a slot that is not an event. After a failure only what must be freed or counted is processed. */
 static enum vs_status record_take(struct consumer *c, const struct vs_event *slot,
                                   struct vs_error *err)
 {
@@ -219,7 +219,7 @@ static void failure_keep(struct trc_recorder *rec, enum vs_status st, const stru
     trc_ring_give_up(rec->ring);
 }
 
-/* Handle the first slots of a run: as many events as stand there, or one other record. Returns how many. */
+/* Process the first slots of a run: consecutive events, or one other record. Returns how many. */
 static size_t run_take(struct trc_recorder *rec, const struct vs_event *slots, size_t count)
 {
     struct consumer *c = &rec->consumer;
@@ -234,7 +234,8 @@ static size_t run_take(struct trc_recorder *rec, const struct vs_event *slots, s
         return 1;
     }
     if (!c->has_events)
-        c->is_commit_due = true; /* the net and its toggles, which came before, are safe early */
+        c->is_commit_due =
+            true; /* so that the net and its toggles, which came before, are committed early */
     c->has_events = true;
     if (!c->failure.status)
         failure_keep(rec, sto_writer_events(c->writer, slots, events, &err), &err);
@@ -250,7 +251,7 @@ static void beside_write(struct trc_recorder *rec)
         failure_keep(rec, c->beside(c->beside_user, c->writer, &err), &err);
 }
 
-/* Commit what has been written, whenever the last commit was. With `writing`; nothing after a failure. */
+/* Commit now, regardless of the interval. Call with `writing` held; does nothing after a failure. */
 static void commit(struct trc_recorder *rec)
 {
     struct consumer *c = &rec->consumer;
@@ -273,7 +274,7 @@ static void commit_if_due(struct trc_recorder *rec)
         commit(rec);
 }
 
-/* Takes what lies in the ring, so many records at most; how many there were. With `writing`. */
+/* Process at most `RUN_MAX` records of the ring; returns how many. Call with `writing` held. */
 static size_t ring_take(struct trc_recorder *rec)
 {
     size_t count;
@@ -292,18 +293,18 @@ static void *writer_thread(void *arg)
 {
     struct trc_recorder *rec = arg;
     struct consumer *c = &rec->consumer;
-    const struct timespec nap = {0, IDLE_NAP_NS};
+    const struct timespec pause = {0, EMPTY_SLEEP_NS};
 
     while (!c->is_stopped) {
         size_t count;
 
         pthread_mutex_lock(&rec->writing);
         count = ring_take(rec);
-        if (!c->is_stopped) /* the writer may not even be there then */
+        if (!c->is_stopped) /* the writer may not exist otherwise */
             commit_if_due(rec);
         pthread_mutex_unlock(&rec->writing);
         if (count == 0)
-            nanosleep(&nap, NULL);
+            nanosleep(&pause, NULL);
     }
     return NULL;
 }
@@ -419,7 +420,10 @@ enum vs_status trc_recorder_open(const char *path, const struct trc_recorder_opt
     rec->consumer.commit_ns =
         UINT64_C(1000000) * (options->commit_ms ? options->commit_ms : COMMIT_MS);
     rec->consumer.last_commit_ns = rec->start_ns = now_ns();
-    /* The thread first: it touches the writer when the first record comes, and without it no file shall be made. */
+    /*
+     * Start the thread first: if that fails, no file may be created. The thread uses the writer only when the first
+     * record arrives.
+     */
     rc = pthread_create(&rec->thread, NULL, writer_thread, rec);
     if (rc != 0) {
         recorder_free(rec);

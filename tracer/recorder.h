@@ -1,14 +1,14 @@
 /*
- * tracer/recorder.h - records what an engine does into a trace, without making it wait.
+ * tracer/recorder.h - records the engine's events into a trace without blocking the engine.
  *
- * For:            cli/ (the record command), whatif/whatif.c's tests, importers of live sources.
- * Must not know:  the engine, beyond engine/core/observer.h; SQL.
- * Invariant:      nothing that goes wrong here reaches the observed program: the first failure is kept, recording
- *                 stops, and trc_recorder_close reports it.
+ * For:            cli/ (the record command), tracer/inject/, tests of whatif/whatif.c.
+ * Must not know:  the engine beyond engine/core/observer.h; SQL.
+ * Invariant:      errors do not affect the observed program: the first one is stored, recording stops, and
+ *                 trc_recorder_close() returns it.
  *
- * The observer's callbacks and all functions below are called from one thread, that of the training. The callbacks
- * allocate only when a string or place is new, take no lock and do no I/O; a second thread, owned by the recorder,
- * writes.
+ * The observer's callbacks and the functions below must be called from one thread, the training thread, except where
+ * stated. The callbacks allocate only for new strings and locations, take no lock and do no I/O; a second thread, owned
+ * by the recorder, writes the file.
  */
 #ifndef TRC_RECORDER_H
 #define TRC_RECORDER_H
@@ -23,17 +23,20 @@
 
 struct trc_recorder;
 
-/* Writes what goes into the file beside the events. A failure is the recording's. */
+/* Writes additional rows into the trace. A failure is handled like one of the recording. */
 struct sto_writer;
 typedef enum vs_status trc_beside_fn(void *user, struct sto_writer *w, struct vs_error *err);
 
 /*
  * Zero-initialise for the defaults.
  *
- * force       replace a file that exists at the path
- * ring_slots  events that fit between the two threads, a power of two; 0: the default (262,144, 14 MiB)
- * commit_ms   at most this long between two commits while events come; 0: the default (500). What a kill can lose.
- * beside      called by the writer thread before each commit, and a last time by trc_recorder_close on its own; NULL: nothing else is written
+ * force       replace an existing file
+ * ring_slots  capacity of the ring between the threads in events, a power of two; 0: the default (262,144 events, 14
+ *             MiB)
+ * commit_ms   maximum time between two commits while events arrive, in ms; 0: the default (500). A killed process loses
+ *             at most this much.
+ * beside      called by the writer thread before each commit, and finally by trc_recorder_close() on its caller's
+ *             thread; NULL: no additional rows
  */
 struct trc_recorder_options {
     bool force;
@@ -45,9 +48,9 @@ struct trc_recorder_options {
 
 /*
  * events     events emitted so far
- * waits      times the training thread found the ring full
- * wait_ns    how long it waited there, in all
- * failed     the writer thread met a failure; what comes now is thrown away
+ * waits      how often the training thread found the ring full
+ * wait_ns    total time it waited for the ring
+ * failed     the writer thread failed; later events are discarded
  */
 struct trc_recorder_stats {
     uint64_t events;
@@ -57,19 +60,22 @@ struct trc_recorder_stats {
 };
 
 /*
- * Create the trace at `path` and start the writer thread. `options` may be NULL. The clock of the trace starts here.
+ * Create the trace at `path` and start the writer thread. `options` may be NULL. The trace's clock starts here.
  *
- * Errors: those of sto_writer_open; VS_E_IO where no thread can be started (then no file is made).
- * The caller owns *out until trc_recorder_close; *out is NULL on failure.
+ * Errors: see sto_writer_open(); VS_E_IO if no thread can be started (no file is created then). The caller owns *out
+ * until trc_recorder_close(); *out is NULL on failure.
  */
 VS_MUST_USE enum vs_status trc_recorder_open(const char *path,
                                              const struct trc_recorder_options *options,
                                              struct trc_recorder **out, struct vs_error *err);
 
-/* What to give the engine. Borrowed; lives as long as the recorder. */
+/* The observer to pass to the engine. Borrowed; valid as long as the recorder. */
 const struct eng_observer *trc_recorder_observer(struct trc_recorder *rec);
 
-/* As the functions of store/writer.h with the same ends. The texts are copied. They cannot fail here. */
+/*
+ * Like the functions of store/writer.h of the same names. The texts are copied. They report no errors: see
+ * trc_recorder_close().
+ */
 void trc_recorder_meta_set(struct trc_recorder *rec, const char *key, const char *value);
 void trc_recorder_source_add(struct trc_recorder *rec, const char *name, const char *text);
 void trc_recorder_toggle_add(struct trc_recorder *rec, const char *name, const char *value,
@@ -80,22 +86,25 @@ void trc_recorder_stack(struct trc_recorder *rec, uint32_t stack);
 void trc_recorder_step(struct trc_recorder *rec, int64_t step, double loss);
 
 /*
- * The writer thread stands still, holding no lock and in the middle of nothing, from when the first returns until the second is called: for a
- * fork in between. Any thread.
+ * The writer thread is paused, without holding a lock or an operation in progress, from the return of the first
+ * function to the call of the second: for a fork in between. May be called from any thread.
  */
 void trc_recorder_hold(struct trc_recorder *rec);
 void trc_recorder_go_on(struct trc_recorder *rec);
 
-/* Everything told so far is in the file when this returns, whatever becomes of the process. By whoever tells; costs some ms. */
+/*
+ * When this returns, all events emitted so far are in the file, even if the process is killed. Call it from the thread
+ * that emits; takes some ms.
+ */
 void trc_recorder_commit(struct trc_recorder *rec);
 
 void trc_recorder_stats(const struct trc_recorder *rec, struct trc_recorder_stats *out);
 
 /*
- * Write what is left, join the writer thread, close the trace and free `rec`, also where the result is a failure.
- * NULL is VS_OK. `complete` as in sto_writer_close; a recording that failed is never marked complete.
+ * Write the remaining events, join the writer thread, close the trace and free `rec`, also on failure. NULL is
+ * accepted. `complete`: see sto_writer_close(); a recording that failed is never marked as complete.
  *
- * Returns the first failure of the whole recording. The trace then holds what was committed before it.
+ * Returns the first failure of the recording. The trace then contains what was committed before it.
  */
 VS_MUST_USE enum vs_status trc_recorder_close(struct trc_recorder *rec, bool complete,
                                               struct vs_error *err);

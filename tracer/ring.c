@@ -1,13 +1,12 @@
 /*
- * tracer/ring.c - a ring for one producer and one consumer.
+ * tracer/ring.c - see ring.h.
  *
- * For:            tracer/ring.h says.
- * Must not know:  what the records mean.
- * Invariant:      head and tail only grow; 0 <= head - tail <= slot_count. A slot belongs to the producer from the
- *                 moment tail has passed it until head does, then to the consumer.
+ * Must not know:  the meaning of records.
+ * Invariant:      head and tail only increase; 0 <= head - tail <= slot_count. A slot belongs to the producer from when
+ *                 tail has passed it until head passes it, then to the consumer.
  *
- * Head and tail are published with release and read with acquire, so a slot's content goes with them. Each side keeps
- * its own copy of the other side's counter and reads the shared one only when the copy says full or empty.
+ * Head and tail are stored with release and loaded with acquire order, which also orders the contents of slots. Each
+ * side keeps a copy of the other side's counter and loads the shared one only if the copy says full or empty.
  */
 #include "tracer/ring.h"
 
@@ -26,14 +25,14 @@ struct trc_ring {
     struct vs_event *slots;
     uint64_t mask;
     char pad0[CACHE_LINE];
-    /* the producer's */
+    /* used by the producer only */
     uint64_t own_head;
     uint64_t seen_tail;
     uint64_t waits;
     uint64_t wait_ns;
     _Atomic uint64_t head;
     char pad1[CACHE_LINE];
-    /* the consumer's */
+    /* used by the consumer only */
     uint64_t own_tail;
     _Atomic uint64_t tail;
     atomic_bool is_given_up;
@@ -68,8 +67,8 @@ static uint64_t now_ns(void)
     return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* The slow path: the ring looked full. Look again, and sleep a little between looks. */
-static void wait_for_room(struct trc_ring *ring)
+/* The slow path: the ring looked full. Check again, sleeping between the checks. */
+static void wait_for_slot(struct trc_ring *ring)
 {
     const struct timespec nap = {0, SLEEP_NS};
     uint64_t start;
@@ -90,7 +89,7 @@ static void wait_for_room(struct trc_ring *ring)
 struct vs_event *trc_ring_slot(struct trc_ring *ring)
 {
     if (VS_UNLIKELY(ring->own_head - ring->seen_tail > ring->mask))
-        wait_for_room(ring);
+        wait_for_slot(ring);
     return &ring->slots[ring->own_head & ring->mask];
 }
 

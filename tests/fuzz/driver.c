@@ -1,8 +1,10 @@
 /*
  * tests/fuzz/driver.c - one fuzz target, run on its seeds and a fixed number of inputs made from them.
  *
- * For:            `make test`, with any compiler; linked with one fuzz_*.c each. `make fuzz` goes on from there with libFuzzer.
- * Invariant:      the same inputs in every run. A target that aborts is the failure; the input's number has been printed then.
+ * For:            `make test`, with any compiler; linked with one fuzz_*.c each. `make fuzz` goes on from there with
+ *                 libFuzzer.
+ * Invariant:      the same inputs in every run. A target that aborts is the failure; the input's number has been
+ *                 printed then.
  */
 #include <setjmp.h>
 #include <stdarg.h>

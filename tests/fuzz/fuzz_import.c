@@ -1,5 +1,6 @@
 /*
- * tests/fuzz/fuzz_import.c - any snapshot at all becomes a trace, whole or in part, that gives a report, or one message.
+ * tests/fuzz/fuzz_import.c - any snapshot at all becomes a trace, whole or in part, that gives a report, or one
+ * message.
  *
  * Input: what a file holds, unpacked.
  */

@@ -1,7 +1,8 @@
 /*
  * tests/fuzz/fuzz_report.c - any events at all give a report or one message.
  *
- * Input: 24 bytes an event; every fourth input starts with a tensor too. Values are kept small, so that events meet each other.
+ * Input: 24 bytes an event; every fourth input starts with a tensor too. Values are kept small, so that events meet
+ * each other.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
 /*
- * tests/fuzz/fuzz_snapshot.c - any bytes at all give a list of memory events, which can be replayed or not, or one message.
+ * tests/fuzz/fuzz_snapshot.c - any bytes at all give a list of memory events, which can be replayed or not, or one
+ * message.
  *
  * Input: what a file holds, unpacked; a pickle, or a list as text.
  */

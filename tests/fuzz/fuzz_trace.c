@@ -1,9 +1,10 @@
 /*
  * tests/fuzz/fuzz_trace.c - a trace file with anything in it gives a report and an export, or one message.
  *
- * A small net is recorded once. Input: a byte that says how the file is changed and, halved, which export is made (0: all); then the changes.
- * Odd: values of its tables, 12 bytes each (table, column, row, type, 8 bytes of value); even: bytes of the file, 4 bytes each (where,
- * what). The first kind reaches what SQLite would refuse to hand out; text and blobs are cut out of the input's end.
+ * A small net is recorded once. Input: a byte that says how the file is changed and, halved, which export is made (0:
+ * all); then the changes. Odd: values of its tables, 12 bytes each (table, column, row, type, 8 bytes of value); even:
+ * bytes of the file, 4 bytes each (where, what). The first kind reaches what SQLite would refuse to hand out; text and
+ * blobs are cut out of the input's end.
  */
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -185,7 +186,7 @@ static void values_change(const uint8_t *data, size_t size)
     sqlite3_close(db);
 }
 
-static enum vs_status report_ask(struct rpl_trace *trace, struct vs_error *err)
+static enum vs_status report_read(struct rpl_trace *trace, struct vs_error *err)
 {
     struct rpl_report report = {.trace = NULL};
     struct vs_text text = {NULL, 0, 0};
@@ -211,7 +212,7 @@ static struct exp_options export_of(unsigned which)
 }
 
 /* which: 0 is all of them, which is most of an input's time; else the one before it. */
-static enum vs_status exports_ask(struct rpl_trace *trace, unsigned which, struct vs_error *err)
+static enum vs_status exports_write(struct rpl_trace *trace, unsigned which, struct vs_error *err)
 {
     struct rpl_index *index = NULL;
     FILE *nowhere = fopen("/dev/null", "w");
@@ -232,7 +233,7 @@ static enum vs_status exports_ask(struct rpl_trace *trace, unsigned which, struc
 }
 
 /* Both of one reading: to read the schema is the most of what is left. */
-static void trace_ask(unsigned which)
+static void trace_query(unsigned which)
 {
     struct vs_error report_err = VS_ERROR_INIT, export_err = VS_ERROR_INIT, err = VS_ERROR_INIT;
     struct rpl_trace *trace = NULL;
@@ -240,8 +241,8 @@ static void trace_ask(unsigned which)
     if (rpl_trace_open(path, &trace, &err)) {
         check(err.text[0] != '\0');
     } else {
-        check(!report_ask(trace, &report_err) || report_err.text[0] != '\0');
-        check(!exports_ask(trace, which, &export_err) || export_err.text[0] != '\0');
+        check(!report_read(trace, &report_err) || report_err.text[0] != '\0');
+        check(!exports_write(trace, which, &export_err) || export_err.text[0] != '\0');
     }
     rpl_trace_free(trace);
 }
@@ -256,6 +257,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         values_change(data + 1, size - 1);
     else
         bytes_change(data + 1, size - 1);
-    trace_ask(data[0] / 2);
+    trace_query(data[0] / 2);
     return 0;
 }

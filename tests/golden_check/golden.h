@@ -39,7 +39,10 @@ void golden_run_net(const char *net, const struct json *toggles, int64_t steps, 
                     struct golden_run *out);
 void golden_run_release(struct golden_run *run);
 
-/* Compare with a golden "events" list; bytes and order of both kinds, and which allocation each free is of. False: `why` says where. */
+/*
+ * Compare with a golden "events" list; bytes and order of both kinds, and which allocation each free is of. False:
+ * `why` says where.
+ */
 bool golden_events_equal(const struct golden_run *run, const struct json *events,
                          bool sort_cast_frees, char *why, size_t why_size);
 

@@ -16,7 +16,10 @@
 #include "lang/run/run.h"
 #include "tests/golden_check/json.h"
 
-/* A tensor of a run: gradient before an optimizer step, parameter or buffer after the last step. Values in row-major order, gradients unscaled. */
+/*
+ * A tensor of a run: gradient before an optimizer step, parameter or buffer after the last step. Values in row-major
+ * order, gradients unscaled.
+ */
 struct numbers_tensor {
     char *
         kind; /* "gradient" of the first step, "gradient 1" of the second and so on; "parameter", "buffer" */
@@ -58,7 +61,10 @@ const struct numbers_tensor *numbers_find(const struct numbers *numbers, const c
                                           const char *name);
 double numbers_norm(const struct numbers_tensor *t); /* l2 */
 
-/* Losses, gradients and parameters of both runs, and buffers where asked for, bit for bit. False: `why` names the first that differs. */
+/*
+ * Losses, gradients and parameters of both runs, and buffers where asked for, bit for bit. False: `why` names the
+ * first that differs.
+ */
 bool numbers_identical(const struct numbers *a, const struct numbers *b, bool buffers, char *why,
                        size_t why_size);
 /* Losses a step, and gradients of the first step, parameters and buffers, within `relative` of each one's norm. */

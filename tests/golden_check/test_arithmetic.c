@@ -161,7 +161,10 @@ static void run_plain(const struct nets *nets, size_t i, struct numbers *out)
 
 /* ---- tests ---- */
 
-/* Layers take a list: the reentrant form sees no tensor among their arguments, and as in PyTorch (2.15 warns) gives them no gradients. */
+/*
+ * Layers take a list: the reentrant form sees no tensor among their arguments, and as in PyTorch (2.15 warns) gives
+ * them no gradients.
+ */
 static bool gives_lists(const char *path)
 {
     return !strcmp(path, "tests/nets/dense_small.py");
@@ -341,7 +344,9 @@ static void accumulating_gives_the_gradients_of_the_full_batch(void **state)
         char *text, why[1024];
         bool ok;
 
-        /* a step of the net's own is not divided by the loop; batch norm sees the batch; a hook steps after each part */
+        /*
+         * a step of the net's own is not divided by the loop; batch norm sees the batch; a hook steps after each part
+         */
         if (strstr(nets->text[i], "BatchNorm") || strstr(nets->text[i], "def train_step") ||
             strstr(nets->text[i], "data=\"once\"") || strstr(nets->text[i], A_HOOK))
             continue;
@@ -366,9 +371,10 @@ static void accumulating_gives_the_gradients_of_the_full_batch(void **state)
 }
 
 /*
- * The first step in half types, against float: loss, gradients, weights. Bounds are some roundings of the type (2^-11, 2^-8) through a few layers;
- * PyTorch gives no figures, its CPU has other rules for autocast. Batch norm of few values and thresholds turn a rounding into a jump, so such nets
- * are left out, and those whose optimizer works in a hook, where a scaler finds none; a step the scaler skipped has gradients past fp16's end, and only its loss is compared.
+ * The first step in half types, against float: loss, gradients, weights. Bounds are some roundings of the type (2^-11,
+ * 2^-8) through a few layers; PyTorch gives no figures, its CPU has other rules for autocast. Batch norm of few values
+ * and thresholds turn a rounding into a jump, so such nets are left out, and those whose optimizer works in a hook,
+ * where a scaler finds none; a step the scaler skipped has gradients past fp16's end, and only its loss is compared.
  */
 static void half_types_stay_near_float(void **state)
 {

@@ -18,27 +18,30 @@
 #include "tests/golden_check/numbers.h"
 
 /*
- * How near is near. Rounding alone moves PyTorch's own float32 away from its double, by `max_rel_grad_diff` of a gradient's norm at worst; where
- * four times that is more than 1e-5, it is the bound instead, for gradients and what is made of them. A loss and a norm are compared with those of
- * double, within 1e-5 or four times the distance of PyTorch's float32. The first values are compared with float32's, within the bound times the
- * larger of the value and the tensor's root mean square: what is small beside its neighbours is a difference of larger numbers.
- * A net that computes in a half dtype itself has four roundings of that dtype (2^-11, 2^-8): the order of sums is not PyTorch's.
+ * How near is near. Rounding alone moves PyTorch's own float32 away from its double, by `max_rel_grad_diff` of a
+ * gradient's norm at worst; where four times that is more than 1e-5, it is the bound instead, for gradients and what
+ * is made of them. A loss and a norm are compared with those of double, within 1e-5 or four times the distance of
+ * PyTorch's float32. The first values are compared with float32's, within the bound times the larger of the value and
+ * the tensor's root mean square: what is small beside its neighbours is a difference of larger numbers. A net that
+ * computes in a half dtype itself has four roundings of that dtype (2^-11, 2^-8): the order of sums is not PyTorch's.
  */
 #define RELATIVE 1e-5
 #define RELATIVE_F16 (4.0 / 2048)
 #define RELATIVE_BF16 (4.0 / 256)
 
 /*
- * Adam divides a gradient by its own size, so an absolute error of a small gradient becomes a relative error of a whole step. What that may come
- * to follows from the gradients g_1 … g_k of a weight so far, each known to an error of at most e (the bound that gradients themselves are
- * held to). Step k moves the weight by lr * m / (v + eps), where m is a mean of the g_j with weights c_j that sum to 1, and v their root mean
- * square with weights d_j that sum to 1. A change of the g_j by at most e changes m by at most e (a mean), and v by at most e (a
- * norm: the triangle inequality). With r = m / (v + eps) and r' the same of the changed gradients, r' - r = ((m' - m) - r (v' - v)) / (v' + eps),
- * so |r' - r| <= e (1 + |r|) / (v - e) where v > e, and in any case at most |r| + |r'|.
+ * Adam divides a gradient by its own size, so an absolute error of a small gradient becomes a relative error of a
+ * whole step. What that may come to follows from the gradients g_1 … g_k of a weight so far, each known to an error of
+ * at most e (the bound that gradients themselves are held to). Step k moves the weight by lr * m / (v + eps), where m
+ * is a mean of the g_j with weights c_j that sum to 1, and v their root mean square with weights d_j that sum to 1. A
+ * change of the g_j by at most e changes m by at most e (a mean), and v by at most e (a norm: the triangle
+ * inequality). With r = m / (v + eps) and r' the same of the changed gradients, r' - r = ((m' - m) - r (v' - v)) / (v'
+ * + eps), so |r' - r| <= e (1 + |r|) / (v - e) where v > e, and in any case at most |r| + |r'|.
  *
- * By Cauchy and Schwarz |r| <= sqrt(sum c_j^2 / d_j). betas are (0.9, 0.999) here: d_j is 1/k within 0.1 %, and the root is at most 1.02
- * for the first five steps: ADAM_RATIO. No epsilon or processor is in this bound; a weight whose gradients are much larger than their error
- * must still be right to a small part of a step. A gradient that is exactly 0 in all steps is a sum of zeros, and has no error.
+ * By Cauchy and Schwarz |r| <= sqrt(sum c_j^2 / d_j). betas are (0.9, 0.999) here: d_j is 1/k within 0.1 %, and the
+ * root is at most 1.02 for the first five steps: ADAM_RATIO. No epsilon or processor is in this bound; a weight whose
+ * gradients are much larger than their error must still be right to a small part of a step. A gradient that is exactly
+ * 0 in all steps is a sum of zeros, and has no error.
  */
 #define ADAM_RATIO 1.02
 #define ADAM_STEPS_MAX 5
@@ -116,8 +119,8 @@ static bool has_adam(const struct numbers *ours)
 }
 
 /*
- * How far Adam may take each value of a parameter off, as derived above; NULL where that is 0. `relative` is the bound of gradients.
- * The caller's, by vs_free.
+ * How far Adam may take each value of a parameter off, as derived above; NULL where that is 0. `relative` is the bound
+ * of gradients. The caller's, by vs_free.
  */
 static double *drift_of(const struct numbers *ours, const struct numbers_tensor *t, double relative)
 {

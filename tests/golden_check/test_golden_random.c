@@ -1,6 +1,7 @@
 /*
- * tests/golden_check/test_golden_random.c - nets made at random (tests/property/netgen.h), event by event, against PyTorch's; and which of
- * their modules work in place under the toggle `inplace`: those that PyTorch's own trial allows.
+ * tests/golden_check/test_golden_random.c - nets made at random (tests/property/netgen.h), event by event, against
+ * PyTorch's; and which of their modules work in place under the toggle `inplace`: those that PyTorch's in-place check
+ * allows.
  */
 #include <setjmp.h>
 #include <stdarg.h>

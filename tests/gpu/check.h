@@ -1,10 +1,10 @@
 /*
- * tests/gpu/check.h - the program that holds a device of its own against the CPU and meta; what its parts share.
+ * tests/gpu/check.h - the program that compares a device with the CPU and meta: declarations its parts share.
  *
  * For:            check_*.c, a file a part; tests/gpu/run.sh runs them.
  * Must not know:  what a part compares.
- * Invariant:      every case that was begun has one line, on the terminal and in the file of JSON lines; a case that no time was left for
- *                 is counted.
+ * Invariant:      every case that was begun has one line, on the terminal and in the file of JSON lines; a case that
+ *                 no time was left for is counted.
  */
 #ifndef TESTS_GPU_CHECK_H
 #define TESTS_GPU_CHECK_H
@@ -33,7 +33,10 @@ struct check {
 /* Is the case of this op or net asked for, and is there time for it? Counts it as late where there is none. */
 bool check_wants(struct check *c, const char *name);
 
-/* The JSON line of a case: begin, members of the part's own, end with what is said of it on the terminal; `why` is "" where it is the same. */
+/*
+ * The JSON line of a case: begin, members of the part's own, end with what is said of it on the terminal; `why` is ""
+ * where it is the same.
+ */
 void check_begin(struct vs_json *json, struct vs_text *text, const char *name);
 void check_end(struct check *c, struct vs_json *json, struct vs_text *text, const char *name,
                const char *why);

@@ -1,10 +1,10 @@
 /*
  * tests/gpu/check_events.c - what happens on the device and what happens on meta, event for event.
  *
- * Workspaces of libraries are on the device alone: they, the segments and the places in them are left aside where there are some, and
- * everything else is compared. Where there are none (with a target both have those PyTorch would take), each block must also lie in the same
- * segment at the same offset, and the segments must be the same. A what-if on meta repeats the device's workspaces, and so must be the same in
- * all of this.
+ * Workspaces of libraries are on the device alone: they, the segments and the places in them are left aside where
+ * there are some, and everything else is compared. Where there are none (with a target both have those PyTorch would
+ * take), each block must also lie in the same segment at the same offset, and the segments must be the same. A what-if
+ * on meta repeats the device's workspaces, and so must be the same in all of this.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -118,8 +118,8 @@ static void segment_follow(struct side *s, const struct vs_event *ev)
 /* ---- events that count ---- */
 
 /*
- * The next event that counts, with ids and addresses made comparable: a block by its number, an address by segment (in block_bytes)
- * and offset (in address). False at the end.
+ * The next event that counts, with ids and addresses made comparable: a block by its number, an address by segment (in
+ * block_bytes) and offset (in address). False at the end.
  */
 static bool next(struct side *s, bool with_locations, struct vs_event *out)
 {

@@ -1,12 +1,14 @@
 /*
- * tests/gpu/check_nets.c - nets trained on the device and on the CPU: losses and gradients; and on the device again: the same bits.
+ * tests/gpu/check_nets.c - nets trained on the device and on the CPU: losses and gradients; and on the device again:
+ * the same bits.
  *
- * Weights and batches are those of the formula (tests/oracle/README.md), dropout is off. A gradient is compared as a whole, its
- * distance as a part of its norm; what is nothing but rounding beside the net's other gradients (the bias of an attention's key) is
- * measured against theirs. Deep nets with batch norm over two samples make more of a rounding than any bound for all nets allows: where a
- * net is beyond it, how much of it is the net's own doing is measured, by a run on the CPU whose products and convolutions are off by a
- * rounding, and four times that is the bound. And a ReLU's input that is 0 but for a rounding falls on either side: such a net is allowed a
- * hundredth of a gradient's norm. How far each one was off is in its line.
+ * Weights and batches are those of the formula (tests/oracle/README.md), dropout is off. A gradient is compared as a
+ * whole, its distance as a part of its norm; what is nothing but rounding beside the net's other gradients (the bias
+ * of an attention's key) is measured against theirs. Deep nets with batch norm over two samples make more of a
+ * rounding than any bound for all nets allows: where a net is beyond it, how much of it is the net's own doing is
+ * measured, by a run on the CPU whose products and convolutions are off by a rounding, and four times that is the
+ * bound. And a ReLU's input that is 0 but for a rounding falls on either side: such a net is allowed a hundredth of a
+ * gradient's norm. How far each one was off is in its line.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +20,7 @@
 
 #define FEW 3
 #define SHAKEN 4
-#define FLIPPED 1e-2
+#define SIGN_FLIP 1e-2
 #define NOISE 1e-6 /* of the norm of all gradients */
 
 static const struct {
@@ -187,7 +189,7 @@ static void check_net(struct check *c, const struct facts_net *net, const char *
         if (p == 0 && !(d.loss <= bound.loss && d.gradient <= bound.gradient)) {
             own = measure_shaken(net, pairs, &cpu, bound.gradient);
             bound.loss = fmax(bound.loss, SHAKEN * own.loss);
-            bound.gradient = fmax(FLIPPED, SHAKEN * own.gradient);
+            bound.gradient = fmax(SIGN_FLIP, SHAKEN * own.gradient);
         }
         if (!(d.loss <= bound.loss))
             snprintf(why, sizeof(why), "a loss differs by %.3g of it", d.loss);

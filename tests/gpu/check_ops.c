@@ -19,14 +19,19 @@
 
 #define FEW_EVERY 20
 
-/* What an element may be off by, as a part of the largest of its tensor. Half types are summed in float on both sides, in another order. */
+/*
+ * What an element may be off by, as a part of the largest of its tensor. Half types are summed in float on both sides,
+ * in another order.
+ */
 static const struct {
     enum vs_dtype dtype;
     double bound;
 } DTYPES[] = {{VS_F32, 1e-4}, {VS_F16, 4.0 / 2048}, {VS_BF16, 4.0 / 256}};
 #define DTYPE_COUNT (sizeof(DTYPES) / sizeof(DTYPES[0]))
 
-/* Values of one run: of results, then of gradients. is_refused: the engine says no to the row, and `why` what it says. */
+/*
+ * Values of one run: of results, then of gradients. is_refused: the engine says no to the row, and `why` what it says.
+ */
 struct outcome {
     double *values[OP_CASE_OUTS + OP_CASE_TENSORS];
     int64_t counts[OP_CASE_OUTS + OP_CASE_TENSORS];

@@ -1,8 +1,8 @@
 /*
  * tests/gpu/check_steps.c - how long a training step takes on the device, unrecorded and recorded.
  *
- * A run of one and a run of the other in turn, each ending its steps with a wait for the device; the first steps of a run are left out.
- * tests/gpu/time_torch.py does the same under PyTorch, and tests/gpu/times.py makes the ratios.
+ * A run of one and a run of the other in turn, each ending its steps with a wait for the device; the first steps of a
+ * run are left out. tests/gpu/time_torch.py does the same under PyTorch, and tests/gpu/times.py makes the ratios.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,10 @@
 #define ROUNDS 3
 #define TRACE "/tmp/vramscope-check-XXXXXX"
 
-/* A net as it is, or with a toggle; rounds: runs unrecorded, and as many recorded. What matters most comes first, for time may end. */
+/*
+ * A net as it is, or with a toggle; rounds: runs unrecorded, and as many recorded. What matters most comes first, for
+ * time may end.
+ */
 struct timed {
     const char *net;
     const char *toggles;
@@ -40,7 +43,7 @@ struct watch {
     double *took; /* STEPS of them */
 };
 
-/* Told at the end of each phase; a step is over where the next one's first phase is, so it is told from the last phase. */
+/* Called at the end of each phase. A step ends with its last phase. */
 static bool on_progress(void *user, const struct lang_progress *p)
 {
     struct watch *w = user;
@@ -49,7 +52,7 @@ static bool on_progress(void *user, const struct lang_progress *p)
 
     if (p->phase != VS_PHASE_SETUP && p->phase != VS_PHASE_ZERO_GRAD)
         return true;
-    (void)!w->c->device.wait(&err); /* a failure is told by the run */
+    (void)!w->c->device.wait(&err); /* the run reports a failure */
     now = check_clock();
     if (p->phase == VS_PHASE_ZERO_GRAD && p->step < STEPS)
         w->took[p->step] = now - w->last;

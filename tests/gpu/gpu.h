@@ -10,7 +10,10 @@
 
 #include "engine/device/plugin.h"
 
-/* The plug-in in the folder of VRAMSCOPE_PLUGINS; without that, the one made of host memory beside the program VRAMSCOPE names. */
+/*
+ * The plug-in in the folder of VRAMSCOPE_PLUGINS; without that, the one made of host memory beside the program
+ * VRAMSCOPE names.
+ */
 void gpu_open(struct eng_device *out);
 
 #endif

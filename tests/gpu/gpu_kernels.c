@@ -1,8 +1,9 @@
 /*
- * tests/gpu/gpu_kernels.c - what stands for eng_kernels_cpu in the tests of the CPU's kernels when they are compiled for a device of its own.
+ * tests/gpu/gpu_kernels.c - what stands for eng_kernels_cpu in the tests of the CPU's kernels when they are compiled
+ * for a device of its own.
  *
- * Each call moves its operands to the memory of the device, is done there, and is brought back (gpu_move.h). The device is the plug-in in
- * the folder of VRAMSCOPE_PLUGINS; without that, the one made of host memory.
+ * Each call moves its operands to the memory of the device, is done there, and is brought back (gpu_move.h). The
+ * device is the plug-in in the folder of VRAMSCOPE_PLUGINS; without that, the one made of host memory.
  *
  * For:            the Makefile, which gives the tests -Deng_kernels_cpu=gpu_kernels.
  * Must not know:  the tests.
@@ -40,7 +41,7 @@ static struct eng_device gpu;
         gpu.kernels->name args;                                                                    \
         gpu_move_out(&gpu);                                                                        \
     }
-#define MOVED_ASK(type, name, params, views, args)                                                 \
+#define MOVED_RESULT(type, name, params, views, args)                                                 \
     static type moved_##name params                                                                \
     {                                                                                              \
         type answer_;                                                                              \
@@ -51,7 +52,7 @@ static struct eng_device gpu;
     }
 #include "tests/gpu/gpu_kernels.def"
 #undef MOVED
-#undef MOVED_ASK
+#undef MOVED_RESULT
 /* clang-format on */
 
 /* Their indices are `n` views in a row. */
@@ -138,7 +139,7 @@ static const struct eng_kernels MOVED_TABLE = {
     .many = moved_many,
 /* clang-format off */
 #define MOVED(name, params, views, args) .name = moved_##name,
-#define MOVED_ASK(type, name, params, views, args) .name = moved_##name,
+#define MOVED_RESULT(type, name, params, views, args) .name = moved_##name,
 #include "tests/gpu/gpu_kernels.def"
     /* clang-format on */
 };

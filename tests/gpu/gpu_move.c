@@ -1,8 +1,8 @@
 /*
  * tests/gpu/gpu_move.c - see gpu_move.h.
  *
- * Each run of host bytes that operands touch becomes a segment of its own, with a fringe of a known pattern at both ends, so that a kernel
- * which writes past a view is seen here; one that reads past it, by compute-sanitizer.
+ * Each run of host bytes that operands touch becomes a segment of its own, with a fringe of a known pattern at both
+ * ends, so that a kernel which writes past a view is seen here; one that reads past it, by compute-sanitizer.
  */
 #include "tests/gpu/gpu_move.h"
 

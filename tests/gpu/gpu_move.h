@@ -3,7 +3,8 @@
  *
  * For:            gpu_kernels.c.
  * Must not know:  kernels, but for copy.
- * Invariant:      views that share bytes on the host share them on the device; what a call wrote outside of them ends the test.
+ * Invariant:      views that share bytes on the host share them on the device; what a call wrote outside of them ends
+ *                 the test.
  */
 #ifndef TESTS_GPU_GPU_MOVE_H
 #define TESTS_GPU_GPU_MOVE_H
@@ -12,11 +13,17 @@
 
 #define GPU_MOVE_MOST 16
 
-/* Views at[i] of device memory stand for in[i], which may be NULL or empty; they hold what those held. count <= GPU_MOVE_MOST. */
+/*
+ * Views at[i] of device memory stand for in[i], which may be NULL or empty; they hold what those held. count <=
+ * GPU_MOVE_MOST.
+ */
 void gpu_move_in(const struct eng_device *device, const struct eng_view *const *in, int count,
                  struct eng_view *at);
 
-/* What the call made of them, back to where they came from; the memory is given back. Fails the test where the device failed. */
+/*
+ * What the call made of them, back to where they came from; the memory is given back. Fails the test where the device
+ * failed.
+ */
 void gpu_move_out(const struct eng_device *device);
 
 #endif

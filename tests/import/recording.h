@@ -13,8 +13,9 @@ struct recording {
 };
 
 /*
- * An allocation, a free (requested and completed) with its own stack. stack: frames, innermost first, each "path func line", with `|` between; a word that
- * begins with `!` is what C++ frames say: !cpp, !engine, !release, !cast, !set_data, !accumulate, !op, !workspace. NULL: no stack.
+ * An allocation, a free (requested and completed) with its own stack. stack: frames, innermost first, each "path func
+ * line", with `|` between; a word that begins with `!` is what C++ frames say: !cpp, !engine, !release, !cast,
+ * !set_data, !accumulate, !op, !workspace. NULL: no stack.
  */
 void recording_alloc(struct recording *r, uint64_t address, uint64_t bytes, const char *stack);
 void recording_free(struct recording *r, uint64_t address, uint64_t bytes, const char *stack);
@@ -23,12 +24,15 @@ void recording_note(struct recording *r, const char *name, bool is_end);
 void recording_release(struct recording *r);
 
 /*
- * As import/importing.c would make it of these events, without segments: blocks that are freed but never allocated come first, as older. What is
- * derived is not in it yet.
+ * As import/importing.c would make it of these events, without segments: blocks that are freed but never allocated
+ * come first, as older. What is derived is not in it yet.
  */
 void recording_import(const struct recording *r, struct imp_import *out);
 
-/* Older blocks side by side in front of all that is in an import without any, `count` of so many bytes from an address on. */
+/*
+ * Older blocks side by side in front of all that is in an import without any, `count` of so many bytes from an address
+ * on.
+ */
 void recording_old(struct imp_import *import, uint64_t address, uint64_t bytes, size_t count);
 
 /* Some stacks of a training program, to be put together with `|`. */

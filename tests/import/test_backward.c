@@ -95,7 +95,10 @@ static void nodes_run_in_the_opposite_order_of_ops(void **state)
     check(&r, "act:12 norm:11 norm:11 norm:11 conv:10");
 }
 
-/* Two linears in a row: the second node is another one's because the first has let go. One of an op that allocated nothing stays. */
+/*
+ * Two linears in a row: the second node is another one's because the first has let go. One of an op that allocated
+ * nothing stays.
+ */
 static void a_node_that_has_let_go_is_done(void **state)
 {
     struct recording r = {.list = {.events = NULL}};

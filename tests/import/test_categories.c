@@ -11,7 +11,10 @@
 #include "import/derive.h"
 #include "tests/import/recording.h"
 
-/* The category of each block in the order of allocation, those older than the recording first; words with a space between. */
+/*
+ * The category of each block in the order of allocation, those older than the recording first; words with a space
+ * between.
+ */
 static void check(struct recording *r, const char *expected)
 {
     struct vs_text text = {NULL, 0, 0};

@@ -1,6 +1,6 @@
 /*
- * tests/import/test_hostile.c - snapshots with something wrong in every field, and cut off everywhere: an error that names the field or
- * the place, or a trace that makes sense.
+ * tests/import/test_hostile.c - snapshots with something wrong in every field, and cut off everywhere: an error that
+ * names the field or the place, or a trace that makes sense.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * tests/import/test_partial.c - histories that cannot have come about as they say: what is kept makes sense, what is not is counted.
+ * tests/import/test_partial.c - histories that cannot have come about as they say: what is kept makes sense, what is
+ * not is counted.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,7 @@
-/* import/phases.h, import/steps.h: phases from what runs, before and after; steps from phases, notes, calls, repetition. */
+/*
+ * import/phases.h, import/steps.h: phases from what runs, before and after; steps from phases, notes, calls,
+ * repetition.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

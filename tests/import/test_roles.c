@@ -110,7 +110,10 @@ static void state_is_what_an_optimizer_makes(void **state)
     assert_true(look(TORCH "optim/adagrad.py __init__ 50|train.py main 2").is_state);
 }
 
-/* Its `step` is called by torch.optim.Optimizer; what its `__init__` makes elsewhere is state, and what another file's does is not. */
+/*
+ * Its `step` is called by torch.optim.Optimizer; what its `__init__` makes elsewhere is state, and what another file's
+ * does is not.
+ */
 static void a_users_own_optimizer_is_known_by_its_step(void **state)
 {
     struct recording r = {.list = {.events = NULL}};

@@ -197,7 +197,7 @@ static void wrong_types_are_refused_with_the_fields_name(void **state)
 
 /* Memo 0 is a stack that is marked as one at the first event, and stands among its own frames at the second. */
 /* What pickle.dumps({"segments": []}, protocol) begins with, for 0 to 5, and a list; what texts begin with. */
-static void a_pickle_is_told_from_text_by_how_it_begins(void **state)
+static void a_pickle_is_distinguished_from_text_by_its_first_bytes(void **state)
 {
     static const char *const PICKLES[] = {"(dp0\nVsegments", "}q\x01X",      "\x80\x02}q",
                                           "\x80\x03}q",      "\x80\x04\x95", "\x80\x05\x95",
@@ -341,7 +341,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(snapshots_are_read_as_cpython_reads_them),
         cmocka_unit_test(events_say_where_they_happened),
-        cmocka_unit_test(a_pickle_is_told_from_text_by_how_it_begins),
+        cmocka_unit_test(a_pickle_is_distinguished_from_text_by_its_first_bytes),
         cmocka_unit_test(what_is_no_frame_says_nothing),
         cmocka_unit_test(wrong_types_are_refused_with_the_fields_name),
         cmocka_unit_test(what_repeats_itself_without_end_is_refused),

@@ -8,7 +8,10 @@
 
 #include "store/reader.h"
 
-/* The stretches of the device that is read, numbered as its events are, into `out`; returns how many. Fails the test beyond `max`. */
+/*
+ * The stretches of the device that is read, numbered as its events are, into `out`; returns how many. Fails the test
+ * beyond `max`.
+ */
 size_t phase_rows(const struct sto_reader *r, struct sto_phase_stat *out, size_t max);
 
 #endif

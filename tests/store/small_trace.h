@@ -11,13 +11,13 @@
 /* Write it to `path`, which does not exist. Fails the running test where that fails. */
 void small_trace_write(const char *path);
 /*
- * The same with amp=bf16 and without the leak: the relu's result has 4096 bytes, fc2 takes a temporary of 1024, x goes before the net's result,
- * and the loss goes at the end of each step.
+ * The same with amp=bf16 and without the leak: the relu's result has 4096 bytes, fc2 takes a temporary of 1024, x goes
+ * before the net's result, and the loss goes at the end of each step.
  */
 void small_trace_changed_write(const char *path);
 /*
- * The small trace with what a GPU did: each op one kernel, of 1000 ns and 2 ns more for each op before it, two copies of 250 ns in all that
- * are of no op, and 4096 bytes of foreign memory.
+ * The small trace with what a GPU did: each op one kernel, of 1000 ns and 2 ns more for each op before it, two copies
+ * of 250 ns in all that are of no op, and 4096 bytes of foreign memory.
  */
 void small_trace_gpu_write(const char *path);
 

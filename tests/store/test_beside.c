@@ -1,5 +1,6 @@
 /*
- * tests/store/test_beside.c - what stands beside the events: derived parts and marks; and reading on while a recorder writes.
+ * tests/store/test_beside.c - what stands beside the events: derived parts and marks; and reading on while a recorder
+ * writes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -149,7 +150,7 @@ static void a_trace_of_version_1_becomes_one_of_version_2(void **state)
     sto_reader_close(r);
 }
 
-/* Everything that can be told of events `from` … the end is in what was written. */
+/* Everything that can be derived from the events from `from` to the end was written. */
 static void assert_events(struct sto_reader *r, uint64_t count)
 {
     struct vs_error err = VS_ERROR_INIT;

@@ -69,7 +69,9 @@ static char *answer_of(sqlite3 *db, const char *sql)
     return sqlite3_str_finish(out);
 }
 
-/* The text of the next fenced block of `language` from *at on, cut out in place; *at goes behind it. NULL at the end. */
+/*
+ * The text of the next fenced block of `language` from *at on, cut out in place; *at goes behind it. NULL at the end.
+ */
 static char *fence_next(char **at, const char *language)
 {
     char mark[16];

@@ -1,5 +1,5 @@
 /*
- * tests/tracer/test_recorder.c - what an observer is told stands in the trace; what goes wrong is told at the end.
+ * tests/tracer/test_recorder.c - what an observer receives is in the trace; errors are reported at the end.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -80,7 +80,7 @@ static struct vs_event event_of(uint64_t i, uint32_t location)
                              .location = location};
 }
 
-static void tell(const struct eng_observer *obs, uint64_t first, uint64_t count)
+static void emit_events(const struct eng_observer *obs, uint64_t first, uint64_t count)
 {
     char text[32];
 
@@ -100,7 +100,7 @@ static void tell(const struct eng_observer *obs, uint64_t first, uint64_t count)
     }
 }
 
-static void told_check(struct sto_reader *r, uint64_t count)
+static void emitted_check(struct sto_reader *r, uint64_t count)
 {
     struct vs_error err = VS_ERROR_INIT;
     uint64_t last_time = 0;
@@ -145,7 +145,7 @@ static void record_and_check(void **state, const char *name, size_t ring_slots, 
         recorder_open(trace_path(state, name, path, sizeof(path)), ring_slots, 20);
     struct sto_reader *r;
 
-    tell(trc_recorder_observer(rec), 0, count);
+    emit_events(trc_recorder_observer(rec), 0, count);
     trc_recorder_stats(rec, &stats);
     assert_int_equal(stats.events, count);
     assert_false(stats.failed);
@@ -153,13 +153,13 @@ static void record_and_check(void **state, const char *name, size_t ring_slots, 
     r = reader_open(path);
     assert_true(sto_reader_is_complete(r));
     assert_int_equal(sto_reader_event_count(r), count);
-    told_check(r, count);
+    emitted_check(r, count);
     sto_reader_close(r);
 }
 
-static void what_is_told_stands_in_the_trace(void **state)
+static void what_is_emitted_is_in_the_trace(void **state)
 {
-    record_and_check(state, "told.db", 0, 50000);
+    record_and_check(state, "emitted.db", 0, 50000);
 }
 
 static void a_ring_that_is_always_full_loses_nothing(void **state)
@@ -200,7 +200,7 @@ static void facts_and_losses_travel_with_the_events(void **state)
     sto_reader_close(r);
 }
 
-static void a_file_that_exists_is_told_at_the_start(void **state)
+static void a_file_that_exists_is_reported_at_the_start(void **state)
 {
     char path[PATH_SIZE];
     struct vs_error err = VS_ERROR_INIT;
@@ -213,7 +213,7 @@ static void a_file_that_exists_is_told_at_the_start(void **state)
     assert_int_equal(trc_recorder_close(NULL, true, &err), VS_OK);
 }
 
-static void a_full_disk_is_told_at_the_end_and_disturbs_nothing(void **state)
+static void a_full_disk_is_reported_at_the_end_and_disturbs_nothing(void **state)
 {
     char path[PATH_SIZE];
     struct rlimit old;
@@ -230,12 +230,12 @@ static void a_full_disk_is_told_at_the_end_and_disturbs_nothing(void **state)
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
     do {
-        tell(trc_recorder_observer(rec), count, 1000);
+        emit_events(trc_recorder_observer(rec), count, 1000);
         count += 1000;
         trc_recorder_stats(rec, &stats);
     } while (!stats.failed && count < 10000000);
     assert_true(stats.failed);
-    tell(trc_recorder_observer(rec), count, 5000);
+    emit_events(trc_recorder_observer(rec), count, 5000);
     trc_recorder_meta_set(rec, "late", "fact");
     assert_int_equal(trc_recorder_close(rec, true, &err), VS_E_IO);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
@@ -244,11 +244,11 @@ static void a_full_disk_is_told_at_the_end_and_disturbs_nothing(void **state)
     r = reader_open(path);
     assert_false(sto_reader_is_complete(r));
     assert_true(sto_reader_event_count(r) < count);
-    told_check(r, sto_reader_event_count(r));
+    emitted_check(r, sto_reader_event_count(r));
     sto_reader_close(r);
 }
 
-/* In a child: record without end, and write the number of events told to `out` now and then. */
+/* In a child: record without end, and regularly write the number of events emitted to `out`. */
 static void record_until_killed(const char *path, int out)
 {
     const struct trc_recorder_options options = {.commit_ms = 1};
@@ -259,7 +259,7 @@ static void record_until_killed(const char *path, int out)
     if (trc_recorder_open(path, &options, &rec, &err))
         _exit(3);
     for (;;) {
-        tell(trc_recorder_observer(rec), count, 100);
+        emit_events(trc_recorder_observer(rec), count, 100);
         count += 100;
         if (write(out, &count, sizeof(count)) != sizeof(count))
             _exit(4);
@@ -269,7 +269,7 @@ static void record_until_killed(const char *path, int out)
 static void kill_and_check(const char *path, uint64_t after)
 {
     int ends[2];
-    uint64_t told = 0;
+    uint64_t emitted = 0;
     struct sto_reader *r;
     pid_t child;
     int status;
@@ -283,23 +283,23 @@ static void kill_and_check(const char *path, uint64_t after)
     }
     close(ends[1]);
     wait_begin("a recording child to emit events");
-    while (told < after)
-        assert_int_equal(read(ends[0], &told, sizeof(told)), sizeof(told));
+    while (emitted < after)
+        assert_int_equal(read(ends[0], &emitted, sizeof(emitted)), sizeof(emitted));
     assert_int_equal(kill(child, SIGKILL), 0);
     status = wait_child(child, "the killed child to end");
     assert_true(WIFSIGNALED(status));
-    while (read(ends[0], &told, sizeof(told)) == sizeof(told))
+    while (read(ends[0], &emitted, sizeof(emitted)) == sizeof(emitted))
         ;
     wait_end();
     close(ends[0]);
     r = reader_open(path);
     assert_false(sto_reader_is_complete(r));
-    assert_true(sto_reader_event_count(r) <= told + 100);
-    told_check(r, sto_reader_event_count(r));
+    assert_true(sto_reader_event_count(r) <= emitted + 100);
+    emitted_check(r, sto_reader_event_count(r));
     sto_reader_close(r);
 }
 
-static void killed_at_any_moment_the_trace_holds_a_prefix(void **state)
+static void killed_at_any_time_the_trace_holds_a_prefix(void **state)
 {
     char path[PATH_SIZE];
     char name[32];
@@ -312,7 +312,10 @@ static void killed_at_any_moment_the_trace_holds_a_prefix(void **state)
     }
 }
 
-/* Though the next one by itself would come in 49 days: longer than most machines have been up, so no reading of the clock makes it due. */
+/*
+ * Though the next one by itself would come in 49 days: longer than most machines have been up, so no reading of the
+ * clock makes it due.
+ */
 static void a_commit_that_is_asked_for_has_everything(void **state)
 {
     char path[PATH_SIZE];
@@ -320,14 +323,14 @@ static void a_commit_that_is_asked_for_has_everything(void **state)
     struct trc_recorder *rec =
         recorder_open(trace_path(state, "asked.db", path, sizeof(path)), 0, UINT32_MAX);
 
-    for (uint64_t told = 0; told < 3000; told += 1000) {
+    for (uint64_t emitted = 0; emitted < 3000; emitted += 1000) {
         struct sto_reader *r;
 
-        tell(trc_recorder_observer(rec), told, 1000);
+        emit_events(trc_recorder_observer(rec), emitted, 1000);
         trc_recorder_commit(rec);
         r = reader_open(path);
-        assert_int_equal(sto_reader_event_count(r), told + 1000);
-        told_check(r, told + 1000);
+        assert_int_equal(sto_reader_event_count(r), emitted + 1000);
+        emitted_check(r, emitted + 1000);
         sto_reader_close(r);
     }
     ok(trc_recorder_close(rec, true, &err), &err);
@@ -342,12 +345,12 @@ static void a_commit_comes_by_itself_while_events_come(void **state)
     struct wait w = wait_for(0, "1,000 events to be committed");
     uint64_t there = 0;
 
-    tell(trc_recorder_observer(rec), 0, 1000);
+    emit_events(trc_recorder_observer(rec), 0, 1000);
     while (there < 1000) {
         struct sto_reader *r = reader_open(path);
 
         there = sto_reader_event_count(r);
-        told_check(r, there);
+        emitted_check(r, there);
         sto_reader_close(r);
         if (there < 1000)
             wait_more(&w);
@@ -359,12 +362,12 @@ static void a_commit_comes_by_itself_while_events_come(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_told_stands_in_the_trace),
+        cmocka_unit_test(what_is_emitted_is_in_the_trace),
         cmocka_unit_test(a_ring_that_is_always_full_loses_nothing),
         cmocka_unit_test(facts_and_losses_travel_with_the_events),
-        cmocka_unit_test(a_file_that_exists_is_told_at_the_start),
-        cmocka_unit_test(a_full_disk_is_told_at_the_end_and_disturbs_nothing),
-        cmocka_unit_test(killed_at_any_moment_the_trace_holds_a_prefix),
+        cmocka_unit_test(a_file_that_exists_is_reported_at_the_start),
+        cmocka_unit_test(a_full_disk_is_reported_at_the_end_and_disturbs_nothing),
+        cmocka_unit_test(killed_at_any_time_the_trace_holds_a_prefix),
         cmocka_unit_test(a_commit_that_is_asked_for_has_everything),
         cmocka_unit_test(a_commit_comes_by_itself_while_events_come),
     };

@@ -123,7 +123,7 @@ static void a_producer_that_finds_the_ring_full_waits(void **state)
     pass_all(1024, 3);
 }
 
-static void giving_up_is_told_to_the_producer(void **state)
+static void giving_up_is_reported_to_the_producer(void **state)
 {
     struct trc_ring *ring = trc_ring_new(8);
 
@@ -141,7 +141,7 @@ int main(void)
         cmocka_unit_test(records_come_out_in_order_and_runs_end_at_the_end_of_the_ring),
         cmocka_unit_test(two_threads_lose_and_change_nothing),
         cmocka_unit_test(a_producer_that_finds_the_ring_full_waits),
-        cmocka_unit_test(giving_up_is_told_to_the_producer),
+        cmocka_unit_test(giving_up_is_reported_to_the_producer),
     };
 
     return cmocka_run_group_tests_name("tracer/ring", tests, NULL, NULL);

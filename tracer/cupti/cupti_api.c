@@ -1,8 +1,8 @@
 /*
- * tracer/cupti/cupti_api.c - fills the table of CUPTI's functions: see cupti_api.h.
+ * tracer/cupti/cupti_api.c - see cupti_api.h: loads CUPTI's functions.
  *
  * Must not know:  what the functions are for.
- * Invariant:      a library of another major version is refused: its records have other shapes.
+ * Invariant:      a library of another major version is refused, because its records have another layout.
  */
 #include "tracer/cupti/cupti_api.h"
 
@@ -26,12 +26,12 @@ enum vs_status cupti_api_load(struct cupti_api *out, struct vs_error *err)
 #include <string.h>
 
 #define LIBRARY "libcupti.so.13"
-/* Since CUDA 13 a version reads 130001: toolkit 13.0, CUPTI's update 1. Before it was a plain count. */
+/* From CUDA 13 on a version is encoded as 130001: toolkit 13.0, update 1 of CUPTI. Before, it was a plain number. */
 #define MAJOR_OF(version) ((version) / 10000)
 
 static const char USUAL[] = "/usr/local/cuda/lib64:/usr/local/cuda/extras/CUPTI/lib64";
 
-/* In the folders of a list separated by colons. */
+/* Open the library in the folders of a list separated by colons. */
 static void *open_in(const char *folders)
 {
     while (folders && *folders) {
@@ -49,7 +49,7 @@ static void *open_in(const char *folders)
     return NULL;
 }
 
-static enum vs_status look_up(void *library, const char *name, void *out, struct vs_error *err)
+static enum vs_status symbol_find(void *library, const char *name, void *out, struct vs_error *err)
 {
     void *function = dlsym(library, name);
 
@@ -90,7 +90,7 @@ enum vs_status cupti_api_load(struct cupti_api *out, struct vs_error *err)
                        "cupti: " LIBRARY
                        " is not found; put its folder into LD_LIBRARY_PATH or VRAMSCOPE_CUDA_LIBS");
 #define CUPTI_API(name, args)                                                                      \
-    st = look_up(library, #name, &out->name, err);                                                 \
+    st = symbol_find(library, #name, &out->name, err);                                             \
     if (st)                                                                                        \
         return st;
 #include "tracer/cupti/cupti_api.def"

@@ -1,13 +1,13 @@
 /*
- * tracer/cupti/cupti_api.h - every function of CUPTI that anything in tracer/ calls, as one table.
+ * tracer/cupti/cupti_api.h - a table of all CUPTI functions that tracer/ calls.
  *
- * For:            the files of tracer/cupti/ and tracer/inject/, which call nothing of CUPTI's but through it; tests put their own table
- *                 in its place.
+ * For:            tracer/cupti/ and tracer/inject/, which call CUPTI only through this table; tests use a table of
+ *                 their own.
  * Must not know:  what the calls are for.
- * Invariant:      CUPTI is looked for at run time, never linked; after cupti_api_load no entry is NULL.
+ * Invariant:      CUPTI is loaded at run time, never linked; after cupti_api_load() no entry is NULL.
  *
- * VS_CUPTI is defined where CUPTI's headers were there when the program was built; without them there is no table to look into, and
- * loading fails with words that say so.
+ * VS_CUPTI is defined if CUPTI's headers were found at build time. Without them there is no table, and loading fails
+ * with a message that says so.
  */
 #ifndef TRC_CUPTI_API_H
 #define TRC_CUPTI_API_H
@@ -26,15 +26,17 @@ struct cupti_api {
 #undef CUPTI_API
 };
 
-/* CUPTI's own word for a result, such as CUPTI_ERROR_INSUFFICIENT_PRIVILEGES; never NULL, and good for ever. */
+/* CUPTI's name of a result, such as CUPTI_ERROR_INSUFFICIENT_PRIVILEGES; never NULL, a static string. */
 const char *cupti_result_text(const struct cupti_api *api, CUptiResult result);
 #endif
 
 /*
- * Fills the table from libcupti.so.13: in the folders of VRAMSCOPE_CUDA_LIBS (separated by colons), then as other programs find it, then where
- * the toolkit puts it. The library stays loaded. Nothing of CUPTI is started.
+ * Fill the table from libcupti.so.13, searched in the folders of VRAMSCOPE_CUDA_LIBS (separated by colons), then by the
+ * dynamic linker, then in the toolkit's default location. The library stays loaded; none of CUPTI's features is
+ * enabled.
  *
- * VS_E_UNSUPPORTED: built without CUPTI, no such library, or one of another version; the text says which, and begins with "cupti: ".
+ * VS_E_UNSUPPORTED: built without CUPTI, library not found, or another version; the text begins with "cupti: " and says
+ * which.
  */
 VS_MUST_USE enum vs_status cupti_api_load(struct cupti_api *out, struct vs_error *err);
 

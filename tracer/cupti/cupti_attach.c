@@ -1,9 +1,9 @@
 /*
- * tracer/cupti/cupti_attach.c - CUPTI as the source of a session: what is switched on, buffers, what its errors mean.
+ * tracer/cupti/cupti_attach.c - CUPTI as the source of a session: enabled activities, buffers, explanations of errors.
  *
- * Must not know:  what a session does with records.
- * Invariant:      what was switched on is switched off again, also where the next thing fails. A buffer belongs to CUPTI between its request
- *                 and its completion, which may come on any thread, and after the end.
+ * Must not know:  how a session uses records.
+ * Invariant:      what was enabled is disabled again, also if the next call fails. A buffer belongs to CUPTI between
+ *                 its request and its completion, which may happen on any thread and after the end of the session.
  */
 #include "tracer/cupti/cupti_session.h"
 
@@ -28,12 +28,12 @@ enum vs_status trc_cupti_open(struct trc_cupti **out, struct vs_error *err)
 #include "tracer/cupti/cupti_translate.h"
 
 #define BUFFER_BYTES ((size_t)1 << 20)
-/* Full buffers are delivered at least as often, so that the file is never far behind. */
+/* Full buffers are delivered at least this often, so that the file is nearly up to date. */
 #define FLUSH_MS 250
 
 /*
- * RUNTIME and DRIVER are wanted for their correlation with our ops, which CUPTI gives with the record of a call; nothing tells it otherwise
- * which op a kernel belongs to.
+ * RUNTIME and DRIVER are needed for the correlation with ops, which CUPTI reports with the record of a call; nothing
+ * else relates a kernel to an op.
  */
 static const CUpti_ActivityKind KINDS[] = {
     CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
@@ -56,11 +56,13 @@ struct attached {
     struct trc_cupti *session;
     CUpti_SubscriberHandle subscriber;
     size_t kinds_on;
-    size_t
-        lengths[KIND_MOST]; /* of records, by kind, where one was seen that another one followed */
+    size_t lengths[KIND_MOST]; /* record lengths by kind, known once another record followed one */
 };
 
-/* CUPTI's callbacks for buffers get no context. A buffer may come when the session is over: then it is only freed. */
+/*
+ * CUPTI's buffer callbacks have no context argument. A buffer may be completed after the end of the session; it is only
+ * freed then.
+ */
 static struct {
     pthread_mutex_t lock;
     struct attached *attached;
@@ -72,12 +74,12 @@ static void CUPTIAPI on_request(uint8_t **buffer, size_t *bytes, size_t *most_re
 {
     *buffer = vs_alloc(BUFFER_BYTES);
     *bytes = BUFFER_BYTES;
-    *most_records = 0; /* as many as fit */
+    *most_records = 0; /* no limit */
 }
 
 /*
- * How long the record at `at` is: up to the next one. The last one goes to the end, or as far as others of its kind do: what is behind it
- * then is the beginning of another that was cut off.
+ * Length of the record at `at`: up to the next record. The last one extends to the end of the buffer, or as far as
+ * other records of its kind do; bytes after that are the beginning of a truncated record.
  */
 static size_t length_of(struct attached *a, uint8_t *buffer, size_t valid_bytes, CUpti_Activity *at,
                         CUpti_Activity **next, size_t *left_out, struct cupti_lost *lost)
@@ -101,7 +103,7 @@ static size_t length_of(struct attached *a, uint8_t *buffer, size_t valid_bytes,
     return left;
 }
 
-/* left_out: bytes behind it that are no record; they are kept with it. */
+/* left_out: number of bytes after the record that are not part of any record; they are captured with it. */
 static void take(const struct attached *a, const CUpti_Activity *record, size_t bytes,
                  size_t left_out, struct cupti_lost *lost)
 {
@@ -166,7 +168,7 @@ static void CUPTIAPI on_complete(CUcontext context, uint32_t stream_id, uint8_t 
     vs_free(buffer);
 }
 
-/* ---- physical memory, of which there are no records ---- */
+/* ---- physical memory, for which CUPTI has no records ---- */
 
 static void CUPTIAPI on_call(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
                              const void *data)
@@ -232,7 +234,7 @@ static CUptiResult switch_off(struct attached *a)
     return result;
 }
 
-/* Where nothing is on, what there is to flush is another's. */
+/* If this session enabled nothing, buffers belong to another client and are not flushed. */
 static const char *stop(void *user)
 {
     struct attached *a = user;
@@ -254,7 +256,7 @@ static void release(void *user)
 
 /* ---- opening ---- */
 
-/* What a user can do about it. */
+/* Describe what the user can do about the error. */
 static enum vs_status refuse(const struct attached *a, const char *what, CUptiResult result,
                              struct vs_error *err)
 {
@@ -281,7 +283,7 @@ static enum vs_status refuse(const struct attached *a, const char *what, CUptiRe
             return refuse(a, what, result, err);                                                   \
     } while (0)
 
-/* Subscribing comes first: where another profiler is there, it is what tells. */
+/* Subscribe first: if another profiler is active, this is the call that fails. */
 static enum vs_status switch_on(struct attached *a, struct vs_error *err)
 {
     TRY(a->api.cuptiSubscribe(&a->subscriber, on_call, a), "cuptiSubscribe");
@@ -315,7 +317,7 @@ enum vs_status trc_cupti_open_with(const struct cupti_api *api, struct trc_cupti
     pthread_mutex_unlock(&the.lock);
     st = switch_on(a, err);
     if (st) {
-        trc_cupti_close(a->session); /* which switches off what is on */
+        trc_cupti_close(a->session); /* which disables everything */
         return st;
     }
     *out = a->session;

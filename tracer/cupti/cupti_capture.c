@@ -1,8 +1,8 @@
 /*
  * tracer/cupti/cupti_capture.c - see cupti_capture.h.
  *
- * Must not know:  what the records say.
- * Invariant:      what cannot be written is not told here: this is for tests, which see that the file ends early.
+ * Must not know:  the meaning of records.
+ * Invariant:      write errors are not reported: the file is used by tests, which notice that it is truncated.
  */
 #include "tracer/cupti/cupti_capture.h"
 

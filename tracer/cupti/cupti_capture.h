@@ -1,23 +1,25 @@
 /*
- * tracer/cupti/cupti_capture.h - CUPTI's records kept as text, byte for byte, so that a test can have them again without a GPU.
+ * tracer/cupti/cupti_capture.h - stores CUPTI's records as text, byte for byte, so that tests can replay them without a
+ * GPU.
  *
- * For:            cupti_session.c, cupti_attach.c; tests/tracer/cupti/captured.c reads it.
- * Must not know:  what the records say.
- * Invariant:      a line is written in one go, so that lines of two threads stand beside each other; without a file nothing is done.
+ * For:            cupti_session.c, cupti_attach.c; tests/tracer/cupti/captured.c reads the file.
+ * Must not know:  the meaning of records.
+ * Invariant:      each line is written with one call, so that lines of different threads do not mix. Without a file
+ *                 nothing is done.
  *
  * Lines, after the first ("vramscope cupti records 1"):
  *
  *     version 130001                      of CUPTI
- *     buffer 3                            a buffer begins; so many records were dropped before it
- *     record 0a00000000…                  the bytes of a record; they lie one behind the other in their buffer
- *     name 104 ampere_sgemm_128x64_tn     at this offset of the record before stands a pointer to this text
+ *     buffer 3                            start of a buffer; number of records dropped before it
+ *     record 0a00000000…                  the bytes of a record; records of a buffer are contiguous
+ *     name 104 ampere_sgemm_128x64_tn     at this offset the previous record has a pointer to this text
  *     end                                 of the buffer
- *     asked taken 7f3200000000 2097152    our device asked for memory, at this address (hexadecimal)
- *     asked given 7f3200000000 2097152    and gave it back
- *     created asked 0 2097152             physical memory: our device asked for it;
- *     created seen 17 2097152             CUPTI saw it, while the op of event 17 ran
- *     total cupti_kernels 42              what it all came to, at the end
- *     # …                                 nothing
+ *     asked taken 7f3200000000 2097152    the engine's device allocated memory at this address (hexadecimal)
+ *     asked given 7f3200000000 2097152    and freed it
+ *     created asked 0 2097152             the engine's device created physical memory
+ *     created seen 17 2097152             CUPTI reported it, during the op of event 17
+ *     total cupti_kernels 42              a total at the end
+ *     # …                                 comment
  */
 #ifndef TRC_CUPTI_CAPTURE_H
 #define TRC_CUPTI_CAPTURE_H
@@ -32,7 +34,10 @@ struct cupti_total {
     uint64_t value;
 };
 
-/* The file that VRAMSCOPE_CUPTI_RECORDS names, begun anew; NULL: it names none, or none that can be written, which is said on stderr. */
+/*
+ * Create the file named by VRAMSCOPE_CUPTI_RECORDS, replacing an existing one. NULL: the variable is not set, or the
+ * file cannot be written, which is reported on stderr.
+ */
 FILE *cupti_capture_open(uint32_t version);
 void cupti_capture_buffer(FILE *f, uint64_t dropped);
 /* name_offset 0: the record has no name. */

@@ -1,8 +1,9 @@
 /*
  * tracer/cupti/cupti_memory.c - see cupti_memory.h.
  *
- * Must not know:  who asks.
- * Invariant:      in each list stands only what has found no counterpart, the oldest first; they are short, but for what is foreign.
+ * Must not know:  the caller.
+ * Invariant:      each list contains only unmatched entries, the oldest first; except for foreign memory the lists are
+ *                 short.
  */
 #include "tracer/cupti/cupti_memory.h"
 
@@ -54,7 +55,7 @@ static bool answers(const struct cupti_record *a, const struct cupti_record *b)
            (a->what == CUPTI_GIVEN || a->bytes == b->bytes);
 }
 
-/* Take the oldest counterpart out of `others`, or else put the record into `own`. */
+/* Remove the oldest matching entry from `others`; if there is none, add the record to `own`. */
 static void match(struct list *own, struct list *others, const struct cupti_record *r)
 {
     size_t i = 0;
@@ -102,7 +103,7 @@ void cupti_memory_created_seen(struct cupti_memory *m, uint64_t op_seq, uint64_t
           &(struct cupti_record){.what = CUPTI_TAKEN, .bytes = bytes, .op_seq = op_seq});
 }
 
-/* ---- what is left over ---- */
+/* ---- foreign memory ---- */
 
 static int by_source(const void *a, const void *b)
 {

@@ -1,9 +1,10 @@
 /*
- * tracer/cupti/cupti_record.h - what CUPTI told, in our words.
+ * tracer/cupti/cupti_record.h - CUPTI's records in a form that does not depend on its version.
  *
- * For:            cupti_translate.c makes them, cupti_work.c and cupti_memory.c add them up; tests make them by hand.
- * Must not know:  CUPTI: its records change shape from version to version.
- * Invariant:      what a record does not tell is 0 or NULL.
+ * For:            cupti_translate.c creates them, cupti_work.c and cupti_memory.c aggregate them; tests create them by
+ *                 hand.
+ * Must not know:  CUPTI: the layout of its records differs between versions.
+ * Invariant:      a value that a record does not have is 0 or NULL.
  */
 #ifndef TRC_CUPTI_RECORD_H
 #define TRC_CUPTI_RECORD_H
@@ -13,11 +14,11 @@
 #include <stdint.h>
 
 /*
- * KERNEL, COPY, FILL  the device ran something: name, start_ns, end_ns (both 0: no time was taken), bytes
- * TAKEN, GIVEN        memory of the device was allocated or freed: address, bytes, name: the library that asked
- * POOL                a memory pool was made
- * CALL                a function of CUDA's was called: call, is_driver
- * TIE                 that call was made inside of the op with the event number op_seq
+ * KERNEL, COPY, FILL  the device ran a task: name, start_ns, end_ns (both 0: no time was recorded), bytes
+ * TAKEN, GIVEN        device memory was allocated or freed: address, bytes, name: the library that called
+ * POOL                a memory pool was created
+ * CALL                a CUDA function was called: call, is_driver
+ * TIE                 the call was made inside the op with event number op_seq
  */
 enum cupti_what {
     CUPTI_KERNEL,
@@ -30,7 +31,7 @@ enum cupti_what {
     CUPTI_TIE
 };
 
-/* correlation: number of the call of CUDA's that it came from; they count up in a process, and wrap around. */
+/* correlation: CUPTI's number of the CUDA call; the numbers ascend within a process and wrap around. */
 struct cupti_record {
     enum cupti_what what;
     uint32_t correlation;
@@ -41,7 +42,7 @@ struct cupti_record {
     uint64_t end_ns;
     uint64_t address;
     uint64_t bytes;
-    const char *name; /* borrowed for the call */
+    const char *name; /* valid during the call */
 };
 
 #endif

@@ -2,7 +2,7 @@
  * tracer/cupti/cupti_session.c - see cupti_session.h.
  *
  * Must not know:  CUPTI's types.
- * Invariant:      the lock is held for sums alone, never while CUPTI, the recorder or the file is called.
+ * Invariant:      the lock is held only to add up records, never while calling CUPTI, the recorder or the file.
  */
 #include "tracer/cupti/cupti_session.h"
 
@@ -22,17 +22,17 @@ struct trc_cupti {
     struct cupti_source source;
     struct eng_observer observer;
     const struct eng_observer *inner;
-    pthread_t thread;     /* of the training */
-    uint64_t event_count; /* said to `inner` */
-    uint64_t *ops; /* op_begin events whose end has not come; the last one is the innermost */
+    pthread_t thread;     /* the training thread */
+    uint64_t event_count; /* events passed to `inner` */
+    uint64_t *ops;        /* op_begin events without an end so far; the last one is the innermost */
     size_t op_count;
     size_t op_cap;
     bool is_stopped;
-    bool is_deaf; /* pushing failed: ops are not told any more */
+    bool is_deaf; /* pushing failed: ops are not reported to CUPTI any more */
     bool is_written;
     const char *trouble;
     FILE *capture;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* protects the members below */
     struct cupti_work *work;
     struct cupti_memory *memory;
     struct cupti_lost lost;
@@ -72,7 +72,7 @@ const char *trc_cupti_trouble(const struct trc_cupti *c)
     return c->trouble;
 }
 
-/* ---- which op runs ---- */
+/* ---- the current op ---- */
 
 static void op_begin(struct trc_cupti *c)
 {
@@ -87,7 +87,7 @@ static void op_begin(struct trc_cupti *c)
     trouble_keep(c, trouble);
 }
 
-/* Where telling failed in between, CUPTI's stack is not ours any more, and it is left alone. */
+/* If a call failed in between, CUPTI's stack is unknown, and it is left as it is. */
 static void op_end(struct trc_cupti *c)
 {
     const char *trouble;
@@ -142,7 +142,7 @@ const struct eng_observer *trc_cupti_observer(struct trc_cupti *c, const struct 
     return &c->observer;
 }
 
-/* ---- what comes in ---- */
+/* ---- records ---- */
 
 void cupti_session_begin(struct trc_cupti *c)
 {
@@ -202,7 +202,7 @@ void trc_cupti_stop(struct trc_cupti *c)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* ---- what goes into the file ---- */
+/* ---- writing ---- */
 
 static enum vs_status meta_number(struct sto_writer *w, const char *key, uint64_t value,
                                   struct vs_error *err)
@@ -213,7 +213,7 @@ static enum vs_status meta_number(struct sto_writer *w, const char *key, uint64_
     return sto_writer_meta_set(w, key, text, err);
 }
 
-/* Everything is settled. */
+/* Write the totals, after all records were resolved. */
 static enum vs_status end_write(struct trc_cupti *c, struct sto_writer *w, struct vs_error *err)
 {
     const struct cupti_work_counts *work = cupti_work_counts(c->work);

@@ -1,11 +1,14 @@
 /*
- * tracer/cupti/cupti_session.h - a recording that CUPTI watches: which op runs, what the device did for it, what goes into the trace.
+ * tracer/cupti/cupti_session.h - records GPU work with CUPTI: tracks the current op, collects the device's work for it
+ * and writes both into the trace.
  *
  * For:            cli/ (the record command).
- * Must not know:  CUPTI's types (cupti_attach.c does), the engine beyond engine/core/observer.h, SQL.
- * Invariant:      nothing that goes wrong here reaches the run: it is kept, watching ends or goes on with less, and what is missing is counted.
+ * Must not know:  CUPTI's types (see cupti_attach.c), the engine beyond engine/core/observer.h, SQL.
+ * Invariant:      errors do not affect the run: they are stored, CUPTI's recording ends or continues with less, and
+ *                 missing records are counted.
  *
- * All functions are called from the thread of the training, but trc_cupti_write, which the recorder's writer thread calls.
+ * All functions must be called from the training thread, except trc_cupti_write(), which the recorder's writer thread
+ * calls.
  */
 #ifndef TRC_CUPTI_SESSION_H
 #define TRC_CUPTI_SESSION_H
@@ -21,32 +24,42 @@ struct sto_writer;
 struct trc_cupti;
 
 /*
- * Starts watching this process. One session at a time (asserted). The device may be open already; what was done before is not seen.
- * Where VRAMSCOPE_CUPTI_RECORDS names a file, the records are kept there as text (docs/internals/cuda.md).
+ * Start recording this process with CUPTI. One session at a time (asserted). The device may already be open; earlier
+ * work is not recorded. If VRAMSCOPE_CUPTI_RECORDS names a file, the records are stored there as text
+ * (docs/internals/cuda.md).
  *
- * VS_E_UNSUPPORTED: built without CUPTI, no library, another version, no permission, another profiler; the text says which and what to do.
- * The caller owns *out until trc_cupti_close; *out is NULL on failure, and then nothing of CUPTI's is on.
+ * VS_E_UNSUPPORTED: built without CUPTI, no library, another version, no permission, another profiler; the text says
+ * which and what to do. The caller owns *out until trc_cupti_close(); on failure *out is NULL and CUPTI is disabled.
  */
 VS_MUST_USE enum vs_status trc_cupti_open(struct trc_cupti **out, struct vs_error *err);
 
-/* The observer to give the engine in place of `inner`, from the first event on. Both are borrowed; it lives as long as the session. */
+/*
+ * The observer to pass to the engine instead of `inner`, from the first event on. Both are borrowed; it is valid as
+ * long as the session.
+ */
 const struct eng_observer *trc_cupti_observer(struct trc_cupti *c,
                                               const struct eng_observer *inner);
 
-/* Our device took memory by cudaMalloc, gave it back by cudaFree (its bytes do not matter), or created physical memory. */
+/*
+ * The engine's device allocated memory with cudaMalloc, freed it with cudaFree (`bytes` are ignored then), or created
+ * physical memory.
+ */
 void trc_cupti_asked(struct trc_cupti *c, bool is_taken, uint64_t address, uint64_t bytes);
 void trc_cupti_created(struct trc_cupti *c, uint64_t bytes);
 
-/* Ends the watching: all work of the device is over. What CUPTI still has is taken in. NULL is fine. */
+/* Stop recording, after all work of the device has completed; the remaining records are collected. NULL is accepted. */
 void trc_cupti_stop(struct trc_cupti *c);
 
-/* Writes what came in since the last call; after the stop also what is only known then. `c` is a struct trc_cupti. Errors: the writer's. */
+/*
+ * Write what was collected since the last call, and after trc_cupti_stop() also what is known only then. `c` is a
+ * struct trc_cupti. Errors: those of the writer.
+ */
 VS_MUST_USE enum vs_status trc_cupti_write(void *c, struct sto_writer *w, struct vs_error *err);
 
-/* The first thing that went wrong since the opening, for a warning; NULL: nothing. */
+/* The first error since opening, for a warning; NULL if there was none. */
 const char *trc_cupti_trouble(const struct trc_cupti *c);
 
-/* Stops, where that was not done, and frees. NULL is fine. */
+/* Stop if necessary, and free. NULL is accepted. */
 void trc_cupti_close(struct trc_cupti *c);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * tracer/cupti/cupti_session_internal.h - a session and where its records come from.
+ * tracer/cupti/cupti_session_internal.h - a session and the source of its records.
  *
- * For:            cupti_attach.c, tests that play CUPTI.
+ * For:            cupti_attach.c, tests that simulate CUPTI.
  * Must not know:  CUPTI's types.
- * Invariant:      records are taken between a begin and an end, on any thread.
+ * Invariant:      records are delivered between a begin and an end, on any thread.
  */
 #ifndef TRC_CUPTI_SESSION_INTERNAL_H
 #define TRC_CUPTI_SESSION_INTERNAL_H
@@ -16,10 +16,10 @@
 #include "tracer/cupti/cupti_session.h"
 
 /*
- * push, pop   the innermost op that runs; they and stop give NULL, or what went wrong (good for ever)
- * stop        everything that is still held back is delivered, and nothing after it
- * call_name   of a function of CUDA's; never NULL, good for ever
- * release     nothing is called any more
+ * push, pop   set and remove the innermost op; these and stop return NULL, or a static error text
+ * stop        deliver all records that are still buffered, and none afterwards
+ * call_name   the name of a CUDA function; never NULL, a static string
+ * release     no function is called any more
  */
 struct cupti_source {
     void *user;
@@ -30,14 +30,17 @@ struct cupti_source {
     void (*release)(void *user);
 };
 
-/* The capture, or NULL, is closed with the session. */
+/* The session closes `capture`, which may be NULL. */
 struct trc_cupti *cupti_session_new(const struct cupti_source *source, FILE *capture) VS_MUST_USE;
 
-/* Over the test's own table. Errors as trc_cupti_open. */
+/* Like trc_cupti_open(), with the given table. */
 VS_MUST_USE enum vs_status trc_cupti_open_with(const struct cupti_api *api, struct trc_cupti **out,
                                                struct vs_error *err);
 
-/* One buffer: begin, records, end with what was lost in it: records dropped, of unknown kinds, and whether it ended inside of one. */
+/*
+ * One buffer: begin, records, and end with what was lost: dropped records, records of unknown kinds, and whether the
+ * buffer ends inside a record.
+ */
 struct cupti_lost {
     uint64_t dropped;
     uint64_t unknown;
@@ -50,7 +53,7 @@ void cupti_session_end(struct trc_cupti *c, const struct cupti_lost *lost);
 /* The device created physical memory on this thread. */
 void cupti_session_created_seen(struct trc_cupti *c, uint64_t bytes);
 
-/* NULL: no records are kept. */
+/* NULL: records are not stored as text. */
 FILE *cupti_session_capture(const struct trc_cupti *c);
 
 #endif

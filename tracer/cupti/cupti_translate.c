@@ -1,8 +1,9 @@
 /*
- * tracer/cupti/cupti_translate.c - see cupti_translate.h. Shapes are those of CUPTI 13.0; within a major version they only grow at the end.
+ * tracer/cupti/cupti_translate.c - see cupti_translate.h. Layouts are those of CUPTI 13.0; within a major version
+ * fields are only appended.
  *
- * Must not know:  what is done with the records.
- * Invariant:      a record is looked at only after its length was.
+ * Must not know:  how records are used.
+ * Invariant:      a record is read only after its length was checked.
  */
 #include "tracer/cupti/cupti_translate.h"
 
@@ -66,7 +67,10 @@ static enum cupti_read of_fill(const CUpti_ActivityMemset4 *m, struct cupti_reco
     return CUPTI_READ_OK;
 }
 
-/* Managed memory may lie on the device; pinned memory is the host's, and what modules carry nobody asked for. */
+/*
+ * Managed memory may be on the device. Pinned memory belongs to the host, and memory of modules was not requested by
+ * anyone.
+ */
 static enum cupti_read of_memory(const CUpti_ActivityMemory4 *m, struct cupti_record *out)
 {
     if (m->memoryKind != CUPTI_ACTIVITY_MEMORY_KIND_DEVICE &&

@@ -1,8 +1,9 @@
 /*
  * tracer/cupti/cupti_work.c - see cupti_work.h.
  *
- * Must not know:  what an op is but its number.
- * Invariant:      calls lie in a window by the low bits of their number, so a call is forgotten when one that is `window` later comes.
+ * Must not know:  ops beyond their numbers.
+ * Invariant:      calls are stored in a window indexed by the low bits of their correlation id, so a call is forgotten
+ *                 when one `window` later arrives.
  */
 #include "tracer/cupti/cupti_work.h"
 
@@ -13,7 +14,7 @@
 #include "tracer/intern.h"
 
 #define WINDOW (1u << 18)
-/* A net has some hundred kernels. */
+/* Name of the task for all further kernels; a net has some hundred kernels. */
 #define OTHERS "others"
 
 struct call {
@@ -25,7 +26,10 @@ struct call {
     bool has_op;
 };
 
-/* What waits for its call; task is 0 where it is memory. The record takes over what is known of the call, which may be forgotten earlier. */
+/*
+ * A record whose call has not arrived; task is 0 for memory. What is known of the call is copied into the record,
+ * because the call may be forgotten.
+ */
 struct waiting {
     struct cupti_record record;
     uint32_t task;
@@ -36,19 +40,19 @@ struct waiting {
 struct cupti_work {
     struct call *calls;
     uint32_t mask;
-    uint32_t newest; /* the newest correlation id seen, where records were */
+    uint32_t newest; /* highest correlation id of a record so far */
     struct waiting *waiting;
     size_t waiting_count;
     size_t waiting_cap;
     struct trc_intern *intern;    /* names; their ids are those of the tasks */
-    struct trc_intern *libraries; /* names of those that asked for memory */
-    struct sto_task *tasks;       /* not drained yet */
+    struct trc_intern *libraries; /* names of libraries that allocated memory */
+    struct sto_task *tasks;       /* not returned by cupti_work_drain() yet */
     size_t task_count;
     size_t task_cap;
-    struct sto_work *work; /* not drained yet */
+    struct sto_work *work; /* not returned by cupti_work_drain() yet */
     size_t work_count;
     size_t work_cap;
-    uint32_t others; /* task of all kernels beyond the last number */
+    uint32_t others; /* task of all kernels beyond STO_TASKS_MAX */
     cupti_memory_fn *memory;
     void *user;
     struct cupti_work_counts counts;
@@ -90,7 +94,7 @@ const struct cupti_work_counts *cupti_work_counts(const struct cupti_work *w)
 
 /* ---- calls ---- */
 
-/* Numbers wrap around. */
+/* Correlation ids wrap around. */
 static bool is_newer(uint32_t a, uint32_t b)
 {
     return (int32_t)(a - b) > 0;
@@ -102,7 +106,7 @@ static void see(struct cupti_work *w, uint32_t correlation)
         w->newest = correlation;
 }
 
-/* The place of a call, emptied of the one that had it before; NULL: a newer one has it. */
+/* The slot of a call, cleared if an older call had it; NULL if a newer call has it. */
 static struct call *call_at(struct cupti_work *w, uint32_t correlation)
 {
     struct call *c = &w->calls[correlation & w->mask];
@@ -121,7 +125,7 @@ static void take_call(struct cupti_work *w, const struct cupti_record *r)
     struct call *c = call_at(w, r->correlation);
 
     if (!c || (c->has_call && !c->is_driver))
-        return; /* the runtime's function is what was called, the driver's what it did */
+        return; /* the runtime function is what the program called; the driver function is its implementation */
     c->call = r->call;
     c->is_driver = r->is_driver;
     c->has_call = true;
@@ -137,7 +141,7 @@ static void take_tie(struct cupti_work *w, const struct cupti_record *r)
     c->has_op = true;
 }
 
-/* ---- what a device ran ---- */
+/* ---- device tasks ---- */
 
 static enum sto_task_kind kind_of(enum cupti_what what)
 {
@@ -152,7 +156,7 @@ static void task_add(struct cupti_work *w, uint32_t id, enum sto_task_kind kind,
     w->tasks[w->task_count++] = (struct sto_task){.id = id, .kind = kind, .name = name};
 }
 
-/* Symbols of kernels have no spaces, so that "to the device" is none. */
+/* The id of a task. Kernel symbols contain no spaces, so names such as "to the device" are unambiguous. */
 static uint32_t task_of(struct cupti_work *w, const struct cupti_record *r)
 {
     const char *new_name = NULL;
@@ -195,7 +199,7 @@ static void work_add(struct cupti_work *w, const struct cupti_record *r, uint32_
     w->work[w->work_count++] = (struct sto_work){r->op_seq, task, 1, ns, r->bytes};
 }
 
-static void look_for_call(const struct cupti_work *w, struct waiting *x)
+static void call_apply(const struct cupti_work *w, struct waiting *x)
 {
     const struct call *c = &w->calls[x->record.correlation & w->mask];
 
@@ -211,12 +215,15 @@ static void look_for_call(const struct cupti_work *w, struct waiting *x)
     x->has_call |= c->has_call;
 }
 
-/* Is its call known? Of memory its name is wanted, too. Where it cannot come any more, what is known has to do. */
+/*
+ * Resolve the record if its call is known; for memory the call's name must be known, too. is_last: nothing more will
+ * arrive, so use what is known.
+ */
 static bool try_settle(struct cupti_work *w, struct waiting *x, bool is_last)
 {
     bool is_late = is_last || w->newest - x->record.correlation > w->mask;
 
-    look_for_call(w, x);
+    call_apply(w, x);
     if (!is_late && !(x->has_op && (x->task || x->has_call)))
         return false;
     w->counts.untied += !x->has_op && !x->has_call;
@@ -244,7 +251,7 @@ static void wait_for_call(struct cupti_work *w, const struct cupti_record *r, ui
     w->waiting = vs_grow(w->waiting, w->waiting_count, &w->waiting_cap, sizeof(*w->waiting));
     x = &w->waiting[w->waiting_count++];
     *x = (struct waiting){.record = *r, .task = task};
-    /* a name is lent for the call alone */
+    /* the name is valid only during the call */
     x->record.name = task || !r->name ? NULL : trc_intern_text(w->libraries, r->name);
 }
 
@@ -273,7 +280,7 @@ void cupti_work_take(struct cupti_work *w, const struct cupti_record *r)
     }
 }
 
-/* ---- for the file ---- */
+/* ---- output ---- */
 
 static int by_op(const void *a, const void *b)
 {
@@ -285,7 +292,7 @@ static int by_op(const void *a, const void *b)
     return x->task < y->task ? -1 : x->task > y->task;
 }
 
-/* Rows of one op and task become one. */
+/* Merge rows of the same op and task. */
 static size_t merge(struct sto_work *work, size_t count)
 {
     size_t kept = 0;

@@ -1,7 +1,7 @@
 /*
  * tracer/inject/driver.c - see driver.h.
  *
- * Only types of C stand here: the library works with every driver, of whatever version.
+ * Only plain C types are used, so that the library works with every version of the driver.
  */
 #include "tracer/inject/driver.h"
 
@@ -11,8 +11,8 @@
 
 #define DRIVER "libcuda.so.1"
 
-/* out: a pointer to a function. The library is there already, or this process has none. */
-static bool look_up(const char *library, const char *name, void *out)
+/* out: pointer to a function pointer. The library is used only if it is already loaded. */
+static bool symbol_find(const char *library, const char *name, void *out)
 {
     void *handle = library ? dlopen(library, RTLD_NOW | RTLD_NOLOAD) : RTLD_DEFAULT;
     void *function = library && !handle ? NULL : dlsym(handle, name);
@@ -27,7 +27,7 @@ static bool memory_info(size_t *free_bytes, size_t *total_bytes)
 {
     int (*info)(size_t * free_bytes, size_t * total_bytes);
 
-    return look_up(DRIVER, "cuMemGetInfo_v2", &info) && info(free_bytes, total_bytes) == 0;
+    return symbol_find(DRIVER, "cuMemGetInfo_v2", &info) && info(free_bytes, total_bytes) == 0;
 }
 
 uint64_t inj_driver_free_bytes(void)
@@ -46,13 +46,13 @@ void inj_driver_facts(uint32_t device, struct inj_facts *out)
     size_t total_bytes = 0;
 
     memset(out, 0, sizeof(*out));
-    if (look_up(DRIVER, "cuDeviceGetName", &name_get) &&
+    if (symbol_find(DRIVER, "cuDeviceGetName", &name_get) &&
         name_get(out->name, (int)sizeof(out->name) - 1, (int)device) != 0)
         out->name[0] = '\0';
-    if (look_up(DRIVER, "cuDriverGetVersion", &version_get) &&
+    if (symbol_find(DRIVER, "cuDriverGetVersion", &version_get) &&
         version_get(&out->driver_version) != 0)
         out->driver_version = 0;
-    if (look_up(NULL, "cudaRuntimeGetVersion", &version_get) &&
+    if (symbol_find(NULL, "cudaRuntimeGetVersion", &version_get) &&
         version_get(&out->runtime_version) != 0)
         out->runtime_version = 0;
     if (memory_info(&free_bytes, &total_bytes)) {
@@ -66,7 +66,7 @@ const char *inj_driver_error(int result)
     int (*name_get)(int result, const char **name);
     const char *name = NULL;
 
-    if (!look_up(DRIVER, "cuGetErrorName", &name_get) || name_get(result, &name) != 0 || !name)
+    if (!symbol_find(DRIVER, "cuGetErrorName", &name_get) || name_get(result, &name) != 0 || !name)
         return "an error without a name";
     return name;
 }

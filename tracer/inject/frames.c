@@ -21,7 +21,7 @@
 
 #define TEXT_MAX 400
 
-/* What is known of a native address. text: NULL for a frame of this library. */
+/* A known native address. text: NULL for a frame of this library. */
 struct kept_pc {
     uintptr_t pc;
     const char *text;
@@ -59,7 +59,7 @@ const char *inj_text_keep(const char *text)
     return kept;
 }
 
-/* ---- what a native address is called ---- */
+/* ---- names of native addresses ---- */
 
 static const char *base_name(const char *path)
 {
@@ -68,7 +68,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path ? path : "?";
 }
 
-/* Libraries that stand between a program and the driver. */
+/* Whether the file is not one of the libraries between a program and the driver. */
 static bool module_is_own(const char *module)
 {
     static const char *const OTHERS[] = {
@@ -84,7 +84,7 @@ static bool module_is_own(const char *module)
     return true;
 }
 
-/* The runtime may be linked into the program. */
+/* The same for a symbol: the CUDA runtime may be linked statically into the program. */
 static bool symbol_is_own(const char *symbol)
 {
     if (strncmp(symbol, "cuda", 4) == 0 || strncmp(symbol, "__cuda", 6) == 0)
@@ -92,7 +92,7 @@ static bool symbol_is_own(const char *symbol)
     return !(strncmp(symbol, "cu", 2) == 0 && isupper((unsigned char)symbol[2]));
 }
 
-/* In C++'s own words, where its library is there. The caller frees. */
+/* The demangled name, if the C++ library is loaded. The caller frees it. */
 static char *demangled(const char *symbol)
 {
     typedef char *demangle_fn(const char *, char *, size_t *, int *);
@@ -109,7 +109,7 @@ static char *demangled(const char *symbol)
     return demangle(symbol, NULL, NULL, &status);
 }
 
-/* Is the address in this library? */
+/* Whether the address is in this library. */
 static bool is_ours(const Dl_info *info)
 {
     Dl_info own;
@@ -120,8 +120,8 @@ static bool is_ours(const Dl_info *info)
     return dladdr(here, &own) != 0 && own.dli_fbase == info->dli_fbase;
 }
 
-/* pc: where the call returns to, so the call is before it. */
-static struct kept_pc pc_look_up(uintptr_t pc)
+/* pc: a return address, so the call is before it. */
+static struct kept_pc pc_resolve(uintptr_t pc)
 {
     struct kept_pc kept = {pc, "?", false};
     char text[TEXT_MAX];
@@ -129,7 +129,7 @@ static struct kept_pc pc_look_up(uintptr_t pc)
     const char *module;
     Dl_info info;
 
-    /* an address without an object behind it: no other way to write it */
+    /* an address without an object: the cast has no other spelling */
     if (dladdr((void *)(pc - 1), &info) == 0 || !info.dli_fbase)
         return kept;
     if (is_ours(&info)) {
@@ -144,14 +144,14 @@ static struct kept_pc pc_look_up(uintptr_t pc)
     } else {
         snprintf(text, sizeof(text), "%s+0x%" PRIxPTR, module, pc - 1 - (uintptr_t)info.dli_fbase);
     }
-    free(plain); /* the C++ library's, by malloc */
+    free(plain); /* allocated with malloc by the C++ library */
     kept.text = inj_text_keep(text);
     return kept;
 }
 
-/* ---- addresses that were seen ---- */
+/* ---- known addresses ---- */
 
-/* The lock is held. NULL: it is not known. */
+/* Call with the lock held. NULL: unknown. */
 static const struct kept_pc *pc_get(uintptr_t pc)
 {
     struct vs_probe probe = vs_probe(vs_hash_number(pc));
@@ -176,7 +176,7 @@ static bool pc_find(uintptr_t pc, struct kept_pc *out)
     return is_known;
 }
 
-/* Another thread may have been faster. */
+/* Another thread may have added it in the meantime. */
 static void pc_keep(const struct kept_pc *kept)
 {
     inj_lock(INJ_LOCK_TEXTS);
@@ -213,7 +213,7 @@ size_t inj_frames_get(struct inj_frame *out, size_t max)
         if (!pc)
             continue;
         if (!pc_find(pc, &kept)) {
-            kept = pc_look_up(pc);
+            kept = pc_resolve(pc);
             pc_keep(&kept);
         }
         if (kept.text)

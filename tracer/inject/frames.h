@@ -3,7 +3,8 @@
  *
  * For:            subscribe.c.
  * Must not know:  CUPTI, traces.
- * Invariant:      a text that is handed out lives as long as the process. No lock of ours is held while the dynamic linker is asked.
+ * Invariant:      a returned text is valid as long as the process. None of this library's locks is held while the
+ *                 dynamic linker is called.
  */
 #ifndef TRC_INJECT_FRAMES_H
 #define TRC_INJECT_FRAMES_H
@@ -13,16 +14,17 @@
 #include "base/attr.h"
 #include "tracer/inject/site.h"
 
-/* To be called once before the first stack: what walks stacks may have to be loaded. */
+/* Call it once before the first stack: the unwinder may have to be loaded. */
 void inj_frames_prepare(void);
 
 /*
- * Fill `out` with at most `max` (up to INJ_FRAMES_MAX) frames, innermost first: first Python's, where there are some, then native ones. Frames of
- * this library are left out. Returns how many. Microseconds; more for a place that was not seen before.
+ * Fill `out` with at most `max` (up to INJ_FRAMES_MAX) frames, innermost first: Python frames, if there are any, then
+ * native ones, without those of this library. Returns their number. Takes microseconds; longer for addresses that were
+ * not seen before.
  */
 size_t inj_frames_get(struct inj_frame *out, size_t max);
 
-/* The one copy of `text` that stays. */
+/* The interned copy of `text`, which is never freed. */
 const char *inj_text_keep(const char *text);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * tracer/inject/inject.c - the library's doors: what the CUDA driver and NVTX call, and the end of the process.
+ * tracer/inject/inject.c - the library's entry points: called by the CUDA driver, by NVTX and at the end of the
+ * process.
  *
  * For:            CUDA_INJECTION64_PATH, NVTX_INJECTION64_PATH; docs/internals/injection.md.
- * Must not know:  how anything is done.
- * Invariant:      whatever is missing, the program runs on as if nobody had asked for a trace.
+ * Must not know:  how recording works.
+ * Invariant:      whatever is missing, the program runs as without the library.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -22,7 +23,7 @@
 EXPORTED int InitializeInjection(void);
 EXPORTED int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t id));
 
-/* What the loader says begins with the key. */
+/* The loader's message begins with the key of the status file; remove it. */
 static const char *without_key(const char *text)
 {
     const size_t len = strlen(CUPTI);
@@ -45,7 +46,7 @@ static void cuda_begin(void)
         atexit(inj_subscribe_ending);
 }
 
-/* 1: the driver goes on. It would as well on 0, but with words of its own. */
+/* Return 1, so that the driver continues. It would also continue on 0, but print a message of its own. */
 int InitializeInjection(void)
 {
     if (inj_session_begin())
@@ -63,7 +64,7 @@ __attribute__((constructor)) static void process_begin(void)
     pthread_atfork(inj_session_fork_begin, inj_session_fork_parent, inj_session_fork_child);
 }
 
-/* After the handlers of atexit: those may give memory back. */
+/* A destructor runs after the handlers of atexit(), which may free memory. */
 __attribute__((destructor)) static void process_end(void)
 {
     inj_session_end();

@@ -1,11 +1,12 @@
 /*
- * tracer/inject/lock.h - every lock of the library, so that a fork can take them all.
+ * tracer/inject/lock.h - all locks of the library, so that a fork can acquire them.
  *
  * For:            the other files of this folder.
- * Must not know:  what they guard.
- * Invariant:      a thread has one of them at a time, but for a fork, which has all; so their order does not matter.
+ * Must not know:  what the locks protect.
+ * Invariant:      a thread holds at most one of them, except during a fork, which acquires all; so there is no lock
+ *                 order.
  *
- * A child has only the thread that forked. A lock that another thread had would stay taken in it for ever.
+ * A forked child has only the thread that forked. A lock held by another thread would never be released in the child.
  */
 #ifndef TRC_INJECT_LOCK_H
 #define TRC_INJECT_LOCK_H
@@ -15,10 +16,10 @@
 /*
  * session  files, sinks and blocks
  * ranges   open ranges of the process
- * texts    texts and addresses that are kept
- * unwind   walking of stacks: the C library may take a lock of its own for that
- * python   Python's functions
- * pools    which pool is of which device
+ * texts    interned texts and known addresses
+ * unwind   stack unwinding: the C library may take a lock of its own for it
+ * python   the table of Python's functions
+ * pools    the device of each memory pool
  */
 enum inj_lock {
     INJ_LOCK_SESSION,
@@ -32,7 +33,7 @@ enum inj_lock {
 
 void inj_lock(enum inj_lock lock);
 void inj_unlock(enum inj_lock lock);
-/* false: it was not to be had within the seconds. */
+/* False: the lock could not be acquired within `seconds`. */
 bool inj_lock_within(enum inj_lock lock, int seconds);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * tracer/inject/memory.c - see memory.h.
  *
- * Invariant:      every live block but orphans stands in the table under its space and key. An orphan is physical memory whose handles are
- *                 all given back; its mappings keep it.
+ * Invariant:      every live block except orphans is in the table under its space and key. An orphan is physical memory
+ *                 whose handles have all been released; its mappings keep it alive.
  */
 #include "tracer/inject/memory.h"
 
@@ -14,13 +14,13 @@
 
 #define SLOTS_AT_START 256
 #define DEVICES_MAX 64
-/* Physical memory has no address of its own. No device's addresses are that high. */
+/* Physical memory has no address, so it gets an invented one above all device addresses. */
 #define PHYSICAL_BASE (UINT64_C(1) << 56)
 #define PHYSICAL_UNIT (UINT64_C(1) << 21)
 
 /*
- * id: in the device's trace; 0: of the host, or nothing is recorded of the device. serial: never the same twice. freeing: frees that were
- * begun; free_location: of the last of them. handles, mappings: of physical memory.
+ * id: in the device's trace; 0: host memory, or the device is not recorded. serial: unique. freeing: number of frees in
+ * progress; free_location: location of the last one. handles, mappings: for physical memory.
  */
 struct block {
     enum inj_space space;
@@ -222,7 +222,7 @@ static uint32_t location_of(struct inj_memory *m, const struct block *block,
     return sink ? inj_site_location(sink, site) : 0;
 }
 
-/* The block is neither in the table nor mapped any more. */
+/* The block is neither in the table nor mapped any more: emit its free and release it. */
 static void block_end(struct inj_memory *m, struct block *block, uint32_t location)
 {
     if (block->space == INJ_HOST) {
@@ -234,7 +234,7 @@ static void block_end(struct inj_memory *m, struct block *block, uint32_t locati
     vs_free(block);
 }
 
-/* The key is given back, and with it the block, unless it is physical memory with other handles or mappings. */
+/* Release a key. The block ends with it, unless it is physical memory with other handles or mappings. */
 static void key_end(struct inj_memory *m, struct block *block, uint32_t location)
 {
     block->freeing -= block->freeing > 0;

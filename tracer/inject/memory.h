@@ -1,12 +1,12 @@
 /*
- * tracer/inject/memory.h - which blocks of a program are alive, and the events that tell of them.
+ * tracer/inject/memory.h - tracks the live blocks of a program, and emits their events.
  *
  * For:            tracer/inject/session.c, which holds a lock around every call; tests.
  * Must not know:  CUPTI, threads, files.
- * Invariant:      a block is freed once, and no two live blocks of a device share an address.
+ * Invariant:      a block is freed once, and no two live blocks of a device have the same address.
  *
- * A call is told when it is over, but for frees: those are begun when the call is, so that an address that another thread is given before
- * the free's end is told is not taken for one block with two lives.
+ * An allocation is reported when the call has returned. A free is reported when the call begins and when it ends:
+ * another thread may get the same address before the end is reported, and that is another block.
  */
 #ifndef TRC_INJECT_MEMORY_H
 #define TRC_INJECT_MEMORY_H
@@ -21,14 +21,14 @@
 
 struct inj_memory;
 
-/* What a key is of: an address of the device, a handle of physical memory, an address of the host. */
+/* The kinds of keys: device addresses, handles of physical memory, host addresses. */
 enum inj_space { INJ_DEVICE, INJ_PHYSICAL, INJ_HOST };
 
 /*
- * Where events go.
+ * Where events are sent.
  *
- * sink  the sink of device `device`; NULL: nothing is recorded of it
- * host  bytes of pinned memory, now and at most so far
+ * sink  the sink of device `device`; NULL: the device is not recorded
+ * host  bytes of pinned memory, current and peak
  */
 struct inj_outlet {
     void *user;
@@ -36,7 +36,10 @@ struct inj_outlet {
     void (*host)(void *user, uint64_t now, uint64_t peak);
 };
 
-/* context: 0 where a block belongs to the device and survives contexts. stream: a number of the program's own making. */
+/*
+ * context: 0 if a block belongs to the device and survives contexts. stream: a number that identifies a stream of the
+ * program.
+ */
 struct inj_call {
     enum inj_space space;
     uint32_t device;
@@ -48,33 +51,37 @@ struct inj_call {
 struct inj_memory *inj_memory_new(const struct inj_outlet *outlet) VS_MUST_USE;
 void inj_memory_free(struct inj_memory *m);
 
-/* `key` was given for `bytes`. A block that is still there under the same key goes first: its free was begun, or was never told. */
+/*
+ * An allocation of `bytes` returned `key`. If a block with this key is still live, it is freed first: its free has
+ * begun, or was not reported.
+ */
 void inj_memory_taken(struct inj_memory *m, const struct inj_call *call, uint64_t key,
                       uint64_t bytes);
 
-/* An allocation of `bytes` was refused: the device had `device_free` bytes. */
+/* An allocation of `bytes` failed with out of memory; the device had `device_free` bytes free. */
 void inj_memory_refused(struct inj_memory *m, const struct inj_call *call, uint64_t bytes,
                         uint64_t device_free);
 
 /*
- * A free of `key` begins: the token to end it with; 0: no such block, nothing to end. Ended without success, nothing happened.
- * Of physical memory: a handle is given back; the block goes with the last handle and mapping.
+ * A free of `key` begins. Returns a token for inj_memory_free_end(); 0: there is no such block. If the free ends
+ * without success, the block stays live. For physical memory this releases a handle; the block is freed with its last
+ * handle and mapping.
  */
 uint64_t inj_memory_free_begin(struct inj_memory *m, const struct inj_call *call, uint64_t key);
 void inj_memory_free_end(struct inj_memory *m, enum inj_space space, uint64_t key, uint64_t token,
                          bool is_done);
 
-/* Physical memory: one more handle of the block that is mapped at `address` was given; it may be a new number. */
+/* Physical memory: the block mapped at `address` got another handle, possibly with a new number. */
 void inj_memory_retained(struct inj_memory *m, uint64_t handle, uint64_t address);
-/* `handle` was mapped at `address`; what lies in a range was unmapped. Handles and ranges that are not known are nobody's here. */
+/* `handle` was mapped at `address`; the mappings in a range were removed. Unknown handles and ranges are ignored. */
 void inj_memory_mapped(struct inj_memory *m, uint64_t handle, uint64_t address, uint64_t bytes);
 void inj_memory_unmapped(struct inj_memory *m, const struct inj_call *call, uint64_t address,
                          uint64_t bytes);
 
-/* Everything that was allocated in call->context is gone. */
+/* The context call->context was destroyed, and all memory allocated in it was freed. */
 void inj_memory_context_gone(struct inj_memory *m, const struct inj_call *call);
 
-/* Was the last allocation of the device refused? */
+/* Whether the device's last allocation failed. */
 bool inj_memory_is_refused(const struct inj_memory *m, uint32_t device);
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * tracer/inject/nvtx.c - see nvtx.h.
  *
- * NVTX is headers alone: each library of a program has its own table of functions, and each attaches us by itself. A domain's handle is its
- * kept name, a registered string's handle is the kept string, so no table of ours is needed to read them.
+ * NVTX consists of headers only: each library of a program has its own function table and attaches this library
+ * separately. The handle of a domain or a registered string is its interned text, so no table is needed to resolve
+ * handles.
  */
 #include "tracer/inject/nvtx.h"
 
@@ -35,7 +36,7 @@ static const char *name_of(const char *text)
     return len ? inj_text_keep(cut) : UNNAMED;
 }
 
-/* wchar_t is UTF-32 here, whatever the locale. */
+/* wchar_t is UTF-32 on this platform, in every locale. */
 static const char *wide_name_of(const wchar_t *text)
 {
     struct vs_text out = {NULL, 0, 0};
@@ -81,7 +82,7 @@ static const char *message_of(const nvtxEventAttributes_t *attributes)
     }
 }
 
-/* Handles are kept texts; their types are NVTX's. */
+/* Handles are interned texts cast to NVTX's types. */
 static const char *domain_of(nvtxDomainHandle_t domain)
 {
     const void *name = domain;
@@ -191,7 +192,7 @@ static nvtxStringHandle_t NVTX_API string_register_wide(nvtxDomainHandle_t domai
     return handle_of(wide_name_of(string));
 }
 
-/* ---- the tables ---- */
+/* ---- function tables ---- */
 
 #define ROW(id, function)                                                                          \
     {                                                                                              \
@@ -221,7 +222,7 @@ static const struct row CORE2[] = {
     ROW(NVTX_CBID_CORE2_DomainCreateW, domain_create_wide),
 };
 
-/* A table may be shorter than ours is: of an older NVTX. */
+/* The table of an older NVTX may be shorter than the one here. */
 static void rows_fill(const NvtxExportTableCallbacks *callbacks, NvtxCallbackModule module,
                       const struct row *rows, size_t count)
 {

@@ -1,16 +1,20 @@
 /*
- * tracer/inject/nvtx.h - listens to NVTX.
+ * tracer/inject/nvtx.h - receives the program's NVTX calls.
  *
  * For:            inject.c.
  * Must not know:  traces, CUPTI.
- * Invariant:      the program gets from NVTX what it would get without us, but for the numbers and handles, which are ours.
+ * Invariant:      NVTX calls return what they would return without this library, except for the values of numbers and
+ *                 handles.
  */
 #ifndef TRC_INJECT_NVTX_H
 #define TRC_INJECT_NVTX_H
 
 #include <stdint.h>
 
-/* `export_table`: what NVTX hands to InitializeInjectionNvtx2. 1: listening; 0: of another make, nothing was changed. */
+/*
+ * `export_table`: the argument of InitializeInjectionNvtx2(). Returns 1 on success; 0: an incompatible version, nothing
+ * was changed.
+ */
 int inj_nvtx_attach(const void *(*export_table)(uint32_t id));
 
 #endif

@@ -17,7 +17,10 @@
 
 struct object; /* PyObject */
 
-/* gc_*: since 3.10; where they are missing collection of garbage is not held off. current: no function of the stable interface. */
+/*
+ * gc_*: since Python 3.10; without them garbage collection is not disabled during a walk. current: not part of the
+ * stable ABI.
+ */
 struct python {
     int (*is_initialized)(void);
     int (*has_lock)(void);
@@ -36,12 +39,12 @@ struct python {
     int (*gc_disable)(void);
     int (*gc_enable)(void);
     bool is_there;
-    unsigned misses; /* how often it was not there */
+    unsigned misses; /* failed searches */
 };
 
 static struct python python;
 
-static bool look_up(const char *name, void *out)
+static bool symbol_find(const char *name, void *out)
 {
     void *function = dlsym(RTLD_DEFAULT, name);
 
@@ -49,27 +52,32 @@ static bool look_up(const char *name, void *out)
     return function != NULL;
 }
 
-static void python_look_up(struct python *py)
+static void python_find(struct python *py)
 {
-    if (!look_up("PyGILState_Check", &py->has_lock))
+    if (!symbol_find("PyGILState_Check", &py->has_lock))
         return;
-    if (!look_up("PyThreadState_GetUnchecked", &py->current) &&
-        !look_up("_PyThreadState_UncheckedGet", &py->current))
+    if (!symbol_find("PyThreadState_GetUnchecked", &py->current) &&
+        !symbol_find("_PyThreadState_UncheckedGet", &py->current))
         return;
-    py->is_there =
-        look_up("Py_IsInitialized", &py->is_initialized) &&
-        look_up("PyGILState_GetThisThreadState", &py->of_thread) &&
-        look_up("PyEval_GetFrame", &py->frame) && look_up("PyFrame_GetLineNumber", &py->line) &&
-        look_up("PyObject_GetAttrString", &py->attribute) &&
-        look_up("PyUnicode_AsUTF8String", &py->bytes_of) &&
-        look_up("PyBytes_AsString", &py->bytes) && look_up("Py_IncRef", &py->ref) &&
-        look_up("Py_DecRef", &py->unref) && look_up("PyErr_Fetch", &py->error_take) &&
-        look_up("PyErr_Restore", &py->error_put) && look_up("PyErr_Clear", &py->error_clear);
-    if (look_up("PyGC_Disable", &py->gc_disable) && !look_up("PyGC_Enable", &py->gc_enable))
+    py->is_there = symbol_find("Py_IsInitialized", &py->is_initialized) &&
+                   symbol_find("PyGILState_GetThisThreadState", &py->of_thread) &&
+                   symbol_find("PyEval_GetFrame", &py->frame) &&
+                   symbol_find("PyFrame_GetLineNumber", &py->line) &&
+                   symbol_find("PyObject_GetAttrString", &py->attribute) &&
+                   symbol_find("PyUnicode_AsUTF8String", &py->bytes_of) &&
+                   symbol_find("PyBytes_AsString", &py->bytes) &&
+                   symbol_find("Py_IncRef", &py->ref) && symbol_find("Py_DecRef", &py->unref) &&
+                   symbol_find("PyErr_Fetch", &py->error_take) &&
+                   symbol_find("PyErr_Restore", &py->error_put) &&
+                   symbol_find("PyErr_Clear", &py->error_clear);
+    if (symbol_find("PyGC_Disable", &py->gc_disable) && !symbol_find("PyGC_Enable", &py->gc_enable))
         py->gc_disable = NULL;
 }
 
-/* CUDA may come before Python does: it is looked for again, at every doubling of the times that it was not there, as that takes long. */
+/*
+ * CUDA may be initialised before Python is loaded, so the search is repeated whenever the number of calls without
+ * Python has doubled; it is slow.
+ */
 static struct python python_get(void)
 {
     struct python py;
@@ -80,7 +88,7 @@ static struct python python_get(void)
     inj_unlock(INJ_LOCK_PYTHON);
     if (py.is_there || (py.misses & (py.misses - 1)) != 0)
         return py;
-    python_look_up(&py);
+    python_find(&py);
     inj_lock(INJ_LOCK_PYTHON);
     if (py.is_there)
         python = py;
@@ -88,14 +96,14 @@ static struct python python_get(void)
     return py;
 }
 
-/* PyGILState_Check alone says yes to everything once there are several interpreters. */
+/* Necessary in addition to PyGILState_Check(), which always returns true if there are several interpreters. */
 static bool lock_is_held(const struct python *py)
 {
     return py->is_initialized() && py->has_lock() && py->current() &&
            py->current() == py->of_thread();
 }
 
-/* The attribute as UTF-8 into `out`; "" where there is none. */
+/* Copy the attribute as UTF-8 to `out`; "" if there is none. */
 static void text_get(const struct python *py, struct object *of, const char *name, char *out,
                      size_t size)
 {
@@ -111,7 +119,7 @@ static void text_get(const struct python *py, struct object *of, const char *nam
     py->error_clear();
 }
 
-/* Neither a package, nor Python's library, nor the interpreter's own text. */
+/* Whether the file belongs neither to a package nor to Python's library, and is not a name such as "<string>". */
 static bool file_is_own(const char *path)
 {
     return !strstr(path, "site-packages/") && !strstr(path, "dist-packages/") &&
@@ -158,7 +166,7 @@ static size_t frames_walk(const struct python *py, struct inj_frame *out, size_t
 
         count++;
         py->unref(frame);
-        frame = back; /* the outermost frame's is None, which has no code */
+        frame = back; /* the outermost frame's f_back is None, which has no code */
     }
     py->error_clear();
     if (frame)

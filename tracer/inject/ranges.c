@@ -1,7 +1,7 @@
 /*
  * tracer/inject/ranges.c - see ranges.h.
  *
- * A thread's ranges live in memory of its own, freed when it ends.
+ * The ranges of a thread are in memory that is freed when the thread ends.
  */
 #include "tracer/inject/ranges.h"
 
@@ -21,7 +21,7 @@
 struct range {
     const char *domain;
     const char *name;
-    uint64_t id; /* of the process's ranges */
+    uint64_t id; /* for ranges of the process */
 };
 
 struct thread {
@@ -30,7 +30,7 @@ struct thread {
     struct vs_text path;
 };
 
-/* shared: open ranges of the process, in order of their start; those that have no room count for nothing. */
+/* shared: open ranges of the process, in order of their start; ranges beyond its capacity are ignored. */
 static struct {
     pthread_once_t once;
     pthread_key_t key;
@@ -66,9 +66,9 @@ static struct thread *thread_get(void)
     return t;
 }
 
-/* ---- what names say ---- */
+/* ---- meaning of names ---- */
 
-/* Is `name` the word, alone or with something behind it that is no letter? */
+/* Whether `name` is the word, alone or followed by a character that is not a letter. */
 static bool begins_with(const char *name, const char *word)
 {
     const size_t len = strlen(word);
@@ -101,7 +101,7 @@ static void name_apply(const char *name)
         inj_session_phase(phase);
 }
 
-/* ---- a thread's ranges ---- */
+/* ---- ranges of a thread ---- */
 
 void inj_range_push(const char *domain, const char *name)
 {
@@ -112,7 +112,7 @@ void inj_range_push(const char *domain, const char *name)
     name_apply(name);
 }
 
-/* A phase inside another one is over: the outer one goes on. */
+/* A phase inside another one has ended: the outer phase continues. */
 static void outer_apply(const struct thread *t, const char *ended)
 {
     bool is_step;
@@ -145,7 +145,7 @@ void inj_range_pop(const char *domain)
     }
 }
 
-/* ---- the process's ranges ---- */
+/* ---- ranges of the process ---- */
 
 uint64_t inj_range_start(const char *domain, const char *name)
 {
@@ -172,7 +172,10 @@ void inj_range_end(uint64_t id)
     inj_unlock(INJ_LOCK_RANGES);
 }
 
-/* A step has its number in the trace, and what is called like a phase is one: neither is part of a path, so that paths come again in every step. */
+/*
+ * Add a range to a path. Ranges that mark a step or a phase are not part of it, so that paths are the same in every
+ * step.
+ */
 static void range_add(struct vs_text *path, const struct range *range)
 {
     bool is_step;

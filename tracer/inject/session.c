@@ -1,8 +1,8 @@
 /*
  * tracer/inject/session.c - see session.h.
  *
- * A fork takes all locks and holds every writer thread where it touches nothing, so that the child finds no lock of ours, of SQLite or of
- * the C library taken. The child forgets the files it inherited without closing them: they are the parent's.
+ * A fork acquires all locks and pauses every writer thread, so that no lock of this library, of SQLite or of the C
+ * library is held in the child. The child drops the inherited files without closing them: they belong to the parent.
  */
 #include "tracer/inject/session.h"
 
@@ -31,7 +31,7 @@
 #define END_WAIT_S 2
 #define KEYS_MAX 16
 
-/* rec: NULL where there is no file. is_known: facts were told. */
+/* rec: NULL if there is no file. is_known: the facts of the device were set. */
 struct device {
     struct trc_recorder *rec;
     struct inj_sink sink;
@@ -42,9 +42,12 @@ struct device {
     bool has_failed;
 };
 
-/* first: the process's first file until a device has it. out: "" where nothing is recorded. said: keys of inj_status_once. */
+/*
+ * first: the process's first file until a device uses it. out: "" if nothing is recorded. said: keys of
+ * inj_status_once().
+ */
 static struct session {
-    _Atomic bool is_on; /* asked without the lock, by calls that go on while the process ends */
+    _Atomic bool is_on; /* read without the lock, by calls that continue while the process ends */
     bool has_file;
     bool is_lost;
     char out[PATH_MAX];
@@ -54,7 +57,7 @@ static struct session {
     struct inj_memory *memory;
     enum vs_phase phase;
     int64_t step;
-    uint64_t host_told;
+    uint64_t host_peak;
     const char *said[KEYS_MAX];
 } session = {.step = -1};
 
@@ -76,7 +79,7 @@ VS_PRINTF(2, 0) static void status_write(const char *key, const char *fmt, va_li
     fd = open(session.status, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0)
         return;
-    if (write(fd, line, (size_t)len) < 0) /* nobody else to tell */
+    if (write(fd, line, (size_t)len) < 0) /* there is nowhere else to report it */
         errno = 0;
     close(fd);
 }
@@ -131,7 +134,7 @@ static void environment_set(struct trc_recorder *rec, const char *key, const cha
         trc_recorder_meta_set(rec, key, value);
 }
 
-/* The arguments with spaces between; source_name: the first of them without its folder. */
+/* Store the arguments, joined by spaces; source_name: the first argument without its folder. */
 static void command_set(struct trc_recorder *rec)
 {
     struct vs_text text = {NULL, 0, 0};
@@ -172,7 +175,7 @@ static void process_set(struct trc_recorder *rec)
     command_set(rec);
 }
 
-/* The recorder's thread is none of the program's: it takes no signals. */
+/* The recorder's thread must not receive the program's signals. */
 static enum vs_status recorder_open(struct device *d, struct vs_error *err)
 {
     const struct trc_recorder_options options = {.commit_ms = COMMIT_MS, .ring_slots = RING_SLOTS};
@@ -187,7 +190,7 @@ static enum vs_status recorder_open(struct device *d, struct vs_error *err)
     return st;
 }
 
-/* The names of a process's files, until one is free. gpu: the device it is for; -1: the first file. */
+/* Format the name of a file; `attempt` is increased until the name is free. gpu: the device; -1: the first file. */
 static void path_make(int gpu, int attempt, char *out, size_t size)
 {
     char pid[24] = "";
@@ -215,7 +218,7 @@ static void on_stack(void *user, uint32_t stack)
     trc_recorder_stack(user, stack);
 }
 
-/* A file that the process has not had; NULL: there can be none, which has been said. With the lock. */
+/* Create a new file of the process; NULL: it failed, which has been reported. Call with the lock held. */
 static struct device *device_new(int gpu)
 {
     struct device *d = vs_calloc(1, sizeof(*d));
@@ -292,7 +295,7 @@ static void phase_emit(struct device *d, enum vs_phase phase)
         to->emit(to->user, &(struct vs_event){.kind = VS_EV_PHASE, .phase = {.phase = phase}});
 }
 
-/* What is open in other files is open in this one from the start. */
+/* Steps, phases and ranges that are open in other files are opened in this one. */
 static void device_bind(struct device *d, uint32_t number)
 {
     d->is_bound = true;
@@ -318,7 +321,7 @@ static struct device *device_at(uint32_t number)
     return *d;
 }
 
-/* A file that cannot be written any more is closed at once, so that its reason is told while the program runs. */
+/* A file that cannot be written any more is closed at once, so that the reason is reported while the program runs. */
 static struct inj_sink *on_sink(void *user, uint32_t number)
 {
     struct device *d = device_at(number);
@@ -336,7 +339,7 @@ static struct inj_sink *on_sink(void *user, uint32_t number)
     return NULL;
 }
 
-/* Only what is new is told: a program may ask for pinned memory often. */
+/* Store only changes: a program may allocate pinned memory often. */
 static void on_host(void *user, uint64_t now, uint64_t peak)
 {
     struct device *d = session.first;
@@ -347,9 +350,9 @@ static void on_host(void *user, uint64_t now, uint64_t peak)
     if (!d || !d->rec)
         return;
     number_set(d->rec, "host_allocated", now);
-    if (peak > session.host_told)
+    if (peak > session.host_peak)
         number_set(d->rec, "host_peak", peak);
-    session.host_told = peak;
+    session.host_peak = peak;
 }
 
 bool inj_session_knows(uint32_t device)
@@ -392,7 +395,10 @@ void inj_session_unlock(void)
     inj_unlock(INJ_LOCK_SESSION);
 }
 
-/* On a thread of the program's: a file that may not grow is no signal of its own. */
+/*
+ * Runs on a thread of the program. If the file reaches the limit on file sizes, the recorder fails; the SIGXFSZ that
+ * this causes is discarded and does not reach the program.
+ */
 void inj_session_commit(void)
 {
     const struct timespec at_once = {0, 0};
@@ -452,7 +458,7 @@ static void each_file(void (*each)(struct device *d))
             each(session.devices[i]);
 }
 
-/* Where in the trace, tells the last event before. */
+/* Where it happened follows from the event before. */
 static void file_lost(struct device *d, const char *text)
 {
     if (d && d->rec)
@@ -508,7 +514,7 @@ void inj_session_fork_parent(void)
     locks_give();
 }
 
-/* The parent's blocks are not the child's, and neither are its files: what belongs to them is left where it is. */
+/* In the child: the parent's blocks and files are not the child's, so their memory is left as it is. */
 void inj_session_fork_child(void)
 {
     const struct inj_outlet outlet = {NULL, on_sink, on_host};
@@ -517,7 +523,7 @@ void inj_session_fork_child(void)
     session.has_file = session.is_lost = false;
     memset(session.devices, 0, sizeof(session.devices));
     memset(session.said, 0, sizeof(session.said));
-    session.host_told = 0;
+    session.host_peak = 0;
     if (session.memory)
         session.memory = inj_memory_new(&outlet);
     locks_give();
@@ -574,7 +580,7 @@ static void file_end(struct device *d)
     device_close(d, true);
 }
 
-/* A thread that was stopped inside may never give the lock back. */
+/* A thread that was stopped while holding the lock will never release it. */
 void inj_session_end(void)
 {
     if (!inj_lock_within(INJ_LOCK_SESSION, END_WAIT_S))

@@ -12,7 +12,7 @@
 
 #define OP_MAX 320
 
-/* frames: their texts are kept, so equal texts are equal pointers. */
+/* frames: their texts are interned, so equal texts have equal pointers. */
 struct inj_stack {
     size_t count;
     uint32_t id;
@@ -73,7 +73,7 @@ static void frames_emit(struct inj_sink *sink, const struct inj_stack *stack)
                     stack->frames[i].line);
 }
 
-/* The stack of the site, added where it is new. */
+/* Return the stack of the site, adding it if it is new. */
 static const struct inj_stack *stack_get(struct inj_sink *sink, const struct inj_site *site)
 {
     const uint64_t hash = stack_hash(site);
@@ -97,7 +97,7 @@ void inj_site_stack_emit(struct inj_sink *sink, const struct inj_site *site)
         sink->stack(sink->observer->user, stack_get(sink, site)->id);
 }
 
-/* ---- places ---- */
+/* ---- locations ---- */
 
 const struct inj_frame *inj_site_frame(const struct inj_site *site)
 {

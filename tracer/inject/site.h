@@ -1,9 +1,9 @@
 /*
- * tracer/inject/site.h - where a program was when it called: phase, ranges, call, call stack; and its number in a trace.
+ * tracer/inject/site.h - where a program made a call: phase, ranges, call, call stack; and its ids in a trace.
  *
  * For:            memory.c, session.c.
- * Must not know:  how stacks and ranges are got.
- * Invariant:      equal sites have equal numbers in one trace.
+ * Must not know:  how stacks and ranges are obtained.
+ * Invariant:      equal sites have equal ids in one trace.
  */
 #ifndef TRC_INJECT_SITE_H
 #define TRC_INJECT_SITE_H
@@ -15,19 +15,19 @@
 #include "base/table.h"
 #include "engine/core/observer.h"
 
-/* A frame of a call stack. text: "train.py:step", "libfoo.so!bar"; lives as long as the process. line: 0 where there is none. */
+/* A frame of a call stack. text: "train.py:step", "libfoo.so!bar"; valid as long as the process. line: 0 if unknown. */
 struct inj_frame {
     const char *text;
     uint32_t line;
     bool is_python;
-    bool is_own; /* the program's, not a library's of CUDA, of Python, or ours */
+    bool is_own; /* not of CUDA's libraries, Python or this library */
 };
 
 #define INJ_FRAMES_MAX 64
 
 /*
- * module: path of the ranges. call: what the program called, such as "cudaMalloc"; kernel: launched last by the thread, or "".
- * frames: innermost first.
+ * module: path of the ranges. call: the called function, such as "cudaMalloc"; kernel: the last one that the thread
+ * launched, or "". frames: innermost first.
  */
 struct inj_site {
     enum vs_phase phase;
@@ -41,11 +41,11 @@ struct inj_site {
 struct inj_stack;
 
 /*
- * One trace: where events, strings and places go. Zero-initialise all but the functions, and release it.
+ * The destination of events, strings and locations: one trace. Zero-initialise all but the functions, and release it.
  *
- * frame   a frame of a call stack; stack: the next event comes from it. `user` is the observer's
- * blocks  the highest number of a block so far
- * stacks  those so far
+ * frame   stores a frame of a call stack; stack: the next event has this call stack. `user` is the observer's
+ * blocks  highest block id so far
+ * stacks  stacks so far
  */
 struct inj_sink {
     const struct eng_observer *observer;
@@ -59,13 +59,16 @@ struct inj_sink {
 
 void inj_sink_release(struct inj_sink *sink);
 
-/* The frame that names the site: the innermost of the program's own, Python before native; else the innermost. NULL: no frames. */
+/*
+ * The frame that represents the site: the program's innermost one, Python before native; otherwise the innermost. NULL:
+ * there are no frames.
+ */
 const struct inj_frame *inj_site_frame(const struct inj_site *site);
 
-/* To be told right before the site's event. Sites without frames have no stack. */
+/* Call it directly before the site's event is emitted. A site without frames has no stack. */
 void inj_site_stack_emit(struct inj_sink *sink, const struct inj_site *site);
 
-/* Its place in the sink's trace. */
+/* The id of the site's location in the sink's trace. */
 uint32_t inj_site_location(struct inj_sink *sink, const struct inj_site *site);
 
 #endif

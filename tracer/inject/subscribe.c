@@ -1,7 +1,8 @@
 /*
  * tracer/inject/subscribe.c - see subscribe.h.
  *
- * A callback comes on the thread that calls, before and after the call. What a call means is in calls.def; a thread's state lives in `here`.
+ * A callback runs on the calling thread, before and after the call. calls.def defines what a call means; `here`
+ * contains the state of a thread.
  */
 #include "tracer/inject/subscribe.h"
 
@@ -39,7 +40,7 @@ enum does {
     WAIT
 };
 
-/* What calls.def makes of the arguments. is_known: the function is in the table. */
+/* The arguments of a call as calls.def interprets them. is_known: the function is in the table. */
 struct request {
     uint64_t key;
     uint64_t bytes;
@@ -61,12 +62,12 @@ static struct {
 } listener;
 
 /*
- * is_busy: inside a callback. runtime: the function of the runtime that is running, or ""; is_told: it came down to the driver's. kernel: launched
- * last, and where CUPTI has its name.
+ * is_busy: inside a callback. runtime: the current runtime function, or ""; is_reported: it has called a known driver
+ * function. kernel: name of the last kernel launched, or "".
  */
 static _Thread_local struct {
     bool is_busy;
-    bool is_told;
+    bool is_reported;
     char runtime[NAME_MAX_BYTES];
     char kernel[KERNEL_MAX];
 } here;
@@ -85,7 +86,7 @@ static uint32_t pool_device(uint64_t pool)
     return device;
 }
 
-/* The last one that is made under a number counts. */
+/* A pool handle may be reused: the last pool with it counts. */
 static void pool_keep(uint64_t pool, uint32_t device)
 {
     size_t at = 0;
@@ -112,7 +113,7 @@ static bool is_given(enum does does)
            does == RETAIN || does == POOL_MADE;
 }
 
-/* Keys that the call fills are read after a success only. */
+/* Keys that the call returns are read only after success. */
 #define AT(location) location_device(&(location))
 #define POOL(pool) pool_device((uint64_t)(uintptr_t)(pool))
 #define READ(function, what, key_of, bytes_of, asked_of, stream_of, device_of)                     \
@@ -155,7 +156,7 @@ static void driver_read(CUpti_CallbackId id, const void *params, bool is_done, s
 #undef DRIVER
 #undef PLAIN
 #undef RUNTIME
-    default: /* not one of our enums: whatever else CUPTI knows */
+    default: /* not an enum of this project: CUPTI has more values */
         break;
     }
 }
@@ -178,9 +179,9 @@ static void runtime_read(CUpti_CallbackId id, const void *params, bool is_done, 
     }
 }
 
-/* ---- who calls ---- */
+/* ---- the caller ---- */
 
-/* "cuMemAlloc_v2" and "cudaMallocAsync_ptsz_v11020" are cuMemAlloc and cudaMallocAsync to a programmer. */
+/* Trim version suffixes: "cuMemAlloc_v2" and "cudaMallocAsync_ptsz_v11020" become cuMemAlloc and cudaMallocAsync. */
 static void name_trim(const char *name, char *out, size_t size)
 {
     static const char *const ENDS[] = {"_ptsz", "_ptds", "_v"};
@@ -222,7 +223,7 @@ static uint32_t device_of(const struct request *r, const CUpti_CallbackData *dat
     return device;
 }
 
-/* CUPTI's small number of a stream; the handle where it has none. */
+/* CUPTI's id of a stream; its handle if it has none. */
 static uint64_t stream_of(const struct request *r, const CUpti_CallbackData *data)
 {
     uint32_t id = 0;
@@ -254,7 +255,7 @@ static struct inj_call call_of(const struct request *r, const CUpti_CallbackData
                              .site = &c->site};
 }
 
-/* ---- what was called ---- */
+/* ---- calls ---- */
 
 static void device_introduce(uint32_t device)
 {
@@ -282,7 +283,7 @@ static void take(const struct request *r, const CUpti_CallbackData *data, int re
         device_introduce(call.device);
     if (result == OUT_OF_MEMORY) {
         device_free = inj_driver_free_bytes();
-        inj_status_once("oom", "%" PRIu64 " bytes asked for, %" PRIu64 " free", r->asked,
+        inj_status_once("oom", "%" PRIu64 " bytes requested, %" PRIu64 " free", r->asked,
                         device_free);
     }
     m = inj_session_lock();
@@ -386,7 +387,7 @@ static void call_end(const struct request *r, const CUpti_CallbackData *data, in
     }
 }
 
-/* Errors after which a context, or the device, is of no use any more. */
+/* Errors after which a context or the device is unusable. */
 static bool is_lost(int result)
 {
     static const int ERRORS[] = {46,  214, 220, 226, 700, 702, 709, 710, 714,
@@ -398,7 +399,7 @@ static bool is_lost(int result)
     return false;
 }
 
-static void result_look(const CUpti_CallbackData *data, int result)
+static void result_check(const CUpti_CallbackData *data, int result)
 {
     char call[NAME_MAX_BYTES];
 
@@ -419,17 +420,17 @@ static void on_driver(CUpti_CallbackId id, const CUpti_CallbackData *data)
     driver_read(id, data->functionParams, is_end && result == 0, &r);
     if (!r.is_known)
         return;
-    here.is_told |= r.does != LAUNCH && r.does != WAIT;
+    here.is_reported |= r.does != LAUNCH && r.does != WAIT;
     if (is_end)
         call_end(&r, data, result);
     else
         call_begin(&r, data);
     if (result)
-        result_look(data, result);
+        result_check(data, result);
 }
 
-/* A function of the runtime that did not come down to one of the driver's that we know. */
-static void untold_end(const struct request *r, const CUpti_CallbackData *data, int result)
+/* A runtime function that did not call any known driver function. */
+static void unreported_end(const struct request *r, const CUpti_CallbackData *data, int result)
 {
     uint64_t token = 0;
 
@@ -449,13 +450,13 @@ static void on_runtime(CUpti_CallbackId id, const CUpti_CallbackData *data)
 
     if (data->callbackSite == CUPTI_API_ENTER) {
         name_trim(data->functionName, here.runtime, sizeof(here.runtime));
-        here.is_told = false;
+        here.is_reported = false;
         return;
     }
     memcpy(&result, data->functionReturnValue, sizeof(result));
     runtime_read(id, data->functionParams, result == 0, &r);
-    if (r.is_known && !here.is_told)
-        untold_end(&r, data, result);
+    if (r.is_known && !here.is_reported)
+        unreported_end(&r, data, result);
     here.runtime[0] = '\0';
 }
 
@@ -478,7 +479,7 @@ static void on_resource(CUpti_CallbackId id, const CUpti_ResourceData *data)
     inj_session_unlock();
 }
 
-/* What we call ourselves comes here, too, and is not the program's. */
+/* Calls made by this library arrive here too, and are ignored. */
 static void CUPTIAPI on_call(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
                              const void *data)
 {
@@ -508,7 +509,7 @@ static bool enable(CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domai
     return result == CUPTI_SUCCESS;
 }
 
-/* How many of the functions are heard of. */
+/* Returns how many of the functions CUPTI will report. */
 static size_t enable_all(CUpti_SubscriberHandle subscriber)
 {
     size_t count = 0;

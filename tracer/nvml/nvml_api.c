@@ -1,8 +1,8 @@
 /*
- * tracer/nvml/nvml_api.c - fills the table of NVML's functions: see nvml_api.h.
+ * tracer/nvml/nvml_api.c - see nvml_api.h: loads NVML's functions.
  *
  * Must not know:  what the functions are for.
- * Invariant:      what is missing is named.
+ * Invariant:      the error names the missing function.
  */
 #include "tracer/nvml/nvml_api.h"
 
@@ -13,8 +13,8 @@
 
 #define LIBRARY "libnvidia-ml.so.1"
 
-static enum vs_status look_up(void *library, const char *name, bool is_needed, void *out,
-                              struct vs_error *err)
+static enum vs_status symbol_find(void *library, const char *name, bool is_needed, void *out,
+                                  struct vs_error *err)
 {
     void *function = dlsym(library, name);
 
@@ -39,7 +39,7 @@ enum vs_status nvml_api_load(struct nvml_api *out, struct vs_error *err)
             "this container was not given it",
             name);
 #define NVML_API(name, args, is_needed)                                                            \
-    st = look_up(library, #name, is_needed, &out->name, err);                                      \
+    st = symbol_find(library, #name, is_needed, &out->name, err);                                  \
     if (st)                                                                                        \
         return st;
 #include "tracer/nvml/nvml_api.def"
@@ -55,7 +55,7 @@ const char *nvml_result_text(int result)
     } TEXTS[] = {
         {NVML_OK, "it answers"},
         {NVML_NO_PERMISSION, "no permission"},
-        {NVML_TOO_SMALL, "more than there was room for"},
+        {NVML_TOO_SMALL, "more than fits into the buffer"},
         {NVML_NO_DRIVER, "the NVIDIA driver is not loaded"},
         {NVML_LOST, "the GPU is lost; it needs a reset, or the machine a restart"},
         {NVML_MISMATCH, "the library is of another version than the driver that is loaded: restart "

@@ -1,9 +1,10 @@
 /*
- * tracer/nvml/nvml_api.h - every function of NVIDIA's management library (NVML) that is called, as one table.
+ * tracer/nvml/nvml_api.h - a table of all functions of NVIDIA's management library (NVML) that are called.
  *
- * For:            smi.c, which calls nothing of NVML's but through it; tests put their own library in its place.
+ * For:            smi.c, which calls NVML only through this table; tests use a library of their own.
  * Must not know:  what the calls are for.
- * Invariant:      the library is looked for at run time, never linked; after nvml_api_load no entry is NULL but those that the table says may be.
+ * Invariant:      the library is loaded at run time, never linked; after nvml_api_load() no entry is NULL except the
+ *                 optional ones.
  */
 #ifndef TRC_NVML_API_H
 #define TRC_NVML_API_H
@@ -15,7 +16,7 @@
 
 typedef struct nvml_device_opaque *nvml_device;
 
-/* nvmlReturn_t, those that are told apart. */
+/* The values of nvmlReturn_t that are distinguished. */
 enum nvml_result {
     NVML_OK = 0,
     NVML_NO_PERMISSION = 4,
@@ -25,7 +26,7 @@ enum nvml_result {
     NVML_MISMATCH = 18,
 };
 
-/* A process's bytes where the driver does not say: in a container's other namespace, under MIG, in another driver model. */
+/* NVML's value for unknown bytes of a process: in another container's namespace, under MIG, in another driver model. */
 #define NVML_UNKNOWN UINT64_MAX
 
 struct nvml_memory {
@@ -67,14 +68,15 @@ struct nvml_api {
 };
 
 /*
- * Fills the table from libnvidia-ml.so.1, which comes with the driver; VRAMSCOPE_NVML names another file. The library stays loaded. Nothing of
- * it is started.
+ * Fill the table from libnvidia-ml.so.1, which is part of the driver; VRAMSCOPE_NVML names another file. The library
+ * stays loaded and is not initialised.
  *
- * VS_E_UNSUPPORTED: no such library, or one without a function that is needed; the text says which, and begins with "nvml: ".
+ * VS_E_UNSUPPORTED: there is no such library, or it lacks a required function; the text begins with "nvml: " and says
+ * which.
  */
 VS_MUST_USE enum vs_status nvml_api_load(struct nvml_api *out, struct vs_error *err);
 
-/* What a result means, in words of ours. */
+/* A description of a result. */
 const char *nvml_result_text(int result);
 
 #endif

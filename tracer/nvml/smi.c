@@ -1,8 +1,8 @@
 /*
- * tracer/nvml/smi.c - asks NVML: see smi.h.
+ * tracer/nvml/smi.c - see smi.h: queries NVML.
  *
- * Must not know:  who wants to know.
- * Invariant:      what was started is shut down.
+ * Must not know:  the caller.
+ * Invariant:      the library is shut down if it was initialised.
  */
 #include "tracer/nvml/smi.h"
 
@@ -26,7 +26,7 @@ static bool failed(struct smi_gpu *gpu, const char *what, int result)
 static bool read_memory(const struct nvml_api *api, nvml_device device, struct smi_gpu *gpu)
 {
     struct nvml_memory_v2 newer = {.version = NVML_MEMORY_V2};
-    struct nvml_memory older = {0, 0, 0};
+    struct nvml_memory memory_v1 = {0, 0, 0};
 
     gpu->reserved = SMI_UNKNOWN;
     if (api->nvmlDeviceGetMemoryInfo_v2 &&
@@ -37,11 +37,11 @@ static bool read_memory(const struct nvml_api *api, nvml_device device, struct s
         gpu->reserved = newer.reserved;
         return true;
     }
-    if (failed(gpu, "nvmlDeviceGetMemoryInfo", api->nvmlDeviceGetMemoryInfo(device, &older)))
+    if (failed(gpu, "nvmlDeviceGetMemoryInfo", api->nvmlDeviceGetMemoryInfo(device, &memory_v1)))
         return false;
-    gpu->total = older.total;
-    gpu->free = older.free;
-    gpu->used = older.used;
+    gpu->total = memory_v1.total;
+    gpu->free = memory_v1.free;
+    gpu->used = memory_v1.used;
     return true;
 }
 
@@ -52,7 +52,7 @@ static void process_add(const struct nvml_api *api, struct smi_gpu *gpu,
 
     for (size_t i = 0; i < gpu->process_count && i < SMI_PROCESSES_MAX; i++)
         if (gpu->processes[i].pid == p->pid)
-            return; /* it computes and draws */
+            return; /* it uses both compute and graphics */
     if (gpu->process_count++ >= SMI_PROCESSES_MAX)
         return;
     out = &gpu->processes[gpu->process_count - 1];
@@ -64,23 +64,23 @@ static void process_add(const struct nvml_api *api, struct smi_gpu *gpu,
     out->name[sizeof(out->name) - 1] = '\0';
 }
 
-/* One of the two lists; false where it is not told. */
+/* Read one of the two lists of processes; false if the driver does not report it. */
 static bool read_list(const struct nvml_api *api, processes_fn *list, nvml_device device,
                       struct smi_gpu *gpu)
 {
     struct nvml_process *found = NULL;
-    unsigned room = SMI_PROCESSES_MAX;
+    unsigned capacity = SMI_PROCESSES_MAX;
     unsigned count;
     int result;
 
     if (!list)
         return false;
-    do { /* it may have grown in between */
-        count = room;
-        found = vs_realloc(found, room, sizeof(*found));
+    do { /* the list may have grown in between */
+        count = capacity;
+        found = vs_realloc(found, capacity, sizeof(*found));
         result = list(device, &count, found);
-        room = 2 * (count > room ? count : room);
-    } while (result == NVML_TOO_SMALL && room < (1u << 20));
+        capacity = 2 * (count > capacity ? count : capacity);
+    } while (result == NVML_TOO_SMALL && capacity < (1u << 20));
     for (unsigned i = 0; result == NVML_OK && i < count; i++)
         process_add(api, gpu, &found[i]);
     vs_free(found);

@@ -1,9 +1,11 @@
 /*
- * tracer/nvml/smi.h - what nvidia-smi says: the memory of every GPU by the driver's account, and who has it.
+ * tracer/nvml/smi.h - the data of nvidia-smi: memory of every GPU according to the driver, and the processes that use
+ * it.
  *
- * For:            `vramscope smi`, and the recorder of a run on a GPU.
+ * For:            `vramscope smi`, and the recording of a run on a GPU.
  * Must not know:  traces, CUDA.
- * Invariant:      what the driver does not say is unknown (SMI_UNKNOWN), never zero; a GPU that fails does not hide the others.
+ * Invariant:      a value that the driver does not report is SMI_UNKNOWN, never zero. A failing GPU does not hide the
+ *                 others.
  */
 #ifndef TRC_SMI_H
 #define TRC_SMI_H
@@ -17,7 +19,7 @@
 #define SMI_GPUS_MAX 64
 #define SMI_PROCESSES_MAX 64
 
-/* bytes: SMI_UNKNOWN where the driver does not tell them. name: "" where it does not tell that. */
+/* bytes: SMI_UNKNOWN if not reported. name: "" if not reported. */
 struct smi_process {
     unsigned pid;
     uint64_t bytes;
@@ -25,11 +27,11 @@ struct smi_process {
 };
 
 /*
- * why               this GPU could not be asked, and nothing but index is known; "" where it could
- * domain, bus, device  where it sits; -1: not known
- * total, used, free by the driver's account. used is the number that nvidia-smi prints: of all processes together
- * reserved          kept by the driver and the firmware; SMI_UNKNOWN with older drivers
- * has_processes     the list is known, and may be empty. The first SMI_PROCESSES_MAX of process_count are in it
+ * why               error text if this GPU could not be queried, in which case only the index is known; otherwise ""
+ * domain, bus, device  PCI location; -1: unknown
+ * total, used, free  according to the driver. used is the number that nvidia-smi prints, for all processes together
+ * reserved          by the driver and the firmware; SMI_UNKNOWN with older drivers
+ * has_processes     the list is known; it may be empty. It has the first SMI_PROCESSES_MAX of process_count processes
  */
 struct smi_gpu {
     unsigned index;
@@ -49,17 +51,17 @@ struct smi {
 };
 
 /*
- * Asks for everything. Starts the library and shuts it down again. Zero-initialise `out`; release it.
+ * Query all GPUs. Initialises the library and shuts it down again. Zero-initialise `out`; the caller releases it.
  *
- * VS_E_UNSUPPORTED: the library cannot be started, or does not say how many GPUs there are; the text says why.
+ * VS_E_UNSUPPORTED: the library cannot be initialised, or does not report the number of GPUs; the text says why.
  */
 VS_MUST_USE enum vs_status smi_read(const struct nvml_api *api, struct smi *out,
                                     struct vs_error *err);
 void smi_release(struct smi *smi);
 
-/* The GPU at this place; where the place is not known (-1) and there is one GPU, that. NULL: none. */
+/* The GPU at this PCI location; if the location is unknown (-1) and there is one GPU, that one. NULL: not found. */
 const struct smi_gpu *smi_find(const struct smi *smi, int domain, int bus, int device);
-/* Bytes of a process on a GPU; SMI_UNKNOWN where it is not in the list, or its bytes are not told. */
+/* Bytes of a process on a GPU; SMI_UNKNOWN if the process is not in the list or its bytes are not reported. */
 uint64_t smi_process_bytes(const struct smi_gpu *gpu, unsigned pid);
 
 #endif

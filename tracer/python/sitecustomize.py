@@ -1,16 +1,18 @@
 """Watches for the first `import torch` of a Python program that `vramscope record` runs.
 
-The recorder puts the folder of this file first on PYTHONPATH, and Python imports `sitecustomize` before the program begins. What
-Python would have imported under that name without us is imported all the same, and the folder leaves sys.path again: the program
-finds all as it was. Until torch is imported nothing happens but one comparison of strings for each import.
+The recorder puts the folder of this file first on PYTHONPATH, and Python imports `sitecustomize` before the program
+begins. This file removes the folder from sys.path again and imports the `sitecustomize` that Python would have imported
+otherwise, so that the program finds its environment unchanged. Until torch is imported, the only cost is one comparison
+of strings for each import.
 
-Any Python may come by here, so what follows is kept to what all of them understand; only 3.8 and newer are recorded.
+Any version of Python may run this file, so its syntax is limited to what all of them accept; only 3.8 and newer are
+recorded.
 """
 import sys
 
 
 class TorchFinder(object):
-    """Finds nothing itself: it lets the others find torch, and is told when torch has been run."""
+    """An import hook that finds nothing itself: it lets the other finders find torch, and wraps its loader."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -29,17 +31,17 @@ class TorchFinder(object):
         return spec
 
     def watch(self, loader):
-        """When the loader has run its module, once, that is told. The loader itself stays what it is."""
+        """Call attach() when the loader has executed torch. The wrapper removes itself then."""
         try:
             run = loader.exec_module
 
-            def run_and_tell(module):
+            def run_and_attach(module):
                 del loader.exec_module
                 run(module)
                 self.attach(module)
 
-            loader.exec_module = run_and_tell
-        except Exception:  # a loader that cannot be watched: the program comes first
+            loader.exec_module = run_and_attach
+        except Exception:  # the loader cannot be wrapped: the program runs without recording
             pass
 
     def attach(self, torch):
@@ -70,7 +72,7 @@ def begin():
     sys.path_importer_cache.pop(folder, None)
     if sys.version_info < (3, 8):
         return
-    if "torch" in sys.modules:  # a .pth file was faster
+    if "torch" in sys.modules:  # imported by a .pth file
         attach_to(folder, sys.modules["torch"])
     else:
         sys.meta_path.insert(0, TorchFinder(folder))
@@ -80,6 +82,6 @@ try:
     begin()
 except Exception:
     pass
-# What would have been imported without us; where there is none, this fails as Python expects it to.
+# Import the sitecustomize that Python would have imported otherwise; without one this raises ImportError as usual.
 del sys.modules["sitecustomize"]
 import sitecustomize  # noqa: E402,F401

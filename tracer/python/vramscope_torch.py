@@ -1,10 +1,11 @@
-"""Turns PyTorch's memory history on in a program that `vramscope record` runs, and writes it down.
+"""Enables PyTorch's memory history in a program that `vramscope record` runs, and saves it.
 
-Everything begins when CUDA does: a program that imports torch and never touches a GPU is left alone. What is written lies in the
-recorder's folder, two files a process: NAME.status, one fact a line, and NAME.pickle, the snapshot, made at the end of the
-process, at out-of-memory, and on a SIGTERM that would end it. NAME is the time CUDA began and the process id.
+Recording begins when CUDA is initialised: a program that imports torch without using a GPU is not affected. Each
+process writes two files into the recorder's folder: NAME.status, with one fact per line, and NAME.pickle, the snapshot,
+written at the end of the process, at out-of-memory, and on a SIGTERM that would end the process. NAME consists of the
+time at which CUDA was initialised and the process id.
 
-Nothing here may change what the program does: no output, no exception, no other exit status. What goes wrong is a fact of the
+Nothing here may change what the program does: no output, no exception, no other exit status. Errors are written to the
 status file.
 """
 import atexit
@@ -25,7 +26,7 @@ def one_line(text):
 
 
 class History:
-    """PyTorch's memory history of this process. pid: the process it was begun in; None: not yet."""
+    """PyTorch's memory history of this process. pid: the process in which it was enabled; None: not enabled yet."""
 
     def __init__(self, folder, torch):
         self.folder = folder
@@ -48,7 +49,7 @@ class History:
         except Exception as e:
             self.say("error", "%s: %s: %s" % (what, type(e).__name__, e))
 
-    # ---- when CUDA begins ----
+    # ---- initialisation of CUDA ----
 
     def begin(self):
         try:
@@ -80,7 +81,7 @@ class History:
         entries = int(settings["entries"])
         try:
             record("all", context="all", stacks=settings["stacks"], max_entries=entries)
-        except TypeError:  # 2.0 has other words, and they are about one device
+        except TypeError:  # PyTorch 2.0 has other parameters, and they apply to one device
             for device in range(self.torch.cuda.device_count()):
                 record(True, record_context=True, trace_alloc_max_entries=entries,
                        trace_alloc_record_context=True, device=device)
@@ -90,11 +91,11 @@ class History:
         self.torch._C._cuda_attach_out_of_memory_observer(self.on_oom)
 
     def watch_exit(self):
-        """What ends by os._exit, as a forked process of multiprocessing does, runs no atexit."""
+        """A process that ends with os._exit(), such as one forked by multiprocessing, does not run atexit handlers."""
         leave = os._exit
 
         def _exit(status):
-            # Of another thread it may be the way out of a program whose allocator hangs.
+            # Called on another thread, it may be how a program with a hanging allocator ends, so no snapshot is taken.
             if threading.current_thread() is threading.main_thread():
                 self.dump("exit")
             leave(status)
@@ -111,7 +112,8 @@ class History:
         signal.signal(signal.SIGTERM, self.on_term)
         masks = threading.local()
 
-        # A forked process is ended by SIGTERM as ever. Python forgets in it what came before it had its own handlers, so nothing may come.
+        # In a forked process SIGTERM has its default action. A signal that arrives before the child has reset its
+        # handler would be lost, so SIGTERM is blocked during the fork.
         def before():
             masks.old = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
 
@@ -125,10 +127,10 @@ class History:
 
         os.register_at_fork(before=before, after_in_parent=after, after_in_child=after_in_child)
 
-    # ---- when something happens ----
+    # ---- snapshots ----
 
     def on_oom(self, *_):
-        """The end has all of this in it. This is for a program that does not get there; of many, few are written."""
+        """Write a snapshot in case the program does not end normally: at out-of-memory number 1, 2, 4, 8 and so on."""
         self.ooms += 1
         if self.ooms & (self.ooms - 1) == 0:
             self.dump("oom")
@@ -142,7 +144,7 @@ class History:
         os.kill(os.getpid(), signal.SIGTERM)
 
     def recorder_is_gone(self):
-        """The recorder holds a lock as long as it lives; nobody else would take this folder away."""
+        """The recorder holds a lock while it runs. If it was killed, this process removes the folder."""
         import fcntl
 
         try:
@@ -164,7 +166,7 @@ class History:
                 self.pid = None
             else:
                 self.write(why)
-        except BaseException as e:  # ^C among them: whoever presses it wants out
+        except BaseException as e:  # including KeyboardInterrupt: the user wants the program to end
             self.say("error", "%s: %s: %s" % (why, type(e).__name__, e))
         self.is_dumping = False
 

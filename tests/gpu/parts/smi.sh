@@ -2,9 +2,9 @@
 # seconds: 25
 folder=$OUT/smi
 mkdir -p "$folder"
-"$VRAMSCOPE" smi --json >"$folder/idle.json" 2>"$folder/idle.err"
+"$VRAMSCOPE" smi --json >"$folder/unused.json" 2>"$folder/unused.err"
 status=$?
-cat "$folder/idle.json" "$folder/idle.err"
+cat "$folder/unused.json" "$folder/unused.err"
 if [ -n "$STAND_IN" ]; then
     exit $((status == 0 || status == 1 ? 0 : 1))
 fi
@@ -16,7 +16,7 @@ fi
 "$VRAMSCOPE" report "$folder/run.db" --json >"$folder/run.json"
 "$VRAMSCOPE" report "$folder/run.db" | sed -n '/nvidia-smi/,/^$/p'
 rm -f "$folder/run.db"
-ours=$(tr -d ' \n' <"$folder/idle.json" | sed -n 's/.*"used":\([0-9]*\).*/\1/p')
+ours=$(tr -d ' \n' <"$folder/unused.json" | sed -n 's/.*"used":\([0-9]*\).*/\1/p')
 theirs=$(nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits 2>/dev/null | head -n 1)
 echo "{\"used\": ${ours:-null}, \"nvidia_smi_mib\": ${theirs:-null}}" >"$OUT/smi.jsonl"
 echo "NVML says ${ours:-nothing} bytes used, nvidia-smi ${theirs:-nothing} MiB"

@@ -1,9 +1,11 @@
 /*
- * tests/tracer/cupti/captured.h - records of CUPTI that were kept as text (tracer/cupti/cupti_capture.h), delivered again.
+ * tests/tracer/cupti/captured.h - records of CUPTI that were kept as text (tracer/cupti/cupti_capture.h), delivered
+ * again.
  *
  * For:            test_cupti_captured.c. A file may be compressed by gzip.
  * Must not know:  where the file came from.
- * Invariant:      buffers have the bytes that CUPTI gave, but for pointers to names; they lead to the names of the file.
+ * Invariant:      buffers have the bytes that CUPTI gave, but for pointers to names; they lead to the names of the
+ *                 file.
  */
 #ifndef TESTS_TRACER_CAPTURED_H
 #define TESTS_TRACER_CAPTURED_H
@@ -28,7 +30,10 @@ struct captured {
     size_t total_count;
 };
 
-/* Plays the file into a recording at `trace`, which then has what it came to. Fails the test where a line cannot be read. */
+/*
+ * Plays the file into a recording at `trace`, which then has what it came to. Fails the test where a line cannot be
+ * read.
+ */
 void captured_play(const char *path, const char *trace, struct captured *out);
 
 #endif

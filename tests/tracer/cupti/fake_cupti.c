@@ -20,7 +20,7 @@
 
 struct buffer {
     uint8_t *bytes;
-    size_t room;
+    size_t capacity;
     size_t used;
     bool is_device;
 };
@@ -255,7 +255,7 @@ static CUptiResult CUPTIAPI do_next(uint8_t *buffer, size_t valid_bytes, CUpti_A
     return CUPTI_SUCCESS;
 }
 
-/* The buffer of calls or of the device that is being filled, with room for so many bytes. */
+/* The buffer of calls or of the device that is being filled, with `bytes` bytes free. */
 static struct buffer *buffer_with(bool is_device, size_t bytes)
 {
     struct buffer *b;
@@ -265,15 +265,15 @@ static struct buffer *buffer_with(bool is_device, size_t bytes)
         b = &fake.buffers[i];
         if (b->is_device != is_device)
             continue;
-        if (b->used + bytes <= (b->room < BUFFER_USED ? b->room : BUFFER_USED))
+        if (b->used + bytes <= (b->capacity < BUFFER_USED ? b->capacity : BUFFER_USED))
             return b;
         break;
     }
     VS_ASSERT(fake.buffer_count < MOST_BUFFERS && fake.request);
     b = &fake.buffers[fake.buffer_count++];
     *b = (struct buffer){.is_device = is_device};
-    fake.request(&b->bytes, &b->room, &most);
-    VS_ASSERT(b->bytes && ((uintptr_t)b->bytes & 7) == 0 && b->room >= bytes && most == 0);
+    fake.request(&b->bytes, &b->capacity, &most);
+    VS_ASSERT(b->bytes && ((uintptr_t)b->bytes & 7) == 0 && b->capacity >= bytes && most == 0);
     return b;
 }
 
@@ -308,7 +308,7 @@ void fake_cupti_cut(size_t bytes)
             continue;
         VS_ASSERT(fake.buffers[i].used >= bytes);
         fake.buffers[i].used -= bytes;
-        fake.buffers[i].room = fake.buffers[i].used; /* nothing goes behind it */
+        fake.buffers[i].capacity = fake.buffers[i].used; /* nothing goes behind it */
         return;
     }
     vs_die("there is no buffer to cut");
@@ -322,7 +322,7 @@ static void complete_those(bool is_device, bool backwards)
         struct buffer *b = &fake.buffers[backwards ? fake.buffer_count - 1 - k : k];
 
         if (b->bytes && b->is_device == is_device) {
-            fake.complete(NULL, 7, b->bytes, b->room, b->used);
+            fake.complete(NULL, 7, b->bytes, b->capacity, b->used);
             b->bytes = NULL;
         }
     }
@@ -351,13 +351,13 @@ void fake_cupti_deliver(enum fake_cupti_order order)
 void fake_cupti_deliver_buffer(const void *bytes, size_t count)
 {
     uint8_t *buffer = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     size_t most = 0;
 
-    fake.request(&buffer, &room, &most);
-    VS_ASSERT(count <= room);
+    fake.request(&buffer, &capacity, &most);
+    VS_ASSERT(count <= capacity);
     memcpy(buffer, bytes, count);
-    fake.complete(NULL, 7, buffer, room, count);
+    fake.complete(NULL, 7, buffer, capacity, count);
 }
 
 /* ---- what CUDA and the device do ---- */

@@ -1,10 +1,13 @@
 /*
- * tests/tracer/cupti/fake_cupti.h - CUPTI's table, played: calls are counted, one can be made to fail; what a device would do is told by the
- * test, and becomes records in the buffers that were given, delivered when the test says so, from another thread.
+ * tests/tracer/cupti/fake_cupti.h - a simulated table of CUPTI: calls are counted, one can be made to fail; what a
+ * device would do is defined by the test, and becomes records in the buffers that were given, delivered when the test
+ * says so, from another thread.
  *
- * For:            tests of tracer/cupti/, and the library of fake_cupti_so.c, which a whole run finds in place of CUPTI.
+ * For:            tests of tracer/cupti/, and the library of fake_cupti_so.c, which a whole run finds in place of
+ *                 CUPTI.
  * Must not know:  what is done with the records.
- * Invariant:      as CUPTI: a call's tie stands right before its record; what the device did stands in buffers of its own.
+ * Invariant:      as CUPTI: a call's tie stands right before its record; what the device did stands in buffers of its
+ *                 own.
  */
 #ifndef TESTS_TRACER_FAKE_CUPTI_H
 #define TESTS_TRACER_FAKE_CUPTI_H
@@ -52,7 +55,7 @@ void fake_cupti_create(uint64_t bytes, CUresult result);
 #define FAKE_CUPTI_ODD_BYTES 16u
 void fake_cupti_record(const void *record, size_t bytes);
 
-/* So many records had no room: told with the next buffer that is delivered. */
+/* Number of records that did not fit: reported with the next buffer that is delivered. */
 void fake_cupti_drop(uint64_t count);
 /* The buffer being filled with what the device did ends so many bytes early. */
 void fake_cupti_cut(size_t bytes);

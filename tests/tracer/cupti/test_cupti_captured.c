@@ -1,8 +1,9 @@
 /*
- * tests/tracer/cupti/test_cupti_captured.c - records that were kept as text come to what they came to when they were recorded.
+ * tests/tracer/cupti/test_cupti_captured.c - records that were kept as text come to what they came to when they were
+ * recorded.
  *
- * Those of tests/golden/cupti/ were captured on a GPU, where there are any. made_up_records.txt was not: it is what the played CUPTI
- * gave, kept so that a change of the format is seen.
+ * Those of tests/golden/cupti/ were captured on a GPU, where there are any. made_up_records.txt was not: it is what
+ * the played CUPTI gave, kept so that a change of the format is seen.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,7 +54,7 @@ static uint64_t total(const struct captured *captured, const char *name)
     return 0;
 }
 
-/* Plays the file, and holds each total against what the trace says. */
+/* Replays the file, and compares each total with the trace. */
 static struct captured plays(void **state, const char *path)
 {
     struct vs_error err = VS_ERROR_INIT;

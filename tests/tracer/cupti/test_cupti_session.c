@@ -1,6 +1,6 @@
 /*
- * tests/tracer/cupti/test_cupti_session.c - a recording that CUPTI watches, CUPTI being played: what is in the file, and what is said and left
- * when a call fails.
+ * tests/tracer/cupti/test_cupti_session.c - a recording that CUPTI watches, CUPTI being played: what is in the file,
+ * and what is said and left when a call fails.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -291,7 +291,7 @@ static void memory_that_nobody_asked_for_is_foreign(void **state)
     trc_cupti_asked(run.cupti, true, 0x7000, 2097152);
     fake_cupti_malloc(0x7000, 2097152);
     fake_cupti_malloc(0x8000, 4096);
-    trc_cupti_asked(run.cupti, true, 0x8000, 4096); /* told later than seen */
+    trc_cupti_asked(run.cupti, true, 0x8000, 4096); /* requested later than reported */
     op = emit(&run, VS_EV_OP_BEGIN);
     fake_cupti_memory(CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION,
                       CUPTI_ACTIVITY_MEMORY_KIND_DEVICE, 0x9000, 100, true, "/lib/libcublas.so.13");
@@ -357,8 +357,8 @@ static void a_call_that_fails_at_the_opening_leaves_nothing_on(void **state)
         cannot_open(FAKE_cuptiActivityEnable, nth);
 }
 
-/* What failed is told, the run's own events are all there, and everything is given back. */
-static void survives(void **state, enum fake_cupti_call call, uint64_t nth, bool is_told)
+/* The failure is reported, all events of the run are recorded, and everything is released. */
+static void survives(void **state, enum fake_cupti_call call, uint64_t nth, bool is_reported)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct found *found;
@@ -376,13 +376,13 @@ static void survives(void **state, enum fake_cupti_call call, uint64_t nth, bool
         emit(&run, VS_EV_OP_END);
     }
     trc_cupti_stop(run.cupti);
-    if (is_told != (trc_cupti_trouble(run.cupti) != NULL))
+    if (is_reported != (trc_cupti_trouble(run.cupti) != NULL))
         fail_msg("%s: the trouble is %s", fake_cupti_name(call),
-                 is_told ? "not told" : trc_cupti_trouble(run.cupti));
+                 is_reported ? "not told" : trc_cupti_trouble(run.cupti));
     found = end(&run);
     if (!fake_cupti_has_failed())
         fail_msg("%s is not called %u times", fake_cupti_name(call), (unsigned)nth);
-    meta_is(found, "cupti", is_told ? "an error of the test" : "on");
+    meta_is(found, "cupti", is_reported ? "an error of the test" : "on");
     /* an id that could not be taken off again is CUPTI's, and so is a buffer that was not flushed */
     if (call != FAKE_cuptiActivityPopExternalCorrelationId &&
         call != FAKE_cuptiActivityPushExternalCorrelationId)
@@ -390,7 +390,7 @@ static void survives(void **state, enum fake_cupti_call call, uint64_t nth, bool
     found_free(found);
 }
 
-static void a_call_that_fails_later_is_told_and_the_run_goes_on(void **state)
+static void a_call_that_fails_later_is_reported_and_the_run_goes_on(void **state)
 {
     survives(state, FAKE_cuptiActivityPushExternalCorrelationId, 1, true);
     survives(state, FAKE_cuptiActivityPushExternalCorrelationId, 2, true);
@@ -445,7 +445,7 @@ int main(void)
         cmocka_unit_test(what_is_lost_is_counted),
         cmocka_unit_test(memory_that_nobody_asked_for_is_foreign),
         cmocka_unit_test(a_call_that_fails_at_the_opening_leaves_nothing_on),
-        cmocka_unit_test(a_call_that_fails_later_is_told_and_the_run_goes_on),
+        cmocka_unit_test(a_call_that_fails_later_is_reported_and_the_run_goes_on),
         cmocka_unit_test(without_permission_or_beside_another_profiler_it_says_what_to_do),
         cmocka_unit_test(a_buffer_that_comes_after_the_end_is_only_given_back),
     };

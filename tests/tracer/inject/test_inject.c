@@ -1,8 +1,9 @@
 /*
- * tests/tracer/inject/test_inject.c - programs that use CUDA leave traces that say what they did, however they end; without CUPTI they run on.
+ * tests/tracer/inject/test_inject.c - programs that use CUDA leave traces that say what they did, however they end;
+ * without CUPTI they run on.
  *
- * The driver and CUPTI are fakes (fake/fake.h), the library, NVTX and the traces are real. What the programs do stands in fake/programs.c;
- * the figures here are added up from there.
+ * The driver and CUPTI are fakes (fake/fake.h), the library, NVTX and the traces are real. What the programs do stands
+ * in fake/programs.c; the figures here are added up from there.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -89,8 +90,8 @@ static void enter(const struct run *run, const char *const *settings)
 }
 
 /*
- * Where these tests run under the address sanitizer: a forked child leaves what its parent had where it is, which the sanitizer takes for a
- * leak, and python3 was not linked with it.
+ * Where these tests run under the address sanitizer: a forked child leaves what its parent had where it is, which the
+ * sanitizer takes for a leak, and python3 was not linked with it.
  */
 static const char LENIENT[] = "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0";
 
@@ -306,7 +307,7 @@ static void calls_of_the_runtime_are_named_as_the_program_made_them(void **state
 }
 
 /* 512 * 10 pitched, 7000 managed, 3000 on a stream, 1500 of a pool; pinned: 50000 + 20000 - 50000. */
-static void every_kind_of_allocation_is_told(void **state)
+static void every_kind_of_allocation_is_recorded(void **state)
 {
     struct run *run = run_word("kinds", NULL);
 
@@ -340,7 +341,7 @@ static void out_of_memory_is_an_event_and_the_outcome(void **state)
     asked(run->trace, "SELECT device_free FROM event WHERE kind = 'oom'", 100);
     text_is(run->trace, "SELECT value FROM meta WHERE key = 'outcome'", "oom");
     complete(run->trace, 1);
-    says(run, "oom: 200 bytes asked for, 100 free");
+    says(run, "oom: 200 bytes requested, 100 free");
 }
 
 static void one_that_leaves_at_once_after_an_out_of_memory_has_it_in_its_trace(void **state)
@@ -720,7 +721,7 @@ int main(void)
         cmocka_unit_test(an_allocation_has_its_function_and_the_kernel_before_it),
         cmocka_unit_test(an_allocation_has_its_whole_call_stack),
         cmocka_unit_test(calls_of_the_runtime_are_named_as_the_program_made_them),
-        cmocka_unit_test(every_kind_of_allocation_is_told),
+        cmocka_unit_test(every_kind_of_allocation_is_recorded),
         cmocka_unit_test(physical_memory_lives_as_long_as_a_handle_or_a_mapping),
         cmocka_unit_test(out_of_memory_is_an_event_and_the_outcome),
         cmocka_unit_test(one_that_leaves_at_once_after_an_out_of_memory_has_it_in_its_trace),

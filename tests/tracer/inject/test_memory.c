@@ -1,7 +1,7 @@
 /*
  * tests/tracer/inject/test_memory.c - calls into events: every block is freed once, whatever threads and contexts do.
  *
- * Blocks are also held against a plain model beside the real one, on calls drawn at random.
+ * Blocks are also compared with a naive model, on random calls.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 #define DEVICES 2
 #define KEYS 300
 
-/* What an observer was told; strings and places are numbered as they come. */
+/* What an observer received; strings and locations are numbered in order of appearance. */
 struct heard {
     struct vs_event events[EVENTS_MAX];
     size_t count;
@@ -247,7 +247,7 @@ static void of_two_frees_of_a_block_one_counts(void **state)
     assert_int_equal(free_begin(INJ_DEVICE, 0x1000), 0);
 }
 
-static void a_free_that_was_never_told_is_told_when_the_address_comes_back(void **state)
+static void a_free_that_was_not_reported_is_emitted_when_the_address_is_reused(void **state)
 {
     (void)state;
     taken(INJ_DEVICE, 0x1000, 1);
@@ -451,7 +451,7 @@ static void the_programs_own_frame_names_the_location_python_first(void **state)
     assert_null(inj_site_frame(&site));
 }
 
-static void an_allocation_has_its_call_stack_and_each_is_told_once(void **state)
+static void an_allocation_has_its_call_stack_and_each_is_emitted_once(void **state)
 {
     const struct inj_frame frames[] = {{.text = "p!f"}, {.text = "a.py:g", .line = 3}};
     struct inj_site site = SITE;
@@ -479,7 +479,7 @@ int main(void)
         TEST(an_address_that_comes_back_before_its_free_ends_is_freed_first),
         TEST(a_free_that_fails_leaves_the_block),
         TEST(of_two_frees_of_a_block_one_counts),
-        TEST(a_free_that_was_never_told_is_told_when_the_address_comes_back),
+        TEST(a_free_that_was_not_reported_is_emitted_when_the_address_is_reused),
         TEST(a_context_takes_its_blocks_with_it),
         TEST(a_refusal_is_the_outcome_until_memory_is_had_again),
         TEST(a_device_without_a_trace_is_passed_over),
@@ -490,7 +490,7 @@ int main(void)
         TEST(a_handle_may_be_asked_of_what_is_only_mapped),
         TEST(what_others_created_is_nobodys_here),
         TEST(any_calls_add_up_as_in_a_plain_model),
-        TEST(an_allocation_has_its_call_stack_and_each_is_told_once),
+        TEST(an_allocation_has_its_call_stack_and_each_is_emitted_once),
         TEST(the_programs_own_frame_names_the_location_python_first),
 #undef TEST
     };

@@ -1,5 +1,6 @@
 /*
- * tests/tracer/nvml/test_smi.c - what the driver's library says, and what is said where it fails: over a library of the test's own.
+ * tests/tracer/nvml/test_smi.c - what the driver's library says, and what is said where it fails: over a library of
+ * the test's own.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -101,7 +102,7 @@ static void every_gpu_has_its_account_and_its_processes(void **state)
     assert_true(gpu->has_processes);
     assert_int_equal(gpu->process_count, 2); /* in both lists, and once here */
     assert_int_equal(smi_process_bytes(gpu, (unsigned)getpid()), 100 * MIB);
-    assert_int_equal(smi_process_bytes(gpu, 101), SMI_UNKNOWN); /* not told */
+    assert_int_equal(smi_process_bytes(gpu, 101), SMI_UNKNOWN); /* not reported */
     assert_int_equal(smi_process_bytes(gpu, 4000000), SMI_UNKNOWN);
     assert_string_equal(gpu->processes[1].name, "program-101");
     assert_ptr_equal(smi_find(&smi, 2, 0x65, 1), &smi.gpus[1]);
@@ -112,7 +113,7 @@ static void every_gpu_has_its_account_and_its_processes(void **state)
     assert_int_equal(lines_of_log("nvmlShutdown"), 1);
 }
 
-static void more_processes_than_there_is_room_for_are_asked_for_again(void **state)
+static void more_processes_than_fit_are_read_again(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct smi smi;
@@ -227,7 +228,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(every_gpu_has_its_account_and_its_processes, setup),
-        cmocka_unit_test_setup(more_processes_than_there_is_room_for_are_asked_for_again, setup),
+        cmocka_unit_test_setup(more_processes_than_fit_are_read_again, setup),
         cmocka_unit_test_setup(each_call_may_fail, setup),
         cmocka_unit_test_setup(a_library_that_is_not_there_is_named, setup),
         cmocka_unit_test_setup(the_command_says_it_in_words_and_as_json, setup),

@@ -1,12 +1,14 @@
 /*
- * tests/tracer/cupti/twin/cupti_library.c - libcupti.so.13 as a whole run finds it where VRAMSCOPE_CUDA_LIBS names its folder: the played CUPTI
- * of fake_cupti.h, with a device that runs one kernel for each op.
+ * tests/tracer/cupti/twin/cupti_library.c - libcupti.so.13 as a whole run finds it where VRAMSCOPE_CUDA_LIBS names its
+ * folder: the played CUPTI of fake_cupti.h, with a device that runs one kernel for each op.
  *
  * For:            tests of whole runs on the device of tests/engine/device/twin/, which tells it of its memory.
  * Must not know:  the program.
- * Invariant:      the kernel of the op with event number N takes 1000 + N ns; every FOREIGN_EVERYth op also takes memory of its own.
+ * Invariant:      the kernel of the op with event number N takes 1000 + N ns; every FOREIGN_EVERYth op also takes
+ *                 memory of its own.
  *
- * VRAMSCOPE_FAKE_CUPTI: `privileges` or `subscribers`: opening fails so; `version`: it is of another one; `foreign`: ops take memory.
+ * VRAMSCOPE_FAKE_CUPTI: `privileges` or `subscribers`: opening fails so; `version`: it is of another one; `foreign`:
+ * ops take memory.
  */
 #include "tests/tracer/cupti/fake_cupti.h"
 

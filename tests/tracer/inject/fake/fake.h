@@ -1,8 +1,8 @@
 /*
  * tests/tracer/inject/fake/fake.h - what the fake driver and the fake CUPTI have in common.
  *
- * The driver's functions do what NVIDIA's do as far as a program can see without a GPU: give addresses, run out of memory, refuse what they
- * do not know. Around each of them whoever listens is called, as the real driver calls CUPTI.
+ * The driver's functions do what NVIDIA's do as far as a program can see without a GPU: give addresses, run out of
+ * memory, refuse what they do not know. Around each of them whoever listens is called, as the real driver calls CUPTI.
  *
  * FAKE_CUDA_BYTES   memory of each device (1 GiB)
  * FAKE_CUDA_FAIL    "cuMemAlloc_v2:3:700": that function's third call does nothing and answers 700

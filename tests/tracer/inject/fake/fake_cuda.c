@@ -1,5 +1,6 @@
 /*
- * tests/tracer/inject/fake/fake_cuda.c - a libcuda.so.1 without a GPU, with the runtime's functions over it: see fake.h.
+ * tests/tracer/inject/fake/fake_cuda.c - a libcuda.so.1 without a GPU, with the runtime's functions over it: see
+ * fake.h.
  */
 #include "tests/tracer/inject/fake/fake.h"
 
@@ -52,7 +53,7 @@ static struct {
 
 static _Thread_local CUcontext current;
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 void fake_cuda_listen(fake_listener *listener)
 {
@@ -70,14 +71,14 @@ uint32_t fake_cuda_context_device(CUcontext context)
 }
 
 /* One call, from its begin to its end. */
-struct telling {
+struct reporting {
     CUpti_CallbackDomain domain;
     CUpti_CallbackId id;
     CUpti_CallbackData data;
     uint64_t correlation;
 };
 
-static void tell(struct telling *t, CUpti_ApiCallbackSite site, void *result)
+static void report(struct reporting *t, CUpti_ApiCallbackSite site, void *result)
 {
     t->data.callbackSite = site;
     t->data.functionReturnValue = result;
@@ -88,8 +89,8 @@ static void tell(struct telling *t, CUpti_ApiCallbackSite site, void *result)
         cuda.listener(t->domain, t->id, &t->data);
 }
 
-static void tell_begin(struct telling *t, CUpti_CallbackDomain domain, CUpti_CallbackId id,
-                       const char *name, const void *params, const char *symbol)
+static void report_begin(struct reporting *t, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                         const char *name, const void *params, const char *symbol)
 {
     memset(t, 0, sizeof(*t));
     t->domain = domain;
@@ -97,17 +98,17 @@ static void tell_begin(struct telling *t, CUpti_CallbackDomain domain, CUpti_Cal
     t->data.functionName = name;
     t->data.functionParams = params;
     t->data.symbolName = symbol;
-    tell(t, CUPTI_API_ENTER, NULL);
+    report(t, CUPTI_API_ENTER, NULL);
 }
 
-static int tell_end(struct telling *t, int result)
+static int report_end(struct reporting *t, int result)
 {
-    tell(t, CUPTI_API_EXIT, &result);
+    report(t, CUPTI_API_EXIT, &result);
     return result;
 }
 
 /* What FAKE_CUDA_FAIL says of this call: 0 to do it. */
-static int told(const char *function)
+static int result_of(const char *function)
 {
     const char *fail = getenv("FAKE_CUDA_FAIL");
     const size_t len = strlen(function);
@@ -121,15 +122,15 @@ static int told(const char *function)
 }
 
 #define DRIVER_CALL(name, symbol, params, body)                                                    \
-    struct telling t;                                                                              \
+    struct reporting t;                                                                            \
     int result;                                                                                    \
                                                                                                    \
-    tell_begin(&t, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_##name, #name, params,      \
-               symbol);                                                                            \
-    result = told(#name);                                                                          \
+    report_begin(&t, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_##name, #name, params,    \
+                 symbol);                                                                          \
+    result = result_of(#name);                                                                     \
     if (!result)                                                                                   \
         result = body;                                                                             \
-    return (CUresult)tell_end(&t, result)
+    return (CUresult)report_end(&t, result)
 
 /* ---- memory ---- */
 
@@ -536,24 +537,24 @@ static int runtime_malloc(void **out, size_t size)
 cudaError_t cudaMalloc(void **devPtr, size_t size)
 {
     cudaMalloc_v3020_params p = {devPtr, size};
-    struct telling t;
+    struct reporting t;
 
-    tell_begin(&t, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020,
-               "cudaMalloc", &p, NULL);
-    return (cudaError_t)tell_end(&t, runtime_malloc(devPtr, size));
+    report_begin(&t, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020,
+                 "cudaMalloc", &p, NULL);
+    return (cudaError_t)report_end(&t, runtime_malloc(devPtr, size));
 }
 
 cudaError_t cudaFree(void *devPtr)
 {
     cudaFree_v3020_params p = {devPtr};
     const CUdeviceptr address = (CUdeviceptr)(uintptr_t)devPtr;
-    struct telling t;
+    struct reporting t;
     int result;
 
-    tell_begin(&t, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaFree_v3020, "cudaFree",
-               &p, NULL);
+    report_begin(&t, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaFree_v3020,
+                 "cudaFree", &p, NULL);
     result = getenv("FAKE_CUDA_OPAQUE") ? block_give(DEVICE, address) : (int)cuMemFree_v2(address);
-    return (cudaError_t)tell_end(&t, result);
+    return (cudaError_t)report_end(&t, result);
 }
 
 cudaError_t cudaRuntimeGetVersion(int *version)

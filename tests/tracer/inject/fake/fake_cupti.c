@@ -21,7 +21,7 @@ struct CUpti_Subscriber_st {
 static struct CUpti_Subscriber_st subscriber;
 
 /* The answer FAKE_CUPTI_FAIL has for this function; 0: none. */
-static CUptiResult told(const char *function)
+static CUptiResult result_of(const char *function)
 {
     const char *fail = getenv("FAKE_CUPTI_FAIL");
     const size_t len = strlen(function);
@@ -47,7 +47,7 @@ static void on_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void
 CUptiResult CUPTIAPI cuptiGetVersion(uint32_t *version)
 {
     *version = CUPTI_API_VERSION;
-    return told("cuptiGetVersion");
+    return result_of("cuptiGetVersion");
 }
 
 CUptiResult CUPTIAPI cuptiGetResultString(CUptiResult result, const char **text)
@@ -56,7 +56,7 @@ CUptiResult CUPTIAPI cuptiGetResultString(CUptiResult result, const char **text)
 
     snprintf(name, sizeof(name), "CUPTI_ERROR_%d", (int)result);
     *text = name;
-    return told("cuptiGetResultString");
+    return result_of("cuptiGetResultString");
 }
 
 CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc callback,
@@ -65,8 +65,8 @@ CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackF
     void *function = driver("fake_cuda_listen");
     void (*listen)(fake_listener * listener);
 
-    if (told("cuptiSubscribe"))
-        return told("cuptiSubscribe");
+    if (result_of("cuptiSubscribe"))
+        return result_of("cuptiSubscribe");
     if (!function)
         return CUPTI_ERROR_NOT_INITIALIZED;
     if (subscriber.callback)
@@ -82,14 +82,14 @@ CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackF
 CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle handle)
 {
     memset(handle, 0, sizeof(*handle));
-    return told("cuptiUnsubscribe");
+    return result_of("cuptiUnsubscribe");
 }
 
 CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle handle,
                                          CUpti_CallbackDomain domain, CUpti_CallbackId id)
 {
-    if (told("cuptiEnableCallback"))
-        return told("cuptiEnableCallback");
+    if (result_of("cuptiEnableCallback"))
+        return result_of("cuptiEnableCallback");
     if (domain >= DOMAINS || id >= IDS_MAX)
         return CUPTI_ERROR_INVALID_PARAMETER;
     handle->is_on[domain][id] = enable != 0;
@@ -103,7 +103,7 @@ CUptiResult CUPTIAPI cuptiGetContextId(CUcontext context, uint32_t *id)
 
     memcpy(&get, &function, sizeof(get));
     *id = get(context);
-    return told("cuptiGetContextId");
+    return result_of("cuptiGetContextId");
 }
 
 CUptiResult CUPTIAPI cuptiGetDeviceId(CUcontext context, uint32_t *id)
@@ -113,7 +113,7 @@ CUptiResult CUPTIAPI cuptiGetDeviceId(CUcontext context, uint32_t *id)
 
     memcpy(&get, &function, sizeof(get));
     *id = get(context);
-    return told("cuptiGetDeviceId");
+    return result_of("cuptiGetDeviceId");
 }
 
 CUptiResult CUPTIAPI cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t per_thread,
@@ -122,5 +122,5 @@ CUptiResult CUPTIAPI cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint
     (void)context;
     (void)per_thread;
     *id = (uint32_t)(uintptr_t)stream + 7;
-    return told("cuptiGetStreamIdEx");
+    return result_of("cuptiGetStreamIdEx");
 }

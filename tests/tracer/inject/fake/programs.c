@@ -1,5 +1,6 @@
 /*
- * tests/tracer/inject/fake/programs.c - programs that use CUDA, one a word; what each must leave in its trace stands in test_inject.c.
+ * tests/tracer/inject/fake/programs.c - programs that use CUDA, one a word; what each must leave in its trace stands
+ * in test_inject.c.
  */
 #include <cuda.h>
 #include <nvtx3/nvToolsExt.h>
@@ -127,7 +128,7 @@ static int out_of_memory(void)
     return 0;
 }
 
-/* What it was told is in the file before it goes. */
+/* What was emitted is in the file before it ends. */
 static int out_of_memory_and_out(void)
 {
     if (out_of_memory())

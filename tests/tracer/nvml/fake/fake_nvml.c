@@ -1,5 +1,6 @@
 /*
- * tests/tracer/nvml/fake/fake_nvml.c - a library of NVIDIA's management that needs no GPU: each call can be made to fail.
+ * tests/tracer/nvml/fake/fake_nvml.c - a library of NVIDIA's management that needs no GPU: each call can be made to
+ * fail.
  *
  * For:            test_smi.c and the tests of runs, which name it in VRAMSCOPE_NVML.
  * Must not know:  who asks.
@@ -134,10 +135,10 @@ int nvmlDeviceGetMemoryInfo_v2(nvml_device device, struct nvml_memory_v2 *out)
 static int list(unsigned *count, struct nvml_process *out)
 {
     unsigned have = number("FAKE_NVML_PROCESSES", 2);
-    unsigned room = *count;
+    unsigned capacity = *count;
 
     *count = have;
-    if (have > room)
+    if (have > capacity)
         return NVML_TOO_SMALL;
     for (unsigned i = 0; i < have; i++)
         out[i] = (struct nvml_process){i ? 100 + i : (unsigned)getpid(),
