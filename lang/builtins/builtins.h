@@ -1,9 +1,9 @@
 /*
- * lang/builtins/builtins.h - what every net file finds without importing anything, and the module math.
+ * lang/builtins/builtins.h - the built-in names of a net file, and the module math.
  *
- * For:            the machine, when it is made.
- * Must not know:  tensors' ops.
- * Invariant:      a name that Python has and that is not here is refused as any other unknown name.
+ * For:            lang/run/machine.c, which creates a vm.
+ * Must not know:  ops on tensors.
+ * Invariant:      a Python name that is missing here is refused like any other unknown name.
  */
 #ifndef LANG_BUILTINS_H
 #define LANG_BUILTINS_H
@@ -11,24 +11,27 @@
 #include "lang/interp/call.h"
 #include "lang/value/object.h"
 
-/* A method of a native class; `name` lives as long as the vm. */
+/* Adds a method to a native class; `name` must live as long as the vm. */
 void lang_method_add(struct lang_vm *vm, struct lang_class *cls, const char *name,
                      lang_native_fn *fn);
-/* Sort in place; on failure the order is unspecified. `key` unbound or None: the items themselves. */
+/*
+ * list.sort(key=key, reverse=reverse), stable and in place. `key` unbound or None: items are compared directly. Fails
+ * where a comparison or `key` fails; the order is then unspecified.
+ */
 VS_MUST_USE bool lang_list_sort(struct lang_vm *vm, struct lang_list *list, struct lang_value key,
                                 bool reverse);
-/* dict.update(from) */
+/* dict.update(from): `from` is a dict or an iterable of pairs. */
 VS_MUST_USE bool lang_dict_update(struct lang_vm *vm, struct lang_dict *dict,
                                   struct lang_value from);
 
-/* The classes of all kinds of values (vm->cls), before anything else. */
+/* Creates the classes of all kinds of values (vm->cls). Must be called before the functions below. */
 void lang_classes_make(struct lang_vm *vm);
-/* int(), list(), super(), ValueError() …: classes that can be called. */
+/* Adds the callable classes: int(), list(), super(), ValueError() … */
 void lang_types_register(struct lang_vm *vm);
-/* print(), len(), sum() … */
+/* Add print(), len(), sum() … */
 void lang_builtins_register(struct lang_vm *vm);
 void lang_iter_builtins_register(struct lang_vm *vm);
-/* Methods of str, list, tuple, dict, set. */
+/* Add the methods of str, list, tuple, dict and set, and the module math. */
 void lang_str_methods_register(struct lang_vm *vm);
 void lang_list_methods_register(struct lang_vm *vm);
 void lang_dict_methods_register(struct lang_vm *vm);

@@ -3,8 +3,7 @@
  *
  * For:            lang/interp/attr.h.
  * Must not know:  expressions.
- * Invariant:      a method is made of a function found through a class; one found on the object itself is given as it
- *                 is.
+ * Invariant:      a function found through a class becomes a bound method; one found on the object itself does not.
  */
 #include "lang/interp/attr.h"
 
@@ -15,7 +14,7 @@
 #include "lang/interp/ops.h"
 #include "lang/value/hold.h"
 
-/* ---- what every object has ---- */
+/* ---- attributes of every object ---- */
 
 static struct lang_value text_of(struct lang_string *s)
 {
@@ -27,7 +26,7 @@ static struct lang_value class_value(struct lang_class *cls)
     return lang_keep((struct lang_value){.kind = LANG_CLASS, .as.cls = cls});
 }
 
-/* Something found in a class, as seen through an object of it. */
+/* Binds an attribute found in a class to an instance, as Python's descriptors do. */
 static bool bind_found(struct lang_vm *vm, struct lang_value found, struct lang_value self,
                        struct lang_class *cls, struct lang_value *out)
 {
@@ -259,7 +258,7 @@ bool lang_findattr(struct lang_vm *vm, struct lang_value obj, struct lang_string
     }
 }
 
-/* ---- failures that help ---- */
+/* ---- error messages ---- */
 
 static const char *nearest(struct lang_vm *vm, struct lang_value obj, const char *name)
 {
@@ -310,7 +309,7 @@ bool lang_getattr(struct lang_vm *vm, struct lang_value obj, struct lang_string 
     return lang_is_bound(*out) ? true : no_attribute(vm, obj, name);
 }
 
-/* A function found through the class, that becomes a method when it is called. */
+/* Whether a class attribute is a function that becomes a bound method. */
 static bool is_plain_method(struct lang_value found)
 {
     return found.kind == LANG_FUNCTION ||

@@ -1,10 +1,9 @@
 /*
- * lang/interp/call.c - calls: who is called, and how arguments become parameters.
+ * lang/interp/call.c - calls: dispatch by kind of callable, and assignment of arguments to parameters.
  *
  * For:            lang/interp/call.h.
- * Must not know:  which functions there are.
- * Invariant:      arguments of a function of the language are moved into its slots; no value is ever in two places at
- *                 once.
+ * Must not know:  which functions exist.
+ * Invariant:      arguments of a function of the net language are moved, not copied, to its slots.
  */
 #include "lang/interp/call.h"
 
@@ -21,7 +20,7 @@ struct lang_string *lang_kwname(const struct lang_kwnames *kw, uint32_t i)
     return kw->ast != NULL ? kw->names[kw->ast[i].name->id] : kw->names[i];
 }
 
-/* ---- arguments of a function of the language ---- */
+/* ---- arguments of a function of the net language ---- */
 
 static bool too_many(struct lang_vm *vm, const struct lang_rtcode *code, uint32_t given)
 {
@@ -31,7 +30,7 @@ static bool too_many(struct lang_vm *vm, const struct lang_rtcode *code, uint32_
                      code->code->positional_count == 1 ? "" : "s", given);
 }
 
-/* Positional arguments that have no parameter, as a tuple (moved), into the slot of *args. */
+/* Moves surplus positional arguments to a tuple in the slot of *args. */
 static void pack_rest(struct lang_vm *vm, const struct lang_code *code, struct lang_value *slots,
                       const struct lang_value *rest, uint32_t count)
 {
@@ -86,8 +85,8 @@ static bool fill_defaults(struct lang_vm *vm, const struct lang_function *func,
 }
 
 /*
- * The general way. The keyword values and the positional ones beyond the parameters wait above the slots until they
- * have a place; on failure everything is where the frame finds it.
+ * The general case. Keyword values and surplus positional values stay above the slots until they are assigned; on
+ * failure all values are on the stack, where the frame drops them.
  */
 static bool bind_general(struct lang_vm *vm, struct lang_value *at, uint32_t arg_count,
                          const struct lang_kwnames *kw)
@@ -142,7 +141,7 @@ static bool call_function(struct lang_vm *vm, struct lang_value *at, uint32_t ar
     return lang_run_function(vm, at);
 }
 
-/* ---- the other things that can be called ---- */
+/* ---- other callables ---- */
 
 static bool call_builtin(struct lang_vm *vm, struct lang_value *at, uint32_t arg_count,
                          const struct lang_kwnames *kw)
@@ -159,14 +158,14 @@ static bool call_builtin(struct lang_vm *vm, struct lang_value *at, uint32_t arg
     return true;
 }
 
-/* Copies of `count` values on top of the stack. */
+/* Pushes copies of `count` values. */
 static void push_copies(struct lang_vm *vm, const struct lang_value *values, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         lang_push(vm, lang_keep(values[i]));
 }
 
-/* A special method of at[0] with at[0] as self and copies of the arguments; the result stays on top. */
+/* Calls a special method of at[0] with at[0] as self and copies of the arguments; leaves the result on top. */
 static bool call_method_on_copies(struct lang_vm *vm, struct lang_value method,
                                   struct lang_value self, const struct lang_value *args,
                                   uint32_t arg_count, const struct lang_kwnames *kw)
@@ -273,7 +272,7 @@ bool lang_call_at(struct lang_vm *vm, struct lang_value *at, uint32_t arg_count,
     }
 }
 
-/* Keyword names and values of a dict: names into *names (the caller frees it), values onto the stack. */
+/* Copies the names of a dict of keyword arguments to *names (freed by the caller) and pushes the values. */
 static bool push_keywords(struct lang_vm *vm, const struct lang_dict *dict,
                           struct lang_string ***names, uint32_t *count)
 {
@@ -312,7 +311,7 @@ bool lang_call_spread(struct lang_vm *vm, struct lang_value *at)
     if (!lang_reserve(vm, count + 1))
         return false;
     if (moves)
-        vm->sp = at + 1; /* tuple and dict are held here until their items are on the stack */
+        vm->sp = at + 1; /* tuple and dict are kept until their items are on the stack */
     else
         lang_push(vm, lang_keep(*at));
     push_copies(vm, args->items, count);

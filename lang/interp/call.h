@@ -1,12 +1,12 @@
 /*
- * lang/interp/call.h - calling: arguments on the machine's stack, functions in C, arguments by name.
+ * lang/interp/call.h - calls: arguments on the vm's stack, functions written in C, keyword arguments.
  *
  * For:            the interpreter, functions written in C.
- * Must not know:  which functions there are.
- * Invariant:      a function of the language takes its arguments over (rebinding a parameter frees the caller's
- *                 temporary); everything else (C functions, classes, instances, f(*args) of what is no plain function)
- *                 only borrows them, and they go when the call has returned: first the callable, then the arguments
- *                 from first to last.
+ * Must not know:  which functions exist.
+ * Invariant:      a function written in the net language owns its arguments (rebinding a parameter frees the caller's
+ *                 temporary). All other callables (C functions, classes, instances, and f(*args) of anything but such
+ *                 a function) borrow them; they are dropped after the call has returned, first the callable, then the
+ *                 arguments from the first to the last.
  */
 #ifndef LANG_CALL_H
 #define LANG_CALL_H
@@ -19,18 +19,19 @@ struct lang_keyword;
 /* Names of the keyword arguments of a call, which follow the positional ones on the stack. */
 struct lang_kwnames {
     uint32_t count;
-    /* as written in the tree, with `names` of the net; or NULL and */
+    /* the keywords in the syntax tree, whose names are looked up in `names` of the net; or NULL, */
     const struct lang_keyword *ast;
-    struct lang_string *const *names; /* the names one by one */
+    struct lang_string *const *names; /* in which case these are the names */
 };
 
+/* The name of keyword argument `i`, borrowed. */
 struct lang_string *lang_kwname(const struct lang_kwnames *kw, uint32_t i);
 
 /*
- * What a function in C gets. The values are the caller's.
+ * The arguments of a function written in C. All values are borrowed.
  *
- * args     arg_count positional ones (for a method, self first), then those of the keywords
- * builtin  the function itself; NULL when a class is called (then `cls` is it)
+ * args     arg_count positional ones (of a method, self first), then the keyword arguments in the order of kw
+ * builtin  the called function; NULL where a class is called, which is then `cls`
  */
 struct lang_call {
     struct lang_value *args;
@@ -41,32 +42,34 @@ struct lang_call {
 };
 
 /*
- * Call what lies at `at` on the stack with the `arg_count` values above it and, above those, one value for each name of
- * kw. All of them are consumed, the result is left at `at`. False: the stack is left for the frame to clear.
+ * Calls the value at `at` on the stack with the `arg_count` values above it and, above those, one value for each name
+ * of kw. Consumes all of them and leaves the result at `at`. False: a failure is noted, and the values stay on the
+ * stack, where lang_frame_leave() drops them.
  */
 VS_MUST_USE bool lang_call_at(struct lang_vm *vm, struct lang_value *at, uint32_t arg_count,
                               const struct lang_kwnames *kw);
-/* f(*args, **kwargs): at[0] the callable, at[1] a tuple, at[2] a dict or unbound. Otherwise the same. */
+/* The same for f(*args, **kwargs): at[0] is the callable, at[1] a tuple, at[2] a dict or unbound. */
 VS_MUST_USE bool lang_call_spread(struct lang_vm *vm, struct lang_value *at);
 
-/* Call from C: everything is lent, the result is the caller's. */
+/* Calls a value from C code. The callable and the arguments are borrowed; *out is a new reference. */
 VS_MUST_USE bool lang_call_value(struct lang_vm *vm, struct lang_value callable,
                                  const struct lang_value *args, uint32_t arg_count,
                                  struct lang_value *out);
 
 /*
- * Arguments of a function in C by name. `names` are the parameters in order, `required` how many of the first ones must
- * be given; out[i] is borrowed, unbound where left out. A name starting with "*" ends the positional ones (the name
- * itself is what follows it).
+ * Assigns the arguments of a call to parameters of a function written in C. `names` are the parameters in order, of
+ * which the first `required` must be given. out[i] is borrowed, unbound where the argument was left out. A parameter
+ * whose name starts with "*", which is not part of the name, and all after it are keyword-only. Fails with VS_E_TYPE
+ * for missing, unknown or surplus arguments.
  */
 VS_MUST_USE bool lang_args(struct lang_vm *vm, const struct lang_call *call, const char *function,
                            const char *const *names, uint32_t name_count, uint32_t required,
                            struct lang_value *out);
-/* Exactly `count` positional arguments and no keywords. */
+/* Checks that a call has exactly `count` positional arguments and no keyword arguments. */
 VS_MUST_USE bool lang_args_exact(struct lang_vm *vm, const struct lang_call *call,
                                  const char *function, uint32_t count);
 
-/* Put a function in C into a module ("torch.cuda", "builtins"); `name` and `data` live as long as the vm. */
+/* Adds a function written in C to a module ("torch.cuda", "builtins"); `name` and `data` live as long as the vm. */
 void lang_native(struct lang_vm *vm, const char *space, const char *name, lang_native_fn *fn,
                  const void *data);
 

@@ -1,9 +1,9 @@
 /*
- * lang/interp/call_args.c - functions written in C: their arguments, and putting them into modules.
+ * lang/interp/call_args.c - functions written in C: reading their arguments, and adding them to modules.
  *
  * For:            lang/interp/call.h.
- * Must not know:  which functions there are.
- * Invariant:      what a function does not know is refused with its name and what it does know.
+ * Must not know:  which functions exist.
+ * Invariant:      an unknown argument is refused with a message that names the function and the known arguments.
  */
 #include <inttypes.h>
 #include <stdio.h>

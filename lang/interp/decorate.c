@@ -1,8 +1,8 @@
 /*
- * lang/interp/decorate.c - contexts as decorators.
+ * lang/interp/decorate.c - context managers as decorators.
  *
  * For:            lang/interp/decorate.h.
- * Must not know:  which contexts there are.
+ * Must not know:  which context managers exist.
  * Invariant:      a decorated function holds its arguments in a tuple until it returns, as PyTorch's wrapper does.
  */
 #include "lang/interp/decorate.h"
@@ -12,8 +12,8 @@
 #include "lang/value/context.h"
 
 /*
- * [wrapper, args…, kwargs…] with a wrapper made by lang_context_decorate: the arguments move into a tuple and a dict,
- * which stay until the function has returned; the function gets references of its own.
+ * [wrapper, args…, kwargs…] with a wrapper made by lang_context_decorate: moves the arguments to a tuple and a
+ * dict, which live until the function has returned; the function gets new references.
  */
 bool lang_context_run(struct lang_vm *vm, struct lang_value *at, uint32_t arg_count,
                       const struct lang_kwnames *kw)
@@ -73,7 +73,9 @@ bool lang_context_decorate(struct lang_vm *vm, struct lang_value *at, uint32_t a
         (at[1].kind != LANG_FUNCTION && at[1].kind != LANG_BUILTIN && at[1].kind != LANG_METHOD))
         return lang_fail(vm, VS_E_TYPE,
                          "a context is entered with `with`, or decorates a function");
-    if (at[0].as.context->acted) { /* made only to decorate: it must not have acted */
+    if (at[0]
+            .as.context
+            ->acted) { /* it is only used as a decorator, so its immediate effect is undone */
         at[0].as.context->acted = false;
         at[0].as.context->set(vm->eng, at[0].as.context->found);
     }

@@ -1,20 +1,21 @@
 /*
- * lang/interp/interp.c - frames, and the statements that decide where to go on.
+ * lang/interp/interp.c - frames, and the control-flow statements.
  *
  * For:            lang/interp/interp.h.
  * Must not know:  the engine's ops.
- * Invariant:      a frame releases its slots from the first to the last, after the result exists, then the function
- *                 itself.
+ * Invariant:      when a function returns, its result exists first; then its slots are released from the first to the
+ *                 last, then the function itself.
  */
 #include "lang/interp/interp.h"
 
 #include <string.h>
 
-/* ---- what a stopped re-run leaves behind ---- */
+/* ---- values of a stopped recomputation ---- */
 
 /*
- * A checkpoint's re-run is left by an exception in PyTorch. Its traceback keeps the frames, and so their variables,
- * until the exception has been caught: innermost frame first, each from its first variable to the last.
+ * PyTorch stops the recomputation of a checkpoint early by raising an exception. Its traceback keeps the frames, and so
+ * their variables, until the exception has been caught. They are then released from the innermost frame outwards, in
+ * each from the first variable to the last.
  */
 void lang_park(struct lang_vm *vm, struct lang_value taken)
 {
@@ -121,7 +122,7 @@ void lang_frame_leave(struct lang_vm *vm, struct lang_frame *f, bool ok)
     lang_frame_pop(vm, f);
 }
 
-/* Own cells are made, captured ones put in; all other slots that the arguments did not fill are unbound already. */
+/* Creates own cells and stores captured ones; other slots without an argument are unbound already. */
 static void make_cells(struct lang_vm *vm, const struct lang_function *func,
                        struct lang_value *slots)
 {
@@ -198,7 +199,7 @@ bool lang_run_module(struct lang_vm *vm, struct lang_net *net)
     return ok;
 }
 
-/* ---- statements that decide where to go on ---- */
+/* ---- control flow ---- */
 
 static enum lang_flow exec_if(struct lang_vm *vm, struct lang_frame *f, const struct lang_stmt *s)
 {

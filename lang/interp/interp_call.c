@@ -1,10 +1,10 @@
 /*
- * lang/interp/interp_call.c - calls in the text: who is called, with what.
+ * lang/interp/interp_call.c - call expressions: evaluation of the callable and the arguments.
  *
  * For:            lang/interp/interp.h.
- * Must not know:  how arguments reach parameters (lang/interp/call.c).
- * Invariant:      the object of a method call lies on the stack like an argument: a function takes it over, everything
- *                 else holds it until the call returns.
+ * Must not know:  how arguments are assigned to parameters (lang/interp/call.c).
+ * Invariant:      the object of a method call is on the stack like an argument: a function of the net language owns
+ *                 it, for all other callables it is released after the call.
  */
 #include <string.h>
 
@@ -52,7 +52,7 @@ static bool is_spread(const struct lang_expr *e)
     return false;
 }
 
-/* The positional arguments of f(*a, b) as a tuple. One starred tuple alone is handed over as it is. */
+/* The positional arguments of f(*a, b) as a tuple. A single starred tuple is passed unchanged. */
 static bool eval_args_tuple(struct lang_vm *vm, struct lang_frame *f, const struct lang_expr *e)
 {
     const struct lang_exprs *args = &e->u.call.args;
@@ -75,7 +75,7 @@ static bool eval_args_tuple(struct lang_vm *vm, struct lang_frame *f, const stru
     t = lang_tuple_new(vm, list->count);
     if (list->count > 0)
         memcpy(t->items, list->items, list->count * sizeof(t->items[0]));
-    list->count = 0; /* moved: the list is ours alone */
+    list->count = 0; /* moved: nothing else refers to the list */
     lang_replace(vm, 1, lang_object(t));
     return true;
 }

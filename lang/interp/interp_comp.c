@@ -1,10 +1,11 @@
 /*
- * lang/interp/interp_comp.c - comprehensions, and generator expressions one item at a time.
+ * lang/interp/interp_comp.c - comprehensions and generator expressions.
  *
  * For:            lang/interp/interp.h, lang/interp/iter.h.
  * Must not know:  statements.
- * Invariant:      a comprehension's variables live in the frame around it (CPython 3.12) and are put back before its
- *                 result is used; a generator expression evaluates nothing before its first item is asked for.
+ * Invariant:      a comprehension's variables live in the enclosing frame (CPython 3.12), whose own variables are
+ *                 restored before the result is used. A generator expression evaluates nothing but its first iterable
+ *                 until its first item is requested.
  */
 #include "base/error.h"
 #include "lang/interp/interp.h"
@@ -24,7 +25,7 @@ static bool push_iter(struct lang_vm *vm, struct lang_frame *f, const struct lan
     return true;
 }
 
-/* The conditions of one clause. */
+/* Evaluates the conditions of one clause. */
 static bool pass_conds(struct lang_vm *vm, struct lang_frame *f, const struct lang_comp_for *clause,
                        bool *out)
 {
@@ -58,8 +59,8 @@ static bool add_element(struct lang_vm *vm, struct lang_frame *f, const struct l
 }
 
 /*
- * `for y in [f(x)]` behind another clause: CPython's compiler makes no list of the one value, it binds it. NULL where
- * it is not that.
+ * `for y in [f(x)]` after another clause: CPython's compiler creates no list but binds the one value. Returns the
+ * expression of that value, NULL where the clause has another form.
  */
 static const struct lang_expr *single_value(const struct lang_comp_for *clause)
 {
@@ -82,7 +83,7 @@ static bool bind_single(struct lang_vm *vm, struct lang_frame *f, const struct l
 static bool run_clauses(struct lang_vm *vm, struct lang_frame *f, const struct lang_comp *comp,
                         uint32_t level, struct lang_value *it, struct lang_value result);
 
-/* The target of this clause has its value: the conditions, then what is inside. */
+/* After the target of a clause is bound: evaluates its conditions, then the inner clauses or the element. */
 static bool run_inside(struct lang_vm *vm, struct lang_frame *f, const struct lang_comp *comp,
                        uint32_t level, struct lang_value result)
 {
@@ -102,11 +103,11 @@ static bool run_inside(struct lang_vm *vm, struct lang_frame *f, const struct la
     if (!push_iter(vm, f, comp->fors[level + 1].iter) ||
         !run_clauses(vm, f, comp, level + 1, vm->sp - 1, result))
         return false;
-    vm->sp--; /* its iterator has gone */
+    vm->sp--; /* its iterator has been released */
     return true;
 }
 
-/* Loop over a clause; its iterator is at `it` and goes when it is exhausted. */
+/* Loops over a clause; its iterator is at `it` and is released when it is exhausted. */
 static bool run_clauses(struct lang_vm *vm, struct lang_frame *f, const struct lang_comp *comp,
                         uint32_t level, struct lang_value *it, struct lang_value result)
 {
@@ -140,7 +141,7 @@ static void hide_slots(struct lang_vm *vm, struct lang_frame *f, const struct la
     }
 }
 
-/* What was in a slot comes back; what the comprehension left there goes. */
+/* Restores the hidden value of a slot, then drops what the comprehension left there. */
 static void restore_slot(struct lang_vm *vm, struct lang_frame *f, uint32_t slot,
                          struct lang_value saved)
 {
@@ -152,7 +153,7 @@ static void restore_slot(struct lang_vm *vm, struct lang_frame *f, uint32_t slot
     lang_drop(vm, left);
 }
 
-/* Run it: the stack is left as [nothing, hidden values…, result]. */
+/* Runs the comprehension; leaves the stack as [unbound, hidden values…, result]. */
 static bool run_inline(struct lang_vm *vm, struct lang_frame *f, const struct lang_comp *comp)
 {
     struct lang_value *at = vm->sp; /* [iterator, hidden values…, result] */
@@ -242,7 +243,7 @@ static bool make_generator(struct lang_vm *vm, struct lang_frame *f, const struc
     return true;
 }
 
-/* The next value of the innermost clause that has started, bound to its target; *ended: it has no more. */
+/* Binds the next value of the innermost active clause to its target; *ended: there is none. */
 static bool step_clause(struct lang_vm *vm, struct lang_frame *f, struct lang_generator *g,
                         const struct lang_comp_for *clause, bool *ended)
 {
@@ -251,7 +252,7 @@ static bool step_clause(struct lang_vm *vm, struct lang_frame *f, struct lang_ge
 
     lang_at(vm, f, clause->iter);
     if (lang_is_bound(*it) &&
-        !lang_iter_next(vm, *it, &item)) /* unbound: a single value, which has been */
+        !lang_iter_next(vm, *it, &item)) /* unbound: a single value, which has been used */
         return false;
     *ended = !lang_is_bound(item);
     if (*ended) {
@@ -263,7 +264,7 @@ static bool step_clause(struct lang_vm *vm, struct lang_frame *f, struct lang_ge
     return lang_store(vm, f, clause->target);
 }
 
-/* Start the clause inside the innermost one. *bound: its target has a value already. */
+/* Starts the next inner clause. *bound: its target is bound already. */
 static bool start_clause(struct lang_vm *vm, struct lang_frame *f, struct lang_generator *g,
                          const struct lang_comp_for *clause, bool *bound)
 {
@@ -282,7 +283,7 @@ static bool start_clause(struct lang_vm *vm, struct lang_frame *f, struct lang_g
     return true;
 }
 
-/* Go on until an element is on the stack (*found), or all loops have ended. */
+/* Continues until an element is on the stack (*found) or all loops have ended. */
 static bool resume(struct lang_vm *vm, struct lang_frame *f, struct lang_generator *g,
                    const struct lang_comp *comp, bool *found)
 {

@@ -1,10 +1,10 @@
 /*
- * lang/interp/interp_def.c - making functions and classes, importing, raising.
+ * lang/interp/interp_def.c - def, class, import and raise statements.
  *
  * For:            lang/interp/interp.h.
- * Must not know:  which modules and classes there are.
- * Invariant:      decorators are evaluated before anything else and stay on the stack until they are called, last one
- *                 first.
+ * Must not know:  which modules and classes exist.
+ * Invariant:      decorators are evaluated before anything else and stay on the stack until they are called, the last
+ *                 one first.
  */
 #include <stdio.h>
 #include <string.h>
@@ -82,7 +82,9 @@ bool lang_exec_def(struct lang_vm *vm, struct lang_frame *f, const struct lang_s
 
 /* ---- classes ---- */
 
-/* Run the body with `names` as its names; *cell is the class's own cell (the caller's), where a method needs it. */
+/*
+ * Runs the body with `names` as its names; *cell: the cell of `__class__` (a new reference), where a method needs it.
+ */
 static bool run_class_body(struct lang_vm *vm, struct lang_frame *f, const struct lang_code *code,
                            struct lang_dict *names, struct lang_cell **cell)
 {
@@ -113,7 +115,7 @@ static bool run_class_body(struct lang_vm *vm, struct lang_frame *f, const struc
     return ok;
 }
 
-/* The base on top of the stack as a class that can be derived from; None stands for none. */
+/* The base class on top of the stack; fails where it cannot be a base. None means no base. */
 static bool check_base(struct lang_vm *vm, struct lang_value base)
 {
     if (base.kind != LANG_CLASS)
@@ -239,7 +241,7 @@ bool lang_exec_import(struct lang_vm *vm, struct lang_frame *f, const struct lan
 
 /* ---- raise ---- */
 
-/* What a class of exceptions is in our words. */
+/* The status for a class of exceptions. */
 static enum vs_status status_of(const char *name)
 {
     static const struct {

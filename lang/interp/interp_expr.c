@@ -3,7 +3,7 @@
  *
  * For:            lang/interp/interp.h.
  * Must not know:  the engine's ops.
- * Invariant:      lang_eval leaves exactly one value more on the stack than there was.
+ * Invariant:      lang_eval pushes exactly one value.
  */
 #include <string.h>
 
@@ -63,7 +63,8 @@ static bool eval_binary(struct lang_vm *vm, struct lang_frame *f, const struct l
 }
 
 /*
- * a < b < c: while more follows, b stays on the stack under the result of a < b, and goes if that is false.
+ * a < b < c: while more comparisons follow, b stays on the stack below the result of a < b; it is dropped if that is
+ * false.
  */
 static bool eval_compare(struct lang_vm *vm, struct lang_frame *f, const struct lang_expr *e)
 {
@@ -105,7 +106,7 @@ static bool eval_compare(struct lang_vm *vm, struct lang_frame *f, const struct 
     return true;
 }
 
-/* `x and y`, `x or y`: x goes before y is evaluated. */
+/* `x and y`, `x or y`: x is dropped before y is evaluated. */
 static bool eval_logic(struct lang_vm *vm, struct lang_frame *f, const struct lang_expr *e)
 {
     bool stop_at = e->kind == LANG_EXPR_OR;
@@ -337,7 +338,7 @@ static bool eval_set(struct lang_vm *vm, struct lang_frame *f, const struct lang
     return true;
 }
 
-/* {**other}: what comes later wins. */
+/* {**other}: later items replace earlier ones. */
 static bool merge_into(struct lang_vm *vm, struct lang_dict *dict, struct lang_value other)
 {
     struct lang_entry *entry;
@@ -380,7 +381,7 @@ static bool eval_dict(struct lang_vm *vm, struct lang_frame *f, const struct lan
     return true;
 }
 
-/* ---- the rest ---- */
+/* ---- other expressions ---- */
 
 static bool eval_cond(struct lang_vm *vm, struct lang_frame *f, const struct lang_expr *e)
 {
@@ -404,7 +405,7 @@ static bool eval_named(struct lang_vm *vm, struct lang_frame *f, const struct la
     return lang_store(vm, f, e->u.named.target);
 }
 
-/* What the parser lets stand only where it is handled by its parent. */
+/* Kinds that the parser accepts only below a node that handles them itself. */
 static bool misplaced(const struct lang_expr *e)
 {
     vs_die("an expression of kind %d stands alone", (int)e->kind);

@@ -2,8 +2,8 @@
  * lang/interp/interp_fstring.c - f-strings.
  *
  * For:            lang/interp/interp.h.
- * Must not know:  how values look (lang/interp/text.h).
- * Invariant:      a field's value goes as soon as its text exists.
+ * Must not know:  how values are formatted (lang/interp/text.h).
+ * Invariant:      a field's value is released as soon as its text exists.
  */
 #include "lang/interp/interp.h"
 #include "lang/interp/text.h"

@@ -3,8 +3,8 @@
  *
  * For:            lang/interp/interp.h.
  * Must not know:  statements, operators.
- * Invariant:      a rebound name drops its old value after it has the new one; unpacking drops the sequence before the
- *                 first target is bound.
+ * Invariant:      a rebound name drops its old value after the new one is stored; unpacking drops the sequence before
+ *                 the first target is bound.
  */
 #include <inttypes.h>
 
@@ -92,7 +92,7 @@ static bool unbound_local(struct lang_vm *vm, const struct lang_str *name)
     return lang_fail(vm, VS_E_NAME, "local variable `%s` has no value here", name->text);
 }
 
-/* Borrowed; NULL where neither the file nor the builtins have it. */
+/* The value of a global name, borrowed; NULL where neither the file nor the builtins have it. */
 static const struct lang_value *find_global(struct lang_vm *vm, const struct lang_dict *names,
                                             struct lang_string *name)
 {
@@ -188,7 +188,7 @@ bool lang_bind(struct lang_vm *vm, struct lang_frame *f, const struct lang_ref *
     return true;
 }
 
-/* Items of `seq` (taken) on the stack, first one topmost; a starred target gets a list of what is left over. */
+/* Pushes the items of `seq` (taken), the first one topmost; a starred target gets a list of the remaining ones. */
 static bool unpack(struct lang_vm *vm, struct lang_frame *f, const struct lang_exprs *targets,
                    struct lang_value seq)
 {

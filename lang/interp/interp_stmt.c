@@ -14,7 +14,7 @@
 
 /* ---- assignment ---- */
 
-/* What CPython's compiler folds into one constant. */
+/* Whether CPython's compiler folds the expression into a constant. */
 static bool is_constant(const struct lang_expr *e)
 {
     switch (e->kind) {
@@ -54,7 +54,7 @@ static bool has_starred(const struct lang_exprs *exprs)
     return false;
 }
 
-/* `a, b = x, y`: CPython builds no tuple for two or three of them. */
+/* `a, b = x, y`: CPython builds no tuple for two or three items. */
 static bool is_swap(const struct lang_expr *target, const struct lang_expr *value)
 {
     if ((target->kind != LANG_EXPR_TUPLE && target->kind != LANG_EXPR_LIST) ||
@@ -66,8 +66,8 @@ static bool is_swap(const struct lang_expr *target, const struct lang_expr *valu
 }
 
 /*
- * Two or three plain locals, all different and written on one line, are bound from the last to the first: the compiler
- * saves itself the exchange on the stack (apply_static_swaps in CPython 3.12's flowgraph.c).
+ * Two or three distinct local variables on one line are bound from the last to the first, because the compiler removes
+ * the swap on the stack (apply_static_swaps in CPython 3.12's flowgraph.c).
  */
 static bool binds_backwards(const struct lang_exprs *targets)
 {
@@ -172,7 +172,7 @@ static bool augment_attr(struct lang_vm *vm, struct lang_frame *f, const struct 
     if (!lang_setattr(vm, vm->sp[-2], name, vm->sp[-1]))
         return false;
     vm->sp -= 2;
-    lang_drop(vm, vm->sp[1]); /* the value goes before the object */
+    lang_drop(vm, vm->sp[1]); /* the value is dropped before the object */
     lang_drop(vm, vm->sp[0]);
     return true;
 }
@@ -212,7 +212,7 @@ static bool exec_augment(struct lang_vm *vm, struct lang_frame *f, const struct 
            lang_bind(vm, f, &t->u.name, lang_pop(vm));
 }
 
-/* ---- the others ---- */
+/* ---- other simple statements ---- */
 
 static bool exec_assert(struct lang_vm *vm, struct lang_frame *f, const struct lang_stmt *s)
 {

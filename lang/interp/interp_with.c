@@ -2,10 +2,10 @@
  * lang/interp/interp_with.c - the with statement.
  *
  * For:            lang/interp/interp.h.
- * Must not know:  what a context does.
- * Invariant:      the context is held until its exit has been called; a mode of the engine is put back also when the
- *                 body failed. The exit of an object of the net's own is called when the body ends or returns, not when
- *                 the run fails.
+ * Must not know:  what a context manager does.
+ * Invariant:      the context manager is held until its exit has been called. A mode of the engine is restored also
+ *                 after a failure in the body; __exit__ of an object of the net is called when the body ends or
+ *                 returns, not after a failure, which ends the run.
  */
 #include "lang/interp/interp.h"
 #include "lang/interp/ops.h"

@@ -29,7 +29,7 @@ static struct lang_value dict_iter(struct lang_vm *vm, struct lang_value dict,
     return lang_object(it);
 }
 
-/* An object of the net's own: what its __iter__ gives, or itself counted through by __getitem__. */
+/* An instance of a net's class: the result of its __iter__, or an iteration by __getitem__(0), (1) … */
 static bool instance_iter(struct lang_vm *vm, struct lang_value v, struct lang_value *out)
 {
     struct lang_value method = lang_special(vm, v, LANG_N_iter);
@@ -99,9 +99,9 @@ bool lang_iter_of(struct lang_vm *vm, struct lang_value v, struct lang_value *ou
     }
 }
 
-/* ---- one step ---- */
+/* ---- next item ---- */
 
-/* A tuple of the two, in the one given last where nobody else has it. */
+/* A tuple of the two values; reuses the last tuple if it has no other reference. */
 static struct lang_value give_pair(struct lang_vm *vm, struct lang_iter *it, struct lang_value a,
                                    struct lang_value b)
 {
@@ -181,8 +181,8 @@ static bool next_of_enumerate(struct lang_vm *vm, struct lang_iter *it, struct l
 }
 
 /*
- * A new tuple of zip() gets one item of each; of the one before, each item goes as the next one of its iterator comes
- * in.
+ * The next tuple of zip(). Where the last tuple is reused, each old item is dropped when the next item of its iterator
+ * is stored.
  */
 static bool next_of_zip(struct lang_vm *vm, struct lang_iter *it, struct lang_value *out)
 {

@@ -1,12 +1,12 @@
 /*
- * lang/interp/iter.h - iterating: over lists, tuples, dicts, ranges, zip(), enumerate(), generator expressions,
+ * lang/interp/iter.h - iteration over lists, tuples, dicts, ranges, zip(), enumerate(), generator expressions and
  * tensors.
  *
- * For:            for loops, comprehensions, unpacking, the built-ins that consume.
- * Must not know:  what is done with the items.
- * Invariant:      an iterator holds what it runs over until it is exhausted or dies; zip(), enumerate() and d.items()
- *                 keep their last tuple, and with it the last items, until the next step, as CPython does where nobody
- *                 else has the tuple.
+ * For:            for loops, comprehensions, unpacking, built-in functions that consume iterables.
+ * Must not know:  how the items are used.
+ * Invariant:      an iterator holds a reference to the iterated object until it is exhausted or freed. zip(),
+ *                 enumerate() and d.items() keep their last tuple, and with it its items, until the next iteration,
+ *                 as CPython does where the tuple has no other reference.
  */
 #ifndef LANG_ITER_H
 #define LANG_ITER_H
@@ -15,15 +15,15 @@
 
 struct lang_frame;
 
-/* iter(v): *out is the caller's. Fails where v cannot be iterated over. */
+/* iter(v), a new reference. Fails with VS_E_TYPE where v is not iterable. */
 VS_MUST_USE bool lang_iter_of(struct lang_vm *vm, struct lang_value v, struct lang_value *out);
-/* The next item (the caller's), or unbound at the end. `it` is what lang_iter_of gave. */
+/* The next item, a new reference, or unbound at the end. `it` is a result of lang_iter_of(). */
 VS_MUST_USE bool lang_iter_next(struct lang_vm *vm, struct lang_value it, struct lang_value *out);
 
-/* All items into a new list, the caller's. */
+/* list(v), a new reference. */
 VS_MUST_USE bool lang_list_of(struct lang_vm *vm, struct lang_value v, struct lang_list **out);
 
-/* In interp_comp.c. */
+/* The next item of a generator expression, a new reference, or unbound at the end. In interp_comp.c. */
 VS_MUST_USE bool lang_generator_next(struct lang_vm *vm, struct lang_generator *g,
                                      struct lang_value *out);
 

@@ -1,9 +1,9 @@
 /*
- * lang/interp/ops.c - operators on numbers, strings and lists, and who else is asked.
+ * lang/interp/ops.c - operators on numbers, strings and lists; dispatch to tensors and special methods.
  *
  * For:            lang/interp/ops.h.
  * Must not know:  the op table.
- * Invariant:      integers are 64 bits wide: a result that does not fit is refused, never wrapped.
+ * Invariant:      integers have 64 bits; a result that does not fit is an error, it never wraps.
  */
 #include "lang/interp/ops.h"
 
@@ -350,7 +350,7 @@ static bool is_sequence(struct lang_value v)
     return v.kind == LANG_STR || v.kind == LANG_LIST || v.kind == LANG_TUPLE;
 }
 
-/* *done is false where the operands are of no kind known here. */
+/* *done is false for operands of other kinds. */
 static bool sequence_binary(struct lang_vm *vm, enum lang_op op, struct lang_value a,
                             struct lang_value b, struct lang_value *out, bool *done)
 {

@@ -3,7 +3,7 @@
  *
  * For:            lang/interp/ops.h.
  * Must not know:  the op table.
- * Invariant:      values whose order decides are compared by ==, then by <, as Python does.
+ * Invariant:      sequences are compared by == up to the first difference, then by <, as in Python.
  */
 #include <string.h>
 
@@ -110,7 +110,7 @@ bool lang_less(struct lang_vm *vm, struct lang_value a, struct lang_value b, boo
     return ok;
 }
 
-/* The first items that differ decide. */
+/* Compares the first items that differ. */
 static bool order_items(struct lang_vm *vm, enum lang_op op, struct lang_value a,
                         struct lang_value b, struct lang_value *out)
 {

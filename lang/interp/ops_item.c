@@ -3,7 +3,7 @@
  *
  * For:            lang/interp/ops.h.
  * Must not know:  the op table (tensors: lang/torch/tensor_ops.c).
- * Invariant:      what an assignment or deletion throws out goes after the container is in its new state.
+ * Invariant:      values removed by an assignment or deletion are released after the container is in its new state.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /*
- * lang/interp/text.c - values as text.
+ * lang/interp/text.c - conversion of values to text.
  *
  * For:            lang/interp/text.h.
  * Must not know:  expressions.
- * Invariant:      numbers and containers look as they do in Python.
+ * Invariant:      the text of numbers and containers is the same as in Python.
  */
 #include "lang/interp/text.h"
 

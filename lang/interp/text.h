@@ -1,9 +1,9 @@
 /*
- * lang/interp/text.h - values as text: str(), repr(), format().
+ * lang/interp/text.h - conversion of values to text: str(), repr(), format().
  *
  * For:            print, f-strings, messages.
  * Must not know:  expressions.
- * Invariant:      numbers and containers look as they do in Python.
+ * Invariant:      the text of numbers and containers is the same as in Python.
  */
 #ifndef LANG_TEXT_H
 #define LANG_TEXT_H
@@ -11,17 +11,17 @@
 #include "base/text.h"
 #include "lang/value/object.h"
 
-/* A string object, the caller's. */
+/* str(v) and repr(v) as a new string object. Fail only if __str__ or __repr__ fails. */
 VS_MUST_USE bool lang_to_str(struct lang_vm *vm, struct lang_value v, struct lang_value *out);
 VS_MUST_USE bool lang_to_repr(struct lang_vm *vm, struct lang_value v, struct lang_value *out);
-/* The same, appended. */
+/* The same, appended to `text`. */
 VS_MUST_USE bool lang_add_str(struct lang_vm *vm, struct vs_text *text, struct lang_value v);
 VS_MUST_USE bool lang_add_repr(struct lang_vm *vm, struct vs_text *text, struct lang_value v);
-/* format(v, spec), appended. */
+/* Appends format(v, spec). Fails with VS_E_VALUE where the format spec does not fit the value. */
 VS_MUST_USE bool lang_add_format(struct lang_vm *vm, struct vs_text *text, struct lang_value v,
                                  const char *spec);
 
-/* repr() of a float, appended: the shortest digits that give it back. */
+/* Appends repr(f): the shortest decimal digits that are read back as the same float. */
 void lang_add_float(struct vs_text *text, double f);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * lang/interp/text_format.c - format(value, spec): what stands after the colon of an f-string's field.
+ * lang/interp/text_format.c - format(value, spec): the part after the colon in a field of an f-string.
  *
  * For:            lang/interp/text.h.
  * Must not know:  f-strings.
- * Invariant:      a spec that is not understood is refused.
+ * Invariant:      an invalid format spec is an error.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -14,7 +14,7 @@
 #include "lang/interp/interp.h"
 #include "lang/interp/text.h"
 
-/* [[fill]align][sign][#][0][width][grouping][.precision][type]; zero or -1 where left out. */
+/* [[fill]align][sign][#][0][width][grouping][.precision][type]; fields are zero or -1 where left out. */
 struct spec {
     char fill;
     char align; /* < > ^ = */
@@ -83,7 +83,7 @@ static bool parse_spec(const char *p, struct spec *s)
     return *p == '\0' && s->width <= MAX_WIDTH && s->precision <= MAX_WIDTH;
 }
 
-/* `body` (its sign apart) put into the width. */
+/* Pads `body` (whose sign is separate) to the width. */
 static void add_padded(struct vs_text *text, const struct spec *s, const char *sign,
                        const char *body, size_t chars, char align)
 {
@@ -107,7 +107,7 @@ static void add_padded(struct vs_text *text, const struct spec *s, const char *s
         vs_text_add_fill(text, s->fill, pad - pad / 2);
 }
 
-/* Groups of three digits in the whole part. */
+/* Adds separators between groups of three digits of the integer part. */
 static void group_digits(struct vs_text *out, const char *digits, char separator)
 {
     size_t whole = strspn(digits, "0123456789");

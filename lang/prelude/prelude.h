@@ -1,11 +1,11 @@
 /*
  * lang/prelude/prelude.h - the text of the net language's standard library, compiled in.
  *
- * For:            the machine, which runs these files before the net file; tests.
- * Must not know:  how they are run.
- * Invariant:      the order is one in which the files can be run: what a file imports stands before it.
+ * For:            lang/run/, which runs these files before the net file; tests.
+ * Must not know:  the interpreter.
+ * Invariant:      a file comes after all files that it imports.
  *
- * What the files expect is written in docs/internals/prelude.md.
+ * See docs/internals/prelude.md.
  */
 #ifndef LANG_PRELUDE_H
 #define LANG_PRELUDE_H
@@ -14,8 +14,10 @@
 #include <stddef.h>
 
 /*
+ * A file of the library.
+ *
  * file    "nn_conv.py", for messages
- * module  the module whose dict the file is run in: "torch.nn"; "_train" and "_toggles" are for the program alone
+ * module  the module to which the file adds its names: "torch.nn"; nets cannot import "_train" and "_toggles"
  * text    UTF-8, `len` bytes, then a NUL
  */
 struct lang_prelude_file {
@@ -25,7 +27,7 @@ struct lang_prelude_file {
     size_t len;
 };
 
-/* Number `i` (from 0) in the order in which they are run; false past the end. Everything in *out is static. */
+/* Sets *out to file number `i` (from 0) in the order in which they are run; false past the end. All of it is static. */
 bool lang_prelude_file(size_t i, struct lang_prelude_file *out);
 
 #endif

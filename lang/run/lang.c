@@ -1,9 +1,9 @@
 /*
- * lang/run/lang.c - calling into a net from outside, and values made in C.
+ * lang/run/lang.c - calls into a net from C, and values created in C.
  *
  * For:            lang/run/lang.h.
  * Must not know:  how nets are run.
- * Invariant:      after a failure the stack is as it was, and the machine can be used again.
+ * Invariant:      after a failure the stack is restored and the vm can be used again.
  */
 #include "lang/run/lang.h"
 

@@ -1,8 +1,8 @@
 /*
  * lang/run/library.c - see library.h.
  *
- * Must not know:  machines.
- * Invariant:      as many trees as lang/prelude/prelude.h has files.
+ * Must not know:  lang_vm.
+ * Invariant:      there is one tree for each file of lang/prelude/prelude.h.
  */
 #include "lang/run/library.h"
 

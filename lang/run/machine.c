@@ -1,9 +1,9 @@
 /*
- * lang/run/machine.c - making a machine with its library, and taking it down.
+ * lang/run/machine.c - creates a vm with the standard library, and frees it.
  *
  * For:            lang/run/lang.h.
  * Must not know:  what the library's files contain.
- * Invariant:      taking down breaks all cycles, so that every tensor and every object goes.
+ * Invariant:      freeing a vm breaks all reference cycles, so that every tensor and every object is released.
  */
 #include "lang/run/lang.h"
 
@@ -33,7 +33,7 @@ static const char *const NAME_TEXTS[] = {
 #undef LANG_NAME
 };
 
-/* Modules, each after the one it is an attribute of. */
+/* Modules, each after its parent module. */
 static const char *const SPACES[] = {
     "torch",         "torch.nn",       "torch.nn.functional",
     "torch.nn.init", "torch.nn.utils", "torch.amp",
@@ -45,7 +45,7 @@ static const char *const SPACES[] = {
 
 /* ---- modules ---- */
 
-/* "torch.nn" becomes an attribute of torch, too. */
+/* Creates a module; "torch.nn" also becomes an attribute of torch. */
 static void space_add(struct lang_vm *vm, const char *name)
 {
     struct lang_namespace *s = lang_namespace_new(vm, name);
@@ -64,7 +64,7 @@ static void space_add(struct lang_vm *vm, const char *name)
 
 /* ---- loading ---- */
 
-/* Run a file's top level; a failure goes into err. */
+/* Runs the top level of a file; a failure is moved to err. */
 static enum vs_status net_run(struct lang_vm *vm, struct lang_net *net, struct vs_error *err)
 {
     int here = 0;
@@ -138,7 +138,7 @@ static struct lang_dict *names_of(struct lang_vm *vm, const char *space)
     return lang_dict_find(vm->spaces, lang_intern_text(vm, space))->as.space->names;
 }
 
-/* What PyTorch has in two places: a function that is also a method of tensors, a class in two modules. */
+/* Objects that PyTorch has under two names: functions that are also methods of tensors, classes in two modules. */
 static void library_aliases(struct lang_vm *vm)
 {
     struct lang_string *scaler = lang_intern_text(vm, "GradScaler");
@@ -152,7 +152,7 @@ static void library_aliases(struct lang_vm *vm)
     lang_class_changed(vm);
 }
 
-/* ---- making ---- */
+/* ---- creating ---- */
 
 static void vm_init(struct lang_vm *vm)
 {
@@ -214,7 +214,7 @@ struct eng *lang_vm_eng(struct lang_vm *vm)
     return vm->eng;
 }
 
-/* ---- taking down ---- */
+/* ---- freeing ---- */
 
 static void classes_drop(struct lang_vm *vm)
 {

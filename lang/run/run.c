@@ -2,8 +2,7 @@
  * lang/run/run.c - see run.h.
  *
  * Must not know:  traces, terminals.
- * Invariant:      an observer hears nothing of the clearing up after the last step, or after the device ran out of
- *                 memory.
+ * Invariant:      an observer gets no events of the cleanup after the last step or after an out-of-memory error.
  */
 #include "lang/run/run.h"
 
@@ -22,7 +21,7 @@
 
 /* ---- toggles ---- */
 
-/* A value of the file's `defaults` as text: words as they are, numbers in digits, booleans as on and off. */
+/* A value of the file's `defaults` as text: strings unchanged, numbers in decimal digits, booleans as on and off. */
 static bool default_text(struct lang_value value, char *buf, size_t size)
 {
     if (value.kind == LANG_BOOL)
@@ -91,7 +90,7 @@ static const char *alloc_conf_of(const struct vs_toggles *toggles)
                : vs_toggles_get(toggles, VS_TOGGLE_ALLOC_CONF);
 }
 
-/* The allocator's settings of the file: the engine was made before it was read. */
+/* Applies the file's allocator settings, which are read only after the engine has been created. */
 static enum vs_status alloc_conf_apply(struct lang_run_state *run, struct vs_error *err)
 {
     const char *text = alloc_conf_of(&run->result->toggles);
@@ -110,7 +109,7 @@ static enum vs_status alloc_conf_apply(struct lang_run_state *run, struct vs_err
     return st;
 }
 
-/* Which GPU it is for; a capacity of the command line stays. */
+/* Sets the target GPU; a capacity given on the command line takes precedence over the GPU's. */
 static void target_apply(struct lang_run_state *run)
 {
     static const char *const VERSIONS[] = {[ENG_WORKSPACE_A_CALL] = "2.15",
@@ -125,7 +124,7 @@ static void target_apply(struct lang_run_state *run)
                    (enum eng_workspace_policy)policy, !run->settings->capacity);
 }
 
-/* What was set explicitly, then the file's `defaults`, then the table. */
+/* Explicitly set values take precedence over the file's `defaults`, and these over the table's. */
 static enum vs_status settle(struct lang_run_state *run, struct vs_error *err)
 {
     struct lang_result *result = run->result;
@@ -147,7 +146,7 @@ static enum vs_status settle(struct lang_run_state *run, struct vs_error *err)
     lang_drop(run->vm, defaults);
     if (st)
         return st;
-    /* a rate that was meant for the file's optimizer is none for another one */
+    /* the file's learning rate is for the file's optimizer only */
     result->lr = lr < 0 || own_optimizer ? default_lr(&result->toggles) : lr;
     for (int i = 0; i < VS_TOGGLE_COUNT; i++)
         result->is_default[i] = !vs_toggles_is_set(&result->toggles, (enum vs_toggle)i);
@@ -246,7 +245,7 @@ static enum vs_status check_net(struct lang_run_state *run, struct vs_error *err
     return VS_OK;
 }
 
-/* ---- a run, from its beginning to its end ---- */
+/* ---- a complete run ---- */
 
 static enum vs_status machine_new(struct lang_run_state *run, struct vs_error *err)
 {
@@ -304,7 +303,7 @@ static enum vs_status run_all(struct lang_run_state *run, struct vs_error *err)
     return st;
 }
 
-/* What is known at the end, be it a good one. */
+/* Collects the final figures, also after a failure. */
 static void result_complete(struct lang_run_state *run)
 {
     struct lang_result *result = run->result;
@@ -328,7 +327,7 @@ static void run_release(struct lang_run_state *run)
     eng_free(run->eng);
 }
 
-/* With a library, which the in-place check runs share. */
+/* Runs with a parsed library, which is shared with the in-place checks. */
 static enum vs_status run_with(struct lang_settings *settings, struct lang_result *result,
                                struct vs_error *err)
 {

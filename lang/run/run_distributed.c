@@ -1,5 +1,5 @@
 /*
- * lang/run/run_distributed.c - what lang/prelude/distributed.py asks of the engine: in which order parameters get their
+ * lang/run/run_distributed.c - functions for lang/prelude/distributed.py: the order in which parameters get their
  * gradients.
  *
  * Must not know:  buckets, processes.

@@ -1,12 +1,12 @@
 /*
- * lang/run/run_natives.c - what the built-in loop (lang/prelude/train.py) calls: torch._step, torch._mark
- * and the like.
+ * lang/run/run_natives.c - functions of the module torch for the built-in loop (lang/prelude/train.py): torch._step,
+ * torch._mark and others.
  *
  * For:            lang/run/run.c.
  * Must not know:  how the loop is written.
- * Invariant:      none of these makes, keeps or drops a tensor.
+ * Invariant:      none of these functions creates, holds or releases a tensor.
  *
- * Their meanings are listed in docs/internals/prelude.md.
+ * docs/internals/prelude.md describes them.
  */
 #include <string.h>
 
@@ -157,7 +157,7 @@ static bool native_done(struct lang_vm *vm, const struct lang_call *call, struct
 
 /* ---- figures ---- */
 
-/* The one number in v, where it has one that can be read. */
+/* Reads the only number in v; false where v has not exactly one, or has no data. */
 static bool number_of(struct lang_run_state *run, struct lang_value v, double *out)
 {
     struct eng_scalar scalar;
@@ -261,7 +261,7 @@ static bool native_note_refused(struct lang_vm *vm, const struct lang_call *call
 
 /* ---- the optimizer of the net ---- */
 
-#define STATE_DEPTH 4 /* containers inside each other that are looked into */
+#define STATE_DEPTH 4 /* levels of nested containers that are searched */
 
 static void state_mark(struct lang_value v, int depth)
 {
@@ -288,7 +288,7 @@ static void state_mark(struct lang_value v, int depth)
     }
 }
 
-/* Tensors that an optimizer keeps in its attributes are its state, whatever it calls them. */
+/* All tensors in attributes of an optimizer count as its state, whatever their names. */
 static bool native_note_state(struct lang_vm *vm, const struct lang_call *call,
                               struct lang_value *out)
 {

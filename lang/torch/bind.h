@@ -1,10 +1,10 @@
 /*
- * lang/torch/bind.h - the engine's op table as functions and methods of the net language.
+ * lang/torch/bind.h - makes the ops of the engine's table available as functions and methods of the net language.
  *
  * For:            torch, torch.nn.functional, methods and operators of tensors.
- * Must not know:  what an op does.
- * Invariant:      everything comes from engine/core/op.def: names, argument names, order, defaults; nothing here knows
- *                 an op by name except to give it another one.
+ * Must not know:  what an op computes.
+ * Invariant:      names, argument names, argument order and defaults all come from engine/core/op.def. Op names occur
+ *                 here only where an op has another name in PyTorch.
  */
 #ifndef LANG_BIND_H
 #define LANG_BIND_H
@@ -14,39 +14,44 @@
 
 #define LANG_MAX_OVERLOADS 6
 
-/* The rows that share a name ("max", "max.dim"), in the table's order. */
+/* The overloads of one name: the rows "max", "max.dim" and so on, in the table's order. */
 struct lang_op_set {
-    const char *name; /* as messages call it: "torch.max" */
-    bool in_place;    /* the twin that overwrites its first argument */
+    const char *name; /* name in messages: "torch.max" */
+    bool in_place;    /* the in-place variant, which overwrites its first argument */
     bool is_method;   /* the first argument is self */
     uint32_t count;
     enum eng_op_id ids[LANG_MAX_OVERLOADS];
 };
 
-/* Adds all rows to torch, torch.nn.functional, torch._op and the class Tensor. */
+/*
+ * Adds all ops to the modules torch, torch.nn.functional and torch._op and to the class Tensor; release frees the sets.
+ */
 void lang_bind_register(struct lang_vm *vm);
 void lang_bind_release(struct lang_vm *vm);
 
-/* The native function of every bound name: its set is the builtin's data. */
+/* The native function of every op name; the builtin's data is its struct lang_op_set. */
 bool lang_op_native(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out);
 
-/* One row with arguments made by the caller; a single result. False: failed, noted. */
+/* Runs the op `id`, which must have one result, with the given arguments. False: a failure has been noted. */
 VS_MUST_USE bool lang_op_run(struct lang_vm *vm, enum eng_op_id id, bool in_place,
                              const struct eng_arg *args, struct lang_value *out);
-/* A failure of the engine in an op: noted with the operands' source text and shapes. Returns false. */
+/* Notes the engine's failure in an op, with the operands' source text and shapes. Returns false. */
 bool lang_op_failed(struct lang_vm *vm, enum eng_op_id id, const struct eng_arg *args);
 
-/* A number as the engine takes it; a tensor or number as Operand. */
+/* Convert values to arguments of an op: a number to a scalar, a tensor or number to an operand. */
 struct eng_scalar lang_scalar(struct lang_value number);
 struct eng_arg lang_scalar_arg(struct lang_value number);
 VS_MUST_USE bool lang_operand(struct lang_vm *vm, struct lang_value v, struct eng_arg *out);
 
-/* A device as a net writes it: "cuda", "cuda:0", "cpu", torch.device(…), 0. False where it is none of these. */
+/*
+ * Reads a device: "cuda", "cuda:0", "cpu", torch.device(…) or 0. *on_host: it is the CPU. False where v is no device.
+ */
 bool lang_is_device(struct lang_value v, bool *on_host);
 
 /*
- * The items of x[key]; at most LANG_MAX_INDEX. Tensors are borrowed but for those made from lists, which go into *made.
- * of: x, where lists become tensors of its side; NULL: of the host.
+ * Converts the key of x[key] to at most LANG_MAX_INDEX index items. Tensors are borrowed, except for those created from
+ * lists, which are kept in `made` until lang_index_release(). of: x, on whose device lists become tensors; NULL: the
+ * CPU. Fails with VS_E_TYPE where an item is not a valid index.
  */
 #define LANG_MAX_INDEX 16
 struct lang_index {
@@ -59,7 +64,7 @@ VS_MUST_USE bool lang_index_of(struct lang_vm *vm, struct lang_value key,
                                const struct eng_tensor *of, struct lang_index *out);
 void lang_index_release(struct lang_vm *vm, struct lang_index *index);
 
-/* torch.tensor(data): numbers, nested lists of them. */
+/* torch.tensor(data): data is a number or nested lists of numbers of equal lengths. has_dtype: `dtype` was given. */
 VS_MUST_USE bool lang_tensor_from(struct lang_vm *vm, struct lang_value data, bool has_dtype,
                                   enum vs_dtype dtype, struct lang_value *out);
 

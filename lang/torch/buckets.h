@@ -1,9 +1,9 @@
 /*
- * lang/torch/buckets.h - lists of tensors taken apart by what kind of tensor they have at each place.
+ * lang/torch/buckets.h - groups the items of lists of tensors by device and dtype.
  *
- * For:            lang/prelude/optim.py, as torch._deal; an optimizer does so with thousands of tensors a step.
+ * For:            lang/prelude/optim.py, as torch._deal; an optimizer groups thousands of tensors per step.
  * Must not know:  optimizers.
- * Invariant:      the events are those that appending each item would emit.
+ * Invariant:      the events are the same as if each item were appended in Python.
  */
 #ifndef LANG_BUCKETS_H
 #define LANG_BUCKETS_H
@@ -11,9 +11,9 @@
 #include "lang/interp/call.h"
 
 /*
- * torch._deal(lists, i, bucket): the items of all lists at place i, and at those behind it whose tensor in the first
- * list has the same device and dtype, become items of the bucket's lists; the places go into its last one. Lists
- * without items stay without. Returns the next place.
+ * torch._deal(lists, i, bucket): takes index i and the directly following indices whose tensor in the first list has
+ * the same device and dtype; appends the items of each list at these indices to the corresponding list of `bucket`,
+ * and the indices to the last list of `bucket`. Empty lists are skipped. Returns the first index that was not taken.
  */
 VS_MUST_USE bool lang_native_deal(struct lang_vm *vm, const struct lang_call *call,
                                   struct lang_value *out);

@@ -1,10 +1,9 @@
 /*
- * lang/torch/tensor_methods.h - what a tensor value has besides the ops: attributes, and methods that are no row of the
- * op table.
+ * lang/torch/tensor_methods.h - attributes of tensors, and methods that are not in the op table.
  *
  * For:            attribute access.
- * Must not know:  how names are searched.
- * Invariant:      an attribute and a method never share a name.
+ * Must not know:  how attributes are looked up.
+ * Invariant:      no attribute has the name of a method.
  */
 #ifndef LANG_TENSOR_METHODS_H
 #define LANG_TENSOR_METHODS_H
@@ -12,7 +11,7 @@
 #include "lang/interp/call.h"
 #include "lang/value/object.h"
 
-/* t.name, where it is an attribute (shape, dtype, grad, data, T …); *found says so. */
+/* t.name for an attribute (shape, dtype, grad, data, T …), a new reference; *found is false for any other name. */
 VS_MUST_USE bool lang_tensor_attr(struct lang_vm *vm, struct eng_tensor *t,
                                   struct lang_string *name, struct lang_value *out, bool *found);
 /* t.grad = …, t.data = …, t.requires_grad = … */
@@ -22,7 +21,7 @@ VS_MUST_USE bool lang_tensor_setattr(struct lang_vm *vm, struct eng_tensor *t,
 VS_MUST_USE bool lang_tensor_delattr(struct lang_vm *vm, struct eng_tensor *t,
                                      struct lang_string *name);
 
-/* The arguments of to() from `from` on. Each of dtype and device is left alone where it is not given. */
+/* The arguments of to(). dtype and device are unchanged where they are not given. */
 struct lang_to {
     bool has_dtype;
     enum vs_dtype dtype;
@@ -30,13 +29,14 @@ struct lang_to {
     bool on_host;
     bool copy;
 };
+/* Reads the arguments of a call of to() from index `from` on. */
 VS_MUST_USE bool lang_to_args(struct lang_vm *vm, const struct lang_call *call, uint32_t from,
                               struct lang_to *out);
-/* t.to(…) under the current modes. */
+/* t.to(…), a new reference; t itself where nothing changes and `copy` is false. */
 VS_MUST_USE bool lang_tensor_to(struct lang_vm *vm, struct eng_tensor *t, const struct lang_to *to,
                                 struct lang_value *out);
 
-/* The attributes and the methods of the class Tensor. */
+/* Add the attributes and methods to the class Tensor. */
 void lang_tensor_attrs_register(struct lang_vm *vm);
 void lang_tensor_methods_register(struct lang_vm *vm);
 

@@ -1,10 +1,9 @@
 /*
- * lang/value/context.c - entering and leaving contexts.
+ * lang/value/context.c - enters and exits context managers.
  *
  * For:            lang/value/context.h.
  * Must not know:  statements, calls.
- * Invariant:      what a context found when it was entered is kept with its depth, so that one object may be entered
- *                 again.
+ * Invariant:      the mode before each enter is stored by depth, so that one object may be entered several times.
  */
 #include "lang/value/context.h"
 
@@ -43,7 +42,7 @@ void lang_context_exit(struct lang_vm *vm, struct lang_context *c)
     c->depth--;
     switch (c->what) {
     case LANG_CONTEXT_MODE:
-        /* set_grad_enabled() acted when it was made: what it found then comes back */
+        /* set_grad_enabled() changed the mode when it was created; restore the mode before that */
         c->set(vm->eng, c->acted ? c->found : c->before[c->depth]);
         break;
     case LANG_CONTEXT_AUTOCAST:

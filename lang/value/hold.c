@@ -18,7 +18,7 @@ static void walk(struct lang_vm *vm, struct lang_value v, enum vs_holder holder,
 
 /* ---- tensors ---- */
 
-/* Who holds a parameter is also remembered: its memory changes under it when it moves to the device. */
+/* The holders of a parameter are also recorded, as its memory changes when it moves to the device. */
 void lang_hold_tensor(struct lang_vm *vm, struct eng_tensor *t, enum vs_holder holder,
                       const char *name, const char *scope, bool on)
 {
@@ -35,7 +35,7 @@ void lang_hold_tensor(struct lang_vm *vm, struct eng_tensor *t, enum vs_holder h
     }
 }
 
-/* The same for an item that goes by its number. */
+/* The same for an item that is named by its index. */
 static void hold_numbered(struct lang_vm *vm, struct eng_tensor *t, struct eng_name *name,
                           const char *scope, bool on)
 {
@@ -86,7 +86,7 @@ static void holding_add(struct lang_vm *vm, struct lang_holding **list, const ch
     *list = h;
 }
 
-/* Names are interned, so equal names are equal pointers. True when there was such a record. */
+/* Removes a record; true if there was one. Names are interned, so they are compared by pointer. */
 static bool holding_remove(struct lang_vm *vm, struct lang_holding **list, const char *name,
                            const char *scope)
 {
@@ -102,7 +102,7 @@ static bool holding_remove(struct lang_vm *vm, struct lang_holding **list, const
     return false;
 }
 
-/* Sizes and strings need no record: nothing can be put into them later. */
+/* torch.Size and strings need no record: they never get tensors as items. */
 static bool worth_a_walk(struct lang_value v)
 {
     if (v.kind != LANG_TUPLE)
@@ -130,7 +130,8 @@ static void walk_items(struct lang_vm *vm, struct lang_value v, const char *name
                 hold_numbered(vm, items[i].as.tensor, &names[i], scope, on);
             } else if (lang_can_hold(items[i])) {
                 walk(vm, items[i], VS_HOLD_ITEM, names[i].text, scope, depth, on);
-                names = lang_item_numbers(vm, name, count); /* its items may have needed names */
+                names =
+                    lang_item_numbers(vm, name, count); /* a nested call may have moved the array */
             }
         }
         return;
@@ -169,7 +170,7 @@ void lang_unhold(struct lang_vm *vm, struct lang_value v, enum vs_holder holder,
     walk(vm, v, holder, name, scope, 0, false);
 }
 
-/* The item with this key of the container that h holds. */
+/* The item with this key of the container that h names. */
 static void walk_item(struct lang_vm *vm, const struct lang_holding *h, struct lang_value key,
                       struct lang_value item, bool on)
 {

@@ -4,7 +4,7 @@
  *
  * For:            lang/value/hold_tables.h.
  * Must not know:  containers, events.
- * Invariant:      of a container and a word there is one item.
+ * Invariant:      there is one entry for each pair of container and word.
  */
 #include "lang/value/hold_tables.h"
 
@@ -16,12 +16,12 @@
 #include "base/mem.h"
 #include "lang/value/vm.h"
 
-#define CONTAINER_MAX 100 /* bytes of its name in that of an item */
-#define NUMBER_MAX 14     /* of what follows it: "[4294967295]" */
+#define CONTAINER_MAX 100 /* bytes of the container's name in the name of an item */
+#define NUMBER_MAX 14     /* bytes of the index after it: "[4294967295]" */
 
 /* ---- names of items ---- */
 
-/* The entry of this container and word, made where there is none. Valid until the next is made. */
+/* The entry of this container and word, added if there is none. Valid until the next one is added. */
 static struct lang_item_name *name_get(struct lang_vm *vm, const char *container,
                                        const struct lang_string *word)
 {
@@ -48,8 +48,8 @@ static const char *interned(struct lang_vm *vm, const char *text, int len)
 }
 
 /*
- * "container[i]". A list of all parameters needs thousands: their digits are written by hand, into one block, and as a
- * container and a number stand here once only, the texts need not be looked up to be one pointer each.
+ * Builds "container[i]". A list of all parameters has thousands of items, so this is a hot path: digits are written
+ * directly into one block of memory, and no text is interned, as each pair of container and index is built only once.
  */
 static void add_numbers(struct lang_item_names *names, struct lang_item_name *slot, uint32_t count)
 {
@@ -108,7 +108,7 @@ const char *lang_item_name(struct lang_vm *vm, const char *container, struct lan
     return slot->by_word;
 }
 
-/* ---- who holds a parameter ---- */
+/* ---- holders of parameters ---- */
 
 void lang_tensor_names_add(struct lang_tensor_names *locations, struct eng_tensor *t,
                            const struct lang_tensor_name *location)

@@ -1,9 +1,9 @@
 /*
- * lang/value/net.c - a file that has been loaded: its tree with what running it needs.
+ * lang/value/net.c - loaded files: the syntax tree with the data needed to run it.
  *
  * For:            struct lang_net of lang/value/vm.h.
  * Must not know:  how code is run.
- * Invariant:      each code of the tree has exactly one runtime side.
+ * Invariant:      each code object of the tree has exactly one struct lang_rtcode.
  */
 #include <stdlib.h>
 
@@ -51,7 +51,7 @@ const struct lang_rtcode *lang_net_code(const struct lang_net *net, const struct
         else
             high = i;
     }
-    vs_die("a code that is not of its net");
+    vs_die("a code object that does not belong to the net");
 }
 
 struct lang_net *lang_net_new(struct lang_vm *vm, const struct lang_module *module,

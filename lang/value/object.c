@@ -1,9 +1,9 @@
 /*
- * lang/value/object.c - memory of objects, their death, and the small ones.
+ * lang/value/object.c - allocation and release of objects; slices, ranges and other small kinds.
  *
  * For:            lang/value/object.h.
  * Must not know:  frames, the engine's ops.
- * Invariant:      every kind of object has its case in `free_object`; the order of releases inside is CPython's.
+ * Invariant:      every kind of object has its case in `free_object`; members are released in CPython's order.
  */
 #include "lang/value/object.h"
 
@@ -21,8 +21,8 @@
 /* ---- memory ---- */
 
 /*
- * What can change after it was made can come to hold itself. Those are in a ring, through a link in front of the
- * object.
+ * Mutable objects can become part of a reference cycle. They are linked in a ring, by a struct lang_link in front of
+ * the object.
  */
 static bool is_tracked(enum lang_kind kind)
 {
@@ -73,7 +73,7 @@ void lang_cycles_break(struct lang_vm *vm)
     while (link != NULL && (link = vm->tracked.next) != &vm->tracked) {
         struct lang_obj *obj = (struct lang_obj *)(link + 1);
 
-        /* to the other ring first, so that each is met once even if it stays alive */
+        /* move it to the other ring first, so that each object is visited once even if it stays alive */
         link->prev->next = link->next;
         link->next->prev = link->prev;
         link->next = &cleared;
@@ -106,14 +106,14 @@ void lang_cycles_break(struct lang_vm *vm)
     vm->tracked.prev = cleared.prev;
 }
 
-/* ---- death ---- */
+/* ---- release ---- */
 
 static void free_function(struct lang_vm *vm, struct lang_function *f)
 {
     const struct lang_code *code = f->code->code;
 
     if (f->defaults != NULL) {
-        /* positional defaults are a tuple (last to first), keyword-only ones a dict */
+        /* in CPython positional defaults are a tuple (released last to first), keyword-only ones a dict */
         for (uint32_t i = code->positional_count; i-- > 0;)
             lang_drop(vm, f->defaults[i]);
         lang_drop_all(vm, f->defaults + code->positional_count,
@@ -129,7 +129,7 @@ static void free_function(struct lang_vm *vm, struct lang_function *f)
     lang_obj_release_memory(vm, &f->head, sizeof(*f));
 }
 
-/* From the last to the first, as CPython's tuple does; its named ones, such as (values, indices), the other way. */
+/* From the last item to the first, as CPython's tuples; named tuples such as (values, indices) from the first. */
 static void free_tuple(struct lang_vm *vm, struct lang_tuple *t)
 {
     bool is_named = t->head.flags & LANG_TUPLE_VALUES;
@@ -171,13 +171,13 @@ static void free_cell(struct lang_vm *vm, struct lang_cell *c)
 
 static void free_class(struct lang_vm *vm, struct lang_class *c)
 {
-    lang_class_changed(vm); /* the cache must not speak of it any more */
+    lang_class_changed(vm); /* removes the class from the cache */
     lang_drop_obj(vm, c->names);
     lang_drop_obj(vm, c->base);
     lang_obj_release_memory(vm, &c->head, sizeof(*c));
 }
 
-/* While the engine is observed, each attribute's drop is emitted right before the attribute goes. */
+/* With an observer, the drop event of each attribute is emitted right before the attribute is released. */
 static void free_attrs(struct lang_vm *vm, struct lang_dict *attrs, const char *scope)
 {
     uint32_t at = 0;
@@ -364,7 +364,7 @@ void lang_drop_all(struct lang_vm *vm, struct lang_value *values, uint32_t count
         lang_drop(vm, values[i]);
 }
 
-/* ---- small objects ---- */
+/* ---- slices, ranges and other small kinds ---- */
 
 struct lang_slice *lang_slice_new(struct lang_vm *vm, struct lang_value start_taken,
                                   struct lang_value stop_taken, struct lang_value step_taken)

@@ -1,9 +1,9 @@
 /*
- * lang/value/object_class.c - classes: single inheritance, and the cache of what is found in them.
+ * lang/value/object_class.c - classes: single inheritance, and the cache of class attributes.
  *
  * For:            lang/value/object.h.
- * Must not know:  what the classes are.
- * Invariant:      a cache entry is of the classes as they were: every change of a class makes all of them old.
+ * Must not know:  which classes exist.
+ * Invariant:      every change of any class invalidates all cache entries.
  */
 #include "lang/value/object.h"
 #include "lang/value/vm.h"

@@ -2,8 +2,8 @@
  * lang/value/object_dict.c - dicts and sets, in order of insertion.
  *
  * For:            lang/value/object.h.
- * Must not know:  what they are used for (names of modules, attributes, a net's own).
- * Invariant:      entries never change their order; a replaced value goes after the new one is in.
+ * Must not know:  how they are used (names of modules, attributes, dicts of a net).
+ * Invariant:      entries never change their order; a replaced value is released after the new one is stored.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #include "lang/value/object.h"
 #include "lang/value/vm.h"
 
-#define LINEAR_MAX 8 /* entries that are searched one by one */
+#define LINEAR_MAX 8 /* dicts up to this size are searched linearly */
 
 struct lang_dict *lang_dict_new(struct lang_vm *vm)
 {
@@ -148,7 +148,7 @@ static bool find_key(struct lang_vm *vm, const struct lang_dict *d, struct lang_
 
     *out = NULL;
     if (key.kind == LANG_STR && key.as.str->head.flags & LANG_STR_INTERNED) {
-        *hash = lang_str_hash(key.as.str); /* nothing that is no string equals one */
+        *hash = lang_str_hash(key.as.str); /* only strings are equal to strings */
         *out = find_name(d, key.as.str);
         return true;
     }
@@ -217,7 +217,9 @@ static void add_entry(struct lang_vm *vm, struct lang_dict *d, struct lang_value
         lang_hold_item(vm, d->held_by, key, taken);
 }
 
-/* The entry's value becomes the caller's. The place in the index stays, pointing at an entry without key. */
+/*
+ * Removes an entry; its value passes to the caller. Its slot in the index remains and refers to an entry without key.
+ */
 static struct lang_value remove_entry(struct lang_vm *vm, struct lang_dict *d, struct lang_entry *e)
 {
     struct lang_value key = e->key;

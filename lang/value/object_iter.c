@@ -1,10 +1,10 @@
 /*
- * lang/value/object_iter.c - memory and death of iterators and generators.
+ * lang/value/object_iter.c - allocation and release of iterators and generators.
  *
  * For:            lang/value/object_iter.h.
- * Must not know:  how the next item is found.
- * Invariant:      a generator's variables go in CPython's order: its open loops from the innermost, then its slots from
- *                 the first.
+ * Must not know:  how the next item is computed.
+ * Invariant:      a generator is released in CPython's order: its active loops from the innermost, then its slots
+ *                 from the first.
  */
 #include "lang/value/object_iter.h"
 

@@ -3,8 +3,8 @@
  *
  * For:            lang/value/object.h.
  * Must not know:  how they are indexed or printed.
- * Invariant:      a list with names (held_by) emits a hold or a drop for each tensor put in or taken out; what is
- *                 taken out is dropped after the list is in its new state.
+ * Invariant:      a list with names (held_by) emits a hold or drop event for each tensor added or removed. Removed
+ *                 items are released after the list is in its new state.
  */
 #include <string.h>
 

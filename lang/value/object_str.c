@@ -1,9 +1,9 @@
 /*
- * lang/value/object_str.c - strings, and the table of those that are kept once.
+ * lang/value/object_str.c - strings and the table of interned strings.
  *
  * For:            lang/value/object.h.
- * Must not know:  what strings mean.
- * Invariant:      an interned string lives until the machine goes: its text may be handed to the engine as a name.
+ * Must not know:  how strings are used.
+ * Invariant:      an interned string lives as long as the vm, as its text may be passed to the engine as a name.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static uint32_t hash_of(const char *text, size_t len)
     return h == 0 ? 1 : h; /* 0: not computed yet */
 }
 
-/* Bytes that begin a character; eight at a time where all are ASCII, which they nearly always are. */
+/* Counts the bytes that begin a character, eight bytes at a time while all are ASCII, which is the common case. */
 static uint32_t count_chars(const char *text, size_t len)
 {
     uint32_t chars = 0;

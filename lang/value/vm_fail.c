@@ -3,9 +3,8 @@
  *
  * For:            lang/value/vm.h.
  * Must not know:  what failed.
- * Invariant:      the place shown is the innermost line of a net file; a failure inside the library shows the user's
- *                 call of it, and a failure of the training loop itself shows the loop's line: the library's files are
- *                 not the user's.
+ * Invariant:      a message shows the innermost line of a net file, so that a failure inside the library is shown at
+ *                 the net's call of it. Only a failure of the training loop itself shows the loop's line.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -16,7 +15,7 @@
 #include "lang/syntax/diag.h"
 #include "lang/value/vm.h"
 
-/* Statements between two looks at whether it should stop: about a millisecond. */
+/* Statements between two polls of options.stop: about a millisecond. */
 #define POLL_INTERVAL 512
 
 #define CHAIN_MAX 5
@@ -38,7 +37,8 @@ static struct lang_span span_of(const struct lang_frame *f)
 
     if (e != NULL && e->kind == LANG_EXPR_CALL && e->u.call.func->kind == LANG_EXPR_ATTR &&
         e->u.call.func->u.attr.at.line != e->span.line)
-        return e->u.call.func->u.attr.at; /* a chain over several lines: the link it is about */
+        return e->u.call.func->u.attr
+            .at; /* in a chain over several lines, the attribute in question */
     if (e != NULL && e->kind == LANG_EXPR_ATTR && e->u.attr.at.line != e->span.line)
         return e->u.attr.at;
     if (e != NULL)
@@ -84,7 +84,7 @@ static void append_chain(struct lang_vm *vm, const struct lang_frame *f)
     }
 }
 
-/* The frame of the training loop that led to `f`. */
+/* The frame of the training loop below `f` on the call stack. */
 static const struct lang_frame *loop_of(const struct lang_frame *f)
 {
     const struct lang_net *net;
@@ -98,7 +98,7 @@ static const struct lang_frame *loop_of(const struct lang_frame *f)
     return found;
 }
 
-/* A failure outside all calls of the net: of a setting, or of what the loop does with what the net gave. */
+/* A failure outside all calls of the net: in a setting, or in the loop's use of a result of the net. */
 static void library_failv(struct lang_vm *vm, enum vs_status status, const struct lang_frame *f,
                           const char *hint, const char *fmt, va_list ap) VS_PRINTF(5, 0);
 static void library_failv(struct lang_vm *vm, enum vs_status status, const struct lang_frame *f,
@@ -111,7 +111,7 @@ static void library_failv(struct lang_vm *vm, enum vs_status status, const struc
     }
     if (hint != NULL)
         append(vm, "\n  %s", hint);
-    /* what the library refuses says what is wrong itself */
+    /* the library's own error messages are complete */
     if (f != NULL && (f->stmt == NULL || f->stmt->kind != LANG_STMT_RAISE)) {
         const struct lang_frame *loop = loop_of(f);
         struct lang_span span = span_of(loop);
@@ -169,7 +169,7 @@ bool lang_fail_engine(struct lang_vm *vm)
 
     VS_ASSERT(eng_failed(vm->eng) != NULL);
     if (eng_failed(vm->eng)->status == VS_E_STOPPED) {
-        /* the re-run of a checkpoint has all it needs: the engine clears this one itself */
+        /* the engine stopped the recomputation of a checkpoint early, and clears this failure itself */
         if (!vm->failed)
             (void)vs_fail(&vm->err, VS_E_STOPPED, "stopped");
         vm->failed = true;
@@ -196,11 +196,11 @@ enum vs_status lang_failure_take(struct lang_vm *vm, struct vs_error *err)
     return err->status;
 }
 
-/* ---- names that were meant ---- */
+/* ---- suggestions ---- */
 
 const char *lang_suggest(struct lang_vm *vm, const struct lang_dict *names, const char *wrong)
 {
-    unsigned limit = vs_word_distance_limit(wrong) + 1; /* one more than is taken */
+    unsigned limit = vs_word_distance_limit(wrong) + 1; /* exclusive */
     const char *best = NULL;
     struct lang_entry *e;
     uint32_t at = 0;
@@ -259,12 +259,12 @@ bool lang_budget_poll(struct lang_vm *vm)
     uint64_t passed = vm->poll_interval;
     bool is_spent = vm->budget && vm->budget == passed;
 
-    vm->until_poll = vm->poll_interval = 1; /* the next one fails, too */
+    vm->until_poll = vm->poll_interval = 1; /* the next call fails, too */
     if (is_spent) {
         vm->budget = 1;
         return lang_fail(vm, VS_E_STOPPED, "the run took more steps than it was given");
     }
-    /* VS_E_STOPPED in the re-run of a checkpoint means something else there */
+    /* in the recomputation of a checkpoint the engine uses VS_E_STOPPED for stopping early */
     if (vm->options.stop && !vm->callbacks && vm->options.stop(vm->options.user))
         return lang_fail(vm, VS_E_STOPPED, "stopped");
     if (vm->budget)
