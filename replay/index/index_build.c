@@ -191,7 +191,7 @@ static void module_note(const struct rpl_trace *trace, struct rpl_chunk *chunk, 
     size_t common = 0;
 
     if (!module) {
-        chunk->is_non_pytorch = true;
+        chunk->is_outside_modules = true;
         return;
     }
     now = rpl_trace_string(trace, module);

@@ -98,7 +98,7 @@ struct rpl_stops {
  * places        bit id % RPL_LOCATION_BITS: an event has such a place
  * lines         the bits of rpl_line_bits: an alloc is on such a line
  * module, module_len   all events in a module are inside the one that the first module_len bytes of this string name
- * is_inside, is_non_pytorch   some event is in a module; some is in none
+ * is_inside, is_outside_modules   whether some event is within a module, and whether some event is in none
  * has_keyframe     the state at its start is kept
  */
 struct rpl_chunk {
@@ -116,7 +116,7 @@ struct rpl_chunk {
     uint32_t module;
     uint32_t module_len;
     bool is_inside;
-    bool is_non_pytorch;
+    bool is_outside_modules;
     bool has_keyframe;
 };
 

@@ -133,7 +133,7 @@ void rpl_index_pack_chunk(const struct rpl_chunk *c, const struct rpl_chunk *bef
         rpl_pack_uint(out, c->lines[k]);
     rpl_pack_uint(out, c->module);
     rpl_pack_uint(out, c->module_len);
-    rpl_pack_uint(out, (uint64_t)c->is_inside | (uint64_t)c->is_non_pytorch << 1 |
+    rpl_pack_uint(out, (uint64_t)c->is_inside | (uint64_t)c->is_outside_modules << 1 |
                            (uint64_t)c->has_keyframe << 2);
 }
 
@@ -167,6 +167,6 @@ void rpl_index_unpack_chunk(struct rpl_unpack *in, const struct rpl_chunk *befor
     c->module_len = (uint32_t)rpl_unpack_uint(in);
     flags = rpl_unpack_uint(in);
     c->is_inside = flags & 1;
-    c->is_non_pytorch = flags >> 1 & 1;
+    c->is_outside_modules = flags >> 1 & 1;
     c->has_keyframe = flags >> 2 & 1;
 }

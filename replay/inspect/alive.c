@@ -1,8 +1,9 @@
 /*
  * replay/inspect/alive.c - see alive.h.
  *
- * Must not know:  drawing.
- * Invariant:      what has a place in the index is not read again: who holds comes from the cursor, what is to come from the lives.
+ * Must not know:  how the results are shown.
+ * Invariant:      no event is read for what the index has: holders come from the cursor, last uses and frees from the
+ *                 lifetimes.
  */
 #include "replay/inspect/alive.h"
 
@@ -77,9 +78,9 @@ void rpl_why_release(struct rpl_why *why)
     memset(why, 0, sizeof(*why));
 }
 
-/* ---- what is kept ---- */
+/* ---- unused blocks ---- */
 
-/* Who is alive, was not read by what is running, and will not be read again; the largest first. The caller frees it. */
+/* *out: the unused blocks at the cursor, the largest first. The caller frees it. */
 static enum vs_status kept_find(struct rpl_cursor *cursor, struct rpl_block **out, size_t *count,
                                 struct vs_error *err)
 {
@@ -106,7 +107,7 @@ static enum vs_status kept_find(struct rpl_cursor *cursor, struct rpl_block **ou
     return VS_OK;
 }
 
-/* Which of the items were made where this block was, and as large: an item's number, or SIZE_MAX. */
+/* Index of the first item allocated at this location with this requested size; SIZE_MAX: there is none. */
 static size_t site_of(const struct rpl_kept_list *list, uint32_t location, uint64_t requested)
 {
     for (size_t i = 0; i < list->count; i++)
@@ -116,39 +117,40 @@ static size_t site_of(const struct rpl_kept_list *list, uint32_t location, uint6
     return SIZE_MAX;
 }
 
-/* Number of the item that is of the site, SIZE_MAX: none is; by number of the site. The caller frees it. */
-static size_t *items_of_sites(const struct rpl_kept_list *list, const struct rpl_unused *idle)
+/* By index of an allocation site: index of the first item of the site; SIZE_MAX: there is none. The caller frees it. */
+static size_t *items_of_sites(const struct rpl_kept_list *list, const struct rpl_unused *unused)
 {
-    size_t *items = vs_alloc((idle->site_count + 1) * sizeof(*items));
+    size_t *items = vs_alloc((unused->site_count + 1) * sizeof(*items));
 
-    for (size_t i = 0; i < idle->site_count; i++)
-        items[i] = site_of(list, idle->sites[i].location, idle->sites[i].requested);
+    for (size_t i = 0; i < unused->site_count; i++)
+        items[i] = site_of(list, unused->sites[i].location, unused->sites[i].requested);
     return items;
 }
 
 /*
- * best: the highest total of the trace without the idle bytes of each item's site, and, as member RPL_KEPT_MAX, without those of all
+ * best: by item, the peak of the trace without the unused bytes of the item's site; best[RPL_KEPT_MAX]: without those
+ * of all items' sites.
  */
-static void best_find(const struct rpl_kept_list *list, const struct rpl_unused *idle,
+static void best_find(const struct rpl_kept_list *list, const struct rpl_unused *unused,
                       uint64_t *best)
 {
-    size_t *items = items_of_sites(list, idle);
-    uint64_t *idle_of = vs_calloc(idle->site_count + 1, sizeof(*idle_of));
+    size_t *items = items_of_sites(list, unused);
+    uint64_t *unused_of = vs_calloc(unused->site_count + 1, sizeof(*unused_of));
     uint64_t now[RPL_KEPT_MAX + 1] = {0};
     size_t at = 0;
 
     for (size_t i = 0; i <= RPL_KEPT_MAX; i++)
-        best[i] = idle->floor;
-    for (size_t s = 0; s < idle->state_count; s++) {
-        uint64_t allocated = idle->states[s].allocated;
+        best[i] = unused->floor;
+    for (size_t s = 0; s < unused->state_count; s++) {
+        uint64_t allocated = unused->states[s].allocated;
 
-        for (; at < idle->states[s].end; at++) {
-            const struct rpl_unused_change *c = &idle->changes[at];
+        for (; at < unused->states[s].end; at++) {
+            const struct rpl_unused_change *c = &unused->changes[at];
 
             if (items[c->site] == SIZE_MAX)
                 continue;
-            now[RPL_KEPT_MAX] += c->bytes - idle_of[c->site];
-            now[items[c->site]] = idle_of[c->site] = c->bytes;
+            now[RPL_KEPT_MAX] += c->bytes - unused_of[c->site];
+            now[items[c->site]] = unused_of[c->site] = c->bytes;
         }
         for (size_t i = 0; i < list->count; i++)
             if (allocated - now[i] > best[i])
@@ -157,7 +159,7 @@ static void best_find(const struct rpl_kept_list *list, const struct rpl_unused 
             best[RPL_KEPT_MAX] = allocated - now[RPL_KEPT_MAX];
     }
     vs_free(items);
-    vs_free(idle_of);
+    vs_free(unused_of);
 }
 
 static enum vs_status gains_fill(struct rpl_kept_list *list, struct rpl_index *index,
@@ -165,12 +167,12 @@ static enum vs_status gains_fill(struct rpl_kept_list *list, struct rpl_index *i
 {
     uint64_t highest = index->facts.allocated_max;
     uint64_t best[RPL_KEPT_MAX + 1];
-    const struct rpl_unused *idle;
-    enum vs_status st = rpl_unused_get(index, &idle, err);
+    const struct rpl_unused *unused;
+    enum vs_status st = rpl_unused_get(index, &unused, err);
 
     if (st)
         return st;
-    best_find(list, idle, best);
+    best_find(list, unused, best);
     for (size_t i = 0; i < list->count; i++) {
         const struct rpl_block *block = &list->items[i].block;
 
@@ -205,15 +207,16 @@ enum vs_status rpl_alive_kept(struct rpl_cursor *cursor, struct rpl_kept_list *o
 
 /* ---- leaks ---- */
 
+/* Set the events between which leaked blocks are allocated; out->at stays 0 where there are too few steps. */
 static void leak_begin(struct rpl_leak *out, const struct rpl_trace *trace)
 {
     size_t count = rpl_trace_step_count(trace);
 
     memset(out, 0, sizeof(*out));
-    /* where the recording was cut off, the last step is not whole */
+    /* where the recording was cut off, the last step is incomplete */
     if (count && !rpl_trace_is_complete(trace))
         count--;
-    /* the setup, the first step, one that may leak, one after it */
+    /* needed: set-up, the first step, a step that may leak, and the step after it */
     if (count < 4)
         return;
     out->first_seq = rpl_trace_step(trace, 2).first_seq;
@@ -222,6 +225,7 @@ static void leak_begin(struct rpl_leak *out, const struct rpl_trace *trace)
     out->steps = count - 3;
 }
 
+/* Fill in the leaked blocks; `live` is the state right after out->at. */
 static void leak_take(struct rpl_leak *out, const struct rpl_live *live)
 {
     struct rpl_block *leaked = vs_alloc((live->block_count + 1) * sizeof(*leaked));

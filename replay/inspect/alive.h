@@ -6,8 +6,8 @@
  * Invariant:      the results equal those of reading every event of the trace from the start, which the tests do
  *                 (tests/replay/inspect/naive.h).
  *
- * All functions use the index of the trace: they read single chunks of events and never the whole trace. Errors are those of
- * reading the trace file.
+ * All functions use the index of the trace: they read single chunks of events and never the whole trace. Errors are
+ * those of reading the trace file.
  */
 #ifndef RPL_ALIVE_H
 #define RPL_ALIVE_H
@@ -49,8 +49,8 @@ struct rpl_why {
 };
 
 /*
- * Fill `why` for the block why->id at the cursor's event. The other members of `why` are zero or left from an earlier call,
- * whose memory is used again. The caller calls rpl_why_release, also after a failure.
+ * Fill `why` for the block why->id at the cursor's event. The other members of `why` are zero or left from an earlier
+ * call, whose memory is used again. The caller calls rpl_why_release, also after a failure.
  * Finding the next use may read a chunk of events; the rest is in the cursor and the index.
  */
 VS_MUST_USE enum vs_status rpl_alive_why(struct rpl_cursor *cursor, struct rpl_why *why,
@@ -61,8 +61,8 @@ void rpl_why_release(struct rpl_why *why);
  * A block that is unused: alive although no op will read it again.
  *
  * block   its state at the event; last_use_seq is 0 where no op ever read it
- * gain    bytes by which the peak of the trace would fall if this block, and in every other step the blocks allocated at the
- *         same location with the same requested size, were freed right after their last use
+ * gain    bytes by which the peak of the trace would fall if this block, and in every other step the blocks allocated
+ *         at the same location with the same requested size, were freed right after their last use
  */
 struct rpl_kept {
     struct rpl_block block;
@@ -87,19 +87,20 @@ struct rpl_kept_list {
 };
 
 /*
- * List the unused blocks at the cursor's event, which must not be 0. Never listed: parameters, buffers, optimizer state and
- * workspaces (rpl_block_is_permanent), and blocks that a running op has read.
+ * List the unused blocks at the cursor's event, which must not be 0. Never listed: parameters, buffers, optimizer
+ * state and workspaces (rpl_block_is_permanent), and blocks that a running op has read.
  * The first call on an index computes for all allocation sites when their blocks are unused, which the index keeps.
  */
 VS_MUST_USE enum vs_status rpl_alive_kept(struct rpl_cursor *cursor, struct rpl_kept_list *out,
                                           struct vs_error *err);
 
 /*
- * What training steps leak: blocks that a step allocated and that are still alive at the end of the following step. By then the
- * loop has rebound its own variables (output, loss, batch). The first step is left out because it allocates the optimizer's
- * state, and the last because no step follows it.
+ * What training steps leak: blocks that a step allocated and that are still alive at the end of the following step. By
+ * then the loop has rebound its own variables (output, loss, batch). The first step is left out because it allocates
+ * the optimizer's state, and the last because no step follows it.
  *
- * at               end of the last whole step; 0: the trace has fewer than three whole steps, and nothing else is filled
+ * at               end of the last whole step; 0: the trace has fewer than three whole steps, and nothing else is
+ *                  filled
  * first_seq, last_seq   a block allocated from the one event to the other that is alive at `at` is leaked
  * bytes, count     of all leaked blocks
  * steps            number of steps from first_seq to last_seq
@@ -117,7 +118,9 @@ struct rpl_leak {
     size_t block_count;
 };
 
-/* Find the leaked blocks of the trace. Costs one seek to the end of the last whole step; no cursor of the caller moves. */
+/*
+ * Find the leaked blocks of the trace. Costs one seek to the end of the last whole step; no cursor of the caller moves.
+ */
 VS_MUST_USE enum vs_status rpl_alive_leak(struct rpl_index *index, struct rpl_leak *out,
                                           struct vs_error *err);
 

@@ -1,5 +1,7 @@
 /*
  * replay/inspect/alloc_sites.c - see alloc_sites.h.
+ *
+ * Invariant:      a site is identified by key and line together.
  */
 #include "replay/inspect/alloc_sites.h"
 
@@ -50,25 +52,25 @@ static void key_make(struct vs_text *key, const struct rpl_trace *trace,
     }
 }
 
-static struct rpl_alloc_site *maker_of(struct grouping *g, const char *key, uint32_t line)
+static struct rpl_alloc_site *site_of(struct grouping *g, const char *key, uint32_t line)
 {
     const uint64_t hash = vs_hash_mix(vs_hash_text(key), line);
     struct vs_probe probe = vs_probe(hash);
     struct rpl_alloc_sites *out = g->out;
-    struct rpl_alloc_site *maker;
+    struct rpl_alloc_site *site;
 
     while (vs_table_next(&g->table, &probe)) {
-        maker = &out->items[probe.item];
-        if (maker->line == line && strcmp(maker->key, key) == 0)
-            return maker;
+        site = &out->items[probe.item];
+        if (site->line == line && strcmp(site->key, key) == 0)
+            return site;
     }
     vs_table_add(&g->table, hash, out->count);
     out->items = vs_grow(out->items, out->count, &out->cap, sizeof(*out->items));
-    maker = &out->items[out->count++];
-    memset(maker, 0, sizeof(*maker));
-    maker->key = vs_strdup(key);
-    maker->line = line;
-    return maker;
+    site = &out->items[out->count++];
+    memset(site, 0, sizeof(*site));
+    site->key = vs_strdup(key);
+    site->line = line;
+    return site;
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -92,13 +94,13 @@ void rpl_alloc_sites_fill(struct rpl_alloc_sites *out, const struct rpl_trace *t
     for (size_t i = 0; i < live->block_count; i++) {
         const struct rpl_block *block = &live->blocks[i];
         const struct vs_location *location = rpl_trace_location(trace, block->alloc_location);
-        struct rpl_alloc_site *maker;
+        struct rpl_alloc_site *site;
 
         key_make(&key, trace, location, by);
-        maker = maker_of(&g, vs_text_get(&key), by == RPL_ALLOC_SITES_BY_LINE ? location->line : 0);
-        maker->bytes += block->bytes;
-        maker->blocks++;
-        maker->by_category[block->category] += block->bytes;
+        site = site_of(&g, vs_text_get(&key), by == RPL_ALLOC_SITES_BY_LINE ? location->line : 0);
+        site->bytes += block->bytes;
+        site->blocks++;
+        site->by_category[block->category] += block->bytes;
     }
     if (out->count)
         qsort(out->items, out->count, sizeof(*out->items), by_bytes);
@@ -106,65 +108,64 @@ void rpl_alloc_sites_fill(struct rpl_alloc_sites *out, const struct rpl_trace *t
     vs_table_release(&g.table);
 }
 
-void rpl_alloc_sites_release(struct rpl_alloc_sites *makers)
+void rpl_alloc_sites_release(struct rpl_alloc_sites *sites)
 {
-    for (size_t i = 0; i < makers->count; i++)
-        vs_free(makers->items[i].key);
-    vs_free(makers->items);
-    memset(makers, 0, sizeof(*makers));
+    for (size_t i = 0; i < sites->count; i++)
+        vs_free(sites->items[i].key);
+    vs_free(sites->items);
+    memset(sites, 0, sizeof(*sites));
 }
 
-static enum vs_category most_of(const struct rpl_alloc_site *maker)
+static enum vs_category most_of(const struct rpl_alloc_site *site)
 {
     size_t most = 0;
 
     for (size_t c = 1; c < VS_CATEGORY_COUNT; c++)
-        most = maker->by_category[c] > maker->by_category[most] ? c : most;
+        most = site->by_category[c] > site->by_category[most] ? c : most;
     return (enum vs_category)most;
 }
 
-void rpl_alloc_sites_text(const struct rpl_alloc_sites *makers, size_t top, struct vs_text *out)
+void rpl_alloc_sites_text(const struct rpl_alloc_sites *sites, size_t top, struct vs_text *out)
 {
     uint64_t total = 0;
 
-    for (size_t i = 0; i < makers->count; i++)
-        total += makers->items[i].bytes;
-    for (size_t i = 0; i < makers->count && i < top; i++) {
-        const struct rpl_alloc_site *maker = &makers->items[i];
+    for (size_t i = 0; i < sites->count; i++)
+        total += sites->items[i].bytes;
+    for (size_t i = 0; i < sites->count && i < top; i++) {
+        const struct rpl_alloc_site *site = &sites->items[i];
         char bytes[VS_BYTES_TEXT_MAX];
 
         vs_text_addf(out, "%11s  %5.1f %%  %5" PRIu64 " block%s  %-10s ",
-                     vs_bytes_text(maker->bytes, bytes),
-                     total ? 100.0 * (double)maker->bytes / (double)total : 0.0, maker->blocks,
-                     maker->blocks == 1 ? " " : "s", vs_category_name(most_of(maker)));
-        if (maker->line)
-            vs_text_addf(out, "line %" PRIu32 " of ", maker->line);
-        vs_text_addf(out, "%s\n", *maker->key ? maker->key : "(none)");
+                     vs_bytes_text(site->bytes, bytes),
+                     total ? 100.0 * (double)site->bytes / (double)total : 0.0, site->blocks,
+                     site->blocks == 1 ? " " : "s", vs_category_name(most_of(site)));
+        if (site->line)
+            vs_text_addf(out, "line %" PRIu32 " of ", site->line);
+        vs_text_addf(out, "%s\n", *site->key ? site->key : "(none)");
     }
 }
 
-void rpl_alloc_sites_json(const struct rpl_alloc_sites *makers, enum rpl_alloc_sites_by by,
+void rpl_alloc_sites_json(const struct rpl_alloc_sites *sites, enum rpl_alloc_sites_by by,
                           size_t top, struct vs_json *json)
 {
     vs_json_array(json);
-    for (size_t i = 0; i < makers->count && i < top; i++) {
-        const struct rpl_alloc_site *maker = &makers->items[i];
+    for (size_t i = 0; i < sites->count && i < top; i++) {
+        const struct rpl_alloc_site *site = &sites->items[i];
 
         vs_json_object(json);
         if (by == RPL_ALLOC_SITES_BY_LINE) {
-            vs_json_put_string(json, "function", maker->key);
-            vs_json_put_uint(json, "line", maker->line);
+            vs_json_put_string(json, "function", site->key);
+            vs_json_put_uint(json, "line", site->line);
         } else {
-            vs_json_put_string(json, "module", maker->key);
+            vs_json_put_string(json, "module", site->key);
         }
-        vs_json_put_uint(json, "bytes", maker->bytes);
-        vs_json_put_uint(json, "blocks", maker->blocks);
+        vs_json_put_uint(json, "bytes", site->bytes);
+        vs_json_put_uint(json, "blocks", site->blocks);
         vs_json_key(json, "by_category");
         vs_json_object_flat(json);
         for (size_t c = 0; c < VS_CATEGORY_COUNT; c++)
-            if (maker->by_category[c])
-                vs_json_put_uint(json, vs_category_name((enum vs_category)c),
-                                 maker->by_category[c]);
+            if (site->by_category[c])
+                vs_json_put_uint(json, vs_category_name((enum vs_category)c), site->by_category[c]);
         vs_json_end(json);
         vs_json_end(json);
     }

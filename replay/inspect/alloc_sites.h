@@ -1,9 +1,9 @@
 /*
- * replay/inspect/alloc_sites.h - which lines, and which modules, made what is alive at a moment.
+ * replay/inspect/alloc_sites.h - which lines and modules allocated the blocks that are alive at an event.
  *
  * For:            the report.
- * Must not know:  how they are shown.
- * Invariant:      every block is in exactly one row; the rows of all blocks add up to all that is allocated.
+ * Must not know:  where text and JSON go.
+ * Invariant:      each live block is counted at exactly one site, so the sites add up to all allocated bytes.
  */
 #ifndef RPL_ALLOC_SITES_H
 #define RPL_ALLOC_SITES_H
@@ -17,16 +17,26 @@
 #include "replay/state/live.h"
 #include "replay/trace/trace.h"
 
+/*
+ * What identifies a site.
+ *
+ * BY_LINE    function and line
+ * BY_MODULE  path of the module that was running
+ * BY_LAYERS  the same with `*` for each number in the path ("layers.*.attn"), which joins all layers of a list
+ */
 enum rpl_alloc_sites_by {
-    RPL_ALLOC_SITES_BY_LINE,   /* function and line */
-    RPL_ALLOC_SITES_BY_MODULE, /* path of the module that ran */
-    RPL_ALLOC_SITES_BY_LAYERS /* likewise, with `*` for the numbers in a path: all layers of a list together */
+    RPL_ALLOC_SITES_BY_LINE,
+    RPL_ALLOC_SITES_BY_MODULE,
+    RPL_ALLOC_SITES_BY_LAYERS
 };
 
 /*
- * key         of a line its function, of a module its path; "" where there is none
- * line        by line only
- * by_category of its bytes
+ * One allocation site.
+ *
+ * key          the function, or the module's path; "" where the trace has none. Owned by the site
+ * line         source line, with BY_LINE only; 0: not recorded
+ * bytes        of its live blocks, whose number is `blocks`
+ * by_category  the same bytes by category
  */
 struct rpl_alloc_site {
     char *key;
@@ -36,21 +46,29 @@ struct rpl_alloc_site {
     uint64_t by_category[VS_CATEGORY_COUNT];
 };
 
-/* Zero-initialised: nothing. Sorted by bytes, the most first; equal ones by key and line. */
+/* Sites by falling bytes; equal ones by key, then line. */
 struct rpl_alloc_sites {
     struct rpl_alloc_site *items;
     size_t count, cap;
 };
 
-/* O(blocks alive + n log n) for n rows. Release it. */
+/*
+ * Fill `out`, which the caller zero-initialises and releases, with the sites of all blocks in `live`. O(blocks + n log
+ * n) for n sites.
+ */
 void rpl_alloc_sites_fill(struct rpl_alloc_sites *out, const struct rpl_trace *trace,
                           const struct rpl_live *live, enum rpl_alloc_sites_by by);
-void rpl_alloc_sites_release(struct rpl_alloc_sites *makers);
+void rpl_alloc_sites_release(struct rpl_alloc_sites *sites);
 
-/* The first `top` rows, a line each: bytes, share of all, blocks, the category most of it is, what made it. */
-void rpl_alloc_sites_text(const struct rpl_alloc_sites *makers, size_t top, struct vs_text *out);
-/* An array of the first `top` rows: {"module" or "function" and "line", "bytes", "blocks", "by_category"}. */
-void rpl_alloc_sites_json(const struct rpl_alloc_sites *makers, enum rpl_alloc_sites_by by,
+/*
+ * Append a line for each of the first `top` sites: bytes, share of all bytes, blocks, the category with the most
+ * bytes, and the site.
+ */
+void rpl_alloc_sites_text(const struct rpl_alloc_sites *sites, size_t top, struct vs_text *out);
+/*
+ * Write a JSON array of the first `top` sites: {"module" or "function" and "line", "bytes", "blocks", "by_category"}.
+ */
+void rpl_alloc_sites_json(const struct rpl_alloc_sites *sites, enum rpl_alloc_sites_by by,
                           size_t top, struct vs_json *json);
 
 #endif

@@ -21,13 +21,16 @@
 void rpl_holder_text(const struct rpl_trace *trace, const struct rpl_holder *holder,
                      struct vs_text *out);
 
-/* Data type and shape of a tensor: "f32[16, 64, 112, 112]". Nothing where the trace has no tensor of this id, as for workspaces. */
+/*
+ * Data type and shape of a tensor: "f32[16, 64, 112, 112]". Nothing where the trace has no tensor of this id, as for
+ * workspaces.
+ */
 void rpl_shape_text(const struct rpl_trace *trace, uint32_t tensor, struct vs_text *out);
 
 /*
- * A short name of a block: its parameter's or buffer's name ("layer1.0.conv1.weight"), which is the string id `name`; where that
- * is 0, what allocated it ("allocated by conv2d in layer1.0.conv1, line 25"). Of the block only tensor, category and alloc_location
- * are used.
+ * A short name of a block: its parameter's or buffer's name ("layer1.0.conv1.weight"), which is the string id `name`;
+ * where that is 0, what allocated it ("allocated by conv2d in layer1.0.conv1, line 25"). Of the block only tensor,
+ * category and alloc_location are used.
  */
 void rpl_block_text(const struct rpl_trace *trace, const struct rpl_block *block, uint32_t name,
                     struct vs_text *out);

@@ -2,7 +2,7 @@
  * replay/inspect/frame.c - see frame.h.
  *
  * Must not know:  drawing.
- * Invariant:      each holder that a name of the program is goes into exactly one frame.
+ * Invariant:      each holder that is a variable of the program goes into exactly one frame.
  */
 #include "replay/inspect/frame.h"
 
@@ -15,13 +15,13 @@
 #include "base/sort.h"
 #include "base/table.h"
 
-static bool is_name(enum vs_holder kind)
+static bool is_variable(enum vs_holder kind)
 {
     return kind == VS_HOLD_LOCAL || kind == VS_HOLD_ARGS || kind == VS_HOLD_ATTR ||
            kind == VS_HOLD_ITEM;
 }
 
-/* Of a function, or of an object? */
+/* Whether the variable belongs to a function (otherwise to an object). */
 static bool is_call(enum vs_holder kind)
 {
     return kind == VS_HOLD_LOCAL || kind == VS_HOLD_ARGS;
@@ -62,7 +62,7 @@ static struct rpl_frame *frame_of(struct by_scope *by, uint32_t scope, bool is_f
     return frame;
 }
 
-/* Holder `i`. */
+/* Add holder `i` of the cursor, which is `held`. */
 static void variable_add(struct by_scope *by, const struct rpl_cursor *cursor, size_t i,
                          const struct rpl_held *held)
 {
@@ -85,7 +85,7 @@ static void variable_add(struct by_scope *by, const struct rpl_cursor *cursor, s
     };
 }
 
-/* What the frame holds: a block that several of its names hold counts once. */
+/* Bytes of the distinct blocks that the frame's variables hold. */
 static uint64_t bytes_of(const struct rpl_frame *frame, struct vs_keyed *keys)
 {
     uint64_t bytes = 0;
@@ -104,7 +104,7 @@ static uint64_t bytes_of(const struct rpl_frame *frame, struct vs_keyed *keys)
     return bytes;
 }
 
-/* In the order in which they took hold: no event is about two of them. */
+/* In the order of binding; no event binds two variables. */
 static void variables_sort(struct rpl_frame *frame, struct vs_keyed *keys)
 {
     struct rpl_variable *sorted;
@@ -157,7 +157,7 @@ void rpl_frames_fill(struct rpl_frames *out, const struct rpl_cursor *cursor)
 
     out->count = 0;
     for (size_t i = 0; i < count; i++)
-        if (is_name(held[i].holder.kind))
+        if (is_variable(held[i].holder.kind))
             variable_add(&by, cursor, i, &held[i]);
     vs_table_release(&by.table);
     for (size_t i = 0; i < out->count; i++) {

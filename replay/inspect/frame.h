@@ -1,9 +1,10 @@
 /*
- * replay/inspect/frame.h - the variables of the net's functions at the cursor, and what each of them holds.
+ * replay/inspect/frame.h - the variables of the net's running functions and objects at the cursor, and the tensors
+ * they hold.
  *
  * For:            the source view's table of variables.
  * Must not know:  drawing.
- * Invariant:      a name is listed that took hold of a tensor and has not let go, and no other.
+ * Invariant:      exactly the variables are listed that hold a reference to a tensor after the cursor's event.
  */
 #ifndef RPL_FRAME_H
 #define RPL_FRAME_H
@@ -17,13 +18,15 @@
 #include "replay/index/cursor.h"
 
 /*
+ * A variable that holds a tensor.
+ *
  * name      string id
  * kind      VS_HOLD_LOCAL, VS_HOLD_ARGS, VS_HOLD_ATTR or VS_HOLD_ITEM
- * tensor    0 where it is not known; rpl_shape_text() has its shape
- * block     0: on the host
- * bytes     of the block; several names of one block have the same
- * sharers   how many holders the block has in all, this one included, autograd's too
- * since_seq, place   when and where the name was bound
+ * tensor    tensor id; 0: not known. rpl_shape_text() describes its shape
+ * block     block id; 0: the tensor is in host memory
+ * bytes     of the block, repeated for each variable that holds it
+ * sharers   number of all holders of the block, including this one and autograd's
+ * since_seq, location   event and source location at which the variable was bound
  */
 struct rpl_variable {
     uint32_t name;
@@ -37,12 +40,13 @@ struct rpl_variable {
 };
 
 /*
- * A function that runs, or an object that has attributes.
- * scope       string id of its name ("Net.forward"); 0 for what has none
- * variables   count of them, in order of since_seq
- * bytes       of the distinct blocks they hold
- * is_function locals and arguments of a function; else attributes and items of an object
- * is_current  the function that the cursor's event is in
+ * A running function, or an object with attributes.
+ *
+ * scope        string id of its name ("Net.forward"); 0: it has none
+ * variables    its `count` variables, in order of since_seq
+ * bytes        of the distinct blocks that they hold
+ * is_function  true: locals and arguments of a function; false: attributes and items of an object
+ * is_current   whether the cursor's event is in this function
  */
 struct rpl_frame {
     uint32_t scope;
@@ -54,14 +58,17 @@ struct rpl_frame {
     bool is_current;
 };
 
-/* frames: count of them; the current function first, then those of functions (locals, arguments) by who bound last, then objects. */
+/*
+ * The frames: the current function first, then the other functions, the one with the latest binding first, then
+ * objects.
+ */
 struct rpl_frames {
     struct rpl_frame *frames;
     size_t count;
     size_t cap;
 };
 
-/* Fill from the cursor; `out` is zeroed or filled before. O(holders). The caller releases it. */
+/* Fill `out`, which is zero or was filled before, with the frames at the cursor. The caller releases it. O(holders). */
 void rpl_frames_fill(struct rpl_frames *out, const struct rpl_cursor *cursor);
 void rpl_frames_release(struct rpl_frames *frames);
 

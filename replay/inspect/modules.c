@@ -2,7 +2,7 @@
  * replay/inspect/modules.c - see modules.h.
  *
  * Must not know:  drawing.
- * Invariant:      all[0] is the root; whoever is below a module follows it directly.
+ * Invariant:      all[0] is the root; the descendants of a module follow it directly.
  */
 #include "replay/inspect/modules.h"
 
@@ -14,7 +14,10 @@
 #include "replay/index/index_internal.h"
 #include "replay/index/lifetimes.h"
 
-/* A module while the tree is put together: numbers in order of mention; first_child, next: + 1. */
+/*
+ * A module while the tree is built, in the order in which the trace names them. first_child, last_child, next: index +
+ * 1; 0: none.
+ */
 struct draft {
     const char *path;
     size_t len;
@@ -26,10 +29,10 @@ struct draft {
 };
 
 /*
- * all         the modules, root first
- * of_module   by string id of a path: number of the module + 1; 0: no module has this path
- * of_name     likewise, by string id of a parameter's or buffer's name
- * by_path     of the drafts
+ * all         the modules, the root first
+ * of_module   by string id of a path: index of the module + 1; 0: no module has this path
+ * of_name     by string id of a parameter's or buffer's name: likewise the module it belongs to
+ * by_path     finds a draft by its path
  */
 struct rpl_modules {
     struct rpl_index *index;
@@ -47,7 +50,7 @@ struct rpl_modules {
 
 /* ---- the tree ---- */
 
-/* The draft of the path, made where there is none, after those of the modules it is inside of. */
+/* Index of the draft of the path; where there is none, it is added after drafts of all its parents. */
 static size_t draft_get(struct rpl_modules *m, const char *path, size_t len)
 {
     const uint64_t hash = vs_hash_bytes(path, len);
@@ -82,7 +85,7 @@ static size_t draft_get(struct rpl_modules *m, const char *path, size_t len)
     return m->draft_count - 1;
 }
 
-/* Lay the draft and what is below it into `all`, from its end on. */
+/* Append the draft and its descendants to `all`. */
 static void lay_out(struct rpl_modules *m, size_t draft, size_t parent, size_t depth)
 {
     struct draft *d = &m->drafts[draft];
@@ -104,7 +107,7 @@ static void lay_out(struct rpl_modules *m, size_t draft, size_t parent, size_t d
     m->all[number].below = m->count - number - 1;
 }
 
-/* Bytes of "layer1.0.conv1" in "layer1.0.conv1.weight". */
+/* Length of the module's path in a parameter's name: of "layer1.0.conv1" in "layer1.0.conv1.weight". */
 static size_t owner_len(const char *name)
 {
     const char *dot = strrchr(name, '.');
@@ -199,7 +202,8 @@ enum vs_status rpl_modules_fill(struct rpl_modules *m, const struct rpl_cursor *
         m->all[at].by_category[block->category] += block->bytes;
         m->all[at].blocks++;
     }
-    for (size_t i = m->count; i-- > 1;) { /* from the last on, each after those below it */
+    for (size_t i = m->count;
+         i-- > 1;) { /* from last to first: each module after its descendants */
         struct rpl_module *up = &m->all[m->all[i].parent];
 
         up->total += m->all[i].total;
@@ -210,7 +214,7 @@ enum vs_status rpl_modules_fill(struct rpl_modules *m, const struct rpl_cursor *
     return VS_OK;
 }
 
-/* How it is at the trace's highest moment. */
+/* Fill in the bytes at the peak. */
 static enum vs_status top_fill(struct rpl_modules *m, struct vs_error *err)
 {
     struct rpl_cursor *cursor = rpl_cursor_new(m->index);

@@ -1,8 +1,8 @@
 /*
- * replay/inspect/search.c - see step.h: the next event that has something, found by passing by the chunks that cannot have it.
+ * replay/inspect/search.c - see step.h: searches for an event, skipping the chunks that cannot contain it.
  *
  * Must not know:  keys, cursors.
- * Invariant:      a chunk is passed by only where what the index knows of it excludes what is looked for.
+ * Invariant:      a chunk is skipped only if its entry in the index excludes a match.
  */
 #include <string.h>
 
@@ -12,13 +12,13 @@
 #include "replay/inspect/step.h"
 
 /*
- * What is looked for: may a chunk have it, and has an event. With what is common to both.
+ * A search: `may` says whether a chunk can contain a match, `has` whether an event is one.
  *
- * module, len   the module to leave; is_non_pytorch: there is none, one is to be entered
- * line, func    of the allocation
- * block         the block
- * place, is_in  the place that was looked up last, and whether it is inside
- * wanted        a flag a place, wanted_count of them; bits: theirs, as in struct rpl_chunk
+ * module, len     the module to leave; no_module: none runs, and the search is for an event within any
+ * line, func      source line and function of the wanted allocation
+ * block           the block whose uses are searched for; alloc_seq: the event of its allocation
+ * location, is_in the location that was looked up last, if has_location, and whether it is inside the module
+ * wanted          wanted_count flags by location id; bits: the same as a filter, as in struct rpl_chunk
  */
 struct search {
     struct rpl_index *index;
@@ -26,7 +26,7 @@ struct search {
     bool (*has)(struct search *s, const struct vs_event *event);
     const char *module;
     size_t len;
-    bool is_non_pytorch;
+    bool no_module;
     uint32_t line;
     uint32_t func;
     uint64_t block;
@@ -41,11 +41,11 @@ struct search {
     struct vs_error *err;
 };
 
-/* The first event after `seq`, or the last one before it, that has what is looked for; 0: none has. */
+/* *out: the first match after `seq`, or the last one before it; 0: there is none. */
 static enum vs_status search_run(struct search *s, uint64_t seq, bool is_backward, uint64_t *out)
 {
     struct rpl_index *index = s->index;
-    uint64_t at = is_backward ? seq : seq + 1; /* backwards: one past the next to look at */
+    uint64_t at = is_backward ? seq : seq + 1; /* backwards: one past the next event to examine */
 
     *out = 0;
     while (is_backward ? at > 1 : at <= index->event_count) {
@@ -75,7 +75,7 @@ static enum vs_status search_run(struct search *s, uint64_t seq, bool is_backwar
     return VS_OK;
 }
 
-/* A search that leads nowhere leaves one where one is. */
+/* As search_run, with *out `seq` where there is no match. */
 static enum vs_status search_or_stay(struct search *s, uint64_t seq, bool is_backward,
                                      uint64_t *out)
 {
@@ -86,15 +86,15 @@ static enum vs_status search_or_stay(struct search *s, uint64_t seq, bool is_bac
     return st;
 }
 
-/* May it have an event outside of the module, or, where that is asked, inside of any? */
+/* Whether the chunk may have an event outside the module or, with no_module, inside any module. */
 static bool finish_may(struct search *s, size_t chunk)
 {
     const struct rpl_chunk *c = &s->index->chunks[chunk];
     const char *common;
 
-    if (s->is_non_pytorch)
+    if (s->no_module)
         return c->is_inside;
-    if (c->is_non_pytorch || c->module_len < s->len)
+    if (c->is_outside_modules || c->module_len < s->len)
         return true;
     common = rpl_trace_string(s->index->trace, c->module);
     return !(s->len == 0 || (strncmp(common, s->module, s->len) == 0 &&
@@ -109,9 +109,9 @@ static bool finish_has(struct search *s, const struct vs_event *event)
 
         s->location = event->location;
         s->has_location = true;
-        s->is_in = module && (s->is_non_pytorch || rpl_module_is_inside(path, s->module, s->len));
+        s->is_in = module && (s->no_module || rpl_module_is_inside(path, s->module, s->len));
     }
-    return s->is_non_pytorch ? s->is_in : !s->is_in;
+    return s->no_module ? s->is_in : !s->is_in;
 }
 
 enum vs_status rpl_step_finish(struct rpl_index *index, uint64_t seq, bool is_backward,
@@ -131,7 +131,7 @@ enum vs_status rpl_step_finish(struct rpl_index *index, uint64_t seq, bool is_ba
     }
     s.module = rpl_trace_string(index->trace, module);
     s.len = strlen(s.module);
-    s.is_non_pytorch = !module;
+    s.no_module = !module;
     return search_or_stay(&s, seq, is_backward, out);
 }
 

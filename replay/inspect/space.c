@@ -2,7 +2,7 @@
  * replay/inspect/space.c - see space.h.
  *
  * Must not know:  drawing.
- * Invariant:      a block is in one part or is a stray; a hole has no other hole beside it.
+ * Invariant:      a block is in exactly one part or is a stray; no two holes are adjacent.
  */
 #include "replay/inspect/space.h"
 
@@ -11,11 +11,14 @@
 
 #include "base/mem.h"
 
-/* Of PyTorch's caching allocator: the largest block of the small pool, and how much too large a block that is never split may be. */
+/*
+ * Constants of PyTorch's caching allocator: the largest block of the small pool, and by how many bytes a hole that is
+ * not split may exceed the request.
+ */
 #define SMALL_BYTES_MAX UINT64_C(1048576)
 #define OVERSIZE_BYTES UINT64_C(20971520)
 
-/* A block by its address; index in the live blocks. */
+/* A live block, by its index, to be sorted by address. */
 struct placed {
     uint64_t address;
     size_t block;
@@ -114,7 +117,7 @@ void rpl_space_release(struct rpl_space *space)
     memset(space, 0, sizeof(*space));
 }
 
-/* Bytes of the part before (-1) or after (1) part i, if it is a hole of the same segment; else 0. */
+/* Bytes of the part before (side -1) or after (side 1) part i if that is a hole of the same segment, otherwise 0. */
 static uint64_t hole_beside(const struct rpl_space *space, size_t i, int side)
 {
     size_t k = side < 0 ? i - 1 : i + 1;
@@ -125,13 +128,16 @@ static uint64_t hole_beside(const struct rpl_space *space, size_t i, int side)
     return space->parts[k].bytes;
 }
 
-/* The hole there would be, if the block in part i went. */
+/* Bytes of the hole that freeing the block in part i would leave. */
 static uint64_t hole_without(const struct rpl_space *space, size_t i)
 {
     return hole_beside(space, i, -1) + space->parts[i].bytes + hole_beside(space, i, 1);
 }
 
-/* 0, or where the default stream has nothing, the stream of the most bytes. O(segments * streams). */
+/*
+ * The stream whose segments count: 0, or where the default stream has none, the one with the most bytes. O(segments *
+ * streams).
+ */
 static uint64_t fit_stream(const struct rpl_space *space)
 {
     uint64_t best = 0;
@@ -156,7 +162,10 @@ static uint64_t fit_stream(const struct rpl_space *space)
     return best;
 }
 
-/* Large enough, and not one that is kept whole for larger requests (max_split_size_mb). */
+/*
+ * Whether a hole of this size takes the request: large enough, and not one that max_split_size_mb keeps for larger
+ * requests.
+ */
 static bool can_take(const struct rpl_request *request, uint64_t hole)
 {
     if (hole < request->rounded)

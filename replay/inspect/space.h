@@ -1,9 +1,10 @@
 /*
- * replay/inspect/space.h - the address space at the cursor: segments, blocks, holes; what would fit, and what stands in the way.
+ * replay/inspect/space.h - the address space at the cursor: segments, blocks and holes, and whether a request would
+ * fit.
  *
  * For:            the segments view.
  * Must not know:  drawing.
- * Invariant:      the parts of a segment lie end to end and add up to it.
+ * Invariant:      the parts of a segment are adjacent and add up to the segment.
  */
 #ifndef RPL_SPACE_H
 #define RPL_SPACE_H
@@ -16,9 +17,11 @@
 #include "replay/index/cursor.h"
 
 /*
- * block      index in rpl_cursor_live()->blocks; SIZE_MAX: a hole
- * waste      bytes of the block that nobody asked for
- * segment    index in segments
+ * Part of a segment: a block, or a hole, which is free memory between blocks.
+ *
+ * block      index in rpl_cursor_live()->blocks; SIZE_MAX: the part is a hole
+ * waste      bytes of the block beyond the requested bytes: rounding
+ * segment    index in struct rpl_space.segments
  */
 struct rpl_part {
     uint64_t address;
@@ -31,8 +34,10 @@ struct rpl_part {
 /*
  * segments    as rpl_cursor_segments, borrowed
  * parts       in order of address; those of segment i are parts[first_part[i]] … parts[first_part[i + 1] - 1]
- * strays      blocks outside of all segments: a trace without segment events has only these
- * free_bytes  in holes; largest_hole: number of the largest part that is one, SIZE_MAX where there is none
+ * strays      number of blocks outside all segments; in a trace without segment events all blocks are
+ * reserved    bytes of all segments: allocated + free_bytes
+ * allocated   bytes of the blocks within segments; `waste` of them is rounding
+ * free_bytes  bytes of the holes; largest_hole: index of the largest one, SIZE_MAX where there is none
  */
 struct rpl_space {
     const struct rpl_segment *segments;
@@ -49,13 +54,19 @@ struct rpl_space {
     size_t largest_hole;
 };
 
-/* Fill from the cursor; good until its next move. `out` is zeroed or filled before; the caller releases it. O(n log n) of blocks. */
+/*
+ * Fill `out`, which is zero or was filled before, at the cursor; valid until the cursor moves. The caller releases it.
+ * O(n log n) for n blocks.
+ */
 void rpl_space_fill(struct rpl_space *out, const struct rpl_cursor *cursor);
 void rpl_space_release(struct rpl_space *space);
 
 /*
- * A request under the allocator's settings of the run (wif_request_of): bytes of the block it would be, and of the segment where there is
- * no hole for it; max_split: holes of so many bytes and more are kept whole, UINT64_MAX: none are.
+ * A request under the allocator's settings of a run (made by wif_request_of), in bytes.
+ *
+ * rounded    size of the block it would get
+ * segment    size of the segment the allocator would take from the driver if no hole fits
+ * max_split  holes of this size or larger are not split (max_split_size_mb); UINT64_MAX: all may be
  */
 struct rpl_request {
     uint64_t rounded;
@@ -64,16 +75,17 @@ struct rpl_request {
 };
 
 /*
- * Would a request fit right now, as PyTorch's caching allocator decides with its default settings? Only memory of one stream counts:
- * the default one (0), or where nothing is its own, the one that has most; and never a private pool's.
+ * Whether a request fits without a new segment, as PyTorch's caching allocator decides. Only segments of one stream
+ * count, the default stream (0) or, where that has none, the stream with the most bytes; segments of private pools
+ * never count.
  *
- * rounded     bytes of the block it would be
- * is_fit      a hole is large enough; hole: the part it would go to, the smallest that fits
- * segment     otherwise: bytes that would be asked of the driver; 0 where it fits
- * largest     the largest hole of its pool; SIZE_MAX: there is none
- * pin         otherwise: the part with the smallest block of its pool whose going would make, with the holes beside it, a hole that is
- *             large enough; SIZE_MAX: no single block would
- * pinned_hole bytes of that hole
+ * rounded      request->rounded
+ * is_fit       whether a hole is large enough; `hole` is the part the block would go to: the smallest that fits
+ * segment      bytes the allocator would take from the driver; 0 where the request fits
+ * largest      the largest hole of the request's pool (small or large); SIZE_MAX: there is none
+ * pin          where the request does not fit: the part with the smallest block whose free would leave a large enough
+ *              hole, together with the holes next to it; SIZE_MAX: no single free would
+ * pinned_hole  bytes of that hole
  */
 struct rpl_fit {
     uint64_t rounded;
@@ -87,8 +99,8 @@ struct rpl_fit {
 struct rpl_fit rpl_space_fit(const struct rpl_space *space, const struct rpl_request *request);
 
 /*
- * What pins the part `hole`: of the blocks next to it the one whose going would make the larger hole. *bytes is how large that would be.
- * SIZE_MAX: the hole is the whole segment.
+ * The part with the block next to the part `hole` whose free would leave the larger hole, of *bytes bytes. SIZE_MAX,
+ * with *bytes 0: the hole is the whole segment.
  */
 size_t rpl_space_pin(const struct rpl_space *space, size_t hole, uint64_t *bytes);
 

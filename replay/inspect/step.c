@@ -2,7 +2,7 @@
  * replay/inspect/step.c - see step.h.
  *
  * Must not know:  keys, cursors.
- * Invariant:      the stops of a verb have numbers, from 1 in the order of the events; every step is a change of that number.
+ * Invariant:      the stops of a verb are numbered from 1 in the order of events; a step changes that number.
  */
 #include "replay/inspect/step.h"
 
@@ -13,7 +13,10 @@
 
 /* ---- stops by number ---- */
 
-/* The kinds of events that alone make a stop, as bits 1 << kind; 0: the place before counts, too. Agrees with rpl_verb_stops. */
+/*
+ * The event kinds that are stops of the verb, as bits 1 << kind; 0: it depends on the preceding location as well.
+ * Agrees with rpl_verb_stops.
+ */
 static uint32_t stop_kinds(enum rpl_verb verb)
 {
     return verb == RPL_VERB_OP      ? UINT32_C(1) << VS_EV_OP_BEGIN
@@ -22,7 +25,10 @@ static uint32_t stop_kinds(enum rpl_verb verb)
                                     : 0;
 }
 
-/* Of the chunk's stops with an offset below `end`: how many; and in *nth the offset of number n, where they are as many. */
+/*
+ * *count: the number of the chunk's stops with an offset below `end`; *nth: the offset of number n of them, if there
+ * are as many.
+ */
 static enum vs_status chunk_count(struct rpl_index *index, enum rpl_verb verb, size_t chunk,
                                   size_t end, uint64_t n, uint64_t *count, size_t *nth,
                                   struct vs_error *err)
@@ -58,7 +64,7 @@ uint64_t rpl_step_total(const struct rpl_index *index, enum rpl_verb verb)
     return stops->before + stops->count;
 }
 
-/* How many peaks are at or before `seq`. */
+/* Number of peaks at or before `seq`. */
 static uint64_t peaks_until(const struct rpl_index *index, uint64_t seq)
 {
     return vs_search_until(index->peaks, index->peak_count, sizeof(*index->peaks), 0, seq);
@@ -146,7 +152,7 @@ enum vs_status rpl_step(struct rpl_index *index, uint64_t seq, enum rpl_verb ver
     *out = seq;
     if (made)
         *made = 0;
-    /* forwards from the last stop up to here, backwards from the first from here on */
+    /* forwards: from the last stop at or before seq; backwards: from the first at or after it */
     if (count > 0)
         st = rpl_step_number(index, verb, seq, &number, err);
     else if (seq)
@@ -166,7 +172,7 @@ enum vs_status rpl_step(struct rpl_index *index, uint64_t seq, enum rpl_verb ver
 
 /* ---- the list of ops ---- */
 
-/* An op or a re-run (is_recompute) that runs; row: number in `out`, SIZE_MAX: it is not listed. */
+/* A running op, or a running recomputation. row: index in `out`; SIZE_MAX: it is not listed. */
 struct running {
     size_t row;
     bool is_recompute;
@@ -202,7 +208,7 @@ static void pop(struct listing *l)
     l->open--;
 }
 
-/* The end of a re-run also ends the ops inside that it broke off. */
+/* The end of a recomputation also ends the ops inside it that it cut short. */
 static void on_end(struct listing *l, bool is_recompute)
 {
     size_t i = l->running_count;
@@ -240,7 +246,7 @@ static void on_begin(struct listing *l, uint64_t number, const struct vs_event *
     l->open++;
 }
 
-/* What is allocated has changed: for every listed op that runs. */
+/* The allocated bytes have changed: update all listed ops that run. */
 static void on_change(struct listing *l)
 {
     for (size_t i = 0; i < l->running_count; i++) {
@@ -255,7 +261,7 @@ static void on_change(struct listing *l)
     }
 }
 
-/* Events that the list is made of. */
+/* Event kinds that the list is computed from. */
 #define OP_KINDS                                                                                   \
     (UINT32_C(1) << VS_EV_ALLOC | UINT32_C(1) << VS_EV_FREE | UINT32_C(1) << VS_EV_OP_BEGIN |      \
      UINT32_C(1) << VS_EV_OP_END | UINT32_C(1) << VS_EV_RECOMPUTE_BEGIN |                          \
@@ -300,7 +306,8 @@ enum vs_status rpl_step_ops(struct rpl_index *index, uint64_t first, size_t coun
             on_begin(&l, number, event);
         else
             push(&l, SIZE_MAX, false);
-        if (l.filled == count && !is_full) /* what still runs is not waited for longer than that */
+        if (l.filled == count &&
+            !is_full) /* ops that still run are followed no further than that */
             end = end - l.walk.seq > RPL_CHUNK_EVENTS ? l.walk.seq + RPL_CHUNK_EVENTS + 1 : end;
         is_full = l.filled == count;
     }

@@ -1,10 +1,13 @@
 /*
- * replay/inspect/step.h - where to go next: the verbs of stepping, all of them in both directions.
+ * replay/inspect/step.h - stepping through a trace, in both directions.
  *
- * For:            the keys that move; the list of ops.
- * Must not know:  keys, cursors: it answers with the number of an event.
- * Invariant:      each verb has its set of events to stop at, which depends on the trace alone; forwards is the next of them, backwards
- *                 the one before. So k forwards and k backwards from a stop lead back to it.
+ * For:            the TUI's keys that move the cursor, and its list of ops.
+ * Must not know:  keys and cursors: the results are event numbers.
+ * Invariant:      each verb has a set of stops, which depends on the trace alone; a step forwards goes to the next
+ *                 stop, a step backwards to the previous one. So k steps forwards and k backwards from a stop lead
+ *                 back to it.
+ *
+ * Errors of all functions are those of reading the trace.
  */
 #ifndef RPL_STEP_H
 #define RPL_STEP_H
@@ -19,59 +22,62 @@
 #include "replay/index/index.h"
 
 /*
- * From `seq` (0 … event count) `count` stops of `verb` forwards, or -count backwards. *out is where that leads, *made (may be NULL) how
- * many were made: fewer, where the trace has no more in that direction; with none, *out is `seq`. Reads one chunk at most.
+ * Go from event `seq` (0 … event count) forwards over `count` stops of `verb`, or backwards over -count. *out is the
+ * event reached; *made (may be NULL) is the number of steps made, which is smaller where the trace has no more stops
+ * in that direction. Without any step *out is `seq`. Reads at most two chunks.
  */
 VS_MUST_USE enum vs_status rpl_step(struct rpl_index *index, uint64_t seq, enum rpl_verb verb,
                                     int64_t count, uint64_t *out, uint64_t *made,
                                     struct vs_error *err);
 
-/* How many stops a verb has in the whole trace. */
+/* Number of stops that the verb has in the whole trace. */
 uint64_t rpl_step_total(const struct rpl_index *index, enum rpl_verb verb);
-/* How many of them are at or before event `seq`: "op 1398 of 2719". */
+/* *out: the number of these stops at or before event `seq`, as in "op 1398 of 2719". Reads at most one chunk. */
 VS_MUST_USE enum vs_status rpl_step_number(struct rpl_index *index, enum rpl_verb verb,
                                            uint64_t seq, uint64_t *out, struct vs_error *err);
-/* Stop number n, 1 … rpl_step_total. */
+/* *out: the event of stop n, 1 … rpl_step_total. Reads at most one chunk. */
 VS_MUST_USE enum vs_status rpl_step_nth(struct rpl_index *index, enum rpl_verb verb, uint64_t n,
                                         uint64_t *out, struct vs_error *err);
 
 /*
- * The next event outside the module (or outside the modules inside it) that the program is in right after `seq`; backwards the last one
- * before it came into it. Outside of every module likewise: the next one inside. *out is `seq` where it never gets there.
+ * Leave the module that runs at event `seq`: *out is the next event outside it and its submodules, or backwards the
+ * last event before it was entered. Where no module runs at `seq`, *out is the next (previous) event within any. Where
+ * there is no such event *out is `seq`. Reads only chunks that may contain the event.
  */
 VS_MUST_USE enum vs_status rpl_step_finish(struct rpl_index *index, uint64_t seq, bool is_backward,
                                            uint64_t *out, struct vs_error *err);
 
 /*
- * The next allocation after `seq`, or the one before it, made by the same line of the net as event `seq`. *out is `seq` where there is
- * none, or where the event is on no line.
+ * *out: the next allocation after `seq`, or the previous one before it, by the same source line as event `seq`. *out
+ * is `seq` where there is none, or where the event has no source line.
  */
 VS_MUST_USE enum vs_status rpl_step_same_line(struct rpl_index *index, uint64_t seq,
                                               bool is_backward, uint64_t *out,
                                               struct vs_error *err);
 
-/* The first event after `seq` at which an op reads block `id`; 0: none does. */
+/* *out: the first event after `seq` at which an op reads block `id`; 0: there is none. */
 VS_MUST_USE enum vs_status rpl_step_next_use(struct rpl_index *index, uint64_t id, uint64_t seq,
                                              uint64_t *out, struct vs_error *err);
 
 /*
- * The last event up to `seq`, it included, at one of the places that are wanted: a flag a place id, `count` of them. *out 0: there is none.
+ * *out: the last event at or before `seq` whose location is wanted; 0: there is none. `wanted` has a flag for each of
+ * the location ids 0 … count - 1.
  */
 VS_MUST_USE enum vs_status rpl_step_location_back(struct rpl_index *index, uint64_t seq,
                                                   const bool *wanted, size_t count, uint64_t *out,
                                                   struct vs_error *err);
 
 /*
- * An op as a row of the list of ops.
+ * A row of the list of ops.
  *
- * seq, end_seq   its op_begin, and its op_end (0: it never ended)
- * number         as rpl_step_number of RPL_VERB_OP
- * name           string id; place of the op_begin
- * role           0 forward, 1 backward node, 2 inside a re-run
- * depth          ops it is inside of, counted from the first of the row's chunk on
- * flops          as given
- * before, after  allocated bytes right before seq and right after end_seq
- * highest        the most in between
+ * seq, end_seq    events op_begin and op_end; end_seq 0: the op does not end within the trace, or see rpl_step_ops
+ * number          number among all ops, as rpl_step_number of RPL_VERB_OP
+ * name, location  string id of the op's name; source location of its op_begin
+ * role            enum vs_op_role: forward, backward node, or recomputed
+ * depth           number of running ops around it, counted from the beginning of the chunk of the first row
+ * flops           as recorded
+ * before, after   allocated bytes right before seq and right after end_seq
+ * highest         the highest allocated bytes in between
  */
 struct rpl_op {
     uint64_t seq;
@@ -88,9 +94,9 @@ struct rpl_op {
 };
 
 /*
- * Ops number first … first + count - 1 into `out`; *filled is how many there are (the trace may have fewer). first >= 1. Reads the chunks
- * they lie in: a screenful lies in one or two. Of an op that ends more than RPL_CHUNK_EVENTS later end_seq is 0 and `after` and `highest` are
- * those so far.
+ * Fill `out` with the ops of number first … first + count - 1 (first >= 1); *filled is their number, which is smaller
+ * where the trace has fewer. Reads the chunks that contain them, one or two for a screenful, and RPL_CHUNK_EVENTS
+ * further events at most: an op that ends later has end_seq 0, and its `after` and `highest` are those up to there.
  */
 VS_MUST_USE enum vs_status rpl_step_ops(struct rpl_index *index, uint64_t first, size_t count,
                                         struct rpl_op *out, size_t *filled, struct vs_error *err);

@@ -2,7 +2,8 @@
  * replay/report/account.c - see account.h.
  *
  * Must not know:  the driver.
- * Invariant:      a difference is made of two figures of one source only: CUDA's free bytes and the driver's are not the same number.
+ * Invariant:      figures are subtracted only from figures of the same source: CUDA and the driver count free bytes
+ *                 differently.
  */
 #include "replay/report/account.h"
 
@@ -19,12 +20,12 @@ static int64_t meta(const struct rpl_trace *trace, const char *key)
                                                                          : RPL_UNKNOWN;
 }
 
-static int64_t less(int64_t a, int64_t b)
+static int64_t minus(int64_t a, int64_t b)
 {
     return a == RPL_UNKNOWN || b == RPL_UNKNOWN ? RPL_UNKNOWN : a - b;
 }
 
-/* What the allocator had right after an event. */
+/* The allocator's bytes right after a->event. */
 static enum vs_status allocator_at(struct rpl_trace *trace, struct rpl_account *a,
                                    struct vs_error *err)
 {
@@ -47,27 +48,28 @@ static enum vs_status allocator_at(struct rpl_trace *trace, struct rpl_account *
     return err->status;
 }
 
-/* The parts, of what was measured. */
-static void take_apart(struct rpl_account *a, const struct rpl_trace *trace, int64_t free_then)
+/* Compute the parts from the figures in the trace. */
+static void parts_fill(struct rpl_account *a, const struct rpl_trace *trace, int64_t free_then)
 {
     int64_t context_free = meta(trace, "gpu_free");
     int64_t ready_free = meta(trace, "account_ready_free");
-    int64_t since = less(ready_free, free_then);
-    int64_t whole = less(meta(trace, "account_before_free"), meta(trace, "account_ready_smi_free"));
+    int64_t since = minus(ready_free, free_then);
+    int64_t whole =
+        minus(meta(trace, "account_before_free"), meta(trace, "account_ready_smi_free"));
 
-    a->libraries = less(context_free, ready_free);
-    a->beside = less(since, (int64_t)a->reserved);
+    a->libraries = minus(context_free, ready_free);
+    a->beside = minus(since, (int64_t)a->reserved);
     a->before = meta(trace, "account_before_used");
     if (a->before != RPL_UNKNOWN && whole != RPL_UNKNOWN)
-        a->context = less(whole, a->libraries);
+        a->context = minus(whole, a->libraries);
     else {
         a->before = RPL_UNKNOWN;
-        a->context = less(a->total, context_free);
+        a->context = minus(a->total, context_free);
     }
     a->is_read = a->used != RPL_UNKNOWN;
     a->others = RPL_UNKNOWN;
     if (!a->is_read || a->before == RPL_UNKNOWN)
-        a->used = a->before == RPL_UNKNOWN ? less(a->total, free_then)
+        a->used = a->before == RPL_UNKNOWN ? minus(a->total, free_then)
                                            : a->before + a->context + a->libraries + since;
     else
         a->others = a->used - (a->before + a->context + a->libraries + since);
@@ -94,7 +96,7 @@ bool rpl_account_begin(struct rpl_account *out, const struct rpl_trace *trace,
 void rpl_account_finish(struct rpl_account *out, const struct rpl_trace *trace,
                         const struct rpl_oom *oom)
 {
-    take_apart(out, trace,
+    parts_fill(out, trace,
                out->is_oom ? (int64_t)oom->device_free : meta(trace, "account_end_free"));
     out->is_known = out->used != RPL_UNKNOWN;
 }
@@ -112,7 +114,7 @@ enum vs_status rpl_account_fill(struct rpl_account *out, struct rpl_trace *trace
     return st;
 }
 
-/* ---- words ---- */
+/* ---- text and JSON ---- */
 
 static void add_part(struct vs_text *out, int64_t bytes, const char *what)
 {

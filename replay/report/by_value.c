@@ -2,7 +2,7 @@
  * replay/report/by_value.c - see by_value.h.
  *
  * Must not know:  how it is shown.
- * Invariant:      asks names and toggles of the trace, not its events.
+ * Invariant:      reads names, toggles and meta data of the trace, no events.
  */
 #include "replay/report/by_value.h"
 
@@ -47,7 +47,10 @@ static bool is_given(const struct rpl_trace *trace, const char *name)
     return false;
 }
 
-/* Is a line of the meta key `refused` "TOGGLE MODULE: why"? One of the toggle as a whole ("TOGGLE on: why") is not meant. */
+/*
+ * Is a line of the meta key `refused` "TOGGLE MODULE: why"? One of the toggle as a whole ("TOGGLE on: why") is not
+ * meant.
+ */
 static bool refused_a_module(const struct rpl_trace *trace, const char *name)
 {
     const char *line = rpl_trace_meta(trace, "refused");

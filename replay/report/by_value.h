@@ -1,8 +1,9 @@
 /*
- * replay/report/by_value.h - what of a trace's figures PyTorch decides by values, and ours does not.
+ * replay/report/by_value.h - which figures of a trace PyTorch makes depend on values of tensors, and this program does
+ * not.
  *
  * For:            the report, what-if, the TUI.
- * Must not know:  nets by name: only ops and toggles (replay/report/by_value.def).
+ * Must not know:  particular nets: only ops and toggles (base/target/by_value.def).
  * Invariant:      a run without such an op or toggle has no row.
  */
 #ifndef RPL_BY_VALUE_H
@@ -15,13 +16,16 @@
 
 #define RPL_BY_VALUE_MAX 16
 
-/* name: the op or the toggle, what: why, in words; both live as long as the program */
+/* name: the op or toggle; what: the reason in words. Both are static. */
 struct rpl_by_value {
     const char *name;
     const char *what;
 };
 
-/* The rows that hold of a run of a net of ours, in the order of the table; returns how many. */
+/*
+ * Fill `out` with the rows that apply to a run of a net, in the order of the table, and return their number; 0 without
+ * a net.
+ */
 size_t rpl_by_values(const struct rpl_trace *trace, struct rpl_by_value out[RPL_BY_VALUE_MAX]);
 
 /* A line for each of them, "  goes by values: NAME: WHAT\n". */

@@ -2,7 +2,7 @@
  * replay/report/check.c - see check.h.
  *
  * Must not know:  arguments, where the text goes.
- * Invariant:      only whole steps are looked at.
+ * Invariant:      growth is computed from whole steps only.
  */
 #include "replay/report/check.h"
 
@@ -14,7 +14,7 @@
 #include "replay/index/index.h"
 #include "replay/inspect/block_text.h"
 
-/* Steps that have to have ended before growth means something: the first makes gradients and the optimizer's state. */
+/* Growth after the first steps is not counted: they allocate gradients and optimizer state. */
 #define STEPS_BEFORE 2
 #define LEAK_SHOWN 5
 
@@ -32,7 +32,7 @@ static uint64_t end_of(const struct rpl_step_figures *step)
     return step->phase_count ? step->phases[step->phase_count - 1].allocated_end : 0;
 }
 
-/* The largest growth of a step that is whole. */
+/* Find the largest growth of a whole step. */
 static enum vs_status growth_fill(struct rpl_check *check, struct vs_error *err)
 {
     const struct rpl_summary *sum = &check->sum;
@@ -83,7 +83,7 @@ enum vs_status rpl_check_fill(struct rpl_check *out, struct rpl_trace *trace, st
 
     out->trace = trace;
     out->growth_step = -1;
-    if (out->sum.oom.event) /* the last step is not whole, and that is failure enough */
+    if (out->sum.oom.event) /* the last step is incomplete, and the check fails anyway */
         growth->is_set = false;
     if (!st && growth->is_set)
         st = growth_fill(out, err);
@@ -108,7 +108,7 @@ void rpl_check_release(struct rpl_check *check)
     memset(check, 0, sizeof(*check));
 }
 
-/* ---- in words ---- */
+/* ---- text and JSON ---- */
 
 static void add_limit(const struct rpl_check *check, enum rpl_limit which, struct vs_text *out)
 {

@@ -1,9 +1,9 @@
 /*
- * replay/report/check.h - does a trace keep to limits?
+ * replay/report/check.h - whether a trace stays within limits.
  *
  * For:            `vramscope check`, a gate for continuous integration.
  * Must not know:  arguments, where the text goes.
- * Invariant:      every limit that was set has an answer, or the check fails.
+ * Invariant:      every limit that was set has a result, or rpl_check_fill fails.
  */
 #ifndef RPL_CHECK_H
 #define RPL_CHECK_H
@@ -22,14 +22,14 @@
 /*
  * PEAK      highest allocated bytes
  * RESERVED  highest bytes in segments
- * GROWTH    by how much more is allocated when a training step ends than when the one before it ended: the largest of all but the first
- *           two, which make what stays
+ * GROWTH    the largest increase of allocated bytes from the end of one training step to the end of the next. The
+ *           first two steps are left out: they allocate gradients and optimizer state
  */
 enum rpl_limit { RPL_LIMIT_PEAK, RPL_LIMIT_RESERVED, RPL_LIMIT_GROWTH, RPL_LIMIT_COUNT };
 
 /*
- * is_set       was it asked for?
- * max, actual  bytes; passed: actual is not more. A step after which less is allocated has grown by 0
+ * is_set       whether the limit is to be checked
+ * max, actual  bytes; passed: actual <= max. GROWTH of a run that never grows is 0
  */
 struct rpl_limit_answer {
     bool is_set;
@@ -39,10 +39,11 @@ struct rpl_limit_answer {
 };
 
 /*
- * limits  by enum rpl_limit; is_set and max are given, the others are filled
- * growth_step  the step that grew most
- * leak    what steps made that is still alive a step later; empty where GROWTH is not asked for or has passed
- * passed  all that were set have, and no allocation was refused
+ * trace        borrowed
+ * limits       by enum rpl_limit; the caller sets is_set and max, the rest is filled
+ * growth_step  the step with the largest growth; -1: none grew, or GROWTH is not set
+ * leak         what the steps leak; zero where GROWTH is not set or has passed
+ * passed       all limits that are set have passed, and no allocation failed
  */
 struct rpl_check {
     struct rpl_trace *trace;
@@ -54,18 +55,18 @@ struct rpl_check {
 };
 
 /*
- * Check the trace against the limits. `out` is zero except for the limits to check. The trace is borrowed; release `out` also
- * after a failure. Reads the trace once; where GROWTH fails, opens its index as well (rpl_index_open).
+ * Check the trace against the limits. `out` is zero except for the limits to check. The trace is borrowed; release
+ * `out` also after a failure. Reads the trace once; where GROWTH fails, opens its index as well (rpl_index_open).
  *
- * VS_E_NOT_FOUND: GROWTH of a trace that has not three whole training steps. Errors of reading it.
+ * VS_E_NOT_FOUND: GROWTH is set and the trace has fewer than three whole training steps. Others: those of reading it.
  */
 VS_MUST_USE enum vs_status rpl_check_fill(struct rpl_check *out, struct rpl_trace *trace,
                                           struct vs_error *err);
 void rpl_check_release(struct rpl_check *check);
 
-/* A line a limit, and what grew. */
+/* Append a line for each limit that is set, and the largest leaked blocks. `name` names the trace. */
 void rpl_check_text(const struct rpl_check *check, const char *name, struct vs_text *out);
-/* The fields are listed in docs/formats/json.md. */
+/* Append a JSON object; docs/formats/json.md lists the fields. */
 void rpl_check_json(const struct rpl_check *check, struct vs_text *out);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * replay/report/non_pytorch.c - see non_pytorch.h.
  *
- * Must not know:  where the traces lie.
+ * Must not know:  where the traces are stored.
  * Invariant:      blocks at addresses from PHYSICAL_FROM on are physical memory: docs/internals/injection.md.
  */
 #include "replay/report/non_pytorch.h"
@@ -19,14 +19,14 @@ struct segment {
     uint64_t bytes;
 };
 
-/* What PyTorch asked the driver for. mapped_peak: of expandable segments. */
+/* PyTorch's segments. mapped, mapped_peak: bytes of expandable segments now, and the most so far. */
 struct segments {
     struct segment *items;
     size_t count, cap;
     uint64_t mapped, mapped_peak;
 };
 
-/* What the driver gave: in all, of that to PyTorch's segments, and of that as physical memory. */
+/* Bytes that the driver gave: all, those of PyTorch's segments, and those of physical memory. */
 struct given {
     uint64_t all;
     uint64_t segments;
@@ -85,7 +85,7 @@ static uint64_t of_pytorch(const struct segments *segments, const struct given *
            (given->physical < segments->mapped_peak ? given->physical : segments->mapped_peak);
 }
 
-/* Where most was given. */
+/* Find the peak of the driver's trace. */
 static enum vs_status peak_find(struct rpl_non_pytorch *out, const struct segments *segments,
                                 struct rpl_trace *driver, struct vs_error *err)
 {
@@ -123,9 +123,9 @@ static enum vs_status peak_find(struct rpl_non_pytorch *out, const struct segmen
     return st;
 }
 
-/* Who made what is outside. Physical memory is left out where PyTorch has all of it. */
-static enum vs_status makers_fill(struct rpl_non_pytorch *out, const struct segments *segments,
-                                  struct rpl_trace *driver, struct vs_error *err)
+/* Sites of the blocks that are not PyTorch's. Physical memory is left out if PyTorch mapped any. */
+static enum vs_status sites_fill(struct rpl_non_pytorch *out, const struct segments *segments,
+                                 struct rpl_trace *driver, struct vs_error *err)
 {
     struct rpl_live live;
     enum vs_status st;
@@ -143,7 +143,7 @@ static enum vs_status makers_fill(struct rpl_non_pytorch *out, const struct segm
     }
     if (!st) {
         live.block_count = kept;
-        rpl_alloc_sites_fill(&out->makers, driver, &live, RPL_ALLOC_SITES_BY_LINE);
+        rpl_alloc_sites_fill(&out->sites, driver, &live, RPL_ALLOC_SITES_BY_LINE);
     }
     rpl_live_release(&live);
     return st;
@@ -158,14 +158,14 @@ enum vs_status rpl_non_pytorch_fill(struct rpl_non_pytorch *out, struct rpl_trac
     if (!st)
         st = peak_find(out, &segments, driver, err);
     if (!st && out->at)
-        st = makers_fill(out, &segments, driver, err);
+        st = sites_fill(out, &segments, driver, err);
     vs_free(segments.items);
     return st;
 }
 
 void rpl_non_pytorch_release(struct rpl_non_pytorch *outside)
 {
-    rpl_alloc_sites_release(&outside->makers);
+    rpl_alloc_sites_release(&outside->sites);
 }
 
 void rpl_non_pytorch_text(const struct rpl_non_pytorch *outside, size_t top, struct vs_text *out)
@@ -180,7 +180,7 @@ void rpl_non_pytorch_text(const struct rpl_non_pytorch *outside, size_t top, str
         "%s others; excludes CUDA contexts\n",
         vs_bytes_text(outside->peak, peak), vs_bytes_text(outside->pytorch, pytorch),
         vs_bytes_text(outside->outside, rest));
-    rpl_alloc_sites_text(&outside->makers, top, out);
+    rpl_alloc_sites_text(&outside->sites, top, out);
 }
 
 void rpl_non_pytorch_json(const struct rpl_non_pytorch *outside, size_t top, struct vs_json *json)
@@ -195,6 +195,6 @@ void rpl_non_pytorch_json(const struct rpl_non_pytorch *outside, size_t top, str
     vs_json_put_uint(json, "pytorch", outside->pytorch);
     vs_json_put_uint(json, "outside", outside->outside);
     vs_json_key(json, "by_line");
-    rpl_alloc_sites_json(&outside->makers, RPL_ALLOC_SITES_BY_LINE, top, json);
+    rpl_alloc_sites_json(&outside->sites, RPL_ALLOC_SITES_BY_LINE, top, json);
     vs_json_end(json);
 }

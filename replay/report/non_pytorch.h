@@ -1,12 +1,14 @@
 /*
- * replay/report/non_pytorch.h - what a program took from the driver beside PyTorch's segments: cuBLAS, NCCL, other libraries, its own calls.
+ * replay/report/non_pytorch.h - memory not from PyTorch: what cuBLAS, NCCL, other libraries and a program's own calls
+ * allocated.
  *
- * For:            the report on a program that was recorded at both levels.
- * Must not know:  where the traces lie.
- * Invariant:      a block of the driver's is PyTorch's, or is outside, never both; the two add up to all.
+ * For:            the report on a program that was recorded both at PyTorch's allocator and at the driver.
+ * Must not know:  where the two traces are stored.
+ * Invariant:      each block that the driver gave is either PyTorch's or not; the two add up to all.
  *
- * The traces have clocks of their own, so blocks are matched by what they are: PyTorch's is what has the address and the size of one of its
- * segments. Physical memory (expandable segments) has no address that both know: of its bytes as many are PyTorch's as it mapped at most.
+ * The two traces have separate clocks, so blocks are matched by address and size: a block is PyTorch's if one of its
+ * segments has the same. Physical memory (expandable segments) has no address common to both traces; of its bytes as
+ * many count as PyTorch's as PyTorch had mapped at most.
  */
 #ifndef RPL_NON_PYTORCH_H
 #define RPL_NON_PYTORCH_H
@@ -21,27 +23,30 @@
 #include "replay/trace/trace.h"
 
 /*
- * at       event of the driver's trace at which it had given most; 0: it gave nothing
- * peak     bytes then; pytorch: of its segments; outside: the rest
- * makers   of the blocks outside, by function and line
+ * at       event of the driver's trace with the most allocated bytes; 0: the driver allocated nothing
+ * peak     bytes allocated then; pytorch: those of PyTorch's segments; outside: the rest
+ * sites    allocation sites of the blocks that are not PyTorch's, by function and line
  */
 struct rpl_non_pytorch {
     uint64_t at;
     uint64_t peak;
     uint64_t pytorch;
     uint64_t outside;
-    struct rpl_alloc_sites makers;
+    struct rpl_alloc_sites sites;
 };
 
-/* Zero-initialise `out`; release it also after a failure. Errors: those of reading the traces. O(events). */
+/*
+ * Fill `out`, which the caller zero-initialises and releases, also after a failure. `pytorch` and `driver` are the
+ * traces of the same process. Errors: those of reading the traces. O(events of both).
+ */
 VS_MUST_USE enum vs_status rpl_non_pytorch_fill(struct rpl_non_pytorch *out,
                                                 struct rpl_trace *pytorch, struct rpl_trace *driver,
                                                 struct vs_error *err);
 void rpl_non_pytorch_release(struct rpl_non_pytorch *outside);
 
-/* A sentence, and the first `top` of who made it. */
+/* Append a sentence, and a line for each of the first `top` sites. */
 void rpl_non_pytorch_text(const struct rpl_non_pytorch *outside, size_t top, struct vs_text *out);
-/* {"event", "peak", "pytorch", "outside", "by_line"}; null of NULL. */
+/* Write the object {"event", "peak", "pytorch", "outside", "by_line"}; null where `outside` is NULL. */
 void rpl_non_pytorch_json(const struct rpl_non_pytorch *outside, size_t top, struct vs_json *json);
 
 #endif

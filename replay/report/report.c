@@ -14,7 +14,10 @@
 #include "replay/index/index.h"
 #include "replay/state/live.h"
 
-/* What is alive at report->at, where the cursor stands: by category and allocation site, and the ids of the `top` largest. */
+/*
+ * What is alive at report->at, where the cursor stands: by category and allocation site, and the ids of the `top`
+ * largest.
+ */
 static void contents_fill(struct rpl_report *report, const struct rpl_live *live, size_t top)
 {
     struct rpl_block *blocks = vs_alloc((live->block_count + 1) * sizeof(*blocks));

@@ -1,9 +1,9 @@
 /*
- * replay/report/report.h - the report on a trace: what filled the device at its worst moment, who held it, what need not be held.
+ * replay/report/report.h - the report on a trace: what fills the peak, what holds it, and what could be freed.
  *
- * For:            `vramscope report`, and the record command after an out-of-memory.
+ * For:            `vramscope report`, and `vramscope record` after an out-of-memory error.
  * Must not know:  terminals, arguments, where the text goes.
- * Invariant:      a pure function of the trace: the same trace gives the same text, byte for byte.
+ * Invariant:      the same trace gives the same text, byte for byte.
  */
 #ifndef RPL_REPORT_H
 #define RPL_REPORT_H
@@ -26,15 +26,20 @@
 
 /*
  * trace     borrowed; must outlive the report
- * at        the event everything below is about: the refused allocation where there was one, else the peak; 0: nothing was allocated
- * by_category  allocated bytes right after `at`
- * lines, modules, layers   what made the blocks alive at `at`; see replay/inspect/alloc_sites.h. top: how many of the largest are shown
- * largest   largest_count blocks alive at `at`, the largest first
- * is_future_unknown  the recording ends there or was imported, so nothing can be said about what is read again, and `kept` is empty
- * work      what a GPU did, where that was measured; see replay/trace/work.h
- * account   why nvidia-smi says what it says
- * kept_why  one for each of kept.items; leak_why: of leak.blocks, at leak.at
- * outside   of a program that was recorded at the driver, too; NULL: not known. The caller's, set after rpl_report_fill
+ * sum       figures of the whole trace
+ * at        event that all of the following describes: the refused allocation where there is one, otherwise the peak;
+ *           0: nothing was allocated
+ * by_category, blocks_by_category   allocated bytes, and number of blocks, right after `at`
+ * lines, modules, layers   allocation sites of the blocks alive at `at` (replay/inspect/alloc_sites.h)
+ * top       number of the largest blocks to list, as given to rpl_report_fill
+ * largest   the largest_count largest blocks alive at `at`, the largest first
+ * is_future_unknown  the recording ends at `at` or was imported, so later uses are not known and `kept` is empty
+ * kept      the unused blocks at `at`; kept_why has one for each of kept.items
+ * leak      what the training steps leak; leak_why has one for each of leak.blocks, at leak.at
+ * work      what a GPU executed, where that was measured (replay/trace/work.h)
+ * account   the parts of the figure that nvidia-smi prints
+ * outside   memory not from PyTorch, of a program that was also recorded at the driver; NULL: not known. Borrowed; the
+ *           caller sets it after rpl_report_fill
  */
 struct rpl_report {
     struct rpl_trace *trace;
@@ -57,36 +62,40 @@ struct rpl_report {
 };
 
 /*
- * Fill the report; `top` is the number of the largest tensors to list. The caller zero-initialises `out` and releases it, also
- * after a failure. Reads the whole trace once for the summary and opens its index, which is built first where the file has none
- * (rpl_index_open; a built index is stored in the file). Reads the trace once more each where the work of a GPU was measured
- * and where the driver's account is in it. Errors: those of reading the trace.
+ * Fill the report; `top` is the number of the largest tensors to list. The caller zero-initialises `out` and releases
+ * it, also after a failure. Reads the whole trace once for the summary and opens its index, which is built first where
+ * the file has none (rpl_index_open; a built index is stored in the file). Reads the trace once more each where the
+ * work of a GPU was measured and where the driver's account is in it. Errors: those of reading the trace.
  */
 VS_MUST_USE enum vs_status rpl_report_fill(struct rpl_report *out, struct rpl_trace *trace,
                                            size_t top, struct vs_error *err);
 void rpl_report_release(struct rpl_report *report);
 
-/* For people, 100 columns wide where names allow it. `name` is what to call the trace in the first line. */
+/* Append the report as text, 100 columns wide where names allow it. `name` names the trace in the first line. */
 void rpl_report_text(const struct rpl_report *report, const char *name, struct vs_text *out);
-/* For programs: the fields are listed in docs/formats/json.md. */
+/* Append the report as a JSON object; docs/formats/json.md lists the fields. */
 void rpl_report_json(const struct rpl_report *report, struct vs_text *out);
-/* The same into an object that is open, for the caller to add to. */
+/* The same members into the JSON object that is open, to which the caller may add others. */
 void rpl_report_members_json(const struct rpl_report *report, struct vs_json *json);
 
 /*
- * What a run that ran out of memory would have needed: `free` is the report on the same run without a limit (whatif/whatif.h), of which
- * `top` may be 0; what it keeps past its last use is told, which the run that ended cannot know.
+ * What a run that ran out of memory would have needed. `free` is the report on the same run without a limit
+ * (whatif/whatif.h); its `top` may be 0. Its unused blocks are listed as well, which the trace of the run that ended
+ * cannot show.
  */
 void rpl_report_need_text(const struct rpl_report *free, uint64_t capacity, struct vs_text *out);
 
-/* The part on what a GPU did: nothing where the run was on none. */
+/*
+ * The part on the work of a GPU, as text and as the JSON member gpu_work. The text is empty where the run was on no
+ * GPU.
+ */
 void rpl_report_work_text(const struct rpl_report *report, struct vs_text *out);
 void rpl_report_work_json(const struct rpl_report *report, struct vs_json *json);
 
-/* The object `peak` of the JSON answers: {"allocated": …, "by_category": {…}}. */
+/* Write the JSON object of a peak: {"allocated": …, "by_category": {…}}. */
 void rpl_peak_json(const struct rpl_trace *trace, const struct rpl_peak *peak,
                    struct vs_json *json);
-/* How sure the peak is: a line, or nothing where it is what it says; and the object `bound`. */
+/* Whether the peak is a lower bound: a line of text, nothing where the peak is exact; and the JSON member `bound`. */
 void rpl_uncertainty_text(const struct rpl_trace *trace, const struct rpl_uncertainty *bound,
                           uint64_t peak, struct vs_text *out);
 void rpl_uncertainty_json(const struct rpl_trace *trace, const struct rpl_summary *sum,

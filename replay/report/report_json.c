@@ -1,8 +1,8 @@
 /*
- * replay/report/report_json.c - the report for programs; see report.h.
+ * replay/report/report_json.c - the report as JSON; see report.h.
  *
  * Must not know:  where the text goes.
- * Invariant:      the names of the fields are a contract with scripts (docs/formats/json.md): they are added to, never changed.
+ * Invariant:      scripts rely on the names of the fields (docs/formats/json.md): new ones may be added, none changes.
  */
 #include "replay/report/report.h"
 
@@ -16,7 +16,7 @@
 #include "replay/inspect/block_text.h"
 #include "replay/report/by_value.h"
 
-/* The dotted path, function, line, op of a place. */
+/* Module path, function, line, source line and op of a location. */
 static void location_json(const struct rpl_trace *trace, uint32_t id, struct vs_json *json)
 {
     const struct vs_location *location = rpl_trace_location(trace, id);
@@ -83,7 +83,7 @@ static void oom_json(const struct rpl_report *report, struct vs_json *json)
     vs_json_end(json);
 }
 
-/* Only where there is one. */
+/* Written only if there is a row. */
 static void by_values_json(const struct rpl_trace *trace, struct vs_json *json)
 {
     struct rpl_by_value rows[RPL_BY_VALUE_MAX];
@@ -127,7 +127,7 @@ void rpl_uncertainty_json(const struct rpl_trace *trace, const struct rpl_summar
     vs_json_end(json);
 }
 
-/* Where memory for the best way was not to be had: a text each. */
+/* Ops that had to use a slower algorithm because its workspace did not fit: a string each. */
 static void shortages_json(const struct rpl_report *report, struct vs_json *json)
 {
     const char *line = rpl_trace_meta(report->trace, "shortages");
@@ -217,7 +217,7 @@ static void device_json(const struct rpl_summary *sum, struct vs_json *json)
     vs_json_end(json);
 }
 
-/* One entry a device; of those that the report is not about, the events are read for it. */
+/* An entry for each device; for devices other than the report's, this reads all events. */
 static void devices_json(const struct rpl_report *report, struct vs_json *json)
 {
     const size_t count = rpl_trace_device_count(report->trace);
@@ -227,7 +227,7 @@ static void devices_json(const struct rpl_report *report, struct vs_json *json)
     for (size_t i = 0; i < count || !i; i++) {
         struct rpl_summary sum = {.events = 0};
         struct rpl_trace *trace = NULL;
-        struct vs_error ignored = VS_ERROR_INIT; /* it was sound when this trace was opened */
+        struct vs_error ignored = VS_ERROR_INIT; /* the file was valid when this trace was opened */
 
         if (!count || i == rpl_trace_device_now(report->trace))
             device_json(&report->sum, json);
@@ -240,7 +240,7 @@ static void devices_json(const struct rpl_report *report, struct vs_json *json)
     vs_json_end(json);
 }
 
-/* What the engine counts itself; of an imported trace nobody knows it. */
+/* A figure that the engine counts; null of an imported trace, where it is not recorded. */
 static void counted_json(const struct rpl_trace *trace, const char *key, uint64_t value,
                          struct vs_json *json)
 {
@@ -300,7 +300,7 @@ static void holders_json(const struct rpl_trace *trace, const struct rpl_why *wh
     vs_text_release(&text);
 }
 
-/* `gain` UINT64_MAX: not asked for. */
+/* `gain` UINT64_MAX: the member is left out. */
 static void tensor_json(const struct rpl_trace *trace, const struct rpl_why *why, uint64_t gain,
                         struct vs_json *json)
 {
@@ -326,7 +326,7 @@ static void tensor_json(const struct rpl_trace *trace, const struct rpl_why *why
     vs_json_end(json);
 }
 
-/* What of an imported trace is not the recording's own; null of a recorded one. */
+/* What the import derived rather than read; null of a trace that was not imported. */
 static void derived_json(const struct rpl_trace *trace, struct vs_json *json)
 {
     const char *alike = rpl_trace_meta(trace, "steps_alike");
@@ -344,7 +344,7 @@ static void derived_json(const struct rpl_trace *trace, struct vs_json *json)
     vs_json_end(json);
 }
 
-static void makers_json(const struct rpl_report *report, struct vs_json *json)
+static void alloc_sites_json(const struct rpl_report *report, struct vs_json *json)
 {
     vs_json_key(json, "by_line");
     rpl_alloc_sites_json(&report->lines, RPL_ALLOC_SITES_BY_LINE, report->top, json);
@@ -477,7 +477,7 @@ void rpl_report_members_json(const struct rpl_report *report, struct vs_json *js
     counted_json(report->trace, "recompute_flops", sum->recompute_flops, json);
     rpl_report_work_json(report, json);
     devices_json(report, json);
-    makers_json(report, json);
+    alloc_sites_json(report, json);
     vs_json_key(json, "largest");
     vs_json_array(json);
     for (size_t i = 0; i < report->largest_count; i++)

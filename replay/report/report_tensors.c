@@ -1,8 +1,9 @@
 /*
- * replay/report/report_tensors.c - tensors in the report for people: what is largest, what is kept too long, what leaks, and who holds each.
+ * replay/report/report_tensors.c - tensors in the text report: the largest, the unused, and the leaked ones, with
+ * their holders.
  *
  * Must not know:  terminals, where the text goes.
- * Invariant:      a tensor is said in the same words wherever it stands.
+ * Invariant:      a tensor is described in the same words in every list.
  */
 #include <inttypes.h>
 
@@ -13,7 +14,7 @@
 #define HOLDERS_SHOWN 4
 #define KEPT_SHOWN 8
 
-static void add_bytes(struct vs_text *out, int width, uint64_t bytes)
+void rpl_report_add_bytes(struct vs_text *out, int width, uint64_t bytes)
 {
     char buf[VS_BYTES_TEXT_MAX];
 
@@ -77,7 +78,7 @@ static void add_holders(const struct rpl_report *report, const struct rpl_why *w
 void rpl_report_tensor_text(const struct rpl_report *report, const struct rpl_why *why,
                             struct vs_text *out)
 {
-    add_bytes(out, 11, why->block.bytes);
+    rpl_report_add_bytes(out, 11, why->block.bytes);
     vs_text_addf(out, "  %-10s ", vs_category_name((enum vs_category)why->block.category));
     rpl_shape_text(report->trace, why->block.tensor, out);
     vs_text_add(out, "  ");
@@ -117,15 +118,15 @@ void rpl_report_kept_text(const struct rpl_report *report, struct vs_text *out)
     }
     vs_text_addf(out, "\nKept past the last use: %" PRIu64 " tensor%s, ", kept->total_count,
                  kept->total_count == 1 ? "" : "s");
-    add_bytes(out, 0, kept->total);
+    rpl_report_add_bytes(out, 0, kept->total);
     vs_text_add(out, "; the peak would fall by ");
-    add_bytes(out, 0, kept->gain);
+    rpl_report_add_bytes(out, 0, kept->gain);
     vs_text_add(out, kept->count < kept->total_count ? " without the largest of them\n"
                                                      : " without them\n");
     for (size_t i = 0; i < kept->count && i < KEPT_SHOWN; i++) {
         rpl_report_tensor_text(report, &report->kept_why[i], out);
         vs_text_add(out, "               if freed right after its last use, the peak falls by ");
-        add_bytes(out, 0, kept->items[i].gain);
+        rpl_report_add_bytes(out, 0, kept->items[i].gain);
         vs_text_add_char(out, '\n');
     }
 }
@@ -143,7 +144,7 @@ void rpl_report_leak_text(const struct rpl_report *report, struct vs_text *out)
         return;
     }
     vs_text_add(out, "\nLeak: ");
-    add_bytes(out, 0, leak->bytes / leak->steps);
+    rpl_report_add_bytes(out, 0, leak->bytes / leak->steps);
     vs_text_addf(out,
                  " a step; %" PRIu64 " block%s that %" PRIu64
                  " step%s allocated %s still alive a step later\n",

@@ -1,8 +1,8 @@
 /*
- * replay/report/report_text.c - the report for people; see report.h.
+ * replay/report/report_text.c - the report as text; see report.h.
  *
  * Must not know:  terminals, where the text goes. No colour: the text is the same in a file.
- * Invariant:      a figure stands beside its unit, and once exactly where it is the answer.
+ * Invariant:      every figure has its unit; the main ones are printed in exact bytes as well.
  */
 #include "replay/report/report.h"
 
@@ -17,17 +17,10 @@
 
 #define BAR_WIDTH 24
 #define STEPS_SHOWN 6
-#define MAKERS_SHOWN 8
+#define SITES_SHOWN 8
 #define SHORTAGES_SHOWN 3
-/* What is kept too long is advice from one part in so many of the peak. */
+/* Unused blocks are listed as advice if freeing them lowers the peak by at least one part in this many. */
 #define KEPT_SHARE_MIN 100
-
-static void add_bytes(struct vs_text *out, int width, uint64_t bytes)
-{
-    char buf[VS_BYTES_TEXT_MAX];
-
-    vs_text_addf(out, "%*s", width, vs_bytes_text(bytes, buf));
-}
 
 static void add_exact(struct vs_text *out, uint64_t n)
 {
@@ -36,10 +29,10 @@ static void add_exact(struct vs_text *out, uint64_t n)
     vs_text_add(out, vs_bytes_exact_text(n, buf));
 }
 
-/* "48.5 MiB (50,856,960 bytes)", or "600 B" where that is exact already */
+/* "48.5 MiB (50,856,960 bytes)", or "600 B", which is exact already. `word` follows the first figure. */
 static void add_bytes_and_exact(struct vs_text *out, const char *word, uint64_t bytes)
 {
-    add_bytes(out, 0, bytes);
+    rpl_report_add_bytes(out, 0, bytes);
     vs_text_add(out, word);
     if (bytes < 1024)
         return;
@@ -49,7 +42,7 @@ static void add_bytes_and_exact(struct vs_text *out, const char *word, uint64_t 
 }
 
 /* "at event 917, step 1, backward", or "at event 45, setup" */
-static void add_moment(struct vs_text *out, uint64_t event, int64_t step, enum vs_phase phase)
+static void add_event(struct vs_text *out, uint64_t event, int64_t step, enum vs_phase phase)
 {
     vs_text_add(out, " at event ");
     add_exact(out, event);
@@ -89,7 +82,7 @@ static void add_devices(const struct rpl_trace *trace, struct vs_text *out)
     vs_text_add(out, "; TRACE@N is device N");
 }
 
-/* A history that cannot have come about as it was recorded, and what was left out of it. */
+/* Of an imported history that is not consistent: why, and which events were left out. */
 static void add_partial(const struct rpl_trace *trace, struct vs_text *out)
 {
     static const char *const KEYS[] = {"dropped", "unsure"};
@@ -201,14 +194,14 @@ void rpl_uncertainty_text(const struct rpl_trace *trace, const struct rpl_uncert
     vs_text_add(out, " is not known without the device; ");
     if (margin) {
         vs_text_add(out, "above ");
-        add_bytes(out, 0, margin);
+        rpl_report_add_bytes(out, 0, margin);
         vs_text_add(out, " the peak would be at that op\n");
     } else {
         vs_text_add(out, "it is not included\n");
     }
 }
 
-/* Where memory for the best way was not to be had. */
+/* Ops that had to use a slower algorithm because its workspace did not fit. */
 static void add_shortages(const struct rpl_report *report, struct vs_text *out)
 {
     const char *line = rpl_trace_meta(report->trace, "shortages");
@@ -238,22 +231,22 @@ static void add_peak(const struct rpl_report *report, struct vs_text *out)
 
     vs_text_add(out, "\nPeak: ");
     add_bytes_and_exact(out, " allocated", peak->allocated);
-    add_moment(out, peak->event, peak->step, peak->phase);
+    add_event(out, peak->event, peak->step, peak->phase);
     vs_text_add(out, peak->is_recompute ? ", recomputed for a checkpoint\n" : "\n");
     add_location(report->trace, peak->location, out);
     vs_text_add(out, "  requested ");
-    add_bytes(out, 0, peak->requested_there);
+    rpl_report_add_bytes(out, 0, peak->requested_there);
     vs_text_add(out, ", reserved ");
-    add_bytes(out, 0, peak->reserved_there);
+    rpl_report_add_bytes(out, 0, peak->reserved_there);
     vs_text_add(out, ": ");
-    add_bytes(out, 0, peak->reserved_there - peak->allocated);
+    rpl_report_add_bytes(out, 0, peak->reserved_there - peak->allocated);
     vs_text_add(out, " of the segments not in use\n");
     rpl_uncertainty_text(report->trace, &report->sum.bound, report->sum.peak.allocated, out);
     rpl_by_values_text(report->trace, out);
     add_shortages(report, out);
 }
 
-/* Does it fit the GPU it is for? */
+/* Whether the run fits the target GPU. */
 static void add_fit(const struct rpl_report *report, struct vs_text *out)
 {
     const struct vs_target *target = rpl_target(report->trace);
@@ -262,9 +255,9 @@ static void add_fit(const struct rpl_report *report, struct vs_text *out)
         return;
     vs_text_addf(out, "\n%s the %s: ", report->sum.oom.event ? "Does not fit" : "Fits",
                  target->title);
-    add_bytes(out, 0, report->sum.peak.reserved);
+    rpl_report_add_bytes(out, 0, report->sum.peak.reserved);
     vs_text_add(out, " reserved at most of ");
-    add_bytes(out, 0, rpl_capacity(report->trace));
+    rpl_report_add_bytes(out, 0, rpl_capacity(report->trace));
     vs_text_add(out, ", of which the CUDA context takes some hundred MiB\n");
 }
 
@@ -275,21 +268,21 @@ static void add_oom(const struct rpl_report *report, struct vs_text *out)
     vs_text_add(out, "\nOut of memory: ");
     add_bytes_and_exact(out, "", oom->requested);
     vs_text_add(out, " were refused");
-    add_moment(out, oom->event, oom->step, oom->phase);
+    add_event(out, oom->event, oom->step, oom->phase);
     vs_text_add_char(out, '\n');
     add_location(report->trace, oom->location, out);
     vs_text_add(out, "  a segment of ");
-    add_bytes(out, 0, oom->segment);
+    rpl_report_add_bytes(out, 0, oom->segment);
     vs_text_add(out, " was requested with ");
-    add_bytes(out, 0, oom->device_free);
+    rpl_report_add_bytes(out, 0, oom->device_free);
     vs_text_add(out, " free on the device; ");
-    add_bytes(out, 0, oom->allocated);
+    rpl_report_add_bytes(out, 0, oom->allocated);
     vs_text_add(out, " were allocated, ");
-    add_bytes(out, 0, oom->reserved);
+    rpl_report_add_bytes(out, 0, oom->reserved);
     vs_text_add(out, " reserved\n");
 }
 
-/* The categories, the largest first, with their share. */
+/* The categories, the largest first, with their shares. */
 static void add_categories(const struct rpl_report *report, struct vs_text *out)
 {
     uint64_t total = 0;
@@ -314,7 +307,7 @@ static void add_categories(const struct rpl_report *report, struct vs_text *out)
         share = (double)report->by_category[next] / (double)total;
         bar = (int)lround(BAR_WIDTH * share);
         vs_text_addf(out, "  %-11s", vs_category_name((enum vs_category)next));
-        add_bytes(out, 11, report->by_category[next]);
+        rpl_report_add_bytes(out, 11, report->by_category[next]);
         vs_text_addf(out, "  %5.1f %%  %5" PRIu64 " block%s", 100.0 * share,
                      report->blocks_by_category[next],
                      report->blocks_by_category[next] == 1 ? "" : "s");
@@ -325,17 +318,17 @@ static void add_categories(const struct rpl_report *report, struct vs_text *out)
     }
 }
 
-/* Who made what is there; where the net's own text is at hand, its tensors say it better. */
-static void add_makers(const struct rpl_report *report, struct vs_text *out)
+/* The allocation sites, of imported traces only: with a net file the list of tensors names them more precisely. */
+static void add_alloc_sites(const struct rpl_report *report, struct vs_text *out)
 {
     if (!rpl_trace_is_imported(report->trace))
         return;
     vs_text_add(out, "\nAllocated by these lines\n");
-    rpl_alloc_sites_text(&report->lines, MAKERS_SHOWN, out);
+    rpl_alloc_sites_text(&report->lines, SITES_SHOWN, out);
     if (report->layers.count < 2)
         return;
     vs_text_add(out, "\nAllocated in these modules, * for all layers together\n");
-    rpl_alloc_sites_text(&report->layers, MAKERS_SHOWN, out);
+    rpl_alloc_sites_text(&report->layers, SITES_SHOWN, out);
 }
 
 static void add_step_rows(const struct rpl_step_figures *step, struct vs_text *out)
@@ -348,17 +341,17 @@ static void add_step_rows(const struct rpl_step_figures *step, struct vs_text *o
         else
             vs_text_addf(out, "%6" PRId64, step->step);
         vs_text_addf(out, "  %-10s", vs_phase_name(phase->phase));
-        add_bytes(out, 12, phase->allocated_end);
-        add_bytes(out, 12, phase->allocated_peak);
-        add_bytes(out, 12, phase->requested_end);
-        add_bytes(out, 12, phase->reserved_end);
+        rpl_report_add_bytes(out, 12, phase->allocated_end);
+        rpl_report_add_bytes(out, 12, phase->allocated_peak);
+        rpl_report_add_bytes(out, 12, phase->requested_end);
+        rpl_report_add_bytes(out, 12, phase->reserved_end);
         if (phase->phase == VS_PHASE_LOSS && !isnan(step->loss))
             vs_text_addf(out, "   %.6g", step->loss);
         vs_text_add_char(out, '\n');
     }
 }
 
-/* All steps where they are few, else the first ones and the last. */
+/* All steps if they are few, otherwise the first ones and the last. */
 static void add_steps(const struct rpl_summary *sum, struct vs_text *out)
 {
     size_t head = sum->step_count <= STEPS_SHOWN ? sum->step_count : STEPS_SHOWN - 1;
@@ -382,9 +375,9 @@ static void add_tail(const struct rpl_summary *sum, struct vs_text *out)
     vs_text_add(out, "\nSaved by autograd when the last loss ends: ");
     add_exact(out, sum->saved.tensors);
     vs_text_add(out, sum->saved.tensors == 1 ? " tensor, " : " tensors, ");
-    add_bytes(out, 0, sum->saved.bytes);
+    rpl_report_add_bytes(out, 0, sum->saved.bytes);
     vs_text_add(out, " (");
-    add_bytes(out, 0, sum->saved.bytes_all);
+    rpl_report_add_bytes(out, 0, sum->saved.bytes_all);
     vs_text_add(out, " with parameters, buffers and batch)\n");
     for (size_t i = 0; i < sum->step_count; i++)
         recomputed += sum->steps[i].recomputed_ops;
@@ -406,13 +399,13 @@ void rpl_report_need_text(const struct rpl_report *free, uint64_t capacity, stru
     vs_text_add(out, is_imported ? "\nWith the refused bytes its peak would have been "
                                  : "\nWithout a limit its peak would be ");
     add_bytes_and_exact(out, " allocated", peak->allocated);
-    add_moment(out, peak->event, peak->step, peak->phase);
+    add_event(out, peak->event, peak->step, peak->phase);
     vs_text_add(out, peak->is_recompute ? ", recomputed for a checkpoint\n" : "\n");
     add_location(free->trace, peak->location, out);
     vs_text_add(out, "  reserved ");
-    add_bytes(out, 0, free->sum.peak.reserved);
+    rpl_report_add_bytes(out, 0, free->sum.peak.reserved);
     vs_text_add(out, " at most; the device has ");
-    add_bytes(out, 0, capacity);
+    rpl_report_add_bytes(out, 0, capacity);
     vs_text_add(out, is_imported
                          ? "; what the program would have requested afterwards is not known\n"
                          : "\n");
@@ -438,7 +431,7 @@ void rpl_report_text(const struct rpl_report *report, const char *name, struct v
         return;
     }
     add_categories(report, out);
-    add_makers(report, out);
+    add_alloc_sites(report, out);
     if (report->largest_count)
         vs_text_add(out, "\nLargest tensors there\n");
     for (size_t i = 0; i < report->largest_count; i++)

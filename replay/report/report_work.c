@@ -1,5 +1,5 @@
 /*
- * replay/report/report_work.c - the report's part on what a GPU did: for people and for programs; see report.h.
+ * replay/report/report_work.c - the report's part on the work of a GPU, as text and JSON; see report.h.
  *
  * Must not know:  CUPTI, where the text goes.
  * Invariant:      what is not known is said beside what is: a sum that lacks something is not shown as if it did not.
@@ -47,7 +47,7 @@ static uint64_t bytes_of(const struct rpl_work *work, enum sto_task_kind kind)
     return bytes;
 }
 
-/* ---- for people ---- */
+/* ---- text ---- */
 
 static void add_count(struct vs_text *out, uint64_t count, const char *one, const char *many)
 {
@@ -186,7 +186,7 @@ void rpl_report_work_text(const struct rpl_report *report, struct vs_text *out)
     add_foreign(report, out);
 }
 
-/* ---- for programs ---- */
+/* ---- JSON ---- */
 
 static void ops_json(const struct rpl_report *report, struct vs_json *json)
 {

@@ -2,7 +2,7 @@
  * replay/report/summary.c - see summary.h.
  *
  * Must not know:  how the figures are shown.
- * Invariant:      every event is looked at once, in order.
+ * Invariant:      every event is read once, in order.
  */
 #include "replay/report/summary.h"
 
@@ -15,12 +15,12 @@
 #include "replay/state/state.h"
 
 /*
- * What a pass over the events keeps.
+ * State of a pass over the events.
  *
- * phase       the phase that is going on, inside out->steps; NULL between a `step` event and the next phase
- * space       segments alone: parts of expandable ones that touch are one
- * has_parameters  they have been counted
- * is_ours     the run is the engine's: what it cannot know is noted
+ * phase       the current phase, within out->steps; NULL between a `step` event and the next phase
+ * space       segments alone: adjacent parts of expandable segments count as one
+ * has_parameters  whether they have been counted
+ * is_ours     whether the engine made the run, so that its uncertainty is determined
  */
 struct pass {
     struct rpl_summary *out;
@@ -56,7 +56,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* The totals as they are now, into the phase that is going on. */
+/* Take the current totals into the current phase. */
 static void phase_note(struct pass *pass)
 {
     const struct rpl_live *live = &pass->live;
@@ -70,7 +70,7 @@ static void phase_note(struct pass *pass)
     phase->reserved_peak = larger(phase->reserved_peak, live->reserved);
 }
 
-/* From event `seq` on the phase of `live` goes on: a new one, or one more part of one that this step had before. */
+/* From event `seq` on the phase of `live` runs: a new phase, or a further part of one that this step already has. */
 static void phase_begin(struct pass *pass, uint64_t seq)
 {
     struct rpl_step_figures *step = step_now(pass);
@@ -112,7 +112,7 @@ static void saved_note(struct pass *pass, uint64_t seq)
     }
 }
 
-/* The phase that was going on is over: where it ended in a loss, that is the moment to see what autograd holds. */
+/* The current phase ends; at the end of the loss, count what autograd saves. */
 static void phase_end(struct pass *pass, uint64_t seq, enum vs_phase next)
 {
     enum vs_phase ended = pass->phase ? pass->phase->phase : VS_PHASE_SETUP;
@@ -121,7 +121,7 @@ static void phase_end(struct pass *pass, uint64_t seq, enum vs_phase next)
         saved_note(pass, seq);
 }
 
-/* Elements of what is a parameter when the first step begins. */
+/* Elements of all parameters that are alive. */
 static uint64_t parameters_count(struct pass *pass)
 {
     uint64_t count = 0;
@@ -176,14 +176,14 @@ static void oom_note(struct pass *pass, uint64_t seq, const struct vs_event *eve
     };
 }
 
-/* An op has ended that was run again: does PyTorch count it as one? */
+/* Whether the op that ends was recomputed and PyTorch counts it as such. */
 static bool counts_as_recomputed(const struct pass *pass, const struct vs_event *event)
 {
     return event->op.role == VS_OP_RECOMPUTE &&
            strcmp(rpl_trace_string(pass->trace, (uint32_t)event->op.name), "detach") != 0;
 }
 
-/* What changes totals. */
+/* An event that changes totals. */
 static void allocator_note(struct pass *pass, uint64_t seq, const struct vs_event *event)
 {
     pass->out->alloc_events++;
@@ -251,7 +251,7 @@ static void losses_fill(struct rpl_summary *out, const struct rpl_trace *trace)
     size_t count = rpl_trace_step_count(trace);
     size_t k = 0;
 
-    /* both are in the order of the events */
+    /* both lists are in the order of the events */
     for (size_t i = 0; i < out->step_count; i++) {
         while (k < count && rpl_trace_step(trace, k).step < out->steps[i].step)
             k++;
@@ -262,8 +262,8 @@ static void losses_fill(struct rpl_summary *out, const struct rpl_trace *trace)
 }
 
 /*
- * What the run said of itself, where the trace has it: it knows what cannot be seen in the events, such as the very moment at which the
- * loss was there, or an op whose result was empty.
+ * Figures that the run stored in the trace replace those computed from events, as they include what events do not
+ * show, such as at which op the loss was complete, or an op whose result was empty.
  */
 static void notes_take(struct rpl_summary *out, const struct rpl_trace *trace)
 {

@@ -1,11 +1,12 @@
 /*
- * replay/report/summary.h - the figures of a trace: its peak, its phases, what autograd keeps, what was recomputed.
+ * replay/report/summary.h - the figures of a trace: its peak, its phases, what autograd saves, what was recomputed.
  *
  * For:            the report, what-if, diff, the TUI's header.
  * Must not know:  how the figures are shown.
  * Invariant:      one pass over the events; the same trace gives the same figures.
  *
- * allocated counts block bytes, as torch.cuda.memory_allocated() does; requested the bytes asked for; reserved the segments.
+ * "allocated" counts the bytes of blocks, as torch.cuda.memory_allocated() does, "requested" the bytes before rounding,
+ * "reserved" the bytes of segments.
  */
 #ifndef RPL_SUMMARY_H
 #define RPL_SUMMARY_H
@@ -22,13 +23,14 @@
 #include "replay/trace/trace.h"
 
 /*
- * The highest point of a trace.
+ * The peak of a trace.
  *
- * allocated      highest allocated bytes; first reached at event `event` (0: nothing was ever allocated)
- * requested, active, reserved   the highest of each over the trace, which may lie elsewhere: what max_memory_… says
- * by_category    allocated bytes at `event`; they add up to `allocated`
- * requested_there, reserved_there   right after `event`
- * step, phase, place, is_recompute  where the program was at `event`
+ * allocated      the highest allocated bytes, first reached at event `event` (0: nothing was ever allocated)
+ * requested, active, reserved   the highest of each over the whole trace, possibly at other events: PyTorch's
+ *                               max_memory_…
+ * by_category    allocated bytes at `event`, which add up to `allocated`
+ * requested_there, reserved_there   bytes right after `event`
+ * step, phase, location, is_recompute  of `event`; is_recompute: within a checkpoint's recomputation
  */
 struct rpl_peak {
     uint64_t allocated;
@@ -46,8 +48,8 @@ struct rpl_peak {
 };
 
 /*
- * One phase of a step; with accumulation the parts of one phase are one: the end of the last, the highest of all. A peak is the
- * highest value since the phase before ended.
+ * One phase of a step. With gradient accumulation a phase has several parts, which count as one: `_end` is at the end
+ * of the last part, `_peak` the highest of all parts. A peak includes the value at which the phase begins.
  */
 struct rpl_phase {
     enum vs_phase phase;
@@ -60,7 +62,7 @@ struct rpl_phase {
     uint64_t reserved_peak;
 };
 
-/* phases: phase_count of them in the order they first came. recomputed_ops: see rpl_summary. */
+/* A step: its phases in the order in which they first begin; loss is NAN where none was recorded. */
 struct rpl_step_figures {
     int64_t step;
     double loss;
@@ -70,8 +72,8 @@ struct rpl_step_figures {
 };
 
 /*
- * Distinct storages that autograd holds when the last loss ends, right after `event`; tensors and bytes without parameters, buffers and
- * batch.
+ * Distinct storages that autograd saves, right after `event`, where the last loss ends. tensors and bytes are without
+ * parameters, buffers and batch; bytes_all is with them.
  */
 struct rpl_saved {
     uint64_t event;
@@ -80,7 +82,7 @@ struct rpl_saved {
     uint64_t bytes_all;
 };
 
-/* The first allocation that was refused for good. event 0: none was. */
+/* The first allocation that failed for good, and the state then. event 0: none failed. */
 struct rpl_oom {
     uint64_t event;
     uint64_t requested;
@@ -94,12 +96,13 @@ struct rpl_oom {
 };
 
 /*
- * steps       step_count of them; the setup is step -1
- * bound       how sure the peak is
- * ends        state after the last event
- * alloc_events  events of the allocator: alloc, free, segment_*, oom; of an imported trace as the recording has them
- * device      its number, of an imported trace; else 0
- * flops       arithmetic of all ops; recompute_flops: of those inside re-runs
+ * steps         step_count of them; the set-up is step -1
+ * bound         whether the peak is a lower bound
+ * end_…         state after the last event
+ * alloc_events  number of allocator events: alloc, free, segment_*, oom; of an imported trace as the recording has them
+ * device        number of the device, of an imported trace; otherwise 0
+ * parameters    elements of all parameters when the first step begins
+ * flops         arithmetic of all ops; recompute_flops: of those recomputed
  */
 struct rpl_summary {
     struct rpl_peak peak;
@@ -122,13 +125,14 @@ struct rpl_summary {
 };
 
 /*
- * Fill `out` (zeroed or filled before; its memory is used again) from the whole trace.
+ * Fill `out` from the whole trace. `out` is zero or was filled before, and its memory is used again; the caller
+ * releases it, also after a failure. O(events).
  *
- * VS_E_DAMAGED: events that cannot follow each other. Errors of the file as sto_reader_events.
+ * VS_E_DAMAGED: the events are inconsistent. Others: those of reading the trace.
  */
 VS_MUST_USE enum vs_status rpl_summary_fill(struct rpl_summary *out, struct rpl_trace *trace,
                                             struct vs_error *err);
-/* Is what autograd holds there counted in tensors and bytes? */
+/* Whether a block that autograd saves counts in `tensors` and `bytes` of struct rpl_saved. */
 bool rpl_counts_as_saved(const struct rpl_block *block);
 void rpl_summary_release(struct rpl_summary *summary);
 

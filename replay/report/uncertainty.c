@@ -2,7 +2,7 @@
  * replay/report/uncertainty.c - see uncertainty.h.
  *
  * Must not know:  how it is shown.
- * Invariant:      an op's name is looked up once a pass.
+ * Invariant:      each op is looked up once per pass.
  */
 #include "replay/report/uncertainty.h"
 
@@ -54,7 +54,7 @@ uint64_t rpl_capacity(const struct rpl_trace *trace)
     return target ? target->capacity_bytes : 0;
 }
 
-static const char *look_up(const struct rpl_trace *trace, uint32_t op)
+static const char *row_text(const struct rpl_trace *trace, uint32_t op)
 {
     const struct vs_target *target = rpl_target(trace);
     const char *name = rpl_trace_string(trace, op);
@@ -92,7 +92,7 @@ static void begin(struct rpl_uncertainty_ops *ops, const struct rpl_trace *trace
 static const char *what_of(struct rpl_uncertainty_ops *ops, const struct rpl_trace *trace,
                            uint32_t op)
 {
-    /* a stranger's file: a number without a name names no op, however large */
+    /* the file may be damaged: an id without a string is no op */
     if (op > rpl_trace_string_count(trace))
         return NULL;
     if (op >= ops->cap) {
@@ -105,7 +105,7 @@ static const char *what_of(struct rpl_uncertainty_ops *ops, const struct rpl_tra
     }
     if (!ops->is_known[op]) {
         ops->is_known[op] = true;
-        ops->what[op] = look_up(trace, op);
+        ops->what[op] = row_text(trace, op);
     }
     return ops->what[op];
 }

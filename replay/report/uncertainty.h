@@ -1,9 +1,10 @@
 /*
- * replay/report/uncertainty.h - how sure a trace's peak is: what its figures leave out, and whether the run fits the GPU it is for.
+ * replay/report/uncertainty.h - whether a trace's peak is exact or a lower bound, and the GPU that the run is for.
  *
  * For:            the report, the TUI.
- * Must not know:  how the engine finds the sizes it does know.
- * Invariant:      nothing is guessed: what is not known is said to be so, with the bytes at which it would matter.
+ * Must not know:  how the engine finds the sizes that it models.
+ * Invariant:      nothing is guessed: memory that is not modelled is reported as such, with the size at which it would
+ *                 matter.
  */
 #ifndef RPL_UNCERTAINTY_H
 #define RPL_UNCERTAINTY_H
@@ -19,11 +20,13 @@
 #include "replay/trace/trace.h"
 
 /*
- * is_tensors_only  no target was set, and no GPU of ours measured: library workspaces and kernel scratch are not in the figures at all
- * allocs    allocations by ops whose workspace nobody can tell without the device (base/unmodelled.def); 0: the peak is what it says
- * highest   most allocated bytes right after one of these, at event `event`, where the program was in `place`: had the op there taken more
- *           than the peak minus this, the peak would be higher, and lie there
- * what      of the op there, in words
+ * is_tensors_only  library workspaces and kernel scratch are missing from all figures: no target was set, and no GPU
+ *                  measured
+ * allocs    number of allocations by ops whose workspace only the device determines (base/unmodelled.def); 0: the peak
+ *           is exact
+ * highest   the most allocated bytes right after one of these, which is event `event` at `location`. Had that op taken
+ *           more than the peak minus `highest` for its workspace, the peak would be higher and at that event
+ * what      describes that op's workspace; static text
  */
 struct rpl_uncertainty {
     bool is_tensors_only;
@@ -35,33 +38,37 @@ struct rpl_uncertainty {
 };
 
 /*
- * That of a run, told by itself. Reads the trace once where there may be something to tell: only of a net of ours, with a target or a GPU's measurements.
- * Errors: those of reading it.
+ * Fill `out` from the trace alone. Reads the trace once if it is a run of a net with a target or with a GPU's
+ * measurements; otherwise it reads no events. Errors: those of reading it.
  */
 VS_MUST_USE enum vs_status rpl_uncertainty_fill(struct rpl_uncertainty *out,
                                                 struct rpl_trace *trace, struct vs_error *err);
 
-/* Does it have what a GPU of ours worked in, recorded there or repeated? */
+/* Whether the trace has workspaces measured on a GPU, in that run or replayed from an earlier one. */
 bool rpl_is_measured(const struct rpl_trace *trace);
 
-/* The GPU a trace is for; NULL: none. */
+/* The target GPU of the run; NULL: none was set. */
 const struct vs_target *rpl_target(const struct rpl_trace *trace);
 
-/* Bytes of the device: what was said when it was recorded, else the target's; 0: not known. */
+/* Capacity of the device in bytes, as given when recording, otherwise the target's; 0: not known. */
 uint64_t rpl_capacity(const struct rpl_trace *trace);
 
 /*
- * While a trace is passed through: which of its ops are of base/unmodelled.def. Zero-initialise `ops`, release it.
+ * State for rpl_uncertainty_note: which ops of the trace are in base/unmodelled.def. Zero-initialise; release it.
+ *
+ * what       by string id of an op: its text in the table; NULL: the op is not in it. Valid where is_known
+ * is_measured    whether the run used measured workspaces. Then only the locations count at which one was missing:
+ * is_unmeasured  by location id, `locations` flags
  */
 struct rpl_uncertainty_ops {
-    const char **what; /* by string id; NULL: nothing to tell */
+    const char **what;
     bool *is_known;
     size_t cap;
-    /* of a run that repeats what was measured: the places where it met what was not, which are the only ones that count */
     bool is_begun, is_measured;
     bool *is_unmeasured;
     size_t locations;
 };
+/* Take note of an allocation at event `seq`, after which `allocated` bytes are allocated. O(1), amortised. */
 void rpl_uncertainty_note(struct rpl_uncertainty *bound, struct rpl_uncertainty_ops *ops,
                           const struct rpl_trace *trace, uint64_t seq, uint32_t location,
                           uint64_t allocated);

@@ -1,5 +1,6 @@
 /*
- * tests/replay/inspect/naive.h - the results of replay/inspect/alive.h, found by reading every event of a trace from the start.
+ * tests/replay/inspect/naive.h - the results of replay/inspect/alive.h, found by reading every event of a trace from
+ * the start.
  *
  * Tests compare the two. The members of the results have the meaning that replay/inspect/alive.h gives them.
  */
@@ -15,8 +16,9 @@
 #include "replay/trace/trace.h"
 
 /*
- * Fill `count` whys right after event `at`. Each whys[i].id is set and different from the others; the other members are zero.
- * Names of backward nodes that ran before they saved the block are not found. The caller releases each, also after a failure.
+ * Fill `count` whys right after event `at`. Each whys[i].id is set and different from the others; the other members
+ * are zero. Names of backward nodes that ran before they saved the block are not found. The caller releases each, also
+ * after a failure.
  */
 VS_MUST_USE enum vs_status naive_why_fill(struct rpl_trace *trace, uint64_t at,
                                           struct rpl_why *whys, size_t count, struct vs_error *err);

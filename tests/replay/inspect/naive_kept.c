@@ -1,5 +1,6 @@
 /*
- * tests/replay/inspect/naive_kept.c - unused blocks and what freeing them early would gain, found by reading every event three times.
+ * tests/replay/inspect/naive_kept.c - unused blocks and what freeing them early would gain, found by reading every
+ * event three times.
  */
 #include "tests/replay/inspect/naive.h"
 
@@ -8,14 +9,14 @@
 
 #include "base/mem.h"
 
-/* Those who are alive at the event and so far have not been read after it. */
+/* Blocks alive at the event that no event read so far uses later. */
 struct candidates {
     struct rpl_block *items;
     size_t count;
     size_t cap;
 };
 
-/* The last moment at which it mattered: when it was read last, or made. */
+/* Event of the last use so far, or of the allocation. */
 static uint64_t last_needed(const struct rpl_block *block)
 {
     return block->last_use_seq ? block->last_use_seq : block->alloc_seq;
@@ -45,7 +46,7 @@ static void candidates_take(struct candidates *list, const struct rpl_live *live
         qsort(list->items, list->count, sizeof(*list->items), by_id);
 }
 
-/* It is read after all: bytes 0 takes it off the list. */
+/* The block is used later: bytes 0 marks it as removed. */
 static void candidate_used(struct candidates *list, uint64_t id)
 {
     struct rpl_block key = {.id = id};
@@ -56,7 +57,7 @@ static void candidate_used(struct candidates *list, uint64_t id)
         found->bytes = 0;
 }
 
-/* First reading: who they are. */
+/* First pass: the candidates. */
 static enum vs_status find(struct candidates *list, struct rpl_trace *trace, uint64_t at,
                            struct vs_error *err)
 {
@@ -82,7 +83,7 @@ static enum vs_status find(struct candidates *list, struct rpl_trace *trace, uin
     return st;
 }
 
-/* Which of the items were made where this block was, and as large: an item's number, or SIZE_MAX. */
+/* Index of the first item allocated at the block's location with its requested size; SIZE_MAX: there is none. */
 static size_t site_of(const struct rpl_kept_list *list, const struct rpl_block *block)
 {
     for (size_t i = 0; i < list->count; i++)
@@ -93,11 +94,11 @@ static size_t site_of(const struct rpl_kept_list *list, const struct rpl_block *
 }
 
 /*
- * A block of one of the sites.
+ * A block of one of the items' allocation sites.
  *
- * last_needed  event that needed it last, seen over the whole trace
- * is_gone      it is past that, and its bytes count as gone
- * is_freed     it has been given back
+ * last_needed  event of its last use in the whole trace, or of its allocation
+ * is_gone      that event has passed, so its bytes count as freed
+ * is_freed     the trace has freed it
  */
 struct tail {
     uint64_t id;
@@ -110,7 +111,7 @@ struct tail {
 
 /*
  * items    in order of id
- * waiting  numbers of those that have been needed for the last time, by an op that may still run
+ * waiting  indices of items past their last use whose op may still be running
  */
 struct tails {
     struct tail *items;
@@ -136,7 +137,7 @@ static struct tail *tail_find(struct tails *tails, uint64_t id)
     return tails->count ? bsearch(&key, tails->items, tails->count, sizeof(key), tail_by_id) : NULL;
 }
 
-/* Second reading: every block of those sites, and when it was needed last. */
+/* Second pass: all blocks of these sites with their last uses. */
 static enum vs_status tails_fill(struct tails *tails, const struct rpl_kept_list *list,
                                  struct rpl_trace *trace, struct vs_error *err)
 {
@@ -160,7 +161,7 @@ static enum vs_status tails_fill(struct tails *tails, const struct rpl_kept_list
                                    .requested = event->alloc.requested_bytes};
         if (site_of(list, &block) == SIZE_MAX)
             continue;
-        /* ids grow with time; what is out of order could not be found again */
+        /* ids increase; a block out of order could not be found by bsearch */
         if (tails->count && tails->items[tails->count - 1].id >= event->alloc.block)
             continue;
         tails->items = vs_grow(tails->items, tails->count, &tails->cap, sizeof(*tails->items));
@@ -175,9 +176,9 @@ static enum vs_status tails_fill(struct tails *tails, const struct rpl_kept_list
 }
 
 /*
- * Third reading: the highest points without them. The last member of the arrays is for all sites together.
+ * Third pass: the peaks without them. The last element of the arrays is for all sites together.
  *
- * gone      bytes that are past their last use now, by site
+ * gone      bytes past their last use at the current event, by site
  */
 struct gains {
     uint64_t highest;
@@ -194,7 +195,7 @@ static void gone_add(struct gains *g, struct tail *tail, bool add)
         add ? g->gone[RPL_KEPT_MAX] + tail->bytes : g->gone[RPL_KEPT_MAX] - tail->bytes;
 }
 
-/* One event of a block of a site: it is needed for the last time, or given back. */
+/* An event of a block of a site: its last use, or its free. */
 static void tail_event(struct gains *g, struct tails *tails, uint64_t seq,
                        const struct vs_event *event)
 {
@@ -213,7 +214,7 @@ static void tail_event(struct gains *g, struct tails *tails, uint64_t seq,
     }
 }
 
-/* Of those that wait, the ones whose op has ended are superfluous from now on. */
+/* Waiting blocks whose op has ended are unused from here on. */
 static void waiting_settle(struct gains *g, struct tails *tails, const struct rpl_live *live)
 {
     uint64_t since = rpl_live_working_since(live);

@@ -15,7 +15,7 @@ struct questions {
     struct rpl_why *whys;
     size_t count;
     struct vs_table by_block;
-    size_t open; /* blocks not yet given back */
+    size_t open; /* blocks not yet freed */
 };
 
 static void questions_init(struct questions *q, struct rpl_why *whys, size_t count)
@@ -63,7 +63,7 @@ static void holder_add(struct rpl_why *why, uint64_t seq, const struct vs_event 
     }
 }
 
-static bool is_let_go(const struct rpl_holder *holder, const struct vs_event *event)
+static bool is_released(const struct rpl_holder *holder, const struct vs_event *event)
 {
     if (event->kind == VS_EV_UNSAVE)
         return holder->node == event->save.node &&
@@ -74,14 +74,17 @@ static bool is_let_go(const struct rpl_holder *holder, const struct vs_event *ev
            holder->scope == (uint32_t)event->hold.scope;
 }
 
-/* Of several that fit, the one that holds the same tensor goes, and of those the oldest: a name is bound anew before it lets go. */
+/*
+ * Of several matching holders the oldest one of the same tensor is removed: a variable is rebound before the old
+ * reference is released.
+ */
 static void holder_remove(struct rpl_why *why, const struct vs_event *event)
 {
     const uint64_t tensor = event->kind == VS_EV_UNSAVE ? event->save.tensor : event->hold.tensor;
     size_t found = SIZE_MAX;
 
     for (size_t i = 0; i < why->holder_count; i++) {
-        if (!is_let_go(&why->holders[i], event))
+        if (!is_released(&why->holders[i], event))
             continue;
         if (why->holders[i].tensor == (uint32_t)tensor) {
             found = i;
@@ -97,7 +100,7 @@ static void holder_remove(struct rpl_why *why, const struct vs_event *event)
     why->holder_count--;
 }
 
-/* A backward node begins: now its name is known. */
+/* A backward node begins, which gives its name. */
 static void node_name(struct questions *q, const struct vs_event *event)
 {
     for (size_t i = 0; i < q->count; i++)
@@ -107,7 +110,7 @@ static void node_name(struct questions *q, const struct vs_event *event)
                 q->whys[i].holders[k].name = (uint32_t)event->op.name;
 }
 
-/* An event up to the one asked about. */
+/* An event up to the one in question. */
 static void before(struct questions *q, uint64_t seq, const struct vs_event *event)
 {
     struct rpl_why *why;
@@ -148,7 +151,7 @@ static void after(struct questions *q, uint64_t seq, const struct vs_event *even
     }
 }
 
-/* At the event itself: who is alive, and as what. */
+/* At the event itself: which blocks are alive, and their state. */
 static void snapshot(struct questions *q, const struct rpl_live *live)
 {
     for (size_t i = 0; i < q->count; i++) {
@@ -164,7 +167,7 @@ static void snapshot(struct questions *q, const struct rpl_live *live)
     }
 }
 
-/* Names are given to tensors after their blocks were made. */
+/* Tensors are named after their blocks were allocated. */
 static void names_fill(struct questions *q, const struct rpl_trace *trace)
 {
     uint32_t count = rpl_trace_tensor_count(trace);

@@ -1,5 +1,6 @@
 /*
- * tests/replay/inspect/test_alive.c - the results from the index equal those of the naive functions, which read the whole trace.
+ * tests/replay/inspect/test_alive.c - the results from the index equal those of the naive functions, which read the
+ * whole trace.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +31,7 @@ static void ok(enum vs_status st, const struct vs_error *err)
         fail_msg("%s", err->text);
 }
 
-/* The op that ran last for this node, in the whole trace. */
+/* Name of the last op of this backward node in the whole trace. */
 static uint32_t node_name(struct rpl_trace *trace, uint64_t node)
 {
     const struct vs_event *events;
@@ -48,23 +49,23 @@ static uint32_t node_name(struct rpl_trace *trace, uint64_t node)
 
 static void assert_why(struct rpl_cursor *cursor, struct rpl_trace *trace, uint64_t id)
 {
-    struct rpl_why quick = {.id = id};
-    struct rpl_why slow = {.id = id};
+    struct rpl_why indexed = {.id = id};
+    struct rpl_why naive = {.id = id};
     struct vs_error err = VS_ERROR_INIT;
 
-    ok(rpl_alive_why(cursor, &quick, &err), &err);
-    ok(naive_why_fill(trace, rpl_cursor_seq(cursor), &slow, 1, &err), &err);
-    assert_int_equal(quick.is_alive, slow.is_alive);
-    assert_memory_equal(&quick.block, &slow.block, sizeof(quick.block));
-    assert_int_equal(quick.name, slow.name);
-    assert_int_equal(quick.next_use_seq, slow.next_use_seq);
-    assert_int_equal(quick.next_use_location, slow.next_use_location);
-    assert_int_equal(quick.free_seq, slow.free_seq);
-    assert_int_equal(quick.free_location, slow.free_location);
-    assert_int_equal(quick.holder_count, slow.holder_count);
-    for (size_t i = 0; i < quick.holder_count; i++) {
-        struct rpl_holder *a = &quick.holders[i];
-        struct rpl_holder *b = &slow.holders[i];
+    ok(rpl_alive_why(cursor, &indexed, &err), &err);
+    ok(naive_why_fill(trace, rpl_cursor_seq(cursor), &naive, 1, &err), &err);
+    assert_int_equal(indexed.is_alive, naive.is_alive);
+    assert_memory_equal(&indexed.block, &naive.block, sizeof(indexed.block));
+    assert_int_equal(indexed.name, naive.name);
+    assert_int_equal(indexed.next_use_seq, naive.next_use_seq);
+    assert_int_equal(indexed.next_use_location, naive.next_use_location);
+    assert_int_equal(indexed.free_seq, naive.free_seq);
+    assert_int_equal(indexed.free_location, naive.free_location);
+    assert_int_equal(indexed.holder_count, naive.holder_count);
+    for (size_t i = 0; i < indexed.holder_count; i++) {
+        struct rpl_holder *a = &indexed.holders[i];
+        struct rpl_holder *b = &naive.holders[i];
 
         if (a->kind == VS_HOLD_SAVED && a->node) {
             assert_int_equal(a->name, node_name(trace, a->node));
@@ -79,55 +80,59 @@ static void assert_why(struct rpl_cursor *cursor, struct rpl_trace *trace, uint6
         assert_int_equal(a->location, b->location);
         assert_int_equal(a->node, b->node);
     }
-    rpl_why_release(&quick);
-    rpl_why_release(&slow);
+    rpl_why_release(&indexed);
+    rpl_why_release(&naive);
 }
 
 static void assert_kept(struct rpl_cursor *cursor, struct rpl_trace *trace)
 {
-    struct rpl_kept_list *quick = vs_calloc(1, sizeof(*quick));
-    struct rpl_kept_list *slow = vs_calloc(1, sizeof(*slow));
+    struct rpl_kept_list *indexed = vs_calloc(1, sizeof(*indexed));
+    struct rpl_kept_list *naive = vs_calloc(1, sizeof(*naive));
     struct vs_error err = VS_ERROR_INIT;
 
-    ok(rpl_alive_kept(cursor, quick, &err), &err);
-    ok(naive_kept_fill(slow, trace, rpl_cursor_seq(cursor), &err), &err);
-    assert_int_equal(quick->count, slow->count);
-    assert_int_equal(quick->total, slow->total);
-    assert_int_equal(quick->total_count, slow->total_count);
-    for (size_t i = 0; i < quick->count; i++) {
-        assert_memory_equal(&quick->items[i].block, &slow->items[i].block,
-                            sizeof(quick->items[i].block));
-        if (quick->items[i].gain != slow->items[i].gain)
+    ok(rpl_alive_kept(cursor, indexed, &err), &err);
+    ok(naive_kept_fill(naive, trace, rpl_cursor_seq(cursor), &err), &err);
+    assert_int_equal(indexed->count, naive->count);
+    assert_int_equal(indexed->total, naive->total);
+    assert_int_equal(indexed->total_count, naive->total_count);
+    for (size_t i = 0; i < indexed->count; i++) {
+        assert_memory_equal(&indexed->items[i].block, &naive->items[i].block,
+                            sizeof(indexed->items[i].block));
+        if (indexed->items[i].gain != naive->items[i].gain)
             fail_msg("event %llu, item %zu of %zu: gain %llu, should be %llu",
-                     (unsigned long long)rpl_cursor_seq(cursor), i, quick->count,
-                     (unsigned long long)quick->items[i].gain,
-                     (unsigned long long)slow->items[i].gain);
+                     (unsigned long long)rpl_cursor_seq(cursor), i, indexed->count,
+                     (unsigned long long)indexed->items[i].gain,
+                     (unsigned long long)naive->items[i].gain);
     }
-    assert_int_equal(quick->gain, slow->gain);
-    vs_free(quick);
-    vs_free(slow);
+    assert_int_equal(indexed->gain, naive->gain);
+    vs_free(indexed);
+    vs_free(naive);
 }
 
 static void assert_leak(struct rpl_index *index, struct rpl_trace *trace)
 {
-    struct rpl_leak *quick = vs_calloc(1, sizeof(*quick));
-    struct rpl_leak *slow = vs_calloc(1, sizeof(*slow));
+    struct rpl_leak *indexed = vs_calloc(1, sizeof(*indexed));
+    struct rpl_leak *naive = vs_calloc(1, sizeof(*naive));
     struct vs_error err = VS_ERROR_INIT;
 
-    ok(rpl_alive_leak(index, quick, &err), &err);
-    ok(naive_leak_fill(slow, trace, &err), &err);
-    assert_int_equal(quick->at, slow->at);
-    assert_int_equal(quick->steps, slow->steps);
-    assert_int_equal(quick->bytes, slow->bytes);
-    assert_int_equal(quick->count, slow->count);
-    assert_int_equal(quick->block_count, slow->block_count);
-    assert_memory_equal(quick->blocks, slow->blocks, slow->block_count * sizeof(slow->blocks[0]));
-    vs_free(quick);
-    vs_free(slow);
+    ok(rpl_alive_leak(index, indexed, &err), &err);
+    ok(naive_leak_fill(naive, trace, &err), &err);
+    assert_int_equal(indexed->at, naive->at);
+    assert_int_equal(indexed->steps, naive->steps);
+    assert_int_equal(indexed->bytes, naive->bytes);
+    assert_int_equal(indexed->count, naive->count);
+    assert_int_equal(indexed->block_count, naive->block_count);
+    assert_memory_equal(indexed->blocks, naive->blocks,
+                        naive->block_count * sizeof(naive->blocks[0]));
+    vs_free(indexed);
+    vs_free(naive);
 }
 
-/* At the highest moment and at some others: every live block up to some, two others, and what is kept. */
-static void assert_answers(struct rpl_index *index, struct rpl_trace *trace, int moments,
+/*
+ * At the peak and at `events` - 1 random events: some `blocks` live blocks, two other ids, and the unused blocks. Then
+ * leaks.
+ */
+static void assert_results(struct rpl_index *index, struct rpl_trace *trace, int events,
                            size_t blocks)
 {
     struct rpl_cursor *cursor = rpl_cursor_new(index);
@@ -135,7 +140,7 @@ static void assert_answers(struct rpl_index *index, struct rpl_trace *trace, int
     struct vs_error err = VS_ERROR_INIT;
     uint32_t random = 3;
 
-    for (int i = 0; i < moments; i++) {
+    for (int i = 0; i < events; i++) {
         uint64_t seq = i ? 1 + (random >> 3) % count : rpl_index_top(index).event;
         const struct rpl_live *live;
 
@@ -152,7 +157,7 @@ static void assert_answers(struct rpl_index *index, struct rpl_trace *trace, int
     assert_leak(index, trace);
 }
 
-static void answers_on_random_traces_are_those_of_a_full_reading(void **state)
+static void results_on_random_traces_are_those_of_a_full_scan(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
 
@@ -162,13 +167,13 @@ static void answers_on_random_traces_are_those_of_a_full_reading(void **state)
         struct rpl_index *index;
 
         ok(rpl_index_open(trace, NULL, NULL, &index, &err), &err);
-        assert_answers(index, trace, 12, 6);
+        assert_results(index, trace, 12, 6);
         rpl_index_free(index);
         rpl_trace_free(trace);
     }
 }
 
-static void answers_on_nets_are_those_of_a_full_reading(void **state)
+static void results_on_nets_are_those_of_a_full_scan(void **state)
 {
     static const char *const nets[] = {"tests/nets/mlp.py", "tests/nets/resnet_small.py",
                                        "tests/nets/gpt_tiny_ckpt.py", "tests/nets/lifetimes.py"};
@@ -180,13 +185,13 @@ static void answers_on_nets_are_those_of_a_full_reading(void **state)
         struct rpl_index *index;
 
         ok(rpl_index_open(trace, NULL, NULL, &index, &err), &err);
-        assert_answers(index, trace, 6, 8);
+        assert_results(index, trace, 6, 8);
         rpl_index_free(index);
         rpl_trace_free(trace);
     }
 }
 
-static void answers_from_what_was_stored_are_the_same(void **state)
+static void results_from_a_stored_index_are_the_same(void **state)
 {
     struct rpl_trace *memory = random_trace(RPL_STORE_EVENTS + 1000, 55);
     struct vs_error err = VS_ERROR_INIT;
@@ -201,14 +206,14 @@ static void answers_from_what_was_stored_are_the_same(void **state)
         ok(rpl_trace_open(path, &trace, &err), &err);
         ok(rpl_index_open(trace, NULL, NULL, &index, &err), &err);
         assert_true(index->is_stored);
-        assert_answers(index, memory, 4, 4);
+        assert_results(index, memory, 4, 4);
         rpl_index_free(index);
         rpl_trace_free(trace);
     }
     rpl_trace_free(memory);
 }
 
-/* ---- parts that were changed by someone who knows how to seal them ---- */
+/* ---- parts of a stored index that were changed, with valid checksums ---- */
 
 static uint32_t random_below(uint32_t *random, uint32_t n)
 {
@@ -216,7 +221,7 @@ static uint32_t random_below(uint32_t *random, uint32_t n)
     return (*random >> 8) % n;
 }
 
-/* One part gets a few other bytes, and a seal that fits them. */
+/* Change a few bytes of one part, and its checksum accordingly. */
 static void part_change(const char *path, uint32_t *random)
 {
     struct rpl_pack pack = {NULL, 0, 0};
@@ -255,8 +260,8 @@ static void part_change(const char *path, uint32_t *random)
     rpl_pack_release(&pack);
 }
 
-/* Ask for a bit of everything. Whether the answers are right is not asked, only that there are some, or an error. */
-static void ask_all(struct rpl_index *index, uint32_t *random)
+/* Call a bit of everything: the results may be wrong or errors, but nothing may be read outside the trace. */
+static void query_all(struct rpl_index *index, uint32_t *random)
 {
     uint64_t count = rpl_index_event_count(index);
     struct rpl_kept_list *list = vs_calloc(1, sizeof(*list));
@@ -303,7 +308,7 @@ static void ask_all(struct rpl_index *index, uint32_t *random)
     vs_free(list);
 }
 
-static void sealed_nonsense_leads_nowhere_outside_of_the_trace(void **state)
+static void a_changed_index_with_valid_checksums_never_leads_outside_the_trace(void **state)
 {
     struct rpl_trace *memory = random_trace(RPL_STORE_EVENTS + 3000, 56);
     struct vs_error err = VS_ERROR_INIT;
@@ -320,7 +325,7 @@ static void sealed_nonsense_leads_nowhere_outside_of_the_trace(void **state)
         part_change(path, &random);
         ok(rpl_trace_open(path, &trace, &err), &err);
         ok(rpl_index_open(trace, NULL, NULL, &index, &err), &err);
-        ask_all(index, &random);
+        query_all(index, &random);
         rpl_index_free(index);
         rpl_trace_free(trace);
     }
@@ -330,10 +335,10 @@ static void sealed_nonsense_leads_nowhere_outside_of_the_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_on_random_traces_are_those_of_a_full_reading),
-        cmocka_unit_test(answers_on_nets_are_those_of_a_full_reading),
-        cmocka_unit_test(answers_from_what_was_stored_are_the_same),
-        cmocka_unit_test(sealed_nonsense_leads_nowhere_outside_of_the_trace),
+        cmocka_unit_test(results_on_random_traces_are_those_of_a_full_scan),
+        cmocka_unit_test(results_on_nets_are_those_of_a_full_scan),
+        cmocka_unit_test(results_from_a_stored_index_are_the_same),
+        cmocka_unit_test(a_changed_index_with_valid_checksums_never_leads_outside_the_trace),
     };
 
     return cmocka_run_group_tests_name("replay/alive", tests, trace_folder_setup,

@@ -1,5 +1,5 @@
 /*
- * tests/replay/inspect/test_leak.c - what a step leaves behind.
+ * tests/replay/inspect/test_leak.c - blocks that training steps leak.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +12,8 @@
 #include "tests/replay/make_trace.h"
 
 /*
- * `steps` steps. Each makes an output of 1024 that the next step replaces, and leaves 512 behind where `leaks`;
- * the first step also makes 2048 of optimizer state.
+ * `steps` steps. Each allocates an output of 1024 bytes that the next step replaces, and leaks 512 bytes if `leaks`;
+ * the first step also allocates 2048 bytes of optimizer state.
  */
 static struct rpl_trace *loop(int64_t steps, bool leaks)
 {
@@ -78,7 +78,7 @@ static void what_every_step_leaves_is_a_leak_with_its_line(void **state)
     rpl_trace_free(trace);
 }
 
-static void two_steps_are_too_few_to_tell(void **state)
+static void two_steps_are_too_few_to_find_leaks(void **state)
 {
     struct rpl_trace *trace = loop(2, true);
     struct rpl_leak leak = leak_of(trace);
@@ -93,7 +93,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loop_that_ends_where_it_began_leaks_nothing),
         cmocka_unit_test(what_every_step_leaves_is_a_leak_with_its_line),
-        cmocka_unit_test(two_steps_are_too_few_to_tell),
+        cmocka_unit_test(two_steps_are_too_few_to_find_leaks),
     };
 
     return cmocka_run_group_tests_name("replay/leak", tests, NULL, NULL);

@@ -31,7 +31,7 @@ static const struct rpl_module *find(const struct rpl_modules *modules, const ch
     return NULL;
 }
 
-/* Parents before children, those below together, totals made of what is below. */
+/* Parents stand before their children, descendants are contiguous, and totals add up. */
 static void assert_sound(const struct rpl_modules *modules, const struct rpl_live *live)
 {
     size_t count;
@@ -86,13 +86,13 @@ static void a_block_belongs_to_its_parameters_module_or_to_where_it_was_made(voi
 
     (void)state;
     make_init(&m);
-    make_alloc(&m, 512, VS_CAT_PARAMETER); /* made outside, named */
+    make_alloc(&m, 512, VS_CAT_PARAMETER); /* allocated outside all modules, named */
     name_the_tensor(&m, "body.0.fc.weight");
     m.module = "body.0";
     make_alloc(&m, 1024, VS_CAT_ACTIVATION);
     m.module = "head";
     make_alloc(&m, 2048, VS_CAT_ACTIVATION);
-    make_alloc(&m, 4096, VS_CAT_GRADIENT); /* made in head, for body.0.fc */
+    make_alloc(&m, 4096, VS_CAT_GRADIENT); /* allocated in head, for body.0.fc */
     make_hold(&m, VS_EV_HOLD, 4, VS_HOLD_GRAD, "body.0.fc.weight", "");
     m.module = "";
     make_alloc(&m, 8192, VS_CAT_OTHER);
@@ -118,7 +118,7 @@ static void a_block_belongs_to_its_parameters_module_or_to_where_it_was_made(voi
     rpl_trace_free(m.trace);
 }
 
-static void the_tree_of_a_net_is_sound_at_every_moment(void **state)
+static void the_tree_of_a_net_is_sound_at_every_event(void **state)
 {
     static const char *const nets[] = {"tests/nets/resnet_small.py", "tests/nets/gpt_tiny.py"};
 
@@ -150,7 +150,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_belongs_to_its_parameters_module_or_to_where_it_was_made),
-        cmocka_unit_test(the_tree_of_a_net_is_sound_at_every_moment),
+        cmocka_unit_test(the_tree_of_a_net_is_sound_at_every_event),
     };
 
     return cmocka_run_group_tests_name("replay/modules", tests, NULL, NULL);

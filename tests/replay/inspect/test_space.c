@@ -61,7 +61,7 @@ static void block(struct make *m, uint64_t address, uint64_t requested, uint64_t
                                               .address = address}});
 }
 
-/* The space at the end of what was made. */
+/* The address space after the last event. */
 static void fill(struct make *m, struct rpl_index **index, struct rpl_cursor **cursor,
                  struct rpl_space *space)
 {
@@ -83,7 +83,8 @@ static void release(struct make *m, struct rpl_index *index, struct rpl_cursor *
 }
 
 /*
- * A large segment of 20 MB at 100 MB: [hole 2][block 4][hole 3][block 1][hole 10]; a small one of 2 MB at 50 MB: [block 512 B][hole].
+ * A large segment of 20 MB at 100 MB: [hole 2][block 4][hole 3][block 1][hole 10]; a small one of 2 MB at 50 MB:
+ * [block 512 B][hole].
  */
 static void make_two_segments(struct make *m)
 {
@@ -147,7 +148,7 @@ static void what_fits_goes_to_the_smallest_hole_of_its_pool(void **state)
     fit = fit_of(&space, MB + 1); /* of the large pool */
     assert_int_equal(fit.rounded, MB + 512);
     assert_int_equal(fit.hole, 2);
-    /* 10 MB are free in one piece; without the block of 1 MB there would be 14 */
+    /* the largest hole has 10 MB; freeing the block of 1 MB would make one of 14 */
     fit = fit_of(&space, 12 * MB + 1);
     assert_false(fit.is_fit);
     assert_int_equal(fit.largest, 6);
@@ -157,7 +158,7 @@ static void what_fits_goes_to_the_smallest_hole_of_its_pool(void **state)
     fit = fit_of(&space, 15 * MB);
     assert_int_equal(fit.pin, SIZE_MAX);
     assert_int_equal(fit.segment, 16 * MB);
-    /* beside the 3 MB: without the 4 MB there would be 9, without the 1 MB 14 */
+    /* next to the 3 MB: freeing the 4 MB would make a hole of 9, freeing the 1 MB one of 14 */
     assert_int_equal(rpl_space_pin(&space, 4, &bytes), 5);
     assert_int_equal(bytes, 14 * MB);
     assert_int_equal(rpl_space_pin(&space, 2, &bytes), 3);
@@ -183,12 +184,12 @@ static void the_settings_of_the_run_decide_what_fits(void **state)
     fit = fit_under(&space, "roundup_power2_divisions:4", 52 * MB / 10);
     assert_int_equal(fit.rounded, 6 * MB);
     assert_int_equal(fit.hole, 6);
-    /* kept whole: all of 21 MB and more; none here is */
+    /* holes of 21 MB and more are not split; there are none here */
     assert_int_equal(fit_under(&space, "max_split_size_mb:21", 5 * MB / 2).hole, 4);
     release(&m, index, cursor, &space);
 }
 
-static void without_room_a_segment_is_asked_for(void **state)
+static void a_request_that_fits_nowhere_needs_a_segment(void **state)
 {
     struct rpl_space space = {.parts = NULL};
     struct rpl_cursor *cursor;
@@ -209,7 +210,10 @@ static void without_room_a_segment_is_asked_for(void **state)
     release(&m, index, cursor, &space);
 }
 
-/* 20 MB of stream 7 and 40 of stream 9, all free: what fits is stream 9's; with 2 MB of the default stream only these count. */
+/*
+ * 20 MB of stream 7 and 40 of stream 9, all free: what fits is stream 9's; with 2 MB of the default stream only these
+ * count.
+ */
 static void memory_of_another_stream_or_pool_does_not_fit(void **state)
 {
     for (int has_default = 0; has_default < 2; has_default++) {
@@ -268,7 +272,8 @@ static void expandable_segments_grow_and_are_cut(void **state)
     segment(&m, VS_EV_SEGMENT_MAP, 100 * MB, 20 * MB, LARGE);
     segment(&m, VS_EV_SEGMENT_MAP, 120 * MB, 20 * MB, LARGE);
     segment(&m, VS_EV_SEGMENT_UNMAP, 110 * MB, 4 * MB, LARGE);
-    segment(&m, VS_EV_SEGMENT_ALLOC, 140 * MB, 2 * MB, LARGE); /* touches, but is not one with it */
+    segment(&m, VS_EV_SEGMENT_ALLOC, 140 * MB, 2 * MB,
+            LARGE); /* adjacent, but a segment of its own */
     fill(&m, &index, &cursor, &space);
     assert_int_equal(space.segment_count, 3);
     assert_int_equal(space.segments[0].bytes, 10 * MB);
@@ -331,7 +336,7 @@ int main(void)
         cmocka_unit_test(parts_lie_end_to_end),
         cmocka_unit_test(what_fits_goes_to_the_smallest_hole_of_its_pool),
         cmocka_unit_test(the_settings_of_the_run_decide_what_fits),
-        cmocka_unit_test(without_room_a_segment_is_asked_for),
+        cmocka_unit_test(a_request_that_fits_nowhere_needs_a_segment),
         cmocka_unit_test(memory_of_another_stream_or_pool_does_not_fit),
         cmocka_unit_test(expandable_segments_grow_and_are_cut),
         cmocka_unit_test(in_a_net_every_byte_is_accounted_for),

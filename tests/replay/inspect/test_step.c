@@ -57,13 +57,13 @@ static const struct vs_location *location_of(const struct model *m, uint64_t seq
 }
 
 /*
- * Peaks the slow way, for every event by itself: it is higher than all before it since it was `drop` lower, and no lower than all after it
- * until it is. `drop` is of the highest so far at the time of the fall.
+ * Peaks the slow way, for every event by itself: it is higher than all before it since it was `drop` lower, and no
+ * lower than all after it until it is. `drop` is of the highest so far at the time of the fall.
  */
 static void peaks_mark(const struct model *m, bool *is_peak)
 {
     uint64_t highest = 0;
-    uint64_t low = 0; /* lowest since the last peak; the first rise starts at nothing */
+    uint64_t low = 0; /* lowest since the last peak; the first rise starts at 0 */
     uint64_t top = 0;
     uint64_t top_seq = 0;
     bool up = true;
@@ -94,7 +94,7 @@ static void peaks_mark(const struct model *m, bool *is_peak)
         is_peak[top_seq] = true;
 }
 
-/* is_stop[seq], the plain way. The caller frees it. */
+/* is_stop[seq], computed naively. The caller frees it. */
 static bool *stops_of(const struct model *m, enum rpl_verb verb)
 {
     bool *is_stop = vs_calloc((size_t)m->count + 2, sizeof(*is_stop));
@@ -182,7 +182,7 @@ static void assert_verb(struct rpl_index *index, const struct model *m, enum rpl
             fail_msg("verb %d from %llu by %lld: %llu, should be %llu", (int)verb,
                      (unsigned long long)seq, (long long)count, (unsigned long long)there,
                      (unsigned long long)model_step(m, is_stop, seq, count));
-        /* from a stop, there and back */
+        /* from a stop forwards and back again */
         ok(rpl_step(index, seq, verb, 1, &seq, &made, &err), &err);
         if (!made)
             continue;
@@ -196,7 +196,7 @@ static void assert_verb(struct rpl_index *index, const struct model *m, enum rpl
     vs_free(is_stop);
 }
 
-/* The next or last event that `has` says yes to; `seq` where there is none. */
+/* The next or previous event for which `has` is true; `seq` where there is none. */
 static uint64_t model_search(const struct model *m, uint64_t seq, bool is_backward, uint64_t of,
                              bool (*has)(const struct model *m, uint64_t of, uint64_t seq))
 {
@@ -251,7 +251,7 @@ static void assert_searches(struct rpl_index *index, const struct model *m)
     }
 }
 
-/* Places of few events and places of many, and none at all. */
+/* Locations with few events, with many, and none at all. */
 static void assert_locations(struct rpl_index *index, const struct model *m)
 {
     struct vs_error err = VS_ERROR_INIT;
@@ -275,7 +275,7 @@ static void assert_locations(struct rpl_index *index, const struct model *m)
     vs_free(wanted);
 }
 
-/* Blocks and nodes: what the index says of every seventh. */
+/* Every seventh block and node, as the index has them. */
 static void assert_lives(struct rpl_index *index, const struct model *m)
 {
     struct vs_error err = VS_ERROR_INIT;
@@ -336,7 +336,7 @@ static void each_verb_goes_where_a_plain_walk_goes(void **state)
 
         ok(rpl_index_open(trace, NULL, NULL, &index, &err), &err);
         assert_index(index, &m);
-        /* once it is known which chunks touch a block, fewer are looked through */
+        /* once the index knows which chunks touch a block, fewer are read */
         assert_false(rpl_index_has_detail(index));
         ok(rpl_index_detail(index, &err), &err);
         assert_true(rpl_index_has_detail(index));
@@ -392,7 +392,7 @@ static void ops_are_listed_with_what_they_change(void **state)
     make_op(&m, VS_EV_OP_BEGIN, "CheckpointBackward", 9, 1, 0);       /* 9 */
     make_event(&m, (struct vs_event){.kind = VS_EV_RECOMPUTE_BEGIN}); /* 10 */
     make_op(&m, VS_EV_OP_BEGIN, "relu", 0, 2, 0);                     /* 11 */
-    make_event(&m, (struct vs_event){.kind = VS_EV_RECOMPUTE_END});   /* 12: breaks relu off */
+    make_event(&m, (struct vs_event){.kind = VS_EV_RECOMPUTE_END});   /* 12: cuts relu short */
     make_op(&m, VS_EV_OP_END, "CheckpointBackward", 9, 1, 0);         /* 13 */
     make_op(&m, VS_EV_OP_BEGIN, "add", 0, 0, 0);                      /* 14: the trace ends in it */
     make_alloc(&m, 512, VS_CAT_ACTIVATION);                           /* 15: 1536 */

@@ -1,5 +1,5 @@
 /*
- * tests/replay/inspect/test_why.c - who holds a block, and what is kept past its last use.
+ * tests/replay/inspect/test_why.c - the holders of a block, and unused blocks.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -92,7 +92,7 @@ static void every_kind_of_holder_has_its_sentence(void **state)
     rpl_trace_free(m.trace);
 }
 
-static void a_node_that_never_ran_is_called_by_its_op(void **state)
+static void a_node_that_never_ran_is_named_by_its_op(void **state)
 {
     struct make m;
     struct vs_text text = {NULL, 0, 0};
@@ -108,7 +108,7 @@ static void a_node_that_never_ran_is_called_by_its_op(void **state)
     rpl_trace_free(m.trace);
 }
 
-static void who_has_let_go_is_no_holder_and_who_comes_later_is_none_yet(void **state)
+static void released_references_and_later_ones_are_no_holders(void **state)
 {
     struct make m;
     struct vs_text text = {NULL, 0, 0};
@@ -123,7 +123,7 @@ static void who_has_let_go_is_no_holder_and_who_comes_later_is_none_yet(void **s
     make_hold(&m, VS_EV_HOLD, 1, VS_HOLD_LOCAL, "x", "f");
     make_hold(&m, VS_EV_HOLD, 1, VS_HOLD_LOCAL, "y", "f");
     make_hold(&m, VS_EV_DROP, 1, VS_HOLD_LOCAL, "x",
-              "f"); /* bound anew at 4, so the binding of 3 goes */
+              "f"); /* rebound at line 4, so the binding of line 3 ends */
     make_hold(&m, VS_EV_DROP, 1, VS_HOLD_LOCAL, "never", "f");
     make_save(&m, VS_EV_SAVE, 1, 1, false);
     at = make_save(&m, VS_EV_UNSAVE, 1, 1, false);
@@ -134,7 +134,7 @@ static void who_has_let_go_is_no_holder_and_who_comes_later_is_none_yet(void **s
     rpl_trace_free(m.trace);
 }
 
-static void the_future_of_a_block_is_told(void **state)
+static void the_next_use_and_free_of_a_block_are_found(void **state)
 {
     struct make m;
     struct rpl_why whys[3] = {{.id = 1}, {.id = 2}, {.id = 77}};
@@ -163,7 +163,7 @@ static void the_future_of_a_block_is_told(void **state)
     rpl_trace_free(m.trace);
 }
 
-static void a_block_is_called_by_its_parameter_name_or_where_it_was_made(void **state)
+static void a_block_is_named_by_its_parameter_or_its_allocation_site(void **state)
 {
     struct make m;
     struct vs_text text = {NULL, 0, 0};
@@ -231,7 +231,7 @@ static struct rpl_trace *kept_example(uint64_t *peak)
     return m.trace;
 }
 
-static void kept_is_what_nothing_reads_again(void **state)
+static void blocks_without_a_later_use_are_listed(void **state)
 {
     struct rpl_kept_list list;
     uint64_t peak;
@@ -259,7 +259,7 @@ static void a_gain_ends_where_the_next_peak_begins(void **state)
     /* without block 2 the peak is 24576, as high as the later one */
     assert_int_equal(list.items[0].gain, 32768 - 24576);
     assert_int_equal(list.items[1].gain, 2048);
-    /* without both it would be 22528, but the later peak stays */
+    /* without both it would be 22528, but the later peak remains */
     assert_int_equal(list.gain, 32768 - 24576);
     rpl_trace_free(trace);
 }
@@ -272,7 +272,7 @@ static void a_gain_counts_the_same_block_of_every_step(void **state)
 
     (void)state;
     make_init(&m);
-    /* each step: y of 2048 is read and kept while z of 4096 is made: 6144, twice the same height */
+    /* each step: y of 2048 is read and held while z of 4096 is allocated: 6144, the same peak twice */
     for (int64_t step = 0; step < 2; step++) {
         make_step(&m, step);
         m.line = 10;
@@ -301,11 +301,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_of_holder_has_its_sentence),
-        cmocka_unit_test(a_node_that_never_ran_is_called_by_its_op),
-        cmocka_unit_test(who_has_let_go_is_no_holder_and_who_comes_later_is_none_yet),
-        cmocka_unit_test(the_future_of_a_block_is_told),
-        cmocka_unit_test(a_block_is_called_by_its_parameter_name_or_where_it_was_made),
-        cmocka_unit_test(kept_is_what_nothing_reads_again),
+        cmocka_unit_test(a_node_that_never_ran_is_named_by_its_op),
+        cmocka_unit_test(released_references_and_later_ones_are_no_holders),
+        cmocka_unit_test(the_next_use_and_free_of_a_block_are_found),
+        cmocka_unit_test(a_block_is_named_by_its_parameter_or_its_allocation_site),
+        cmocka_unit_test(blocks_without_a_later_use_are_listed),
         cmocka_unit_test(a_gain_ends_where_the_next_peak_begins),
         cmocka_unit_test(a_gain_counts_the_same_block_of_every_step),
     };

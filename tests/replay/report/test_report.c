@@ -15,7 +15,8 @@
 #include "tests/replay/make_trace.h"
 
 /*
- * A parameter of 4 MiB, a kept activation of 1 MiB, and a temporary of 3 MiB at the peak: 8 MiB in one segment of 20 MiB.
+ * A parameter of 4 MiB, a kept activation of 1 MiB, and a temporary of 3 MiB at the peak: 8 MiB in one segment of 20
+ * MiB.
  */
 static struct rpl_trace *example(bool is_oom)
 {
@@ -93,7 +94,7 @@ static void the_text_says_where_and_what(void **state)
     rpl_trace_free(trace);
 }
 
-static void after_an_out_of_memory_the_text_is_about_that_moment(void **state)
+static void after_an_out_of_memory_the_text_describes_that_event(void **state)
 {
     struct rpl_trace *trace = example(true);
     struct rpl_report report = {.trace = NULL};
@@ -109,7 +110,7 @@ static void after_an_out_of_memory_the_text_is_about_that_moment(void **state)
     assert_line(&text, "  a segment of 20.0 MiB was requested with 1.0 MiB free on the device; "
                        "8.0 MiB were allocated, 20.0 MiB reserved\n");
     assert_null(strstr(vs_text_get(&text), "Peak: "));
-    /* y might have been read again */
+    /* y might have been used later */
     assert_null(strstr(vs_text_get(&text), "never again"));
     assert_null(strstr(vs_text_get(&text), "never read"));
     assert_line(&text, "Tensors kept past their last use: not known, the recording ends there.");
@@ -172,7 +173,7 @@ static void damage_inside_is_reported(void **state)
     rpl_trace_free(m.trace);
 }
 
-/* The figures of such a run may differ from PyTorch's, and only those say so. */
+/* Only runs whose figures may differ from PyTorch's say so. */
 static void what_goes_by_values_is_said_by_op_and_toggle(void **state)
 {
     static const struct {
@@ -214,7 +215,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_text_says_where_and_what),
-        cmocka_unit_test(after_an_out_of_memory_the_text_is_about_that_moment),
+        cmocka_unit_test(after_an_out_of_memory_the_text_describes_that_event),
         cmocka_unit_test(the_same_trace_gives_the_same_text),
         cmocka_unit_test(a_trace_without_allocations_is_no_failure),
         cmocka_unit_test(damage_inside_is_reported),

@@ -1,5 +1,5 @@
 /*
- * tests/replay/report/test_outside.c - what the driver gave beside PyTorch's segments, to the byte.
+ * tests/replay/report/test_non_pytorch.c - memory not from PyTorch, to the byte.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static void segment(struct make *m, enum vs_event_kind kind, uint64_t address, u
                    .segment = {.bytes = bytes, .address = address, .size_pool = VS_SEGMENT_LARGE}});
 }
 
-/* A block of the driver's, in a segment of its own, made in `func`. */
+/* A block of the driver, in a segment of its own, allocated in `func`. */
 static uint64_t given(struct make *m, const char *func, uint64_t address, uint64_t bytes)
 {
     m->func = func;
@@ -56,10 +56,10 @@ static void expect(struct make *pytorch, struct make *driver, uint64_t peak, uin
     assert_int_equal(outside.peak, peak);
     assert_int_equal(outside.pytorch, of_pytorch);
     assert_int_equal(outside.outside, peak - of_pytorch);
-    assert_int_equal(outside.makers.count, who ? 1 : 0);
+    assert_int_equal(outside.sites.count, who ? 1 : 0);
     if (who) {
-        assert_string_equal(outside.makers.items[0].key, who);
-        assert_int_equal(outside.makers.items[0].bytes, bytes);
+        assert_string_equal(outside.sites.items[0].key, who);
+        assert_int_equal(outside.sites.items[0].bytes, bytes);
     }
     rpl_non_pytorch_release(&outside);
     rpl_trace_free(pytorch->trace);
@@ -67,8 +67,8 @@ static void expect(struct make *pytorch, struct make *driver, uint64_t peak, uin
 }
 
 /*
- * Two segments of PyTorch's, 20 and 2 MiB, the second gone before the driver's highest: 20 + 8 + 4 of a library's two blocks, 32 in all, 20 of
- * them PyTorch's. A block of another size at a segment's address is no segment.
+ * Two segments of PyTorch's, 20 and 2 MiB, the second gone before the driver's highest: 20 + 8 + 4 of a library's two
+ * blocks, 32 in all, 20 of them PyTorch's. A block of another size at a segment's address is no segment.
  */
 static void what_is_no_segment_is_outside(void **state)
 {
@@ -109,7 +109,7 @@ static void physical_memory_is_pytorchs_as_far_as_it_mapped_it(void **state)
     expect(&pytorch, &driver, 41 * MIB, 38 * MIB, "main", MIB);
 }
 
-/* Where PyTorch maps nothing, physical memory is somebody else's. */
+/* If PyTorch maps nothing, physical memory is not PyTorch's. */
 static void physical_memory_of_others_is_theirs(void **state)
 {
     struct make pytorch;
