@@ -1,14 +1,14 @@
 /*
- * bench/bench_bytes.c - how many bytes a key sends to the terminal, at 80x24 and at 160x48.
+ * bench/bench_bytes.c - number of bytes that each key sends to the terminal, at 80x24 and at 160x48.
  *
- * For:            `make bench`. Peer: the figures of a full-screen stacked chart of ncurses alone, measured from a pty
- *                 at both sizes (PEER below): a first frame, a cursor that moves, a chart that scrolls by three
- *                 columns.
+ * For:            `make bench`. Peer: a full-screen stacked chart drawn with ncurses alone, measured through a pty at
+ *                 both sizes (PEER below): the first frame, a moving cursor, a chart that scrolls by three columns.
  * Must not know:  how the TUI draws.
- * Invariant:      the bytes are those that ncurses writes for xterm-256color, into a file; nothing is cut short by a
- *                 slow terminal.
+ * Invariant:      counts the bytes that ncurses writes to a file for xterm-256color; a slow terminal does not change
+ *                 them.
  *
- * The trace is bench_tui's of 4 steps, recorded by $VRAMSCOPE (build/vramscope) where it is missing in $TMPDIR.
+ * The trace is that of bench_tui with 4 steps, recorded by $VRAMSCOPE (default build/vramscope) if it does not exist in
+ * $TMPDIR.
  */
 #include <locale.h>
 #include <stdio.h>

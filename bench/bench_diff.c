@@ -1,14 +1,14 @@
 /*
- * bench/bench_diff.c - what it costs to hold two runs against each other: the alignment, and the keys of the diff
- * views.
+ * bench/bench_diff.c - cost of comparing two runs: the alignment, and the keys of the diff views.
  *
- * For:            `make bench`. Peers: reading the events of both once (nothing can be known of them for less), and
- *                 the same keys on traces a tenth as long; both in the same run.
- * Must not know:  terminals: a key is input, rows brought up to date, and a screen of 160x48 drawn into memory.
- * Invariant:      times are of this process's processor, the pairs in turn, so that what else runs changes no ratio.
+ * For:            `make bench`. Peers: reading the events of both runs once, which is a lower bound, and the same keys
+ *                 on traces a tenth as long; both in the same run.
+ * Must not know:  terminals: a key is input, an update of the rows, and drawing a screen of 160x48 into memory.
+ * Invariant:      times are processor times of this process, measured alternately, so that other programs do not change
+ *                 the ratios.
  *
- * The traces are of sample_nets/gpt2_small.py, with and without checkpoint=blocks, recorded by $VRAMSCOPE
- * (build/vramscope) where they are missing in $TMPDIR.
+ * The traces are of sample_nets/gpt2_small.py, with and without checkpoint=blocks, recorded by $VRAMSCOPE (default
+ * build/vramscope) if they do not exist in $TMPDIR.
  */
 #include <inttypes.h>
 #include <stdio.h>

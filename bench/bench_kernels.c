@@ -1,13 +1,13 @@
 /*
- * bench/bench_kernels.c - what the kernels of the CPU device cost, against plain loops in the same run.
+ * bench/bench_kernels.c - cost of the kernels of the CPU device, compared with simple loops in the same run.
  *
- * For:            `make bench`; deciding what to make faster.
+ * For:            `make bench`; deciding which kernel to optimise.
  * Must not know:  the engine.
- * Invariant:      a figure is the best of several calls; the plain loops run on one image where the kernel has a batch,
- *                 and are scaled.
+ * Invariant:      a figure is the best of several calls. If a kernel processes a batch, the simple loop processes one
+ *                 image and its time is scaled.
  *
- * Columns: microseconds of the clock a call and Gflop/s (or GB/s where nothing is multiplied), the same by processor
- * time of all threads together (a busy machine disturbs that less), and how many times less of it than the loops.
+ * Columns: wall time per call in microseconds and Gflop/s (or GB/s for kernels without multiplications); the same by
+ * processor time of all threads, which other programs disturb less; and the ratio to the simple loop.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 /*
- * bench/bench_meta.c - what a run on `meta` takes: a step, the loading before it, a whole what-if.
+ * bench/bench_meta.c - cost of a run on `meta`: one step, loading the net, and a complete what-if run.
  *
- * For:            `make bench`; a toggle has to be answered before the next frame is drawn.
- * Must not know:  the inside of anything.
- * Invariant:      the observer is the trace in memory, as in a what-if. Every figure is the median of all steps or
- *                 runs, in CPU time of the one thread there is. Peer: as many pairs of malloc and free (128 bytes,
- *                 zeroed) as there are events, timed in turn with the runs.
+ * For:            `make bench`; the result of a changed toggle should be known before the next frame is drawn.
+ * Must not know:  internals.
+ * Invariant:      the observer is a trace in memory, as in a what-if run. Every figure is the median of all steps or
+ *                 runs, in CPU time of the only thread. Peer: as many pairs of malloc and free (128 bytes, zeroed) as
+ *                 there are events, measured alternately with the runs.
  *
- * Run it in the root of the repository, where sample_nets/ is.
+ * Run it in the root of the repository, which contains sample_nets/.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,15 +1,15 @@
 /*
  * bench/bench_record.c - what recording to a file adds to a training step.
  *
- * For:            `make bench`; the bounds are 1 % of a step of resnet18 (batch 8) on the CPU, and 100 ns an event on
- *                 the thread that trains.
- * Must not know:  the inside of the recorder.
- * Invariant:      the peer is the same step with nobody listening, in turn with ours in the same run. Everything is
- *                 processor time; each figure is the median of all steps of all rounds but each run's first step.
+ * For:            `make bench`; the limits are 1 % of a step of resnet18 (batch 8) on the CPU, and 100 ns per event on
+ *                 the training thread.
+ * Must not know:  internals of the recorder.
+ * Invariant:      the peer is the same step without an observer, measured alternately in the same run. All times are
+ *                 processor times; each figure is the median of all steps except the first of each run.
  *
- * The arithmetic of a step varies by more than recording adds to it. So what is added is taken from steps on `meta`,
- * which tell the same events and compute nothing; the share of a step on the CPU follows, and the steps on the CPU
- * themselves stand beside it. Run it in the root of the repository, where sample_nets/ is.
+ * The time of a step on the CPU varies by more than recording adds. Therefore the added time is measured on `meta`,
+ * which emits the same events without computing, and the share of a step on the CPU is calculated from it; the measured
+ * steps on the CPU are printed too. Run it in the root of the repository, which contains sample_nets/.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,14 +1,14 @@
 /*
- * bench/bench_replay.c - what looking at a trace costs, from 10^5 to 10^7 events: the open with its first frame, and
- * each thing a key asks.
+ * bench/bench_replay.c - cost of viewing a trace of 10^5 to 10^7 events: opening it and drawing the first frame, and
+ * the queries of single keys.
  *
- * For:            `make bench`. Peer: reading the trace from its start to the event, which is what a seek without an
- *                 index is, in the same run.
+ * For:            `make bench`. Peer: reading the trace from its start to the event, in the same run, which is a seek
+ *                 without an index.
  * Must not know:  drawing.
- * Invariant:      figures are CPU time of this process, so that others on the machine do not change them; every query
- *                 is made on places that nobody chose, the first time on a file that was just opened.
+ * Invariant:      figures are CPU time of this process, so that other programs do not change them. Every query is made
+ *                 at random events, the first time on a trace that was just opened.
  *
- * The traces are recordings of sample_nets/gpt2_small.py without data, of as many training steps as it takes.
+ * The traces are recordings of sample_nets/gpt2_small.py on `meta`, with as many training steps as needed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -255,7 +255,7 @@ static void kept_some(struct view *v, uint64_t seq)
     ok(rpl_alive_kept(v->cursor, &list, &err), &err);
 }
 
-static void moment_some(struct view *v, uint64_t seq)
+static void event_some(struct view *v, uint64_t seq)
 {
     struct vs_error err = VS_ERROR_INIT;
 
@@ -285,13 +285,13 @@ static void break_never(struct view *v, uint64_t seq)
 
 static const struct {
     const char *name;
-    void (*ask)(struct view *v, uint64_t seq);
+    void (*query)(struct view *v, uint64_t seq);
 } QUERY[] = {
     {"live set at a random event", seek_far},     {"one event back", seek_back},
     {"timeline of a random range", columns_some}, {"step by a random verb", step_some},
     {"finish, same line", finish_some},           {"list of ops", ops_some},
     {"why alive, with the seek", why_some},       {"life of a block, with the seek", block_some},
-    {"kept too long, with the seek", kept_some},  {"frames, segments, modules", moment_some},
+    {"kept too long, with the seek", kept_some},  {"frames, segments, modules", event_some},
     {"next break on the total", break_total},     {"a break that never hits", break_never},
 };
 #define QUERY_COUNT (sizeof(QUERY) / sizeof(QUERY[0]))
@@ -342,7 +342,7 @@ static void queries_measure(const char *path, struct figures *f)
             uint64_t seq = 1 + next_random(v.count);
             double start = cpu_ms();
 
-            QUERY[q].ask(&v, seq);
+            QUERY[q].query(&v, seq);
             took[i] = cpu_ms() - start;
         }
         view_close(&v);
@@ -456,7 +456,7 @@ static void whatif_measure(const char *net, const char *toggle)
     struct vs_error err = VS_ERROR_INIT;
     char *text = file_text(net);
     double run[9];
-    double look[9];
+    double total[9];
     uint64_t events = 0;
 
     rpl_trace_set_source(base, net, text);
@@ -474,14 +474,14 @@ static void whatif_measure(const char *net, const char *toggle)
         events = rpl_index_event_count(index);
         ok(rpl_timeline_columns(index, 1, events, columns, COLUMNS, &err), &err);
         ok(rpl_run_fill(&figures, index, &err), &err);
-        look[i] = cpu_ms() - start;
+        total[i] = cpu_ms() - start;
         rpl_index_free(index);
     }
     qsort(run, 9, sizeof(run[0]), by_value);
-    qsort(look, 9, sizeof(look[0]), by_value);
+    qsort(total, 9, sizeof(total[0]), by_value);
     printf("  %-28s %-20s %8llu events: run %6.1f ms, index, timeline and peak %5.1f ms (%.2f of "
            "it)\n",
-           net, toggle, (unsigned long long)events, run[4], look[4], look[4] / run[4]);
+           net, toggle, (unsigned long long)events, run[4], total[4], total[4] / run[4]);
     vs_toggles_release(&set);
     rpl_trace_free(base);
     rpl_trace_free(out);

@@ -1,15 +1,15 @@
 /*
- * bench/bench_snapshot.c - reading and importing PyTorch's memory snapshots, against CPython's pickle.load of the same
- * bytes.
+ * bench/bench_snapshot.c - reading and importing PyTorch's memory snapshots, compared with CPython's pickle.load of the
+ * same bytes.
  *
- * For:            `make bench`; `bench_snapshot FILE…` for snapshots of one's own (.gz: packed and unpacked);
- *                 `bench_snapshot --make FILE EVENTS` leaves the invented one; `bench_snapshot --diff` compares two of
+ * For:            `make bench`; `bench_snapshot FILE…` measures other snapshots (.gz: compressed and uncompressed);
+ *                 `bench_snapshot --make FILE EVENTS` writes the synthetic one; `bench_snapshot --diff` compares two of
  *                 them.
- * Must not know:  what is in a snapshot.
- * Invariant:      every figure is the median of ROUNDS rounds of processes of their own, ours and the peer's in turn.
- *                 CPU time is user and system, of whole processes; in brackets the ratios once more without what the
- *                 interpreter needs to start (`import pickle` alone), which is taken off the peer's figures and
- *                 nothing off ours.
+ * Must not know:  the contents of snapshots.
+ * Invariant:      every figure is the median of ROUNDS rounds of separate processes, vramscope and the peer
+ *                 alternately. CPU time is user and system time of whole processes. The ratios in brackets subtract the
+ *                 start of the interpreter (`import pickle` alone) from the peer's figures, and nothing from
+ *                 vramscope's.
  */
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,16 +1,15 @@
 /*
- * bench/bench_step.c - a training step on the CPU device, against PyTorch on the CPU in the same run.
+ * bench/bench_step.c - time of a training step on the CPU device, compared with PyTorch on the CPU in the same run.
  *
- * For:            `make bench`; the bound on a step in docs/guide/performance.md. `bench_step NAME` runs one case
- *                 alone. Peer: bench/step_peer.py, the same net file and loop under PyTorch with as many threads. The
- *                 Python that has PyTorch is python3, or what VRAMSCOPE_PYTHON names; without it the ratios are left
- *                 out.
+ * For:            `make bench`; the limit for a step in docs/guide/performance.md. `bench_step NAME` runs one case.
+ *                 Peer: bench/step_peer.py, the same net file and loop under PyTorch with the same number of threads.
+ *                 $VRAMSCOPE_PYTHON (default python3) is a Python that has PyTorch; without it the ratios are omitted.
  * Must not know:  kernels.
- * Invariant:      one step of ours, one of the peer, and so on; while one computes the other waits. The first step of
- *                 each is left out, the figures are medians of the others.
+ * Invariant:      steps of vramscope and of the peer alternate; while one computes the other waits. The first step of
+ *                 each is omitted, and figures are medians of the others.
  *
- * `clock` is what passed, `cpu` the processor time of all threads. With one thread and other programs running, cpu is
- * the one to trust; with more threads PyTorch's has the waiting of its threads in it. Run from the project's folder.
+ * `clock` is wall time, `cpu` the processor time of all threads. With one thread and other programs running, cpu is
+ * more reliable; with several threads, PyTorch's cpu includes its busy waiting. Run it in the root of the repository.
  */
 #include <math.h>
 #include <stdio.h>
@@ -58,7 +57,7 @@ struct took {
 
 struct peer {
     pid_t pid;
-    FILE *ask;
+    FILE *request;
     FILE *answer;
     char version[256];
 };
@@ -109,28 +108,28 @@ static void peer_exec(const char *path, const struct net *net, int threads)
 /* Starts it and waits until its model is made. False where there is no PyTorch; `version` then says why. */
 static bool peer_start(struct peer *peer, const char *path, const struct net *net, int threads)
 {
-    int ask[2];
+    int request[2];
     int answer[2];
     char line[512];
     bool ready;
 
-    if (pipe(ask) != 0 || pipe(answer) != 0)
+    if (pipe(request) != 0 || pipe(answer) != 0)
         die("pipe");
     peer->pid = fork();
     if (peer->pid < 0)
         die("fork");
     if (peer->pid == 0) {
-        dup2(ask[0], STDIN_FILENO);
+        dup2(request[0], STDIN_FILENO);
         dup2(answer[1], STDOUT_FILENO);
-        close(ask[1]);
+        close(request[1]);
         close(answer[0]);
         peer_exec(path, net, threads);
     }
-    close(ask[0]);
+    close(request[0]);
     close(answer[1]);
-    peer->ask = fdopen(ask[1], "w");
+    peer->request = fdopen(request[1], "w");
     peer->answer = fdopen(answer[0], "r");
-    if (!peer->ask || !peer->answer)
+    if (!peer->request || !peer->answer)
         die("fdopen");
     if (!fgets(line, sizeof(line), peer->answer))
         strcpy(line, "none it ended early\n");
@@ -145,8 +144,8 @@ static void peer_step(struct peer *peer, struct took *took, int step)
 {
     double loss;
 
-    fputs("step\n", peer->ask);
-    fflush(peer->ask);
+    fputs("step\n", peer->request);
+    fflush(peer->request);
     took->wall[PHASES][step] = took->cpu[PHASES][step] = 0.0;
     if (fscanf(peer->answer, "%lf", &loss) != 1)
         die("the peer gave no answer");
@@ -162,7 +161,7 @@ static void peer_step(struct peer *peer, struct took *took, int step)
 
 static void peer_end(struct peer *peer)
 {
-    fclose(peer->ask);
+    fclose(peer->request);
     fclose(peer->answer);
     waitpid(peer->pid, NULL, 0);
 }

@@ -1,10 +1,10 @@
 /*
- * bench/bench_store.c - what recording costs: on the training thread, in the writer, on the disk.
+ * bench/bench_store.c - cost of recording: on the training thread, on the writer thread, on the disk.
  *
- * For:            `make bench`. Peer: the same events as plain rows of ten columns, inserted with a prepared statement,
- *                 with the same journal and page size, in the same run.
- * Must not know:  the engine: an invented training run of LAYERS layers makes the events, as an engine would.
- * Invariant:      every figure is the median of ROUNDS rounds, ours and the peer's taken in turn.
+ * For:            `make bench`. Peer: the same events as rows of ten columns, inserted with a prepared statement, with
+ *                 the same journal mode and page size, in the same run.
+ * Must not know:  the engine: a synthetic training run of LAYERS layers emits the events.
+ * Invariant:      every figure is the median of ROUNDS rounds, vramscope and the peer alternately.
  */
 #include <stdio.h>
 #include <stdlib.h>

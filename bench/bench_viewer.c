@@ -90,7 +90,7 @@ static void figure_take(struct figures *f, enum who who, const char *line)
 }
 
 /* Run the program, which says its figures. */
-static void program_ask(struct figures *f, enum who who, const char *command)
+static void program_run(struct figures *f, enum who who, const char *command)
 {
     char line[4096];
     FILE *out;
@@ -239,18 +239,18 @@ static void size_measure(struct figures *f, unsigned steps)
     snprintf(db, sizeof(db), "%s/vramscope-viewer-%ld.db", folder, (long)getpid());
     files_make(f, steps, snapshot, db);
     snprintf(command, sizeof(command), "/proc/%ld/exe --ours '%s' 2>&1", (long)getpid(), db);
-    program_ask(f, OURS, command);
+    program_run(f, OURS, command);
     unlink(db);
     if (viewer) {
         snprintf(command, sizeof(command),
                  "timeout " PEER_SECONDS " %s bench/viewer_peer.mjs '%s' '%s' 2>&1",
                  getenv("VRAMSCOPE_NODE") ? getenv("VRAMSCOPE_NODE") : "node", viewer, snapshot);
-        program_ask(f, VIEWER, command);
+        program_run(f, VIEWER, command);
     }
     if (ptmem) {
         snprintf(command, sizeof(command),
                  "timeout " PEER_SECONDS " '%s' bench/viewer_peer.py '%s' 2>&1", ptmem, snapshot);
-        program_ask(f, PTMEM, command);
+        program_run(f, PTMEM, command);
     }
     unlink(snapshot);
 }

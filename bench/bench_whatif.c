@@ -12,8 +12,8 @@
  * one that was shown before. A fresh one may take FRESH_MAX of the recording and a precomputed one PRECOMPUTED_MAX;
  * where one takes more the program says which and exits with 1. Of the first what-if of a session, the first two: right
  * after the first screen, and after all that one key can ask for has been precomputed. Beside them: what precomputing
- * all that is one key away takes, and how long a key waits meanwhile: the longest time without a look at the keys, and
- * the longest from that look until the key is taken.
+ * all that is one key away takes, and how long a key waits meanwhile: the longest time between two polls for keys, and
+ * the longest time from such a poll until the key is processed.
  *
  * The recordings are made by $VRAMSCOPE (build/vramscope) in $TMPDIR. Arguments: a word of the net's title, and one of
  * the toggle; where there is a third, fresh what-ifs are made that often and nothing is printed, for a profiler.
@@ -59,7 +59,7 @@ static const struct {
     const char *toggle;
     const char *value;
     const char *key;
-} FLIPS[] = {
+} CHANGES[] = {
     {"inplace", "on", "l"},
     {"amp", "bf16", "h"},
     {"checkpoint", "blocks", "l"},
@@ -68,7 +68,7 @@ static const struct {
     {"grad", "no_grad", "h"},
 };
 #define NET_COUNT (sizeof(NETS) / sizeof(NETS[0]))
-#define FLIP_COUNT (sizeof(FLIPS) / sizeof(FLIPS[0]))
+#define CHANGE_COUNT (sizeof(CHANGES) / sizeof(CHANGES[0]))
 
 struct bench {
     char net[256];
@@ -112,7 +112,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* ---- a flip ---- */
+/* ---- a changed toggle ---- */
 
 static void type(struct tui_app *app, const char *keys)
 {
@@ -129,7 +129,7 @@ static void draw(struct bench *b)
     tui_screen_draw(&b->app, &b->surface);
 }
 
-/* Nothing is known, made or begun. */
+/* Clear the what-if cache and all precomputed runs. */
 static void forget(struct bench *b)
 {
     wif_cache_forget(tui_change_cache(&b->app));
@@ -150,23 +150,23 @@ static void row_go(struct bench *b, const char *name)
 }
 
 /* What is measured, by whatever means: a profiler finds it by this name. */
-__attribute__((noinline)) static void flip(struct bench *b, const char *key)
+__attribute__((noinline)) static void change(struct bench *b, const char *key)
 {
     type(&b->app, key);
     draw(b);
 }
 
 /* There, measured, and back. `set`: "inplace=on", what the key leads to. */
-static double flip_and_back(struct bench *b, const char *key, const char *set)
+static double change_and_back(struct bench *b, const char *key, const char *set)
 {
     struct vs_text text = {NULL, 0, 0};
     double ms = now_ms();
 
-    flip(b, key);
+    change(b, key);
     ms = now_ms() - ms;
     tui_change_text(&b->app, &text);
     must(b->app.change.is_shown && strcmp(vs_text_get(&text), set) == 0,
-         "a flip showed another run");
+         "a change showed another run");
     vs_text_release(&text);
     type(&b->app, "<C-r>");
     draw(b);
@@ -174,21 +174,21 @@ static double flip_and_back(struct bench *b, const char *key, const char *set)
     return ms;
 }
 
-/* ---- while nobody types ---- */
+/* ---- without keys ---- */
 
 /*
- * looked: when the keys were looked at last; longest: time without a look; stop_at: the look at which one is found, 0:
- * none; stopped: when
+ * looked: time of the last poll for keys; longest: longest time between two polls; stop_at: number of the poll that
+ * finds a key, 0: none; stopped: time of that poll
  */
 static struct {
     double looked;
     double longest;
-    uint64_t looks;
+    uint64_t polls;
     uint64_t stop_at;
     double stopped;
 } watch;
 
-static bool look(struct tui_input *out)
+static bool keys_poll(struct tui_input *out)
 {
     double now = now_ms();
 
@@ -196,14 +196,14 @@ static bool look(struct tui_input *out)
     if (now - watch.looked > watch.longest)
         watch.longest = now - watch.looked;
     watch.looked = now;
-    if (++watch.looks != watch.stop_at)
-        return watch.stop_at && watch.looks > watch.stop_at;
+    if (++watch.polls != watch.stop_at)
+        return watch.stop_at && watch.polls > watch.stop_at;
     watch.stopped = now;
     return true;
 }
 
 /* As the loop does: until there is nothing left to do, or a key is found. Its time. */
-static double idle(struct bench *b, uint64_t stop_at)
+static double unused_run(struct bench *b, uint64_t stop_at)
 {
     struct tui_input input;
     double ms = now_ms();
@@ -211,28 +211,28 @@ static double idle(struct bench *b, uint64_t stop_at)
     memset(&watch, 0, sizeof(watch));
     watch.stop_at = stop_at;
     watch.looked = ms;
-    b->app.typed = look;
-    while (!look(&input) && tui_app_background(&b->app))
+    b->app.typed = keys_poll;
+    while (!keys_poll(&input) && tui_app_background(&b->app))
         continue;
     b->app.typed = NULL;
     return now_ms() - ms;
 }
 
 /* What precomputing all takes that is one key away from the recorded run, and how long a key waits in its midst. */
-static void ahead_measure(struct bench *b, size_t net)
+static void precompute_measure(struct bench *b, size_t net)
 {
     double longest = 0;
     double taken = 0;
     double ms[ROUNDS];
-    uint64_t looks = 0;
+    uint64_t polls = 0;
     uint64_t runs = 0;
 
     for (int i = 0; i < ROUNDS; i++) {
         forget(b);
         runs = wif_cache_runs(tui_change_cache(&b->app));
-        ms[i] = idle(b, 0);
+        ms[i] = unused_run(b, 0);
         runs = wif_cache_runs(tui_change_cache(&b->app)) - runs;
-        looks = watch.looks;
+        polls = watch.polls;
         longest = watch.longest > longest ? watch.longest : longest;
     }
     qsort(ms, ROUNDS, sizeof(ms[0]), by_value);
@@ -244,11 +244,11 @@ static void ahead_measure(struct bench *b, size_t net)
         double now;
 
         forget(b);
-        idle(b, looks * (uint64_t)i / (STOPS + 1));
+        unused_run(b, polls * (uint64_t)i / (STOPS + 1));
         now = now_ms();
         taken = now - watch.stopped > taken ? now - watch.stopped : taken;
     }
-    printf("%-30s %-18s %9.1f  without a look, %.1f until it is taken\n", NETS[net].title,
+    printf("%-30s %-18s %9.1f  between polls for keys, %.1f until it is taken\n", NETS[net].title,
            "a key waits", longest, taken);
 }
 
@@ -294,9 +294,9 @@ static void bench_open(struct bench *b, size_t n)
 
     memset(b, 0, sizeof(*b));
     b->program = getenv("VRAMSCOPE") ? getenv("VRAMSCOPE") : "build/vramscope";
-    snprintf(b->net, sizeof(b->net), "%s/flip-%ld.py", folder, (long)getpid());
-    snprintf(b->trace, sizeof(b->trace), "%s/flip-%ld.db", folder, (long)getpid());
-    snprintf(b->other, sizeof(b->other), "%s/flip-%ld-other.db", folder, (long)getpid());
+    snprintf(b->net, sizeof(b->net), "%s/change-%ld.py", folder, (long)getpid());
+    snprintf(b->trace, sizeof(b->trace), "%s/change-%ld.db", folder, (long)getpid());
+    snprintf(b->other, sizeof(b->other), "%s/change-%ld-other.db", folder, (long)getpid());
     snprintf(command, sizeof(command), "sed '%s' %s >'%s'", NETS[n].sed, NETS[n].file, b->net);
     must(system(command) == 0, command);
     record(b, b->trace);
@@ -321,7 +321,7 @@ static double median(double ms[ROUNDS])
 }
 
 /*
- * The very first flip of a session that nobody has asked what if: with the key right after the screen, or after a
+ * The first change of a session: with the key right after the screen, or after a
  * while without one.
  */
 static void first_measure(struct bench *b, size_t net, size_t n, const char *set)
@@ -333,9 +333,9 @@ static void first_measure(struct bench *b, size_t net, size_t n, const char *set
         tui_app_release(&b->app);
         session_open(b);
         if (i % 2)
-            idle(b, 0);
-        row_go(b, FLIPS[n].toggle);
-        *(i % 2 ? &later[i / 2] : &at_once[i / 2]) = flip_and_back(b, FLIPS[n].key, set);
+            unused_run(b, 0);
+        row_go(b, CHANGES[n].toggle);
+        *(i % 2 ? &later[i / 2] : &at_once[i / 2]) = change_and_back(b, CHANGES[n].key, set);
     }
     printf("%-30s %-18s %9.1f %12.1f  the first of a session\n", NETS[net].title, set,
            median(at_once), median(later));
@@ -352,7 +352,7 @@ static bool is_within(const char *title, const char *set, const char *what, doub
 }
 
 /* False: a bound was exceeded, which is said. */
-static bool flip_measure(struct bench *b, size_t net, size_t n, const char *set)
+static bool change_measure(struct bench *b, size_t net, size_t n, const char *set)
 {
     const char *title = NETS[net].title;
     double fresh[ROUNDS];
@@ -364,13 +364,13 @@ static bool flip_measure(struct bench *b, size_t net, size_t n, const char *set)
     bool is_good;
 
     for (int i = 0; i < ROUNDS; i++) {
-        row_go(b, FLIPS[n].toggle);
+        row_go(b, CHANGES[n].toggle);
         forget(b);
-        fresh[i] = flip_and_back(b, FLIPS[n].key, set);
+        fresh[i] = change_and_back(b, CHANGES[n].key, set);
         forget(b);
-        idle(b, 0);
-        made[i] = flip_and_back(b, FLIPS[n].key, set);
-        again[i] = flip_and_back(b, FLIPS[n].key, set);
+        unused_run(b, 0);
+        made[i] = change_and_back(b, CHANGES[n].key, set);
+        again[i] = change_and_back(b, CHANGES[n].key, set);
         peer[i] = record_again(b);
     }
     fresh_part = median(fresh) / median(peer);
@@ -386,21 +386,21 @@ static bool net_measure(struct bench *b, size_t net, const char *word, int often
 {
     bool is_good = true;
 
-    for (size_t i = 0; i < FLIP_COUNT; i++) {
+    for (size_t i = 0; i < CHANGE_COUNT; i++) {
         char set[64];
 
-        snprintf(set, sizeof(set), "%s=%s", FLIPS[i].toggle,
-                 *FLIPS[i].value ? FLIPS[i].value : NETS[net].half);
+        snprintf(set, sizeof(set), "%s=%s", CHANGES[i].toggle,
+                 *CHANGES[i].value ? CHANGES[i].value : NETS[net].half);
         if (!strstr(set, word))
             continue;
-        row_go(b, FLIPS[i].toggle);
+        row_go(b, CHANGES[i].toggle);
         for (int k = 0; k < often; k++) {
             forget(b);
-            flip_and_back(b, FLIPS[i].key, set);
+            change_and_back(b, CHANGES[i].key, set);
         }
         if (!often) {
             first_measure(b, net, i, set);
-            is_good &= flip_measure(b, net, i, set);
+            is_good &= change_measure(b, net, i, set);
         }
     }
     return is_good;
@@ -426,7 +426,7 @@ int main(int argc, char **argv)
         bench_open(&b, n);
         is_good &= net_measure(&b, n, argc > 2 ? argv[2] : "", often);
         if (!often)
-            ahead_measure(&b, n);
+            precompute_measure(&b, n);
         bench_close(&b);
     }
     return is_good ? 0 : 1;

@@ -1,15 +1,14 @@
 /*
- * bench/snapshot_maker.h - memory snapshots of any size, as a training run under PyTorch would have dumped them.
+ * bench/snapshot_maker.h - writes memory snapshots of any size, as a training run under PyTorch would dump them.
  *
  * For:            bench_snapshot.c.
  * Must not know:  readers.
- * Invariant:      equal arguments, equal bytes; every event is one that the allocator really had, so an import finds
- *                 nothing to refuse.
+ * Invariant:      equal arguments give equal bytes. The events come from the reimplemented allocator, so an import
+ *                 accepts them.
  *
- * What is invented: a transformer of 48 layers that trains with AdamW on sequences of changing lengths. What is not:
- * the order in which CPython's pickler (protocol 4) meets objects, what it shares and what it writes anew: as in
- * PyTorch 2.10's dumps each allocation and each free has a list of frames of its own, of some hundred different
- * contents.
+ * The net is synthetic: a transformer of 48 layers, trained with AdamW on sequences of varying length. The order in
+ * which CPython's pickler (protocol 4) writes objects, and which of them it shares, is that of dumps of PyTorch 2.10:
+ * each allocation and each free has its own list of frames, with some hundred distinct contents.
  */
 #ifndef BENCH_SNAPSHOT_MAKER_H
 #define BENCH_SNAPSHOT_MAKER_H

@@ -32,7 +32,7 @@ def cpu():
     return time.process_time() * 1e3
 
 
-def tell(name, number):
+def report(name, number):
     print(f"{name} {number:.3f}", flush=True)
 
 
@@ -53,21 +53,21 @@ with tempfile.TemporaryDirectory() as folder:
     shutil.copyfile(sys.argv[1], path)
     start = cpu()
     data = cli.MemoryProfileData(path)
-    tell("open_ms", cpu() - start)
+    report("open_ms", cpu() - start)
     start = cpu()
     view = cli.TimelineView(data)
     view.render(SCREEN, H, W)
-    tell("first_frame_ms", cpu() - start)
-    tell("memory_mib", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-    tell("cursor_ms", keys(view, W - cli.TimelineView.Y_AXIS_W - 1, curses.KEY_RIGHT, 40))
-    tell("zoom_ms", keys(view, W - cli.TimelineView.Y_AXIS_W - 1, "+", 5))
+    report("first_frame_ms", cpu() - start)
+    report("memory_mib", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    report("cursor_ms", keys(view, W - cli.TimelineView.Y_AXIS_W - 1, curses.KEY_RIGHT, 40))
+    report("zoom_ms", keys(view, W - cli.TimelineView.Y_AXIS_W - 1, "+", 5))
     alive = []
     for i in range(11):
         start = cpu()
         cli.SnapshotView(data, data.max_time * (2 * i + 1) // 22).render(SCREEN, H, W)
         alive.append(cpu() - start)
-    tell("alive_ms", statistics.median(alive))
+    report("alive_ms", statistics.median(alive))
     start = cpu()
     cli.MemoryProfileData(path)
-    tell("open_again_ms", cpu() - start)
-    tell("memory_again_mib", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    report("open_again_ms", cpu() - start)
+    report("memory_again_mib", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)

@@ -8,12 +8,12 @@
 
 #include "base/mem.h"
 
-/* How far back on the tape a node's op is looked for. */
-#define LOOK_BACK 96
+/* Maximum distance on the tape at which the op of a node is searched. */
+#define TAPE_SEARCH_MAX 96
 #define NAME_MAX 64
 #define FITS_KEPT 4096
 
-/* Nodes whose name is not their op's; both without case and underscores. The op's is a beginning. */
+/* Nodes that are not named like their op, both in lower case and without underscores. The op's text is a prefix. */
 static const struct {
     const char *node;
     const char *op;
@@ -40,13 +40,13 @@ struct taped {
     uint32_t path;
 };
 
-/* Whether a node's op fits an op of the tape; both are strings of the list. Kept where it was asked last. */
+/* Cached result of imp_backward_fits() for a node and an op, both strings of the list. */
 struct fit {
     uint32_t node, op;
     bool is_known, fits;
 };
 
-/* node: the last one, if its op was found. is_done: it has let go of what it saved. */
+/* node: the last node whose op was found. is_done: it has released its saved tensors. */
 struct tape {
     struct taped *items;
     size_t count, cap;
@@ -55,7 +55,7 @@ struct tape {
     struct fit *fits;
 };
 
-/* The letters and digits of a name, in lower case, up to `end`. */
+/* Copy the letters and digits of a name in lower case, up to its end. */
 static void plain(char *out, const char *name, size_t len)
 {
     size_t count = 0;
@@ -101,7 +101,7 @@ static bool fits(struct tape *tape, const struct vs_memlist *list, const char *n
 static bool op_find(struct tape *tape, const struct vs_memlist *list, const char *node,
                     uint32_t node_op)
 {
-    const size_t least = tape->count > LOOK_BACK ? tape->count - LOOK_BACK : 0;
+    const size_t least = tape->count > TAPE_SEARCH_MAX ? tape->count - TAPE_SEARCH_MAX : 0;
 
     for (size_t i = tape->count; i-- > least;)
         if (fits(tape, list, node, node_op, tape->items[i].op)) {
@@ -111,7 +111,10 @@ static bool op_find(struct tape *tape, const struct vs_memlist *list, const char
     return false;
 }
 
-/* Go back on the tape to the op of a node; where none fits nothing moves. Another node of the same name is another op's, if there is one. */
+/*
+ * Move the end of the tape back to the op of a node; if no op fits it stays. Another node of the same name belongs to
+ * another op, if there is one.
+ */
 static void rewind_to(struct tape *tape, const struct vs_memlist *list, const char *node,
                       uint32_t node_op)
 {
@@ -127,7 +130,7 @@ static void rewind_to(struct tape *tape, const struct vs_memlist *list, const ch
     }
 }
 
-/* The node of "Node/op" into `out`; "" where the event has none. */
+/* Copy the node of "Node/op" to `out`; "" if the event has none. */
 static void node_of(const struct vs_memlist *list, const struct vs_mem_event *event, char *out)
 {
     const char *text = vs_memlist_text(list, event->op);
@@ -168,7 +171,7 @@ void imp_backward_fill(struct imp_modules *modules, const struct vs_memlist *lis
         if (!(flags & VS_STACK_ENGINE) || modules->paths[i])
             continue;
         node_of(list, event, node);
-        /* what a node does lies together; when it lets go of what it saved, it is done */
+        /* the events of a node are consecutive; when it releases its saved tensors, it is done */
         if (flags & VS_STACK_RELEASE) {
             running[0] = '\0';
             tape.is_done = true;

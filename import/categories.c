@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-/* What cuBLAS asks for, once a thread, and keeps: 8 MiB and 128 KiB, or 32 MiB on newer GPUs. */
+/* Sizes of the workspace that cuBLAS allocates once per thread and keeps: 8 MiB + 128 KiB, or 32 MiB on newer GPUs. */
 static const uint64_t CUBLAS_BYTES[] = {8519680, 33554432};
 
 bool imp_is_cublas(uint64_t bytes)
@@ -20,13 +20,13 @@ bool imp_is_cublas(uint64_t bytes)
     return false;
 }
 
-/* What a module moves is what it holds, whenever that is. */
+/* The same in every phase. */
 enum vs_category imp_moved_decide(const struct imp_stack *role)
 {
     return role->is_grad ? VS_CAT_GRADIENT : role->is_buffer ? VS_CAT_BUFFER : VS_CAT_PARAMETER;
 }
 
-/* ---- lives ---- */
+/* ---- lifetimes ---- */
 
 static void lives_fill(struct imp_deciding *d)
 {
@@ -58,9 +58,9 @@ static void stretches_fill(struct imp_deciding *d)
             i + 1 < count && phase_at(d, i + 1) == phase_at(d, i) ? d->stretch_end[i + 1] : i;
 }
 
-/* ---- by the phase it was made in ---- */
+/* ---- category by the phase of the allocation ---- */
 
-/* In the forward or the loss. */
+/* Allocated in forward or loss. */
 static enum vs_category forward_decide(const struct imp_deciding *d, struct imp_life *life)
 {
     const struct vs_callstack *freed = free_stack_of(d, life);
@@ -68,7 +68,7 @@ static enum vs_category forward_decide(const struct imp_deciding *d, struct imp_
     life->is_decided = life->freed != NEVER;
     if (stack_of(d, life->made)->flags & VS_STACK_CAST)
         return VS_CAT_CAST;
-    /* without C++ frames a library's workspace is only told by how short it lives */
+    /* without C++ frames a library workspace can only be recognised by its short lifetime */
     if (!(stack_of(d, life->made)->flags & VS_STACK_HAS_CPP) && life->freed == life->made + 1)
         return VS_CAT_TEMPORARY;
     if (freed->flags & (VS_STACK_RELEASE | VS_STACK_ENGINE))
@@ -80,7 +80,7 @@ static enum vs_category forward_decide(const struct imp_deciding *d, struct imp_
     return VS_CAT_ACTIVATION;
 }
 
-/* What outlives the backward that made it is a gradient that was kept. */
+/* A block allocated in backward that is not freed in it is a gradient. */
 static enum vs_category backward_decide(const struct imp_deciding *d, struct imp_life *life)
 {
     const size_t end = d->stretch_end[life->made];
@@ -95,14 +95,14 @@ static enum vs_category backward_decide(const struct imp_deciding *d, struct imp
         return VS_CAT_GRADIENT;
     if (dies_in_phase(d, life))
         return VS_CAT_TEMPORARY;
-    /* made beside the graph, in Python: a gradient scaler's own, the root of a backward */
+    /* allocated by Python code outside of the graph: a gradient scaler's tensor, the root of a backward */
     if (stack_of(d, life->made)->count && !(stack_of(d, life->made)->flags & VS_STACK_ENGINE))
         return VS_CAT_OTHER;
     life->is_decided = end + 1 < d->list->event_count;
     return life->is_decided ? VS_CAT_GRADIENT : VS_CAT_TEMPORARY;
 }
 
-/* The place of an event as a key. */
+/* The location of an event as a key. */
 static uint64_t location_key(const struct vs_mem_event *event)
 {
     return (uint64_t)event->file << 32 | event->line;
@@ -116,7 +116,10 @@ static int by_key(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Lines at which `.data = …` let go of a tensor: what is made there and kept is the parameter that took its place. */
+/*
+ * Lines of `.data = …` that free a tensor: a tensor that is allocated there and kept is the new storage of the
+ * parameter.
+ */
 static size_t data_lines(const struct imp_deciding *d, uint64_t **out)
 {
     size_t count = 0, cap = 0;
@@ -148,7 +151,7 @@ static enum vs_category optimizer_decide(const struct imp_deciding *d, struct im
     return VS_CAT_OPTIMIZER;
 }
 
-/* While something is built or loaded. */
+/* Allocated while something is constructed or loaded. */
 static enum vs_category setup_decide(const struct imp_deciding *d, struct imp_life *life)
 {
     const struct imp_stack *role = role_of(d, life->made);
@@ -195,9 +198,9 @@ static enum vs_category made_decide(const struct imp_deciding *d, struct imp_lif
     return VS_CAT_OTHER;
 }
 
-/* ---- what is still there at the end ---- */
+/* ---- blocks that are not freed ---- */
 
-/* Blocks of one stack, and what those that ended came to. */
+/* Blocks of one stack, and the categories of those that were freed. */
 struct vote {
     uint32_t stack;
     uint32_t counts[VS_CATEGORY_COUNT];
@@ -213,7 +216,7 @@ static enum vs_category winner(const struct vote *vote, enum vs_category otherwi
     return best;
 }
 
-/* A block that never ended is what others of its stack came to be. */
+/* Give a block that is not freed the most frequent category of the freed blocks with the same stack. */
 static void undecided_settle(struct imp_deciding *d)
 {
     struct vote *votes = vs_calloc(d->list->stacks.count + 1, sizeof(*votes));
@@ -233,15 +236,15 @@ static void undecided_settle(struct imp_deciding *d)
     vs_free(votes);
 }
 
-/* What the recording itself says of an allocation counts, whatever would have been derived. */
-static void told_take(struct imp_deciding *d)
+/* A category stored in the recording replaces the derived one. */
+static void recorded_take(struct imp_deciding *d)
 {
     for (size_t b = 0; b < d->count; b++) {
         const struct imp_life *life = &d->lives[b];
-        uint8_t told = life->made == NEVER ? 0 : d->list->events[life->made].category;
+        uint8_t recorded = life->made == NEVER ? 0 : d->list->events[life->made].category;
 
-        if (told)
-            d->import->events[life->alloc].alloc.category = (uint8_t)(told - 1);
+        if (recorded)
+            d->import->events[life->alloc].alloc.category = (uint8_t)(recorded - 1);
     }
 }
 
@@ -268,7 +271,7 @@ void imp_categories_fill(struct imp_import *import, const struct vs_memlist *lis
     undecided_settle(&d);
     if (phases->has_stacks)
         imp_preexisting_settle(&d);
-    told_take(&d);
+    recorded_take(&d);
     vs_free(lines);
     vs_free(d.lives);
     vs_free(d.stretch_end);

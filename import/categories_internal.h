@@ -1,9 +1,9 @@
 /*
- * import/categories_internal.h - the lives of blocks, as import/categories.c and preexisting.c look at them.
+ * import/categories_internal.h - lifetimes of blocks, shared by import/categories.c and import/preexisting.c.
  *
- * For:            these two.
- * Must not know:  what a category means to a reader.
- * Invariant:      lives are in the order of their blocks: block 1 is lives[0].
+ * For:            these two files.
+ * Must not know:  how categories are displayed.
+ * Invariant:      lifetimes are in the order of their blocks: block 1 is lives[0].
  */
 #ifndef IMP_CATEGORIES_INTERNAL_H
 #define IMP_CATEGORIES_INTERNAL_H
@@ -16,8 +16,8 @@
 #define NEVER SIZE_MAX
 
 /*
- * One block. alloc: its event of the trace; made, freed: its events of the list, NEVER: before it began, after it ended.
- * is_decided: nothing that comes after could say otherwise.
+ * One block. alloc: index of its event in the trace; made, freed: its events in the list; NEVER: before the recording
+ * began, or after it ended. is_decided: the category is final.
  */
 struct imp_life {
     size_t alloc;
@@ -35,7 +35,8 @@ struct imp_deciding {
     const struct imp_steps *steps;
     struct imp_life *lives;
     size_t count;
-    size_t *stretch_end; /* of each event of the list: the last event of its stretch of one phase */
+    size_t
+        *stretch_end; /* by event of the list: the last event of the same interval of one phase */
 };
 
 static inline const struct vs_callstack *stack_of(const struct imp_deciding *d, size_t at)
@@ -56,31 +57,37 @@ static inline uint8_t phase_at(const struct imp_deciding *d, size_t at)
     return d->phases->phases[at];
 }
 
-/* The stack that let it go; none where frees repeat the allocation's. */
+/* The stack of the block's free; an empty one if frees repeat the stack of the allocation. */
 static inline const struct vs_callstack *free_stack_of(const struct imp_deciding *d,
                                                        const struct imp_life *life)
 {
     return stack_of(d, d->phases->has_free_stacks ? life->freed : NEVER);
 }
 
-/* Is it gone before the stretch of its phase is over? */
+/* Whether the block is freed before the interval of its phase ends. */
 static inline bool dies_in_phase(const struct imp_deciding *d, const struct imp_life *life)
 {
     return life->freed != NEVER && life->freed <= d->stretch_end[life->made];
 }
 
-/* Is it as much as cuBLAS asks for, once a thread, and keeps? */
+/* Whether this is the size of the workspace that cuBLAS allocates once per thread and keeps. */
 bool imp_is_cublas(uint64_t bytes);
-/* What a module moves is what it holds. */
+/* Category of what a module moves: what it holds. */
 enum vs_category imp_moved_decide(const struct imp_stack *role);
 
-/* ---- blocks older than the recording: preexisting.c ---- */
+/* ---- pre-existing blocks: preexisting.c ---- */
 
-/* By who let it go. */
+/* The category of a pre-existing block, from the stack of its free. */
 enum vs_category imp_preexisting_decide(const struct imp_deciding *d, struct imp_life *life);
-/* What outlives the recording has its stack in the state at the end, where the history was on when it was made. */
+/*
+ * Set categories of pre-existing blocks that are not freed, from their stacks in the state at the end, which has them
+ * if the history was enabled when they were allocated.
+ */
 void imp_preexisting_by_stack(const struct imp_deciding *d);
-/* What is still `other` and stays: by the sizes of gradients. */
+/*
+ * Set categories of the remaining blocks that are still `other` and are not freed, by comparing sizes with those of
+ * gradients.
+ */
 void imp_preexisting_settle(struct imp_deciding *d);
 
 #endif

@@ -15,7 +15,7 @@
 #include "import/steps.h"
 #include "tracer/intern.h"
 
-/* One a key: the letters of the alphabet. */
+/* Marks have the keys A to Z. */
 #define IMP_MARKS_MAX 26
 
 struct deriving {
@@ -25,13 +25,14 @@ struct deriving {
     struct imp_phases phases;
     struct imp_modules modules;
     struct imp_steps steps;
-    uint32_t *funcs; /* by stack: the string of its function, and one; 0: not made yet */
-    uint32_t last_op, last_op_string; /* of the list, of the import: mostly the next is the same */
+    uint32_t *funcs; /* by stack: id of its function's string + 1; 0: not created yet */
+    uint32_t last_op,
+        last_op_string; /* in the list and in the import: usually the next op is the same */
 };
 
-/* ---- places ---- */
+/* ---- locations ---- */
 
-/* "train.py:step": a function alone does not say where it is. */
+/* "train.py:step": the name of the function alone would be ambiguous. */
 static uint32_t func_of(struct deriving *d, const struct vs_mem_event *event)
 {
     const char *file = vs_memlist_text(d->list, event->file);
@@ -104,11 +105,11 @@ uint32_t imp_block_location(struct imp_import *import, const struct vs_memlist *
 
 /* ---- events ---- */
 
-/* The events once more, with those that say where steps and phases begin. */
+/* A copy of the events with added events for the beginnings of steps and phases. */
 struct rewriting {
     struct vs_event *events;
     size_t count, cap;
-    size_t note; /* the first that no event has come after yet */
+    size_t note; /* first annotation that is after all events so far */
 };
 
 static struct vs_event *event_add(struct rewriting *r, const struct vs_event *event)
@@ -146,7 +147,7 @@ static bool is_marked(const struct imp_import *import, uint32_t name)
     return false;
 }
 
-/* Names of ranges that began before event `at` of the list: a mark where each is new, unless it became a phase or a step. */
+/* Add a mark for each new name of a range that began before event `at` of the list, except for phases and steps. */
 static void marks_add(struct deriving *d, struct rewriting *r, size_t at)
 {
     const struct vs_memlist *list = d->list;
@@ -171,7 +172,9 @@ static void marks_add(struct deriving *d, struct rewriting *r, size_t at)
     }
 }
 
-/* The state it began with stays as it is, in front; step and phase begin with the first event in them. */
+/*
+ * The events of the initial state stay first and unchanged; steps and phases begin directly before their first event.
+ */
 static void events_rewrite(struct deriving *d)
 {
     struct imp_import *import = d->import;
@@ -211,7 +214,7 @@ static void about_fill(struct deriving *d)
     struct imp_derived *derived = &d->import->derived;
 
     derived->has_stacks = d->phases.has_stacks;
-    derived->has_modules = d->modules.are_told && !d->list->has_derived_modules;
+    derived->has_modules = d->modules.is_recorded && !d->list->has_derived_modules;
     for (size_t i = 0; i < d->list->stacks.count; i++)
         derived->has_cpp |= (d->list->stacks.items[i].flags & VS_STACK_HAS_CPP) != 0;
     derived->steps = d->steps.count;
@@ -227,7 +230,7 @@ void imp_derive(struct imp_import *import, const struct vs_memlist *list)
     imp_roles_fill(&d.roles, list);
     imp_phases_fill(&d.phases, list, &d.roles);
     imp_modules_fill(&d.modules, import, list, &d.roles, d.phases.has_free_stacks);
-    if (!d.modules.are_told)
+    if (!d.modules.is_recorded)
         imp_backward_fill(&d.modules, list, &d.roles, &d.phases);
     imp_steps_fill(&d.steps, list, &d.phases, d.modules.calls);
     imp_categories_fill(import, list, &d.roles, &d.phases, &d.steps);

@@ -1,7 +1,6 @@
 /*
- * import/import.c - strings of an import, and its end.
+ * import/import.c - see import.h.
  *
- * For:            import/import.h.
  * Must not know:  how an import is filled and written.
  * Invariant:      equal texts have one id.
  */

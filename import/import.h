@@ -1,9 +1,9 @@
 /*
- * import/import.h - struct imp_import: a recording on its way to becoming a trace.
+ * import/import.h - struct imp_import: a recording while it is converted to a trace.
  *
- * For:            all files of import/, and who calls them.
+ * For:            all files of import/, and their callers.
  * Must not know:  how it is filled (importing.h, partial.h, derive.h) and written (writing.h).
- * Invariant:      a string and a place have one id each, in the order in which they were first needed.
+ * Invariant:      a string and a location have one id each, in the order of their first use.
  */
 #ifndef IMP_IMPORT_H
 #define IMP_IMPORT_H
@@ -18,15 +18,15 @@
 struct trc_intern;
 
 /*
- * How sure one may be of what import/derive.h added. has_stacks: stacks said what was running; has_cpp: C++ frames did,
- * too. steps: how many; steps_by: what separates them; alike: of a thousand allocations, how many the step before made,
- * too (has_alike).
+ * How reliable the data added by import/derive.c are. has_stacks: the phases come from stacks; has_cpp: C++ frames were
+ * recorded too. steps: number of steps; steps_by: how they were found; alike: how many of 1000 allocations the previous
+ * step made too (valid if has_alike).
  */
 struct imp_derived {
     bool has_stacks;
     bool has_cpp;
     bool has_alike;
-    bool has_modules; /* the recording names them; they are not derived */
+    bool has_modules; /* the recording names the modules; they are not derived */
     uint32_t steps;
     uint32_t alike;
     const char *steps_by;
@@ -35,8 +35,8 @@ struct imp_derived {
 #define IMP_LOSSES_MAX 16
 
 /*
- * A range that the program noted, and that is no phase or step: where the first of this name began. event: number in the
- * import, from 1; name: string.
+ * The first range with a given name that the program annotated, except phases and steps. event: number in the import,
+ * from 1; name: id of a string.
  */
 struct imp_mark {
     uint64_t event;
@@ -44,8 +44,8 @@ struct imp_mark {
 };
 
 /*
- * Zero-initialised: empty. losses: how many of each enum imp_loss of import/partial.h. from: of each event the number of
- * the list's event that it was made of, from 1; 0: of the state at the start.
+ * Zero-initialised: empty. losses: counts per enum imp_loss of import/partial.h. from: for each event, the number of
+ * the list's event that it was made from, from 1; 0: of the state at the start.
  */
 struct imp_import {
     struct vs_event *events;
@@ -55,26 +55,27 @@ struct imp_import {
     struct imp_derived derived;
     struct imp_mark *marks;
     size_t mark_count, mark_cap;
-    const char **strings; /* number i has id i + 1 */
+    const char **strings; /* strings[i] has id i + 1 */
     size_t string_count, string_cap;
-    struct vs_location *locations; /* likewise */
+    struct vs_location *locations; /* by id - 1 */
     size_t location_count, location_cap;
     struct trc_intern *intern;
-    uint64_t blocks;        /* they are numbered from 1 */
-    uint64_t blocks_before; /* alive when the recording began */
-    uint64_t start_events;  /* the first so many events make that state */
-    uint64_t capacity;      /* what could be reserved, where an out-of-memory says so; else 0 */
+    uint64_t blocks;        /* number of blocks; block ids are 1 … blocks */
+    uint64_t blocks_before; /* pre-existing blocks */
+    uint64_t start_events;  /* the first events, which create the state at the start */
+    uint64_t
+        capacity; /* capacity of the device for PyTorch, if an out-of-memory event contains it; else 0 */
     uint64_t end_segments;
-    uint64_t end_blocks; /* those that are free included */
-    char *partial;       /* why it is not the whole; NULL: it is */
+    uint64_t end_blocks; /* including free blocks */
+    char *partial;       /* why the import is incomplete; NULL: it is complete */
     uint64_t losses[IMP_LOSSES_MAX];
 };
 
 void imp_release(struct imp_import *import);
 
-/* The id of a string of the import; 0 of "". */
+/* Return the id of a string, adding it if it is new; 0 for "". */
 uint32_t imp_string(struct imp_import *import, const char *text);
-/* The string of the path of a module that the recording names; 0: it names none. */
+/* The string of the module path that the recording names for a stack; 0: it names none. */
 uint32_t imp_module_reported(struct imp_import *import, const struct vs_memlist *list,
                              uint32_t stack);
 

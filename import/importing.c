@@ -1,8 +1,8 @@
 /*
  * import/importing.c - see importing.h.
  *
- * Must not know:  the format of the recording, the arguments.
- * Invariant:      event `eng_replay_done() - 1` of the list is the one that the allocator tells of.
+ * Must not know:  the format of the recording, command-line arguments.
+ * Invariant:      in a callback of the allocator, the current event of the list is number `eng_replay_done() - 1`.
  */
 #include "import/importing.h"
 
@@ -17,13 +17,13 @@
 #include "import/derive.h"
 #include "tracer/intern.h"
 
-/* Which block is at an address; 0: none now. */
+/* The block at an address; 0: none. */
 struct location {
     uint64_t address;
     uint64_t block;
 };
 
-/* last_ns: of the event before. */
+/* last_ns: time of the previous event. */
 struct building {
     struct imp_import *out;
     const struct vs_memlist *list;
@@ -31,7 +31,7 @@ struct building {
     const struct eng_replay *replay;
     struct location *locations;
     size_t location_count, location_cap;
-    struct vs_table by_address; /* of the places */
+    struct vs_table by_address; /* indices of the locations */
     uint64_t blocks;
     uint64_t last_ns;
 };
@@ -94,7 +94,7 @@ static struct vs_event *segment_add(struct building *b, enum vs_event_kind kind,
     return event;
 }
 
-/* The block stays known by its address: until it is completed nothing else can be there. */
+/* The address remains in use until the free is completed. */
 static struct vs_event *freed_add(struct building *b, enum vs_event_kind kind, uint64_t address,
                                   uint64_t requested, uint64_t bytes)
 {
@@ -107,7 +107,10 @@ static struct vs_event *freed_add(struct building *b, enum vs_event_kind kind, u
     return event;
 }
 
-/* Blocks of the start that are in `state`. One that waits for a stream is freed at once: it is not counted any more. */
+/*
+ * Add the blocks of the initial state that have `state`. A block that waits for a stream is freed at once, because it
+ * does not count as allocated.
+ */
 static void start_blocks_add(struct building *b, const struct eng_record_state *start,
                              enum eng_block_state state)
 {
@@ -129,7 +132,10 @@ static void start_blocks_add(struct building *b, const struct eng_record_state *
     }
 }
 
-/* What was there before the first event, as events of the setup. Those that wait come first: no total exceeds that of the start. */
+/*
+ * Add the initial state as events of the set-up. Waiting blocks come first, so that no byte count exceeds that of the
+ * initial state.
+ */
 static void start_add(struct building *b, const struct eng_record_state *start)
 {
     const size_t most = start->segment_count + 2 * start->block_count + b->list->event_count;
@@ -155,7 +161,7 @@ static enum vs_category category_of(const struct vs_mem_event *event)
     return event->cls == VS_MEM_TENSOR ? VS_CAT_OTHER : VS_CAT_WORKSPACE;
 }
 
-/* Are the list's event `at` and the next one the two of a free that waits for nothing? */
+/* Whether event `at` of the list and the next one are a free that does not wait for a stream. */
 static bool is_plain_free(const struct vs_memlist *list, size_t at)
 {
     const struct vs_mem_event *event = &list->events[at];
@@ -173,7 +179,7 @@ static struct vs_event *free_add(struct building *b, const struct eng_alloc_even
     return event;
 }
 
-/* Told only where it had to be waited for. */
+/* The completion of a free is only emitted if it was delayed. */
 static struct vs_event *completed_add(struct building *b, const struct eng_alloc_event *ev)
 {
     const size_t done = eng_replay_done(b->replay);
@@ -188,7 +194,7 @@ static struct vs_event *oom_add(struct building *b, const struct eng_alloc_event
     struct vs_event *event = event_add(b->out, VS_EV_OOM);
     const struct eng_alloc_stats *stats = eng_alloc_stats_get(eng_replay_alloc(b->replay));
 
-    if (!b->out->capacity) /* the recorded device, without what others have of it */
+    if (!b->out->capacity) /* free memory plus what PyTorch holds, without other processes */
         b->out->capacity = stats->reserved_bytes[ENG_STAT_ALL].current + ev->address;
     event->oom.stream = ev->stream;
     event->oom.requested_bytes = ev->bytes;
@@ -227,7 +233,7 @@ static struct vs_event *replayed_add(struct building *b, const struct vs_mem_eve
     return NULL;
 }
 
-/* The clock on the wall may go back; a trace's does not. */
+/* The system clock of a recording may go backwards; the time of a trace does not. */
 static uint64_t time_of(struct building *b, const struct vs_mem_event *event)
 {
     uint64_t first = b->list->events[0].time_us;
@@ -250,9 +256,9 @@ static void on_replayed(void *user, const struct eng_alloc_event *ev)
     event->time_ns = time_of(b, from);
 }
 
-/* ---- where blocks of the start were allocated ---- */
+/* ---- locations of pre-existing blocks ---- */
 
-/* The start's allocation of each block, by number. */
+/* The allocation events of the initial state, by block number. */
 static struct vs_event **start_allocs(const struct building *b)
 {
     struct vs_event **allocs = vs_calloc((size_t)b->blocks + 1, sizeof(*allocs));
@@ -263,7 +269,7 @@ static struct vs_event **start_allocs(const struct building *b)
     return allocs;
 }
 
-/* A block of the start that is there at the end, too, has its stack there. */
+/* A pre-existing block that is not freed has its stack in the state at the end. */
 static void start_locations_set(struct building *b)
 {
     struct vs_event **allocs = start_allocs(b);
@@ -332,7 +338,7 @@ enum vs_status imp_make(const struct vs_memlist *list, struct imp_import *out, s
     VS_ASSERT(list->has_addresses && list->has_state);
     out->intern = trc_intern_new();
     st = eng_record_of_list(list, &record, err);
-    /* the listener counts on the same numbers */
+    /* the callbacks rely on equal numbers of events */
     VS_ASSERT(st || record.event_count == list->event_count);
     b.conf = &record.conf;
     if (!st)

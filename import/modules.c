@@ -10,29 +10,32 @@
 #include "base/table.h"
 #include "base/text.h"
 
-/* One module in a stack. file: of its forward; caller_file, caller_line: where it was called; line: where its forward is. */
+/*
+ * One module in a stack. file: of its forward; caller_file, caller_line: where it was called; line: current line of its
+ * forward.
+ */
 struct level {
     uint32_t file;
     uint32_t caller_file, caller_line;
     uint32_t line;
 };
 
-/* Of each stack its modules, outermost first, in one pool; last: all. */
+/* The modules of each stack, outermost first, in one array; last: of all stacks. */
 struct chains {
     struct level *levels;
     size_t count, cap;
     size_t *first;
 };
 
-/* How often a line has called during this run of its function. */
+/* How often a line has made a call during this run of its function. */
 struct line_count {
     uint32_t line;
     uint32_t count;
 };
 
 /*
- * A module that is running. number: the how manieth call of its line it is. lines: what itself has called. path: the string of its path, 0 as
- * long as nobody asked.
+ * A running module. number: index of the call among those of its line. lines: call counts of its own lines. path:
+ * string id of its path; 0: not computed yet.
  */
 struct call {
     struct level level;
@@ -43,12 +46,12 @@ struct call {
     uint32_t path;
 };
 
-/* repeated: by caller_line and caller_file, whether one run of a function calls from there more than once. */
+/* repeated: by caller_line and caller_file, whether the line calls more than once during one run of its function. */
 struct walking {
     const struct vs_memlist *list;
     struct imp_import *import;
     struct chains chains;
-    struct call root; /* not a module: whoever calls the outermost ones */
+    struct call root; /* not a module: the caller of the outermost modules */
     struct call *calls;
     size_t depth, call_cap;
     uint64_t *repeated;
@@ -71,8 +74,8 @@ static uint8_t role_at(const struct imp_roles *roles, const struct vs_callstack 
 }
 
 /*
- * The frame of the forward that the call at frame `call` runs, the innermost where one hands on to another (a checkpoint, a wrapper); `call` itself: the
- * stack ends there.
+ * The frame of the forward that the call at frame `call` runs. If one forward delegates to another (a checkpoint, a
+ * wrapper), the innermost. Returns `call` if the stack ends there.
  */
 static size_t callee_of(const struct imp_roles *roles, const struct vs_callstack *stack,
                         size_t call)
@@ -91,14 +94,14 @@ static size_t callee_of(const struct imp_roles *roles, const struct vs_callstack
     return found;
 }
 
-/* May a line of this frame be said to call a module? A wrapper of PyTorch's only hands the call on. */
+/* Whether a line of this frame can be the caller of a module. A wrapper of PyTorch only delegates. */
 static bool is_caller(const struct vs_memlist *list, const struct vs_frame *frame)
 {
     return frame->kind != VS_FRAME_TORCH ||
            strncmp(vs_memlist_text(list, frame->file), "torch/nn/modules/", 17) == 0;
 }
 
-/* A module without a forward that PyTorch wraps around another: torch.compile's. */
+/* Whether this is a module without a forward of its own that PyTorch wraps around another one (torch.compile). */
 static bool is_handing_on(const struct vs_memlist *list, const struct vs_frame *callee)
 {
     return strcmp(vs_memlist_text(list, callee->func), "forward") != 0 && !is_caller(list, callee);
@@ -116,7 +119,7 @@ static void chain_add(struct chains *chains, const struct imp_roles *roles,
 
         if (!is_call && is_caller(roles->list, frame))
             caller = frame;
-        /* of the calls in a row the innermost has the forward below it */
+        /* of consecutive calls, the innermost is directly above the forward */
         if (!is_call || (i && role_at(roles, stack, i - 1) == IMP_ROLE_CALL))
             continue;
         callee = callee_of(roles, stack, i);
@@ -144,7 +147,7 @@ static void chains_fill(struct chains *chains, const struct imp_roles *roles)
     chains->first[all->count] = chains->count;
 }
 
-/* ---- lines that call more than once ---- */
+/* ---- lines that make several calls ---- */
 
 static uint64_t line_key(const struct level *level)
 {
@@ -173,9 +176,9 @@ static void repeated_add(struct walking *w, const struct level *level)
     w->repeated[w->repeated_count++] = key;
 }
 
-/* ---- the calls that are running ---- */
+/* ---- running calls ---- */
 
-/* The number of the call that `parent` makes from this line now. */
+/* Return the number of the call that `parent` makes from this line now. */
 static uint32_t number_take(struct call *parent, uint32_t line)
 {
     for (size_t i = 0; i < parent->line_count; i++)
@@ -207,7 +210,7 @@ static void call_begin(struct walking *w, size_t depth, const struct level *leve
         repeated_add(w, level);
 }
 
-/* Is the module at this depth still in the call it was in? */
+/* Whether the module at this depth is still in the same call. */
 static bool is_same_call(const struct call *call, const struct level *level)
 {
     return call->level.file == level->file && call->level.caller_file == level->caller_file &&
@@ -215,7 +218,7 @@ static bool is_same_call(const struct call *call, const struct level *level)
            (level->line >= call->last_line || level->line > call->first_line);
 }
 
-/* Go on to a stack with these modules; true: a new call of the outermost. */
+/* Continue with a stack of these modules; true: the outermost module was called anew. */
 static bool walk_to(struct walking *w, const struct level *levels, size_t count)
 {
     size_t depth = 0;
@@ -231,7 +234,7 @@ static bool walk_to(struct walking *w, const struct level *levels, size_t count)
 
 /* ---- paths ---- */
 
-/* "conv" of "torch/nn/modules/conv.py". */
+/* Add "conv" for "torch/nn/modules/conv.py". */
 static void stem_add(struct vs_text *text, const char *file)
 {
     const char *slash = strrchr(file, '/');
@@ -294,7 +297,7 @@ static void walk(struct walking *w, struct imp_modules *out, bool has_free_stack
         if (!is_stack_own(event, has_free_stacks))
             continue;
         if (from == to) {
-            w->depth = 0; /* no module runs, so those that did have returned */
+            w->depth = 0; /* no module is running, so all calls have returned */
             continue;
         }
         is_new = walk_to(w, &w->chains.levels[from], to - from);
@@ -306,8 +309,8 @@ static void walk(struct walking *w, struct imp_modules *out, bool has_free_stack
     }
 }
 
-/* Do the stacks name their modules themselves? */
-static bool are_told(const struct vs_memlist *list)
+/* Whether the stacks name the modules. */
+static bool is_recorded(const struct vs_memlist *list)
 {
     for (size_t i = 0; i < list->stacks.count; i++)
         if (list->stacks.items[i].module)
@@ -315,10 +318,10 @@ static bool are_told(const struct vs_memlist *list)
     return false;
 }
 
-static void told_fill(struct imp_modules *out, struct imp_import *import,
-                      const struct vs_memlist *list, bool has_free_stacks)
+static void recorded_fill(struct imp_modules *out, struct imp_import *import,
+                          const struct vs_memlist *list, bool has_free_stacks)
 {
-    out->are_told = true;
+    out->is_recorded = true;
     for (size_t i = 0; i < list->event_count; i++)
         out->paths[i] = is_stack_own(&list->events[i], has_free_stacks)
                             ? imp_module_reported(import, list, list->events[i].stack)
@@ -333,8 +336,8 @@ void imp_modules_fill(struct imp_modules *out, struct imp_import *import,
 
     out->paths = vs_calloc(list->event_count + 1, sizeof(*out->paths));
     out->calls = vs_calloc(list->event_count + 1, sizeof(*out->calls));
-    if (are_told(list)) {
-        told_fill(out, import, list, has_free_stacks);
+    if (is_recorded(list)) {
+        recorded_fill(out, import, list, has_free_stacks);
         return;
     }
     chains_fill(&w.chains, roles);

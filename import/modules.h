@@ -1,14 +1,16 @@
 /*
- * import/modules.h - which module was running at each event of a recording, as a path, from the Python frames.
+ * import/modules.h - determines from the Python frames which module was running at each event of a recording, as a
+ * path.
  *
- * For:            import/derive.c; steps.c needs to know when the model is called again.
+ * For:            import/derive.c; steps.c uses the calls of the model.
  * Must not know:  blocks, the trace.
- * Invariant:      a path is that of the stack at this event alone, but for the numbers of calls.
+ * Invariant:      a path depends only on the stack of its event, except for call numbers.
  *
- * A frame has neither class nor attribute: only function, file, line. So a part of a path is the file of the called forward and the
- * line that called it: "transformer_block:47". Where a line calls more than once during one run of its function (a loop over layers), the
- * number of the call follows, from 0: "transformer_block:47.2". A call is a new one where its forward is back at the first line it was seen at, or
- * another module's is called from that line. Two calls that never differ in a line are taken for one.
+ * A frame contains neither class nor attribute, only function, file and line. So a component of a path is the file of
+ * the called forward and the line that called it: "transformer_block:47". If a line calls several times during one run
+ * of its function (a loop over layers), the number of the call is appended, from 0: "transformer_block:47.2". A call is
+ * considered new if its forward is back at the first line at which it was seen, or if that line calls another module.
+ * Two consecutive calls with identical lines cannot be distinguished.
  */
 #ifndef IMP_MODULES_H
 #define IMP_MODULES_H
@@ -19,16 +21,16 @@
 #include "import/roles.h"
 
 /*
- * paths: of each event of the list, a string of the import; 0: no module. are_told: the stacks name them, as those of an exported trace do; none is
- * derived then. calls: see imp_steps_fill.
+ * paths: for each event of the list, a string id of the import; 0: no module. is_recorded: the stacks name the modules,
+ * as in an exported trace, and none are derived. calls: see imp_steps_fill().
  */
 struct imp_modules {
     uint32_t *paths;
-    bool are_told;
+    bool is_recorded;
     bool *calls;
 };
 
-/* has_free_stacks: see struct imp_phases. Release it. O(frames of all stacks + events * depth). */
+/* has_free_stacks: see struct imp_phases. The caller releases `out`. O(frames of all stacks + events * depth). */
 void imp_modules_fill(struct imp_modules *out, struct imp_import *import,
                       const struct vs_memlist *list, const struct imp_roles *roles,
                       bool has_free_stacks);

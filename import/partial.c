@@ -2,7 +2,7 @@
  * import/partial.c - see partial.h.
  *
  * Must not know:  how the recording was read.
- * Invariant:      a range set never holds two ranges over each other.
+ * Invariant:      the ranges of a set do not overlap.
  */
 #include "import/partial.h"
 
@@ -15,26 +15,27 @@
 #include "import/derive.h"
 #include "tracer/intern.h"
 
-/* No device has so much. */
+/* More than the capacity of any device. */
 #define BYTES_MAX (UINT64_C(1) << 60)
 
-/* Bytes at an address: a block in use, or a segment. Keyed by address. */
+/* A block in use, or a segment, with its address as the key. */
 struct range {
     struct eng_set_node node;
     uint64_t bytes;
-    uint64_t requested; /* of a block */
-    uint64_t block;     /* its number */
-    uint64_t stream;    /* of a segment, and what follows */
+    uint64_t requested; /* blocks only */
+    uint64_t block;     /* blocks only: number */
+    uint64_t stream;    /* segments only, as are the members below */
     uint64_t pool;
     bool is_small;
     bool is_expandable;
 };
 
 /*
- * spans     segments now; starts: those at the start; lives: blocks now
- * is_left   of each event of the list: it was left out
- * is_aligned  all blocks are where this allocator's can be; those of others (torch.profiler tells of the host's) are not rounded up
- * before    blocks older than the first event, as allocations; stream: bytes of the block, where they are known; line: its place
+ * spans     current segments; starts: initial segments; lives: blocks in use
+ * is_left   for each event of the list: it is omitted
+ * is_aligned  all blocks are aligned as by PyTorch's allocator; other blocks (torch.profiler also records host memory)
+ *             are not rounded up
+ * before    pre-existing blocks, as allocations; stream: bytes of the block if known; line: id of its location
  */
 struct mending {
     const struct vs_memlist *list;
@@ -97,7 +98,7 @@ static uint64_t address_of(const struct range *range)
     return range->node.key.word[0];
 }
 
-/* The range that begins at or before the address, and holds it; NULL: none does. */
+/* The range that contains the address; NULL: none. */
 static struct range *range_at(const struct eng_set *set, uint64_t address)
 {
     const struct eng_set_key key = key_of(address);
@@ -113,8 +114,8 @@ static struct range *range_exact(const struct eng_set *set, uint64_t address)
     return range && address_of(range) == address ? range : NULL;
 }
 
-/* Not empty, not past the end of the address space, and over no other. */
-static bool is_room(const struct eng_set *set, uint64_t address, uint64_t bytes)
+/* Whether the range is not empty, does not wrap around, and does not overlap others. */
+static bool range_is_free(const struct eng_set *set, uint64_t address, uint64_t bytes)
 {
     const struct eng_set_key key = key_of(address);
     const struct eng_set_node *next = eng_set_ceil(set, &key);
@@ -145,7 +146,7 @@ static void ranges_free(struct eng_set *set)
         range_remove(set, range_of(set->root));
 }
 
-/* Is [address, end) wholly in ranges that lie end to end? */
+/* Whether [address, end) is completely covered by consecutive ranges. */
 static bool is_covered(const struct eng_set *set, uint64_t address, uint64_t end)
 {
     while (address < end) {
@@ -158,7 +159,7 @@ static bool is_covered(const struct eng_set *set, uint64_t address, uint64_t end
     return true;
 }
 
-/* Take [address, address + bytes) out; false where something of it is in no range. */
+/* Remove [address, address + bytes); false if it is not completely covered. */
 static bool range_cut(struct eng_set *set, uint64_t address, uint64_t bytes)
 {
     uint64_t end;
@@ -183,7 +184,7 @@ static bool range_cut(struct eng_set *set, uint64_t address, uint64_t bytes)
     return true;
 }
 
-/* ---- segments at the start ---- */
+/* ---- initial segments ---- */
 
 static bool is_growth(uint8_t kind)
 {
@@ -204,13 +205,16 @@ static struct range segment_range(const struct vs_mem_event *event)
                                            event->kind == VS_MEM_SEGMENT_UNMAP};
 }
 
-/* From the state at the end, newest event first. What does not fit is left out, here and later. */
+/*
+ * Compute the initial segments from the state at the end, undoing events from the newest on. Inconsistent events are
+ * omitted, also later.
+ */
 static void spans_rewind(struct mending *m)
 {
     for (size_t i = 0; i < m->list->segment_count; i++) {
         const struct vs_mem_segment *from = &m->list->segments[i];
 
-        if (is_room(&m->spans, from->address, from->bytes) && from->bytes <= BYTES_MAX)
+        if (range_is_free(&m->spans, from->address, from->bytes) && from->bytes <= BYTES_MAX)
             range_add(&m->spans, from->address,
                       &(struct range){.bytes = from->bytes,
                                       .stream = from->stream,
@@ -228,12 +232,13 @@ static void spans_rewind(struct mending *m)
         if (is_growth(event->kind)) {
             is_fit = range_cut(&m->spans, event->address, event->bytes);
             if (!is_fit && event->bytes <= BYTES_MAX &&
-                is_room(&m->spans, event->address, event->bytes)) {
+                range_is_free(&m->spans, event->address, event->bytes)) {
                 lose(m, IMP_LOSS_SEGMENT_OPEN);
                 is_fit = true;
             }
         } else if (is_give_back(event->kind)) {
-            is_fit = is_room(&m->spans, event->address, event->bytes) && event->bytes <= BYTES_MAX;
+            is_fit =
+                range_is_free(&m->spans, event->address, event->bytes) && event->bytes <= BYTES_MAX;
             if (is_fit)
                 range_add(&m->spans, event->address, &range);
         }
@@ -242,7 +247,7 @@ static void spans_rewind(struct mending *m)
     }
 }
 
-/* ---- blocks older than the first event ---- */
+/* ---- pre-existing blocks ---- */
 
 static struct vs_mem_event *before_add(struct mending *m, uint64_t address, uint64_t requested,
                                        uint64_t bytes)
@@ -253,7 +258,7 @@ static struct vs_mem_event *before_add(struct mending *m, uint64_t address, uint
     return &m->before[m->before_count - 1];
 }
 
-/* seen: of each address whether a block is there now by the events so far (requested: 1) or was (0). */
+/* seen: by address, whether a block is there according to the events so far (requested: 1) or was freed (0). */
 static void event_follow(struct mending *m, size_t at, struct eng_set *seen)
 {
     const struct vs_mem_event *event = &m->list->events[at];
@@ -282,7 +287,7 @@ static void event_follow(struct mending *m, size_t at, struct eng_set *seen)
     }
 }
 
-/* What of the state at the end no event speaks of was there all the time. */
+/* Blocks of the state at the end that no event mentions are pre-existing. */
 static void end_follow(struct mending *m, const struct eng_set *seen)
 {
     for (size_t i = 0; i < m->list->segment_count; i++) {
@@ -302,7 +307,7 @@ static void end_follow(struct mending *m, const struct eng_set *seen)
                 else if (!range || !range->requested)
                     lose(m, IMP_LOSS_END);
                 else
-                    range->requested = 2; /* as the events have it */
+                    range->requested = 2; /* the block that the events allocated */
             }
             address += block->bytes;
         }
@@ -337,7 +342,7 @@ static struct vs_event *event_add(struct mending *m, enum vs_event_kind kind, si
     return event;
 }
 
-/* The block's bytes: with rounding, where there is room for it; 0: there is none at all. */
+/* The size of the block: rounded up if that fits, otherwise the requested size; 0: it does not fit at all. */
 static uint64_t bytes_fit(const struct mending *m, uint64_t address, uint64_t requested,
                           uint64_t bytes)
 {
@@ -346,9 +351,9 @@ static uint64_t bytes_fit(const struct mending *m, uint64_t address, uint64_t re
     if (!bytes && !m->is_aligned)
         rounded = requested;
 
-    if (is_room(&m->lives, address, rounded))
+    if (range_is_free(&m->lives, address, rounded))
         return rounded;
-    return is_room(&m->lives, address, requested) ? requested : 0;
+    return range_is_free(&m->lives, address, requested) ? requested : 0;
 }
 
 static void alloc_add(struct mending *m, uint64_t address, uint64_t requested, uint64_t bytes,
@@ -379,7 +384,7 @@ static void free_add(struct mending *m, uint64_t address, size_t from)
     struct range *range = range_exact(&m->lives, address);
     struct vs_event *event;
 
-    if (!range) { /* its allocation was left out */
+    if (!range) { /* its allocation was omitted */
         lose(m, IMP_LOSS_FREE);
         return;
     }
@@ -413,8 +418,8 @@ static void segment_add(struct mending *m, const struct vs_mem_event *event, siz
     };
     const struct range range = segment_range(event);
 
-    /* undone before, so it can be done; but for what only the events know of */
-    if (is_growth(event->kind) ? !is_room(&m->spans, event->address, event->bytes)
+    /* undoing it was consistent, so it is consistent here, except if only events mention the segment */
+    if (is_growth(event->kind) ? !range_is_free(&m->spans, event->address, event->bytes)
                                : !range_cut(&m->spans, event->address, event->bytes)) {
         lose(m, IMP_LOSS_SEGMENT_EVENT);
         return;
@@ -466,7 +471,7 @@ static void list_event_add(struct mending *m, size_t at)
     case VS_MEM_OOM:
         oom_add(m, event, at + 1);
         break;
-    case VS_MEM_FREE_COMPLETED: /* when a block may be handed out again is the allocator's matter */
+    case VS_MEM_FREE_COMPLETED: /* reuse of a block is the allocator's concern */
     case VS_MEM_SNAPSHOT:
     case VS_MEM_OTHER:
     case VS_MEM_KIND_COUNT:
@@ -511,7 +516,7 @@ void imp_make_partial(const struct vs_memlist *list, const char *reason, struct 
     out->partial = vs_strdup(reason);
     eng_alloc_conf_init(&m.conf);
     if (list->conf && eng_alloc_conf_parse(list->conf, &m.conf, &ignored))
-        eng_alloc_conf_init(&m.conf); /* not understood: `reason` says so, or it does not matter */
+        eng_alloc_conf_init(&m.conf); /* not understood: `reason` says so, or it has no effect */
     m.is_left = vs_calloc(list->event_count + 1, sizeof(*m.is_left));
     m.is_aligned = is_aligned(list);
     spans_rewind(&m);

@@ -9,23 +9,23 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* What runs at each event, once what is open is settled. */
+/* What runs at each event, after inconclusive events were resolved. */
 struct settling {
     const struct vs_memlist *list;
     const struct imp_roles *roles;
     struct imp_phases *out;
     uint8_t *runs;    /* enum imp_run of each event */
-    uint8_t *next;    /* the next one that decides, after each event */
-    bool is_nameless; /* nothing runs but code of the user's own, and what builds or loads */
+    uint8_t *next;    /* for each event, the next conclusive run after it */
+    bool is_nameless; /* only user code and code that constructs or loads is running */
 };
 
-/* ---- whose stack a free has ---- */
+/* ---- stacks of frees ---- */
 
-/* Where no free's stack is another than its allocation's, it is the allocation's that is told. O(events). */
+/* If every free has the same stack as its allocation, frees have no stacks of their own. O(events). */
 static bool frees_have_stacks(const struct vs_memlist *list)
 {
     size_t slots = 64;
-    uint32_t *last; /* by a hash of the address: the last allocation there, and one */
+    uint32_t *last; /* by a hash of the address: the last allocation there + 1 */
     bool found = false;
 
     while (slots < list->event_count)
@@ -58,7 +58,7 @@ static void runs_fill(struct settling *s)
         const struct vs_mem_event *event = &s->list->events[i];
         uint8_t run = imp_roles_stack(s->roles, event->stack)->run;
 
-        /* what a destructor frees says only where the user's code stood, and that is between phases */
+        /* a free by a destructor only shows where the user's code was, which is between phases */
         if (is_free(event) && (!s->out->has_free_stacks || run == IMP_RUN_OUTSIDE))
             run = IMP_RUN_NONE;
         s->runs[i] = run;
@@ -69,7 +69,7 @@ static void runs_fill(struct settling *s)
     }
 }
 
-/* ---- what the program noted ---- */
+/* ---- annotations ---- */
 
 enum vs_phase imp_phase_of_note(const char *name, bool *is_step)
 {
@@ -119,7 +119,10 @@ static enum imp_run run_of_phase(enum vs_phase phase)
     return IMP_RUN_NONE;
 }
 
-/* A range fills in what the stacks leave open; ranges may be cut off at either end, so an END alone ends nothing. */
+/*
+ * An annotated range determines the phase where stacks are inconclusive. Ranges may be cut off at either end, so an END
+ * without its beginning is ignored.
+ */
 static void notes_apply(struct settling *s)
 {
     const struct vs_memlist *list = s->list;
@@ -152,7 +155,7 @@ static void notes_apply(struct settling *s)
     }
 }
 
-/* ---- what is still open ---- */
+/* ---- inconclusive events ---- */
 
 static bool decides(uint8_t run)
 {
@@ -170,7 +173,7 @@ static void next_fill(struct settling *s)
     }
 }
 
-/* An op that only makes or moves a tensor: what a batch comes from, in a program without modules. */
+/* An op that only creates or moves a tensor: it makes a batch, in a program without modules. */
 static bool makes_input(const struct vs_memlist *list, const struct vs_mem_event *event)
 {
     static const char *const OPS[] = {"rand",   "normal", "empty", "zeros",    "ones",
@@ -184,7 +187,7 @@ static bool makes_input(const struct vs_memlist *list, const struct vs_mem_event
     return false;
 }
 
-/* The user's own code, outside of all that has a name. */
+/* Determine what runs in user code outside of all known functions. */
 static enum imp_run outside_settle(const struct settling *s, size_t i, enum imp_run before)
 {
     const enum imp_run next = (enum imp_run)s->next[i];
@@ -195,7 +198,7 @@ static enum imp_run outside_settle(const struct settling *s, size_t i, enum imp_
     case IMP_RUN_LOAD:
         if (next == IMP_RUN_LOAD)
             return IMP_RUN_LOAD;
-        /* a program that has nothing with a name computes all the same */
+        /* the program has no known functions at all, but it computes */
         if (next == IMP_RUN_NONE)
             return s->is_nameless ? IMP_RUN_FORWARD : IMP_RUN_LOAD;
         break;
@@ -257,7 +260,7 @@ static void settle(struct settling *s)
         enum imp_run run = (enum imp_run)s->runs[i];
 
         if (s->out->step_ends[i])
-            before = IMP_RUN_OPTIMIZER; /* one that allocates nothing leaves no event */
+            before = IMP_RUN_OPTIMIZER; /* an optimizer that allocates nothing has no event */
         if (run == IMP_RUN_OUTSIDE)
             run = outside_settle(s, i, before);
         else if (run == IMP_RUN_NONE)

@@ -1,12 +1,12 @@
 /*
- * import/phases.h - the phase of each event of a recording, from what was running.
+ * import/phases.h - determines the phase of each event of a recording.
  *
  * For:            import/derive.c.
  * Must not know:  blocks, the trace.
- * Invariant:      every event has a phase; the order of events decides nothing that a stack says.
+ * Invariant:      every event has a phase; the order of events matters only where stacks are inconclusive.
  *
- * What a stack leaves open (code of the user's own outside of all modules, or no frames at all) is told by the ranges the program noted
- * itself, else by what ran before and what runs next. docs/formats/import.md has the table.
+ * If a stack is inconclusive (user code outside of all modules, or no frames), the phase follows from the ranges that
+ * the program annotated, otherwise from what ran before and after. docs/formats/import.md contains the table.
  */
 #ifndef IMP_PHASES_H
 #define IMP_PHASES_H
@@ -16,11 +16,12 @@
 #include "import/roles.h"
 
 /*
- * phases      of each event of the list, an enum vs_phase
- * step_ends   an optimizer's step that the program noted ended right before this event, or before the one after the last
- * has_stacks  some event says what was running; else every phase is `setup`
- * has_free_stacks  frees say who freed; else they repeat the allocation's stack, and do not count
- * has_forward, has_backward, has_optimizer  such a phase was seen
+ * phases      for each event of the list, an enum vs_phase
+ * step_ends   an annotated optimizer step ended before this event and after the previous one; one more element for the
+ *             end
+ * has_stacks  some event has a conclusive stack; otherwise every phase is `setup`
+ * has_free_stacks  frees have stacks of their own; otherwise they repeat the allocation's stack and are ignored
+ * has_forward, has_backward, has_optimizer  such a phase occurs
  */
 struct imp_phases {
     uint8_t *phases;
@@ -30,12 +31,12 @@ struct imp_phases {
     bool has_forward, has_backward, has_optimizer;
 };
 
-/* Release it. O(events + notes). */
+/* The caller releases `out`. O(events + notes). */
 void imp_phases_fill(struct imp_phases *out, const struct vs_memlist *list,
                      const struct imp_roles *roles);
 void imp_phases_release(struct imp_phases *phases);
 
-/* The phase that a range of this name is; VS_PHASE_COUNT: none. is_step: it is one whole optimizer's step. */
+/* The phase that a range of this name marks; VS_PHASE_COUNT: none. is_step: it is one whole optimizer step. */
 enum vs_phase imp_phase_of_note(const char *name, bool *is_step);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * import/preexisting.c - what blocks are that were there before the recording began; see categories_internal.h.
+ * import/preexisting.c - categories of pre-existing blocks; see categories_internal.h.
  *
- * Must not know:  what is decided of the others.
- * Invariant:      nothing is known of how they were made but what the state at the end has.
+ * Must not know:  how the categories of other blocks are determined.
+ * Invariant:      only the state at the end contains information about their allocation.
  */
 #include "import/categories_internal.h"
 
@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 
-/* By the stack that the state at the end has of it. */
+/* The category that follows from the block's stack in the state at the end. */
 static enum vs_category stack_decide(const struct imp_deciding *d, const struct vs_mem_block *block)
 {
     const struct imp_stack *role = imp_roles_stack(d->roles, block->stack);
@@ -41,7 +41,7 @@ static enum vs_category stack_decide(const struct imp_deciding *d, const struct 
     return VS_CAT_OTHER;
 }
 
-/* Blocks at the end, by address. O(n); segments come in order of address. */
+/* The blocks of the state at the end, by address. O(n), as segments are in order of address. */
 struct end_block {
     uint64_t address;
     const struct vs_mem_block *block;
@@ -76,7 +76,7 @@ static size_t end_blocks(const struct vs_memlist *list, struct end_block **out)
     return count;
 }
 
-/* What is older than the recording and outlives it may have its stack in the state at the end. */
+/* A pre-existing block that is not freed may have its stack in the state at the end. */
 void imp_preexisting_by_stack(const struct imp_deciding *d)
 {
     struct end_block *ends;
@@ -99,7 +99,7 @@ void imp_preexisting_by_stack(const struct imp_deciding *d)
     vs_free(ends);
 }
 
-/* By who let it go. */
+/* By the stack of its free. */
 enum vs_category imp_preexisting_decide(const struct imp_deciding *d, struct imp_life *life)
 {
     const struct vs_callstack *freed = free_stack_of(d, life);
@@ -143,7 +143,7 @@ static int by_bytes(const void *a, const void *b)
     return x->alloc < y->alloc ? -1 : x->alloc > y->alloc;
 }
 
-/* Lives for which `wanted` holds, by bytes and then in order of allocation. */
+/* Select the blocks for which `wanted` holds, sorted by size and then by order of allocation. */
 static size_t lives_pick(const struct imp_deciding *d,
                          bool (*wanted)(const struct imp_deciding *d, const struct imp_life *),
                          struct imp_life ***out)
@@ -167,7 +167,9 @@ static bool is_old_and_stays(const struct imp_deciding *d, const struct imp_life
            d->import->events[life->alloc].alloc.category == VS_CAT_OTHER;
 }
 
-/* The gradients of one step, the last that was seen to let them go or, where none did, of the only one. */
+/*
+ * Whether this is a gradient of one step: of the last step that freed its gradients, or of the only step if none did.
+ */
 static bool is_gradient_of_step(const struct imp_deciding *d, const struct imp_life *life)
 {
     int32_t last = (int32_t)d->steps->count - 1;
@@ -178,8 +180,8 @@ static bool is_gradient_of_step(const struct imp_deciding *d, const struct imp_l
 }
 
 /*
- * What is older than the recording and outlives it: for each gradient of a size one block of that size is the parameter, the first by
- * address; two more are the optimizer's. Where nothing was computed backward, what stays is taken for the model.
+ * Pre-existing blocks that are not freed: for each gradient one block of its size is the parameter (the first by
+ * address), and two more are the optimizer's. If there was no backward, all such blocks are taken for parameters.
  */
 void imp_preexisting_settle(struct imp_deciding *d)
 {

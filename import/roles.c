@@ -62,9 +62,9 @@ static uint32_t frame_at(const struct vs_callstacks *all, const struct vs_callst
     return all->pool[stack->first + i] - 1;
 }
 
-/* ---- optimizers of the user's own ---- */
+/* ---- user-defined optimizers ---- */
 
-/* The file of a `step` that torch.optim.Optimizer calls is an optimizer's, and what its `__init__` makes is state. */
+/* A file whose `step` is called by torch.optim.Optimizer is an optimizer's; what its `__init__` allocates is state. */
 static void optimizers_find(struct imp_roles *roles, bool *is_optimizer)
 {
     const struct vs_callstacks *all = &roles->list->stacks;
@@ -98,7 +98,7 @@ static void optimizers_mark(struct imp_roles *roles)
 
 /* ---- stacks ---- */
 
-/* What a frame of this role alone says is running. */
+/* What is running according to a frame of this role. */
 static enum imp_run run_of(enum imp_role role)
 {
     switch (role) {
@@ -129,9 +129,12 @@ static enum imp_run run_of(enum imp_role role)
     return IMP_RUN_NONE;
 }
 
-/* The innermost frame that decides does; autograd's engine and a checkpoint's second run go before all. */
-static void stack_look(const struct imp_roles *roles, const struct vs_callstack *stack,
-                       struct imp_stack *out)
+/*
+ * The innermost conclusive frame decides, except that autograd's engine and the recomputation of a checkpoint take
+ * precedence.
+ */
+static void stack_classify(const struct imp_roles *roles, const struct vs_callstack *stack,
+                           struct imp_stack *out)
 {
     const struct vs_callstacks *all = &roles->list->stacks;
 
@@ -141,7 +144,7 @@ static void stack_look(const struct imp_roles *roles, const struct vs_callstack 
         out->is_apply |= role == IMP_ROLE_APPLY;
         out->is_init |= role == IMP_ROLE_INIT;
         out->is_state |= role == IMP_ROLE_STATE || role == IMP_ROLE_STATE_SETUP;
-        /* a checkpoint that runs backward itself is not running forward again */
+        /* a checkpoint that runs backward itself does not recompute */
         out->is_recompute |= role == IMP_ROLE_RECOMPUTE && out->run != IMP_RUN_BACKWARD;
         out->is_compile |= role == IMP_ROLE_COMPILE;
         if (out->run == IMP_RUN_NONE)
@@ -153,7 +156,7 @@ static void stack_look(const struct imp_roles *roles, const struct vs_callstack 
         out->run = IMP_RUN_BACKWARD;
 }
 
-/* ---- what a module moves ---- */
+/* ---- moved tensors ---- */
 
 /* The line of the innermost _apply; 0: there is none. */
 static uint32_t apply_line(const struct imp_roles *roles, const struct vs_callstack *stack)
@@ -166,7 +169,10 @@ static uint32_t apply_line(const struct imp_roles *roles, const struct vs_callst
     return 0;
 }
 
-/* _apply moves the parameters, then their gradients, then the buffers, each from a line of its own; which line depends on the version. */
+/*
+ * _apply moves the parameters, then their gradients, then the buffers, each in a line of its own, which depends on the
+ * version.
+ */
 static void applies_mark(struct imp_roles *roles)
 {
     const struct vs_callstacks *all = &roles->list->stacks;
@@ -201,7 +207,7 @@ void imp_roles_fill(struct imp_roles *roles, const struct vs_memlist *list)
         roles->roles[i] = (uint8_t)role_of(list, &all->frames[i]);
     optimizers_mark(roles);
     for (size_t s = 0; s < all->count; s++)
-        stack_look(roles, &all->items[s], &roles->stacks[s]);
+        stack_classify(roles, &all->items[s], &roles->stacks[s]);
     applies_mark(roles);
 }
 

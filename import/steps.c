@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* begins: a step begins at this event. first: the first event that is not setup. */
+/* begins: a step begins at this event. first: the first event that is not set-up. */
 struct finding {
     const struct vs_memlist *list;
     const struct imp_phases *phases;
@@ -35,7 +35,7 @@ static uint8_t phase_at(const struct finding *f, size_t i)
     return f->phases->phases[i];
 }
 
-/* ---- what tells them apart ---- */
+/* ---- steps by work ---- */
 
 static bool profiler_find(struct finding *f)
 {
@@ -51,7 +51,10 @@ static bool profiler_find(struct finding *f)
     return found;
 }
 
-/* A step ends with the last phase `last` in a row, or the zero_grad after it; code of neither begins the next. */
+/*
+ * A step ends with the last event of a sequence in phase `last`, or with the zero_grad after it; code in neither phase
+ * begins the next step.
+ */
 static bool phase_find(struct finding *f, uint8_t last)
 {
     bool had = false;
@@ -71,7 +74,7 @@ static bool phase_find(struct finding *f, uint8_t last)
     return found || had;
 }
 
-/* The batch of a call came before it. */
+/* A call's batch is allocated before it. */
 static bool calls_find(struct finding *f)
 {
     bool found = false;
@@ -90,13 +93,13 @@ static bool calls_find(struct finding *f)
 
 /* ---- repetition ---- */
 
-/* What an allocation asks for and from where; equal ones are taken for the same. */
+/* A hash of the size and the stack of an allocation; allocations with equal hashes are considered equal. */
 static uint64_t key_of(const struct vs_mem_event *event)
 {
     return vs_hash_mix(vs_hash_mix(event->stack, event->bytes), event->op);
 }
 
-/* Allocations from `first` on: keys, and the event of each. How many. */
+/* Collect the allocations from `first` on: their keys, and their events. Returns their number. */
 static size_t keys_of(const struct finding *f, uint64_t **keys, size_t **at)
 {
     size_t count = 0;
@@ -112,8 +115,9 @@ static size_t keys_of(const struct finding *f, uint64_t **keys, size_t **at)
 }
 
 /*
- * The shortest period of the longest end of the sequence that has one twice or more; 0: less than half of it has. *from: where that end begins.
- * Borders of the reversed sequence, as Knuth, Morris and Pratt find them.
+ * The period of the longest suffix of the sequence that repeats at least twice; 0: that suffix is shorter than half of
+ * the sequence. *from: where the suffix begins. Computed from the borders of the reversed sequence (Knuth, Morris and
+ * Pratt).
  */
 static size_t period_of(const uint64_t *keys, size_t count, size_t *from)
 {
@@ -137,7 +141,10 @@ static size_t period_of(const uint64_t *keys, size_t count, size_t *from)
     return best_len * 2 >= count ? best : 0;
 }
 
-/* Of the last period's allocations the one before which least is alive: steps are emptiest between each other. */
+/*
+ * Among the allocations of the last period, the one with the fewest bytes allocated before it: memory use is lowest
+ * between steps.
+ */
 static size_t emptiest(const struct finding *f, const size_t *at, size_t count, size_t period)
 {
     int64_t live = 0;
@@ -181,7 +188,7 @@ static bool repetition_find(struct finding *f)
     return period != 0;
 }
 
-/* ---- how alike they are ---- */
+/* ---- similarity of steps ---- */
 
 static int by_key(const void *a, const void *b)
 {
@@ -209,7 +216,7 @@ static size_t common_count(const uint64_t *a, size_t a_count, const uint64_t *b,
     return common;
 }
 
-/* Keys of each step in order, one step after the other. */
+/* The sorted keys of each step, one step after the other. */
 static void alike_fill(struct imp_steps *out, const struct finding *f)
 {
     uint64_t *keys;
@@ -235,12 +242,12 @@ static void alike_fill(struct imp_steps *out, const struct finding *f)
     out->alike = all ? (uint32_t)(common * 1000 / all) : 0;
 }
 
-/* ---- the whole ---- */
+/* ---- public functions ---- */
 
-/* Steps that are less alike than this are none: calls of one model for different ends. */
+/* If fewer of 1000 allocations repeat, the calls are not steps but unrelated uses of one model. */
 #define CALLS_ALIKE 500
 
-/* The last event of a step's work; what a program does when it ends is no step. */
+/* The last event of a step's work; what a program does at its end is not part of a step. */
 static size_t last_work(const struct finding *f)
 {
     size_t last = f->list->event_count;
@@ -267,7 +274,7 @@ static void number(struct imp_steps *out, const struct finding *f, enum imp_step
     alike_fill(out, f);
 }
 
-/* By what the program does; false: it does nothing that tells. */
+/* Find steps by what the program does; false: it does none of these. */
 static bool find_by_work(struct imp_steps *out, struct finding *f)
 {
     if (profiler_find(f))

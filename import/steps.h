@@ -1,9 +1,9 @@
 /*
- * import/steps.h - where the training steps of a recording begin.
+ * import/steps.h - finds the training steps of a recording.
  *
  * For:            import/derive.c.
  * Must not know:  blocks, the trace.
- * Invariant:      steps lie end to end; what is before the first is the setup, -1.
+ * Invariant:      steps are consecutive; events before the first step are the set-up, step -1.
  */
 #ifndef IMP_STEPS_H
 #define IMP_STEPS_H
@@ -11,24 +11,24 @@
 #include "base/recorded/memlist.h"
 #include "import/phases.h"
 
-/* What tells one step from the next; the first that applies is taken. */
+/* How steps are found; the first method that applies is used. */
 enum imp_steps_by {
     IMP_STEPS_NOT_FOUND,
-    IMP_STEPS_PROFILER,  /* the program noted them: ProfilerStep#N */
-    IMP_STEPS_OPTIMIZER, /* a step of the optimizer ended */
-    IMP_STEPS_BACKWARD,  /* gradients were computed, and no optimizer was seen */
-    IMP_STEPS_CALLS,     /* the same line calls the model again */
-    IMP_STEPS_REPETITION /* the same requests come again */
+    IMP_STEPS_PROFILER,  /* annotations of the program: ProfilerStep#N */
+    IMP_STEPS_OPTIMIZER, /* ends of optimizer steps */
+    IMP_STEPS_BACKWARD,  /* gradient computations, if there is no optimizer */
+    IMP_STEPS_CALLS,     /* calls of the model from the same line */
+    IMP_STEPS_REPETITION /* repeated sequences of requests */
 };
 
 /* "not found", "profiler", … */
 const char *imp_steps_by_name(enum imp_steps_by by);
 
 /*
- * steps  of each event of the list, -1 the setup
- * count  of steps, without the setup
- * alike  of a thousand allocations of the steps after the first, how many the step before made, too, from the same stack;
- *        only where there are two steps
+ * steps  for each event of the list; -1: the set-up
+ * count  number of steps without the set-up
+ * alike  how many of 1000 allocations of the steps after the first the previous step made too, from the same stack;
+ *        only valid with at least two steps
  */
 struct imp_steps {
     int32_t *steps;
@@ -39,8 +39,8 @@ struct imp_steps {
 };
 
 /*
- * calls: of each event, whether the line that called the outermost module first calls it again there (import/modules.h). Release it.
- * O(n log n) in the events.
+ * calls: for each event, whether the line that called the outermost module first calls it again (import/modules.h). The
+ * caller releases `out`. O(n log n) in the events.
  */
 void imp_steps_fill(struct imp_steps *out, const struct vs_memlist *list,
                     const struct imp_phases *phases, const bool *calls);

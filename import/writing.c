@@ -1,9 +1,8 @@
 /*
- * import/writing.c - imports into a trace file, device by device.
+ * import/writing.c - see writing.h.
  *
- * For:            import/writing.h.
  * Must not know:  how an import is made.
- * Invariant:      strings, places and blocks of all devices have numbers of their own.
+ * Invariant:      ids of strings, locations and blocks are unique over all devices.
  */
 #include "import/writing.h"
 
@@ -15,8 +14,8 @@
 #include "import/partial.h"
 
 /*
- * Where it is written to. suffix: of the keys of meta; "" where there is one device. strings, places, blocks: numbers that the devices before
- * have taken.
+ * Where a device is written. suffix: of meta keys; "" for a single device. strings, places, blocks: numbers of ids used
+ * by the previous devices.
  */
 struct target {
     struct sto_writer *w;
@@ -44,7 +43,7 @@ static enum vs_status number_write(const struct target *t, const char *key, uint
     return text_write(t, key, text, err);
 }
 
-/* What is not the recording's own, and from what it comes. */
+/* Write which data were derived, and how. */
 static enum vs_status derived_write(const struct imp_derived *derived, const struct target *t,
                                     struct vs_error *err)
 {
@@ -63,7 +62,7 @@ static enum vs_status derived_write(const struct imp_derived *derived, const str
     return st;
 }
 
-/* Of the toggles a recording knows one. */
+/* Write the only toggle that a recording contains. */
 static enum vs_status conf_toggle_write(const char *conf, struct sto_writer *w,
                                         struct vs_error *err)
 {
@@ -73,7 +72,7 @@ static enum vs_status conf_toggle_write(const char *conf, struct sto_writer *w,
     return sto_writer_toggle_add(w, info->name, is_set ? conf : info->initial, !is_set, err);
 }
 
-/* Why it is not the whole, and what was left out: a line a reason. */
+/* Write why the import is incomplete, and what was omitted: a line per reason. */
 static enum vs_status partial_write(const struct imp_import *import, const struct target *t,
                                     struct vs_error *err)
 {
@@ -128,7 +127,7 @@ static enum vs_status meta_write(const struct imp_import *import, const struct v
     return st ? st : derived_write(&import->derived, t, err);
 }
 
-/* Numbers of strings, places and blocks follow those of the devices before. */
+/* Offset the ids of strings, locations and blocks by those of the previous devices. */
 static void events_shift(struct vs_event *events, size_t count, const struct target *t)
 {
     for (size_t i = 0; i < count; i++) {
@@ -145,7 +144,7 @@ static uint32_t shifted(uint32_t id, uint32_t by)
     return id ? id + by : 0;
 }
 
-/* Events and places are shifted where they are: an import is written once. */
+/* Write one device. Events and locations are changed in place: an import is written once. */
 static enum vs_status one_write(struct imp_import *import, const struct vs_memlist *list,
                                 const char *name, struct target *t, struct vs_error *err)
 {
@@ -176,7 +175,10 @@ static enum vs_status one_write(struct imp_import *import, const struct vs_memli
     return st;
 }
 
-/* What the program noted, under the keys A, B, …; a trace of several devices has none, as an event's number means one of each. */
+/*
+ * Write the annotations as marks with the keys A, B, … A trace of several devices has none, because the number of an
+ * event would be ambiguous.
+ */
 static enum vs_status marks_write(const struct imp_import *only, struct sto_writer *w,
                                   struct vs_error *err)
 {

@@ -1,13 +1,13 @@
 /*
- * tools/empty_trace.c - prints the trace that a new file begins as, as C: run once, while vramscope is built.
+ * tools/empty_trace.c - prints an empty trace file as C source; run once, while vramscope is built.
  *
- * For:            store/create.c, which includes what is printed.
- * Must not know:  what the tables hold; store/migrate.c makes them.
- * Invariant:      the same schema and the same SQLite give the same bytes.
+ * For:            store/create.c, which includes the output.
+ * Must not know:  the contents of tables: store/migrate.c creates them.
+ * Invariant:      the same schema and the same SQLite version give the same bytes.
  *
- * To make the tables by SQL took longer than importing a small snapshot, and half of that was SQLite parsing the
- * views, which nobody asks while a trace is written. So the image has the tables alone and says that it is only begun,
- * and the views' rows stand beside it.
+ * Creating the tables with SQL took longer than importing a small snapshot, and half of that time SQLite parsed the
+ * views, which are not used while a trace is written. Therefore the image contains only the tables and is marked as
+ * incomplete, and the rows of the views are printed separately.
  */
 #include <inttypes.h>
 #include <stdio.h>

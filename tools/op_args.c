@@ -1,17 +1,18 @@
 /*
- * tools/op_args.c - prints engine/core/op_args.h, the names of ops' arguments and saved tensors: run once, in the
+ * tools/op_args.c - prints engine/core/op_args.h, the names of ops' arguments and saved tensors; run once, during the
  * build.
  *
- * For:            the functions of ops, which say `eng_c_float(c, ARG_batch_norm_eps)` instead of `eng_c_float(c, 7)`.
- * Must not know:  what ops do.
- * Invariant:      the names and their places come from engine/core/op.def through the reader that the engine itself
- *                 uses (engine/ops/signature.c). What a function can name, all rows that use it have at the same place.
+ * For:            the functions of ops, which use `eng_c_float(c, ARG_batch_norm_eps)` instead of `eng_c_float(c, 7)`.
+ * Must not know:  the meaning of ops.
+ * Invariant:      names and indices come from engine/core/op.def through the parser that the engine uses
+ *                 (engine/ops/signature.c). A name that a function can use has the same index in all rows that use the
+ *                 function.
  *
- * Two kinds of names:
- * - of a row: ARG_ID_ARGUMENT, SAVED_ID_SAVED. A row that uses a function with another row's name must have all that
- *   the other row has, at the same places; otherwise this program fails, and so does the build.
- * - of a function whose name is no row's (eng_f_unary): ARG_unary_input. Only what all its rows have at the same place
- *   has such a name; what some of its rows have is read by the row's name, after a look at the call's id.
+ * There are two kinds of names. Names of a row: ARG_ID_ARGUMENT, SAVED_ID_SAVED. A row that uses a function named after
+ * another row must have all arguments of that row at the same indices; otherwise this program and the build fail. Names
+ * of a function that is not named after a row (eng_f_unary): ARG_unary_input, for the arguments that all its rows have
+ * at the same index. Arguments that only some of its rows have are read by the name of the row, after checking the
+ * call's id.
  */
 #include <stdbool.h>
 #include <stdio.h>

@@ -39,7 +39,7 @@ static void made(struct recording *r, const char *stack, const char *op)
     r->list.events[r->list.event_count - 1].op = vs_memlist_string(&r->list, op, strlen(op));
 }
 
-/* A node lets go of what it saved. */
+/* A node releases its saved tensors. */
 static void released(struct recording *r)
 {
     recording_free(r, 512, 512, "!cpp|!engine|!release");
@@ -96,7 +96,7 @@ static void nodes_run_in_the_opposite_order_of_ops(void **state)
 }
 
 /*
- * Two linears in a row: the second node is another one's because the first has let go. One of an op that allocated
+ * Two linears in a row: the second node is another one's because the first has released its tensors. One of an op that allocated
  * nothing stays.
  */
 static void a_node_that_has_let_go_is_done(void **state)

@@ -41,7 +41,7 @@ static void check(struct recording *r, const char *expected)
     vs_text_release(&text);
 }
 
-static void what_a_module_holds_is_told_by_its_line(void **state)
+static void what_a_module_holds_follows_from_the_line(void **state)
 {
     struct recording r = {.list = {.events = NULL}};
 
@@ -57,13 +57,13 @@ static void what_a_module_holds_is_told_by_its_line(void **state)
     check(&r, "parameter gradient buffer parameter temporary activation");
 }
 
-static void the_forward_is_told_by_who_lets_go(void **state)
+static void the_forward_follows_from_who_frees(void **state)
 {
     struct recording r = {.list = {.events = NULL}};
 
     (void)state;
     recording_alloc(&r, 1, 512, DATA);
-    recording_alloc(&r, 2, 512, NET);         /* let go by a node */
+    recording_alloc(&r, 2, 512, NET);         /* freed by a node */
     recording_alloc(&r, 3, 512, NET);         /* by Python */
     recording_alloc(&r, 4, 512, "!cpp|" NET); /* by the op that made it */
     recording_free(&r, 4, 512, "!cpp|!op|" NET);
@@ -81,7 +81,7 @@ static void the_forward_is_told_by_who_lets_go(void **state)
 }
 
 /* The backward thread has no frames then; a library's scratch is gone at once. */
-static void without_cpp_frames_the_forward_is_told_by_when(void **state)
+static void without_cpp_frames_the_forward_follows_from_the_time(void **state)
 {
     struct recording r = {.list = {.events = NULL}};
 
@@ -176,7 +176,7 @@ static void an_optimizer_that_makes_parameters_anew_makes_parameters(void **stat
     check(&r, "parameter optimizer activation optimizer parameter activation optimizer parameter");
 }
 
-static void what_is_older_is_told_by_its_end(void **state)
+static void pre_existing_blocks_are_classified_by_their_free(void **state)
 {
     struct recording r = {.list = {.events = NULL}};
 
@@ -225,7 +225,7 @@ static void what_a_program_noted_becomes_marks(void **state)
 }
 
 /* The state at the end has a stack for what is there. */
-static void what_is_older_and_stays_is_told_by_the_state_at_the_end(void **state)
+static void pre_existing_blocks_never_freed_are_classified_by_the_state_at_the_end(void **state)
 {
     static const char *const STACKS[] = {MOVE("966"), STATE, NET, NODE, "train.py main 2", NULL};
     struct recording r = {.list = {.events = NULL}};
@@ -271,16 +271,16 @@ static void without_stacks_everything_is_other(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_module_holds_is_told_by_its_line),
-        cmocka_unit_test(the_forward_is_told_by_who_lets_go),
-        cmocka_unit_test(without_cpp_frames_the_forward_is_told_by_when),
+        cmocka_unit_test(what_a_module_holds_follows_from_the_line),
+        cmocka_unit_test(the_forward_follows_from_who_frees),
+        cmocka_unit_test(without_cpp_frames_the_forward_follows_from_the_time),
         cmocka_unit_test(a_gradient_outlives_the_backward_that_made_it),
         cmocka_unit_test(what_never_ended_is_what_others_of_its_stack_came_to),
         cmocka_unit_test(state_is_made_in_the_step_and_stays),
         cmocka_unit_test(an_optimizer_that_makes_parameters_anew_makes_parameters),
-        cmocka_unit_test(what_is_older_is_told_by_its_end),
+        cmocka_unit_test(pre_existing_blocks_are_classified_by_their_free),
         cmocka_unit_test(what_a_program_noted_becomes_marks),
-        cmocka_unit_test(what_is_older_and_stays_is_told_by_the_state_at_the_end),
+        cmocka_unit_test(pre_existing_blocks_never_freed_are_classified_by_the_state_at_the_end),
         cmocka_unit_test(without_stacks_everything_is_other),
     };
 

@@ -309,7 +309,7 @@ static void a_block_of_the_start_keeps_its_location(void **state)
     vs_text_release(&text);
 }
 
-/* Newer versions and forks have kinds of their own; what the allocator did is told by the others. */
+/* Newer versions and forks have kinds of their own; the other events define what the allocator did. */
 static void events_of_unknown_kinds_are_counted(void **state)
 {
     static const struct field annotate = VALUE("unknown", "\x8c\x08"

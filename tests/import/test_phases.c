@@ -212,7 +212,7 @@ static void steps_end_with_backward_where_no_optimizer_is_seen(void **state)
 }
 
 /* The model's first line runs again. What is called in other ways each time is no step. */
-static void steps_are_calls_of_the_model_where_nothing_else_tells(void **state)
+static void steps_are_calls_of_the_model_where_nothing_else_is_conclusive(void **state)
 {
     static const char second[] = "net.py forward 12|" CALL "|train.py main 5";
     struct recording r = {.list = {.events = NULL}};
@@ -283,7 +283,7 @@ int main(void)
         cmocka_unit_test(notes_fill_in_what_stacks_leave_open),
         cmocka_unit_test(steps_are_the_profilers_where_it_noted_them),
         cmocka_unit_test(steps_end_with_backward_where_no_optimizer_is_seen),
-        cmocka_unit_test(steps_are_calls_of_the_model_where_nothing_else_tells),
+        cmocka_unit_test(steps_are_calls_of_the_model_where_nothing_else_is_conclusive),
         cmocka_unit_test(steps_are_what_repeats_where_there_are_no_stacks),
         cmocka_unit_test(where_nothing_repeats_no_steps_are_found),
         cmocka_unit_test(steps_say_how_alike_they_are),

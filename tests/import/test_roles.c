@@ -12,7 +12,7 @@
 #define TORCH "/p/site-packages/torch/"
 
 /* What runs where one allocation has this stack. */
-static struct imp_stack look(const char *stack)
+static struct imp_stack classify(const char *stack)
 {
     struct recording r = {.list = {.events = NULL}};
     struct imp_roles roles = {.list = NULL};
@@ -28,7 +28,7 @@ static struct imp_stack look(const char *stack)
 
 static void check(enum imp_run run, const char *stack)
 {
-    struct imp_stack found = look(stack);
+    struct imp_stack found = classify(stack);
 
     if (found.run != run)
         fail_msg("%s: %d runs, not %d", stack ? stack : "no stack", found.run, (int)run);
@@ -85,19 +85,19 @@ static void the_innermost_that_decides_does(void **state)
 static void autograds_engine_is_backward_whatever_it_calls(void **state)
 {
     struct imp_stack found =
-        look("!cpp|!engine|" NET "|" TORCH "utils/checkpoint.py recompute_fn 9");
+        classify("!cpp|!engine|" NET "|" TORCH "utils/checkpoint.py recompute_fn 9");
 
     (void)state;
     assert_int_equal(found.run, IMP_RUN_BACKWARD);
     assert_true(found.is_recompute);
     /* without C++ frames a checkpoint's own say so; the user's function of autograd, too */
-    found = look(NET "|" TORCH "utils/checkpoint.py unpack_hook 9");
+    found = classify(NET "|" TORCH "utils/checkpoint.py unpack_hook 9");
     assert_int_equal(found.run, IMP_RUN_BACKWARD);
     assert_true(found.is_recompute);
     check(IMP_RUN_BACKWARD, "ops.py backward 20|" TORCH "autograd/function.py apply 300");
     /* a checkpoint that runs backward itself does not run forward again */
-    found = look("!cpp|!engine|" TORCH "autograd/__init__.py backward 300|" TORCH
-                 "utils/checkpoint.py backward 9");
+    found = classify("!cpp|!engine|" TORCH "autograd/__init__.py backward 300|" TORCH
+                     "utils/checkpoint.py backward 9");
     assert_int_equal(found.run, IMP_RUN_BACKWARD);
     assert_false(found.is_recompute);
 }
@@ -105,9 +105,9 @@ static void autograds_engine_is_backward_whatever_it_calls(void **state)
 static void state_is_what_an_optimizer_makes(void **state)
 {
     (void)state;
-    assert_true(look(STATE).is_state);
-    assert_false(look(STEP).is_state);
-    assert_true(look(TORCH "optim/adagrad.py __init__ 50|train.py main 2").is_state);
+    assert_true(classify(STATE).is_state);
+    assert_false(classify(STEP).is_state);
+    assert_true(classify(TORCH "optim/adagrad.py __init__ 50|train.py main 2").is_state);
 }
 
 /*
@@ -147,7 +147,7 @@ static void a_module_moves_parameters_first_and_buffers_last(void **state)
     assert_true(imp_roles_stack(&roles, r.list.events[2].stack)->is_grad);
     imp_roles_release(&roles);
     recording_release(&r);
-    assert_true(look(MOVE("833")).is_param);
+    assert_true(classify(MOVE("833")).is_param);
 }
 
 int main(void)

@@ -207,8 +207,9 @@ static void the_command_says_it_in_words_and_as_json(void **state)
     assert_int_equal(p.status, 0);
     assert_non_null(
         strstr(p.out, "driver 580.0, 2 GPUs\nGPU 0  GPU of a test 1  00000002:65:00\n"));
-    assert_non_null(strstr(p.out, "1000.0 MiB  used: what nvidia-smi prints"));
-    assert_non_null(strstr(p.out, "not told  process 101 program-101"));
+    assert_non_null(
+        strstr(p.out, "1000.0 MiB  used by all processes together, as nvidia-smi prints it"));
+    assert_non_null(strstr(p.out, "not known  process 101 program-101"));
     program_release(&p);
     setenv("FAKE_NVML_FAILS", "nvmlDeviceGetHandleByIndex_v2:15", 1);
     p = program_run("smi", "--json", NULL);
