@@ -1,10 +1,10 @@
 /*
- * whatif/alloc.h - what an imported trace's requests would have come to under other settings of the allocator, or on
- * another device.
+ * whatif/alloc.h - what-ifs of imported traces: runs their requests through the allocator again, with other settings
+ * or on another device.
  *
- * For:            whatif/whatif.c; who asks whether a request fits.
+ * For:            whatif/whatif.c; the question whether a request fits.
  * Must not know:  the net language: such a trace carries no net.
- * Invariant:      with the recorded settings and device the answer is the trace, event for event.
+ * Invariant:      with the recorded settings and device the result is the trace, event for event.
  */
 #ifndef WIF_ALLOC_H
 #define WIF_ALLOC_H
@@ -17,10 +17,12 @@
 #include "replay/trace/trace.h"
 
 /*
- * As wif_run_observed of an imported trace. Of toggles only `alloc-conf` and `target` (its capacity) can be changed.
- * capacity: bytes that can be reserved; 0: the target's, else as far as the recording tells.
+ * As wif_run_observed, for an imported trace. Only the toggles `alloc-conf` and `target` (its capacity) can be
+ * changed.
  *
- * VS_E_UNSUPPORTED: another toggle is set, or the history was imported in part; VS_E_VALUE: settings that PyTorch
+ * capacity  bytes that can be reserved; 0: the target's, otherwise the recorded one if known
+ *
+ * VS_E_UNSUPPORTED: another toggle is set, or the history was imported in part. VS_E_VALUE: settings that PyTorch
  * refuses.
  */
 VS_MUST_USE enum vs_status wif_alloc_run(struct rpl_trace *base, const struct vs_toggles *set,
@@ -28,8 +30,8 @@ VS_MUST_USE enum vs_status wif_alloc_run(struct rpl_trace *base, const struct vs
                                          struct rpl_trace *out, struct vs_error *err);
 
 /*
- * A request of `bytes` in the run of `trace`, with its allocator's settings. VS_E_VALUE: the trace has settings that
- * PyTorch refuses.
+ * Fill *out with a request of `bytes` in the run of `trace`, with the settings of its allocator. VS_E_VALUE: the trace
+ * has settings that PyTorch refuses.
  */
 VS_MUST_USE enum vs_status wif_request_of(const struct rpl_trace *trace, uint64_t bytes,
                                           struct rpl_request *out, struct vs_error *err);

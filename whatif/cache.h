@@ -1,13 +1,13 @@
 /*
- * whatif/cache.h - what-ifs that were run, kept: what was answered once is not run again.
+ * whatif/cache.h - the what-if cache: keeps the results of what-ifs, so that none is run twice.
  *
- * For:            the TUI's what-if, what it makes ahead of the next key, and the table of what helps.
- * Must not know:  drawing, which questions are worth asking.
- * Invariant:      what is kept is what running it again would give, event for event.
+ * For:            the TUI's what-if panel, its speculative runs, and the what-if sweep.
+ * Must not know:  drawing, which what-ifs are worth running.
+ * Invariant:      a cached result is what running the what-if again would give, event for event.
  *
- * A question is toggles over the recorded ones, and a capacity. Of an answer there are its figures, and the whole run:
- * trace, index, cursor. Figures are kept of the last WIF_FIGURES_MAX questions, whole runs as long as they are within
- * a number of bytes; those asked for longest ago go first.
+ * The key of an entry is the toggles set over the recorded ones, and a capacity. A result consists of figures and of
+ * the complete run: trace, index, cursor. The figures of the last WIF_FIGURES_MAX what-ifs are kept, and complete runs
+ * up to a number of bytes; the least recently used are freed first.
  */
 #ifndef WIF_CACHE_H
 #define WIF_CACHE_H
@@ -30,14 +30,14 @@
 struct wif_cache;
 
 /*
- * number   from 1, another one for each run that was made: what was found out about a whole run is good while this is
- *          the same
- * status   VS_OK, or why there is none, in the words of `failure`; nothing else is filled then
- * run      its figures; refused: parts of the toggles that were not applied, a line each, "" for none
- * bound    how sure its peak is
- * cost     what its second runs take on the GPU
- * trace, index, cursor   the whole run, in memory; NULL: only the figures were kept. Whoever looks at it moves the
- *                        cursor
+ * number     from 1, different for each run: whatever a caller derived from a complete run is valid while this is the
+ *            same
+ * status     VS_OK, or why the what-if failed, explained in `failure`; the other fields are then not set
+ * run        its figures
+ * refused    parts of the toggles that were not applied, a line each; "" for none
+ * uncertainty  how certain its peak is
+ * cost       what its recomputation takes on the GPU
+ * trace, index, cursor   the complete run in memory; NULL: only the figures are kept. Callers may move the cursor
  */
 struct wif_result {
     uint64_t number;
@@ -52,53 +52,61 @@ struct wif_result {
     struct rpl_cursor *cursor;
 };
 
-/* Of the run in `base`, which is borrowed. bytes_max: of the whole runs. The caller frees it before `base`. */
+/*
+ * An empty cache for what-ifs of `base`, which is borrowed. bytes_max: limit for the complete runs, in bytes. The
+ * caller frees it before `base`.
+ */
 struct wif_cache *wif_cache_new(struct rpl_trace *base, uint64_t bytes_max) VS_MUST_USE;
 void wif_cache_free(struct wif_cache *cache);
 /*
- * `base` has grown, so nothing that is known answers a question any more. The answer that wif_cache_get gave last
- * stays good until the next.
+ * Invalidate all results, because `base` has grown. The result that wif_cache_get returned last stays valid until its
+ * next call.
  */
 void wif_cache_forget(struct wif_cache *cache);
 
-/* Host memory of the whole runs. For tests and benchmarks. */
+/* Host memory of the complete runs in bytes. For tests and benchmarks. */
 uint64_t wif_cache_bytes(const struct wif_cache *cache);
-/* Runs made so far, those that failed or were stopped included. For tests and benchmarks. */
+/* Number of runs so far, including failed and stopped ones. For tests and benchmarks. */
 uint64_t wif_cache_runs(const struct wif_cache *cache);
 
 /*
- * The answer to `set` (NULL: nothing) on a device of `capacity` bytes (0: without a limit), whole. It is kept, however
- * large, until another one is asked for with this function; all others may go when something is run. Run where it is
- * not known, telling `progress` (may be NULL) how far it is.
+ * The complete result for `set` (NULL: no changes) on a device of `capacity` bytes (0: without a limit), run unless it
+ * is cached. It is kept, whatever its size, until the next call of this function; all others may be freed by any run.
+ * `progress` may be NULL.
  *
- * Errors: those of wif_run, which are answers and kept, too, unless it was stopped or a file could not be read. *out
- * is borrowed; untouched on failure.
+ * Errors: those of wif_run. They are cached as well, unless the run was stopped or a file could not be read. *out is
+ * borrowed; untouched on failure.
  */
 VS_MUST_USE enum vs_status wif_cache_get(struct wif_cache *cache, const struct vs_toggles *set,
                                          uint64_t capacity, rpl_progress_fn *progress, void *user,
                                          const struct wif_result **out, struct vs_error *err);
 /*
- * The same for later: nothing is given, and what wif_cache_get gave last stays. 
- * VS_E_OVERFLOW: the run became so large that few would fit beside it, and was given up; that is not remembered. Where
- * there is no room at all, bytes_max 0, only the figures are kept.
+ * Run a what-if speculatively: as wif_cache_get, but nothing is returned, and the result that wif_cache_get returned
+ * last stays valid.
+ *
+ * VS_E_OVERFLOW: the run was stopped because it needs so much of bytes_max that few others would fit; this is not
+ * cached. If bytes_max is 0, only figures are kept.
  */
 VS_MUST_USE enum vs_status wif_cache_make(struct wif_cache *cache, const struct vs_toggles *set,
                                           uint64_t capacity, rpl_progress_fn *progress, void *user,
                                           struct vs_error *err);
-/* The same for its figures alone: *out, borrowed until the next call, need not be whole. */
+/* The same for the figures alone: *out, borrowed until the next call, may have no complete run. */
 VS_MUST_USE enum vs_status wif_cache_figures(struct wif_cache *cache, const struct vs_toggles *set,
                                              uint64_t capacity, const struct wif_result **out,
                                              struct vs_error *err);
 
 /*
- * While nobody waits: make the whole runs that are kept and not shown smaller, a millisecond of work a call. They
- * answer as before, a part of a millisecond later where events are asked for. False: nothing was left to do.
+ * Do about a millisecond of compressing the complete runs that are cached and not shown; for use while the event loop
+ * is idle. Compressed runs give the same results; reading events of one takes a part of a millisecond longer. Returns
+ * false when nothing was left to do.
  */
 VS_MUST_USE bool wif_cache_shrink(struct wif_cache *cache);
 
 /*
- * What is known, without running anything; NULL: nothing. Borrowed until the next call; a whole run that is found here
- * goes last of those that have to go. *bytes is its memory, 0 where it is not whole; may be NULL.
+ * The cached result, without running anything; NULL: there is none. Borrowed until the next call. A complete run that
+ * is found becomes the most recently used.
+ *
+ * bytes  may be NULL; set to the memory of the complete run in bytes, 0 if it is not kept
  */
 const struct wif_result *wif_cache_find(struct wif_cache *cache, const struct vs_toggles *set,
                                         uint64_t capacity, uint64_t *bytes);

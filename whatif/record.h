@@ -1,8 +1,9 @@
 /*
- * whatif/record.h - an imported trace in the allocator's words: the state it began with, and what was recorded.
+ * whatif/record.h - converts an imported trace to the record of the allocator module: its initial state and its
+ * events.
  *
  * For:            whatif/alloc.c.
- * Must not know:  settings, what is asked.
+ * Must not know:  settings, the what-if.
  * Invariant:      event i of the record is, or is part of, event from[i] of the trace; from ascends.
  */
 #ifndef WIF_RECORD_H
@@ -20,9 +21,10 @@
 /*
  * Zero-initialised: empty.
  *
- * events   all of the trace, in order; the first start_count of them make `state`
- * record   those of the allocator after them
- * last     the highest number of a block
+ * events   all events of the trace, in order; the first start_count of them describe the initial state
+ * state    that state
+ * record   the allocator's events after it
+ * last     the highest block number
  */
 struct wif_record {
     struct vs_event *events;
@@ -37,8 +39,8 @@ struct wif_record {
 
 /*
  * Read `trace`, an imported one. Release `out`, also after a failure.
- * VS_E_UNSUPPORTED: it was imported without what is needed. VS_E_DAMAGED: blocks outside of segments, or over each
- * other.
+ * VS_E_UNSUPPORTED: it was imported without the events needed. VS_E_DAMAGED: blocks outside of segments, or
+ * overlapping.
  */
 VS_MUST_USE enum vs_status wif_record_fill(struct wif_record *out, struct rpl_trace *trace,
                                            struct vs_error *err);

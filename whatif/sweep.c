@@ -227,7 +227,7 @@ static char *no_effect_text(const struct session *s, const struct wif_sweep_row 
                             enum vs_toggle toggle)
 {
     const char *text =
-        row->failed ? NULL : wif_unused(s->last, toggle, vs_toggles_get(&row->set, toggle));
+        row->failed ? NULL : wif_no_effect(s->last, toggle, vs_toggles_get(&row->set, toggle));
 
     return text ? vs_strndup(text, strcspn(text, "\n")) : NULL;
 }

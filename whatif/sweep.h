@@ -1,10 +1,11 @@
 /*
- * whatif/sweep.h - which toggles help most: each alone and a few together, with the largest batch that then fits.
+ * whatif/sweep.h - the what-if sweep: the effect of each toggle alone and of a few combinations, with the largest
+ * batch that then fits.
  *
- * For:            the what-if table, `vramscope whatif --each`.
- * Must not know:  drawing. Runs through whatif/whatif.h.
- * Invariant:      each row is a run of the net, not an estimate; so is each batch that is said to fit, and the next
- *                 one does not.
+ * For:            the what-if table of the TUI, `vramscope whatif --each`.
+ * Must not know:  drawing. Runs what-ifs through whatif/whatif.h.
+ * Invariant:      each row is a run of the net, not an estimate; so is each batch that is reported to fit, and the
+ *                 next larger one does not.
  */
 #ifndef WIF_SWEEP_H
 #define WIF_SWEEP_H
@@ -23,13 +24,14 @@
 /*
  * A row. label: "checkpoint=blocks inplace=on"; "" is the run as recorded.
  *
- * is_same       losses and gradients stay what they are, bit by bit
- * failed        it cannot be run; reason says why. Nothing else is filled then
- * fits          it runs to its end on the device that was asked about
- * run           what it gives there; where it does not fit, what it gives on a device without a limit
+ * is_same       losses and gradients are bitwise the same as recorded
+ * failed        it cannot be run; `reason` says why, and nothing else is set
+ * fits          it runs to its end on the device in question
+ * run           its figures there; if it does not fit, those on a device without a limit
  * refused       parts of the toggle that were not applied, a line each; "" for none
- * no_effect          of a toggle alone: why it changes nothing in this net; NULL: it does, or nobody knows
- * batch         largest batch that fits; 0: not asked for, or none fits
+ * no_effect     of a toggle alone: why it changes nothing in this net; NULL: it changes something, or the reason is
+ *               unknown
+ * batch         largest batch that fits; 0: not searched, or none fits
  * is_batch_max  the search ended at WIF_SWEEP_BATCH_MAX: more may fit
  */
 struct wif_sweep_row {
@@ -53,24 +55,26 @@ struct wif_sweep {
     size_t cap;
 };
 
-/* Called before each run with a word on what is next; false stops. `known`: rows that are complete. */
+/* Called before each run with a description of it; returning false stops. `known`: the complete rows. */
 typedef bool wif_sweep_fn(void *user, const struct wif_sweep *known, const char *next);
-/* Called with each row that is complete, while `memory` is still its run on the device that was asked about. */
+/* Called with each complete row, while `memory` still contains its run on the device in question. */
 typedef void wif_sweep_done_fn(void *user, const struct wif_sweep_row *row,
                                struct rpl_trace *memory);
 
-/*
- * set         what all rows have; NULL: nothing
- * capacity    bytes of the device; 0: as much as is asked for, or what a target has
- * batches     of which rows to look for the largest batch; needs a capacity and a net
- * answers     of the same run: what they know is not run again, and they keep what is run; NULL: nothing is kept
- * next, done  may be NULL
- */
+/* For which rows to search the largest batch: none, the run as recorded, or all. */
 enum wif_sweep_batches {
     WIF_SWEEP_BATCHES_NONE,
     WIF_SWEEP_BATCHES_RECORDED,
     WIF_SWEEP_BATCHES_ALL
 };
+/*
+ * set         toggles of all rows; NULL: none
+ * capacity    of the device, in bytes; 0: unlimited, or that of a target
+ * batches     for which rows to search the largest batch; needs a capacity and a net
+ * cache       of the same trace: its results are used, and new ones are added; NULL: no cache
+ * next, done  may be NULL
+ * user        passed to them
+ */
 struct wif_sweep_options {
     const struct vs_toggles *set;
     uint64_t capacity;
@@ -82,13 +86,14 @@ struct wif_sweep_options {
 };
 
 /*
- * Fill the table for the net of `base`: as recorded, every value that base/toggle.def tries, alone, and then
- * combinations of what helped most without changing results.
+ * Fill the table for the net of `base`: as recorded, each value that base/toggle.def lists for sweeps alone, and then
+ * combinations of those that reduced the peak most without changing results. Of an imported trace, which carries no
+ * net, only settings of the allocator are changed, and no batch is searched. Takes one run per row, a second one if it
+ * does not fit, and about ten for a batch.
  *
- * `out` is zeroed; release it also after a failure, when it holds the rows so far. VS_E_STOPPED: `next` said so.
- * Of an imported trace, which carries no net, only settings of the allocator are tried, and no batch.
- * VS_E_UNSUPPORTED: the trace carries no net and was not imported. VS_E_VALUE: not even the run as recorded can be
- * had. One run a row, a second one where it does not fit, some ten for a batch.
+ * `out` is zeroed; release it also after a failure, when it has the rows so far. VS_E_STOPPED: `next` returned false.
+ * VS_E_UNSUPPORTED: the trace carries no net and was not imported. VS_E_VALUE: not even the recorded run can be run
+ * again.
  */
 VS_MUST_USE enum vs_status wif_sweep_fill(struct wif_sweep *out, struct rpl_trace *base,
                                           const struct wif_sweep_options *options,

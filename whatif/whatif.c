@@ -165,7 +165,7 @@ static const char *reason_of(const char *line, const char *name, const char *val
     return line + n + v + 3;
 }
 
-const char *wif_unused(const struct rpl_trace *out, enum vs_toggle toggle, const char *value)
+const char *wif_no_effect(const struct rpl_trace *out, enum vs_toggle toggle, const char *value)
 {
     const char *line = rpl_trace_meta(out, "refused");
     const char *name = vs_toggle_info(toggle)->name;

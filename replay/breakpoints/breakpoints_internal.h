@@ -1,10 +1,9 @@
 /*
- * replay/breakpoints/breakpoints_internal.h - a condition, taken apart, and what is known of it in a trace.
+ * replay/breakpoints/breakpoints_internal.h - a parsed condition, and what is known of it in a trace.
  *
- * For:            replay/breakpoints/breakpoints.c, replay/breakpoints/breakpoints_parse.c,
- *                 replay/breakpoints/breakpoints_match.c, replay/breakpoints/breakpoints_range.c.
+ * For:            the files of replay/breakpoints.
  * Must not know:  command lines.
- * Invariant:      a condition has at least one term; some kind of event can fulfil all of them.
+ * Invariant:      a condition has at least one term; some kind of event can fulfil all its terms.
  */
 #ifndef RPL_BREAKPOINTS_INTERNAL_H
 #define RPL_BREAKPOINTS_INTERNAL_H
@@ -22,8 +21,8 @@
 #include "replay/trace/trace.h"
 
 /*
- * What a term is about. Those up to LINE are about the place, from TOTAL to STEP about how things stand, the others
- * about one event.
+ * What a term is about. Those up to LINE are about the location, TOTAL to STEP about the state, the others about one
+ * event.
  */
 enum rpl_term_field {
     RPL_TERM_OP,
@@ -52,9 +51,9 @@ enum rpl_term_compare {
 };
 
 /*
- * number   bytes, a line, a step, a phase, a category, a block
+ * number   bytes, a line, a step, a phase, a category or a block
  * percent  of SLACK
- * text     a glob, or the source of `regex` where compare is LIKE
+ * text     a glob, or the source of `regex` if compare is LIKE
  */
 struct rpl_term {
     enum rpl_term_field field;
@@ -67,8 +66,8 @@ struct rpl_term {
 };
 
 /*
- * kinds     bit 1 << kind: an event of this kind can be a hit
- * is_event  some term is about one event
+ * kinds         bit 1 << kind: an event of this kind can be a hit
+ * is_event      some term is about one event
  * has_size, has_category  some term is about a size, about a category
  */
 #define RPL_TERMS_MAX 16
@@ -82,34 +81,34 @@ struct rpl_condition {
 };
 
 /*
- * Take `text` apart. VS_E_SYNTAX: see rpl_breakpoints_add; `out` is then released. It is zeroed; the caller releases
- * it.
+ * Parse `text` into `out`, which is zeroed; the caller releases it. VS_E_SYNTAX: see rpl_breakpoints_add; `out` is
+ * then released.
  */
 VS_MUST_USE enum vs_status rpl_condition_parse(struct rpl_condition *out, const char *text,
                                                struct vs_error *err);
 void rpl_condition_release(struct rpl_condition *condition);
 
-/* As `*` and `?` say. */
+/* Match the whole `text` with `glob`, in which * is any text and ? any character. */
 bool rpl_glob_matches(const char *glob, const char *text);
-/* Does the text of a term about a text match? A module's glob that ends in ".*" also means the module itself. */
+/* True if a term about a text matches `text`. A module's glob that ends in ".*" also matches the module itself. */
 bool rpl_term_matches(const struct rpl_term *term, const char *text);
 /* The comparison of a term about a number. */
 bool rpl_term_compares(const struct rpl_term *term, int64_t number);
 
-/* The events that a watch looks at. */
+/* The kinds of events at which a watch can hit. */
 #define RPL_WATCH_KINDS                                                                            \
     (UINT32_C(1) << VS_EV_ALLOC | UINT32_C(1) << VS_EV_FREE | UINT32_C(1) << VS_EV_CATEGORY |      \
      UINT32_C(1) << VS_EV_HOLD | UINT32_C(1) << VS_EV_DROP)
 
 /*
- * A break or watch.
+ * A breakpoint or watch.
  *
- * glob      of a watch; else condition is what it says
- * places    by place id: do all terms about places hold there? Of a watch: does "MODULE.OP" match?
- * names     of a watch, by string id: does the name match?
- * location_bits  those of the places where it holds, as in struct rpl_chunk
- * holds     it held right after the event before
- * first_seq, last_seq   no event before or after can hit; looked up when the trace had `events` events
+ * glob           of a watch; otherwise condition is set
+ * locations      by location id: all terms about locations are true there. Of a watch: "MODULE.OP" matches
+ * names          of a watch, by string id: the name matches
+ * location_bits  the bits of these locations, as in struct rpl_chunk
+ * holds          the condition was true right after the event before
+ * first_seq, last_seq  no event before or after this range can hit; computed when the trace had `events` events
  */
 struct rpl_entry {
     struct rpl_breakpoint shown;
@@ -129,34 +128,34 @@ struct rpl_entry {
     uint64_t events;
 };
 
-/* Look at the places that were not there last time. */
+/* Evaluate the locations that were added to the trace since the last call. */
 void rpl_entry_update(struct rpl_entry *entry, const struct rpl_trace *trace);
-/* Find out between which events it can hit at all. */
+/* Compute first_seq and last_seq. Errors: those of reading the trace. */
 VS_MUST_USE enum vs_status rpl_entry_range(struct rpl_entry *entry, struct rpl_index *index,
                                            struct vs_error *err);
 /*
- * Of a break: does its condition hold right after the event that the walk stands after?
+ * True if the condition of a breakpoint is true right after the event that the walk is at.
  *
- * event  that event; NULL at a chunk's start
+ * event  that event; NULL at the start of a chunk
  * size   requested bytes of the block that the event allocates, frees or moves to another category
  */
 bool rpl_entry_holds(const struct rpl_entry *entry, const struct rpl_walk *walk,
                      const struct vs_event *event, uint64_t size);
 /*
- * Do the terms about places hold at this one? There may be none. Of a watch: does "MODULE.OP" match? The place has
- * been looked at.
+ * True if the terms about locations, if any, are true at this one; of a watch: if "MODULE.OP" matches. The location
+ * has been evaluated by rpl_entry_update.
  */
 bool rpl_entry_has_location(const struct rpl_entry *entry, uint32_t location);
-/* Of a watch: does the name, or "SCOPE.NAME", match? Both are string ids. */
+/* True if a watch matches the name, or "SCOPE.NAME". Both are string ids. */
 bool rpl_entry_has_name(struct rpl_entry *entry, const struct rpl_trace *trace, uint32_t name,
                         uint32_t scope);
-/* A term about the total, what is reserved, or the slack: can it hold where these lie in such a range? */
+/* True if a term about the total, the reserved bytes or the slack can be true somewhere in this range. */
 bool rpl_term_can(const struct rpl_term *term, const struct rpl_node *range);
-/* Of a watch: does the event hit? */
+/* *out: whether a watch hits at the event. Errors: those of reading the index. */
 VS_MUST_USE enum vs_status rpl_entry_watch_hits(struct rpl_entry *entry, struct rpl_index *index,
                                                 const struct vs_event *event, bool *out,
                                                 struct vs_error *err);
-/* Can it hit in chunk `number`? */
+/* *out: whether it can hit in chunk `number`. Errors: those of reading the index. */
 VS_MUST_USE enum vs_status rpl_entry_can_hit(struct rpl_index *index, const struct rpl_entry *entry,
                                              size_t number, bool *out, struct vs_error *err);
 

@@ -1,17 +1,18 @@
 /*
- * replay/diff/align.h - which allocation of one trace is which of another; and which line of one net file is which of
- * another.
+ * replay/diff/align.h - which allocation of one trace corresponds to which of another, and which line of one net file
+ * to which of another.
  *
  * For:            replay/diff/diff.c, replay/diff/pairs.c.
  * Must not know:  peaks, how anything is shown.
- * Invariant:      an allocation has one counterpart at most, of the same step, phase, module, function, line and op;
- *                 and it is the other way round too.
+ * Invariant:      an allocation has at most one counterpart, of the same step, phase, module, function, line and op;
+ *                 and is that one's counterpart.
  *
- * Lines of the two files are paired first, by their text, so a line that was put in moves nothing. Within a step the
- * allocations are paired in order (replay/diff/lcs.h); between traces that carry no net the bytes asked for count as
- * well. What remains is paired in order again: those of lines that the other file does not have by all but the line,
- * so a line that was edited is still the same one; those without a net by all but the bytes. What is then still alone
- * is paired by its occurrence among those of the same place: it has moved in time.
+ * First the lines of the two files are paired by their text, so an inserted line moves nothing. Then the allocations
+ * of each step are paired in order (replay/diff/lcs.h); between traces without a net the requested bytes must agree as
+ * well. Those left over are paired in order again: allocations of lines that the other file does not have by
+ * everything but the line, so an edited line is still the same one; those without a net by everything but the bytes.
+ * Those still left over are paired by their occurrence among the allocations of the same location: they have moved in
+ * time.
  */
 #ifndef RPL_ALIGN_H
 #define RPL_ALIGN_H
@@ -28,14 +29,14 @@
 /*
  * An allocation.
  *
- * seq       its event; block, bytes, requested, tensor, place as in the event; category: at first
- * step      -1 the setup
- * key       stands for phase, module, function, line, op, name of a parameter, and whether it is done a second time
- * free_seq, free_location   when it is given back, and where; 0: it is not
- * edited    the same without the line, where the other file does not have it, or without the bytes, where they count;
- *           else 0
+ * seq       its event; block, bytes, requested, tensor, location as in the event; category: the first one
+ * step      -1: the set-up
+ * key       hash of phase, module, function, line, op, name of a parameter, and whether it is recomputed
+ * free_seq, free_location   event and location of its free; 0: not freed within the trace
+ * edited    the same hash without the line, if the other file does not have the line; or without the bytes, if these
+ *           are part of key; otherwise 0
  * mate      number of the counterpart in the other trace + 1; 0: there is none
- * is_moved  it has one, but not in the same order
+ * is_moved  it has a counterpart, but in another order
  */
 struct rpl_alloc {
     uint64_t seq;
@@ -55,13 +56,13 @@ struct rpl_alloc {
 };
 
 /*
- * Of one trace.
+ * One trace.
  *
- * allocs      alloc_count of them, in order
- * frees       numbers of those that are given back, in the order of that; free_count of them
- * lines       text and number of lines of its net; line_mates: by number (from 1), that of the other file's with the
- *             same text; 0: it has none
- * line_edits   likewise, of those without: the line whose allocations the first of its own were paired with
+ * allocs      alloc_count allocations in order
+ * frees       numbers of those that are freed, in the order of their frees; free_count of them
+ * lines       text of the lines of its net
+ * line_mates  by line number (from 1): the line of the other file with the same text; 0: there is none
+ * line_edits  likewise for lines without: the line whose allocations the first of its own were paired with
  */
 struct rpl_line_text {
     const char *text;
@@ -88,29 +89,29 @@ struct rpl_align {
 };
 
 /*
- * Align. Zero-initialise `out`; release it also after a failure. The indexes are borrowed. Reads each trace once; near
- * linear. progress may be NULL; it is told of the events of both. Errors: those of reading them; VS_E_STOPPED where
- * progress says so.
+ * Align two traces. Zero-initialise `out`; release it also after a failure. The indexes are borrowed. Reads each trace
+ * once; the cost is nearly linear. progress may be NULL; it is called with the events of both traces together.
+ * VS_E_STOPPED: progress returned false. Other errors: those of reading the traces.
  */
 VS_MUST_USE enum vs_status rpl_align_fill(struct rpl_align *out, struct rpl_index *a,
                                           struct rpl_index *b, rpl_progress_fn *progress,
                                           void *user, struct vs_error *err);
 /*
- * Where A is looked at in another step than B: pair the allocations of A's step `step_a` with those of B's `step_b`
- * before all others of these two steps; what then is alone (an optimizer's state, which only one of the steps makes)
- * goes by the number of the step again.
+ * For comparing different steps: pair the allocations of A's step `step_a` with those of B's `step_b` before all
+ * others of these two steps. Allocations left over (optimizer state, which only one of the steps allocates) are paired
+ * by the number of their step again.
  */
 void rpl_align_cross(struct rpl_align *align, int64_t step_a, int64_t step_b);
-/* By the number of the step alone, as at first. */
+/* Undo rpl_align_cross: pair by the number of the step alone. */
 void rpl_align_uncross(struct rpl_align *align, int64_t step_a, int64_t step_b);
 void rpl_align_release(struct rpl_align *align);
 
 /*
- * The other file's number of `line`, also where it was edited. Where one has no file, or not the line, it is the same
- * in both. 0: it is not there.
+ * The number in the other file of `line`, also if the line was edited; the same number if a trace has no file or its
+ * file not the line. 0: the other file does not have it.
  */
 uint32_t rpl_align_line(const struct rpl_align_side *side, uint32_t line);
-/* Number of the first allocation after event `seq`; alloc_count: there is none. O(log). */
+/* Index of the first allocation after event `seq`; alloc_count: there is none. O(log). */
 size_t rpl_align_after(const struct rpl_align_side *side, uint64_t seq);
 
 #endif

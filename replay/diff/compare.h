@@ -1,9 +1,9 @@
 /*
  * replay/diff/compare.h - two runs side by side: the recorded one and a what-if, or two recordings.
  *
- * For:            the what-if panel, the before/after overlay: a reading of two indexes, while a key is held. Why they
- *                 differ, tensor by tensor, is replay/diff/diff.h.
- * Must not know:  drawing, how the second run came about.
+ * For:            the what-if panel and the before/after overlay: cheap enough to be computed while a key is held.
+ *                 Differences by tensor are in replay/diff/diff.h.
+ * Must not know:  drawing, how the second run was made.
  * Invariant:      the deltas by category add up to the delta of the peaks.
  */
 #ifndef RPL_COMPARE_H
@@ -18,14 +18,14 @@
 #include "replay/index/index.h"
 
 /*
- * A run's highest moment and its arithmetic.
+ * A run's peak and its arithmetic.
  *
- * peak      allocated bytes, and the event after which they were reached (0: nothing was allocated)
- * reserved  highest bytes in segments, anywhere
- * step, phase, place, is_recompute   where the program was
- * flops, recompute_flops   of all ops; of those that ran a second time
+ * peak      highest allocated bytes; event: where they are first reached (0: nothing was allocated)
+ * reserved  highest bytes in segments, at any event
+ * step, phase, location, is_recompute   where the program was at the peak
+ * flops, recompute_flops   of all ops; of the recomputed ones
  * steps     training steps that began
- * oom       first refused allocation; 0: none
+ * oom       first `oom` event; 0: none
  */
 struct rpl_run {
     uint64_t peak;
@@ -42,14 +42,14 @@ struct rpl_run {
     uint64_t oom;
 };
 
-/* One run's. Reads one chunk: the arithmetic is in the index. */
+/* The figures of one run. Reads one chunk: the arithmetic is in the index. */
 VS_MUST_USE enum vs_status rpl_run_fill(struct rpl_run *out, struct rpl_index *index,
                                         struct vs_error *err);
 
 /*
- * before, after  the two; delta = after - before, by_category of those at the two peaks
- * recompute      share of after's arithmetic that is done a second time, 0 … 1
- * flops_ratio    arithmetic of after over that of before, a step; 1 where before has none
+ * delta          peak of after - peak of before; by_category: the same by category, at the two peaks
+ * recompute      share of after's arithmetic that is recomputed, 0 … 1
+ * flops_ratio    arithmetic per step, after over before; 1 if before has none
  */
 struct rpl_compare {
     struct rpl_run before;

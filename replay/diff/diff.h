@@ -1,10 +1,9 @@
 /*
- * replay/diff/diff.h - what is different between two traces: at their highest moments, over a step, in what autograd
- * keeps.
+ * replay/diff/diff.h - the difference of two traces: at their peaks, in what a step allocates, in what autograd saves.
  *
  * For:            `vramscope diff`, the diff view.
- * Must not know:  how the answer is shown; how the two traces came about.
- * Invariant:      the rows of a part add up, to the byte, to its a, to its b, and so to the difference of the two.
+ * Must not know:  how the result is shown; how the two traces were made.
+ * Invariant:      the rows of a part add up, to the byte, to its a and to its b, and so to their difference.
  *
  * `a` is before, `b` after; a delta is b - a.
  */
@@ -26,11 +25,11 @@
 #include "replay/trace/trace.h"
 
 /*
- * What a row stands for. But for CATEGORY and TENSOR each category has a row of its own.
+ * What a row stands for. Except for CATEGORY and TENSOR, each category has a row of its own.
  *
- * CATEGORY  of block
+ * CATEGORY  the category of the block
  * MODULE    as in replay/inspect/modules.h
- * LINE      of the net file on which it was made
+ * LINE      the line of the net file at which it was allocated
  * TENSOR    one allocation and its counterpart
  */
 enum rpl_diff_by {
@@ -41,22 +40,22 @@ enum rpl_diff_by {
     RPL_DIFF_BY_COUNT
 };
 
-/* "category", "module", …; and the other way round: false where there is none of that name. */
+/* "category", "module", …; rpl_diff_by_parse is the inverse: false if there is no such name. */
 const char *rpl_diff_by_name(enum rpl_diff_by by);
 VS_MUST_USE bool rpl_diff_by_parse(const char *name, enum rpl_diff_by *out);
 
 /*
- * Which moments are compared.
+ * At which events the live sets are compared.
  *
- * PEAK   the highest of each
- * STEP   the highest of a step
+ * PEAK   the peak of each trace
+ * STEP   the peak of a step
  * EVENT  right after an event
  */
 enum rpl_diff_at { RPL_DIFF_AT_PEAK, RPL_DIFF_AT_STEP, RPL_DIFF_AT_EVENT };
 
 /*
- * Only what is in a row of another grouping: its `by`, key, category and lines. Between CATEGORY, MODULE and LINE each
- * block is in one row.
+ * Restricts a part to a row of another grouping: its `by`, key, category and lines. Of CATEGORY, MODULE and LINE each
+ * block is in exactly one row.
  */
 struct rpl_diff_inside {
     enum rpl_diff_by by;
@@ -67,9 +66,10 @@ struct rpl_diff_inside {
 };
 
 /*
- * step      for STEP, and for what a step allocates; RPL_DIFF_STEP_LAST: the last that both have whole
- * event_a, event_b   for EVENT; one of them may be 0: what the other is in that trace, by replay/diff/pairs.h
- * inside    inside_count rows that all must have a block for it to be counted; borrowed until the part is there
+ * step      for STEP, and for what a step allocates; RPL_DIFF_STEP_LAST: the last step that both traces have
+ *           completely
+ * event_a, event_b   for EVENT; one of them may be 0: the corresponding event of that trace, by replay/diff/pairs.h
+ * inside    inside_count rows; a block is counted only if it is in all of them. Borrowed until the part is computed
  */
 #define RPL_DIFF_STEP_LAST INT64_MIN
 struct rpl_diff_options {
@@ -83,11 +83,11 @@ struct rpl_diff_options {
 };
 
 /*
- * Why a block is counted: what is known of its counterpart.
+ * Why a block is counted: the state of its counterpart.
  *
  * BOTH            it is counted too; the sizes may differ
  * ONLY_A, ONLY_B  there is none: the other trace never allocates it
- * NOT_IN_B, NOT_IN_A  there is one, which is not alive at the other moment
+ * NOT_IN_B, NOT_IN_A  there is one, which is not in use at the other event
  */
 enum rpl_diff_cause {
     RPL_DIFF_BOTH,
@@ -101,16 +101,16 @@ enum rpl_diff_cause {
 const char *rpl_diff_cause_name(enum rpl_diff_cause cause);
 
 /*
- * key       category, module path ("" the model itself), text of the line ("" where there is none), name or origin of
- *           a tensor
- * category  of the blocks; of a tensor that of B's where it has one
- * module    of TENSOR: the path it belongs to, "" the model itself; else NULL
- * line_a, line_b  of LINE and TENSOR: its number in each net file; 0: it is not there
- * func      of LINE, where the traces carry no net: the function, which a number alone does not tell, and `key` is it,
- *           too; else ""
- * a, b      bytes;  blocks_a, blocks_b  how many they are in
- * alloc_a, alloc_b  of TENSOR: the two allocations, also of one that is not counted; NULL where there is none. Owned
- *                   by the alignment
+ * key       category, module path ("" the model itself), text of the line ("" if there is none), name or origin of a
+ *           tensor
+ * category  of the blocks; of a tensor that of B's, if B has it
+ * module    of TENSOR: path of its module, "" the model itself; otherwise NULL
+ * line_a, line_b  of LINE and TENSOR: its number in each net file; 0: the file does not have it
+ * func      of LINE, if the traces carry no net: the function, as a line number alone is ambiguous; `key` has it, too.
+ *           Otherwise ""
+ * a, b      bytes; blocks_a, blocks_b: the number of blocks
+ * alloc_a, alloc_b  of TENSOR: the two allocations, also if only one is counted; NULL if there is none. Owned by the
+ *                   alignment
  * cause     of TENSOR: which of them are counted
  */
 struct rpl_diff_row {
@@ -130,10 +130,10 @@ struct rpl_diff_row {
 };
 
 /*
- * rows     row_count of them, the largest change first; they add up to a and b
- * event_a, event_b   the moments; 0: it is about no moment
- * causes   the same bytes by cause: they add up as well
- * is_same  no tensor differs in bytes or category, and none is in one alone
+ * rows     row_count rows, the largest change first; they add up to a and b
+ * event_a, event_b   the events of the live sets; 0: the part is not about live sets
+ * causes   the same bytes by cause; they add up as well
+ * is_same  no tensor differs in bytes or category, and each is in both
  * arena    owns the texts that are not a trace's
  */
 struct rpl_diff_sum {
@@ -155,7 +155,7 @@ struct rpl_diff_part {
 };
 void rpl_diff_part_release(struct rpl_diff_part *part);
 
-/* A toggle whose value differs; NULL where a trace does not have it. */
+/* A toggle whose value differs; NULL if a trace does not have it. */
 struct rpl_diff_toggle {
     const char *name;
     const char *a;
@@ -163,7 +163,7 @@ struct rpl_diff_toggle {
 };
 
 /*
- * A line of the net that differs: only in A, only in B (the other's number is 0), or in both with another indentation.
+ * A line of the net that differs: only in A or only in B (the other number is 0), or in both with another indentation.
  */
 struct rpl_diff_line {
     uint32_t a;
@@ -172,11 +172,10 @@ struct rpl_diff_line {
 };
 
 /*
- * One of the two.
+ * One of the two traces.
  *
- * cursor stays where it was needed last
- * at     the moment that is looked at; `requested`, `active` and `reserved` are the highest of the trace, as in
- *        rpl_peak
+ * cursor  at the event needed last
+ * at      the event being compared; `requested`, `active` and `reserved` are the highest of the trace, as in rpl_peak
  */
 struct rpl_cursor;
 struct rpl_modules;
@@ -190,18 +189,18 @@ struct rpl_diff_side {
 };
 
 /*
- * options   as given last; `step` is a step that both have, -1 where they have no training step in common
- * moment    what is allocated at the two moments, with rounding; where they are in different training steps, those two
- *           are paired
- * step      what the step allocates in all, with rounding; category as at first
- * saved     what autograd holds when the last loss ends, as in rpl_saved: bytes asked for, without parameters, buffers
- *           and batch
- * toggles, lines   what differs in how they were made
- * paired, moved, only_a, only_b   allocations of the whole traces: with a counterpart, of these in another order,
- *                                 without
- * is_same   nothing that is looked at differs
- * pairs     rpl_diff_pairs gives it
- * counted   the blocks of the part that was taken last: another grouping of the same counts none
+ * options   as given last; `step` is a step that both have, -1 if they have no training step in common
+ * live      the live sets at the two events, in bytes of blocks; if the events are in different training steps, these
+ *           two steps are paired
+ * step      everything that the step allocates, in bytes of blocks, by the first category
+ * saved     what autograd holds at the end of the last loss, as in rpl_saved: requested bytes, without parameters,
+ *           buffers and the batch
+ * toggles, lines   the differences in settings and net files
+ * paired, moved, only_a, only_b   numbers of allocations of the whole traces: with a counterpart, of these in another
+ *                                 order, without
+ * is_same   no part differs
+ * pairs     see rpl_diff_pairs
+ * counted   the blocks of the part that was computed last, so that another grouping of it need not count them again
  * arena     owns the texts
  */
 struct rpl_diff_counted;
@@ -228,9 +227,10 @@ struct rpl_diff {
 };
 
 /*
- * Compare: all parts. The indexes are borrowed, and so are their traces: they must outlive the answer. Zero-initialise
- * `out`; release it also after a failure. Reads each trace twice. Errors: those of reading them. VS_E_NOT_FOUND: a
- * trace has no such step or event.
+ * Compute all parts. The indexes and their traces are borrowed and must outlive the result. Zero-initialise `out`;
+ * release it also after a failure. Reads each trace twice.
+ *
+ * VS_E_NOT_FOUND: a trace does not have the step or event. Other errors: those of reading the traces.
  */
 VS_MUST_USE enum vs_status rpl_diff_fill(struct rpl_diff *out, struct rpl_index *a,
                                          struct rpl_index *b,
@@ -239,43 +239,43 @@ VS_MUST_USE enum vs_status rpl_diff_fill(struct rpl_diff *out, struct rpl_index 
 void rpl_diff_release(struct rpl_diff *diff);
 
 /*
- * The same piece by piece, for whoever asks more than once: align and say how they were made; no part is there then.
- * progress may be NULL. Errors as above; VS_E_STOPPED where progress says so.
+ * The same without the parts, for interactive use: align the traces and compare settings and net files. progress may
+ * be NULL. VS_E_STOPPED: progress returned false. Other errors as above.
  */
 VS_MUST_USE enum vs_status rpl_diff_open(struct rpl_diff *out, struct rpl_index *a,
                                          struct rpl_index *b, rpl_progress_fn *progress, void *user,
                                          struct vs_error *err);
-/* Which part: what is alive at the moments of options->at, what the step allocates, what autograd keeps. */
+/* Which part: the live sets at the events of options->at, what the step allocates, what autograd saves. */
 enum rpl_diff_what { RPL_DIFF_LIVE, RPL_DIFF_STEP, RPL_DIFF_SAVED };
 /*
- * A part of an open diff: `out`, which is zeroed and which the caller releases, also after a failure. Sets `options`,
- * and, for a moment, `at` of the sides. Its rows borrow from the diff. Costs going to the two moments, and what is
- * alive there; where the part taken last was of the same moments or step, only the rows. Errors as rpl_diff_fill.
+ * Compute a part of an open diff. `out` is zeroed; the caller releases it, also after a failure. Its rows borrow from
+ * the diff. Sets diff->options and, for LIVE, `at` of the sides. Costs two seeks and counting the live sets; only
+ * grouping if the part computed last was of the same events or step. Errors as rpl_diff_fill.
  */
 VS_MUST_USE enum vs_status rpl_diff_take(struct rpl_diff *diff, enum rpl_diff_what what,
                                          const struct rpl_diff_options *options,
                                          struct rpl_diff_part *out, struct vs_error *err);
 
-/* The events of both side by side; made when first asked for, as long as the diff. */
+/* The allocator events of both traces side by side; computed by the first call, owned by the diff. */
 const struct rpl_pairs *rpl_diff_pairs(struct rpl_diff *diff);
 
 /*
- * What a row is about, without its category: "layers.11.attn", "line 33 | x = self.conv1(x)", "f32[64, 16]  made by
- * relu, line 33".
+ * Append what a row is about, without its category: "layers.11.attn", "line 33 | x = self.conv1(x)", "f32[64, 16]
+ * made by relu, line 33".
  */
 void rpl_diff_row_text(const struct rpl_diff *diff, const struct rpl_diff_row *row,
                        struct vs_text *out);
 /*
- * Of a tensor: why it is counted on one side only: "in B gone since event 812, relu of line 33". Nothing where it is
- * on both.
+ * Append why a tensor is counted on one side only: "in B gone since event 812, relu of line 33". Nothing if it is
+ * counted on both.
  */
 void rpl_diff_fate_text(const struct rpl_diff *diff, const struct rpl_diff_part *part,
                         const struct rpl_diff_row *row, struct vs_text *out);
 
-/* For people; at most `top` rows a part. Names are what to call the traces. */
+/* The report as text, at most `top` rows per part. name_a and name_b are printed for the traces. */
 void rpl_diff_text(const struct rpl_diff *diff, const char *name_a, const char *name_b, size_t top,
                    struct vs_text *out);
-/* For programs: the fields are listed in docs/formats/json.md. */
+/* The report as JSON; docs/formats/json.md lists the members. */
 void rpl_diff_json(const struct rpl_diff *diff, struct vs_text *out);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * replay/diff/diff_internal.h - from blocks to rows.
+ * replay/diff/diff_internal.h - groups blocks into rows.
  *
  * For:            replay/diff/diff.c.
- * Must not know:  which moments are compared, how anything is shown.
- * Invariant:      what has been added is in the part that is taken, once.
+ * Must not know:  which events are compared, how anything is shown.
+ * Invariant:      each block that was added is counted in the part once.
  */
 #ifndef RPL_DIFF_INTERNAL_H
 #define RPL_DIFF_INTERNAL_H
@@ -11,8 +11,10 @@
 #include "replay/diff/diff.h"
 
 /*
- * A block that is counted. pair: the same number for an allocation and its counterpart; group: with key and category,
- * the row
+ * A block that is counted.
+ *
+ * pair   the same number for an allocation and its counterpart
+ * group  together with key and category: identifies the row
  */
 struct rpl_item {
     uint64_t pair;
@@ -28,15 +30,15 @@ struct rpl_items {
 };
 
 /*
- * Count `bytes` of allocation number `alloc` of a side of `diff`. `module`: the path it belongs to, which lives as
+ * Count `bytes` of allocation number `alloc` of a side of `diff`. `module`: the path of its module, which must live as
  * long as the diff.
  */
 void rpl_items_add(struct rpl_items *items, struct rpl_diff *diff, const struct rpl_diff_side *side,
                    size_t alloc, enum vs_category category, const char *module, uint64_t bytes);
 
 /*
- * Make a part of them, as diff->options says, which is zero before; there are none then. Also on failure. Errors:
- * those of reading the traces.
+ * Group the items into `part`, which is zeroed, as diff->options says. The items are released, also on failure.
+ * Errors: those of reading the traces.
  */
 VS_MUST_USE enum vs_status rpl_items_take(struct rpl_items *items, struct rpl_diff *diff,
                                           struct rpl_diff_part *part, struct vs_error *err);

@@ -1,13 +1,14 @@
 /*
- * replay/diff/lcs.h - what two sequences have in common, in the same order.
+ * replay/diff/lcs.h - longest common subsequence of two sequences.
  *
  * For:            the alignment of two traces and of two net files.
  * Must not know:  what the keys stand for.
- * Invariant:      pairs have equal keys and rise in both sequences. Where the parts between the equal beginning and
- *                 the equal end are short (their product at most RPL_LCS_CELLS) no longer answer exists.
+ * Invariant:      paired keys are equal, and pairs ascend in both sequences. If the parts between the common beginning
+ *                 and the common end are short (the product of their lengths is at most RPL_LCS_CELLS), the result is
+ *                 a longest one.
  *
- * Longer ones are cut first at keys that both have exactly once, as patience diff does, and where there are none
- * at the first of each key with the first, the second with the second, so the cost stays near linear.
+ * Longer parts are first divided at keys that occur exactly once in both, as patience diff does, or else by pairing
+ * the first occurrence of each key with the first, the second with the second, so the cost is nearly linear.
  */
 #ifndef RPL_LCS_H
 #define RPL_LCS_H
@@ -18,14 +19,14 @@
 #define RPL_LCS_CELLS 65536
 
 /*
- * mate[i], i < a_count: number of the key of `b` that a[i] is paired with + 1; 0: it has none. Both counts are below
- * UINT32_MAX.
+ * Sets mate[i], i < a_count, to the number of the key of `b` that a[i] is paired with, + 1; 0: none. Both counts are
+ * below UINT32_MAX.
  */
 void rpl_lcs(const uint64_t *a, size_t a_count, const uint64_t *b, size_t b_count, uint32_t *mate);
 
 /*
- * A longest strictly increasing subsequence of values[0 … count - 1]. Writes the positions of its values in increasing
- * order to `kept`, which has space for `count`, and returns their number. O(count log count).
+ * A longest strictly increasing subsequence of `values`: writes the indices of its elements, in order, to `kept`,
+ * which has capacity for `count`. Returns their number. O(count log count).
  */
 size_t rpl_rising(const uint32_t *values, size_t count, uint32_t *kept);
 

@@ -1,13 +1,13 @@
 /*
- * replay/index/event_classes.h - what sorts of events a trace has: each once, with where it begins and ends and how
- * things stood at it.
+ * replay/index/event_classes.h - the event classes of a trace: each once, with its first and last event and the range
+ * of the totals.
  *
- * For:            breaks: what no sort of event fulfils never hits, and what none after this place does does not hit
- *                 any more.
+ * For:            breakpoints: a condition that no event class can fulfil never hits, and none hits after the last
+ *                 event of the classes that can.
  * Must not know:  conditions.
- * Invariant:      every event is of one of the sorts, or the list is full and says nothing.
+ * Invariant:      every event belongs to one of the classes, or the list is full and empty of information.
  *
- * A program has as many sorts of events as it has lines, ops and phases, however long it runs.
+ * A program has as many event classes as it has combinations of lines, ops and phases, however long it runs.
  */
 #ifndef RPL_EVENT_CLASSES_H
 #define RPL_EVENT_CLASSES_H
@@ -24,11 +24,11 @@
 #include "replay/trace/pack.h"
 
 /*
- * Events are of one sort where these are the same: kind; category (of alloc, free, category); phase right after it;
- * place; size (of the allocator's events; else 0); name and scope (of hold and drop: string ids).
+ * Events are of the same class if they agree in: kind; category (of alloc, free, category); phase right after the
+ * event; location; size (of the allocator's events, otherwise 0); name and scope (of hold and drop: string ids).
  *
- * first_seq, last_seq  the first and the last of them
- * allocated, reserved  the least and the most there was right after one of them
+ * first_seq, last_seq               the first and the last event of the class
+ * allocated_min … reserved_max      the range of the totals right after its events, in bytes
  */
 struct rpl_event_class {
     uint8_t kind;
@@ -46,7 +46,11 @@ struct rpl_event_class {
     uint64_t reserved_max;
 };
 
-/* is_full: there were more than anybody would look through; there are none then. by_hash: while they are made */
+/*
+ * items    `count` classes
+ * by_hash  finds a class while the list is built
+ * is_full  there were more than RPL_EVENT_CLASSES_MAX; the list is then empty
+ */
 #define RPL_EVENT_CLASSES_MAX ((size_t)1 << 17)
 struct rpl_event_classes {
     struct rpl_event_class *items;
@@ -58,18 +62,21 @@ struct rpl_event_classes {
 
 struct rpl_event_classes *rpl_event_classes_new(void) VS_MUST_USE;
 void rpl_event_classes_free(struct rpl_event_classes *classes);
-/* One more event, after which things stand so. */
+/* Add event `seq`; phase, allocated and reserved are those right after it. */
 void rpl_event_classes_note(struct rpl_event_classes *classes, uint64_t seq,
                             const struct vs_event *event, uint8_t phase, uint64_t allocated,
                             uint64_t reserved);
 void rpl_event_classes_pack(const struct rpl_event_classes *classes, struct rpl_pack *out);
-/* NULL: the bytes are none of ours, or not of a trace of `count` events. The caller frees it. */
+/*
+ * The classes that rpl_event_classes_pack wrote, of a trace of `count` events; the caller frees them. NULL: the bytes
+ * are damaged or of another trace.
+ */
 struct rpl_event_classes *rpl_event_classes_unpack(struct rpl_unpack *in,
                                                    uint64_t count) VS_MUST_USE;
 
 /*
- * Those of an index; *out NULL: nothing is known (a trace in memory, or too many of them). Borrowed. Errors: those of
- * reading the file.
+ * The event classes of an index, borrowed; *out is NULL if there are none (a trace in memory, or too many classes).
+ * Errors: those of reading the file.
  */
 VS_MUST_USE enum vs_status rpl_event_classes_get(struct rpl_index *index,
                                                  const struct rpl_event_classes **out,

@@ -1,9 +1,9 @@
 /*
- * replay/index/index_build_internal.h - what the making of an index goes on with from event to event.
+ * replay/index/index_build_internal.h - the state of building an index, event by event.
  *
  * For:            replay/index/index_build.c, replay/index/index_events.c, replay/index/index_detail.c.
  * Must not know:  files.
- * Invariant:      everything here is as it is right after the last event taken in.
+ * Invariant:      everything here is as it is right after the last event added.
  */
 #ifndef RPL_INDEX_BUILD_INTERNAL_H
 #define RPL_INDEX_BUILD_INTERNAL_H
@@ -17,15 +17,16 @@
 #include "replay/index/index_internal.h"
 
 /*
- * What the events so far lead to.
+ * The builder's state.
  *
- * allocated, by_category, requested, reserved, step, phase, place   right after the last event
- * recompute_depth   re-runs that run
- * is_rising    looking for the next peak: extreme is the highest since the last valley, at extreme_seq; else the
- *              lowest since the last peak
- * module       that of the last event, which its chunk knows of
- * tensors      tensors whose names were looked at; is_named, by string id: it is among the index's names
- * detail       what goes on beside it, or later: index_detail.c
+ * allocated … location  right after the last event
+ * recompute_depth  number of running recomputations
+ * is_rising        searching the next peak: extreme is the highest total since the last valley, first reached at
+ *                  extreme_seq; otherwise searching the next valley: the lowest since the last peak
+ * module           string id of the module of the last event
+ * tensors          number of tensors whose names were examined
+ * is_named         by string id: the name is in the index
+ * detail           what index_detail.c computes, at the same time or later
  */
 struct rpl_builder {
     uint64_t allocated;
@@ -47,12 +48,12 @@ struct rpl_builder {
     struct rpl_detail *detail;
 };
 
-/* Room for `count` items in all, where that is known before. */
+/* Reserve capacity for `count` items in all, if the number is known in advance. */
 void rpl_pages_reserve(struct rpl_pages *pages, size_t count);
-/* One more item, zeroed. */
+/* Append an item, zeroed. */
 void *rpl_pages_add(struct rpl_pages *pages);
 
-/* The row of a block that an event speaks of; NULL: it has none. */
+/* The row of the block of an event; NULL if the number is invalid. */
 static inline struct rpl_row *rpl_builder_row(struct rpl_index *index, uint64_t block)
 {
     if (block < 1 || block > index->rows.count)
@@ -60,7 +61,7 @@ static inline struct rpl_row *rpl_builder_row(struct rpl_index *index, uint64_t 
     return (struct rpl_row *)index->rows.items + (block - 1);
 }
 
-/* Events that only say something about a block: most of all that there are. */
+/* Events that change nothing but what is known about a block: the most frequent ones. */
 #define RPL_BLOCK_KINDS                                                                            \
     (UINT32_C(1) << VS_EV_SAVE | UINT32_C(1) << VS_EV_UNSAVE | UINT32_C(1) << VS_EV_HOLD |         \
      UINT32_C(1) << VS_EV_DROP | UINT32_C(1) << VS_EV_USE)
@@ -74,29 +75,32 @@ static inline void rpl_builder_use(struct rpl_index *index, uint64_t seq, uint64
         row->last_use_seq = seq;
 }
 
-/* The beginning or end of an op. */
+/* Add the begin or end of an op. */
 void rpl_builder_op(struct rpl_index *index, uint64_t seq, const struct vs_event *event);
-/* What any other event does, as far as totals, blocks and ops go. VS_E_DAMAGED: it cannot follow what came before. */
+/* Add any other event to totals, blocks and ops. VS_E_DAMAGED: it cannot follow the events before it. */
 VS_MUST_USE enum vs_status rpl_builder_apply(struct rpl_index *index, struct rpl_chunk *chunk,
                                              uint64_t seq, const struct vs_event *event,
                                              struct vs_error *err);
 
-/* Event `seq` `what` `number`; always VS_E_DAMAGED. */
+/* Set `err` to "event `seq` `what` `number`"; always returns VS_E_DAMAGED. */
 enum vs_status rpl_builder_damaged(uint64_t seq, const char *what, uint64_t number,
                                    struct vs_error *err);
 
 /* ---- index_detail.c ---- */
 
 /*
- * What is made of the events beside the rest: of a file all at once, as reading it again would cost more; of a trace
- * in memory when somebody asks (rpl_index_detail). is_file: with the parts that only a file has: frames, sorts, which
- * blocks a chunk touches.
+ * The parts of an index that need the details of events: for a file computed together with the rest, as reading the
+ * file again would cost more; for a trace in memory when first needed (rpl_index_detail). is_file: also compute the
+ * parts that only a file has: keyframes, event classes, the blocks that a chunk touches.
  */
 struct rpl_detail *rpl_detail_new(bool is_file);
 void rpl_detail_free(struct rpl_detail *detail);
-/* Host memory it takes. */
+/* Host memory used, in bytes. */
 uint64_t rpl_detail_bytes(const struct rpl_detail *detail);
-/* The events of the chunk that it lacks, up to the last of the index; `events` begins with the chunk's. */
+/*
+ * Add the events of the chunk that `detail` lacks, up to the last of the index; `events` begins with the chunk's
+ * first.
+ */
 VS_MUST_USE enum vs_status rpl_detail_take(struct rpl_index *index, size_t chunk,
                                            const struct vs_event *events, struct vs_error *err);
 

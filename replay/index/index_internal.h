@@ -1,10 +1,10 @@
 /*
- * replay/index/index_internal.h - what an index consists of.
+ * replay/index/index_internal.h - the data of an index.
  *
- * For:            the files of replay/ that answer from it.
+ * For:            the files of replay/ that read it.
  * Must not know:  drawing, SQL.
- * Invariant:      an array is whole in memory, or paged: then a group of it is read from the file when it is first
- *                 touched.
+ * Invariant:      an array is completely in memory, or paged: a group of its items is read from the file when first
+ *                 needed.
  *
  * Events are numbered from 1; event `seq` is in chunk (seq - 1) / RPL_CHUNK_EVENTS.
  */
@@ -21,8 +21,8 @@
 /* ---- arrays ---- */
 
 /*
- * items      count of them, item_bytes each
- * is_there   one flag a group of `group` items; NULL: all are there
+ * items     `count` items of item_bytes each
+ * is_there  per group of `group` items: it has been read; NULL: all items are in memory
  */
 struct rpl_pages {
     void *items;
@@ -33,7 +33,7 @@ struct rpl_pages {
     bool *is_there;
 };
 
-/* Kinds of parts in the file. */
+/* Kinds of parts that are stored in the file. */
 enum rpl_part {
     RPL_PART_HEAD,
     RPL_PART_CHUNKS,
@@ -45,16 +45,17 @@ enum rpl_part {
     RPL_PART_NAMES,
     RPL_PART_UNUSED,
     RPL_PART_EVENT_CLASSES,
-    RPL_PART_LEVEL /* + level of the pyramid */
+    /* Plus the level of the pyramid. */
+    RPL_PART_LEVEL
 };
-/* A shorter trace is read in no time: nothing of it is stored. */
+/* The index of a trace with fewer events is computed at once, and not stored. */
 #define RPL_STORE_EVENTS ((uint64_t)4 * RPL_CHUNK_EVENTS)
-/* Grows with every change of what is stored or of what it means. */
+/* Incremented with every change of what is stored or of its meaning. */
 #define RPL_INDEX_VERSION 3
 
 /* ---- the pyramid ---- */
 
-/* A piece of the trace: see struct rpl_column, whose members these are. */
+/* A node of the pyramid: its fields are those of struct rpl_column. */
 struct rpl_node {
     uint64_t time_ns;
     uint64_t max_seq;
@@ -66,7 +67,7 @@ struct rpl_node {
     int64_t step;
     uint8_t phase;
 };
-/* Nodes of level L are of RPL_PIECE_EVENTS * RPL_FAN^L events. */
+/* A node of level L has RPL_PIECE_EVENTS * RPL_FAN^L events. */
 #define RPL_FAN 4
 #define RPL_LEVEL_COUNT 18
 #define RPL_NODE_GROUP 256
@@ -74,8 +75,8 @@ struct rpl_node {
 /* ---- chunks ---- */
 
 /*
- * Stops of a verb in a chunk: how many, and the offsets of the first and the last in it, from 0; `before`: how many in
- * earlier chunks.
+ * The stops of a verb in a chunk: their number, the offsets of the first and the last in the chunk (from 0), and the
+ * number of stops in the chunks before.
  */
 struct rpl_stops {
     uint32_t count;
@@ -89,17 +90,19 @@ struct rpl_stops {
 #define RPL_CHUNK_GROUP 64
 
 /*
- * A chunk, without reading it.
+ * What is known of a chunk without reading its events.
  *
- * allocated … place  right before its first event
- * stops         by verb; not those of EVENT and PEAK
- * alloc_max     most bytes asked for by an alloc, by category, + 1; 0: there is none
- * kinds         bit 1 << kind: occurs
- * places        bit id % RPL_LOCATION_BITS: an event has such a place
- * lines         the bits of rpl_line_bits: an alloc is on such a line
- * module, module_len   all events in a module are inside the one that the first module_len bytes of this string name
- * is_inside, is_outside_modules   whether some event is within a module, and whether some event is in none
- * has_keyframe     the state at its start is kept
+ * allocated … location  right before its first event
+ * stops                 by verb; not those of EVENT and PEAK
+ * alloc_max             the most bytes requested by an alloc, by category, + 1; 0: there is none
+ * kinds                 bit 1 << kind: an event of this kind occurs
+ * locations             bit id % RPL_LOCATION_BITS: an event has such a location
+ * lines                 the bits of rpl_line_bits: an alloc is on such a line
+ * module, module_len    the first module_len bytes of this string are a module that contains all events that are in a
+ *                       module
+ * is_inside             some event is in a module
+ * is_outside_modules    some event is in no module
+ * has_keyframe          a keyframe is stored: the complete state before its first event
  */
 struct rpl_chunk {
     uint64_t allocated;
@@ -123,9 +126,11 @@ struct rpl_chunk {
 /* ---- blocks ---- */
 
 /*
- * The life of block number i + 1; alloc_seq 0: there is no such block. unused_seq: the first alloc or free at which
- * nothing needs it any more: it will not be read again, and the op that read it last is over; 0: there is none before
- * its end; told only after rpl_index_detail. category: the one it has, only while the index is made.
+ * The lifetime of block number i + 1; alloc_seq 0: there is no such block.
+ *
+ * unused_seq  the first alloc or free after the end of the op that reads the block last; 0: the block is freed before.
+ *             Valid only after rpl_index_detail
+ * category    its current category; valid only while the index is built
  */
 struct rpl_row {
     uint64_t alloc_seq;
@@ -142,10 +147,13 @@ struct rpl_row {
 #define RPL_ROW_GROUP 1024
 #define RPL_NODE_NAME_GROUP 4096
 
-/* A block or node whose number is so much larger than that of its event is damage: rows are indexed by them. */
+/*
+ * A block or node whose number exceeds that of its event by more is treated as damage, since arrays are indexed by
+ * these numbers.
+ */
 #define RPL_NUMBER_GAP_MAX (UINT64_C(1) << 20)
 
-/* Bytes that stay packed. */
+/* Packed bytes. */
 struct rpl_blob {
     uint8_t *bytes;
     size_t len;
@@ -154,11 +162,12 @@ struct rpl_blob {
 /* ---- the whole ---- */
 
 /*
- * allocated_max, max_seq   highest allocated bytes, and where
- * reserved_max  highest bytes in segments
- * oom_seq       first refused allocation
- * flops, recompute_flops   of all ops that ended
- * steps         training steps that began, without the setup
+ * allocated_max, max_seq   highest allocated bytes, and the event at which they are first reached
+ * max_is_recompute         that event is inside a recomputation
+ * reserved_max             highest bytes in segments
+ * oom_seq                  first `oom` event; 0: none
+ * flops, recompute_flops   of all ops that ended; of those that were recomputed
+ * steps                    training steps that began, without the set-up
  */
 struct rpl_facts {
     uint64_t allocated_max;
@@ -177,29 +186,29 @@ struct rpl_unused;
 struct rpl_event_classes;
 
 /*
- * Chunks that stay decoded: where one is, where the next keys may lead (tui/prefetch.c), and some more. 0.8 MB each,
- * once it is read.
+ * Number of chunks that stay decoded: the current one, those that the next keys may lead to (tui/prefetch.c), and some
+ * more. 0.8 MB each, allocated when first used.
  */
 #define RPL_WINDOW 20
 struct rpl_window_slot {
     struct vs_event *events;
-    uint64_t chunk; /* + 1; 0: empty */
+    /* Number of the chunk + 1; 0: the slot is empty. */
+    uint64_t chunk;
     uint64_t used;
 };
 
 /*
- * reader       of a trace in a file; NULL: in memory
- * is_paged     arrays come from the file
- * is_stored    it is in the file
- * names        string ids of the names of parameters and buffers, each once, in the order of their tensors
- * frames, touched, changes   one a chunk, in memory; where is_paged none. changes: of what is allocated: of each alloc
- *                            and free how many
- *              events after the one before, from offset 0 on, and the change
- * builder      what making it goes on with; NULL where is_paged
- * bytes        a part that was read last
- * idle, sorts  what rpl_unused_get and rpl_event_classes_get give; NULL until somebody asks, but for the sorts of an
- *              index that is made
- * scan         goes where a figure needs the whole state; NULL until then
+ * reader          of a trace in a file; NULL: in memory
+ * is_paged        the arrays are read from the file
+ * is_stored       the index is stored in the file
+ * names           string ids of the names of parameters and buffers, each once, in the order of their tensors
+ * keyframes, touched, changes  one blob per chunk, in memory; none if is_paged. touched: the older blocks that its
+ *                              events refer to. changes: of each alloc and free, the number of events since the one
+ *                              before, and the change of the allocated bytes
+ * builder         the state of building; NULL if is_paged
+ * bytes           the part of the file that was read last
+ * unused, event_classes  see rpl_unused_get and rpl_event_classes_get; NULL until needed
+ * scan            a cursor for queries that need the complete state; NULL until needed
  */
 struct rpl_index {
     struct rpl_trace *trace;
@@ -236,84 +245,92 @@ struct rpl_index {
 
 /* ---- index.c ---- */
 
-/* Host memory it takes; what it found of idleness left out, which is little. */
+/* Host memory used, in bytes, without `unused`, which is small. */
 uint64_t rpl_index_bytes(const struct rpl_index *index);
 
-/* Give back what its arrays have room for and do not use: of a trace to which nothing will be added. */
+/* Free the spare capacity of its arrays: for a trace to which nothing will be added. */
 void rpl_index_trim(struct rpl_index *index);
 
-/* Number of the chunk that event `seq` >= 1 is in; first event of a chunk; how many it has. */
+/* The chunk of event `seq` >= 1; the first event of a chunk; the number of events in a chunk. */
 size_t rpl_index_chunk_of(uint64_t seq);
 uint64_t rpl_index_chunk_first(size_t chunk);
 size_t rpl_index_chunk_events(const struct rpl_index *index, size_t chunk);
 
-/* The events of a chunk, borrowed: good until RPL_WINDOW other chunks were asked for. */
+/* The events of a chunk, borrowed until RPL_WINDOW other chunks have been read. Errors: those of reading the file. */
 VS_MUST_USE enum vs_status rpl_index_span(struct rpl_index *index, size_t chunk,
                                           const struct vs_event **out, struct vs_error *err);
 
 /* ---- lifetimes.c ---- */
 
 /*
- * May the chunk speak of this block, which was made at alloc_seq? Only a short trace in memory says so where it does
- * not.
+ * *out: whether events of the chunk may refer to the block, which was allocated at alloc_seq. Never false if one does;
+ * may be true without one only for a short trace in memory.
  */
 VS_MUST_USE enum vs_status rpl_index_touches(struct rpl_index *index, size_t chunk, uint64_t block,
                                              uint64_t alloc_seq, bool *out, struct vs_error *err);
 
 /* ---- index_store.c ---- */
 
-/* Item i of a level, of the lives, of the node names, there for sure afterwards. Errors: those of reading the file. */
+/*
+ * Item `i` of a level, of the lifetimes, or of the node names, read from the file if necessary. Errors: those of
+ * reading the file.
+ */
 VS_MUST_USE enum vs_status rpl_index_node(struct rpl_index *index, size_t level, size_t i,
                                           const struct rpl_node **out, struct vs_error *err);
 VS_MUST_USE enum vs_status rpl_index_row(struct rpl_index *index, size_t i,
                                          const struct rpl_row **out, struct vs_error *err);
 VS_MUST_USE enum vs_status rpl_index_node_name(struct rpl_index *index, size_t i, uint32_t *out,
                                                struct vs_error *err);
-/* The peaks are there afterwards. */
+/* Read the peaks if necessary. Errors: those of reading the file. */
 VS_MUST_USE enum vs_status rpl_index_peaks(struct rpl_index *index, struct vs_error *err);
-/* What is packed of a chunk: its frame, where it has one; the older blocks it touches. Borrowed until the next call. */
+/*
+ * A packed part of a chunk: its keyframe, if it has one, or the older blocks that it touches. Borrowed until the next
+ * call.
+ */
 VS_MUST_USE enum vs_status rpl_index_blob(struct rpl_index *index, enum rpl_part part, size_t chunk,
                                           struct rpl_blob *out, struct vs_error *err);
 
 /*
- * Read what is needed at once. VS_E_NOT_FOUND: it is not there, of other events, or damaged. Others: the file cannot
- * be read.
+ * Read the parts that are needed at once. VS_E_NOT_FOUND: the file has no index, one of other events, or a damaged
+ * one. Other errors: the file cannot be read.
  */
 VS_MUST_USE enum vs_status rpl_index_load(struct rpl_index *index, struct vs_error *err);
-/* Write all of it into the file. */
+/* Write the whole index to the file. */
 VS_MUST_USE enum vs_status rpl_index_save(struct rpl_index *index, struct vs_error *err);
 
 /* ---- index_build.c ---- */
 
-/* Empty, ready to take in events from 1 on. */
+/* Make the index empty, ready for events from 1 on. */
 void rpl_index_build_begin(struct rpl_index *index);
-/* Take in the events up to `last`. */
+/* Add the events up to `last`. */
 VS_MUST_USE enum vs_status rpl_index_build(struct rpl_index *index, uint64_t last,
                                            rpl_progress_fn *progress, void *user,
                                            struct vs_error *err);
 void rpl_builder_free(struct rpl_builder *builder);
-/* Host memory of its lists. */
+/* Host memory used, in bytes. */
 uint64_t rpl_builder_bytes(const struct rpl_builder *builder);
 
 /* ---- index_detail.c ---- */
 
 /*
- * What a trace in memory has only from here on: unused_seq of the rows, `changes` and `touched`. Of one in a file
- * nothing is left to do.
+ * Compute unused_seq of the rows, `changes` and `touched` of a trace in memory. Those of a trace in a file exist
+ * already.
  */
 VS_MUST_USE enum vs_status rpl_index_detail(struct rpl_index *index, struct vs_error *err);
-/* Are these as of the last event? */
+/* True if these include the last event. */
 bool rpl_index_has_detail(const struct rpl_index *index);
 
-/* Is the event a stop of `verb` (not EVENT, PEAK), where the one before it was at place `before`? */
+/*
+ * True if the event is a stop of `verb` (not EVENT or PEAK), where `before` is the location of the event before it.
+ */
 bool rpl_verb_stops(const struct rpl_trace *trace, enum rpl_verb verb, uint32_t before,
                     const struct vs_event *event);
 /*
- * Three bits, each below RPL_LINE_BITS, of a line of a function: all are set where it occurs, and hardly ever are
- * where it does not.
+ * Three bit numbers below RPL_LINE_BITS for a line of a function (a Bloom filter): all three bits are set in a chunk
+ * where it occurs, and rarely in others.
  */
 void rpl_line_bits(const struct vs_location *location, uint32_t bits[3]);
-/* Is the path `path` of the module of `len` bytes, or inside it? */
+/* True if `path` is the module of the first `len` bytes of `module`, or inside it. */
 bool rpl_module_is_inside(const char *path, const char *module, size_t len);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * replay/index/index_pack.h - the items of an index as numbers, each told by how it differs from the one before it.
+ * replay/index/index_pack.h - the encoding of the items of an index, each as the differences from the item before it.
  *
  * For:            replay/index/index_store.c.
  * Must not know:  files, groups.
- * Invariant:      what is unpacked speaks of no event that the trace does not have; otherwise `in` is bad.
+ * Invariant:      unpacked items refer only to events that the trace has; otherwise in->is_bad is set.
  *
  * `before` is the item before, of the same group; zeros for the first.
  */
@@ -16,16 +16,16 @@
 #include "replay/index/index_internal.h"
 #include "replay/trace/pack.h"
 
-/* The first event of node `i` of a level. */
+/* The number of the first event of node `i` of a level. */
 uint64_t rpl_index_node_first(size_t level, size_t i);
 
-/* A node whose first event is `first`, of a trace of `count` events. */
+/* A node whose first event is `first`, in a trace of `count` events. */
 void rpl_index_pack_node(const struct rpl_node *n, const struct rpl_node *before, uint64_t first,
                          struct rpl_pack *out);
 void rpl_index_unpack_node(struct rpl_unpack *in, const struct rpl_node *before, uint64_t first,
                            uint64_t count, struct rpl_node *n);
 
-/* The life of a block, in a trace of `count` events. */
+/* The lifetime of a block, in a trace of `count` events. */
 void rpl_index_pack_row(const struct rpl_row *r, const struct rpl_row *before,
                         struct rpl_pack *out);
 void rpl_index_unpack_row(struct rpl_unpack *in, const struct rpl_row *before, uint64_t count,

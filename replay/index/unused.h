@@ -1,16 +1,16 @@
 /*
- * replay/index/unused.h - what the totals would be without the blocks that nothing needs any more: the few moments of
- * a run at which that matters.
+ * replay/index/unused.h - the totals without the unused blocks, reduced to the few states of a run that matter.
  *
- * For:            replay/inspect/alive.c: by how much the peak would fall.
- * Must not know:  cursors, which blocks anybody asks about.
- * Invariant:      whatever set of sites is taken out, the highest total of the whole trace without their idle bytes is
- *                 that of one of the states, or `floor`.
+ * For:            replay/inspect/alive.c: by how much the peak would fall if blocks were freed right after their last
+ *                 use.
+ * Must not know:  cursors, which allocation sites a caller is interested in.
+ * Invariant:      for every set of sites, the highest total of the whole trace without the unused bytes of these sites
+ *                 is that of one of the states, or `floor`.
  *
- * A block is idle from the event on at which nothing will read it again until it is freed. Blocks made at one place
- * and of one size are a site. Bytes that are idle at a moment, by site, are a state of idleness; of all moments with
- * the same state only the highest total counts. A run that repeats itself comes by the same states again, so there are
- * as many as one training step has, however long the trace.
+ * A block is unused from its last use to its free. Blocks of one allocation site and one size are a site here. The
+ * unused bytes at an event, by site, are a state; of all events with the same state only the highest total matters. A
+ * training loop passes through the same states in every step, so their number does not grow with the length of the
+ * trace.
  */
 #ifndef RPL_UNUSED_H
 #define RPL_UNUSED_H
@@ -27,22 +27,23 @@ struct rpl_unused_site {
     uint64_t requested;
 };
 
-/* From this state on so many bytes of the site are idle. */
+/* From this state on `bytes` of the site are unused. */
 struct rpl_unused_change {
     uint32_t site;
     uint64_t bytes;
 };
 
 /*
- * allocated: the highest total in this state; end: changes[…] up to here make it out of the state before, the first
- * out of nothing idle
+ * allocated  the highest total in this state
+ * end        changes up to this index (not included) lead from the state before to this one; the state before the
+ *            first has no unused bytes
  */
 struct rpl_unused_state {
     uint64_t allocated;
     size_t end;
 };
 
-/* floor: the highest total were all idle bytes of all sites gone */
+/* floor: the highest total without the unused bytes of all sites */
 struct rpl_unused {
     struct rpl_unused_site *sites;
     size_t site_count;
@@ -54,8 +55,8 @@ struct rpl_unused {
 };
 
 /*
- * Those of the index, which keeps them: read from the file, or found (passing through all blocks once) where it has
- * none. Errors: those of reading.
+ * The states of an index, which owns them: read from the file, or computed by one pass over all blocks. Errors: those
+ * of reading.
  */
 VS_MUST_USE enum vs_status rpl_unused_get(struct rpl_index *index, const struct rpl_unused **out,
                                           struct vs_error *err);

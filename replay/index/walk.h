@@ -1,7 +1,7 @@
 /*
- * replay/index/walk.h - the totals along the events, without who makes them up.
+ * replay/index/walk.h - the totals from event to event, without the blocks that make them up.
  *
- * For:            timeline, steps, breaks: what needs no more than how much there is.
+ * For:            timeline, steps, breakpoints: whatever needs only the totals.
  * Must not know:  blocks, holders.
  * Invariant:      allocated, requested and reserved are those right after event `seq`.
  */
@@ -17,9 +17,10 @@
 #include "replay/index/index_internal.h"
 
 /*
- * events  of the chunk, NULL: not read yet; borrowed from the index: other walks and cursors may be used meanwhile,
- *         but few
- * seq     event it stands after; place: of that event (0 at the start)
+ * events    the events of the chunk, NULL: not read yet. Borrowed from the index: fewer than RPL_WINDOW other chunks
+ *           may be read meanwhile
+ * seq       the event that the walk is right after
+ * location  that of event `seq` (0 before the first)
  */
 struct rpl_walk {
     struct rpl_index *index;
@@ -37,21 +38,21 @@ struct rpl_walk {
 void rpl_walk_init(struct rpl_walk *walk, struct rpl_index *index);
 
 /*
- * Go to right after event `seq`, 0 … event count: reads its chunk up to there; nothing where the next event is another
- * chunk's first.
+ * Move to right after event `seq`, 0 … event count. Reads the chunk of `seq`, or none if `seq` is the last event of a
+ * chunk.
  */
 VS_MUST_USE enum vs_status rpl_walk_to(struct rpl_walk *walk, uint64_t seq, struct vs_error *err);
 
-/* Go to right before the first event of a chunk, which is read. */
+/* Move to right before the first event of a chunk, and read the chunk. */
 VS_MUST_USE enum vs_status rpl_walk_enter(struct rpl_walk *walk, size_t chunk,
                                           struct vs_error *err);
 
-/* The next event, which there is; NULL on failure. Borrowed. */
+/* The next event, which must exist; NULL on failure. Borrowed as `events`. */
 const struct vs_event *rpl_walk_next(struct rpl_walk *walk, struct vs_error *err);
 
 /*
- * The next event of one of `kinds` (bits 1 << kind) up to event `end`, likewise; *out is NULL where there is none, and
- * the walk is right after `end`.
+ * Move to the next event of one of `kinds` (bits 1 << kind), up to event `end`. *out is that event, borrowed as
+ * `events`, or NULL if there is none; the walk is then right after `end`.
  */
 VS_MUST_USE enum vs_status rpl_walk_until(struct rpl_walk *walk, uint32_t kinds, uint64_t end,
                                           const struct vs_event **out, struct vs_error *err);

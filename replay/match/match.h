@@ -1,11 +1,11 @@
 /*
- * replay/match/match.h - a recording of a real GPU beside a trace of ours, event by event.
+ * replay/match/match.h - compares a recording of a real GPU with a trace, event by event.
  *
  * For:            `vramscope match`, tests.
  * Must not know:  files, the engine.
- * Invariant:      pure: the same list and trace give the same answer. Addresses and block numbers are never compared
- *                 as numbers: two frees agree where they give back what two agreeing allocations made, two addresses
- *                 where they are at the same offset of segments that two agreeing events made.
+ * Invariant:      pure: the same list and trace give the same result. Addresses and block numbers are never compared
+ *                 as numbers: two frees agree if they free blocks of two allocations that agree, two addresses if they
+ *                 are at the same offset in segments that two agreeing events allocated.
  */
 #ifndef RPL_MATCH_H
 #define RPL_MATCH_H
@@ -23,10 +23,9 @@
 /*
  * What is compared.
  *
- * TENSORS      allocations and frees of tensors; what libraries and kernels took for themselves is left out on both
- *              sides
- * ALLOCATIONS  with those
- * ALL          with the segments, and where in them each allocation lies
+ * TENSORS      allocations and frees of tensors; those of libraries and kernels are omitted on both sides
+ * ALLOCATIONS  these as well
+ * ALL          segments as well, and the segment and offset of each allocation
  */
 enum rpl_match_scope { RPL_MATCH_TENSORS, RPL_MATCH_ALLOCATIONS, RPL_MATCH_ALL };
 
@@ -34,14 +33,14 @@ enum rpl_match_scope { RPL_MATCH_TENSORS, RPL_MATCH_ALLOCATIONS, RPL_MATCH_ALL }
 const char *rpl_match_scope_name(enum rpl_match_scope scope);
 
 /*
- * One event of either side.
+ * An event of either side.
  *
  * kind       enum vs_mem_kind: ALLOC, FREE_REQUESTED, SEGMENT_*, OOM
- * cls        enum vs_mem_class of the allocation made or given back
- * which      alloc, free: the allocation, a number of this side; segment_alloc and _free: the segment, likewise
- * segment    alloc: the segment it lies in, SIZE_MAX where nobody knows; offset: where in it
+ * cls        enum vs_mem_class of the block that is allocated or freed
+ * which      alloc, free: number of the block on this side; segment_alloc, segment_free: number of the segment
+ * segment    alloc: its segment, SIZE_MAX if not recorded; offset: in that segment, in bytes
  * at         recording: index of the event in the list; trace: event number
- * events     how many events of the list it stands for: a free and its completion are one item
+ * events     number of events of the list: a free and its completion are one item
  */
 struct rpl_match_item {
     uint64_t bytes;
@@ -55,35 +54,41 @@ struct rpl_match_item {
 };
 
 /*
- * One side. requested_peak: the highest sum of what was asked for over the items, on top of what they free without
- * having made it.
+ * One side.
+ *
+ * segment_bytes   by segment number
+ * requested_peak  the highest sum of requested bytes over the items, plus that of the blocks that they free without
+ *                 having allocated them
  */
 struct rpl_match_side {
     struct rpl_match_item *items;
     size_t count, cap;
     size_t which_count;
-    uint64_t *segment_bytes; /* of each segment number */
+    uint64_t *segment_bytes;
     size_t segment_count, segment_cap;
     uint64_t requested_peak;
 };
 
-/* What two items differ in, the first that applies. */
+/* The first difference of two items. */
 enum rpl_match_why {
     RPL_MATCH_SAME,
-    RPL_MATCH_END, /* one side has ended */
+    /* One side has ended. */
+    RPL_MATCH_END,
     RPL_MATCH_KIND,
     RPL_MATCH_BYTES,
-    RPL_MATCH_WHICH, /* another allocation or segment is given back */
-    RPL_MATCH_WHERE, /* another segment or another offset */
+    /* Another block or segment is freed. */
+    RPL_MATCH_WHICH,
+    /* Another segment or another offset. */
+    RPL_MATCH_WHERE,
 };
 
 /*
- * same_items   items that agree from the start on; same_events and events count events of the list
- * why          of item number same_items; RPL_MATCH_SAME: everything agrees. more_allocs: allocations of ours after
- *              the last of the list (the recording ends with its program, ours goes on to let go of everything, so
- *              frees there are no difference)
- * reordered    frees that agree but for their order (any_free_order)
- * left_out, left_out_bytes   allocations of the list that were not compared, by class
+ * same_items   number of items that agree, from the start; same_events and events count events of the list
+ * why          difference at item same_items; RPL_MATCH_SAME: everything agrees
+ * more_allocs  allocations of the trace after the last item of the list. (The recording ends with its program, the
+ *              trace frees everything at the end, so frees there are no difference.)
+ * reordered    frees that agree except for their order (any_free_order)
+ * left_out, left_out_bytes  allocations of the list that were not compared, by class
  */
 struct rpl_match {
     const struct vs_memlist *list;
@@ -102,9 +107,9 @@ struct rpl_match {
 };
 
 /*
- * first_seq        event of the trace that the list begins with; 1: the beginning
- * any_free_order   frees that follow each other may come in any order: autocast's cache of copies empties in one that
- *                  depends on addresses
+ * first_seq       event of the trace at which the list begins; 1: the first
+ * any_free_order  consecutive frees may be in any order: autocast's cache of casts is freed in an order that depends
+ *                 on addresses
  */
 struct rpl_match_options {
     enum rpl_match_scope scope;
@@ -114,7 +119,7 @@ struct rpl_match_options {
 
 /*
  * Compare the whole list with the trace. `list` and `trace` are borrowed until the release.
- * VS_E_VALUE: the list has no addresses, so ALL cannot be compared. Errors of the trace's file.
+ * VS_E_VALUE: the list has no addresses, so ALL cannot be compared. Other errors: those of reading the trace.
  */
 VS_MUST_USE enum vs_status rpl_match_fill(struct rpl_match *out, const struct vs_memlist *list,
                                           struct rpl_trace *trace,
@@ -122,25 +127,25 @@ VS_MUST_USE enum vs_status rpl_match_fill(struct rpl_match *out, const struct vs
                                           struct vs_error *err);
 void rpl_match_release(struct rpl_match *match);
 
-/* Is every event of the list met, and nothing else allocated? */
+/* True if every event of the list agrees, and the trace allocates nothing else. */
 bool rpl_match_is_equal(const struct rpl_match *match);
 
 /*
- * The event number at which `phase` of `step` begins, or the step (phase VS_PHASE_COUNT); 0: the trace has no such
- * moment.
+ * *out: the event at which `phase` of `step` begins, or the step itself (phase VS_PHASE_COUNT); 0: the trace does not
+ * have it.
  */
 VS_MUST_USE enum vs_status rpl_match_first_event(struct rpl_trace *trace, int64_t step,
                                                  enum vs_phase phase, uint64_t *out,
                                                  struct vs_error *err);
 
 /*
- * The first difference with what comes before and after it on both sides, each with its op and place. Nothing where
- * there is none.
+ * Append the first difference to `out`, with the events around it on both sides, each with its op and location.
+ * Nothing if there is none.
  */
 void rpl_match_text(const struct rpl_match *match, struct vs_text *out);
 
 struct vs_json;
-/* The members of an open object: docs/formats/json.md lists them. */
+/* Add the result to an open JSON object; docs/formats/json.md lists the members. */
 void rpl_match_json(const struct rpl_match *match, struct vs_json *json);
 
 #endif

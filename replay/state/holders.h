@@ -1,9 +1,9 @@
 /*
- * replay/state/holders.h - who holds which block while a trace is read.
+ * replay/state/holders.h - which holders each block has while a trace is read.
  *
  * For:            replay/state/state.c.
  * Must not know:  files, drawing.
- * Invariant:      of one block the holders are in the order in which they took hold.
+ * Invariant:      the holders of a block are in the order in which they acquired their references.
  */
 #ifndef RPL_HOLDERS_H
 #define RPL_HOLDERS_H
@@ -15,12 +15,12 @@
 #include "base/table.h"
 
 /*
- * kind          VS_HOLD_SAVED and VS_HOLD_CHECKPOINT come from `save` events, the others from `hold`
- * since_seq     event that took hold
- * tensor        through which tensor
- * name, scope   string ids as in base/holder.def; for autograd name is the backward node's, 0 where it never ran
- * place         where it took hold
- * node          of autograd; else 0
+ * kind         VS_HOLD_SAVED and VS_HOLD_CHECKPOINT come from `save` events, the others from `hold`
+ * since_seq    event at which the reference was acquired
+ * tensor       the tensor through which the block is held
+ * name, scope  string ids, see base/holder.def; for autograd name is that of the backward node, 0 if it never ran
+ * location     where the reference was acquired
+ * node         number of autograd's node; otherwise 0
  */
 struct rpl_holder {
     enum vs_holder kind;
@@ -32,18 +32,19 @@ struct rpl_holder {
     uint64_t node;
 };
 
-/* One holder and the block that it holds: 0 where its tensor is on the host. */
+/* A holder and the block that it holds; block 0: its tensor is on the host. */
 struct rpl_held {
     uint64_t block;
     struct rpl_holder holder;
 };
 
 /*
- * items     count of them, in no order
- * links     of each: the next one of the same block + 1, the one before + 1, and the number of its block's list
- * lists     of each block that is held: the first and the last of its holders + 1, and how many there are; by_block:
- *           of the lists
- * unused    a list that no block has + 1, of which `first` leads to the next such one
+ * items     `count` holders, in no order
+ * links     per holder: the next and the previous holder of the same block, each + 1, and the index of the block's
+ *           list
+ * lists     per held block: its first and last holder, each + 1, and their number
+ * by_block  finds a block's list
+ * unused    the first list without a block, + 1; their `first` links to the next such list
  */
 struct rpl_holder_link {
     uint32_t next;
@@ -72,22 +73,24 @@ void rpl_holders_init(struct rpl_holders *h);
 void rpl_holders_release(struct rpl_holders *h);
 void rpl_holders_clear(struct rpl_holders *h);
 
-/* Take in a hold or save. */
+/* Add the holder of a `hold` or `save` event. */
 void rpl_holders_take(struct rpl_holders *h, uint64_t seq, const struct vs_event *event);
 /*
- * Take in a drop or unsave: as replay/inspect/why.c, of several that fit, the one that holds the same tensor goes, and
- * of those the oldest. What lets go without having held changes nothing.
+ * Remove the holder of a `drop` or `unsave` event. If several match, the one that holds the same tensor is removed,
+ * and of several such the oldest, as in replay/inspect/why.c. A drop without a matching holder changes nothing.
  */
 void rpl_holders_drop(struct rpl_holders *h, const struct vs_event *event);
-/* The block is gone, and whoever held it. */
+/* Remove all holders of a block that was freed. */
 void rpl_holders_free(struct rpl_holders *h, uint64_t block);
-/* One more, the latest of its block. */
+/* Add a holder, as the latest of its block. */
 void rpl_holders_add(struct rpl_holders *h, const struct rpl_held *held);
 
-/* Number of the first holder of a block, and of the next one of the same block; SIZE_MAX: there is none. */
+/*
+ * Index of the first holder of a block, and of the next one of the same block; SIZE_MAX: there is none.
+ */
 size_t rpl_holders_first(const struct rpl_holders *h, uint64_t block);
 size_t rpl_holders_next(const struct rpl_holders *h, size_t i);
-/* How many hold the block that holder `i` holds. */
+/* The number of holders of the block that holder `i` holds. */
 size_t rpl_holders_count(const struct rpl_holders *h, size_t i);
 
 #endif

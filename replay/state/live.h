@@ -1,9 +1,10 @@
 /*
- * replay/state/live.h - what is alive while a trace is read from its start: blocks, totals, where the program is.
+ * replay/state/live.h - the live set while a trace is read from its start: blocks, totals, and the current step, phase
+ * and ops.
  *
  * For:            summaries, why-alive, what-if; everything that reads a trace once from front to back.
  * Must not know:  drawing.
- * Invariant:      allocated is the sum of bytes of the live blocks, by category and in all; it never wraps.
+ * Invariant:      allocated is the sum of the bytes of the live blocks, by category and in all; it never wraps.
  */
 #ifndef RPL_LIVE_H
 #define RPL_LIVE_H
@@ -19,16 +20,16 @@
 #include "replay/trace/trace.h"
 
 /*
- * A block that is alive.
+ * A block in use.
  *
- * id              of the trace, from 1
- * requested       bytes asked for; bytes: of the block, with rounding
- * alloc_seq       event that handed it out
- * last_use_seq    last event so far at which an op read it; 0: none
- * tensor          whom it was made for; 0: a workspace
- * alloc_location, last_use_location   places of those events
- * saves           times autograd holds it now
- * category        enum vs_category, as it is now
+ * id                 number of the block in the trace, from 1
+ * requested          requested bytes; bytes: of the block, rounded up by the allocator
+ * alloc_seq          event of its allocation
+ * last_use_seq       the last event so far at which an op read it; 0: none
+ * tensor             the tensor that it was allocated for; 0: a workspace
+ * alloc_location, last_use_location   locations of those events
+ * saves              how often autograd holds it now
+ * category           enum vs_category, as it is now
  */
 struct rpl_block {
     uint64_t id;
@@ -44,18 +45,19 @@ struct rpl_block {
     uint8_t category;
 };
 
-/* An op or a re-run that has begun and not ended. */
+/* An op or a recomputation that has begun and not ended. */
 struct rpl_open {
     uint64_t seq;
     bool is_recompute;
 };
 
 /*
- * blocks       block_count of them, in no order that means anything
- * by_id        of the blocks
- * reserved     bytes in segments
- * step         -1 in the setup
- * open         what has begun and not ended, outermost first
+ * blocks           block_count blocks, in no order
+ * by_id            finds a block
+ * reserved         bytes in segments
+ * step             -1 in the set-up
+ * open             ops and recomputations that have begun and not ended, the outermost first
+ * recompute_depth  number of recomputations among them
  */
 struct rpl_live {
     struct rpl_block *blocks;
@@ -77,21 +79,21 @@ struct rpl_live {
 
 void rpl_live_init(struct rpl_live *live);
 void rpl_live_release(struct rpl_live *live);
-/* Before the first event again; the memory is kept. */
+/* Return to the state before the first event; the memory is kept. */
 void rpl_live_clear(struct rpl_live *live);
 
 /*
- * The state after event number `seq`.
+ * Apply event number `seq`. O(1), amortised.
  *
- * VS_E_DAMAGED: the event cannot follow what came before (a free of what is not alive, a word out of range); `live` is
- * then of no more use. O(1), amortised.
+ * VS_E_DAMAGED: the event cannot follow the ones before it (a free of a block that is not in use, a field out of
+ * range); `live` can then only be cleared or released.
  */
 VS_MUST_USE enum vs_status rpl_live_apply(struct rpl_live *live, uint64_t seq,
                                           const struct vs_event *event, struct vs_error *err);
 
 /*
- * The same for the beginning or end of an op outside of re-runs, which most are: false where it is not that plain, and
- * nothing was done.
+ * The same for the begin or end of an op outside of recomputations, which most events are. Returns false, without a
+ * change, for any other event.
  */
 static inline bool rpl_live_op(struct rpl_live *live, uint64_t seq, const struct vs_event *event)
 {
@@ -107,32 +109,33 @@ static inline bool rpl_live_op(struct rpl_live *live, uint64_t seq, const struct
 }
 
 /*
- * Make `block` alive as it is, for restoring a state that was kept. False where one of this number is alive already,
- * or where a figure cannot be right. O(1), amortised.
+ * Add a block while a stored state is restored. False if a block of this number is in use already, or if a field has
+ * an impossible value. O(1), amortised.
  */
 VS_MUST_USE bool rpl_live_put(struct rpl_live *live, const struct rpl_block *block);
 
 /*
- * The state right after event `seq` of `trace` (0: before the first). `live` is initialised; what it held is forgotten.
- * O(seq). Errors: as above, and those of reading the file.
+ * Set `live`, which is initialised, to the state right after event `seq` of `trace` (0: before the first). O(seq).
+ * Errors: as rpl_live_apply, and those of reading the file.
  */
 VS_MUST_USE enum vs_status rpl_live_read(struct rpl_live *live, struct rpl_trace *trace,
                                          uint64_t seq, struct vs_error *err);
 
-/* The live block `id`, or NULL. Valid until the next event. */
+/* The block `id` if it is in use, otherwise NULL. Valid until the next event. */
 const struct rpl_block *rpl_live_block(const struct rpl_live *live, uint64_t id);
 
 /* For qsort: the larger block first, of equal ones that with the lower id. */
 int rpl_block_by_bytes(const void *a, const void *b);
 
 /*
- * Is it for the whole run, whether read again or not: parameters, buffers, the optimizer's state, what a library keeps?
+ * True if the block belongs to the whole run, whether it is read again or not: a parameter, a buffer, optimizer state,
+ * or memory that a library keeps.
  */
 bool rpl_block_is_permanent(const struct rpl_block *block);
 
 /*
- * First event of what is being worked on now: the outermost running op, or the outermost op inside the innermost
- * running re-run. What was read since then is in use. UINT64_MAX where no op runs.
+ * The first event of the current work: the begin of the outermost running op or, during recomputation, of the
+ * outermost op inside the innermost recomputation. Blocks read since then are in use. UINT64_MAX if no op is running.
  */
 uint64_t rpl_live_working_since(const struct rpl_live *live);
 

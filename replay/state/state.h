@@ -1,10 +1,10 @@
 /*
- * replay/state/state.h - everything that a cursor knows of one moment, how an event changes it, and how it is kept in
- * few bytes.
+ * replay/state/state.h - the complete state at one event: live set, holders and segments; how an event changes it; its
+ * encoding.
  *
- * For:            replay/index/cursor.c, the making of the index.
+ * For:            replay/index/cursor.c, building the index.
  * Must not know:  files, drawing.
- * Invariant:      packing and unpacking gives the same state, but for the order of its arrays.
+ * Invariant:      packing and unpacking gives the same state, except for the order of its arrays.
  */
 #ifndef RPL_STATE_H
 #define RPL_STATE_H
@@ -20,20 +20,26 @@
 #include "replay/trace/pack.h"
 
 /*
- * A stretch of device memory that the driver has given and the program has not given back.
- * is_small    of the pool for small blocks
- * is_mapped   part of an expandable segment
+ * A range of device memory that the allocator took from the driver and has not returned.
+ *
+ * stream     the stream it belongs to; other streams cannot use it
+ * pool       number of the private pool; 0: the default pool
+ * is_small   it belongs to the pool for small blocks
+ * is_mapped  it is part of an expandable segment
  */
 struct rpl_segment {
     uint64_t address;
     uint64_t bytes;
-    uint64_t stream; /* whose it is; no other can use it */
-    uint64_t pool;   /* of a private pool; 0: the default one */
+    uint64_t stream;
+    uint64_t pool;
     bool is_small;
     bool is_mapped;
 };
 
-/* seq: the event it is right after. segments: segment_count of them, in order of address. */
+/*
+ * seq       the state is the one right after this event
+ * segments  segment_count of them, in order of address
+ */
 struct rpl_state {
     uint64_t seq;
     struct rpl_live live;
@@ -45,23 +51,27 @@ struct rpl_state {
 
 void rpl_state_init(struct rpl_state *state);
 void rpl_state_release(struct rpl_state *state);
-/* Host memory of its arrays. */
+/* Host memory of its arrays, in bytes. */
 uint64_t rpl_state_bytes(const struct rpl_state *state);
-/* Before the first event. */
+/* Return to the state before the first event. */
 void rpl_state_clear(struct rpl_state *state);
 
-/* The next event. Errors as rpl_live_apply; the state is then of no more use than to be cleared. */
+/*
+ * Apply the next event. Errors: as rpl_live_apply; the state can then only be cleared or released.
+ */
 VS_MUST_USE enum vs_status rpl_state_apply(struct rpl_state *state, const struct vs_event *event,
                                            struct vs_error *err);
 
-/* The part of it that an event of a segment has in the address space; nothing else changes. */
+/* Apply only the change of the segments by an event; nothing else changes. */
 void rpl_state_segment(struct rpl_state *state, const struct vs_event *event);
 
-/* How much there is to pack: blocks and holders. */
+/* The number of blocks and holders: a measure of the packed size. */
 size_t rpl_state_size(const struct rpl_state *state);
-/* Add it to `out`, unsealed. */
+/* Append the state to `out`, without a checksum. */
 void rpl_state_pack(const struct rpl_state *state, struct rpl_pack *out);
-/* What was packed after event `seq`. False: nonsense; the state is then cleared. */
+/*
+ * Restore the state that was packed after event `seq`. False if the bytes are damaged; the state is then cleared.
+ */
 VS_MUST_USE bool rpl_state_unpack(struct rpl_state *state, uint64_t seq, struct rpl_unpack *in);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * replay/trace/events_pack.h - events compressed with LZ4, and back.
+ * replay/trace/events_pack.h - compresses events in memory with LZ4, and decompresses them.
  *
  * For:            replay/trace/mem_pack.c.
- * Must not know:  files: what is stored has a form of its own (store/codec.h), which SQL can read.
- * Invariant:      decompressing gives, byte for byte, the events that were compressed. Nothing of this is stored in a
- *                 file, so the form may change.
+ * Must not know:  files. Events in a file have another encoding (store/codec.h), which SQL can read.
+ * Invariant:      decompressing gives, byte for byte, the events that were compressed. The result is never stored in a
+ *                 file, so the encoding may change.
  *
- * Of 56 bytes about 4 remain; 40 ns an event to compress, 12 ns to decompress.
+ * An event of 56 bytes takes about 4 bytes; compressing one takes 40 ns, decompressing one 12 ns.
  */
 #ifndef RPL_EVENTS_PACK_H
 #define RPL_EVENTS_PACK_H
@@ -21,9 +21,11 @@ struct rpl_events_packed {
     size_t len;
 };
 
-/* Compress `count` events. The caller releases the result. Asserts that each has a kind that exists. */
+/* Compress `count` events, each of an existing kind (asserted). The caller releases the result. */
 struct rpl_events_packed rpl_events_pack(const struct vs_event *events, size_t count) VS_MUST_USE;
-/* Decompress into `out`. `count` is what rpl_events_pack was given (asserted). */
+/*
+ * Decompress all events of `packed` into `out`. `count` must be the number given to rpl_events_pack (asserted).
+ */
 void rpl_events_unpack(const struct rpl_events_packed *packed, size_t count, struct vs_event *out);
 void rpl_events_packed_release(struct rpl_events_packed *packed);
 

@@ -1,9 +1,9 @@
 /*
- * replay/trace/marks.h - marks with notes, kept in the trace, so that whoever opens the file next sees them.
+ * replay/trace/marks.h - marks with notes, stored in the trace file so that the next session shows them too.
  *
- * For:            the keys m and ', the list of marks.
+ * For:            the keys m and ' of the TUI, and its list of marks.
  * Must not know:  SQL, drawing.
- * Invariant:      what is shown is what is kept: a mark that could not be written is not there.
+ * Invariant:      every mark shown is stored: a mark that could not be written is not in the list.
  */
 #ifndef RPL_MARKS_H
 #define RPL_MARKS_H
@@ -15,7 +15,13 @@
 #include "base/error.h"
 #include "replay/trace/trace.h"
 
-/* key: one character, in UTF-8; seq: event; note: may be "" */
+/*
+ * A mark.
+ *
+ * key   one character, in UTF-8
+ * seq   number of the marked event
+ * note  text of the user; may be ""
+ */
 struct rpl_mark {
     const char *key;
     uint64_t seq;
@@ -24,20 +30,24 @@ struct rpl_mark {
 
 struct rpl_marks;
 
-/* Those of `trace`, which is borrowed. A trace in memory begins with none. The caller frees it before the trace. */
+/*
+ * Open the marks of `trace`, which is borrowed. A trace in memory has none at first, and does not store any. The
+ * caller frees *out before the trace. Errors: those of reading the file.
+ */
 VS_MUST_USE enum vs_status rpl_marks_open(struct rpl_trace *trace, struct rpl_marks **out,
                                           struct vs_error *err);
 void rpl_marks_free(struct rpl_marks *marks);
 
-/* In order of seq, then key. Borrowed until the next change. */
+/* The marks, in order of seq, then key. Pointers are borrowed until the next change. */
 size_t rpl_marks_count(const struct rpl_marks *marks);
 const struct rpl_mark *rpl_marks_at(const struct rpl_marks *marks, size_t i);
-/* NULL: there is none. */
+/* The mark of this key; NULL if there is none. */
 const struct rpl_mark *rpl_marks_get(const struct rpl_marks *marks, const char *key);
 
 /*
- * Set mark `key` (replacing one of that key), or take it away. VS_E_IO: the file cannot be written; VS_E_STOPPED: a
- * recorder is at work on it. The marks are then as before.
+ * Set mark `key`, replacing an existing one of that key; or remove it. On failure the marks are unchanged.
+ *
+ * VS_E_IO: the file cannot be written. VS_E_STOPPED: a recorder is writing to it.
  */
 VS_MUST_USE enum vs_status rpl_marks_set(struct rpl_marks *marks, const char *key, uint64_t seq,
                                          const char *note, struct vs_error *err);

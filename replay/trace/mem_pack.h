@@ -1,12 +1,12 @@
 /*
- * replay/trace/mem_pack.h - the events and tensors of a run that is only kept, compressed in memory.
+ * replay/trace/mem_pack.h - events and tensors of a cached run, compressed in memory.
  *
  * For:            replay/trace/trace_mem.c; whatif/cache.c, which keeps many runs.
- * Must not know:  what a run answers, how many there are.
- * Invariant:      what is read is what was there before; compressed bytes never change.
+ * Must not know:  what the run is used for, how many runs there are.
+ * Invariant:      reading gives exactly what was added; compressed bytes never change.
  *
- * Events are compressed by the chunks of an index. A chunk that is read stays decompressed until RPL_MEM_OPEN others
- * have been read, or until the run is closed. Tensors share equal descriptions.
+ * Events are compressed in the chunks of an index. A chunk that is read stays decompressed until RPL_MEM_OPEN other
+ * chunks have been read, or until rpl_mem_packed_close. Equal tensor descriptions are stored once.
  */
 #ifndef RPL_MEM_PACK_H
 #define RPL_MEM_PACK_H
@@ -20,10 +20,10 @@
 #include "replay/trace/events_pack.h"
 #include "replay/trace/trace.h"
 
-/* As many as an index promises to have at a time. */
+/* Number of chunks decompressed at a time: as many as an index keeps available (RPL_WINDOW in index_internal.h). */
 #define RPL_MEM_OPEN 20
 
-/* Of a tensor what is its own; its dtype, shape and offset are those of desc `shape`. */
+/* The part of a tensor's description that is its own; dtype, shape and offset are those of description `shape`. */
 struct rpl_mem_tensor_own {
     uint64_t block;
     uint32_t name;
@@ -32,16 +32,19 @@ struct rpl_mem_tensor_own {
 
 struct rpl_mem_open {
     struct vs_event *events;
-    size_t chunk; /* + 1; 0: empty */
+    /* Number of the chunk + 1; 0: the slot is empty. */
+    size_t chunk;
     uint64_t used;
 };
 
 /*
- * events, tensors  so many there are in all
- * chunks       chunk_count of them so far, of RPL_CHUNK_EVENTS events each, the last of what is left
- * own          tensor_count of them so far, by id - 1
- * shapes       shape_count descriptions, each once, without block, id and name; shapes_by_hash: while it is being made
- * bytes        of the chunks
+ * events, tensors  total numbers of events and tensors
+ * chunks           chunk_count compressed chunks so far, of RPL_CHUNK_EVENTS events each; the last has the remaining
+ *                  ones
+ * own              tensor_count entries so far, by tensor id - 1
+ * shapes           shape_count distinct descriptions, without block, id and name
+ * shapes_by_hash   finds a description; used while compressing
+ * bytes            total size of the compressed chunks
  */
 struct rpl_mem_packed {
     size_t events;
@@ -59,26 +62,31 @@ struct rpl_mem_packed {
     uint64_t clock;
 };
 
-/* Of so many events and tensors, of which none has been taken in. */
+/*
+ * An empty store for `events` events and `tensors` tensors, which rpl_mem_packed_take adds. The caller frees it.
+ */
 struct rpl_mem_packed *rpl_mem_packed_new(size_t events, size_t tensors) VS_MUST_USE;
 void rpl_mem_packed_free(struct rpl_mem_packed *packed);
 /*
- * Compress the next chunk of events, or take in the next tensors: about a millisecond of work. `events` and `tensors`
- * are all of them, the same at each call. False: nothing was left to do.
+ * Compress the next chunk of events or add the next tensors: about a millisecond of work per call. `events` and
+ * `tensors` are the complete arrays, the same at each call. Returns false when everything had been added before.
  */
 bool rpl_mem_packed_take(struct rpl_mem_packed *packed, const struct vs_event *events,
                          const struct vs_tensor_desc *tensors);
 
-/* The events of a chunk, borrowed: good until RPL_MEM_OPEN others were asked for, or all are closed. */
+/*
+ * The events of a chunk, decompressed where necessary. Borrowed until RPL_MEM_OPEN other chunks were read, or
+ * rpl_mem_packed_close.
+ */
 const struct vs_event *rpl_mem_packed_chunk(struct rpl_mem_packed *packed, size_t chunk);
-/* `count` events from `first` (1 …) on, copied. */
+/* Copy `count` events to `out`, beginning with event `first` (from 1). */
 void rpl_mem_packed_events(struct rpl_mem_packed *packed, uint64_t first, size_t count,
                            struct vs_event *out);
-/* Tensor `id`, 1 … tensor_count. */
+/* The description of tensor `id`, 1 … tensor_count. */
 struct vs_tensor_desc rpl_mem_packed_tensor(const struct rpl_mem_packed *packed, uint32_t id);
-/* No chunk is looked at any more. */
+/* Free all decompressed chunks; they are decompressed again when read. */
 void rpl_mem_packed_close(struct rpl_mem_packed *packed);
-/* Host memory it takes. */
+/* Host memory used, in bytes, decompressed chunks included. */
 uint64_t rpl_mem_packed_bytes(const struct rpl_mem_packed *packed);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * replay/trace/trace_mem.h - the tables of a trace that is kept in memory.
+ * replay/trace/trace_mem.h - the tables of a trace in memory.
  *
  * For:            replay/trace/trace.c; whatif/whatif.c, which fills one.
- * Must not know:  files, what events mean (but for `step`).
- * Invariant:      ids count from 1 without gaps; clearing keeps the memory, so that one run after another costs no
- *                 allocation.
+ * Must not know:  files, what events mean (except `step`).
+ * Invariant:      ids count from 1 without gaps. Clearing keeps the memory, so filling it with another run does not
+ *                 allocate.
  */
 #ifndef RPL_TRACE_MEM_H
 #define RPL_TRACE_MEM_H
@@ -20,7 +20,7 @@
 #include "replay/trace/mem_pack.h"
 #include "replay/trace/trace.h"
 
-/* A few pairs in the order they came, key by key unique. */
+/* A short list of pairs in the order they were added; keys are unique. */
 struct rpl_mem_pair {
     char *key;
     char *value;
@@ -33,8 +33,8 @@ struct rpl_mem_pairs {
 };
 
 /*
- * packed      what there is of events and tensors besides, or instead: where is_packed, `events`, `tensors` and the
- *             tables are empty
+ * packed     the compressed part of events and tensors
+ * is_packed  all of them are in `packed`; `events`, `tensors` and their tables are then empty
  */
 struct rpl_mem {
     struct rpl_mem_packed *packed;
@@ -43,7 +43,8 @@ struct rpl_mem {
     struct vs_event *events;
     size_t event_count;
     size_t event_cap;
-    const char **strings; /* in the arena */
+    /* Texts are in the arena. */
+    const char **strings;
     size_t string_count;
     size_t string_cap;
     struct vs_table strings_by_hash;
@@ -68,7 +69,7 @@ void rpl_mem_clear(struct rpl_mem *mem);
 uint32_t rpl_mem_string(struct rpl_mem *mem, const char *text);
 uint32_t rpl_mem_location(struct rpl_mem *mem, const struct vs_location *location);
 void rpl_mem_tensor(struct rpl_mem *mem, const struct vs_tensor_desc *desc);
-/* The slow way of the next. */
+/* Append an event; handles growth of the array and steps, which rpl_mem_event leaves to it. */
 void rpl_mem_event_first(struct rpl_mem *mem, const struct vs_event *event);
 static inline void rpl_mem_event(struct rpl_mem *mem, const struct vs_event *event)
 {
@@ -79,36 +80,36 @@ static inline void rpl_mem_event(struct rpl_mem *mem, const struct vs_event *eve
 }
 void rpl_mem_pair(struct rpl_mem_pairs *pairs, const char *key, const char *value, bool is_default);
 /*
- * Room for so many events and tensors before the first is added, so that neither table is copied while they are: a run
- * of which somebody may ask for something else meanwhile should not stand still. What is never written to takes no
- * memory. No events or tensors are there (asserted).
+ * Reserve capacity for the given numbers of events and tensors before the first is added (asserted), so that the
+ * arrays are not copied while they grow: a copy would delay the poll for a key press. Pages that are never written
+ * take no memory.
  */
 void rpl_mem_reserve(struct rpl_mem *mem, size_t events, size_t tensors);
-/* Give back what the vectors have room for and do not use: nothing more will be added soon. */
+/* Free the spare capacity of all arrays; call it when nothing will be added soon. */
 void rpl_mem_trim(struct rpl_mem *mem);
 /*
- * A part of making it small: events and tensors are packed, a millisecond's worth each time, while they can be looked
- * at all along; what the last part frees goes to `room`, an empty one. False: nothing was left to do. Nothing may be
- * added afterwards, until it is cleared.
+ * Do one part, of about a millisecond, of compressing events and tensors, which stay readable between the calls. The
+ * last part moves the uncompressed arrays to `spare`, an empty trace, for reuse. Returns false when nothing was left
+ * to do. Nothing may be added afterwards until rpl_mem_clear.
  */
 VS_MUST_USE bool rpl_mem_pack(struct rpl_mem *mem, struct rpl_mem *spare);
-/* Nobody looks at it any more, so that what was unpacked for that can go. */
+/* Free the decompressed chunks of a compressed trace. */
 void rpl_mem_close(struct rpl_mem *mem);
 /*
- * `count` events from `first` (1 …) on: in place where that can be, and then good as long as rpl_mem_packed_chunk
- * says; else in `buffer`.
+ * `count` events, beginning with event `first` (from 1): not copied where possible, and then borrowed as
+ * rpl_mem_packed_chunk describes; otherwise copied to `buffer`.
  */
 const struct vs_event *rpl_mem_events(struct rpl_mem *mem, uint64_t first, size_t count,
                                       struct vs_event *buffer);
-/* Tensor `id`, 1 … tensor_count; its name alone. */
+/* The description of tensor `id`, 1 … tensor_count; and its name alone (a string id). */
 struct vs_tensor_desc rpl_mem_tensor_get(const struct rpl_mem *mem, uint32_t id);
 static inline uint32_t rpl_mem_tensor_name(const struct rpl_mem *mem, uint32_t id)
 {
     return mem->is_packed ? mem->packed->own[id - 1].name : mem->tensors[id - 1].name;
 }
-/* Host memory of the tables, texts of pairs left out: they are few. */
+/* Host memory of the tables in bytes, except the texts of pairs, which are few. */
 uint64_t rpl_mem_bytes(const struct rpl_mem *mem);
-/* NULL where there is no such key. */
+/* The value of `key`; NULL if there is none. */
 const char *rpl_mem_pair_get(const struct rpl_mem_pairs *pairs, const char *key);
 
 #endif

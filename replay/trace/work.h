@@ -1,9 +1,9 @@
 /*
- * replay/trace/work.h - what a GPU did for the ops of a trace, where CUPTI watched the recording.
+ * replay/trace/work.h - what a GPU executed for the ops of a trace, if CUPTI observed the recording.
  *
- * For:            the report, the list of ops, what a what-if's second runs would take.
- * Must not know:  CUPTI; what it could not tell is a count.
- * Invariant:      the times of all ops and of what was queued outside of them add up to device_ns.
+ * For:            the report, the list of ops, the time that recomputation in a what-if would take.
+ * Must not know:  CUPTI. What CUPTI could not attribute is counted.
+ * Invariant:      the times of all ops and of the work launched outside of ops add up to device_ns.
  */
 #ifndef RPL_WORK_H
 #define RPL_WORK_H
@@ -18,13 +18,15 @@
 #include "replay/trace/trace.h"
 #include "store/work.h"
 
-/* An op that had something to do on the device: its op_begin event, and for how long. */
+/* An op that launched work on the device: its op_begin event, and the time of that work. */
 struct rpl_op_time {
     uint64_t seq;
     uint64_t ns;
 };
 
-/* A kernel, or copies of one direction, or fills, over the whole run. `name` is the work's. */
+/*
+ * A kernel, or all copies of one direction, or all fills, summed over the run. `name` is owned by struct rpl_work.
+ */
 struct rpl_task {
     enum sto_task_kind kind;
     char *name;
@@ -34,9 +36,11 @@ struct rpl_task {
 };
 
 /*
- * All calls of an op in one role (as struct vs_event has it: 0 forward, 1 backward node, 2 inside a re-run).
+ * All calls of an op in one role (as in struct vs_event: 0 forward, 1 backward node, 2 recomputed).
  *
- * calls    that began; tasks: what the device ran for them; ns: their own, without ops inside of them
+ * calls  number of calls
+ * tasks  number of kernels, copies and fills that the device executed for them
+ * ns     device time of the op itself, without ops called inside it
  */
 struct rpl_op_work {
     uint32_t name;
@@ -46,7 +50,10 @@ struct rpl_op_work {
     uint64_t ns;
 };
 
-/* Memory that the device did not ask for; place: of the op inside of which that was; 0: none. */
+/*
+ * Device memory that a library allocated without PyTorch's allocator. location: of the op in which that happened; 0:
+ * outside of ops.
+ */
 struct rpl_foreign {
     char *api;
     char *library;
@@ -58,15 +65,18 @@ struct rpl_foreign {
 };
 
 /*
- * is_measured   CUPTI watched; otherwise all of the rest is empty. why: of a run on cuda, why not, borrowed from the
- *               trace; NULL: it was never on cuda
- * times         by event number
- * tasks, ops    most time first
- * by_phase      device_ns of ops, by the phase that they began in; recompute_ns: of these, inside re-runs. outside_ns:
- *               of no op
- * lost          records dropped, unknown, cut off; untimed, untied: of what ran, without a time, and with an op that
- *               nobody knows
- * memory        allocations and frees seen; unseen: ours that were not; pools that were made
+ * is_measured     CUPTI observed the recording; otherwise everything else is empty
+ * why             for a run on cuda without measurement, the reason, borrowed from the trace; NULL: not a run on cuda
+ * times           device time of ops, by event number
+ * tasks, ops      the longest time first
+ * by_phase        device time of ops, by the phase in which they began; recompute_ns: the part of it that was
+ *                 recomputed
+ * outside_ns      device time of work launched outside of ops
+ * lost            records that CUPTI dropped, of unknown kind, or cut off
+ * untimed         work without a time
+ * untied          work launched by an op that the trace does not have
+ * memory          allocations and frees that CUPTI reported; unseen: those of the recording that CUPTI did not report
+ * pools           memory pools created
  */
 struct rpl_work {
     bool is_measured;
@@ -92,23 +102,26 @@ struct rpl_work {
 };
 
 /*
- * Zero-initialise `out`; release it also after a failure. Reads the events once where something was measured, else
- * nothing. Errors: those of reading the trace; VS_E_DAMAGED: work of tasks that the file does not have.
+ * Fill `out`, which is zero-initialised; release it also after a failure. Reads all events once if something was
+ * measured, otherwise none.
+ *
+ * VS_E_DAMAGED: work refers to tasks that the file does not have. Other errors: those of reading the trace.
  */
 VS_MUST_USE enum vs_status rpl_work_fill(struct rpl_work *out, struct rpl_trace *trace,
                                          struct vs_error *err);
 void rpl_work_release(struct rpl_work *work);
 
-/* Only the times of ops: what a list of ops needs. The same otherwise; no event is read. */
+/* The same for the times of ops alone, which is what a list of ops needs; reads no events. */
 VS_MUST_USE enum vs_status rpl_work_fill_times(struct rpl_work *out, struct rpl_trace *trace,
                                                struct vs_error *err);
 
-/* Of the op that begins at event `seq`; 0: the device had nothing to do for it. O(log ops). */
+/* Device time of the op that begins at event `seq`; 0 if it launched nothing. O(log ops). */
 uint64_t rpl_work_ns(const struct rpl_work *work, uint64_t seq);
 
 /*
- * Symbols of kernels as C++ writes them into its names, made short: the names between the lengths, without namespaces
- * of compilers. Others are as they are. Writes at most `size` bytes, the end included.
+ * A readable form of a kernel's mangled C++ symbol: its names without lengths and without the compiler's namespaces.
+ * Other symbols are copied unchanged. Writes at most `size` bytes to `buf`, the terminating NUL included, and returns
+ * `buf`.
  */
 const char *rpl_kernel_short(const char *symbol, char *buf, size_t size);
 

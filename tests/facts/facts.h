@@ -1,11 +1,12 @@
 /*
  * tests/facts/facts.h - runs net files into traces in memory and compares them, event for event.
  *
- * For:            the tests of the facts in docs/internals/architecture.md, and of figures known from elsewhere.
- * Must not know:  files of traces, the program.
- * Invariant:      facts_same looks at every event of every kind, and at everything an event names, but the clock.
+ * For:            the tests of the facts in docs/internals/architecture.md, and of figures from other sources.
+ * Must not know:  trace files, the program.
+ * Invariant:      facts_same compares every event of every kind, and everything an event refers to, except times.
  *
- * All functions fail the running test with a message where something goes wrong. Paths are from the repository's root.
+ * All functions fail the running test with a message if something goes wrong. Paths are relative to the repository's
+ * root.
  */
 #ifndef TESTS_FACTS_FACTS_H
 #define TESTS_FACTS_FACTS_H
@@ -18,54 +19,60 @@
 #include "lang/run/run.h"
 #include "replay/trace/trace.h"
 
-/* A net file's text, which may be changed before it runs. */
+/* The text of a net file, which may be changed before it runs. */
 struct facts_net {
     const char *path;
     char *text;
 };
 
 struct facts_net facts_net_read(const char *path);
-/* A text of the test's own; `name` is for messages. */
+/* A net from a text; `name` is used in messages. */
 struct facts_net facts_net_of(const char *name, const char *text);
-/* The constant of the line "NAME = …" becomes `value`; the line must be there, once. */
+/* Set the constant of the line "NAME = …", which must occur once, to `value`. */
 void facts_net_set(struct facts_net *net, const char *name, uint64_t value);
 void facts_net_release(struct facts_net *net);
 
-/* A run: its trace, what it says of itself, and what the net printed (NULL: nothing). */
+/* A run: its trace, its result, and what the net printed (NULL: nothing). */
 struct facts_run {
     struct rpl_trace *trace;
     struct lang_result result;
     char *printed;
 };
 
-/* A part of a toggle's name and value: "batch=2 amp=fp16"; "" is nothing. */
+/* Parse toggles, "batch=2 amp=fp16"; "" is none. A toggle's name and value may be abbreviated. */
 void facts_toggles(const char *pairs, struct vs_toggles *out);
 
 /*
- * Train `net` with `toggles` ("batch=2 steps=2"). has_data: on `cpu`, else on `meta`, where the optimizer steps are skipped that
- * `like` skipped (NULL: none).
+ * Train `net` with `toggles` ("batch=2 steps=2"). has_data: on `cpu`, otherwise on `meta`, where the optimizer steps
+ * that `like` skipped (NULL: none) are skipped.
  */
 struct facts_run facts_run_net(const struct facts_net *net, const char *toggles, bool has_data,
                                const struct facts_run *like);
 /* The same; false where the net or the toggles are refused, and `err` says why. */
 bool facts_try_net(const struct facts_net *net, const char *toggles, bool has_data,
                    const struct facts_run *like, struct facts_run *out, struct vs_error *err);
-/* The CUDA device made of host memory (tests/engine/device/twin/), found beside the program under test. The caller closes it. */
+/*
+ * The test double of the CUDA device, which uses host memory (tests/engine/device/twin/), found beside the program
+ * under test. The caller closes it.
+ */
 struct eng_device facts_twin_open(void);
-/* On a device of its own. */
+/* The same on the given device. */
 struct facts_run facts_run_net_on(const struct facts_net *net, const char *toggles,
                                   const struct eng_device *device);
 /* The same; false where the net or the toggles are refused, or the device fails, and `err` says why. */
 bool facts_try_net_on(const struct facts_net *net, const char *toggles,
                       const struct eng_device *device, struct facts_run *out, struct vs_error *err);
-/* On so many bytes of it. */
+/* The same with a capacity in bytes. */
 struct facts_run facts_run_net_within(const struct facts_net *net, const char *toggles,
                                       const struct eng_device *device, uint64_t capacity);
 void facts_run_release(struct facts_run *run);
-/* How many of its blocks are workspaces, of libraries or of kernels. */
+/* The number of its blocks that are workspaces, of libraries or of kernels. */
 uint64_t facts_workspaces(struct rpl_trace *trace);
 
-/* Fails where the two traces differ in anything but time; `what` is said, and the events around the first difference. */
+/*
+ * Fails if the two traces differ in anything but time; the message has `what` and the events around the first
+ * difference.
+ */
 void facts_same(const char *what, struct rpl_trace *a, const char *a_name, struct rpl_trace *b,
                 const char *b_name);
 
@@ -73,7 +80,7 @@ void facts_same(const char *what, struct rpl_trace *a, const char *a_name, struc
 void facts_begins(const char *what, struct rpl_trace *a, const char *a_name, struct rpl_trace *b,
                   const char *b_name);
 
-/* An event in words, for messages; `out` has FACTS_EVENT_MAX bytes. Returns out. */
+/* A description of an event for messages; `out` has FACTS_EVENT_MAX bytes. Returns out. */
 #define FACTS_EVENT_MAX 320
 const char *facts_event_text(const struct rpl_trace *trace, uint64_t seq,
                              const struct vs_event *event, char *out);

@@ -1,8 +1,9 @@
 /*
- * tests/property/netgen_internal.h - what the parts of netgen share: the stream of random numbers, and the text around the blocks.
+ * tests/property/netgen_internal.h - shared by the parts of netgen: the random numbers, and the text around the
+ * blocks.
  *
  * Must not know:  the engine.
- * Invariant:      nothing is drawn but through netgen_draw, so the text is a pure function of the seed.
+ * Invariant:      random numbers come only from netgen_draw, so the text is a pure function of the seed.
  */
 #ifndef TESTS_PROPERTY_NETGEN_INTERNAL_H
 #define TESTS_PROPERTY_NETGEN_INTERNAL_H
@@ -22,14 +23,14 @@ struct gen {
     int kind; /* IMAGE, SEQUENCE, VECTOR */
 };
 
-/* From 0 to below - 1. */
+/* A random number from 0 to below - 1. */
 uint32_t netgen_draw(struct gen *g, uint32_t below);
 void netgen_seed(struct gen *g, uint64_t seed);
 
-/* The functions and classes of netgen_helpers.def that `body` calls, those that they call among them. */
+/* Add the functions and classes of netgen_helpers.def that `body` calls, directly or through others. */
 void netgen_add_helpers(struct vs_text *out, const char *body);
 
-/* loss(), optimizer() and train_step(), each only sometimes. */
+/* Add loss(), optimizer() and train_step(), each with some probability. */
 void netgen_add_training(struct gen *g, struct vs_text *out);
 
 #endif

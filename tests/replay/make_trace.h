@@ -1,6 +1,4 @@
-/*
- * tests/replay/make_trace.h - traces written by hand, an event a line.
- */
+/* tests/replay/make_trace.h - builds traces in memory event by event, for tests. */
 #ifndef TESTS_REPLAY_MAKE_TRACE_H
 #define TESTS_REPLAY_MAKE_TRACE_H
 
@@ -8,8 +6,8 @@
 
 /*
  * trace   in memory; the caller frees it
- * line, func, module, op   the place of what comes next; strings, "" for none
- * blocks  ids given so far
+ * line, func, module, op   the location of the next events; strings, "" for none
+ * blocks  number of block ids used so far
  */
 struct make {
     struct rpl_trace *trace;
@@ -24,20 +22,22 @@ struct make {
 };
 
 void make_init(struct make *m);
-/* Each returns the number of its event. */
+/* Each of these functions adds an event and returns its number. */
 uint64_t make_step(struct make *m, int64_t step);
 uint64_t make_phase(struct make *m, enum vs_phase phase);
-/* A block of `bytes` for a float32 tensor of bytes / 4 elements, in blocks of 512. Its id is m->blocks afterwards. */
+/*
+ * A block of `bytes`, rounded up to 512, for a float32 tensor of bytes / 4 elements. Its id is m->blocks afterwards.
+ */
 uint64_t make_alloc(struct make *m, uint64_t bytes, enum vs_category category);
 uint64_t make_free(struct make *m, uint64_t block, uint64_t bytes);
-/* Beside those that there are; a free is of the one made last. */
+/* An event of a segment behind the existing ones; a free is that of the latest segment. */
 uint64_t make_segment(struct make *m, enum vs_event_kind kind, uint64_t bytes);
 uint64_t make_hold(struct make *m, enum vs_event_kind kind, uint64_t block, enum vs_holder holder,
                    const char *name, const char *scope);
 uint64_t make_save(struct make *m, enum vs_event_kind kind, uint64_t block, uint64_t node,
                    bool is_checkpoint);
 uint64_t make_use(struct make *m, uint64_t block);
-/* aux as in base/event.h: 0 forward, 1 backward node, 2 inside a re-run. Sets the place's op between begin and end. */
+/* aux as in base/event.h: 0 forward, 1 backward node, 2 recomputed. Sets the location's op between begin and end. */
 uint64_t make_op(struct make *m, enum vs_event_kind kind, const char *name, uint64_t node,
                  unsigned aux, uint64_t flops);
 uint64_t make_event(struct make *m, struct vs_event event);
